@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file jit_gemm.h
+ * @brief Fused matrix multiplication, compiled for the exact problem at the first call.
+ *
+ * Three verbs with three costs:
+ * - ::jit_gemm_check says whether a problem is legal. Pure, no I/O, microseconds.
+ * - ::jit_gemm_create makes it runnable. May compile, may read files, may block.
+ * - ::jit_gemm_run launches it. One driver call; no allocation, no lock, no file.
+ *
+ * Threads: a context may be used from any thread at any time. A kernel handle never changes
+ * after its creation and may be run from any thread. The error functions are per thread.
+ * Destroying a context or a handle must not overlap with a call that uses it.
+ *
+ * Device addresses cross as `uint64_t` (a CUdeviceptr), streams as `void *` (a CUstream or
+ * cudaStream_t; NULL is the default stream), so that no CUDA header is needed.
+ *
+ * The library never aborts, prints or exits.
+ */
+#ifndef JIT_GEMM_JIT_GEMM_H
+#define JIT_GEMM_JIT_GEMM_H
+
+#include "jit_gemm/types.h"
+#include "jit_gemm/version.h"
+
+#if defined(__GNUC__)
+#    define JIT_GEMM_API __attribute__((visibility("default")))
+#else
+#    define JIT_GEMM_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------ versions and errors */
+
+/** Version of the loaded library, for instance "0.1.0". Never NULL; static. */
+JIT_GEMM_API const char *jit_gemm_version_string(void);
+
+/** Version of the loaded library as major * 10000 + minor * 100 + patch. */
+JIT_GEMM_API int jit_gemm_version(void);
+
+/** Name of a status without prefix, for instance "UNSUPPORTED". Never NULL; static. */
+JIT_GEMM_API const char *jit_gemm_status_name(jit_gemm_status status);
+
+/** One sentence that explains a status. Never NULL; static. */
+JIT_GEMM_API const char *jit_gemm_status_text(jit_gemm_status status);
+
+/**
+ * Text of the last error of this thread: the field, what is wrong, and what to do.
+ *
+ * Valid until the next call into the library on this thread. Empty if no call failed yet; a
+ * call that succeeds leaves it alone. Never NULL.
+ */
+JIT_GEMM_API const char *jit_gemm_last_error(void);
+
+/**
+ * Takes the structured form of the last error of this thread.
+ *
+ * @param[out] ret_diagnostics receives an object that the caller destroys; untouched on
+ * failure
+ * @return OK, ARGUMENT if there is no error to take, NO_MEMORY
+ */
+JIT_GEMM_API jit_gemm_status
+jit_gemm_diagnostics_take(jit_gemm_diagnostics **ret_diagnostics);
+
+/** Number of diagnostics in the object; 0 for NULL. */
+JIT_GEMM_API size_t jit_gemm_diagnostics_count(const jit_gemm_diagnostics *diagnostics);
+
+/**
+ * Reads one diagnostic.
+ *
+ * @param diagnostics the object
+ * @param index from 0
+ * @param[in,out] ret_diagnostic struct_size set by the caller; strings live as long as the
+ * object
+ * @return OK, ARGUMENT
+ */
+JIT_GEMM_API jit_gemm_status
+jit_gemm_diagnostics_get(const jit_gemm_diagnostics *diagnostics, size_t index,
+                         jit_gemm_diagnostic *ret_diagnostic);
+
+/** The compiler's whole log, as it wrote it. Never NULL, may be empty. */
+JIT_GEMM_API const char *jit_gemm_diagnostics_log(const jit_gemm_diagnostics *diagnostics);
+
+/** Destroys the object and sets the pointer to NULL. Accepts NULL. */
+JIT_GEMM_API void jit_gemm_diagnostics_destroy(jit_gemm_diagnostics **diagnostics);
+
+/* ---------------------------------------------------------------------------- contexts */
+
+/**
+ * Creates a context: settings, the disk cache, and the kernels loaded so far.
+ *
+ * Opens the driver and the device unless `options->no_device` or only an architecture is
+ * wanted; a machine without driver or GPU gets a context that can check, plan and build, if
+ * an architecture was named. The compiler is opened when the first kernel must be compiled.
+ *
+ * @param options settings, NULL for all defaults
+ * @param[out] ret_context receives the context; untouched on failure
+ * @return OK, ARGUMENT, NO_MEMORY, NO_DRIVER, DEVICE, UNSUPPORTED, VERSION
+ */
+JIT_GEMM_API jit_gemm_status jit_gemm_context_create(
+    const jit_gemm_context_options *options, jit_gemm_context **ret_context);
+
+/**
+ * Destroys a context and sets the pointer to NULL. Accepts NULL.
+ *
+ * Handles created from it stay valid: what they need lives until the last of them is
+ * destroyed.
+ */
+JIT_GEMM_API void jit_gemm_context_destroy(jit_gemm_context **context);
+
+/** Architecture the context plans and builds for, for instance "sm_90a". Never NULL. */
+JIT_GEMM_API const char *jit_gemm_context_arch(const jit_gemm_context *context);
+
+/**
+ * Reads the counters of a context.
+ * @return OK, ARGUMENT, VERSION
+ */
+JIT_GEMM_API jit_gemm_status jit_gemm_context_stats(const jit_gemm_context *context,
+                                                    jit_gemm_stats *ret_stats);
+
+/**
+ * Writes every problem that was asked of this context, with the epilogues they use, as a
+ * manifest for ::jit_gemm_prewarm.
+ *
+ * @param path file to write; replaced at once by rename
+ * @return OK, ARGUMENT, NO_MEMORY, IO
+ */
+JIT_GEMM_API jit_gemm_status jit_gemm_context_write_manifest(jit_gemm_context *context,
+                                                             const char *path);
+
+/**
+ * Describes driver, device, compiler, cache folder and its trust, a line each, for a
+ * person.
+ *
+ * @param buffer receives the text, cut to `size` bytes and always zero-terminated
+ * @param size bytes of `buffer`; 0 only asks for the length
+ * @param[out] ret_length bytes of the whole text without its end; may be NULL
+ * @return OK if everything that a create needs is there, otherwise the status that a create
+ * would give; the text is written either way
+ */
+JIT_GEMM_API jit_gemm_status jit_gemm_context_describe(jit_gemm_context *context,
+                                                       char *buffer, size_t size,
+                                                       size_t *ret_length);
+
+/* --------------------------------------------------------------------------- epilogues */
+
+/**
+ * Registers an epilogue under its name. Its text is compiled when a problem first uses it.
+ *
+ * The snippet is code and runs with the caller's rights on the GPU; what could change code
+ * outside its function (directives, `asm`, unbalanced braces, line splices) is refused. The
+ * same registration twice is fine; another one under a known name is ARGUMENT.
+ *
+ * @return OK, ARGUMENT (operands), COMPILE (the text; see the diagnostics), NO_MEMORY,
+ * VERSION
+ */
+JIT_GEMM_API jit_gemm_status jit_gemm_epilogue_register(jit_gemm_context *context,
+                                                        const jit_gemm_epilogue *epilogue);
+
+/* ----------------------------------------------------------------------------- problems */
+
+/**
+ * Reads the text form of a problem: `m=4096 n=4096 k=4096 a=bf16`, or `4096x4096x4096
+ * bf16`.
+ *
+ * Keys: m n k batch (sizes), a b c d (types), layout (nt nn tn tt: A's letter, then B's),
+ * dynamic (a list such as `m,n`), epilogue (a name), config (the rest of the text).
+ *
+ * @param[out] ret_problem receives the problem, struct_size set; untouched on failure
+ * @return OK, ARGUMENT (with the position and the key)
+ */
+JIT_GEMM_API jit_gemm_status jit_gemm_problem_parse(const char *text,
+                                                    jit_gemm_problem *ret_problem);
+
+/**
+ * Writes the text form of a problem, without the keys that have their default.
+ *
+ * ::jit_gemm_problem_parse reads it back to an equal problem.
+ *
+ * @param buffer receives the text, cut to `size` bytes and always zero-terminated
+ * @param size bytes of `buffer`; 0 only asks for the length
+ * @param[out] ret_length bytes of the whole text without its end; may be NULL
+ * @return OK, ARGUMENT, VERSION
+ */
+JIT_GEMM_API jit_gemm_status jit_gemm_problem_print(const jit_gemm_problem *problem,
+                                                    char *buffer, size_t size,
+                                                    size_t *ret_length);
+
+/**
+ * Says whether a problem is legal for the context's architecture. Pure: no I/O.
+ *
+ * @return OK, ARGUMENT, UNSUPPORTED, VERSION; the last error names the field and the remedy
+ */
+JIT_GEMM_API jit_gemm_status jit_gemm_check(jit_gemm_context *context,
+                                            const jit_gemm_problem *problem);
+
+/**
+ * Writes the chosen config, why it was chosen, and each rejected candidate with its reason.
+ *
+ * @param buffer receives the text, cut to `size` bytes and always zero-terminated
+ * @param size bytes of `buffer`; 0 only asks for the length
+ * @param[out] ret_length bytes of the whole text without its end; may be NULL
+ * @return as ::jit_gemm_check, and NO_MEMORY
+ */
+JIT_GEMM_API jit_gemm_status jit_gemm_plan(jit_gemm_context *context,
+                                           const jit_gemm_problem *problem, char *buffer,
+                                           size_t size, size_t *ret_length);
+
+/* ------------------------------------------------------------------ build, create, run */
+
+/**
+ * Compiles a problem without a device or driver.
+ *
+ * A cubin goes through the disk cache like a create; the other forms do not.
+ *
+ * @param emit what to make
+ * @param[out] ret_artifact receives the bytes; untouched on failure
+ * @return as ::jit_gemm_check, and NO_MEMORY, NO_COMPILER, COMPILE, NOT_CACHED
+ */
+JIT_GEMM_API jit_gemm_status jit_gemm_build(jit_gemm_context *context,
+                                            const jit_gemm_problem *problem,
+                                            jit_gemm_emit emit,
+                                            jit_gemm_artifact **ret_artifact);
+
+/** Bytes of an artifact; text forms end with a zero byte that `ret_size` does not count. */
+JIT_GEMM_API const void *jit_gemm_artifact_data(const jit_gemm_artifact *artifact,
+                                                size_t *ret_size);
+
+/** Destroys an artifact and sets the pointer to NULL. Accepts NULL. */
+JIT_GEMM_API void jit_gemm_artifact_destroy(jit_gemm_artifact **artifact);
+
+/**
+ * Makes a problem runnable: finds the kernel in memory or in the disk cache or compiles it,
+ * and loads it. Threads that ask for the same problem share one compile.
+ *
+ * @param context a context with a device
+ * @param problem the problem
+ * @param[out] ret_gemm receives the handle; untouched on failure
+ * @return as ::jit_gemm_build, and NO_DRIVER, DEVICE, LOAD, CAPTURE
+ */
+JIT_GEMM_API jit_gemm_status jit_gemm_create(jit_gemm_context *context,
+                                             const jit_gemm_problem *problem,
+                                             jit_gemm **ret_gemm);
+
+/**
+ * Launches the kernel on a stream. Checks every argument first; legal under stream capture.
+ *
+ * Addresses must be multiples of 16 bytes, and so must every leading dimension and batch
+ * stride of A, B and D in bytes. An empty problem (a dynamic M, N or batch of 0) launches
+ * nothing.
+ *
+ * @param gemm the handle
+ * @param args addresses, strides, scalars; copied
+ * @param stream CUstream or cudaStream_t of the context's device; NULL is the default
+ * stream
+ * @return OK, ARGUMENT, UNSUPPORTED (alignment), LAUNCH, VERSION
+ */
+JIT_GEMM_API jit_gemm_status jit_gemm_run(const jit_gemm *gemm, const jit_gemm_args *args,
+                                          void *stream);
+
+/**
+ * Reads what is known of a kernel.
+ * @return OK, ARGUMENT, VERSION
+ */
+JIT_GEMM_API jit_gemm_status jit_gemm_get_info(const jit_gemm *gemm,
+                                               jit_gemm_info *ret_info);
+
+/**
+ * Destroys a handle and sets the pointer to NULL. Accepts NULL.
+ *
+ * Work already launched goes on; the kernel is unloaded with the last handle and context.
+ */
+JIT_GEMM_API void jit_gemm_destroy(jit_gemm **gemm);
+
+/**
+ * Builds every problem of a manifest into the disk cache. Needs no device.
+ *
+ * @param context its cache is filled; its policy does not apply
+ * @param manifest text as ::jit_gemm_context_write_manifest writes it
+ * @param size bytes of `manifest`
+ * @param options NULL for all defaults
+ * @param[in,out] ret_result struct_size set by the caller; filled also on failure; may be
+ * NULL
+ * @return OK if all is in the cache now, otherwise the first failure; ARGUMENT, IO,
+ * CANCELLED, ...
+ */
+JIT_GEMM_API jit_gemm_status jit_gemm_prewarm(jit_gemm_context *context,
+                                              const char *manifest, size_t size,
+                                              const jit_gemm_prewarm_options *options,
+                                              jit_gemm_prewarm_result *ret_result);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
