@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+/* Which folder the cache lives in, and whether its owner and modes allow to trust it. */
+#include "internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+enum { MAX_LINKS = 40, PASSWORD_BYTES_MAX = 1 << 20, MAX_RETRIES = 8 };
+
+/* A folder by name, before anything was opened. */
+struct chosen {
+    char path[PATH_MAX];
+    size_t tail; /* bytes at the end that may be created; what is before must exist */
+};
+
+static int has_raised_rights(void)
+{
+    return getauxval(AT_SECURE) != 0 || getuid() != geteuid() || getgid() != getegid();
+}
+
+static int is_below_tmp(const char *path)
+{
+    while (path[0] == '/' && path[1] == '/') {
+        path++;
+    }
+    return strncmp(path, "/tmp", 4) == 0 && (path[4] == '/' || path[4] == '\0');
+}
+
+/* Sets the path to base and tail; `source` names where the base comes from. */
+static jg_cache_result take_path(const char *source, const char *base, const char *tail,
+                                 int base_may_be_created, struct chosen *ret_chosen,
+                                 const struct jg_cache_why *why)
+{
+    int length;
+
+    if (base[0] != '/') {
+        jg_cache_say(why, "%s is not an absolute path: \"%.200s\"", source, base);
+        return JG_CACHE_UNTRUSTED;
+    }
+    length = snprintf(ret_chosen->path, sizeof ret_chosen->path, "%s%s", base, tail);
+    if (length < 0 || (size_t)length >= sizeof ret_chosen->path - 16) {
+        jg_cache_say(why, "%s is too long for a path", source);
+        return JG_CACHE_NO_FOLDER;
+    }
+    ret_chosen->tail = base_may_be_created ? (size_t)length : strlen(tail);
+    return JG_CACHE_OK;
+}
+
+/* A path nobody gave for this cache: never in the shared temporary folder. */
+static jg_cache_result derive_path(const char *source, const char *base, const char *tail,
+                                   int base_may_be_created, struct chosen *ret_chosen,
+                                   const struct jg_cache_why *why)
+{
+    if (is_below_tmp(base)) {
+        jg_cache_say(why, "%s is below /tmp, which is used only when named: name a folder",
+                     source);
+        return JG_CACHE_NO_FOLDER;
+    }
+    return take_path(source, base, tail, base_may_be_created, ret_chosen, why);
+}
+
+static jg_cache_result derive_from_password_entry(struct chosen *ret_chosen,
+                                                  const struct jg_cache_why *why)
+{
+    struct passwd entry, *found = NULL;
+    char *buffer = NULL;
+    int error = ERANGE;
+
+    for (size_t size = 4096; error == ERANGE && size <= PASSWORD_BYTES_MAX; size *= 2) {
+        char *grown = realloc(buffer, size);
+        if (!grown) {
+            free(buffer);
+            jg_cache_say(why, "no memory to read the password entry");
+            return JG_CACHE_NO_MEMORY;
+        }
+        buffer = grown;
+        do {
+            error = getpwuid_r(geteuid(), &entry, buffer, size, &found);
+        } while (error == EINTR);
+    }
+    jg_cache_result result = JG_CACHE_NO_FOLDER;
+    if (error != 0 || !found || !found->pw_dir || found->pw_dir[0] == '\0') {
+        jg_cache_say(why, "no folder is named, and neither XDG_CACHE_HOME, HOME nor the "
+                          "password entry gives one: name a folder");
+    } else {
+        result = derive_path("the home folder of the password entry", found->pw_dir,
+                             "/.cache/jit_gemm", 0, ret_chosen, why);
+    }
+    free(buffer);
+    return result;
+}
+
+static jg_cache_result choose_folder(const jg_cache_options *options,
+                                     struct chosen *ret_chosen,
+                                     const struct jg_cache_why *why)
+{
+    const char *value;
+
+    if (options->folder) {
+        return take_path("the cache folder", options->folder, "", 1, ret_chosen, why);
+    }
+    if (has_raised_rights()) {
+        jg_cache_say(why, "a program with raised rights gets no cache from the "
+                          "environment: name a folder in the options");
+        return JG_CACHE_NO_FOLDER;
+    }
+    if (options->environment && options->environment[0] != '\0') {
+        return take_path("the cache folder of the environment", options->environment, "", 1,
+                         ret_chosen, why);
+    }
+    value = getenv("XDG_CACHE_HOME");
+    if (value && value[0] != '\0') {
+        return derive_path("XDG_CACHE_HOME", value, "/jit_gemm", 1, ret_chosen, why);
+    }
+    value = getenv("HOME");
+    if (value && value[0] != '\0') {
+        return derive_path("HOME", value, "/.cache/jit_gemm", 0, ret_chosen, why);
+    }
+    return derive_from_password_entry(ret_chosen, why);
+}
+
+static int owner_is_trusted(const struct stat *st, uid_t uid)
+{
+    return st->st_uid == uid || st->st_uid == 0;
+}
+
+jg_cache_result jg_cache_dir_check(const struct stat *st, uid_t uid, const char *what,
+                                   const struct jg_cache_why *why)
+{
+    if (!owner_is_trusted(st, uid)) {
+        jg_cache_say(why, "%s belongs to user %lu, neither to user %lu nor to root", what,
+                     (unsigned long)st->st_uid, (unsigned long)uid);
+        return JG_CACHE_UNTRUSTED;
+    }
+    if ((st->st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+        jg_cache_say(why, "%s may be written by others (mode %04o): remove that right",
+                     what, (unsigned)(st->st_mode & 07777));
+        return JG_CACHE_UNTRUSTED;
+    }
+    return JG_CACHE_OK;
+}
+
+/* Whoever may rename what is inside a parent could put another folder in our place. */
+static jg_cache_result check_parent(const struct stat *st, uid_t uid, const char *path,
+                                    const struct jg_cache_why *why)
+{
+    if (!owner_is_trusted(st, uid)) {
+        jg_cache_say(why, "a parent of %.300s belongs to user %lu", path,
+                     (unsigned long)st->st_uid);
+        return JG_CACHE_UNTRUSTED;
+    }
+    if ((st->st_mode & S_IWOTH) != 0 && (st->st_mode & S_ISVTX) == 0) {
+        jg_cache_say(why, "a parent of %.300s may be written by everybody (mode %04o)",
+                     path, (unsigned)(st->st_mode & 07777));
+        return JG_CACHE_UNTRUSTED;
+    }
+    return JG_CACHE_OK;
+}
+
+/* Makes a folder of mode 0700 whatever the umask is. 0, or an errno value. */
+static int make_private_folder(int parent_fd, const char *name)
+{
+    if (mkdirat(parent_fd, name, 0700) != 0) {
+        return errno == EEXIST ? 0 : errno;
+    }
+    return fchmodat(parent_fd, name, 0700, 0) == 0 ? 0 : errno;
+}
+
+/* Opens one component without following links, creating it if allowed. -1 with errno. */
+static int open_component(int parent_fd, const char *name, int create)
+{
+    for (int i = 0; i < MAX_RETRIES; i++) {
+        int fd = openat(parent_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0 || (errno != EINTR && (errno != ENOENT || !create))) {
+            return fd;
+        }
+        if (errno == ENOENT) {
+            int error = make_private_folder(parent_fd, name);
+            if (error != 0) {
+                errno = error;
+                return -1;
+            }
+        }
+    }
+    errno = ENOENT;
+    return -1;
+}
+
+/* A walk along a path. */
+struct walk {
+    char pending[PATH_MAX]; /* what is still to be walked */
+    size_t tail;            /* bytes at the end of it that may be created */
+    int fd;                 /* the folder reached, for look-ups only (O_PATH) */
+    int links;              /* symbolic links followed so far */
+};
+
+/* Puts the target of a link before the rest of the path, which begins at `rest`. */
+static jg_cache_result follow_link(struct walk *walk, int link_fd, const char *rest,
+                                   const struct jg_cache_why *why)
+{
+    char joined[PATH_MAX];
+    size_t rest_length = strlen(rest);
+    ssize_t length = readlinkat(link_fd, "", joined, sizeof joined);
+
+    if (length < 0) {
+        return jg_cache_say_errno(why, errno, "read a link in the cache folder's path");
+    }
+    if (length == 0 || (size_t)length + rest_length + 2 > sizeof joined) {
+        jg_cache_say(why, "a link in the cache folder's path is too long or empty");
+        return JG_CACHE_NO_FOLDER;
+    }
+    joined[length] = '/';
+    memcpy(joined + length + 1, rest, rest_length + 1);
+    memcpy(walk->pending, joined, (size_t)length + rest_length + 2);
+    /* What a link names must exist: only the rest may be created. */
+    walk->tail = walk->tail < rest_length ? walk->tail : rest_length;
+    if (joined[0] == '/') {
+        int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (root < 0) {
+            return jg_cache_say_errno(why, errno, "open the root folder");
+        }
+        close(walk->fd);
+        walk->fd = root;
+    }
+    return JG_CACHE_OK;
+}
+
+/* Goes on by one part of the path. */
+static jg_cache_result walk_component(struct walk *walk, const char *path, uid_t uid,
+                                      int create, const struct jg_cache_why *why)
+{
+    char component[NAME_MAX + 1];
+    const char *at = walk->pending + strspn(walk->pending, "/");
+    size_t length = strcspn(at, "/");
+    jg_cache_result result;
+    struct stat st;
+    int next;
+
+    if (length > NAME_MAX) {
+        jg_cache_say(why, "a part of the cache folder's path is too long");
+        return JG_CACHE_NO_FOLDER;
+    }
+    memcpy(component, at, length);
+    component[length] = '\0';
+    if (fstat(walk->fd, &st) != 0) {
+        return jg_cache_say_errno(why, errno, "examine a parent of the cache folder");
+    }
+    result = check_parent(&st, uid, path, why);
+    if (result != JG_CACHE_OK) {
+        return result;
+    }
+    next = open_component(walk->fd, component, create && strlen(at) <= walk->tail);
+    if (next < 0) {
+        jg_cache_say(why, "the cache folder %.300s cannot be %s: %s", path,
+                     create ? "opened or made" : "opened", strerror(errno));
+        return JG_CACHE_NO_FOLDER;
+    }
+    if (fstat(next, &st) != 0) {
+        result = jg_cache_say_errno(why, errno, "examine a part of the cache folder");
+    } else if (S_ISDIR(st.st_mode)) {
+        int parent = walk->fd;
+        memmove(walk->pending, at + length, strlen(at + length) + 1);
+        walk->fd = next;
+        next = parent;
+    } else if (!S_ISLNK(st.st_mode)) {
+        jg_cache_say(why, "a part of the path %.300s is not a folder", path);
+        result = JG_CACHE_UNTRUSTED;
+    } else if (!owner_is_trusted(&st, uid) || ++walk->links > MAX_LINKS) {
+        jg_cache_say(why, "the path %.300s goes through a link that is not to be trusted",
+                     path);
+        result = JG_CACHE_UNTRUSTED;
+    } else {
+        result = follow_link(walk, next, at + length, why);
+    }
+    close(next);
+    return result;
+}
+
+/*
+ * Walks to a folder one component at a time, each opened relative to its checked parent,
+ * so that nothing can be exchanged between check and use. Links are followed when they
+ * belong to the user or to root. `*ret_fd` is open for look-ups only (O_PATH).
+ */
+static jg_cache_result walk_path(const struct chosen *chosen, uid_t uid, int create,
+                                 int *ret_fd, const struct jg_cache_why *why)
+{
+    jg_cache_result result = JG_CACHE_OK;
+    struct walk walk = {.tail = chosen->tail};
+
+    memcpy(walk.pending, chosen->path, sizeof walk.pending);
+    walk.fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (walk.fd < 0) {
+        return jg_cache_say_errno(why, errno, "open the root folder");
+    }
+    while (result == JG_CACHE_OK && walk.pending[strspn(walk.pending, "/")] != '\0') {
+        result = walk_component(&walk, chosen->path, uid, create, why);
+    }
+    if (result == JG_CACHE_OK) {
+        *ret_fd = walk.fd;
+    } else {
+        close(walk.fd);
+    }
+    return result;
+}
+
+/* Opens the versioned folder inside the named one, both checked. */
+static jg_cache_result open_versioned(int parent_fd, uid_t uid, int create,
+                                      const char *path, int *ret_fd,
+                                      const struct jg_cache_why *why)
+{
+    struct stat st;
+    char what[400], version[16];
+    jg_cache_result result;
+    int fd, error = 0;
+
+    snprintf(what, sizeof what, "the cache folder %.300s", path);
+    if (fstat(parent_fd, &st) != 0) {
+        return jg_cache_say_errno(why, errno, "examine the cache folder");
+    }
+    result = jg_cache_dir_check(&st, uid, what, why);
+    if (result != JG_CACHE_OK) {
+        return result;
+    }
+    snprintf(version, sizeof version, "v%d", JG_CACHE_FORMAT);
+    do {
+        fd = openat(parent_fd, version, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    } while (fd < 0 && errno == EINTR);
+    if (fd < 0 && errno == ENOENT && create) {
+        error = make_private_folder(parent_fd, version);
+        fd = error != 0 ? -1
+                        : openat(parent_fd, version,
+                                 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    }
+    if (fd < 0) {
+        error = error != 0 ? error : errno;
+        jg_cache_say(why, "%s/%s cannot be %s: %s", what, version,
+                     create ? "opened or made" : "opened", strerror(error));
+        return error == ENOTDIR || error == ELOOP ? JG_CACHE_UNTRUSTED : JG_CACHE_NO_FOLDER;
+    }
+    snprintf(what, sizeof what, "the cache folder %.300s/%s", path, version);
+    if (fstat(fd, &st) != 0) {
+        result = jg_cache_say_errno(why, errno, "examine the cache folder");
+    } else {
+        result = jg_cache_dir_check(&st, uid, what, why);
+    }
+    if (result == JG_CACHE_OK) {
+        *ret_fd = fd;
+    } else {
+        close(fd);
+    }
+    return result;
+}
+
+jg_cache_result jg_cache_dir_open(const jg_cache_options *options, uid_t uid,
+                                  char **ret_folder, int *ret_fd,
+                                  const struct jg_cache_why *why)
+{
+    struct chosen chosen = {.tail = 0};
+    int parent_fd = -1, fd = -1;
+    char *folder = NULL;
+    jg_cache_result result = choose_folder(options, &chosen, why);
+
+    if (result != JG_CACHE_OK) {
+        return result;
+    }
+    for (size_t n = strlen(chosen.path); n > 1 && chosen.path[n - 1] == '/'; n--) {
+        chosen.path[n - 1] = '\0';
+        chosen.tail -= chosen.tail > 0;
+    }
+    result = walk_path(&chosen, uid, !options->read_only, &parent_fd, why);
+    if (result != JG_CACHE_OK) {
+        return result;
+    }
+    result = open_versioned(parent_fd, uid, !options->read_only, chosen.path, &fd, why);
+    close(parent_fd);
+    if (result != JG_CACHE_OK) {
+        return result;
+    }
+    if (asprintf(&folder, "%s/v%d", chosen.path, JG_CACHE_FORMAT) < 0) {
+        close(fd);
+        jg_cache_say(why, "no memory for the name of the cache folder");
+        return JG_CACHE_NO_MEMORY;
+    }
+    *ret_folder = folder;
+    *ret_fd = fd;
+    return JG_CACHE_OK;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* Private declarations shared by the files of this folder. */
+#ifndef JG_CACHE_INTERNAL_H
+#define JG_CACHE_INTERNAL_H
+
+#include "jg_cache.h"
+
+#include <stdatomic.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+/* Limits, checked before anything is allocated. docs/cache-format.md repeats them. */
+#define JG_CACHE_MATERIAL_MAX ((size_t)16 << 20)
+#define JG_CACHE_METADATA_MAX ((size_t)1 << 20)
+#define JG_CACHE_PAYLOAD_MAX  ((size_t)256 << 20)
+
+/* Bytes of the fixed part of a header, and the alignment of header end and payload. */
+#define JG_CACHE_FIXED_BYTES 96u
+#define JG_CACHE_ALIGN       64u
+
+#define JG_CACHE_TEMP_MAX_AGE_S    3600 /* a temporary file this old has no live writer */
+#define JG_CACHE_STAMP_INTERVAL_S  3600 /* a hit renews the stamp at most this often */
+#define JG_CACHE_FILE_NAME_BYTES   35   /* 30 digits, ".jgk", terminator */
+#define JG_CACHE_QUARANTINE_FOLDER "quarantine"
+
+struct jg_cache {
+    int folder_fd; /* the versioned folder */
+    int read_only;
+    int no_sync;
+    uid_t uid;      /* effective user at open: the only owner trusted beside root */
+    uint64_t place; /* this boot and process-id namespace; 0: unknown */
+    char *folder;   /* for messages only; owned */
+    atomic_uint_fast64_t hits, misses, rejects, stores, store_errors;
+};
+
+/* Where a one-sentence reason goes; text may be NULL. */
+struct jg_cache_why {
+    char *text;
+    size_t size;
+};
+
+/* cache.c: writes the sentence, control characters replaced. */
+void jg_cache_say(const struct jg_cache_why *why, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Writes "cannot <what>: <error>" and returns NO_MEMORY for ENOMEM, else IO. */
+jg_cache_result jg_cache_say_errno(const struct jg_cache_why *why, int error,
+                                   const char *what);
+
+/* entry.c: the file format, no I/O. */
+struct jg_cache_layout {
+    uint32_t header_bytes; /* multiple of JG_CACHE_ALIGN; the payload starts here */
+    uint32_t material_bytes;
+    uint32_t metadata_bytes;
+    uint64_t payload_bytes;
+    uint64_t total_bytes;
+};
+
+/* Sizes of an entry; TOO_LARGE when a part is over its limit. */
+jg_cache_result jg_cache_entry_plan(size_t material_size, size_t metadata_size,
+                                    size_t payload_size, struct jg_cache_layout *ret_layout,
+                                    const struct jg_cache_why *why);
+/* Fills `layout->header_bytes` bytes. Pointers of empty parts may be NULL. */
+void jg_cache_entry_encode(const struct jg_cache_layout *layout, const jg_cache_name *name,
+                           const void *material, const void *metadata, const void *payload,
+                           unsigned char *ret_header);
+/* Reads the fixed part of a file of `file_bytes`: DAMAGED unless every size agrees. */
+jg_cache_result jg_cache_entry_read_fixed(const unsigned char fixed[JG_CACHE_FIXED_BYTES],
+                                          uint64_t file_bytes,
+                                          struct jg_cache_layout *ret_layout,
+                                          const struct jg_cache_why *why);
+/* Checks a whole header: DAMAGED by its hash, MISMATCH when it was stored for another
+ * name. */
+jg_cache_result jg_cache_entry_check_header(const unsigned char *header,
+                                            const struct jg_cache_layout *layout,
+                                            const jg_cache_name *name,
+                                            const struct jg_cache_why *why);
+/* DAMAGED unless the payload has the SHA-256 that the header tells. */
+jg_cache_result jg_cache_entry_check_payload(const unsigned char *header,
+                                             const void *payload, uint64_t payload_bytes,
+                                             const struct jg_cache_why *why);
+const unsigned char *jg_cache_entry_material(const unsigned char *header);
+const unsigned char *jg_cache_entry_metadata(const unsigned char *header,
+                                             const struct jg_cache_layout *layout);
+
+/* dir.c: which folder, and whether it may be trusted. */
+/* UNTRUSTED unless the owner is `uid` or root and nobody else may write. `what` names the
+ * thing in the reason. */
+jg_cache_result jg_cache_dir_check(const struct stat *st, uid_t uid, const char *what,
+                                   const struct jg_cache_why *why);
+/* Opens `<folder>/v1`; `*ret_folder` is the caller's to free. */
+jg_cache_result jg_cache_dir_open(const jg_cache_options *options, uid_t uid,
+                                  char **ret_folder, int *ret_fd,
+                                  const struct jg_cache_why *why);
+
+/* store.c: files of entries. */
+struct jg_cache_loaded {
+    unsigned char *header; /* owned */
+    void *payload;         /* owned, aligned to 64; NULL when not asked for */
+    struct jg_cache_layout layout;
+};
+
+/* 30 digits and the suffix. */
+void jg_cache_store_file_name(const jg_cache_name *name,
+                              char ret_file[JG_CACHE_FILE_NAME_BYTES]);
+/* Opens a folder inside another one and checks it. MISS when absent and not `create`. */
+jg_cache_result jg_cache_store_open_folder(const jg_cache *cache, int parent_fd,
+                                           const char *name, int create, int *ret_fd,
+                                           const struct jg_cache_why *why);
+/* Opens the folder of the first two digits; MISS when absent and not `create`. */
+jg_cache_result jg_cache_store_open_shard(const jg_cache *cache, unsigned first_byte,
+                                          int create, int *ret_fd,
+                                          const struct jg_cache_why *why);
+/* Reads and checks an entry; with `payload` its checksum too. `*ret_seen` describes
+ * whatever stands under the name, also on refusal (all zero if there is nothing). */
+jg_cache_result jg_cache_store_load(const jg_cache *cache, int shard_fd,
+                                    const jg_cache_name *name, int payload,
+                                    struct jg_cache_loaded *ret_loaded,
+                                    struct stat *ret_seen, const struct jg_cache_why *why);
+void jg_cache_store_release(struct jg_cache_loaded *loaded);
+/* Moves what was seen under the name away. Returns 1 if it is gone from there. */
+int jg_cache_store_quarantine(const jg_cache *cache, int shard_fd,
+                              const jg_cache_name *name, const struct stat *seen);
+/* The same by removal, for when the quarantine cannot be used. */
+int jg_cache_store_remove(const jg_cache *cache, int shard_fd, const jg_cache_name *name,
+                          const struct stat *seen);
+/* Writes and publishes; EXISTS when the name is taken (nothing was changed then). */
+jg_cache_result jg_cache_store_publish(const jg_cache *cache, int shard_fd,
+                                       const jg_cache_name *name,
+                                       const struct jg_cache_layout *layout,
+                                       const unsigned char *header, const void *payload,
+                                       const struct jg_cache_why *why);
+/* Gives `temp` the name `file` unless that is taken: 0, or an errno value. The second is
+ * for file systems that cannot rename without replacing. */
+int jg_cache_store_rename_new(int shard_fd, const char *temp, const char *file);
+int jg_cache_store_link_new(int shard_fd, const char *temp, const char *file);
+/* Identity of this boot and process-id namespace, see struct jg_cache. */
+uint64_t jg_cache_store_place(void);
+/* 1 when `file` is named like a temporary file; fills place and process id. */
+int jg_cache_store_parse_temp(const char *file, uint64_t *ret_place, pid_t *ret_pid);
+/* 1 when both describe the same unchanged file. */
+int jg_cache_store_same_file(const struct stat *a, const struct stat *b);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file jg_cache.h
+ * @brief A disk cache of immutable blobs: private folder, verified reads, no-replace
+ * publish.
+ *
+ * Knows nothing of GPUs. A blob is found by a 128-bit name and accepted only if the whole
+ * key material stored with it equals the caller's, and its checksums hold. Whatever is
+ * wrong with an entry makes it a miss with a reason, never an error of the caller's work.
+ *
+ * A NULL cache is legal everywhere: it always misses and keeps nothing. All functions are
+ * thread-safe, and any number of processes may share a folder.
+ */
+#ifndef JG_CACHE_H
+#define JG_CACHE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Version of the entry format and of the folder name (`v1`). */
+#define JG_CACHE_FORMAT 1
+
+typedef struct jg_cache jg_cache; /**< Opaque: one open folder. */
+
+/** Outcome of a call. Never renumbered: they appear in logs. */
+typedef enum jg_cache_result {
+    JG_CACHE_OK = 0,        /**< Done; for a get: a hit. */
+    JG_CACHE_MISS = 1,      /**< There is no such entry. */
+    JG_CACHE_EXISTS = 2,    /**< A put found an equal, good entry; nothing was written. */
+    JG_CACHE_DAMAGED = 3,   /**< Entry refused: size, header, checksum or trailing bytes. */
+    JG_CACHE_MISMATCH = 4,  /**< Entry refused: other key material under the same name. */
+    JG_CACHE_UNTRUSTED = 5, /**< Folder or entry refused: owner, mode, link or file kind. */
+    JG_CACHE_NO_FOLDER =
+        6,           /**< No folder is named or can be derived, or it cannot be made. */
+    JG_CACHE_IO = 7, /**< A system call failed; see errno in the reason. */
+    JG_CACHE_NO_MEMORY = 8, /**< Memory could not be had. */
+    JG_CACHE_TOO_LARGE = 9  /**< Over a limit: key material 16 MiB, metadata 1 MiB, payload
+                                 256 MiB. */
+} jg_cache_result;
+
+/** Short name of a result, for logs ("damaged"). Never NULL; static. */
+const char *jg_cache_result_name(jg_cache_result result);
+
+/** 128-bit name of an entry, in canonical byte order. */
+typedef struct jg_cache_name {
+    unsigned char bytes[16]; /**< Printed as 32 hexadecimal digits. */
+} jg_cache_name;
+
+/** A found blob. `payload` and `metadata` are owned; free with ::jg_cache_blob_free. */
+typedef struct jg_cache_blob {
+    void *payload;        /**< The bytes, aligned to 64. */
+    size_t payload_size;  /**< Bytes of payload. */
+    void *metadata;       /**< The caller's small record beside it; may be NULL. */
+    size_t metadata_size; /**< Bytes of metadata. */
+} jg_cache_blob;
+
+/** Counters since open. Hits, misses and rejects sum to the gets. */
+typedef struct jg_cache_counts {
+    uint64_t hits;         /**< Gets that returned a blob. */
+    uint64_t misses;       /**< Gets without an entry. */
+    uint64_t rejects;      /**< Gets that refused an entry or could not read it. */
+    uint64_t stores;       /**< Puts that published an entry. */
+    uint64_t store_errors; /**< Puts that failed: neither OK nor EXISTS. */
+} jg_cache_counts;
+
+/**
+ * How a folder is opened. Without `folder`, the first of these that is set and not empty:
+ * `environment`, $XDG_CACHE_HOME/jit_gemm, $HOME/.cache/jit_gemm, the same below the home
+ * of the password entry. A set but unusable one is refused, never skipped. The last three
+ * are refused below /tmp, and a program with raised rights (set-user-id, capabilities)
+ * gets none of the four.
+ */
+typedef struct jg_cache_options {
+    const char *folder;      /**< Absolute path, or NULL. */
+    const char *environment; /**< Value of the caller's own variable, or NULL. */
+    int read_only;           /**< Not 0: never write, create, quarantine or remove. */
+    int no_sync; /**< Not 0: skip fsync (tests, tmpfs). Reads verify either way. */
+} jg_cache_options;
+
+/**
+ * Opens a folder, creating `<folder>/v1` and missing parents with mode 0700 (a home folder
+ * must exist). Refuses as UNTRUSTED a relative path, a folder that is not the effective
+ * user's or root's, one that others may write, and one below a parent of another user or
+ * one that everybody may write (unless sticky).
+ *
+ * @param options may be NULL: all zero
+ * @param[out] ret_cache receives the cache; untouched on failure
+ * @param[out] reason receives one sentence on failure, cut to `reason_size`; may be NULL
+ */
+jg_cache_result jg_cache_open(const jg_cache_options *options, jg_cache **ret_cache,
+                              char *reason, size_t reason_size);
+
+/** Closes the cache. Accepts NULL. Blobs already returned stay valid. */
+void jg_cache_close(jg_cache *cache);
+
+/** Absolute path of the versioned folder in use. "" for NULL. */
+const char *jg_cache_folder(const jg_cache *cache);
+
+/**
+ * Finds a blob. A bad entry is moved into `quarantine`, where the folder can be written.
+ * A good entry made from other key material is a MISMATCH and stays.
+ *
+ * @param cache may be NULL: a miss
+ * @param name names the entry
+ * @param material compared byte for byte with what was stored
+ * @param material_size bytes of material
+ * @param[out] ret_blob filled on JG_CACHE_OK only
+ * @param[out] reason one sentence when the result is neither OK nor MISS, else ""; may be
+ * NULL
+ * @param reason_size bytes at `reason`
+ */
+jg_cache_result jg_cache_get(jg_cache *cache, const jg_cache_name *name,
+                             const void *material, size_t material_size,
+                             jg_cache_blob *ret_blob, char *reason, size_t reason_size);
+
+/**
+ * Publishes a blob: private temporary file in the same folder, fsync, rename without
+ * replace. What is already there is verified first: a good entry of equal key material is
+ * EXISTS (its payload is kept, not compared), a good one of other material MISMATCH, and
+ * only a bad one is replaced. NO_FOLDER without a cache, IO when it is read-only.
+ *
+ * Pointers of empty parts may be NULL. An IO whose reason is about syncing the folder of a
+ * new entry means: published, but a power cut may lose it.
+ */
+jg_cache_result jg_cache_put(jg_cache *cache, const jg_cache_name *name,
+                             const void *material, size_t material_size,
+                             const void *metadata, size_t metadata_size,
+                             const void *payload, size_t payload_size, char *reason,
+                             size_t reason_size);
+
+/** Frees what a get returned and zeroes it. Accepts NULL and a zeroed blob. */
+void jg_cache_blob_free(jg_cache_blob *blob);
+
+/** Reads the counters; zeros for NULL. */
+void jg_cache_get_counts(const jg_cache *cache, jg_cache_counts *ret_counts);
+
+/** One entry, as ::jg_cache_walk sees it. Pointers are valid during the visit only. */
+typedef struct jg_cache_entry {
+    jg_cache_name name;    /**< From the file name. */
+    jg_cache_result state; /**< OK, or why the entry is bad (checked fully if asked for). */
+    uint64_t file_bytes;   /**< Size of the file. */
+    int64_t modified;      /**< Stored or last used (to the hour), seconds since 1970. */
+    const void *material;  /**< Key material; NULL if unreadable. */
+    size_t material_size;  /**< Bytes of material. */
+    const void *metadata;  /**< The caller's record; NULL if none or unreadable. */
+    size_t metadata_size;  /**< Bytes of metadata. */
+    size_t payload_size;   /**< Bytes of payload by the header; 0 if unreadable. */
+} jg_cache_entry;
+
+/** Visits an entry: return 0 to go on, 1 to remove the entry and go on, anything else to
+ * stop. */
+typedef int (*jg_cache_visit_fn)(void *user, const jg_cache_entry *entry);
+
+/**
+ * Visits every entry, in order of names. Counts nothing and quarantines nothing. Goes on
+ * after a failure and returns the first: UNTRUSTED for a subfolder that was refused, IO for
+ * one that could not be listed or an entry that could not be removed. A stop is OK.
+ *
+ * @param cache may be NULL: nothing to visit
+ * @param verify not 0: checksums of payloads are verified too
+ * @param visit called for each entry; may call any function of the cache
+ * @param user handed to `visit`
+ */
+jg_cache_result jg_cache_walk(jg_cache *cache, int verify, jg_cache_visit_fn visit,
+                              void *user);
+
+/**
+ * Removes temporary files of dead writers (or older than an hour), quarantined entries,
+ * entries over the age limit, then the oldest until the folder fits. Age counts from the
+ * store or the last hit, to the hour; size is the sum of file sizes. Never touches files
+ * whose names are not its own, nor an entry stored anew or used since it looked. IO when
+ * the cache is read-only.
+ *
+ * @param cache may be NULL: nothing to remove
+ * @param max_bytes 0 means no limit
+ * @param max_age_seconds 0 means no limit
+ * @param[out] ret_removed number of entries removed by the limits; may be NULL
+ * @param[out] ret_bytes bytes freed, of everything removed; may be NULL
+ */
+jg_cache_result jg_cache_trim(jg_cache *cache, uint64_t max_bytes, int64_t max_age_seconds,
+                              uint64_t *ret_removed, uint64_t *ret_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+/* Going through a whole folder: visits, and removal of what is old or left over. */
+#include "internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { N_SHARDS = 256, FIRST_CAPACITY = 64 };
+
+/* An entry's file as a trim sees it; a walk fills the name only. */
+struct found {
+    jg_cache_name name;
+    uint64_t bytes;
+    struct timespec modified;
+};
+
+struct found_list {
+    struct found *items; /* owned */
+    size_t n_items, capacity;
+};
+
+static const struct jg_cache_why silent = {NULL, 0};
+
+static int append_found(struct found_list *list, const struct found *item)
+{
+    if (list->n_items == list->capacity) {
+        size_t capacity = list->capacity > 0 ? list->capacity * 2 : FIRST_CAPACITY;
+        struct found *grown;
+        if (capacity > SIZE_MAX / sizeof *grown) {
+            return 0;
+        }
+        grown = realloc(list->items, capacity * sizeof *grown);
+        if (!grown) {
+            return 0;
+        }
+        list->items = grown;
+        list->capacity = capacity;
+    }
+    list->items[list->n_items++] = *item;
+    return 1;
+}
+
+static int read_digit(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* 1 when a file of a shard is named like an entry; fills the name. */
+static int parse_entry_name(unsigned shard, const char *file, jg_cache_name *ret_name)
+{
+    jg_cache_name name;
+
+    if (strlen(file) != JG_CACHE_FILE_NAME_BYTES - 1 || strcmp(file + 30, ".jgk") != 0) {
+        return 0;
+    }
+    name.bytes[0] = (unsigned char)shard;
+    for (size_t i = 1; i < sizeof name.bytes; i++) {
+        int high = read_digit(file[2 * i - 2]), low = read_digit(file[2 * i - 1]);
+        if (high < 0 || low < 0) {
+            return 0;
+        }
+        name.bytes[i] = (unsigned char)(high << 4 | low);
+    }
+    *ret_name = name;
+    return 1;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct found *x = a, *y = b;
+    return memcmp(x->name.bytes, y->name.bytes, sizeof x->name.bytes);
+}
+
+static int compare_ages(const void *a, const void *b)
+{
+    const struct found *x = a, *y = b;
+    if (x->modified.tv_sec != y->modified.tv_sec) {
+        return x->modified.tv_sec < y->modified.tv_sec ? -1 : 1;
+    }
+    if (x->modified.tv_nsec != y->modified.tv_nsec) {
+        return x->modified.tv_nsec < y->modified.tv_nsec ? -1 : 1;
+    }
+    return compare_names(a, b);
+}
+
+/* A reading position of its own in an open folder. NULL with errno. */
+static DIR *open_listing(int folder_fd)
+{
+    int fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+
+    if (!dir && fd >= 0) {
+        int error = errno;
+        close(fd);
+        errno = error;
+    }
+    return dir;
+}
+
+/* Names of the entries of a shard, in order. */
+static jg_cache_result list_entries(int shard_fd, unsigned shard, struct found_list *list)
+{
+    jg_cache_result result = JG_CACHE_OK;
+    DIR *dir = open_listing(shard_fd);
+
+    if (!dir) {
+        return errno == ENOMEM ? JG_CACHE_NO_MEMORY : JG_CACHE_IO;
+    }
+    for (;;) {
+        struct found item = {0};
+        struct dirent *file;
+
+        errno = 0;
+        file = readdir(dir);
+        if (!file) {
+            result = errno == 0 ? JG_CACHE_OK : JG_CACHE_IO;
+            break;
+        }
+        if (parse_entry_name(shard, file->d_name, &item.name) &&
+            !append_found(list, &item)) {
+            result = JG_CACHE_NO_MEMORY;
+            break;
+        }
+    }
+    closedir(dir);
+    if (list->n_items > 0) {
+        qsort(list->items, list->n_items, sizeof *list->items, compare_names);
+    }
+    return result;
+}
+
+/* An entry may also be a folder that somebody put there: only an empty one is removed. */
+static int remove_file(int folder_fd, const char *file)
+{
+    if (unlinkat(folder_fd, file, 0) == 0 || errno == ENOENT) {
+        return 1;
+    }
+    return (errno == EISDIR || errno == EPERM) &&
+           unlinkat(folder_fd, file, AT_REMOVEDIR) == 0;
+}
+
+/* Shows one entry to the visitor. `*ret_stop` is set when no more are wanted. */
+static jg_cache_result visit_entry(const jg_cache *cache, int shard_fd,
+                                   const jg_cache_name *name, int verify,
+                                   jg_cache_visit_fn visit, void *user, int *ret_stop)
+{
+    struct jg_cache_loaded loaded = {0};
+    struct stat seen;
+    jg_cache_entry entry = {0};
+    jg_cache_result result = JG_CACHE_OK;
+    int answer;
+
+    entry.name = *name;
+    entry.state =
+        jg_cache_store_load(cache, shard_fd, name, verify, &loaded, &seen, &silent);
+    if (entry.state == JG_CACHE_MISS) {
+        return JG_CACHE_OK; /* removed since it was listed */
+    }
+    entry.file_bytes = seen.st_size > 0 ? (uint64_t)seen.st_size : 0;
+    entry.modified = seen.st_mtim.tv_sec;
+    if (entry.state == JG_CACHE_OK) {
+        entry.material = jg_cache_entry_material(loaded.header);
+        entry.material_size = loaded.layout.material_bytes;
+        entry.metadata_size = loaded.layout.metadata_bytes;
+        if (entry.metadata_size > 0) {
+            entry.metadata = jg_cache_entry_metadata(loaded.header, &loaded.layout);
+        }
+        entry.payload_size = (size_t)loaded.layout.payload_bytes;
+    }
+    answer = visit(user, &entry);
+    jg_cache_store_release(&loaded);
+    if (answer == 1) {
+        char file[JG_CACHE_FILE_NAME_BYTES];
+        jg_cache_store_file_name(name, file);
+        if (cache->read_only || !remove_file(shard_fd, file)) {
+            result = JG_CACHE_IO;
+        }
+    }
+    *ret_stop = answer != 0 && answer != 1;
+    return result;
+}
+
+jg_cache_result jg_cache_walk(jg_cache *cache, int verify, jg_cache_visit_fn visit,
+                              void *user)
+{
+    jg_cache_result first_failure = JG_CACHE_OK;
+    int stop = 0;
+
+    if (!cache) {
+        return JG_CACHE_OK;
+    }
+    for (unsigned shard = 0; shard < N_SHARDS && !stop; shard++) {
+        struct found_list list = {0};
+        int shard_fd = -1;
+        jg_cache_result result =
+            jg_cache_store_open_shard(cache, shard, 0, &shard_fd, &silent);
+
+        if (result == JG_CACHE_MISS) {
+            continue;
+        }
+        if (result == JG_CACHE_OK) {
+            result = list_entries(shard_fd, shard, &list);
+        }
+        for (size_t i = 0; i < list.n_items && !stop; i++) {
+            jg_cache_result one = visit_entry(cache, shard_fd, &list.items[i].name, verify,
+                                              visit, user, &stop);
+            if (result == JG_CACHE_OK) {
+                result = one;
+            }
+        }
+        free(list.items);
+        if (shard_fd >= 0) {
+            close(shard_fd);
+        }
+        if (first_failure == JG_CACHE_OK) {
+            first_failure = result;
+        }
+    }
+    return first_failure;
+}
+
+/* A temporary file is left over when its writer is known to be dead, or by its age. */
+static int is_left_over(const jg_cache *cache, const char *file, const struct stat *st,
+                        time_t now)
+{
+    uint64_t place;
+    pid_t pid;
+
+    if (!S_ISREG(st->st_mode) || !jg_cache_store_parse_temp(file, &place, &pid)) {
+        return 0;
+    }
+    if (now - st->st_mtim.tv_sec > JG_CACHE_TEMP_MAX_AGE_S) {
+        return 1;
+    }
+    /* Process numbers mean something only in the same boot and namespace. */
+    return place != 0 && place == cache->place && kill(pid, 0) != 0 && errno == ESRCH;
+}
+
+static uint64_t count_bytes(const struct stat *st)
+{
+    return S_ISREG(st->st_mode) && st->st_size > 0 ? (uint64_t)st->st_size : 0;
+}
+
+/* Lists a shard's entries with size and time; removes left-over temporary files. */
+static jg_cache_result scan_shard(const jg_cache *cache, unsigned shard, int shard_fd,
+                                  struct found_list *list, uint64_t *bytes)
+{
+    jg_cache_result result = JG_CACHE_OK;
+    time_t now = time(NULL);
+    DIR *dir = open_listing(shard_fd);
+
+    if (!dir) {
+        return errno == ENOMEM ? JG_CACHE_NO_MEMORY : JG_CACHE_IO;
+    }
+    for (;;) {
+        struct found item;
+        struct dirent *file;
+        struct stat st;
+
+        errno = 0;
+        file = readdir(dir);
+        if (!file) {
+            result = errno == 0 ? JG_CACHE_OK : JG_CACHE_IO;
+            break;
+        }
+        if (fstatat(shard_fd, file->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+            continue;
+        }
+        if (is_left_over(cache, file->d_name, &st, now)) {
+            if (unlinkat(shard_fd, file->d_name, 0) == 0) {
+                *bytes += count_bytes(&st);
+            }
+            continue;
+        }
+        if (!S_ISREG(st.st_mode) || !parse_entry_name(shard, file->d_name, &item.name)) {
+            continue;
+        }
+        item.bytes = count_bytes(&st);
+        item.modified = st.st_mtim;
+        if (!append_found(list, &item)) {
+            result = JG_CACHE_NO_MEMORY;
+            break;
+        }
+    }
+    closedir(dir);
+    return result;
+}
+
+/* Quarantined things bear the name of their entry and a digit. */
+static int is_quarantine_name(const char *file)
+{
+    if (strlen(file) != 34 || file[32] != '.' || file[33] < '0' || file[33] > '9') {
+        return 0;
+    }
+    for (int i = 0; i < 32; i++) {
+        if (read_digit(file[i]) < 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static jg_cache_result empty_quarantine(const jg_cache *cache, uint64_t *bytes)
+{
+    jg_cache_result result;
+    DIR *dir;
+    int fd = -1;
+
+    result = jg_cache_store_open_folder(cache, cache->folder_fd, JG_CACHE_QUARANTINE_FOLDER,
+                                        0, &fd, &silent);
+    if (result != JG_CACHE_OK) {
+        return result == JG_CACHE_MISS ? JG_CACHE_OK : result;
+    }
+    dir = open_listing(fd);
+    if (!dir) {
+        result = JG_CACHE_IO;
+    }
+    for (struct dirent *file = dir ? readdir(dir) : NULL; file; file = readdir(dir)) {
+        struct stat st;
+        if (is_quarantine_name(file->d_name) &&
+            fstatat(fd, file->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            remove_file(fd, file->d_name)) {
+            *bytes += count_bytes(&st);
+        }
+    }
+    if (dir) {
+        closedir(dir);
+    }
+    close(fd);
+    return result;
+}
+
+/* Removes an entry unless it was stored anew or used since the scan. 1 when removed. */
+static int remove_found(const jg_cache *cache, const struct found *item)
+{
+    char file[JG_CACHE_FILE_NAME_BYTES];
+    struct stat st;
+    int removed = 0, shard_fd = -1;
+
+    if (jg_cache_store_open_shard(cache, item->name.bytes[0], 0, &shard_fd, &silent) !=
+        JG_CACHE_OK) {
+        return 0;
+    }
+    jg_cache_store_file_name(&item->name, file);
+    if (fstatat(shard_fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+        st.st_mtim.tv_sec == item->modified.tv_sec &&
+        st.st_mtim.tv_nsec == item->modified.tv_nsec) {
+        removed = unlinkat(shard_fd, file, 0) == 0;
+    }
+    close(shard_fd);
+    return removed;
+}
+
+jg_cache_result jg_cache_trim(jg_cache *cache, uint64_t max_bytes, int64_t max_age_seconds,
+                              uint64_t *ret_removed, uint64_t *ret_bytes)
+{
+    struct found_list list = {0};
+    jg_cache_result result = JG_CACHE_OK;
+    uint64_t removed = 0, freed = 0, total = 0;
+    int64_t now = (int64_t)time(NULL);
+
+    if (cache && cache->read_only) {
+        return JG_CACHE_IO;
+    }
+    if (cache) {
+        result = empty_quarantine(cache, &freed);
+    }
+    for (unsigned shard = 0; cache && shard < N_SHARDS; shard++) {
+        int shard_fd = -1;
+        jg_cache_result one =
+            jg_cache_store_open_shard(cache, shard, 0, &shard_fd, &silent);
+
+        if (one == JG_CACHE_MISS) {
+            continue;
+        }
+        if (one == JG_CACHE_OK) {
+            one = scan_shard(cache, shard, shard_fd, &list, &freed);
+            close(shard_fd);
+        }
+        if (result == JG_CACHE_OK) {
+            result = one;
+        }
+    }
+    for (size_t i = 0; i < list.n_items; i++) {
+        total += list.items[i].bytes;
+    }
+    if (list.n_items > 0) {
+        qsort(list.items, list.n_items, sizeof *list.items, compare_ages);
+    }
+    for (size_t i = 0; i < list.n_items; i++) {
+        const struct found *item = &list.items[i];
+        int too_old = max_age_seconds > 0 && now - item->modified.tv_sec > max_age_seconds;
+        int too_much = max_bytes > 0 && total > max_bytes;
+
+        if (!too_old && !too_much) {
+            break; /* all that follow are younger */
+        }
+        total -= item->bytes;
+        if (remove_found(cache, item)) {
+            removed++;
+            freed += item->bytes;
+        }
+    }
+    free(list.items);
+    if (ret_removed) {
+        *ret_removed = removed;
+    }
+    if (ret_bytes) {
+        *ret_bytes = freed;
+    }
+    return result;
+}
