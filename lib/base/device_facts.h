@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Plain numbers of a device, no CUDA type. Filled from the driver, or from a table when
+ * planning for a chip that is not there. */
+#ifndef JG_BASE_DEVICE_FACTS_H
+#define JG_BASE_DEVICE_FACTS_H
+
+#include <stdint.h>
+
+struct jg_device_facts {
+    char name[128];
+    int cc_major;
+    int cc_minor;
+    int sm_count;
+    int64_t l2_bytes;
+    int64_t memory_bytes;
+    int smem_optin_bytes; /* shared memory a CTA may ask for */
+    int driver_version;   /* 1000 * major + 10 * minor; 0 if planned without a device */
+};
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Every JIT_GEMM_* variable, in one table with its help text. Read once, at context
+ * creation, never on the way of a run; ignored in set-user-id programs. */
+#ifndef JG_BASE_ENV_H
+#define JG_BASE_ENV_H
+
+#include "base/status.h"
+
+enum jg_env {
+    JG_ENV_CACHE_DIR, /* JIT_GEMM_CACHE_DIR: absolute path of the writable cache folder */
+    JG_ENV_ARCH,      /* JIT_GEMM_ARCH: architecture to plan and build for */
+    JG_ENV_DRIVER,    /* JIT_GEMM_DRIVER: path of the driver library */
+    JG_ENV_NVRTC,     /* JIT_GEMM_NVRTC: path of the compiler library */
+    JG_ENV_DUMP_DIR,  /* JIT_GEMM_DUMP_DIR: folder for source unit, log, PTX and cubin */
+    JG_ENV_COUNT
+};
+
+struct jg_env_row {
+    const char *name;
+    const char *help;
+};
+
+const struct jg_env_row *jg_env_row(enum jg_env variable);
+/* The value, or NULL if unset, empty, or the program runs with raised rights. */
+const char *jg_env_get(enum jg_env variable);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* A growable text. Failure sticks: after a failed growth all calls do nothing, and the end
+ * of the work checks once. Zero-initialise with {0}; data is NULL until the first byte. */
+#ifndef JG_BASE_STR_H
+#define JG_BASE_STR_H
+
+#include "base/status.h"
+
+struct jg_str {
+    char *data; /* zero-terminated once not NULL */
+    size_t size;
+    size_t capacity;
+    int failed;
+};
+
+void jg_str_add(struct jg_str *str, const char *bytes, size_t size);
+void jg_str_puts(struct jg_str *str, const char *text);
+void jg_str_printf(struct jg_str *str, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Never NULL. */
+const char *jg_str_text(const struct jg_str *str);
+/* NO_MEMORY if any growth failed. */
+jit_gemm_status jg_str_status(const struct jg_str *str);
+void jg_str_free(struct jg_str *str);
+
+/* Copies text into a caller's buffer: cut to size, always terminated when size > 0;
+ * ret_length (may be NULL) receives the whole length. */
+void jg_str_export(const char *text, size_t length, char *buffer, size_t size,
+                   size_t *ret_length);
+
+#endif
