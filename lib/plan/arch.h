@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* One chip, as data and functions. The registry is the only place that maps a device to a
+ * chip. */
+#ifndef JG_PLAN_ARCH_H
+#define JG_PLAN_ARCH_H
+
+#include "base/device_facts.h"
+#include "plan/config.h"
+#include "plan/problem.h"
+
+/* What follows from a config: sizes that host and device must agree on. */
+struct jg_derived {
+    int threads;              /* of a CTA */
+    int smem_bytes;           /* dynamic shared memory, a multiple of 1024 */
+    int stage_bytes;          /* of one input stage, A and B */
+    int max_registers;        /* a role may have; the launch bound's limit */
+    int64_t tiles_m, tiles_n; /* at the planned size, in tiles, padded to whole clusters */
+    int64_t tiles;            /* tiles_m * tiles_n * batch */
+    int grid_ctas;            /* CTAs of the persistent grid at the planned size */
+    double waves;             /* tiles / CTAs that fit at once */
+    double predicted_us;      /* of the cost model; for comparing candidates only */
+};
+
+struct jg_arch {
+    const char *name;          /* "sm_90a": the compiler's --gpu-architecture */
+    const char *kernel_header; /* "jg/sm90a/gemm_kernel.cuh" */
+    const char *kernel_name;   /* C++ name of the kernel function template in that header */
+    struct jg_device_facts default_facts; /* used when planning without the device */
+    /* Does this chip's machine code run on the device? */
+    int (*matches)(const struct jg_device_facts *facts);
+    /* Candidate `index`, or 0 when there are no more. Only tile, tile_k and cluster are
+     * set. */
+    int (*candidate)(int index, struct jg_config *ret_config);
+    /* Fills stages, raster, swizzle, out_stages and pdl where an override left them. */
+    void (*complete)(const struct jg_problem *problem, const struct jg_device_facts *facts,
+                     const struct jg_config_override *override, struct jg_config *config);
+    /* Derived sizes; returns 0, or the reason why the config cannot be (static or in
+     * `reason`). */
+    int (*derive)(const struct jg_problem *problem, const struct jg_device_facts *facts,
+                  const struct jg_config *config, struct jg_derived *ret_derived,
+                  char *reason, size_t reason_size);
+};
+
+/* By name ("sm_90a"); NULL if this version has no kernel for it. */
+const struct jg_arch *jg_arch_find(const char *name);
+/* By device; NULL if this version has no kernel for it. */
+const struct jg_arch *jg_arch_for_device(const struct jg_device_facts *facts);
+/* All of them, for messages and tests; NULL past the end. */
+const struct jg_arch *jg_arch_at(int index);
+
+#endif

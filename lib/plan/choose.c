@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/choose.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/math.h"
+
+enum {
+    REASON_SIZE = 256,
+    REFERENCE_THREADS = 256,
+    REFERENCE_MAX_GRID = 65535 * 8 /* the rest is a grid-stride loop */
+};
+
+/* A candidate must be better by more than rounding: equal costs keep the earlier one on
+ * every compiler. */
+#define BETTER_BY 1e-9
+
+/* Numbers as text, the same in every locale. */
+static void print_fixed(struct jg_str *out, double value, int digits)
+{
+    int64_t scale = 1;
+    for (int i = 0; i < digits; i++) {
+        scale *= 10;
+    }
+    const int64_t rounded = (int64_t)(value * (double)scale + 0.5);
+    jg_str_printf(out, "%lld.%0*lld", (long long)(rounded / scale), digits,
+                  (long long)(rounded % scale));
+}
+
+static void trace_begin(struct jg_str *trace, const char *verb,
+                        const struct jg_config *config)
+{
+    struct jg_str text = {0};
+    jg_config_print(config, &text);
+    jg_str_printf(trace, "%s: %s: ", verb, jg_str_text(&text));
+    trace->failed |= text.failed;
+    jg_str_free(&text);
+}
+
+static void trace_rejected(struct jg_str *trace, const struct jg_config *config,
+                           const char *reason)
+{
+    if (trace != NULL) {
+        trace_begin(trace, "rejected", config);
+        jg_str_printf(trace, "%s\n", reason);
+    }
+}
+
+static void trace_numbers(struct jg_str *trace, const struct jg_derived *derived)
+{
+    jg_str_puts(trace, "predicted ");
+    print_fixed(trace, derived->predicted_us, 1);
+    jg_str_printf(trace, " us, %lld tiles in ", (long long)derived->tiles);
+    print_fixed(trace, derived->waves, 2);
+    jg_str_printf(trace, " waves, grid %d, shared memory %d bytes\n", derived->grid_ctas,
+                  derived->smem_bytes);
+}
+
+/* ---------------------------------------------------------------- reference kernel */
+
+static jit_gemm_status choose_reference(const struct jg_problem *problem,
+                                        struct jg_choice *ret_choice, struct jg_str *trace)
+{
+    struct jg_choice choice;
+    memset(&choice, 0, sizeof(choice));
+    choice.config.kernel = JG_KERNEL_REFERENCE;
+    choice.derived.threads = REFERENCE_THREADS;
+    const int64_t blocks =
+        jg_ceil_div(problem->m.size * problem->n.size, REFERENCE_THREADS);
+    int64_t grid;
+    if (!jg_mul_checked(blocks, problem->batch.size, &grid)) {
+        grid = REFERENCE_MAX_GRID;
+    }
+    choice.derived.grid_ctas = (int)jg_min(grid, REFERENCE_MAX_GRID);
+    if (trace != NULL) {
+        trace_begin(trace, "chosen", &choice.config);
+        jg_str_printf(trace, "named by the config, grid %d\n", choice.derived.grid_ctas);
+        JG_TRY(jg_str_status(trace));
+    }
+    *ret_choice = choice;
+    return JIT_GEMM_OK;
+}
+
+/* --------------------------------------------------------------------- GEMM kernel */
+
+/* Does the override fix this candidate's tile and cluster, or leave them open? */
+static int fits_override(const struct jg_config_override *override,
+                         const struct jg_config *config)
+{
+    const struct jg_config *wanted = &override->values;
+    return (!override->has_tile ||
+            (config->tile_m == wanted->tile_m && config->tile_n == wanted->tile_n)) &&
+           (!override->has_tile_k || config->tile_k == wanted->tile_k) &&
+           (!override->has_cluster || (config->cluster_m == wanted->cluster_m &&
+                                       config->cluster_n == wanted->cluster_n));
+}
+
+/* One candidate under examination. */
+struct trial {
+    struct jg_choice choice;
+    int usable;
+    char reason[REASON_SIZE]; /* why not, if it is not usable */
+};
+
+static void examine(const struct jg_arch *arch, const struct jg_problem *problem,
+                    const struct jg_device_facts *facts,
+                    const struct jg_config_override *override, struct trial *trial)
+{
+    arch->complete(problem, facts, override, &trial->choice.config);
+    trial->usable =
+        arch->derive(problem, facts, &trial->choice.config, &trial->choice.derived,
+                     trial->reason, sizeof(trial->reason));
+}
+
+/* The best usable candidate. If none is, ret_best->reason is that of the first one that
+ * fits the override; 0 if no candidate fits the override. */
+static int find_best(const struct jg_arch *arch, const struct jg_problem *problem,
+                     const struct jg_device_facts *facts,
+                     const struct jg_config_override *override, struct trial *ret_best,
+                     int *ret_index)
+{
+    int fitting = 0;
+    struct trial trial;
+    memset(&trial, 0, sizeof(trial));
+    for (int i = 0; arch->candidate(i, &trial.choice.config); i++) {
+        if (!fits_override(override, &trial.choice.config)) {
+            continue;
+        }
+        examine(arch, problem, facts, override, &trial);
+        const int better =
+            trial.usable && (!ret_best->usable ||
+                             trial.choice.derived.predicted_us <
+                                 ret_best->choice.derived.predicted_us * (1.0 - BETTER_BY));
+        if (better || !fitting) {
+            *ret_best = trial;
+            *ret_index = i;
+        }
+        fitting = 1;
+    }
+    return fitting;
+}
+
+/* The override names a tile or cluster that is no candidate: the chip says what is wrong.
+ */
+static jit_gemm_status refuse_override(const struct jg_arch *arch,
+                                       const struct jg_problem *problem,
+                                       const struct jg_device_facts *facts,
+                                       const struct jg_config_override *override)
+{
+    struct trial trial;
+    memset(&trial, 0, sizeof(trial));
+    if (!arch->candidate(0, &trial.choice.config)) {
+        return jg_fail(JIT_GEMM_ERR_INTERNAL, "problem.config", "", "%s has no candidates",
+                       arch->name);
+    }
+    if (override->has_tile) {
+        trial.choice.config.tile_m = override->values.tile_m;
+        trial.choice.config.tile_n = override->values.tile_n;
+    }
+    if (override->has_tile_k) {
+        trial.choice.config.tile_k = override->values.tile_k;
+    }
+    if (override->has_cluster) {
+        trial.choice.config.cluster_m = override->values.cluster_m;
+        trial.choice.config.cluster_n = override->values.cluster_n;
+    }
+    examine(arch, problem, facts, override, &trial);
+    return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.config",
+                   "change the config, or leave keys out to have them chosen", "%s",
+                   trial.usable ? "no candidate has this tile and cluster" : trial.reason);
+}
+
+static void trace_others(const struct jg_arch *arch, const struct jg_problem *problem,
+                         const struct jg_device_facts *facts,
+                         const struct jg_config_override *override, int best_index,
+                         struct jg_str *trace)
+{
+    struct trial trial;
+    memset(&trial, 0, sizeof(trial));
+    for (int i = 0; arch->candidate(i, &trial.choice.config); i++) {
+        if (i == best_index) {
+            continue;
+        }
+        const int fits = fits_override(override, &trial.choice.config);
+        examine(arch, problem, facts, override, &trial);
+        if (!fits) {
+            trace_rejected(trace, &trial.choice.config, "the config names another one");
+        } else if (!trial.usable) {
+            trace_rejected(trace, &trial.choice.config, trial.reason);
+        } else {
+            trace_begin(trace, "rejected", &trial.choice.config);
+            jg_str_puts(trace, "not faster: ");
+            trace_numbers(trace, &trial.choice.derived);
+        }
+    }
+}
+
+static jit_gemm_status choose_gemm(const struct jg_arch *arch,
+                                   const struct jg_problem *problem,
+                                   const struct jg_device_facts *facts,
+                                   const struct jg_config_override *override,
+                                   struct jg_choice *ret_choice, struct jg_str *trace)
+{
+    struct trial best;
+    memset(&best, 0, sizeof(best));
+    int best_index = -1;
+    if (!find_best(arch, problem, facts, override, &best, &best_index)) {
+        return refuse_override(arch, problem, facts, override);
+    }
+    if (trace != NULL) {
+        if (best.usable) {
+            trace_begin(trace, "chosen", &best.choice.config);
+            trace_numbers(trace, &best.choice.derived);
+        }
+        trace_others(arch, problem, facts, override, best.usable ? best_index : -1, trace);
+        JG_TRY(jg_str_status(trace));
+    }
+    if (!best.usable) {
+        const int by_override = problem->config[0] != '\0';
+        return jg_fail(by_override ? JIT_GEMM_ERR_ARGUMENT : JIT_GEMM_ERR_UNSUPPORTED,
+                       by_override ? "problem.config" : "problem",
+                       by_override
+                           ? "change the config, or leave keys out to have them chosen"
+                           : "change the problem",
+                       "%s", best.reason);
+    }
+    *ret_choice = best.choice;
+    return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_config_choose(const struct jg_arch *arch,
+                                 const struct jg_problem *problem,
+                                 const struct jg_device_facts *facts,
+                                 struct jg_choice *ret_choice, struct jg_str *trace)
+{
+    struct jg_config_override override;
+    JG_TRY(jg_config_parse(problem->config, &override));
+    if (override.has_kernel && override.values.kernel == JG_KERNEL_REFERENCE) {
+        return choose_reference(problem, ret_choice, trace);
+    }
+    return choose_gemm(arch, problem, facts, &override, ret_choice, trace);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* The choice: enumerate candidates, reject with a reason, compare, keep a trace. Pure. */
+#ifndef JG_PLAN_CHOOSE_H
+#define JG_PLAN_CHOOSE_H
+
+#include "plan/arch.h"
+
+struct jg_choice {
+    struct jg_config config;
+    struct jg_derived derived;
+};
+
+/*
+ * Chooses a config. `trace` (may be NULL) receives one line a candidate:
+ * "chosen: <config>: <numbers>", "rejected: <config>: <reason>".
+ * ARGUMENT (override text), UNSUPPORTED (no candidate is left; the text gives the reasons).
+ */
+jit_gemm_status jg_config_choose(const struct jg_arch *arch,
+                                 const struct jg_problem *problem,
+                                 const struct jg_device_facts *facts,
+                                 struct jg_choice *ret_choice, struct jg_str *trace);
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/config.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "plan/text.h"
+
+/* Bounds of the text form. What a chip can do is checked against the chip, later. */
+enum { MAX_TILE = 4096, MAX_CLUSTER = 16, MAX_STAGES = 64, MAX_SWIZZLE = 16 };
+
+static const char config_keys[] =
+    "keys: kernel tile cluster stages raster swizzle out_stages pdl";
+
+static void print_word(struct jg_str *out, const char *key)
+{
+    if (out->size > 0) {
+        jg_str_puts(out, " ");
+    }
+    jg_str_puts(out, key);
+}
+
+void jg_config_print_override(const struct jg_config_override *override, struct jg_str *out)
+{
+    const struct jg_config *values = &override->values;
+    struct jg_str text = {0};
+    if (override->has_kernel) {
+        print_word(&text, values->kernel == JG_KERNEL_REFERENCE ? "kernel=reference"
+                                                                : "kernel=gemm");
+    }
+    if (override->has_tile) {
+        print_word(&text, "tile=");
+        jg_str_printf(&text, "%dx%d", values->tile_m, values->tile_n);
+        if (override->has_tile_k) {
+            jg_str_printf(&text, "x%d", values->tile_k);
+        }
+    }
+    if (override->has_cluster) {
+        print_word(&text, "cluster=");
+        jg_str_printf(&text, "%dx%d", values->cluster_m, values->cluster_n);
+    }
+    if (override->has_stages) {
+        print_word(&text, "stages=");
+        jg_str_printf(&text, "%d", values->stages);
+    }
+    if (override->has_raster) {
+        print_word(&text, values->raster == JG_RASTER_ALONG_N ? "raster=n" : "raster=m");
+    }
+    if (override->has_swizzle) {
+        print_word(&text, "swizzle=");
+        jg_str_printf(&text, "%d", values->swizzle);
+    }
+    if (override->has_out_stages) {
+        print_word(&text, "out_stages=");
+        jg_str_printf(&text, "%d", values->out_stages);
+    }
+    if (override->has_pdl) {
+        print_word(&text, values->pdl ? "pdl=1" : "pdl=0");
+    }
+    jg_str_puts(out, jg_str_text(&text));
+    out->failed |= text.failed;
+    jg_str_free(&text);
+}
+
+void jg_config_print(const struct jg_config *config, struct jg_str *out)
+{
+    struct jg_config_override all = {.values = *config, .has_kernel = 1};
+    if (config->kernel != JG_KERNEL_REFERENCE) {
+        all.has_tile = all.has_tile_k = all.has_cluster = all.has_stages = 1;
+        all.has_raster = all.has_swizzle = all.has_out_stages = all.has_pdl = 1;
+    }
+    jg_config_print_override(&all, out);
+}
+
+/* ----------------------------------------------------------------------- parsing */
+
+/* A reader of one key: 0 if the value is not one of its forms. */
+typedef int (*value_reader)(const char *value, size_t size,
+                            struct jg_config_override *override);
+
+static int read_kernel(const char *value, size_t size, struct jg_config_override *override)
+{
+    if (!jg_word_is(value, size, "gemm") && !jg_word_is(value, size, "reference")) {
+        return 0;
+    }
+    override->values.kernel =
+        jg_word_is(value, size, "gemm") ? JG_KERNEL_GEMM : JG_KERNEL_REFERENCE;
+    return override->has_kernel = 1;
+}
+
+static int read_tile(const char *value, size_t size, struct jg_config_override *override)
+{
+    int64_t sizes[3] = {0};
+    const int with_k = jg_numbers_parse(value, size, 3, 1, MAX_TILE, sizes);
+    if (!with_k && !jg_numbers_parse(value, size, 2, 1, MAX_TILE, sizes)) {
+        return 0;
+    }
+    override->values.tile_m = (int)sizes[0];
+    override->values.tile_n = (int)sizes[1];
+    override->values.tile_k = with_k ? (int)sizes[2] : 0;
+    override->has_tile_k = with_k;
+    return override->has_tile = 1;
+}
+
+static int read_cluster(const char *value, size_t size, struct jg_config_override *override)
+{
+    int64_t sizes[2];
+    if (!jg_numbers_parse(value, size, 2, 1, MAX_CLUSTER, sizes)) {
+        return 0;
+    }
+    override->values.cluster_m = (int)sizes[0];
+    override->values.cluster_n = (int)sizes[1];
+    return override->has_cluster = 1;
+}
+
+static int read_stages(const char *value, size_t size, struct jg_config_override *override)
+{
+    int64_t stages;
+    if (!jg_number_parse(value, size, 1, MAX_STAGES, &stages)) {
+        return 0;
+    }
+    override->values.stages = (int)stages;
+    return override->has_stages = 1;
+}
+
+static int read_raster(const char *value, size_t size, struct jg_config_override *override)
+{
+    if (!jg_word_is(value, size, "m") && !jg_word_is(value, size, "n")) {
+        return 0;
+    }
+    override->values.raster =
+        jg_word_is(value, size, "m") ? JG_RASTER_ALONG_M : JG_RASTER_ALONG_N;
+    return override->has_raster = 1;
+}
+
+static int read_swizzle(const char *value, size_t size, struct jg_config_override *override)
+{
+    int64_t swizzle;
+    if (!jg_number_parse(value, size, 1, MAX_SWIZZLE, &swizzle) ||
+        (swizzle & (swizzle - 1)) != 0) {
+        return 0;
+    }
+    override->values.swizzle = (int)swizzle;
+    return override->has_swizzle = 1;
+}
+
+static int read_out_stages(const char *value, size_t size,
+                           struct jg_config_override *override)
+{
+    int64_t out_stages;
+    if (!jg_number_parse(value, size, 1, 2, &out_stages)) {
+        return 0;
+    }
+    override->values.out_stages = (int)out_stages;
+    return override->has_out_stages = 1;
+}
+
+static int read_pdl(const char *value, size_t size, struct jg_config_override *override)
+{
+    int64_t pdl;
+    if (!jg_number_parse(value, size, 0, 1, &pdl)) {
+        return 0;
+    }
+    override->values.pdl = (int)pdl;
+    return override->has_pdl = 1;
+}
+
+static const struct {
+    const char *key;
+    value_reader read;
+    const char *hint;
+} config_key_rows[] = {
+    {"kernel", read_kernel, "give gemm or reference"},
+    {"tile", read_tile, "give MxN or MxNxK, such as tile=128x256"},
+    {"cluster", read_cluster, "give MxN, such as cluster=2x1"},
+    {"stages", read_stages, "give a number from 1 to 64"},
+    {"raster", read_raster, "give m or n"},
+    {"swizzle", read_swizzle, "give 1, 2, 4, 8 or 16"},
+    {"out_stages", read_out_stages, "give 1 or 2"},
+    {"pdl", read_pdl, "give 0 or 1"},
+};
+
+enum { CONFIG_KEY_COUNT = sizeof(config_key_rows) / sizeof(config_key_rows[0]) };
+
+static jit_gemm_status read_config_word(const struct jg_word *word, unsigned *seen,
+                                        struct jg_config_override *override)
+{
+    if (word->value == NULL) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "config", config_keys,
+                       "%s at column %zu is not of the form key=value",
+                       jg_quote(word->key, word->key_size).text, word->column);
+    }
+    for (int i = 0; i < CONFIG_KEY_COUNT; i++) {
+        if (!jg_word_is(word->key, word->key_size, config_key_rows[i].key)) {
+            continue;
+        }
+        if ((*seen & (1u << i)) != 0) {
+            return jg_fail(JIT_GEMM_ERR_ARGUMENT, "config", "give each key once",
+                           "key '%s' at column %zu is given twice", config_key_rows[i].key,
+                           word->column);
+        }
+        *seen |= 1u << i;
+        if (!config_key_rows[i].read(word->value, word->value_size, override)) {
+            return jg_fail(JIT_GEMM_ERR_ARGUMENT, "config", config_key_rows[i].hint,
+                           "%s at column %zu is no value of '%s'",
+                           jg_quote(word->value, word->value_size).text, word->value_column,
+                           config_key_rows[i].key);
+        }
+        return JIT_GEMM_OK;
+    }
+    return jg_fail(JIT_GEMM_ERR_ARGUMENT, "config", config_keys,
+                   "unknown key %s at column %zu", jg_quote(word->key, word->key_size).text,
+                   word->column);
+}
+
+jit_gemm_status jg_config_parse(const char *text, struct jg_config_override *ret_override)
+{
+    struct jg_config_override override;
+    memset(&override, 0, sizeof(override));
+    unsigned seen = 0;
+    size_t offset = 0;
+    struct jg_word word;
+    while (jg_word_next(text, &offset, &word)) {
+        JG_TRY(read_config_word(&word, &seen, &override));
+    }
+    if (override.has_kernel && override.values.kernel == JG_KERNEL_REFERENCE &&
+        (seen & (seen - 1)) != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "config",
+                       "leave the other keys out, or give kernel=gemm",
+                       "kernel=reference takes no other key");
+    }
+    *ret_override = override;
+    return JIT_GEMM_OK;
+}

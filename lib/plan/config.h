@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The answer to a problem: which kernel, which tile, how it is launched. Plain data that
+ * prints and parses; everything else is derived from it.
+ *
+ * Text form, in this order: `kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=m
+ * swizzle=8 out_stages=2 pdl=1`. When read as an override every key is optional, keys left
+ * out are chosen; `tile=128x256` leaves K to the kernel. `kernel=reference` is the naive
+ * f64 kernel and takes no other key.
+ */
+#ifndef JG_PLAN_CONFIG_H
+#define JG_PLAN_CONFIG_H
+
+#include "base/str.h"
+
+enum jg_kernel_family {
+    JG_KERNEL_GEMM = 0,     /* the structured kernel of the architecture */
+    JG_KERNEL_REFERENCE = 1 /* one thread an element, f64 accumulation, any alignment */
+};
+
+enum jg_raster {
+    JG_RASTER_ALONG_M =
+        0, /* consecutive tiles walk down M inside a group of `swizzle` columns */
+    JG_RASTER_ALONG_N =
+        1 /* consecutive tiles walk along N inside a group of `swizzle` rows */
+};
+
+struct jg_config {
+    enum jg_kernel_family kernel;
+    int tile_m, tile_n, tile_k; /* elements of a CTA's tile */
+    int cluster_m, cluster_n;   /* CTAs of a cluster along M and N */
+    int stages;                 /* of the input ring */
+    enum jg_raster raster;
+    int swizzle;    /* width of a raster group, in cluster tiles: 1, 2, 4, 8, 16 */
+    int out_stages; /* output slabs per consumer warpgroup: 1 or 2 */
+    int pdl;        /* programmatic dependent launch: 0 or 1 */
+};
+
+/* Which fields an override text sets; the rest of `values` is zero. */
+struct jg_config_override {
+    struct jg_config values;
+    int has_kernel, has_tile, has_tile_k, has_cluster, has_stages, has_raster, has_swizzle;
+    int has_out_stages, has_pdl;
+};
+
+void jg_config_print(const struct jg_config *config, struct jg_str *out);
+/* Only what the override sets, in the order of the text form: one text a wish. */
+void jg_config_print_override(const struct jg_config_override *override,
+                              struct jg_str *out);
+/* ARGUMENT with where = "config" and the key. Empty text sets nothing. */
+jit_gemm_status jg_config_parse(const char *text, struct jg_config_override *ret_override);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one parameter of every kernel, as the device sees it (jg/common/kernel_params.cuh has
+ * the same struct; the source unit carries these sizes and the device asserts them).
+ */
+#ifndef JG_PLAN_KERNEL_PARAMS_H
+#define JG_PLAN_KERNEL_PARAMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "jit_gemm/types.h"
+
+struct jg_tensor_map {
+    _Alignas(128) unsigned char bytes[128]; /* an opaque CUtensorMap */
+};
+
+struct jg_operand_param {
+    uint64_t pointer;
+    int64_t ld;           /* elements */
+    int64_t batch_stride; /* elements; 0 broadcasts */
+    float value;          /* scalar by value, used if pointer is 0 */
+    uint32_t reserved;
+};
+
+struct jg_kernel_params {
+    struct jg_tensor_map a_map, b_map, d_map;
+    uint64_t a, b, c, d;                    /* device addresses */
+    int64_t lda, ldb, ldc, ldd;             /* elements */
+    int64_t a_batch_stride, b_batch_stride; /* elements; 0 broadcasts */
+    int64_t c_batch_stride, d_batch_stride; /* elements; c: 0 broadcasts */
+    uint32_t m, n, k, batch;                /* sizes of this launch, exact ones included */
+    float alpha, beta;                      /* used if the pointers are 0 */
+    uint64_t alpha_pointer, beta_pointer;   /* device addresses of floats, or 0 */
+    uint32_t a_batch_step,
+        b_batch_step; /* 1, or 0 if the input is broadcast over batches */
+    struct jg_operand_param operands[JIT_GEMM_MAX_OPERANDS];
+};
+
+/* Bytes of the device's struct with this many operands: at least one entry is kept, and the
+ * alignment of the tensor maps rounds the size. */
+#define JG_KERNEL_PARAMS_BYTES(operand_count)                                         \
+    ((offsetof(struct jg_kernel_params, operands) +                                   \
+      sizeof(struct jg_operand_param) * ((operand_count) > 0 ? (operand_count) : 1) + \
+      _Alignof(struct jg_kernel_params) - 1) /                                        \
+     _Alignof(struct jg_kernel_params) * _Alignof(struct jg_kernel_params))
+
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/problem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "plan/config.h"
+#include "plan/problem_text.h"
+#include "plan/text.h"
+
+/* Most elements of one matrix of one batch: keeps every byte offset and every stride of a
+ * tensor map in range, and is more than any device holds. */
+#define MAX_ELEMENTS        (INT64_C(1) << 38)
+#define MAX_HINT            (INT64_C(1) << 30)
+#define MAX_UNKNOWN_TAIL    4096
+#define DEFAULT_MATRIX_HINT 4096
+
+/* --------------------------------------------------------------------------- types */
+
+static const struct {
+    jit_gemm_dtype dtype;
+    const char *name;
+    int bytes;
+} dtype_rows[] = {
+    {JIT_GEMM_DTYPE_NONE, "none", 0},
+    {JIT_GEMM_DTYPE_BF16, "bf16", 2},
+    {JIT_GEMM_DTYPE_F16, "f16", 2},
+    {JIT_GEMM_DTYPE_F32, "f32", 4},
+};
+
+enum { DTYPE_COUNT = sizeof(dtype_rows) / sizeof(dtype_rows[0]) };
+
+static int find_dtype_row(jit_gemm_dtype dtype)
+{
+    for (int i = 0; i < DTYPE_COUNT; i++) {
+        if (dtype_rows[i].dtype == dtype) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+const char *jg_dtype_name(jit_gemm_dtype dtype)
+{
+    const int row = find_dtype_row(dtype);
+    return row >= 0 ? dtype_rows[row].name : "unknown";
+}
+
+int jg_dtype_bytes(jit_gemm_dtype dtype)
+{
+    const int row = find_dtype_row(dtype);
+    return row >= 0 ? dtype_rows[row].bytes : 0;
+}
+
+int jg_dtype_parse(const char *text, size_t size, jit_gemm_dtype *ret_dtype)
+{
+    for (int i = 0; i < DTYPE_COUNT; i++) {
+        if (jg_word_is(text, size, dtype_rows[i].name)) {
+            *ret_dtype = dtype_rows[i].dtype;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+const char *jg_operand_kind_name(jit_gemm_operand_kind kind)
+{
+    switch (kind) {
+    case JIT_GEMM_OPERAND_SCALAR:
+        return "scalar";
+    case JIT_GEMM_OPERAND_ROW_VECTOR:
+        return "row_vector";
+    case JIT_GEMM_OPERAND_COLUMN_VECTOR:
+        return "column_vector";
+    case JIT_GEMM_OPERAND_MATRIX:
+        return "matrix";
+    }
+    return "unknown";
+}
+
+/* --------------------------------------------------------------- versioned structs */
+
+jit_gemm_status jg_struct_import(const void *user, void *own, size_t own_size,
+                                 const char *name)
+{
+    if (user == NULL) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, name, "pass the address of a struct",
+                       "is NULL");
+    }
+    char where[96];
+    char hint[128];
+    snprintf(where, sizeof(where), "%s.struct_size", name);
+    snprintf(hint, sizeof(hint), "set it to sizeof(%s) of your struct", name);
+    size_t size;
+    memcpy(&size, user, sizeof(size));
+    if (size < sizeof(size) || size > own_size + MAX_UNKNOWN_TAIL) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, where, hint,
+                       "is %zu, where this library has %zu", size, own_size);
+    }
+    const unsigned char *bytes = user;
+    for (size_t i = own_size; i < size; i++) {
+        if (bytes[i] != 0) {
+            return jg_fail(JIT_GEMM_ERR_VERSION, where,
+                           "use a newer library, or leave the newer fields zero",
+                           "is %zu, where this library has %zu, and a field past its end "
+                           "is not zero",
+                           size, own_size);
+        }
+    }
+    memset(own, 0, own_size);
+    memcpy(own, user, size < own_size ? size : own_size);
+    memcpy(own, &own_size, sizeof(own_size));
+    return JIT_GEMM_OK;
+}
+
+/* -------------------------------------------------------------------------- checks */
+
+static const struct {
+    const char *where;
+    const char *hint;
+} dim_rows[JG_DIM_COUNT] = {
+    [JG_DIM_M] = {"problem.m", "give the number of rows of A and D"},
+    [JG_DIM_N] = {"problem.n", "give the number of columns of B and D"},
+    [JG_DIM_K] = {"problem.k", "give the number of columns of A and rows of B"},
+    [JG_DIM_BATCH] = {"problem.batch", "give the number of products"},
+};
+
+const char *jg_dim_where(enum jg_dim_index index)
+{
+    return dim_rows[index].where;
+}
+
+const char *jg_dim_hint(enum jg_dim_index index)
+{
+    return dim_rows[index].hint;
+}
+
+jit_gemm_dim *jg_problem_dim(jit_gemm_problem *problem, enum jg_dim_index index)
+{
+    jit_gemm_dim *const dims[JG_DIM_COUNT] = {&problem->m, &problem->n, &problem->k,
+                                              &problem->batch};
+    return dims[index];
+}
+
+static jit_gemm_status check_dim(const jit_gemm_dim *dim, enum jg_dim_index index)
+{
+    const char *where = dim_rows[index].where;
+    char field[40];
+    if (dim->mode != JIT_GEMM_DIM_EXACT && dim->mode != JIT_GEMM_DIM_DYNAMIC) {
+        snprintf(field, sizeof(field), "%s.mode", where);
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
+                       "give JIT_GEMM_DIM_EXACT or JIT_GEMM_DIM_DYNAMIC",
+                       "must be 0 or 1, is %d", dim->mode);
+    }
+    if (dim->reserved != 0) {
+        snprintf(field, sizeof(field), "%s.reserved", where);
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field, "zero the struct before filling it",
+                       "must be 0, is %d", dim->reserved);
+    }
+    const int exact = dim->mode == JIT_GEMM_DIM_EXACT;
+    if (dim->size < (exact ? 1 : 0) || dim->size > JG_MAX_SIZE) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, where,
+                       exact ? dim_rows[index].hint
+                             : "give the size to plan for, or 0 if unknown",
+                       "must be %d to %lld, is %lld", exact, (long long)JG_MAX_SIZE,
+                       (long long)dim->size);
+    }
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status check_dtype(const char *where, jit_gemm_dtype dtype)
+{
+    if (find_dtype_row(dtype) < 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, where, "types: bf16 f16 f32",
+                       "%d is no element type", (int)dtype);
+    }
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status check_layout(const char *where, jit_gemm_layout layout)
+{
+    if (layout != JIT_GEMM_LAYOUT_K_MAJOR && layout != JIT_GEMM_LAYOUT_MN_MAJOR) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, where,
+                       "give JIT_GEMM_LAYOUT_K_MAJOR or JIT_GEMM_LAYOUT_MN_MAJOR",
+                       "must be 0 or 1, is %d", (int)layout);
+    }
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status check_terminated(const char *where, const char *text, size_t size)
+{
+    if (memchr(text, '\0', size) == NULL) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, where, "use a shorter text",
+                       "has no ending zero within its %zu bytes", size);
+    }
+    return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_problem_check_fields(jit_gemm_problem *problem)
+{
+    if (problem->batch.size == 0 && problem->batch.mode == JIT_GEMM_DIM_EXACT) {
+        problem->batch.size = 1;
+    }
+    for (int i = 0; i < JG_DIM_COUNT; i++) {
+        JG_TRY(
+            check_dim(jg_problem_dim(problem, (enum jg_dim_index)i), (enum jg_dim_index)i));
+    }
+    JG_TRY(check_dtype("problem.a", problem->a));
+    JG_TRY(check_dtype("problem.b", problem->b));
+    JG_TRY(check_dtype("problem.c", problem->c));
+    JG_TRY(check_dtype("problem.d", problem->d));
+    if (problem->a == JIT_GEMM_DTYPE_NONE) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.a", "give bf16 or f16",
+                       "the element type of A is not set");
+    }
+    if (problem->b == JIT_GEMM_DTYPE_NONE) {
+        problem->b = problem->a;
+    }
+    if (problem->d == JIT_GEMM_DTYPE_NONE) {
+        problem->d = problem->a;
+    }
+    JG_TRY(check_layout("problem.a_layout", problem->a_layout));
+    JG_TRY(check_layout("problem.b_layout", problem->b_layout));
+    JG_TRY(check_terminated("problem.epilogue", problem->epilogue, JIT_GEMM_NAME_SIZE));
+    JG_TRY(check_terminated("problem.config", problem->config, JIT_GEMM_CONFIG_SIZE));
+    if (problem->epilogue[0] != '\0' &&
+        !jg_is_identifier(problem->epilogue, strlen(problem->epilogue))) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.epilogue",
+                       "give the name of a registered epilogue", "%s is no C identifier",
+                       jg_quote(problem->epilogue, strlen(problem->epilogue)).text);
+    }
+    return JIT_GEMM_OK;
+}
+
+/* What is legal but has no kernel in this version. */
+static jit_gemm_status check_supported(const jit_gemm_problem *problem)
+{
+    if (problem->a != JIT_GEMM_DTYPE_BF16 && problem->a != JIT_GEMM_DTYPE_F16) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a", "inputs bf16 or f16",
+                       "there is no kernel for inputs of type %s",
+                       jg_dtype_name(problem->a));
+    }
+    if (problem->b != problem->a) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.b",
+                       "give A and B one type, bf16 or f16",
+                       "there is no kernel for A of type %s and B of type %s",
+                       jg_dtype_name(problem->a), jg_dtype_name(problem->b));
+    }
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status check_elements(const char *matrix, const jit_gemm_dim *rows,
+                                      const jit_gemm_dim *columns, const char *where)
+{
+    if (rows->mode != JIT_GEMM_DIM_EXACT || columns->mode != JIT_GEMM_DIM_EXACT) {
+        return JIT_GEMM_OK;
+    }
+    const int64_t elements = rows->size * columns->size;
+    if (elements > MAX_ELEMENTS) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, where, "split the problem",
+                       "%s would have %lld x %lld = %lld elements a batch, at most %lld",
+                       matrix, (long long)rows->size, (long long)columns->size,
+                       (long long)elements, (long long)MAX_ELEMENTS);
+    }
+    return JIT_GEMM_OK;
+}
+
+/* Near hints share one kernel: a hint counts as the next power of two. */
+static jit_gemm_dim round_hint(jit_gemm_dim dim, int64_t default_size)
+{
+    if (dim.mode == JIT_GEMM_DIM_DYNAMIC) {
+        const int64_t wanted = dim.size > 0 ? dim.size : default_size;
+        dim.size = 1;
+        while (dim.size < wanted && dim.size < MAX_HINT) {
+            dim.size *= 2;
+        }
+    }
+    return dim;
+}
+
+static jit_gemm_status canonical_config(const char *text, char ret_text[])
+{
+    struct jg_config_override override;
+    JG_TRY(jg_config_parse(text, &override));
+    struct jg_str canonical = {0};
+    jg_config_print_override(&override, &canonical);
+    const jit_gemm_status status = jg_str_status(&canonical);
+    if (status == JIT_GEMM_OK) {
+        jg_str_export(jg_str_text(&canonical), canonical.size, ret_text,
+                      JIT_GEMM_CONFIG_SIZE, NULL);
+    }
+    jg_str_free(&canonical);
+    return status;
+}
+
+jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_find_fn find,
+                                     void *find_user, struct jg_problem *ret_problem)
+{
+    jit_gemm_problem checked = {0};
+    JG_TRY(jg_struct_import(user, &checked, sizeof(checked), "problem"));
+    JG_TRY(jg_problem_check_fields(&checked));
+    JG_TRY(check_supported(&checked));
+    JG_TRY(check_elements("A", &checked.m, &checked.k, "problem.m"));
+    JG_TRY(check_elements("B", &checked.n, &checked.k, "problem.n"));
+    JG_TRY(check_elements("D", &checked.m, &checked.n, "problem.m"));
+    struct jg_problem problem;
+    memset(&problem, 0, sizeof(problem));
+    JG_TRY(canonical_config(checked.config, problem.config));
+    if (checked.epilogue[0] != '\0') {
+        problem.epilogue = find != NULL ? find(find_user, checked.epilogue) : NULL;
+        if (problem.epilogue == NULL) {
+            return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.epilogue",
+                           "register it first with jit_gemm_epilogue_register",
+                           "no epilogue is registered as '%s'", checked.epilogue);
+        }
+    }
+    problem.m = round_hint(checked.m, DEFAULT_MATRIX_HINT);
+    problem.n = round_hint(checked.n, DEFAULT_MATRIX_HINT);
+    problem.k = round_hint(checked.k, DEFAULT_MATRIX_HINT);
+    problem.batch = round_hint(checked.batch, 1);
+    problem.a = checked.a;
+    problem.b = checked.b;
+    problem.c = checked.c;
+    problem.d = checked.d;
+    problem.a_layout = checked.a_layout;
+    problem.b_layout = checked.b_layout;
+    *ret_problem = problem;
+    return JIT_GEMM_OK;
+}
+
+/* ---------------------------------------------------------------- canonical bytes */
+
+void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out)
+{
+    enum { TAG_DIM = 1, TAG_TYPES, TAG_LAYOUTS, TAG_EPILOGUE, TAG_CONFIG };
+    const jit_gemm_dim *const dims[] = {&problem->m, &problem->n, &problem->k,
+                                        &problem->batch};
+    for (size_t i = 0; i < sizeof(dims) / sizeof(dims[0]); i++) {
+        jg_bytes_u32(out, TAG_DIM);
+        jg_bytes_u32(out, (uint32_t)dims[i]->mode);
+        jg_bytes_u64(out, (uint64_t)dims[i]->size);
+    }
+    jg_bytes_u32(out, TAG_TYPES);
+    jg_bytes_u32(out, (uint32_t)problem->a);
+    jg_bytes_u32(out, (uint32_t)problem->b);
+    jg_bytes_u32(out, (uint32_t)problem->c);
+    jg_bytes_u32(out, (uint32_t)problem->d);
+    jg_bytes_u32(out, TAG_LAYOUTS);
+    jg_bytes_u32(out, (uint32_t)problem->a_layout);
+    jg_bytes_u32(out, (uint32_t)problem->b_layout);
+    jg_bytes_u32(out, TAG_EPILOGUE);
+    jg_bytes_u32(out, problem->epilogue != NULL);
+    if (problem->epilogue != NULL) {
+        jg_epilogue_bytes(problem->epilogue, out);
+    }
+    jg_bytes_field(out, TAG_CONFIG, problem->config, strlen(problem->config));
+}

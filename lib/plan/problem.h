@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* The canonical problem: checked, defaults filled in, epilogue resolved. Plain data, pure.
+ */
+#ifndef JG_PLAN_PROBLEM_H
+#define JG_PLAN_PROBLEM_H
+
+#include "plan/epilogue.h"
+
+struct jg_problem {
+    jit_gemm_dim m, n, k,
+        batch; /* a dynamic size is rounded up to a power of two: see below */
+    jit_gemm_dtype a, b, c, d; /* c may be NONE, the others are set */
+    jit_gemm_layout a_layout, b_layout;
+    const struct jg_epilogue *epilogue; /* NULL: D = acc. Not owned */
+    char config[JIT_GEMM_CONFIG_SIZE];  /* override text, empty means choose */
+};
+
+/*
+ * Steps 1 of a create: version check of the struct, ranges, types, layouts, epilogue
+ * lookup, defaults (batch 1; b = a; d = a). The hint of a dynamic dimension is rounded up
+ * to a power of two (none given: M 4096, N 4096, K 4096, batch 1), so that near hints share
+ * one kernel. ARGUMENT, UNSUPPORTED, VERSION; names the field as "problem.m" and so on.
+ */
+jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_find_fn find,
+                                     void *find_user, struct jg_problem *ret_problem);
+
+/* Canonical bytes: equal bytes if and only if the same kernel is wanted. */
+void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out);
+
+/* Text form of a public problem; see jit_gemm_problem_parse and _print. */
+jit_gemm_status jg_problem_parse(const char *text, jit_gemm_problem *ret_problem);
+jit_gemm_status jg_problem_print(const jit_gemm_problem *problem, struct jg_str *out);
+/* Text form of a canonical problem. */
+void jg_problem_text(const struct jg_problem *problem, struct jg_str *out);
+
+/* Types as text, sizes in bytes. Name is "none" for NONE. */
+const char *jg_dtype_name(jit_gemm_dtype dtype);
+int jg_dtype_bytes(jit_gemm_dtype dtype);
+/* 0 if there is no such name. */
+int jg_dtype_parse(const char *text, size_t size, jit_gemm_dtype *ret_dtype);
+const char *jg_operand_kind_name(jit_gemm_operand_kind kind);
+/* Copies a versioned public struct into the library's own size: the rule of types.h.
+ * ARGUMENT (NULL, size 0), VERSION (unknown tail not zero). */
+jit_gemm_status jg_struct_import(const void *user, void *own, size_t own_size,
+                                 const char *name);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Shared by the two halves of the problem: its checks (problem.c) and its text form
+ * (problem_text.c, which defines jg_problem_parse, jg_problem_print and jg_problem_text).
+ */
+#ifndef JG_PLAN_PROBLEM_TEXT_H
+#define JG_PLAN_PROBLEM_TEXT_H
+
+#include "plan/problem.h"
+
+#define JG_MAX_SIZE ((INT64_C(1) << 31) - 1) /* elements of one dimension */
+
+enum jg_dim_index { JG_DIM_M, JG_DIM_N, JG_DIM_K, JG_DIM_BATCH, JG_DIM_COUNT };
+
+/* "problem.m" and what to give for it. Static. */
+const char *jg_dim_where(enum jg_dim_index index);
+const char *jg_dim_hint(enum jg_dim_index index);
+jit_gemm_dim *jg_problem_dim(jit_gemm_problem *problem, enum jg_dim_index index);
+
+/* Ranges and enumerations of every field, then the defaults (batch 1, b = a, d = a). The
+ * config text and the existence of the epilogue are not checked. ARGUMENT. */
+jit_gemm_status jg_problem_check_fields(jit_gemm_problem *problem);
+
+#endif

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/* The choice: winners, limits, overrides, sizes that the device must agree on. */
+#include <criterion/criterion.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/math.h"
+#include "plan/choose.h"
+
+static const struct jg_arch *hopper(void)
+{
+    const struct jg_arch *arch = jg_arch_find("sm_90a");
+    cr_assert_not_null(arch);
+    return arch;
+}
+
+static struct jg_problem make_problem(const char *text)
+{
+    jit_gemm_problem problem;
+    struct jg_problem canonical;
+    memset(&canonical, 0, sizeof(canonical));
+    cr_assert_eq(jg_problem_parse(text, &problem), JIT_GEMM_OK, "%s", jg_error_text());
+    cr_assert_eq(jg_problem_normalize(&problem, NULL, NULL, &canonical), JIT_GEMM_OK, "%s",
+                 jg_error_text());
+    return canonical;
+}
+
+static struct jg_choice choose(const char *text)
+{
+    const struct jg_problem problem = make_problem(text);
+    struct jg_choice choice;
+    memset(&choice, 0, sizeof(choice));
+    cr_assert_eq(
+        jg_config_choose(hopper(), &problem, &hopper()->default_facts, &choice, NULL),
+        JIT_GEMM_OK, "%s: %s", text, jg_error_text());
+    return choice;
+}
+
+static void expect_config(const char *text, const char *expected)
+{
+    const struct jg_choice choice = choose(text);
+    struct jg_str config = {0};
+    jg_config_print(&choice.config, &config);
+    cr_expect_not_null(strstr(jg_str_text(&config), expected), "%s: %s lacks %s", text,
+                       jg_str_text(&config), expected);
+    jg_str_free(&config);
+}
+
+Test(arch, registry_knows_hopper_by_name_and_by_device)
+{
+    struct jg_device_facts facts = {.cc_major = 9, .cc_minor = 0};
+    cr_expect_eq(jg_arch_for_device(&facts), hopper());
+    facts.cc_major = 10;
+    cr_expect_null(jg_arch_for_device(&facts));
+    facts.cc_major = 9;
+    facts.cc_minor = 1;
+    cr_expect_null(jg_arch_for_device(&facts));
+
+    cr_expect_null(jg_arch_find("sm_90"));
+    cr_expect_null(jg_arch_find(""));
+    cr_expect_null(jg_arch_find(NULL));
+    cr_expect_eq(jg_arch_at(0), hopper());
+    cr_expect_null(jg_arch_at(1));
+    cr_expect_null(jg_arch_at(-1));
+}
+
+Test(arch, default_facts_are_those_of_an_h200)
+{
+    const struct jg_device_facts *facts = &hopper()->default_facts;
+
+    cr_expect_str_eq(facts->name, "NVIDIA H200");
+    cr_expect_eq(facts->sm_count, 132);
+    cr_expect_eq(facts->l2_bytes, 62914560);
+    cr_expect_eq(facts->smem_optin_bytes, 232448);
+    cr_expect(hopper()->matches(facts));
+}
+
+Test(choose, large_problems_take_the_large_tile_with_a_pair_along_m)
+{
+    expect_config("4096x4096x4096 bf16", "tile=128x256x64 cluster=2x1 stages=4");
+    expect_config("8192x8192x8192 bf16", "tile=128x256x64 cluster=2x1 stages=4");
+    expect_config("8192x8192x8192 f16 layout=tn", "tile=128x256x64 cluster=2x1 stages=4");
+}
+
+Test(choose, small_problems_take_small_tiles_to_fill_the_chip)
+{
+    expect_config("1024x1024x1024 bf16", "tile=64x128x64");
+    expect_config("512x512x4096 bf16", "tile=64x128x64");
+    expect_config("16x4096x4096 bf16", "tile=64x128x64");
+}
+
+Test(choose, stages_are_never_more_than_k_needs)
+{
+    expect_config("4096x4096x1 bf16", "stages=2");
+    expect_config("4096x4096x128 bf16", "stages=2");
+    expect_config("4096x4096x192 bf16", "stages=3");
+    expect_config("512x512x512 bf16", "stages=8");
+}
+
+Test(choose, raster_makes_the_first_wave_compact)
+{
+    /* 66 clusters of 256 x 256 at once: 8 x 9 is the squarest. */
+    expect_config("8192x8192x8192 bf16 config=tile=128x256 cluster=2x1", "swizzle=8");
+    /* One column of tiles: nothing to group. */
+    expect_config("65536x256x4096 bf16 config=tile=128x256 cluster=2x1",
+                  "raster=m swizzle=1");
+}
+
+Test(choose, override_keeps_what_it_names_and_the_rest_is_chosen)
+{
+    expect_config("4096x4096x4096 bf16 config=tile=64x256", "tile=64x256x64");
+    expect_config("4096x4096x4096 bf16 config=cluster=1x1", "cluster=1x1");
+    expect_config("4096x4096x4096 bf16 config=stages=3", "stages=3");
+    expect_config("4096x4096x4096 bf16 config=raster=n", "raster=n");
+    expect_config("4096x4096x4096 bf16 config=swizzle=2", "swizzle=2");
+    expect_config("4096x4096x4096 bf16 config=out_stages=1", "out_stages=1");
+    expect_config("4096x4096x4096 bf16 config=pdl=0", "pdl=0");
+    expect_config("4096x4096x4096 bf16 config=stages=6", "tile=128x128x64 cluster=2x1 "
+                                                         "stages=6");
+    expect_config("64x64x64 bf16 config=kernel=gemm tile=128x192x64 cluster=1x2 stages=3 "
+                  "raster=n swizzle=16 out_stages=1 pdl=0",
+                  "kernel=gemm tile=128x192x64 cluster=1x2 stages=3 raster=n swizzle=16 "
+                  "out_stages=1 pdl=0");
+}
+
+Test(choose, impossible_override_says_which_limit_is_broken)
+{
+    static const struct {
+        const char *text, *message;
+    } rows[] = {
+        {"tile=128x256 stages=6",
+         "problem.config: stages=6 needs 328704 bytes of shared memory, sm_90a has 232448; "
+         "at most stages=4 with tile=128x256 out_stages=2; change the config"},
+        {"tile=96x96", "problem.config: tile=96x96 is none of the tiles of sm_90a: 128x256 "
+                       "256x128 128x192 128x128 64x256 64x128; change the config"},
+        {"tile=256x256", "problem.config: tile=256x256 is none of the tiles"},
+        {"tile=128x256x32", "problem.config: tile=128x256x32: the K of a tile on sm_90a is "
+                            "64"},
+        {"cluster=2x2",
+         "problem.config: cluster=2x2 is none of the clusters of sm_90a: 2x1 "
+         "1x2 1x1"},
+        {"cluster=16x16", "problem.config: cluster=16x16 is none of the clusters"},
+        {"stages=1", "problem.config: stages=1 is out of range: sm_90a takes 2 to 8"},
+        {"tile=64x128 out_stages=1 stages=9",
+         "problem.config: stages=9 needs 238592 bytes of shared memory, sm_90a has 232448; "
+         "at most stages=8 with tile=64x128 out_stages=1"},
+        {"stages=64", "problem.config: stages=64 needs"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_problem problem = make_problem("4096x4096x4096 bf16");
+        strcpy(problem.config, rows[i].text);
+        struct jg_choice choice;
+        memset(&choice, 0x5a, sizeof(choice));
+        const struct jg_choice before = choice;
+
+        cr_expect_eq(
+            jg_config_choose(hopper(), &problem, &hopper()->default_facts, &choice, NULL),
+            JIT_GEMM_ERR_ARGUMENT, "%s", rows[i].text);
+        cr_expect_eq(strncmp(jg_error_text(), rows[i].message, strlen(rows[i].message)), 0,
+                     "expected '%s...'\n     got '%s'", rows[i].message, jg_error_text());
+        cr_expect_eq(memcmp(&choice, &before, sizeof(before)), 0);
+    }
+}
+
+Test(choose, matrices_in_the_epilogue_need_both_output_slabs)
+{
+    struct jg_problem problem = make_problem("512x512x512 bf16 c=bf16 config=out_stages=1");
+    struct jg_choice choice;
+
+    cr_expect_eq(
+        jg_config_choose(hopper(), &problem, &hopper()->default_facts, &choice, NULL),
+        JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_not_null(strstr(jg_error_text(), "out_stages=1 is too few for C or matrix "
+                                               "operands: they need out_stages=2"),
+                       "%s", jg_error_text());
+}
+
+Test(choose, problem_without_a_usable_candidate_is_unsupported)
+{
+    const struct jg_problem problem =
+        make_problem("k=64 a=bf16 m=1000000000 n=1000000000 dynamic=m,n");
+    struct jg_choice choice;
+    struct jg_str trace = {0};
+
+    cr_expect_eq(
+        jg_config_choose(hopper(), &problem, &hopper()->default_facts, &choice, &trace),
+        JIT_GEMM_ERR_UNSUPPORTED);
+    cr_expect_not_null(strstr(jg_error_text(), "more than 2147483647 tiles"));
+    cr_expect_null(strstr(jg_str_text(&trace), "chosen: "));
+    cr_expect_not_null(strstr(jg_str_text(&trace), "rejected: "));
+    jg_str_free(&trace);
+}
+
+Test(choose, small_device_gets_what_fits)
+{
+    struct jg_device_facts facts = hopper()->default_facts;
+    facts.smem_optin_bytes = 101376;
+    facts.sm_count = 1;
+    const struct jg_problem problem = make_problem("4096x4096x4096 bf16");
+    struct jg_choice choice;
+
+    cr_assert_eq(jg_config_choose(hopper(), &problem, &facts, &choice, NULL), JIT_GEMM_OK,
+                 "%s", jg_error_text());
+
+    cr_expect_leq(choice.derived.smem_bytes, 101376);
+    cr_expect_eq(choice.config.cluster_m * choice.config.cluster_n, 1);
+    cr_expect_eq(choice.derived.grid_ctas, 1);
+}
+
+Test(choose, reference_kernel_has_no_other_field)
+{
+    const struct jg_choice choice =
+        choose("1000x1000x8 bf16 batch=2 config=kernel=reference");
+    struct jg_config expected;
+    memset(&expected, 0, sizeof(expected));
+    expected.kernel = JG_KERNEL_REFERENCE;
+
+    cr_expect_eq(memcmp(&choice.config, &expected, sizeof(expected)), 0);
+    cr_expect_eq(choice.derived.threads, 256);
+    cr_expect_eq(choice.derived.smem_bytes, 0);
+    cr_expect_eq(choice.derived.grid_ctas, 3907 * 2);
+    cr_expect_eq(choose("m=262144 n=262144 k=8 batch=2147483647 a=bf16 "
+                        "config=kernel=reference")
+                     .derived.grid_ctas,
+                 65535 * 8);
+}
+
+Test(choose, derived_sizes_follow_the_kernels_formulas)
+{
+    static const int64_t sizes[] = {1, 17, 64, 129, 333, 1000, 4096};
+    for (size_t i = 0; i < 7; i++) {
+        for (size_t j = 0; j < 7; j++) {
+            char text[64];
+            snprintf(text, sizeof(text), "%lldx%lldx%lld bf16 batch=%zu",
+                     (long long)sizes[i], (long long)sizes[j],
+                     (long long)sizes[(i + j) % 7], 1 + j);
+            const struct jg_choice choice = choose(text);
+            const struct jg_config *config = &choice.config;
+            const struct jg_derived *derived = &choice.derived;
+            const int64_t stage = (int64_t)(config->tile_m + config->tile_n) * 64 * 2;
+            const int64_t smem =
+                jg_align_up(config->stages * stage + 2 * config->out_stages * 8192 +
+                                16 * config->stages,
+                            1024);
+
+            cr_expect_eq(derived->threads, 384);
+            cr_expect_eq(derived->stage_bytes, stage);
+            cr_expect_eq(derived->smem_bytes, smem, "%s", text);
+            cr_expect_leq(derived->smem_bytes, 232448);
+            cr_expect_eq(derived->tiles_m % config->cluster_m, 0);
+            cr_expect_eq(derived->tiles_n % config->cluster_n, 0);
+            cr_expect_geq(derived->tiles_m * config->tile_m, sizes[i]);
+            cr_expect_geq(derived->tiles_n * config->tile_n, sizes[j]);
+            cr_expect_lt((derived->tiles_m - config->cluster_m) * config->tile_m, sizes[i]);
+            cr_expect_lt((derived->tiles_n - config->cluster_n) * config->tile_n, sizes[j]);
+            cr_expect_eq(derived->tiles,
+                         derived->tiles_m * derived->tiles_n * (int64_t)(1 + j));
+            cr_expect_leq(derived->grid_ctas, 132);
+            cr_expect_eq(derived->grid_ctas % (config->cluster_m * config->cluster_n), 0);
+            cr_expect_gt(derived->predicted_us, 0.0);
+        }
+    }
+}
+
+Test(choose, trace_has_one_line_a_candidate_and_one_winner)
+{
+    static const char *const texts[] = {"4096x4096x4096 bf16", "17x333x1 f16",
+                                        "512x512x512 bf16 config=stages=8",
+                                        "512x512x512 bf16 config=tile=64x128 cluster=1x1"};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        const struct jg_problem problem = make_problem(texts[i]);
+        struct jg_choice choice;
+        struct jg_str trace = {0};
+        cr_assert_eq(
+            jg_config_choose(hopper(), &problem, &hopper()->default_facts, &choice, &trace),
+            JIT_GEMM_OK);
+        int lines = 0;
+        int chosen = 0;
+        for (const char *line = jg_str_text(&trace); *line != '\0';
+             line = strchr(line, '\n') + 1) {
+            lines++;
+            chosen += strncmp(line, "chosen: kernel=gemm tile=", 25) == 0;
+            cr_expect(strncmp(line, "chosen: ", 8) == 0 ||
+                      strncmp(line, "rejected: kernel=gemm tile=", 27) == 0);
+        }
+        cr_expect_eq(lines, 18);
+        cr_expect_eq(chosen, 1);
+        jg_str_free(&trace);
+    }
+}
+
+Test(choose, same_input_gives_the_same_output)
+{
+    const struct jg_problem problem = make_problem("3000x3000x3000 bf16");
+    struct jg_choice first;
+    struct jg_choice second;
+    memset(&first, 0, sizeof(first));
+    memset(&second, 0, sizeof(second));
+    struct jg_str first_trace = {0};
+    struct jg_str second_trace = {0};
+
+    jg_config_choose(hopper(), &problem, &hopper()->default_facts, &first, &first_trace);
+    jg_config_choose(hopper(), &problem, &hopper()->default_facts, &second, &second_trace);
+
+    cr_expect_eq(memcmp(&first.config, &second.config, sizeof(first.config)), 0);
+    cr_expect_str_eq(jg_str_text(&first_trace), jg_str_text(&second_trace));
+    jg_str_free(&first_trace);
+    jg_str_free(&second_trace);
+}
+
+Test(choose, printed_config_read_as_an_override_chooses_itself)
+{
+    static const char *const texts[] = {"4096x4096x4096 bf16", "17x333x1 f16",
+                                        "1000x1000x1000 bf16 layout=tn d=f32",
+                                        "8192x64x8192 bf16 batch=3"};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        const struct jg_choice choice = choose(texts[i]);
+        struct jg_str text = {0};
+        jg_str_printf(&text, "%s config=", texts[i]);
+        struct jg_str config = {0};
+        jg_config_print(&choice.config, &config);
+        jg_str_puts(&text, jg_str_text(&config));
+
+        const struct jg_choice again = choose(jg_str_text(&text));
+
+        cr_expect_eq(memcmp(&again.config, &choice.config, sizeof(again.config)), 0);
+        jg_str_free(&config);
+        jg_str_free(&text);
+    }
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* The text form of a config: parse, print, and every message. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "plan/config.h"
+
+static struct jg_config_override parse(const char *text)
+{
+    struct jg_config_override override;
+    memset(&override, 0, sizeof(override));
+    cr_assert_eq(jg_config_parse(text, &override), JIT_GEMM_OK, "%s: %s", text,
+                 jg_error_text());
+    return override;
+}
+
+Test(config, whole_text_sets_everything)
+{
+    static const char text[] = "kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=n "
+                               "swizzle=16 out_stages=1 pdl=0";
+
+    const struct jg_config_override override = parse(text);
+
+    cr_expect_eq(override.values.kernel, JG_KERNEL_GEMM);
+    cr_expect_eq(override.values.tile_m, 128);
+    cr_expect_eq(override.values.tile_n, 256);
+    cr_expect_eq(override.values.tile_k, 64);
+    cr_expect_eq(override.values.cluster_m, 2);
+    cr_expect_eq(override.values.cluster_n, 1);
+    cr_expect_eq(override.values.stages, 4);
+    cr_expect_eq(override.values.raster, JG_RASTER_ALONG_N);
+    cr_expect_eq(override.values.swizzle, 16);
+    cr_expect_eq(override.values.out_stages, 1);
+    cr_expect_eq(override.values.pdl, 0);
+    cr_expect(override.has_kernel && override.has_tile && override.has_tile_k &&
+              override.has_cluster && override.has_stages && override.has_raster &&
+              override.has_swizzle && override.has_out_stages && override.has_pdl);
+
+    struct jg_str printed = {0};
+    jg_config_print(&override.values, &printed);
+    cr_expect_str_eq(jg_str_text(&printed), text);
+    jg_str_free(&printed);
+}
+
+Test(config, empty_text_sets_nothing)
+{
+    static const struct jg_config_override nothing;
+
+    const struct jg_config_override empty = parse("");
+    const struct jg_config_override blank = parse(" \t\n");
+
+    cr_expect_eq(memcmp(&empty, &nothing, sizeof(nothing)), 0);
+    cr_expect_eq(memcmp(&blank, &nothing, sizeof(nothing)), 0);
+}
+
+Test(config, tile_may_leave_k_out)
+{
+    const struct jg_config_override override = parse("tile=64x128");
+
+    cr_expect_eq(override.has_tile, 1);
+    cr_expect_eq(override.has_tile_k, 0);
+    cr_expect_eq(override.values.tile_n, 128);
+}
+
+Test(config, reference_prints_alone)
+{
+    const struct jg_config config = {.kernel = JG_KERNEL_REFERENCE};
+    struct jg_str text = {0};
+
+    jg_config_print(&config, &text);
+
+    cr_expect_str_eq(jg_str_text(&text), "kernel=reference");
+    cr_expect_eq(parse(jg_str_text(&text)).values.kernel, JG_KERNEL_REFERENCE);
+    jg_str_free(&text);
+}
+
+Test(config, override_prints_in_one_order_and_parses_back)
+{
+    static const char *const texts[] = {
+        "",
+        "kernel=reference",
+        "kernel=gemm",
+        "tile=128x256",
+        "tile=128x256x64",
+        "cluster=1x2",
+        "stages=7",
+        "raster=m",
+        "raster=n",
+        "swizzle=4",
+        "out_stages=2",
+        "pdl=0",
+        "tile=64x128 stages=8 pdl=1",
+        "kernel=gemm cluster=2x1 raster=m swizzle=1 out_stages=1",
+    };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        const struct jg_config_override override = parse(texts[i]);
+        struct jg_str text = {0};
+        jg_config_print_override(&override, &text);
+        cr_expect_str_eq(jg_str_text(&text), texts[i]);
+        jg_str_free(&text);
+    }
+    const struct jg_config_override shuffled = parse("pdl=1  stages=8\ttile=64x128");
+    struct jg_str text = {0};
+    jg_config_print_override(&shuffled, &text);
+    cr_expect_str_eq(jg_str_text(&text), "tile=64x128 stages=8 pdl=1");
+    jg_str_free(&text);
+}
+
+Test(config, every_message)
+{
+    static const struct {
+        const char *text, *message;
+    } rows[] = {
+        {"stages",
+         "config: 'stages' at column 1 is not of the form key=value; keys: kernel "
+         "tile cluster stages raster swizzle out_stages pdl"},
+        {"stages=4 warp=3", "config: unknown key 'warp' at column 10; keys: kernel tile "},
+        {"=4", "config: unknown key '' at column 1"},
+        {"stages=4 stages=4", "config: key 'stages' at column 10 is given twice; give each "
+                              "key once"},
+        {"kernel=fast", "config: 'fast' at column 8 is no value of 'kernel'; give gemm or "
+                        "reference"},
+        {"tile=128", "config: '128' at column 6 is no value of 'tile'; give MxN or MxNxK"},
+        {"tile=128x", "config: '128x' at column 6 is no value of 'tile'"},
+        {"tile=128x256x64x1", "config: '128x256x64x1' at column 6 is no value of 'tile'"},
+        {"tile=0x256", "config: '0x256' at column 6 is no value of 'tile'"},
+        {"tile=99999x1", "config: '99999x1' at column 6 is no value of 'tile'"},
+        {"tile=-1x1", "config: '-1x1' at column 6 is no value of 'tile'"},
+        {"cluster=2", "config: '2' at column 9 is no value of 'cluster'; give MxN"},
+        {"cluster=2x1x1", "config: '2x1x1' at column 9 is no value of 'cluster'"},
+        {"cluster=0x1", "config: '0x1' at column 9 is no value of 'cluster'"},
+        {"cluster=17x1", "config: '17x1' at column 9 is no value of 'cluster'"},
+        {"stages=",
+         "config: '' at column 8 is no value of 'stages'; give a number from 1 to "
+         "64"},
+        {"stages=0", "config: '0' at column 8 is no value of 'stages'"},
+        {"stages=65", "config: '65' at column 8 is no value of 'stages'"},
+        {"stages=4.0", "config: '4.0' at column 8 is no value of 'stages'"},
+        {"stages=99999999999999999999", "config: '99999999999999999999' at column 8 is no"},
+        {"raster=k", "config: 'k' at column 8 is no value of 'raster'; give m or n"},
+        {"raster=mn", "config: 'mn' at column 8 is no value of 'raster'"},
+        {"swizzle=3",
+         "config: '3' at column 9 is no value of 'swizzle'; give 1, 2, 4, 8 or "
+         "16"},
+        {"swizzle=32", "config: '32' at column 9 is no value of 'swizzle'"},
+        {"swizzle=0", "config: '0' at column 9 is no value of 'swizzle'"},
+        {"out_stages=3",
+         "config: '3' at column 12 is no value of 'out_stages'; give 1 or 2"},
+        {"pdl=2", "config: '2' at column 5 is no value of 'pdl'; give 0 or 1"},
+        {"pdl=yes", "config: 'yes' at column 5 is no value of 'pdl'"},
+        {"kernel=reference stages=4", "config: kernel=reference takes no other key; leave "
+                                      "the other keys out, or give kernel=gemm"},
+        {"pdl=1 kernel=reference", "config: kernel=reference takes no other key"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_config_override override;
+        memset(&override, 0x5a, sizeof(override));
+        const struct jg_config_override before = override;
+
+        cr_expect_eq(jg_config_parse(rows[i].text, &override), JIT_GEMM_ERR_ARGUMENT, "%s",
+                     rows[i].text);
+        cr_expect_eq(strncmp(jg_error_text(), rows[i].message, strlen(rows[i].message)), 0,
+                     "'%s'\nexpected '%s...'\n     got '%s'", rows[i].text, rows[i].message,
+                     jg_error_text());
+        cr_expect_eq(memcmp(&override, &before, sizeof(before)), 0, "untouched on failure");
+    }
+}

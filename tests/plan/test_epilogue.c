@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/* Registration of an epilogue: copies, operand rules, equality, canonical bytes. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "plan/epilogue.h"
+#include "plan/problem.h"
+
+static jit_gemm_operand make_operand(const char *name)
+{
+    jit_gemm_operand operand;
+    memset(&operand, 0, sizeof(operand));
+    operand.name = name;
+    operand.kind = JIT_GEMM_OPERAND_ROW_VECTOR;
+    operand.dtype = JIT_GEMM_DTYPE_F32;
+    return operand;
+}
+
+static jit_gemm_epilogue make_user(const jit_gemm_operand *operands, uint32_t count)
+{
+    jit_gemm_epilogue user;
+    memset(&user, 0, sizeof(user));
+    user.struct_size = sizeof(user);
+    user.name = "ep";
+    user.source = "d = acc;";
+    user.operands = operands;
+    user.operand_count = count;
+    return user;
+}
+
+static struct jg_epilogue *create(const jit_gemm_epilogue *user)
+{
+    struct jg_epilogue *epilogue = NULL;
+    cr_assert_eq(jg_epilogue_create(user, &epilogue), JIT_GEMM_OK, "%s", jg_error_text());
+    return epilogue;
+}
+
+static void expect_refused(const jit_gemm_epilogue *user, jit_gemm_status status,
+                           const char *begin)
+{
+    struct jg_epilogue *epilogue = NULL;
+    cr_expect_eq(jg_epilogue_create(user, &epilogue), status, "%s", begin);
+    cr_expect_null(epilogue);
+    cr_expect_eq(strncmp(jg_error_text(), begin, strlen(begin)), 0,
+                 "expected '%s...', got '%s'", begin, jg_error_text());
+}
+
+Test(epilogue, everything_is_copied)
+{
+    char name[] = "my_gelu";
+    char operand_name[] = "bias";
+    char source[] = "d = gelu(acc + bias);garbage";
+    char file[] = "dir/e.cu";
+    jit_gemm_operand operand = make_operand(operand_name);
+    jit_gemm_epilogue user = make_user(&operand, 1);
+    user.name = name;
+    user.source = source;
+    user.source_size = 21;
+    user.source_name = file;
+    user.first_line = 40;
+
+    struct jg_epilogue *epilogue = create(&user);
+    memset(name, 'x', sizeof(name) - 1);
+    memset(operand_name, 'x', sizeof(operand_name) - 1);
+    memset(source, 'x', sizeof(source) - 1);
+    memset(file, 'x', sizeof(file) - 1);
+    memset(&operand, 0, sizeof(operand));
+
+    cr_expect_str_eq(epilogue->name, "my_gelu");
+    cr_expect_str_eq(epilogue->source, "d = gelu(acc + bias);");
+    cr_expect_eq(epilogue->source_size, 21);
+    cr_expect_str_eq(epilogue->source_name, "dir/e.cu");
+    cr_expect_eq(epilogue->first_line, 40);
+    cr_assert_eq(epilogue->operand_count, 1);
+    cr_expect_str_eq(epilogue->operands[0].name, "bias");
+    cr_expect_eq(epilogue->operands[0].kind, JIT_GEMM_OPERAND_ROW_VECTOR);
+    cr_expect_eq(epilogue->operands[0].dtype, JIT_GEMM_DTYPE_F32);
+    cr_expect_eq(epilogue->operands[0].role, JIT_GEMM_OPERAND_INPUT);
+    jg_epilogue_destroy(epilogue);
+    jg_epilogue_destroy(NULL);
+}
+
+Test(epilogue, file_and_line_have_defaults)
+{
+    const jit_gemm_epilogue user = make_user(NULL, 0);
+
+    struct jg_epilogue *epilogue = create(&user);
+
+    cr_expect_str_eq(epilogue->source_name, "ep");
+    cr_expect_eq(epilogue->first_line, 1);
+    cr_expect_eq(epilogue->source_size, 8);
+    jg_epilogue_destroy(epilogue);
+}
+
+Test(epilogue, sixteen_operands_of_every_kind_and_type_are_legal)
+{
+    static const char *const names[16] = {"o0", "o1", "o2",  "o3",     "o4",  "o5",
+                                          "o6", "o7", "o8",  "o9",     "o10", "o11",
+                                          "_x", "A",  "ACC", "float2_"};
+    jit_gemm_operand operands[17];
+    for (int i = 0; i < 17; i++) {
+        operands[i] = make_operand(names[i % 16]);
+        operands[i].kind = (jit_gemm_operand_kind)(i % 4);
+        operands[i].dtype = (jit_gemm_dtype)(1 + i % 3);
+    }
+    jit_gemm_epilogue user = make_user(operands, 16);
+    struct jg_epilogue *epilogue = create(&user);
+    cr_expect_eq(epilogue->operand_count, 16);
+    jg_epilogue_destroy(epilogue);
+
+    user.operand_count = 17;
+    expect_refused(&user, JIT_GEMM_ERR_ARGUMENT,
+                   "epilogue.operand_count: must be at most 16, is 17; use fewer operands");
+}
+
+Test(epilogue, wrong_fields_are_named)
+{
+    jit_gemm_epilogue user = make_user(NULL, 0);
+    expect_refused(NULL, JIT_GEMM_ERR_ARGUMENT, "epilogue: is NULL");
+
+    user.struct_size = 0;
+    expect_refused(&user, JIT_GEMM_ERR_ARGUMENT, "epilogue.struct_size: is 0");
+
+    user = make_user(NULL, 0);
+    user.name = NULL;
+    expect_refused(&user, JIT_GEMM_ERR_ARGUMENT, "epilogue.name: is NULL; give a C ident");
+    user.name = "";
+    expect_refused(&user, JIT_GEMM_ERR_ARGUMENT, "epilogue.name: '' is no C identifier");
+    user.name = "9lives";
+    expect_refused(&user, JIT_GEMM_ERR_ARGUMENT,
+                   "epilogue.name: '9lives' is no C identifier; use letters, digits");
+    user.name = "a123456789b123456789c123456789d123456789e123456789f123456789ghij";
+    expect_refused(&user, JIT_GEMM_ERR_ARGUMENT, "epilogue.name: 'a123456789b12345678");
+    cr_expect_not_null(strstr(jg_error_text(), "is longer than 63 bytes; use a shorter"));
+
+    user = make_user(NULL, 0);
+    user.source = NULL;
+    expect_refused(&user, JIT_GEMM_ERR_ARGUMENT, "epilogue.source: is NULL; give the snip");
+
+    user = make_user(NULL, 1);
+    expect_refused(&user, JIT_GEMM_ERR_ARGUMENT,
+                   "epilogue.operands: is NULL while operand_count is 1");
+
+    user = make_user(NULL, 0);
+    user.first_line = UINT32_MAX;
+    expect_refused(&user, JIT_GEMM_ERR_ARGUMENT, "epilogue.first_line: must be at most ");
+
+    user = make_user(NULL, 0);
+    user.source_name = "";
+    expect_refused(&user, JIT_GEMM_ERR_ARGUMENT,
+                   "epilogue.source_name: must have 1 to 1024");
+    user.source_name = "a\nb";
+    expect_refused(&user, JIT_GEMM_ERR_ARGUMENT,
+                   "epilogue.source_name: 'a?b' has a control character at byte 2");
+}
+
+Test(epilogue, operand_names_that_would_clash_are_refused)
+{
+    static const struct {
+        const char *name, *reason;
+    } rows[] = {
+        {"acc", "is in scope of every snippet already"},
+        {"d", "is in scope of every snippet already"},
+        {"row", "is in scope of every snippet already"},
+        {"col", "is in scope of every snippet already"},
+        {"batch", "is in scope of every snippet already"},
+        {"M", "is in scope of every snippet already"},
+        {"N", "is in scope of every snippet already"},
+        {"K", "is in scope of every snippet already"},
+        {"relu", "is a function of the prelude"},
+        {"gelu", "is a function of the prelude"},
+        {"gelu_tanh", "is a function of the prelude"},
+        {"silu", "is a function of the prelude"},
+        {"sigmoid", "is a function of the prelude"},
+        {"tanh", "is a function of the prelude"},
+        {"exp", "is a function of the prelude"},
+        {"log", "is a function of the prelude"},
+        {"sqrt", "is a function of the prelude"},
+        {"rsqrt", "is a function of the prelude"},
+        {"min", "is a function of the prelude"},
+        {"max", "is a function of the prelude"},
+        {"clamp", "is a function of the prelude"},
+        {"fma", "is a function of the prelude"},
+        {"abs", "is a function of the prelude"},
+        {"float", "is a C++ keyword"},
+        {"template", "is a C++ keyword"},
+        {"xor_eq", "is a C++ keyword"},
+        {"asm", "is a C++ keyword"},
+        {"alignas", "is a C++ keyword"},
+        {"threadIdx", "is a built-in variable of CUDA"},
+        {"warpSize", "is a built-in variable of CUDA"},
+        {"jg", "begins with a reserved prefix (jg, JG, __)"},
+        {"jgx", "begins with a reserved prefix (jg, JG, __)"},
+        {"JG_X", "begins with a reserved prefix (jg, JG, __)"},
+        {"__x", "begins with a reserved prefix (jg, JG, __)"},
+        {"first", "is the name of an earlier operand"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const jit_gemm_operand operands[2] = {make_operand("first"),
+                                              make_operand(rows[i].name)};
+        const jit_gemm_epilogue user = make_user(operands, 2);
+        char begin[160];
+        snprintf(begin, sizeof(begin), "epilogue.operands[1].name: '%s' %s; use another",
+                 rows[i].name, rows[i].reason);
+        expect_refused(&user, JIT_GEMM_ERR_ARGUMENT, begin);
+    }
+}
+
+Test(epilogue, wrong_operands_are_named)
+{
+    jit_gemm_operand operand = make_operand(NULL);
+    const jit_gemm_epilogue user = make_user(&operand, 1);
+    expect_refused(&user, JIT_GEMM_ERR_ARGUMENT, "epilogue.operands[0].name: is NULL");
+    operand.name = "a b";
+    expect_refused(&user, JIT_GEMM_ERR_ARGUMENT,
+                   "epilogue.operands[0].name: 'a b' is no C");
+
+    operand = make_operand("x");
+    operand.kind = (jit_gemm_operand_kind)4;
+    expect_refused(&user, JIT_GEMM_ERR_ARGUMENT,
+                   "epilogue.operands[0].kind: 4 is no kind of operand; kinds: scalar "
+                   "row_vector column_vector matrix");
+    operand.kind = (jit_gemm_operand_kind)-1;
+    expect_refused(&user, JIT_GEMM_ERR_ARGUMENT,
+                   "epilogue.operands[0].kind: -1 is no kind");
+
+    operand = make_operand("x");
+    operand.dtype = JIT_GEMM_DTYPE_NONE;
+    expect_refused(&user, JIT_GEMM_ERR_ARGUMENT,
+                   "epilogue.operands[0].dtype: 0 is no element type; types: bf16 f16 f32");
+
+    operand = make_operand("x");
+    operand.role = (jit_gemm_operand_role)2;
+    expect_refused(&user, JIT_GEMM_ERR_ARGUMENT,
+                   "epilogue.operands[0].role: must be 0 or 1, is 2");
+    operand.role = JIT_GEMM_OPERAND_OUTPUT;
+    expect_refused(
+        &user, JIT_GEMM_ERR_ARGUMENT,
+        "epilogue.operands[0].role: an output must be a matrix, is a row_vector; "
+        "declare it as a matrix");
+
+    operand = make_operand("x");
+    operand.reserved = 1;
+    expect_refused(&user, JIT_GEMM_ERR_ARGUMENT,
+                   "epilogue.operands[0].reserved: must be 0, is 1");
+}
+
+Test(epilogue, snippet_errors_are_compile_errors_in_the_users_lines)
+{
+    jit_gemm_epilogue user = make_user(NULL, 0);
+    user.source = "float x = acc;\nd = x";
+    user.first_line = 10;
+
+    expect_refused(&user, JIT_GEMM_ERR_COMPILE,
+                   "11:6: error: expected ';' after 'x'; end the statement with ';'");
+}
+
+static int same_bytes(const struct jg_epilogue *a, const struct jg_epilogue *b)
+{
+    struct jg_str a_bytes = {0};
+    struct jg_str b_bytes = {0};
+    jg_epilogue_bytes(a, &a_bytes);
+    jg_epilogue_bytes(b, &b_bytes);
+    const int same = a_bytes.size == b_bytes.size &&
+                     memcmp(a_bytes.data, b_bytes.data, a_bytes.size) == 0;
+    jg_str_free(&a_bytes);
+    jg_str_free(&b_bytes);
+    return same;
+}
+
+Test(epilogue, equality_and_bytes_see_every_field)
+{
+    const jit_gemm_operand x = make_operand("x");
+    jit_gemm_operand other_name = make_operand("y");
+    jit_gemm_operand other_kind = x;
+    other_kind.kind = JIT_GEMM_OPERAND_MATRIX;
+    jit_gemm_operand other_dtype = x;
+    other_dtype.dtype = JIT_GEMM_DTYPE_BF16;
+
+    enum { COUNT = 10 };
+    jit_gemm_epilogue users[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        users[i] = make_user(&x, 1);
+    }
+    users[2].name = "other";
+    users[3].source = "d = acc + 1;";
+    users[4].source_name = "file";
+    users[5].first_line = 2;
+    users[6].operand_count = 0;
+    users[7].operands = &other_name;
+    users[8].operands = &other_kind;
+    users[9].operands = &other_dtype;
+
+    struct jg_epilogue *epilogues[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        epilogues[i] = create(&users[i]);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        for (int j = 0; j < COUNT; j++) {
+            const int same = i == j || (i < 2 && j < 2);
+            cr_expect_eq(jg_epilogue_equal(epilogues[i], epilogues[j]), same, "%d %d", i,
+                         j);
+            cr_expect_eq(same_bytes(epilogues[i], epilogues[j]), same, "%d %d", i, j);
+        }
+    }
+    for (int i = 0; i < COUNT; i++) {
+        jg_epilogue_destroy(epilogues[i]);
+    }
+}
+
+static const struct jg_epilogue *find_ep(void *user, const char *name)
+{
+    struct jg_epilogue *epilogue = user;
+    return strcmp(epilogue->name, name) == 0 ? epilogue : NULL;
+}
+
+Test(epilogue, problem_finds_its_epilogue_and_its_bytes_follow_the_text)
+{
+    jit_gemm_epilogue user = make_user(NULL, 0);
+    struct jg_epilogue *first = create(&user);
+    user.source = "d = acc + 1;";
+    struct jg_epilogue *second = create(&user);
+    jit_gemm_problem problem;
+    cr_assert_eq(jg_problem_parse("8x8x8 bf16 epilogue=ep", &problem), JIT_GEMM_OK);
+    struct jg_problem with_first;
+    struct jg_problem with_second;
+
+    cr_assert_eq(jg_problem_normalize(&problem, find_ep, first, &with_first), JIT_GEMM_OK);
+    cr_assert_eq(jg_problem_normalize(&problem, find_ep, second, &with_second),
+                 JIT_GEMM_OK);
+
+    cr_expect_eq(with_first.epilogue, first);
+    struct jg_str a = {0};
+    struct jg_str b = {0};
+    jg_problem_bytes(&with_first, &a);
+    jg_problem_bytes(&with_second, &b);
+    cr_expect(a.size != b.size || memcmp(a.data, b.data, a.size) != 0);
+    struct jg_str text = {0};
+    jg_problem_text(&with_first, &text);
+    cr_expect_str_eq(jg_str_text(&text), "m=8 n=8 k=8 a=bf16 epilogue=ep");
+    jg_str_free(&text);
+    jg_str_free(&a);
+    jg_str_free(&b);
+    jg_epilogue_destroy(first);
+    jg_epilogue_destroy(second);
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+/* Checks and defaults of a problem, versioned structs, canonical bytes. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "plan/problem.h"
+
+static jit_gemm_problem make_problem(void)
+{
+    jit_gemm_problem problem;
+    memset(&problem, 0, sizeof(problem));
+    problem.struct_size = sizeof(problem);
+    problem.m.size = 512;
+    problem.n.size = 256;
+    problem.k.size = 128;
+    problem.a = JIT_GEMM_DTYPE_BF16;
+    return problem;
+}
+
+static struct jg_problem normalize(const jit_gemm_problem *problem)
+{
+    struct jg_problem canonical;
+    memset(&canonical, 0, sizeof(canonical));
+    cr_assert_eq(jg_problem_normalize(problem, NULL, NULL, &canonical), JIT_GEMM_OK, "%s",
+                 jg_error_text());
+    return canonical;
+}
+
+static void expect_refused(const jit_gemm_problem *problem, jit_gemm_status status,
+                           const char *begin)
+{
+    struct jg_problem canonical;
+    memset(&canonical, 0x5a, sizeof(canonical));
+    const struct jg_problem before = canonical;
+
+    cr_expect_eq(jg_problem_normalize(problem, NULL, NULL, &canonical), status, "%s: %s",
+                 begin, jg_error_text());
+    cr_expect_eq(strncmp(jg_error_text(), begin, strlen(begin)), 0,
+                 "expected '%s...', got '%s'", begin, jg_error_text());
+    cr_expect_eq(memcmp(&canonical, &before, sizeof(before)), 0, "untouched on failure");
+}
+
+Test(problem, defaults_are_filled_in)
+{
+    const jit_gemm_problem problem = make_problem();
+
+    const struct jg_problem canonical = normalize(&problem);
+
+    cr_expect_eq(canonical.batch.size, 1);
+    cr_expect_eq(canonical.b, JIT_GEMM_DTYPE_BF16);
+    cr_expect_eq(canonical.c, JIT_GEMM_DTYPE_NONE);
+    cr_expect_eq(canonical.d, JIT_GEMM_DTYPE_BF16);
+    cr_expect_null(canonical.epilogue);
+}
+
+Test(problem, wrong_sizes_name_the_field_the_range_and_the_value)
+{
+    static const struct {
+        size_t offset;
+        int64_t size;
+        const char *begin;
+    } rows[] = {
+        {offsetof(jit_gemm_problem, m), -5,
+         "problem.m: must be 1 to 2147483647, is -5; give the number of rows of A and D"},
+        {offsetof(jit_gemm_problem, m), 0, "problem.m: must be 1 to 2147483647, is 0"},
+        {offsetof(jit_gemm_problem, n), 0,
+         "problem.n: must be 1 to 2147483647, is 0; give the number of columns of B and D"},
+        {offsetof(jit_gemm_problem, k), INT64_C(2147483648),
+         "problem.k: must be 1 to 2147483647, is 2147483648; give the number of columns"},
+        {offsetof(jit_gemm_problem, batch), -1,
+         "problem.batch: must be 1 to 2147483647, is -1; give the number of products"},
+        {offsetof(jit_gemm_problem, k), INT64_MIN, "problem.k: must be 1 to 2147483647"},
+        {offsetof(jit_gemm_problem, k), INT64_MAX, "problem.k: must be 1 to 2147483647"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        jit_gemm_problem problem = make_problem();
+        memcpy((char *)&problem + rows[i].offset, &rows[i].size, sizeof(rows[i].size));
+        expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT, rows[i].begin);
+    }
+}
+
+Test(problem, wrong_hint_of_a_dynamic_size_is_refused)
+{
+    jit_gemm_problem problem = make_problem();
+    problem.m.mode = JIT_GEMM_DIM_DYNAMIC;
+    problem.m.size = -1;
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
+                   "problem.m: must be 0 to 2147483647, is -1; give the size to plan for");
+}
+
+Test(problem, wrong_mode_and_reserved_are_refused)
+{
+    jit_gemm_problem problem = make_problem();
+    problem.n.mode = 2;
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT, "problem.n.mode: must be 0 or 1, is 2");
+
+    problem = make_problem();
+    problem.batch.reserved = 3;
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
+                   "problem.batch.reserved: must be 0, is 3; zero the struct");
+}
+
+Test(problem, wrong_types_are_refused)
+{
+    jit_gemm_problem problem = make_problem();
+    problem.a = JIT_GEMM_DTYPE_NONE;
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
+                   "problem.a: the element type of A is not set; give bf16 or f16");
+
+    problem = make_problem();
+    problem.a = (jit_gemm_dtype)77;
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
+                   "problem.a: 77 is no element type; types: bf16 f16 f32");
+
+    problem = make_problem();
+    problem.b = (jit_gemm_dtype)-1;
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT, "problem.b: -1 is no element type");
+
+    problem = make_problem();
+    problem.c = (jit_gemm_dtype)4;
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT, "problem.c: 4 is no element type");
+
+    problem = make_problem();
+    problem.d = (jit_gemm_dtype)4;
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT, "problem.d: 4 is no element type");
+}
+
+Test(problem, inputs_without_a_kernel_are_unsupported)
+{
+    jit_gemm_problem problem = make_problem();
+    problem.a = JIT_GEMM_DTYPE_F32;
+    expect_refused(&problem, JIT_GEMM_ERR_UNSUPPORTED,
+                   "problem.a: there is no kernel for inputs of type f32; inputs bf16 or "
+                   "f16");
+
+    problem = make_problem();
+    problem.b = JIT_GEMM_DTYPE_F16;
+    expect_refused(&problem, JIT_GEMM_ERR_UNSUPPORTED,
+                   "problem.b: there is no kernel for A of type bf16 and B of type f16; "
+                   "give A and B one type");
+
+    problem = make_problem();
+    problem.a = JIT_GEMM_DTYPE_F32;
+    strcpy(problem.config, "kernel=reference");
+    expect_refused(&problem, JIT_GEMM_ERR_UNSUPPORTED, "problem.a: there is no kernel");
+}
+
+Test(problem, outputs_of_every_type_are_legal)
+{
+    for (int c = JIT_GEMM_DTYPE_NONE; c <= JIT_GEMM_DTYPE_F32; c++) {
+        for (int d = JIT_GEMM_DTYPE_NONE; d <= JIT_GEMM_DTYPE_F32; d++) {
+            jit_gemm_problem problem = make_problem();
+            problem.c = (jit_gemm_dtype)c;
+            problem.d = (jit_gemm_dtype)d;
+            const struct jg_problem canonical = normalize(&problem);
+            cr_expect_eq((int)canonical.c, c);
+            cr_expect_eq((int)canonical.d, d == 0 ? (int)JIT_GEMM_DTYPE_BF16 : d);
+        }
+    }
+}
+
+Test(problem, wrong_layouts_are_refused)
+{
+    jit_gemm_problem problem = make_problem();
+    problem.a_layout = (jit_gemm_layout)2;
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
+                   "problem.a_layout: must be 0 or 1, is 2");
+
+    problem = make_problem();
+    problem.b_layout = (jit_gemm_layout)-1;
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
+                   "problem.b_layout: must be 0 or 1, is -1");
+}
+
+Test(problem, texts_without_an_end_are_refused)
+{
+    jit_gemm_problem problem = make_problem();
+    memset(problem.epilogue, 'x', sizeof(problem.epilogue));
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
+                   "problem.epilogue: has no ending zero within its 64 bytes");
+
+    problem = make_problem();
+    memset(problem.config, 'x', sizeof(problem.config));
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
+                   "problem.config: has no ending zero within its 256 bytes");
+}
+
+Test(problem, wrong_epilogue_and_config_are_refused)
+{
+    jit_gemm_problem problem = make_problem();
+    strcpy(problem.epilogue, "two words");
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
+                   "problem.epilogue: 'two words' is no C identifier");
+
+    problem = make_problem();
+    strcpy(problem.epilogue, "absent");
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
+                   "problem.epilogue: no epilogue is registered as 'absent'; register it");
+
+    problem = make_problem();
+    strcpy(problem.config, "tiles=1x1");
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT, "config: unknown key 'tiles'");
+}
+
+Test(problem, matrices_too_large_for_any_device_are_refused)
+{
+    jit_gemm_problem problem = make_problem();
+    problem.m.size = problem.k.size = INT64_C(1) << 20;
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
+                   "problem.m: A would have 1048576 x 1048576 = 1099511627776 elements a "
+                   "batch, at most 274877906944; split the problem");
+
+    problem = make_problem();
+    problem.n.size = problem.k.size = INT64_C(1) << 20;
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT, "problem.n: B would have");
+
+    problem = make_problem();
+    problem.m.size = problem.n.size = INT64_C(2147483647);
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT, "problem.m: D would have");
+
+    problem = make_problem();
+    problem.m.size = INT64_C(1) << 19;
+    problem.k.size = INT64_C(1) << 19;
+    normalize(&problem);
+}
+
+Test(problem, near_hints_of_dynamic_sizes_share_one_problem)
+{
+    static const struct {
+        int64_t hint, planned;
+    } rows[] = {{0, 4096},
+                {1, 1},
+                {3, 4},
+                {1000, 1024},
+                {1024, 1024},
+                {1025, 2048},
+                {2147483647, INT64_C(1) << 30}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        jit_gemm_problem problem = make_problem();
+        problem.m.mode = JIT_GEMM_DIM_DYNAMIC;
+        problem.m.size = rows[i].hint;
+        cr_expect_eq(normalize(&problem).m.size, rows[i].planned);
+    }
+    jit_gemm_problem problem = make_problem();
+    problem.batch.mode = JIT_GEMM_DIM_DYNAMIC;
+    cr_expect_eq(normalize(&problem).batch.size, 1);
+    cr_expect_eq(normalize(&problem).batch.mode, JIT_GEMM_DIM_DYNAMIC);
+}
+
+/* ------------------------------------------------------------------ canonical bytes */
+
+static int same_bytes(const jit_gemm_problem *a, const jit_gemm_problem *b)
+{
+    struct jg_str a_bytes = {0};
+    struct jg_str b_bytes = {0};
+    const struct jg_problem a_canonical = normalize(a);
+    const struct jg_problem b_canonical = normalize(b);
+    jg_problem_bytes(&a_canonical, &a_bytes);
+    jg_problem_bytes(&b_canonical, &b_bytes);
+    const int same = a_bytes.size == b_bytes.size &&
+                     memcmp(a_bytes.data, b_bytes.data, a_bytes.size) == 0;
+    jg_str_free(&a_bytes);
+    jg_str_free(&b_bytes);
+    return same;
+}
+
+Test(problem, bytes_are_equal_for_two_ways_of_saying_the_same)
+{
+    const jit_gemm_problem plain = make_problem();
+    jit_gemm_problem explicit_defaults = plain;
+    explicit_defaults.b = JIT_GEMM_DTYPE_BF16;
+    explicit_defaults.d = JIT_GEMM_DTYPE_BF16;
+    explicit_defaults.batch.size = 1;
+    cr_expect(same_bytes(&plain, &explicit_defaults));
+
+    jit_gemm_problem one = plain;
+    jit_gemm_problem other = plain;
+    strcpy(one.config, "  stages=4\ttile=128x256 ");
+    strcpy(other.config, "tile=128x256 stages=4");
+    cr_expect(same_bytes(&one, &other));
+
+    one = other = plain;
+    one.m.mode = other.m.mode = JIT_GEMM_DIM_DYNAMIC;
+    one.m.size = 1000;
+    other.m.size = 600;
+    cr_expect(same_bytes(&one, &other));
+}
+
+Test(problem, bytes_differ_in_every_field)
+{
+    const jit_gemm_problem plain = make_problem();
+    jit_gemm_problem variants[12];
+    for (size_t i = 0; i < 12; i++) {
+        variants[i] = plain;
+    }
+    variants[0].m.size = 511;
+    variants[1].n.size = 255;
+    variants[2].k.size = 127;
+    variants[3].batch.size = 2;
+    variants[4].a = JIT_GEMM_DTYPE_F16;
+    variants[5].c = JIT_GEMM_DTYPE_BF16;
+    variants[6].d = JIT_GEMM_DTYPE_F32;
+    variants[7].a_layout = JIT_GEMM_LAYOUT_MN_MAJOR;
+    variants[8].b_layout = JIT_GEMM_LAYOUT_MN_MAJOR;
+    variants[9].m.mode = JIT_GEMM_DIM_DYNAMIC;
+    strcpy(variants[10].config, "stages=4");
+    strcpy(variants[11].config, "kernel=reference");
+    for (size_t i = 0; i < 12; i++) {
+        cr_expect_not(same_bytes(&plain, &variants[i]), "variant %zu", i);
+        for (size_t j = 0; j < i; j++) {
+            cr_expect_not(same_bytes(&variants[i], &variants[j]), "%zu and %zu", i, j);
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- versioned structs */
+
+struct newer_problem {
+    jit_gemm_problem known;
+    int64_t unknown[4];
+};
+
+Test(struct_import, null_and_size_zero_are_arguments)
+{
+    struct jg_problem canonical;
+    jit_gemm_problem problem = make_problem();
+    problem.struct_size = 0;
+
+    cr_expect_eq(jg_problem_normalize(NULL, NULL, NULL, &canonical), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_str_eq(jg_error_text(), "problem: is NULL; pass the address of a struct");
+
+    cr_expect_eq(jg_problem_normalize(&problem, NULL, NULL, &canonical),
+                 JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_eq(
+        strncmp(jg_error_text(), "problem.struct_size: is 0, where this library", 45), 0,
+        "%s", jg_error_text());
+}
+
+Test(struct_import, absurd_size_is_an_argument)
+{
+    struct jg_problem canonical;
+    jit_gemm_problem problem = make_problem();
+    problem.struct_size = (size_t)-1;
+
+    cr_expect_eq(jg_problem_normalize(&problem, NULL, NULL, &canonical),
+                 JIT_GEMM_ERR_ARGUMENT);
+}
+
+Test(struct_import, shorter_struct_reads_as_zero_behind_its_end)
+{
+    jit_gemm_problem problem = make_problem();
+    memset(problem.config, 'x', sizeof(problem.config));
+    problem.struct_size = offsetof(jit_gemm_problem, config);
+
+    cr_expect_str_eq(normalize(&problem).config, "");
+}
+
+Test(struct_import, longer_struct_is_taken_if_its_tail_is_zero)
+{
+    struct newer_problem newer;
+    memset(&newer, 0, sizeof(newer));
+    newer.known = make_problem();
+    newer.known.struct_size = sizeof(newer);
+    cr_expect_eq(normalize(&newer.known).m.size, 512);
+
+    newer.unknown[3] = 1;
+    expect_refused(&newer.known, JIT_GEMM_ERR_VERSION, "problem.struct_size: is ");
+}
+
+Test(dtype, names_and_sizes)
+{
+    jit_gemm_dtype dtype;
+
+    cr_expect_str_eq(jg_dtype_name(JIT_GEMM_DTYPE_NONE), "none");
+    cr_expect_str_eq(jg_dtype_name(JIT_GEMM_DTYPE_F32), "f32");
+    cr_expect_str_eq(jg_dtype_name((jit_gemm_dtype)99), "unknown");
+    cr_expect_eq(jg_dtype_bytes(JIT_GEMM_DTYPE_BF16), 2);
+    cr_expect_eq(jg_dtype_bytes(JIT_GEMM_DTYPE_F32), 4);
+    cr_expect_eq(jg_dtype_bytes((jit_gemm_dtype)99), 0);
+    cr_expect(jg_dtype_parse("f16xx", 3, &dtype));
+    cr_expect_eq(dtype, JIT_GEMM_DTYPE_F16);
+    cr_expect_not(jg_dtype_parse("f1", 2, &dtype));
+    cr_expect_not(jg_dtype_parse("e4m3", 4, &dtype));
+}

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+/* The text form: parse, print, round trips, and every message. */
+#include <criterion/criterion.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "plan/problem.h"
+
+static jit_gemm_problem parse(const char *text)
+{
+    jit_gemm_problem problem;
+    memset(&problem, 0, sizeof(problem));
+    cr_assert_eq(jg_problem_parse(text, &problem), JIT_GEMM_OK, "%s: %s", text,
+                 jg_error_text());
+    return problem;
+}
+
+Test(problem_text, long_form)
+{
+    const jit_gemm_problem problem =
+        parse("m=4096 n=2048 k=1024 batch=3 a=f16 b=f16 c=f32 d=bf16 layout=tn "
+              "epilogue=my_gelu config=tile=128x256 cluster=2x1");
+
+    cr_expect_eq(problem.struct_size, sizeof(problem));
+    cr_expect_eq(problem.m.size, 4096);
+    cr_expect_eq(problem.n.size, 2048);
+    cr_expect_eq(problem.k.size, 1024);
+    cr_expect_eq(problem.batch.size, 3);
+    cr_expect_eq(problem.a, JIT_GEMM_DTYPE_F16);
+    cr_expect_eq(problem.b, JIT_GEMM_DTYPE_F16);
+    cr_expect_eq(problem.c, JIT_GEMM_DTYPE_F32);
+    cr_expect_eq(problem.d, JIT_GEMM_DTYPE_BF16);
+    cr_expect_eq(problem.a_layout, JIT_GEMM_LAYOUT_MN_MAJOR);
+    cr_expect_eq(problem.b_layout, JIT_GEMM_LAYOUT_MN_MAJOR);
+    cr_expect_str_eq(problem.epilogue, "my_gelu");
+    cr_expect_str_eq(problem.config, "tile=128x256 cluster=2x1");
+}
+
+Test(problem_text, short_form_is_the_long_one)
+{
+    const jit_gemm_problem long_form = parse("m=17 n=333 k=65 a=bf16");
+    const jit_gemm_problem short_form = parse("17x333x65 bf16");
+    const jit_gemm_problem mixed = parse(" 17x333x65\ta=bf16\n");
+
+    cr_expect_eq(memcmp(&short_form, &long_form, sizeof(long_form)), 0);
+    cr_expect_eq(memcmp(&mixed, &long_form, sizeof(long_form)), 0);
+}
+
+Test(problem_text, defaults_are_explicit_after_parsing)
+{
+    const jit_gemm_problem problem = parse("8x8x8 f16");
+
+    cr_expect_eq(problem.batch.size, 1);
+    cr_expect_eq(problem.b, JIT_GEMM_DTYPE_F16);
+    cr_expect_eq(problem.c, JIT_GEMM_DTYPE_NONE);
+    cr_expect_eq(problem.d, JIT_GEMM_DTYPE_F16);
+}
+
+Test(problem_text, layout_letters)
+{
+    static const struct {
+        const char *text;
+        jit_gemm_layout a, b;
+    } rows[] = {
+        {"8x8x8 bf16", JIT_GEMM_LAYOUT_K_MAJOR, JIT_GEMM_LAYOUT_K_MAJOR},
+        {"8x8x8 bf16 layout=nt", JIT_GEMM_LAYOUT_K_MAJOR, JIT_GEMM_LAYOUT_K_MAJOR},
+        {"8x8x8 bf16 layout=nn", JIT_GEMM_LAYOUT_K_MAJOR, JIT_GEMM_LAYOUT_MN_MAJOR},
+        {"8x8x8 bf16 layout=tt", JIT_GEMM_LAYOUT_MN_MAJOR, JIT_GEMM_LAYOUT_K_MAJOR},
+        {"8x8x8 bf16 layout=tn", JIT_GEMM_LAYOUT_MN_MAJOR, JIT_GEMM_LAYOUT_MN_MAJOR},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const jit_gemm_problem problem = parse(rows[i].text);
+        cr_expect_eq(problem.a_layout, rows[i].a, "%s", rows[i].text);
+        cr_expect_eq(problem.b_layout, rows[i].b, "%s", rows[i].text);
+    }
+}
+
+Test(problem_text, dynamic_sizes_may_be_left_out)
+{
+    const jit_gemm_problem problem = parse("k=64 a=bf16 m=100 dynamic=m,n,batch");
+
+    cr_expect_eq(problem.m.mode, JIT_GEMM_DIM_DYNAMIC);
+    cr_expect_eq(problem.m.size, 100);
+    cr_expect_eq(problem.n.mode, JIT_GEMM_DIM_DYNAMIC);
+    cr_expect_eq(problem.n.size, 0);
+    cr_expect_eq(problem.k.mode, JIT_GEMM_DIM_EXACT);
+    cr_expect_eq(problem.batch.mode, JIT_GEMM_DIM_DYNAMIC);
+}
+
+Test(problem_text, every_message)
+{
+    static const struct {
+        const char *text, *message;
+    } rows[] = {
+        {"",
+         "problem: the text is empty; give for instance 'm=4096 n=4096 k=4096 a=bf16' or "
+         "'4096x4096x4096 bf16'"},
+        {" \t\n ", "problem: the text is empty; give for instance"},
+        {"m=1 n=5 mm=3", "problem: unknown key 'mm' at column 9; keys: m n k batch a b c d "
+                         "layout dynamic epilogue config"},
+        {"=3", "problem: unknown key '' at column 1"},
+        {"M=3", "problem: unknown key 'M' at column 1"},
+        {"gemm",
+         "problem: 'gemm' at column 1 is neither key=value nor MxNxK with sizes from "
+         "1 to 2147483647"},
+        {"8x8 bf16", "problem: '8x8' at column 1 is neither"},
+        {"8x8x8x8 bf16", "problem: '8x8x8x8' at column 1 is neither"},
+        {"8x8x bf16", "problem: '8x8x' at column 1 is neither"},
+        {"0x8x8 bf16", "problem: '0x8x8' at column 1 is neither"},
+        {"8x-8x8 bf16", "problem: '8x-8x8' at column 1 is neither"},
+        {"8x8x2147483648 bf16", "problem: '8x8x2147483648' at column 1 is neither"},
+        {"8x8x8 bf16 f16", "problem: 'f16' at column 12 is not of the form key=value"},
+        {"m=8 f16", "problem: 'f16' at column 5 is not of the form key=value"},
+        {"8x8x8 e4m3", "problem.a: unknown type 'e4m3' at column 7; types: bf16 f16 f32"},
+        {"8x8x8 bf16 a=bf16",
+         "problem.a: key 'a' at column 12 is given twice; give each key "
+         "once"},
+        {"8x8x8 bf16 m=8", "problem.m: key 'm' at column 12 is given twice"},
+        {"m=8 n=8 m=8", "problem.m: key 'm' at column 9 is given twice"},
+        {"8x8x8 bf16 layout=nt layout=nt", "problem.layout: key 'layout' at column 22 is "},
+        {"m=-5 n=8 k=8 a=bf16",
+         "problem.m: must be a number from 1 to 2147483647, is '-5' at "
+         "column 3; give the number of rows of A and D"},
+        {"m=8 n=0 k=8 a=bf16",
+         "problem.n: must be a number from 1 to 2147483647, is '0' at "
+         "column 7"},
+        {"m=8 n=8 k=2147483648 a=bf16", "problem.k: must be a number from 1 to 2147483647"},
+        {"m=99999999999999999999999999 n=8", "problem.m: must be a number from 1"},
+        {"m=8q", "problem.m: must be a number from 1 to 2147483647, is '8q' at column 3"},
+        {"m=+8", "problem.m: must be a number from 1 to 2147483647, is '+8' at column 3"},
+        {"m=0x10",
+         "problem.m: must be a number from 1 to 2147483647, is '0x10' at column 3"},
+        {"m=1e3", "problem.m: must be a number from 1 to 2147483647, is '1e3' at column 3"},
+        {"m= 8", "problem.m: must be a number from 1 to 2147483647, is '' at column 3"},
+        {"8x8x8 bf16 batch=0",
+         "problem.batch: must be a number from 1 to 2147483647, is '0' "
+         "at column 18; give the number of products"},
+        {"8x8x8 a=", "problem.a: unknown type '' at column 9"},
+        {"8x8x8 a=none", "problem.a: unknown type 'none' at column 9; types: bf16 f16 f32"},
+        {"8x8x8 bf16 b=none", "problem.b: unknown type 'none' at column 14"},
+        {"8x8x8 bf16 c=s8",
+         "problem.c: unknown type 's8' at column 14; types: bf16 f16 f32, "
+         "or none"},
+        {"8x8x8 bf16 d=BF16", "problem.d: unknown type 'BF16' at column 14"},
+        {"8x8x8 bf16 layout=nnn",
+         "problem.layout: unknown layout 'nnn' at column 19; "
+         "layouts: nt (K-major both) nn tn tt; A's letter, then B's"},
+        {"8x8x8 bf16 layout=xy", "problem.layout: unknown layout 'xy' at column 19"},
+        {"8x8x8 bf16 dynamic=",
+         "problem.dynamic: '' at column 20 is unknown or given twice; "
+         "give a list of m n k batch, such as dynamic=m,n, each once"},
+        {"8x8x8 bf16 dynamic=m,", "problem.dynamic: '' at column 22 is unknown"},
+        {"8x8x8 bf16 dynamic=m,q", "problem.dynamic: 'q' at column 22 is unknown"},
+        {"8x8x8 bf16 dynamic=m,m", "problem.dynamic: 'm' at column 22 is unknown or given "
+                                   "twice"},
+        {"8x8x8 bf16 dynamic=a", "problem.dynamic: 'a' at column 20 is unknown"},
+        {"8x8x8 bf16 epilogue=",
+         "problem.epilogue: '' at column 21 is no C identifier of at "
+         "most 63 bytes; give the name of a registered epilogue"},
+        {"8x8x8 bf16 epilogue=3d",
+         "problem.epilogue: '3d' at column 21 is no C identifier"},
+        {"8x8x8 bf16 epilogue=a-b", "problem.epilogue: 'a-b' at column 21 is no C"},
+        {"8x8x8 bf16 config=tile=1", "config: '1' at column 6 is no value of 'tile'"},
+        {"8x8x8 bf16 config=m=1", "config: unknown key 'm' at column 1"},
+        {"n=8 k=8 a=bf16", "problem.m: key 'm' is missing; give for instance"},
+        {"m=8 k=8 a=bf16", "problem.n: key 'n' is missing"},
+        {"m=8 n=8 a=bf16", "problem.k: key 'k' is missing"},
+        {"m=8 n=8 a=bf16 dynamic=m", "problem.k: key 'k' is missing"},
+        {"m=8 n=8 k=8", "problem.a: key 'a', the element type, is missing; give a=bf16 or "
+                        "a=f16"},
+        {"8x8x8", "problem.a: key 'a', the element type, is missing"},
+        {"m=8 \x01\x02\xff=3", "problem: unknown key '??\xff' at column 5"},
+        {"m=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+         "problem.m: must be a number from 1 to 2147483647, is "
+         "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...' at column 3"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        jit_gemm_problem problem;
+        memset(&problem, 0x5a, sizeof(problem));
+        const jit_gemm_problem before = problem;
+
+        cr_expect_eq(jg_problem_parse(rows[i].text, &problem), JIT_GEMM_ERR_ARGUMENT, "%s",
+                     rows[i].text);
+        cr_expect_eq(strncmp(jg_error_text(), rows[i].message, strlen(rows[i].message)), 0,
+                     "'%s'\nexpected '%s...'\n     got '%s'", rows[i].text, rows[i].message,
+                     jg_error_text());
+        cr_expect_eq(memcmp(&problem, &before, sizeof(before)), 0, "untouched on failure");
+    }
+}
+
+Test(problem_text, null_text_is_an_argument)
+{
+    jit_gemm_problem problem;
+
+    cr_expect_eq(jg_problem_parse(NULL, &problem), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_eq(strncmp(jg_error_text(), "problem: the text is NULL; give for", 35), 0);
+}
+
+Test(problem_text, config_that_is_too_long_is_refused)
+{
+    char text[400];
+    memset(text, 'x', sizeof(text));
+    memcpy(text, "8x8x8 bf16 config=", 18);
+    text[sizeof(text) - 1] = '\0';
+    jit_gemm_problem problem;
+
+    cr_expect_eq(jg_problem_parse(text, &problem), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_str_eq(jg_error_text(),
+                     "problem.config: the text at column 19 has 381 bytes, "
+                     "at most 255; use a shorter text");
+}
+
+Test(problem_text, epilogue_name_that_is_too_long_is_refused)
+{
+    char text[] = "8x8x8 bf16 epilogue="
+                  "a123456789b123456789c123456789d123456789e123456789f123456789ghij";
+    jit_gemm_problem problem;
+
+    cr_expect_eq(jg_problem_parse(text, &problem), JIT_GEMM_ERR_ARGUMENT);
+    text[strlen(text) - 1] = '\0';
+    cr_expect_eq(jg_problem_parse(text, &problem), JIT_GEMM_OK);
+    cr_expect_eq(strlen(problem.epilogue), 63);
+}
+
+Test(problem_text, print_leaves_defaults_out)
+{
+    static const struct {
+        const char *text, *printed;
+    } rows[] = {
+        {"4096x4096x4096 bf16", "m=4096 n=4096 k=4096 a=bf16"},
+        {"m=1 n=2 k=3 batch=1 a=f16 b=f16 c=none d=f16 layout=nt", "m=1 n=2 k=3 a=f16"},
+        {"a=f16 d=f32 c=bf16 b=bf16 layout=tn batch=4 k=3 n=2 m=1",
+         "m=1 n=2 k=3 batch=4 a=f16 b=bf16 c=bf16 d=f32 layout=tn"},
+        {"n=2 k=3 a=bf16 dynamic=batch,m", "n=2 k=3 a=bf16 dynamic=m,batch"},
+        {"8x8x8 bf16 config=  stages=4\n tile=128x256  epilogue=",
+         NULL /* config takes the rest */},
+        {"8x8x8 bf16 epilogue=e config= stages=4\ttile=128x256 ",
+         "m=8 n=8 k=8 a=bf16 epilogue=e config=stages=4 tile=128x256"},
+        {"8x8x8 bf16 config=", "m=8 n=8 k=8 a=bf16"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        jit_gemm_problem problem;
+        struct jg_str text = {0};
+        if (rows[i].printed == NULL) {
+            cr_expect_eq(jg_problem_parse(rows[i].text, &problem), JIT_GEMM_ERR_ARGUMENT);
+            continue;
+        }
+        problem = parse(rows[i].text);
+        cr_expect_eq(jg_problem_print(&problem, &text), JIT_GEMM_OK);
+        cr_expect_str_eq(jg_str_text(&text), rows[i].printed);
+        jg_str_free(&text);
+    }
+}
+
+Test(problem_text, print_refuses_a_wrong_problem)
+{
+    jit_gemm_problem problem = parse("8x8x8 bf16");
+    problem.k.size = -1;
+    struct jg_str text = {0};
+
+    cr_expect_eq(jg_problem_print(&problem, &text), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_eq(jg_problem_print(NULL, &text), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_eq(text.size, 0);
+    jg_str_free(&text);
+}
+
+/* ----------------------------------------------------------------------- properties */
+
+static uint64_t random_state = 88172645463325252u;
+
+static uint64_t draw(uint64_t below)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state % below;
+}
+
+static jit_gemm_dim draw_dim(int dynamic_without_hint)
+{
+    jit_gemm_dim dim = {0};
+    dim.mode = draw(4) == 0;
+    dim.size = (int64_t)(1 + draw(draw(2) ? 10000 : 2147483647));
+    if (dim.mode == JIT_GEMM_DIM_DYNAMIC && dynamic_without_hint) {
+        dim.size = 0;
+    }
+    return dim;
+}
+
+static jit_gemm_problem draw_problem(void)
+{
+    static const char *const configs[] = {
+        "",
+        "kernel=reference",
+        "tile=128x256",
+        "kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=m swizzle=8 pdl=1",
+        "out_stages=1 pdl=0",
+        "raster=n"};
+    jit_gemm_problem problem;
+    memset(&problem, 0, sizeof(problem));
+    problem.struct_size = sizeof(problem);
+    problem.m = draw_dim((int)draw(2));
+    problem.n = draw_dim((int)draw(2));
+    problem.k = draw_dim((int)draw(2));
+    problem.batch = draw_dim((int)draw(2));
+    problem.a = (jit_gemm_dtype)(1 + draw(3));
+    problem.b = (jit_gemm_dtype)(1 + draw(3));
+    problem.c = (jit_gemm_dtype)draw(4);
+    problem.d = (jit_gemm_dtype)(1 + draw(3));
+    problem.a_layout = (jit_gemm_layout)draw(2);
+    problem.b_layout = (jit_gemm_layout)draw(2);
+    for (size_t i = 0, size = draw(JIT_GEMM_NAME_SIZE); i < size; i++) {
+        problem.epilogue[i] = "abcXYZ_019"[draw(i == 0 ? 7 : 10)];
+    }
+    strcpy(problem.config, configs[draw(sizeof(configs) / sizeof(configs[0]))]);
+    return problem;
+}
+
+Test(problem_text, parse_of_print_is_the_problem)
+{
+    for (int i = 0; i < 20000; i++) {
+        const jit_gemm_problem problem = draw_problem();
+        struct jg_str text = {0};
+
+        cr_assert_eq(jg_problem_print(&problem, &text), JIT_GEMM_OK, "%s", jg_error_text());
+        jit_gemm_problem back;
+        cr_assert_eq(jg_problem_parse(jg_str_text(&text), &back), JIT_GEMM_OK, "%s: %s",
+                     jg_str_text(&text), jg_error_text());
+
+        cr_assert_eq(memcmp(&back, &problem, sizeof(problem)), 0, "%s", jg_str_text(&text));
+        jg_str_free(&text);
+    }
+}
+
+Test(problem_text, random_bytes_never_crash_the_parser)
+{
+    static const char alphabet[] =
+        "mnkabcd=x,0189 \t\nbf16layoutdynamicepilogueconfigbatch";
+    int accepted = 0;
+    for (int i = 0; i < 20000; i++) {
+        char text[64] = {0};
+        const size_t size = draw(sizeof(text) - 1);
+        for (size_t j = 0; j < size; j++) {
+            text[j] =
+                draw(20) == 0 ? (char)draw(256) : alphabet[draw(sizeof(alphabet) - 1)];
+        }
+        jit_gemm_problem problem;
+        const jit_gemm_status status = jg_problem_parse(text, &problem);
+        accepted += status == JIT_GEMM_OK;
+        cr_assert(status == JIT_GEMM_OK || status == JIT_GEMM_ERR_ARGUMENT);
+    }
+    cr_expect_lt(accepted, 20000);
+}
+
+Test(problem_text, changed_texts_never_crash_the_parser)
+{
+    static const char original[] =
+        "m=4096 n=4096 k=64 batch=2 a=bf16 c=f32 layout=tn dynamic=m,n epilogue=e "
+        "config=tile=128x256x64 cluster=2x1 stages=4 raster=m swizzle=8";
+    for (int i = 0; i < 20000; i++) {
+        char text[sizeof(original)];
+        memcpy(text, original, sizeof(original));
+        for (int j = 0; j < 3; j++) {
+            text[draw(sizeof(original) - 1)] = original[draw(sizeof(original) - 1)];
+        }
+        jit_gemm_problem problem;
+        const jit_gemm_status status = jg_problem_parse(text, &problem);
+        cr_assert(status == JIT_GEMM_OK || status == JIT_GEMM_ERR_ARGUMENT);
+    }
+}
+
+Test(problem_text, canonical_text_parses_to_the_same_canonical_problem)
+{
+    for (int i = 0; i < 5000; i++) {
+        jit_gemm_problem problem = draw_problem();
+        problem.a = problem.b = JIT_GEMM_DTYPE_BF16;
+        problem.epilogue[0] = '\0';
+        struct jg_problem canonical;
+        if (jg_problem_normalize(&problem, NULL, NULL, &canonical) != JIT_GEMM_OK) {
+            cr_assert_not_null(strstr(jg_error_text(), "split the problem"));
+            continue;
+        }
+        struct jg_str text = {0};
+        jg_problem_text(&canonical, &text);
+        jit_gemm_problem back = parse(jg_str_text(&text));
+        struct jg_problem again;
+        cr_assert_eq(jg_problem_normalize(&back, NULL, NULL, &again), JIT_GEMM_OK);
+        cr_assert_eq(memcmp(&again, &canonical, sizeof(again)), 0, "%s",
+                     jg_str_text(&text));
+        jg_str_free(&text);
+    }
+}
