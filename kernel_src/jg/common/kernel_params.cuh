@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// The one parameter of every kernel. The host fills the same struct
+// (lib/plan/kernel_params.h); the source unit carries the host's size and the kernel
+// asserts it.
+#pragma once
+#include <jg/common/types.cuh>
+
+namespace jg {
+
+struct OperandParam {
+    u64 pointer;
+    i64 ld;           // elements
+    i64 batch_stride; // elements; 0 broadcasts
+    f32 value;        // a scalar by value, used if pointer is 0
+    u32 reserved;
+};
+
+template <u32 kOperandCount>
+struct KernelParams {
+    TensorMap a_map, b_map, d_map;
+    u64 a, b, c, d;                     // device addresses
+    i64 lda, ldb, ldc, ldd;             // elements
+    i64 a_batch_stride, b_batch_stride; // elements; 0 broadcasts
+    i64 c_batch_stride, d_batch_stride; // elements; c: 0 broadcasts
+    u32 m, n, k, batch;                 // sizes of this launch
+    f32 alpha, beta;                    // used if the pointers are 0
+    u64 alpha_pointer, beta_pointer;    // device addresses of floats, or 0
+    u32 a_batch_step, b_batch_step;     // 1, or 0 if the input is broadcast over batches
+    OperandParam operands[kOperandCount ? kOperandCount : 1];
+
+    JG_DEVICE f32 load_alpha() const
+    {
+        return alpha_pointer ? *reinterpret_cast<const f32 *>(alpha_pointer) : alpha;
+    }
+    JG_DEVICE f32 load_beta() const
+    {
+        return beta_pointer ? *reinterpret_cast<const f32 *>(beta_pointer) : beta;
+    }
+};
+
+// Sizes of this launch: compiled in where Config has them, arguments where it says 0.
+template <class Config, class Params>
+struct Shape {
+    u32 m, n, k, batch;
+
+    JG_DEVICE explicit Shape(const Params &params)
+        : m(Config::kM ? Config::kM : params.m), n(Config::kN ? Config::kN : params.n),
+          k(Config::kK ? Config::kK : params.k),
+          batch(Config::kBatch ? Config::kBatch : params.batch)
+    {
+    }
+};
+
+} // namespace jg

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Names for what every device file needs. Nothing from outside: NVRTC has no headers of its
+// own.
+#pragma once
+
+#define JG_DEVICE __device__ __forceinline__
+
+namespace jg {
+
+using u8 = unsigned char;
+using u16 = unsigned short;
+using u32 = unsigned int;
+using u64 = unsigned long long;
+using i32 = int;
+using i64 = long long;
+using f32 = float;
+
+// Storage types. Arithmetic is always f32.
+struct bf16 {
+    u16 bits;
+};
+struct f16 {
+    u16 bits;
+};
+
+// An opaque CUtensorMap. Lives in the kernel's parameters, never in local memory.
+struct alignas(128) TensorMap {
+    u64 words[16];
+};
+
+template <class X, class Y>
+struct IsSame {
+    static constexpr bool value = false;
+};
+template <class X>
+struct IsSame<X, X> {
+    static constexpr bool value = true;
+};
+
+template <bool kCondition, class X, class Y>
+struct Select {
+    using Type = X;
+};
+template <class X, class Y>
+struct Select<false, X, Y> {
+    using Type = Y;
+};
+
+static_assert(sizeof(u64) == 8 && sizeof(u32) == 4 && sizeof(u16) == 2,
+              "unexpected data model");
+
+} // namespace jg

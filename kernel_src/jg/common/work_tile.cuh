@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <jg/common/types.cuh>
+
+namespace jg {
+
+// One tile of work, in elements and batches.
+struct WorkTile {
+    u32 row, col; // of the tile's first element
+    u32 batch;
+};
+
+} // namespace jg

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+// FragmentEpilogue: accumulators to D for epilogues without matrix operands.
+//
+// Applies alpha and the snippet in registers, in the accumulator's own layout; converts;
+// stores fragments to shared memory (stmatrix, 128-byte swizzle) and hands slabs to the
+// TileWriter. Called by all 128 threads of a math warpgroup.
+#pragma once
+#include <jg/epilogue/user_epilogue.cuh>
+#include <jg/ptx/shared.cuh>
+#include <jg/tile/tile_writer.cuh>
+
+namespace jg {
+
+// Stores one group (8 columns) of a fragment into a slab: rows of 128 bytes, 16-byte chunks
+// permuted by the row. 16-bit types: two groups at a time by stmatrix.
+template <class T>
+struct SlabWriter {
+    static constexpr u32 kColumns = 64;
+
+    u32 address_; // of this lane's row, for stmatrix
+    u32 chunk_;   // 0 or 1: second group of the pair
+    u32 swizzle_;
+
+    JG_DEVICE SlabWriter()
+    {
+        const u32 lane = threadIdx.x % 32;
+        const u32 row = threadIdx.x % 128 / 32 * 16 + lane % 16;
+        address_ = row * 128;
+        chunk_ = lane / 16;
+        swizzle_ = row % 8;
+    }
+    // values[group][half][element] of groups 2 * pair and 2 * pair + 1.
+    JG_DEVICE void store(u32 slab, u32 pair, const f32 (&v)[2][2][2]) const
+    {
+        const u32 chunk = (2 * pair + chunk_) ^ swizzle_;
+        ptx::stmatrix_x4(slab + address_ + chunk * 16,
+                         Convert<T>::pack(v[0][0][0], v[0][0][1]),
+                         Convert<T>::pack(v[0][1][0], v[0][1][1]),
+                         Convert<T>::pack(v[1][0][0], v[1][0][1]),
+                         Convert<T>::pack(v[1][1][0], v[1][1][1]));
+    }
+};
+
+template <>
+struct SlabWriter<f32> {
+    static constexpr u32 kColumns = 32;
+
+    u32 row_, column_bytes_;
+
+    JG_DEVICE SlabWriter()
+    {
+        const u32 lane = threadIdx.x % 32;
+        row_ = threadIdx.x % 128 / 32 * 16 + lane / 4;
+        column_bytes_ = lane % 4 * 8;
+    }
+    JG_DEVICE void store(u32 slab, u32 pair, const f32 (&v)[2][2][2]) const
+    {
+#pragma unroll
+        for (u32 group = 0; group < 2; ++group) {
+            const u32 bytes = (2 * pair + group) * 32 + column_bytes_;
+            const u32 swizzled = bytes ^ (row_ % 8 * 16);
+#pragma unroll
+            for (u32 half = 0; half < 2; ++half) { // 8 rows on, the swizzle is the same
+                ptx::store_shared_pair(slab + (row_ + 8 * half) * 128 + swizzled,
+                                       v[group][half][0], v[group][half][1]);
+            }
+        }
+    }
+};
+
+template <class Config, class Epilogue, u32 kRows, u32 kCols>
+class FragmentEpilogue {
+    using D = typename Config::D;
+
+    static constexpr u32 kSlabCols = SlabWriter<D>::kColumns;
+    static constexpr u32 kGroups = kSlabCols / 8;
+    static constexpr u32 kSlabsAcross = kCols / kSlabCols;
+    static constexpr u32 kSlabs = kRows / 64 * kSlabsAcross;
+    static constexpr bool kExactRows =
+        Config::kM && Config::kM % (Config::kBlockM * Config::kClusterM) == 0;
+    static constexpr bool kExactCols =
+        Config::kN && Config::kN % (Config::kBlockN * Config::kClusterN) == 0;
+
+    // A TMA store clips at N rounded up to 16 bytes (measured on an H200), so where N is no
+    // multiple of that the last slab goes out by ordinary stores: what lies behind D's
+    // columns is not ours.
+    static constexpr u32 kChunkElements = 16 / sizeof(D);
+    static constexpr bool kMayBeRagged = !(Config::kN && Config::kN % kChunkElements == 0);
+
+  public:
+    template <class Params, class ShapeT>
+    JG_DEVICE FragmentEpilogue(const Params &params, const ShapeT &, u8 *smem, u32 consumer)
+        : alpha_(params.load_alpha()), writer_(smem, &params.d_map, 1 + consumer)
+    {
+    }
+
+    // Nothing to fetch ahead: vectors are small and stay in L1.
+    template <class Params, class ShapeT>
+    JG_DEVICE void prefetch(const Params &, const ShapeT &, u32, u32, u32)
+    {
+    }
+
+    // acc[i]: rows 64 * i of the warpgroup's tile, which begins at (row, col).
+    template <class Params, class ShapeT>
+    JG_DEVICE void run(const Params &params, const ShapeT &shape,
+                       const f32 (&acc)[kRows / 64][kCols / 2], u32 row, u32 col, u32 batch)
+    {
+#pragma unroll
+        for (u32 i = 0; i < kSlabs; ++i) {
+            const u32 slab_row = row + i / kSlabsAcross * 64;
+            const u32 slab_col = col + i % kSlabsAcross * kSlabCols;
+            // The same for the whole warpgroup.
+            const bool inside =
+                (kExactRows || slab_row < shape.m) && (kExactCols || slab_col < shape.n);
+            if (inside) {
+                write_slab(params, shape, acc[i / kSlabsAcross],
+                           i % kSlabsAcross * kGroups * 4, slab_row, slab_col, batch);
+            }
+        }
+    }
+
+    JG_DEVICE void drain()
+    {
+        writer_.drain();
+    }
+
+  private:
+    template <class Params, class ShapeT>
+    JG_DEVICE void write_slab(const Params &params, const ShapeT &shape,
+                              const f32 (&acc)[kCols / 2], u32 first, u32 row, u32 col,
+                              u32 batch)
+    {
+        const u32 lane = threadIdx.x % 32;
+        const FragmentPlace place{row + threadIdx.x % 128 / 32 * 16 + lane / 4,
+                                  col + lane % 4 * 2, batch, shape.m, shape.n};
+        typename Epilogue::template Fragment<kGroups> operands;
+        operands.load(params.operands, place);
+
+        const bool ragged =
+            kMayBeRagged && col + kSlabCols > shape.n && shape.n % kChunkElements != 0;
+        u32 slab = 0;
+        if (!ragged) {
+            slab = ptx::shared_address(writer_.acquire());
+        }
+#pragma unroll
+        for (u32 pair = 0; pair < kGroups / 2; ++pair) {
+            f32 values[2][2][2];
+#pragma unroll
+            for (u32 i = 0; i < 8; ++i) {
+                const u32 group = 2 * pair + i / 4, half = i / 2 % 2, element = i % 2;
+                values[i / 4][half][element] =
+                    operands.apply(alpha_ * acc[first + 4 * group + 2 * half + element],
+                                   shape, place, half, group, element);
+            }
+            if (ragged) {
+                store_direct(params, place, pair, values);
+            } else {
+                slab_writer_.store(slab, pair, values);
+            }
+        }
+        if (!ragged) {
+            writer_.store(row, col, batch);
+        }
+    }
+
+    // Two groups straight to global memory, exactly the columns that exist.
+    template <class Params>
+    static JG_DEVICE void store_direct(const Params &params, const FragmentPlace &place,
+                                       u32 pair, const f32 (&values)[2][2][2])
+    {
+#pragma unroll
+        for (u32 i = 0; i < 4; ++i) {
+            const u32 group = 2 * pair + i / 2, half = i % 2;
+            D *target = reinterpret_cast<D *>(params.d) +
+                        params.d_batch_stride * static_cast<i64>(place.batch) +
+                        params.ldd * static_cast<i64>(place.row + 8 * half) + place.col +
+                        8 * group;
+            ptx::store_pair(target, values[i / 2][half][0], values[i / 2][half][1],
+                            place.has_row(half) ? place.pair_columns(group) : 0);
+        }
+    }
+
+    f32 alpha_;
+    TileWriter<Config::kOutStages> writer_;
+    SlabWriter<D> slab_writer_;
+};
+
+} // namespace jg

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: MIT
+// Epilogue operands: how each kind is read or written.
+//
+// Every kind K<T> has up to three forms of what one thread holds:
+//   Vector    8 neighbouring columns of one row. Any kind. Loads are 16 bytes wide.
+//   Fragment  accumulator layout of wgmma (and of tcgen05.ld 16x256b): rows `row` and `row`
+//   + 8,
+//             columns `col` + 8 * group and the next one, for kGroups groups. Not matrices.
+//   Element   one element, for the reference kernel.
+// and
+//   Argument  what the snippet sees: f32, or f32 & for an output
+//   Vector::load_more  the same columns in a further row, given the first row's Vector
+//   kVectorRegisters  32-bit registers that a Vector holds for each row
+//   kFragmentRegisters  32-bit registers that a Fragment holds for each group
+//   prefetch  brings a warpgroup's part of a large input into L2
+#pragma once
+#include <jg/common/kernel_params.cuh>
+#include <jg/epilogue/thread_values.cuh>
+#include <jg/ptx/global.cuh>
+
+namespace jg {
+
+// The part of D that a math warpgroup works on: what of a matrix it will read.
+template <u32 kRows, u32 kCols>
+struct TileExtent {
+    static constexpr u32 kTileRows = kRows;
+    static constexpr u32 kTileCols = kCols;
+    u32 row, col; // of its first element
+    u32 batch;
+    u32 m, n;
+};
+
+// Address of batch `batch` of an operand.
+template <class T>
+JG_DEVICE T *operand_base(const OperandParam &param, u32 batch)
+{
+    return reinterpret_cast<T *>(param.pointer) +
+           param.batch_stride * static_cast<i64>(batch);
+}
+
+// What inputs share: they store nothing.
+struct InputForms {
+    using Argument = f32;
+
+    template <class Extent>
+    static JG_DEVICE void prefetch(const OperandParam &, const Extent &)
+    {
+    }
+    struct NoVectorStore {
+        template <class PlaceT>
+        JG_DEVICE void store(const OperandParam &, const PlaceT &)
+        {
+        }
+    };
+    struct NoElementStore {
+        JG_DEVICE void store(const OperandParam &, u32, u32, u32) {}
+    };
+};
+
+// One value.
+template <class T>
+struct ScalarInput : InputForms {
+    static constexpr u32 kVectorRegisters = 0;
+    static constexpr u32 kFragmentRegisters = 0;
+
+    static JG_DEVICE f32 read(const OperandParam &param, u32 batch)
+    {
+        return param.pointer ? to_f32(*operand_base<const T>(param, batch)) : param.value;
+    }
+
+    struct Vector : NoVectorStore {
+        f32 scalar;
+        template <class PlaceT>
+        JG_DEVICE void load(const OperandParam &param, const PlaceT &place)
+        {
+            scalar = read(param, place.batch);
+        }
+        template <class PlaceT>
+        JG_DEVICE void load_more(const OperandParam &, const PlaceT &, const Vector &first)
+        {
+            *this = first;
+        }
+        JG_DEVICE f32 value(u32) const
+        {
+            return scalar;
+        }
+    };
+
+    template <u32 kGroups>
+    struct Fragment {
+        f32 scalar;
+        JG_DEVICE void load(const OperandParam &param, const FragmentPlace &place)
+        {
+            scalar = read(param, place.batch);
+        }
+        JG_DEVICE f32 value(u32, u32, u32) const
+        {
+            return scalar;
+        }
+    };
+
+    struct Element : NoElementStore {
+        f32 scalar;
+        JG_DEVICE void load(const OperandParam &param, u32, u32, u32 batch)
+        {
+            scalar = read(param, batch);
+        }
+        JG_DEVICE f32 value() const
+        {
+            return scalar;
+        }
+    };
+};
+
+// N values, indexed by column.
+template <class T>
+struct RowVectorInput : InputForms {
+    static constexpr u32 kVectorRegisters = 0; // the same for all rows: loaded once
+    static constexpr u32 kFragmentRegisters = sizeof(T) / 2;
+
+    struct Vector : NoVectorStore {
+        f32 values[8];
+        template <class PlaceT>
+        JG_DEVICE void load(const OperandParam &param, const PlaceT &place)
+        {
+            const T *base = operand_base<const T>(param, place.batch) + place.col;
+#pragma unroll
+            for (u32 i = 0; i < 8; i += 2) {
+                const u32 left = place.count > i ? place.count - i : 0;
+                ptx::load_pair(values[i], values[i + 1], base + i, left < 2 ? left : 2);
+            }
+        }
+        template <class PlaceT>
+        JG_DEVICE void load_more(const OperandParam &, const PlaceT &, const Vector &first)
+        {
+            *this = first;
+        }
+        JG_DEVICE f32 value(u32 i) const
+        {
+            return values[i];
+        }
+    };
+
+    template <u32 kGroups>
+    struct Fragment {
+        f32 pairs[kGroups][2];
+        JG_DEVICE void load(const OperandParam &param, const FragmentPlace &place)
+        {
+            const T *base = operand_base<const T>(param, place.batch) + place.col;
+#pragma unroll
+            for (u32 group = 0; group < kGroups; ++group) {
+                ptx::load_pair(pairs[group][0], pairs[group][1], base + 8 * group,
+                               place.pair_columns(group));
+            }
+        }
+        JG_DEVICE f32 value(u32, u32 group, u32 element) const
+        {
+            return pairs[group][element];
+        }
+    };
+
+    struct Element : NoElementStore {
+        f32 element;
+        JG_DEVICE void load(const OperandParam &param, u32, u32 col, u32 batch)
+        {
+            element = to_f32(operand_base<const T>(param, batch)[col]);
+        }
+        JG_DEVICE f32 value() const
+        {
+            return element;
+        }
+    };
+};
+
+// M values, indexed by row.
+template <class T>
+struct ColumnVectorInput : InputForms {
+    static constexpr u32 kVectorRegisters = 1;
+    static constexpr u32 kFragmentRegisters = 0;
+
+    struct Vector : NoVectorStore {
+        f32 element;
+        template <class PlaceT>
+        JG_DEVICE void load(const OperandParam &param, const PlaceT &place)
+        {
+            element = place.count
+                          ? to_f32(operand_base<const T>(param, place.batch)[place.row])
+                          : 0.0f;
+        }
+        template <class PlaceT>
+        JG_DEVICE void load_more(const OperandParam &param, const PlaceT &place,
+                                 const Vector &)
+        {
+            load(param, place);
+        }
+        JG_DEVICE f32 value(u32) const
+        {
+            return element;
+        }
+    };
+
+    template <u32 kGroups>
+    struct Fragment {
+        f32 rows[2];
+        JG_DEVICE void load(const OperandParam &param, const FragmentPlace &place)
+        {
+            const T *base = operand_base<const T>(param, place.batch) + place.row;
+#pragma unroll
+            for (u32 half = 0; half < 2; ++half) {
+                rows[half] = place.has_row(half) ? to_f32(base[8 * half]) : 0.0f;
+            }
+        }
+        JG_DEVICE f32 value(u32 half, u32, u32) const
+        {
+            return rows[half];
+        }
+    };
+
+    struct Element : NoElementStore {
+        f32 element;
+        JG_DEVICE void load(const OperandParam &param, u32 row, u32, u32 batch)
+        {
+            element = to_f32(operand_base<const T>(param, batch)[row]);
+        }
+        JG_DEVICE f32 value() const
+        {
+            return element;
+        }
+    };
+};
+
+// M x N values, 16-byte aligned rows.
+template <class T>
+struct MatrixInput : InputForms {
+    static constexpr u32 kVectorRegisters = Packed8<T>::kWords;
+    static constexpr u32 kFragmentRegisters = 0;
+    template <u32 kGroups>
+    struct Fragment; // matrices are read a Vector at a time
+
+    template <class Extent>
+    static JG_DEVICE void prefetch(const OperandParam &param, const Extent &tile)
+    {
+        constexpr u32 kLineElements = 128 / sizeof(T);
+        constexpr u32 kLines = (Extent::kTileCols + kLineElements - 1) / kLineElements;
+        const T *base = operand_base<const T>(param, tile.batch);
+#pragma unroll 1
+        for (u32 line = threadIdx.x % 128; line < Extent::kTileRows * kLines; line += 128) {
+            const u32 row = tile.row + line / kLines;
+            const u32 col = tile.col + line % kLines * kLineElements;
+            if (row < tile.m && col < tile.n) {
+                ptx::prefetch_l2(base + param.ld * static_cast<i64>(row) + col);
+            }
+        }
+    }
+
+    struct Vector : NoVectorStore {
+        Packed8<T> packed;
+        template <class PlaceT>
+        JG_DEVICE void load(const OperandParam &param, const PlaceT &place)
+        {
+            packed.template load<PlaceT::kWholeVectors>(
+                operand_base<const T>(param, place.batch) +
+                    param.ld * static_cast<i64>(place.row) + place.col,
+                place.count);
+        }
+        template <class PlaceT>
+        JG_DEVICE void load_more(const OperandParam &param, const PlaceT &place,
+                                 const Vector &)
+        {
+            load(param, place);
+        }
+        JG_DEVICE f32 value(u32 i) const
+        {
+            return packed.value(i);
+        }
+    };
+
+    struct Element : NoElementStore {
+        f32 element;
+        JG_DEVICE void load(const OperandParam &param, u32 row, u32 col, u32 batch)
+        {
+            element = to_f32(operand_base<const T>(
+                param, batch)[param.ld * static_cast<i64>(row) + col]);
+        }
+        JG_DEVICE f32 value() const
+        {
+            return element;
+        }
+    };
+};
+
+// M x N values that the snippet assigns, 16-byte aligned rows.
+template <class T>
+struct MatrixOutput {
+    using Argument = f32 &;
+    static constexpr u32 kVectorRegisters = 8;
+    static constexpr u32 kFragmentRegisters = 0;
+    template <u32 kGroups>
+    struct Fragment; // matrices are written a Vector at a time
+
+    template <class Extent>
+    static JG_DEVICE void prefetch(const OperandParam &, const Extent &)
+    {
+    }
+
+    struct Vector {
+        f32 values[8];
+        template <class PlaceT>
+        JG_DEVICE void load(const OperandParam &, const PlaceT &)
+        {
+        }
+        template <class PlaceT>
+        JG_DEVICE void load_more(const OperandParam &, const PlaceT &, const Vector &)
+        {
+        }
+        JG_DEVICE f32 &value(u32 i)
+        {
+            return values[i];
+        }
+        template <class PlaceT>
+        JG_DEVICE void store(const OperandParam &param, const PlaceT &place)
+        {
+            Packed8<T> packed;
+            packed.assign(values);
+            packed.template store<PlaceT::kWholeVectors>(
+                operand_base<T>(param, place.batch) +
+                    param.ld * static_cast<i64>(place.row) + place.col,
+                place.count);
+        }
+    };
+
+    struct Element {
+        f32 element;
+        JG_DEVICE void load(const OperandParam &, u32, u32, u32) {}
+        JG_DEVICE f32 &value()
+        {
+            return element;
+        }
+        JG_DEVICE void store(const OperandParam &param, u32 row, u32 col, u32 batch)
+        {
+            operand_base<T>(param, batch)[param.ld * static_cast<i64>(row) + col] =
+                Convert<T>::from(element);
+        }
+    };
+};
+
+template <template <class> class Kind>
+struct IsMatrix {
+    static constexpr bool value = false;
+};
+template <>
+struct IsMatrix<MatrixInput> {
+    static constexpr bool value = true;
+};
+template <>
+struct IsMatrix<MatrixOutput> {
+    static constexpr bool value = true;
+};
+
+} // namespace jg

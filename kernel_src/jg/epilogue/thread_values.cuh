@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// What one thread of an epilogue holds, and where in D it lies.
+#pragma once
+#include <jg/ptx/convert.cuh>
+
+namespace jg {
+
+// Where a Vector lies, and how many of its columns exist (0 to 8). kWhole: all of them or
+// none.
+template <bool kWhole>
+struct VectorPlace {
+    static constexpr bool kWholeVectors = kWhole;
+    u32 row, col, batch;
+    u32 count;
+};
+
+// Where a Fragment lies. Rows may not exist; the pairs of columns that exist are counted.
+struct FragmentPlace {
+    u32 row, col, batch; // of this thread's first value
+    u32 m, n;
+
+    JG_DEVICE bool has_row(u32 half) const
+    {
+        return row + 8 * half < m;
+    }
+    JG_DEVICE u32 pair_columns(u32 group) const
+    {
+        const u32 first = col + 8 * group;
+        return first >= n ? 0 : (n - first < 2 ? 1 : 2);
+    }
+};
+
+// Eight neighbouring elements as they are in memory.
+template <class T>
+struct Packed8 {
+    static constexpr u32 kWords = 2 * sizeof(T);
+    u32 words[kWords];
+
+    // From an address aligned to 16 bytes. Elements from `count` on read as 0.
+    template <bool kWhole>
+    JG_DEVICE void load(const T *source, u32 count)
+    {
+        clear();
+        if (count == 8) {
+#pragma unroll
+            for (u32 i = 0; i < kWords; i += 4) {
+                const uint4 part = reinterpret_cast<const uint4 *>(source)[i / 4];
+                words[i] = part.x;
+                words[i + 1] = part.y;
+                words[i + 2] = part.z;
+                words[i + 3] = part.w;
+            }
+        } else if (!kWhole) {
+#pragma unroll
+            for (u32 i = 0; i < 7; ++i) {
+                if (i < count) {
+                    set_bits(i, source[i]);
+                }
+            }
+        }
+    }
+    template <bool kWhole>
+    JG_DEVICE void store(T *target, u32 count) const
+    {
+        if (count == 8) {
+#pragma unroll
+            for (u32 i = 0; i < kWords; i += 4) {
+                reinterpret_cast<uint4 *>(target)[i / 4] =
+                    make_uint4(words[i], words[i + 1], words[i + 2], words[i + 3]);
+            }
+        } else if (!kWhole) {
+#pragma unroll
+            for (u32 i = 0; i < 7; ++i) {
+                if (i < count) {
+                    target[i] = get_bits(i);
+                }
+            }
+        }
+    }
+    JG_DEVICE f32 value(u32 i) const
+    {
+        if constexpr (sizeof(T) == 4) {
+            return __uint_as_float(words[i]);
+        } else {
+            return i % 2 ? Convert<T>::high(words[i / 2]) : Convert<T>::low(words[i / 2]);
+        }
+    }
+    JG_DEVICE void assign(const f32 (&values)[8])
+    {
+#pragma unroll
+        for (u32 i = 0; i < 8; i += 2) {
+            if constexpr (sizeof(T) == 4) {
+                words[i] = __float_as_uint(values[i]);
+                words[i + 1] = __float_as_uint(values[i + 1]);
+            } else {
+                words[i / 2] = Convert<T>::pack(values[i], values[i + 1]);
+            }
+        }
+    }
+
+    JG_DEVICE void clear()
+    {
+#pragma unroll
+        for (u32 i = 0; i < kWords; ++i) {
+            words[i] = 0;
+        }
+    }
+
+  private:
+    JG_DEVICE void set_bits(u32 i, T element)
+    {
+        if constexpr (sizeof(T) == 4) {
+            words[i] = __float_as_uint(element);
+        } else {
+            words[i / 2] |= static_cast<u32>(element.bits) << (16 * (i % 2));
+        }
+    }
+    JG_DEVICE T get_bits(u32 i) const
+    {
+        if constexpr (sizeof(T) == 4) {
+            return __uint_as_float(words[i]);
+        } else {
+            return T{static_cast<u16>(words[i / 2] >> (16 * (i % 2)))};
+        }
+    }
+};
+
+} // namespace jg

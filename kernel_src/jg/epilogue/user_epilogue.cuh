@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// The struct around the user's snippet.
+//
+// The source unit defines JG_OPERANDS(X) as a list of X(index, name, Kind, type), then
+// writes
+//
+//     JG_EPILOGUE_BEGIN
+//     ... the snippet ...
+//     JG_EPILOGUE_END
+//
+// which makes `struct Epilogue`: the operands of one vector, fragment or element as
+// members, and the snippet as the body of a function whose parameters are the names in
+// scope. `d` starts as `acc`.
+#pragma once
+#include <jg/epilogue/operands.cuh>
+#include <jg/epilogue/prelude.cuh>
+
+// clang-format off
+#define JG_OPERAND_COUNT(index, name, Kind, type)              + 1
+#define JG_OPERAND_VECTOR_REGISTERS(index, name, Kind, type)   + jg::Kind<jg::type>::kVectorRegisters
+#define JG_OPERAND_FRAGMENT_REGISTERS(index, name, Kind, type) + jg::Kind<jg::type>::kFragmentRegisters
+#define JG_OPERAND_IS_MATRIX(index, name, Kind, type)          || jg::IsMatrix<jg::Kind>::value
+#define JG_OPERAND_PREFETCH(index, name, Kind, type)           jg::Kind<jg::type>::prefetch(params[index], tile);
+#define JG_OPERAND_PARAMETER(index, name, Kind, type)          , jg::Kind<jg::type>::Argument name
+#define JG_OPERAND_VECTOR(index, name, Kind, type)             jg::Kind<jg::type>::Vector operand_##name;
+#define JG_OPERAND_VECTOR_VALUE(index, name, Kind, type)       , operand_##name.value(i)
+#define JG_OPERAND_FRAGMENT(index, name, Kind, type)           typename jg::Kind<jg::type>::template Fragment<kGroups> operand_##name;
+#define JG_OPERAND_FRAGMENT_VALUE(index, name, Kind, type)     , operand_##name.value(half, group, element)
+#define JG_OPERAND_LOAD(index, name, Kind, type)               operand_##name.load(params[index], place);
+#define JG_OPERAND_LOAD_MORE(index, name, Kind, type)          operand_##name.load_more(params[index], place, first.operand_##name);
+#define JG_OPERAND_STORE(index, name, Kind, type)              operand_##name.store(params[index], place);
+#define JG_OPERAND_ELEMENT(index, name, Kind, type)            jg::Kind<jg::type>::Element operand_##name;
+#define JG_OPERAND_ELEMENT_LOAD(index, name, Kind, type)       operand_##name.load(params[index], row, col, batch);
+#define JG_OPERAND_ELEMENT_VALUE(index, name, Kind, type)      , operand_##name.value()
+#define JG_OPERAND_ELEMENT_STORE(index, name, Kind, type)      operand_##name.store(params[index], row, col, batch);
+
+#define JG_EPILOGUE_BEGIN                                                                  \
+    struct Epilogue {                                                                      \
+        static constexpr jg::u32 kOperandCount = 0 JG_OPERANDS(JG_OPERAND_COUNT);          \
+        static constexpr jg::u32 kVectorRegisters = 0 JG_OPERANDS(JG_OPERAND_VECTOR_REGISTERS);\
+        static constexpr jg::u32 kFragmentRegisters = 0 JG_OPERANDS(JG_OPERAND_FRAGMENT_REGISTERS);\
+        static constexpr bool kHasMatrix = false JG_OPERANDS(JG_OPERAND_IS_MATRIX);        \
+                                                                                           \
+        template <class Extent>                                                            \
+        static JG_DEVICE void prefetch(const jg::OperandParam *params, const Extent &tile) \
+        {                                                                                  \
+            JG_OPERANDS(JG_OPERAND_PREFETCH)                                               \
+        }                                                                                  \
+                                                                                           \
+        struct Vector {                                                                    \
+            JG_OPERANDS(JG_OPERAND_VECTOR)                                                 \
+                                                                                           \
+            template <class PlaceT>                                                        \
+            JG_DEVICE void load(const jg::OperandParam *params, const PlaceT &place)       \
+            {                                                                              \
+                JG_OPERANDS(JG_OPERAND_LOAD)                                               \
+            }                                                                              \
+            template <class PlaceT>                                                        \
+            JG_DEVICE void load_more(const jg::OperandParam *params, const PlaceT &place,  \
+                                     const Vector &first)                                  \
+            {                                                                              \
+                JG_OPERANDS(JG_OPERAND_LOAD_MORE)                                          \
+            }                                                                              \
+            template <class ShapeT, class PlaceT>                                          \
+            JG_DEVICE jg::f32 apply(jg::f32 acc, const ShapeT &shape,                      \
+                                    const PlaceT &place, jg::u32 i)                        \
+            {                                                                              \
+                jg::f32 d = acc;                                                           \
+                snippet(acc, d, static_cast<int>(place.row), static_cast<int>(place.col + i),\
+                        static_cast<int>(place.batch), static_cast<int>(shape.m),          \
+                        static_cast<int>(shape.n),                                         \
+                        static_cast<int>(shape.k) JG_OPERANDS(JG_OPERAND_VECTOR_VALUE));   \
+                return d;                                                                  \
+            }                                                                              \
+            template <class PlaceT>                                                        \
+            JG_DEVICE void store(const jg::OperandParam *params, const PlaceT &place)      \
+            {                                                                              \
+                JG_OPERANDS(JG_OPERAND_STORE)                                              \
+            }                                                                              \
+        };                                                                                 \
+                                                                                           \
+        template <jg::u32 kGroups>                                                         \
+        struct Fragment {                                                                  \
+            JG_OPERANDS(JG_OPERAND_FRAGMENT)                                               \
+                                                                                           \
+            JG_DEVICE void load(const jg::OperandParam *params, const jg::FragmentPlace &place)\
+            {                                                                              \
+                JG_OPERANDS(JG_OPERAND_LOAD)                                               \
+            }                                                                              \
+            template <class ShapeT>                                                        \
+            JG_DEVICE jg::f32 apply(jg::f32 acc, const ShapeT &shape,                      \
+                                    const jg::FragmentPlace &place, jg::u32 half, jg::u32 group,\
+                                    jg::u32 element)                                       \
+            {                                                                              \
+                jg::f32 d = acc;                                                           \
+                snippet(acc, d, static_cast<int>(place.row + 8 * half),                    \
+                        static_cast<int>(place.col + 8 * group + element),                 \
+                        static_cast<int>(place.batch), static_cast<int>(shape.m),          \
+                        static_cast<int>(shape.n),                                         \
+                        static_cast<int>(shape.k) JG_OPERANDS(JG_OPERAND_FRAGMENT_VALUE)); \
+                return d;                                                                  \
+            }                                                                              \
+        };                                                                                 \
+                                                                                           \
+        struct Element {                                                                   \
+            JG_OPERANDS(JG_OPERAND_ELEMENT)                                                \
+                                                                                           \
+            template <class ShapeT>                                                        \
+            JG_DEVICE jg::f32 run(const jg::OperandParam *params, jg::f32 acc,             \
+                                  const ShapeT &shape, jg::u32 row, jg::u32 col, jg::u32 batch)\
+            {                                                                              \
+                JG_OPERANDS(JG_OPERAND_ELEMENT_LOAD)                                       \
+                jg::f32 d = acc;                                                           \
+                snippet(acc, d, static_cast<int>(row), static_cast<int>(col),              \
+                        static_cast<int>(batch), static_cast<int>(shape.m),                \
+                        static_cast<int>(shape.n),                                         \
+                        static_cast<int>(shape.k) JG_OPERANDS(JG_OPERAND_ELEMENT_VALUE));  \
+                JG_OPERANDS(JG_OPERAND_ELEMENT_STORE)                                      \
+                return d;                                                                  \
+            }                                                                              \
+        };                                                                                 \
+                                                                                           \
+        static JG_DEVICE void snippet(float acc, float &d, const int row, const int col,   \
+                                      const int batch, const int M, const int N,           \
+                                      const int K JG_OPERANDS(JG_OPERAND_PARAMETER))       \
+        {                                                                                  \
+            using jg::prelude::abs;                                                        \
+            using jg::prelude::clamp;                                                      \
+            using jg::prelude::exp;                                                        \
+            using jg::prelude::fma;                                                        \
+            using jg::prelude::gelu;                                                       \
+            using jg::prelude::gelu_tanh;                                                  \
+            using jg::prelude::log;                                                        \
+            using jg::prelude::max;                                                        \
+            using jg::prelude::min;                                                        \
+            using jg::prelude::relu;                                                       \
+            using jg::prelude::rsqrt;                                                      \
+            using jg::prelude::sigmoid;                                                    \
+            using jg::prelude::silu;                                                       \
+            using jg::prelude::sqrt;                                                       \
+            using jg::prelude::tanh;                                                       \
+            {
+
+#define JG_EPILOGUE_END }}};
+// clang-format on

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// Shared-memory addresses as PTX wants them, and who this thread is.
+#pragma once
+#include <jg/common/types.cuh>
+
+namespace jg::ptx {
+
+JG_DEVICE u32 shared_address(const void *pointer)
+{
+    return static_cast<u32>(__cvta_generic_to_shared(pointer));
+}
+
+// The warp's index in the CTA, as a value that the compiler knows to be uniform.
+JG_DEVICE u32 warp_index()
+{
+    return __shfl_sync(0xffffffffu, threadIdx.x / 32, 0);
+}
+
+JG_DEVICE u32 lane_index()
+{
+    return threadIdx.x % 32;
+}
+
+// True in one lane of a converged warp. Call it inside the branch that uses it.
+JG_DEVICE bool elect_one()
+{
+    u32 elected;
+    // clang-format off
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "elect.sync _|p, 0xffffffff;\n"
+                 "selp.u32 %0, 1, 0, p;\n"
+                 "}\n" : "=r"(elected));
+    // clang-format on
+    return elected != 0;
+}
+
+} // namespace jg::ptx

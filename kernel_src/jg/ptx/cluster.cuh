@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// Clusters, named barriers, register budgets, and dependent launch.
+#pragma once
+#include <jg/common/types.cuh>
+
+namespace jg::ptx {
+
+JG_DEVICE u32 cluster_cta_rank()
+{
+    u32 rank;
+    // clang-format off
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    // clang-format on
+    return rank;
+}
+
+// Every thread of every CTA of the cluster; orders their earlier accesses.
+JG_DEVICE void cluster_sync()
+{
+    // clang-format off
+    asm volatile("barrier.cluster.arrive.release.aligned;\n"
+                 "barrier.cluster.wait.acquire.aligned;\n" ::: "memory");
+    // clang-format on
+}
+
+// `threads` threads of the CTA, whole warps. Id 0 is __syncthreads.
+JG_DEVICE void named_barrier_sync(u32 id, u32 threads)
+{
+    // clang-format off
+    asm volatile("bar.sync %0, %1;" :: "r"(id), "r"(threads) : "memory");
+    // clang-format on
+}
+
+// All warps of a warpgroup. Registers a thread, 24 to 240, a multiple of 8.
+template <u32 kRegisters>
+JG_DEVICE void give_registers_back()
+{
+    // clang-format off
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(kRegisters));
+    // clang-format on
+}
+
+template <u32 kRegisters>
+JG_DEVICE void take_registers()
+{
+    // clang-format off
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(kRegisters));
+    // clang-format on
+}
+
+// Waits until the grids that this one depends on are complete and their writes visible.
+JG_DEVICE void grid_dependency_wait()
+{
+    // clang-format off
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    // clang-format on
+}
+
+// Lets the next grid of the stream start; it still waits for this one's completion.
+JG_DEVICE void launch_dependent_grids()
+{
+    // clang-format off
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+    // clang-format on
+}
+
+} // namespace jg::ptx

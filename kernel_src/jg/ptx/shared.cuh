@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Matrix fragments and vectors of f32 to and from shared memory.
+#pragma once
+#include <jg/ptx/address.cuh>
+
+namespace jg::ptx {
+
+// Four 8x8 matrices of 16-bit elements; lane i gives the address of row i % 8 of matrix i
+// / 8.
+JG_DEVICE void stmatrix_x4(u32 address, u32 r0, u32 r1, u32 r2, u32 r3)
+{
+    // clang-format off
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
+                 :: "r"(address), "r"(r0), "r"(r1), "r"(r2), "r"(r3) : "memory");
+    // clang-format on
+}
+
+JG_DEVICE void store_shared_pair(u32 address, f32 x, f32 y)
+{
+    // clang-format off
+    asm volatile("st.shared.v2.f32 [%0], {%1, %2};" :: "r"(address), "f"(x), "f"(y) : "memory");
+    // clang-format on
+}
+
+JG_DEVICE float4 load_shared_4(u32 address)
+{
+    float4 v;
+    // clang-format off
+    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w) : "r"(address) : "memory");
+    // clang-format on
+    return v;
+}
+
+} // namespace jg::ptx

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// The bulk tensor copy engine, three-dimensional maps: (inner, outer, batch) in elements.
+#pragma once
+#include <jg/ptx/address.cuh>
+
+namespace jg::ptx {
+
+JG_DEVICE void prefetch_tensor_map(const TensorMap *map)
+{
+    // clang-format off
+    asm volatile("prefetch.tensormap [%0];" :: "l"(map) : "memory");
+    // clang-format on
+}
+
+// Global to this CTA's shared memory; the box's bytes count towards `barrier`.
+JG_DEVICE void tma_load(void *target, const TensorMap *map, u64 *barrier, i32 inner,
+                        i32 outer, i32 batch)
+{
+    // clang-format off
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+                 " [%0], [%1, {%3, %4, %5}], [%2];"
+                 :: "r"(shared_address(target)), "l"(map), "r"(shared_address(barrier)),
+                    "r"(inner), "r"(outer), "r"(batch) : "memory");
+    // clang-format on
+}
+
+// The same into every CTA of `mask`, at the same offset; each one's barrier gets the bytes.
+JG_DEVICE void tma_load_multicast(void *target, const TensorMap *map, u64 *barrier,
+                                  u16 mask, i32 inner, i32 outer, i32 batch)
+{
+    // clang-format off
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+                 ".multicast::cluster [%0], [%1, {%4, %5, %6}], [%2], %3;"
+                 :: "r"(shared_address(target)), "l"(map), "r"(shared_address(barrier)),
+                    "h"(mask), "r"(inner), "r"(outer), "r"(batch) : "memory");
+    // clang-format on
+}
+
+// Shared memory to global; what lies outside the tensor is not written.
+JG_DEVICE void tma_store(const void *source, const TensorMap *map, i32 inner, i32 outer,
+                         i32 batch)
+{
+    // clang-format off
+    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group"
+                 " [%1, {%2, %3, %4}], [%0];"
+                 :: "r"(shared_address(source)), "l"(map), "r"(inner), "r"(outer), "r"(batch)
+                 : "memory");
+    // clang-format on
+}
+
+JG_DEVICE void tma_store_commit()
+{
+    // clang-format off
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+    // clang-format on
+}
+
+// Waits until at most kPending of this thread's groups still read their shared memory.
+template <u32 kPending>
+JG_DEVICE void tma_store_wait_read()
+{
+    // clang-format off
+    asm volatile("cp.async.bulk.wait_group.read %0;" :: "n"(kPending) : "memory");
+    // clang-format on
+}
+
+// Waits until all of this thread's groups are complete.
+JG_DEVICE void tma_store_wait_all()
+{
+    // clang-format off
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+    // clang-format on
+}
+
+// Orders this thread's shared-memory writes before later accesses of the copy engine.
+JG_DEVICE void fence_proxy_async_shared()
+{
+    // clang-format off
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    // clang-format on
+}
+
+} // namespace jg::ptx

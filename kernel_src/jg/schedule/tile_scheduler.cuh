@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// TileScheduler: which tile a CTA works on, and which next. Static and persistent: a
+// cluster takes every `clusters of the grid`-th cluster tile. WorkIterator: one role's walk
+// through that list.
+//
+// Every role of every CTA of a cluster makes the same walk, so nothing is communicated. A
+// cluster may hang over the edge of the problem; its outer CTAs then work on tiles that do
+// not exist, load zeros, and store nothing, because their neighbours need their copies and
+// arrivals.
+#pragma once
+#include <jg/common/kernel_params.cuh>
+#include <jg/common/math.cuh>
+#include <jg/common/work_tile.cuh>
+
+namespace jg {
+
+template <class Config>
+class TileScheduler {
+  public:
+    template <class ShapeT, class Cluster>
+    JG_DEVICE TileScheduler(const ShapeT &shape, const Cluster &cluster)
+        : clusters_m_(ceil_div(shape.m, Config::kBlockM * Config::kClusterM)),
+          clusters_n_(ceil_div(shape.n, Config::kBlockN * Config::kClusterN)),
+          total_(clusters_m_ * clusters_n_ * shape.batch), cluster_m_(cluster.m),
+          cluster_n_(cluster.n)
+    {
+    }
+
+    // The cluster tile with this index, as this CTA sees it. Groups of kSwizzle cluster
+    // tiles wide are walked one after the other, so that what runs at the same time is
+    // nearly square and its inputs stay in L2.
+    JG_DEVICE WorkTile tile(u32 index) const
+    {
+        const u32 per_batch = clusters_m_ * clusters_n_;
+        const u32 batch = index / per_batch;
+        const u32 in_batch = index - batch * per_batch;
+        const u32 across = Config::kRasterAlongM ? clusters_n_ : clusters_m_;
+        const u32 along = Config::kRasterAlongM ? clusters_m_ : clusters_n_;
+        const u32 group = in_batch / (along * Config::kSwizzle);
+        const u32 in_group = in_batch - group * along * Config::kSwizzle;
+        const u32 width = min_u32(Config::kSwizzle, across - group * Config::kSwizzle);
+        const u32 step = in_group / width;
+        const u32 lane = group * Config::kSwizzle + in_group - step * width;
+        const u32 m =
+            (Config::kRasterAlongM ? step : lane) * Config::kClusterM + cluster_m_;
+        const u32 n =
+            (Config::kRasterAlongM ? lane : step) * Config::kClusterN + cluster_n_;
+        return WorkTile{m * Config::kBlockM, n * Config::kBlockN, batch};
+    }
+
+    JG_DEVICE u32 total() const
+    {
+        return total_;
+    }
+
+  private:
+    u32 clusters_m_, clusters_n_, total_;
+    u32 cluster_m_, cluster_n_;
+};
+
+template <class Scheduler, u32 kClusterSize>
+class WorkIterator {
+  public:
+    JG_DEVICE explicit WorkIterator(const Scheduler &scheduler)
+        : scheduler_(scheduler), index_(blockIdx.x / kClusterSize)
+    {
+    }
+
+    JG_DEVICE bool has_work() const
+    {
+        return index_ < scheduler_.total();
+    }
+
+    // The current tile; the walk advances.
+    JG_DEVICE WorkTile next()
+    {
+        const WorkTile tile = scheduler_.tile(index_);
+        index_ += gridDim.x / kClusterSize;
+        return tile;
+    }
+
+  private:
+    const Scheduler &scheduler_;
+    u32 index_;
+};
+
+} // namespace jg

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// The Hopper GEMM kernel: the role loops, nothing else.
+#pragma once
+#include <jg/epilogue/fragment_epilogue.cuh>
+#include <jg/epilogue/vector_epilogue.cuh>
+#include <jg/schedule/tile_scheduler.cuh>
+#include <jg/sm90a/mma_op.cuh>
+#include <jg/sm90a/roles.cuh>
+#include <jg/sm90a/smem.cuh>
+#include <jg/tile/tile_loader.cuh>
+
+namespace jg::sm90a {
+
+template <class Config, class Epilogue, class Params>
+JG_DEVICE void gemm_kernel(const Params &params)
+{
+    using SmemT = Smem<Config>;
+    using Cluster = ClusterShape<Config::kClusterM, Config::kClusterN>;
+    using Ring =
+        InputRingBuffer<Config::kStages, SmemT::kStageBytes, Roles::kConsumers, Cluster>;
+    using Scheduler = TileScheduler<Config>;
+    using Mma = MmaOp<Config>;
+    using EpilogueT =
+        typename Select<Epilogue::kHasMatrix || Config::kHasC,
+                        VectorEpilogue<Config, Epilogue, Mma::kRows, Mma::kCols>,
+                        FragmentEpilogue<Config, Epilogue, Mma::kRows, Mma::kCols>>::Type;
+    static_assert(sizeof(SmemT) == Config::kSmemBytes,
+                  "host and device disagree on shared memory");
+    static_assert(sizeof(Params) == Config::kParamsBytes,
+                  "host and device disagree on parameters");
+    static_assert(Config::kThreads == Roles::kThreads,
+                  "host and device disagree on threads");
+    static_assert(Epilogue::kOperandCount == Config::kOperandCount, "operand lists differ");
+
+    extern __shared__ __align__(1024) u8 smem_bytes[];
+    SmemT &smem = *reinterpret_cast<SmemT *>(smem_bytes);
+
+    const Roles roles;
+    const Cluster cluster(Cluster::kSize > 1 ? ptx::cluster_cta_rank() : 0);
+    const Shape<Config, Params> shape(params);
+    const Scheduler scheduler(shape, cluster);
+    const Ring ring(smem.ring, cluster);
+    const TileLoader<Config, Cluster> loader(params, cluster);
+    // A launch with K = 0 loads one block beyond the end of K, which is all zeros.
+    const u32 k_first = Config::kK == 0 && shape.k == 0 ? Config::kBlockK : 0;
+    const u32 k_blocks =
+        Config::kK == 0 && shape.k == 0 ? 1 : ceil_div(shape.k, Config::kBlockK);
+    WorkIterator<Scheduler, Cluster::kSize> work(scheduler);
+
+    if (roles.is_load_warp() && ptx::elect_one()) {
+        loader.prefetch_maps();
+        ptx::prefetch_tensor_map(&params.d_map);
+        Ring::init_barriers(smem.ring);
+        ptx::fence_mbarrier_init();
+    }
+    if constexpr (Cluster::kSize > 1) {
+        ptx::cluster_sync();
+    } else {
+        __syncthreads();
+    }
+    if constexpr (Config::kPdl) {
+        ptx::grid_dependency_wait();
+    }
+
+    if (roles.is_load_warpgroup()) {
+        ptx::give_registers_back<Roles::kLoadRegisters>();
+        if (roles.is_load_warp() && ptx::elect_one()) {
+            auto producer = ring.producer();
+            while (work.has_work()) {
+                const WorkTile tile = work.next();
+#pragma unroll 1
+                for (u32 k = 0; k < k_blocks; ++k) {
+                    const ProducerStage stage = producer.acquire();
+                    loader.load(smem.a[stage.index], smem.b[stage.index], stage.full, tile,
+                                k_first + k * Config::kBlockK);
+                }
+            }
+            producer.drain();
+            if constexpr (Config::kPdl) {
+                ptx::launch_dependent_grids();
+            }
+        }
+    } else {
+        ptx::take_registers<Roles::kMathRegisters>();
+        auto consumer = ring.consumer();
+        EpilogueT epilogue(params, shape, smem.out[roles.consumer()][0], roles.consumer());
+        while (work.has_work()) {
+            const WorkTile tile = work.next();
+            Mma mma(roles.consumer());
+            const u32 row = tile.row + mma.first_row();
+            const u32 col = tile.col + mma.first_col();
+            epilogue.prefetch(params, shape, row, col, tile.batch);
+            mma.run(smem, consumer, k_blocks);
+            epilogue.run(params, shape, mma.acc, row, col, tile.batch);
+        }
+        epilogue.drain();
+    }
+    if constexpr (Cluster::kSize > 1) {
+        __syncwarp();
+        ptx::cluster_sync(); // nobody leaves while a neighbour may still copy or arrive
+    }
+}
+
+} // namespace jg::sm90a

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// Shared memory of the Hopper kernel. The host computes the same size
+// (lib/plan/arch_sm90a.c); the kernel asserts that they agree.
+#pragma once
+#include <jg/pipeline/input_ring_buffer.cuh>
+
+namespace jg::sm90a {
+
+template <class Config>
+struct alignas(1024) Smem {
+    static constexpr u32 kRowBytes = 128; // 64 elements of K, the span of the swizzle
+
+    u8 a[Config::kStages][Config::kBlockM * kRowBytes];
+    u8 b[Config::kStages][Config::kBlockN * kRowBytes];
+    u8 out[2][Config::kOutStages][8192];
+    RingBarriers<Config::kStages> ring;
+
+    static constexpr u32 kStageBytes = (Config::kBlockM + Config::kBlockN) * kRowBytes;
+};
+
+} // namespace jg::sm90a

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// TileLoader: one stage of A and B from global to shared memory by TMA.
+//
+// Called by one thread of the load warp. Each CTA loads its slice of a shared tile and
+// multicasts it to the CTAs that share it. Tiles lie in shared memory in panels of 64 rows
+// by 128 bytes with the 128-byte swizzle: K-major, a row is one M or N and 64 elements of
+// K; MN-major, a row is one K and 64 elements of M or N. Either way a panel has 8192 bytes.
+#pragma once
+#include <jg/common/cluster_shape.cuh>
+#include <jg/common/work_tile.cuh>
+#include <jg/ptx/tma.cuh>
+
+namespace jg {
+
+template <bool kKMajor, u32 kRows, u32 kSlices>
+struct OperandLoader {
+    static constexpr u32 kPanelRows = 64;
+    static constexpr u32 kPanelBytes = 8192;
+    static constexpr u32 kBlockK = 64;
+
+    // Loads slice `slice` of the tile whose first row (of M or N) and K are given.
+    static JG_DEVICE void load(u8 *tile, const TensorMap *map, u64 *barrier, u16 mask,
+                               u32 slice, u32 row, u32 k, u32 batch)
+    {
+        if constexpr (kKMajor) {
+            constexpr u32 kSliceRows = kRows / kSlices;
+            copy(tile + slice * kSliceRows * 128, map, barrier, mask, k,
+                 row + slice * kSliceRows, batch);
+        } else {
+            constexpr u32 kSliceK = kBlockK / kSlices;
+#pragma unroll
+            for (u32 panel = 0; panel < kRows / kPanelRows; ++panel) {
+                copy(tile + panel * kPanelBytes + slice * kSliceK * 128, map, barrier, mask,
+                     row + panel * kPanelRows, k + slice * kSliceK, batch);
+            }
+        }
+    }
+
+  private:
+    static JG_DEVICE void copy(u8 *target, const TensorMap *map, u64 *barrier, u16 mask,
+                               u32 inner, u32 outer, u32 batch)
+    {
+        const i32 x = static_cast<i32>(inner);
+        const i32 y = static_cast<i32>(outer);
+        const i32 z = static_cast<i32>(batch);
+        if constexpr (kSlices > 1) {
+            ptx::tma_load_multicast(target, map, barrier, mask, x, y, z);
+        } else {
+            ptx::tma_load(target, map, barrier, x, y, z);
+        }
+    }
+};
+
+template <class Config, class Cluster>
+class TileLoader {
+  public:
+    template <class Params>
+    JG_DEVICE TileLoader(const Params &params, const Cluster &cluster)
+        : a_map_(&params.a_map), b_map_(&params.b_map), a_batch_step_(params.a_batch_step),
+          b_batch_step_(params.b_batch_step), cluster_(cluster)
+    {
+    }
+
+    JG_DEVICE void prefetch_maps() const
+    {
+        ptx::prefetch_tensor_map(a_map_);
+        ptx::prefetch_tensor_map(b_map_);
+    }
+
+    JG_DEVICE void load(u8 *a_tile, u8 *b_tile, u64 *barrier, const WorkTile &work,
+                        u32 k) const
+    {
+        OperandLoader<Config::kAKMajor, Config::kBlockM, Cluster::kN>::load(
+            a_tile, a_map_, barrier, cluster_.a_mask(), cluster_.n, work.row, k,
+            work.batch * a_batch_step_);
+        OperandLoader<Config::kBKMajor, Config::kBlockN, Cluster::kM>::load(
+            b_tile, b_map_, barrier, cluster_.b_mask(), cluster_.m, work.col, k,
+            work.batch * b_batch_step_);
+    }
+
+  private:
+    const TensorMap *a_map_;
+    const TensorMap *b_map_;
+    u32 a_batch_step_, b_batch_step_;
+    const Cluster &cluster_;
+};
+
+} // namespace jg
