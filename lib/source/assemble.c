@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+#include "source/assemble.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "jit_gemm/version.h"
+#include "plan/kernel_params.h"
+#include "source/digest.h"
+
+enum { EPILOGUE_NAME_SHOWN = 16 /* bytes of an epilogue's name in an entry's name */ };
+
+/* ---------------------------------------------------------------------------------- names
+ */
+
+/* "jit_gemm_sm90a_bf16_bf16_128x256_gelu_1f2e3d4c": a person reads it in a profiler. */
+static jit_gemm_status name_entry(const struct jg_arch *arch,
+                                  const struct jg_problem *problem,
+                                  const struct jg_config *config, char *ret_entry)
+{
+    char chip[7]; /* sizes such that the longest name fits */
+    size_t used = 0;
+    for (const char *at = arch->name; *at != '\0' && used < sizeof(chip) - 1; at++) {
+        if (*at != '_') {
+            chip[used++] = *at;
+        }
+    }
+    chip[used] = '\0';
+    char kernel[12] = "reference";
+    if (config->kernel != JG_KERNEL_REFERENCE) {
+        snprintf(kernel, sizeof(kernel), "%dx%d", config->tile_m, config->tile_n);
+    }
+    char epilogue[EPILOGUE_NAME_SHOWN + 10] = "plain";
+    if (problem->epilogue != NULL) {
+        struct jg_str bytes = {0};
+        jg_epilogue_bytes(problem->epilogue, &bytes);
+        const struct jg_hash hash = jg_hash_bytes(jg_str_text(&bytes), bytes.size);
+        const jit_gemm_status status = jg_str_status(&bytes);
+        jg_str_free(&bytes);
+        JG_TRY(status);
+        snprintf(epilogue, sizeof(epilogue), "%.*s_%02x%02x%02x%02x", EPILOGUE_NAME_SHOWN,
+                 problem->epilogue->name, hash.bytes[0], hash.bytes[1], hash.bytes[2],
+                 hash.bytes[3]);
+    }
+    snprintf(ret_entry, JIT_GEMM_NAME_SIZE, "jit_gemm_%s_%.4s_%.4s_%s_%s", chip,
+             jg_dtype_name(problem->a), jg_dtype_name(problem->d), kernel, epilogue);
+    return JIT_GEMM_OK;
+}
+
+void jg_source_shown_name(const char *source_name, struct jg_str *out)
+{
+    for (const char *at = source_name; *at != '\0'; at++) {
+        const unsigned char byte = (unsigned char)*at;
+        jg_str_add(out, byte < 32 || byte == 127 ? "?" : at, 1);
+    }
+}
+
+static void print_line_directive(uint32_t line, const char *name, struct jg_str *out)
+{
+    struct jg_str shown = {0};
+    jg_source_shown_name(name, &shown);
+    jg_str_printf(out, "#line %u \"", line);
+    for (const char *at = jg_str_text(&shown); *at != '\0'; at++) {
+        if (*at == '"' || *at == '\\') {
+            jg_str_puts(out, "\\");
+        }
+        jg_str_add(out, at, 1);
+    }
+    jg_str_puts(out, "\"\n");
+    out->failed |= shown.failed;
+    jg_str_free(&shown);
+}
+
+/* ---------------------------------------------------------------------------------- parts
+ */
+
+static void print_heading(const struct jg_arch *arch, const struct jg_problem *problem,
+                          const struct jg_config *config, struct jg_str *out)
+{
+    jg_str_printf(out, "// jit_gemm %d.%d.%d, source format %d, %s\n// problem: ",
+                  JIT_GEMM_VERSION_MAJOR, JIT_GEMM_VERSION_MINOR, JIT_GEMM_VERSION_PATCH,
+                  JG_SOURCE_FORMAT, arch->name);
+    jg_problem_text(problem, out);
+    jg_str_puts(out, "\n// config: ");
+    jg_config_print(config, out);
+    jg_str_puts(out, "\n");
+}
+
+static void print_operands(const struct jg_epilogue *epilogue, struct jg_str *out)
+{
+    static const char *const kinds[] = {
+        [JIT_GEMM_OPERAND_SCALAR] = "Scalar",
+        [JIT_GEMM_OPERAND_ROW_VECTOR] = "RowVector",
+        [JIT_GEMM_OPERAND_COLUMN_VECTOR] = "ColumnVector",
+        [JIT_GEMM_OPERAND_MATRIX] = "Matrix",
+    };
+    jg_str_puts(out, "#define JG_OPERANDS(X)");
+    for (uint32_t i = 0; epilogue != NULL && i < epilogue->operand_count; i++) {
+        const struct jg_operand *operand = &epilogue->operands[i];
+        jg_str_printf(out, " \\\n    X(%u, %s, %s%s, %s)", i, operand->name,
+                      kinds[operand->kind],
+                      operand->role == JIT_GEMM_OPERAND_OUTPUT ? "Output" : "Input",
+                      jg_dtype_name(operand->dtype));
+    }
+    jg_str_puts(out, "\n");
+}
+
+static void print_number(const char *name, int64_t value, struct jg_str *out)
+{
+    jg_str_printf(out, "    static constexpr jg::u32 %s = %lld;\n", name, (long long)value);
+}
+
+static void print_flag(const char *name, int value, struct jg_str *out)
+{
+    jg_str_printf(out, "    static constexpr bool %s = %s;\n", name,
+                  value ? "true" : "false");
+}
+
+static void print_type(const char *name, jit_gemm_dtype dtype, struct jg_str *out)
+{
+    jg_str_printf(out, "    using %s = jg::%s;\n", name, jg_dtype_name(dtype));
+}
+
+static void print_dim(const char *name, const jit_gemm_dim *dim, struct jg_str *out)
+{
+    print_number(name, dim->mode == JIT_GEMM_DIM_DYNAMIC ? 0 : dim->size, out);
+}
+
+static void print_config(const struct jg_problem *problem, const struct jg_choice *choice,
+                         struct jg_str *out)
+{
+    const struct jg_config *config = &choice->config;
+    const uint32_t operand_count =
+        problem->epilogue != NULL ? problem->epilogue->operand_count : 0;
+    const int has_c = problem->c != JIT_GEMM_DTYPE_NONE;
+
+    print_line_directive(1, "jit_gemm_config", out);
+    jg_str_puts(out, "struct Config {\n");
+    print_dim("kM", &problem->m, out);
+    print_dim("kN", &problem->n, out);
+    print_dim("kK", &problem->k, out);
+    print_dim("kBatch", &problem->batch, out);
+    print_number("kBlockM", config->tile_m, out);
+    print_number("kBlockN", config->tile_n, out);
+    print_number("kBlockK", config->tile_k, out);
+    print_number("kClusterM", config->cluster_m, out);
+    print_number("kClusterN", config->cluster_n, out);
+    print_number("kStages", config->stages, out);
+    print_number("kOutStages", config->out_stages, out);
+    print_number("kSwizzle", config->swizzle, out);
+    print_number("kThreads", choice->derived.threads, out);
+    print_number("kSmemBytes", choice->derived.smem_bytes, out);
+    print_number("kParamsBytes", (int64_t)JG_KERNEL_PARAMS_BYTES(operand_count), out);
+    print_number("kOperandCount", operand_count, out);
+    print_flag("kAKMajor", problem->a_layout == JIT_GEMM_LAYOUT_K_MAJOR, out);
+    print_flag("kBKMajor", problem->b_layout == JIT_GEMM_LAYOUT_K_MAJOR, out);
+    print_flag("kHasC", has_c, out);
+    print_flag("kRasterAlongM", config->raster == JG_RASTER_ALONG_M, out);
+    print_flag("kPdl", config->pdl, out);
+    print_type("A", problem->a, out);
+    print_type("B", problem->b, out);
+    print_type("C", has_c ? problem->c : JIT_GEMM_DTYPE_BF16, out);
+    print_type("D", problem->d, out);
+    jg_str_puts(out, "};\n\n");
+}
+
+static void print_epilogue(const struct jg_epilogue *epilogue, struct jg_str *out)
+{
+    static const char default_snippet[] = "d = acc;";
+    const char *snippet = epilogue != NULL ? epilogue->source : default_snippet;
+    const size_t size =
+        epilogue != NULL ? epilogue->source_size : sizeof(default_snippet) - 1;
+
+    print_line_directive(1, JG_SOURCE_FRAME, out);
+    jg_str_puts(out, "JG_EPILOGUE_BEGIN\n");
+    if (epilogue != NULL) {
+        print_line_directive(epilogue->first_line, epilogue->source_name, out);
+    } else {
+        print_line_directive(1, JG_SOURCE_DEFAULT_NAME, out);
+    }
+    jg_str_add(out, snippet, size);
+    if (size == 0 || snippet[size - 1] != '\n') {
+        jg_str_puts(out, "\n");
+    }
+    print_line_directive(JG_SOURCE_FRAME_END, JG_SOURCE_FRAME, out);
+    jg_str_puts(out, "JG_EPILOGUE_END\n\n");
+}
+
+static void print_entry(const char *entry, int threads, const char *kernel,
+                        struct jg_str *out)
+{
+    print_line_directive(1, "jit_gemm_entry", out);
+    jg_str_printf(out,
+                  "extern \"C\" __global__ void __launch_bounds__(%d, 1)\n"
+                  "%s(const __grid_constant__ jg::KernelParams<Config::kOperandCount> "
+                  "params)\n"
+                  "{\n"
+                  "    %s<Config, Epilogue>(params);\n"
+                  "}\n",
+                  threads, entry, kernel);
+}
+
+/* ---------------------------------------------------------------------------------- whole
+ */
+
+jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
+                                   const struct jg_problem *problem,
+                                   const struct jg_choice *choice,
+                                   struct jg_source *ret_source)
+{
+    const int reference = choice->config.kernel == JG_KERNEL_REFERENCE;
+    const char *header =
+        reference ? "jg/reference/reference_kernel.cuh" : arch->kernel_header;
+    const char *kernel = reference ? "jg::reference::gemm_kernel" : arch->kernel_name;
+
+    struct jg_source source = {.headers = jg_digest_headers()};
+    JG_TRY(name_entry(arch, problem, &choice->config, source.entry));
+
+    struct jg_str *text = &source.text;
+    print_heading(arch, problem, &choice->config, text);
+    print_operands(problem->epilogue, text);
+    jg_str_printf(text, "#include <%s>\n\n", header);
+    print_config(problem, choice, text);
+    print_epilogue(problem->epilogue, text);
+    print_entry(source.entry, choice->derived.threads, kernel, text);
+
+    const jit_gemm_status status = jg_str_status(text);
+    if (status != JIT_GEMM_OK) {
+        jg_source_free(&source);
+        return status;
+    }
+    *ret_source = source;
+    return JIT_GEMM_OK;
+}
+
+void jg_source_free(struct jg_source *source)
+{
+    jg_str_free(&source->text);
+}

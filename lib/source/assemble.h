@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Problem and config to the text of a source unit. Data only, never assembled logic. Pure:
+ * the same input gives the same text, byte for byte.
+ *
+ * The unit's parts carry #line names, so that a message of the compiler says which part it
+ * speaks of: jit_gemm_config, jit_gemm_epilogue (the frame around the snippet),
+ * jit_gemm_entry, and the snippet's own file name.
+ */
+#ifndef JG_SOURCE_ASSEMBLE_H
+#define JG_SOURCE_ASSEMBLE_H
+
+#include "base/hash.h"
+#include "plan/choose.h"
+
+/* Version of the unit's form; part of every key. */
+#define JG_SOURCE_FORMAT 1
+
+/* #line name of the frame around the snippet, the line on which the frame ends, and the
+ * name of the snippet used without an epilogue. */
+#define JG_SOURCE_FRAME        "jit_gemm_epilogue"
+#define JG_SOURCE_FRAME_END    4
+#define JG_SOURCE_DEFAULT_NAME "jit_gemm_default"
+
+struct jg_source {
+    struct jg_str text;
+    char entry[JIT_GEMM_NAME_SIZE]; /* name of the extern "C" kernel */
+    struct jg_hash headers;         /* digest of every embedded header */
+};
+
+/* NO_MEMORY. The caller frees. */
+jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
+                                   const struct jg_problem *problem,
+                                   const struct jg_choice *choice,
+                                   struct jg_source *ret_source);
+void jg_source_free(struct jg_source *source);
+
+/* Appends the snippet's file name as the compiler's messages show it: control characters
+ * become '?', everything else stays. */
+void jg_source_shown_name(const char *source_name, struct jg_str *out);
+
+#endif

@@ -1,0 +1,48 @@
+// jit_gemm 0.1.0, source format 1, sm_90a
+// problem: m=17 n=336 k=80 batch=5 a=bf16 c=f32 d=f16 layout=tn config=kernel=gemm tile=128x128x64 cluster=1x2 stages=2 raster=m swizzle=1 out_stages=2 pdl=1
+// config: kernel=gemm tile=128x128x64 cluster=1x2 stages=2 raster=m swizzle=1 out_stages=2 pdl=1
+#define JG_OPERANDS(X)
+#include <jg/sm90a/gemm_kernel.cuh>
+
+#line 1 "jit_gemm_config"
+struct Config {
+    static constexpr jg::u32 kM = 17;
+    static constexpr jg::u32 kN = 336;
+    static constexpr jg::u32 kK = 80;
+    static constexpr jg::u32 kBatch = 5;
+    static constexpr jg::u32 kBlockM = 128;
+    static constexpr jg::u32 kBlockN = 128;
+    static constexpr jg::u32 kBlockK = 64;
+    static constexpr jg::u32 kClusterM = 1;
+    static constexpr jg::u32 kClusterN = 2;
+    static constexpr jg::u32 kStages = 2;
+    static constexpr jg::u32 kOutStages = 2;
+    static constexpr jg::u32 kSwizzle = 1;
+    static constexpr jg::u32 kThreads = 384;
+    static constexpr jg::u32 kSmemBytes = 99328;
+    static constexpr jg::u32 kParamsBytes = 640;
+    static constexpr jg::u32 kOperandCount = 0;
+    static constexpr bool kAKMajor = false;
+    static constexpr bool kBKMajor = false;
+    static constexpr bool kHasC = true;
+    static constexpr bool kRasterAlongM = true;
+    static constexpr bool kPdl = true;
+    using A = jg::bf16;
+    using B = jg::bf16;
+    using C = jg::f32;
+    using D = jg::f16;
+};
+
+#line 1 "jit_gemm_epilogue"
+JG_EPILOGUE_BEGIN
+#line 1 "jit_gemm_default"
+d = acc;
+#line 4 "jit_gemm_epilogue"
+JG_EPILOGUE_END
+
+#line 1 "jit_gemm_entry"
+extern "C" __global__ void __launch_bounds__(384, 1)
+jit_gemm_sm90a_bf16_f16_128x128_plain(const __grid_constant__ jg::KernelParams<Config::kOperandCount> params)
+{
+    jg::sm90a::gemm_kernel<Config, Epilogue>(params);
+}

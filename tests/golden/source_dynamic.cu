@@ -1,0 +1,48 @@
+// jit_gemm 0.1.0, source format 1, sm_90a
+// problem: m=512 n=512 k=4096 a=f16 d=f32 dynamic=m config=kernel=gemm tile=64x128x64 cluster=1x1 stages=6 raster=n swizzle=2 out_stages=1 pdl=0
+// config: kernel=gemm tile=64x128x64 cluster=1x1 stages=6 raster=n swizzle=2 out_stages=1 pdl=0
+#define JG_OPERANDS(X)
+#include <jg/sm90a/gemm_kernel.cuh>
+
+#line 1 "jit_gemm_config"
+struct Config {
+    static constexpr jg::u32 kM = 0;
+    static constexpr jg::u32 kN = 512;
+    static constexpr jg::u32 kK = 4096;
+    static constexpr jg::u32 kBatch = 1;
+    static constexpr jg::u32 kBlockM = 64;
+    static constexpr jg::u32 kBlockN = 128;
+    static constexpr jg::u32 kBlockK = 64;
+    static constexpr jg::u32 kClusterM = 1;
+    static constexpr jg::u32 kClusterN = 1;
+    static constexpr jg::u32 kStages = 6;
+    static constexpr jg::u32 kOutStages = 1;
+    static constexpr jg::u32 kSwizzle = 2;
+    static constexpr jg::u32 kThreads = 384;
+    static constexpr jg::u32 kSmemBytes = 164864;
+    static constexpr jg::u32 kParamsBytes = 640;
+    static constexpr jg::u32 kOperandCount = 0;
+    static constexpr bool kAKMajor = true;
+    static constexpr bool kBKMajor = true;
+    static constexpr bool kHasC = false;
+    static constexpr bool kRasterAlongM = false;
+    static constexpr bool kPdl = false;
+    using A = jg::f16;
+    using B = jg::f16;
+    using C = jg::bf16;
+    using D = jg::f32;
+};
+
+#line 1 "jit_gemm_epilogue"
+JG_EPILOGUE_BEGIN
+#line 1 "jit_gemm_default"
+d = acc;
+#line 4 "jit_gemm_epilogue"
+JG_EPILOGUE_END
+
+#line 1 "jit_gemm_entry"
+extern "C" __global__ void __launch_bounds__(384, 1)
+jit_gemm_sm90a_f16_f32_64x128_plain(const __grid_constant__ jg::KernelParams<Config::kOperandCount> params)
+{
+    jg::sm90a::gemm_kernel<Config, Epilogue>(params);
+}

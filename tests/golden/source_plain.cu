@@ -1,0 +1,48 @@
+// jit_gemm 0.1.0, source format 1, sm_90a
+// problem: m=4096 n=4096 k=4096 a=bf16 config=kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=m swizzle=8 out_stages=2 pdl=1
+// config: kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=m swizzle=8 out_stages=2 pdl=1
+#define JG_OPERANDS(X)
+#include <jg/sm90a/gemm_kernel.cuh>
+
+#line 1 "jit_gemm_config"
+struct Config {
+    static constexpr jg::u32 kM = 4096;
+    static constexpr jg::u32 kN = 4096;
+    static constexpr jg::u32 kK = 4096;
+    static constexpr jg::u32 kBatch = 1;
+    static constexpr jg::u32 kBlockM = 128;
+    static constexpr jg::u32 kBlockN = 256;
+    static constexpr jg::u32 kBlockK = 64;
+    static constexpr jg::u32 kClusterM = 2;
+    static constexpr jg::u32 kClusterN = 1;
+    static constexpr jg::u32 kStages = 4;
+    static constexpr jg::u32 kOutStages = 2;
+    static constexpr jg::u32 kSwizzle = 8;
+    static constexpr jg::u32 kThreads = 384;
+    static constexpr jg::u32 kSmemBytes = 230400;
+    static constexpr jg::u32 kParamsBytes = 640;
+    static constexpr jg::u32 kOperandCount = 0;
+    static constexpr bool kAKMajor = true;
+    static constexpr bool kBKMajor = true;
+    static constexpr bool kHasC = false;
+    static constexpr bool kRasterAlongM = true;
+    static constexpr bool kPdl = true;
+    using A = jg::bf16;
+    using B = jg::bf16;
+    using C = jg::bf16;
+    using D = jg::bf16;
+};
+
+#line 1 "jit_gemm_epilogue"
+JG_EPILOGUE_BEGIN
+#line 1 "jit_gemm_default"
+d = acc;
+#line 4 "jit_gemm_epilogue"
+JG_EPILOGUE_END
+
+#line 1 "jit_gemm_entry"
+extern "C" __global__ void __launch_bounds__(384, 1)
+jit_gemm_sm90a_bf16_bf16_128x256_plain(const __grid_constant__ jg::KernelParams<Config::kOperandCount> params)
+{
+    jg::sm90a::gemm_kernel<Config, Epilogue>(params);
+}

@@ -1,0 +1,48 @@
+// jit_gemm 0.1.0, source format 1, sm_90a
+// problem: m=17 n=333 k=1 a=bf16 d=f32 layout=nn epilogue=test config=kernel=reference
+// config: kernel=reference
+#define JG_OPERANDS(X)
+#include <jg/reference/reference_kernel.cuh>
+
+#line 1 "jit_gemm_config"
+struct Config {
+    static constexpr jg::u32 kM = 17;
+    static constexpr jg::u32 kN = 333;
+    static constexpr jg::u32 kK = 1;
+    static constexpr jg::u32 kBatch = 1;
+    static constexpr jg::u32 kBlockM = 0;
+    static constexpr jg::u32 kBlockN = 0;
+    static constexpr jg::u32 kBlockK = 0;
+    static constexpr jg::u32 kClusterM = 0;
+    static constexpr jg::u32 kClusterN = 0;
+    static constexpr jg::u32 kStages = 0;
+    static constexpr jg::u32 kOutStages = 0;
+    static constexpr jg::u32 kSwizzle = 0;
+    static constexpr jg::u32 kThreads = 256;
+    static constexpr jg::u32 kSmemBytes = 0;
+    static constexpr jg::u32 kParamsBytes = 640;
+    static constexpr jg::u32 kOperandCount = 0;
+    static constexpr bool kAKMajor = true;
+    static constexpr bool kBKMajor = false;
+    static constexpr bool kHasC = false;
+    static constexpr bool kRasterAlongM = true;
+    static constexpr bool kPdl = false;
+    using A = jg::bf16;
+    using B = jg::bf16;
+    using C = jg::bf16;
+    using D = jg::f32;
+};
+
+#line 1 "jit_gemm_epilogue"
+JG_EPILOGUE_BEGIN
+#line 1 "test"
+d = relu(acc);
+#line 4 "jit_gemm_epilogue"
+JG_EPILOGUE_END
+
+#line 1 "jit_gemm_entry"
+extern "C" __global__ void __launch_bounds__(256, 1)
+jit_gemm_sm90a_bf16_f32_reference_test_10af2b0b(const __grid_constant__ jg::KernelParams<Config::kOperandCount> params)
+{
+    jg::reference::gemm_kernel<Config, Epilogue>(params);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* The source unit: golden texts, names, escapes, failing memory. The golden files are
+ * rewritten when JG_UPDATE_GOLDEN is set; review the difference. */
+#include <criterion/criterion.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "source/digest.h"
+#include "unit_maker.h"
+
+static const struct {
+    const char *file;
+    struct unit_request request;
+} golden_cases[] = {
+    {"source_plain.cu",
+     {.problem = "m=4096 n=4096 k=4096 a=bf16 config=kernel=gemm tile=128x256x64 "
+                 "cluster=2x1 stages=4 raster=m swizzle=8 out_stages=2 pdl=1"}},
+    {"source_fused.cu",
+     {.problem = "m=4096 n=4096 k=4096 a=bf16 config=kernel=gemm tile=128x256x64 "
+                 "cluster=2x1 stages=4 raster=m swizzle=8 out_stages=2 pdl=1",
+      .snippet = "d = gelu(acc + bias) + r;",
+      .operands = "bias:row_vector:bf16 r:matrix:bf16",
+      .name = "gelu_bias"}},
+    {"source_dynamic.cu",
+     {.problem = "m=333 n=512 k=4096 a=f16 d=f32 dynamic=m config=kernel=gemm "
+                 "tile=64x128x64 cluster=1x1 stages=6 raster=n swizzle=2 out_stages=1 "
+                 "pdl=0"}},
+    {"source_batch_beta.cu",
+     {.problem = "m=17 n=336 k=80 batch=5 a=bf16 c=f32 d=f16 layout=tn config=kernel=gemm "
+                 "tile=128x128x64 cluster=1x2 stages=2 raster=m swizzle=1 out_stages=2 "
+                 "pdl=1"}},
+    {"source_all_operands.cu",
+     {.problem = "m=256 n=256 k=64 a=f16 config=kernel=gemm tile=128x192x64 cluster=1x1 "
+                 "stages=2 raster=m swizzle=4 out_stages=2 pdl=1",
+      .snippet = "// scales, then keeps the value before the clamp\n"
+                 "float x = acc * s + bias;\n"
+                 "aux = x + rows;\n"
+                 "d = clamp(x + m, 0.0f, 6.0f);\n",
+      .operands = "s:scalar:f32 bias:row_vector:f16 rows:column_vector:f32 m:matrix:f16 "
+                  "aux:matrix:f32:out",
+      .name = "everything",
+      .source_name = "ops/my \"best\" epilogues.cu",
+      .first_line = 120}},
+    {"source_reference.cu",
+     {.problem = "m=17 n=333 k=1 a=bf16 d=f32 layout=nn config=kernel=reference",
+      .snippet = "d = relu(acc);"}},
+};
+enum { GOLDEN_COUNT = sizeof(golden_cases) / sizeof(golden_cases[0]) };
+
+static char *read_golden(const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof(path), "%s/%s", JG_GOLDEN_DIR, name);
+    FILE *file = fopen(path, "rb");
+    cr_assert_not_null(file, "%s is missing; run with JG_UPDATE_GOLDEN=1", path);
+    char *text = calloc(1, 1 << 16);
+    cr_assert_not_null(text);
+    cr_assert_lt(fread(text, 1, (1 << 16) - 1, file), (1 << 16) - 1);
+    fclose(file);
+    return text;
+}
+
+static void write_golden(const char *name, const struct jg_str *text)
+{
+    char path[512];
+    snprintf(path, sizeof(path), "%s/%s", JG_GOLDEN_DIR, name);
+    FILE *file = fopen(path, "wb");
+    cr_assert_not_null(file);
+    cr_assert_eq(fwrite(text->data, 1, text->size, file), text->size);
+    cr_assert_eq(fclose(file), 0);
+}
+
+Test(assemble, units_equal_the_golden_files)
+{
+    for (int i = 0; i < GOLDEN_COUNT; i++) {
+        struct unit unit = unit_make(&golden_cases[i].request);
+        if (getenv("JG_UPDATE_GOLDEN") != NULL) {
+            write_golden(golden_cases[i].file, &unit.source.text);
+        }
+
+        char *expected = read_golden(golden_cases[i].file);
+        cr_expect_str_eq(jg_str_text(&unit.source.text), expected, "%s differs:\n%s",
+                         golden_cases[i].file, jg_str_text(&unit.source.text));
+        free(expected);
+        unit_free(&unit);
+    }
+}
+
+Test(assemble, same_input_gives_same_bytes)
+{
+    for (int i = 0; i < GOLDEN_COUNT; i++) {
+        struct unit first = unit_make(&golden_cases[i].request);
+        struct unit second = unit_make(&golden_cases[i].request);
+
+        cr_expect_eq(first.source.text.size, second.source.text.size);
+        cr_expect_str_eq(first.source.text.data, second.source.text.data);
+        cr_expect_str_eq(first.source.entry, second.source.entry);
+        cr_expect(jg_hash_equal(&first.source.headers, &second.source.headers));
+        unit_free(&first);
+        unit_free(&second);
+    }
+}
+
+Test(assemble, units_are_ascii_and_have_no_place_or_time)
+{
+    for (int i = 0; i < GOLDEN_COUNT; i++) {
+        struct unit unit = unit_make(&golden_cases[i].request);
+
+        for (size_t b = 0; b < unit.source.text.size; b++) {
+            const unsigned char byte = (unsigned char)unit.source.text.data[b];
+            cr_expect(byte == '\n' || (byte >= 32 && byte < 127));
+        }
+        cr_expect_null(strstr(unit.source.text.data, "/tmp"));
+        cr_expect_null(strstr(unit.source.text.data, "202"));
+        unit_free(&unit);
+    }
+}
+
+Test(assemble, entry_is_an_identifier_that_fits)
+{
+    const struct unit_request request = {
+        .problem = "m=64 n=64 k=64 a=bf16 config=kernel=reference",
+        .snippet = "d = acc;",
+        .name = "a_name_of_sixty_three_characters_which_is_the_longest_allowed__"};
+
+    struct unit unit = unit_make(&request);
+
+    const char *entry = unit.source.entry;
+    cr_expect_lt(strlen(entry), JIT_GEMM_NAME_SIZE);
+    for (const char *at = entry; *at != '\0'; at++) {
+        cr_expect(isalnum((unsigned char)*at) || *at == '_');
+    }
+    cr_expect_eq(strncmp(entry, "jit_gemm_sm90a_bf16_bf16_reference_a_name_of_sixty_", 50),
+                 0, "%s", entry);
+    cr_expect_not_null(strstr(unit.source.text.data, entry));
+    unit_free(&unit);
+}
+
+Test(assemble, entry_tells_epilogues_apart)
+{
+    struct unit first = unit_make_snippet("d = acc + bias;", NULL, 0);
+    struct unit second = unit_make_snippet("d = acc - bias;", NULL, 0);
+
+    cr_expect_str_neq(first.source.entry, second.source.entry);
+    unit_free(&first);
+    unit_free(&second);
+}
+
+Test(assemble, without_epilogue_the_entry_says_plain)
+{
+    struct unit unit = unit_make(&golden_cases[0].request);
+
+    cr_expect_str_eq(unit.source.entry, "jit_gemm_sm90a_bf16_bf16_128x256_plain");
+    cr_expect_not_null(
+        strstr(unit.source.text.data, "#line 1 \"jit_gemm_default\"\nd = acc;\n"));
+    unit_free(&unit);
+}
+
+Test(assemble, snippet_keeps_its_lines_and_ends_with_one)
+{
+    struct unit open = unit_make_snippet("d = acc; // no line end", "a.cu", 7);
+    struct unit closed = unit_make_snippet("d = acc;\n", "a.cu", 7);
+
+    cr_expect_not_null(strstr(open.source.text.data,
+                              "#line 7 \"a.cu\"\nd = acc; // no line end\n#line 4 \""));
+    cr_expect_not_null(
+        strstr(closed.source.text.data, "#line 7 \"a.cu\"\nd = acc;\n#line 4 \""));
+    unit_free(&open);
+    unit_free(&closed);
+}
+
+Test(assemble, file_name_cannot_leave_its_line_directive)
+{
+    struct jg_str shown = {0};
+
+    jg_source_shown_name("a\n#error\t\"\\\x7f.cu", &shown);
+
+    cr_expect_str_eq(jg_str_text(&shown), "a?#error?\"\\?.cu");
+    jg_str_free(&shown);
+}
+
+Test(assemble, quotes_and_backslashes_of_a_file_name_are_escaped)
+{
+    struct unit unit = unit_make_snippet("d = acc;", "dir\\a \"b\".cu", 3);
+
+    cr_expect_not_null(
+        strstr(unit.source.text.data, "#line 3 \"dir\\\\a \\\"b\\\".cu\"\nd = acc;\n"));
+    unit_free(&unit);
+}
+
+Test(assemble, every_failing_allocation_is_no_memory)
+{
+    struct unit unit = unit_make(&golden_cases[4].request);
+    struct jg_source untouched = {0};
+
+    int failures = 0;
+    jit_gemm_status status = JIT_GEMM_ERR_NO_MEMORY;
+    for (long number = 1; status != JIT_GEMM_OK && number < 1000; number++) {
+        jg_alloc_fail_at(number, 0);
+        status = jg_source_assemble(unit.arch, &unit.problem, &unit.choice, &untouched);
+        jg_alloc_fail_at(0, 0);
+        if (status != JIT_GEMM_OK) {
+            failures++;
+            cr_expect_eq(status, JIT_GEMM_ERR_NO_MEMORY);
+            cr_expect_null(untouched.text.data);
+        }
+    }
+
+    cr_expect_geq(failures, 3);
+    cr_expect_str_eq(untouched.text.data, unit.source.text.data);
+    jg_source_free(&untouched);
+    unit_free(&unit);
+}
