@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* One device: its facts, and its primary context, kept while anyone holds the device. */
+#ifndef JG_CUDA_DEVICE_H
+#define JG_CUDA_DEVICE_H
+
+#include <stdatomic.h>
+
+#include "base/device_facts.h"
+#include "cuda/driver.h"
+
+struct jg_device {
+    atomic_int references;
+    struct jg_driver *driver; /* owned */
+    CUdevice handle;
+    int ordinal;
+    CUcontext primary;
+    struct jg_device_facts facts;
+};
+
+/*
+ * Opens a device and retains its primary context; nothing becomes current. Takes the
+ * driver over, on success only. ARGUMENT (no such ordinal), DEVICE, NO_MEMORY.
+ */
+jit_gemm_status jg_device_open(struct jg_driver *driver, int ordinal,
+                               struct jg_device **ret_device);
+struct jg_device *jg_device_retain(struct jg_device *device);
+/* The last holder releases the primary context and closes the driver. Accepts NULL. */
+void jg_device_release(struct jg_device *device);
+
+/* Makes the primary context current if the thread has none, as the CUDA runtime does.
+ * DEVICE. */
+jit_gemm_status jg_device_ensure_current(const struct jg_device *device);
+/*
+ * Makes the primary context current, whatever was; give `ret_previous` back to
+ * jg_device_leave. A thread that had none keeps the primary one. DEVICE.
+ */
+jit_gemm_status jg_device_enter(const struct jg_device *device, CUcontext *ret_previous);
+void jg_device_leave(const struct jg_device *device, CUcontext previous);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#include "cuda/driver.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+static const char *const usual_names[] = {"libcuda.so.1", "libcuda.so",
+                                          "/usr/lib/wsl/lib/libcuda.so.1"};
+
+static const char *text_of_error(const struct jg_driver *driver, CUresult result)
+{
+    const char *text = NULL;
+    if (driver->get_error_string != NULL &&
+        driver->get_error_string(result, &text) == CUDA_SUCCESS && text != NULL) {
+        return text;
+    }
+    return "unknown error";
+}
+
+static const char *name_of_error(const struct jg_driver *driver, CUresult result)
+{
+    const char *text = NULL;
+    if (driver->get_error_name != NULL &&
+        driver->get_error_name(result, &text) == CUDA_SUCCESS && text != NULL) {
+        return text;
+    }
+    return "no name";
+}
+
+jit_gemm_status jg_driver_fail(const struct jg_driver *driver, jit_gemm_status status,
+                               CUresult result, const char *what, const char *hint)
+{
+    const jit_gemm_status kind =
+        result == CUDA_ERROR_OUT_OF_MEMORY ? JIT_GEMM_ERR_NO_MEMORY : status;
+    return jg_fail_system(kind, what, hint, "%s (%s, %d)", text_of_error(driver, result),
+                          name_of_error(driver, result), (int)result);
+}
+
+/* Opens the first name that works; `tried` collects what each of the others said. */
+static void *open_first(const char *const *names, size_t count, struct jg_str *tried,
+                        char *path, size_t path_size)
+{
+    for (size_t i = 0; i < count; i++) {
+        void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        if (library != NULL) {
+            snprintf(path, path_size, "%s", names[i]);
+            return library;
+        }
+        const char *reason = dlerror();
+        jg_str_printf(tried, "%s%s", i > 0 ? "; " : "", reason != NULL ? reason : names[i]);
+    }
+    return NULL;
+}
+
+static jit_gemm_status open_library(struct jg_driver *driver, const char *path,
+                                    const char *environment)
+{
+    const char *where = "driver";
+    const char *hint = "install the NVIDIA driver, or name its library with options.driver "
+                       "or JIT_GEMM_DRIVER";
+    const char *const *names = usual_names;
+    size_t count = sizeof(usual_names) / sizeof(usual_names[0]);
+    const char *named = NULL;
+    if (path != NULL && path[0] != '\0') {
+        where = "options.driver";
+        named = path;
+    } else if (environment != NULL && environment[0] != '\0') {
+        where = "JIT_GEMM_DRIVER";
+        named = environment;
+    }
+    if (named != NULL) {
+        names = &named;
+        count = 1;
+        hint = "name a driver library that can be opened, or none";
+    }
+    struct jg_str tried = {0};
+    driver->library = open_first(names, count, &tried, driver->path, sizeof(driver->path));
+    jit_gemm_status status = JIT_GEMM_OK;
+    if (driver->library == NULL) {
+        status = jg_fail_system(JIT_GEMM_ERR_NO_DRIVER, where, hint,
+                                "the CUDA driver cannot be opened (tried: %s)",
+                                jg_str_text(&tried));
+    }
+    jg_str_free(&tried);
+    return status;
+}
+
+/* The address of a symbol as a function pointer: ISO C forbids the cast, so the bits are
+ * copied. */
+static int copy_symbol(void *library, const char *name, void *ret_pointer)
+{
+    void *symbol = dlsym(library, name);
+    if (symbol == NULL) {
+        return 0;
+    }
+    memcpy(ret_pointer, &symbol, sizeof(symbol));
+    return 1;
+}
+
+static jit_gemm_status fail_too_old(const struct jg_driver *driver)
+{
+    return jg_fail_system(JIT_GEMM_ERR_NO_DRIVER, "driver", "update the NVIDIA driver",
+                          "%s is for CUDA %d.%d, which is too old: %d.%d is needed",
+                          driver->path, driver->version / 1000, driver->version % 1000 / 10,
+                          JG_DRIVER_VERSION_MIN / 1000, JG_DRIVER_VERSION_MIN % 1000 / 10);
+}
+
+/* The version comes first: an old driver lacks entry points, and its age is the better
+ * message. */
+static jit_gemm_status find_entry_points(struct jg_driver *driver)
+{
+    if (copy_symbol(driver->library, "cuDriverGetVersion", &driver->driver_get_version) &&
+        (driver->driver_get_version(&driver->version) != CUDA_SUCCESS ||
+         driver->version < JG_DRIVER_VERSION_MIN)) {
+        return fail_too_old(driver);
+    }
+    const char *missing = NULL;
+#define JG_DRIVER_FIND(member, name, parameters)                                   \
+    if (!copy_symbol(driver->library, name, &driver->member) && missing == NULL) { \
+        missing = name;                                                            \
+    }
+    JG_DRIVER_ENTRY_POINTS(JG_DRIVER_FIND)
+#undef JG_DRIVER_FIND
+    if (missing != NULL) {
+        return jg_fail_system(JIT_GEMM_ERR_NO_DRIVER, "driver",
+                              "name a CUDA driver of version 12.8 or newer",
+                              "%s has no function %s", driver->path, missing);
+    }
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status start_driver(struct jg_driver *driver)
+{
+    driver->started = 1;
+    const CUresult result = driver->init(0);
+    if (result == CUDA_ERROR_NO_DEVICE) {
+        return jg_driver_fail(driver, JIT_GEMM_ERR_DEVICE, result, "cuInit",
+                              "no GPU is visible: see CUDA_VISIBLE_DEVICES, nvidia-smi");
+    }
+    if (result != CUDA_SUCCESS) {
+        return jg_driver_fail(driver, JIT_GEMM_ERR_NO_DRIVER, result, "cuInit",
+                              "see whether nvidia-smi works on this machine");
+    }
+    return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_driver_open(const char *path, const char *environment,
+                               struct jg_driver **ret_driver)
+{
+    struct jg_driver *driver = jg_alloc(sizeof(*driver));
+    if (driver == NULL) {
+        return jg_fail_memory();
+    }
+    jit_gemm_status status = open_library(driver, path, environment);
+    if (status == JIT_GEMM_OK) {
+        status = find_entry_points(driver);
+    }
+    if (status == JIT_GEMM_OK) {
+        status = start_driver(driver);
+    }
+    if (status != JIT_GEMM_OK) {
+        jg_driver_close(driver);
+        return status;
+    }
+    *ret_driver = driver;
+    return JIT_GEMM_OK;
+}
+
+/* A driver that was initialised has threads and handlers of its own and is not made to be
+ * unloaded: it stays in the process, as with the CUDA runtime. */
+void jg_driver_close(struct jg_driver *driver)
+{
+    if (driver == NULL) {
+        return;
+    }
+    if (driver->library != NULL && !driver->started) {
+        dlclose(driver->library);
+    }
+    jg_free(driver);
+}

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: MIT */
+#include "cuda/nvrtc.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <nvrtc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/env.h"
+#include "base/error.h"
+#include "base/hash.h"
+
+struct jg_nvrtc_functions {
+    nvrtcResult (*version)(int *, int *);
+    const char *(*error_string)(nvrtcResult);
+    nvrtcResult (*create)(nvrtcProgram *, const char *, const char *, int,
+                          const char *const *, const char *const *);
+    nvrtcResult (*destroy)(nvrtcProgram *);
+    nvrtcResult (*compile)(nvrtcProgram, int, const char *const *);
+    nvrtcResult (*log_size)(nvrtcProgram, size_t *);
+    nvrtcResult (*log)(nvrtcProgram, char *);
+    nvrtcResult (*cubin_size)(nvrtcProgram, size_t *);
+    nvrtcResult (*cubin)(nvrtcProgram, char *);
+    nvrtcResult (*ptx_size)(nvrtcProgram, size_t *);
+    nvrtcResult (*ptx)(nvrtcProgram, char *);
+};
+
+/* ------------------------------------------------------------------------------- places */
+
+static const char *const library_names[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
+enum { LIBRARY_NAME_COUNT = sizeof(library_names) / sizeof(library_names[0]) };
+
+static const char *const usual_folders[] = {
+    "/usr/local/cuda/lib64",
+    "/opt/cuda/lib64",
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib",
+#ifdef JG_NVRTC_DIR
+    JG_NVRTC_DIR,
+#endif
+};
+enum { USUAL_FOLDER_COUNT = sizeof(usual_folders) / sizeof(usual_folders[0]) };
+
+static jit_gemm_status add_place(struct jg_nvrtc_places *places, const char *path)
+{
+    char **paths = jg_realloc(places->paths, (places->count + 1) * sizeof(*paths));
+    if (paths == NULL) {
+        return jg_fail_memory();
+    }
+    places->paths = paths;
+    paths[places->count] = jg_copy_text(path, strlen(path));
+    if (paths[places->count] == NULL) {
+        return jg_fail_memory();
+    }
+    places->count++;
+    return JIT_GEMM_OK;
+}
+
+static void note_searched(struct jg_nvrtc_places *places, const char *place)
+{
+    jg_str_printf(&places->searched, "%s%s", places->searched.size > 0 ? ", " : "", place);
+}
+
+/* Adds the libraries that lie in a folder. */
+static jit_gemm_status add_folder(struct jg_nvrtc_places *places, const char *folder)
+{
+    note_searched(places, folder);
+    for (int i = 0; i < LIBRARY_NAME_COUNT; i++) {
+        struct jg_str path = {0};
+        jg_str_printf(&path, "%s/%s", folder, library_names[i]);
+        struct stat facts;
+        jit_gemm_status status = jg_str_status(&path);
+        if (status == JIT_GEMM_OK && stat(path.data, &facts) == 0 &&
+            S_ISREG(facts.st_mode)) {
+            status = add_place(places, path.data);
+        }
+        jg_str_free(&path);
+        JG_TRY(status);
+    }
+    return JIT_GEMM_OK;
+}
+
+/* The one place that somebody named: a library, or a folder that has one. */
+static jit_gemm_status add_named_place(struct jg_nvrtc_places *places, const char *path)
+{
+    struct stat facts;
+    if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode)) {
+        return add_folder(places, path);
+    }
+    note_searched(places, path);
+    return add_place(places, path);
+}
+
+static jit_gemm_status add_usual_places(struct jg_nvrtc_places *places)
+{
+    const char *home = secure_getenv("CUDA_HOME");
+    if (home != NULL && home[0] != '\0') {
+        struct jg_str folder = {0};
+        jg_str_printf(&folder, "%s/lib64", home);
+        jit_gemm_status status = jg_str_status(&folder);
+        if (status == JIT_GEMM_OK) {
+            status = add_folder(places, folder.data);
+        }
+        jg_str_free(&folder);
+        JG_TRY(status);
+    }
+    for (int i = 0; i < USUAL_FOLDER_COUNT; i++) {
+        JG_TRY(add_folder(places, usual_folders[i]));
+    }
+    for (int i = 0; i < LIBRARY_NAME_COUNT; i++) {
+        note_searched(places, library_names[i]);
+        JG_TRY(add_place(places, library_names[i]));
+    }
+    return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_nvrtc_find(const char *path, struct jg_nvrtc_places *ret_places)
+{
+    struct jg_nvrtc_places places = {0};
+    const char *named = path != NULL ? path : jg_env_get(JG_ENV_NVRTC);
+    jit_gemm_status status =
+        named != NULL ? add_named_place(&places, named) : add_usual_places(&places);
+    if (status == JIT_GEMM_OK) {
+        status = jg_str_status(&places.searched);
+    }
+    if (status != JIT_GEMM_OK) {
+        jg_nvrtc_places_free(&places);
+        return status;
+    }
+    *ret_places = places;
+    return JIT_GEMM_OK;
+}
+
+void jg_nvrtc_places_free(struct jg_nvrtc_places *places)
+{
+    for (size_t i = 0; i < places->count; i++) {
+        jg_free(places->paths[i]);
+    }
+    jg_free(places->paths);
+    jg_str_free(&places->searched);
+    *places = (struct jg_nvrtc_places){0};
+}
+
+int jg_nvrtc_fingerprint(const char *path, struct jg_str *out)
+{
+    if (strchr(path, '/') == NULL) {
+        return 0;
+    }
+    char *real = realpath(path, NULL);
+    struct stat facts;
+    if (real == NULL || stat(real, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+        free(real); /* realpath's own memory */
+        return 0;
+    }
+    jg_str_printf(out, "path=%s size=%lld inode=%llu modified=%lld.%09ld", real,
+                  (long long)facts.st_size, (unsigned long long)facts.st_ino,
+                  (long long)facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
+    free(real);
+    return 1;
+}
+
+/* -------------------------------------------------------------------------------- opening
+ */
+
+/* Copies the bits: a data pointer does not convert to a function pointer in ISO C. */
+static int find_function(void *library, const char *name, void *ret_function)
+{
+    void *symbol = dlsym(library, name);
+    memcpy(ret_function, &symbol, sizeof(symbol));
+    return symbol != NULL;
+}
+
+static const char *find_functions(void *library, struct jg_nvrtc_functions *functions)
+{
+    const struct {
+        const char *name;
+        void *slot;
+    } rows[] = {
+        {"nvrtcVersion", &functions->version},
+        {"nvrtcGetErrorString", &functions->error_string},
+        {"nvrtcCreateProgram", &functions->create},
+        {"nvrtcDestroyProgram", &functions->destroy},
+        {"nvrtcCompileProgram", &functions->compile},
+        {"nvrtcGetProgramLogSize", &functions->log_size},
+        {"nvrtcGetProgramLog", &functions->log},
+        {"nvrtcGetCUBINSize", &functions->cubin_size},
+        {"nvrtcGetCUBIN", &functions->cubin},
+        {"nvrtcGetPTXSize", &functions->ptx_size},
+        {"nvrtcGetPTX", &functions->ptx},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (!find_function(library, rows[i].name, rows[i].slot)) {
+            return rows[i].name;
+        }
+    }
+    return NULL;
+}
+
+struct build_id_search {
+    ElfW(Addr) base;
+    struct jg_str *out;
+};
+
+static int copy_build_id(struct dl_phdr_info *info, size_t size, void *user)
+{
+    (void)size;
+    struct build_id_search *search = user;
+    if (info->dlpi_addr != search->base) {
+        return 0;
+    }
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_NOTE) {
+            continue;
+        }
+        const unsigned char *at =
+            (const unsigned char *)(info->dlpi_addr + segment->p_vaddr); // NOLINT
+        const unsigned char *end = at + segment->p_memsz;
+        while ((size_t)(end - at) >= sizeof(ElfW(Nhdr))) {
+            ElfW(Nhdr) note;
+            memcpy(&note, at, sizeof(note));
+            const unsigned char *name = at + sizeof(note);
+            const unsigned char *value = name + ((note.n_namesz + 3u) & ~3u);
+            if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+                memcmp(name, "GNU", 4) == 0) {
+                for (unsigned b = 0; b < note.n_descsz; b++) {
+                    jg_str_printf(search->out, "%02x", value[b]);
+                }
+                return 1;
+            }
+            at = value + ((note.n_descsz + 3u) & ~3u);
+        }
+    }
+    return 1;
+}
+
+/* Without a build id the bytes of the file say which build it is: hashes of blocks, each
+ * chained to the one before. */
+static void hash_file(const char *path, struct jg_str *out)
+{
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        jg_str_puts(out, "unknown");
+        return;
+    }
+    struct jg_hash chain[2];
+    memset(chain, 0, sizeof(chain));
+    char block[16384];
+    for (size_t got; (got = fread(block, 1, sizeof(block), file)) > 0;) {
+        chain[1] = jg_hash_bytes(block, got);
+        chain[0] = jg_hash_bytes(chain, sizeof(chain));
+    }
+    fclose(file);
+    char hex[33];
+    jg_hash_hex(&chain[0], hex);
+    jg_str_printf(out, "hash-%s", hex);
+}
+
+/* Path of the loaded file and what tells this build from every other. */
+static void identify_library(void *library, struct jg_nvrtc *nvrtc, struct jg_str *build)
+{
+    struct link_map *map = NULL;
+    if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || map == NULL) {
+        jg_str_puts(build, "unknown");
+        return;
+    }
+    jg_str_puts(&nvrtc->path, map->l_name);
+    struct build_id_search search = {map->l_addr, build};
+    dl_iterate_phdr(copy_build_id, &search);
+    if (build->size == 0) {
+        hash_file(map->l_name, build);
+    }
+}
+
+/*
+ * NVRTC opens its builtins library by bare name at the first compile, and has no run path
+ * of its own: beside the wheels' library the loader would not look. A library of that name
+ * which is already loaded is taken.
+ */
+static void preload_builtins(const struct jg_nvrtc *nvrtc)
+{
+    const char *path = jg_str_text(&nvrtc->path);
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL) {
+        return;
+    }
+    struct jg_str builtins = {0};
+    jg_str_add(&builtins, path, (size_t)(slash - path));
+    jg_str_printf(&builtins, "/libnvrtc-builtins.so.%d.%d", nvrtc->version / 1000,
+                  nvrtc->version % 1000 / 10);
+    if (!builtins.failed) {
+        (void)dlopen(builtins.data, RTLD_NOW | RTLD_LOCAL);
+    }
+    jg_str_free(&builtins);
+}
+
+static enum jg_nvrtc_open_result fill_handle(const char *path, void *library,
+                                             struct jg_nvrtc *nvrtc,
+                                             struct jg_nvrtc_functions *functions,
+                                             struct jg_str *reason)
+{
+    const char *missing = find_functions(library, functions);
+    if (missing != NULL) {
+        jg_str_printf(reason, "%s has no function %s", path, missing);
+        return JG_NVRTC_NOT_LOADABLE;
+    }
+    int major = 0;
+    int minor = 0;
+    if (functions->version(&major, &minor) != NVRTC_SUCCESS) {
+        jg_str_printf(reason, "%s does not tell its version", path);
+        return JG_NVRTC_NOT_LOADABLE;
+    }
+    nvrtc->version = major * 1000 + minor * 10;
+    if (nvrtc->version < JG_NVRTC_MIN_VERSION) {
+        jg_str_printf(reason, "%s is version %d.%d, and %d.%d or newer is needed", path,
+                      major, minor, JG_NVRTC_MIN_VERSION / 1000,
+                      JG_NVRTC_MIN_VERSION % 1000 / 10);
+        return JG_NVRTC_TOO_OLD;
+    }
+    struct jg_str build = {0};
+    identify_library(library, nvrtc, &build);
+    snprintf(nvrtc->identity, sizeof(nvrtc->identity), "%d.%d build %s", major, minor,
+             jg_str_text(&build));
+    const int failed = build.failed || nvrtc->path.failed;
+    jg_str_free(&build);
+    if (failed) {
+        return JG_NVRTC_NO_MEMORY;
+    }
+    preload_builtins(nvrtc);
+    nvrtc->functions = functions;
+    return JG_NVRTC_OPENED;
+}
+
+enum jg_nvrtc_open_result jg_nvrtc_open(const char *path, struct jg_nvrtc **ret_nvrtc,
+                                        struct jg_str *reason)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) {
+        const char *why = dlerror();
+        jg_str_puts(reason, why != NULL ? why : path);
+        return JG_NVRTC_NOT_LOADABLE;
+    }
+    struct jg_nvrtc *nvrtc = jg_alloc(sizeof(*nvrtc));
+    struct jg_nvrtc_functions *functions = jg_alloc(sizeof(*functions));
+    enum jg_nvrtc_open_result result = JG_NVRTC_NO_MEMORY;
+    if (nvrtc != NULL && functions != NULL) {
+        result = fill_handle(path, library, nvrtc, functions, reason);
+    }
+    if (result == JG_NVRTC_OPENED) {
+        *ret_nvrtc = nvrtc;
+        return result;
+    }
+    if (nvrtc != NULL) {
+        jg_str_free(&nvrtc->path);
+    }
+    jg_free(functions);
+    jg_free(nvrtc);
+    return result;
+}
+
+void jg_nvrtc_close(struct jg_nvrtc *nvrtc)
+{
+    if (nvrtc == NULL) {
+        return;
+    }
+    jg_free((void *)nvrtc->functions);
+    jg_str_free(&nvrtc->path);
+    jg_free(nvrtc);
+}
+
+/* ------------------------------------------------------------------------------ programs
+ */
+
+static jit_gemm_status fail_call(const struct jg_nvrtc *nvrtc, const char *call,
+                                 nvrtcResult result)
+{
+    if (result == NVRTC_ERROR_OUT_OF_MEMORY) {
+        return jg_fail_memory();
+    }
+    return jg_fail_system(JIT_GEMM_ERR_INTERNAL, "NVRTC", "", "%s failed: %s (%s)", call,
+                          nvrtc->functions->error_string(result),
+                          jg_str_text(&nvrtc->path));
+}
+
+/* Reads one of the program's outputs. Their sizes count an ending zero if `is_text`. */
+static jit_gemm_status read_output(const struct jg_nvrtc *nvrtc, const char *what,
+                                   nvrtcProgram program,
+                                   nvrtcResult (*get_size)(nvrtcProgram, size_t *),
+                                   nvrtcResult (*get)(nvrtcProgram, char *), int is_text,
+                                   struct jg_str *out)
+{
+    size_t size = 0;
+    nvrtcResult result = get_size(program, &size);
+    if (result != NVRTC_SUCCESS) {
+        return fail_call(nvrtc, what, result);
+    }
+    char *bytes = jg_alloc(size + 1);
+    if (bytes == NULL) {
+        return jg_fail_memory();
+    }
+    result = get(program, bytes);
+    if (result != NVRTC_SUCCESS) {
+        jg_free(bytes);
+        return fail_call(nvrtc, what, result);
+    }
+    *out = (struct jg_str){bytes, is_text ? strlen(bytes) : size, size + 1, 0};
+    return JIT_GEMM_OK;
+}
+
+/* The log is fetched whatever the outcome is. */
+static jit_gemm_status compile_program(const struct jg_nvrtc *nvrtc, nvrtcProgram program,
+                                       const struct jg_nvrtc_input *input,
+                                       struct jg_nvrtc_output *output)
+{
+    const struct jg_nvrtc_functions *functions = nvrtc->functions;
+    const nvrtcResult result =
+        functions->compile(program, input->option_count, input->options);
+    JG_TRY(read_output(nvrtc, "nvrtcGetProgramLog", program, functions->log_size,
+                       functions->log, 1, &output->log));
+    if (result == NVRTC_ERROR_COMPILATION) {
+        return JIT_GEMM_OK;
+    }
+    if (result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE) {
+        const jit_gemm_status status = jg_fail_system(
+            JIT_GEMM_ERR_NO_COMPILER, "NVRTC",
+            "install the whole NVRTC package: the two libraries belong in one folder",
+            "%s cannot use libnvrtc-builtins.so.%d.%d: %s", jg_str_text(&nvrtc->path),
+            nvrtc->version / 1000, nvrtc->version % 1000 / 10, jg_str_text(&output->log));
+        return status;
+    }
+    if (result != NVRTC_SUCCESS) {
+        const jit_gemm_status status = fail_call(nvrtc, "nvrtcCompileProgram", result);
+        jg_error_log(jg_str_text(&output->log), output->log.size);
+        return status;
+    }
+    JG_TRY(read_output(nvrtc, "nvrtcGetCUBIN", program, functions->cubin_size,
+                       functions->cubin, 0, &output->cubin));
+    JG_TRY(read_output(nvrtc, "nvrtcGetPTX", program, functions->ptx_size, functions->ptx,
+                       1, &output->ptx));
+    output->accepted = 1;
+    return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_nvrtc_compile(const struct jg_nvrtc *nvrtc,
+                                 const struct jg_nvrtc_input *input,
+                                 struct jg_nvrtc_output *ret_output)
+{
+    nvrtcProgram program = NULL;
+    const nvrtcResult result =
+        nvrtc->functions->create(&program, input->text, input->name, input->header_count,
+                                 input->header_texts, input->header_names);
+    if (result != NVRTC_SUCCESS) {
+        return fail_call(nvrtc, "nvrtcCreateProgram", result);
+    }
+    struct jg_nvrtc_output output = {0};
+    const jit_gemm_status status = compile_program(nvrtc, program, input, &output);
+    nvrtc->functions->destroy(&program);
+    if (status != JIT_GEMM_OK) {
+        jg_nvrtc_output_free(&output);
+        return status;
+    }
+    *ret_output = output;
+    return JIT_GEMM_OK;
+}
+
+void jg_nvrtc_output_free(struct jg_nvrtc_output *output)
+{
+    jg_str_free(&output->cubin);
+    jg_str_free(&output->ptx);
+    jg_str_free(&output->log);
+    *output = (struct jg_nvrtc_output){0};
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* NVRTC, found and opened at run time: places, version check, program life. No policy. */
+#ifndef JG_CUDA_NVRTC_H
+#define JG_CUDA_NVRTC_H
+
+#include "base/str.h"
+
+/* Oldest usable version: 1000 * major + 10 * minor, as the driver counts. */
+#define JG_NVRTC_MIN_VERSION 12090
+
+/* Where a library may be, best first. */
+struct jg_nvrtc_places {
+    char **paths; /* existing files; last the bare names that the loader looks for itself */
+    size_t count;
+    struct jg_str searched; /* for messages: every folder and name that was considered */
+};
+
+/*
+ * Lists places. `path` names a library, or a folder that has one, and is then the only
+ * place; NULL: JIT_GEMM_NVRTC in the same way, then $CUDA_HOME, the usual folders, the
+ * folder given at build time, and the loader's own search. Opens nothing. NO_MEMORY.
+ */
+jit_gemm_status jg_nvrtc_find(const char *path, struct jg_nvrtc_places *ret_places);
+void jg_nvrtc_places_free(struct jg_nvrtc_places *places);
+
+/* Appends real path, size, inode and time of change of a file; 0 if it is no file (a bare
+ * name). */
+int jg_nvrtc_fingerprint(const char *path, struct jg_str *out);
+
+enum jg_nvrtc_open_result {
+    JG_NVRTC_OPENED,
+    JG_NVRTC_NOT_LOADABLE, /* absent, not a library, or lacks a function */
+    JG_NVRTC_TOO_OLD,
+    JG_NVRTC_NO_MEMORY
+};
+
+struct jg_nvrtc {
+    int version;        /* 1000 * major + 10 * minor */
+    char identity[128]; /* "13.0 build <id>": changes with every build of the library */
+    struct jg_str path; /* of the loaded file */
+    const struct jg_nvrtc_functions *functions;
+};
+
+/*
+ * Opens one library. On anything but OPENED one clause is appended to `reason` and no error
+ * record is written: the caller may have another place to try. The loaded library stays for
+ * the life of the process.
+ */
+enum jg_nvrtc_open_result jg_nvrtc_open(const char *path, struct jg_nvrtc **ret_nvrtc,
+                                        struct jg_str *reason);
+/* Frees the handle, not the library. Accepts NULL. */
+void jg_nvrtc_close(struct jg_nvrtc *nvrtc);
+
+struct jg_nvrtc_input {
+    const char *name; /* of the unit, in messages */
+    const char *text;
+    const char *const *header_names;
+    const char *const *header_texts;
+    int header_count;
+    const char *const *options;
+    int option_count;
+};
+
+struct jg_nvrtc_output {
+    int accepted; /* the text compiled; otherwise only `log` is filled */
+    struct jg_str cubin, ptx, log;
+};
+
+/* Compiles. A refused text is no failure: the log says why. Thread-safe. NO_COMPILER (the
+ * library lacks a part of itself), INTERNAL, NO_MEMORY. */
+jit_gemm_status jg_nvrtc_compile(const struct jg_nvrtc *nvrtc,
+                                 const struct jg_nvrtc_input *input,
+                                 struct jg_nvrtc_output *ret_output);
+void jg_nvrtc_output_free(struct jg_nvrtc_output *output);
+
+#endif
