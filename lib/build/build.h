@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* Source unit to cubin: key, disk cache, compiler, disk cache. Steps 6 to 9 of a create. */
+#ifndef JG_BUILD_BUILD_H
+#define JG_BUILD_BUILD_H
+
+#include "base/log.h"
+#include "build/compiler.h"
+#include "build/key.h"
+#include "build/toolchain.h"
+#include "jg_cache.h"
+
+/* What a build works with. Plain data; everything is borrowed for the call. */
+struct jg_builder {
+    struct jg_cache *cache; /* may be NULL */
+    struct jg_log *log;     /* may be NULL */
+    const char *dump_dir;   /* NULL, or where unit, log, PTX and cubin are written */
+    struct jg_toolchain *toolchain;
+    jit_gemm_policy policy;
+};
+
+struct jg_binary {
+    struct jg_str cubin;
+    char key[33];
+    jit_gemm_origin origin; /* COMPILED or DISK */
+    int kept;               /* the disk cache has it now */
+    uint32_t registers;     /* from the compiler; kept in the entry */
+    uint32_t spill_bytes;
+    double compile_ms; /* of this call; 0 from disk */
+};
+
+struct jg_build_counts {
+    uint64_t compiles, compile_failures, disk_hits, cache_rejects, cache_store_errors;
+    uint64_t forbidden_misses;
+    double compile_ms;
+};
+
+/*
+ * Finds or makes the machine code of a unit. `what` is the problem's text, for messages and
+ * the entry; epilogue may be NULL. counts (may be NULL) is added to, also on failure; not
+ * thread-safe. Trouble with the cache is logged and counted, never a failure.
+ *
+ * COMPILE, NO_COMPILER, NOT_CACHED (policy FORBID), NO_MEMORY, INTERNAL.
+ */
+jit_gemm_status jg_build(const struct jg_builder *builder, const struct jg_source *source,
+                         const struct jg_arch *arch, const struct jg_epilogue *epilogue,
+                         const char *what, struct jg_binary *ret_binary,
+                         struct jg_build_counts *counts);
+void jg_binary_free(struct jg_binary *binary);
+
+/* Compiles without the cache and gives everything the compiler gave: for PTX. The policy
+ * applies. The caller frees with jg_compile_result_free. Failures as jg_build. */
+jit_gemm_status jg_build_uncached(const struct jg_builder *builder,
+                                  const struct jg_source *source,
+                                  const struct jg_arch *arch,
+                                  const struct jg_epilogue *epilogue, const char *what,
+                                  struct jg_compile_result *ret_result,
+                                  struct jg_build_counts *counts);
+
+/*
+ * Metadata of a cache entry: ASCII lines `key=value`, each ended by a line feed, in this
+ * order: kind (`cubin`, or `toolchain` for the small records of build/toolchain.h, which
+ * have no other keys), problem, arch, entry, registers, spill_bytes, compile_ms (three
+ * decimals), compiler, library. A value has no line feed. Unknown keys are ignored.
+ *
+ * Copies the value of `key`, cut to `size` bytes and terminated; 0 if there is none.
+ */
+int jg_metadata_get(const void *metadata, size_t metadata_size, const char *key,
+                    char *buffer, size_t size);
+
+#endif
