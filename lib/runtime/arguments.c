@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime/arguments.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/math.h"
+#include "runtime/array.h"
+
+/* What the vector loads and the copy engine of the GEMM kernel need. */
+#define JG_VECTOR_BYTES 16
+/* Tiles of one launch, which the device counts in 32 bits. */
+#define JG_TILES_LIMIT INT32_MAX
+
+/* ----------------------------------------------------------------------------- sizes */
+
+static jit_gemm_status settle_size(const jit_gemm_dim *dim, int64_t given,
+                                   const char *field, uint32_t *ret_size)
+{
+    if (dim->mode == JIT_GEMM_DIM_EXACT) {
+        if (given != 0 && given != dim->size) {
+            return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
+                           "give 0 or the compiled size, or make the dimension dynamic",
+                           "%lld differs from %lld, the size that this kernel was compiled "
+                           "for",
+                           (long long)given, (long long)dim->size);
+        }
+        *ret_size = (uint32_t)dim->size;
+        return JIT_GEMM_OK;
+    }
+    if (given < 0 || given > INT32_MAX) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field, "give 0 to 2147483647",
+                       "the size %lld is out of range", (long long)given);
+    }
+    *ret_size = (uint32_t)given;
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status check_tile_count(const struct jg_kernel *kernel,
+                                        const struct jg_kernel_params *params)
+{
+    const struct jg_config *config = &kernel->choice.config;
+    if (config->kernel != JG_KERNEL_GEMM || jg_params_are_empty(params)) {
+        return JIT_GEMM_OK;
+    }
+    const int64_t rows = (int64_t)config->tile_m * config->cluster_m;
+    const int64_t columns = (int64_t)config->tile_n * config->cluster_n;
+    int64_t clusters = jg_ceil_div(params->m, rows) * jg_ceil_div(params->n, columns);
+    if (!jg_mul_checked(clusters, params->batch, &clusters) ||
+        clusters > JG_TILES_LIMIT / jg_kernel_cluster_ctas(kernel)) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "args.batch",
+                       "split the batch or the matrix over several launches",
+                       "%u x %u with batch %u makes 2^31 tiles or more", params->m,
+                       params->n, params->batch);
+    }
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status settle_sizes(const struct jg_kernel *kernel,
+                                    const jit_gemm_args *args,
+                                    struct jg_kernel_params *params)
+{
+    const struct jg_problem *problem = &kernel->problem;
+    JG_TRY(settle_size(&problem->m, args->m, "args.m", &params->m));
+    JG_TRY(settle_size(&problem->n, args->n, "args.n", &params->n));
+    JG_TRY(settle_size(&problem->k, args->k, "args.k", &params->k));
+    JG_TRY(settle_size(&problem->batch, args->batch, "args.batch", &params->batch));
+    return check_tile_count(kernel, params);
+}
+
+/* -------------------------------------------------------------------------- matrices */
+
+static void set_alignment(const struct jg_kernel *kernel, struct jg_array *array)
+{
+    const int vectors = kernel->choice.config.kernel == JG_KERNEL_GEMM;
+    const int64_t alignment = vectors ? JG_VECTOR_BYTES : array->element_bytes;
+    array->pointer_alignment = alignment;
+    array->stride_alignment = alignment;
+}
+
+static struct jg_map_key key_of_array(const struct jg_array *array)
+{
+    const struct jg_map_key key = {
+        .pointer = array->pointer,
+        .ld = array->ld,
+        .batch_stride = array->batch_stride,
+        .inner = (uint32_t)array->columns,
+        .outer = (uint32_t)array->rows,
+        .batch =
+            array->may_broadcast && array->batch_stride == 0 ? 1 : (uint32_t)array->batch,
+    };
+    return key;
+}
+
+static jit_gemm_status settle_a(const struct jg_kernel *kernel, const jit_gemm_args *args,
+                                struct jg_kernel_params *params, struct jg_map_key *key)
+{
+    const int k_major = kernel->problem.a_layout == JIT_GEMM_LAYOUT_K_MAJOR;
+    struct jg_array a = {.letter = "a",
+                         .description = "A",
+                         .pointer = args->a,
+                         .ld = args->lda,
+                         .batch_stride = args->a_batch_stride,
+                         .rows = k_major ? params->m : params->k,
+                         .columns = k_major ? params->k : params->m,
+                         .batch = params->batch,
+                         .element_bytes = jg_dtype_bytes(kernel->problem.a),
+                         .may_broadcast = 1,
+                         .has_ld = 1,
+                         .has_map = kernel->choice.config.kernel == JG_KERNEL_GEMM};
+    set_alignment(kernel, &a);
+    JG_TRY(jg_array_settle(&a));
+    params->a = a.pointer;
+    params->lda = a.ld;
+    params->a_batch_stride = a.batch_stride;
+    params->a_batch_step = a.batch_stride != 0;
+    *key = key_of_array(&a);
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status settle_b(const struct jg_kernel *kernel, const jit_gemm_args *args,
+                                struct jg_kernel_params *params, struct jg_map_key *key)
+{
+    const int k_major = kernel->problem.b_layout == JIT_GEMM_LAYOUT_K_MAJOR;
+    struct jg_array b = {.letter = "b",
+                         .description = "B",
+                         .pointer = args->b,
+                         .ld = args->ldb,
+                         .batch_stride = args->b_batch_stride,
+                         .rows = k_major ? params->n : params->k,
+                         .columns = k_major ? params->k : params->n,
+                         .batch = params->batch,
+                         .element_bytes = jg_dtype_bytes(kernel->problem.b),
+                         .may_broadcast = 1,
+                         .has_ld = 1,
+                         .has_map = kernel->choice.config.kernel == JG_KERNEL_GEMM};
+    set_alignment(kernel, &b);
+    JG_TRY(jg_array_settle(&b));
+    params->b = b.pointer;
+    params->ldb = b.ld;
+    params->b_batch_stride = b.batch_stride;
+    params->b_batch_step = b.batch_stride != 0;
+    *key = key_of_array(&b);
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status settle_d(const struct jg_kernel *kernel, const jit_gemm_args *args,
+                                struct jg_kernel_params *params, struct jg_map_key *key)
+{
+    struct jg_array d = {.letter = "d",
+                         .description = "D",
+                         .pointer = args->d,
+                         .ld = args->ldd,
+                         .batch_stride = args->d_batch_stride,
+                         .rows = params->m,
+                         .columns = params->n,
+                         .batch = params->batch,
+                         .element_bytes = jg_dtype_bytes(kernel->problem.d),
+                         .has_ld = 1,
+                         .has_map = kernel->choice.config.kernel == JG_KERNEL_GEMM};
+    set_alignment(kernel, &d);
+    JG_TRY(jg_array_settle(&d));
+    params->d = d.pointer;
+    params->ldd = d.ld;
+    params->d_batch_stride = d.batch_stride;
+    *key = key_of_array(&d);
+    return JIT_GEMM_OK;
+}
+
+/* ------------------------------------------------------------ C and the two scalars */
+
+static jit_gemm_status settle_factor(uint64_t address, const float *value,
+                                     const char *field, uint64_t *ret_pointer,
+                                     float *ret_value)
+{
+    if (address % sizeof(float) != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field, "give the address of a float",
+                       "the address 0x%llx is misaligned: no multiple of 4",
+                       (unsigned long long)address);
+    }
+    *ret_pointer = address;
+    *ret_value = value != NULL ? *value : 1.0F;
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status refuse_c(const jit_gemm_args *args)
+{
+    static const char hint[] = "leave it zero, or name a type of C in problem.c";
+    if (args->c != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "args.c", hint,
+                       "an address is given, but this problem has no C");
+    }
+    if (args->ldc != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "args.ldc", hint,
+                       "%lld is given, but this problem has no C", (long long)args->ldc);
+    }
+    if (args->c_batch_stride != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "args.c_batch_stride", hint,
+                       "%lld is given, but this problem has no C",
+                       (long long)args->c_batch_stride);
+    }
+    if (args->beta_device != 0 || (args->beta != NULL && *args->beta != 0.0F)) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT,
+                       args->beta_device != 0 ? "args.beta_device" : "args.beta", hint,
+                       "a beta is given, but this problem has no C to multiply");
+    }
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status settle_c(const struct jg_kernel *kernel, const jit_gemm_args *args,
+                                struct jg_kernel_params *params)
+{
+    params->c = 0;
+    params->ldc = 0;
+    params->c_batch_stride = 0;
+    params->beta = 0.0F;
+    params->beta_pointer = 0;
+    if (kernel->problem.c == JIT_GEMM_DTYPE_NONE) {
+        return refuse_c(args);
+    }
+    JG_TRY(settle_factor(args->beta_device, args->beta, "args.beta_device",
+                         &params->beta_pointer, &params->beta));
+    if (args->c == 0 && params->beta_pointer == 0 && params->beta == 0.0F) {
+        return JIT_GEMM_OK; /* never read */
+    }
+    struct jg_array c = {.letter = "c",
+                         .description = "C",
+                         .pointer = args->c,
+                         .ld = args->ldc,
+                         .batch_stride = args->c_batch_stride,
+                         .rows = params->m,
+                         .columns = params->n,
+                         .batch = params->batch,
+                         .element_bytes = jg_dtype_bytes(kernel->problem.c),
+                         .may_broadcast = 1,
+                         .has_ld = 1};
+    set_alignment(kernel, &c);
+    JG_TRY(jg_array_settle(&c));
+    params->c = c.pointer;
+    params->ldc = c.ld;
+    params->c_batch_stride = c.batch_stride;
+    return JIT_GEMM_OK;
+}
+
+/* -------------------------------------------------------------------------- operands */
+
+static jit_gemm_status check_operand_list(const struct jg_kernel *kernel,
+                                          const jit_gemm_args *args)
+{
+    if (args->operand_count != kernel->operand_count) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "args.operand_count",
+                       "give one entry an operand, in declared order",
+                       "%zu operands are given, but %s%s%s declares %u",
+                       args->operand_count,
+                       kernel->epilogue_name[0] != '\0' ? "epilogue '" : "no epilogue",
+                       kernel->epilogue_name, kernel->epilogue_name[0] != '\0' ? "'" : "",
+                       kernel->operand_count);
+    }
+    if (args->operand_count > 0 && args->operands == NULL) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "args.operands",
+                       "give an array of args.operand_count entries",
+                       "the array is NULL, but %zu operands are declared",
+                       args->operand_count);
+    }
+    return JIT_GEMM_OK;
+}
+
+/* How an operand of this kind lies in memory. */
+static void shape_operand(const struct jg_kernel *kernel, const struct jg_operand *operand,
+                          const struct jg_kernel_params *params, struct jg_array *array)
+{
+    array->rows = 1;
+    array->columns = 1;
+    array->pointer_alignment = array->element_bytes;
+    array->stride_alignment = array->element_bytes;
+    switch (operand->kind) {
+    case JIT_GEMM_OPERAND_SCALAR:
+        break;
+    case JIT_GEMM_OPERAND_ROW_VECTOR:
+        array->columns = params->n;
+        if (kernel->choice.config.kernel == JG_KERNEL_GEMM) { /* read in pairs */
+            array->pointer_alignment = 2 * array->element_bytes;
+            array->stride_alignment = 2 * array->element_bytes;
+        }
+        break;
+    case JIT_GEMM_OPERAND_COLUMN_VECTOR:
+        array->columns = params->m;
+        break;
+    case JIT_GEMM_OPERAND_MATRIX:
+        array->rows = params->m;
+        array->columns = params->n;
+        array->has_ld = 1;
+        set_alignment(kernel, array);
+        break;
+    }
+}
+
+static jit_gemm_status refuse_reserved(const struct jg_operand *operand, size_t index,
+                                       uint32_t value)
+{
+    char name[64];
+    snprintf(name, sizeof(name), "args.operands[%zu].reserved", index);
+    return jg_fail(JIT_GEMM_ERR_ARGUMENT, name, "set the whole entry to zero first",
+                   "must be zero, is %u (operand %s)", value, operand->name);
+}
+
+static jit_gemm_status settle_operand(const struct jg_kernel *kernel, size_t index,
+                                      const jit_gemm_operand_arg *arg,
+                                      const struct jg_kernel_params *params,
+                                      struct jg_operand_param *param)
+{
+    const struct jg_operand *operand = &kernel->operands[index];
+    if (arg->reserved != 0) {
+        return refuse_reserved(operand, index, arg->reserved);
+    }
+    struct jg_array array = {.operand_index = index,
+                             .description = operand->name,
+                             .pointer = arg->pointer,
+                             .ld = arg->ld,
+                             .batch_stride = arg->batch_stride,
+                             .batch = params->batch,
+                             .element_bytes = jg_dtype_bytes(operand->dtype),
+                             .may_broadcast = operand->role == JIT_GEMM_OPERAND_INPUT};
+    shape_operand(kernel, operand, params, &array);
+    if (!array.has_ld && arg->ld != 0) {
+        const struct jg_field_name name = jg_array_field(&array, JG_PART_LD);
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, name.text, "leave it zero",
+                       "%s is a %s and has no leading dimension (%lld)", operand->name,
+                       jg_operand_kind_name(operand->kind), (long long)arg->ld);
+    }
+    param->value = arg->value;
+    param->reserved = 0;
+    const int by_value = operand->kind == JIT_GEMM_OPERAND_SCALAR && arg->pointer == 0;
+    if (by_value) {
+        param->pointer = 0;
+        param->ld = 0;
+        param->batch_stride = 0;
+        return JIT_GEMM_OK;
+    }
+    JG_TRY(jg_array_settle(&array));
+    param->pointer = array.pointer;
+    param->ld = array.ld;
+    param->batch_stride = array.batch_stride;
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status settle_operands(const struct jg_kernel *kernel,
+                                       const jit_gemm_args *args,
+                                       struct jg_kernel_params *params)
+{
+    JG_TRY(check_operand_list(kernel, args));
+    if (kernel->operand_count == 0) {
+        memset(&params->operands[0], 0, sizeof(params->operands[0]));
+    }
+    for (size_t i = 0; i < kernel->operand_count; i++) {
+        JG_TRY(settle_operand(kernel, i, &args->operands[i], params, &params->operands[i]));
+    }
+    return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm_args *args,
+                                  struct jg_kernel_params *ret_params,
+                                  struct jg_map_key ret_keys[JG_MAP_COUNT])
+{
+    JG_TRY(settle_sizes(kernel, args, ret_params));
+    if (jg_params_are_empty(ret_params)) {
+        return JIT_GEMM_OK;
+    }
+    JG_TRY(settle_a(kernel, args, ret_params, &ret_keys[JG_MAP_A]));
+    JG_TRY(settle_b(kernel, args, ret_params, &ret_keys[JG_MAP_B]));
+    JG_TRY(settle_d(kernel, args, ret_params, &ret_keys[JG_MAP_D]));
+    JG_TRY(settle_factor(args->alpha_device, args->alpha, "args.alpha_device",
+                         &ret_params->alpha_pointer, &ret_params->alpha));
+    JG_TRY(settle_c(kernel, args, ret_params));
+    return settle_operands(kernel, args, ret_params);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* The arguments of a launch: checked against the kernel, defaults filled in, in the form
+ * that the device takes. Calls no driver, allocates nothing unless it fails. */
+#ifndef JG_RUNTIME_ARGUMENTS_H
+#define JG_RUNTIME_ARGUMENTS_H
+
+#include "runtime/tensor_map.h"
+
+/*
+ * Fills everything but the tensor maps, whose keys it gives. Sizes of 0 for M, N or batch
+ * end the check early: there is nothing to do then. `args` has the library's own size.
+ * ARGUMENT, UNSUPPORTED; the error names the field ("args.lda") and the remedy.
+ */
+jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm_args *args,
+                                  struct jg_kernel_params *ret_params,
+                                  struct jg_map_key ret_keys[JG_MAP_COUNT]);
+
+/* Is there an element of D to compute? */
+static inline int jg_params_are_empty(const struct jg_kernel_params *params)
+{
+    return params->m == 0 || params->n == 0 || params->batch == 0;
+}
+
+#endif

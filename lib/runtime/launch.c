@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime/launch.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/math.h"
+#include "runtime/arguments.h"
+
+/* The naive kernel strides over the elements with at most this many CTAs. */
+#define JG_REFERENCE_CTAS_MAX (INT64_C(65535) * 8)
+
+static unsigned int size_reference_grid(const struct jg_kernel *kernel, uint32_t m,
+                                        uint32_t n, uint32_t batch)
+{
+    const int64_t elements = (int64_t)m * (int64_t)n; /* below 2^62 */
+    const int64_t ctas = jg_ceil_div(elements, kernel->choice.derived.threads);
+    if (ctas >= JG_REFERENCE_CTAS_MAX) {
+        return (unsigned int)JG_REFERENCE_CTAS_MAX;
+    }
+    return (unsigned int)jg_min(ctas * (int64_t)batch, JG_REFERENCE_CTAS_MAX);
+}
+
+unsigned int jg_launch_grid(const struct jg_kernel *kernel, uint32_t m, uint32_t n,
+                            uint32_t batch)
+{
+    const struct jg_config *config = &kernel->choice.config;
+    if (config->kernel == JG_KERNEL_REFERENCE) {
+        return size_reference_grid(kernel, m, n, batch);
+    }
+    const int64_t clusters =
+        jg_ceil_div(m, (int64_t)config->tile_m * config->cluster_m) *
+        jg_ceil_div(n, (int64_t)config->tile_n * config->cluster_n); /* below 2^52 */
+    int64_t launched = kernel->resident_clusters;
+    if (clusters < launched) {
+        launched = jg_min(launched, clusters * (int64_t)batch);
+    }
+    return (unsigned int)(launched * jg_kernel_cluster_ctas(kernel));
+}
+
+static CUresult launch_once(const struct jg_kernel *kernel, struct jg_kernel_params *params,
+                            CUstream stream)
+{
+    CUlaunchAttribute attributes[2];
+    unsigned int count = 0;
+    const int cluster_ctas = jg_kernel_cluster_ctas(kernel);
+    if (cluster_ctas > 1) {
+        attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+        attributes[count].value.clusterDim.x = (unsigned int)cluster_ctas;
+        attributes[count].value.clusterDim.y = 1;
+        attributes[count].value.clusterDim.z = 1;
+        count++;
+    }
+    if (kernel->choice.config.pdl) {
+        attributes[count].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+        attributes[count].value.programmaticStreamSerializationAllowed = 1;
+        count++;
+    }
+    const CUlaunchConfig config = {
+        .gridDimX = jg_launch_grid(kernel, params->m, params->n, params->batch),
+        .gridDimY = 1,
+        .gridDimZ = 1,
+        .blockDimX = (unsigned int)kernel->choice.derived.threads,
+        .blockDimY = 1,
+        .blockDimZ = 1,
+        .sharedMemBytes = (unsigned int)kernel->choice.derived.smem_bytes,
+        .hStream = stream,
+        .attrs = attributes,
+        .numAttrs = count};
+    void *values[1] = {params};
+    /* The driver takes a context-independent kernel in place of a function: it uses the
+     * context of the stream, or the current one. */
+    return kernel->device->driver->launch_kernel_ex(&config, (CUfunction)kernel->function,
+                                                    values, NULL);
+}
+
+/* A thread without a context gets the primary one, as with the CUDA runtime. */
+static int make_context_current(const struct jg_device *device)
+{
+    CUcontext current = NULL;
+    return device->driver->ctx_get_current(&current) == CUDA_SUCCESS && current == NULL &&
+           device->driver->ctx_set_current(device->primary) == CUDA_SUCCESS;
+}
+
+static const char *hint_for_launch(CUresult result)
+{
+    switch (result) {
+    case CUDA_ERROR_INVALID_HANDLE:
+    case CUDA_ERROR_INVALID_CONTEXT:
+        return "the stream and the current context must be of the device that the kernel "
+               "was created for";
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_FAILED:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+        return "an earlier kernel failed; run under compute-sanitizer to find it";
+    default:
+        return "see the driver's text";
+    }
+}
+
+jit_gemm_status jg_launch(const struct jg_kernel *kernel, struct jg_map_slots *slots,
+                          const jit_gemm_args *args, void *stream)
+{
+    struct jg_kernel_params params;
+    struct jg_map_key keys[JG_MAP_COUNT];
+    JG_TRY(jg_arguments_fill(kernel, args, &params, keys));
+    if (jg_params_are_empty(&params)) {
+        return JIT_GEMM_OK;
+    }
+    if (kernel->choice.config.kernel == JG_KERNEL_GEMM) {
+        JG_TRY(jg_map_slots_fill(slots, kernel, keys, &params));
+    } else {
+        memset(&params.a_map, 0, sizeof(params.a_map));
+        memset(&params.b_map, 0, sizeof(params.b_map));
+        memset(&params.d_map, 0, sizeof(params.d_map));
+    }
+    CUresult result = launch_once(kernel, &params, (CUstream)stream);
+    if (result != CUDA_SUCCESS && make_context_current(kernel->device)) {
+        result = launch_once(kernel, &params, (CUstream)stream);
+    }
+    if (result != CUDA_SUCCESS) {
+        return jg_driver_fail(kernel->device->driver, JIT_GEMM_ERR_LAUNCH, result,
+                              kernel->entry, hint_for_launch(result));
+    }
+    return JIT_GEMM_OK;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* The launch: step 12. One driver call; no allocation, lock, file or environment. */
+#ifndef JG_RUNTIME_LAUNCH_H
+#define JG_RUNTIME_LAUNCH_H
+
+#include "runtime/tensor_map.h"
+
+/*
+ * Checks the arguments, fills the parameters on the stack and launches. An empty problem
+ * (M, N or batch 0) is OK without a launch. `args` has the library's own size. If the
+ * thread has no current context, the launch is refused by the driver; then the primary
+ * context becomes current and the launch is tried once more.
+ * ARGUMENT, UNSUPPORTED, LAUNCH.
+ */
+jit_gemm_status jg_launch(const struct jg_kernel *kernel, struct jg_map_slots *slots,
+                          const jit_gemm_args *args, void *stream);
+
+/* CTAs of a launch of this size. */
+unsigned int jg_launch_grid(const struct jg_kernel *kernel, uint32_t m, uint32_t n,
+                            uint32_t batch);
+
+#endif

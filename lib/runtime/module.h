@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* A loaded kernel: machine code in the driver, and what a launch needs to know of it.
+ * Immutable after its load, counted, independent of the context that made it. */
+#ifndef JG_RUNTIME_MODULE_H
+#define JG_RUNTIME_MODULE_H
+
+#include <stdatomic.h>
+
+#include "base/log.h"
+#include "build/build.h"
+#include "cuda/device.h"
+#include "plan/choose.h"
+
+struct jg_kernel {
+    atomic_int references;
+    struct jg_device *device; /* counted */
+    CUlibrary library;
+    CUkernel function;
+    struct jg_problem problem; /* its epilogue is NULL: operands are copied below */
+    struct jg_choice choice;
+    uint32_t operand_count;
+    struct jg_operand operands[JIT_GEMM_MAX_OPERANDS];
+    char epilogue_name[JIT_GEMM_NAME_SIZE]; /* "" without one */
+    int resident_clusters;                  /* clusters that fit on the device at once */
+    uint32_t registers;                     /* a thread, at launch */
+    uint32_t local_bytes;                   /* a thread */
+    double load_ms;                         /* time in the driver */
+    char arch[16];
+    char key[33];
+    char entry[JIT_GEMM_NAME_SIZE];
+    char config[JIT_GEMM_CONFIG_SIZE];
+};
+
+static inline int jg_kernel_cluster_ctas(const struct jg_kernel *kernel)
+{
+    const int ctas = kernel->choice.config.cluster_m * kernel->choice.config.cluster_n;
+    return ctas > 1 ? ctas : 1;
+}
+
+/* What a load is made from; everything is borrowed for the call. */
+struct jg_module_request {
+    const struct jg_problem *problem;
+    const struct jg_choice *choice;
+    const struct jg_binary *binary;
+    const char *arch;
+    const char *entry;
+    struct jg_log *log; /* may be NULL */
+};
+
+/*
+ * Loads machine code and compares it with the plan: shared memory must be granted and one
+ * cluster must fit; registers and spills beyond the plan are logged. Works under a relaxed
+ * stream capture mode, so that captures of other threads are not disturbed.
+ * LOAD, DEVICE, NO_MEMORY.
+ */
+jit_gemm_status jg_module_load(struct jg_device *device,
+                               const struct jg_module_request *request,
+                               struct jg_kernel **ret_kernel);
+
+struct jg_kernel *jg_kernel_retain(struct jg_kernel *kernel);
+/* The last holder unloads the code. Accepts NULL. */
+void jg_kernel_release(struct jg_kernel *kernel);
+
+/* CAPTURE if the driver says that a stream capture is under way which a load would disturb:
+ * on the default stream, or one that the default stream waits for. */
+jit_gemm_status jg_module_refuse_capture(const struct jg_device *device);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime/tensor_map.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+_Static_assert(sizeof(CUtensorMap) == sizeof(struct jg_tensor_map),
+               "a tensor map is 128 bytes on both sides");
+
+/* Bytes of a row of every box: the width of the shared memory swizzle. */
+#define JG_SWIZZLE_BYTES 128
+/* Rows of an output slab: what one consumer warpgroup stores at a time. */
+#define JG_OUTPUT_ROWS 64
+
+static CUtensorMapDataType type_of_map(jit_gemm_dtype dtype)
+{
+    switch (dtype) {
+    case JIT_GEMM_DTYPE_BF16:
+        return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    case JIT_GEMM_DTYPE_F16:
+        return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    case JIT_GEMM_DTYPE_F32:
+    case JIT_GEMM_DTYPE_NONE:
+        break;
+    }
+    return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+}
+
+static jit_gemm_dtype dtype_of_operand(const struct jg_problem *problem,
+                                       enum jg_map_operand operand)
+{
+    switch (operand) {
+    case JG_MAP_A:
+        return problem->a;
+    case JG_MAP_B:
+        return problem->b;
+    case JG_MAP_D:
+    case JG_MAP_COUNT:
+        break;
+    }
+    return problem->d;
+}
+
+/* Rows of the box. With a cluster each CTA loads its share and sends it to the others: A is
+ * shared along N, B along M. */
+static int rows_of_box(const struct jg_kernel *kernel, enum jg_map_operand operand)
+{
+    const struct jg_problem *problem = &kernel->problem;
+    const struct jg_config *config = &kernel->choice.config;
+    if (operand == JG_MAP_A) {
+        const int rows =
+            problem->a_layout == JIT_GEMM_LAYOUT_K_MAJOR ? config->tile_m : config->tile_k;
+        return rows / config->cluster_n;
+    }
+    if (operand == JG_MAP_B) {
+        const int rows =
+            problem->b_layout == JIT_GEMM_LAYOUT_K_MAJOR ? config->tile_n : config->tile_k;
+        return rows / config->cluster_m;
+    }
+    return JG_OUTPUT_ROWS;
+}
+
+static jit_gemm_status fail_encode(const struct jg_kernel *kernel, CUresult result,
+                                   enum jg_map_operand operand,
+                                   const struct jg_map_key *key)
+{
+    static const char *const names[JG_MAP_COUNT] = {"args.a", "args.b", "args.d"};
+    char what[256];
+    snprintf(what, sizeof(what),
+             "%s: tensor map of %u x %u x %u elements at 0x%llx with strides %lld and %lld",
+             names[operand], key->batch, key->outer, key->inner,
+             (unsigned long long)key->pointer, (long long)key->ld,
+             (long long)key->batch_stride);
+    return jg_driver_fail(kernel->device->driver, JIT_GEMM_ERR_UNSUPPORTED, result, what,
+                          "see the limits of pointers and strides in the manual");
+}
+
+jit_gemm_status jg_tensor_map_encode(const struct jg_kernel *kernel,
+                                     enum jg_map_operand operand,
+                                     const struct jg_map_key *key,
+                                     struct jg_tensor_map *ret_map)
+{
+    const jit_gemm_dtype dtype = dtype_of_operand(&kernel->problem, operand);
+    const uint64_t element_bytes = (uint64_t)jg_dtype_bytes(dtype);
+    const cuuint64_t dims[3] = {key->inner > 0 ? key->inner : 1,
+                                key->outer > 0 ? key->outer : 1, key->batch};
+    /* A packed matrix without columns has a stride of 0, which the hardware refuses; so is
+     * any stride of a dimension that is 1. */
+    const uint64_t row_bytes =
+        key->ld > 0 ? (uint64_t)key->ld * element_bytes : JG_SWIZZLE_BYTES;
+    const uint64_t batch_bytes = key->batch > 1 && key->batch_stride > 0
+                                     ? (uint64_t)key->batch_stride * element_bytes
+                                     : row_bytes;
+    const cuuint64_t strides_bytes[2] = {row_bytes, batch_bytes};
+    const cuuint32_t box[3] = {(cuuint32_t)(JG_SWIZZLE_BYTES / element_bytes),
+                               (cuuint32_t)rows_of_box(kernel, operand), 1};
+    const cuuint32_t element_strides[3] = {1, 1, 1};
+    CUtensorMap map;
+    void *address = NULL;
+    const uintptr_t bits = (uintptr_t)key->pointer;
+    memcpy(&address, &bits, sizeof(address));
+    const CUresult result = kernel->device->driver->tensor_map_encode_tiled(
+        &map, type_of_map(dtype), 3, address, dims, strides_bytes, box, element_strides,
+        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+        CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    if (result != CUDA_SUCCESS) {
+        return fail_encode(kernel, result, operand, key);
+    }
+    memcpy(ret_map->bytes, &map, sizeof(ret_map->bytes));
+    return JIT_GEMM_OK;
+}
+
+void jg_map_slots_init(struct jg_map_slots *slots)
+{
+    for (int i = 0; i < JG_MAP_SLOTS; i++) {
+        atomic_flag_clear(&slots->slots[i].busy);
+    }
+}
+
+static int keys_equal(const struct jg_map_key *a, const struct jg_map_key *b)
+{
+    return a->pointer == b->pointer && a->ld == b->ld &&
+           a->batch_stride == b->batch_stride && a->inner == b->inner &&
+           a->outer == b->outer && a->batch == b->batch;
+}
+
+static jit_gemm_status take_from_slot(struct jg_map_slot *slot,
+                                      const struct jg_kernel *kernel,
+                                      enum jg_map_operand operand,
+                                      const struct jg_map_key *key,
+                                      struct jg_tensor_map *ret_map)
+{
+    for (unsigned int i = 0; i < JG_MAP_ENTRIES; i++) {
+        const struct jg_map_entry *entry = &slot->entries[operand][i];
+        if (keys_equal(&entry->key, key)) {
+            memcpy(ret_map->bytes, entry->bytes, sizeof(ret_map->bytes));
+            slot->next[operand] = (i + 1) % JG_MAP_ENTRIES;
+            return JIT_GEMM_OK;
+        }
+    }
+    JG_TRY(jg_tensor_map_encode(kernel, operand, key, ret_map));
+    struct jg_map_entry *entry = &slot->entries[operand][slot->next[operand]];
+    slot->next[operand] = (slot->next[operand] + 1) % JG_MAP_ENTRIES;
+    entry->key = *key;
+    memcpy(entry->bytes, ret_map->bytes, sizeof(entry->bytes));
+    return JIT_GEMM_OK;
+}
+
+static struct jg_map_slot *try_to_take_slot(struct jg_map_slots *slots)
+{
+    for (int i = 0; i < JG_MAP_SLOTS; i++) {
+        struct jg_map_slot *slot = &slots->slots[i];
+        if (!atomic_flag_test_and_set_explicit(&slot->busy, memory_order_acquire)) {
+            return slot;
+        }
+    }
+    return NULL;
+}
+
+jit_gemm_status jg_map_slots_fill(struct jg_map_slots *slots,
+                                  const struct jg_kernel *kernel,
+                                  const struct jg_map_key keys[JG_MAP_COUNT],
+                                  struct jg_kernel_params *params)
+{
+    struct jg_tensor_map *const maps[JG_MAP_COUNT] = {&params->a_map, &params->b_map,
+                                                      &params->d_map};
+    struct jg_map_slot *slot = try_to_take_slot(slots);
+    jit_gemm_status status = JIT_GEMM_OK;
+    for (int i = 0; i < JG_MAP_COUNT && status == JIT_GEMM_OK; i++) {
+        const enum jg_map_operand operand = (enum jg_map_operand)i;
+        status = slot != NULL ? take_from_slot(slot, kernel, operand, &keys[i], maps[i])
+                              : jg_tensor_map_encode(kernel, operand, &keys[i], maps[i]);
+    }
+    if (slot != NULL) {
+        atomic_flag_clear_explicit(&slot->busy, memory_order_release);
+    }
+    return status;
+}

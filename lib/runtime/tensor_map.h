@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tensor maps of A, B and D: what the copy engine must know of a matrix. Encoding one costs
+ * the host about as much as the rest of a launch, so a handle keeps the last ones.
+ *
+ * Threads: a handle may run on many threads and a run takes no lock. The maps are kept in a
+ * few slots; a launch takes the first slot that is free, without ever waiting, and gives it
+ * back before the launch itself. If all slots are taken at that moment, the launch encodes
+ * its maps on its own stack. Inside a slot each operand has a few entries, so alternating
+ * buffers do not push each other out.
+ */
+#ifndef JG_RUNTIME_TENSOR_MAP_H
+#define JG_RUNTIME_TENSOR_MAP_H
+
+#include <stdatomic.h>
+
+#include "plan/kernel_params.h"
+#include "runtime/module.h"
+
+#define JG_MAP_SLOTS   4
+#define JG_MAP_ENTRIES 2
+
+enum jg_map_operand { JG_MAP_A, JG_MAP_B, JG_MAP_D, JG_MAP_COUNT };
+
+/* Everything that a map depends on besides the kernel. */
+struct jg_map_key {
+    uint64_t pointer;     /* 0: nothing is kept here */
+    int64_t ld;           /* elements */
+    int64_t batch_stride; /* elements; used if batch > 1 */
+    uint32_t inner;       /* elements along the contiguous dimension */
+    uint32_t outer;       /* stored rows */
+    uint32_t batch;       /* 1 if broadcast */
+    uint32_t reserved;    /* zero */
+};
+
+struct jg_map_entry {
+    struct jg_map_key key;
+    unsigned char bytes[sizeof(struct jg_tensor_map)];
+};
+
+struct jg_map_slot {
+    atomic_flag busy; /* owns the rest while set */
+    unsigned int next[JG_MAP_COUNT];
+    struct jg_map_entry entries[JG_MAP_COUNT][JG_MAP_ENTRIES];
+};
+
+struct jg_map_slots {
+    struct jg_map_slot slots[JG_MAP_SLOTS];
+};
+
+/* Memory must be zeroed. */
+void jg_map_slots_init(struct jg_map_slots *slots);
+
+/* Encodes one map. A contiguous or outer size of 0 (K = 0) is encoded as 1: the kernel then
+ * loads nothing. UNSUPPORTED if the driver refuses it. */
+jit_gemm_status jg_tensor_map_encode(const struct jg_kernel *kernel,
+                                     enum jg_map_operand operand,
+                                     const struct jg_map_key *key,
+                                     struct jg_tensor_map *ret_map);
+
+/* Puts the three maps into the parameters, from a slot where it has them. */
+jit_gemm_status jg_map_slots_fill(struct jg_map_slots *slots,
+                                  const struct jg_kernel *kernel,
+                                  const struct jg_map_key keys[JG_MAP_COUNT],
+                                  struct jg_kernel_params *params);
+
+#endif
