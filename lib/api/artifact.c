@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* Builds without a device: bytes instead of a kernel. */
+#include "api/steps.h"
+#include "base/alloc.h"
+#include "base/error.h"
+
+struct jit_gemm_artifact {
+    struct jg_str bytes;
+};
+
+static jit_gemm_status emit_cubin(jit_gemm_context *context,
+                                  const struct jg_problem *problem,
+                                  const struct jg_choice *choice, struct jg_str *ret_bytes)
+{
+    const struct jg_builder builder = jg_context_builder(context, context->policy);
+    struct jg_step_result result = {0};
+    struct jg_build_counts counts = {0};
+    jit_gemm_status status =
+        jg_step_binary(&builder, context->arch, problem, choice, &result, &counts);
+    jg_context_count_build(context, &counts);
+    status = jg_context_record(context, problem, status);
+    if (status == JIT_GEMM_OK) {
+        *ret_bytes = result.binary.cubin;
+        result.binary.cubin = (struct jg_str){0};
+    }
+    jg_binary_free(&result.binary);
+    return status;
+}
+
+static jit_gemm_status compile_ptx(jit_gemm_context *context,
+                                   const struct jg_problem *problem,
+                                   const struct jg_source *source, struct jg_str *ret_bytes)
+{
+    struct jg_str what = {0};
+    jg_problem_text(problem, &what);
+    const struct jg_builder builder = jg_context_builder(context, context->policy);
+    struct jg_compile_result result = {0};
+    struct jg_build_counts counts = {0};
+    jit_gemm_status status = jg_str_status(&what);
+    if (status == JIT_GEMM_OK) {
+        status = jg_build_uncached(&builder, source, context->arch, problem->epilogue,
+                                   jg_str_text(&what), &result, &counts);
+        jg_context_count_build(context, &counts);
+    }
+    if (status == JIT_GEMM_OK) {
+        *ret_bytes = result.ptx;
+        result.ptx = (struct jg_str){0};
+        jg_compile_result_free(&result);
+    }
+    jg_str_free(&what);
+    return status;
+}
+
+static jit_gemm_status emit_text(jit_gemm_context *context,
+                                 const struct jg_problem *problem,
+                                 const struct jg_choice *choice, jit_gemm_emit emit,
+                                 struct jg_str *ret_bytes)
+{
+    struct jg_source source = {0};
+    JG_TRY(jg_source_assemble(context->arch, problem, choice, &source));
+    jit_gemm_status status = JIT_GEMM_OK;
+    if (emit == JIT_GEMM_EMIT_SOURCE) {
+        *ret_bytes = source.text;
+        source.text = (struct jg_str){0};
+    } else {
+        status = compile_ptx(context, problem, &source, ret_bytes);
+    }
+    jg_source_free(&source);
+    return status;
+}
+
+jit_gemm_status jit_gemm_build(jit_gemm_context *context, const jit_gemm_problem *problem,
+                               jit_gemm_emit emit, jit_gemm_artifact **ret_artifact)
+{
+    JG_TRY(jg_check_pointer(context, "context"));
+    JG_TRY(jg_check_pointer(ret_artifact, "ret_artifact"));
+    if ((unsigned)emit > JIT_GEMM_EMIT_SOURCE) {
+        return jg_fail(
+            JIT_GEMM_ERR_ARGUMENT, "emit",
+            "give JIT_GEMM_EMIT_CUBIN, JIT_GEMM_EMIT_PTX or JIT_GEMM_EMIT_SOURCE",
+            "%d is nothing that can be made", (int)emit);
+    }
+    struct jg_problem own;
+    struct jg_choice choice;
+    JG_TRY(jg_step_normalize(context, problem, &own));
+    JG_TRY(jg_step_choose(context, context->arch, &own, &choice, NULL));
+    struct jit_gemm_artifact *artifact = jg_alloc(sizeof(*artifact));
+    if (artifact == NULL) {
+        return jg_fail_memory();
+    }
+    const jit_gemm_status status =
+        emit == JIT_GEMM_EMIT_CUBIN
+            ? emit_cubin(context, &own, &choice, &artifact->bytes)
+            : emit_text(context, &own, &choice, emit, &artifact->bytes);
+    if (status != JIT_GEMM_OK) {
+        jg_free(artifact);
+        return status;
+    }
+    *ret_artifact = artifact;
+    return JIT_GEMM_OK;
+}
+
+const void *jit_gemm_artifact_data(const jit_gemm_artifact *artifact, size_t *ret_size)
+{
+    if (ret_size != NULL) {
+        *ret_size = artifact != NULL ? artifact->bytes.size : 0;
+    }
+    return artifact != NULL ? jg_str_text(&artifact->bytes) : "";
+}
+
+void jit_gemm_artifact_destroy(jit_gemm_artifact **artifact)
+{
+    if (artifact != NULL && *artifact != NULL) {
+        jg_str_free(&(*artifact)->bytes);
+        jg_free(*artifact);
+        *artifact = NULL;
+    }
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/context.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/env.h"
+#include "base/error.h"
+
+/* -------------------------------------------------------------------- struct helpers */
+
+jit_gemm_status jg_check_pointer(const void *pointer, const char *name)
+{
+    if (pointer != NULL) {
+        return JIT_GEMM_OK;
+    }
+    return jg_fail(JIT_GEMM_ERR_ARGUMENT, name, "pass the address of one", "is NULL");
+}
+
+jit_gemm_status jg_struct_export(const void *own, size_t own_size, void *user,
+                                 const char *name)
+{
+    JG_TRY(jg_check_pointer(user, name));
+    /* The rules for the size, and for a tail that is unknown here, are those of an input.
+     */
+    unsigned char scratch[1024];
+    if (own_size > sizeof(scratch)) {
+        return jg_fail(JIT_GEMM_ERR_INTERNAL, name, "please report this",
+                       "a struct of %zu bytes is too large to check", own_size);
+    }
+    JG_TRY(jg_struct_import(user, scratch, own_size, name));
+    size_t size;
+    memcpy(&size, user, sizeof(size));
+    const size_t copied = size < own_size ? size : own_size;
+    memcpy((unsigned char *)user + sizeof(size), (const unsigned char *)own + sizeof(size),
+           copied - sizeof(size));
+    return JIT_GEMM_OK;
+}
+
+/* --------------------------------------------------------------------------- options */
+
+static jit_gemm_status check_options(const jit_gemm_context_options *options)
+{
+    if (options->device < 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "options.device",
+                       "ordinals are counted from 0", "%d is no device ordinal",
+                       options->device);
+    }
+    if ((unsigned)options->policy > JIT_GEMM_POLICY_FORBID) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "options.policy",
+                       "give one of JIT_GEMM_POLICY_ALLOW, WARN, FORBID", "%d is no policy",
+                       (int)options->policy);
+    }
+    if ((unsigned)options->log_level > JIT_GEMM_SEVERITY_DEBUG) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "options.log_level",
+                       "give one of JIT_GEMM_SEVERITY_ERROR, WARNING, INFO, DEBUG",
+                       "%d is no severity", (int)options->log_level);
+    }
+    if (options->cache_dir != NULL && options->cache_dir[0] != '/') {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "options.cache_dir",
+                       "give an absolute path, or NULL for the usual place",
+                       "'%s' is not an absolute path", options->cache_dir);
+    }
+    return JIT_GEMM_OK;
+}
+
+/* ------------------------------------------------------------ architecture and device */
+
+static void list_archs(char *buffer, size_t size)
+{
+    size_t used = 0;
+    buffer[0] = '\0';
+    const struct jg_arch *arch = NULL;
+    for (int i = 0; (arch = jg_arch_at(i)) != NULL && used < size; i++) {
+        const int written =
+            snprintf(buffer + used, size - used, "%s%s", i > 0 ? ", " : "", arch->name);
+        used += written > 0 ? (size_t)written : 0;
+    }
+}
+
+static jit_gemm_status find_named_arch(const char *name, const char *where,
+                                       const struct jg_arch **ret_arch)
+{
+    const struct jg_arch *arch = jg_arch_find(name);
+    if (arch == NULL) {
+        char supported[256];
+        list_archs(supported, sizeof(supported));
+        char hint[300];
+        snprintf(hint, sizeof(hint), "supported architectures: %s", supported);
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, where, hint,
+                       "this version has no kernels for '%s'", name);
+    }
+    *ret_arch = arch;
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status fail_unsupported_device(const struct jg_device_facts *facts)
+{
+    char supported[256];
+    list_archs(supported, sizeof(supported));
+    char hint[400];
+    snprintf(
+        hint, sizeof(hint),
+        "supported architectures: %s; name one with options.arch to plan and build for "
+        "it without running",
+        supported);
+    return jg_fail_system(JIT_GEMM_ERR_UNSUPPORTED, "device", hint,
+                          "this version has no kernels for %s (sm_%d%d)", facts->name,
+                          facts->cc_major, facts->cc_minor);
+}
+
+static jit_gemm_status open_device(const jit_gemm_context_options *options,
+                                   struct jg_device **ret_device)
+{
+    if (options->no_device) {
+        return jg_fail(JIT_GEMM_ERR_NO_DRIVER, "options.no_device",
+                       "create the context without no_device to load and run kernels",
+                       "the context was told not to open a device");
+    }
+    struct jg_driver *driver = NULL;
+    JG_TRY(jg_driver_open(options->driver, jg_env_get(JG_ENV_DRIVER), &driver));
+    const jit_gemm_status status = jg_device_open(driver, options->device, ret_device);
+    if (status != JIT_GEMM_OK) {
+        jg_driver_close(driver);
+    }
+    return status;
+}
+
+/* Remembers why there is no device, for the first call that needs one. */
+static jit_gemm_status keep_device_error(jit_gemm_context *context, jit_gemm_status status)
+{
+    context->device_status = status;
+    JG_TRY(jg_diagnostics_take(&context->device_errors));
+    jg_log_line(context->log, JIT_GEMM_SEVERITY_INFO,
+                "no device: kernels for %s can be planned and built, not run",
+                context->arch->name);
+    return JIT_GEMM_OK;
+}
+
+/* The architecture by name, else by device. A device that is missing is an error only if
+ * the architecture depends on it, or if it was asked for wrongly. */
+static jit_gemm_status settle_target(jit_gemm_context *context,
+                                     const jit_gemm_context_options *options)
+{
+    const char *name = options->arch;
+    const char *where = "options.arch";
+    if (name == NULL) {
+        name = jg_env_get(JG_ENV_ARCH);
+        where = "JIT_GEMM_ARCH";
+    }
+    if (name != NULL) {
+        JG_TRY(find_named_arch(name, where, &context->arch));
+    } else if (options->no_device) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "options.arch",
+                       "name one, for instance sm_90a, or set JIT_GEMM_ARCH",
+                       "without a device the architecture must be named");
+    }
+    const jit_gemm_status status = open_device(options, &context->device);
+    if (status != JIT_GEMM_OK) {
+        if (context->arch == NULL || status == JIT_GEMM_ERR_ARGUMENT ||
+            status == JIT_GEMM_ERR_NO_MEMORY) {
+            return status;
+        }
+        context->facts = context->arch->default_facts;
+        return keep_device_error(context, status);
+    }
+    const struct jg_device_facts *facts = &context->device->facts;
+    if (context->arch == NULL) {
+        context->arch = jg_arch_for_device(facts);
+        if (context->arch == NULL) {
+            return fail_unsupported_device(facts);
+        }
+    }
+    context->facts = context->arch->matches(facts) ? *facts : context->arch->default_facts;
+    return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_context_need_device(const jit_gemm_context *context)
+{
+    if (context->device == NULL) {
+        jg_error_restore(context->device_status, context->device_errors);
+        return context->device_status;
+    }
+    const struct jg_device_facts *facts = &context->device->facts;
+    if (!context->arch->matches(facts)) {
+        return jg_fail_system(JIT_GEMM_ERR_UNSUPPORTED, "options.arch",
+                              "leave the architecture out to build for the device",
+                              "kernels for %s do not run on %s (sm_%d%d)",
+                              context->arch->name, facts->name, facts->cc_major,
+                              facts->cc_minor);
+    }
+    return JIT_GEMM_OK;
+}
+
+/* ----------------------------------------------------------------------------- parts */
+
+/* A cache that cannot be had costs time, never the call. */
+static void open_cache(jit_gemm_context *context, const jit_gemm_context_options *options)
+{
+    if (options->no_cache) {
+        return;
+    }
+    context->cache_wanted = 1;
+    const jg_cache_options cache_options = {.folder = options->cache_dir,
+                                            .environment = jg_env_get(JG_ENV_CACHE_DIR)};
+    const jg_cache_result result =
+        jg_cache_open(&cache_options, &context->cache, context->cache_reason,
+                      sizeof(context->cache_reason));
+    if (result != JG_CACHE_OK) {
+        jg_log_line(context->log, JIT_GEMM_SEVERITY_WARNING,
+                    "no disk cache, kernels are compiled again in every process: %s (%s)",
+                    context->cache_reason, jg_cache_result_name(result));
+    }
+}
+
+static jit_gemm_status create_parts(jit_gemm_context *context)
+{
+    const char *dump_dir = jg_env_get(JG_ENV_DUMP_DIR);
+    if (dump_dir != NULL) {
+        context->dump_dir = jg_copy_text(dump_dir, strlen(dump_dir));
+        if (context->dump_dir == NULL) {
+            return jg_fail_memory();
+        }
+    }
+    context->epilogues = jg_registry_create();
+    context->asked = jg_record_create();
+    context->table = jg_table_create();
+    if (context->epilogues == NULL || context->asked == NULL || context->table == NULL) {
+        return jg_fail_memory();
+    }
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status fill_context(jit_gemm_context *context,
+                                    const jit_gemm_context_options *options)
+{
+    context->policy = options->policy;
+    context->stats.struct_size = sizeof(context->stats);
+    context->log = jg_log_create(options->log, options->log_user, options->log_level);
+    if (context->log == NULL) {
+        return jg_fail_memory();
+    }
+    JG_TRY(create_parts(context));
+    JG_TRY(jg_toolchain_create(options->nvrtc, &context->toolchain));
+    JG_TRY(settle_target(context, options));
+    open_cache(context, options);
+    return JIT_GEMM_OK;
+}
+
+static void free_context(jit_gemm_context *context)
+{
+    jg_table_destroy(context->table);
+    jg_record_destroy(context->asked);
+    jg_registry_destroy(context->epilogues);
+    jg_toolchain_destroy(context->toolchain);
+    jg_cache_close(context->cache);
+    jg_diagnostics_destroy(&context->device_errors);
+    jg_device_release(context->device);
+    jg_log_destroy(context->log);
+    jg_free(context->dump_dir);
+    pthread_mutex_destroy(&context->mutex);
+    jg_free(context);
+}
+
+/* ---------------------------------------------------------------------------- public */
+
+jit_gemm_status jit_gemm_context_create(const jit_gemm_context_options *options,
+                                        jit_gemm_context **ret_context)
+{
+    JG_TRY(jg_check_pointer(ret_context, "ret_context"));
+    jit_gemm_context_options own = {.struct_size = sizeof(own)};
+    if (options != NULL) {
+        JG_TRY(jg_struct_import(options, &own, sizeof(own), "options"));
+    }
+    JG_TRY(check_options(&own));
+    jit_gemm_context *context = jg_alloc(sizeof(*context));
+    if (context == NULL) {
+        return jg_fail_memory();
+    }
+    if (pthread_mutex_init(&context->mutex, NULL) != 0) {
+        jg_free(context);
+        return jg_fail_memory();
+    }
+    const jit_gemm_status status = fill_context(context, &own);
+    if (status != JIT_GEMM_OK) {
+        free_context(context);
+        return status;
+    }
+    *ret_context = context;
+    return JIT_GEMM_OK;
+}
+
+void jit_gemm_context_destroy(jit_gemm_context **context)
+{
+    if (context != NULL && *context != NULL) {
+        free_context(*context);
+        *context = NULL;
+    }
+}
+
+const char *jit_gemm_context_arch(const jit_gemm_context *context)
+{
+    return context != NULL ? context->arch->name : "";
+}
+
+jit_gemm_status jit_gemm_context_stats(const jit_gemm_context *context,
+                                       jit_gemm_stats *ret_stats)
+{
+    JG_TRY(jg_check_pointer(context, "context"));
+    /* The lock is no part of what a const context promises. */
+    jg_mutex *mutex = (jg_mutex *)&context->mutex;
+    pthread_mutex_lock(mutex);
+    const jit_gemm_stats stats = context->stats;
+    pthread_mutex_unlock(mutex);
+    return jg_struct_export(&stats, sizeof(stats), ret_stats, "ret_stats");
+}
+
+jit_gemm_status jit_gemm_epilogue_register(jit_gemm_context *context,
+                                           const jit_gemm_epilogue *epilogue)
+{
+    JG_TRY(jg_check_pointer(context, "context"));
+    return jg_registry_add(context->epilogues, context->log, epilogue);
+}
+
+/* ------------------------------------------------------------------ for this floor */
+
+struct jg_builder jg_context_builder(const jit_gemm_context *context,
+                                     jit_gemm_policy policy)
+{
+    const struct jg_builder builder = {.cache = context->cache,
+                                       .log = context->log,
+                                       .dump_dir = context->dump_dir,
+                                       .toolchain = context->toolchain,
+                                       .policy = policy};
+    return builder;
+}
+
+void jg_context_count_build(jit_gemm_context *context, const struct jg_build_counts *counts)
+{
+    pthread_mutex_lock(&context->mutex);
+    jit_gemm_stats *stats = &context->stats;
+    stats->compiles += counts->compiles;
+    stats->compile_failures += counts->compile_failures;
+    stats->disk_hits += counts->disk_hits;
+    stats->cache_rejects += counts->cache_rejects;
+    stats->cache_store_errors += counts->cache_store_errors;
+    stats->forbidden_misses += counts->forbidden_misses;
+    stats->compile_ms += counts->compile_ms;
+    if (context->cache_wanted && context->cache == NULL) {
+        stats->cache_store_errors += counts->compiles; /* each of them was to be kept */
+    }
+    pthread_mutex_unlock(&context->mutex);
+}
+
+/* The problem goes into the manifest, unless its snippet does not compile. */
+static jit_gemm_status record_problem(jit_gemm_context *context,
+                                      const struct jg_problem *problem)
+{
+    struct jg_str text = {0};
+    jg_problem_text(problem, &text);
+    jit_gemm_status status = jg_str_status(&text);
+    if (status == JIT_GEMM_OK) {
+        status = jg_record_add(context->asked, jg_str_text(&text));
+    }
+    jg_str_free(&text);
+    return status;
+}
+
+jit_gemm_status jg_context_record(jit_gemm_context *context,
+                                  const struct jg_problem *problem,
+                                  jit_gemm_status build_status)
+{
+    /* An error of the build stays the thread's last error. */
+    if (build_status == JIT_GEMM_OK) {
+        return record_problem(context, problem);
+    }
+    if (build_status == JIT_GEMM_ERR_NOT_CACHED ||
+        build_status == JIT_GEMM_ERR_NO_COMPILER) {
+        jit_gemm_diagnostics *diagnostics = NULL;
+        if (jg_diagnostics_take(&diagnostics) == JIT_GEMM_OK) {
+            (void)record_problem(context, problem);
+            jg_error_restore(build_status, diagnostics);
+            jg_diagnostics_destroy(&diagnostics);
+        }
+    }
+    return build_status;
+}
+
+void jg_context_use_toolchain(jit_gemm_context *context, struct jg_toolchain *toolchain)
+{
+    jg_toolchain_destroy(context->toolchain);
+    context->toolchain = toolchain;
+}

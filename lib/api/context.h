@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* What a context is, for the files of this floor. */
+#ifndef JG_API_CONTEXT_H
+#define JG_API_CONTEXT_H
+
+#include "api/record.h"
+#include "api/registry.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "build/build.h"
+#include "cuda/device.h"
+#include "jit_gemm/jit_gemm.h"
+#include "plan/choose.h"
+#include "runtime/table.h"
+
+struct jit_gemm_context {
+    struct jg_log *log;
+    const struct jg_arch *arch;
+    struct jg_device_facts facts; /* that is planned for */
+    jit_gemm_policy policy;
+    char *dump_dir; /* NULL: none */
+
+    struct jg_device *device;            /* counted; NULL: none could be opened */
+    jit_gemm_status device_status;       /* why there is none */
+    jit_gemm_diagnostics *device_errors; /* the same in words */
+
+    struct jg_cache *cache; /* NULL: none is wanted, or it could not be opened */
+    int cache_wanted;       /* the options did not forbid it */
+    char cache_reason[512]; /* why a wanted cache is not there */
+    struct jg_toolchain *toolchain;
+
+    struct jg_registry *epilogues;
+    struct jg_record *asked; /* texts of the problems that were asked for */
+    struct jg_table *table;
+
+    jg_mutex mutex;       /* guards the counters */
+    jit_gemm_stats stats; /* struct_size is the library's */
+};
+
+/* OK, or ARGUMENT naming the argument. */
+jit_gemm_status jg_check_pointer(const void *pointer, const char *name);
+
+/*
+ * Gives a struct of the library's size to a caller who set struct_size: the rule of
+ * types.h. `name` is that of the argument. ARGUMENT, VERSION.
+ */
+jit_gemm_status jg_struct_export(const void *own, size_t own_size, void *user,
+                                 const char *name);
+
+/* OK if kernels of the context's architecture can be loaded and run; otherwise the error
+ * of the device that could not be opened. */
+jit_gemm_status jg_context_need_device(const jit_gemm_context *context);
+
+/* A builder over this context's parts. */
+struct jg_builder jg_context_builder(const jit_gemm_context *context,
+                                     jit_gemm_policy policy);
+/* Adds what a build counted. */
+void jg_context_count_build(jit_gemm_context *context,
+                            const struct jg_build_counts *counts);
+
+/* Records the problem for the manifest: if it was built, or could not be for lack of a
+ * compiler or by policy. Returns `build_status`, or NO_MEMORY. */
+jit_gemm_status jg_context_record(jit_gemm_context *context,
+                                  const struct jg_problem *problem,
+                                  jit_gemm_status build_status);
+
+/* Puts another toolchain in place of NVRTC, before the first build. Takes it over. For
+ * tests. */
+void jg_context_use_toolchain(jit_gemm_context *context, struct jg_toolchain *toolchain);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* Driver, device, compiler and cache for a person. */
+#include "api/context.h"
+#include "base/error.h"
+#include "build/version.h"
+
+static void describe_device(const jit_gemm_context *context, struct jg_str *out)
+{
+    if (context->device == NULL) {
+        const jit_gemm_diagnostic *first = jg_diagnostics_at(context->device_errors, 0);
+        jg_str_printf(out, "device: none: %s%s%s\n",
+                      first != NULL ? first->text : jg_status_text(context->device_status),
+                      first != NULL && first->hint[0] != '\0' ? "; " : "",
+                      first != NULL ? first->hint : "");
+        return;
+    }
+    const struct jg_device_facts *facts = &context->device->facts;
+    jg_str_printf(out, "driver: %s, CUDA %d.%d\n", context->device->driver->path,
+                  facts->driver_version / 1000, facts->driver_version % 1000 / 10);
+    jg_str_printf(out,
+                  "device: %d, %s, sm_%d%d, %d multiprocessors, %.1f GiB, L2 %.1f MiB, "
+                  "%d bytes of shared memory a CTA\n",
+                  context->device->ordinal, facts->name, facts->cc_major, facts->cc_minor,
+                  facts->sm_count, (double)facts->memory_bytes / (1024.0 * 1024.0 * 1024.0),
+                  (double)facts->l2_bytes / (1024.0 * 1024.0), facts->smem_optin_bytes);
+    if (!context->arch->matches(facts)) {
+        jg_str_printf(out, "device: kernels for %s do not run on it\n",
+                      context->arch->name);
+    }
+}
+
+static void describe_cache(const jit_gemm_context *context, struct jg_str *out)
+{
+    if (context->cache != NULL) {
+        jg_str_printf(out, "cache: %s, trusted: private to its owner\n",
+                      jg_cache_folder(context->cache));
+    } else if (context->cache_wanted) {
+        jg_str_printf(out, "cache: none: %s\n", context->cache_reason);
+    } else {
+        jg_str_puts(out, "cache: none: the context was told not to use one\n");
+    }
+}
+
+static const char *text_of_policy(jit_gemm_policy policy)
+{
+    switch (policy) {
+    case JIT_GEMM_POLICY_ALLOW:
+        return "allowed";
+    case JIT_GEMM_POLICY_WARN:
+        return "allowed, with a warning";
+    case JIT_GEMM_POLICY_FORBID:
+        return "forbidden";
+    }
+    return "unknown";
+}
+
+/* The compiler's own line; without a compiler only what is cached can be created. */
+static jit_gemm_status describe_compiler(const jit_gemm_context *context,
+                                         struct jg_str *out)
+{
+    jg_str_puts(out, "compiler: ");
+    const jit_gemm_status status =
+        jg_toolchain_describe(context->toolchain, context->cache, out);
+    if (out->size > 0 && out->data[out->size - 1] != '\n') {
+        jg_str_puts(out, "\n");
+    }
+    return status;
+}
+
+jit_gemm_status jit_gemm_context_describe(jit_gemm_context *context, char *buffer,
+                                          size_t size, size_t *ret_length)
+{
+    JG_TRY(jg_check_pointer(context, "context"));
+    if (size > 0) {
+        JG_TRY(jg_check_pointer(buffer, "buffer"));
+    }
+    struct jg_str text = {0};
+    jg_str_printf(&text, "library: jit_gemm %s, kernels for %s\n", JG_LIBRARY_VERSION,
+                  context->arch->name);
+    describe_device(context, &text);
+    const jit_gemm_status compiler_status = describe_compiler(context, &text);
+    describe_cache(context, &text);
+    jg_str_printf(&text, "compiling: %s\n", text_of_policy(context->policy));
+    jit_gemm_status status = jg_str_status(&text);
+    if (status == JIT_GEMM_OK) {
+        jg_str_export(jg_str_text(&text), text.size, buffer, size, ret_length);
+        status = compiler_status;
+    }
+    jg_str_free(&text);
+    /* A create looks at the device first. */
+    const jit_gemm_status device_status =
+        status == JIT_GEMM_ERR_NO_MEMORY ? JIT_GEMM_OK : jg_context_need_device(context);
+    return device_status != JIT_GEMM_OK ? device_status : status;
+}

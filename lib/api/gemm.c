@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* One call, end to end: the twelve steps of ARCHITECTURE.md's call table, in order. */
+#include "api/steps.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "runtime/launch.h"
+
+struct jit_gemm {
+    struct jg_kernel *kernel; /* counted */
+    jit_gemm_origin origin;   /* of the kernel, as seen by this handle */
+    double compile_ms;        /* spent by the call that made this handle */
+    double load_ms;
+    struct jg_map_slots *slots; /* &own_slots; the only part that changes */
+    struct jg_map_slots own_slots;
+};
+
+/* ------------------------------------------------------------- steps 1 to 9: a binary */
+
+jit_gemm_status jg_step_normalize(const jit_gemm_context *context,
+                                  const jit_gemm_problem *user,
+                                  struct jg_problem *ret_problem)
+{
+    return jg_problem_normalize(user, jg_registry_find, context->epilogues, ret_problem);
+}
+
+jit_gemm_status jg_step_choose(const jit_gemm_context *context, const struct jg_arch *arch,
+                               const struct jg_problem *problem,
+                               struct jg_choice *ret_choice, struct jg_str *trace)
+{
+    const struct jg_device_facts *facts =
+        arch == context->arch ? &context->facts : &arch->default_facts;
+    return jg_config_choose(arch, problem, facts, ret_choice, trace);
+}
+
+jit_gemm_status jg_step_binary(const struct jg_builder *builder, const struct jg_arch *arch,
+                               const struct jg_problem *problem,
+                               const struct jg_choice *choice,
+                               struct jg_step_result *ret_result,
+                               struct jg_build_counts *counts)
+{
+    struct jg_source source = {0};
+    JG_TRY(jg_source_assemble(arch, problem, choice, &source)); /* 5 */
+    struct jg_str what = {0};
+    jg_problem_text(problem, &what);
+    jit_gemm_status status = jg_str_status(&what);
+    if (status == JIT_GEMM_OK) {
+        status = jg_build(builder, &source, arch, problem->epilogue, /* 6 to 9 */
+                          jg_str_text(&what), &ret_result->binary, counts);
+    }
+    if (status == JIT_GEMM_OK) {
+        memcpy(ret_result->entry, source.entry, sizeof(ret_result->entry));
+    }
+    jg_str_free(&what);
+    jg_source_free(&source);
+    return status;
+}
+
+/* ------------------------------------------------------------ steps 2 to 11: a kernel */
+
+static jit_gemm_status build_binary(jit_gemm_context *context,
+                                    const struct jg_problem *problem,
+                                    struct jg_choice *ret_choice,
+                                    struct jg_step_result *ret_result)
+{
+    const struct jg_arch *arch = context->arch;                       /* 3 */
+    JG_TRY(jg_step_choose(context, arch, problem, ret_choice, NULL)); /* 4 */
+    const struct jg_builder builder = jg_context_builder(context, context->policy);
+    struct jg_build_counts counts = {0};
+    const jit_gemm_status status =
+        jg_step_binary(&builder, arch, problem, ret_choice, ret_result, &counts);
+    jg_context_count_build(context, &counts);
+    return jg_context_record(context, problem, status);
+}
+
+static jit_gemm_status build_and_load(jit_gemm_context *context,
+                                      const struct jg_problem *problem,
+                                      struct jit_gemm *gemm)
+{
+    JG_TRY(jg_module_refuse_capture(context->device));
+    struct jg_choice choice;
+    struct jg_step_result result = {0};
+    jit_gemm_status status = build_binary(context, problem, &choice, &result);
+    if (status == JIT_GEMM_OK) {
+        const struct jg_module_request request = {.problem = problem,
+                                                  .choice = &choice,
+                                                  .binary = &result.binary,
+                                                  .arch = context->arch->name,
+                                                  .entry = result.entry,
+                                                  .log = context->log};
+        status = jg_module_load(context->device, &request, &gemm->kernel); /* 10 */
+    }
+    if (status == JIT_GEMM_OK) {
+        gemm->origin = result.binary.origin;
+        gemm->compile_ms = result.binary.compile_ms;
+        gemm->load_ms = gemm->kernel->load_ms;
+    }
+    jg_binary_free(&result.binary);
+    return status;
+}
+
+static jit_gemm_status make_table_key(const jit_gemm_context *context,
+                                      const struct jg_problem *problem,
+                                      struct jg_str *ret_key)
+{
+    jg_str_puts(ret_key, context->arch->name);
+    jg_problem_bytes(problem, ret_key);
+    return jg_str_status(ret_key);
+}
+
+static jit_gemm_status acquire_kernel(jit_gemm_context *context,
+                                      const struct jg_problem *problem,
+                                      struct jit_gemm *gemm)
+{
+    struct jg_str key = {0};
+    struct jg_table_build *build = NULL;
+    jit_gemm_status status = make_table_key(context, problem, &key);
+    if (status == JIT_GEMM_OK) {
+        status = jg_table_acquire(context->table, key.data, key.size, /* 2 */
+                                  &gemm->kernel, &build);
+    }
+    jg_str_free(&key);
+    if (status != JIT_GEMM_OK || build == NULL) {
+        gemm->origin = JIT_GEMM_ORIGIN_MEMORY;
+        return status;
+    }
+    status = build_and_load(context, problem, gemm);
+    if (status == JIT_GEMM_OK) {
+        jg_table_publish(context->table, build, gemm->kernel); /* 11 */
+    } else {
+        jg_table_abandon(context->table, build, status);
+    }
+    return status;
+}
+
+static void count_create(jit_gemm_context *context, const struct jit_gemm *gemm)
+{
+    pthread_mutex_lock(&context->mutex);
+    context->stats.creates++;
+    if (gemm->origin == JIT_GEMM_ORIGIN_MEMORY) {
+        context->stats.memory_hits++;
+    }
+    context->stats.load_ms += gemm->load_ms;
+    pthread_mutex_unlock(&context->mutex);
+}
+
+/* ---------------------------------------------------------------------------- public */
+
+jit_gemm_status jit_gemm_check(jit_gemm_context *context, const jit_gemm_problem *problem)
+{
+    JG_TRY(jg_check_pointer(context, "context"));
+    struct jg_problem own;
+    struct jg_choice choice;
+    JG_TRY(jg_step_normalize(context, problem, &own));
+    return jg_step_choose(context, context->arch, &own, &choice, NULL);
+}
+
+jit_gemm_status jit_gemm_plan(jit_gemm_context *context, const jit_gemm_problem *problem,
+                              char *buffer, size_t size, size_t *ret_length)
+{
+    JG_TRY(jg_check_pointer(context, "context"));
+    if (size > 0) {
+        JG_TRY(jg_check_pointer(buffer, "buffer"));
+    }
+    struct jg_problem own;
+    struct jg_choice choice;
+    JG_TRY(jg_step_normalize(context, problem, &own));
+    struct jg_str trace = {0};
+    jit_gemm_status status = jg_step_choose(context, context->arch, &own, &choice, &trace);
+    if (status == JIT_GEMM_OK) {
+        status = jg_str_status(&trace);
+    }
+    if (status == JIT_GEMM_OK) {
+        jg_str_export(jg_str_text(&trace), trace.size, buffer, size, ret_length);
+    }
+    jg_str_free(&trace);
+    return status;
+}
+
+jit_gemm_status jit_gemm_create(jit_gemm_context *context, const jit_gemm_problem *problem,
+                                jit_gemm **ret_gemm)
+{
+    JG_TRY(jg_check_pointer(context, "context"));
+    JG_TRY(jg_check_pointer(ret_gemm, "ret_gemm"));
+    struct jg_problem own;
+    JG_TRY(jg_step_normalize(context, problem, &own)); /* 1 */
+    JG_TRY(jg_context_need_device(context));
+    struct jit_gemm *gemm = jg_alloc(sizeof(*gemm));
+    if (gemm == NULL) {
+        return jg_fail_memory();
+    }
+    gemm->slots = &gemm->own_slots;
+    jg_map_slots_init(gemm->slots);
+    const jit_gemm_status status = acquire_kernel(context, &own, gemm); /* 2 to 11 */
+    if (status != JIT_GEMM_OK) {
+        jg_kernel_release(gemm->kernel);
+        jg_free(gemm);
+        return status;
+    }
+    count_create(context, gemm);
+    *ret_gemm = gemm;
+    return JIT_GEMM_OK;
+}
+
+jit_gemm_status jit_gemm_run(const jit_gemm *gemm, const jit_gemm_args *args, void *stream)
+{
+    JG_TRY(jg_check_pointer(gemm, "gemm"));
+    JG_TRY(jg_check_pointer(args, "args"));
+    if (args->struct_size == sizeof(*args)) {
+        return jg_launch(gemm->kernel, gemm->slots, args, stream); /* 12 */
+    }
+    jit_gemm_args own;
+    JG_TRY(jg_struct_import(args, &own, sizeof(own), "args"));
+    return jg_launch(gemm->kernel, gemm->slots, &own, stream);
+}
+
+jit_gemm_status jit_gemm_get_info(const jit_gemm *gemm, jit_gemm_info *ret_info)
+{
+    JG_TRY(jg_check_pointer(gemm, "gemm"));
+    const struct jg_kernel *kernel = gemm->kernel;
+    const struct jg_problem *problem = &kernel->problem;
+    jit_gemm_info info = {
+        .struct_size = sizeof(info),
+        .origin = gemm->origin,
+        .registers = kernel->registers,
+        .spill_bytes = kernel->local_bytes,
+        .smem_bytes = (uint32_t)kernel->choice.derived.smem_bytes,
+        .threads = (uint32_t)kernel->choice.derived.threads,
+        .grid_ctas =
+            jg_launch_grid(kernel, (uint32_t)problem->m.size, (uint32_t)problem->n.size,
+                           (uint32_t)problem->batch.size),
+        .compile_ms = gemm->compile_ms,
+        .load_ms = gemm->load_ms,
+    };
+    snprintf(info.arch, sizeof(info.arch), "%s", kernel->arch);
+    snprintf(info.key, sizeof(info.key), "%s", kernel->key);
+    snprintf(info.entry, sizeof(info.entry), "%s", kernel->entry);
+    snprintf(info.config, sizeof(info.config), "%s", kernel->config);
+    return jg_struct_export(&info, sizeof(info), ret_info, "ret_info");
+}
+
+void jit_gemm_destroy(jit_gemm **gemm)
+{
+    if (gemm != NULL && *gemm != NULL) {
+        jg_kernel_release((*gemm)->kernel);
+        jg_free(*gemm);
+        *gemm = NULL;
+    }
+}

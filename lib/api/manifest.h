@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A manifest: epilogues and problems as text, written by a context and read by prewarm.
+ *
+ *     jit_gemm manifest 1
+ *     epilogue NAME
+ *     operand NAME KIND DTYPE [out]
+ *     source BYTES FIRST_LINE SOURCE_NAME
+ *     <BYTES bytes, then a line feed>
+ *     end
+ *     problem TEXT
+ *
+ * Empty lines and lines that begin with '#' are skipped between the items. An epilogue
+ * stands before the problems that use it.
+ */
+#ifndef JG_API_MANIFEST_H
+#define JG_API_MANIFEST_H
+
+#include "api/record.h"
+#include "api/registry.h"
+
+struct jg_manifest {
+    struct jg_registry *epilogues;
+    jit_gemm_problem *problems;
+    size_t problem_count, problem_capacity;
+};
+
+/* Appends the text of a manifest: the problems of `record` and the epilogues they use. */
+void jg_manifest_print(struct jg_record *record, struct jg_registry *epilogues,
+                       struct jg_str *out);
+/*
+ * Reads a manifest. ARGUMENT (the error names the line), COMPILE (a snippet), VERSION (of
+ * the format), NO_MEMORY. Free it with jg_manifest_free.
+ */
+jit_gemm_status jg_manifest_parse(const char *text, size_t size, struct jg_log *log,
+                                  struct jg_manifest *ret_manifest);
+void jg_manifest_free(struct jg_manifest *manifest);
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/* Builds every problem of a manifest into the disk cache, several at a time. What the cache
+ * has is skipped, so an interrupted prewarm goes on where it stopped. */
+#include <sched.h>
+#include <unistd.h>
+
+#include "api/context.h"
+#include "api/manifest.h"
+#include "api/steps.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/math.h"
+
+/* Host memory that one compile may need. */
+#define JG_BYTES_PER_JOB (INT64_C(512) * 1024 * 1024)
+#define JG_JOBS_MAX      64
+
+/* One prewarm, shared by its threads. */
+struct prewarm {
+    jit_gemm_context *context;
+    const struct jg_manifest *manifest;
+    const struct jg_arch **archs; /* owned */
+    size_t arch_count;
+    jit_gemm_progress_fn progress;
+    void *progress_user;
+    jg_mutex mutex; /* guards the rest */
+    size_t next, done;
+    int cancelled;
+    jit_gemm_prewarm_result result;
+    jit_gemm_status first_failure;
+    jit_gemm_diagnostics *first_errors; /* of it */
+};
+
+/* ---------------------------------------------------------------------- one problem */
+
+static jit_gemm_status fail_not_kept(const struct prewarm *prewarm)
+{
+    return jg_fail_system(JIT_GEMM_ERR_IO, "cache",
+                          "see the log, and jit-gemm doctor, for the reason",
+                          "a kernel was compiled but could not be kept in %s",
+                          jg_cache_folder(prewarm->context->cache));
+}
+
+static jit_gemm_status build_into_cache(struct prewarm *prewarm, const struct jg_arch *arch,
+                                        const jit_gemm_problem *user,
+                                        jit_gemm_origin *ret_origin)
+{
+    jit_gemm_context *context = prewarm->context;
+    struct jg_problem problem;
+    struct jg_choice choice;
+    JG_TRY(jg_problem_normalize(user, jg_registry_find, prewarm->manifest->epilogues,
+                                &problem));
+    JG_TRY(jg_step_choose(context, arch, &problem, &choice, NULL));
+    const struct jg_builder builder = jg_context_builder(context, JIT_GEMM_POLICY_ALLOW);
+    struct jg_step_result result = {0};
+    struct jg_build_counts counts = {0};
+    jit_gemm_status status =
+        jg_step_binary(&builder, arch, &problem, &choice, &result, &counts);
+    jg_context_count_build(context, &counts);
+    if (status == JIT_GEMM_OK) {
+        *ret_origin = result.binary.origin;
+        if (result.binary.origin == JIT_GEMM_ORIGIN_COMPILED && !result.binary.kept) {
+            status = fail_not_kept(prewarm);
+        }
+    }
+    jg_binary_free(&result.binary);
+    return status;
+}
+
+/* ------------------------------------------------------------------------- the threads */
+
+static int take_task(struct prewarm *prewarm, size_t *ret_task)
+{
+    pthread_mutex_lock(&prewarm->mutex);
+    const int found = !prewarm->cancelled && prewarm->next < prewarm->result.total;
+    if (found) {
+        *ret_task = prewarm->next++;
+    }
+    pthread_mutex_unlock(&prewarm->mutex);
+    return found;
+}
+
+/* Called with the mutex held, so that progress is told one call at a time. */
+static void note_result(struct prewarm *prewarm, jit_gemm_status status,
+                        jit_gemm_origin origin)
+{
+    if (status == JIT_GEMM_OK) {
+        prewarm->result.cached += origin == JIT_GEMM_ORIGIN_DISK;
+        prewarm->result.compiled += origin == JIT_GEMM_ORIGIN_COMPILED;
+        return;
+    }
+    prewarm->result.failed++;
+    if (prewarm->first_failure == JIT_GEMM_OK) {
+        prewarm->first_failure = status;
+        (void)jg_diagnostics_take(&prewarm->first_errors); /* NULL without memory */
+    }
+}
+
+static void tell_progress(struct prewarm *prewarm, const jit_gemm_problem *problem)
+{
+    prewarm->done++;
+    if (prewarm->progress == NULL || prewarm->cancelled) {
+        return;
+    }
+    struct jg_str text = {0};
+    (void)jg_problem_print(problem, &text);
+    prewarm->cancelled = prewarm->progress(prewarm->progress_user, prewarm->done,
+                                           prewarm->result.total, jg_str_text(&text)) != 0;
+    jg_str_free(&text);
+}
+
+static void *work_through_tasks(void *user)
+{
+    struct prewarm *prewarm = user;
+    size_t task = 0;
+    while (take_task(prewarm, &task)) {
+        const size_t count = prewarm->manifest->problem_count;
+        const jit_gemm_problem *problem = &prewarm->manifest->problems[task % count];
+        jit_gemm_origin origin = JIT_GEMM_ORIGIN_COMPILED;
+        const jit_gemm_status status =
+            build_into_cache(prewarm, prewarm->archs[task / count], problem, &origin);
+        pthread_mutex_lock(&prewarm->mutex);
+        note_result(prewarm, status, origin);
+        tell_progress(prewarm, problem);
+        pthread_mutex_unlock(&prewarm->mutex);
+    }
+    return NULL;
+}
+
+/* As many as there are processors, and memory for a compile each. */
+static size_t count_jobs(uint32_t wanted, size_t total)
+{
+    int64_t jobs = wanted;
+    if (jobs == 0) {
+        cpu_set_t processors;
+        CPU_ZERO(&processors);
+        jobs = sched_getaffinity(0, sizeof(processors), &processors) == 0
+                   ? CPU_COUNT(&processors)
+                   : 1;
+        const int64_t pages = sysconf(_SC_AVPHYS_PAGES);
+        const int64_t page_bytes = sysconf(_SC_PAGESIZE);
+        int64_t free_bytes = 0;
+        if (pages > 0 && page_bytes > 0 && jg_mul_checked(pages, page_bytes, &free_bytes)) {
+            jobs = jg_min(jobs, free_bytes / JG_BYTES_PER_JOB);
+        }
+    }
+    jobs = jg_min(jg_max(jobs, 1), JG_JOBS_MAX);
+    return (size_t)jg_min(jobs, (int64_t)total);
+}
+
+/* This thread works too; threads that cannot be started are done without. */
+static void run_threads(struct prewarm *prewarm, size_t jobs)
+{
+    pthread_t threads[JG_JOBS_MAX];
+    size_t started = 0;
+    while (started + 1 < jobs &&
+           pthread_create(&threads[started], NULL, work_through_tasks, prewarm) == 0) {
+        started++;
+    }
+    work_through_tasks(prewarm);
+    for (size_t i = 0; i < started; i++) {
+        pthread_join(threads[i], NULL);
+    }
+}
+
+/* ------------------------------------------------------------------------------ set-up */
+
+static jit_gemm_status find_archs(struct prewarm *prewarm,
+                                  const jit_gemm_prewarm_options *options)
+{
+    if (options->archs == NULL && options->arch_count > 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "options.archs",
+                       "give an array of options.arch_count names", "is NULL");
+    }
+    const size_t given = options->archs != NULL ? options->arch_count : 0;
+    prewarm->arch_count = given > 0 ? given : 1;
+    prewarm->archs = jg_alloc_array(prewarm->arch_count, sizeof(const struct jg_arch *));
+    if (prewarm->archs == NULL) {
+        return jg_fail_memory();
+    }
+    prewarm->archs[0] = prewarm->context->arch;
+    for (size_t i = 0; i < given; i++) {
+        const char *name = options->archs[i] != NULL ? options->archs[i] : "";
+        prewarm->archs[i] = jg_arch_find(name);
+        if (prewarm->archs[i] == NULL) {
+            return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "options.archs",
+                           "see jit_gemm_context_arch for a name that works",
+                           "this version has no kernels for '%s'", name);
+        }
+    }
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status need_cache(const jit_gemm_context *context)
+{
+    if (context->cache != NULL) {
+        return JIT_GEMM_OK;
+    }
+    if (!context->cache_wanted) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "context",
+                       "create the context without no_cache",
+                       "a prewarm needs a disk cache, and the context was told not to use "
+                       "one");
+    }
+    return jg_fail_system(JIT_GEMM_ERR_IO, "cache",
+                          "name a private folder with options.cache_dir or "
+                          "JIT_GEMM_CACHE_DIR",
+                          "there is no disk cache to fill: %s", context->cache_reason);
+}
+
+static jit_gemm_status report_outcome(const struct prewarm *prewarm)
+{
+    if (prewarm->cancelled && prewarm->done < prewarm->result.total) {
+        return jg_fail(JIT_GEMM_ERR_CANCELLED, "options.progress",
+                       "run it again to go on: what was built is kept",
+                       "the callback asked to stop after %zu of %zu builds", prewarm->done,
+                       prewarm->result.total);
+    }
+    if (prewarm->first_failure == JIT_GEMM_OK) {
+        return JIT_GEMM_OK;
+    }
+    if (prewarm->first_errors == NULL) {
+        return jg_fail_memory();
+    }
+    jg_error_restore(prewarm->first_failure, prewarm->first_errors);
+    return prewarm->first_failure;
+}
+
+static jit_gemm_status prewarm_manifest(struct prewarm *prewarm,
+                                        const jit_gemm_prewarm_options *options)
+{
+    JG_TRY(find_archs(prewarm, options));
+    if (pthread_mutex_init(&prewarm->mutex, NULL) != 0) {
+        return jg_fail_memory();
+    }
+    prewarm->progress = options->progress;
+    prewarm->progress_user = options->progress_user;
+    prewarm->result.total = prewarm->manifest->problem_count * prewarm->arch_count;
+    if (prewarm->result.total > 0) {
+        run_threads(prewarm, count_jobs(options->jobs, prewarm->result.total));
+    }
+    pthread_mutex_destroy(&prewarm->mutex);
+    return report_outcome(prewarm);
+}
+
+jit_gemm_status jit_gemm_prewarm(jit_gemm_context *context, const char *manifest,
+                                 size_t size, const jit_gemm_prewarm_options *options,
+                                 jit_gemm_prewarm_result *ret_result)
+{
+    JG_TRY(jg_check_pointer(context, "context"));
+    JG_TRY(jg_check_pointer(manifest, "manifest"));
+    jit_gemm_prewarm_options own = {.struct_size = sizeof(own)};
+    if (options != NULL) {
+        JG_TRY(jg_struct_import(options, &own, sizeof(own), "options"));
+    }
+    struct prewarm prewarm = {.context = context,
+                              .result = {.struct_size = sizeof(prewarm.result)}};
+    if (ret_result != NULL) {
+        JG_TRY(jg_struct_export(&prewarm.result, sizeof(prewarm.result), ret_result,
+                                "ret_result"));
+    }
+    JG_TRY(need_cache(context));
+    struct jg_manifest parsed;
+    JG_TRY(jg_manifest_parse(manifest, size, context->log, &parsed));
+    prewarm.manifest = &parsed;
+    jit_gemm_status status = prewarm_manifest(&prewarm, &own);
+    if (ret_result != NULL) {
+        const jit_gemm_status exported = jg_struct_export(
+            &prewarm.result, sizeof(prewarm.result), ret_result, "ret_result");
+        status = status != JIT_GEMM_OK ? status : exported;
+    }
+    jg_diagnostics_destroy(&prewarm.first_errors);
+    jg_free(prewarm.archs);
+    jg_manifest_free(&parsed);
+    return status;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Epilogues by name. Append-only: a found epilogue stays valid and unchanged as long as the
+ * registry, so nobody holds a lock while it is used. */
+#ifndef JG_API_REGISTRY_H
+#define JG_API_REGISTRY_H
+
+#include "base/log.h"
+#include "plan/epilogue.h"
+
+struct jg_registry;
+
+/* NULL on lack of memory. */
+struct jg_registry *jg_registry_create(void);
+/* Accepts NULL. */
+void jg_registry_destroy(struct jg_registry *registry);
+
+/*
+ * Checks and adds. The same registration twice is fine. Warns of double literals.
+ * ARGUMENT (another epilogue has the name, operands), COMPILE, NO_MEMORY, VERSION.
+ */
+jit_gemm_status jg_registry_add(struct jg_registry *registry, struct jg_log *log,
+                                const jit_gemm_epilogue *user);
+
+/* A jg_epilogue_find_fn; `registry` is the registry. */
+const struct jg_epilogue *jg_registry_find(void *registry, const char *name);
+/* In order of registration; NULL past the end. */
+const struct jg_epilogue *jg_registry_at(struct jg_registry *registry, size_t index);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* The steps of a create that need no device, shared by create, build and prewarm. */
+#ifndef JG_API_STEPS_H
+#define JG_API_STEPS_H
+
+#include "api/context.h"
+
+/* Machine code and the name of its kernel. Free the binary with jg_binary_free. */
+struct jg_step_result {
+    struct jg_binary binary;
+    char entry[JIT_GEMM_NAME_SIZE];
+};
+
+/* 1: check and normalise, with the context's epilogues. */
+jit_gemm_status jg_step_normalize(const jit_gemm_context *context,
+                                  const jit_gemm_problem *user,
+                                  struct jg_problem *ret_problem);
+/* 4: choose a config, for the context's device where the architecture is the context's. */
+jit_gemm_status jg_step_choose(const jit_gemm_context *context, const struct jg_arch *arch,
+                               const struct jg_problem *problem,
+                               struct jg_choice *ret_choice, struct jg_str *trace);
+/* 5 to 9: source, key, cache, compile, keep. */
+jit_gemm_status jg_step_binary(const struct jg_builder *builder, const struct jg_arch *arch,
+                               const struct jg_problem *problem,
+                               const struct jg_choice *choice,
+                               struct jg_step_result *ret_result,
+                               struct jg_build_counts *counts);
+
+#endif

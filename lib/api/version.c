@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* Versions, statuses, the last error and diagnostics: public names over lib/base. */
+#include "build/version.h"
+#include "api/context.h"
+#include "base/error.h"
+
+const char *jit_gemm_version_string(void)
+{
+    return JG_LIBRARY_VERSION;
+}
+
+int jit_gemm_version(void)
+{
+    return JIT_GEMM_VERSION;
+}
+
+const char *jit_gemm_status_name(jit_gemm_status status)
+{
+    return jg_status_name(status);
+}
+
+const char *jit_gemm_status_text(jit_gemm_status status)
+{
+    return jg_status_text(status);
+}
+
+const char *jit_gemm_last_error(void)
+{
+    return jg_error_text();
+}
+
+jit_gemm_status jit_gemm_diagnostics_take(jit_gemm_diagnostics **ret_diagnostics)
+{
+    JG_TRY(jg_check_pointer(ret_diagnostics, "ret_diagnostics"));
+    return jg_diagnostics_take(ret_diagnostics);
+}
+
+size_t jit_gemm_diagnostics_count(const jit_gemm_diagnostics *diagnostics)
+{
+    return jg_diagnostics_count(diagnostics);
+}
+
+jit_gemm_status jit_gemm_diagnostics_get(const jit_gemm_diagnostics *diagnostics,
+                                         size_t index, jit_gemm_diagnostic *ret_diagnostic)
+{
+    JG_TRY(jg_check_pointer(diagnostics, "diagnostics"));
+    const jit_gemm_diagnostic *item = jg_diagnostics_at(diagnostics, index);
+    if (item == NULL) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "index",
+                       "count from 0 to one less than jit_gemm_diagnostics_count",
+                       "there is no diagnostic %zu, only %zu of them", index,
+                       jg_diagnostics_count(diagnostics));
+    }
+    return jg_struct_export(item, sizeof(*item), ret_diagnostic, "ret_diagnostic");
+}
+
+const char *jit_gemm_diagnostics_log(const jit_gemm_diagnostics *diagnostics)
+{
+    return jg_diagnostics_log(diagnostics);
+}
+
+void jit_gemm_diagnostics_destroy(jit_gemm_diagnostics **diagnostics)
+{
+    jg_diagnostics_destroy(diagnostics);
+}
+
+jit_gemm_status jit_gemm_problem_parse(const char *text, jit_gemm_problem *ret_problem)
+{
+    JG_TRY(jg_check_pointer(text, "text"));
+    JG_TRY(jg_check_pointer(ret_problem, "ret_problem"));
+    return jg_problem_parse(text, ret_problem);
+}
+
+jit_gemm_status jit_gemm_problem_print(const jit_gemm_problem *problem, char *buffer,
+                                       size_t size, size_t *ret_length)
+{
+    if (size > 0) {
+        JG_TRY(jg_check_pointer(buffer, "buffer"));
+    }
+    struct jg_str text = {0};
+    jit_gemm_status status = jg_problem_print(problem, &text);
+    if (status == JIT_GEMM_OK) {
+        status = jg_str_status(&text);
+    }
+    if (status == JIT_GEMM_OK) {
+        jg_str_export(jg_str_text(&text), text.size, buffer, size, ret_length);
+    }
+    jg_str_free(&text);
+    return status;
+}

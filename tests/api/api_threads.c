@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads over one context and one handle. A plain program, fit for ThreadSanitizer. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "api_fixture.h"
+
+#define THREADS 16
+#define RUNS    400
+
+static int failures;
+
+static void expect(int condition, const char *what)
+{
+    if (!condition) {
+        fprintf(stderr, "FAIL: %s (%s)\n", what, jit_gemm_last_error());
+        failures++;
+    }
+}
+
+struct job {
+    struct api_fixture *fixture;
+    pthread_barrier_t *barrier;
+    const char *text;
+    jit_gemm *gemm;
+    jit_gemm_status status;
+    int has_text; /* the thread has the error's words */
+    int number;
+};
+
+static void *create_at_once(void *user)
+{
+    struct job *job = user;
+    const jit_gemm_problem problem = api_problem(job->text);
+    pthread_barrier_wait(job->barrier);
+    job->status = jit_gemm_create(job->fixture->context, &problem, &job->gemm);
+    job->has_text = job->status != JIT_GEMM_OK && api_error_has("DUMMY_ERROR");
+    return NULL;
+}
+
+static void *run_often(void *user)
+{
+    struct job *job = user;
+    const uint64_t base = UINT64_C(0x100000) * (uint64_t)(job->number + 1);
+    pthread_barrier_wait(job->barrier);
+    for (int i = 0; i < RUNS && job->status == JIT_GEMM_OK; i++) {
+        const jit_gemm_args args = {.struct_size = sizeof(args),
+                                    .a = base,
+                                    .b = base + 0x10000,
+                                    .d = base + 0x20000 + (uint64_t)(i % 3) * 256};
+        job->status = jit_gemm_run(job->gemm, &args, NULL);
+    }
+    return NULL;
+}
+
+static void run_jobs(struct job *jobs, void *(*body)(void *))
+{
+    pthread_t threads[THREADS];
+    pthread_barrier_t barrier;
+    pthread_barrier_init(&barrier, NULL, THREADS);
+    for (int i = 0; i < THREADS; i++) {
+        jobs[i].barrier = &barrier;
+        if (pthread_create(&threads[i], NULL, body, &jobs[i]) != 0) {
+            fprintf(stderr, "no thread\n");
+            exit(1);
+        }
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    pthread_barrier_destroy(&barrier);
+}
+
+static void same_problem_is_compiled_once(struct api_fixture *fixture, struct job *jobs)
+{
+    for (int i = 0; i < THREADS; i++) {
+        jobs[i] = (struct job){.fixture = fixture, .text = "512x512x512 bf16", .number = i};
+    }
+    run_jobs(jobs, create_at_once);
+    int compiled = 0;
+    for (int i = 0; i < THREADS; i++) {
+        expect(jobs[i].status == JIT_GEMM_OK, "a create on a thread");
+        jit_gemm_info info = {.struct_size = sizeof(info)};
+        expect(jit_gemm_get_info(jobs[i].gemm, &info) == JIT_GEMM_OK, "info");
+        compiled += info.origin == JIT_GEMM_ORIGIN_COMPILED;
+    }
+    expect(compiled == 1, "one thread compiled");
+    expect(jg_compiler_dummy_calls(fixture->compiler) == 1, "one compile");
+    expect(atomic_load(&fixture->fake->loads) == 1, "one load");
+}
+
+static void one_handle_runs_on_all_threads(struct job *jobs)
+{
+    jit_gemm *shared = jobs[0].gemm;
+    struct job runs[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        runs[i] = (struct job){.gemm = shared, .number = i};
+    }
+    const long before = atomic_load(&jobs[0].fixture->fake->launches);
+    run_jobs(runs, run_often);
+    for (int i = 0; i < THREADS; i++) {
+        expect(runs[i].status == JIT_GEMM_OK, "runs on a thread");
+    }
+    expect(atomic_load(&jobs[0].fixture->fake->launches) - before == THREADS * RUNS,
+           "every run launched once");
+}
+
+static void failed_build_tells_everyone(struct api_fixture *fixture)
+{
+    const jit_gemm_epilogue epilogue = {
+        .struct_size = sizeof(epilogue), .name = "wrong", .source = "d = DUMMY_ERROR;"};
+    expect(jit_gemm_epilogue_register(fixture->context, &epilogue) == JIT_GEMM_OK,
+           "register");
+    const int before = jg_compiler_dummy_calls(fixture->compiler);
+    struct job jobs[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        jobs[i] =
+            (struct job){.fixture = fixture, .text = "512x512x512 bf16 epilogue=wrong"};
+    }
+    run_jobs(jobs, create_at_once);
+    for (int i = 0; i < THREADS; i++) {
+        expect(jobs[i].status == JIT_GEMM_ERR_COMPILE, "the same status everywhere");
+        expect(jobs[i].has_text, "the same words everywhere");
+    }
+    /* A thread that comes after the failure tries again, so more than one is legal. */
+    const int calls = jg_compiler_dummy_calls(fixture->compiler) - before;
+    expect(calls >= 1 && calls <= THREADS, "compiles of the wrong snippet");
+}
+
+static void different_problems_at_once(struct api_fixture *fixture)
+{
+    static const char *const texts[] = {"128x512x512 bf16", "256x512x512 bf16",
+                                        "384x512x512 bf16", "640x512x512 bf16"};
+    struct job jobs[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        jobs[i] = (struct job){.fixture = fixture, .text = texts[i % 4]};
+    }
+    const int before = jg_compiler_dummy_calls(fixture->compiler);
+    run_jobs(jobs, create_at_once);
+    for (int i = 0; i < THREADS; i++) {
+        expect(jobs[i].status == JIT_GEMM_OK, "a create on a thread");
+        jit_gemm_destroy(&jobs[i].gemm);
+    }
+    expect(jg_compiler_dummy_calls(fixture->compiler) - before == 4, "four compiles");
+}
+
+int main(void)
+{
+    struct api_fixture fixture;
+    jit_gemm_context_options options = api_fixture_options(&fixture);
+    options.log_level = JIT_GEMM_SEVERITY_INFO;
+    api_fixture_open_with(&fixture, &options, 50);
+    struct job jobs[THREADS];
+    same_problem_is_compiled_once(&fixture, jobs);
+    one_handle_runs_on_all_threads(jobs);
+    failed_build_tells_everyone(&fixture);
+    different_problems_at_once(&fixture);
+    jit_gemm_context_destroy(&fixture.context);
+    for (int i = 0; i < THREADS; i++) {
+        jit_gemm_destroy(&jobs[i].gemm);
+    }
+    expect(atomic_load(&fixture.fake->loads) == atomic_load(&fixture.fake->unloads),
+           "every library is unloaded");
+    expect(atomic_load(&fixture.fake->retains) == atomic_load(&fixture.fake->releases),
+           "the primary context is released");
+    api_fixture_close(&fixture);
+    printf("%s\n", failures == 0 ? "api threads: ok" : "api threads: FAILED");
+    return failures == 0 ? 0 : 1;
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+/* Wrong input: the code, and the words that a person needs. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "api_fixture.h"
+
+static const jit_gemm_operand fused_operands[] = {
+    {.name = "bias", .kind = JIT_GEMM_OPERAND_ROW_VECTOR, .dtype = JIT_GEMM_DTYPE_BF16},
+    {.name = "r", .kind = JIT_GEMM_OPERAND_MATRIX, .dtype = JIT_GEMM_DTYPE_BF16},
+    {.name = "aux",
+     .kind = JIT_GEMM_OPERAND_MATRIX,
+     .dtype = JIT_GEMM_DTYPE_F32,
+     .role = JIT_GEMM_OPERAND_OUTPUT},
+};
+
+/* A problem with everything: C, two input operands and an output. */
+static jit_gemm *create_fused(struct api_fixture *fixture)
+{
+    const jit_gemm_epilogue epilogue = {.struct_size = sizeof(epilogue),
+                                        .name = "fused",
+                                        .source = "aux = acc; d = acc + bias + r;",
+                                        .operands = fused_operands,
+                                        .operand_count = 3};
+    cr_assert_eq(jit_gemm_epilogue_register(fixture->context, &epilogue), JIT_GEMM_OK, "%s",
+                 jit_gemm_last_error());
+    const jit_gemm_problem problem =
+        api_problem("m=512 n=256 k=128 batch=2 a=bf16 c=bf16 dynamic=m epilogue=fused");
+    jit_gemm *gemm = NULL;
+    cr_assert_eq(jit_gemm_create(fixture->context, &problem, &gemm), JIT_GEMM_OK, "%s",
+                 jit_gemm_last_error());
+    return gemm;
+}
+
+struct row {
+    const char *name;
+    jit_gemm_status status;
+    const char *field; /* how the last error begins */
+    const char *words; /* what it contains */
+};
+
+struct call {
+    jit_gemm_args args;
+    jit_gemm_operand_arg operands[3];
+};
+
+/* Makes the mistake that the row is about. */
+static void make_mistake(int index, struct call *call)
+{
+    jit_gemm_args *args = &call->args;
+    switch (index) {
+    case 0:
+        args->a = 0;
+        break;
+    case 1:
+        args->b += 1;
+        break;
+    case 2:
+        args->b += 8;
+        break;
+    case 3:
+        args->d = 0;
+        break;
+    case 4:
+        args->c = 0;
+        break;
+    case 5:
+        args->lda = 127;
+        break;
+    case 6:
+        args->lda = -128;
+        break;
+    case 7:
+        args->lda = 129;
+        break;
+    case 8:
+        args->ldb = INT64_C(1) << 40;
+        break;
+    case 9:
+        args->ldc = INT64_MAX / 2;
+        break;
+    case 10:
+        args->ldd = 260;
+        break;
+    case 11:
+        args->m = -1;
+        break;
+    case 12:
+        args->m = INT64_C(1) << 31;
+        break;
+    case 13:
+        args->n = 255;
+        break;
+    case 14:
+        args->a_batch_stride = -2;
+        break;
+    case 15:
+        args->d_batch_stride = JIT_GEMM_STRIDE_BROADCAST;
+        break;
+    case 16:
+        args->d_batch_stride = 256;
+        break;
+    case 17:
+        args->operand_count = 2;
+        break;
+    case 18:
+        args->operands = NULL;
+        break;
+    case 19:
+        call->operands[0].pointer += 2;
+        break;
+    case 20:
+        call->operands[0].ld = 256;
+        break;
+    case 21:
+        call->operands[1].reserved = 1;
+        break;
+    case 22:
+        call->operands[1].pointer += 2;
+        break;
+    case 23:
+        call->operands[2].pointer = 0;
+        break;
+    case 24:
+        call->operands[2].batch_stride = JIT_GEMM_STRIDE_BROADCAST;
+        break;
+    case 25:
+        args->alpha_device = 2;
+        break;
+    case 26:
+        args->a = UINT64_MAX - 255;
+        break;
+    case 27:
+        args->b_batch_stride = 12345;
+        break;
+    case 28:
+        call->operands[1].ld = 255;
+        break;
+    default:
+        cr_assert_fail("no such row");
+    }
+}
+
+Test(bad_input, every_argument_of_a_run)
+{
+    static const struct row rows[] = {
+        {"NULL a", JIT_GEMM_ERR_ARGUMENT, "args.a:", "is NULL"},
+        {"odd b", JIT_GEMM_ERR_ARGUMENT, "args.b:", "misaligned"},
+        {"b at 8 bytes", JIT_GEMM_ERR_UNSUPPORTED, "args.b:", "align the address to 16"},
+        {"NULL d", JIT_GEMM_ERR_ARGUMENT, "args.d:", "is NULL"},
+        {"NULL c", JIT_GEMM_ERR_ARGUMENT, "args.c:", "is NULL"},
+        {"short lda", JIT_GEMM_ERR_ARGUMENT, "args.lda:", "less than its row of 128"},
+        {"negative lda", JIT_GEMM_ERR_ARGUMENT, "args.lda:", "at least 128"},
+        {"odd lda", JIT_GEMM_ERR_UNSUPPORTED, "args.lda:", "for instance 136"},
+        {"oversized ldb", JIT_GEMM_ERR_UNSUPPORTED, "args.ldb:", "2^40 bytes"},
+        {"overflowing ldc", JIT_GEMM_ERR_UNSUPPORTED, "args.ldc:", "16 bytes"},
+        {"ldd not 16 bytes", JIT_GEMM_ERR_UNSUPPORTED, "args.ldd:", "multiple of 8"},
+        {"negative m", JIT_GEMM_ERR_ARGUMENT, "args.m:", "out of range"},
+        {"large m", JIT_GEMM_ERR_ARGUMENT, "args.m:", "2147483647"},
+        {"other n", JIT_GEMM_ERR_ARGUMENT, "args.n:", "compiled for"},
+        {"negative stride", JIT_GEMM_ERR_ARGUMENT, "args.a_batch_stride:", "negative"},
+        {"broadcast d", JIT_GEMM_ERR_ARGUMENT, "args.d_batch_stride:", "is written"},
+        {"overlapping d", JIT_GEMM_ERR_ARGUMENT, "args.d_batch_stride:", "overlap"},
+        {"two operands", JIT_GEMM_ERR_ARGUMENT, "args.operand_count:", "declares 3"},
+        {"no operands", JIT_GEMM_ERR_ARGUMENT, "args.operands:", "is NULL"},
+        {"row vector", JIT_GEMM_ERR_UNSUPPORTED, "args.operands[0].pointer:", "bias"},
+        {"ld of a vector", JIT_GEMM_ERR_ARGUMENT, "args.operands[0].ld:", "row_vector"},
+        {"reserved", JIT_GEMM_ERR_ARGUMENT, "args.operands[1].reserved:", "zero"},
+        {"matrix", JIT_GEMM_ERR_UNSUPPORTED, "args.operands[1].pointer:", "16 bytes"},
+        {"NULL output", JIT_GEMM_ERR_ARGUMENT, "args.operands[2].pointer:", "aux is NULL"},
+        {"output", JIT_GEMM_ERR_ARGUMENT, "args.operands[2].batch_stride:", "is written"},
+        {"alpha", JIT_GEMM_ERR_ARGUMENT, "args.alpha_device:", "multiple of 4"},
+        {"end of memory", JIT_GEMM_ERR_ARGUMENT, "args.a:", "end of the address space"},
+        {"stride of b", JIT_GEMM_ERR_UNSUPPORTED, "args.b_batch_stride:", "12345"},
+        {"ld of r", JIT_GEMM_ERR_ARGUMENT, "args.operands[1].ld:", "less than its row"},
+    };
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    jit_gemm *gemm = create_fused(&fixture);
+    for (int i = 0; i < (int)(sizeof(rows) / sizeof(rows[0])); i++) {
+        struct call call = {
+            .args = {.struct_size = sizeof(call.args),
+                     .a = 0x10000,
+                     .b = 0x20000,
+                     .c = 0x30000,
+                     .d = 0x40000,
+                     .m = 100,
+                     .operand_count = 3},
+            .operands = {{.pointer = 0x50004}, {.pointer = 0x60000}, {.pointer = 0x70000}}};
+        call.args.operands = call.operands;
+        cr_assert_eq(jit_gemm_run(gemm, &call.args, NULL), JIT_GEMM_OK, "%s",
+                     jit_gemm_last_error());
+        const long launches = atomic_load(&fixture.fake->launches);
+        make_mistake(i, &call);
+
+        const jit_gemm_status status = jit_gemm_run(gemm, &call.args, NULL);
+
+        cr_expect_eq(status, rows[i].status, "%s: %d, %s", rows[i].name, (int)status,
+                     jit_gemm_last_error());
+        cr_expect_eq(strncmp(jit_gemm_last_error(), rows[i].field, strlen(rows[i].field)),
+                     0, "%s: %s", rows[i].name, jit_gemm_last_error());
+        cr_expect(api_error_has(rows[i].words), "%s", rows[i].name);
+        cr_expect_eq(atomic_load(&fixture.fake->launches), launches);
+    }
+    cr_expect_eq(jit_gemm_run(NULL, NULL, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("gemm: is NULL"));
+    cr_expect_eq(jit_gemm_run(gemm, NULL, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("args: is NULL"));
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+Test(bad_input, address_arithmetic_does_not_wrap)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    const jit_gemm_problem problem = api_problem("m=512 n=256 k=128 a=bf16 c=bf16");
+    jit_gemm *gemm = NULL;
+    cr_assert_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_OK);
+    jit_gemm_args args = {.struct_size = sizeof(args),
+                          .a = 0x10000,
+                          .b = 0x20000,
+                          .c = 0x30000,
+                          .d = 0x40000};
+
+    args.a = UINT64_MAX - 4095;
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("past the end of the address space"));
+    args.a = 0x10000;
+    args.ldc = INT64_C(1) << 61;
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("args.ldc:"));
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+Test(bad_input, c_that_the_problem_does_not_have)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    const jit_gemm_problem problem = api_problem("512x512x512 bf16");
+    jit_gemm *gemm = NULL;
+    cr_assert_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_OK);
+    const float two = 2.0F;
+    const float zero = 0.0F;
+    const jit_gemm_args good = {
+        .struct_size = sizeof(good), .a = 0x10000, .b = 0x20000, .d = 0x40000};
+
+    jit_gemm_args args = good;
+    args.c = 0x30000;
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("args.c: an address is given, but this problem has no C"));
+    args = good;
+    args.beta = &two;
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("args.beta:"));
+    args.beta = &zero;
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+Test(bad_input, problems_that_cannot_be)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    const jit_gemm_problem good = api_problem("512x512x512 bf16");
+
+    jit_gemm_problem problem = good;
+    problem.m.size = -5;
+    cr_expect_eq(jit_gemm_check(fixture.context, &problem), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("problem.m"));
+    problem = good;
+    problem.a = (jit_gemm_dtype)77;
+    cr_expect_eq(jit_gemm_check(fixture.context, &problem), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("problem.a"));
+    problem = good;
+    memcpy(problem.epilogue, "nobody", 7);
+    cr_expect_eq(jit_gemm_check(fixture.context, &problem), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("no epilogue is registered as 'nobody'"));
+    problem = good;
+    problem.struct_size = 0;
+    cr_expect_eq(jit_gemm_check(fixture.context, &problem), JIT_GEMM_ERR_ARGUMENT);
+    jit_gemm *gemm = NULL;
+    cr_expect_eq(jit_gemm_create(fixture.context, NULL, &gemm), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("problem: is NULL"));
+    cr_expect_eq(jit_gemm_create(NULL, &good, &gemm), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_eq(jit_gemm_create(fixture.context, &good, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("ret_gemm"));
+    cr_expect_eq(jit_gemm_problem_parse("m=12 n=", &problem), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_eq(jit_gemm_problem_parse(NULL, &problem), JIT_GEMM_ERR_ARGUMENT);
+    api_fixture_close(&fixture);
+}
+
+Test(bad_input, snippets_and_epilogues)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    jit_gemm_epilogue epilogue = {.struct_size = sizeof(epilogue),
+                                  .name = "e",
+                                  .source = "d = acc;\nasm(\"exit;\");"};
+
+    cr_expect_eq(jit_gemm_epilogue_register(fixture.context, &epilogue),
+                 JIT_GEMM_ERR_COMPILE);
+    cr_expect_eq(strncmp(jit_gemm_last_error(), "2:1: error:", 11), 0, "%s",
+                 jit_gemm_last_error());
+    jit_gemm_diagnostics *diagnostics = NULL;
+    cr_assert_eq(jit_gemm_diagnostics_take(&diagnostics), JIT_GEMM_OK);
+    jit_gemm_diagnostic item = {.struct_size = sizeof(item)};
+    cr_assert_eq(jit_gemm_diagnostics_get(diagnostics, 0, &item), JIT_GEMM_OK);
+    cr_expect_eq(item.origin, JIT_GEMM_DIAGNOSTIC_SNIPPET);
+    cr_expect_eq(item.line, 2);
+    cr_expect_eq(jit_gemm_diagnostics_get(diagnostics, 99, &item), JIT_GEMM_ERR_ARGUMENT);
+    jit_gemm_diagnostics_destroy(&diagnostics);
+
+    epilogue.source = "d = acc;";
+    cr_expect_eq(jit_gemm_epilogue_register(fixture.context, &epilogue), JIT_GEMM_OK);
+    cr_expect_eq(jit_gemm_epilogue_register(fixture.context, &epilogue), JIT_GEMM_OK);
+    epilogue.source = "d = acc + 1.0f;";
+    cr_expect_eq(jit_gemm_epilogue_register(fixture.context, &epilogue),
+                 JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("another epilogue is registered as 'e'"));
+    epilogue.name = "slow";
+    epilogue.source = "d = acc * 0.5;";
+    cr_expect_eq(jit_gemm_epilogue_register(fixture.context, &epilogue), JIT_GEMM_OK);
+    cr_expect_not_null(strstr(fixture.log, "slow:1:11: warning: a literal of type double"),
+                       "%s", fixture.log);
+    api_fixture_close(&fixture);
+}

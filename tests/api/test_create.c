@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/* The twelve steps without a GPU: where a kernel comes from, and who owns what. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "api_fixture.h"
+
+static jit_gemm *create(struct api_fixture *fixture, const char *text)
+{
+    const jit_gemm_problem problem = api_problem(text);
+    jit_gemm *gemm = NULL;
+    cr_assert_eq(jit_gemm_create(fixture->context, &problem, &gemm), JIT_GEMM_OK, "%s",
+                 jit_gemm_last_error());
+    return gemm;
+}
+
+static jit_gemm_info info_of(const jit_gemm *gemm)
+{
+    jit_gemm_info info = {.struct_size = sizeof(info)};
+    cr_assert_eq(jit_gemm_get_info(gemm, &info), JIT_GEMM_OK);
+    return info;
+}
+
+static jit_gemm_stats stats_of(const struct api_fixture *fixture)
+{
+    jit_gemm_stats stats = {.struct_size = sizeof(stats)};
+    cr_assert_eq(jit_gemm_context_stats(fixture->context, &stats), JIT_GEMM_OK);
+    return stats;
+}
+
+Test(create, compiles_then_memory_then_disk)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+
+    jit_gemm *first = create(&fixture, "1024x1024x512 bf16");
+    jit_gemm *second = create(&fixture, "1024x1024x512 bf16");
+    const jit_gemm_info compiled = info_of(first);
+    const jit_gemm_info memory = info_of(second);
+    const jit_gemm_stats stats = stats_of(&fixture);
+
+    cr_expect_eq(compiled.origin, JIT_GEMM_ORIGIN_COMPILED);
+    cr_expect_eq(memory.origin, JIT_GEMM_ORIGIN_MEMORY);
+    cr_expect_eq(jg_compiler_dummy_calls(fixture.compiler), 1);
+    cr_expect_eq(atomic_load(&fixture.fake->loads), 1);
+    cr_expect_eq(stats.creates, 2);
+    cr_expect_eq(stats.memory_hits, 1);
+    cr_expect_eq(stats.compiles, 1);
+    cr_expect(stats.load_ms > 0);
+    jit_gemm_destroy(&first);
+    jit_gemm_destroy(&second);
+    cr_expect_null(first);
+
+    api_fixture_reopen(&fixture);
+    jit_gemm *third = create(&fixture, "1024x1024x512 bf16");
+    const jit_gemm_info disk = info_of(third);
+    cr_expect_eq(disk.origin, JIT_GEMM_ORIGIN_DISK);
+    cr_expect_eq(disk.compile_ms, 0.0);
+    cr_expect_str_eq(disk.key, compiled.key);
+    cr_expect_eq(jg_compiler_dummy_calls(fixture.compiler), 0);
+    cr_expect_eq(stats_of(&fixture).disk_hits, 1);
+    jit_gemm_destroy(&third);
+    api_fixture_close(&fixture);
+    cr_expect_eq(atomic_load(&fixture.fake->loads), atomic_load(&fixture.fake->unloads));
+    cr_expect_eq(atomic_load(&fixture.fake->retains), atomic_load(&fixture.fake->releases));
+}
+
+Test(create, info_tells_what_was_loaded)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+
+    jit_gemm *gemm =
+        create(&fixture, "4096x4096x4096 bf16 config=tile=128x256 cluster=2x1");
+    const jit_gemm_info info = info_of(gemm);
+
+    cr_expect_str_eq(info.arch, "sm_90a");
+    cr_expect_eq(strlen(info.key), 32);
+    cr_expect_neq(info.entry[0], '\0');
+    cr_expect_not_null(strstr(info.config, "tile=128x256"), "%s", info.config);
+    cr_expect_not_null(strstr(info.config, "cluster=2x1"), "%s", info.config);
+    cr_expect_eq(info.threads, 384);
+    cr_expect_eq(info.grid_ctas, 132);
+    cr_expect_eq(info.registers, 168);
+    cr_expect_gt(info.smem_bytes, 100000);
+    cr_expect_leq(info.smem_bytes, 232448);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+Test(create, handle_outlives_its_context)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    jit_gemm *gemm = create(&fixture, "256x256x256 bf16");
+    const jit_gemm_args args = {
+        .struct_size = sizeof(args), .a = 0x10000, .b = 0x20000, .d = 0x30000};
+
+    jit_gemm_context_destroy(&fixture.context);
+
+    cr_expect_null(fixture.context);
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s", jit_gemm_last_error());
+    cr_expect_eq(atomic_load(&fixture.fake->launches), 1);
+    cr_expect_eq(atomic_load(&fixture.fake->unloads), 0);
+    jit_gemm_destroy(&gemm);
+    cr_expect_eq(atomic_load(&fixture.fake->unloads), 1);
+    cr_expect_eq(atomic_load(&fixture.fake->releases), 1);
+    api_fixture_close(&fixture);
+}
+
+Test(create, near_hints_of_a_dynamic_size_share_a_kernel)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+
+    jit_gemm *first = create(&fixture, "m=1000 n=512 k=512 a=bf16 dynamic=m");
+    jit_gemm *second = create(&fixture, "m=900 n=512 k=512 a=bf16 dynamic=m");
+
+    cr_expect_eq(info_of(second).origin, JIT_GEMM_ORIGIN_MEMORY);
+    jit_gemm_destroy(&first);
+    jit_gemm_destroy(&second);
+    api_fixture_close(&fixture);
+}
+
+Test(create, forbidden_miss_names_the_problem)
+{
+    struct api_fixture fixture;
+    jit_gemm_context_options options = api_fixture_options(&fixture);
+    options.policy = JIT_GEMM_POLICY_FORBID;
+    api_fixture_open_with(&fixture, &options, 0);
+    const jit_gemm_problem problem = api_problem("512x512x512 bf16");
+    jit_gemm *gemm = NULL;
+
+    cr_expect_eq(jit_gemm_create(fixture.context, &problem, &gemm),
+                 JIT_GEMM_ERR_NOT_CACHED);
+    cr_expect_null(gemm);
+    cr_expect(api_error_has("m=512"));
+    cr_expect(api_error_has("prewarm"));
+    cr_expect_eq(stats_of(&fixture).forbidden_misses, 1);
+    cr_expect_eq(jg_compiler_dummy_calls(fixture.compiler), 0);
+    api_fixture_close(&fixture);
+}
+
+Test(create, failed_compile_is_tried_again)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    const jit_gemm_epilogue epilogue = {
+        .struct_size = sizeof(epilogue), .name = "wrong", .source = "d = DUMMY_ERROR;"};
+    cr_assert_eq(jit_gemm_epilogue_register(fixture.context, &epilogue), JIT_GEMM_OK);
+    const jit_gemm_problem problem = api_problem("512x512x512 bf16 epilogue=wrong");
+    jit_gemm *gemm = NULL;
+
+    cr_expect_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_ERR_COMPILE);
+    cr_expect(api_error_has("1:1: error: identifier \"DUMMY_ERROR\""));
+    cr_expect_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_ERR_COMPILE);
+    cr_expect_null(gemm);
+    cr_expect_eq(jg_compiler_dummy_calls(fixture.compiler), 2);
+    cr_expect_eq(stats_of(&fixture).compile_failures, 2);
+    api_fixture_close(&fixture);
+}
+
+Test(create, unwritable_cache_folder_costs_only_a_counter)
+{
+    struct api_fixture fixture;
+    jit_gemm_context_options options = api_fixture_options(&fixture);
+    options.cache_dir = "/proc/jit_gemm_cannot_be_made";
+    api_fixture_open_with(&fixture, &options, 0);
+
+    jit_gemm *gemm = create(&fixture, "512x512x512 bf16");
+
+    cr_expect_eq(info_of(gemm).origin, JIT_GEMM_ORIGIN_COMPILED);
+    cr_expect_eq(stats_of(&fixture).cache_store_errors, 1);
+    cr_expect_not_null(strstr(fixture.log, "no disk cache"), "%s", fixture.log);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+Test(create, load_failure_is_reported_and_leaves_nothing)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    const jit_gemm_problem problem = api_problem("512x512x512 bf16");
+    static const struct {
+        const char *function;
+        jit_gemm_status status;
+    } rows[] = {
+        {"cuLibraryLoadData", JIT_GEMM_ERR_LOAD},
+        {"cuLibraryGetKernel", JIT_GEMM_ERR_LOAD},
+        {"cuKernelSetAttribute", JIT_GEMM_ERR_LOAD},
+        {"cuKernelGetAttribute", JIT_GEMM_ERR_LOAD},
+        {"cuKernelGetFunction", JIT_GEMM_ERR_LOAD},
+        {"cuCtxGetCurrent", JIT_GEMM_ERR_DEVICE},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        jit_gemm *gemm = NULL;
+        fixture.fake->failing_result = CUDA_ERROR_UNKNOWN;
+        fixture.fake->failing_function = rows[i].function;
+        const jit_gemm_status status = jit_gemm_create(fixture.context, &problem, &gemm);
+        fixture.fake->failing_function = NULL;
+        cr_expect_eq(status, rows[i].status, "%s gave %d", rows[i].function, (int)status);
+        cr_expect_null(gemm);
+        cr_expect(api_error_has("fake driver error"));
+        cr_expect_eq(atomic_load(&fixture.fake->loads),
+                     atomic_load(&fixture.fake->unloads));
+    }
+    fixture.fake->failing_result = CUDA_ERROR_OUT_OF_MEMORY;
+    fixture.fake->failing_function = "cuLibraryLoadData";
+    jit_gemm *gemm = NULL;
+    cr_expect_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_ERR_NO_MEMORY);
+    api_fixture_close(&fixture);
+}
+
+Test(create, cluster_that_does_not_fit_is_a_load_error)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    fixture.fake->resident_clusters = 0;
+    const jit_gemm_problem problem =
+        api_problem("4096x4096x4096 bf16 config=tile=128x256 cluster=2x1");
+    jit_gemm *gemm = NULL;
+
+    cr_expect_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_ERR_LOAD);
+    cr_expect(api_error_has("not one cluster of 2 CTAs"));
+    api_fixture_close(&fixture);
+}
+
+Test(create, spills_and_registers_beyond_the_plan_are_logged)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    fixture.fake->local_bytes = 48;
+    fixture.fake->registers = 255;
+
+    jit_gemm *gemm = create(&fixture, "512x512x512 bf16");
+
+    cr_expect_eq(info_of(gemm).spill_bytes, 48);
+    cr_expect_not_null(strstr(fixture.log, "48 bytes of local memory"), "%s", fixture.log);
+    cr_expect_not_null(strstr(fixture.log, "255 registers"), "%s", fixture.log);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+Test(create, capture_is_refused_unless_the_kernel_is_loaded)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    jit_gemm *loaded = create(&fixture, "512x512x512 bf16");
+    const jit_gemm_problem other = api_problem("256x512x512 bf16");
+    fixture.fake->capture = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+
+    jit_gemm *gemm = NULL;
+    cr_expect_eq(jit_gemm_create(fixture.context, &other, &gemm), JIT_GEMM_ERR_CAPTURE);
+    cr_expect(api_error_has("create the kernel before the capture"));
+    fixture.fake->capture = 0;
+    fixture.fake->failing_result = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    fixture.fake->failing_function = "cuStreamIsCapturing";
+    cr_expect_eq(jit_gemm_create(fixture.context, &other, &gemm), JIT_GEMM_ERR_CAPTURE);
+    jit_gemm *again = create(&fixture, "512x512x512 bf16");
+    cr_expect_eq(info_of(again).origin, JIT_GEMM_ORIGIN_MEMORY);
+
+    jit_gemm_destroy(&again);
+    jit_gemm_destroy(&loaded);
+    api_fixture_close(&fixture);
+}
+
+Test(create, foreign_context_of_the_thread_is_left_alone)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    const struct jg_device *device = fixture.context->device;
+    int marker = 0;
+    CUcontext foreign = (CUcontext)(void *)&marker;
+    cr_assert_eq(device->driver->ctx_set_current(foreign), CUDA_SUCCESS);
+
+    jit_gemm *gemm = create(&fixture, "512x512x512 bf16");
+
+    CUcontext current = NULL;
+    cr_expect_eq(device->driver->ctx_get_current(&current), CUDA_SUCCESS);
+    cr_expect_eq(current, foreign);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+Test(build, forms_without_a_device)
+{
+    struct api_fixture fixture;
+    jit_gemm_context_options options = api_fixture_options(&fixture);
+    options.no_device = 1;
+    options.arch = "sm_90a";
+    api_fixture_open_with(&fixture, &options, 0);
+    const jit_gemm_problem problem = api_problem("512x512x512 bf16");
+    jit_gemm_artifact *artifact = NULL;
+    size_t size = 0;
+
+    cr_assert_eq(jit_gemm_build(fixture.context, &problem, JIT_GEMM_EMIT_SOURCE, &artifact),
+                 JIT_GEMM_OK);
+    cr_expect_not_null(strstr(jit_gemm_artifact_data(artifact, &size), "struct Config"));
+    cr_expect_eq(strlen(jit_gemm_artifact_data(artifact, NULL)), size);
+    jit_gemm_artifact_destroy(&artifact);
+    cr_assert_eq(jit_gemm_build(fixture.context, &problem, JIT_GEMM_EMIT_PTX, &artifact),
+                 JIT_GEMM_OK);
+    cr_expect_not_null(strstr(jit_gemm_artifact_data(artifact, &size), "dummy PTX"));
+    jit_gemm_artifact_destroy(&artifact);
+    cr_assert_eq(jit_gemm_build(fixture.context, &problem, JIT_GEMM_EMIT_CUBIN, &artifact),
+                 JIT_GEMM_OK);
+    cr_expect_eq(memcmp(jit_gemm_artifact_data(artifact, &size), "\177ELF", 4), 0);
+    jit_gemm_artifact_destroy(&artifact);
+    cr_expect_null(artifact);
+    cr_expect_eq(jit_gemm_build(fixture.context, &problem, (jit_gemm_emit)9, &artifact),
+                 JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_eq(atomic_load(&fixture.fake->calls), 0);
+    api_fixture_close(&fixture);
+}
+
+Test(create, reference_kernel_runs_without_maps)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    jit_gemm *gemm =
+        create(&fixture, "m=333 n=17 k=333 a=bf16 d=f32 config=kernel=reference");
+    fixture.fake->recording = 1;
+    const jit_gemm_args args = {
+        .struct_size = sizeof(args), .a = 0x10002, .b = 0x20002, .d = 0x30004};
+
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s", jit_gemm_last_error());
+
+    cr_expect_eq(atomic_load(&fixture.fake->encodes), 0);
+    cr_expect_eq(fixture.fake->last_launch.block, 256);
+    cr_expect_eq(fixture.fake->last_launch.grid, (333 * 17 + 255) / 256);
+    cr_expect_eq(fixture.fake->last_launch.params.lda, 333);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}

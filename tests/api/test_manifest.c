@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/* Manifests and prewarm: written, read, resumed, cancelled. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/manifest.h"
+#include "api_fixture.h"
+
+static const char two_problems[] = "jit_gemm manifest 1\n"
+                                   "# a comment\n"
+                                   "\n"
+                                   "epilogue scaled\n"
+                                   "operand s scalar f32\n"
+                                   "operand aux matrix bf16 out\n"
+                                   "source 29 7 my file.epi\n"
+                                   "aux = acc * s;\n"
+                                   "d = aux + acc;"
+                                   "\n"
+                                   "end\n"
+                                   "problem m=512 n=512 k=512 a=bf16 epilogue=scaled\n"
+                                   "problem 256x256x256 f16\n";
+
+static jit_gemm_prewarm_result prewarm(struct api_fixture *fixture, const char *text,
+                                       const jit_gemm_prewarm_options *options,
+                                       jit_gemm_status expected)
+{
+    jit_gemm_prewarm_result result = {.struct_size = sizeof(result)};
+    const jit_gemm_status status =
+        jit_gemm_prewarm(fixture->context, text, strlen(text), options, &result);
+    cr_expect_eq(status, expected, "%d: %s", (int)status, jit_gemm_last_error());
+    return result;
+}
+
+static char *read_file(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    cr_assert_not_null(file);
+    char *text = calloc(1, 65536);
+    cr_assert_not_null(text);
+    cr_assert_gt(fread(text, 1, 65535, file), 0);
+    fclose(file);
+    return text;
+}
+
+Test(manifest, round_trip_through_a_context)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    const jit_gemm_operand operands[] = {
+        {.name = "bias", .kind = JIT_GEMM_OPERAND_ROW_VECTOR, .dtype = JIT_GEMM_DTYPE_F16},
+        {.name = "aux",
+         .kind = JIT_GEMM_OPERAND_MATRIX,
+         .dtype = JIT_GEMM_DTYPE_F32,
+         .role = JIT_GEMM_OPERAND_OUTPUT}};
+    const jit_gemm_epilogue used = {.struct_size = sizeof(used),
+                                    .name = "used",
+                                    .source = "aux = acc;\n\nd = acc + bias; // end",
+                                    .source_name = "folder/some file.epi",
+                                    .first_line = 12,
+                                    .operands = operands,
+                                    .operand_count = 2};
+    const jit_gemm_epilogue unused = {
+        .struct_size = sizeof(unused), .name = "use", .source = "d = acc;"};
+    cr_assert_eq(jit_gemm_epilogue_register(fixture.context, &used), JIT_GEMM_OK);
+    cr_assert_eq(jit_gemm_epilogue_register(fixture.context, &unused), JIT_GEMM_OK);
+    const char *const texts[] = {"512x512x512 bf16 epilogue=used", "512x512x512 bf16",
+                                 "m=100 n=512 k=512 a=f16 dynamic=m",
+                                 "512x512x512 bf16 epilogue=used"};
+    for (size_t i = 0; i < 4; i++) {
+        const jit_gemm_problem problem = api_problem(texts[i]);
+        jit_gemm *gemm = NULL;
+        cr_assert_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_OK);
+        jit_gemm_destroy(&gemm);
+    }
+    char path[128];
+    snprintf(path, sizeof(path), "%s/manifest", fixture.folder);
+
+    cr_assert_eq(jit_gemm_context_write_manifest(fixture.context, path), JIT_GEMM_OK, "%s",
+                 jit_gemm_last_error());
+
+    char *text = read_file(path);
+    struct jg_manifest parsed;
+    cr_assert_eq(jg_manifest_parse(text, strlen(text), NULL, &parsed), JIT_GEMM_OK,
+                 "%s\n%s", jit_gemm_last_error(), text);
+    cr_expect_eq(parsed.problem_count, 3);
+    cr_expect_null(jg_registry_at(parsed.epilogues, 1), "%s", text);
+    cr_expect(jg_epilogue_equal(jg_registry_at(parsed.epilogues, 0),
+                                jg_registry_at(fixture.context->epilogues, 0)));
+    jg_manifest_free(&parsed);
+    /* What it names is exactly what is cached. */
+    const jit_gemm_prewarm_result result = prewarm(&fixture, text, NULL, JIT_GEMM_OK);
+    cr_expect_eq(result.total, 3);
+    cr_expect_eq(result.cached, 3);
+    cr_expect_eq(jg_compiler_dummy_calls(fixture.compiler), 3);
+    free(text);
+    cr_expect_eq(jit_gemm_context_write_manifest(fixture.context, "/nonexistent/x"),
+                 JIT_GEMM_ERR_IO);
+    cr_expect(api_error_has("path: '/nonexistent/x"));
+    api_fixture_close(&fixture);
+}
+
+Test(manifest, forbidden_miss_is_recorded_and_a_wrong_snippet_is_not)
+{
+    struct api_fixture fixture;
+    jit_gemm_context_options options = api_fixture_options(&fixture);
+    options.policy = JIT_GEMM_POLICY_FORBID;
+    api_fixture_open_with(&fixture, &options, 0);
+    const jit_gemm_problem missing = api_problem("512x512x512 bf16");
+    jit_gemm *gemm = NULL;
+    cr_expect_eq(jit_gemm_create(fixture.context, &missing, &gemm),
+                 JIT_GEMM_ERR_NOT_CACHED);
+    cr_expect(api_error_has("m=512"));
+    struct jg_str text = {0};
+
+    jg_manifest_print(fixture.context->asked, fixture.context->epilogues, &text);
+
+    const jit_gemm_prewarm_result first =
+        prewarm(&fixture, jg_str_text(&text), NULL, JIT_GEMM_OK);
+    cr_expect_eq(first.compiled, 1);
+    cr_expect_eq(jit_gemm_create(fixture.context, &missing, &gemm), JIT_GEMM_OK);
+    jit_gemm_destroy(&gemm);
+    jg_str_free(&text);
+    api_fixture_close(&fixture);
+}
+
+Test(prewarm, fills_the_cache_and_resumes)
+{
+    struct api_fixture fixture;
+    jit_gemm_context_options options = api_fixture_options(&fixture);
+    options.no_device = 1;
+    options.arch = "sm_90a";
+    api_fixture_open_with(&fixture, &options, 0);
+
+    const jit_gemm_prewarm_result first =
+        prewarm(&fixture, two_problems, NULL, JIT_GEMM_OK);
+    const jit_gemm_prewarm_result second =
+        prewarm(&fixture, two_problems, NULL, JIT_GEMM_OK);
+
+    cr_expect_eq(first.total, 2);
+    cr_expect_eq(first.compiled, 2);
+    cr_expect_eq(first.cached, 0);
+    cr_expect_eq(second.cached, 2);
+    cr_expect_eq(second.compiled, 0);
+    cr_expect_eq(jg_compiler_dummy_calls(fixture.compiler), 2);
+    api_fixture_close(&fixture);
+}
+
+struct progress {
+    size_t calls, stop_after, last_done, total;
+};
+
+static int count_progress(void *user, size_t done, size_t total, const char *problem)
+{
+    struct progress *progress = user;
+    progress->calls++;
+    progress->last_done = done;
+    progress->total = total;
+    return strstr(problem, "m=") == NULL || progress->calls == progress->stop_after;
+}
+
+Test(prewarm, cancel_keeps_what_was_built)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    struct jg_str text = {0};
+    jg_str_puts(&text, "jit_gemm manifest 1\n");
+    for (int i = 1; i <= 10; i++) {
+        jg_str_printf(&text, "problem %dx256x256 bf16\n", i * 64);
+    }
+    struct progress progress = {.stop_after = 3};
+    const jit_gemm_prewarm_options options = {.struct_size = sizeof(options),
+                                              .jobs = 1,
+                                              .progress = count_progress,
+                                              .progress_user = &progress};
+
+    const jit_gemm_prewarm_result stopped =
+        prewarm(&fixture, jg_str_text(&text), &options, JIT_GEMM_ERR_CANCELLED);
+    cr_expect(api_error_has("3 of 10 builds"));
+    progress.stop_after = 0;
+    const jit_gemm_prewarm_result finished =
+        prewarm(&fixture, jg_str_text(&text), &options, JIT_GEMM_OK);
+
+    cr_expect_eq(stopped.compiled, 3);
+    cr_expect_eq(finished.cached, 3);
+    cr_expect_eq(finished.compiled, 7);
+    cr_expect_eq(progress.last_done, 10);
+    cr_expect_eq(progress.total, 10);
+    jg_str_free(&text);
+    api_fixture_close(&fixture);
+}
+
+Test(prewarm, failure_is_counted_and_the_rest_is_built)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    static const char text[] = "jit_gemm manifest 1\n"
+                               "epilogue bad\n"
+                               "source 16 1 bad.epi\n"
+                               "d = DUMMY_ERROR;\n"
+                               "end\n"
+                               "problem 512x512x512 bf16 epilogue=bad\n"
+                               "problem 256x256x256 bf16\n";
+    const jit_gemm_prewarm_options options = {.struct_size = sizeof(options), .jobs = 2};
+
+    const jit_gemm_prewarm_result result =
+        prewarm(&fixture, text, &options, JIT_GEMM_ERR_COMPILE);
+
+    cr_expect(api_error_has("DUMMY_ERROR"));
+    cr_expect_eq(result.failed, 1);
+    cr_expect_eq(result.compiled, 1);
+    api_fixture_close(&fixture);
+}
+
+Test(prewarm, needs_a_cache_and_known_architectures)
+{
+    struct api_fixture fixture;
+    jit_gemm_context_options context_options = api_fixture_options(&fixture);
+    context_options.no_cache = 1;
+    api_fixture_open_with(&fixture, &context_options, 0);
+    (void)prewarm(&fixture, two_problems, NULL, JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("no_cache"));
+    jit_gemm_context_destroy(&fixture.context);
+    context_options.no_cache = 0;
+    context_options.cache_dir = "/proc/jit_gemm_cannot_be_made";
+    api_fixture_open_with(&fixture, &context_options, 0);
+    (void)prewarm(&fixture, two_problems, NULL, JIT_GEMM_ERR_IO);
+    api_fixture_reopen(&fixture);
+    const char *const archs[] = {"sm_90a", "sm_1"};
+    const jit_gemm_prewarm_options options = {
+        .struct_size = sizeof(options), .archs = archs, .arch_count = 2};
+
+    (void)prewarm(&fixture, two_problems, &options, JIT_GEMM_ERR_UNSUPPORTED);
+
+    cr_expect(api_error_has("'sm_1'"));
+    api_fixture_close(&fixture);
+}
+
+Test(manifest, mistakes_are_named_with_their_line)
+{
+    static const struct {
+        const char *text;
+        jit_gemm_status status;
+        const char *words;
+    } rows[] = {
+        {"", JIT_GEMM_ERR_ARGUMENT, "manifest line 1: this is no manifest"},
+        {"hello\n", JIT_GEMM_ERR_ARGUMENT, "manifest line 1: this is no manifest"},
+        {"jit_gemm manifest 2\n", JIT_GEMM_ERR_VERSION, "manifest line 1: a manifest of"},
+        {"jit_gemm manifest 1\nproblems\n", JIT_GEMM_ERR_ARGUMENT, "line 2: unknown kind"},
+        {"jit_gemm manifest 1\n\nproblem m=7 n=\n", JIT_GEMM_ERR_ARGUMENT, "line 3: "},
+        {"jit_gemm manifest 1\nproblem 64x64x64 bf16 epilogue=who\n", JIT_GEMM_ERR_ARGUMENT,
+         "line 2: problem.epilogue: no epilogue is registered as 'who'"},
+        {"jit_gemm manifest 1\nepilogue e\noperand x square f32\n", JIT_GEMM_ERR_ARGUMENT,
+         "line 3: the operand's kind"},
+        {"jit_gemm manifest 1\nepilogue e\noperand x matrix f99\n", JIT_GEMM_ERR_ARGUMENT,
+         "line 3: the operand's type"},
+        {"jit_gemm manifest 1\nepilogue e\noperand x matrix f32 in\n",
+         JIT_GEMM_ERR_ARGUMENT, "line 3: something follows"},
+        {"jit_gemm manifest 1\nepilogue e\n", JIT_GEMM_ERR_ARGUMENT,
+         "the manifest ends inside an epilogue"},
+        {"jit_gemm manifest 1\nepilogue e\nsource 99 1 e\nd = acc;\nend\n",
+         JIT_GEMM_ERR_ARGUMENT, "line 3: the source does not end"},
+        {"jit_gemm manifest 1\nepilogue e\nsource x 1 e\n", JIT_GEMM_ERR_ARGUMENT,
+         "line 3: the number of bytes"},
+        {"jit_gemm manifest 1\nepilogue e\nsource 8 1 e\nd = acc;\nno\n",
+         JIT_GEMM_ERR_ARGUMENT, "line 5: the epilogue does not end"},
+        {"jit_gemm manifest 1\nepilogue 9\nsource 8 1 e\nd = acc;\nend\n",
+         JIT_GEMM_ERR_ARGUMENT, "line 2: epilogue.name"},
+        {"jit_gemm manifest 1\nepilogue e\nsource 10 1 e\nreturn 0;;\nend\n",
+         JIT_GEMM_ERR_COMPILE, "1:1: error:"},
+    };
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        (void)prewarm(&fixture, rows[i].text, NULL, rows[i].status);
+        cr_expect(api_error_has(rows[i].words), "row %zu", i);
+    }
+    api_fixture_close(&fixture);
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/* What a run gives the driver, and what it does not do. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "api_fixture.h"
+#include "base/alloc.h"
+
+#define A_ADDRESS UINT64_C(0x10000000)
+#define B_ADDRESS UINT64_C(0x20000000)
+#define C_ADDRESS UINT64_C(0x30000000)
+#define D_ADDRESS UINT64_C(0x40000000)
+
+static jit_gemm *create(struct api_fixture *fixture, const char *text)
+{
+    const jit_gemm_problem problem = api_problem(text);
+    jit_gemm *gemm = NULL;
+    cr_assert_eq(jit_gemm_create(fixture->context, &problem, &gemm), JIT_GEMM_OK, "%s",
+                 jit_gemm_last_error());
+    fixture->fake->recording = 1;
+    return gemm;
+}
+
+static jit_gemm_args plain_args(void)
+{
+    const jit_gemm_args args = {
+        .struct_size = sizeof(args), .a = A_ADDRESS, .b = B_ADDRESS, .d = D_ADDRESS};
+    return args;
+}
+
+static void run(const jit_gemm *gemm, const jit_gemm_args *args)
+{
+    cr_assert_eq(jit_gemm_run(gemm, args, NULL), JIT_GEMM_OK, "%s", jit_gemm_last_error());
+}
+
+Test(run, second_run_is_one_driver_call_and_no_allocation)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    jit_gemm *gemm = create(&fixture, "1024x1024x512 bf16");
+    const jit_gemm_args args = plain_args();
+    run(gemm, &args);
+    const long calls = atomic_load(&fixture.fake->calls);
+    const long allocations = jg_alloc_count();
+
+    for (int i = 0; i < 100; i++) {
+        run(gemm, &args);
+    }
+
+    cr_expect_eq(atomic_load(&fixture.fake->calls) - calls, 100);
+    cr_expect_eq(jg_alloc_count(), allocations);
+    cr_expect_eq(atomic_load(&fixture.fake->encodes), 3);
+    cr_expect_eq(atomic_load(&fixture.fake->launches), 101);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+Test(run, only_what_changed_is_encoded_again)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    jit_gemm *gemm = create(&fixture, "1024x1024x512 bf16");
+    jit_gemm_args args = plain_args();
+    run(gemm, &args);
+
+    args.d += 4096;
+    run(gemm, &args);
+    cr_expect_eq(atomic_load(&fixture.fake->encodes), 4);
+    args.lda = 520;
+    run(gemm, &args);
+    cr_expect_eq(atomic_load(&fixture.fake->encodes), 5);
+    /* Two buffers in turn are both kept. */
+    for (int i = 0; i < 10; i++) {
+        args.d = D_ADDRESS + (i % 2 == 0 ? 0 : 4096);
+        args.lda = i % 2 == 0 ? 0 : 520;
+        run(gemm, &args);
+    }
+    cr_expect_eq(atomic_load(&fixture.fake->encodes), 5);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+Test(run, launch_and_maps_are_as_the_plan_says)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    jit_gemm *gemm = create(&fixture, "m=1000 n=520 k=328 batch=3 a=bf16 d=f32 layout=tn "
+                                      "config=tile=128x256 cluster=2x1 stages=3 pdl=1");
+    jit_gemm_args args = plain_args();
+    args.b_batch_stride = JIT_GEMM_STRIDE_BROADCAST;
+    args.ldd = 524;
+    const float alpha = 0.5F;
+    args.alpha = &alpha;
+
+    run(gemm, &args);
+
+    const struct fake_launch *launch = &fixture.fake->last_launch;
+    /* 8 x 3 tiles, in clusters of 2 along M, 3 times: 36 clusters. */
+    cr_expect_eq(launch->grid, 72);
+    cr_expect_eq(launch->block, 384);
+    cr_expect_eq(launch->cluster, 2);
+    cr_expect_eq(launch->pdl, 1);
+    cr_expect_eq(launch->params.m, 1000);
+    cr_expect_eq(launch->params.batch, 3);
+    cr_expect_float_eq(launch->params.alpha, 0.5F, 0);
+    cr_expect_eq(launch->params.lda, 1000);
+    cr_expect_eq(launch->params.a_batch_stride, 328 * 1000);
+    cr_expect_eq(launch->params.a_batch_step, 1);
+    cr_expect_eq(launch->params.b_batch_stride, 0);
+    cr_expect_eq(launch->params.b_batch_step, 0);
+    cr_expect_eq(launch->params.d_batch_stride, 1000 * 524);
+    const struct fake_encode *a = &fixture.fake->last_encodes[0];
+    const struct fake_encode *b = &fixture.fake->last_encodes[1];
+    const struct fake_encode *d = &fixture.fake->last_encodes[2];
+    /* A is M-major: 64 K rows of 64 elements along M. */
+    cr_expect_eq(a->dims[0], 1000);
+    cr_expect_eq(a->dims[1], 328);
+    cr_expect_eq(a->dims[2], 3);
+    cr_expect_eq(a->box[0], 64);
+    cr_expect_eq(a->box[1], 64);
+    cr_expect_eq(a->strides_bytes[0], 2000);
+    cr_expect_eq(a->strides_bytes[1], UINT64_C(2) * 328 * 1000);
+    /* B is N-major, shared by the two CTAs along M, and broadcast over the batch. */
+    cr_expect_eq(b->dims[0], 520);
+    cr_expect_eq(b->dims[1], 328);
+    cr_expect_eq(b->dims[2], 1);
+    cr_expect_eq(b->box[1], 32);
+    cr_expect_eq(d->type, CU_TENSOR_MAP_DATA_TYPE_FLOAT32);
+    cr_expect_eq(d->dims[0], 520);
+    cr_expect_eq(d->dims[1], 1000);
+    cr_expect_eq(d->box[0], 32);
+    cr_expect_eq(d->box[1], 64);
+    cr_expect_eq(d->strides_bytes[0], 524 * 4);
+    cr_expect_eq(d->swizzle, CU_TENSOR_MAP_SWIZZLE_128B);
+    cr_expect_eq(d->promotion, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+Test(run, k_major_boxes_are_cut_over_the_cluster)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    jit_gemm *gemm = create(&fixture, "512x512x512 bf16 config=tile=128x128 cluster=1x2");
+    const jit_gemm_args args = plain_args();
+
+    run(gemm, &args);
+
+    cr_expect_eq(fixture.fake->last_encodes[0].box[0], 64);
+    cr_expect_eq(fixture.fake->last_encodes[0].box[1], 64);
+    cr_expect_eq(fixture.fake->last_encodes[1].box[1], 128);
+    cr_expect_eq(fixture.fake->last_encodes[2].box[0], 64);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+Test(run, dynamic_sizes_come_with_the_launch)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    jit_gemm *gemm = create(
+        &fixture, "m=4096 n=512 k=512 a=bf16 dynamic=m,k config=tile=128x128 cluster=1x1");
+    jit_gemm_args args = plain_args();
+
+    args.m = 17;
+    args.k = 64;
+    run(gemm, &args);
+    cr_expect_eq(fixture.fake->last_launch.params.m, 17);
+    cr_expect_eq(fixture.fake->last_launch.params.k, 64);
+    cr_expect_eq(fixture.fake->last_launch.grid, 4);
+    args.m = 40000;
+    run(gemm, &args);
+    cr_expect_eq(fixture.fake->last_launch.grid, 132);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+Test(run, empty_output_is_fine_and_launches_nothing)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    jit_gemm *gemm = create(&fixture, "m=512 n=512 k=512 a=bf16 dynamic=m");
+    const jit_gemm_args args = {.struct_size = sizeof(args)};
+    const long calls = atomic_load(&fixture.fake->calls);
+
+    run(gemm, &args);
+
+    cr_expect_eq(atomic_load(&fixture.fake->calls), calls);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+Test(run, k_of_zero_still_runs_the_epilogue)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    jit_gemm *gemm = create(&fixture, "m=512 n=512 k=512 a=bf16 dynamic=k");
+    jit_gemm_args args = plain_args();
+    args.k = 0;
+
+    run(gemm, &args);
+
+    cr_expect_eq(fixture.fake->last_launch.params.k, 0);
+    cr_expect_eq(fixture.fake->last_encodes[0].dims[0], 1);
+    cr_expect_eq(atomic_load(&fixture.fake->launches), 1);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+Test(run, c_beta_and_device_scalars)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    jit_gemm *gemm = create(&fixture, "m=512 n=512 k=512 a=bf16 c=f32");
+    jit_gemm_args args = plain_args();
+    args.c = C_ADDRESS;
+    args.alpha_device = 0x1004;
+
+    run(gemm, &args);
+    cr_expect_float_eq(fixture.fake->last_launch.params.beta, 1.0F, 0);
+    cr_expect_eq(fixture.fake->last_launch.params.alpha_pointer, 0x1004);
+    cr_expect_eq(fixture.fake->last_launch.params.ldc, 512);
+    const float zero = 0.0F;
+    args.c = 0;
+    args.beta = &zero;
+    run(gemm, &args);
+    cr_expect_eq(fixture.fake->last_launch.params.c, 0);
+    cr_expect_float_eq(fixture.fake->last_launch.params.beta, 0.0F, 0);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+Test(run, operands_arrive_in_declared_order)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    const jit_gemm_operand operands[] = {
+        {.name = "bias", .kind = JIT_GEMM_OPERAND_ROW_VECTOR, .dtype = JIT_GEMM_DTYPE_BF16},
+        {.name = "r", .kind = JIT_GEMM_OPERAND_MATRIX, .dtype = JIT_GEMM_DTYPE_F32},
+        {.name = "s", .kind = JIT_GEMM_OPERAND_SCALAR, .dtype = JIT_GEMM_DTYPE_F32},
+    };
+    const jit_gemm_epilogue epilogue = {.struct_size = sizeof(epilogue),
+                                        .name = "fused",
+                                        .source = "d = (acc + bias) * s + r;",
+                                        .operands = operands,
+                                        .operand_count = 3};
+    cr_assert_eq(jit_gemm_epilogue_register(fixture.context, &epilogue), JIT_GEMM_OK, "%s",
+                 jit_gemm_last_error());
+    jit_gemm *gemm = create(&fixture, "m=512 n=512 k=512 batch=2 a=bf16 epilogue=fused");
+    jit_gemm_args args = plain_args();
+    const jit_gemm_operand_arg values[] = {
+        {.pointer = 0x5004, .batch_stride = JIT_GEMM_STRIDE_BROADCAST},
+        {.pointer = 0x6000, .ld = 516},
+        {.value = 2.5F},
+    };
+    args.operands = values;
+    args.operand_count = 3;
+
+    run(gemm, &args);
+
+    const struct jg_operand_param *params = fixture.fake->last_launch.params.operands;
+    cr_expect_eq(params[0].pointer, 0x5004);
+    cr_expect_eq(params[0].batch_stride, 0);
+    cr_expect_eq(params[1].ld, 516);
+    cr_expect_eq(params[1].batch_stride, 512 * 516);
+    cr_expect_eq(params[2].pointer, 0);
+    cr_expect_float_eq(params[2].value, 2.5F, 0);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+struct thread_run {
+    const jit_gemm *gemm;
+    jit_gemm_status status;
+};
+
+static void *run_on_a_fresh_thread(void *user)
+{
+    struct thread_run *job = user;
+    const jit_gemm_args args = plain_args();
+    job->status = jit_gemm_run(job->gemm, &args, NULL);
+    return NULL;
+}
+
+Test(run, thread_without_a_context_gets_the_primary_one)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    jit_gemm *gemm = create(&fixture, "512x512x512 bf16");
+    struct thread_run job = {.gemm = gemm, .status = JIT_GEMM_ERR_INTERNAL};
+    pthread_t thread;
+
+    cr_assert_eq(pthread_create(&thread, NULL, run_on_a_fresh_thread, &job), 0);
+    pthread_join(thread, NULL);
+
+    cr_expect_eq(job.status, JIT_GEMM_OK);
+    cr_expect_eq(atomic_load(&fixture.fake->launches), 1);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+Test(run, refused_launch_is_reported)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    jit_gemm *gemm = create(&fixture, "512x512x512 bf16");
+    const jit_gemm_args args = plain_args();
+    fixture.fake->failing_result = CUDA_ERROR_ILLEGAL_ADDRESS;
+    fixture.fake->failing_function = "cuLaunchKernelEx";
+
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_LAUNCH);
+    cr_expect(api_error_has("an earlier kernel failed"));
+    fixture.fake->failing_function = "cuTensorMapEncodeTiled";
+    jit_gemm_args other = args;
+    other.a += 256;
+    cr_expect_eq(jit_gemm_run(gemm, &other, NULL), JIT_GEMM_ERR_UNSUPPORTED);
+    cr_expect(api_error_has("args.a: tensor map"));
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+Test(run, older_and_newer_callers)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    jit_gemm *gemm = create(&fixture, "512x512x512 bf16");
+    struct {
+        jit_gemm_args args;
+        uint64_t newer_field;
+    } newer = {.args = plain_args()};
+    newer.args.struct_size = sizeof(newer);
+    jit_gemm_args older = plain_args();
+    older.struct_size = offsetof(jit_gemm_args, lda);
+
+    cr_expect_eq(jit_gemm_run(gemm, &newer.args, NULL), JIT_GEMM_OK);
+    newer.newer_field = 1;
+    cr_expect_eq(jit_gemm_run(gemm, &newer.args, NULL), JIT_GEMM_ERR_VERSION);
+    older.lda = 7; /* past the end of the older struct: not read */
+    cr_expect_eq(jit_gemm_run(gemm, &older, NULL), JIT_GEMM_OK);
+    older.struct_size = 0;
+    cr_expect_eq(jit_gemm_run(gemm, &older, NULL), JIT_GEMM_ERR_ARGUMENT);
+    jit_gemm_info info = {.struct_size = offsetof(jit_gemm_info, arch)};
+    info.arch[0] = 'x';
+    cr_expect_eq(jit_gemm_get_info(gemm, &info), JIT_GEMM_OK);
+    cr_expect_eq(info.threads, 384);
+    cr_expect_eq(info.arch[0], 'x');
+    info.struct_size = 0;
+    cr_expect_eq(jit_gemm_get_info(gemm, &info), JIT_GEMM_ERR_ARGUMENT);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "api_fixture.h"
+
+#include <dlfcn.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A fixture that cannot be made must not look like a passing test. */
+static void must(int condition, const char *what)
+{
+    if (!condition) {
+        fprintf(stderr, "fixture: %s: %s\n", what, jit_gemm_last_error());
+        abort();
+    }
+}
+
+static void keep_log_line(void *user, jit_gemm_severity severity, const char *text)
+{
+    struct api_fixture *fixture = user;
+    const size_t left = sizeof(fixture->log) - fixture->log_size;
+    const int written =
+        snprintf(fixture->log + fixture->log_size, left, "%d %s\n", (int)severity, text);
+    if (written > 0 && (size_t)written < left) {
+        fixture->log_size += (size_t)written;
+    }
+}
+
+struct fake_driver *api_fixture_driver(void)
+{
+    void *library = dlopen(JG_FAKE_DRIVER, RTLD_NOW | RTLD_LOCAL);
+    must(library != NULL, "the fake driver cannot be opened");
+    fake_driver_get_fn get = NULL;
+    void *symbol = dlsym(library, FAKE_DRIVER_GET);
+    must(symbol != NULL, "the fake driver has no state");
+    memcpy(&get, &symbol, sizeof(get));
+    return get();
+}
+
+jit_gemm_context_options api_fixture_options(struct api_fixture *fixture)
+{
+    memset(fixture, 0, sizeof(*fixture));
+    fixture->fake = api_fixture_driver();
+    snprintf(fixture->folder, sizeof(fixture->folder), "/tmp/jit_gemm_test_XXXXXX");
+    must(mkdtemp(fixture->folder) != NULL, "no folder for the cache");
+    const jit_gemm_context_options options = {.struct_size = sizeof(options),
+                                              .driver = JG_FAKE_DRIVER,
+                                              .cache_dir = fixture->folder,
+                                              .log = keep_log_line,
+                                              .log_user = fixture,
+                                              .log_level = JIT_GEMM_SEVERITY_DEBUG};
+    return options;
+}
+
+void api_fixture_open_with(struct api_fixture *fixture,
+                           const jit_gemm_context_options *options, int compile_ms)
+{
+    must(jit_gemm_context_create(options, &fixture->context) == JIT_GEMM_OK, "context");
+    must(jg_compiler_dummy_create(compile_ms, &fixture->compiler) == JIT_GEMM_OK, "dummy");
+    struct jg_toolchain *toolchain = NULL;
+    must(jg_toolchain_create_with(fixture->compiler, &toolchain) == JIT_GEMM_OK,
+         "toolchain");
+    jg_context_use_toolchain(fixture->context, toolchain);
+}
+
+void api_fixture_open(struct api_fixture *fixture)
+{
+    const jit_gemm_context_options options = api_fixture_options(fixture);
+    api_fixture_open_with(fixture, &options, 0);
+}
+
+void api_fixture_reopen(struct api_fixture *fixture)
+{
+    jit_gemm_context_destroy(&fixture->context);
+    const jit_gemm_context_options options = {.struct_size = sizeof(options),
+                                              .driver = JG_FAKE_DRIVER,
+                                              .cache_dir = fixture->folder,
+                                              .log = keep_log_line,
+                                              .log_user = fixture,
+                                              .log_level = JIT_GEMM_SEVERITY_DEBUG};
+    api_fixture_open_with(fixture, &options, 0);
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind,
+                      struct FTW *position)
+{
+    (void)status;
+    (void)kind;
+    (void)position;
+    return remove(path);
+}
+
+void api_fixture_close(struct api_fixture *fixture)
+{
+    jit_gemm_context_destroy(&fixture->context);
+    must(nftw(fixture->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0,
+         "the cache folder cannot be removed");
+}
+
+jit_gemm_problem api_problem(const char *text)
+{
+    jit_gemm_problem problem;
+    must(jit_gemm_problem_parse(text, &problem) == JIT_GEMM_OK, text);
+    return problem;
+}
+
+int api_error_has(const char *text)
+{
+    const int found = strstr(jit_gemm_last_error(), text) != NULL;
+    if (!found) {
+        fprintf(stderr, "'%s' is not in '%s'\n", text, jit_gemm_last_error());
+    }
+    return found;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* Compares a kernel's result with a reference in higher precision. */
+#ifndef SUPPORT_COMPARE_H
+#define SUPPORT_COMPARE_H
+
+#include "support/elements.h"
+
+/*
+ * What is accepted, by the type of the result and the length K of the sums.
+ *
+ * The tensor core multiplies exactly, but truncates its f32 accumulator at each step of 16
+ * along K, always towards zero: a relative drift of about 4e-8 a step, at most 2.5e-9 * K
+ * of the result. 1e-5 beside it covers short sums and the epilogue's arithmetic. A 16-bit
+ * result is rounded once more, by at most 2^-11 (f16) or 2^-8 (bf16) of each element; over
+ * a whole norm that is about 2e-4 and 1.7e-3, and 1e-3 and 4e-3 are accepted.
+ */
+struct compare_bounds {
+    double relative;         /* of ||out - ref|| / ||ref||, both Frobenius norms */
+    double element_relative; /* of |out - ref|, times |ref| ... */
+    double element_rms;      /* ... plus this, times the reference's root mean square */
+};
+
+struct compare_bounds compare_bounds_for(jit_gemm_dtype dtype, int64_t k);
+
+struct compare_report {
+    uint64_t elements;     /* compared */
+    uint64_t unwritten;    /* still poison */
+    uint64_t stray_writes; /* padding that is no longer poison */
+    uint64_t wrong_nan;    /* NaN or infinity in one of the two only */
+    uint64_t over_bound;   /* finite, but over the bound of an element */
+    uint64_t
+        bad_reference; /* reference elements that are still poison: the test is broken */
+    double rel_error;  /* ||out - ref|| / ||ref|| over the finite pairs */
+    double max_error;  /* largest |out - ref| */
+    int64_t batch, row, column; /* first bad element, -1 if there is none */
+    float got, want;            /* its values */
+    int pass;                   /* not 0: all counts are 0 and rel_error is within bounds */
+};
+
+/*
+ * Both views must have equal batch, rows and columns. `ref` should be of a wider type than
+ * `out`: an infinity of `out` is right where the reference rounds to that infinity.
+ */
+void compare_matrices(const struct element_view *out_view, const void *out,
+                      const struct element_view *ref_view, const void *ref,
+                      const struct compare_bounds *bounds,
+                      struct compare_report *ret_report);
+
+/* One line of text about a report: what is wrong, or the error and its bound. */
+void compare_describe(const struct compare_report *report,
+                      const struct compare_bounds *bounds, char *buffer, size_t size);
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/elements.h"
+
+#include <string.h>
+
+static const struct {
+    jit_gemm_dtype dtype;
+    const char *name;
+    size_t bytes;
+} dtype_rows[] = {
+    {JIT_GEMM_DTYPE_BF16, "bf16", 2},
+    {JIT_GEMM_DTYPE_F16, "f16", 2},
+    {JIT_GEMM_DTYPE_F32, "f32", 4},
+};
+
+enum { DTYPE_ROWS = sizeof dtype_rows / sizeof dtype_rows[0] };
+
+size_t element_size(jit_gemm_dtype dtype)
+{
+    for (size_t i = 0; i < DTYPE_ROWS; i++) {
+        if (dtype_rows[i].dtype == dtype) {
+            return dtype_rows[i].bytes;
+        }
+    }
+    return 0;
+}
+
+const char *element_dtype_name(jit_gemm_dtype dtype)
+{
+    for (size_t i = 0; i < DTYPE_ROWS; i++) {
+        if (dtype_rows[i].dtype == dtype) {
+            return dtype_rows[i].name;
+        }
+    }
+    return "none";
+}
+
+int element_dtype_parse(const char *text, jit_gemm_dtype *ret_dtype)
+{
+    for (size_t i = 0; i < DTYPE_ROWS; i++) {
+        if (strcmp(dtype_rows[i].name, text) == 0) {
+            *ret_dtype = dtype_rows[i].dtype;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static uint32_t float_bits(float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static float bits_float(uint32_t bits)
+{
+    float value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static uint16_t bf16_from_float(float value)
+{
+    uint32_t bits = float_bits(value);
+
+    if ((bits & 0x7fffffffu) > 0x7f800000u) {
+        return 0x7fff;
+    }
+    bits += 0x7fffu + ((bits >> 16) & 1u);
+    return (uint16_t)(bits >> 16);
+}
+
+static float float_from_bf16(uint16_t half)
+{
+    return bits_float((uint32_t)half << 16);
+}
+
+static uint16_t f16_from_float(float value)
+{
+    uint32_t bits = float_bits(value);
+    uint32_t sign = (bits >> 16) & 0x8000u;
+    uint32_t magnitude = bits & 0x7fffffffu;
+    uint32_t mantissa, rest, half;
+    unsigned shift;
+
+    if (magnitude > 0x7f800000u) {
+        return 0x7fff;
+    }
+    if (magnitude >= 0x477ff000u) { /* 65520 and up round to infinity */
+        return (uint16_t)(sign | 0x7c00u);
+    }
+    if (magnitude < 0x33000000u) { /* below half of the smallest subnormal */
+        return (uint16_t)sign;
+    }
+    if (magnitude >= 0x38800000u) { /* normal */
+        half = magnitude - 0x38000000u;
+        half += 0xfffu + ((half >> 13) & 1u);
+        return (uint16_t)(sign | (half >> 13));
+    }
+    /* Subnormal: units of 2^-24. */
+    shift = 126u - (magnitude >> 23);
+    mantissa = (magnitude & 0x7fffffu) | 0x800000u;
+    half = mantissa >> shift;
+    rest = mantissa & ((1u << shift) - 1u);
+    if (rest > (1u << (shift - 1u)) || (rest == (1u << (shift - 1u)) && (half & 1u))) {
+        half++;
+    }
+    return (uint16_t)(sign | half);
+}
+
+static float float_from_f16(uint16_t half)
+{
+    uint32_t sign = ((uint32_t)half & 0x8000u) << 16;
+    uint32_t exponent = ((uint32_t)half >> 10) & 0x1fu;
+    uint32_t mantissa = (uint32_t)half & 0x3ffu;
+
+    if (exponent == 0x1f) {
+        return bits_float(sign | 0x7f800000u | (mantissa << 13));
+    }
+    if (exponent == 0) {
+        float value = (float)mantissa * 0x1p-24f;
+
+        return sign ? -value : value;
+    }
+    return bits_float(sign | ((exponent + 112u) << 23) | (mantissa << 13));
+}
+
+float element_load(jit_gemm_dtype dtype, const void *data, size_t index)
+{
+    if (dtype == JIT_GEMM_DTYPE_F32) {
+        return ((const float *)data)[index];
+    }
+    if (dtype == JIT_GEMM_DTYPE_F16) {
+        return float_from_f16(((const uint16_t *)data)[index]);
+    }
+    return float_from_bf16(((const uint16_t *)data)[index]);
+}
+
+void element_store(jit_gemm_dtype dtype, void *data, size_t index, float value)
+{
+    if (dtype == JIT_GEMM_DTYPE_F32) {
+        ((float *)data)[index] = value;
+    } else if (dtype == JIT_GEMM_DTYPE_F16) {
+        ((uint16_t *)data)[index] = f16_from_float(value);
+    } else {
+        ((uint16_t *)data)[index] = bf16_from_float(value);
+    }
+}
+
+float element_round(jit_gemm_dtype dtype, float value)
+{
+    if (dtype == JIT_GEMM_DTYPE_F16) {
+        return float_from_f16(f16_from_float(value));
+    }
+    return dtype == JIT_GEMM_DTYPE_BF16 ? float_from_bf16(bf16_from_float(value)) : value;
+}
+
+int element_is_poison(jit_gemm_dtype dtype, const void *data, size_t index)
+{
+    if (dtype == JIT_GEMM_DTYPE_F32) {
+        return ((const uint32_t *)data)[index] == UINT32_MAX;
+    }
+    return ((const uint16_t *)data)[index] == UINT16_MAX;
+}
+
+size_t element_view_bytes(const struct element_view *view)
+{
+    return (size_t)view->batch * (size_t)view->batch_stride * element_size(view->dtype);
+}
+
+int64_t element_padded_ld(jit_gemm_dtype dtype, int64_t columns)
+{
+    int64_t unit = (int64_t)(16 / element_size(dtype));
+
+    return (columns + unit - 1) / unit * unit;
+}
+
+void element_fill_poison(const struct element_view *view, void *data)
+{
+    memset(data, ELEMENT_POISON_BYTE, element_view_bytes(view));
+}
+
+/* The splitmix64 output function. */
+static uint64_t mix_bits(uint64_t value)
+{
+    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
+    value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
+    return value ^ (value >> 31);
+}
+
+void element_fill_random(const struct element_view *view, void *data, uint64_t seed)
+{
+    uint64_t state = mix_bits(seed + 0x9e3779b97f4a7c15u);
+
+    for (int64_t batch = 0; batch < view->batch; batch++) {
+        for (int64_t row = 0; row < view->rows; row++) {
+            size_t start = (size_t)(batch * view->batch_stride + row * view->ld);
+
+            for (int64_t column = 0; column < view->columns; column++) {
+                uint64_t bits = mix_bits(state);
+                float value = (float)(int32_t)(bits >> 32) * 0x1p-31f;
+
+                state += 0x9e3779b97f4a7c15u;
+                element_store(view->dtype, data, start + (size_t)column, value);
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* Matrices on the host: element types, random inputs, and the poison that shows stray reads
+ * and missed writes. Plain memory; knows nothing of devices. */
+#ifndef SUPPORT_ELEMENTS_H
+#define SUPPORT_ELEMENTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "jit_gemm/types.h"
+
+/* Every byte of poisoned memory. In bf16, f16 and f32 alike it reads as a NaN that no
+ * kernel computes (hardware NaNs are 0x7fff and 0x7fffffff). */
+#define ELEMENT_POISON_BYTE 0xff
+
+/* A batch of row-major matrices. Strides are in elements; padding is between `columns` and
+ * `ld`, and after the last row of a batch index. */
+struct element_view {
+    jit_gemm_dtype dtype;
+    int64_t batch, rows, columns;
+    int64_t ld, batch_stride;
+};
+
+/* Bytes of one element; 0 for NONE. */
+size_t element_size(jit_gemm_dtype dtype);
+/* Name as a problem's text writes it, for instance "bf16". */
+const char *element_dtype_name(jit_gemm_dtype dtype);
+/* Reads a type's name; 0 if there is no such type. */
+int element_dtype_parse(const char *text, jit_gemm_dtype *ret_dtype);
+
+float element_load(jit_gemm_dtype dtype, const void *data, size_t index);
+/* Rounds to nearest, ties to even; overflow becomes infinity. */
+void element_store(jit_gemm_dtype dtype, void *data, size_t index, float value);
+float element_round(jit_gemm_dtype dtype, float value);
+/* Not 0: all bits of the element are still those of the poison. */
+int element_is_poison(jit_gemm_dtype dtype, const void *data, size_t index);
+
+/* Bytes from the first element to the end of the last batch's stride. */
+size_t element_view_bytes(const struct element_view *view);
+/* Smallest leading dimension >= `columns` whose pitch is a multiple of 16 bytes. */
+int64_t element_padded_ld(jit_gemm_dtype dtype, int64_t columns);
+
+/* Poisons all of the view's memory, padding included. */
+void element_fill_poison(const struct element_view *view, void *data);
+/* Uniform in [-1, 1], rounded to the type; the padding keeps its poison. The value of an
+ * element depends on the seed and its position alone, not on the strides. */
+void element_fill_random(const struct element_view *view, void *data, uint64_t seed);
+
+#endif

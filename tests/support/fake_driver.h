@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A driver library that launches nothing: it checks what it is given, counts calls and
+ * remembers the last ones. Opened through options.driver like the real one; a test opens
+ * the same file again and asks for its state with fake_driver_get.
+ */
+#ifndef FAKE_DRIVER_H
+#define FAKE_DRIVER_H
+
+#include <cuda.h>
+#include <stdatomic.h>
+
+#include "plan/kernel_params.h"
+
+#define FAKE_ENCODES_KEPT 16
+
+struct fake_encode {
+    CUtensorMapDataType type;
+    unsigned int rank;
+    uint64_t address;
+    uint64_t dims[5];
+    uint64_t strides_bytes[4];
+    unsigned int box[5];
+    CUtensorMapSwizzle swizzle;
+    CUtensorMapL2promotion promotion;
+};
+
+struct fake_launch {
+    unsigned int grid, block, smem_bytes, cluster; /* cluster is 0 without the attribute */
+    int pdl;
+    CUstream stream;
+    struct jg_kernel_params params;
+};
+
+struct fake_driver {
+    /* Set by tests. */
+    int version, device_count, cc_major, cc_minor, sm_count;
+    int blocks_per_sm, resident_clusters, registers, local_bytes;
+    int capture;                  /* what cuStreamIsCapturing reports */
+    const char *failing_function; /* this function returns failing_result */
+    CUresult failing_result;
+    int recording; /* keep the last launch and encodes; one thread only */
+    /* Counted by the driver. */
+    atomic_long calls, launches, encodes, loads, unloads, retains, releases, allocations;
+    struct fake_launch last_launch;
+    struct fake_encode
+        last_encodes[FAKE_ENCODES_KEPT]; /* number n is at n modulo the size */
+};
+
+/* Name of the exported function of this type, for dlsym. */
+#define FAKE_DRIVER_GET "fake_driver_get"
+typedef struct fake_driver *(*fake_driver_get_fn)(void);
+
+#endif
