@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""Runs the built jit-gemm in a clean environment, and reports tests as TAP."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+TOOL = pathlib.Path(sys.argv[1]).resolve()
+ROOT = pathlib.Path(sys.argv[2]).resolve()
+HOLDER = tempfile.TemporaryDirectory(prefix="jit_gemm_cli_")
+ARCH = ["--arch", "sm_90a"]
+SMALL = ["256x256x128", "bf16"]
+
+
+class Skip(Exception):
+    pass
+
+
+class Folder:
+    """A private cache folder and a place for files, removed afterwards."""
+
+    def __enter__(self):
+        self.holder = tempfile.TemporaryDirectory(prefix="jit_gemm_cli_")
+        self.path = pathlib.Path(self.holder.name)
+        self.cache = self.path / "cache"
+        return self
+
+    def __exit__(self, *error):
+        self.holder.cleanup()
+
+
+def tool(*words, text=None, cache=None, variables=None, binary=False, timeout=120):
+    """Runs the tool in a clean environment: no variable of ours but those given."""
+    kept = {name: value for name, value in os.environ.items()
+            if not name.startswith("JIT_GEMM_") or name == "JIT_GEMM_NVRTC"}
+    kept.update({"JIT_GEMM_CACHE_DIR": str(cache or HOLDER.name + "/cache")})
+    kept.update(variables or {})
+    done = subprocess.run([str(TOOL), *map(str, words)], input=text, env=kept,
+                          capture_output=True, timeout=timeout, check=False)
+    if not binary:
+        done.stdout = done.stdout.decode()
+    done.stderr = done.stderr.decode()
+    return done
+
+
+def expect(condition, message, done=None):
+    if not condition:
+        if done is not None:
+            message += f"\nexit {done.returncode}\n{done.stdout}\n{done.stderr}"
+        raise AssertionError(message)
+
+
+def expect_exit(done, code):
+    expect(done.returncode == code, f"expected exit {code}", done)
+
+
+def need_compiler():
+    with Folder() as folder:
+        done = tool("build", *SMALL, *ARCH, "--emit", "ptx", "-o", "-", cache=folder.cache)
+        if done.returncode and "no usable compiler library was found" in done.stderr:
+            raise Skip(done.stderr.strip().splitlines()[0])
+        expect_exit(done, 0)
+
+
+def need_gpu():
+    done = tool("doctor", "--json")
+    state = json.loads(done.stdout)
+    if not state["can_run"]:
+        raise Skip("no usable GPU: " + state["status"])
+
+
+def run_tests(tests):
+    failures = 0
+    print("TAP version 13")
+    print(f"1..{len(tests)}")
+    for number, (name, function) in enumerate(tests, 1):
+        try:
+            function()
+            print(f"ok {number} - {name}")
+        except Skip as reason:
+            print(f"ok {number} - {name} # SKIP {reason}")
+        except Exception as error:  # every failure is a line of the report
+            failures += 1
+            print(f"not ok {number} - {name}")
+            for line in f"{type(error).__name__}: {error}".splitlines():
+                print(f"# {line}")
+        sys.stdout.flush()
+    return 1 if failures else 0

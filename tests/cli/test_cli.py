@@ -1,0 +1,351 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Drives the built jit-gemm as a user would. Prints TAP.
+
+Usage: test_cli.py JIT_GEMM SOURCE_ROOT
+
+Nothing here needs a GPU. Tests that compile are skipped, with the library's own words, where
+NVRTC is missing.
+"""
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+
+from cli_harness import (ARCH, ROOT, SMALL, TOOL, Folder, Skip, expect, expect_exit,
+                         need_compiler, run_tests, tool)
+
+COMMANDS = ["run", "build", "plan", "prewarm", "cache", "bench", "doctor", "env", "version"]
+SUBCOMMANDS = ["ls", "stat", "verify", "gc", "explain"]
+
+
+# ------------------------------------------------------------------------ help and usage
+
+def test_help_of_the_program_lists_every_command():
+    done = tool("--help")
+    expect_exit(done, 0)
+    for name in COMMANDS:
+        expect(re.search(rf"^  {name} ", done.stdout, re.M), f"{name} is not listed", done)
+
+
+def test_help_of_every_command_shows_usage_and_goes_to_stdout():
+    for words in [[name] for name in COMMANDS] + [["cache", name] for name in SUBCOMMANDS]:
+        done = tool(*words, "--help")
+        expect_exit(done, 0)
+        expect(done.stdout.startswith("usage: jit-gemm " + words[0]), "no usage", done)
+        expect(done.stderr == "", "help wrote to stderr", done)
+
+
+def test_help_of_the_working_commands_has_examples():
+    for words in (["run"], ["build"], ["plan"], ["prewarm"], ["bench"], ["doctor"], ["cache"],
+                  ["cache", "ls"], ["cache", "gc"], ["cache", "explain"]):
+        done = tool(*words, "--help")
+        expect("examples:\n" in done.stdout, f"{words} has no examples", done)
+
+
+def test_export_and_import_are_not_offered():
+    done = tool("cache", "--help")
+    expect("export" not in done.stdout and "import" not in done.stdout, "listed", done)
+    expect_exit(tool("cache", "export"), 2)
+
+
+def test_wrong_usage_is_exit_2_with_words_on_stderr():
+    rows = [
+        ([], "command is missing"),
+        (["frobnicate"], "there is no command `jit-gemm frobnicate`"),
+        (["cache"], "subcommand is missing"),
+        (["cache", "frobnicate"], "there is no command `jit-gemm cache frobnicate`"),
+        (["run", *SMALL, "--frobnicate"], "no option `--frobnicate`"),
+        (["run"], "a problem is missing"),
+        (["run", *SMALL, "--seed"], "--seed needs a value"),
+        (["run", *SMALL, "--seed", "x"], "`x` is no whole number"),
+        (["run", *SMALL, "--alpha", "x"], "`x` is no number"),
+        (["run", *SMALL, "--verify=1"], "--verify takes no value"),
+        (["run", *SMALL, "--device", "emulator"], "not in this version"),
+        (["run", *SMALL, "--device", "tpu"], "there is no device `tpu`"),
+        (["run", *SMALL, "--beta", "2"], "--beta needs a C"),
+        (["run", *SMALL, "--repeat", "0"], "--repeat"),
+        (["build", *SMALL, *ARCH], "-o FILE is missing"),
+        (["build", *SMALL, *ARCH, "-o", "-", "--emit", "ltoir"], "ltoir is not in this version"),
+        (["build", *SMALL, *ARCH, "-o", "-", "--emit", "sass"], "there is no form `sass`"),
+        (["plan", *SMALL, "--cache", "a", "--no-cache"], "exclude each other"),
+        (["plan", *SMALL, "--epilogue", "d = acc;", "--epilogue-file", "x"],
+         "exclude each other"),
+        (["plan", *SMALL, "config=stages=4", "--config", "stages=4"], "exclude each other"),
+        (["plan", *SMALL, "epilogue=nobody"], "epilogue=nobody: give its text"),
+        (["prewarm"], "name one manifest file"),
+        (["prewarm", "x", "--no-cache"], "leaves nothing to do"),
+        (["cache", "gc", "--max-bytes", "many"], "`many` is no size"),
+        (["cache", "gc", "--max-age", "old"], "`old` is no age"),
+        (["bench", *SMALL, "--against", "mkl"], "there is no `mkl`"),
+        (["version", "now"], "takes no words"),
+    ]
+    for words, message in rows:
+        done = tool(*words)
+        expect(done.returncode == 2 and message in done.stderr and done.stdout == "",
+               f"{words}: expected exit 2 and `{message}`", done)
+
+
+def test_wrong_operands_are_named():
+    rows = [
+        ("bias", "NAME:KIND:TYPE"),
+        ("bias:vector:f32", "no kind `vector`"),
+        ("bias:row_vector:f64", "no type `f64`"),
+        ("s:matrix:f32:sum", "not in this version"),
+        ("s:matrix:f32:max", "not in this version"),
+        ("s:matrix:f32:min", "not in this version"),
+        ("s:matrix:f32:in", "`in` is not `out`"),
+    ]
+    for operand, message in rows:
+        done = tool("plan", *SMALL, *ARCH, "--epilogue", "d = acc;", "--operand", operand)
+        expect_exit(done, 2)
+        expect(message in done.stderr and operand in done.stderr, f"{operand}: {message}", done)
+    done = tool("plan", *SMALL, *ARCH, "--operand", "bias:row_vector:f32")
+    expect("--operand needs an --epilogue" in done.stderr, "no epilogue", done)
+
+
+def test_version_and_env():
+    done = tool("version")
+    expect(re.fullmatch(r"jit-gemm \d+\.\d+\.\d+\n", done.stdout), "version", done)
+    expect(tool("--version").stdout == done.stdout, "--version differs")
+    done = tool("env", variables={"JIT_GEMM_ARCH": "sm_90a"})
+    expect_exit(done, 0)
+    expect("= sm_90a" in done.stdout, "the value is not shown", done)
+    table = (ROOT / "lib/base/env.c").read_text(encoding="utf-8")
+    names = set(re.findall(r'"(JIT_GEMM_[A-Z_]+)"', table))
+    shown = set(re.findall(r"^(JIT_GEMM_[A-Z_]+)$", done.stdout, re.M))
+    expect(names and names == shown, f"the library reads {names}, env shows {shown}", done)
+
+
+# --------------------------------------------------------------------- problems and plan
+
+def test_a_problem_is_one_word_or_several():
+    one = tool("plan", "512x256x128 f16", *ARCH)
+    expect_exit(one, 0)
+    expect(tool("plan", "512x256x128", "f16", *ARCH).stdout == one.stdout, "several words")
+    expect(tool("plan", *ARCH, "m=512", "n=256", "k=128", "a=f16").stdout == one.stdout,
+           "options first, long form")
+
+
+def test_errors_in_a_problem_name_the_key():
+    for words, message in [(["m=64 n=64 k=64 a=q7"], "q7"), (["m=64 n=64 kk=64"], "kk"),
+                           (["64x64 bf16"], "64x64")]:
+        done = tool("plan", *words, *ARCH)
+        expect_exit(done, 2)
+        expect("error: " in done.stderr and message in done.stderr, str(words), done)
+
+
+def test_plan_prints_a_config_that_it_takes_back():
+    done = tool("plan", "4096x4096x4096", "bf16", *ARCH)
+    expect_exit(done, 0)
+    match = re.search(r"kernel=gemm tile=\S+ cluster=\S+ [a-z_0-9= ]*pdl=[01]", done.stdout)
+    expect(match, "no config", done)
+    again = tool("plan", "4096x4096x4096", "bf16", *ARCH, "--config", match.group(0))
+    expect_exit(again, 0)
+    expect(match.group(0) in again.stdout, "the config was not taken", again)
+    state = json.loads(tool("plan", "4096x4096x4096", "bf16", *ARCH, "--json").stdout)
+    expect(state["arch"] == "sm_90a" and match.group(0) in state["plan"], "json")
+
+
+def test_an_illegal_config_is_refused_with_the_reason():
+    done = tool("plan", *SMALL, *ARCH, "--config", "tile=3x5")
+    expect(done.returncode == 1 and "config" in done.stderr, "refused", done)
+
+
+def test_no_architecture_and_no_driver_is_said():
+    done = tool("plan", *SMALL, variables={"JIT_GEMM_DRIVER": "/dev/null/libcuda.so.1"})
+    expect(done.returncode == 1 and "--arch" in done.stderr, "remedy", done)
+    done = tool("plan", *SMALL, variables={"JIT_GEMM_ARCH": "sm_90a"})
+    expect_exit(done, 0)
+
+
+# ------------------------------------------------------------------------------- build
+
+def test_build_source_needs_no_compiler():
+    done = tool("build", *SMALL, *ARCH, "--emit", "source", "-o", "-", "--no-cache")
+    expect_exit(done, 0)
+    expect("struct Config" in done.stdout and 'extern "C" __global__' in done.stdout,
+           "no source unit", done)
+
+
+def test_build_writes_an_elf_file():
+    need_compiler()
+    with Folder() as folder:
+        target = folder.path / "gemm.cubin"
+        done = tool("build", *SMALL, *ARCH, "-o", target, cache=folder.cache)
+        expect_exit(done, 0)
+        expect(target.read_bytes()[:4] == b"\x7fELF", "no ELF file", done)
+        again = tool("build", *SMALL, *ARCH, "-o", "-", cache=folder.cache, binary=True)
+        expect(again.stdout == target.read_bytes(), "from the cache: other bytes")
+
+
+def test_build_writes_ptx():
+    need_compiler()
+    done = tool("build", *SMALL, *ARCH, "--emit", "ptx", "-o", "-", "--no-cache")
+    expect_exit(done, 0)
+    expect(".target sm_90a" in done.stdout and ".entry" in done.stdout, "no PTX", done)
+
+
+def test_build_into_a_missing_folder_fails():
+    need_compiler()
+    done = tool("build", *SMALL, *ARCH, "--emit", "source", "-o", "/dev/null/x", "--no-cache")
+    expect(done.returncode == 1 and "/dev/null/x" in done.stderr, "message", done)
+
+
+# ---------------------------------------------------------------------------- snippets
+
+def test_a_refused_snippet_begins_with_line_and_column():
+    done = tool("plan", *SMALL, *ARCH, "--epilogue", "d = acc;\n  asm(\"\");")
+    expect(done.returncode == 1, "refused", done)
+    lines = done.stderr.splitlines()
+    expect(lines[0].startswith("2:3: error: "), "line and column", done)
+    expect(lines[1].strip() == 'asm("");' and lines[2].index("^") == 6, "caret", done)
+
+
+def test_a_compile_error_is_in_the_users_coordinates():
+    need_compiler()
+    with Folder() as folder:
+        snippet = folder.path / "epilogue.txt"
+        snippet.write_text("float x = acc;\nd = x + bais;\n", encoding="ascii")
+        done = tool("build", *SMALL, *ARCH, "--epilogue-file", snippet, "--operand",
+                    "bias:row_vector:f32", "-o", "-", "--no-cache")
+        expect_exit(done, 1)
+        lines = done.stderr.splitlines()
+        expect(re.match(r"2:9: error: .*bais", lines[0]), "line and column", done)
+        expect(lines[1] == "    d = x + bais;" and lines[2] == " " * 12 + "^", "caret", done)
+        expect("jg/" not in done.stderr, "generated code shows", done)
+
+
+# ------------------------------------------------------------------- prewarm and cache
+
+def make_manifest(folder):
+    """What the library itself writes, from the example program beside this build."""
+    example = TOOL.parent.parent / "examples" / "example_03_cache_folder"
+    if not example.exists():
+        raise Skip("the examples are not built")
+    done = subprocess.run([str(example), str(folder.path / "recorded")], check=False,
+                          capture_output=True, timeout=120)
+    expect(done.returncode == 0, done.stdout.decode() + done.stderr.decode())
+    return folder.path / "recorded.manifest"
+
+
+def test_prewarm_fills_a_cache_that_the_cache_commands_know():
+    need_compiler()
+    with Folder() as folder:
+        manifest = make_manifest(folder)
+        words = ["prewarm", manifest, *ARCH, "--cache", folder.cache]
+        done = tool(*words)
+        expect_exit(done, 0)
+        expect(re.search(r"^prewarm: total=2 cached=0 compiled=2 failed=0 ", done.stdout, re.M),
+               "summary", done)
+        expect("\r" not in done.stderr, "a progress bar in a pipe", done)
+        done = tool(*words)
+        expect("total=2 cached=2 compiled=0 failed=0" in done.stdout, "resumed", done)
+
+        rows = json.loads(tool("cache", "ls", "--json", cache=folder.cache).stdout)
+        expect(len(rows) == 2 and all(row["record"]["arch"] == "sm_90a" for row in rows),
+               str(rows))
+        done = tool("cache", "ls", cache=folder.cache)
+        expect("m=1024 n=1024 k=512 a=bf16" in done.stdout, "ls", done)
+        state = json.loads(tool("cache", "stat", "--json", cache=folder.cache).stdout)
+        expect(state["kernels"] == 2 and state["bad"] == 0, str(state))
+        done = tool("cache", "stat", "--cache", folder.cache)
+        expect("2 kernels" in done.stdout, "stat", done)
+        done = tool("cache", "verify", cache=folder.cache)
+        expect(done.returncode == 0 and "bad=0" in done.stdout, "verify", done)
+
+        done = tool("cache", "explain", "1024x1024x512", "bf16", *ARCH, cache=folder.cache)
+        expect_exit(done, 0)
+        keys = [row["key"] for row in rows if row["record"]["problem"].startswith("m=1024")]
+        expect("cached   yes" in done.stdout and f"entry    {keys[0]}" in done.stdout,
+               "explain", done)
+        done = tool("cache", "explain", "1024x1024x768", "bf16", *ARCH, cache=folder.cache)
+        expect_exit(done, 1)
+        expect("cached   no" in done.stdout and f"near     {keys[0]}" in done.stdout and
+               "differs in k\n" in done.stdout, "near", done)
+        done = tool("cache", "explain", keys[0][:12], cache=folder.cache)
+        expect(done.returncode == 0 and f"key={keys[0]}" in done.stdout and
+               "registers=" in done.stdout, "explain a key", done)
+        done = tool("cache", "explain", "0123456789abcdef" * 2, cache=folder.cache)
+        expect_exit(done, 1)
+
+        done = tool("cache", "gc", "--max-bytes", "1", cache=folder.cache)
+        expect(done.returncode == 0 and re.match(r"gc: removed=[1-9]", done.stdout), "gc", done)
+        rows = json.loads(tool("cache", "ls", "--json", cache=folder.cache).stdout)
+        expect(rows == [], "gc left " + str(rows))
+
+
+def test_verify_finds_and_removes_a_damaged_entry():
+    need_compiler()
+    with Folder() as folder:
+        expect_exit(tool("build", *SMALL, *ARCH, "-o", "/dev/null", cache=folder.cache), 0)
+        files = sorted((path for path in folder.cache.rglob("*") if path.is_file()),
+                       key=lambda path: path.stat().st_size)
+        data = bytearray(files[-1].read_bytes())
+        data[-100] ^= 1
+        files[-1].write_bytes(data)
+        done = tool("cache", "verify", cache=folder.cache)
+        expect(done.returncode == 1 and "bad=1" in done.stdout, "found", done)
+        expect_exit(tool("cache", "verify", "--remove", cache=folder.cache), 1)
+        done = tool("cache", "verify", cache=folder.cache)
+        expect(done.returncode == 0 and "bad=0" in done.stdout, "removed", done)
+
+
+def test_prewarm_reports_a_bad_manifest():
+    with Folder() as folder:
+        manifest = folder.path / "bad.manifest"
+        manifest.write_text("this is no manifest\n", encoding="ascii")
+        done = tool("prewarm", manifest, *ARCH, cache=folder.cache)
+        expect(done.returncode == 1 and "error: " in done.stderr, "bad text", done)
+        done = tool("prewarm", folder.path / "none", *ARCH, cache=folder.cache)
+        expect(done.returncode == 1 and "none: " in done.stderr, "no file", done)
+
+
+def test_prewarm_stops_at_an_interrupt_and_goes_on():
+    need_compiler()
+    with Folder() as folder:
+        lines = make_manifest(folder).read_text(encoding="utf-8").splitlines(keepends=True)
+        found = [line for line in lines if "m=1024 n=1024 k=512" in line]
+        expect(len(found) == 1, "the manifest's form: " + "".join(lines))
+        at = lines.index(found[0])
+        lines[at:at + 1] = [found[0].replace("m=1024", f"m={1024 + 64 * i}")
+                            for i in range(40)]
+        manifest = folder.path / "long.manifest"
+        manifest.write_text("".join(lines), encoding="utf-8")
+        words = [str(TOOL), "prewarm", str(manifest), *ARCH, "--jobs", "1", "--cache",
+                 str(folder.cache)]
+        leader, follower = pty.openpty()
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=follower) as process:
+            os.close(follower)
+            shown = b""
+            while b" 1/41" not in shown:
+                shown += os.read(leader, 1024)
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.1)
+            while True:  # the terminal must be drained, or the tool waits for it
+                try:
+                    if not os.read(leader, 1024):
+                        break
+                except OSError:
+                    break
+            output = process.stdout.read().decode()
+            code = process.wait(timeout=60)
+        os.close(leader)
+        expect(b"\r" in shown and b"[" in shown, "no progress bar on a terminal")
+        expect(code == 1 and output.startswith("prewarm cancelled: total=41"), output)
+        done = tool("cache", "verify", cache=folder.cache)
+        expect(done.returncode == 0, "the cache after an interrupt", done)
+
+
+def test_a_missing_cache_folder_is_said():
+    done = tool("cache", "stat", "--cache", "/dev/null/jit_gemm")
+    expect(done.returncode == 1 and "cache folder" in done.stderr, "message", done)
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests([(name[5:], function) for name, function in list(globals().items())
+                        if name.startswith("test_")]))

@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Drives `jit-gemm run`, `doctor` and `bench`. Prints TAP.
+
+Usage: test_cli_run.py JIT_GEMM SOURCE_ROOT COMPUTING_DRIVER
+
+The driver computes plain products on the host and makes the mistakes that it is told to.
+Tests whose name begins with gpu_ need a GPU and are skipped without one.
+"""
+import json
+import re
+import sys
+
+from cli_harness import (SMALL, Folder, expect, expect_exit, need_compiler, need_gpu, run_tests,
+                         tool)
+
+DRIVER = sys.argv[3]
+LAST_LINE = (r"%s rel_error=\d\.\d+e[+-]\d+ device=\S+ arch=sm_90a origin=%s "
+             r"kernel_us=\d+\.\d+")
+
+
+def run_computing(folder, plan, *words):
+    return tool("run", *words, "--driver", DRIVER, cache=folder.cache,
+                variables={"COMPUTING_DRIVER": plan})
+
+
+def test_doctor_describes_the_machine():
+    done = tool("doctor", variables={"JIT_GEMM_DRIVER": "/dev/null/libcuda.so.1"})
+    expect(done.returncode == 1 and "libcuda" in done.stdout, "no driver is said", done)
+    state = json.loads(tool("doctor", "--json").stdout)
+    expect(isinstance(state["can_run"], bool) and state["description"], str(state))
+
+
+def test_run_without_a_driver_says_what_is_missing():
+    done = tool("run", *SMALL, "--verify",
+                variables={"JIT_GEMM_DRIVER": "/dev/null/libcuda.so.1"})
+    expect_exit(done, 1)
+    expect("driver" in done.stderr and "Hopper" in done.stderr, "message", done)
+    expect("PASS" not in done.stdout, "no pass", done)
+
+
+def test_bench_without_a_driver_fails():
+    done = tool("bench", *SMALL, variables={"JIT_GEMM_DRIVER": "/dev/null/libcuda.so.1"})
+    expect(done.returncode == 1 and "driver" in done.stderr, "message", done)
+
+
+def test_a_right_result_passes_and_the_last_line_has_its_form():
+    need_compiler()
+    with Folder() as folder:
+        for origin in ("compiled", "disk"):
+            done = run_computing(folder, "bf16 bf16 none", "100x60x72", "bf16", "batch=2",
+                                 "--verify", "--repeat", "1")
+            expect_exit(done, 0)
+            expect(re.fullmatch(LAST_LINE % ("PASS", origin), done.stdout.splitlines()[-1]),
+                   "last line", done)
+            expect("D: rows of 60 bf16 elements are padded to 64" in done.stderr, "note", done)
+            expect("device=Fake_GPU_0" in done.stdout, "spaces in the device's name", done)
+
+
+def test_every_mistake_of_a_kernel_fails():
+    need_compiler()
+    rows = [
+        ("element", "1 over the bound of an element; first at batch 0 row 99 column 58: 1000"),
+        ("unwritten", "1 unwritten; first at batch 0 row 99 column 58"),
+        ("stray", "1 written in the padding"),
+        ("before", "D: a byte was written before the matrix, 4095 bytes into the guard"),
+        ("after", "D: a byte was written after the matrix, 0 bytes into the guard"),
+    ]
+    with Folder() as folder:
+        for fault, message in rows:
+            done = run_computing(folder, f"bf16 f32 {fault}", "100x59x72", "bf16", "d=f32",
+                                 "--verify", "--repeat", "1", "--ldd", "64")
+            expect(done.returncode == 1 and message in done.stderr, fault, done)
+            expect(re.fullmatch(LAST_LINE % ("FAIL", "(compiled|disk)"),
+                                done.stdout.splitlines()[-1]), "last line", done)
+
+
+def test_without_verify_nothing_is_claimed_of_the_result():
+    need_compiler()
+    with Folder() as folder:
+        done = run_computing(folder, "f16 f16 element", "64x64x64", "f16", "--repeat", "1")
+        expect_exit(done, 0)
+        expect(done.stdout.splitlines()[-1].startswith("DONE device=") and
+               "PASS" not in done.stdout, "last line", done)
+
+
+def test_alpha_seed_sizes_and_strides_reach_the_kernel():
+    need_compiler()
+    with Folder() as folder:
+        words = ["m=128", "n=64", "k=64", "a=f16", "d=f32", "dynamic=m,k", "--verify", "--m",
+                 "37", "--k", "48", "--lda", "56", "--ldb", "72", "--ldd", "68", "--repeat", "1"]
+        plain = run_computing(folder, "f16 f32 none", *words, "--json")
+        expect_exit(plain, 0)
+        state = json.loads(plain.stdout)
+        expect(state["result"] == "PASS" and state["rel_error"] < 1e-6, str(state))
+        done = run_computing(folder, "f16 f32 none", *words, "--alpha", "-0.5", "--seed", "9")
+        expect_exit(done, 0)
+        done = run_computing(folder, "f16 f32 none", "64x64x64", "f16", "--m", "32")
+        expect(done.returncode == 2 and "dynamic=m" in done.stderr, "an exact size", done)
+        done = run_computing(folder, "f16 f32 none", *words, "--lda", "40")
+        expect(done.returncode == 2 and "less than its 48 columns" in done.stderr, "lda", done)
+
+
+def test_a_pitch_that_the_kernel_cannot_take_is_refused():
+    need_compiler()
+    with Folder() as folder:
+        done = run_computing(folder, "f16 f16 none", "64x64x64", "f16", "--lda", "65")
+        expect(done.returncode == 1 and "lda" in done.stderr, "the field is named", done)
+
+
+def test_gpu_run_passes_and_the_last_line_has_its_form():
+    need_gpu()
+    with Folder() as folder:
+        words = ["run", "1000x520x264", "bf16", "d=f32", "layout=nn", "--verify"]
+        for origin in ("compiled", "disk"):
+            done = tool(*words, cache=folder.cache)
+            expect_exit(done, 0)
+            expect(re.fullmatch(r"PASS rel_error=\S+ device=\S+ arch=sm_90a "
+                                rf"origin={origin} kernel_us=[0-9.]+",
+                                done.stdout.splitlines()[-1]), "last line", done)
+
+
+def test_gpu_run_with_operands_and_json():
+    need_gpu()
+    with Folder() as folder:
+        done = tool("run", "300x200x100", "f16", "batch=3", "--verify", "--json", "--epilogue",
+                    "aux = acc; d = relu(acc + bias) * s;", "--operand", "bias:row_vector:f16",
+                    "--operand", "aux:matrix:bf16:out", "--operand", "s:scalar:f32",
+                    cache=folder.cache)
+        expect_exit(done, 0)
+        expect(json.loads(done.stdout)["result"] == "PASS", "result", done)
+
+
+def test_gpu_bench_measures():
+    need_gpu()
+    with Folder() as folder:
+        done = tool("bench", "512x512x512", "bf16", "512x512x512 f16", "--rounds", "2", "--json",
+                    cache=folder.cache)
+        expect_exit(done, 0)
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        expect(len(rows) == 2, "one line a problem", done)
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests([(name[5:], function) for name, function in list(globals().items())
+                        if name.startswith("test_")]))

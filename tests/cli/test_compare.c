@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* The judge of `run --verify`: element types, and everything that it must notice. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "support/compare.h"
+
+enum { BATCH = 2, ROWS = 3, COLUMNS = 5, LD = 8, STRIDE = ROWS * LD };
+
+static const struct element_view bf16_view = {
+    JIT_GEMM_DTYPE_BF16, BATCH, ROWS, COLUMNS, LD, STRIDE};
+static const struct element_view f32_view = {
+    JIT_GEMM_DTYPE_F32, BATCH, ROWS, COLUMNS, LD, STRIDE};
+
+/* Equal matrices, random; the f32 one holds the exact values of the bf16 one. */
+struct pair {
+    uint16_t out[BATCH * STRIDE];
+    float ref[BATCH * STRIDE];
+};
+
+static void fill_pair(struct pair *pair)
+{
+    element_fill_poison(&bf16_view, pair->out);
+    element_fill_random(&bf16_view, pair->out, 7);
+    for (size_t i = 0; i < BATCH * STRIDE; i++) {
+        pair->ref[i] = element_load(JIT_GEMM_DTYPE_BF16, pair->out, i);
+    }
+}
+
+static struct compare_report judge_pair(const struct pair *pair)
+{
+    struct compare_bounds bounds = compare_bounds_for(JIT_GEMM_DTYPE_BF16, 64);
+    struct compare_report report;
+
+    compare_matrices(&bf16_view, pair->out, &f32_view, pair->ref, &bounds, &report);
+    return report;
+}
+
+Test(elements, every_f16_survives_a_round_trip)
+{
+    for (uint32_t bits = 0; bits < 0x10000u; bits++) {
+        uint16_t half = (uint16_t)bits, again;
+        float value = element_load(JIT_GEMM_DTYPE_F16, &half, 0);
+
+        element_store(JIT_GEMM_DTYPE_F16, &again, 0, value);
+        cr_expect(isnan(value) ? again == 0x7fff : again == half, "%04x became %04x", half,
+                  again);
+    }
+}
+
+Test(elements, f16_rounds_to_nearest_even)
+{
+    const struct {
+        float value;
+        uint16_t bits;
+    } rows[] = {
+        {1.0f, 0x3c00},     {1.0f + 0x1p-11f, 0x3c00}, {1.0f + 0x3p-11f, 0x3c02},
+        {65519.0f, 0x7bff}, {65520.0f, 0x7c00},        {-1e9f, 0xfc00},
+        {0x1p-24f, 0x0001}, {0x1p-25f, 0x0000},        {0x1.8p-25f, 0x0001},
+        {0x3p-25f, 0x0002}, {0x1.ff8p-15f, 0x03ff},    {0x1.fffp-15f, 0x0400},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        uint16_t bits;
+
+        element_store(JIT_GEMM_DTYPE_F16, &bits, 0, rows[i].value);
+        cr_expect_eq(bits, rows[i].bits, "%a gave %04x, not %04x", (double)rows[i].value,
+                     bits, rows[i].bits);
+    }
+}
+
+Test(elements, bf16_rounds_to_nearest_even)
+{
+    cr_expect_eq(element_round(JIT_GEMM_DTYPE_BF16, 1.0f + 0x1p-8f), 1.0f);
+    cr_expect_eq(element_round(JIT_GEMM_DTYPE_BF16, 1.0f + 0x3p-8f), 1.0f + 0x1p-6f);
+    cr_expect(isinf(element_round(JIT_GEMM_DTYPE_BF16, 3.4e38f)));
+}
+
+Test(elements, values_depend_on_the_position_not_on_the_padding)
+{
+    struct element_view packed = {JIT_GEMM_DTYPE_F32, BATCH, ROWS, COLUMNS, COLUMNS,
+                                  ROWS * COLUMNS};
+    float wide[BATCH * STRIDE], tight[BATCH * ROWS * COLUMNS];
+
+    element_fill_random(&f32_view, wide, 3);
+    element_fill_random(&packed, tight, 3);
+
+    cr_expect_eq(wide[STRIDE + 2 * LD + 4], tight[ROWS * COLUMNS + 2 * COLUMNS + 4]);
+    cr_expect(fabsf(wide[0]) <= 1 && wide[0] < wide[0] + 1);
+}
+
+Test(compare, equal_matrices_pass)
+{
+    struct pair pair;
+    struct compare_report report;
+
+    fill_pair(&pair);
+    report = judge_pair(&pair);
+
+    cr_expect(report.pass);
+    cr_expect_eq(report.elements, BATCH * ROWS * COLUMNS);
+    cr_expect_eq(report.rel_error, 0.0);
+}
+
+Test(compare, an_unwritten_element_fails)
+{
+    struct pair pair;
+    struct compare_report report;
+
+    fill_pair(&pair);
+    pair.out[STRIDE + 2 * LD + 3] = 0xffff;
+    report = judge_pair(&pair);
+
+    cr_expect(!report.pass);
+    cr_expect_eq(report.unwritten, 1);
+    cr_expect(report.batch == 1 && report.row == 2 && report.column == 3);
+}
+
+Test(compare, a_write_into_the_padding_fails)
+{
+    struct pair pair;
+    struct compare_report report;
+
+    fill_pair(&pair);
+    pair.out[LD + COLUMNS] = 0;
+    report = judge_pair(&pair);
+
+    cr_expect(!report.pass);
+    cr_expect_eq(report.stray_writes, 1);
+}
+
+Test(compare, one_wrong_element_fails)
+{
+    struct pair pair;
+    struct compare_report report;
+
+    fill_pair(&pair);
+    pair.ref[2 * LD + 1] += 0.1f;
+    report = judge_pair(&pair);
+
+    cr_expect(!report.pass);
+    cr_expect_eq(report.over_bound, 1);
+    cr_expect(report.row == 2 && report.column == 1);
+}
+
+Test(compare, nan_must_be_in_both_or_in_none)
+{
+    struct pair pair;
+    struct compare_report report;
+
+    fill_pair(&pair);
+    pair.out[0] = 0x7fff;
+    pair.ref[0] = NAN;
+    cr_expect(judge_pair(&pair).pass);
+    pair.out[1] = 0x7fff;
+    report = judge_pair(&pair);
+
+    cr_expect(!report.pass);
+    cr_expect_eq(report.wrong_nan, 1);
+}
+
+Test(compare, infinity_is_right_where_the_reference_overflows)
+{
+    struct pair pair;
+
+    fill_pair(&pair);
+    pair.out[0] = 0x7f80;
+    pair.ref[0] = 3.4e38f;
+    cr_expect(judge_pair(&pair).pass);
+    pair.ref[0] = 1e30f;
+
+    cr_expect(!judge_pair(&pair).pass);
+}
+
+Test(compare, a_broken_reference_is_no_pass)
+{
+    struct pair pair;
+
+    fill_pair(&pair);
+    memset(&pair.ref[4], 0xff, sizeof pair.ref[4]);
+
+    cr_expect(!judge_pair(&pair).pass);
+    cr_expect_eq(judge_pair(&pair).bad_reference, 1);
+}
+
+Test(compare, half_a_unit_of_rounding_passes_and_two_units_do_not)
+{
+    struct pair pair;
+
+    fill_pair(&pair);
+    for (int i = 0; i < COLUMNS; i++) {
+        pair.ref[i] *= 1.0f + 0x1p-9f;
+    }
+    cr_expect(judge_pair(&pair).pass);
+    for (int i = 0; i < COLUMNS; i++) {
+        pair.ref[i] *= 1.0f + 0x1p-5f;
+    }
+
+    cr_expect(!judge_pair(&pair).pass);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* What the subcommands of `jit-gemm cache` share. */
+#ifndef CACHE_TOOL_H
+#define CACHE_TOOL_H
+
+#include "cli.h"
+#include "jg_cache.h"
+
+/* 32 digits and the ending zero. */
+#define CACHE_KEY_SIZE 33
+
+int cache_explain(int argc, char **argv);
+
+/* Opens the folder of --cache, JIT_GEMM_CACHE_DIR, or the user. CLI_OK, or the error was
+ * printed. */
+int cache_tool_open(const char *folder, int read_only, jg_cache **ret_cache);
+
+void cache_key_print(const jg_cache_name *name, char ret_text[CACHE_KEY_SIZE]);
+
+/* Value of a key in the entry's record of `key=value` lines, cut to `size`; "" without. */
+void cache_entry_value(const jg_cache_entry *entry, const char *key, char *buffer,
+                       size_t size);
+
+/* The entry holds a kernel, not one of the library's own small records. */
+int cache_entry_is_kernel(const jg_cache_entry *entry);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* What the commands of `jit-gemm` share: options, problems, contexts, messages. */
+#ifndef CLI_H
+#define CLI_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "jit_gemm/jit_gemm.h"
+
+/* Exit codes of the program. */
+enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+
+/* ------------------------------------------------------------------------- commands */
+
+struct cli_command {
+    const char *name;
+    const char *summary; /* one line of `jit-gemm --help` */
+    int (*run)(int argc,
+               char **argv); /* argv[0] is the command's name; gives an exit code */
+};
+
+int cmd_run(int argc, char **argv);
+int cmd_build(int argc, char **argv);
+int cmd_plan(int argc, char **argv);
+int cmd_prewarm(int argc, char **argv);
+int cmd_cache(int argc, char **argv);
+int cmd_bench(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+int cmd_env(int argc, char **argv);
+int cmd_version(int argc, char **argv);
+
+/* Runs the command that argv[0] names; `program` is what usage errors call the caller. */
+int cli_dispatch(const char *program, const struct cli_command *commands, size_t count,
+                 int argc, char **argv);
+
+/* -------------------------------------------------------------------------- options */
+
+enum cli_option_kind {
+    CLI_FLAG,   /* target: int, set to 1 */
+    CLI_TEXT,   /* target: const char * */
+    CLI_INT,    /* target: int64_t, not negative */
+    CLI_NUMBER, /* target: double */
+    CLI_BYTES,  /* target: uint64_t, with K, M or G for powers of 1024 */
+    CLI_LIST    /* target: struct cli_list, one entry each time the option is given */
+};
+
+struct cli_option {
+    const char *name;  /* with its dashes */
+    const char *value; /* what the help calls the value; NULL for a flag */
+    const char *help;
+    enum cli_option_kind kind;
+    void *target;
+};
+
+struct cli_list {
+    const char *items[64];
+    size_t count;
+};
+
+/* What a command says of itself. The options' table ends with a NULL name. */
+struct cli_help {
+    const char *usage;    /* after "jit-gemm " */
+    const char *about;    /* paragraphs, each line ending in \n */
+    const char *examples; /* lines, may be NULL */
+};
+
+/*
+ * Reads options and collects the other words, in their order, at the start of argv[1...].
+ * Returns -1 to go on; otherwise the exit code: --help was printed, or the words are wrong
+ * and the error was.
+ */
+int cli_parse(const struct cli_help *help, const struct cli_option *const *groups, int argc,
+              char **argv, int *ret_words);
+
+/* ------------------------------------------------------------------------- messages */
+
+/* Prints "jit-gemm: error: ..." and gives CLI_USAGE. */
+int cli_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Prints "jit-gemm: error: ..." and gives CLI_FAILED. */
+int cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Prints "jit-gemm: ..." on standard error. */
+void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* A text whose lines a diagnostic may point into; NULL fields mean that there is none. */
+struct cli_snippet {
+    const char *text;
+};
+
+/*
+ * Prints the thread's last error after a failed call: `line:column: error: ...` with the
+ * line and a caret for snippets, `jit-gemm: error: ...` for everything else, then hints.
+ * Gives CLI_FAILED.
+ */
+int cli_report(jit_gemm_status status, const struct cli_snippet *snippet, int verbose);
+
+/* A log callback: lines go to standard error; errors only if `user` is not NULL, because a
+ * failed call's error is printed by cli_report. */
+void cli_log(void *user, jit_gemm_severity severity, const char *text);
+/* Not 0: cli_log prints nothing until it is called with 0. */
+void cli_log_mute(int is_muted);
+
+/* Prints a JSON string with its quotes. */
+void cli_json_text(FILE *file, const char *text, size_t size);
+/* `"name": "text"` and a comma if `more`. */
+void cli_json_field(FILE *file, const char *name, const char *text, int more);
+/* A JSON number with all its digits, or null if it is not finite. */
+void cli_json_number(FILE *file, double value);
+
+/* Memory that is there, or the program ends with a message. Freed with free(). */
+void *cli_alloc(size_t bytes);
+/* Reads a whole file, "-" for standard input, with a zero byte behind it. Prints the error
+ * and gives NULL on failure. */
+char *cli_read_file(const char *path, size_t *ret_size);
+
+/* ------------------------------------------------------------- contexts and problems */
+
+/* Options of every command that opens a context. */
+struct cli_context_options {
+    const char *arch, *driver, *nvrtc, *cache_dir;
+    int no_cache, verbose;
+    int log_errors; /* print logged errors too: where one call can fail many times */
+};
+#define CLI_CONTEXT_OPTION_COUNT 7
+/* Fills a table whose targets are the fields of `options`. `with_driver`: also --driver. */
+void cli_context_table(struct cli_context_options *options, int with_driver,
+                       struct cli_option ret_table[CLI_CONTEXT_OPTION_COUNT]);
+/* Puts the current folder in front of a relative path. CLI_OK, or the error was printed. */
+int cli_absolute_path(const char *path, char *buffer, size_t size);
+/* Opens a context. A relative cache folder is taken from the current folder. If no device
+ * is needed and an architecture is named (--arch or JIT_GEMM_ARCH), no driver is opened.
+ * CLI_OK, or the error was printed. */
+int cli_context_open(const struct cli_context_options *options, int needs_device,
+                     jit_gemm_policy policy, jit_gemm_context **ret_context);
+
+/* A problem and its epilogue, as the words and options give them. */
+struct cli_problem {
+    const char *epilogue_text, *epilogue_file, *config;
+    struct cli_list operand_texts;
+    /* Filled by cli_problem_read. */
+    jit_gemm_problem problem;
+    char *snippet; /* owned; NULL without an epilogue */
+    char names[JIT_GEMM_MAX_OPERANDS][JIT_GEMM_NAME_SIZE];
+    jit_gemm_operand operands[JIT_GEMM_MAX_OPERANDS];
+    size_t operand_count;
+};
+#define CLI_PROBLEM_OPTION_COUNT 5
+void cli_problem_table(struct cli_problem *problem,
+                       struct cli_option ret_table[CLI_PROBLEM_OPTION_COUNT]);
+/* Joins the words to the problem's text and reads text, operands and snippet. CLI_OK, or
+ * the error was printed. Free with cli_problem_free in either case. */
+int cli_problem_read(struct cli_problem *problem, char **words, int count);
+void cli_problem_free(struct cli_problem *problem);
+/* Registers the epilogue, if there is one. CLI_OK, or the error was printed. */
+int cli_problem_register(const struct cli_problem *problem, jit_gemm_context *context,
+                         int verbose);
+/* The problem's text; owned by the caller. */
+char *cli_problem_text(const jit_gemm_problem *problem);
+
+/* Words of `jit_gemm_origin` as the final line of `run` writes them. */
+const char *cli_origin_name(jit_gemm_origin origin);
+
+#endif

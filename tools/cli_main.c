@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* jit-gemm: the command line of the library. */
+#include <string.h>
+
+#include "cli.h"
+
+static const struct cli_command commands[] = {
+    {"run", "make inputs, run a problem on the GPU, and check the result", cmd_run},
+    {"build", "compile a problem to a file: cubin, PTX or source; needs no GPU", cmd_build},
+    {"plan", "show the chosen configuration, why, and what was rejected", cmd_plan},
+    {"prewarm", "compile every problem of a manifest into the disk cache", cmd_prewarm},
+    {"cache", "look after the disk cache: ls, stat, verify, gc, explain", cmd_cache},
+    {"bench", "time problems, alone or beside cuBLASLt", cmd_bench},
+    {"doctor", "say what this machine has and what will work", cmd_doctor},
+    {"env", "list the environment variables", cmd_env},
+    {"version", "print the version", cmd_version},
+};
+
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+static void print_commands(void)
+{
+    printf(
+        "usage: jit-gemm COMMAND [OPTION...]\n\n"
+        "Matrix multiplication on tensor cores with your own epilogue, compiled for the\n"
+        "exact problem.\n\ncommands:\n");
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        printf("  %-9s %s\n", commands[i].name, commands[i].summary);
+    }
+    printf("\n`jit-gemm COMMAND --help` explains a command and shows examples.\n"
+           "Exit codes: 0 done, 1 failed, 2 wrong usage. Errors go to standard error.\n");
+}
+
+int cli_dispatch(const char *program, const struct cli_command *table, size_t count,
+                 int argc, char **argv)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(argv[0], table[i].name) == 0) {
+            return table[i].run(argc, argv);
+        }
+    }
+    return cli_usage_error("there is no command `%s %s`; `%s --help` lists them", program,
+                           argv[0], program);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        return cli_usage_error("a command is missing; `jit-gemm --help` lists them");
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        print_commands();
+        return CLI_OK;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        argv[1] = "version";
+    }
+    return cli_dispatch("jit-gemm", commands, COMMAND_COUNT, argc - 1, argv + 1);
+}

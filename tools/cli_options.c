@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* One parser for the options of all commands; the tables it reads also print the help. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static void print_help(const struct cli_help *help, const struct cli_option *const *groups)
+{
+    printf("usage: jit-gemm %s\n\n%s\noptions:\n", help->usage, help->about);
+    for (size_t g = 0; groups[g]; g++) {
+        for (const struct cli_option *option = groups[g]; option->name; option++) {
+            char left[64];
+            const char *line = option->help;
+
+            snprintf(left, sizeof left, "%s%s%s", option->name, option->value ? " " : "",
+                     option->value ? option->value : "");
+            printf("  %-24s", left);
+            if (strlen(left) > 23) {
+                printf("\n  %-24s", "");
+            }
+            while (*line) { /* wrapped by hand in the tables */
+                size_t length = strcspn(line, "\n");
+
+                printf(" %.*s\n", (int)length, line);
+                line += length;
+                if (*line == '\n') {
+                    line++;
+                    printf("  %-24s", "");
+                }
+            }
+        }
+    }
+    printf("  %-24s print this text\n", "-h, --help");
+    if (help->examples) {
+        printf("\nexamples:\n%s", help->examples);
+    }
+}
+
+static const struct cli_option *find_option(const struct cli_option *const *groups,
+                                            const char *word, size_t length)
+{
+    for (size_t g = 0; groups[g]; g++) {
+        for (const struct cli_option *option = groups[g]; option->name; option++) {
+            if (strlen(option->name) == length &&
+                strncmp(option->name, word, length) == 0) {
+                return option;
+            }
+        }
+    }
+    return NULL;
+}
+
+static int read_bytes(const char *text, uint64_t *ret_bytes)
+{
+    static const char units[] = "KMGT";
+    char *end;
+    const char *unit;
+    unsigned long long value;
+    unsigned shift = 0;
+
+    errno = 0;
+    value = strtoull(text, &end, 10);
+    if (errno || end == text || !isdigit((unsigned char)text[0])) {
+        return 0;
+    }
+    if (*end) {
+        unit = strchr(units, toupper((unsigned char)*end));
+        if (!unit || end[1]) {
+            return 0;
+        }
+        shift = 10u * ((unsigned)(unit - units) + 1u);
+    }
+    if (shift && value >> (64u - shift)) {
+        return 0;
+    }
+    *ret_bytes = (uint64_t)value << shift;
+    return 1;
+}
+
+static int store_value(const struct cli_option *option, const char *value)
+{
+    char *end;
+
+    errno = 0;
+    switch (option->kind) {
+    case CLI_FLAG:
+        *(int *)option->target = 1;
+        return CLI_OK;
+    case CLI_TEXT:
+        *(const char **)option->target = value;
+        return CLI_OK;
+    case CLI_INT: {
+        long long number = strtoll(value, &end, 0);
+
+        if (errno || end == value || *end || number < 0) {
+            return cli_usage_error("%s: `%s` is no whole number from 0 up", option->name,
+                                   value);
+        }
+        *(int64_t *)option->target = number;
+        return CLI_OK;
+    }
+    case CLI_NUMBER: {
+        double number = strtod(value, &end);
+
+        if (errno || end == value || *end) {
+            return cli_usage_error("%s: `%s` is no number", option->name, value);
+        }
+        *(double *)option->target = number;
+        return CLI_OK;
+    }
+    case CLI_BYTES:
+        if (!read_bytes(value, option->target)) {
+            return cli_usage_error("%s: `%s` is no size; write bytes, or 512K, 64M, 2G",
+                                   option->name, value);
+        }
+        return CLI_OK;
+    case CLI_LIST: {
+        struct cli_list *list = option->target;
+
+        if (list->count == sizeof list->items / sizeof list->items[0]) {
+            return cli_usage_error("%s is given more than %zu times", option->name,
+                                   list->count);
+        }
+        list->items[list->count++] = value;
+        return CLI_OK;
+    }
+    }
+    return CLI_OK;
+}
+
+int cli_parse(const struct cli_help *help, const struct cli_option *const *groups, int argc,
+              char **argv, int *ret_words)
+{
+    int words = 0, only_words = 0;
+
+    for (int i = 1; i < argc; i++) {
+        char *word = argv[i];
+        const char *value = NULL;
+        const struct cli_option *option;
+        size_t length;
+
+        if (only_words || word[0] != '-' || word[1] == '\0') {
+            argv[1 + words++] = word;
+            continue;
+        }
+        if (strcmp(word, "--") == 0) {
+            only_words = 1;
+            continue;
+        }
+        if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+            print_help(help, groups);
+            return CLI_OK;
+        }
+        length = strcspn(word, "=");
+        option = find_option(groups, word, length);
+        if (!option) {
+            return cli_usage_error("%s: there is no option `%.*s`; `jit-gemm %s --help` "
+                                   "lists them",
+                                   argv[0], (int)length, word, argv[0]);
+        }
+        if (word[length] == '=') {
+            if (option->kind == CLI_FLAG) {
+                return cli_usage_error("%s takes no value", option->name);
+            }
+            value = word + length + 1;
+        } else if (option->kind != CLI_FLAG) {
+            if (i + 1 == argc) {
+                return cli_usage_error("%s needs a value: %s %s", option->name,
+                                       option->name, option->value);
+            }
+            value = argv[++i];
+        }
+        if (store_value(option, value) != CLI_OK) {
+            return CLI_USAGE;
+        }
+    }
+    *ret_words = words;
+    return -1;
+}

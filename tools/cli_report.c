@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/* Messages, errors and JSON. */
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static void print_message(const char *kind, const char *format, va_list arguments)
+{
+    fflush(stdout);
+    fprintf(stderr, "jit-gemm: %s", kind);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+}
+
+int cli_usage_error(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    print_message("error: ", format, arguments);
+    va_end(arguments);
+    return CLI_USAGE;
+}
+
+int cli_error(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    print_message("error: ", format, arguments);
+    va_end(arguments);
+    return CLI_FAILED;
+}
+
+void cli_note(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    print_message("", format, arguments);
+    va_end(arguments);
+}
+
+static const char *severity_word(jit_gemm_severity severity)
+{
+    switch (severity) {
+    case JIT_GEMM_SEVERITY_ERROR:
+        return "error";
+    case JIT_GEMM_SEVERITY_WARNING:
+        return "warning";
+    case JIT_GEMM_SEVERITY_INFO:
+        return "info";
+    case JIT_GEMM_SEVERITY_DEBUG:
+        break;
+    }
+    return "debug";
+}
+
+static void print_source_line(const char *text, uint32_t line, uint32_t column)
+{
+    size_t length;
+
+    for (uint32_t i = 1; i < line; i++) {
+        text = strchr(text, '\n');
+        if (!text) {
+            return;
+        }
+        text++;
+    }
+    length = strcspn(text, "\r\n");
+    if (length == 0) {
+        return;
+    }
+    fprintf(stderr, "    %.*s\n", (int)length, text);
+    if (column == 0 || column > length + 1) {
+        return;
+    }
+    fputs("    ", stderr);
+    for (size_t i = 0; i + 1 < column; i++) {
+        fputc(text[i] == '\t' ? '\t' : ' ', stderr);
+    }
+    fputs("^\n", stderr);
+}
+
+static void print_diagnostic(const jit_gemm_diagnostic *item,
+                             const struct cli_snippet *snippet)
+{
+    if (item->origin == JIT_GEMM_DIAGNOSTIC_SNIPPET) {
+        fprintf(stderr, "%u:%u: %s: %s\n", item->line ? item->line : 1,
+                item->column ? item->column : 1, severity_word(item->severity), item->text);
+        if (snippet && snippet->text && item->line) {
+            print_source_line(snippet->text, item->line, item->column);
+        }
+    } else {
+        fprintf(stderr, "jit-gemm: %s: %s%s%s\n", severity_word(item->severity),
+                item->where, item->where[0] ? ": " : "", item->text);
+    }
+    if (item->hint[0]) {
+        fprintf(stderr, "    hint: %s\n", item->hint);
+    }
+}
+
+int cli_report(jit_gemm_status status, const struct cli_snippet *snippet, int verbose)
+{
+    jit_gemm_diagnostics *diagnostics = NULL;
+    size_t count = 0;
+
+    fflush(stdout);
+    if (jit_gemm_diagnostics_take(&diagnostics) == JIT_GEMM_OK) {
+        count = jit_gemm_diagnostics_count(diagnostics);
+    }
+    for (size_t i = 0; i < count; i++) {
+        jit_gemm_diagnostic item = {.struct_size = sizeof item};
+
+        if (jit_gemm_diagnostics_get(diagnostics, i, &item) == JIT_GEMM_OK) {
+            print_diagnostic(&item, snippet);
+        }
+    }
+    if (count == 0) {
+        fprintf(stderr, "jit-gemm: error: %s\n", jit_gemm_status_text(status));
+    }
+    if (status == JIT_GEMM_ERR_NO_DRIVER) {
+        fputs(
+            "    no CUDA driver could be opened here; this version runs on a Hopper GPU "
+            "(H100, H200) only.\n    Without one, `build`, `plan` and `prewarm` work with "
+            "--arch sm_90a.\n",
+            stderr);
+    }
+    if (verbose && jit_gemm_diagnostics_log(diagnostics)[0]) {
+        fprintf(stderr, "compiler log:\n%s\n", jit_gemm_diagnostics_log(diagnostics));
+    }
+    jit_gemm_diagnostics_destroy(&diagnostics);
+    return CLI_FAILED;
+}
+
+static int is_log_muted;
+
+void cli_log_mute(int is_muted)
+{
+    is_log_muted = is_muted;
+}
+
+void cli_log(void *user, jit_gemm_severity severity, const char *text)
+{
+    if (is_log_muted || (severity == JIT_GEMM_SEVERITY_ERROR && !user)) {
+        return;
+    }
+    fprintf(stderr, "jit-gemm: %s: %s\n", severity_word(severity), text);
+}
+
+void cli_json_text(FILE *file, const char *text, size_t size)
+{
+    fputc('"', file);
+    for (size_t i = 0; i < size; i++) {
+        unsigned char byte = (unsigned char)text[i];
+
+        if (byte == '"' || byte == '\\') {
+            fprintf(file, "\\%c", byte);
+        } else if (byte == '\n') {
+            fputs("\\n", file);
+        } else if (byte < 0x20 || byte == 0x7f) {
+            fprintf(file, "\\u%04x", byte);
+        } else {
+            fputc(byte, file);
+        }
+    }
+    fputc('"', file);
+}
+
+void cli_json_field(FILE *file, const char *name, const char *text, int more)
+{
+    fprintf(file, "\"%s\": ", name);
+    cli_json_text(file, text, strlen(text));
+    if (more) {
+        fputs(", ", file);
+    }
+}
+
+void cli_json_number(FILE *file, double value)
+{
+    if (isfinite(value)) {
+        fprintf(file, "%.9g", value);
+    } else {
+        fputs("null", file);
+    }
+}
+
+void *cli_alloc(size_t bytes)
+{
+    void *memory = malloc(bytes ? bytes : 1);
+
+    if (!memory) {
+        fprintf(stderr, "jit-gemm: error: no memory for %zu bytes\n", bytes);
+        exit(CLI_FAILED);
+    }
+    return memory;
+}
+
+char *cli_read_file(const char *path, size_t *ret_size)
+{
+    int is_input = strcmp(path, "-") == 0;
+    FILE *file = is_input ? stdin : fopen(path, "rb");
+    size_t size = 0, room = 4096, part;
+    char *text;
+    int failed;
+
+    if (!file) {
+        cli_error("%s: %s", path, strerror(errno));
+        return NULL;
+    }
+    text = cli_alloc(room);
+    while ((part = fread(text + size, 1, room - size - 1, file)) > 0) {
+        size += part;
+        if (room - size < 2) {
+            char *grown = cli_alloc(room * 2);
+
+            memcpy(grown, text, size);
+            free(text);
+            text = grown;
+            room *= 2;
+        }
+    }
+    text[size] = '\0';
+    failed = ferror(file);
+    if (failed) {
+        cli_error("%s: %s", path, strerror(errno));
+    }
+    if (!is_input) {
+        fclose(file);
+    }
+    if (failed) {
+        free(text);
+        return NULL;
+    }
+    *ret_size = size;
+    return text;
+}
+
+const char *cli_origin_name(jit_gemm_origin origin)
+{
+    switch (origin) {
+    case JIT_GEMM_ORIGIN_COMPILED:
+        return "compiled";
+    case JIT_GEMM_ORIGIN_DISK:
+        return "disk";
+    case JIT_GEMM_ORIGIN_MEMORY:
+        break;
+    }
+    return "memory";
+}

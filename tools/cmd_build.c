@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* jit-gemm build: a problem to a file, without a GPU. */
+#include <errno.h>
+#include <string.h>
+
+#include "cli.h"
+
+static const struct cli_help build_help = {
+    "build PROBLEM... -o FILE [--emit cubin|ptx|source] [OPTION...]",
+    "Compiles a problem to a file. Needs neither a GPU nor a driver; without a GPU, name\n"
+    "the architecture. A cubin goes through the disk cache.\n",
+    "  jit-gemm build 4096x4096x4096 bf16 --arch sm_90a -o gemm.cubin\n"
+    "  jit-gemm build 4096x4096x4096 bf16 --arch sm_90a --emit source -o -\n"
+    "  jit-gemm build 512x512x512 f16 --epilogue 'd = relu(acc + bias);' \\\n"
+    "      --operand bias:row_vector:f16 --arch sm_90a --emit ptx -o gemm.ptx\n",
+};
+
+static int read_emit(const char *text, jit_gemm_emit *ret_emit)
+{
+    static const struct {
+        const char *name;
+        jit_gemm_emit emit;
+    } rows[] = {
+        {"cubin", JIT_GEMM_EMIT_CUBIN},
+        {"ptx", JIT_GEMM_EMIT_PTX},
+        {"source", JIT_GEMM_EMIT_SOURCE},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strcmp(rows[i].name, text) == 0) {
+            *ret_emit = rows[i].emit;
+            return CLI_OK;
+        }
+    }
+    if (strcmp(text, "ltoir") == 0) {
+        return cli_usage_error(
+            "--emit ltoir is not in this version; use cubin, ptx or source");
+    }
+    return cli_usage_error("--emit: there is no form `%s`; use cubin, ptx or source", text);
+}
+
+static int write_file(const char *path, const void *data, size_t size)
+{
+    int is_output = strcmp(path, "-") == 0;
+    FILE *file = is_output ? stdout : fopen(path, "wb");
+    int good;
+
+    if (!file) {
+        return cli_error("%s: %s", path, strerror(errno));
+    }
+    good = fwrite(data, 1, size, file) == size;
+    good = fflush(file) == 0 && good;
+    if (!good) {
+        cli_error("%s: %s", path, strerror(errno));
+    }
+    if (!is_output) {
+        if (fclose(file) != 0 && good) {
+            good = 0;
+            cli_error("%s: %s", path, strerror(errno));
+        }
+        if (!good) {
+            remove(path);
+        }
+    }
+    return good ? CLI_OK : CLI_FAILED;
+}
+
+static int build_artifact(const struct cli_context_options *options,
+                          const struct cli_problem *problem, jit_gemm_emit emit,
+                          const char *path)
+{
+    struct cli_snippet snippet = {problem->snippet};
+    jit_gemm_context *context = NULL;
+    jit_gemm_artifact *artifact = NULL;
+    const void *data;
+    size_t size = 0;
+    jit_gemm_status status;
+    int code = cli_context_open(options, 0, JIT_GEMM_POLICY_ALLOW, &context);
+
+    if (code != CLI_OK) {
+        return code;
+    }
+    code = cli_problem_register(problem, context, options->verbose);
+    if (code == CLI_OK) {
+        status = jit_gemm_build(context, &problem->problem, emit, &artifact);
+        code =
+            status == JIT_GEMM_OK ? CLI_OK : cli_report(status, &snippet, options->verbose);
+    }
+    if (code == CLI_OK) {
+        data = jit_gemm_artifact_data(artifact, &size);
+        code = write_file(path, data, size);
+    }
+    if (code == CLI_OK && strcmp(path, "-") != 0) {
+        cli_note("wrote %s, %zu bytes for %s", path, size, jit_gemm_context_arch(context));
+    }
+    jit_gemm_artifact_destroy(&artifact);
+    jit_gemm_context_destroy(&context);
+    return code;
+}
+
+int cmd_build(int argc, char **argv)
+{
+    struct cli_context_options options = {0};
+    struct cli_problem problem = {0};
+    const char *path = NULL, *emit_text = "cubin";
+    const struct cli_option own[] = {
+        {"-o", "FILE", "file to write; - is standard output", CLI_TEXT, &path},
+        {"--emit", "FORM", "cubin (default), ptx or source", CLI_TEXT, &emit_text},
+        {0},
+    };
+    struct cli_option problem_table[CLI_PROBLEM_OPTION_COUNT];
+    struct cli_option context_table[CLI_CONTEXT_OPTION_COUNT];
+    const struct cli_option *groups[] = {own, problem_table, context_table, NULL};
+    jit_gemm_emit emit = JIT_GEMM_EMIT_CUBIN;
+    int words = 0, code;
+
+    cli_problem_table(&problem, problem_table);
+    cli_context_table(&options, 0, context_table);
+    code = cli_parse(&build_help, groups, argc, argv, &words);
+    if (code >= 0) {
+        return code;
+    }
+    if (!path) {
+        return cli_usage_error(
+            "build: -o FILE is missing; `-o -` writes to standard output");
+    }
+    code = read_emit(emit_text, &emit);
+    if (code == CLI_OK) {
+        code = cli_problem_read(&problem, argv + 1, words);
+    }
+    if (code == CLI_OK) {
+        code = build_artifact(&options, &problem, emit, path);
+    }
+    cli_problem_free(&problem);
+    return code;
+}

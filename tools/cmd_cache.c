@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT */
+/* jit-gemm cache: ls, stat, verify, gc. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cache_tool.h"
+
+enum { VALUE_SIZE = 1024 };
+
+int cache_tool_open(const char *folder, int read_only, jg_cache **ret_cache)
+{
+    char path[PATH_MAX + 8], reason[512];
+    jg_cache_options options = {.environment = getenv("JIT_GEMM_CACHE_DIR"),
+                                .read_only = read_only};
+    jg_cache_result result;
+
+    if (folder) {
+        if (cli_absolute_path(folder, path, sizeof path) != CLI_OK) {
+            return CLI_FAILED;
+        }
+        options.folder = path;
+    }
+    reason[0] = '\0';
+    result = jg_cache_open(&options, ret_cache, reason, sizeof reason);
+    if (result != JG_CACHE_OK) {
+        return cli_error("the cache folder cannot be used (%s): %s",
+                         jg_cache_result_name(result), reason);
+    }
+    return CLI_OK;
+}
+
+void cache_key_print(const jg_cache_name *name, char ret_text[CACHE_KEY_SIZE])
+{
+    for (size_t i = 0; i < sizeof name->bytes; i++) {
+        snprintf(ret_text + 2 * i, 3, "%02x", name->bytes[i]);
+    }
+}
+
+void cache_entry_value(const jg_cache_entry *entry, const char *key, char *buffer,
+                       size_t size)
+{
+    const char *at = entry->metadata, *end;
+    size_t key_length = strlen(key);
+
+    buffer[0] = '\0';
+    if (!at) {
+        return;
+    }
+    end = at + entry->metadata_size;
+    while (at < end) {
+        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        size_t length = (size_t)((line_end ? line_end : end) - at);
+
+        if (length > key_length && at[key_length] == '=' &&
+            memcmp(at, key, key_length) == 0) {
+            snprintf(buffer, size, "%.*s", (int)(length - key_length - 1),
+                     at + key_length + 1);
+            return;
+        }
+        at += length + 1;
+    }
+}
+
+int cache_entry_is_kernel(const jg_cache_entry *entry)
+{
+    char problem[8];
+
+    cache_entry_value(entry, "problem", problem, sizeof problem);
+    return problem[0] != '\0';
+}
+
+static void print_time(int64_t seconds, char *buffer, size_t size)
+{
+    time_t when = (time_t)seconds;
+    struct tm parts;
+
+    if (!gmtime_r(&when, &parts) || !strftime(buffer, size, "%Y-%m-%dT%H:%M:%SZ", &parts)) {
+        snprintf(buffer, size, "?");
+    }
+}
+
+/* ----------------------------------------------------------------------- ls and stat */
+
+struct totals {
+    uint64_t entries, kernels, bytes, bad;
+    int64_t oldest, newest;
+};
+
+struct listing {
+    struct totals totals;
+    int json, all, is_first;
+};
+
+static void add_to_totals(struct totals *totals, const jg_cache_entry *entry)
+{
+    if (totals->entries == 0 || entry->modified < totals->oldest) {
+        totals->oldest = entry->modified;
+    }
+    if (totals->entries == 0 || entry->modified > totals->newest) {
+        totals->newest = entry->modified;
+    }
+    totals->entries++;
+    totals->bytes += entry->file_bytes;
+    totals->kernels += cache_entry_is_kernel(entry) ? 1u : 0u;
+    totals->bad += entry->state != JG_CACHE_OK ? 1u : 0u;
+}
+
+static void list_json(const jg_cache_entry *entry, const char *key, const char *when)
+{
+    const char *at = entry->metadata ? entry->metadata : "";
+    const char *end = at + (entry->metadata ? entry->metadata_size : 0);
+    int is_first = 1;
+
+    printf("{");
+    cli_json_field(stdout, "key", key, 1);
+    cli_json_field(stdout, "state", jg_cache_result_name(entry->state), 1);
+    printf("\"file_bytes\": %" PRIu64 ", \"payload_bytes\": %zu, ", entry->file_bytes,
+           entry->payload_size);
+    cli_json_field(stdout, "modified", when, 1);
+    printf("\"record\": {");
+    while (at < end) {
+        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        size_t length = (size_t)((line_end ? line_end : end) - at);
+        const char *equals = memchr(at, '=', length);
+
+        if (equals) {
+            printf("%s", is_first ? "" : ", ");
+            cli_json_text(stdout, at, (size_t)(equals - at));
+            printf(": ");
+            cli_json_text(stdout, equals + 1, length - (size_t)(equals + 1 - at));
+            is_first = 0;
+        }
+        at += length + 1;
+    }
+    printf("}}");
+}
+
+static int list_entry(void *user, const jg_cache_entry *entry)
+{
+    struct listing *listing = user;
+    char key[CACHE_KEY_SIZE], when[32], arch[32], problem[VALUE_SIZE];
+
+    if (entry->state == JG_CACHE_OK && !listing->all && !cache_entry_is_kernel(entry)) {
+        return 0;
+    }
+    add_to_totals(&listing->totals, entry);
+    cache_key_print(&entry->name, key);
+    print_time(entry->modified, when, sizeof when);
+    if (listing->json) {
+        printf("%s", listing->is_first ? "\n  " : ",\n  ");
+        listing->is_first = 0;
+        list_json(entry, key, when);
+        return 0;
+    }
+    cache_entry_value(entry, "arch", arch, sizeof arch);
+    cache_entry_value(entry, cache_entry_is_kernel(entry) ? "problem" : "kind", problem,
+                      sizeof problem);
+    printf("%s %9" PRIu64 " %s %-7s %s\n", key, entry->file_bytes, when, arch,
+           entry->state != JG_CACHE_OK ? jg_cache_result_name(entry->state) : problem);
+    return 0;
+}
+
+static const struct cli_help ls_help = {
+    "cache ls [--all] [--json] [--cache DIR]",
+    "Lists the kernels of the cache: key, bytes, time of creation, architecture, problem.\n"
+    "Entries whose header is damaged are listed with the reason.\n",
+    "  jit-gemm cache ls\n  jit-gemm cache ls --json --cache /srv/model/kernels\n",
+};
+
+static int cache_ls(int argc, char **argv)
+{
+    struct listing listing = {.is_first = 1};
+    const char *folder = NULL;
+    const struct cli_option own[] = {
+        {"--all", NULL, "also the library's own small records", CLI_FLAG, &listing.all},
+        {"--json", NULL, "print a JSON array", CLI_FLAG, &listing.json},
+        {"--cache", "DIR", "cache folder; default as everywhere", CLI_TEXT, &folder},
+        {0},
+    };
+    const struct cli_option *groups[] = {own, NULL};
+    jg_cache *cache = NULL;
+    jg_cache_result result;
+    int words = 0, code = cli_parse(&ls_help, groups, argc, argv, &words);
+
+    if (code >= 0) {
+        return code;
+    }
+    if (words) {
+        return cli_usage_error("cache ls takes no words");
+    }
+    if (cache_tool_open(folder, 1, &cache) != CLI_OK) {
+        return CLI_FAILED;
+    }
+    if (listing.json) {
+        printf("[");
+    }
+    result = jg_cache_walk(cache, 0, list_entry, &listing);
+    if (listing.json) {
+        printf("%s]\n", listing.is_first ? "" : "\n");
+    } else if (result == JG_CACHE_OK) {
+        cli_note("%" PRIu64 " entries, %" PRIu64 " bytes in %s", listing.totals.entries,
+                 listing.totals.bytes, jg_cache_folder(cache));
+    }
+    jg_cache_close(cache);
+    return result == JG_CACHE_OK
+               ? CLI_OK
+               : cli_error("the folder cannot be read: %s", jg_cache_result_name(result));
+}
+
+static const struct cli_help stat_help = {
+    "cache stat [--json] [--cache DIR]",
+    "Says which folder is in use, how many entries it holds, and how large they are.\n",
+    NULL,
+};
+
+static int count_entry(void *user, const jg_cache_entry *entry)
+{
+    add_to_totals(user, entry);
+    return 0;
+}
+
+static int cache_stat(int argc, char **argv)
+{
+    struct totals totals = {0};
+    const char *folder = NULL;
+    int json = 0;
+    const struct cli_option own[] = {
+        {"--json", NULL, "print one JSON object", CLI_FLAG, &json},
+        {"--cache", "DIR", "cache folder; default as everywhere", CLI_TEXT, &folder},
+        {0},
+    };
+    const struct cli_option *groups[] = {own, NULL};
+    jg_cache *cache = NULL;
+    jg_cache_result result;
+    char oldest[32] = "", newest[32] = "";
+    int words = 0, code = cli_parse(&stat_help, groups, argc, argv, &words);
+
+    if (code >= 0) {
+        return code;
+    }
+    if (words) {
+        return cli_usage_error("cache stat takes no words");
+    }
+    if (cache_tool_open(folder, 1, &cache) != CLI_OK) {
+        return CLI_FAILED;
+    }
+    result = jg_cache_walk(cache, 0, count_entry, &totals);
+    if (totals.entries) {
+        print_time(totals.oldest, oldest, sizeof oldest);
+        print_time(totals.newest, newest, sizeof newest);
+    }
+    if (result != JG_CACHE_OK) {
+        cli_error("the folder cannot be read: %s", jg_cache_result_name(result));
+    } else if (json) {
+        printf("{");
+        cli_json_field(stdout, "folder", jg_cache_folder(cache), 1);
+        printf("\"entries\": %" PRIu64 ", \"kernels\": %" PRIu64 ", \"bytes\": %" PRIu64
+               ", \"bad\": %" PRIu64 ", ",
+               totals.entries, totals.kernels, totals.bytes, totals.bad);
+        cli_json_field(stdout, "oldest", oldest, 1);
+        cli_json_field(stdout, "newest", newest, 0);
+        printf("}\n");
+    } else {
+        printf("folder   %s\nentries  %" PRIu64 ", of these %" PRIu64 " kernels\n"
+               "bytes    %" PRIu64 "\nbad      %" PRIu64 "\noldest   %s\nnewest   %s\n",
+               jg_cache_folder(cache), totals.entries, totals.kernels, totals.bytes,
+               totals.bad, oldest, newest);
+    }
+    jg_cache_close(cache);
+    return result == JG_CACHE_OK ? CLI_OK : CLI_FAILED;
+}
+
+/* --------------------------------------------------------------------- verify and gc */
+
+struct check {
+    uint64_t good, bad;
+    int remove;
+};
+
+static int check_entry(void *user, const jg_cache_entry *entry)
+{
+    struct check *check = user;
+    char key[CACHE_KEY_SIZE];
+
+    if (entry->state == JG_CACHE_OK) {
+        check->good++;
+        return 0;
+    }
+    check->bad++;
+    cache_key_print(&entry->name, key);
+    printf("%s %s%s\n", key, jg_cache_result_name(entry->state),
+           check->remove ? ", removed" : "");
+    return check->remove;
+}
+
+static const struct cli_help verify_help = {
+    "cache verify [--remove] [--cache DIR]",
+    "Reads every entry and verifies its checksums. Bad entries are named, and exit code 1\n"
+    "says that there were some. They do no harm: reading one is a miss.\n",
+    "  jit-gemm cache verify --remove\n",
+};
+
+static int cache_verify(int argc, char **argv)
+{
+    struct check check = {0};
+    const char *folder = NULL;
+    const struct cli_option own[] = {
+        {"--remove", NULL, "remove the bad entries", CLI_FLAG, &check.remove},
+        {"--cache", "DIR", "cache folder; default as everywhere", CLI_TEXT, &folder},
+        {0},
+    };
+    const struct cli_option *groups[] = {own, NULL};
+    jg_cache *cache = NULL;
+    jg_cache_result result;
+    int words = 0, code = cli_parse(&verify_help, groups, argc, argv, &words);
+
+    if (code >= 0) {
+        return code;
+    }
+    if (words) {
+        return cli_usage_error("cache verify takes no words");
+    }
+    if (cache_tool_open(folder, !check.remove, &cache) != CLI_OK) {
+        return CLI_FAILED;
+    }
+    result = jg_cache_walk(cache, 1, check_entry, &check);
+    jg_cache_close(cache);
+    if (result != JG_CACHE_OK) {
+        return cli_error("the folder cannot be read: %s", jg_cache_result_name(result));
+    }
+    printf("verify: good=%" PRIu64 " bad=%" PRIu64 "\n", check.good, check.bad);
+    return check.bad ? CLI_FAILED : CLI_OK;
+}
+
+/* Seconds of "90", "90s", "15m", "12h" or "30d". */
+static int read_age(const char *text, int64_t *ret_seconds)
+{
+    static const struct {
+        char letter;
+        int64_t seconds;
+    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+    char *end;
+    long long value = strtoll(text, &end, 10);
+
+    if (!isdigit((unsigned char)text[0]) || value < 0 || value > INT32_MAX) {
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (*end == units[i].letter && end[1] == '\0') {
+            *ret_seconds = value * units[i].seconds;
+            return 1;
+        }
+    }
+    *ret_seconds = value;
+    return *end == '\0';
+}
+
+static const struct cli_help gc_help = {
+    "cache gc [--max-bytes SIZE] [--max-age AGE] [--cache DIR]",
+    "Removes the oldest entries until the folder fits, and what dead writers and damaged\n"
+    "entries left behind. Files that are not the cache's own are never touched.\n",
+    "  jit-gemm cache gc --max-bytes 512M --max-age 90d\n",
+};
+
+static int cache_gc(int argc, char **argv)
+{
+    const char *folder = NULL, *age_text = NULL;
+    uint64_t max_bytes = 0, removed = 0, bytes = 0;
+    int64_t max_age = 0;
+    const struct cli_option own[] = {
+        {"--max-bytes", "SIZE", "most bytes to keep, such as 512M; 0: no limit", CLI_BYTES,
+         &max_bytes},
+        {"--max-age", "AGE", "remove what is older, such as 12h or 90d", CLI_TEXT,
+         &age_text},
+        {"--cache", "DIR", "cache folder; default as everywhere", CLI_TEXT, &folder},
+        {0},
+    };
+    const struct cli_option *groups[] = {own, NULL};
+    jg_cache *cache = NULL;
+    jg_cache_result result;
+    int words = 0, code = cli_parse(&gc_help, groups, argc, argv, &words);
+
+    if (code >= 0) {
+        return code;
+    }
+    if (words) {
+        return cli_usage_error("cache gc takes no words");
+    }
+    if (age_text && !read_age(age_text, &max_age)) {
+        return cli_usage_error("--max-age: `%s` is no age; write 90s, 15m, 12h or 30d",
+                               age_text);
+    }
+    if (cache_tool_open(folder, 0, &cache) != CLI_OK) {
+        return CLI_FAILED;
+    }
+    result = jg_cache_trim(cache, max_bytes, max_age, &removed, &bytes);
+    jg_cache_close(cache);
+    if (result != JG_CACHE_OK) {
+        return cli_error("the folder cannot be cleaned: %s", jg_cache_result_name(result));
+    }
+    printf("gc: removed=%" PRIu64 " bytes=%" PRIu64 "\n", removed, bytes);
+    return CLI_OK;
+}
+
+/* --------------------------------------------------------------------------- command */
+
+static const struct cli_command subcommands[] = {
+    {"ls", "list the kernels", cache_ls},
+    {"stat", "say which folder is in use and what it holds", cache_stat},
+    {"verify", "verify every entry's checksums", cache_verify},
+    {"gc", "remove old entries and leftovers", cache_gc},
+    {"explain", "say which entry a problem maps to, or what an entry holds", cache_explain},
+};
+
+int cmd_cache(int argc, char **argv)
+{
+    const size_t count = sizeof subcommands / sizeof subcommands[0];
+
+    if (argc < 2) {
+        return cli_usage_error(
+            "a subcommand is missing; `jit-gemm cache --help` lists them");
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        printf("usage: jit-gemm cache SUBCOMMAND [OPTION...]\n\n"
+               "Looks after the disk cache of compiled kernels.\n\nsubcommands:\n");
+        for (size_t i = 0; i < count; i++) {
+            printf("  %-9s %s\n", subcommands[i].name, subcommands[i].summary);
+        }
+        printf("\nexamples:\n  jit-gemm cache stat\n"
+               "  jit-gemm cache explain 4096x4096x4096 bf16 --arch sm_90a\n");
+        return CLI_OK;
+    }
+    return cli_dispatch("jit-gemm cache", subcommands, count, argc - 1, argv + 1);
+}

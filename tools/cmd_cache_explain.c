@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/* jit-gemm cache explain: from a problem to its entry, or from a key to what it holds. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cache_tool.h"
+
+enum { VALUE_SIZE = 1024, MAX_NEAR = 8, MIN_KEY_DIGITS = 4, MAX_DIFFERENCES = 3 };
+
+static const struct cli_help explain_help = {
+    "cache explain PROBLEM...|KEY [OPTION...]",
+    "For a problem: says whether its kernel is cached, under which key, and which entries\n"
+    "come near and how they differ. For a key, or its first digits: prints what the entry\n"
+    "holds. Compiles nothing. Exit code 1 if there is no such entry.\n",
+    "  jit-gemm cache explain 4096x4096x4096 bf16 --arch sm_90a\n"
+    "  jit-gemm cache explain 3f9a01\n",
+};
+
+/* ------------------------------------------------------------------------------ keys */
+
+struct key_search {
+    const char *digits;
+    int found;
+};
+
+static int print_entry_of_key(void *user, const jg_cache_entry *entry)
+{
+    struct key_search *search = user;
+    char key[CACHE_KEY_SIZE];
+
+    cache_key_print(&entry->name, key);
+    if (strncmp(key, search->digits, strlen(search->digits)) != 0) {
+        return 0;
+    }
+    printf("%skey=%s\nstate=%s\nfile_bytes=%" PRIu64 "\npayload_bytes=%zu\n",
+           search->found ? "\n" : "", key, jg_cache_result_name(entry->state),
+           entry->file_bytes, entry->payload_size);
+    if (entry->metadata) {
+        fwrite(entry->metadata, 1, entry->metadata_size, stdout);
+        putchar('\n');
+    }
+    search->found++;
+    return 0;
+}
+
+static int is_key(const char *word)
+{
+    size_t length = strlen(word);
+
+    if (length < MIN_KEY_DIGITS || length >= CACHE_KEY_SIZE) {
+        return 0;
+    }
+    for (size_t i = 0; i < length; i++) {
+        if (!isdigit((unsigned char)word[i]) && !(word[i] >= 'a' && word[i] <= 'f')) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int explain_key(jg_cache *cache, const char *digits)
+{
+    struct key_search search = {.digits = digits};
+    jg_cache_result result = jg_cache_walk(cache, 1, print_entry_of_key, &search);
+
+    if (result != JG_CACHE_OK) {
+        return cli_error("the folder cannot be read: %s", jg_cache_result_name(result));
+    }
+    return search.found ? CLI_OK : cli_error("no entry's key begins with %s", digits);
+}
+
+/* -------------------------------------------------------------------------- problems */
+
+struct near_entry {
+    char key[CACHE_KEY_SIZE];
+    char problem[VALUE_SIZE];
+    char differences[VALUE_SIZE];
+    int count;
+};
+
+struct problem_search {
+    const jit_gemm_problem *problem;
+    const char *arch;
+    const char *source; /* the generated unit: part of the key material */
+    size_t source_size;
+    char exact[4][CACHE_KEY_SIZE]; /* entries of this very source */
+    size_t exact_count;
+    struct near_entry near[MAX_NEAR];
+    size_t near_count;
+};
+
+static void note_difference(struct near_entry *near, const char *name, int differs)
+{
+    size_t used = strlen(near->differences);
+
+    if (differs) {
+        snprintf(near->differences + used, sizeof near->differences - used, "%s%s",
+                 used ? ", " : "", name);
+        near->count++;
+    }
+}
+
+static int dims_differ(jit_gemm_dim a, jit_gemm_dim b)
+{
+    return a.size != b.size || a.mode != b.mode;
+}
+
+/* A type that both leave to A's is no difference of its own. */
+static int types_differ(jit_gemm_dtype x, jit_gemm_dtype x_default, jit_gemm_dtype y,
+                        jit_gemm_dtype y_default)
+{
+    return (x || y) && (x ? x : x_default) != (y ? y : y_default);
+}
+
+static void compare_problems(const jit_gemm_problem *a, const jit_gemm_problem *b,
+                             struct near_entry *near)
+{
+    jit_gemm_dim one = {.size = 1};
+
+    note_difference(near, "m", dims_differ(a->m, b->m));
+    note_difference(near, "n", dims_differ(a->n, b->n));
+    note_difference(near, "k", dims_differ(a->k, b->k));
+    note_difference(
+        near, "batch",
+        dims_differ(a->batch.size ? a->batch : one, b->batch.size ? b->batch : one));
+    note_difference(near, "a", a->a != b->a);
+    note_difference(near, "b", types_differ(a->b, a->a, b->b, b->a));
+    note_difference(near, "c", a->c != b->c);
+    note_difference(near, "d", types_differ(a->d, a->a, b->d, b->a));
+    note_difference(near, "layout",
+                    a->a_layout != b->a_layout || a->b_layout != b->b_layout);
+    note_difference(near, "epilogue", strcmp(a->epilogue, b->epilogue) != 0);
+    note_difference(near, "config", strcmp(a->config, b->config) != 0);
+}
+
+/* Keeps the nearest ones, in order. */
+static void keep_near(struct problem_search *search, const struct near_entry *near)
+{
+    size_t at = search->near_count;
+
+    while (at > 0 && search->near[at - 1].count > near->count) {
+        at--;
+    }
+    if (at == MAX_NEAR) {
+        return;
+    }
+    if (search->near_count < MAX_NEAR) {
+        search->near_count++;
+    }
+    memmove(&search->near[at + 1], &search->near[at],
+            (search->near_count - at - 1) * sizeof search->near[0]);
+    search->near[at] = *near;
+}
+
+static int look_at_entry(void *user, const jg_cache_entry *entry)
+{
+    struct problem_search *search = user;
+    struct near_entry near = {.count = 0};
+    jit_gemm_problem other = {.struct_size = sizeof other};
+    char arch[32];
+
+    if (entry->state != JG_CACHE_OK || !cache_entry_is_kernel(entry)) {
+        return 0;
+    }
+    cache_key_print(&entry->name, near.key);
+    if (entry->material && memmem(entry->material, entry->material_size, search->source,
+                                  search->source_size)) {
+        if (search->exact_count < sizeof search->exact / sizeof search->exact[0]) {
+            strcpy(search->exact[search->exact_count++], near.key);
+        }
+        return 0;
+    }
+    cache_entry_value(entry, "problem", near.problem, sizeof near.problem);
+    cache_entry_value(entry, "arch", arch, sizeof arch);
+    if (jit_gemm_problem_parse(near.problem, &other) != JIT_GEMM_OK) {
+        return 0;
+    }
+    note_difference(&near, "arch", strcmp(arch, search->arch) != 0);
+    compare_problems(search->problem, &other, &near);
+    if (near.count <= MAX_DIFFERENCES) {
+        keep_near(search, &near);
+    }
+    return 0;
+}
+
+static void print_near(const struct problem_search *search)
+{
+    for (size_t i = 0; i < search->near_count; i++) {
+        const struct near_entry *near = &search->near[i];
+
+        printf("near     %s %s\n", near->key, near->problem);
+        printf("         differs in %s\n",
+               near->count ? near->differences
+                           : "the epilogue's text or operands, or the library's version");
+    }
+}
+
+static int explain_in_context(jg_cache *cache, jit_gemm_context *context,
+                              const struct cli_problem *problem, int verbose)
+{
+    struct problem_search search = {.problem = &problem->problem,
+                                    .arch = jit_gemm_context_arch(context)};
+    struct cli_snippet snippet = {problem->snippet};
+    jit_gemm_artifact *source = NULL, *cubin = NULL;
+    jg_cache_result result;
+    jit_gemm_status status;
+    char *text;
+    int code = cli_problem_register(problem, context, verbose);
+
+    if (code != CLI_OK) {
+        return code;
+    }
+    status = jit_gemm_build(context, &problem->problem, JIT_GEMM_EMIT_SOURCE, &source);
+    if (status != JIT_GEMM_OK) {
+        return cli_report(status, &snippet, verbose);
+    }
+    search.source = jit_gemm_artifact_data(source, &search.source_size);
+    text = cli_problem_text(&problem->problem);
+    printf("problem  %s\narch     %s\nfolder   %s\n", text, search.arch,
+           jg_cache_folder(cache));
+    free(text);
+    result = jg_cache_walk(cache, 0, look_at_entry, &search);
+    jit_gemm_artifact_destroy(&source);
+    if (result != JG_CACHE_OK) {
+        return cli_error("the folder cannot be read: %s", jg_cache_result_name(result));
+    }
+    /* The policy forbids compiling: this asks what a create would find. */
+    status = jit_gemm_build(context, &problem->problem, JIT_GEMM_EMIT_CUBIN, &cubin);
+    jit_gemm_artifact_destroy(&cubin);
+    printf("cached   %s\n", status == JIT_GEMM_OK ? "yes" : "no");
+    for (size_t i = 0; i < search.exact_count; i++) {
+        printf("%s %s\n",
+               status == JIT_GEMM_OK ? "entry   "
+                                     : "other    the same source by another "
+                                       "compiler or library:",
+               search.exact[i]);
+    }
+    if (status != JIT_GEMM_OK) {
+        printf("reason   %s\n", jit_gemm_last_error());
+    }
+    print_near(&search);
+    return status == JIT_GEMM_OK ? CLI_OK : CLI_FAILED;
+}
+
+int cache_explain(int argc, char **argv)
+{
+    struct cli_context_options options = {0};
+    struct cli_problem problem = {0};
+    struct cli_option problem_table[CLI_PROBLEM_OPTION_COUNT];
+    struct cli_option context_table[CLI_CONTEXT_OPTION_COUNT];
+    const struct cli_option *groups[] = {problem_table, context_table, NULL};
+    jit_gemm_context *context = NULL;
+    jg_cache *cache = NULL;
+    int words = 0, code;
+
+    cli_problem_table(&problem, problem_table);
+    cli_context_table(&options, 0, context_table);
+    code = cli_parse(&explain_help, groups, argc, argv, &words);
+    if (code >= 0) {
+        return code;
+    }
+    if (options.no_cache) {
+        return cli_usage_error("cache explain reads the cache; leave out --no-cache");
+    }
+    if (words == 1 && is_key(argv[1])) {
+        code = cache_tool_open(options.cache_dir, 1, &cache);
+        if (code == CLI_OK) {
+            code = explain_key(cache, argv[1]);
+        }
+        jg_cache_close(cache);
+        return code;
+    }
+    code = cli_problem_read(&problem, argv + 1, words);
+    if (code == CLI_OK) {
+        code = cli_context_open(&options, 0, JIT_GEMM_POLICY_FORBID, &context);
+    }
+    if (code == CLI_OK) {
+        code = cache_tool_open(options.cache_dir, 1, &cache);
+    }
+    if (code == CLI_OK) {
+        code = explain_in_context(cache, context, &problem, options.verbose);
+    }
+    jg_cache_close(cache);
+    jit_gemm_context_destroy(&context);
+    cli_problem_free(&problem);
+    return code;
+}

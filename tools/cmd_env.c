@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* jit-gemm env: the environment variables and their values. */
+#include <stdlib.h>
+
+#include "cli.h"
+
+static const struct cli_help env_help = {
+    "env",
+    "Lists the variables that the library reads when a context is created, what they\n"
+    "mean, and their values here. Options win over variables. Programs that run with\n"
+    "raised rights (set-user-id) ignore them.\n",
+    NULL,
+};
+
+static const struct {
+    const char *name;
+    const char *help;
+} variables[] = {
+    {"JIT_GEMM_CACHE_DIR", "absolute path of the writable cache folder"},
+    {"JIT_GEMM_ARCH", "architecture to plan and build for, such as sm_90a"},
+    {"JIT_GEMM_DRIVER", "path of the CUDA driver library"},
+    {"JIT_GEMM_NVRTC", "path of the compiler library, NVRTC"},
+    {"JIT_GEMM_DUMP_DIR",
+     "folder that receives source unit, log, PTX and cubin of each compile"},
+};
+
+int cmd_env(int argc, char **argv)
+{
+    const struct cli_option own[] = {{0}};
+    const struct cli_option *groups[] = {own, NULL};
+    int words = 0;
+    int code = cli_parse(&env_help, groups, argc, argv, &words);
+
+    if (code >= 0) {
+        return code;
+    }
+    if (words) {
+        return cli_usage_error("env takes no words");
+    }
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        const char *value = getenv(variables[i].name);
+
+        printf("%s\n    %s\n    %s%s\n", variables[i].name, variables[i].help,
+               value && value[0] ? "= " : "(not set)", value ? value : "");
+    }
+    return CLI_OK;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* jit-gemm plan: the choice and its reasons. */
+#include <stdlib.h>
+
+#include "cli.h"
+
+static const struct cli_help plan_help = {
+    "plan PROBLEM... [OPTION...]",
+    "Prints the configuration that the library chooses for a problem, the reason, and\n"
+    "each rejected candidate with its own. Nothing is compiled; no GPU is needed if the\n"
+    "architecture is named. The printed configuration is what --config takes.\n",
+    "  jit-gemm plan 4096x4096x4096 bf16 --arch sm_90a\n"
+    "  jit-gemm plan m=128 n=8192 k=4096 a=f16 dynamic=m --arch sm_90a --json\n",
+};
+
+static int print_plan(const struct cli_problem *problem, jit_gemm_context *context,
+                      int json, int verbose)
+{
+    struct cli_snippet snippet = {problem->snippet};
+    size_t length = 0;
+    jit_gemm_status status;
+    char *plan, *text;
+    int code;
+
+    code = cli_problem_register(problem, context, verbose);
+    if (code != CLI_OK) {
+        return code;
+    }
+    status = jit_gemm_plan(context, &problem->problem, NULL, 0, &length);
+    if (status != JIT_GEMM_OK) {
+        return cli_report(status, &snippet, verbose);
+    }
+    plan = cli_alloc(length + 1);
+    text = cli_problem_text(&problem->problem);
+    status = jit_gemm_plan(context, &problem->problem, plan, length + 1, NULL);
+    if (status != JIT_GEMM_OK) {
+        code = cli_report(status, &snippet, verbose);
+    } else if (json) {
+        printf("{");
+        cli_json_field(stdout, "problem", text, 1);
+        cli_json_field(stdout, "arch", jit_gemm_context_arch(context), 1);
+        cli_json_field(stdout, "plan", plan, 0);
+        printf("}\n");
+    } else {
+        printf("%s%s", plan, length && plan[length - 1] == '\n' ? "" : "\n");
+    }
+    free(text);
+    free(plan);
+    return code;
+}
+
+int cmd_plan(int argc, char **argv)
+{
+    struct cli_context_options options = {0};
+    struct cli_problem problem = {0};
+    jit_gemm_context *context = NULL;
+    int json = 0;
+    const struct cli_option own[] = {
+        {"--json", NULL, "print one JSON object", CLI_FLAG, &json},
+        {0},
+    };
+    struct cli_option problem_table[CLI_PROBLEM_OPTION_COUNT];
+    struct cli_option context_table[CLI_CONTEXT_OPTION_COUNT];
+    const struct cli_option *groups[] = {own, problem_table, context_table, NULL};
+    int words = 0, code;
+
+    cli_problem_table(&problem, problem_table);
+    cli_context_table(&options, 0, context_table);
+    code = cli_parse(&plan_help, groups, argc, argv, &words);
+    if (code >= 0) {
+        return code;
+    }
+    code = cli_problem_read(&problem, argv + 1, words);
+    if (code == CLI_OK) {
+        code = cli_context_open(&options, 0, JIT_GEMM_POLICY_ALLOW, &context);
+    }
+    if (code == CLI_OK) {
+        code = print_plan(&problem, context, json, options.verbose);
+    }
+    jit_gemm_context_destroy(&context);
+    cli_problem_free(&problem);
+    return code;
+}

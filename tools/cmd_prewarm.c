@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* jit-gemm prewarm: a manifest into the disk cache. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+enum { MAX_ARCHS = 8, BAR_WIDTH = 30 };
+
+static const struct cli_help prewarm_help = {
+    "prewarm MANIFEST --arch ARCH[,ARCH...] [--jobs N] [--cache DIR]",
+    "Compiles every problem of a manifest into the disk cache; what is there already is\n"
+    "kept. Needs no GPU. Ctrl-C stops after the builds under way; run it again to go on.\n"
+    "The manifest is what jit_gemm_context_write_manifest writes; - is standard input.\n",
+    "  jit-gemm prewarm model.manifest --arch sm_90a\n"
+    "  jit-gemm prewarm model.manifest --arch sm_90a --jobs 4 --cache /srv/model/kernels\n",
+};
+
+static volatile sig_atomic_t is_interrupted;
+
+static void note_interrupt(int number)
+{
+    (void)number;
+    is_interrupted = 1;
+}
+
+struct progress {
+    int is_terminal;
+    size_t done, total;
+};
+
+static int show_progress(void *user, size_t done, size_t total, const char *problem)
+{
+    struct progress *progress = user;
+    char bar[BAR_WIDTH + 1];
+    size_t filled = total ? done * BAR_WIDTH / total : BAR_WIDTH;
+
+    progress->done = done;
+    progress->total = total;
+    if (progress->is_terminal) {
+        memset(bar, '.', BAR_WIDTH);
+        memset(bar, '#', filled);
+        bar[BAR_WIDTH] = '\0';
+        fprintf(stderr, "\r\033[K[%s] %zu/%zu %.60s", bar, done, total, problem);
+        fflush(stderr);
+    }
+    return is_interrupted != 0;
+}
+
+/* Splits in place. */
+static int split_archs(char *text, const char *archs[MAX_ARCHS], size_t *ret_count)
+{
+    size_t count = 0;
+
+    for (char *part = strtok(text, ","); part; part = strtok(NULL, ",")) {
+        if (count == MAX_ARCHS) {
+            return cli_usage_error("--arch: at most %d architectures", MAX_ARCHS);
+        }
+        archs[count++] = part;
+    }
+    if (count == 0) {
+        return cli_usage_error("--arch names no architecture; write --arch sm_90a");
+    }
+    *ret_count = count;
+    return CLI_OK;
+}
+
+static double read_seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static int prewarm_manifest(jit_gemm_context *context, const char *manifest, size_t size,
+                            const jit_gemm_prewarm_options *settings, int verbose)
+{
+    struct progress *progress = settings->progress_user;
+    jit_gemm_prewarm_result result = {.struct_size = sizeof result};
+    struct sigaction action = {.sa_handler = note_interrupt, .sa_flags = (int)SA_RESETHAND};
+    double start = read_seconds();
+    jit_gemm_status status;
+
+    /* The second Ctrl-C ends the program at once; the cache stands that too. */
+    sigaction(SIGINT, &action, NULL);
+    status = jit_gemm_prewarm(context, manifest, size, settings, &result);
+    if (progress->is_terminal && progress->total) {
+        fputc('\n', stderr);
+    }
+    if (status != JIT_GEMM_OK && status != JIT_GEMM_ERR_CANCELLED) {
+        cli_report(status, NULL, verbose);
+    }
+    printf("prewarm%s: total=%zu cached=%zu compiled=%zu failed=%zu seconds=%.2f\n",
+           status == JIT_GEMM_ERR_CANCELLED ? " cancelled" : "", result.total,
+           result.cached, result.compiled, result.failed, read_seconds() - start);
+    if (status == JIT_GEMM_ERR_CANCELLED) {
+        return cli_error("cancelled; the same command goes on where it stopped");
+    }
+    return status == JIT_GEMM_OK ? CLI_OK : CLI_FAILED;
+}
+
+int cmd_prewarm(int argc, char **argv)
+{
+    struct cli_context_options options = {.log_errors = 1};
+    struct progress progress = {.is_terminal = isatty(STDERR_FILENO)};
+    const char *archs[MAX_ARCHS];
+    jit_gemm_prewarm_options settings = {.struct_size = sizeof settings,
+                                         .progress = show_progress,
+                                         .progress_user = &progress};
+    int64_t jobs = 0;
+    const struct cli_option own[] = {
+        {"--jobs", "N", "builds at a time; 0, the default: by processors and memory",
+         CLI_INT, &jobs},
+        {0},
+    };
+    struct cli_option context_table[CLI_CONTEXT_OPTION_COUNT];
+    const struct cli_option *groups[] = {own, context_table, NULL};
+    jit_gemm_context *context = NULL;
+    char *manifest = NULL, *arch_list = NULL;
+    size_t size = 0;
+    int words = 0, code;
+
+    cli_context_table(&options, 0, context_table);
+    code = cli_parse(&prewarm_help, groups, argc, argv, &words);
+    if (code >= 0) {
+        return code;
+    }
+    if (words != 1) {
+        return cli_usage_error("prewarm: name one manifest file, or - for standard input");
+    }
+    if (options.no_cache) {
+        return cli_usage_error("prewarm fills the cache; --no-cache leaves nothing to do");
+    }
+    if (jobs > 1024) {
+        return cli_usage_error("--jobs: at most 1024");
+    }
+    settings.jobs = (uint32_t)jobs;
+    if (options.arch) {
+        arch_list = cli_alloc(strlen(options.arch) + 1);
+        strcpy(arch_list, options.arch);
+        code = split_archs(arch_list, archs, &settings.arch_count);
+        if (code != CLI_OK) {
+            free(arch_list);
+            return code;
+        }
+        settings.archs = archs;
+        options.arch = archs[0];
+    }
+    manifest = cli_read_file(argv[1], &size);
+    code = manifest ? cli_context_open(&options, 0, JIT_GEMM_POLICY_ALLOW, &context)
+                    : CLI_FAILED;
+    if (code == CLI_OK) {
+        code = prewarm_manifest(context, manifest, size, &settings, options.verbose);
+    }
+    jit_gemm_context_destroy(&context);
+    free(manifest);
+    free(arch_list);
+    return code;
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+#include "run_data.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "jit_gemm/device.h"
+
+/* Filled with poison too: what is read past a matrix shows as NaN in the result. */
+enum { GUARD_BYTES = 4096 };
+
+static int create_matrix(jit_gemm_context *context, const struct element_view *view,
+                         const void *data, struct run_matrix *ret_matrix)
+{
+    struct run_matrix matrix = {.view = *view};
+    size_t bytes = element_view_bytes(view);
+    jit_gemm_status status;
+
+    status = jit_gemm_device_alloc(context, bytes + 2 * GUARD_BYTES, &matrix.base);
+    if (status != JIT_GEMM_OK) {
+        return cli_report(status, NULL, 0);
+    }
+    matrix.address = matrix.base + GUARD_BYTES;
+    *ret_matrix = matrix;
+    status = jit_gemm_device_fill(context, matrix.base, ELEMENT_POISON_BYTE,
+                                  bytes + 2 * GUARD_BYTES);
+    if (status == JIT_GEMM_OK && data) {
+        status = jit_gemm_device_upload(context, matrix.address, data, bytes);
+    }
+    return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, 0);
+}
+
+static int create_random(jit_gemm_context *context, const struct element_view *view,
+                         uint64_t seed, struct run_matrix *ret_matrix)
+{
+    void *data = cli_alloc(element_view_bytes(view));
+    int code;
+
+    element_fill_poison(view, data);
+    element_fill_random(view, data, seed);
+    code = create_matrix(context, view, data, ret_matrix);
+    free(data);
+    return code;
+}
+
+static void free_matrix(jit_gemm_context *context, struct run_matrix *matrix)
+{
+    (void)jit_gemm_device_free(context, matrix->base);
+    *matrix = (struct run_matrix){0};
+}
+
+/* A view of `rows` x `columns`; `ld` 0 means padded, which is said for matrices. */
+static int make_view(const char *name, jit_gemm_dtype dtype, int64_t batch, int64_t rows,
+                     int64_t columns, int64_t ld, struct element_view *ret_view)
+{
+    int64_t padded = element_padded_ld(dtype, columns);
+
+    if (ld == 0) {
+        ld = padded;
+        if (padded != columns && rows > 1) {
+            cli_note("%s: rows of %" PRId64 " %s elements are padded to %" PRId64
+                     ", a multiple of 16 bytes",
+                     name, columns, element_dtype_name(dtype), padded);
+        }
+    } else if (ld < columns) {
+        return cli_usage_error("the leading dimension of %s is %" PRId64
+                               ", less than its %" PRId64 " columns",
+                               name, ld, columns);
+    }
+    *ret_view = (struct element_view){.dtype = dtype,
+                                      .batch = batch,
+                                      .rows = rows,
+                                      .columns = columns,
+                                      .ld = ld,
+                                      .batch_stride = rows * ld};
+    return CLI_OK;
+}
+
+static int view_operand(const jit_gemm_operand *operand, const struct run_inputs *inputs,
+                        struct element_view *ret_view)
+{
+    int64_t rows = 1, columns = 1;
+
+    switch (operand->kind) {
+    case JIT_GEMM_OPERAND_SCALAR:
+        *ret_view = (struct element_view){operand->dtype, inputs->batch, 1, 1, 1, 1};
+        return CLI_OK;
+    case JIT_GEMM_OPERAND_ROW_VECTOR:
+        columns = inputs->n;
+        break;
+    case JIT_GEMM_OPERAND_COLUMN_VECTOR:
+        columns = inputs->m;
+        break;
+    case JIT_GEMM_OPERAND_MATRIX:
+        rows = inputs->m;
+        columns = inputs->n;
+        break;
+    }
+    return make_view(operand->name, operand->dtype, inputs->batch, rows, columns, 0,
+                     ret_view);
+}
+
+static int create_operand(jit_gemm_context *context, const jit_gemm_operand *operand,
+                          uint64_t seed, size_t index, struct run_inputs *inputs)
+{
+    struct element_view view;
+    int code;
+
+    if (operand->kind == JIT_GEMM_OPERAND_SCALAR && operand->dtype == JIT_GEMM_DTYPE_F32) {
+        struct element_view one = {JIT_GEMM_DTYPE_F32, 1, 1, 1, 1, 1};
+
+        element_fill_random(&one, &inputs->values[index], seed);
+        return CLI_OK;
+    }
+    code = view_operand(operand, inputs, &view);
+    return code == CLI_OK ? create_random(context, &view, seed, &inputs->operands[index])
+                          : code;
+}
+
+int run_inputs_create(jit_gemm_context *context, const struct cli_problem *problem,
+                      const struct run_strides *strides, uint64_t seed,
+                      struct run_inputs *inputs)
+{
+    const jit_gemm_problem *p = &problem->problem;
+    jit_gemm_dtype b_type = p->b ? p->b : p->a;
+    int a_k_major = p->a_layout == JIT_GEMM_LAYOUT_K_MAJOR;
+    int b_k_major = p->b_layout == JIT_GEMM_LAYOUT_K_MAJOR;
+    struct element_view view;
+    int code;
+
+    code = make_view("A", p->a, inputs->batch, a_k_major ? inputs->m : inputs->k,
+                     a_k_major ? inputs->k : inputs->m, strides->lda, &view);
+    if (code == CLI_OK) {
+        code = create_random(context, &view, seed, &inputs->a);
+    }
+    if (code == CLI_OK) {
+        code = make_view("B", b_type, inputs->batch, b_k_major ? inputs->n : inputs->k,
+                         b_k_major ? inputs->k : inputs->n, strides->ldb, &view);
+    }
+    if (code == CLI_OK) {
+        code = create_random(context, &view, seed + 1, &inputs->b);
+    }
+    if (code == CLI_OK && p->c) {
+        code =
+            make_view("C", p->c, inputs->batch, inputs->m, inputs->n, strides->ldc, &view);
+        if (code == CLI_OK) {
+            code = create_random(context, &view, seed + 2, &inputs->c);
+        }
+    }
+    for (size_t i = 0; i < problem->operand_count && code == CLI_OK; i++) {
+        if (problem->operands[i].role == JIT_GEMM_OPERAND_INPUT) {
+            code = create_operand(context, &problem->operands[i], seed + 3 + i, i, inputs);
+        }
+    }
+    return code;
+}
+
+void run_inputs_free(jit_gemm_context *context, struct run_inputs *inputs)
+{
+    free_matrix(context, &inputs->a);
+    free_matrix(context, &inputs->b);
+    free_matrix(context, &inputs->c);
+    for (size_t i = 0; i < JIT_GEMM_MAX_OPERANDS; i++) {
+        free_matrix(context, &inputs->operands[i]);
+    }
+}
+
+int run_results_create(jit_gemm_context *context, const struct cli_problem *problem,
+                       const struct run_inputs *inputs, int64_t ldd, int is_reference,
+                       struct run_results *results)
+{
+    const jit_gemm_problem *p = &problem->problem;
+    jit_gemm_dtype d_type = is_reference ? JIT_GEMM_DTYPE_F32 : p->d ? p->d : p->a;
+    struct element_view view;
+    int code;
+
+    code = make_view("D", d_type, inputs->batch, inputs->m, inputs->n,
+                     is_reference ? inputs->n : ldd, &view);
+    if (code == CLI_OK) {
+        code = create_matrix(context, &view, NULL, &results->d);
+    }
+    for (size_t i = 0; i < problem->operand_count && code == CLI_OK; i++) {
+        const jit_gemm_operand *operand = &problem->operands[i];
+
+        if (operand->role != JIT_GEMM_OPERAND_OUTPUT) {
+            continue;
+        }
+        code = make_view(operand->name, is_reference ? JIT_GEMM_DTYPE_F32 : operand->dtype,
+                         inputs->batch, inputs->m, inputs->n, is_reference ? inputs->n : 0,
+                         &view);
+        if (code == CLI_OK) {
+            code = create_matrix(context, &view, NULL, &results->operands[i]);
+        }
+    }
+    return code;
+}
+
+void run_results_free(jit_gemm_context *context, struct run_results *results)
+{
+    free_matrix(context, &results->d);
+    for (size_t i = 0; i < JIT_GEMM_MAX_OPERANDS; i++) {
+        free_matrix(context, &results->operands[i]);
+    }
+}
+
+jit_gemm_args run_arguments(const struct cli_problem *problem,
+                            const struct run_inputs *inputs,
+                            const struct run_results *results,
+                            jit_gemm_operand_arg operands[JIT_GEMM_MAX_OPERANDS])
+{
+    for (size_t i = 0; i < problem->operand_count; i++) {
+        const struct run_matrix *matrix =
+            problem->operands[i].role == JIT_GEMM_OPERAND_OUTPUT ? &results->operands[i]
+                                                                 : &inputs->operands[i];
+        int is_matrix = problem->operands[i].kind == JIT_GEMM_OPERAND_MATRIX;
+
+        operands[i] = (jit_gemm_operand_arg){
+            .pointer = matrix->address,
+            .ld = is_matrix ? matrix->view.ld : 0,
+            .batch_stride = inputs->batch > 1 ? matrix->view.batch_stride : 0,
+            .value = inputs->values[i],
+        };
+    }
+    return (jit_gemm_args){
+        .struct_size = sizeof(jit_gemm_args),
+        .a = inputs->a.address,
+        .b = inputs->b.address,
+        .c = inputs->c.address,
+        .d = results->d.address,
+        .lda = inputs->a.view.ld,
+        .ldb = inputs->b.view.ld,
+        .ldc = inputs->c.view.ld,
+        .ldd = results->d.view.ld,
+        .a_batch_stride = inputs->a.view.batch_stride,
+        .b_batch_stride = inputs->b.view.batch_stride,
+        .c_batch_stride = inputs->c.view.batch_stride,
+        .d_batch_stride = results->d.view.batch_stride,
+        .m = inputs->m,
+        .n = inputs->n,
+        .k = inputs->k,
+        .batch = inputs->batch,
+        .operands = operands,
+        .operand_count = problem->operand_count,
+    };
+}
+
+void *run_matrix_download(jit_gemm_context *context, const struct run_matrix *matrix)
+{
+    size_t bytes = element_view_bytes(&matrix->view);
+    void *data = cli_alloc(bytes);
+    jit_gemm_status status;
+
+    status = jit_gemm_device_download(context, data, matrix->address, bytes);
+    if (status != JIT_GEMM_OK) {
+        cli_report(status, NULL, 0);
+        free(data);
+        return NULL;
+    }
+    return data;
+}
+
+static int check_guard(jit_gemm_context *context, const char *name, uint64_t address,
+                       const char *place)
+{
+    unsigned char bytes[GUARD_BYTES];
+    jit_gemm_status status;
+
+    status = jit_gemm_device_download(context, bytes, address, sizeof bytes);
+    if (status != JIT_GEMM_OK) {
+        return cli_report(status, NULL, 0);
+    }
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        if (bytes[i] != ELEMENT_POISON_BYTE) {
+            return cli_error(
+                "%s: a byte was written %s the matrix, %zu bytes into the guard", name,
+                place, i);
+        }
+    }
+    return CLI_OK;
+}
+
+static int check_guards_of(jit_gemm_context *context, const char *name,
+                           const struct run_matrix *matrix)
+{
+    int before, after;
+
+    if (!matrix->base) {
+        return CLI_OK;
+    }
+    before = check_guard(context, name, matrix->base, "before");
+    after = check_guard(context, name, matrix->address + element_view_bytes(&matrix->view),
+                        "after");
+    return before == CLI_OK ? after : before;
+}
+
+int run_check_guards(jit_gemm_context *context, const struct run_inputs *inputs,
+                     const struct run_results *results)
+{
+    int code = CLI_OK;
+    const struct {
+        const char *name;
+        const struct run_matrix *matrix;
+    } rows[] = {
+        {"A", &inputs->a}, {"B", &inputs->b}, {"C", &inputs->c}, {"D", &results->d}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        code |= check_guards_of(context, rows[i].name, rows[i].matrix);
+    }
+    for (size_t i = 0; i < JIT_GEMM_MAX_OPERANDS; i++) {
+        code |= check_guards_of(context, "an input operand", &inputs->operands[i]);
+        code |= check_guards_of(context, "an output operand", &results->operands[i]);
+    }
+    return code;
+}

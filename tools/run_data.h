@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* The matrices of one run on the device: random inputs, poisoned results, guards around. */
+#ifndef RUN_DATA_H
+#define RUN_DATA_H
+
+#include "cli.h"
+#include "support/elements.h"
+
+/* A matrix on the device between two guards. Zeroed: no matrix. */
+struct run_matrix {
+    struct element_view view;
+    uint64_t base;    /* the allocation: guard, matrix, guard */
+    uint64_t address; /* of the matrix, aligned to 256 */
+};
+
+/* Leading dimensions from the command line; 0 means packed, padded to 16 bytes. */
+struct run_strides {
+    int64_t lda, ldb, ldc, ldd;
+};
+
+/* Everything that one launch reads. */
+struct run_inputs {
+    int64_t m, n, k, batch; /* sizes of the launch */
+    struct run_matrix a, b, c;
+    struct run_matrix operands[JIT_GEMM_MAX_OPERANDS]; /* zeroed for outputs */
+    float values[JIT_GEMM_MAX_OPERANDS];               /* f32 scalars, passed by value */
+};
+
+/* Everything that one launch writes. */
+struct run_results {
+    struct run_matrix d;
+    struct run_matrix operands[JIT_GEMM_MAX_OPERANDS]; /* zeroed for inputs */
+};
+
+/* Makes the inputs of the problem, with sizes already set in `inputs`. The functions here
+ * give CLI_OK, or an exit code after printing the error; what was made is freed with the
+ * matching free function either way. */
+int run_inputs_create(jit_gemm_context *context, const struct cli_problem *problem,
+                      const struct run_strides *strides, uint64_t seed,
+                      struct run_inputs *inputs);
+void run_inputs_free(jit_gemm_context *context, struct run_inputs *inputs);
+
+/* Makes poisoned results: those of the problem, or (`is_reference`) packed f32 ones. */
+int run_results_create(jit_gemm_context *context, const struct cli_problem *problem,
+                       const struct run_inputs *inputs, int64_t ldd, int is_reference,
+                       struct run_results *results);
+void run_results_free(jit_gemm_context *context, struct run_results *results);
+
+/* Arguments of a launch; `operands` has room for all of the problem's. */
+jit_gemm_args run_arguments(const struct cli_problem *problem,
+                            const struct run_inputs *inputs,
+                            const struct run_results *results,
+                            jit_gemm_operand_arg operands[JIT_GEMM_MAX_OPERANDS]);
+
+/* The matrix's memory, padding included; owned by the caller. NULL after an error. */
+void *run_matrix_download(jit_gemm_context *context, const struct run_matrix *matrix);
+/* CLI_OK if the guards of all matrices are untouched. */
+int run_check_guards(jit_gemm_context *context, const struct run_inputs *inputs,
+                     const struct run_results *results);
+
+#endif
