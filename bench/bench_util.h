@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* Error texts, host time and order statistics of the benchmarks. */
+#ifndef BENCH_UTIL_H
+#define BENCH_UTIL_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#define BENCH_ERROR_SIZE 1024
+
+/* Order statistics of a sample. */
+struct bench_stats {
+    double min, q1, median, q3, max;
+    size_t count;
+};
+
+/* Writes a text into `error` and returns -1. */
+__attribute__((format(printf, 2, 3))) int bench_fail(char error[BENCH_ERROR_SIZE],
+                                                     const char *format, ...);
+
+/* Copies the first line of a text, cut to `size` bytes with its end. */
+void bench_copy_line(char *target, size_t size, const char *text);
+
+/* Microseconds of the monotonic clock. */
+double bench_now_us(void);
+
+/* Sorts `values` and reads its statistics; all zero for no value. */
+struct bench_stats bench_stats_of(double *values, size_t count);
+
+/* Quartile distance over median, 0 if the median is 0. */
+double bench_stats_spread(const struct bench_stats *stats);
+
+/* Path of a file that lies beside the running program. Returns 0 or -1. */
+int bench_sibling_path(const char *name, char *path, size_t size);
+
+/* The processor's model name, for reports of host times. */
+void bench_cpu_name(char *text, size_t size);
+
+/* UTC now as ISO 8601. */
+void bench_date(char text[32]);
+
+/* Writes a JSON string with its quotes. */
+void bench_print_json_string(FILE *out, const char *text);
+
+/* Joins argv with spaces; cut to `size`. */
+void bench_join_arguments(int argc, char **argv, char *text, size_t size);
+
+/*
+ * Reads a positive whole number of an option, at most `max`. Returns 0, or -1 after a
+ * message on standard error that names the option.
+ */
+int bench_parse_count(const char *option, const char *text, long max, long *ret_value);
+
+#endif

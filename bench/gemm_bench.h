@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Times problems with jit_gemm and, if asked, with cuBLASLt, in one run on one device.
+ *
+ * Method: uniform [-1, 1] inputs in several sets that together exceed twice the L2 cache,
+ * the sets rotating from launch to launch; back-to-back launches with device events around
+ * the loop; the contenders alternate from round to round, in an order that rotates; medians
+ * over the rounds. Before anything is timed, the results of all contenders are compared.
+ *
+ * Used by bench_gemm and by the command line. Sources to compile: gemm_bench.c,
+ * gemm_rivals.c, gemm_timing.c, gemm_set.c, gemm_report.c, cublaslt.c, elementwise.c,
+ * small_kernel.c, cuda_driver.c, dynlib.c, bench_util.c; links jit_gemm, libdl and libm;
+ * needs the CUDA headers as a system include folder.
+ *
+ * Functions that can fail return 0 on success and leave a text in `error` otherwise.
+ */
+#ifndef BENCH_GEMM_BENCH_H
+#define BENCH_GEMM_BENCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "jit_gemm/jit_gemm.h"
+
+#define GEMM_BENCH_ERROR_SIZE  1024
+#define GEMM_BENCH_MAX_ENTRIES 8
+
+/* How to measure. Zero means default in every field. */
+struct gemm_bench_options {
+    int against_cublaslt; /* not 0: time cuBLASLt too; open fails where it is missing */
+    const char *cublaslt_path; /* its library; NULL: JIT_GEMM_CUBLASLT, then usual places */
+    const char *nvrtc_path;    /* for the separate elementwise kernel of the rival; NULL:
+                                  JIT_GEMM_NVRTC, then usual places */
+    int device;                /* ordinal; must be the context's */
+    int heuristics;            /* cuBLASLt algorithms to try, default 8 */
+    int rounds;                /* timed rounds, default 15 */
+    double round_ms;           /* device time of one contender in one round, default 40 */
+    double warmup_ms; /* before the first problem, default 1000; 300 before others */
+    uint64_t seed;    /* of the inputs, default 1 */
+    FILE *progress;   /* receives a line a problem while it runs; NULL: silence */
+};
+
+/* One contender at one problem. Entry 0 is always jit_gemm. */
+struct gemm_bench_entry {
+    char name[48];    /* "jit_gemm", "cublaslt default", "cublaslt best", ... */
+    char note[160];   /* what differs or why it is absent; may be empty */
+    int absent;       /* not 0: could not take part, see note; the numbers are zero */
+    int host_bound;   /* not 0: the host launched more slowly than the device worked */
+    double median_us; /* time of one launch (all kernels of it), median over rounds */
+    double min_us;    /* fastest round */
+    double max_us;    /* slowest round */
+    double spread;    /* (third quartile - first quartile) / median */
+    double tflops;    /* 2 * M * N * K * batch over the median */
+    double ratio;     /* this entry's median over jit_gemm's: above 1, jit_gemm is faster */
+    double difference; /* max |x - jit_gemm's x| / max |jit_gemm's x| on one input set */
+};
+
+struct gemm_bench_result {
+    char problem[512]; /* text form */
+    char epilogue[256];
+    char config[JIT_GEMM_CONFIG_SIZE];
+    char entry_point[JIT_GEMM_NAME_SIZE];
+    jit_gemm_origin origin;
+    uint32_t registers, spill_bytes, grid_ctas;
+    double compile_ms;
+    double flops;       /* of one launch */
+    size_t sets;        /* input sets that rotate */
+    double sets_mib;    /* inputs of all sets together */
+    int rounds;         /* timed */
+    int launches;       /* of jit_gemm in one round */
+    size_t entry_count; /* of `entries` */
+    struct gemm_bench_entry entries[GEMM_BENCH_MAX_ENTRIES];
+};
+
+/* What is the same for every problem of a run. */
+struct gemm_bench_machine {
+    char device[128];
+    int sm_count;
+    int cc_major, cc_minor;
+    int driver_cuda_version; /* 1000 * major + 10 * minor */
+    double l2_mib;
+    char cublaslt[160]; /* version and path, or why it is absent */
+    char date[32];      /* UTC, ISO 8601 */
+};
+
+struct gemm_bench; /* opaque; one thread at a time */
+
+/* Opens the device's tools. `options` may be NULL. `context` must outlive the result. */
+int gemm_bench_open(jit_gemm_context *context, const struct gemm_bench_options *options,
+                    struct gemm_bench **ret_bench, char error[GEMM_BENCH_ERROR_SIZE]);
+
+const struct gemm_bench_machine *gemm_bench_machine(const struct gemm_bench *bench);
+
+/*
+ * Measures one problem. `epilogue` is the registered epilogue that the problem names, or
+ * NULL if it names none; its operands get random inputs. All sizes run at their planned
+ * value. The results of the contenders must agree, or the call fails.
+ */
+int gemm_bench_measure(struct gemm_bench *bench, const jit_gemm_problem *problem,
+                       const jit_gemm_epilogue *epilogue,
+                       struct gemm_bench_result *ret_result,
+                       char error[GEMM_BENCH_ERROR_SIZE]);
+
+/* Sets the pointer to NULL. Accepts NULL. */
+void gemm_bench_close(struct gemm_bench **bench);
+
+/* A table for people: a head, then one block a problem. */
+void gemm_bench_print_head(FILE *out, const struct gemm_bench_machine *machine);
+void gemm_bench_print_result(FILE *out, const struct gemm_bench_result *result);
+
+/* One line of JSON; `command_line` may be NULL. */
+void gemm_bench_print_json(FILE *out, const struct gemm_bench_machine *machine,
+                           const struct gemm_bench_result *result,
+                           const char *command_line);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One problem with everything that is timed on it. Shared by gemm_bench.c (the order of
+ * things), gemm_rivals.c (cuBLASLt's side) and gemm_timing.c (launches, times, results).
+ */
+#ifndef BENCH_GEMM_MATCH_H
+#define BENCH_GEMM_MATCH_H
+
+#include "bench_util.h"
+#include "cublaslt.h"
+#include "cuda_driver.h"
+#include "elementwise.h"
+#include "gemm_bench.h"
+#include "gemm_set.h"
+
+#define GEMM_MATCH_MAX_ROUNDS 200
+
+struct gemm_bench {
+    jit_gemm_context *context;
+    struct gemm_bench_options options;
+    struct gemm_bench_machine machine;
+    size_t l2_bytes, memory_bytes;
+    jit_gemm_timer *timer;
+    struct cuda_driver *driver; /* NULL unless there is a rival */
+    struct cublaslt *cublaslt;  /* likewise */
+    uint64_t workspace;         /* of cuBLASLt */
+    int warmed;
+};
+
+/* One thing that is timed: jit_gemm, or a cuBLASLt algorithm with perhaps a second kernel.
+ */
+struct contender {
+    struct gemm_bench_entry *entry;
+    struct cublaslt_plan *plan; /* NULL: jit_gemm */
+    int algorithm;
+    const struct elementwise *after; /* may be NULL */
+    const uint32_t *after_operands;  /* its operands' numbers in the sets */
+    size_t bias_operand;             /* its number in the sets; plans with a bias only */
+    double tolerance;                /* largest difference from jit_gemm's result */
+    int is_best_of_plain; /* the same contender as the one before, with a chosen algorithm
+                           */
+    int launches;         /* in one round */
+    double samples_us[GEMM_MATCH_MAX_ROUNDS], issue_us[GEMM_MATCH_MAX_ROUNDS];
+    size_t sample_count;
+};
+
+/* Everything of one problem. */
+struct match {
+    struct gemm_bench *bench;
+    const jit_gemm_epilogue *epilogue;
+    jit_gemm *gemm;
+    struct gemm_sets *sets;
+    size_t next_set;
+    struct cublaslt_plan *plain, *gelu_bias;
+    struct elementwise *whole,
+        *add; /* separate kernels: the epilogue; the residual alone */
+    uint32_t whole_operands[JIT_GEMM_MAX_OPERANDS];
+    uint32_t add_operand;
+    struct contender contenders[GEMM_BENCH_MAX_ENTRIES];
+    size_t contender_count;
+    struct gemm_bench_result *result;
+    char *error;
+};
+
+/* gemm_timing.c: all write match->error when they fail. */
+
+int gemm_match_launch(struct match *match, const struct contender *contender, size_t set);
+/* Launches on one set after the other. */
+int gemm_match_launch_many(struct match *match, const struct contender *contender,
+                           int count);
+int gemm_match_synchronize(struct match *match);
+/* Microseconds a launch on the device, and on the host while it queued them. */
+int gemm_match_time(struct match *match, const struct contender *contender, int count,
+                    double *ret_us, double *ret_issue_us);
+/* How many launches fill about `ms` of device time. */
+int gemm_match_fit(struct match *match, const struct contender *contender, double ms,
+                   int *ret_launches);
+/* Fails unless every contender computes what contender 0 computes. */
+int gemm_match_compare(struct match *match);
+
+/* gemm_rivals.c */
+
+/* Adds a contender and its entry; `plan` NULL is jit_gemm, `after` may be NULL. */
+struct contender *gemm_match_add(struct match *match, const char *name,
+                                 struct cublaslt_plan *plan,
+                                 const struct elementwise *after,
+                                 const uint32_t *after_operands);
+/* Adds cuBLASLt's contenders, or entries that say why they are absent. */
+void gemm_match_add_rivals(struct match *match);
+/* Times the algorithms of a contender's plan quickly and keeps the fastest. */
+int gemm_match_choose_algorithm(struct match *match, struct contender *contender);
+
+#endif

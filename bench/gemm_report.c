@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "bench_util.h"
+#include "gemm_bench.h"
+
+void gemm_bench_print_head(FILE *out, const struct gemm_bench_machine *machine)
+{
+    fprintf(
+        out,
+        "# %s, jit_gemm %s\n"
+        "# %s: compute capability %d.%d, %d multiprocessors, L2 %.0f MiB\n"
+        "# driver for CUDA %d.%d; cuBLASLt %s\n"
+        "# median of the rounds; spread: quartile distance over median; ratio: time over "
+        "jit_gemm's time\n",
+        machine->date, jit_gemm_version_string(), machine->device, machine->cc_major,
+        machine->cc_minor, machine->sm_count, machine->l2_mib,
+        machine->driver_cuda_version / 1000, machine->driver_cuda_version % 1000 / 10,
+        machine->cublaslt);
+}
+
+static void print_entry(FILE *out, const struct gemm_bench_entry *entry, int is_first)
+{
+    if (entry->absent) {
+        fprintf(out, "  %-32s absent: %s\n", entry->name, entry->note);
+        return;
+    }
+    fprintf(out, "  %-32s %10.2f %9.1f %7.3f %6.1f%% ", entry->name, entry->median_us,
+            entry->tflops, entry->ratio, entry->spread * 100.0);
+    if (is_first) {
+        fprintf(out, "%9s", "");
+    } else {
+        fprintf(out, "%9.1e", entry->difference);
+    }
+    fprintf(out, "  %s%s%s\n", entry->note,
+            entry->note[0] != '\0' && entry->host_bound ? "; " : "",
+            entry->host_bound ? "launch-bound" : "");
+}
+
+void gemm_bench_print_result(FILE *out, const struct gemm_bench_result *result)
+{
+    fprintf(out, "\n%s\n", result->problem);
+    if (result->epilogue[0] != '\0') {
+        fprintf(out, "  epilogue  %s\n", result->epilogue);
+    }
+    fprintf(
+        out,
+        "  config    %s; %u registers, %u bytes spilled, %u CTAs\n"
+        "  method    %d rounds, %d launches each, %zu input sets of together %.0f MiB\n",
+        result->config, result->registers, result->spill_bytes, result->grid_ctas,
+        result->rounds, result->launches, result->sets, result->sets_mib);
+    fprintf(out, "  %-32s %10s %9s %7s %7s %9s\n", "", "us", "TFLOP/s", "ratio", "spread",
+            "max diff");
+    for (size_t i = 0; i < result->entry_count; i++) {
+        print_entry(out, &result->entries[i], i == 0);
+    }
+    fflush(out);
+}
+
+static const char *name_origin(jit_gemm_origin origin)
+{
+    switch (origin) {
+    case JIT_GEMM_ORIGIN_COMPILED:
+        return "compiled";
+    case JIT_GEMM_ORIGIN_DISK:
+        return "disk";
+    case JIT_GEMM_ORIGIN_MEMORY:
+        return "memory";
+    }
+    return "unknown";
+}
+
+static void print_string_field(FILE *out, const char *name, const char *value)
+{
+    fprintf(out, "\"%s\":", name);
+    bench_print_json_string(out, value);
+    fputc(',', out);
+}
+
+static void print_json_entry(FILE *out, const struct gemm_bench_entry *entry)
+{
+    fputc('{', out);
+    print_string_field(out, "name", entry->name);
+    print_string_field(out, "note", entry->note);
+    if (entry->absent) {
+        fprintf(out, "\"absent\":true}");
+        return;
+    }
+    fprintf(out,
+            "\"absent\":false,\"median_us\":%.4f,\"min_us\":%.4f,\"max_us\":%.4f,"
+            "\"spread\":%.5f,\"tflops\":%.2f,\"ratio\":%.4f,\"difference\":%.3e,"
+            "\"launch_bound\":%s}",
+            entry->median_us, entry->min_us, entry->max_us, entry->spread, entry->tflops,
+            entry->ratio, entry->difference, entry->host_bound ? "true" : "false");
+}
+
+void gemm_bench_print_json(FILE *out, const struct gemm_bench_machine *machine,
+                           const struct gemm_bench_result *result, const char *command_line)
+{
+    fputc('{', out);
+    print_string_field(out, "date", machine->date);
+    print_string_field(out, "jit_gemm", jit_gemm_version_string());
+    print_string_field(out, "device", machine->device);
+    fprintf(out, "\"cc\":\"%d.%d\",\"sm_count\":%d,\"driver_cuda\":\"%d.%d\",",
+            machine->cc_major, machine->cc_minor, machine->sm_count,
+            machine->driver_cuda_version / 1000, machine->driver_cuda_version % 1000 / 10);
+    print_string_field(out, "cublaslt", machine->cublaslt);
+    if (command_line != NULL) {
+        print_string_field(out, "command", command_line);
+    }
+    print_string_field(out, "problem", result->problem);
+    print_string_field(out, "epilogue", result->epilogue);
+    print_string_field(out, "config", result->config);
+    print_string_field(out, "kernel", result->entry_point);
+    print_string_field(out, "origin", name_origin(result->origin));
+    fprintf(out,
+            "\"registers\":%u,\"spill_bytes\":%u,\"grid_ctas\":%u,\"compile_ms\":%.1f,"
+            "\"flops\":%.0f,\"sets\":%zu,\"sets_mib\":%.1f,\"rounds\":%d,\"launches\":%d,"
+            "\"entries\":[",
+            result->registers, result->spill_bytes, result->grid_ctas, result->compile_ms,
+            result->flops, result->sets, result->sets_mib, result->rounds,
+            result->launches);
+    for (size_t i = 0; i < result->entry_count; i++) {
+        if (i > 0) {
+            fputc(',', out);
+        }
+        print_json_entry(out, &result->entries[i]);
+    }
+    fprintf(out, "]}\n");
+    fflush(out);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctype.h>
+#include <string.h>
+
+#include "gemm_match.h"
+
+#define QUICK_MS     8.0 /* one timing while choosing an algorithm */
+#define QUICK_PASSES 3
+
+/* Rounding of D, of an intermediate D, and the order of the sums. */
+static double choose_tolerance(jit_gemm_dtype d_type, int has_second_kernel)
+{
+    double tolerance = 1e-3;
+    if (d_type == JIT_GEMM_DTYPE_BF16) {
+        tolerance = 1.0 / 128.0;
+    } else if (d_type == JIT_GEMM_DTYPE_F16) {
+        tolerance = 1.0 / 1024.0;
+    }
+    return has_second_kernel ? 2.0 * tolerance : tolerance;
+}
+
+static struct gemm_bench_entry *add_entry(struct match *match, const char *name)
+{
+    struct gemm_bench_entry *entry = &match->result->entries[match->result->entry_count++];
+    snprintf(entry->name, sizeof entry->name, "%s", name);
+    return entry;
+}
+
+static void add_absent(struct match *match, const char *name, const char *why)
+{
+    struct gemm_bench_entry *entry = add_entry(match, name);
+    entry->absent = 1;
+    bench_copy_line(entry->note, sizeof entry->note, why);
+}
+
+struct contender *gemm_match_add(struct match *match, const char *name,
+                                 struct cublaslt_plan *plan,
+                                 const struct elementwise *after,
+                                 const uint32_t *after_operands)
+{
+    struct contender *contender = &match->contenders[match->contender_count++];
+    memset(contender, 0, sizeof *contender);
+    contender->entry = add_entry(match, name);
+    contender->plan = plan;
+    contender->after = after;
+    contender->after_operands = after_operands;
+    contender->tolerance = choose_tolerance(match->sets->shape.d_type, after != NULL);
+    return contender;
+}
+
+static struct cublaslt_product describe_product(const struct gemm_shape *s)
+{
+    return (struct cublaslt_product){.m = s->m,
+                                     .n = s->n,
+                                     .k = s->k,
+                                     .batch = s->batch,
+                                     .a_type = s->a_type,
+                                     .b_type = s->b_type,
+                                     .c_type = s->c_type,
+                                     .d_type = s->d_type,
+                                     .a_layout = s->a_layout,
+                                     .b_layout = s->b_layout,
+                                     .lda = s->lda,
+                                     .ldb = s->ldb,
+                                     .ldc = s->ldc,
+                                     .ldd = s->ldd,
+                                     .a_batch_stride = s->a_batch_stride,
+                                     .b_batch_stride = s->b_batch_stride,
+                                     .c_batch_stride = s->c_batch_stride,
+                                     .d_batch_stride = s->d_batch_stride};
+}
+
+/* An algorithm that does not launch is passed over. */
+int gemm_match_choose_algorithm(struct match *match, struct contender *contender)
+{
+    double best_us = 0.0;
+    int best = -1;
+    const int count = cublaslt_plan_count(contender->plan);
+    for (int algorithm = 0; algorithm < count; algorithm++) {
+        double samples[QUICK_PASSES];
+        int launches = 0;
+        contender->algorithm = algorithm;
+        if (gemm_match_launch(match, contender, 0) != 0) {
+            continue;
+        }
+        if (gemm_match_fit(match, contender, QUICK_MS, &launches) != 0) {
+            return -1;
+        }
+        for (size_t pass = 0; pass < QUICK_PASSES; pass++) {
+            double issue_us = 0.0;
+            if (gemm_match_time(match, contender, launches, &samples[pass], &issue_us) !=
+                0) {
+                return -1;
+            }
+        }
+        const struct bench_stats stats = bench_stats_of(samples, QUICK_PASSES);
+        if (best < 0 || stats.median < best_us) {
+            best = algorithm;
+            best_us = stats.median;
+        }
+    }
+    if (best < 0) {
+        return -1;
+    }
+    contender->algorithm = best;
+    const size_t used = strlen(contender->entry->note);
+    snprintf(contender->entry->note + used, sizeof contender->entry->note - used,
+             "heuristic %d of %d was fastest", best + 1, count);
+    return 0;
+}
+
+/* `source` without blanks, for comparing snippets. */
+static void squeeze(const char *source, size_t size, char *text, size_t text_size)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < size && used + 1 < text_size; i++) {
+        if (!isspace((unsigned char)source[i])) {
+            text[used++] = source[i];
+        }
+    }
+    text[used] = '\0';
+}
+
+/* Is the epilogue `d = gelu(acc + <row vector>) + <matrix>;`? cuBLASLt has half of that. */
+static int match_gelu_bias(const jit_gemm_epilogue *epilogue, uint32_t *ret_bias,
+                           uint32_t *ret_residual)
+{
+    if (epilogue->operand_count != 2) {
+        return 0;
+    }
+    const uint32_t bias = epilogue->operands[0].kind == JIT_GEMM_OPERAND_ROW_VECTOR ? 0 : 1;
+    const uint32_t residual = 1 - bias;
+    if (epilogue->operands[bias].kind != JIT_GEMM_OPERAND_ROW_VECTOR ||
+        epilogue->operands[residual].kind != JIT_GEMM_OPERAND_MATRIX ||
+        epilogue->operands[residual].role != JIT_GEMM_OPERAND_INPUT) {
+        return 0;
+    }
+    char actual[256];
+    char wanted[256];
+    const size_t size =
+        epilogue->source_size != 0 ? epilogue->source_size : strlen(epilogue->source);
+    squeeze(epilogue->source, size, actual, sizeof actual);
+    snprintf(wanted, sizeof wanted, "d=gelu(acc+%s)+%s;", epilogue->operands[bias].name,
+             epilogue->operands[residual].name);
+    if (strcmp(actual, wanted) != 0) {
+        return 0;
+    }
+    *ret_bias = bias;
+    *ret_residual = residual;
+    return 1;
+}
+
+static void add_gelu_bias(struct match *match)
+{
+    static const char name[] = "cublaslt gelu_bias + add";
+    struct gemm_bench *bench = match->bench;
+    uint32_t bias = 0;
+    uint32_t residual = 0;
+    if (!match_gelu_bias(match->epilogue, &bias, &residual)) {
+        return;
+    }
+    struct cublaslt_product product = describe_product(&match->sets->shape);
+    product.bias_type = match->epilogue->operands[bias].dtype;
+    product.bias_example = match->sets->args[0].operands[bias].pointer;
+    char why[BENCH_ERROR_SIZE];
+    if (cublaslt_plan_create(bench->cublaslt, &product, bench->options.heuristics,
+                             &match->gelu_bias, why) != 0) {
+        add_absent(match, name, why);
+        return;
+    }
+    const jit_gemm_operand *operand = &match->epilogue->operands[residual];
+    const jit_gemm_operand add_operand = {"r", JIT_GEMM_OPERAND_MATRIX, operand->dtype,
+                                          JIT_GEMM_OPERAND_INPUT, 0};
+    const jit_gemm_epilogue add = {.struct_size = sizeof add,
+                                   .name = "add",
+                                   .source = "d = acc + r;",
+                                   .operand_count = 1,
+                                   .operands = &add_operand};
+    if (elementwise_create(bench->driver, bench->options.nvrtc_path, &add,
+                           match->sets->shape.d_type, &match->add, why) != 0) {
+        add_absent(match, name, why);
+        return;
+    }
+    match->add_operand = residual;
+    struct contender *contender =
+        gemm_match_add(match, name, match->gelu_bias, match->add, &match->add_operand);
+    contender->bias_operand = bias;
+    bench_copy_line(contender->entry->note, sizeof contender->entry->note,
+                    "gelu by tanh, ours by erf; ");
+}
+
+/* cuBLASLt's product, then perhaps the epilogue as a kernel of its own. */
+void gemm_match_add_rivals(struct match *match)
+{
+    struct gemm_bench *bench = match->bench;
+    const int fused = match->epilogue != NULL;
+    const char *default_name =
+        fused ? "cublaslt default + elementwise" : "cublaslt default";
+    const char *best_name = fused ? "cublaslt best + elementwise" : "cublaslt best";
+    const struct cublaslt_product product = describe_product(&match->sets->shape);
+    char why[BENCH_ERROR_SIZE];
+    int status = cublaslt_plan_create(bench->cublaslt, &product, bench->options.heuristics,
+                                      &match->plain, why);
+    if (status == 0 && fused) {
+        status =
+            elementwise_create(bench->driver, bench->options.nvrtc_path, match->epilogue,
+                               match->sets->shape.d_type, &match->whole, why);
+    }
+    if (status != 0) {
+        add_absent(match, default_name, why);
+        add_absent(match, best_name, why);
+    } else {
+        for (uint32_t i = 0; i < JIT_GEMM_MAX_OPERANDS; i++) {
+            match->whole_operands[i] = i;
+        }
+        gemm_match_add(match, default_name, match->plain, match->whole,
+                       match->whole_operands);
+        gemm_match_add(match, best_name, match->plain, match->whole, match->whole_operands)
+            ->is_best_of_plain = 1;
+    }
+    if (fused) {
+        add_gelu_bias(match);
+    }
+}

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT */
+#include "gemm_set.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Elements of the random block that fills every matrix, from another place each time. Odd,
+ * so that the rows of a matrix do not repeat. */
+#define BLOCK_ELEMENTS ((size_t)4194301)
+
+#define ADDRESS_ALIGNMENT ((size_t)256)
+
+size_t gemm_dtype_bytes(jit_gemm_dtype type)
+{
+    return type == JIT_GEMM_DTYPE_F32 ? 4 : 2;
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+static uint32_t bits_of_float(float value)
+{
+    uint32_t bits = 0;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static float float_of_bits(uint32_t bits)
+{
+    float value = 0.0F;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Round to nearest even; finite values only. */
+static uint16_t encode_bf16(float value)
+{
+    const uint32_t bits = bits_of_float(value);
+    return (uint16_t)((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
+}
+
+/* Round to nearest even for |value| < 2; tiny values become subnormals. */
+static uint16_t encode_f16(float value)
+{
+    const uint32_t sign = (bits_of_float(value) >> 16) & 0x8000U;
+    /* Adding 2^k places the last kept bit at the bottom of the float's mantissa. */
+    const float magnitude = fabsf(value);
+    int exponent = 0;
+    frexpf(magnitude, &exponent);
+    if (exponent < -13) {
+        exponent = -13;
+    }
+    const float unit = ldexpf(1.0F, exponent - 11);
+    const uint32_t steps = (uint32_t)lrintf(magnitude / unit);
+    /* A normal value has its leading bit in `steps`, which the exponent field absorbs. */
+    return (uint16_t)(sign | (((uint32_t)(exponent + 13) << 10) + steps));
+}
+
+static float decode(const unsigned char *source, jit_gemm_dtype type)
+{
+    if (type == JIT_GEMM_DTYPE_F32) {
+        uint32_t bits = 0;
+        memcpy(&bits, source, sizeof bits);
+        return float_of_bits(bits);
+    }
+    uint16_t half = 0;
+    memcpy(&half, source, sizeof half);
+    if (type == JIT_GEMM_DTYPE_BF16) {
+        return float_of_bits((uint32_t)half << 16);
+    }
+    const int exponent = (half >> 10) & 31;
+    const int mantissa = half & 1023;
+    float magnitude = 0.0F;
+    if (exponent == 31) {
+        magnitude = mantissa != 0 ? NAN : INFINITY;
+    } else if (exponent == 0) {
+        magnitude = ldexpf((float)mantissa, -24);
+    } else {
+        magnitude = ldexpf((float)(mantissa + 1024), exponent - 25);
+    }
+    return (half & 0x8000) != 0 ? -magnitude : magnitude;
+}
+
+static void *make_block(jit_gemm_dtype type, uint64_t *state)
+{
+    unsigned char *block = malloc(BLOCK_ELEMENTS * gemm_dtype_bytes(type));
+    if (block == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < BLOCK_ELEMENTS; i++) {
+        const float value = (float)(int32_t)(next_random(state) >> 40) * 0x1p-23F - 1.0F;
+        if (type == JIT_GEMM_DTYPE_F32) {
+            memcpy(block + i * 4, &value, 4);
+        } else {
+            const uint16_t bits =
+                type == JIT_GEMM_DTYPE_BF16 ? encode_bf16(value) : encode_f16(value);
+            memcpy(block + i * 2, &bits, 2);
+        }
+    }
+    return block;
+}
+
+static int64_t round_up_ld(int64_t elements, jit_gemm_dtype type)
+{
+    const int64_t step = 16 / (int64_t)gemm_dtype_bytes(type);
+    return (elements + step - 1) / step * step;
+}
+
+void gemm_shape_read(const jit_gemm_problem *problem, struct gemm_shape *ret_shape)
+{
+    struct gemm_shape s = {
+        .m = problem->m.size,
+        .n = problem->n.size,
+        .k = problem->k.size,
+        .batch = problem->batch.size > 0 ? problem->batch.size : 1,
+        .a_type = problem->a,
+        .b_type = problem->b != JIT_GEMM_DTYPE_NONE ? problem->b : problem->a,
+        .c_type = problem->c,
+        .d_type = problem->d != JIT_GEMM_DTYPE_NONE ? problem->d : problem->a,
+        .a_layout = problem->a_layout,
+        .b_layout = problem->b_layout,
+    };
+    const int a_k_major = s.a_layout == JIT_GEMM_LAYOUT_K_MAJOR;
+    const int b_k_major = s.b_layout == JIT_GEMM_LAYOUT_K_MAJOR;
+    s.lda = round_up_ld(a_k_major ? s.k : s.m, s.a_type);
+    s.ldb = round_up_ld(b_k_major ? s.k : s.n, s.b_type);
+    s.ldc = s.c_type != JIT_GEMM_DTYPE_NONE ? round_up_ld(s.n, s.c_type) : 0;
+    s.ldd = round_up_ld(s.n, s.d_type);
+    s.a_batch_stride = s.lda * (a_k_major ? s.m : s.k);
+    s.b_batch_stride = s.ldb * (b_k_major ? s.n : s.k);
+    s.c_batch_stride = s.ldc * s.m;
+    s.d_batch_stride = s.ldd * s.m;
+    *ret_shape = s;
+}
+
+static size_t reserve(size_t *used, size_t bytes)
+{
+    const size_t offset = *used;
+    *used =
+        (offset + bytes + ADDRESS_ALIGNMENT - 1) / ADDRESS_ALIGNMENT * ADDRESS_ALIGNMENT;
+    return offset;
+}
+
+static size_t matrix_bytes(int64_t batch_stride, int64_t batch, jit_gemm_dtype type)
+{
+    return (size_t)batch_stride * (size_t)batch * gemm_dtype_bytes(type);
+}
+
+/* Vectors have 64 bytes to spare, so that vector loads past their end stay inside. */
+static void place_operand(const struct gemm_shape *shape, const jit_gemm_operand *operand,
+                          size_t *used, struct gemm_operand_place *ret_place)
+{
+    struct gemm_operand_place place = {
+        .kind = operand->kind, .dtype = operand->dtype, .role = operand->role};
+    const size_t element = gemm_dtype_bytes(operand->dtype);
+    switch (operand->kind) {
+    case JIT_GEMM_OPERAND_SCALAR:
+        place.value = 0.75F;
+        break;
+    case JIT_GEMM_OPERAND_ROW_VECTOR:
+        place.bytes = (size_t)shape->n * element + 64;
+        break;
+    case JIT_GEMM_OPERAND_COLUMN_VECTOR:
+        place.bytes = (size_t)shape->m * element + 64;
+        break;
+    case JIT_GEMM_OPERAND_MATRIX:
+        place.ld = round_up_ld(shape->n, operand->dtype);
+        place.batch_stride = place.ld * shape->m;
+        place.bytes = matrix_bytes(place.batch_stride, shape->batch, operand->dtype);
+        break;
+    }
+    place.offset = reserve(used, place.bytes);
+    *ret_place = place;
+}
+
+static void lay_out_set(struct gemm_sets *sets, const jit_gemm_epilogue *epilogue)
+{
+    const struct gemm_shape *s = &sets->shape;
+    size_t used = 0;
+    const size_t a_bytes = matrix_bytes(s->a_batch_stride, s->batch, s->a_type);
+    const size_t b_bytes = matrix_bytes(s->b_batch_stride, s->batch, s->b_type);
+    const size_t c_bytes = s->c_type != JIT_GEMM_DTYPE_NONE
+                               ? matrix_bytes(s->c_batch_stride, s->batch, s->c_type)
+                               : 0;
+    sets->d_bytes = matrix_bytes(s->d_batch_stride, s->batch, s->d_type);
+    sets->a_offset = reserve(&used, a_bytes);
+    sets->b_offset = reserve(&used, b_bytes);
+    sets->c_offset = reserve(&used, c_bytes);
+    sets->input_bytes = a_bytes + b_bytes + c_bytes;
+    sets->operand_count = epilogue != NULL ? epilogue->operand_count : 0;
+    for (uint32_t i = 0; i < sets->operand_count; i++) {
+        place_operand(s, &epilogue->operands[i], &used, &sets->operands[i]);
+        if (sets->operands[i].role == JIT_GEMM_OPERAND_INPUT) {
+            sets->input_bytes += sets->operands[i].bytes;
+        }
+    }
+    sets->d_offset = reserve(&used, sets->d_bytes);
+    sets->set_bytes = used;
+}
+
+uint64_t gemm_sets_address(const struct gemm_sets *sets, size_t set, size_t offset)
+{
+    return sets->arena + (uint64_t)set * sets->set_bytes + offset;
+}
+
+static void fill_arguments(struct gemm_sets *sets, size_t set)
+{
+    const struct gemm_shape *s = &sets->shape;
+    jit_gemm_operand_arg *operands = sets->operand_args + set * sets->operand_count;
+    for (uint32_t i = 0; i < sets->operand_count; i++) {
+        const struct gemm_operand_place *place = &sets->operands[i];
+        const int is_matrix = place->kind == JIT_GEMM_OPERAND_MATRIX;
+        const int is_scalar = place->kind == JIT_GEMM_OPERAND_SCALAR;
+        operands[i] = (jit_gemm_operand_arg){
+            .pointer = is_scalar ? 0 : gemm_sets_address(sets, set, place->offset),
+            .ld = is_matrix ? place->ld : 0,
+            .batch_stride = is_matrix ? place->batch_stride : JIT_GEMM_STRIDE_BROADCAST,
+            .value = place->value};
+    }
+    sets->args[set] = (jit_gemm_args){
+        .struct_size = sizeof(jit_gemm_args),
+        .a = gemm_sets_address(sets, set, sets->a_offset),
+        .b = gemm_sets_address(sets, set, sets->b_offset),
+        .c = s->c_type != JIT_GEMM_DTYPE_NONE ? gemm_sets_address(sets, set, sets->c_offset)
+                                              : 0,
+        .d = gemm_sets_address(sets, set, sets->d_offset),
+        .lda = s->lda,
+        .ldb = s->ldb,
+        .ldc = s->ldc,
+        .ldd = s->ldd,
+        .a_batch_stride = s->batch > 1 ? s->a_batch_stride : 0,
+        .b_batch_stride = s->batch > 1 ? s->b_batch_stride : 0,
+        .c_batch_stride = s->batch > 1 ? s->c_batch_stride : 0,
+        .d_batch_stride = s->batch > 1 ? s->d_batch_stride : 0,
+        .m = s->m,
+        .n = s->n,
+        .k = s->k,
+        .batch = s->batch,
+        .operands = sets->operand_count > 0 ? operands : NULL,
+        .operand_count = sets->operand_count};
+}
+
+/* Repeats the block over device memory, beginning at a random element of it. */
+static int upload_random(const struct gemm_sets *sets, uint64_t address, size_t bytes,
+                         const unsigned char *block, jit_gemm_dtype type, uint64_t *state,
+                         char error[BENCH_ERROR_SIZE])
+{
+    const size_t block_bytes = BLOCK_ELEMENTS * gemm_dtype_bytes(type);
+    size_t from = (size_t)(next_random(state) % BLOCK_ELEMENTS) * gemm_dtype_bytes(type);
+    size_t done = 0;
+    while (done < bytes) {
+        size_t piece = block_bytes - from;
+        if (piece > bytes - done) {
+            piece = bytes - done;
+        }
+        if (jit_gemm_device_upload(sets->context, address + done, block + from, piece) !=
+            JIT_GEMM_OK) {
+            return bench_fail(error, "upload: %s", jit_gemm_last_error());
+        }
+        done += piece;
+        from = 0;
+    }
+    return 0;
+}
+
+struct input_piece {
+    jit_gemm_dtype type;
+    size_t offset, bytes;
+};
+
+static size_t list_inputs(const struct gemm_sets *sets,
+                          struct input_piece pieces[JIT_GEMM_MAX_OPERANDS + 3])
+{
+    const struct gemm_shape *s = &sets->shape;
+    size_t count = 0;
+    pieces[count++] = (struct input_piece){
+        s->a_type, sets->a_offset, matrix_bytes(s->a_batch_stride, s->batch, s->a_type)};
+    pieces[count++] = (struct input_piece){
+        s->b_type, sets->b_offset, matrix_bytes(s->b_batch_stride, s->batch, s->b_type)};
+    if (s->c_type != JIT_GEMM_DTYPE_NONE) {
+        pieces[count++] =
+            (struct input_piece){s->c_type, sets->c_offset,
+                                 matrix_bytes(s->c_batch_stride, s->batch, s->c_type)};
+    }
+    for (uint32_t i = 0; i < sets->operand_count; i++) {
+        const struct gemm_operand_place *place = &sets->operands[i];
+        if (place->role == JIT_GEMM_OPERAND_INPUT && place->bytes > 0) {
+            pieces[count++] =
+                (struct input_piece){place->dtype, place->offset, place->bytes};
+        }
+    }
+    return count;
+}
+
+static int fill_inputs(const struct gemm_sets *sets, uint64_t seed,
+                       char error[BENCH_ERROR_SIZE])
+{
+    struct input_piece pieces[JIT_GEMM_MAX_OPERANDS + 3];
+    const size_t piece_count = list_inputs(sets, pieces);
+    unsigned char *blocks[JIT_GEMM_DTYPE_F32 + 1] = {NULL};
+    uint64_t state = seed * 0x9e3779b97f4a7c15ULL + 0x1234567ULL;
+    int status = 0;
+    for (size_t set = 0; set < sets->count && status == 0; set++) {
+        for (size_t i = 0; i < piece_count && status == 0; i++) {
+            const jit_gemm_dtype type = pieces[i].type;
+            if (blocks[type] == NULL) {
+                blocks[type] = make_block(type, &state);
+            }
+            status =
+                blocks[type] == NULL
+                    ? bench_fail(error, "out of memory")
+                    : upload_random(sets, gemm_sets_address(sets, set, pieces[i].offset),
+                                    pieces[i].bytes, blocks[type], type, &state, error);
+        }
+    }
+    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
+        free(blocks[i]);
+    }
+    return status;
+}
+
+static int allocate_sets(struct gemm_sets *sets, size_t rotate_bytes, size_t memory_bytes,
+                         char error[BENCH_ERROR_SIZE])
+{
+    sets->count = rotate_bytes / sets->input_bytes + 1;
+    if (sets->count < 2) {
+        sets->count = 2;
+    }
+    if (sets->set_bytes > memory_bytes / 10 * 9 / sets->count) {
+        return bench_fail(error,
+                          "%zu sets of %.0f MiB do not fit into the device's %.0f MiB: "
+                          "choose a smaller problem",
+                          sets->count, (double)sets->set_bytes / 1048576.0,
+                          (double)memory_bytes / 1048576.0);
+    }
+    sets->args = calloc(sets->count, sizeof *sets->args);
+    sets->operand_args =
+        calloc(sets->count * JIT_GEMM_MAX_OPERANDS, sizeof *sets->operand_args);
+    if (sets->args == NULL || sets->operand_args == NULL) {
+        return bench_fail(error, "out of memory");
+    }
+    if (jit_gemm_device_alloc(sets->context, sets->count * sets->set_bytes, &sets->arena) !=
+        JIT_GEMM_OK) {
+        return bench_fail(error, "device memory: %s", jit_gemm_last_error());
+    }
+    return 0;
+}
+
+int gemm_sets_create(jit_gemm_context *context, const jit_gemm_problem *problem,
+                     const jit_gemm_epilogue *epilogue, size_t rotate_bytes,
+                     size_t memory_bytes, uint64_t seed, struct gemm_sets **ret_sets,
+                     char error[BENCH_ERROR_SIZE])
+{
+    if (epilogue != NULL && epilogue->operand_count > JIT_GEMM_MAX_OPERANDS) {
+        return bench_fail(error, "the epilogue has more than %d operands",
+                          JIT_GEMM_MAX_OPERANDS);
+    }
+    struct gemm_sets *sets = calloc(1, sizeof *sets);
+    if (sets == NULL) {
+        return bench_fail(error, "out of memory");
+    }
+    sets->context = context;
+    gemm_shape_read(problem, &sets->shape);
+    lay_out_set(sets, epilogue);
+    if (allocate_sets(sets, rotate_bytes, memory_bytes, error) != 0 ||
+        fill_inputs(sets, seed, error) != 0) {
+        gemm_sets_destroy(&sets);
+        return -1;
+    }
+    for (size_t set = 0; set < sets->count; set++) {
+        fill_arguments(sets, set);
+    }
+    *ret_sets = sets;
+    return 0;
+}
+
+int gemm_sets_poison(const struct gemm_sets *sets, size_t set, char error[BENCH_ERROR_SIZE])
+{
+    if (jit_gemm_device_fill(sets->context, gemm_sets_address(sets, set, sets->d_offset),
+                             0xff, sets->d_bytes) != JIT_GEMM_OK) {
+        return bench_fail(error, "fill: %s", jit_gemm_last_error());
+    }
+    return 0;
+}
+
+int gemm_sets_read_d(const struct gemm_sets *sets, size_t set, const char *who,
+                     float *ret_values, char error[BENCH_ERROR_SIZE])
+{
+    const struct gemm_shape *s = &sets->shape;
+    unsigned char *raw = malloc(sets->d_bytes);
+    if (raw == NULL) {
+        return bench_fail(error, "out of memory");
+    }
+    if (jit_gemm_device_download(sets->context, raw,
+                                 gemm_sets_address(sets, set, sets->d_offset),
+                                 sets->d_bytes) != JIT_GEMM_OK) {
+        free(raw);
+        return bench_fail(error, "%s: %s", who, jit_gemm_last_error());
+    }
+    const size_t element = gemm_dtype_bytes(s->d_type);
+    size_t at = 0;
+    int bad = 0;
+    int nonzero = 0;
+    for (int64_t row = 0; row < s->m * s->batch; row++) {
+        for (int64_t col = 0; col < s->n; col++) {
+            const float value =
+                decode(raw + (size_t)(row * s->ldd + col) * element, s->d_type);
+            bad |= !isfinite(value);
+            nonzero |= value != 0.0F;
+            ret_values[at++] = value;
+        }
+    }
+    free(raw);
+    if (bad || !nonzero) {
+        return bench_fail(error, "%s: D %s: wrong result, nothing is timed", who,
+                          bad ? "has elements that are not finite or not written"
+                              : "is all zero");
+    }
+    return 0;
+}
+
+void gemm_sets_destroy(struct gemm_sets **sets)
+{
+    if (sets == NULL || *sets == NULL) {
+        return;
+    }
+    if ((*sets)->arena != 0) {
+        jit_gemm_device_free((*sets)->context, (*sets)->arena);
+    }
+    free((*sets)->args);
+    free((*sets)->operand_args);
+    free(*sets);
+    *sets = NULL;
+}

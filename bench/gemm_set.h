@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* The matrices of one problem on the device, several times over, with random contents. */
+#ifndef BENCH_GEMM_SET_H
+#define BENCH_GEMM_SET_H
+
+#include <stdint.h>
+
+#include "bench_util.h"
+#include "jit_gemm/device.h"
+
+/* A problem with its defaults filled in, and how its matrices lie in memory. */
+struct gemm_shape {
+    int64_t m, n, k, batch;
+    jit_gemm_dtype a_type, b_type, c_type, d_type; /* c_type NONE: no C */
+    jit_gemm_layout a_layout, b_layout;
+    int64_t lda, ldb, ldc, ldd; /* elements, rounded up to 16 bytes */
+    int64_t a_batch_stride, b_batch_stride, c_batch_stride, d_batch_stride; /* elements */
+};
+
+/* Where one operand of the epilogue lies inside a set. */
+struct gemm_operand_place {
+    jit_gemm_operand_kind kind;
+    jit_gemm_dtype dtype;
+    jit_gemm_operand_role role;
+    int64_t ld, batch_stride; /* elements; matrices only */
+    size_t offset, bytes;     /* no bytes: a scalar by value */
+    float value;
+};
+
+struct gemm_sets {
+    jit_gemm_context *context;
+    struct gemm_shape shape;
+    size_t count;
+    uint64_t arena;     /* device address of all sets */
+    size_t set_bytes;   /* one set, outputs included */
+    size_t input_bytes; /* one set, inputs only */
+    size_t a_offset, b_offset, c_offset, d_offset;
+    size_t d_bytes;
+    uint32_t operand_count;
+    struct gemm_operand_place operands[JIT_GEMM_MAX_OPERANDS];
+    jit_gemm_operand_arg *operand_args; /* operand_count of each set, set by set */
+    jit_gemm_args *args;                /* one a set */
+};
+
+/* Bytes of one element. */
+size_t gemm_dtype_bytes(jit_gemm_dtype type);
+
+/* Fills in the defaults of a problem and chooses leading dimensions. */
+void gemm_shape_read(const jit_gemm_problem *problem, struct gemm_shape *ret_shape);
+
+/*
+ * Allocates and fills the sets: at least two, and enough that their inputs together exceed
+ * `rotate_bytes`. `epilogue` may be NULL. Inputs are uniform in [-1, 1].
+ */
+int gemm_sets_create(jit_gemm_context *context, const jit_gemm_problem *problem,
+                     const jit_gemm_epilogue *epilogue, size_t rotate_bytes,
+                     size_t memory_bytes, uint64_t seed, struct gemm_sets **ret_sets,
+                     char error[BENCH_ERROR_SIZE]);
+
+/* Device address of set `set`, at `offset` inside it. */
+uint64_t gemm_sets_address(const struct gemm_sets *sets, size_t set, size_t offset);
+
+/* Fills D of a set with NaN, so that an unwritten element shows. */
+int gemm_sets_poison(const struct gemm_sets *sets, size_t set,
+                     char error[BENCH_ERROR_SIZE]);
+
+/*
+ * Reads D of a set as m * n * batch floats into `ret_values`. Fails if an element is NaN or
+ * infinite, or if all are zero: then a kernel did not compute what it should.
+ */
+int gemm_sets_read_d(const struct gemm_sets *sets, size_t set, const char *who,
+                     float *ret_values, char error[BENCH_ERROR_SIZE]);
+
+/* Sets the pointer to NULL. Accepts NULL. */
+void gemm_sets_destroy(struct gemm_sets **sets);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdlib.h>
+
+#include "gemm_match.h"
+
+#define MAX_LAUNCHES     400 /* of one timing: the queue of a stream holds about 1000 */
+#define LEAD_IN_LAUNCHES 2   /* untimed; keep the device busy until the first event */
+
+static int launch_rival(struct match *match, const struct contender *contender, size_t set)
+{
+    const jit_gemm_args *args = &match->sets->args[set];
+    const struct cublaslt_addresses addresses = {
+        .a = args->a,
+        .b = args->b,
+        .c = args->c,
+        .d = args->d,
+        .bias = args->operand_count > contender->bias_operand
+                    ? args->operands[contender->bias_operand].pointer
+                    : 0};
+    if (cublaslt_plan_run(contender->plan, contender->algorithm, &addresses,
+                          match->bench->workspace, match->error) != 0) {
+        return -1;
+    }
+    if (contender->after == NULL) {
+        return 0;
+    }
+    return elementwise_run(contender->after, match->sets, set, contender->after_operands,
+                           match->error);
+}
+
+int gemm_match_launch(struct match *match, const struct contender *contender, size_t set)
+{
+    if (contender->plan != NULL) {
+        return launch_rival(match, contender, set);
+    }
+    if (jit_gemm_run(match->gemm, &match->sets->args[set], NULL) != JIT_GEMM_OK) {
+        return bench_fail(match->error, "jit_gemm_run: %s", jit_gemm_last_error());
+    }
+    return 0;
+}
+
+int gemm_match_launch_many(struct match *match, const struct contender *contender,
+                           int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (gemm_match_launch(match, contender, match->next_set) != 0) {
+            return -1;
+        }
+        match->next_set = (match->next_set + 1) % match->sets->count;
+    }
+    return 0;
+}
+
+int gemm_match_synchronize(struct match *match)
+{
+    if (jit_gemm_device_synchronize(match->bench->context) != JIT_GEMM_OK) {
+        return bench_fail(match->error, "a kernel failed: %s", jit_gemm_last_error());
+    }
+    return 0;
+}
+
+/* Microseconds a launch on the device, and on the host while it queued them. */
+int gemm_match_time(struct match *match, const struct contender *contender, int count,
+                    double *ret_us, double *ret_issue_us)
+{
+    jit_gemm_timer *timer = match->bench->timer;
+    double elapsed_us = 0.0;
+    if (gemm_match_launch_many(match, contender, LEAD_IN_LAUNCHES) != 0) {
+        return -1;
+    }
+    if (jit_gemm_timer_start(timer, NULL) != JIT_GEMM_OK) {
+        return bench_fail(match->error, "timer: %s", jit_gemm_last_error());
+    }
+    const double begin_us = bench_now_us();
+    if (gemm_match_launch_many(match, contender, count) != 0) {
+        return -1;
+    }
+    const double end_us = bench_now_us();
+    if (jit_gemm_timer_stop(timer, NULL) != JIT_GEMM_OK ||
+        jit_gemm_timer_elapsed_us(timer, &elapsed_us) != JIT_GEMM_OK) {
+        return bench_fail(match->error, "timer: %s", jit_gemm_last_error());
+    }
+    if (!(elapsed_us > 0.0)) {
+        return bench_fail(match->error, "the device's events measured no time");
+    }
+    *ret_us = elapsed_us / count;
+    *ret_issue_us = (end_us - begin_us) / count;
+    return 0;
+}
+
+/* How many launches fill about `ms`. */
+int gemm_match_fit(struct match *match, const struct contender *contender, double ms,
+                   int *ret_launches)
+{
+    double us = 0.0;
+    double issue_us = 0.0;
+    if (gemm_match_time(match, contender, 3, &us, &issue_us) != 0) {
+        return -1;
+    }
+    const double wanted = ms * 1000.0 / us;
+    *ret_launches = wanted < 3.0                    ? 3
+                    : wanted > (double)MAX_LAUNCHES ? MAX_LAUNCHES
+                                                    : (int)wanted;
+    return 0;
+}
+
+static double measure_difference(const float *reference, const float *values, size_t count)
+{
+    double scale = 0.0;
+    double worst = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        const double distance = fabs((double)values[i] - (double)reference[i]);
+        const double size = fabs((double)reference[i]);
+        scale = size > scale ? size : scale;
+        worst = distance > worst ? distance : worst;
+    }
+    return worst / scale;
+}
+
+static int read_result(struct match *match, const struct contender *contender,
+                       float *values)
+{
+    if (gemm_sets_poison(match->sets, 0, match->error) != 0 ||
+        gemm_match_synchronize(match) != 0 || gemm_match_launch(match, contender, 0) != 0 ||
+        gemm_match_synchronize(match) != 0) {
+        return -1;
+    }
+    return gemm_sets_read_d(match->sets, 0, contender->entry->name, values, match->error);
+}
+
+/* Every contender must compute what jit_gemm computes. */
+int gemm_match_compare(struct match *match)
+{
+    const struct gemm_shape *shape = &match->sets->shape;
+    const size_t count = (size_t)(shape->m * shape->n * shape->batch);
+    float *reference = malloc(count * sizeof *reference);
+    float *values = malloc(count * sizeof *values);
+    int status = reference == NULL || values == NULL
+                     ? bench_fail(match->error, "out of memory")
+                     : read_result(match, &match->contenders[0], reference);
+    for (size_t i = 1; i < match->contender_count && status == 0; i++) {
+        const struct contender *contender = &match->contenders[i];
+        status = read_result(match, contender, values);
+        if (status != 0) {
+            break;
+        }
+        const double difference = measure_difference(reference, values, count);
+        contender->entry->difference = difference;
+        if (!(difference <= contender->tolerance)) {
+            status = bench_fail(match->error,
+                                "%s and jit_gemm disagree: largest difference %.3g of the "
+                                "largest value, more than %.3g; nothing was timed",
+                                contender->entry->name, difference, contender->tolerance);
+        }
+    }
+    free(reference);
+    free(values);
+    return status;
+}

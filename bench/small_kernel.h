@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Compiles one small CUDA kernel with NVRTC and loads it: for the rivals, not for us. */
+#ifndef BENCH_SMALL_KERNEL_H
+#define BENCH_SMALL_KERNEL_H
+
+#include "cuda_driver.h"
+
+struct small_kernel {
+    CUmodule module;
+    CUfunction function;
+};
+
+/*
+ * Compiles `source` for the architecture `sm_<major><minor>`; nothing is loaded.
+ *
+ * `ret_cubin` receives memory that the caller frees.
+ */
+int small_kernel_compile(const char *nvrtc_path, const char *source, int cc_major,
+                         int cc_minor, void **ret_cubin, char error[BENCH_ERROR_SIZE]);
+
+/* Compiles `source` for the driver's device and loads its kernel `entry`. */
+int small_kernel_load(const struct cuda_driver *driver, const char *nvrtc_path,
+                      const char *source, const char *entry,
+                      struct small_kernel *ret_kernel, char error[BENCH_ERROR_SIZE]);
+
+/* Accepts a kernel that is all zero. */
+void small_kernel_unload(const struct cuda_driver *driver, struct small_kernel *kernel);
+
+#endif
