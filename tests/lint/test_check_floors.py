@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The floor checker against small trees: one that is right, and one for each violation."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+CHECKER = pathlib.Path(__file__).resolve().parents[2] / "tools/dev/check_floors.py"
+TABLE = """# Architecture
+
+<!-- floors -->
+| Floor | Folder | May include | May use |
+|---|---|---|---|
+| 0 | `lib/base` | `include/jit_gemm/types.h` | `libc` `xxhash.h` |
+| 1 | `lib/plan` | `lib/base` `include/jit_gemm/types.h` | `pure` |
+| 1 | `lib/cuda` | `lib/base` | `libc` `cuda.h` |
+| 5 | `include` | | `stddef.h` |
+| device | `kernel_src/jg/common` | | |
+| device | `kernel_src/jg/ptx` | `kernel_src/jg/common` | `asm` `arch` |
+| device | `kernel_src/jg/sm90a` | `kernel_src/jg/common` `kernel_src/jg/ptx` | `arch` |
+| device | `kernel_src/jg/sm100a` | `kernel_src/jg/common` `kernel_src/jg/ptx` | `arch` |
+"""
+GOOD = {
+    "include/jit_gemm/types.h": "#include <stddef.h>\n",
+    "include/jit_gemm/jit_gemm.h": '#include "jit_gemm/types.h"\n#include "jit_gemm/version.h"\n',
+    "include/jit_gemm/version.h.in": "#define V @v@\n",
+    "lib/base/alloc.c": "#include <stdlib.h>\nvoid f(void) { free(0); }\n",
+    "lib/base/str.h": '#include "jit_gemm/types.h"\n#include <xxhash.h>\n',
+    "lib/plan/config.c": '/* time(0) */\n#include "base/str.h"\nconst char *f = "getenv(";\n',
+    "lib/cuda/driver.h": '#include <cuda.h>\n#include "base/str.h"\n',
+    "kernel_src/jg/common/types.cuh": "#pragma once\n",
+    "kernel_src/jg/ptx/tma.cuh": '#include <jg/common/types.cuh>\nvoid f() { asm("nop;"); }\n',
+    "kernel_src/jg/sm90a/roles.cuh": "#include <jg/ptx/tma.cuh>\n",
+    "kernel_src/jg/sm100a/roles.cuh": "#include <jg/ptx/tma.cuh>\n",
+}
+# What is planted, and the words that the checker must say of it.
+BAD = [
+    ("lib/plan/bad.c", '#include "cuda/driver.h"\n', "lib/plan may not include lib/cuda"),
+    ("lib/base/bad.c", '#include "plan/bad.h"\n', '"plan/bad.h" is not in the tree'),
+    ("lib/plan/bad.c", "#include <unistd.h>\n", "lib/plan may not include <unistd.h>"),
+    ("lib/plan/bad.c", "#include <cuda.h>\n", "lib/plan may not include <cuda.h>"),
+    ("lib/plan/bad.c", '#include <stdio.h>\nint x = fopen("", "");\n', "bad.c:2: lib/plan is pure"),
+    ("lib/plan/bad.c", "void *p = malloc(1);\n", "malloc() is called in lib/base/alloc.c only"),
+    ("lib/cuda/bad.c", '#include "jit_gemm/jit_gemm.h"\n', "may not include include/jit_gemm"),
+    ("lib/fresh/new.c", "int x;\n", "its folder has no row"),
+    ("kernel_src/jg/common/bad.cuh", '#include "types.cuh"\n', "in angle brackets"),
+    ("kernel_src/jg/common/bad.cuh", "#include <stdint.h>\n", "may not include <stdint.h>"),
+    ("kernel_src/jg/common/bad.cuh", 'void f() { asm("nop;"); }\n', "may not contain inline PTX"),
+    ("kernel_src/jg/common/bad.cuh", "#if __CUDA_ARCH__ >= 900\n", "may not test __CUDA_ARCH__"),
+    ("kernel_src/jg/sm90a/bad.cuh", "#include <jg/sm100a/roles.cuh>\n",
+     "kernel_src/jg/sm90a may not include kernel_src/jg/sm100a/roles.cuh"),
+    ("kernel_src/jg/sm90a/bad.cuh", "#include <jg/ptx/gone.cuh>\n", "does not exist"),
+    ("ARCHITECTURE.md", TABLE + "| 9 | `lib/gone` | | |\n", "there is no folder lib/gone"),
+    ("ARCHITECTURE.md", "# Architecture\n", "no line <!-- floors -->"),
+]
+
+
+def run(files):
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            path = pathlib.Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        done = subprocess.run([sys.executable, str(CHECKER), folder], capture_output=True,
+                              text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+
+def main():
+    failures = []
+    code, text = run({"ARCHITECTURE.md": TABLE, **GOOD})
+    if code != 0:
+        failures.append(f"the good tree was refused:\n{text}")
+    for place, planted, words in BAD:
+        code, text = run({"ARCHITECTURE.md": TABLE, **GOOD, place: planted})
+        if code == 0 or words not in text:
+            failures.append(f"{place} with {planted!r}: expected '{words}', got {code}:\n{text}")
+    for failure in failures:
+        print(failure)
+    print(f"{len(BAD) + 1 - len(failures)} of {len(BAD) + 1} as expected")
+    sys.exit(1 if failures else 0)
+
+
+main()

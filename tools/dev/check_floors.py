@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Holds the tree against the floor table of ARCHITECTURE.md.
+
+Usage: check_floors.py ROOT
+
+The table is the one below the line `<!-- floors -->`. Its columns are: floor, folder, what
+the folder may include besides itself (folders or files of the tree), and what it may use
+besides (system headers by name, or one of the words in WORDS). The check fails when a
+folder with code has no row, when a row has no folder, and at every forbidden include or
+call; it prints them as `file:line: message`.
+"""
+import pathlib
+import re
+import sys
+
+MARK = "<!-- floors -->"
+SUFFIXES = {".c", ".h", ".cuh"}
+PURE_HEADERS = {
+    "assert.h", "ctype.h", "float.h", "inttypes.h", "limits.h", "math.h", "stdalign.h",
+    "stdarg.h", "stdbool.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h", "string.h",
+    "strings.h",
+}
+WORDS = {
+    "libc": "any header of C and POSIX",
+    "pure": "the headers of C that reach neither files nor time nor environment",
+    "asm": "inline PTX",
+    "arch": "__CUDA_ARCH__ and its like",
+    "criterion": "the test framework",
+}
+# What the word `pure` forbids though a pure header declares it.
+IMPURE_CALLS = re.compile(
+    r"\b(fopen|freopen|fdopen|tmpfile|remove|rename|getenv|secure_getenv|setenv|system|"
+    r"time|clock|clock_gettime|gettimeofday|rand|srand|random|printf|fprintf|puts|perror|"
+    r"abort|exit)\s*\(")
+HEAP_CALLS = re.compile(r"\b(malloc|calloc|realloc|strdup|strndup|aligned_alloc|"
+                        r"posix_memalign|asprintf|vasprintf)\s*\(")
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+# Folders whose files must all have a row.
+ROOTS = ["cache", "include", "lib", "kernel_src", "tools", "examples", "bench", "tests"]
+
+
+def read_table(text):
+    """Rows of the table below the mark: {folder: (allowed places, allowed words)}."""
+    if MARK not in text:
+        raise ValueError(f"no line {MARK}")
+    rows = {}
+    for line in text.split(MARK, 1)[1].lstrip().splitlines():
+        if not line.startswith("|"):
+            break
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        folders = re.findall(r"`([^`]+)`", cells[1]) if len(cells) == 4 else []
+        if not folders:
+            continue  # the heading and the rule below it
+        for folder in folders:
+            rows[folder.rstrip("/")] = (
+                {place.rstrip("/") for place in re.findall(r"`([^`]+)`", cells[2])},
+                set(re.findall(r"`([^`]+)`", cells[3])))
+    if not rows:
+        raise ValueError(f"no rows below {MARK}")
+    return rows
+
+
+def without_comments(text):
+    """The text with comments blanked and string contents kept out; line ends stay."""
+    def blank(match):
+        piece = match.group(0)
+        if piece.startswith("/"):
+            return re.sub(r"[^\n]", " ", piece)
+        return piece[0] + " " * (len(piece) - 2) + piece[-1]
+    pattern = r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
+    return re.sub(pattern, blank, text, flags=re.S)
+
+
+class Checker:
+    def __init__(self, root):
+        self.root = root
+        self.rows = read_table((root / "ARCHITECTURE.md").read_text(encoding="utf-8"))
+        self.problems = []
+
+    def row_of(self, path):
+        """The row of the nearest folder above a path, or None."""
+        while path and path != ".":
+            if path in self.rows:
+                return path
+            path = path.rpartition("/")[0]
+        return None
+
+    def resolve(self, place, name):
+        """Path in the tree of a quoted include, or None."""
+        for base in (place.rpartition("/")[0], "lib", "include", "cache", "tests/support",
+                     "tests", "."):
+            candidate = f"{base}/{name}"
+            if (self.root / candidate).is_file():
+                parts = []
+                for part in candidate.split("/"):
+                    if part == "..":
+                        parts.pop()
+                    elif part != ".":
+                        parts.append(part)
+                return "/".join(parts)
+        if (self.root / f"include/{name}.in").is_file():  # written by the build
+            return f"include/{name}"
+        return None
+
+    def allowed(self, row, target):
+        places = self.rows[row][0]
+        if self.row_of(target) == row:
+            return True
+        return any(target == place or target.startswith(place + "/") for place in places)
+
+    def check_include(self, place, row, bracket, name):
+        words = self.rows[row][1]
+        if bracket == "<" and name.startswith("jg/"):
+            target = "kernel_src/" + name
+            if not (self.root / target).is_file():
+                return f"<{name}> does not exist"
+        elif bracket == "<" and name.startswith(("jit_gemm/", "jg_cache")):
+            target = self.resolve(place, name)
+        elif bracket == "<":
+            if name in words:
+                return None
+            if name.startswith("criterion/"):
+                return None if "criterion" in words else f"<{name}> is for tests"
+            foreign = name.startswith(("cuda", "nv", "xxh", "sodium", "cublas"))
+            if "libc" in words and not foreign:
+                return None
+            if "pure" in words and name in PURE_HEADERS:
+                return None
+            return f"{row} may not include <{name}>"
+        else:
+            if place.startswith("kernel_src/"):
+                return f'"{name}": device includes are root-relative, in angle brackets'
+            target = self.resolve(place, name)
+        if target is None:
+            return f'"{name}" is not in the tree; write includes as "floor/file.h"'
+        if not self.allowed(row, target):
+            return f"{row} may not include {target}"
+        return None
+
+    def check_file(self, path):
+        place = path.relative_to(self.root).as_posix()
+        row = self.row_of(place.rpartition("/")[0])
+        if row is None:
+            self.problems.append(f"{place}:1: its folder has no row in ARCHITECTURE.md")
+            return
+        words = self.rows[row][1]
+        text = path.read_text(encoding="utf-8")
+        for number, line in enumerate(text.splitlines(), 1):
+            match = INCLUDE.match(line)
+            if match:
+                problem = self.check_include(place, row, match.group(1), match.group(2))
+                if problem:
+                    self.problems.append(f"{place}:{number}: {problem}")
+        for number, line in enumerate(without_comments(text).splitlines(), 1):
+            for problem in self.check_line(place, row, words, line):
+                self.problems.append(f"{place}:{number}: {problem}")
+
+    def check_line(self, place, row, words, line):
+        call = IMPURE_CALLS.search(line)
+        if "pure" in words and call:
+            yield f"{row} is pure and may not call {call.group(1)}()"
+        if place.startswith("lib/") and place != "lib/base/alloc.c":
+            call = HEAP_CALLS.search(line)
+            if call:
+                yield f"{call.group(1)}() is called in lib/base/alloc.c only"
+        if place.startswith("kernel_src/"):
+            if re.search(r"\b(asm|__asm__|__asm)\b", line) and "asm" not in words:
+                yield f"{row} may not contain inline PTX"
+            if re.search(r"\b__CUDA_ARCH\w*", line) and "arch" not in words:
+                yield f"{row} may not test __CUDA_ARCH__"
+
+    def run(self):
+        for folder, (places, words) in self.rows.items():
+            if not (self.root / folder).is_dir():
+                self.problems.append(f"ARCHITECTURE.md: there is no folder {folder}")
+            for place in places:
+                # A header may also be written by the build, from a template beside it.
+                if not any((self.root / (place + end)).exists() for end in ("", ".in")):
+                    self.problems.append(f"ARCHITECTURE.md: {folder}: there is no {place}")
+            for word in words:
+                if word not in WORDS and not word.endswith((".h", ".hpp")):
+                    self.problems.append(f"ARCHITECTURE.md: {folder}: unknown word {word}")
+        count = 0
+        for name in ROOTS:
+            for path in sorted((self.root / name).rglob("*")):
+                if path.suffix in SUFFIXES and path.is_file():
+                    count += 1
+                    self.check_file(path)
+        if count == 0:
+            self.problems.append(f"no source files below {self.root}")
+        return count
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+    try:
+        checker = Checker(root)
+    except (OSError, ValueError) as error:
+        sys.exit(f"ARCHITECTURE.md: {error}")
+    count = checker.run()
+    for problem in checker.problems:
+        print(problem)
+    print(f"{count} files, {len(checker.rows)} rows, {len(checker.problems)} problems")
+    sys.exit(1 if checker.problems else 0)
+
+
+if __name__ == "__main__":
+    main()
