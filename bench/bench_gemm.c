@@ -76,6 +76,9 @@ static int read_shapes(struct bench_arguments *arguments, const char *path)
         }
         char *copy = strdup(line + blank);
         status = copy != NULL ? add_problem(arguments, copy) : -1;
+        if (status != 0) {
+            free(copy);
+        }
     }
     fclose(file);
     return status;

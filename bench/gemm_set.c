@@ -333,17 +333,19 @@ static int allocate_sets(struct gemm_sets *sets, size_t rotate_bytes, size_t mem
         sets->count = 2;
     }
     if (sets->set_bytes > memory_bytes / 10 * 9 / sets->count) {
-        return bench_fail(error,
-                          "%zu sets of %.0f MiB do not fit into the device's %.0f MiB: "
-                          "choose a smaller problem",
-                          sets->count, (double)sets->set_bytes / 1048576.0,
-                          (double)memory_bytes / 1048576.0);
+        bench_fail(error,
+                   "%zu sets of %.0f MiB do not fit into the device's %.0f MiB: "
+                   "choose a smaller problem",
+                   sets->count, (double)sets->set_bytes / 1048576.0,
+                   (double)memory_bytes / 1048576.0);
+        return -1;
     }
     sets->args = calloc(sets->count, sizeof *sets->args);
     sets->operand_args =
         calloc(sets->count * JIT_GEMM_MAX_OPERANDS, sizeof *sets->operand_args);
     if (sets->args == NULL || sets->operand_args == NULL) {
-        return bench_fail(error, "out of memory");
+        bench_fail(error, "out of memory");
+        return -1;
     }
     if (jit_gemm_device_alloc(sets->context, sets->count * sets->set_bytes, &sets->arena) !=
         JIT_GEMM_OK) {

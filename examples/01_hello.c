@@ -71,9 +71,9 @@ static int multiply(jit_gemm_context *context, const jit_gemm *gemm)
                 jit_gemm_device_download(context, result, args.d, sizeof result))) {
         float first = float_from_bf16(result[0]), last = float_from_bf16(result[M * N - 1]);
 
-        wrong = first != 6.0f * K || last != 6.0f * K;
+        wrong = first != 6.0f * (float)K || last != 6.0f * (float)K;
         printf("D[0][0] = %g, D[%d][%d] = %g, expected %g: %s\n", (double)first, M - 1,
-               N - 1, (double)last, 6.0 * K, wrong ? "WRONG" : "right");
+               N - 1, (double)last, 6.0 * (double)K, wrong ? "WRONG" : "right");
     }
     (void)jit_gemm_device_free(context, args.a);
     (void)jit_gemm_device_free(context, args.b);

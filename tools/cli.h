@@ -32,7 +32,7 @@ int cmd_env(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
 /* Runs the command that argv[0] names; `program` is what usage errors call the caller. */
-int cli_dispatch(const char *program, const struct cli_command *commands, size_t count,
+int cli_dispatch(const char *program, const struct cli_command *table, size_t count,
                  int argc, char **argv);
 
 /* -------------------------------------------------------------------------- options */

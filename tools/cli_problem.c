@@ -61,7 +61,7 @@ static int read_operand(struct cli_problem *problem, const char *text)
     if (strlen(text) >= sizeof copy) {
         return cli_usage_error("--operand %s: too long", text);
     }
-    strcpy(copy, text);
+    memcpy(copy, text, strlen(text) + 1);
     for (char *part = copy; part && count < 5; count++) {
         char *colon = strchr(part, ':');
 
@@ -100,7 +100,7 @@ static int read_operand(struct cli_problem *problem, const char *text)
     } else if (count == 4) {
         return cli_usage_error("--operand %s: `%s` is not `out`", text, role);
     }
-    strcpy(problem->names[index], parts[0]);
+    memcpy(problem->names[index], parts[0], strlen(parts[0]) + 1);
     operand->name = problem->names[index];
     problem->operand_count++;
     return CLI_OK;
@@ -134,8 +134,9 @@ static int read_epilogue(struct cli_problem *problem)
             return cli_error("%s: a zero byte is in the text", problem->epilogue_file);
         }
     } else {
-        problem->snippet = cli_alloc(strlen(problem->epilogue_text) + 1);
-        strcpy(problem->snippet, problem->epilogue_text);
+        const size_t bytes = strlen(problem->epilogue_text) + 1;
+        problem->snippet = cli_alloc(bytes);
+        memcpy(problem->snippet, problem->epilogue_text, bytes);
     }
     if (!target->epilogue[0]) {
         strcpy(target->epilogue, DEFAULT_EPILOGUE_NAME);
@@ -195,7 +196,7 @@ int cli_problem_read(struct cli_problem *problem, char **words, int count)
             return cli_usage_error("--config: at most %d letters",
                                    JIT_GEMM_CONFIG_SIZE - 1);
         }
-        strcpy(problem->problem.config, problem->config);
+        memcpy(problem->problem.config, problem->config, strlen(problem->config) + 1);
     }
     return read_epilogue(problem);
 }

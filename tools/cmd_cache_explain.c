@@ -168,7 +168,7 @@ static int look_at_entry(void *user, const jg_cache_entry *entry)
     if (entry->material && memmem(entry->material, entry->material_size, search->source,
                                   search->source_size)) {
         if (search->exact_count < sizeof search->exact / sizeof search->exact[0]) {
-            strcpy(search->exact[search->exact_count++], near.key);
+            memcpy(search->exact[search->exact_count++], near.key, sizeof near.key);
         }
         return 0;
     }

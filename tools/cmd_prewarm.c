@@ -107,7 +107,7 @@ int cmd_prewarm(int argc, char **argv)
 {
     struct cli_context_options options = {.log_errors = 1};
     struct progress progress = {.is_terminal = isatty(STDERR_FILENO)};
-    const char *archs[MAX_ARCHS];
+    const char *archs[MAX_ARCHS] = {0};
     jit_gemm_prewarm_options settings = {.struct_size = sizeof settings,
                                          .progress = show_progress,
                                          .progress_user = &progress};
@@ -140,8 +140,9 @@ int cmd_prewarm(int argc, char **argv)
     }
     settings.jobs = (uint32_t)jobs;
     if (options.arch) {
-        arch_list = cli_alloc(strlen(options.arch) + 1);
-        strcpy(arch_list, options.arch);
+        const size_t bytes = strlen(options.arch) + 1;
+        arch_list = cli_alloc(bytes);
+        memcpy(arch_list, options.arch, bytes);
         code = split_archs(arch_list, archs, &settings.arch_count);
         if (code != CLI_OK) {
             free(arch_list);

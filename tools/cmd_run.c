@@ -287,9 +287,11 @@ static void print_last_line(const struct run_state *state, const char *word)
 {
     char device[sizeof state->device.name];
 
-    strcpy(device, state->device.name);
+    memcpy(device, state->device.name, sizeof device);
     for (char *letter = device; *letter; letter++) {
-        *letter = *letter == ' ' ? '_' : *letter;
+        if (*letter == ' ') {
+            *letter = '_';
+        }
     }
     printf("%s", word);
     if (!isnan(state->rel_error)) {

@@ -17,14 +17,14 @@ static int create_matrix(jit_gemm_context *context, const struct element_view *v
     size_t bytes = element_view_bytes(view);
     jit_gemm_status status;
 
-    status = jit_gemm_device_alloc(context, bytes + 2 * GUARD_BYTES, &matrix.base);
+    status = jit_gemm_device_alloc(context, bytes + 2 * (size_t)GUARD_BYTES, &matrix.base);
     if (status != JIT_GEMM_OK) {
         return cli_report(status, NULL, 0);
     }
     matrix.address = matrix.base + GUARD_BYTES;
     *ret_matrix = matrix;
     status = jit_gemm_device_fill(context, matrix.base, ELEMENT_POISON_BYTE,
-                                  bytes + 2 * GUARD_BYTES);
+                                  bytes + 2 * (size_t)GUARD_BYTES);
     if (status == JIT_GEMM_OK && data) {
         status = jit_gemm_device_upload(context, matrix.address, data, bytes);
     }
