@@ -296,9 +296,11 @@ static double predict_us(const struct jg_problem *problem,
 {
     const double tile_m = config->tile_m;
     const double tile_n = config->tile_n;
-    const double mma_clk = 2.0 * tile_m * tile_n * TILE_K / MMA_FLOP_CLK;
+    const double tile_k = TILE_K; /* doubles: newer compilers warn of enum times double */
+    const double input_bytes = INPUT_BYTES;
+    const double mma_clk = 2.0 * tile_m * tile_n * tile_k / MMA_FLOP_CLK;
     const double l2_bytes =
-        (tile_m / config->cluster_n + tile_n / config->cluster_m) * TILE_K * INPUT_BYTES;
+        (tile_m / config->cluster_n + tile_n / config->cluster_m) * tile_k * input_bytes;
     double l2_rate = L2_BYTES_CLK * facts->sm_count / derived->grid_ctas;
     l2_rate = l2_rate < L2_BYTES_CLK_MAX ? l2_rate : L2_BYTES_CLK_MAX;
     double block_clk = overlap(mma_clk, l2_bytes / l2_rate);
@@ -318,15 +320,19 @@ static double predict_us(const struct jg_problem *problem,
     const double m = (double)problem->m.size;
     const double n = (double)problem->n.size;
     const double k = (double)problem->k.size;
-    const double bytes = ((m * k + n * k) * INPUT_BYTES + m * n * output_bytes) *
+    const double bytes = ((m * k + n * k) * input_bytes + m * n * output_bytes) *
                          (double)problem->batch.size;
     return overlap(kernel_us, bytes / MEMORY_BYTES_S * 1e6) + LAUNCH_US;
 }
 
-/* Epilogues that move matrices stage whole warps' rows in both output slabs. */
-static int moves_matrices(const struct jg_problem *problem)
+/* Does the kernel stage whole warps' rows in both output slabs? It does for C and matrix
+ * operands, and where a row of D may end inside 16 bytes, which a TMA store would fill up.
+ */
+static int needs_both_slabs(const struct jg_problem *problem)
 {
-    int found = problem->c != JIT_GEMM_DTYPE_NONE;
+    int found = problem->c != JIT_GEMM_DTYPE_NONE ||
+                problem->n.mode == JIT_GEMM_DIM_DYNAMIC ||
+                problem->n.size * jg_dtype_bytes(problem->d) % 16 != 0;
     for (uint32_t i = 0; problem->epilogue != NULL && i < problem->epilogue->operand_count;
          i++) {
         found |= problem->epilogue->operands[i].kind == JIT_GEMM_OPERAND_MATRIX;
@@ -341,11 +347,12 @@ static int derive_sm90a(const struct jg_problem *problem,
     if (!check_limits(facts, config, reason, reason_size)) {
         return 0;
     }
-    if (config->out_stages < DEFAULT_OUT_STAGES && moves_matrices(problem)) {
-        snprintf(reason, reason_size,
-                 "out_stages=%d is too few for C or matrix operands: they need "
-                 "out_stages=%d",
-                 config->out_stages, DEFAULT_OUT_STAGES);
+    if (config->out_stages < DEFAULT_OUT_STAGES && needs_both_slabs(problem)) {
+        snprintf(
+            reason, reason_size,
+            "out_stages=%d is too few for C, matrix operands, or a row of D that is no "
+            "multiple of 16 bytes: they need out_stages=%d",
+            config->out_stages, DEFAULT_OUT_STAGES);
         return 0;
     }
     const int resident = count_resident_ctas(config, facts);

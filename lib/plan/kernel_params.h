@@ -16,15 +16,16 @@ struct jg_tensor_map {
 };
 
 struct jg_operand_param {
+    struct jg_tensor_map map; /* of a matrix input */
     uint64_t pointer;
     int64_t ld;           /* elements */
     int64_t batch_stride; /* elements; 0 broadcasts */
     float value;          /* scalar by value, used if pointer is 0 */
-    uint32_t reserved;
+    uint32_t batch_step;  /* of a matrix input: 1, or 0 if it is broadcast over batches */
 };
 
 struct jg_kernel_params {
-    struct jg_tensor_map a_map, b_map, d_map;
+    struct jg_tensor_map a_map, b_map, d_map, c_map;
     uint64_t a, b, c, d;                    /* device addresses */
     int64_t lda, ldb, ldc, ldd;             /* elements */
     int64_t a_batch_stride, b_batch_stride; /* elements; 0 broadcasts */
@@ -32,17 +33,14 @@ struct jg_kernel_params {
     uint32_t m, n, k, batch;                /* sizes of this launch, exact ones included */
     float alpha, beta;                      /* used if the pointers are 0 */
     uint64_t alpha_pointer, beta_pointer;   /* device addresses of floats, or 0 */
-    uint32_t a_batch_step,
-        b_batch_step; /* 1, or 0 if the input is broadcast over batches */
+    uint32_t a_batch_step, b_batch_step;    /* 1, or 0 if broadcast over batches */
+    uint32_t c_batch_step, reserved;
     struct jg_operand_param operands[JIT_GEMM_MAX_OPERANDS];
 };
 
-/* Bytes of the device's struct with this many operands: at least one entry is kept, and the
- * alignment of the tensor maps rounds the size. */
-#define JG_KERNEL_PARAMS_BYTES(operand_count)                                         \
-    ((offsetof(struct jg_kernel_params, operands) +                                   \
-      sizeof(struct jg_operand_param) * ((operand_count) > 0 ? (operand_count) : 1) + \
-      _Alignof(struct jg_kernel_params) - 1) /                                        \
-     _Alignof(struct jg_kernel_params) * _Alignof(struct jg_kernel_params))
+/* Bytes of the device's struct with this many operands: at least one entry is kept. */
+#define JG_KERNEL_PARAMS_BYTES(operand_count)      \
+    (offsetof(struct jg_kernel_params, operands) + \
+     sizeof(struct jg_operand_param) * ((operand_count) > 0 ? (operand_count) : 1))
 
 #endif

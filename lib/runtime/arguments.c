@@ -209,11 +209,14 @@ static jit_gemm_status refuse_c(const jit_gemm_args *args)
 }
 
 static jit_gemm_status settle_c(const struct jg_kernel *kernel, const jit_gemm_args *args,
-                                struct jg_kernel_params *params)
+                                struct jg_kernel_params *params, struct jg_map_key *key)
 {
+    *key = (struct jg_map_key){0};
     params->c = 0;
     params->ldc = 0;
     params->c_batch_stride = 0;
+    params->c_batch_step = 0;
+    params->reserved = 0;
     params->beta = 0.0F;
     params->beta_pointer = 0;
     if (kernel->problem.c == JIT_GEMM_DTYPE_NONE) {
@@ -234,12 +237,15 @@ static jit_gemm_status settle_c(const struct jg_kernel *kernel, const jit_gemm_a
                          .batch = params->batch,
                          .element_bytes = jg_dtype_bytes(kernel->problem.c),
                          .may_broadcast = 1,
-                         .has_ld = 1};
+                         .has_ld = 1,
+                         .has_map = kernel->choice.config.kernel == JG_KERNEL_GEMM};
     set_alignment(kernel, &c);
     JG_TRY(jg_array_settle(&c));
     params->c = c.pointer;
     params->ldc = c.ld;
     params->c_batch_stride = c.batch_stride;
+    params->c_batch_step = c.batch_stride != 0;
+    *key = key_of_array(&c);
     return JIT_GEMM_OK;
 }
 
@@ -291,6 +297,8 @@ static void shape_operand(const struct jg_kernel *kernel, const struct jg_operan
         array->rows = params->m;
         array->columns = params->n;
         array->has_ld = 1;
+        array->has_map = operand->role == JIT_GEMM_OPERAND_INPUT &&
+                         kernel->choice.config.kernel == JG_KERNEL_GEMM;
         set_alignment(kernel, array);
         break;
     }
@@ -308,8 +316,10 @@ static jit_gemm_status refuse_reserved(const struct jg_operand *operand, size_t 
 static jit_gemm_status settle_operand(const struct jg_kernel *kernel, size_t index,
                                       const jit_gemm_operand_arg *arg,
                                       const struct jg_kernel_params *params,
-                                      struct jg_operand_param *param)
+                                      struct jg_operand_param *param,
+                                      struct jg_map_key *key)
 {
+    *key = (struct jg_map_key){0};
     const struct jg_operand *operand = &kernel->operands[index];
     if (arg->reserved != 0) {
         return refuse_reserved(operand, index, arg->reserved);
@@ -330,7 +340,7 @@ static jit_gemm_status settle_operand(const struct jg_kernel *kernel, size_t ind
                        jg_operand_kind_name(operand->kind), (long long)arg->ld);
     }
     param->value = arg->value;
-    param->reserved = 0;
+    param->batch_step = 0;
     const int by_value = operand->kind == JIT_GEMM_OPERAND_SCALAR && arg->pointer == 0;
     if (by_value) {
         param->pointer = 0;
@@ -342,19 +352,25 @@ static jit_gemm_status settle_operand(const struct jg_kernel *kernel, size_t ind
     param->pointer = array.pointer;
     param->ld = array.ld;
     param->batch_stride = array.batch_stride;
+    if (array.has_map) {
+        param->batch_step = array.batch_stride != 0;
+        *key = key_of_array(&array);
+    }
     return JIT_GEMM_OK;
 }
 
 static jit_gemm_status settle_operands(const struct jg_kernel *kernel,
                                        const jit_gemm_args *args,
-                                       struct jg_kernel_params *params)
+                                       struct jg_kernel_params *params,
+                                       struct jg_map_key *keys)
 {
     JG_TRY(check_operand_list(kernel, args));
     if (kernel->operand_count == 0) {
         memset(&params->operands[0], 0, sizeof(params->operands[0]));
     }
     for (size_t i = 0; i < kernel->operand_count; i++) {
-        JG_TRY(settle_operand(kernel, i, &args->operands[i], params, &params->operands[i]));
+        JG_TRY(settle_operand(kernel, i, &args->operands[i], params, &params->operands[i],
+                              &keys[i]));
     }
     return JIT_GEMM_OK;
 }
@@ -372,6 +388,13 @@ jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm
     JG_TRY(settle_d(kernel, args, ret_params, &ret_keys[JG_MAP_D]));
     JG_TRY(settle_factor(args->alpha_device, args->alpha, "args.alpha_device",
                          &ret_params->alpha_pointer, &ret_params->alpha));
-    JG_TRY(settle_c(kernel, args, ret_params));
-    return settle_operands(kernel, args, ret_params);
+    JG_TRY(settle_c(kernel, args, ret_params, &ret_keys[JG_MAP_C]));
+    JG_TRY(settle_operands(kernel, args, ret_params, &ret_keys[JG_MAP_OPERANDS]));
+    if (ret_params->k == 0) {
+        /* A and B have no elements and need no memory, but a map needs an address: the
+         * kernel asks for what lies beyond K and gets zeros. */
+        ret_keys[JG_MAP_A].pointer = ret_params->d;
+        ret_keys[JG_MAP_B].pointer = ret_params->d;
+    }
+    return JIT_GEMM_OK;
 }

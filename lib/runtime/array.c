@@ -30,6 +30,9 @@ static jit_gemm_status check_pointer(const struct jg_array *array)
 {
     const uint64_t element_bytes = (uint64_t)array->element_bytes;
     const uint64_t alignment = (uint64_t)array->pointer_alignment;
+    if (array->pointer == 0 && (array->rows == 0 || array->columns == 0)) {
+        return JIT_GEMM_OK; /* no elements, no memory */
+    }
     if (array->pointer == 0) {
         const struct jg_field_name name = jg_array_field(array, JG_PART_POINTER);
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, name.text, "give a device address",

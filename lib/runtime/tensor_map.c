@@ -11,7 +11,7 @@ _Static_assert(sizeof(CUtensorMap) == sizeof(struct jg_tensor_map),
 
 /* Bytes of a row of every box: the width of the shared memory swizzle. */
 #define JG_SWIZZLE_BYTES 128
-/* Rows of an output slab: what one consumer warpgroup stores at a time. */
+/* Rows of a box of D, C or an operand: what one consumer warpgroup moves at a time. */
 #define JG_OUTPUT_ROWS 64
 
 static CUtensorMapDataType type_of_map(jit_gemm_dtype dtype)
@@ -28,19 +28,21 @@ static CUtensorMapDataType type_of_map(jit_gemm_dtype dtype)
     return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
 }
 
-static jit_gemm_dtype dtype_of_operand(const struct jg_problem *problem,
+static jit_gemm_dtype dtype_of_operand(const struct jg_kernel *kernel,
                                        enum jg_map_operand operand)
 {
     switch (operand) {
     case JG_MAP_A:
-        return problem->a;
+        return kernel->problem.a;
     case JG_MAP_B:
-        return problem->b;
+        return kernel->problem.b;
+    case JG_MAP_C:
+        return kernel->problem.c;
     case JG_MAP_D:
-    case JG_MAP_COUNT:
-        break;
+        return kernel->problem.d;
+    default:
+        return kernel->operands[operand - JG_MAP_OPERANDS].dtype;
     }
-    return problem->d;
 }
 
 /* Rows of the box. With a cluster each CTA loads its share and sends it to the others: A is
@@ -66,13 +68,19 @@ static jit_gemm_status fail_encode(const struct jg_kernel *kernel, CUresult resu
                                    enum jg_map_operand operand,
                                    const struct jg_map_key *key)
 {
-    static const char *const names[JG_MAP_COUNT] = {"args.a", "args.b", "args.d"};
+    static const char *const names[JG_MAP_OPERANDS] = {"args.a", "args.b", "args.d",
+                                                       "args.c"};
+    char name[64];
+    if (operand < JG_MAP_OPERANDS) {
+        snprintf(name, sizeof(name), "%s", names[operand]);
+    } else {
+        snprintf(name, sizeof(name), "args.operands[%d]", (int)operand - JG_MAP_OPERANDS);
+    }
     char what[256];
     snprintf(what, sizeof(what),
              "%s: tensor map of %u x %u x %u elements at 0x%llx with strides %lld and %lld",
-             names[operand], key->batch, key->outer, key->inner,
-             (unsigned long long)key->pointer, (long long)key->ld,
-             (long long)key->batch_stride);
+             name, key->batch, key->outer, key->inner, (unsigned long long)key->pointer,
+             (long long)key->ld, (long long)key->batch_stride);
     return jg_driver_fail(kernel->device->driver, JIT_GEMM_ERR_UNSUPPORTED, result, what,
                           "see the limits of pointers and strides in the manual");
 }
@@ -82,7 +90,7 @@ jit_gemm_status jg_tensor_map_encode(const struct jg_kernel *kernel,
                                      const struct jg_map_key *key,
                                      struct jg_tensor_map *ret_map)
 {
-    const jit_gemm_dtype dtype = dtype_of_operand(&kernel->problem, operand);
+    const jit_gemm_dtype dtype = dtype_of_operand(kernel, operand);
     const uint64_t element_bytes = (uint64_t)jg_dtype_bytes(dtype);
     const cuuint64_t dims[3] = {key->inner > 0 ? key->inner : 1,
                                 key->outer > 0 ? key->outer : 1, key->batch};
@@ -164,14 +172,20 @@ jit_gemm_status jg_map_slots_fill(struct jg_map_slots *slots,
                                   const struct jg_map_key keys[JG_MAP_COUNT],
                                   struct jg_kernel_params *params)
 {
-    struct jg_tensor_map *const maps[JG_MAP_COUNT] = {&params->a_map, &params->b_map,
-                                                      &params->d_map};
+    struct jg_tensor_map *const maps[JG_MAP_OPERANDS] = {&params->a_map, &params->b_map,
+                                                         &params->d_map, &params->c_map};
+    const int count = JG_MAP_OPERANDS + (int)kernel->operand_count;
     struct jg_map_slot *slot = try_to_take_slot(slots);
     jit_gemm_status status = JIT_GEMM_OK;
-    for (int i = 0; i < JG_MAP_COUNT && status == JIT_GEMM_OK; i++) {
+    for (int i = 0; i < count && status == JIT_GEMM_OK; i++) {
         const enum jg_map_operand operand = (enum jg_map_operand)i;
-        status = slot != NULL ? take_from_slot(slot, kernel, operand, &keys[i], maps[i])
-                              : jg_tensor_map_encode(kernel, operand, &keys[i], maps[i]);
+        if (keys[i].pointer == 0) {
+            continue;
+        }
+        struct jg_tensor_map *map =
+            i < JG_MAP_OPERANDS ? maps[i] : &params->operands[i - JG_MAP_OPERANDS].map;
+        status = slot != NULL ? take_from_slot(slot, kernel, operand, &keys[i], map)
+                              : jg_tensor_map_encode(kernel, operand, &keys[i], map);
     }
     if (slot != NULL) {
         atomic_flag_clear_explicit(&slot->busy, memory_order_release);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tensor maps of A, B and D: what the copy engine must know of a matrix. Encoding one costs
- * the host about as much as the rest of a launch, so a handle keeps the last ones.
+ * Tensor maps of A, B, C, D and matrix inputs: what the copy engine must know of a matrix.
+ * Encoding one costs the host about as much as the rest of a launch, so a handle keeps the
+ * last ones.
  *
  * Threads: a handle may run on many threads and a run takes no lock. The maps are kept in a
  * few slots; a launch takes the first slot that is free, without ever waiting, and gives it
@@ -20,11 +21,18 @@
 #define JG_MAP_SLOTS   4
 #define JG_MAP_ENTRIES 2
 
-enum jg_map_operand { JG_MAP_A, JG_MAP_B, JG_MAP_D, JG_MAP_COUNT };
+enum jg_map_operand {
+    JG_MAP_A,
+    JG_MAP_B,
+    JG_MAP_D,
+    JG_MAP_C,
+    JG_MAP_OPERANDS, /* plus the operand's index */
+    JG_MAP_COUNT = JG_MAP_OPERANDS + JIT_GEMM_MAX_OPERANDS
+};
 
 /* Everything that a map depends on besides the kernel. */
 struct jg_map_key {
-    uint64_t pointer;     /* 0: nothing is kept here */
+    uint64_t pointer;     /* 0: no map is wanted, or nothing is kept here */
     int64_t ld;           /* elements */
     int64_t batch_stride; /* elements; used if batch > 1 */
     uint32_t inner;       /* elements along the contiguous dimension */
@@ -58,7 +66,7 @@ jit_gemm_status jg_tensor_map_encode(const struct jg_kernel *kernel,
                                      const struct jg_map_key *key,
                                      struct jg_tensor_map *ret_map);
 
-/* Puts the three maps into the parameters, from a slot where it has them. */
+/* Puts the wanted maps into the parameters, from a slot where it has them. */
 jit_gemm_status jg_map_slots_fill(struct jg_map_slots *slots,
                                   const struct jg_kernel *kernel,
                                   const struct jg_map_key keys[JG_MAP_COUNT],

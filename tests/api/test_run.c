@@ -138,6 +138,67 @@ Test(run, launch_and_maps_are_as_the_plan_says)
     api_fixture_close(&fixture);
 }
 
+Test(run, c_and_matrix_inputs_have_maps_of_their_own)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    const jit_gemm_operand operands[] = {
+        {.name = "bias", .kind = JIT_GEMM_OPERAND_ROW_VECTOR, .dtype = JIT_GEMM_DTYPE_BF16},
+        {.name = "r", .kind = JIT_GEMM_OPERAND_MATRIX, .dtype = JIT_GEMM_DTYPE_F16},
+        {.name = "aux",
+         .kind = JIT_GEMM_OPERAND_MATRIX,
+         .dtype = JIT_GEMM_DTYPE_F32,
+         .role = JIT_GEMM_OPERAND_OUTPUT}};
+    const jit_gemm_epilogue epilogue = {.struct_size = sizeof(epilogue),
+                                        .name = "fused",
+                                        .source = "aux = acc; d = acc + bias + r;",
+                                        .operand_count = 3,
+                                        .operands = operands};
+    cr_assert_eq(jit_gemm_epilogue_register(fixture.context, &epilogue), JIT_GEMM_OK);
+    jit_gemm *gemm =
+        create(&fixture, "m=512 n=264 k=512 batch=2 a=bf16 c=f32 epilogue=fused");
+    const jit_gemm_operand_arg values[] = {
+        {.pointer = 0x50000000},
+        {.pointer = 0x60000000, .ld = 272, .batch_stride = JIT_GEMM_STRIDE_BROADCAST},
+        {.pointer = 0x70000000}};
+    jit_gemm_args args = plain_args();
+    args.c = C_ADDRESS;
+    args.operands = values;
+    args.operand_count = 3;
+
+    run(gemm, &args);
+
+    /* A, B, D, C and r; a vector and an output need none. */
+    cr_expect_eq(atomic_load(&fixture.fake->encodes), 5);
+    const struct fake_encode *c = &fixture.fake->last_encodes[3];
+    const struct fake_encode *r = &fixture.fake->last_encodes[4];
+    cr_expect_eq(c->address, C_ADDRESS);
+    cr_expect_eq(c->type, CU_TENSOR_MAP_DATA_TYPE_FLOAT32);
+    cr_expect_eq(c->dims[0], 264);
+    cr_expect_eq(c->dims[1], 512);
+    cr_expect_eq(c->dims[2], 2);
+    cr_expect_eq(c->box[0], 32);
+    cr_expect_eq(c->box[1], 64);
+    cr_expect_eq(r->address, 0x60000000);
+    cr_expect_eq(r->type, CU_TENSOR_MAP_DATA_TYPE_FLOAT16);
+    cr_expect_eq(r->dims[2], 1);
+    cr_expect_eq(r->strides_bytes[0], 544);
+    cr_expect_eq(r->box[0], 64);
+    cr_expect_eq(r->box[1], 64);
+    const struct jg_kernel_params *params = &fixture.fake->last_launch.params;
+    cr_expect_eq(params->c_batch_step, 1);
+    cr_expect_eq(params->operands[1].batch_step, 0);
+    cr_expect_eq(params->operands[2].batch_step, 0);
+    /* Without C there is nothing to map, and what has not changed is kept. */
+    const float beta = 0.0F;
+    args.beta = &beta;
+    args.c = 0;
+    run(gemm, &args);
+    cr_expect_eq(atomic_load(&fixture.fake->encodes), 5);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
 Test(run, k_major_boxes_are_cut_over_the_cluster)
 {
     struct api_fixture fixture;
@@ -198,11 +259,16 @@ Test(run, k_of_zero_still_runs_the_epilogue)
     jit_gemm *gemm = create(&fixture, "m=512 n=512 k=512 a=bf16 dynamic=k");
     jit_gemm_args args = plain_args();
     args.k = 0;
+    args.a = 0;
+    args.b = 0;
 
     run(gemm, &args);
 
+    /* Inputs without elements need no memory; their maps borrow D's address. */
     cr_expect_eq(fixture.fake->last_launch.params.k, 0);
     cr_expect_eq(fixture.fake->last_encodes[0].dims[0], 1);
+    cr_expect_eq(fixture.fake->last_encodes[0].address, D_ADDRESS);
+    cr_expect_eq(fixture.fake->last_encodes[1].address, D_ADDRESS);
     cr_expect_eq(atomic_load(&fixture.fake->launches), 1);
     jit_gemm_destroy(&gemm);
     api_fixture_close(&fixture);

@@ -22,7 +22,7 @@ struct Config {
     static constexpr jg::u32 kSwizzle = 8;
     static constexpr jg::u32 kThreads = 384;
     static constexpr jg::u32 kSmemBytes = 230400;
-    static constexpr jg::u32 kParamsBytes = 640;
+    static constexpr jg::u32 kParamsBytes = 1280;
     static constexpr jg::u32 kOperandCount = 2;
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;

@@ -164,17 +164,27 @@ Test(choose, impossible_override_says_which_limit_is_broken)
     }
 }
 
-Test(choose, matrices_in_the_epilogue_need_both_output_slabs)
+Test(choose, matrices_and_ragged_rows_need_both_output_slabs)
 {
-    struct jg_problem problem = make_problem("512x512x512 bf16 c=bf16 config=out_stages=1");
-    struct jg_choice choice;
+    static const char *const texts[] = {
+        "512x512x512 bf16 c=bf16 config=out_stages=1",
+        "512x511x512 bf16 config=out_stages=1",
+        "512x512x512 bf16 dynamic=n config=out_stages=1",
+    };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        const struct jg_problem problem = make_problem(texts[i]);
+        struct jg_choice choice;
 
-    cr_expect_eq(
-        jg_config_choose(hopper(), &problem, &hopper()->default_facts, &choice, NULL),
-        JIT_GEMM_ERR_ARGUMENT);
-    cr_expect_not_null(strstr(jg_error_text(), "out_stages=1 is too few for C or matrix "
-                                               "operands: they need out_stages=2"),
-                       "%s", jg_error_text());
+        cr_expect_eq(
+            jg_config_choose(hopper(), &problem, &hopper()->default_facts, &choice, NULL),
+            JIT_GEMM_ERR_ARGUMENT);
+        cr_expect_not_null(
+            strstr(
+                jg_error_text(),
+                "out_stages=1 is too few for C, matrix operands, or a row of D that is no "
+                "multiple of 16 bytes: they need out_stages=2"),
+            "%s: %s", texts[i], jg_error_text());
+    }
 }
 
 Test(choose, problem_without_a_usable_candidate_is_unsupported)

@@ -8,16 +8,17 @@
 namespace jg {
 
 struct OperandParam {
+    TensorMap map; // of a matrix input
     u64 pointer;
     i64 ld;           // elements
     i64 batch_stride; // elements; 0 broadcasts
     f32 value;        // a scalar by value, used if pointer is 0
-    u32 reserved;
+    u32 batch_step;   // of a matrix input: 1, or 0 if it is broadcast over batches
 };
 
 template <u32 kOperandCount>
 struct KernelParams {
-    TensorMap a_map, b_map, d_map;
+    TensorMap a_map, b_map, d_map, c_map;
     u64 a, b, c, d;                     // device addresses
     i64 lda, ldb, ldc, ldd;             // elements
     i64 a_batch_stride, b_batch_stride; // elements; 0 broadcasts
@@ -26,6 +27,7 @@ struct KernelParams {
     f32 alpha, beta;                    // used if the pointers are 0
     u64 alpha_pointer, beta_pointer;    // device addresses of floats, or 0
     u32 a_batch_step, b_batch_step;     // 1, or 0 if the input is broadcast over batches
+    u32 c_batch_step, reserved;
     OperandParam operands[kOperandCount ? kOperandCount : 1];
 
     JG_DEVICE f32 load_alpha() const

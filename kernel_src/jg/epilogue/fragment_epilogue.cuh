@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
-// FragmentEpilogue: accumulators to D for epilogues without matrix operands.
+// FragmentEpilogue: accumulators to D for epilogues without matrices, where N is known to
+// end on a 16-byte boundary of D: a TMA store clips at N rounded up to 16 bytes (measured
+// on an H200).
 //
 // Applies alpha and the snippet in registers, in the accumulator's own layout; converts;
 // stores fragments to shared memory (stmatrix, 128-byte swizzle) and hands slabs to the
 // TileWriter. Called by all 128 threads of a math warpgroup.
 #pragma once
+#include <jg/common/work_tile.cuh>
 #include <jg/epilogue/user_epilogue.cuh>
 #include <jg/ptx/shared.cuh>
 #include <jg/tile/tile_writer.cuh>
@@ -68,9 +71,11 @@ struct SlabWriter<f32> {
     }
 };
 
-template <class Config, class Epilogue, u32 kRows, u32 kCols>
+template <class Config, class Epilogue, class Share>
 class FragmentEpilogue {
     using D = typename Config::D;
+    static constexpr u32 kRows = Share::kRows;
+    static constexpr u32 kCols = Share::kCols;
 
     static constexpr u32 kSlabCols = SlabWriter<D>::kColumns;
     static constexpr u32 kGroups = kSlabCols / 8;
@@ -81,30 +86,22 @@ class FragmentEpilogue {
     static constexpr bool kExactCols =
         Config::kN && Config::kN % (Config::kBlockN * Config::kClusterN) == 0;
 
-    // A TMA store clips at N rounded up to 16 bytes (measured on an H200), so where N is no
-    // multiple of that the last slab goes out by ordinary stores: what lies behind D's
-    // columns is not ours.
-    static constexpr u32 kChunkElements = 16 / sizeof(D);
-    static constexpr bool kMayBeRagged = !(Config::kN && Config::kN % kChunkElements == 0);
-
   public:
     template <class Params, class ShapeT>
     JG_DEVICE FragmentEpilogue(const Params &params, const ShapeT &, u8 *smem, u32 consumer)
-        : alpha_(params.load_alpha()), writer_(smem, &params.d_map, 1 + consumer)
+        : alpha_(params.load_alpha()), consumer_(consumer),
+          writer_(smem, &params.d_map, 1 + consumer)
     {
     }
 
-    // Nothing to fetch ahead: vectors are small and stay in L1.
-    template <class Params, class ShapeT>
-    JG_DEVICE void prefetch(const Params &, const ShapeT &, u32, u32, u32)
-    {
-    }
-
-    // acc[i]: rows 64 * i of the warpgroup's tile, which begins at (row, col).
-    template <class Params, class ShapeT>
+    // acc[i]: rows 64 * i of the warpgroup's part of the tile.
+    template <class Params, class ShapeT, class Smem, class Consumer>
     JG_DEVICE void run(const Params &params, const ShapeT &shape,
-                       const f32 (&acc)[kRows / 64][kCols / 2], u32 row, u32 col, u32 batch)
+                       const f32 (&acc)[kRows / 64][kCols / 2], const Smem &, Consumer &,
+                       const WorkTile &tile)
     {
+        const u32 row = tile.row + Share::first_row(consumer_);
+        const u32 col = tile.col + Share::first_col(consumer_);
 #pragma unroll
         for (u32 i = 0; i < kSlabs; ++i) {
             const u32 slab_row = row + i / kSlabsAcross * 64;
@@ -114,7 +111,7 @@ class FragmentEpilogue {
                 (kExactRows || slab_row < shape.m) && (kExactCols || slab_col < shape.n);
             if (inside) {
                 write_slab(params, shape, acc[i / kSlabsAcross],
-                           i % kSlabsAcross * kGroups * 4, slab_row, slab_col, batch);
+                           i % kSlabsAcross * kGroups * 4, slab_row, slab_col, tile.batch);
             }
         }
     }
@@ -136,12 +133,7 @@ class FragmentEpilogue {
         typename Epilogue::template Fragment<kGroups> operands;
         operands.load(params.operands, place);
 
-        const bool ragged =
-            kMayBeRagged && col + kSlabCols > shape.n && shape.n % kChunkElements != 0;
-        u32 slab = 0;
-        if (!ragged) {
-            slab = ptx::shared_address(writer_.acquire());
-        }
+        const u32 slab = ptx::shared_address(writer_.acquire());
 #pragma unroll
         for (u32 pair = 0; pair < kGroups / 2; ++pair) {
             f32 values[2][2][2];
@@ -152,35 +144,13 @@ class FragmentEpilogue {
                     operands.apply(alpha_ * acc[first + 4 * group + 2 * half + element],
                                    shape, place, half, group, element);
             }
-            if (ragged) {
-                store_direct(params, place, pair, values);
-            } else {
-                slab_writer_.store(slab, pair, values);
-            }
+            slab_writer_.store(slab, pair, values);
         }
-        if (!ragged) {
-            writer_.store(row, col, batch);
-        }
-    }
-
-    // Two groups straight to global memory, exactly the columns that exist.
-    template <class Params>
-    static JG_DEVICE void store_direct(const Params &params, const FragmentPlace &place,
-                                       u32 pair, const f32 (&values)[2][2][2])
-    {
-#pragma unroll
-        for (u32 i = 0; i < 4; ++i) {
-            const u32 group = 2 * pair + i / 2, half = i % 2;
-            D *target = reinterpret_cast<D *>(params.d) +
-                        params.d_batch_stride * static_cast<i64>(place.batch) +
-                        params.ldd * static_cast<i64>(place.row + 8 * half) + place.col +
-                        8 * group;
-            ptx::store_pair(target, values[i / 2][half][0], values[i / 2][half][1],
-                            place.has_row(half) ? place.pair_columns(group) : 0);
-        }
+        writer_.store(row, col, batch);
     }
 
     f32 alpha_;
+    u32 consumer_;
     TileWriter<Config::kOutStages> writer_;
     SlabWriter<D> slab_writer_;
 };

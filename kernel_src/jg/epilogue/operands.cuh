@@ -9,26 +9,16 @@
 //   Element   one element, for the reference kernel.
 // and
 //   Argument  what the snippet sees: f32, or f32 & for an output
-//   Vector::load_more  the same columns in a further row, given the first row's Vector
+//   Vector::load_more  the same columns in a further row, starting from the row before
 //   kVectorRegisters  32-bit registers that a Vector holds for each row
 //   kFragmentRegisters  32-bit registers that a Fragment holds for each group
-//   prefetch  brings a warpgroup's part of a large input into L2
+//   kStages   stages of the ring that a step's part takes, if matrices go through the ring
 #pragma once
 #include <jg/common/kernel_params.cuh>
 #include <jg/epilogue/thread_values.cuh>
 #include <jg/ptx/global.cuh>
 
 namespace jg {
-
-// The part of D that a math warpgroup works on: what of a matrix it will read.
-template <u32 kRows, u32 kCols>
-struct TileExtent {
-    static constexpr u32 kTileRows = kRows;
-    static constexpr u32 kTileCols = kCols;
-    u32 row, col; // of its first element
-    u32 batch;
-    u32 m, n;
-};
 
 // Address of batch `batch` of an operand.
 template <class T>
@@ -41,11 +31,13 @@ JG_DEVICE T *operand_base(const OperandParam &param, u32 batch)
 // What inputs share: they store nothing.
 struct InputForms {
     using Argument = f32;
+    static constexpr u32 kStages = 0;
 
-    template <class Extent>
-    static JG_DEVICE void prefetch(const OperandParam &, const Extent &)
+    template <class StepLoader>
+    static JG_DEVICE void load_stages(const OperandParam &, StepLoader &)
     {
     }
+
     struct NoVectorStore {
         template <class PlaceT>
         JG_DEVICE void store(const OperandParam &, const PlaceT &)
@@ -70,15 +62,14 @@ struct ScalarInput : InputForms {
 
     struct Vector : NoVectorStore {
         f32 scalar;
-        template <class PlaceT>
-        JG_DEVICE void load(const OperandParam &param, const PlaceT &place)
+        template <class PlaceT, class Reader>
+        JG_DEVICE void load(const OperandParam &param, const PlaceT &place, Reader &reader)
         {
             scalar = read(param, place.batch);
         }
-        template <class PlaceT>
-        JG_DEVICE void load_more(const OperandParam &, const PlaceT &, const Vector &first)
+        template <class PlaceT, class Reader>
+        JG_DEVICE void load_more(const OperandParam &, const PlaceT &, Reader &)
         {
-            *this = first;
         }
         JG_DEVICE f32 value(u32) const
         {
@@ -120,8 +111,8 @@ struct RowVectorInput : InputForms {
 
     struct Vector : NoVectorStore {
         f32 values[8];
-        template <class PlaceT>
-        JG_DEVICE void load(const OperandParam &param, const PlaceT &place)
+        template <class PlaceT, class Reader>
+        JG_DEVICE void load(const OperandParam &param, const PlaceT &place, Reader &reader)
         {
             const T *base = operand_base<const T>(param, place.batch) + place.col;
 #pragma unroll
@@ -130,10 +121,9 @@ struct RowVectorInput : InputForms {
                 ptx::load_pair(values[i], values[i + 1], base + i, left < 2 ? left : 2);
             }
         }
-        template <class PlaceT>
-        JG_DEVICE void load_more(const OperandParam &, const PlaceT &, const Vector &first)
+        template <class PlaceT, class Reader>
+        JG_DEVICE void load_more(const OperandParam &, const PlaceT &, Reader &)
         {
-            *this = first;
         }
         JG_DEVICE f32 value(u32 i) const
         {
@@ -180,18 +170,18 @@ struct ColumnVectorInput : InputForms {
 
     struct Vector : NoVectorStore {
         f32 element;
-        template <class PlaceT>
-        JG_DEVICE void load(const OperandParam &param, const PlaceT &place)
+        template <class PlaceT, class Reader>
+        JG_DEVICE void load(const OperandParam &param, const PlaceT &place, Reader &reader)
         {
             element = place.count
                           ? to_f32(operand_base<const T>(param, place.batch)[place.row])
                           : 0.0f;
         }
-        template <class PlaceT>
+        template <class PlaceT, class Reader>
         JG_DEVICE void load_more(const OperandParam &param, const PlaceT &place,
-                                 const Vector &)
+                                 Reader &reader)
         {
-            load(param, place);
+            load(param, place, reader);
         }
         JG_DEVICE f32 value(u32) const
         {
@@ -232,42 +222,38 @@ struct ColumnVectorInput : InputForms {
 // M x N values, 16-byte aligned rows.
 template <class T>
 struct MatrixInput : InputForms {
+    static constexpr u32 kStages = sizeof(T) / 2;
     static constexpr u32 kVectorRegisters = Packed8<T>::kWords;
     static constexpr u32 kFragmentRegisters = 0;
     template <u32 kGroups>
     struct Fragment; // matrices are read a Vector at a time
 
-    template <class Extent>
-    static JG_DEVICE void prefetch(const OperandParam &param, const Extent &tile)
+    // Has the load warp bring the step's part into the ring.
+    template <class StepLoader>
+    static JG_DEVICE void load_stages(const OperandParam &param, StepLoader &loader)
     {
-        constexpr u32 kLineElements = 128 / sizeof(T);
-        constexpr u32 kLines = (Extent::kTileCols + kLineElements - 1) / kLineElements;
-        const T *base = operand_base<const T>(param, tile.batch);
-#pragma unroll 1
-        for (u32 line = threadIdx.x % 128; line < Extent::kTileRows * kLines; line += 128) {
-            const u32 row = tile.row + line / kLines;
-            const u32 col = tile.col + line % kLines * kLineElements;
-            if (row < tile.m && col < tile.n) {
-                ptx::prefetch_l2(base + param.ld * static_cast<i64>(row) + col);
-            }
-        }
+        loader.template load<T>(&param.map, param.batch_step);
     }
 
     struct Vector : NoVectorStore {
         Packed8<T> packed;
-        template <class PlaceT>
-        JG_DEVICE void load(const OperandParam &param, const PlaceT &place)
+        template <class PlaceT, class Reader>
+        JG_DEVICE void load(const OperandParam &param, const PlaceT &place, Reader &reader)
         {
-            packed.template load<PlaceT::kWholeVectors>(
-                operand_base<const T>(param, place.batch) +
-                    param.ld * static_cast<i64>(place.row) + place.col,
-                place.count);
+            if constexpr (Reader::kStaged) {
+                reader.read(packed);
+            } else {
+                packed.template load<PlaceT::kWholeVectors>(
+                    operand_base<const T>(param, place.batch) +
+                        param.ld * static_cast<i64>(place.row) + place.col,
+                    place.count);
+            }
         }
-        template <class PlaceT>
+        template <class PlaceT, class Reader>
         JG_DEVICE void load_more(const OperandParam &param, const PlaceT &place,
-                                 const Vector &)
+                                 Reader &reader)
         {
-            load(param, place);
+            load(param, place, reader);
         }
         JG_DEVICE f32 value(u32 i) const
         {
@@ -293,24 +279,25 @@ struct MatrixInput : InputForms {
 template <class T>
 struct MatrixOutput {
     using Argument = f32 &;
+    static constexpr u32 kStages = 0;
     static constexpr u32 kVectorRegisters = 8;
     static constexpr u32 kFragmentRegisters = 0;
     template <u32 kGroups>
     struct Fragment; // matrices are written a Vector at a time
 
-    template <class Extent>
-    static JG_DEVICE void prefetch(const OperandParam &, const Extent &)
+    template <class StepLoader>
+    static JG_DEVICE void load_stages(const OperandParam &, StepLoader &)
     {
     }
 
     struct Vector {
         f32 values[8];
-        template <class PlaceT>
-        JG_DEVICE void load(const OperandParam &, const PlaceT &)
+        template <class PlaceT, class Reader>
+        JG_DEVICE void load(const OperandParam &, const PlaceT &, Reader &)
         {
         }
-        template <class PlaceT>
-        JG_DEVICE void load_more(const OperandParam &, const PlaceT &, const Vector &)
+        template <class PlaceT, class Reader>
+        JG_DEVICE void load_more(const OperandParam &, const PlaceT &, Reader &)
         {
         }
         JG_DEVICE f32 &value(u32 i)

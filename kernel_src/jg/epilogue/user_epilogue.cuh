@@ -20,14 +20,16 @@
 #define JG_OPERAND_VECTOR_REGISTERS(index, name, Kind, type)   + jg::Kind<jg::type>::kVectorRegisters
 #define JG_OPERAND_FRAGMENT_REGISTERS(index, name, Kind, type) + jg::Kind<jg::type>::kFragmentRegisters
 #define JG_OPERAND_IS_MATRIX(index, name, Kind, type)          || jg::IsMatrix<jg::Kind>::value
-#define JG_OPERAND_PREFETCH(index, name, Kind, type)           jg::Kind<jg::type>::prefetch(params[index], tile);
+#define JG_OPERAND_STAGES(index, name, Kind, type)             + jg::Kind<jg::type>::kStages
+#define JG_OPERAND_LOAD_STAGES(index, name, Kind, type)        jg::Kind<jg::type>::load_stages(params[index], loader);
 #define JG_OPERAND_PARAMETER(index, name, Kind, type)          , jg::Kind<jg::type>::Argument name
 #define JG_OPERAND_VECTOR(index, name, Kind, type)             jg::Kind<jg::type>::Vector operand_##name;
 #define JG_OPERAND_VECTOR_VALUE(index, name, Kind, type)       , operand_##name.value(i)
 #define JG_OPERAND_FRAGMENT(index, name, Kind, type)           typename jg::Kind<jg::type>::template Fragment<kGroups> operand_##name;
 #define JG_OPERAND_FRAGMENT_VALUE(index, name, Kind, type)     , operand_##name.value(half, group, element)
 #define JG_OPERAND_LOAD(index, name, Kind, type)               operand_##name.load(params[index], place);
-#define JG_OPERAND_LOAD_MORE(index, name, Kind, type)          operand_##name.load_more(params[index], place, first.operand_##name);
+#define JG_OPERAND_VECTOR_LOAD(index, name, Kind, type)        operand_##name.load(params[index], place, reader);
+#define JG_OPERAND_LOAD_MORE(index, name, Kind, type)          operand_##name.load_more(params[index], place, reader);
 #define JG_OPERAND_STORE(index, name, Kind, type)              operand_##name.store(params[index], place);
 #define JG_OPERAND_ELEMENT(index, name, Kind, type)            jg::Kind<jg::type>::Element operand_##name;
 #define JG_OPERAND_ELEMENT_LOAD(index, name, Kind, type)       operand_##name.load(params[index], row, col, batch);
@@ -39,25 +41,27 @@
         static constexpr jg::u32 kOperandCount = 0 JG_OPERANDS(JG_OPERAND_COUNT);          \
         static constexpr jg::u32 kVectorRegisters = 0 JG_OPERANDS(JG_OPERAND_VECTOR_REGISTERS);\
         static constexpr jg::u32 kFragmentRegisters = 0 JG_OPERANDS(JG_OPERAND_FRAGMENT_REGISTERS);\
+        static constexpr jg::u32 kStages = 0 JG_OPERANDS(JG_OPERAND_STAGES);               \
         static constexpr bool kHasMatrix = false JG_OPERANDS(JG_OPERAND_IS_MATRIX);        \
                                                                                            \
-        template <class Extent>                                                            \
-        static JG_DEVICE void prefetch(const jg::OperandParam *params, const Extent &tile) \
+        template <class StepLoader>                                                        \
+        static JG_DEVICE void load_stages(const jg::OperandParam *params, StepLoader &loader)\
         {                                                                                  \
-            JG_OPERANDS(JG_OPERAND_PREFETCH)                                               \
+            JG_OPERANDS(JG_OPERAND_LOAD_STAGES)                                            \
         }                                                                                  \
                                                                                            \
         struct Vector {                                                                    \
             JG_OPERANDS(JG_OPERAND_VECTOR)                                                 \
                                                                                            \
-            template <class PlaceT>                                                        \
-            JG_DEVICE void load(const jg::OperandParam *params, const PlaceT &place)       \
+            template <class PlaceT, class Reader>                                          \
+            JG_DEVICE void load(const jg::OperandParam *params, const PlaceT &place,       \
+                                Reader &reader)                                            \
             {                                                                              \
-                JG_OPERANDS(JG_OPERAND_LOAD)                                               \
+                JG_OPERANDS(JG_OPERAND_VECTOR_LOAD)                                        \
             }                                                                              \
-            template <class PlaceT>                                                        \
+            template <class PlaceT, class Reader>                                          \
             JG_DEVICE void load_more(const jg::OperandParam *params, const PlaceT &place,  \
-                                     const Vector &first)                                  \
+                                     Reader &reader)                                       \
             {                                                                              \
                 JG_OPERANDS(JG_OPERAND_LOAD_MORE)                                          \
             }                                                                              \

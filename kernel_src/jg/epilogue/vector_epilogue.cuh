@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// VectorEpilogue: accumulators to D for epilogues that read or write matrices, or C.
+// VectorEpilogue: accumulators to D for epilogues that read or write matrices, for C, and
+// for a D whose rows may end inside a 16-byte chunk.
 //
 // Each warp passes its 16 rows through shared memory, 64 columns at a time, so that a
 // thread gets 8 neighbouring columns of a row: matrix operands and D then move in whole
@@ -7,7 +8,9 @@
 // Called by all 128 threads of a math warpgroup.
 #pragma once
 #include <jg/common/math.cuh>
+#include <jg/epilogue/matrix_stages.cuh>
 #include <jg/epilogue/user_epilogue.cuh>
+#include <jg/ptx/cluster.cuh>
 #include <jg/ptx/shared.cuh>
 
 namespace jg {
@@ -61,186 +64,110 @@ class WarpStage {
     u32 base_;
 };
 
-template <class Config, class Epilogue, u32 kRows, u32 kCols>
+template <class Config, class Epilogue, class Share>
 class VectorEpilogue {
     using D = typename Config::D;
     using C = typename Config::C;
+    using Stages = MatrixStages<Config, Epilogue, Share>;
     static_assert(Config::kOutStages * 8192 >= 4 * WarpStage::kBytes,
                   "matrix operands need out_stages=2");
+    static_assert(WarpStage::kCols == Stages::kCols, "a step is as wide as a stage");
 
     static constexpr bool kExactRows =
         Config::kM && Config::kM % (Config::kBlockM * Config::kClusterM) == 0;
     static constexpr bool kExactCols =
         Config::kN && Config::kN % (Config::kBlockN * Config::kClusterN) == 0;
-    static constexpr u32 kStepsAcross = kCols / WarpStage::kCols;
-    static constexpr u32 kSteps = kRows / 64 * kStepsAcross;
-
-    // A thread has 4 vectors a step and works on kAtOnce of them at a time, a part.
-    // Operands are loaded a part ahead where registers allow, those of the first part
-    // before the main loop.
-    static constexpr u32 kRegisters =
-        Epilogue::kVectorRegisters + (Config::kHasC ? MatrixInput<C>::kVectorRegisters : 0);
-    static constexpr u32 kAtOnce = kRegisters <= 20 ? 2 : 1;
-    static constexpr bool kAhead = kRegisters <= 10;
-    static constexpr u32 kParts = 4 / kAtOnce;
+    static constexpr u32 kVectors = WarpStage::kRows / 4; // a thread's, of a step
 
     // With N a multiple of 8, a vector exists as a whole or not at all.
     using PlaceT = VectorPlace<Config::kN && Config::kN % 8 == 0>;
 
-    struct Operands {
-        typename Epilogue::Vector user[kAtOnce];
-        typename MatrixInput<C>::Vector c[kAtOnce];
-    };
-
   public:
     template <class Params, class ShapeT>
-    JG_DEVICE VectorEpilogue(const Params &params, const ShapeT &, u8 *smem, u32)
+    JG_DEVICE VectorEpilogue(const Params &params, const ShapeT &, u8 *smem, u32 consumer)
         : alpha_(params.load_alpha()), beta_(Config::kHasC ? params.load_beta() : 0.0f),
-          stage_(smem + threadIdx.x % 128 / 32 * WarpStage::kBytes)
+          consumer_(consumer), stage_(smem + threadIdx.x % 128 / 32 * WarpStage::kBytes)
     {
     }
 
-    // Before the main loop: asks for the tile's operands in L2 and loads those of the first
-    // step.
-    template <class Params, class ShapeT>
-    JG_DEVICE void prefetch(const Params &params, const ShapeT &shape, u32 row, u32 col,
-                            u32 batch)
-    {
-        const TileExtent<kRows, kCols> tile{row, col, batch, shape.m, shape.n};
-        Epilogue::prefetch(params.operands, tile);
-        if constexpr (Config::kHasC) {
-            if (beta_ != 0.0f) {
-                MatrixInput<C>::prefetch(c_param(params), tile);
-            }
-        }
-        if constexpr (kAhead) {
-            load(operands_, params, shape, place_of(shape, row, col, batch, 0));
-        }
-    }
-
-    // acc[i]: rows 64 * i of the warpgroup's tile, which begins at (row, col).
-    template <class Params, class ShapeT>
+    // acc[i]: rows 64 * i of the warpgroup's part of the tile. Matrices come through the
+    // ring, behind the tile's last block of K.
+    template <class Params, class ShapeT, class Smem, class Consumer>
     JG_DEVICE void run(const Params &params, const ShapeT &shape,
-                       const f32 (&acc)[kRows / 64][kCols / 2], u32 row, u32 col, u32 batch)
+                       const f32 (&acc)[Share::kRows / 64][Share::kCols / 2],
+                       const Smem &smem, Consumer &ring, const WorkTile &tile)
     {
+        typename Stages::Reader reader;
 #pragma unroll 1
-        for (u32 part = 0; part < kSteps * kParts; ++part) {
-            if (part % kParts == 0) {
-                __syncwarp();
-                stage_step<0>(acc, part / kParts);
-                __syncwarp();
-            }
-            const PlaceT place = place_of(shape, row, col, batch, part);
-            if constexpr (kAhead) {
-                Operands next;
-                if (part + 1 < kSteps * kParts) {
-                    load(next, params, shape, place_of(shape, row, col, batch, part + 1));
-                }
-                apply(operands_, params, shape, place, part % kParts * kAtOnce);
-                operands_ = next;
-            } else {
-                load(operands_, params, shape, place);
-                apply(operands_, params, shape, place, part % kParts * kAtOnce);
-            }
+        for (u32 step = 0; step < Stages::kSteps; ++step) {
+            __syncwarp();
+            stage_step<0>(acc, step);
+            __syncwarp();
+            reader.acquire(smem, ring, consumer_, beta_ != 0.0f);
+            write_step(params, shape, reader, tile, step);
+            reader.release(ring, 1 + consumer_);
         }
     }
 
     JG_DEVICE void drain() {}
 
   private:
-    template <class Params>
-    static JG_DEVICE OperandParam c_param(const Params &params)
-    {
-        return OperandParam{params.c, params.ldc, params.c_batch_stride, 0.0f, 0};
-    }
-
     // Stages the accumulators of one step. They are registers, so which ones must be known
     // when the code is compiled: a chain of comparisons, not an index.
     template <u32 kStep>
-    JG_DEVICE void stage_step(const f32 (&acc)[kRows / 64][kCols / 2], u32 step) const
+    JG_DEVICE void stage_step(const f32 (&acc)[Share::kRows / 64][Share::kCols / 2],
+                              u32 step) const
     {
         if (step == kStep) {
-            stage_.store(acc[kStep / kStepsAcross],
-                         kStep % kStepsAcross * WarpStage::kCols / 2);
-        } else if constexpr (kStep + 1 < kSteps) {
+            stage_.store(acc[kStep / Stages::kStepsAcross],
+                         kStep % Stages::kStepsAcross * WarpStage::kCols / 2);
+        } else if constexpr (kStep + 1 < Stages::kSteps) {
             stage_step<kStep + 1>(acc, step);
         }
     }
 
-    // This thread's first vector of a part.
-    template <class ShapeT>
-    static JG_DEVICE PlaceT place_of(const ShapeT &shape, u32 row, u32 col, u32 batch,
-                                     u32 part)
+    template <class Params, class ShapeT>
+    JG_DEVICE void write_step(const Params &params, const ShapeT &shape,
+                              typename Stages::Reader &reader, const WorkTile &tile,
+                              u32 step) const
     {
         const u32 lane = threadIdx.x % 32;
-        const u32 step = part / kParts;
+        const u32 warp_row = threadIdx.x % 128 / 32 * WarpStage::kRows;
+        const u32 first_row = Stages::row(tile, consumer_, step) + warp_row + lane / 8;
         PlaceT place;
-        place.row = row + step / kStepsAcross * 64 +
-                    threadIdx.x % 128 / 32 * WarpStage::kRows +
-                    part % kParts * kAtOnce * 4 + lane / 8;
-        place.col = col + step % kStepsAcross * WarpStage::kCols + lane % 8 * 8;
-        place.batch = batch;
-        place.count = 0;
-        if ((kExactRows || place.row < shape.m) && (kExactCols || place.col < shape.n)) {
-            place.count = PlaceT::kWholeVectors ? 8 : min_u32(8, shape.n - place.col);
-        }
-        return place;
-    }
-    // The vector 4 rows further down.
-    template <class ShapeT>
-    static JG_DEVICE PlaceT next_place(const ShapeT &shape, PlaceT place)
-    {
-        place.row += 4;
-        if (!kExactRows && place.row >= shape.m) {
-            place.count = 0;
-        }
-        return place;
-    }
-
-    template <class Params, class ShapeT>
-    JG_DEVICE void load(Operands &operands, const Params &params, const ShapeT &shape,
-                        PlaceT place) const
-    {
-#pragma unroll
-        for (u32 v = 0; v < kAtOnce; ++v) {
-            if (v == 0) { // where its row does not exist, neither do the further ones
-                operands.user[v].load(params.operands, place);
-            } else {
-                place = next_place(shape, place);
-                operands.user[v].load_more(params.operands, place, operands.user[0]);
-            }
+        place.col = Stages::col(tile, consumer_, step) + lane % 8 * 8;
+        place.batch = tile.batch;
+        const u32 columns = kExactCols              ? 8
+                            : place.col >= shape.n  ? 0
+                            : PlaceT::kWholeVectors ? 8
+                                                    : min_u32(8, shape.n - place.col);
+        typename Epilogue::Vector user;
+        typename MatrixInput<C>::Vector c;
+#pragma unroll 2
+        for (u32 v = 0; v < kVectors; ++v) {
+            const u32 stage_row = 4 * v + lane / 8;
+            place.row = first_row + 4 * v;
+            place.count = kExactRows || place.row < shape.m ? columns : 0;
+            reader.seek(warp_row + stage_row, lane % 8);
             if constexpr (Config::kHasC) {
-                PlaceT c_place = place;
-                if (beta_ == 0.0f) {
-                    c_place.count = 0;
-                }
-                operands.c[v].load(c_param(params), c_place);
+                load_c(c, params, place, reader);
             }
-        }
-    }
-
-    // `first`: number of the part's first vector in its step.
-    template <class Params, class ShapeT>
-    JG_DEVICE void apply(Operands &operands, const Params &params, const ShapeT &shape,
-                         PlaceT place, u32 first) const
-    {
-        const u32 lane = threadIdx.x % 32;
-#pragma unroll
-        for (u32 v = 0; v < kAtOnce; ++v) {
-            if (v > 0) {
-                place = next_place(shape, place);
+            if (v == 0) { // where its row does not exist, neither do the further ones
+                user.load(params.operands, place, reader);
+            } else {
+                user.load_more(params.operands, place, reader);
             }
             f32 values[8];
-            stage_.load((first + v) * 4 + lane / 8, lane % 8, values);
+            stage_.load(stage_row, lane % 8, values);
 #pragma unroll
             for (u32 i = 0; i < 8; ++i) {
                 f32 value = alpha_ * values[i];
                 if constexpr (Config::kHasC) {
-                    value += beta_ * operands.c[v].value(i); // 0 where it was not loaded
+                    value += beta_ * c.value(i); // 0 where it was not loaded
                 }
-                values[i] = operands.user[v].apply(value, shape, place, i);
+                values[i] = user.apply(value, shape, place, i);
             }
-            operands.user[v].store(params.operands, place);
+            user.store(params.operands, place);
             Packed8<D> packed;
             packed.assign(values);
             packed.template store<PlaceT::kWholeVectors>(
@@ -251,8 +178,25 @@ class VectorEpilogue {
         }
     }
 
-    Operands operands_;
+    template <class Params>
+    JG_DEVICE void load_c(typename MatrixInput<C>::Vector &c, const Params &params,
+                          const PlaceT &place, typename Stages::Reader &reader) const
+    {
+        if (beta_ == 0.0f) {
+            c.packed.clear();
+        } else if constexpr (Stages::Reader::kStaged) {
+            reader.read_c(c.packed);
+        } else {
+            OperandParam param;
+            param.pointer = params.c;
+            param.ld = params.ldc;
+            param.batch_stride = params.c_batch_stride;
+            c.load(param, place, reader);
+        }
+    }
+
     f32 alpha_, beta_;
+    u32 consumer_;
     WarpStage stage_;
 };
 

@@ -40,12 +40,12 @@ class InputProducer {
     }
 
     // Blocks until the stage is empty in every CTA that this one writes to, and announces
-    // its bytes.
-    JG_DEVICE ProducerStage acquire()
+    // the bytes that it will get: all of it, or less.
+    JG_DEVICE ProducerStage acquire(u32 bytes = kStageBytes)
     {
         const u32 stage = state_.stage;
         ptx::mbarrier_wait(&barriers_.empty[stage], state_.lap ^ 1);
-        ptx::mbarrier_arrive_expect_bytes(&barriers_.full[stage], kStageBytes);
+        ptx::mbarrier_arrive_expect_bytes(&barriers_.full[stage], bytes);
         state_.advance();
         return ProducerStage{stage, &barriers_.full[stage]};
     }

@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Global memory: prefetch, and predicated accesses to two neighbouring elements.
+// Global memory: predicated loads of two neighbouring elements.
 #pragma once
 #include <jg/ptx/address.cuh>
 #include <jg/ptx/convert.cuh>
 
 namespace jg::ptx {
-
-// Asks for the 128-byte line of global memory to be brought into L2. Any valid address.
-JG_DEVICE void prefetch_l2(const void *pointer)
-{
-    // clang-format off
-    asm volatile("prefetch.global.L2 [%0];" :: "l"(pointer));
-    // clang-format on
-}
 
 // Two neighbouring elements (the pair is aligned to its own size), the first alone, or
 // nothing, by `count`. Predicated, not branched around, so that an unrolled epilogue stays
@@ -48,35 +40,6 @@ JG_DEVICE void load_pair(f32 &x, f32 &y, const T *source, u32 count)
         // clang-format on
         x = Convert<T>::low(bits);
         y = Convert<T>::high(bits);
-    }
-}
-
-// The same for a store.
-template <class T>
-JG_DEVICE void store_pair(T *target, f32 x, f32 y, u32 count)
-{
-    if constexpr (sizeof(T) == 4) {
-        // clang-format off
-        asm volatile("{\n"
-                     ".reg .pred two, one;\n"
-                     "setp.eq.u32 two, %3, 2;\n"
-                     "setp.eq.u32 one, %3, 1;\n"
-                     "@two st.global.v2.f32 [%0], {%1, %2};\n"
-                     "@one st.global.f32 [%0], %1;\n"
-                     "}\n" :: "l"(target), "f"(x), "f"(y), "r"(count) : "memory");
-        // clang-format on
-    } else {
-        // clang-format off
-        asm volatile("{\n"
-                     ".reg .pred two, one;\n"
-                     ".reg .b16 half;\n"
-                     "setp.eq.u32 two, %2, 2;\n"
-                     "setp.eq.u32 one, %2, 1;\n"
-                     "cvt.u16.u32 half, %1;\n"
-                     "@two st.global.b32 [%0], %1;\n"
-                     "@one st.global.b16 [%0], half;\n"
-                     "}\n" :: "l"(target), "r"(Convert<T>::pack(x, y)), "r"(count) : "memory");
-        // clang-format on
     }
 }
 

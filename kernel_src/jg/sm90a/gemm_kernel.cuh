@@ -20,10 +20,13 @@ JG_DEVICE void gemm_kernel(const Params &params)
         InputRingBuffer<Config::kStages, SmemT::kStageBytes, Roles::kConsumers, Cluster>;
     using Scheduler = TileScheduler<Config>;
     using Mma = MmaOp<Config>;
-    using EpilogueT =
-        typename Select<Epilogue::kHasMatrix || Config::kHasC,
-                        VectorEpilogue<Config, Epilogue, Mma::kRows, Mma::kCols>,
-                        FragmentEpilogue<Config, Epilogue, Mma::kRows, Mma::kCols>>::Type;
+    using Share = WarpgroupShare<Config>;
+    using Matrices = MatrixStages<Config, Epilogue, Share>;
+    constexpr bool kRaggedRows =
+        !Config::kN || Config::kN * sizeof(typename Config::D) % 16 != 0;
+    using EpilogueT = typename Select<Epilogue::kHasMatrix || Config::kHasC || kRaggedRows,
+                                      VectorEpilogue<Config, Epilogue, Share>,
+                                      FragmentEpilogue<Config, Epilogue, Share>>::Type;
     static_assert(sizeof(SmemT) == Config::kSmemBytes,
                   "host and device disagree on shared memory");
     static_assert(sizeof(Params) == Config::kParamsBytes,
@@ -66,6 +69,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
         ptx::give_registers_back<Roles::kLoadRegisters>();
         if (roles.is_load_warp() && ptx::elect_one()) {
             auto producer = ring.producer();
+            const bool with_c = Config::kHasC && params.load_beta() != 0.0f;
             while (work.has_work()) {
                 const WorkTile tile = work.next();
 #pragma unroll 1
@@ -74,6 +78,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
                     loader.load(smem.a[stage.index], smem.b[stage.index], stage.full, tile,
                                 k_first + k * Config::kBlockK);
                 }
+                Matrices::load(params, smem, producer, tile, with_c);
             }
             producer.drain();
             if constexpr (Config::kPdl) {
@@ -87,11 +92,8 @@ JG_DEVICE void gemm_kernel(const Params &params)
         while (work.has_work()) {
             const WorkTile tile = work.next();
             Mma mma(roles.consumer());
-            const u32 row = tile.row + mma.first_row();
-            const u32 col = tile.col + mma.first_col();
-            epilogue.prefetch(params, shape, row, col, tile.batch);
             mma.run(smem, consumer, k_blocks);
-            epilogue.run(params, shape, mma.acc, row, col, tile.batch);
+            epilogue.run(params, shape, mma.acc, smem, consumer, tile);
         }
         epilogue.drain();
     }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // MmaOp: a math warpgroup's share of the tile, accumulated in registers by wgmma.
-//
-// The two warpgroups split the tile's rows, or its columns where it has only 64 rows.
 #pragma once
 #include <jg/ptx/wgmma.cuh>
 #include <jg/sm90a/roles.cuh>
@@ -9,38 +7,45 @@
 
 namespace jg::sm90a {
 
+// A warpgroup's share of a tile: half of its rows, or half of its columns where it has only
+// 64 rows.
 template <class Config>
-struct MmaOp {
+struct WarpgroupShare {
+    static constexpr u32 kConsumers = Roles::kConsumers;
     static constexpr bool kSplitRows = Config::kBlockM >= 128;
     static constexpr u32 kRows = kSplitRows ? Config::kBlockM / 2 : Config::kBlockM;
     static constexpr u32 kCols = kSplitRows ? Config::kBlockN : Config::kBlockN / 2;
-    static constexpr u32 kRowBlocks = kRows / 64;
-    static_assert(Config::kBlockK == 64, "a stage is 64 elements of K");
-    using Instruction = ptx::Wgmma<typename Config::A, kCols, Config::kAKMajor ? 0 : 1,
-                                   Config::kBKMajor ? 0 : 1>;
 
-    f32 acc[kRowBlocks][kCols / 2];
+    static JG_DEVICE u32 first_row(u32 consumer)
+    {
+        return kSplitRows ? consumer * kRows : 0;
+    }
+    static JG_DEVICE u32 first_col(u32 consumer)
+    {
+        return kSplitRows ? 0 : consumer * kCols;
+    }
+};
+
+template <class Config>
+struct MmaOp {
+    using Share = WarpgroupShare<Config>;
+    static constexpr u32 kRowBlocks = Share::kRows / 64;
+    static_assert(Config::kBlockK == 64, "a stage is 64 elements of K");
+    using Instruction = ptx::Wgmma<typename Config::A, Share::kCols,
+                                   Config::kAKMajor ? 0 : 1, Config::kBKMajor ? 0 : 1>;
+
+    f32 acc[kRowBlocks][Share::kCols / 2];
     u32 consumer_;
 
     JG_DEVICE explicit MmaOp(u32 consumer) : consumer_(consumer) {}
 
-    // First row and column of this warpgroup within the tile.
-    JG_DEVICE u32 first_row() const
-    {
-        return kSplitRows ? consumer_ * kRows : 0;
-    }
-    JG_DEVICE u32 first_col() const
-    {
-        return kSplitRows ? 0 : consumer_ * kCols;
-    }
-
     // Issues the products of one stage as one group; `first` starts the sum.
     JG_DEVICE void issue(const Smem<Config> &smem, u32 stage, bool first)
     {
-        const u64 a =
-            ptx::wgmma_descriptor<Config::kAKMajor>(smem.a[stage] + first_row() * 128);
-        const u64 b =
-            ptx::wgmma_descriptor<Config::kBKMajor>(smem.b[stage] + first_col() * 128);
+        const u64 a = ptx::wgmma_descriptor<Config::kAKMajor>(
+            smem.a[stage] + Share::first_row(consumer_) * 128);
+        const u64 b = ptx::wgmma_descriptor<Config::kBKMajor>(
+            smem.b[stage] + Share::first_col(consumer_) * 128);
         constexpr u64 kRowBlockStep = 8192 >> 4;
         ptx::wgmma_fence();
 #pragma unroll

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+// MatrixStages: how C and matrix operands reach the epilogue, through the ring of input
+// tiles.
+//
+// Behind a tile's last block of K the load warp sends, for each step of the epilogue, one
+// stage a matrix (two where its elements have 32 bits): for each math warpgroup a box of 64
+// rows of 128 bytes, swizzled. They land while the last blocks of K are multiplied. The
+// order is C, then the operands as declared; both sides walk it. If one step's stages do
+// not fit into the ring at once, none goes through it and the epilogue loads from global
+// memory.
+//
+// Called by: the load thread (StepLoader), all threads of the math warpgroups (Reader).
+#pragma once
+#include <jg/common/work_tile.cuh>
+#include <jg/epilogue/operands.cuh>
+#include <jg/pipeline/input_ring_buffer.cuh>
+#include <jg/ptx/cluster.cuh>
+#include <jg/ptx/shared.cuh>
+#include <jg/ptx/tma.cuh>
+
+namespace jg {
+
+template <class Config, class Epilogue, class Share>
+struct MatrixStages {
+    static constexpr u32 kCols = 64; // of a step
+    static constexpr u32 kStepsAcross = Share::kCols / kCols;
+    static constexpr u32 kSteps = Share::kRows / 64 * kStepsAcross;
+    static constexpr u32 kCStages =
+        Config::kHasC ? MatrixInput<typename Config::C>::kStages : 0;
+    static constexpr u32 kWanted = kCStages + Epilogue::kStages;
+    static constexpr u32 kStages = kWanted <= Config::kStages ? kWanted : 0;
+    static constexpr u32 kBoxBytes = 64 * 128;
+
+    // First row and column of a warpgroup's step.
+    static JG_DEVICE u32 row(const WorkTile &tile, u32 consumer, u32 step)
+    {
+        return tile.row + Share::first_row(consumer) + step / kStepsAcross * 64;
+    }
+    static JG_DEVICE u32 col(const WorkTile &tile, u32 consumer, u32 step)
+    {
+        return tile.col + Share::first_col(consumer) + step % kStepsAcross * kCols;
+    }
+
+    template <class Smem, class Producer>
+    struct StepLoader {
+        Smem &smem;
+        Producer &ring;
+        const WorkTile &tile;
+        u32 step;
+
+        template <class T>
+        JG_DEVICE void load(const TensorMap *map, u32 batch_step)
+        {
+#pragma unroll
+            for (u32 half = 0; half < MatrixInput<T>::kStages; ++half) {
+                const ProducerStage stage = ring.acquire(Share::kConsumers * kBoxBytes);
+#pragma unroll
+                for (u32 consumer = 0; consumer < Share::kConsumers; ++consumer) {
+                    ptx::tma_load(smem.b[stage.index] + consumer * kBoxBytes, map,
+                                  stage.full,
+                                  static_cast<i32>(col(tile, consumer, step) +
+                                                   half * (128 / sizeof(T))),
+                                  static_cast<i32>(row(tile, consumer, step)),
+                                  static_cast<i32>(tile.batch * batch_step));
+                }
+            }
+        }
+    };
+
+    // All of a tile's matrices, by the load thread.
+    template <class Params, class Smem, class Producer>
+    static JG_DEVICE void load(const Params &params, Smem &smem, Producer &ring,
+                               const WorkTile &tile, bool with_c)
+    {
+        if constexpr (kStages > 0) {
+#pragma unroll 1
+            for (u32 step = 0; step < kSteps; ++step) {
+                StepLoader<Smem, Producer> loader{smem, ring, tile, step};
+                if constexpr (Config::kHasC) {
+                    if (with_c) {
+                        loader.template load<typename Config::C>(&params.c_map,
+                                                                 params.c_batch_step);
+                    }
+                }
+                Epilogue::load_stages(params.operands, loader);
+            }
+        }
+    }
+
+    // A math thread's view of one step's stages.
+    class Reader {
+      public:
+        static constexpr bool kStaged = kStages > 0;
+
+        // Waits for the step's stages, in order.
+        template <class Smem, class Consumer>
+        JG_DEVICE void acquire(const Smem &smem, Consumer &ring, u32 consumer, bool with_c)
+        {
+            static_assert(sizeof(smem.b[0]) >= Share::kConsumers * kBoxBytes,
+                          "a stage holds a box a warpgroup");
+            with_c_ = with_c;
+#pragma unroll
+            for (u32 i = 0; i < kStages; ++i) {
+                if (i >= kCStages || with_c) {
+                    stages_[i] = ring.acquire();
+                    boxes_[i] = ptx::shared_address(smem.b[stages_[i].index]) +
+                                consumer * kBoxBytes;
+                }
+            }
+        }
+        // Gives them back when the whole warpgroup has read them.
+        template <class Consumer>
+        JG_DEVICE void release(Consumer &ring, u32 barrier_id)
+        {
+            if constexpr (kStages > 0) {
+                ptx::named_barrier_sync(barrier_id, 128);
+#pragma unroll
+                for (u32 i = 0; i < kStages; ++i) {
+                    if (i >= kCStages || with_c_) {
+                        ring.release(stages_[i]);
+                    }
+                }
+            }
+        }
+
+        // The vector to read next, of every matrix; reading starts with the first operand.
+        JG_DEVICE void seek(u32 row, u32 vector)
+        {
+            row_ = row;
+            vector_ = vector;
+            next_ = kCStages;
+        }
+        // C's vector, out of order.
+        template <class T>
+        JG_DEVICE void read_c(Packed8<T> &packed)
+        {
+            next_ = 0;
+            read(packed);
+            next_ = kCStages;
+        }
+        template <class T>
+        JG_DEVICE void read(Packed8<T> &packed)
+        {
+            constexpr u32 kChunks = sizeof(T) / 2; // of 16 bytes, a vector
+            const u32 chunk = vector_ * kChunks;
+            u32 box = boxes_[next_];
+            if constexpr (kChunks == 2) {
+                box = chunk < 8 ? box : boxes_[next_ + 1];
+            }
+#pragma unroll
+            for (u32 i = 0; i < kChunks; ++i) {
+                const float4 part = ptx::load_shared_4(box + row_ * 128 +
+                                                       ((chunk + i) % 8 ^ row_ % 8) * 16);
+                packed.words[4 * i] = __float_as_uint(part.x);
+                packed.words[4 * i + 1] = __float_as_uint(part.y);
+                packed.words[4 * i + 2] = __float_as_uint(part.z);
+                packed.words[4 * i + 3] = __float_as_uint(part.w);
+            }
+            next_ += kChunks;
+        }
+
+      private:
+        ConsumerStage stages_[kStages ? kStages : 1];
+        u32 boxes_[kStages ? kStages : 1];
+        u32 row_, vector_, next_;
+        bool with_c_;
+    };
+};
+
+} // namespace jg
