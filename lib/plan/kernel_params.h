@@ -38,9 +38,9 @@ struct jg_kernel_params {
     struct jg_operand_param operands[JIT_GEMM_MAX_OPERANDS];
 };
 
-/* Bytes of the device's struct with this many operands: at least one entry is kept. */
+/* Bytes of the device's struct with this many operands. */
 #define JG_KERNEL_PARAMS_BYTES(operand_count)      \
     (offsetof(struct jg_kernel_params, operands) + \
-     sizeof(struct jg_operand_param) * ((operand_count) > 0 ? (operand_count) : 1))
+     sizeof(struct jg_operand_param) * (size_t)(operand_count))
 
 #endif

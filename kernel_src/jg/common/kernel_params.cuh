@@ -16,8 +16,7 @@ struct OperandParam {
     u32 batch_step;   // of a matrix input: 1, or 0 if it is broadcast over batches
 };
 
-template <u32 kOperandCount>
-struct KernelParams {
+struct GemmParams {
     TensorMap a_map, b_map, d_map, c_map;
     u64 a, b, c, d;                     // device addresses
     i64 lda, ldb, ldc, ldd;             // elements
@@ -28,7 +27,6 @@ struct KernelParams {
     u64 alpha_pointer, beta_pointer;    // device addresses of floats, or 0
     u32 a_batch_step, b_batch_step;     // 1, or 0 if the input is broadcast over batches
     u32 c_batch_step, reserved;
-    OperandParam operands[kOperandCount ? kOperandCount : 1];
 
     JG_DEVICE f32 load_alpha() const
     {
@@ -38,6 +36,15 @@ struct KernelParams {
     {
         return beta_pointer ? *reinterpret_cast<const f32 *>(beta_pointer) : beta;
     }
+};
+
+template <u32 kOperandCount>
+struct KernelParams : GemmParams {
+    OperandParam operands[kOperandCount];
+};
+template <>
+struct KernelParams<0> : GemmParams {
+    static constexpr const OperandParam *operands = nullptr;
 };
 
 // Sizes of this launch: compiled in where Config has them, arguments where it says 0.

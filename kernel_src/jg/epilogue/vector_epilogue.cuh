@@ -35,12 +35,10 @@ class WarpStage {
         for (u32 group = 0; group < kCols / 8; ++group) {
             const u32 address =
                 address_of(lane / 4, 2 * group + lane % 4 / 2) + lane % 2 * 8;
-            const u32 below =
-                address_of(lane / 4 + 8, 2 * group + lane % 4 / 2) + lane % 2 * 8;
-            ptx::store_shared_pair(address, acc[first + 4 * group],
-                                   acc[first + 4 * group + 1]);
-            ptx::store_shared_pair(below, acc[first + 4 * group + 2],
-                                   acc[first + 4 * group + 3]);
+            const f32 *v =
+                acc + first + 4 * group; // 8 rows on, the permutation is the same
+            ptx::store_shared_two_pairs<8 * kCols * sizeof(f32)>(address, v[0], v[1], v[2],
+                                                                 v[3]);
         }
     }
     JG_DEVICE void load(u32 row, u32 vector, f32 (&values)[8]) const
@@ -143,7 +141,7 @@ class VectorEpilogue {
                                                     : min_u32(8, shape.n - place.col);
         typename Epilogue::Vector user;
         typename MatrixInput<C>::Vector c;
-#pragma unroll 2
+#pragma unroll 1
         for (u32 v = 0; v < kVectors; ++v) {
             const u32 stage_row = 4 * v + lane / 8;
             place.row = first_row + 4 * v;

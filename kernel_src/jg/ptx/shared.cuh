@@ -22,6 +22,17 @@ JG_DEVICE void store_shared_pair(u32 address, f32 x, f32 y)
     // clang-format on
 }
 
+// Two pairs, the second kOffset bytes behind the first.
+template <u32 kOffset>
+JG_DEVICE void store_shared_two_pairs(u32 address, f32 x, f32 y, f32 z, f32 w)
+{
+    // clang-format off
+    asm volatile("st.shared.v2.f32 [%0], {%1, %2};\n"
+                 "st.shared.v2.f32 [%0+%5], {%3, %4};\n"
+                 :: "r"(address), "f"(x), "f"(y), "f"(z), "f"(w), "n"(kOffset) : "memory");
+    // clang-format on
+}
+
 JG_DEVICE float4 load_shared_4(u32 address)
 {
     float4 v;
