@@ -16,6 +16,7 @@ struct jit_gemm {
     double load_ms;
     struct jg_map_slots *slots; /* &own_slots; the only part that changes */
     struct jg_map_slots own_slots;
+    struct jg_map_entry entries[]; /* of the slots */
 };
 
 /* ------------------------------------------------------------- steps 1 to 9: a binary */
@@ -188,12 +189,13 @@ jit_gemm_status jit_gemm_create(jit_gemm_context *context, const jit_gemm_proble
     struct jg_problem own;
     JG_TRY(jg_step_normalize(context, problem, &own)); /* 1 */
     JG_TRY(jg_context_need_device(context));
-    struct jit_gemm *gemm = jg_alloc(sizeof(*gemm));
+    const uint32_t operand_count = own.epilogue != NULL ? own.epilogue->operand_count : 0;
+    struct jit_gemm *gemm = jg_alloc(sizeof(*gemm) + jg_map_slots_bytes(operand_count));
     if (gemm == NULL) {
         return jg_fail_memory();
     }
     gemm->slots = &gemm->own_slots;
-    jg_map_slots_init(gemm->slots);
+    jg_map_slots_init(gemm->slots, operand_count, gemm->entries);
     const jit_gemm_status status = acquire_kernel(context, &own, gemm); /* 2 to 11 */
     if (status != JIT_GEMM_OK) {
         jg_kernel_release(gemm->kernel);

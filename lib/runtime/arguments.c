@@ -365,9 +365,6 @@ static jit_gemm_status settle_operands(const struct jg_kernel *kernel,
                                        struct jg_map_key *keys)
 {
     JG_TRY(check_operand_list(kernel, args));
-    if (kernel->operand_count == 0) {
-        memset(&params->operands[0], 0, sizeof(params->operands[0]));
-    }
     for (size_t i = 0; i < kernel->operand_count; i++) {
         JG_TRY(settle_operand(kernel, i, &args->operands[i], params, &params->operands[i],
                               &keys[i]));

@@ -38,8 +38,8 @@ unsigned int jg_launch_grid(const struct jg_kernel *kernel, uint32_t m, uint32_t
     return (unsigned int)(launched * jg_kernel_cluster_ctas(kernel));
 }
 
-static CUresult launch_once(const struct jg_kernel *kernel, struct jg_kernel_params *params,
-                            CUstream stream)
+static CUresult launch_once(const struct jg_kernel *kernel, CUfunction function,
+                            struct jg_kernel_params *params, CUstream stream)
 {
     CUlaunchAttribute attributes[2];
     unsigned int count = 0;
@@ -68,18 +68,33 @@ static CUresult launch_once(const struct jg_kernel *kernel, struct jg_kernel_par
         .attrs = attributes,
         .numAttrs = count};
     void *values[1] = {params};
-    /* The driver takes a context-independent kernel in place of a function: it uses the
-     * context of the stream, or the current one. */
-    return kernel->device->driver->launch_kernel_ex(&config, (CUfunction)kernel->function,
-                                                    values, NULL);
+    return kernel->device->driver->launch_kernel_ex(&config, function, values, NULL);
 }
 
-/* A thread without a context gets the primary one, as with the CUDA runtime. */
-static int make_context_current(const struct jg_device *device)
+/*
+ * One driver call where the thread's context is the primary one. Otherwise the driver
+ * refuses that function before it does anything: a thread without a context gets the
+ * primary one, as with the CUDA runtime; in another context the context-independent kernel
+ * is launched, which the driver takes in place of a function.
+ */
+static CUresult launch(const struct jg_kernel *kernel, struct jg_kernel_params *params,
+                       CUstream stream)
 {
+    const struct jg_driver *driver = kernel->device->driver;
+    CUresult result = launch_once(kernel, kernel->primary, params, stream);
     CUcontext current = NULL;
-    return device->driver->ctx_get_current(&current) == CUDA_SUCCESS && current == NULL &&
-           device->driver->ctx_set_current(device->primary) == CUDA_SUCCESS;
+    if ((result != CUDA_ERROR_INVALID_CONTEXT && result != CUDA_ERROR_INVALID_HANDLE) ||
+        driver->ctx_get_current(&current) != CUDA_SUCCESS) {
+        return result;
+    }
+    if (current == NULL &&
+        driver->ctx_set_current(kernel->device->primary) == CUDA_SUCCESS) {
+        return launch_once(kernel, kernel->primary, params, stream);
+    }
+    if (current != NULL && current != kernel->device->primary) {
+        return launch_once(kernel, (CUfunction)kernel->function, params, stream);
+    }
+    return result;
 }
 
 static const char *hint_for_launch(CUresult result)
@@ -114,10 +129,7 @@ jit_gemm_status jg_launch(const struct jg_kernel *kernel, struct jg_map_slots *s
         memset(&params.b_map, 0, sizeof(params.b_map));
         memset(&params.d_map, 0, sizeof(params.d_map));
     }
-    CUresult result = launch_once(kernel, &params, (CUstream)stream);
-    if (result != CUDA_SUCCESS && make_context_current(kernel->device)) {
-        result = launch_once(kernel, &params, (CUstream)stream);
-    }
+    const CUresult result = launch(kernel, &params, (CUstream)stream);
     if (result != CUDA_SUCCESS) {
         return jg_driver_fail(kernel->device->driver, JIT_GEMM_ERR_LAUNCH, result,
                               kernel->entry, hint_for_launch(result));

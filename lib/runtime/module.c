@@ -144,9 +144,8 @@ static jit_gemm_status load_in_context(struct jg_kernel *kernel,
 {
     JG_TRY(load_library(kernel, binary));
     /* Brings the code into the primary context now, so that no launch has to. */
-    CUfunction function = NULL;
     const CUresult result =
-        kernel->device->driver->kernel_get_function(&function, kernel->function);
+        kernel->device->driver->kernel_get_function(&kernel->primary, kernel->function);
     if (result != CUDA_SUCCESS) {
         return fail_load(kernel, result, "cuKernelGetFunction", "");
     }

@@ -15,7 +15,8 @@ struct jg_kernel {
     atomic_int references;
     struct jg_device *device; /* counted */
     CUlibrary library;
-    CUkernel function;
+    CUkernel function;  /* of any context */
+    CUfunction primary; /* the same in the primary context: launches a little faster */
     struct jg_problem problem; /* its epilogue is NULL: operands are copied below */
     struct jg_choice choice;
     uint32_t operand_count;

@@ -120,10 +120,25 @@ jit_gemm_status jg_tensor_map_encode(const struct jg_kernel *kernel,
     return JIT_GEMM_OK;
 }
 
-void jg_map_slots_init(struct jg_map_slots *slots)
+/* Maps that a launch of a kernel with this many operands may want. */
+static uint32_t count_maps(uint32_t operand_count)
 {
+    return JG_MAP_OPERANDS + operand_count;
+}
+
+size_t jg_map_slots_bytes(uint32_t operand_count)
+{
+    return sizeof(struct jg_map_entry) * JG_MAP_SLOTS * JG_MAP_ENTRIES *
+           count_maps(operand_count);
+}
+
+void jg_map_slots_init(struct jg_map_slots *slots, uint32_t operand_count, void *entries)
+{
+    struct jg_map_entry *next = entries;
     for (int i = 0; i < JG_MAP_SLOTS; i++) {
         atomic_flag_clear(&slots->slots[i].busy);
+        slots->slots[i].entries = next;
+        next += (size_t)JG_MAP_ENTRIES * count_maps(operand_count);
     }
 }
 
@@ -140,8 +155,9 @@ static jit_gemm_status take_from_slot(struct jg_map_slot *slot,
                                       const struct jg_map_key *key,
                                       struct jg_tensor_map *ret_map)
 {
+    struct jg_map_entry *entries = &slot->entries[JG_MAP_ENTRIES * (size_t)operand];
     for (unsigned int i = 0; i < JG_MAP_ENTRIES; i++) {
-        const struct jg_map_entry *entry = &slot->entries[operand][i];
+        const struct jg_map_entry *entry = &entries[i];
         if (keys_equal(&entry->key, key)) {
             memcpy(ret_map->bytes, entry->bytes, sizeof(ret_map->bytes));
             slot->next[operand] = (i + 1) % JG_MAP_ENTRIES;
@@ -149,7 +165,7 @@ static jit_gemm_status take_from_slot(struct jg_map_slot *slot,
         }
     }
     JG_TRY(jg_tensor_map_encode(kernel, operand, key, ret_map));
-    struct jg_map_entry *entry = &slot->entries[operand][slot->next[operand]];
+    struct jg_map_entry *entry = &entries[slot->next[operand]];
     slot->next[operand] = (slot->next[operand] + 1) % JG_MAP_ENTRIES;
     entry->key = *key;
     memcpy(entry->bytes, ret_map->bytes, sizeof(entry->bytes));
@@ -174,7 +190,7 @@ jit_gemm_status jg_map_slots_fill(struct jg_map_slots *slots,
 {
     struct jg_tensor_map *const maps[JG_MAP_OPERANDS] = {&params->a_map, &params->b_map,
                                                          &params->d_map, &params->c_map};
-    const int count = JG_MAP_OPERANDS + (int)kernel->operand_count;
+    const int count = (int)count_maps(kernel->operand_count);
     struct jg_map_slot *slot = try_to_take_slot(slots);
     jit_gemm_status status = JIT_GEMM_OK;
     for (int i = 0; i < count && status == JIT_GEMM_OK; i++) {

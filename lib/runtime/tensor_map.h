@@ -49,15 +49,17 @@ struct jg_map_entry {
 struct jg_map_slot {
     atomic_flag busy; /* owns the rest while set */
     unsigned int next[JG_MAP_COUNT];
-    struct jg_map_entry entries[JG_MAP_COUNT][JG_MAP_ENTRIES];
+    struct jg_map_entry *entries; /* JG_MAP_ENTRIES for each map of the kernel */
 };
 
 struct jg_map_slots {
     struct jg_map_slot slots[JG_MAP_SLOTS];
 };
 
-/* Memory must be zeroed. */
-void jg_map_slots_init(struct jg_map_slots *slots);
+/* Bytes of entries that the slots of a kernel with this many operands need. */
+size_t jg_map_slots_bytes(uint32_t operand_count);
+/* `slots` and `entries` must be zeroed; entries are borrowed. */
+void jg_map_slots_init(struct jg_map_slots *slots, uint32_t operand_count, void *entries);
 
 /* Encodes one map. A contiguous or outer size of 0 (K = 0) is encoded as 1: the kernel then
  * loads nothing. UNSUPPORTED if the driver refuses it. */

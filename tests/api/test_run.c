@@ -366,6 +366,23 @@ Test(run, thread_without_a_context_gets_the_primary_one)
     api_fixture_close(&fixture);
 }
 
+Test(run, another_context_gets_the_kernel_of_any_context)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    jit_gemm *gemm = create(&fixture, "512x512x512 bf16");
+    const jit_gemm_args args = plain_args();
+    int another = 0;
+    cr_assert_eq(fixture.fake->set_context((CUcontext)(void *)&another), CUDA_SUCCESS);
+
+    run(gemm, &args);
+
+    cr_expect_eq(atomic_load(&fixture.fake->launches), 1);
+    cr_assert_eq(fixture.fake->set_context(NULL), CUDA_SUCCESS);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
 Test(run, refused_launch_is_reported)
 {
     struct api_fixture fixture;

@@ -57,11 +57,18 @@ Test(launch, grid_of_the_reference_kernel_is_bounded)
     handmade_free(&made);
 }
 
+static void init_slots(void)
+{
+    static struct jg_map_entry entries[JG_MAP_SLOTS * JG_MAP_ENTRIES * JG_MAP_OPERANDS];
+    cr_assert_eq(sizeof(entries), jg_map_slots_bytes(0));
+    jg_map_slots_init(&slots, 0, entries);
+}
+
 Test(launch, kept_maps_are_used_again)
 {
     struct handmade made;
     handmade_kernel(&made);
-    jg_map_slots_init(&slots);
+    init_slots();
     jit_gemm_args args = plain_args();
 
     for (int i = 0; i < 5; i++) {
@@ -80,7 +87,7 @@ Test(launch, taken_slots_never_make_a_launch_wait)
 {
     struct handmade made;
     handmade_kernel(&made);
-    jg_map_slots_init(&slots);
+    init_slots();
     const jit_gemm_args args = plain_args();
     for (int i = 0; i < JG_MAP_SLOTS; i++) {
         atomic_flag_test_and_set(&slots.slots[i].busy);
@@ -102,7 +109,7 @@ Test(launch, too_many_tiles_are_refused)
 {
     struct handmade made;
     handmade_kernel(&made);
-    jg_map_slots_init(&slots);
+    init_slots();
     made.kernel->problem.m.mode = JIT_GEMM_DIM_DYNAMIC;
     made.kernel->problem.n.mode = JIT_GEMM_DIM_DYNAMIC;
     made.kernel->problem.batch.mode = JIT_GEMM_DIM_DYNAMIC;

@@ -16,7 +16,8 @@ static struct fake_driver state = {.version = 13000,
                                    .sm_count = 132,
                                    .blocks_per_sm = 1,
                                    .resident_clusters = 66,
-                                   .registers = 168};
+                                   .registers = 168,
+                                   .set_context = cuCtxSetCurrent};
 
 static _Thread_local CUcontext current_context;
 static int primary_context; /* its address is the context */
@@ -25,6 +26,20 @@ struct fake_kernel {
     char name[128];
     int smem_bytes;
 };
+
+/* A function belongs to the primary context; the lowest bit tells it from its kernel. */
+static CUfunction make_function(const struct fake_kernel *kernel)
+{
+    return (CUfunction)(void *)((uintptr_t)kernel + 1);
+}
+static int is_function(CUfunction either)
+{
+    return ((uintptr_t)either & 1) != 0;
+}
+static const struct fake_kernel *kernel_of(CUfunction either)
+{
+    return (const struct fake_kernel *)((uintptr_t)either & ~(uintptr_t)1);
+}
 
 FAKE_API struct fake_driver *fake_driver_get(void);
 FAKE_API struct fake_driver *fake_driver_get(void)
@@ -214,7 +229,7 @@ FAKE_API CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel)
     if (current_context == NULL) {
         return CUDA_ERROR_INVALID_CONTEXT;
     }
-    *function = (CUfunction)(void *)kernel;
+    *function = make_function((const struct fake_kernel *)(void *)kernel);
     return CUDA_SUCCESS;
 }
 
@@ -290,9 +305,12 @@ FAKE_API CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction func
                                    void **params, void **extra)
 {
     ENTER();
-    const struct fake_kernel *kernel = (const struct fake_kernel *)(const void *)function;
+    const struct fake_kernel *kernel = kernel_of(function);
     if (current_context == NULL) {
         return CUDA_ERROR_INVALID_CONTEXT;
+    }
+    if (is_function(function) && current_context != (CUcontext)(void *)&primary_context) {
+        return CUDA_ERROR_INVALID_HANDLE;
     }
     if (extra != NULL || config->gridDimX == 0 || config->blockDimX == 0 ||
         config->sharedMemBytes > (unsigned int)kernel->smem_bytes) {

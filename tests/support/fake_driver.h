@@ -40,6 +40,7 @@ struct fake_driver {
     const char *failing_function; /* this function returns failing_result */
     CUresult failing_result;
     int recording; /* keep the last launch and encodes; one thread only */
+    CUresult (*set_context)(CUcontext context); /* cuCtxSetCurrent of this library */
     /* Counted by the driver. */
     atomic_long calls, launches, encodes, loads, unloads, retains, releases, allocations;
     struct fake_launch last_launch;
