@@ -333,8 +333,8 @@ static double predict_us(const struct jg_problem *problem,
     return overlap(kernel_us, bytes / MEMORY_BYTES_S * 1e6) + LAUNCH_US;
 }
 
-/* Does the kernel stage whole warps' rows in both output slabs? It does for C and matrix
- * operands, and where a row of D may end inside 16 bytes, which a TMA store would fill up.
+/* Does the kernel stage whole warps' rows in both output slabs? It does for C, vectors and
+ * matrices, and where a row of D may end inside 16 bytes, which a TMA store would fill up.
  */
 static int needs_both_slabs(const struct jg_problem *problem)
 {
@@ -343,7 +343,7 @@ static int needs_both_slabs(const struct jg_problem *problem)
                 problem->n.size * jg_dtype_bytes(problem->d) % 16 != 0;
     for (uint32_t i = 0; problem->epilogue != NULL && i < problem->epilogue->operand_count;
          i++) {
-        found |= problem->epilogue->operands[i].kind == JIT_GEMM_OPERAND_MATRIX;
+        found |= problem->epilogue->operands[i].kind != JIT_GEMM_OPERAND_SCALAR;
     }
     return found;
 }

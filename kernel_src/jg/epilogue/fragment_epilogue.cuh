@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// FragmentEpilogue: accumulators to D for epilogues without matrices, where N is known to
+// FragmentEpilogue: accumulators to D for epilogues of scalars alone, where N is known to
 // end on a 16-byte boundary of D: a TMA store clips at N rounded up to 16 bytes (measured
 // on an H200).
 //
@@ -128,10 +128,10 @@ class FragmentEpilogue {
                               u32 batch)
     {
         const u32 lane = threadIdx.x % 32;
-        const FragmentPlace place{row + threadIdx.x % 128 / 32 * 16 + lane / 4,
-                                  col + lane % 4 * 2, batch, shape.m, shape.n};
-        typename Epilogue::template Fragment<kGroups> operands;
-        operands.load(params.operands, place);
+        const u32 first_row = row + threadIdx.x % 128 / 32 * 16 + lane / 4;
+        const u32 first_col = col + lane % 4 * 2;
+        typename Epilogue::template Fragment<Epilogue::kScalarsOnly> operands;
+        operands.load(params.operands, batch);
 
         const u32 slab = ptx::shared_address(writer_.acquire());
 #pragma unroll
@@ -140,9 +140,9 @@ class FragmentEpilogue {
 #pragma unroll
             for (u32 i = 0; i < 8; ++i) {
                 const u32 group = 2 * pair + i / 4, half = i / 2 % 2, element = i % 2;
-                values[i / 4][half][element] =
-                    operands.apply(alpha_ * acc[first + 4 * group + 2 * half + element],
-                                   shape, place, half, group, element);
+                values[i / 4][half][element] = operands.apply(
+                    alpha_ * acc[first + 4 * group + 2 * half + element], shape,
+                    first_row + 8 * half, first_col + 8 * group + element, batch);
             }
             slab_writer_.store(slab, pair, values);
         }

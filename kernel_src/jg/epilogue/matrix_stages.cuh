@@ -124,8 +124,10 @@ struct MatrixStages {
         }
 
         // The vector to read next, of every matrix; reading starts with the first operand.
-        JG_DEVICE void seek(u32 row, u32 vector)
+        // Row `group` + `row`, where `group` is a multiple of 8 and `row` below 8.
+        JG_DEVICE void seek(u32 group, u32 row, u32 vector)
         {
+            group_ = group;
             row_ = row;
             vector_ = vector;
             next_ = kCStages;
@@ -149,8 +151,8 @@ struct MatrixStages {
             }
 #pragma unroll
             for (u32 i = 0; i < kChunks; ++i) {
-                const float4 part = ptx::load_shared_4(box + row_ * 128 +
-                                                       ((chunk + i) % 8 ^ row_ % 8) * 16);
+                const float4 part = ptx::load_shared_4(box + (group_ + row_) * 128 +
+                                                       ((chunk + i) % 8 ^ row_) * 16);
                 packed.words[4 * i] = __float_as_uint(part.x);
                 packed.words[4 * i + 1] = __float_as_uint(part.y);
                 packed.words[4 * i + 2] = __float_as_uint(part.z);
@@ -162,7 +164,7 @@ struct MatrixStages {
       private:
         ConsumerStage stages_[kStages ? kStages : 1];
         u32 boxes_[kStages ? kStages : 1];
-        u32 row_, vector_, next_;
+        u32 group_, row_, vector_, next_;
         bool with_c_;
     };
 };

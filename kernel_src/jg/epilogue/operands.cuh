@@ -2,16 +2,13 @@
 // Epilogue operands: how each kind is read or written.
 //
 // Every kind K<T> has up to three forms of what one thread holds:
-//   Vector    8 neighbouring columns of one row. Any kind. Loads are 16 bytes wide.
-//   Fragment  accumulator layout of wgmma (and of tcgen05.ld 16x256b): rows `row` and `row`
-//   + 8,
-//             columns `col` + 8 * group and the next one, for kGroups groups. Not matrices.
+//   Vector    8 neighbouring columns of one row. load_columns: what all rows share;
+//             load_row: the rest, row by row. Loads are 16 bytes wide where they can be.
 //   Element   one element, for the reference kernel.
+//   Fragment  for epilogues of scalars alone, which work in the accumulator's own layout.
 // and
 //   Argument  what the snippet sees: f32, or f32 & for an output
-//   Vector::load_more  the same columns in a further row, starting from the row before
-//   kVectorRegisters  32-bit registers that a Vector holds for each row
-//   kFragmentRegisters  32-bit registers that a Fragment holds for each group
+//   kScalar   is it a scalar?
 //   kStages   stages of the ring that a step's part takes, if matrices go through the ring
 #pragma once
 #include <jg/common/kernel_params.cuh>
@@ -31,6 +28,7 @@ JG_DEVICE T *operand_base(const OperandParam &param, u32 batch)
 // What inputs share: they store nothing.
 struct InputForms {
     using Argument = f32;
+    static constexpr bool kScalar = false;
     static constexpr u32 kStages = 0;
 
     template <class StepLoader>
@@ -52,8 +50,7 @@ struct InputForms {
 // One value.
 template <class T>
 struct ScalarInput : InputForms {
-    static constexpr u32 kVectorRegisters = 0;
-    static constexpr u32 kFragmentRegisters = 0;
+    static constexpr bool kScalar = true;
 
     static JG_DEVICE f32 read(const OperandParam &param, u32 batch)
     {
@@ -62,13 +59,13 @@ struct ScalarInput : InputForms {
 
     struct Vector : NoVectorStore {
         f32 scalar;
-        template <class PlaceT, class Reader>
-        JG_DEVICE void load(const OperandParam &param, const PlaceT &place, Reader &reader)
+        template <class PlaceT>
+        JG_DEVICE void load_columns(const OperandParam &param, const PlaceT &place)
         {
             scalar = read(param, place.batch);
         }
         template <class PlaceT, class Reader>
-        JG_DEVICE void load_more(const OperandParam &, const PlaceT &, Reader &)
+        JG_DEVICE void load_row(const OperandParam &, const PlaceT &, Reader &)
         {
         }
         JG_DEVICE f32 value(u32) const
@@ -77,14 +74,13 @@ struct ScalarInput : InputForms {
         }
     };
 
-    template <u32 kGroups>
     struct Fragment {
         f32 scalar;
-        JG_DEVICE void load(const OperandParam &param, const FragmentPlace &place)
+        JG_DEVICE void load(const OperandParam &param, u32 batch)
         {
-            scalar = read(param, place.batch);
+            scalar = read(param, batch);
         }
-        JG_DEVICE f32 value(u32, u32, u32) const
+        JG_DEVICE f32 value() const
         {
             return scalar;
         }
@@ -106,13 +102,11 @@ struct ScalarInput : InputForms {
 // N values, indexed by column.
 template <class T>
 struct RowVectorInput : InputForms {
-    static constexpr u32 kVectorRegisters = 0; // the same for all rows: loaded once
-    static constexpr u32 kFragmentRegisters = sizeof(T) / 2;
 
     struct Vector : NoVectorStore {
         f32 values[8];
-        template <class PlaceT, class Reader>
-        JG_DEVICE void load(const OperandParam &param, const PlaceT &place, Reader &reader)
+        template <class PlaceT>
+        JG_DEVICE void load_columns(const OperandParam &param, const PlaceT &place)
         {
             const T *base = operand_base<const T>(param, place.batch) + place.col;
 #pragma unroll
@@ -122,30 +116,12 @@ struct RowVectorInput : InputForms {
             }
         }
         template <class PlaceT, class Reader>
-        JG_DEVICE void load_more(const OperandParam &, const PlaceT &, Reader &)
+        JG_DEVICE void load_row(const OperandParam &, const PlaceT &, Reader &)
         {
         }
         JG_DEVICE f32 value(u32 i) const
         {
             return values[i];
-        }
-    };
-
-    template <u32 kGroups>
-    struct Fragment {
-        f32 pairs[kGroups][2];
-        JG_DEVICE void load(const OperandParam &param, const FragmentPlace &place)
-        {
-            const T *base = operand_base<const T>(param, place.batch) + place.col;
-#pragma unroll
-            for (u32 group = 0; group < kGroups; ++group) {
-                ptx::load_pair(pairs[group][0], pairs[group][1], base + 8 * group,
-                               place.pair_columns(group));
-            }
-        }
-        JG_DEVICE f32 value(u32, u32 group, u32 element) const
-        {
-            return pairs[group][element];
         }
     };
 
@@ -165,44 +141,23 @@ struct RowVectorInput : InputForms {
 // M values, indexed by row.
 template <class T>
 struct ColumnVectorInput : InputForms {
-    static constexpr u32 kVectorRegisters = 1;
-    static constexpr u32 kFragmentRegisters = 0;
 
     struct Vector : NoVectorStore {
         f32 element;
+        template <class PlaceT>
+        JG_DEVICE void load_columns(const OperandParam &, const PlaceT &)
+        {
+        }
         template <class PlaceT, class Reader>
-        JG_DEVICE void load(const OperandParam &param, const PlaceT &place, Reader &reader)
+        JG_DEVICE void load_row(const OperandParam &param, const PlaceT &place, Reader &)
         {
             element = place.count
                           ? to_f32(operand_base<const T>(param, place.batch)[place.row])
                           : 0.0f;
         }
-        template <class PlaceT, class Reader>
-        JG_DEVICE void load_more(const OperandParam &param, const PlaceT &place,
-                                 Reader &reader)
-        {
-            load(param, place, reader);
-        }
         JG_DEVICE f32 value(u32) const
         {
             return element;
-        }
-    };
-
-    template <u32 kGroups>
-    struct Fragment {
-        f32 rows[2];
-        JG_DEVICE void load(const OperandParam &param, const FragmentPlace &place)
-        {
-            const T *base = operand_base<const T>(param, place.batch) + place.row;
-#pragma unroll
-            for (u32 half = 0; half < 2; ++half) {
-                rows[half] = place.has_row(half) ? to_f32(base[8 * half]) : 0.0f;
-            }
-        }
-        JG_DEVICE f32 value(u32 half, u32, u32) const
-        {
-            return rows[half];
         }
     };
 
@@ -223,11 +178,6 @@ struct ColumnVectorInput : InputForms {
 template <class T>
 struct MatrixInput : InputForms {
     static constexpr u32 kStages = sizeof(T) / 2;
-    static constexpr u32 kVectorRegisters = Packed8<T>::kWords;
-    static constexpr u32 kFragmentRegisters = 0;
-    template <u32 kGroups>
-    struct Fragment; // matrices are read a Vector at a time
-
     // Has the load warp bring the step's part into the ring.
     template <class StepLoader>
     static JG_DEVICE void load_stages(const OperandParam &param, StepLoader &loader)
@@ -237,8 +187,13 @@ struct MatrixInput : InputForms {
 
     struct Vector : NoVectorStore {
         Packed8<T> packed;
+        template <class PlaceT>
+        JG_DEVICE void load_columns(const OperandParam &, const PlaceT &)
+        {
+        }
         template <class PlaceT, class Reader>
-        JG_DEVICE void load(const OperandParam &param, const PlaceT &place, Reader &reader)
+        JG_DEVICE void load_row(const OperandParam &param, const PlaceT &place,
+                                Reader &reader)
         {
             if constexpr (Reader::kStaged) {
                 reader.read(packed);
@@ -248,12 +203,6 @@ struct MatrixInput : InputForms {
                         param.ld * static_cast<i64>(place.row) + place.col,
                     place.count);
             }
-        }
-        template <class PlaceT, class Reader>
-        JG_DEVICE void load_more(const OperandParam &param, const PlaceT &place,
-                                 Reader &reader)
-        {
-            load(param, place, reader);
         }
         JG_DEVICE f32 value(u32 i) const
         {
@@ -279,12 +228,8 @@ struct MatrixInput : InputForms {
 template <class T>
 struct MatrixOutput {
     using Argument = f32 &;
+    static constexpr bool kScalar = false;
     static constexpr u32 kStages = 0;
-    static constexpr u32 kVectorRegisters = 8;
-    static constexpr u32 kFragmentRegisters = 0;
-    template <u32 kGroups>
-    struct Fragment; // matrices are written a Vector at a time
-
     template <class StepLoader>
     static JG_DEVICE void load_stages(const OperandParam &, StepLoader &)
     {
@@ -292,12 +237,12 @@ struct MatrixOutput {
 
     struct Vector {
         f32 values[8];
-        template <class PlaceT, class Reader>
-        JG_DEVICE void load(const OperandParam &, const PlaceT &, Reader &)
+        template <class PlaceT>
+        JG_DEVICE void load_columns(const OperandParam &, const PlaceT &)
         {
         }
         template <class PlaceT, class Reader>
-        JG_DEVICE void load_more(const OperandParam &, const PlaceT &, Reader &)
+        JG_DEVICE void load_row(const OperandParam &, const PlaceT &, Reader &)
         {
         }
         JG_DEVICE f32 &value(u32 i)
@@ -329,19 +274,6 @@ struct MatrixOutput {
                 Convert<T>::from(element);
         }
     };
-};
-
-template <template <class> class Kind>
-struct IsMatrix {
-    static constexpr bool value = false;
-};
-template <>
-struct IsMatrix<MatrixInput> {
-    static constexpr bool value = true;
-};
-template <>
-struct IsMatrix<MatrixOutput> {
-    static constexpr bool value = true;
 };
 
 } // namespace jg

@@ -14,22 +14,6 @@ struct VectorPlace {
     u32 count;
 };
 
-// Where a Fragment lies. Rows may not exist; the pairs of columns that exist are counted.
-struct FragmentPlace {
-    u32 row, col, batch; // of this thread's first value
-    u32 m, n;
-
-    JG_DEVICE bool has_row(u32 half) const
-    {
-        return row + 8 * half < m;
-    }
-    JG_DEVICE u32 pair_columns(u32 group) const
-    {
-        const u32 first = col + 8 * group;
-        return first >= n ? 0 : (n - first < 2 ? 1 : 2);
-    }
-};
-
 // Eight neighbouring elements as they are in memory.
 template <class T>
 struct Packed8 {

@@ -17,19 +17,17 @@
 
 // clang-format off
 #define JG_OPERAND_COUNT(index, name, Kind, type)              + 1
-#define JG_OPERAND_VECTOR_REGISTERS(index, name, Kind, type)   + jg::Kind<jg::type>::kVectorRegisters
-#define JG_OPERAND_FRAGMENT_REGISTERS(index, name, Kind, type) + jg::Kind<jg::type>::kFragmentRegisters
-#define JG_OPERAND_IS_MATRIX(index, name, Kind, type)          || jg::IsMatrix<jg::Kind>::value
+#define JG_OPERAND_IS_SCALAR(index, name, Kind, type)          && jg::Kind<jg::type>::kScalar
 #define JG_OPERAND_STAGES(index, name, Kind, type)             + jg::Kind<jg::type>::kStages
 #define JG_OPERAND_LOAD_STAGES(index, name, Kind, type)        jg::Kind<jg::type>::load_stages(params[index], loader);
 #define JG_OPERAND_PARAMETER(index, name, Kind, type)          , jg::Kind<jg::type>::Argument name
 #define JG_OPERAND_VECTOR(index, name, Kind, type)             jg::Kind<jg::type>::Vector operand_##name;
 #define JG_OPERAND_VECTOR_VALUE(index, name, Kind, type)       , operand_##name.value(i)
-#define JG_OPERAND_FRAGMENT(index, name, Kind, type)           typename jg::Kind<jg::type>::template Fragment<kGroups> operand_##name;
-#define JG_OPERAND_FRAGMENT_VALUE(index, name, Kind, type)     , operand_##name.value(half, group, element)
-#define JG_OPERAND_LOAD(index, name, Kind, type)               operand_##name.load(params[index], place);
-#define JG_OPERAND_VECTOR_LOAD(index, name, Kind, type)        operand_##name.load(params[index], place, reader);
-#define JG_OPERAND_LOAD_MORE(index, name, Kind, type)          operand_##name.load_more(params[index], place, reader);
+#define JG_OPERAND_FRAGMENT(index, name, Kind, type)           typename jg::Select<kWanted, jg::Kind<jg::type>, jg::ScalarInput<jg::type>>::Type::Fragment operand_##name;
+#define JG_OPERAND_FRAGMENT_VALUE(index, name, Kind, type)     , operand_##name.value()
+#define JG_OPERAND_FRAGMENT_LOAD(index, name, Kind, type)      operand_##name.load(params[index], batch);
+#define JG_OPERAND_LOAD_COLUMNS(index, name, Kind, type)       operand_##name.load_columns(params[index], place);
+#define JG_OPERAND_LOAD_ROW(index, name, Kind, type)           operand_##name.load_row(params[index], place, reader);
 #define JG_OPERAND_STORE(index, name, Kind, type)              operand_##name.store(params[index], place);
 #define JG_OPERAND_ELEMENT(index, name, Kind, type)            jg::Kind<jg::type>::Element operand_##name;
 #define JG_OPERAND_ELEMENT_LOAD(index, name, Kind, type)       operand_##name.load(params[index], row, col, batch);
@@ -39,10 +37,8 @@
 #define JG_EPILOGUE_BEGIN                                                                  \
     struct Epilogue {                                                                      \
         static constexpr jg::u32 kOperandCount = 0 JG_OPERANDS(JG_OPERAND_COUNT);          \
-        static constexpr jg::u32 kVectorRegisters = 0 JG_OPERANDS(JG_OPERAND_VECTOR_REGISTERS);\
-        static constexpr jg::u32 kFragmentRegisters = 0 JG_OPERANDS(JG_OPERAND_FRAGMENT_REGISTERS);\
         static constexpr jg::u32 kStages = 0 JG_OPERANDS(JG_OPERAND_STAGES);               \
-        static constexpr bool kHasMatrix = false JG_OPERANDS(JG_OPERAND_IS_MATRIX);        \
+        static constexpr bool kScalarsOnly = true JG_OPERANDS(JG_OPERAND_IS_SCALAR);       \
                                                                                            \
         template <class StepLoader>                                                        \
         static JG_DEVICE void load_stages(const jg::OperandParam *params, StepLoader &loader)\
@@ -53,17 +49,16 @@
         struct Vector {                                                                    \
             JG_OPERANDS(JG_OPERAND_VECTOR)                                                 \
                                                                                            \
-            template <class PlaceT, class Reader>                                          \
-            JG_DEVICE void load(const jg::OperandParam *params, const PlaceT &place,       \
-                                Reader &reader)                                            \
+            template <class PlaceT>                                                        \
+            JG_DEVICE void load_columns(const jg::OperandParam *params, const PlaceT &place)\
             {                                                                              \
-                JG_OPERANDS(JG_OPERAND_VECTOR_LOAD)                                        \
+                JG_OPERANDS(JG_OPERAND_LOAD_COLUMNS)                                       \
             }                                                                              \
             template <class PlaceT, class Reader>                                          \
-            JG_DEVICE void load_more(const jg::OperandParam *params, const PlaceT &place,  \
-                                     Reader &reader)                                       \
+            JG_DEVICE void load_row(const jg::OperandParam *params, const PlaceT &place,   \
+                                    Reader &reader)                                        \
             {                                                                              \
-                JG_OPERANDS(JG_OPERAND_LOAD_MORE)                                          \
+                JG_OPERANDS(JG_OPERAND_LOAD_ROW)                                           \
             }                                                                              \
             template <class ShapeT, class PlaceT>                                          \
             JG_DEVICE jg::f32 apply(jg::f32 acc, const ShapeT &shape,                      \
@@ -83,23 +78,22 @@
             }                                                                              \
         };                                                                                 \
                                                                                            \
-        template <jg::u32 kGroups>                                                         \
+        /* Of scalars alone; the parameter keeps it unmade for others. */                  \
+        template <bool kWanted>                                                            \
         struct Fragment {                                                                  \
             JG_OPERANDS(JG_OPERAND_FRAGMENT)                                               \
                                                                                            \
-            JG_DEVICE void load(const jg::OperandParam *params, const jg::FragmentPlace &place)\
+            JG_DEVICE void load(const jg::OperandParam *params, jg::u32 batch)             \
             {                                                                              \
-                JG_OPERANDS(JG_OPERAND_LOAD)                                               \
+                JG_OPERANDS(JG_OPERAND_FRAGMENT_LOAD)                                      \
             }                                                                              \
             template <class ShapeT>                                                        \
-            JG_DEVICE jg::f32 apply(jg::f32 acc, const ShapeT &shape,                      \
-                                    const jg::FragmentPlace &place, jg::u32 half, jg::u32 group,\
-                                    jg::u32 element)                                       \
+            JG_DEVICE jg::f32 apply(jg::f32 acc, const ShapeT &shape, jg::u32 row,         \
+                                    jg::u32 col, jg::u32 batch)                            \
             {                                                                              \
                 jg::f32 d = acc;                                                           \
-                snippet(acc, d, static_cast<int>(place.row + 8 * half),                    \
-                        static_cast<int>(place.col + 8 * group + element),                 \
-                        static_cast<int>(place.batch), static_cast<int>(shape.m),          \
+                snippet(acc, d, static_cast<int>(row), static_cast<int>(col),              \
+                        static_cast<int>(batch), static_cast<int>(shape.m),                \
                         static_cast<int>(shape.n),                                         \
                         static_cast<int>(shape.k) JG_OPERANDS(JG_OPERAND_FRAGMENT_VALUE)); \
                 return d;                                                                  \

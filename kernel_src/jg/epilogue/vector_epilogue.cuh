@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// VectorEpilogue: accumulators to D for epilogues that read or write matrices, for C, and
-// for a D whose rows may end inside a 16-byte chunk.
+// VectorEpilogue: accumulators to D for epilogues with vectors or matrices, for C, and for
+// a D whose rows may end inside a 16-byte chunk.
 //
 // Each warp passes its 16 rows through shared memory, 64 columns at a time, so that a
 // thread gets 8 neighbouring columns of a row: matrix operands and D then move in whole
@@ -98,11 +98,15 @@ class VectorEpilogue {
         typename Stages::Reader reader;
 #pragma unroll 1
         for (u32 step = 0; step < Stages::kSteps; ++step) {
+            // Loads that need no ring first: they land while accumulators are staged.
+            PlaceT place = first_place(shape, tile, step);
+            typename Epilogue::Vector user;
+            user.load_columns(params.operands, place);
             __syncwarp();
             stage_step<0>(acc, step);
             __syncwarp();
             reader.acquire(smem, ring, consumer_, beta_ != 0.0f);
-            write_step(params, shape, reader, tile, step);
+            write_step(params, shape, user, reader, place);
             reader.release(ring, 1 + consumer_);
         }
     }
@@ -124,55 +128,67 @@ class VectorEpilogue {
         }
     }
 
-    template <class Params, class ShapeT>
-    JG_DEVICE void write_step(const Params &params, const ShapeT &shape,
-                              typename Stages::Reader &reader, const WorkTile &tile,
-                              u32 step) const
+    // This thread's first vector of a step: its row, its columns, and how many of those
+    // exist.
+    template <class ShapeT>
+    JG_DEVICE PlaceT first_place(const ShapeT &shape, const WorkTile &tile, u32 step) const
     {
         const u32 lane = threadIdx.x % 32;
-        const u32 warp_row = threadIdx.x % 128 / 32 * WarpStage::kRows;
-        const u32 first_row = Stages::row(tile, consumer_, step) + warp_row + lane / 8;
         PlaceT place;
+        place.row = Stages::row(tile, consumer_, step) + warp_row() + lane / 8;
         place.col = Stages::col(tile, consumer_, step) + lane % 8 * 8;
         place.batch = tile.batch;
-        const u32 columns = kExactCols              ? 8
-                            : place.col >= shape.n  ? 0
-                            : PlaceT::kWholeVectors ? 8
-                                                    : min_u32(8, shape.n - place.col);
-        typename Epilogue::Vector user;
+        place.count = kExactCols              ? 8
+                      : place.col >= shape.n  ? 0
+                      : PlaceT::kWholeVectors ? 8
+                                              : min_u32(8, shape.n - place.col);
+        return place;
+    }
+    static JG_DEVICE u32 warp_row()
+    {
+        return threadIdx.x % 128 / 32 * WarpStage::kRows;
+    }
+
+    template <class Params, class ShapeT>
+    JG_DEVICE void write_step(const Params &params, const ShapeT &shape,
+                              typename Epilogue::Vector &user,
+                              typename Stages::Reader &reader, const PlaceT &first) const
+    {
+        const u32 lane = threadIdx.x % 32;
         typename MatrixInput<C>::Vector c;
+        D *target = reinterpret_cast<D *>(params.d) +
+                    params.d_batch_stride * static_cast<i64>(first.batch) +
+                    params.ldd * static_cast<i64>(first.row) + first.col;
+        PlaceT place = first;
+        // Every 8 rows the permutations of both staging areas repeat: two vectors a turn.
 #pragma unroll 1
-        for (u32 v = 0; v < kVectors; ++v) {
-            const u32 stage_row = 4 * v + lane / 8;
-            place.row = first_row + 4 * v;
-            place.count = kExactRows || place.row < shape.m ? columns : 0;
-            reader.seek(warp_row + stage_row, lane % 8);
-            if constexpr (Config::kHasC) {
-                load_c(c, params, place, reader);
-            }
-            if (v == 0) { // where its row does not exist, neither do the further ones
-                user.load(params.operands, place, reader);
-            } else {
-                user.load_more(params.operands, place, reader);
-            }
-            f32 values[8];
-            stage_.load(stage_row, lane % 8, values);
+        for (u32 v = 0; v < kVectors; v += 2) {
 #pragma unroll
-            for (u32 i = 0; i < 8; ++i) {
-                f32 value = alpha_ * values[i];
+            for (u32 u = 0; u < 2; ++u) {
+                const u32 stage_row = 4 * v + (4 * u + lane / 8);
+                place.count = kExactRows || place.row < shape.m ? first.count : 0;
+                reader.seek(warp_row() + 4 * v, 4 * u + lane / 8, lane % 8);
                 if constexpr (Config::kHasC) {
-                    value += beta_ * c.value(i); // 0 where it was not loaded
+                    load_c(c, params, place, reader);
                 }
-                values[i] = user.apply(value, shape, place, i);
+                user.load_row(params.operands, place, reader);
+                f32 values[8];
+                stage_.load(stage_row, lane % 8, values);
+#pragma unroll
+                for (u32 i = 0; i < 8; ++i) {
+                    f32 value = alpha_ * values[i];
+                    if constexpr (Config::kHasC) {
+                        value += beta_ * c.value(i); // 0 where it was not loaded
+                    }
+                    values[i] = user.apply(value, shape, place, i);
+                }
+                user.store(params.operands, place);
+                Packed8<D> packed;
+                packed.assign(values);
+                packed.template store<PlaceT::kWholeVectors>(target, place.count);
+                place.row += 4;
+                target += 4 * params.ldd;
             }
-            user.store(params.operands, place);
-            Packed8<D> packed;
-            packed.assign(values);
-            packed.template store<PlaceT::kWholeVectors>(
-                reinterpret_cast<D *>(params.d) +
-                    params.d_batch_stride * static_cast<i64>(place.batch) +
-                    params.ldd * static_cast<i64>(place.row) + place.col,
-                place.count);
         }
     }
 
@@ -189,7 +205,7 @@ class VectorEpilogue {
             param.pointer = params.c;
             param.ld = params.ldc;
             param.batch_stride = params.c_batch_stride;
-            c.load(param, place, reader);
+            c.load_row(param, place, reader);
         }
     }
 

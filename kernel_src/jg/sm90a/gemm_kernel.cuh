@@ -24,9 +24,10 @@ JG_DEVICE void gemm_kernel(const Params &params)
     using Matrices = MatrixStages<Config, Epilogue, Share>;
     constexpr bool kRaggedRows =
         !Config::kN || Config::kN * sizeof(typename Config::D) % 16 != 0;
-    using EpilogueT = typename Select<Epilogue::kHasMatrix || Config::kHasC || kRaggedRows,
-                                      VectorEpilogue<Config, Epilogue, Share>,
-                                      FragmentEpilogue<Config, Epilogue, Share>>::Type;
+    using EpilogueT =
+        typename Select<Epilogue::kScalarsOnly && !Config::kHasC && !kRaggedRows,
+                        FragmentEpilogue<Config, Epilogue, Share>,
+                        VectorEpilogue<Config, Epilogue, Share>>::Type;
     static_assert(sizeof(SmemT) == Config::kSmemBytes,
                   "host and device disagree on shared memory");
     static_assert(sizeof(Params) == Config::kParamsBytes,
