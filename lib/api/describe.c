@@ -67,6 +67,13 @@ static jit_gemm_status describe_compiler(const jit_gemm_context *context,
     return status;
 }
 
+static void describe_linker(const jit_gemm_context *context, struct jg_str *out)
+{
+    jg_str_puts(out, "linker: ");
+    jg_toolchain_describe_linker(context->toolchain, out);
+    jg_str_puts(out, " (no snippet needs it)\n");
+}
+
 jit_gemm_status jit_gemm_context_describe(jit_gemm_context *context, char *buffer,
                                           size_t size, size_t *ret_length)
 {
@@ -79,6 +86,7 @@ jit_gemm_status jit_gemm_context_describe(jit_gemm_context *context, char *buffe
                   context->arch->name);
     describe_device(context, &text);
     const jit_gemm_status compiler_status = describe_compiler(context, &text);
+    describe_linker(context, &text);
     describe_cache(context, &text);
     jg_str_printf(&text, "compiling: %s\n", text_of_policy(context->policy));
     jit_gemm_status status = jg_str_status(&text);

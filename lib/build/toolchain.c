@@ -8,11 +8,12 @@
 #include "base/hash.h"
 #include "base/thread.h"
 #include "build/version.h"
+#include "cuda/nvjitlink.h"
 #include "cuda/nvrtc.h"
 
 struct jg_toolchain {
     jg_mutex mutex; /* over everything below */
-    struct jg_nvrtc_places places;
+    struct jg_places places;
     struct jg_compiler *compiler;     /* NULL until it is opened */
     struct jg_str recorded_signature; /* from the cache; kept as long as the toolchain */
     int absent;                       /* a search for the signature found nothing usable */
@@ -183,7 +184,7 @@ void jg_toolchain_destroy(struct jg_toolchain *toolchain)
     if (toolchain->compiler != NULL) {
         toolchain->compiler->destroy(toolchain->compiler);
     }
-    jg_nvrtc_places_free(&toolchain->places);
+    jg_places_free(&toolchain->places);
     jg_str_free(&toolchain->recorded_signature);
     pthread_mutex_destroy(&toolchain->mutex);
     jg_free(toolchain);
@@ -200,7 +201,7 @@ static const char unusable_word[] = "unusable ";
 static void print_file_material(const char *path, struct jg_str *out)
 {
     struct jg_str fingerprint = {0};
-    if (jg_nvrtc_fingerprint(path, &fingerprint)) {
+    if (jg_places_fingerprint(path, &fingerprint)) {
         jg_str_printf(out, "jit_gemm toolchain fingerprint\nlibrary=%s\nminimum=%d\n",
                       JG_LIBRARY_VERSION, JG_NVRTC_MIN_VERSION);
         jg_str_puts(out, "options=");
@@ -381,4 +382,20 @@ jit_gemm_status jg_toolchain_describe(struct jg_toolchain *toolchain,
     jg_str_printf(out, "%s (%s)", compiler->signature,
                   compiler->path[0] != '\0' ? compiler->path : "built in");
     return JIT_GEMM_OK;
+}
+
+void jg_toolchain_describe_linker(struct jg_toolchain *toolchain, struct jg_str *out)
+{
+    struct jg_nvjitlink linker;
+    struct jg_str reasons = {0};
+    const char *beside = toolchain->places.count > 0 ? toolchain->places.paths[0] : NULL;
+    if (jg_nvjitlink_open(beside, &linker, &reasons) == JIT_GEMM_OK) {
+        jg_str_printf(out, "nvjitlink %d.%d (%s)", linker.version / 1000,
+                      linker.version % 1000 / 10, jg_str_text(&linker.path));
+        jg_nvjitlink_close(&linker);
+    } else {
+        jg_str_printf(out, "none: nvJitLink 12.9 or newer was not found (tried: %s)",
+                      jg_str_text(&reasons));
+    }
+    jg_str_free(&reasons);
 }

@@ -60,4 +60,8 @@ void jg_toolchain_remember(struct jg_cache *cache, struct jg_log *log,
 jit_gemm_status jg_toolchain_describe(struct jg_toolchain *toolchain,
                                       struct jg_cache *cache, struct jg_str *out);
 
+/* One line on nvJitLink: version and path, or why there is none. No create needs it as long
+ * as epilogues are snippets, so that is no failure. */
+void jg_toolchain_describe_linker(struct jg_toolchain *toolchain, struct jg_str *out);
+
 #endif

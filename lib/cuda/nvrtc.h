@@ -3,29 +3,14 @@
 #ifndef JG_CUDA_NVRTC_H
 #define JG_CUDA_NVRTC_H
 
-#include "base/str.h"
+#include "cuda/places.h"
 
 /* Oldest usable version: 1000 * major + 10 * minor, as the driver counts. */
 #define JG_NVRTC_MIN_VERSION 12090
 
-/* Where a library may be, best first. */
-struct jg_nvrtc_places {
-    char **paths; /* existing files; last the bare names that the loader looks for itself */
-    size_t count;
-    struct jg_str searched; /* for messages: every folder and name that was considered */
-};
-
-/*
- * Lists places. `path` names a library, or a folder that has one, and is then the only
- * place; NULL: JIT_GEMM_NVRTC in the same way, then $CUDA_HOME, the usual folders, the
- * folder given at build time, and the loader's own search. Opens nothing. NO_MEMORY.
+/* Lists the places of NVRTC: `path`, else JIT_GEMM_NVRTC, else the usual ones. NO_MEMORY.
  */
-jit_gemm_status jg_nvrtc_find(const char *path, struct jg_nvrtc_places *ret_places);
-void jg_nvrtc_places_free(struct jg_nvrtc_places *places);
-
-/* Appends real path, size, inode and time of change of a file; 0 if it is no file (a bare
- * name). */
-int jg_nvrtc_fingerprint(const char *path, struct jg_str *out);
+jit_gemm_status jg_nvrtc_find(const char *path, struct jg_places *ret_places);
 
 enum jg_nvrtc_open_result {
     JG_NVRTC_OPENED,
