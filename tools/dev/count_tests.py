@@ -4,9 +4,10 @@
 
 Usage: count_tests.py TESTLOG_JSON RUN_LOG
 
-A Criterion program counts with each of its tests (from the summary that it prints), a TAP
-program with each of its lines, any other program as one. Prints a line for each program, with the reasons of skipped tests and
-the names of failed ones, and last a line `PASSED FAILED SKIPPED` with three numbers.
+A Criterion program counts with each of its tests (from the summary that it prints; a program that
+ran none has failed), a TAP program with each of its lines, any other program as one. Prints a line
+for each program, with the reasons of skipped tests and the names of failed ones, and last a line
+`PASSED FAILED SKIPPED` with three numbers.
 """
 import json
 import re
@@ -47,6 +48,9 @@ def count(test):
         if result not in ("OK", "EXPECTEDFAIL", "SKIP") and failed == 0:
             failed = 1
             notes.append(f"FAILED: {result}, exit status {test['returncode']}")
+        if passed + failed + len(skips) == 0:
+            failed = 1
+            notes.append("FAILED: the program ran no test")
         return passed, failed, len(skips), notes
     lines = TAP.findall(test.get("stdout", ""))
     if re.search(r"^1\.\.\d+", test.get("stdout", ""), re.M) and lines:
