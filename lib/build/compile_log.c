@@ -408,8 +408,9 @@ int jg_compile_log_usage(const char *log, const char *entry, uint32_t *ret_regis
         if (find_in_line(&line, "Compiling entry function") != NULL) {
             inside = find_in_line(&line, start.data) != NULL;
         } else if (inside) {
-            spill_bytes += read_number_before(&line, " bytes spill stores");
-            spill_bytes += read_number_before(&line, " bytes spill loads");
+            /* Spilled registers live there, and so do arrays with an unknown index, which
+             * the assembler does not call spills. */
+            spill_bytes += read_number_before(&line, " bytes stack frame");
             const uint32_t used = read_number_before(&line, " registers");
             registers = used > registers ? used : registers;
         }

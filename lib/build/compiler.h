@@ -19,7 +19,7 @@ struct jg_compile_result {
     struct jg_str ptx;
     struct jg_str log;
     uint32_t registers;   /* as ptxas says */
-    uint32_t spill_bytes; /* stores plus loads */
+    uint32_t spill_bytes; /* of local memory a thread: spills, and arrays left there */
     double compile_ms;
 };
 

@@ -203,7 +203,7 @@ Test(compile_log, usage_of_the_entry_is_read)
 
     cr_expect(jg_compile_log_usage(log, "mine", &registers, &spill_bytes));
     cr_expect_eq(registers, 168);
-    cr_expect_eq(spill_bytes, 32);
+    cr_expect_eq(spill_bytes, 64);
     cr_expect(!jg_compile_log_usage(log, "none", &registers, &spill_bytes));
     cr_expect_eq(registers, 168);
 }
