@@ -17,7 +17,6 @@
 #include "named_epilogues.h"
 
 #define MAX_SAMPLES     999
-#define MAX_PROBLEMS    64
 #define MEMORY_BATCHES  101
 #define MEMORY_CREATES  500 /* of one batch */
 #define GOAL_COLD_MS    300.0
@@ -41,8 +40,7 @@ struct create_arguments {
     const char *null_driver;
     const char *out_path;
     long cold_samples, disk_samples;
-    const char *problems[MAX_PROBLEMS];
-    size_t problem_count;
+    struct bench_problems problems;
     char device[128], cpu[128]; /* names, for the report */
 };
 
@@ -502,9 +500,9 @@ static int settle_via(struct create_arguments *arguments)
     return automatic ? 0 : -1;
 }
 
-static int read_option(struct create_arguments *arguments, const char *option,
-                       const char *value)
+static int read_option(void *user, const char *option, const char *value)
 {
+    struct create_arguments *arguments = user;
     if (strcmp(option, "--cold") == 0) {
         return bench_parse_count(option, value, MAX_SAMPLES, &arguments->cold_samples);
     }
@@ -537,26 +535,10 @@ static int read_option(struct create_arguments *arguments, const char *option,
 
 static int read_arguments(int argc, char **argv, struct create_arguments *arguments)
 {
-    for (int i = 1; i < argc; i++) {
-        if (strncmp(argv[i], "--", 2) == 0) {
-            if (i + 1 == argc || read_option(arguments, argv[i], argv[i + 1]) != 0) {
-                fprintf(stderr, "bench_create: '%s': see --help\n", argv[i]);
-                return -1;
-            }
-            i++;
-        } else if (arguments->problem_count < MAX_PROBLEMS) {
-            arguments->problems[arguments->problem_count++] = argv[i];
-        } else {
-            fprintf(stderr, "bench_create: more than %d problems\n", MAX_PROBLEMS);
-            return -1;
-        }
-    }
-    if (arguments->problem_count == 0) {
-        arguments->problems[arguments->problem_count++] = "4096x4096x4096 bf16";
-        arguments->problems[arguments->problem_count++] =
-            "4096x4096x4096 bf16 epilogue=gelu_bias_residual";
-    }
-    return 0;
+    static const char *const defaults[2] = {
+        "4096x4096x4096 bf16", "4096x4096x4096 bf16 epilogue=gelu_bias_residual"};
+    return bench_read_arguments("bench_create", argc, argv, read_option, arguments,
+                                defaults, &arguments->problems);
 }
 
 int main(int argc, char **argv)
@@ -598,8 +580,8 @@ int main(int argc, char **argv)
                                "jit_gemm_create on a driver that does nothing");
     printf("# cold and disk: one process a sample, its first create\n");
     int status = 0;
-    for (size_t i = 0; i < arguments.problem_count && status == 0; i++) {
-        status = measure_problem(&arguments, arguments.problems[i], json);
+    for (size_t i = 0; i < arguments.problems.count && status == 0; i++) {
+        status = measure_problem(&arguments, arguments.problems.texts[i], json);
     }
     if (json != NULL && fclose(json) != 0) {
         fprintf(stderr, "bench_create: --out '%s': %s\n", arguments.out_path,

@@ -14,7 +14,6 @@
 #include "named_epilogues.h"
 #include "small_kernel.h"
 
-#define MAX_PROBLEMS 64
 #define MAX_BATCHES  5001
 #define WARM_BATCHES 30
 #define MAX_LAUNCHES 400 /* of one batch: the queue of a stream holds about 1000 */
@@ -28,8 +27,7 @@ struct run_arguments {
     int device_is_wanted; /* not 0: its absence is a failure */
     const char *null_driver, *nvrtc_path, *out_path;
     long batches, launches, device;
-    const char *problems[MAX_PROBLEMS];
-    size_t problem_count;
+    struct bench_problems problems;
 };
 
 /* What a bare launch of the same form is made of. */
@@ -383,8 +381,8 @@ static int measure_all(const struct run_arguments *arguments, const char *driver
         fprintf(stderr, "bench_run: %s\n", error);
         status = -1;
     }
-    for (size_t i = 0; i < arguments->problem_count && status == 0; i++) {
-        status = measure_problem(context, driver, arguments, arguments->problems[i],
+    for (size_t i = 0; i < arguments->problems.count && status == 0; i++) {
+        status = measure_problem(context, driver, arguments, arguments->problems.texts[i],
                                  info.name, json);
     }
     jit_gemm_context_destroy(&context);
@@ -404,9 +402,9 @@ static int measure_on_device(const struct run_arguments *arguments, FILE *json)
     return status;
 }
 
-static int read_option(struct run_arguments *arguments, const char *option,
-                       const char *value)
+static int read_option(void *user, const char *option, const char *value)
 {
+    struct run_arguments *arguments = user;
     if (strcmp(option, "--batches") == 0) {
         return bench_parse_count(option, value, MAX_BATCHES, &arguments->batches);
     }
@@ -445,26 +443,10 @@ static int read_option(struct run_arguments *arguments, const char *option,
 
 static int read_arguments(int argc, char **argv, struct run_arguments *arguments)
 {
-    for (int i = 1; i < argc; i++) {
-        if (strncmp(argv[i], "--", 2) == 0) {
-            if (i + 1 == argc || read_option(arguments, argv[i], argv[i + 1]) != 0) {
-                fprintf(stderr, "bench_run: '%s': see --help\n", argv[i]);
-                return -1;
-            }
-            i++;
-        } else if (arguments->problem_count < MAX_PROBLEMS) {
-            arguments->problems[arguments->problem_count++] = argv[i];
-        } else {
-            fprintf(stderr, "bench_run: more than %d problems\n", MAX_PROBLEMS);
-            return -1;
-        }
-    }
-    if (arguments->problem_count == 0) {
-        arguments->problems[arguments->problem_count++] = "128x256x64 bf16";
-        arguments->problems[arguments->problem_count++] =
-            "128x256x64 bf16 epilogue=gelu_bias_residual";
-    }
-    return 0;
+    static const char *const defaults[2] = {"128x256x64 bf16",
+                                            "128x256x64 bf16 epilogue=gelu_bias_residual"};
+    return bench_read_arguments("bench_run", argc, argv, read_option, arguments, defaults,
+                                &arguments->problems);
 }
 
 int main(int argc, char **argv)

@@ -162,3 +162,30 @@ void bench_cpu_name(char *text, size_t size)
     }
     fclose(file);
 }
+
+int bench_read_arguments(const char *program, int argc, char **argv,
+                         bench_option_fn read_option, void *user,
+                         const char *const defaults[2], struct bench_problems *ret_problems)
+{
+    struct bench_problems problems = {.count = 0};
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], "--", 2) == 0) {
+            if (i + 1 == argc || read_option(user, argv[i], argv[i + 1]) != 0) {
+                fprintf(stderr, "%s: '%s': see --help\n", program, argv[i]);
+                return -1;
+            }
+            i++;
+        } else if (problems.count < BENCH_MAX_PROBLEMS) {
+            problems.texts[problems.count++] = argv[i];
+        } else {
+            fprintf(stderr, "%s: more than %d problems\n", program, BENCH_MAX_PROBLEMS);
+            return -1;
+        }
+    }
+    if (problems.count == 0) {
+        problems.texts[problems.count++] = defaults[0];
+        problems.texts[problems.count++] = defaults[1];
+    }
+    *ret_problems = problems;
+    return 0;
+}

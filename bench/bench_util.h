@@ -51,4 +51,25 @@ void bench_join_arguments(int argc, char **argv, char *text, size_t size);
  */
 int bench_parse_count(const char *option, const char *text, long max, long *ret_value);
 
+/* Most problems on one command line. */
+#define BENCH_MAX_PROBLEMS 64
+
+/* The problems of a command line, in its order; the texts are the caller's. */
+struct bench_problems {
+    const char *texts[BENCH_MAX_PROBLEMS];
+    size_t count;
+};
+
+/* Takes `option value`; returns 0, or -1 after a message. */
+typedef int (*bench_option_fn)(void *user, const char *option, const char *value);
+
+/*
+ * Splits a command line into options, each with a value, and problems; without problems the
+ * two defaults are meant. Returns 0, or -1 after a message.
+ */
+int bench_read_arguments(const char *program, int argc, char **argv,
+                         bench_option_fn read_option, void *user,
+                         const char *const defaults[2],
+                         struct bench_problems *ret_problems);
+
 #endif
