@@ -562,9 +562,7 @@ int main(int argc, char **argv)
         return 2;
     }
     FILE *json = NULL;
-    if (arguments.out_path != NULL && (json = fopen(arguments.out_path, "a")) == NULL) {
-        fprintf(stderr, "bench_create: --out '%s': %s\n", arguments.out_path,
-                strerror(errno));
+    if (bench_open_output("bench_create", arguments.out_path, &json) != 0) {
         return 2;
     }
     if (settle_via(&arguments) != 0) {
@@ -583,9 +581,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < arguments.problems.count && status == 0; i++) {
         status = measure_problem(&arguments, arguments.problems.texts[i], json);
     }
-    if (json != NULL && fclose(json) != 0) {
-        fprintf(stderr, "bench_create: --out '%s': %s\n", arguments.out_path,
-                strerror(errno));
+    if (bench_close_output("bench_create", arguments.out_path, json) != 0) {
         status = -1;
     }
     return status == 0 ? 0 : 1;

@@ -127,7 +127,7 @@ static int read_option(struct bench_arguments *arguments, const char *option,
         return read_number(option, value, 32, &options->heuristics);
     }
     if (strcmp(option, "--rounds") == 0) {
-        return read_number(option, value, 200, &options->rounds);
+        return read_number(option, value, GEMM_BENCH_MAX_ROUNDS, &options->rounds);
     }
     if (strcmp(option, "--device") == 0) {
         if (strcmp(value, "0") == 0) {
@@ -256,21 +256,11 @@ int main(int argc, char **argv)
         return 1;
     }
     FILE *json = NULL;
-    int status = 0;
-    if (arguments.out_path != NULL) {
-        json = fopen(arguments.out_path, "a");
-        if (json == NULL) {
-            fprintf(stderr, "bench_gemm: --out '%s': %s\n", arguments.out_path,
-                    strerror(errno));
-            status = -1;
-        }
-    }
+    int status = bench_open_output("bench_gemm", arguments.out_path, &json);
     if (status == 0) {
         status = measure_all(&arguments, context, json, command_line);
     }
-    if (json != NULL && fclose(json) != 0) {
-        fprintf(stderr, "bench_gemm: --out '%s': %s\n", arguments.out_path,
-                strerror(errno));
+    if (bench_close_output("bench_gemm", arguments.out_path, json) != 0) {
         status = -1;
     }
     jit_gemm_context_destroy(&context);

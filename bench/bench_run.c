@@ -4,7 +4,6 @@
  * time; and on a GPU, beside a bare cuLaunchKernelEx of an empty kernel with the same grid,
  * cluster, shared memory, attributes and bytes of parameters. See README.md in this folder.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -468,8 +467,7 @@ int main(int argc, char **argv)
         return 2;
     }
     FILE *json = NULL;
-    if (arguments.out_path != NULL && (json = fopen(arguments.out_path, "a")) == NULL) {
-        fprintf(stderr, "bench_run: --out '%s': %s\n", arguments.out_path, strerror(errno));
+    if (bench_open_output("bench_run", arguments.out_path, &json) != 0) {
         return 2;
     }
     printf(
@@ -482,8 +480,7 @@ int main(int argc, char **argv)
     if (arguments.with_device && status == 0) {
         status = measure_on_device(&arguments, json);
     }
-    if (json != NULL && fclose(json) != 0) {
-        fprintf(stderr, "bench_run: --out '%s': %s\n", arguments.out_path, strerror(errno));
+    if (bench_close_output("bench_run", arguments.out_path, json) != 0) {
         status = -1;
     }
     return status == 0 ? 0 : 1;

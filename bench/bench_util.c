@@ -163,6 +163,27 @@ void bench_cpu_name(char *text, size_t size)
     fclose(file);
 }
 
+static int fail_output(const char *program, const char *path)
+{
+    fprintf(stderr, "%s: --out '%s': %s\n", program, path, strerror(errno));
+    return -1;
+}
+
+int bench_open_output(const char *program, const char *path, FILE **ret_file)
+{
+    FILE *file = path != NULL ? fopen(path, "a") : NULL;
+    if (path != NULL && file == NULL) {
+        return fail_output(program, path);
+    }
+    *ret_file = file;
+    return 0;
+}
+
+int bench_close_output(const char *program, const char *path, FILE *file)
+{
+    return file != NULL && fclose(file) != 0 ? fail_output(program, path) : 0;
+}
+
 int bench_read_arguments(const char *program, int argc, char **argv,
                          bench_option_fn read_option, void *user,
                          const char *const defaults[2], struct bench_problems *ret_problems)

@@ -42,6 +42,15 @@ void bench_date(char text[32]);
 /* Writes a JSON string with its quotes. */
 void bench_print_json_string(FILE *out, const char *text);
 
+/*
+ * Opens the file of `--out` to append to it; a NULL path gives NULL. Returns 0, or -1 after
+ * a message.
+ */
+int bench_open_output(const char *program, const char *path, FILE **ret_file);
+
+/* Closes what bench_open_output gave. Returns 0, or -1 after a message: not all is kept. */
+int bench_close_output(const char *program, const char *path, FILE *file);
+
 /* Joins argv with spaces; cut to `size`. */
 void bench_join_arguments(int argc, char **argv, char *text, size_t size);
 

@@ -49,7 +49,7 @@ static void set_defaults(struct gemm_bench_options *options)
     options->heuristics = options->heuristics > 0 ? options->heuristics : 8;
     options->rounds = options->rounds > 0 ? options->rounds : 15;
     options->rounds =
-        options->rounds < GEMM_MATCH_MAX_ROUNDS ? options->rounds : GEMM_MATCH_MAX_ROUNDS;
+        options->rounds < GEMM_BENCH_MAX_ROUNDS ? options->rounds : GEMM_BENCH_MAX_ROUNDS;
     options->round_ms = options->round_ms > 0.0 ? options->round_ms : 40.0;
     options->warmup_ms = options->warmup_ms > 0.0 ? options->warmup_ms : 1000.0;
     options->seed = options->seed != 0 ? options->seed : 1;

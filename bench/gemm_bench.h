@@ -23,6 +23,8 @@
 
 #include "jit_gemm/jit_gemm.h"
 
+#define GEMM_BENCH_MAX_ROUNDS 200 /* timed rounds of one measurement, at most */
+
 #define GEMM_BENCH_ERROR_SIZE  1024
 #define GEMM_BENCH_MAX_ENTRIES 8
 
@@ -34,7 +36,7 @@ struct gemm_bench_options {
                                   JIT_GEMM_NVRTC, then usual places */
     int device;                /* ordinal; must be the context's */
     int heuristics;            /* cuBLASLt algorithms to try, default 8 */
-    int rounds;                /* timed rounds, default 15 */
+    int rounds;                /* timed rounds, default 15, at most GEMM_BENCH_MAX_ROUNDS */
     double round_ms;           /* device time of one contender in one round, default 40 */
     double warmup_ms; /* before the first problem, default 1000; 300 before others */
     uint64_t seed;    /* of the inputs, default 1 */

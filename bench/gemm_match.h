@@ -13,8 +13,6 @@
 #include "gemm_bench.h"
 #include "gemm_set.h"
 
-#define GEMM_MATCH_MAX_ROUNDS 200
-
 struct gemm_bench {
     jit_gemm_context *context;
     struct gemm_bench_options options;
@@ -40,7 +38,7 @@ struct contender {
     int is_best_of_plain; /* the same contender as the one before, with a chosen algorithm
                            */
     int launches;         /* in one round */
-    double samples_us[GEMM_MATCH_MAX_ROUNDS], issue_us[GEMM_MATCH_MAX_ROUNDS];
+    double samples_us[GEMM_BENCH_MAX_ROUNDS], issue_us[GEMM_BENCH_MAX_ROUNDS];
     size_t sample_count;
 };
 

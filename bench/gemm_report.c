@@ -57,19 +57,6 @@ void gemm_bench_print_result(FILE *out, const struct gemm_bench_result *result)
     fflush(out);
 }
 
-static const char *name_origin(jit_gemm_origin origin)
-{
-    switch (origin) {
-    case JIT_GEMM_ORIGIN_COMPILED:
-        return "compiled";
-    case JIT_GEMM_ORIGIN_DISK:
-        return "disk";
-    case JIT_GEMM_ORIGIN_MEMORY:
-        return "memory";
-    }
-    return "unknown";
-}
-
 static void print_string_field(FILE *out, const char *name, const char *value)
 {
     fprintf(out, "\"%s\":", name);
@@ -112,7 +99,7 @@ void gemm_bench_print_json(FILE *out, const struct gemm_bench_machine *machine,
     print_string_field(out, "epilogue", result->epilogue);
     print_string_field(out, "config", result->config);
     print_string_field(out, "kernel", result->entry_point);
-    print_string_field(out, "origin", name_origin(result->origin));
+    print_string_field(out, "origin", jit_gemm_origin_name(result->origin));
     fprintf(out,
             "\"registers\":%u,\"spill_bytes\":%u,\"grid_ctas\":%u,\"compile_ms\":%.1f,"
             "\"flops\":%.0f,\"sets\":%zu,\"sets_mib\":%.1f,\"rounds\":%d,\"launches\":%d,"

@@ -137,7 +137,5 @@ int jg_cache_store_link_new(int shard_fd, const char *temp, const char *file);
 uint64_t jg_cache_store_place(void);
 /* 1 when `file` is named like a temporary file; fills place and process id. */
 int jg_cache_store_parse_temp(const char *file, uint64_t *ret_place, pid_t *ret_pid);
-/* 1 when both describe the same unchanged file. */
-int jg_cache_store_same_file(const struct stat *a, const struct stat *b);
 
 #endif

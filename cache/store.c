@@ -28,7 +28,8 @@ void jg_cache_store_file_name(const jg_cache_name *name,
     memcpy(ret_file + 30, ".jgk", 5);
 }
 
-int jg_cache_store_same_file(const struct stat *a, const struct stat *b)
+/* 1 when both describe the same unchanged file. */
+static int is_same_file(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
            a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
@@ -393,7 +394,7 @@ int jg_cache_store_quarantine(const jg_cache *cache, int shard_fd,
     if (fstatat(shard_fd, file, &now, AT_SYMLINK_NOFOLLOW) != 0) {
         return errno == ENOENT;
     }
-    if (!jg_cache_store_same_file(seen, &now)) {
+    if (!is_same_file(seen, &now)) {
         return 1; /* somebody has replaced it meanwhile */
     }
     if (jg_cache_store_open_folder(cache, cache->folder_fd, JG_CACHE_QUARANTINE_FOLDER, 1,
@@ -406,12 +407,12 @@ int jg_cache_store_quarantine(const jg_cache *cache, int shard_fd,
         gone = 1;
         /* Replaced between look and move: what was moved may be good, so it goes back. */
         if (fstatat(fd, moved, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
-            !jg_cache_store_same_file(seen, &now)) {
+            !is_same_file(seen, &now)) {
             (void)renameat2(fd, moved, shard_fd, file, RENAME_NOREPLACE);
         }
         /* Renaming one hard link over another of the same file leaves both. */
         if (fstatat(shard_fd, file, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
-            jg_cache_store_same_file(seen, &now)) {
+            is_same_file(seen, &now)) {
             (void)unlinkat(shard_fd, file, 0);
         }
     }
@@ -432,7 +433,7 @@ int jg_cache_store_remove(const jg_cache *cache, int shard_fd, const jg_cache_na
     if (fstatat(shard_fd, file, &now, AT_SYMLINK_NOFOLLOW) != 0) {
         return errno == ENOENT;
     }
-    if (!jg_cache_store_same_file(seen, &now)) {
+    if (!is_same_file(seen, &now)) {
         return 1;
     }
     return unlinkat(shard_fd, file, S_ISDIR(now.st_mode) ? AT_REMOVEDIR : 0) == 0;

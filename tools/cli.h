@@ -152,13 +152,12 @@ void cli_problem_table(struct cli_problem *problem,
  * the error was printed. Free with cli_problem_free in either case. */
 int cli_problem_read(struct cli_problem *problem, char **words, int count);
 void cli_problem_free(struct cli_problem *problem);
+/* The epilogue as the library wants it; it points into the problem. */
+jit_gemm_epilogue cli_problem_epilogue(const struct cli_problem *problem);
 /* Registers the epilogue, if there is one. CLI_OK, or the error was printed. */
 int cli_problem_register(const struct cli_problem *problem, jit_gemm_context *context,
                          int verbose);
 /* The problem's text; owned by the caller. */
 char *cli_problem_text(const jit_gemm_problem *problem);
-
-/* Words of `jit_gemm_origin` as the final line of `run` writes them. */
-const char *cli_origin_name(jit_gemm_origin origin);
 
 #endif

@@ -207,17 +207,23 @@ void cli_problem_free(struct cli_problem *problem)
     problem->snippet = NULL;
 }
 
-int cli_problem_register(const struct cli_problem *problem, jit_gemm_context *context,
-                         int verbose)
+jit_gemm_epilogue cli_problem_epilogue(const struct cli_problem *problem)
 {
-    struct cli_snippet snippet = {problem->snippet};
-    jit_gemm_epilogue epilogue = {
+    const jit_gemm_epilogue epilogue = {
         .struct_size = sizeof epilogue,
         .name = problem->problem.epilogue,
         .source = problem->snippet,
         .operand_count = (uint32_t)problem->operand_count,
         .operands = problem->operands,
     };
+    return epilogue;
+}
+
+int cli_problem_register(const struct cli_problem *problem, jit_gemm_context *context,
+                         int verbose)
+{
+    struct cli_snippet snippet = {problem->snippet};
+    const jit_gemm_epilogue epilogue = cli_problem_epilogue(problem);
     jit_gemm_status status;
 
     if (!problem->snippet) {

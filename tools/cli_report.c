@@ -239,16 +239,3 @@ char *cli_read_file(const char *path, size_t *ret_size)
     *ret_size = size;
     return text;
 }
-
-const char *cli_origin_name(jit_gemm_origin origin)
-{
-    switch (origin) {
-    case JIT_GEMM_ORIGIN_COMPILED:
-        return "compiled";
-    case JIT_GEMM_ORIGIN_DISK:
-        return "disk";
-    case JIT_GEMM_ORIGIN_MEMORY:
-        break;
-    }
-    return "memory";
-}

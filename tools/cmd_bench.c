@@ -43,13 +43,7 @@ static int measure_problem(struct gemm_bench *bench, jit_gemm_context *context,
 {
     struct gemm_bench_result result;
     char error[GEMM_BENCH_ERROR_SIZE] = "";
-    jit_gemm_epilogue epilogue = {
-        .struct_size = sizeof epilogue,
-        .name = problem->problem.epilogue,
-        .source = problem->snippet,
-        .operand_count = (uint32_t)problem->operand_count,
-        .operands = problem->operands,
-    };
+    const jit_gemm_epilogue epilogue = cli_problem_epilogue(problem);
     int code = cli_problem_register(problem, context, options->context.verbose);
 
     if (code != CLI_OK) {
@@ -156,8 +150,8 @@ int cmd_bench(int argc, char **argv)
         return cli_usage_error("--against: there is no `%s`; use cublaslt",
                                options.against);
     }
-    if (options.rounds > 1000) {
-        return cli_usage_error("--rounds: at most 1000");
+    if (options.rounds > GEMM_BENCH_MAX_ROUNDS) {
+        return cli_usage_error("--rounds: at most %d", GEMM_BENCH_MAX_ROUNDS);
     }
     if (model.epilogue_file && strcmp(model.epilogue_file, "-") == 0) {
         return cli_usage_error(

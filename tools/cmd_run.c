@@ -267,7 +267,7 @@ static void print_json(const struct run_state *state, const char *word, const ch
     printf(", ");
     cli_json_field(stdout, "device", state->device.name, 1);
     cli_json_field(stdout, "arch", info->arch, 1);
-    cli_json_field(stdout, "origin", cli_origin_name(info->origin), 1);
+    cli_json_field(stdout, "origin", jit_gemm_origin_name(info->origin), 1);
     printf("\"kernel_us\": ");
     cli_json_number(stdout, state->kernel_us);
     printf(", \"compile_ms\": ");
@@ -298,7 +298,7 @@ static void print_last_line(const struct run_state *state, const char *word)
         printf(" rel_error=%.3e", state->rel_error);
     }
     printf(" device=%s arch=%s origin=%s kernel_us=%.2f\n", device, state->info.arch,
-           cli_origin_name(state->info.origin), state->kernel_us);
+           jit_gemm_origin_name(state->info.origin), state->kernel_us);
 }
 
 static void print_outcome(const struct run_state *state, const struct run_options *options,

@@ -47,6 +47,10 @@ JIT_GEMM_API const char *jit_gemm_status_name(jit_gemm_status status);
 /** One sentence that explains a status. Never NULL; static. */
 JIT_GEMM_API const char *jit_gemm_status_text(jit_gemm_status status);
 
+/** Name of an origin: "compiled", "disk" or "memory"; "unknown" for any other value. Never
+ * NULL; static. */
+JIT_GEMM_API const char *jit_gemm_origin_name(jit_gemm_origin origin);
+
 /**
  * Text of the last error of this thread: the field, what is wrong, and what to do.
  *

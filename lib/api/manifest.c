@@ -63,6 +63,9 @@ static int write_whole(int file, const struct jg_str *text)
         if (count < 0 && errno == EINTR) {
             continue;
         }
+        if (count == 0) {
+            errno = ENOSPC;
+        }
         if (count <= 0) {
             return 0;
         }

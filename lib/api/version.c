@@ -24,6 +24,19 @@ const char *jit_gemm_status_text(jit_gemm_status status)
     return jg_status_text(status);
 }
 
+const char *jit_gemm_origin_name(jit_gemm_origin origin)
+{
+    switch (origin) {
+    case JIT_GEMM_ORIGIN_COMPILED:
+        return "compiled";
+    case JIT_GEMM_ORIGIN_DISK:
+        return "disk";
+    case JIT_GEMM_ORIGIN_MEMORY:
+        return "memory";
+    }
+    return "unknown";
+}
+
 const char *jit_gemm_last_error(void)
 {
     return jg_error_text();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The only callers of malloc, realloc and free in lib/. Tests make chosen allocations fail.
+/* The only callers of calloc, realloc and free in lib/, but for the path that realpath
+ * gives in cuda/places.c. Tests make chosen allocations fail.
  */
 #ifndef JG_BASE_ALLOC_H
 #define JG_BASE_ALLOC_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every JIT_GEMM_* variable, in one table with its help text. Read once, at context
+/* Every JIT_GEMM_* variable, in one table. Read once, at context
  * creation, never on the way of a run; ignored in set-user-id programs. */
 #ifndef JG_BASE_ENV_H
 #define JG_BASE_ENV_H
@@ -15,12 +15,6 @@ enum jg_env {
     JG_ENV_COUNT
 };
 
-struct jg_env_row {
-    const char *name;
-    const char *help;
-};
-
-const struct jg_env_row *jg_env_row(enum jg_env variable);
 /* The value, or NULL if unset, empty, or the program runs with raised rights. */
 const char *jg_env_get(enum jg_env variable);
 

@@ -5,8 +5,6 @@
 
 #include "jit_gemm/types.h"
 
-#define JG_NODISCARD __attribute__((warn_unused_result))
-
 /* Returns the status of an expression if it is not OK. */
 #define JG_TRY(expression)                                  \
     do {                                                    \

@@ -89,13 +89,16 @@ static void dump_file(const struct task *task, const char *key, const char *suff
     jg_str_printf(&path, "%s/%s-%.8s.%s", task->builder->dump_dir, task->source->entry, key,
                   suffix);
     FILE *file = path.failed ? NULL : fopen(path.data, "wb");
-    int good = file != NULL && fwrite(bytes->data, 1, bytes->size, file) == bytes->size;
-    if (file != NULL) {
-        good &= fclose(file) == 0;
+    int code = path.failed ? ENOMEM : file == NULL ? errno : 0;
+    if (file != NULL && fwrite(bytes->data, 1, bytes->size, file) != bytes->size) {
+        code = errno;
     }
-    if (!good) {
+    if (file != NULL && fclose(file) != 0 && code == 0) {
+        code = errno;
+    }
+    if (code != 0) {
         jg_log_line(task->builder->log, JIT_GEMM_SEVERITY_WARNING,
-                    "JIT_GEMM_DUMP_DIR: %s: %s", jg_str_text(&path), strerror(errno));
+                    "JIT_GEMM_DUMP_DIR: %s: %s", jg_str_text(&path), strerror(code));
     }
     jg_str_free(&path);
 }

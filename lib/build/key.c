@@ -31,7 +31,7 @@ jit_gemm_status jg_key_from_parts(const struct jg_key_parts *parts, struct jg_ke
     struct jg_str material = {0};
     add_text_field(&material, KEY_MAGIC, "jit_gemm kernel key");
     jg_bytes_field(&material, KEY_SOURCE_FORMAT, jg_str_text(&format), format.size);
-    add_text_field(&material, KEY_LIBRARY_VERSION, parts->library_version);
+    add_text_field(&material, KEY_LIBRARY_VERSION, parts->version);
     jg_bytes_field(&material, KEY_HEADERS, parts->headers.bytes,
                    sizeof(parts->headers.bytes));
     add_text_field(&material, KEY_COMPILER, parts->compiler_signature);
@@ -56,7 +56,7 @@ jit_gemm_status jg_key_make(const struct jg_source *source, const char *compiler
 {
     const struct jg_key_parts parts = {
         .source_format = JG_SOURCE_FORMAT,
-        .library_version = JG_LIBRARY_VERSION,
+        .version = JG_LIBRARY_VERSION,
         .headers = source->headers,
         .compiler_signature = compiler_signature,
         .arch = arch,

@@ -17,7 +17,7 @@ struct jg_key {
 /* What the material is made of. Nothing of paths, user, host, time or driver. */
 struct jg_key_parts {
     uint32_t source_format;
-    const char *library_version;
+    const char *version;
     struct jg_hash headers;
     const char *compiler_signature;
     const char *arch;

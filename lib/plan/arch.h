@@ -12,7 +12,6 @@
 struct jg_derived {
     int threads;              /* of a CTA */
     int smem_bytes;           /* dynamic shared memory, a multiple of 1024 */
-    int stage_bytes;          /* of one input stage, A and B */
     int max_registers;        /* a role may have; the launch bound's limit */
     int64_t tiles_m, tiles_n; /* at the planned size, in tiles, padded to whole clusters */
     int64_t tiles;            /* tiles_m * tiles_n * batch */

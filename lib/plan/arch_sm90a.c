@@ -358,8 +358,8 @@ static int derive_sm90a(const struct jg_problem *problem,
     if (config->out_stages < DEFAULT_OUT_STAGES && needs_both_slabs(problem)) {
         snprintf(
             reason, reason_size,
-            "out_stages=%d is too few for C, matrix operands, or a row of D that is no "
-            "multiple of 16 bytes: they need out_stages=%d",
+            "out_stages=%d is too few for C, vector or matrix operands, a dynamic N, or a "
+            "row of D that is no multiple of 16 bytes: they need out_stages=%d",
             config->out_stages, DEFAULT_OUT_STAGES);
         return 0;
     }
@@ -367,7 +367,6 @@ static int derive_sm90a(const struct jg_problem *problem,
     struct jg_derived derived = {
         .threads = THREADS,
         .smem_bytes = (int)count_smem_bytes(config, config->stages),
-        .stage_bytes = (config->tile_m + config->tile_n) * TILE_K * INPUT_BYTES,
         .max_registers = MAX_REGISTERS,
         .tiles_m = count_tiles(problem->m.size, config->tile_m, config->cluster_m),
         .tiles_n = count_tiles(problem->n.size, config->tile_n, config->cluster_n)};

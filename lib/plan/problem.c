@@ -127,11 +127,6 @@ static const struct {
     [JG_DIM_BATCH] = {"problem.batch", "give the number of products"},
 };
 
-const char *jg_dim_where(enum jg_dim_index index)
-{
-    return dim_rows[index].where;
-}
-
 const char *jg_dim_hint(enum jg_dim_index index)
 {
     return dim_rows[index].hint;

@@ -11,8 +11,7 @@
 
 enum jg_dim_index { JG_DIM_M, JG_DIM_N, JG_DIM_K, JG_DIM_BATCH, JG_DIM_COUNT };
 
-/* "problem.m" and what to give for it. Static. */
-const char *jg_dim_where(enum jg_dim_index index);
+/* What to give for a dimension. Static. */
 const char *jg_dim_hint(enum jg_dim_index index);
 jit_gemm_dim *jg_problem_dim(jit_gemm_problem *problem, enum jg_dim_index index);
 

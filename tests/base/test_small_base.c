@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* status, hash, bytes, env, log, math. */
 #include <criterion/criterion.h>
+#include <criterion/redirect.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,7 +84,7 @@ Test(bytes, integers_are_little_endian_and_fields_carry_tag_and_length)
     jg_str_free(&out);
 }
 
-Test(env, table_has_a_name_and_a_help_for_each_variable)
+Test(env, each_variable_is_read_by_its_name)
 {
     static const char *const names[JG_ENV_COUNT] = {
         [JG_ENV_CACHE_DIR] = "JIT_GEMM_CACHE_DIR",
@@ -91,8 +93,10 @@ Test(env, table_has_a_name_and_a_help_for_each_variable)
         [JG_ENV_NVRTC] = "JIT_GEMM_NVRTC",
         [JG_ENV_DUMP_DIR] = "JIT_GEMM_DUMP_DIR"};
     for (int i = 0; i < JG_ENV_COUNT; i++) {
-        cr_expect_str_eq(jg_env_row((enum jg_env)i)->name, names[i]);
-        cr_expect_gt(strlen(jg_env_row((enum jg_env)i)->help), 10);
+        cr_assert_eq(setenv(names[i], names[i], 1), 0);
+    }
+    for (int i = 0; i < JG_ENV_COUNT; i++) {
+        cr_expect_str_eq(jg_env_get((enum jg_env)i), names[i]);
     }
 }
 
@@ -127,6 +131,8 @@ static void receive_line(void *user, jit_gemm_severity severity, const char *tex
 
 Test(log, null_logger_and_null_callback_are_silent)
 {
+    cr_redirect_stdout();
+    cr_redirect_stderr();
     struct jg_log *log = jg_log_create(NULL, NULL, JIT_GEMM_SEVERITY_DEBUG);
 
     jg_log_line(NULL, JIT_GEMM_SEVERITY_ERROR, "nothing %d", 1);
@@ -134,6 +140,10 @@ Test(log, null_logger_and_null_callback_are_silent)
 
     jg_log_destroy(log);
     jg_log_destroy(NULL);
+    fflush(stdout);
+    fflush(stderr);
+    cr_expect_stdout_eq_str("");
+    cr_expect_stderr_eq_str("");
 }
 
 Test(log, lines_below_the_level_are_dropped)

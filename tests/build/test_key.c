@@ -11,7 +11,7 @@ static struct jg_key_parts make_parts(void)
 {
     struct jg_key_parts parts = {
         .source_format = 1,
-        .library_version = "0.1.0",
+        .version = "0.1.0",
         .compiler_signature = "nvrtc 13.0 build 0123; -std=c++17",
         .arch = "sm_90a",
         .entry = "jit_gemm_sm90a_bf16_bf16_128x256_plain",
@@ -80,7 +80,7 @@ Test(key, every_field_changes_it)
         parts[i] = make_parts();
     }
     parts[1].source_format = 2;
-    parts[2].library_version = "0.1.1";
+    parts[2].version = "0.1.1";
     parts[3].headers.bytes[15] ^= 1;
     parts[4].compiler_signature = "nvrtc 13.0 build 0124; -std=c++17";
     parts[5].arch = "sm_90";

@@ -9,11 +9,6 @@ constexpr JG_DEVICE u32 ceil_div(u32 value, u32 divisor)
     return value / divisor + (value % divisor != 0);
 }
 
-constexpr JG_DEVICE u32 round_up(u32 value, u32 multiple)
-{
-    return ceil_div(value, multiple) * multiple;
-}
-
 JG_DEVICE u32 min_u32(u32 x, u32 y)
 {
     return x < y ? x : y;

@@ -14,8 +14,8 @@
 
 namespace jg {
 
-// Stores one group (8 columns) of a fragment into a slab: rows of 128 bytes, 16-byte chunks
-// permuted by the row. 16-bit types: two groups at a time by stmatrix.
+// Stores two groups (16 columns) of a fragment into a slab: rows of 128 bytes, 16-byte
+// chunks permuted by the row. 16-bit types by one stmatrix.
 template <class T>
 struct SlabWriter {
     static constexpr u32 kColumns = 64;

@@ -4,7 +4,8 @@
 //
 // Each warp passes its 16 rows through shared memory, 64 columns at a time, so that a
 // thread gets 8 neighbouring columns of a row: matrix operands and D then move in whole
-// 128-byte lines. Warps are independent of each other; a staging area is one warp's own.
+// 128-byte lines. A staging area is one warp's own; the warps meet only to give
+// back the stages of matrices, once a step.
 // Called by all 128 threads of a math warpgroup.
 #pragma once
 #include <jg/common/math.cuh>
@@ -68,7 +69,7 @@ class VectorEpilogue {
     using C = typename Config::C;
     using Stages = MatrixStages<Config, Epilogue, Share>;
     static_assert(Config::kOutStages * 8192 >= 4 * WarpStage::kBytes,
-                  "matrix operands need out_stages=2");
+                  "VectorEpilogue needs out_stages=2");
     static_assert(WarpStage::kCols == Stages::kCols, "a step is as wide as a stage");
 
     static constexpr bool kExactRows =
@@ -89,7 +90,7 @@ class VectorEpilogue {
     }
 
     // acc[i]: rows 64 * i of the warpgroup's part of the tile. Matrices come through the
-    // ring, behind the tile's last block of K.
+    // ring, behind the tile's last block of K, where a step's fit into it.
     template <class Params, class ShapeT, class Smem, class Consumer>
     JG_DEVICE void run(const Params &params, const ShapeT &shape,
                        const f32 (&acc)[Share::kRows / 64][Share::kCols / 2],

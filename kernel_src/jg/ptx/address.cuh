@@ -16,11 +16,6 @@ JG_DEVICE u32 warp_index()
     return __shfl_sync(0xffffffffu, threadIdx.x / 32, 0);
 }
 
-JG_DEVICE u32 lane_index()
-{
-    return threadIdx.x % 32;
-}
-
 // True in one lane of a converged warp. Call it inside the branch that uses it.
 JG_DEVICE bool elect_one()
 {

@@ -43,9 +43,9 @@ JG_DEVICE void mbarrier_arrive(u64 *barrier)
 }
 
 // One arrival on the barrier at the same offset in the CTA of this rank of the cluster.
-// Orders no ordinary memory beyond the CTA: it says that reads by the tensor core, already
-// waited for, are over. (A release at cluster scope would flush to L2 at every step of the
-// main loop.)
+// Orders no ordinary memory beyond the CTA: it says that reads are over: of the tensor
+// core, waited for, or of all threads, before a named barrier. (A release at cluster scope
+// would flush to L2 at every step of the main loop.)
 JG_DEVICE void mbarrier_arrive_remote(u64 *barrier, u32 cta_rank)
 {
     // clang-format off
