@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fence and membar. Memory is sequentially consistent here, so they change nothing but what
+ * the race checker takes for known.
+ *
+ * A proxy fence for one state space is taken as one for all.
+ */
+#include <string.h>
+
+#include "async/knowledge.h"
+#include "async/map.h"
+#include "async/opcodes.h"
+#include "async/operand.h"
+#include "async/state.h"
+
+enum { RELEASE = 1, ACQUIRE = 2 }; /* insn->mode */
+
+static enum emu_step exec_fence(struct emu_warp *warp, const struct emu_insn *insn,
+                                uint32_t lanes)
+{
+    (void)lanes;
+    emu_know_fence(warp, (insn->mode & RELEASE) != 0, (insn->mode & ACQUIRE) != 0);
+    return EMU_NEXT;
+}
+
+static enum emu_step exec_init_fence(struct emu_warp *warp, const struct emu_insn *insn,
+                                     uint32_t lanes)
+{
+    (void)insn;
+    (void)lanes;
+    emu_know_init_fence(warp);
+    return EMU_NEXT;
+}
+
+static enum emu_step exec_proxy_fence(struct emu_warp *warp, const struct emu_insn *insn,
+                                      uint32_t lanes)
+{
+    (void)lanes;
+    /* With semantics, the fence is part of the signal beside it. */
+    emu_know_fence(warp, false, (insn->mode & ACQUIRE) != 0);
+    emu_know_proxy_fence(warp);
+    emu_know_fence(warp, (insn->mode & RELEASE) != 0, false);
+    return EMU_NEXT;
+}
+
+static enum emu_step exec_alias_fence(struct emu_warp *warp, const struct emu_insn *insn,
+                                      uint32_t lanes)
+{
+    (void)warp;
+    (void)insn;
+    (void)lanes;
+    return EMU_NEXT;
+}
+
+static enum emu_step exec_map_fence(struct emu_warp *warp, const struct emu_insn *insn,
+                                    uint32_t lanes)
+{
+    const struct emu_place *place = insn->extra;
+    emu_know_fence(warp, (insn->mode & RELEASE) != 0, (insn->mode & ACQUIRE) != 0);
+    for (uint32_t rest = lanes; place != NULL && rest != 0; rest &= rest - 1) {
+        unsigned lane = emu_lowest_bit(rest);
+        uint64_t address = 0;
+        if (!emu_place_global(warp, insn, lane, place, "tensor map", &address)) {
+            return EMU_FAILED;
+        }
+        emu_map_acquire(warp->cta, address);
+    }
+    return EMU_NEXT;
+}
+
+/* -------------------------------------------------------------------------- decoding */
+
+/* Semantics as halves; without the word `absent`. */
+static unsigned take_sem(struct emu_decoder *decoder, unsigned absent)
+{
+    static const char *const sems[] = {"acq_rel", "release", "acquire", "sc"};
+    static const unsigned halves[] = {RELEASE | ACQUIRE, RELEASE, ACQUIRE,
+                                      RELEASE | ACQUIRE};
+    int sem = emu_take_one_of(decoder, sems, 4);
+    return sem < 0 ? absent : halves[sem];
+}
+
+/* .sync_restrict: what the half of the fence goes with. Returns false when it is wrong;
+ * *ret_there tells whether it was written. */
+static bool take_restriction(struct emu_decoder *decoder, unsigned half, bool *ret_there)
+{
+    const char *space = emu_take_prefix(decoder, "sync_restrict::");
+    *ret_there = space != NULL;
+    return space == NULL || (half == RELEASE && strcmp(space, "shared::cta") == 0) ||
+           (half == ACQUIRE && strcmp(space, "shared::cluster") == 0) ||
+           emu_decode_fail(decoder, ".sync_restrict::%s does not go with this", space);
+}
+
+static bool need_scope(struct emu_decoder *decoder)
+{
+    static const char *const scopes[] = {"cta", "cluster", "gpu", "sys"};
+    return emu_take_one_of(decoder, scopes, 4) >= 0 ||
+           emu_decode_fail(decoder, "its scope is missing");
+}
+
+bool emu_decode_fence(struct emu_decoder *decoder)
+{
+    struct emu_insn *insn = decoder->insn;
+    insn->exec = exec_fence;
+    insn->mode = (uint16_t)take_sem(decoder, RELEASE | ACQUIRE);
+    bool restricted = false;
+    return take_restriction(decoder, insn->mode, &restricted) && need_scope(decoder) &&
+           emu_need_operands(decoder, 0, 0);
+}
+
+bool emu_decode_init_fence(struct emu_decoder *decoder)
+{
+    decoder->insn->exec = exec_init_fence;
+    return emu_need_operands(decoder, 0, 0) &&
+           ((emu_take(decoder, "release") && emu_take(decoder, "cluster")) ||
+            emu_decode_fail(decoder, "it must be .release.cluster"));
+}
+
+static bool decode_map_fence(struct emu_decoder *decoder)
+{
+    struct emu_insn *insn = decoder->insn;
+    struct emu_place *place = NULL;
+    int64_t bytes = 0;
+    insn->exec = exec_map_fence;
+    insn->mode = (uint16_t)take_sem(decoder, 0);
+    if (insn->mode == RELEASE) {
+        return need_scope(decoder) && emu_need_operands(decoder, 0, 0);
+    }
+    if (insn->mode != ACQUIRE) {
+        return emu_decode_fail(decoder, "it must be .acquire or .release");
+    }
+    place = emu_decode_alloc(decoder, sizeof *place);
+    insn->extra = place;
+    return need_scope(decoder) && emu_need_operands(decoder, 2, 2) &&
+           emu_operand_place(decoder, 0, EMU_SPACE_GENERIC, place) &&
+           emu_operand_integer(decoder, emu_operand(decoder, 1), &bytes) &&
+           (bytes == EMU_MAP_BYTES || emu_decode_fail(decoder, "its size must be 128"));
+}
+
+bool emu_decode_proxy_fence(struct emu_decoder *decoder)
+{
+    static const char *const spaces[] = {"global", "shared::cta", "shared::cluster"};
+    struct emu_insn *insn = decoder->insn;
+    if (emu_take(decoder, "alias")) {
+        insn->exec = exec_alias_fence;
+        return emu_need_operands(decoder, 0, 0);
+    }
+    if (emu_take(decoder, "tensormap::generic")) {
+        return decode_map_fence(decoder);
+    }
+    insn->exec = exec_proxy_fence;
+    if (emu_take(decoder, "async")) {
+        emu_take_one_of(decoder, spaces, 3);
+        return emu_need_operands(decoder, 0, 0);
+    }
+    if (!emu_take(decoder, "async::generic")) {
+        return emu_decode_fail(decoder, "this proxy fence is not supported");
+    }
+    insn->mode = (uint16_t)take_sem(decoder, 0);
+    bool restricted = false;
+    if (!take_restriction(decoder, insn->mode, &restricted) || !restricted) {
+        return emu_decode_fail(decoder,
+                               "it needs .acquire or .release, and .sync_restrict");
+    }
+    return need_scope(decoder) && emu_need_operands(decoder, 0, 0);
+}
+
+bool emu_decode_membar(struct emu_decoder *decoder)
+{
+    static const char *const levels[] = {"cta", "gl", "sys"};
+    decoder->insn->exec = exec_fence;
+    decoder->insn->mode = RELEASE | ACQUIRE;
+    return emu_need_operands(decoder, 0, 0) &&
+           (emu_take_one_of(decoder, levels, 3) >= 0 ||
+            emu_decode_fail(decoder, "its level is missing"));
+}

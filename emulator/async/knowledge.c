@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How knowledge moves. A warp's own component of `happened` is its last closed epoch:
+ * publishing and fencing close the current one, so that what the warp does next is not
+ * taken for something published or fenced.
+ */
+#include "async/knowledge.h"
+
+#include "async/state.h"
+
+bool emu_know_races(const struct emu_cta *cta)
+{
+    return emu_launch_of(cta)->settings.races;
+}
+
+void emu_know_release(struct emu_warp *warp, struct emu_knowledge *published)
+{
+    if (!emu_know_races(warp->cta)) {
+        return;
+    }
+    emu_knowledge_join(published, &warp->knowledge);
+    emu_clock_raise(&published->happened, warp->entity, warp->epoch);
+    warp->epoch++;
+}
+
+/* `tensor` is not taken: what a warp's own tensor operations are ordered after changes at
+ * its tcgen05.fence::after_thread_sync only. */
+static void take_up(struct emu_knowledge *to, const struct emu_knowledge *published)
+{
+    emu_clock_join(&to->happened, &published->happened);
+    emu_clock_join(&to->proxied, &published->proxied);
+    emu_clock_join(&to->fenced, &published->fenced);
+    emu_clock_join(&to->met, &published->met);
+}
+
+void emu_know_acquire(struct emu_warp *warp, const struct emu_knowledge *published)
+{
+    if (emu_know_races(warp->cta)) {
+        take_up(&warp->knowledge, published);
+    }
+}
+
+void emu_know_proxy_fence(struct emu_warp *warp)
+{
+    if (!emu_know_races(warp->cta)) {
+        return;
+    }
+    struct emu_async_warp *state = emu_async_of_warp(warp);
+    state->inits_published = state->inits_made;
+    emu_clock_join(&warp->knowledge.proxied, &warp->knowledge.happened);
+    emu_clock_raise(&warp->knowledge.proxied, warp->entity, warp->epoch);
+    warp->epoch++;
+}
+
+void emu_know_tensor_before(struct emu_warp *warp)
+{
+    if (!emu_know_races(warp->cta)) {
+        return;
+    }
+    emu_clock_join(&warp->knowledge.fenced, &warp->knowledge.happened);
+    emu_clock_join(&warp->knowledge.fenced, &warp->knowledge.tensor);
+    emu_clock_raise(&warp->knowledge.fenced, warp->entity, warp->epoch);
+    warp->epoch++;
+}
+
+void emu_know_tensor_after(struct emu_warp *warp)
+{
+    if (emu_know_races(warp->cta)) {
+        emu_clock_join(&warp->knowledge.tensor, &warp->knowledge.fenced);
+    }
+}
+
+void emu_know_warp_meeting(struct emu_warp *warp)
+{
+    if (!emu_know_races(warp->cta)) {
+        return;
+    }
+    emu_clock_raise(&warp->knowledge.happened, warp->entity, warp->epoch);
+    warp->epoch++;
+}
+
+/* ---------------------------------------------------------------------------- fences */
+
+void emu_know_fence(struct emu_warp *warp, bool release, bool acquire)
+{
+    if (!emu_know_races(warp->cta)) {
+        return;
+    }
+    struct emu_async_warp *state = emu_async_of_warp(warp);
+    if (acquire) {
+        take_up(&warp->knowledge, &state->seen_relaxed);
+    }
+    if (release) {
+        emu_know_release(warp, &state->fence_released);
+    }
+}
+
+void emu_know_release_relaxed(struct emu_warp *warp, struct emu_knowledge *published)
+{
+    if (emu_know_races(warp->cta)) {
+        take_up(published, &emu_async_of_warp(warp)->fence_released);
+    }
+}
+
+void emu_know_acquire_relaxed(struct emu_warp *warp, const struct emu_knowledge *published)
+{
+    if (emu_know_races(warp->cta)) {
+        take_up(&emu_async_of_warp(warp)->seen_relaxed, published);
+    }
+}
+
+void emu_know_leave(struct emu_warp *warp, struct emu_clock *left,
+                    struct emu_clock *inits_left)
+{
+    if (!emu_know_races(warp->cta)) {
+        return;
+    }
+    emu_clock_join(inits_left, &emu_async_of_warp(warp)->inits.happened);
+    emu_clock_join(left, &warp->knowledge.happened);
+    emu_clock_join(left, &warp->knowledge.met);
+    emu_clock_raise(left, warp->entity, warp->epoch);
+    warp->epoch++;
+}
+
+void emu_know_meet(struct emu_warp *warp, const struct emu_clock *left)
+{
+    if (emu_know_races(warp->cta)) {
+        emu_clock_join(&warp->knowledge.met, left);
+    }
+}
+
+void emu_know_init(struct emu_warp *warp, uint32_t entity, uint32_t epoch)
+{
+    if (emu_know_races(warp->cta)) {
+        emu_clock_raise(&warp->knowledge.happened, entity, epoch);
+        emu_clock_raise(&emu_async_of_warp(warp)->inits.happened, entity, epoch);
+    }
+}
+
+void emu_know_init_fence(struct emu_warp *warp)
+{
+    if (emu_know_races(warp->cta)) {
+        struct emu_async_warp *state = emu_async_of_warp(warp);
+        emu_clock_join(&state->fence_released.happened, &state->inits.happened);
+        state->inits_published = state->inits_made;
+    }
+}

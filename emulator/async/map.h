@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tensor maps (CUtensorMap): 128 bytes in an encoding of the emulator's own, with a check
+ * sum. The descriptors that a kernel has read or changed are remembered, so that the use of
+ * a stale one is found.
+ */
+#ifndef EMU_ASYNC_MAP_H
+#define EMU_ASYNC_MAP_H
+
+#include "async/operand.h"
+#include "async/tensor_map.h"
+
+/*
+ * Reads the tensor map at a lane's place, as the TMA unit would: it must be whole, legal,
+ * and not have been changed since this CTA read it, unless a fence stands between. False:
+ * reported.
+ */
+bool emu_map_fetch(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
+                   const struct emu_place *place, struct emu_tensor_map *ret_map);
+/* fence.proxy.tensormap::generic.acquire of the map at a global address. */
+void emu_map_acquire(struct emu_cta *cta, uint64_t address);
+/* An instruction of this cluster changed the map there. */
+void emu_map_changed(struct emu_cluster *cluster, uint64_t address);
+
+#endif

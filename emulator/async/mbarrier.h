@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mbarriers: objects in shared memory that count arrivals and bytes. The memory itself
+ * holds nothing; the object is found by its offset.
+ *
+ * Each is an entity for clocks. Its epoch is `base` at the initialisation and grows by one
+ * with each completed phase: who waited for a phase knows that epoch, and data that came
+ * with the phase carry it.
+ */
+#ifndef EMU_ASYNC_MBARRIER_H
+#define EMU_ASYNC_MBARRIER_H
+
+#include "exec/machine.h"
+
+#define EMU_MBARRIER_BYTES  8u
+#define EMU_MBARRIER_MOST   ((1u << 20) - 1) /* of each count; tx reaches as far below 0 */
+#define EMU_MBARRIER_EVENTS 8u
+
+enum emu_mbarrier_op {
+    EMU_MBARRIER_INIT,
+    EMU_MBARRIER_EXPECT_TX,
+    EMU_MBARRIER_COMPLETE_TX,
+    EMU_MBARRIER_ARRIVE,
+    EMU_MBARRIER_ARRIVE_DROP,
+    EMU_MBARRIER_ASYNC_ARRIVE,
+    EMU_MBARRIER_COPY_PENDING /* cp.async.mbarrier.arrive without .noinc */
+};
+
+struct emu_mbarrier_event {
+    const struct emu_insn *insn;
+    uint16_t cta, warp;
+    uint8_t op; /* enum emu_mbarrier_op */
+    uint32_t amount;
+    uint64_t phase; /* that it fell into */
+};
+
+struct emu_mbarrier {
+    bool live;
+    uint32_t offset, entity, base;
+    uint64_t phase; /* completed ones */
+    uint32_t expected, pending;
+    int64_t tx;
+    bool observed; /* somebody waited successfully for the phase before this one */
+    struct emu_knowledge gathered; /* of arrivals up to now */
+    struct emu_knowledge released; /* of all completed phases */
+    uint64_t *seen; /* by warp of the CTA: completed phases at its last success, 0: none */
+    struct emu_mbarrier_event events[EMU_MBARRIER_EVENTS];
+    unsigned event_count;   /* ever */
+    struct emu_warp *maker; /* who initialised it, as its how manieth */
+    uint64_t made;
+};
+
+struct emu_mbarrier_table {
+    struct emu_mbarrier **list;
+    uint32_t count;
+    uint32_t *by_offset; /* index + 1, by offset / 8; made with the first mbarrier */
+};
+
+/* Who operates, and where. */
+struct emu_mbarrier_use {
+    struct emu_warp *warp; /* the issuer */
+    const struct emu_insn *insn;
+    unsigned lane; /* EMU_LANES: asynchronous */
+    struct emu_cta *cta;
+    uint32_t offset;
+};
+
+/* The live mbarrier at that offset, or NULL. */
+struct emu_mbarrier *emu_mbarrier_find(struct emu_cta *cta, uint32_t offset);
+/* The same for an operation: what is wrong is reported. `known`: must know of its
+ * initialisation (NULL: not checked). */
+struct emu_mbarrier *emu_mbarrier_use(const struct emu_mbarrier_use *use,
+                                      const struct emu_knowledge *known);
+
+bool emu_mbarrier_init(const struct emu_mbarrier_use *use, uint32_t count);
+bool emu_mbarrier_inval(const struct emu_mbarrier_use *use);
+/* The rest operates on what emu_mbarrier_use found. False: reported. */
+bool emu_mbarrier_expect(const struct emu_mbarrier_use *use, struct emu_mbarrier *barrier,
+                         uint32_t bytes);
+bool emu_mbarrier_complete(const struct emu_mbarrier_use *use, struct emu_mbarrier *barrier,
+                           uint32_t bytes);
+/* EMU_MBARRIER_ARRIVE, _ARRIVE_DROP or _ASYNC_ARRIVE. */
+bool emu_mbarrier_arrive(const struct emu_mbarrier_use *use, struct emu_mbarrier *barrier,
+                         enum emu_mbarrier_op op, uint32_t count, bool may_complete);
+/* One more arrival to come in this phase. */
+bool emu_mbarrier_add_pending(const struct emu_mbarrier_use *use,
+                              struct emu_mbarrier *barrier);
+void emu_mbarrier_table_free(struct emu_mbarrier_table *table);
+
+/* mbarrier_report.c: */
+/* Reports an error about it, with its state and last events; false. */
+bool emu_mbarrier_error(const struct emu_mbarrier_use *use,
+                        const struct emu_mbarrier *barrier, const char *format, ...)
+    EMU_PRINTF(3, 4);
+void emu_mbarrier_warn(const struct emu_mbarrier_use *use,
+                       const struct emu_mbarrier *barrier, enum emu_severity severity,
+                       const char *format, ...) EMU_PRINTF(4, 5);
+/* Warns of barriers that were left in the middle of a phase. */
+void emu_mbarriers_cta_exited(struct emu_cta *cta);
+bool emu_mbarrier_describe_wait(struct emu_warp *warp, const struct emu_insn *insn,
+                                struct emu_text *text);
+
+#endif

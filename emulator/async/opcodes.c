@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* The instructions of this folder. */
+#include "async/opcodes.h"
+
+const struct emu_opcode emu_sync_opcodes[] = {
+    {"bar", emu_decode_barrier},
+    {"barrier", emu_decode_barrier},
+    {"barrier.cluster.arrive", emu_decode_cluster_arrive},
+    {"barrier.cluster.wait", emu_decode_cluster_wait},
+    {"clusterlaunchcontrol.query_cancel", emu_decode_launch_query},
+    {"clusterlaunchcontrol.try_cancel", emu_decode_launch_cancel},
+    {"fence", emu_decode_fence},
+    {"fence.mbarrier_init", emu_decode_init_fence},
+    {"fence.proxy", emu_decode_proxy_fence},
+    {"getctarank", emu_decode_getctarank},
+    {"griddepcontrol", emu_decode_grid_control},
+    {"mapa", emu_decode_mapa},
+    {"mbarrier.arrive", emu_decode_mbarrier_arrive},
+    {"mbarrier.arrive_drop", emu_decode_mbarrier_arrive_drop},
+    {"mbarrier.complete_tx", emu_decode_mbarrier_complete_tx},
+    {"mbarrier.expect_tx", emu_decode_mbarrier_expect_tx},
+    {"mbarrier.init", emu_decode_mbarrier_init},
+    {"mbarrier.inval", emu_decode_mbarrier_inval},
+    {"mbarrier.pending_count", emu_decode_mbarrier_pending_count},
+    {"mbarrier.test_wait", emu_decode_mbarrier_test_wait},
+    {"mbarrier.try_wait", emu_decode_mbarrier_try_wait},
+    {"membar", emu_decode_membar},
+    {"membar.proxy", emu_decode_proxy_fence},
+    {"setmaxnreg", emu_decode_registers},
+    {NULL, NULL},
+};
+
+const struct emu_opcode emu_copy_opcodes[] = {
+    {"cp.async", emu_decode_copy},
+    {"cp.async.bulk", emu_decode_bulk_copy},
+    {"cp.async.bulk.commit_group", emu_decode_bulk_commit},
+    {"cp.async.bulk.prefetch", emu_decode_bulk_prefetch},
+    {"cp.async.bulk.prefetch.tensor", emu_decode_tensor_prefetch},
+    {"cp.async.bulk.tensor", emu_decode_tensor_copy},
+    {"cp.async.bulk.wait_group", emu_decode_bulk_wait},
+    {"cp.async.commit_group", emu_decode_copy_commit},
+    {"cp.async.mbarrier.arrive", emu_decode_copy_arrive},
+    {"cp.async.wait_all", emu_decode_copy_wait_all},
+    {"cp.async.wait_group", emu_decode_copy_wait},
+    {"cp.reduce.async.bulk", emu_decode_bulk_reduce},
+    {"cp.reduce.async.bulk.tensor", emu_decode_tensor_reduce},
+    {"prefetch.tensormap", emu_decode_map_prefetch},
+    {"red.async", emu_decode_async_reduce},
+    {"st.async", emu_decode_async_store},
+    {"tensormap.cp_fenceproxy", emu_decode_map_copy},
+    {"tensormap.replace", emu_decode_map_replace},
+    {NULL, NULL},
+};

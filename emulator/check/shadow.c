@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Shadow cells. Nearly all cells have one writer and at most one reader; those two stamps
+ * lie in the cell. The few that need more borrow a node from a pool.
+ */
+#include "check/shadow.h"
+
+#include <string.h>
+
+#define CELL_BYTES   4u
+#define PAGE_CELLS   1024u
+#define PAGE_BYTES   (PAGE_CELLS * CELL_BYTES)
+#define MOST_WRITERS 4u
+#define MOST_READERS 8u
+
+struct cell {
+    struct emu_stamp writer, reader;
+    uint32_t more; /* a node of the pool, or 0 */
+};
+
+/* Stamps beyond the first ones, oldest first. */
+struct node {
+    struct emu_stamp writers[MOST_WRITERS - 1], readers[MOST_READERS - 1];
+    uint32_t next_free;
+};
+
+/* Cells are compared as bytes. */
+_Static_assert(sizeof(struct cell) == 28, "padding");
+
+struct page {
+    struct cell cells[PAGE_CELLS];
+};
+
+struct emu_shadow {
+    uint64_t page_count;
+    struct page **pages;
+    struct node *nodes; /* node 0 is not used */
+    uint32_t node_count, free_node;
+};
+
+/* A cell taken apart; lists without gaps, oldest first. */
+struct lists {
+    struct emu_stamp writers[MOST_WRITERS + 1], readers[MOST_READERS + 1];
+    unsigned writer_count, reader_count;
+};
+
+struct access {
+    const struct emu_accessor *who;
+    struct emu_stamp stamp; /* bytes: those of the cell at hand */
+    bool write;
+    struct emu_conflict *conflict; /* where the first one goes */
+};
+
+struct emu_shadow *emu_shadow_create(uint64_t bytes)
+{
+    struct emu_shadow *shadow = emu_alloc(sizeof *shadow);
+    shadow->page_count = emu_ceil_div(bytes, PAGE_BYTES);
+    shadow->pages = emu_alloc((size_t)shadow->page_count * sizeof *shadow->pages);
+    return shadow;
+}
+
+void emu_shadow_free(struct emu_shadow *shadow)
+{
+    if (shadow == NULL) {
+        return;
+    }
+    for (uint64_t i = 0; i < shadow->page_count; i++) {
+        emu_free(shadow->pages[i]);
+    }
+    emu_free(shadow->pages);
+    emu_free(shadow->nodes);
+    emu_free(shadow);
+}
+
+/* ----------------------------------------------------------------------------- order */
+
+static enum emu_conflict_kind find_order(const struct emu_stamp *was, bool was_write,
+                                         const struct access *now)
+{
+    const struct emu_accessor *who = now->who;
+    const struct emu_stamp *is = &now->stamp;
+    if (was->atomic && is->atomic) {
+        return EMU_NO_CONFLICT;
+    }
+    if (was->entity == is->entity && was->proxy == is->proxy) {
+        bool both_lanes = was->lane != EMU_LANE_ASYNC && is->lane != EMU_LANE_ASYNC;
+        if (both_lanes && is->proxy == EMU_PROXY_GENERIC) {
+            return was->lane == is->lane || was->epoch < is->epoch ? EMU_NO_CONFLICT
+                                                                   : EMU_CONFLICT_ORDER;
+        }
+        if (was->epoch == is->epoch && was->insn == is->insn && was->lane == is->lane) {
+            return EMU_NO_CONFLICT;
+        }
+    }
+    const struct emu_knowledge *known = who->knowledge;
+    bool happened = emu_clock_get(&known->happened, was->entity) >= was->epoch;
+    if (is->proxy == EMU_PROXY_TENSOR) {
+        if (emu_clock_get(&known->tensor, was->entity) >= was->epoch) {
+            return EMU_NO_CONFLICT;
+        }
+        return happened || emu_clock_get(&known->fenced, was->entity) >= was->epoch
+                   ? EMU_CONFLICT_TENSOR_FENCE
+                   : EMU_CONFLICT_ORDER;
+    }
+    if (!happened) {
+        return EMU_CONFLICT_ORDER;
+    }
+    if (was_write && was->proxy == EMU_PROXY_GENERIC && is->proxy == EMU_PROXY_ASYNC &&
+        emu_clock_get(&known->proxied, was->entity) < was->epoch) {
+        return EMU_CONFLICT_PROXY;
+    }
+    return EMU_NO_CONFLICT;
+}
+
+static bool is_tolerated(const struct emu_stamp *was, const struct access *now,
+                         enum emu_conflict_kind kind)
+{
+    const struct emu_knowledge *known = now->who->knowledge;
+    const struct emu_clock *clock = kind == EMU_CONFLICT_TENSOR_FENCE ? &known->happened
+                                    : kind == EMU_CONFLICT_ORDER      ? &known->met
+                                                                      : NULL;
+    return clock != NULL && emu_clock_get(clock, was->entity) >= was->epoch;
+}
+
+/* Whether the second conflict is to be shown rather than the first. */
+static bool is_worse(const struct emu_conflict *first, const struct emu_conflict *second)
+{
+    return first->kind == EMU_NO_CONFLICT || (first->tolerated && !second->tolerated);
+}
+
+/* Compares with one earlier access; true when they conflict. The worst conflict is kept
+ * with the byte as an offset in the cell. */
+static bool compare(const struct emu_stamp *was, bool was_write, const struct access *now)
+{
+    uint32_t common = (uint32_t)was->bytes & now->stamp.bytes;
+    if (common == 0) {
+        return false;
+    }
+    enum emu_conflict_kind kind = find_order(was, was_write, now);
+    if (kind == EMU_NO_CONFLICT) {
+        return false;
+    }
+    struct emu_conflict conflict = {.kind = kind,
+                                    .was_write = was_write,
+                                    .is_write = now->write,
+                                    .tolerated = is_tolerated(was, now, kind),
+                                    .byte = emu_lowest_bit(common),
+                                    .other = *was};
+    if (is_worse(now->conflict, &conflict)) {
+        *now->conflict = conflict;
+    }
+    return true;
+}
+
+/* ---------------------------------------------------------------------------- stamps */
+
+static bool is_same_kind(const struct emu_stamp *a, const struct emu_stamp *b)
+{
+    return a->entity == b->entity && a->proxy == b->proxy && a->atomic == b->atomic;
+}
+
+/* One stamp can stand for both, apart from the bytes. */
+static bool is_same_access(const struct emu_stamp *a, const struct emu_stamp *b)
+{
+    return is_same_kind(a, b) && a->epoch == b->epoch && a->lane == b->lane &&
+           (a->lane != EMU_LANE_ASYNC || a->insn == b->insn);
+}
+
+static bool holds_bytes(const struct emu_stamp *stamp, uint32_t bytes)
+{
+    return (bytes & ~(uint32_t)stamp->bytes) == 0;
+}
+
+/* Puts `added` into `reader` when one stamp can stand for both. */
+static bool merge_reader(struct emu_stamp *reader, const struct emu_stamp *added)
+{
+    if (!is_same_kind(reader, added)) {
+        return false;
+    }
+    if (reader->epoch != added->epoch) {
+        /* Who comes after the later one comes after the earlier one as well. */
+        const struct emu_stamp *late = reader->epoch < added->epoch ? added : reader;
+        const struct emu_stamp *early = late == added ? reader : added;
+        if (!holds_bytes(late, early->bytes)) {
+            return false;
+        }
+        *reader = *late;
+        return true;
+    }
+    if (is_same_access(reader, added)) {
+        reader->bytes = (reader->bytes | added->bytes) & 0xFu;
+        return true;
+    }
+    if (reader->lane == EMU_LANE_ASYNC || added->lane == EMU_LANE_ASYNC) {
+        return false;
+    }
+    if (reader->lane == EMU_LANE_SEVERAL && holds_bytes(reader, added->bytes)) {
+        return true;
+    }
+    if (reader->bytes != added->bytes) {
+        return false;
+    }
+    reader->lane = EMU_LANE_SEVERAL;
+    return true;
+}
+
+/* Takes away the bytes; the stamps that keep some stay. */
+static void strip(struct emu_stamp *stamp, uint32_t bytes)
+{
+    stamp->bytes = stamp->bytes & ~bytes & 0xFu;
+}
+
+static unsigned close_gaps(struct emu_stamp *list, unsigned count)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < count; i++) {
+        if (list[i].bytes != 0) {
+            list[kept++] = list[i];
+        }
+    }
+    return kept;
+}
+
+/* ------------------------------------------------------------- cells with many stamps */
+
+static void take_apart(const struct emu_shadow *shadow, const struct cell *cell,
+                       struct lists *lists)
+{
+    lists->writers[0] = cell->writer;
+    lists->readers[0] = cell->reader;
+    lists->writer_count = lists->reader_count = 1;
+    if (cell->more != 0) {
+        const struct node *node = &shadow->nodes[cell->more];
+        memcpy(lists->writers + 1, node->writers, sizeof node->writers);
+        memcpy(lists->readers + 1, node->readers, sizeof node->readers);
+        lists->writer_count = MOST_WRITERS;
+        lists->reader_count = MOST_READERS;
+    }
+    lists->writer_count = close_gaps(lists->writers, lists->writer_count);
+    lists->reader_count = close_gaps(lists->readers, lists->reader_count);
+}
+
+static uint32_t take_node(struct emu_shadow *shadow)
+{
+    if (shadow->free_node != 0) {
+        uint32_t node = shadow->free_node;
+        shadow->free_node = shadow->nodes[node].next_free;
+        return node;
+    }
+    if (shadow->node_count == 0) {
+        EMU_GROW(shadow->nodes, shadow->node_count);
+        shadow->node_count = 1;
+    }
+    EMU_GROW(shadow->nodes, shadow->node_count);
+    return shadow->node_count++;
+}
+
+static void give_node(struct emu_shadow *shadow, struct cell *cell)
+{
+    if (cell->more != 0) {
+        shadow->nodes[cell->more].next_free = shadow->free_node;
+        shadow->free_node = cell->more;
+        cell->more = 0;
+    }
+}
+
+static void drop_oldest(struct emu_stamp *list, unsigned *count, unsigned most)
+{
+    if (*count > most) {
+        memmove(list, list + 1, most * sizeof *list);
+        *count = most;
+    }
+}
+
+static void put_together(struct emu_shadow *shadow, struct cell *cell, struct lists *lists)
+{
+    drop_oldest(lists->writers, &lists->writer_count, MOST_WRITERS);
+    drop_oldest(lists->readers, &lists->reader_count, MOST_READERS);
+    const struct emu_stamp none = {0};
+    cell->writer = lists->writer_count > 0 ? lists->writers[0] : none;
+    cell->reader = lists->reader_count > 0 ? lists->readers[0] : none;
+    if (lists->writer_count <= 1 && lists->reader_count <= 1) {
+        give_node(shadow, cell);
+        return;
+    }
+    if (cell->more == 0) {
+        cell->more = take_node(shadow);
+    }
+    struct node *node = &shadow->nodes[cell->more];
+    memset(node, 0, sizeof *node);
+    if (lists->writer_count > 1) {
+        memcpy(node->writers, lists->writers + 1,
+               (lists->writer_count - 1) * sizeof *node->writers);
+    }
+    if (lists->reader_count > 1) {
+        memcpy(node->readers, lists->readers + 1,
+               (lists->reader_count - 1) * sizeof *node->readers);
+    }
+}
+
+static void note_read(struct lists *lists, const struct access *now)
+{
+    for (unsigned i = 0; i < lists->writer_count; i++) {
+        compare(&lists->writers[i], true, now);
+    }
+    for (unsigned i = 0; i < lists->reader_count; i++) {
+        if (merge_reader(&lists->readers[i], &now->stamp)) {
+            return;
+        }
+    }
+    lists->readers[lists->reader_count++] = now->stamp;
+}
+
+/* Atomic writes of several do not conflict, so a later access may come after one of them
+ * and not after the other: both stay. */
+static bool stays_beside(const struct emu_stamp *was, const struct access *now)
+{
+    if (!was->atomic || !now->stamp.atomic || is_same_access(was, &now->stamp)) {
+        return false;
+    }
+    return emu_clock_get(&now->who->knowledge->happened, was->entity) < was->epoch;
+}
+
+static void note_write(struct lists *lists, const struct access *now)
+{
+    for (unsigned i = 0; i < lists->reader_count; i++) {
+        compare(&lists->readers[i], false, now);
+        strip(&lists->readers[i], now->stamp.bytes);
+    }
+    lists->reader_count = close_gaps(lists->readers, lists->reader_count);
+    for (unsigned i = 0; i < lists->writer_count; i++) {
+        compare(&lists->writers[i], true, now);
+        if (!stays_beside(&lists->writers[i], now)) {
+            strip(&lists->writers[i], now->stamp.bytes);
+        }
+    }
+    lists->writer_count = close_gaps(lists->writers, lists->writer_count);
+    for (unsigned i = 0; i < lists->writer_count; i++) {
+        if (is_same_access(&lists->writers[i], &now->stamp)) {
+            lists->writers[i].bytes = (lists->writers[i].bytes | now->stamp.bytes) & 0xFu;
+            return;
+        }
+    }
+    lists->writers[lists->writer_count++] = now->stamp;
+}
+
+/* -------------------------------------------------------------------- cells in general */
+
+/* The common cases of a cell without a node; false: the lists are needed. */
+static bool note_simply(struct cell *cell, const struct access *now)
+{
+    const struct emu_stamp *stamp = &now->stamp;
+    if (now->write) {
+        if (is_same_access(&cell->writer, stamp) && cell->reader.bytes == 0) {
+            cell->writer.bytes = (cell->writer.bytes | stamp->bytes) & 0xFu;
+            return true;
+        }
+        if (!holds_bytes(stamp, cell->writer.bytes) ||
+            !holds_bytes(stamp, cell->reader.bytes) ||
+            (cell->writer.atomic && stamp->atomic)) {
+            return false;
+        }
+        compare(&cell->reader, false, now);
+        compare(&cell->writer, true, now);
+        cell->reader.bytes = 0;
+        cell->writer = *stamp;
+        return true;
+    }
+    /* A write would have taken the bytes away: nothing has changed since. */
+    if (is_same_access(&cell->reader, stamp) && holds_bytes(&cell->reader, stamp->bytes)) {
+        return true;
+    }
+    if (cell->reader.bytes != 0) {
+        return false;
+    }
+    compare(&cell->writer, true, now);
+    cell->reader = *stamp;
+    return true;
+}
+
+static void note(struct emu_shadow *shadow, struct cell *cell, const struct access *now)
+{
+    if (cell->more == 0 && note_simply(cell, now)) {
+        return;
+    }
+    struct lists lists;
+    take_apart(shadow, cell, &lists);
+    if (now->write) {
+        note_write(&lists, now);
+    } else {
+        note_read(&lists, now);
+    }
+    put_together(shadow, cell, &lists);
+}
+
+/* The bytes of the cell at `cell_at` that lie in [byte, end). */
+static uint32_t find_mask(uint64_t cell_at, uint64_t byte, uint64_t end)
+{
+    uint32_t mask = 0xF;
+    if (byte > cell_at) {
+        mask &= 0xFu << (byte - cell_at);
+    }
+    if (end < cell_at + CELL_BYTES) {
+        mask &= 0xFu >> (cell_at + CELL_BYTES - end);
+    }
+    return mask;
+}
+
+/* Neighbours mostly look alike, and then the same becomes of them. */
+struct run {
+    struct cell before, after;
+    bool known;
+};
+
+static void note_in_run(struct emu_shadow *shadow, struct cell *cell,
+                        const struct access *now, struct run *run)
+{
+    bool whole = now->stamp.bytes == 0xF && cell->more == 0;
+    if (whole && run->known && memcmp(cell, &run->before, sizeof *cell) == 0) {
+        *cell = run->after;
+        return;
+    }
+    struct cell before = *cell;
+    note(shadow, cell, now);
+    if (whole && cell->more == 0) {
+        *run = (struct run){.before = before, .after = *cell, .known = true};
+    }
+}
+
+bool emu_shadow_access(struct emu_shadow *shadow, uint64_t byte, uint64_t bytes, bool write,
+                       const struct emu_accessor *who, struct emu_conflict *ret_conflict)
+{
+    struct emu_conflict worst = {.kind = EMU_NO_CONFLICT};
+    uint32_t insn = who->insn < EMU_STAMP_MOST_INSN ? who->insn : EMU_STAMP_MOST_INSN;
+    struct access now = {.who = who,
+                         .stamp = {.entity = who->entity,
+                                   .epoch = who->epoch,
+                                   .insn = insn & EMU_STAMP_MOST_INSN,
+                                   .lane = who->lane & 0x3Fu,
+                                   .proxy = (uint32_t)who->proxy & 0x3u,
+                                   .atomic = who->atomic},
+                         .write = write,
+                         .conflict = ret_conflict};
+    struct run run = {.known = false};
+    uint64_t end = byte + bytes;
+    for (uint64_t at = byte - byte % CELL_BYTES; at < end;) {
+        struct page **page = &shadow->pages[at / PAGE_BYTES];
+        if (*page == NULL) {
+            *page = emu_alloc(sizeof **page);
+        }
+        uint64_t page_at = at - at % PAGE_BYTES;
+        uint64_t stop = end < page_at + PAGE_BYTES ? end : page_at + PAGE_BYTES;
+        struct cell *cell = &(*page)->cells[(at - page_at) / CELL_BYTES];
+        for (; at < stop; at += CELL_BYTES, cell++) {
+            now.stamp.bytes = find_mask(at, byte, end) & 0xFu;
+            *ret_conflict = (struct emu_conflict){.kind = EMU_NO_CONFLICT};
+            note_in_run(shadow, cell, &now, &run);
+            if (ret_conflict->kind != EMU_NO_CONFLICT && is_worse(&worst, ret_conflict)) {
+                ret_conflict->byte += at;
+                worst = *ret_conflict;
+            }
+        }
+    }
+    *ret_conflict = worst;
+    return worst.kind == EMU_NO_CONFLICT;
+}
+
+static void forget_bytes(struct emu_shadow *shadow, struct cell *cell, uint32_t mask)
+{
+    struct lists lists;
+    take_apart(shadow, cell, &lists);
+    for (unsigned i = 0; i < lists.writer_count; i++) {
+        strip(&lists.writers[i], mask);
+    }
+    for (unsigned i = 0; i < lists.reader_count; i++) {
+        strip(&lists.readers[i], mask);
+    }
+    lists.writer_count = close_gaps(lists.writers, lists.writer_count);
+    lists.reader_count = close_gaps(lists.readers, lists.reader_count);
+    put_together(shadow, cell, &lists);
+}
+
+void emu_shadow_forget(struct emu_shadow *shadow, uint64_t byte, uint64_t bytes)
+{
+    uint64_t end = byte + bytes;
+    for (uint64_t at = byte - byte % CELL_BYTES; at < end;) {
+        uint64_t page_at = at - at % PAGE_BYTES;
+        struct page **page = &shadow->pages[at / PAGE_BYTES];
+        uint64_t stop = end < page_at + PAGE_BYTES ? end : page_at + PAGE_BYTES;
+        if (*page == NULL) {
+            at = stop;
+            continue;
+        }
+        struct cell *cell = &(*page)->cells[(at - page_at) / CELL_BYTES];
+        for (; at < stop; at += CELL_BYTES, cell++) {
+            forget_bytes(shadow, cell, find_mask(at, byte, end));
+        }
+        if (byte <= page_at && end >= page_at + PAGE_BYTES) {
+            emu_free(*page);
+            *page = NULL;
+        }
+    }
+}

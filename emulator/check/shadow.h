@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Race detection: remembers, for each 4-byte cell of a memory, who wrote it last and who
+ * has read it since, and compares every access with that.
+ *
+ * Two accesses conflict when they touch the same byte, at least one writes, and neither
+ * happened before the other. Across proxies, "happened" additionally needs the fence.
+ *
+ * What makes an earlier access (entity e, epoch t) happen before the one of `who`:
+ *   lanes of one warp     the same lane, or an earlier epoch: the warp met in between;
+ *   otherwise             who.happened[e] >= t;
+ *   generic write, async  moreover who.proxied[e] >= t;
+ *   tensor memory         who.tensor[e] >= t instead.
+ * So an entity's own component of `happened` is its last closed epoch: what it publishes
+ * closes the current one, and the next access belongs to a new one. Parts of one
+ * asynchronous operation (same entity, epoch and instruction) do not conflict.
+ */
+#ifndef EMU_CHECK_SHADOW_H
+#define EMU_CHECK_SHADOW_H
+
+#include "check/clock.h"
+
+enum emu_proxy {
+    EMU_PROXY_GENERIC,
+    EMU_PROXY_ASYNC, /* bulk and tensor copies, operand reads of MMAs */
+    EMU_PROXY_TENSOR /* tensor memory; a memory is either all this or never */
+};
+
+/* Lanes 0..31 stand for themselves. */
+enum {
+    EMU_LANE_ASYNC = 32,  /* an asynchronous operation, or the warp as a whole */
+    EMU_LANE_SEVERAL = 33 /* only in stamps: lanes of one warp that read the same bytes */
+};
+#define EMU_STAMP_MOST_INSN 0x7FFFFu /* later instructions are all shown as this one */
+
+/* One side of a conflict. */
+struct emu_stamp {
+    uint32_t entity;
+    uint32_t epoch;     /* of the entity */
+    uint32_t insn : 19; /* index of the instruction, for reports */
+    uint32_t lane : 6;
+    uint32_t proxy : 2; /* enum emu_proxy */
+    uint32_t atomic : 1;
+    uint32_t bytes : 4; /* mask of the cell's bytes; 0: no access yet */
+};
+
+/* Who accesses now. */
+struct emu_accessor {
+    uint32_t entity, epoch;
+    uint8_t lane;
+    enum emu_proxy proxy;
+    bool atomic; /* atomics do not conflict with atomics */
+    uint32_t insn;
+    const struct emu_knowledge *knowledge;
+};
+
+enum emu_conflict_kind {
+    EMU_NO_CONFLICT,
+    EMU_CONFLICT_ORDER, /* nothing orders the two accesses */
+    EMU_CONFLICT_PROXY, /* ordered, but without the fence between generic and async proxy */
+    EMU_CONFLICT_TENSOR_FENCE /* ordered, but without tcgen05.fence on the way */
+};
+
+struct emu_conflict {
+    enum emu_conflict_kind kind;
+    bool was_write, is_write;
+    /* Against the letter of PTX, but kernels that are known to run on hardware do it: the
+     * two sides met at a relaxed barrier of the cluster only; or the one in tensor memory
+     * was waited for, but there is no tcgen05.fence on the way. */
+    bool tolerated;
+    uint64_t byte; /* first byte in conflict, as an offset in the memory */
+    struct emu_stamp other;
+};
+
+/*
+ * Of a cell are kept: writers with disjoint bytes (and atomic ones that nothing orders), at
+ * most 4; and the last 8 distinct readers since they were written. With more of them the
+ * oldest is forgotten: a race may then go unseen, but none is made up.
+ *
+ * Pages are made at the first touch and take 7 times the memory they watch. Not
+ * thread-safe: who shares a memory among threads holds a lock.
+ */
+struct emu_shadow;
+struct emu_shadow *emu_shadow_create(uint64_t bytes);
+void emu_shadow_free(struct emu_shadow *shadow);
+
+/* Notes an access and compares it with what was noted before; the first conflict is put
+ * into ret_conflict and false returned; one that is not tolerated goes before others. The
+ * access is noted either way. The range lies in the memory: the caller has checked that. */
+bool emu_shadow_access(struct emu_shadow *shadow, uint64_t byte, uint64_t bytes, bool write,
+                       const struct emu_accessor *who, struct emu_conflict *ret_conflict);
+/* Forgets everything about a range: memory that was freed and given out anew. */
+void emu_shadow_forget(struct emu_shadow *shadow, uint64_t byte, uint64_t bytes);
+
+#endif

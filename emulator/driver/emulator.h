@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* What the emulator's shared object exports beside the CUDA driver API. */
+#ifndef EMU_DRIVER_EMULATOR_H
+#define EMU_DRIVER_EMULATOR_H
+
+#include <cuda.h>
+
+/* "ptx": the only code that modules can be loaded from. A real driver lacks this name. */
+const char *emuModuleFormat(void);
+
+/*
+ * Settings for later launches, "seed=7,async=latest"; what is not named is as cuInit left
+ * it (the defaults and the environment variable JIT_GEMM_EMULATOR). NULL or "": all is.
+ * INVALID_VALUE: emuLastError says why.
+ */
+CUresult emuConfigure(const char *settings);
+
+/* Why the last call that was refused was refused, in the calling thread's own copy. */
+const char *emuLastError(void);
+
+/* All findings of launches so far, of severity 0 (advice), 1 (warnings) or 2 (errors) and
+ * above, as text to be freed with free(); NULL before cuInit or for another severity. */
+char *emuReports(int severity);
+void emuReportsClear(void);
+
+/* The name by which reports call an allocation. INVALID_VALUE when there is none. */
+CUresult emuNameMemory(CUdeviceptr address, const char *name);
+
+/* Thread instructions executed since cuInit. */
+unsigned long long emuThreadSteps(void);
+
+#endif

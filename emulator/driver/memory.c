@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Device and pinned host memory. Pinned host memory is not accessible to kernels.
+ */
+#include "driver/driver.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "driver/emulator.h"
+#include "driver/owned.h"
+
+static struct emu_owned *note_owned(CUcontext context, uint64_t address, uint64_t bytes)
+{
+    struct emu_owned *owned = emu_alloc(sizeof *owned);
+    *owned = (struct emu_owned){.next = emu_driver.allocations,
+                                .context = context,
+                                .address = address,
+                                .bytes = bytes,
+                                .id = ++emu_driver.next_allocation_id};
+    emu_driver.allocations = owned;
+    return owned;
+}
+
+struct emu_owned *emu_owned_find(uint64_t address)
+{
+    struct emu_owned *at = emu_driver.allocations;
+    while (at != NULL && address - at->address >= at->bytes) {
+        at = at->next;
+    }
+    return at;
+}
+
+static void release(struct emu_owned *owned)
+{
+    if (owned->of_host) {
+        emu_free((void *)(uintptr_t)owned->address);
+    } else {
+        emu_memory_release(owned->context->device->memory, owned->address);
+    }
+    struct emu_owned **at = &emu_driver.allocations;
+    while (*at != owned) {
+        at = &(*at)->next;
+    }
+    *at = owned->next;
+    emu_free(owned);
+}
+
+void emu_memory_free_of(CUcontext context)
+{
+    struct emu_owned *next = NULL;
+    for (struct emu_owned *at = emu_driver.allocations; at != NULL; at = next) {
+        next = at->next;
+        if (at->context == context) {
+            release(at);
+        }
+    }
+}
+
+uint64_t emu_memory_allocate_for(CUcontext context, uint64_t bytes, const char *name)
+{
+    uint64_t address = emu_memory_allocate(context->device->memory, bytes, name);
+    if (address != 0) {
+        note_owned(context, address, bytes)->of_module = true;
+    }
+    return address;
+}
+
+void emu_memory_release_for(CUcontext context, uint64_t address)
+{
+    struct emu_owned *owned = emu_owned_find(address);
+    if (owned != NULL && owned->context == context) {
+        release(owned);
+    }
+}
+
+/* -------------------------------------------------------------------------- allocations */
+
+static CUresult allocate(CUcontext context, CUdeviceptr *ret_address, size_t bytes)
+{
+    if (ret_address == NULL || bytes == 0) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    uint64_t address = emu_memory_allocate(context->device->memory, bytes, NULL);
+    if (address == 0) {
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    note_owned(context, address, bytes);
+    *ret_address = address;
+    return CUDA_SUCCESS;
+}
+
+EMU_EXPORT CUresult CUDAAPI cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
+{
+    CUcontext context = NULL;
+    CUresult result = emu_enter_context(&context);
+    if (result == CUDA_SUCCESS) {
+        result = allocate(context, dptr, bytesize);
+    }
+    return emu_leave(result);
+}
+
+/* Frees device memory, or pinned memory when `of_host`. NULL is nothing to free. */
+static CUresult deallocate(uint64_t address, bool of_host)
+{
+    struct emu_owned *owned = emu_owned_find(address);
+    if (address == 0) {
+        return CUDA_SUCCESS;
+    }
+    if (owned == NULL || owned->address != address || owned->of_host != of_host ||
+        owned->of_module) {
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE,
+                          "0x%llx is not the start of an allocation of %s memory",
+                          (unsigned long long)address, of_host ? "pinned" : "device");
+    }
+    release(owned);
+    return CUDA_SUCCESS;
+}
+
+EMU_EXPORT CUresult CUDAAPI cuMemFree_v2(CUdeviceptr dptr)
+{
+    CUcontext context = NULL;
+    CUresult result = emu_enter_context(&context);
+    if (result == CUDA_SUCCESS) {
+        result = deallocate(dptr, false);
+    }
+    return emu_leave(result);
+}
+
+EMU_EXPORT CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize,
+                                            CUstream hStream)
+{
+    CUcontext context = NULL;
+    CUstream stream = NULL;
+    CUresult result = emu_enter_context(&context);
+    if (result == CUDA_SUCCESS) {
+        result = emu_stream_find(context, hStream, &stream);
+    }
+    if (result == CUDA_SUCCESS) {
+        result = allocate(context, dptr, bytesize);
+    }
+    return emu_leave(result);
+}
+
+EMU_EXPORT CUresult CUDAAPI cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
+{
+    CUcontext context = NULL;
+    CUstream stream = NULL;
+    CUresult result = emu_enter_context(&context);
+    if (result == CUDA_SUCCESS) {
+        result = emu_stream_find(context, hStream, &stream);
+    }
+    if (result == CUDA_SUCCESS) {
+        result = deallocate(dptr, false);
+    }
+    return emu_leave(result);
+}
+
+static CUresult allocate_host(CUcontext context, void **ret_memory, size_t bytes)
+{
+    if (ret_memory == NULL || bytes == 0) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    uint64_t used = 0;
+    uint64_t total = 0;
+    emu_memory_usage(context->device->memory, &used, &total);
+    if (bytes > total) {
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    *ret_memory = emu_alloc(bytes);
+    note_owned(context, (uint64_t)(uintptr_t)*ret_memory, bytes)->of_host = true;
+    return CUDA_SUCCESS;
+}
+
+EMU_EXPORT CUresult CUDAAPI cuMemAllocHost_v2(void **pp, size_t bytesize)
+{
+    CUcontext context = NULL;
+    CUresult result = emu_enter_context(&context);
+    if (result == CUDA_SUCCESS) {
+        result = allocate_host(context, pp, bytesize);
+    }
+    return emu_leave(result);
+}
+
+EMU_EXPORT CUresult CUDAAPI cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
+{
+    CUcontext context = NULL;
+    CUresult result = emu_enter_context(&context);
+    if (result == CUDA_SUCCESS && (Flags & CU_MEMHOSTALLOC_DEVICEMAP) != 0) {
+        result = emu_refuse(CUDA_ERROR_NOT_SUPPORTED,
+                            "cuMemHostAlloc: kernels cannot access host memory; allocate "
+                            "device memory and copy");
+    }
+    if (result == CUDA_SUCCESS) {
+        result = allocate_host(context, pp, bytesize);
+    }
+    return emu_leave(result);
+}
+
+EMU_EXPORT CUresult CUDAAPI cuMemFreeHost(void *p)
+{
+    CUcontext context = NULL;
+    CUresult result = emu_enter_context(&context);
+    if (result == CUDA_SUCCESS) {
+        result = deallocate((uint64_t)(uintptr_t)p, true);
+    }
+    return emu_leave(result);
+}
+
+EMU_EXPORT CUresult CUDAAPI cuMemGetInfo_v2(size_t *free, size_t *total)
+{
+    CUcontext context = NULL;
+    CUresult result = emu_enter_context(&context);
+    if (result == CUDA_SUCCESS && (free == NULL || total == NULL)) {
+        result = CUDA_ERROR_INVALID_VALUE;
+    }
+    if (result == CUDA_SUCCESS) {
+        uint64_t used_bytes = 0;
+        uint64_t total_bytes = 0;
+        emu_memory_usage(context->device->memory, &used_bytes, &total_bytes);
+        *free = (size_t)(total_bytes - used_bytes);
+        *total = (size_t)total_bytes;
+    }
+    return emu_leave(result);
+}
+
+EMU_EXPORT CUresult emuNameMemory(CUdeviceptr address, const char *name)
+{
+    CUresult result = emu_enter();
+    struct emu_owned *owned = result == CUDA_SUCCESS ? emu_owned_find(address) : NULL;
+    if (result == CUDA_SUCCESS && (owned == NULL || owned->of_host || name == NULL)) {
+        result = CUDA_ERROR_INVALID_VALUE;
+    }
+    if (result == CUDA_SUCCESS) {
+        struct emu_allocation *allocation =
+            emu_memory_find(owned->context->device->memory, address, 1);
+        snprintf(allocation->name, sizeof allocation->name, "%s", name);
+    }
+    return emu_leave(result);
+}

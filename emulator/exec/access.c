@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: MIT */
+/* Accesses of a kernel to memory, with all their checks. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "exec/memory.h"
+
+/* Shadows of global allocations belong to one cluster: entities are numbered per cluster.
+ */
+struct emu_watch {
+    struct emu_watch *next;
+    uint64_t allocation_id;
+    struct emu_shadow *shadow;
+};
+
+void emu_watches_free(struct emu_cluster *cluster)
+{
+    while (cluster->watches != NULL) {
+        struct emu_watch *watch = cluster->watches;
+        cluster->watches = watch->next;
+        emu_shadow_free(watch->shadow);
+        emu_free(watch);
+    }
+}
+
+static struct emu_shadow *watch_of(struct emu_cluster *cluster,
+                                   const struct emu_allocation *allocation)
+{
+    for (struct emu_watch *watch = cluster->watches; watch != NULL; watch = watch->next) {
+        if (watch->allocation_id == allocation->id) {
+            return watch->shadow;
+        }
+    }
+    struct emu_watch *watch = emu_alloc(sizeof *watch);
+    watch->allocation_id = allocation->id;
+    watch->shadow = emu_shadow_create(allocation->bytes);
+    watch->next = cluster->watches;
+    cluster->watches = watch;
+    return watch->shadow;
+}
+
+struct emu_actor emu_actor_of_lane(struct emu_warp *warp, const struct emu_insn *insn,
+                                   unsigned lane)
+{
+    return (struct emu_actor){.warp = warp,
+                              .insn = insn,
+                              .lane = lane,
+                              .proxy = EMU_PROXY_GENERIC,
+                              .entity = warp->entity,
+                              .epoch = warp->epoch,
+                              .knowledge = &warp->knowledge};
+}
+
+static bool refuse(const struct emu_actor *actor, enum emu_finding finding,
+                   const char *format, ...) EMU_PRINTF(3, 4);
+
+static bool refuse(const struct emu_actor *actor, enum emu_finding finding,
+                   const char *format, ...)
+{
+    struct emu_text text = {0};
+    va_list args;
+    va_start(args, format);
+    emu_text_addv(&text, format, args);
+    va_end(args);
+    emu_report_error(actor->warp, actor->insn, actor->lane, finding, "%s",
+                     emu_text_get(&text));
+    emu_text_free(&text);
+    return false;
+}
+
+/* ----------------------------------------------------------------------------- races */
+
+static const char *const proxy_names[] = {"generic", "async", "tensor"};
+
+static void report_conflict(const struct emu_actor *actor, const char *where,
+                            const struct emu_conflict *conflict)
+{
+    const struct emu_program *program = emu_launch_of(actor->warp->cta)->program;
+    struct emu_text text = {0};
+    static const enum emu_finding findings[] = {
+        [EMU_CONFLICT_ORDER] = EMU_FINDING_RACE,
+        [EMU_CONFLICT_PROXY] = EMU_FINDING_PROXY_FENCE,
+        [EMU_CONFLICT_TENSOR_FENCE] = EMU_FINDING_TENSOR_FENCE,
+    };
+    const char *const reasons[] = {
+        [EMU_CONFLICT_ORDER] =
+            conflict->tolerated ? "only a relaxed barrier.cluster.arrive lies between them"
+                                : "nothing orders them",
+        [EMU_CONFLICT_PROXY] = "no fence.proxy.async stands between them",
+        [EMU_CONFLICT_TENSOR_FENCE] = "no tcgen05.fence stands between them",
+    };
+    emu_text_add(&text,
+                 "this %s (%s proxy) and a %s (%s proxy) meet at byte %" PRIu64 " %s, "
+                 "and %s\n  the other: ",
+                 conflict->is_write ? "write" : "read", proxy_names[actor->proxy],
+                 conflict->was_write ? "write" : "read", proxy_names[conflict->other.proxy],
+                 conflict->byte, where, reasons[conflict->kind]);
+    if (conflict->other.insn < program->insn_count) {
+        const struct ptx_insn *other = program->insns[conflict->other.insn].source;
+        emu_text_add(&text, "%s at ", other->opcode);
+        ptx_describe_location(program->module, &other->location, &text);
+    }
+    if (conflict->other.lane < EMU_LANES) {
+        emu_text_add(&text, ", lane %u", conflict->other.lane);
+    }
+    if (conflict->tolerated) {
+        emu_report(actor->warp, actor->insn, actor->lane, EMU_ADVICE,
+                   findings[conflict->kind], "%s", emu_text_get(&text));
+    } else {
+        emu_report_error(actor->warp, actor->insn, actor->lane, findings[conflict->kind],
+                         "%s", emu_text_get(&text));
+    }
+    emu_text_free(&text);
+}
+
+static bool check_races(const struct emu_actor *actor, struct emu_shadow *shadow,
+                        uint64_t offset, uint64_t bytes, bool write, const char *where)
+{
+    struct emu_accessor who = {
+        .entity = actor->entity,
+        .epoch = actor->epoch,
+        .lane = (uint8_t)actor->lane,
+        .proxy = actor->proxy,
+        .atomic = actor->atomic,
+        .insn = actor->insn->index,
+        .knowledge = actor->knowledge,
+    };
+    struct emu_conflict conflict = {0};
+    if (emu_shadow_access(shadow, offset, bytes, write, &who, &conflict)) {
+        return true;
+    }
+    report_conflict(actor, where, &conflict);
+    return conflict.tolerated;
+}
+
+/* ---------------------------------------------------------------------------- shared */
+
+struct emu_cta *emu_shared_resolve(struct emu_warp *warp, const struct emu_insn *insn,
+                                   unsigned lane, uint32_t address, bool any_rank,
+                                   uint32_t *ret_offset)
+{
+    uint32_t rank = address >> EMU_SHARED_RANK_SHIFT;
+    *ret_offset = address & EMU_SHARED_OFFSET_MASK;
+    if (rank == warp->cta->rank) {
+        return warp->cta;
+    }
+    struct emu_cta *cta = emu_cluster_cta(warp->cta->cluster, rank);
+    if (cta == NULL) {
+        emu_report_error(warp, insn, lane, EMU_FINDING_OUT_OF_BOUNDS,
+                         "shared address 0x%08x names CTA %u of a cluster of %u", address,
+                         rank, warp->cta->cluster->cta_count);
+        return NULL;
+    }
+    if (!any_rank) {
+        emu_report_error(warp, insn, lane, EMU_FINDING_ILLEGAL,
+                         "shared address 0x%08x is of CTA %u, but .shared::cta reaches the "
+                         "own CTA only (%u)",
+                         address, rank, warp->cta->rank);
+        return NULL;
+    }
+    if (cta->exited) {
+        emu_report_error(warp, insn, lane, EMU_FINDING_IN_FLIGHT,
+                         "shared memory of CTA %u, which has exited", rank);
+        return NULL;
+    }
+    return cta;
+}
+
+static bool check_shared(const struct emu_actor *actor, struct emu_cta *cta,
+                         uint32_t offset, uint32_t bytes, uint32_t alignment,
+                         const char *verb)
+{
+    if (offset < EMU_SHARED_FIRST || offset > cta->shared_bytes ||
+        bytes > cta->shared_bytes - offset) {
+        return refuse(actor, EMU_FINDING_OUT_OF_BOUNDS,
+                      "%s of %u bytes at shared offset %u of CTA %u; legal are %u to %u "
+                      "(%u static and %u dynamic bytes)",
+                      verb, bytes, offset, cta->rank, EMU_SHARED_FIRST, cta->shared_bytes,
+                      emu_launch_of(cta)->program->static_shared_bytes,
+                      emu_launch_of(cta)->dynamic_shared_bytes);
+    }
+    if (alignment > 1 && offset % alignment != 0) {
+        return refuse(actor, EMU_FINDING_MISALIGNED,
+                      "%s of %u bytes at shared offset %u, which is not a multiple of %u",
+                      verb, bytes, offset, alignment);
+    }
+    const uint8_t *barrier = memchr(cta->shared_state + offset, EMU_BARRIER, bytes);
+    if (barrier != NULL) {
+        return refuse(actor, EMU_FINDING_BARRIER,
+                      "%s over the mbarrier at shared offset %u of CTA %u", verb,
+                      (uint32_t)(barrier - cta->shared_state), cta->rank);
+    }
+    return true;
+}
+
+bool emu_shared_read(const struct emu_actor *actor, struct emu_cta *cta, uint32_t offset,
+                     uint32_t bytes, uint32_t alignment, void *data, uint8_t *defined)
+{
+    if (!check_shared(actor, cta, offset, bytes, alignment, "read")) {
+        return false;
+    }
+    memcpy(data, cta->shared + offset, bytes);
+    if (defined != NULL) {
+        memcpy(defined, cta->shared_state + offset, bytes);
+    } else if (emu_launch_of(cta)->settings.definedness) {
+        const uint8_t *hole = memchr(cta->shared_state + offset, EMU_UNDEFINED, bytes);
+        if (hole != NULL) {
+            return refuse(
+                actor, EMU_FINDING_UNDEFINED,
+                "read of shared memory that was never written: offset %u of CTA %u",
+                (uint32_t)(hole - cta->shared_state), cta->rank);
+        }
+    }
+    return cta->shadow == NULL ||
+           check_races(actor, cta->shadow, offset, bytes, false, "of shared memory");
+}
+
+bool emu_shared_write(const struct emu_actor *actor, struct emu_cta *cta, uint32_t offset,
+                      uint32_t bytes, uint32_t alignment, const void *data,
+                      const uint8_t *defined)
+{
+    if (!check_shared(actor, cta, offset, bytes, alignment, "write")) {
+        return false;
+    }
+    memcpy(cta->shared + offset, data, bytes);
+    if (defined != NULL) {
+        memcpy(cta->shared_state + offset, defined, bytes);
+    } else {
+        memset(cta->shared_state + offset, EMU_DEFINED, bytes);
+    }
+    return cta->shadow == NULL ||
+           check_races(actor, cta->shadow, offset, bytes, true, "of shared memory");
+}
+
+/* ---------------------------------------------------------------------------- global */
+
+static struct emu_allocation *find_allocation(const struct emu_actor *actor,
+                                              uint64_t address, uint32_t bytes)
+{
+    struct emu_allocation *recent = actor->warp->recent;
+    if (recent != NULL) {
+        uint64_t offset = address - recent->address;
+        if (offset <= recent->bytes && bytes <= recent->bytes - offset) {
+            return recent;
+        }
+    }
+    struct emu_allocation *found =
+        emu_memory_find(emu_launch_of(actor->warp->cta)->memory, address, bytes);
+    if (found != NULL) {
+        actor->warp->recent = found;
+    }
+    return found;
+}
+
+static struct emu_allocation *check_global(const struct emu_actor *actor, uint64_t address,
+                                           uint32_t bytes, uint32_t alignment,
+                                           const char *verb)
+{
+    struct emu_allocation *allocation = find_allocation(actor, address, bytes);
+    if (allocation == NULL) {
+        struct emu_text text = {0};
+        emu_memory_describe(emu_launch_of(actor->warp->cta)->memory, address, &text);
+        refuse(actor, EMU_FINDING_OUT_OF_BOUNDS,
+               "%s of %u bytes at global address 0x%" PRIx64 ": %s", verb, bytes, address,
+               emu_text_get(&text));
+        emu_text_free(&text);
+        return NULL;
+    }
+    if (alignment > 1 && address % alignment != 0) {
+        refuse(actor, EMU_FINDING_MISALIGNED,
+               "%s of %u bytes at global address 0x%" PRIx64
+               ", which is not a multiple of %u",
+               verb, bytes, address, alignment);
+        return NULL;
+    }
+    return allocation;
+}
+
+/* What a cluster leaves behind in the state of bytes that it wrote. */
+static uint8_t mark_of(const struct emu_cluster *cluster)
+{
+    return (uint8_t)(EMU_DEFINED + 1 + cluster->index % 254);
+}
+
+/* Another cluster wrote one of these bytes in this launch. Kernels with atomics may have
+ * ordered that; for the others nothing can have. */
+static bool check_marks(const struct emu_actor *actor,
+                        const struct emu_allocation *allocation, uint64_t offset,
+                        uint32_t bytes, const char *verb)
+{
+    const struct emu_cluster *cluster = actor->warp->cta->cluster;
+    if (cluster->grid->launch.program->shares_grid) {
+        return true;
+    }
+    uint8_t mark = mark_of(cluster);
+    for (uint32_t i = 0; i < bytes; i++) {
+        uint8_t state = allocation->state[offset + i];
+        if (state > EMU_DEFINED && state != mark) {
+            return refuse(actor, EMU_FINDING_RACE,
+                          "%s of byte %" PRIu64
+                          " of %s, which another cluster of this grid "
+                          "wrote; nothing orders clusters",
+                          verb, offset + i, allocation->name);
+        }
+    }
+    return true;
+}
+
+bool emu_global_read(const struct emu_actor *actor, uint64_t address, uint32_t bytes,
+                     uint32_t alignment, void *data, uint8_t *defined)
+{
+    struct emu_allocation *allocation =
+        check_global(actor, address, bytes, alignment, "read");
+    if (allocation == NULL) {
+        return false;
+    }
+    struct emu_cluster *cluster = actor->warp->cta->cluster;
+    uint64_t offset = address - allocation->address;
+    memcpy(data, (const void *)(uintptr_t)address, bytes);
+    if (defined != NULL) {
+        for (uint32_t i = 0; i < bytes; i++) {
+            defined[i] = allocation->state[offset + i] != EMU_UNDEFINED;
+        }
+    } else if (cluster->grid->launch.settings.definedness) {
+        const uint8_t *hole = memchr(allocation->state + offset, EMU_UNDEFINED, bytes);
+        if (hole != NULL) {
+            return refuse(actor, EMU_FINDING_UNDEFINED,
+                          "read of global memory that was never written: byte %" PRIu64
+                          " of %s",
+                          (uint64_t)(hole - allocation->state), allocation->name);
+        }
+    }
+    if (!cluster->grid->launch.settings.races) {
+        return true;
+    }
+    return (!__atomic_load_n(&allocation->marked, __ATOMIC_RELAXED) ||
+            check_marks(actor, allocation, offset, bytes, "read")) &&
+           check_races(actor, watch_of(cluster, allocation), offset, bytes, false,
+                       allocation->name);
+}
+
+bool emu_global_write(const struct emu_actor *actor, uint64_t address, uint32_t bytes,
+                      uint32_t alignment, const void *data, const uint8_t *defined)
+{
+    struct emu_allocation *allocation =
+        check_global(actor, address, bytes, alignment, "write");
+    if (allocation == NULL) {
+        return false;
+    }
+    struct emu_cluster *cluster = actor->warp->cta->cluster;
+    uint64_t offset = address - allocation->address;
+    if (allocation->read_only) {
+        return refuse(actor, EMU_FINDING_ILLEGAL, "write to constant memory (%s)",
+                      allocation->name);
+    }
+    bool races = cluster->grid->launch.settings.races;
+    bool good = !races || check_marks(actor, allocation, offset, bytes, "write");
+    uint8_t mark = races ? mark_of(cluster) : EMU_DEFINED;
+    memcpy((void *)(uintptr_t)address, data, bytes);
+    for (uint32_t i = 0; i < bytes; i++) {
+        bool is_defined = defined == NULL || defined[i] != EMU_UNDEFINED;
+        allocation->state[offset + i] = is_defined ? mark : EMU_UNDEFINED;
+    }
+    if (races) {
+        __atomic_store_n(&allocation->marked, true, __ATOMIC_RELAXED);
+    }
+    return good && (!races || check_races(actor, watch_of(cluster, allocation), offset,
+                                          bytes, true, allocation->name));
+}
+
+/* -------------------------------------------------------------------- any other space */
+
+uint64_t emu_local_bytes(const struct emu_program *program)
+{
+    return emu_align_up(program->function->local_bytes, 16) +
+           program->function->call_param_bytes;
+}
+
+void emu_classify(uint64_t generic, enum emu_space *ret_space, uint64_t *ret_address)
+{
+    uint64_t window = generic & EMU_WINDOW_MASK;
+    *ret_address = generic & ~EMU_WINDOW_MASK;
+    *ret_space = window == EMU_WINDOW_SHARED  ? EMU_SPACE_SHARED_CLUSTER
+                 : window == EMU_WINDOW_LOCAL ? EMU_SPACE_LOCAL
+                 : window == EMU_WINDOW_PARAM ? EMU_SPACE_PARAM
+                                              : EMU_SPACE_GLOBAL;
+    if (*ret_space == EMU_SPACE_GLOBAL) {
+        *ret_address = generic;
+    }
+}
+
+/* Local memory of the lane; NULL after reporting. */
+static bool local_range(const struct emu_actor *actor, uint64_t address, uint32_t bytes,
+                        uint8_t **ret_data, uint8_t **ret_state)
+{
+    struct emu_warp *warp = actor->warp;
+    const struct emu_program *program = emu_launch_of(warp->cta)->program;
+    uint64_t total = emu_local_bytes(program);
+    if ((address & EMU_CALL_PARAM) != 0) {
+        address =
+            (address & ~EMU_CALL_PARAM) + emu_align_up(program->function->local_bytes, 16);
+    }
+    if (address > total || bytes > total - address || actor->lane >= EMU_LANES) {
+        return refuse(actor, EMU_FINDING_OUT_OF_BOUNDS,
+                      "access of %u bytes at local address %" PRIu64
+                      "; a thread has %" PRIu64,
+                      bytes, address, total);
+    }
+    uint64_t at = actor->lane * total + address;
+    *ret_data = warp->local + at;
+    *ret_state = warp->local_state + at;
+    return true;
+}
+
+static bool read_params(const struct emu_actor *actor, uint64_t address, uint32_t bytes,
+                        void *data, uint8_t *defined)
+{
+    const struct emu_launch *launch = emu_launch_of(actor->warp->cta);
+    if (address > launch->param_bytes || bytes > launch->param_bytes - address) {
+        return refuse(actor, EMU_FINDING_OUT_OF_BOUNDS,
+                      "read of %u bytes at byte %" PRIu64 " of the parameters (%zu bytes)",
+                      bytes, address, launch->param_bytes);
+    }
+    memcpy(data, (const unsigned char *)launch->params + address, bytes);
+    if (defined != NULL) {
+        memset(defined, EMU_DEFINED, bytes);
+    }
+    return true;
+}
+
+static bool read_local(const struct emu_actor *actor, uint64_t address, uint32_t bytes,
+                       void *data, uint8_t *defined)
+{
+    uint8_t *from = NULL;
+    uint8_t *state = NULL;
+    if (!local_range(actor, address, bytes, &from, &state)) {
+        return false;
+    }
+    memcpy(data, from, bytes);
+    if (defined != NULL) {
+        memcpy(defined, state, bytes);
+    } else if (memchr(state, EMU_UNDEFINED, bytes) != NULL &&
+               emu_launch_of(actor->warp->cta)->settings.definedness) {
+        return refuse(actor, EMU_FINDING_UNDEFINED,
+                      "read of local memory that was never written: address %" PRIu64,
+                      address);
+    }
+    return true;
+}
+
+bool emu_read(const struct emu_actor *actor, enum emu_space space, uint64_t address,
+              uint32_t bytes, void *data, uint8_t *defined)
+{
+    if (space == EMU_SPACE_GENERIC) {
+        emu_classify(address, &space, &address);
+    }
+    switch (space) {
+    case EMU_SPACE_SHARED:
+    case EMU_SPACE_SHARED_CLUSTER: {
+        uint32_t offset = 0;
+        struct emu_cta *cta =
+            emu_shared_resolve(actor->warp, actor->insn, actor->lane, (uint32_t)address,
+                               space == EMU_SPACE_SHARED_CLUSTER, &offset);
+        return cta != NULL &&
+               emu_shared_read(actor, cta, offset, bytes, bytes, data, defined);
+    }
+    case EMU_SPACE_PARAM:
+        return (address & EMU_CALL_PARAM) != 0
+                   ? read_local(actor, address, bytes, data, defined)
+                   : read_params(actor, address, bytes, data, defined);
+    case EMU_SPACE_LOCAL:
+        return read_local(actor, address, bytes, data, defined);
+    default:
+        return emu_global_read(actor, address, bytes, bytes, data, defined);
+    }
+}
+
+bool emu_write(const struct emu_actor *actor, enum emu_space space, uint64_t address,
+               uint32_t bytes, const void *data, const uint8_t *defined)
+{
+    uint8_t *to = NULL;
+    uint8_t *state = NULL;
+    if (space == EMU_SPACE_GENERIC) {
+        emu_classify(address, &space, &address);
+    }
+    switch (space) {
+    case EMU_SPACE_SHARED:
+    case EMU_SPACE_SHARED_CLUSTER: {
+        uint32_t offset = 0;
+        struct emu_cta *cta =
+            emu_shared_resolve(actor->warp, actor->insn, actor->lane, (uint32_t)address,
+                               space == EMU_SPACE_SHARED_CLUSTER, &offset);
+        return cta != NULL &&
+               emu_shared_write(actor, cta, offset, bytes, bytes, data, defined);
+    }
+    case EMU_SPACE_PARAM:
+        if ((address & EMU_CALL_PARAM) == 0) {
+            return refuse(actor, EMU_FINDING_ILLEGAL, "write to the kernel's parameters");
+        }
+        break;
+    case EMU_SPACE_LOCAL:
+        break;
+    default:
+        return emu_global_write(actor, address, bytes, bytes, data, defined);
+    }
+    if (!local_range(actor, address, bytes, &to, &state)) {
+        return false;
+    }
+    memcpy(to, data, bytes);
+    if (defined != NULL) {
+        memcpy(state, defined, bytes);
+    } else {
+        memset(state, EMU_DEFINED, bytes);
+    }
+    return true;
+}

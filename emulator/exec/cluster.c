@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/* A cluster's life: its CTAs and warps, whose turn it is, and when nothing can go on. */
+#include "exec/cluster.h"
+
+#include <string.h>
+
+#include "exec/families.h"
+#include "exec/memory.h"
+#include "exec/strong.h"
+
+struct emu_cta *emu_cluster_cta(struct emu_cluster *cluster, unsigned rank)
+{
+    return rank < cluster->cta_count ? &cluster->ctas[rank] : NULL;
+}
+
+uint32_t emu_cluster_entity(struct emu_cluster *cluster)
+{
+    return cluster->entity_count++;
+}
+
+/* ------------------------------------------------------------------------------ life */
+
+static void fill_constants(struct emu_warp *warp, const struct emu_program *program)
+{
+    for (size_t i = 0; i < program->constant_count; i++) {
+        const struct emu_constant *constant = &program->constants[i];
+        uint64_t value = constant->value;
+        if (constant->kind == EMU_CONSTANT_SHARED) {
+            value |= (uint64_t)warp->cta->rank << EMU_SHARED_RANK_SHIFT;
+        }
+        for (unsigned lane = 0; lane < EMU_LANES; lane++) {
+            warp->r[constant->slot][lane] = value;
+        }
+        warp->undefined[constant->slot] = 0;
+    }
+}
+
+static void create_warp(struct emu_cta *cta, unsigned index, unsigned threads)
+{
+    const struct emu_launch *launch = &cta->cluster->grid->launch;
+    const struct emu_program *program = launch->program;
+    struct emu_warp *warp = &cta->warps[index];
+    warp->cta = cta;
+    warp->index = index;
+    warp->entity = emu_cluster_entity(cta->cluster);
+    warp->epoch = 1;
+    unsigned lanes = threads - index * EMU_LANES;
+    warp->live = lanes >= EMU_LANES ? EMU_ALL_LANES : (1u << lanes) - 1;
+    warp->mask = warp->live;
+    warp->merge_pc = UINT32_MAX;
+    warp->r = emu_alloc(program->slot_count * sizeof *warp->r);
+    warp->undefined = emu_alloc(program->slot_count * sizeof *warp->undefined);
+    memset(warp->undefined, 0xFF, program->slot_count * sizeof *warp->undefined);
+    warp->p = emu_alloc(program->predicate_count * sizeof *warp->p);
+    warp->p_undefined = emu_alloc(program->predicate_count * sizeof *warp->p_undefined);
+    memset(warp->p_undefined, 0xFF, program->predicate_count * sizeof *warp->p_undefined);
+    uint64_t local_bytes = emu_local_bytes(program);
+    if (local_bytes > 0) {
+        warp->local = emu_alloc(local_bytes * EMU_LANES);
+        warp->local_state = emu_alloc(local_bytes * EMU_LANES);
+    }
+    fill_constants(warp, program);
+    emu_async_attach_warp(warp);
+    emu_tensor_attach_warp(warp);
+}
+
+static void create_cta(struct emu_cluster *cluster, unsigned rank)
+{
+    const struct emu_launch *launch = &cluster->grid->launch;
+    const struct emu_program *program = launch->program;
+    struct emu_cta *cta = &cluster->ctas[rank];
+    const uint32_t *size = launch->cluster;
+    cta->cluster = cluster;
+    cta->rank = rank;
+    cta->id[0] = cluster->first_cta[0] + rank % size[0];
+    cta->id[1] = cluster->first_cta[1] + rank / size[0] % size[1];
+    cta->id[2] = cluster->first_cta[2] + rank / (size[0] * size[1]);
+    cta->launched = true;
+    cta->dynamic_shared = (uint32_t)emu_align_up(
+        EMU_SHARED_FIRST + program->static_shared_bytes, program->dynamic_shared_align);
+    cta->shared_bytes = launch->dynamic_shared_bytes > 0
+                            ? cta->dynamic_shared + launch->dynamic_shared_bytes
+                            : EMU_SHARED_FIRST + program->static_shared_bytes;
+    cta->shared = emu_alloc(cta->shared_bytes);
+    cta->shared_state = emu_alloc(cta->shared_bytes);
+    if (launch->settings.races) {
+        cta->shadow = emu_shadow_create(cta->shared_bytes);
+    }
+    unsigned threads = launch->block[0] * launch->block[1] * launch->block[2];
+    cta->warp_count = (unsigned)emu_ceil_div(threads, EMU_LANES);
+    cta->warps_left = cta->warp_count;
+    cta->warps = emu_alloc(cta->warp_count * sizeof *cta->warps);
+    emu_async_attach_cta(cta);
+    emu_tensor_attach_cta(cta);
+    for (unsigned i = 0; i < cta->warp_count; i++) {
+        create_warp(cta, i, threads);
+    }
+    cluster->warps_left += cta->warp_count;
+}
+
+struct emu_cluster *emu_cluster_create(struct emu_grid *grid, uint64_t index)
+{
+    struct emu_cluster *cluster = emu_alloc(sizeof *cluster);
+    const uint32_t *size = grid->launch.cluster;
+    cluster->grid = grid;
+    cluster->index = index;
+    cluster->first_cta[0] = (uint32_t)(index % grid->cluster_grid[0]) * size[0];
+    cluster->first_cta[1] =
+        (uint32_t)(index / grid->cluster_grid[0] % grid->cluster_grid[1]) * size[1];
+    cluster->first_cta[2] =
+        (uint32_t)(index / grid->cluster_grid[0] / grid->cluster_grid[1]) * size[2];
+    emu_random_seed(&cluster->random, emu_mix(grid->launch.settings.seed, index));
+    cluster->cta_count = size[0] * size[1] * size[2];
+    cluster->ctas = emu_alloc(cluster->cta_count * sizeof *cluster->ctas);
+    emu_async_attach_cluster(cluster);
+    emu_tensor_attach_cluster(cluster);
+    for (unsigned rank = 0; rank < cluster->cta_count; rank++) {
+        create_cta(cluster, rank);
+    }
+    cluster->starved = emu_random_below(&cluster->random, cluster->warps_left);
+    return cluster;
+}
+
+static void destroy_cta(struct emu_cta *cta)
+{
+    for (unsigned i = 0; i < cta->warp_count; i++) {
+        struct emu_warp *warp = &cta->warps[i];
+        emu_tensor_detach_warp(warp);
+        emu_async_detach_warp(warp);
+        emu_knowledge_free(&warp->knowledge);
+        emu_free(warp->r);
+        emu_free(warp->undefined);
+        emu_free(warp->p);
+        emu_free(warp->p_undefined);
+        emu_free(warp->local);
+        emu_free(warp->local_state);
+    }
+    emu_tensor_detach_cta(cta);
+    emu_async_detach_cta(cta);
+    emu_shadow_free(cta->shadow);
+    emu_free(cta->shared);
+    emu_free(cta->shared_state);
+    emu_free(cta->warps);
+}
+
+void emu_cluster_destroy(struct emu_cluster *cluster)
+{
+    emu_async_drop_all(cluster);
+    for (unsigned rank = 0; rank < cluster->cta_count; rank++) {
+        destroy_cta(&cluster->ctas[rank]);
+    }
+    emu_tensor_detach_cluster(cluster);
+    emu_async_detach_cluster(cluster);
+    emu_strong_free(cluster);
+    emu_watches_free(cluster);
+    emu_free(cluster->ctas);
+    emu_free(cluster);
+}
+
+/* --------------------------------------------------------------------------- deadlock */
+
+static struct emu_warp *warp_at(struct emu_cluster *cluster, unsigned index)
+{
+    unsigned warps = cluster->ctas[0].warp_count;
+    return &cluster->ctas[index / warps].warps[index % warps];
+}
+
+static unsigned warp_total(const struct emu_cluster *cluster)
+{
+    return cluster->cta_count * cluster->ctas[0].warp_count;
+}
+
+static void describe_waiting_warp(struct emu_warp *warp, struct emu_text *text)
+{
+    const struct emu_insn *insn = warp->blocked_at;
+    const struct ptx_module *module = emu_launch_of(warp->cta)->program->module;
+    emu_text_add(text, "\n  CTA %u warp %u, lanes %08x: ", warp->cta->rank, warp->index,
+                 warp->live);
+    if (insn == NULL) {
+        emu_text_add(text, "runs");
+        return;
+    }
+    emu_text_add(text, "%s at ", insn->source->opcode);
+    ptx_describe_location(module, &insn->source->location, text);
+    struct emu_text wait = {0};
+    emu_async_describe_wait(warp, insn, &wait);
+    emu_tensor_describe_wait(warp, insn, &wait);
+    if (wait.length > 0) {
+        emu_text_add(text, "\n    %s", emu_text_get(&wait));
+    }
+    emu_text_free(&wait);
+}
+
+static enum emu_cluster_state report_stuck(struct emu_cluster *cluster,
+                                           enum emu_finding finding, const char *what)
+{
+    struct emu_text text = {0};
+    struct emu_warp *first = NULL;
+    const struct emu_insn *place = NULL;
+    for (unsigned i = 0; i < warp_total(cluster); i++) {
+        struct emu_warp *warp = warp_at(cluster, i);
+        if (!warp->finished) {
+            describe_waiting_warp(warp, &text);
+            if (first == NULL || (place == NULL && warp->blocked_at != NULL)) {
+                first = warp;
+                place = warp->blocked_at;
+            }
+        }
+    }
+    if (place == NULL) {
+        place = &cluster->grid->launch.program->insns[first->pc];
+    }
+    emu_report_error(first, place, EMU_LANES, finding, "%s%s", what, emu_text_get(&text));
+    emu_text_free(&text);
+    return EMU_CLUSTER_FAILED;
+}
+
+/* -------------------------------------------------------------------------- scheduler */
+
+static bool is_idle(const struct emu_cluster *cluster)
+{
+    return cluster->idle_turns > 2 * cluster->warps_left + 8;
+}
+
+static struct emu_warp *next_in_turn(struct emu_cluster *cluster, unsigned after)
+{
+    unsigned total = warp_total(cluster);
+    for (unsigned i = 1; i <= total; i++) {
+        struct emu_warp *warp = warp_at(cluster, (after + i) % total);
+        if (!warp->finished) {
+            cluster->cursor = (after + i) % total;
+            return warp;
+        }
+    }
+    return NULL;
+}
+
+static struct emu_warp *pick_warp(struct emu_cluster *cluster, uint64_t *ret_quantum)
+{
+    unsigned total = warp_total(cluster);
+    struct emu_warp *warp = NULL;
+    *ret_quantum = 32;
+    if (is_idle(cluster)) {
+        /* Before anybody speaks of a deadlock, all have been asked. */
+        return next_in_turn(cluster, cluster->cursor);
+    }
+    switch (cluster->grid->launch.settings.schedule) {
+    case EMU_SCHEDULE_FAIR:
+        return next_in_turn(cluster, cluster->cursor);
+    case EMU_SCHEDULE_RANDOM:
+        *ret_quantum = 1 + emu_random_below(&cluster->random, 64);
+        return next_in_turn(cluster, emu_random_below(&cluster->random, total));
+    case EMU_SCHEDULE_DEEP:
+        *ret_quantum = 100000;
+        warp = warp_at(cluster, cluster->cursor);
+        return warp->finished || warp->blocked_at != NULL
+                   ? next_in_turn(cluster, cluster->cursor)
+                   : warp;
+    case EMU_SCHEDULE_STARVE:
+        warp = next_in_turn(cluster, emu_random_below(&cluster->random, total));
+        if (cluster->cursor == cluster->starved && cluster->warps_left > 1) {
+            warp = next_in_turn(cluster, cluster->cursor);
+        }
+        return warp;
+    }
+    return NULL;
+}
+
+/* The CTA's last warp has ended. */
+static bool end_cta(struct emu_cta *cta)
+{
+    cta->exited = true;
+    return emu_async_cta_exited(cta) && emu_tensor_cta_exited(cta);
+}
+
+/* What is still under way when all warps have ended takes effect. */
+static enum emu_cluster_state finish(struct emu_cluster *cluster)
+{
+    bool ran = true;
+    while (ran && !cluster->failed) {
+        if (!emu_async_step(cluster, true, &ran)) {
+            return EMU_CLUSTER_FAILED;
+        }
+    }
+    return cluster->failed ? EMU_CLUSTER_FAILED : EMU_CLUSTER_ENDED;
+}
+
+/* Nobody went on in this turn. */
+static enum emu_cluster_state idle(struct emu_cluster *cluster)
+{
+    bool ran = false;
+    cluster->idle_turns++;
+    if (!is_idle(cluster)) {
+        return EMU_CLUSTER_RUNNING;
+    }
+    if (!emu_async_step(cluster, true, &ran)) {
+        return EMU_CLUSTER_FAILED;
+    }
+    if (ran) {
+        cluster->idle_turns = 0;
+        return EMU_CLUSTER_RUNNING;
+    }
+    if (cluster->waits_for_grid) {
+        cluster->idle_turns = 0;
+        return EMU_CLUSTER_WAITING;
+    }
+    if (cluster->idle_turns > 16 * cluster->warps_left + 64) {
+        return report_stuck(cluster, EMU_FINDING_DEADLOCK,
+                            "no warp can go on and nothing is under way:");
+    }
+    return EMU_CLUSTER_RUNNING;
+}
+
+enum emu_cluster_state emu_cluster_run(struct emu_cluster *cluster, uint64_t turns)
+{
+    for (uint64_t turn = 0; turn < turns; turn++) {
+        if (cluster->warps_left == 0) {
+            return finish(cluster);
+        }
+        bool ran = false;
+        uint64_t quantum = 0;
+        cluster->now++;
+        if (!emu_async_step(cluster, false, &ran)) {
+            return EMU_CLUSTER_FAILED;
+        }
+        struct emu_warp *warp = pick_warp(cluster, &quantum);
+        uint64_t events = cluster->events;
+        uint64_t steps = warp->steps;
+        cluster->waits_for_grid = false;
+        enum emu_turn result = emu_warp_turn(warp, quantum);
+        cluster->warp_steps += warp->steps - steps;
+        if (result == EMU_TURN_FAILED || cluster->failed) {
+            return EMU_CLUSTER_FAILED;
+        }
+        if (result == EMU_TURN_ENDED) {
+            cluster->warps_left--;
+            if (--warp->cta->warps_left == 0 && !end_cta(warp->cta)) {
+                return EMU_CLUSTER_FAILED;
+            }
+        }
+        bool went_on = result == EMU_TURN_ENDED || cluster->events != events || ran;
+        if (went_on) {
+            cluster->steps_at_event = cluster->warp_steps;
+        }
+        if (result == EMU_TURN_RAN &&
+            (warp->last_spin == 0 || warp->steps - warp->last_spin > EMU_SPIN_STEPS)) {
+            went_on = true;
+        }
+        if (went_on) {
+            cluster->idle_turns = 0;
+        } else {
+            enum emu_cluster_state state = idle(cluster);
+            if (state != EMU_CLUSTER_RUNNING) {
+                return state;
+            }
+        }
+        if (cluster->warp_steps - cluster->steps_at_event >
+            cluster->grid->launch.settings.max_steps) {
+            return report_stuck(cluster, EMU_FINDING_NO_PROGRESS,
+                                "max_steps instructions were executed and nothing was "
+                                "stored, signalled or finished:");
+        }
+    }
+    return cluster->warps_left == 0 ? finish(cluster) : EMU_CLUSTER_RUNNING;
+}

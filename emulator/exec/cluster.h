@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Inside of exec/: warps, clusters, and their queue of asynchronous operations. */
+#ifndef EMU_EXEC_CLUSTER_H
+#define EMU_EXEC_CLUSTER_H
+
+#include "exec/async.h"
+#include "exec/machine.h"
+
+/* ------------------------------------------------------------------------------ warp */
+
+/* A warp that failed a wait counts as going on again after that many instructions. */
+#define EMU_SPIN_STEPS 200u
+
+enum emu_turn {
+    EMU_TURN_RAN,
+    EMU_TURN_WAITED, /* spun or blocked: it needs something from others */
+    EMU_TURN_ENDED,
+    EMU_TURN_FAILED
+};
+
+/* Executes up to `quantum` instructions, fewer when the warp has to wait. */
+enum emu_turn emu_warp_turn(struct emu_warp *warp, uint64_t quantum);
+
+/* --------------------------------------------------------------------------- cluster */
+
+struct emu_cluster *emu_cluster_create(struct emu_grid *grid, uint64_t index);
+void emu_cluster_destroy(struct emu_cluster *cluster);
+
+enum emu_cluster_state {
+    EMU_CLUSTER_RUNNING,
+    EMU_CLUSTER_WAITING, /* for the grid: nothing inside can go on */
+    EMU_CLUSTER_ENDED,
+    EMU_CLUSTER_FAILED
+};
+/* Takes up to `turns` turns of warps. */
+enum emu_cluster_state emu_cluster_run(struct emu_cluster *cluster, uint64_t turns);
+
+/* ----------------------------------------------------------------------------- async */
+
+/* Runs what is due; `idle`: one operation whatever its time. False: one failed. */
+bool emu_async_step(struct emu_cluster *cluster, bool idle, bool *ret_ran);
+void emu_async_drop_all(struct emu_cluster *cluster);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From parsed PTX to a program that can run. Families (ALU, memory, barriers, copies,
+ * tensor cores, …) register opcodes; a word of an opcode that no one took is an error that
+ * names it, so that nothing runs with a meaning that was guessed.
+ */
+#ifndef EMU_EXEC_DECODE_H
+#define EMU_EXEC_DECODE_H
+
+#include "exec/machine.h"
+
+struct emu_decoder {
+    struct emu_program *program;
+    const struct ptx_insn *source;
+    struct emu_insn *insn; /* being filled; zeroed but for guard, index, source, vector 1 */
+    struct emu_error *error;
+    uint64_t taken; /* words that were understood */
+};
+
+/* `name`: leading words, e.g. "cp.async.bulk.tensor"; the longest match wins. */
+struct emu_opcode {
+    const char *name;
+    bool (*decode)(struct emu_decoder *decoder);
+};
+/* Each family's table, ended by a NULL name. */
+extern const struct emu_opcode emu_alu_opcodes[];     /* exec: integer, logic, moves */
+extern const struct emu_opcode emu_float_opcodes[];   /* exec: floating point, cvt */
+extern const struct emu_opcode emu_control_opcodes[]; /* exec: branches, exit, calls */
+extern const struct emu_opcode emu_memory_opcodes[];  /* exec: ld, st, atom, red, cvta */
+extern const struct emu_opcode emu_warp_opcodes[];    /* exec: shfl, vote, ldmatrix, … */
+extern const struct emu_opcode emu_sync_opcodes[];   /* async: barriers, fences, clusters */
+extern const struct emu_opcode emu_copy_opcodes[];   /* async: cp.async, bulk, tensor */
+extern const struct emu_opcode emu_tensor_opcodes[]; /* tensor: wgmma, tcgen05, mma */
+
+/* ------------------------------------------------------------- words of the opcode */
+
+/* Takes the word if it is there. */
+bool emu_take(struct emu_decoder *decoder, const char *word);
+/* Takes the first untaken word that is one of the list; its index, or -1. */
+int emu_take_one_of(struct emu_decoder *decoder, const char *const *words, unsigned count);
+/* Takes the first untaken word that begins with prefix; what follows it, or NULL. */
+const char *emu_take_prefix(struct emu_decoder *decoder, const char *prefix);
+/* Takes the first untaken word that is a type of ptx.h. */
+bool emu_take_type(struct emu_decoder *decoder, enum ptx_type *ret_type);
+/* As emu_take_type, but its absence is an error. */
+bool emu_need_type(struct emu_decoder *decoder, enum ptx_type *ret_type);
+/* Fails with "opcode: <text>"; returns false. */
+bool emu_decode_fail(struct emu_decoder *decoder, const char *format, ...) EMU_PRINTF(2, 3);
+
+/* ------------------------------------------------------------------------ operands */
+
+unsigned emu_operand_count(const struct emu_decoder *decoder);
+const struct ptx_operand *emu_operand(struct emu_decoder *decoder, unsigned index);
+/* Fails unless there are that many. */
+bool emu_need_operands(struct emu_decoder *decoder, unsigned least, unsigned most);
+/* A register to be written, or the sink (EMU_NO_SLOT). */
+bool emu_operand_dst(struct emu_decoder *decoder, const struct ptx_operand *operand,
+                     uint32_t *ret_slot);
+/* A register or a constant, as a slot. An immediate is cut to `bits`. A 128-bit register
+ * gives the first of its two slots. */
+bool emu_operand_src(struct emu_decoder *decoder, const struct ptx_operand *operand,
+                     unsigned bits, uint32_t *ret_slot);
+/* A predicate register (to be read or written); !p is told by ret_negated, which may be
+ * NULL when it is not legal. */
+bool emu_operand_predicate(struct emu_decoder *decoder, const struct ptx_operand *operand,
+                           uint32_t *ret_predicate, bool *ret_negated);
+/* [base + offset]: the slot of the base (a constant slot for symbols) and the offset. */
+bool emu_operand_address(struct emu_decoder *decoder, const struct ptx_operand *operand,
+                         uint32_t *ret_slot, int64_t *ret_offset);
+/* An immediate. */
+bool emu_operand_integer(struct emu_decoder *decoder, const struct ptx_operand *operand,
+                         int64_t *ret_value);
+/* The elements of a vector (or one register alone) as a list in the program's arena;
+ * sinks are EMU_NO_SLOT when `dst`. */
+bool emu_operand_vector(struct emu_decoder *decoder, const struct ptx_operand *operand,
+                        bool dst, unsigned bits, uint32_t **ret_slots, uint32_t *ret_count);
+/* A slot that always holds this value. */
+uint32_t emu_constant_slot(struct emu_decoder *decoder, uint64_t value);
+/* Register width in bits of a slot's register operand; 0 for constants. */
+unsigned emu_operand_bits(const struct emu_decoder *decoder,
+                          const struct ptx_operand *operand);
+void *emu_decode_alloc(struct emu_decoder *decoder, size_t bytes);
+
+/* Address of a module variable of .global or .const, decided when the module was loaded. */
+typedef uint64_t (*emu_variable_address)(void *context, uint32_t variable);
+
+/* Decodes one function. NULL and an error ("file:line: opcode: …") when anything in it is
+ * not supported. The module must outlive the program. */
+struct emu_program *emu_program_decode(const struct ptx_module *module,
+                                       const struct ptx_function *function,
+                                       emu_variable_address address, void *context,
+                                       struct emu_error *error);
+void emu_program_free(struct emu_program *program);
+
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/* A grid: clusters on host threads, or, when they can meet, side by side on one. */
+#include <unistd.h>
+
+#include "exec/cluster.h"
+#include "exec/memory.h"
+
+/* Turns that a resident cluster takes before the next one's. */
+#define SLICE_TURNS 64u
+
+struct worker {
+    struct emu_grid *grid;
+    pthread_t thread;
+    bool started;
+};
+
+/* The next cluster that nobody has taken; false when none is left or the grid failed. */
+static bool take_cluster(struct emu_grid *grid, uint64_t *ret_index)
+{
+    pthread_mutex_lock(&grid->lock);
+    bool taken = !grid->failed && grid->next_cluster < grid->cluster_total;
+    if (taken) {
+        *ret_index = grid->next_cluster++;
+    }
+    pthread_mutex_unlock(&grid->lock);
+    return taken;
+}
+
+static void retire_cluster(struct emu_grid *grid, struct emu_cluster *cluster, bool failed)
+{
+    pthread_mutex_lock(&grid->lock);
+    if (failed) {
+        __atomic_store_n(&grid->failed, true, __ATOMIC_RELAXED);
+    }
+    grid->warp_steps += cluster->warp_steps;
+    grid->thread_steps += cluster->thread_steps;
+    pthread_mutex_unlock(&grid->lock);
+    emu_cluster_destroy(cluster);
+}
+
+/* Independent clusters: each runs to its end. */
+static void *work(void *argument)
+{
+    struct emu_grid *grid = ((struct worker *)argument)->grid;
+    uint64_t index = 0;
+    while (take_cluster(grid, &index)) {
+        struct emu_cluster *cluster = emu_cluster_create(grid, index);
+        enum emu_cluster_state state = EMU_CLUSTER_RUNNING;
+        while (state == EMU_CLUSTER_RUNNING || state == EMU_CLUSTER_WAITING) {
+            state = emu_cluster_run(cluster, 4096);
+            if (__atomic_load_n(&grid->failed, __ATOMIC_RELAXED)) {
+                state = EMU_CLUSTER_FAILED;
+            }
+        }
+        retire_cluster(grid, cluster, state == EMU_CLUSTER_FAILED);
+    }
+    return NULL;
+}
+
+static unsigned thread_count(const struct emu_grid *grid)
+{
+    uint64_t count = grid->launch.settings.threads;
+    if (count == 0) {
+        long cores = sysconf(_SC_NPROCESSORS_ONLN);
+        count = cores > 0 ? (uint64_t)cores : 1;
+    }
+    return (unsigned)(count < grid->cluster_total ? count : grid->cluster_total);
+}
+
+static void run_independent(struct emu_grid *grid)
+{
+    unsigned count = thread_count(grid);
+    struct worker *workers = emu_alloc(count * sizeof *workers);
+    for (unsigned i = 1; i < count; i++) {
+        workers[i].grid = grid;
+        workers[i].started =
+            pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0;
+    }
+    workers[0].grid = grid;
+    work(&workers[0]);
+    for (unsigned i = 1; i < count; i++) {
+        if (workers[i].started) {
+            pthread_join(workers[i].thread, NULL);
+        }
+    }
+    emu_free(workers);
+}
+
+/* How many of its clusters the device holds at once. */
+static uint64_t resident_limit(const struct emu_grid *grid)
+{
+    const struct emu_launch *launch = &grid->launch;
+    if (launch->settings.resident != 0) {
+        return launch->settings.resident;
+    }
+    if (launch->program->uses_launch_control) {
+        /* Few, so that most of the grid is there to be cancelled. */
+        return 1 + emu_mix(launch->settings.seed, grid->cluster_total) % 4;
+    }
+    uint64_t shared_bytes = launch->program->static_shared_bytes +
+                            launch->dynamic_shared_bytes + EMU_SHARED_FIRST;
+    uint64_t warps =
+        emu_ceil_div((uint64_t)launch->block[0] * launch->block[1] * launch->block[2], 32);
+    uint64_t per_sm = 228u * 1024u / shared_bytes;
+    per_sm = per_sm > 64 / warps ? 64 / warps : per_sm;
+    per_sm = per_sm > 32 ? 32 : per_sm < 1 ? 1 : per_sm;
+    uint64_t size = (uint64_t)launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
+    uint64_t clusters = per_sm * launch->sm_count / size;
+    return clusters < 1 ? 1 : clusters;
+}
+
+static void report_stuck_grid(struct emu_cluster *cluster)
+{
+    struct emu_warp *warp = &cluster->ctas[0].warps[0];
+    emu_report_error(
+        warp, &cluster->grid->launch.program->insns[0], EMU_LANES, EMU_FINDING_DEADLOCK,
+        "every resident cluster waits for something outside itself that cannot "
+        "come any more");
+}
+
+/* Grids side by side, and their clusters on the device. */
+struct together {
+    struct emu_grid *grids;
+    unsigned count;
+    struct emu_cluster **resident;
+    uint64_t resident_count;
+    struct emu_random random;
+    uint64_t waiting; /* slices in a row that found a cluster waiting for the grid */
+};
+
+/* A grid may start when all CTAs of the one before allowed it, or ended. */
+static bool may_start(const struct together *all, unsigned index)
+{
+    return index == 0 || all->grids[index - 1].dependents_allowed ||
+           all->grids[index - 1].finished;
+}
+
+static bool admit_cluster(struct together *all)
+{
+    for (unsigned i = 0; i < all->count && may_start(all, i); i++) {
+        struct emu_grid *grid = &all->grids[i];
+        uint64_t index = 0;
+        if (grid->resident_count < resident_limit(grid) && take_cluster(grid, &index)) {
+            EMU_GROW(all->resident, all->resident_count);
+            all->resident[all->resident_count++] = emu_cluster_create(grid, index);
+            grid->resident_count++;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void remove_cluster(struct together *all, uint64_t at, bool failed)
+{
+    struct emu_cluster *cluster = all->resident[at];
+    struct emu_grid *grid = cluster->grid;
+    all->resident[at] = all->resident[--all->resident_count];
+    grid->resident_count--;
+    retire_cluster(grid, cluster, failed);
+    if (grid->resident_count == 0 && grid->next_cluster >= grid->cluster_total) {
+        /* What it wrote is there for whoever waits for it. */
+        emu_memory_forget_marks(grid->launch.memory);
+        grid->finished = true;
+    }
+    for (unsigned i = 0; failed && i < all->count; i++) {
+        all->grids[i].failed = true;
+    }
+}
+
+/* Clusters that can meet: side by side, in an order that the seed gives. */
+static void run_together(struct emu_grid *grids, unsigned count)
+{
+    struct together all = {.grids = grids, .count = count};
+    emu_random_seed(&all.random, emu_mix(grids[0].launch.settings.seed, UINT64_MAX));
+    for (;;) {
+        while (admit_cluster(&all)) {
+        }
+        if (all.resident_count == 0) {
+            break;
+        }
+        uint32_t at = emu_random_below(&all.random, (uint32_t)all.resident_count);
+        struct emu_cluster *cluster = all.resident[at];
+        enum emu_cluster_state state = emu_cluster_run(cluster, SLICE_TURNS);
+        all.waiting = state == EMU_CLUSTER_WAITING ? all.waiting + 1 : 0;
+        if (all.waiting > 64 * all.resident_count) {
+            report_stuck_grid(cluster);
+            state = EMU_CLUSTER_FAILED;
+        }
+        if (state == EMU_CLUSTER_ENDED || state == EMU_CLUSTER_FAILED) {
+            remove_cluster(&all, at, state == EMU_CLUSTER_FAILED);
+        }
+        while (grids[0].failed && all.resident_count > 0) {
+            remove_cluster(&all, all.resident_count - 1, true);
+        }
+    }
+    emu_free(all.resident);
+}
+
+/* ------------------------------------------------------------------------------ whole */
+
+static bool is_finished(void *context)
+{
+    return ((const struct emu_grid *)context)->finished;
+}
+
+static void allow_dependents(void *context)
+{
+    ((struct emu_grid *)context)->dependents_allowed = true;
+}
+
+static void open_grid(struct emu_grid *grid, const struct emu_launch *launch)
+{
+    grid->launch = *launch;
+    grid->cluster_total = 1;
+    for (int i = 0; i < 3; i++) {
+        grid->cluster_grid[i] = launch->grid[i] / launch->cluster[i];
+        grid->cluster_total *= grid->cluster_grid[i];
+    }
+    grid->launch.launch_dependents = allow_dependents;
+    pthread_mutex_init(&grid->lock, NULL);
+}
+
+bool emu_grids_run(const struct emu_launch *launches, unsigned count,
+                   uint64_t *ret_thread_steps)
+{
+    struct emu_grid *grids = emu_alloc(count * sizeof *grids);
+    bool failed = false;
+    for (unsigned i = 0; i < count; i++) {
+        open_grid(&grids[i], &launches[i]);
+        grids[i].launch.dependents_context = &grids[i];
+        if (i > 0) {
+            grids[i].launch.predecessor_done = is_finished;
+            grids[i].launch.predecessor_context = &grids[i - 1];
+        }
+    }
+    if (count == 1 && !launches->program->shares_grid) {
+        run_independent(&grids[0]);
+        emu_memory_forget_marks(launches->memory);
+    } else {
+        run_together(grids, count);
+    }
+    uint64_t steps = 0;
+    for (unsigned i = 0; i < count; i++) {
+        steps += grids[i].thread_steps;
+        failed = failed || grids[i].failed;
+        pthread_mutex_destroy(&grids[i].lock);
+    }
+    if (ret_thread_steps != NULL) {
+        *ret_thread_steps = steps;
+    }
+    emu_free(grids);
+    return !failed;
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The state of a running kernel: grid, clusters, CTAs, warps; and the decoded program.
+ *
+ * A cluster is the unit of independence: everything inside it is stepped by one host
+ * thread, and two clusters meet only in global memory and in the grid's own state (launch
+ * control, dependent launch). A warp is a state machine: an instruction that must wait
+ * leaves its program counter where it is and is tried again later.
+ */
+#ifndef EMU_EXEC_MACHINE_H
+#define EMU_EXEC_MACHINE_H
+
+#include <pthread.h>
+
+#include "base/base.h"
+#include "check/clock.h"
+#include "check/report.h"
+#include "check/shadow.h"
+#include "exec/settings.h"
+#include "ptx/ptx.h"
+
+#define EMU_LANES        32u
+#define EMU_ALL_LANES    0xFFFFFFFFu
+#define EMU_MAX_CLUSTER  16u
+#define EMU_MAX_WARPS    32u /* of a CTA */
+#define EMU_NO_PREDICATE UINT32_MAX
+#define EMU_NO_SLOT      UINT32_MAX
+
+/* ------------------------------------------------------------------ the decoded program */
+
+struct emu_warp;
+struct emu_insn;
+
+/* What became of one attempt to execute an instruction. */
+enum emu_step {
+    EMU_NEXT,    /* done, go on */
+    EMU_JUMPED,  /* done, and program counters were set by it */
+    EMU_SPUN,    /* done, but what it asked for is not there yet (a failed try_wait) */
+    EMU_BLOCKED, /* not done: try again later */
+    EMU_YIELDED, /* done; let others run */
+    EMU_FAILED   /* an error was reported: the launch ends */
+};
+
+/* Executes for the lanes of `lanes` (never 0). Registers: warp->r[slot][lane]. */
+typedef enum emu_step (*emu_exec)(struct emu_warp *warp, const struct emu_insn *insn,
+                                  uint32_t lanes);
+
+struct emu_insn {
+    emu_exec exec;
+    uint32_t guard; /* predicate, or EMU_NO_PREDICATE */
+    bool guard_negated;
+    bool aligned;   /* all live lanes of the warp must be here, guards notwithstanding */
+    uint8_t vector; /* elements of a vector access; 1 otherwise */
+    uint8_t bytes;  /* of one element */
+    uint8_t type;   /* enum ptx_type, where the family uses one */
+    uint8_t type2;
+    uint16_t mode; /* family's own */
+    uint16_t mode2;
+    uint32_t dst, dst2; /* slots or predicates */
+    uint32_t src[6];    /* slots or predicates */
+    uint32_t target;    /* of a branch */
+    int64_t offset;     /* added to an address */
+    uint32_t *list;     /* further slots, owned by the program's arena */
+    uint32_t list_count;
+    void *extra;    /* family's own, owned by the program's arena */
+    uint32_t index; /* in the program */
+    const struct ptx_insn *source;
+};
+
+/* A slot that holds the same value in all lanes from the start: an immediate or address. */
+enum emu_constant_kind {
+    EMU_CONSTANT_VALUE,
+    EMU_CONSTANT_SHARED /* value is an offset in the CTA's own shared memory */
+};
+struct emu_constant {
+    uint32_t slot;
+    enum emu_constant_kind kind;
+    uint64_t value;
+};
+
+struct emu_program {
+    const struct ptx_module *module;
+    const struct ptx_function *function;
+    struct emu_insn *insns;
+    uint32_t insn_count;
+    uint32_t slot_count; /* registers: 32 lanes of 64 bits each; a .b128 takes two slots */
+    uint32_t predicate_count;
+    struct emu_constant *constants;
+    size_t constant_count;
+    uint32_t static_shared_bytes;  /* from EMU_SHARED_FIRST on */
+    uint32_t dynamic_shared_align; /* of the unsized extern arrays */
+    bool shares_grid; /* launch control or atomics: its clusters run in one host thread */
+    bool uses_launch_control;
+    uint32_t *register_slots; /* by PTX register: slot, or predicate */
+    uint32_t condition_code;  /* predicate of add.cc and its like, plus 1; 0: none */
+    struct emu_arena arena;
+};
+
+/* ------------------------------------------------------------------------ addresses */
+
+/*
+ * A shared address is rank << 24 | offset, for .shared::cta and .shared::cluster alike;
+ * offsets begin at 1024, because the hardware keeps the first KiB for itself.
+ * Generic addresses: windows far above anything a host pointer can be.
+ */
+#define EMU_SHARED_FIRST       1024u
+#define EMU_SHARED_RANK_SHIFT  24
+#define EMU_SHARED_OFFSET_MASK 0x00FFFFFFu
+#define EMU_WINDOW_SHARED      UINT64_C(0x0100000000000000)
+#define EMU_WINDOW_LOCAL       UINT64_C(0x0200000000000000)
+#define EMU_WINDOW_PARAM       UINT64_C(0x0300000000000000)
+#define EMU_CALL_PARAM         (UINT64_C(1) << 40) /* in .param: of a call, not of the entry */
+#define EMU_WINDOW_MASK        UINT64_C(0xFF00000000000000)
+
+/* ------------------------------------------------------------------------ the machine */
+
+struct emu_cta;
+struct emu_cluster;
+struct emu_grid;
+struct emu_async;
+
+/* Shared memory's state, one byte a byte. */
+enum { EMU_UNDEFINED = 0, EMU_DEFINED = 1, EMU_BARRIER = 2 };
+
+struct emu_warp {
+    struct emu_cta *cta;
+    unsigned index;         /* in the CTA */
+    uint32_t entity, epoch; /* for races; the epoch grows at each warp-wide meeting */
+
+    /* Lanes. `mask` are the lanes at `pc` that run now; other live lanes have their place
+     * in lane_pc. merge_pc is the nearest place ahead where lanes wait. */
+    uint32_t live, mask, pc, merge_pc;
+    uint32_t lane_pc[EMU_LANES];
+
+    uint64_t (*r)[EMU_LANES]; /* by slot; upper bits of narrower registers are zero */
+    uint32_t *undefined;      /* by slot: lanes whose value is undefined */
+    uint32_t *p;              /* by predicate: mask of lanes */
+    uint32_t *p_undefined;
+    uint8_t *local;       /* per lane local_bytes bytes */
+    uint8_t *local_state; /* EMU_UNDEFINED or EMU_DEFINED */
+
+    struct emu_knowledge knowledge;
+    const struct emu_insn *blocked_at; /* what it waits for, for reports; NULL: runnable */
+    uint64_t steps;                    /* instructions executed */
+    uint64_t last_spin;                /* `steps` at the last failed wait; 0: never */
+    struct emu_allocation *recent;     /* the allocation of the last global access */
+    uint32_t loads_in_flight;          /* tcgen05.ld whose registers have no value yet */
+    bool finished;
+
+    void *async_state;  /* of async/ */
+    void *tensor_state; /* of tensor/ */
+};
+
+struct emu_cta {
+    struct emu_cluster *cluster;
+    unsigned rank;  /* in the cluster */
+    uint32_t id[3]; /* %ctaid */
+    bool launched, exited;
+    uint8_t *shared;         /* from offset 0; the first KiB is never legal */
+    uint8_t *shared_state;   /* one byte a byte */
+    uint32_t shared_bytes;   /* end of legal offsets */
+    uint32_t dynamic_shared; /* offset of the dynamic part */
+    struct emu_shadow *shadow;
+    struct emu_warp *warps;
+    unsigned warp_count;
+    unsigned warps_left;
+    void *async_state;
+    void *tensor_state;
+};
+
+struct emu_cluster {
+    struct emu_grid *grid;
+    uint64_t index; /* in the grid, in launch order */
+    uint32_t first_cta[3];
+    struct emu_cta *ctas;
+    unsigned cta_count;
+    unsigned warps_left;
+    struct emu_random random;
+    uint64_t now;            /* turns taken; the clock of asynchronous operations */
+    uint64_t warp_steps;     /* executed */
+    uint64_t steps_at_event; /* warp_steps when something last happened */
+    uint64_t events; /* changes that other warps can see; none and no async: deadlock */
+    struct emu_async *pending; /* in order of submission */
+    struct emu_async *pending_last;
+    uint64_t pending_count, next_async_id, next_chain;
+    uint32_t entity_count;
+    uint64_t thread_steps; /* executed */
+    unsigned cursor;       /* of the scheduler */
+    unsigned idle_turns;
+    unsigned starved; /* warp that the STARVE schedule holds back */
+    bool failed;
+    bool waits_for_grid;          /* a warp waits for something outside the cluster */
+    struct emu_meeting *meetings; /* what strong accesses published, by address */
+    struct emu_watch *watches;    /* shadows of global allocations */
+    void *async_state;
+    void *tensor_state;
+};
+
+struct emu_launch {
+    const struct emu_program *program;
+    struct emu_settings settings;
+    struct emu_memory *memory; /* global memory of the device */
+    struct emu_reports *reports;
+    uint32_t grid[3], block[3], cluster[3];
+    uint32_t dynamic_shared_bytes;
+    const void *params;
+    size_t param_bytes;
+    unsigned sm_count;
+    unsigned registers_per_thread; /* 0: unknown */
+    uint8_t *covered; /* by instruction: set when it was executed; NULL: not asked for */
+    /* Dependent launch, filled in by emu_grids_run: asked by griddepcontrol.wait (NULL:
+     * nothing to wait for), and told when all CTAs allow the next grid to start. */
+    bool (*predecessor_done)(void *predecessor_context);
+    void *predecessor_context;
+    void (*launch_dependents)(void *dependents_context);
+    void *dependents_context;
+};
+
+struct emu_grid {
+    struct emu_launch launch;
+    uint64_t cluster_total;
+    uint64_t next_cluster;    /* clusters before it were launched or cancelled */
+    uint32_t cluster_grid[3]; /* grid size in clusters */
+    pthread_mutex_t lock;     /* of next_cluster and of what families keep here */
+    bool failed;
+    uint64_t warp_steps, thread_steps; /* executed, for statistics */
+    uint64_t dependents_launched;      /* CTAs that allowed the next grid to start */
+    bool dependents_allowed;           /* all of them did */
+    bool finished;                     /* all its clusters have ended */
+    uint64_t resident_count;
+    void *async_state;
+};
+
+/* --------------------------------------------------------------------------- running */
+
+/*
+ * Runs a grid, or several of which each was launched as a programmatic dependent of the one
+ * before: they then run side by side as far as griddepcontrol lets them. The launches were
+ * validated. True when all ended without an error; the findings are in each launch's
+ * reports either way. `ret_thread_steps` may be NULL.
+ */
+bool emu_grids_run(const struct emu_launch *launches, unsigned count,
+                   uint64_t *ret_thread_steps);
+static inline bool emu_grid_run(const struct emu_launch *launch, uint64_t *ret_thread_steps)
+{
+    return emu_grids_run(launch, 1, ret_thread_steps);
+}
+
+/* ---------------------------------------------------------------------- for families */
+
+static inline struct emu_launch *emu_launch_of(const struct emu_cta *cta)
+{
+    return &cta->cluster->grid->launch;
+}
+
+/* The CTA with that rank in the cluster, or NULL. */
+struct emu_cta *emu_cluster_cta(struct emu_cluster *cluster, unsigned rank);
+
+/* A change that other warps may wait for. */
+static inline void emu_note_event(struct emu_warp *warp)
+{
+    warp->cta->cluster->events++;
+}
+
+/* Sends the lanes of `lanes` to `target`; the rest of the group goes on behind insn. */
+enum emu_step emu_warp_branch(struct emu_warp *warp, const struct emu_insn *insn,
+                              uint32_t lanes, uint32_t target);
+/* The lanes end. */
+enum emu_step emu_warp_exit(struct emu_warp *warp, uint32_t lanes);
+
+/* A new entity for clocks. */
+uint32_t emu_cluster_entity(struct emu_cluster *cluster);
+
+/*
+ * Reports about one instruction: adds place (kernel, cluster, CTA, warp, lane, PTX line,
+ * source line, role), and the seed. emu_report_error returns EMU_FAILED after marking the
+ * cluster failed. `lane` EMU_LANES: the warp as a whole.
+ */
+enum emu_step emu_report_error(struct emu_warp *warp, const struct emu_insn *insn,
+                               unsigned lane, enum emu_finding finding, const char *format,
+                               ...) EMU_PRINTF(5, 6);
+void emu_report(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
+                enum emu_severity severity, enum emu_finding finding, const char *format,
+                ...) EMU_PRINTF(6, 7);
+
+/* Checks that the slot is defined in these lanes; otherwise reports `what` ("address of the
+ * store") and returns false. */
+bool emu_need_defined(struct emu_warp *warp, const struct emu_insn *insn, uint32_t lanes,
+                      uint32_t slot, const char *what);
+
+/* The value that must be the same in all of `lanes` (a collective's operand); reports when
+ * it is not, or when it is undefined. */
+bool emu_uniform_value(struct emu_warp *warp, const struct emu_insn *insn, uint32_t lanes,
+                       uint32_t slot, const char *what, uint64_t *ret_value);
+
+/* Writes a register: value and definedness. */
+static inline void emu_set(struct emu_warp *warp, uint32_t slot, unsigned lane,
+                           uint64_t value)
+{
+    warp->r[slot][lane] = value;
+    warp->undefined[slot] &= ~(1u << lane);
+}
+
+#endif

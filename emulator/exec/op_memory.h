@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* What loads, stores and atomics share. */
+#ifndef EMU_EXEC_OP_MEMORY_H
+#define EMU_EXEC_OP_MEMORY_H
+
+#include "exec/decode.h"
+#include "exec/memory.h"
+
+/* Takes the state space; generic when none is written (then false). */
+bool emu_take_space(struct emu_decoder *decoder, enum emu_space *ret_space);
+/* Takes .weak/.relaxed/.acquire/… and the scope; true: a strong access. */
+bool emu_take_order(struct emu_decoder *decoder);
+/* The address under which strong accesses meet. */
+uint64_t emu_strong_address(struct emu_warp *warp, enum emu_space space, uint64_t address);
+
+bool emu_decode_atom(struct emu_decoder *decoder);
+bool emu_decode_red(struct emu_decoder *decoder);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* What instructions in which lanes of a warp meet have in common. */
+#ifndef EMU_EXEC_OP_WARP_H
+#define EMU_EXEC_OP_WARP_H
+
+#include "exec/decode.h"
+
+/*
+ * Checks that the lanes which one membermask names are all here, and that each executing
+ * lane is in its own. EMU_NEXT: they met, and masks holds the living members by lane.
+ * `leavers`: members may have exited.
+ */
+enum emu_step emu_warp_meet(struct emu_warp *warp, const struct emu_insn *insn,
+                            uint32_t lanes, uint32_t slot, bool leavers,
+                            uint32_t masks[EMU_LANES]);
+/* The end of an instruction in which lanes met. */
+enum emu_step emu_warp_met(struct emu_warp *warp);
+
+bool emu_warp_need_sync(struct emu_decoder *decoder);
+/* A membermask: the operand's slot goes to *ret_slot. */
+bool emu_warp_mask(struct emu_decoder *decoder, unsigned operand, uint32_t *ret_slot);
+/* d, or d|p; either may be _ in a pair. */
+bool emu_warp_result(struct emu_decoder *decoder, bool pair_only);
+
+bool emu_vote_decode(struct emu_decoder *decoder);
+bool emu_match_decode(struct emu_decoder *decoder);
+bool emu_redux_decode(struct emu_decoder *decoder);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* How the emulator runs a kernel; all of it can be written as text, "key=value,key=value".
+ */
+#ifndef EMU_EXEC_SETTINGS_H
+#define EMU_EXEC_SETTINGS_H
+
+#include "base/base.h"
+
+/* When an asynchronous operation takes effect. */
+enum emu_async_mode {
+    EMU_ASYNC_EAGER,  /* at once */
+    EMU_ASYNC_LATEST, /* only when no warp can go on without it */
+    EMU_ASYNC_RANDOM, /* at a random later step */
+    EMU_ASYNC_REORDER /* as random, and newest first where the rules allow any order */
+};
+
+/* Which warp runs next, and for how long. */
+enum emu_schedule {
+    EMU_SCHEDULE_FAIR,   /* in turn, equal quanta */
+    EMU_SCHEDULE_RANDOM, /* random warp, random quantum */
+    EMU_SCHEDULE_DEEP,   /* one warp as far as it can go */
+    EMU_SCHEDULE_STARVE  /* one randomly chosen warp only when nothing else can run */
+};
+
+enum emu_numbers { EMU_NUMBERS_FAST, EMU_NUMBERS_EXACT };
+
+struct emu_settings {
+    uint64_t seed;
+    enum emu_async_mode async;
+    enum emu_schedule schedule;
+    enum emu_numbers numbers;
+    bool races;         /* vector clocks and shadow memory */
+    bool definedness;   /* undefined values are tracked and their use is an error */
+    bool elect_highest; /* elect.sync takes the highest lane instead of the lowest */
+    unsigned threads;   /* host threads for independent clusters; 0: as many as cores */
+    unsigned resident;  /* clusters resident at once; 0: as the device would */
+    unsigned sms;       /* multiprocessors of the device; 0: as the device has */
+    unsigned refuse;    /* percent of launch control requests refused without need */
+    uint64_t max_steps; /* warp instructions without progress before giving up */
+    unsigned show;      /* smallest severity printed to standard error; 3: none */
+    char coverage[256]; /* file that executed PTX lines are added to; "" for none */
+};
+
+/* The defaults: seed 0, random asynchrony, fair schedule, fast numbers, checks on. */
+struct emu_settings emu_settings_default(void);
+/* Applies "seed=7,async=latest,numbers=exact" on top of what is there. Unknown keys and
+ * values are errors that list what is possible. */
+bool emu_settings_parse(struct emu_settings *settings, const char *text,
+                        struct emu_error *error);
+/* All settings as text that emu_settings_parse takes. */
+void emu_settings_print(const struct emu_settings *settings, struct emu_text *text);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* State of the tensor-core families: made and freed with the machine; shared checks. */
+#include "tensor/state.h"
+
+#include "exec/decode.h"
+#include "tensor/access.h"
+#include "tensor/engine.h"
+#include "tensor/tmem.h"
+#include "tensor/wgmma.h"
+
+/* ------------------------------------------------------------------- attach and detach */
+
+void emu_tensor_attach_cluster(struct emu_cluster *cluster)
+{
+    cluster->tensor_state = emu_alloc(sizeof(struct emu_tensor_cluster));
+}
+
+void emu_tensor_attach_cta(struct emu_cta *cta)
+{
+    cta->tensor_state = emu_alloc(sizeof(struct emu_tensor_cta));
+}
+
+void emu_tensor_attach_warp(struct emu_warp *warp)
+{
+    struct emu_tensor_warp *state = emu_alloc(sizeof *state);
+    state->load_entity = state->store_entity = EMU_NO_ENTITY;
+    warp->tensor_state = state;
+}
+
+void emu_tensor_detach_warp(struct emu_warp *warp)
+{
+    struct emu_tensor_warp *state = warp->tensor_state;
+    if (state != NULL) {
+        emu_access_free_all(state);
+        emu_free(state->group_ends);
+        emu_free(state);
+        warp->tensor_state = NULL;
+    }
+}
+
+void emu_tensor_detach_cta(struct emu_cta *cta)
+{
+    struct emu_tensor_cta *state = cta->tensor_state;
+    if (state != NULL) {
+        emu_tmem_free(state->tmem);
+        emu_wgmma_free(cta);
+        emu_free(state);
+        cta->tensor_state = NULL;
+    }
+}
+
+void emu_tensor_detach_cluster(struct emu_cluster *cluster)
+{
+    if (cluster->tensor_state != NULL) {
+        emu_tensor_engine_free(cluster->tensor_state);
+        emu_free(cluster->tensor_state);
+        cluster->tensor_state = NULL;
+    }
+}
+
+bool emu_tensor_cta_exited(struct emu_cta *cta)
+{
+    const struct emu_tensor_cta *state = cta->tensor_state;
+    if (state == NULL || state->tmem == NULL) {
+        return true;
+    }
+    uint32_t columns = emu_tmem_count_taken(state->tmem);
+    if (columns == 0) {
+        return true;
+    }
+    const struct emu_program *program = emu_launch_of(cta)->program;
+    emu_report_error(&cta->warps[0], &program->insns[program->insn_count - 1], EMU_LANES,
+                     EMU_FINDING_TENSOR_MEMORY,
+                     "the CTA has ended with %u columns of tensor memory allocated; each "
+                     "tcgen05.alloc needs its tcgen05.dealloc",
+                     columns);
+    return false;
+}
+
+void emu_tensor_describe_wait(struct emu_warp *warp, const struct emu_insn *insn,
+                              struct emu_text *text)
+{
+    if (insn == NULL || warp->tensor_state == NULL) {
+        return;
+    }
+    emu_wgmma_describe_wait(warp, insn, text);
+    emu_tmem_describe_wait(warp, insn, text);
+}
+
+uint32_t *emu_tensor_scratch(struct emu_warp *warp)
+{
+    struct emu_tensor_cluster *cluster = emu_tensor_cluster_of(warp);
+    if (cluster->scratch == NULL) {
+        cluster->scratch =
+            emu_alloc(2 * EMU_TENSOR_OPERAND_CELLS * sizeof *cluster->scratch);
+    }
+    return cluster->scratch;
+}
+
+/* ------------------------------------------------------------------------------ checks */
+
+bool emu_tensor_whole_warp(struct emu_warp *warp, const struct emu_insn *insn,
+                           uint32_t lanes)
+{
+    if (lanes == EMU_ALL_LANES) {
+        return true;
+    }
+    emu_report_error(warp, insn, EMU_LANES, EMU_FINDING_DIVERGENCE,
+                     "all 32 lanes of the warp must execute this; only lanes %08x do",
+                     lanes);
+    return false;
+}
+
+struct emu_cta *emu_tensor_peer(const struct emu_cta *cta)
+{
+    return emu_cluster_cta(cta->cluster, cta->rank ^ 1u);
+}
+
+unsigned emu_tensor_ctas(struct emu_cta *cta, unsigned cta_group, struct emu_cta *ctas[2])
+{
+    ctas[0] = cta;
+    ctas[1] = NULL;
+    if (cta_group == 2) {
+        struct emu_cta *peer = emu_tensor_peer(cta);
+        ctas[0] = cta->rank % 2 == 0 ? cta : peer;
+        ctas[1] = cta->rank % 2 == 0 ? peer : cta;
+    }
+    return cta_group;
+}
+
+bool emu_tensor_check_group(struct emu_warp *warp, const struct emu_insn *insn,
+                            unsigned lane, unsigned cta_group)
+{
+    struct emu_tensor_cluster *cluster = emu_tensor_cluster_of(warp);
+    if (cluster->cta_group == 0) {
+        cluster->cta_group = cta_group;
+    }
+    if (cluster->cta_group != cta_group) {
+        emu_report_error(warp, insn, lane, EMU_FINDING_ILLEGAL,
+                         "cta_group::%u in a kernel that has used cta_group::%u: all "
+                         "tcgen05 instructions of a kernel must agree",
+                         cta_group, cluster->cta_group);
+        return false;
+    }
+    if (cta_group == 2) {
+        const struct emu_cta *peer = emu_tensor_peer(warp->cta);
+        if (peer == NULL || peer->exited) {
+            emu_report_error(warp, insn, lane, EMU_FINDING_ILLEGAL,
+                             "cta_group::2, but the peer CTA (rank %u) %s",
+                             warp->cta->rank ^ 1u,
+                             peer == NULL ? "is not in the cluster" : "has exited");
+            return false;
+        }
+    }
+    return true;
+}
+
+bool emu_tensor_check_alive(struct emu_warp *warp, const struct emu_insn *insn,
+                            const struct emu_cta *cta)
+{
+    if (!cta->exited) {
+        return true;
+    }
+    emu_report_error(warp, insn, EMU_LANES, EMU_FINDING_IN_FLIGHT,
+                     "CTA %u has exited while this operation on it was in flight",
+                     cta->rank);
+    return false;
+}
+
+uint32_t emu_tensor_entity(struct emu_warp *warp, uint32_t *entity)
+{
+    if (*entity == EMU_NO_ENTITY) {
+        *entity = emu_cluster_entity(warp->cta->cluster);
+    }
+    return *entity;
+}
+
+bool emu_tensor_operand(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
+                        uint32_t slot, const char *what, uint64_t *ret_value)
+{
+    *ret_value = warp->r[slot][lane];
+    return emu_need_defined(warp, insn, 1u << lane, slot, what);
+}
+
+bool emu_tensor_take_group(struct emu_decoder *decoder, unsigned *ret_group)
+{
+    static const char *const words[] = {"cta_group::1", "cta_group::2"};
+    const struct ptx_module *module = decoder->program->module;
+    if (module->sm / 10 != 10 || (module->sm_suffix != 'a' && module->sm_suffix != 'f')) {
+        return emu_decode_fail(decoder, "it needs a target such as sm_100a, not %s",
+                               module->target);
+    }
+    int group = emu_take_one_of(decoder, words, 2);
+    if (group < 0) {
+        return emu_decode_fail(decoder, "it has no cta_group");
+    }
+    *ret_group = (unsigned)group + 1;
+    return true;
+}
