@@ -2,23 +2,44 @@
 // Where this CTA stands in its cluster, and with whom it shares input tiles.
 //
 // Rank = m + n * kM. CTAs of the same m work on the same rows and share A; CTAs of the same
-// n work on the same columns and share B.
+// n work on the same columns and share B. With a group of 2, CTAs of m = 2i and 2i + 1 are
+// a pair that multiplies as one: each holds its half of the pair's columns of B, so B is
+// shared by the CTAs of the same n that are the same half of their pair.
 #pragma once
 #include <jg/common/types.cuh>
 
 namespace jg {
 
-template <u32 kClusterM, u32 kClusterN>
+template <u32 kClusterM, u32 kClusterN, u32 kCtasOfGroup = 1>
 struct ClusterShape {
     static constexpr u32 kM = kClusterM;
     static constexpr u32 kN = kClusterN;
     static constexpr u32 kSize = kM * kN;
-    static constexpr u32 kSharers =
-        kM + kN - 1; // CTAs that share a tile with this one, itself too
+    static constexpr u32 kCtaGroup = kCtasOfGroup;
+    static constexpr u32 kASlices = kN; // CTAs that share a tile of A, each loads one
+    static constexpr u32 kBSlices = kM / kCtaGroup;
+    // Groups that multiply a tile of this CTA, its own too.
+    static constexpr u32 kSharers = kASlices + kBSlices - 1;
+    static_assert(kM % kCtaGroup == 0, "a cluster has whole pairs");
 
     u32 m, n;
 
     JG_DEVICE explicit ClusterShape(u32 rank) : m(rank % kM), n(rank / kM) {}
+
+    // Place in the pair: 0, or 1.
+    JG_DEVICE u32 half() const
+    {
+        return m % kCtaGroup;
+    }
+    // Which slice of a shared tile this CTA loads.
+    JG_DEVICE u32 a_slice() const
+    {
+        return n;
+    }
+    JG_DEVICE u32 b_slice() const
+    {
+        return m / kCtaGroup;
+    }
 
     JG_DEVICE bool shares_tiles_with(u32 rank) const
     {
@@ -36,7 +57,37 @@ struct ClusterShape {
     }
     JG_DEVICE u16 b_mask() const
     {
-        return static_cast<u16>(((1u << kM) - 1) << (n * kM));
+        return static_cast<u16>(bits(kBSlices, kCtaGroup) << (half() + n * kM));
+    }
+
+    // This CTA's group, and the rank of its even CTA.
+    JG_DEVICE u16 group_mask() const
+    {
+        return static_cast<u16>(bits(kCtaGroup, 1) << leader_rank());
+    }
+    JG_DEVICE u32 leader_rank() const
+    {
+        return m - half() + n * kM;
+    }
+    // CTAs whose tiles this group multiplies: those of its rows, and of its columns.
+    JG_DEVICE u16 feeder_mask() const
+    {
+        u32 mask = bits(kM, 1) << (n * kM);
+        for (u32 i = 0; i < kN; ++i) {
+            mask |= bits(kCtaGroup, 1) << (m - half() + i * kM);
+        }
+        return static_cast<u16>(mask);
+    }
+
+  private:
+    // `count` bits, `step` apart, from bit 0 on.
+    static constexpr JG_DEVICE u32 bits(u32 count, u32 step)
+    {
+        u32 mask = 0;
+        for (u32 i = 0; i < count; ++i) {
+            mask |= 1u << (i * step);
+        }
+        return mask;
     }
 };
 

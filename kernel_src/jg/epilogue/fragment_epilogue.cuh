@@ -5,17 +5,19 @@
 //
 // Applies alpha and the snippet in registers, in the accumulator's own layout; converts;
 // stores fragments to shared memory (stmatrix, 128-byte swizzle) and hands slabs to the
-// TileWriter. Called by all 128 threads of a math warpgroup.
+// TileWriter. Called by all 128 threads of a warpgroup that holds accumulators.
 #pragma once
 #include <jg/common/work_tile.cuh>
+#include <jg/epilogue/step_rows.cuh>
 #include <jg/epilogue/user_epilogue.cuh>
 #include <jg/ptx/shared.cuh>
 #include <jg/tile/tile_writer.cuh>
 
 namespace jg {
 
-// Stores two groups (16 columns) of a fragment into a slab: rows of 128 bytes, 16-byte
-// chunks permuted by the row. 16-bit types by one stmatrix.
+// Stores two groups (16 columns) of a fragment, 16 rows, into a slab: rows of 128 bytes,
+// 16-byte chunks permuted by the row. 16-bit types by one stmatrix. `slab` may be moved by
+// whole fragments: the permutation repeats every 8 rows.
 template <class T>
 struct SlabWriter {
     static constexpr u32 kColumns = 64;
@@ -24,10 +26,11 @@ struct SlabWriter {
     u32 chunk_;   // 0 or 1: second group of the pair
     u32 swizzle_;
 
-    JG_DEVICE SlabWriter()
+    // `first_row`: the warp's first row in its slab.
+    JG_DEVICE explicit SlabWriter(u32 first_row)
     {
         const u32 lane = threadIdx.x % 32;
-        const u32 row = threadIdx.x % 128 / 32 * 16 + lane % 16;
+        const u32 row = first_row + lane % 16;
         address_ = row * 128;
         chunk_ = lane / 16;
         swizzle_ = row % 8;
@@ -50,10 +53,10 @@ struct SlabWriter<f32> {
 
     u32 row_, column_bytes_;
 
-    JG_DEVICE SlabWriter()
+    JG_DEVICE explicit SlabWriter(u32 first_row)
     {
         const u32 lane = threadIdx.x % 32;
-        row_ = threadIdx.x % 128 / 32 * 16 + lane / 4;
+        row_ = first_row + lane / 4;
         column_bytes_ = lane % 4 * 8;
     }
     JG_DEVICE void store(u32 slab, u32 pair, const f32 (&v)[2][2][2]) const
@@ -80,7 +83,9 @@ class FragmentEpilogue {
     static constexpr u32 kSlabCols = SlabWriter<D>::kColumns;
     static constexpr u32 kGroups = kSlabCols / 8;
     static constexpr u32 kSlabsAcross = kCols / kSlabCols;
-    static constexpr u32 kSlabs = kRows / 64 * kSlabsAcross;
+    static constexpr u32 kSlabs = kRows / Share::kStepRows * kSlabsAcross;
+    static constexpr u32 kFragmentBytes = 16 * 128;
+    using Writer = TileWriter<Config::kOutStages, Share::kSlabBytes, Share::kSlabWarps>;
     static constexpr bool kExactRows =
         Config::kM && Config::kM % (Config::kBlockM * Config::kClusterM) == 0;
     static constexpr bool kExactCols =
@@ -90,28 +95,33 @@ class FragmentEpilogue {
     template <class Params, class ShapeT>
     JG_DEVICE FragmentEpilogue(const Params &params, const ShapeT &, u8 *smem, u32 consumer)
         : alpha_(params.load_alpha()), consumer_(consumer),
-          writer_(smem, &params.d_map, 1 + consumer)
+          writer_(smem + Share::slab() * Config::kOutStages * Share::kSlabBytes,
+                  &params.d_map, 1 + consumer),
+          slab_writer_(Share::row_in_slab())
     {
     }
 
-    // acc[i]: rows 64 * i of the warpgroup's part of the tile.
-    template <class Params, class ShapeT, class Smem, class Consumer>
-    JG_DEVICE void run(const Params &params, const ShapeT &shape,
-                       const f32 (&acc)[kRows / 64][kCols / 2], const Smem &, Consumer &,
-                       const WorkTile &tile)
+    template <class Params, class ShapeT, class Accumulators, class Smem, class Consumer>
+    JG_DEVICE void run(const Params &params, const ShapeT &shape, Accumulators &acc,
+                       const Smem &, Consumer &, const WorkTile &tile)
     {
-        const u32 row = tile.row + Share::first_row(consumer_);
+        const u32 row =
+            tile.row + Share::first_row(consumer_) + Share::slab() * Share::kSlabRows;
         const u32 col = tile.col + Share::first_col(consumer_);
-#pragma unroll
+#pragma unroll(Accumulators::kIndexed ? 1 : kSlabs)
         for (u32 i = 0; i < kSlabs; ++i) {
-            const u32 slab_row = row + i / kSlabsAcross * 64;
+            const u32 slab_row = row + i / kSlabsAcross * Share::kStepRows;
             const u32 slab_col = col + i % kSlabsAcross * kSlabCols;
-            // The same for the whole warpgroup.
+            f32 values[Share::kFragments][4 * kGroups];
+            acc.read(i / kSlabsAcross, i % kSlabsAcross * kSlabCols, values);
+            if (i + 1 == kSlabs) {
+                acc.release();
+            }
+            // The same for all who fill the slab.
             const bool inside =
                 (kExactRows || slab_row < shape.m) && (kExactCols || slab_col < shape.n);
             if (inside) {
-                write_slab(params, shape, acc[i / kSlabsAcross],
-                           i % kSlabsAcross * kGroups * 4, slab_row, slab_col, tile.batch);
+                write_slab(params, shape, values, slab_row, slab_col, tile.batch);
             }
         }
     }
@@ -124,34 +134,38 @@ class FragmentEpilogue {
   private:
     template <class Params, class ShapeT>
     JG_DEVICE void write_slab(const Params &params, const ShapeT &shape,
-                              const f32 (&acc)[kCols / 2], u32 first, u32 row, u32 col,
-                              u32 batch)
+                              const f32 (&acc)[Share::kFragments][4 * kGroups], u32 row,
+                              u32 col, u32 batch)
     {
         const u32 lane = threadIdx.x % 32;
-        const u32 first_row = row + threadIdx.x % 128 / 32 * 16 + lane / 4;
+        const u32 first_row = row + Share::row_in_slab() + lane / 4;
         const u32 first_col = col + lane % 4 * 2;
         typename Epilogue::template Fragment<Epilogue::kScalarsOnly> operands;
         operands.load(params.operands, batch);
 
         const u32 slab = ptx::shared_address(writer_.acquire());
 #pragma unroll
-        for (u32 pair = 0; pair < kGroups / 2; ++pair) {
-            f32 values[2][2][2];
+        for (u32 fragment = 0; fragment < Share::kFragments; ++fragment) {
 #pragma unroll
-            for (u32 i = 0; i < 8; ++i) {
-                const u32 group = 2 * pair + i / 4, half = i / 2 % 2, element = i % 2;
-                values[i / 4][half][element] = operands.apply(
-                    alpha_ * acc[first + 4 * group + 2 * half + element], shape,
-                    first_row + 8 * half, first_col + 8 * group + element, batch);
+            for (u32 pair = 0; pair < kGroups / 2; ++pair) {
+                f32 values[2][2][2];
+#pragma unroll
+                for (u32 i = 0; i < 8; ++i) {
+                    const u32 group = 2 * pair + i / 4, half = i / 2 % 2, element = i % 2;
+                    values[i / 4][half][element] = operands.apply(
+                        alpha_ * acc[fragment][4 * group + 2 * half + element], shape,
+                        first_row + 16 * fragment + 8 * half,
+                        first_col + 8 * group + element, batch);
+                }
+                slab_writer_.store(slab + fragment * kFragmentBytes, pair, values);
             }
-            slab_writer_.store(slab, pair, values);
         }
         writer_.store(row, col, batch);
     }
 
     f32 alpha_;
     u32 consumer_;
-    TileWriter<Config::kOutStages> writer_;
+    Writer writer_;
     SlabWriter<D> slab_writer_;
 };
 

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
-// MatrixStages: how C and matrix operands reach the epilogue, through the ring of input
-// tiles.
+// MatrixStages: how C and matrix operands reach the epilogue, through a ring: that of the
+// input tiles where the epilogue's threads read those too, else one of their own.
 //
-// Behind a tile's last block of K the load warp sends, for each step of the epilogue, one
-// stage a matrix (two where its elements have 32 bits): for each math warpgroup a box of 64
-// rows of 128 bytes, swizzled. They land while the last blocks of K are multiplied. The
-// order is C, then the operands as declared; both sides walk it. If one step's stages do
-// not fit into the ring at once, none goes through it and the epilogue loads from global
-// memory.
+// For each step of the epilogue a load thread sends one stage a matrix (two where its
+// elements have 32 bits): for each warpgroup a box of the step's rows of 128 bytes,
+// swizzled. In the ring of the input tiles they follow the tile's last block of K, so they
+// land while the last blocks are multiplied. The order is C, then the operands as declared;
+// both sides walk it. If one step's stages do not fit into the ring at once, none goes
+// through it and the epilogue loads from global memory.
 //
-// Called by: the load thread (StepLoader), all threads of the math warpgroups (Reader).
+// Called by: a load thread (StepLoader), all threads of the epilogue (Reader).
 #pragma once
 #include <jg/common/work_tile.cuh>
 #include <jg/epilogue/operands.cuh>
+#include <jg/epilogue/step_rows.cuh>
 #include <jg/pipeline/input_ring_buffer.cuh>
 #include <jg/ptx/cluster.cuh>
 #include <jg/ptx/shared.cuh>
@@ -24,17 +25,18 @@ template <class Config, class Epilogue, class Share>
 struct MatrixStages {
     static constexpr u32 kCols = 64; // of a step
     static constexpr u32 kStepsAcross = Share::kCols / kCols;
-    static constexpr u32 kSteps = Share::kRows / 64 * kStepsAcross;
+    static constexpr u32 kSteps = Share::kRows / Share::kStepRows * kStepsAcross;
     static constexpr u32 kCStages =
         Config::kHasC ? MatrixInput<typename Config::C>::kStages : 0;
     static constexpr u32 kWanted = kCStages + Epilogue::kStages;
-    static constexpr u32 kStages = kWanted <= Config::kStages ? kWanted : 0;
-    static constexpr u32 kBoxBytes = 64 * 128;
+    static constexpr u32 kStages = kWanted <= Share::kMatrixStages ? kWanted : 0;
+    static constexpr u32 kBoxBytes = Share::kStepRows * 128;
 
-    // First row and column of a warpgroup's step.
+    // First row and column of a step of a warpgroup.
     static JG_DEVICE u32 row(const WorkTile &tile, u32 consumer, u32 step)
     {
-        return tile.row + Share::first_row(consumer) + step / kStepsAcross * 64;
+        return tile.row + Share::first_row(consumer) +
+               step / kStepsAcross * Share::kStepRows;
     }
     static JG_DEVICE u32 col(const WorkTile &tile, u32 consumer, u32 step)
     {
@@ -56,8 +58,8 @@ struct MatrixStages {
                 const ProducerStage stage = ring.acquire(Share::kConsumers * kBoxBytes);
 #pragma unroll
                 for (u32 consumer = 0; consumer < Share::kConsumers; ++consumer) {
-                    ptx::tma_load(smem.b[stage.index] + consumer * kBoxBytes, map,
-                                  stage.full,
+                    ptx::tma_load(smem.matrix_boxes(stage.index) + consumer * kBoxBytes,
+                                  map, stage.full,
                                   static_cast<i32>(col(tile, consumer, step) +
                                                    half * (128 / sizeof(T))),
                                   static_cast<i32>(row(tile, consumer, step)),
@@ -87,7 +89,7 @@ struct MatrixStages {
         }
     }
 
-    // A math thread's view of one step's stages.
+    // An epilogue thread's view of one step's stages.
     class Reader {
       public:
         static constexpr bool kStaged = kStages > 0;
@@ -96,15 +98,18 @@ struct MatrixStages {
         template <class Smem, class Consumer>
         JG_DEVICE void acquire(const Smem &smem, Consumer &ring, u32 consumer, bool with_c)
         {
-            static_assert(sizeof(smem.b[0]) >= Share::kConsumers * kBoxBytes,
-                          "a stage holds a box a warpgroup");
-            with_c_ = with_c;
+            if constexpr (kStages > 0) {
+                static_assert(Smem::kMatrixBytes >= Share::kConsumers * kBoxBytes,
+                              "a stage holds a box a warpgroup");
+                with_c_ = with_c;
 #pragma unroll
-            for (u32 i = 0; i < kStages; ++i) {
-                if (i >= kCStages || with_c) {
-                    stages_[i] = ring.acquire();
-                    boxes_[i] = ptx::shared_address(smem.b[stages_[i].index]) +
-                                consumer * kBoxBytes;
+                for (u32 i = 0; i < kStages; ++i) {
+                    if (i >= kCStages || with_c) {
+                        stages_[i] = ring.acquire();
+                        boxes_[i] =
+                            ptx::shared_address(smem.matrix_boxes(stages_[i].index)) +
+                            consumer * kBoxBytes;
+                    }
                 }
             }
         }

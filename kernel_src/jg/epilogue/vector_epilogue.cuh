@@ -2,11 +2,11 @@
 // VectorEpilogue: accumulators to D for epilogues with vectors or matrices, for C, and for
 // a D whose rows may end inside a 16-byte chunk.
 //
-// Each warp passes its 16 rows through shared memory, 64 columns at a time, so that a
-// thread gets 8 neighbouring columns of a row: matrix operands and D then move in whole
+// Each warp passes its rows of a step through shared memory, 64 columns at a time, so that
+// a thread gets 8 neighbouring columns of a row: matrix operands and D then move in whole
 // 128-byte lines. A staging area is one warp's own; the warps meet only to give
 // back the stages of matrices, once a step.
-// Called by all 128 threads of a math warpgroup.
+// Called by all 128 threads of a warpgroup that holds accumulators.
 #pragma once
 #include <jg/common/math.cuh>
 #include <jg/epilogue/matrix_stages.cuh>
@@ -16,26 +16,28 @@
 
 namespace jg {
 
-// 16 rows of 64 f32, in 16-byte chunks that are permuted so that neither the fragment's
-// stores (8 rows of 32 bytes) nor the vector's loads (8 neighbouring vectors of a row) meet
-// in a bank.
+// Rows of 64 f32, in 16-byte chunks that are permuted so that neither the fragment's stores
+// (8 rows of 32 bytes) nor the vector's loads (8 neighbouring vectors of a row) meet in a
+// bank.
+template <u32 kWarpRows>
 class WarpStage {
   public:
-    static constexpr u32 kRows = 16;
+    static constexpr u32 kRows = kWarpRows;
     static constexpr u32 kCols = 64;
     static constexpr u32 kBytes = kRows * kCols * sizeof(f32);
 
     JG_DEVICE explicit WarpStage(const u8 *memory) : base_(ptx::shared_address(memory)) {}
 
-    // The fragment of this thread: groups of 8 columns, 4 accumulators each.
+    // This thread's part of the 16 rows from `row` on: groups of 8 columns, 4 accumulators
+    // each.
     template <u32 kAccumulators>
-    JG_DEVICE void store(const f32 (&acc)[kAccumulators], u32 first) const
+    JG_DEVICE void store(u32 row, const f32 (&acc)[kAccumulators], u32 first) const
     {
         const u32 lane = threadIdx.x % 32;
 #pragma unroll
         for (u32 group = 0; group < kCols / 8; ++group) {
             const u32 address =
-                address_of(lane / 4, 2 * group + lane % 4 / 2) + lane % 2 * 8;
+                address_of(row + lane / 4, 2 * group + lane % 4 / 2) + lane % 2 * 8;
             const f32 *v =
                 acc + first + 4 * group; // 8 rows on, the permutation is the same
             ptx::store_shared_two_pairs<8 * kCols * sizeof(f32)>(address, v[0], v[1], v[2],
@@ -68,15 +70,17 @@ class VectorEpilogue {
     using D = typename Config::D;
     using C = typename Config::C;
     using Stages = MatrixStages<Config, Epilogue, Share>;
-    static_assert(Config::kOutStages * 8192 >= 4 * WarpStage::kBytes,
+    using Stage = WarpStage<Share::kWarpRows>;
+    static_assert(Config::kOutStages * Share::kSlabBytes >=
+                      Share::kSlabWarps * Stage::kBytes,
                   "VectorEpilogue needs out_stages=2");
-    static_assert(WarpStage::kCols == Stages::kCols, "a step is as wide as a stage");
+    static_assert(Stage::kCols == Stages::kCols, "a step is as wide as a stage");
 
     static constexpr bool kExactRows =
         Config::kM && Config::kM % (Config::kBlockM * Config::kClusterM) == 0;
     static constexpr bool kExactCols =
         Config::kN && Config::kN % (Config::kBlockN * Config::kClusterN) == 0;
-    static constexpr u32 kVectors = WarpStage::kRows / 4; // a thread's, of a step
+    static constexpr u32 kVectors = Stage::kRows / 4; // a thread's, of a step
 
     // With N a multiple of 8, a vector exists as a whole or not at all.
     using PlaceT = VectorPlace<Config::kN && Config::kN % 8 == 0>;
@@ -85,15 +89,13 @@ class VectorEpilogue {
     template <class Params, class ShapeT>
     JG_DEVICE VectorEpilogue(const Params &params, const ShapeT &, u8 *smem, u32 consumer)
         : alpha_(params.load_alpha()), beta_(Config::kHasC ? params.load_beta() : 0.0f),
-          consumer_(consumer), stage_(smem + threadIdx.x % 128 / 32 * WarpStage::kBytes)
+          consumer_(consumer), stage_(smem + Share::warp() * Stage::kBytes)
     {
     }
 
-    // acc[i]: rows 64 * i of the warpgroup's part of the tile. Matrices come through the
-    // ring, behind the tile's last block of K, where a step's fit into it.
-    template <class Params, class ShapeT, class Smem, class Consumer>
-    JG_DEVICE void run(const Params &params, const ShapeT &shape,
-                       const f32 (&acc)[Share::kRows / 64][Share::kCols / 2],
+    // Matrices come through `ring` where a step's fit into it.
+    template <class Params, class ShapeT, class Accumulators, class Smem, class Consumer>
+    JG_DEVICE void run(const Params &params, const ShapeT &shape, Accumulators &acc,
                        const Smem &smem, Consumer &ring, const WorkTile &tile)
     {
         typename Stages::Reader reader;
@@ -104,7 +106,10 @@ class VectorEpilogue {
             typename Epilogue::Vector user;
             user.load_columns(params.operands, place);
             __syncwarp();
-            stage_step<0>(acc, step);
+            acc.stage(stage_, step);
+            if (step + 1 == Stages::kSteps) {
+                acc.release();
+            }
             __syncwarp();
             reader.acquire(smem, ring, consumer_, beta_ != 0.0f);
             write_step(params, shape, user, reader, place);
@@ -115,20 +120,6 @@ class VectorEpilogue {
     JG_DEVICE void drain() {}
 
   private:
-    // Stages the accumulators of one step. They are registers, so which ones must be known
-    // when the code is compiled: a chain of comparisons, not an index.
-    template <u32 kStep>
-    JG_DEVICE void stage_step(const f32 (&acc)[Share::kRows / 64][Share::kCols / 2],
-                              u32 step) const
-    {
-        if (step == kStep) {
-            stage_.store(acc[kStep / Stages::kStepsAcross],
-                         kStep % Stages::kStepsAcross * WarpStage::kCols / 2);
-        } else if constexpr (kStep + 1 < Stages::kSteps) {
-            stage_step<kStep + 1>(acc, step);
-        }
-    }
-
     // This thread's first vector of a step: its row, its columns, and how many of those
     // exist.
     template <class ShapeT>
@@ -136,7 +127,7 @@ class VectorEpilogue {
     {
         const u32 lane = threadIdx.x % 32;
         PlaceT place;
-        place.row = Stages::row(tile, consumer_, step) + warp_row() + lane / 8;
+        place.row = Stages::row(tile, consumer_, step) + Share::warp_row() + lane / 8;
         place.col = Stages::col(tile, consumer_, step) + lane % 8 * 8;
         place.batch = tile.batch;
         place.count = kExactCols              ? 8
@@ -144,10 +135,6 @@ class VectorEpilogue {
                       : PlaceT::kWholeVectors ? 8
                                               : min_u32(8, shape.n - place.col);
         return place;
-    }
-    static JG_DEVICE u32 warp_row()
-    {
-        return threadIdx.x % 128 / 32 * WarpStage::kRows;
     }
 
     template <class Params, class ShapeT>
@@ -168,7 +155,7 @@ class VectorEpilogue {
             for (u32 u = 0; u < 2; ++u) {
                 const u32 stage_row = 4 * v + (4 * u + lane / 8);
                 place.count = kExactRows || place.row < shape.m ? first.count : 0;
-                reader.seek(warp_row() + 4 * v, 4 * u + lane / 8, lane % 8);
+                reader.seek(Share::warp_row() + 4 * v, 4 * u + lane / 8, lane % 8);
                 if constexpr (Config::kHasC) {
                     load_c(c, params, place, reader);
                 }
@@ -212,7 +199,7 @@ class VectorEpilogue {
 
     f32 alpha_, beta_;
     u32 consumer_;
-    WarpStage stage_;
+    Stage stage_;
 };
 
 } // namespace jg

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
-// InputRingBuffer: stages of input tiles between the load warp and the math warpgroups.
+// InputRingBuffer: stages of input tiles between a load warp and those who read them.
 //
 // Owns the two barriers of each stage. A stage is full when its producer has announced its
-// bytes and all of them have landed; it is empty again when every math warpgroup that its
-// copies reach, in this CTA and in those that share a tile with it, has released it.
+// bytes and all of them have landed; it is empty again when everyone whom its copies reach,
+// in this CTA and in those that share a tile with it, has released it. Who announces and
+// how a release arrives depends on who reads: that is `Signals`, with
+//   kReleases                  arrivals that make a stage empty
+//   announce(full, bytes)      by the producer, before its copies
+//   release(empty)             by the consumer, when it has read the stage
 //
-// Called by: one thread of the load warp (producer view), every thread of the math
-// warpgroups (consumer view). Before use: init_barriers by one thread, then a CTA or
-// cluster synchronisation.
+// Called by: one thread of the load warp (producer view), all threads of the readers
+// (consumer view). Before use: init_barriers by one thread, then a CTA or cluster
+// synchronisation.
 #pragma once
 #include <jg/common/pipeline_state.cuh>
 #include <jg/ptx/mbarrier.cuh>
@@ -19,6 +23,9 @@ struct RingBarriers {
     u64 full[kStages];
     u64 empty[kStages];
 };
+template <>
+struct RingBarriers<0> {
+};
 
 // One stage in the producer's hands. Released by the copies' own bytes, so there is no
 // release().
@@ -27,15 +34,16 @@ struct ProducerStage {
     u64 *full;
 };
 
-// One stage in a math warpgroup's hands.
+// One stage in a reader's hands.
 struct ConsumerStage {
     u32 index;
 };
 
-template <u32 kStages, u32 kStageBytes>
+template <u32 kStages, u32 kStageBytes, class Signals>
 class InputProducer {
   public:
-    JG_DEVICE explicit InputProducer(RingBarriers<kStages> &barriers) : barriers_(barriers)
+    JG_DEVICE InputProducer(RingBarriers<kStages> &barriers, const Signals &signals)
+        : barriers_(barriers), signals_(signals)
     {
     }
 
@@ -45,7 +53,7 @@ class InputProducer {
     {
         const u32 stage = state_.stage;
         ptx::mbarrier_wait(&barriers_.empty[stage], state_.lap ^ 1);
-        ptx::mbarrier_arrive_expect_bytes(&barriers_.full[stage], bytes);
+        signals_.announce(&barriers_.full[stage], bytes);
         state_.advance();
         return ProducerStage{stage, &barriers_.full[stage]};
     }
@@ -62,14 +70,15 @@ class InputProducer {
 
   private:
     RingBarriers<kStages> &barriers_;
+    const Signals &signals_;
     PipelineState<kStages> state_;
 };
 
-template <u32 kStages, class Cluster>
+template <u32 kStages, class Signals>
 class InputConsumer {
   public:
-    JG_DEVICE InputConsumer(RingBarriers<kStages> &barriers, const Cluster &cluster)
-        : barriers_(barriers), cluster_(cluster)
+    JG_DEVICE InputConsumer(RingBarriers<kStages> &barriers, const Signals &signals)
+        : barriers_(barriers), signals_(signals)
     {
     }
 
@@ -82,35 +91,25 @@ class InputConsumer {
         return ConsumerStage{stage};
     }
 
-    // One arrival of this warpgroup on every CTA whose copies reach this one.
     JG_DEVICE void release(ConsumerStage stage)
     {
-        if constexpr (Cluster::kSize == 1) {
-            if (threadIdx.x % 128 == 0) {
-                ptx::mbarrier_arrive(&barriers_.empty[stage.index]);
-            }
-        } else {
-            const u32 rank = threadIdx.x % 128;
-            if (rank < Cluster::kSize && cluster_.shares_tiles_with(rank)) {
-                ptx::mbarrier_arrive_remote(&barriers_.empty[stage.index], rank);
-            }
-        }
+        signals_.release(&barriers_.empty[stage.index]);
     }
 
   private:
     RingBarriers<kStages> &barriers_;
-    const Cluster &cluster_;
+    const Signals &signals_;
     PipelineState<kStages> state_;
 };
 
-template <u32 kStages, u32 kStageBytes, u32 kConsumers, class Cluster>
+template <u32 kStages, u32 kStageBytes, class Signals>
 class InputRingBuffer {
   public:
-    using Producer = InputProducer<kStages, kStageBytes>;
-    using Consumer = InputConsumer<kStages, Cluster>;
+    using Producer = InputProducer<kStages, kStageBytes, Signals>;
+    using Consumer = InputConsumer<kStages, Signals>;
 
-    JG_DEVICE InputRingBuffer(RingBarriers<kStages> &barriers, const Cluster &cluster)
-        : barriers_(barriers), cluster_(cluster)
+    JG_DEVICE InputRingBuffer(RingBarriers<kStages> &barriers, const Signals &signals)
+        : barriers_(barriers), signals_(signals)
     {
     }
 
@@ -118,22 +117,22 @@ class InputRingBuffer {
     {
         for (u32 i = 0; i < kStages; ++i) {
             ptx::mbarrier_init(&barriers.full[i], 1);
-            ptx::mbarrier_init(&barriers.empty[i], kConsumers * Cluster::kSharers);
+            ptx::mbarrier_init(&barriers.empty[i], Signals::kReleases);
         }
     }
 
     JG_DEVICE Producer producer() const
     {
-        return Producer(barriers_);
+        return Producer(barriers_, signals_);
     }
     JG_DEVICE Consumer consumer() const
     {
-        return Consumer(barriers_, cluster_);
+        return Consumer(barriers_, signals_);
     }
 
   private:
     RingBarriers<kStages> &barriers_;
-    const Cluster &cluster_;
+    const Signals &signals_;
 };
 
 } // namespace jg

@@ -57,6 +57,18 @@ JG_DEVICE void mbarrier_arrive_remote(u64 *barrier, u32 cta_rank)
     // clang-format on
 }
 
+// The same; orders no memory at all: see fence_release_shared.
+JG_DEVICE void mbarrier_arrive_relaxed(u64 *barrier, u32 cta_rank)
+{
+    // clang-format off
+    asm volatile("{\n"
+                 ".reg .b32 remote;\n"
+                 "mapa.shared::cluster.u32 remote, %0, %1;\n"
+                 "mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [remote];\n"
+                 "}\n" :: "r"(shared_address(barrier)), "r"(cta_rank) : "memory");
+    // clang-format on
+}
+
 // Blocks until the phase of this parity is complete; acquires at CTA scope.
 JG_DEVICE void mbarrier_wait(u64 *barrier, u32 parity)
 {
@@ -69,6 +81,38 @@ JG_DEVICE void mbarrier_wait(u64 *barrier, u32 parity)
                  "bra wait;\n"
                  "finished:\n"
                  "}\n" :: "r"(shared_address(barrier)), "r"(parity) : "memory");
+    // clang-format on
+}
+
+// The same, for arrivals from the cluster; orders no memory at all: see
+// fence_acquire_shared.
+JG_DEVICE void mbarrier_wait_relaxed(u64 *barrier, u32 parity)
+{
+    // clang-format off
+    asm volatile("{\n"
+                 ".reg .pred done;\n"
+                 "wait:\n"
+                 "mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 done, [%0], %1;\n"
+                 "@done bra finished;\n"
+                 "bra wait;\n"
+                 "finished:\n"
+                 "}\n" :: "r"(shared_address(barrier)), "r"(parity) : "memory");
+    // clang-format on
+}
+
+// Around relaxed arrivals and waits between the CTAs of a cluster: releases what this
+// thread did in its shared memory, and acquires what others did in theirs. Unlike a release
+// to the cluster it does not flush stores to L2.
+JG_DEVICE void fence_release_shared()
+{
+    // clang-format off
+    asm volatile("fence.release.sync_restrict::shared::cta.cluster;" ::: "memory");
+    // clang-format on
+}
+JG_DEVICE void fence_acquire_shared()
+{
+    // clang-format off
+    asm volatile("fence.acquire.sync_restrict::shared::cluster.cluster;" ::: "memory");
     // clang-format on
 }
 

@@ -36,6 +36,36 @@ JG_DEVICE void tma_load_multicast(void *target, const TensorMap *map, u64 *barri
     // clang-format on
 }
 
+// Bits of a shared-memory address that name the CTA of the cluster begin at 24; without the
+// lowest of them it is the address in the even CTA of the pair.
+constexpr u32 kEvenCtaOfPair = 0xfeffffff;
+
+// The same two for a CTA of a pair: the data come here (and to `mask`), the bytes count
+// towards the barrier of the pair's even CTA. sm_100a and newer.
+JG_DEVICE void tma_load_pair(void *target, const TensorMap *map, u64 *barrier, i32 inner,
+                             i32 outer, i32 batch)
+{
+    // clang-format off
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+                 ".cta_group::2 [%0], [%1, {%3, %4, %5}], [%2];"
+                 :: "r"(shared_address(target)), "l"(map),
+                    "r"(shared_address(barrier) & kEvenCtaOfPair),
+                    "r"(inner), "r"(outer), "r"(batch) : "memory");
+    // clang-format on
+}
+
+JG_DEVICE void tma_load_pair_multicast(void *target, const TensorMap *map, u64 *barrier,
+                                       u16 mask, i32 inner, i32 outer, i32 batch)
+{
+    // clang-format off
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+                 ".multicast::cluster.cta_group::2 [%0], [%1, {%4, %5, %6}], [%2], %3;"
+                 :: "r"(shared_address(target)), "l"(map),
+                    "r"(shared_address(barrier) & kEvenCtaOfPair),
+                    "h"(mask), "r"(inner), "r"(outer), "r"(batch) : "memory");
+    // clang-format on
+}
+
 // Shared memory to global; what lies outside the tensor is not written.
 JG_DEVICE void tma_store(const void *source, const TensorMap *map, i32 inner, i32 outer,
                          i32 batch)

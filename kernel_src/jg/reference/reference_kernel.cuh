@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The reference: one thread an element, products and sums in f64, the same epilogue. Slow,
 // and free of everything that can go wrong in the fast kernels: no copies, no barriers, no
-// alignment rules.
+// alignment rules. A factor of 0 reads nothing, as in BLAS: with alpha 0 the epilogue is
+// applied to C alone, for callers who have the sums already.
 #pragma once
 #include <jg/common/kernel_params.cuh>
 #include <jg/epilogue/user_epilogue.cuh>
@@ -46,7 +47,10 @@ JG_DEVICE void gemm_kernel(const Params &params)
         const u32 batch = u32(i / per_batch);
         const u32 row = u32(i % per_batch / shape.n);
         const u32 col = u32(i % shape.n);
-        double sum = alpha * dot<Config>(params, shape.k, row, col, batch);
+        double sum = 0.0;
+        if (alpha != 0.0) {
+            sum = alpha * dot<Config>(params, shape.k, row, col, batch);
+        }
         if constexpr (Config::kHasC) {
             if (beta != 0.0) {
                 using C = typename Config::C;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // MmaOp: a math warpgroup's share of the tile, accumulated in registers by wgmma.
 #pragma once
+#include <jg/epilogue/step_rows.cuh>
 #include <jg/ptx/wgmma.cuh>
 #include <jg/sm90a/roles.cuh>
 #include <jg/sm90a/smem.cuh>
@@ -8,9 +9,11 @@
 namespace jg::sm90a {
 
 // A warpgroup's share of a tile: half of its rows, or half of its columns where it has only
-// 64 rows.
+// 64 rows. A wgmma gives each warp 16 of 64 rows. Matrices come through the ring of input
+// tiles.
 template <class Config>
-struct WarpgroupShare {
+struct WarpgroupShare : StepRows<16, 4> {
+    static constexpr u32 kMatrixStages = Config::kStages;
     static constexpr u32 kConsumers = Roles::kConsumers;
     static constexpr bool kSplitRows = Config::kBlockM >= 128;
     static constexpr u32 kRows = kSplitRows ? Config::kBlockM / 2 : Config::kBlockM;

@@ -16,6 +16,17 @@ struct alignas(1024) Smem {
     RingBarriers<Config::kStages> ring;
 
     static constexpr u32 kStageBytes = (Config::kBlockM + Config::kBlockN) * kRowBytes;
+
+    // Where a stage holds matrices of the epilogue instead: a box a warpgroup.
+    static constexpr u32 kMatrixBytes = Config::kBlockN * kRowBytes;
+    JG_DEVICE u8 *matrix_boxes(u32 stage)
+    {
+        return b[stage];
+    }
+    JG_DEVICE const u8 *matrix_boxes(u32 stage) const
+    {
+        return b[stage];
+    }
 };
 
 } // namespace jg::sm90a

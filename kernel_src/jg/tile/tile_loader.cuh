@@ -2,9 +2,11 @@
 // TileLoader: one stage of A and B from global to shared memory by TMA.
 //
 // Called by one thread of the load warp. Each CTA loads its slice of a shared tile and
-// multicasts it to the CTAs that share it. Tiles lie in shared memory in panels of 64 rows
-// by 128 bytes with the 128-byte swizzle: K-major, a row is one M or N and 64 elements of
-// K; MN-major, a row is one K and 64 elements of M or N. Either way a panel has 8192 bytes.
+// multicasts it to the CTAs that share it. A CTA of a pair holds its own rows of A and its
+// half of the columns of B; its bytes count in the pair's even CTA. Tiles lie in shared
+// memory in panels of 64 rows by 128 bytes with the 128-byte swizzle: K-major, a row is one
+// M or N and 64 elements of K; MN-major, a row is one K and 64 elements of M or N. Either
+// way a panel has 8192 bytes.
 #pragma once
 #include <jg/common/cluster_shape.cuh>
 #include <jg/common/work_tile.cuh>
@@ -12,11 +14,12 @@
 
 namespace jg {
 
-template <bool kKMajor, u32 kRows, u32 kSlices>
+template <bool kKMajor, u32 kRows, u32 kSlices, bool kPair>
 struct OperandLoader {
     static constexpr u32 kPanelRows = 64;
     static constexpr u32 kPanelBytes = 8192;
     static constexpr u32 kBlockK = 64;
+    static_assert(kKMajor || kRows % kPanelRows == 0, "whole panels");
 
     // Loads slice `slice` of the tile whose first row (of M or N) and K are given.
     static JG_DEVICE void load(u8 *tile, const TensorMap *map, u64 *barrier, u16 mask,
@@ -43,7 +46,11 @@ struct OperandLoader {
         const i32 x = static_cast<i32>(inner);
         const i32 y = static_cast<i32>(outer);
         const i32 z = static_cast<i32>(batch);
-        if constexpr (kSlices > 1) {
+        if constexpr (kPair && kSlices > 1) {
+            ptx::tma_load_pair_multicast(target, map, barrier, mask, x, y, z);
+        } else if constexpr (kPair) {
+            ptx::tma_load_pair(target, map, barrier, x, y, z);
+        } else if constexpr (kSlices > 1) {
             ptx::tma_load_multicast(target, map, barrier, mask, x, y, z);
         } else {
             ptx::tma_load(target, map, barrier, x, y, z);
@@ -53,6 +60,9 @@ struct OperandLoader {
 
 template <class Config, class Cluster>
 class TileLoader {
+    static constexpr bool kPair = Cluster::kCtaGroup == 2;
+    static constexpr u32 kBRows = Config::kBlockN / Cluster::kCtaGroup; // of this CTA
+
   public:
     template <class Params>
     JG_DEVICE TileLoader(const Params &params, const Cluster &cluster)
@@ -70,12 +80,12 @@ class TileLoader {
     JG_DEVICE void load(u8 *a_tile, u8 *b_tile, u64 *barrier, const WorkTile &work,
                         u32 k) const
     {
-        OperandLoader<Config::kAKMajor, Config::kBlockM, Cluster::kN>::load(
-            a_tile, a_map_, barrier, cluster_.a_mask(), cluster_.n, work.row, k,
+        OperandLoader<Config::kAKMajor, Config::kBlockM, Cluster::kASlices, kPair>::load(
+            a_tile, a_map_, barrier, cluster_.a_mask(), cluster_.a_slice(), work.row, k,
             work.batch * a_batch_step_);
-        OperandLoader<Config::kBKMajor, Config::kBlockN, Cluster::kM>::load(
-            b_tile, b_map_, barrier, cluster_.b_mask(), cluster_.m, work.col, k,
-            work.batch * b_batch_step_);
+        OperandLoader<Config::kBKMajor, kBRows, Cluster::kBSlices, kPair>::load(
+            b_tile, b_map_, barrier, cluster_.b_mask(), cluster_.b_slice(),
+            work.col + cluster_.half() * kBRows, k, work.batch * b_batch_step_);
     }
 
   private:

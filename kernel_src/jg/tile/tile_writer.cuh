@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: MIT
 // TileWriter: finished slabs from shared to global memory by TMA. One hop, nothing else.
 //
-// A slab is 64 rows by 128 bytes of D. Called by all 128 threads of a math warpgroup; one
-// of them, always the same, issues and tracks the copies. Each warpgroup has its own slabs
-// and named barrier.
+// A slab is some rows by 128 bytes of D; the box of D's map has its size. Called by all
+// threads of the team that fills a slab, kWarps whole warps: one warp, or a warpgroup. One
+// of the threads, always the same, issues and tracks the copies. Each team has its own
+// slabs, and its own named barrier if it is more than a warp.
 #pragma once
 #include <jg/ptx/cluster.cuh>
 #include <jg/ptx/tma.cuh>
 
 namespace jg {
 
-template <u32 kOutStages>
+template <u32 kOutStages, u32 kSlabBytes, u32 kWarps>
 class TileWriter {
-  public:
-    static constexpr u32 kSlabBytes = 8192;
+    static constexpr u32 kThreads = 32 * kWarps;
 
-    // `slabs`: kOutStages slabs of this warpgroup, aligned to 1024 bytes.
+  public:
+    // `slabs`: kOutStages slabs of this team, aligned to 1024 bytes.
     JG_DEVICE TileWriter(u8 *slabs, const TensorMap *map, u32 barrier_id)
-        : slabs_(slabs), map_(map), barrier_id_(barrier_id), issuer_(threadIdx.x % 128 == 0)
+        : slabs_(slabs), map_(map), barrier_id_(barrier_id),
+          issuer_(threadIdx.x % kThreads == 0)
     {
     }
 
@@ -27,7 +29,7 @@ class TileWriter {
         if (issuer_) {
             ptx::tma_store_wait_read<kOutStages - 1>();
         }
-        ptx::named_barrier_sync(barrier_id_, 128);
+        synchronize();
         return slabs_ + stage_ * kSlabBytes;
     }
 
@@ -35,7 +37,7 @@ class TileWriter {
     JG_DEVICE void store(u32 row, u32 col, u32 batch)
     {
         ptx::fence_proxy_async_shared();
-        ptx::named_barrier_sync(barrier_id_, 128);
+        synchronize();
         if (issuer_) {
             ptx::tma_store(slabs_ + stage_ * kSlabBytes, map_, static_cast<i32>(col),
                            static_cast<i32>(row), static_cast<i32>(batch));
@@ -53,6 +55,15 @@ class TileWriter {
     }
 
   private:
+    JG_DEVICE void synchronize() const
+    {
+        if constexpr (kWarps == 1) {
+            __syncwarp();
+        } else {
+            ptx::named_barrier_sync(barrier_id_, kThreads);
+        }
+    }
+
     u8 *slabs_;
     const TensorMap *map_;
     u32 barrier_id_;

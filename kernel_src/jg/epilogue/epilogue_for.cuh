@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// EpilogueFor: which of the two ways out a kernel takes.
+#pragma once
+#include <jg/epilogue/fragment_epilogue.cuh>
+#include <jg/epilogue/vector_epilogue.cuh>
+
+namespace jg {
+
+// Fragments for scalars alone, where the rows of D are known to end on 16 bytes, which a
+// TMA store would fill up; vectors for all others.
+template <class Config, class Epilogue, class Share>
+struct EpilogueFor {
+    static constexpr bool kRaggedRows =
+        !Config::kN || Config::kN * sizeof(typename Config::D) % 16 != 0;
+    static constexpr bool kFragments =
+        Epilogue::kScalarsOnly && !Config::kHasC && !kRaggedRows;
+
+    using Type = typename Select<kFragments, FragmentEpilogue<Config, Epilogue, Share>,
+                                 VectorEpilogue<Config, Epilogue, Share>>::Type;
+};
+
+} // namespace jg

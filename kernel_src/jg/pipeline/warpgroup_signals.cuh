@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// WarpgroupSignals: a ring whose stages are read by the threads of warpgroups.
+//
+// Each CTA announces what lands in its own stage. A warpgroup releases a stage by one
+// arrival in every CTA whose copies reach it. Called by: see InputRingBuffer; release needs
+// all threads of a warpgroup, whose reads are over.
+#pragma once
+#include <jg/common/cluster_shape.cuh>
+#include <jg/ptx/mbarrier.cuh>
+
+namespace jg {
+
+template <u32 kWarpgroups, class Cluster>
+class WarpgroupSignals {
+  public:
+    static constexpr u32 kReleases = kWarpgroups * Cluster::kSharers;
+
+    JG_DEVICE explicit WarpgroupSignals(const Cluster &cluster) : cluster_(cluster) {}
+
+    JG_DEVICE void announce(u64 *full, u32 bytes) const
+    {
+        ptx::mbarrier_arrive_expect_bytes(full, bytes);
+    }
+
+    JG_DEVICE void release(u64 *empty) const
+    {
+        if constexpr (Cluster::kSize == 1) {
+            if (threadIdx.x % 128 == 0) {
+                ptx::mbarrier_arrive(empty);
+            }
+        } else {
+            const u32 rank = threadIdx.x % 128;
+            if (rank < Cluster::kSize && cluster_.shares_tiles_with(rank)) {
+                ptx::mbarrier_arrive_remote(empty, rank);
+            }
+        }
+    }
+
+  private:
+    const Cluster &cluster_;
+};
+
+} // namespace jg

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+// tcgen05: the tensor core and tensor memory of sm_100a.
+//
+// Tensor memory has 128 lanes of 512 columns of 32 bits; an address is lane << 16 | column.
+// kCtaGroup is 1, or 2 for a pair of CTAs that multiplies as one; a kernel uses one of them
+// throughout.
+#pragma once
+#include <jg/ptx/address.cuh>
+
+#if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_FEAT_SM100_ALL)
+#    error "jg/ptx/tcgen05.cuh needs sm_100a: compile with --gpu-architecture=sm_100a"
+#endif
+
+namespace jg::ptx {
+
+// --------------------------------------------------------------------- tensor memory
+
+// Allocates columns, a power of two from 32 on, and writes their address to shared memory.
+// Blocks until they are free. Called by one whole warp; in a pair by one in each CTA, both
+// of which must be running.
+template <u32 kCtaGroup>
+JG_DEVICE void tcgen05_allocate(u32 *target, u32 columns)
+{
+    // clang-format off
+    asm volatile("tcgen05.alloc.cta_group::%2.sync.aligned.shared::cta.b32 [%0], %1;"
+                 :: "r"(shared_address(target)), "r"(columns), "n"(kCtaGroup) : "memory");
+    // clang-format on
+}
+
+// This CTA allocates no more, so that another on this multiprocessor may.
+template <u32 kCtaGroup>
+JG_DEVICE void tcgen05_relinquish()
+{
+    // clang-format off
+    asm volatile("tcgen05.relinquish_alloc_permit.cta_group::%0.sync.aligned;" :: "n"(kCtaGroup));
+    // clang-format on
+}
+
+// The same warps as for the allocation.
+template <u32 kCtaGroup>
+JG_DEVICE void tcgen05_free(u32 address, u32 columns)
+{
+    // clang-format off
+    asm volatile("tcgen05.dealloc.cta_group::%2.sync.aligned.b32 %0, %1;"
+                 :: "r"(address), "r"(columns), "n"(kCtaGroup) : "memory");
+    // clang-format on
+}
+
+// Orders this thread's earlier tcgen05 instructions before the synchronisation that
+// follows, and what follows a synchronisation after it.
+JG_DEVICE void tcgen05_fence_before_sync()
+{
+    // clang-format off
+    asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory");
+    // clang-format on
+}
+JG_DEVICE void tcgen05_fence_after_sync()
+{
+    // clang-format off
+    asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
+    // clang-format on
+}
+
+// Loads 16 lanes by kCount / 4 groups of 8 columns in the layout of a wgmma's accumulators:
+// lane l of the warp gets row l / 4, columns 2 (l % 4) and the next, then both 8 rows
+// below. Warp w of a warpgroup reaches lanes 32 w to 32 w + 31. The values may not be used
+// before tcgen05_wait_load.
+template <u32 kCount>
+JG_DEVICE void tcgen05_load(f32 (&v)[kCount], u32 address)
+{
+    static_assert(kCount == 16 || kCount == 32, "32 or 64 columns");
+    if constexpr (kCount == 16) {
+        // clang-format off
+        asm volatile("tcgen05.ld.sync.aligned.16x256b.x4.b32 "
+                     "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, [%16];"
+                     : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3]),
+                       "=f"(v[4]), "=f"(v[5]), "=f"(v[6]), "=f"(v[7]),
+                       "=f"(v[8]), "=f"(v[9]), "=f"(v[10]), "=f"(v[11]),
+                       "=f"(v[12]), "=f"(v[13]), "=f"(v[14]), "=f"(v[15]) : "r"(address) : "memory");
+        // clang-format on
+    } else {
+        // clang-format off
+        asm volatile("tcgen05.ld.sync.aligned.16x256b.x8.b32 "
+                     "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+                     "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, [%32];"
+                     : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3]),
+                       "=f"(v[4]), "=f"(v[5]), "=f"(v[6]), "=f"(v[7]),
+                       "=f"(v[8]), "=f"(v[9]), "=f"(v[10]), "=f"(v[11]),
+                       "=f"(v[12]), "=f"(v[13]), "=f"(v[14]), "=f"(v[15]),
+                       "=f"(v[16]), "=f"(v[17]), "=f"(v[18]), "=f"(v[19]),
+                       "=f"(v[20]), "=f"(v[21]), "=f"(v[22]), "=f"(v[23]),
+                       "=f"(v[24]), "=f"(v[25]), "=f"(v[26]), "=f"(v[27]),
+                       "=f"(v[28]), "=f"(v[29]), "=f"(v[30]), "=f"(v[31]) : "r"(address) : "memory");
+        // clang-format on
+    }
+}
+
+// Waits until this warp's loads are complete. The values pass through, so that the compiler
+// moves no use of them before the wait.
+template <u32 kFragments, u32 kCount>
+JG_DEVICE void tcgen05_wait_load(f32 (&v)[kFragments][kCount])
+{
+    // clang-format off
+    asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
+#pragma unroll
+    for (u32 i = 0; i < kFragments; ++i) {
+#pragma unroll
+        for (u32 j = 0; j < kCount; ++j) {
+            asm volatile("" : "+f"(v[i][j]));
+        }
+    }
+    // clang-format on
+}
+
+// ------------------------------------------------------------------------ descriptors
+
+// What is constant in a shared-memory matrix descriptor (PTX ISA, "matrix descriptor",
+// sm_100 form): bits 16-29 leading offset >> 4, 32-45 stride offset >> 4, 46 one, 61-63
+// swizzle. Bits 0-13 are the address >> 4.
+enum class Tcgen05Swizzle : u32 { kNone = 0, k128 = 2, k64 = 4, k32 = 6 };
+
+constexpr JG_DEVICE u64 tcgen05_descriptor(u32 leading_bytes, u32 stride_bytes,
+                                           Tcgen05Swizzle swizzle)
+{
+    return static_cast<u64>(leading_bytes >> 4) << 16 |
+           static_cast<u64>(stride_bytes >> 4) << 32 | u64(1) << 46 |
+           static_cast<u64>(swizzle) << 61;
+}
+
+// Known values: K-major tiles of 128 rows, swizzled and not, and MN-major tiles of 128 by
+// 16 whose neighbouring chunks of MN lie side by side.
+static_assert(tcgen05_descriptor(16, 1024, Tcgen05Swizzle::k128) == 0x4000404000010000);
+static_assert(tcgen05_descriptor(16, 512, Tcgen05Swizzle::k64) == 0x8000402000010000);
+static_assert(tcgen05_descriptor(16, 256, Tcgen05Swizzle::k32) == 0xc000401000010000);
+static_assert(tcgen05_descriptor(2048, 128, Tcgen05Swizzle::kNone) == 0x0000400800800000);
+static_assert(tcgen05_descriptor(1024, 2048, Tcgen05Swizzle::k128) == 0x4000408000400000);
+static_assert(tcgen05_descriptor(512, 2048, Tcgen05Swizzle::k64) == 0x8000408000200000);
+static_assert(tcgen05_descriptor(256, 2048, Tcgen05Swizzle::k32) == 0xc000408000100000);
+
+JG_DEVICE u64 tcgen05_descriptor_address(const void *tile)
+{
+    return (shared_address(tile) & 0x3ffff) >> 4;
+}
+
+// The instruction descriptor of kind::f16 with sums in f32: bits 4-5 type of D (f32 is 1),
+// 7-9 and 10-12 types of A and B, 15 and 16 one where A and B are MN-major, 17-22 N >> 3,
+// 24-28 M >> 4. M is that of the whole group.
+enum class Tcgen05Type : u32 { kF16 = 0, kBf16 = 1 };
+
+constexpr JG_DEVICE u32 tcgen05_instruction(Tcgen05Type type, bool a_k_major,
+                                            bool b_k_major, u32 m, u32 n)
+{
+    return 1u << 4 | static_cast<u32>(type) << 7 | static_cast<u32>(type) << 10 |
+           (a_k_major ? 0u : 1u) << 15 | (b_k_major ? 0u : 1u) << 16 | (n >> 3) << 17 |
+           (m >> 4) << 24;
+}
+
+static_assert(tcgen05_instruction(Tcgen05Type::kBf16, true, true, 64, 32) == 0x04080490);
+static_assert(tcgen05_instruction(Tcgen05Type::kBf16, true, true, 128, 64) == 0x08100490);
+static_assert(tcgen05_instruction(Tcgen05Type::kBf16, true, true, 128, 128) == 0x08200490);
+static_assert(tcgen05_instruction(Tcgen05Type::kBf16, true, true, 128, 256) == 0x08400490);
+static_assert(tcgen05_instruction(Tcgen05Type::kBf16, true, true, 256, 128) == 0x10200490);
+static_assert(tcgen05_instruction(Tcgen05Type::kBf16, true, true, 256, 256) == 0x10400490);
+static_assert(tcgen05_instruction(Tcgen05Type::kBf16, false, true, 128, 128) == 0x08208490);
+static_assert(tcgen05_instruction(Tcgen05Type::kBf16, true, false, 128, 128) == 0x08210490);
+static_assert(tcgen05_instruction(Tcgen05Type::kF16, true, true, 128, 128) == 0x08200010);
+
+// --------------------------------------------------------------------- multiplication
+
+// D in tensor memory = A * B over 16 of K, plus D where `accumulate` is not 0. Issued by
+// one thread, of the pair's even CTA; it returns before the product is done.
+template <u32 kCtaGroup>
+JG_DEVICE void tcgen05_mma(u32 d, u64 a, u64 b, u32 instruction, u32 accumulate)
+{
+    // clang-format off
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "setp.ne.b32 p, %4, 0;\n"
+                 "tcgen05.mma.cta_group::%5.kind::f16 [%0], %1, %2, %3, p;\n"
+                 "}\n" :: "r"(d), "l"(a), "l"(b), "r"(instruction), "r"(accumulate), "n"(kCtaGroup)
+                 : "memory");
+    // clang-format on
+}
+
+// One arrival on the barrier when all multiplications that this thread issued are done, and
+// with them their reads of shared memory.
+template <u32 kCtaGroup>
+JG_DEVICE void tcgen05_commit(u64 *barrier)
+{
+    // clang-format off
+    asm volatile("tcgen05.commit.cta_group::%1.mbarrier::arrive::one.shared::cluster.b64 [%0];"
+                 :: "r"(shared_address(barrier)), "n"(kCtaGroup) : "memory");
+    // clang-format on
+}
+
+// The same on the barriers at this offset in every CTA of `mask`.
+template <u32 kCtaGroup>
+JG_DEVICE void tcgen05_commit_multicast(u64 *barrier, u16 mask)
+{
+    // clang-format off
+    asm volatile("tcgen05.commit.cta_group::%2.mbarrier::arrive::one.shared::cluster"
+                 ".multicast::cluster.b64 [%0], %1;"
+                 :: "r"(shared_address(barrier)), "h"(mask), "n"(kCtaGroup) : "memory");
+    // clang-format on
+}
+
+} // namespace jg::ptx

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// CommitSignals: a ring whose stages are read by the tensor core.
+//
+// All bytes that a pair of CTAs gets count in its even CTA, whose MMA thread multiplies for
+// both: that CTA announces them, the odd one nothing. The MMA thread releases a stage by a
+// commit, which arrives when the tensor core has read it, in every CTA whose copies reach
+// this CTA or pair. Called by: see InputRingBuffer; release is called by the thread that
+// issued the multiplications.
+#pragma once
+#include <jg/common/cluster_shape.cuh>
+#include <jg/ptx/mbarrier.cuh>
+#include <jg/ptx/tcgen05.cuh>
+
+namespace jg::sm100a {
+
+template <class Cluster>
+class CommitSignals {
+  public:
+    static constexpr u32 kReleases = Cluster::kSharers;
+
+    JG_DEVICE explicit CommitSignals(const Cluster &cluster)
+        : leads_(cluster.half() == 0), feeders_(cluster.feeder_mask())
+    {
+    }
+
+    // `bytes`: of one CTA's stage.
+    JG_DEVICE void announce(u64 *full, u32 bytes) const
+    {
+        if (Cluster::kCtaGroup == 1 || leads_) {
+            ptx::mbarrier_arrive_expect_bytes(full, Cluster::kCtaGroup * bytes);
+        }
+    }
+
+    JG_DEVICE void release(u64 *empty) const
+    {
+        if constexpr (Cluster::kSize == 1) {
+            ptx::tcgen05_commit<Cluster::kCtaGroup>(empty);
+        } else {
+            ptx::tcgen05_commit_multicast<Cluster::kCtaGroup>(empty, feeders_);
+        }
+    }
+
+  private:
+    bool leads_;
+    u16 feeders_;
+};
+
+} // namespace jg::sm100a

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+// The Blackwell GEMM kernel: the role loops, nothing else.
+#pragma once
+#include <jg/epilogue/epilogue_for.cuh>
+#include <jg/pipeline/warpgroup_signals.cuh>
+#include <jg/schedule/tile_scheduler.cuh>
+#include <jg/sm100a/accum_reader.cuh>
+#include <jg/sm100a/commit_signals.cuh>
+#include <jg/sm100a/mma_op.cuh>
+#include <jg/sm100a/roles.cuh>
+#include <jg/sm100a/smem.cuh>
+#include <jg/sm100a/tmem.cuh>
+#include <jg/tile/tile_loader.cuh>
+
+namespace jg::sm100a {
+
+// Everyone of the CTA, and of the cluster where there is one. Call with whole warps.
+template <class Cluster>
+JG_DEVICE void synchronize()
+{
+    if constexpr (Cluster::kSize > 1) {
+        ptx::cluster_sync();
+    } else {
+        __syncthreads();
+    }
+}
+
+template <class Config, class Epilogue, class Params>
+JG_DEVICE void gemm_kernel(const Params &params)
+{
+    using SmemT = Smem<Config>;
+    using Cluster = ClusterShape<Config::kClusterM, Config::kClusterN, Config::kCtaGroup>;
+    using Ring =
+        InputRingBuffer<Config::kStages, SmemT::kStageBytes, CommitSignals<Cluster>>;
+    using Share = EpilogueShare<Config>;
+    using Matrices = MatrixStages<Config, Epilogue, Share>;
+    constexpr bool kWithMatrices = Matrices::kStages > 0;
+    using OneCta = ClusterShape<1, 1>;
+    using MatrixRing = InputRingBuffer<Config::kMatrixStages, SmemT::kMatrixBytes,
+                                       WarpgroupSignals<1, OneCta>>;
+    using RolesT = Roles<kWithMatrices>;
+    using Accumulators =
+        OutputRingBuffer<Config::kAccStages, RolesT::kEpilogueWarps, Cluster>;
+    using Scheduler = TileScheduler<Config>;
+    using Mma = MmaOp<Config>;
+    constexpr bool kAlone = Cluster::kSize == 1;
+    using EpilogueT = typename EpilogueFor<Config, Epilogue, Share>::Type;
+    static_assert((sizeof(SmemT) > kLeastSmemBytes ? sizeof(SmemT) : kLeastSmemBytes) ==
+                      Config::kSmemBytes,
+                  "host and device disagree on shared memory");
+    static_assert(sizeof(Params) == Config::kParamsBytes,
+                  "host and device disagree on parameters");
+    static_assert(Config::kThreads == RolesT::kThreads,
+                  "host and device disagree on threads");
+    static_assert(Epilogue::kOperandCount == Config::kOperandCount, "operand lists differ");
+
+    extern __shared__ __align__(1024) u8 smem_bytes[];
+    SmemT &smem = *reinterpret_cast<SmemT *>(smem_bytes);
+
+    const RolesT roles;
+    const Cluster cluster(Cluster::kSize > 1 ? ptx::cluster_cta_rank() : 0);
+    const OneCta alone(0);
+    const Shape<Config, Params> shape(params);
+    const Scheduler scheduler(shape, cluster);
+    const CommitSignals<Cluster> signals(cluster);
+    const WarpgroupSignals<1, OneCta> matrix_signals(alone);
+    const Ring ring(smem.ring, signals);
+    const MatrixRing matrix_ring(smem.matrix_ring, matrix_signals);
+    const Accumulators accumulators(smem.accumulators, cluster);
+    const TileLoader<Config, Cluster> loader(params, cluster);
+    const Tmem<Config::kCtaGroup, Config::kAccStages * Mma::kN> tmem(&smem.tmem_address);
+    // A launch with K = 0 loads one block beyond the end of K, which is all zeros.
+    const u32 k_first = Config::kK == 0 && shape.k == 0 ? Config::kBlockK : 0;
+    const u32 k_blocks =
+        Config::kK == 0 && shape.k == 0 ? 1 : ceil_div(shape.k, Config::kBlockK);
+    WorkIterator<Scheduler, Cluster::kSize> work(scheduler);
+
+    if (roles.is_load_warp() && ptx::elect_one()) {
+        loader.prefetch_maps();
+        ptx::prefetch_tensor_map(&params.d_map);
+        Ring::init_barriers(smem.ring);
+        if constexpr (kWithMatrices) {
+            MatrixRing::init_barriers(smem.matrix_ring);
+        }
+        Accumulators::init_barriers(smem.accumulators);
+        ptx::fence_mbarrier_init();
+    }
+    if constexpr (Config::kCtaGroup == 2) {
+        __syncwarp();
+        ptx::cluster_sync(); // a pair allocates together: both must run
+    }
+    if (roles.is_mma_warp()) {
+        tmem.allocate();
+    }
+    __syncwarp();
+    synchronize<Cluster>();
+    if constexpr (Config::kPdl) {
+        ptx::grid_dependency_wait();
+    }
+
+    if (roles.is_load_warp()) {
+        if (ptx::elect_one()) {
+            auto producer = ring.producer();
+            while (work.has_work()) {
+                const WorkTile tile = work.next();
+#pragma unroll 1
+                for (u32 k = 0; k < k_blocks; ++k) {
+                    const ProducerStage stage = producer.acquire();
+                    loader.load(smem.a[stage.index], smem.b[stage.index], stage.full, tile,
+                                k_first + k * Config::kBlockK);
+                }
+            }
+            producer.drain();
+            if constexpr (Config::kPdl) {
+                ptx::launch_dependent_grids();
+            }
+        }
+    } else if (roles.is_mma_warp()) {
+        if (cluster.half() == 0 && ptx::elect_one()) {
+            auto consumer = ring.consumer();
+            auto producer = accumulators.producer();
+            const u32 columns = tmem.address();
+            while (work.has_work()) {
+                work.next();
+                const OutputStage stage = producer.acquire();
+                Mma::run(smem, consumer, columns + stage.index * Mma::kN, k_blocks);
+                producer.publish(stage);
+            }
+            if constexpr (kAlone) {
+                producer.drain();
+            }
+        }
+    } else if (roles.is_matrix_warp()) {
+        if constexpr (kWithMatrices) {
+            if (ptx::elect_one()) {
+                auto producer = matrix_ring.producer();
+                const bool with_c = Config::kHasC && params.load_beta() != 0.0f;
+                while (work.has_work()) {
+                    Matrices::load(params, smem, producer, work.next(), with_c);
+                }
+            }
+        }
+    } else {
+        auto consumer = accumulators.consumer();
+        auto matrices = matrix_ring.consumer();
+        const u32 columns = tmem.address();
+        EpilogueT epilogue(params, shape, smem.out[0][0], 0);
+        while (work.has_work()) {
+            const WorkTile tile = work.next();
+            const OutputStage stage = consumer.acquire();
+            AccumReader<Share, decltype(consumer)> acc(columns + stage.index * Mma::kN,
+                                                       stage, consumer);
+            epilogue.run(params, shape, acc, smem, matrices, tile);
+        }
+        epilogue.drain();
+    }
+
+    if constexpr (!kAlone) {
+        // Nobody leaves, and no tensor memory is freed, while a neighbour may still copy,
+        // multiply, read or arrive.
+        __syncwarp();
+        ptx::cluster_sync();
+    }
+    if (roles.is_mma_warp()) {
+        __syncwarp();
+        tmem.release(); // alone: the drain has waited for the epilogue's last load
+    }
+}
+
+} // namespace jg::sm100a

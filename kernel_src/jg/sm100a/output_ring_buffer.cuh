@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// OutputRingBuffer: accumulators in tensor memory between the MMA thread and the epilogue.
+//
+// Owns the two barriers of each stage. A stage is full when the multiplications of a tile
+// are done: their commit arrives in each CTA of a pair. It is empty again when the epilogue
+// warps have read it, those of both CTAs of a pair, which arrive in the even one. With two
+// stages a tile is multiplied while the one before it is written.
+//
+// Called by: the MMA thread (producer view), all threads of the epilogue warps (consumer
+// view). Before use: init_barriers by one thread, then a CTA or cluster synchronisation.
+#pragma once
+#include <jg/common/cluster_shape.cuh>
+#include <jg/common/pipeline_state.cuh>
+#include <jg/ptx/mbarrier.cuh>
+#include <jg/ptx/tcgen05.cuh>
+
+namespace jg::sm100a {
+
+template <u32 kStages>
+struct OutputBarriers {
+    u64 full[kStages];
+    u64 empty[kStages];
+};
+
+// One accumulator stage, in the hands of either side.
+struct OutputStage {
+    u32 index;
+};
+
+// What is handed over is tensor memory, which the fences of tcgen05 order. Where arrivals
+// come from the other CTA of a pair, nothing of global memory has to be released with them.
+template <class Cluster>
+JG_DEVICE void wait_for_stage(u64 *barrier, u32 parity)
+{
+    if constexpr (Cluster::kCtaGroup == 2) {
+        ptx::mbarrier_wait_relaxed(barrier, parity);
+        ptx::fence_acquire_shared();
+    } else {
+        ptx::mbarrier_wait(barrier, parity);
+    }
+}
+
+template <u32 kStages, class Cluster>
+class OutputProducer {
+  public:
+    JG_DEVICE OutputProducer(OutputBarriers<kStages> &barriers, const Cluster &cluster)
+        : barriers_(barriers), cluster_(cluster)
+    {
+    }
+
+    // Blocks until the epilogue has read the stage.
+    JG_DEVICE OutputStage acquire()
+    {
+        const u32 stage = state_.stage;
+        wait_for_stage<Cluster>(&barriers_.empty[stage], state_.lap ^ 1);
+        ptx::tcgen05_fence_after_sync();
+        state_.advance();
+        return OutputStage{stage};
+    }
+
+    // Hands the stage on when all multiplications that this thread issued are done.
+    JG_DEVICE void publish(OutputStage stage)
+    {
+        u64 *full = &barriers_.full[stage.index];
+        if constexpr (Cluster::kCtaGroup == 2) {
+            ptx::tcgen05_commit_multicast<2>(full, cluster_.group_mask());
+        } else {
+            ptx::tcgen05_commit<1>(full);
+        }
+    }
+
+    // Blocks until the epilogue has read every stage. No fence: what follows is at most
+    // the deallocation, which is no asynchronous operation.
+    JG_DEVICE void drain()
+    {
+#pragma unroll 1
+        for (u32 i = 0; i < kStages; ++i) {
+            wait_for_stage<Cluster>(&barriers_.empty[state_.stage], state_.lap ^ 1);
+            state_.advance();
+        }
+    }
+
+  private:
+    OutputBarriers<kStages> &barriers_;
+    const Cluster &cluster_;
+    PipelineState<kStages> state_;
+};
+
+template <u32 kStages, class Cluster>
+class OutputConsumer {
+  public:
+    JG_DEVICE OutputConsumer(OutputBarriers<kStages> &barriers, const Cluster &cluster)
+        : barriers_(barriers), cluster_(cluster)
+    {
+    }
+
+    // Blocks until the stage is full.
+    JG_DEVICE OutputStage acquire()
+    {
+        const u32 stage = state_.stage;
+        wait_for_stage<Cluster>(&barriers_.full[stage], state_.lap);
+        ptx::tcgen05_fence_after_sync();
+        state_.advance();
+        return OutputStage{stage};
+    }
+
+    // One arrival of this warp, whose loads are complete.
+    JG_DEVICE void release(OutputStage stage) const
+    {
+        u64 *empty = &barriers_.empty[stage.index];
+        ptx::tcgen05_fence_before_sync();
+        __syncwarp();
+        if (threadIdx.x % 32 == 0) {
+            if constexpr (Cluster::kCtaGroup == 2) {
+                ptx::fence_release_shared();
+                ptx::mbarrier_arrive_relaxed(empty, cluster_.leader_rank());
+            } else {
+                ptx::mbarrier_arrive(empty);
+            }
+        }
+    }
+
+  private:
+    OutputBarriers<kStages> &barriers_;
+    const Cluster &cluster_;
+    PipelineState<kStages> state_;
+};
+
+template <u32 kStages, u32 kReaderWarps, class Cluster>
+class OutputRingBuffer {
+  public:
+    using Producer = OutputProducer<kStages, Cluster>;
+    using Consumer = OutputConsumer<kStages, Cluster>;
+
+    JG_DEVICE OutputRingBuffer(OutputBarriers<kStages> &barriers, const Cluster &cluster)
+        : barriers_(barriers), cluster_(cluster)
+    {
+    }
+
+    static JG_DEVICE void init_barriers(OutputBarriers<kStages> &barriers)
+    {
+        for (u32 i = 0; i < kStages; ++i) {
+            ptx::mbarrier_init(&barriers.full[i], 1);
+            ptx::mbarrier_init(&barriers.empty[i], kReaderWarps * Cluster::kCtaGroup);
+        }
+    }
+
+    JG_DEVICE Producer producer() const
+    {
+        return Producer(barriers_, cluster_);
+    }
+    JG_DEVICE Consumer consumer() const
+    {
+        return Consumer(barriers_, cluster_);
+    }
+
+  private:
+    OutputBarriers<kStages> &barriers_;
+    const Cluster &cluster_;
+};
+
+} // namespace jg::sm100a

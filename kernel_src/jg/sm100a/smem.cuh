@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Shared memory of the Blackwell kernel. The host computes the same size
+// (lib/plan/arch_sm100a.c); the kernel asserts that they agree. Both CTAs of a pair have
+// the same layout: the tensor core reads both at the same offsets.
+#pragma once
+#include <jg/pipeline/input_ring_buffer.cuh>
+#include <jg/sm100a/output_ring_buffer.cuh>
+
+namespace jg::sm100a {
+
+// Stages of the ring that brings C and matrix operands: a box of the whole step each.
+template <u32 kStages>
+struct MatrixBoxes {
+    u8 boxes[kStages][128 * 128];
+};
+template <>
+struct MatrixBoxes<0> {
+};
+
+// More than half of what a multiprocessor has, asked for even where less is used: so no two
+// CTAs share one. Tensor memory is invisible to the choice of where CTAs run, and two
+// clusters that each hold a part of what the other waits for would never end.
+constexpr u32 kLeastSmemBytes = 116 * 1024;
+
+template <class Config>
+struct alignas(1024) Smem {
+    static constexpr u32 kRowBytes = 128; // 64 elements of K, the span of the swizzle
+    static constexpr u32 kARows = Config::kBlockM;
+    static constexpr u32 kBRows = Config::kBlockN / Config::kCtaGroup;
+    static constexpr u32 kWarps = 4; // of the epilogue; each has its own slabs
+
+    u8 a[Config::kStages][kARows * kRowBytes];
+    u8 b[Config::kStages][kBRows * kRowBytes];
+    u8 out[kWarps][Config::kOutStages][32 * kRowBytes];
+    MatrixBoxes<Config::kMatrixStages> matrices;
+    RingBarriers<Config::kStages> ring;
+    RingBarriers<Config::kMatrixStages> matrix_ring;
+    OutputBarriers<Config::kAccStages> accumulators;
+    u32 tmem_address;
+
+    static constexpr u32 kStageBytes = (kARows + kBRows) * kRowBytes; // of this CTA
+    static constexpr u32 kMatrixBytes = 128 * kRowBytes;
+
+    JG_DEVICE u8 *matrix_boxes(u32 stage)
+    {
+        return matrices.boxes[stage];
+    }
+    JG_DEVICE const u8 *matrix_boxes(u32 stage) const
+    {
+        return matrices.boxes[stage];
+    }
+};
+
+} // namespace jg::sm100a
