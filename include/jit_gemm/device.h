@@ -28,6 +28,9 @@ typedef struct jit_gemm_device_info {
     int64_t l2_bytes;         /**< Size of the L2 cache. */
     int64_t memory_bytes;     /**< Device memory in all. */
     int32_t smem_optin_bytes; /**< Most shared memory a CTA may ask for. */
+    int32_t is_emulated;      /**< Not 0: no GPU; kernels are executed on the CPU from their
+                                 PTX, and times say nothing of a GPU. */
+    int32_t ordinal;          /**< Among the driver's devices. */
     int32_t reserved;         /**< Zero. */
 } jit_gemm_device_info;
 

@@ -99,6 +99,8 @@ JIT_GEMM_API void jit_gemm_diagnostics_destroy(jit_gemm_diagnostics **diagnostic
  * Opens the driver and the device unless `options->no_device` or only an architecture is
  * wanted; a machine without driver or GPU gets a context that can check, plan and build, if
  * an architecture was named. The compiler is opened when the first kernel must be compiled.
+ * Where the driver has several devices and none is asked for, the first one is taken that
+ * this version has kernels for; if there is none, the error names each.
  *
  * @param options settings, NULL for all defaults
  * @param[out] ret_context receives the context; untouched on failure
@@ -218,7 +220,7 @@ JIT_GEMM_API jit_gemm_status jit_gemm_plan(jit_gemm_context *context,
 /**
  * Compiles a problem without a device or driver.
  *
- * A cubin goes through the disk cache like a create; the other forms do not.
+ * Machine code and PTX go through the disk cache like a create; the source does not.
  *
  * @param emit what to make
  * @param[out] ret_artifact receives the bytes; untouched on failure

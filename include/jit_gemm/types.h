@@ -204,8 +204,9 @@ typedef enum jit_gemm_origin {
 typedef struct jit_gemm_info {
     size_t struct_size;     /**< sizeof(jit_gemm_info), set by the caller. */
     jit_gemm_origin origin; /**< Where this handle's kernel came from. */
-    uint32_t registers;     /**< Registers a thread at launch. */
-    uint32_t spill_bytes;   /**< Bytes of local memory a thread; 0 means no spills. */
+    uint32_t registers;     /**< Registers a thread at launch; 0 if the device takes PTX. */
+    uint32_t spill_bytes;   /**< Bytes of local memory a thread; 0 means no spills, or that
+                               the device takes PTX. */
     uint32_t smem_bytes;    /**< Shared memory a CTA, in bytes. */
     uint32_t threads;       /**< Threads a CTA. */
     uint32_t grid_ctas;     /**< CTAs of the launch at the planned size. */
@@ -290,10 +291,13 @@ typedef enum jit_gemm_emit {
 typedef struct jit_gemm_context_options {
     size_t struct_size; /**< sizeof(jit_gemm_context_options). */
     const char *arch;   /**< `sm_90a`; NULL means the device's, or JIT_GEMM_ARCH. */
-    int32_t device;     /**< Device ordinal for create and run. */
+    int32_t device;     /**< Device ordinal for create and run; 0 means the first device
+                           that this version has kernels for, of `arch` if that is named.
+                           With `exact_device` 0 means device 0. */
     int32_t no_device;  /**< Not 0: never open the driver; build and plan only. */
-    const char *driver; /**< Path of the driver library; NULL means JIT_GEMM_DRIVER, then
-                           libcuda.so.1. */
+    const char *driver; /**< Path of the driver library, or `emulator`: the one that belongs
+                           to this library and executes PTX on the CPU. NULL means
+                           JIT_GEMM_DRIVER, then libcuda.so.1. */
     const char
         *nvrtc; /**< Path of NVRTC; NULL means JIT_GEMM_NVRTC, then the usual places. */
     const char *cache_dir;  /**< Absolute cache folder; NULL means JIT_GEMM_CACHE_DIR, then
@@ -304,6 +308,8 @@ typedef struct jit_gemm_context_options {
     void *log_user;         /**< Passed to `log`. */
     jit_gemm_severity
         log_level; /**< Lines less serious than this are dropped; 0 means errors only. */
+    int32_t
+        exact_device; /**< Not 0: no other device than `device`, also where that is 0. */
 } jit_gemm_context_options;
 
 /** Progress of a prewarm: return 0 to go on, anything else to stop after the builds under
@@ -321,6 +327,8 @@ typedef struct jit_gemm_prewarm_options {
     jit_gemm_progress_fn
         progress;        /**< Called after each build, one call at a time; may be NULL. */
     void *progress_user; /**< Passed to `progress`. */
+    int32_t ptx; /**< Not 0: build PTX, which the emulator takes; 0: what the context's
+                    device takes, machine code if there is no device. */
 } jit_gemm_prewarm_options;
 
 /** What a prewarm did. */

@@ -8,11 +8,13 @@ struct jit_gemm_artifact {
     struct jg_str bytes;
 };
 
-static jit_gemm_status emit_cubin(jit_gemm_context *context,
-                                  const struct jg_problem *problem,
-                                  const struct jg_choice *choice, struct jg_str *ret_bytes)
+static jit_gemm_status emit_code(jit_gemm_context *context,
+                                 const struct jg_problem *problem,
+                                 const struct jg_choice *choice, enum jg_form form,
+                                 struct jg_str *ret_bytes)
 {
-    const struct jg_builder builder = jg_context_builder(context, context->policy);
+    struct jg_builder builder = jg_context_builder(context, context->policy);
+    builder.form = form;
     struct jg_step_result result = {0};
     struct jg_build_counts counts = {0};
     jit_gemm_status status =
@@ -20,53 +22,39 @@ static jit_gemm_status emit_cubin(jit_gemm_context *context,
     jg_context_count_build(context, &counts);
     status = jg_context_record(context, problem, status);
     if (status == JIT_GEMM_OK) {
-        *ret_bytes = result.binary.cubin;
-        result.binary.cubin = (struct jg_str){0};
+        *ret_bytes = result.binary.code;
+        result.binary.code = (struct jg_str){0};
     }
     jg_binary_free(&result.binary);
     return status;
 }
 
-static jit_gemm_status compile_ptx(jit_gemm_context *context,
+static jit_gemm_status emit_source(const jit_gemm_context *context,
                                    const struct jg_problem *problem,
-                                   const struct jg_source *source, struct jg_str *ret_bytes)
-{
-    struct jg_str what = {0};
-    jg_problem_text(problem, &what);
-    const struct jg_builder builder = jg_context_builder(context, context->policy);
-    struct jg_compile_result result = {0};
-    struct jg_build_counts counts = {0};
-    jit_gemm_status status = jg_str_status(&what);
-    if (status == JIT_GEMM_OK) {
-        status = jg_build_uncached(&builder, source, context->arch, problem->epilogue,
-                                   jg_str_text(&what), &result, &counts);
-        jg_context_count_build(context, &counts);
-    }
-    if (status == JIT_GEMM_OK) {
-        *ret_bytes = result.ptx;
-        result.ptx = (struct jg_str){0};
-        jg_compile_result_free(&result);
-    }
-    jg_str_free(&what);
-    return status;
-}
-
-static jit_gemm_status emit_text(jit_gemm_context *context,
-                                 const struct jg_problem *problem,
-                                 const struct jg_choice *choice, jit_gemm_emit emit,
-                                 struct jg_str *ret_bytes)
+                                   const struct jg_choice *choice, struct jg_str *ret_bytes)
 {
     struct jg_source source = {0};
     JG_TRY(jg_source_assemble(context->arch, problem, choice, &source));
-    jit_gemm_status status = JIT_GEMM_OK;
-    if (emit == JIT_GEMM_EMIT_SOURCE) {
-        *ret_bytes = source.text;
-        source.text = (struct jg_str){0};
-    } else {
-        status = compile_ptx(context, problem, &source, ret_bytes);
-    }
+    *ret_bytes = source.text; /* moved */
+    source.text = (struct jg_str){0};
     jg_source_free(&source);
-    return status;
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status emit_artifact(jit_gemm_context *context,
+                                     const struct jg_problem *problem,
+                                     const struct jg_choice *choice, jit_gemm_emit emit,
+                                     struct jg_str *ret_bytes)
+{
+    switch (emit) {
+    case JIT_GEMM_EMIT_CUBIN:
+        return emit_code(context, problem, choice, JG_FORM_CUBIN, ret_bytes);
+    case JIT_GEMM_EMIT_PTX:
+        return emit_code(context, problem, choice, JG_FORM_PTX, ret_bytes);
+    case JIT_GEMM_EMIT_SOURCE:
+        break;
+    }
+    return emit_source(context, problem, choice, ret_bytes);
 }
 
 jit_gemm_status jit_gemm_build(jit_gemm_context *context, const jit_gemm_problem *problem,
@@ -89,9 +77,7 @@ jit_gemm_status jit_gemm_build(jit_gemm_context *context, const jit_gemm_problem
         return jg_fail_memory();
     }
     const jit_gemm_status status =
-        emit == JIT_GEMM_EMIT_CUBIN
-            ? emit_cubin(context, &own, &choice, &artifact->bytes)
-            : emit_text(context, &own, &choice, emit, &artifact->bytes);
+        emit_artifact(context, &own, &choice, emit, &artifact->bytes);
     if (status != JIT_GEMM_OK) {
         jg_free(artifact);
         return status;

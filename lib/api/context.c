@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/target.h"
 #include "base/alloc.h"
 #include "base/env.h"
 #include "base/error.h"
@@ -65,134 +66,6 @@ static jit_gemm_status check_options(const jit_gemm_context_options *options)
     return JIT_GEMM_OK;
 }
 
-/* ------------------------------------------------------------ architecture and device */
-
-static void list_archs(char *buffer, size_t size)
-{
-    size_t used = 0;
-    buffer[0] = '\0';
-    const struct jg_arch *arch = NULL;
-    for (int i = 0; (arch = jg_arch_at(i)) != NULL && used < size; i++) {
-        const int written =
-            snprintf(buffer + used, size - used, "%s%s", i > 0 ? ", " : "", arch->name);
-        used += written > 0 ? (size_t)written : 0;
-    }
-}
-
-static jit_gemm_status find_named_arch(const char *name, const char *where,
-                                       const struct jg_arch **ret_arch)
-{
-    const struct jg_arch *arch = jg_arch_find(name);
-    if (arch == NULL) {
-        char supported[256];
-        list_archs(supported, sizeof(supported));
-        char hint[300];
-        snprintf(hint, sizeof(hint), "supported architectures: %s", supported);
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, where, hint,
-                       "this version has no kernels for '%s'", name);
-    }
-    *ret_arch = arch;
-    return JIT_GEMM_OK;
-}
-
-static jit_gemm_status fail_unsupported_device(const struct jg_device_facts *facts)
-{
-    char supported[256];
-    list_archs(supported, sizeof(supported));
-    char hint[400];
-    snprintf(
-        hint, sizeof(hint),
-        "supported architectures: %s; name one with options.arch to plan and build for "
-        "it without running",
-        supported);
-    return jg_fail_system(JIT_GEMM_ERR_UNSUPPORTED, "device", hint,
-                          "this version has no kernels for %s (sm_%d%d)", facts->name,
-                          facts->cc_major, facts->cc_minor);
-}
-
-static jit_gemm_status open_device(const jit_gemm_context_options *options,
-                                   struct jg_device **ret_device)
-{
-    if (options->no_device) {
-        return jg_fail(JIT_GEMM_ERR_NO_DRIVER, "options.no_device",
-                       "create the context without no_device to load and run kernels",
-                       "the context was told not to open a device");
-    }
-    struct jg_driver *driver = NULL;
-    JG_TRY(jg_driver_open(options->driver, jg_env_get(JG_ENV_DRIVER), &driver));
-    const jit_gemm_status status = jg_device_open(driver, options->device, ret_device);
-    if (status != JIT_GEMM_OK) {
-        jg_driver_close(driver);
-    }
-    return status;
-}
-
-/* Remembers why there is no device, for the first call that needs one. */
-static jit_gemm_status keep_device_error(jit_gemm_context *context, jit_gemm_status status)
-{
-    context->device_status = status;
-    JG_TRY(jg_diagnostics_take(&context->device_errors));
-    jg_log_line(context->log, JIT_GEMM_SEVERITY_INFO,
-                "no device: kernels for %s can be planned and built, not run",
-                context->arch->name);
-    return JIT_GEMM_OK;
-}
-
-/* The architecture by name, else by device. A device that is missing is an error only if
- * the architecture depends on it, or if it was asked for wrongly. */
-static jit_gemm_status settle_target(jit_gemm_context *context,
-                                     const jit_gemm_context_options *options)
-{
-    const char *name = options->arch;
-    const char *where = "options.arch";
-    if (name == NULL) {
-        name = jg_env_get(JG_ENV_ARCH);
-        where = "JIT_GEMM_ARCH";
-    }
-    if (name != NULL) {
-        JG_TRY(find_named_arch(name, where, &context->arch));
-    } else if (options->no_device) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "options.arch",
-                       "name one, for instance sm_90a, or set JIT_GEMM_ARCH",
-                       "without a device the architecture must be named");
-    }
-    const jit_gemm_status status = open_device(options, &context->device);
-    if (status != JIT_GEMM_OK) {
-        if (context->arch == NULL || status == JIT_GEMM_ERR_ARGUMENT ||
-            status == JIT_GEMM_ERR_NO_MEMORY) {
-            return status;
-        }
-        context->facts = context->arch->default_facts;
-        return keep_device_error(context, status);
-    }
-    const struct jg_device_facts *facts = &context->device->facts;
-    if (context->arch == NULL) {
-        context->arch = jg_arch_for_device(facts);
-        if (context->arch == NULL) {
-            return fail_unsupported_device(facts);
-        }
-    }
-    context->facts = context->arch->matches(facts) ? *facts : context->arch->default_facts;
-    return JIT_GEMM_OK;
-}
-
-jit_gemm_status jg_context_need_device(const jit_gemm_context *context)
-{
-    if (context->device == NULL) {
-        jg_error_restore(context->device_status, context->device_errors);
-        return context->device_status;
-    }
-    const struct jg_device_facts *facts = &context->device->facts;
-    if (!context->arch->matches(facts)) {
-        return jg_fail_system(JIT_GEMM_ERR_UNSUPPORTED, "options.arch",
-                              "leave the architecture out to build for the device",
-                              "kernels for %s do not run on %s (sm_%d%d)",
-                              context->arch->name, facts->name, facts->cc_major,
-                              facts->cc_minor);
-    }
-    return JIT_GEMM_OK;
-}
-
 /* ----------------------------------------------------------------------------- parts */
 
 /* A cache that cannot be had costs time, never the call. */
@@ -243,7 +116,7 @@ static jit_gemm_status fill_context(jit_gemm_context *context,
     }
     JG_TRY(create_parts(context));
     JG_TRY(jg_toolchain_create(options->nvrtc, &context->toolchain));
-    JG_TRY(settle_target(context, options));
+    JG_TRY(jg_target_settle(context, options));
     open_cache(context, options);
     return JIT_GEMM_OK;
 }
@@ -332,7 +205,8 @@ struct jg_builder jg_context_builder(const jit_gemm_context *context,
                                        .log = context->log,
                                        .dump_dir = context->dump_dir,
                                        .toolchain = context->toolchain,
-                                       .policy = policy};
+                                       .policy = policy,
+                                       .form = jg_target_form(context)};
     return builder;
 }
 

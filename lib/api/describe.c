@@ -15,8 +15,11 @@ static void describe_device(const jit_gemm_context *context, struct jg_str *out)
         return;
     }
     const struct jg_device_facts *facts = &context->device->facts;
-    jg_str_printf(out, "driver: %s, CUDA %d.%d\n", context->device->driver->path,
-                  facts->driver_version / 1000, facts->driver_version % 1000 / 10);
+    jg_str_printf(out, "driver: %s, CUDA %d.%d%s\n", context->device->driver->path,
+                  facts->driver_version / 1000, facts->driver_version % 1000 / 10,
+                  context->device->driver->takes_ptx
+                      ? ", takes PTX: an emulator, no GPU is used"
+                      : "");
     jg_str_printf(out,
                   "device: %d, %s, sm_%d%d, %d multiprocessors, %.1f GiB, L2 %.1f MiB, "
                   "%d bytes of shared memory a CTA\n",

@@ -44,7 +44,9 @@ jit_gemm_status jit_gemm_device_get_info(jit_gemm_context *context,
                                  .driver_version = facts->driver_version,
                                  .l2_bytes = facts->l2_bytes,
                                  .memory_bytes = facts->memory_bytes,
-                                 .smem_optin_bytes = facts->smem_optin_bytes};
+                                 .smem_optin_bytes = facts->smem_optin_bytes,
+                                 .is_emulated = device->driver->takes_ptx,
+                                 .ordinal = device->ordinal};
     snprintf(info.name, sizeof(info.name), "%s", facts->name);
     return jg_struct_export(&info, sizeof(info), ret_info, "ret_info");
 }

@@ -7,6 +7,7 @@
 #include "api/context.h"
 #include "api/manifest.h"
 #include "api/steps.h"
+#include "api/target.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/math.h"
@@ -21,6 +22,7 @@ struct prewarm {
     const struct jg_manifest *manifest;
     const struct jg_arch **archs; /* owned */
     size_t arch_count;
+    enum jg_form form;
     jit_gemm_progress_fn progress;
     void *progress_user;
     jg_mutex mutex; /* guards the rest */
@@ -51,7 +53,8 @@ static jit_gemm_status build_into_cache(struct prewarm *prewarm, const struct jg
     JG_TRY(jg_problem_normalize(user, jg_registry_find, prewarm->manifest->epilogues,
                                 &problem));
     JG_TRY(jg_step_choose(context, arch, &problem, &choice, NULL));
-    const struct jg_builder builder = jg_context_builder(context, JIT_GEMM_POLICY_ALLOW);
+    struct jg_builder builder = jg_context_builder(context, JIT_GEMM_POLICY_ALLOW);
+    builder.form = prewarm->form;
     struct jg_step_result result = {0};
     struct jg_build_counts counts = {0};
     jit_gemm_status status =
@@ -233,6 +236,7 @@ static jit_gemm_status prewarm_manifest(struct prewarm *prewarm,
     if (pthread_mutex_init(&prewarm->mutex, NULL) != 0) {
         return jg_fail_memory();
     }
+    prewarm->form = options->ptx ? JG_FORM_PTX : jg_target_form(prewarm->context);
     prewarm->progress = options->progress;
     prewarm->progress_user = options->progress_user;
     prewarm->result.total = prewarm->manifest->problem_count * prewarm->arch_count;

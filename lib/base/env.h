@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every JIT_GEMM_* variable, in one table. Read once, at context
+/* Every JIT_GEMM_* variable that the library reads, in one table. Read once, at context
  * creation, never on the way of a run; ignored in set-user-id programs. */
 #ifndef JG_BASE_ENV_H
 #define JG_BASE_ENV_H
@@ -9,7 +9,7 @@
 enum jg_env {
     JG_ENV_CACHE_DIR, /* JIT_GEMM_CACHE_DIR: absolute path of the writable cache folder */
     JG_ENV_ARCH,      /* JIT_GEMM_ARCH: architecture to plan and build for */
-    JG_ENV_DRIVER,    /* JIT_GEMM_DRIVER: path of the driver library */
+    JG_ENV_DRIVER,    /* JIT_GEMM_DRIVER: path of the driver library, or "emulator" */
     JG_ENV_NVRTC,     /* JIT_GEMM_NVRTC: path of the compiler library */
     JG_ENV_DUMP_DIR,  /* JIT_GEMM_DUMP_DIR: folder for source unit, log, PTX and cubin */
     JG_ENV_COUNT

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "build/compile_log.h"
 #include "build/elf_check.h"
+#include "build/ptx_check.h"
 #include "build/version.h"
 
 /* One build under way. */
@@ -20,6 +21,28 @@ struct task {
     const char *what;
     struct jg_build_counts *counts;
 };
+
+/* ------------------------------------------------------------------------ the two forms */
+
+/* What is wrong with code of the builder's form, or NULL. */
+static const char *check_code(const struct task *task, const void *bytes, size_t size)
+{
+    const char *entry = task->source->entry;
+    return task->builder->form == JG_FORM_PTX ? jg_ptx_check(bytes, size, entry)
+                                              : jg_elf_check(bytes, size, entry);
+}
+
+static struct jg_str *code_of_result(const struct task *task,
+                                     struct jg_compile_result *result)
+{
+    return task->builder->form == JG_FORM_PTX ? &result->ptx : &result->cubin;
+}
+
+/* The option of `jit-gemm prewarm` that builds this form. */
+static const char *prewarm_option(const struct task *task)
+{
+    return task->builder->form == JG_FORM_PTX ? " --device emulator" : "";
+}
 
 /* -------------------------------------------------------------------------------- metadata
  */
@@ -36,12 +59,15 @@ static void add_metadata(struct jg_str *out, const char *key, const char *value)
 static void print_metadata(const struct task *task, const char *signature,
                            const struct jg_compile_result *result, struct jg_str *out)
 {
-    add_metadata(out, "kind", "cubin");
+    add_metadata(out, "kind", jg_form_name(task->builder->form));
     add_metadata(out, "problem", task->what);
     add_metadata(out, "arch", task->arch->name);
     add_metadata(out, "entry", task->source->entry);
-    jg_str_printf(out, "registers=%u\nspill_bytes=%u\ncompile_ms=%.3f\n", result->registers,
-                  result->spill_bytes, result->compile_ms);
+    if (task->builder->form == JG_FORM_CUBIN) {
+        jg_str_printf(out, "registers=%u\nspill_bytes=%u\n", result->registers,
+                      result->spill_bytes);
+    }
+    jg_str_printf(out, "compile_ms=%.3f\n", result->compile_ms);
     add_metadata(out, "compiler", signature);
     add_metadata(out, "library", JG_LIBRARY_VERSION);
 }
@@ -151,8 +177,7 @@ static void note_refused_entry(const struct task *task, const char *kind,
 static int accept_blob(const struct task *task, const struct jg_key *key,
                        const jg_cache_blob *blob, struct jg_binary *ret_binary)
 {
-    const char *wrong =
-        jg_elf_check(blob->payload, blob->payload_size, task->source->entry);
+    const char *wrong = check_code(task, blob->payload, blob->payload_size);
     if (wrong != NULL) {
         note_refused_entry(task, "damaged", wrong);
         return 0;
@@ -163,8 +188,8 @@ static int accept_blob(const struct task *task, const struct jg_key *key,
         .registers = read_metadata_number(blob, "registers"),
         .spill_bytes = read_metadata_number(blob, "spill_bytes"),
     };
-    jg_str_add(&binary.cubin, blob->payload, blob->payload_size);
-    if (binary.cubin.failed) {
+    jg_str_add(&binary.code, blob->payload, blob->payload_size);
+    if (binary.code.failed) {
         jg_binary_free(&binary);
         note_refused_entry(task, "no memory", "it was found but cannot be held");
         return 0;
@@ -179,7 +204,8 @@ static jit_gemm_status find_by_signature(const struct task *task, const char *si
                                          struct jg_binary *ret_binary, int *ret_found)
 {
     struct jg_key key = {0};
-    JG_TRY(jg_key_make(task->source, signature, task->arch->name, &key));
+    JG_TRY(
+        jg_key_make(task->source, signature, task->arch->name, task->builder->form, &key));
     const jg_cache_name name = name_entry_of(&key);
     jg_cache_blob blob = {0};
     char reason[256] = "";
@@ -233,9 +259,10 @@ static jit_gemm_status find_on_disk(const struct task *task, struct jg_binary *r
 }
 
 static int keep_on_disk(const struct task *task, const struct jg_key *key,
-                        const char *signature, const struct jg_compile_result *result)
+                        const char *signature, struct jg_compile_result *result)
 {
     const struct jg_builder *builder = task->builder;
+    const struct jg_str *code = code_of_result(task, result);
     if (builder->cache == NULL) {
         return 0;
     }
@@ -246,8 +273,8 @@ static int keep_on_disk(const struct task *task, const struct jg_key *key,
     jg_cache_result stored = JG_CACHE_NO_MEMORY;
     if (!metadata.failed) {
         stored = jg_cache_put(builder->cache, &name, key->material.data, key->material.size,
-                              metadata.data, metadata.size, result->cubin.data,
-                              result->cubin.size, reason, sizeof(reason));
+                              metadata.data, metadata.size, code->data, code->size, reason,
+                              sizeof(reason));
     }
     jg_str_free(&metadata);
     if (stored != JG_CACHE_OK && stored != JG_CACHE_EXISTS) {
@@ -273,16 +300,16 @@ static jit_gemm_status ask_policy(const struct task *task)
     case JIT_GEMM_POLICY_WARN:
         jg_log_line(builder->log, JIT_GEMM_SEVERITY_WARNING,
                     "compiling %s, which is not in the cache; prewarm it: write a manifest "
-                    "of this context and run jit-gemm prewarm MANIFEST --arch %s",
-                    task->what, task->arch->name);
+                    "of this context and run jit-gemm prewarm MANIFEST --arch %s%s",
+                    task->what, task->arch->name, prewarm_option(task));
         break;
     case JIT_GEMM_POLICY_FORBID: {
         task->counts->forbidden_misses++;
-        char hint[160];
+        char hint[192];
         snprintf(hint, sizeof(hint),
                  "write a manifest where compiling is allowed, and run jit-gemm prewarm "
-                 "MANIFEST --arch %s with the same cache folder",
-                 task->arch->name);
+                 "MANIFEST --arch %s%s with the same cache folder",
+                 task->arch->name, prewarm_option(task));
         return jg_fail_system(JIT_GEMM_ERR_NOT_CACHED, "cache", hint,
                               "this context forbids compiling, and the kernel of \"%s\" "
                               "for %s is not in %s",
@@ -294,12 +321,27 @@ static jit_gemm_status ask_policy(const struct task *task)
     return JIT_GEMM_OK;
 }
 
+static void log_compile(const struct task *task, const struct jg_compile_result *result)
+{
+    struct jg_log *log = task->builder->log;
+    if (task->builder->form == JG_FORM_PTX) {
+        jg_log_line(log, JIT_GEMM_SEVERITY_INFO, "compiled %s for %s to PTX in %.0f ms",
+                    task->what, task->arch->name, result->compile_ms);
+        return;
+    }
+    jg_log_line(log, JIT_GEMM_SEVERITY_INFO,
+                "compiled %s for %s in %.0f ms: %u registers, %u bytes of spills",
+                task->what, task->arch->name, result->compile_ms, result->registers,
+                result->spill_bytes);
+}
+
 /* Runs the compiler and looks at what it made. */
 static jit_gemm_status run_compiler(const struct task *task, struct jg_compiler *compiler,
                                     const char *key, struct jg_compile_result *ret_result)
 {
     const struct jg_compile_request request = {
         .arch = task->arch->name,
+        .form = task->builder->form,
         .text = jg_str_text(&task->source->text),
         .entry = task->source->entry,
         .epilogue = task->epilogue,
@@ -315,18 +357,16 @@ static jit_gemm_status run_compiler(const struct task *task, struct jg_compiler 
     task->counts->compile_ms += result.compile_ms;
     dump_result(task, key, &result);
     (void)jg_compile_log_warn(jg_str_text(&result.log), task->epilogue, task->builder->log);
-    const char *wrong =
-        jg_elf_check(jg_str_text(&result.cubin), result.cubin.size, task->source->entry);
+    const struct jg_str *code = code_of_result(task, &result);
+    const char *wrong = check_code(task, jg_str_text(code), code->size);
     if (wrong != NULL) {
         jg_compile_result_free(&result);
-        return jg_fail_system(
-            JIT_GEMM_ERR_INTERNAL, "compiler", "please report it with the source unit",
-            "the machine code that it made for %s cannot be used: %s", task->what, wrong);
+        return jg_fail_system(JIT_GEMM_ERR_INTERNAL, "compiler",
+                              "please report it with the source unit",
+                              "the %s that it made for %s cannot be used: %s",
+                              jg_form_name(task->builder->form), task->what, wrong);
     }
-    jg_log_line(task->builder->log, JIT_GEMM_SEVERITY_INFO,
-                "compiled %s for %s in %.0f ms: %u registers, %u bytes of spills",
-                task->what, task->arch->name, result.compile_ms, result.registers,
-                result.spill_bytes);
+    log_compile(task, &result);
     *ret_result = result;
     return JIT_GEMM_OK;
 }
@@ -342,7 +382,8 @@ static jit_gemm_status compile_with_key(const struct task *task, const char **re
     JG_TRY(
         jg_toolchain_compiler(builder->toolchain, builder->cache, builder->log, &compiler));
     struct jg_key key = {0};
-    JG_TRY(jg_key_make(task->source, compiler->signature, task->arch->name, &key));
+    JG_TRY(jg_key_make(task->source, compiler->signature, task->arch->name, builder->form,
+                       &key));
     char hex[33];
     jg_hash_hex(&key.hash, hex);
     const jit_gemm_status status = run_compiler(task, compiler, hex, ret_result);
@@ -374,7 +415,7 @@ jit_gemm_status jg_build(const struct jg_builder *builder, const struct jg_sourc
         jg_log_line(builder->log, JIT_GEMM_SEVERITY_DEBUG, "found %s for %s on disk: %s",
                     what, arch->name, binary.key);
         dump_file(&task, binary.key, "cu", &source->text);
-        dump_file(&task, binary.key, "cubin", &binary.cubin);
+        dump_file(&task, binary.key, jg_form_name(builder->form), &binary.code);
         *ret_binary = binary;
         return JIT_GEMM_OK;
     }
@@ -390,31 +431,15 @@ jit_gemm_status jg_build(const struct jg_builder *builder, const struct jg_sourc
     binary.compile_ms = result.compile_ms;
     jg_hash_hex(&key.hash, binary.key);
     jg_key_free(&key);
-    binary.cubin = result.cubin; /* moved */
-    result.cubin = (struct jg_str){0};
+    struct jg_str *code = code_of_result(&task, &result);
+    binary.code = *code; /* moved */
+    *code = (struct jg_str){0};
     jg_compile_result_free(&result);
     *ret_binary = binary;
     return JIT_GEMM_OK;
 }
 
-jit_gemm_status jg_build_uncached(const struct jg_builder *builder,
-                                  const struct jg_source *source,
-                                  const struct jg_arch *arch,
-                                  const struct jg_epilogue *epilogue, const char *what,
-                                  struct jg_compile_result *ret_result,
-                                  struct jg_build_counts *counts)
-{
-    struct jg_build_counts unwanted = {0};
-    const struct task task = {builder,  source, arch,
-                              epilogue, what,   counts != NULL ? counts : &unwanted};
-    const char *signature = NULL;
-    struct jg_key key = {0};
-    JG_TRY(compile_with_key(&task, &signature, &key, ret_result));
-    jg_key_free(&key);
-    return JIT_GEMM_OK;
-}
-
 void jg_binary_free(struct jg_binary *binary)
 {
-    jg_str_free(&binary->cubin);
+    jg_str_free(&binary->code);
 }

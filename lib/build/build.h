@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Source unit to cubin: key, disk cache, compiler, disk cache. Steps 6 to 9 of a create. */
+/* Source unit to machine code or PTX: key, disk cache, compiler, disk cache. Steps 6 to 9
+ * of a create. */
 #ifndef JG_BUILD_BUILD_H
 #define JG_BUILD_BUILD_H
 
@@ -16,14 +17,15 @@ struct jg_builder {
     const char *dump_dir;   /* NULL, or where unit, log, PTX and cubin are written */
     struct jg_toolchain *toolchain;
     jit_gemm_policy policy;
+    enum jg_form form; /* of what is made; entries of both forms live side by side */
 };
 
 struct jg_binary {
-    struct jg_str cubin;
+    struct jg_str code; /* of the builder's form; zero-terminated */
     char key[33];
     jit_gemm_origin origin; /* COMPILED or DISK */
     int kept;               /* the disk cache has it now */
-    uint32_t registers;     /* from the compiler; kept in the entry */
+    uint32_t registers;     /* from the compiler; kept in the entry; 0 for PTX: unknown */
     uint32_t spill_bytes;
     double compile_ms; /* of this call; 0 from disk */
 };
@@ -35,7 +37,7 @@ struct jg_build_counts {
 };
 
 /*
- * Finds or makes the machine code of a unit. `what` is the problem's text, for messages and
+ * Finds or makes the code of a unit. `what` is the problem's text, for messages and
  * the entry; epilogue may be NULL. counts (may be NULL) is added to, also on failure; not
  * thread-safe. Trouble with the cache is logged and counted, never a failure.
  *
@@ -47,20 +49,12 @@ jit_gemm_status jg_build(const struct jg_builder *builder, const struct jg_sourc
                          struct jg_build_counts *counts);
 void jg_binary_free(struct jg_binary *binary);
 
-/* Compiles without the cache and gives everything the compiler gave: for PTX. The policy
- * applies. The caller frees with jg_compile_result_free. Failures as jg_build. */
-jit_gemm_status jg_build_uncached(const struct jg_builder *builder,
-                                  const struct jg_source *source,
-                                  const struct jg_arch *arch,
-                                  const struct jg_epilogue *epilogue, const char *what,
-                                  struct jg_compile_result *ret_result,
-                                  struct jg_build_counts *counts);
-
 /*
  * Metadata of a cache entry: ASCII lines `key=value`, each ended by a line feed, in this
- * order: kind (`cubin`, or `toolchain` for the small records of build/toolchain.h, which
- * have no other keys), problem, arch, entry, registers, spill_bytes, compile_ms (three
- * decimals), compiler, library. A value has no line feed. Unknown keys are ignored.
+ * order: kind (`cubin`, `ptx`, or `toolchain` for the small records of build/toolchain.h,
+ * which have no other keys), problem, arch, entry, registers and spill_bytes (not of PTX),
+ * compile_ms (three decimals), compiler, library. A value has no line feed. Unknown keys
+ * are ignored.
  *
  * Copies the value of `key`, cut to `size` bytes and terminated; 0 if there is none.
  */

@@ -4,10 +4,12 @@
 #define JG_BUILD_COMPILER_H
 
 #include "base/str.h"
+#include "build/form.h"
 #include "plan/epilogue.h"
 
 struct jg_compile_request {
     const char *arch;  /* "sm_90a" */
+    enum jg_form form; /* PTX: the unit is not assembled, and there is no cubin */
     const char *text;  /* source unit, zero-terminated */
     const char *entry; /* kernel name, for messages */
     const struct jg_epilogue
@@ -15,10 +17,10 @@ struct jg_compile_request {
 };
 
 struct jg_compile_result {
-    struct jg_str cubin;
+    struct jg_str cubin; /* empty if PTX was asked for */
     struct jg_str ptx;
     struct jg_str log;
-    uint32_t registers;   /* as ptxas says */
+    uint32_t registers;   /* as ptxas says; 0 if PTX was asked for */
     uint32_t spill_bytes; /* of local memory a thread: spills, and arrays left there */
     double compile_ms;
 };
@@ -48,8 +50,8 @@ void jg_compiler_nvrtc_options(struct jg_str *out);
 
 /*
  * For tests: returns, after `delay_ms`, a small ELF file with the requested entry in it and
- * 168 registers; a unit that holds the text "DUMMY_ERROR" is refused like a bad snippet.
- * Counts its calls.
+ * 168 registers, or as little PTX; a unit that holds the text "DUMMY_ERROR" is refused like
+ * a bad snippet. Counts its calls.
  */
 jit_gemm_status jg_compiler_dummy_create(int delay_ms, struct jg_compiler **ret_compiler);
 int jg_compiler_dummy_calls(const struct jg_compiler *compiler);

@@ -91,10 +91,14 @@ static jit_gemm_status compile_dummy(struct jg_compiler *base,
         jg_str_free(&log);
         return refused;
     }
-    struct jg_compile_result result = {.registers = 168};
-    write_elf(request->entry, &result.cubin);
-    jg_str_printf(&result.ptx, "// dummy PTX of %s for %s\n", request->entry,
-                  request->arch);
+    struct jg_compile_result result = {0};
+    if (request->form == JG_FORM_CUBIN) {
+        result.registers = 168;
+        write_elf(request->entry, &result.cubin);
+    }
+    jg_str_printf(&result.ptx,
+                  "// dummy PTX\n.version 9.0\n.target %s\n.visible .entry %s()\n{\n}\n",
+                  request->arch, request->entry);
     jg_str_puts(&result.log, "dummy log\n");
     result.compile_ms = jg_now_ms() - begin_ms;
     if (result.cubin.failed || result.ptx.failed || result.log.failed) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -41,13 +43,69 @@ void jg_compile_result_free(struct jg_compile_result *result)
     jg_str_free(&result->log);
 }
 
+/* For PTX the virtual architecture alone, so that nothing is assembled: "sm_90a" becomes
+ * "compute_90a". */
+static void print_arch_option(const struct jg_compile_request *request, char *buffer,
+                              size_t size)
+{
+    static const char real_prefix[] = "sm_";
+    const char *arch = request->arch;
+    const char *prefix = "";
+    if (request->form == JG_FORM_PTX &&
+        strncmp(arch, real_prefix, sizeof(real_prefix) - 1) == 0) {
+        arch += sizeof(real_prefix) - 1;
+        prefix = "compute_";
+    }
+    snprintf(buffer, size, "--gpu-architecture=%s%s", prefix, arch);
+}
+
+/* Moves `size` bytes to the end of what is kept, and that end with them. */
+static void keep_bytes(char **end, const char *bytes, size_t size)
+{
+    memmove(*end, bytes, size);
+    *end += size;
+}
+
+/*
+ * NVRTC puts the process's current folder in front of every name in `.file` lines. The
+ * names are not of files that lie there, and what the cache keeps must not depend on that
+ * folder, so it is taken out again.
+ */
+static void cut_current_folder(struct jg_str *ptx)
+{
+    static const char directive[] = "\t.file\t";
+    char folder[PATH_MAX];
+    if (ptx->data == NULL || getcwd(folder, sizeof(folder)) == NULL) {
+        return;
+    }
+    char prefix[PATH_MAX + 2];
+    snprintf(prefix, sizeof(prefix), "\"%s%s", folder, folder[1] != '\0' ? "/" : "");
+    const size_t prefix_size = strlen(prefix);
+    char *end = ptx->data;
+    for (const char *line = ptx->data; *line != '\0';) {
+        const char *feed = strchr(line, '\n');
+        const char *next = feed != NULL ? feed + 1 : line + strlen(line);
+        if (strncmp(line, directive, sizeof(directive) - 1) == 0) {
+            const char *name = memmem(line, (size_t)(next - line), prefix, prefix_size);
+            if (name != NULL) {
+                keep_bytes(&end, line, (size_t)(name - line) + 1); /* with the quote */
+                line = name + prefix_size;
+            }
+        }
+        keep_bytes(&end, line, (size_t)(next - line));
+        line = next;
+    }
+    *end = '\0';
+    ptx->size = (size_t)(end - ptx->data);
+}
+
 static jit_gemm_status compile_unit(struct jg_compiler *base,
                                     const struct jg_compile_request *request,
                                     struct jg_compile_result *ret_result)
 {
     const struct nvrtc_compiler *compiler = (const struct nvrtc_compiler *)base;
     char arch_option[64];
-    snprintf(arch_option, sizeof(arch_option), "--gpu-architecture=%s", request->arch);
+    print_arch_option(request, arch_option, sizeof(arch_option));
     const char *options[FIXED_OPTION_COUNT + 1] = {arch_option};
     memcpy(options + 1, fixed_options, sizeof(fixed_options));
     const struct jg_nvrtc_input input = {
@@ -74,6 +132,9 @@ static jit_gemm_status compile_unit(struct jg_compiler *base,
         .log = output.log,
         .compile_ms = jg_now_ms() - begin_ms,
     };
+    if (request->form == JG_FORM_PTX) {
+        cut_current_folder(&result.ptx);
+    }
     (void)jg_compile_log_usage(jg_str_text(&result.log), request->entry, &result.registers,
                                &result.spill_bytes);
     *ret_result = result;

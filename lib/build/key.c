@@ -15,7 +15,8 @@ enum key_field {
     KEY_COMPILER = 5,
     KEY_ARCH = 6,
     KEY_ENTRY = 7,
-    KEY_TEXT = 8
+    KEY_TEXT = 8,
+    KEY_FORM = 9
 };
 
 static void add_text_field(struct jg_str *out, enum key_field field, const char *text)
@@ -36,6 +37,7 @@ jit_gemm_status jg_key_from_parts(const struct jg_key_parts *parts, struct jg_ke
                    sizeof(parts->headers.bytes));
     add_text_field(&material, KEY_COMPILER, parts->compiler_signature);
     add_text_field(&material, KEY_ARCH, parts->arch);
+    add_text_field(&material, KEY_FORM, parts->form);
     add_text_field(&material, KEY_ENTRY, parts->entry);
     jg_bytes_field(&material, KEY_TEXT, parts->text, parts->text_size);
 
@@ -52,7 +54,7 @@ jit_gemm_status jg_key_from_parts(const struct jg_key_parts *parts, struct jg_ke
 }
 
 jit_gemm_status jg_key_make(const struct jg_source *source, const char *compiler_signature,
-                            const char *arch, struct jg_key *ret_key)
+                            const char *arch, enum jg_form form, struct jg_key *ret_key)
 {
     const struct jg_key_parts parts = {
         .source_format = JG_SOURCE_FORMAT,
@@ -60,6 +62,7 @@ jit_gemm_status jg_key_make(const struct jg_source *source, const char *compiler
         .headers = source->headers,
         .compiler_signature = compiler_signature,
         .arch = arch,
+        .form = jg_form_name(form),
         .entry = source->entry,
         .text = jg_str_text(&source->text),
         .text_size = source->text.size,

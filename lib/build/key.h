@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/str.h"
+#include "build/form.h"
 #include "source/assemble.h"
 
 struct jg_key {
@@ -21,6 +22,7 @@ struct jg_key_parts {
     struct jg_hash headers;
     const char *compiler_signature;
     const char *arch;
+    const char *form; /* "cubin", "ptx" */
     const char *entry;
     const char *text;
     size_t text_size;
@@ -31,7 +33,7 @@ jit_gemm_status jg_key_from_parts(const struct jg_key_parts *parts, struct jg_ke
 
 /* The same with this library's format and version. */
 jit_gemm_status jg_key_make(const struct jg_source *source, const char *compiler_signature,
-                            const char *arch, struct jg_key *ret_key);
+                            const char *arch, enum jg_form form, struct jg_key *ret_key);
 void jg_key_free(struct jg_key *key);
 
 #endif

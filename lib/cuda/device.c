@@ -6,11 +6,10 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
-static jit_gemm_status find_handle(struct jg_device *device)
+jit_gemm_status jg_device_count(const struct jg_driver *driver, int *ret_count)
 {
-    const struct jg_driver *driver = device->driver;
     int count = 0;
-    CUresult result = driver->device_get_count(&count);
+    const CUresult result = driver->device_get_count(&count);
     if (result != CUDA_SUCCESS) {
         return jg_driver_fail(driver, JIT_GEMM_ERR_DEVICE, result, "cuDeviceGetCount", "");
     }
@@ -19,22 +18,35 @@ static jit_gemm_status find_handle(struct jg_device *device)
                               "see CUDA_VISIBLE_DEVICES and nvidia-smi",
                               "the driver sees no GPU");
     }
-    if (device->ordinal < 0 || device->ordinal >= count) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "options.device",
-                       "ordinals are counted from 0",
-                       "there is no device %d, only %d of them", device->ordinal, count);
-    }
-    result = driver->device_get(&device->handle, device->ordinal);
+    *ret_count = count;
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status get_handle(const struct jg_driver *driver, int ordinal,
+                                  CUdevice *ret_handle)
+{
+    const CUresult result = driver->device_get(ret_handle, ordinal);
     if (result != CUDA_SUCCESS) {
         return jg_driver_fail(driver, JIT_GEMM_ERR_DEVICE, result, "cuDeviceGet", "");
     }
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status read_facts(struct jg_device *device)
+static jit_gemm_status find_handle(struct jg_device *device)
 {
-    const struct jg_driver *driver = device->driver;
-    struct jg_device_facts *facts = &device->facts;
+    int count = 0;
+    JG_TRY(jg_device_count(device->driver, &count));
+    if (device->ordinal < 0 || device->ordinal >= count) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "options.device",
+                       "ordinals are counted from 0",
+                       "there is no device %d, only %d of them", device->ordinal, count);
+    }
+    return get_handle(device->driver, device->ordinal, &device->handle);
+}
+
+static jit_gemm_status read_facts(const struct jg_driver *driver, CUdevice handle,
+                                  struct jg_device_facts *facts)
+{
     int l2_bytes = 0;
     const struct {
         CUdevice_attribute attribute;
@@ -47,8 +59,8 @@ static jit_gemm_status read_facts(struct jg_device *device)
         {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &facts->smem_optin_bytes},
     };
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-        const CUresult result = driver->device_get_attribute(
-            wanted[i].value, wanted[i].attribute, device->handle);
+        const CUresult result =
+            driver->device_get_attribute(wanted[i].value, wanted[i].attribute, handle);
         if (result != CUDA_SUCCESS) {
             return jg_driver_fail(driver, JIT_GEMM_ERR_DEVICE, result,
                                   "cuDeviceGetAttribute", "");
@@ -56,16 +68,27 @@ static jit_gemm_status read_facts(struct jg_device *device)
     }
     facts->l2_bytes = l2_bytes;
     size_t memory_bytes = 0;
-    CUresult result = driver->device_total_mem(&memory_bytes, device->handle);
+    CUresult result = driver->device_total_mem(&memory_bytes, handle);
     if (result != CUDA_SUCCESS) {
         return jg_driver_fail(driver, JIT_GEMM_ERR_DEVICE, result, "cuDeviceTotalMem", "");
     }
     facts->memory_bytes = (int64_t)memory_bytes;
-    result = driver->device_get_name(facts->name, (int)sizeof(facts->name), device->handle);
+    result = driver->device_get_name(facts->name, (int)sizeof(facts->name), handle);
     if (result != CUDA_SUCCESS) {
         return jg_driver_fail(driver, JIT_GEMM_ERR_DEVICE, result, "cuDeviceGetName", "");
     }
     facts->driver_version = driver->version;
+    return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_device_read_facts(const struct jg_driver *driver, int ordinal,
+                                     struct jg_device_facts *ret_facts)
+{
+    CUdevice handle = 0;
+    JG_TRY(get_handle(driver, ordinal, &handle));
+    struct jg_device_facts facts = {0};
+    JG_TRY(read_facts(driver, handle, &facts));
+    *ret_facts = facts;
     return JIT_GEMM_OK;
 }
 
@@ -81,7 +104,7 @@ jit_gemm_status jg_device_open(struct jg_driver *driver, int ordinal,
     device->ordinal = ordinal;
     jit_gemm_status status = find_handle(device);
     if (status == JIT_GEMM_OK) {
-        status = read_facts(device);
+        status = read_facts(device->driver, device->handle, &device->facts);
     }
     if (status == JIT_GEMM_OK) {
         const CUresult result =

@@ -17,6 +17,12 @@ struct jg_device {
     struct jg_device_facts facts;
 };
 
+/* How many devices the driver sees. DEVICE, also if there is none. */
+jit_gemm_status jg_device_count(const struct jg_driver *driver, int *ret_count);
+/* Facts of a device that is not opened by it. `ordinal` is below the count. DEVICE. */
+jit_gemm_status jg_device_read_facts(const struct jg_driver *driver, int ordinal,
+                                     struct jg_device_facts *ret_facts);
+
 /*
  * Opens a device and retains its primary context; nothing becomes current. Takes the
  * driver over, on success only. ARGUMENT (no such ordinal), DEVICE, NO_MEMORY.

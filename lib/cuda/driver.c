@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "cuda/places.h"
 
 static const char *const usual_names[] = {"libcuda.so.1", "libcuda.so",
                                           "/usr/lib/wsl/lib/libcuda.so.1"};
@@ -56,24 +57,62 @@ static void *open_first(const char *const *names, size_t count, struct jg_str *t
     return NULL;
 }
 
-static jit_gemm_status open_library(struct jg_driver *driver, const char *path,
-                                    const char *environment)
+/* The emulator lies where this library does, or where the loader looks. */
+static jit_gemm_status open_emulator(struct jg_driver *driver, const char *where)
 {
-    const char *where = "driver";
+    static const char *const file_name = "libjit_gemm_emulator.so";
+    const struct jg_library_names names = {.names = &file_name, .count = 1};
+    struct jg_places places;
+    JG_TRY(jg_places_companion(&names, JG_DRIVER_EMULATOR, &places));
+    struct jg_str tried = {0};
+    driver->library = open_first((const char *const *)places.paths, places.count, &tried,
+                                 driver->path, sizeof(driver->path));
+    jit_gemm_status status = JIT_GEMM_OK;
+    if (driver->library == NULL) {
+        status = jg_fail_system(JIT_GEMM_ERR_NO_DRIVER, where,
+                                "build and install jit_gemm with its emulator, or give the "
+                                "path of the emulator's library",
+                                "the emulator cannot be opened (tried: %s); looked in %s",
+                                jg_str_text(&tried), jg_str_text(&places.searched));
+    }
+    jg_str_free(&tried);
+    jg_places_free(&places);
+    return status;
+}
+
+/* What was asked for, and by what. */
+struct wish {
+    const char *named; /* a path or JG_DRIVER_EMULATOR; NULL: the usual names */
+    const char *where;
+};
+
+static struct wish read_wish(const char *path, const char *environment)
+{
+    if (path != NULL && path[0] != '\0') {
+        return (struct wish){path, "options.driver"};
+    }
+    if (environment != NULL && environment[0] != '\0') {
+        return (struct wish){environment, "JIT_GEMM_DRIVER"};
+    }
+    return (struct wish){NULL, "driver"};
+}
+
+static int wants_emulator(const struct wish *wish)
+{
+    return wish->named != NULL && strcmp(wish->named, JG_DRIVER_EMULATOR) == 0;
+}
+
+static jit_gemm_status open_library(struct jg_driver *driver, const struct wish *wish)
+{
     const char *hint = "install the NVIDIA driver, or name its library with options.driver "
                        "or JIT_GEMM_DRIVER";
     const char *const *names = usual_names;
     size_t count = sizeof(usual_names) / sizeof(usual_names[0]);
-    const char *named = NULL;
-    if (path != NULL && path[0] != '\0') {
-        where = "options.driver";
-        named = path;
-    } else if (environment != NULL && environment[0] != '\0') {
-        where = "JIT_GEMM_DRIVER";
-        named = environment;
+    if (wants_emulator(wish)) {
+        return open_emulator(driver, wish->where);
     }
-    if (named != NULL) {
-        names = &named;
+    if (wish->named != NULL) {
+        names = &wish->named;
         count = 1;
         hint = "name a driver library that can be opened, or none";
     }
@@ -81,7 +120,7 @@ static jit_gemm_status open_library(struct jg_driver *driver, const char *path,
     driver->library = open_first(names, count, &tried, driver->path, sizeof(driver->path));
     jit_gemm_status status = JIT_GEMM_OK;
     if (driver->library == NULL) {
-        status = jg_fail_system(JIT_GEMM_ERR_NO_DRIVER, where, hint,
+        status = jg_fail_system(JIT_GEMM_ERR_NO_DRIVER, wish->where, hint,
                                 "the CUDA driver cannot be opened (tried: %s)",
                                 jg_str_text(&tried));
     }
@@ -133,6 +172,29 @@ static jit_gemm_status find_entry_points(struct jg_driver *driver)
     return JIT_GEMM_OK;
 }
 
+/* A form that is not known here is no reason to try the other one. */
+static jit_gemm_status read_code_form(struct jg_driver *driver, const struct wish *wish)
+{
+    const char *(*module_format)(void) = NULL;
+    const char *format = "cubin";
+    if (copy_symbol(driver->library, "emuModuleFormat", &module_format)) {
+        format = module_format();
+    }
+    if (format == NULL || (strcmp(format, "cubin") != 0 && strcmp(format, "ptx") != 0)) {
+        return jg_fail_system(JIT_GEMM_ERR_NO_DRIVER, wish->where,
+                              "the emulator and this library must be of one version",
+                              "%s takes code of the form '%s', which is not made here",
+                              driver->path, format != NULL ? format : "");
+    }
+    driver->takes_ptx = strcmp(format, "ptx") == 0;
+    if (wants_emulator(wish) && !driver->takes_ptx) {
+        return jg_fail_system(JIT_GEMM_ERR_NO_DRIVER, wish->where,
+                              "build and install jit_gemm with its emulator",
+                              "%s is not the emulator: it does not take PTX", driver->path);
+    }
+    return JIT_GEMM_OK;
+}
+
 static jit_gemm_status start_driver(struct jg_driver *driver)
 {
     driver->started = 1;
@@ -155,9 +217,13 @@ jit_gemm_status jg_driver_open(const char *path, const char *environment,
     if (driver == NULL) {
         return jg_fail_memory();
     }
-    jit_gemm_status status = open_library(driver, path, environment);
+    const struct wish wish = read_wish(path, environment);
+    jit_gemm_status status = open_library(driver, &wish);
     if (status == JIT_GEMM_OK) {
         status = find_entry_points(driver);
+    }
+    if (status == JIT_GEMM_OK) {
+        status = read_code_form(driver, &wish);
     }
     if (status == JIT_GEMM_OK) {
         status = start_driver(driver);

@@ -75,6 +75,9 @@
     X(event_synchronize, "cuEventSynchronize", (CUevent event))                            \
     X(event_elapsed_ms, "cuEventElapsedTime_v2", (float *ms, CUevent start, CUevent end))
 
+/* Names the emulator instead of a file. */
+#define JG_DRIVER_EMULATOR "emulator"
+
 struct jg_driver {
 /* NOLINTNEXTLINE(bugprone-macro-parentheses): a declarator takes none of them */
 #define JG_DRIVER_MEMBER(member, name, parameters) CUresult(CUDAAPI *member) parameters;
@@ -82,6 +85,7 @@ struct jg_driver {
 #undef JG_DRIVER_MEMBER
     void *library;  /* NULL in a table made by hand */
     int version;    /* 1000 * major + 10 * minor of the CUDA version */
+    int takes_ptx;  /* code is given to it as PTX, not as a cubin */
     int started;    /* cuInit was called: the library is never unloaded */
     char path[512]; /* as it was opened */
 };
@@ -89,7 +93,12 @@ struct jg_driver {
 /*
  * Opens the driver and initialises it. `path` names the library; NULL means `environment`
  * (the value of JIT_GEMM_DRIVER, may be NULL), then the usual names. A named library that
- * cannot be opened is an error, nothing else is tried in its place.
+ * cannot be opened is an error, nothing else is tried in its place. JG_DRIVER_EMULATOR as
+ * the name means the emulator that belongs to this library, where jg_places_companion finds
+ * it.
+ *
+ * A library that exports `const char *emuModuleFormat(void)` says by it what code it takes:
+ * "ptx" or "cubin". Without that function it takes cubins, as NVIDIA's does.
  *
  * NO_DRIVER (absent, too old, an entry point lacks, no device), DEVICE, NO_MEMORY.
  */

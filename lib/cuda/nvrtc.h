@@ -48,6 +48,7 @@ struct jg_nvrtc_input {
 
 struct jg_nvrtc_output {
     int accepted; /* the text compiled; otherwise only `log` is filled */
+    /* `cubin` stays empty where the architecture is a virtual one ("compute_90a") */
     struct jg_str cubin, ptx, log;
 };
 

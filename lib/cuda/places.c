@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "cuda/places.h"
 
+#include <dlfcn.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -74,6 +77,17 @@ static jit_gemm_status add_named_place(struct jg_places *places, const char *pat
     return add_place(places, path);
 }
 
+/* Names without a folder: the loader looks for them itself. */
+static jit_gemm_status add_bare_names(struct jg_places *places,
+                                      const struct jg_library_names *names)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        note_searched(places, names->names[i]);
+        JG_TRY(add_place(places, names->names[i]));
+    }
+    return JIT_GEMM_OK;
+}
+
 static jit_gemm_status add_usual_places(struct jg_places *places,
                                         const struct jg_library_names *names)
 {
@@ -91,10 +105,104 @@ static jit_gemm_status add_usual_places(struct jg_places *places,
     for (int i = 0; i < USUAL_FOLDER_COUNT; i++) {
         JG_TRY(add_folder(places, usual_folders[i], names));
     }
-    for (size_t i = 0; i < names->count; i++) {
-        note_searched(places, names->names[i]);
-        JG_TRY(add_place(places, names->names[i]));
+    return add_bare_names(places, names);
+}
+
+/* ------------------------------------------------------------------- beside this library
+ */
+
+/* Leaves the folder of a path; 0 if it names none. */
+static int cut_to_folder(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (slash == NULL) {
+        return 0;
     }
+    slash[slash == path ? 1 : 0] = '\0';
+    return 1;
+}
+
+/* The folder of an absolute path, without links and dots; 0 if there is none. A relative
+ * path is as good as none: the current folder may have changed since. */
+static int find_folder(const char *path, char folder[PATH_MAX])
+{
+    char copy[PATH_MAX];
+    const int size = snprintf(copy, sizeof(copy), "%s", path);
+    return size > 0 && (size_t)size < sizeof(copy) && copy[0] == '/' &&
+           cut_to_folder(copy) && realpath(copy, folder) != NULL;
+}
+
+/* Folder of the file that this code was loaded from. */
+static int find_own_folder(char folder[PATH_MAX])
+{
+    static const char marker = 0;
+    Dl_info info;
+    return dladdr(&marker, &info) != 0 && info.dli_fname != NULL &&
+           find_folder(info.dli_fname, folder);
+}
+
+static int find_program_folder(char folder[PATH_MAX])
+{
+    char path[PATH_MAX];
+    const ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    if (size <= 0) {
+        return 0;
+    }
+    path[size] = '\0';
+    return find_folder(path, folder);
+}
+
+/* The folder that lies beside a folder under that name. */
+static jit_gemm_status add_sibling(struct jg_places *places, const char *parent,
+                                   const char *sibling,
+                                   const struct jg_library_names *names)
+{
+    struct jg_str folder = {0};
+    jg_str_printf(&folder, "%s%s%s", parent, parent[1] != '\0' ? "/" : "", sibling);
+    jit_gemm_status status = jg_str_status(&folder);
+    if (status == JIT_GEMM_OK) {
+        status = add_folder(places, folder.data, names);
+    }
+    jg_str_free(&folder);
+    return status;
+}
+
+static jit_gemm_status add_companion_places(struct jg_places *places, const char *sibling,
+                                            const struct jg_library_names *names)
+{
+    char folders[2][PATH_MAX];
+    int count = find_own_folder(folders[0]);
+    if (find_program_folder(folders[count]) &&
+        (count == 0 || strcmp(folders[0], folders[1]) != 0)) {
+        count++;
+    }
+    for (int i = 0; i < count; i++) {
+        JG_TRY(add_folder(places, folders[i], names));
+        cut_to_folder(folders[i]);
+    }
+    for (int i = 0; i < count; i++) {
+        if (i == 0 || strcmp(folders[0], folders[1]) != 0) {
+            JG_TRY(add_sibling(places, folders[i], sibling, names));
+        }
+    }
+    return add_bare_names(places, names);
+}
+
+/* --------------------------------------------------------------------------------- whole
+ */
+
+/* Gives the places to the caller, or frees them. */
+static jit_gemm_status finish_places(struct jg_places *places, jit_gemm_status status,
+                                     struct jg_places *ret_places)
+{
+    if (status == JIT_GEMM_OK) {
+        status = jg_str_status(&places->searched);
+    }
+    if (status != JIT_GEMM_OK) {
+        jg_places_free(places);
+        return status;
+    }
+    *ret_places = *places;
     return JIT_GEMM_OK;
 }
 
@@ -102,17 +210,17 @@ jit_gemm_status jg_places_find(const struct jg_library_names *names, const char 
                                struct jg_places *ret_places)
 {
     struct jg_places places = {0};
-    jit_gemm_status status = named != NULL ? add_named_place(&places, named, names)
-                                           : add_usual_places(&places, names);
-    if (status == JIT_GEMM_OK) {
-        status = jg_str_status(&places.searched);
-    }
-    if (status != JIT_GEMM_OK) {
-        jg_places_free(&places);
-        return status;
-    }
-    *ret_places = places;
-    return JIT_GEMM_OK;
+    const jit_gemm_status status = named != NULL ? add_named_place(&places, named, names)
+                                                 : add_usual_places(&places, names);
+    return finish_places(&places, status, ret_places);
+}
+
+jit_gemm_status jg_places_companion(const struct jg_library_names *names,
+                                    const char *sibling, struct jg_places *ret_places)
+{
+    struct jg_places places = {0};
+    const jit_gemm_status status = add_companion_places(&places, sibling, names);
+    return finish_places(&places, status, ret_places);
 }
 
 void jg_places_free(struct jg_places *places)

@@ -24,6 +24,13 @@ struct jg_places {
  */
 jit_gemm_status jg_places_find(const struct jg_library_names *names, const char *named,
                                struct jg_places *ret_places);
+/*
+ * Lists places of a library that is installed beside this one, best first: the folder of
+ * the library that this code is in, that of the program, `sibling` beside either of them
+ * (so it is in a build tree), and the loader's own search. NO_MEMORY.
+ */
+jit_gemm_status jg_places_companion(const struct jg_library_names *names,
+                                    const char *sibling, struct jg_places *ret_places);
 void jg_places_free(struct jg_places *places);
 
 /* Appends real path, size, inode and time of change of a file; 0 if it is no file (a bare

@@ -5,7 +5,7 @@
 
 #include "plan/arch_list.h"
 
-static const struct jg_arch *const archs[] = {&jg_arch_sm90a};
+static const struct jg_arch *const archs[] = {&jg_arch_sm90a, &jg_arch_sm100a};
 
 enum { ARCH_COUNT = sizeof(archs) / sizeof(archs[0]) };
 

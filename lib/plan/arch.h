@@ -10,9 +10,12 @@
 
 /* What follows from a config: sizes that host and device must agree on. */
 struct jg_derived {
-    int threads;              /* of a CTA */
-    int smem_bytes;           /* dynamic shared memory, a multiple of 1024 */
-    int max_registers;        /* a role may have; the launch bound's limit */
+    int threads;       /* of a CTA */
+    int smem_bytes;    /* dynamic shared memory, a multiple of 1024 */
+    int max_registers; /* a role may have; the launch bound's limit */
+    int matrix_stages; /* of a ring for C and matrix operands alone; 0 if there is none */
+    int a_box_rows, b_box_rows;      /* of the tensor maps: rows that one copy moves */
+    int d_box_rows, matrix_box_rows; /* of D; of C and matrix operands */
     int64_t tiles_m, tiles_n; /* at the planned size, in tiles, padded to whole clusters */
     int64_t tiles;            /* tiles_m * tiles_n * batch */
     int grid_ctas;            /* CTAs of the persistent grid at the planned size */
@@ -24,13 +27,15 @@ struct jg_arch {
     const char *name;          /* "sm_90a": the compiler's --gpu-architecture */
     const char *kernel_header; /* "jg/sm90a/gemm_kernel.cuh" */
     const char *kernel_name;   /* C++ name of the kernel function template in that header */
+    const char *config_keys;   /* keys of a config that this chip takes, in words */
     struct jg_device_facts default_facts; /* used when planning without the device */
     /* Does this chip's machine code run on the device? */
     int (*matches)(const struct jg_device_facts *facts);
-    /* Candidate `index`, or 0 when there are no more. Only tile, tile_k and cluster are
-     * set. */
+    /* Candidate `index`, or 0 when there are no more. Only tile or mma and cta_group, and
+     * the cluster are set. */
     int (*candidate)(int index, struct jg_config *ret_config);
-    /* Fills stages, raster, swizzle, out_stages and pdl where an override left them. */
+    /* Fills the rest where an override left it, and the tile where the config names an mma.
+     */
     void (*complete)(const struct jg_problem *problem, const struct jg_device_facts *facts,
                      const struct jg_config_override *override, struct jg_config *config);
     /* Derived sizes; returns 0, or the reason why the config cannot be (static or in

@@ -6,5 +6,6 @@
 #include "plan/arch.h"
 
 extern const struct jg_arch jg_arch_sm90a;
+extern const struct jg_arch jg_arch_sm100a;
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/choose.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -84,16 +85,44 @@ static jit_gemm_status choose_reference(const struct jg_problem *problem,
 
 /* --------------------------------------------------------------------- GEMM kernel */
 
-/* Does the override fix this candidate's tile and cluster, or leave them open? */
-static int fits_override(const struct jg_config_override *override,
-                         const struct jg_config *config)
+/* How many parts of this candidate's shape differ from what the override names. */
+static int count_differences(const struct jg_config_override *override,
+                             const struct jg_config *config)
 {
     const struct jg_config *wanted = &override->values;
-    return (!override->has_tile ||
-            (config->tile_m == wanted->tile_m && config->tile_n == wanted->tile_n)) &&
-           (!override->has_tile_k || config->tile_k == wanted->tile_k) &&
-           (!override->has_cluster || (config->cluster_m == wanted->cluster_m &&
-                                       config->cluster_n == wanted->cluster_n));
+    return (override->has_tile &&
+            (config->tile_m != wanted->tile_m || config->tile_n != wanted->tile_n)) +
+           (override->has_tile_k && config->tile_k != wanted->tile_k) +
+           (override->has_mma &&
+            (config->mma_m != wanted->mma_m || config->mma_n != wanted->mma_n)) +
+           (override->has_cta_group && config->cta_group != wanted->cta_group) +
+           (override->has_cluster && (config->cluster_m != wanted->cluster_m ||
+                                      config->cluster_n != wanted->cluster_n));
+}
+
+/* Gives a candidate the shape that the override names. */
+static void apply_override(const struct jg_config_override *override,
+                           struct jg_config *config)
+{
+    const struct jg_config *wanted = &override->values;
+    if (override->has_tile) {
+        config->tile_m = wanted->tile_m;
+        config->tile_n = wanted->tile_n;
+    }
+    if (override->has_tile_k) {
+        config->tile_k = wanted->tile_k;
+    }
+    if (override->has_mma) {
+        config->mma_m = wanted->mma_m;
+        config->mma_n = wanted->mma_n;
+    }
+    if (override->has_cta_group) {
+        config->cta_group = wanted->cta_group;
+    }
+    if (override->has_cluster) {
+        config->cluster_m = wanted->cluster_m;
+        config->cluster_n = wanted->cluster_n;
+    }
 }
 
 /* One candidate under examination. */
@@ -113,62 +142,39 @@ static void examine(const struct jg_arch *arch, const struct jg_problem *problem
                      trial->reason, sizeof(trial->reason));
 }
 
-/* The best usable candidate. If none is, ret_best->reason is that of the first one that
- * fits the override; 0 if no candidate fits the override. */
-static int find_best(const struct jg_arch *arch, const struct jg_problem *problem,
-                     const struct jg_device_facts *facts,
-                     const struct jg_config_override *override, struct trial *ret_best,
-                     int *ret_index)
+/*
+ * The best usable candidate of those that fit the override; if none does, of all as the
+ * override changes them, because a chip may take more shapes than it offers. If none is
+ * usable, ret_best->reason is that of the first one that had to change least. The index is
+ * that of a candidate, or -1 of a changed one.
+ */
+static void find_best(const struct jg_arch *arch, const struct jg_problem *problem,
+                      const struct jg_device_facts *facts,
+                      const struct jg_config_override *override, struct trial *ret_best,
+                      int *ret_index)
 {
-    int fitting = 0;
+    int least = INT_MAX;
     struct trial trial;
     memset(&trial, 0, sizeof(trial));
     for (int i = 0; arch->candidate(i, &trial.choice.config); i++) {
-        if (!fits_override(override, &trial.choice.config)) {
+        const int differences = count_differences(override, &trial.choice.config);
+        if (least == 0 && differences > 0) {
             continue;
         }
+        apply_override(override, &trial.choice.config);
         examine(arch, problem, facts, override, &trial);
+        /* One that fits as it is goes before all that had to change. */
+        const int first = differences < least && (differences == 0 || !ret_best->usable);
         const int better =
             trial.usable && (!ret_best->usable ||
                              trial.choice.derived.predicted_us <
                                  ret_best->choice.derived.predicted_us * (1.0 - BETTER_BY));
-        if (better || !fitting) {
+        if (first || better) {
             *ret_best = trial;
-            *ret_index = i;
+            *ret_index = differences == 0 ? i : -1;
         }
-        fitting = 1;
+        least = differences < least ? differences : least;
     }
-    return fitting;
-}
-
-/* The override names a tile or cluster that is no candidate: the chip says what is wrong.
- */
-static jit_gemm_status refuse_override(const struct jg_arch *arch,
-                                       const struct jg_problem *problem,
-                                       const struct jg_device_facts *facts,
-                                       const struct jg_config_override *override)
-{
-    struct trial trial;
-    memset(&trial, 0, sizeof(trial));
-    if (!arch->candidate(0, &trial.choice.config)) {
-        return jg_fail(JIT_GEMM_ERR_INTERNAL, "problem.config", "", "%s has no candidates",
-                       arch->name);
-    }
-    if (override->has_tile) {
-        trial.choice.config.tile_m = override->values.tile_m;
-        trial.choice.config.tile_n = override->values.tile_n;
-    }
-    if (override->has_tile_k) {
-        trial.choice.config.tile_k = override->values.tile_k;
-    }
-    if (override->has_cluster) {
-        trial.choice.config.cluster_m = override->values.cluster_m;
-        trial.choice.config.cluster_n = override->values.cluster_n;
-    }
-    examine(arch, problem, facts, override, &trial);
-    return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.config",
-                   "change the config, or leave keys out to have them chosen", "%s",
-                   trial.usable ? "no candidate has this tile and cluster" : trial.reason);
 }
 
 static void trace_others(const struct jg_arch *arch, const struct jg_problem *problem,
@@ -182,7 +188,7 @@ static void trace_others(const struct jg_arch *arch, const struct jg_problem *pr
         if (i == best_index) {
             continue;
         }
-        const int fits = fits_override(override, &trial.choice.config);
+        const int fits = count_differences(override, &trial.choice.config) == 0;
         examine(arch, problem, facts, override, &trial);
         if (!fits) {
             trace_rejected(trace, &trial.choice.config, "the config names another one");
@@ -205,9 +211,8 @@ static jit_gemm_status choose_gemm(const struct jg_arch *arch,
     struct trial best;
     memset(&best, 0, sizeof(best));
     int best_index = -1;
-    if (!find_best(arch, problem, facts, override, &best, &best_index)) {
-        return refuse_override(arch, problem, facts, override);
-    }
+    JG_TRY(jg_config_check_keys(override, arch->name, arch->config_keys));
+    find_best(arch, problem, facts, override, &best, &best_index);
     if (trace != NULL) {
         if (best.usable) {
             trace_begin(trace, "chosen", &best.choice.config);

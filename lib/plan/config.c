@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/config.h"
 
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -10,7 +12,8 @@
 enum { MAX_TILE = 4096, MAX_CLUSTER = 16, MAX_STAGES = 64, MAX_SWIZZLE = 16 };
 
 static const char config_keys[] =
-    "keys: kernel tile cluster stages raster swizzle out_stages pdl";
+    "keys: kernel tile mma cta_group cluster stages acc_stages raster swizzle out_stages "
+    "pdl";
 
 static void print_word(struct jg_str *out, const char *key)
 {
@@ -35,6 +38,14 @@ void jg_config_print_override(const struct jg_config_override *override, struct 
             jg_str_printf(&text, "x%d", values->tile_k);
         }
     }
+    if (override->has_mma) {
+        print_word(&text, "mma=");
+        jg_str_printf(&text, "%dx%d", values->mma_m, values->mma_n);
+    }
+    if (override->has_cta_group) {
+        print_word(&text, "cta_group=");
+        jg_str_printf(&text, "%d", values->cta_group);
+    }
     if (override->has_cluster) {
         print_word(&text, "cluster=");
         jg_str_printf(&text, "%dx%d", values->cluster_m, values->cluster_n);
@@ -42,6 +53,10 @@ void jg_config_print_override(const struct jg_config_override *override, struct 
     if (override->has_stages) {
         print_word(&text, "stages=");
         jg_str_printf(&text, "%d", values->stages);
+    }
+    if (override->has_acc_stages) {
+        print_word(&text, "acc_stages=");
+        jg_str_printf(&text, "%d", values->acc_stages);
     }
     if (override->has_raster) {
         print_word(&text, values->raster == JG_RASTER_ALONG_N ? "raster=n" : "raster=m");
@@ -66,7 +81,10 @@ void jg_config_print(const struct jg_config *config, struct jg_str *out)
 {
     struct jg_config_override all = {.values = *config, .has_kernel = 1};
     if (config->kernel != JG_KERNEL_REFERENCE) {
-        all.has_tile = all.has_tile_k = all.has_cluster = all.has_stages = 1;
+        const int by_mma = config->cta_group > 0;
+        all.has_tile = all.has_tile_k = !by_mma;
+        all.has_mma = all.has_cta_group = all.has_acc_stages = by_mma;
+        all.has_cluster = all.has_stages = 1;
         all.has_raster = all.has_swizzle = all.has_out_stages = all.has_pdl = 1;
     }
     jg_config_print_override(&all, out);
@@ -102,6 +120,28 @@ static int read_tile(const char *value, size_t size, struct jg_config_override *
     return override->has_tile = 1;
 }
 
+static int read_mma(const char *value, size_t size, struct jg_config_override *override)
+{
+    int64_t sizes[2];
+    if (!jg_numbers_parse(value, size, 2, 1, MAX_TILE, sizes)) {
+        return 0;
+    }
+    override->values.mma_m = (int)sizes[0];
+    override->values.mma_n = (int)sizes[1];
+    return override->has_mma = 1;
+}
+
+static int read_cta_group(const char *value, size_t size,
+                          struct jg_config_override *override)
+{
+    int64_t cta_group;
+    if (!jg_number_parse(value, size, 1, 2, &cta_group)) {
+        return 0;
+    }
+    override->values.cta_group = (int)cta_group;
+    return override->has_cta_group = 1;
+}
+
 static int read_cluster(const char *value, size_t size, struct jg_config_override *override)
 {
     int64_t sizes[2];
@@ -121,6 +161,17 @@ static int read_stages(const char *value, size_t size, struct jg_config_override
     }
     override->values.stages = (int)stages;
     return override->has_stages = 1;
+}
+
+static int read_acc_stages(const char *value, size_t size,
+                           struct jg_config_override *override)
+{
+    int64_t acc_stages;
+    if (!jg_number_parse(value, size, 1, 2, &acc_stages)) {
+        return 0;
+    }
+    override->values.acc_stages = (int)acc_stages;
+    return override->has_acc_stages = 1;
 }
 
 static int read_raster(const char *value, size_t size, struct jg_config_override *override)
@@ -169,15 +220,28 @@ static const struct {
     const char *key;
     value_reader read;
     const char *hint;
+    size_t has_offset; /* of the override's flag for the key */
 } config_key_rows[] = {
-    {"kernel", read_kernel, "give gemm or reference"},
-    {"tile", read_tile, "give MxN or MxNxK, such as tile=128x256"},
-    {"cluster", read_cluster, "give MxN, such as cluster=2x1"},
-    {"stages", read_stages, "give a number from 1 to 64"},
-    {"raster", read_raster, "give m or n"},
-    {"swizzle", read_swizzle, "give 1, 2, 4, 8 or 16"},
-    {"out_stages", read_out_stages, "give 1 or 2"},
-    {"pdl", read_pdl, "give 0 or 1"},
+    {"kernel", read_kernel, "give gemm or reference",
+     offsetof(struct jg_config_override, has_kernel)},
+    {"tile", read_tile, "give MxN or MxNxK, such as tile=128x256",
+     offsetof(struct jg_config_override, has_tile)},
+    {"mma", read_mma, "give MxN, such as mma=256x256",
+     offsetof(struct jg_config_override, has_mma)},
+    {"cta_group", read_cta_group, "give 1 or 2",
+     offsetof(struct jg_config_override, has_cta_group)},
+    {"cluster", read_cluster, "give MxN, such as cluster=2x1",
+     offsetof(struct jg_config_override, has_cluster)},
+    {"stages", read_stages, "give a number from 1 to 64",
+     offsetof(struct jg_config_override, has_stages)},
+    {"acc_stages", read_acc_stages, "give 1 or 2",
+     offsetof(struct jg_config_override, has_acc_stages)},
+    {"raster", read_raster, "give m or n", offsetof(struct jg_config_override, has_raster)},
+    {"swizzle", read_swizzle, "give 1, 2, 4, 8 or 16",
+     offsetof(struct jg_config_override, has_swizzle)},
+    {"out_stages", read_out_stages, "give 1 or 2",
+     offsetof(struct jg_config_override, has_out_stages)},
+    {"pdl", read_pdl, "give 0 or 1", offsetof(struct jg_config_override, has_pdl)},
 };
 
 enum { CONFIG_KEY_COUNT = sizeof(config_key_rows) / sizeof(config_key_rows[0]) };
@@ -230,5 +294,35 @@ jit_gemm_status jg_config_parse(const char *text, struct jg_config_override *ret
                        "kernel=reference takes no other key");
     }
     *ret_override = override;
+    return JIT_GEMM_OK;
+}
+
+static int has_word(const char *words, const char *wanted)
+{
+    size_t offset = 0;
+    struct jg_word word;
+    while (jg_word_next(words, &offset, &word)) {
+        if (jg_word_is(word.key, word.key_size, wanted)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+jit_gemm_status jg_config_check_keys(const struct jg_config_override *override,
+                                     const char *arch, const char *keys)
+{
+    for (int i = 0; i < CONFIG_KEY_COUNT; i++) {
+        int is_set = 0;
+        memcpy(&is_set, (const char *) override + config_key_rows[i].has_offset,
+               sizeof(is_set));
+        if (is_set && !has_word(keys, config_key_rows[i].key)) {
+            char hint[160];
+            snprintf(hint, sizeof(hint), "keys of %s: %s", arch, keys);
+            return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.config", hint,
+                           "'%s' is a key of another architecture than %s",
+                           config_key_rows[i].key, arch);
+        }
+    }
     return JIT_GEMM_OK;
 }

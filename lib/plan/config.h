@@ -4,9 +4,12 @@
  * prints and parses; everything else is derived from it.
  *
  * Text form, in this order: `kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=m
+ * swizzle=8 out_stages=2 pdl=1`. A chip whose tensor core accumulates in a memory of its
+ * own says what one instruction makes instead of a tile, and how many accumulators there
+ * are: `kernel=gemm mma=256x256 cta_group=2 cluster=2x1 stages=6 acc_stages=2 raster=m
  * swizzle=8 out_stages=2 pdl=1`. When read as an override every key is optional, keys left
- * out are chosen; `tile=128x256` leaves K to the kernel. `kernel=reference` is the naive
- * f64 kernel and takes no other key.
+ * out are chosen; `tile=128x256` leaves K to the kernel. A chip refuses keys of others.
+ * `kernel=reference` is the naive f64 kernel and takes no other key.
  */
 #ifndef JG_PLAN_CONFIG_H
 #define JG_PLAN_CONFIG_H
@@ -28,19 +31,22 @@ enum jg_raster {
 struct jg_config {
     enum jg_kernel_family kernel;
     int tile_m, tile_n, tile_k; /* elements of a CTA's tile */
+    int mma_m, mma_n;           /* of the tile of a CTA, or of a pair; 0: tile says it */
+    int cta_group;              /* CTAs that multiply as one: 1 or 2; 0: tile says it */
     int cluster_m, cluster_n;   /* CTAs of a cluster along M and N */
     int stages;                 /* of the input ring */
+    int acc_stages;             /* accumulators: 1 or 2; 0: they are registers */
     enum jg_raster raster;
     int swizzle;    /* width of a raster group, in cluster tiles: 1, 2, 4, 8, 16 */
-    int out_stages; /* output slabs per consumer warpgroup: 1 or 2 */
+    int out_stages; /* output slabs of each team of warps that fills them: 1 or 2 */
     int pdl;        /* programmatic dependent launch: 0 or 1 */
 };
 
 /* Which fields an override text sets; the rest of `values` is zero. */
 struct jg_config_override {
     struct jg_config values;
-    int has_kernel, has_tile, has_tile_k, has_cluster, has_stages, has_raster, has_swizzle;
-    int has_out_stages, has_pdl;
+    int has_kernel, has_tile, has_tile_k, has_mma, has_cta_group, has_cluster, has_stages;
+    int has_acc_stages, has_raster, has_swizzle, has_out_stages, has_pdl;
 };
 
 void jg_config_print(const struct jg_config *config, struct jg_str *out);
@@ -49,5 +55,9 @@ void jg_config_print_override(const struct jg_config_override *override,
                               struct jg_str *out);
 /* ARGUMENT with where = "config" and the key. Empty text sets nothing. */
 jit_gemm_status jg_config_parse(const char *text, struct jg_config_override *ret_override);
+/* ARGUMENT with where = "problem.config" if the override sets a key that is none of the
+ * words in `keys`; `arch` is for the message. */
+jit_gemm_status jg_config_check_keys(const struct jg_config_override *override,
+                                     const char *arch, const char *keys);
 
 #endif

@@ -97,8 +97,12 @@ static CUresult launch(const struct jg_kernel *kernel, struct jg_kernel_params *
     return result;
 }
 
-static const char *hint_for_launch(CUresult result)
+static const char *hint_for_launch(const struct jg_driver *driver, CUresult result)
 {
+    static const char see_text[] = "see the driver's text";
+    if (driver->takes_ptx) { /* no tool of the GPU's helps there */
+        return see_text;
+    }
     switch (result) {
     case CUDA_ERROR_INVALID_HANDLE:
     case CUDA_ERROR_INVALID_CONTEXT:
@@ -109,7 +113,7 @@ static const char *hint_for_launch(CUresult result)
     case CUDA_ERROR_MISALIGNED_ADDRESS:
         return "an earlier kernel failed; run under compute-sanitizer to find it";
     default:
-        return "see the driver's text";
+        return see_text;
     }
 }
 
@@ -131,8 +135,9 @@ jit_gemm_status jg_launch(const struct jg_kernel *kernel, struct jg_map_slots *s
     }
     const CUresult result = launch(kernel, &params, (CUstream)stream);
     if (result != CUDA_SUCCESS) {
-        return jg_driver_fail(kernel->device->driver, JIT_GEMM_ERR_LAUNCH, result,
-                              kernel->entry, hint_for_launch(result));
+        const struct jg_driver *driver = kernel->device->driver;
+        return jg_driver_fail(driver, JIT_GEMM_ERR_LAUNCH, result, kernel->entry,
+                              hint_for_launch(driver, result));
     }
     return JIT_GEMM_OK;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A loaded kernel: machine code in the driver, and what a launch needs to know of it.
- * Immutable after its load, counted, independent of the context that made it. */
+/* A loaded kernel: code in the driver (PTX, where it takes that), and what a launch needs
+ * to know of it. Immutable after its load, counted, independent of the context that made
+ * it. */
 #ifndef JG_RUNTIME_MODULE_H
 #define JG_RUNTIME_MODULE_H
 
@@ -23,8 +24,8 @@ struct jg_kernel {
     struct jg_operand operands[JIT_GEMM_MAX_OPERANDS];
     char epilogue_name[JIT_GEMM_NAME_SIZE]; /* "" without one */
     int resident_clusters;                  /* clusters that fit on the device at once */
-    uint32_t registers;                     /* a thread, at launch */
-    uint32_t local_bytes;                   /* a thread */
+    uint32_t registers;                     /* a thread, at launch; 0 for PTX: unknown */
+    uint32_t local_bytes;                   /* a thread; 0 for PTX: unknown */
     double load_ms;                         /* time in the driver */
     char arch[16];
     char key[33];
@@ -49,7 +50,7 @@ struct jg_module_request {
 };
 
 /*
- * Loads machine code and compares it with the plan: shared memory must be granted and one
+ * Loads code and compares it with the plan: shared memory must be granted and one
  * cluster must fit; registers and spills beyond the plan are logged. Works under a relaxed
  * stream capture mode, so that captures of other threads are not disturbed.
  * LOAD, DEVICE, NO_MEMORY.

@@ -11,8 +11,6 @@ _Static_assert(sizeof(CUtensorMap) == sizeof(struct jg_tensor_map),
 
 /* Bytes of a row of every box: the width of the shared memory swizzle. */
 #define JG_SWIZZLE_BYTES 128
-/* Rows of a box of D, C or an operand: what one consumer warpgroup moves at a time. */
-#define JG_OUTPUT_ROWS 64
 
 static CUtensorMapDataType type_of_map(jit_gemm_dtype dtype)
 {
@@ -45,23 +43,19 @@ static jit_gemm_dtype dtype_of_operand(const struct jg_kernel *kernel,
     }
 }
 
-/* Rows of the box. With a cluster each CTA loads its share and sends it to the others: A is
- * shared along N, B along M. */
 static int rows_of_box(const struct jg_kernel *kernel, enum jg_map_operand operand)
 {
-    const struct jg_problem *problem = &kernel->problem;
-    const struct jg_config *config = &kernel->choice.config;
-    if (operand == JG_MAP_A) {
-        const int rows =
-            problem->a_layout == JIT_GEMM_LAYOUT_K_MAJOR ? config->tile_m : config->tile_k;
-        return rows / config->cluster_n;
+    const struct jg_derived *derived = &kernel->choice.derived;
+    switch (operand) {
+    case JG_MAP_A:
+        return derived->a_box_rows;
+    case JG_MAP_B:
+        return derived->b_box_rows;
+    case JG_MAP_D:
+        return derived->d_box_rows;
+    default:
+        return derived->matrix_box_rows;
     }
-    if (operand == JG_MAP_B) {
-        const int rows =
-            problem->b_layout == JIT_GEMM_LAYOUT_K_MAJOR ? config->tile_n : config->tile_k;
-        return rows / config->cluster_m;
-    }
-    return JG_OUTPUT_ROWS;
 }
 
 static jit_gemm_status fail_encode(const struct jg_kernel *kernel, CUresult result,

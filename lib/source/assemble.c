@@ -28,7 +28,9 @@ static jit_gemm_status name_entry(const struct jg_arch *arch,
     chip[used] = '\0';
     char kernel[12] = "reference";
     if (config->kernel != JG_KERNEL_REFERENCE) {
-        snprintf(kernel, sizeof(kernel), "%dx%d", config->tile_m, config->tile_n);
+        const int by_mma = config->cta_group > 0;
+        snprintf(kernel, sizeof(kernel), "%dx%d", by_mma ? config->mma_m : config->tile_m,
+                 by_mma ? config->mma_n : config->tile_n);
     }
     char epilogue[EPILOGUE_NAME_SHOWN + 10] = "plain";
     if (problem->epilogue != NULL) {
@@ -143,9 +145,16 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_number("kBlockM", config->tile_m, out);
     print_number("kBlockN", config->tile_n, out);
     print_number("kBlockK", config->tile_k, out);
+    if (config->cta_group > 0) {
+        print_number("kCtaGroup", config->cta_group, out);
+    }
     print_number("kClusterM", config->cluster_m, out);
     print_number("kClusterN", config->cluster_n, out);
     print_number("kStages", config->stages, out);
+    if (config->cta_group > 0) {
+        print_number("kAccStages", config->acc_stages, out);
+        print_number("kMatrixStages", choice->derived.matrix_stages, out);
+    }
     print_number("kOutStages", config->out_stages, out);
     print_number("kSwizzle", config->swizzle, out);
     print_number("kThreads", choice->derived.threads, out);

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/target.h"
+
+#include <stdio.h>
+
+#include "base/env.h"
+#include "base/error.h"
+
+/* ---------------------------------------------------------------------- architecture */
+
+static void list_archs(char *buffer, size_t size)
+{
+    size_t used = 0;
+    buffer[0] = '\0';
+    const struct jg_arch *arch = NULL;
+    for (int i = 0; (arch = jg_arch_at(i)) != NULL && used < size; i++) {
+        const int written =
+            snprintf(buffer + used, size - used, "%s%s", i > 0 ? ", " : "", arch->name);
+        used += written > 0 ? (size_t)written : 0;
+    }
+}
+
+static jit_gemm_status find_named_arch(const char *name, const char *where,
+                                       const struct jg_arch **ret_arch)
+{
+    const struct jg_arch *arch = jg_arch_find(name);
+    if (arch == NULL) {
+        char supported[256];
+        list_archs(supported, sizeof(supported));
+        char hint[300];
+        snprintf(hint, sizeof(hint), "supported architectures: %s", supported);
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, where, hint,
+                       "this version has no kernels for '%s'", name);
+    }
+    *ret_arch = arch;
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status settle_arch(jit_gemm_context *context,
+                                   const jit_gemm_context_options *options)
+{
+    const char *name = options->arch;
+    const char *where = "options.arch";
+    if (name == NULL) {
+        name = jg_env_get(JG_ENV_ARCH);
+        where = "JIT_GEMM_ARCH";
+    }
+    if (name != NULL) {
+        return find_named_arch(name, where, &context->arch);
+    }
+    if (options->no_device) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "options.arch",
+                       "name one, for instance sm_90a, or set JIT_GEMM_ARCH",
+                       "without a device the architecture must be named");
+    }
+    return JIT_GEMM_OK;
+}
+
+/* ---------------------------------------------------------------------------- device */
+
+/* Are there kernels for the device: those of `arch`, or any if that is NULL? */
+static int device_fits(const struct jg_arch *arch, const struct jg_device_facts *facts)
+{
+    return arch != NULL ? arch->matches(facts) : jg_arch_for_device(facts) != NULL;
+}
+
+/* Appends "device 1, NVIDIA L4 (sm_89)". */
+static void print_device(int ordinal, const struct jg_device_facts *facts,
+                         struct jg_str *out)
+{
+    jg_str_printf(out, "%sdevice %d, %s (sm_%d%d)", out->size > 0 ? "; " : "", ordinal,
+                  facts->name, facts->cc_major, facts->cc_minor);
+}
+
+static jit_gemm_status fail_unsupported(const struct jg_arch *arch,
+                                        const struct jg_str *devices)
+{
+    if (arch != NULL) {
+        return jg_fail_system(JIT_GEMM_ERR_UNSUPPORTED, "device",
+                              "name the architecture of a device that is here, or none to "
+                              "take what fits",
+                              "kernels for %s do not run on %s", arch->name,
+                              jg_str_text(devices));
+    }
+    char supported[256];
+    list_archs(supported, sizeof(supported));
+    char hint[400];
+    snprintf(
+        hint, sizeof(hint),
+        "supported architectures: %s; name one with options.arch to plan and build for "
+        "it without running",
+        supported);
+    return jg_fail_system(JIT_GEMM_ERR_UNSUPPORTED, "device", hint,
+                          "this version has no kernels for %s", jg_str_text(devices));
+}
+
+/* The first device that fits. The others before it are named in the log, or in the error if
+ * there is none. */
+static jit_gemm_status choose_ordinal(const jit_gemm_context *context,
+                                      const struct jg_driver *driver, int *ret_ordinal)
+{
+    int count = 0;
+    JG_TRY(jg_device_count(driver, &count));
+    struct jg_str passed = {0};
+    jit_gemm_status status = JIT_GEMM_OK;
+    int chosen = -1;
+    for (int i = 0; i < count && chosen < 0 && status == JIT_GEMM_OK; i++) {
+        struct jg_device_facts facts = {0};
+        status = jg_device_read_facts(driver, i, &facts);
+        if (status == JIT_GEMM_OK && device_fits(context->arch, &facts)) {
+            chosen = i;
+        } else if (status == JIT_GEMM_OK) {
+            print_device(i, &facts, &passed);
+            status = jg_str_status(&passed);
+        }
+    }
+    if (status == JIT_GEMM_OK && chosen < 0) {
+        status = fail_unsupported(context->arch, &passed);
+    } else if (status == JIT_GEMM_OK) {
+        if (passed.size > 0) {
+            jg_log_line(context->log, JIT_GEMM_SEVERITY_INFO,
+                        "device %d was taken: kernels for %s do not run on %s", chosen,
+                        context->arch != NULL ? context->arch->name : "any architecture",
+                        jg_str_text(&passed));
+        }
+        *ret_ordinal = chosen;
+    }
+    jg_str_free(&passed);
+    return status;
+}
+
+static jit_gemm_status open_device(const jit_gemm_context *context,
+                                   const jit_gemm_context_options *options,
+                                   struct jg_device **ret_device)
+{
+    if (options->no_device) {
+        return jg_fail(JIT_GEMM_ERR_NO_DRIVER, "options.no_device",
+                       "create the context without no_device to load and run kernels",
+                       "the context was told not to open a device");
+    }
+    struct jg_driver *driver = NULL;
+    JG_TRY(jg_driver_open(options->driver, jg_env_get(JG_ENV_DRIVER), &driver));
+    int ordinal = options->device;
+    jit_gemm_status status = JIT_GEMM_OK;
+    if (ordinal == 0 && !options->exact_device) {
+        status = choose_ordinal(context, driver, &ordinal);
+    }
+    if (status == JIT_GEMM_OK) {
+        status = jg_device_open(driver, ordinal, ret_device);
+    }
+    if (status != JIT_GEMM_OK) {
+        jg_driver_close(driver);
+    }
+    return status;
+}
+
+/* Remembers why there is no device, for the first call that needs one. */
+static jit_gemm_status keep_device_error(jit_gemm_context *context, jit_gemm_status status)
+{
+    context->device_status = status;
+    JG_TRY(jg_diagnostics_take(&context->device_errors));
+    jg_log_line(context->log, JIT_GEMM_SEVERITY_INFO,
+                "no device: kernels for %s can be planned and built, not run",
+                context->arch->name);
+    return JIT_GEMM_OK;
+}
+
+/* ----------------------------------------------------------------------------- whole */
+
+static jit_gemm_status fail_unsupported_device(const struct jg_arch *arch,
+                                               const struct jg_device *device)
+{
+    struct jg_str text = {0};
+    print_device(device->ordinal, &device->facts, &text);
+    const jit_gemm_status status = fail_unsupported(arch, &text);
+    jg_str_free(&text);
+    return status;
+}
+
+jit_gemm_status jg_target_settle(jit_gemm_context *context,
+                                 const jit_gemm_context_options *options)
+{
+    JG_TRY(settle_arch(context, options));
+    const jit_gemm_status status = open_device(context, options, &context->device);
+    if (status != JIT_GEMM_OK) {
+        if (context->arch == NULL || status == JIT_GEMM_ERR_ARGUMENT ||
+            status == JIT_GEMM_ERR_NO_MEMORY) {
+            return status;
+        }
+        context->facts = context->arch->default_facts;
+        return keep_device_error(context, status);
+    }
+    const struct jg_device_facts *facts = &context->device->facts;
+    if (context->arch == NULL) {
+        context->arch = jg_arch_for_device(facts);
+        if (context->arch == NULL) {
+            return fail_unsupported_device(NULL, context->device);
+        }
+    }
+    context->facts = context->arch->matches(facts) ? *facts : context->arch->default_facts;
+    return JIT_GEMM_OK;
+}
+
+enum jg_form jg_target_form(const jit_gemm_context *context)
+{
+    return context->device != NULL && context->device->driver->takes_ptx ? JG_FORM_PTX
+                                                                         : JG_FORM_CUBIN;
+}
+
+jit_gemm_status jg_context_need_device(const jit_gemm_context *context)
+{
+    if (context->device == NULL) {
+        jg_error_restore(context->device_status, context->device_errors);
+        return context->device_status;
+    }
+    if (!context->arch->matches(&context->device->facts)) {
+        return fail_unsupported_device(context->arch, context->device);
+    }
+    return JIT_GEMM_OK;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/arch_common.h"
+
+#include <stdio.h>
+
+#include "base/math.h"
+
+enum { SMEM_STEP = 1024 /* alignment of a swizzled tile */, NEEDED_OUT_STAGES = 2 };
+
+/* Tiles and CTA counts are 32-bit numbers in the kernel. */
+#define MAX_TILES ((INT64_C(1) << 31) - 1)
+/* Part of the lesser of two overlapping costs that still shows. */
+#define OVERLAP_LOSS 0.2
+
+static const int swizzles[] = {1, 2, 4, 8, 16};
+
+enum { SWIZZLE_COUNT = sizeof(swizzles) / sizeof(swizzles[0]) };
+
+/* -------------------------------------------------------------------- shared memory */
+
+int64_t jg_smem_bytes(const struct jg_smem *smem, int stages)
+{
+    const int64_t used_bytes = stages * smem->stage_bytes + smem->other_bytes;
+    return jg_max(jg_align_up(used_bytes, SMEM_STEP), smem->least_bytes);
+}
+
+int jg_smem_fitting_stages(const struct jg_smem *smem, const struct jg_device_facts *facts,
+                           int limit)
+{
+    int stages = limit;
+    while (stages > 0 && jg_smem_bytes(smem, stages) > facts->smem_optin_bytes) {
+        stages--;
+    }
+    return stages;
+}
+
+int jg_stages_check(const struct jg_config *config, const struct jg_smem *smem,
+                    const struct jg_device_facts *facts,
+                    const struct jg_stage_limits *limits, char *reason, size_t size)
+{
+    const int64_t smem_bytes = jg_smem_bytes(smem, config->stages);
+    if (smem_bytes > facts->smem_optin_bytes) {
+        snprintf(
+            reason, size,
+            "stages=%d needs %lld bytes of shared memory, %s has %d; at most stages=%d "
+            "with %s out_stages=%d",
+            config->stages, (long long)smem_bytes, limits->arch, facts->smem_optin_bytes,
+            jg_smem_fitting_stages(smem, facts, limits->most), limits->shape,
+            config->out_stages);
+        return 0;
+    }
+    if (config->stages < limits->least || config->stages > limits->most) {
+        snprintf(reason, size, "stages=%d is out of range: %s takes %d to %d",
+                 config->stages, limits->arch, limits->least, limits->most);
+        return 0;
+    }
+    return 1;
+}
+
+int jg_stages_choose(const struct jg_problem *problem, const struct jg_smem *smem,
+                     const struct jg_device_facts *facts,
+                     const struct jg_stage_limits *limits)
+{
+    const int64_t k_blocks = jg_ceil_div(problem->k.size, JG_TILE_K);
+    const int fitting = jg_smem_fitting_stages(smem, facts, limits->most);
+    return (int)jg_max(limits->least, jg_min(k_blocks, fitting));
+}
+
+/* ----------------------------------------------------------------------------- tiles */
+
+/* Tiles along one dimension, padded to whole clusters. */
+static int64_t count_tiles_along(int64_t size, int tile, int cluster)
+{
+    return jg_align_up(jg_ceil_div(size, tile), cluster);
+}
+
+int jg_resident_ctas(const struct jg_config *config, const struct jg_device_facts *facts)
+{
+    const int cluster = config->cluster_m * config->cluster_n;
+    return facts->sm_count / cluster * cluster;
+}
+
+int jg_tiles_count(const struct jg_problem *problem, const struct jg_device_facts *facts,
+                   const struct jg_config *config, struct jg_derived *derived, char *reason,
+                   size_t size)
+{
+    const int resident = jg_resident_ctas(config, facts);
+    derived->tiles_m =
+        count_tiles_along(problem->m.size, config->tile_m, config->cluster_m);
+    derived->tiles_n =
+        count_tiles_along(problem->n.size, config->tile_n, config->cluster_n);
+    if (!jg_mul_checked(derived->tiles_m, derived->tiles_n, &derived->tiles) ||
+        !jg_mul_checked(derived->tiles, problem->batch.size, &derived->tiles) ||
+        derived->tiles > MAX_TILES) {
+        snprintf(reason, size, "the problem has more than %lld tiles of %dx%d; split it",
+                 (long long)MAX_TILES, config->tile_m, config->tile_n);
+        return 0;
+    }
+    derived->grid_ctas = (int)jg_min(derived->tiles, resident);
+    derived->waves = (double)derived->tiles / resident;
+    return 1;
+}
+
+/* ---------------------------------------------------------------------------- raster */
+
+struct raster_cost {
+    int64_t wave_elements; /* rows of A and columns of B that one wave touches */
+    int64_t reads;         /* rows and columns read in all, were nothing kept */
+};
+
+static struct raster_cost rate_raster(const struct jg_problem *problem,
+                                      const struct jg_device_facts *facts,
+                                      const struct jg_config *config)
+{
+    const int along_m = config->raster == JG_RASTER_ALONG_M;
+    const int64_t tiles_m =
+        count_tiles_along(problem->m.size, config->tile_m, config->cluster_m) /
+        config->cluster_m;
+    const int64_t tiles_n =
+        count_tiles_along(problem->n.size, config->tile_n, config->cluster_n) /
+        config->cluster_n;
+    /* `across` counts cluster tiles in the direction that groups divide. */
+    const int64_t across = along_m ? tiles_n : tiles_m;
+    const int64_t along = along_m ? tiles_m : tiles_n;
+    const int64_t across_size = along_m ? (int64_t)config->tile_n * config->cluster_n
+                                        : (int64_t)config->tile_m * config->cluster_m;
+    const int64_t along_size = along_m ? (int64_t)config->tile_m * config->cluster_m
+                                       : (int64_t)config->tile_n * config->cluster_n;
+    const int64_t at_once =
+        jg_resident_ctas(config, facts) / (config->cluster_m * config->cluster_n);
+    const int64_t width = jg_min(config->swizzle, across);
+    const int64_t length = jg_min(jg_ceil_div(at_once, width), along);
+    const int64_t groups = jg_ceil_div(across, width);
+    /* A wave may fill several groups. */
+    const int64_t wave_width = jg_min(width * jg_ceil_div(at_once, width * along), across);
+    return (struct raster_cost){
+        .wave_elements = wave_width * across_size + length * along_size,
+        .reads = groups * along * along_size + across * across_size};
+}
+
+/* Picks what an override leaves open: a compact wave first, then few reads from memory,
+ * then narrow groups along M. */
+void jg_raster_choose(const struct jg_problem *problem, const struct jg_device_facts *facts,
+                      const struct jg_config_override *override, struct jg_config *config)
+{
+    struct jg_config best = *config;
+    struct raster_cost best_cost = {0};
+    int found = 0;
+    for (int raster = JG_RASTER_ALONG_M; raster <= JG_RASTER_ALONG_N; raster++) {
+        for (int i = 0; i < SWIZZLE_COUNT; i++) {
+            struct jg_config trial = *config;
+            trial.raster = (enum jg_raster)raster;
+            trial.swizzle = swizzles[i];
+            if ((override->has_raster && trial.raster != override->values.raster) ||
+                (override->has_swizzle && trial.swizzle != override->values.swizzle)) {
+                continue;
+            }
+            const struct raster_cost cost = rate_raster(problem, facts, &trial);
+            if (!found || cost.wave_elements < best_cost.wave_elements ||
+                (cost.wave_elements == best_cost.wave_elements &&
+                 cost.reads < best_cost.reads)) {
+                found = 1;
+                best = trial;
+                best_cost = cost;
+            }
+        }
+    }
+    *config = best;
+}
+
+/* -------------------------------------------------------------------------- epilogue */
+
+double jg_output_bytes(const struct jg_problem *problem)
+{
+    double bytes = jg_dtype_bytes(problem->d) + jg_dtype_bytes(problem->c);
+    for (uint32_t i = 0; problem->epilogue != NULL && i < problem->epilogue->operand_count;
+         i++) {
+        const struct jg_operand *operand = &problem->epilogue->operands[i];
+        if (operand->kind == JIT_GEMM_OPERAND_MATRIX) {
+            bytes += jg_dtype_bytes(operand->dtype);
+        }
+    }
+    return bytes;
+}
+
+int jg_matrix_stages(const struct jg_problem *problem)
+{
+    enum { STAGE_ELEMENT_BYTES = 2 };
+    int stages = jg_dtype_bytes(problem->c) / STAGE_ELEMENT_BYTES;
+    for (uint32_t i = 0; problem->epilogue != NULL && i < problem->epilogue->operand_count;
+         i++) {
+        const struct jg_operand *operand = &problem->epilogue->operands[i];
+        if (operand->kind == JIT_GEMM_OPERAND_MATRIX &&
+            operand->role == JIT_GEMM_OPERAND_INPUT) {
+            stages += jg_dtype_bytes(operand->dtype) / STAGE_ELEMENT_BYTES;
+        }
+    }
+    return stages;
+}
+
+static int needs_both_slabs(const struct jg_problem *problem)
+{
+    int found = problem->c != JIT_GEMM_DTYPE_NONE ||
+                problem->n.mode == JIT_GEMM_DIM_DYNAMIC ||
+                problem->n.size * jg_dtype_bytes(problem->d) % 16 != 0;
+    for (uint32_t i = 0; problem->epilogue != NULL && i < problem->epilogue->operand_count;
+         i++) {
+        found |= problem->epilogue->operands[i].kind != JIT_GEMM_OPERAND_SCALAR;
+    }
+    return found;
+}
+
+int jg_out_stages_check(const struct jg_problem *problem, const struct jg_config *config,
+                        char *reason, size_t size)
+{
+    if (config->out_stages < NEEDED_OUT_STAGES && needs_both_slabs(problem)) {
+        snprintf(
+            reason, size,
+            "out_stages=%d is too few for C, vector or matrix operands, a dynamic N, or a "
+            "row of D that is no multiple of 16 bytes: they need out_stages=%d",
+            config->out_stages, NEEDED_OUT_STAGES);
+        return 0;
+    }
+    return 1;
+}
+
+/* ------------------------------------------------------------------------------ cost */
+
+double jg_overlap(double a, double b)
+{
+    return a > b ? a + OVERLAP_LOSS * b : b + OVERLAP_LOSS * a;
+}

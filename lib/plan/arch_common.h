@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Sums that the chips share: tiles, shared memory of a ring, walks over tiles, bytes of an
+ * epilogue. Pure functions. */
+#ifndef JG_PLAN_ARCH_COMMON_H
+#define JG_PLAN_ARCH_COMMON_H
+
+#include "plan/arch.h"
+
+enum {
+    JG_TILE_K = 64,            /* elements: the 128 bytes of one swizzle row */
+    JG_INPUT_BYTES = 2,        /* bf16 and f16 */
+    JG_ROW_BYTES = 128,        /* of every tile, slab and box */
+    JG_RING_BARRIER_BYTES = 16 /* a full and an empty barrier, each stage of a ring */
+};
+
+/* Shared memory of a CTA: a ring of stages, and the rest. */
+struct jg_smem {
+    int64_t stage_bytes; /* tiles and barriers of one stage */
+    int64_t other_bytes;
+    int64_t least_bytes; /* asked for even where less is used */
+};
+
+/* Rounded up to the alignment of a swizzled tile. */
+int64_t jg_smem_bytes(const struct jg_smem *smem, int stages);
+/* The most stages that fit, at most `limit`. */
+int jg_smem_fitting_stages(const struct jg_smem *smem, const struct jg_device_facts *facts,
+                           int limit);
+
+/* A limit on the number of stages, and words for its message. */
+struct jg_stage_limits {
+    int least, most;
+    const char *arch;  /* "sm_90a" */
+    const char *shape; /* "tile=128x256" */
+};
+
+/* Do the config's stages fit? 0 with a reason if not. */
+int jg_stages_check(const struct jg_config *config, const struct jg_smem *smem,
+                    const struct jg_device_facts *facts,
+                    const struct jg_stage_limits *limits, char *reason, size_t size);
+/* As many as fit, and no more than K needs. */
+int jg_stages_choose(const struct jg_problem *problem, const struct jg_smem *smem,
+                     const struct jg_device_facts *facts,
+                     const struct jg_stage_limits *limits);
+
+/* CTAs that fit at once (one a multiprocessor), in whole clusters. */
+int jg_resident_ctas(const struct jg_config *config, const struct jg_device_facts *facts);
+/* Fills tiles, waves and the grid; 0 with a reason if there are too many tiles. */
+int jg_tiles_count(const struct jg_problem *problem, const struct jg_device_facts *facts,
+                   const struct jg_config *config, struct jg_derived *derived, char *reason,
+                   size_t size);
+/* Sets raster and swizzle: those of the override, where it has them. */
+void jg_raster_choose(const struct jg_problem *problem, const struct jg_device_facts *facts,
+                      const struct jg_config_override *override, struct jg_config *config);
+
+/* Bytes of matrices of D's shape that the epilogue reads or writes, an element. */
+double jg_output_bytes(const struct jg_problem *problem);
+/* Stages that C and the matrix operands of one step of the epilogue take: one each, two
+ * where elements have 32 bits (jg/epilogue/matrix_stages.cuh). */
+int jg_matrix_stages(const struct jg_problem *problem);
+/* Two output slabs are needed for C, vectors and matrices, and where a row of D may end
+ * inside 16 bytes, which a TMA store would fill up; 0 with a reason if there are fewer. */
+int jg_out_stages_check(const struct jg_problem *problem, const struct jg_config *config,
+                        char *reason, size_t size);
+
+/* Two costs that overlap: the greater, and what still shows of the lesser. */
+double jg_overlap(double a, double b);
+
+#endif
