@@ -28,6 +28,7 @@ static const char *const k_default_problems[] = {
 
 struct bench_arguments {
     struct gemm_bench_options options;
+    int device;
     const char *out_path;
     const char *problems[MAX_PROBLEMS]; /* owned if read from a file: never freed early */
     size_t problem_count;
@@ -133,7 +134,7 @@ static int read_option(struct bench_arguments *arguments, const char *option,
         if (strcmp(value, "0") == 0) {
             return 0;
         }
-        return read_number(option, value, 255, &options->device);
+        return read_number(option, value, 255, &arguments->device);
     }
     if (strcmp(option, "--round-ms") == 0 || strcmp(option, "--warmup-ms") == 0 ||
         strcmp(option, "--seed") == 0) {
@@ -250,7 +251,8 @@ int main(int argc, char **argv)
     bench_join_arguments(argc, argv, command_line, sizeof command_line);
     jit_gemm_context *context = NULL;
     const jit_gemm_context_options context_options = {.struct_size = sizeof context_options,
-                                                      .device = arguments.options.device};
+                                                      .device = arguments.device,
+                                                      .exact_device = 1};
     if (jit_gemm_context_create(&context_options, &context) != JIT_GEMM_OK) {
         fprintf(stderr, "bench_gemm: %s\n", jit_gemm_last_error());
         return 1;

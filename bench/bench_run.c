@@ -370,7 +370,8 @@ static int measure_all(const struct run_arguments *arguments, const char *driver
     const jit_gemm_context_options options = {
         .struct_size = sizeof options,
         .driver = driver_path,
-        .device = driver_path == NULL ? (int32_t)arguments->device : 0};
+        .device = driver_path == NULL ? (int32_t)arguments->device : 0,
+        .exact_device = 1};
     int status = 0;
     if (jit_gemm_context_create(&options, &context) != JIT_GEMM_OK ||
         jit_gemm_device_get_info(context, &info) != JIT_GEMM_OK) {

@@ -14,6 +14,11 @@ static int read_machine(struct gemm_bench *bench, char error[BENCH_ERROR_SIZE])
     if (jit_gemm_device_get_info(bench->context, &info) != JIT_GEMM_OK) {
         return bench_fail(error, "%s", jit_gemm_last_error());
     }
+    if (info.is_emulated) {
+        return bench_fail(error, "%s is emulated: its times say nothing of a GPU",
+                          info.name);
+    }
+    bench->ordinal = info.ordinal;
     bench->l2_bytes = (size_t)info.l2_bytes;
     bench->memory_bytes = (size_t)info.memory_bytes;
     struct gemm_bench_machine *machine = &bench->machine;
@@ -31,7 +36,7 @@ static int read_machine(struct gemm_bench *bench, char error[BENCH_ERROR_SIZE])
 static int open_rival(struct gemm_bench *bench, char error[BENCH_ERROR_SIZE])
 {
     /* The driver makes the primary context current, which cuBLASLt then uses. */
-    if (cuda_driver_open(bench->options.device, &bench->driver, error) != 0 ||
+    if (cuda_driver_open(bench->ordinal, &bench->driver, error) != 0 ||
         cublaslt_open(bench->options.cublaslt_path, &bench->cublaslt, error) != 0) {
         return -1;
     }

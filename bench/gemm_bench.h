@@ -34,7 +34,6 @@ struct gemm_bench_options {
     const char *cublaslt_path; /* its library; NULL: JIT_GEMM_CUBLASLT, then usual places */
     const char *nvrtc_path;    /* for the separate elementwise kernel of the rival; NULL:
                                   JIT_GEMM_NVRTC, then usual places */
-    int device;                /* ordinal; must be the context's */
     int heuristics;            /* cuBLASLt algorithms to try, default 8 */
     int rounds;                /* timed rounds, default 15, at most GEMM_BENCH_MAX_ROUNDS */
     double round_ms;           /* device time of one contender in one round, default 40 */

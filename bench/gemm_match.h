@@ -18,6 +18,7 @@ struct gemm_bench {
     struct gemm_bench_options options;
     struct gemm_bench_machine machine;
     size_t l2_bytes, memory_bytes;
+    int ordinal; /* of the context's device */
     jit_gemm_timer *timer;
     struct cuda_driver *driver; /* NULL unless there is a rival */
     struct cublaslt *cublaslt;  /* likewise */

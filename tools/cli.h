@@ -113,24 +113,42 @@ void *cli_alloc(size_t bytes);
 /* Reads a whole file, "-" for standard input, with a zero byte behind it. Prints the error
  * and gives NULL on failure. */
 char *cli_read_file(const char *path, size_t *ret_size);
+/* Writes a whole file, standard output for "-". CLI_OK, or CLI_FAILED after an error line;
+ * nothing is left behind then. */
+int cli_write_file(const char *path, const void *data, size_t size);
 
 /* ------------------------------------------------------------- contexts and problems */
 
+/* Names the emulator, as a device here and as a driver in the library. */
+#define CLI_EMULATOR "emulator"
+
 /* Options of every command that opens a context. */
 struct cli_context_options {
-    const char *arch, *driver, *nvrtc, *cache_dir;
+    const char *arch, *nvrtc, *cache_dir;
+    const char *driver, *device; /* NULL where the command has no such option */
     int no_cache, verbose;
     int log_errors; /* print logged errors too: where one call can fail many times */
 };
-#define CLI_CONTEXT_OPTION_COUNT 7
-/* Fills a table whose targets are the fields of `options`. `with_driver`: also --driver. */
-void cli_context_table(struct cli_context_options *options, int with_driver,
+#define CLI_CONTEXT_OPTION_COUNT 8
+/* Fills a table whose targets are the fields of `options`. `with_device`: also --device,
+ * which is `auto` by default, and --driver. */
+void cli_context_table(struct cli_context_options *options, int with_device,
                        struct cli_option ret_table[CLI_CONTEXT_OPTION_COUNT]);
+/* CLI_OK if --device names one, and agrees with --driver; or the error was printed. */
+int cli_check_device(const struct cli_context_options *options);
+/* Reads a value of --device that says for which device something is built: `gpu` or
+ * `emulator`. CLI_OK, or the error was printed. */
+int cli_read_target(const char *text, int *ret_is_emulator);
 /* Puts the current folder in front of a relative path. CLI_OK, or the error was printed. */
 int cli_absolute_path(const char *path, char *buffer, size_t size);
-/* Opens a context. A relative cache folder is taken from the current folder. If no device
+/*
+ * Opens a context. A relative cache folder is taken from the current folder. If no device
  * is needed and an architecture is named (--arch or JIT_GEMM_ARCH), no driver is opened.
- * CLI_OK, or the error was printed. */
+ *
+ * With --device `auto` the emulator takes the place of a GPU that is not there or that
+ * there are no kernels for, unless a driver was named; what was taken is said on standard
+ * error. CLI_OK, or the error was printed.
+ */
 int cli_context_open(const struct cli_context_options *options, int needs_device,
                      jit_gemm_policy policy, jit_gemm_context **ret_context);
 

@@ -7,16 +7,26 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "jit_gemm/device.h"
 
-void cli_context_table(struct cli_context_options *options, int with_driver,
+void cli_context_table(struct cli_context_options *options, int with_device,
                        struct cli_option ret_table[CLI_CONTEXT_OPTION_COUNT])
 {
     size_t count = 0;
 
+    if (with_device) {
+        options->device = "auto";
+        ret_table[count++] = (struct cli_option){
+            "--device", "auto|gpu|emulator",
+            "the GPU; the emulator, which executes the kernels'\nPTX on the CPU; or, by "
+            "default, the first of the two\nthat is there",
+            CLI_TEXT, &options->device};
+    }
     ret_table[count++] = (struct cli_option){
-        "--arch", "ARCH", "architecture, `sm_90a`; default: JIT_GEMM_ARCH,\nthen the GPU's",
-        CLI_TEXT, &options->arch};
-    if (with_driver) {
+        "--arch", "ARCH",
+        "architecture, `sm_90a`; default: JIT_GEMM_ARCH,\nthen the device's", CLI_TEXT,
+        &options->arch};
+    if (with_device) {
         ret_table[count++] = (struct cli_option){
             "--driver", "PATH", "CUDA driver library to open", CLI_TEXT, &options->driver};
     }
@@ -32,6 +42,16 @@ void cli_context_table(struct cli_context_options *options, int with_driver,
         "--verbose", NULL, "say what the library does, and show compiler logs", CLI_FLAG,
         &options->verbose};
     ret_table[count] = (struct cli_option){0};
+}
+
+int cli_read_target(const char *text, int *ret_is_emulator)
+{
+    if (strcmp(text, "gpu") != 0 && strcmp(text, CLI_EMULATOR) != 0) {
+        return cli_usage_error(
+            "--device: `%s` is nothing to build for; use gpu or emulator", text);
+    }
+    *ret_is_emulator = strcmp(text, CLI_EMULATOR) == 0;
+    return CLI_OK;
 }
 
 int cli_absolute_path(const char *path, char *buffer, size_t size)
@@ -53,16 +73,137 @@ int cli_absolute_path(const char *path, char *buffer, size_t size)
     return CLI_OK;
 }
 
+/* ------------------------------------------------------------------------- opening */
+
+int cli_check_device(const struct cli_context_options *options)
+{
+    const char *device = options->device;
+
+    if (!device || strcmp(device, "auto") == 0 || strcmp(device, "gpu") == 0) {
+        return CLI_OK;
+    }
+    if (strcmp(device, CLI_EMULATOR) != 0) {
+        return cli_usage_error(
+            "--device: there is no device `%s`; use auto, gpu or emulator", device);
+    }
+    if (options->driver) {
+        return cli_usage_error("--device emulator and --driver exclude each other");
+    }
+    return CLI_OK;
+}
+
+static int is_driver_named(const struct cli_context_options *options)
+{
+    const char *variable = getenv("JIT_GEMM_DRIVER");
+
+    return options->driver || (variable && variable[0]);
+}
+
+/* Where no emulator can take the GPU's place. */
+static int report_no_device(jit_gemm_status status,
+                            const struct cli_context_options *options)
+{
+    cli_report(status, NULL, options->verbose);
+    if (status == JIT_GEMM_ERR_NO_DRIVER) {
+        fputs(
+            "    This version runs on a Hopper GPU (H100, H200), or with --device emulator "
+            "on the CPU.\n    Without either, `build`, `plan` and `prewarm` work with "
+            "--arch sm_90a.\n",
+            stderr);
+    }
+    return CLI_FAILED;
+}
+
+/* A context whose device is there and has kernels. */
+static jit_gemm_status open_with_device(const jit_gemm_context_options *settings,
+                                        jit_gemm_device_info *ret_info,
+                                        jit_gemm_context **ret_context)
+{
+    jit_gemm_context *context = NULL;
+    jit_gemm_status status = jit_gemm_context_create(settings, &context);
+
+    if (status == JIT_GEMM_OK) {
+        ret_info->struct_size = sizeof *ret_info;
+        status = jit_gemm_device_get_info(context, ret_info);
+    }
+    if (status != JIT_GEMM_OK) {
+        jit_gemm_context_destroy(&context);
+        return status;
+    }
+    *ret_context = context;
+    return JIT_GEMM_OK;
+}
+
+/* Could another driver do better? */
+static int is_for_lack_of_gpu(jit_gemm_status status)
+{
+    return status == JIT_GEMM_ERR_NO_DRIVER || status == JIT_GEMM_ERR_DEVICE ||
+           status == JIT_GEMM_ERR_UNSUPPORTED;
+}
+
+/* After a GPU failed with `status`: its reason is still the thread's last error. */
+static int open_emulator_instead(jit_gemm_context_options *settings, jit_gemm_status status,
+                                 const struct cli_context_options *options,
+                                 jit_gemm_context **ret_context)
+{
+    jit_gemm_device_info info;
+    size_t size = strlen(jit_gemm_last_error()) + 1;
+    char *reason = cli_alloc(size);
+    int code = CLI_OK;
+
+    memcpy(reason, jit_gemm_last_error(), size);
+    settings->driver = CLI_EMULATOR;
+    if (open_with_device(settings, &info, ret_context) == JIT_GEMM_OK) {
+        /* Where a driver was looked for is long, and of no use to most: doctor tells it. */
+        cli_note("device auto: the emulator, %s, because no GPU can be used: %s", info.name,
+                 status == JIT_GEMM_ERR_NO_DRIVER ? jit_gemm_status_text(status) : reason);
+    } else {
+        if (strcmp(reason, jit_gemm_last_error()) != 0) {
+            cli_error("%s", reason);
+        }
+        code = report_no_device(status, options);
+    }
+    free(reason);
+    return code;
+}
+
+static int open_chosen_device(jit_gemm_context_options *settings,
+                              const struct cli_context_options *options,
+                              jit_gemm_context **ret_context)
+{
+    jit_gemm_device_info info;
+    int is_auto = strcmp(options->device, "auto") == 0;
+    jit_gemm_status status = open_with_device(settings, &info, ret_context);
+
+    if (status != JIT_GEMM_OK) {
+        return is_auto && is_for_lack_of_gpu(status) && !is_driver_named(options)
+                   ? open_emulator_instead(settings, status, options, ret_context)
+                   : report_no_device(status, options);
+    }
+    if (strcmp(options->device, "gpu") == 0 && info.is_emulated) {
+        jit_gemm_context_destroy(ret_context);
+        return cli_error("--device gpu: %s of the named driver is emulated", info.name);
+    }
+    if (is_auto) {
+        cli_note("device auto: %s, %s", info.name,
+                 is_driver_named(options) ? "of the driver that was named"
+                                          : "a GPU that this version has kernels for");
+    }
+    return CLI_OK;
+}
+
 int cli_context_open(const struct cli_context_options *options, int needs_device,
                      jit_gemm_policy policy, jit_gemm_context **ret_context)
 {
     char folder[PATH_MAX + 8];
     static int log_errors = 1;
     const char *arch = options->arch ? options->arch : getenv("JIT_GEMM_ARCH");
+    int is_arch_named = arch && arch[0];
+    int is_device_named = options->device && strcmp(options->device, "auto") != 0;
     jit_gemm_context_options settings = {
         .struct_size = sizeof settings,
         .arch = options->arch,
-        .no_device = !needs_device && arch && arch[0],
+        .no_device = !needs_device && !is_device_named && is_arch_named,
         .driver = options->driver,
         .nvrtc = options->nvrtc,
         .no_cache = options->no_cache,
@@ -73,6 +214,12 @@ int cli_context_open(const struct cli_context_options *options, int needs_device
     };
     jit_gemm_status status;
 
+    if (cli_check_device(options) != CLI_OK) {
+        return CLI_USAGE;
+    }
+    if (options->device && strcmp(options->device, CLI_EMULATOR) == 0) {
+        settings.driver = CLI_EMULATOR;
+    }
     if (options->cache_dir) {
         if (options->no_cache) {
             return cli_usage_error("--cache and --no-cache exclude each other");
@@ -81,6 +228,9 @@ int cli_context_open(const struct cli_context_options *options, int needs_device
             return CLI_FAILED;
         }
         settings.cache_dir = folder;
+    }
+    if (options->device && !settings.no_device) {
+        return open_chosen_device(&settings, options, ret_context);
     }
     status = jit_gemm_context_create(&settings, ret_context);
     return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, options->verbose);

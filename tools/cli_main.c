@@ -5,7 +5,7 @@
 #include "cli.h"
 
 static const struct cli_command commands[] = {
-    {"run", "make inputs, run a problem on the GPU, and check the result", cmd_run},
+    {"run", "make inputs, run a problem on a GPU or emulated, check the result", cmd_run},
     {"build", "compile a problem to a file: cubin, PTX or source; needs no GPU", cmd_build},
     {"plan", "show the chosen configuration, why, and what was rejected", cmd_plan},
     {"prewarm", "compile every problem of a manifest into the disk cache", cmd_prewarm},

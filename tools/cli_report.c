@@ -123,13 +123,6 @@ int cli_report(jit_gemm_status status, const struct cli_snippet *snippet, int ve
     if (count == 0) {
         fprintf(stderr, "jit-gemm: error: %s\n", jit_gemm_status_text(status));
     }
-    if (status == JIT_GEMM_ERR_NO_DRIVER) {
-        fputs(
-            "    no CUDA driver could be opened here; this version runs on a Hopper GPU "
-            "(H100, H200) only.\n    Without one, `build`, `plan` and `prewarm` work with "
-            "--arch sm_90a.\n",
-            stderr);
-    }
     if (verbose && jit_gemm_diagnostics_log(diagnostics)[0]) {
         fprintf(stderr, "compiler log:\n%s\n", jit_gemm_diagnostics_log(diagnostics));
     }
@@ -238,4 +231,30 @@ char *cli_read_file(const char *path, size_t *ret_size)
     }
     *ret_size = size;
     return text;
+}
+
+int cli_write_file(const char *path, const void *data, size_t size)
+{
+    int is_output = strcmp(path, "-") == 0;
+    FILE *file = is_output ? stdout : fopen(path, "wb");
+    int good;
+
+    if (!file) {
+        return cli_error("%s: %s", path, strerror(errno));
+    }
+    good = fwrite(data, 1, size, file) == size;
+    good = fflush(file) == 0 && good;
+    if (!good) {
+        cli_error("%s: %s", path, strerror(errno));
+    }
+    if (!is_output) {
+        if (fclose(file) != 0 && good) {
+            good = 0;
+            cli_error("%s: %s", path, strerror(errno));
+        }
+        if (!good) {
+            remove(path);
+        }
+    }
+    return good ? CLI_OK : CLI_FAILED;
 }

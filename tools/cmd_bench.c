@@ -13,7 +13,8 @@ static const struct cli_help bench_help = {
     "cache, medians over rounds. --against cublaslt opens that library at run time and\n"
     "measures it in the same run, in turns; where it has no such epilogue, with a\n"
     "separate kernel after it. Results are compared before anything is timed. Several\n"
-    "problems may be given; each begins with its sizes (`4096x4096x4096` or `m=`).\n",
+    "problems may be given; each begins with its sizes (`4096x4096x4096` or `m=`).\n"
+    "Emulated devices are refused: their times say nothing of a GPU.\n",
     "  jit-gemm bench 4096x4096x4096 bf16 --against cublaslt\n"
     "  jit-gemm bench 512x512x512 f16 8192x8192x8192 f16 --json\n",
 };
@@ -101,6 +102,23 @@ static int measure_words(const struct bench_options *options, struct cli_problem
     return code;
 }
 
+/* Nothing takes the GPU's place: times of an emulated device say nothing of it. */
+static int open_gpu(const struct bench_options *options, jit_gemm_context **ret_context)
+{
+    struct cli_context_options settings = options->context;
+    int code = cli_check_device(&settings);
+
+    if (code != CLI_OK) {
+        return code;
+    }
+    if (strcmp(settings.device, CLI_EMULATOR) == 0) {
+        return cli_usage_error("bench --device emulator: times of an emulated device say "
+                               "nothing of a GPU; use `run --device emulator`");
+    }
+    settings.device = NULL;
+    return cli_context_open(&settings, 1, JIT_GEMM_POLICY_ALLOW, ret_context);
+}
+
 /* Reads all problems before anything is measured: a typing error costs no waiting. */
 static int check_words(const struct cli_problem *model, char **words, int count)
 {
@@ -159,7 +177,7 @@ int cmd_bench(int argc, char **argv)
     }
     code = check_words(&model, argv + 1, words);
     if (code == CLI_OK) {
-        code = cli_context_open(&options.context, 1, JIT_GEMM_POLICY_ALLOW, &context);
+        code = open_gpu(&options, &context);
     }
     if (code == CLI_OK) {
         code = measure_words(&options, &model, context, argv + 1, words);

@@ -39,32 +39,6 @@ static int read_emit(const char *text, jit_gemm_emit *ret_emit)
     return cli_usage_error("--emit: there is no form `%s`; use cubin, ptx or source", text);
 }
 
-static int write_file(const char *path, const void *data, size_t size)
-{
-    int is_output = strcmp(path, "-") == 0;
-    FILE *file = is_output ? stdout : fopen(path, "wb");
-    int good;
-
-    if (!file) {
-        return cli_error("%s: %s", path, strerror(errno));
-    }
-    good = fwrite(data, 1, size, file) == size;
-    good = fflush(file) == 0 && good;
-    if (!good) {
-        cli_error("%s: %s", path, strerror(errno));
-    }
-    if (!is_output) {
-        if (fclose(file) != 0 && good) {
-            good = 0;
-            cli_error("%s: %s", path, strerror(errno));
-        }
-        if (!good) {
-            remove(path);
-        }
-    }
-    return good ? CLI_OK : CLI_FAILED;
-}
-
 static int build_artifact(const struct cli_context_options *options,
                           const struct cli_problem *problem, jit_gemm_emit emit,
                           const char *path)
@@ -88,7 +62,7 @@ static int build_artifact(const struct cli_context_options *options,
     }
     if (code == CLI_OK) {
         data = jit_gemm_artifact_data(artifact, &size);
-        code = write_file(path, data, size);
+        code = cli_write_file(path, data, size);
     }
     if (code == CLI_OK && strcmp(path, "-") != 0) {
         cli_note("wrote %s, %zu bytes for %s", path, size, jit_gemm_context_arch(context));

@@ -142,7 +142,7 @@ static void list_json(const jg_cache_entry *entry, const char *key, const char *
 static int list_entry(void *user, const jg_cache_entry *entry)
 {
     struct listing *listing = user;
-    char key[CACHE_KEY_SIZE], when[32], arch[32], problem[VALUE_SIZE];
+    char key[CACHE_KEY_SIZE], when[32], kind[16], arch[32], problem[VALUE_SIZE];
 
     if (entry->state == JG_CACHE_OK && !listing->all && !cache_entry_is_kernel(entry)) {
         return 0;
@@ -156,7 +156,11 @@ static int list_entry(void *user, const jg_cache_entry *entry)
         list_json(entry, key, when);
         return 0;
     }
+    cache_entry_value(entry, "kind", kind, sizeof kind);
     cache_entry_value(entry, "arch", arch, sizeof arch);
+    if (strcmp(kind, "ptx") == 0) { /* stands beside the cubin of the same problem */
+        snprintf(arch + strlen(arch), sizeof arch - strlen(arch), "/ptx");
+    }
     cache_entry_value(entry, cache_entry_is_kernel(entry) ? "problem" : "kind", problem,
                       sizeof problem);
     printf("%s %9" PRIu64 " %s %-7s %s\n", key, entry->file_bytes, when, arch,
@@ -166,7 +170,8 @@ static int list_entry(void *user, const jg_cache_entry *entry)
 
 static const struct cli_help ls_help = {
     "cache ls [--all] [--json] [--cache DIR]",
-    "Lists the kernels of the cache: key, bytes, time of creation, architecture, problem.\n"
+    "Lists the kernels of the cache: key, bytes, time of creation, architecture (with /ptx\n"
+    "if it is PTX for the emulator), problem.\n"
     "Entries whose header is damaged are listed with the reason.\n",
     "  jit-gemm cache ls\n  jit-gemm cache ls --json --cache /srv/model/kernels\n",
 };

@@ -83,6 +83,7 @@ struct near_entry {
 struct problem_search {
     const jit_gemm_problem *problem;
     const char *arch;
+    const char *form;   /* kind of the entry that is looked for: "cubin", "ptx" */
     const char *source; /* the generated unit: part of the key material */
     size_t source_size;
     char exact[4][CACHE_KEY_SIZE]; /* entries of this very source */
@@ -159,14 +160,17 @@ static int look_at_entry(void *user, const jg_cache_entry *entry)
     struct problem_search *search = user;
     struct near_entry near = {.count = 0};
     jit_gemm_problem other = {.struct_size = sizeof other};
-    char arch[32];
+    char arch[32], kind[16];
 
     if (entry->state != JG_CACHE_OK || !cache_entry_is_kernel(entry)) {
         return 0;
     }
     cache_key_print(&entry->name, near.key);
-    if (entry->material && memmem(entry->material, entry->material_size, search->source,
-                                  search->source_size)) {
+    cache_entry_value(entry, "kind", kind, sizeof kind);
+    note_difference(&near, "form (cubin, ptx)", strcmp(kind, search->form) != 0);
+    if (near.count == 0 && entry->material &&
+        memmem(entry->material, entry->material_size, search->source,
+               search->source_size)) {
         if (search->exact_count < sizeof search->exact / sizeof search->exact[0]) {
             memcpy(search->exact[search->exact_count++], near.key, sizeof near.key);
         }
@@ -198,12 +202,14 @@ static void print_near(const struct problem_search *search)
 }
 
 static int explain_in_context(jg_cache *cache, jit_gemm_context *context,
-                              const struct cli_problem *problem, int verbose)
+                              const struct cli_problem *problem, int is_emulator,
+                              int verbose)
 {
     struct problem_search search = {.problem = &problem->problem,
-                                    .arch = jit_gemm_context_arch(context)};
+                                    .arch = jit_gemm_context_arch(context),
+                                    .form = is_emulator ? "ptx" : "cubin"};
     struct cli_snippet snippet = {problem->snippet};
-    jit_gemm_artifact *source = NULL, *cubin = NULL;
+    jit_gemm_artifact *source = NULL, *kernel = NULL;
     jg_cache_result result;
     jit_gemm_status status;
     char *text;
@@ -227,8 +233,9 @@ static int explain_in_context(jg_cache *cache, jit_gemm_context *context,
         return cli_error("the folder cannot be read: %s", jg_cache_result_name(result));
     }
     /* The policy forbids compiling: this asks what a create would find. */
-    status = jit_gemm_build(context, &problem->problem, JIT_GEMM_EMIT_CUBIN, &cubin);
-    jit_gemm_artifact_destroy(&cubin);
+    status = jit_gemm_build(context, &problem->problem,
+                            is_emulator ? JIT_GEMM_EMIT_PTX : JIT_GEMM_EMIT_CUBIN, &kernel);
+    jit_gemm_artifact_destroy(&kernel);
     printf("cached   %s\n", status == JIT_GEMM_OK ? "yes" : "no");
     for (size_t i = 0; i < search.exact_count; i++) {
         printf("%s %s\n",
@@ -250,10 +257,16 @@ int cache_explain(int argc, char **argv)
     struct cli_problem problem = {0};
     struct cli_option problem_table[CLI_PROBLEM_OPTION_COUNT];
     struct cli_option context_table[CLI_CONTEXT_OPTION_COUNT];
-    const struct cli_option *groups[] = {problem_table, context_table, NULL};
+    const char *device = "gpu";
+    const struct cli_option own[] = {
+        {"--device", "gpu|emulator", "whose kernel: machine code, or PTX", CLI_TEXT,
+         &device},
+        {0},
+    };
+    const struct cli_option *groups[] = {own, problem_table, context_table, NULL};
     jit_gemm_context *context = NULL;
     jg_cache *cache = NULL;
-    int words = 0, code;
+    int words = 0, is_emulator = 0, code;
 
     cli_problem_table(&problem, problem_table);
     cli_context_table(&options, 0, context_table);
@@ -272,7 +285,11 @@ int cache_explain(int argc, char **argv)
         jg_cache_close(cache);
         return code;
     }
-    code = cli_problem_read(&problem, argv + 1, words);
+    code = cli_read_target(device, &is_emulator);
+    if (code == CLI_OK) {
+        options.driver = is_emulator ? CLI_EMULATOR : NULL; /* opened if no arch is named */
+        code = cli_problem_read(&problem, argv + 1, words);
+    }
     if (code == CLI_OK) {
         code = cli_context_open(&options, 0, JIT_GEMM_POLICY_FORBID, &context);
     }
@@ -280,7 +297,7 @@ int cache_explain(int argc, char **argv)
         code = cache_tool_open(options.cache_dir, 1, &cache);
     }
     if (code == CLI_OK) {
-        code = explain_in_context(cache, context, &problem, options.verbose);
+        code = explain_in_context(cache, context, &problem, is_emulator, options.verbose);
     }
     jg_cache_close(cache);
     jit_gemm_context_destroy(&context);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* jit-gemm doctor: what this machine has, and what will work. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli.h"
 
@@ -8,15 +9,33 @@
 #define FALLBACK_ARCH "sm_90a"
 
 static const struct cli_help doctor_help = {
-    "doctor [OPTION...]",
-    "Describes driver, GPU, compiler, and the cache folder and its trust, and says what\n"
-    "will work here. Exit code 0 if problems can be created and run, 1 if not.\n",
-    "  jit-gemm doctor\n  jit-gemm doctor --json\n",
+    "doctor [--device gpu|emulator] [OPTION...]",
+    "Describes driver, GPU, compiler, the cache folder and its trust, and the emulator, and\n"
+    "says what will work here. Exit code 0 if problems can be created and run on the GPU\n"
+    "(with --device emulator: on the emulator), 1 if not.\n",
+    "  jit-gemm doctor\n  jit-gemm doctor --json\n  jit-gemm doctor --device emulator\n",
 };
 
+/* What was found out of one device. */
+struct finding {
+    jit_gemm_context *context; /* may be there without a usable device */
+    jit_gemm_status status;    /* of a create */
+    char *text;                /* a line each */
+};
+
+static void describe_context(struct finding *finding)
+{
+    size_t length = 0;
+
+    (void)jit_gemm_context_describe(finding->context, NULL, 0, &length);
+    finding->text = cli_alloc(length + 1);
+    finding->status =
+        jit_gemm_context_describe(finding->context, finding->text, length + 1, NULL);
+}
+
 /* Opens the device if there is one; otherwise a context that can plan and build. */
-static jit_gemm_status open_any_context(const struct cli_context_options *options,
-                                        jit_gemm_context **ret_context)
+static int look_at_device(const struct cli_context_options *options,
+                          struct finding *ret_finding)
 {
     jit_gemm_context_options settings = {
         .struct_size = sizeof settings,
@@ -26,41 +45,83 @@ static jit_gemm_status open_any_context(const struct cli_context_options *option
         .no_cache = options->no_cache,
         .cache_dir = options->cache_dir,
     };
-    jit_gemm_status status = jit_gemm_context_create(&settings, ret_context);
+    jit_gemm_status status;
 
+    if (strcmp(options->device, CLI_EMULATOR) == 0) {
+        settings.driver = CLI_EMULATOR;
+    }
+    status = jit_gemm_context_create(&settings, &ret_finding->context);
     if (status != JIT_GEMM_OK && !settings.arch) {
         settings.arch = FALLBACK_ARCH;
-        status = jit_gemm_context_create(&settings, ret_context);
+        status = jit_gemm_context_create(&settings, &ret_finding->context);
     }
-    return status;
+    if (status != JIT_GEMM_OK) {
+        return cli_report(status, NULL, options->verbose);
+    }
+    describe_context(ret_finding);
+    return CLI_OK;
 }
 
-static void print_json(const jit_gemm_context *context, const char *text,
-                       jit_gemm_status status)
+/* The lines on driver and device, as lines on the emulator; owned by the caller. */
+static char *make_emulator_text(const struct finding *finding)
+{
+    size_t size = strlen(finding->text) + 1, used = 0;
+    char *text = cli_alloc(2 * size);
+
+    for (const char *line = finding->text; *line;) {
+        size_t length = strcspn(line, "\n");
+
+        if (strncmp(line, "driver: ", 8) == 0 || strncmp(line, "device: ", 8) == 0) {
+            used += (size_t)snprintf(text + used, 2 * size - used, "emulator: %.*s\n",
+                                     (int)length - 8, line + 8);
+        }
+        line += length + (line[length] != '\0');
+    }
+    text[used] = '\0';
+    return text;
+}
+
+static void print_json(const struct finding *own, const struct finding *emulator,
+                       const char *emulator_text)
 {
     printf("{");
     cli_json_field(stdout, "version", jit_gemm_version_string(), 1);
-    cli_json_field(stdout, "arch", jit_gemm_context_arch(context), 1);
-    printf("\"can_run\": %s, ", status == JIT_GEMM_OK ? "true" : "false");
-    cli_json_field(stdout, "status", jit_gemm_status_name(status), 1);
-    cli_json_field(stdout, "description", text, 0);
-    printf("}\n");
+    cli_json_field(stdout, "arch", jit_gemm_context_arch(own->context), 1);
+    printf("\"can_run\": %s, ", own->status == JIT_GEMM_OK ? "true" : "false");
+    cli_json_field(stdout, "status", jit_gemm_status_name(own->status), 1);
+    cli_json_field(stdout, "description", own->text, 1);
+    printf("\"emulator\": {\"can_run\": %s, ",
+           emulator->status == JIT_GEMM_OK ? "true" : "false");
+    cli_json_field(stdout, "description", emulator_text, 0);
+    printf("}}\n");
+}
+
+static void print_text(const struct finding *own, const struct finding *emulator,
+                       const char *emulator_text)
+{
+    printf("jit-gemm %s\n%s%s", jit_gemm_version_string(), own->text, emulator_text);
+    if (own->status == JIT_GEMM_OK) {
+        puts("everything that creating and running a problem needs is here");
+        return;
+    }
+    printf("problems cannot be run here: %s\n", jit_gemm_status_text(own->status));
+    if (emulator->status == JIT_GEMM_OK) {
+        puts("on the emulator they can: jit-gemm run PROBLEM --device emulator");
+    }
 }
 
 int cmd_doctor(int argc, char **argv)
 {
-    struct cli_context_options options = {0};
+    struct cli_context_options options = {0}, emulator_options;
+    struct finding own = {0}, emulator = {0};
     int json = 0;
-    const struct cli_option own[] = {
+    const struct cli_option rows[] = {
         {"--json", NULL, "print one JSON object", CLI_FLAG, &json},
         {0},
     };
     struct cli_option context_table[CLI_CONTEXT_OPTION_COUNT];
-    const struct cli_option *groups[] = {own, context_table, NULL};
-    jit_gemm_context *context = NULL;
-    jit_gemm_status opened, status;
-    char *text;
-    size_t length = 0;
+    const struct cli_option *groups[] = {rows, context_table, NULL};
+    char *emulator_text;
     int words = 0, code;
 
     cli_context_table(&options, 1, context_table);
@@ -71,25 +132,28 @@ int cmd_doctor(int argc, char **argv)
     if (words) {
         return cli_usage_error("doctor takes no words");
     }
-    opened = open_any_context(&options, &context);
-    if (opened != JIT_GEMM_OK) {
-        return cli_report(opened, NULL, options.verbose);
+    code = cli_check_device(&options);
+    if (code == CLI_OK) {
+        code = look_at_device(&options, &own);
     }
-    (void)jit_gemm_context_describe(context, NULL, 0, &length);
-    text = cli_alloc(length + 1);
-    status = jit_gemm_context_describe(context, text, length + 1, NULL);
-    if (json) {
-        print_json(context, text, status);
-    } else {
-        printf("jit-gemm %s\n%s%s", jit_gemm_version_string(), text,
-               length && text[length - 1] == '\n' ? "" : "\n");
-        if (status == JIT_GEMM_OK) {
-            puts("everything that creating and running a problem needs is here");
+    if (code == CLI_OK) {
+        emulator_options = options;
+        emulator_options.device = CLI_EMULATOR;
+        code = look_at_device(&emulator_options, &emulator);
+    }
+    if (code == CLI_OK) {
+        emulator_text = make_emulator_text(&emulator);
+        if (json) {
+            print_json(&own, &emulator, emulator_text);
         } else {
-            printf("problems cannot be run here: %s\n", jit_gemm_status_text(status));
+            print_text(&own, &emulator, emulator_text);
         }
+        free(emulator_text);
+        code = own.status == JIT_GEMM_OK ? CLI_OK : CLI_FAILED;
     }
-    free(text);
-    jit_gemm_context_destroy(&context);
-    return status == JIT_GEMM_OK ? CLI_OK : CLI_FAILED;
+    free(own.text);
+    free(emulator.text);
+    jit_gemm_context_destroy(&own.context);
+    jit_gemm_context_destroy(&emulator.context);
+    return code;
 }

@@ -8,7 +8,7 @@ static const struct cli_help env_help = {
     "env",
     "Lists the variables that the library reads when a context is created, what they\n"
     "mean, and their values here. Options win over variables. Programs that run with\n"
-    "raised rights (set-user-id) ignore them.\n",
+    "raised rights (set-user-id) ignore them. The emulator reads its own.\n",
     NULL,
 };
 
@@ -18,10 +18,11 @@ static const struct {
 } variables[] = {
     {"JIT_GEMM_CACHE_DIR", "absolute path of the writable cache folder"},
     {"JIT_GEMM_ARCH", "architecture to plan and build for, such as sm_90a"},
-    {"JIT_GEMM_DRIVER", "path of the CUDA driver library"},
+    {"JIT_GEMM_DRIVER", "path of the CUDA driver library, or `emulator`"},
     {"JIT_GEMM_NVRTC", "path of the compiler library, NVRTC"},
     {"JIT_GEMM_DUMP_DIR",
      "folder that receives source unit, log, PTX and cubin of each compile"},
+    {"JIT_GEMM_EMULATOR", "settings of the emulator, key=value,...; it reads them itself"},
 };
 
 int cmd_env(int argc, char **argv)

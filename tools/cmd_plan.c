@@ -7,8 +7,8 @@
 static const struct cli_help plan_help = {
     "plan PROBLEM... [OPTION...]",
     "Prints the configuration that the library chooses for a problem, the reason, and\n"
-    "each rejected candidate with its own. Nothing is compiled; no GPU is needed if the\n"
-    "architecture is named. The printed configuration is what --config takes.\n",
+    "each rejected candidate with its own. Nothing is compiled; no device is opened if\n"
+    "the architecture is named. The printed configuration is what --config takes.\n",
     "  jit-gemm plan 4096x4096x4096 bf16 --arch sm_90a\n"
     "  jit-gemm plan m=128 n=8192 k=4096 a=f16 dynamic=m --arch sm_90a --json\n",
 };
@@ -65,7 +65,7 @@ int cmd_plan(int argc, char **argv)
     int words = 0, code;
 
     cli_problem_table(&problem, problem_table);
-    cli_context_table(&options, 0, context_table);
+    cli_context_table(&options, 1, context_table);
     code = cli_parse(&plan_help, groups, argc, argv, &words);
     if (code >= 0) {
         return code;

@@ -11,12 +11,14 @@
 enum { MAX_ARCHS = 8, BAR_WIDTH = 30 };
 
 static const struct cli_help prewarm_help = {
-    "prewarm MANIFEST --arch ARCH[,ARCH...] [--jobs N] [--cache DIR]",
+    "prewarm MANIFEST --arch ARCH[,ARCH...] [--device gpu|emulator] [--jobs N] [--cache "
+    "DIR]",
     "Compiles every problem of a manifest into the disk cache; what is there already is\n"
     "kept. Needs no GPU. Ctrl-C stops after the builds under way; run it again to go on.\n"
     "The manifest is what jit_gemm_context_write_manifest writes; - is standard input.\n",
     "  jit-gemm prewarm model.manifest --arch sm_90a\n"
-    "  jit-gemm prewarm model.manifest --arch sm_90a --jobs 4 --cache /srv/model/kernels\n",
+    "  jit-gemm prewarm model.manifest --arch sm_90a --jobs 4 --cache /srv/model/kernels\n"
+    "  jit-gemm prewarm model.manifest --arch sm_90a --device emulator\n",
 };
 
 static volatile sig_atomic_t is_interrupted;
@@ -107,7 +109,8 @@ int cmd_prewarm(int argc, char **argv)
 {
     struct cli_context_options options = {.log_errors = 1};
     struct progress progress = {.is_terminal = isatty(STDERR_FILENO)};
-    const char *archs[MAX_ARCHS] = {0};
+    const char *archs[MAX_ARCHS] = {0}, *device = "gpu";
+    int is_emulator = 0;
     jit_gemm_prewarm_options settings = {.struct_size = sizeof settings,
                                          .progress = show_progress,
                                          .progress_user = &progress};
@@ -115,6 +118,8 @@ int cmd_prewarm(int argc, char **argv)
     const struct cli_option own[] = {
         {"--jobs", "N", "builds at a time; 0, the default: by processors and memory",
          CLI_INT, &jobs},
+        {"--device", "gpu|emulator",
+         "build machine code, or the PTX that the emulator takes", CLI_TEXT, &device},
         {0},
     };
     struct cli_option context_table[CLI_CONTEXT_OPTION_COUNT];
@@ -138,7 +143,13 @@ int cmd_prewarm(int argc, char **argv)
     if (jobs > 1024) {
         return cli_usage_error("--jobs: at most 1024");
     }
+    code = cli_read_target(device, &is_emulator);
+    if (code != CLI_OK) {
+        return code;
+    }
     settings.jobs = (uint32_t)jobs;
+    settings.ptx = is_emulator;
+    options.driver = is_emulator ? CLI_EMULATOR : NULL; /* opened if no arch is named */
     if (options.arch) {
         const size_t bytes = strlen(options.arch) + 1;
         arch_list = cli_alloc(bytes);

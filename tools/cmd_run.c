@@ -5,26 +5,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host_sums.h"
 #include "jit_gemm/device.h"
-#include "run_data.h"
 #include "support/compare.h"
 
 #define REFERENCE_EPILOGUE_NAME "reference_epilogue"
 
 static const struct cli_help run_help = {
     "run PROBLEM... [--verify] [OPTION...]",
-    "Makes random inputs in [-1, 1], creates the problem and runs it on the GPU. --verify\n"
-    "compares D and every output operand with a reference kernel that sums in f64 and\n"
-    "keeps f32, element by element and as a whole. Inputs' padding and all results are\n"
-    "poisoned with NaN before the run, and guards around every buffer are checked after\n"
-    "it. The last line is\n"
+    "Makes random inputs in [-1, 1], creates the problem and runs it. --verify compares D\n"
+    "and every output operand with a reference kernel that sums in f64 and keeps f32,\n"
+    "element by element and as a whole. Inputs' padding and all results are poisoned with\n"
+    "NaN before the run, and guards around every buffer are checked after it. The last\n"
+    "line is\n"
     "  PASS rel_error=... device=... arch=... origin=compiled|disk|memory kernel_us=...\n"
     "or the same with FAIL, and exit code 1; without --verify it begins with DONE.\n"
-    "f32 scalars are passed by value, all other operands by pointer.\n",
+    "f32 scalars are passed by value, all other operands by pointer.\n"
+    "On the emulator there is one launch and no time (kernel_us=emulated), and the host\n"
+    "makes the reference's sums.\n",
     "  jit-gemm run 4096x4096x4096 bf16 --verify\n"
     "  jit-gemm run 2048x512x1024 f16 --epilogue 'd = gelu(acc + bias) + r;' --verify \\\n"
     "      --operand bias:row_vector:f16 --operand r:matrix:f16\n"
-    "  jit-gemm run m=1000 n=512 k=768 a=bf16 d=f32 dynamic=m --m 37 --verify\n",
+    "  jit-gemm run m=1000 n=512 k=768 a=bf16 d=f32 dynamic=m --m 37 --verify\n"
+    "  jit-gemm run 256x256x256 bf16 --device emulator --arch sm_90a --verify\n",
 };
 
 struct run_options {
@@ -32,8 +35,8 @@ struct run_options {
     struct run_strides strides;
     int64_t seed, repeat, m, n, k;
     double alpha, beta;
-    const char *device;
     int verify, json;
+    const char *save; /* NULL: D is not kept */
 };
 
 /* One run under way. Zeroed: nothing to free. */
@@ -47,7 +50,7 @@ struct run_state {
     float alpha, beta;
     jit_gemm_device_info device;
     jit_gemm_info info;
-    double kernel_us;
+    double kernel_us; /* NAN where it means nothing: on an emulated device */
     double rel_error; /* largest of all results; NAN unless verified */
     int is_wrong;     /* a comparison or a guard failed */
 };
@@ -101,6 +104,14 @@ static int create_problem(struct run_state *state, const struct cli_problem *pro
     state->info.struct_size = sizeof state->info;
     status = jit_gemm_get_info(state->gemm, &state->info);
     return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, verbose);
+}
+
+static void set_arguments(struct run_state *state, const struct cli_problem *problem)
+{
+    state->args =
+        run_arguments(problem, &state->inputs, &state->results, state->operand_args);
+    state->args.alpha = &state->alpha;
+    state->args.beta = problem->problem.c ? &state->beta : NULL;
 }
 
 static int launch_once(struct run_state *state, const jit_gemm *gemm,
@@ -199,6 +210,26 @@ static int compare_result(struct run_state *state, const char *name,
     return CLI_OK;
 }
 
+/* Sets inputs and factors of the reference's launch. The naive sums would take an emulated
+ * device M * N * K steps of some instructions each, so the host makes them: they stand in
+ * C's place, with factors that leave the reference nothing but the epilogue. */
+static int prepare_reference(const struct run_state *state, struct run_state *other,
+                             struct cli_problem *reference)
+{
+    other->inputs = state->inputs;
+    other->alpha = state->alpha;
+    other->beta = state->beta;
+    if (!state->device.is_emulated) {
+        return CLI_OK;
+    }
+    reference->problem.c = JIT_GEMM_DTYPE_F32;
+    other->inputs.c = (struct run_matrix){0};
+    other->alpha = 0;
+    other->beta = 1;
+    return host_sums_create(state->context, &reference->problem, &state->inputs,
+                            state->alpha, state->beta, &other->inputs.c);
+}
+
 static int verify_results(struct run_state *state, const struct cli_problem *problem,
                           const struct run_options *options)
 {
@@ -207,18 +238,19 @@ static int verify_results(struct run_state *state, const struct cli_problem *pro
     int code;
 
     make_reference_problem(problem, &reference);
-    cli_log_mute(!options->context.verbose); /* the snippet's warnings were printed once */
-    code = create_problem(&other, &reference, options->context.verbose);
-    cli_log_mute(0);
+    code = prepare_reference(state, &other, &reference);
     if (code == CLI_OK) {
-        code = run_results_create(state->context, &reference, &state->inputs, 0, 1,
+        /* The snippet's warnings were printed once. */
+        cli_log_mute(!options->context.verbose);
+        code = create_problem(&other, &reference, options->context.verbose);
+        cli_log_mute(0);
+    }
+    if (code == CLI_OK) {
+        code = run_results_create(state->context, &reference, &other.inputs, 0, 1,
                                   &other.results);
     }
     if (code == CLI_OK) {
-        other.args =
-            run_arguments(&reference, &state->inputs, &other.results, other.operand_args);
-        other.args.alpha = &state->alpha;
-        other.args.beta = problem->problem.c ? &state->beta : NULL;
+        set_arguments(&other, &reference);
         code = launch_once(state, other.gemm, &other.args);
     }
     if (code == CLI_OK) {
@@ -232,6 +264,9 @@ static int verify_results(struct run_state *state, const struct cli_problem *pro
                                   options->json);
         }
     }
+    if (state->device.is_emulated) {
+        run_matrix_free(state->context, &other.inputs.c);
+    }
     run_results_free(state->context, &other.results);
     jit_gemm_destroy(&other.gemm);
     return code;
@@ -242,14 +277,15 @@ static void print_facts(const struct run_state *state, const char *text)
     const jit_gemm_info *info = &state->info;
 
     printf("problem  %s\n", text);
-    printf("device   %s (%s), %" PRId32 " SMs\n", state->device.name, info->arch,
-           state->device.sm_count);
-    printf("config   %s\n", info->config);
-    printf(
-        "kernel   %u registers, %u bytes spilled, %u bytes shared memory, %u threads, %u "
-        "CTAs\n",
-        info->registers, info->spill_bytes, info->smem_bytes, info->threads,
-        info->grid_ctas);
+    printf("device   %s (%s), %" PRId32 " SMs%s\n", state->device.name, info->arch,
+           state->device.sm_count,
+           state->device.is_emulated ? "; emulated: the kernel runs on the CPU" : "");
+    printf("config   %s\nkernel   ", info->config);
+    if (!state->device.is_emulated) {
+        printf("%u registers, %u bytes spilled, ", info->registers, info->spill_bytes);
+    }
+    printf("%u bytes shared memory, %u threads, %u CTAs\n", info->smem_bytes, info->threads,
+           info->grid_ctas);
     if (info->origin == JIT_GEMM_ORIGIN_COMPILED) {
         printf("compile  %.1f ms\n", info->compile_ms);
     }
@@ -274,9 +310,13 @@ static void print_json(const struct run_state *state, const char *word, const ch
     cli_json_number(stdout, info->compile_ms);
     printf(", \"load_ms\": ");
     cli_json_number(stdout, info->load_ms);
-    printf(", \"registers\": %u, \"spill_bytes\": %u, \"smem_bytes\": %u, "
-           "\"threads\": %u, \"grid_ctas\": %u, ",
-           info->registers, info->spill_bytes, info->smem_bytes, info->threads,
+    if (!state->device.is_emulated) {
+        printf(", \"registers\": %u, \"spill_bytes\": %u", info->registers,
+               info->spill_bytes);
+    }
+    printf(", \"emulated\": %s, \"smem_bytes\": %u, \"threads\": %u, "
+           "\"grid_ctas\": %u, ",
+           state->device.is_emulated ? "true" : "false", info->smem_bytes, info->threads,
            info->grid_ctas);
     cli_json_field(stdout, "key", info->key, 1);
     cli_json_field(stdout, "config", info->config, 0);
@@ -297,8 +337,13 @@ static void print_last_line(const struct run_state *state, const char *word)
     if (!isnan(state->rel_error)) {
         printf(" rel_error=%.3e", state->rel_error);
     }
-    printf(" device=%s arch=%s origin=%s kernel_us=%.2f\n", device, state->info.arch,
-           jit_gemm_origin_name(state->info.origin), state->kernel_us);
+    printf(" device=%s arch=%s origin=%s ", device, state->info.arch,
+           jit_gemm_origin_name(state->info.origin));
+    if (state->device.is_emulated) {
+        puts("kernel_us=emulated");
+    } else {
+        printf("kernel_us=%.2f\n", state->kernel_us);
+    }
 }
 
 static void print_outcome(const struct run_state *state, const struct run_options *options,
@@ -313,9 +358,21 @@ static void print_outcome(const struct run_state *state, const struct run_option
         print_json(state, word, text);
         return;
     }
-    printf("time     %.2f us, median of %" PRId64 ", %.1f TFLOP/s\n", state->kernel_us,
-           options->repeat, flops / state->kernel_us * 1e-6);
+    if (!state->device.is_emulated) {
+        printf("time     %.2f us, median of %" PRId64 ", %.1f TFLOP/s\n", state->kernel_us,
+               options->repeat, flops / state->kernel_us * 1e-6);
+    }
     print_last_line(state, word);
+}
+
+static int save_result(const struct run_state *state, const char *path)
+{
+    const struct run_matrix *d = &state->results.d;
+    void *data = run_matrix_download(state->context, d);
+    int code = data ? cli_write_file(path, data, element_view_bytes(&d->view)) : CLI_FAILED;
+
+    free(data);
+    return code;
 }
 
 static int run_problem(struct run_state *state, const struct cli_problem *problem,
@@ -333,19 +390,19 @@ static int run_problem(struct run_state *state, const struct cli_problem *proble
     if (code != CLI_OK) {
         return code;
     }
-    state->args =
-        run_arguments(problem, &state->inputs, &state->results, state->operand_args);
-    state->args.alpha = &state->alpha;
-    state->args.beta = problem->problem.c ? &state->beta : NULL;
+    set_arguments(state, problem);
     text = cli_problem_text(&problem->problem);
     if (!options->json) {
         print_facts(state, text);
     }
     code = launch_once(state, state->gemm, &state->args);
+    if (code == CLI_OK && options->save) {
+        code = save_result(state, options->save);
+    }
     if (code == CLI_OK && options->verify) {
         code = verify_results(state, problem, options);
     }
-    if (code == CLI_OK) {
+    if (code == CLI_OK && !state->device.is_emulated) {
         code = time_launches(state, (size_t)options->repeat);
     }
     if (code == CLI_OK) {
@@ -363,6 +420,7 @@ static int open_and_run(const struct run_options *options,
 {
     struct run_state state = {.alpha = (float)options->alpha,
                               .beta = (float)options->beta,
+                              .kernel_us = (double)NAN,
                               .rel_error = (double)NAN};
     jit_gemm_status status;
     int code;
@@ -394,12 +452,8 @@ static int open_and_run(const struct run_options *options,
 static int check_options(const struct run_options *options,
                          const struct cli_problem *problem)
 {
-    if (strcmp(options->device, "emulator") == 0) {
-        return cli_usage_error("--device emulator is not in this version; use auto or gpu");
-    }
-    if (strcmp(options->device, "auto") != 0 && strcmp(options->device, "gpu") != 0) {
-        return cli_usage_error("--device: there is no device `%s`; use auto or gpu",
-                               options->device);
+    if (cli_check_device(&options->context) != CLI_OK) {
+        return CLI_USAGE;
     }
     if (options->repeat < 1 || options->repeat > 100000) {
         return cli_usage_error("--repeat: between 1 and 100000");
@@ -415,16 +469,14 @@ static int check_options(const struct run_options *options,
 
 int cmd_run(int argc, char **argv)
 {
-    struct run_options options = {
-        .seed = 1, .repeat = 10, .alpha = 1, .beta = 1, .device = "auto"};
+    struct run_options options = {.seed = 1, .repeat = 10, .alpha = 1, .beta = 1};
     struct cli_problem problem = {0};
     const struct cli_option own[] = {
         {"--verify", NULL, "compare with the reference kernel", CLI_FLAG, &options.verify},
-        {"--device", "auto|gpu", "where to run; auto takes the GPU", CLI_TEXT,
-         &options.device},
         {"--seed", "S", "seed of the inputs, default 1", CLI_INT, &options.seed},
-        {"--repeat", "N", "timed launches, default 10; their median is kernel_us", CLI_INT,
-         &options.repeat},
+        {"--repeat", "N",
+         "timed launches, default 10; their median is kernel_us;\nnone on the emulator",
+         CLI_INT, &options.repeat},
         {"--alpha", "X", "factor of the product, default 1", CLI_NUMBER, &options.alpha},
         {"--beta", "X", "factor of C, default 1", CLI_NUMBER, &options.beta},
         {"--m", "N", "rows of this launch, if M is dynamic", CLI_INT, &options.m},
@@ -438,6 +490,8 @@ int cmd_run(int argc, char **argv)
         {"--ldb", "N", "the same for B", CLI_INT, &options.strides.ldb},
         {"--ldc", "N", "the same for C", CLI_INT, &options.strides.ldc},
         {"--ldd", "N", "the same for D", CLI_INT, &options.strides.ldd},
+        {"--save", "FILE", "write D as it lies on the device, elements of its type",
+         CLI_TEXT, &options.save},
         {"--json", NULL, "print one JSON object instead", CLI_FLAG, &options.json},
         {0},
     };

@@ -10,8 +10,8 @@
 /* Filled with poison too: what is read past a matrix shows as NaN in the result. */
 enum { GUARD_BYTES = 4096 };
 
-static int create_matrix(jit_gemm_context *context, const struct element_view *view,
-                         const void *data, struct run_matrix *ret_matrix)
+int run_matrix_create(jit_gemm_context *context, const struct element_view *view,
+                      const void *data, struct run_matrix *ret_matrix)
 {
     struct run_matrix matrix = {.view = *view};
     size_t bytes = element_view_bytes(view);
@@ -39,12 +39,12 @@ static int create_random(jit_gemm_context *context, const struct element_view *v
 
     element_fill_poison(view, data);
     element_fill_random(view, data, seed);
-    code = create_matrix(context, view, data, ret_matrix);
+    code = run_matrix_create(context, view, data, ret_matrix);
     free(data);
     return code;
 }
 
-static void free_matrix(jit_gemm_context *context, struct run_matrix *matrix)
+void run_matrix_free(jit_gemm_context *context, struct run_matrix *matrix)
 {
     (void)jit_gemm_device_free(context, matrix->base);
     *matrix = (struct run_matrix){0};
@@ -158,11 +158,11 @@ int run_inputs_create(jit_gemm_context *context, const struct cli_problem *probl
 
 void run_inputs_free(jit_gemm_context *context, struct run_inputs *inputs)
 {
-    free_matrix(context, &inputs->a);
-    free_matrix(context, &inputs->b);
-    free_matrix(context, &inputs->c);
+    run_matrix_free(context, &inputs->a);
+    run_matrix_free(context, &inputs->b);
+    run_matrix_free(context, &inputs->c);
     for (size_t i = 0; i < JIT_GEMM_MAX_OPERANDS; i++) {
-        free_matrix(context, &inputs->operands[i]);
+        run_matrix_free(context, &inputs->operands[i]);
     }
 }
 
@@ -178,7 +178,7 @@ int run_results_create(jit_gemm_context *context, const struct cli_problem *prob
     code = make_view("D", d_type, inputs->batch, inputs->m, inputs->n,
                      is_reference ? inputs->n : ldd, &view);
     if (code == CLI_OK) {
-        code = create_matrix(context, &view, NULL, &results->d);
+        code = run_matrix_create(context, &view, NULL, &results->d);
     }
     for (size_t i = 0; i < problem->operand_count && code == CLI_OK; i++) {
         const jit_gemm_operand *operand = &problem->operands[i];
@@ -190,7 +190,7 @@ int run_results_create(jit_gemm_context *context, const struct cli_problem *prob
                          inputs->batch, inputs->m, inputs->n, is_reference ? inputs->n : 0,
                          &view);
         if (code == CLI_OK) {
-            code = create_matrix(context, &view, NULL, &results->operands[i]);
+            code = run_matrix_create(context, &view, NULL, &results->operands[i]);
         }
     }
     return code;
@@ -198,9 +198,9 @@ int run_results_create(jit_gemm_context *context, const struct cli_problem *prob
 
 void run_results_free(jit_gemm_context *context, struct run_results *results)
 {
-    free_matrix(context, &results->d);
+    run_matrix_free(context, &results->d);
     for (size_t i = 0; i < JIT_GEMM_MAX_OPERANDS; i++) {
-        free_matrix(context, &results->operands[i]);
+        run_matrix_free(context, &results->operands[i]);
     }
 }
 

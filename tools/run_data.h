@@ -52,6 +52,11 @@ jit_gemm_args run_arguments(const struct cli_problem *problem,
                             const struct run_results *results,
                             jit_gemm_operand_arg operands[JIT_GEMM_MAX_OPERANDS]);
 
+/* Makes a matrix with guards around it, poisoned, then filled with `data` (as the view
+ * says) unless that is NULL. CLI_OK, or the error was printed; free it in either case. */
+int run_matrix_create(jit_gemm_context *context, const struct element_view *view,
+                      const void *data, struct run_matrix *ret_matrix);
+void run_matrix_free(jit_gemm_context *context, struct run_matrix *matrix);
 /* The matrix's memory, padding included; owned by the caller. NULL after an error. */
 void *run_matrix_download(jit_gemm_context *context, const struct run_matrix *matrix);
 /* CLI_OK if the guards of all matrices are untouched. */

@@ -37,7 +37,8 @@ HEAP_CALLS = re.compile(r"\b(malloc|calloc|realloc|strdup|strndup|aligned_alloc|
                         r"posix_memalign|asprintf|vasprintf)\s*\(")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 # Folders whose files must all have a row.
-ROOTS = ["cache", "include", "lib", "kernel_src", "tools", "examples", "bench", "tests"]
+ROOTS = ["cache", "include", "lib", "kernel_src", "emulator", "tools", "examples", "bench",
+         "tests"]
 
 
 def read_table(text):
@@ -88,8 +89,10 @@ class Checker:
 
     def resolve(self, place, name):
         """Path in the tree of a quoted include, or None."""
-        for base in (place.rpartition("/")[0], "lib", "include", "cache", "tests/support",
-                     "tests", "."):
+        bases = ["lib", "include", "cache", "tests/support", "tests", "."]
+        if place.startswith(("emulator/", "tests/emulator/")):
+            bases = ["emulator", "tests/emulator"]
+        for base in (place.rpartition("/")[0], *bases):
             candidate = f"{base}/{name}"
             if (self.root / candidate).is_file():
                 parts = []

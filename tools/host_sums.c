@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "host_sums.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows of D that are summed together, so that each row of B is read once for all of them.
+ */
+enum { ROWS = 4 };
+
+/* One batch on the host, types and layouts undone. */
+struct operands {
+    int64_t m, n, k;
+    float *a; /* M x K */
+    float *b; /* K x N */
+};
+
+/* Element (row, column) of a stored matrix; `is_transposed`: of its transpose. */
+static float load_element(const struct run_matrix *matrix, const void *data, int64_t batch,
+                          int64_t row, int64_t column, int is_transposed)
+{
+    const struct element_view *view = &matrix->view;
+    int64_t at = is_transposed ? column * view->ld + row : row * view->ld + column;
+
+    return element_load(view->dtype, data, (size_t)(batch * view->batch_stride + at));
+}
+
+static void unpack(const struct run_matrix *matrix, const void *data, int64_t batch,
+                   int64_t rows, int64_t columns, int is_transposed, float *target)
+{
+    for (int64_t row = 0; row < rows; row++) {
+        for (int64_t column = 0; column < columns; column++) {
+            target[row * columns + column] =
+                load_element(matrix, data, batch, row, column, is_transposed);
+        }
+    }
+}
+
+/* Sums of `count` rows of D, from `row` on, into rows of N doubles. The product of two
+ * floats is exact in f64. */
+static void sum_rows(const struct operands *operands, int64_t row, int64_t count,
+                     double *sums)
+{
+    const int64_t n = operands->n;
+
+    memset(sums, 0, (size_t)(count * n) * sizeof *sums);
+    for (int64_t k = 0; k < operands->k; k++) {
+        const float *b = operands->b + k * n;
+
+        for (int64_t i = 0; i < count; i++) {
+            double factor = (double)operands->a[(row + i) * operands->k + k];
+            double *target = sums + i * n;
+
+            for (int64_t column = 0; column < n; column++) {
+                target[column] += factor * (double)b[column];
+            }
+        }
+    }
+}
+
+/* Everything that one computation holds; zeroed: nothing to free. */
+struct work {
+    void *a, *b, *c; /* as they lie on the device */
+    struct operands operands;
+    double *sums; /* ROWS x N */
+    float *result;
+};
+
+static void sum_batch(struct work *work, const jit_gemm_problem *problem,
+                      const struct run_inputs *inputs, int64_t batch, double alpha,
+                      double beta)
+{
+    struct operands *operands = &work->operands;
+    const int64_t n = inputs->n;
+
+    unpack(&inputs->a, work->a, batch, inputs->m, inputs->k,
+           problem->a_layout != JIT_GEMM_LAYOUT_K_MAJOR, operands->a);
+    unpack(&inputs->b, work->b, batch, inputs->k, n,
+           problem->b_layout == JIT_GEMM_LAYOUT_K_MAJOR, operands->b);
+    for (int64_t row = 0; row < inputs->m; row += ROWS) {
+        int64_t count = inputs->m - row < ROWS ? inputs->m - row : ROWS;
+        float *target = work->result + (batch * inputs->m + row) * n;
+
+        sum_rows(operands, row, count, work->sums);
+        for (int64_t i = 0; i < count * n; i++) {
+            double value = alpha * work->sums[i];
+
+            if (work->c && beta != 0) { /* as in the kernels: 0 reads nothing */
+                value += beta * (double)load_element(&inputs->c, work->c, batch,
+                                                     row + i / n, i % n, 0);
+            }
+            target[i] = (float)value;
+        }
+    }
+}
+
+static int download_inputs(jit_gemm_context *context, const struct run_inputs *inputs,
+                           struct work *work)
+{
+    work->a = run_matrix_download(context, &inputs->a);
+    work->b = work->a ? run_matrix_download(context, &inputs->b) : NULL;
+    if (work->b && inputs->c.base) {
+        work->c = run_matrix_download(context, &inputs->c);
+        return work->c ? CLI_OK : CLI_FAILED;
+    }
+    return work->b ? CLI_OK : CLI_FAILED;
+}
+
+int host_sums_create(jit_gemm_context *context, const jit_gemm_problem *problem,
+                     const struct run_inputs *inputs, float alpha, float beta,
+                     struct run_matrix *ret_sums)
+{
+    const size_t m = (size_t)inputs->m, n = (size_t)inputs->n, k = (size_t)inputs->k;
+    const struct element_view view = {.dtype = JIT_GEMM_DTYPE_F32,
+                                      .batch = inputs->batch,
+                                      .rows = inputs->m,
+                                      .columns = inputs->n,
+                                      .ld = inputs->n,
+                                      .batch_stride = inputs->m * inputs->n};
+    struct work work = {.operands = {.m = inputs->m, .n = inputs->n, .k = inputs->k}};
+    int code = download_inputs(context, inputs, &work);
+
+    if (code == CLI_OK) {
+        work.operands.a = cli_alloc(m * k * sizeof(float));
+        work.operands.b = cli_alloc(k * n * sizeof(float));
+        work.sums = cli_alloc(ROWS * n * sizeof(double));
+        work.result = cli_alloc(element_view_bytes(&view));
+        for (int64_t batch = 0; batch < inputs->batch; batch++) {
+            sum_batch(&work, problem, inputs, batch, (double)alpha, (double)beta);
+        }
+        code = run_matrix_create(context, &view, work.result, ret_sums);
+    }
+    free(work.a);
+    free(work.b);
+    free(work.c);
+    free(work.operands.a);
+    free(work.operands.b);
+    free(work.sums);
+    free(work.result);
+    return code;
+}
