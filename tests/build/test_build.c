@@ -96,8 +96,8 @@ Test(build, miss_compiles_and_the_next_build_hits)
     cr_expect_eq(jg_compiler_dummy_calls(bench.dummy), 1);
     cr_expect_str_eq(first.key, second.key);
     cr_expect_eq(strlen(first.key), 32);
-    cr_expect_eq(first.cubin.size, second.cubin.size);
-    cr_expect_arr_eq(first.cubin.data, second.cubin.data, first.cubin.size);
+    cr_expect_eq(first.code.size, second.code.size);
+    cr_expect_arr_eq(first.code.data, second.code.data, first.code.size);
     cr_expect_eq(second.registers, 168);
     cr_expect_eq(second.compile_ms, 0.0);
     cr_expect_eq(bench.counts.compiles, 1);
@@ -161,7 +161,7 @@ Test(build, forbidden_miss_names_problem_and_remedy)
     cr_expect_not_null(strstr(jg_error_text(), bench.folder), "%s", jg_error_text());
     cr_expect_eq(bench.counts.forbidden_misses, 1);
     cr_expect_eq(jg_compiler_dummy_calls(bench.dummy), 0);
-    cr_expect_null(binary.cubin.data);
+    cr_expect_null(binary.code.data);
     tear_down(&bench);
 }
 
@@ -303,7 +303,8 @@ Test(build, good_entry_with_foreign_payload_is_refused)
     struct bench bench;
     set_up(&bench);
     struct jg_key key;
-    cr_assert_eq(jg_key_make(&bench.unit.source, "dummy 1", "sm_90a", &key), JIT_GEMM_OK);
+    cr_assert_eq(jg_key_make(&bench.unit.source, "dummy 1", "sm_90a", JG_FORM_CUBIN, &key),
+                 JIT_GEMM_OK);
     jg_cache_name name;
     memcpy(name.bytes, key.hash.bytes, sizeof(name.bytes));
     cr_assert_eq(jg_cache_put(bench.builder.cache, &name, key.material.data,
@@ -315,7 +316,7 @@ Test(build, good_entry_with_foreign_payload_is_refused)
     cr_expect_eq(binary.origin, JIT_GEMM_ORIGIN_COMPILED);
     cr_expect_eq(bench.counts.cache_rejects, 1);
     cr_expect_null(
-        jg_elf_check(binary.cubin.data, binary.cubin.size, bench.unit.source.entry));
+        jg_elf_check(binary.code.data, binary.code.size, bench.unit.source.entry));
     jg_key_free(&key);
     jg_binary_free(&binary);
     tear_down(&bench);
@@ -422,22 +423,100 @@ Test(build, dump_folder_that_is_absent_is_a_warning)
     tear_down(&bench);
 }
 
-Test(build, uncached_build_gives_ptx_and_obeys_the_policy)
+/* ------------------------------------------------------------------------------- PTX */
+
+Test(build, ptx_and_machine_code_of_one_unit_live_side_by_side)
 {
     struct bench bench;
     set_up(&bench);
-    struct jg_compile_result result = {0};
+    struct jg_binary machine = build_well(&bench);
+    bench.builder.form = JG_FORM_PTX;
 
-    cr_expect_eq(jg_build_uncached(&bench.builder, &bench.unit.source, bench.unit.arch,
-                                   bench.unit.epilogue, "text", &result, &bench.counts),
-                 JIT_GEMM_OK);
-    cr_expect_not_null(strstr(jg_str_text(&result.ptx), bench.unit.source.entry));
-    jg_compile_result_free(&result);
+    struct jg_binary first = build_well(&bench);
+    struct jg_binary second = build_well(&bench);
 
+    cr_expect_eq(first.origin, JIT_GEMM_ORIGIN_COMPILED);
+    cr_expect_eq(second.origin, JIT_GEMM_ORIGIN_DISK);
+    cr_expect_str_neq(first.key, machine.key);
+    cr_expect_str_eq(first.key, second.key);
+    cr_expect_eq(memcmp(first.code.data, "// dummy PTX\n", 13), 0);
+    cr_expect_str_eq(first.code.data, second.code.data);
+    cr_expect_eq(second.code.size, strlen(second.code.data));
+    cr_expect_eq(first.registers, 0, "nothing was assembled");
+    bench.builder.form = JG_FORM_CUBIN;
+    struct jg_binary again = build_well(&bench);
+    cr_expect_eq(again.origin, JIT_GEMM_ORIGIN_DISK);
+    cr_expect_str_eq(again.key, machine.key);
+    cr_expect_eq(memcmp(again.code.data, "\177ELF", 4), 0);
+    jg_binary_free(&machine);
+    jg_binary_free(&first);
+    jg_binary_free(&second);
+    jg_binary_free(&again);
+    tear_down(&bench);
+}
+
+Test(build, forbidden_ptx_names_the_prewarm_that_makes_it)
+{
+    struct bench bench;
+    set_up(&bench);
+    struct jg_binary machine = build_well(&bench);
+    bench.builder.form = JG_FORM_PTX;
     bench.builder.policy = JIT_GEMM_POLICY_FORBID;
-    cr_expect_eq(jg_build_uncached(&bench.builder, &bench.unit.source, bench.unit.arch,
-                                   bench.unit.epilogue, "text", &result, &bench.counts),
-                 JIT_GEMM_ERR_NOT_CACHED);
+    struct jg_binary binary = {0};
+
+    cr_expect_eq(build(&bench, &binary), JIT_GEMM_ERR_NOT_CACHED);
+
+    cr_expect_not_null(strstr(jg_error_text(), "--arch sm_90a --device emulator"), "%s",
+                       jg_error_text());
+    jg_binary_free(&machine);
+    tear_down(&bench);
+}
+
+Test(build, entry_with_another_form_of_code_is_refused)
+{
+    struct bench bench;
+    set_up(&bench);
+    bench.builder.form = JG_FORM_PTX;
+    struct jg_key key;
+    cr_assert_eq(jg_key_make(&bench.unit.source, "dummy 1", "sm_90a", JG_FORM_PTX, &key),
+                 JIT_GEMM_OK);
+    jg_cache_name name;
+    memcpy(name.bytes, key.hash.bytes, sizeof(name.bytes));
+    cr_assert_eq(jg_cache_put(bench.builder.cache, &name, key.material.data,
+                              key.material.size, "", 0, "\177ELF\0", 5, NULL, 0),
+                 JG_CACHE_OK);
+
+    struct jg_binary binary = build_well(&bench);
+
+    cr_expect_eq(binary.origin, JIT_GEMM_ORIGIN_COMPILED);
+    cr_expect_eq(bench.counts.cache_rejects, 1);
+    cr_expect_not_null(strstr(jg_str_text(&bench.lines), "damaged: it is not text"), "%s",
+                       jg_str_text(&bench.lines));
+    jg_key_free(&key);
+    jg_binary_free(&binary);
+    tear_down(&bench);
+}
+
+Test(build, dump_of_ptx_is_the_same_from_compiler_and_disk)
+{
+    struct bench bench;
+    set_up(&bench);
+    char dump[64];
+    char stem[128];
+    bench.builder.form = JG_FORM_PTX;
+    for (int i = 0; i < 2; i++) {
+        unit_make_folder(dump);
+        bench.builder.dump_dir = dump;
+
+        struct jg_binary binary = build_well(&bench);
+
+        snprintf(stem, sizeof(stem), "%s-%.8s", bench.unit.source.entry, binary.key);
+        cr_expect(has_dump(dump, stem, "cu"));
+        cr_expect(has_dump(dump, stem, "ptx"), "build %d", i);
+        cr_expect(!has_dump(dump, stem, "cubin"));
+        jg_binary_free(&binary);
+        unit_remove_folder(dump);
+    }
     tear_down(&bench);
 }
 
@@ -446,7 +525,7 @@ static int find_kernel_metadata(void *user, const jg_cache_entry *entry)
     char kind[16] = "";
     cr_expect(
         jg_metadata_get(entry->metadata, entry->metadata_size, "kind", kind, sizeof(kind)));
-    if (strcmp(kind, "cubin") == 0) {
+    if (strcmp(kind, "toolchain") != 0) {
         jg_str_add(user, entry->metadata, entry->metadata_size);
     }
     return 0;
@@ -474,6 +553,34 @@ Test(build, metadata_says_what_the_entry_is)
         jg_metadata_get(metadata.data, metadata.size, "compiler", value, sizeof(value)));
     cr_expect_str_eq(value, "dummy 1");
     cr_expect(!jg_metadata_get(metadata.data, metadata.size, "rob", value, sizeof(value)));
+    cr_expect(jg_metadata_get(metadata.data, metadata.size, "kind", value, sizeof(value)));
+    cr_expect_str_eq(value, "cubin");
+    cr_expect(
+        jg_metadata_get(metadata.data, metadata.size, "registers", value, sizeof(value)));
+    cr_expect_str_eq(value, "168");
+    jg_str_free(&metadata);
+    jg_binary_free(&binary);
+    tear_down(&bench);
+}
+
+Test(build, metadata_of_ptx_claims_no_registers)
+{
+    struct bench bench;
+    set_up(&bench);
+    bench.builder.form = JG_FORM_PTX;
+    struct jg_binary binary = build_well(&bench);
+    struct jg_str metadata = {0};
+
+    cr_assert_eq(jg_cache_walk(bench.builder.cache, 1, find_kernel_metadata, &metadata),
+                 JG_CACHE_OK);
+
+    char value[256] = "";
+    cr_expect(jg_metadata_get(metadata.data, metadata.size, "kind", value, sizeof(value)));
+    cr_expect_str_eq(value, "ptx");
+    cr_expect(
+        !jg_metadata_get(metadata.data, metadata.size, "registers", value, sizeof(value)));
+    cr_expect(
+        jg_metadata_get(metadata.data, metadata.size, "compiler", value, sizeof(value)));
     jg_str_free(&metadata);
     jg_binary_free(&binary);
     tear_down(&bench);

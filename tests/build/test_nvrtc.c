@@ -2,10 +2,12 @@
 /* The real compiler on whole units: what it makes, and that it reads nothing else. */
 #include <criterion/criterion.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "build/build.h"
 #include "build/elf_check.h"
+#include "build/ptx_check.h"
 #include "cuda/nvrtc.h"
 #include "unit_maker.h"
 
@@ -25,6 +27,58 @@ static jit_gemm_status compile_text(struct jg_compiler *compiler, const char *te
     const struct jg_compile_request request = {
         .arch = "sm_90a", .text = text, .entry = "k"};
     return compiler->compile(compiler, &request, ret_result);
+}
+
+static struct jg_str compile_ptx(struct jg_compiler *compiler)
+{
+    const struct jg_compile_request request = {
+        .arch = "sm_90a",
+        .form = JG_FORM_PTX,
+        .text = "#line 7 \"my.cu\"\n"
+                "extern \"C\" __global__ void k(float *p) { *p += 1.0f; }",
+        .entry = "k"};
+    struct jg_compile_result result = {0};
+    cr_assert_eq(compiler->compile(compiler, &request, &result), JIT_GEMM_OK, "%s",
+                 jg_error_text());
+    cr_expect_eq(result.cubin.size, 0);
+    cr_expect_eq(result.registers, 0);
+    struct jg_str ptx = result.ptx;
+    result.ptx = (struct jg_str){0};
+    jg_compile_result_free(&result);
+    return ptx;
+}
+
+Test(nvrtc, ptx_is_for_the_chip_and_names_source_lines)
+{
+    struct jg_compiler *compiler = NULL;
+    struct jg_toolchain *toolchain = open_toolchain(&compiler);
+
+    struct jg_str ptx = compile_ptx(compiler);
+
+    cr_expect_null(jg_ptx_check(ptx.data, ptx.size, "k"));
+    cr_expect_not_null(strstr(ptx.data, ".target sm_90a"), "%s", ptx.data);
+    cr_expect_not_null(strstr(ptx.data, "\n\t.loc\t"), "%s", ptx.data);
+    cr_expect_not_null(strstr(ptx.data, "\n\t.file\t1 \"my.cu\"\n"), "%s", ptx.data);
+    jg_str_free(&ptx);
+    jg_toolchain_destroy(toolchain);
+}
+
+Test(nvrtc, ptx_does_not_depend_on_the_current_folder)
+{
+    struct jg_compiler *compiler = NULL;
+    struct jg_toolchain *toolchain = open_toolchain(&compiler);
+    struct jg_str here = compile_ptx(compiler);
+    static const char *const folders[] = {"/", "/usr/lib"};
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        cr_assert_eq(chdir(folders[i]), 0);
+
+        struct jg_str there = compile_ptx(compiler);
+
+        cr_expect_str_eq(there.data, here.data);
+        jg_str_free(&there);
+    }
+    jg_str_free(&here);
+    jg_toolchain_destroy(toolchain);
 }
 
 Test(nvrtc, one_compile_gives_cubin_ptx_log_and_numbers)
@@ -65,8 +119,8 @@ Test(nvrtc, same_unit_gives_the_same_machine_code)
         JIT_GEMM_OK);
 
     cr_expect_str_eq(first.key, second.key);
-    cr_assert_eq(first.cubin.size, second.cubin.size);
-    cr_expect_arr_eq(first.cubin.data, second.cubin.data, first.cubin.size);
+    cr_assert_eq(first.code.size, second.code.size);
+    cr_expect_arr_eq(first.code.data, second.code.data, first.code.size);
     jg_binary_free(&first);
     jg_binary_free(&second);
     unit_free(&unit);

@@ -31,13 +31,14 @@ class Folder:
         self.holder.cleanup()
 
 
-def tool(*words, text=None, cache=None, variables=None, binary=False, timeout=120):
+def tool(*words, text=None, cache=None, variables=None, binary=False, timeout=120,
+         program=TOOL):
     """Runs the tool in a clean environment: no variable of ours but those given."""
     kept = {name: value for name, value in os.environ.items()
             if not name.startswith("JIT_GEMM_") or name == "JIT_GEMM_NVRTC"}
     kept.update({"JIT_GEMM_CACHE_DIR": str(cache or HOLDER.name + "/cache")})
     kept.update(variables or {})
-    done = subprocess.run([str(TOOL), *map(str, words)], input=text, env=kept,
+    done = subprocess.run([str(program), *map(str, words)], input=text, env=kept,
                           capture_output=True, timeout=timeout, check=False)
     if not binary:
         done.stdout = done.stdout.decode()

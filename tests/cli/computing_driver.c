@@ -2,12 +2,14 @@
 /*
  * The fake driver, whose launches compute a plain product on the host instead of nothing,
  * so that `run --verify` can pass, and fail, without a GPU. Both inputs K-major, no
- * epilogue.
+ * epilogue; C, where there is one, in f32. With alpha 0 neither A nor B is read, so that a
+ * caller's own sums in C are seen to be what is taken.
  *
  * COMPUTING_DRIVER names the types and what goes wrong in the structured kernel, for
  * instance "bf16 f32 none": type of A and B, type of D, and one of none, element (one is
  * wrong), unwritten (one is left out), stray (a write between two rows), before and after
- * (one outside the matrix). The reference kernel, 256 threads a block, makes no mistakes.
+ * (one outside the matrix). The reference kernel, 256 threads a block, makes no mistakes;
+ * as an emulator (FAKE_EMULATOR) it computes no sums, which nobody would wait for.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +43,7 @@ static void compute_batch(const struct jg_kernel_params *params, const struct pl
 {
     const void *a = (const void *)(uintptr_t)params->a;
     const void *b = (const void *)(uintptr_t)params->b;
+    const float *c = (const float *)(uintptr_t)params->c;
     void *d = (void *)(uintptr_t)params->d;
 
     for (int64_t row = 0; row < params->m; row++) {
@@ -50,11 +53,17 @@ static void compute_batch(const struct jg_kernel_params *params, const struct pl
             int64_t d_at = batch * params->d_batch_stride + row * params->ldd + column;
             double sum = 0;
 
-            for (int64_t k = 0; k < params->k; k++) {
+            for (int64_t k = 0; params->alpha != 0 && k < params->k; k++) {
                 sum += (double)element_load(plan->a_type, a, (size_t)(a_at + k)) *
                        (double)element_load(plan->a_type, b, (size_t)(b_at + k));
             }
-            element_store(d_type, d, (size_t)d_at, params->alpha * (float)sum);
+            sum *= (double)params->alpha;
+            if (params->c) {
+                int64_t c_at = batch * params->c_batch_stride + row * params->ldc + column;
+
+                sum += (double)(params->beta * c[c_at]);
+            }
+            element_store(d_type, d, (size_t)d_at, (float)sum);
         }
     }
 }
@@ -89,6 +98,11 @@ DRIVER_API CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fu
     if (result != CUDA_SUCCESS || !read_plan(&plan)) {
         return result != CUDA_SUCCESS ? result : CUDA_ERROR_INVALID_VALUE;
     }
+#ifdef FAKE_EMULATOR
+    if (is_reference && values->alpha != 0) {
+        return CUDA_ERROR_LAUNCH_TIMEOUT;
+    }
+#endif
     for (int64_t batch = 0; batch < values->batch; batch++) {
         compute_batch(values, &plan, is_reference ? JIT_GEMM_DTYPE_F32 : plan.d_type,
                       batch);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Drives `jit-gemm run`, `doctor` and `bench`. Prints TAP.
 
-Usage: test_cli_run.py JIT_GEMM SOURCE_ROOT COMPUTING_DRIVER
+Usage: test_cli_run.py JIT_GEMM SOURCE_ROOT COMPUTING_DRIVER COMPUTING_EMULATOR
 
 The driver computes plain products on the host and makes the mistakes that it is told to.
 Tests whose name begins with gpu_ need a GPU and are skipped without one.

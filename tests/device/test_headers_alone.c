@@ -1,36 +1,81 @@
 /* SPDX-License-Identifier: MIT */
-/* Every device source compiles when it is the only thing that a unit includes. */
+/* Every device source compiles when it is the only thing that a unit includes, for each
+ * chip that it is for. */
 #include <criterion/criterion.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "build/toolchain.h"
 #include "source/embedded.h"
 
-Test(device, every_header_compiles_alone, .timeout = 100)
+/* Files that begin so are for one chip; all others are for every chip. */
+static const struct {
+    const char *prefix, *arch;
+} chip_rows[] = {
+    {"jg/sm90a/", "sm_90a"},
+    {"jg/ptx/wgmma.cuh", "sm_90a"},
+    {"jg/sm100a/", "sm_100a"},
+    {"jg/ptx/tcgen05.cuh", "sm_100a"},
+};
+static const char *const archs[] = {"sm_90a", "sm_100a"};
+enum { ARCH_COUNT = sizeof(archs) / sizeof(archs[0]) };
+
+static int is_for(const char *name, const char *arch)
+{
+    for (size_t i = 0; i < sizeof(chip_rows) / sizeof(chip_rows[0]); i++) {
+        if (strncmp(name, chip_rows[i].prefix, strlen(chip_rows[i].prefix)) == 0) {
+            return strcmp(arch, chip_rows[i].arch) == 0;
+        }
+    }
+    return 1;
+}
+
+static struct jg_toolchain *open_toolchain(struct jg_compiler **ret_compiler)
 {
     struct jg_toolchain *toolchain = NULL;
-    struct jg_compiler *compiler = NULL;
     cr_assert_eq(jg_toolchain_create(NULL, &toolchain), JIT_GEMM_OK);
-    if (jg_toolchain_compiler(toolchain, NULL, NULL, &compiler) != JIT_GEMM_OK) {
+    if (jg_toolchain_compiler(toolchain, NULL, NULL, ret_compiler) != JIT_GEMM_OK) {
         cr_skip_test("NVRTC is needed: %s", jg_error_text());
     }
+    return toolchain;
+}
+
+static jit_gemm_status compile(struct jg_compiler *compiler, const char *arch,
+                               const char *text)
+{
+    const struct jg_compile_request request = {
+        .arch = arch, .text = text, .entry = "empty"};
+    struct jg_compile_result result = {0};
+    const jit_gemm_status status = compiler->compile(compiler, &request, &result);
+    jg_compile_result_free(&result);
+    return status;
+}
+
+static jit_gemm_status compile_alone(struct jg_compiler *compiler, const char *arch,
+                                     const char *name)
+{
+    struct jg_str text = {0};
+    jg_str_printf(&text,
+                  "#include <%s>\n"
+                  "extern \"C\" __global__ void empty() {}\n",
+                  name);
+    const jit_gemm_status status = compile(compiler, arch, jg_str_text(&text));
+    jg_str_free(&text);
+    return status;
+}
+
+Test(device, every_header_compiles_alone, .timeout = 100)
+{
+    struct jg_compiler *compiler = NULL;
+    struct jg_toolchain *toolchain = open_toolchain(&compiler);
     cr_assert_gt(jg_embedded_file_count, 0);
-    for (size_t i = 0; i < jg_embedded_file_count; i++) {
-        struct jg_str text = {0};
-        jg_str_printf(&text,
-                      "#include <%s>\n"
-                      "extern \"C\" __global__ void alone() {}\n",
-                      jg_embedded_files[i].name);
-        const struct jg_compile_request request = {
-            .arch = "sm_90a", .text = jg_str_text(&text), .entry = "alone"};
-        struct jg_compile_result result = {0};
-
-        const jit_gemm_status status = compiler->compile(compiler, &request, &result);
-
-        cr_expect_eq(status, JIT_GEMM_OK, "%s: %s", jg_embedded_files[i].name,
-                     jg_error_text());
-        jg_compile_result_free(&result);
-        jg_str_free(&text);
+    for (size_t i = 0; i < jg_embedded_file_count * ARCH_COUNT; i++) {
+        const char *name = jg_embedded_files[i / ARCH_COUNT].name;
+        const char *arch = archs[i % ARCH_COUNT];
+        if (is_for(name, arch)) {
+            cr_expect_eq(compile_alone(compiler, arch, name), JIT_GEMM_OK, "%s, %s: %s",
+                         name, arch, jg_error_text());
+        }
     }
     jg_toolchain_destroy(toolchain);
 }
@@ -38,26 +83,43 @@ Test(device, every_header_compiles_alone, .timeout = 100)
 /* Headers are included in any order and more than once. */
 Test(device, all_headers_compile_together_in_reverse)
 {
-    struct jg_toolchain *toolchain = NULL;
     struct jg_compiler *compiler = NULL;
-    cr_assert_eq(jg_toolchain_create(NULL, &toolchain), JIT_GEMM_OK);
-    if (jg_toolchain_compiler(toolchain, NULL, NULL, &compiler) != JIT_GEMM_OK) {
-        cr_skip_test("NVRTC is needed: %s", jg_error_text());
-    }
-    struct jg_str text = {0};
-    for (size_t i = 2 * jg_embedded_file_count; i > 0; i--) {
-        jg_str_printf(&text, "#include <%s>\n",
-                      jg_embedded_files[(i - 1) % jg_embedded_file_count].name);
-    }
-    jg_str_puts(&text, "extern \"C\" __global__ void all() {}\n");
-    const struct jg_compile_request request = {
-        .arch = "sm_90a", .text = jg_str_text(&text), .entry = "all"};
-    struct jg_compile_result result = {0};
+    struct jg_toolchain *toolchain = open_toolchain(&compiler);
+    for (int a = 0; a < ARCH_COUNT; a++) {
+        struct jg_str text = {0};
+        for (size_t i = 2 * jg_embedded_file_count; i > 0; i--) {
+            const char *name = jg_embedded_files[(i - 1) % jg_embedded_file_count].name;
+            if (is_for(name, archs[a])) {
+                jg_str_printf(&text, "#include <%s>\n", name);
+            }
+        }
+        jg_str_puts(&text, "extern \"C\" __global__ void empty() {}\n");
 
-    const jit_gemm_status status = compiler->compile(compiler, &request, &result);
+        const jit_gemm_status status = compile(compiler, archs[a], jg_str_text(&text));
 
-    cr_expect_eq(status, JIT_GEMM_OK, "%s", jg_error_text());
-    jg_compile_result_free(&result);
-    jg_str_free(&text);
+        cr_expect_eq(status, JIT_GEMM_OK, "%s: %s", archs[a], jg_error_text());
+        jg_str_free(&text);
+    }
+    jg_toolchain_destroy(toolchain);
+}
+
+/* An instruction that the chip does not have must not first be met by the assembler. */
+Test(device, header_of_another_chip_says_so)
+{
+    static const struct {
+        const char *name, *arch, *message;
+    } rows[] = {
+        {"jg/ptx/wgmma.cuh", "sm_100a", "jg/ptx/wgmma.cuh needs sm_90a"},
+        {"jg/sm90a/gemm_kernel.cuh", "sm_100a", "jg/ptx/wgmma.cuh needs sm_90a"},
+        {"jg/ptx/tcgen05.cuh", "sm_90a", "jg/ptx/tcgen05.cuh needs sm_100a"},
+        {"jg/sm100a/gemm_kernel.cuh", "sm_90a", "jg/ptx/tcgen05.cuh needs sm_100a"},
+    };
+    struct jg_compiler *compiler = NULL;
+    struct jg_toolchain *toolchain = open_toolchain(&compiler);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        cr_expect_eq(compile_alone(compiler, rows[i].arch, rows[i].name),
+                     JIT_GEMM_ERR_COMPILE);
+        cr_expect_not_null(strstr(jg_error_text(), rows[i].message), "%s", jg_error_text());
+    }
     jg_toolchain_destroy(toolchain);
 }

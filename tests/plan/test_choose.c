@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/math.h"
-#include "plan/choose.h"
+#include "plan_fixture.h"
 
 static const struct jg_arch *hopper(void)
 {
@@ -16,53 +16,37 @@ static const struct jg_arch *hopper(void)
     return arch;
 }
 
-static struct jg_problem make_problem(const char *text)
-{
-    jit_gemm_problem problem;
-    struct jg_problem canonical;
-    memset(&canonical, 0, sizeof(canonical));
-    cr_assert_eq(jg_problem_parse(text, &problem), JIT_GEMM_OK, "%s", jg_error_text());
-    cr_assert_eq(jg_problem_normalize(&problem, NULL, NULL, &canonical), JIT_GEMM_OK, "%s",
-                 jg_error_text());
-    return canonical;
-}
-
 static struct jg_choice choose(const char *text)
 {
-    const struct jg_problem problem = make_problem(text);
-    struct jg_choice choice;
-    memset(&choice, 0, sizeof(choice));
-    cr_assert_eq(
-        jg_config_choose(hopper(), &problem, &hopper()->default_facts, &choice, NULL),
-        JIT_GEMM_OK, "%s: %s", text, jg_error_text());
-    return choice;
+    return plan_choose(hopper(), text);
 }
 
 static void expect_config(const char *text, const char *expected)
 {
-    const struct jg_choice choice = choose(text);
-    struct jg_str config = {0};
-    jg_config_print(&choice.config, &config);
-    cr_expect_not_null(strstr(jg_str_text(&config), expected), "%s: %s lacks %s", text,
-                       jg_str_text(&config), expected);
-    jg_str_free(&config);
+    plan_expect_config(hopper(), text, expected);
 }
 
-Test(arch, registry_knows_hopper_by_name_and_by_device)
+Test(arch, registry_knows_chips_by_name_and_by_device)
 {
-    struct jg_device_facts facts = {.cc_major = 9, .cc_minor = 0};
-    cr_expect_eq(jg_arch_for_device(&facts), hopper());
-    facts.cc_major = 10;
-    cr_expect_null(jg_arch_for_device(&facts));
-    facts.cc_major = 9;
-    facts.cc_minor = 1;
-    cr_expect_null(jg_arch_for_device(&facts));
+    const struct jg_arch *blackwell = jg_arch_find("sm_100a");
+    cr_assert_not_null(blackwell);
+    static const struct {
+        int cc_major, cc_minor, index; /* index -1: no kernels */
+    } rows[] = {{9, 0, 0}, {10, 0, 1}, {9, 1, -1}, {8, 9, -1}, {10, 3, -1}, {12, 0, -1}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_device_facts facts = {.cc_major = rows[i].cc_major,
+                                              .cc_minor = rows[i].cc_minor};
+        cr_expect_eq(jg_arch_for_device(&facts), jg_arch_at(rows[i].index), "%d.%d",
+                     rows[i].cc_major, rows[i].cc_minor);
+    }
 
     cr_expect_null(jg_arch_find("sm_90"));
+    cr_expect_null(jg_arch_find("sm_100"));
     cr_expect_null(jg_arch_find(""));
     cr_expect_null(jg_arch_find(NULL));
     cr_expect_eq(jg_arch_at(0), hopper());
-    cr_expect_null(jg_arch_at(1));
+    cr_expect_eq(jg_arch_at(1), blackwell);
+    cr_expect_null(jg_arch_at(2));
     cr_expect_null(jg_arch_at(-1));
 }
 
@@ -147,9 +131,14 @@ Test(choose, impossible_override_says_which_limit_is_broken)
          "problem.config: stages=9 needs 238592 bytes of shared memory, sm_90a has 232448; "
          "at most stages=8 with tile=64x128 out_stages=1"},
         {"stages=64", "problem.config: stages=64 needs"},
+        {"mma=128x256", "problem.config: 'mma' is a key of another architecture than "
+                        "sm_90a; keys of sm_90a: kernel tile cluster stages raster swizzle "
+                        "out_stages pdl"},
+        {"cta_group=2", "problem.config: 'cta_group' is a key of another"},
+        {"stages=4 acc_stages=2", "problem.config: 'acc_stages' is a key of another"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct jg_problem problem = make_problem("4096x4096x4096 bf16");
+        struct jg_problem problem = plan_problem("4096x4096x4096 bf16");
         strcpy(problem.config, rows[i].text);
         struct jg_choice choice;
         memset(&choice, 0x5a, sizeof(choice));
@@ -172,7 +161,7 @@ Test(choose, matrices_and_ragged_rows_need_both_output_slabs)
         "512x512x512 bf16 dynamic=n config=out_stages=1",
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        const struct jg_problem problem = make_problem(texts[i]);
+        const struct jg_problem problem = plan_problem(texts[i]);
         struct jg_choice choice;
 
         cr_expect_eq(
@@ -189,7 +178,7 @@ Test(choose, matrices_and_ragged_rows_need_both_output_slabs)
 Test(choose, problem_without_a_usable_candidate_is_unsupported)
 {
     const struct jg_problem problem =
-        make_problem("k=64 a=bf16 m=1000000000 n=1000000000 dynamic=m,n");
+        plan_problem("k=64 a=bf16 m=1000000000 n=1000000000 dynamic=m,n");
     struct jg_choice choice;
     struct jg_str trace = {0};
 
@@ -207,7 +196,7 @@ Test(choose, small_device_gets_what_fits)
     struct jg_device_facts facts = hopper()->default_facts;
     facts.smem_optin_bytes = 101376;
     facts.sm_count = 1;
-    const struct jg_problem problem = make_problem("4096x4096x4096 bf16");
+    const struct jg_problem problem = plan_problem("4096x4096x4096 bf16");
     struct jg_choice choice;
 
     cr_assert_eq(jg_config_choose(hopper(), &problem, &facts, &choice, NULL), JIT_GEMM_OK,
@@ -278,7 +267,7 @@ Test(choose, trace_has_one_line_a_candidate_and_one_winner)
                                         "512x512x512 bf16 config=stages=8",
                                         "512x512x512 bf16 config=tile=64x128 cluster=1x1"};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        const struct jg_problem problem = make_problem(texts[i]);
+        const struct jg_problem problem = plan_problem(texts[i]);
         struct jg_choice choice;
         struct jg_str trace = {0};
         cr_assert_eq(
@@ -301,7 +290,7 @@ Test(choose, trace_has_one_line_a_candidate_and_one_winner)
 
 Test(choose, same_input_gives_the_same_output)
 {
-    const struct jg_problem problem = make_problem("3000x3000x3000 bf16");
+    const struct jg_problem problem = plan_problem("3000x3000x3000 bf16");
     struct jg_choice first;
     struct jg_choice second;
     memset(&first, 0, sizeof(first));

@@ -43,6 +43,38 @@ Test(config, whole_text_sets_everything)
     jg_str_free(&printed);
 }
 
+Test(config, chips_with_accumulators_of_their_own_name_the_mma)
+{
+    static const char text[] = "kernel=gemm mma=256x192 cta_group=2 cluster=4x1 stages=6 "
+                               "acc_stages=1 raster=m swizzle=2 out_stages=2 pdl=1";
+
+    const struct jg_config_override override = parse(text);
+
+    cr_expect_eq(override.values.mma_m, 256);
+    cr_expect_eq(override.values.mma_n, 192);
+    cr_expect_eq(override.values.cta_group, 2);
+    cr_expect_eq(override.values.acc_stages, 1);
+    cr_expect(override.has_mma && override.has_cta_group && override.has_acc_stages &&
+              !override.has_tile && !override.has_tile_k);
+    struct jg_str printed = {0};
+    jg_config_print(&override.values, &printed);
+    cr_expect_str_eq(jg_str_text(&printed), text);
+    jg_str_free(&printed);
+}
+
+Test(config, keys_of_another_chip_are_refused_by_name)
+{
+    static const char keys[] = "kernel mma cluster";
+    const struct jg_config_override good = parse("cluster=2x1 mma=128x128 kernel=gemm");
+    const struct jg_config_override bad = parse("mma=128x128 stages=3");
+
+    cr_expect_eq(jg_config_check_keys(&good, "sm_0", keys), JIT_GEMM_OK);
+    cr_expect_eq(jg_config_check_keys(&bad, "sm_0", keys), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_str_eq(jg_error_text(),
+                     "problem.config: 'stages' is a key of another architecture than sm_0; "
+                     "keys of sm_0: kernel mma cluster");
+}
+
 Test(config, empty_text_sets_nothing)
 {
     static const struct jg_config_override nothing;
@@ -90,7 +122,11 @@ Test(config, override_prints_in_one_order_and_parses_back)
         "swizzle=4",
         "out_stages=2",
         "pdl=0",
+        "mma=256x128",
+        "cta_group=2",
+        "acc_stages=1",
         "tile=64x128 stages=8 pdl=1",
+        "kernel=gemm mma=256x256 cta_group=2 cluster=4x1 stages=5 acc_stages=2 swizzle=4",
         "kernel=gemm cluster=2x1 raster=m swizzle=1 out_stages=1",
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -114,8 +150,13 @@ Test(config, every_message)
     } rows[] = {
         {"stages",
          "config: 'stages' at column 1 is not of the form key=value; keys: kernel "
-         "tile cluster stages raster swizzle out_stages pdl"},
+         "tile mma cta_group cluster stages acc_stages raster swizzle out_stages pdl"},
         {"stages=4 warp=3", "config: unknown key 'warp' at column 10; keys: kernel tile "},
+        {"mma=256", "config: '256' at column 5 is no value of 'mma'; give MxN"},
+        {"mma=256x256x64", "config: '256x256x64' at column 5 is no value of 'mma'"},
+        {"cta_group=4", "config: '4' at column 11 is no value of 'cta_group'; give 1 or 2"},
+        {"acc_stages=0", "config: '0' at column 12 is no value of 'acc_stages'; give 1 or "
+                         "2"},
         {"=4", "config: unknown key '' at column 1"},
         {"stages=4 stages=4", "config: key 'stages' at column 10 is given twice; give each "
                               "key once"},

@@ -12,20 +12,28 @@
 #include "plan/choose.h"
 
 static const struct {
-    const char *file, *problem;
+    const char *file, *arch, *problem;
 } golden_rows[] = {
-    {"plan_square_4096", "4096x4096x4096 bf16"},
-    {"plan_square_8192", "8192x8192x8192 bf16"},
-    {"plan_square_1024", "1024x1024x1024 bf16"},
-    {"plan_odd", "m=333 n=17 k=1 a=f16 d=f32"},
-    {"plan_small_m", "m=16 n=4096 k=4096 a=bf16"},
-    {"plan_batched", "m=128 n=128 k=64 batch=100 a=bf16"},
-    {"plan_layout_tn", "m=3000 n=3000 k=3000 a=bf16 c=bf16 layout=tn"},
-    {"plan_dynamic", "n=11008 k=4096 a=bf16 dynamic=m"},
-    {"plan_override", "m=4096 n=4096 k=4096 a=bf16 config=tile=128x128 stages=4"},
-    {"plan_stages_6", "m=4096 n=4096 k=4096 a=bf16 config=stages=6"},
-    {"plan_reference", "m=333 n=17 k=65 a=bf16 d=f32 config=kernel=reference"},
-    {"plan_epilogue", "m=2048 n=2048 k=512 a=bf16 epilogue=fused"},
+    {"plan_square_4096", "sm_90a", "4096x4096x4096 bf16"},
+    {"plan_square_8192", "sm_90a", "8192x8192x8192 bf16"},
+    {"plan_square_1024", "sm_90a", "1024x1024x1024 bf16"},
+    {"plan_odd", "sm_90a", "m=333 n=17 k=1 a=f16 d=f32"},
+    {"plan_small_m", "sm_90a", "m=16 n=4096 k=4096 a=bf16"},
+    {"plan_batched", "sm_90a", "m=128 n=128 k=64 batch=100 a=bf16"},
+    {"plan_layout_tn", "sm_90a", "m=3000 n=3000 k=3000 a=bf16 c=bf16 layout=tn"},
+    {"plan_dynamic", "sm_90a", "n=11008 k=4096 a=bf16 dynamic=m"},
+    {"plan_override", "sm_90a", "m=4096 n=4096 k=4096 a=bf16 config=tile=128x128 stages=4"},
+    {"plan_stages_6", "sm_90a", "m=4096 n=4096 k=4096 a=bf16 config=stages=6"},
+    {"plan_reference", "sm_90a", "m=333 n=17 k=65 a=bf16 d=f32 config=kernel=reference"},
+    {"plan_epilogue", "sm_90a", "m=2048 n=2048 k=512 a=bf16 epilogue=fused"},
+    {"plan_sm100a_square_4096", "sm_100a", "4096x4096x4096 bf16"},
+    {"plan_sm100a_square_1024", "sm_100a", "1024x1024x1024 bf16"},
+    {"plan_sm100a_small_m", "sm_100a", "m=16 n=4096 k=4096 a=bf16"},
+    {"plan_sm100a_layout_tn", "sm_100a", "m=3000 n=3000 k=3000 a=bf16 c=bf16 layout=tn"},
+    {"plan_sm100a_dynamic", "sm_100a", "n=11008 k=4096 a=bf16 dynamic=m"},
+    {"plan_sm100a_override", "sm_100a",
+     "m=4096 n=4096 k=4096 a=bf16 config=mma=256x128 cluster=4x2"},
+    {"plan_sm100a_epilogue", "sm_100a", "m=2048 n=2048 k=512 a=bf16 epilogue=fused"},
 };
 
 static const struct jg_epilogue *find_fused(void *user, const char *name)
@@ -49,10 +57,10 @@ static struct jg_epilogue *make_fused(void)
     return epilogue;
 }
 
-static void print_plan(const char *text, struct jg_str *out)
+static void print_plan(const char *text, const char *arch_name, struct jg_str *out)
 {
     struct jg_epilogue *fused = make_fused();
-    const struct jg_arch *arch = jg_arch_find("sm_90a");
+    const struct jg_arch *arch = jg_arch_find(arch_name);
     jit_gemm_problem problem;
     struct jg_problem canonical;
     struct jg_choice choice;
@@ -121,7 +129,7 @@ Test(plan_golden, config_and_trace_are_as_recorded)
         snprintf(path, sizeof(path), "%s/%s.txt", JG_GOLDEN_DIR, golden_rows[i].file);
         struct jg_str now = {0};
         struct jg_str golden = {0};
-        print_plan(golden_rows[i].problem, &now);
+        print_plan(golden_rows[i].problem, golden_rows[i].arch, &now);
         if (update != NULL && strcmp(update, "1") == 0) {
             write_golden(path, &now);
         }

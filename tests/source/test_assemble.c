@@ -45,6 +45,13 @@ static const struct {
       .name = "everything",
       .source_name = "ops/my \"best\" epilogues.cu",
       .first_line = 120}},
+    {"source_sm100a.cu",
+     {.problem = "m=3000 n=512 k=4096 a=bf16 c=bf16 dynamic=m config=kernel=gemm "
+                 "mma=256x128 cta_group=2 cluster=4x1 stages=5 acc_stages=2 raster=n "
+                 "swizzle=2 out_stages=2 pdl=1",
+      .snippet = "d = gelu(acc + bias);",
+      .operands = "bias:row_vector:bf16",
+      .arch = "sm_100a"}},
     {"source_reference.cu",
      {.problem = "m=17 n=333 k=1 a=bf16 d=f32 layout=nn config=kernel=reference",
       .snippet = "d = relu(acc);"}},
@@ -157,6 +164,17 @@ Test(assemble, without_epilogue_the_entry_says_plain)
     cr_expect_str_eq(unit.source.entry, "jit_gemm_sm90a_bf16_bf16_128x256_plain");
     cr_expect_not_null(
         strstr(unit.source.text.data, "#line 1 \"jit_gemm_default\"\nd = acc;\n"));
+    unit_free(&unit);
+}
+
+Test(assemble, entry_names_the_mma_where_the_config_does)
+{
+    const struct unit_request request = {
+        .problem = "256x256x64 f16 d=f32 config=mma=256x192", .arch = "sm_100a"};
+
+    struct unit unit = unit_make(&request);
+
+    cr_expect_str_eq(unit.source.entry, "jit_gemm_sm100a_f16_f32_256x192_plain");
     unit_free(&unit);
 }
 

@@ -29,7 +29,12 @@ static void keep_log_line(void *user, jit_gemm_severity severity, const char *te
 
 struct fake_driver *api_fixture_driver(void)
 {
-    void *library = dlopen(JG_FAKE_DRIVER, RTLD_NOW | RTLD_LOCAL);
+    return api_fixture_driver_at(JG_FAKE_DRIVER);
+}
+
+struct fake_driver *api_fixture_driver_at(const char *path)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     must(library != NULL, "the fake driver cannot be opened");
     fake_driver_get_fn get = NULL;
     void *symbol = dlsym(library, FAKE_DRIVER_GET);

@@ -19,6 +19,8 @@ struct api_fixture {
 
 /* Opens the fake driver, so that its state can be set before a context is made. */
 struct fake_driver *api_fixture_driver(void);
+/* The same for another build of it, by its path. */
+struct fake_driver *api_fixture_driver_at(const char *path);
 /* Options that name the fake driver and the fixture's cache folder, which is made. */
 jit_gemm_context_options api_fixture_options(struct api_fixture *fixture);
 /* A context with these options and the dummy compiler. Anything that fails aborts. */
@@ -26,7 +28,7 @@ void api_fixture_open_with(struct api_fixture *fixture,
                            const jit_gemm_context_options *options, int compile_ms);
 /* The same with the options above. */
 void api_fixture_open(struct api_fixture *fixture);
-/* Another context over the same folder. */
+/* Another context over the same folder, with the options of api_fixture_options. */
 void api_fixture_reopen(struct api_fixture *fixture);
 void api_fixture_close(struct api_fixture *fixture);
 

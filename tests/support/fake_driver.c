@@ -9,11 +9,21 @@
 #define FAKE_API        __attribute__((visibility("default")))
 #define FAKE_SMEM_OPTIN 232448
 
+#ifdef FAKE_EMULATOR
+enum { IS_EMULATOR = 1, DEVICE_COUNT = 2, FIRST_CC_MAJOR = 10, FIRST_SM_COUNT = 148 };
+#else
+enum { IS_EMULATOR = 0, DEVICE_COUNT = 1, FIRST_CC_MAJOR = 9, FIRST_SM_COUNT = 132 };
+#endif
+
 static struct fake_driver state = {.version = 13000,
-                                   .device_count = 1,
-                                   .cc_major = 9,
+                                   .device_count = DEVICE_COUNT,
+                                   .cc_major = FIRST_CC_MAJOR,
                                    .cc_minor = 0,
-                                   .sm_count = 132,
+                                   .sm_count = FIRST_SM_COUNT,
+                                   .other_cc_major = 9,
+                                   .other_cc_minor = 0,
+                                   .other_sm_count = 132,
+                                   .module_format = "ptx",
                                    .blocks_per_sm = 1,
                                    .resident_clusters = 66,
                                    .registers = 168,
@@ -46,6 +56,14 @@ FAKE_API struct fake_driver *fake_driver_get(void)
 {
     return &state;
 }
+
+#ifdef FAKE_EMULATOR
+FAKE_API const char *emuModuleFormat(void);
+FAKE_API const char *emuModuleFormat(void)
+{
+    return state.module_format;
+}
+#endif
 
 /* Counts a call; not 0 if a test wants it to fail. */
 static CUresult enter(const char *function)
@@ -111,7 +129,11 @@ FAKE_API CUresult cuDeviceGet(CUdevice *device, int ordinal)
 FAKE_API CUresult cuDeviceGetName(char *name, int size, CUdevice device)
 {
     ENTER();
-    snprintf(name, (size_t)size, "Fake GPU %d", device);
+    if (IS_EMULATOR) {
+        snprintf(name, (size_t)size, "Fake %s", device == 0 ? "B200" : "H200");
+    } else {
+        snprintf(name, (size_t)size, "Fake GPU %d", device);
+    }
     return CUDA_SUCCESS;
 }
 
@@ -119,13 +141,13 @@ FAKE_API CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
                                        CUdevice device)
 {
     ENTER();
-    (void)device;
+    const int is_first = device == 0;
     if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) {
-        *value = state.cc_major;
+        *value = is_first ? state.cc_major : state.other_cc_major;
     } else if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR) {
-        *value = state.cc_minor;
+        *value = is_first ? state.cc_minor : state.other_cc_minor;
     } else if (attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) {
-        *value = state.sm_count;
+        *value = is_first ? state.sm_count : state.other_sm_count;
     } else if (attribute == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE) {
         *value = 60 * 1024 * 1024;
     } else if (attribute == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) {
@@ -147,7 +169,7 @@ FAKE_API CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
 FAKE_API CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
     ENTER();
-    (void)device;
+    state.last_retained = device;
     atomic_fetch_add(&state.retains, 1);
     *context = (CUcontext)(void *)&primary_context;
     return CUDA_SUCCESS;
@@ -183,6 +205,15 @@ FAKE_API CUresult cuCtxSynchronize(void)
 
 /* --------------------------------------------------------------------------- kernels */
 
+/* Code as this driver takes it: an ELF file, or text that begins as PTX does. */
+static int is_own_code(const void *code)
+{
+    if (IS_EMULATOR) {
+        return strncmp(code, "//", 2) == 0 || strncmp(code, ".version", 8) == 0;
+    }
+    return memcmp(code, "\177ELF", 4) == 0;
+}
+
 FAKE_API CUresult cuLibraryLoadData(CUlibrary *library, const void *code,
                                     CUjit_option *jit_options, void **jit_values,
                                     unsigned int jit_count,
@@ -194,8 +225,11 @@ FAKE_API CUresult cuLibraryLoadData(CUlibrary *library, const void *code,
     (void)jit_values;
     (void)library_options;
     (void)library_values;
-    if (jit_count != 0 || library_count != 0 || memcmp(code, "\177ELF", 4) != 0) {
+    if (jit_count != 0 || library_count != 0 || !is_own_code(code)) {
         return CUDA_ERROR_INVALID_IMAGE;
+    }
+    if (IS_EMULATOR) {
+        snprintf(state.last_code, sizeof(state.last_code), "%s", (const char *)code);
     }
     struct fake_kernel *kernel = calloc(1, sizeof(*kernel));
     if (kernel == NULL) {

@@ -3,6 +3,9 @@
  * A driver library that launches nothing: it checks what it is given, counts calls and
  * remembers the last ones. Opened through options.driver like the real one; a test opens
  * the same file again and asks for its state with fake_driver_get.
+ *
+ * Built with FAKE_EMULATOR it looks like the emulator: it takes PTX, and shows a B200 and
+ * an H200.
  */
 #ifndef FAKE_DRIVER_H
 #define FAKE_DRIVER_H
@@ -34,7 +37,9 @@ struct fake_launch {
 
 struct fake_driver {
     /* Set by tests. */
-    int version, device_count, cc_major, cc_minor, sm_count;
+    int version, device_count, cc_major, cc_minor, sm_count; /* chip of device 0 ... */
+    int other_cc_major, other_cc_minor, other_sm_count;      /* ... and of the others */
+    const char *module_format; /* what emuModuleFormat says, if it is there */
     int blocks_per_sm, resident_clusters, registers, local_bytes;
     int capture;                  /* what cuStreamIsCapturing reports */
     const char *failing_function; /* this function returns failing_result */
@@ -43,6 +48,8 @@ struct fake_driver {
     CUresult (*set_context)(CUcontext context); /* cuCtxSetCurrent of this library */
     /* Counted by the driver. */
     atomic_long calls, launches, encodes, loads, unloads, retains, releases, allocations;
+    CUdevice last_retained;
+    char last_code[64]; /* beginning of the PTX that was loaded last */
     struct fake_launch last_launch;
     struct fake_encode
         last_encodes[FAKE_ENCODES_KEPT]; /* number n is at n modulo the size */

@@ -82,7 +82,7 @@ struct unit unit_make(const struct unit_request *request)
     }
     cr_assert_eq(jg_problem_normalize(&user, find_epilogue, unit.epilogue, &unit.problem),
                  JIT_GEMM_OK, "%s", jg_error_text());
-    unit.arch = jg_arch_find("sm_90a");
+    unit.arch = jg_arch_find(request->arch != NULL ? request->arch : "sm_90a");
     cr_assert_not_null(unit.arch);
     cr_assert_eq(jg_config_choose(unit.arch, &unit.problem, &unit.arch->default_facts,
                                   &unit.choice, NULL),

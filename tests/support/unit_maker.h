@@ -12,6 +12,7 @@ struct unit_request {
     const char *name;        /* of the epilogue; NULL: "test" */
     const char *source_name; /* NULL: the epilogue's name */
     uint32_t first_line;     /* 0: 1 */
+    const char *arch;        /* NULL: sm_90a */
 };
 
 struct unit {

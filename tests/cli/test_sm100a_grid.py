@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""Runs every line of sm100a_grid.txt on the emulator with `jit-gemm run --verify`.
+
+Arguments: the tool, the source folder, the emulator. A run passes if the numbers are right and the
+emulator found nothing worse than advice: no race, no missing fence, no wrong barrier.
+"""
+import os
+import pathlib
+import re
+import shlex
+import sys
+
+from cli_harness import expect, expect_exit, need_compiler, run_tests, tool
+
+GRID = pathlib.Path(__file__).with_name("sm100a_grid.txt")
+EMULATOR = pathlib.Path(sys.argv[3]).resolve()
+FINDING = re.compile(r"^(warning|error) \[", re.MULTILINE)
+
+
+def read_grid():
+    lines = GRID.read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line.strip() and not line.startswith("#")]
+
+
+def make_test(line):
+    def test():
+        need_compiler()
+        settings, *words = shlex.split(line)
+        folders = [str(EMULATOR.parent), os.environ.get("LD_LIBRARY_PATH", "")]
+        done = tool("run", *words, "--device", "emulator", "--arch", "sm_100a", "--verify",
+                    variables={"JIT_GEMM_EMULATOR": settings,
+                               "LD_LIBRARY_PATH": ":".join(filter(None, folders))})
+        expect_exit(done, 0)
+        expect(done.stdout.splitlines()[-1].startswith("PASS "), "no PASS", done)
+        expect("arch=sm_100a" in done.stdout, "another architecture", done)
+        expect(not FINDING.search(done.stderr), "the emulator found something", done)
+    return test
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests([(line, make_test(line)) for line in read_grid()]))

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* Vector clocks: joins only raise, copies are exact, nothing is shared. */
+#include <criterion/criterion.h>
+
+#include "check/clock.h"
+
+Test(clock, component_that_nobody_raised_is_zero)
+{
+    struct emu_clock clock = {0};
+
+    cr_expect_eq(emu_clock_get(&clock, 0), 0);
+    cr_expect_eq(emu_clock_get(&clock, 4000000), 0);
+
+    emu_clock_raise(&clock, 70, 3);
+    cr_expect_eq(emu_clock_get(&clock, 70), 3);
+    cr_expect_eq(emu_clock_get(&clock, 69), 0);
+    cr_expect_eq(emu_clock_get(&clock, 71), 0);
+    emu_clock_free(&clock);
+    cr_expect_eq(emu_clock_get(&clock, 70), 0);
+}
+
+Test(clock, raise_never_lowers)
+{
+    struct emu_clock clock = {0};
+
+    emu_clock_raise(&clock, 5, 9);
+    emu_clock_raise(&clock, 5, 4);
+    cr_expect_eq(emu_clock_get(&clock, 5), 9);
+    emu_clock_raise(&clock, 5, 10);
+    cr_expect_eq(emu_clock_get(&clock, 5), 10);
+
+    emu_clock_free(&clock);
+}
+
+Test(clock, join_is_the_maximum_whichever_is_longer)
+{
+    struct emu_clock few = {0};
+    struct emu_clock many = {0};
+    struct emu_clock sum = {0};
+    emu_clock_raise(&few, 1, 7);
+    emu_clock_raise(&few, 2, 1);
+    emu_clock_raise(&many, 2, 5);
+    emu_clock_raise(&many, 200, 6);
+
+    emu_clock_join(&sum, &few);
+    emu_clock_join(&sum, &many);
+    emu_clock_join(&many, &few);
+
+    const uint32_t entities[] = {1, 2, 200};
+    const uint32_t expected[] = {7, 5, 6};
+    for (int i = 0; i < 3; i++) {
+        cr_expect_eq(emu_clock_get(&sum, entities[i]), expected[i]);
+        cr_expect_eq(emu_clock_get(&many, entities[i]), expected[i]);
+    }
+    cr_expect_eq(emu_clock_get(&few, 200), 0, "the joined clock stays as it was");
+
+    emu_clock_join(&sum, &sum);
+    cr_expect_eq(emu_clock_get(&sum, 2), 5);
+    emu_clock_free(&few);
+    emu_clock_free(&many);
+    emu_clock_free(&sum);
+}
+
+Test(clock, clocks_that_join_each_other_again_and_again_do_not_grow)
+{
+    struct emu_clock one = {0};
+    struct emu_clock two = {0};
+    emu_clock_raise(&one, 40, 1);
+    for (int i = 0; i < 100; i++) {
+        emu_clock_join(&two, &one);
+        emu_clock_raise(&two, 41 + (uint32_t)i % 2, 1);
+        emu_clock_join(&one, &two);
+    }
+    cr_expect_leq(one.count, 64);
+    cr_expect_leq(two.count, 64);
+    emu_clock_free(&one);
+    emu_clock_free(&two);
+}
+
+Test(clock, copy_forgets_what_was_there)
+{
+    struct emu_clock from = {0};
+    struct emu_clock to = {0};
+    emu_clock_raise(&to, 3, 30);
+    emu_clock_raise(&to, 300, 3);
+    emu_clock_raise(&from, 1, 10);
+
+    emu_clock_copy(&to, &from);
+    emu_clock_raise(&from, 1, 11);
+
+    cr_expect_eq(emu_clock_get(&to, 1), 10, "a copy does not follow");
+    cr_expect_eq(emu_clock_get(&to, 3), 0);
+    cr_expect_eq(emu_clock_get(&to, 300), 0);
+
+    emu_clock_copy(&from, &(struct emu_clock){0});
+    cr_expect_eq(emu_clock_get(&from, 1), 0);
+    emu_clock_copy(&to, &to);
+    cr_expect_eq(emu_clock_get(&to, 1), 10);
+    emu_clock_free(&from);
+    emu_clock_free(&to);
+}
+
+Test(clock, knowledge_joins_and_copies_each_of_its_clocks)
+{
+    struct emu_knowledge a = {0};
+    struct emu_knowledge b = {0};
+    emu_clock_raise(&a.happened, 1, 10);
+    emu_clock_raise(&a.proxied, 1, 20);
+    emu_clock_raise(&a.fenced, 1, 30);
+    emu_clock_raise(&a.tensor, 1, 40);
+    emu_clock_raise(&a.met, 1, 50);
+    emu_clock_raise(&b.happened, 1, 11);
+    emu_clock_raise(&b.tensor, 1, 4);
+
+    emu_knowledge_join(&b, &a);
+    cr_expect_eq(emu_clock_get(&b.happened, 1), 11);
+    cr_expect_eq(emu_clock_get(&b.proxied, 1), 20);
+    cr_expect_eq(emu_clock_get(&b.fenced, 1), 30);
+    cr_expect_eq(emu_clock_get(&b.tensor, 1), 40);
+    cr_expect_eq(emu_clock_get(&b.met, 1), 50);
+
+    emu_knowledge_copy(&b, &a);
+    cr_expect_eq(emu_clock_get(&b.happened, 1), 10);
+    cr_expect_eq(emu_clock_get(&b.proxied, 1), 20);
+    cr_expect_eq(emu_clock_get(&b.fenced, 1), 30);
+    cr_expect_eq(emu_clock_get(&b.tensor, 1), 40);
+    cr_expect_eq(emu_clock_get(&b.met, 1), 50);
+    emu_knowledge_free(&a);
+    emu_knowledge_free(&b);
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/* Races: which knowledge orders which pair of accesses. */
+#include <criterion/criterion.h>
+
+#include "check/shadow.h"
+
+/* One accessor with its own knowledge, at byte 64 of a small memory. */
+struct actor {
+    struct emu_accessor who;
+    struct emu_knowledge knowledge;
+};
+
+static struct emu_shadow *shadow;
+
+static struct actor make_actor(uint32_t entity, uint32_t epoch, unsigned lane,
+                               enum emu_proxy proxy)
+{
+    return (struct actor){.who = {.entity = entity,
+                                  .epoch = epoch,
+                                  .lane = (uint8_t)lane,
+                                  .proxy = proxy,
+                                  .insn = entity * 100 + lane}};
+}
+
+static struct emu_conflict conflict; /* of the last access */
+
+static enum emu_conflict_kind touch(struct actor *actor, bool write)
+{
+    actor->who.knowledge = &actor->knowledge;
+    bool clean = emu_shadow_access(shadow, 64, 4, write, &actor->who, &conflict);
+    cr_expect_eq(clean, conflict.kind == EMU_NO_CONFLICT);
+    cr_expect_not(clean && conflict.tolerated);
+    return conflict.kind;
+}
+
+static void set_up(void)
+{
+    shadow = emu_shadow_create(4096);
+}
+
+static void tear_down(void)
+{
+    emu_shadow_free(shadow);
+}
+
+TestSuite(order, .init = set_up, .fini = tear_down);
+
+/* The second of two accesses, in a memory of its own. */
+static enum emu_conflict_kind second(struct actor *first, bool first_writes,
+                                     struct actor *then, bool then_writes)
+{
+    emu_shadow_forget(shadow, 0, 4096);
+    cr_expect_eq(touch(first, first_writes), EMU_NO_CONFLICT);
+    return touch(then, then_writes);
+}
+
+Test(order, two_warps_conflict_unless_both_read)
+{
+    struct actor one = make_actor(1, 5, 0, EMU_PROXY_GENERIC);
+    struct actor two = make_actor(2, 5, 0, EMU_PROXY_GENERIC);
+
+    cr_expect_eq(second(&one, true, &two, true), EMU_CONFLICT_ORDER);
+    cr_expect_eq(second(&one, true, &two, false), EMU_CONFLICT_ORDER);
+    cr_expect_eq(second(&one, false, &two, true), EMU_CONFLICT_ORDER);
+    cr_expect_eq(second(&one, false, &two, false), EMU_NO_CONFLICT);
+}
+
+Test(order, knowing_the_epoch_orders_two_warps)
+{
+    struct actor one = make_actor(1, 5, 0, EMU_PROXY_GENERIC);
+    struct actor two = make_actor(2, 5, 0, EMU_PROXY_GENERIC);
+
+    emu_clock_raise(&two.knowledge.happened, 1, 4);
+    cr_expect_eq(second(&one, true, &two, true), EMU_CONFLICT_ORDER, "one epoch short");
+
+    emu_clock_raise(&two.knowledge.happened, 1, 5);
+    cr_expect_eq(second(&one, true, &two, true), EMU_NO_CONFLICT);
+    cr_expect_eq(second(&one, true, &two, false), EMU_NO_CONFLICT);
+    cr_expect_eq(second(&one, false, &two, true), EMU_NO_CONFLICT);
+    emu_knowledge_free(&two.knowledge);
+}
+
+Test(order, lanes_of_a_warp_are_ordered_by_its_epoch_only)
+{
+    struct actor lane3 = make_actor(1, 5, 3, EMU_PROXY_GENERIC);
+    struct actor lane4 = make_actor(1, 5, 4, EMU_PROXY_GENERIC);
+    struct actor later = make_actor(1, 6, 4, EMU_PROXY_GENERIC);
+
+    cr_expect_eq(second(&lane3, true, &lane4, false), EMU_CONFLICT_ORDER);
+    cr_expect_eq(second(&lane3, false, &lane4, true), EMU_CONFLICT_ORDER);
+    cr_expect_eq(second(&lane3, true, &lane4, true), EMU_CONFLICT_ORDER);
+    cr_expect_eq(second(&lane3, true, &lane3, true), EMU_NO_CONFLICT);
+    cr_expect_eq(second(&lane3, false, &lane3, true), EMU_NO_CONFLICT);
+    cr_expect_eq(second(&lane3, true, &later, true), EMU_NO_CONFLICT);
+    cr_expect_eq(second(&lane3, false, &later, true), EMU_NO_CONFLICT);
+}
+
+Test(order, own_component_does_not_order_lanes_of_the_open_epoch)
+{
+    struct actor lane3 = make_actor(1, 5, 3, EMU_PROXY_GENERIC);
+    struct actor lane4 = make_actor(1, 5, 4, EMU_PROXY_GENERIC);
+    emu_clock_raise(&lane4.knowledge.happened, 1, 5);
+
+    cr_expect_eq(second(&lane3, true, &lane4, true), EMU_CONFLICT_ORDER);
+    emu_knowledge_free(&lane4.knowledge);
+}
+
+Test(order, generic_write_needs_the_proxy_fence_before_an_async_access)
+{
+    struct actor writer = make_actor(1, 5, 0, EMU_PROXY_GENERIC);
+    struct actor copy = make_actor(9, 1, EMU_LANE_ASYNC, EMU_PROXY_ASYNC);
+
+    cr_expect_eq(second(&writer, true, &copy, false), EMU_CONFLICT_ORDER);
+
+    emu_clock_raise(&copy.knowledge.happened, 1, 5);
+    cr_expect_eq(second(&writer, true, &copy, false), EMU_CONFLICT_PROXY);
+    cr_expect_eq(second(&writer, true, &copy, true), EMU_CONFLICT_PROXY);
+    cr_expect_eq(second(&writer, false, &copy, true), EMU_NO_CONFLICT,
+                 "a read needs no fence");
+
+    emu_clock_raise(&copy.knowledge.proxied, 1, 4);
+    cr_expect_eq(second(&writer, true, &copy, false), EMU_CONFLICT_PROXY);
+    emu_clock_raise(&copy.knowledge.proxied, 1, 5);
+    cr_expect_eq(second(&writer, true, &copy, false), EMU_NO_CONFLICT);
+    cr_expect_eq(second(&writer, true, &copy, true), EMU_NO_CONFLICT);
+    emu_knowledge_free(&copy.knowledge);
+}
+
+Test(order, fence_alone_without_order_is_not_enough)
+{
+    struct actor writer = make_actor(1, 5, 0, EMU_PROXY_GENERIC);
+    struct actor copy = make_actor(9, 1, EMU_LANE_ASYNC, EMU_PROXY_ASYNC);
+    emu_clock_raise(&copy.knowledge.proxied, 1, 5);
+
+    cr_expect_eq(second(&writer, true, &copy, false), EMU_CONFLICT_ORDER);
+    emu_knowledge_free(&copy.knowledge);
+}
+
+Test(order, observed_async_access_needs_no_fence)
+{
+    struct actor copy = make_actor(9, 3, EMU_LANE_ASYNC, EMU_PROXY_ASYNC);
+    struct actor warp = make_actor(1, 5, 0, EMU_PROXY_GENERIC);
+    struct actor other = make_actor(8, 1, EMU_LANE_ASYNC, EMU_PROXY_ASYNC);
+
+    cr_expect_eq(second(&copy, true, &warp, false), EMU_CONFLICT_ORDER);
+    cr_expect_eq(second(&copy, false, &warp, true), EMU_CONFLICT_ORDER);
+    cr_expect_eq(second(&copy, true, &other, false), EMU_CONFLICT_ORDER);
+
+    emu_clock_raise(&warp.knowledge.happened, 9, 3);
+    emu_clock_raise(&other.knowledge.happened, 9, 3);
+    cr_expect_eq(second(&copy, true, &warp, false), EMU_NO_CONFLICT);
+    cr_expect_eq(second(&copy, false, &warp, true), EMU_NO_CONFLICT);
+    cr_expect_eq(second(&copy, true, &other, false), EMU_NO_CONFLICT);
+    cr_expect_eq(second(&copy, false, &other, true), EMU_NO_CONFLICT);
+    emu_knowledge_free(&warp.knowledge);
+    emu_knowledge_free(&other.knowledge);
+}
+
+Test(order, operations_of_one_engine_are_ordered_by_knowledge)
+{
+    struct actor first = make_actor(9, 3, EMU_LANE_ASYNC, EMU_PROXY_ASYNC);
+    struct actor next = make_actor(9, 4, EMU_LANE_ASYNC, EMU_PROXY_ASYNC);
+    next.who.insn = 77;
+
+    cr_expect_eq(second(&first, true, &next, true), EMU_CONFLICT_ORDER);
+    cr_expect_eq(second(&first, false, &next, true), EMU_CONFLICT_ORDER);
+    cr_expect_eq(second(&first, false, &next, false), EMU_NO_CONFLICT);
+    cr_expect_eq(second(&first, false, &first, true), EMU_NO_CONFLICT,
+                 "parts of one operation");
+
+    emu_clock_raise(&next.knowledge.happened, 9, 3);
+    cr_expect_eq(second(&first, true, &next, true), EMU_NO_CONFLICT);
+    emu_knowledge_free(&next.knowledge);
+}
+
+Test(order, two_copies_of_one_barrier_phase_conflict)
+{
+    struct actor a = make_actor(9, 3, EMU_LANE_ASYNC, EMU_PROXY_ASYNC);
+    struct actor b = a;
+    b.who.insn = a.who.insn + 1;
+
+    cr_expect_eq(second(&a, true, &b, true), EMU_CONFLICT_ORDER);
+}
+
+Test(order, tensor_memory_needs_the_fence_pair)
+{
+    struct actor mma = make_actor(9, 3, EMU_LANE_ASYNC, EMU_PROXY_TENSOR);
+    struct actor load = make_actor(4, 1, EMU_LANE_ASYNC, EMU_PROXY_TENSOR);
+
+    cr_expect_eq(second(&mma, true, &load, false), EMU_CONFLICT_ORDER);
+
+    emu_clock_raise(&load.knowledge.happened, 9, 3);
+    cr_expect_eq(second(&mma, true, &load, false), EMU_CONFLICT_TENSOR_FENCE);
+    emu_clock_raise(&load.knowledge.fenced, 9, 3);
+    cr_expect_eq(second(&mma, true, &load, false), EMU_CONFLICT_TENSOR_FENCE,
+                 "offered, not in force");
+    cr_expect_eq(second(&mma, false, &load, true), EMU_CONFLICT_TENSOR_FENCE);
+
+    emu_clock_raise(&load.knowledge.tensor, 9, 3);
+    cr_expect_eq(second(&mma, true, &load, false), EMU_NO_CONFLICT);
+    cr_expect_eq(second(&mma, false, &load, true), EMU_NO_CONFLICT);
+    emu_knowledge_free(&load.knowledge);
+}
+
+Test(order, fence_that_was_only_offered_is_named_as_such)
+{
+    struct actor mma = make_actor(9, 3, EMU_LANE_ASYNC, EMU_PROXY_TENSOR);
+    struct actor load = make_actor(4, 1, EMU_LANE_ASYNC, EMU_PROXY_TENSOR);
+    emu_clock_raise(&load.knowledge.fenced, 9, 3);
+
+    cr_expect_eq(second(&mma, true, &load, false), EMU_CONFLICT_TENSOR_FENCE);
+    emu_knowledge_free(&load.knowledge);
+}
+
+Test(order, what_was_waited_for_may_lack_the_fence)
+{
+    struct actor mma = make_actor(9, 3, EMU_LANE_ASYNC, EMU_PROXY_TENSOR);
+    struct actor next = make_actor(4, 1, EMU_LANE_ASYNC, EMU_PROXY_TENSOR);
+
+    emu_clock_raise(&next.knowledge.fenced, 9, 3);
+    cr_expect_eq(second(&mma, false, &next, true), EMU_CONFLICT_TENSOR_FENCE);
+    cr_expect_not(conflict.tolerated, "nobody has waited for it");
+
+    emu_clock_raise(&next.knowledge.happened, 9, 3);
+    cr_expect_eq(second(&mma, false, &next, true), EMU_CONFLICT_TENSOR_FENCE);
+    cr_expect(conflict.tolerated);
+    cr_expect_eq(second(&mma, true, &next, false), EMU_CONFLICT_TENSOR_FENCE);
+    cr_expect(conflict.tolerated);
+    emu_knowledge_free(&next.knowledge);
+}
+
+Test(order, meeting_at_a_relaxed_barrier_is_tolerated)
+{
+    struct actor one = make_actor(1, 5, 0, EMU_PROXY_GENERIC);
+    struct actor two = make_actor(2, 5, 0, EMU_PROXY_GENERIC);
+    emu_clock_raise(&two.knowledge.met, 1, 4);
+    cr_expect_eq(second(&one, true, &two, false), EMU_CONFLICT_ORDER);
+    cr_expect_not(conflict.tolerated, "what came after the meeting");
+
+    emu_clock_raise(&two.knowledge.met, 1, 5);
+    cr_expect_eq(second(&one, true, &two, false), EMU_CONFLICT_ORDER);
+    cr_expect(conflict.tolerated);
+    emu_knowledge_free(&two.knowledge);
+}
+
+Test(order, conflict_that_is_not_tolerated_is_the_one_that_is_told)
+{
+    struct actor met = make_actor(1, 5, 0, EMU_PROXY_GENERIC);
+    struct actor other = make_actor(3, 5, 0, EMU_PROXY_GENERIC);
+    struct actor writer = make_actor(2, 5, 0, EMU_PROXY_GENERIC);
+    emu_clock_raise(&writer.knowledge.met, 1, 5);
+
+    cr_expect_eq(touch(&met, false), EMU_NO_CONFLICT);
+    cr_expect_eq(touch(&other, false), EMU_NO_CONFLICT);
+    cr_expect_eq(touch(&writer, true), EMU_CONFLICT_ORDER);
+    cr_expect_not(conflict.tolerated);
+    cr_expect_eq(conflict.other.entity, 3);
+    emu_knowledge_free(&writer.knowledge);
+}
+
+Test(order, atomics_conflict_only_with_others)
+{
+    struct actor one = make_actor(1, 5, 0, EMU_PROXY_GENERIC);
+    struct actor two = make_actor(2, 5, 0, EMU_PROXY_GENERIC);
+    struct actor plain = make_actor(3, 5, 0, EMU_PROXY_GENERIC);
+    one.who.atomic = two.who.atomic = true;
+
+    cr_expect_eq(second(&one, true, &two, true), EMU_NO_CONFLICT);
+    cr_expect_eq(second(&one, true, &two, false), EMU_NO_CONFLICT);
+    cr_expect_eq(second(&one, true, &plain, false), EMU_CONFLICT_ORDER);
+    cr_expect_eq(second(&plain, false, &one, true), EMU_CONFLICT_ORDER);
+    cr_expect_eq(second(&plain, true, &one, true), EMU_CONFLICT_ORDER);
+}
+
+Test(order, every_one_of_several_atomic_writers_counts)
+{
+    struct actor one = make_actor(1, 5, 0, EMU_PROXY_GENERIC);
+    struct actor two = make_actor(2, 5, 0, EMU_PROXY_GENERIC);
+    struct actor reader = make_actor(3, 5, 0, EMU_PROXY_GENERIC);
+    one.who.atomic = two.who.atomic = true;
+    emu_clock_raise(&reader.knowledge.happened, 2, 5);
+
+    touch(&one, true);
+    touch(&two, true);
+    cr_expect_eq(touch(&reader, false), EMU_CONFLICT_ORDER, "not after warp 1");
+
+    emu_clock_raise(&reader.knowledge.happened, 1, 5);
+    reader.who.epoch = 6;
+    cr_expect_eq(touch(&reader, false), EMU_NO_CONFLICT);
+    emu_knowledge_free(&reader.knowledge);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernels that fail: the sticky error, its codes, the way out. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "test_driver_support.h"
+
+TestSuite(driver_failure, .init = start_context);
+
+/* Launches `kernel` on an address, on device 0. */
+static CUresult store_to(CUdeviceptr to)
+{
+    unsigned value = 5;
+    void *params[] = {&to, &value};
+    return cu.cuLaunchKernel(get_kernel("store"), 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL);
+}
+
+Test(driver_failure, failure_of_a_kernel_sticks_to_the_context)
+{
+    unsigned zero = 0;
+    CUdeviceptr good = upload(&zero, 4);
+    CUcontext other = NULL;
+    EXPECT_CU(CUDA_SUCCESS, store_to(good));
+    EXPECT_CU(CUDA_SUCCESS, store_to(good + 4));
+    EXPECT_CU(CUDA_ERROR_ILLEGAL_ADDRESS, cu.cuCtxSynchronize());
+    EXPECT_CU(CUDA_ERROR_ILLEGAL_ADDRESS, cu.cuMemcpyDtoH(&zero, good, 4));
+    EXPECT_CU(CUDA_ERROR_ILLEGAL_ADDRESS, cu.cuMemAlloc(&good, 4));
+    EXPECT_CU(CUDA_ERROR_ILLEGAL_ADDRESS, cu.cuStreamSynchronize(NULL));
+    EXPECT_CU(CUDA_ERROR_ILLEGAL_ADDRESS,
+              cu.cuLaunchKernel((CUfunction)wrong_handle(), 1, 1, 1, 1, 1, 1, 0, NULL, NULL,
+                                NULL));
+    char *text = cu.emuReports(2);
+    cr_expect_not_null(strstr(text, "error [out-of-bounds]"), "%s", text);
+    free(text);
+
+    ASSERT_CU(cu.cuCtxCreate(&other, NULL, 0, 1));
+    EXPECT_CU(CUDA_SUCCESS, cu.cuCtxSynchronize());
+    ASSERT_CU(cu.cuCtxDestroy(other));
+    ASSERT_CU(cu.cuDevicePrimaryCtxReset(0));
+    EXPECT_CU(CUDA_SUCCESS, cu.cuCtxSynchronize());
+    EXPECT_CU(CUDA_SUCCESS, cu.cuMemAlloc(&good, 4));
+    cu.emuReportsClear();
+    text = cu.emuReports(0);
+    cr_expect_str_eq(text, "");
+    free(text);
+}
+
+Test(driver_failure, each_way_to_fail_has_its_code)
+{
+    unsigned zero[2] = {0};
+    CUdeviceptr a = upload(zero, 8);
+    EXPECT_CU(CUDA_SUCCESS, store_to(a + 1));
+    EXPECT_CU(CUDA_ERROR_MISALIGNED_ADDRESS, cu.cuCtxSynchronize());
+}
+
+Test(driver_failure, trap_is_a_failed_launch)
+{
+    EXPECT_CU(CUDA_SUCCESS, cu.cuLaunchKernel(get_kernel("traps"), 1, 1, 1, 1, 1, 1, 0,
+                                              NULL, NULL, NULL));
+    EXPECT_CU(CUDA_ERROR_LAUNCH_FAILED, cu.cuCtxSynchronize());
+}
+
+Test(driver_failure, kernel_without_end_times_out)
+{
+    ASSERT_CU(cu.emuConfigure("max_steps=10000"));
+    EXPECT_CU(CUDA_SUCCESS, cu.cuLaunchKernel(get_kernel("spins"), 1, 1, 1, 1, 1, 1, 0,
+                                              NULL, NULL, NULL));
+    EXPECT_CU(CUDA_ERROR_LAUNCH_TIMEOUT, cu.cuCtxSynchronize());
+}
+
+Test(driver_failure, write_to_a_constant_is_refused)
+{
+    CUdeviceptr seven = 0;
+    ASSERT_CU(cu.cuModuleGetGlobal(&seven, NULL, load_kernels(), "seven"));
+    EXPECT_CU(CUDA_SUCCESS, store_to(seven));
+    cr_expect_neq(cu.cuCtxSynchronize(), CUDA_SUCCESS);
+}

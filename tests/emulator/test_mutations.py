@@ -1,0 +1,283 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Breaks the project's own kernels in every way of the list below, and expects the emulator
+to notice each.
+
+Usage: test_mutations.py JIT_GEMM MUTATING_DRIVER [--list] [--only TEXT] [--kernel NAME]
+
+For each kernel the PTX is taken as it comes to the driver. Each rule finds its places in
+it; each place gives one mutant: the same text with one thing dropped or wrong. A mutant is
+run by `jit-gemm run --verify` under one mode after the other until one of them notices it,
+by a finding of the emulator or by wrong numbers. The unchanged kernel must pass every mode
+with advice at most, and a mutant must show more than the advice that the kernel has anyway.
+Prints TAP.
+"""
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+# Asynchrony and scheduling; in the order of how much they catch.
+MODES = [
+    "async=latest,schedule=fair,seed=1",
+    "async=latest,schedule=fair,seed=2",
+    "async=random,schedule=random,seed=3",
+    "async=reorder,schedule=deep,seed=4",
+    "async=eager,schedule=starve,seed=5",
+    "async=latest,schedule=starve,seed=6",
+    "async=random,schedule=starve,seed=7",
+    "async=eager,schedule=fair,seed=8",
+]
+# Two multiprocessors, so that a CTA has several tiles; few steps, so that a mutant that
+# hangs is given up soon.
+COMMON = "sms=2,max_steps=1000000,threads=1,show=advice"
+
+# Mutants that are no faults, by rule and place among the rule's places, with the reason.
+LOAD_DRAIN = ("the load warp's drain: the commits that it waits for are those of a tile whose "
+              "accumulators the epilogue has waited for before the CTA ends")
+
+KERNELS = {
+    "sm_90a plain": {
+        "of": "wgmma.mma_async",
+        "harmless": {("wait for nothing", 1): "without neighbours the drain is about speed"},
+        "run": ["256x256x320", "bf16", "--arch", "sm_90a",
+                "--config", "tile=64x128 stages=3"],
+    },
+    "sm_90a cluster, matrix operand": {
+        "of": "wgmma.mma_async",
+        "run": ["512x256x320", "bf16", "--arch", "sm_90a",
+                "--config", "tile=128x128 cluster=2x1 stages=3",
+                "--epilogue", "d = max(acc + bias, 0.0f) + r;",
+                "--operand", "bias:row_vector:bf16", "--operand", "r:matrix:bf16"],
+    },
+    "sm_100a plain": {
+        "of": "tcgen05.mma",
+        "harmless": {("wait for nothing", 1): LOAD_DRAIN},
+        "run": ["512x256x320", "bf16", "--arch", "sm_100a",
+                "--config", "mma=128x64 cluster=1x1 stages=3"],
+    },
+    "sm_100a pair, matrix operand": {
+        "of": "tcgen05.mma",
+        "harmless": {("wait for nothing", 1): LOAD_DRAIN},
+        "run": ["1024x256x320", "bf16", "--arch", "sm_100a",
+                "--config", "mma=256x128 cluster=2x1 stages=3",
+                "--epilogue", "d = max(acc + bias, 0.0f) + r;",
+                "--operand", "bias:row_vector:bf16", "--operand", "r:matrix:bf16"],
+    },
+}
+
+
+def statement(pattern):
+    """A rule's pattern: one statement at the start of a line, perhaps guarded."""
+    return re.compile(r"^(\s*(?:@!?%?\w+\s+)?)(" + pattern + r")([^;]*;)", re.M)
+
+
+def replaced(match, text):
+    return lambda ptx: ptx[:match.start()] + text + ptx[match.end():]
+
+
+def drop(pattern):
+    def places(ptx):
+        for match in statement(pattern).finditer(ptx):
+            yield match, replaced(match, "")
+    return places
+
+
+def rewrite(pattern, change):
+    """`change` gives the new statement from (guard, opcode, operands), or None."""
+    def places(ptx):
+        for match in statement(pattern).finditer(ptx):
+            text = change(match.group(1), match.group(2), match.group(3))
+            if text is not None:
+                yield match, replaced(match, text)
+    return places
+
+
+def scoped(declaration, guard, body):
+    return "{\n" + declaration + "\n" + guard + body + "\n}"
+
+
+def operand_list(operands):
+    """Operands at the top level, split at commas."""
+    parts, depth, part = [], 0, ""
+    for letter in operands.rstrip("; \t\n"):
+        depth += (letter in "{[(") - (letter in "}])")
+        if letter == "," and depth == 0:
+            parts.append(part.strip())
+            part = ""
+        else:
+            part += letter
+    return parts + [part.strip()]
+
+
+def always_ready(guard, opcode, operands):
+    return f"{guard}setp.eq.u32 {operand_list(operands)[0]}, 0, 0;"
+
+
+def wrong_parity(guard, opcode, operands):
+    parts = operand_list(operands)
+    parts[2:3] = ["mutant"]
+    was = operand_list(operands)[2]
+    return (f".reg .b32 mutant;\nxor.b32 mutant, {was}, 1;\n"
+            f"{guard}{opcode} {', '.join(parts)};")
+
+
+def more_bytes(guard, opcode, operands):
+    parts = operand_list(operands)
+    was, parts[-1] = parts[-1], "mutant"
+    return scoped(f".reg .b32 mutant;\nadd.u32 mutant, {was}, 16;", guard,
+                  f"{opcode} {', '.join(parts)};")
+
+
+def one_more(guard, opcode, operands):
+    parts = operand_list(operands)
+    was, parts[-1] = parts[-1], "mutant"
+    return scoped(f".reg .b32 mutant;\nadd.u32 mutant, {was}, 1;", guard,
+                  f"{opcode} {', '.join(parts)};")
+
+
+def later_group(guard, opcode, operands):
+    return f"{guard}{opcode} {int(operands.strip(' ;')) + 1};"
+
+
+def other_descriptor(index, bits):
+    def change(guard, opcode, operands):
+        parts = operand_list(operands)
+        was, parts[index] = parts[index], "mutant"
+        return scoped(f".reg .b64 mutant;\nxor.b64 mutant, {was}, {bits};", guard,
+                      f"{opcode} {', '.join(parts)};")
+    return change
+
+
+def other_mask(guard, opcode, operands):
+    parts = operand_list(operands)
+    was, parts[3] = parts[3], "mutant"
+    return scoped(f".reg .b16 mutant;\nxor.b16 mutant, {was}, 1;", guard,
+                  f"{opcode} {', '.join(parts)};")
+
+
+RULES = {
+    "drop fence.proxy.async": drop(r"fence\.proxy\.async[\w.:]*"),
+    "drop fence.mbarrier_init": drop(r"fence\.mbarrier_init[\w.]*"),
+    "drop wgmma.fence": drop(r"wgmma\.fence[\w.]*"),
+    "drop wgmma.commit_group": drop(r"wgmma\.commit_group[\w.]*"),
+    "drop wgmma.wait_group": drop(r"wgmma\.wait_group[\w.]*"),
+    "wait for one wgmma group fewer": rewrite(r"wgmma\.wait_group[\w.]*", later_group),
+    "drop tcgen05.fence": drop(r"tcgen05\.fence[\w.:]*"),
+    "drop tcgen05.wait": drop(r"tcgen05\.wait[\w.:]*"),
+    "drop tcgen05.commit": drop(r"tcgen05\.commit[\w.:]*"),
+    "drop mbarrier.arrive": drop(r"mbarrier\.arrive\.(?!expect)[\w.:]*"),
+    "drop expect_tx": drop(r"mbarrier\.arrive\.expect_tx[\w.:]*"),
+    "expect 16 bytes more": rewrite(r"mbarrier\.arrive\.expect_tx[\w.:]*", more_bytes),
+    "one arrival more": rewrite(r"mbarrier\.init[\w.:]*", one_more),
+    "wait for nothing": rewrite(r"mbarrier\.try_wait[\w.:]*", always_ready),
+    "wrong phase": rewrite(r"mbarrier\.try_wait[\w.:]*", wrong_parity),
+    "drop bar.sync": drop(r"(?:bar\.sync|barrier\.sync)[\w.]*"),
+    "drop the cluster barrier": drop(r"barrier\.cluster\.(?:arrive|wait)[\w.]*"),
+    "drop bulk commit_group": drop(r"cp\.async\.bulk\.commit_group"),
+    "drop bulk wait_group": drop(r"cp\.async\.bulk\.wait_group[\w.]*"),
+    "drop a copy": drop(r"cp\.async\.bulk\.tensor[\w.:]*"),
+    "wrong multicast mask": rewrite(r"cp\.async\.bulk\.tensor[\w.:]*multicast[\w.:]*",
+                                    other_mask),
+    "other swizzle of A": rewrite(r"wgmma\.mma_async[\w.]*",
+                                  other_descriptor(1, "0x4000000000000000")),
+    "other swizzle of A, tcgen05": rewrite(r"tcgen05\.mma[\w.:]*",
+                                           other_descriptor(1, "0x2000000000000000")),
+    "other stride of B, tcgen05": rewrite(r"tcgen05\.mma[\w.:]*",
+                                          other_descriptor(2, "0x0000000800000000")),
+    "free tensor memory early": drop(r"tcgen05\.dealloc[\w.:]*"),
+    "other stride of B": rewrite(r"wgmma\.mma_async[\w.]*",
+                                 other_descriptor(2, "0x0000000800000000")),
+}
+
+
+def findings(done):
+    """Severity and kind of what the emulator reported: {"error [race]"}."""
+    return set(re.findall(r"^(?:error|warning|advice) \[[\w-]+\]", done.stderr, re.M))
+
+
+def is_clean(done):
+    return done.returncode == 0 and all(found.startswith("advice") for found in findings(done))
+
+
+class Kernel:
+    def __init__(self, name, tool, driver, folder):
+        self.name, self.tool, self.driver, self.folder = name, tool, driver, folder
+        self.of = KERNELS[name]["of"]
+        self.harmless = KERNELS[name].get("harmless", {})
+        self.words = ["run", *KERNELS[name]["run"], "--verify"]
+        dump = folder / "kernel.ptx"
+        done = self.run(MODES[0], {"MUTANT_DUMP": str(dump)})
+        if done.returncode != 0 or not dump.is_file():
+            raise SystemExit(f"Bail out! {name}: {done.stdout}{done.stderr}")
+        self.ptx = dump.read_text()
+        self.usual = set().union(*(findings(self.run(mode, {})) for mode in MODES))
+
+    def run(self, mode, variables):
+        kept = {key: value for key, value in os.environ.items()
+                if not key.startswith("JIT_GEMM_") or key == "JIT_GEMM_NVRTC"}
+        kept.update({"JIT_GEMM_DRIVER": str(self.driver), "MUTANT_OF": self.of,
+                     "JIT_GEMM_CACHE_DIR": str(self.folder / "cache"),
+                     "JIT_GEMM_EMULATOR": f"{COMMON},{mode}"}, **variables)
+        return subprocess.run([self.tool, *self.words], env=kept, capture_output=True,
+                              text=True, timeout=120, check=False)
+
+    def mutants(self):
+        for rule, places in RULES.items():
+            for number, (match, change) in enumerate(places(self.ptx)):
+                if (rule, number) in self.harmless:
+                    continue
+                line = self.ptx.count("\n", 0, match.start()) + 1
+                yield f"{self.name}: {rule}, PTX line {line}", change(self.ptx)
+
+    def caught(self, text):
+        """The first mode that notices the mutant, or None."""
+        with tempfile.NamedTemporaryFile("w", suffix=".ptx", dir=self.folder) as file:
+            file.write(text)
+            file.flush()
+            for mode in MODES:
+                done = self.run(mode, {"MUTANT": file.name})
+                if done.returncode != 0 or findings(done) - self.usual:
+                    return mode
+        return None
+
+
+def main():
+    tool, driver = map(pathlib.Path, sys.argv[1:3])
+    words = sys.argv[3:]
+    only = words[words.index("--only") + 1] if "--only" in words else ""
+    wanted = words[words.index("--kernel") + 1] if "--kernel" in words else ""
+    results = []
+    with tempfile.TemporaryDirectory(prefix="jit_gemm_mutants_") as holder, \
+            concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        jobs = []
+        for number, name in enumerate(name for name in KERNELS if wanted in name):
+            folder = pathlib.Path(holder) / str(number)
+            folder.mkdir()
+            kernel = Kernel(name, tool.resolve(), driver.resolve(), folder)
+            for mode in MODES:
+                jobs.append((f"{name}: unchanged, {mode}", pool.submit(
+                    lambda kernel=kernel, mode=mode: kernel.run(mode, {})), None))
+            for title, text in kernel.mutants():
+                if only in title:
+                    jobs.append((title, pool.submit(kernel.caught, text), "mutant"))
+        if "--list" in words:
+            print("\n".join(title for title, _, _ in jobs))
+            return
+        print(f"1..{len(jobs)}", flush=True)
+        for number, (title, job, kind) in enumerate(jobs, 1):
+            result = job.result()
+            good = result is not None if kind else is_clean(result)
+            note = f" # caught by {result}" if kind and good else ""
+            print(f"{'ok' if good else 'not ok'} {number} - {title}{note}", flush=True)
+            if not good:
+                text = "no mode noticed it" if kind else result.stdout + result.stderr
+                print("".join(f"# {line}\n" for line in text.splitlines()), end="", flush=True)
+            results.append(good)
+    sys.exit(0 if all(results) else 1)
+
+
+main()

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan_fixture.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "base/error.h"
+
+struct jg_problem plan_problem(const char *text)
+{
+    jit_gemm_problem problem;
+    struct jg_problem canonical;
+    memset(&canonical, 0, sizeof(canonical));
+    cr_assert_eq(jg_problem_parse(text, &problem), JIT_GEMM_OK, "%s", jg_error_text());
+    cr_assert_eq(jg_problem_normalize(&problem, NULL, NULL, &canonical), JIT_GEMM_OK, "%s",
+                 jg_error_text());
+    return canonical;
+}
+
+struct jg_choice plan_choose(const struct jg_arch *arch, const char *text)
+{
+    const struct jg_problem problem = plan_problem(text);
+    struct jg_choice choice;
+    memset(&choice, 0, sizeof(choice));
+    cr_assert_eq(jg_config_choose(arch, &problem, &arch->default_facts, &choice, NULL),
+                 JIT_GEMM_OK, "%s: %s", text, jg_error_text());
+    return choice;
+}
+
+void plan_expect_config(const struct jg_arch *arch, const char *text, const char *expected)
+{
+    const struct jg_choice choice = plan_choose(arch, text);
+    struct jg_str config = {0};
+    jg_config_print(&choice.config, &config);
+    cr_expect_not_null(strstr(jg_str_text(&config), expected), "%s: %s lacks %s", text,
+                       jg_str_text(&config), expected);
+    jg_str_free(&config);
+}

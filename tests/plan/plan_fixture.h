@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* From a problem's text to a choice, for tests. Fails the running test if a step fails. */
+#ifndef PLAN_FIXTURE_H
+#define PLAN_FIXTURE_H
+
+#include "plan/choose.h"
+
+struct jg_problem plan_problem(const char *text);
+/* With the chip's default facts. */
+struct jg_choice plan_choose(const struct jg_arch *arch, const char *text);
+/* Does the chosen config's text contain `expected`? */
+void plan_expect_config(const struct jg_arch *arch, const char *text, const char *expected);
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* The choice on sm_100a: winners, limits, overrides, sizes that the device must agree on.
+ */
+#include <criterion/criterion.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/math.h"
+#include "plan_fixture.h"
+
+static const struct jg_arch *blackwell(void)
+{
+    const struct jg_arch *arch = jg_arch_find("sm_100a");
+    cr_assert_not_null(arch);
+    return arch;
+}
+
+static struct jg_choice choose(const char *text)
+{
+    return plan_choose(blackwell(), text);
+}
+
+static void expect_config(const char *text, const char *expected)
+{
+    plan_expect_config(blackwell(), text, expected);
+}
+
+Test(choose_sm100a, default_facts_are_those_of_a_b200)
+{
+    const struct jg_device_facts *facts = &blackwell()->default_facts;
+
+    cr_expect_str_eq(facts->name, "NVIDIA B200");
+    cr_expect_eq(facts->sm_count, 148);
+    cr_expect_eq(facts->l2_bytes, 132644864);
+    cr_expect_eq(facts->smem_optin_bytes, 232448);
+    cr_expect(blackwell()->matches(facts));
+}
+
+Test(choose_sm100a, large_problems_take_pairs_of_ctas)
+{
+    expect_config("8192x8192x8192 bf16", "mma=256x256 cta_group=2");
+    expect_config("16384x16384x4096 f16 layout=tn", "mma=256x256 cta_group=2");
+    expect_config("4096x4096x4096 bf16", "cta_group=2");
+}
+
+Test(choose_sm100a, small_problems_take_small_tiles_to_fill_the_chip)
+{
+    expect_config("1024x1024x1024 bf16", "mma=128x64 cta_group=1 cluster=1x1");
+    expect_config("16x4096x4096 bf16", "mma=128x64 cta_group=1 cluster=1x1");
+}
+
+Test(choose_sm100a, second_accumulator_is_for_a_second_tile)
+{
+    expect_config("8192x8192x512 bf16", "acc_stages=2");
+    expect_config("128x64x512 bf16", "acc_stages=1");
+    expect_config("128x64x512 bf16 dynamic=m", "acc_stages=2");
+    expect_config("8192x8192x512 bf16 config=acc_stages=1", "acc_stages=1");
+}
+
+Test(choose_sm100a, matrices_of_the_epilogue_cost_stages_of_the_ring)
+{
+    static const struct {
+        const char *text;
+        int stages, matrix_stages, threads;
+    } rows[] = {
+        {"8192x8192x8192 bf16 config=mma=256x256 cluster=2x1", 6, 0, 192},
+        {"8192x8192x8192 bf16 c=bf16 config=mma=256x256 cluster=2x1", 5, 2, 224},
+        {"8192x8192x8192 bf16 c=f32 config=mma=256x256 cluster=2x1", 4, 4, 224},
+        {"8192x8192x8192 bf16 config=mma=128x64 cluster=1x1", 8, 0, 192},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_choice choice = choose(rows[i].text);
+        cr_expect_eq(choice.config.stages, rows[i].stages, "%s: stages=%d", rows[i].text,
+                     choice.config.stages);
+        cr_expect_eq(choice.derived.matrix_stages, rows[i].matrix_stages, "%s",
+                     rows[i].text);
+        cr_expect_eq(choice.derived.threads, rows[i].threads, "%s", rows[i].text);
+    }
+}
+
+Test(choose_sm100a, override_keeps_what_it_names_and_the_rest_is_chosen)
+{
+    expect_config("4096x4096x4096 bf16 config=mma=256x128", "mma=256x128 cta_group=2");
+    expect_config("4096x4096x4096 bf16 config=mma=128x128", "mma=128x128 cta_group=1");
+    expect_config("4096x4096x4096 bf16 config=cta_group=1", "cta_group=1");
+    expect_config("4096x4096x4096 bf16 config=cluster=1x2", "cta_group=1 cluster=1x2");
+    expect_config("4096x4096x4096 bf16 config=stages=3", "stages=3");
+    expect_config("64x64x64 bf16 config=kernel=gemm mma=256x192 cta_group=2 cluster=2x2 "
+                  "stages=3 acc_stages=2 raster=n swizzle=16 out_stages=1 pdl=0",
+                  "kernel=gemm mma=256x192 cta_group=2 cluster=2x2 stages=3 acc_stages=2 "
+                  "raster=n swizzle=16 out_stages=1 pdl=0");
+}
+
+/* What is never chosen by itself, but works. */
+Test(choose_sm100a, override_may_name_a_cluster_that_is_no_candidate)
+{
+    expect_config("4096x4096x4096 bf16 config=cluster=4x2", "cta_group=2 cluster=4x2");
+    expect_config("4096x4096x4096 bf16 config=mma=256x128 cluster=2x4",
+                  "mma=256x128 cta_group=2 cluster=2x4");
+    expect_config("4096x4096x4096 bf16 config=mma=128x64 cluster=1x8",
+                  "mma=128x64 cta_group=1 cluster=1x8");
+}
+
+Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
+{
+    static const struct {
+        const char *problem, *config, *message;
+    } rows[] = {
+        {"4096x4096x4096 bf16", "mma=64x64",
+         "mma=64x64 is none of those of sm_100a with cta_group=2: 256x256 256x192 256x128"},
+        {"4096x4096x4096 bf16", "mma=256x256 cta_group=1",
+         "mma=256x256 is none of those of sm_100a with cta_group=1: 128x256 128x192 "
+         "128x128 128x64"},
+        {"4096x4096x4096 bf16", "mma=1x256", "mma=1x256 is none of those of sm_100a"},
+        {"4096x4096x4096 bf16", "mma=128x128 cluster=16x1",
+         "cluster=16x1: clusters of sm_100a are powers of two of at most 8 CTAs"},
+        {"4096x4096x4096 bf16", "cluster=3x1", "cluster=3x1: clusters of sm_100a are"},
+        {"4096x4096x4096 bf16", "cta_group=2 cluster=1x2",
+         "cluster=1x2 has no whole pairs along M, as cta_group=2 needs"},
+        {"4096x4096x4096 bf16", "mma=256x256 stages=7",
+         "stages=7 needs 263168 bytes of shared memory, sm_100a has 232448; at most "
+         "stages=6 with mma=256x256 cta_group=2 out_stages=2"},
+        {"4096x4096x4096 bf16 c=f32", "mma=256x256 stages=5",
+         "stages=5 needs 263168 bytes of shared memory, sm_100a has 232448; at most "
+         "stages=4 with mma=256x256 cta_group=2, 4 stages of C and matrix operands and "
+         "out_stages=2"},
+        {"4096x4096x4096 bf16", "stages=1",
+         "stages=1 is out of range: sm_100a takes 2 to "},
+        {"4096x4096x4096 bf16 layout=nn", "mma=256x192",
+         "mma=256x192 cta_group=2 gives a CTA 96 columns of B, which is not K-major here "
+         "and needs a multiple of 64"},
+        {"4096x4096x4096 bf16 c=bf16", "out_stages=1", "out_stages=1 is too few for C"},
+        {"4096x4096x4096 bf16", "tile=128x128",
+         "'tile' is a key of another architecture than sm_100a; keys of sm_100a: kernel mma "
+         "cta_group cluster stages acc_stages raster swizzle out_stages pdl"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_problem problem = plan_problem(rows[i].problem);
+        strcpy(problem.config, rows[i].config);
+        struct jg_choice choice;
+
+        cr_expect_eq(jg_config_choose(blackwell(), &problem, &blackwell()->default_facts,
+                                      &choice, NULL),
+                     JIT_GEMM_ERR_ARGUMENT, "%s", rows[i].config);
+        cr_expect_not_null(strstr(jg_error_text(), rows[i].message),
+                           "expected '...%s...'\n     got '%s'", rows[i].message,
+                           jg_error_text());
+    }
+}
+
+Test(choose_sm100a, device_without_room_for_a_cta_of_its_own_is_unsupported)
+{
+    struct jg_device_facts facts = blackwell()->default_facts;
+    facts.smem_optin_bytes = 101376;
+    const struct jg_problem problem = plan_problem("512x512x512 bf16");
+    struct jg_choice choice;
+
+    cr_expect_eq(jg_config_choose(blackwell(), &problem, &facts, &choice, NULL),
+                 JIT_GEMM_ERR_UNSUPPORTED);
+    cr_expect_not_null(strstr(jg_error_text(), "bytes of shared memory"));
+}
+
+Test(choose_sm100a, derived_sizes_follow_the_kernels_formulas)
+{
+    static const int64_t sizes[] = {1, 17, 129, 1000, 4096};
+    static const char *const extras[] = {"", " c=bf16", " c=f32 layout=tn"};
+    static const int matrix_stages[] = {0, 2, 4};
+    for (size_t i = 0; i < 5; i++) {
+        for (size_t j = 0; j < 15; j++) {
+            char text[96];
+            snprintf(text, sizeof(text), "%lldx%lldx%lld bf16%s", (long long)sizes[i],
+                     (long long)sizes[j % 5], (long long)sizes[(i + j) % 5], extras[j / 5]);
+            const struct jg_choice choice = choose(text);
+            const struct jg_config *config = &choice.config;
+            const struct jg_derived *derived = &choice.derived;
+            const int64_t stage =
+                (int64_t)(config->tile_m + config->tile_n / config->cta_group) * 128;
+            const int64_t used = config->stages * stage +
+                                 INT64_C(4) * config->out_stages * 4096 +
+                                 INT64_C(16384) * matrix_stages[j / 5];
+            const int64_t barriers =
+                16 * (config->stages + matrix_stages[j / 5] + config->acc_stages) + 8;
+
+            cr_expect_eq(config->tile_m, 128, "%s", text);
+            cr_expect_eq(config->mma_m, 128 * config->cta_group);
+            cr_expect_eq(config->mma_n, config->tile_n);
+            cr_expect_eq(derived->smem_bytes,
+                         jg_max(jg_align_up(used + barriers, 1024), 116 * 1024), "%s",
+                         text);
+            cr_expect_leq(derived->smem_bytes, 232448);
+            cr_expect_gt(2 * (derived->smem_bytes + 1024), 228 * 1024, "one CTA each");
+            cr_expect_leq(config->acc_stages * config->tile_n, 512);
+            cr_expect_eq(config->cluster_m % config->cta_group, 0);
+            cr_expect_eq(derived->grid_ctas % (config->cluster_m * config->cluster_n), 0);
+            cr_expect_leq(derived->grid_ctas, 148);
+            cr_expect_gt(derived->predicted_us, 0.0);
+        }
+    }
+}
+
+/* What one copy moves must be what the kernel asks for: its slice of a shared tile. */
+Test(choose_sm100a, boxes_are_the_slices_that_a_cta_loads)
+{
+    static const struct {
+        const char *text;
+        int a, b;
+    } rows[] = {
+        {"512x512x512 bf16 config=mma=128x256 cluster=1x1", 128, 256},
+        {"512x512x512 bf16 config=mma=128x64 cluster=2x1", 128, 32},
+        {"512x512x512 bf16 config=mma=128x64 cluster=1x2", 64, 64},
+        {"512x512x512 bf16 config=mma=256x256 cluster=2x1", 128, 128},
+        {"512x512x512 bf16 config=mma=256x256 cluster=4x1", 128, 64},
+        {"512x512x512 bf16 config=mma=256x192 cluster=2x2", 64, 96},
+        {"512x512x512 bf16 config=mma=256x128 cluster=4x2", 64, 32},
+        {"512x512x512 bf16 layout=tn config=mma=256x256 cluster=2x1", 64, 64},
+        {"512x512x512 bf16 layout=tn config=mma=256x256 cluster=4x2", 32, 32},
+        {"512x512x512 bf16 layout=tn config=mma=128x128 cluster=2x1", 64, 32},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_choice choice = choose(rows[i].text);
+        cr_expect_eq(choice.derived.a_box_rows, rows[i].a, "%s: %d", rows[i].text,
+                     choice.derived.a_box_rows);
+        cr_expect_eq(choice.derived.b_box_rows, rows[i].b, "%s: %d", rows[i].text,
+                     choice.derived.b_box_rows);
+        cr_expect_eq(choice.derived.d_box_rows, 32);
+        cr_expect_eq(choice.derived.matrix_box_rows, 128);
+    }
+}
+
+Test(choose_sm100a, printed_config_read_as_an_override_chooses_itself)
+{
+    static const char *const texts[] = {"4096x4096x4096 bf16", "17x333x1 f16",
+                                        "1000x1000x1000 bf16 layout=tn d=f32",
+                                        "8192x64x8192 bf16 batch=3"};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        const struct jg_choice choice = choose(texts[i]);
+        struct jg_str text = {0};
+        jg_str_printf(&text, "%s config=", texts[i]);
+        struct jg_str config = {0};
+        jg_config_print(&choice.config, &config);
+        jg_str_puts(&text, jg_str_text(&config));
+
+        const struct jg_choice again = choose(jg_str_text(&text));
+
+        cr_expect_eq(memcmp(&again.config, &choice.config, sizeof(again.config)), 0);
+        jg_str_free(&config);
+        jg_str_free(&text);
+    }
+}
