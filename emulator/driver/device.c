@@ -11,7 +11,7 @@
  * real chips differ from one to the next.
  */
 static const struct emu_profile profiles[EMU_DEVICE_COUNT] = {
-    {.name = "Emulated B200 (sm_100a)",
+    {.name = "Emulated B200",
      .sm = 100,
      .sm_count = 148,
      .clock_khz = 1965000,
@@ -20,7 +20,7 @@ static const struct emu_profile profiles[EMU_DEVICE_COUNT] = {
      .l2_bytes = 132120576,
      .memory_bytes = UINT64_C(180) << 30,
      .gpc_sms = {20, 20, 18, 18, 18, 18, 18, 18}},
-    {.name = "Emulated H200 (sm_90a)",
+    {.name = "Emulated H200",
      .sm = 90,
      .sm_count = 132,
      .clock_khz = 1980000,

@@ -32,6 +32,7 @@ def make_test(line):
                                "LD_LIBRARY_PATH": ":".join(filter(None, folders))})
         expect_exit(done, 0)
         expect(done.stdout.splitlines()[-1].startswith("PASS "), "no PASS", done)
+        expect("\ndevice   Emulated B200 (sm_100a), " in done.stdout, "another device", done)
         expect("arch=sm_100a" in done.stdout, "another architecture", done)
         expect(not FINDING.search(done.stderr), "the emulator found something", done)
     return test
