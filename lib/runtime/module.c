@@ -8,10 +8,29 @@
 #include "base/error.h"
 #include "base/thread.h"
 
+/* CTAs of a cluster that every device with clusters takes. */
+#define JG_PORTABLE_CLUSTER 8
+
 static jit_gemm_status fail_load(const struct jg_kernel *kernel, CUresult result,
                                  const char *what, const char *hint)
 {
     return jg_driver_fail(kernel->device->driver, JIT_GEMM_ERR_LOAD, result, what, hint);
+}
+
+/* Clusters beyond the portable size need leave; whether one fits is asked for later. */
+static jit_gemm_status allow_cluster(const struct jg_kernel *kernel)
+{
+    if (jg_kernel_cluster_ctas(kernel) <= JG_PORTABLE_CLUSTER) {
+        return JIT_GEMM_OK;
+    }
+    const CUresult result = kernel->device->driver->kernel_set_attribute(
+        CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1, kernel->function,
+        kernel->device->handle);
+    if (result != CUDA_SUCCESS) {
+        return fail_load(kernel, result, "cuKernelSetAttribute",
+                         "choose a cluster of at most 8 CTAs with problem.config");
+    }
+    return JIT_GEMM_OK;
 }
 
 static jit_gemm_status load_library(struct jg_kernel *kernel,
@@ -40,7 +59,7 @@ static jit_gemm_status load_library(struct jg_kernel *kernel,
                              "the config wants more shared memory than the device has");
         }
     }
-    return JIT_GEMM_OK;
+    return allow_cluster(kernel);
 }
 
 /* PTX that nobody has assembled has no registers: they stay 0, which says unknown. */
@@ -106,13 +125,14 @@ static jit_gemm_status count_resident_clusters(struct jg_kernel *kernel)
         const CUresult result =
             driver->occupancy_max_active_clusters(&clusters, function, &launch);
         if (result != CUDA_SUCCESS) {
-            return fail_load(kernel, result, "cuOccupancyMaxActiveClusters", "");
+            return fail_load(kernel, result, "cuOccupancyMaxActiveClusters",
+                             "choose a smaller cluster with problem.config");
         }
     }
     if (clusters < 1) {
         return jg_fail_system(JIT_GEMM_ERR_LOAD, kernel->entry,
-                              "choose a smaller tile, fewer stages or no cluster with "
-                              "problem.config",
+                              "choose a smaller tile, fewer stages or a smaller cluster "
+                              "with problem.config",
                               "not one cluster of %d CTAs with %d threads and %d bytes of "
                               "shared memory fits on %s",
                               cluster_ctas, threads, smem_bytes, device->facts.name);

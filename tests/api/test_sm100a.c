@@ -92,6 +92,50 @@ Test(sm100a, launch_and_maps_of_a_pair_are_as_the_plan_says)
     api_fixture_close(&fixture);
 }
 
+/* The stand-in refuses more than 8 CTAs of a kernel without the attribute. */
+Test(sm100a, clusters_of_16_are_allowed_at_load_and_counted)
+{
+    struct api_fixture fixture;
+    open_b200(&fixture);
+    fixture.fake->resident_clusters = 7;
+    jit_gemm *gemm =
+        create(&fixture, "4096x4096x512 bf16 config=mma=128x64 cluster=4x4 stages=3");
+    const jit_gemm_args args = {
+        .struct_size = sizeof(args), .a = A_ADDRESS, .b = B_ADDRESS, .d = D_ADDRESS};
+
+    run(gemm, &args);
+
+    cr_expect_eq(fixture.fake->last_launch.cluster, 16);
+    cr_expect_eq(fixture.fake->last_launch.grid, 7 * 16);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+Test(sm100a, clusters_of_16_that_do_not_fit_are_an_error_with_a_remedy)
+{
+    static const struct {
+        const char *function, *text;
+    } rows[] = {
+        {NULL, "not one cluster of 16 CTAs"},
+        {"cuOccupancyMaxActiveClusters", "cuOccupancyMaxActiveClusters"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct api_fixture fixture;
+        open_b200(&fixture);
+        fixture.fake->resident_clusters = 0;
+        fixture.fake->failing_function = rows[i].function;
+        fixture.fake->failing_result = CUDA_ERROR_INVALID_CLUSTER_SIZE;
+        const jit_gemm_problem problem =
+            api_problem("4096x4096x512 bf16 config=mma=256x128 cluster=4x4 stages=3");
+        jit_gemm *gemm = NULL;
+
+        cr_expect_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_ERR_LOAD);
+        cr_expect(api_error_has(rows[i].text), "%s", jit_gemm_last_error());
+        cr_expect(api_error_has("problem.config"), "%s", jit_gemm_last_error());
+        api_fixture_close(&fixture);
+    }
+}
+
 Test(sm100a, kernels_of_another_chip_are_not_created)
 {
     struct api_fixture fixture;

@@ -101,6 +101,12 @@ Test(choose_sm100a, override_may_name_a_cluster_that_is_no_candidate)
                   "mma=256x128 cta_group=2 cluster=2x4");
     expect_config("4096x4096x4096 bf16 config=mma=128x64 cluster=1x8",
                   "mma=128x64 cta_group=1 cluster=1x8");
+    expect_config("512x512x512 bf16 config=mma=128x64 cta_group=1 cluster=4x4",
+                  "mma=128x64 cta_group=1 cluster=4x4");
+    expect_config("512x512x512 bf16 config=mma=256x128 cluster=4x4",
+                  "mma=256x128 cta_group=2 cluster=4x4");
+    expect_config("512x512x512 bf16 config=mma=128x64 cluster=16x1",
+                  "mma=128x64 cta_group=1 cluster=16x1");
 }
 
 Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
@@ -114,8 +120,8 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
          "mma=256x256 is none of those of sm_100a with cta_group=1: 128x256 128x192 "
          "128x128 128x64"},
         {"4096x4096x4096 bf16", "mma=1x256", "mma=1x256 is none of those of sm_100a"},
-        {"4096x4096x4096 bf16", "mma=128x128 cluster=16x1",
-         "cluster=16x1: clusters of sm_100a are powers of two of at most 8 CTAs"},
+        {"4096x4096x4096 bf16", "mma=128x128 cluster=16x2",
+         "cluster=16x2: clusters of sm_100a are powers of two of at most 16 CTAs"},
         {"4096x4096x4096 bf16", "cluster=3x1", "cluster=3x1: clusters of sm_100a are"},
         {"4096x4096x4096 bf16", "cta_group=2 cluster=1x2",
          "cluster=1x2 has no whole pairs along M, as cta_group=2 needs"},
@@ -148,6 +154,24 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
                            "expected '...%s...'\n     got '%s'", rows[i].message,
                            jg_error_text());
     }
+}
+
+Test(choose_sm100a, cluster_larger_than_the_device_is_refused_and_never_chosen)
+{
+    struct jg_device_facts facts = blackwell()->default_facts;
+    facts.sm_count = 14;
+    struct jg_problem problem = plan_problem("4096x4096x4096 bf16");
+    struct jg_choice choice;
+
+    cr_expect_eq(jg_config_choose(blackwell(), &problem, &facts, &choice, NULL),
+                 JIT_GEMM_OK);
+    cr_expect_leq(choice.config.cluster_m * choice.config.cluster_n, 8);
+    strcpy(problem.config, "mma=128x64 cluster=4x4");
+    cr_expect_eq(jg_config_choose(blackwell(), &problem, &facts, &choice, NULL),
+                 JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_not_null(
+        strstr(jg_error_text(), "cluster=4x4 does not fit on 14 multiprocessors"), "%s",
+        jg_error_text());
 }
 
 Test(choose_sm100a, device_without_room_for_a_cta_of_its_own_is_unsupported)
@@ -214,6 +238,10 @@ Test(choose_sm100a, boxes_are_the_slices_that_a_cta_loads)
         {"512x512x512 bf16 config=mma=256x256 cluster=4x1", 128, 64},
         {"512x512x512 bf16 config=mma=256x192 cluster=2x2", 64, 96},
         {"512x512x512 bf16 config=mma=256x128 cluster=4x2", 64, 32},
+        {"512x512x512 bf16 config=mma=128x64 cluster=4x4", 32, 16},
+        {"512x512x512 bf16 config=mma=256x128 cluster=4x4", 32, 32},
+        {"512x512x512 bf16 config=mma=128x64 cluster=16x1", 128, 4},
+        {"512x512x512 bf16 config=mma=128x64 cluster=1x16", 8, 64},
         {"512x512x512 bf16 layout=tn config=mma=256x256 cluster=2x1", 64, 64},
         {"512x512x512 bf16 layout=tn config=mma=256x256 cluster=4x2", 32, 32},
         {"512x512x512 bf16 layout=tn config=mma=128x128 cluster=2x1", 64, 32},

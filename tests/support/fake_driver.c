@@ -34,7 +34,7 @@ static int primary_context; /* its address is the context */
 
 struct fake_kernel {
     char name[128];
-    int smem_bytes;
+    int smem_bytes, non_portable_cluster;
 };
 
 /* A function belongs to the primary context; the lowest bit tells it from its kernel. */
@@ -282,11 +282,16 @@ FAKE_API CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value
 {
     ENTER();
     (void)device;
+    struct fake_kernel *own = (struct fake_kernel *)(void *)kernel;
+    if (attribute == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) {
+        own->non_portable_cluster = value;
+        return CUDA_SUCCESS;
+    }
     if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ||
         value > FAKE_SMEM_OPTIN) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    ((struct fake_kernel *)(void *)kernel)->smem_bytes = value;
+    own->smem_bytes = value;
     return CUDA_SUCCESS;
 }
 
@@ -303,13 +308,29 @@ FAKE_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
     return CUDA_SUCCESS;
 }
 
+/* As the hardware: more than 8 CTAs need the function's attribute. */
+static int cluster_is_allowed(const struct fake_kernel *kernel,
+                              const CUlaunchConfig *config)
+{
+    for (unsigned int i = 0; i < config->numAttrs; i++) {
+        const CUlaunchAttribute *attribute = &config->attrs[i];
+        if (attribute->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
+            attribute->value.clusterDim.x > 8 && !kernel->non_portable_cluster) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 FAKE_API CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction function,
                                                const CUlaunchConfig *config)
 {
     ENTER();
-    (void)function;
     if (config->numAttrs != 1) {
         return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (!cluster_is_allowed(kernel_of(function), config)) {
+        return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     }
     *clusters = state.resident_clusters;
     return CUDA_SUCCESS;
@@ -349,6 +370,9 @@ FAKE_API CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction func
     if (extra != NULL || config->gridDimX == 0 || config->blockDimX == 0 ||
         config->sharedMemBytes > (unsigned int)kernel->smem_bytes) {
         return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (!cluster_is_allowed(kernel, config)) {
+        return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     }
     atomic_fetch_add_explicit(&state.launches, 1, memory_order_relaxed);
     if (state.recording) {
