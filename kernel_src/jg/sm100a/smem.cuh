@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Shared memory of the Blackwell kernel. The host computes the same size
-// (lib/plan/arch_sm100a.c); the kernel asserts that they agree. Both CTAs of a pair have
-// the same layout: the tensor core reads both at the same offsets.
+// (lib/plan/arch_sm100a_limits.c); the kernel asserts that they agree. Both CTAs of a pair
+// have the same layout: the tensor core reads both at the same offsets.
 #pragma once
 #include <jg/pipeline/input_ring_buffer.cuh>
 #include <jg/sm100a/output_ring_buffer.cuh>

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* Blackwell's cost model. */
+#include "plan/arch_sm100a.h"
+
+#include "base/math.h"
+
+/*
+ * Rates of a B200, for comparing candidates; rounded. They are published measurements of
+ * others, put together; this kernel has not been timed on the chip. A multiplication takes
+ * the greater of what the tensor core needs and of what shared memory gives it. A stage
+ * arrives at 80 bytes a clock, whoever sends it, and L2 sends 20 TB/s to all
+ * multiprocessors; one stage alone takes a latency and its bytes.
+ */
+#define CLOCK_HZ             1.85e9
+#define MEMORY_BYTES_S       7.1e12
+#define L2_BYTES_S           20e12
+#define MMA_K                16.0
+#define ARRIVING_BYTES_CLK   80.0
+#define LOAD_LATENCY_CLK     700.0
+#define LONE_STAGE_BYTES_CLK 53.0
+#define EPILOGUE_ELEMS_CLK   16.0
+#define EPILOGUE_BYTES_CLK   40.0
+#define DRAIN_CLK            450.0
+#define FILL_CLK             2200.0
+#define CLUSTER_CLK          800.0
+#define LAUNCH_US            3.0
+/* What the members of a cluster, beyond a pair, wait for each other, each time it doubles:
+ * assumed. */
+#define CLUSTER_LOSS 0.02
+
+/* Clocks of one multiplication of 16 of K. */
+static double count_mma_clk(const struct jg_config *config)
+{
+    const double n = config->mma_n;
+    const double tensor = n / 2.0;
+    const double operands = config->cta_group == 2 ? 34.0 + n / 7.0 : 32.0 + n / 4.0;
+    return tensor > operands ? tensor : operands;
+}
+
+double jg_sm100a_predict_us(const struct jg_problem *problem,
+                            const struct jg_config *config,
+                            const struct jg_derived *derived)
+{
+    const double m = (double)problem->m.size;
+    const double n = (double)problem->n.size;
+    const double k = (double)problem->k.size;
+    const double batch = (double)problem->batch.size;
+    const double tile_m = config->tile_m;
+    const double tile_n = config->tile_n;
+    const double tile_k =
+        JG_TILE_K; /* doubles: newer compilers warn of enum times double */
+    const double row_bytes = JG_ROW_BYTES;
+    const double element_bytes = JG_INPUT_BYTES;
+    const double stage_bytes = (tile_m + tile_n / config->cta_group) * row_bytes;
+    const double sent_bytes =
+        (tile_m / config->cluster_n + tile_n / config->cluster_m) * row_bytes;
+    const double l2_bytes_clk = L2_BYTES_S / CLOCK_HZ / derived->grid_ctas;
+    double block_clk = tile_k / MMA_K * count_mma_clk(config);
+    const double sent_clk = sent_bytes / l2_bytes_clk;
+    const double arriving_clk = stage_bytes / ARRIVING_BYTES_CLK;
+    block_clk = jg_overlap(block_clk, sent_clk > arriving_clk ? sent_clk : arriving_clk);
+    for (int groups = config->cluster_m * config->cluster_n / config->cta_group; groups > 1;
+         groups /= 2) {
+        block_clk *= 1.0 + CLUSTER_LOSS;
+    }
+    const double lone_clk = LOAD_LATENCY_CLK + stage_bytes / LONE_STAGE_BYTES_CLK;
+    if (block_clk < lone_clk / config->stages) {
+        block_clk = lone_clk / config->stages;
+    }
+    const double main_clk = (double)jg_ceil_div(problem->k.size, JG_TILE_K) * block_clk;
+    const double output_bytes = jg_output_bytes(problem);
+    const double epilogue_clk =
+        tile_m * tile_n * (1.0 / EPILOGUE_ELEMS_CLK + output_bytes / EPILOGUE_BYTES_CLK) +
+        DRAIN_CLK;
+    const double rounds = (double)jg_ceil_div(derived->tiles, derived->grid_ctas);
+    const double round_clk = config->acc_stages > 1 ? jg_overlap(main_clk, epilogue_clk)
+                                                    : main_clk + epilogue_clk;
+    const int is_cluster = config->cluster_m * config->cluster_n > 1;
+    const double fixed_clk = FILL_CLK + (is_cluster ? CLUSTER_CLK : 0.0);
+    const double kernel_us =
+        (fixed_clk + (rounds - 1.0) * round_clk + main_clk + epilogue_clk) / CLOCK_HZ * 1e6;
+
+    const double bytes = (m + n) * k * batch * element_bytes + m * n * batch * output_bytes;
+    return jg_overlap(kernel_us, bytes / MEMORY_BYTES_S * 1e6) + LAUNCH_US;
+}
