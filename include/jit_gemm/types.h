@@ -109,6 +109,9 @@ typedef struct jit_gemm_problem {
     char epilogue[JIT_GEMM_NAME_SIZE]; /**< A registered epilogue; empty means D = acc. */
     char config[JIT_GEMM_CONFIG_SIZE]; /**< Overrides the kernel choice; empty means choose.
                                         */
+    uint64_t workspace_limit; /**< Most bytes of workspace that the choice may ask for, to
+                                 split K among CTAs; 0 means that K is split only where
+                                 `config` says so. */
 } jit_gemm_problem;
 
 /** How an operand is indexed. */
@@ -191,6 +194,15 @@ typedef struct jit_gemm_args {
                              0. */
     const jit_gemm_operand_arg *operands; /**< One entry an operand, in declared order. */
     size_t operand_count; /**< Entries of `operands`; must match the epilogue. */
+    uint64_t workspace; /**< Device address of memory that the kernel may write, a multiple
+                           of 128; needed if the info's `workspace_bytes` is not 0, and
+                           unused else. Its bytes must be zero before the first launch that
+                           gets it; every launch leaves it fit for the next one of the same
+                           stream, of any kernel. Launches that may run at the same time
+                           need one each. */
+    uint64_t workspace_bytes; /**< Bytes of `workspace`; 0 means the info's
+                                 `workspace_bytes`. A launch of dynamic sizes beyond the
+                                 planned ones may need more, and says how many. */
 } jit_gemm_args;
 
 /** Where a kernel came from. */
@@ -216,6 +228,8 @@ typedef struct jit_gemm_info {
     char key[33];           /**< Cache key, 32 lower-case hexadecimal digits. */
     char entry[JIT_GEMM_NAME_SIZE];    /**< Name of the kernel in profilers. */
     char config[JIT_GEMM_CONFIG_SIZE]; /**< The config in the form that `config` takes. */
+    uint64_t workspace_bytes; /**< Bytes of device memory that a launch of the planned size
+                                 needs as its workspace; 0 means none. */
 } jit_gemm_info;
 
 /** Counters of a context since its creation. */

@@ -236,6 +236,7 @@ jit_gemm_status jit_gemm_get_info(const jit_gemm *gemm, jit_gemm_info *ret_info)
                            (uint32_t)problem->batch.size),
         .compile_ms = gemm->compile_ms,
         .load_ms = gemm->load_ms,
+        .workspace_bytes = (uint64_t)kernel->choice.derived.workspace_bytes,
     };
     snprintf(info.arch, sizeof(info.arch), "%s", kernel->arch);
     snprintf(info.key, sizeof(info.key), "%s", kernel->key);

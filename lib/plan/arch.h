@@ -19,7 +19,8 @@ struct jg_derived {
     int64_t tiles_m, tiles_n; /* at the planned size, in tiles, padded to whole clusters */
     int64_t tiles;            /* tiles_m * tiles_n * batch */
     int grid_ctas;            /* CTAs of the persistent grid at the planned size */
-    double waves;             /* tiles / CTAs that fit at once */
+    double waves;             /* tiles * split_k / CTAs that fit at once */
+    int64_t workspace_bytes;  /* at the planned size; 0 where K is not split */
     double predicted_us;      /* of the cost model; for comparing candidates only */
 };
 

@@ -80,6 +80,21 @@ int jg_resident_ctas(const struct jg_config *config, const struct jg_device_fact
     return facts->sm_count / cluster * cluster;
 }
 
+int64_t jg_grid_clusters(const struct jg_config *config, int64_t tiles, int64_t resident)
+{
+    const int64_t parts = jg_max(config->split_k, 1);
+    /* Without an overflow: tiles alone are counted in 32 bits, their parts may not be. */
+    const int64_t wanted = tiles < resident ? tiles * parts : resident;
+    return jg_max(jg_min(wanted, resident) / parts, 1) * parts;
+}
+
+int64_t jg_workspace_bytes(const struct jg_config *config, int64_t tiles)
+{
+    const int64_t tile_bytes =
+        (int64_t)config->tile_m * config->tile_n * (int64_t)sizeof(float);
+    return config->split_k > 1 ? JG_WORKSPACE_SUMS_OFFSET + tiles * tile_bytes : 0;
+}
+
 int jg_tiles_count(const struct jg_problem *problem, const struct jg_device_facts *facts,
                    const struct jg_config *config, struct jg_derived *derived, char *reason,
                    size_t size)
@@ -96,8 +111,18 @@ int jg_tiles_count(const struct jg_problem *problem, const struct jg_device_fact
                  (long long)MAX_TILES, config->tile_m, config->tile_n);
         return 0;
     }
-    derived->grid_ctas = (int)jg_min(derived->tiles, resident);
-    derived->waves = (double)derived->tiles / resident;
+    if (config->split_k > 1 && derived->tiles > JG_WORKSPACE_LOCKS) {
+        snprintf(reason, size,
+                 "split_k=%d: a workspace has locks for %d tiles, the problem has %lld",
+                 config->split_k, JG_WORKSPACE_LOCKS, (long long)derived->tiles);
+        return 0;
+    }
+    const int cluster = config->cluster_m * config->cluster_n;
+    derived->grid_ctas =
+        (int)jg_grid_clusters(config, derived->tiles / cluster, resident / cluster) *
+        cluster;
+    derived->waves = (double)derived->tiles * (double)jg_max(config->split_k, 1) / resident;
+    derived->workspace_bytes = jg_workspace_bytes(config, derived->tiles);
     return 1;
 }
 

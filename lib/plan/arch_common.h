@@ -13,6 +13,14 @@ enum {
     JG_RING_BARRIER_BYTES = 16 /* a full and an empty barrier, each stage of a ring */
 };
 
+/* A workspace begins with the locks of the tiles, whichever kernel uses it: what one kernel
+ * leaves behind is then never taken for a lock by the next. */
+enum {
+    JG_WORKSPACE_LOCKS = 8192,                         /* words: most tiles of a launch */
+    JG_WORKSPACE_SUMS_OFFSET = 4 * JG_WORKSPACE_LOCKS, /* bytes */
+    JG_WORKSPACE_ALIGNMENT = 128
+};
+
 /* Shared memory of a CTA: a ring of stages, and the rest. */
 struct jg_smem {
     int64_t stage_bytes; /* tiles and barriers of one stage */
@@ -44,7 +52,14 @@ int jg_stages_choose(const struct jg_problem *problem, const struct jg_smem *sme
 
 /* CTAs that fit at once (one a multiprocessor), in whole clusters. */
 int jg_resident_ctas(const struct jg_config *config, const struct jg_device_facts *facts);
-/* Fills tiles, waves and the grid; 0 with a reason if there are too many tiles. */
+/* Clusters of a launch with this many cluster tiles, where `resident` clusters fit at once.
+ * All parts of a tile's K take neighbouring clusters, so the grid has a multiple of them
+ * (jg/schedule/tile_scheduler.cuh). */
+int64_t jg_grid_clusters(const struct jg_config *config, int64_t tiles, int64_t resident);
+/* Bytes of the workspace of a launch with this many tiles of a CTA: locks, then sums. 0
+ * where K is not split. */
+int64_t jg_workspace_bytes(const struct jg_config *config, int64_t tiles);
+/* Fills tiles, waves, grid and workspace; 0 with a reason if there are too many tiles. */
 int jg_tiles_count(const struct jg_problem *problem, const struct jg_device_facts *facts,
                    const struct jg_config *config, struct jg_derived *derived, char *reason,
                    size_t size);

@@ -5,7 +5,7 @@
  * tile of 128 rows; with cta_group=2 two CTAs multiply 256 rows as one, each loading half
  * of B. The ring has `stages` pairs of A and B slices of 64 elements of K; tensor memory
  * has `acc_stages` accumulators, so that a tile is multiplied while the one before is
- * written.
+ * written. With split_k several CTAs multiply a part of K each for the same tile.
  */
 #include "plan/arch_sm100a.h"
 
@@ -25,6 +25,13 @@ enum { CLUSTER_COUNT = sizeof(pair_clusters) / sizeof(pair_clusters[0]) };
 
 _Static_assert(sizeof(pair_clusters) == sizeof(single_clusters),
                "each shape has as many clusters");
+
+/* Numbers of parts of K that are tried where a workspace is allowed. */
+static const int splits[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32};
+/* Blocks of K that a part has at least. */
+#define MIN_SPLIT_BLOCKS 4
+/* Part of the time that more parts must save: their traffic is not all in the model. */
+#define SPLIT_GAIN 0.02
 
 /* The chip alone, not its family: an "a" target runs nowhere else. */
 static int matches_sm100a(const struct jg_device_facts *facts)
@@ -64,16 +71,20 @@ static int choose_acc_stages(const struct jg_problem *problem,
     const int one_wave =
         jg_resident_ctas(config, facts) > 0 &&
         jg_tiles_count(problem, facts, config, &derived, reason, sizeof(reason)) &&
-        derived.tiles <= derived.grid_ctas;
+        derived.tiles * config->split_k <= derived.grid_ctas;
     return exact && one_wave ? 1 : JG_SM100A_MAX_ACC_STAGES;
 }
 
-static void complete_sm100a(const struct jg_problem *problem,
-                            const struct jg_device_facts *facts,
-                            const struct jg_config_override *override,
-                            struct jg_config *config)
+/* Fills the rest for this number of parts of K. */
+static void complete_split(const struct jg_problem *problem,
+                           const struct jg_device_facts *facts,
+                           const struct jg_config_override *override, int split_k,
+                           struct jg_config *config)
 {
     const struct jg_config *wanted = &override->values;
+    config->split_k = split_k;
+    config->split_order =
+        override->has_split_order ? wanted->split_order : JG_SPLIT_TURNSTILE;
     config->tile_m = config->mma_m / config->cta_group;
     config->tile_n = config->mma_n;
     config->tile_k = JG_TILE_K;
@@ -132,12 +143,55 @@ static int derive_sm100a(const struct jg_problem *problem,
     return 1;
 }
 
+/* The number of parts of K with the least predicted time, of those that the problem's limit
+ * on the workspace allows. */
+static int choose_split(const struct jg_problem *problem,
+                        const struct jg_device_facts *facts,
+                        const struct jg_config_override *override,
+                        const struct jg_config *config)
+{
+    const int64_t k_blocks = jg_ceil_div(problem->k.size, JG_TILE_K);
+    int best = 1;
+    double best_us = 0.0;
+    for (size_t i = 0; i < sizeof(splits) / sizeof(splits[0]); i++) {
+        if (splits[i] > 1 && (problem->workspace_limit == 0 ||
+                              k_blocks < (int64_t)splits[i] * MIN_SPLIT_BLOCKS)) {
+            break;
+        }
+        struct jg_config trial = *config;
+        struct jg_derived derived;
+        char reason[256];
+        complete_split(problem, facts, override, splits[i], &trial);
+        if (!derive_sm100a(problem, facts, &trial, &derived, reason, sizeof(reason)) ||
+            (uint64_t)derived.workspace_bytes > problem->workspace_limit) {
+            continue;
+        }
+        if (best_us <= 0.0 || derived.predicted_us < best_us * (1.0 - SPLIT_GAIN)) {
+            best = splits[i];
+            best_us = derived.predicted_us;
+        }
+    }
+    return best;
+}
+
+static void complete_sm100a(const struct jg_problem *problem,
+                            const struct jg_device_facts *facts,
+                            const struct jg_config_override *override,
+                            struct jg_config *config)
+{
+    const int split_k = override->has_split_k
+                            ? override->values.split_k
+                            : choose_split(problem, facts, override, config);
+    complete_split(problem, facts, override, split_k, config);
+}
+
 const struct jg_arch jg_arch_sm100a = {
     .name = "sm_100a",
     .kernel_header = "jg/sm100a/gemm_kernel.cuh",
     .kernel_name = "jg::sm100a::gemm_kernel",
     .config_keys =
-        "kernel mma cta_group cluster stages acc_stages raster swizzle out_stages pdl",
+        "kernel mma cta_group cluster stages acc_stages raster swizzle out_stages pdl "
+        "split_k split_order",
     /* Memory is the 192 GB of the data sheet; a driver reports somewhat less. */
     .default_facts = {.name = "NVIDIA B200",
                       .cc_major = 10,

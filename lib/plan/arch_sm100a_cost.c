@@ -24,6 +24,10 @@
 #define FILL_CLK             2200.0
 #define CLUSTER_CLK          800.0
 #define LAUNCH_US            3.0
+/* Where K is split: what a CTA stores to or loads from L2 of a tile's sums, and until one
+ * CTA knows what another has stored. Assumed. */
+#define SUMS_BYTES_CLK 40.0
+#define HAND_ON_CLK    1500.0
 /* What the members of a cluster, beyond a pair, wait for each other, each time it doubles:
  * assumed. */
 #define CLUSTER_LOSS 0.02
@@ -35,6 +39,22 @@ static double count_mma_clk(const struct jg_config *config)
     const double tensor = n / 2.0;
     const double operands = config->cta_group == 2 ? 34.0 + n / 7.0 : 32.0 + n / 4.0;
     return tensor > operands ? tensor : operands;
+}
+
+/* Clocks from the end of a tile's main loops to its epilogue. By the turnstile each part
+ * waits for the one before, else only the first and the last are alone. */
+static double count_split_clk(const struct jg_problem *problem,
+                              const struct jg_config *config)
+{
+    if (config->split_k == 1) {
+        return 0.0;
+    }
+    const double sums_bytes = (double)jg_min(config->tile_m, problem->m.size) *
+                              (double)jg_min(config->tile_n, problem->n.size) *
+                              sizeof(float);
+    const int in_order = config->split_order == JG_SPLIT_TURNSTILE;
+    const int steps = in_order ? config->split_k - 1 : (int)jg_min(config->split_k - 1, 2);
+    return steps * (HAND_ON_CLK + 2.0 * sums_bytes / SUMS_BYTES_CLK);
 }
 
 double jg_sm100a_predict_us(const struct jg_problem *problem,
@@ -67,18 +87,21 @@ double jg_sm100a_predict_us(const struct jg_problem *problem,
     if (block_clk < lone_clk / config->stages) {
         block_clk = lone_clk / config->stages;
     }
-    const double main_clk = (double)jg_ceil_div(problem->k.size, JG_TILE_K) * block_clk;
+    const int64_t k_blocks = jg_ceil_div(problem->k.size, JG_TILE_K);
+    const double main_clk = (double)jg_ceil_div(k_blocks, config->split_k) * block_clk;
     const double output_bytes = jg_output_bytes(problem);
     const double epilogue_clk =
         tile_m * tile_n * (1.0 / EPILOGUE_ELEMS_CLK + output_bytes / EPILOGUE_BYTES_CLK) +
         DRAIN_CLK;
-    const double rounds = (double)jg_ceil_div(derived->tiles, derived->grid_ctas);
+    const double rounds =
+        (double)jg_ceil_div(derived->tiles * config->split_k, derived->grid_ctas);
     const double round_clk = config->acc_stages > 1 ? jg_overlap(main_clk, epilogue_clk)
                                                     : main_clk + epilogue_clk;
     const int is_cluster = config->cluster_m * config->cluster_n > 1;
     const double fixed_clk = FILL_CLK + (is_cluster ? CLUSTER_CLK : 0.0);
-    const double kernel_us =
-        (fixed_clk + (rounds - 1.0) * round_clk + main_clk + epilogue_clk) / CLOCK_HZ * 1e6;
+    const double kernel_us = (fixed_clk + (rounds - 1.0) * round_clk + main_clk +
+                              epilogue_clk + count_split_clk(problem, config)) /
+                             CLOCK_HZ * 1e6;
 
     const double bytes = (m + n) * k * batch * element_bytes + m * n * batch * output_bytes;
     return jg_overlap(kernel_us, bytes / MEMORY_BYTES_S * 1e6) + LAUNCH_US;

@@ -134,6 +134,14 @@ int jg_sm100a_check(const struct jg_problem *problem, const struct jg_device_fac
     if (!check_cluster(facts, config, reason, size)) {
         return 0;
     }
+    const int64_t k_blocks = jg_ceil_div(problem->k.size, JG_TILE_K);
+    if (problem->k.mode == JIT_GEMM_DIM_EXACT && config->split_k > k_blocks) {
+        snprintf(reason, size,
+                 "split_k=%d: K of %lld has %lld blocks of %d, and each part needs one",
+                 config->split_k, (long long)problem->k.size, (long long)k_blocks,
+                 JG_TILE_K);
+        return 0;
+    }
     if (problem->b_layout != JIT_GEMM_LAYOUT_K_MAJOR &&
         config->tile_n / config->cta_group % PANEL != 0) {
         snprintf(reason, size,

@@ -77,6 +77,7 @@ static void complete_sm90a(const struct jg_problem *problem,
     const struct jg_config *wanted = &override->values;
     config->out_stages = override->has_out_stages ? wanted->out_stages : DEFAULT_OUT_STAGES;
     config->pdl = override->has_pdl ? wanted->pdl : 1;
+    config->split_k = 1;
     const struct jg_smem smem = lay_out_smem(config);
     config->stages = override->has_stages
                          ? wanted->stages

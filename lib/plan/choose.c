@@ -54,8 +54,12 @@ static void trace_numbers(struct jg_str *trace, const struct jg_derived *derived
     print_fixed(trace, derived->predicted_us, 1);
     jg_str_printf(trace, " us, %lld tiles in ", (long long)derived->tiles);
     print_fixed(trace, derived->waves, 2);
-    jg_str_printf(trace, " waves, grid %d, shared memory %d bytes\n", derived->grid_ctas,
+    jg_str_printf(trace, " waves, grid %d, shared memory %d bytes", derived->grid_ctas,
                   derived->smem_bytes);
+    if (derived->workspace_bytes > 0) {
+        jg_str_printf(trace, ", workspace %lld bytes", (long long)derived->workspace_bytes);
+    }
+    jg_str_puts(trace, "\n");
 }
 
 /* ---------------------------------------------------------------- reference kernel */
@@ -66,6 +70,7 @@ static jit_gemm_status choose_reference(const struct jg_problem *problem,
     struct jg_choice choice;
     memset(&choice, 0, sizeof(choice));
     choice.config.kernel = JG_KERNEL_REFERENCE;
+    choice.config.split_k = 1;
     choice.derived.threads = REFERENCE_THREADS;
     const int64_t blocks =
         jg_ceil_div(problem->m.size * problem->n.size, REFERENCE_THREADS);

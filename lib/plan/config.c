@@ -13,7 +13,7 @@ enum { MAX_TILE = 4096, MAX_CLUSTER = 16, MAX_STAGES = 64, MAX_SWIZZLE = 16 };
 
 static const char config_keys[] =
     "keys: kernel tile mma cta_group cluster stages acc_stages raster swizzle out_stages "
-    "pdl";
+    "pdl split_k split_order";
 
 static void print_word(struct jg_str *out, const char *key)
 {
@@ -72,6 +72,15 @@ void jg_config_print_override(const struct jg_config_override *override, struct 
     if (override->has_pdl) {
         print_word(&text, values->pdl ? "pdl=1" : "pdl=0");
     }
+    if (override->has_split_k) {
+        print_word(&text, "split_k=");
+        jg_str_printf(&text, "%d", values->split_k);
+    }
+    if (override->has_split_order) {
+        print_word(&text, values->split_order == JG_SPLIT_ARRIVAL
+                              ? "split_order=arrival"
+                              : "split_order=turnstile");
+    }
     jg_str_puts(out, jg_str_text(&text));
     out->failed |= text.failed;
     jg_str_free(&text);
@@ -86,6 +95,7 @@ void jg_config_print(const struct jg_config *config, struct jg_str *out)
         all.has_mma = all.has_cta_group = all.has_acc_stages = by_mma;
         all.has_cluster = all.has_stages = 1;
         all.has_raster = all.has_swizzle = all.has_out_stages = all.has_pdl = 1;
+        all.has_split_k = all.has_split_order = config->split_k > 1;
     }
     jg_config_print_override(&all, out);
 }
@@ -216,6 +226,27 @@ static int read_pdl(const char *value, size_t size, struct jg_config_override *o
     return override->has_pdl = 1;
 }
 
+static int read_split_k(const char *value, size_t size, struct jg_config_override *override)
+{
+    int64_t split_k;
+    if (!jg_number_parse(value, size, 1, JG_MAX_SPLIT_K, &split_k)) {
+        return 0;
+    }
+    override->values.split_k = (int)split_k;
+    return override->has_split_k = 1;
+}
+
+static int read_split_order(const char *value, size_t size,
+                            struct jg_config_override *override)
+{
+    if (!jg_word_is(value, size, "turnstile") && !jg_word_is(value, size, "arrival")) {
+        return 0;
+    }
+    override->values.split_order =
+        jg_word_is(value, size, "arrival") ? JG_SPLIT_ARRIVAL : JG_SPLIT_TURNSTILE;
+    return override->has_split_order = 1;
+}
+
 static const struct {
     const char *key;
     value_reader read;
@@ -242,6 +273,10 @@ static const struct {
     {"out_stages", read_out_stages, "give 1 or 2",
      offsetof(struct jg_config_override, has_out_stages)},
     {"pdl", read_pdl, "give 0 or 1", offsetof(struct jg_config_override, has_pdl)},
+    {"split_k", read_split_k, "give a number from 1 to 64",
+     offsetof(struct jg_config_override, has_split_k)},
+    {"split_order", read_split_order, "give turnstile or arrival",
+     offsetof(struct jg_config_override, has_split_order)},
 };
 
 enum { CONFIG_KEY_COUNT = sizeof(config_key_rows) / sizeof(config_key_rows[0]) };

@@ -7,7 +7,8 @@
  * swizzle=8 out_stages=2 pdl=1`. A chip whose tensor core accumulates in a memory of its
  * own says what one instruction makes instead of a tile, and how many accumulators there
  * are: `kernel=gemm mma=256x256 cta_group=2 cluster=2x1 stages=6 acc_stages=2 raster=m
- * swizzle=8 out_stages=2 pdl=1`. When read as an override every key is optional, keys left
+ * swizzle=8 out_stages=2 pdl=1`. Where K is split, `split_k=4 split_order=turnstile`
+ * follows. When read as an override every key is optional, keys left
  * out are chosen; `tile=128x256` leaves K to the kernel. A chip refuses keys of others.
  * `kernel=reference` is the naive f64 kernel and takes no other key.
  */
@@ -15,6 +16,8 @@
 #define JG_PLAN_CONFIG_H
 
 #include "base/str.h"
+
+enum { JG_MAX_SPLIT_K = 64 };
 
 enum jg_kernel_family {
     JG_KERNEL_GEMM = 0,     /* the structured kernel of the architecture */
@@ -26,6 +29,12 @@ enum jg_raster {
         0, /* consecutive tiles walk down M inside a group of `swizzle` columns */
     JG_RASTER_ALONG_N =
         1 /* consecutive tiles walk along N inside a group of `swizzle` rows */
+};
+
+/* In which order the parts of a tile's sum are added up. */
+enum jg_split_order {
+    JG_SPLIT_TURNSTILE = 0, /* that of K: the same bits in every launch */
+    JG_SPLIT_ARRIVAL = 1    /* the first, then as they come, then the last */
 };
 
 struct jg_config {
@@ -40,6 +49,8 @@ struct jg_config {
     int swizzle;    /* width of a raster group, in cluster tiles: 1, 2, 4, 8, 16 */
     int out_stages; /* output slabs of each team of warps that fills them: 1 or 2 */
     int pdl;        /* programmatic dependent launch: 0 or 1 */
+    int split_k;    /* parts of K, multiplied by a CTA each: 1 to JG_MAX_SPLIT_K */
+    enum jg_split_order split_order;
 };
 
 /* Which fields an override text sets; the rest of `values` is zero. */
@@ -47,6 +58,7 @@ struct jg_config_override {
     struct jg_config values;
     int has_kernel, has_tile, has_tile_k, has_mma, has_cta_group, has_cluster, has_stages;
     int has_acc_stages, has_raster, has_swizzle, has_out_stages, has_pdl;
+    int has_split_k, has_split_order;
 };
 
 void jg_config_print(const struct jg_config *config, struct jg_str *out);

@@ -321,6 +321,7 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     problem.d = checked.d;
     problem.a_layout = checked.a_layout;
     problem.b_layout = checked.b_layout;
+    problem.workspace_limit = checked.workspace_limit;
     *ret_problem = problem;
     return JIT_GEMM_OK;
 }
@@ -329,7 +330,7 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
 
 void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out)
 {
-    enum { TAG_DIM = 1, TAG_TYPES, TAG_LAYOUTS, TAG_EPILOGUE, TAG_CONFIG };
+    enum { TAG_DIM = 1, TAG_TYPES, TAG_LAYOUTS, TAG_EPILOGUE, TAG_CONFIG, TAG_WORKSPACE };
     const jit_gemm_dim *const dims[] = {&problem->m, &problem->n, &problem->k,
                                         &problem->batch};
     for (size_t i = 0; i < sizeof(dims) / sizeof(dims[0]); i++) {
@@ -351,4 +352,6 @@ void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out)
         jg_epilogue_bytes(problem->epilogue, out);
     }
     jg_bytes_field(out, TAG_CONFIG, problem->config, strlen(problem->config));
+    jg_bytes_u32(out, TAG_WORKSPACE);
+    jg_bytes_u64(out, problem->workspace_limit);
 }

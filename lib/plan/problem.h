@@ -13,6 +13,7 @@ struct jg_problem {
     jit_gemm_layout a_layout, b_layout;
     const struct jg_epilogue *epilogue; /* NULL: D = acc. Not owned */
     char config[JIT_GEMM_CONFIG_SIZE];  /* override text, empty means choose */
+    uint64_t workspace_limit;           /* bytes; 0: K is split only by `config` */
 };
 
 /*

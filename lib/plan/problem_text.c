@@ -8,7 +8,7 @@
 #include "plan/text.h"
 
 static const char problem_keys[] =
-    "keys: m n k batch a b c d layout dynamic epilogue config";
+    "keys: m n k batch a b c d layout dynamic workspace epilogue config";
 static const char problem_example[] =
     "give for instance 'm=4096 n=4096 k=4096 a=bf16' or '4096x4096x4096 bf16'";
 
@@ -23,17 +23,31 @@ enum problem_key {
     KEY_D,
     KEY_LAYOUT,
     KEY_DYNAMIC,
+    KEY_WORKSPACE,
     KEY_EPILOGUE,
     KEY_CONFIG,
     KEY_COUNT
 };
 
 static const char *const key_names[KEY_COUNT] = {
-    "m", "n", "k", "batch", "a", "b", "c", "d", "layout", "dynamic", "epilogue", "config"};
-static const char *const key_places[KEY_COUNT] = {
-    "problem.m",      "problem.n",       "problem.k",        "problem.batch",
-    "problem.a",      "problem.b",       "problem.c",        "problem.d",
-    "problem.layout", "problem.dynamic", "problem.epilogue", "problem.config"};
+    "m", "n",      "k",       "batch",     "a",        "b",     "c",
+    "d", "layout", "dynamic", "workspace", "epilogue", "config"};
+static const char *const key_places[KEY_COUNT] = {"problem.m",
+                                                  "problem.n",
+                                                  "problem.k",
+                                                  "problem.batch",
+                                                  "problem.a",
+                                                  "problem.b",
+                                                  "problem.c",
+                                                  "problem.d",
+                                                  "problem.layout",
+                                                  "problem.dynamic",
+                                                  "problem.workspace_limit",
+                                                  "problem.epilogue",
+                                                  "problem.config"};
+
+/* More than any device holds. */
+#define MAX_WORKSPACE (INT64_C(1) << 50)
 
 /* ------------------------------------------------------------------------- parsing */
 
@@ -136,6 +150,34 @@ static jit_gemm_status read_dynamic(struct problem_reader *reader,
     return JIT_GEMM_OK;
 }
 
+/* Letters that stand for a power of 1024 behind a number of bytes. */
+static const char size_units[] = "kmg";
+
+static jit_gemm_status read_workspace(struct problem_reader *reader,
+                                      const struct jg_word *word)
+{
+    size_t digits = word->value_size;
+    int shift = 0;
+    for (int unit = 0; digits > 0 && size_units[unit] != '\0'; unit++) {
+        if (word->value[digits - 1] == size_units[unit]) {
+            shift = 10 * (unit + 1);
+            digits--;
+            break;
+        }
+    }
+    int64_t bytes;
+    if (!jg_number_parse(word->value, digits, 0, MAX_WORKSPACE >> shift, &bytes)) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key_places[KEY_WORKSPACE],
+                       "give bytes, with k, m or g for powers of 1024, such as "
+                       "workspace=64m",
+                       "%s at column %zu is no size up to %lldg",
+                       jg_quote(word->value, word->value_size).text, word->value_column,
+                       (long long)(MAX_WORKSPACE >> 30));
+    }
+    reader->problem.workspace_limit = (uint64_t)bytes << shift;
+    return JIT_GEMM_OK;
+}
+
 static jit_gemm_status read_epilogue(struct problem_reader *reader,
                                      const struct jg_word *word)
 {
@@ -205,6 +247,8 @@ static jit_gemm_status read_problem_word(struct problem_reader *reader,
             return read_layout(reader, word);
         case KEY_DYNAMIC:
             return read_dynamic(reader, word);
+        case KEY_WORKSPACE:
+            return read_workspace(reader, word);
         case KEY_EPILOGUE:
             return read_epilogue(reader, word);
         case KEY_CONFIG:
@@ -296,6 +340,21 @@ jit_gemm_status jg_problem_parse(const char *text, jit_gemm_problem *ret_problem
 
 /* ------------------------------------------------------------------------ printing */
 
+/* With the greatest unit that loses nothing. */
+static void print_workspace(uint64_t bytes, struct jg_str *out)
+{
+    if (bytes == 0) {
+        return;
+    }
+    int unit = 0;
+    while (size_units[unit] != '\0' && bytes % 1024 == 0) {
+        bytes /= 1024;
+        unit++;
+    }
+    jg_str_printf(out, " workspace=%llu%.*s", (unsigned long long)bytes, unit > 0,
+                  unit > 0 ? &size_units[unit - 1] : "");
+}
+
 /* `problem` has its defaults filled in. */
 static void print_problem(const jit_gemm_problem *problem, struct jg_str *out)
 {
@@ -333,6 +392,7 @@ static void print_problem(const jit_gemm_problem *problem, struct jg_str *out)
             separator = ",";
         }
     }
+    print_workspace(problem->workspace_limit, out);
     if (problem->epilogue[0] != '\0') {
         jg_str_printf(out, " epilogue=%s", problem->epilogue);
     }
@@ -371,6 +431,7 @@ void jg_problem_text(const struct jg_problem *problem, struct jg_str *out)
     plain.d = problem->d;
     plain.a_layout = problem->a_layout;
     plain.b_layout = problem->b_layout;
+    plain.workspace_limit = problem->workspace_limit;
     memcpy(plain.config, problem->config, sizeof(plain.config));
     if (problem->epilogue != NULL) {
         memcpy(plain.epilogue, problem->epilogue->name, sizeof(plain.epilogue));

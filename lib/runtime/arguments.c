@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/math.h"
 #include "runtime/array.h"
+#include "runtime/workspace.h"
 
 /* What the vector loads and the copy engine of the GEMM kernel need. */
 #define JG_VECTOR_BYTES 16
@@ -380,6 +381,7 @@ jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm
     if (jg_params_are_empty(ret_params)) {
         return JIT_GEMM_OK;
     }
+    JG_TRY(jg_workspace_settle(kernel, args, ret_params));
     JG_TRY(settle_a(kernel, args, ret_params, &ret_keys[JG_MAP_A]));
     JG_TRY(settle_b(kernel, args, ret_params, &ret_keys[JG_MAP_B]));
     JG_TRY(settle_d(kernel, args, ret_params, &ret_keys[JG_MAP_D]));

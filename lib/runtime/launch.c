@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/math.h"
+#include "plan/arch_common.h"
 #include "runtime/arguments.h"
 
 /* The naive kernel strides over the elements with at most this many CTAs. */
@@ -31,11 +32,11 @@ unsigned int jg_launch_grid(const struct jg_kernel *kernel, uint32_t m, uint32_t
     const int64_t clusters =
         jg_ceil_div(m, (int64_t)config->tile_m * config->cluster_m) *
         jg_ceil_div(n, (int64_t)config->tile_n * config->cluster_n); /* below 2^52 */
-    int64_t launched = kernel->resident_clusters;
-    if (clusters < launched) {
-        launched = jg_min(launched, clusters * (int64_t)batch);
-    }
-    return (unsigned int)(launched * jg_kernel_cluster_ctas(kernel));
+    const int64_t resident = kernel->resident_clusters;
+    const int64_t tiles =
+        clusters < resident ? clusters * (int64_t)batch : clusters; /* below 2^63 */
+    return (unsigned int)(jg_grid_clusters(config, tiles, resident) *
+                          jg_kernel_cluster_ctas(kernel));
 }
 
 static CUresult launch_once(const struct jg_kernel *kernel, CUfunction function,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "jit_gemm/version.h"
+#include "plan/arch_common.h"
 #include "plan/kernel_params.h"
 #include "source/digest.h"
 
@@ -157,6 +158,11 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     }
     print_number("kOutStages", config->out_stages, out);
     print_number("kSwizzle", config->swizzle, out);
+    print_number("kSplitK", config->split_k, out);
+    if (config->split_k > 1) {
+        print_number("kPartialsOffset", JG_WORKSPACE_SUMS_OFFSET, out);
+        print_flag("kSplitInOrder", config->split_order == JG_SPLIT_TURNSTILE, out);
+    }
     print_number("kThreads", choice->derived.threads, out);
     print_number("kSmemBytes", choice->derived.smem_bytes, out);
     print_number("kParamsBytes", (int64_t)JG_KERNEL_PARAMS_BYTES(operand_count), out);

@@ -23,6 +23,7 @@ struct Config {
     static constexpr jg::u32 kStages = 2;
     static constexpr jg::u32 kOutStages = 2;
     static constexpr jg::u32 kSwizzle = 4;
+    static constexpr jg::u32 kSplitK = 1;
     static constexpr jg::u32 kThreads = 384;
     static constexpr jg::u32 kSmemBytes = 115712;
     static constexpr jg::u32 kParamsBytes = 2048;

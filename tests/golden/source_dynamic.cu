@@ -18,6 +18,7 @@ struct Config {
     static constexpr jg::u32 kStages = 6;
     static constexpr jg::u32 kOutStages = 1;
     static constexpr jg::u32 kSwizzle = 2;
+    static constexpr jg::u32 kSplitK = 1;
     static constexpr jg::u32 kThreads = 384;
     static constexpr jg::u32 kSmemBytes = 164864;
     static constexpr jg::u32 kParamsBytes = 768;

@@ -20,6 +20,7 @@ struct Config {
     static constexpr jg::u32 kStages = 4;
     static constexpr jg::u32 kOutStages = 2;
     static constexpr jg::u32 kSwizzle = 8;
+    static constexpr jg::u32 kSplitK = 1;
     static constexpr jg::u32 kThreads = 384;
     static constexpr jg::u32 kSmemBytes = 230400;
     static constexpr jg::u32 kParamsBytes = 1280;

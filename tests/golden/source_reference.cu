@@ -18,6 +18,7 @@ struct Config {
     static constexpr jg::u32 kStages = 0;
     static constexpr jg::u32 kOutStages = 0;
     static constexpr jg::u32 kSwizzle = 0;
+    static constexpr jg::u32 kSplitK = 1;
     static constexpr jg::u32 kThreads = 256;
     static constexpr jg::u32 kSmemBytes = 0;
     static constexpr jg::u32 kParamsBytes = 768;

@@ -22,6 +22,7 @@ struct Config {
     static constexpr jg::u32 kMatrixStages = 2;
     static constexpr jg::u32 kOutStages = 2;
     static constexpr jg::u32 kSwizzle = 2;
+    static constexpr jg::u32 kSplitK = 1;
     static constexpr jg::u32 kThreads = 224;
     static constexpr jg::u32 kSmemBytes = 189440;
     static constexpr jg::u32 kParamsBytes = 1024;

@@ -93,6 +93,55 @@ Test(choose_sm100a, override_keeps_what_it_names_and_the_rest_is_chosen)
                   "raster=n swizzle=16 out_stages=1 pdl=0");
 }
 
+Test(choose_sm100a, k_is_split_where_tiles_are_few_and_a_workspace_is_allowed)
+{
+    static const struct {
+        const char *problem;
+        int is_split;
+    } rows[] = {
+        {"1024x256x16384 bf16", 0},
+        {"1024x256x16384 bf16 workspace=64m", 1},
+        {"1024x256x16384 bf16 workspace=32k", 0}, /* not even the locks */
+        {"16x4096x4096 bf16 workspace=64m", 1},
+        {"16x4096x4096 bf16 workspace=64m config=split_k=1", 0},
+        {"n=256 k=16384 a=bf16 dynamic=m,k m=64 workspace=64m", 1},
+        {"256x256x256 bf16 workspace=64m", 0},
+        {"1024x1024x1024 bf16 workspace=64m", 0},
+        {"8192x8192x8192 bf16 workspace=8g", 0},
+        {"128x64x4096 bf16 batch=148 workspace=8g", 0},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_problem problem = plan_problem(rows[i].problem);
+        const struct jg_choice choice = choose(rows[i].problem);
+
+        cr_expect_eq(choice.config.split_k > 1, rows[i].is_split, "%s: split_k=%d",
+                     rows[i].problem, choice.config.split_k);
+        cr_expect_eq(choice.derived.workspace_bytes > 0, rows[i].is_split, "%s",
+                     rows[i].problem);
+        cr_expect_leq((uint64_t)choice.derived.workspace_bytes, problem.workspace_limit);
+        cr_expect_leq(choice.derived.grid_ctas, 148);
+        cr_expect_eq(choice.derived.grid_ctas % choice.config.split_k, 0);
+    }
+}
+
+Test(choose_sm100a, workspace_has_locks_and_a_tile_of_sums_a_cta)
+{
+    const struct jg_choice choice =
+        choose("1000x520x4096 bf16 batch=3 config=mma=256x128 cluster=4x2 split_k=3");
+
+    /* 8 x 6 tiles of 128 x 128, of whole clusters, 3 times; 8192 locks. */
+    cr_expect_eq(choice.derived.tiles, 144);
+    cr_expect_eq(choice.derived.workspace_bytes, 4 * 8192 + 144 * 128 * 128 * 4);
+    /* 18 clusters at once. */
+    cr_expect_eq(choice.derived.grid_ctas, 18 * 8);
+    cr_expect_eq(choose("1000x520x4096 bf16 config=mma=256x128 cluster=4x2 split_k=4")
+                     .derived.grid_ctas,
+                 16 * 8, "a multiple of 4 clusters");
+    cr_expect_eq(choose("256x256x4096 bf16 config=mma=256x256 cluster=16x1 split_k=64")
+                     .derived.grid_ctas,
+                 64 * 16, "more than fit, where fewer are no multiple");
+}
+
 /* What is never chosen by itself, but works. */
 Test(choose_sm100a, override_may_name_a_cluster_that_is_no_candidate)
 {
@@ -138,9 +187,14 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
          "mma=256x192 cta_group=2 gives a CTA 96 columns of B, which is not K-major here "
          "and needs a multiple of 64"},
         {"4096x4096x4096 bf16 c=bf16", "out_stages=1", "out_stages=1 is too few for C"},
+        {"256x256x200 bf16", "split_k=5",
+         "split_k=5: K of 200 has 4 blocks of 64, and each part needs one"},
+        {"16384x16384x4096 bf16", "mma=128x64 split_k=2",
+         "split_k=2: a workspace has locks for 8192 tiles, the problem has 32768"},
         {"4096x4096x4096 bf16", "tile=128x128",
          "'tile' is a key of another architecture than sm_100a; keys of sm_100a: kernel mma "
-         "cta_group cluster stages acc_stages raster swizzle out_stages pdl"},
+         "cta_group cluster stages acc_stages raster swizzle out_stages pdl split_k "
+         "split_order"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct jg_problem problem = plan_problem(rows[i].problem);

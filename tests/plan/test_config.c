@@ -62,6 +62,27 @@ Test(config, chips_with_accumulators_of_their_own_name_the_mma)
     jg_str_free(&printed);
 }
 
+Test(config, parts_of_k_are_printed_where_there_are_several)
+{
+    static const char text[] =
+        "kernel=gemm mma=256x128 cta_group=2 cluster=2x1 stages=6 acc_stages=1 raster=m "
+        "swizzle=2 out_stages=2 pdl=1 split_k=4 split_order=arrival";
+
+    struct jg_config_override override = parse(text);
+
+    cr_expect(override.has_split_k && override.has_split_order);
+    cr_expect_eq(override.values.split_k, 4);
+    cr_expect_eq(override.values.split_order, JG_SPLIT_ARRIVAL);
+    struct jg_str printed = {0};
+    jg_config_print(&override.values, &printed);
+    cr_expect_str_eq(jg_str_text(&printed), text);
+    jg_str_free(&printed);
+    override.values.split_k = 1;
+    jg_config_print(&override.values, &printed);
+    cr_expect_null(strstr(jg_str_text(&printed), "split"), "%s", jg_str_text(&printed));
+    jg_str_free(&printed);
+}
+
 Test(config, keys_of_another_chip_are_refused_by_name)
 {
     static const char keys[] = "kernel mma cluster";
@@ -125,6 +146,9 @@ Test(config, override_prints_in_one_order_and_parses_back)
         "mma=256x128",
         "cta_group=2",
         "acc_stages=1",
+        "split_k=64",
+        "split_order=turnstile",
+        "split_order=arrival",
         "tile=64x128 stages=8 pdl=1",
         "kernel=gemm mma=256x256 cta_group=2 cluster=4x1 stages=5 acc_stages=2 swizzle=4",
         "kernel=gemm cluster=2x1 raster=m swizzle=1 out_stages=1",
@@ -150,7 +174,14 @@ Test(config, every_message)
     } rows[] = {
         {"stages",
          "config: 'stages' at column 1 is not of the form key=value; keys: kernel "
-         "tile mma cta_group cluster stages acc_stages raster swizzle out_stages pdl"},
+         "tile mma cta_group cluster stages acc_stages raster swizzle out_stages pdl "
+         "split_k split_order"},
+        {"split_k=0",
+         "config: '0' at column 9 is no value of 'split_k'; give a number from "
+         "1 to 64"},
+        {"split_k=65", "config: '65' at column 9 is no value of 'split_k'"},
+        {"split_order=any", "config: 'any' at column 13 is no value of 'split_order'; give "
+                            "turnstile or arrival"},
         {"stages=4 warp=3", "config: unknown key 'warp' at column 10; keys: kernel tile "},
         {"mma=256", "config: '256' at column 5 is no value of 'mma'; give MxN"},
         {"mma=256x256x64", "config: '256x256x64' at column 5 is no value of 'mma'"},

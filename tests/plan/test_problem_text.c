@@ -98,7 +98,7 @@ Test(problem_text, every_message)
          "'4096x4096x4096 bf16'"},
         {" \t\n ", "problem: the text is empty; give for instance"},
         {"m=1 n=5 mm=3", "problem: unknown key 'mm' at column 9; keys: m n k batch a b c d "
-                         "layout dynamic epilogue config"},
+                         "layout dynamic workspace epilogue config"},
         {"=3", "problem: unknown key '' at column 1"},
         {"M=3", "problem: unknown key 'M' at column 1"},
         {"gemm",
@@ -155,6 +155,16 @@ Test(problem_text, every_message)
         {"8x8x8 bf16 dynamic=m,m", "problem.dynamic: 'm' at column 22 is unknown or given "
                                    "twice"},
         {"8x8x8 bf16 dynamic=a", "problem.dynamic: 'a' at column 20 is unknown"},
+        {"8x8x8 bf16 workspace=",
+         "problem.workspace_limit: '' at column 22 is no size up to 1048576g; give bytes, "
+         "with k, m or g for powers of 1024, such as workspace=64m"},
+        {"8x8x8 bf16 workspace=m", "problem.workspace_limit: 'm' at column 22 is no size"},
+        {"8x8x8 bf16 workspace=64M", "problem.workspace_limit: '64M' at column 22 is no"},
+        {"8x8x8 bf16 workspace=-1",
+         "problem.workspace_limit: '-1' at column 22 is no size"},
+        {"8x8x8 bf16 workspace=1048577g", "problem.workspace_limit: '1048577g' at column"},
+        {"8x8x8 bf16 workspace=1m workspace=1m",
+         "problem.workspace_limit: key 'workspace' at column 25 is given twice"},
         {"8x8x8 bf16 epilogue=",
          "problem.epilogue: '' at column 21 is no C identifier of at "
          "most 63 bytes; give the name of a registered epilogue"},
@@ -238,6 +248,12 @@ Test(problem_text, print_leaves_defaults_out)
         {"8x8x8 bf16 epilogue=e config= stages=4\ttile=128x256 ",
          "m=8 n=8 k=8 a=bf16 epilogue=e config=stages=4 tile=128x256"},
         {"8x8x8 bf16 config=", "m=8 n=8 k=8 a=bf16"},
+        {"8x8x8 bf16 workspace=0", "m=8 n=8 k=8 a=bf16"},
+        {"8x8x8 bf16 workspace=1000", "m=8 n=8 k=8 a=bf16 workspace=1000"},
+        {"8x8x8 bf16 workspace=2048", "m=8 n=8 k=8 a=bf16 workspace=2k"},
+        {"8x8x8 bf16 workspace=65536k dynamic=m epilogue=e",
+         "m=8 n=8 k=8 a=bf16 dynamic=m workspace=64m epilogue=e"},
+        {"8x8x8 bf16 workspace=1048576g", "m=8 n=8 k=8 a=bf16 workspace=1048576g"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         jit_gemm_problem problem;
@@ -310,6 +326,7 @@ static jit_gemm_problem draw_problem(void)
     problem.d = (jit_gemm_dtype)(1 + draw(3));
     problem.a_layout = (jit_gemm_layout)draw(2);
     problem.b_layout = (jit_gemm_layout)draw(2);
+    problem.workspace_limit = draw(2) ? draw(UINT64_C(1) << 50) >> draw(50) : 0;
     for (size_t i = 0, size = draw(JIT_GEMM_NAME_SIZE); i < size; i++) {
         problem.epilogue[i] = "abcXYZ_019"[draw(i == 0 ? 7 : 10)];
     }

@@ -9,6 +9,13 @@
 
 static struct jg_map_slots slots;
 
+static void init_slots(void)
+{
+    static struct jg_map_entry entries[JG_MAP_SLOTS * JG_MAP_ENTRIES * JG_MAP_OPERANDS];
+    cr_assert_eq(sizeof(entries), jg_map_slots_bytes(0));
+    jg_map_slots_init(&slots, 0, entries);
+}
+
 static jit_gemm_args plain_args(void)
 {
     const jit_gemm_args args = {
@@ -43,6 +50,84 @@ Test(launch, grid_is_whole_clusters_and_at_most_what_fits)
     handmade_free(&made);
 }
 
+Test(launch, grid_has_all_parts_of_k_and_no_part_of_a_tile_alone)
+{
+    static const struct {
+        int split_k;
+        uint32_t m, n, batch;
+        unsigned int grid;
+    } rows[] = {
+        {4, 256, 256, 1, 2 * 4},     {4, 4096, 4096, 1, 2 * 64},
+        {5, 4096, 4096, 1, 2 * 65},  {64, 256, 256, 1, 2 * 64},
+        {64, 512, 512, 1, 2 * 64},   {3, 256, 256, 7, 2 * 21},
+        {3, 256, 256, 1000, 2 * 66}, {64, INT32_MAX, INT32_MAX, INT32_MAX, 2 * 64},
+    };
+    struct handmade made;
+    handmade_kernel(&made);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        made.kernel->choice.config.split_k = rows[i].split_k;
+        cr_expect_eq(jg_launch_grid(made.kernel, rows[i].m, rows[i].n, rows[i].batch),
+                     rows[i].grid, "row %zu", i);
+    }
+    made.kernel->choice.config.split_k = 64;
+    made.kernel->resident_clusters = 3;
+    cr_expect_eq(jg_launch_grid(made.kernel, 256, 256, 1), 2 * 64, "more than fit at once");
+    handmade_free(&made);
+}
+
+Test(launch, workspace_is_required_and_checked_where_k_is_split)
+{
+    enum { LOCKS = 4 * 8192, TILE = 128 * 256 * 4, PLANNED = LOCKS + 32 * TILE };
+    static const struct {
+        int64_t m;
+        uint64_t workspace, bytes;
+        jit_gemm_status status;
+        const char *message;
+    } rows[] = {
+        {1024, 0x40000, 0, JIT_GEMM_OK, NULL},
+        {1, 0x40000, LOCKS + 8 * TILE, JIT_GEMM_OK, NULL},
+        {2048, 0x40000, LOCKS + 64 * TILE, JIT_GEMM_OK, NULL},
+        {1024, 0, 0, JIT_GEMM_ERR_ARGUMENT,
+         "args.workspace: this kernel splits K and needs a workspace of 4227072 bytes; give"},
+        {1, 0, 0, JIT_GEMM_ERR_ARGUMENT, "needs a workspace of 4227072 bytes"},
+        {2048, 0, 0, JIT_GEMM_ERR_ARGUMENT, "needs a workspace of 8421376 bytes"},
+        {1024, 0x40040, 0, JIT_GEMM_ERR_ARGUMENT,
+         "args.workspace: the address 0x40040 is misaligned: no multiple of 128"},
+        {1025, 0x40000, 0, JIT_GEMM_ERR_ARGUMENT,
+         "args.workspace_bytes: 1025 x 1024 with batch 1 needs a workspace of 5275648 "
+         "bytes, 4227072 are planned; give a workspace of that size and its bytes here, or "
+         "create the kernel with the largest sizes"},
+        {1024, 0x40000, PLANNED - 1, JIT_GEMM_ERR_ARGUMENT,
+         "args.workspace_bytes: 1024 x 1024 with batch 1 needs a workspace of 4227072 "
+         "bytes, 4227071 are given; give a larger workspace"},
+        {INT32_MAX, 0x40000, 0, JIT_GEMM_ERR_UNSUPPORTED,
+         "args.workspace: a workspace has locks for 8192 tiles, but 2147483647 x 1024 with "
+         "batch 1 makes"},
+    };
+    struct handmade made;
+    handmade_kernel(&made);
+    init_slots();
+    made.kernel->problem.m.mode = JIT_GEMM_DIM_DYNAMIC;
+    made.kernel->choice.config.split_k = 2;
+    made.kernel->choice.derived.workspace_bytes = PLANNED;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        jit_gemm_args args = plain_args();
+        args.m = rows[i].m;
+        args.workspace = rows[i].workspace;
+        args.workspace_bytes = rows[i].bytes;
+        cr_expect_eq(jg_launch(made.kernel, &slots, &args, NULL), rows[i].status, "row %zu",
+                     i);
+        cr_expect(rows[i].message == NULL ||
+                      strstr(jg_error_text(), rows[i].message) != NULL,
+                  "row %zu: %s", i, jg_error_text());
+    }
+    cr_expect_eq(handmade_launches(), 3);
+    jit_gemm_args empty = plain_args();
+    empty.m = 0;
+    cr_expect_eq(jg_launch(made.kernel, &slots, &empty, NULL), JIT_GEMM_OK, "no elements");
+    handmade_free(&made);
+}
+
 Test(launch, grid_of_the_reference_kernel_is_bounded)
 {
     struct handmade made;
@@ -55,13 +140,6 @@ Test(launch, grid_of_the_reference_kernel_is_bounded)
     cr_expect_eq(jg_launch_grid(made.kernel, 16, 16, 7), 7);
     cr_expect_eq(jg_launch_grid(made.kernel, INT32_MAX, INT32_MAX, INT32_MAX), 65535 * 8);
     handmade_free(&made);
-}
-
-static void init_slots(void)
-{
-    static struct jg_map_entry entries[JG_MAP_SLOTS * JG_MAP_ENTRIES * JG_MAP_OPERANDS];
-    cr_assert_eq(sizeof(entries), jg_map_slots_bytes(0));
-    jg_map_slots_init(&slots, 0, entries);
 }
 
 Test(launch, kept_maps_are_used_again)

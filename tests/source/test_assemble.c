@@ -52,6 +52,11 @@ static const struct {
       .snippet = "d = gelu(acc + bias);",
       .operands = "bias:row_vector:bf16",
       .arch = "sm_100a"}},
+    {"source_sm100a_split_k.cu",
+     {.problem = "m=512 n=512 k=4096 a=bf16 config=kernel=gemm mma=128x128 cta_group=1 "
+                 "cluster=1x1 stages=4 acc_stages=1 raster=n swizzle=2 out_stages=2 pdl=1 "
+                 "split_k=4 split_order=turnstile",
+      .arch = "sm_100a"}},
     {"source_reference.cu",
      {.problem = "m=17 n=333 k=1 a=bf16 d=f32 layout=nn config=kernel=reference",
       .snippet = "d = relu(acc);"}},

@@ -27,6 +27,7 @@ struct GemmParams {
     u64 alpha_pointer, beta_pointer;    // device addresses of floats, or 0
     u32 a_batch_step, b_batch_step;     // 1, or 0 if the input is broadcast over batches
     u32 c_batch_step, reserved;
+    u64 workspace; // device address; of kernels that split K (epilogue/partial_sums.cuh)
 
     JG_DEVICE f32 load_alpha() const
     {

@@ -14,4 +14,9 @@ JG_DEVICE u32 min_u32(u32 x, u32 y)
     return x < y ? x : y;
 }
 
+JG_DEVICE u32 max_u32(u32 x, u32 y)
+{
+    return x < y ? y : x;
+}
+
 } // namespace jg

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Global memory: predicated loads of two neighbouring elements.
+// Global memory: predicated loads of two neighbouring elements; vectors and locks that the
+// CTAs of a grid share.
 #pragma once
 #include <jg/ptx/address.cuh>
 #include <jg/ptx/convert.cuh>
@@ -41,6 +42,65 @@ JG_DEVICE void load_pair(f32 &x, f32 &y, const T *source, u32 count)
         x = Convert<T>::low(bits);
         y = Convert<T>::high(bits);
     }
+}
+
+// Four f32 at a device address that is a multiple of 16.
+JG_DEVICE void load_global_4(f32 *v, u64 address)
+{
+    // clang-format off
+    asm volatile("ld.global.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3]) : "l"(address) : "memory");
+    // clang-format on
+}
+
+JG_DEVICE void store_global_4(u64 address, f32 x, f32 y, f32 z, f32 w)
+{
+    // clang-format off
+    asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};"
+                 :: "l"(address), "f"(x), "f"(y), "f"(z), "f"(w) : "memory");
+    // clang-format on
+}
+
+// Each of the four by itself; the order among several who add is open.
+JG_DEVICE void add_global_4(u64 address, f32 x, f32 y, f32 z, f32 w)
+{
+    // clang-format off
+    asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};"
+                 :: "l"(address), "f"(x), "f"(y), "f"(z), "f"(w) : "memory");
+    // clang-format on
+}
+
+// A counter that CTAs of the grid hand memory on with: what precedes add_release, of this
+// thread and of those that met it at a barrier, is seen after a load_acquire of the sum.
+JG_DEVICE u32 load_acquire(u64 address)
+{
+    u32 value;
+    // clang-format off
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+    // clang-format on
+    return value;
+}
+
+JG_DEVICE void add_release(u64 address, u32 value)
+{
+    // clang-format off
+    asm volatile("red.release.gpu.global.add.u32 [%0], %1;" :: "l"(address), "r"(value) : "memory");
+    // clang-format on
+}
+
+// About as many nanoseconds, between two looks at a word that others will change.
+JG_DEVICE void sleep(u32 nanoseconds)
+{
+    // clang-format off
+    asm volatile("nanosleep.u32 %0;" :: "r"(nanoseconds) : "memory");
+    // clang-format on
+}
+
+JG_DEVICE void store_global(u64 address, u32 value)
+{
+    // clang-format off
+    asm volatile("st.global.u32 [%0], %1;" :: "l"(address), "r"(value) : "memory");
+    // clang-format on
 }
 
 } // namespace jg::ptx

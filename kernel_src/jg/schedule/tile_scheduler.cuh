@@ -3,6 +3,20 @@
 // cluster takes every `clusters of the grid`-th cluster tile. WorkIterator: one role's walk
 // through that list.
 //
+// Where K is split, the list has kSplitK entries a cluster tile, one after the other in the
+// order of K, and an entry may wait for the one before it, which has the same tile
+// (epilogue/partial_sums.cuh). No wait lasts for ever:
+// - The grid has a multiple of kSplitK clusters (lib/runtime/launch.c). So a cluster has
+// the
+//   same part of K in each of its tiles, and waits for its neighbour of the next lower
+//   index alone, never for itself or a higher one.
+// - The hardware starts clusters in the order of their indices. So when a cluster runs, all
+//   that it waits for, directly or through others, run or have ended, however few clusters
+//   the device holds at a time and whatever else it executes.
+// - The lowest cluster that has not ended waits for nobody.
+// Whoever hands out entries at run time instead keeps the second point by handing them out
+// in the order of the list.
+//
 // Every role of every CTA of a cluster makes the same walk, so nothing is communicated. A
 // cluster may hang over the edge of the problem; its outer CTAs then work on tiles that do
 // not exist, load zeros, and store nothing, because their neighbours need their copies and
@@ -21,16 +35,17 @@ class TileScheduler {
     JG_DEVICE TileScheduler(const ShapeT &shape, const Cluster &cluster)
         : clusters_m_(ceil_div(shape.m, Config::kBlockM * Config::kClusterM)),
           clusters_n_(ceil_div(shape.n, Config::kBlockN * Config::kClusterN)),
-          total_(clusters_m_ * clusters_n_ * shape.batch), cluster_m_(cluster.m),
-          cluster_n_(cluster.n)
+          total_(clusters_m_ * clusters_n_ * shape.batch * Config::kSplitK),
+          cluster_m_(cluster.m), cluster_n_(cluster.n)
     {
     }
 
-    // The cluster tile with this index, as this CTA sees it. Groups of kSwizzle cluster
-    // tiles wide are walked one after the other, so that what runs at the same time is
-    // nearly square and its inputs stay in L2.
-    JG_DEVICE WorkTile tile(u32 index) const
+    // The entry of the list with this index, as this CTA sees it. Groups of kSwizzle
+    // cluster tiles wide are walked one after the other, so that what runs at the same time
+    // is nearly square and its inputs stay in L2.
+    JG_DEVICE WorkTile tile(u32 entry) const
     {
+        const u32 index = entry / Config::kSplitK;
         const u32 per_batch = clusters_m_ * clusters_n_;
         const u32 batch = index / per_batch;
         const u32 in_batch = index - batch * per_batch;
@@ -45,7 +60,10 @@ class TileScheduler {
             (Config::kRasterAlongM ? step : lane) * Config::kClusterM + cluster_m_;
         const u32 n =
             (Config::kRasterAlongM ? lane : step) * Config::kClusterN + cluster_n_;
-        return WorkTile{m * Config::kBlockM, n * Config::kBlockN, batch};
+        return WorkTile{m * Config::kBlockM, n * Config::kBlockN, batch,
+                        entry - index * Config::kSplitK,
+                        (index * Config::kClusterN + cluster_n_) * Config::kClusterM +
+                            cluster_m_};
     }
 
     JG_DEVICE u32 total() const

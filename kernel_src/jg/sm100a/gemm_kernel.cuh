@@ -2,7 +2,9 @@
 // The Blackwell GEMM kernel: the role loops, nothing else.
 #pragma once
 #include <jg/epilogue/epilogue_for.cuh>
+#include <jg/epilogue/partial_sums.cuh>
 #include <jg/pipeline/warpgroup_signals.cuh>
+#include <jg/schedule/k_range.cuh>
 #include <jg/schedule/tile_scheduler.cuh>
 #include <jg/sm100a/accum_reader.cuh>
 #include <jg/sm100a/commit_signals.cuh>
@@ -45,6 +47,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
     using Mma = MmaOp<Config>;
     constexpr bool kAlone = Cluster::kSize == 1;
     using EpilogueT = typename EpilogueFor<Config, Epilogue, Share>::Type;
+    using Partials = PartialSums<Config, Share>;
     static_assert((sizeof(SmemT) > kLeastSmemBytes ? sizeof(SmemT) : kLeastSmemBytes) ==
                       Config::kSmemBytes,
                   "host and device disagree on shared memory");
@@ -69,10 +72,6 @@ JG_DEVICE void gemm_kernel(const Params &params)
     const Accumulators accumulators(smem.accumulators, cluster);
     const TileLoader<Config, Cluster> loader(params, cluster);
     const Tmem<Config::kCtaGroup, Config::kAccStages * Mma::kN> tmem(&smem.tmem_address);
-    // A launch with K = 0 loads one block beyond the end of K, which is all zeros.
-    const u32 k_first = Config::kK == 0 && shape.k == 0 ? Config::kBlockK : 0;
-    const u32 k_blocks =
-        Config::kK == 0 && shape.k == 0 ? 1 : ceil_div(shape.k, Config::kBlockK);
     WorkIterator<Scheduler, Cluster::kSize> work(scheduler);
 
     if (roles.is_load_warp() && ptx::elect_one()) {
@@ -103,11 +102,12 @@ JG_DEVICE void gemm_kernel(const Params &params)
             auto producer = ring.producer();
             while (work.has_work()) {
                 const WorkTile tile = work.next();
+                const KRange<Config> range(shape.k, tile);
 #pragma unroll 1
-                for (u32 k = 0; k < k_blocks; ++k) {
+                for (u32 k = 0; k < range.blocks; ++k) {
                     const ProducerStage stage = producer.acquire();
                     loader.load(smem.a[stage.index], smem.b[stage.index], stage.full, tile,
-                                k_first + k * Config::kBlockK);
+                                range.first + k * Config::kBlockK);
                 }
             }
             producer.drain();
@@ -121,9 +121,9 @@ JG_DEVICE void gemm_kernel(const Params &params)
             auto producer = accumulators.producer();
             const u32 columns = tmem.address();
             while (work.has_work()) {
-                work.next();
+                const KRange<Config> range(shape.k, work.next());
                 const OutputStage stage = producer.acquire();
-                Mma::run(smem, consumer, columns + stage.index * Mma::kN, k_blocks);
+                Mma::run(smem, consumer, columns + stage.index * Mma::kN, range.blocks);
                 producer.publish(stage);
             }
             if constexpr (kAlone) {
@@ -136,7 +136,10 @@ JG_DEVICE void gemm_kernel(const Params &params)
                 auto producer = matrix_ring.producer();
                 const bool with_c = Config::kHasC && params.load_beta() != 0.0f;
                 while (work.has_work()) {
-                    Matrices::load(params, smem, producer, work.next(), with_c);
+                    const WorkTile tile = work.next();
+                    if (tile.split + 1 == Config::kSplitK) {
+                        Matrices::load(params, smem, producer, tile, with_c);
+                    }
                 }
             }
         }
@@ -150,7 +153,18 @@ JG_DEVICE void gemm_kernel(const Params &params)
             const OutputStage stage = consumer.acquire();
             AccumReader<Share, decltype(consumer)> acc(columns + stage.index * Mma::kN,
                                                        stage, consumer);
-            epilogue.run(params, shape, acc, smem, matrices, tile);
+            if constexpr (Config::kSplitK == 1) {
+                epilogue.run(params, shape, acc, smem, matrices, tile);
+            } else {
+                const Partials partials(params, shape, tile, 0);
+                if (partials.is_last()) {
+                    partials.collect();
+                    SummedAccumulators<decltype(acc), Partials, Share> sum(acc, partials);
+                    epilogue.run(params, shape, sum, smem, matrices, tile);
+                } else {
+                    partials.hand_on(acc);
+                }
+            }
         }
         epilogue.drain();
     }

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+// PartialSums: a tile's sum over K, made by kSplitK CTAs that each multiply one part of K.
+//
+// Each tile has a slot of the workspace for f32 sums, and a lock: a word that counts the
+// parts that the slot holds. Part 0 stores its accumulators there and counts 1. The parts
+// between add theirs: in the order of K, each when the one before has counted, so that the
+// sum is the same in every launch; or, with split_order=arrival, as they come after part 0.
+// The last part waits for all others, clears the lock for the next launch, and goes through
+// the ordinary epilogue with the slot's sums added to what it reads (SummedAccumulators).
+// Why a wait ends: tile_scheduler.cuh.
+//
+// A slot is ordered by fragments: every thread finds the four values of its group of eight
+// columns in one vector, and the vectors of a warp lie side by side. The reader at the same
+// place of another CTA thus reads what this thread wrote. Rows and columns beyond the
+// problem are neither written nor read.
+//
+// Called by all 128 threads of a warpgroup that holds accumulators. The lock is polled by
+// the first of them; a named barrier (1 + consumer) stands for the others.
+#pragma once
+#include <jg/common/work_tile.cuh>
+#include <jg/epilogue/step_rows.cuh>
+#include <jg/ptx/cluster.cuh>
+#include <jg/ptx/global.cuh>
+
+namespace jg {
+
+template <class Config, class Share>
+class PartialSums {
+    static constexpr u32 kThreads = 128;
+    static constexpr u32 kPartSteps = Share::kRows / Share::kStepRows;
+    static constexpr u32 kGroups = Share::kCols / 8;
+    static constexpr u32 kGroupBytes = kThreads * 4 * sizeof(f32); // all threads' vectors
+    static constexpr u32 kBytes = Share::kRows * Share::kCols * sizeof(f32);
+    static constexpr u32 kPollNs = 32;
+    static constexpr bool kExactRows =
+        Config::kM && Config::kM % (Config::kBlockM * Config::kClusterM) == 0;
+    static constexpr bool kExactCols =
+        Config::kN && Config::kN % (Config::kBlockN * Config::kClusterN) == 0;
+    // What is read from tensor memory at a time.
+    static constexpr u32 kChunk = Share::kCols % 32 == 0 ? 32 : 16;
+    static constexpr u32 kAcross = Share::kCols / kChunk;
+
+  public:
+    template <class Params, class ShapeT>
+    JG_DEVICE PartialSums(const Params &params, const ShapeT &shape, const WorkTile &tile,
+                          u32 consumer)
+        : split_(tile.split), barrier_id_(1 + consumer)
+    {
+        const u32 slot = tile.slot * Share::kConsumers + consumer;
+        lock_ = params.workspace + slot * static_cast<u64>(sizeof(u32));
+        sums_ = params.workspace + Config::kPartialsOffset +
+                slot * static_cast<u64>(kBytes) +
+                threadIdx.x % kThreads * (4 * sizeof(f32));
+        const u32 row = tile.row + Share::first_row(consumer) + Share::warp_row();
+        const u32 col = tile.col + Share::first_col(consumer);
+        rows_ = row < shape.m ? shape.m - row : 0;
+        cols_ = col < shape.n ? shape.n - col : 0;
+    }
+
+    JG_DEVICE bool is_last() const
+    {
+        return split_ + 1 == Config::kSplitK;
+    }
+
+    // Any part but the last: its accumulators into the slot, for the next part.
+    template <class Accumulators>
+    JG_DEVICE void hand_on(Accumulators &acc) const
+    {
+        if (split_ > 0) {
+            wait(Config::kSplitInOrder ? split_ : 1, false);
+        }
+#pragma unroll(Accumulators::kIndexed ? 1 : kPartSteps *kAcross)
+        for (u32 i = 0; i < kPartSteps * kAcross; ++i) {
+            const u32 step = i / kAcross, col = i % kAcross * kChunk;
+            f32 values[Share::kFragments][kChunk / 2];
+            if (Config::kSplitInOrder && split_ > 0) {
+                f32 sums[Share::kFragments][kChunk / 2];
+                load(step, col, sums);
+                acc.read(step, col, values);
+                add(values, sums);
+            } else {
+                acc.read(step, col, values);
+            }
+            if (i + 1 == kPartSteps * kAcross) {
+                acc.release();
+            }
+            store(step, col, values);
+        }
+        ptx::named_barrier_sync(barrier_id_, kThreads);
+        if (threadIdx.x % kThreads == 0) {
+            ptx::add_release(lock_, 1);
+        }
+    }
+
+    // The last part: waits until the slot holds the sum of all others.
+    JG_DEVICE void collect() const
+    {
+        wait(Config::kSplitK - 1, true);
+    }
+
+    // This thread's fragments of row step `step`, from column `col` on.
+    template <u32 kCount>
+    JG_DEVICE void load(u32 step, u32 col, f32 (&sums)[Share::kFragments][kCount]) const
+    {
+#pragma unroll
+        for (u32 i = 0; i < Share::kFragments; ++i) {
+#pragma unroll
+            for (u32 group = 0; group < kCount / 4; ++group) {
+                f32 *v = sums[i] + 4 * group;
+                if (is_inside(step, i, col + 8 * group)) {
+                    ptx::load_global_4(v, address_of(step, i, col / 8 + group));
+                } else {
+                    v[0] = v[1] = v[2] = v[3] = 0.0f;
+                }
+            }
+        }
+    }
+
+    template <u32 kCount>
+    static JG_DEVICE void add(f32 (&values)[Share::kFragments][kCount],
+                              const f32 (&sums)[Share::kFragments][kCount])
+    {
+#pragma unroll
+        for (u32 i = 0; i < Share::kFragments; ++i) {
+#pragma unroll
+            for (u32 j = 0; j < kCount; ++j) {
+                values[i][j] += sums[i][j];
+            }
+        }
+    }
+
+  private:
+    // Until `parts` have counted.
+    JG_DEVICE void wait(u32 parts, bool clear) const
+    {
+        if (threadIdx.x % kThreads == 0) {
+            while (ptx::load_acquire(lock_) < parts) {
+                ptx::sleep(kPollNs);
+            }
+            if (clear) { // nobody else will look at it in this launch
+                ptx::store_global(lock_, 0);
+            }
+        }
+        ptx::named_barrier_sync(barrier_id_, kThreads);
+    }
+
+    template <u32 kCount>
+    JG_DEVICE void store(u32 step, u32 col,
+                         const f32 (&values)[Share::kFragments][kCount]) const
+    {
+        const bool adds = !Config::kSplitInOrder && split_ > 0;
+#pragma unroll
+        for (u32 i = 0; i < Share::kFragments; ++i) {
+#pragma unroll
+            for (u32 group = 0; group < kCount / 4; ++group) {
+                const f32 *v = values[i] + 4 * group;
+                if (is_inside(step, i, col + 8 * group)) {
+                    const u64 address = address_of(step, i, col / 8 + group);
+                    if (adds) {
+                        ptx::add_global_4(address, v[0], v[1], v[2], v[3]);
+                    } else {
+                        ptx::store_global_4(address, v[0], v[1], v[2], v[3]);
+                    }
+                }
+            }
+        }
+    }
+
+    // Is any of the 16 rows of fragment `i` and of the 8 columns from `col` on an element
+    // of D? The same for the whole warp.
+    JG_DEVICE bool is_inside(u32 step, u32 i, u32 col) const
+    {
+        return (kExactRows || step * Share::kStepRows + 16 * i < rows_) &&
+               (kExactCols || col < cols_);
+    }
+
+    JG_DEVICE u64 address_of(u32 step, u32 i, u32 group) const
+    {
+        return sums_ + ((step * Share::kFragments + i) * kGroups + group) * kGroupBytes;
+    }
+
+    u32 split_, barrier_id_;
+    u32 rows_, cols_; // of D from this warp's first element on
+    u64 lock_, sums_;
+};
+
+// Accumulators of the last part, read with the sums of the others added.
+template <class Accumulators, class Partials, class Share>
+class SummedAccumulators {
+  public:
+    static constexpr bool kIndexed = Accumulators::kIndexed;
+
+    JG_DEVICE SummedAccumulators(const Accumulators &acc, const Partials &partials)
+        : acc_(acc), partials_(partials)
+    {
+    }
+
+    template <u32 kCount>
+    JG_DEVICE void read(u32 step, u32 col, f32 (&values)[Share::kFragments][kCount]) const
+    {
+        f32 sums[Share::kFragments][kCount];
+        partials_.load(step, col, sums); // on its way while tensor memory is read
+        acc_.read(step, col, values);
+        Partials::add(values, sums);
+    }
+
+    template <class Stage>
+    JG_DEVICE void stage(const Stage &stage_memory, u32 step) const
+    {
+        constexpr u32 kAcross = Share::kCols / Stage::kCols;
+        f32 values[Share::kFragments][Stage::kCols / 2];
+        read(step / kAcross, step % kAcross * Stage::kCols, values);
+#pragma unroll
+        for (u32 i = 0; i < Share::kFragments; ++i) {
+            stage_memory.store(16 * i, values[i], 0);
+        }
+    }
+
+    JG_DEVICE void release() const
+    {
+        acc_.release();
+    }
+
+  private:
+    const Accumulators &acc_;
+    const Partials &partials_;
+};
+
+} // namespace jg

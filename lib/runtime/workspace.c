@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime/workspace.h"
+
+#include "base/error.h"
+#include "base/math.h"
+#include "plan/arch_common.h"
+
+/* Tiles of a CTA, of whole clusters: fewer than 2^31. */
+static int64_t count_tiles(const struct jg_kernel *kernel,
+                           const struct jg_kernel_params *params)
+{
+    const struct jg_config *config = &kernel->choice.config;
+    const int64_t rows = (int64_t)config->tile_m * config->cluster_m;
+    const int64_t columns = (int64_t)config->tile_n * config->cluster_n;
+    return jg_ceil_div(params->m, rows) * jg_ceil_div(params->n, columns) *
+           (int64_t)params->batch * jg_kernel_cluster_ctas(kernel);
+}
+
+static jit_gemm_status check_address(uint64_t address, int64_t needed)
+{
+    if (address == 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "args.workspace",
+                       "give the address of so much device memory, filled with zeros once",
+                       "this kernel splits K and needs a workspace of %lld bytes",
+                       (long long)needed);
+    }
+    if (address % JG_WORKSPACE_ALIGNMENT != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "args.workspace",
+                       "give an address as the driver allocates it",
+                       "the address 0x%llx is misaligned: no multiple of %d",
+                       (unsigned long long)address, JG_WORKSPACE_ALIGNMENT);
+    }
+    return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_workspace_settle(const struct jg_kernel *kernel,
+                                    const jit_gemm_args *args,
+                                    struct jg_kernel_params *params)
+{
+    const struct jg_config *config = &kernel->choice.config;
+    params->workspace = 0;
+    if (config->split_k <= 1) {
+        return JIT_GEMM_OK;
+    }
+    const int64_t planned = kernel->choice.derived.workspace_bytes;
+    const int64_t tiles = count_tiles(kernel, params);
+    if (tiles > JG_WORKSPACE_LOCKS) {
+        return jg_fail(
+            JIT_GEMM_ERR_UNSUPPORTED, "args.workspace",
+            "split the matrix over several launches, or create the kernel "
+            "without split_k",
+            "a workspace has locks for %d tiles, but %u x %u with batch %u makes "
+            "%lld",
+            JG_WORKSPACE_LOCKS, params->m, params->n, params->batch, (long long)tiles);
+    }
+    const int64_t needed = jg_workspace_bytes(config, tiles);
+    JG_TRY(check_address(args->workspace, jg_max(needed, planned)));
+    const int is_given = args->workspace_bytes != 0;
+    const uint64_t bytes = is_given ? args->workspace_bytes : (uint64_t)planned;
+    if (bytes < (uint64_t)needed) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "args.workspace_bytes",
+                       is_given ? "give a larger workspace"
+                                : "give a workspace of that size and its bytes here, or "
+                                  "create the kernel with the largest sizes",
+                       "%u x %u with batch %u needs a workspace of %lld bytes, %llu are %s",
+                       params->m, params->n, params->batch, (long long)needed,
+                       (unsigned long long)bytes, is_given ? "given" : "planned");
+    }
+    params->workspace = args->workspace;
+    return JIT_GEMM_OK;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* The memory in which the CTAs of a kernel that splits K add up their sums. */
+#ifndef JG_RUNTIME_WORKSPACE_H
+#define JG_RUNTIME_WORKSPACE_H
+
+#include "plan/kernel_params.h"
+#include "runtime/module.h"
+
+/* Checks that the workspace is there and large enough for the sizes in `params`, which were
+ * checked before; sets its address, 0 for a kernel that needs none. ARGUMENT, UNSUPPORTED.
+ */
+jit_gemm_status jg_workspace_settle(const struct jg_kernel *kernel,
+                                    const jit_gemm_args *args,
+                                    struct jg_kernel_params *params);
+
+#endif

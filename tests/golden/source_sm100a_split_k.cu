@@ -1,0 +1,54 @@
+// jit_gemm 0.1.0, source format 1, sm_100a
+// problem: m=512 n=512 k=4096 a=bf16 config=kernel=gemm mma=128x128 cta_group=1 cluster=1x1 stages=4 acc_stages=1 raster=n swizzle=2 out_stages=2 pdl=1 split_k=4 split_order=turnstile
+// config: kernel=gemm mma=128x128 cta_group=1 cluster=1x1 stages=4 acc_stages=1 raster=n swizzle=2 out_stages=2 pdl=1 split_k=4 split_order=turnstile
+#define JG_OPERANDS(X)
+#include <jg/sm100a/gemm_kernel.cuh>
+
+#line 1 "jit_gemm_config"
+struct Config {
+    static constexpr jg::u32 kM = 512;
+    static constexpr jg::u32 kN = 512;
+    static constexpr jg::u32 kK = 4096;
+    static constexpr jg::u32 kBatch = 1;
+    static constexpr jg::u32 kBlockM = 128;
+    static constexpr jg::u32 kBlockN = 128;
+    static constexpr jg::u32 kBlockK = 64;
+    static constexpr jg::u32 kCtaGroup = 1;
+    static constexpr jg::u32 kClusterM = 1;
+    static constexpr jg::u32 kClusterN = 1;
+    static constexpr jg::u32 kStages = 4;
+    static constexpr jg::u32 kAccStages = 1;
+    static constexpr jg::u32 kMatrixStages = 0;
+    static constexpr jg::u32 kOutStages = 2;
+    static constexpr jg::u32 kSwizzle = 2;
+    static constexpr jg::u32 kSplitK = 4;
+    static constexpr jg::u32 kPartialsOffset = 32768;
+    static constexpr bool kSplitInOrder = true;
+    static constexpr jg::u32 kThreads = 192;
+    static constexpr jg::u32 kSmemBytes = 164864;
+    static constexpr jg::u32 kParamsBytes = 768;
+    static constexpr jg::u32 kOperandCount = 0;
+    static constexpr bool kAKMajor = true;
+    static constexpr bool kBKMajor = true;
+    static constexpr bool kHasC = false;
+    static constexpr bool kRasterAlongM = false;
+    static constexpr bool kPdl = true;
+    using A = jg::bf16;
+    using B = jg::bf16;
+    using C = jg::bf16;
+    using D = jg::bf16;
+};
+
+#line 1 "jit_gemm_epilogue"
+JG_EPILOGUE_BEGIN
+#line 1 "jit_gemm_default"
+d = acc;
+#line 4 "jit_gemm_epilogue"
+JG_EPILOGUE_END
+
+#line 1 "jit_gemm_entry"
+extern "C" __global__ void __launch_bounds__(192, 1)
+jit_gemm_sm100a_bf16_bf16_128x128_plain(const __grid_constant__ jg::KernelParams<Config::kOperandCount> params)
+{
+    jg::sm100a::gemm_kernel<Config, Epilogue>(params);
+}
