@@ -323,7 +323,8 @@ static int prepare_case(struct run_case *run, const struct run_arguments *argume
         return bench_fail(error, "device: %s", jit_gemm_last_error());
     }
     if (gemm_sets_create(run->context, &problem, epilogue, input_bytes * SETS,
-                         (size_t)info.memory_bytes, 1, &run->sets, error) != 0) {
+                         (size_t)info.memory_bytes, 1, &run->sets, error) != 0 ||
+        gemm_sets_give_workspace(run->sets, run->gemm, error) != 0) {
         return -1;
     }
     return run->driver != NULL ? prepare_bare(run, &problem, arguments->nvrtc_path, error)

@@ -247,7 +247,8 @@ static int prepare_match(struct match *match, const jit_gemm_problem *problem)
     describe_kernel(match, problem);
     if (gemm_sets_create(bench->context, problem, match->epilogue, 2 * bench->l2_bytes,
                          bench->memory_bytes, bench->options.seed, &match->sets,
-                         match->error) != 0) {
+                         match->error) != 0 ||
+        gemm_sets_give_workspace(match->sets, match->gemm, match->error) != 0) {
         return -1;
     }
     const struct gemm_shape *shape = &match->sets->shape;

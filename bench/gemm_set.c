@@ -382,6 +382,27 @@ int gemm_sets_create(jit_gemm_context *context, const jit_gemm_problem *problem,
     return 0;
 }
 
+int gemm_sets_give_workspace(struct gemm_sets *sets, const jit_gemm *gemm,
+                             char error[BENCH_ERROR_SIZE])
+{
+    jit_gemm_info info = {.struct_size = sizeof info};
+    jit_gemm_status status = jit_gemm_get_info(gemm, &info);
+    if (status == JIT_GEMM_OK && info.workspace_bytes > 0) {
+        const size_t bytes = (size_t)info.workspace_bytes;
+        status = jit_gemm_device_alloc(sets->context, bytes, &sets->workspace);
+        if (status == JIT_GEMM_OK) {
+            status = jit_gemm_device_fill(sets->context, sets->workspace, 0, bytes);
+        }
+    }
+    if (status != JIT_GEMM_OK) {
+        return bench_fail(error, "workspace: %s", jit_gemm_last_error());
+    }
+    for (size_t set = 0; set < sets->count; set++) {
+        sets->args[set].workspace = sets->workspace;
+    }
+    return 0;
+}
+
 int gemm_sets_poison(const struct gemm_sets *sets, size_t set, char error[BENCH_ERROR_SIZE])
 {
     if (jit_gemm_device_fill(sets->context, gemm_sets_address(sets, set, sets->d_offset),
@@ -434,6 +455,9 @@ void gemm_sets_destroy(struct gemm_sets **sets)
     }
     if ((*sets)->arena != 0) {
         jit_gemm_device_free((*sets)->context, (*sets)->arena);
+    }
+    if ((*sets)->workspace != 0) {
+        jit_gemm_device_free((*sets)->context, (*sets)->workspace);
     }
     free((*sets)->args);
     free((*sets)->operand_args);

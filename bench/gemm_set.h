@@ -32,6 +32,7 @@ struct gemm_sets {
     struct gemm_shape shape;
     size_t count;
     uint64_t arena;     /* device address of all sets */
+    uint64_t workspace; /* of the kernel, or 0: the sets are launched one after the other */
     size_t set_bytes;   /* one set, outputs included */
     size_t input_bytes; /* one set, inputs only */
     size_t a_offset, b_offset, c_offset, d_offset;
@@ -56,6 +57,10 @@ int gemm_sets_create(jit_gemm_context *context, const jit_gemm_problem *problem,
                      const jit_gemm_epilogue *epilogue, size_t rotate_bytes,
                      size_t memory_bytes, uint64_t seed, struct gemm_sets **ret_sets,
                      char error[BENCH_ERROR_SIZE]);
+
+/* Gives all sets the workspace that the kernel needs, if any. */
+int gemm_sets_give_workspace(struct gemm_sets *sets, const jit_gemm *gemm,
+                             char error[BENCH_ERROR_SIZE]);
 
 /* Device address of set `set`, at `offset` inside it. */
 uint64_t gemm_sets_address(const struct gemm_sets *sets, size_t set, size_t offset);

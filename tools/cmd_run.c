@@ -284,8 +284,12 @@ static void print_facts(const struct run_state *state, const char *text)
     if (!state->device.is_emulated) {
         printf("%u registers, %u bytes spilled, ", info->registers, info->spill_bytes);
     }
-    printf("%u bytes shared memory, %u threads, %u CTAs\n", info->smem_bytes, info->threads,
+    printf("%u bytes shared memory, %u threads, %u CTAs", info->smem_bytes, info->threads,
            info->grid_ctas);
+    if (info->workspace_bytes) {
+        printf(", %" PRIu64 " bytes workspace", info->workspace_bytes);
+    }
+    puts("");
     if (info->origin == JIT_GEMM_ORIGIN_COMPILED) {
         printf("compile  %.1f ms\n", info->compile_ms);
     }
@@ -315,9 +319,9 @@ static void print_json(const struct run_state *state, const char *word, const ch
                info->spill_bytes);
     }
     printf(", \"emulated\": %s, \"smem_bytes\": %u, \"threads\": %u, "
-           "\"grid_ctas\": %u, ",
+           "\"grid_ctas\": %u, \"workspace_bytes\": %" PRIu64 ", ",
            state->device.is_emulated ? "true" : "false", info->smem_bytes, info->threads,
-           info->grid_ctas);
+           info->grid_ctas, info->workspace_bytes);
     cli_json_field(stdout, "key", info->key, 1);
     cli_json_field(stdout, "config", info->config, 0);
     printf("}\n");
@@ -386,6 +390,10 @@ static int run_problem(struct run_state *state, const struct cli_problem *proble
     if (code == CLI_OK) {
         code = run_results_create(state->context, problem, &state->inputs,
                                   options->strides.ldd, 0, &state->results);
+    }
+    if (code == CLI_OK && state->info.workspace_bytes) {
+        code = run_workspace_create(state->context, state->info.workspace_bytes,
+                                    &state->results);
     }
     if (code != CLI_OK) {
         return code;

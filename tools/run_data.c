@@ -196,9 +196,25 @@ int run_results_create(jit_gemm_context *context, const struct cli_problem *prob
     return code;
 }
 
+int run_workspace_create(jit_gemm_context *context, uint64_t bytes,
+                         struct run_results *results)
+{
+    const int64_t floats = (int64_t)(bytes / sizeof(float));
+    const struct element_view view = {JIT_GEMM_DTYPE_F32, 1, 1, floats, floats, floats};
+    jit_gemm_status status;
+    int code = run_matrix_create(context, &view, NULL, &results->workspace);
+
+    if (code != CLI_OK) {
+        return code;
+    }
+    status = jit_gemm_device_fill(context, results->workspace.address, 0, (size_t)bytes);
+    return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, 0);
+}
+
 void run_results_free(jit_gemm_context *context, struct run_results *results)
 {
     run_matrix_free(context, &results->d);
+    run_matrix_free(context, &results->workspace);
     for (size_t i = 0; i < JIT_GEMM_MAX_OPERANDS; i++) {
         run_matrix_free(context, &results->operands[i]);
     }
@@ -242,6 +258,7 @@ jit_gemm_args run_arguments(const struct cli_problem *problem,
         .batch = inputs->batch,
         .operands = operands,
         .operand_count = problem->operand_count,
+        .workspace = results->workspace.address,
     };
 }
 
@@ -307,6 +324,7 @@ int run_check_guards(jit_gemm_context *context, const struct run_inputs *inputs,
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         code |= check_guards_of(context, rows[i].name, rows[i].matrix);
     }
+    code |= check_guards_of(context, "the workspace", &results->workspace);
     for (size_t i = 0; i < JIT_GEMM_MAX_OPERANDS; i++) {
         code |= check_guards_of(context, "an input operand", &inputs->operands[i]);
         code |= check_guards_of(context, "an output operand", &results->operands[i]);

@@ -30,6 +30,7 @@ struct run_inputs {
 struct run_results {
     struct run_matrix d;
     struct run_matrix operands[JIT_GEMM_MAX_OPERANDS]; /* zeroed for inputs */
+    struct run_matrix workspace; /* zeroed for a kernel that needs none */
 };
 
 /* Makes the inputs of the problem, with sizes already set in `inputs`. The functions here
@@ -44,6 +45,9 @@ void run_inputs_free(jit_gemm_context *context, struct run_inputs *inputs);
 int run_results_create(jit_gemm_context *context, const struct cli_problem *problem,
                        const struct run_inputs *inputs, int64_t ldd, int is_reference,
                        struct run_results *results);
+/* Makes the kernel's workspace, `bytes` of zeros with guards around. */
+int run_workspace_create(jit_gemm_context *context, uint64_t bytes,
+                         struct run_results *results);
 void run_results_free(jit_gemm_context *context, struct run_results *results);
 
 /* Arguments of a launch; `operands` has room for all of the problem's. */
