@@ -70,7 +70,6 @@ static jit_gemm_status choose_reference(const struct jg_problem *problem,
     struct jg_choice choice;
     memset(&choice, 0, sizeof(choice));
     choice.config.kernel = JG_KERNEL_REFERENCE;
-    choice.config.split_k = 1;
     choice.derived.threads = REFERENCE_THREADS;
     const int64_t blocks =
         jg_ceil_div(problem->m.size * problem->n.size, REFERENCE_THREADS);

@@ -158,7 +158,7 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     }
     print_number("kOutStages", config->out_stages, out);
     print_number("kSwizzle", config->swizzle, out);
-    print_number("kSplitK", config->split_k, out);
+    print_number("kSplitK", config->split_k > 1 ? config->split_k : 1, out);
     if (config->split_k > 1) {
         print_number("kPartialsOffset", JG_WORKSPACE_SUMS_OFFSET, out);
         print_flag("kSplitInOrder", config->split_order == JG_SPLIT_TURNSTILE, out);
