@@ -144,6 +144,28 @@ need_cuda() {
     say "CUDA $cuda_version: headers in $cuda_include, NVRTC in $cuda_libs"
 }
 
+# Names nvdisasm for `jit-gemm inspect` where it is not found by itself, and fetches it if it is
+# nowhere. What only it can show is skipped where it cannot be had.
+want_nvdisasm() {
+    local place
+    [ -z "${JIT_GEMM_NVDISASM:-}" ] || return 0
+    if have nvdisasm; then return 0; fi
+    for place in ${CUDA_HOME:-} ${CUDA_PATH:-} /usr/local/cuda; do
+        if [ -x "$place/bin/nvdisasm" ]; then return 0; fi
+    done
+    if [ ! -x "$build/nvdisasm/nvdisasm" ]; then
+        say "No nvdisasm: fetching it (5 MB, nvdisasm.txt) into $build/nvdisasm"
+        rm -rf "$build/wheels"
+        (fetch_wheels "$root/scripts/nvdisasm.txt" "$build/wheels" &&
+            python3 "$root/tools/dev/unpack_wheels.py" nvdisasm "$build/wheels" \
+                "$build/nvdisasm") || say "going on without it"
+        rm -rf "$build/wheels"
+    fi
+    if [ -x "$build/nvdisasm/nvdisasm" ]; then
+        export JIT_GEMM_NVDISASM=$build/nvdisasm/nvdisasm
+    fi
+}
+
 # configure FOLDER OPTION...: a fresh or an existing meson folder, log in the folder.
 configure() {
     local folder=$1 log=$1/setup.log

@@ -8,6 +8,8 @@ static const struct cli_command commands[] = {
     {"run", "make inputs, run a problem on a GPU or emulated, check the result", cmd_run},
     {"build", "compile a problem to a file: cubin, PTX or source; needs no GPU", cmd_build},
     {"plan", "show the chosen configuration, why, and what was rejected", cmd_plan},
+    {"inspect", "registers, memory and instructions of a kernel's machine code",
+     cmd_inspect},
     {"prewarm", "compile every problem of a manifest into the disk cache", cmd_prewarm},
     {"cache", "look after the disk cache: ls, stat, verify, gc, explain", cmd_cache},
     {"bench", "time problems, alone or beside cuBLASLt", cmd_bench},

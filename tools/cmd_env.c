@@ -22,6 +22,7 @@ static const struct {
     {"JIT_GEMM_NVRTC", "path of the compiler library, NVRTC"},
     {"JIT_GEMM_DUMP_DIR",
      "folder that receives source unit, log, PTX and cubin of each compile"},
+    {"JIT_GEMM_NVDISASM", "path of nvdisasm; `jit-gemm inspect` reads it itself"},
     {"JIT_GEMM_EMULATOR", "settings of the emulator, key=value,...; it reads them itself"},
 };
 

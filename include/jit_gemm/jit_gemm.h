@@ -235,6 +235,17 @@ JIT_GEMM_API jit_gemm_status jit_gemm_build(jit_gemm_context *context,
 JIT_GEMM_API const void *jit_gemm_artifact_data(const jit_gemm_artifact *artifact,
                                                 size_t *ret_size);
 
+/**
+ * Reads what is known of the kernel that was built: what the compiler said, and the plan.
+ *
+ * `load_ms` is 0; of a source unit and of PTX `registers` and `spill_bytes` are 0 too, and
+ * a source unit has no key.
+ *
+ * @return OK, ARGUMENT, VERSION
+ */
+JIT_GEMM_API jit_gemm_status jit_gemm_artifact_get_info(const jit_gemm_artifact *artifact,
+                                                        jit_gemm_info *ret_info);
+
 /** Destroys an artifact and sets the pointer to NULL. Accepts NULL. */
 JIT_GEMM_API void jit_gemm_artifact_destroy(jit_gemm_artifact **artifact);
 

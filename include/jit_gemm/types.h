@@ -212,7 +212,7 @@ typedef enum jit_gemm_origin {
     JIT_GEMM_ORIGIN_MEMORY = 2    /**< Already loaded in this context. */
 } jit_gemm_origin;
 
-/** What is known of a created kernel. */
+/** What is known of a created or built kernel. */
 typedef struct jit_gemm_info {
     size_t struct_size;     /**< sizeof(jit_gemm_info), set by the caller. */
     jit_gemm_origin origin; /**< Where this handle's kernel came from. */
@@ -230,6 +230,8 @@ typedef struct jit_gemm_info {
     char config[JIT_GEMM_CONFIG_SIZE]; /**< The config in the form that `config` takes. */
     uint64_t workspace_bytes; /**< Bytes of device memory that a launch of the planned size
                                  needs as its workspace; 0 means none. */
+    uint32_t tmem_columns; /**< Columns of tensor memory a CTA; 0 where a chip has none. */
+    uint32_t reserved;     /**< Zero. */
 } jit_gemm_info;
 
 /** Counters of a context since its creation. */

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* Builds without a device: bytes instead of a kernel. */
+#include <stdio.h>
+#include <string.h>
+
 #include "api/steps.h"
 #include "base/alloc.h"
 #include "base/error.h"
 
 struct jit_gemm_artifact {
     struct jg_str bytes;
+    jit_gemm_info info;
 };
 
 static jit_gemm_status emit_code(jit_gemm_context *context,
                                  const struct jg_problem *problem,
                                  const struct jg_choice *choice, enum jg_form form,
-                                 struct jg_str *ret_bytes)
+                                 struct jit_gemm_artifact *artifact)
 {
     struct jg_builder builder = jg_context_builder(context, context->policy);
     builder.form = form;
@@ -22,7 +26,14 @@ static jit_gemm_status emit_code(jit_gemm_context *context,
     jg_context_count_build(context, &counts);
     status = jg_context_record(context, problem, status);
     if (status == JIT_GEMM_OK) {
-        *ret_bytes = result.binary.code;
+        jit_gemm_info *info = &artifact->info;
+        info->origin = result.binary.origin;
+        info->registers = result.binary.registers;
+        info->spill_bytes = result.binary.spill_bytes;
+        info->compile_ms = result.binary.compile_ms;
+        memcpy(info->key, result.binary.key, sizeof(info->key));
+        memcpy(info->entry, result.entry, sizeof(info->entry));
+        artifact->bytes = result.binary.code; /* moved */
         result.binary.code = (struct jg_str){0};
     }
     jg_binary_free(&result.binary);
@@ -31,11 +42,13 @@ static jit_gemm_status emit_code(jit_gemm_context *context,
 
 static jit_gemm_status emit_source(const jit_gemm_context *context,
                                    const struct jg_problem *problem,
-                                   const struct jg_choice *choice, struct jg_str *ret_bytes)
+                                   const struct jg_choice *choice,
+                                   struct jit_gemm_artifact *artifact)
 {
     struct jg_source source = {0};
     JG_TRY(jg_source_assemble(context->arch, problem, choice, &source));
-    *ret_bytes = source.text; /* moved */
+    memcpy(artifact->info.entry, source.entry, sizeof(source.entry));
+    artifact->bytes = source.text; /* moved */
     source.text = (struct jg_str){0};
     jg_source_free(&source);
     return JIT_GEMM_OK;
@@ -44,17 +57,36 @@ static jit_gemm_status emit_source(const jit_gemm_context *context,
 static jit_gemm_status emit_artifact(jit_gemm_context *context,
                                      const struct jg_problem *problem,
                                      const struct jg_choice *choice, jit_gemm_emit emit,
-                                     struct jg_str *ret_bytes)
+                                     struct jit_gemm_artifact *artifact)
 {
     switch (emit) {
     case JIT_GEMM_EMIT_CUBIN:
-        return emit_code(context, problem, choice, JG_FORM_CUBIN, ret_bytes);
+        return emit_code(context, problem, choice, JG_FORM_CUBIN, artifact);
     case JIT_GEMM_EMIT_PTX:
-        return emit_code(context, problem, choice, JG_FORM_PTX, ret_bytes);
+        return emit_code(context, problem, choice, JG_FORM_PTX, artifact);
     case JIT_GEMM_EMIT_SOURCE:
         break;
     }
-    return emit_source(context, problem, choice, ret_bytes);
+    return emit_source(context, problem, choice, artifact);
+}
+
+/* What the plan knows, which holds for every form. */
+static jit_gemm_status describe_plan(const jit_gemm_context *context,
+                                     const struct jg_choice *choice, jit_gemm_info *info)
+{
+    struct jg_str config = {0};
+    jg_config_print(&choice->config, &config);
+    const jit_gemm_status status = jg_str_status(&config);
+    snprintf(info->config, sizeof(info->config), "%s", jg_str_text(&config));
+    jg_str_free(&config);
+    snprintf(info->arch, sizeof(info->arch), "%s", context->arch->name);
+    info->struct_size = sizeof(*info);
+    info->smem_bytes = (uint32_t)choice->derived.smem_bytes;
+    info->threads = (uint32_t)choice->derived.threads;
+    info->grid_ctas = (uint32_t)choice->derived.grid_ctas;
+    info->workspace_bytes = (uint64_t)choice->derived.workspace_bytes;
+    info->tmem_columns = (uint32_t)choice->derived.tmem_columns;
+    return status;
 }
 
 jit_gemm_status jit_gemm_build(jit_gemm_context *context, const jit_gemm_problem *problem,
@@ -76,8 +108,10 @@ jit_gemm_status jit_gemm_build(jit_gemm_context *context, const jit_gemm_problem
     if (artifact == NULL) {
         return jg_fail_memory();
     }
-    const jit_gemm_status status =
-        emit_artifact(context, &own, &choice, emit, &artifact->bytes);
+    jit_gemm_status status = describe_plan(context, &choice, &artifact->info);
+    if (status == JIT_GEMM_OK) {
+        status = emit_artifact(context, &own, &choice, emit, artifact);
+    }
     if (status != JIT_GEMM_OK) {
         jg_free(artifact);
         return status;
@@ -92,6 +126,13 @@ const void *jit_gemm_artifact_data(const jit_gemm_artifact *artifact, size_t *re
         *ret_size = artifact != NULL ? artifact->bytes.size : 0;
     }
     return artifact != NULL ? jg_str_text(&artifact->bytes) : "";
+}
+
+jit_gemm_status jit_gemm_artifact_get_info(const jit_gemm_artifact *artifact,
+                                           jit_gemm_info *ret_info)
+{
+    JG_TRY(jg_check_pointer(artifact, "artifact"));
+    return jg_struct_export(&artifact->info, sizeof(artifact->info), ret_info, "ret_info");
 }
 
 void jit_gemm_artifact_destroy(jit_gemm_artifact **artifact)

@@ -237,6 +237,7 @@ jit_gemm_status jit_gemm_get_info(const jit_gemm *gemm, jit_gemm_info *ret_info)
         .compile_ms = gemm->compile_ms,
         .load_ms = gemm->load_ms,
         .workspace_bytes = (uint64_t)kernel->choice.derived.workspace_bytes,
+        .tmem_columns = (uint32_t)kernel->choice.derived.tmem_columns,
     };
     snprintf(info.arch, sizeof(info.arch), "%s", kernel->arch);
     snprintf(info.key, sizeof(info.key), "%s", kernel->key);

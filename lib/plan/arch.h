@@ -13,6 +13,7 @@ struct jg_derived {
     int threads;       /* of a CTA */
     int smem_bytes;    /* dynamic shared memory, a multiple of 1024 */
     int max_registers; /* a role may have; the launch bound's limit */
+    int tmem_columns;  /* of tensor memory that a CTA allocates; 0 if the chip has none */
     int matrix_stages; /* of a ring for C and matrix operands alone; 0 if there is none */
     int a_box_rows, b_box_rows;      /* of the tensor maps: rows that one copy moves */
     int d_box_rows, matrix_box_rows; /* of D; of C and matrix operands */

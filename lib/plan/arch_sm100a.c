@@ -12,7 +12,7 @@
 #include "base/math.h"
 #include "plan/arch_list.h"
 
-enum { MAX_REGISTERS = 255, DEFAULT_OUT_STAGES = 2 };
+enum { MAX_REGISTERS = 255, DEFAULT_OUT_STAGES = 2, LEAST_TMEM_COLUMNS = 32 };
 
 struct cluster {
     int m, n;
@@ -118,6 +118,16 @@ static void size_boxes(const struct jg_problem *problem, const struct jg_config 
     derived->matrix_box_rows = JG_SM100A_MATRIX_ROWS;
 }
 
+/* What a CTA allocates: a power of two from 32 on (jg/sm100a/tmem.cuh). */
+static int count_tmem_columns(const struct jg_config *config)
+{
+    int columns = LEAST_TMEM_COLUMNS;
+    while (columns < config->acc_stages * config->mma_n) {
+        columns *= 2;
+    }
+    return columns;
+}
+
 static int derive_sm100a(const struct jg_problem *problem,
                          const struct jg_device_facts *facts,
                          const struct jg_config *config, struct jg_derived *ret_derived,
@@ -133,6 +143,7 @@ static int derive_sm100a(const struct jg_problem *problem,
         .threads = JG_SM100A_THREADS + (matrix_stages > 0 ? JG_SM100A_MATRIX_THREADS : 0),
         .smem_bytes = (int)jg_smem_bytes(&smem, config->stages),
         .max_registers = MAX_REGISTERS,
+        .tmem_columns = count_tmem_columns(config),
         .matrix_stages = matrix_stages};
     if (!jg_tiles_count(problem, facts, config, &derived, reason, reason_size)) {
         return 0;

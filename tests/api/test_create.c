@@ -313,6 +313,42 @@ Test(build, forms_without_a_device)
     api_fixture_close(&fixture);
 }
 
+Test(build, an_artifact_says_what_was_built)
+{
+    struct api_fixture fixture;
+    jit_gemm_context_options options = api_fixture_options(&fixture);
+    options.no_device = 1;
+    options.arch = "sm_100a";
+    api_fixture_open_with(&fixture, &options, 0);
+    const jit_gemm_problem problem =
+        api_problem("512x512x512 bf16 config=mma=256x192 cluster=2x1 acc_stages=2");
+    jit_gemm_artifact *artifact = NULL;
+    jit_gemm_info info = {.struct_size = sizeof(info)};
+
+    cr_assert_eq(jit_gemm_build(fixture.context, &problem, JIT_GEMM_EMIT_CUBIN, &artifact),
+                 JIT_GEMM_OK);
+    cr_assert_eq(jit_gemm_artifact_get_info(artifact, &info), JIT_GEMM_OK);
+    cr_expect_str_eq(info.arch, "sm_100a");
+    cr_expect_eq(info.tmem_columns, 512); /* 2 * 192, rounded up to a power of two */
+    cr_expect_eq(info.threads, 192);
+    cr_expect_eq(info.registers, 168); /* what the dummy compiler reports */
+    cr_expect_eq(info.origin, JIT_GEMM_ORIGIN_COMPILED);
+    cr_expect_eq(strlen(info.key), 32);
+    cr_expect_not_null(strstr(info.entry, "256x192"));
+    cr_expect_not_null(strstr(info.config, "mma=256x192 cta_group=2 cluster=2x1"));
+    cr_expect_eq(jit_gemm_artifact_get_info(artifact, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_eq(jit_gemm_artifact_get_info(NULL, &info), JIT_GEMM_ERR_ARGUMENT);
+    jit_gemm_artifact_destroy(&artifact);
+    cr_assert_eq(jit_gemm_build(fixture.context, &problem, JIT_GEMM_EMIT_SOURCE, &artifact),
+                 JIT_GEMM_OK);
+    cr_assert_eq(jit_gemm_artifact_get_info(artifact, &info), JIT_GEMM_OK);
+    cr_expect_str_eq(info.key, "");
+    cr_expect_eq(info.registers, 0);
+    cr_expect_eq(info.tmem_columns, 512);
+    jit_gemm_artifact_destroy(&artifact);
+    api_fixture_close(&fixture);
+}
+
 Test(create, reference_kernel_runs_without_maps)
 {
     struct api_fixture fixture;

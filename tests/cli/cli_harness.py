@@ -35,7 +35,8 @@ def tool(*words, text=None, cache=None, variables=None, binary=False, timeout=12
          program=TOOL):
     """Runs the tool in a clean environment: no variable of ours but those given."""
     kept = {name: value for name, value in os.environ.items()
-            if not name.startswith("JIT_GEMM_") or name == "JIT_GEMM_NVRTC"}
+            if not name.startswith("JIT_GEMM_") or
+            name in ("JIT_GEMM_NVRTC", "JIT_GEMM_NVDISASM")}
     kept.update({"JIT_GEMM_CACHE_DIR": str(cache or HOLDER.name + "/cache")})
     kept.update(variables or {})
     done = subprocess.run([str(program), *map(str, words)], input=text, env=kept,

@@ -19,7 +19,7 @@ import time
 from cli_harness import (ARCH, ROOT, SMALL, TOOL, Folder, Skip, expect, expect_exit,
                          need_compiler, run_tests, tool)
 
-COMMANDS = ["run", "build", "plan", "prewarm", "cache", "bench", "doctor", "env", "version"]
+COMMANDS = ["run", "build", "plan", "inspect", "prewarm", "cache", "bench", "doctor", "env", "version"]
 SUBCOMMANDS = ["ls", "stat", "verify", "gc", "explain"]
 
 
@@ -41,7 +41,7 @@ def test_help_of_every_command_shows_usage_and_goes_to_stdout():
 
 
 def test_help_of_the_working_commands_has_examples():
-    for words in (["run"], ["build"], ["plan"], ["prewarm"], ["bench"], ["doctor"], ["cache"],
+    for words in (["run"], ["build"], ["plan"], ["inspect"], ["prewarm"], ["bench"], ["doctor"], ["cache"],
                   ["cache", "ls"], ["cache", "gc"], ["cache", "explain"]):
         done = tool(*words, "--help")
         expect("examples:\n" in done.stdout, f"{words} has no examples", done)
@@ -123,7 +123,7 @@ def test_version_and_env():
     table = (ROOT / "lib/base/env.c").read_text(encoding="utf-8")
     names = set(re.findall(r'"(JIT_GEMM_[A-Z_]+)"', table))
     shown = set(re.findall(r"^(JIT_GEMM_[A-Z_]+)$", done.stdout, re.M))
-    names.add("JIT_GEMM_EMULATOR")  # the emulator reads it itself
+    names.update(["JIT_GEMM_EMULATOR", "JIT_GEMM_NVDISASM"])  # others read them
     expect(names == shown and len(names) > 1, f"read: {names}, env shows {shown}", done)
 
 

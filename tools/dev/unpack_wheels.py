@@ -3,6 +3,7 @@
 """Takes the files that we need out of downloaded Python wheels (zip files).
 
 unpack_wheels.py cuda WHEELS TARGET    headers and shared libraries to TARGET/{include,lib}
+unpack_wheels.py nvdisasm WHEELS TARGET  nvdisasm alone
 unpack_wheels.py tools WHEELS TARGET   clang-format and clang-tidy, with their data
 """
 import pathlib
@@ -29,6 +30,14 @@ def unpack_cuda(archive, target):
             write(archive, name, target / "lib" / parts[-1])
 
 
+def unpack_nvdisasm(archive, target):
+    """nvidia/cu13/bin/nvdisasm."""
+    for name in archive.namelist():
+        if name.split("/")[-2:] == ["bin", "nvdisasm"]:
+            write(archive, name, target / "nvdisasm")
+            (target / "nvdisasm").chmod(0o755)
+
+
 def unpack_tools(archive, target):
     """clang_format/data/bin/clang-format and its like; the data folder keeps its shape."""
     for name in archive.namelist():
@@ -43,7 +52,7 @@ def unpack_tools(archive, target):
 
 def main():
     kind, wheels, target = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
-    unpack = {"cuda": unpack_cuda, "tools": unpack_tools}[kind]
+    unpack = {"cuda": unpack_cuda, "nvdisasm": unpack_nvdisasm, "tools": unpack_tools}[kind]
     found = sorted(wheels.glob("*.whl"))
     if not found:
         sys.exit(f"no wheels in {wheels}")

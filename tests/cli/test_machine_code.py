@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""Looks at the machine code of every config that the library would choose.
+
+Usage: test_machine_code.py JIT_GEMM SOURCE_ROOT
+
+For both chips, each candidate of `plan` is compiled for each row of PROBLEMS. Nothing may be
+spilled or left in local memory, registers stay within the launch bound, the instructions that the
+kernel is about are there, and the loops of the roles stay short. Without nvdisasm the numbers of
+the ELF file are still checked, and the rest is skipped. Prints TAP.
+"""
+import concurrent.futures
+import json
+import os
+import re
+import sys
+
+from cli_harness import Folder, Skip, expect, expect_exit, need_compiler, run_tests, tool
+
+SIZE = "4096x4096x4096"
+FRAGMENTS, VECTORS = "fragments", "vectors"
+# Words of the problem, and which way out it takes (jg/epilogue/epilogue_for.cuh).
+PROBLEMS = [
+    (["bf16"], FRAGMENTS),
+    (["f16", "layout=tn", "d=f32"], FRAGMENTS),
+    (["bf16", "c=bf16", "--epilogue", "d = gelu(acc + bias) + r;", "--operand",
+      "bias:row_vector:bf16", "--operand", "r:matrix:bf16"], VECTORS),
+]
+# Kinds of instructions that must be there, by chip; and the most instructions of one turn of the
+# loop that multiplies and of the one that loads, of which the kernels have about 60 and 50.
+CHIPS = {
+    "sm_90a": (["mma", "tma_load", "mbarrier"], 90),
+    "sm_100a": (["mma", "mma_commit", "tmem_load", "tma_load", "mbarrier"], 90),
+}
+
+
+def candidates(arch, words):
+    done = tool("plan", SIZE, *words, "--arch", arch)
+    expect_exit(done, 0)
+    found = re.findall(r"^(?:chosen: |rejected: )(kernel=gemm [a-z_0-9= ]*pdl=[01])"
+                       r"(?:: not faster|: predicted)", done.stdout, re.M)
+    expect(len(found) > 5, "hardly any candidates", done)
+    return found
+
+
+def check_facts(state):
+    expect(state["local_bytes"] == 0, f"{state['local_bytes']} bytes of local memory")
+    expect(state["registers"] <= state["allowed_registers"], "too many registers")
+    if "tmem_columns" in state and state["arch"] != "sm_90a":
+        expect(32 <= state["tmem_columns"] <= 512, "columns of tensor memory")
+
+
+def check_code(state, arch, way_out):
+    wanted, longest = CHIPS[arch]
+    mix = state["mix"]
+    wanted = wanted + (["tma_store"] if way_out == FRAGMENTS else [])
+    missing = [kind for kind in wanted if mix[kind] == 0]
+    expect(not missing, f"no instructions of {missing}: {mix}")
+    expect(mix["local_load"] + mix["local_store"] == 0, "local memory is used")
+    loops = state["loops"]
+    mma = [loop for loop in loops if loop["multiplications"]]
+    load = [loop for loop in loops if loop["tma_loads"]]
+    expect(len(mma) == 1 and load, f"loops: {loops}")
+    # 64 elements of K are four multiplications, on each half of a tile of 256 rows.
+    expect(mma[0]["multiplications"] in (4, 8), f"multiplications of a turn: {mma}")
+    expect(all(loop["instructions"] <= longest for loop in mma + load), f"long loops: {loops}")
+
+
+def look(arch, words, config, way_out, cache):
+    done = tool("inspect", SIZE, *words, "--arch", arch, "--config", config, "--json",
+                cache=cache)
+    expect_exit(done, 0)
+    state = json.loads(done.stdout)
+    try:
+        check_facts(state)
+        if "mix" in state:
+            check_code(state, arch, way_out)
+    except AssertionError as error:
+        raise AssertionError(f"{config}: {error}") from error
+    return "mix" in state
+
+
+def make_test(arch, words, way_out):
+    def test():
+        need_compiler()
+        with Folder() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            looks = [pool.submit(look, arch, words, config, way_out, folder.cache)
+                     for config in candidates(arch, words)]
+            with_code = [done.result() for done in looks]
+        if not all(with_code):
+            raise Skip("registers and local memory are right; there is no nvdisasm for the rest")
+    return f"{arch} {' '.join(words)}", test
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests([make_test(arch, words, way_out) for arch in CHIPS
+                        for words, way_out in PROBLEMS]))

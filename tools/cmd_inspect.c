@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+/* jit-gemm inspect: what a kernel's machine code needs and consists of. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "cubin.h"
+#include "disassembler.h"
+#include "listing.h"
+
+static const struct cli_help inspect_help = {
+    "inspect PROBLEM...|FILE [--json] [OPTION...]",
+    "Says what a kernel's machine code needs: registers, local memory, shared memory,\n"
+    "tensor memory, barriers; and what it consists of: instructions by kind, and those of\n"
+    "one turn of the loops that multiply and that load. Of a FILE, a cubin, it says what\n"
+    "stands there; of a problem, which is compiled, also what its launch asks for. Needs no\n"
+    "GPU. Instructions are read from the listing of nvdisasm, which comes with CUDA\n"
+    "(" DISASSEMBLER_VARIABLE " names it, or it is looked for); all else works without.\n",
+    "  jit-gemm inspect 4096x4096x4096 bf16 --arch sm_100a\n"
+    "  jit-gemm inspect gemm.cubin --json\n",
+};
+
+/* Kinds of instructions, by their opcodes without modifiers. A name that ends in * stands
+ * for all that begin so. */
+static const struct {
+    const char *name, *about;
+    const char *opcodes[12];
+} kinds[] = {
+    {"mma", "multiplications of the tensor core", {"*MMA"}},
+    {"mma_commit", "commits of multiplications to a barrier", {"UTCBAR"}},
+    {"tmem_load", "loads of tensor memory", {"LDTM"}},
+    {"tmem_store", "stores and copies to tensor memory", {"STTM", "UTCCP"}},
+    {"tma_load", "loads by the copy engine", {"UTMALDG", "UBLKCP"}},
+    {"tma_store", "stores and reductions by the copy engine", {"UTMASTG", "UTMAREDG"}},
+    {"launch_control", "requests for the next work", {"UGETNEXTWORKID"}},
+    {"mbarrier", "operations on mbarriers", {"SYNCS"}},
+    {"barrier", "barriers of the CTA and the cluster", {"BAR", "B2R", "UCGABAR_*"}},
+    {"fence", "fences", {"FENCE", "MEMBAR", "CCTL", "ERRBAR", "CGAERRBAR"}},
+    {"convert",
+     "conversions",
+     {"F2F", "F2FP", "F2I", "I2F", "I2FP", "F2IP", "I2I", "FRND"}},
+    {"float",
+     "floating-point arithmetic",
+     {"FADD*", "FMUL*", "FFMA*", "FMNMX*", "FSEL", "FSETP", "MUFU", "HFMA2", "HADD2",
+      "HMUL2"}},
+    {"global_load", "loads of global memory", {"LDG", "LD"}},
+    {"global_store",
+     "stores and reductions to global memory",
+     {"STG", "ST", "RED", "REDG"}},
+    {"shared_load", "loads of shared memory", {"LDS", "LDSM"}},
+    {"shared_store", "stores to shared memory", {"STS", "STSM", "STAS"}},
+    {"constant_load", "loads of constants and parameters", {"LDC", "LDCU", "ULDC"}},
+    {"local_load", "loads of local memory", {"LDL"}},
+    {"local_store", "stores to local memory", {"STL"}},
+};
+
+enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
+
+/* What is known of one kernel. */
+struct findings {
+    const char *problem;       /* NULL for a file */
+    const jit_gemm_info *info; /* NULL for a file */
+    const struct cubin_kernel *kernel;
+    const struct listing *listing; /* NULL without nvdisasm */
+};
+
+static int is_of_kind(const char *opcode, size_t kind)
+{
+    for (size_t i = 0; i < 12 && kinds[kind].opcodes[i]; i++) {
+        const char *name = kinds[kind].opcodes[i];
+        size_t length = strlen(name);
+
+        if (name[0] == '*'            ? listing_is_multiplication(opcode)
+            : name[length - 1] == '*' ? strncmp(opcode, name, length - 1) == 0
+                                      : strcmp(opcode, name) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static unsigned count_kind(const struct listing *listing, size_t kind)
+{
+    unsigned count = 0;
+
+    for (size_t i = 0; i < listing->opcode_count; i++) {
+        count += is_of_kind(listing->opcodes[i].name, kind) ? listing->opcodes[i].count : 0;
+    }
+    return count;
+}
+
+/* What the launch bound leaves a thread of the 65536 registers of a multiprocessor. */
+static unsigned count_allowed_registers(const struct findings *findings)
+{
+    unsigned threads = findings->kernel->max_threads;
+    unsigned share = threads ? 65536 / threads / 8 * 8 : 255;
+
+    return share < 255 ? share : 255;
+}
+
+/* ---------------------------------------------------------------------------- for people
+ */
+
+static void print_opcodes(const struct listing *listing, size_t kind)
+{
+    const char *separator = " (";
+
+    for (size_t i = 0; i < listing->opcode_count; i++) {
+        if (is_of_kind(listing->opcodes[i].name, kind)) {
+            printf("%s%s %u", separator, listing->opcodes[i].name,
+                   listing->opcodes[i].count);
+            separator = ", ";
+        }
+    }
+    printf(")\n");
+}
+
+static void print_loop(const struct listing_loop *loop)
+{
+    const double instructions = loop->instructions;
+
+    printf("  loop at 0x%04x: %u instructions a turn, %u multiplications, %u TMA loads",
+           loop->address, loop->instructions, loop->multiplications, loop->tma_loads);
+    if (loop->multiplications) {
+        printf("; %.1f instructions a multiplication",
+               instructions / loop->multiplications);
+    }
+    putchar('\n');
+}
+
+static void print_code(const struct listing *listing)
+{
+    unsigned others = listing->instructions;
+
+    printf("instructions:  %u\n", listing->instructions);
+    for (size_t kind = 0; kind < KIND_COUNT; kind++) {
+        unsigned count = count_kind(listing, kind);
+
+        others -= count;
+        if (count) {
+            printf("  %5u  %s", count, kinds[kind].about);
+            print_opcodes(listing, kind);
+        }
+    }
+    printf("  %5u  others: integers, addresses, moves, branches\n", others);
+    printf("loops of one block of K, waits that succeed:\n");
+    for (size_t i = 0; i < listing->loop_count; i++) {
+        print_loop(&listing->loops[i]);
+    }
+}
+
+static void print_text(const struct findings *findings)
+{
+    const struct cubin_kernel *kernel = findings->kernel;
+    const jit_gemm_info *info = findings->info;
+
+    printf("kernel:        %s\n", kernel->name);
+    if (info) {
+        printf("problem:       %s\nconfig:        %s\n", findings->problem, info->config);
+    }
+    printf("registers:     %u a thread, of %u\n", kernel->registers,
+           count_allowed_registers(findings));
+    printf("local memory:  %u bytes a thread%s\n", kernel->frame_bytes,
+           kernel->frame_bytes ? ": spills, or arrays that are not in registers"
+                               : ", no spills");
+    printf("threads:       %u a CTA at most\n", kernel->max_threads);
+    if (info) {
+        printf("shared memory: %u bytes a CTA, and %u of the code's own\n",
+               info->smem_bytes, kernel->static_smem);
+        printf("tensor memory: %u columns a CTA\n", info->tmem_columns);
+    } else {
+        printf(
+            "shared memory: %u bytes of the code's own; what a launch adds is not here\n",
+            kernel->static_smem);
+    }
+    if (kernel->tensor_group) {
+        printf("tensor core:   tcgen05, groups of %u CTA\n", kernel->tensor_group);
+    }
+    printf("barriers:      %u named\n", kernel->named_barriers);
+    printf("code:          %llu bytes\n", (unsigned long long)kernel->code_bytes);
+    if (info && info->compile_ms > 0.0) {
+        printf("compiled in:   %.1f ms\n", info->compile_ms);
+    }
+    if (findings->listing) {
+        print_code(findings->listing);
+    }
+}
+
+/* ----------------------------------------------------------------------- for programs */
+
+static void print_json_code(const struct listing *listing)
+{
+    printf(", \"instructions\": %u, \"mix\": {", listing->instructions);
+    for (size_t kind = 0; kind < KIND_COUNT; kind++) {
+        printf("%s\"%s\": %u", kind ? ", " : "", kinds[kind].name,
+               count_kind(listing, kind));
+    }
+    printf("}, \"opcodes\": {");
+    for (size_t i = 0; i < listing->opcode_count; i++) {
+        printf("%s\"%s\": %u", i ? ", " : "", listing->opcodes[i].name,
+               listing->opcodes[i].count);
+    }
+    printf("}, \"loops\": [");
+    for (size_t i = 0; i < listing->loop_count; i++) {
+        const struct listing_loop *loop = &listing->loops[i];
+
+        printf("%s{\"address\": %u, \"instructions\": %u, \"multiplications\": %u, "
+               "\"tma_loads\": %u, \"commits\": %u}",
+               i ? ", " : "", loop->address, loop->instructions, loop->multiplications,
+               loop->tma_loads, loop->commits);
+    }
+    printf("]");
+}
+
+static void print_json(const struct findings *findings)
+{
+    const struct cubin_kernel *kernel = findings->kernel;
+    const jit_gemm_info *info = findings->info;
+
+    printf("{");
+    cli_json_field(stdout, "kernel", kernel->name, 1);
+    if (info) {
+        cli_json_field(stdout, "problem", findings->problem, 1);
+        cli_json_field(stdout, "arch", info->arch, 1);
+        cli_json_field(stdout, "config", info->config, 1);
+        printf("\"smem_bytes\": %u, \"tmem_columns\": %u, \"compile_ms\": %.3f, ",
+               info->smem_bytes, info->tmem_columns, info->compile_ms);
+    }
+    printf("\"registers\": %u, \"allowed_registers\": %u, \"local_bytes\": %u, "
+           "\"max_threads\": %u, \"static_smem_bytes\": %u, \"named_barriers\": %u, "
+           "\"tensor_group\": %u, \"code_bytes\": %llu",
+           kernel->registers, count_allowed_registers(findings), kernel->frame_bytes,
+           kernel->max_threads, kernel->static_smem, kernel->named_barriers,
+           kernel->tensor_group, (unsigned long long)kernel->code_bytes);
+    if (findings->listing) {
+        print_json_code(findings->listing);
+    }
+    printf("}\n");
+}
+
+/* -------------------------------------------------------------------------------- whole */
+
+/* Every kernel of the code. `info` and `problem` are NULL for a file. */
+static int inspect_code(const char *name, const void *code, size_t size,
+                        const jit_gemm_info *info, const char *problem, int json)
+{
+    char program[PATH_MAX];
+    struct cubin cubin;
+    const char *wrong = cubin_read(code, size, &cubin);
+    char *text = NULL;
+    int found, result = CLI_OK;
+
+    if (wrong) {
+        return cli_error("%s: %s", name, wrong);
+    }
+    found = disassembler_find(program, sizeof program);
+    if (found > 0) {
+        text = disassembler_run(program, code, size);
+    }
+    if (found < 0 || (found > 0 && !text)) {
+        return CLI_FAILED;
+    }
+    for (size_t i = 0; i < cubin.count && result == CLI_OK; i++) {
+        struct findings findings = {problem, info, &cubin.kernels[i], NULL};
+        struct listing listing;
+
+        if (text) {
+            wrong = listing_read(text, cubin.kernels[i].name, &listing);
+            findings.listing = &listing;
+        }
+        if (wrong) {
+            result = cli_error("%s: %s: %s", program, cubin.kernels[i].name, wrong);
+        } else {
+            (json ? print_json : print_text)(&findings);
+        }
+    }
+    if (!found) {
+        cli_note("there is no nvdisasm, so nothing was said of instructions and loops: it "
+                 "comes with the CUDA toolkit; " DISASSEMBLER_VARIABLE
+                 " names it elsewhere");
+    }
+    free(text);
+    return result;
+}
+
+static int inspect_problem(const struct cli_context_options *options,
+                           const struct cli_problem *problem, int json)
+{
+    struct cli_snippet snippet = {problem->snippet};
+    jit_gemm_context *context = NULL;
+    jit_gemm_artifact *artifact = NULL;
+    jit_gemm_info info = {.struct_size = sizeof info};
+    jit_gemm_status status;
+    int code = cli_context_open(options, 0, JIT_GEMM_POLICY_ALLOW, &context);
+
+    if (code == CLI_OK) {
+        code = cli_problem_register(problem, context, options->verbose);
+    }
+    if (code == CLI_OK) {
+        status = jit_gemm_build(context, &problem->problem, JIT_GEMM_EMIT_CUBIN, &artifact);
+        if (status == JIT_GEMM_OK) {
+            status = jit_gemm_artifact_get_info(artifact, &info);
+        }
+        code =
+            status == JIT_GEMM_OK ? CLI_OK : cli_report(status, &snippet, options->verbose);
+    }
+    if (code == CLI_OK) {
+        size_t size = 0;
+        const void *data = jit_gemm_artifact_data(artifact, &size);
+        char *text = cli_problem_text(&problem->problem);
+
+        code = inspect_code(info.entry, data, size, &info, text, json);
+        free(text);
+    }
+    jit_gemm_artifact_destroy(&artifact);
+    jit_gemm_context_destroy(&context);
+    return code;
+}
+
+/* A path: it has a folder in it, or the end of a cubin's name. */
+static int is_path(const char *word)
+{
+    static const char end[] = ".cubin";
+    size_t length = strlen(word);
+
+    return strchr(word, '/') ||
+           (length >= sizeof end && strcmp(word + length - sizeof end + 1, end) == 0);
+}
+
+static int inspect_file(const char *path, int json)
+{
+    size_t size = 0;
+    char *code = cli_read_file(path, &size);
+    int result = code ? inspect_code(path, code, size, NULL, NULL, json) : CLI_FAILED;
+
+    free(code);
+    return result;
+}
+
+int cmd_inspect(int argc, char **argv)
+{
+    struct cli_context_options options = {0};
+    struct cli_problem problem = {0};
+    int json = 0, words = 0, code;
+    const struct cli_option own[] = {
+        {"--json", NULL, "print one JSON object a kernel, a line each", CLI_FLAG, &json},
+        {0},
+    };
+    struct cli_option problem_table[CLI_PROBLEM_OPTION_COUNT];
+    struct cli_option context_table[CLI_CONTEXT_OPTION_COUNT];
+    const struct cli_option *groups[] = {own, problem_table, context_table, NULL};
+
+    cli_problem_table(&problem, problem_table);
+    cli_context_table(&options, 0, context_table);
+    code = cli_parse(&inspect_help, groups, argc, argv, &words);
+    if (code >= 0) {
+        return code;
+    }
+    if (words == 1 && is_path(argv[1])) {
+        return inspect_file(argv[1], json);
+    }
+    code = cli_problem_read(&problem, argv + 1, words);
+    if (code == CLI_OK) {
+        code = inspect_problem(&options, &problem, json);
+    }
+    cli_problem_free(&problem);
+    return code;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A listing of machine code as nvdisasm prints it, and what it says of a kernel: how often
+ * each opcode occurs, and the innermost loops. A loop is what a backward branch closes: the
+ * branch's target is on every way to it (a natural loop).
+ */
+#ifndef LISTING_H
+#define LISTING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct listing_opcode {
+    char name[24]; /* without its modifiers: UTCHMMA of UTCHMMA.2CTA */
+    unsigned count;
+};
+
+/* An innermost loop that multiplies on the tensor core or loads by TMA. */
+struct listing_loop {
+    uint32_t address;      /* of its first instruction */
+    unsigned instructions; /* of one turn in which no wait has to be repeated */
+    unsigned multiplications, tma_loads, commits;
+};
+
+enum { LISTING_MAX_OPCODES = 256, LISTING_MAX_LOOPS = 32 };
+
+struct listing {
+    unsigned instructions;
+    struct listing_opcode opcodes[LISTING_MAX_OPCODES]; /* by name */
+    size_t opcode_count;
+    struct listing_loop loops[LISTING_MAX_LOOPS]; /* by address */
+    size_t loop_count;
+};
+
+/* Does the tensor core multiply by this opcode? `name`: as in struct listing_opcode. */
+int listing_is_multiplication(const char *name);
+/*
+ * Reads the code of one kernel out of the text of a whole file. NULL if all is well,
+ * otherwise what is wrong (static).
+ */
+const char *listing_read(const char *text, const char *kernel, struct listing *ret_listing);
+
+#endif
