@@ -41,12 +41,14 @@ jit_gemm_status jg_driver_fail(const struct jg_driver *driver, jit_gemm_status s
                           name_of_error(driver, result), (int)result);
 }
 
-/* Opens the first name that works; `tried` collects what each of the others said. */
+/* Opens the first name that works; `tried` collects what each of the others said. A driver has
+ * threads, handlers and storage of threads of its own and is not made to be unloaded: it stays
+ * in the process, as with the CUDA runtime. */
 static void *open_first(const char *const *names, size_t count, struct jg_str *tried,
                         char *path, size_t path_size)
 {
     for (size_t i = 0; i < count; i++) {
-        void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
         if (library != NULL) {
             snprintf(path, path_size, "%s", names[i]);
             return library;
@@ -197,7 +199,6 @@ static jit_gemm_status read_code_form(struct jg_driver *driver, const struct wis
 
 static jit_gemm_status start_driver(struct jg_driver *driver)
 {
-    driver->started = 1;
     const CUresult result = driver->init(0);
     if (result == CUDA_ERROR_NO_DEVICE) {
         return jg_driver_fail(driver, JIT_GEMM_ERR_DEVICE, result, "cuInit",
@@ -236,14 +237,13 @@ jit_gemm_status jg_driver_open(const char *path, const char *environment,
     return JIT_GEMM_OK;
 }
 
-/* A driver that was initialised has threads and handlers of its own and is not made to be
- * unloaded: it stays in the process, as with the CUDA runtime. */
+/* The library stays: see open_first. */
 void jg_driver_close(struct jg_driver *driver)
 {
     if (driver == NULL) {
         return;
     }
-    if (driver->library != NULL && !driver->started) {
+    if (driver->library != NULL) {
         dlclose(driver->library);
     }
     jg_free(driver);

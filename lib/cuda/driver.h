@@ -86,7 +86,6 @@ struct jg_driver {
     void *library;  /* NULL in a table made by hand */
     int version;    /* 1000 * major + 10 * minor of the CUDA version */
     int takes_ptx;  /* code is given to it as PTX, not as a cubin */
-    int started;    /* cuInit was called: the library is never unloaded */
     char path[512]; /* as it was opened */
 };
 
