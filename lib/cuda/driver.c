@@ -41,9 +41,9 @@ jit_gemm_status jg_driver_fail(const struct jg_driver *driver, jit_gemm_status s
                           name_of_error(driver, result), (int)result);
 }
 
-/* Opens the first name that works; `tried` collects what each of the others said. A driver has
- * threads, handlers and storage of threads of its own and is not made to be unloaded: it stays
- * in the process, as with the CUDA runtime. */
+/* Opens the first name that works; `tried` collects what each of the others said. A driver
+ * has threads, handlers and storage of threads of its own and is not made to be unloaded:
+ * it stays in the process, as with the CUDA runtime. */
 static void *open_first(const char *const *names, size_t count, struct jg_str *tried,
                         char *path, size_t path_size)
 {
