@@ -28,8 +28,10 @@ void emu_async_detach_warp(struct emu_warp *warp)
     if (state == NULL) {
         return;
     }
-    emu_knowledge_free(&state->fence_released);
-    emu_knowledge_free(&state->seen_relaxed);
+    for (unsigned scope = 0; scope < EMU_SCOPES; scope++) {
+        emu_published_leave(state->fenced[scope]);
+        emu_knowledge_free(&state->seen_relaxed[scope]);
+    }
     emu_knowledge_free(&state->inits);
     for (unsigned lane = 0; lane < EMU_LANES; lane++) {
         emu_groups_free(state->copies[lane]);

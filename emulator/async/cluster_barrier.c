@@ -65,7 +65,7 @@ static enum emu_step exec_arrive(struct emu_warp *warp, const struct emu_insn *i
     state->cluster_arrived |= lanes;
     state->cluster_unwaited |= lanes;
     if ((insn->mode & RELAXED) != 0) {
-        emu_know_release_relaxed(warp, &cluster->gathered);
+        emu_know_release_relaxed(warp, EMU_SCOPE_CLUSTER, &cluster->gathered);
         emu_know_leave(warp, &emu_async_of_cta(warp->cta)->leaving,
                        &cluster->inits_leaving);
     } else {

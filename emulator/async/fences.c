@@ -13,13 +13,20 @@
 #include "async/operand.h"
 #include "async/state.h"
 
-enum { RELEASE = 1, ACQUIRE = 2 }; /* insn->mode */
+enum { RELEASE = 1, ACQUIRE = 2 }; /* insn->mode; the scope is insn->mode2 */
+
+static void fence(struct emu_warp *warp, const struct emu_insn *insn, unsigned halves)
+{
+    unsigned mode = insn->mode & halves;
+    emu_know_fence(warp, (enum emu_scope)insn->mode2, (mode & RELEASE) != 0,
+                   (mode & ACQUIRE) != 0);
+}
 
 static enum emu_step exec_fence(struct emu_warp *warp, const struct emu_insn *insn,
                                 uint32_t lanes)
 {
     (void)lanes;
-    emu_know_fence(warp, (insn->mode & RELEASE) != 0, (insn->mode & ACQUIRE) != 0);
+    fence(warp, insn, RELEASE | ACQUIRE);
     return EMU_NEXT;
 }
 
@@ -37,9 +44,9 @@ static enum emu_step exec_proxy_fence(struct emu_warp *warp, const struct emu_in
 {
     (void)lanes;
     /* With semantics, the fence is part of the signal beside it. */
-    emu_know_fence(warp, false, (insn->mode & ACQUIRE) != 0);
+    fence(warp, insn, ACQUIRE);
     emu_know_proxy_fence(warp);
-    emu_know_fence(warp, (insn->mode & RELEASE) != 0, false);
+    fence(warp, insn, RELEASE);
     return EMU_NEXT;
 }
 
@@ -56,7 +63,7 @@ static enum emu_step exec_map_fence(struct emu_warp *warp, const struct emu_insn
                                     uint32_t lanes)
 {
     const struct emu_place *place = insn->extra;
-    emu_know_fence(warp, (insn->mode & RELEASE) != 0, (insn->mode & ACQUIRE) != 0);
+    fence(warp, insn, RELEASE | ACQUIRE);
     for (uint32_t rest = lanes; place != NULL && rest != 0; rest &= rest - 1) {
         unsigned lane = emu_lowest_bit(rest);
         uint64_t address = 0;
@@ -93,8 +100,8 @@ static bool take_restriction(struct emu_decoder *decoder, unsigned half, bool *r
 
 static bool need_scope(struct emu_decoder *decoder)
 {
-    static const char *const scopes[] = {"cta", "cluster", "gpu", "sys"};
-    return emu_take_one_of(decoder, scopes, 4) >= 0 ||
+    decoder->insn->mode2 = (uint16_t)emu_take_scope(decoder);
+    return decoder->insn->mode2 != EMU_SCOPE_NONE ||
            emu_decode_fail(decoder, "its scope is missing");
 }
 
@@ -168,9 +175,10 @@ bool emu_decode_proxy_fence(struct emu_decoder *decoder)
 bool emu_decode_membar(struct emu_decoder *decoder)
 {
     static const char *const levels[] = {"cta", "gl", "sys"};
+    int level = emu_take_one_of(decoder, levels, 3);
     decoder->insn->exec = exec_fence;
     decoder->insn->mode = RELEASE | ACQUIRE;
+    decoder->insn->mode2 = level == 0 ? EMU_SCOPE_CTA : EMU_SCOPE_GPU;
     return emu_need_operands(decoder, 0, 0) &&
-           (emu_take_one_of(decoder, levels, 3) >= 0 ||
-            emu_decode_fail(decoder, "its level is missing"));
+           (level >= 0 || emu_decode_fail(decoder, "its level is missing"));
 }

@@ -81,31 +81,55 @@ void emu_know_warp_meeting(struct emu_warp *warp)
 
 /* ---------------------------------------------------------------------------- fences */
 
-void emu_know_fence(struct emu_warp *warp, bool release, bool acquire)
+/* Replaces what fences of this scope and below published: a warp never knows less. */
+static void set_fenced(struct emu_warp *warp, enum emu_scope most,
+                       struct emu_published *published)
+{
+    struct emu_async_warp *state = emu_async_of_warp(warp);
+    for (unsigned scope = EMU_SCOPE_CTA; scope <= most; scope++) {
+        emu_published_leave(state->fenced[scope]);
+        state->fenced[scope] = published;
+        published->users++;
+    }
+}
+
+void emu_know_fence(struct emu_warp *warp, enum emu_scope scope, bool release, bool acquire)
 {
     if (!emu_know_races(warp->cta)) {
         return;
     }
     struct emu_async_warp *state = emu_async_of_warp(warp);
-    if (acquire) {
-        take_up(&warp->knowledge, &state->seen_relaxed);
+    for (unsigned i = EMU_SCOPE_CTA; acquire && i <= scope; i++) {
+        take_up(&warp->knowledge, &state->seen_relaxed[i]);
     }
     if (release) {
-        emu_know_release(warp, &state->fence_released);
+        struct emu_published *published = emu_alloc(sizeof *published);
+        published->users = 1;
+        emu_know_release(warp, &published->knowledge);
+        set_fenced(warp, scope, published);
+        emu_published_leave(published);
     }
 }
 
-void emu_know_release_relaxed(struct emu_warp *warp, struct emu_knowledge *published)
+struct emu_published *emu_know_fenced(const struct emu_warp *warp, enum emu_scope scope)
 {
-    if (emu_know_races(warp->cta)) {
-        take_up(published, &emu_async_of_warp(warp)->fence_released);
+    return emu_async_of_warp(warp)->fenced[scope];
+}
+
+void emu_know_release_relaxed(struct emu_warp *warp, enum emu_scope scope,
+                              struct emu_knowledge *published)
+{
+    const struct emu_published *fenced = emu_async_of_warp(warp)->fenced[scope];
+    if (emu_know_races(warp->cta) && fenced != NULL) {
+        take_up(published, &fenced->knowledge);
     }
 }
 
-void emu_know_acquire_relaxed(struct emu_warp *warp, const struct emu_knowledge *published)
+void emu_know_acquire_relaxed(struct emu_warp *warp, enum emu_scope scope,
+                              const struct emu_knowledge *published)
 {
     if (emu_know_races(warp->cta)) {
-        take_up(&emu_async_of_warp(warp)->seen_relaxed, published);
+        take_up(&emu_async_of_warp(warp)->seen_relaxed[scope], published);
     }
 }
 
@@ -139,9 +163,16 @@ void emu_know_init(struct emu_warp *warp, uint32_t entity, uint32_t epoch)
 
 void emu_know_init_fence(struct emu_warp *warp)
 {
-    if (emu_know_races(warp->cta)) {
-        struct emu_async_warp *state = emu_async_of_warp(warp);
-        emu_clock_join(&state->fence_released.happened, &state->inits.happened);
-        state->inits_published = state->inits_made;
+    if (!emu_know_races(warp->cta)) {
+        return;
     }
+    struct emu_async_warp *state = emu_async_of_warp(warp);
+    struct emu_published *inits = emu_alloc(sizeof *inits);
+    inits->users = 1;
+    emu_clock_copy(&inits->knowledge.happened, &state->inits.happened);
+    for (unsigned scope = EMU_SCOPE_CTA; scope <= EMU_SCOPE_CLUSTER; scope++) {
+        emu_published_join(&state->fenced[scope], inits);
+    }
+    emu_published_leave(inits);
+    state->inits_published = state->inits_made;
 }

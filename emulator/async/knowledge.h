@@ -2,7 +2,7 @@
 /*
  * Knowledge that fences hand on: a relaxed signal behind a release fence publishes what the
  * warp knew at the fence, and what a relaxed wait saw counts from the next acquire fence.
- * The plain release and acquire are in exec/families.h.
+ * The plain release and acquire, and the relaxed wait, are in exec/families.h.
  */
 #ifndef EMU_ASYNC_KNOWLEDGE_H
 #define EMU_ASYNC_KNOWLEDGE_H
@@ -12,11 +12,11 @@
 bool emu_know_races(const struct emu_cta *cta);
 
 /* A fence of the given halves. */
-void emu_know_fence(struct emu_warp *warp, bool release, bool acquire);
-/* What a relaxed signal publishes. */
-void emu_know_release_relaxed(struct emu_warp *warp, struct emu_knowledge *published);
-/* What a relaxed wait has seen. */
-void emu_know_acquire_relaxed(struct emu_warp *warp, const struct emu_knowledge *published);
+void emu_know_fence(struct emu_warp *warp, enum emu_scope scope, bool release,
+                    bool acquire);
+/* What a relaxed signal of that scope publishes. */
+void emu_know_release_relaxed(struct emu_warp *warp, enum emu_scope scope,
+                              struct emu_knowledge *published);
 /* A relaxed arrival at the barrier of the cluster, and the wait: see `met` in
  * check/clock.h. */
 void emu_know_leave(struct emu_warp *warp, struct emu_clock *left,

@@ -234,23 +234,22 @@ static enum emu_step exec_copy(struct emu_warp *warp, const struct emu_insn *ins
         return EMU_FAILED;
     }
     emu_map_changed(warp->cta->cluster, address[0]);
-    emu_know_fence(warp, true, false);
+    emu_know_fence(warp, (enum emu_scope)insn->mode, true, false);
     emu_know_warp_meeting(warp);
     return EMU_NEXT;
 }
 
 bool emu_decode_map_copy(struct emu_decoder *decoder)
 {
-    static const char *const scopes[] = {"cta", "cluster", "gpu", "sys"};
     struct emu_insn *insn = decoder->insn;
     struct emu_place *places = emu_decode_alloc(decoder, 2 * sizeof *places);
     int64_t bytes = 0;
     insn->exec = exec_copy;
     insn->extra = places;
+    insn->mode = (uint16_t)emu_take_scope(decoder);
     if (!emu_take(decoder, "global") || !emu_take(decoder, "shared::cta") ||
         !emu_take(decoder, "tensormap::generic") || !emu_take(decoder, "release") ||
-        emu_take_one_of(decoder, scopes, 4) < 0 || !emu_take(decoder, "sync") ||
-        !insn->aligned) {
+        insn->mode == EMU_SCOPE_NONE || !emu_take(decoder, "sync") || !insn->aligned) {
         return emu_decode_fail(decoder, "it must be .global.shared::cta.tensormap::generic."
                                         "release.scope.sync.aligned");
     }

@@ -147,7 +147,9 @@ static void publish(const struct emu_mbarrier_use *use, struct emu_mbarrier *bar
 {
     check_scope(use, barrier);
     if ((use->insn->mode & RELAXED) != 0) {
-        emu_know_release_relaxed(use->warp, &barrier->gathered);
+        emu_know_release_relaxed(
+            use->warp, use->cta == use->warp->cta ? EMU_SCOPE_CTA : EMU_SCOPE_CLUSTER,
+            &barrier->gathered);
     } else {
         emu_know_release(use->warp, &barrier->gathered);
     }
@@ -294,7 +296,7 @@ static bool test_lane(const struct emu_mbarrier_use *use, bool *ret_done)
         barrier->seen[warp->index] = barrier->phase;
     }
     if ((insn->mode & RELAXED) != 0) {
-        emu_know_acquire_relaxed(warp, &barrier->released);
+        emu_know_acquire_relaxed(warp, EMU_SCOPE_CTA, &barrier->released);
     } else {
         emu_know_acquire(warp, &barrier->released);
     }

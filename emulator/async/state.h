@@ -7,6 +7,7 @@
 #include "async/mbarrier.h"
 #include "exec/families.h"
 #include "exec/machine.h"
+#include "exec/strong.h"
 
 #define EMU_NAMED_BARRIERS 16u
 
@@ -33,7 +34,10 @@ struct emu_async_warp {
     uint32_t cluster_arrived;  /* lanes, in the current phase of the cluster's barrier */
     uint32_t cluster_unwaited; /* lanes that arrived and have not waited yet */
     uint64_t cluster_phase[EMU_LANES]; /* of their latest arrival */
-    struct emu_knowledge fence_released, seen_relaxed, inits;
+    /* By scope: what the last release fence published, what relaxed reads have seen. */
+    struct emu_published *fenced[EMU_SCOPES];
+    struct emu_knowledge seen_relaxed[EMU_SCOPES];
+    struct emu_knowledge inits;
     /* mbarriers that it initialised, and how many of these it has made visible to the async
      * proxy by fence.mbarrier_init or fence.proxy.async. */
     uint64_t inits_made, inits_published;

@@ -14,18 +14,176 @@ static void make_room(struct emu_clock *clock, uint32_t count)
     clock->count = count;
 }
 
+static uint32_t first_of_block(uint32_t entity)
+{
+    return entity - entity % EMU_CLOCK_BLOCK;
+}
+
+/* -------------------------------------------------------------- parts of other clusters */
+
+static struct emu_clock_part *make_part(uint32_t first, uint32_t count)
+{
+    struct emu_clock_part *part = emu_alloc(sizeof *part + count * sizeof part->at[0]);
+    part->users = 1;
+    part->first = first;
+    part->count = count;
+    return part;
+}
+
+static void leave_part(struct emu_clock_part *part)
+{
+    if (--part->users == 0) {
+        emu_free(part);
+    }
+}
+
+/* Index of the first part that does not lie before that block. */
+static uint32_t find_part(const struct emu_clock *clock, uint32_t first)
+{
+    uint32_t low = 0;
+    uint32_t high = clock->part_count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (clock->parts[middle]->first < first) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static bool has_part(const struct emu_clock *clock, uint32_t index, uint32_t first)
+{
+    return index < clock->part_count && clock->parts[index]->first == first;
+}
+
+uint32_t emu_clock_get_part(const struct emu_clock *clock, uint32_t entity)
+{
+    uint32_t first = first_of_block(entity);
+    uint32_t index = find_part(clock, first);
+    if (!has_part(clock, index, first) || entity - first >= clock->parts[index]->count) {
+        return 0;
+    }
+    return clock->parts[index]->at[entity - first];
+}
+
+/* Takes over the caller's use of `part`. */
+static void insert_part(struct emu_clock *clock, uint32_t index,
+                        struct emu_clock_part *part)
+{
+    EMU_GROW(clock->parts, clock->part_count);
+    memmove(clock->parts + index + 1, clock->parts + index,
+            (clock->part_count - index) * sizeof(struct emu_clock_part *));
+    clock->parts[index] = part;
+    clock->part_count++;
+}
+
+/* Whether every component of `low` is reached by `high`. */
+static bool covers(const uint32_t *high, uint32_t high_count, const uint32_t *low,
+                   uint32_t low_count)
+{
+    for (uint32_t i = 0; i < low_count; i++) {
+        if (low[i] > (i < high_count ? high[i] : 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void join_array(uint32_t *to, const uint32_t *at, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (to[i] < at[i]) {
+            to[i] = at[i];
+        }
+    }
+}
+
+/* Joins what is known of one foreign block; `part` holds it, if it is there to be shared.
+ */
+static void join_foreign(struct emu_clock *clock, uint32_t first, const uint32_t *at,
+                         uint32_t count, struct emu_clock_part *part)
+{
+    uint32_t index = find_part(clock, first);
+    struct emu_clock_part *known =
+        has_part(clock, index, first) ? clock->parts[index] : NULL;
+    if (known != NULL && (known == part || covers(known->at, known->count, at, count))) {
+        return;
+    }
+    struct emu_clock_part *sum = part;
+    if (part != NULL && (known == NULL || covers(at, count, known->at, known->count))) {
+        part->users++;
+    } else {
+        sum =
+            make_part(first, known != NULL && known->count > count ? known->count : count);
+        join_array(sum->at, at, count);
+    }
+    if (known == NULL) {
+        insert_part(clock, index, sum);
+        return;
+    }
+    if (sum != part) {
+        join_array(sum->at, known->at, known->count);
+    }
+    clock->parts[index] = sum;
+    leave_part(known);
+}
+
+static void raise_foreign(struct emu_clock *clock, uint32_t entity, uint32_t epoch)
+{
+    uint32_t first = first_of_block(entity);
+    uint32_t index = find_part(clock, first);
+    if (has_part(clock, index, first) && clock->parts[index]->users == 1 &&
+        entity - first < clock->parts[index]->count) {
+        clock->parts[index]->at[entity - first] = epoch;
+        return;
+    }
+    struct emu_clock_part *one = make_part(first, entity - first + 1);
+    one->at[entity - first] = epoch;
+    join_foreign(clock, first, one->at, one->count, one);
+    leave_part(one);
+}
+
+/* ------------------------------------------------------------------------------- whole */
+
+static void join_block(struct emu_clock *clock, uint32_t first, const uint32_t *at,
+                       uint32_t count, struct emu_clock_part *part)
+{
+    if (count == 0) {
+        return;
+    }
+    if (clock->count == 0) {
+        clock->first = first;
+    } else if (clock->first != first) {
+        join_foreign(clock, first, at, count, part);
+        return;
+    }
+    make_room(clock, count);
+    join_array(clock->at, at, count);
+}
+
 void emu_clock_raise(struct emu_clock *clock, uint32_t entity, uint32_t epoch)
 {
     if (epoch <= emu_clock_get(clock, entity)) {
         return;
     }
-    if (entity >= clock->count) {
+    uint32_t first = first_of_block(entity);
+    uint32_t index = entity - first;
+    if (clock->count == 0) {
+        clock->first = first;
+    } else if (clock->first != first) {
+        raise_foreign(clock, entity, epoch);
+        return;
+    }
+    if (index >= clock->count) {
         /* Entities are made one after the other: room for several at once. Only here:
          * clocks that are joined take over the room of each other, and must not add to it.
          */
-        make_room(clock, entity < 12 ? 16 : entity + 1 + entity / 4);
+        uint32_t room = index < 12 ? 16 : index + 1 + index / 4;
+        make_room(clock, room < EMU_CLOCK_BLOCK ? room : EMU_CLOCK_BLOCK);
     }
-    clock->at[entity] = epoch;
+    clock->at[index] = epoch;
 }
 
 void emu_clock_join(struct emu_clock *clock, const struct emu_clock *other)
@@ -33,12 +191,21 @@ void emu_clock_join(struct emu_clock *clock, const struct emu_clock *other)
     if (clock == other) {
         return;
     }
-    make_room(clock, other->count);
-    for (uint32_t i = 0; i < other->count; i++) {
-        if (clock->at[i] < other->at[i]) {
-            clock->at[i] = other->at[i];
-        }
+    join_block(clock, other->first, other->at, other->count, NULL);
+    for (uint32_t i = 0; i < other->part_count; i++) {
+        struct emu_clock_part *part = other->parts[i];
+        join_block(clock, part->first, part->at, part->count, part);
     }
+}
+
+static void forget_parts(struct emu_clock *clock)
+{
+    for (uint32_t i = 0; i < clock->part_count; i++) {
+        leave_part(clock->parts[i]);
+    }
+    emu_free(clock->parts);
+    clock->parts = NULL;
+    clock->part_count = 0;
 }
 
 void emu_clock_copy(struct emu_clock *clock, const struct emu_clock *other)
@@ -54,10 +221,17 @@ void emu_clock_copy(struct emu_clock *clock, const struct emu_clock *other)
         memset(clock->at + other->count, 0,
                (clock->count - other->count) * sizeof *clock->at);
     }
+    clock->first = other->first;
+    forget_parts(clock);
+    for (uint32_t i = 0; i < other->part_count; i++) {
+        other->parts[i]->users++;
+        insert_part(clock, i, other->parts[i]);
+    }
 }
 
 void emu_clock_free(struct emu_clock *clock)
 {
+    forget_parts(clock);
     emu_free(clock->at);
     *clock = (struct emu_clock){0};
 }

@@ -6,20 +6,45 @@
  * (its component counts completed phases); an asynchronous engine of a warp (bulk groups,
  * wgmma groups, tcgen05 operations, tensor-memory loads), whose component counts what was
  * issued. A clock holds, for each entity, the last action that is known to have happened.
+ *
+ * Entities are numbered in blocks; a cluster takes one block, rarely more. A clock is an
+ * array for the block that it heard of first, which is nearly always the only one: clusters
+ * know of each other only where they meet in global memory. What it knows of other blocks
+ * is shared with the clocks that it learned it from.
  */
 #ifndef EMU_CHECK_CLOCK_H
 #define EMU_CHECK_CLOCK_H
 
 #include "base/base.h"
 
-struct emu_clock {
-    uint32_t *at; /* by entity; beyond count everything is 0 */
+#define EMU_CLOCK_BLOCK  16384u  /* entities */
+#define EMU_CLOCK_BLOCKS 262143u /* so that UINT32_MAX is no entity */
+
+/* What is known of a block that is not the clock's own; not changed while it is shared. The
+ * clocks that share it belong to one grid, which one thread steps. */
+struct emu_clock_part {
+    unsigned users;
+    uint32_t first; /* entity of the block */
     uint32_t count;
+    uint32_t at[];
 };
 
+struct emu_clock {
+    uint32_t *at;   /* by entity - first; beyond count everything is 0 */
+    uint32_t first; /* entity of its own block, chosen when count grows from 0 */
+    uint32_t count;
+    uint32_t part_count;
+    struct emu_clock_part **parts; /* of other blocks, by their first entity */
+};
+
+uint32_t emu_clock_get_part(const struct emu_clock *clock, uint32_t entity);
 static inline uint32_t emu_clock_get(const struct emu_clock *clock, uint32_t entity)
 {
-    return entity < clock->count ? clock->at[entity] : 0;
+    uint32_t index = entity - clock->first;
+    if (index < clock->count) {
+        return clock->at[index];
+    }
+    return clock->part_count == 0 ? 0 : emu_clock_get_part(clock, entity);
 }
 /* Raises one component; never lowers it. */
 void emu_clock_raise(struct emu_clock *clock, uint32_t entity, uint32_t epoch);

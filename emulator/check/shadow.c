@@ -74,12 +74,20 @@ void emu_shadow_free(struct emu_shadow *shadow)
 
 /* ----------------------------------------------------------------------------- order */
 
+/* Neither disturbs the other, in whatever order they come. */
+static bool are_atomic_together(const struct emu_stamp *a, const struct emu_stamp *b)
+{
+    return a->atomic && b->atomic &&
+           ((!a->narrow && !b->narrow) ||
+            a->entity / EMU_CLOCK_BLOCK == b->entity / EMU_CLOCK_BLOCK);
+}
+
 static enum emu_conflict_kind find_order(const struct emu_stamp *was, bool was_write,
                                          const struct access *now)
 {
     const struct emu_accessor *who = now->who;
     const struct emu_stamp *is = &now->stamp;
-    if (was->atomic && is->atomic) {
+    if (are_atomic_together(was, is)) {
         return EMU_NO_CONFLICT;
     }
     if (was->entity == is->entity && was->proxy == is->proxy) {
@@ -156,7 +164,8 @@ static bool compare(const struct emu_stamp *was, bool was_write, const struct ac
 
 static bool is_same_kind(const struct emu_stamp *a, const struct emu_stamp *b)
 {
-    return a->entity == b->entity && a->proxy == b->proxy && a->atomic == b->atomic;
+    return a->entity == b->entity && a->proxy == b->proxy && a->atomic == b->atomic &&
+           a->narrow == b->narrow;
 }
 
 /* One stamp can stand for both, apart from the bytes. */
@@ -438,7 +447,8 @@ bool emu_shadow_access(struct emu_shadow *shadow, uint64_t byte, uint64_t bytes,
                                    .insn = insn & EMU_STAMP_MOST_INSN,
                                    .lane = who->lane & 0x3Fu,
                                    .proxy = (uint32_t)who->proxy & 0x3u,
-                                   .atomic = who->atomic},
+                                   .atomic = who->atomic,
+                                   .narrow = who->narrow},
                          .write = write,
                          .conflict = ret_conflict};
     struct run run = {.known = false};
@@ -463,6 +473,26 @@ bool emu_shadow_access(struct emu_shadow *shadow, uint64_t byte, uint64_t bytes,
     }
     *ret_conflict = worst;
     return worst.kind == EMU_NO_CONFLICT;
+}
+
+bool emu_shadow_was_written(const struct emu_shadow *shadow, uint64_t byte, uint64_t bytes)
+{
+    uint64_t end = byte + bytes;
+    for (uint64_t at = byte - byte % CELL_BYTES; at < end; at += CELL_BYTES) {
+        const struct page *page = shadow->pages[at / PAGE_BYTES];
+        struct lists lists = {.writer_count = 0};
+        if (page != NULL) {
+            take_apart(shadow, &page->cells[at % PAGE_BYTES / CELL_BYTES], &lists);
+        }
+        uint32_t written = lists.writer_count == MOST_WRITERS ? 0xF : 0;
+        for (unsigned i = 0; i < lists.writer_count; i++) {
+            written |= lists.writers[i].bytes;
+        }
+        if ((find_mask(at, byte, end) & ~written) != 0) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static void forget_bytes(struct emu_shadow *shadow, struct cell *cell, uint32_t mask)

@@ -6,6 +6,8 @@
  * Two accesses conflict when they touch the same byte, at least one writes, and neither
  * happened before the other. Across proxies, "happened" additionally needs the fence.
  *
+ * Entities of different blocks (see clock.h) belong to different clusters.
+ *
  * What makes an earlier access (entity e, epoch t) happen before the one of `who`:
  *   lanes of one warp     the same lane, or an earlier epoch: the warp met in between;
  *   otherwise             who.happened[e] >= t;
@@ -31,16 +33,17 @@ enum {
     EMU_LANE_ASYNC = 32,  /* an asynchronous operation, or the warp as a whole */
     EMU_LANE_SEVERAL = 33 /* only in stamps: lanes of one warp that read the same bytes */
 };
-#define EMU_STAMP_MOST_INSN 0x7FFFFu /* later instructions are all shown as this one */
+#define EMU_STAMP_MOST_INSN 0x3FFFFu /* later instructions are all shown as this one */
 
 /* One side of a conflict. */
 struct emu_stamp {
     uint32_t entity;
     uint32_t epoch;     /* of the entity */
-    uint32_t insn : 19; /* index of the instruction, for reports */
+    uint32_t insn : 18; /* index of the instruction, for reports */
     uint32_t lane : 6;
     uint32_t proxy : 2; /* enum emu_proxy */
     uint32_t atomic : 1;
+    uint32_t narrow : 1;
     uint32_t bytes : 4; /* mask of the cell's bytes; 0: no access yet */
 };
 
@@ -49,7 +52,8 @@ struct emu_accessor {
     uint32_t entity, epoch;
     uint8_t lane;
     enum emu_proxy proxy;
-    bool atomic; /* atomics do not conflict with atomics */
+    bool atomic; /* atomics do not conflict with atomics, */
+    bool narrow; /* unless the scope of one ends at the cluster, and they are of two */
     uint32_t insn;
     const struct emu_knowledge *knowledge;
 };
@@ -89,6 +93,8 @@ void emu_shadow_free(struct emu_shadow *shadow);
  * access is noted either way. The range lies in the memory: the caller has checked that. */
 bool emu_shadow_access(struct emu_shadow *shadow, uint64_t byte, uint64_t bytes, bool write,
                        const struct emu_accessor *who, struct emu_conflict *ret_conflict);
+/* Whether every byte of the range may have been written by somebody. */
+bool emu_shadow_was_written(const struct emu_shadow *shadow, uint64_t byte, uint64_t bytes);
 /* Forgets everything about a range: memory that was freed and given out anew. */
 void emu_shadow_forget(struct emu_shadow *shadow, uint64_t byte, uint64_t bytes);
 

@@ -5,19 +5,19 @@
 
 #include "exec/memory.h"
 
-/* Shadows of global allocations belong to one cluster: entities are numbered per cluster.
- */
+/* The shadow of a global allocation: of the grid where its clusters can meet, otherwise of
+ * one cluster, because those run in several threads. */
 struct emu_watch {
     struct emu_watch *next;
     uint64_t allocation_id;
     struct emu_shadow *shadow;
 };
 
-void emu_watches_free(struct emu_cluster *cluster)
+void emu_watches_free(struct emu_watch *watches)
 {
-    while (cluster->watches != NULL) {
-        struct emu_watch *watch = cluster->watches;
-        cluster->watches = watch->next;
+    while (watches != NULL) {
+        struct emu_watch *watch = watches;
+        watches = watch->next;
         emu_shadow_free(watch->shadow);
         emu_free(watch);
     }
@@ -26,7 +26,10 @@ void emu_watches_free(struct emu_cluster *cluster)
 static struct emu_shadow *watch_of(struct emu_cluster *cluster,
                                    const struct emu_allocation *allocation)
 {
-    for (struct emu_watch *watch = cluster->watches; watch != NULL; watch = watch->next) {
+    struct emu_watch **watches = cluster->grid->launch.program->shares_grid
+                                     ? &cluster->grid->watches
+                                     : &cluster->watches;
+    for (struct emu_watch *watch = *watches; watch != NULL; watch = watch->next) {
         if (watch->allocation_id == allocation->id) {
             return watch->shadow;
         }
@@ -34,8 +37,8 @@ static struct emu_shadow *watch_of(struct emu_cluster *cluster,
     struct emu_watch *watch = emu_alloc(sizeof *watch);
     watch->allocation_id = allocation->id;
     watch->shadow = emu_shadow_create(allocation->bytes);
-    watch->next = cluster->watches;
-    cluster->watches = watch;
+    watch->next = *watches;
+    *watches = watch;
     return watch->shadow;
 }
 
@@ -75,7 +78,8 @@ static const char *const proxy_names[] = {"generic", "async", "tensor"};
 static void report_conflict(const struct emu_actor *actor, const char *where,
                             const struct emu_conflict *conflict)
 {
-    const struct emu_program *program = emu_launch_of(actor->warp->cta)->program;
+    const struct emu_cluster *cluster = actor->warp->cta->cluster;
+    const struct emu_program *program = cluster->grid->launch.program;
     struct emu_text text = {0};
     static const enum emu_finding findings[] = {
         [EMU_CONFLICT_ORDER] = EMU_FINDING_RACE,
@@ -103,6 +107,11 @@ static void report_conflict(const struct emu_actor *actor, const char *where,
     if (conflict->other.lane < EMU_LANES) {
         emu_text_add(&text, ", lane %u", conflict->other.lane);
     }
+    const struct emu_grid *grid = cluster->grid;
+    uint32_t block = conflict->other.entity / EMU_CLOCK_BLOCK;
+    if (block < grid->block_count && grid->blocks[block] != cluster->index) {
+        emu_text_add(&text, ", of cluster %" PRIu64, grid->blocks[block]);
+    }
     if (conflict->tolerated) {
         emu_report(actor->warp, actor->insn, actor->lane, EMU_ADVICE,
                    findings[conflict->kind], "%s", emu_text_get(&text));
@@ -122,6 +131,7 @@ static bool check_races(const struct emu_actor *actor, struct emu_shadow *shadow
         .lane = (uint8_t)actor->lane,
         .proxy = actor->proxy,
         .atomic = actor->atomic,
+        .narrow = actor->narrow,
         .insn = actor->insn->index,
         .knowledge = actor->knowledge,
     };
@@ -279,31 +289,65 @@ static struct emu_allocation *check_global(const struct emu_actor *actor, uint64
 /* What a cluster leaves behind in the state of bytes that it wrote. */
 static uint8_t mark_of(const struct emu_cluster *cluster)
 {
-    return (uint8_t)(EMU_DEFINED + 1 + cluster->index % 254);
+    return (uint8_t)(EMU_DEFINED + 1 + (cluster->index + 127 * cluster->grid->order) % 254);
 }
 
-/* Another cluster wrote one of these bytes in this launch. Kernels with atomics may have
- * ordered that; for the others nothing can have. */
+/* Another cluster wrote one of these bytes in this launch, or one of the launch before that
+ * was not waited for. Where clusters can meet the shadow tells more; for the others nothing
+ * can have ordered it. */
 static bool check_marks(const struct emu_actor *actor,
                         const struct emu_allocation *allocation, uint64_t offset,
                         uint32_t bytes, const char *verb)
 {
     const struct emu_cluster *cluster = actor->warp->cta->cluster;
-    if (cluster->grid->launch.program->shares_grid) {
-        return true;
-    }
     uint8_t mark = mark_of(cluster);
     for (uint32_t i = 0; i < bytes; i++) {
         uint8_t state = allocation->state[offset + i];
         if (state > EMU_DEFINED && state != mark) {
             return refuse(actor, EMU_FINDING_RACE,
                           "%s of byte %" PRIu64
-                          " of %s, which another cluster of this grid "
-                          "wrote; nothing orders clusters",
+                          " of %s, which another cluster wrote; nothing orders them",
                           verb, offset + i, allocation->name);
         }
     }
     return true;
+}
+
+/* Marks that no cluster of this grid has left are of the grid before, which still runs. */
+static bool check_predecessor(const struct emu_actor *actor,
+                              const struct emu_allocation *allocation, uint64_t offset,
+                              uint32_t bytes, const char *verb)
+{
+    struct emu_cluster *cluster = actor->warp->cta->cluster;
+    const struct emu_launch *launch = &cluster->grid->launch;
+    if (actor->atomic || launch->predecessor_done == NULL ||
+        launch->predecessor_done(launch->predecessor_context)) {
+        return true;
+    }
+    const struct emu_shadow *shadow = watch_of(cluster, allocation);
+    for (uint32_t i = 0; i < bytes; i++) {
+        if (allocation->state[offset + i] > EMU_DEFINED &&
+            !emu_shadow_was_written(shadow, offset + i, 1)) {
+            return refuse(actor, EMU_FINDING_RACE,
+                          "%s of byte %" PRIu64
+                          " of %s, which the grid before this one wrote and which "
+                          "griddepcontrol.wait has not waited for",
+                          verb, offset + i, allocation->name);
+        }
+    }
+    return true;
+}
+
+static bool check_others(const struct emu_actor *actor,
+                         const struct emu_allocation *allocation, uint64_t offset,
+                         uint32_t bytes, const char *verb)
+{
+    if (!__atomic_load_n(&allocation->marked, __ATOMIC_RELAXED)) {
+        return true;
+    }
+    return actor->warp->cta->cluster->grid->launch.program->shares_grid
+               ? check_predecessor(actor, allocation, offset, bytes, verb)
+               : check_marks(actor, allocation, offset, bytes, verb);
 }
 
 bool emu_global_read(const struct emu_actor *actor, uint64_t address, uint32_t bytes,
@@ -333,8 +377,7 @@ bool emu_global_read(const struct emu_actor *actor, uint64_t address, uint32_t b
     if (!cluster->grid->launch.settings.races) {
         return true;
     }
-    return (!__atomic_load_n(&allocation->marked, __ATOMIC_RELAXED) ||
-            check_marks(actor, allocation, offset, bytes, "read")) &&
+    return check_others(actor, allocation, offset, bytes, "read") &&
            check_races(actor, watch_of(cluster, allocation), offset, bytes, false,
                        allocation->name);
 }
@@ -354,7 +397,7 @@ bool emu_global_write(const struct emu_actor *actor, uint64_t address, uint32_t 
                       allocation->name);
     }
     bool races = cluster->grid->launch.settings.races;
-    bool good = !races || check_marks(actor, allocation, offset, bytes, "write");
+    bool good = !races || check_others(actor, allocation, offset, bytes, "write");
     uint8_t mark = races ? mark_of(cluster) : EMU_DEFINED;
     memcpy((void *)(uintptr_t)address, data, bytes);
     for (uint32_t i = 0; i < bytes; i++) {

@@ -13,9 +13,33 @@ struct emu_cta *emu_cluster_cta(struct emu_cluster *cluster, unsigned rank)
     return rank < cluster->cta_count ? &cluster->ctas[rank] : NULL;
 }
 
+/* Where clusters meet their entities must differ, elsewhere each counts for itself. */
+static uint32_t take_block(struct emu_cluster *cluster)
+{
+    struct emu_grid *grid = cluster->grid;
+    if (!grid->launch.program->shares_grid || !grid->launch.settings.races) {
+        return cluster->entity_count / EMU_CLOCK_BLOCK;
+    }
+    if (grid->block_count == EMU_CLOCK_BLOCKS) {
+        emu_reports_add(grid->launch.reports, EMU_ERROR, EMU_FINDING_UNSUPPORTED, 0,
+                        "races cannot be checked in a grid of so many clusters that may "
+                        "meet; JIT_GEMM_EMULATOR=races=off runs it without");
+        cluster->failed = true;
+        return 0;
+    }
+    EMU_GROW(grid->blocks, grid->block_count);
+    grid->blocks[grid->block_count] = cluster->index;
+    return grid->block_count++;
+}
+
 uint32_t emu_cluster_entity(struct emu_cluster *cluster)
 {
-    return cluster->entity_count++;
+    uint32_t index = cluster->entity_count % EMU_CLOCK_BLOCK;
+    if (index == 0) {
+        cluster->entity_block = take_block(cluster);
+    }
+    cluster->entity_count++;
+    return cluster->entity_block * EMU_CLOCK_BLOCK + index;
 }
 
 /* ------------------------------------------------------------------------------ life */
@@ -151,8 +175,8 @@ void emu_cluster_destroy(struct emu_cluster *cluster)
     }
     emu_tensor_detach_cluster(cluster);
     emu_async_detach_cluster(cluster);
-    emu_strong_free(cluster);
-    emu_watches_free(cluster);
+    emu_meetings_free(cluster->meetings);
+    emu_watches_free(cluster->watches);
     emu_free(cluster->ctas);
     emu_free(cluster);
 }

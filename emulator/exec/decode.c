@@ -70,6 +70,15 @@ int emu_take_one_of(struct emu_decoder *decoder, const char *const *words, unsig
     return -1;
 }
 
+enum emu_scope emu_take_scope(struct emu_decoder *decoder)
+{
+    static const char *const words[] = {"cta", "cluster", "gpu", "sys"};
+    static const enum emu_scope scopes[] = {EMU_SCOPE_CTA, EMU_SCOPE_CLUSTER, EMU_SCOPE_GPU,
+                                            EMU_SCOPE_GPU};
+    int word = emu_take_one_of(decoder, words, 4);
+    return word < 0 ? EMU_SCOPE_NONE : scopes[word];
+}
+
 const char *emu_take_prefix(struct emu_decoder *decoder, const char *prefix)
 {
     size_t length = strlen(prefix);
@@ -479,12 +488,6 @@ static bool decode_insn(struct context *context, uint32_t index)
     }
     if (strncmp(source->opcode, "clusterlaunchcontrol", 20) == 0) {
         program->uses_launch_control = program->shares_grid = true;
-    }
-    if ((strncmp(source->opcode, "atom", 4) == 0 ||
-         strncmp(source->opcode, "red.", 4) == 0 ||
-         strncmp(source->opcode, "ld.acquire", 10) == 0) &&
-        strstr(source->opcode, "shared") == NULL) {
-        program->shares_grid = true;
     }
     return true;
 }

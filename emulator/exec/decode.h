@@ -38,6 +38,8 @@ extern const struct emu_opcode emu_tensor_opcodes[]; /* tensor: wgmma, tcgen05, 
 bool emu_take(struct emu_decoder *decoder, const char *word);
 /* Takes the first untaken word that is one of the list; its index, or -1. */
 int emu_take_one_of(struct emu_decoder *decoder, const char *const *words, unsigned count);
+/* Takes a scope; EMU_SCOPE_NONE when none is written. */
+enum emu_scope emu_take_scope(struct emu_decoder *decoder);
 /* Takes the first untaken word that begins with prefix; what follows it, or NULL. */
 const char *emu_take_prefix(struct emu_decoder *decoder, const char *prefix);
 /* Takes the first untaken word that is a type of ptx.h. */

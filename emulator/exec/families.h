@@ -5,6 +5,8 @@
 
 #include "exec/machine.h"
 
+struct emu_published; /* exec/strong.h */
+
 /* Called in this order for each cluster: cluster, its CTAs, their warps; free in reverse.
  * All accept that the state was never made. */
 void emu_async_attach_cluster(struct emu_cluster *cluster);
@@ -58,6 +60,11 @@ enum emu_step emu_tensor_await_registers(struct emu_warp *warp,
 /* Knowledge, no-ops when races are not checked. */
 void emu_know_release(struct emu_warp *warp, struct emu_knowledge *published);
 void emu_know_acquire(struct emu_warp *warp, const struct emu_knowledge *published);
+/* What the last release fence of at least that scope published; NULL: there was none. */
+struct emu_published *emu_know_fenced(const struct emu_warp *warp, enum emu_scope scope);
+/* What a relaxed read has seen, for the next acquire fence of at least that scope. */
+void emu_know_acquire_relaxed(struct emu_warp *warp, enum emu_scope scope,
+                              const struct emu_knowledge *published);
 void emu_know_proxy_fence(struct emu_warp *warp);
 void emu_know_tensor_before(struct emu_warp *warp);
 void emu_know_tensor_after(struct emu_warp *warp);

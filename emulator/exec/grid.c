@@ -4,6 +4,7 @@
 
 #include "exec/cluster.h"
 #include "exec/memory.h"
+#include "exec/strong.h"
 
 /* Turns that a resident cluster takes before the next one's. */
 #define SLICE_TURNS 64u
@@ -126,6 +127,7 @@ struct together {
     uint64_t resident_count;
     struct emu_random random;
     uint64_t waiting; /* slices in a row that found a cluster waiting for the grid */
+    uint64_t events;  /* of all clusters */
 };
 
 /* A grid may start when all CTAs of the one before allowed it, or ended. */
@@ -167,6 +169,19 @@ static void remove_cluster(struct together *all, uint64_t at, bool failed)
     }
 }
 
+/* What happened in other clusters may be what this one waits for in a loop. */
+static enum emu_cluster_state run_slice(struct together *all, struct emu_cluster *cluster)
+{
+    if (cluster->seen_events != all->events) {
+        cluster->steps_at_event = cluster->warp_steps;
+    }
+    uint64_t events = cluster->events;
+    enum emu_cluster_state state = emu_cluster_run(cluster, SLICE_TURNS);
+    all->events += cluster->events - events;
+    cluster->seen_events = all->events;
+    return state;
+}
+
 /* Clusters that can meet: side by side, in an order that the seed gives. */
 static void run_together(struct emu_grid *grids, unsigned count)
 {
@@ -180,7 +195,7 @@ static void run_together(struct emu_grid *grids, unsigned count)
         }
         uint32_t at = emu_random_below(&all.random, (uint32_t)all.resident_count);
         struct emu_cluster *cluster = all.resident[at];
-        enum emu_cluster_state state = emu_cluster_run(cluster, SLICE_TURNS);
+        enum emu_cluster_state state = run_slice(&all, cluster);
         all.waiting = state == EMU_CLUSTER_WAITING ? all.waiting + 1 : 0;
         if (all.waiting > 64 * all.resident_count) {
             report_stuck_grid(cluster);
@@ -220,6 +235,14 @@ static void open_grid(struct emu_grid *grid, const struct emu_launch *launch)
     pthread_mutex_init(&grid->lock, NULL);
 }
 
+static void close_grid(struct emu_grid *grid)
+{
+    emu_meetings_free(grid->meetings);
+    emu_watches_free(grid->watches);
+    emu_free(grid->blocks);
+    pthread_mutex_destroy(&grid->lock);
+}
+
 bool emu_grids_run(const struct emu_launch *launches, unsigned count,
                    uint64_t *ret_thread_steps)
 {
@@ -227,6 +250,7 @@ bool emu_grids_run(const struct emu_launch *launches, unsigned count,
     bool failed = false;
     for (unsigned i = 0; i < count; i++) {
         open_grid(&grids[i], &launches[i]);
+        grids[i].order = i;
         grids[i].launch.dependents_context = &grids[i];
         if (i > 0) {
             grids[i].launch.predecessor_done = is_finished;
@@ -243,7 +267,7 @@ bool emu_grids_run(const struct emu_launch *launches, unsigned count,
     for (unsigned i = 0; i < count; i++) {
         steps += grids[i].thread_steps;
         failed = failed || grids[i].failed;
-        pthread_mutex_destroy(&grids[i].lock);
+        close_grid(&grids[i]);
     }
     if (ret_thread_steps != NULL) {
         *ret_thread_steps = steps;

@@ -89,7 +89,9 @@ struct emu_program {
     size_t constant_count;
     uint32_t static_shared_bytes;  /* from EMU_SHARED_FIRST on */
     uint32_t dynamic_shared_align; /* of the unsized extern arrays */
-    bool shares_grid; /* launch control or atomics: its clusters run in one host thread */
+    /* Its clusters can meet, by launch control or by strong accesses to global memory: they
+     * run in one host thread, and races between them are found. */
+    bool shares_grid;
     bool uses_launch_control;
     uint32_t *register_slots; /* by PTX register: slot, or predicate */
     uint32_t condition_code;  /* predicate of add.cc and its like, plus 1; 0: none */
@@ -114,6 +116,15 @@ struct emu_program {
 
 /* ------------------------------------------------------------------------ the machine */
 
+/* Whom a strong access or a fence orders; .sys is as good as .gpu here. */
+enum emu_scope {
+    EMU_SCOPE_NONE, /* a weak access */
+    EMU_SCOPE_CTA,
+    EMU_SCOPE_CLUSTER,
+    EMU_SCOPE_GPU,
+    EMU_SCOPES
+};
+
 struct emu_cta;
 struct emu_cluster;
 struct emu_grid;
@@ -121,6 +132,13 @@ struct emu_async;
 
 /* Shared memory's state, one byte a byte. */
 enum { EMU_UNDEFINED = 0, EMU_DEFINED = 1, EMU_BARRIER = 2 };
+
+/* A strong access that changed nothing and may belong to a loop that waits. */
+#define EMU_POLLS 4u
+struct emu_poll {
+    const struct emu_insn *insn;
+    uint64_t seen, state; /* digests of what it saw, and of the warp's registers then */
+};
 
 struct emu_warp {
     struct emu_cta *cta;
@@ -143,8 +161,10 @@ struct emu_warp {
     const struct emu_insn *blocked_at; /* what it waits for, for reports; NULL: runnable */
     uint64_t steps;                    /* instructions executed */
     uint64_t last_spin;                /* `steps` at the last failed wait; 0: never */
-    struct emu_allocation *recent;     /* the allocation of the last global access */
-    uint32_t loads_in_flight;          /* tcgen05.ld whose registers have no value yet */
+    struct emu_poll polls[EMU_POLLS];
+    unsigned next_poll;
+    struct emu_allocation *recent; /* the allocation of the last global access */
+    uint32_t loads_in_flight;      /* tcgen05.ld whose registers have no value yet */
     bool finished;
 
     void *async_state;  /* of async/ */
@@ -183,15 +203,16 @@ struct emu_cluster {
     struct emu_async *pending; /* in order of submission */
     struct emu_async *pending_last;
     uint64_t pending_count, next_async_id, next_chain;
-    uint32_t entity_count;
-    uint64_t thread_steps; /* executed */
-    unsigned cursor;       /* of the scheduler */
+    uint32_t entity_count, entity_block; /* made; the block of the last one */
+    uint64_t thread_steps;               /* executed */
+    unsigned cursor;                     /* of the scheduler */
     unsigned idle_turns;
-    unsigned starved; /* warp that the STARVE schedule holds back */
+    unsigned starved;     /* warp that the STARVE schedule holds back */
+    uint64_t seen_events; /* of all clusters beside it, at its last slice */
     bool failed;
-    bool waits_for_grid;          /* a warp waits for something outside the cluster */
-    struct emu_meeting *meetings; /* what strong accesses published, by address */
-    struct emu_watch *watches;    /* shadows of global allocations */
+    bool waits_for_grid;           /* a warp waits for something outside the cluster */
+    struct emu_meetings *meetings; /* what strong accesses published, by address */
+    struct emu_watch *watches;     /* shadows of global allocations; see the grid's */
     void *async_state;
     void *tensor_state;
 };
@@ -218,6 +239,7 @@ struct emu_launch {
 
 struct emu_grid {
     struct emu_launch launch;
+    unsigned order; /* among grids that run side by side */
     uint64_t cluster_total;
     uint64_t next_cluster;    /* clusters before it were launched or cancelled */
     uint32_t cluster_grid[3]; /* grid size in clusters */
@@ -228,6 +250,11 @@ struct emu_grid {
     bool dependents_allowed;           /* all of them did */
     bool finished;                     /* all its clusters have ended */
     uint64_t resident_count;
+    /* Where clusters can meet (shares_grid), global memory is watched for all of them: */
+    struct emu_meetings *meetings;
+    struct emu_watch *watches;
+    uint64_t *blocks; /* of entities: index of the cluster that took it */
+    uint32_t block_count;
     void *async_state;
 };
 

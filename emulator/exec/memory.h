@@ -59,8 +59,8 @@ void emu_memory_forget_marks(struct emu_memory *memory);
 struct emu_actor {
     struct emu_warp *warp; /* the issuer */
     const struct emu_insn *insn;
-    unsigned lane; /* EMU_LANES for a collective or asynchronous operation */
-    bool atomic;
+    unsigned lane;       /* EMU_LANES for a collective or asynchronous operation */
+    bool atomic, narrow; /* see struct emu_accessor */
     enum emu_proxy proxy;
     /* For races. A lane's own access: entity and epoch of its warp, knowledge of the warp.
      * An asynchronous operation: what it was issued with, and the entity and epoch whose
@@ -71,6 +71,12 @@ struct emu_actor {
 /* The actor for a lane's ordinary access in the generic proxy. */
 struct emu_actor emu_actor_of_lane(struct emu_warp *warp, const struct emu_insn *insn,
                                    unsigned lane);
+/* Makes it a strong access of that scope. */
+static inline void emu_actor_is_atomic(struct emu_actor *actor, enum emu_scope scope)
+{
+    actor->atomic = true;
+    actor->narrow = scope != EMU_SCOPE_GPU;
+}
 
 /*
  * Shared memory of one CTA (the caller resolved the rank and checked that the CTA is
@@ -111,7 +117,7 @@ bool emu_write(const struct emu_actor *actor, enum emu_space space, uint64_t add
 /* Bytes of local memory a lane has: .local variables, then .param ones of calls. */
 uint64_t emu_local_bytes(const struct emu_program *program);
 /* Frees what races on global memory were watched with. */
-void emu_watches_free(struct emu_cluster *cluster);
+void emu_watches_free(struct emu_watch *watches);
 
 /* A generic address as an address of a space: fills space and address. */
 void emu_classify(uint64_t generic, enum emu_space *ret_space, uint64_t *ret_address);

@@ -128,13 +128,17 @@ static uint64_t combine(const struct emu_insn *insn, bool global, uint64_t old,
     return old;
 }
 
-/* insn: mode space, mode2 operation, type; dst (or list for vectors), src[0] address,
- * src[1] operand, src[2] second operand of cas. Vectors: list holds destinations (or none)
- * and then operands. */
+/* insn: mode space, mode2 operation, type, type2 order; dst (or list for vectors), src[0]
+ * address, src[1] operand, src[2] second operand of cas. Vectors: list holds destinations
+ * (or none) and then operands. */
 static enum emu_step execute(struct emu_warp *warp, const struct emu_insn *insn,
                              uint32_t lanes)
 {
     enum emu_space space = (enum emu_space)insn->mode;
+    const enum emu_scope scope = emu_order_scope(insn->type2);
+    bool changed = false;
+    bool any_global = false;
+    uint64_t seen = 0;
     const uint32_t *results = insn->list;
     const uint32_t *operands = insn->list + insn->vector;
     if (!emu_need_defined(warp, insn, lanes, insn->src[0], "address")) {
@@ -148,19 +152,24 @@ static enum emu_step execute(struct emu_warp *warp, const struct emu_insn *insn,
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
         unsigned lane = emu_lowest_bit(rest);
         struct emu_actor actor = emu_actor_of_lane(warp, insn, lane);
-        actor.atomic = true;
+        emu_actor_is_atomic(&actor, scope);
         uint64_t address = warp->r[insn->src[0]][lane] + (uint64_t)insn->offset;
         if (space == EMU_SPACE_SHARED || space == EMU_SPACE_SHARED_CLUSTER) {
             address &= UINT32_MAX;
         }
         uint8_t data[32];
+        uint8_t before[sizeof data];
         unsigned bytes = insn->bytes;
-        const uint64_t strong = emu_strong_address(warp, space, address);
-        const bool global = (strong & EMU_WINDOW_MASK) != EMU_WINDOW_SHARED;
-        emu_strong_observe(warp, strong);
-        if (!emu_read(&actor, space, address, bytes * insn->vector, data, NULL)) {
+        const unsigned total = bytes * insn->vector;
+        const uint64_t strong = emu_strong_address(space, address);
+        const bool global = !emu_strong_is_shared(strong);
+        emu_strong_read(warp, strong, insn->type2);
+        if (!emu_read(&actor, space, address, total, data, NULL)) {
             return EMU_FAILED;
         }
+        any_global = any_global || global;
+        memcpy(before, data, total);
+        seen = emu_mix(emu_mix(seen, address), emu_hash(data, total));
         for (unsigned i = 0; i < insn->vector; i++) {
             uint64_t old = 0;
             memcpy(&old, data + i * bytes, bytes);
@@ -171,10 +180,14 @@ static enum emu_step execute(struct emu_warp *warp, const struct emu_insn *insn,
                 emu_set(warp, results[i], lane, old);
             }
         }
-        if (!emu_write(&actor, space, address, bytes * insn->vector, data, NULL)) {
+        if (!emu_write(&actor, space, address, total, data, NULL)) {
             return EMU_FAILED;
         }
-        emu_strong_publish(warp, strong);
+        emu_strong_write(warp, strong, insn->type2, true);
+        changed = changed || memcmp(before, data, total) != 0;
+    }
+    if (!changed) {
+        return emu_strong_poll(warp, insn, seen, any_global);
     }
     emu_note_event(warp);
     return EMU_NEXT;
@@ -210,8 +223,11 @@ static bool decode(struct emu_decoder *decoder, bool has_result)
     struct emu_insn *insn = decoder->insn;
     enum emu_space space = EMU_SPACE_GENERIC;
     enum ptx_type type = PTX_B32;
-    emu_take_order(decoder);
+    insn->type2 = emu_take_order(decoder, true);
     emu_take_space(decoder, &space);
+    if (space == EMU_SPACE_GLOBAL || space == EMU_SPACE_GENERIC) {
+        decoder->program->shares_grid = true;
+    }
     int operation = emu_take_one_of(decoder, operation_names, 10);
     int vector = emu_take_one_of(decoder, vectors, 3);
     emu_take(decoder, "noftz");

@@ -37,23 +37,30 @@ bool emu_take_space(struct emu_decoder *decoder, enum emu_space *ret_space)
     return index >= 0;
 }
 
-bool emu_take_order(struct emu_decoder *decoder)
+uint8_t emu_take_order(struct emu_decoder *decoder, bool always)
 {
-    static const char *const orders[] = {"relaxed", "acquire",  "release",
-                                         "acq_rel", "volatile", "mmio"};
-    static const char *const scopes[] = {"cta", "cluster", "gpu", "sys"};
-    bool strong = false;
+    static const char *const words[] = {"relaxed", "acquire",  "release",
+                                        "acq_rel", "volatile", "mmio"};
+    static const uint8_t halves[] = {
+        0, EMU_ORDER_ACQUIRE, EMU_ORDER_RELEASE, EMU_ORDER_ACQUIRE | EMU_ORDER_RELEASE, 0,
+        0};
+    uint8_t order = 0;
+    bool strong = always;
     emu_take(decoder, "weak");
-    while (emu_take_one_of(decoder, orders, 6) >= 0) {
+    for (int word = emu_take_one_of(decoder, words, 6); word >= 0;
+         word = emu_take_one_of(decoder, words, 6)) {
         strong = true;
+        order |= halves[word];
     }
-    emu_take_one_of(decoder, scopes, 4);
-    return strong;
+    enum emu_scope scope = emu_take_scope(decoder);
+    if (!strong) {
+        return 0;
+    }
+    return order | (uint8_t)(scope == EMU_SCOPE_NONE ? EMU_SCOPE_GPU : scope);
 }
 
-uint64_t emu_strong_address(struct emu_warp *warp, enum emu_space space, uint64_t address)
+uint64_t emu_strong_address(enum emu_space space, uint64_t address)
 {
-    (void)warp;
     if (space == EMU_SPACE_SHARED || space == EMU_SPACE_SHARED_CLUSTER) {
         return EMU_WINDOW_SHARED | (uint32_t)address;
     }
@@ -70,7 +77,7 @@ static uint64_t lane_address(const struct emu_warp *warp, const struct emu_insn 
                : address;
 }
 
-/* insn: mode space, mode2 strong, list the slots, bytes of one element, type for the sign.
+/* insn: mode space, mode2 order, list the slots, bytes of one element, type for the sign.
  */
 static enum emu_step execute_load(struct emu_warp *warp, const struct emu_insn *insn,
                                   uint32_t lanes)
@@ -78,6 +85,8 @@ static enum emu_step execute_load(struct emu_warp *warp, const struct emu_insn *
     enum emu_space space = (enum emu_space)insn->mode;
     unsigned bytes = insn->bytes;
     unsigned total = bytes * insn->vector;
+    uint64_t seen = 0;
+    bool global = false;
     if (!emu_need_defined(warp, insn, lanes, insn->src[0], "address")) {
         return EMU_FAILED;
     }
@@ -86,13 +95,17 @@ static enum emu_step execute_load(struct emu_warp *warp, const struct emu_insn *
         uint8_t data[64];
         uint8_t defined[64];
         struct emu_actor actor = emu_actor_of_lane(warp, insn, lane);
-        actor.atomic = insn->mode2 != 0;
         uint64_t address = lane_address(warp, insn, space, lane);
         if (insn->mode2 != 0) {
-            emu_strong_observe(warp, emu_strong_address(warp, space, address));
+            emu_actor_is_atomic(&actor, emu_order_scope(insn->mode2));
+            emu_strong_read(warp, emu_strong_address(space, address), insn->mode2);
         }
         if (!emu_read(&actor, space, address, total, data, defined)) {
             return EMU_FAILED;
+        }
+        if (insn->mode2 != 0) {
+            seen = emu_mix(emu_mix(seen, address), emu_hash(data, total));
+            global = global || !emu_strong_is_shared(emu_strong_address(space, address));
         }
         for (unsigned i = 0; i < insn->list_count; i++) {
             uint32_t slot = insn->list[i];
@@ -117,7 +130,7 @@ static enum emu_step execute_load(struct emu_warp *warp, const struct emu_insn *
             }
         }
     }
-    return EMU_NEXT;
+    return insn->mode2 == 0 ? EMU_NEXT : emu_strong_poll(warp, insn, seen, global);
 }
 
 static enum emu_step execute_store(struct emu_warp *warp, const struct emu_insn *insn,
@@ -137,8 +150,10 @@ static enum emu_step execute_store(struct emu_warp *warp, const struct emu_insn 
         unsigned lane = emu_lowest_bit(rest);
         uint8_t data[64];
         struct emu_actor actor = emu_actor_of_lane(warp, insn, lane);
-        actor.atomic = insn->mode2 != 0;
         uint64_t address = lane_address(warp, insn, space, lane);
+        if (insn->mode2 != 0) {
+            emu_actor_is_atomic(&actor, emu_order_scope(insn->mode2));
+        }
         for (unsigned i = 0; i < insn->list_count; i++) {
             memcpy(data + i * size, &warp->r[insn->list[i]][lane], size);
         }
@@ -146,7 +161,7 @@ static enum emu_step execute_store(struct emu_warp *warp, const struct emu_insn 
             return EMU_FAILED;
         }
         if (insn->mode2 != 0) {
-            emu_strong_publish(warp, emu_strong_address(warp, space, address));
+            emu_strong_write(warp, emu_strong_address(space, address), insn->mode2, false);
         }
     }
     if (space != EMU_SPACE_LOCAL && space != EMU_SPACE_PARAM) {
@@ -167,8 +182,11 @@ static bool decode_access(struct emu_decoder *decoder, bool load)
     enum emu_space space = EMU_SPACE_GENERIC;
     enum ptx_type type = PTX_B32;
     bool policy = false;
-    insn->mode2 = emu_take_order(decoder);
+    insn->mode2 = emu_take_order(decoder, false);
     emu_take_space(decoder, &space);
+    if (insn->mode2 != 0 && (space == EMU_SPACE_GLOBAL || space == EMU_SPACE_GENERIC)) {
+        decoder->program->shares_grid = true;
+    }
     take_cache_hints(decoder, &policy);
     int vector = emu_take_one_of(decoder, vectors, 3);
     if (!emu_need_type(decoder, &type) || !emu_need_operands(decoder, 2, policy ? 3 : 2)) {

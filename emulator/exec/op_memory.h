@@ -8,10 +8,11 @@
 
 /* Takes the state space; generic when none is written (then false). */
 bool emu_take_space(struct emu_decoder *decoder, enum emu_space *ret_space);
-/* Takes .weak/.relaxed/.acquire/… and the scope; true: a strong access. */
-bool emu_take_order(struct emu_decoder *decoder);
+/* Takes .weak/.relaxed/.acquire/… and the scope: an order of exec/strong.h, 0 of a weak
+ * access. `always`: without a word it is .relaxed. */
+uint8_t emu_take_order(struct emu_decoder *decoder, bool always);
 /* The address under which strong accesses meet. */
-uint64_t emu_strong_address(struct emu_warp *warp, enum emu_space space, uint64_t address);
+uint64_t emu_strong_address(enum emu_space space, uint64_t address);
 
 bool emu_decode_atom(struct emu_decoder *decoder);
 bool emu_decode_red(struct emu_decoder *decoder);

@@ -16,7 +16,9 @@
     "mov.u32 %r10, 0;\nD:\nadd.u32 %r10, %r10, 1;\nsetp.lt.u32 %p9, %r10, 3000;\n" \
     "@%p9 bra D;\n"
 
-static void run_grids(const char *ptx, uint32_t ctas, unsigned resident, uint32_t *found)
+/* NULL `finding`: both end well. */
+static void run_grids_for(const char *ptx, uint32_t ctas, unsigned resident,
+                          uint32_t *found, const char *finding)
 {
     struct harness h;
     memset(found, 0, 16);
@@ -40,9 +42,17 @@ static void run_grids(const char *ptx, uint32_t ctas, unsigned resident, uint32_
                                           .param_bytes = 12,
                                           .sm_count = 148};
     }
-    cr_expect(emu_grids_run(launches, 2, NULL), "%s", harness_text(&h));
+    cr_expect_eq(emu_grids_run(launches, 2, NULL), finding == NULL, "%s", harness_text(&h));
+    if (finding != NULL) {
+        async_expect_error(&h, EMU_FINDING_RACE, finding);
+    }
     harness_read(&h, out, found, 16);
     harness_close(&h);
+}
+
+static void run_grids(const char *ptx, uint32_t ctas, unsigned resident, uint32_t *found)
+{
+    run_grids_for(ptx, ctas, resident, found, NULL);
 }
 
 Test(async_grid, wait_returns_when_the_grid_before_is_over)
@@ -54,6 +64,31 @@ Test(async_grid, wait_returns_when_the_grid_before_is_over)
                     "@%p0 st.global.u32 [%rd0+4], %r4;\n"),
               1, 0, found);
     cr_expect_eq(found[1], 7);
+}
+
+/* With and without atomics in the kernel, which have clusters watched in another way. */
+Test(async_grid, what_the_grid_before_wrote_is_not_there_before_the_wait)
+{
+    uint32_t found[4];
+    static const char *const kernels[] = {
+        GRIDS("@%p0 st.global.u32 [%rd0], 7;\ngriddepcontrol.launch_dependents;\n" DELAY,
+              "ld.global.u32 %r4, [%rd0];\n"),
+        GRIDS("@%p0 st.global.u32 [%rd0], 7;\ngriddepcontrol.launch_dependents;\n" DELAY,
+              "red.global.add.u32 [%rd0+8], 1;\n@%p0 st.global.u32 [%rd0], 1;\n"),
+        GRIDS(
+            "@%p0 red.global.add.u32 [%rd0], 7;\ngriddepcontrol.launch_dependents;\n" DELAY,
+            "ld.global.u32 %r4, [%rd0];\n"),
+    };
+    run_grids_for(kernels[0], 1, 0, found, "another cluster wrote");
+    run_grids_for(kernels[1], 1, 0, found, "the grid before this one wrote");
+    run_grids_for(kernels[2], 1, 0, found, "the grid before this one wrote");
+    run_grids(
+        GRIDS(
+            "@%p0 red.global.add.u32 [%rd0], 7;\ngriddepcontrol.launch_dependents;\n" DELAY,
+            "@%p0 st.global.u32 [%rd0+4], 1;\n@%p0 ld.global.u32 %r4, [%rd0+4];\n"
+            "griddepcontrol.wait;\n@%p0 ld.global.u32 %r4, [%rd0];\n"),
+        1, 0, found);
+    cr_expect_eq(found[0], 7);
 }
 
 Test(async_grid, without_a_grid_before_wait_returns_at_once)

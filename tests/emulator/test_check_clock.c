@@ -128,3 +128,83 @@ Test(clock, knowledge_joins_and_copies_each_of_its_clocks)
     emu_knowledge_free(&a);
     emu_knowledge_free(&b);
 }
+
+/* Entities of three clusters; each clock begins with another one's block. */
+#define OF_A 3u
+#define OF_B (EMU_CLOCK_BLOCK + 3u)
+#define OF_C (7 * EMU_CLOCK_BLOCK)
+
+static void expect_times(const struct emu_clock *clock, uint32_t a, uint32_t b, uint32_t c)
+{
+    cr_expect_eq(emu_clock_get(clock, OF_A), a);
+    cr_expect_eq(emu_clock_get(clock, OF_B), b);
+    cr_expect_eq(emu_clock_get(clock, OF_C), c);
+    cr_expect_eq(emu_clock_get(clock, OF_A + 1), 0);
+    cr_expect_eq(emu_clock_get(clock, OF_B + 1), 0);
+    cr_expect_eq(emu_clock_get(clock, OF_C - EMU_CLOCK_BLOCK), 0);
+    cr_expect_eq(emu_clock_get(clock, OF_C + EMU_CLOCK_BLOCK), 0);
+}
+
+Test(clock, blocks_of_several_clusters_are_kept_apart)
+{
+    struct emu_clock first = {0};
+    struct emu_clock second = {0};
+    emu_clock_raise(&first, OF_A, 4);
+    emu_clock_raise(&first, OF_B, 5);
+    emu_clock_raise(&first, OF_B, 2);
+    emu_clock_raise(&second, OF_C, 6);
+    emu_clock_raise(&second, OF_B, 9);
+    emu_clock_raise(&second, OF_A, 1);
+
+    expect_times(&first, 4, 5, 0);
+    expect_times(&second, 1, 9, 6);
+    emu_clock_join(&first, &second);
+    emu_clock_join(&second, &first);
+    expect_times(&first, 4, 9, 6);
+    expect_times(&second, 4, 9, 6);
+
+    emu_clock_free(&first);
+    emu_clock_free(&second);
+}
+
+Test(clock, what_is_shared_does_not_change_for_others)
+{
+    struct emu_clock source = {0};
+    struct emu_clock taker = {0};
+    struct emu_clock copy = {0};
+    emu_clock_raise(&source, OF_A, 1);
+    emu_clock_raise(&source, OF_B, 1);
+    emu_clock_raise(&source, OF_C, 1);
+    emu_clock_join(&taker, &source);
+    emu_clock_raise(&copy, OF_C, 50);
+    emu_clock_copy(&copy, &source);
+
+    emu_clock_raise(&source, OF_B, 7);
+    emu_clock_raise(&taker, OF_C, 8);
+    expect_times(&source, 1, 7, 1);
+    expect_times(&taker, 1, 1, 8);
+    expect_times(&copy, 1, 1, 1);
+    emu_clock_join(&copy, &source);
+    emu_clock_join(&copy, &taker);
+    expect_times(&copy, 1, 7, 8);
+    expect_times(&source, 1, 7, 1);
+
+    emu_clock_free(&source);
+    expect_times(&copy, 1, 7, 8);
+    emu_clock_free(&taker);
+    emu_clock_free(&copy);
+}
+
+/* Arrays grow in steps; the last entity of a block is not the first of the next. */
+Test(clock, block_ends_where_the_next_begins)
+{
+    struct emu_clock clock = {0};
+    emu_clock_raise(&clock, EMU_CLOCK_BLOCK - 2, 3);
+    cr_expect_eq(emu_clock_get(&clock, EMU_CLOCK_BLOCK), 0);
+    emu_clock_raise(&clock, EMU_CLOCK_BLOCK + 9, 5);
+    emu_clock_raise(&clock, EMU_CLOCK_BLOCK + 2, 6);
+    cr_expect_eq(emu_clock_get(&clock, EMU_CLOCK_BLOCK - 2), 3);
+    cr_expect_eq(emu_clock_get(&clock, EMU_CLOCK_BLOCK + 9), 5);
+    cr_expect_eq(emu_clock_get(&clock, EMU_CLOCK_BLOCK + 2), 6);
+    emu_clock_free(&clock);
+}

@@ -289,3 +289,17 @@ Test(order, every_one_of_several_atomic_writers_counts)
     cr_expect_eq(touch(&reader, false), EMU_NO_CONFLICT);
     emu_knowledge_free(&reader.knowledge);
 }
+
+Test(order, atomics_of_two_clusters_must_reach_beyond_them)
+{
+    struct actor one = make_actor(1, 5, 0, EMU_PROXY_GENERIC);
+    struct actor near = make_actor(2, 5, 0, EMU_PROXY_GENERIC);
+    struct actor far = make_actor(EMU_CLOCK_BLOCK, 5, 0, EMU_PROXY_GENERIC);
+    one.who.atomic = near.who.atomic = far.who.atomic = true;
+    cr_expect_eq(second(&one, true, &far, true), EMU_NO_CONFLICT);
+
+    one.who.narrow = true;
+    cr_expect_eq(second(&one, true, &near, true), EMU_NO_CONFLICT);
+    cr_expect_eq(second(&one, true, &far, true), EMU_CONFLICT_ORDER);
+    cr_expect_eq(second(&far, true, &one, false), EMU_CONFLICT_ORDER);
+}
