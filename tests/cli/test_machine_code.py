@@ -26,7 +26,8 @@ PROBLEMS = [
       "bias:row_vector:bf16", "--operand", "r:matrix:bf16"], VECTORS),
 ]
 # Kinds of instructions that must be there, by chip; and the most instructions of one turn of the
-# loop that multiplies and of the one that loads, of which the kernels have about 60 and 50.
+# loop that multiplies and of one that loads, of which the kernels have about 60; the compiler may
+# unroll the one that loads matrices, two loads a step.
 CHIPS = {
     "sm_90a": (["mma", "tma_load", "mbarrier"], 90),
     "sm_100a": (["mma", "mma_commit", "tmem_load", "tma_load", "mbarrier"], 90),
@@ -62,7 +63,8 @@ def check_code(state, arch, way_out):
     expect(len(mma) == 1 and load, f"loops: {loops}")
     # 64 elements of K are four multiplications, on each half of a tile of 256 rows.
     expect(mma[0]["multiplications"] in (4, 8), f"multiplications of a turn: {mma}")
-    expect(all(loop["instructions"] <= longest for loop in mma + load), f"long loops: {loops}")
+    expect(all(loop["instructions"] <= longest * max(1, loop["tma_loads"] // 2)
+               for loop in mma + load), f"long loops: {loops}")
 
 
 def look(arch, words, config, way_out, cache):
