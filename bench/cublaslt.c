@@ -168,7 +168,16 @@ static cudaDataType_t convert_type(jit_gemm_dtype type)
     case JIT_GEMM_DTYPE_F16:
         return CUDA_R_16F;
     case JIT_GEMM_DTYPE_F32:
-        return CUDA_R_32F;
+    case JIT_GEMM_DTYPE_TF32:
+        return CUDA_R_32F; /* the compute type says that it is multiplied as tf32 */
+    case JIT_GEMM_DTYPE_E4M3:
+        return CUDA_R_8F_E4M3;
+    case JIT_GEMM_DTYPE_E5M2:
+        return CUDA_R_8F_E5M2;
+    case JIT_GEMM_DTYPE_S8:
+        return CUDA_R_8I;
+    case JIT_GEMM_DTYPE_S32:
+        return CUDA_R_32I;
     case JIT_GEMM_DTYPE_BF16:
     case JIT_GEMM_DTYPE_NONE:
         break;

@@ -105,8 +105,7 @@ static const char *name_type(jit_gemm_dtype type)
         return "f16";
     case JIT_GEMM_DTYPE_F32:
         return "f32";
-    case JIT_GEMM_DTYPE_BF16:
-    case JIT_GEMM_DTYPE_NONE:
+    default:
         break;
     }
     return "bf16";

@@ -64,7 +64,12 @@ typedef enum jit_gemm_dtype {
     JIT_GEMM_DTYPE_NONE = 0, /**< Absent. */
     JIT_GEMM_DTYPE_BF16 = 1, /**< bfloat16, 2 bytes. */
     JIT_GEMM_DTYPE_F16 = 2,  /**< IEEE binary16, 2 bytes. */
-    JIT_GEMM_DTYPE_F32 = 3   /**< IEEE binary32, 4 bytes. */
+    JIT_GEMM_DTYPE_F32 = 3,  /**< IEEE binary32, 4 bytes. Not of A and B: see TF32. */
+    JIT_GEMM_DTYPE_TF32 = 4, /**< IEEE binary32 in memory, 4 bytes; multiplied as tf32. */
+    JIT_GEMM_DTYPE_E4M3 = 5, /**< 8-bit float without infinity, up to 448. */
+    JIT_GEMM_DTYPE_E5M2 = 6, /**< 8-bit float, up to 57344. */
+    JIT_GEMM_DTYPE_S8 = 7,   /**< Signed integer, 1 byte. Of A and B alone. */
+    JIT_GEMM_DTYPE_S32 = 8   /**< Signed integer, 4 bytes. Of C and D with A of s8. */
 } jit_gemm_dtype;
 
 /** How an input matrix lies in memory. */
@@ -95,17 +100,20 @@ typedef struct jit_gemm_dim {
  * A is M x K, B is K x N, C and D are M x N row-major; all of them `batch` times.
  */
 typedef struct jit_gemm_problem {
-    size_t struct_size;       /**< sizeof(jit_gemm_problem). */
-    jit_gemm_dim m;           /**< Rows of A, C and D. */
-    jit_gemm_dim n;           /**< Columns of B, C and D. */
-    jit_gemm_dim k;           /**< Columns of A, rows of B. */
-    jit_gemm_dim batch;       /**< Number of products; all zero means one. */
-    jit_gemm_dtype a;         /**< Element type of A: bf16 or f16. */
-    jit_gemm_dtype b;         /**< Element type of B; zero means A's. */
-    jit_gemm_dtype c;         /**< Element type of C; zero means that there is no C. */
-    jit_gemm_dtype d;         /**< Element type of D; zero means A's. */
-    jit_gemm_layout a_layout; /**< Layout of A. */
-    jit_gemm_layout b_layout; /**< Layout of B. */
+    size_t struct_size; /**< sizeof(jit_gemm_problem). */
+    jit_gemm_dim m;     /**< Rows of A, C and D. */
+    jit_gemm_dim n;     /**< Columns of B, C and D. */
+    jit_gemm_dim k;     /**< Columns of A, rows of B. */
+    jit_gemm_dim batch; /**< Number of products; all zero means one. */
+    jit_gemm_dtype a;   /**< Element type of A: bf16, f16, tf32, e4m3, e5m2 or s8. */
+    jit_gemm_dtype b;   /**< Element type of B, A's unless both are e4m3 or e5m2; zero means
+                           A's. */
+    jit_gemm_dtype c; /**< Element type of C: bf16, f16, f32, e4m3, e5m2 or s32; zero means
+                         that there is no C. */
+    jit_gemm_dtype d; /**< Element type of D, as C's; zero means A's, for A of tf32 f32, for
+                         A of s8 s32. */
+    jit_gemm_layout a_layout;          /**< Layout of A. */
+    jit_gemm_layout b_layout;          /**< Layout of B. */
     char epilogue[JIT_GEMM_NAME_SIZE]; /**< A registered epilogue; empty means D = acc. */
     char config[JIT_GEMM_CONFIG_SIZE]; /**< Overrides the kernel choice; empty means choose.
                                         */
@@ -133,7 +141,7 @@ typedef enum jit_gemm_operand_role {
 typedef struct jit_gemm_operand {
     const char *name;           /**< A C identifier, at most 63 bytes. */
     jit_gemm_operand_kind kind; /**< How it is indexed. */
-    jit_gemm_dtype dtype;       /**< bf16, f16 or f32. */
+    jit_gemm_dtype dtype;       /**< bf16, f16, f32, e4m3 or e5m2. */
     jit_gemm_operand_role role; /**< Input or output. */
     int32_t reserved;           /**< Must be zero. */
 } jit_gemm_operand;

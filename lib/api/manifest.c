@@ -251,7 +251,7 @@ static jit_gemm_status read_operand(const struct reader *reader, const char *res
     }
     length = take_piece(&rest, &size, &piece);
     if (!jg_dtype_parse(piece, length, &operand->dtype)) {
-        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "types: bf16 f16 f32",
+        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, JG_OPERAND_TYPES,
                             "the operand's type is missing or unknown");
     }
     length = take_piece(&rest, &size, &piece);

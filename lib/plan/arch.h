@@ -33,11 +33,14 @@ struct jg_arch {
     struct jg_device_facts default_facts; /* used when planning without the device */
     /* Does this chip's machine code run on the device? */
     int (*matches)(const struct jg_device_facts *facts);
-    /* Candidate `index`, or 0 when there are no more. Only tile or mma and cta_group, and
-     * the cluster are set. */
+    /* UNSUPPORTED, with the field, if no config of this chip can take the problem's types
+     * and layouts. */
+    jit_gemm_status (*check)(const struct jg_problem *problem);
+    /* Candidate `index`, or 0 when there are no more. Only the tile's M and N, or mma and
+     * cta_group, and the cluster are set. */
     int (*candidate)(int index, struct jg_config *ret_config);
-    /* Fills the rest where an override left it, and the tile where the config names an mma.
-     */
+    /* Fills the rest where an override left it, the K of the tile too, and the tile where
+     * the config names an mma. */
     void (*complete)(const struct jg_problem *problem, const struct jg_device_facts *facts,
                      const struct jg_config_override *override, struct jg_config *config);
     /* Derived sizes; returns 0, or the reason why the config cannot be (static or in

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/error.h"
 #include "base/math.h"
 
 enum { SMEM_STEP = 1024 /* alignment of a swizzled tile */, NEEDED_OUT_STAGES = 2 };
@@ -15,6 +16,27 @@ enum { SMEM_STEP = 1024 /* alignment of a swizzled tile */, NEEDED_OUT_STAGES = 
 static const int swizzles[] = {1, 2, 4, 8, 16};
 
 enum { SWIZZLE_COUNT = sizeof(swizzles) / sizeof(swizzles[0]) };
+
+jit_gemm_status jg_check_k_major(const struct jg_problem *problem, const char *arch)
+{
+    static const char hint[] = "give layout=nt, both K-major: transpose the matrix first";
+    if (problem->a_layout != JIT_GEMM_LAYOUT_K_MAJOR) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a_layout", hint,
+                       "%s multiplies %s from K-major layouts alone, A is MN-major", arch,
+                       jg_dtype_name(problem->a));
+    }
+    if (problem->b_layout != JIT_GEMM_LAYOUT_K_MAJOR) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.b_layout", hint,
+                       "%s multiplies %s from K-major layouts alone, B is MN-major", arch,
+                       jg_dtype_name(problem->b));
+    }
+    return JIT_GEMM_OK;
+}
+
+int jg_tile_k(const struct jg_problem *problem)
+{
+    return JG_ROW_BYTES / jg_dtype_bytes(problem->a);
+}
 
 /* -------------------------------------------------------------------- shared memory */
 
@@ -61,7 +83,7 @@ int jg_stages_choose(const struct jg_problem *problem, const struct jg_smem *sme
                      const struct jg_device_facts *facts,
                      const struct jg_stage_limits *limits)
 {
-    const int64_t k_blocks = jg_ceil_div(problem->k.size, JG_TILE_K);
+    const int64_t k_blocks = jg_ceil_div(problem->k.size, jg_tile_k(problem));
     const int fitting = jg_smem_fitting_stages(smem, facts, limits->most);
     return (int)jg_max(limits->least, jg_min(k_blocks, fitting));
 }
@@ -227,6 +249,7 @@ static int needs_both_slabs(const struct jg_problem *problem)
 {
     int found = problem->c != JIT_GEMM_DTYPE_NONE ||
                 problem->n.mode == JIT_GEMM_DIM_DYNAMIC ||
+                jg_dtype_bytes(problem->d) == 1 ||
                 problem->n.size * jg_dtype_bytes(problem->d) % 16 != 0;
     for (uint32_t i = 0; problem->epilogue != NULL && i < problem->epilogue->operand_count;
          i++) {
@@ -241,8 +264,9 @@ int jg_out_stages_check(const struct jg_problem *problem, const struct jg_config
     if (config->out_stages < NEEDED_OUT_STAGES && needs_both_slabs(problem)) {
         snprintf(
             reason, size,
-            "out_stages=%d is too few for C, vector or matrix operands, a dynamic N, or a "
-            "row of D that is no multiple of 16 bytes: they need out_stages=%d",
+            "out_stages=%d is too few for C, vector or matrix operands, a dynamic N, a D of "
+            "8 bits, or a row of D that is no multiple of 16 bytes: they need "
+            "out_stages=%d",
             config->out_stages, NEEDED_OUT_STAGES);
         return 0;
     }

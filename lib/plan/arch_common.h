@@ -7,8 +7,6 @@
 #include "plan/arch.h"
 
 enum {
-    JG_TILE_K = 64,            /* elements: the 128 bytes of one swizzle row */
-    JG_INPUT_BYTES = 2,        /* bf16 and f16 */
     JG_ROW_BYTES = 128,        /* of every tile, slab and box */
     JG_RING_BARRIER_BYTES = 16 /* a full and an empty barrier, each stage of a ring */
 };
@@ -20,6 +18,11 @@ enum {
     JG_WORKSPACE_SUMS_OFFSET = 4 * JG_WORKSPACE_LOCKS, /* bytes */
     JG_WORKSPACE_ALIGNMENT = 128
 };
+
+/* UNSUPPORTED if A or B is MN-major: for types that `arch` takes K-major only. */
+jit_gemm_status jg_check_k_major(const struct jg_problem *problem, const char *arch);
+/* Elements of K of a stage: the 128 bytes of one swizzle row. */
+int jg_tile_k(const struct jg_problem *problem);
 
 /* Shared memory of a CTA: a ring of stages, and the rest. */
 struct jg_smem {
@@ -70,10 +73,11 @@ void jg_raster_choose(const struct jg_problem *problem, const struct jg_device_f
 /* Bytes of matrices of D's shape that the epilogue reads or writes, an element. */
 double jg_output_bytes(const struct jg_problem *problem);
 /* Stages that C and the matrix operands of one step of the epilogue take: one each, two
- * where elements have 32 bits (jg/epilogue/matrix_stages.cuh). */
+ * where elements have 32 bits, none where they have 8 (jg/epilogue/matrix_stages.cuh). */
 int jg_matrix_stages(const struct jg_problem *problem);
-/* Two output slabs are needed for C, vectors and matrices, and where a row of D may end
- * inside 16 bytes, which a TMA store would fill up; 0 with a reason if there are fewer. */
+/* Two output slabs are needed for C, vectors and matrices, for a D of 8 bits, and where a
+ * row of D may end inside 16 bytes, which a TMA store would fill up; 0 with a reason if
+ * there are fewer. */
 int jg_out_stages_check(const struct jg_problem *problem, const struct jg_config *config,
                         char *reason, size_t size);
 

@@ -33,6 +33,13 @@ static const int splits[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32};
 /* Part of the time that more parts must save: their traffic is not all in the model. */
 #define SPLIT_GAIN 0.02
 
+/* MN-major tf32 would need a swizzle of its own, in units of 32 bytes. */
+static jit_gemm_status check_sm100a(const struct jg_problem *problem)
+{
+    return problem->a == JIT_GEMM_DTYPE_TF32 ? jg_check_k_major(problem, "sm_100a")
+                                             : JIT_GEMM_OK;
+}
+
 /* The chip alone, not its family: an "a" target runs nowhere else. */
 static int matches_sm100a(const struct jg_device_facts *facts)
 {
@@ -87,7 +94,7 @@ static void complete_split(const struct jg_problem *problem,
         override->has_split_order ? wanted->split_order : JG_SPLIT_TURNSTILE;
     config->tile_m = config->mma_m / config->cta_group;
     config->tile_n = config->mma_n;
-    config->tile_k = JG_TILE_K;
+    config->tile_k = jg_tile_k(problem);
     config->out_stages = override->has_out_stages ? wanted->out_stages : DEFAULT_OUT_STAGES;
     config->pdl = override->has_pdl ? wanted->pdl : 1;
     if (config->tile_m == 0) { /* mma=1x.. of a pair: refused later */
@@ -161,7 +168,7 @@ static int choose_split(const struct jg_problem *problem,
                         const struct jg_config_override *override,
                         const struct jg_config *config)
 {
-    const int64_t k_blocks = jg_ceil_div(problem->k.size, JG_TILE_K);
+    const int64_t k_blocks = jg_ceil_div(problem->k.size, jg_tile_k(problem));
     int best = 1;
     double best_us = 0.0;
     for (size_t i = 0; i < sizeof(splits) / sizeof(splits[0]); i++) {
@@ -212,6 +219,7 @@ const struct jg_arch jg_arch_sm100a = {
                       .memory_bytes = INT64_C(192000000000),
                       .smem_optin_bytes = 232448},
     .matches = matches_sm100a,
+    .check = check_sm100a,
     .candidate = list_sm100a_candidate,
     .complete = complete_sm100a,
     .derive = derive_sm100a,

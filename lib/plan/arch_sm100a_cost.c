@@ -14,7 +14,7 @@
 #define CLOCK_HZ             1.85e9
 #define MEMORY_BYTES_S       7.1e12
 #define L2_BYTES_S           20e12
-#define MMA_K                16.0
+#define MMA_ROW_BYTES        32.0
 #define ARRIVING_BYTES_CLK   80.0
 #define LOAD_LATENCY_CLK     700.0
 #define LONE_STAGE_BYTES_CLK 53.0
@@ -32,7 +32,7 @@
  * assumed. */
 #define CLUSTER_LOSS 0.02
 
-/* Clocks of one multiplication of 16 of K. */
+/* Clocks of one multiplication of 32 bytes of K, the same for all types. */
 static double count_mma_clk(const struct jg_config *config)
 {
     const double n = config->mma_n;
@@ -67,15 +67,12 @@ double jg_sm100a_predict_us(const struct jg_problem *problem,
     const double batch = (double)problem->batch.size;
     const double tile_m = config->tile_m;
     const double tile_n = config->tile_n;
-    const double tile_k =
-        JG_TILE_K; /* doubles: newer compilers warn of enum times double */
-    const double row_bytes = JG_ROW_BYTES;
-    const double element_bytes = JG_INPUT_BYTES;
+    const double row_bytes = JG_ROW_BYTES; /* newer compilers warn of enum times double */
     const double stage_bytes = (tile_m + tile_n / config->cta_group) * row_bytes;
     const double sent_bytes =
         (tile_m / config->cluster_n + tile_n / config->cluster_m) * row_bytes;
     const double l2_bytes_clk = L2_BYTES_S / CLOCK_HZ / derived->grid_ctas;
-    double block_clk = tile_k / MMA_K * count_mma_clk(config);
+    double block_clk = row_bytes / MMA_ROW_BYTES * count_mma_clk(config);
     const double sent_clk = sent_bytes / l2_bytes_clk;
     const double arriving_clk = stage_bytes / ARRIVING_BYTES_CLK;
     block_clk = jg_overlap(block_clk, sent_clk > arriving_clk ? sent_clk : arriving_clk);
@@ -87,7 +84,7 @@ double jg_sm100a_predict_us(const struct jg_problem *problem,
     if (block_clk < lone_clk / config->stages) {
         block_clk = lone_clk / config->stages;
     }
-    const int64_t k_blocks = jg_ceil_div(problem->k.size, JG_TILE_K);
+    const int64_t k_blocks = jg_ceil_div(problem->k.size, jg_tile_k(problem));
     const double main_clk = (double)jg_ceil_div(k_blocks, config->split_k) * block_clk;
     const double output_bytes = jg_output_bytes(problem);
     const double epilogue_clk =
@@ -103,6 +100,7 @@ double jg_sm100a_predict_us(const struct jg_problem *problem,
                               epilogue_clk + count_split_clk(problem, config)) /
                              CLOCK_HZ * 1e6;
 
-    const double bytes = (m + n) * k * batch * element_bytes + m * n * batch * output_bytes;
+    const double bytes =
+        (m + n) * k * batch * jg_dtype_bytes(problem->a) + m * n * batch * output_bytes;
     return jg_overlap(kernel_us, bytes / MEMORY_BYTES_S * 1e6) + LAUNCH_US;
 }

@@ -12,7 +12,6 @@ enum {
     MAX_MATRIX_STAGES = 4,
     TMEM_COLUMNS = 512,
     TMEM_ADDRESS_BYTES = 8, /* of the word that publishes the address of tensor memory */
-    PANEL = 64,             /* columns of B in a panel of shared memory */
     /* More than half of what a multiprocessor has: one CTA each, because two clusters that
      * each hold a part of the tensor memory which the other waits for would never end. */
     LEAST_SMEM_BYTES = 116 * 1024,
@@ -134,21 +133,21 @@ int jg_sm100a_check(const struct jg_problem *problem, const struct jg_device_fac
     if (!check_cluster(facts, config, reason, size)) {
         return 0;
     }
-    const int64_t k_blocks = jg_ceil_div(problem->k.size, JG_TILE_K);
+    const int64_t k_blocks = jg_ceil_div(problem->k.size, jg_tile_k(problem));
     if (problem->k.mode == JIT_GEMM_DIM_EXACT && config->split_k > k_blocks) {
         snprintf(reason, size,
                  "split_k=%d: K of %lld has %lld blocks of %d, and each part needs one",
                  config->split_k, (long long)problem->k.size, (long long)k_blocks,
-                 JG_TILE_K);
+                 jg_tile_k(problem));
         return 0;
     }
     if (problem->b_layout != JIT_GEMM_LAYOUT_K_MAJOR &&
-        config->tile_n / config->cta_group % PANEL != 0) {
+        config->tile_n / config->cta_group % jg_tile_k(problem) != 0) {
         snprintf(reason, size,
                  "mma=%dx%d cta_group=%d gives a CTA %d columns of B, which is not K-major "
                  "here and needs a multiple of %d",
                  config->mma_m, config->mma_n, config->cta_group,
-                 config->tile_n / config->cta_group, PANEL);
+                 config->tile_n / config->cta_group, jg_tile_k(problem));
         return 0;
     }
     if (config->acc_stages * config->mma_n > TMEM_COLUMNS) {

@@ -17,6 +17,7 @@ enum {
     OUTPUT_ROWS = 64, /* of a slab of D and of a box of a matrix */
     MIN_STAGES = 2,
     MAX_STAGES = 8,
+    MAX_PROMOTED_COLUMNS = 192, /* of a warpgroup with a second set of sums */
     DEFAULT_OUT_STAGES = 2
 };
 
@@ -37,6 +38,26 @@ enum {
 static const struct jg_stage_limits stage_range = {
     .least = MIN_STAGES, .most = MAX_STAGES, .arch = "sm_90a", .shape = ""};
 
+/* Do sums leave the tensor core after each stage? Of 8-bit floats it keeps 13 fraction bits
+ * (jg/sm90a/mma_op.cuh). */
+static int promotes(const struct jg_problem *problem)
+{
+    return jg_dtype_is_fp8(problem->a);
+}
+
+/* Half of the tile's rows, or of its columns where it has only 64 rows. */
+static int columns_of_warpgroup(const struct jg_config *config)
+{
+    return config->tile_m >= 128 ? config->tile_n : config->tile_n / CONSUMERS;
+}
+
+/* The tensor core transposes elements of 16 bits alone. */
+static jit_gemm_status check_sm90a(const struct jg_problem *problem)
+{
+    return jg_dtype_bytes(problem->a) == 2 ? JIT_GEMM_OK
+                                           : jg_check_k_major(problem, "sm_90a");
+}
+
 static int matches_sm90a(const struct jg_device_facts *facts)
 {
     return facts->cc_major == 9 && facts->cc_minor == 0;
@@ -52,7 +73,6 @@ static int list_sm90a_candidate(int index, struct jg_config *ret_config)
     *ret_config = (struct jg_config){.kernel = JG_KERNEL_GEMM,
                                      .tile_m = tile->m,
                                      .tile_n = tile->n,
-                                     .tile_k = JG_TILE_K,
                                      .cluster_m = cluster->m,
                                      .cluster_n = cluster->n};
     return 1;
@@ -75,6 +95,7 @@ static void complete_sm90a(const struct jg_problem *problem,
                            struct jg_config *config)
 {
     const struct jg_config *wanted = &override->values;
+    config->tile_k = config->tile_k > 0 ? config->tile_k : jg_tile_k(problem);
     config->out_stages = override->has_out_stages ? wanted->out_stages : DEFAULT_OUT_STAGES;
     config->pdl = override->has_pdl ? wanted->pdl : 1;
     config->split_k = 1;
@@ -108,7 +129,8 @@ static void list_pairs(const struct pair *pairs, int count, char *text, size_t s
 }
 
 /* Static limits, cheapest first; 0 with a reason if one is broken. */
-static int check_limits(const struct jg_device_facts *facts, const struct jg_config *config,
+static int check_limits(const struct jg_problem *problem,
+                        const struct jg_device_facts *facts, const struct jg_config *config,
                         char *reason, size_t size)
 {
     char list[96];
@@ -118,9 +140,18 @@ static int check_limits(const struct jg_device_facts *facts, const struct jg_con
                  config->tile_m, config->tile_n, list);
         return 0;
     }
-    if (config->tile_k != JG_TILE_K) {
-        snprintf(reason, size, "tile=%dx%dx%d: the K of a tile on sm_90a is %d",
-                 config->tile_m, config->tile_n, config->tile_k, JG_TILE_K);
+    if (config->tile_k != jg_tile_k(problem)) {
+        snprintf(reason, size, "tile=%dx%dx%d: the K of a tile of %s on sm_90a is %d",
+                 config->tile_m, config->tile_n, config->tile_k, jg_dtype_name(problem->a),
+                 jg_tile_k(problem));
+        return 0;
+    }
+    if (promotes(problem) && columns_of_warpgroup(config) > MAX_PROMOTED_COLUMNS) {
+        snprintf(reason, size,
+                 "tile=%dx%d: sums of %s are added up in a second set of registers, for "
+                 "which sm_90a has room up to %d columns of a warpgroup",
+                 config->tile_m, config->tile_n, jg_dtype_name(problem->a),
+                 MAX_PROMOTED_COLUMNS);
         return 0;
     }
     if (!find_pair(clusters, CLUSTER_COUNT, config->cluster_m, config->cluster_n)) {
@@ -146,14 +177,17 @@ static int check_limits(const struct jg_device_facts *facts, const struct jg_con
 
 /*
  * Rates of an H200, for comparing candidates; rounded, only differences between candidates
- * of one problem count. A multiprocessor does 4096 dense 16-bit FLOP a clock. What it draws
- * from L2 depends on whether all draw and inputs stream through it, or they stay there. The
- * numbers are fitted to 132 runs (bench/results/2026-11-21-h200-sweep.txt): over its eight
- * sizes the choice is within 1 percent of the best candidate.
+ * of one problem count. A multiprocessor does 4096 dense 16-bit FLOP a clock; of any type
+ * it multiplies as many bytes of K, a row and a column, 4096 a clock. Sums of 8-bit floats
+ * are also added up in registers, 128 a clock at most: not measured. What it draws from L2
+ * depends on whether all draw and inputs stream through it, or they stay there. The numbers
+ * are fitted to 132 runs (bench/results/2026-11-21-h200-sweep.txt): over its eight sizes
+ * the choice is within 1 percent of the best candidate.
  */
 #define CLOCK_HZ           1.6e9
 #define MEMORY_BYTES_S     4.4e12
-#define MMA_FLOP_CLK       4096.0
+#define MMA_BYTES_CLK      4096.0
+#define PROMOTED_ELEMS_CLK 128.0
 #define L2_BYTES_CLK       44.0
 #define L2_BYTES_CLK_HELD  96.0
 #define EPILOGUE_ELEMS_CLK 32.0
@@ -176,13 +210,14 @@ static double predict_us(const struct jg_problem *problem,
     const double batch = (double)problem->batch.size;
     const double tile_m = config->tile_m;
     const double tile_n = config->tile_n;
-    const double tile_k =
-        JG_TILE_K; /* doubles: newer compilers warn of enum times double */
-    const double element_bytes = JG_INPUT_BYTES;
-    const double input_bytes = (m + n) * k * batch * element_bytes;
-    const double mma_clk = 2.0 * tile_m * tile_n * tile_k / MMA_FLOP_CLK;
+    const double row_bytes = JG_ROW_BYTES; /* newer compilers warn of enum times double */
+    const double input_bytes = (m + n) * k * batch * jg_dtype_bytes(problem->a);
+    double mma_clk = tile_m * tile_n * row_bytes / MMA_BYTES_CLK;
+    if (promotes(problem)) {
+        mma_clk = jg_overlap(mma_clk, tile_m * tile_n / PROMOTED_ELEMS_CLK);
+    }
     const double l2_bytes =
-        (tile_m / config->cluster_n + tile_n / config->cluster_m) * tile_k * element_bytes;
+        (tile_m / config->cluster_n + tile_n / config->cluster_m) * row_bytes;
     double l2_rate = L2_BYTES_CLK * facts->sm_count / derived->grid_ctas;
     if (l2_rate > L2_BYTES_CLK_HELD || input_bytes < 0.75 * (double)facts->l2_bytes) {
         l2_rate = L2_BYTES_CLK_HELD;
@@ -196,7 +231,7 @@ static double predict_us(const struct jg_problem *problem,
     const double output_bytes = jg_output_bytes(problem);
     const double epilogue_clk =
         tile_m * tile_n * (1.0 / EPILOGUE_ELEMS_CLK + output_bytes / EPILOGUE_BYTES_CLK);
-    const double k_blocks = (double)jg_ceil_div(problem->k.size, JG_TILE_K);
+    const double k_blocks = (double)jg_ceil_div(problem->k.size, jg_tile_k(problem));
     const double rounds = (double)jg_ceil_div(derived->tiles, derived->grid_ctas);
     const double fixed_clk = FILL_CLK + (is_cluster ? CLUSTER_CLK : 0.0);
     const double kernel_us =
@@ -223,7 +258,7 @@ static int derive_sm90a(const struct jg_problem *problem,
                         const struct jg_device_facts *facts, const struct jg_config *config,
                         struct jg_derived *ret_derived, char *reason, size_t reason_size)
 {
-    if (!check_limits(facts, config, reason, reason_size)) {
+    if (!check_limits(problem, facts, config, reason, reason_size)) {
         return 0;
     }
     if (!jg_out_stages_check(problem, config, reason, reason_size)) {
@@ -255,6 +290,7 @@ const struct jg_arch jg_arch_sm90a = {
                       .memory_bytes = INT64_C(150754820096),
                       .smem_optin_bytes = 232448},
     .matches = matches_sm90a,
+    .check = check_sm90a,
     .candidate = list_sm90a_candidate,
     .complete = complete_sm90a,
     .derive = derive_sm90a,

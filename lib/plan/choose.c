@@ -96,7 +96,6 @@ static int count_differences(const struct jg_config_override *override,
     const struct jg_config *wanted = &override->values;
     return (override->has_tile &&
             (config->tile_m != wanted->tile_m || config->tile_n != wanted->tile_n)) +
-           (override->has_tile_k && config->tile_k != wanted->tile_k) +
            (override->has_mma &&
             (config->mma_m != wanted->mma_m || config->mma_n != wanted->mma_n)) +
            (override->has_cta_group && config->cta_group != wanted->cta_group) +
@@ -215,6 +214,7 @@ static jit_gemm_status choose_gemm(const struct jg_arch *arch,
     struct trial best;
     memset(&best, 0, sizeof(best));
     int best_index = -1;
+    JG_TRY(arch->check(problem));
     JG_TRY(jg_config_check_keys(override, arch->name, arch->config_keys));
     find_best(arch, problem, facts, override, &best, &best_index);
     if (trace != NULL) {

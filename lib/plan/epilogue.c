@@ -137,8 +137,14 @@ static jit_gemm_status check_operand_kind(const char *where,
     }
     if (jg_dtype_bytes(operand->dtype) == 0) {
         snprintf(field, sizeof(field), "%s.dtype", where);
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field, "types: bf16 f16 f32",
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field, JG_OPERAND_TYPES,
                        "%d is no element type", (int)operand->dtype);
+    }
+    if (!jg_dtype_is_operand(operand->dtype)) {
+        snprintf(field, sizeof(field), "%s.dtype", where);
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field, JG_OPERAND_TYPES,
+                       "there is no kernel for an operand of type %s",
+                       jg_dtype_name(operand->dtype));
     }
     if ((unsigned)operand->role > JIT_GEMM_OPERAND_OUTPUT) {
         snprintf(field, sizeof(field), "%s.role", where);

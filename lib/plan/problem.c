@@ -19,15 +19,27 @@
 
 /* --------------------------------------------------------------------------- types */
 
+enum { IS_INPUT = 1, IS_OUTPUT = 2, IS_OPERAND = 4 }; /* where a type may stand */
+
 static const struct {
     jit_gemm_dtype dtype;
     const char *name;
     int bytes;
+    int uses;
+    jit_gemm_dtype d; /* of an input: the default type of D */
 } dtype_rows[] = {
-    {JIT_GEMM_DTYPE_NONE, "none", 0},
-    {JIT_GEMM_DTYPE_BF16, "bf16", 2},
-    {JIT_GEMM_DTYPE_F16, "f16", 2},
-    {JIT_GEMM_DTYPE_F32, "f32", 4},
+    {JIT_GEMM_DTYPE_NONE, "none", 0, 0, JIT_GEMM_DTYPE_NONE},
+    {JIT_GEMM_DTYPE_BF16, "bf16", 2, IS_INPUT | IS_OUTPUT | IS_OPERAND,
+     JIT_GEMM_DTYPE_BF16},
+    {JIT_GEMM_DTYPE_F16, "f16", 2, IS_INPUT | IS_OUTPUT | IS_OPERAND, JIT_GEMM_DTYPE_F16},
+    {JIT_GEMM_DTYPE_F32, "f32", 4, IS_OUTPUT | IS_OPERAND, JIT_GEMM_DTYPE_NONE},
+    {JIT_GEMM_DTYPE_TF32, "tf32", 4, IS_INPUT, JIT_GEMM_DTYPE_F32},
+    {JIT_GEMM_DTYPE_E4M3, "e4m3", 1, IS_INPUT | IS_OUTPUT | IS_OPERAND,
+     JIT_GEMM_DTYPE_E4M3},
+    {JIT_GEMM_DTYPE_E5M2, "e5m2", 1, IS_INPUT | IS_OUTPUT | IS_OPERAND,
+     JIT_GEMM_DTYPE_E5M2},
+    {JIT_GEMM_DTYPE_S8, "s8", 1, IS_INPUT, JIT_GEMM_DTYPE_S32},
+    {JIT_GEMM_DTYPE_S32, "s32", 4, IS_OUTPUT, JIT_GEMM_DTYPE_NONE},
 };
 
 enum { DTYPE_COUNT = sizeof(dtype_rows) / sizeof(dtype_rows[0]) };
@@ -54,6 +66,22 @@ int jg_dtype_bytes(jit_gemm_dtype dtype)
     return row >= 0 ? dtype_rows[row].bytes : 0;
 }
 
+static int dtype_may_be(jit_gemm_dtype dtype, int use)
+{
+    const int row = find_dtype_row(dtype);
+    return row >= 0 && (dtype_rows[row].uses & use) != 0;
+}
+
+int jg_dtype_is_operand(jit_gemm_dtype dtype)
+{
+    return dtype_may_be(dtype, IS_OPERAND);
+}
+
+int jg_dtype_is_fp8(jit_gemm_dtype dtype)
+{
+    return dtype == JIT_GEMM_DTYPE_E4M3 || dtype == JIT_GEMM_DTYPE_E5M2;
+}
+
 int jg_dtype_parse(const char *text, size_t size, jit_gemm_dtype *ret_dtype)
 {
     for (int i = 0; i < DTYPE_COUNT; i++) {
@@ -63,6 +91,12 @@ int jg_dtype_parse(const char *text, size_t size, jit_gemm_dtype *ret_dtype)
         }
     }
     return 0;
+}
+
+jit_gemm_dtype jg_dtype_default_d(jit_gemm_dtype a)
+{
+    const int row = find_dtype_row(a);
+    return row >= 0 ? dtype_rows[row].d : JIT_GEMM_DTYPE_NONE;
 }
 
 const char *jg_operand_kind_name(jit_gemm_operand_kind kind)
@@ -165,11 +199,12 @@ static jit_gemm_status check_dim(const jit_gemm_dim *dim, enum jg_dim_index inde
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status check_dtype(const char *where, jit_gemm_dtype dtype)
+static jit_gemm_status check_dtype(const char *where, jit_gemm_dtype dtype,
+                                   const char *types)
 {
     if (find_dtype_row(dtype) < 0) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, where, "types: bf16 f16 f32",
-                       "%d is no element type", (int)dtype);
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, where, types, "%d is no element type",
+                       (int)dtype);
     }
     return JIT_GEMM_OK;
 }
@@ -202,19 +237,19 @@ jit_gemm_status jg_problem_check_fields(jit_gemm_problem *problem)
         JG_TRY(
             check_dim(jg_problem_dim(problem, (enum jg_dim_index)i), (enum jg_dim_index)i));
     }
-    JG_TRY(check_dtype("problem.a", problem->a));
-    JG_TRY(check_dtype("problem.b", problem->b));
-    JG_TRY(check_dtype("problem.c", problem->c));
-    JG_TRY(check_dtype("problem.d", problem->d));
+    JG_TRY(check_dtype("problem.a", problem->a, JG_INPUT_TYPES));
+    JG_TRY(check_dtype("problem.b", problem->b, JG_INPUT_TYPES));
+    JG_TRY(check_dtype("problem.c", problem->c, JG_OUTPUT_TYPES));
+    JG_TRY(check_dtype("problem.d", problem->d, JG_OUTPUT_TYPES));
     if (problem->a == JIT_GEMM_DTYPE_NONE) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.a", "give bf16 or f16",
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.a", JG_INPUT_TYPES,
                        "the element type of A is not set");
     }
     if (problem->b == JIT_GEMM_DTYPE_NONE) {
         problem->b = problem->a;
     }
     if (problem->d == JIT_GEMM_DTYPE_NONE) {
-        problem->d = problem->a;
+        problem->d = jg_dtype_default_d(problem->a);
     }
     JG_TRY(check_layout("problem.a_layout", problem->a_layout));
     JG_TRY(check_layout("problem.b_layout", problem->b_layout));
@@ -229,21 +264,44 @@ jit_gemm_status jg_problem_check_fields(jit_gemm_problem *problem)
     return JIT_GEMM_OK;
 }
 
+static jit_gemm_status check_output(const jit_gemm_problem *problem, const char *where,
+                                    const char *matrix, jit_gemm_dtype dtype)
+{
+    if (!dtype_may_be(dtype, IS_OUTPUT)) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, where,
+                       dtype == JIT_GEMM_DTYPE_TF32 ? "give f32" : JG_OUTPUT_TYPES,
+                       "there is no kernel for %s of type %s", matrix,
+                       jg_dtype_name(dtype));
+    }
+    if (dtype == JIT_GEMM_DTYPE_S32 && problem->a != JIT_GEMM_DTYPE_S8) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, where, "give f32, or A and B of type s8",
+                       "there is no kernel for %s of type s32 with A of type %s", matrix,
+                       jg_dtype_name(problem->a));
+    }
+    return JIT_GEMM_OK;
+}
+
 /* What is legal but has no kernel in this version. */
 static jit_gemm_status check_supported(const jit_gemm_problem *problem)
 {
-    if (problem->a != JIT_GEMM_DTYPE_BF16 && problem->a != JIT_GEMM_DTYPE_F16) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a", "inputs bf16 or f16",
-                       "there is no kernel for inputs of type %s",
-                       jg_dtype_name(problem->a));
+    if (!dtype_may_be(problem->a, IS_INPUT)) {
+        return jg_fail(
+            JIT_GEMM_ERR_UNSUPPORTED, "problem.a",
+            problem->a == JIT_GEMM_DTYPE_F32 ? "give tf32, which is f32 in memory"
+                                             : JG_INPUT_TYPES,
+            "there is no kernel for inputs of type %s", jg_dtype_name(problem->a));
     }
-    if (problem->b != problem->a) {
+    if (problem->b != problem->a &&
+        !(jg_dtype_is_fp8(problem->a) && jg_dtype_is_fp8(problem->b))) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.b",
-                       "give A and B one type, bf16 or f16",
+                       "give A and B one type; only e4m3 and e5m2 mix",
                        "there is no kernel for A of type %s and B of type %s",
                        jg_dtype_name(problem->a), jg_dtype_name(problem->b));
     }
-    return JIT_GEMM_OK;
+    if (problem->c != JIT_GEMM_DTYPE_NONE) {
+        JG_TRY(check_output(problem, "problem.c", "C", problem->c));
+    }
+    return check_output(problem, "problem.d", "D", problem->d);
 }
 
 static jit_gemm_status check_elements(const char *matrix, const jit_gemm_dim *rows,

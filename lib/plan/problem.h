@@ -18,9 +18,10 @@ struct jg_problem {
 
 /*
  * Steps 1 of a create: version check of the struct, ranges, types, layouts, epilogue
- * lookup, defaults (batch 1; b = a; d = a). The hint of a dynamic dimension is rounded up
- * to a power of two (none given: M 4096, N 4096, K 4096, batch 1), so that near hints share
- * one kernel. ARGUMENT, UNSUPPORTED, VERSION; names the field as "problem.m" and so on.
+ * lookup, defaults (batch 1; b = a; d = a, or f32 for tf32 and s32 for s8). The hint of a
+ * dynamic dimension is rounded up to a power of two (none given: M 4096, N 4096, K 4096,
+ * batch 1), so that near hints share one kernel. ARGUMENT, UNSUPPORTED, VERSION; names the
+ * field as "problem.m" and so on.
  */
 jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_find_fn find,
                                      void *find_user, struct jg_problem *ret_problem);
@@ -37,6 +38,13 @@ void jg_problem_text(const struct jg_problem *problem, struct jg_str *out);
 /* Types as text, sizes in bytes. Name is "none" for NONE. */
 const char *jg_dtype_name(jit_gemm_dtype dtype);
 int jg_dtype_bytes(jit_gemm_dtype dtype);
+/* Where types may stand: A and B, C and D, operands of an epilogue. */
+#define JG_INPUT_TYPES   "types: bf16 f16 tf32 e4m3 e5m2 s8"
+#define JG_OUTPUT_TYPES  "types: bf16 f16 f32 e4m3 e5m2 s32"
+#define JG_OPERAND_TYPES "types: bf16 f16 f32 e4m3 e5m2"
+int jg_dtype_is_operand(jit_gemm_dtype dtype);
+/* e4m3 or e5m2. */
+int jg_dtype_is_fp8(jit_gemm_dtype dtype);
 /* 0 if there is no such name. */
 int jg_dtype_parse(const char *text, size_t size, jit_gemm_dtype *ret_dtype);
 const char *jg_operand_kind_name(jit_gemm_operand_kind kind);

@@ -90,8 +90,9 @@ static jit_gemm_status read_dtype(struct problem_reader *reader, enum problem_ke
     if (!jg_dtype_parse(value, size, dtype) ||
         (*dtype == JIT_GEMM_DTYPE_NONE && key != KEY_C)) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, key_places[key],
-                       key == KEY_C ? "types: bf16 f16 f32, or none"
-                                    : "types: bf16 f16 f32",
+                       key == KEY_C   ? JG_OUTPUT_TYPES ", or none"
+                       : key == KEY_D ? JG_OUTPUT_TYPES
+                                      : JG_INPUT_TYPES,
                        "unknown type %s at column %zu", jg_quote(value, size).text, column);
     }
     return JIT_GEMM_OK;
@@ -291,7 +292,7 @@ static jit_gemm_status check_complete(const struct problem_reader *reader)
         }
     }
     if ((reader->seen & (1u << KEY_A)) == 0) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.a", "give a=bf16 or a=f16",
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.a", "give for instance a=bf16",
                        "key 'a', the element type, is missing");
     }
     return JIT_GEMM_OK;
@@ -377,7 +378,7 @@ static void print_problem(const jit_gemm_problem *problem, struct jg_str *out)
     if (problem->c != JIT_GEMM_DTYPE_NONE) {
         jg_str_printf(out, " c=%s", jg_dtype_name(problem->c));
     }
-    if (problem->d != problem->a) {
+    if (problem->d != jg_dtype_default_d(problem->a)) {
         jg_str_printf(out, " d=%s", jg_dtype_name(problem->d));
     }
     const char a_letter = problem->a_layout == JIT_GEMM_LAYOUT_K_MAJOR ? 'n' : 't';

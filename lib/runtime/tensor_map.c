@@ -19,6 +19,15 @@ static CUtensorMapDataType type_of_map(jit_gemm_dtype dtype)
         return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
     case JIT_GEMM_DTYPE_F16:
         return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    case JIT_GEMM_DTYPE_TF32: /* rounded to nearest on its way into shared memory, where
+                               * the tensor core would cut off: less error, and no drift */
+        return CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
+    case JIT_GEMM_DTYPE_E4M3:
+    case JIT_GEMM_DTYPE_E5M2:
+    case JIT_GEMM_DTYPE_S8:
+        return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+    case JIT_GEMM_DTYPE_S32:
+        return CU_TENSOR_MAP_DATA_TYPE_INT32;
     case JIT_GEMM_DTYPE_F32:
     case JIT_GEMM_DTYPE_NONE:
         break;

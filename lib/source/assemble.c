@@ -170,6 +170,7 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_flag("kAKMajor", problem->a_layout == JIT_GEMM_LAYOUT_K_MAJOR, out);
     print_flag("kBKMajor", problem->b_layout == JIT_GEMM_LAYOUT_K_MAJOR, out);
     print_flag("kHasC", has_c, out);
+    print_flag("kPlain", problem->epilogue == NULL && !has_c, out);
     print_flag("kRasterAlongM", config->raster == JG_RASTER_ALONG_M, out);
     print_flag("kPdl", config->pdl, out);
     print_type("A", problem->a, out);

@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 1, sm_90a
+// jit_gemm 0.1.0, source format 2, sm_90a
 // problem: m=256 n=256 k=64 a=f16 epilogue=everything config=kernel=gemm tile=128x192x64 cluster=1x1 stages=2 raster=m swizzle=4 out_stages=2 pdl=1
 // config: kernel=gemm tile=128x192x64 cluster=1x1 stages=2 raster=m swizzle=4 out_stages=2 pdl=1
 #define JG_OPERANDS(X) \
@@ -31,6 +31,7 @@ struct Config {
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;
     static constexpr bool kHasC = false;
+    static constexpr bool kPlain = false;
     static constexpr bool kRasterAlongM = true;
     static constexpr bool kPdl = true;
     using A = jg::f16;

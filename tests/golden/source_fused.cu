@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 1, sm_90a
+// jit_gemm 0.1.0, source format 2, sm_90a
 // problem: m=4096 n=4096 k=4096 a=bf16 epilogue=gelu_bias config=kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=m swizzle=8 out_stages=2 pdl=1
 // config: kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=m swizzle=8 out_stages=2 pdl=1
 #define JG_OPERANDS(X) \
@@ -28,6 +28,7 @@ struct Config {
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;
     static constexpr bool kHasC = false;
+    static constexpr bool kPlain = false;
     static constexpr bool kRasterAlongM = true;
     static constexpr bool kPdl = true;
     using A = jg::bf16;

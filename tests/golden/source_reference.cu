@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 1, sm_90a
+// jit_gemm 0.1.0, source format 2, sm_90a
 // problem: m=17 n=333 k=1 a=bf16 d=f32 layout=nn epilogue=test config=kernel=reference
 // config: kernel=reference
 #define JG_OPERANDS(X)
@@ -26,6 +26,7 @@ struct Config {
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = false;
     static constexpr bool kHasC = false;
+    static constexpr bool kPlain = false;
     static constexpr bool kRasterAlongM = true;
     static constexpr bool kPdl = false;
     using A = jg::bf16;

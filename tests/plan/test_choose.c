@@ -120,8 +120,8 @@ Test(choose, impossible_override_says_which_limit_is_broken)
         {"tile=96x96", "problem.config: tile=96x96 is none of the tiles of sm_90a: 128x256 "
                        "256x128 128x192 128x128 64x256 64x128; change the config"},
         {"tile=256x256", "problem.config: tile=256x256 is none of the tiles"},
-        {"tile=128x256x32", "problem.config: tile=128x256x32: the K of a tile on sm_90a is "
-                            "64"},
+        {"tile=128x256x32", "problem.config: tile=128x256x32: the K of a tile of bf16 on "
+                            "sm_90a is 64"},
         {"cluster=2x2",
          "problem.config: cluster=2x2 is none of the clusters of sm_90a: 2x1 "
          "1x2 1x1"},
@@ -153,12 +153,65 @@ Test(choose, impossible_override_says_which_limit_is_broken)
     }
 }
 
+Test(choose, a_block_of_k_is_128_bytes)
+{
+    expect_config("512x512x512 tf32 config=tile=128x128", "tile=128x128x32 ");
+    expect_config("512x512x512 f16 config=tile=128x128", "tile=128x128x64 ");
+    expect_config("512x512x512 e5m2 b=e4m3 config=tile=128x128", "tile=128x128x128 ");
+    expect_config("512x512x512 s8 config=tile=128x128x128", "tile=128x128x128 ");
+    expect_config("512x512x300 e4m3 config=tile=128x128", "stages=3 ");
+}
+
+Test(choose, types_and_layouts_that_no_config_takes_are_unsupported)
+{
+    static const struct {
+        const char *arch, *text, *message;
+    } rows[] = {
+        {"sm_90a", "512x512x512 tf32 layout=tt",
+         "problem.a_layout: sm_90a multiplies tf32 from K-major layouts alone, A is "
+         "MN-major; give layout=nt, both K-major: transpose the matrix first"},
+        {"sm_90a", "512x512x512 e4m3 b=e5m2 layout=nn config=tile=128x128",
+         "problem.b_layout: sm_90a multiplies e5m2 from K-major layouts alone, B is "
+         "MN-major"},
+        {"sm_90a", "512x512x512 s8 layout=tn", "problem.a_layout: sm_90a multiplies s8"},
+        {"sm_100a", "512x512x512 tf32 layout=nn",
+         "problem.b_layout: sm_100a multiplies tf32 from K-major layouts alone"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_arch *arch = jg_arch_find(rows[i].arch);
+        const struct jg_problem problem = plan_problem(rows[i].text);
+        struct jg_choice choice;
+
+        cr_expect_eq(jg_config_choose(arch, &problem, &arch->default_facts, &choice, NULL),
+                     JIT_GEMM_ERR_UNSUPPORTED, "%s", rows[i].text);
+        cr_expect_eq(strncmp(jg_error_text(), rows[i].message, strlen(rows[i].message)), 0,
+                     "expected '%s...'\n     got '%s'", rows[i].message, jg_error_text());
+    }
+}
+
+Test(choose, sums_of_8_bit_floats_need_a_second_set_of_registers)
+{
+    struct jg_problem problem = plan_problem("4096x4096x4096 e4m3 config=tile=128x256");
+    struct jg_choice choice;
+
+    cr_expect_eq(
+        jg_config_choose(hopper(), &problem, &hopper()->default_facts, &choice, NULL),
+        JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_not_null(strstr(jg_error_text(),
+                              "tile=128x256: sums of e4m3 are added up in a second set of "
+                              "registers, for which sm_90a has room up to 192 columns"),
+                       "%s", jg_error_text());
+    expect_config("4096x4096x4096 e4m3 config=tile=256x128", "tile=256x128x128");
+    expect_config("4096x4096x4096 s8 config=tile=128x256", "tile=128x256x128");
+}
+
 Test(choose, matrices_and_ragged_rows_need_both_output_slabs)
 {
     static const char *const texts[] = {
         "512x512x512 bf16 c=bf16 config=out_stages=1",
         "512x511x512 bf16 config=out_stages=1",
         "512x512x512 bf16 dynamic=n config=out_stages=1",
+        "512x512x512 bf16 d=e4m3 config=out_stages=1",
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         const struct jg_problem problem = plan_problem(texts[i]);
@@ -168,9 +221,11 @@ Test(choose, matrices_and_ragged_rows_need_both_output_slabs)
             jg_config_choose(hopper(), &problem, &hopper()->default_facts, &choice, NULL),
             JIT_GEMM_ERR_ARGUMENT);
         cr_expect_not_null(
-            strstr(jg_error_text(),
-                   "out_stages=1 is too few for C, vector or matrix operands, a dynamic N, "
-                   "or a row of D that is no multiple of 16 bytes: they need out_stages=2"),
+            strstr(
+                jg_error_text(),
+                "out_stages=1 is too few for C, vector or matrix operands, a dynamic N, "
+                "a D of 8 bits, or a row of D that is no multiple of 16 bytes: they need "
+                "out_stages=2"),
             "%s: %s", texts[i], jg_error_text());
     }
 }

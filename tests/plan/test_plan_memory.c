@@ -133,7 +133,7 @@ Test(plan_memory, choose_without_a_trace_allocates_nothing)
 
 Test(plan_memory, errors_keep_their_status_when_the_record_gets_no_memory)
 {
-    static const char *const texts[] = {"", "8x8", "8x8x8 e4m3", "8x8x8 bf16 config=x=1"};
+    static const char *const texts[] = {"", "8x8", "8x8x8 e4m2", "8x8x8 bf16 config=x=1"};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         for (long number = 1; number < 6; number++) {
             jit_gemm_problem problem;

@@ -107,44 +107,89 @@ Test(problem, wrong_types_are_refused)
     jit_gemm_problem problem = make_problem();
     problem.a = JIT_GEMM_DTYPE_NONE;
     expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
-                   "problem.a: the element type of A is not set; give bf16 or f16");
+                   "problem.a: the element type of A is not set; types: bf16 f16 tf32 e4m3 "
+                   "e5m2 s8");
 
     problem = make_problem();
     problem.a = (jit_gemm_dtype)77;
     expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
-                   "problem.a: 77 is no element type; types: bf16 f16 f32");
+                   "problem.a: 77 is no element type; types: bf16 f16 tf32 e4m3 e5m2 s8");
 
     problem = make_problem();
     problem.b = (jit_gemm_dtype)-1;
     expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT, "problem.b: -1 is no element type");
 
     problem = make_problem();
-    problem.c = (jit_gemm_dtype)4;
-    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT, "problem.c: 4 is no element type");
+    problem.c = (jit_gemm_dtype)99;
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
+                   "problem.c: 99 is no element type; types: bf16 f16 f32 e4m3 e5m2 s32");
 
     problem = make_problem();
-    problem.d = (jit_gemm_dtype)4;
-    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT, "problem.d: 4 is no element type");
+    problem.d = (jit_gemm_dtype)99;
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT, "problem.d: 99 is no element type");
 }
 
-Test(problem, inputs_without_a_kernel_are_unsupported)
+Test(problem, types_without_a_kernel_are_unsupported)
 {
-    jit_gemm_problem problem = make_problem();
-    problem.a = JIT_GEMM_DTYPE_F32;
-    expect_refused(&problem, JIT_GEMM_ERR_UNSUPPORTED,
-                   "problem.a: there is no kernel for inputs of type f32; inputs bf16 or "
-                   "f16");
+    static const struct {
+        jit_gemm_dtype a, b, c, d;
+        const char *begin;
+    } rows[] = {
+        {JIT_GEMM_DTYPE_F32, 0, 0, 0,
+         "problem.a: there is no kernel for inputs of type f32; give tf32, which is f32 in "
+         "memory"},
+        {JIT_GEMM_DTYPE_S32, 0, 0, 0,
+         "problem.a: there is no kernel for inputs of type s32; types: bf16 f16 tf32"},
+        {JIT_GEMM_DTYPE_BF16, JIT_GEMM_DTYPE_F16, 0, 0,
+         "problem.b: there is no kernel for A of type bf16 and B of type f16; give A and B "
+         "one type; only e4m3 and e5m2 mix"},
+        {JIT_GEMM_DTYPE_E4M3, JIT_GEMM_DTYPE_S8, 0, 0,
+         "problem.b: there is no kernel for A of type e4m3 and B of type s8"},
+        {JIT_GEMM_DTYPE_S8, JIT_GEMM_DTYPE_E5M2, 0, 0,
+         "problem.b: there is no kernel for A of type s8 and B of type e5m2"},
+        {JIT_GEMM_DTYPE_TF32, 0, 0, JIT_GEMM_DTYPE_TF32,
+         "problem.d: there is no kernel for D of type tf32; give f32"},
+        {JIT_GEMM_DTYPE_S8, 0, 0, JIT_GEMM_DTYPE_S8,
+         "problem.d: there is no kernel for D of type s8; types: bf16 f16 f32 e4m3 e5m2 "
+         "s32"},
+        {JIT_GEMM_DTYPE_S8, 0, JIT_GEMM_DTYPE_S8, 0,
+         "problem.c: there is no kernel for C of type s8; types: bf16"},
+        {JIT_GEMM_DTYPE_BF16, 0, 0, JIT_GEMM_DTYPE_S32,
+         "problem.d: there is no kernel for D of type s32 with A of type bf16; give f32, "
+         "or A and B of type s8"},
+        {JIT_GEMM_DTYPE_E4M3, 0, JIT_GEMM_DTYPE_S32, 0,
+         "problem.c: there is no kernel for C of type s32 with A of type e4m3"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        jit_gemm_problem problem = make_problem();
+        problem.a = rows[i].a;
+        problem.b = rows[i].b;
+        problem.c = rows[i].c;
+        problem.d = rows[i].d;
+        expect_refused(&problem, JIT_GEMM_ERR_UNSUPPORTED, rows[i].begin);
+    }
+}
 
-    problem = make_problem();
-    problem.b = JIT_GEMM_DTYPE_F16;
-    expect_refused(&problem, JIT_GEMM_ERR_UNSUPPORTED,
-                   "problem.b: there is no kernel for A of type bf16 and B of type f16; "
-                   "give A and B one type");
+Test(problem, defaults_of_d_and_b_follow_from_a)
+{
+    static const struct {
+        jit_gemm_dtype a, d;
+    } rows[] = {
+        {JIT_GEMM_DTYPE_F16, JIT_GEMM_DTYPE_F16},
+        {JIT_GEMM_DTYPE_TF32, JIT_GEMM_DTYPE_F32},
+        {JIT_GEMM_DTYPE_E4M3, JIT_GEMM_DTYPE_E4M3},
+        {JIT_GEMM_DTYPE_E5M2, JIT_GEMM_DTYPE_E5M2},
+        {JIT_GEMM_DTYPE_S8, JIT_GEMM_DTYPE_S32},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        jit_gemm_problem problem = make_problem();
+        problem.a = rows[i].a;
 
-    problem = make_problem();
-    problem.a = JIT_GEMM_DTYPE_F32;
-    strcpy(problem.config, "kernel=reference");
-    expect_refused(&problem, JIT_GEMM_ERR_UNSUPPORTED, "problem.a: there is no kernel");
+        const struct jg_problem canonical = normalize(&problem);
+
+        cr_expect_eq(canonical.b, rows[i].a);
+        cr_expect_eq(canonical.d, rows[i].d);
+    }
 }
 
 Test(problem, outputs_of_every_type_are_legal)
@@ -382,5 +427,23 @@ Test(dtype, names_and_sizes)
     cr_expect(jg_dtype_parse("f16xx", 3, &dtype));
     cr_expect_eq(dtype, JIT_GEMM_DTYPE_F16);
     cr_expect_not(jg_dtype_parse("f1", 2, &dtype));
-    cr_expect_not(jg_dtype_parse("e4m3", 4, &dtype));
+    cr_expect_not(jg_dtype_parse("e4m2", 4, &dtype));
+}
+
+Test(dtype, values_are_never_renumbered)
+{
+    static const struct {
+        const char *name;
+        int value, bytes;
+    } rows[] = {
+        {"bf16", 1, 2}, {"f16", 2, 2},  {"f32", 3, 4}, {"tf32", 4, 4},
+        {"e4m3", 5, 1}, {"e5m2", 6, 1}, {"s8", 7, 1},  {"s32", 8, 4},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        jit_gemm_dtype dtype = JIT_GEMM_DTYPE_NONE;
+        cr_expect(jg_dtype_parse(rows[i].name, strlen(rows[i].name), &dtype));
+        cr_expect_eq((int)dtype, rows[i].value, "%s", rows[i].name);
+        cr_expect_eq(jg_dtype_bytes(dtype), rows[i].bytes, "%s", rows[i].name);
+        cr_expect_str_eq(jg_dtype_name(dtype), rows[i].name);
+    }
 }

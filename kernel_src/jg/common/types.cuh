@@ -22,6 +22,21 @@ struct bf16 {
 struct f16 {
     u16 bits;
 };
+struct tf32 { // an f32 in memory, which copies into shared memory round to tf32
+    f32 value;
+};
+struct e4m3 {
+    u8 bits;
+};
+struct e5m2 {
+    u8 bits;
+};
+struct s8 {
+    signed char value;
+};
+struct s32 {
+    i32 value;
+};
 
 // An opaque CUtensorMap. Lives in the kernel's parameters, never in local memory.
 struct alignas(128) TensorMap {

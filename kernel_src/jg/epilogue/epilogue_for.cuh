@@ -7,13 +7,15 @@
 namespace jg {
 
 // Fragments for scalars alone, where the rows of D are known to end on 16 bytes, which a
-// TMA store would fill up; vectors for all others.
+// TMA store would fill up, and D has 16 or 32 bits; vectors for all others.
 template <class Config, class Epilogue, class Share>
 struct EpilogueFor {
     static constexpr bool kRaggedRows =
         !Config::kN || Config::kN * sizeof(typename Config::D) % 16 != 0;
+    // Of 8-bit elements a slab of 128 bytes is wider than some tiles.
+    static constexpr bool kNarrow = sizeof(typename Config::D) == 1;
     static constexpr bool kFragments =
-        Epilogue::kScalarsOnly && !Config::kHasC && !kRaggedRows;
+        Epilogue::kScalarsOnly && !Config::kHasC && !kRaggedRows && !kNarrow;
 
     using Type = typename Select<kFragments, FragmentEpilogue<Config, Epilogue, Share>,
                                  VectorEpilogue<Config, Epilogue, Share>>::Type;

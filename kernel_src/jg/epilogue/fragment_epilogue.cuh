@@ -9,6 +9,7 @@
 #pragma once
 #include <jg/common/work_tile.cuh>
 #include <jg/epilogue/step_rows.cuh>
+#include <jg/epilogue/sums.cuh>
 #include <jg/epilogue/user_epilogue.cuh>
 #include <jg/ptx/shared.cuh>
 #include <jg/tile/tile_writer.cuh>
@@ -72,6 +73,11 @@ struct SlabWriter<f32> {
             }
         }
     }
+};
+
+template <>
+struct SlabWriter<s32> : SlabWriter<f32> { // values hold its bits (DElement)
+    using SlabWriter<f32>::SlabWriter;
 };
 
 template <class Config, class Epilogue, class Share>
@@ -143,6 +149,7 @@ class FragmentEpilogue {
         typename Epilogue::template Fragment<Epilogue::kScalarsOnly> operands;
         operands.load(params.operands, batch);
 
+        const DElement<Config> d_element(alpha_);
         const u32 slab = ptx::shared_address(writer_.acquire());
 #pragma unroll
         for (u32 fragment = 0; fragment < Share::kFragments; ++fragment) {
@@ -152,10 +159,12 @@ class FragmentEpilogue {
 #pragma unroll
                 for (u32 i = 0; i < 8; ++i) {
                     const u32 group = 2 * pair + i / 4, half = i / 2 % 2, element = i % 2;
-                    values[i / 4][half][element] = operands.apply(
-                        alpha_ * acc[fragment][4 * group + 2 * half + element], shape,
-                        first_row + 16 * fragment + 8 * half,
-                        first_col + 8 * group + element, batch);
+                    const f32 sum = acc[fragment][4 * group + 2 * half + element];
+                    const f32 value =
+                        operands.apply(alpha_ * sum_value<typename Config::A>(sum), shape,
+                                       first_row + 16 * fragment + 8 * half,
+                                       first_col + 8 * group + element, batch);
+                    values[i / 4][half][element] = d_element.finish(value, sum);
                 }
                 slab_writer_.store(slab + fragment * kFragmentBytes, pair, values);
             }

@@ -174,7 +174,8 @@ struct ColumnVectorInput : InputForms {
     };
 };
 
-// M x N values, 16-byte aligned rows.
+// M x N values, 16-byte aligned rows. Those of 8 bits do not go through the ring: a step
+// would fill half of a stage.
 template <class T>
 struct MatrixInput : InputForms {
     static constexpr u32 kStages = sizeof(T) / 2;
@@ -195,7 +196,7 @@ struct MatrixInput : InputForms {
         JG_DEVICE void load_row(const OperandParam &param, const PlaceT &place,
                                 Reader &reader)
         {
-            if constexpr (Reader::kStaged) {
+            if constexpr (Reader::kStaged && kStages > 0) {
                 reader.read(packed);
             } else {
                 packed.template load<PlaceT::kWholeVectors>(

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // PartialSums: a tile's sum over K, made by kSplitK CTAs that each multiply one part of K.
 //
-// Each tile has a slot of the workspace for f32 sums, and a lock: a word that counts the
-// parts that the slot holds. Part 0 stores its accumulators there and counts 1. The parts
-// between add theirs: in the order of K, each when the one before has counted, so that the
-// sum is the same in every launch; or, with split_order=arrival, as they come after part 0.
-// The last part waits for all others, clears the lock for the next launch, and goes through
-// the ordinary epilogue with the slot's sums added to what it reads (SummedAccumulators).
-// Why a wait ends: tile_scheduler.cuh.
+// Each tile has a slot of the workspace for its sums of 32 bits, and a lock: a word that
+// counts the parts that the slot holds. Part 0 stores its accumulators there and counts 1.
+// The parts between add theirs: in the order of K, each when the one before has counted, so
+// that the sum is the same in every launch; or, with split_order=arrival, as they come
+// after part 0. The last part waits for all others, clears the lock for the next launch,
+// and goes through the ordinary epilogue with the slot's sums added to what it reads
+// (SummedAccumulators). Why a wait ends: tile_scheduler.cuh.
 //
 // A slot is ordered by fragments: every thread finds the four values of its group of eight
 // columns in one vector, and the vectors of a warp lie side by side. The reader at the same
@@ -19,6 +19,7 @@
 #pragma once
 #include <jg/common/work_tile.cuh>
 #include <jg/epilogue/step_rows.cuh>
+#include <jg/epilogue/sums.cuh>
 #include <jg/ptx/cluster.cuh>
 #include <jg/ptx/global.cuh>
 
@@ -26,6 +27,7 @@ namespace jg {
 
 template <class Config, class Share>
 class PartialSums {
+    using A = typename Config::A;
     static constexpr u32 kThreads = 128;
     static constexpr u32 kPartSteps = Share::kRows / Share::kStepRows;
     static constexpr u32 kGroups = Share::kCols / 8;
@@ -124,7 +126,7 @@ class PartialSums {
         for (u32 i = 0; i < Share::kFragments; ++i) {
 #pragma unroll
             for (u32 j = 0; j < kCount; ++j) {
-                values[i][j] += sums[i][j];
+                values[i][j] = add_sums<A>(values[i][j], sums[i][j]);
             }
         }
     }
@@ -156,7 +158,9 @@ class PartialSums {
                 const f32 *v = values[i] + 4 * group;
                 if (is_inside(step, i, col + 8 * group)) {
                     const u64 address = address_of(step, i, col / 8 + group);
-                    if (adds) {
+                    if (IsSame<A, s8>::value && adds) {
+                        ptx::add_global_4_s32(address, v[0], v[1], v[2], v[3]);
+                    } else if (adds) {
                         ptx::add_global_4(address, v[0], v[1], v[2], v[3]);
                     } else {
                         ptx::store_global_4(address, v[0], v[1], v[2], v[3]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// VectorEpilogue: accumulators to D for epilogues with vectors or matrices, for C, and for
-// a D whose rows may end inside a 16-byte chunk.
+// VectorEpilogue: accumulators to D for epilogues with vectors or matrices, for C, for a D
+// of 8 bits, and for a D whose rows may end inside a 16-byte chunk.
 //
 // Each warp passes its rows of a step through shared memory, 64 columns at a time, so that
 // a thread gets 8 neighbouring columns of a row: matrix operands and D then move in whole
@@ -10,6 +10,7 @@
 #pragma once
 #include <jg/common/math.cuh>
 #include <jg/epilogue/matrix_stages.cuh>
+#include <jg/epilogue/sums.cuh>
 #include <jg/epilogue/user_epilogue.cuh>
 #include <jg/ptx/cluster.cuh>
 #include <jg/ptx/shared.cuh>
@@ -30,18 +31,18 @@ class WarpStage {
 
     // This thread's part of the 16 rows from `row` on: groups of 8 columns, 4 accumulators
     // each.
-    template <u32 kAccumulators>
-    JG_DEVICE void store(u32 row, const f32 (&acc)[kAccumulators], u32 first) const
+    template <class Sum, u32 kAccumulators>
+    JG_DEVICE void store(u32 row, const Sum (&acc)[kAccumulators], u32 first) const
     {
         const u32 lane = threadIdx.x % 32;
 #pragma unroll
         for (u32 group = 0; group < kCols / 8; ++group) {
             const u32 address =
                 address_of(row + lane / 4, 2 * group + lane % 4 / 2) + lane % 2 * 8;
-            const f32 *v =
+            const Sum *v =
                 acc + first + 4 * group; // 8 rows on, the permutation is the same
-            ptx::store_shared_two_pairs<8 * kCols * sizeof(f32)>(address, v[0], v[1], v[2],
-                                                                 v[3]);
+            ptx::store_shared_two_pairs<8 * kCols * sizeof(f32)>(
+                address, sum_bits(v[0]), sum_bits(v[1]), sum_bits(v[2]), sum_bits(v[3]));
         }
     }
     JG_DEVICE void load(u32 row, u32 vector, f32 (&values)[8]) const
@@ -148,6 +149,7 @@ class VectorEpilogue {
                     params.d_batch_stride * static_cast<i64>(first.batch) +
                     params.ldd * static_cast<i64>(first.row) + first.col;
         PlaceT place = first;
+        const DElement<Config> element(alpha_);
         // Every 8 rows the permutations of both staging areas repeat: two vectors a turn.
 #pragma unroll 1
         for (u32 v = 0; v < kVectors; v += 2) {
@@ -164,11 +166,12 @@ class VectorEpilogue {
                 stage_.load(stage_row, lane % 8, values);
 #pragma unroll
                 for (u32 i = 0; i < 8; ++i) {
-                    f32 value = alpha_ * values[i];
+                    const f32 sum = values[i];
+                    f32 value = alpha_ * sum_value<typename Config::A>(sum);
                     if constexpr (Config::kHasC) {
                         value += beta_ * c.value(i); // 0 where it was not loaded
                     }
-                    values[i] = user.apply(value, shape, place, i);
+                    values[i] = element.finish(user.apply(value, shape, place, i), sum);
                 }
                 user.store(params.operands, place);
                 Packed8<D> packed;
@@ -186,7 +189,7 @@ class VectorEpilogue {
     {
         if (beta_ == 0.0f) {
             c.packed.clear();
-        } else if constexpr (Stages::Reader::kStaged) {
+        } else if constexpr (Stages::Reader::kStaged && Stages::kCStages > 0) {
             reader.read_c(c.packed);
         } else {
             OperandParam param;

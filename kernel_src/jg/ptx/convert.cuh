@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Element types to f32 and back, one value or two at a time. Rounds to nearest even.
+// Element types to f32 and back, one value or two at a time. Rounds to nearest even. What
+// is too large for e4m3, e5m2 or s32 becomes the largest value of its sign; a NaN stays
+// one, and becomes 0 in s32.
 #pragma once
 #include <jg/common/types.cuh>
 
@@ -22,6 +24,26 @@ JG_DEVICE f32 to_f32(f16 value)
 JG_DEVICE f32 to_f32(f32 value)
 {
     return value;
+}
+
+// As copies into shared memory round it.
+JG_DEVICE f32 to_f32(tf32 element)
+{
+    u32 bits;
+    // clang-format off
+    asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(bits) : "f"(element.value));
+    // clang-format on
+    return __uint_as_float(bits);
+}
+
+JG_DEVICE f32 to_f32(s8 element)
+{
+    return static_cast<f32>(element.value);
+}
+
+JG_DEVICE f32 to_f32(s32 element)
+{
+    return static_cast<f32>(element.value);
 }
 
 template <class T>
@@ -91,5 +113,88 @@ struct Convert<f32> {
         return value;
     }
 };
+
+template <>
+struct Convert<s32> {
+    static JG_DEVICE s32 from(f32 value)
+    {
+        return s32{__float2int_rn(value)};
+    }
+};
+
+// 8-bit floats: two of them are 16 bits, and pass through f16, which holds them all.
+template <>
+struct Convert<e4m3> {
+    static JG_DEVICE u32 pack(f32 low, f32 high)
+    {
+        u16 result;
+        // clang-format off
+        asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(result) : "f"(high), "f"(low));
+        // clang-format on
+        return result;
+    }
+    static JG_DEVICE e4m3 from(f32 value)
+    {
+        return e4m3{static_cast<u8>(pack(value, 0.0f))};
+    }
+    static JG_DEVICE u32 halves(u32 pair)
+    {
+        u32 result;
+        // clang-format off
+        asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(result) : "h"(static_cast<u16>(pair)));
+        // clang-format on
+        return result;
+    }
+    static JG_DEVICE f32 low(u32 pair)
+    {
+        return Convert<f16>::low(halves(pair));
+    }
+    static JG_DEVICE f32 high(u32 pair)
+    {
+        return Convert<f16>::high(halves(pair));
+    }
+};
+
+template <>
+struct Convert<e5m2> {
+    static JG_DEVICE u32 pack(f32 low, f32 high)
+    {
+        u16 result;
+        // clang-format off
+        asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(result) : "f"(high), "f"(low));
+        // clang-format on
+        return result;
+    }
+    static JG_DEVICE e5m2 from(f32 value)
+    {
+        return e5m2{static_cast<u8>(pack(value, 0.0f))};
+    }
+    static JG_DEVICE u32 halves(u32 pair)
+    {
+        u32 result;
+        // clang-format off
+        asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(result) : "h"(static_cast<u16>(pair)));
+        // clang-format on
+        return result;
+    }
+    static JG_DEVICE f32 low(u32 pair)
+    {
+        return Convert<f16>::low(halves(pair));
+    }
+    static JG_DEVICE f32 high(u32 pair)
+    {
+        return Convert<f16>::high(halves(pair));
+    }
+};
+
+JG_DEVICE f32 to_f32(e4m3 element)
+{
+    return Convert<e4m3>::low(element.bits);
+}
+
+JG_DEVICE f32 to_f32(e5m2 element)
+{
+    return Convert<e5m2>::low(element.bits);
+}
 
 } // namespace jg

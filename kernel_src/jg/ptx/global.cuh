@@ -25,6 +25,20 @@ JG_DEVICE void load_pair(f32 &x, f32 &y, const T *source, u32 count)
                      "@one ld.global.f32 %0, [%2];\n"
                      "}\n" : "=f"(x), "=f"(y) : "l"(source), "r"(count) : "memory");
         // clang-format on
+    } else if constexpr (sizeof(T) == 1) {
+        u16 bits;
+        // clang-format off
+        asm volatile("{\n"
+                     ".reg .pred two, one;\n"
+                     "setp.eq.u32 two, %2, 2;\n"
+                     "setp.eq.u32 one, %2, 1;\n"
+                     "mov.b16 %0, 0;\n"
+                     "@two ld.global.b16 %0, [%1];\n"
+                     "@one ld.global.u8 %0, [%1];\n"
+                     "}\n" : "=h"(bits) : "l"(source), "r"(count) : "memory");
+        // clang-format on
+        x = Convert<T>::low(bits);
+        y = Convert<T>::high(bits);
     } else {
         u32 bits;
         // clang-format off
@@ -67,6 +81,20 @@ JG_DEVICE void add_global_4(u64 address, f32 x, f32 y, f32 z, f32 w)
     // clang-format off
     asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};"
                  :: "l"(address), "f"(x), "f"(y), "f"(z), "f"(w) : "memory");
+    // clang-format on
+}
+
+// The same for sums of s32, whose bits come in registers of f32: there is no vector of
+// them.
+JG_DEVICE void add_global_4_s32(u64 address, f32 x, f32 y, f32 z, f32 w)
+{
+    // clang-format off
+    asm volatile("red.relaxed.gpu.global.add.s32 [%0], %1;\n"
+                 "red.relaxed.gpu.global.add.s32 [%0+4], %2;\n"
+                 "red.relaxed.gpu.global.add.s32 [%0+8], %3;\n"
+                 "red.relaxed.gpu.global.add.s32 [%0+12], %4;\n"
+                 :: "l"(address), "r"(__float_as_int(x)), "r"(__float_as_int(y)),
+                    "r"(__float_as_int(z)), "r"(__float_as_int(w)) : "memory");
     // clang-format on
 }
 

@@ -142,45 +142,91 @@ JG_DEVICE u64 tcgen05_descriptor_address(const void *tile)
     return (shared_address(tile) & 0x3ffff) >> 4;
 }
 
-// The instruction descriptor of kind::f16 with sums in f32: bits 4-5 type of D (f32 is 1),
-// 7-9 and 10-12 types of A and B, 15 and 16 one where A and B are MN-major, 17-22 N >> 3,
-// 24-28 M >> 4. M is that of the whole group.
-enum class Tcgen05Type : u32 { kF16 = 0, kBf16 = 1 };
+// What tcgen05.mma calls an input type: its kind, and its number within the kind.
+enum class Tcgen05Kind : u32 { kF16, kTf32, kF8f6f4, kI8 };
 
-constexpr JG_DEVICE u32 tcgen05_instruction(Tcgen05Type type, bool a_k_major,
-                                            bool b_k_major, u32 m, u32 n)
+template <Tcgen05Kind kOfKind, u32 kNumber>
+struct Tcgen05Input {
+    static constexpr Tcgen05Kind kKind = kOfKind;
+    static constexpr u32 kType = kNumber;
+};
+template <class T>
+struct Tcgen05Type;
+template <>
+struct Tcgen05Type<f16> : Tcgen05Input<Tcgen05Kind::kF16, 0> {
+};
+template <>
+struct Tcgen05Type<bf16> : Tcgen05Input<Tcgen05Kind::kF16, 1> {
+};
+template <>
+struct Tcgen05Type<tf32> : Tcgen05Input<Tcgen05Kind::kTf32, 2> {
+};
+template <>
+struct Tcgen05Type<e4m3> : Tcgen05Input<Tcgen05Kind::kF8f6f4, 0> {
+};
+template <>
+struct Tcgen05Type<e5m2> : Tcgen05Input<Tcgen05Kind::kF8f6f4, 1> {
+};
+template <>
+struct Tcgen05Type<s8> : Tcgen05Input<Tcgen05Kind::kI8, 1> {
+};
+
+// The instruction descriptor: bits 4-5 type of the sums (f32 1, s32 2), 7-9 and 10-12 types
+// of A and B, 15 and 16 one where A and B are MN-major, 17-22 N >> 3, 24-28 M >> 4. M is
+// that of the whole group.
+template <class A, class B>
+constexpr JG_DEVICE u32 tcgen05_instruction(bool a_k_major, bool b_k_major, u32 m, u32 n)
 {
-    return 1u << 4 | static_cast<u32>(type) << 7 | static_cast<u32>(type) << 10 |
+    static_assert(Tcgen05Type<A>::kKind == Tcgen05Type<B>::kKind,
+                  "tcgen05.mma does not take A and B together");
+    const u32 sum = Tcgen05Type<A>::kKind == Tcgen05Kind::kI8 ? 2 : 1;
+    return sum << 4 | Tcgen05Type<A>::kType << 7 | Tcgen05Type<B>::kType << 10 |
            (a_k_major ? 0u : 1u) << 15 | (b_k_major ? 0u : 1u) << 16 | (n >> 3) << 17 |
            (m >> 4) << 24;
 }
 
-static_assert(tcgen05_instruction(Tcgen05Type::kBf16, true, true, 64, 32) == 0x04080490);
-static_assert(tcgen05_instruction(Tcgen05Type::kBf16, true, true, 128, 64) == 0x08100490);
-static_assert(tcgen05_instruction(Tcgen05Type::kBf16, true, true, 128, 128) == 0x08200490);
-static_assert(tcgen05_instruction(Tcgen05Type::kBf16, true, true, 128, 256) == 0x08400490);
-static_assert(tcgen05_instruction(Tcgen05Type::kBf16, true, true, 256, 128) == 0x10200490);
-static_assert(tcgen05_instruction(Tcgen05Type::kBf16, true, true, 256, 256) == 0x10400490);
-static_assert(tcgen05_instruction(Tcgen05Type::kBf16, false, true, 128, 128) == 0x08208490);
-static_assert(tcgen05_instruction(Tcgen05Type::kBf16, true, false, 128, 128) == 0x08210490);
-static_assert(tcgen05_instruction(Tcgen05Type::kF16, true, true, 128, 128) == 0x08200010);
+// Known values.
+static_assert(tcgen05_instruction<bf16, bf16>(true, true, 64, 32) == 0x04080490);
+static_assert(tcgen05_instruction<bf16, bf16>(true, true, 128, 64) == 0x08100490);
+static_assert(tcgen05_instruction<bf16, bf16>(true, true, 128, 128) == 0x08200490);
+static_assert(tcgen05_instruction<bf16, bf16>(true, true, 128, 256) == 0x08400490);
+static_assert(tcgen05_instruction<bf16, bf16>(true, true, 256, 128) == 0x10200490);
+static_assert(tcgen05_instruction<bf16, bf16>(true, true, 256, 256) == 0x10400490);
+static_assert(tcgen05_instruction<bf16, bf16>(false, true, 128, 128) == 0x08208490);
+static_assert(tcgen05_instruction<bf16, bf16>(true, false, 128, 128) == 0x08210490);
+static_assert(tcgen05_instruction<f16, f16>(true, true, 128, 128) == 0x08200010);
+static_assert(tcgen05_instruction<tf32, tf32>(true, true, 128, 128) == 0x08200910);
+static_assert(tcgen05_instruction<e4m3, e4m3>(true, true, 128, 128) == 0x08200010);
+static_assert(tcgen05_instruction<e5m2, e4m3>(true, true, 128, 128) == 0x08200090);
+static_assert(tcgen05_instruction<s8, s8>(true, true, 128, 128) == 0x082004a0);
 
 // --------------------------------------------------------------------- multiplication
 
-// D in tensor memory = A * B over 16 of K, plus D where `accumulate` is not 0. Issued by
-// one thread, of the pair's even CTA; it returns before the product is done.
-template <u32 kCtaGroup>
+// D in tensor memory = A * B over 32 bytes of K, plus D where `accumulate` is not 0. Issued
+// by one thread, of the pair's even CTA; it returns before the product is done.
+// clang-format off
+#define JG_TCGEN05_MMA(KIND)                                                                  \
+    asm volatile("{\n"                                                                        \
+                 ".reg .pred p;\n"                                                            \
+                 "setp.ne.b32 p, %4, 0;\n"                                                    \
+                 "tcgen05.mma.cta_group::%5.kind::" KIND " [%0], %1, %2, %3, p;\n"            \
+                 "}\n" :: "r"(d), "l"(a), "l"(b), "r"(instruction), "r"(accumulate), "n"(kCtaGroup) \
+                 : "memory")
+// clang-format on
+template <u32 kCtaGroup, Tcgen05Kind kKind>
 JG_DEVICE void tcgen05_mma(u32 d, u64 a, u64 b, u32 instruction, u32 accumulate)
 {
-    // clang-format off
-    asm volatile("{\n"
-                 ".reg .pred p;\n"
-                 "setp.ne.b32 p, %4, 0;\n"
-                 "tcgen05.mma.cta_group::%5.kind::f16 [%0], %1, %2, %3, p;\n"
-                 "}\n" :: "r"(d), "l"(a), "l"(b), "r"(instruction), "r"(accumulate), "n"(kCtaGroup)
-                 : "memory");
-    // clang-format on
+    if constexpr (kKind == Tcgen05Kind::kF16) {
+        JG_TCGEN05_MMA("f16");
+    } else if constexpr (kKind == Tcgen05Kind::kTf32) {
+        JG_TCGEN05_MMA("tf32");
+    } else if constexpr (kKind == Tcgen05Kind::kF8f6f4) {
+        JG_TCGEN05_MMA("f8f6f4");
+    } else {
+        JG_TCGEN05_MMA("i8");
+    }
 }
+#undef JG_TCGEN05_MMA
 
 // One arrival on the barrier when all multiplications that this thread issued are done, and
 // with them their reads of shared memory.

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
-// wgmma: one warpgroup multiplies 64 x 64 by 64 x N from shared memory into registers, as
-// four instructions of 16 of K in one statement: that compiles much faster than four.
+// wgmma: one warpgroup multiplies 64 rows of 128 bytes of K by N columns from shared memory
+// into registers, as four instructions of 32 bytes of K in one statement: that compiles
+// much faster than four.
+//
+// Inputs of 16 bits may be MN-major, all others are K-major. Sums are f32, of s8 s32; sums
+// of e4m3 and e5m2 keep 13 fraction bits (measured on an H200).
 //
 // Accumulator of thread t, warp w = t / 32 % 4, lane l: registers 4j .. 4j + 3 hold
 // (16 w + l / 4, 8 j + 2 (l % 4)), the next column, and the same two columns 8 rows below.
@@ -37,6 +41,19 @@ JG_DEVICE void wgmma_wait()
     // clang-format on
 }
 
+// Keeps ordinary code that reads or writes these registers on its side of this place: the
+// compiler knows no order between it and the waits above.
+template <u32 kCount>
+JG_DEVICE void wgmma_hold_registers(f32 (&d)[kCount])
+{
+#pragma unroll
+    for (u32 i = 0; i < kCount; ++i) {
+        // clang-format off
+        asm volatile("" : "+f"(d[i]) :: "memory");
+        // clang-format on
+    }
+}
+
 // Shared-memory matrix descriptor, 128-byte swizzle (PTX ISA, "matrix descriptor", sm_90
 // form): bits 0-13 address >> 4, 16-29 leading offset >> 4, 32-45 stride offset >> 4, 62-63
 // swizzle 1.
@@ -54,7 +71,7 @@ JG_DEVICE u64 wgmma_descriptor(const void *tile)
            (kLeadingBytes >> 4) << 16 | (kStrideBytes >> 4) << 32 | kSwizzle128 << 62;
 }
 
-// What to add to a descriptor for the next 16 elements of K.
+// What to add to a descriptor for the next 32 bytes of K; MN-major: 16 elements of 16 bits.
 template <bool kKMajor>
 JG_DEVICE constexpr u64 wgmma_descriptor_k_step()
 {
@@ -82,14 +99,13 @@ JG_DEVICE constexpr u64 wgmma_descriptor_k_step()
     "%104, %105, %106, %107, %108, %109, %110, %111" ", " \
     "%112, %113, %114, %115, %116, %117, %118, %119" ", " \
     "%120, %121, %122, %123, %124, %125, %126, %127"
-#define JG_OUT_8(o) "+f"(d[o]), "+f"(d[o + 1]), "+f"(d[o + 2]), "+f"(d[o + 3]), \
-    "+f"(d[o + 4]), "+f"(d[o + 5]), "+f"(d[o + 6]), "+f"(d[o + 7])
-#define JG_OUT_32(o) JG_OUT_8(o), JG_OUT_8(o + 8), JG_OUT_8(o + 16), JG_OUT_8(o + 24)
-#define JG_WGMMA_K16(N, TYPE, REGS, A, B, P, TA, TB)                                           \
-    "wgmma.mma_async.sync.aligned.m64n" N "k16.f32." TYPE "." TYPE                              \
-    " {" REGS "}, " A ", " B ", " P ", 1, 1, " TA ", " TB ";\n"
+#define JG_OUT_8(c, o) c(d[o]), c(d[o + 1]), c(d[o + 2]), c(d[o + 3]), \
+    c(d[o + 4]), c(d[o + 5]), c(d[o + 6]), c(d[o + 7])
+#define JG_OUT_32(c, o) JG_OUT_8(c, o), JG_OUT_8(c, o + 8), JG_OUT_8(c, o + 16), JG_OUT_8(c, o + 24)
+#define JG_WGMMA_ONE(N, KIND, REGS, A, B, P, TAIL)                                            \
+    "wgmma.mma_async.sync.aligned.m64n" N KIND " {" REGS "}, " A ", " B ", " P TAIL ";\n"
 #define JG_WGMMA_NEXT(AS, BS) "add.u64 a, a, " AS ";\nadd.u64 b, b, " BS ";\n"
-#define JG_WGMMA(N, TYPE, REGS, A, B, P, TA, TB, AS, BS, ...)                                  \
+#define JG_WGMMA_FOUR(N, KIND, TAIL, REGS, A, B, P, AS, BS, ...)                               \
     asm volatile("{\n"                                                                        \
                  ".reg .pred p, one;\n"                                                       \
                  ".reg .b64 a, b;\n"                                                          \
@@ -97,97 +113,144 @@ JG_DEVICE constexpr u64 wgmma_descriptor_k_step()
                  "setp.eq.b32 one, 0, 0;\n"                                                   \
                  "mov.b64 a, " A ";\n"                                                        \
                  "mov.b64 b, " B ";\n"                                                        \
-                 JG_WGMMA_K16(N, TYPE, REGS, "a", "b", "p", TA, TB)                           \
+                 JG_WGMMA_ONE(N, KIND, REGS, "a", "b", "p", TAIL)                             \
                  JG_WGMMA_NEXT(AS, BS)                                                        \
-                 JG_WGMMA_K16(N, TYPE, REGS, "a", "b", "one", TA, TB)                         \
+                 JG_WGMMA_ONE(N, KIND, REGS, "a", "b", "one", TAIL)                           \
                  JG_WGMMA_NEXT(AS, BS)                                                        \
-                 JG_WGMMA_K16(N, TYPE, REGS, "a", "b", "one", TA, TB)                         \
+                 JG_WGMMA_ONE(N, KIND, REGS, "a", "b", "one", TAIL)                           \
                  JG_WGMMA_NEXT(AS, BS)                                                        \
-                 JG_WGMMA_K16(N, TYPE, REGS, "a", "b", "one", TA, TB)                         \
+                 JG_WGMMA_ONE(N, KIND, REGS, "a", "b", "one", TAIL)                           \
                  "}\n" : __VA_ARGS__ : "l"(a), "l"(b), "r"(accumulate), "n"(kTransposeA),     \
                  "n"(kTransposeB), "n"(kAStep), "n"(kBStep))
+// Negations of A and B (none), and which of them are MN-major; s8 has neither.
+#define JG_TAIL_16(TA, TB) ", 1, 1, " TA ", " TB
+#define JG_TAIL ", 1, 1"
+#define JG_F(x) "+f"(x)
+#define JG_R(x) "+r"(x)
+// OUT(c): the registers, each as constraint c.
+#define JG_WGMMA(N, REGS, A, B, P, TA, TB, AS, BS, OUT)                                       \
+    if constexpr (IsSame<TypeA, bf16>::value) {                                               \
+        JG_WGMMA_FOUR(N, "k16.f32.bf16.bf16", JG_TAIL_16(TA, TB), REGS, A, B, P, AS, BS, OUT(JG_F)); \
+    } else if constexpr (IsSame<TypeA, f16>::value) {                                         \
+        JG_WGMMA_FOUR(N, "k16.f32.f16.f16", JG_TAIL_16(TA, TB), REGS, A, B, P, AS, BS, OUT(JG_F)); \
+    } else if constexpr (IsSame<TypeA, tf32>::value) {                                        \
+        JG_WGMMA_FOUR(N, "k8.f32.tf32.tf32", JG_TAIL, REGS, A, B, P, AS, BS, OUT(JG_F));      \
+    } else if constexpr (IsSame<TypeA, s8>::value) {                                          \
+        JG_WGMMA_FOUR(N, "k32.s32.s8.s8", "", REGS, A, B, P, AS, BS, OUT(JG_R));              \
+    } else if constexpr (IsSame<TypeA, e4m3>::value && IsSame<TypeB, e4m3>::value) {          \
+        JG_WGMMA_FOUR(N, "k32.f32.e4m3.e4m3", JG_TAIL, REGS, A, B, P, AS, BS, OUT(JG_F));     \
+    } else if constexpr (IsSame<TypeA, e4m3>::value) {                                        \
+        JG_WGMMA_FOUR(N, "k32.f32.e4m3.e5m2", JG_TAIL, REGS, A, B, P, AS, BS, OUT(JG_F));     \
+    } else if constexpr (IsSame<TypeB, e4m3>::value) {                                        \
+        JG_WGMMA_FOUR(N, "k32.f32.e5m2.e4m3", JG_TAIL, REGS, A, B, P, AS, BS, OUT(JG_F));     \
+    } else {                                                                                  \
+        JG_WGMMA_FOUR(N, "k32.f32.e5m2.e5m2", JG_TAIL, REGS, A, B, P, AS, BS, OUT(JG_F));     \
+    }
+#define JG_OUT_64N(c) JG_OUT_32(c, 0)
+#define JG_OUT_128N(c) JG_OUT_32(c, 0), JG_OUT_32(c, 32)
+#define JG_OUT_192N(c) JG_OUT_32(c, 0), JG_OUT_32(c, 32), JG_OUT_32(c, 64)
+#define JG_OUT_256N(c) JG_OUT_32(c, 0), JG_OUT_32(c, 32), JG_OUT_32(c, 64), JG_OUT_32(c, 96)
 // clang-format on
 
-// d = a * b, plus d where `accumulate` is not 0. kTranspose: 1 where the operand is
-// MN-major.
-template <class T, u32 kN, int kTransposeA, int kTransposeB>
+// What the tensor core takes together.
+template <class TypeA, class TypeB>
+struct WgmmaTakes {
+    static constexpr bool kEightBitFloats =
+        (IsSame<TypeA, e4m3>::value || IsSame<TypeA, e5m2>::value) &&
+        (IsSame<TypeB, e4m3>::value || IsSame<TypeB, e5m2>::value);
+    static constexpr bool kValue =
+        kEightBitFloats || (IsSame<TypeA, TypeB>::value &&
+                            (IsSame<TypeA, bf16>::value || IsSame<TypeA, f16>::value ||
+                             IsSame<TypeA, tf32>::value || IsSame<TypeA, s8>::value));
+};
+
+template <class TypeA, class TypeB, bool kAKMajor, bool kBKMajor>
+struct WgmmaSteps {
+    static_assert(WgmmaTakes<TypeA, TypeB>::kValue, "wgmma does not take A and B together");
+    static_assert(sizeof(TypeA) == 2 || (kAKMajor && kBKMajor),
+                  "wgmma takes inputs of other than 16 bits K-major only");
+    static constexpr int kTransposeA = kAKMajor ? 0 : 1;
+    static constexpr int kTransposeB = kBKMajor ? 0 : 1;
+    static constexpr u64 kAStep = wgmma_descriptor_k_step<kAKMajor>();
+    static constexpr u64 kBStep = wgmma_descriptor_k_step<kBKMajor>();
+};
+
+// d += A * B over one stage, or = where `accumulate` is 0. Sum: f32, or i32 for s8.
+template <class TypeA, class TypeB, u32 kN, bool kAKMajor, bool kBKMajor>
 struct Wgmma;
 
-template <class T, int kTransposeA, int kTransposeB>
-struct Wgmma<T, 64, kTransposeA, kTransposeB> {
-    static constexpr u64 kAStep = wgmma_descriptor_k_step<kTransposeA == 0>();
-    static constexpr u64 kBStep = wgmma_descriptor_k_step<kTransposeB == 0>();
+template <class TypeA, class TypeB, bool kAKMajor, bool kBKMajor>
+struct Wgmma<TypeA, TypeB, 64, kAKMajor, kBKMajor>
+    : WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor> {
+    using Steps = WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor>;
+    using Steps::kAStep, Steps::kBStep, Steps::kTransposeA, Steps::kTransposeB;
 
-    static JG_DEVICE void issue(f32 (&d)[32], u64 a, u64 b, u32 accumulate)
+    template <class Sum>
+    static JG_DEVICE void issue(Sum (&d)[32], u64 a, u64 b, u32 accumulate)
     {
         // clang-format off
-        if constexpr (IsSame<T, bf16>::value) {
-            JG_WGMMA("64", "bf16", JG_REGS_0, "%32", "%33", "%34", "%35", "%36", "%37", "%38", JG_OUT_32(0));
-        } else {
-            static_assert(IsSame<T, f16>::value, "wgmma inputs are bf16 or f16");
-            JG_WGMMA("64", "f16", JG_REGS_0, "%32", "%33", "%34", "%35", "%36", "%37", "%38", JG_OUT_32(0));
-        }
+        JG_WGMMA("64", JG_REGS_0, "%32", "%33", "%34", "%35", "%36", "%37", "%38", JG_OUT_64N)
         // clang-format on
     }
 };
 
-template <class T, int kTransposeA, int kTransposeB>
-struct Wgmma<T, 128, kTransposeA, kTransposeB> {
-    static constexpr u64 kAStep = wgmma_descriptor_k_step<kTransposeA == 0>();
-    static constexpr u64 kBStep = wgmma_descriptor_k_step<kTransposeB == 0>();
+template <class TypeA, class TypeB, bool kAKMajor, bool kBKMajor>
+struct Wgmma<TypeA, TypeB, 128, kAKMajor, kBKMajor>
+    : WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor> {
+    using Steps = WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor>;
+    using Steps::kAStep, Steps::kBStep, Steps::kTransposeA, Steps::kTransposeB;
 
-    static JG_DEVICE void issue(f32 (&d)[64], u64 a, u64 b, u32 accumulate)
+    template <class Sum>
+    static JG_DEVICE void issue(Sum (&d)[64], u64 a, u64 b, u32 accumulate)
     {
         // clang-format off
-        if constexpr (IsSame<T, bf16>::value) {
-            JG_WGMMA("128", "bf16", JG_REGS_0 ", " JG_REGS_1, "%64", "%65", "%66", "%67", "%68", "%69", "%70", JG_OUT_32(0), JG_OUT_32(32));
-        } else {
-            static_assert(IsSame<T, f16>::value, "wgmma inputs are bf16 or f16");
-            JG_WGMMA("128", "f16", JG_REGS_0 ", " JG_REGS_1, "%64", "%65", "%66", "%67", "%68", "%69", "%70", JG_OUT_32(0), JG_OUT_32(32));
-        }
+        JG_WGMMA("128", JG_REGS_0 ", " JG_REGS_1, "%64", "%65", "%66", "%67", "%68", "%69", "%70", JG_OUT_128N)
         // clang-format on
     }
 };
 
-template <class T, int kTransposeA, int kTransposeB>
-struct Wgmma<T, 192, kTransposeA, kTransposeB> {
-    static constexpr u64 kAStep = wgmma_descriptor_k_step<kTransposeA == 0>();
-    static constexpr u64 kBStep = wgmma_descriptor_k_step<kTransposeB == 0>();
+template <class TypeA, class TypeB, bool kAKMajor, bool kBKMajor>
+struct Wgmma<TypeA, TypeB, 192, kAKMajor, kBKMajor>
+    : WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor> {
+    using Steps = WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor>;
+    using Steps::kAStep, Steps::kBStep, Steps::kTransposeA, Steps::kTransposeB;
 
-    static JG_DEVICE void issue(f32 (&d)[96], u64 a, u64 b, u32 accumulate)
+    template <class Sum>
+    static JG_DEVICE void issue(Sum (&d)[96], u64 a, u64 b, u32 accumulate)
     {
         // clang-format off
-        if constexpr (IsSame<T, bf16>::value) {
-            JG_WGMMA("192", "bf16", JG_REGS_0 ", " JG_REGS_1 ", " JG_REGS_2, "%96", "%97", "%98", "%99", "%100", "%101", "%102", JG_OUT_32(0), JG_OUT_32(32), JG_OUT_32(64));
-        } else {
-            static_assert(IsSame<T, f16>::value, "wgmma inputs are bf16 or f16");
-            JG_WGMMA("192", "f16", JG_REGS_0 ", " JG_REGS_1 ", " JG_REGS_2, "%96", "%97", "%98", "%99", "%100", "%101", "%102", JG_OUT_32(0), JG_OUT_32(32), JG_OUT_32(64));
-        }
+        JG_WGMMA("192", JG_REGS_0 ", " JG_REGS_1 ", " JG_REGS_2, "%96", "%97", "%98", "%99", "%100", "%101", "%102", JG_OUT_192N)
         // clang-format on
     }
 };
 
-template <class T, int kTransposeA, int kTransposeB>
-struct Wgmma<T, 256, kTransposeA, kTransposeB> {
-    static constexpr u64 kAStep = wgmma_descriptor_k_step<kTransposeA == 0>();
-    static constexpr u64 kBStep = wgmma_descriptor_k_step<kTransposeB == 0>();
+template <class TypeA, class TypeB, bool kAKMajor, bool kBKMajor>
+struct Wgmma<TypeA, TypeB, 256, kAKMajor, kBKMajor>
+    : WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor> {
+    using Steps = WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor>;
+    using Steps::kAStep, Steps::kBStep, Steps::kTransposeA, Steps::kTransposeB;
 
-    static JG_DEVICE void issue(f32 (&d)[128], u64 a, u64 b, u32 accumulate)
+    template <class Sum>
+    static JG_DEVICE void issue(Sum (&d)[128], u64 a, u64 b, u32 accumulate)
     {
         // clang-format off
-        if constexpr (IsSame<T, bf16>::value) {
-            JG_WGMMA("256", "bf16", JG_REGS_0 ", " JG_REGS_1 ", " JG_REGS_2 ", " JG_REGS_3, "%128", "%129", "%130", "%131", "%132", "%133", "%134", JG_OUT_32(0), JG_OUT_32(32), JG_OUT_32(64), JG_OUT_32(96));
-        } else {
-            static_assert(IsSame<T, f16>::value, "wgmma inputs are bf16 or f16");
-            JG_WGMMA("256", "f16", JG_REGS_0 ", " JG_REGS_1 ", " JG_REGS_2 ", " JG_REGS_3, "%128", "%129", "%130", "%131", "%132", "%133", "%134", JG_OUT_32(0), JG_OUT_32(32), JG_OUT_32(64), JG_OUT_32(96));
-        }
+        JG_WGMMA("256", JG_REGS_0 ", " JG_REGS_1 ", " JG_REGS_2 ", " JG_REGS_3, "%128", "%129", "%130", "%131", "%132", "%133", "%134", JG_OUT_256N)
         // clang-format on
     }
 };
 
+#undef JG_OUT_256N
+#undef JG_OUT_192N
+#undef JG_OUT_128N
+#undef JG_OUT_64N
 #undef JG_WGMMA
+#undef JG_R
+#undef JG_F
+#undef JG_TAIL
+#undef JG_TAIL_16
+#undef JG_WGMMA_FOUR
 #undef JG_WGMMA_NEXT
-#undef JG_WGMMA_K16
+#undef JG_WGMMA_ONE
 #undef JG_OUT_32
 #undef JG_OUT_8
 #undef JG_REGS_3

@@ -62,9 +62,14 @@ JG_DEVICE void gemm_kernel(const Params &params)
         typename Epilogue::Element element;
         const f32 d = element.run(params.operands, f32(sum), shape, row, col, batch);
         using D = typename Config::D;
-        reinterpret_cast<D *>(
-            params.d)[params.d_batch_stride * i64(batch) + params.ldd * i64(row) + col] =
-            Convert<D>::from(d);
+        D &target = reinterpret_cast<D *>(
+            params.d)[params.d_batch_stride * i64(batch) + params.ldd * i64(row) + col];
+        target = Convert<D>::from(d);
+        if constexpr (IsSame<D, s32>::value && Config::kPlain) {
+            if (alpha == 1.0) { // D is the sum itself (DElement)
+                target.value = i32(i64(sum));
+            }
+        }
     }
 }
 

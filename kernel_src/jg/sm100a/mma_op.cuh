@@ -14,30 +14,32 @@ struct MmaOp {
     static constexpr u32 kM = Config::kBlockM * Config::kCtaGroup;
     static constexpr u32 kN = Config::kBlockN;
     static_assert(Config::kBlockM == 128, "a CTA has 128 lanes");
-    static_assert(Config::kBlockK == 64, "a stage is 64 elements of K");
+    using A = typename Config::A;
+    using B = typename Config::B;
+    static_assert(Config::kBlockK * sizeof(A) == 128 && sizeof(A) == sizeof(B),
+                  "a stage is 128 bytes of K");
+    static_assert(sizeof(A) < 4 || (Config::kAKMajor && Config::kBKMajor),
+                  "tf32 is K-major: MN-major it would need another swizzle");
     static_assert(kN % (16 * Config::kCtaGroup) == 0 && kN <= 256, "what the MMA takes");
 
-    static constexpr bool kIsBf16 = IsSame<typename Config::A, bf16>::value;
-    static_assert(kIsBf16 || IsSame<typename Config::A, f16>::value,
-                  "inputs are bf16 or f16");
     static constexpr u32 kInstruction =
-        ptx::tcgen05_instruction(kIsBf16 ? ptx::Tcgen05Type::kBf16 : ptx::Tcgen05Type::kF16,
-                                 Config::kAKMajor, Config::kBKMajor, kM, kN);
+        ptx::tcgen05_instruction<A, B>(Config::kAKMajor, Config::kBKMajor, kM, kN);
+    static constexpr u32 kMmaK = 32 / sizeof(A); // of one instruction
 
-    // Tiles are panels of 64 rows of 128 bytes (tile_loader.cuh). K-major: 8 rows of M or N
-    // are 1024 bytes, and panels follow each other without a gap. MN-major: 8 rows of K are
-    // 1024 bytes, the next 64 elements of M or N are a panel further.
+    // Tiles are rows of 128 bytes (tile_loader.cuh). K-major: 8 rows of M or N are 1024
+    // bytes. MN-major: 8 rows of K are 1024 bytes, and the elements of M or N that follow
+    // those of a row are a panel further.
     template <bool kKMajor>
     static constexpr JG_DEVICE u64 layout()
     {
-        return ptx::tcgen05_descriptor(kKMajor ? 16 : 8192, 1024,
+        return ptx::tcgen05_descriptor(kKMajor ? 16 : Config::kBlockK * 128, 1024,
                                        ptx::Tcgen05Swizzle::k128);
     }
-    // What to add to a descriptor for the next 16 elements of K.
+    // What to add to a descriptor for the next instruction's K.
     template <bool kKMajor>
     static constexpr JG_DEVICE u64 k_step()
     {
-        return (kKMajor ? 32 : 16 * 128) >> 4;
+        return (kKMajor ? 32 : kMmaK * 128) >> 4;
     }
 
     // Issues the products of one stage; `first` starts the sum.
@@ -49,8 +51,8 @@ struct MmaOp {
         const u64 b =
             layout<Config::kBKMajor>() | ptx::tcgen05_descriptor_address(smem.b[stage]);
 #pragma unroll
-        for (u32 i = 0; i < Config::kBlockK / 16; ++i) {
-            ptx::tcgen05_mma<Config::kCtaGroup>(
+        for (u32 i = 0; i < Config::kBlockK / kMmaK; ++i) {
+            ptx::tcgen05_mma<Config::kCtaGroup, ptx::Tcgen05Type<A>::kKind>(
                 accumulator, a + i * k_step<Config::kAKMajor>(),
                 b + i * k_step<Config::kBKMajor>(), kInstruction, i > 0 || !first);
         }

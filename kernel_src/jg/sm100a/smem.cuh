@@ -24,7 +24,7 @@ constexpr u32 kLeastSmemBytes = 116 * 1024;
 
 template <class Config>
 struct alignas(1024) Smem {
-    static constexpr u32 kRowBytes = 128; // 64 elements of K, the span of the swizzle
+    static constexpr u32 kRowBytes = 128; // of K, the span of the swizzle
     static constexpr u32 kARows = Config::kBlockM;
     static constexpr u32 kBRows = Config::kBlockN / Config::kCtaGroup;
     static constexpr u32 kWarps = 4; // of the epilogue; each has its own slabs

@@ -6,15 +6,15 @@
 // compiled. Hence loops that are unrolled, and a chain of comparisons where a step is
 // computed.
 #pragma once
-#include <jg/common/types.cuh>
+#include <jg/epilogue/sums.cuh>
 
 namespace jg::sm90a {
 
-template <class Share>
+template <class Share, class Sum>
 class RegisterAccumulators {
   public:
     static constexpr bool kIndexed = false;
-    using Registers = f32[Share::kRows / 64][Share::kCols / 2];
+    using Registers = Sum[Share::kRows / 64][Share::kCols / 2];
 
     // acc[i]: rows 64 * i of the warpgroup's part of the tile.
     JG_DEVICE explicit RegisterAccumulators(const Registers &acc) : acc_(acc) {}
@@ -24,7 +24,7 @@ class RegisterAccumulators {
     {
 #pragma unroll
         for (u32 i = 0; i < kCount; ++i) {
-            values[0][i] = acc_[step][col / 2 + i];
+            values[0][i] = sum_bits(acc_[step][col / 2 + i]);
         }
     }
 

@@ -93,7 +93,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
             const WorkTile tile = work.next();
             Mma mma(roles.consumer());
             mma.run(smem, consumer, k_blocks);
-            const RegisterAccumulators<Share> acc(mma.acc);
+            const RegisterAccumulators<Share, typename Mma::Sum> acc(mma.acc);
             epilogue.run(params, shape, acc, smem, consumer, tile);
         }
         epilogue.drain();

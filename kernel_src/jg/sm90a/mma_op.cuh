@@ -2,6 +2,7 @@
 // MmaOp: a math warpgroup's share of the tile, accumulated in registers by wgmma.
 #pragma once
 #include <jg/epilogue/step_rows.cuh>
+#include <jg/epilogue/sums.cuh>
 #include <jg/ptx/wgmma.cuh>
 #include <jg/sm90a/roles.cuh>
 #include <jg/sm90a/smem.cuh>
@@ -32,24 +33,51 @@ struct WarpgroupShare : StepRows<16, 4> {
 template <class Config>
 struct MmaOp {
     using Share = WarpgroupShare<Config>;
+    using A = typename Config::A;
+    using B = typename Config::B;
+    using Sum = typename SumOf<A>::Type;
     static constexpr u32 kRowBlocks = Share::kRows / 64;
-    static_assert(Config::kBlockK == 64, "a stage is 64 elements of K");
-    using Instruction = ptx::Wgmma<typename Config::A, Share::kCols,
-                                   Config::kAKMajor ? 0 : 1, Config::kBKMajor ? 0 : 1>;
+    static_assert(Config::kBlockK * sizeof(A) == 128, "a stage is 128 bytes of K");
+    using Instruction = ptx::Wgmma<A, B, Share::kCols, Config::kAKMajor, Config::kBKMajor>;
+    // Sums of 8-bit floats keep 13 fraction bits: each stage's is added up in f32
+    // registers.
+    static constexpr bool kPromotes = ptx::WgmmaTakes<A, B>::kEightBitFloats;
 
-    f32 acc[kRowBlocks][Share::kCols / 2];
+    Sum acc[kRowBlocks][Share::kCols / 2];
     u32 consumer_;
 
     JG_DEVICE explicit MmaOp(u32 consumer) : consumer_(consumer) {}
 
+    // Adds up all of a tile's K, at least one block.
+    template <class Consumer>
+    JG_DEVICE void run(const Smem<Config> &smem, Consumer &consumer, u32 k_blocks)
+    {
+        if constexpr (kPromotes) {
+            run_promoted(smem, consumer, k_blocks);
+        } else {
+            run_in_flight(smem, consumer, k_blocks);
+        }
+    }
+
+  private:
+    static constexpr u64 kRowBlockStep = 8192 >> 4;
+
+    JG_DEVICE u64 a_descriptor(const Smem<Config> &smem, u32 stage) const
+    {
+        return ptx::wgmma_descriptor<Config::kAKMajor>(smem.a[stage] +
+                                                       Share::first_row(consumer_) * 128);
+    }
+    JG_DEVICE u64 b_descriptor(const Smem<Config> &smem, u32 stage) const
+    {
+        return ptx::wgmma_descriptor<Config::kBKMajor>(smem.b[stage] +
+                                                       Share::first_col(consumer_) * 128);
+    }
+
     // Issues the products of one stage as one group; `first` starts the sum.
     JG_DEVICE void issue(const Smem<Config> &smem, u32 stage, bool first)
     {
-        const u64 a = ptx::wgmma_descriptor<Config::kAKMajor>(
-            smem.a[stage] + Share::first_row(consumer_) * 128);
-        const u64 b = ptx::wgmma_descriptor<Config::kBKMajor>(
-            smem.b[stage] + Share::first_col(consumer_) * 128);
-        constexpr u64 kRowBlockStep = 8192 >> 4;
+        const u64 a = a_descriptor(smem, stage);
+        const u64 b = b_descriptor(smem, stage);
         ptx::wgmma_fence();
 #pragma unroll
         for (u32 i = 0; i < kRowBlocks; ++i) {
@@ -58,10 +86,10 @@ struct MmaOp {
         ptx::wgmma_commit();
     }
 
-    // Adds up all of a tile's K, at least one block. One group stays in flight while the
+    // Sums stay where the tensor core adds to them. One group stays in flight while the
     // next stage is awaited.
     template <class Consumer>
-    JG_DEVICE void run(const Smem<Config> &smem, Consumer &consumer, u32 k_blocks)
+    JG_DEVICE void run_in_flight(const Smem<Config> &smem, Consumer &consumer, u32 k_blocks)
     {
         ConsumerStage held{0};
 #pragma unroll 1
@@ -76,6 +104,43 @@ struct MmaOp {
         }
         ptx::wgmma_wait<0>();
         consumer.release(held);
+    }
+
+    // The tensor core sums up one stage of 64 rows at a time, which is then added to f32
+    // registers; meanwhile it works for the other warpgroup.
+    template <class Consumer>
+    JG_DEVICE void run_promoted(const Smem<Config> &smem, Consumer &consumer, u32 k_blocks)
+    {
+        f32 part[Share::kCols / 2];
+#pragma unroll
+        for (u32 i = 0; i < kRowBlocks; ++i) {
+#pragma unroll
+            for (u32 j = 0; j < Share::kCols / 2; ++j) {
+                acc[i][j] = 0.0f;
+            }
+        }
+#pragma unroll 1
+        for (u32 k = 0; k < k_blocks; ++k) {
+            const ConsumerStage stage = consumer.acquire();
+            const u64 a = a_descriptor(smem, stage.index);
+            const u64 b = b_descriptor(smem, stage.index);
+#pragma unroll
+            for (u32 i = 0; i < kRowBlocks; ++i) {
+                ptx::wgmma_hold_registers(part);
+                ptx::wgmma_fence();
+                Instruction::issue(part, a + i * kRowBlockStep, b, 0);
+                ptx::wgmma_commit();
+                ptx::wgmma_wait<0>();
+                ptx::wgmma_hold_registers(part);
+                if (i + 1 == kRowBlocks) {
+                    consumer.release(stage);
+                }
+#pragma unroll
+                for (u32 j = 0; j < Share::kCols / 2; ++j) {
+                    acc[i][j] += part[j];
+                }
+            }
+        }
     }
 };
 

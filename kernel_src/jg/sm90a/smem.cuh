@@ -8,7 +8,7 @@ namespace jg::sm90a {
 
 template <class Config>
 struct alignas(1024) Smem {
-    static constexpr u32 kRowBytes = 128; // 64 elements of K, the span of the swizzle
+    static constexpr u32 kRowBytes = 128; // of K, the span of the swizzle
 
     u8 a[Config::kStages][Config::kBlockM * kRowBytes];
     u8 b[Config::kStages][Config::kBlockN * kRowBytes];

@@ -4,9 +4,10 @@
 // Called by one thread of the load warp. Each CTA loads its slice of a shared tile and
 // multicasts it to the CTAs that share it. A CTA of a pair holds its own rows of A and its
 // half of the columns of B; its bytes count in the pair's even CTA. Tiles lie in shared
-// memory in panels of 64 rows by 128 bytes with the 128-byte swizzle: K-major, a row is one
-// M or N and 64 elements of K; MN-major, a row is one K and 64 elements of M or N. Either
-// way a panel has 8192 bytes.
+// memory in rows of 128 bytes with the 128-byte swizzle, as do blocks of K. K-major, a row
+// is one M or N and a block of K. MN-major, a row is one K and as many elements of M or N,
+// and a panel is such rows for all of the block; the next elements of M or N are a panel
+// further.
 #pragma once
 #include <jg/common/cluster_shape.cuh>
 #include <jg/common/work_tile.cuh>
@@ -14,11 +15,11 @@
 
 namespace jg {
 
-template <bool kKMajor, u32 kRows, u32 kSlices, bool kPair>
+template <class T, bool kKMajor, u32 kRows, u32 kSlices, bool kPair>
 struct OperandLoader {
-    static constexpr u32 kPanelRows = 64;
-    static constexpr u32 kPanelBytes = 8192;
-    static constexpr u32 kBlockK = 64;
+    static constexpr u32 kBlockK = 128 / sizeof(T);
+    static constexpr u32 kPanelRows = 128 / sizeof(T); // of M or N
+    static constexpr u32 kPanelBytes = kBlockK * 128;
     static_assert(kKMajor || kRows % kPanelRows == 0, "whole panels");
 
     // Loads slice `slice` of the tile whose first row (of M or N) and K are given.
@@ -80,12 +81,15 @@ class TileLoader {
     JG_DEVICE void load(u8 *a_tile, u8 *b_tile, u64 *barrier, const WorkTile &work,
                         u32 k) const
     {
-        OperandLoader<Config::kAKMajor, Config::kBlockM, Cluster::kASlices, kPair>::load(
-            a_tile, a_map_, barrier, cluster_.a_mask(), cluster_.a_slice(), work.row, k,
-            work.batch * a_batch_step_);
-        OperandLoader<Config::kBKMajor, kBRows, Cluster::kBSlices, kPair>::load(
-            b_tile, b_map_, barrier, cluster_.b_mask(), cluster_.b_slice(),
-            work.col + cluster_.half() * kBRows, k, work.batch * b_batch_step_);
+        OperandLoader<typename Config::A, Config::kAKMajor, Config::kBlockM,
+                      Cluster::kASlices, kPair>::load(a_tile, a_map_, barrier,
+                                                      cluster_.a_mask(), cluster_.a_slice(),
+                                                      work.row, k,
+                                                      work.batch * a_batch_step_);
+        OperandLoader<typename Config::B, Config::kBKMajor, kBRows, Cluster::kBSlices,
+                      kPair>::load(b_tile, b_map_, barrier, cluster_.b_mask(),
+                                   cluster_.b_slice(), work.col + cluster_.half() * kBRows,
+                                   k, work.batch * b_batch_step_);
     }
 
   private:
