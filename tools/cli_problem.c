@@ -18,7 +18,7 @@ void cli_problem_table(struct cli_problem *problem,
          &problem->epilogue_file},
         {"--operand", "NAME:KIND:TYPE[:out]",
          "an operand of the epilogue, in order. KIND: scalar,\nrow_vector (by col), "
-         "column_vector (by row), matrix;\nTYPE: bf16, f16, f32; "
+         "column_vector (by row), matrix;\nTYPE: bf16, f16, f32, e4m3, e5m2; "
          "out: the epilogue writes it",
          CLI_LIST, &problem->operand_texts},
         {"--config", "TEXT",
@@ -87,8 +87,8 @@ static int read_operand(struct cli_problem *problem, const char *text)
     }
     if (!element_dtype_parse(parts[2], &operand->dtype)) {
         return cli_usage_error(
-            "--operand %s: there is no type `%s`; types are bf16, f16, f32", text,
-            parts[2]);
+            "--operand %s: there is no type `%s`; types are bf16, f16, f32, e4m3, e5m2",
+            text, parts[2]);
     }
     role = count == 4 ? parts[3] : "";
     if (strcmp(role, "sum") == 0 || strcmp(role, "max") == 0 || strcmp(role, "min") == 0) {

@@ -52,7 +52,8 @@ struct run_state {
     jit_gemm_info info;
     double kernel_us; /* NAN where it means nothing: on an emulated device */
     double rel_error; /* largest of all results; NAN unless verified */
-    int is_wrong;     /* a comparison or a guard failed */
+    enum compare_sums sums;
+    int is_wrong; /* a comparison or a guard failed */
 };
 
 static int64_t launch_size(jit_gemm_dim dim, int64_t asked)
@@ -162,13 +163,15 @@ static int time_launches(struct run_state *state, size_t count)
     return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, 0);
 }
 
-/* The same problem and epilogue for the reference kernel, with everything it writes in f32,
- * so that only one of the two results is rounded to a short type. */
+/* The same problem and epilogue for the reference kernel, with everything it writes in f32
+ * or s32, so that only one of the two results is rounded to a short type. */
 static void make_reference_problem(const struct cli_problem *problem,
                                    struct cli_problem *ret_reference)
 {
     *ret_reference = *problem;
-    ret_reference->problem.d = JIT_GEMM_DTYPE_F32;
+    if (run_d_type(&problem->problem) != JIT_GEMM_DTYPE_S32) { /* which need not round */
+        ret_reference->problem.d = JIT_GEMM_DTYPE_F32;
+    }
     strcpy(ret_reference->problem.config, "kernel=reference");
     if (ret_reference->snippet) {
         strcpy(ret_reference->problem.epilogue, REFERENCE_EPILOGUE_NAME);
@@ -184,7 +187,8 @@ static int compare_result(struct run_state *state, const char *name,
                           const struct run_matrix *out, const struct run_matrix *ref,
                           int is_quiet)
 {
-    struct compare_bounds bounds = compare_bounds_for(out->view.dtype, state->inputs.k);
+    struct compare_bounds bounds =
+        compare_bounds_for(out->view.dtype, state->sums, state->inputs.k);
     struct compare_report report;
     char text[512];
     void *out_data = run_matrix_download(state->context, out);
@@ -210,9 +214,32 @@ static int compare_result(struct run_state *state, const char *name,
     return CLI_OK;
 }
 
+/* Is D, of s32, the sums themselves? The library's rule, types.h. */
+static int keeps_sums(const struct run_state *state, const struct cli_problem *problem)
+{
+    const jit_gemm_problem *p = &problem->problem;
+
+    return run_d_type(p) == JIT_GEMM_DTYPE_S32 && p->c == JIT_GEMM_DTYPE_NONE &&
+           p->epilogue[0] == '\0' && state->alpha >= 1 && state->alpha <= 1;
+}
+
+static enum compare_sums find_sums(const struct run_state *state,
+                                   const struct cli_problem *problem)
+{
+    const jit_gemm_dtype a = problem->problem.a;
+
+    if (a == JIT_GEMM_DTYPE_S8) {
+        return keeps_sums(state, problem) ? COMPARE_SUMS_KEPT : COMPARE_SUMS_INTEGER;
+    }
+    return element_size(a) == 1 && strcmp(state->info.arch, "sm_90a") == 0
+               ? COMPARE_SUMS_13_BITS
+               : COMPARE_SUMS_F32;
+}
+
 /* Sets inputs and factors of the reference's launch. The naive sums would take an emulated
  * device M * N * K steps of some instructions each, so the host makes them: they stand in
- * C's place, with factors that leave the reference nothing but the epilogue. */
+ * C's place, with factors that leave the reference nothing but the epilogue. Sums that are
+ * D are their own reference. */
 static int prepare_reference(const struct run_state *state, struct run_state *other,
                              struct cli_problem *reference)
 {
@@ -222,12 +249,38 @@ static int prepare_reference(const struct run_state *state, struct run_state *ot
     if (!state->device.is_emulated) {
         return CLI_OK;
     }
+    if (state->sums == COMPARE_SUMS_KEPT) {
+        return host_sums_create(state->context, &reference->problem, &state->inputs,
+                                state->alpha, state->beta, JIT_GEMM_DTYPE_S32,
+                                &other->results.d);
+    }
     reference->problem.c = JIT_GEMM_DTYPE_F32;
     other->inputs.c = (struct run_matrix){0};
     other->alpha = 0;
     other->beta = 1;
     return host_sums_create(state->context, &reference->problem, &state->inputs,
-                            state->alpha, state->beta, &other->inputs.c);
+                            state->alpha, state->beta, JIT_GEMM_DTYPE_F32,
+                            &other->inputs.c);
+}
+
+/* Fills `other.results` by the reference kernel. */
+static int run_reference(struct run_state *other, const struct cli_problem *reference,
+                         const struct run_options *options)
+{
+    int code;
+
+    cli_log_mute(!options->context.verbose); /* the snippet's warnings were printed once */
+    code = create_problem(other, reference, options->context.verbose);
+    cli_log_mute(0);
+    if (code == CLI_OK) {
+        code = run_results_create(other->context, reference, &other->inputs, 0, 1,
+                                  &other->results);
+    }
+    if (code == CLI_OK) {
+        set_arguments(other, reference);
+        code = launch_once(other, other->gemm, &other->args);
+    }
+    return code;
 }
 
 static int verify_results(struct run_state *state, const struct cli_problem *problem,
@@ -237,21 +290,11 @@ static int verify_results(struct run_state *state, const struct cli_problem *pro
     struct run_state other = {.context = state->context};
     int code;
 
+    state->sums = find_sums(state, problem);
     make_reference_problem(problem, &reference);
     code = prepare_reference(state, &other, &reference);
-    if (code == CLI_OK) {
-        /* The snippet's warnings were printed once. */
-        cli_log_mute(!options->context.verbose);
-        code = create_problem(&other, &reference, options->context.verbose);
-        cli_log_mute(0);
-    }
-    if (code == CLI_OK) {
-        code = run_results_create(state->context, &reference, &other.inputs, 0, 1,
-                                  &other.results);
-    }
-    if (code == CLI_OK) {
-        set_arguments(&other, &reference);
-        code = launch_once(state, other.gemm, &other.args);
+    if (code == CLI_OK && !other.results.d.base) {
+        code = run_reference(&other, &reference, options);
     }
     if (code == CLI_OK) {
         code =
@@ -264,7 +307,7 @@ static int verify_results(struct run_state *state, const struct cli_problem *pro
                                   options->json);
         }
     }
-    if (state->device.is_emulated) {
+    if (state->device.is_emulated && other.inputs.c.base != state->inputs.c.base) {
         run_matrix_free(state->context, &other.inputs.c);
     }
     run_results_free(state->context, &other.results);

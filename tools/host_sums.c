@@ -16,8 +16,8 @@ struct operands {
 };
 
 /* Element (row, column) of a stored matrix; `is_transposed`: of its transpose. */
-static float load_element(const struct run_matrix *matrix, const void *data, int64_t batch,
-                          int64_t row, int64_t column, int is_transposed)
+static double load_element(const struct run_matrix *matrix, const void *data, int64_t batch,
+                           int64_t row, int64_t column, int is_transposed)
 {
     const struct element_view *view = &matrix->view;
     int64_t at = is_transposed ? column * view->ld + row : row * view->ld + column;
@@ -31,7 +31,7 @@ static void unpack(const struct run_matrix *matrix, const void *data, int64_t ba
     for (int64_t row = 0; row < rows; row++) {
         for (int64_t column = 0; column < columns; column++) {
             target[row * columns + column] =
-                load_element(matrix, data, batch, row, column, is_transposed);
+                (float)load_element(matrix, data, batch, row, column, is_transposed);
         }
     }
 }
@@ -63,7 +63,8 @@ struct work {
     void *a, *b, *c; /* as they lie on the device */
     struct operands operands;
     double *sums; /* ROWS x N */
-    float *result;
+    jit_gemm_dtype type;
+    void *result; /* of that type */
 };
 
 static void sum_batch(struct work *work, const jit_gemm_problem *problem,
@@ -79,17 +80,17 @@ static void sum_batch(struct work *work, const jit_gemm_problem *problem,
            problem->b_layout == JIT_GEMM_LAYOUT_K_MAJOR, operands->b);
     for (int64_t row = 0; row < inputs->m; row += ROWS) {
         int64_t count = inputs->m - row < ROWS ? inputs->m - row : ROWS;
-        float *target = work->result + (batch * inputs->m + row) * n;
+        size_t first = (size_t)((batch * inputs->m + row) * n);
 
         sum_rows(operands, row, count, work->sums);
         for (int64_t i = 0; i < count * n; i++) {
             double value = alpha * work->sums[i];
 
             if (work->c && beta != 0) { /* as in the kernels: 0 reads nothing */
-                value += beta * (double)load_element(&inputs->c, work->c, batch,
-                                                     row + i / n, i % n, 0);
+                value +=
+                    beta * load_element(&inputs->c, work->c, batch, row + i / n, i % n, 0);
             }
-            target[i] = (float)value;
+            element_store(work->type, work->result, first + (size_t)i, value);
         }
     }
 }
@@ -108,16 +109,17 @@ static int download_inputs(jit_gemm_context *context, const struct run_inputs *i
 
 int host_sums_create(jit_gemm_context *context, const jit_gemm_problem *problem,
                      const struct run_inputs *inputs, float alpha, float beta,
-                     struct run_matrix *ret_sums)
+                     jit_gemm_dtype type, struct run_matrix *ret_sums)
 {
     const size_t m = (size_t)inputs->m, n = (size_t)inputs->n, k = (size_t)inputs->k;
-    const struct element_view view = {.dtype = JIT_GEMM_DTYPE_F32,
+    const struct element_view view = {.dtype = type,
                                       .batch = inputs->batch,
                                       .rows = inputs->m,
                                       .columns = inputs->n,
                                       .ld = inputs->n,
                                       .batch_stride = inputs->m * inputs->n};
-    struct work work = {.operands = {.m = inputs->m, .n = inputs->n, .k = inputs->k}};
+    struct work work = {.type = type,
+                        .operands = {.m = inputs->m, .n = inputs->n, .k = inputs->k}};
     int code = download_inputs(context, inputs, &work);
 
     if (code == CLI_OK) {

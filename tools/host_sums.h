@@ -8,11 +8,11 @@
 
 /*
  * Reads A, B and C back from the device, computes alpha * A * B + beta * C in f64, rounds
- * once to f32, and makes a packed M x N matrix of it on the device: what an epilogue's
+ * once to `type`, and makes a packed M x N matrix of it on the device: what an epilogue's
  * `acc` begins with. CLI_OK, or the error was printed; free the matrix in either case.
  */
 int host_sums_create(jit_gemm_context *context, const jit_gemm_problem *problem,
                      const struct run_inputs *inputs, float alpha, float beta,
-                     struct run_matrix *ret_sums);
+                     jit_gemm_dtype type, struct run_matrix *ret_sums);
 
 #endif

@@ -23,7 +23,7 @@ int run_matrix_create(jit_gemm_context *context, const struct element_view *view
     }
     matrix.address = matrix.base + GUARD_BYTES;
     *ret_matrix = matrix;
-    status = jit_gemm_device_fill(context, matrix.base, ELEMENT_POISON_BYTE,
+    status = jit_gemm_device_fill(context, matrix.base, element_poison_byte(view->dtype),
                                   bytes + 2 * (size_t)GUARD_BYTES);
     if (status == JIT_GEMM_OK && data) {
         status = jit_gemm_device_upload(context, matrix.address, data, bytes);
@@ -166,17 +166,25 @@ void run_inputs_free(jit_gemm_context *context, struct run_inputs *inputs)
     }
 }
 
+jit_gemm_dtype run_d_type(const jit_gemm_problem *problem)
+{
+    if (problem->d) {
+        return problem->d;
+    }
+    return problem->a == JIT_GEMM_DTYPE_TF32 ? JIT_GEMM_DTYPE_F32
+           : problem->a == JIT_GEMM_DTYPE_S8 ? JIT_GEMM_DTYPE_S32
+                                             : problem->a;
+}
+
 int run_results_create(jit_gemm_context *context, const struct cli_problem *problem,
                        const struct run_inputs *inputs, int64_t ldd, int is_reference,
                        struct run_results *results)
 {
-    const jit_gemm_problem *p = &problem->problem;
-    jit_gemm_dtype d_type = is_reference ? JIT_GEMM_DTYPE_F32 : p->d ? p->d : p->a;
     struct element_view view;
     int code;
 
-    code = make_view("D", d_type, inputs->batch, inputs->m, inputs->n,
-                     is_reference ? inputs->n : ldd, &view);
+    code = make_view("D", run_d_type(&problem->problem), inputs->batch, inputs->m,
+                     inputs->n, is_reference ? inputs->n : ldd, &view);
     if (code == CLI_OK) {
         code = run_matrix_create(context, &view, NULL, &results->d);
     }
@@ -186,9 +194,8 @@ int run_results_create(jit_gemm_context *context, const struct cli_problem *prob
         if (operand->role != JIT_GEMM_OPERAND_OUTPUT) {
             continue;
         }
-        code = make_view(operand->name, is_reference ? JIT_GEMM_DTYPE_F32 : operand->dtype,
-                         inputs->batch, inputs->m, inputs->n, is_reference ? inputs->n : 0,
-                         &view);
+        code = make_view(operand->name, operand->dtype, inputs->batch, inputs->m, inputs->n,
+                         is_reference ? inputs->n : 0, &view);
         if (code == CLI_OK) {
             code = run_matrix_create(context, &view, NULL, &results->operands[i]);
         }
@@ -277,8 +284,8 @@ void *run_matrix_download(jit_gemm_context *context, const struct run_matrix *ma
     return data;
 }
 
-static int check_guard(jit_gemm_context *context, const char *name, uint64_t address,
-                       const char *place)
+static int check_guard(jit_gemm_context *context, const char *name, jit_gemm_dtype dtype,
+                       uint64_t address, const char *place)
 {
     unsigned char bytes[GUARD_BYTES];
     jit_gemm_status status;
@@ -288,7 +295,7 @@ static int check_guard(jit_gemm_context *context, const char *name, uint64_t add
         return cli_report(status, NULL, 0);
     }
     for (size_t i = 0; i < sizeof bytes; i++) {
-        if (bytes[i] != ELEMENT_POISON_BYTE) {
+        if (bytes[i] != element_poison_byte(dtype)) {
             return cli_error(
                 "%s: a byte was written %s the matrix, %zu bytes into the guard", name,
                 place, i);
@@ -305,9 +312,9 @@ static int check_guards_of(jit_gemm_context *context, const char *name,
     if (!matrix->base) {
         return CLI_OK;
     }
-    before = check_guard(context, name, matrix->base, "before");
-    after = check_guard(context, name, matrix->address + element_view_bytes(&matrix->view),
-                        "after");
+    before = check_guard(context, name, matrix->view.dtype, matrix->base, "before");
+    after = check_guard(context, name, matrix->view.dtype,
+                        matrix->address + element_view_bytes(&matrix->view), "after");
     return before == CLI_OK ? after : before;
 }
 

@@ -54,8 +54,8 @@ static void compute_batch(const struct jg_kernel_params *params, const struct pl
             double sum = 0;
 
             for (int64_t k = 0; params->alpha != 0 && k < params->k; k++) {
-                sum += (double)element_load(plan->a_type, a, (size_t)(a_at + k)) *
-                       (double)element_load(plan->a_type, b, (size_t)(b_at + k));
+                sum += element_load(plan->a_type, a, (size_t)(a_at + k)) *
+                       element_load(plan->a_type, b, (size_t)(b_at + k));
             }
             sum *= (double)params->alpha;
             if (params->c) {
@@ -63,7 +63,7 @@ static void compute_batch(const struct jg_kernel_params *params, const struct pl
 
                 sum += (double)(params->beta * c[c_at]);
             }
-            element_store(d_type, d, (size_t)d_at, (float)sum);
+            element_store(d_type, d, (size_t)d_at, sum);
         }
     }
 }
@@ -77,7 +77,7 @@ static void make_mistake(const struct jg_kernel_params *params, const struct pla
     if (strcmp(plan->fault, "element") == 0) {
         element_store(plan->d_type, d, last, 1000);
     } else if (strcmp(plan->fault, "unwritten") == 0) {
-        memset(d + last * size, ELEMENT_POISON_BYTE, size);
+        memset(d + last * size, element_poison_byte(plan->d_type), size);
     } else if (strcmp(plan->fault, "stray") == 0) {
         memset(d + params->n * size, 0, size);
     } else if (strcmp(plan->fault, "before") == 0) {

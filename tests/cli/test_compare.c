@@ -24,13 +24,14 @@ static void fill_pair(struct pair *pair)
     element_fill_poison(&bf16_view, pair->out);
     element_fill_random(&bf16_view, pair->out, 7);
     for (size_t i = 0; i < BATCH * STRIDE; i++) {
-        pair->ref[i] = element_load(JIT_GEMM_DTYPE_BF16, pair->out, i);
+        pair->ref[i] = (float)element_load(JIT_GEMM_DTYPE_BF16, pair->out, i);
     }
 }
 
 static struct compare_report judge_pair(const struct pair *pair)
 {
-    struct compare_bounds bounds = compare_bounds_for(JIT_GEMM_DTYPE_BF16, 64);
+    struct compare_bounds bounds =
+        compare_bounds_for(JIT_GEMM_DTYPE_BF16, COMPARE_SUMS_F32, 64);
     struct compare_report report;
 
     compare_matrices(&bf16_view, pair->out, &f32_view, pair->ref, &bounds, &report);
@@ -41,7 +42,7 @@ Test(elements, every_f16_survives_a_round_trip)
 {
     for (uint32_t bits = 0; bits < 0x10000u; bits++) {
         uint16_t half = (uint16_t)bits, again;
-        float value = element_load(JIT_GEMM_DTYPE_F16, &half, 0);
+        double value = element_load(JIT_GEMM_DTYPE_F16, &half, 0);
 
         element_store(JIT_GEMM_DTYPE_F16, &again, 0, value);
         cr_expect(isnan(value) ? again == 0x7fff : again == half, "%04x became %04x", half,
@@ -67,6 +68,63 @@ Test(elements, f16_rounds_to_nearest_even)
         element_store(JIT_GEMM_DTYPE_F16, &bits, 0, rows[i].value);
         cr_expect_eq(bits, rows[i].bits, "%a gave %04x, not %04x", (double)rows[i].value,
                      bits, rows[i].bits);
+    }
+}
+
+Test(elements, every_8_bit_float_survives_a_round_trip)
+{
+    static const jit_gemm_dtype types[] = {JIT_GEMM_DTYPE_E4M3, JIT_GEMM_DTYPE_E5M2};
+
+    for (size_t i = 0; i < 2; i++) {
+        for (unsigned bits = 0; bits < 256; bits++) {
+            unsigned char byte = (unsigned char)bits, again;
+            double value = element_load(types[i], &byte, 0);
+            /* An infinity of e5m2 saturates. */
+            unsigned char want =
+                isinf(value) ? (unsigned char)((byte & 0x80u) | 0x7bu) : byte;
+
+            element_store(types[i], &again, 0, value);
+            cr_expect(isnan(value) ? again == 0x7f : again == want, "%s: %02x became %02x",
+                      element_dtype_name(types[i]), byte, again);
+        }
+    }
+}
+
+Test(elements, narrow_types_round_to_nearest_even_and_saturate)
+{
+    static const struct {
+        jit_gemm_dtype dtype;
+        double value, rounded;
+    } rows[] = {
+        {JIT_GEMM_DTYPE_E4M3, 1.0625, 1},
+        {JIT_GEMM_DTYPE_E4M3, 1.1875, 1.25},
+        {JIT_GEMM_DTYPE_E4M3, 464, 448},
+        {JIT_GEMM_DTYPE_E4M3, -1e9, -448},
+        {JIT_GEMM_DTYPE_E4M3, INFINITY, 448},
+        {JIT_GEMM_DTYPE_E4M3, 0x1p-10, 0},
+        {JIT_GEMM_DTYPE_E4M3, 0x1.8p-10, 0x1p-9},
+        {JIT_GEMM_DTYPE_E4M3, 0x1.fp-7, 0x1p-6},
+        {JIT_GEMM_DTYPE_E5M2, 1.125, 1},
+        {JIT_GEMM_DTYPE_E5M2, 1.375, 1.5},
+        {JIT_GEMM_DTYPE_E5M2, 1e9, 57344},
+        {JIT_GEMM_DTYPE_E5M2, 0x1p-17, 0},
+        {JIT_GEMM_DTYPE_E5M2, -0x1.8p-17, -0x1p-16},
+        {JIT_GEMM_DTYPE_TF32, 1 + 0x1p-11, 1},
+        {JIT_GEMM_DTYPE_TF32, 1 + 0x3p-11, 1 + 0x1p-9},
+        {JIT_GEMM_DTYPE_S8, -128.4, -128},
+        {JIT_GEMM_DTYPE_S8, 200, 127},
+        {JIT_GEMM_DTYPE_S8, 2.5, 2},
+        {JIT_GEMM_DTYPE_S32, 16777217, 16777217},
+        {JIT_GEMM_DTYPE_S32, -3e9, -2147483648.0},
+        {JIT_GEMM_DTYPE_S32, NAN, 0},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        double rounded = element_round(rows[i].dtype, rows[i].value);
+
+        cr_expect_eq(rounded, rows[i].rounded, "%s: %a gave %a, not %a",
+                     element_dtype_name(rows[i].dtype), rows[i].value, rounded,
+                     rows[i].rounded);
     }
 }
 

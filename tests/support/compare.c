@@ -5,21 +5,49 @@
 #include <math.h>
 #include <stdio.h>
 
-struct compare_bounds compare_bounds_for(jit_gemm_dtype dtype, int64_t k)
-{
-    double sum = 1e-5 + 2.5e-9 * (double)k;
-    /* Relative error of a whole norm, and of one rounding to the type. */
-    double norm = 0, unit = 0x1p-24;
-    struct compare_bounds bounds;
+/* One rounding to a type. */
+struct rounding {
+    double norm;     /* relative error of a whole norm */
+    double unit;     /* of one normal element */
+    double absolute; /* of one element: half of the least step */
+};
 
-    if (dtype == JIT_GEMM_DTYPE_F16) {
-        norm = 1e-3;
-        unit = 0x1p-11;
-    } else if (dtype == JIT_GEMM_DTYPE_BF16) {
-        norm = 4e-3;
-        unit = 0x1p-8;
+static struct rounding rounding_to(jit_gemm_dtype dtype)
+{
+    switch (dtype) {
+    case JIT_GEMM_DTYPE_F16:
+        return (struct rounding){1e-3, 0x1p-11, 0x1p-25};
+    case JIT_GEMM_DTYPE_BF16:
+        return (struct rounding){4e-3, 0x1p-8, 0};
+    case JIT_GEMM_DTYPE_E4M3:
+        return (struct rounding){0x1p-4, 0x1p-4, 0x1p-10};
+    case JIT_GEMM_DTYPE_E5M2:
+        return (struct rounding){0x1p-3, 0x1p-3, 0x1p-17};
+    case JIT_GEMM_DTYPE_S32:
+        return (struct rounding){0, 0x1p-24, 0.5};
+    default:
+        return (struct rounding){0, 0x1p-24, 0};
     }
-    bounds.relative = norm > sum ? norm : sum;
+}
+
+struct compare_bounds compare_bounds_for(jit_gemm_dtype dtype, enum compare_sums sums,
+                                         int64_t k)
+{
+    const struct rounding rounding = rounding_to(dtype);
+    const double unit = rounding.unit;
+    double sum = 1e-5 + 2.5e-9 * (double)k;
+    struct compare_bounds bounds = {0};
+
+    if (sums == COMPARE_SUMS_KEPT) {
+        return bounds;
+    }
+    if (sums == COMPARE_SUMS_INTEGER) {
+        sum = 1e-6;
+    } else if (sums == COMPARE_SUMS_13_BITS) {
+        sum = 5e-4;
+    }
+    bounds.absolute = rounding.absolute;
+    bounds.relative = rounding.norm > sum ? rounding.norm : sum;
     /* A steep epilogue such as exp turns the absolute error of a sum, which grows as the
      * square root of K, into a relative one. */
     bounds.element_relative = 1.01 * unit + sum * sqrt((double)k);
@@ -50,7 +78,7 @@ static double square_mean_root(const struct element_view *view, const void *data
 }
 
 static void note_bad_element(struct compare_report *report, int64_t batch, int64_t row,
-                             int64_t column, float got, float want)
+                             int64_t column, double got, double want)
 {
     if (report->row < 0) {
         report->batch = batch;
@@ -62,13 +90,23 @@ static void note_bad_element(struct compare_report *report, int64_t batch, int64
 }
 
 /* Not 0: at least one of the two is no finite number, and the pair has been judged. */
-static int judge_special(jit_gemm_dtype dtype, float got, float want, int *ret_good)
+static int judge_special(jit_gemm_dtype dtype, double got, double want, int *ret_good)
 {
     if (isfinite(got) && isfinite(want)) {
         return 0;
     }
     *ret_good = isnan(want) ? isnan(got) : got == element_round(dtype, want);
     return 1;
+}
+
+/* What the type's conversion makes of values beyond its range. */
+static double saturate(jit_gemm_dtype dtype, double value)
+{
+    const int saturates = dtype == JIT_GEMM_DTYPE_E4M3 || dtype == JIT_GEMM_DTYPE_E5M2 ||
+                          dtype == JIT_GEMM_DTYPE_S32;
+    const double greatest = saturates ? element_round(dtype, copysign(0x1p40, value)) : 0;
+
+    return saturates && fabs(value) > fabs(greatest) ? greatest : value;
 }
 
 static uint64_t count_stray_writes(const struct element_view *view, const void *data)
@@ -108,8 +146,8 @@ void compare_matrices(const struct element_view *out_view, const void *out,
             for (int64_t column = 0; column < out_view->columns; column++) {
                 size_t at = (size_t)(out_start + column);
                 size_t ref_at = (size_t)(ref_start + column);
-                float got = element_load(out_view->dtype, out, at);
-                float want = element_load(ref_view->dtype, ref, ref_at);
+                double got = element_load(out_view->dtype, out, at);
+                double want = element_load(ref_view->dtype, ref, ref_at);
                 double error;
                 int good = 1;
 
@@ -123,12 +161,13 @@ void compare_matrices(const struct element_view *out_view, const void *out,
                 } else if (judge_special(out_view->dtype, got, want, &good)) {
                     report.wrong_nan += !good;
                 } else {
-                    error = fabs((double)got - (double)want);
+                    want = saturate(out_view->dtype, want);
+                    error = fabs(got - want);
                     error_sum += error * error;
-                    ref_sum += (double)want * (double)want;
+                    ref_sum += want * want;
                     report.max_error = error > report.max_error ? error : report.max_error;
-                    good = error <= bounds->element_relative * fabs((double)want) +
-                                        bounds->element_rms * rms;
+                    good = error <= bounds->element_relative * fabs(want) +
+                                        bounds->element_rms * rms + bounds->absolute;
                     report.over_bound += !good;
                 }
                 if (!good) {
@@ -182,7 +221,6 @@ void compare_describe(const struct compare_report *report,
         snprintf(buffer + used, size - used,
                  "; first at batch %" PRId64 " row %" PRId64 " column %" PRId64
                  ": %g instead of %g",
-                 report->batch, report->row, report->column, (double)report->got,
-                 (double)report->want);
+                 report->batch, report->row, report->column, report->got, report->want);
     }
 }
