@@ -36,6 +36,19 @@ PROBLEMS = [
     ["512x512x640", "bf16", "--config", "tile=128x256 cluster=1x2 stages=3", *FUSED],
     ["500x260x640", "f16", "--config", "tile=256x128 stages=2"],
     ["192x320x64", "bf16", "--config", "tile=64x256", *FUSED],
+    ["256x256x520", "tf32"],
+    ["333x520x264", "tf32", "d=bf16"],
+    ["192x320x96", "tf32", "--config", "tile=64x256", *FUSED],
+    ["256x256x1024", "e4m3", "d=f32"],
+    ["128x384x4096", "e4m3", "d=f32"],
+    ["256x192x1000", "e5m2", "d=f32"],
+    ["333x520x264", "e5m2", "b=e4m3", "d=bf16"],
+    ["384x256x128", "e4m3", "b=e5m2", "batch=3"],
+    ["512x512x640", "e4m3", "b=e5m2", "--config", "tile=128x192 cluster=2x1 stages=3", *FUSED],
+    ["500x264x640", "e5m2", "--config", "tile=256x128 stages=2"],
+    ["333x520x1000", "s8"],
+    ["512x384x512", "s8", "d=bf16", "--config", "tile=128x256 cluster=2x1"],
+    ["256x256x192", "s8", "c=s32", "--beta", "0.5", "--alpha", "1.5"],
 ]
 
 
