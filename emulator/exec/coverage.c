@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 /* Lines of the file; the first character says whether it was executed. */
 struct lines {
@@ -45,22 +45,42 @@ static void read_lines(FILE *file, struct lines *lines)
     free(text);
 }
 
+/* "jg/ptx/tma.cuh:33", or a line of the PTX where the source is not known. */
+static void add_place(struct emu_text *text, const struct emu_program *program,
+                      const struct ptx_location *location)
+{
+    const struct ptx_module *module = program->module;
+    if (location->line == 0) {
+        emu_text_add(text, "%s, ptx line %u", program->function->name, location->ptx_line);
+    } else if (location->file < module->file_count &&
+               module->files[location->file] != NULL) {
+        emu_text_add(text, "%s:%u", module->files[location->file], location->line);
+    } else {
+        emu_text_add(text, "file %u:%u", location->file, location->line);
+    }
+}
+
 static void add_program(struct lines *lines, const struct emu_program *program,
                         const uint8_t *covered)
 {
     for (uint32_t i = 0; i < program->insn_count; i++) {
         const struct ptx_insn *source = program->insns[i].source;
-        struct emu_text text = {0};
-        emu_text_add(&text, "%c\t%s\t", covered[i] != 0 ? '1' : '0', source->opcode);
-        ptx_describe_location(program->module, &source->location, &text);
-        add_line(lines, text.text);
+        const char *what = source->opcode;
+        for (const struct ptx_location *at = &source->location; at != NULL;
+             at = at->inlined_at) {
+            struct emu_text text = {0};
+            emu_text_add(&text, "%c\t%s\t", covered[i] != 0 ? '1' : '0', what);
+            add_place(&text, program, at);
+            add_line(lines, text.text);
+            what = "inlined";
+        }
     }
 }
 
-static bool write_lines(FILE *file, struct lines *lines)
+static bool write_lines(const char *path, const struct lines *lines)
 {
-    rewind(file);
-    if (ftruncate(fileno(file), 0) != 0) {
+    FILE *file = fopen(path, "w");
+    if (file == NULL) {
         return false;
     }
     const char *last = NULL;
@@ -70,31 +90,55 @@ static bool write_lines(FILE *file, struct lines *lines)
             last = lines->at[i];
         }
     }
-    return fflush(file) == 0 && ferror(file) == 0;
+    bool good = ferror(file) == 0;
+    return fclose(file) == 0 && good;
+}
+
+/* Opens and locks the file that has that name now: whoever held the lock before may have
+ * put another one in its place. */
+static FILE *open_locked(const char *path)
+{
+    for (;;) {
+        FILE *file = fopen(path, "a+");
+        struct stat opened;
+        struct stat named;
+        if (file == NULL) {
+            return NULL;
+        }
+        if (flock(fileno(file), LOCK_EX) != 0 || fstat(fileno(file), &opened) != 0) {
+            fclose(file);
+            return NULL;
+        }
+        if (stat(path, &named) == 0 && named.st_dev == opened.st_dev &&
+            named.st_ino == opened.st_ino) {
+            return file;
+        }
+        fclose(file);
+    }
 }
 
 bool emu_coverage_merge(const char *path, const struct emu_program *program,
                         const uint8_t *covered, struct emu_error *error)
 {
-    FILE *file = fopen(path, "a+");
-    if (file == NULL || flock(fileno(file), LOCK_EX) != 0) {
-        if (file != NULL) {
-            fclose(file);
-        }
+    FILE *file = open_locked(path);
+    if (file == NULL) {
         return emu_fail(error, "coverage: %s cannot be opened: %s", path, strerror(errno));
     }
     struct lines lines = {0};
+    struct emu_text other = {0};
+    emu_text_add(&other, "%s.new", path);
     rewind(file);
     read_lines(file, &lines);
     add_program(&lines, program, covered);
     qsort(lines.at, lines.count, sizeof *lines.at, compare);
     bool good =
-        write_lines(file, &lines) ||
+        (write_lines(other.text, &lines) && rename(other.text, path) == 0) ||
         emu_fail(error, "coverage: %s cannot be written: %s", path, strerror(errno));
     fclose(file); /* unlocks */
     for (size_t i = 0; i < lines.count; i++) {
         emu_free(lines.at[i]);
     }
     emu_free(lines.at);
+    emu_text_free(&other);
     return good;
 }

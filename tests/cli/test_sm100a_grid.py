@@ -10,6 +10,8 @@ import re
 import shlex
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import emulator_coverage as coverage  # noqa: E402
 from cli_harness import expect, expect_exit, need_compiler, run_tests, tool
 
 GRID = pathlib.Path(__file__).with_name("sm100a_grid.txt")
@@ -28,7 +30,7 @@ def make_test(line):
         settings, *words = shlex.split(line)
         folders = [str(EMULATOR.parent), os.environ.get("LD_LIBRARY_PATH", "")]
         done = tool("run", *words, "--device", "emulator", "--arch", "sm_100a", "--verify",
-                    variables={"JIT_GEMM_EMULATOR": settings,
+                    variables={"JIT_GEMM_EMULATOR": settings + coverage.setting(),
                                "LD_LIBRARY_PATH": ":".join(filter(None, folders))})
         expect_exit(done, 0)
         expect(done.stdout.splitlines()[-1].startswith("PASS "), "no PASS", done)
@@ -39,4 +41,7 @@ def make_test(line):
 
 
 if __name__ == "__main__":
-    sys.exit(run_tests([(line, make_test(line)) for line in read_grid()]))
+    coverage.begin()
+    failed = run_tests([(line, make_test(line)) for line in read_grid()])
+    coverage.finish()
+    sys.exit(failed)

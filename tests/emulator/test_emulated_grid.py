@@ -16,6 +16,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import emulator_coverage as coverage  # noqa: E402
+
 MODES = ["async=random,schedule=random", "async=latest,schedule=fair",
          "async=reorder,schedule=starve", "async=eager,schedule=deep"]
 MOST_PRODUCTS = 64 << 20  # M * N * K
@@ -32,6 +35,7 @@ def read_grid(path, arch):
 def main():
     tool, driver, grid, arch = sys.argv[1:]
     failed = 0
+    coverage.begin()
     with tempfile.TemporaryDirectory(prefix="jit_gemm_grid_") as holder, \
             concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         def run(number, line):
@@ -39,7 +43,8 @@ def main():
             kept = {name: value for name, value in os.environ.items()
                     if not name.startswith("JIT_GEMM_") or name == "JIT_GEMM_NVRTC"}
             kept.update({"JIT_GEMM_DRIVER": driver, "JIT_GEMM_CACHE_DIR": holder + "/cache",
-                         "JIT_GEMM_EMULATOR": f"{mode},seed={number},threads=1,show=advice"})
+                         "JIT_GEMM_EMULATOR": f"{mode},seed={number},threads=1,show=advice"
+                         + coverage.setting()})
             done = subprocess.run([tool, "run", *shlex.split(line), "--arch", arch, "--verify"],
                                   env=kept, capture_output=True, text=True, timeout=300,
                                   check=False)
@@ -58,6 +63,7 @@ def main():
             if not good:
                 for text in (done.stdout + done.stderr).splitlines()[:40]:
                     print("# " + text)
+    coverage.finish()
     sys.exit(1 if failed else 0)
 
 

@@ -20,6 +20,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import emulator_coverage as coverage  # noqa: E402
+
 # Asynchrony and scheduling; in the order of how much they catch.
 MODES = [
     "async=latest,schedule=fair,seed=1",
@@ -219,6 +222,7 @@ class Kernel:
     def run(self, mode, variables):
         kept = {key: value for key, value in os.environ.items()
                 if not key.startswith("JIT_GEMM_") or key == "JIT_GEMM_NVRTC"}
+        mode += "" if "MUTANT" in variables else coverage.setting()
         kept.update({"JIT_GEMM_DRIVER": str(self.driver), "MUTANT_OF": self.of,
                      "JIT_GEMM_CACHE_DIR": str(self.folder / "cache"),
                      "JIT_GEMM_EMULATOR": f"{COMMON},{mode}"}, **variables)
@@ -251,6 +255,7 @@ def main():
     only = words[words.index("--only") + 1] if "--only" in words else ""
     wanted = words[words.index("--kernel") + 1] if "--kernel" in words else ""
     results = []
+    coverage.begin()
     with tempfile.TemporaryDirectory(prefix="jit_gemm_mutants_") as holder, \
             concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = []
@@ -277,6 +282,8 @@ def main():
                 text = "no mode noticed it" if kind else result.stdout + result.stderr
                 print("".join(f"# {line}\n" for line in text.splitlines()), end="", flush=True)
             results.append(good)
+    if not only and not wanted:
+        coverage.finish()
     sys.exit(0 if all(results) else 1)
 
 
