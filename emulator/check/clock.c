@@ -198,6 +198,36 @@ void emu_clock_join(struct emu_clock *clock, const struct emu_clock *other)
     }
 }
 
+/* Lowers components from entity `first` on to those of `other`. */
+static void meet_array(uint32_t *at, uint32_t first, uint32_t count,
+                       const struct emu_clock *other)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t known = emu_clock_get(other, first + i);
+        at[i] = at[i] < known ? at[i] : known;
+    }
+}
+
+void emu_clock_meet(struct emu_clock *clock, const struct emu_clock *other)
+{
+    if (clock == other) {
+        return;
+    }
+    meet_array(clock->at, clock->first, clock->count, other);
+    for (uint32_t i = 0; i < clock->part_count; i++) {
+        struct emu_clock_part *was = clock->parts[i];
+        uint32_t at_other = find_part(other, was->first);
+        if (has_part(other, at_other, was->first) && other->parts[at_other] == was) {
+            continue;
+        }
+        clock->parts[i] = make_part(was->first, was->count);
+        memcpy(clock->parts[i]->at, was->at, was->count * sizeof was->at[0]);
+        leave_part(was);
+        meet_array(clock->parts[i]->at, clock->parts[i]->first, clock->parts[i]->count,
+                   other);
+    }
+}
+
 static void forget_parts(struct emu_clock *clock)
 {
     for (uint32_t i = 0; i < clock->part_count; i++) {

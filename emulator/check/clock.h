@@ -49,6 +49,8 @@ static inline uint32_t emu_clock_get(const struct emu_clock *clock, uint32_t ent
 /* Raises one component; never lowers it. */
 void emu_clock_raise(struct emu_clock *clock, uint32_t entity, uint32_t epoch);
 void emu_clock_join(struct emu_clock *clock, const struct emu_clock *other);
+/* Keeps what both know. */
+void emu_clock_meet(struct emu_clock *clock, const struct emu_clock *other);
 void emu_clock_copy(struct emu_clock *clock, const struct emu_clock *other);
 void emu_clock_free(struct emu_clock *clock);
 

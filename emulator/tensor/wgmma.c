@@ -229,22 +229,14 @@ static bool keep_a(struct emu_warp *warp, const struct emu_insn *insn,
 
 /* --------------------------------------------------------------------------- execution */
 
-static void meet_clock(struct emu_clock *clock, const struct emu_clock *other)
-{
-    for (uint32_t i = 0; i < clock->count; i++) {
-        uint32_t at = emu_clock_get(other, i);
-        clock->at[i] = clock->at[i] < at ? clock->at[i] : at;
-    }
-}
-
 /* The operation comes after what all four warps know. */
 static void meet_knowledge(struct emu_async *async)
 {
     for (unsigned i = 0; i < EMU_WARPGROUP_WARPS; i++) {
         const struct emu_knowledge *known = &emu_warpgroup_warp(async->warp, i)->knowledge;
-        meet_clock(&async->knowledge.happened, &known->happened);
-        meet_clock(&async->knowledge.proxied, &known->proxied);
-        meet_clock(&async->knowledge.met, &known->met);
+        emu_clock_meet(&async->knowledge.happened, &known->happened);
+        emu_clock_meet(&async->knowledge.proxied, &known->proxied);
+        emu_clock_meet(&async->knowledge.met, &known->met);
     }
 }
 

@@ -208,3 +208,30 @@ Test(clock, block_ends_where_the_next_begins)
     cr_expect_eq(emu_clock_get(&clock, EMU_CLOCK_BLOCK + 2), 6);
     emu_clock_free(&clock);
 }
+
+Test(clock, meet_keeps_what_both_know_of_every_block)
+{
+    struct emu_clock one = {0};
+    struct emu_clock two = {0};
+    struct emu_clock third = {0};
+    emu_clock_raise(&one, OF_B, 5);
+    emu_clock_raise(&one, OF_A, 7);
+    emu_clock_raise(&one, OF_C, 9);
+    emu_clock_join(&third, &one);
+    emu_clock_raise(&two, OF_A, 3);
+    emu_clock_raise(&two, OF_B, 8);
+
+    emu_clock_meet(&one, &two);
+    expect_times(&one, 3, 5, 0);
+    expect_times(&two, 3, 8, 0);
+    expect_times(&third, 7, 5, 9);
+
+    emu_clock_meet(&one, &one);
+    expect_times(&one, 3, 5, 0);
+    emu_clock_copy(&two, &third);
+    emu_clock_meet(&two, &third);
+    expect_times(&two, 7, 5, 9);
+    emu_clock_free(&one);
+    emu_clock_free(&two);
+    emu_clock_free(&third);
+}
