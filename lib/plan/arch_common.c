@@ -133,10 +133,10 @@ int jg_tiles_count(const struct jg_problem *problem, const struct jg_device_fact
                  (long long)MAX_TILES, config->tile_m, config->tile_n);
         return 0;
     }
-    if (config->split_k > 1 && derived->tiles > JG_WORKSPACE_LOCKS) {
+    if (config->split_k > 1 && derived->tiles > JG_WORKSPACE_TILES) {
         snprintf(reason, size,
                  "split_k=%d: a workspace has locks for %d tiles, the problem has %lld",
-                 config->split_k, JG_WORKSPACE_LOCKS, (long long)derived->tiles);
+                 config->split_k, JG_WORKSPACE_TILES, (long long)derived->tiles);
         return 0;
     }
     const int cluster = config->cluster_m * config->cluster_n;

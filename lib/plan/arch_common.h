@@ -11,11 +11,11 @@ enum {
     JG_RING_BARRIER_BYTES = 16 /* a full and an empty barrier, each stage of a ring */
 };
 
-/* A workspace begins with the locks of the tiles, whichever kernel uses it: what one kernel
- * leaves behind is then never taken for a lock by the next. */
+/* A workspace begins with the locks of the tiles, two words each, whichever kernel uses it:
+ * what one kernel leaves behind is then never taken for a lock by the next. */
 enum {
-    JG_WORKSPACE_LOCKS = 8192,                         /* words: most tiles of a launch */
-    JG_WORKSPACE_SUMS_OFFSET = 4 * JG_WORKSPACE_LOCKS, /* bytes */
+    JG_WORKSPACE_TILES = 4096,                         /* most of one launch */
+    JG_WORKSPACE_SUMS_OFFSET = 8 * JG_WORKSPACE_TILES, /* bytes */
     JG_WORKSPACE_ALIGNMENT = 128
 };
 
@@ -66,6 +66,37 @@ int64_t jg_workspace_bytes(const struct jg_config *config, int64_t tiles);
 int jg_tiles_count(const struct jg_problem *problem, const struct jg_device_facts *facts,
                    const struct jg_config *config, struct jg_derived *derived, char *reason,
                    size_t size);
+/* How a chip fills the rest of a config for a number of parts of K, and what follows from
+ * it: see jg_arch. */
+typedef void (*jg_split_complete_fn)(const struct jg_problem *problem,
+                                     const struct jg_device_facts *facts,
+                                     const struct jg_config_override *override, int split_k,
+                                     struct jg_config *config);
+typedef int (*jg_split_derive_fn)(const struct jg_problem *problem,
+                                  const struct jg_device_facts *facts,
+                                  const struct jg_config *config,
+                                  struct jg_derived *ret_derived, char *reason,
+                                  size_t reason_size);
+/* Completes the config with the override's number of parts of K, or with that of the least
+ * predicted time among those that the problem's limit on the workspace allows. */
+void jg_split_choose(const struct jg_problem *problem, const struct jg_device_facts *facts,
+                     const struct jg_config_override *override,
+                     jg_split_complete_fn complete, jg_split_derive_fn derive,
+                     struct jg_config *config);
+/* 0 with a reason if K has fewer blocks than parts. */
+int jg_split_check(const struct jg_problem *problem, const struct jg_config *config,
+                   char *reason, size_t size);
+/* Blocks of K of the longest part. */
+int64_t jg_split_blocks(const struct jg_problem *problem, const struct jg_config *config);
+/* What the parts of a tile's sum cost between their main loops and the epilogue: bytes of
+ * f32 that a CTA stores, or loads, at a time, and how many times one CTA waits for another.
+ */
+struct jg_split_cost {
+    double sums_bytes;
+    int steps;
+};
+struct jg_split_cost jg_split_cost_of(const struct jg_problem *problem,
+                                      const struct jg_config *config);
 /* Sets raster and swizzle: those of the override, where it has them. */
 void jg_raster_choose(const struct jg_problem *problem, const struct jg_device_facts *facts,
                       const struct jg_config_override *override, struct jg_config *config);

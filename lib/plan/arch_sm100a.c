@@ -26,13 +26,6 @@ enum { CLUSTER_COUNT = sizeof(pair_clusters) / sizeof(pair_clusters[0]) };
 _Static_assert(sizeof(pair_clusters) == sizeof(single_clusters),
                "each shape has as many clusters");
 
-/* Numbers of parts of K that are tried where a workspace is allowed. */
-static const int splits[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32};
-/* Blocks of K that a part has at least. */
-#define MIN_SPLIT_BLOCKS 4
-/* Part of the time that more parts must save: their traffic is not all in the model. */
-#define SPLIT_GAIN 0.02
-
 /* MN-major tf32 would need a swizzle of its own, in units of 32 bytes. */
 static jit_gemm_status check_sm100a(const struct jg_problem *problem)
 {
@@ -161,46 +154,12 @@ static int derive_sm100a(const struct jg_problem *problem,
     return 1;
 }
 
-/* The number of parts of K with the least predicted time, of those that the problem's limit
- * on the workspace allows. */
-static int choose_split(const struct jg_problem *problem,
-                        const struct jg_device_facts *facts,
-                        const struct jg_config_override *override,
-                        const struct jg_config *config)
-{
-    const int64_t k_blocks = jg_ceil_div(problem->k.size, jg_tile_k(problem));
-    int best = 1;
-    double best_us = 0.0;
-    for (size_t i = 0; i < sizeof(splits) / sizeof(splits[0]); i++) {
-        if (splits[i] > 1 && (problem->workspace_limit == 0 ||
-                              k_blocks < (int64_t)splits[i] * MIN_SPLIT_BLOCKS)) {
-            break;
-        }
-        struct jg_config trial = *config;
-        struct jg_derived derived;
-        char reason[256];
-        complete_split(problem, facts, override, splits[i], &trial);
-        if (!derive_sm100a(problem, facts, &trial, &derived, reason, sizeof(reason)) ||
-            (uint64_t)derived.workspace_bytes > problem->workspace_limit) {
-            continue;
-        }
-        if (best_us <= 0.0 || derived.predicted_us < best_us * (1.0 - SPLIT_GAIN)) {
-            best = splits[i];
-            best_us = derived.predicted_us;
-        }
-    }
-    return best;
-}
-
 static void complete_sm100a(const struct jg_problem *problem,
                             const struct jg_device_facts *facts,
                             const struct jg_config_override *override,
                             struct jg_config *config)
 {
-    const int split_k = override->has_split_k
-                            ? override->values.split_k
-                            : choose_split(problem, facts, override, config);
-    complete_split(problem, facts, override, split_k, config);
+    jg_split_choose(problem, facts, override, complete_split, derive_sm100a, config);
 }
 
 const struct jg_arch jg_arch_sm100a = {

@@ -41,22 +41,6 @@ static double count_mma_clk(const struct jg_config *config)
     return tensor > operands ? tensor : operands;
 }
 
-/* Clocks from the end of a tile's main loops to its epilogue. By the turnstile each part
- * waits for the one before, else only the first and the last are alone. */
-static double count_split_clk(const struct jg_problem *problem,
-                              const struct jg_config *config)
-{
-    if (config->split_k == 1) {
-        return 0.0;
-    }
-    const double sums_bytes = (double)jg_min(config->tile_m, problem->m.size) *
-                              (double)jg_min(config->tile_n, problem->n.size) *
-                              sizeof(float);
-    const int in_order = config->split_order == JG_SPLIT_TURNSTILE;
-    const int steps = in_order ? config->split_k - 1 : (int)jg_min(config->split_k - 1, 2);
-    return steps * (HAND_ON_CLK + 2.0 * sums_bytes / SUMS_BYTES_CLK);
-}
-
 double jg_sm100a_predict_us(const struct jg_problem *problem,
                             const struct jg_config *config,
                             const struct jg_derived *derived)
@@ -84,8 +68,7 @@ double jg_sm100a_predict_us(const struct jg_problem *problem,
     if (block_clk < lone_clk / config->stages) {
         block_clk = lone_clk / config->stages;
     }
-    const int64_t k_blocks = jg_ceil_div(problem->k.size, jg_tile_k(problem));
-    const double main_clk = (double)jg_ceil_div(k_blocks, config->split_k) * block_clk;
+    const double main_clk = (double)jg_split_blocks(problem, config) * block_clk;
     const double output_bytes = jg_output_bytes(problem);
     const double epilogue_clk =
         tile_m * tile_n * (1.0 / EPILOGUE_ELEMS_CLK + output_bytes / EPILOGUE_BYTES_CLK) +
@@ -96,9 +79,11 @@ double jg_sm100a_predict_us(const struct jg_problem *problem,
                                                     : main_clk + epilogue_clk;
     const int is_cluster = config->cluster_m * config->cluster_n > 1;
     const double fixed_clk = FILL_CLK + (is_cluster ? CLUSTER_CLK : 0.0);
-    const double kernel_us = (fixed_clk + (rounds - 1.0) * round_clk + main_clk +
-                              epilogue_clk + count_split_clk(problem, config)) /
-                             CLOCK_HZ * 1e6;
+    const struct jg_split_cost split = jg_split_cost_of(problem, config);
+    const double kernel_us =
+        (fixed_clk + (rounds - 1.0) * round_clk + main_clk + epilogue_clk +
+         split.steps * (HAND_ON_CLK + 2.0 * split.sums_bytes / SUMS_BYTES_CLK)) /
+        CLOCK_HZ * 1e6;
 
     const double bytes =
         (m + n) * k * batch * jg_dtype_bytes(problem->a) + m * n * batch * output_bytes;

@@ -130,15 +130,8 @@ int jg_sm100a_check(const struct jg_problem *problem, const struct jg_device_fac
                  config->mma_m, config->mma_n, config->cta_group, list);
         return 0;
     }
-    if (!check_cluster(facts, config, reason, size)) {
-        return 0;
-    }
-    const int64_t k_blocks = jg_ceil_div(problem->k.size, jg_tile_k(problem));
-    if (problem->k.mode == JIT_GEMM_DIM_EXACT && config->split_k > k_blocks) {
-        snprintf(reason, size,
-                 "split_k=%d: K of %lld has %lld blocks of %d, and each part needs one",
-                 config->split_k, (long long)problem->k.size, (long long)k_blocks,
-                 jg_tile_k(problem));
+    if (!check_cluster(facts, config, reason, size) ||
+        !jg_split_check(problem, config, reason, size)) {
         return 0;
     }
     if (problem->b_layout != JIT_GEMM_LAYOUT_K_MAJOR &&

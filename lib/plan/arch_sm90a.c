@@ -89,16 +89,19 @@ static struct jg_smem lay_out_smem(const struct jg_config *config)
                                            OUTPUT_ROWS * JG_ROW_BYTES};
 }
 
-static void complete_sm90a(const struct jg_problem *problem,
+/* Fills the rest for this number of parts of K. */
+static void complete_split(const struct jg_problem *problem,
                            const struct jg_device_facts *facts,
-                           const struct jg_config_override *override,
+                           const struct jg_config_override *override, int split_k,
                            struct jg_config *config)
 {
     const struct jg_config *wanted = &override->values;
     config->tile_k = config->tile_k > 0 ? config->tile_k : jg_tile_k(problem);
+    config->split_k = split_k;
+    config->split_order =
+        override->has_split_order ? wanted->split_order : JG_SPLIT_TURNSTILE;
     config->out_stages = override->has_out_stages ? wanted->out_stages : DEFAULT_OUT_STAGES;
     config->pdl = override->has_pdl ? wanted->pdl : 1;
-    config->split_k = 1;
     const struct jg_smem smem = lay_out_smem(config);
     config->stages = override->has_stages
                          ? wanted->stages
@@ -165,6 +168,9 @@ static int check_limits(const struct jg_problem *problem,
                  config->cluster_m, config->cluster_n, facts->sm_count);
         return 0;
     }
+    if (!jg_split_check(problem, config, reason, size)) {
+        return 0;
+    }
     char shape[32];
     snprintf(shape, sizeof(shape), "tile=%dx%d", config->tile_m, config->tile_n);
     const struct jg_smem smem = lay_out_smem(config);
@@ -199,6 +205,10 @@ static int check_limits(const struct jg_problem *problem,
  * within the ring. */
 #define CLUSTER_CLK         1400.0
 #define CLUSTER_LATENCY_CLK 1400.0
+/* Where K is split: what a CTA stores to or loads from L2 of a tile's sums, and until one
+ * CTA knows what another has stored. Assumed. */
+#define SUMS_BYTES_CLK 40.0
+#define HAND_ON_CLK    1500.0
 
 static double predict_us(const struct jg_problem *problem,
                          const struct jg_device_facts *facts,
@@ -231,11 +241,15 @@ static double predict_us(const struct jg_problem *problem,
     const double output_bytes = jg_output_bytes(problem);
     const double epilogue_clk =
         tile_m * tile_n * (1.0 / EPILOGUE_ELEMS_CLK + output_bytes / EPILOGUE_BYTES_CLK);
-    const double k_blocks = (double)jg_ceil_div(problem->k.size, jg_tile_k(problem));
-    const double rounds = (double)jg_ceil_div(derived->tiles, derived->grid_ctas);
+    const double k_blocks = (double)jg_split_blocks(problem, config);
+    const double rounds =
+        (double)jg_ceil_div(derived->tiles * config->split_k, derived->grid_ctas);
+    const struct jg_split_cost split = jg_split_cost_of(problem, config);
     const double fixed_clk = FILL_CLK + (is_cluster ? CLUSTER_CLK : 0.0);
     const double kernel_us =
-        (rounds * (k_blocks * block_clk + epilogue_clk) + fixed_clk) / CLOCK_HZ * 1e6;
+        (rounds * (k_blocks * block_clk + epilogue_clk) + fixed_clk +
+         split.steps * (HAND_ON_CLK + 2.0 * split.sums_bytes / SUMS_BYTES_CLK)) /
+        CLOCK_HZ * 1e6;
 
     const double bytes = input_bytes + m * n * batch * output_bytes;
     return jg_overlap(kernel_us, bytes / MEMORY_BYTES_S * 1e6) + LAUNCH_US;
@@ -277,11 +291,20 @@ static int derive_sm90a(const struct jg_problem *problem,
     return 1;
 }
 
+static void complete_sm90a(const struct jg_problem *problem,
+                           const struct jg_device_facts *facts,
+                           const struct jg_config_override *override,
+                           struct jg_config *config)
+{
+    jg_split_choose(problem, facts, override, complete_split, derive_sm90a, config);
+}
+
 const struct jg_arch jg_arch_sm90a = {
     .name = "sm_90a",
     .kernel_header = "jg/sm90a/gemm_kernel.cuh",
     .kernel_name = "jg::sm90a::gemm_kernel",
-    .config_keys = "kernel tile cluster stages raster swizzle out_stages pdl",
+    .config_keys =
+        "kernel tile cluster stages raster swizzle out_stages pdl split_k split_order",
     .default_facts = {.name = "NVIDIA H200",
                       .cc_major = 9,
                       .cc_minor = 0,

@@ -44,14 +44,14 @@ jit_gemm_status jg_workspace_settle(const struct jg_kernel *kernel,
     }
     const int64_t planned = kernel->choice.derived.workspace_bytes;
     const int64_t tiles = count_tiles(kernel, params);
-    if (tiles > JG_WORKSPACE_LOCKS) {
+    if (tiles > JG_WORKSPACE_TILES) {
         return jg_fail(
             JIT_GEMM_ERR_UNSUPPORTED, "args.workspace",
             "split the matrix over several launches, or create the kernel "
             "without split_k",
             "a workspace has locks for %d tiles, but %u x %u with batch %u makes "
             "%lld",
-            JG_WORKSPACE_LOCKS, params->m, params->n, params->batch, (long long)tiles);
+            JG_WORKSPACE_TILES, params->m, params->n, params->batch, (long long)tiles);
     }
     const int64_t needed = jg_workspace_bytes(config, tiles);
     JG_TRY(check_address(args->workspace, jg_max(needed, planned)));

@@ -129,9 +129,9 @@ Test(choose_sm100a, workspace_has_locks_and_a_tile_of_sums_a_cta)
     const struct jg_choice choice =
         choose("1000x520x4096 bf16 batch=3 config=mma=256x128 cluster=4x2 split_k=3");
 
-    /* 8 x 6 tiles of 128 x 128, of whole clusters, 3 times; 8192 locks. */
+    /* 8 x 6 tiles of 128 x 128, of whole clusters, 3 times; two locks for each of 4096. */
     cr_expect_eq(choice.derived.tiles, 144);
-    cr_expect_eq(choice.derived.workspace_bytes, 4 * 8192 + 144 * 128 * 128 * 4);
+    cr_expect_eq(choice.derived.workspace_bytes, 8 * 4096 + 144 * 128 * 128 * 4);
     /* 18 clusters at once. */
     cr_expect_eq(choice.derived.grid_ctas, 18 * 8);
     cr_expect_eq(choose("1000x520x4096 bf16 config=mma=256x128 cluster=4x2 split_k=4")
@@ -190,7 +190,7 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
         {"256x256x200 bf16", "split_k=5",
          "split_k=5: K of 200 has 4 blocks of 64, and each part needs one"},
         {"16384x16384x4096 bf16", "mma=128x64 split_k=2",
-         "split_k=2: a workspace has locks for 8192 tiles, the problem has 32768"},
+         "split_k=2: a workspace has locks for 4096 tiles, the problem has 32768"},
         {"4096x4096x4096 bf16", "tile=128x128",
          "'tile' is a key of another architecture than sm_100a; keys of sm_100a: kernel mma "
          "cta_group cluster stages acc_stages raster swizzle out_stages pdl split_k "

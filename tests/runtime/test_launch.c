@@ -77,7 +77,7 @@ Test(launch, grid_has_all_parts_of_k_and_no_part_of_a_tile_alone)
 
 Test(launch, workspace_is_required_and_checked_where_k_is_split)
 {
-    enum { LOCKS = 4 * 8192, TILE = 128 * 256 * 4, PLANNED = LOCKS + 32 * TILE };
+    enum { LOCKS = 8 * 4096, TILE = 128 * 256 * 4, PLANNED = LOCKS + 32 * TILE };
     static const struct {
         int64_t m;
         uint64_t workspace, bytes;
@@ -101,7 +101,7 @@ Test(launch, workspace_is_required_and_checked_where_k_is_split)
          "args.workspace_bytes: 1024 x 1024 with batch 1 needs a workspace of 4227072 "
          "bytes, 4227071 are given; give a larger workspace"},
         {INT32_MAX, 0x40000, 0, JIT_GEMM_ERR_UNSUPPORTED,
-         "args.workspace: a workspace has locks for 8192 tiles, but 2147483647 x 1024 with "
+         "args.workspace: a workspace has locks for 4096 tiles, but 2147483647 x 1024 with "
          "batch 1 makes"},
     };
     struct handmade made;

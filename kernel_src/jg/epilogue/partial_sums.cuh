@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // PartialSums: a tile's sum over K, made by kSplitK CTAs that each multiply one part of K.
 //
-// Each tile has a slot of the workspace for its sums of 32 bits, and a lock: a word that
-// counts the parts that the slot holds. Part 0 stores its accumulators there and counts 1.
-// The parts between add theirs: in the order of K, each when the one before has counted, so
-// that the sum is the same in every launch; or, with split_order=arrival, as they come
-// after part 0. The last part waits for all others, clears the lock for the next launch,
-// and goes through the ordinary epilogue with the slot's sums added to what it reads
-// (SummedAccumulators). Why a wait ends: tile_scheduler.cuh.
+// Each warpgroup's part of a tile has a slot of the workspace for its sums of 32 bits, and
+// a lock: a word that counts the parts that the slot holds. Part 0 stores its accumulators
+// there and counts 1. The parts between add theirs: in the order of K, each when the one
+// before has counted, so that the sum is the same in every launch; or, with
+// split_order=arrival, as they come after part 0. The last part waits for all others,
+// clears the lock for the next launch, and goes through the ordinary epilogue with the
+// slot's sums added to what it reads (SummedAccumulators), or to its registers where those
+// are the accumulators (add_to). Why a wait ends: tile_scheduler.cuh.
 //
 // A slot is ordered by fragments: every thread finds the four values of its group of eight
 // columns in one vector, and the vectors of a warp lie side by side. The reader at the same
@@ -33,6 +34,7 @@ class PartialSums {
     static constexpr u32 kGroups = Share::kCols / 8;
     static constexpr u32 kGroupBytes = kThreads * 4 * sizeof(f32); // all threads' vectors
     static constexpr u32 kBytes = Share::kRows * Share::kCols * sizeof(f32);
+    static constexpr u32 kLocks = 2; // of a tile, for as many warpgroups; on every chip
     static constexpr u32 kPollNs = 32;
     static constexpr bool kExactRows =
         Config::kM && Config::kM % (Config::kBlockM * Config::kClusterM) == 0;
@@ -49,7 +51,8 @@ class PartialSums {
         : split_(tile.split), barrier_id_(1 + consumer)
     {
         const u32 slot = tile.slot * Share::kConsumers + consumer;
-        lock_ = params.workspace + slot * static_cast<u64>(sizeof(u32));
+        lock_ = params.workspace +
+                (tile.slot * kLocks + consumer) * static_cast<u64>(sizeof(u32));
         sums_ = params.workspace + Config::kPartialsOffset +
                 slot * static_cast<u64>(kBytes) +
                 threadIdx.x % kThreads * (4 * sizeof(f32));
@@ -66,7 +69,7 @@ class PartialSums {
 
     // Any part but the last: its accumulators into the slot, for the next part.
     template <class Accumulators>
-    JG_DEVICE void hand_on(Accumulators &acc) const
+    JG_DEVICE void hand_on(const Accumulators &acc) const
     {
         if (split_ > 0) {
             wait(Config::kSplitInOrder ? split_ : 1, false);
@@ -98,6 +101,23 @@ class PartialSums {
     JG_DEVICE void collect() const
     {
         wait(Config::kSplitK - 1, true);
+    }
+
+    // ... and adds it to accumulators that are registers.
+    template <class Sum, u32 kCount>
+    JG_DEVICE void add_to(Sum (&acc)[kPartSteps][kCount]) const
+    {
+        static_assert(Share::kFragments == 1, "a wgmma gives a warp 16 rows");
+#pragma unroll
+        for (u32 i = 0; i < kPartSteps * kAcross; ++i) {
+            const u32 step = i / kAcross, col = i % kAcross * kChunk;
+            f32 sums[1][kChunk / 2];
+            load(step, col, sums);
+#pragma unroll
+            for (u32 j = 0; j < kChunk / 2; ++j) {
+                add_sum_bits(acc[step][col / 2 + j], sums[0][j]);
+            }
+        }
     }
 
     // This thread's fragments of row step `step`, from column `col` on.

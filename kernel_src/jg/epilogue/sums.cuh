@@ -38,6 +38,16 @@ JG_DEVICE f32 sum_value(f32 bits)
     }
 }
 
+// Adds a sum to one of its own type.
+JG_DEVICE void add_sum_bits(f32 &sum, f32 bits)
+{
+    sum += bits;
+}
+JG_DEVICE void add_sum_bits(i32 &sum, f32 bits)
+{
+    sum += __float_as_int(bits);
+}
+
 // Two sums added up.
 template <class A>
 JG_DEVICE f32 add_sums(f32 x, f32 y)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// KRange: the blocks of K that one part of a tile's sum covers. The loader and those who
+// KRange: which blocks of K a part of a tile's sum covers. The loader and those who
 // multiply compute the same.
 #pragma once
 #include <jg/common/math.cuh>
@@ -7,28 +7,52 @@
 
 namespace jg {
 
-template <class Config>
-struct KRange {
+struct KPart {
     u32 first;  // element of K
     u32 blocks; // at least one
+};
 
-    // `k`: of this launch. The parts differ by one block at most. A part without any, where
-    // K is dynamic and short, has one beyond the end of K, which is all zeros.
-    JG_DEVICE KRange(u32 k, const WorkTile &tile)
+// All of K. A launch with K = 0 has one block, beyond the end of K, which is all zeros.
+template <class Config, bool kIsSplit = (Config::kSplitK > 1)>
+class KRange {
+  public:
+    // `k`: of this launch.
+    JG_DEVICE explicit KRange(u32 k)
+        : all_{Config::kK == 0 && k == 0 ? Config::kBlockK : 0,
+               Config::kK == 0 && k == 0 ? 1 : ceil_div(k, Config::kBlockK)}
     {
-        const u32 all = ceil_div(k, Config::kBlockK); // below 2^25
-        if constexpr (Config::kSplitK == 1) {
-            first = Config::kK == 0 && k == 0 ? Config::kBlockK : 0;
-            blocks = Config::kK == 0 && k == 0 ? 1 : all;
-        } else {
-            static_assert(Config::kSplitK <= 64, "products with block numbers fit 32 bits");
-            const u32 begin = tile.split * all / Config::kSplitK;
-            const u32 end = (tile.split + 1) * all / Config::kSplitK;
-            const bool is_empty = Config::kK == 0 && begin == end;
-            first = (is_empty ? max_u32(all, 1) : begin) * Config::kBlockK;
-            blocks = is_empty ? 1 : end - begin;
-        }
     }
+
+    JG_DEVICE KPart part(const WorkTile &) const
+    {
+        return all_;
+    }
+
+  private:
+    KPart all_;
+};
+
+// One of kSplitK parts, which differ by one block at most. A part without any, where K is
+// dynamic and short, has one beyond the end of K.
+template <class Config>
+class KRange<Config, true> {
+    static_assert(Config::kSplitK <= 64, "products with block numbers fit 32 bits");
+
+  public:
+    JG_DEVICE explicit KRange(u32 k) : blocks_(ceil_div(k, Config::kBlockK)) {}
+
+    JG_DEVICE KPart part(const WorkTile &tile) const
+    {
+        const u32 begin = tile.split * blocks_ / Config::kSplitK;
+        const u32 end = (tile.split + 1) * blocks_ / Config::kSplitK;
+        if (Config::kK == 0 && begin == end) {
+            return KPart{max_u32(blocks_, 1) * Config::kBlockK, 1};
+        }
+        return KPart{begin * Config::kBlockK, end - begin};
+    }
+
+  private:
+    u32 blocks_; // below 2^25
 };
 
 } // namespace jg

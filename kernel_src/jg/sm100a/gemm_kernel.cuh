@@ -72,6 +72,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
     const Accumulators accumulators(smem.accumulators, cluster);
     const TileLoader<Config, Cluster> loader(params, cluster);
     const Tmem<Config::kCtaGroup, Config::kAccStages * Mma::kN> tmem(&smem.tmem_address);
+    const KRange<Config> range(shape.k);
     WorkIterator<Scheduler, Cluster::kSize> work(scheduler);
 
     if (roles.is_load_warp() && ptx::elect_one()) {
@@ -102,12 +103,12 @@ JG_DEVICE void gemm_kernel(const Params &params)
             auto producer = ring.producer();
             while (work.has_work()) {
                 const WorkTile tile = work.next();
-                const KRange<Config> range(shape.k, tile);
+                const KPart part = range.part(tile);
 #pragma unroll 1
-                for (u32 k = 0; k < range.blocks; ++k) {
+                for (u32 k = 0; k < part.blocks; ++k) {
                     const ProducerStage stage = producer.acquire();
                     loader.load(smem.a[stage.index], smem.b[stage.index], stage.full, tile,
-                                range.first + k * Config::kBlockK);
+                                part.first + k * Config::kBlockK);
                 }
             }
             producer.drain();
@@ -121,9 +122,9 @@ JG_DEVICE void gemm_kernel(const Params &params)
             auto producer = accumulators.producer();
             const u32 columns = tmem.address();
             while (work.has_work()) {
-                const KRange<Config> range(shape.k, work.next());
+                const KPart part = range.part(work.next());
                 const OutputStage stage = producer.acquire();
-                Mma::run(smem, consumer, columns + stage.index * Mma::kN, range.blocks);
+                Mma::run(smem, consumer, columns + stage.index * Mma::kN, part.blocks);
                 producer.publish(stage);
             }
             if constexpr (kAlone) {

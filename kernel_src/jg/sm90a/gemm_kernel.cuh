@@ -2,7 +2,9 @@
 // The Hopper GEMM kernel: the role loops, nothing else.
 #pragma once
 #include <jg/epilogue/epilogue_for.cuh>
+#include <jg/epilogue/partial_sums.cuh>
 #include <jg/pipeline/warpgroup_signals.cuh>
+#include <jg/schedule/k_range.cuh>
 #include <jg/schedule/tile_scheduler.cuh>
 #include <jg/sm90a/accumulators.cuh>
 #include <jg/sm90a/mma_op.cuh>
@@ -42,10 +44,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
     const Signals signals(cluster);
     const Ring ring(smem.ring, signals);
     const TileLoader<Config, Cluster> loader(params, cluster);
-    // A launch with K = 0 loads one block beyond the end of K, which is all zeros.
-    const u32 k_first = Config::kK == 0 && shape.k == 0 ? Config::kBlockK : 0;
-    const u32 k_blocks =
-        Config::kK == 0 && shape.k == 0 ? 1 : ceil_div(shape.k, Config::kBlockK);
+    const KRange<Config> range(shape.k);
     WorkIterator<Scheduler, Cluster::kSize> work(scheduler);
 
     if (roles.is_load_warp() && ptx::elect_one()) {
@@ -70,13 +69,16 @@ JG_DEVICE void gemm_kernel(const Params &params)
             const bool with_c = Config::kHasC && params.load_beta() != 0.0f;
             while (work.has_work()) {
                 const WorkTile tile = work.next();
+                const KPart part = range.part(tile);
 #pragma unroll 1
-                for (u32 k = 0; k < k_blocks; ++k) {
+                for (u32 k = 0; k < part.blocks; ++k) {
                     const ProducerStage stage = producer.acquire();
                     loader.load(smem.a[stage.index], smem.b[stage.index], stage.full, tile,
-                                k_first + k * Config::kBlockK);
+                                part.first + k * Config::kBlockK);
                 }
-                Matrices::load(params, smem, producer, tile, with_c);
+                if (tile.split + 1 == Config::kSplitK) {
+                    Matrices::load(params, smem, producer, tile, with_c);
+                }
             }
             // The neighbours' arrivals have come: the CTA may end. Alone it only delays the
             // next grid's start until the inputs are used up (measured: 6 % of 256^3).
@@ -92,8 +94,18 @@ JG_DEVICE void gemm_kernel(const Params &params)
         while (work.has_work()) {
             const WorkTile tile = work.next();
             Mma mma(roles.consumer());
-            mma.run(smem, consumer, k_blocks);
+            mma.run(smem, consumer, range.part(tile).blocks);
             const RegisterAccumulators<Share, typename Mma::Sum> acc(mma.acc);
+            if constexpr (Config::kSplitK > 1) {
+                const PartialSums<Config, Share> partials(params, shape, tile,
+                                                          roles.consumer());
+                if (!partials.is_last()) {
+                    partials.hand_on(acc);
+                    continue;
+                }
+                partials.collect();
+                partials.add_to(mma.acc);
+            }
             epilogue.run(params, shape, acc, smem, consumer, tile);
         }
         epilogue.drain();
