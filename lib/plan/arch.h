@@ -19,7 +19,8 @@ struct jg_derived {
     int d_box_rows, matrix_box_rows; /* of D; of C and matrix operands */
     int64_t tiles_m, tiles_n; /* at the planned size, in tiles, padded to whole clusters */
     int64_t tiles;            /* tiles_m * tiles_n * batch */
-    int grid_ctas;            /* CTAs of the persistent grid at the planned size */
+    int grid_ctas;            /* CTAs of the launched grid at the planned size */
+    int busy_ctas;            /* those of it that run at once */
     double waves;             /* tiles * split_k / CTAs that fit at once */
     int64_t workspace_bytes;  /* at the planned size; 0 where K is not split */
     double predicted_us;      /* of the cost model; for comparing candidates only */

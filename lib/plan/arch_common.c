@@ -102,12 +102,21 @@ int jg_resident_ctas(const struct jg_config *config, const struct jg_device_fact
     return facts->sm_count / cluster * cluster;
 }
 
-int64_t jg_grid_clusters(const struct jg_config *config, int64_t tiles, int64_t resident)
+/* Clusters of a static grid: those that run at once. */
+static int64_t count_busy_clusters(const struct jg_config *config, int64_t tiles,
+                                   int64_t resident)
 {
     const int64_t parts = jg_max(config->split_k, 1);
     /* Without an overflow: tiles alone are counted in 32 bits, their parts may not be. */
     const int64_t wanted = tiles < resident ? tiles * parts : resident;
     return jg_max(jg_min(wanted, resident) / parts, 1) * parts;
+}
+
+int64_t jg_grid_clusters(const struct jg_config *config, int64_t tiles, int64_t resident)
+{
+    return config->scheduler == JG_SCHEDULER_STATIC
+               ? count_busy_clusters(config, tiles, resident)
+               : tiles * jg_max(config->split_k, 1);
 }
 
 int64_t jg_workspace_bytes(const struct jg_config *config, int64_t tiles)
@@ -140,9 +149,10 @@ int jg_tiles_count(const struct jg_problem *problem, const struct jg_device_fact
         return 0;
     }
     const int cluster = config->cluster_m * config->cluster_n;
-    derived->grid_ctas =
-        (int)jg_grid_clusters(config, derived->tiles / cluster, resident / cluster) *
-        cluster;
+    const int64_t tiles = derived->tiles / cluster;
+    derived->grid_ctas = (int)jg_grid_clusters(config, tiles, resident / cluster) * cluster;
+    derived->busy_ctas =
+        (int)count_busy_clusters(config, tiles, resident / cluster) * cluster;
     derived->waves = (double)derived->tiles * (double)jg_max(config->split_k, 1) / resident;
     derived->workspace_bytes = jg_workspace_bytes(config, derived->tiles);
     return 1;

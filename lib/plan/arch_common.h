@@ -55,7 +55,8 @@ int jg_stages_choose(const struct jg_problem *problem, const struct jg_smem *sme
 
 /* CTAs that fit at once (one a multiprocessor), in whole clusters. */
 int jg_resident_ctas(const struct jg_config *config, const struct jg_device_facts *facts);
-/* Clusters of a launch with this many cluster tiles, where `resident` clusters fit at once.
+/* Clusters of a launch with this many cluster tiles, where `resident` clusters fit at once:
+ * a static grid has no more than fit, the others one for each tile and part of K.
  * All parts of a tile's K take neighbouring clusters, so the grid has a multiple of them
  * (jg/schedule/tile_scheduler.cuh). */
 int64_t jg_grid_clusters(const struct jg_config *config, int64_t tiles, int64_t resident);

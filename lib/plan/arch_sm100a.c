@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Blackwell. One warp loads by TMA, one multiplies by tcgen05 into tensor memory, four
- * write; where C or matrix operands are to be brought, one more loads those. A CTA has a
+ * write; where C or matrix operands are to be brought, one more loads those, and where
+ * the hardware hands tiles out, one more asks for them. A CTA has a
  * tile of 128 rows; with cta_group=2 two CTAs multiply 256 rows as one, each loading half
  * of B. The ring has `stages` pairs of A and B slices of 64 elements of K; tensor memory
  * has `acc_stages` accumulators, so that a tile is multiplied while the one before is
@@ -58,21 +59,48 @@ static int list_sm100a_candidate(int index, struct jg_config *ret_config)
     return 1;
 }
 
-/* One accumulator is enough where each CTA has one tile. */
-static int choose_acc_stages(const struct jg_problem *problem,
-                             const struct jg_device_facts *facts,
-                             const struct jg_config *config)
+/* Do all CTAs run at once, with a tile each, whatever the sizes of a launch? */
+static int is_one_wave(const struct jg_problem *problem,
+                       const struct jg_device_facts *facts, const struct jg_config *config)
 {
     const int exact = problem->m.mode == JIT_GEMM_DIM_EXACT &&
                       problem->n.mode == JIT_GEMM_DIM_EXACT &&
                       problem->batch.mode == JIT_GEMM_DIM_EXACT;
     struct jg_derived derived = {0};
-    char reason[128];
-    const int one_wave =
-        jg_resident_ctas(config, facts) > 0 &&
-        jg_tiles_count(problem, facts, config, &derived, reason, sizeof(reason)) &&
-        derived.tiles * config->split_k <= derived.grid_ctas;
-    return exact && one_wave ? 1 : JG_SM100A_MAX_ACC_STAGES;
+    char reason[256];
+    return exact && jg_resident_ctas(config, facts) > 0 &&
+           jg_tiles_count(problem, facts, config, &derived, reason, sizeof(reason)) &&
+           derived.tiles * config->split_k <= derived.busy_ctas;
+}
+
+/*
+ * One wave needs no loop. For all else the hardware hands tiles out: an SM that is late,
+ * because another kernel still has it or the one before this is slow to leave, then gets
+ * fewer, where a static share would be waited for; and the grid follows the sizes of each
+ * launch. The price is one warp and, as others have measured, about 1 us from a question to
+ * its answer, which passes while the tile before is loaded. The choice rests on such
+ * published figures (kernels of this kind reach cuBLAS with either); nothing here was timed
+ * on the chip, hence scheduler=static for who wants to compare. Parts of K keep the static
+ * share, where a cluster waits for its neighbour alone (jg/schedule/tile_scheduler.cuh).
+ */
+static enum jg_scheduler choose_scheduler(const struct jg_problem *problem,
+                                          const struct jg_device_facts *facts,
+                                          const struct jg_config *config)
+{
+    if (is_one_wave(problem, facts, config)) {
+        return JG_SCHEDULER_SINGLE;
+    }
+    return config->split_k > 1 ? JG_SCHEDULER_STATIC : JG_SCHEDULER_CLC;
+}
+
+/* One accumulator is enough where each CTA has one tile. */
+static int choose_acc_stages(const struct jg_problem *problem,
+                             const struct jg_device_facts *facts,
+                             const struct jg_config *config)
+{
+    return config->scheduler == JG_SCHEDULER_SINGLE || is_one_wave(problem, facts, config)
+               ? 1
+               : JG_SM100A_MAX_ACC_STAGES;
 }
 
 /* Fills the rest for this number of parts of K. */
@@ -93,6 +121,8 @@ static void complete_split(const struct jg_problem *problem,
     if (config->tile_m == 0) { /* mma=1x.. of a pair: refused later */
         config->tile_m = 1;
     }
+    config->scheduler = override->has_scheduler ? wanted->scheduler
+                                                : choose_scheduler(problem, facts, config);
     config->acc_stages = override->has_acc_stages
                              ? wanted->acc_stages
                              : choose_acc_stages(problem, facts, config);
@@ -139,12 +169,13 @@ static int derive_sm100a(const struct jg_problem *problem,
     }
     const struct jg_smem smem = jg_sm100a_smem(problem, config);
     const int matrix_stages = jg_sm100a_matrix_stages(problem);
-    struct jg_derived derived = {
-        .threads = JG_SM100A_THREADS + (matrix_stages > 0 ? JG_SM100A_MATRIX_THREADS : 0),
-        .smem_bytes = (int)jg_smem_bytes(&smem, config->stages),
-        .max_registers = MAX_REGISTERS,
-        .tmem_columns = count_tmem_columns(config),
-        .matrix_stages = matrix_stages};
+    const int more_warps = (matrix_stages > 0) + (config->scheduler == JG_SCHEDULER_CLC);
+    struct jg_derived derived = {.threads = JG_SM100A_THREADS +
+                                            more_warps * JG_SM100A_WARP_THREADS,
+                                 .smem_bytes = (int)jg_smem_bytes(&smem, config->stages),
+                                 .max_registers = MAX_REGISTERS,
+                                 .tmem_columns = count_tmem_columns(config),
+                                 .matrix_stages = matrix_stages};
     if (!jg_tiles_count(problem, facts, config, &derived, reason, reason_size)) {
         return 0;
     }
@@ -167,8 +198,8 @@ const struct jg_arch jg_arch_sm100a = {
     .kernel_header = "jg/sm100a/gemm_kernel.cuh",
     .kernel_name = "jg::sm100a::gemm_kernel",
     .config_keys =
-        "kernel mma cta_group cluster stages acc_stages raster swizzle out_stages pdl "
-        "split_k split_order",
+        "kernel mma cta_group cluster scheduler stages acc_stages raster swizzle "
+        "out_stages pdl split_k split_order",
     /* Memory is the 192 GB of the data sheet; a driver reports somewhat less. */
     .default_facts = {.name = "NVIDIA B200",
                       .cc_major = 10,

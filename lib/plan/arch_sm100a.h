@@ -7,10 +7,10 @@
 #include "plan/arch_common.h"
 
 enum {
-    JG_SM100A_THREADS = 192,       /* six warps */
-    JG_SM100A_MATRIX_THREADS = 32, /* the warp that loads matrices */
-    JG_SM100A_SLAB_ROWS = 32,      /* of D, one warp's */
-    JG_SM100A_MATRIX_ROWS = 128,   /* of a matrix: all of the tile's */
+    JG_SM100A_THREADS = 192,     /* six warps */
+    JG_SM100A_WARP_THREADS = 32, /* each warp more: for matrices, for launch control */
+    JG_SM100A_SLAB_ROWS = 32,    /* of D, one warp's */
+    JG_SM100A_MATRIX_ROWS = 128, /* of a matrix: all of the tile's */
     JG_SM100A_MAX_ACC_STAGES = 2
 };
 

@@ -55,7 +55,7 @@ double jg_sm100a_predict_us(const struct jg_problem *problem,
     const double stage_bytes = (tile_m + tile_n / config->cta_group) * row_bytes;
     const double sent_bytes =
         (tile_m / config->cluster_n + tile_n / config->cluster_m) * row_bytes;
-    const double l2_bytes_clk = L2_BYTES_S / CLOCK_HZ / derived->grid_ctas;
+    const double l2_bytes_clk = L2_BYTES_S / CLOCK_HZ / derived->busy_ctas;
     double block_clk = row_bytes / MMA_ROW_BYTES * count_mma_clk(config);
     const double sent_clk = sent_bytes / l2_bytes_clk;
     const double arriving_clk = stage_bytes / ARRIVING_BYTES_CLK;
@@ -74,7 +74,7 @@ double jg_sm100a_predict_us(const struct jg_problem *problem,
         tile_m * tile_n * (1.0 / EPILOGUE_ELEMS_CLK + output_bytes / EPILOGUE_BYTES_CLK) +
         DRAIN_CLK;
     const double rounds =
-        (double)jg_ceil_div(derived->tiles * config->split_k, derived->grid_ctas);
+        (double)jg_ceil_div(derived->tiles * config->split_k, derived->busy_ctas);
     const double round_clk = config->acc_stages > 1 ? jg_overlap(main_clk, epilogue_clk)
                                                     : main_clk + epilogue_clk;
     const int is_cluster = config->cluster_m * config->cluster_n > 1;

@@ -10,6 +10,7 @@
 enum {
     EPILOGUE_WARPS = 4,
     MAX_MATRIX_STAGES = 4,
+    CLC_BYTES = 112, /* answers of launch control and their barriers */
     TMEM_COLUMNS = 512,
     TMEM_ADDRESS_BYTES = 8, /* of the word that publishes the address of tensor memory */
     /* More than half of what a multiprocessor has: one CTA each, because two clusters that
@@ -59,6 +60,7 @@ struct jg_smem jg_sm100a_smem(const struct jg_problem *problem,
                                     JG_SM100A_SLAB_ROWS * JG_ROW_BYTES +
                                 jg_sm100a_matrix_stages(problem) * matrix_bytes +
                                 (int64_t)config->acc_stages * JG_RING_BARRIER_BYTES +
+                                (config->scheduler == JG_SCHEDULER_CLC ? CLC_BYTES : 0) +
                                 TMEM_ADDRESS_BYTES,
                             .least_bytes = LEAST_SMEM_BYTES};
 }

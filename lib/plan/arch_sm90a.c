@@ -228,7 +228,7 @@ static double predict_us(const struct jg_problem *problem,
     }
     const double l2_bytes =
         (tile_m / config->cluster_n + tile_n / config->cluster_m) * row_bytes;
-    double l2_rate = L2_BYTES_CLK * facts->sm_count / derived->grid_ctas;
+    double l2_rate = L2_BYTES_CLK * facts->sm_count / derived->busy_ctas;
     if (l2_rate > L2_BYTES_CLK_HELD || input_bytes < 0.75 * (double)facts->l2_bytes) {
         l2_rate = L2_BYTES_CLK_HELD;
     }
@@ -243,7 +243,7 @@ static double predict_us(const struct jg_problem *problem,
         tile_m * tile_n * (1.0 / EPILOGUE_ELEMS_CLK + output_bytes / EPILOGUE_BYTES_CLK);
     const double k_blocks = (double)jg_split_blocks(problem, config);
     const double rounds =
-        (double)jg_ceil_div(derived->tiles * config->split_k, derived->grid_ctas);
+        (double)jg_ceil_div(derived->tiles * config->split_k, derived->busy_ctas);
     const struct jg_split_cost split = jg_split_cost_of(problem, config);
     const double fixed_clk = FILL_CLK + (is_cluster ? CLUSTER_CLK : 0.0);
     const double kernel_us =

@@ -12,8 +12,14 @@
 enum { MAX_TILE = 4096, MAX_CLUSTER = 16, MAX_STAGES = 64, MAX_SWIZZLE = 16 };
 
 static const char config_keys[] =
-    "keys: kernel tile mma cta_group cluster stages acc_stages raster swizzle out_stages "
-    "pdl split_k split_order";
+    "keys: kernel tile mma cta_group cluster scheduler stages acc_stages raster swizzle "
+    "out_stages pdl split_k split_order";
+
+static const char *const scheduler_names[] = {[JG_SCHEDULER_STATIC] = "static",
+                                              [JG_SCHEDULER_SINGLE] = "single",
+                                              [JG_SCHEDULER_CLC] = "clc"};
+
+enum { SCHEDULER_COUNT = sizeof(scheduler_names) / sizeof(scheduler_names[0]) };
 
 static void print_word(struct jg_str *out, const char *key)
 {
@@ -49,6 +55,10 @@ void jg_config_print_override(const struct jg_config_override *override, struct 
     if (override->has_cluster) {
         print_word(&text, "cluster=");
         jg_str_printf(&text, "%dx%d", values->cluster_m, values->cluster_n);
+    }
+    if (override->has_scheduler) {
+        print_word(&text, "scheduler=");
+        jg_str_puts(&text, scheduler_names[values->scheduler]);
     }
     if (override->has_stages) {
         print_word(&text, "stages=");
@@ -93,6 +103,7 @@ void jg_config_print(const struct jg_config *config, struct jg_str *out)
         const int by_mma = config->cta_group > 0;
         all.has_tile = all.has_tile_k = !by_mma;
         all.has_mma = all.has_cta_group = all.has_acc_stages = by_mma;
+        all.has_scheduler = by_mma;
         all.has_cluster = all.has_stages = 1;
         all.has_raster = all.has_swizzle = all.has_out_stages = all.has_pdl = 1;
         all.has_split_k = all.has_split_order = config->split_k > 1;
@@ -161,6 +172,18 @@ static int read_cluster(const char *value, size_t size, struct jg_config_overrid
     override->values.cluster_m = (int)sizes[0];
     override->values.cluster_n = (int)sizes[1];
     return override->has_cluster = 1;
+}
+
+static int read_scheduler(const char *value, size_t size,
+                          struct jg_config_override *override)
+{
+    for (int i = 0; i < SCHEDULER_COUNT; i++) {
+        if (jg_word_is(value, size, scheduler_names[i])) {
+            override->values.scheduler = (enum jg_scheduler)i;
+            return override->has_scheduler = 1;
+        }
+    }
+    return 0;
 }
 
 static int read_stages(const char *value, size_t size, struct jg_config_override *override)
@@ -263,6 +286,8 @@ static const struct {
      offsetof(struct jg_config_override, has_cta_group)},
     {"cluster", read_cluster, "give MxN, such as cluster=2x1",
      offsetof(struct jg_config_override, has_cluster)},
+    {"scheduler", read_scheduler, "give single, static or clc",
+     offsetof(struct jg_config_override, has_scheduler)},
     {"stages", read_stages, "give a number from 1 to 64",
      offsetof(struct jg_config_override, has_stages)},
     {"acc_stages", read_acc_stages, "give 1 or 2",

@@ -6,9 +6,9 @@
  * Text form, in this order: `kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=m
  * swizzle=8 out_stages=2 pdl=1`. A chip whose tensor core accumulates in a memory of its
  * own says what one instruction makes instead of a tile, and how many accumulators there
- * are: `kernel=gemm mma=256x256 cta_group=2 cluster=2x1 stages=6 acc_stages=2 raster=m
- * swizzle=8 out_stages=2 pdl=1`. Where K is split, `split_k=4 split_order=turnstile`
- * follows. When read as an override every key is optional, keys left
+ * are: `kernel=gemm mma=256x256 cta_group=2 cluster=2x1 scheduler=clc stages=6
+ * acc_stages=2 raster=m swizzle=8 out_stages=2 pdl=1`. Where K is split, `split_k=4
+ * split_order=turnstile` follows. When read as an override every key is optional, keys left
  * out are chosen; `tile=128x256` leaves K to the kernel. A chip refuses keys of others.
  * `kernel=reference` is the naive f64 kernel and takes no other key.
  */
@@ -37,14 +37,22 @@ enum jg_split_order {
     JG_SPLIT_ARRIVAL = 1    /* the first, then as they come, then the last */
 };
 
+/* How the clusters of a grid share its tiles (jg/schedule/scheduler_for.cuh). */
+enum jg_scheduler {
+    JG_SCHEDULER_STATIC = 0, /* a resident grid, each cluster strides over the tiles */
+    JG_SCHEDULER_SINGLE = 1, /* a cluster for each cluster tile, no loop */
+    JG_SCHEDULER_CLC = 2     /* the same grid; clusters take over those not yet launched */
+};
+
 struct jg_config {
     enum jg_kernel_family kernel;
     int tile_m, tile_n, tile_k; /* elements of a CTA's tile */
     int mma_m, mma_n;           /* of the tile of a CTA, or of a pair; 0: tile says it */
     int cta_group;              /* CTAs that multiply as one: 1 or 2; 0: tile says it */
     int cluster_m, cluster_n;   /* CTAs of a cluster along M and N */
-    int stages;                 /* of the input ring */
-    int acc_stages;             /* accumulators: 1 or 2; 0: they are registers */
+    enum jg_scheduler scheduler;
+    int stages;     /* of the input ring */
+    int acc_stages; /* accumulators: 1 or 2; 0: they are registers */
     enum jg_raster raster;
     int swizzle;    /* width of a raster group, in cluster tiles: 1, 2, 4, 8, 16 */
     int out_stages; /* output slabs of each team of warps that fills them: 1 or 2 */
@@ -56,8 +64,9 @@ struct jg_config {
 /* Which fields an override text sets; the rest of `values` is zero. */
 struct jg_config_override {
     struct jg_config values;
-    int has_kernel, has_tile, has_tile_k, has_mma, has_cta_group, has_cluster, has_stages;
-    int has_acc_stages, has_raster, has_swizzle, has_out_stages, has_pdl;
+    int has_kernel, has_tile, has_tile_k, has_mma, has_cta_group, has_cluster;
+    int has_scheduler, has_stages, has_acc_stages, has_raster, has_swizzle, has_out_stages,
+        has_pdl;
     int has_split_k, has_split_order;
 };
 

@@ -33,8 +33,10 @@ unsigned int jg_launch_grid(const struct jg_kernel *kernel, uint32_t m, uint32_t
         jg_ceil_div(m, (int64_t)config->tile_m * config->cluster_m) *
         jg_ceil_div(n, (int64_t)config->tile_n * config->cluster_n); /* below 2^52 */
     const int64_t resident = kernel->resident_clusters;
-    const int64_t tiles =
-        clusters < resident ? clusters * (int64_t)batch : clusters; /* below 2^63 */
+    /* Below 2^63; where all tiles are launched, the arguments have no more than 2^31. */
+    const int64_t tiles = config->scheduler == JG_SCHEDULER_STATIC && clusters >= resident
+                              ? clusters
+                              : clusters * (int64_t)batch;
     return (unsigned int)(jg_grid_clusters(config, tiles, resident) *
                           jg_kernel_cluster_ctas(kernel));
 }

@@ -124,6 +124,13 @@ static void print_type(const char *name, jit_gemm_dtype dtype, struct jg_str *ou
     jg_str_printf(out, "    using %s = jg::%s;\n", name, jg_dtype_name(dtype));
 }
 
+static void print_name(const char *type, const char *name, const char *value,
+                       struct jg_str *out)
+{
+    jg_str_printf(out, "    static constexpr jg::%s %s = jg::%s::%s;\n", type, name, type,
+                  value);
+}
+
 static void print_dim(const char *name, const jit_gemm_dim *dim, struct jg_str *out)
 {
     print_number(name, dim->mode == JIT_GEMM_DIM_DYNAMIC ? 0 : dim->size, out);
@@ -153,6 +160,10 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_number("kClusterN", config->cluster_n, out);
     print_number("kStages", config->stages, out);
     if (config->cta_group > 0) {
+        static const char *const schedulers[] = {[JG_SCHEDULER_STATIC] = "kStatic",
+                                                 [JG_SCHEDULER_SINGLE] = "kSingle",
+                                                 [JG_SCHEDULER_CLC] = "kClc"};
+        print_name("SchedulerKind", "kScheduler", schedulers[config->scheduler], out);
         print_number("kAccStages", config->acc_stages, out);
         print_number("kMatrixStages", choice->derived.matrix_stages, out);
     }

@@ -55,8 +55,9 @@ Test(sm100a, launch_and_maps_of_a_pair_are_as_the_plan_says)
 {
     struct api_fixture fixture;
     open_b200(&fixture);
-    jit_gemm *gemm = create(&fixture, "m=1000 n=520 k=328 batch=3 a=bf16 c=bf16 d=f32 "
-                                      "config=mma=256x256 cluster=4x2 stages=3 pdl=1");
+    jit_gemm *gemm =
+        create(&fixture, "m=1000 n=520 k=328 batch=3 a=bf16 c=bf16 d=f32 "
+                         "config=mma=256x256 cluster=4x2 stages=3 scheduler=static pdl=1");
     const jit_gemm_args args = {.struct_size = sizeof(args),
                                 .a = A_ADDRESS,
                                 .b = B_ADDRESS,
@@ -98,8 +99,9 @@ Test(sm100a, clusters_of_16_are_allowed_at_load_and_counted)
     struct api_fixture fixture;
     open_b200(&fixture);
     fixture.fake->resident_clusters = 7;
-    jit_gemm *gemm =
-        create(&fixture, "4096x4096x512 bf16 config=mma=128x64 cluster=4x4 stages=3");
+    jit_gemm *gemm = create(
+        &fixture,
+        "4096x4096x512 bf16 config=mma=128x64 cluster=4x4 stages=3 scheduler=static");
     const jit_gemm_args args = {
         .struct_size = sizeof(args), .a = A_ADDRESS, .b = B_ADDRESS, .d = D_ADDRESS};
 

@@ -16,6 +16,9 @@ static const struct {
     {"jg/ptx/wgmma.cuh", "sm_90a"},
     {"jg/sm100a/", "sm_100a"},
     {"jg/ptx/tcgen05.cuh", "sm_100a"},
+    {"jg/ptx/launch_control.cuh", "sm_100a"},
+    {"jg/schedule/clc_scheduler.cuh", "sm_100a"},
+    {"jg/schedule/scheduler_for.cuh", "sm_100a"},
 };
 static const char *const archs[] = {"sm_90a", "sm_100a"};
 enum { ARCH_COUNT = sizeof(archs) / sizeof(archs[0]) };

@@ -34,13 +34,15 @@ MODES = [
     "async=random,schedule=starve,seed=7",
     "async=eager,schedule=fair,seed=8",
 ]
-# Two multiprocessors, so that a CTA has several tiles; few steps, so that a mutant that
-# hangs is given up soon.
-COMMON = "sms=2,max_steps=1000000,threads=1,show=advice"
+# Few steps, so that a mutant that hangs is given up soon.
+COMMON = "max_steps=1000000,threads=1,show=advice"
+# Multiprocessors: few, so that a CTA has several tiles.
+SMS = 2
 
 # Mutants that are no faults, by rule and place among the rule's places, with the reason.
 LOAD_DRAIN = ("the load warp's drain: the commits that it waits for are those of a tile whose "
               "accumulators the epilogue has waited for before the CTA ends")
+OWN_ANSWER = "the scheduler's warp fences again before it asks, which covers its own reads too"
 
 KERNELS = {
     "sm_90a plain": {
@@ -60,15 +62,38 @@ KERNELS = {
         "of": "tcgen05.mma",
         "harmless": {("wait for nothing", 1): LOAD_DRAIN},
         "run": ["512x256x320", "bf16", "--arch", "sm_100a",
-                "--config", "mma=128x64 cluster=1x1 stages=3"],
+                "--config", "mma=128x64 cluster=1x1 scheduler=static stages=3"],
     },
     "sm_100a pair, matrix operand": {
         "of": "tcgen05.mma",
         "harmless": {("wait for nothing", 1): LOAD_DRAIN},
         "run": ["1024x256x320", "bf16", "--arch", "sm_100a",
-                "--config", "mma=256x128 cluster=2x1 stages=3",
+                "--config", "mma=256x128 cluster=2x1 scheduler=static stages=3",
                 "--epilogue", "d = max(acc + bias, 0.0f) + r;",
                 "--operand", "bias:row_vector:bf16", "--operand", "r:matrix:bf16"],
+    },
+    "sm_100a launch control": {
+        "of": "tcgen05.mma",
+        "harmless": {
+            ("drop fence.proxy.async", 0): OWN_ANSWER,
+            ("drop fence.proxy.async", 2): "the load thread announces its next tile later; that "
+                                           "releases its read, and who asks waits for it and fences",
+            ("wait for nothing", 4): LOAD_DRAIN,
+            ("wait for nothing", 10): "the MMA thread has waited for this answer before the tile "
+                                      "whose accumulators the epilogue has waited for",
+        },
+        "run": ["512x256x200", "bf16", "--arch", "sm_100a",
+                "--config", "mma=128x64 cluster=1x1 scheduler=clc stages=5"],
+    },
+    "sm_100a launch control, pairs in a cluster": {
+        "of": "tcgen05.mma",
+        "sms": 4,
+        "harmless": {
+            ("drop fence.proxy.async", 2): OWN_ANSWER,
+            ("wait for nothing", 1): LOAD_DRAIN,
+        },
+        "run": ["1536x256x200", "bf16", "--arch", "sm_100a",
+                "--config", "mma=256x128 cluster=4x1 scheduler=clc stages=5"],
     },
 }
 
@@ -146,6 +171,11 @@ def later_group(guard, opcode, operands):
     return f"{guard}{opcode} {int(operands.strip(' ;')) + 1};"
 
 
+def to_one_cta(guard, opcode, operands):
+    wide = ".multicast::cluster::all"
+    return f"{guard}{opcode.replace(wide, '')}{operands}" if wide in opcode else None
+
+
 def other_descriptor(index, bits):
     def change(guard, opcode, operands):
         parts = operand_list(operands)
@@ -185,6 +215,8 @@ RULES = {
     "drop a copy": drop(r"cp\.async\.bulk\.tensor[\w.:]*"),
     "wrong multicast mask": rewrite(r"cp\.async\.bulk\.tensor[\w.:]*multicast[\w.:]*",
                                     other_mask),
+    "drop a question to launch control": drop(r"clusterlaunchcontrol\.try_cancel[\w.:]*"),
+    "an answer to one CTA": rewrite(r"clusterlaunchcontrol\.try_cancel[\w.:]*", to_one_cta),
     "other swizzle of A": rewrite(r"wgmma\.mma_async[\w.]*",
                                   other_descriptor(1, "0x4000000000000000")),
     "other swizzle of A, tcgen05": rewrite(r"tcgen05\.mma[\w.:]*",
@@ -210,6 +242,7 @@ class Kernel:
     def __init__(self, name, tool, driver, folder):
         self.name, self.tool, self.driver, self.folder = name, tool, driver, folder
         self.of = KERNELS[name]["of"]
+        self.sms = KERNELS[name].get("sms", SMS)
         self.harmless = KERNELS[name].get("harmless", {})
         self.words = ["run", *KERNELS[name]["run"], "--verify"]
         dump = folder / "kernel.ptx"
@@ -225,7 +258,7 @@ class Kernel:
         mode += "" if "MUTANT" in variables else coverage.setting()
         kept.update({"JIT_GEMM_DRIVER": str(self.driver), "MUTANT_OF": self.of,
                      "JIT_GEMM_CACHE_DIR": str(self.folder / "cache"),
-                     "JIT_GEMM_EMULATOR": f"{COMMON},{mode}"}, **variables)
+                     "JIT_GEMM_EMULATOR": f"{COMMON},sms={self.sms},{mode}"}, **variables)
         return subprocess.run([self.tool, *self.words], env=kept, capture_output=True,
                               text=True, timeout=120, check=False)
 

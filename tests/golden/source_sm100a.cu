@@ -1,6 +1,6 @@
 // jit_gemm 0.1.0, source format 2, sm_100a
-// problem: m=4096 n=512 k=4096 a=bf16 c=bf16 dynamic=m epilogue=test config=kernel=gemm mma=256x128 cta_group=2 cluster=4x1 stages=5 acc_stages=2 raster=n swizzle=2 out_stages=2 pdl=1
-// config: kernel=gemm mma=256x128 cta_group=2 cluster=4x1 stages=5 acc_stages=2 raster=n swizzle=2 out_stages=2 pdl=1
+// problem: m=4096 n=512 k=4096 a=bf16 c=bf16 dynamic=m epilogue=test config=kernel=gemm mma=256x128 cta_group=2 cluster=4x1 scheduler=clc stages=5 acc_stages=2 raster=n swizzle=2 out_stages=2 pdl=1
+// config: kernel=gemm mma=256x128 cta_group=2 cluster=4x1 scheduler=clc stages=5 acc_stages=2 raster=n swizzle=2 out_stages=2 pdl=1
 #define JG_OPERANDS(X) \
     X(0, bias, RowVectorInput, bf16)
 #include <jg/sm100a/gemm_kernel.cuh>
@@ -18,12 +18,13 @@ struct Config {
     static constexpr jg::u32 kClusterM = 4;
     static constexpr jg::u32 kClusterN = 1;
     static constexpr jg::u32 kStages = 5;
+    static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kClc;
     static constexpr jg::u32 kAccStages = 2;
     static constexpr jg::u32 kMatrixStages = 2;
     static constexpr jg::u32 kOutStages = 2;
     static constexpr jg::u32 kSwizzle = 2;
     static constexpr jg::u32 kSplitK = 1;
-    static constexpr jg::u32 kThreads = 224;
+    static constexpr jg::u32 kThreads = 256;
     static constexpr jg::u32 kSmemBytes = 189440;
     static constexpr jg::u32 kParamsBytes = 1024;
     static constexpr jg::u32 kOperandCount = 1;
@@ -47,7 +48,7 @@ d = gelu(acc + bias);
 JG_EPILOGUE_END
 
 #line 1 "jit_gemm_entry"
-extern "C" __global__ void __launch_bounds__(224, 1)
+extern "C" __global__ void __launch_bounds__(256, 1)
 jit_gemm_sm100a_bf16_bf16_256x128_test_b988ba8b(const __grid_constant__ jg::KernelParams<Config::kOperandCount> params)
 {
     jg::sm100a::gemm_kernel<Config, Epilogue>(params);

@@ -59,16 +59,54 @@ Test(choose_sm100a, second_accumulator_is_for_a_second_tile)
     expect_config("8192x8192x512 bf16 config=acc_stages=1", "acc_stages=1");
 }
 
+Test(choose_sm100a, one_wave_of_known_sizes_needs_no_loop_and_the_rest_asks_for_tiles)
+{
+    expect_config("1024x1024x1024 bf16", "scheduler=single");
+    expect_config("8192x8192x512 bf16", "scheduler=clc");
+    expect_config("1024x1024x1024 bf16 dynamic=m", "scheduler=clc");
+    expect_config("1024x1024x1024 bf16 dynamic=batch", "scheduler=clc");
+    expect_config("1024x1024x1024 bf16 dynamic=k", "scheduler=single");
+    expect_config("1024x1024x1024 bf16 config=scheduler=static", "scheduler=static");
+    expect_config("8192x8192x512 bf16 config=scheduler=single",
+                  "scheduler=single stages=6 acc_stages=1");
+    expect_config("128x64x4096 bf16 config=split_k=4", "scheduler=single");
+    expect_config("8192x512x4096 bf16 config=split_k=4", "scheduler=static");
+}
+
+Test(choose_sm100a, grid_has_all_tiles_unless_it_is_static)
+{
+    static const struct {
+        const char *text;
+        int grid, busy, threads;
+    } rows[] = {
+        {"4096x4096x512 bf16 config=mma=256x256 cluster=2x1 scheduler=clc", 512, 148, 224},
+        {"4096x4096x512 bf16 config=mma=256x256 cluster=2x1 scheduler=single", 512, 148,
+         192},
+        {"4096x4096x512 bf16 config=mma=256x256 cluster=2x1 scheduler=static", 148, 148,
+         192},
+        {"300x300x512 bf16 config=mma=256x256 cluster=4x1 scheduler=static", 8, 8, 192},
+        {"300x300x512 bf16 batch=3 config=mma=256x256 cluster=4x1 scheduler=clc", 24, 24,
+         224},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_choice choice = choose(rows[i].text);
+        cr_expect_eq(choice.derived.grid_ctas, rows[i].grid, "%s: %d", rows[i].text,
+                     choice.derived.grid_ctas);
+        cr_expect_eq(choice.derived.busy_ctas, rows[i].busy, "%s", rows[i].text);
+        cr_expect_eq(choice.derived.threads, rows[i].threads, "%s", rows[i].text);
+    }
+}
+
 Test(choose_sm100a, matrices_of_the_epilogue_cost_stages_of_the_ring)
 {
     static const struct {
         const char *text;
         int stages, matrix_stages, threads;
     } rows[] = {
-        {"8192x8192x8192 bf16 config=mma=256x256 cluster=2x1", 6, 0, 192},
-        {"8192x8192x8192 bf16 c=bf16 config=mma=256x256 cluster=2x1", 5, 2, 224},
-        {"8192x8192x8192 bf16 c=f32 config=mma=256x256 cluster=2x1", 4, 4, 224},
-        {"8192x8192x8192 bf16 config=mma=128x64 cluster=1x1", 8, 0, 192},
+        {"8192x8192x8192 bf16 config=mma=256x256 cluster=2x1", 6, 0, 224},
+        {"8192x8192x8192 bf16 c=bf16 config=mma=256x256 cluster=2x1", 5, 2, 256},
+        {"8192x8192x8192 bf16 c=f32 config=mma=256x256 cluster=2x1", 4, 4, 256},
+        {"8192x8192x8192 bf16 config=mma=128x64 cluster=1x1", 8, 0, 224},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct jg_choice choice = choose(rows[i].text);
@@ -88,9 +126,10 @@ Test(choose_sm100a, override_keeps_what_it_names_and_the_rest_is_chosen)
     expect_config("4096x4096x4096 bf16 config=cluster=1x2", "cta_group=1 cluster=1x2");
     expect_config("4096x4096x4096 bf16 config=stages=3", "stages=3");
     expect_config("64x64x64 bf16 config=kernel=gemm mma=256x192 cta_group=2 cluster=2x2 "
-                  "stages=3 acc_stages=2 raster=n swizzle=16 out_stages=1 pdl=0",
-                  "kernel=gemm mma=256x192 cta_group=2 cluster=2x2 stages=3 acc_stages=2 "
-                  "raster=n swizzle=16 out_stages=1 pdl=0");
+                  "scheduler=static stages=3 acc_stages=2 raster=n swizzle=16 out_stages=1 "
+                  "pdl=0",
+                  "kernel=gemm mma=256x192 cta_group=2 cluster=2x2 scheduler=static "
+                  "stages=3 acc_stages=2 raster=n swizzle=16 out_stages=1 pdl=0");
 }
 
 Test(choose_sm100a, k_is_split_where_tiles_are_few_and_a_workspace_is_allowed)
@@ -119,7 +158,7 @@ Test(choose_sm100a, k_is_split_where_tiles_are_few_and_a_workspace_is_allowed)
         cr_expect_eq(choice.derived.workspace_bytes > 0, rows[i].is_split, "%s",
                      rows[i].problem);
         cr_expect_leq((uint64_t)choice.derived.workspace_bytes, problem.workspace_limit);
-        cr_expect_leq(choice.derived.grid_ctas, 148);
+        cr_expect_leq(choice.derived.busy_ctas, 148);
         cr_expect_eq(choice.derived.grid_ctas % choice.config.split_k, 0);
     }
 }
@@ -134,6 +173,10 @@ Test(choose_sm100a, workspace_has_locks_and_a_tile_of_sums_a_cta)
     cr_expect_eq(choice.derived.workspace_bytes, 8 * 4096 + 144 * 128 * 128 * 4);
     /* 18 clusters at once. */
     cr_expect_eq(choice.derived.grid_ctas, 18 * 8);
+    cr_expect_eq(choose("1000x520x4096 bf16 config=mma=256x128 cluster=4x2 split_k=4 "
+                        "scheduler=clc")
+                     .derived.grid_ctas,
+                 6 * 4 * 8, "each part of each tile");
     cr_expect_eq(choose("1000x520x4096 bf16 config=mma=256x128 cluster=4x2 split_k=4")
                      .derived.grid_ctas,
                  16 * 8, "a multiple of 4 clusters");
@@ -193,8 +236,8 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
          "split_k=2: a workspace has locks for 4096 tiles, the problem has 32768"},
         {"4096x4096x4096 bf16", "tile=128x128",
          "'tile' is a key of another architecture than sm_100a; keys of sm_100a: kernel mma "
-         "cta_group cluster stages acc_stages raster swizzle out_stages pdl split_k "
-         "split_order"},
+         "cta_group cluster scheduler stages acc_stages raster swizzle out_stages pdl "
+         "split_k split_order"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct jg_problem problem = plan_problem(rows[i].problem);
@@ -259,7 +302,8 @@ Test(choose_sm100a, derived_sizes_follow_the_kernels_formulas)
                                  INT64_C(4) * config->out_stages * 4096 +
                                  INT64_C(16384) * matrix_stages[j / 5];
             const int64_t barriers =
-                16 * (config->stages + matrix_stages[j / 5] + config->acc_stages) + 8;
+                16 * (config->stages + matrix_stages[j / 5] + config->acc_stages) + 8 +
+                (config->scheduler == JG_SCHEDULER_CLC ? 112 : 0);
 
             cr_expect_eq(config->tile_m, 128, "%s", text);
             cr_expect_eq(config->mma_m, 128 * config->cta_group);
@@ -272,7 +316,8 @@ Test(choose_sm100a, derived_sizes_follow_the_kernels_formulas)
             cr_expect_leq(config->acc_stages * config->tile_n, 512);
             cr_expect_eq(config->cluster_m % config->cta_group, 0);
             cr_expect_eq(derived->grid_ctas % (config->cluster_m * config->cluster_n), 0);
-            cr_expect_leq(derived->grid_ctas, 148);
+            cr_expect_leq(derived->busy_ctas, 148);
+            cr_expect_eq(derived->grid_ctas, derived->tiles, "no static grid here");
             cr_expect_gt(derived->predicted_us, 0.0);
         }
     }

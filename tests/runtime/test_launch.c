@@ -50,6 +50,31 @@ Test(launch, grid_is_whole_clusters_and_at_most_what_fits)
     handmade_free(&made);
 }
 
+Test(launch, grid_without_a_static_share_has_a_cluster_a_tile)
+{
+    static const struct {
+        enum jg_scheduler scheduler;
+        int split_k;
+        uint32_t m, n, batch;
+        unsigned int grid;
+    } rows[] = {
+        {JG_SCHEDULER_SINGLE, 1, 256, 256, 1, 2},
+        {JG_SCHEDULER_SINGLE, 1, 4096, 4096, 3, 2 * 256 * 3},
+        {JG_SCHEDULER_CLC, 1, 257, 256, 1, 4},
+        {JG_SCHEDULER_CLC, 1, 4096, 4096, 1000, 2 * 256 * 1000},
+        {JG_SCHEDULER_CLC, 4, 4096, 4096, 1, 2 * 256 * 4},
+    };
+    struct handmade made;
+    handmade_kernel(&made);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        made.kernel->choice.config.scheduler = rows[i].scheduler;
+        made.kernel->choice.config.split_k = rows[i].split_k;
+        cr_expect_eq(jg_launch_grid(made.kernel, rows[i].m, rows[i].n, rows[i].batch),
+                     rows[i].grid, "%u x %u x %u", rows[i].m, rows[i].n, rows[i].batch);
+    }
+    handmade_free(&made);
+}
+
 Test(launch, grid_has_all_parts_of_k_and_no_part_of_a_tile_alone)
 {
     static const struct {

@@ -69,6 +69,18 @@ JG_DEVICE void mbarrier_arrive_relaxed(u64 *barrier, u32 cta_rank)
     // clang-format on
 }
 
+// The same, announcing `bytes` that come in this phase.
+JG_DEVICE void mbarrier_arrive_expect_bytes_relaxed(u64 *barrier, u32 bytes, u32 cta_rank)
+{
+    // clang-format off
+    asm volatile("{\n"
+                 ".reg .b32 remote;\n"
+                 "mapa.shared::cluster.u32 remote, %0, %2;\n"
+                 "mbarrier.arrive.expect_tx.relaxed.cluster.shared::cluster.b64 _, [remote], %1;\n"
+                 "}\n" :: "r"(shared_address(barrier)), "r"(bytes), "r"(cta_rank) : "memory");
+    // clang-format on
+}
+
 // Blocks until the phase of this parity is complete; acquires at CTA scope.
 JG_DEVICE void mbarrier_wait(u64 *barrier, u32 parity)
 {

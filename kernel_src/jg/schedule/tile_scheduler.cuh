@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
-// TileScheduler: which tile a CTA works on, and which next. Static and persistent: a
-// cluster takes every `clusters of the grid`-th cluster tile. WorkIterator: one role's walk
-// through that list.
+// TileScheduler: the order of the cluster tiles, and which tile of one is this CTA's.
+// WorkIterator: one role's walk through them, static and persistent: a cluster takes every
+// `clusters of the grid`-th cluster tile. (Other walks: scheduler_for.cuh.)
 //
 // Where K is split, the list has kSplitK entries a cluster tile, one after the other in the
 // order of K, and an entry may wait for the one before it, which has the same tile
 // (epilogue/partial_sums.cuh). No wait lasts for ever:
 // - The grid has a multiple of kSplitK clusters (lib/runtime/launch.c). So a cluster has
-// the
-//   same part of K in each of its tiles, and waits for its neighbour of the next lower
+//   the same part of K in each of its tiles, and waits for its neighbour of the next lower
 //   index alone, never for itself or a higher one.
 // - The hardware starts clusters in the order of their indices. So when a cluster runs, all
 //   that it waits for, directly or through others, run or have ended, however few clusters

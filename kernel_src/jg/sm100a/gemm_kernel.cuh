@@ -5,7 +5,7 @@
 #include <jg/epilogue/partial_sums.cuh>
 #include <jg/pipeline/warpgroup_signals.cuh>
 #include <jg/schedule/k_range.cuh>
-#include <jg/schedule/tile_scheduler.cuh>
+#include <jg/schedule/scheduler_for.cuh>
 #include <jg/sm100a/accum_reader.cuh>
 #include <jg/sm100a/commit_signals.cuh>
 #include <jg/sm100a/mma_op.cuh>
@@ -30,8 +30,9 @@ JG_DEVICE void synchronize()
 template <class Config, class Epilogue, class Params>
 JG_DEVICE void gemm_kernel(const Params &params)
 {
-    using SmemT = Smem<Config>;
     using Cluster = ClusterShape<Config::kClusterM, Config::kClusterN, Config::kCtaGroup>;
+    using Scheduler = typename SchedulerFor<Config, Cluster>::Type;
+    using SmemT = Smem<Config, Scheduler>;
     using Ring =
         InputRingBuffer<Config::kStages, SmemT::kStageBytes, CommitSignals<Cluster>>;
     using Share = EpilogueShare<Config>;
@@ -40,12 +41,15 @@ JG_DEVICE void gemm_kernel(const Params &params)
     using OneCta = ClusterShape<1, 1>;
     using MatrixRing = InputRingBuffer<Config::kMatrixStages, SmemT::kMatrixBytes,
                                        WarpgroupSignals<1, OneCta>>;
-    using RolesT = Roles<kWithMatrices>;
+    using RolesT = Roles<kWithMatrices, Scheduler::kHasWarp>;
     using Accumulators =
         OutputRingBuffer<Config::kAccStages, RolesT::kEpilogueWarps, Cluster>;
-    using Scheduler = TileScheduler<Config>;
     using Mma = MmaOp<Config>;
     constexpr bool kAlone = Cluster::kSize == 1;
+    // Walks over tiles: of the load thread, the epilogue's warps and the matrix thread in
+    // every CTA, of the MMA thread in one of each group.
+    constexpr u32 kWalks = Cluster::kSize * (1 + RolesT::kEpilogueWarps + kWithMatrices) +
+                           Cluster::kSize / Cluster::kCtaGroup;
     using EpilogueT = typename EpilogueFor<Config, Epilogue, Share>::Type;
     using Partials = PartialSums<Config, Share>;
     static_assert((sizeof(SmemT) > kLeastSmemBytes ? sizeof(SmemT) : kLeastSmemBytes) ==
@@ -64,7 +68,8 @@ JG_DEVICE void gemm_kernel(const Params &params)
     const Cluster cluster(Cluster::kSize > 1 ? ptx::cluster_cta_rank() : 0);
     const OneCta alone(0);
     const Shape<Config, Params> shape(params);
-    const Scheduler scheduler(shape, cluster);
+    const TileScheduler<Config> tiles(shape, cluster);
+    const Scheduler scheduler(tiles, cluster, smem.scheduler);
     const CommitSignals<Cluster> signals(cluster);
     const WarpgroupSignals<1, OneCta> matrix_signals(alone);
     const Ring ring(smem.ring, signals);
@@ -73,7 +78,6 @@ JG_DEVICE void gemm_kernel(const Params &params)
     const TileLoader<Config, Cluster> loader(params, cluster);
     const Tmem<Config::kCtaGroup, Config::kAccStages * Mma::kN> tmem(&smem.tmem_address);
     const KRange<Config> range(shape.k);
-    WorkIterator<Scheduler, Cluster::kSize> work(scheduler);
 
     if (roles.is_load_warp() && ptx::elect_one()) {
         loader.prefetch_maps();
@@ -83,6 +87,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
             MatrixRing::init_barriers(smem.matrix_ring);
         }
         Accumulators::init_barriers(smem.accumulators);
+        Scheduler::init_barriers(smem.scheduler, kWalks);
         ptx::fence_mbarrier_init();
     }
     if constexpr (Config::kCtaGroup == 2) {
@@ -101,6 +106,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
     if (roles.is_load_warp()) {
         if (ptx::elect_one()) {
             auto producer = ring.producer();
+            auto work = scheduler.load_walk();
             while (work.has_work()) {
                 const WorkTile tile = work.next();
                 const KPart part = range.part(tile);
@@ -121,6 +127,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
             auto consumer = ring.consumer();
             auto producer = accumulators.producer();
             const u32 columns = tmem.address();
+            auto work = scheduler.template thread_walk<Advance::kNow>();
             while (work.has_work()) {
                 const KPart part = range.part(work.next());
                 const OutputStage stage = producer.acquire();
@@ -135,6 +142,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
         if constexpr (kWithMatrices) {
             if (ptx::elect_one()) {
                 auto producer = matrix_ring.producer();
+                auto work = scheduler.template thread_walk<Advance::kDelayed>();
                 const bool with_c = Config::kHasC && params.load_beta() != 0.0f;
                 while (work.has_work()) {
                     const WorkTile tile = work.next();
@@ -144,11 +152,14 @@ JG_DEVICE void gemm_kernel(const Params &params)
                 }
             }
         }
+    } else if (roles.is_scheduler_warp()) {
+        scheduler.run();
     } else {
         auto consumer = accumulators.consumer();
         auto matrices = matrix_ring.consumer();
         const u32 columns = tmem.address();
         EpilogueT epilogue(params, shape, smem.out[0][0], 0);
+        auto work = scheduler.template warp_walk<Advance::kDelayed>();
         while (work.has_work()) {
             const WorkTile tile = work.next();
             const OutputStage stage = consumer.acquire();

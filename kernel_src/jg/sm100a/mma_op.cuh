@@ -43,8 +43,8 @@ struct MmaOp {
     }
 
     // Issues the products of one stage; `first` starts the sum.
-    static JG_DEVICE void issue(const Smem<Config> &smem, u32 stage, u32 accumulator,
-                                bool first)
+    template <class SmemT>
+    static JG_DEVICE void issue(const SmemT &smem, u32 stage, u32 accumulator, bool first)
     {
         const u64 a =
             layout<Config::kAKMajor>() | ptx::tcgen05_descriptor_address(smem.a[stage]);
@@ -59,8 +59,8 @@ struct MmaOp {
     }
 
     // Adds up all of a tile's K, at least one block, in the columns from `accumulator` on.
-    template <class Consumer>
-    static JG_DEVICE void run(const Smem<Config> &smem, Consumer &consumer, u32 accumulator,
+    template <class SmemT, class Consumer>
+    static JG_DEVICE void run(const SmemT &smem, Consumer &consumer, u32 accumulator,
                               u32 k_blocks)
     {
 #pragma unroll 1

@@ -4,6 +4,7 @@
 // have the same layout: the tensor core reads both at the same offsets.
 #pragma once
 #include <jg/pipeline/input_ring_buffer.cuh>
+#include <jg/schedule/scheduler_for.cuh>
 #include <jg/sm100a/output_ring_buffer.cuh>
 
 namespace jg::sm100a {
@@ -22,7 +23,7 @@ struct MatrixBoxes<0> {
 // clusters that each hold a part of what the other waits for would never end.
 constexpr u32 kLeastSmemBytes = 116 * 1024;
 
-template <class Config>
+template <class Config, class Scheduler>
 struct alignas(1024) Smem {
     static constexpr u32 kRowBytes = 128; // of K, the span of the swizzle
     static constexpr u32 kARows = Config::kBlockM;
@@ -36,6 +37,7 @@ struct alignas(1024) Smem {
     RingBarriers<Config::kStages> ring;
     RingBarriers<Config::kMatrixStages> matrix_ring;
     OutputBarriers<Config::kAccStages> accumulators;
+    typename Scheduler::Storage scheduler;
     u32 tmem_address;
 
     static constexpr u32 kStageBytes = (kARows + kBRows) * kRowBytes; // of this CTA
