@@ -203,6 +203,24 @@ int run_results_create(jit_gemm_context *context, const struct cli_problem *prob
     return code;
 }
 
+static jit_gemm_status poison(jit_gemm_context *context, const struct run_matrix *matrix)
+{
+    return matrix->base ? jit_gemm_device_fill(context, matrix->address,
+                                               element_poison_byte(matrix->view.dtype),
+                                               element_view_bytes(&matrix->view))
+                        : JIT_GEMM_OK;
+}
+
+int run_results_poison(jit_gemm_context *context, const struct run_results *results)
+{
+    jit_gemm_status status = poison(context, &results->d);
+
+    for (size_t i = 0; i < JIT_GEMM_MAX_OPERANDS && status == JIT_GEMM_OK; i++) {
+        status = poison(context, &results->operands[i]);
+    }
+    return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, 0);
+}
+
 int run_workspace_create(jit_gemm_context *context, uint64_t bytes,
                          struct run_results *results)
 {

@@ -48,6 +48,8 @@ jit_gemm_dtype run_d_type(const jit_gemm_problem *problem);
 int run_results_create(jit_gemm_context *context, const struct cli_problem *problem,
                        const struct run_inputs *inputs, int64_t ldd, int is_reference,
                        struct run_results *results);
+/* Poisons what a launch has written, the workspace excepted. */
+int run_results_poison(jit_gemm_context *context, const struct run_results *results);
 /* Makes the kernel's workspace, `bytes` of zeros with guards around. */
 int run_workspace_create(jit_gemm_context *context, uint64_t bytes,
                          struct run_results *results);
