@@ -95,6 +95,21 @@ KERNELS = {
         "run": ["1536x256x200", "bf16", "--arch", "sm_100a",
                 "--config", "mma=256x128 cluster=4x1 scheduler=clc stages=5"],
     },
+    # As many clusters at once as there are parts of K.
+    "sm_100a pair, split K": {
+        "of": "tcgen05.mma",
+        "sms": 6,
+        "harmless": {("wait for nothing", 0): LOAD_DRAIN},
+        "run": ["512x256x640", "bf16", "--arch", "sm_100a",
+                "--config", "mma=256x128 cluster=2x1 stages=3 split_k=3"],
+    },
+    "sm_90a split K, arrival": {
+        "of": "wgmma.mma_async",
+        "sms": 4,
+        "harmless": {("wait for nothing", 1): "without neighbours the drain is about speed"},
+        "run": ["128x256x320", "bf16", "--arch", "sm_90a", "--config",
+                "tile=64x128 cluster=1x1 stages=3 split_k=4 split_order=arrival"],
+    },
 }
 
 
@@ -192,6 +207,10 @@ def other_mask(guard, opcode, operands):
                   f"{opcode} {', '.join(parts)};")
 
 
+def relaxed(guard, opcode, operands):
+    return guard + re.sub("release|acquire", "relaxed", opcode) + operands
+
+
 RULES = {
     "drop fence.proxy.async": drop(r"fence\.proxy\.async[\w.:]*"),
     "drop fence.mbarrier_init": drop(r"fence\.mbarrier_init[\w.]*"),
@@ -223,6 +242,11 @@ RULES = {
                                            other_descriptor(1, "0x2000000000000000")),
     "other stride of B, tcgen05": rewrite(r"tcgen05\.mma[\w.:]*",
                                           other_descriptor(2, "0x0000000800000000")),
+    "release made relaxed": rewrite(r"red\.release[\w.]*", relaxed),
+    "acquire made relaxed": rewrite(r"ld\.acquire[\w.]*", relaxed),
+    "drop the count of a part": drop(r"red\.release[\w.]*"),
+    "drop the clearing of a lock": drop(r"st\.global\.u32"),
+    "drop a vector of sums": drop(r"(?:st\.global|ld\.global|red\.[\w.]*add)\.v4\.f32"),
     "free tensor memory early": drop(r"tcgen05\.dealloc[\w.:]*"),
     "other stride of B": rewrite(r"wgmma\.mma_async[\w.]*",
                                  other_descriptor(2, "0x0000000800000000")),
