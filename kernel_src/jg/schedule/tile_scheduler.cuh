@@ -13,8 +13,10 @@
 //   that it waits for, directly or through others, run or have ended, however few clusters
 //   the device holds at a time and whatever else it executes.
 // - The lowest cluster that has not ended waits for nobody.
-// Whoever hands out entries at run time instead keeps the second point by handing them out
-// in the order of the list.
+// The other walks have a cluster an entry. Launch control hands entries out to clusters
+// that run, in the order in which clusters would have started. So the lowest entry that is
+// not done belongs to a cluster that runs and has nothing before it to do, and waits for
+// nobody.
 //
 // Every role of every CTA of a cluster makes the same walk, so nothing is communicated. A
 // cluster may hang over the edge of the problem; its outer CTAs then work on tiles that do
