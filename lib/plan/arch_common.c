@@ -83,9 +83,10 @@ int jg_stages_choose(const struct jg_problem *problem, const struct jg_smem *sme
                      const struct jg_device_facts *facts,
                      const struct jg_stage_limits *limits)
 {
-    const int64_t k_blocks = jg_ceil_div(problem->k.size, jg_tile_k(problem));
+    const int64_t wanted =
+        jg_ceil_div(problem->k.size, (int64_t)jg_tile_k(problem) * smem->stage_blocks);
     const int fitting = jg_smem_fitting_stages(smem, facts, limits->most);
-    return (int)jg_max(limits->least, jg_min(k_blocks, fitting));
+    return (int)jg_max(limits->least, jg_min(wanted, fitting));
 }
 
 /* ----------------------------------------------------------------------------- tiles */

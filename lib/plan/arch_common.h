@@ -26,6 +26,7 @@ int jg_tile_k(const struct jg_problem *problem);
 
 /* Shared memory of a CTA: a ring of stages, and the rest. */
 struct jg_smem {
+    int stage_blocks;    /* blocks of K in a stage */
     int64_t stage_bytes; /* tiles and barriers of one stage */
     int64_t other_bytes;
     int64_t least_bytes; /* asked for even where less is used */

@@ -15,6 +15,9 @@
 
 enum { MAX_REGISTERS = 255, DEFAULT_OUT_STAGES = 2, LEAST_TMEM_COLUMNS = 32 };
 
+/* Elements of a CTA's rows and an MMA's columns up to which a stage has 4 or 2 blocks. */
+enum { K_GROUP_4_TILE = 64 * 16, K_GROUP_2_TILE = 64 * 96 };
+
 struct cluster {
     int m, n;
 };
@@ -103,6 +106,21 @@ static int choose_acc_stages(const struct jg_problem *problem,
                : JG_SM100A_MAX_ACC_STAGES;
 }
 
+/*
+ * A stage has several blocks of K where a tile is so small that a block is multiplied in
+ * about the time that its barriers take; the bounds are those of published kernels, tuned
+ * on the chip. Two stages at least are to be filled.
+ */
+static int choose_k_group(const struct jg_problem *problem, const struct jg_config *config)
+{
+    const int tile = config->tile_m * config->mma_n;
+    int k_group = tile <= K_GROUP_4_TILE ? 4 : tile <= K_GROUP_2_TILE ? 2 : 1;
+    while (k_group > 1 && jg_split_blocks(problem, config) < 2 * (int64_t)k_group) {
+        k_group /= 2;
+    }
+    return k_group;
+}
+
 /* Fills the rest for this number of parts of K. */
 static void complete_split(const struct jg_problem *problem,
                            const struct jg_device_facts *facts,
@@ -123,6 +141,8 @@ static void complete_split(const struct jg_problem *problem,
     }
     config->scheduler = override->has_scheduler ? wanted->scheduler
                                                 : choose_scheduler(problem, facts, config);
+    config->k_group =
+        override->has_k_group ? wanted->k_group : choose_k_group(problem, config);
     config->acc_stages = override->has_acc_stages
                              ? wanted->acc_stages
                              : choose_acc_stages(problem, facts, config);
@@ -198,7 +218,7 @@ const struct jg_arch jg_arch_sm100a = {
     .kernel_header = "jg/sm100a/gemm_kernel.cuh",
     .kernel_name = "jg::sm100a::gemm_kernel",
     .config_keys =
-        "kernel mma cta_group cluster scheduler stages acc_stages raster swizzle "
+        "kernel mma cta_group cluster scheduler k_group stages acc_stages raster swizzle "
         "out_stages pdl split_k split_order",
     /* Memory is the 192 GB of the data sheet; a driver reports somewhat less. */
     .default_facts = {.name = "NVIDIA B200",

@@ -65,8 +65,9 @@ double jg_sm100a_predict_us(const struct jg_problem *problem,
         block_clk *= 1.0 + CLUSTER_LOSS;
     }
     const double lone_clk = LOAD_LATENCY_CLK + stage_bytes / LONE_STAGE_BYTES_CLK;
-    if (block_clk < lone_clk / config->stages) {
-        block_clk = lone_clk / config->stages;
+    const double ring_blocks = (double)config->stages * config->k_group;
+    if (block_clk < lone_clk / ring_blocks) {
+        block_clk = lone_clk / ring_blocks;
     }
     const double main_clk = (double)jg_split_blocks(problem, config) * block_clk;
     const double output_bytes = jg_output_bytes(problem);

@@ -54,15 +54,16 @@ struct jg_smem jg_sm100a_smem(const struct jg_problem *problem,
     const int64_t rows = config->tile_m + config->tile_n / config->cta_group;
     const int64_t matrix_bytes =
         (int64_t)JG_SM100A_MATRIX_ROWS * JG_ROW_BYTES + JG_RING_BARRIER_BYTES;
-    return (struct jg_smem){.stage_bytes = rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES,
-                            .other_bytes =
-                                (int64_t)EPILOGUE_WARPS * config->out_stages *
-                                    JG_SM100A_SLAB_ROWS * JG_ROW_BYTES +
-                                jg_sm100a_matrix_stages(problem) * matrix_bytes +
-                                (int64_t)config->acc_stages * JG_RING_BARRIER_BYTES +
-                                (config->scheduler == JG_SCHEDULER_CLC ? CLC_BYTES : 0) +
-                                TMEM_ADDRESS_BYTES,
-                            .least_bytes = LEAST_SMEM_BYTES};
+    return (struct jg_smem){
+        .stage_blocks = config->k_group,
+        .stage_bytes = config->k_group * rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES,
+        .other_bytes = (int64_t)EPILOGUE_WARPS * config->out_stages * JG_SM100A_SLAB_ROWS *
+                           JG_ROW_BYTES +
+                       jg_sm100a_matrix_stages(problem) * matrix_bytes +
+                       (int64_t)config->acc_stages * JG_RING_BARRIER_BYTES +
+                       (config->scheduler == JG_SCHEDULER_CLC ? CLC_BYTES : 0) +
+                       TMEM_ADDRESS_BYTES,
+        .least_bytes = LEAST_SMEM_BYTES};
 }
 
 /* ----------------------------------------------------------------------- the limits */
@@ -151,14 +152,17 @@ int jg_sm100a_check(const struct jg_problem *problem, const struct jg_device_fac
                  config->acc_stages, config->mma_n, TMEM_COLUMNS);
         return 0;
     }
-    char shape[96];
+    char shape[128];
     const int matrix_stages = jg_sm100a_matrix_stages(problem);
-    snprintf(shape, sizeof(shape), "mma=%dx%d cta_group=%d", config->mma_m, config->mma_n,
-             config->cta_group);
+    int used = snprintf(shape, sizeof(shape), "mma=%dx%d cta_group=%d", config->mma_m,
+                        config->mma_n, config->cta_group);
+    if (config->k_group > 1) {
+        used += snprintf(shape + used, sizeof(shape) - (size_t)used, " k_group=%d",
+                         config->k_group);
+    }
     if (matrix_stages > 0) {
-        snprintf(shape, sizeof(shape),
-                 "mma=%dx%d cta_group=%d, %d stages of C and matrix operands and",
-                 config->mma_m, config->mma_n, config->cta_group, matrix_stages);
+        snprintf(shape + used, sizeof(shape) - (size_t)used,
+                 ", %d stages of C and matrix operands and", matrix_stages);
     }
     const struct jg_smem smem = jg_sm100a_smem(problem, config);
     struct jg_stage_limits limits = jg_sm100a_stages;

@@ -82,7 +82,8 @@ static int list_sm90a_candidate(int index, struct jg_config *ret_config)
 
 static struct jg_smem lay_out_smem(const struct jg_config *config)
 {
-    return (struct jg_smem){.stage_bytes =
+    return (struct jg_smem){.stage_blocks = 1,
+                            .stage_bytes =
                                 (int64_t)(config->tile_m + config->tile_n) * JG_ROW_BYTES +
                                 JG_RING_BARRIER_BYTES,
                             .other_bytes = (int64_t)CONSUMERS * config->out_stages *

@@ -12,7 +12,7 @@
 enum { MAX_TILE = 4096, MAX_CLUSTER = 16, MAX_STAGES = 64, MAX_SWIZZLE = 16 };
 
 static const char config_keys[] =
-    "keys: kernel tile mma cta_group cluster scheduler stages acc_stages raster swizzle "
+    "keys: kernel tile mma cta_group cluster scheduler k_group stages acc_stages raster swizzle "
     "out_stages pdl split_k split_order";
 
 static const char *const scheduler_names[] = {[JG_SCHEDULER_STATIC] = "static",
@@ -60,6 +60,10 @@ void jg_config_print_override(const struct jg_config_override *override, struct 
         print_word(&text, "scheduler=");
         jg_str_puts(&text, scheduler_names[values->scheduler]);
     }
+    if (override->has_k_group) {
+        print_word(&text, "k_group=");
+        jg_str_printf(&text, "%d", values->k_group);
+    }
     if (override->has_stages) {
         print_word(&text, "stages=");
         jg_str_printf(&text, "%d", values->stages);
@@ -103,7 +107,7 @@ void jg_config_print(const struct jg_config *config, struct jg_str *out)
         const int by_mma = config->cta_group > 0;
         all.has_tile = all.has_tile_k = !by_mma;
         all.has_mma = all.has_cta_group = all.has_acc_stages = by_mma;
-        all.has_scheduler = by_mma;
+        all.has_scheduler = all.has_k_group = by_mma;
         all.has_cluster = all.has_stages = 1;
         all.has_raster = all.has_swizzle = all.has_out_stages = all.has_pdl = 1;
         all.has_split_k = all.has_split_order = config->split_k > 1;
@@ -184,6 +188,16 @@ static int read_scheduler(const char *value, size_t size,
         }
     }
     return 0;
+}
+
+static int read_k_group(const char *value, size_t size, struct jg_config_override *override)
+{
+    int64_t k_group;
+    if (!jg_number_parse(value, size, 1, 4, &k_group) || k_group == 3) {
+        return 0;
+    }
+    override->values.k_group = (int)k_group;
+    return override->has_k_group = 1;
 }
 
 static int read_stages(const char *value, size_t size, struct jg_config_override *override)
@@ -288,6 +302,8 @@ static const struct {
      offsetof(struct jg_config_override, has_cluster)},
     {"scheduler", read_scheduler, "give single, static or clc",
      offsetof(struct jg_config_override, has_scheduler)},
+    {"k_group", read_k_group, "give 1, 2 or 4",
+     offsetof(struct jg_config_override, has_k_group)},
     {"stages", read_stages, "give a number from 1 to 64",
      offsetof(struct jg_config_override, has_stages)},
     {"acc_stages", read_acc_stages, "give 1 or 2",

@@ -6,11 +6,11 @@
  * Text form, in this order: `kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=m
  * swizzle=8 out_stages=2 pdl=1`. A chip whose tensor core accumulates in a memory of its
  * own says what one instruction makes instead of a tile, and how many accumulators there
- * are: `kernel=gemm mma=256x256 cta_group=2 cluster=2x1 scheduler=clc stages=6
- * acc_stages=2 raster=m swizzle=8 out_stages=2 pdl=1`. Where K is split, `split_k=4
- * split_order=turnstile` follows. When read as an override every key is optional, keys left
- * out are chosen; `tile=128x256` leaves K to the kernel. A chip refuses keys of others.
- * `kernel=reference` is the naive f64 kernel and takes no other key.
+ * are: `kernel=gemm mma=256x256 cta_group=2 cluster=2x1 scheduler=clc k_group=1
+ * stages=6 acc_stages=2 raster=m swizzle=8 out_stages=2 pdl=1`. Where K is split,
+ * `split_k=4 split_order=turnstile` follows. When read as an override every key is
+ * optional, keys left out are chosen; `tile=128x256` leaves K to the kernel. A chip refuses
+ * keys of others. `kernel=reference` is the naive f64 kernel and takes no other key.
  */
 #ifndef JG_PLAN_CONFIG_H
 #define JG_PLAN_CONFIG_H
@@ -51,6 +51,7 @@ struct jg_config {
     int cta_group;              /* CTAs that multiply as one: 1 or 2; 0: tile says it */
     int cluster_m, cluster_n;   /* CTAs of a cluster along M and N */
     enum jg_scheduler scheduler;
+    int k_group;    /* blocks of K in a stage of the ring: 1, 2 or 4; 0: as 1 */
     int stages;     /* of the input ring */
     int acc_stages; /* accumulators: 1 or 2; 0: they are registers */
     enum jg_raster raster;
@@ -65,8 +66,8 @@ struct jg_config {
 struct jg_config_override {
     struct jg_config values;
     int has_kernel, has_tile, has_tile_k, has_mma, has_cta_group, has_cluster;
-    int has_scheduler, has_stages, has_acc_stages, has_raster, has_swizzle, has_out_stages,
-        has_pdl;
+    int has_scheduler, has_k_group, has_stages, has_acc_stages, has_raster, has_swizzle,
+        has_out_stages, has_pdl;
     int has_split_k, has_split_order;
 };
 

@@ -164,6 +164,7 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
                                                  [JG_SCHEDULER_SINGLE] = "kSingle",
                                                  [JG_SCHEDULER_CLC] = "kClc"};
         print_name("SchedulerKind", "kScheduler", schedulers[config->scheduler], out);
+        print_number("kKGroup", config->k_group, out);
         print_number("kAccStages", config->acc_stages, out);
         print_number("kMatrixStages", choice->derived.matrix_stages, out);
     }

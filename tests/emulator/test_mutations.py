@@ -72,6 +72,12 @@ KERNELS = {
                 "--epilogue", "d = max(acc + bias, 0.0f) + r;",
                 "--operand", "bias:row_vector:bf16", "--operand", "r:matrix:bf16"],
     },
+    "sm_100a groups of K": {
+        "of": "tcgen05.mma",
+        "harmless": {("wait for nothing", 1): LOAD_DRAIN},
+        "run": ["512x256x320", "bf16", "--arch", "sm_100a",
+                "--config", "mma=128x64 cluster=1x1 scheduler=static k_group=2 stages=2"],
+    },
     "sm_100a launch control": {
         "of": "tcgen05.mma",
         "harmless": {

@@ -68,9 +68,18 @@ Test(choose_sm100a, one_wave_of_known_sizes_needs_no_loop_and_the_rest_asks_for_
     expect_config("1024x1024x1024 bf16 dynamic=k", "scheduler=single");
     expect_config("1024x1024x1024 bf16 config=scheduler=static", "scheduler=static");
     expect_config("8192x8192x512 bf16 config=scheduler=single",
-                  "scheduler=single stages=6 acc_stages=1");
+                  "scheduler=single k_group=1 stages=6 acc_stages=1");
     expect_config("128x64x4096 bf16 config=split_k=4", "scheduler=single");
     expect_config("8192x512x4096 bf16 config=split_k=4", "scheduler=static");
+}
+
+Test(choose_sm100a, stages_count_groups_of_blocks_of_k)
+{
+    expect_config("4096x4096x4096 bf16 config=mma=128x64 k_group=1", "k_group=1 stages=8");
+    expect_config("4096x4096x4096 bf16 config=mma=128x64 k_group=2", "k_group=2 stages=4");
+    expect_config("4096x4096x4096 bf16 config=mma=128x64 k_group=4", "k_group=4 stages=2");
+    expect_config("4096x4096x320 bf16 config=mma=128x64 k_group=2", "k_group=2 stages=3");
+    expect_config("4096x4096x4096 bf16", "k_group=1");
 }
 
 Test(choose_sm100a, grid_has_all_tiles_unless_it_is_static)
@@ -125,11 +134,12 @@ Test(choose_sm100a, override_keeps_what_it_names_and_the_rest_is_chosen)
     expect_config("4096x4096x4096 bf16 config=cta_group=1", "cta_group=1");
     expect_config("4096x4096x4096 bf16 config=cluster=1x2", "cta_group=1 cluster=1x2");
     expect_config("4096x4096x4096 bf16 config=stages=3", "stages=3");
-    expect_config("64x64x64 bf16 config=kernel=gemm mma=256x192 cta_group=2 cluster=2x2 "
-                  "scheduler=static stages=3 acc_stages=2 raster=n swizzle=16 out_stages=1 "
-                  "pdl=0",
-                  "kernel=gemm mma=256x192 cta_group=2 cluster=2x2 scheduler=static "
-                  "stages=3 acc_stages=2 raster=n swizzle=16 out_stages=1 pdl=0");
+    expect_config(
+        "64x64x64 bf16 config=kernel=gemm mma=256x192 cta_group=2 cluster=2x2 "
+        "scheduler=static k_group=2 stages=3 acc_stages=2 raster=n swizzle=16 out_stages=1 "
+        "pdl=0",
+        "kernel=gemm mma=256x192 cta_group=2 cluster=2x2 scheduler=static "
+        "k_group=2 stages=3 acc_stages=2 raster=n swizzle=16 out_stages=1 pdl=0");
 }
 
 Test(choose_sm100a, k_is_split_where_tiles_are_few_and_a_workspace_is_allowed)
@@ -220,6 +230,9 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
         {"4096x4096x4096 bf16", "mma=256x256 stages=7",
          "stages=7 needs 263168 bytes of shared memory, sm_100a has 232448; at most "
          "stages=6 with mma=256x256 cta_group=2 out_stages=2"},
+        {"4096x4096x4096 bf16", "mma=256x128 k_group=2 stages=5",
+         "stages=5 needs 279552 bytes of shared memory, sm_100a has 232448; at most "
+         "stages=4 with mma=256x128 cta_group=2 k_group=2 out_stages=2"},
         {"4096x4096x4096 bf16 c=f32", "mma=256x256 stages=5",
          "stages=5 needs 263168 bytes of shared memory, sm_100a has 232448; at most "
          "stages=4 with mma=256x256 cta_group=2, 4 stages of C and matrix operands and "
@@ -236,7 +249,7 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
          "split_k=2: a workspace has locks for 4096 tiles, the problem has 32768"},
         {"4096x4096x4096 bf16", "tile=128x128",
          "'tile' is a key of another architecture than sm_100a; keys of sm_100a: kernel mma "
-         "cta_group cluster scheduler stages acc_stages raster swizzle out_stages pdl "
+         "cta_group cluster scheduler k_group stages acc_stages raster swizzle out_stages pdl "
          "split_k split_order"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -298,7 +311,7 @@ Test(choose_sm100a, derived_sizes_follow_the_kernels_formulas)
             const struct jg_derived *derived = &choice.derived;
             const int64_t stage =
                 (int64_t)(config->tile_m + config->tile_n / config->cta_group) * 128;
-            const int64_t used = config->stages * stage +
+            const int64_t used = config->stages * config->k_group * stage +
                                  INT64_C(4) * config->out_stages * 4096 +
                                  INT64_C(16384) * matrix_stages[j / 5];
             const int64_t barriers =

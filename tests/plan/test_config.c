@@ -46,7 +46,7 @@ Test(config, whole_text_sets_everything)
 Test(config, chips_with_accumulators_of_their_own_name_the_mma)
 {
     static const char text[] = "kernel=gemm mma=256x192 cta_group=2 cluster=4x1 "
-                               "scheduler=clc stages=6 "
+                               "scheduler=clc k_group=2 stages=6 "
                                "acc_stages=1 raster=m swizzle=2 out_stages=2 pdl=1";
 
     const struct jg_config_override override = parse(text);
@@ -55,9 +55,11 @@ Test(config, chips_with_accumulators_of_their_own_name_the_mma)
     cr_expect_eq(override.values.mma_n, 192);
     cr_expect_eq(override.values.cta_group, 2);
     cr_expect_eq(override.values.scheduler, JG_SCHEDULER_CLC);
+    cr_expect_eq(override.values.k_group, 2);
     cr_expect_eq(override.values.acc_stages, 1);
-    cr_expect(override.has_scheduler && override.has_mma && override.has_cta_group &&
-              override.has_acc_stages && !override.has_tile && !override.has_tile_k);
+    cr_expect(override.has_scheduler && override.has_k_group && override.has_mma &&
+              override.has_cta_group && override.has_acc_stages && !override.has_tile &&
+              !override.has_tile_k);
     struct jg_str printed = {0};
     jg_config_print(&override.values, &printed);
     cr_expect_str_eq(jg_str_text(&printed), text);
@@ -67,7 +69,7 @@ Test(config, chips_with_accumulators_of_their_own_name_the_mma)
 Test(config, parts_of_k_are_printed_where_there_are_several)
 {
     static const char text[] =
-        "kernel=gemm mma=256x128 cta_group=2 cluster=2x1 scheduler=static stages=6 "
+        "kernel=gemm mma=256x128 cta_group=2 cluster=2x1 scheduler=static k_group=1 stages=6 "
         "acc_stages=1 raster=m swizzle=2 out_stages=2 pdl=1 split_k=4 "
         "split_order=arrival";
 
@@ -177,7 +179,7 @@ Test(config, every_message)
     } rows[] = {
         {"stages",
          "config: 'stages' at column 1 is not of the form key=value; keys: kernel "
-         "tile mma cta_group cluster scheduler stages acc_stages raster swizzle "
+         "tile mma cta_group cluster scheduler k_group stages acc_stages raster swizzle "
          "out_stages pdl split_k split_order"},
         {"split_k=0",
          "config: '0' at column 9 is no value of 'split_k'; give a number from "
@@ -209,6 +211,9 @@ Test(config, every_message)
         {"scheduler=dynamic", "config: 'dynamic' at column 11 is no value of 'scheduler'; "
                               "give single, static or clc"},
         {"scheduler=", "config: '' at column 11 is no value of 'scheduler'"},
+        {"k_group=3", "config: '3' at column 9 is no value of 'k_group'; give 1, 2 or 4"},
+        {"k_group=8", "config: '8' at column 9 is no value of 'k_group'"},
+        {"k_group=0", "config: '0' at column 9 is no value of 'k_group'"},
         {"stages=",
          "config: '' at column 8 is no value of 'stages'; give a number from 1 to "
          "64"},

@@ -46,9 +46,10 @@ static const struct {
       .source_name = "ops/my \"best\" epilogues.cu",
       .first_line = 120}},
     {"source_sm100a.cu",
-     {.problem = "m=3000 n=512 k=4096 a=bf16 c=bf16 dynamic=m config=kernel=gemm "
-                 "mma=256x128 cta_group=2 cluster=4x1 scheduler=clc stages=5 acc_stages=2 "
-                 "raster=n swizzle=2 out_stages=2 pdl=1",
+     {.problem =
+          "m=3000 n=512 k=4096 a=bf16 c=bf16 dynamic=m config=kernel=gemm "
+          "mma=256x128 cta_group=2 cluster=4x1 scheduler=clc k_group=1 stages=5 acc_stages=2 "
+          "raster=n swizzle=2 out_stages=2 pdl=1",
       .snippet = "d = gelu(acc + bias);",
       .operands = "bias:row_vector:bf16",
       .arch = "sm_100a"}},

@@ -8,6 +8,7 @@
 #include <jg/schedule/scheduler_for.cuh>
 #include <jg/sm100a/accum_reader.cuh>
 #include <jg/sm100a/commit_signals.cuh>
+#include <jg/sm100a/k_group.cuh>
 #include <jg/sm100a/mma_op.cuh>
 #include <jg/sm100a/roles.cuh>
 #include <jg/sm100a/smem.cuh>
@@ -111,10 +112,18 @@ JG_DEVICE void gemm_kernel(const Params &params)
                 const WorkTile tile = work.next();
                 const KPart part = range.part(tile);
 #pragma unroll 1
-                for (u32 k = 0; k < part.blocks; ++k) {
-                    const ProducerStage stage = producer.acquire();
-                    loader.load(smem.a[stage.index], smem.b[stage.index], stage.full, tile,
-                                part.first + k * Config::kBlockK);
+                for (u32 k = 0; k < part.blocks; k += Config::kKGroup) {
+                    const u32 blocks = KGroup<Config>::blocks(part.blocks - k);
+                    const ProducerStage stage =
+                        producer.acquire(blocks * SmemT::kBlockBytes);
+#pragma unroll
+                    for (u32 i = 0; i < Config::kKGroup; ++i) {
+                        if (i < blocks) {
+                            const u32 block = stage.index * Config::kKGroup + i;
+                            loader.load(smem.a[block], smem.b[block], stage.full, tile,
+                                        part.first + (k + i) * Config::kBlockK);
+                        }
+                    }
                 }
             }
             producer.drain();

@@ -5,6 +5,7 @@
 // 128 rows of A and of D, and its half of the columns of B at the same offset of its shared
 // memory.
 #pragma once
+#include <jg/sm100a/k_group.cuh>
 #include <jg/sm100a/smem.cuh>
 
 namespace jg::sm100a {
@@ -17,7 +18,7 @@ struct MmaOp {
     using A = typename Config::A;
     using B = typename Config::B;
     static_assert(Config::kBlockK * sizeof(A) == 128 && sizeof(A) == sizeof(B),
-                  "a stage is 128 bytes of K");
+                  "a block is 128 bytes of K");
     static_assert(sizeof(A) < 4 || (Config::kAKMajor && Config::kBKMajor),
                   "tf32 is K-major: MN-major it would need another swizzle");
     static_assert(kN % (16 * Config::kCtaGroup) == 0 && kN <= 256, "what the MMA takes");
@@ -42,14 +43,14 @@ struct MmaOp {
         return (kKMajor ? 32 : kMmaK * 128) >> 4;
     }
 
-    // Issues the products of one stage; `first` starts the sum.
+    // Issues the products of one block; `first` starts the sum.
     template <class SmemT>
-    static JG_DEVICE void issue(const SmemT &smem, u32 stage, u32 accumulator, bool first)
+    static JG_DEVICE void issue(const SmemT &smem, u32 block, u32 accumulator, bool first)
     {
         const u64 a =
-            layout<Config::kAKMajor>() | ptx::tcgen05_descriptor_address(smem.a[stage]);
+            layout<Config::kAKMajor>() | ptx::tcgen05_descriptor_address(smem.a[block]);
         const u64 b =
-            layout<Config::kBKMajor>() | ptx::tcgen05_descriptor_address(smem.b[stage]);
+            layout<Config::kBKMajor>() | ptx::tcgen05_descriptor_address(smem.b[block]);
 #pragma unroll
         for (u32 i = 0; i < Config::kBlockK / kMmaK; ++i) {
             ptx::tcgen05_mma<Config::kCtaGroup, ptx::Tcgen05Type<A>::kKind>(
@@ -64,9 +65,15 @@ struct MmaOp {
                               u32 k_blocks)
     {
 #pragma unroll 1
-        for (u32 k = 0; k < k_blocks; ++k) {
+        for (u32 k = 0; k < k_blocks; k += Config::kKGroup) {
+            const u32 blocks = KGroup<Config>::blocks(k_blocks - k);
             const ConsumerStage stage = consumer.acquire();
-            issue(smem, stage.index, accumulator, k == 0);
+#pragma unroll
+            for (u32 i = 0; i < Config::kKGroup; ++i) {
+                if (i < blocks) {
+                    issue(smem, stage.index * Config::kKGroup + i, accumulator, k + i == 0);
+                }
+            }
             consumer.release(stage);
         }
     }

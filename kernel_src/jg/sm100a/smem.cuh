@@ -30,8 +30,9 @@ struct alignas(1024) Smem {
     static constexpr u32 kBRows = Config::kBlockN / Config::kCtaGroup;
     static constexpr u32 kWarps = 4; // of the epilogue; each has its own slabs
 
-    u8 a[Config::kStages][kARows * kRowBytes];
-    u8 b[Config::kStages][kBRows * kRowBytes];
+    // Block i of a stage's group is number stage * kKGroup + i.
+    u8 a[Config::kStages * Config::kKGroup][kARows * kRowBytes];
+    u8 b[Config::kStages * Config::kKGroup][kBRows * kRowBytes];
     u8 out[kWarps][Config::kOutStages][32 * kRowBytes];
     MatrixBoxes<Config::kMatrixStages> matrices;
     RingBarriers<Config::kStages> ring;
@@ -40,7 +41,8 @@ struct alignas(1024) Smem {
     typename Scheduler::Storage scheduler;
     u32 tmem_address;
 
-    static constexpr u32 kStageBytes = (kARows + kBRows) * kRowBytes; // of this CTA
+    static constexpr u32 kBlockBytes = (kARows + kBRows) * kRowBytes; // of this CTA
+    static constexpr u32 kStageBytes = Config::kKGroup * kBlockBytes;
     static constexpr u32 kMatrixBytes = 128 * kRowBytes;
 
     JG_DEVICE u8 *matrix_boxes(u32 stage)
