@@ -107,7 +107,7 @@ bool emu_registers_cta_exited(struct emu_cta *cta)
     for (unsigned i = 0; i < cta->warp_count; i++) {
         struct emu_warp *warp = &cta->warps[i];
         const struct emu_async_warp *first =
-            emu_async_of_warp(&cta->warps[i / WARPGROUP * WARPGROUP]);
+            emu_async_of_warp(&cta->warps[(size_t)(i / WARPGROUP) * WARPGROUP]);
         const struct emu_async_warp *state = emu_async_of_warp(warp);
         if (state->register_changes == first->register_changes &&
             state->last_register_change == first->last_register_change) {

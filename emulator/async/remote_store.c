@@ -93,7 +93,8 @@ static bool issue_lane(struct emu_warp *warp, const struct emu_insn *insn, unsig
         if (!emu_need_defined(warp, insn, 1u << lane, form->slots[i], "value")) {
             return false;
         }
-        memcpy(op.data + i * form->bytes, &warp->r[form->slots[i]][lane], form->bytes);
+        memcpy(op.data + (size_t)i * form->bytes, &warp->r[form->slots[i]][lane],
+               form->bytes);
     }
     struct emu_async *async = emu_async_new(warp, insn, lane, sizeof op, run_store);
     memcpy(async->payload, &op, sizeof op);

@@ -165,10 +165,10 @@ void emu_box_expand(const struct emu_box *box, const uint8_t *from,
         memcpy(to_defined, from_defined, box->row_bytes);
         return;
     }
-    uint32_t bytes = group_bytes(box);
+    size_t bytes = group_bytes(box);
     memset(to, 0, box->shared_bytes);
     memset(to_defined, EMU_UNDEFINED, box->shared_bytes);
-    for (uint32_t i = 0; i < box->shared_bytes / 16; i++) {
+    for (size_t i = 0; i < box->shared_bytes / 16; i++) {
         memcpy(to + 16 * i, from + bytes * i, bytes);
         memcpy(to_defined + 16 * i, from_defined + bytes * i, bytes);
     }

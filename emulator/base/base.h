@@ -27,12 +27,13 @@ void emu_free(void *memory); /* accepts NULL */
 
 /* Makes room for one more element in `array` of `count` elements: doubles at powers of 2.
  */
-#define EMU_GROW(array, count)                                               \
-    do {                                                                     \
-        if (((count) & ((count)-1)) == 0) {                                  \
-            size_t emu_grow_room = (count) == 0 ? 1 : (size_t)(count)*2;     \
-            (array) = emu_realloc((array), emu_grow_room * sizeof *(array)); \
-        }                                                                    \
+#define EMU_GROW(array, count)                                                         \
+    do {                                                                               \
+        if (((count) & ((count)-1)) == 0) {                                            \
+            size_t emu_grow_room = (count) == 0 ? 1 : (size_t)(count)*2;               \
+            /* NOLINTNEXTLINE(bugprone-sizeof-expression): elements may be pointers */ \
+            (array) = emu_realloc((array), emu_grow_room * sizeof *(array));           \
+        }                                                                              \
     } while (0)
 
 /* Memory that is freed as a whole. Zero-initialise; pieces are zeroed, 16-byte aligned. */
@@ -71,6 +72,12 @@ uint64_t emu_random_next(struct emu_random *random);
 uint32_t emu_random_below(struct emu_random *random, uint32_t bound);
 /* One well-mixed value of two: child seeds. */
 uint64_t emu_mix(uint64_t a, uint64_t b);
+
+/* The memory at an address of the device, which is one of the host. */
+static inline void *emu_pointer(uint64_t address)
+{
+    return (void *)(uintptr_t)address; /* NOLINT(performance-no-int-to-ptr): no other way */
+}
 
 /* 64-bit hash of bytes (XXH3). */
 uint64_t emu_hash(const void *bytes, size_t count);

@@ -116,7 +116,7 @@ void emu_reports_add(struct emu_reports *reports, enum emu_severity severity,
                             .finding = finding,
                             .place_key = place_key,
                             .times = 1,
-                            .text = (char *)(uintptr_t)text};
+                            .text = emu_pointer((uintptr_t)text)};
     pthread_mutex_lock(&reports->lock);
     add_times(reports, &added);
     pthread_mutex_unlock(&reports->lock);

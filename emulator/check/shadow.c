@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define CELL_BYTES   4u
+#define CELL_BYTES   UINT64_C(4)
 #define PAGE_CELLS   1024u
 #define PAGE_BYTES   (PAGE_CELLS * CELL_BYTES)
 #define MOST_WRITERS 4u
@@ -55,7 +55,7 @@ struct emu_shadow *emu_shadow_create(uint64_t bytes)
 {
     struct emu_shadow *shadow = emu_alloc(sizeof *shadow);
     shadow->page_count = emu_ceil_div(bytes, PAGE_BYTES);
-    shadow->pages = emu_alloc((size_t)shadow->page_count * sizeof *shadow->pages);
+    shadow->pages = emu_alloc((size_t)shadow->page_count * sizeof(struct page *));
     return shadow;
 }
 

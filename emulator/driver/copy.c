@@ -89,7 +89,7 @@ static CUresult copy_on_device(const char *call, uint64_t to, uint64_t from, uin
     }
     const struct emu_allocation *there = emu_memory_find(source, from, bytes);
     struct emu_allocation *here = emu_memory_find(target, to, bytes);
-    emu_memory_write(target, to, (const void *)(uintptr_t)from, bytes);
+    emu_memory_write(target, to, emu_pointer(from), bytes);
     memcpy(here->state + (to - here->address), there->state + (from - there->address),
            bytes);
     return CUDA_SUCCESS;
@@ -100,8 +100,8 @@ static CUresult copy_anything(const char *call, uint64_t to, uint64_t from, uint
 {
     bool to_device = find_memory(to) != NULL;
     bool from_device = find_memory(from) != NULL;
-    void *host_target = (void *)(uintptr_t)to;
-    const void *host_source = (const void *)(uintptr_t)from;
+    void *host_target = emu_pointer(to);
+    const void *host_source = emu_pointer(from);
     if (to_device) {
         return from_device ? copy_on_device(call, to, from, bytes)
                            : copy_to_device(call, to, host_source, bytes);

@@ -113,7 +113,8 @@ struct entry_point {
 };
 
 static const struct entry_point entry_points[] = {
-#define ENTRY(name, function, version) {name, #function, version, (void (*)(void))function},
+#define ENTRY(name, function, version) \
+    {name, #function, version, (void (*)(void))(function)},
     ENTRY_POINTS(ENTRY)
 #undef ENTRY
 };

@@ -53,7 +53,7 @@ static void write_log(const struct log *log, const char *text)
         log->buffer[length] = 0;
     }
     if (log->ret_bytes != NULL) {
-        *log->ret_bytes = (void *)(uintptr_t)length;
+        *log->ret_bytes = emu_pointer(length);
     }
 }
 

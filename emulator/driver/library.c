@@ -26,7 +26,9 @@ static CUresult load_library(CUlibrary *ret_library, const void *code,
 
 EMU_EXPORT CUresult CUDAAPI cuLibraryLoadData(
     CUlibrary *library, const void *code, CUjit_option *jitOptions, void **jitOptionsValues,
-    unsigned int numJitOptions, CUlibraryOption *libraryOptions, void **libraryOptionValues,
+    unsigned int numJitOptions,
+    /* NOLINTNEXTLINE(readability-non-const-parameter): as NVIDIA declares it */
+    CUlibraryOption *libraryOptions, void **libraryOptionValues,
     unsigned int numLibraryOptions)
 {
     CUresult result = emu_enter();

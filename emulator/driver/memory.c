@@ -34,7 +34,7 @@ struct emu_owned *emu_owned_find(uint64_t address)
 static void release(struct emu_owned *owned)
 {
     if (owned->of_host) {
-        emu_free((void *)(uintptr_t)owned->address);
+        emu_free(emu_pointer(owned->address));
     } else {
         emu_memory_release(owned->context->device->memory, owned->address);
     }

@@ -21,8 +21,7 @@ static bool write_attribute(CUpointer_attribute attribute, uint64_t address,
         *(CUdeviceptr *)data = owned == NULL || owned->of_host ? 0 : address;
         return true;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-        *(void **)data =
-            owned == NULL || !owned->of_host ? NULL : (void *)(uintptr_t)address;
+        *(void **)data = owned == NULL || !owned->of_host ? NULL : emu_pointer(address);
         return true;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
         *(int *)data = 0;

@@ -289,7 +289,8 @@ static struct emu_allocation *check_global(const struct emu_actor *actor, uint64
 /* What a cluster leaves behind in the state of bytes that it wrote. */
 static uint8_t mark_of(const struct emu_cluster *cluster)
 {
-    return (uint8_t)(EMU_DEFINED + 1 + (cluster->index + 127 * cluster->grid->order) % 254);
+    return (uint8_t)(EMU_DEFINED + 1 +
+                     (cluster->index + UINT64_C(127) * cluster->grid->order) % 254);
 }
 
 /* Another cluster wrote one of these bytes in this launch, or one of the launch before that
@@ -360,7 +361,7 @@ bool emu_global_read(const struct emu_actor *actor, uint64_t address, uint32_t b
     }
     struct emu_cluster *cluster = actor->warp->cta->cluster;
     uint64_t offset = address - allocation->address;
-    memcpy(data, (const void *)(uintptr_t)address, bytes);
+    memcpy(data, emu_pointer(address), bytes);
     if (defined != NULL) {
         for (uint32_t i = 0; i < bytes; i++) {
             defined[i] = allocation->state[offset + i] != EMU_UNDEFINED;
@@ -399,7 +400,7 @@ bool emu_global_write(const struct emu_actor *actor, uint64_t address, uint32_t 
     bool races = cluster->grid->launch.settings.races;
     bool good = !races || check_others(actor, allocation, offset, bytes, "write");
     uint8_t mark = races ? mark_of(cluster) : EMU_DEFINED;
-    memcpy((void *)(uintptr_t)address, data, bytes);
+    memcpy(emu_pointer(address), data, bytes);
     for (uint32_t i = 0; i < bytes; i++) {
         bool is_defined = defined == NULL || defined[i] != EMU_UNDEFINED;
         allocation->state[offset + i] = is_defined ? mark : EMU_UNDEFINED;
@@ -444,10 +445,10 @@ static bool local_range(const struct emu_actor *actor, uint64_t address, uint32_
             (address & ~EMU_CALL_PARAM) + emu_align_up(program->function->local_bytes, 16);
     }
     if (address > total || bytes > total - address || actor->lane >= EMU_LANES) {
-        return refuse(actor, EMU_FINDING_OUT_OF_BOUNDS,
-                      "access of %u bytes at local address %" PRIu64
-                      "; a thread has %" PRIu64,
-                      bytes, address, total);
+        refuse(actor, EMU_FINDING_OUT_OF_BOUNDS,
+               "access of %u bytes at local address %" PRIu64 "; a thread has %" PRIu64,
+               bytes, address, total);
+        return false;
     }
     uint64_t at = actor->lane * total + address;
     *ret_data = warp->local + at;

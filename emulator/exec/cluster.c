@@ -219,13 +219,13 @@ static enum emu_cluster_state report_stuck(struct emu_cluster *cluster,
                                            enum emu_finding finding, const char *what)
 {
     struct emu_text text = {0};
-    struct emu_warp *first = NULL;
+    struct emu_warp *first = warp_at(cluster, 0);
     const struct emu_insn *place = NULL;
     for (unsigned i = 0; i < warp_total(cluster); i++) {
         struct emu_warp *warp = warp_at(cluster, i);
         if (!warp->finished) {
             describe_waiting_warp(warp, &text);
-            if (first == NULL || (place == NULL && warp->blocked_at != NULL)) {
+            if (place == NULL) {
                 first = warp;
                 place = warp->blocked_at;
             }

@@ -130,7 +130,9 @@ bool emu_coverage_merge(const char *path, const struct emu_program *program,
     rewind(file);
     read_lines(file, &lines);
     add_program(&lines, program, covered);
-    qsort(lines.at, lines.count, sizeof *lines.at, compare);
+    if (lines.count > 0) {
+        qsort(lines.at, lines.count, sizeof *lines.at, compare);
+    }
     bool good =
         (write_lines(other.text, &lines) && rename(other.text, path) == 0) ||
         emu_fail(error, "coverage: %s cannot be written: %s", path, strerror(errno));

@@ -396,7 +396,7 @@ static bool lay_out_variables(struct context *context)
             next += variable->bytes;
         }
     }
-    bool fits = next <= 1024u * 1024u;
+    bool fits = next <= UINT64_C(1) << 20;
     if (fits) {
         program->static_shared_bytes = (uint32_t)next - EMU_SHARED_FIRST;
         uint64_t dynamic = emu_align_up(next, program->dynamic_shared_align);

@@ -102,7 +102,7 @@ static uint64_t resident_limit(const struct emu_grid *grid)
                             launch->dynamic_shared_bytes + EMU_SHARED_FIRST;
     uint64_t warps =
         emu_ceil_div((uint64_t)launch->block[0] * launch->block[1] * launch->block[2], 32);
-    uint64_t per_sm = 228u * 1024u / shared_bytes;
+    uint64_t per_sm = UINT64_C(228) * 1024 / shared_bytes;
     per_sm = per_sm > 64 / warps ? 64 / warps : per_sm;
     per_sm = per_sm > 32 ? 32 : per_sm < 1 ? 1 : per_sm;
     uint64_t size = (uint64_t)launch->cluster[0] * launch->cluster[1] * launch->cluster[2];

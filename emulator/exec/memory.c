@@ -64,7 +64,7 @@ uint64_t emu_memory_allocate(struct emu_memory *memory, uint64_t bytes, const ch
         return 0;
     }
     struct emu_allocation *allocation = emu_alloc(sizeof *allocation);
-    allocation->base = emu_alloc(bytes + 2 * GUARD_BYTES);
+    allocation->base = emu_alloc(bytes + 2 * (size_t)GUARD_BYTES);
     uint64_t start = (uint64_t)(uintptr_t)allocation->base + GUARD_BYTES;
     allocation->address = emu_align_up(start - ALIGNMENT_BYTES, ALIGNMENT_BYTES);
     allocation->bytes = bytes;
@@ -73,11 +73,12 @@ uint64_t emu_memory_allocate(struct emu_memory *memory, uint64_t bytes, const ch
     snprintf(allocation->name, sizeof allocation->name, "%s", name == NULL ? "" : name);
     if (memory->count == memory->room) {
         memory->room = memory->room == 0 ? 16 : memory->room * 2;
-        memory->sorted = emu_realloc(memory->sorted, memory->room * sizeof *memory->sorted);
+        memory->sorted =
+            emu_realloc(memory->sorted, memory->room * sizeof(struct emu_allocation *));
     }
     size_t at = first_above(memory, allocation->address);
     memmove(memory->sorted + at + 1, memory->sorted + at,
-            (memory->count - at) * sizeof *memory->sorted);
+            (memory->count - at) * sizeof(struct emu_allocation *));
     memory->sorted[at] = allocation;
     memory->count++;
     memory->used_bytes += bytes;
@@ -93,7 +94,7 @@ bool emu_memory_release(struct emu_memory *memory, uint64_t address)
     struct emu_allocation *allocation = memory->sorted[at - 1];
     memory->used_bytes -= allocation->bytes;
     memmove(memory->sorted + at - 1, memory->sorted + at,
-            (memory->count - at) * sizeof *memory->sorted);
+            (memory->count - at) * sizeof(struct emu_allocation *));
     memory->count--;
     free_allocation(allocation);
     return true;
@@ -127,7 +128,7 @@ static unsigned char *host_bytes(struct emu_memory *memory, uint64_t address,
         return NULL;
     }
     *ret_state = allocation->state + (address - allocation->address);
-    return (unsigned char *)(uintptr_t)address;
+    return emu_pointer(address);
 }
 
 bool emu_memory_write(struct emu_memory *memory, uint64_t address, const void *data,

@@ -172,10 +172,10 @@ static enum emu_step execute(struct emu_warp *warp, const struct emu_insn *insn,
         seen = emu_mix(emu_mix(seen, address), emu_hash(data, total));
         for (unsigned i = 0; i < insn->vector; i++) {
             uint64_t old = 0;
-            memcpy(&old, data + i * bytes, bytes);
+            memcpy(&old, data + (size_t)i * bytes, bytes);
             uint64_t second = insn->src[2] == EMU_NO_SLOT ? 0 : warp->r[insn->src[2]][lane];
             uint64_t now = combine(insn, global, old, warp->r[operands[i]][lane], second);
-            memcpy(data + i * bytes, &now, bytes);
+            memcpy(data + (size_t)i * bytes, &now, bytes);
             if (results[i] != EMU_NO_SLOT) {
                 emu_set(warp, results[i], lane, old);
             }

@@ -114,7 +114,7 @@ static enum emu_step execute_load(struct emu_warp *warp, const struct emu_insn *
             }
             unsigned size = bytes > 8 ? 8 : bytes;
             uint64_t value = 0;
-            memcpy(&value, data + i * size, size);
+            memcpy(&value, data + (size_t)i * size, size);
             if (insn->target != 0) {
                 /* A signed element into a wider register: the target holds its bits. */
                 unsigned shift = 64 - 8 * size;
@@ -123,7 +123,7 @@ static enum emu_step execute_load(struct emu_warp *warp, const struct emu_insn *
                     insn->target >= 64 ? UINT64_MAX : (UINT64_C(1) << insn->target) - 1;
             }
             warp->r[slot][lane] = value;
-            if (memchr(defined + i * size, EMU_UNDEFINED, size) != NULL) {
+            if (memchr(defined + (size_t)i * size, EMU_UNDEFINED, size) != NULL) {
                 warp->undefined[slot] |= 1u << lane;
             } else {
                 warp->undefined[slot] &= ~(1u << lane);
@@ -155,7 +155,7 @@ static enum emu_step execute_store(struct emu_warp *warp, const struct emu_insn 
             emu_actor_is_atomic(&actor, emu_order_scope(insn->mode2));
         }
         for (unsigned i = 0; i < insn->list_count; i++) {
-            memcpy(data + i * size, &warp->r[insn->list[i]][lane], size);
+            memcpy(data + (size_t)i * size, &warp->r[insn->list[i]][lane], size);
         }
         if (!emu_write(&actor, space, address, insn->list_count * size, data, NULL)) {
             return EMU_FAILED;

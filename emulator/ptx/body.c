@@ -285,11 +285,11 @@ static void keep_code(struct ptx_parser *parser, struct ptx_function *function)
     struct emu_arena *arena = &parser->module->arena;
     struct ptx_code kept = {.count = count};
     kept.insns = emu_arena_alloc(arena, count * sizeof *kept.insns);
-    kept.origins = emu_arena_alloc(&parser->scratch, count * sizeof *kept.origins);
+    kept.origins = emu_arena_alloc(&parser->scratch, count * sizeof(struct ptx_location *));
     function->registers = emu_arena_alloc(arena, registers * sizeof *function->registers);
     if (count > 0) {
         memcpy(kept.insns, parser->code.insns, count * sizeof *kept.insns);
-        memcpy(kept.origins, parser->code.origins, count * sizeof *kept.origins);
+        memcpy(kept.origins, parser->code.origins, count * sizeof(struct ptx_location *));
     }
     if (registers > 0) {
         memcpy(function->registers, parser->registers,

@@ -285,7 +285,7 @@ static bool parse_binary(struct ptx_parser *parser, unsigned least,
     }
     size_t i = find_operator(parser);
     while (i < BINARY_COUNT && binary_operators[i].precedence >= least) {
-        struct ptx_constant right;
+        struct ptx_constant right = {0};
         ptx_next(parser);
         if (!parse_binary(parser, binary_operators[i].precedence + 1, &right) ||
             !combine(parser, binary_operators[i].mark, &right, ret)) {
@@ -300,7 +300,7 @@ static bool parse_binary(struct ptx_parser *parser, unsigned least,
 /* `a ? b : c`, of which the condition is read. */
 static bool parse_choice(struct ptx_parser *parser, struct ptx_constant *ret)
 {
-    struct ptx_constant yes, no;
+    struct ptx_constant yes = {0}, no = {0};
     if (ret->is_real) {
         return ptx_fail(parser, "the condition before '?' is not an integer");
     }
@@ -332,7 +332,7 @@ bool ptx_constant_parse(struct ptx_parser *parser, struct ptx_constant *ret)
 
 bool ptx_constant_integer(struct ptx_parser *parser, int64_t *ret_value)
 {
-    struct ptx_constant constant;
+    struct ptx_constant constant = {0};
     const struct ptx_token first = parser->token;
     if (!ptx_constant_parse(parser, &constant)) {
         return false;

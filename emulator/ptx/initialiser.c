@@ -135,7 +135,7 @@ static bool parse_float_bits(struct ptx_parser *parser, struct filler *filler,
 static bool parse_number(struct ptx_parser *parser, struct filler *filler, uint64_t offset)
 {
     const enum ptx_type type = filler->variable->type;
-    struct ptx_constant constant;
+    struct ptx_constant constant = {0};
     if (parser->token.kind == PTX_TOKEN_FLOAT32 ||
         parser->token.kind == PTX_TOKEN_FLOAT64) {
         return parse_float_bits(parser, filler, offset);
@@ -251,7 +251,7 @@ bool ptx_initialiser_parse(struct ptx_parser *parser, const struct ptx_shape *sh
 {
     struct filler filler = {.variable = variable};
     ptx_next(parser);
-    const bool ok = prepare(parser, shape, &filler) &&
+    const bool ok = prepare(parser, shape, &filler) && filler.bytes != NULL &&
                     parse_level(parser, &filler, 0, 0, variable->bytes);
     if (ok) {
         const size_t bytes = filler.relocation_count * sizeof(struct ptx_relocation);

@@ -88,7 +88,10 @@ static int digit_value(char c)
 /* The character `ahead` of the current one, 0 behind the end. */
 static char look(const struct ptx_parser *parser, size_t ahead)
 {
-    return (size_t)(parser->end - parser->at) > ahead ? parser->at[ahead] : '\0';
+    if ((size_t)(parser->end - parser->at) <= ahead) {
+        return '\0';
+    }
+    return parser->at[ahead];
 }
 
 static uint32_t column_of(const struct ptx_parser *parser, const char *at)
@@ -250,7 +253,8 @@ static bool lex_integer(struct ptx_parser *parser)
 
 static void lex_number(struct ptx_parser *parser)
 {
-    const char second = look(parser, 0) == '0' ? look(parser, 1) : '\0';
+    const bool prefixed = look(parser, 0) == '0';
+    const char second = look(parser, prefixed ? 1 : 0);
     const size_t decimal = decimal_length(parser);
     bool ok = false;
     if (second == 'f' || second == 'F') {
@@ -331,7 +335,7 @@ static void lex_mark(struct ptx_parser *parser)
                  (unsigned)(unsigned char)c);
         return;
     }
-    parser->token.mark = c;
+    parser->token.mark = (unsigned char)c;
     parser->at++;
 }
 

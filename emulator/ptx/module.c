@@ -54,8 +54,8 @@ static bool parse_version(struct ptx_parser *parser)
     bool ok = token->kind == PTX_TOKEN_DECIMAL && token->length < 8;
     for (size_t i = 0; ok && i < token->length; i++) {
         const char c = token->start[i];
-        if (c == '.') {
-            part++;
+        if (c == '.' && part == 0) {
+            part = 1;
         } else {
             ok = c >= '0' && c <= '9';
             parts[part] = parts[part] * 10 + (unsigned)(c - '0');

@@ -126,7 +126,7 @@ static bool is_name(const struct ptx_token *token)
 
 static bool parse_constant(struct ptx_parser *parser, struct ptx_operand *ret)
 {
-    struct ptx_constant constant;
+    struct ptx_constant constant = {0};
     if (!ptx_constant_parse(parser, &constant)) {
         return false;
     }

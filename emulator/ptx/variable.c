@@ -85,7 +85,7 @@ static bool parse_dimensions(struct ptx_parser *parser, struct ptx_variable *var
     }
     ret->row_bytes = variable->bytes;
     for (unsigned i = ret->count; i-- > 0;) {
-        if (ret->sizes[i] > PTX_BYTES_MAX / ret->row_bytes) {
+        if (ret->row_bytes == 0 || ret->sizes[i] > PTX_BYTES_MAX / ret->row_bytes) {
             return ptx_fail(parser, "an array of more than %llu bytes",
                             (unsigned long long)PTX_BYTES_MAX);
         }

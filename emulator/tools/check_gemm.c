@@ -106,7 +106,7 @@ bool emu_session_check_gemm(const struct emu_session *session,
             "relative rms %.3g; %llu of %llu outside: %s\n",
             gemm->line, outcome.worst, (unsigned long long)outcome.row,
             (unsigned long long)outcome.column, outcome.got, outcome.want, rms,
-            (unsigned long long)outcome.outside, (unsigned long long)(gemm->m * gemm->n),
+            (unsigned long long)outcome.outside, (unsigned long long)gemm->m * gemm->n,
             outcome.outside == 0 ? "good" : "wrong");
     return outcome.outside == 0;
 }

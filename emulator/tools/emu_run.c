@@ -53,7 +53,7 @@ static char *read_text(const char *path)
 
 static bool read_options(int count, char **words, struct options *options)
 {
-    for (int i = 1; i < count; i++) {
+    for (int i = 1; i < count && words[i] != NULL; i++) {
         const char *value = i + 1 < count ? words[i + 1] : NULL;
         if (strcmp(words[i], "--launch") == 0 && value != NULL) {
             options->launch = words[++i];

@@ -273,9 +273,8 @@ static bool parse_bytes(struct emu_words *words, struct emu_script_piece *piece)
     piece->bytes = digits / 2;
     piece->data = emu_alloc(piece->bytes);
     for (size_t i = 0; i < piece->bytes; i++) {
-        unsigned value = 0;
-        sscanf(word + 2 * i, "%2x", &value);
-        piece->data[i] = (unsigned char)value;
+        const char pair[] = {word[2 * i], word[2 * i + 1], 0};
+        piece->data[i] = (unsigned char)strtoul(pair, NULL, 16);
     }
     return true;
 }

@@ -61,10 +61,10 @@ static bool set_up_maps(struct emu_session *session)
         if (map->type->map_type >= 0) {
             result = cuTensorMapEncodeTiled(
                 &session->maps[i], (CUtensorMapDataType)map->type->map_type, map->rank,
-                (void *)(uintptr_t)(session->addresses[map->buffer] + map->offset_bytes),
-                map->dims, map->strides, map->box, map->steps,
-                (CUtensorMapInterleave)map->interleave, (CUtensorMapSwizzle)map->swizzle,
-                (CUtensorMapL2promotion)map->promotion, (CUtensorMapFloatOOBfill)map->fill);
+                emu_pointer(session->addresses[map->buffer] + map->offset_bytes), map->dims,
+                map->strides, map->box, map->steps, (CUtensorMapInterleave)map->interleave,
+                (CUtensorMapSwizzle)map->swizzle, (CUtensorMapL2promotion)map->promotion,
+                (CUtensorMapFloatOOBfill)map->fill);
         }
         if (!is_good(session, result, map->name)) {
             return false;

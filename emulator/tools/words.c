@@ -21,7 +21,8 @@ bool emu_words_fail(struct emu_words *words, const char *format, ...)
 bool emu_words_next(struct emu_words *words, const char *what, const char **ret_word)
 {
     if (!emu_words_left(words)) {
-        return emu_words_fail(words, "%s is missing", what);
+        emu_words_fail(words, "%s is missing", what);
+        return false;
     }
     *ret_word = words->words[words->at++];
     return true;
