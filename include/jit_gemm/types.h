@@ -80,6 +80,13 @@ typedef enum jit_gemm_layout {
     JIT_GEMM_LAYOUT_MN_MAJOR = 1
 } jit_gemm_layout;
 
+/** What the values of an input are multiplied by. Scales are f32, in device memory. */
+typedef enum jit_gemm_scale {
+    JIT_GEMM_SCALE_NONE = 0,   /**< Nothing. */
+    JIT_GEMM_SCALE_TENSOR = 1, /**< One value. */
+    JIT_GEMM_SCALE_VECTOR = 2  /**< A value for each row of A, or each column of B. */
+} jit_gemm_scale;
+
 /** Whether a size is compiled into the kernel. */
 typedef enum jit_gemm_dim_mode {
     JIT_GEMM_DIM_EXACT = 0, /**< Compiled in: one kernel a size. */
@@ -97,7 +104,10 @@ typedef struct jit_gemm_dim {
 /**
  * A problem: D = epilogue(alpha * op(A) * op(B) + beta * C, operands).
  *
- * A is M x K, B is K x N, C and D are M x N row-major; all of them `batch` times.
+ * A is M x K, B is K x N, C and D are M x N row-major; all of them `batch` times. With
+ * scales, the product's element (m, n) is also multiplied by those of A's row m and of B's
+ * column n: f32 factors are multiplied first, alpha * (a_scale * b_scale), then the sum by
+ * the result.
  */
 typedef struct jit_gemm_problem {
     size_t struct_size; /**< sizeof(jit_gemm_problem). */
@@ -120,6 +130,8 @@ typedef struct jit_gemm_problem {
     uint64_t workspace_limit; /**< Most bytes of workspace that the choice may ask for, to
                                  split K among CTAs; 0 means that K is split only where
                                  `config` says so. */
+    jit_gemm_scale a_scale;   /**< Scales of A, addressed by ::jit_gemm_args. */
+    jit_gemm_scale b_scale;   /**< Scales of B. */
 } jit_gemm_problem;
 
 /** How an operand is indexed. */
@@ -211,6 +223,14 @@ typedef struct jit_gemm_args {
     uint64_t workspace_bytes; /**< Bytes of `workspace`; 0 means the info's
                                  `workspace_bytes`. A launch of dynamic sizes beyond the
                                  planned ones may need more, and says how many. */
+    uint64_t a_scale; /**< Device address of A's scales, f32: one, or M of them; 0 if
+                         the problem has none. */
+    uint64_t b_scale; /**< Device address of B's scales, f32: one, or N of them,
+                         aligned to 8 bytes; 0 if the problem has none. */
+    int64_t a_scale_batch_stride; /**< Scales of A between batches; 0 means packed; or
+                                     BROADCAST. */
+    int64_t b_scale_batch_stride; /**< Scales of B between batches, an even number if N of
+                                     them; 0 means packed; or BROADCAST. */
 } jit_gemm_args;
 
 /** Where a kernel came from. */

@@ -258,10 +258,11 @@ int jg_matrix_stages(const struct jg_problem *problem)
 
 static int needs_both_slabs(const struct jg_problem *problem)
 {
-    int found = problem->c != JIT_GEMM_DTYPE_NONE ||
-                problem->n.mode == JIT_GEMM_DIM_DYNAMIC ||
-                jg_dtype_bytes(problem->d) == 1 ||
-                problem->n.size * jg_dtype_bytes(problem->d) % 16 != 0;
+    int found =
+        problem->c != JIT_GEMM_DTYPE_NONE || problem->n.mode == JIT_GEMM_DIM_DYNAMIC ||
+        jg_dtype_bytes(problem->d) == 1 || problem->a_scale == JIT_GEMM_SCALE_VECTOR ||
+        problem->b_scale == JIT_GEMM_SCALE_VECTOR ||
+        problem->n.size * jg_dtype_bytes(problem->d) % 16 != 0;
     for (uint32_t i = 0; problem->epilogue != NULL && i < problem->epilogue->operand_count;
          i++) {
         found |= problem->epilogue->operands[i].kind != JIT_GEMM_OPERAND_SCALAR;
@@ -275,9 +276,9 @@ int jg_out_stages_check(const struct jg_problem *problem, const struct jg_config
     if (config->out_stages < NEEDED_OUT_STAGES && needs_both_slabs(problem)) {
         snprintf(
             reason, size,
-            "out_stages=%d is too few for C, vector or matrix operands, a dynamic N, a D of "
-            "8 bits, or a row of D that is no multiple of 16 bytes: they need "
-            "out_stages=%d",
+            "out_stages=%d is too few for C, vector scales, vector or matrix operands, a "
+            "dynamic N, a D of 8 bits, or a row of D that is no multiple of 16 bytes: they "
+            "need out_stages=%d",
             config->out_stages, NEEDED_OUT_STAGES);
         return 0;
     }

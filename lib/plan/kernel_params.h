@@ -35,7 +35,9 @@ struct jg_kernel_params {
     uint64_t alpha_pointer, beta_pointer;   /* device addresses of floats, or 0 */
     uint32_t a_batch_step, b_batch_step;    /* 1, or 0 if broadcast over batches */
     uint32_t c_batch_step, reserved;
-    uint64_t workspace; /* device address; of kernels that split K */
+    uint64_t workspace;        /* device address; of kernels that split K */
+    uint64_t a_scale, b_scale; /* device addresses of floats, or 0 */
+    int64_t a_scale_batch_stride, b_scale_batch_stride; /* elements; 0 broadcasts */
     struct jg_operand_param operands[JIT_GEMM_MAX_OPERANDS];
 };
 

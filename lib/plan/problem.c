@@ -219,6 +219,29 @@ static jit_gemm_status check_layout(const char *where, jit_gemm_layout layout)
     return JIT_GEMM_OK;
 }
 
+const char *jg_scale_name(jit_gemm_scale scale)
+{
+    switch (scale) {
+    case JIT_GEMM_SCALE_NONE:
+        return "none";
+    case JIT_GEMM_SCALE_TENSOR:
+        return "tensor";
+    case JIT_GEMM_SCALE_VECTOR:
+        return "vector";
+    }
+    return "unknown";
+}
+
+static jit_gemm_status check_scale(const char *where, jit_gemm_scale scale)
+{
+    if ((unsigned)scale > JIT_GEMM_SCALE_VECTOR) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, where,
+                       "give JIT_GEMM_SCALE_NONE, _TENSOR or _VECTOR",
+                       "must be 0, 1 or 2, is %d", (int)scale);
+    }
+    return JIT_GEMM_OK;
+}
+
 static jit_gemm_status check_terminated(const char *where, const char *text, size_t size)
 {
     if (memchr(text, '\0', size) == NULL) {
@@ -253,6 +276,8 @@ jit_gemm_status jg_problem_check_fields(jit_gemm_problem *problem)
     }
     JG_TRY(check_layout("problem.a_layout", problem->a_layout));
     JG_TRY(check_layout("problem.b_layout", problem->b_layout));
+    JG_TRY(check_scale("problem.a_scale", problem->a_scale));
+    JG_TRY(check_scale("problem.b_scale", problem->b_scale));
     JG_TRY(check_terminated("problem.epilogue", problem->epilogue, JIT_GEMM_NAME_SIZE));
     JG_TRY(check_terminated("problem.config", problem->config, JIT_GEMM_CONFIG_SIZE));
     if (problem->epilogue[0] != '\0' &&
@@ -379,6 +404,8 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     problem.d = checked.d;
     problem.a_layout = checked.a_layout;
     problem.b_layout = checked.b_layout;
+    problem.a_scale = checked.a_scale;
+    problem.b_scale = checked.b_scale;
     problem.workspace_limit = checked.workspace_limit;
     *ret_problem = problem;
     return JIT_GEMM_OK;
@@ -388,7 +415,15 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
 
 void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out)
 {
-    enum { TAG_DIM = 1, TAG_TYPES, TAG_LAYOUTS, TAG_EPILOGUE, TAG_CONFIG, TAG_WORKSPACE };
+    enum {
+        TAG_DIM = 1,
+        TAG_TYPES,
+        TAG_LAYOUTS,
+        TAG_EPILOGUE,
+        TAG_CONFIG,
+        TAG_WORKSPACE,
+        TAG_SCALES
+    };
     const jit_gemm_dim *const dims[] = {&problem->m, &problem->n, &problem->k,
                                         &problem->batch};
     for (size_t i = 0; i < sizeof(dims) / sizeof(dims[0]); i++) {
@@ -412,4 +447,7 @@ void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out)
     jg_bytes_field(out, TAG_CONFIG, problem->config, strlen(problem->config));
     jg_bytes_u32(out, TAG_WORKSPACE);
     jg_bytes_u64(out, problem->workspace_limit);
+    jg_bytes_u32(out, TAG_SCALES);
+    jg_bytes_u32(out, (uint32_t)problem->a_scale);
+    jg_bytes_u32(out, (uint32_t)problem->b_scale);
 }

@@ -11,6 +11,7 @@ struct jg_problem {
         batch; /* a dynamic size is rounded up to a power of two: see below */
     jit_gemm_dtype a, b, c, d; /* c may be NONE, the others are set */
     jit_gemm_layout a_layout, b_layout;
+    jit_gemm_scale a_scale, b_scale;
     const struct jg_epilogue *epilogue; /* NULL: D = acc. Not owned */
     char config[JIT_GEMM_CONFIG_SIZE];  /* override text, empty means choose */
     uint64_t workspace_limit;           /* bytes; 0: K is split only by `config` */
@@ -35,6 +36,8 @@ jit_gemm_status jg_problem_print(const jit_gemm_problem *problem, struct jg_str 
 /* Text form of a canonical problem. */
 void jg_problem_text(const struct jg_problem *problem, struct jg_str *out);
 
+/* "none", "tensor" or "vector". */
+const char *jg_scale_name(jit_gemm_scale scale);
 /* Types as text, sizes in bytes. Name is "none" for NONE. */
 const char *jg_dtype_name(jit_gemm_dtype dtype);
 int jg_dtype_bytes(jit_gemm_dtype dtype);

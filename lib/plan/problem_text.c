@@ -8,7 +8,7 @@
 #include "plan/text.h"
 
 static const char problem_keys[] =
-    "keys: m n k batch a b c d layout dynamic workspace epilogue config";
+    "keys: m n k batch a b c d layout a_scale b_scale dynamic workspace epilogue config";
 static const char problem_example[] =
     "give for instance 'm=4096 n=4096 k=4096 a=bf16' or '4096x4096x4096 bf16'";
 
@@ -22,6 +22,8 @@ enum problem_key {
     KEY_C,
     KEY_D,
     KEY_LAYOUT,
+    KEY_A_SCALE,
+    KEY_B_SCALE,
     KEY_DYNAMIC,
     KEY_WORKSPACE,
     KEY_EPILOGUE,
@@ -30,8 +32,8 @@ enum problem_key {
 };
 
 static const char *const key_names[KEY_COUNT] = {
-    "m", "n",      "k",       "batch",     "a",        "b",     "c",
-    "d", "layout", "dynamic", "workspace", "epilogue", "config"};
+    "m",      "n",       "k",       "batch",   "a",         "b",        "c",     "d",
+    "layout", "a_scale", "b_scale", "dynamic", "workspace", "epilogue", "config"};
 static const char *const key_places[KEY_COUNT] = {"problem.m",
                                                   "problem.n",
                                                   "problem.k",
@@ -41,6 +43,8 @@ static const char *const key_places[KEY_COUNT] = {"problem.m",
                                                   "problem.c",
                                                   "problem.d",
                                                   "problem.layout",
+                                                  "problem.a_scale",
+                                                  "problem.b_scale",
                                                   "problem.dynamic",
                                                   "problem.workspace_limit",
                                                   "problem.epilogue",
@@ -114,6 +118,21 @@ static jit_gemm_status read_layout(struct problem_reader *reader,
     reader->problem.b_layout =
         value[1] == 't' ? JIT_GEMM_LAYOUT_K_MAJOR : JIT_GEMM_LAYOUT_MN_MAJOR;
     return JIT_GEMM_OK;
+}
+
+static jit_gemm_status read_scale(enum problem_key key, const struct jg_word *word,
+                                  jit_gemm_scale *ret_scale)
+{
+    for (int scale = JIT_GEMM_SCALE_NONE; scale <= JIT_GEMM_SCALE_VECTOR; scale++) {
+        if (jg_word_is(word->value, word->value_size,
+                       jg_scale_name((jit_gemm_scale)scale))) {
+            *ret_scale = (jit_gemm_scale)scale;
+            return JIT_GEMM_OK;
+        }
+    }
+    return jg_fail(JIT_GEMM_ERR_ARGUMENT, key_places[key], "scales: none tensor vector",
+                   "unknown scale %s at column %zu",
+                   jg_quote(word->value, word->value_size).text, word->value_column);
 }
 
 /* One name of the list; 0 if it names no dimension, or one that is dynamic already. */
@@ -246,6 +265,10 @@ static jit_gemm_status read_problem_word(struct problem_reader *reader,
                               word->value_column);
         case KEY_LAYOUT:
             return read_layout(reader, word);
+        case KEY_A_SCALE:
+            return read_scale(key, word, &reader->problem.a_scale);
+        case KEY_B_SCALE:
+            return read_scale(key, word, &reader->problem.b_scale);
         case KEY_DYNAMIC:
             return read_dynamic(reader, word);
         case KEY_WORKSPACE:
@@ -386,6 +409,12 @@ static void print_problem(const jit_gemm_problem *problem, struct jg_str *out)
     if (a_letter != 'n' || b_letter != 't') {
         jg_str_printf(out, " layout=%c%c", a_letter, b_letter);
     }
+    if (problem->a_scale != JIT_GEMM_SCALE_NONE) {
+        jg_str_printf(out, " a_scale=%s", jg_scale_name(problem->a_scale));
+    }
+    if (problem->b_scale != JIT_GEMM_SCALE_NONE) {
+        jg_str_printf(out, " b_scale=%s", jg_scale_name(problem->b_scale));
+    }
     separator = " dynamic=";
     for (int i = 0; i < JG_DIM_COUNT; i++) {
         if (jg_problem_dim(&copy, (enum jg_dim_index)i)->mode == JIT_GEMM_DIM_DYNAMIC) {
@@ -432,6 +461,8 @@ void jg_problem_text(const struct jg_problem *problem, struct jg_str *out)
     plain.d = problem->d;
     plain.a_layout = problem->a_layout;
     plain.b_layout = problem->b_layout;
+    plain.a_scale = problem->a_scale;
+    plain.b_scale = problem->b_scale;
     plain.workspace_limit = problem->workspace_limit;
     memcpy(plain.config, problem->config, sizeof(plain.config));
     if (problem->epilogue != NULL) {

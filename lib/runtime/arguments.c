@@ -250,6 +250,59 @@ static jit_gemm_status settle_c(const struct jg_kernel *kernel, const jit_gemm_a
     return JIT_GEMM_OK;
 }
 
+/* ---------------------------------------------------------------------------- scales */
+
+/* Of A or B, whose field is `letter`; `pointer` and `batch_stride` are settled in place. */
+static jit_gemm_status settle_scale(const struct jg_kernel *kernel, jit_gemm_scale scale,
+                                    const char *letter, int64_t count, int64_t alignment,
+                                    const struct jg_kernel_params *params,
+                                    uint64_t *pointer, int64_t *batch_stride)
+{
+    const int is_vector = scale == JIT_GEMM_SCALE_VECTOR;
+    const int in_pairs = is_vector && kernel->choice.config.kernel == JG_KERNEL_GEMM;
+    const int64_t bytes = sizeof(float);
+    struct jg_array array = {.letter = letter,
+                             .description = "the scales",
+                             .pointer = *pointer,
+                             .batch_stride = *batch_stride,
+                             .rows = 1,
+                             .columns = is_vector ? count : 1,
+                             .batch = params->batch,
+                             .element_bytes = bytes,
+                             .pointer_alignment = in_pairs ? alignment : bytes,
+                             .stride_alignment = in_pairs ? alignment : bytes,
+                             .may_broadcast = 1};
+    if (scale == JIT_GEMM_SCALE_NONE) {
+        if (*pointer != 0 || *batch_stride != 0) {
+            const struct jg_field_name name = jg_array_field(
+                &array, *pointer != 0 ? JG_PART_POINTER : JG_PART_BATCH_STRIDE);
+            return jg_fail(JIT_GEMM_ERR_ARGUMENT, name.text,
+                           "leave it zero, or name a scale in the problem",
+                           "scales are given, but this problem has none");
+        }
+        return JIT_GEMM_OK;
+    }
+    JG_TRY(jg_array_settle(&array));
+    *batch_stride = array.batch_stride;
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status settle_scales(const struct jg_kernel *kernel,
+                                     const jit_gemm_args *args,
+                                     struct jg_kernel_params *params)
+{
+    params->a_scale = args->a_scale;
+    params->b_scale = args->b_scale;
+    params->a_scale_batch_stride = args->a_scale_batch_stride;
+    params->b_scale_batch_stride = args->b_scale_batch_stride;
+    JG_TRY(settle_scale(kernel, kernel->problem.a_scale, "a_scale", params->m,
+                        sizeof(float), params, &params->a_scale,
+                        &params->a_scale_batch_stride));
+    return settle_scale(kernel, kernel->problem.b_scale, "b_scale", params->n,
+                        2 * sizeof(float), /* read in pairs */
+                        params, &params->b_scale, &params->b_scale_batch_stride);
+}
+
 /* -------------------------------------------------------------------------- operands */
 
 static jit_gemm_status check_operand_list(const struct jg_kernel *kernel,
@@ -388,6 +441,7 @@ jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm
     JG_TRY(settle_factor(args->alpha_device, args->alpha, "args.alpha_device",
                          &ret_params->alpha_pointer, &ret_params->alpha));
     JG_TRY(settle_c(kernel, args, ret_params, &ret_keys[JG_MAP_C]));
+    JG_TRY(settle_scales(kernel, args, ret_params));
     JG_TRY(settle_operands(kernel, args, ret_params, &ret_keys[JG_MAP_OPERANDS]));
     if (ret_params->k == 0) {
         /* A and B have no elements and need no memory, but a map needs an address: the

@@ -12,7 +12,7 @@ enum jg_array_part { JG_PART_POINTER, JG_PART_LD, JG_PART_BATCH_STRIDE };
 
 /* Filled by the caller from the arguments; ld and batch_stride are settled in place. */
 struct jg_array {
-    const char *letter;      /* "a" to "d"; NULL for an operand */
+    const char *letter;      /* "a" to "d", "a_scale"; NULL for an operand */
     size_t operand_index;    /* of an operand */
     const char *description; /* "A", or the operand's name */
     uint64_t pointer;

@@ -131,6 +131,26 @@ static void print_name(const char *type, const char *name, const char *value,
                   value);
 }
 
+/* The kind of operand that reads a scale. */
+static void print_scale(const char *name, jit_gemm_scale scale, const char *vector,
+                        struct jg_str *out)
+{
+    const char *kind = scale == JIT_GEMM_SCALE_VECTOR ? vector : "ScalarInput";
+    if (scale == JIT_GEMM_SCALE_NONE) {
+        jg_str_printf(out, "    using %s = jg::NoScale;\n", name);
+    } else {
+        jg_str_printf(out, "    using %s = jg::%s<jg::f32>;\n", name, kind);
+    }
+}
+
+/* Nothing is computed but the sum, and alpha times it. */
+static int is_plain(const struct jg_problem *problem)
+{
+    return problem->epilogue == NULL && problem->c == JIT_GEMM_DTYPE_NONE &&
+           problem->a_scale == JIT_GEMM_SCALE_NONE &&
+           problem->b_scale == JIT_GEMM_SCALE_NONE;
+}
+
 static void print_dim(const char *name, const jit_gemm_dim *dim, struct jg_str *out)
 {
     print_number(name, dim->mode == JIT_GEMM_DIM_DYNAMIC ? 0 : dim->size, out);
@@ -182,13 +202,15 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_flag("kAKMajor", problem->a_layout == JIT_GEMM_LAYOUT_K_MAJOR, out);
     print_flag("kBKMajor", problem->b_layout == JIT_GEMM_LAYOUT_K_MAJOR, out);
     print_flag("kHasC", has_c, out);
-    print_flag("kPlain", problem->epilogue == NULL && !has_c, out);
+    print_flag("kPlain", is_plain(problem), out);
     print_flag("kRasterAlongM", config->raster == JG_RASTER_ALONG_M, out);
     print_flag("kPdl", config->pdl, out);
     print_type("A", problem->a, out);
     print_type("B", problem->b, out);
     print_type("C", has_c ? problem->c : JIT_GEMM_DTYPE_BF16, out);
     print_type("D", problem->d, out);
+    print_scale("AScale", problem->a_scale, "ColumnVectorInput", out);
+    print_scale("BScale", problem->b_scale, "RowVectorInput", out);
     jg_str_puts(out, "};\n\n");
 }
 

@@ -261,6 +261,61 @@ Test(bad_input, c_that_the_problem_does_not_have)
     api_fixture_close(&fixture);
 }
 
+Test(bad_input, scales_that_the_problem_does_not_have_or_that_are_missing)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    const jit_gemm_problem none = api_problem("512x512x512 bf16");
+    const jit_gemm_problem both =
+        api_problem("m=512 n=511 k=512 batch=3 a=e4m3 d=f32 a_scale=tensor b_scale=vector");
+    jit_gemm *plain = NULL, *scaled = NULL;
+    cr_assert_eq(jit_gemm_create(fixture.context, &none, &plain), JIT_GEMM_OK);
+    cr_assert_eq(jit_gemm_create(fixture.context, &both, &scaled), JIT_GEMM_OK);
+    const jit_gemm_args good = {.struct_size = sizeof(good),
+                                .a = 0x10000,
+                                .b = 0x20000,
+                                .d = 0x40000,
+                                .ldd = 512,
+                                .a_scale = 0x50004,
+                                .b_scale = 0x60008,
+                                .b_scale_batch_stride = 512};
+
+    jit_gemm_args args = good;
+    cr_expect_eq(jit_gemm_run(scaled, &args, NULL), JIT_GEMM_OK, "%s",
+                 jit_gemm_last_error());
+    args.b_scale_batch_stride = JIT_GEMM_STRIDE_BROADCAST;
+    cr_expect_eq(jit_gemm_run(scaled, &args, NULL), JIT_GEMM_OK);
+    args.b_scale_batch_stride = 0; /* 511: no multiple of the pairs that are read */
+    cr_expect_eq(jit_gemm_run(scaled, &args, NULL), JIT_GEMM_ERR_UNSUPPORTED);
+    cr_expect(api_error_has("args.b_scale_batch_stride: the packed stride of 511"));
+    args = good;
+    args.a_scale = 0;
+    cr_expect_eq(jit_gemm_run(scaled, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("args.a_scale: the address of the scales is NULL"));
+    args = good;
+    args.b_scale += 4;
+    cr_expect_eq(jit_gemm_run(scaled, &args, NULL), JIT_GEMM_ERR_UNSUPPORTED);
+    cr_expect(
+        api_error_has("args.b_scale: the address 0x6000c of the scales is misaligned"));
+
+    args = good;
+    args.ldd = 0;
+    cr_expect_eq(jit_gemm_run(plain, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("args.a_scale: scales are given, but this problem has none; "
+                            "leave it zero, or name a scale in the problem"));
+    args.a_scale = 0;
+    args.b_scale = 0;
+    cr_expect_eq(jit_gemm_run(plain, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("args.b_scale_batch_stride: scales are given"));
+    args.b_scale_batch_stride = 0;
+    cr_expect_eq(jit_gemm_run(plain, &args, NULL), JIT_GEMM_OK);
+    args.struct_size = offsetof(jit_gemm_args, a_scale); /* an older caller */
+    cr_expect_eq(jit_gemm_run(plain, &args, NULL), JIT_GEMM_OK);
+    jit_gemm_destroy(&plain);
+    jit_gemm_destroy(&scaled);
+    api_fixture_close(&fixture);
+}
+
 Test(bad_input, problems_that_cannot_be)
 {
     struct api_fixture fixture;

@@ -2,6 +2,7 @@
 /* What a run gives the driver, and what it does not do. */
 #include <criterion/criterion.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api_fixture.h"
@@ -135,6 +136,56 @@ Test(run, launch_and_maps_are_as_the_plan_says)
     cr_expect_eq(d->swizzle, CU_TENSOR_MAP_SWIZZLE_128B);
     cr_expect_eq(d->promotion, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
     jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+Test(run, maps_and_scales_of_other_types)
+{
+    static const struct {
+        const char *text;
+        CUtensorMapDataType type;
+        unsigned int elements; /* of a row of a box */
+    } rows[] = {
+        {"512x512x512 tf32", CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, 32},
+        {"512x512x512 e4m3 d=f32", CU_TENSOR_MAP_DATA_TYPE_UINT8, 128},
+        {"512x512x512 e5m2 b=e4m3 d=f32", CU_TENSOR_MAP_DATA_TYPE_UINT8, 128},
+        {"512x512x512 s8 d=f32", CU_TENSOR_MAP_DATA_TYPE_UINT8, 128},
+    };
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    fixture.fake->recording = 1;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[128];
+        snprintf(text, sizeof(text), "%s a_scale=vector b_scale=tensor", rows[i].text);
+        const jit_gemm_problem problem = api_problem(text);
+        jit_gemm *gemm = NULL;
+        cr_assert_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_OK, "%s",
+                     jit_gemm_last_error());
+        const long first = atomic_load(&fixture.fake->encodes);
+        jit_gemm_args args = {.struct_size = sizeof(args),
+                              .a = 0x10000,
+                              .b = 0x20000,
+                              .d = 0x40000,
+                              .a_scale = 0x50004,
+                              .b_scale = 0x60000};
+
+        run(gemm, &args);
+
+        const struct fake_launch *launch = &fixture.fake->last_launch;
+        cr_expect_eq(launch->params.a_scale, 0x50004);
+        cr_expect_eq(launch->params.b_scale, 0x60000);
+        cr_expect_eq(launch->params.a_scale_batch_stride, 512);
+        cr_expect_eq(launch->params.b_scale_batch_stride, 1);
+        const struct fake_encode *a =
+            &fixture.fake->last_encodes[first % FAKE_ENCODES_KEPT];
+        const struct fake_encode *b =
+            &fixture.fake->last_encodes[(first + 1) % FAKE_ENCODES_KEPT];
+        cr_expect_eq(a->type, rows[i].type, "%s", text);
+        cr_expect_eq(b->type, rows[i].type, "%s", text);
+        cr_expect_eq(a->box[0], rows[i].elements, "%s", text);
+        cr_expect_eq(a->strides_bytes[0], 512 * 128 / rows[i].elements, "%s", text);
+        jit_gemm_destroy(&gemm);
+    }
     api_fixture_close(&fixture);
 }
 

@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 2, sm_90a
+// jit_gemm 0.1.0, source format 3, sm_90a
 // problem: m=256 n=256 k=64 a=f16 epilogue=everything config=kernel=gemm tile=128x192x64 cluster=1x1 stages=2 raster=m swizzle=4 out_stages=2 pdl=1
 // config: kernel=gemm tile=128x192x64 cluster=1x1 stages=2 raster=m swizzle=4 out_stages=2 pdl=1
 #define JG_OPERANDS(X) \
@@ -38,6 +38,8 @@ struct Config {
     using B = jg::f16;
     using C = jg::bf16;
     using D = jg::f16;
+    using AScale = jg::NoScale;
+    using BScale = jg::NoScale;
 };
 
 #line 1 "jit_gemm_epilogue"

@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 2, sm_90a
+// jit_gemm 0.1.0, source format 3, sm_90a
 // problem: m=512 n=512 k=4096 a=f16 d=f32 dynamic=m config=kernel=gemm tile=64x128x64 cluster=1x1 stages=6 raster=n swizzle=2 out_stages=1 pdl=0
 // config: kernel=gemm tile=64x128x64 cluster=1x1 stages=6 raster=n swizzle=2 out_stages=1 pdl=0
 #define JG_OPERANDS(X)
@@ -33,6 +33,8 @@ struct Config {
     using B = jg::f16;
     using C = jg::bf16;
     using D = jg::f32;
+    using AScale = jg::NoScale;
+    using BScale = jg::NoScale;
 };
 
 #line 1 "jit_gemm_epilogue"

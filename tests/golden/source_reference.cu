@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 2, sm_90a
+// jit_gemm 0.1.0, source format 3, sm_90a
 // problem: m=17 n=333 k=1 a=bf16 d=f32 layout=nn epilogue=test config=kernel=reference
 // config: kernel=reference
 #define JG_OPERANDS(X)
@@ -33,6 +33,8 @@ struct Config {
     using B = jg::bf16;
     using C = jg::bf16;
     using D = jg::f32;
+    using AScale = jg::NoScale;
+    using BScale = jg::NoScale;
 };
 
 #line 1 "jit_gemm_epilogue"

@@ -100,6 +100,8 @@ Test(choose, override_keeps_what_it_names_and_the_rest_is_chosen)
     expect_config("4096x4096x4096 bf16 config=raster=n", "raster=n");
     expect_config("4096x4096x4096 bf16 config=swizzle=2", "swizzle=2");
     expect_config("4096x4096x4096 bf16 config=out_stages=1", "out_stages=1");
+    expect_config("4096x4096x4096 e4m3 d=bf16 a_scale=tensor config=out_stages=1",
+                  "out_stages=1");
     expect_config("4096x4096x4096 bf16 config=pdl=0", "pdl=0");
     expect_config("4096x4096x4096 bf16 config=stages=6", "tile=128x128x64 cluster=2x1 "
                                                          "stages=6");
@@ -212,6 +214,8 @@ Test(choose, matrices_and_ragged_rows_need_both_output_slabs)
         "512x511x512 bf16 config=out_stages=1",
         "512x512x512 bf16 dynamic=n config=out_stages=1",
         "512x512x512 bf16 d=e4m3 config=out_stages=1",
+        "512x512x512 bf16 a_scale=vector config=out_stages=1",
+        "512x512x512 bf16 b_scale=vector config=out_stages=1",
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         const struct jg_problem problem = plan_problem(texts[i]);
@@ -223,9 +227,9 @@ Test(choose, matrices_and_ragged_rows_need_both_output_slabs)
         cr_expect_not_null(
             strstr(
                 jg_error_text(),
-                "out_stages=1 is too few for C, vector or matrix operands, a dynamic N, "
-                "a D of 8 bits, or a row of D that is no multiple of 16 bytes: they need "
-                "out_stages=2"),
+                "out_stages=1 is too few for C, vector scales, vector or matrix operands, "
+                "a dynamic N, a D of 8 bits, or a row of D that is no multiple of 16 "
+                "bytes: they need out_stages=2"),
             "%s: %s", texts[i], jg_error_text());
     }
 }

@@ -129,6 +129,19 @@ Test(problem, wrong_types_are_refused)
     expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT, "problem.d: 99 is no element type");
 }
 
+Test(problem, wrong_scales_are_refused)
+{
+    jit_gemm_problem problem = make_problem();
+    problem.a_scale = (jit_gemm_scale)3;
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
+                   "problem.a_scale: must be 0, 1 or 2, is 3; give JIT_GEMM_SCALE_NONE, "
+                   "_TENSOR or _VECTOR");
+
+    problem = make_problem();
+    problem.b_scale = (jit_gemm_scale)-1;
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT, "problem.b_scale: must be 0, 1 or 2");
+}
+
 Test(problem, types_without_a_kernel_are_unsupported)
 {
     static const struct {
@@ -336,8 +349,8 @@ Test(problem, bytes_are_equal_for_two_ways_of_saying_the_same)
 Test(problem, bytes_differ_in_every_field)
 {
     const jit_gemm_problem plain = make_problem();
-    jit_gemm_problem variants[12];
-    for (size_t i = 0; i < 12; i++) {
+    jit_gemm_problem variants[16];
+    for (size_t i = 0; i < 16; i++) {
         variants[i] = plain;
     }
     variants[0].m.size = 511;
@@ -352,7 +365,11 @@ Test(problem, bytes_differ_in_every_field)
     variants[9].m.mode = JIT_GEMM_DIM_DYNAMIC;
     strcpy(variants[10].config, "stages=4");
     strcpy(variants[11].config, "kernel=reference");
-    for (size_t i = 0; i < 12; i++) {
+    variants[12].a_scale = JIT_GEMM_SCALE_TENSOR;
+    variants[13].a_scale = JIT_GEMM_SCALE_VECTOR;
+    variants[14].b_scale = JIT_GEMM_SCALE_TENSOR;
+    variants[15].b_scale = JIT_GEMM_SCALE_VECTOR;
+    for (size_t i = 0; i < 16; i++) {
         cr_expect_not(same_bytes(&plain, &variants[i]), "variant %zu", i);
         for (size_t j = 0; j < i; j++) {
             cr_expect_not(same_bytes(&variants[i], &variants[j]), "%zu and %zu", i, j);

@@ -98,7 +98,7 @@ Test(problem_text, every_message)
          "'4096x4096x4096 bf16'"},
         {" \t\n ", "problem: the text is empty; give for instance"},
         {"m=1 n=5 mm=3", "problem: unknown key 'mm' at column 9; keys: m n k batch a b c d "
-                         "layout dynamic workspace epilogue config"},
+                         "layout a_scale b_scale dynamic workspace epilogue config"},
         {"=3", "problem: unknown key '' at column 1"},
         {"M=3", "problem: unknown key 'M' at column 1"},
         {"gemm",
@@ -150,6 +150,11 @@ Test(problem_text, every_message)
          "problem.layout: unknown layout 'nnn' at column 19; "
          "layouts: nt (K-major both) nn tn tt; A's letter, then B's"},
         {"8x8x8 bf16 layout=xy", "problem.layout: unknown layout 'xy' at column 19"},
+        {"8x8x8 bf16 a_scale=row",
+         "problem.a_scale: unknown scale 'row' at column 20; scales: none tensor vector"},
+        {"8x8x8 bf16 b_scale=", "problem.b_scale: unknown scale '' at column 20"},
+        {"8x8x8 bf16 a_scale=tensor a_scale=none",
+         "problem.a_scale: key 'a_scale' at column 27 is given twice"},
         {"8x8x8 bf16 dynamic=",
          "problem.dynamic: '' at column 20 is unknown or given twice; "
          "give a list of m n k batch, such as dynamic=m,n, each once"},
@@ -257,6 +262,9 @@ Test(problem_text, print_leaves_defaults_out)
         {"8x8x8 bf16 workspace=65536k dynamic=m epilogue=e",
          "m=8 n=8 k=8 a=bf16 dynamic=m workspace=64m epilogue=e"},
         {"8x8x8 bf16 workspace=1048576g", "m=8 n=8 k=8 a=bf16 workspace=1048576g"},
+        {"8x8x8 bf16 a_scale=none b_scale=none", "m=8 n=8 k=8 a=bf16"},
+        {"8x8x8 e4m3 b_scale=vector dynamic=m layout=nn a_scale=tensor d=bf16",
+         "m=8 n=8 k=8 a=e4m3 d=bf16 layout=nn a_scale=tensor b_scale=vector dynamic=m"},
         {"8x8x8 tf32 d=f32", "m=8 n=8 k=8 a=tf32"},
         {"8x8x8 tf32 d=bf16", "m=8 n=8 k=8 a=tf32 d=bf16"},
         {"8x8x8 e4m3 b=e5m2 c=e5m2 d=e4m3", "m=8 n=8 k=8 a=e4m3 b=e5m2 c=e5m2"},
@@ -332,6 +340,8 @@ static jit_gemm_problem draw_problem(void)
     problem.b = (jit_gemm_dtype)(1 + draw(JIT_GEMM_DTYPE_S32));
     problem.c = (jit_gemm_dtype)draw(JIT_GEMM_DTYPE_S32 + 1);
     problem.d = (jit_gemm_dtype)(1 + draw(JIT_GEMM_DTYPE_S32));
+    problem.a_scale = (jit_gemm_scale)draw(3);
+    problem.b_scale = (jit_gemm_scale)draw(3);
     problem.a_layout = (jit_gemm_layout)draw(2);
     problem.b_layout = (jit_gemm_layout)draw(2);
     problem.workspace_limit = draw(2) ? draw(UINT64_C(1) << 50) >> draw(50) : 0;
@@ -381,7 +391,8 @@ Test(problem_text, random_bytes_never_crash_the_parser)
 Test(problem_text, changed_texts_never_crash_the_parser)
 {
     static const char original[] =
-        "m=4096 n=4096 k=64 batch=2 a=bf16 c=f32 layout=tn dynamic=m,n epilogue=e "
+        "m=4096 n=4096 k=64 batch=2 a=bf16 c=f32 layout=tn a_scale=vector dynamic=m,n "
+        "epilogue=e "
         "config=tile=128x256x64 cluster=2x1 stages=4 raster=m swizzle=8";
     for (int i = 0; i < 20000; i++) {
         char text[sizeof(original)];

@@ -53,6 +53,10 @@ static const struct {
       .snippet = "d = gelu(acc + bias);",
       .operands = "bias:row_vector:bf16",
       .arch = "sm_100a"}},
+    {"source_scales.cu",
+     {.problem = "m=512 n=512 k=4096 a=e4m3 b=e5m2 d=bf16 a_scale=vector b_scale=tensor "
+                 "config=kernel=gemm tile=128x128x128 cluster=1x1 stages=4 raster=m "
+                 "swizzle=1 out_stages=2 pdl=1"}},
     {"source_sm100a_split_k.cu",
      {.problem = "m=512 n=512 k=4096 a=bf16 config=kernel=gemm mma=128x128 cta_group=1 "
                  "cluster=1x1 stages=4 acc_stages=1 raster=n swizzle=2 out_stages=2 pdl=1 "

@@ -381,10 +381,24 @@ FAKE_API CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction func
     return CUDA_SUCCESS;
 }
 
+static uint64_t bytes_of_type(CUtensorMapDataType type)
+{
+    switch (type) {
+    case CU_TENSOR_MAP_DATA_TYPE_UINT8:
+        return 1;
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32:
+    case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32:
+    case CU_TENSOR_MAP_DATA_TYPE_INT32:
+        return 4;
+    default:
+        return 2;
+    }
+}
+
 /* The limits of the hardware, as far as a GEMM can meet them. */
 static int map_is_legal(const struct fake_encode *encode)
 {
-    const uint64_t element_bytes = encode->type == CU_TENSOR_MAP_DATA_TYPE_FLOAT32 ? 4 : 2;
+    const uint64_t element_bytes = bytes_of_type(encode->type);
     if (encode->rank != 3 || encode->address == 0 || encode->address % 16 != 0 ||
         encode->box[0] * element_bytes > 128) {
         return 0;

@@ -28,6 +28,8 @@ struct GemmParams {
     u32 a_batch_step, b_batch_step;     // 1, or 0 if the input is broadcast over batches
     u32 c_batch_step, reserved;
     u64 workspace; // device address; of kernels that split K (epilogue/partial_sums.cuh)
+    u64 a_scale, b_scale;                           // device addresses of floats, or 0
+    i64 a_scale_batch_stride, b_scale_batch_stride; // elements; 0 broadcasts
 
     JG_DEVICE f32 load_alpha() const
     {

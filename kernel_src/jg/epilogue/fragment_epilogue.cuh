@@ -8,6 +8,7 @@
 // TileWriter. Called by all 128 threads of a warpgroup that holds accumulators.
 #pragma once
 #include <jg/common/work_tile.cuh>
+#include <jg/epilogue/scales.cuh>
 #include <jg/epilogue/step_rows.cuh>
 #include <jg/epilogue/sums.cuh>
 #include <jg/epilogue/user_epilogue.cuh>
@@ -148,6 +149,9 @@ class FragmentEpilogue {
         const u32 first_col = col + lane % 4 * 2;
         typename Epilogue::template Fragment<Epilogue::kScalarsOnly> operands;
         operands.load(params.operands, batch);
+        typename Scales<Config>::template Fragment<Scales<Config>::kScalarsOnly> scales;
+        scales.load(params, batch);
+        const f32 factor = scales.factor(alpha_);
 
         const DElement<Config> d_element(alpha_);
         const u32 slab = ptx::shared_address(writer_.acquire());
@@ -161,7 +165,7 @@ class FragmentEpilogue {
                     const u32 group = 2 * pair + i / 4, half = i / 2 % 2, element = i % 2;
                     const f32 sum = acc[fragment][4 * group + 2 * half + element];
                     const f32 value =
-                        operands.apply(alpha_ * sum_value<typename Config::A>(sum), shape,
+                        operands.apply(factor * sum_value<typename Config::A>(sum), shape,
                                        first_row + 16 * fragment + 8 * half,
                                        first_col + 8 * group + element, batch);
                     values[i / 4][half][element] = d_element.finish(value, sum);

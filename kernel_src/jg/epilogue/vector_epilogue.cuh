@@ -10,6 +10,7 @@
 #pragma once
 #include <jg/common/math.cuh>
 #include <jg/epilogue/matrix_stages.cuh>
+#include <jg/epilogue/scales.cuh>
 #include <jg/epilogue/sums.cuh>
 #include <jg/epilogue/user_epilogue.cuh>
 #include <jg/ptx/cluster.cuh>
@@ -106,6 +107,8 @@ class VectorEpilogue {
             PlaceT place = first_place(shape, tile, step);
             typename Epilogue::Vector user;
             user.load_columns(params.operands, place);
+            typename Scales<Config>::Vector scales;
+            scales.load_columns(params, place);
             __syncwarp();
             acc.stage(stage_, step);
             if (step + 1 == Stages::kSteps) {
@@ -113,7 +116,7 @@ class VectorEpilogue {
             }
             __syncwarp();
             reader.acquire(smem, ring, consumer_, beta_ != 0.0f);
-            write_step(params, shape, user, reader, place);
+            write_step(params, shape, user, scales, reader, place);
             reader.release(ring, 1 + consumer_);
         }
     }
@@ -141,6 +144,7 @@ class VectorEpilogue {
     template <class Params, class ShapeT>
     JG_DEVICE void write_step(const Params &params, const ShapeT &shape,
                               typename Epilogue::Vector &user,
+                              typename Scales<Config>::Vector &scales,
                               typename Stages::Reader &reader, const PlaceT &first) const
     {
         const u32 lane = threadIdx.x % 32;
@@ -162,12 +166,14 @@ class VectorEpilogue {
                     load_c(c, params, place, reader);
                 }
                 user.load_row(params.operands, place, reader);
+                scales.load_row(params, place, reader);
                 f32 values[8];
                 stage_.load(stage_row, lane % 8, values);
 #pragma unroll
                 for (u32 i = 0; i < 8; ++i) {
                     const f32 sum = values[i];
-                    f32 value = alpha_ * sum_value<typename Config::A>(sum);
+                    f32 value =
+                        scales.factor(alpha_, i) * sum_value<typename Config::A>(sum);
                     if constexpr (Config::kHasC) {
                         value += beta_ * c.value(i); // 0 where it was not loaded
                     }

@@ -5,6 +5,7 @@
 // applied to C alone, for callers who have the sums already.
 #pragma once
 #include <jg/common/kernel_params.cuh>
+#include <jg/epilogue/scales.cuh>
 #include <jg/epilogue/user_epilogue.cuh>
 
 namespace jg::reference {
@@ -49,7 +50,9 @@ JG_DEVICE void gemm_kernel(const Params &params)
         const u32 col = u32(i % shape.n);
         double sum = 0.0;
         if (alpha != 0.0) {
-            sum = alpha * dot<Config>(params, shape.k, row, col, batch);
+            typename Scales<Config>::Element scales;
+            scales.load(params, row, col, batch);
+            sum = scales.factor(alpha) * dot<Config>(params, shape.k, row, col, batch);
         }
         if constexpr (Config::kHasC) {
             if (beta != 0.0) {

@@ -1,0 +1,52 @@
+// jit_gemm 0.1.0, source format 3, sm_90a
+// problem: m=512 n=512 k=4096 a=e4m3 b=e5m2 d=bf16 a_scale=vector b_scale=tensor config=kernel=gemm tile=128x128x128 cluster=1x1 stages=4 raster=m swizzle=1 out_stages=2 pdl=1
+// config: kernel=gemm tile=128x128x128 cluster=1x1 stages=4 raster=m swizzle=1 out_stages=2 pdl=1
+#define JG_OPERANDS(X)
+#include <jg/sm90a/gemm_kernel.cuh>
+
+#line 1 "jit_gemm_config"
+struct Config {
+    static constexpr jg::u32 kM = 512;
+    static constexpr jg::u32 kN = 512;
+    static constexpr jg::u32 kK = 4096;
+    static constexpr jg::u32 kBatch = 1;
+    static constexpr jg::u32 kBlockM = 128;
+    static constexpr jg::u32 kBlockN = 128;
+    static constexpr jg::u32 kBlockK = 128;
+    static constexpr jg::u32 kClusterM = 1;
+    static constexpr jg::u32 kClusterN = 1;
+    static constexpr jg::u32 kStages = 4;
+    static constexpr jg::u32 kOutStages = 2;
+    static constexpr jg::u32 kSwizzle = 1;
+    static constexpr jg::u32 kSplitK = 1;
+    static constexpr jg::u32 kThreads = 384;
+    static constexpr jg::u32 kSmemBytes = 164864;
+    static constexpr jg::u32 kParamsBytes = 768;
+    static constexpr jg::u32 kOperandCount = 0;
+    static constexpr bool kAKMajor = true;
+    static constexpr bool kBKMajor = true;
+    static constexpr bool kHasC = false;
+    static constexpr bool kPlain = false;
+    static constexpr bool kRasterAlongM = true;
+    static constexpr bool kPdl = true;
+    using A = jg::e4m3;
+    using B = jg::e5m2;
+    using C = jg::bf16;
+    using D = jg::bf16;
+    using AScale = jg::ColumnVectorInput<jg::f32>;
+    using BScale = jg::ScalarInput<jg::f32>;
+};
+
+#line 1 "jit_gemm_epilogue"
+JG_EPILOGUE_BEGIN
+#line 1 "jit_gemm_default"
+d = acc;
+#line 4 "jit_gemm_epilogue"
+JG_EPILOGUE_END
+
+#line 1 "jit_gemm_entry"
+extern "C" __global__ void __launch_bounds__(384, 1)
+jit_gemm_sm90a_e4m3_bf16_128x128_plain(const __grid_constant__ jg::KernelParams<Config::kOperandCount> params)
+{
+    jg::sm90a::gemm_kernel<Config, Epilogue>(params);
+}
