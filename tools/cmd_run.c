@@ -221,6 +221,7 @@ static int keeps_sums(const struct run_state *state, const struct cli_problem *p
     const jit_gemm_problem *p = &problem->problem;
 
     return run_d_type(p) == JIT_GEMM_DTYPE_S32 && p->c == JIT_GEMM_DTYPE_NONE &&
+           p->a_scale == JIT_GEMM_SCALE_NONE && p->b_scale == JIT_GEMM_SCALE_NONE &&
            p->epilogue[0] == '\0' && state->alpha >= 1 && state->alpha <= 1;
 }
 
@@ -256,6 +257,8 @@ static int prepare_reference(const struct run_state *state, struct run_state *ot
                                 &other->results.d);
     }
     reference->problem.c = JIT_GEMM_DTYPE_F32;
+    reference->problem.a_scale = reference->problem.b_scale = JIT_GEMM_SCALE_NONE;
+    other->inputs.a_scale = other->inputs.b_scale = (struct run_matrix){0};
     other->inputs.c = (struct run_matrix){0};
     other->alpha = 0;
     other->beta = 1;

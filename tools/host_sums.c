@@ -25,6 +25,15 @@ static double load_element(const struct run_matrix *matrix, const void *data, in
     return element_load(view->dtype, data, (size_t)(batch * view->batch_stride + at));
 }
 
+/* Of a row of A or a column of B; 1 where there is none. */
+static double load_scale(const struct run_matrix *scale, const void *data, int64_t batch,
+                         int64_t index)
+{
+    return data
+               ? load_element(scale, data, batch, 0, scale->view.columns > 1 ? index : 0, 0)
+               : 1;
+}
+
 static void unpack(const struct run_matrix *matrix, const void *data, int64_t batch,
                    int64_t rows, int64_t columns, int is_transposed, float *target)
 {
@@ -61,6 +70,7 @@ static void sum_rows(const struct operands *operands, int64_t row, int64_t count
 /* Everything that one computation holds; zeroed: nothing to free. */
 struct work {
     void *a, *b, *c; /* as they lie on the device */
+    void *a_scale, *b_scale;
     struct operands operands;
     double *sums; /* ROWS x N */
     jit_gemm_dtype type;
@@ -84,7 +94,9 @@ static void sum_batch(struct work *work, const jit_gemm_problem *problem,
 
         sum_rows(operands, row, count, work->sums);
         for (int64_t i = 0; i < count * n; i++) {
-            double value = alpha * work->sums[i];
+            double value = work->sums[i] * alpha *
+                           load_scale(&inputs->a_scale, work->a_scale, batch, row + i / n) *
+                           load_scale(&inputs->b_scale, work->b_scale, batch, i % n);
 
             if (work->c && beta != 0) { /* as in the kernels: 0 reads nothing */
                 value +=
@@ -98,13 +110,27 @@ static void sum_batch(struct work *work, const jit_gemm_problem *problem,
 static int download_inputs(jit_gemm_context *context, const struct run_inputs *inputs,
                            struct work *work)
 {
+    const struct {
+        const struct run_matrix *matrix;
+        void **target;
+    } rows[] = {{&inputs->c, &work->c},
+                {&inputs->a_scale, &work->a_scale},
+                {&inputs->b_scale, &work->b_scale}};
+
     work->a = run_matrix_download(context, &inputs->a);
     work->b = work->a ? run_matrix_download(context, &inputs->b) : NULL;
-    if (work->b && inputs->c.base) {
-        work->c = run_matrix_download(context, &inputs->c);
-        return work->c ? CLI_OK : CLI_FAILED;
+    if (!work->b) {
+        return CLI_FAILED;
     }
-    return work->b ? CLI_OK : CLI_FAILED;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (rows[i].matrix->base) {
+            *rows[i].target = run_matrix_download(context, rows[i].matrix);
+            if (!*rows[i].target) {
+                return CLI_FAILED;
+            }
+        }
+    }
+    return CLI_OK;
 }
 
 int host_sums_create(jit_gemm_context *context, const jit_gemm_problem *problem,
@@ -135,6 +161,8 @@ int host_sums_create(jit_gemm_context *context, const jit_gemm_problem *problem,
     free(work.a);
     free(work.b);
     free(work.c);
+    free(work.a_scale);
+    free(work.b_scale);
     free(work.operands.a);
     free(work.operands.b);
     free(work.sums);

@@ -10,6 +10,9 @@
 /* Filled with poison too: what is read past a matrix shows as NaN in the result. */
 enum { GUARD_BYTES = 4096 };
 
+/* Beyond the seeds of the operands. */
+enum { A_SCALE_SEED = 3 + JIT_GEMM_MAX_OPERANDS };
+
 int run_matrix_create(jit_gemm_context *context, const struct element_view *view,
                       const void *data, struct run_matrix *ret_matrix)
 {
@@ -118,6 +121,25 @@ static int create_operand(jit_gemm_context *context, const jit_gemm_operand *ope
                           : code;
 }
 
+static int create_scale(jit_gemm_context *context, const char *name, jit_gemm_scale scale,
+                        int64_t count, int64_t batch, uint64_t seed,
+                        struct run_matrix *ret_matrix)
+{
+    struct element_view view = {JIT_GEMM_DTYPE_F32, batch, 1, 1, 1, 1};
+
+    if (scale == JIT_GEMM_SCALE_NONE) {
+        return CLI_OK;
+    }
+    if (scale == JIT_GEMM_SCALE_VECTOR) {
+        int code = make_view(name, JIT_GEMM_DTYPE_F32, batch, 1, count, 0, &view);
+
+        if (code != CLI_OK) {
+            return code;
+        }
+    }
+    return create_random(context, &view, seed, ret_matrix);
+}
+
 int run_inputs_create(jit_gemm_context *context, const struct cli_problem *problem,
                       const struct run_strides *strides, uint64_t seed,
                       struct run_inputs *inputs)
@@ -148,6 +170,14 @@ int run_inputs_create(jit_gemm_context *context, const struct cli_problem *probl
             code = create_random(context, &view, seed + 2, &inputs->c);
         }
     }
+    if (code == CLI_OK) {
+        code = create_scale(context, "a_scale", p->a_scale, inputs->m, inputs->batch,
+                            seed + A_SCALE_SEED, &inputs->a_scale);
+    }
+    if (code == CLI_OK) {
+        code = create_scale(context, "b_scale", p->b_scale, inputs->n, inputs->batch,
+                            seed + A_SCALE_SEED + 1, &inputs->b_scale);
+    }
     for (size_t i = 0; i < problem->operand_count && code == CLI_OK; i++) {
         if (problem->operands[i].role == JIT_GEMM_OPERAND_INPUT) {
             code = create_operand(context, &problem->operands[i], seed + 3 + i, i, inputs);
@@ -161,6 +191,8 @@ void run_inputs_free(jit_gemm_context *context, struct run_inputs *inputs)
     run_matrix_free(context, &inputs->a);
     run_matrix_free(context, &inputs->b);
     run_matrix_free(context, &inputs->c);
+    run_matrix_free(context, &inputs->a_scale);
+    run_matrix_free(context, &inputs->b_scale);
     for (size_t i = 0; i < JIT_GEMM_MAX_OPERANDS; i++) {
         run_matrix_free(context, &inputs->operands[i]);
     }
@@ -283,6 +315,10 @@ jit_gemm_args run_arguments(const struct cli_problem *problem,
         .batch = inputs->batch,
         .operands = operands,
         .operand_count = problem->operand_count,
+        .a_scale = inputs->a_scale.address,
+        .b_scale = inputs->b_scale.address,
+        .a_scale_batch_stride = inputs->a_scale.view.batch_stride,
+        .b_scale_batch_stride = inputs->b_scale.view.batch_stride,
         .workspace = results->workspace.address,
     };
 }
@@ -343,8 +379,12 @@ int run_check_guards(jit_gemm_context *context, const struct run_inputs *inputs,
     const struct {
         const char *name;
         const struct run_matrix *matrix;
-    } rows[] = {
-        {"A", &inputs->a}, {"B", &inputs->b}, {"C", &inputs->c}, {"D", &results->d}};
+    } rows[] = {{"A", &inputs->a},
+                {"B", &inputs->b},
+                {"C", &inputs->c},
+                {"D", &results->d},
+                {"the scales of A", &inputs->a_scale},
+                {"the scales of B", &inputs->b_scale}};
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         code |= check_guards_of(context, rows[i].name, rows[i].matrix);

@@ -22,6 +22,7 @@ struct run_strides {
 struct run_inputs {
     int64_t m, n, k, batch; /* sizes of the launch */
     struct run_matrix a, b, c;
+    struct run_matrix a_scale, b_scale; /* f32; zeroed where there are none */
     struct run_matrix operands[JIT_GEMM_MAX_OPERANDS]; /* zeroed for outputs */
     float values[JIT_GEMM_MAX_OPERANDS];               /* f32 scalars, passed by value */
 };
