@@ -136,6 +136,7 @@ static void complete_split(const struct jg_problem *problem,
     config->tile_k = jg_tile_k(problem);
     config->out_stages = override->has_out_stages ? wanted->out_stages : DEFAULT_OUT_STAGES;
     config->pdl = override->has_pdl ? wanted->pdl : 1;
+    config->prefetch = override->has_prefetch ? wanted->prefetch : JG_PREFETCH_NONE;
     if (config->tile_m == 0) { /* mma=1x.. of a pair: refused later */
         config->tile_m = 1;
     }
@@ -219,7 +220,7 @@ const struct jg_arch jg_arch_sm100a = {
     .kernel_name = "jg::sm100a::gemm_kernel",
     .config_keys =
         "kernel mma cta_group cluster scheduler k_group stages acc_stages raster swizzle "
-        "out_stages pdl split_k split_order",
+        "out_stages pdl split_k split_order prefetch",
     /* Memory is the 192 GB of the data sheet; a driver reports somewhat less. */
     .default_facts = {.name = "NVIDIA B200",
                       .cc_major = 10,

@@ -146,6 +146,12 @@ int jg_sm100a_check(const struct jg_problem *problem, const struct jg_device_fac
                  config->tile_n / config->cta_group, jg_tile_k(problem));
         return 0;
     }
+    if (config->prefetch != JG_PREFETCH_NONE && !config->pdl) {
+        snprintf(reason, size,
+                 "prefetch=%s needs pdl=1: it is for the time before the grid before ends",
+                 config->prefetch == JG_PREFETCH_A ? "a" : "b");
+        return 0;
+    }
     if (config->acc_stages * config->mma_n > TMEM_COLUMNS) {
         snprintf(reason, size,
                  "acc_stages=%d of %d columns exceed the %d columns of tensor memory",

@@ -12,14 +12,20 @@
 enum { MAX_TILE = 4096, MAX_CLUSTER = 16, MAX_STAGES = 64, MAX_SWIZZLE = 16 };
 
 static const char config_keys[] =
-    "keys: kernel tile mma cta_group cluster scheduler k_group stages acc_stages raster swizzle "
-    "out_stages pdl split_k split_order";
+    "keys: kernel tile mma cta_group cluster scheduler k_group stages acc_stages raster "
+    "swizzle out_stages pdl split_k split_order prefetch";
 
 static const char *const scheduler_names[] = {[JG_SCHEDULER_STATIC] = "static",
                                               [JG_SCHEDULER_SINGLE] = "single",
                                               [JG_SCHEDULER_CLC] = "clc"};
 
-enum { SCHEDULER_COUNT = sizeof(scheduler_names) / sizeof(scheduler_names[0]) };
+static const char *const prefetch_names[] = {
+    [JG_PREFETCH_NONE] = "none", [JG_PREFETCH_A] = "a", [JG_PREFETCH_B] = "b"};
+
+enum {
+    SCHEDULER_COUNT = sizeof(scheduler_names) / sizeof(scheduler_names[0]),
+    PREFETCH_COUNT = sizeof(prefetch_names) / sizeof(prefetch_names[0])
+};
 
 static void print_word(struct jg_str *out, const char *key)
 {
@@ -95,6 +101,10 @@ void jg_config_print_override(const struct jg_config_override *override, struct 
                               ? "split_order=arrival"
                               : "split_order=turnstile");
     }
+    if (override->has_prefetch) {
+        print_word(&text, "prefetch=");
+        jg_str_puts(&text, prefetch_names[values->prefetch]);
+    }
     jg_str_puts(out, jg_str_text(&text));
     out->failed |= text.failed;
     jg_str_free(&text);
@@ -111,6 +121,7 @@ void jg_config_print(const struct jg_config *config, struct jg_str *out)
         all.has_cluster = all.has_stages = 1;
         all.has_raster = all.has_swizzle = all.has_out_stages = all.has_pdl = 1;
         all.has_split_k = all.has_split_order = config->split_k > 1;
+        all.has_prefetch = config->prefetch != JG_PREFETCH_NONE;
     }
     jg_config_print_override(&all, out);
 }
@@ -178,16 +189,26 @@ static int read_cluster(const char *value, size_t size, struct jg_config_overrid
     return override->has_cluster = 1;
 }
 
+/* The index of a name; -1 if it is none of them. */
+static int find_name(const char *value, size_t size, const char *const *names, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (jg_word_is(value, size, names[i])) {
+            return i;
+        }
+    }
+    return -1;
+}
+
 static int read_scheduler(const char *value, size_t size,
                           struct jg_config_override *override)
 {
-    for (int i = 0; i < SCHEDULER_COUNT; i++) {
-        if (jg_word_is(value, size, scheduler_names[i])) {
-            override->values.scheduler = (enum jg_scheduler)i;
-            return override->has_scheduler = 1;
-        }
+    const int found = find_name(value, size, scheduler_names, SCHEDULER_COUNT);
+    if (found < 0) {
+        return 0;
     }
-    return 0;
+    override->values.scheduler = (enum jg_scheduler)found;
+    return override->has_scheduler = 1;
 }
 
 static int read_k_group(const char *value, size_t size, struct jg_config_override *override)
@@ -284,6 +305,17 @@ static int read_split_order(const char *value, size_t size,
     return override->has_split_order = 1;
 }
 
+static int read_prefetch(const char *value, size_t size,
+                         struct jg_config_override *override)
+{
+    const int found = find_name(value, size, prefetch_names, PREFETCH_COUNT);
+    if (found < 0) {
+        return 0;
+    }
+    override->values.prefetch = (enum jg_prefetch)found;
+    return override->has_prefetch = 1;
+}
+
 static const struct {
     const char *key;
     value_reader read;
@@ -318,6 +350,8 @@ static const struct {
      offsetof(struct jg_config_override, has_split_k)},
     {"split_order", read_split_order, "give turnstile or arrival",
      offsetof(struct jg_config_override, has_split_order)},
+    {"prefetch", read_prefetch, "give none, a or b",
+     offsetof(struct jg_config_override, has_prefetch)},
 };
 
 enum { CONFIG_KEY_COUNT = sizeof(config_key_rows) / sizeof(config_key_rows[0]) };

@@ -8,7 +8,8 @@
  * own says what one instruction makes instead of a tile, and how many accumulators there
  * are: `kernel=gemm mma=256x256 cta_group=2 cluster=2x1 scheduler=clc k_group=1
  * stages=6 acc_stages=2 raster=m swizzle=8 out_stages=2 pdl=1`. Where K is split,
- * `split_k=4 split_order=turnstile` follows. When read as an override every key is
+ * `split_k=4 split_order=turnstile` follows, and where an operand is prefetched,
+ * `prefetch=b`. When read as an override every key is
  * optional, keys left out are chosen; `tile=128x256` leaves K to the kernel. A chip refuses
  * keys of others. `kernel=reference` is the naive f64 kernel and takes no other key.
  */
@@ -37,6 +38,9 @@ enum jg_split_order {
     JG_SPLIT_ARRIVAL = 1    /* the first, then as they come, then the last */
 };
 
+/* The operand whose first tiles are brought to L2 while the grid before still runs. */
+enum jg_prefetch { JG_PREFETCH_NONE = 0, JG_PREFETCH_A = 1, JG_PREFETCH_B = 2 };
+
 /* How the clusters of a grid share its tiles (jg/schedule/scheduler_for.cuh). */
 enum jg_scheduler {
     JG_SCHEDULER_STATIC = 0, /* a resident grid, each cluster strides over the tiles */
@@ -60,6 +64,7 @@ struct jg_config {
     int pdl;        /* programmatic dependent launch: 0 or 1 */
     int split_k;    /* parts of K, multiplied by a CTA each: 1 to JG_MAX_SPLIT_K */
     enum jg_split_order split_order;
+    enum jg_prefetch prefetch;
 };
 
 /* Which fields an override text sets; the rest of `values` is zero. */
@@ -68,7 +73,7 @@ struct jg_config_override {
     int has_kernel, has_tile, has_tile_k, has_mma, has_cta_group, has_cluster;
     int has_scheduler, has_k_group, has_stages, has_acc_stages, has_raster, has_swizzle,
         has_out_stages, has_pdl;
-    int has_split_k, has_split_order;
+    int has_split_k, has_split_order, has_prefetch;
 };
 
 void jg_config_print(const struct jg_config *config, struct jg_str *out);

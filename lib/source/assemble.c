@@ -183,7 +183,10 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
         static const char *const schedulers[] = {[JG_SCHEDULER_STATIC] = "kStatic",
                                                  [JG_SCHEDULER_SINGLE] = "kSingle",
                                                  [JG_SCHEDULER_CLC] = "kClc"};
+        static const char *const prefetches[] = {
+            [JG_PREFETCH_NONE] = "kNone", [JG_PREFETCH_A] = "kA", [JG_PREFETCH_B] = "kB"};
         print_name("SchedulerKind", "kScheduler", schedulers[config->scheduler], out);
+        print_name("Prefetch", "kPrefetch", prefetches[config->prefetch], out);
         print_number("kKGroup", config->k_group, out);
         print_number("kAccStages", config->acc_stages, out);
         print_number("kMatrixStages", choice->derived.matrix_stages, out);

@@ -154,7 +154,7 @@ Test(exactly_once, clc_with_clusters_beyond_the_edge)
 Test(exactly_once, dependent_grids_under_each_scheduler)
 {
     run_everywhere(ALONE " scheduler=clc pdl=1", 2);
-    run_everywhere(PAIRS " scheduler=clc pdl=1", 2);
+    run_everywhere(PAIRS " scheduler=clc pdl=1 prefetch=b", 2);
     run_everywhere(ALONE " scheduler=single pdl=1", 2);
     run_everywhere(PAIRS " scheduler=static pdl=1", 2);
 }

@@ -196,6 +196,18 @@ def test_build_writes_ptx():
     expect(".target sm_90a" in done.stdout and ".entry" in done.stdout, "no PTX", done)
 
 
+def test_prefetch_stands_before_the_wait_for_the_grid_before():
+    need_compiler()
+    for value, copies in [("none", 0), ("a", 1), ("b", 1)]:
+        done = tool("build", "512x512x512 bf16", "--arch", "sm_100a", "--config",
+                    f"prefetch={value}", "--emit", "ptx", "-o", "-", "--no-cache")
+        expect_exit(done, 0)
+        before, wait, after = done.stdout.partition("griddepcontrol.wait")
+        opcode = "cp.async.bulk.prefetch.tensor"
+        expect(wait and before.count(opcode) == copies and opcode not in after,
+               f"prefetch={value}: {before.count(opcode)} before the wait", done)
+
+
 def test_build_into_a_missing_folder_fails():
     need_compiler()
     done = tool("build", *SMALL, *ARCH, "--emit", "source", "-o", "/dev/null/x", "--no-cache")

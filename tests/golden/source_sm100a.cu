@@ -19,6 +19,7 @@ struct Config {
     static constexpr jg::u32 kClusterN = 1;
     static constexpr jg::u32 kStages = 5;
     static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kClc;
+    static constexpr jg::Prefetch kPrefetch = jg::Prefetch::kNone;
     static constexpr jg::u32 kKGroup = 1;
     static constexpr jg::u32 kAccStages = 2;
     static constexpr jg::u32 kMatrixStages = 2;

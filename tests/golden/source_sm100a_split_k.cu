@@ -18,6 +18,7 @@ struct Config {
     static constexpr jg::u32 kClusterN = 1;
     static constexpr jg::u32 kStages = 4;
     static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kSingle;
+    static constexpr jg::Prefetch kPrefetch = jg::Prefetch::kNone;
     static constexpr jg::u32 kKGroup = 1;
     static constexpr jg::u32 kAccStages = 1;
     static constexpr jg::u32 kMatrixStages = 0;

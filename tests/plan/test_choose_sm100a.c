@@ -134,6 +134,7 @@ Test(choose_sm100a, override_keeps_what_it_names_and_the_rest_is_chosen)
     expect_config("4096x4096x4096 bf16 config=cta_group=1", "cta_group=1");
     expect_config("4096x4096x4096 bf16 config=cluster=1x2", "cta_group=1 cluster=1x2");
     expect_config("4096x4096x4096 bf16 config=stages=3", "stages=3");
+    expect_config("4096x4096x4096 bf16 config=prefetch=b", "pdl=1 prefetch=b");
     expect_config(
         "64x64x64 bf16 config=kernel=gemm mma=256x192 cta_group=2 cluster=2x2 "
         "scheduler=static k_group=2 stages=3 acc_stages=2 raster=n swizzle=16 out_stages=1 "
@@ -233,6 +234,8 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
         {"4096x4096x4096 bf16", "mma=256x128 k_group=2 stages=5",
          "stages=5 needs 279552 bytes of shared memory, sm_100a has 232448; at most "
          "stages=4 with mma=256x128 cta_group=2 k_group=2 out_stages=2"},
+        {"4096x4096x4096 bf16", "prefetch=b pdl=0",
+         "prefetch=b needs pdl=1: it is for the time before the grid before ends"},
         {"4096x4096x4096 bf16 c=f32", "mma=256x256 stages=5",
          "stages=5 needs 263168 bytes of shared memory, sm_100a has 232448; at most "
          "stages=4 with mma=256x256 cta_group=2, 4 stages of C and matrix operands and "
@@ -250,7 +253,7 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
         {"4096x4096x4096 bf16", "tile=128x128",
          "'tile' is a key of another architecture than sm_100a; keys of sm_100a: kernel mma "
          "cta_group cluster scheduler k_group stages acc_stages raster swizzle out_stages pdl "
-         "split_k split_order"},
+         "split_k split_order prefetch"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct jg_problem problem = plan_problem(rows[i].problem);

@@ -66,6 +66,26 @@ Test(config, chips_with_accumulators_of_their_own_name_the_mma)
     jg_str_free(&printed);
 }
 
+Test(config, prefetch_is_printed_where_an_operand_has_it)
+{
+    static const char text[] =
+        "kernel=gemm mma=256x128 cta_group=2 cluster=2x1 scheduler=clc k_group=1 stages=6 "
+        "acc_stages=1 raster=m swizzle=2 out_stages=2 pdl=1 prefetch=b";
+
+    struct jg_config_override override = parse(text);
+
+    cr_expect(override.has_prefetch);
+    cr_expect_eq(override.values.prefetch, JG_PREFETCH_B);
+    struct jg_str printed = {0};
+    jg_config_print(&override.values, &printed);
+    cr_expect_str_eq(jg_str_text(&printed), text);
+    jg_str_free(&printed);
+    override = parse("prefetch=none");
+    jg_config_print(&override.values, &printed);
+    cr_expect_null(strstr(jg_str_text(&printed), "prefetch"), "%s", jg_str_text(&printed));
+    jg_str_free(&printed);
+}
+
 Test(config, parts_of_k_are_printed_where_there_are_several)
 {
     static const char text[] =
@@ -180,7 +200,7 @@ Test(config, every_message)
         {"stages",
          "config: 'stages' at column 1 is not of the form key=value; keys: kernel "
          "tile mma cta_group cluster scheduler k_group stages acc_stages raster swizzle "
-         "out_stages pdl split_k split_order"},
+         "out_stages pdl split_k split_order prefetch"},
         {"split_k=0",
          "config: '0' at column 9 is no value of 'split_k'; give a number from "
          "1 to 64"},
@@ -214,6 +234,9 @@ Test(config, every_message)
         {"k_group=3", "config: '3' at column 9 is no value of 'k_group'; give 1, 2 or 4"},
         {"k_group=8", "config: '8' at column 9 is no value of 'k_group'"},
         {"k_group=0", "config: '0' at column 9 is no value of 'k_group'"},
+        {"prefetch=ab",
+         "config: 'ab' at column 10 is no value of 'prefetch'; give none, a or b"},
+        {"prefetch=1", "config: '1' at column 10 is no value of 'prefetch'"},
         {"stages=",
          "config: '' at column 8 is no value of 'stages'; give a number from 1 to "
          "64"},

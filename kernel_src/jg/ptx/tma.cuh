@@ -36,6 +36,15 @@ JG_DEVICE void tma_load_multicast(void *target, const TensorMap *map, u64 *barri
     // clang-format on
 }
 
+// Global to L2 only.
+JG_DEVICE void tma_prefetch(const TensorMap *map, i32 inner, i32 outer, i32 batch)
+{
+    // clang-format off
+    asm volatile("cp.async.bulk.prefetch.tensor.3d.L2.global.tile [%0, {%1, %2, %3}];"
+                 :: "l"(map), "r"(inner), "r"(outer), "r"(batch) : "memory");
+    // clang-format on
+}
+
 // Bits of a shared-memory address that name the CTA of the cluster begin at 24; without the
 // lowest of them it is the address in the even CTA of the pair.
 constexpr u32 kEvenCtaOfPair = 0xfeffffff;

@@ -101,6 +101,16 @@ JG_DEVICE void gemm_kernel(const Params &params)
     __syncwarp();
     synchronize<Cluster>();
     if constexpr (Config::kPdl) {
+        if constexpr (Config::kPrefetch != Prefetch::kNone) {
+            if (roles.is_load_warp() && ptx::elect_one()) {
+                const WorkTile tile = tiles.tile(blockIdx.x / Cluster::kSize);
+                const KPart part = range.part(tile);
+                loader.template prefetch<Config::kPrefetch>(
+                    tile, part.first,
+                    min_u32(part.blocks, Config::kStages * Config::kKGroup));
+            }
+            __syncwarp();
+        }
         ptx::grid_dependency_wait();
     }
 

@@ -8,12 +8,20 @@
 // is one M or N and a block of K. MN-major, a row is one K and as many elements of M or N,
 // and a panel is such rows for all of the block; the next elements of M or N are a panel
 // further.
+//
+// prefetch brings an operand's slices to L2 and no further. That is right at any time, also
+// before the grids that write the operand have ended: all reads and writes of the device
+// meet in L2, so what is written later is what a copy finds there. Only memory traffic is
+// lost when the prefetched lines change.
 #pragma once
 #include <jg/common/cluster_shape.cuh>
 #include <jg/common/work_tile.cuh>
 #include <jg/ptx/tma.cuh>
 
 namespace jg {
+
+// The operand whose first blocks are prefetched.
+enum class Prefetch { kNone, kA, kB };
 
 template <class T, bool kKMajor, u32 kRows, u32 kSlices, bool kPair>
 struct OperandLoader {
@@ -26,21 +34,39 @@ struct OperandLoader {
     static JG_DEVICE void load(u8 *tile, const TensorMap *map, u64 *barrier, u16 mask,
                                u32 slice, u32 row, u32 k, u32 batch)
     {
+        for_each_box(slice, row, k, [&](u32 offset, u32 inner, u32 outer) {
+            copy(tile + offset, map, barrier, mask, inner, outer, batch);
+        });
+    }
+
+    // The same boxes, to L2.
+    static JG_DEVICE void prefetch(const TensorMap *map, u32 slice, u32 row, u32 k,
+                                   u32 batch)
+    {
+        for_each_box(slice, row, k, [&](u32, u32 inner, u32 outer) {
+            ptx::tma_prefetch(map, static_cast<i32>(inner), static_cast<i32>(outer),
+                              static_cast<i32>(batch));
+        });
+    }
+
+  private:
+    // Calls `use` with the box's place in the tile, in bytes, and its coordinates.
+    template <class Use>
+    static JG_DEVICE void for_each_box(u32 slice, u32 row, u32 k, Use use)
+    {
         if constexpr (kKMajor) {
             constexpr u32 kSliceRows = kRows / kSlices;
-            copy(tile + slice * kSliceRows * 128, map, barrier, mask, k,
-                 row + slice * kSliceRows, batch);
+            use(slice * kSliceRows * 128, k, row + slice * kSliceRows);
         } else {
             constexpr u32 kSliceK = kBlockK / kSlices;
 #pragma unroll
             for (u32 panel = 0; panel < kRows / kPanelRows; ++panel) {
-                copy(tile + panel * kPanelBytes + slice * kSliceK * 128, map, barrier, mask,
-                     row + panel * kPanelRows, k + slice * kSliceK, batch);
+                use(panel * kPanelBytes + slice * kSliceK * 128, row + panel * kPanelRows,
+                    k + slice * kSliceK);
             }
         }
     }
 
-  private:
     static JG_DEVICE void copy(u8 *target, const TensorMap *map, u64 *barrier, u16 mask,
                                u32 inner, u32 outer, u32 batch)
     {
@@ -63,6 +89,10 @@ template <class Config, class Cluster>
 class TileLoader {
     static constexpr bool kPair = Cluster::kCtaGroup == 2;
     static constexpr u32 kBRows = Config::kBlockN / Cluster::kCtaGroup; // of this CTA
+    using LoaderA = OperandLoader<typename Config::A, Config::kAKMajor, Config::kBlockM,
+                                  Cluster::kASlices, kPair>;
+    using LoaderB = OperandLoader<typename Config::B, Config::kBKMajor, kBRows,
+                                  Cluster::kBSlices, kPair>;
 
   public:
     template <class Params>
@@ -81,15 +111,27 @@ class TileLoader {
     JG_DEVICE void load(u8 *a_tile, u8 *b_tile, u64 *barrier, const WorkTile &work,
                         u32 k) const
     {
-        OperandLoader<typename Config::A, Config::kAKMajor, Config::kBlockM,
-                      Cluster::kASlices, kPair>::load(a_tile, a_map_, barrier,
-                                                      cluster_.a_mask(), cluster_.a_slice(),
-                                                      work.row, k,
-                                                      work.batch * a_batch_step_);
-        OperandLoader<typename Config::B, Config::kBKMajor, kBRows, Cluster::kBSlices,
-                      kPair>::load(b_tile, b_map_, barrier, cluster_.b_mask(),
-                                   cluster_.b_slice(), work.col + cluster_.half() * kBRows,
-                                   k, work.batch * b_batch_step_);
+        LoaderA::load(a_tile, a_map_, barrier, cluster_.a_mask(), cluster_.a_slice(),
+                      work.row, k, work.batch * a_batch_step_);
+        LoaderB::load(b_tile, b_map_, barrier, cluster_.b_mask(), cluster_.b_slice(),
+                      work.col + cluster_.half() * kBRows, k, work.batch * b_batch_step_);
+    }
+
+    // This CTA's slices of `blocks` blocks of one operand, from K on.
+    template <Prefetch kOperand>
+    JG_DEVICE void prefetch(const WorkTile &work, u32 k, u32 blocks) const
+    {
+#pragma unroll 1
+        for (u32 i = 0; i < blocks; ++i, k += Config::kBlockK) {
+            if constexpr (kOperand == Prefetch::kA) {
+                LoaderA::prefetch(a_map_, cluster_.a_slice(), work.row, k,
+                                  work.batch * a_batch_step_);
+            } else {
+                LoaderB::prefetch(b_map_, cluster_.b_slice(),
+                                  work.col + cluster_.half() * kBRows, k,
+                                  work.batch * b_batch_step_);
+            }
+        }
     }
 
   private:
