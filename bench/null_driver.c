@@ -278,6 +278,29 @@ ENTRY(cuMemFree_v2, (CUdeviceptr address))
     return CUDA_SUCCESS;
 }
 
+ENTRY(cuMemHostAlloc, (void **memory, size_t bytes, unsigned int flags))
+{
+    (void)flags;
+    *memory = malloc(bytes);
+    return *memory != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+ENTRY(cuMemFreeHost, (void *memory))
+{
+    free(memory);
+    return CUDA_SUCCESS;
+}
+
+ENTRY(cuLibraryGetGlobal,
+      (CUdeviceptr * address, size_t *bytes, CUlibrary library, const char *name))
+{
+    (void)library;
+    (void)name;
+    *address = next_address;
+    *bytes = 8;
+    return CUDA_SUCCESS;
+}
+
 ENTRY(cuMemcpyHtoD_v2, (CUdeviceptr target, const void *source, size_t bytes))
 {
     (void)target;

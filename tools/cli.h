@@ -96,6 +96,9 @@ struct cli_snippet {
  */
 int cli_report(jit_gemm_status status, const struct cli_snippet *snippet, int verbose);
 
+/* Prints on standard error what a kernel with debug=1 said before it gave up, if it did. */
+void cli_print_debug_report(const jit_gemm *gemm);
+
 /* A log callback: lines go to standard error; errors only if `user` is not NULL, because a
  * failed call's error is printed by cli_report. */
 void cli_log(void *user, jit_gemm_severity severity, const char *text);

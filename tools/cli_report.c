@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "jit_gemm/debug.h"
 
 static void print_message(const char *kind, const char *format, va_list arguments)
 {
@@ -135,6 +136,21 @@ static int is_log_muted;
 void cli_log_mute(int is_muted)
 {
     is_log_muted = is_muted;
+}
+
+void cli_print_debug_report(const jit_gemm *gemm)
+{
+    size_t length = 0;
+    char *text;
+
+    if (jit_gemm_debug_report(gemm, NULL, 0, &length) != JIT_GEMM_OK || length == 0) {
+        return; /* no debug build, or nothing to say */
+    }
+    text = cli_alloc(length + 1);
+    if (jit_gemm_debug_report(gemm, text, length + 1, NULL) == JIT_GEMM_OK) {
+        fprintf(stderr, "jit-gemm: the kernel gave up:\n%s", text);
+    }
+    free(text);
 }
 
 void cli_log(void *user, jit_gemm_severity severity, const char *text)

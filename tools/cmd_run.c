@@ -124,7 +124,12 @@ static int launch_once(struct run_state *state, const jit_gemm *gemm,
     if (status == JIT_GEMM_OK) {
         status = jit_gemm_device_synchronize(state->context);
     }
-    return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, 0);
+    if (status != JIT_GEMM_OK) {
+        cli_report(status, NULL, 0);
+        cli_print_debug_report(gemm);
+        return CLI_FAILED;
+    }
+    return CLI_OK;
 }
 
 static int compare_doubles(const void *a, const void *b)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Device and pinned host memory. Pinned host memory is not accessible to kernels.
+ * Device and pinned host memory. Pinned host memory is accessible to kernels if it was
+ * allocated with CU_MEMHOSTALLOC_DEVICEMAP, under its own address.
  */
 #include "driver/driver.h"
 
@@ -33,7 +34,7 @@ struct emu_owned *emu_owned_find(uint64_t address)
 
 static void release(struct emu_owned *owned)
 {
-    if (owned->of_host) {
+    if (owned->of_host && !owned->mapped) {
         emu_free(emu_pointer(owned->address));
     } else {
         emu_memory_release(owned->context->device->memory, owned->address);
@@ -172,6 +173,23 @@ static CUresult allocate_host(CUcontext context, void **ret_memory, size_t bytes
     return CUDA_SUCCESS;
 }
 
+/* Memory of the device, whose addresses are the host's too. What the host writes there is
+ * defined for kernels from the beginning. */
+static CUresult allocate_mapped(CUcontext context, void **ret_memory, size_t bytes)
+{
+    CUdeviceptr address = 0;
+    CUresult result =
+        ret_memory == NULL ? CUDA_ERROR_INVALID_VALUE : allocate(context, &address, bytes);
+    if (result == CUDA_SUCCESS) {
+        const unsigned char zero = 0;
+        struct emu_owned *owned = emu_owned_find(address);
+        owned->of_host = owned->mapped = true;
+        emu_memory_fill(context->device->memory, address, &zero, 1, bytes);
+        *ret_memory = emu_pointer(address);
+    }
+    return result;
+}
+
 EMU_EXPORT CUresult CUDAAPI cuMemAllocHost_v2(void **pp, size_t bytesize)
 {
     CUcontext context = NULL;
@@ -186,13 +204,10 @@ EMU_EXPORT CUresult CUDAAPI cuMemHostAlloc(void **pp, size_t bytesize, unsigned 
 {
     CUcontext context = NULL;
     CUresult result = emu_enter_context(&context);
-    if (result == CUDA_SUCCESS && (Flags & CU_MEMHOSTALLOC_DEVICEMAP) != 0) {
-        result = emu_refuse(CUDA_ERROR_NOT_SUPPORTED,
-                            "cuMemHostAlloc: kernels cannot access host memory; allocate "
-                            "device memory and copy");
-    }
     if (result == CUDA_SUCCESS) {
-        result = allocate_host(context, pp, bytesize);
+        result = (Flags & CU_MEMHOSTALLOC_DEVICEMAP) != 0
+                     ? allocate_mapped(context, pp, bytesize)
+                     : allocate_host(context, pp, bytesize);
     }
     return emu_leave(result);
 }

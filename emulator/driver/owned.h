@@ -10,6 +10,7 @@ struct emu_owned {
     CUcontext context;
     uint64_t address, bytes, id;
     bool of_host;
+    bool mapped;    /* of the host, and in the device's memory */
     bool of_module; /* a variable: cuMemFree does not take it */
 };
 

@@ -197,6 +197,9 @@ struct emu_cluster {
     unsigned warps_left;
     struct emu_random random;
     uint64_t now;            /* turns taken; the clock of asynchronous operations */
+    uint64_t skipped;        /* time that passed while all waited for it */
+    unsigned skips;          /* how often */
+    bool time_was_read;      /* since time was last skipped */
     uint64_t warp_steps;     /* executed */
     uint64_t steps_at_event; /* warp_steps when something last happened */
     uint64_t events; /* changes that other warps can see; none and no async: deadlock */

@@ -117,7 +117,9 @@ static uint32_t get_lane_value(const struct emu_warp *warp, enum special what,
  * a loop that waits for it ends. */
 static uint64_t get_time(const struct emu_warp *warp)
 {
-    return warp->cta->cluster->now + warp->steps;
+    struct emu_cluster *cluster = warp->cta->cluster;
+    cluster->time_was_read = true;
+    return cluster->now + warp->steps + cluster->skipped;
 }
 
 static uint64_t get_warp_value(const struct emu_warp *warp, enum special what,

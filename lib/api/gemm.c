@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One call, end to end: the twelve steps of ARCHITECTURE.md's call table, in order. */
+#include "api/handle.h"
 #include "api/steps.h"
 
 #include <stdio.h>
@@ -18,6 +19,11 @@ struct jit_gemm {
     struct jg_map_slots own_slots;
     struct jg_map_entry entries[]; /* of the slots */
 };
+
+const struct jg_kernel *jg_handle_kernel(const jit_gemm *gemm)
+{
+    return gemm->kernel;
+}
 
 /* ------------------------------------------------------------- steps 1 to 9: a binary */
 

@@ -40,6 +40,8 @@
     X(library_unload, "cuLibraryUnload", (CUlibrary library))                              \
     X(library_get_kernel, "cuLibraryGetKernel",                                            \
       (CUkernel * kernel, CUlibrary library, const char *name))                            \
+    X(library_get_global, "cuLibraryGetGlobal",                                            \
+      (CUdeviceptr * address, size_t * bytes, CUlibrary library, const char *name))        \
     X(kernel_get_function, "cuKernelGetFunction",                                          \
       (CUfunction * function, CUkernel kernel))                                            \
     X(kernel_get_attribute, "cuKernelGetAttribute",                                        \
@@ -64,6 +66,8 @@
       (CUstreamCaptureMode * mode))                                                        \
     X(mem_alloc, "cuMemAlloc_v2", (CUdeviceptr * address, size_t bytes))                   \
     X(mem_free, "cuMemFree_v2", (CUdeviceptr address))                                     \
+    X(mem_host_alloc, "cuMemHostAlloc", (void **memory, size_t bytes, unsigned int flags)) \
+    X(mem_free_host, "cuMemFreeHost", (void *memory))                                      \
     X(memcpy_to_device, "cuMemcpyHtoD_v2",                                                 \
       (CUdeviceptr target, const void *source, size_t bytes))                              \
     X(memcpy_to_host, "cuMemcpyDtoH_v2", (void *target, CUdeviceptr source, size_t bytes)) \

@@ -220,7 +220,7 @@ const struct jg_arch jg_arch_sm100a = {
     .kernel_name = "jg::sm100a::gemm_kernel",
     .config_keys =
         "kernel mma cta_group cluster scheduler k_group stages acc_stages raster swizzle "
-        "out_stages pdl split_k split_order prefetch",
+        "out_stages pdl split_k split_order prefetch debug trace",
     /* Memory is the 192 GB of the data sheet; a driver reports somewhat less. */
     .default_facts = {.name = "NVIDIA B200",
                       .cc_major = 10,

@@ -305,7 +305,8 @@ const struct jg_arch jg_arch_sm90a = {
     .kernel_header = "jg/sm90a/gemm_kernel.cuh",
     .kernel_name = "jg::sm90a::gemm_kernel",
     .config_keys =
-        "kernel tile cluster stages raster swizzle out_stages pdl split_k split_order",
+        "kernel tile cluster stages raster swizzle out_stages pdl split_k split_order "
+        "debug trace",
     .default_facts = {.name = "NVIDIA H200",
                       .cc_major = 9,
                       .cc_minor = 0,

@@ -140,6 +140,8 @@ static void examine(const struct jg_arch *arch, const struct jg_problem *problem
                     const struct jg_config_override *override, struct trial *trial)
 {
     arch->complete(problem, facts, override, &trial->choice.config);
+    trial->choice.config.debug = override->values.debug;
+    trial->choice.config.trace = override->values.trace;
     trial->usable =
         arch->derive(problem, facts, &trial->choice.config, &trial->choice.derived,
                      trial->reason, sizeof(trial->reason));

@@ -13,7 +13,8 @@ enum { MAX_TILE = 4096, MAX_CLUSTER = 16, MAX_STAGES = 64, MAX_SWIZZLE = 16 };
 
 static const char config_keys[] =
     "keys: kernel tile mma cta_group cluster scheduler k_group stages acc_stages raster "
-    "swizzle out_stages pdl split_k split_order prefetch";
+    "swizzle out_stages pdl split_k split_order prefetch "
+    "debug trace";
 
 static const char *const scheduler_names[] = {[JG_SCHEDULER_STATIC] = "static",
                                               [JG_SCHEDULER_SINGLE] = "single",
@@ -105,6 +106,12 @@ void jg_config_print_override(const struct jg_config_override *override, struct 
         print_word(&text, "prefetch=");
         jg_str_puts(&text, prefetch_names[values->prefetch]);
     }
+    if (override->has_debug) {
+        print_word(&text, values->debug ? "debug=1" : "debug=0");
+    }
+    if (override->has_trace) {
+        print_word(&text, values->trace ? "trace=1" : "trace=0");
+    }
     jg_str_puts(out, jg_str_text(&text));
     out->failed |= text.failed;
     jg_str_free(&text);
@@ -122,6 +129,8 @@ void jg_config_print(const struct jg_config *config, struct jg_str *out)
         all.has_raster = all.has_swizzle = all.has_out_stages = all.has_pdl = 1;
         all.has_split_k = all.has_split_order = config->split_k > 1;
         all.has_prefetch = config->prefetch != JG_PREFETCH_NONE;
+        all.has_debug = config->debug;
+        all.has_trace = config->trace;
     }
     jg_config_print_override(&all, out);
 }
@@ -316,6 +325,26 @@ static int read_prefetch(const char *value, size_t size,
     return override->has_prefetch = 1;
 }
 
+static int read_debug(const char *value, size_t size, struct jg_config_override *override)
+{
+    int64_t debug;
+    if (!jg_number_parse(value, size, 0, 1, &debug)) {
+        return 0;
+    }
+    override->values.debug = (int)debug;
+    return override->has_debug = 1;
+}
+
+static int read_trace(const char *value, size_t size, struct jg_config_override *override)
+{
+    int64_t trace;
+    if (!jg_number_parse(value, size, 0, 1, &trace)) {
+        return 0;
+    }
+    override->values.trace = (int)trace;
+    return override->has_trace = 1;
+}
+
 static const struct {
     const char *key;
     value_reader read;
@@ -352,6 +381,8 @@ static const struct {
      offsetof(struct jg_config_override, has_split_order)},
     {"prefetch", read_prefetch, "give none, a or b",
      offsetof(struct jg_config_override, has_prefetch)},
+    {"debug", read_debug, "give 0 or 1", offsetof(struct jg_config_override, has_debug)},
+    {"trace", read_trace, "give 0 or 1", offsetof(struct jg_config_override, has_trace)},
 };
 
 enum { CONFIG_KEY_COUNT = sizeof(config_key_rows) / sizeof(config_key_rows[0]) };

@@ -62,6 +62,8 @@ struct jg_config {
     int swizzle;    /* width of a raster group, in cluster tiles: 1, 2, 4, 8, 16 */
     int out_stages; /* output slabs of each team of warps that fills them: 1 or 2 */
     int pdl;        /* programmatic dependent launch: 0 or 1 */
+    int debug;      /* waits end with a report instead of never: 0 or 1 */
+    int trace;      /* roles record when they work on what: 0 or 1 */
     int split_k;    /* parts of K, multiplied by a CTA each: 1 to JG_MAX_SPLIT_K */
     enum jg_split_order split_order;
     enum jg_prefetch prefetch;
@@ -74,6 +76,7 @@ struct jg_config_override {
     int has_scheduler, has_k_group, has_stages, has_acc_stages, has_raster, has_swizzle,
         has_out_stages, has_pdl;
     int has_split_k, has_split_order, has_prefetch;
+    int has_debug, has_trace;
 };
 
 void jg_config_print(const struct jg_config *config, struct jg_str *out);

@@ -100,9 +100,14 @@ static CUresult launch(const struct jg_kernel *kernel, struct jg_kernel_params *
     return result;
 }
 
-static const char *hint_for_launch(const struct jg_driver *driver, CUresult result)
+static const char *hint_for_launch(const struct jg_kernel *kernel, CUresult result)
 {
     static const char see_text[] = "see the driver's text";
+    const struct jg_driver *driver = kernel->device->driver;
+    if (kernel->choice.config.debug) {
+        return "an earlier kernel failed; jit_gemm_debug_report says whether one of this "
+               "handle gave up";
+    }
     if (driver->takes_ptx) { /* no tool of the GPU's helps there */
         return see_text;
     }
@@ -138,9 +143,8 @@ jit_gemm_status jg_launch(const struct jg_kernel *kernel, struct jg_map_slots *s
     }
     const CUresult result = launch(kernel, &params, (CUstream)stream);
     if (result != CUDA_SUCCESS) {
-        const struct jg_driver *driver = kernel->device->driver;
-        return jg_driver_fail(driver, JIT_GEMM_ERR_LAUNCH, result, kernel->entry,
-                              hint_for_launch(driver, result));
+        return jg_driver_fail(kernel->device->driver, JIT_GEMM_ERR_LAUNCH, result,
+                              kernel->entry, hint_for_launch(kernel, result));
     }
     return JIT_GEMM_OK;
 }

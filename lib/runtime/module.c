@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/thread.h"
+#include "runtime/instruments.h"
 
 /* CTAs of a cluster that every device with clusters takes. */
 #define JG_PORTABLE_CLUSTER 8
@@ -174,6 +175,9 @@ static jit_gemm_status load_in_context(struct jg_kernel *kernel,
         return fail_load(kernel, result, "cuKernelGetFunction", "");
     }
     JG_TRY(read_attributes(kernel));
+    if (kernel->choice.config.debug) {
+        JG_TRY(jg_debug_slots_create(kernel));
+    }
     return count_resident_clusters(kernel);
 }
 
@@ -259,6 +263,7 @@ void jg_kernel_release(struct jg_kernel *kernel)
         atomic_fetch_sub_explicit(&kernel->references, 1, memory_order_acq_rel) > 1) {
         return;
     }
+    jg_debug_slots_destroy(kernel);
     if (kernel->library != NULL) {
         (void)kernel->device->driver->library_unload(kernel->library);
     }

@@ -12,6 +12,8 @@
 #include "cuda/device.h"
 #include "plan/choose.h"
 
+struct jg_debug_slot;
+
 struct jg_kernel {
     atomic_int references;
     struct jg_device *device; /* counted */
@@ -27,6 +29,7 @@ struct jg_kernel {
     uint32_t registers;                     /* a thread, at launch; 0 for PTX: unknown */
     uint32_t local_bytes;                   /* a thread; 0 for PTX: unknown */
     double load_ms;                         /* time in the driver */
+    struct jg_debug_slot *debug_slots; /* pinned; NULL unless debug=1 (instruments.h) */
     char arch[16];
     char key[33];
     char entry[JIT_GEMM_NAME_SIZE];

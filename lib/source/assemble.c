@@ -272,6 +272,12 @@ jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
     struct jg_str *text = &source.text;
     print_heading(arch, problem, &choice->config, text);
     print_operands(problem->epilogue, text);
+    if (choice->config.debug) {
+        jg_str_puts(text, "#define JG_DEBUG 1\n");
+    }
+    if (choice->config.trace) {
+        jg_str_puts(text, "#define JG_TRACE 1\n");
+    }
     jg_str_printf(text, "#include <%s>\n\n", header);
     print_config(problem, choice, text);
     print_epilogue(problem->epilogue, text);

@@ -53,6 +53,18 @@ Test(driver_failure, each_way_to_fail_has_its_code)
     EXPECT_CU(CUDA_ERROR_MISALIGNED_ADDRESS, cu.cuCtxSynchronize());
 }
 
+Test(driver_failure, mapped_memory_is_readable_after_a_trap)
+{
+    unsigned *memory = NULL;
+    ASSERT_CU(cu.cuMemHostAlloc((void **)&memory, 64, CU_MEMHOSTALLOC_DEVICEMAP));
+    cr_expect_eq(*memory, 0);
+    EXPECT_CU(CUDA_SUCCESS, store_to((CUdeviceptr)(uintptr_t)memory));
+    EXPECT_CU(CUDA_SUCCESS, cu.cuLaunchKernel(get_kernel("traps"), 1, 1, 1, 1, 1, 1, 0,
+                                              NULL, NULL, NULL));
+    EXPECT_CU(CUDA_ERROR_LAUNCH_FAILED, cu.cuCtxSynchronize());
+    cr_expect_eq(*memory, 5);
+}
+
 Test(driver_failure, trap_is_a_failed_launch)
 {
     EXPECT_CU(CUDA_SUCCESS, cu.cuLaunchKernel(get_kernel("traps"), 1, 1, 1, 1, 1, 1, 0,

@@ -144,8 +144,6 @@ Test(driver_memory, pinned_memory_is_the_hosts)
     EXPECT_CU(CUDA_ERROR_INVALID_VALUE, cu.cuMemFree((CUdeviceptr)(uintptr_t)memory));
     EXPECT_CU(CUDA_ERROR_INVALID_VALUE, cu.cuMemFreeHost((void *)(uintptr_t)a));
     EXPECT_CU(CUDA_SUCCESS, cu.cuMemFreeHost(memory));
-    EXPECT_CU(CUDA_ERROR_NOT_SUPPORTED,
-              cu.cuMemHostAlloc(&memory, 64, CU_MEMHOSTALLOC_DEVICEMAP));
 }
 
 Test(driver_memory, attributes_of_an_address)

@@ -15,7 +15,7 @@ step "install into $prefix"
 meson setup --prefix "$prefix" --libdir lib -Ddefault_library=both -Dtests=false \
     -Dexamples=false -Dbench=false -Dtoolkit_include="$cuda" "$scratch/build" "$root"
 meson install -C "$scratch/build"
-for file in include/jit_gemm/jit_gemm.h include/jit_gemm/types.h include/jit_gemm/device.h \
+for file in include/jit_gemm/jit_gemm.h include/jit_gemm/types.h include/jit_gemm/device.h include/jit_gemm/debug.h \
     include/jit_gemm/version.h lib/libjit_gemm.so lib/libjit_gemm.a \
     lib/pkgconfig/jit_gemm.pc bin/jit-gemm; do
     [ -e "$prefix/$file" ] || { echo "$file was not installed"; exit 1; }

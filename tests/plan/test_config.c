@@ -86,6 +86,25 @@ Test(config, prefetch_is_printed_where_an_operand_has_it)
     jg_str_free(&printed);
 }
 
+Test(config, instruments_are_printed_where_they_are_on)
+{
+    static const char text[] = "kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=n "
+                               "swizzle=16 out_stages=1 pdl=0 debug=1 trace=1";
+
+    struct jg_config_override override = parse(text);
+
+    cr_expect(override.has_debug && override.has_trace);
+    struct jg_str printed = {0};
+    jg_config_print(&override.values, &printed);
+    cr_expect_str_eq(jg_str_text(&printed), text);
+    jg_str_free(&printed);
+    override.values.debug = override.values.trace = 0;
+    jg_config_print(&override.values, &printed);
+    cr_expect_null(strstr(jg_str_text(&printed), "debug"));
+    cr_expect_null(strstr(jg_str_text(&printed), "trace"));
+    jg_str_free(&printed);
+}
+
 Test(config, parts_of_k_are_printed_where_there_are_several)
 {
     static const char text[] =

@@ -91,6 +91,29 @@ static void write_golden(const char *name, const struct jg_str *text)
     cr_assert_eq(fclose(file), 0);
 }
 
+Test(assemble, instruments_are_macros_of_the_unit)
+{
+    static const struct {
+        const char *config;
+        int debug, trace;
+    } rows[] = {{"stages=3", 0, 0},
+                {"debug=1", 1, 0},
+                {"trace=1", 0, 1},
+                {"debug=1 trace=1", 1, 1}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char problem[128];
+        snprintf(problem, sizeof(problem), "512x512x512 bf16 config=%s", rows[i].config);
+        struct unit unit =
+            unit_make(&(struct unit_request){.problem = problem, .arch = "sm_100a"});
+        const char *text = jg_str_text(&unit.source.text);
+        cr_expect_eq(strstr(text, "#define JG_DEBUG 1\n") != NULL, rows[i].debug, "%s",
+                     problem);
+        cr_expect_eq(strstr(text, "#define JG_TRACE 1\n") != NULL, rows[i].trace, "%s",
+                     problem);
+        unit_free(&unit);
+    }
+}
+
 Test(assemble, units_equal_the_golden_files)
 {
     for (int i = 0; i < GOLDEN_COUNT; i++) {

@@ -48,6 +48,7 @@ struct fake_driver {
     CUresult (*set_context)(CUcontext context); /* cuCtxSetCurrent of this library */
     /* Counted by the driver. */
     atomic_long calls, launches, encodes, loads, unloads, retains, releases, allocations;
+    unsigned char variable[16]; /* every variable of every library */
     CUdevice last_retained;
     char last_code[64]; /* beginning of the PTX that was loaded last */
     struct fake_launch last_launch;

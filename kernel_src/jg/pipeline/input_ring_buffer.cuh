@@ -5,6 +5,7 @@
 // bytes and all of them have landed; it is empty again when everyone whom its copies reach,
 // in this CTA and in those that share a tile with it, has released it. Who announces and
 // how a release arrives depends on who reads: that is `Signals`, with
+//   kRing                      a name, for debug builds
 //   kReleases                  arrivals that make a stage empty
 //   announce(full, bytes)      by the producer, before its copies
 //   release(empty)             by the consumer, when it has read the stage
@@ -14,6 +15,7 @@
 // synchronisation.
 #pragma once
 #include <jg/common/pipeline_state.cuh>
+#include <jg/debug/waits.cuh>
 #include <jg/ptx/mbarrier.cuh>
 
 namespace jg {
@@ -52,7 +54,7 @@ class InputProducer {
     JG_DEVICE ProducerStage acquire(u32 bytes = kStageBytes)
     {
         const u32 stage = state_.stage;
-        ptx::mbarrier_wait(&barriers_.empty[stage], state_.lap ^ 1);
+        wait_empty(stage);
         signals_.announce(&barriers_.full[stage], bytes);
         state_.advance();
         return ProducerStage{stage, &barriers_.full[stage]};
@@ -63,12 +65,18 @@ class InputProducer {
     {
 #pragma unroll 1
         for (u32 i = 0; i < kStages; ++i) {
-            ptx::mbarrier_wait(&barriers_.empty[state_.stage], state_.lap ^ 1);
+            wait_empty(state_.stage);
             state_.advance();
         }
     }
 
   private:
+    JG_DEVICE void wait_empty(u32 stage) const
+    {
+        debug::wait(&barriers_.empty[stage], state_.lap ^ 1,
+                    debug::Place{Signals::kRing, debug::Side::kEmpty, stage});
+    }
+
     RingBarriers<kStages> &barriers_;
     const Signals &signals_;
     PipelineState<kStages> state_;
@@ -78,7 +86,7 @@ template <u32 kStages, class Signals>
 class InputConsumer {
   public:
     JG_DEVICE InputConsumer(RingBarriers<kStages> &barriers, const Signals &signals)
-        : barriers_(barriers), signals_(signals)
+        : barriers_(barriers), signals_(signals), held_(Signals::kRing)
     {
     }
 
@@ -86,13 +94,16 @@ class InputConsumer {
     JG_DEVICE ConsumerStage acquire()
     {
         const u32 stage = state_.stage;
-        ptx::mbarrier_wait(&barriers_.full[stage], state_.lap);
+        debug::wait(&barriers_.full[stage], state_.lap,
+                    debug::Place{Signals::kRing, debug::Side::kFull, stage});
+        held_.take(stage);
         state_.advance();
         return ConsumerStage{stage};
     }
 
     JG_DEVICE void release(ConsumerStage stage)
     {
+        held_.give(stage.index);
         signals_.release(&barriers_.empty[stage.index]);
     }
 
@@ -100,6 +111,7 @@ class InputConsumer {
     RingBarriers<kStages> &barriers_;
     const Signals &signals_;
     PipelineState<kStages> state_;
+    debug::HeldStages held_;
 };
 
 template <u32 kStages, u32 kStageBytes, class Signals>

@@ -6,6 +6,7 @@
 // all threads of a warpgroup, whose reads are over.
 #pragma once
 #include <jg/common/cluster_shape.cuh>
+#include <jg/debug/waits.cuh>
 #include <jg/ptx/mbarrier.cuh>
 
 namespace jg {
@@ -13,6 +14,7 @@ namespace jg {
 template <u32 kWarpgroups, class Cluster>
 class WarpgroupSignals {
   public:
+    static constexpr debug::Ring kRing = debug::Ring::kWarps;
     static constexpr u32 kReleases = kWarpgroups * Cluster::kSharers;
 
     JG_DEVICE explicit WarpgroupSignals(const Cluster &cluster) : cluster_(cluster) {}

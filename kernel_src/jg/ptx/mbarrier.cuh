@@ -112,6 +112,35 @@ JG_DEVICE void mbarrier_wait_relaxed(u64 *barrier, u32 parity)
     // clang-format on
 }
 
+// Asks, and may wait a little, whether the phase of this parity is complete; acquires at
+// CTA scope if it is.
+JG_DEVICE bool mbarrier_try_wait(u64 *barrier, u32 parity)
+{
+    u32 done;
+    // clang-format off
+    asm volatile("{\n"
+                 ".reg .pred done;\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%1], %2;\n"
+                 "selp.u32 %0, 1, 0, done;\n"
+                 "}\n" : "=r"(done) : "r"(shared_address(barrier)), "r"(parity) : "memory");
+    // clang-format on
+    return done != 0;
+}
+
+// The same, for arrivals from the cluster; orders no memory at all.
+JG_DEVICE bool mbarrier_try_wait_relaxed(u64 *barrier, u32 parity)
+{
+    u32 done;
+    // clang-format off
+    asm volatile("{\n"
+                 ".reg .pred done;\n"
+                 "mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 done, [%1], %2;\n"
+                 "selp.u32 %0, 1, 0, done;\n"
+                 "}\n" : "=r"(done) : "r"(shared_address(barrier)), "r"(parity) : "memory");
+    // clang-format on
+    return done != 0;
+}
+
 // Around relaxed arrivals and waits between the CTAs of a cluster: releases what this
 // thread did in its shared memory, and acquires what others did in theirs. Unlike a release
 // to the cluster it does not flush stores to L2.

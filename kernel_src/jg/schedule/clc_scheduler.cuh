@@ -19,6 +19,7 @@
 #pragma once
 #include <jg/common/cluster_shape.cuh>
 #include <jg/common/pipeline_state.cuh>
+#include <jg/debug/track.cuh>
 #include <jg/ptx/launch_control.cuh>
 #include <jg/ptx/mbarrier.cuh>
 #include <jg/schedule/advance.cuh>
@@ -84,7 +85,8 @@ class ClcWorkIterator {
     JG_DEVICE void fetch()
     {
         const u32 stage = state_.stage;
-        ptx::mbarrier_wait(&storage_.full[stage], state_.lap);
+        debug::wait(&storage_.full[stage], state_.lap,
+                    debug::Place{debug::Ring::kWork, debug::Side::kFull, stage});
         const ptx::LaunchAnswer answer = ptx::load_launch_answer(storage_.answers[stage]);
         if constexpr (kReader == ClcReader::kWarp) {
             __syncwarp();
@@ -153,13 +155,17 @@ class ClcScheduler {
             return;
         }
         auto work = warp_walk<Advance::kDelayed>();
+        debug::Track track(debug::Role::kScheduler, 0, threadIdx.x % 32 == 0);
         PipelineState<kClcStages> state;
         u32 lap = 0; // of `started`
         while (work.has_work()) {
-            work.next();
-            ptx::mbarrier_wait(&storage_.started, lap);
+            track.next(work.next());
+            debug::wait(&storage_.started, lap,
+                        debug::Place{debug::Ring::kLoadBegun, debug::Side::kFull, 0});
             lap ^= 1;
+            track.begin();
             ask(state);
+            track.end();
             state.advance();
         }
     }
@@ -169,7 +175,9 @@ class ClcScheduler {
     JG_DEVICE void ask(const PipelineState<kClcStages> &state) const
     {
         u64 *full = &storage_.full[state.stage];
-        ptx::mbarrier_wait_relaxed(&storage_.empty[state.stage], state.lap ^ 1);
+        debug::wait_relaxed(
+            &storage_.empty[state.stage], state.lap ^ 1,
+            debug::Place{debug::Ring::kWork, debug::Side::kEmpty, state.stage});
         ptx::fence_proxy_acquire_shared();
         const u32 lane = threadIdx.x % 32;
         if (lane < Cluster::kSize) {

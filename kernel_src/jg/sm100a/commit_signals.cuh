@@ -8,6 +8,7 @@
 // issued the multiplications.
 #pragma once
 #include <jg/common/cluster_shape.cuh>
+#include <jg/debug/waits.cuh>
 #include <jg/ptx/mbarrier.cuh>
 #include <jg/ptx/tcgen05.cuh>
 
@@ -16,6 +17,7 @@ namespace jg::sm100a {
 template <class Cluster>
 class CommitSignals {
   public:
+    static constexpr debug::Ring kRing = debug::Ring::kTiles;
     static constexpr u32 kReleases = Cluster::kSharers;
 
     JG_DEVICE explicit CommitSignals(const Cluster &cluster)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The Blackwell GEMM kernel: the role loops, nothing else.
 #pragma once
+#include <jg/debug/track.cuh>
 #include <jg/epilogue/epilogue_for.cuh>
 #include <jg/epilogue/partial_sums.cuh>
 #include <jg/pipeline/warpgroup_signals.cuh>
@@ -117,10 +118,13 @@ JG_DEVICE void gemm_kernel(const Params &params)
     if (roles.is_load_warp()) {
         if (ptx::elect_one()) {
             auto producer = ring.producer();
+            debug::Track track(debug::Role::kLoad);
             auto work = scheduler.load_walk();
             while (work.has_work()) {
                 const WorkTile tile = work.next();
                 const KPart part = range.part(tile);
+                track.next(tile);
+                track.begin();
 #pragma unroll 1
                 for (u32 k = 0; k < part.blocks; k += Config::kKGroup) {
                     const u32 blocks = KGroup<Config>::blocks(part.blocks - k);
@@ -135,6 +139,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
                         }
                     }
                 }
+                track.end();
             }
             producer.drain();
             if constexpr (Config::kPdl) {
@@ -146,12 +151,17 @@ JG_DEVICE void gemm_kernel(const Params &params)
             auto consumer = ring.consumer();
             auto producer = accumulators.producer();
             const u32 columns = tmem.address();
+            debug::Track track(debug::Role::kMma);
             auto work = scheduler.template thread_walk<Advance::kNow>();
             while (work.has_work()) {
-                const KPart part = range.part(work.next());
+                const WorkTile tile = work.next();
+                const KPart part = range.part(tile);
+                track.next(tile);
                 const OutputStage stage = producer.acquire();
+                track.begin();
                 Mma::run(smem, consumer, columns + stage.index * Mma::kN, part.blocks);
                 producer.publish(stage);
+                track.end();
             }
             if constexpr (kAlone) {
                 producer.drain();
@@ -162,12 +172,16 @@ JG_DEVICE void gemm_kernel(const Params &params)
             if (ptx::elect_one()) {
                 auto producer = matrix_ring.producer();
                 auto work = scheduler.template thread_walk<Advance::kDelayed>();
+                debug::Track track(debug::Role::kMatrices);
                 const bool with_c = Config::kHasC && params.load_beta() != 0.0f;
                 while (work.has_work()) {
                     const WorkTile tile = work.next();
+                    track.next(tile);
+                    track.begin();
                     if (tile.split + 1 == Config::kSplitK) {
                         Matrices::load(params, smem, producer, tile, with_c);
                     }
+                    track.end();
                 }
             }
         }
@@ -179,9 +193,12 @@ JG_DEVICE void gemm_kernel(const Params &params)
         const u32 columns = tmem.address();
         EpilogueT epilogue(params, shape, smem.out[0][0], 0);
         auto work = scheduler.template warp_walk<Advance::kDelayed>();
+        debug::Track track(debug::Role::kEpilogue, 0, threadIdx.x == 0);
         while (work.has_work()) {
             const WorkTile tile = work.next();
+            track.next(tile);
             const OutputStage stage = consumer.acquire();
+            track.begin();
             AccumReader<Share, decltype(consumer)> acc(columns + stage.index * Mma::kN,
                                                        stage, consumer);
             if constexpr (Config::kSplitK == 1) {
@@ -196,6 +213,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
                     partials.hand_on(acc);
                 }
             }
+            track.end();
         }
         epilogue.drain();
     }

@@ -11,6 +11,7 @@
 #pragma once
 #include <jg/common/cluster_shape.cuh>
 #include <jg/common/pipeline_state.cuh>
+#include <jg/debug/waits.cuh>
 #include <jg/ptx/mbarrier.cuh>
 #include <jg/ptx/tcgen05.cuh>
 
@@ -30,13 +31,14 @@ struct OutputStage {
 // What is handed over is tensor memory, which the fences of tcgen05 order. Where arrivals
 // come from the other CTA of a pair, nothing of global memory has to be released with them.
 template <class Cluster>
-JG_DEVICE void wait_for_stage(u64 *barrier, u32 parity)
+JG_DEVICE void wait_for_stage(u64 *barrier, u32 parity, debug::Side side, u32 stage)
 {
+    const debug::Place place{debug::Ring::kAccumulators, side, stage};
     if constexpr (Cluster::kCtaGroup == 2) {
-        ptx::mbarrier_wait_relaxed(barrier, parity);
+        debug::wait_relaxed(barrier, parity, place);
         ptx::fence_acquire_shared();
     } else {
-        ptx::mbarrier_wait(barrier, parity);
+        debug::wait(barrier, parity, place);
     }
 }
 
@@ -52,8 +54,10 @@ class OutputProducer {
     JG_DEVICE OutputStage acquire()
     {
         const u32 stage = state_.stage;
-        wait_for_stage<Cluster>(&barriers_.empty[stage], state_.lap ^ 1);
+        wait_for_stage<Cluster>(&barriers_.empty[stage], state_.lap ^ 1,
+                                debug::Side::kEmpty, stage);
         ptx::tcgen05_fence_after_sync();
+        held_.take(stage);
         state_.advance();
         return OutputStage{stage};
     }
@@ -62,6 +66,7 @@ class OutputProducer {
     JG_DEVICE void publish(OutputStage stage)
     {
         u64 *full = &barriers_.full[stage.index];
+        held_.give(stage.index);
         if constexpr (Cluster::kCtaGroup == 2) {
             ptx::tcgen05_commit_multicast<2>(full, cluster_.group_mask());
         } else {
@@ -75,7 +80,8 @@ class OutputProducer {
     {
 #pragma unroll 1
         for (u32 i = 0; i < kStages; ++i) {
-            wait_for_stage<Cluster>(&barriers_.empty[state_.stage], state_.lap ^ 1);
+            wait_for_stage<Cluster>(&barriers_.empty[state_.stage], state_.lap ^ 1,
+                                    debug::Side::kEmpty, state_.stage);
             state_.advance();
         }
     }
@@ -84,6 +90,7 @@ class OutputProducer {
     OutputBarriers<kStages> &barriers_;
     const Cluster &cluster_;
     PipelineState<kStages> state_;
+    debug::HeldStages held_{debug::Ring::kAccumulators};
 };
 
 template <u32 kStages, class Cluster>
@@ -98,8 +105,10 @@ class OutputConsumer {
     JG_DEVICE OutputStage acquire()
     {
         const u32 stage = state_.stage;
-        wait_for_stage<Cluster>(&barriers_.full[stage], state_.lap);
+        wait_for_stage<Cluster>(&barriers_.full[stage], state_.lap, debug::Side::kFull,
+                                stage);
         ptx::tcgen05_fence_after_sync();
+        held_.take(stage);
         state_.advance();
         return OutputStage{stage};
     }
@@ -108,6 +117,7 @@ class OutputConsumer {
     JG_DEVICE void release(OutputStage stage) const
     {
         u64 *empty = &barriers_.empty[stage.index];
+        held_.give(stage.index);
         ptx::tcgen05_fence_before_sync();
         __syncwarp();
         if (threadIdx.x % 32 == 0) {
@@ -124,6 +134,7 @@ class OutputConsumer {
     OutputBarriers<kStages> &barriers_;
     const Cluster &cluster_;
     PipelineState<kStages> state_;
+    mutable debug::HeldStages held_{debug::Ring::kAccumulators};
 };
 
 template <u32 kStages, u32 kReaderWarps, class Cluster>

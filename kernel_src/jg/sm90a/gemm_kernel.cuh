@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The Hopper GEMM kernel: the role loops, nothing else.
 #pragma once
+#include <jg/debug/track.cuh>
 #include <jg/epilogue/epilogue_for.cuh>
 #include <jg/epilogue/partial_sums.cuh>
 #include <jg/pipeline/warpgroup_signals.cuh>
@@ -67,9 +68,12 @@ JG_DEVICE void gemm_kernel(const Params &params)
         if (roles.is_load_warp() && ptx::elect_one()) {
             auto producer = ring.producer();
             const bool with_c = Config::kHasC && params.load_beta() != 0.0f;
+            debug::Track track(debug::Role::kLoad);
             while (work.has_work()) {
                 const WorkTile tile = work.next();
                 const KPart part = range.part(tile);
+                track.next(tile);
+                track.begin();
 #pragma unroll 1
                 for (u32 k = 0; k < part.blocks; ++k) {
                     const ProducerStage stage = producer.acquire();
@@ -79,6 +83,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
                 if (tile.split + 1 == Config::kSplitK) {
                     Matrices::load(params, smem, producer, tile, with_c);
                 }
+                track.end();
             }
             // The neighbours' arrivals have come: the CTA may end. Alone it only delays the
             // next grid's start until the inputs are used up (measured: 6 % of 256^3).
@@ -91,10 +96,17 @@ JG_DEVICE void gemm_kernel(const Params &params)
         ptx::take_registers<Roles::kMathRegisters>();
         auto consumer = ring.consumer();
         EpilogueT epilogue(params, shape, smem.out[roles.consumer()][0], roles.consumer());
+        const bool records = threadIdx.x % 128 == 0;
+        debug::Track products(debug::Role::kMma, roles.consumer(), records);
+        debug::Track output(debug::Role::kEpilogue, roles.consumer(), records);
         while (work.has_work()) {
             const WorkTile tile = work.next();
+            products.next(tile);
+            output.next(tile);
             Mma mma(roles.consumer());
+            products.begin();
             mma.run(smem, consumer, range.part(tile).blocks);
+            products.end();
             const RegisterAccumulators<Share, typename Mma::Sum> acc(mma.acc);
             if constexpr (Config::kSplitK > 1) {
                 const PartialSums<Config, Share> partials(params, shape, tile,
@@ -106,7 +118,9 @@ JG_DEVICE void gemm_kernel(const Params &params)
                 partials.collect();
                 partials.add_to(mma.acc);
             }
+            output.begin();
             epilogue.run(params, shape, acc, smem, consumer, tile);
+            output.end();
         }
         epilogue.drain();
     }

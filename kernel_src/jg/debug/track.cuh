@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// Track: what a role is doing, tile by tile, for those who look from outside. A debug build
+// keeps the current tile in the warp's slot (waits.cuh). A trace (config `trace=1`,
+// JG_TRACE) writes when the role began and ended each tile, once it had what it waited for,
+// into the buffer that the host has set; what does not fit there is left out.
+//
+// Without both it is empty. Called by: each role, `next` for each tile, `begin` and `end`
+// around the work on it.
+#pragma once
+#include <jg/debug/waits.cuh>
+
+namespace jg::debug {
+
+#ifdef JG_TRACE
+
+struct TraceEvent {
+    u64 begin_ns, end_ns; // end 0: there is no event
+    u32 row, col, batch;
+    u32 sm;
+};
+
+// `events` of each track, the kTracks tracks of a CTA after each other, all CTAs after each
+// other.
+struct TraceBuffer {
+    u64 address; // 0: nothing is recorded
+    u32 ctas, events;
+};
+
+constexpr u32 kTracks = 16;
+
+// Set by the host before the first launch.
+extern "C" __device__ TraceBuffer jg_trace_buffer;
+__device__ TraceBuffer jg_trace_buffer = {0, 0, 0};
+
+// One thread's events.
+class Recorder {
+  public:
+    JG_DEVICE Recorder(Role role, u32 which, bool records)
+        : track_(2 * static_cast<u32>(role) + which),
+          records_(records && jg_trace_buffer.address != 0 &&
+                   blockIdx.x < jg_trace_buffer.ctas)
+    {
+    }
+    JG_DEVICE void next(const WorkTile &tile)
+    {
+        tile_ = tile;
+    }
+    JG_DEVICE void begin()
+    {
+        begin_ns_ = ptx::global_timer_ns();
+    }
+    JG_DEVICE void end()
+    {
+        if (records_ && count_ < jg_trace_buffer.events) {
+            TraceEvent *events = reinterpret_cast<TraceEvent *>(jg_trace_buffer.address);
+            events[static_cast<u64>(blockIdx.x * kTracks + track_) *
+                       jg_trace_buffer.events +
+                   count_++] =
+                TraceEvent{begin_ns_,   ptx::global_timer_ns(), tile_.row, tile_.col,
+                           tile_.batch, ptx::multiprocessor()};
+        }
+    }
+
+  private:
+    u32 track_, count_ = 0;
+    bool records_;
+    u64 begin_ns_ = 0;
+    WorkTile tile_ = {};
+};
+
+#else
+
+struct Recorder {
+    JG_DEVICE Recorder(Role, u32, bool) {}
+    JG_DEVICE void next(const WorkTile &) {}
+    JG_DEVICE void begin() {}
+    JG_DEVICE void end() {}
+};
+
+#endif
+
+class Track {
+  public:
+    // `which`: 0 or 1, where two of a CTA have the role. `records`: of all threads that
+    // call, one.
+    JG_DEVICE explicit Track(Role role, u32 which = 0, bool records = true)
+        : recorder_(role, which, records), role_(role)
+    {
+#ifdef JG_DEBUG
+        if (writes_slot()) {
+            Slot &own = slot();
+            own.role = role;
+            own.cta = blockIdx.x;
+            own.sm = ptx::multiprocessor();
+            own.warp = threadIdx.x / 32;
+            own.state = State::kWorks;
+        }
+#endif
+    }
+
+    JG_DEVICE void next(const WorkTile &tile)
+    {
+        recorder_.next(tile);
+#ifdef JG_DEBUG
+        if (writes_slot()) {
+            Slot &own = slot();
+            own.role = role_;
+            own.row = tile.row;
+            own.col = tile.col;
+            own.batch = tile.batch;
+        }
+#endif
+    }
+    JG_DEVICE void begin()
+    {
+        recorder_.begin();
+#ifdef JG_DEBUG
+        if (writes_slot()) {
+            slot().role = role_;
+        }
+#endif
+    }
+    JG_DEVICE void end()
+    {
+        recorder_.end();
+    }
+
+  private:
+    Recorder recorder_;
+    Role role_;
+};
+
+} // namespace jg::debug

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// Waits on barriers, and what a debug build (config `debug=1`, JG_DEBUG) adds to them: a
+// wait that lasts too long writes into its warp's slot where and for what it waits, gives
+// the others time to do the same, and ends the kernel. So does a stage that is released
+// twice or never. Slots lie in memory of the host, which reads them when the kernel is dead
+// (lib/runtime/debug_report.c has the same struct and numbers).
+//
+// Without JG_DEBUG a wait is a wait, and everything else is empty. Called by: all who wait.
+#pragma once
+#include <jg/common/work_tile.cuh>
+#include <jg/ptx/clock.cuh>
+#include <jg/ptx/mbarrier.cuh>
+
+namespace jg::debug {
+
+// What a warp does; also the number of its row in a trace, twice (trace.cuh).
+enum class Role : u32 { kLoad, kMma, kMatrices, kEpilogue, kScheduler };
+// Whose stage: of input tiles that the tensor core reads by itself, of tiles and matrices
+// that warps read, of accumulators, of work; and the sign that the load has begun.
+enum class Ring : u32 { kTiles, kWarps, kAccumulators, kWork, kLoadBegun };
+enum class Side : u32 { kFull, kEmpty };
+
+struct Place {
+    Ring ring;
+    Side side;
+    u32 stage;
+};
+
+#ifdef JG_DEBUG
+
+enum class State : u32 { kNone, kWorks, kWaited, kReleasedTwice, kNeverReleased };
+
+struct Slot {
+    State state;
+    Role role;
+    u32 cta, sm, warp;
+    Ring ring;
+    Side side;
+    u32 stage, parity;
+    u32 row, col, batch; // of the tile that the role was at
+    u32 reserved[4];
+};
+static_assert(sizeof(Slot) == 64, "as the host has it");
+
+constexpr u32 kSlotCtas = 1024; // a grid may be larger: a CTA takes over another's slots
+constexpr u32 kSlotWarps = 16;
+constexpr u64 kLimitNs = 2000000000;
+constexpr u32 kGraceSleeps = 100; // of a millisecond
+
+// Set by the host before the first launch; 0: there are no slots.
+extern "C" __device__ u64 jg_debug_slots;
+__device__ u64 jg_debug_slots = 0;
+
+// One lane a warp: the lowest of those here.
+JG_DEVICE bool writes_slot()
+{
+    const u32 lanes = ptx::active_lanes();
+    return jg_debug_slots != 0 && (lanes & (1u << threadIdx.x % 32)) == (lanes & -lanes);
+}
+
+JG_DEVICE Slot &slot()
+{
+    return reinterpret_cast<Slot *>(
+        jg_debug_slots)[blockIdx.x % kSlotCtas * kSlotWarps + threadIdx.x / 32];
+}
+
+JG_DEVICE void give_up(State state, const Place &place, u32 parity)
+{
+    if (writes_slot()) {
+        Slot &own = slot();
+        own.ring = place.ring;
+        own.side = place.side;
+        own.stage = place.stage;
+        own.parity = parity;
+        own.state = state;
+        ptx::fence_system();
+    }
+#    pragma unroll 1
+    for (u32 i = 0; i < kGraceSleeps; ++i) {
+        ptx::sleep_ns(1000000);
+    }
+    ptx::trap();
+}
+
+// Blocks until the phase of this parity is complete; acquires at CTA scope.
+JG_DEVICE void wait(u64 *barrier, u32 parity, const Place &place)
+{
+    const u64 start = ptx::global_timer_ns();
+    while (!ptx::mbarrier_try_wait(barrier, parity)) {
+        if (ptx::global_timer_ns() - start > kLimitNs) {
+            give_up(State::kWaited, place, parity);
+        }
+    }
+}
+
+// The same, for arrivals from the cluster; orders no memory at all.
+JG_DEVICE void wait_relaxed(u64 *barrier, u32 parity, const Place &place)
+{
+    const u64 start = ptx::global_timer_ns();
+    while (!ptx::mbarrier_try_wait_relaxed(barrier, parity)) {
+        if (ptx::global_timer_ns() - start > kLimitNs) {
+            give_up(State::kWaited, place, parity);
+        }
+    }
+}
+
+// The stages of a ring that one side has in hand. Stages are below 32.
+class HeldStages {
+  public:
+    JG_DEVICE explicit HeldStages(Ring ring) : ring_(ring) {}
+
+    JG_DEVICE void take(u32 stage)
+    {
+        mask_ |= 1u << stage;
+    }
+    JG_DEVICE void give(u32 stage)
+    {
+        if ((mask_ & 1u << stage) == 0) {
+            give_up(State::kReleasedTwice, Place{ring_, Side::kEmpty, stage}, 0);
+        }
+        mask_ &= ~(1u << stage);
+    }
+    JG_DEVICE ~HeldStages()
+    {
+        if (mask_ != 0) {
+            const u32 stage = static_cast<u32>(__ffs(static_cast<i32>(mask_))) - 1;
+            give_up(State::kNeverReleased, Place{ring_, Side::kEmpty, stage}, 0);
+        }
+    }
+
+  private:
+    u32 mask_ = 0;
+    Ring ring_;
+};
+
+#else
+
+JG_DEVICE void wait(u64 *barrier, u32 parity, const Place &)
+{
+    ptx::mbarrier_wait(barrier, parity);
+}
+JG_DEVICE void wait_relaxed(u64 *barrier, u32 parity, const Place &)
+{
+    ptx::mbarrier_wait_relaxed(barrier, parity);
+}
+
+struct HeldStages {
+    JG_DEVICE explicit HeldStages(Ring) {}
+    JG_DEVICE void take(u32) {}
+    JG_DEVICE void give(u32) {}
+};
+
+#endif
+
+} // namespace jg::debug

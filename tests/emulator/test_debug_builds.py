@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Debug builds: a kernel that hangs, or releases a stage wrongly, says so and ends.
+
+Usage: test_debug_builds.py JIT_GEMM MUTATING_DRIVER
+
+The kernels are the project's own with one statement changed, on the emulator. Without debug=1 the
+same change leaves the emulator to notice that nothing goes on. Prints TAP.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+TOOL = os.path.abspath(sys.argv[1])
+DRIVER = os.path.abspath(sys.argv[2])
+CHIPS = {
+    "sm_90a": ("wgmma.mma_async", "tile=64x128 stages=3"),
+    "sm_100a": ("tcgen05.mma", "mma=128x64 cluster=1x1 stages=3"),
+    "sm_100a pair": ("tcgen05.mma", "mma=256x128 cluster=2x1 stages=3"),
+}
+
+
+def run(chip, extra, folder, mutant=None, dump=None):
+    of, config = CHIPS[chip]
+    environment = dict(os.environ, JIT_GEMM_EMULATOR="sms=4,async=latest,show=none",
+                       MUTANT_OF=of, JIT_GEMM_CACHE_DIR=str(folder / "cache"))
+    environment.update({name: str(path) for name, path in
+                        (("MUTANT", mutant), ("MUTANT_DUMP", dump)) if path})
+    return subprocess.run(
+        [TOOL, "run", "1024x256x320", "bf16", "--arch", chip.split()[0], "--driver", DRIVER,
+         "--config", config + extra],
+        env=environment, capture_output=True, text=True, timeout=300, check=False)
+
+
+def drop(text, pattern, place):
+    match = list(re.finditer(pattern, text, re.M))[place]
+    return text[:match.start()] + text[match.end():]
+
+
+def mutate(chip, change, folder, extra=" debug=1"):
+    dump, mutant = folder / "kernel.ptx", folder / "mutant.ptx"
+    done = run(chip, extra, folder, dump=dump)
+    assert done.returncode == 0, f"the kernel itself fails: {done.stderr}"
+    mutant.write_text(change(dump.read_text()))
+    return run(chip, extra, folder, mutant=mutant)
+
+
+ARRIVAL = {
+    # What hands a stage of inputs back to the load warp.
+    "sm_90a": r"^.*mbarrier\.arrive\.shared::cta[^;]*;\n",
+    "sm_100a": r"^.*tcgen05\.commit[^;]*;\n",
+    "sm_100a pair": r"^.*tcgen05\.commit[^;]*;\n",
+}
+
+
+def test_unchanged_kernels_say_nothing(folder):
+    for chip in CHIPS:
+        done = run(chip, " debug=1", folder)
+        assert done.returncode == 0 and "gave up" not in done.stderr, done.stderr
+
+
+def test_a_lost_release_is_reported_by_all_who_wait(folder):
+    for chip in CHIPS:
+        done = mutate(chip, lambda ptx: drop(ptx, ARRIVAL[chip], 0), folder)
+        assert done.returncode == 1, done.stdout
+        report = done.stderr[done.stderr.index("the kernel gave up:"):]
+        assert re.search(r"^CTA \d on multiprocessor \d, warp \d, role load, tile at row \d+ "
+                         r"column \d+: waited in vain until stage 0 of .* was empty, parity 0$",
+                         report, re.M), f"{chip}: {report}"
+        assert re.search(r"role mma, .* was full", report), f"{chip}: {report}"
+
+
+def test_a_second_accumulator_that_never_comes_names_its_tile(folder):
+    done = mutate("sm_100a", lambda ptx: drop(ptx, ARRIVAL["sm_100a"], 1), folder)
+    report = done.stderr[done.stderr.index("the kernel gave up:"):]
+    assert re.search(r"role epilogue, tile at row \d+ column \d+: waited in vain until stage 0 "
+                     r"of accumulators was full", report), report
+
+
+def test_without_debug_the_emulator_has_to_notice(folder):
+    for chip in CHIPS:
+        done = mutate(chip, lambda ptx: drop(ptx, ARRIVAL[chip], 0), folder, extra="")
+        assert done.returncode == 1 and "gave up" not in done.stderr, done.stderr
+
+
+def main():
+    tests = [(name[5:].replace("_", " "), function) for name, function in globals().items()
+             if name.startswith("test_")]
+    print(f"TAP version 13\n1..{len(tests)}")
+    failures = 0
+    for number, (name, function) in enumerate(tests, 1):
+        with tempfile.TemporaryDirectory(prefix="jit_gemm_debug_") as holder:
+            try:
+                function(pathlib.Path(holder))
+                print(f"ok {number} - {name}", flush=True)
+            except Exception as error:  # every failure is a line of the report
+                failures += 1
+                print(f"not ok {number} - {name}")
+                for line in f"{type(error).__name__}: {error}".splitlines():
+                    print(f"# {line}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
