@@ -2,33 +2,44 @@
 /*
  * Blackwell. One warp loads by TMA, one multiplies by tcgen05 into tensor memory, four
  * write; where C or matrix operands are to be brought, one more loads those, and where
- * the hardware hands tiles out, one more asks for them. A CTA has a
- * tile of 128 rows; with cta_group=2 two CTAs multiply 256 rows as one, each loading half
- * of B. The ring has `stages` pairs of A and B slices of 64 elements of K; tensor memory
- * has `acc_stages` accumulators, so that a tile is multiplied while the one before is
- * written. With split_k several CTAs multiply a part of K each for the same tile.
+ * the hardware hands tiles out, one more asks for them. A CTA has a tile of 128 or 64 rows;
+ * with cta_group=2 two CTAs multiply as one, each loading half of B. With swap_ab the
+ * product is made transposed: its rows are the problem's columns. The ring has `stages`
+ * pairs of A and B slices of 128 bytes of K; tensor memory has `acc_stages` accumulators,
+ * so that a tile is multiplied while the one before is written. With split_k several CTAs
+ * multiply a part of K each for the same tile.
  */
 #include "plan/arch_sm100a.h"
 
 #include "base/math.h"
 #include "plan/arch_list.h"
 
-enum { MAX_REGISTERS = 255, DEFAULT_OUT_STAGES = 2, LEAST_TMEM_COLUMNS = 32 };
+enum { MAX_REGISTERS = 255, DEFAULT_OUT_STAGES = 2 };
 
 /* Elements of a CTA's rows and an MMA's columns up to which a stage has 4 or 2 blocks. */
 enum { K_GROUP_4_TILE = 64 * 16, K_GROUP_2_TILE = 64 * 96 };
 
-struct cluster {
-    int m, n;
+/* What is tried, in order of preference between equals. Of two that give a CTA 64 rows,
+ * only pairs: a multiplication of 64 rows alone takes as long as one of 128. With few rows
+ * of A the transposed product wastes least: the problem's N is spread over many CTAs. */
+static const struct candidate {
+    int m, n, cta_group; /* of the MMA */
+    int cluster_m, cluster_n;
+    int swap_ab;
+} candidates[] = {
+    {256, 256, 2, 2, 1, 0}, {256, 256, 2, 4, 1, 0}, {256, 256, 2, 2, 2, 0},
+    {256, 192, 2, 2, 1, 0}, {256, 192, 2, 4, 1, 0}, {256, 192, 2, 2, 2, 0},
+    {256, 128, 2, 2, 1, 0}, {256, 128, 2, 4, 1, 0}, {256, 128, 2, 2, 2, 0},
+    {128, 256, 1, 1, 1, 0}, {128, 256, 1, 2, 1, 0}, {128, 256, 1, 1, 2, 0},
+    {128, 192, 1, 1, 1, 0}, {128, 192, 1, 2, 1, 0}, {128, 192, 1, 1, 2, 0},
+    {128, 128, 1, 1, 1, 0}, {128, 128, 1, 2, 1, 0}, {128, 128, 1, 1, 2, 0},
+    {128, 64, 1, 1, 1, 0},  {128, 64, 1, 2, 1, 0},  {128, 64, 1, 1, 2, 0},
+    {128, 128, 2, 2, 1, 0}, {128, 64, 2, 2, 1, 0},  {128, 32, 2, 2, 1, 0},
+    {128, 16, 1, 1, 1, 1},  {128, 32, 1, 1, 1, 1},  {128, 32, 2, 2, 1, 1},
+    {128, 64, 2, 2, 1, 1},
 };
 
-static const struct cluster pair_clusters[] = {{2, 1}, {4, 1}, {2, 2}};
-static const struct cluster single_clusters[] = {{1, 1}, {2, 1}, {1, 2}};
-
-enum { CLUSTER_COUNT = sizeof(pair_clusters) / sizeof(pair_clusters[0]) };
-
-_Static_assert(sizeof(pair_clusters) == sizeof(single_clusters),
-               "each shape has as many clusters");
+enum { CANDIDATE_COUNT = sizeof(candidates) / sizeof(candidates[0]) };
 
 /* MN-major tf32 would need a swizzle of its own, in units of 32 bytes. */
 static jit_gemm_status check_sm100a(const struct jg_problem *problem)
@@ -45,20 +56,17 @@ static int matches_sm100a(const struct jg_device_facts *facts)
 
 static int list_sm100a_candidate(int index, struct jg_config *ret_config)
 {
-    const struct jg_sm100a_shape *shape =
-        index >= 0 ? jg_sm100a_shape_at(index / CLUSTER_COUNT) : NULL;
-    if (shape == NULL) {
+    if (index < 0 || index >= CANDIDATE_COUNT) {
         return 0;
     }
-    const struct cluster *cluster = shape->cta_group == 2
-                                        ? &pair_clusters[index % CLUSTER_COUNT]
-                                        : &single_clusters[index % CLUSTER_COUNT];
+    const struct candidate *candidate = &candidates[index];
     *ret_config = (struct jg_config){.kernel = JG_KERNEL_GEMM,
-                                     .mma_m = shape->m,
-                                     .mma_n = shape->n,
-                                     .cta_group = shape->cta_group,
-                                     .cluster_m = cluster->m,
-                                     .cluster_n = cluster->n};
+                                     .mma_m = candidate->m,
+                                     .mma_n = candidate->n,
+                                     .cta_group = candidate->cta_group,
+                                     .cluster_m = candidate->cluster_m,
+                                     .cluster_n = candidate->cluster_n,
+                                     .swap_ab = candidate->swap_ab};
     return 1;
 }
 
@@ -128,6 +136,7 @@ static void complete_split(const struct jg_problem *problem,
                            struct jg_config *config)
 {
     const struct jg_config *wanted = &override->values;
+    const struct jg_problem product = jg_sm100a_product(problem, config);
     config->split_k = split_k;
     config->split_order =
         override->has_split_order ? wanted->split_order : JG_SPLIT_TURNSTILE;
@@ -141,42 +150,17 @@ static void complete_split(const struct jg_problem *problem,
         config->tile_m = 1;
     }
     config->scheduler = override->has_scheduler ? wanted->scheduler
-                                                : choose_scheduler(problem, facts, config);
+                                                : choose_scheduler(&product, facts, config);
     config->k_group =
         override->has_k_group ? wanted->k_group : choose_k_group(problem, config);
     config->acc_stages = override->has_acc_stages
                              ? wanted->acc_stages
-                             : choose_acc_stages(problem, facts, config);
-    const struct jg_smem smem = jg_sm100a_smem(problem, config);
+                             : choose_acc_stages(&product, facts, config);
+    const struct jg_smem smem = jg_sm100a_smem(&product, config);
     config->stages = override->has_stages
                          ? wanted->stages
                          : jg_stages_choose(problem, &smem, facts, &jg_sm100a_stages);
-    jg_raster_choose(problem, facts, override, config);
-}
-
-/* Boxes of the tensor maps. Each CTA loads its share of a tile and sends it to the others:
- * A is shared along N, B by the CTAs along M that are the same half of their pair. */
-static void size_boxes(const struct jg_problem *problem, const struct jg_config *config,
-                       struct jg_derived *derived)
-{
-    const int a_k_major = problem->a_layout == JIT_GEMM_LAYOUT_K_MAJOR;
-    const int b_k_major = problem->b_layout == JIT_GEMM_LAYOUT_K_MAJOR;
-    const int b_slices = config->cluster_m / config->cta_group;
-    derived->a_box_rows = (a_k_major ? config->tile_m : config->tile_k) / config->cluster_n;
-    derived->b_box_rows =
-        (b_k_major ? config->tile_n / config->cta_group : config->tile_k) / b_slices;
-    derived->d_box_rows = JG_SM100A_SLAB_ROWS;
-    derived->matrix_box_rows = JG_SM100A_MATRIX_ROWS;
-}
-
-/* What a CTA allocates: a power of two from 32 on (jg/sm100a/tmem.cuh). */
-static int count_tmem_columns(const struct jg_config *config)
-{
-    int columns = LEAST_TMEM_COLUMNS;
-    while (columns < config->acc_stages * config->mma_n) {
-        columns *= 2;
-    }
-    return columns;
+    jg_raster_choose(&product, facts, override, config);
 }
 
 static int derive_sm100a(const struct jg_problem *problem,
@@ -184,7 +168,8 @@ static int derive_sm100a(const struct jg_problem *problem,
                          const struct jg_config *config, struct jg_derived *ret_derived,
                          char *reason, size_t reason_size)
 {
-    if (!jg_sm100a_check(problem, facts, config, reason, reason_size) ||
+    const struct jg_problem product = jg_sm100a_product(problem, config);
+    if (!jg_sm100a_check(&product, facts, config, reason, reason_size) ||
         !jg_out_stages_check(problem, config, reason, reason_size)) {
         return 0;
     }
@@ -195,13 +180,13 @@ static int derive_sm100a(const struct jg_problem *problem,
                                             more_warps * JG_SM100A_WARP_THREADS,
                                  .smem_bytes = (int)jg_smem_bytes(&smem, config->stages),
                                  .max_registers = MAX_REGISTERS,
-                                 .tmem_columns = count_tmem_columns(config),
+                                 .tmem_columns = jg_sm100a_tmem_columns(config),
                                  .matrix_stages = matrix_stages};
-    if (!jg_tiles_count(problem, facts, config, &derived, reason, reason_size)) {
+    if (!jg_tiles_count(&product, facts, config, &derived, reason, reason_size)) {
         return 0;
     }
-    size_boxes(problem, config, &derived);
-    derived.predicted_us = jg_sm100a_predict_us(problem, config, &derived);
+    jg_sm100a_size_boxes(problem, config, &derived);
+    derived.predicted_us = jg_sm100a_predict_us(&product, config, &derived);
     *ret_derived = derived;
     return 1;
 }
@@ -220,7 +205,7 @@ const struct jg_arch jg_arch_sm100a = {
     .kernel_name = "jg::sm100a::gemm_kernel",
     .config_keys =
         "kernel mma cta_group cluster scheduler k_group stages acc_stages raster swizzle "
-        "out_stages pdl split_k split_order prefetch debug trace",
+        "out_stages pdl split_k split_order prefetch swap_ab debug trace",
     /* Memory is the 192 GB of the data sheet; a driver reports somewhat less. */
     .default_facts = {.name = "NVIDIA B200",
                       .cc_major = 10,

@@ -9,17 +9,27 @@
 enum {
     JG_SM100A_THREADS = 192,     /* six warps */
     JG_SM100A_WARP_THREADS = 32, /* each warp more: for matrices, for launch control */
-    JG_SM100A_SLAB_ROWS = 32,    /* of D, one warp's */
-    JG_SM100A_MATRIX_ROWS = 128, /* of a matrix: all of the tile's */
     JG_SM100A_MAX_ACC_STAGES = 2
 };
 
-struct jg_sm100a_shape {
-    int m, n, cta_group; /* of the MMA */
-};
+/* The problem whose product the kernel makes: the transposed one with swap_ab. */
+struct jg_problem jg_sm100a_product(const struct jg_problem *problem,
+                                    const struct jg_config *config);
 
-/* In order of preference between candidates of equal cost; NULL past the end. */
-const struct jg_sm100a_shape *jg_sm100a_shape_at(int index);
+/* Where a CTA's accumulator lies in tensor memory (jg/sm100a/epilogue_share.cuh). */
+struct jg_sm100a_lanes {
+    int of_warp; /* lanes of 32 that each warp of the epilogue has */
+    int split;   /* do two warps have the left half of the columns, two the right one? */
+    int columns; /* of tensor memory */
+};
+struct jg_sm100a_lanes jg_sm100a_lanes(const struct jg_config *config);
+
+/* What a CTA allocates: a power of two from 32 on (jg/sm100a/tmem.cuh). */
+int jg_sm100a_tmem_columns(const struct jg_config *config);
+
+/* Boxes of the tensor maps: rows, and the bytes of those rows. */
+void jg_sm100a_size_boxes(const struct jg_problem *problem, const struct jg_config *config,
+                          struct jg_derived *derived);
 
 /* Stages of the ring for C and matrix operands; 0 if they take no ring. */
 int jg_sm100a_matrix_stages(const struct jg_problem *problem);
@@ -27,12 +37,13 @@ struct jg_smem jg_sm100a_smem(const struct jg_problem *problem,
                               const struct jg_config *config);
 extern const struct jg_stage_limits jg_sm100a_stages;
 
-/* Static limits, cheapest first; 0 with a reason if one is broken. */
-int jg_sm100a_check(const struct jg_problem *problem, const struct jg_device_facts *facts,
+/* Static limits, cheapest first; 0 with a reason if one is broken. `product` is that of the
+ * config. */
+int jg_sm100a_check(const struct jg_problem *product, const struct jg_device_facts *facts,
                     const struct jg_config *config, char *reason, size_t size);
 
-/* The cost model, for comparing candidates. */
-double jg_sm100a_predict_us(const struct jg_problem *problem,
+/* The cost model, for comparing candidates. `product` is that of the config. */
+double jg_sm100a_predict_us(const struct jg_problem *product,
                             const struct jg_config *config,
                             const struct jg_derived *derived);
 

@@ -31,24 +31,34 @@
 /* What the members of a cluster, beyond a pair, wait for each other, each time it doubles:
  * assumed. */
 #define CLUSTER_LOSS 0.02
+/* What multiplying rows and columns beyond the problem costs in power, were it all of them:
+ * assumed. Of two that are as fast, the one that wastes less. */
+#define WASTE_LOSS 0.02
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
 
 /* Clocks of one multiplication of 32 bytes of K, the same for all types. */
 static double count_mma_clk(const struct jg_config *config)
 {
     const double n = config->mma_n;
-    const double tensor = n / 2.0;
-    const double operands = config->cta_group == 2 ? 34.0 + n / 7.0 : 32.0 + n / 4.0;
-    return tensor > operands ? tensor : operands;
+    const int half = config->tile_m == 64; /* rows of a CTA */
+    if (config->cta_group == 1) {          /* 64 rows use half of the tensor core */
+        return larger(n / 2.0, half ? 16.0 + n / 4.0 : 32.0 + n / 4.0);
+    }
+    return half ? larger(n / 4.0, 17.5 + n / 8.0) : larger(n / 2.0, 34.0 + n / 7.0);
 }
 
-double jg_sm100a_predict_us(const struct jg_problem *problem,
+double jg_sm100a_predict_us(const struct jg_problem *product,
                             const struct jg_config *config,
                             const struct jg_derived *derived)
 {
-    const double m = (double)problem->m.size;
-    const double n = (double)problem->n.size;
-    const double k = (double)problem->k.size;
-    const double batch = (double)problem->batch.size;
+    const double m = (double)product->m.size;
+    const double n = (double)product->n.size;
+    const double k = (double)product->k.size;
+    const double batch = (double)product->batch.size;
     const double tile_m = config->tile_m;
     const double tile_n = config->tile_n;
     const double row_bytes = JG_ROW_BYTES; /* newer compilers warn of enum times double */
@@ -64,15 +74,18 @@ double jg_sm100a_predict_us(const struct jg_problem *problem,
          groups /= 2) {
         block_clk *= 1.0 + CLUSTER_LOSS;
     }
+    const double made = (double)derived->tiles * tile_m * tile_n;
     const double lone_clk = LOAD_LATENCY_CLK + stage_bytes / LONE_STAGE_BYTES_CLK;
     const double ring_blocks = (double)config->stages * config->k_group;
-    if (block_clk < lone_clk / ring_blocks) {
-        block_clk = lone_clk / ring_blocks;
-    }
-    const double main_clk = (double)jg_split_blocks(problem, config) * block_clk;
-    const double output_bytes = jg_output_bytes(problem);
+    block_clk = larger(block_clk, lone_clk / ring_blocks) *
+                (1.0 + WASTE_LOSS * (1.0 - m * n * batch / made));
+    const double main_clk = (double)jg_split_blocks(product, config) * block_clk;
+    const double output_bytes = jg_output_bytes(product);
+    /* A warp reads as long where only half of its lanes hold rows. */
+    const double lane_cost = 32.0 / jg_sm100a_lanes(config).of_warp;
     const double epilogue_clk =
-        tile_m * tile_n * (1.0 / EPILOGUE_ELEMS_CLK + output_bytes / EPILOGUE_BYTES_CLK) +
+        tile_m * tile_n *
+            (lane_cost / EPILOGUE_ELEMS_CLK + output_bytes / EPILOGUE_BYTES_CLK) +
         DRAIN_CLK;
     const double rounds =
         (double)jg_ceil_div(derived->tiles * config->split_k, derived->busy_ctas);
@@ -80,13 +93,13 @@ double jg_sm100a_predict_us(const struct jg_problem *problem,
                                                     : main_clk + epilogue_clk;
     const int is_cluster = config->cluster_m * config->cluster_n > 1;
     const double fixed_clk = FILL_CLK + (is_cluster ? CLUSTER_CLK : 0.0);
-    const struct jg_split_cost split = jg_split_cost_of(problem, config);
+    const struct jg_split_cost split = jg_split_cost_of(product, config);
     const double kernel_us =
         (fixed_clk + (rounds - 1.0) * round_clk + main_clk + epilogue_clk +
          split.steps * (HAND_ON_CLK + 2.0 * split.sums_bytes / SUMS_BYTES_CLK)) /
         CLOCK_HZ * 1e6;
 
     const double bytes =
-        (m + n) * k * batch * jg_dtype_bytes(problem->a) + m * n * batch * output_bytes;
+        (m + n) * k * batch * jg_dtype_bytes(product->a) + m * n * batch * output_bytes;
     return jg_overlap(kernel_us, bytes / MEMORY_BYTES_S * 1e6) + LAUNCH_US;
 }

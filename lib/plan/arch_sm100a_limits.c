@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Blackwell's shapes, sizes and limits. The kernel asserts the same sizes
+/* Blackwell's sizes and limits. The kernel asserts the same sizes
  * (kernel_src/jg/sm100a/smem.cuh). */
 #include "plan/arch_sm100a.h"
 
@@ -13,6 +13,12 @@ enum {
     CLC_BYTES = 112, /* answers of launch control and their barriers */
     TMEM_COLUMNS = 512,
     TMEM_ADDRESS_BYTES = 8, /* of the word that publishes the address of tensor memory */
+    WARP_LANES = 32,
+    TMEM_STEP = 32, /* columns that are allocated at least */
+    MAX_MMA_N = 256,
+    LEAST_SPAN = 32, /* bytes of a row of B in the narrowest swizzle */
+    STEP = 64,       /* columns of D in a step of the epilogue, and most rows */
+    MIN_SLAB = 16,   /* columns of an accumulator that a slab of D takes at least */
     /* More than half of what a multiprocessor has: one CTA each, because two clusters that
      * each hold a part of the tensor memory which the other waits for would never end. */
     LEAST_SMEM_BYTES = 116 * 1024,
@@ -21,19 +27,8 @@ enum {
     MAX_STAGES = 8
 };
 
-static const struct jg_sm100a_shape shapes[] = {{256, 256, 2}, {256, 192, 2}, {256, 128, 2},
-                                                {128, 256, 1}, {128, 192, 1}, {128, 128, 1},
-                                                {128, 64, 1}};
-
-enum { SHAPE_COUNT = sizeof(shapes) / sizeof(shapes[0]) };
-
 const struct jg_stage_limits jg_sm100a_stages = {
     .least = MIN_STAGES, .most = MAX_STAGES, .arch = "sm_100a", .shape = ""};
-
-const struct jg_sm100a_shape *jg_sm100a_shape_at(int index)
-{
-    return index >= 0 && index < SHAPE_COUNT ? &shapes[index] : NULL;
-}
 
 /* --------------------------------------------------------------------------- sizes */
 
@@ -48,17 +43,104 @@ int jg_sm100a_matrix_stages(const struct jg_problem *problem)
     return step <= MAX_MATRIX_STAGES ? step : 0;
 }
 
+struct jg_problem jg_sm100a_product(const struct jg_problem *problem,
+                                    const struct jg_config *config)
+{
+    return config->swap_ab ? jg_problem_transpose(problem) : *problem;
+}
+
+struct jg_sm100a_lanes jg_sm100a_lanes(const struct jg_config *config)
+{
+    const int split = config->cta_group == 2 && config->mma_m == 128;
+    return (struct jg_sm100a_lanes){.of_warp =
+                                        config->mma_m == 64 ? WARP_LANES / 2 : WARP_LANES,
+                                    .split = split,
+                                    .columns = split ? config->mma_n / 2 : config->mma_n};
+}
+
+int jg_sm100a_tmem_columns(const struct jg_config *config)
+{
+    const int64_t pitch = jg_align_up(jg_sm100a_lanes(config).columns, TMEM_STEP);
+    int columns = TMEM_STEP;
+    while (columns < pitch * config->acc_stages) {
+        columns *= 2;
+    }
+    return columns;
+}
+
+/* The greatest power of two that divides it. */
+static int power_in(int value)
+{
+    return value & -value;
+}
+
+static int lesser(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* A slab of D as wide as a swizzle may be, if that divides the tile. Else the epilogue by
+ * vectors writes, and the box is never used. */
+static void size_slabs(const struct jg_config *config, int element_bytes,
+                       struct jg_derived *derived)
+{
+    const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(config);
+    if (config->swap_ab) { /* lanes are columns of D */
+        const int warps = JG_ROW_BYTES / element_bytes / lanes.of_warp;
+        const int rows = lesser(warps * lanes.of_warp, power_in(lanes.columns));
+        derived->d_box_rows = rows < MIN_SLAB ? MIN_SLAB : rows;
+        derived->d_row_bytes = JG_ROW_BYTES;
+    } else {
+        const int bytes = lesser(JG_ROW_BYTES, power_in(lanes.columns * element_bytes));
+        derived->d_box_rows = lanes.of_warp;
+        derived->d_row_bytes = bytes < MIN_SLAB * element_bytes ? JG_ROW_BYTES : bytes;
+    }
+}
+
+/* Rows of a matrix that a team of warps takes in a step, and how many teams there are. */
+static int count_step_rows(const struct jg_config *config, int *ret_teams)
+{
+    const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(config);
+    if (config->swap_ab) {
+        *ret_teams = lanes.of_warp == WARP_LANES ? 2 : 1;
+        return lesser(STEP, lanes.columns);
+    }
+    *ret_teams = lanes.split ? 2 : 1;
+    return EPILOGUE_WARPS * lanes.of_warp / *ret_teams;
+}
+
+/* Each CTA loads its share of a tile and sends it to the others: A is shared along N, B by
+ * the CTAs along M that are the same half of their pair. */
+void jg_sm100a_size_boxes(const struct jg_problem *problem, const struct jg_config *config,
+                          struct jg_derived *derived)
+{
+    const struct jg_problem product = jg_sm100a_product(problem, config);
+    const int a_k_major = product.a_layout == JIT_GEMM_LAYOUT_K_MAJOR;
+    const int b_k_major = product.b_layout == JIT_GEMM_LAYOUT_K_MAJOR;
+    const int b_slices = config->cluster_m / config->cta_group;
+    const int b_columns = config->tile_n / config->cta_group;
+    int teams;
+    derived->a_box_rows = (a_k_major ? config->tile_m : config->tile_k) / config->cluster_n;
+    derived->b_box_rows = (b_k_major ? b_columns : config->tile_k) / b_slices;
+    derived->b_row_bytes =
+        b_k_major ? JG_ROW_BYTES
+                  : lesser(JG_ROW_BYTES, power_in(b_columns * jg_dtype_bytes(product.b)));
+    size_slabs(config, jg_dtype_bytes(problem->d), derived);
+    derived->matrix_box_rows = count_step_rows(config, &teams);
+}
+
 struct jg_smem jg_sm100a_smem(const struct jg_problem *problem,
                               const struct jg_config *config)
 {
+    int teams;
+    const int64_t step_rows = count_step_rows(config, &teams);
     const int64_t rows = config->tile_m + config->tile_n / config->cta_group;
-    const int64_t matrix_bytes =
-        (int64_t)JG_SM100A_MATRIX_ROWS * JG_ROW_BYTES + JG_RING_BARRIER_BYTES;
+    const int64_t warp_rows = EPILOGUE_WARPS * jg_sm100a_lanes(config).of_warp;
+    const int64_t matrix_bytes = teams * step_rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES;
     return (struct jg_smem){
         .stage_blocks = config->k_group,
         .stage_bytes = config->k_group * rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES,
-        .other_bytes = (int64_t)EPILOGUE_WARPS * config->out_stages * JG_SM100A_SLAB_ROWS *
-                           JG_ROW_BYTES +
+        .other_bytes = warp_rows * config->out_stages * JG_ROW_BYTES +
                        jg_sm100a_matrix_stages(problem) * matrix_bytes +
                        (int64_t)config->acc_stages * JG_RING_BARRIER_BYTES +
                        (config->scheduler == JG_SCHEDULER_CLC ? CLC_BYTES : 0) +
@@ -68,28 +150,40 @@ struct jg_smem jg_sm100a_smem(const struct jg_problem *problem,
 
 /* ----------------------------------------------------------------------- the limits */
 
-static int find_shape(const struct jg_config *config)
+/* Of what N is a multiple that one multiplication takes (PTX ISA, tcgen05.mma, shapes by
+ * kind and by layout of 8-bit operands). */
+static int step_of_n(const struct jg_problem *product, const struct jg_config *config)
 {
-    for (int i = 0; i < SHAPE_COUNT; i++) {
-        if (shapes[i].m == config->mma_m && shapes[i].n == config->mma_n &&
-            shapes[i].cta_group == config->cta_group) {
-            return 1;
-        }
+    const int pair = config->cta_group == 2;
+    if (jg_dtype_bytes(product->b) == 1 && product->b_layout != JIT_GEMM_LAYOUT_K_MAJOR) {
+        return pair ? 32 : 16;
     }
-    return 0;
+    if (product->a == JIT_GEMM_DTYPE_S8 && (pair || config->mma_n > 32)) {
+        return pair ? 32 : 16;
+    }
+    return config->mma_m == 64 ? 8 : 16;
 }
 
-static void list_shapes(int cta_group, char *text, size_t size)
+static int check_shape(const struct jg_problem *product, const struct jg_config *config,
+                       char *reason, size_t size)
 {
-    size_t length = 0;
-    text[0] = '\0';
-    for (int i = 0; i < SHAPE_COUNT && length < size; i++) {
-        if (shapes[i].cta_group == cta_group) {
-            const int added =
-                snprintf(text + length, size - length, " %dx%d", shapes[i].m, shapes[i].n);
-            length += added > 0 ? (size_t)added : 0;
-        }
+    const int least_m = config->cta_group == 2 ? 128 : 64;
+    const int step = step_of_n(product, config);
+    if (config->mma_m != least_m && config->mma_m != 2 * least_m) {
+        snprintf(reason, size, "mma=%dx%d: M is %d or %d with cta_group=%d on sm_100a",
+                 config->mma_m, config->mma_n, least_m, 2 * least_m, config->cta_group);
+        return 0;
     }
+    if (config->mma_n % step != 0 || config->mma_n > MAX_MMA_N) {
+        snprintf(reason, size,
+                 "mma=%dx%d: N is a multiple of %d of at most %d with M of %d and "
+                 "cta_group=%d on sm_100a%s",
+                 config->mma_m, config->mma_n, step, MAX_MMA_N, config->mma_m,
+                 config->cta_group,
+                 jg_dtype_bytes(product->b) == 1 ? ", for these inputs" : "");
+        return 0;
+    }
+    return 1;
 }
 
 static int is_power_of_two(int value)
@@ -122,28 +216,48 @@ static int check_cluster(const struct jg_device_facts *facts,
     return 1;
 }
 
-/* Static limits, cheapest first; 0 with a reason if one is broken. */
-int jg_sm100a_check(const struct jg_problem *problem, const struct jg_device_facts *facts,
+/* The columns of the kernel's B that one CTA loads and shares. */
+static int check_b_columns(const struct jg_problem *product, const struct jg_config *config,
+                           char *reason, size_t size)
+{
+    const char letter = config->swap_ab ? 'A' : 'B';
+    const int columns = config->tile_n / config->cta_group;
+    const int slices = config->cluster_m / config->cta_group;
+    if (product->b_layout != JIT_GEMM_LAYOUT_K_MAJOR) {
+        const int step = LEAST_SPAN / jg_dtype_bytes(product->b);
+        if (columns % step != 0) {
+            snprintf(reason, size,
+                     "mma=%dx%d cta_group=%d gives a CTA %d columns of the product's N; "
+                     "%c, which is not K-major here, needs a multiple of %d",
+                     config->mma_m, config->mma_n, config->cta_group, columns, letter,
+                     step);
+            return 0;
+        }
+    } else if (columns % slices != 0) {
+        snprintf(reason, size,
+                 "cluster=%dx%d: %d CTAs cannot share the load of %d columns of %c",
+                 config->cluster_m, config->cluster_n, slices, columns, letter);
+        return 0;
+    }
+    return 1;
+}
+
+int jg_sm100a_check(const struct jg_problem *product, const struct jg_device_facts *facts,
                     const struct jg_config *config, char *reason, size_t size)
 {
-    if (!find_shape(config)) {
-        char list[96];
-        list_shapes(config->cta_group, list, sizeof(list));
-        snprintf(reason, size, "mma=%dx%d is none of those of sm_100a with cta_group=%d:%s",
-                 config->mma_m, config->mma_n, config->cta_group, list);
+    if (!check_shape(product, config, reason, size)) {
         return 0;
     }
     if (!check_cluster(facts, config, reason, size) ||
-        !jg_split_check(problem, config, reason, size)) {
+        !jg_split_check(product, config, reason, size) ||
+        !check_b_columns(product, config, reason, size)) {
         return 0;
     }
-    if (problem->b_layout != JIT_GEMM_LAYOUT_K_MAJOR &&
-        config->tile_n / config->cta_group % jg_tile_k(problem) != 0) {
+    const int columns = jg_sm100a_tmem_columns(config);
+    if (columns > TMEM_COLUMNS) {
         snprintf(reason, size,
-                 "mma=%dx%d cta_group=%d gives a CTA %d columns of B, which is not K-major "
-                 "here and needs a multiple of %d",
-                 config->mma_m, config->mma_n, config->cta_group,
-                 config->tile_n / config->cta_group, jg_tile_k(problem));
+                 "acc_stages=%d take %d columns of tensor memory, which has %d",
+                 config->acc_stages, columns, TMEM_COLUMNS);
         return 0;
     }
     if (config->prefetch != JG_PREFETCH_NONE && !config->pdl) {
@@ -152,14 +266,8 @@ int jg_sm100a_check(const struct jg_problem *problem, const struct jg_device_fac
                  config->prefetch == JG_PREFETCH_A ? "a" : "b");
         return 0;
     }
-    if (config->acc_stages * config->mma_n > TMEM_COLUMNS) {
-        snprintf(reason, size,
-                 "acc_stages=%d of %d columns exceed the %d columns of tensor memory",
-                 config->acc_stages, config->mma_n, TMEM_COLUMNS);
-        return 0;
-    }
     char shape[128];
-    const int matrix_stages = jg_sm100a_matrix_stages(problem);
+    const int matrix_stages = jg_sm100a_matrix_stages(product);
     int used = snprintf(shape, sizeof(shape), "mma=%dx%d cta_group=%d", config->mma_m,
                         config->mma_n, config->cta_group);
     if (config->k_group > 1) {
@@ -170,7 +278,7 @@ int jg_sm100a_check(const struct jg_problem *problem, const struct jg_device_fac
         snprintf(shape + used, sizeof(shape) - (size_t)used,
                  ", %d stages of C and matrix operands and", matrix_stages);
     }
-    const struct jg_smem smem = jg_sm100a_smem(problem, config);
+    const struct jg_smem smem = jg_sm100a_smem(product, config);
     struct jg_stage_limits limits = jg_sm100a_stages;
     limits.shape = shape;
     return jg_stages_check(config, &smem, facts, &limits, reason, size);

@@ -89,6 +89,20 @@ static jit_gemm_status choose_reference(const struct jg_problem *problem,
 
 /* --------------------------------------------------------------------- GEMM kernel */
 
+/* An override that names an mma means one thing by it: the plain product, by a pair of CTAs
+ * if it has 256 rows, unless it says otherwise. */
+static void settle_mma(struct jg_config_override *override)
+{
+    if (!override->has_mma) {
+        return;
+    }
+    if (!override->has_cta_group) {
+        override->values.cta_group = override->values.mma_m == 256 ? 2 : 1;
+        override->has_cta_group = 1;
+    }
+    override->has_swap_ab = 1; /* 0 where it was not */
+}
+
 /* How many parts of this candidate's shape differ from what the override names. */
 static int count_differences(const struct jg_config_override *override,
                              const struct jg_config *config)
@@ -100,7 +114,8 @@ static int count_differences(const struct jg_config_override *override,
             (config->mma_m != wanted->mma_m || config->mma_n != wanted->mma_n)) +
            (override->has_cta_group && config->cta_group != wanted->cta_group) +
            (override->has_cluster && (config->cluster_m != wanted->cluster_m ||
-                                      config->cluster_n != wanted->cluster_n));
+                                      config->cluster_n != wanted->cluster_n)) +
+           (override->has_swap_ab && config->swap_ab != wanted->swap_ab);
 }
 
 /* Gives a candidate the shape that the override names. */
@@ -125,6 +140,9 @@ static void apply_override(const struct jg_config_override *override,
     if (override->has_cluster) {
         config->cluster_m = wanted->cluster_m;
         config->cluster_n = wanted->cluster_n;
+    }
+    if (override->has_swap_ab) {
+        config->swap_ab = wanted->swap_ab;
     }
 }
 
@@ -210,14 +228,17 @@ static void trace_others(const struct jg_arch *arch, const struct jg_problem *pr
 static jit_gemm_status choose_gemm(const struct jg_arch *arch,
                                    const struct jg_problem *problem,
                                    const struct jg_device_facts *facts,
-                                   const struct jg_config_override *override,
+                                   const struct jg_config_override *named,
                                    struct jg_choice *ret_choice, struct jg_str *trace)
 {
     struct trial best;
     memset(&best, 0, sizeof(best));
     int best_index = -1;
     JG_TRY(arch->check(problem));
-    JG_TRY(jg_config_check_keys(override, arch->name, arch->config_keys));
+    JG_TRY(jg_config_check_keys(named, arch->name, arch->config_keys));
+    struct jg_config_override settled = *named;
+    settle_mma(&settled);
+    const struct jg_config_override *override = &settled;
     find_best(arch, problem, facts, override, &best, &best_index);
     if (trace != NULL) {
         if (best.usable) {

@@ -13,8 +13,7 @@ enum { MAX_TILE = 4096, MAX_CLUSTER = 16, MAX_STAGES = 64, MAX_SWIZZLE = 16 };
 
 static const char config_keys[] =
     "keys: kernel tile mma cta_group cluster scheduler k_group stages acc_stages raster "
-    "swizzle out_stages pdl split_k split_order prefetch "
-    "debug trace";
+    "swizzle out_stages pdl split_k split_order prefetch swap_ab debug trace";
 
 static const char *const scheduler_names[] = {[JG_SCHEDULER_STATIC] = "static",
                                               [JG_SCHEDULER_SINGLE] = "single",
@@ -106,6 +105,9 @@ void jg_config_print_override(const struct jg_config_override *override, struct 
         print_word(&text, "prefetch=");
         jg_str_puts(&text, prefetch_names[values->prefetch]);
     }
+    if (override->has_swap_ab) {
+        print_word(&text, values->swap_ab ? "swap_ab=1" : "swap_ab=0");
+    }
     if (override->has_debug) {
         print_word(&text, values->debug ? "debug=1" : "debug=0");
     }
@@ -129,6 +131,7 @@ void jg_config_print(const struct jg_config *config, struct jg_str *out)
         all.has_raster = all.has_swizzle = all.has_out_stages = all.has_pdl = 1;
         all.has_split_k = all.has_split_order = config->split_k > 1;
         all.has_prefetch = config->prefetch != JG_PREFETCH_NONE;
+        all.has_swap_ab = by_mma && config->swap_ab;
         all.has_debug = config->debug;
         all.has_trace = config->trace;
     }
@@ -325,6 +328,16 @@ static int read_prefetch(const char *value, size_t size,
     return override->has_prefetch = 1;
 }
 
+static int read_swap_ab(const char *value, size_t size, struct jg_config_override *override)
+{
+    int64_t swap_ab;
+    if (!jg_number_parse(value, size, 0, 1, &swap_ab)) {
+        return 0;
+    }
+    override->values.swap_ab = (int)swap_ab;
+    return override->has_swap_ab = 1;
+}
+
 static int read_debug(const char *value, size_t size, struct jg_config_override *override)
 {
     int64_t debug;
@@ -381,6 +394,8 @@ static const struct {
      offsetof(struct jg_config_override, has_split_order)},
     {"prefetch", read_prefetch, "give none, a or b",
      offsetof(struct jg_config_override, has_prefetch)},
+    {"swap_ab", read_swap_ab, "give 0 or 1",
+     offsetof(struct jg_config_override, has_swap_ab)},
     {"debug", read_debug, "give 0 or 1", offsetof(struct jg_config_override, has_debug)},
     {"trace", read_trace, "give 0 or 1", offsetof(struct jg_config_override, has_trace)},
 };
@@ -458,7 +473,7 @@ jit_gemm_status jg_config_check_keys(const struct jg_config_override *override,
         memcpy(&is_set, (const char *) override + config_key_rows[i].has_offset,
                sizeof(is_set));
         if (is_set && !has_word(keys, config_key_rows[i].key)) {
-            char hint[160];
+            char hint[256];
             snprintf(hint, sizeof(hint), "keys of %s: %s", arch, keys);
             return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.config", hint,
                            "'%s' is a key of another architecture than %s",

@@ -6,12 +6,14 @@
  * Text form, in this order: `kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=m
  * swizzle=8 out_stages=2 pdl=1`. A chip whose tensor core accumulates in a memory of its
  * own says what one instruction makes instead of a tile, and how many accumulators there
- * are: `kernel=gemm mma=256x256 cta_group=2 cluster=2x1 scheduler=clc k_group=1
- * stages=6 acc_stages=2 raster=m swizzle=8 out_stages=2 pdl=1`. Where K is split,
- * `split_k=4 split_order=turnstile` follows, and where an operand is prefetched,
- * `prefetch=b`. When read as an override every key is
- * optional, keys left out are chosen; `tile=128x256` leaves K to the kernel. A chip refuses
- * keys of others. `kernel=reference` is the naive f64 kernel and takes no other key.
+ * are: `kernel=gemm mma=256x256 cta_group=2 cluster=2x1 scheduler=clc k_group=1 stages=6
+ * acc_stages=2 raster=m swizzle=8 out_stages=2 pdl=1`. Where K is split, `split_k=4
+ * split_order=turnstile` follows, and where an operand is prefetched, `prefetch=b`; where
+ * the product is made transposed, `swap_ab=1`, and M and N of `mma`, `cluster` and `raster`
+ * are then those of the transposed product. When read as an override every key is optional,
+ * keys left out are chosen; `tile=128x256` leaves K to the kernel, and `mma=` without more
+ * means swap_ab=0, and cta_group=2 if its M is 256, else 1. A chip refuses keys of others.
+ * `kernel=reference` is the naive f64 kernel and takes no other key.
  */
 #ifndef JG_PLAN_CONFIG_H
 #define JG_PLAN_CONFIG_H
@@ -67,6 +69,7 @@ struct jg_config {
     int split_k;    /* parts of K, multiplied by a CTA each: 1 to JG_MAX_SPLIT_K */
     enum jg_split_order split_order;
     enum jg_prefetch prefetch;
+    int swap_ab; /* the product is made transposed: its M is the problem's N; 0 or 1 */
 };
 
 /* Which fields an override text sets; the rest of `values` is zero. */
@@ -75,7 +78,7 @@ struct jg_config_override {
     int has_kernel, has_tile, has_tile_k, has_mma, has_cta_group, has_cluster;
     int has_scheduler, has_k_group, has_stages, has_acc_stages, has_raster, has_swizzle,
         has_out_stages, has_pdl;
-    int has_split_k, has_split_order, has_prefetch;
+    int has_split_k, has_split_order, has_prefetch, has_swap_ab;
     int has_debug, has_trace;
 };
 

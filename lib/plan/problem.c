@@ -411,6 +411,18 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     return JIT_GEMM_OK;
 }
 
+struct jg_problem jg_problem_transpose(const struct jg_problem *problem)
+{
+    struct jg_problem transposed = *problem;
+    transposed.m = problem->n;
+    transposed.n = problem->m;
+    transposed.a = problem->b;
+    transposed.b = problem->a;
+    transposed.a_layout = problem->b_layout;
+    transposed.b_layout = problem->a_layout;
+    return transposed;
+}
+
 /* ---------------------------------------------------------------- canonical bytes */
 
 void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out)

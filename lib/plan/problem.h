@@ -27,6 +27,10 @@ struct jg_problem {
 jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_find_fn find,
                                      void *find_user, struct jg_problem *ret_problem);
 
+/* The problem whose result is the transpose: D^T = B^T * A^T. C, D and operands stay as
+ * they are. */
+struct jg_problem jg_problem_transpose(const struct jg_problem *problem);
+
 /* Canonical bytes: equal bytes if and only if the same kernel is wanted. */
 void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out);
 

@@ -47,7 +47,9 @@ static jit_gemm_status check_tile_count(const struct jg_kernel *kernel,
     }
     const int64_t rows = (int64_t)config->tile_m * config->cluster_m;
     const int64_t columns = (int64_t)config->tile_n * config->cluster_n;
-    int64_t clusters = jg_ceil_div(params->m, rows) * jg_ceil_div(params->n, columns);
+    const uint32_t m = config->swap_ab ? params->n : params->m;
+    const uint32_t n = config->swap_ab ? params->m : params->n;
+    int64_t clusters = jg_ceil_div(m, rows) * jg_ceil_div(n, columns);
     if (!jg_mul_checked(clusters, params->batch, &clusters) ||
         clusters > JG_TILES_LIMIT / jg_kernel_cluster_ctas(kernel)) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "args.batch",
@@ -426,6 +428,40 @@ static jit_gemm_status settle_operands(const struct jg_kernel *kernel,
     return JIT_GEMM_OK;
 }
 
+static void swap_u32(uint32_t *x, uint32_t *y)
+{
+    const uint32_t was = *x;
+    *x = *y;
+    *y = was;
+}
+
+static void swap_u64(uint64_t *x, uint64_t *y)
+{
+    const uint64_t was = *x;
+    *x = *y;
+    *y = was;
+}
+
+static void swap_i64(int64_t *x, int64_t *y)
+{
+    const int64_t was = *x;
+    *x = *y;
+    *y = was;
+}
+
+/* For a kernel that makes the transposed product: A and B, M and N as it takes them. */
+static void swap_product(struct jg_kernel_params *params, struct jg_map_key *keys)
+{
+    const struct jg_map_key a = keys[JG_MAP_A];
+    keys[JG_MAP_A] = keys[JG_MAP_B];
+    keys[JG_MAP_B] = a;
+    swap_u32(&params->m, &params->n);
+    swap_u64(&params->a, &params->b);
+    swap_i64(&params->lda, &params->ldb);
+    swap_i64(&params->a_batch_stride, &params->b_batch_stride);
+    swap_u32(&params->a_batch_step, &params->b_batch_step);
+}
+
 jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm_args *args,
                                   struct jg_kernel_params *ret_params,
                                   struct jg_map_key ret_keys[JG_MAP_COUNT])
@@ -448,6 +484,9 @@ jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm
          * kernel asks for what lies beyond K and gets zeros. */
         ret_keys[JG_MAP_A].pointer = ret_params->d;
         ret_keys[JG_MAP_B].pointer = ret_params->d;
+    }
+    if (kernel->choice.config.swap_ab) {
+        swap_product(ret_params, ret_keys);
     }
     return JIT_GEMM_OK;
 }

@@ -9,7 +9,7 @@
 _Static_assert(sizeof(CUtensorMap) == sizeof(struct jg_tensor_map),
                "a tensor map is 128 bytes on both sides");
 
-/* Bytes of a row of every box: the width of the shared memory swizzle. */
+/* Bytes of a row of a box, unless the plan says less: the widest swizzle. */
 #define JG_SWIZZLE_BYTES 128
 
 static CUtensorMapDataType type_of_map(jit_gemm_dtype dtype)
@@ -35,10 +35,20 @@ static CUtensorMapDataType type_of_map(jit_gemm_dtype dtype)
     return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
 }
 
+/* Which of the problem's A and B the kernel takes as its A or B. */
+static enum jg_map_operand operand_of_problem(const struct jg_kernel *kernel,
+                                              enum jg_map_operand operand)
+{
+    if (!kernel->choice.config.swap_ab || operand > JG_MAP_B) {
+        return operand;
+    }
+    return operand == JG_MAP_A ? JG_MAP_B : JG_MAP_A;
+}
+
 static jit_gemm_dtype dtype_of_operand(const struct jg_kernel *kernel,
                                        enum jg_map_operand operand)
 {
-    switch (operand) {
+    switch (operand_of_problem(kernel, operand)) {
     case JG_MAP_A:
         return kernel->problem.a;
     case JG_MAP_B:
@@ -67,6 +77,26 @@ static int rows_of_box(const struct jg_kernel *kernel, enum jg_map_operand opera
     }
 }
 
+static int row_bytes_of_box(const struct jg_kernel *kernel, enum jg_map_operand operand)
+{
+    const struct jg_derived *derived = &kernel->choice.derived;
+    switch (operand) {
+    case JG_MAP_B:
+        return derived->b_row_bytes;
+    case JG_MAP_D:
+        return derived->d_row_bytes;
+    default:
+        return JG_SWIZZLE_BYTES;
+    }
+}
+
+static CUtensorMapSwizzle swizzle_of_rows(int row_bytes)
+{
+    return row_bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
+           : row_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
+                             : CU_TENSOR_MAP_SWIZZLE_32B;
+}
+
 static jit_gemm_status fail_encode(const struct jg_kernel *kernel, CUresult result,
                                    enum jg_map_operand operand,
                                    const struct jg_map_key *key)
@@ -75,7 +105,7 @@ static jit_gemm_status fail_encode(const struct jg_kernel *kernel, CUresult resu
                                                        "args.c"};
     char name[64];
     if (operand < JG_MAP_OPERANDS) {
-        snprintf(name, sizeof(name), "%s", names[operand]);
+        snprintf(name, sizeof(name), "%s", names[operand_of_problem(kernel, operand)]);
     } else {
         snprintf(name, sizeof(name), "args.operands[%d]", (int)operand - JG_MAP_OPERANDS);
     }
@@ -105,7 +135,8 @@ jit_gemm_status jg_tensor_map_encode(const struct jg_kernel *kernel,
                                      ? (uint64_t)key->batch_stride * element_bytes
                                      : row_bytes;
     const cuuint64_t strides_bytes[2] = {row_bytes, batch_bytes};
-    const cuuint32_t box[3] = {(cuuint32_t)(JG_SWIZZLE_BYTES / element_bytes),
+    const int box_bytes = row_bytes_of_box(kernel, operand);
+    const cuuint32_t box[3] = {(cuuint32_t)box_bytes / (cuuint32_t)element_bytes,
                                (cuuint32_t)rows_of_box(kernel, operand), 1};
     const cuuint32_t element_strides[3] = {1, 1, 1};
     CUtensorMap map;
@@ -114,7 +145,7 @@ jit_gemm_status jg_tensor_map_encode(const struct jg_kernel *kernel,
     memcpy(&address, &bits, sizeof(address));
     const CUresult result = kernel->device->driver->tensor_map_encode_tiled(
         &map, type_of_map(dtype), 3, address, dims, strides_bytes, box, element_strides,
-        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+        CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of_rows(box_bytes),
         CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (result != CUDA_SUCCESS) {
         return fail_encode(kernel, result, operand, key);

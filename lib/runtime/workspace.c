@@ -12,8 +12,10 @@ static int64_t count_tiles(const struct jg_kernel *kernel,
     const struct jg_config *config = &kernel->choice.config;
     const int64_t rows = (int64_t)config->tile_m * config->cluster_m;
     const int64_t columns = (int64_t)config->tile_n * config->cluster_n;
-    return jg_ceil_div(params->m, rows) * jg_ceil_div(params->n, columns) *
-           (int64_t)params->batch * jg_kernel_cluster_ctas(kernel);
+    const uint32_t m = config->swap_ab ? params->n : params->m;
+    const uint32_t n = config->swap_ab ? params->m : params->n;
+    return jg_ceil_div(m, rows) * jg_ceil_div(n, columns) * (int64_t)params->batch *
+           jg_kernel_cluster_ctas(kernel);
 }
 
 static jit_gemm_status check_address(uint64_t address, int64_t needed)

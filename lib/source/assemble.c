@@ -160,14 +160,16 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
                          struct jg_str *out)
 {
     const struct jg_config *config = &choice->config;
+    const struct jg_problem product =
+        config->swap_ab ? jg_problem_transpose(problem) : *problem;
     const uint32_t operand_count =
         problem->epilogue != NULL ? problem->epilogue->operand_count : 0;
     const int has_c = problem->c != JIT_GEMM_DTYPE_NONE;
 
     print_line_directive(1, "jit_gemm_config", out);
     jg_str_puts(out, "struct Config {\n");
-    print_dim("kM", &problem->m, out);
-    print_dim("kN", &problem->n, out);
+    print_dim("kM", &product.m, out);
+    print_dim("kN", &product.n, out);
     print_dim("kK", &problem->k, out);
     print_dim("kBatch", &problem->batch, out);
     print_number("kBlockM", config->tile_m, out);
@@ -183,13 +185,22 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
         static const char *const schedulers[] = {[JG_SCHEDULER_STATIC] = "kStatic",
                                                  [JG_SCHEDULER_SINGLE] = "kSingle",
                                                  [JG_SCHEDULER_CLC] = "kClc"};
+        /* The problem's B is the product's A, where that is transposed. */
+        const enum jg_prefetch prefetch =
+            config->swap_ab && config->prefetch != JG_PREFETCH_NONE
+                ? (enum jg_prefetch)(JG_PREFETCH_A + JG_PREFETCH_B - config->prefetch)
+                : config->prefetch;
         static const char *const prefetches[] = {
             [JG_PREFETCH_NONE] = "kNone", [JG_PREFETCH_A] = "kA", [JG_PREFETCH_B] = "kB"};
         print_name("SchedulerKind", "kScheduler", schedulers[config->scheduler], out);
-        print_name("Prefetch", "kPrefetch", prefetches[config->prefetch], out);
+        print_name("Prefetch", "kPrefetch", prefetches[prefetch], out);
         print_number("kKGroup", config->k_group, out);
         print_number("kAccStages", config->acc_stages, out);
         print_number("kMatrixStages", choice->derived.matrix_stages, out);
+        print_number("kBSpan", choice->derived.b_row_bytes, out);
+        print_number("kSlabRows", choice->derived.d_box_rows, out);
+        print_number("kSlabSpan", choice->derived.d_row_bytes, out);
+        print_flag("kTransposed", config->swap_ab, out);
     }
     print_number("kOutStages", config->out_stages, out);
     print_number("kSwizzle", config->swizzle, out);
@@ -202,14 +213,14 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_number("kSmemBytes", choice->derived.smem_bytes, out);
     print_number("kParamsBytes", (int64_t)JG_KERNEL_PARAMS_BYTES(operand_count), out);
     print_number("kOperandCount", operand_count, out);
-    print_flag("kAKMajor", problem->a_layout == JIT_GEMM_LAYOUT_K_MAJOR, out);
-    print_flag("kBKMajor", problem->b_layout == JIT_GEMM_LAYOUT_K_MAJOR, out);
+    print_flag("kAKMajor", product.a_layout == JIT_GEMM_LAYOUT_K_MAJOR, out);
+    print_flag("kBKMajor", product.b_layout == JIT_GEMM_LAYOUT_K_MAJOR, out);
     print_flag("kHasC", has_c, out);
     print_flag("kPlain", is_plain(problem), out);
     print_flag("kRasterAlongM", config->raster == JG_RASTER_ALONG_M, out);
     print_flag("kPdl", config->pdl, out);
-    print_type("A", problem->a, out);
-    print_type("B", problem->b, out);
+    print_type("A", product.a, out);
+    print_type("B", product.b, out);
     print_type("C", has_c ? problem->c : JIT_GEMM_DTYPE_BF16, out);
     print_type("D", problem->d, out);
     print_scale("AScale", problem->a_scale, "ColumnVectorInput", out);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Runs every line of sm100a_grid.txt on the emulator with `jit-gemm run --verify`.
+"""Runs every line of a file on the emulator with `jit-gemm run --verify`.
 
-Arguments: the tool, the source folder, the emulator. A run passes if the numbers are right and the
+Arguments: the tool, the source folder, the emulator, the file beside this one. A run passes if the numbers are right and the
 emulator found nothing worse than advice: no race, no missing fence, no wrong barrier.
 """
 import os
@@ -14,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import emulator_coverage as coverage  # noqa: E402
 from cli_harness import expect, expect_exit, need_compiler, run_tests, tool
 
-GRID = pathlib.Path(__file__).with_name("sm100a_grid.txt")
+GRID = pathlib.Path(__file__).with_name(sys.argv[4])
 EMULATOR = pathlib.Path(sys.argv[3]).resolve()
 FINDING = re.compile(r"^(warning|error) \[", re.MULTILINE)
 

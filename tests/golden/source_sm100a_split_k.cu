@@ -22,6 +22,10 @@ struct Config {
     static constexpr jg::u32 kKGroup = 1;
     static constexpr jg::u32 kAccStages = 1;
     static constexpr jg::u32 kMatrixStages = 0;
+    static constexpr jg::u32 kBSpan = 128;
+    static constexpr jg::u32 kSlabRows = 32;
+    static constexpr jg::u32 kSlabSpan = 128;
+    static constexpr bool kTransposed = false;
     static constexpr jg::u32 kOutStages = 2;
     static constexpr jg::u32 kSwizzle = 2;
     static constexpr jg::u32 kSplitK = 4;

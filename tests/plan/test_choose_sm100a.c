@@ -47,8 +47,129 @@ Test(choose_sm100a, large_problems_take_pairs_of_ctas)
 
 Test(choose_sm100a, small_problems_take_small_tiles_to_fill_the_chip)
 {
-    expect_config("1024x1024x1024 bf16", "mma=128x64 cta_group=1 cluster=1x1");
-    expect_config("16x4096x4096 bf16", "mma=128x64 cta_group=1 cluster=1x1");
+    expect_config("1024x1024x1024 bf16", "mma=128x128 cta_group=2 cluster=2x1");
+    expect_config("256x4096x4096 bf16", "mma=128x128 cta_group=2 cluster=2x1");
+}
+
+/* The problem's M then lies along the N of the multiplication, which is small. */
+Test(choose_sm100a, few_rows_of_a_are_multiplied_as_columns)
+{
+    static const int sizes[] = {1, 2, 8, 15, 16, 17, 24, 31, 32};
+    static const char *const rests[] = {"4096x4096 bf16", "16384x2048 f16",
+                                        "1024x8192 bf16 d=f32",
+                                        "7168x4096 bf16 c=bf16 layout=nn"};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        for (size_t j = 0; j < sizeof(rests) / sizeof(rests[0]); j++) {
+            char text[96];
+            snprintf(text, sizeof(text), "%dx%s", sizes[i], rests[j]);
+            const struct jg_choice choice = choose(text);
+            cr_expect_eq(choice.config.swap_ab, 1, "%s", text);
+            cr_expect_leq(choice.config.mma_n, 32, "%s: N of %d", text,
+                          choice.config.mma_n);
+        }
+    }
+    cr_expect_eq(choose("4096x16x4096 bf16").config.swap_ab, 0);
+    cr_expect_eq(choose("8192x8192x8192 bf16").config.swap_ab, 0);
+    cr_expect_eq(choose("16x4096x4096 bf16 config=swap_ab=0").config.swap_ab, 0);
+    cr_expect_eq(choose("4096x4096x4096 bf16 config=swap_ab=1").config.swap_ab, 1);
+}
+
+/* A multiplication of 64 rows by one CTA takes as long as one of 128. */
+Test(choose_sm100a, half_of_a_tensor_core_is_never_chosen)
+{
+    struct jg_config candidate;
+    for (int i = 0; blackwell()->candidate(i, &candidate); i++) {
+        cr_expect_neq(candidate.mma_m, 64);
+    }
+    expect_config("4096x4096x4096 bf16 config=mma=64x256", "mma=64x256 cta_group=1");
+}
+
+Test(choose_sm100a, every_shape_that_the_tensor_core_has_can_be_named)
+{
+    static const struct {
+        int m, cta_group, step;
+    } rows[] = {{64, 1, 8}, {128, 1, 16}, {128, 2, 16}, {256, 2, 16}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        for (int n = rows[i].step; n <= 256; n += rows[i].step) {
+            for (int swap_ab = 0; swap_ab <= 1; swap_ab++) {
+                char text[128];
+                char expected[64];
+                snprintf(expected, sizeof(expected), "mma=%dx%d cta_group=%d", rows[i].m, n,
+                         rows[i].cta_group);
+                snprintf(text, sizeof(text),
+                         "4096x4096x4096 bf16 config=%s cluster=%dx1 swap_ab=%d", expected,
+                         rows[i].cta_group, swap_ab);
+                expect_config(text, expected);
+                const struct jg_choice choice = choose(text);
+                cr_expect_eq(choice.config.swap_ab, swap_ab, "%s", text);
+                cr_expect_eq(choice.derived.b_box_rows, n / rows[i].cta_group, "%s", text);
+            }
+        }
+    }
+}
+
+/* An override that names an mma means the plain product, and pairs for 256 rows alone. */
+Test(choose_sm100a, mma_alone_means_one_cta_and_no_swap)
+{
+    expect_config("16x4096x4096 bf16 config=mma=128x64", "mma=128x64 cta_group=1");
+    cr_expect_eq(choose("16x4096x4096 bf16 config=mma=128x32").config.swap_ab, 0);
+    expect_config("16x4096x4096 bf16 config=mma=256x64", "mma=256x64 cta_group=2");
+    expect_config("16x4096x4096 bf16 config=mma=64x8 swap_ab=1", "swap_ab=1");
+}
+
+/* Slabs of D fill the tile: their rows, and the span of their swizzle. */
+Test(choose_sm100a, slabs_of_d_divide_the_tile)
+{
+    static const struct {
+        const char *text;
+        int rows, row_bytes, matrix_rows;
+    } rows[] = {
+        {"512x512x512 bf16 config=mma=128x64", 32, 128, 128},
+        {"512x512x512 bf16 config=mma=128x96", 32, 64, 128},
+        {"512x512x512 bf16 config=mma=128x48", 32, 32, 128},
+        {"512x512x512 bf16 d=f32 config=mma=128x48", 32, 64, 128},
+        {"512x512x512 bf16 config=mma=64x32", 16, 64, 64},
+        {"512x512x512 bf16 config=mma=64x24", 16, 128, 64}, /* by vectors */
+        {"512x512x512 bf16 config=mma=128x64 cta_group=2", 32, 64, 64},
+        {"512x512x512 bf16 config=mma=256x64", 32, 128, 128},
+        {"512x512x512 bf16 config=mma=128x64 swap_ab=1", 64, 128, 64},
+        {"512x512x512 bf16 d=f32 config=mma=128x64 swap_ab=1", 32, 128, 64},
+        {"512x512x512 bf16 config=mma=128x48 swap_ab=1", 16, 128, 48},
+        {"512x512x512 bf16 config=mma=64x96 swap_ab=1", 32, 128, 64},
+        {"512x512x512 bf16 config=mma=128x64 cta_group=2 swap_ab=1", 32, 128, 32},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_choice choice = choose(rows[i].text);
+        cr_expect_eq(choice.derived.d_box_rows, rows[i].rows, "%s: %d", rows[i].text,
+                     choice.derived.d_box_rows);
+        cr_expect_eq(choice.derived.d_row_bytes, rows[i].row_bytes, "%s: %d", rows[i].text,
+                     choice.derived.d_row_bytes);
+        cr_expect_eq(choice.derived.matrix_box_rows, rows[i].matrix_rows, "%s: %d",
+                     rows[i].text, choice.derived.matrix_box_rows);
+    }
+}
+
+/* Two accumulators, each at a multiple of 32 columns; half of N in each CTA of 64 rows of a
+ * pair. */
+Test(choose_sm100a, tensor_memory_is_a_power_of_two_of_columns)
+{
+    static const struct {
+        const char *config;
+        int columns;
+    } rows[] = {
+        {"mma=64x8 acc_stages=1", 32},
+        {"mma=64x8 acc_stages=2", 64},
+        {"mma=128x80 acc_stages=2", 256},
+        {"mma=128x176 acc_stages=1", 256},
+        {"mma=256x256 acc_stages=2", 512},
+        {"mma=128x256 cta_group=2 acc_stages=2", 256},
+        {"mma=128x16 cta_group=2 acc_stages=1", 32},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[96];
+        snprintf(text, sizeof(text), "512x512x512 bf16 config=%s", rows[i].config);
+        cr_expect_eq(choose(text).derived.tmem_columns, rows[i].columns, "%s", text);
+    }
 }
 
 Test(choose_sm100a, second_accumulator_is_for_a_second_tile)
@@ -217,12 +338,23 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
     static const struct {
         const char *problem, *config, *message;
     } rows[] = {
-        {"4096x4096x4096 bf16", "mma=64x64",
-         "mma=64x64 is none of those of sm_100a with cta_group=2: 256x256 256x192 256x128"},
+        {"4096x4096x4096 bf16", "mma=64x64 cta_group=2",
+         "mma=64x64: M is 128 or 256 with cta_group=2 on sm_100a"},
         {"4096x4096x4096 bf16", "mma=256x256 cta_group=1",
-         "mma=256x256 is none of those of sm_100a with cta_group=1: 128x256 128x192 "
-         "128x128 128x64"},
-        {"4096x4096x4096 bf16", "mma=1x256", "mma=1x256 is none of those of sm_100a"},
+         "mma=256x256: M is 64 or 128 with cta_group=1 on sm_100a"},
+        {"4096x4096x4096 bf16", "mma=1x256", "mma=1x256: M is 64 or 128"},
+        {"4096x4096x4096 bf16", "mma=1x256 cta_group=2", "mma=1x256: M is 128 or 256"},
+        {"4096x4096x4096 bf16", "mma=64x12",
+         "mma=64x12: N is a multiple of 8 of at most 256 with M of 64 and cta_group=1"},
+        {"4096x4096x4096 bf16", "mma=128x24",
+         "mma=128x24: N is a multiple of 16 of at most 256 with M of 128 and cta_group=1"},
+        {"4096x4096x4096 bf16", "mma=128x24 cta_group=2",
+         "mma=128x24: N is a multiple of 16 of at most 256 with M of 128 and cta_group=2"},
+        {"4096x4096x4096 bf16", "mma=256x272", "mma=256x272: N is a multiple of 16"},
+        {"4096x4096x4096 bf16", "mma=64x8 cluster=16x1",
+         "cluster=16x1: 16 CTAs cannot share the load of 8 columns of B"},
+        {"4096x4096x4096 bf16", "mma=64x8 cluster=16x1 swap_ab=1",
+         "cluster=16x1: 16 CTAs cannot share the load of 8 columns of A"},
         {"4096x4096x4096 bf16", "mma=128x128 cluster=16x2",
          "cluster=16x2: clusters of sm_100a are powers of two of at most 16 CTAs"},
         {"4096x4096x4096 bf16", "cluster=3x1", "cluster=3x1: clusters of sm_100a are"},
@@ -242,9 +374,12 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
          "out_stages=2"},
         {"4096x4096x4096 bf16", "stages=1",
          "stages=1 is out of range: sm_100a takes 2 to "},
-        {"4096x4096x4096 bf16 layout=nn", "mma=256x192",
-         "mma=256x192 cta_group=2 gives a CTA 96 columns of B, which is not K-major here "
-         "and needs a multiple of 64"},
+        {"4096x4096x4096 bf16 layout=nn", "mma=64x24",
+         "mma=64x24 cta_group=1 gives a CTA 24 columns of the product's N; B, which is not "
+         "K-major here, needs a multiple of 16"},
+        {"4096x4096x4096 bf16 layout=tt", "mma=256x48 swap_ab=1",
+         "mma=256x48 cta_group=2 gives a CTA 24 columns of the product's N; A, which is not "
+         "K-major here, needs a multiple of 16"},
         {"4096x4096x4096 bf16 c=bf16", "out_stages=1", "out_stages=1 is too few for C"},
         {"256x256x200 bf16", "split_k=5",
          "split_k=5: K of 200 has 4 blocks of 64, and each part needs one"},
@@ -253,7 +388,7 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
         {"4096x4096x4096 bf16", "tile=128x128",
          "'tile' is a key of another architecture than sm_100a; keys of sm_100a: kernel mma "
          "cta_group cluster scheduler k_group stages acc_stages raster swizzle out_stages pdl "
-         "split_k split_order prefetch"},
+         "split_k split_order prefetch swap_ab debug trace"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct jg_problem problem = plan_problem(rows[i].problem);
@@ -314,15 +449,18 @@ Test(choose_sm100a, derived_sizes_follow_the_kernels_formulas)
             const struct jg_derived *derived = &choice.derived;
             const int64_t stage =
                 (int64_t)(config->tile_m + config->tile_n / config->cta_group) * 128;
+            /* Two teams of warps each have a box where a step has fewer rows. */
+            const int boxes = derived->matrix_box_rows == 128 ? 1 : 2;
+            const int64_t matrix = INT64_C(128) * derived->matrix_box_rows * boxes;
             const int64_t used = config->stages * config->k_group * stage +
                                  INT64_C(4) * config->out_stages * 4096 +
-                                 INT64_C(16384) * matrix_stages[j / 5];
+                                 matrix * matrix_stages[j / 5];
             const int64_t barriers =
                 16 * (config->stages + matrix_stages[j / 5] + config->acc_stages) + 8 +
                 (config->scheduler == JG_SCHEDULER_CLC ? 112 : 0);
 
-            cr_expect_eq(config->tile_m, 128, "%s", text);
-            cr_expect_eq(config->mma_m, 128 * config->cta_group);
+            cr_expect_eq(config->tile_m, config->mma_m / config->cta_group, "%s", text);
+            cr_expect_geq(config->mma_m, 128, "%s", text);
             cr_expect_eq(config->mma_n, config->tile_n);
             cr_expect_eq(derived->smem_bytes,
                          jg_max(jg_align_up(used + barriers, 1024), 116 * 1024), "%s",

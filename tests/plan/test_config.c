@@ -127,6 +127,26 @@ Test(config, parts_of_k_are_printed_where_there_are_several)
     jg_str_free(&printed);
 }
 
+Test(config, transposed_product_is_printed_where_it_is_made)
+{
+    static const char text[] =
+        "kernel=gemm mma=128x32 cta_group=2 cluster=2x1 scheduler=clc k_group=1 stages=6 "
+        "acc_stages=1 raster=m swizzle=2 out_stages=2 pdl=1 swap_ab=1";
+
+    struct jg_config_override override = parse(text);
+
+    cr_expect(override.has_swap_ab);
+    cr_expect_eq(override.values.swap_ab, 1);
+    struct jg_str printed = {0};
+    jg_config_print(&override.values, &printed);
+    cr_expect_str_eq(jg_str_text(&printed), text);
+    jg_str_free(&printed);
+    override.values.swap_ab = 0;
+    jg_config_print(&override.values, &printed);
+    cr_expect_null(strstr(jg_str_text(&printed), "swap"), "%s", jg_str_text(&printed));
+    jg_str_free(&printed);
+}
+
 Test(config, keys_of_another_chip_are_refused_by_name)
 {
     static const char keys[] = "kernel mma cluster";
@@ -193,6 +213,8 @@ Test(config, override_prints_in_one_order_and_parses_back)
         "split_k=64",
         "split_order=turnstile",
         "split_order=arrival",
+        "swap_ab=0",
+        "swap_ab=1",
         "tile=64x128 stages=8 pdl=1",
         "kernel=gemm mma=256x256 cta_group=2 cluster=4x1 stages=5 acc_stages=2 swizzle=4",
         "kernel=gemm cluster=2x1 raster=m swizzle=1 out_stages=1",
@@ -219,13 +241,14 @@ Test(config, every_message)
         {"stages",
          "config: 'stages' at column 1 is not of the form key=value; keys: kernel "
          "tile mma cta_group cluster scheduler k_group stages acc_stages raster swizzle "
-         "out_stages pdl split_k split_order prefetch"},
+         "out_stages pdl split_k split_order prefetch swap_ab debug trace"},
         {"split_k=0",
          "config: '0' at column 9 is no value of 'split_k'; give a number from "
          "1 to 64"},
         {"split_k=65", "config: '65' at column 9 is no value of 'split_k'"},
         {"split_order=any", "config: 'any' at column 13 is no value of 'split_order'; give "
                             "turnstile or arrival"},
+        {"swap_ab=2", "config: '2' at column 9 is no value of 'swap_ab'; give 0 or 1"},
         {"stages=4 warp=3", "config: unknown key 'warp' at column 10; keys: kernel tile "},
         {"mma=256", "config: '256' at column 5 is no value of 'mma'; give MxN"},
         {"mma=256x256x64", "config: '256x256x64' at column 5 is no value of 'mma'"},

@@ -62,6 +62,13 @@ static const struct {
                  "cluster=1x1 stages=4 acc_stages=1 raster=n swizzle=2 out_stages=2 pdl=1 "
                  "split_k=4 split_order=turnstile",
       .arch = "sm_100a"}},
+    {"source_sm100a_swap_ab.cu",
+     {.problem = "m=24 n=4096 k=512 a=bf16 d=f32 layout=tt config=kernel=gemm mma=128x32 "
+                 "cta_group=2 cluster=2x1 stages=8 acc_stages=1 raster=m swizzle=1 "
+                 "out_stages=2 pdl=1 swap_ab=1",
+      .snippet = "d = acc + bias;",
+      .operands = "bias:row_vector:f32",
+      .arch = "sm_100a"}},
     {"source_reference.cu",
      {.problem = "m=17 n=333 k=1 a=bf16 d=f32 layout=nn config=kernel=reference",
       .snippet = "d = relu(acc);"}},

@@ -7,7 +7,8 @@
 namespace jg {
 
 // Fragments for scalars alone, scales too, where the rows of D are known to end on 16
-// bytes, which a TMA store would fill up, and D has 16 or 32 bits; vectors for all others.
+// bytes, which a TMA store would fill up, D has 16 or 32 bits, and slabs fill the tile;
+// vectors for all others.
 template <class Config, class Epilogue, class Share>
 struct EpilogueFor {
     static constexpr bool kRaggedRows =
@@ -16,7 +17,7 @@ struct EpilogueFor {
     static constexpr bool kNarrow = sizeof(typename Config::D) == 1;
     static constexpr bool kFragments = Epilogue::kScalarsOnly &&
                                        Scales<Config>::kScalarsOnly && !Config::kHasC &&
-                                       !kRaggedRows && !kNarrow;
+                                       !kRaggedRows && !kNarrow && Share::kWholeSlabs;
 
     using Type = typename Select<kFragments, FragmentEpilogue<Config, Epilogue, Share>,
                                  VectorEpilogue<Config, Epilogue, Share>>::Type;

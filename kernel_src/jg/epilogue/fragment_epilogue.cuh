@@ -4,95 +4,30 @@
 // on an H200).
 //
 // Applies alpha and the snippet in registers, in the accumulator's own layout; converts;
-// stores fragments to shared memory (stmatrix, 128-byte swizzle) and hands slabs to the
-// TileWriter. Called by all 128 threads of a warpgroup that holds accumulators.
+// stores fragments to shared memory (stmatrix, swizzled) and hands slabs to the TileWriter.
+// Called by all 128 threads of a warpgroup that holds accumulators.
 #pragma once
 #include <jg/common/work_tile.cuh>
 #include <jg/epilogue/scales.cuh>
-#include <jg/epilogue/step_rows.cuh>
+#include <jg/epilogue/slab_writer.cuh>
 #include <jg/epilogue/sums.cuh>
 #include <jg/epilogue/user_epilogue.cuh>
-#include <jg/ptx/shared.cuh>
 #include <jg/tile/tile_writer.cuh>
 
 namespace jg {
 
-// Stores two groups (16 columns) of a fragment, 16 rows, into a slab: rows of 128 bytes,
-// 16-byte chunks permuted by the row. 16-bit types by one stmatrix. `slab` may be moved by
-// whole fragments: the permutation repeats every 8 rows.
-template <class T>
-struct SlabWriter {
-    static constexpr u32 kColumns = 64;
-
-    u32 address_; // of this lane's row, for stmatrix
-    u32 chunk_;   // 0 or 1: second group of the pair
-    u32 swizzle_;
-
-    // `first_row`: the warp's first row in its slab.
-    JG_DEVICE explicit SlabWriter(u32 first_row)
-    {
-        const u32 lane = threadIdx.x % 32;
-        const u32 row = first_row + lane % 16;
-        address_ = row * 128;
-        chunk_ = lane / 16;
-        swizzle_ = row % 8;
-    }
-    // values[group][half][element] of groups 2 * pair and 2 * pair + 1.
-    JG_DEVICE void store(u32 slab, u32 pair, const f32 (&v)[2][2][2]) const
-    {
-        const u32 chunk = (2 * pair + chunk_) ^ swizzle_;
-        ptx::stmatrix_x4(slab + address_ + chunk * 16,
-                         Convert<T>::pack(v[0][0][0], v[0][0][1]),
-                         Convert<T>::pack(v[0][1][0], v[0][1][1]),
-                         Convert<T>::pack(v[1][0][0], v[1][0][1]),
-                         Convert<T>::pack(v[1][1][0], v[1][1][1]));
-    }
-};
-
-template <>
-struct SlabWriter<f32> {
-    static constexpr u32 kColumns = 32;
-
-    u32 row_, column_bytes_;
-
-    JG_DEVICE explicit SlabWriter(u32 first_row)
-    {
-        const u32 lane = threadIdx.x % 32;
-        row_ = first_row + lane / 4;
-        column_bytes_ = lane % 4 * 8;
-    }
-    JG_DEVICE void store(u32 slab, u32 pair, const f32 (&v)[2][2][2]) const
-    {
-#pragma unroll
-        for (u32 group = 0; group < 2; ++group) {
-            const u32 bytes = (2 * pair + group) * 32 + column_bytes_;
-            const u32 swizzled = bytes ^ (row_ % 8 * 16);
-#pragma unroll
-            for (u32 half = 0; half < 2; ++half) { // 8 rows on, the swizzle is the same
-                ptx::store_shared_pair(slab + (row_ + 8 * half) * 128 + swizzled,
-                                       v[group][half][0], v[group][half][1]);
-            }
-        }
-    }
-};
-
-template <>
-struct SlabWriter<s32> : SlabWriter<f32> { // values hold its bits (DElement)
-    using SlabWriter<f32>::SlabWriter;
-};
-
 template <class Config, class Epilogue, class Share>
 class FragmentEpilogue {
     using D = typename Config::D;
-    static constexpr u32 kRows = Share::kRows;
-    static constexpr u32 kCols = Share::kCols;
-
-    static constexpr u32 kSlabCols = SlabWriter<D>::kColumns;
-    static constexpr u32 kGroups = kSlabCols / 8;
-    static constexpr u32 kSlabsAcross = kCols / kSlabCols;
-    static constexpr u32 kSlabs = kRows / Share::kStepRows * kSlabsAcross;
-    static constexpr u32 kFragmentBytes = 16 * 128;
-    using Writer = TileWriter<Config::kOutStages, Share::kSlabBytes, Share::kSlabWarps>;
+    static constexpr u32 kSlabCols = Share::kSlabSpan / sizeof(D);
+    static constexpr u32 kSlabBytes = Share::kSlabRows * Share::kSlabSpan;
+    static constexpr u32 kSlabsAcross = Share::kTransposed ? 1 : Share::kCols / kSlabCols;
+    static constexpr u32 kSlabsDown =
+        Share::kRows / (Share::kTransposed ? Share::kSlabRows : Share::kStepRows);
+    static constexpr u32 kSlabs = kSlabsDown * kSlabsAcross; // that a warp helps to fill
+    // Groups of 8 columns of the accumulator, a slab's.
+    static constexpr u32 kGroups = (Share::kTransposed ? Share::kSlabRows : kSlabCols) / 8;
+    using Writer = TileWriter<Config::kOutStages, kSlabBytes, Share::kSlabWarps>;
     static constexpr bool kExactRows =
         Config::kM && Config::kM % (Config::kBlockM * Config::kClusterM) == 0;
     static constexpr bool kExactCols =
@@ -102,9 +37,9 @@ class FragmentEpilogue {
     template <class Params, class ShapeT>
     JG_DEVICE FragmentEpilogue(const Params &params, const ShapeT &, u8 *smem, u32 consumer)
         : alpha_(params.load_alpha()), consumer_(consumer),
-          writer_(smem + Share::slab() * Config::kOutStages * Share::kSlabBytes,
-                  &params.d_map, 1 + consumer),
-          slab_writer_(Share::row_in_slab())
+          writer_(smem + slab() * Config::kOutStages * kSlabBytes, &params.d_map,
+                  1 + consumer + slab()),
+          slab_writer_(first_in_slab())
     {
     }
 
@@ -112,15 +47,26 @@ class FragmentEpilogue {
     JG_DEVICE void run(const Params &params, const ShapeT &shape, Accumulators &acc,
                        const Smem &, Consumer &, const WorkTile &tile)
     {
-        const u32 row =
-            tile.row + Share::first_row(consumer_) + Share::slab() * Share::kSlabRows;
-        const u32 col = tile.col + Share::first_col(consumer_);
+        const u32 row = tile.row + Share::first_row(consumer_) +
+                        (Share::kTransposed
+                             ? 0
+                             : Share::team_warp() / Share::kSlabWarps * Share::kSlabRows);
+        const u32 col =
+            tile.col + Share::first_col(consumer_) +
+            (Share::kTransposed ? Share::team_warp() / Share::kSlabWarps * kSlabCols : 0);
 #pragma unroll(Accumulators::kIndexed ? 1 : kSlabs)
         for (u32 i = 0; i < kSlabs; ++i) {
-            const u32 slab_row = row + i / kSlabsAcross * Share::kStepRows;
-            const u32 slab_col = col + i % kSlabsAcross * kSlabCols;
+            const u32 down = i / kSlabsAcross, across = i % kSlabsAcross;
+            u32 slab_row = row, slab_col = col;
             f32 values[Share::kFragments][4 * kGroups];
-            acc.read(i / kSlabsAcross, i % kSlabsAcross * kSlabCols, values);
+            if constexpr (Share::kTransposed) {
+                slab_row += i * Share::kSlabRows;
+                acc.read(0, i * Share::kSlabRows, values);
+            } else {
+                slab_row += down * Share::kStepRows;
+                slab_col += across * kSlabCols;
+                acc.read(down, across * kSlabCols, values);
+            }
             if (i + 1 == kSlabs) {
                 acc.release();
             }
@@ -139,14 +85,27 @@ class FragmentEpilogue {
     }
 
   private:
+    // The slab that this warp helps to fill.
+    static JG_DEVICE u32 slab()
+    {
+        return Share::warp() / Share::kSlabWarps;
+    }
+    // The warp's first row in the slab, or column.
+    static JG_DEVICE u32 first_in_slab()
+    {
+        return Share::warp() % Share::kSlabWarps *
+               (Share::kTransposed ? Share::kWarpCols : Share::kWarpRows);
+    }
+
     template <class Params, class ShapeT>
     JG_DEVICE void write_slab(const Params &params, const ShapeT &shape,
                               const f32 (&acc)[Share::kFragments][4 * kGroups], u32 row,
                               u32 col, u32 batch)
     {
         const u32 lane = threadIdx.x % 32;
-        const u32 first_row = row + Share::row_in_slab() + lane / 4;
-        const u32 first_col = col + lane % 4 * 2;
+        const u32 first_lane = first_in_slab() + lane / 4;
+        const u32 first_row = row + (Share::kTransposed ? lane % 4 * 2 : first_lane);
+        const u32 first_col = col + (Share::kTransposed ? first_lane : lane % 4 * 2);
         typename Epilogue::template Fragment<Epilogue::kScalarsOnly> operands;
         operands.load(params.operands, batch);
         typename Scales<Config>::template Fragment<Scales<Config>::kScalarsOnly> scales;
@@ -163,14 +122,17 @@ class FragmentEpilogue {
 #pragma unroll
                 for (u32 i = 0; i < 8; ++i) {
                     const u32 group = 2 * pair + i / 4, half = i / 2 % 2, element = i % 2;
+                    const u32 along_lanes = 16 * fragment + 8 * half;
+                    const u32 along_columns = 8 * group + element;
                     const f32 sum = acc[fragment][4 * group + 2 * half + element];
-                    const f32 value =
-                        operands.apply(factor * sum_value<typename Config::A>(sum), shape,
-                                       first_row + 16 * fragment + 8 * half,
-                                       first_col + 8 * group + element, batch);
+                    const f32 value = operands.apply(
+                        factor * sum_value<typename Config::A>(sum), shape,
+                        first_row + (Share::kTransposed ? along_columns : along_lanes),
+                        first_col + (Share::kTransposed ? along_lanes : along_columns),
+                        batch);
                     values[i / 4][half][element] = d_element.finish(value, sum);
                 }
-                slab_writer_.store(slab + fragment * kFragmentBytes, pair, values);
+                slab_writer_.store(slab, fragment, pair, values);
             }
         }
         writer_.store(row, col, batch);
@@ -179,7 +141,7 @@ class FragmentEpilogue {
     f32 alpha_;
     u32 consumer_;
     Writer writer_;
-    SlabWriter<D> slab_writer_;
+    SlabWriter<D, Share> slab_writer_;
 };
 
 } // namespace jg

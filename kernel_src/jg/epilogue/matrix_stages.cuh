@@ -3,11 +3,11 @@
 // input tiles where the epilogue's threads read those too, else one of their own.
 //
 // For each step of the epilogue a load thread sends one stage a matrix (two where its
-// elements have 32 bits): for each warpgroup a box of the step's rows of 128 bytes,
-// swizzled. In the ring of the input tiles they follow the tile's last block of K, so they
-// land while the last blocks are multiplied. The order is C, then the operands as declared;
-// both sides walk it. If one step's stages do not fit into the ring at once, none goes
-// through it and the epilogue loads from global memory.
+// elements have 32 bits): for each team a box of the step's rows of 128 bytes, swizzled. In
+// the ring of the input tiles they follow the tile's last block of K, so they land while
+// the last blocks are multiplied. The order is C, then the operands as declared; both sides
+// walk it. If one step's stages do not fit into the ring at once, none goes through it and
+// the epilogue loads from global memory.
 //
 // Called by: a load thread (StepLoader), all threads of the epilogue (Reader).
 #pragma once
@@ -23,16 +23,19 @@ namespace jg {
 
 template <class Config, class Epilogue, class Share>
 struct MatrixStages {
-    static constexpr u32 kCols = 64; // of a step
-    static constexpr u32 kStepsAcross = Share::kCols / kCols;
-    static constexpr u32 kSteps = Share::kRows / Share::kStepRows * kStepsAcross;
+    static constexpr u32 kCols = Share::kStepCols;
+    // The last step across or down may be less than a whole one.
+    static constexpr u32 kStepsAcross = (Share::kCols + kCols - 1) / kCols;
+    static constexpr u32 kStepsDown =
+        (Share::kRows + Share::kStepRows - 1) / Share::kStepRows;
+    static constexpr u32 kSteps = kStepsDown * kStepsAcross;
     static constexpr u32 kCStages =
         Config::kHasC ? MatrixInput<typename Config::C>::kStages : 0;
     static constexpr u32 kWanted = kCStages + Epilogue::kStages;
     static constexpr u32 kStages = kWanted <= Share::kMatrixStages ? kWanted : 0;
     static constexpr u32 kBoxBytes = Share::kStepRows * 128;
 
-    // First row and column of a step of a warpgroup.
+    // First row and column of a step of a team.
     static JG_DEVICE u32 row(const WorkTile &tile, u32 consumer, u32 step)
     {
         return tile.row + Share::first_row(consumer) +
@@ -100,7 +103,7 @@ struct MatrixStages {
         {
             if constexpr (kStages > 0) {
                 static_assert(Smem::kMatrixBytes >= Share::kConsumers * kBoxBytes,
-                              "a stage holds a box a warpgroup");
+                              "a stage holds a box a team");
                 with_c_ = with_c;
 #pragma unroll
                 for (u32 i = 0; i < kStages; ++i) {
@@ -113,12 +116,12 @@ struct MatrixStages {
                 }
             }
         }
-        // Gives them back when the whole warpgroup has read them.
+        // Gives them back when the whole team has read them.
         template <class Consumer>
         JG_DEVICE void release(Consumer &ring, u32 barrier_id)
         {
             if constexpr (kStages > 0) {
-                ptx::named_barrier_sync(barrier_id, 128);
+                ptx::named_barrier_sync(barrier_id, Share::kTeamThreads);
 #pragma unroll
                 for (u32 i = 0; i < kStages; ++i) {
                     if (i >= kCStages || with_c_) {

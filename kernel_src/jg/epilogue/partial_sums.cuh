@@ -16,11 +16,11 @@
 // problem are neither written nor read.
 //
 // Called by all 128 threads of a warpgroup that holds accumulators. The lock is polled by
-// the first of them; a named barrier (1 + consumer) stands for the others.
+// the first of them; a named barrier stands for the others.
 #pragma once
 #include <jg/common/work_tile.cuh>
-#include <jg/epilogue/step_rows.cuh>
 #include <jg/epilogue/sums.cuh>
+#include <jg/epilogue/warp_stage.cuh>
 #include <jg/ptx/cluster.cuh>
 #include <jg/ptx/global.cuh>
 
@@ -30,10 +30,14 @@ template <class Config, class Share>
 class PartialSums {
     using A = typename Config::A;
     static constexpr u32 kThreads = 128;
-    static constexpr u32 kPartSteps = Share::kRows / Share::kStepRows;
-    static constexpr u32 kGroups = Share::kCols / 8;
+    // Steps of lanes, and columns of the accumulator: of D they are rows if it lies
+    // transposed.
+    static constexpr u32 kPartSteps =
+        Share::kTransposed ? 1 : Share::kRows / Share::kStepRows;
+    static constexpr u32 kColumns = Share::kTransposed ? Share::kRows : Share::kCols;
+    static constexpr u32 kGroups = kColumns / 8;
     static constexpr u32 kGroupBytes = kThreads * 4 * sizeof(f32); // all threads' vectors
-    static constexpr u32 kBytes = Share::kRows * Share::kCols * sizeof(f32);
+    static constexpr u32 kBytes = kPartSteps * Share::kFragments * kGroups * kGroupBytes;
     static constexpr u32 kLocks = 2; // of a tile, for as many warpgroups; on every chip
     static constexpr u32 kPollNs = 32;
     static constexpr bool kExactRows =
@@ -41,25 +45,28 @@ class PartialSums {
     static constexpr bool kExactCols =
         Config::kN && Config::kN % (Config::kBlockN * Config::kClusterN) == 0;
     // What is read from tensor memory at a time.
-    static constexpr u32 kChunk = Share::kCols % 32 == 0 ? 32 : 16;
-    static constexpr u32 kAcross = Share::kCols / kChunk;
+    static constexpr u32 kChunk = kColumns % 32 == 0 ? 32 : kColumns % 16 == 0 ? 16 : 8;
+    static constexpr u32 kAcross = kColumns / kChunk;
 
   public:
+    // `consumer`: this warp's team; `barrier_id`: of its warpgroup alone.
     template <class Params, class ShapeT>
     JG_DEVICE PartialSums(const Params &params, const ShapeT &shape, const WorkTile &tile,
-                          u32 consumer)
-        : split_(tile.split), barrier_id_(1 + consumer)
+                          u32 consumer, u32 warpgroup, u32 barrier_id)
+        : split_(tile.split), barrier_id_(barrier_id)
     {
-        const u32 slot = tile.slot * Share::kConsumers + consumer;
+        const u32 slot = tile.slot * Share::kWarpgroups + warpgroup;
         lock_ = params.workspace +
-                (tile.slot * kLocks + consumer) * static_cast<u64>(sizeof(u32));
+                (tile.slot * kLocks + warpgroup) * static_cast<u64>(sizeof(u32));
         sums_ = params.workspace + Config::kPartialsOffset +
                 slot * static_cast<u64>(kBytes) +
                 threadIdx.x % kThreads * (4 * sizeof(f32));
         const u32 row = tile.row + Share::first_row(consumer) + Share::warp_row();
-        const u32 col = tile.col + Share::first_col(consumer);
-        rows_ = row < shape.m ? shape.m - row : 0;
-        cols_ = col < shape.n ? shape.n - col : 0;
+        const u32 col = tile.col + Share::first_col(consumer) + Share::warp_col();
+        const u32 rows = row < shape.m ? shape.m - row : 0;
+        const u32 cols = col < shape.n ? shape.n - col : 0;
+        lanes_ = Share::kTransposed ? cols : rows;
+        columns_ = Share::kTransposed ? rows : cols;
     }
 
     JG_DEVICE bool is_last() const
@@ -120,7 +127,7 @@ class PartialSums {
         }
     }
 
-    // This thread's fragments of row step `step`, from column `col` on.
+    // This thread's fragments of step `step` of lanes, from column `col` on.
     template <u32 kCount>
     JG_DEVICE void load(u32 step, u32 col, f32 (&sums)[Share::kFragments][kCount]) const
     {
@@ -190,12 +197,14 @@ class PartialSums {
         }
     }
 
-    // Is any of the 16 rows of fragment `i` and of the 8 columns from `col` on an element
+    // Is any of the 16 lanes of fragment `i` and of the 8 columns from `col` on an element
     // of D? The same for the whole warp.
     JG_DEVICE bool is_inside(u32 step, u32 i, u32 col) const
     {
-        return (kExactRows || step * Share::kStepRows + 16 * i < rows_) &&
-               (kExactCols || col < cols_);
+        constexpr bool kExactLanes = Share::kTransposed ? kExactCols : kExactRows;
+        constexpr bool kExactColumns = Share::kTransposed ? kExactRows : kExactCols;
+        return (kExactLanes || step * Share::kStepRows + 16 * i < lanes_) &&
+               (kExactColumns || col < columns_);
     }
 
     JG_DEVICE u64 address_of(u32 step, u32 i, u32 group) const
@@ -204,7 +213,7 @@ class PartialSums {
     }
 
     u32 split_, barrier_id_;
-    u32 rows_, cols_; // of D from this warp's first element on
+    u32 lanes_, columns_; // of D from this warp's first element on
     u64 lock_, sums_;
 };
 
@@ -231,13 +240,7 @@ class SummedAccumulators {
     template <class Stage>
     JG_DEVICE void stage(const Stage &stage_memory, u32 step) const
     {
-        constexpr u32 kAcross = Share::kCols / Stage::kCols;
-        f32 values[Share::kFragments][Stage::kCols / 2];
-        read(step / kAcross, step % kAcross * Stage::kCols, values);
-#pragma unroll
-        for (u32 i = 0; i < Share::kFragments; ++i) {
-            stage_memory.store(16 * i, values[i], 0);
-        }
+        stage_step<Share>(*this, stage_memory, step);
     }
 
     JG_DEVICE void release() const

@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: MIT
-// StepRows: which rows of the tile a warp of the epilogue holds.
+// StepRows, StepColumns: which part of the tile a warp of the epilogue holds.
 //
-// An epilogue walks through its warpgroup's part of the tile in steps of some rows by some
-// columns. Of a step's rows each warp holds kWarpRows neighbours, in fragments of 16 rows.
-// Slabs of D are filled by kSlabWarps neighbouring warps.
+// Teams of whole warps share the tile. A team walks through its part in steps of some rows
+// by 64 columns. Accumulators come in fragments of 16 lanes by some columns of the
+// accumulator; a warp has kFragments of them side by side. With StepRows a lane is a row of
+// D: a warp holds kWarpRows rows of a step and all of its columns. With StepColumns a lane
+// is a column of D, which lies transposed in the accumulator: a warp holds kWarpCols
+// columns of a step and all of its rows. Slabs of D are filled by kSlabWarps neighbouring
+// warps; a row of a slab has kSlabSpan bytes, the span of its swizzle.
 //
-// Each chip has a Share, which derives from this and adds
-//   kConsumers      warpgroups that share the tile
-//   kRows, kCols    a warpgroup's part; first_row(consumer), first_col(consumer) in the
-//   tile kMatrixStages   stages of the ring that brings matrices to the epilogue
+// Each chip has a Share, which derives from one of them and adds
+//   kMatrixStages   stages of the ring that brings matrices to the epilogue
+//   kConsumers      teams that share the tile; kWarpgroups   of which they are parts
+//   kRows, kCols    a team's part; first_row(consumer), first_col(consumer) in the tile
+//   kSlabRows, kSlabSpan      of a slab; kWholeSlabs: do slabs of 16 lanes by at least 16
+//                             columns of the accumulator fill a team's part?
 // and accumulators, with
 //   kIndexed        can they be read by a computed index?
-//   read(step, col, values)   fragments of row step `step`, from column `col` on
+//   read(step, col, values)   fragments of row step `step`, from the accumulator's column
+//                             `col` on
 //   stage(warp_stage, step)   one of MatrixStages' steps, to shared memory
 //   release()                 all are read: once a tile, by all threads
 #pragma once
@@ -19,32 +26,63 @@
 
 namespace jg {
 
-template <u32 kRowsOfWarp, u32 kWarpsOfSlab>
-struct StepRows {
-    static constexpr u32 kWarpRows = kRowsOfWarp;
-    static constexpr u32 kFragments = kWarpRows / 16;
-    static constexpr u32 kStepRows = 4 * kWarpRows;
-    static constexpr u32 kSlabWarps = kWarpsOfSlab;
-    static constexpr u32 kSlabRows = kSlabWarps * kWarpRows;
-    static constexpr u32 kSlabBytes = kSlabRows * 128;
+template <u32 kFragmentsOfWarp, u32 kWarpsOfTeam>
+struct StepParts {
+    static constexpr u32 kFragments = kFragmentsOfWarp;
+    static constexpr u32 kTeamWarps = kWarpsOfTeam;
+    static constexpr u32 kTeamThreads = 32 * kTeamWarps;
+    static constexpr u32 kStepCols = 64;
+    // Shared memory of a warp's slabs and staging area, one output stage.
+    static constexpr u32 kWarpBytes = 16 * kFragments * 128;
 
-    // This warp's number in its warpgroup, and its first row of a step.
+    // This warp's number in its warpgroup, and in its team.
     static JG_DEVICE u32 warp()
     {
         return threadIdx.x % 128 / 32;
     }
+    static JG_DEVICE u32 team_warp()
+    {
+        return kTeamWarps == 4 ? warp() : warp() % kTeamWarps;
+    }
+};
+
+template <u32 kFragmentsOfWarp, u32 kWarpsOfTeam, u32 kWarpsOfSlab>
+struct StepRows : StepParts<kFragmentsOfWarp, kWarpsOfTeam> {
+    using Parts = StepParts<kFragmentsOfWarp, kWarpsOfTeam>;
+    static constexpr bool kTransposed = false;
+    static constexpr u32 kWarpRows = 16 * kFragmentsOfWarp;
+    static constexpr u32 kWarpCols = Parts::kStepCols;
+    static constexpr u32 kStepRows = kWarpsOfTeam * kWarpRows;
+    static constexpr u32 kSlabWarps = kWarpsOfSlab;
+    static constexpr u32 kSlabRows = kSlabWarps * kWarpRows;
+
+    // First row and column of a step that this warp holds.
     static JG_DEVICE u32 warp_row()
     {
-        return warp() * kWarpRows;
+        return Parts::team_warp() * kWarpRows;
     }
-    // The slab that this warp helps to fill: which, and the warp's first row in it.
-    static JG_DEVICE u32 slab()
+    static JG_DEVICE u32 warp_col()
     {
-        return warp() / kSlabWarps;
+        return 0;
     }
-    static JG_DEVICE u32 row_in_slab()
+};
+
+template <u32 kFragmentsOfWarp, u32 kRowsOfStep, u32 kWarpsOfSlab>
+struct StepColumns : StepParts<kFragmentsOfWarp, 64 / (16 * kFragmentsOfWarp)> {
+    using Parts = StepParts<kFragmentsOfWarp, 64 / (16 * kFragmentsOfWarp)>;
+    static constexpr bool kTransposed = true;
+    static constexpr u32 kWarpRows = kRowsOfStep;
+    static constexpr u32 kWarpCols = 16 * kFragmentsOfWarp;
+    static constexpr u32 kStepRows = kRowsOfStep;
+    static constexpr u32 kSlabWarps = kWarpsOfSlab;
+
+    static JG_DEVICE u32 warp_row()
     {
-        return warp() % kSlabWarps * kWarpRows;
+        return 0;
+    }
+    static JG_DEVICE u32 warp_col()
+    {
+        return Parts::team_warp() * kWarpCols;
     }
 };
 

@@ -2,10 +2,10 @@
 // VectorEpilogue: accumulators to D for epilogues with vectors or matrices, for C, for a D
 // of 8 bits, and for a D whose rows may end inside a 16-byte chunk.
 //
-// Each warp passes its rows of a step through shared memory, 64 columns at a time, so that
-// a thread gets 8 neighbouring columns of a row: matrix operands and D then move in whole
-// 128-byte lines. A staging area is one warp's own; the warps meet only to give
-// back the stages of matrices, once a step.
+// Each warp passes its part of a step through shared memory, so that a thread gets 8
+// neighbouring columns of a row: matrix operands and D then move in whole lines of 128
+// bytes, or, where D lies transposed in the accumulator, in pieces of 64. A staging area is
+// one warp's own; the warps meet only to give back the stages of matrices, once a step.
 // Called by all 128 threads of a warpgroup that holds accumulators.
 #pragma once
 #include <jg/common/math.cuh>
@@ -13,76 +13,33 @@
 #include <jg/epilogue/scales.cuh>
 #include <jg/epilogue/sums.cuh>
 #include <jg/epilogue/user_epilogue.cuh>
+#include <jg/epilogue/warp_stage.cuh>
 #include <jg/ptx/cluster.cuh>
-#include <jg/ptx/shared.cuh>
 
 namespace jg {
-
-// Rows of 64 f32, in 16-byte chunks that are permuted so that neither the fragment's stores
-// (8 rows of 32 bytes) nor the vector's loads (8 neighbouring vectors of a row) meet in a
-// bank.
-template <u32 kWarpRows>
-class WarpStage {
-  public:
-    static constexpr u32 kRows = kWarpRows;
-    static constexpr u32 kCols = 64;
-    static constexpr u32 kBytes = kRows * kCols * sizeof(f32);
-
-    JG_DEVICE explicit WarpStage(const u8 *memory) : base_(ptx::shared_address(memory)) {}
-
-    // This thread's part of the 16 rows from `row` on: groups of 8 columns, 4 accumulators
-    // each.
-    template <class Sum, u32 kAccumulators>
-    JG_DEVICE void store(u32 row, const Sum (&acc)[kAccumulators], u32 first) const
-    {
-        const u32 lane = threadIdx.x % 32;
-#pragma unroll
-        for (u32 group = 0; group < kCols / 8; ++group) {
-            const u32 address =
-                address_of(row + lane / 4, 2 * group + lane % 4 / 2) + lane % 2 * 8;
-            const Sum *v =
-                acc + first + 4 * group; // 8 rows on, the permutation is the same
-            ptx::store_shared_two_pairs<8 * kCols * sizeof(f32)>(
-                address, sum_bits(v[0]), sum_bits(v[1]), sum_bits(v[2]), sum_bits(v[3]));
-        }
-    }
-    JG_DEVICE void load(u32 row, u32 vector, f32 (&values)[8]) const
-    {
-#pragma unroll
-        for (u32 i = 0; i < 2; ++i) {
-            const float4 part = ptx::load_shared_4(address_of(row, 2 * vector + i));
-            values[4 * i] = part.x;
-            values[4 * i + 1] = part.y;
-            values[4 * i + 2] = part.z;
-            values[4 * i + 3] = part.w;
-        }
-    }
-
-  private:
-    JG_DEVICE u32 address_of(u32 row, u32 chunk) const
-    {
-        return base_ + row * (kCols * 4) + ((chunk ^ (chunk >> 3) ^ (row % 8 * 2)) * 16);
-    }
-
-    u32 base_;
-};
 
 template <class Config, class Epilogue, class Share>
 class VectorEpilogue {
     using D = typename Config::D;
     using C = typename Config::C;
     using Stages = MatrixStages<Config, Epilogue, Share>;
-    using Stage = WarpStage<Share::kWarpRows>;
-    static_assert(Config::kOutStages * Share::kSlabBytes >=
-                      Share::kSlabWarps * Stage::kBytes,
+    using Stage = typename StageFor<Share>::Type;
+    static_assert(Config::kOutStages * Share::kWarpBytes >= Stage::kBytes,
                   "VectorEpilogue needs out_stages=2");
-    static_assert(Stage::kCols == Stages::kCols, "a step is as wide as a stage");
 
     static constexpr bool kExactRows =
         Config::kM && Config::kM % (Config::kBlockM * Config::kClusterM) == 0;
     static constexpr bool kExactCols =
         Config::kN && Config::kN % (Config::kBlockN * Config::kClusterN) == 0;
-    static constexpr u32 kVectors = Stage::kRows / 4; // a thread's, of a step
+    static constexpr u32 kAcross = Stage::kCols / 8; // vectors of a row
+    static constexpr u32 kPassRows = 32 / kAcross;   // a vector a thread
+    static constexpr u32 kPasses = (Stage::kRows + kPassRows - 1) / kPassRows; // of a step
+    // Every 8 rows the permutations of both staging areas repeat: what a turn is.
+    static constexpr u32 kTurnPasses = kPassRows < 8 ? 8 / kPassRows : 1;
+    // Else steps reach beyond the tile, or passes beyond a step.
+    static constexpr bool kWholeCols = Share::kCols % Share::kStepCols == 0;
+    static constexpr bool kWholeRows =
+        Share::kRows % Share::kStepRows == 0 && Stage::kRows % kPassRows == 0;
 
     // With N a multiple of 8, a vector exists as a whole or not at all.
     using PlaceT = VectorPlace<Config::kN && Config::kN % 8 == 0>;
@@ -116,7 +73,7 @@ class VectorEpilogue {
             }
             __syncwarp();
             reader.acquire(smem, ring, consumer_, beta_ != 0.0f);
-            write_step(params, shape, user, scales, reader, place);
+            write_step(params, shape, user, scales, reader, place, count_rows(step));
             reader.release(ring, 1 + consumer_);
         }
     }
@@ -124,6 +81,14 @@ class VectorEpilogue {
     JG_DEVICE void drain() {}
 
   private:
+    // Rows of this warp's part of the step that lie in the tile. Only where lanes are
+    // columns may that be fewer than all.
+    static JG_DEVICE u32 count_rows(u32 step)
+    {
+        return min_u32(Stage::kRows,
+                       Share::kRows - step / Stages::kStepsAcross * Share::kStepRows);
+    }
+
     // This thread's first vector of a step: its row, its columns, and how many of those
     // exist.
     template <class ShapeT>
@@ -131,21 +96,26 @@ class VectorEpilogue {
     {
         const u32 lane = threadIdx.x % 32;
         PlaceT place;
-        place.row = Stages::row(tile, consumer_, step) + Share::warp_row() + lane / 8;
-        place.col = Stages::col(tile, consumer_, step) + lane % 8 * 8;
+        place.row = Stages::row(tile, consumer_, step) + Share::warp_row() + lane / kAcross;
+        place.col =
+            Stages::col(tile, consumer_, step) + Share::warp_col() + lane % kAcross * 8;
         place.batch = tile.batch;
         place.count = kExactCols              ? 8
                       : place.col >= shape.n  ? 0
                       : PlaceT::kWholeVectors ? 8
                                               : min_u32(8, shape.n - place.col);
+        if constexpr (!kWholeCols) {
+            const u32 end = tile.col + Share::first_col(consumer_) + Share::kCols;
+            place.count = place.col < end ? place.count : 0;
+        }
         return place;
     }
 
     template <class Params, class ShapeT>
-    JG_DEVICE void write_step(const Params &params, const ShapeT &shape,
-                              typename Epilogue::Vector &user,
-                              typename Scales<Config>::Vector &scales,
-                              typename Stages::Reader &reader, const PlaceT &first) const
+    JG_DEVICE void
+    write_step(const Params &params, const ShapeT &shape, typename Epilogue::Vector &user,
+               typename Scales<Config>::Vector &scales, typename Stages::Reader &reader,
+               const PlaceT &first, u32 rows) const
     {
         const u32 lane = threadIdx.x % 32;
         typename MatrixInput<C>::Vector c;
@@ -154,37 +124,48 @@ class VectorEpilogue {
                     params.ldd * static_cast<i64>(first.row) + first.col;
         PlaceT place = first;
         const DElement<Config> element(alpha_);
-        // Every 8 rows the permutations of both staging areas repeat: two vectors a turn.
+        if (!kWholeCols && first.count == 0) {
+            return; // what lies beyond the tile was not staged
+        }
 #pragma unroll 1
-        for (u32 v = 0; v < kVectors; v += 2) {
+        for (u32 v = 0; v < kPasses; v += kTurnPasses) {
 #pragma unroll
-            for (u32 u = 0; u < 2; ++u) {
-                const u32 stage_row = 4 * v + (4 * u + lane / 8);
+            for (u32 u = 0; u < kTurnPasses; ++u) {
+                const u32 stage_row = kPassRows * v + (kPassRows * u + lane / kAcross);
                 place.count = kExactRows || place.row < shape.m ? first.count : 0;
-                reader.seek(Share::warp_row() + 4 * v, 4 * u + lane / 8, lane % 8);
-                if constexpr (Config::kHasC) {
-                    load_c(c, params, place, reader);
-                }
-                user.load_row(params.operands, place, reader);
-                scales.load_row(params, place, reader);
-                f32 values[8];
-                stage_.load(stage_row, lane % 8, values);
-#pragma unroll
-                for (u32 i = 0; i < 8; ++i) {
-                    const f32 sum = values[i];
-                    f32 value =
-                        scales.factor(alpha_, i) * sum_value<typename Config::A>(sum);
-                    if constexpr (Config::kHasC) {
-                        value += beta_ * c.value(i); // 0 where it was not loaded
+                if (kWholeRows || stage_row < rows) {
+                    if constexpr (kPassRows <= 8) {
+                        reader.seek(Share::warp_row() + kPassRows * v,
+                                    kPassRows * u + lane / kAcross,
+                                    Share::warp_col() / 8 + lane % kAcross);
+                    } else {
+                        reader.seek(stage_row / 8 * 8, stage_row % 8,
+                                    Share::warp_col() / 8 + lane % kAcross);
                     }
-                    values[i] = element.finish(user.apply(value, shape, place, i), sum);
+                    if constexpr (Config::kHasC) {
+                        load_c(c, params, place, reader);
+                    }
+                    user.load_row(params.operands, place, reader);
+                    scales.load_row(params, place, reader);
+                    f32 values[8];
+                    stage_.load(stage_row, lane % kAcross, values);
+#pragma unroll
+                    for (u32 i = 0; i < 8; ++i) {
+                        const f32 sum = values[i];
+                        f32 value =
+                            scales.factor(alpha_, i) * sum_value<typename Config::A>(sum);
+                        if constexpr (Config::kHasC) {
+                            value += beta_ * c.value(i); // 0 where it was not loaded
+                        }
+                        values[i] = element.finish(user.apply(value, shape, place, i), sum);
+                    }
+                    user.store(params.operands, place);
+                    Packed8<D> packed;
+                    packed.assign(values);
+                    packed.template store<PlaceT::kWholeVectors>(target, place.count);
                 }
-                user.store(params.operands, place);
-                Packed8<D> packed;
-                packed.assign(values);
-                packed.template store<PlaceT::kWholeVectors>(target, place.count);
-                place.row += 4;
-                target += 4 * params.ldd;
+                place.row += kPassRows;
+                target += kPassRows * params.ldd;
             }
         }
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// WarpgroupSignals: a ring whose stages are read by the threads of warpgroups.
+// WarpgroupSignals: a ring whose stages are read by the threads of warpgroups, or of teams
+// of fewer warps.
 //
-// Each CTA announces what lands in its own stage. A warpgroup releases a stage by one
-// arrival in every CTA whose copies reach it. Called by: see InputRingBuffer; release needs
-// all threads of a warpgroup, whose reads are over.
+// Each CTA announces what lands in its own stage. A team releases a stage by one arrival in
+// every CTA whose copies reach it. Called by: see InputRingBuffer; release needs all
+// threads of a team, whose reads are over.
 #pragma once
 #include <jg/common/cluster_shape.cuh>
 #include <jg/debug/waits.cuh>
@@ -11,11 +12,12 @@
 
 namespace jg {
 
-template <u32 kWarpgroups, class Cluster>
+template <u32 kTeams, class Cluster, u32 kTeamThreads = 128>
 class WarpgroupSignals {
   public:
     static constexpr debug::Ring kRing = debug::Ring::kWarps;
-    static constexpr u32 kReleases = kWarpgroups * Cluster::kSharers;
+    static constexpr u32 kReleases = kTeams * Cluster::kSharers;
+    static_assert(Cluster::kSize <= kTeamThreads, "a thread arrives in each CTA");
 
     JG_DEVICE explicit WarpgroupSignals(const Cluster &cluster) : cluster_(cluster) {}
 
@@ -27,11 +29,11 @@ class WarpgroupSignals {
     JG_DEVICE void release(u64 *empty) const
     {
         if constexpr (Cluster::kSize == 1) {
-            if (threadIdx.x % 128 == 0) {
+            if (threadIdx.x % kTeamThreads == 0) {
                 ptx::mbarrier_arrive(empty);
             }
         } else {
-            const u32 rank = threadIdx.x % 128;
+            const u32 rank = threadIdx.x % kTeamThreads;
             if (rank < Cluster::kSize && cluster_.shares_tiles_with(rank)) {
                 ptx::mbarrier_arrive_remote(empty, rank);
             }

@@ -15,6 +15,22 @@ JG_DEVICE void stmatrix_x4(u32 address, u32 r0, u32 r1, u32 r2, u32 r3)
     // clang-format on
 }
 
+// The same, each matrix transposed: a register's two elements go to neighbouring rows.
+JG_DEVICE void stmatrix_x4_transposed(u32 address, u32 r0, u32 r1, u32 r2, u32 r3)
+{
+    // clang-format off
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};"
+                 :: "r"(address), "r"(r0), "r"(r1), "r"(r2), "r"(r3) : "memory");
+    // clang-format on
+}
+
+JG_DEVICE void store_shared(u32 address, f32 x)
+{
+    // clang-format off
+    asm volatile("st.shared.f32 [%0], %1;" :: "r"(address), "f"(x) : "memory");
+    // clang-format on
+}
+
 JG_DEVICE void store_shared_pair(u32 address, f32 x, f32 y)
 {
     // clang-format off

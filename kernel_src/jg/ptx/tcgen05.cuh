@@ -66,20 +66,25 @@ JG_DEVICE void tcgen05_fence_after_sync()
 // below. Warp w of a warpgroup reaches lanes 32 w to 32 w + 31. The values may not be used
 // before tcgen05_wait_load.
 template <u32 kCount>
-JG_DEVICE void tcgen05_load(f32 (&v)[kCount], u32 address)
+JG_DEVICE void tcgen05_load(f32 *v, u32 address)
 {
-    static_assert(kCount == 16 || kCount == 32, "32 or 64 columns");
-    if constexpr (kCount == 16) {
-        // clang-format off
+    static_assert(kCount > 0 && kCount % 4 == 0, "whole groups");
+    // clang-format off
+    if constexpr (kCount == 4) {
+        asm volatile("tcgen05.ld.sync.aligned.16x256b.x1.b32 {%0, %1, %2, %3}, [%4];"
+                     : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3]) : "r"(address) : "memory");
+    } else if constexpr (kCount == 8) {
+        asm volatile("tcgen05.ld.sync.aligned.16x256b.x2.b32 {%0, %1, %2, %3, %4, %5, %6, %7}, [%8];"
+                     : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3]),
+                       "=f"(v[4]), "=f"(v[5]), "=f"(v[6]), "=f"(v[7]) : "r"(address) : "memory");
+    } else if constexpr (kCount == 16) {
         asm volatile("tcgen05.ld.sync.aligned.16x256b.x4.b32 "
                      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, [%16];"
                      : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3]),
                        "=f"(v[4]), "=f"(v[5]), "=f"(v[6]), "=f"(v[7]),
                        "=f"(v[8]), "=f"(v[9]), "=f"(v[10]), "=f"(v[11]),
                        "=f"(v[12]), "=f"(v[13]), "=f"(v[14]), "=f"(v[15]) : "r"(address) : "memory");
-        // clang-format on
-    } else {
-        // clang-format off
+    } else if constexpr (kCount == 32) {
         asm volatile("tcgen05.ld.sync.aligned.16x256b.x8.b32 "
                      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
                      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, [%32];"
@@ -91,8 +96,13 @@ JG_DEVICE void tcgen05_load(f32 (&v)[kCount], u32 address)
                        "=f"(v[20]), "=f"(v[21]), "=f"(v[22]), "=f"(v[23]),
                        "=f"(v[24]), "=f"(v[25]), "=f"(v[26]), "=f"(v[27]),
                        "=f"(v[28]), "=f"(v[29]), "=f"(v[30]), "=f"(v[31]) : "r"(address) : "memory");
-        // clang-format on
+    } else {
+        // The widest of the above, then the rest; 4 values are 8 columns.
+        constexpr u32 kFirst = kCount > 32 ? 32 : kCount > 16 ? 16 : 8;
+        tcgen05_load<kFirst>(v, address);
+        tcgen05_load<kCount - kFirst>(v + kFirst, address + 2 * kFirst);
     }
+    // clang-format on
 }
 
 // Waits until this warp's loads are complete. The values pass through, so that the compiler

@@ -11,6 +11,7 @@
 #include <jg/sm100a/commit_signals.cuh>
 #include <jg/sm100a/k_group.cuh>
 #include <jg/sm100a/mma_op.cuh>
+#include <jg/sm100a/output_frame.cuh>
 #include <jg/sm100a/roles.cuh>
 #include <jg/sm100a/smem.cuh>
 #include <jg/sm100a/tmem.cuh>
@@ -38,11 +39,14 @@ JG_DEVICE void gemm_kernel(const Params &params)
     using Ring =
         InputRingBuffer<Config::kStages, SmemT::kStageBytes, CommitSignals<Cluster>>;
     using Share = EpilogueShare<Config>;
-    using Matrices = MatrixStages<Config, Epilogue, Share>;
+    using Output = OutputFrame<Config>;
+    using OutputConfig = typename Output::ConfigT;
+    using Matrices = MatrixStages<OutputConfig, Epilogue, Share>;
     constexpr bool kWithMatrices = Matrices::kStages > 0;
     using OneCta = ClusterShape<1, 1>;
-    using MatrixRing = InputRingBuffer<Config::kMatrixStages, SmemT::kMatrixBytes,
-                                       WarpgroupSignals<1, OneCta>>;
+    using MatrixSignals = WarpgroupSignals<Share::kConsumers, OneCta, Share::kTeamThreads>;
+    using MatrixRing =
+        InputRingBuffer<Config::kMatrixStages, SmemT::kMatrixBytes, MatrixSignals>;
     using RolesT = Roles<kWithMatrices, Scheduler::kHasWarp>;
     using Accumulators =
         OutputRingBuffer<Config::kAccStages, RolesT::kEpilogueWarps, Cluster>;
@@ -52,8 +56,9 @@ JG_DEVICE void gemm_kernel(const Params &params)
     // every CTA, of the MMA thread in one of each group.
     constexpr u32 kWalks = Cluster::kSize * (1 + RolesT::kEpilogueWarps + kWithMatrices) +
                            Cluster::kSize / Cluster::kCtaGroup;
-    using EpilogueT = typename EpilogueFor<Config, Epilogue, Share>::Type;
-    using Partials = PartialSums<Config, Share>;
+    constexpr u32 kPartialsBarrier = 5; // 1 to 4 are those of teams and slabs
+    using EpilogueT = typename EpilogueFor<OutputConfig, Epilogue, Share>::Type;
+    using Partials = PartialSums<OutputConfig, Share>;
     static_assert((sizeof(SmemT) > kLeastSmemBytes ? sizeof(SmemT) : kLeastSmemBytes) ==
                       Config::kSmemBytes,
                   "host and device disagree on shared memory");
@@ -73,12 +78,13 @@ JG_DEVICE void gemm_kernel(const Params &params)
     const TileScheduler<Config> tiles(shape, cluster);
     const Scheduler scheduler(tiles, cluster, smem.scheduler);
     const CommitSignals<Cluster> signals(cluster);
-    const WarpgroupSignals<1, OneCta> matrix_signals(alone);
+    const MatrixSignals matrix_signals(alone);
     const Ring ring(smem.ring, signals);
     const MatrixRing matrix_ring(smem.matrix_ring, matrix_signals);
     const Accumulators accumulators(smem.accumulators, cluster);
-    const TileLoader<Config, Cluster> loader(params, cluster);
-    const Tmem<Config::kCtaGroup, Config::kAccStages * Mma::kN> tmem(&smem.tmem_address);
+    const TileLoader<Config, Cluster, Config::kBSpan> loader(params, cluster);
+    const Tmem<Config::kCtaGroup, Config::kAccStages * Mma::kColumns> tmem(
+        &smem.tmem_address);
     const KRange<Config> range(shape.k);
 
     if (roles.is_load_warp() && ptx::elect_one()) {
@@ -159,7 +165,8 @@ JG_DEVICE void gemm_kernel(const Params &params)
                 track.next(tile);
                 const OutputStage stage = producer.acquire();
                 track.begin();
-                Mma::run(smem, consumer, columns + stage.index * Mma::kN, part.blocks);
+                Mma::run(smem, consumer, columns + stage.index * Mma::kColumns,
+                         part.blocks);
                 producer.publish(stage);
                 track.end();
             }
@@ -175,9 +182,10 @@ JG_DEVICE void gemm_kernel(const Params &params)
                 debug::Track track(debug::Role::kMatrices);
                 const bool with_c = Config::kHasC && params.load_beta() != 0.0f;
                 while (work.has_work()) {
-                    const WorkTile tile = work.next();
-                    track.next(tile);
+                    const WorkTile next = work.next();
+                    track.next(next);
                     track.begin();
+                    const WorkTile tile = Output::tile(next);
                     if (tile.split + 1 == Config::kSplitK) {
                         Matrices::load(params, smem, producer, tile, with_c);
                     }
@@ -191,24 +199,27 @@ JG_DEVICE void gemm_kernel(const Params &params)
         auto consumer = accumulators.consumer();
         auto matrices = matrix_ring.consumer();
         const u32 columns = tmem.address();
-        EpilogueT epilogue(params, shape, smem.out[0][0], 0);
+        const u32 team = Share::warp() / Share::kTeamWarps;
+        const auto out_shape = Output::shape(shape);
+        EpilogueT epilogue(params, out_shape, smem.out[0][0], team);
         auto work = scheduler.template warp_walk<Advance::kDelayed>();
         debug::Track track(debug::Role::kEpilogue, 0, threadIdx.x == 0);
         while (work.has_work()) {
-            const WorkTile tile = work.next();
-            track.next(tile);
+            const WorkTile next = work.next();
+            track.next(next);
             const OutputStage stage = consumer.acquire();
             track.begin();
-            AccumReader<Share, decltype(consumer)> acc(columns + stage.index * Mma::kN,
-                                                       stage, consumer);
+            const WorkTile tile = Output::tile(next);
+            AccumReader<Share, decltype(consumer)> acc(
+                columns + stage.index * Mma::kColumns, stage, consumer);
             if constexpr (Config::kSplitK == 1) {
-                epilogue.run(params, shape, acc, smem, matrices, tile);
+                epilogue.run(params, out_shape, acc, smem, matrices, tile);
             } else {
-                const Partials partials(params, shape, tile, 0);
+                const Partials partials(params, out_shape, tile, team, 0, kPartialsBarrier);
                 if (partials.is_last()) {
                     partials.collect();
                     SummedAccumulators<decltype(acc), Partials, Share> sum(acc, partials);
-                    epilogue.run(params, shape, sum, smem, matrices, tile);
+                    epilogue.run(params, out_shape, sum, smem, matrices, tile);
                 } else {
                     partials.hand_on(acc);
                 }

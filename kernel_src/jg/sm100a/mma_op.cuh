@@ -2,8 +2,8 @@
 // MmaOp: the products of a tile, accumulated in tensor memory by tcgen05.mma.
 //
 // Called by the MMA thread; in a pair, by that of the even CTA, for both CTAs. Each has its
-// 128 rows of A and of D, and its half of the columns of B at the same offset of its shared
-// memory.
+// half of the rows of A and of D, and its half of the columns of B at the same offset of
+// its shared memory.
 #pragma once
 #include <jg/sm100a/k_group.cuh>
 #include <jg/sm100a/smem.cuh>
@@ -14,48 +14,51 @@ template <class Config>
 struct MmaOp {
     static constexpr u32 kM = Config::kBlockM * Config::kCtaGroup;
     static constexpr u32 kN = Config::kBlockN;
-    static_assert(Config::kBlockM == 128, "a CTA has 128 lanes");
+    static constexpr u32 kColumns = LaneLayout<Config>::kPitch; // of tensor memory
     using A = typename Config::A;
     using B = typename Config::B;
     static_assert(Config::kBlockK * sizeof(A) == 128 && sizeof(A) == sizeof(B),
                   "a block is 128 bytes of K");
     static_assert(sizeof(A) < 4 || (Config::kAKMajor && Config::kBKMajor),
                   "tf32 is K-major: MN-major it would need another swizzle");
-    static_assert(kN % (16 * Config::kCtaGroup) == 0 && kN <= 256, "what the MMA takes");
+    static_assert(kN % (kM == 64 ? 8 : 16) == 0 && kN <= 256, "what the MMA takes");
 
     static constexpr u32 kInstruction =
         ptx::tcgen05_instruction<A, B>(Config::kAKMajor, Config::kBKMajor, kM, kN);
     static constexpr u32 kMmaK = 32 / sizeof(A); // of one instruction
 
-    // Tiles are rows of 128 bytes (tile_loader.cuh). K-major: 8 rows of M or N are 1024
-    // bytes. MN-major: 8 rows of K are 1024 bytes, and the elements of M or N that follow
+    // Tiles are rows of kSpan bytes (tile_loader.cuh). K-major: 8 rows of M or N are 1024
+    // bytes. MN-major: 8 rows of K are 8 spans, and the elements of M or N that follow
     // those of a row are a panel further.
-    template <bool kKMajor>
+    template <bool kKMajor, u32 kSpan>
     static constexpr JG_DEVICE u64 layout()
     {
-        return ptx::tcgen05_descriptor(kKMajor ? 16 : Config::kBlockK * 128, 1024,
-                                       ptx::Tcgen05Swizzle::k128);
+        return ptx::tcgen05_descriptor(kKMajor ? 16 : Config::kBlockK * kSpan, 8 * kSpan,
+                                       kSpan == 128  ? ptx::Tcgen05Swizzle::k128
+                                       : kSpan == 64 ? ptx::Tcgen05Swizzle::k64
+                                                     : ptx::Tcgen05Swizzle::k32);
     }
     // What to add to a descriptor for the next instruction's K.
-    template <bool kKMajor>
+    template <bool kKMajor, u32 kSpan>
     static constexpr JG_DEVICE u64 k_step()
     {
-        return (kKMajor ? 32 : kMmaK * 128) >> 4;
+        return (kKMajor ? 32 : kMmaK * kSpan) >> 4;
     }
 
     // Issues the products of one block; `first` starts the sum.
     template <class SmemT>
     static JG_DEVICE void issue(const SmemT &smem, u32 block, u32 accumulator, bool first)
     {
-        const u64 a =
-            layout<Config::kAKMajor>() | ptx::tcgen05_descriptor_address(smem.a[block]);
-        const u64 b =
-            layout<Config::kBKMajor>() | ptx::tcgen05_descriptor_address(smem.b[block]);
+        const u64 a = layout<Config::kAKMajor, 128>() |
+                      ptx::tcgen05_descriptor_address(smem.a[block]);
+        const u64 b = layout<Config::kBKMajor, Config::kBSpan>() |
+                      ptx::tcgen05_descriptor_address(smem.b[block]);
 #pragma unroll
         for (u32 i = 0; i < Config::kBlockK / kMmaK; ++i) {
             ptx::tcgen05_mma<Config::kCtaGroup, ptx::Tcgen05Type<A>::kKind>(
-                accumulator, a + i * k_step<Config::kAKMajor>(),
-                b + i * k_step<Config::kBKMajor>(), kInstruction, i > 0 || !first);
+                accumulator, a + i * k_step<Config::kAKMajor, 128>(),
+                b + i * k_step<Config::kBKMajor, Config::kBSpan>(), kInstruction,
+                i > 0 || !first);
         }
     }
 

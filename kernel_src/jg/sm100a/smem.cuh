@@ -5,17 +5,18 @@
 #pragma once
 #include <jg/pipeline/input_ring_buffer.cuh>
 #include <jg/schedule/scheduler_for.cuh>
+#include <jg/sm100a/epilogue_share.cuh>
 #include <jg/sm100a/output_ring_buffer.cuh>
 
 namespace jg::sm100a {
 
 // Stages of the ring that brings C and matrix operands: a box of the whole step each.
-template <u32 kStages>
+template <u32 kStages, u32 kBytes>
 struct MatrixBoxes {
-    u8 boxes[kStages][128 * 128];
+    u8 boxes[kStages][kBytes];
 };
-template <>
-struct MatrixBoxes<0> {
+template <u32 kBytes>
+struct MatrixBoxes<0, kBytes> {
 };
 
 // More than half of what a multiprocessor has, asked for even where less is used: so no two
@@ -28,13 +29,15 @@ struct alignas(1024) Smem {
     static constexpr u32 kRowBytes = 128; // of K, the span of the swizzle
     static constexpr u32 kARows = Config::kBlockM;
     static constexpr u32 kBRows = Config::kBlockN / Config::kCtaGroup;
-    static constexpr u32 kWarps = 4; // of the epilogue; each has its own slabs
+    static constexpr u32 kWarps = 4; // of the epilogue
+    using Share = EpilogueShare<Config>;
+    static constexpr u32 kMatrixBytes = Share::kConsumers * Share::kStepRows * kRowBytes;
 
     // Block i of a stage's group is number stage * kKGroup + i.
     u8 a[Config::kStages * Config::kKGroup][kARows * kRowBytes];
     u8 b[Config::kStages * Config::kKGroup][kBRows * kRowBytes];
-    u8 out[kWarps][Config::kOutStages][32 * kRowBytes];
-    MatrixBoxes<Config::kMatrixStages> matrices;
+    u8 out[kWarps][Config::kOutStages][Share::kWarpBytes];
+    MatrixBoxes<Config::kMatrixStages, kMatrixBytes> matrices;
     RingBarriers<Config::kStages> ring;
     RingBarriers<Config::kMatrixStages> matrix_ring;
     OutputBarriers<Config::kAccStages> accumulators;
@@ -43,7 +46,6 @@ struct alignas(1024) Smem {
 
     static constexpr u32 kBlockBytes = (kARows + kBRows) * kRowBytes; // of this CTA
     static constexpr u32 kStageBytes = Config::kKGroup * kBlockBytes;
-    static constexpr u32 kMatrixBytes = 128 * kRowBytes;
 
     JG_DEVICE u8 *matrix_boxes(u32 stage)
     {

@@ -109,8 +109,9 @@ JG_DEVICE void gemm_kernel(const Params &params)
             products.end();
             const RegisterAccumulators<Share, typename Mma::Sum> acc(mma.acc);
             if constexpr (Config::kSplitK > 1) {
-                const PartialSums<Config, Share> partials(params, shape, tile,
-                                                          roles.consumer());
+                const PartialSums<Config, Share> partials(
+                    params, shape, tile, roles.consumer(), roles.consumer(),
+                    1 + roles.consumer());
                 if (!partials.is_last()) {
                     partials.hand_on(acc);
                     continue;

@@ -13,9 +13,12 @@ namespace jg::sm90a {
 // 64 rows. A wgmma gives each warp 16 of 64 rows. Matrices come through the ring of input
 // tiles.
 template <class Config>
-struct WarpgroupShare : StepRows<16, 4> {
+struct WarpgroupShare : StepRows<1, 4, 4> {
+    static constexpr u32 kSlabSpan = 128;
+    static constexpr bool kWholeSlabs = true;
     static constexpr u32 kMatrixStages = Config::kStages;
     static constexpr u32 kConsumers = Roles::kConsumers;
+    static constexpr u32 kWarpgroups = kConsumers;
     static constexpr bool kSplitRows = Config::kBlockM >= 128;
     static constexpr u32 kRows = kSplitRows ? Config::kBlockM / 2 : Config::kBlockM;
     static constexpr u32 kCols = kSplitRows ? Config::kBlockN : Config::kBlockN / 2;

@@ -4,10 +4,10 @@
 // Called by one thread of the load warp. Each CTA loads its slice of a shared tile and
 // multicasts it to the CTAs that share it. A CTA of a pair holds its own rows of A and its
 // half of the columns of B; its bytes count in the pair's even CTA. Tiles lie in shared
-// memory in rows of 128 bytes with the 128-byte swizzle, as do blocks of K. K-major, a row
-// is one M or N and a block of K. MN-major, a row is one K and as many elements of M or N,
-// and a panel is such rows for all of the block; the next elements of M or N are a panel
-// further.
+// memory in swizzled rows, as do blocks of K. K-major, a row is one M or N and a block of
+// K, 128 bytes. MN-major, a row is one K and kSpan bytes of M or N: 128, or 64 or 32 where
+// a tile has no multiple of that; a panel is such rows for all of the block, and the next
+// elements of M or N are a panel further.
 //
 // prefetch brings an operand's slices to L2 and no further. That is right at any time, also
 // before the grids that write the operand have ended: all reads and writes of the device
@@ -23,12 +23,13 @@ namespace jg {
 // The operand whose first blocks are prefetched.
 enum class Prefetch { kNone, kA, kB };
 
-template <class T, bool kKMajor, u32 kRows, u32 kSlices, bool kPair>
+template <class T, bool kKMajor, u32 kRows, u32 kSlices, bool kPair, u32 kSpan = 128>
 struct OperandLoader {
     static constexpr u32 kBlockK = 128 / sizeof(T);
-    static constexpr u32 kPanelRows = 128 / sizeof(T); // of M or N
-    static constexpr u32 kPanelBytes = kBlockK * 128;
+    static constexpr u32 kPanelRows = kSpan / sizeof(T); // of M or N
+    static constexpr u32 kPanelBytes = kBlockK * kSpan;
     static_assert(kKMajor || kRows % kPanelRows == 0, "whole panels");
+    static_assert(!kKMajor || kSpan == 128, "a block of K");
 
     // Loads slice `slice` of the tile whose first row (of M or N) and K are given.
     static JG_DEVICE void load(u8 *tile, const TensorMap *map, u64 *barrier, u16 mask,
@@ -61,7 +62,7 @@ struct OperandLoader {
             constexpr u32 kSliceK = kBlockK / kSlices;
 #pragma unroll
             for (u32 panel = 0; panel < kRows / kPanelRows; ++panel) {
-                use(panel * kPanelBytes + slice * kSliceK * 128, row + panel * kPanelRows,
+                use(panel * kPanelBytes + slice * kSliceK * kSpan, row + panel * kPanelRows,
                     k + slice * kSliceK);
             }
         }
@@ -85,14 +86,15 @@ struct OperandLoader {
     }
 };
 
-template <class Config, class Cluster>
+// kBSpan: of B's rows, where it is MN-major.
+template <class Config, class Cluster, u32 kBSpan = 128>
 class TileLoader {
     static constexpr bool kPair = Cluster::kCtaGroup == 2;
     static constexpr u32 kBRows = Config::kBlockN / Cluster::kCtaGroup; // of this CTA
     using LoaderA = OperandLoader<typename Config::A, Config::kAKMajor, Config::kBlockM,
                                   Cluster::kASlices, kPair>;
     using LoaderB = OperandLoader<typename Config::B, Config::kBKMajor, kBRows,
-                                  Cluster::kBSlices, kPair>;
+                                  Cluster::kBSlices, kPair, kBSpan>;
 
   public:
     template <class Params>

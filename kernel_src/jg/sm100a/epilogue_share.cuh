@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// LaneLayout: where a CTA's accumulator lies in tensor memory. EpilogueShare: what of it
+// each warp of the epilogue holds; each reaches the 32 lanes that its number names.
+//
+//   rows of a CTA, cta_group   lanes of a warp      columns
+//   128, 1 or 2                32: row = lane       as in the product
+//   64, 1                      16 of its 32         as in the product
+//   64, 2                      32: row = lane % 64  warps 2 and 3 hold the right half
+//
+// A row here is one of the multiplication. With Config::kTransposed it is a column of D.
+#pragma once
+#include <jg/epilogue/step_rows.cuh>
+
+namespace jg::sm100a {
+
+template <class Config>
+struct LaneLayout {
+    static_assert(Config::kBlockM == 128 || Config::kBlockM == 64, "rows of a CTA");
+    static constexpr bool kSplit = Config::kBlockM == 64 && Config::kCtaGroup == 2;
+    static constexpr u32 kWarpLanes = Config::kBlockM == 64 && !kSplit ? 16 : 32;
+    static constexpr u32 kColumns = kSplit ? Config::kBlockN / 2 : Config::kBlockN;
+    // From one accumulator to the next: a multiple of what is allocated at least.
+    static constexpr u32 kPitch = (kColumns + 31) / 32 * 32;
+};
+
+// Lanes are rows of D; each warp has its own slabs. Matrices come through a ring of their
+// own.
+template <class Config, bool kTransposed = Config::kTransposed>
+struct EpilogueShare
+    : StepRows<LaneLayout<Config>::kWarpLanes / 16, LaneLayout<Config>::kSplit ? 2 : 4, 1> {
+    using Layout = LaneLayout<Config>;
+    static constexpr u32 kMatrixStages = Config::kMatrixStages;
+    static constexpr u32 kWarpgroups = 1;
+    static constexpr u32 kConsumers = Layout::kSplit ? 2 : 1;
+    static constexpr u32 kRows = Config::kBlockM;
+    static constexpr u32 kCols = Layout::kColumns;
+    static constexpr u32 kSlabSpan = Config::kSlabSpan;
+    static constexpr u32 kElementBytes = sizeof(typename Config::D);
+    static constexpr bool kWholeSlabs =
+        kCols * kElementBytes % kSlabSpan == 0 && kSlabSpan >= 16 * kElementBytes;
+
+    static JG_DEVICE u32 first_row(u32)
+    {
+        return 0;
+    }
+    static JG_DEVICE u32 first_col(u32 consumer)
+    {
+        return Layout::kSplit ? consumer * kCols : 0;
+    }
+};
+
+constexpr JG_DEVICE u32 lesser(u32 a, u32 b)
+{
+    return a < b ? a : b;
+}
+
+// Lanes are columns of D. Rows of a slab have 128 bytes: one, two or four warps' lanes.
+template <class Config>
+struct EpilogueShare<Config, true>
+    : StepColumns<LaneLayout<Config>::kWarpLanes / 16,
+                  lesser(64, LaneLayout<Config>::kColumns),
+                  128 / sizeof(typename Config::D) / LaneLayout<Config>::kWarpLanes> {
+    using Layout = LaneLayout<Config>;
+    static constexpr u32 kMatrixStages = Config::kMatrixStages;
+    static constexpr u32 kWarpgroups = 1;
+    static constexpr u32 kConsumers = Layout::kWarpLanes == 16 ? 1 : 2;
+    static constexpr u32 kRows = Layout::kColumns;
+    static constexpr u32 kCols = 64;
+    static constexpr u32 kSlabSpan = Config::kSlabSpan;
+    static constexpr u32 kSlabRows = Config::kSlabRows;
+    static constexpr bool kWholeSlabs = kRows % kSlabRows == 0 && kSlabRows >= 16;
+
+    static JG_DEVICE u32 first_row(u32 consumer)
+    {
+        return Layout::kSplit ? consumer * kRows : 0;
+    }
+    static JG_DEVICE u32 first_col(u32 consumer)
+    {
+        return Layout::kSplit || kConsumers == 1 ? 0 : consumer * kCols;
+    }
+};
+
+} // namespace jg::sm100a

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// OutputFrame: the problem as the epilogue sees it: rows and columns are those of D in
+// memory. With Config::kTransposed the multiplication makes the transpose of D, so that its
+// rows are D's columns.
+#pragma once
+#include <jg/common/work_tile.cuh>
+
+namespace jg::sm100a {
+
+// Config with rows and columns exchanged.
+template <class Config>
+struct TransposedConfig : Config {
+    static constexpr u32 kM = Config::kN;
+    static constexpr u32 kN = Config::kM;
+    static constexpr u32 kBlockM = Config::kBlockN;
+    static constexpr u32 kBlockN = Config::kBlockM;
+    static constexpr u32 kClusterM = Config::kClusterN;
+    static constexpr u32 kClusterN = Config::kClusterM;
+};
+
+template <class Config>
+struct OutputFrame {
+    static constexpr bool kTransposed = Config::kTransposed;
+    using ConfigT = typename Select<kTransposed, TransposedConfig<Config>, Config>::Type;
+
+    template <class ShapeT>
+    static JG_DEVICE ShapeT shape(const ShapeT &of_product)
+    {
+        ShapeT shape = of_product;
+        if constexpr (kTransposed) {
+            shape.m = of_product.n;
+            shape.n = of_product.m;
+        }
+        return shape;
+    }
+    static JG_DEVICE WorkTile tile(const WorkTile &of_product)
+    {
+        WorkTile tile = of_product;
+        if constexpr (kTransposed) {
+            tile.row = of_product.col;
+            tile.col = of_product.row;
+        }
+        return tile;
+    }
+};
+
+} // namespace jg::sm100a

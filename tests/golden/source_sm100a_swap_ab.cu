@@ -1,0 +1,63 @@
+// jit_gemm 0.1.0, source format 3, sm_100a
+// problem: m=24 n=4096 k=512 a=bf16 d=f32 layout=tt epilogue=test config=kernel=gemm mma=128x32 cta_group=2 cluster=2x1 stages=8 acc_stages=1 raster=m swizzle=1 out_stages=2 pdl=1 swap_ab=1
+// config: kernel=gemm mma=128x32 cta_group=2 cluster=2x1 scheduler=single k_group=2 stages=8 acc_stages=1 raster=m swizzle=1 out_stages=2 pdl=1 swap_ab=1
+#define JG_OPERANDS(X) \
+    X(0, bias, RowVectorInput, f32)
+#include <jg/sm100a/gemm_kernel.cuh>
+
+#line 1 "jit_gemm_config"
+struct Config {
+    static constexpr jg::u32 kM = 4096;
+    static constexpr jg::u32 kN = 24;
+    static constexpr jg::u32 kK = 512;
+    static constexpr jg::u32 kBatch = 1;
+    static constexpr jg::u32 kBlockM = 64;
+    static constexpr jg::u32 kBlockN = 32;
+    static constexpr jg::u32 kBlockK = 64;
+    static constexpr jg::u32 kCtaGroup = 2;
+    static constexpr jg::u32 kClusterM = 2;
+    static constexpr jg::u32 kClusterN = 1;
+    static constexpr jg::u32 kStages = 8;
+    static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kSingle;
+    static constexpr jg::Prefetch kPrefetch = jg::Prefetch::kNone;
+    static constexpr jg::u32 kKGroup = 2;
+    static constexpr jg::u32 kAccStages = 1;
+    static constexpr jg::u32 kMatrixStages = 0;
+    static constexpr jg::u32 kBSpan = 32;
+    static constexpr jg::u32 kSlabRows = 16;
+    static constexpr jg::u32 kSlabSpan = 128;
+    static constexpr bool kTransposed = true;
+    static constexpr jg::u32 kOutStages = 2;
+    static constexpr jg::u32 kSwizzle = 1;
+    static constexpr jg::u32 kSplitK = 1;
+    static constexpr jg::u32 kThreads = 192;
+    static constexpr jg::u32 kSmemBytes = 197632;
+    static constexpr jg::u32 kParamsBytes = 1024;
+    static constexpr jg::u32 kOperandCount = 1;
+    static constexpr bool kAKMajor = true;
+    static constexpr bool kBKMajor = false;
+    static constexpr bool kHasC = false;
+    static constexpr bool kPlain = false;
+    static constexpr bool kRasterAlongM = true;
+    static constexpr bool kPdl = true;
+    using A = jg::bf16;
+    using B = jg::bf16;
+    using C = jg::bf16;
+    using D = jg::f32;
+    using AScale = jg::NoScale;
+    using BScale = jg::NoScale;
+};
+
+#line 1 "jit_gemm_epilogue"
+JG_EPILOGUE_BEGIN
+#line 1 "test"
+d = acc + bias;
+#line 4 "jit_gemm_epilogue"
+JG_EPILOGUE_END
+
+#line 1 "jit_gemm_entry"
+extern "C" __global__ void __launch_bounds__(192, 1)
+jit_gemm_sm100a_bf16_f32_128x32_test_cb2f5c6a(const __grid_constant__ jg::KernelParams<Config::kOperandCount> params)
+{
+    jg::sm100a::gemm_kernel<Config, Epilogue>(params);
+}
