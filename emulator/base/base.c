@@ -15,9 +15,14 @@ static void *must(void *memory)
     return memory;
 }
 
+void *emu_try_alloc(size_t bytes)
+{
+    return calloc(1, bytes == 0 ? 1 : bytes);
+}
+
 void *emu_alloc(size_t bytes)
 {
-    return must(calloc(1, bytes == 0 ? 1 : bytes));
+    return must(emu_try_alloc(bytes));
 }
 
 void *emu_realloc(void *memory, size_t bytes)

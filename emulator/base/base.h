@@ -20,6 +20,8 @@
  * outside (PTX text, API calls) are checked against limits before they get here.
  */
 void *emu_alloc(size_t bytes); /* zeroed, never NULL */
+/* The same for a size that a program asked for: NULL when there is none left. */
+void *emu_try_alloc(size_t bytes);
 void *emu_realloc(void *memory, size_t bytes);
 char *emu_strdup(const char *text);
 char *emu_strndup(const char *text, size_t length);

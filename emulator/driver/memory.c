@@ -168,7 +168,11 @@ static CUresult allocate_host(CUcontext context, void **ret_memory, size_t bytes
     if (bytes > total) {
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    *ret_memory = emu_alloc(bytes);
+    void *memory = emu_try_alloc(bytes);
+    if (memory == NULL) {
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    *ret_memory = memory;
     note_owned(context, (uint64_t)(uintptr_t)*ret_memory, bytes)->of_host = true;
     return CUDA_SUCCESS;
 }

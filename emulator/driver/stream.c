@@ -66,8 +66,9 @@ EMU_EXPORT CUresult CUDAAPI cuStreamDestroy_v2(CUstream hStream)
 {
     CUcontext context = NULL;
     CUresult result = emu_enter_context(&context);
+    /* No program was given the handle of a default stream, but an old one may equal it. */
     if (result == CUDA_SUCCESS && (!emu_object_is_alive(hStream, EMU_KIND_STREAM) ||
-                                   hStream == context->default_stream)) {
+                                   hStream == hStream->object.context->default_stream)) {
         result = CUDA_ERROR_INVALID_HANDLE;
     }
     if (result == CUDA_SUCCESS) {

@@ -64,11 +64,15 @@ uint64_t emu_memory_allocate(struct emu_memory *memory, uint64_t bytes, const ch
         return 0;
     }
     struct emu_allocation *allocation = emu_alloc(sizeof *allocation);
-    allocation->base = emu_alloc(bytes + 2 * (size_t)GUARD_BYTES);
+    allocation->base = emu_try_alloc(bytes + 2 * (size_t)GUARD_BYTES);
+    allocation->state = emu_try_alloc(bytes);
+    if (allocation->base == NULL || allocation->state == NULL) {
+        free_allocation(allocation);
+        return 0;
+    }
     uint64_t start = (uint64_t)(uintptr_t)allocation->base + GUARD_BYTES;
     allocation->address = emu_align_up(start - ALIGNMENT_BYTES, ALIGNMENT_BYTES);
     allocation->bytes = bytes;
-    allocation->state = emu_alloc(bytes);
     allocation->id = ++memory->next_id;
     snprintf(allocation->name, sizeof allocation->name, "%s", name == NULL ? "" : name);
     if (memory->count == memory->room) {
