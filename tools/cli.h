@@ -25,6 +25,7 @@ int cmd_run(int argc, char **argv);
 int cmd_build(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
 int cmd_inspect(int argc, char **argv);
+int cmd_trace(int argc, char **argv);
 int cmd_prewarm(int argc, char **argv);
 int cmd_cache(int argc, char **argv);
 int cmd_bench(int argc, char **argv);

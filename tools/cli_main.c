@@ -10,6 +10,7 @@ static const struct cli_command commands[] = {
     {"plan", "show the chosen configuration, why, and what was rejected", cmd_plan},
     {"inspect", "registers, memory and instructions of a kernel's machine code",
      cmd_inspect},
+    {"trace", "run once, and draw what each role of the kernel did when", cmd_trace},
     {"prewarm", "compile every problem of a manifest into the disk cache", cmd_prewarm},
     {"cache", "look after the disk cache: ls, stat, verify, gc, explain", cmd_cache},
     {"bench", "time problems, alone or beside cuBLASLt", cmd_bench},

@@ -366,6 +366,7 @@ enum emu_cluster_state emu_cluster_run(struct emu_cluster *cluster, uint64_t tur
         struct emu_warp *warp = pick_warp(cluster, &quantum);
         uint64_t events = cluster->events;
         uint64_t steps = warp->steps;
+        cluster->turn_began = steps;
         cluster->waits_for_grid = false;
         enum emu_turn result = emu_warp_turn(warp, quantum);
         cluster->warp_steps += warp->steps - steps;

@@ -197,6 +197,7 @@ struct emu_cluster {
     unsigned warps_left;
     struct emu_random random;
     uint64_t now;            /* turns taken; the clock of asynchronous operations */
+    uint64_t turn_began;     /* steps of the warp whose turn it is, at its beginning */
     uint64_t skipped;        /* time that passed while all waited for it */
     unsigned skips;          /* how often */
     bool time_was_read;      /* since time was last skipped */

@@ -113,13 +113,14 @@ static uint32_t get_lane_value(const struct emu_warp *warp, enum special what,
     }
 }
 
-/* Time grows with every turn in the cluster and with every instruction of the warp, so that
- * a loop that waits for it ends. */
+/* Time grows with every turn in the cluster and with every instruction that a warp of it
+ * executes, so it is the same for all its warps, and a loop that waits for it ends. */
 static uint64_t get_time(const struct emu_warp *warp)
 {
     struct emu_cluster *cluster = warp->cta->cluster;
     cluster->time_was_read = true;
-    return cluster->now + warp->steps + cluster->skipped;
+    return cluster->now + cluster->warp_steps + (warp->steps - cluster->turn_began) +
+           cluster->skipped;
 }
 
 static uint64_t get_warp_value(const struct emu_warp *warp, enum special what,

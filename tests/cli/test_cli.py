@@ -19,7 +19,7 @@ import time
 from cli_harness import (ARCH, ROOT, SMALL, TOOL, Folder, Skip, expect, expect_exit,
                          need_compiler, run_tests, tool)
 
-COMMANDS = ["run", "build", "plan", "inspect", "prewarm", "cache", "bench", "doctor", "env", "version"]
+COMMANDS = ["run", "build", "plan", "inspect", "trace", "prewarm", "cache", "bench", "doctor", "env", "version"]
 SUBCOMMANDS = ["ls", "stat", "verify", "gc", "explain"]
 
 
@@ -41,7 +41,7 @@ def test_help_of_every_command_shows_usage_and_goes_to_stdout():
 
 
 def test_help_of_the_working_commands_has_examples():
-    for words in (["run"], ["build"], ["plan"], ["inspect"], ["prewarm"], ["bench"], ["doctor"], ["cache"],
+    for words in (["run"], ["build"], ["plan"], ["inspect"], ["trace"], ["prewarm"], ["bench"], ["doctor"], ["cache"],
                   ["cache", "ls"], ["cache", "gc"], ["cache", "explain"]):
         done = tool(*words, "--help")
         expect("examples:\n" in done.stdout, f"{words} has no examples", done)
@@ -87,6 +87,10 @@ def test_wrong_usage_is_exit_2_with_words_on_stderr():
         (["cache", "gc", "--max-bytes", "many"], "`many` is no size"),
         (["cache", "gc", "--max-age", "old"], "`old` is no age"),
         (["bench", *SMALL, "--against", "mkl"], "there is no `mkl`"),
+        (["trace", *SMALL], "-o FILE is missing"),
+        (["trace", *SMALL, "-o", "x.png"], "ends in .svg or .json"),
+        (["trace", *SMALL, "-o", "x.svg", "--ctas", "0"], "--ctas"),
+        (["trace", *SMALL, "-o", "x.svg", "--config", "trace=1"], "sets trace=1 itself"),
         (["version", "now"], "takes no words"),
     ]
     for words, message in rows:

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+#include "timeline.h"
+
+#include <inttypes.h>
+
+#include "cli.h"
+
+/* Of the picture, in its units. */
+enum {
+    LEFT = 130,
+    TOP = 76,
+    WIDTH = 1200,
+    ROW = 16,
+    BAR = 12,
+    RIGHT = 20,
+    BOTTOM = 34,
+    GAP = 6,         /* between CTAs */
+    LABEL_ROOM = 66, /* a bar of this width shows its tile */
+    MOST_TICKS = 12
+};
+
+/* By role: two tracks each. */
+static const char *const colours[] = {"#4477aa", "#228833", "#ccbb44", "#ee6677",
+                                      "#aa3377"};
+enum { COLOUR_COUNT = sizeof colours / sizeof colours[0] };
+
+static const jit_gemm_trace_event *event_at(const struct timeline *timeline, uint32_t cta,
+                                            uint32_t track, uint32_t index)
+{
+    return timeline->events +
+           ((size_t)cta * JIT_GEMM_TRACE_TRACKS + track) * timeline->events_a_track + index;
+}
+
+/* Events of one track: those before the first that is empty. */
+static uint32_t count_events(const struct timeline *timeline, uint32_t cta, uint32_t track)
+{
+    uint32_t count = 0;
+
+    while (count < timeline->events_a_track &&
+           event_at(timeline, cta, track, count)->end_ns) {
+        count++;
+    }
+    return count;
+}
+
+size_t timeline_count(const struct timeline *timeline)
+{
+    size_t count = 0;
+
+    for (uint32_t cta = 0; cta < timeline->ctas; cta++) {
+        for (uint32_t track = 0; track < JIT_GEMM_TRACE_TRACKS; track++) {
+            count += count_events(timeline, cta, track);
+        }
+    }
+    return count;
+}
+
+struct span {
+    uint64_t begin, end;
+};
+
+static struct span find_span(const struct timeline *timeline)
+{
+    struct span span = {UINT64_MAX, 0};
+
+    for (uint32_t cta = 0; cta < timeline->ctas; cta++) {
+        for (uint32_t track = 0; track < JIT_GEMM_TRACE_TRACKS; track++) {
+            for (uint32_t i = 0; i < count_events(timeline, cta, track); i++) {
+                const jit_gemm_trace_event *event = event_at(timeline, cta, track, i);
+
+                span.begin = event->begin_ns < span.begin ? event->begin_ns : span.begin;
+                span.end = event->end_ns > span.end ? event->end_ns : span.end;
+            }
+        }
+    }
+    if (span.end <= span.begin) {
+        span.end = span.begin + 1;
+    }
+    return span;
+}
+
+/* ---------------------------------------------------------------------------- trace events
+ */
+
+static void write_json_event(const struct timeline *timeline, uint64_t begin, uint32_t cta,
+                             uint32_t track, const jit_gemm_trace_event *event, FILE *file)
+{
+    (void)timeline;
+    fprintf(file,
+            ",\n{\"name\": \"%s %" PRIu32 ",%" PRIu32 "\", \"cat\": \"%s\", \"ph\": \"X\", "
+            "\"ts\": %.3f, \"dur\": %.3f, \"pid\": %" PRIu32 ", \"tid\": %" PRIu32
+            ", \"args\": {\"row\": %" PRIu32 ", \"col\": %" PRIu32 ", \"batch\": %" PRIu32
+            ", \"sm\": %" PRIu32 "}}",
+            jit_gemm_trace_track_name(track), event->row, event->col,
+            jit_gemm_trace_track_name(track), (double)(event->begin_ns - begin) * 1e-3,
+            (double)(event->end_ns - event->begin_ns) * 1e-3, cta, track, event->row,
+            event->col, event->batch, event->sm);
+}
+
+void timeline_write_json(const struct timeline *timeline, FILE *file)
+{
+    const struct span span = find_span(timeline);
+
+    fprintf(file, "{\"displayTimeUnit\": \"ns\", \"otherData\": {");
+    cli_json_field(file, "problem", timeline->problem, 1);
+    cli_json_field(file, "config", timeline->config, 1);
+    cli_json_field(file, "device", timeline->device, 1);
+    fprintf(file,
+            "\"emulated\": %s}, \"traceEvents\": [\n{\"name\": \"process_sort_index\", "
+            "\"ph\": \"M\", \"pid\": 0, \"args\": {\"sort_index\": 0}}",
+            timeline->is_emulated ? "true" : "false");
+    for (uint32_t cta = 0; cta < timeline->ctas; cta++) {
+        fprintf(file,
+                ",\n{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": %" PRIu32
+                ", \"args\": {\"name\": \"CTA %" PRIu32 "\"}}",
+                cta, cta);
+        for (uint32_t track = 0; track < JIT_GEMM_TRACE_TRACKS; track++) {
+            uint32_t count = count_events(timeline, cta, track);
+
+            if (count) {
+                fprintf(file,
+                        ",\n{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": %" PRIu32
+                        ", \"tid\": %" PRIu32 ", \"args\": {\"name\": \"%s\"}}",
+                        cta, track, jit_gemm_trace_track_name(track));
+            }
+            for (uint32_t i = 0; i < count; i++) {
+                write_json_event(timeline, span.begin, cta, track,
+                                 event_at(timeline, cta, track, i), file);
+            }
+        }
+    }
+    fprintf(file, "\n]}\n");
+}
+
+/* --------------------------------------------------------------------------------- picture
+ */
+
+static void write_text(FILE *file, const char *text)
+{
+    for (; *text; text++) {
+        switch (*text) {
+        case '<':
+            fputs("&lt;", file);
+            break;
+        case '>':
+            fputs("&gt;", file);
+            break;
+        case '&':
+            fputs("&amp;", file);
+            break;
+        default:
+            fputc(*text, file);
+        }
+    }
+}
+
+/* 1, 2 or 5 times a power of ten, such that there are few ticks. */
+static double choose_step(double whole)
+{
+    static const double factors[] = {1.0, 2.0, 5.0};
+    double step = 1.0;
+
+    for (;;) {
+        for (size_t i = 0; i < sizeof factors / sizeof factors[0]; i++) {
+            if (whole / (step * factors[i]) <= MOST_TICKS) {
+                return step * factors[i];
+            }
+        }
+        step *= 10.0;
+    }
+}
+
+static void write_axis(const struct timeline *timeline, const struct span *span, int bottom,
+                       FILE *file)
+{
+    const double whole = (double)(span->end - span->begin);
+    const double step = choose_step(whole);
+
+    for (int i = 0; step * i <= whole; i++) {
+        const double x = LEFT + WIDTH * (step * i / whole);
+
+        fprintf(file,
+                "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\" stroke=\"#dddddd\"/>\n"
+                "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">",
+                x, TOP - 4, x, bottom, x, bottom + 16);
+        if (timeline->is_emulated) {
+            fprintf(file, "%.0f</text>\n", step * i);
+        } else {
+            fprintf(file, "%g us</text>\n", step * i * 1e-3);
+        }
+    }
+}
+
+static void write_bar(const struct span *span, uint32_t track, int top,
+                      const jit_gemm_trace_event *event, FILE *file)
+{
+    const double scale = WIDTH / (double)(span->end - span->begin);
+    const double x = LEFT + (double)(event->begin_ns - span->begin) * scale;
+    double width = (double)(event->end_ns - event->begin_ns) * scale;
+
+    width = width < 0.8 ? 0.8 : width;
+    fprintf(file,
+            "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\" fill=\"%s\" "
+            "stroke=\"#ffffff\" stroke-width=\"0.4\"><title>%s, tile %" PRIu32 ",%" PRIu32
+            " batch %" PRIu32 ", multiprocessor %" PRIu32 ", %" PRIu64
+            " ns</title></rect>\n",
+            x, top, width, BAR, colours[track / 2 % COLOUR_COUNT],
+            jit_gemm_trace_track_name(track), event->row, event->col, event->batch,
+            event->sm, event->end_ns - event->begin_ns);
+    if (width >= LABEL_ROOM) {
+        fprintf(file,
+                "<text x=\"%.1f\" y=\"%d\" fill=\"#ffffff\">%" PRIu32 ",%" PRIu32
+                "</text>\n",
+                x + 3, top + BAR - 3, event->row, event->col);
+    }
+}
+
+/* Rows from `top` on; where they end. With no file nothing is written. */
+static int write_rows(const struct timeline *timeline, const struct span *span, FILE *file)
+{
+    int top = TOP;
+
+    for (uint32_t cta = 0; cta < timeline->ctas; cta++) {
+        int first = top;
+
+        for (uint32_t track = 0; track < JIT_GEMM_TRACE_TRACKS; track++) {
+            uint32_t count = count_events(timeline, cta, track);
+
+            if (!count) {
+                continue;
+            }
+            if (file) {
+                fprintf(file,
+                        "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">CTA %" PRIu32
+                        " %s</text>\n",
+                        LEFT - 8, top + BAR - 2, cta, jit_gemm_trace_track_name(track));
+            }
+            for (uint32_t i = 0; file && i < count; i++) {
+                write_bar(span, track, top, event_at(timeline, cta, track, i), file);
+            }
+            top += ROW;
+        }
+        top += top > first ? GAP : 0;
+    }
+    return top;
+}
+
+void timeline_write_svg(const struct timeline *timeline, FILE *file)
+{
+    const struct span span = find_span(timeline);
+    const int bottom = write_rows(timeline, &span, NULL);
+    const int width = LEFT + WIDTH + RIGHT;
+
+    fprintf(file,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+            "viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"10\">\n"
+            "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n"
+            "<text x=\"10\" y=\"18\" font-size=\"13\">",
+            width, bottom + BOTTOM, width, bottom + BOTTOM);
+    write_text(file, timeline->problem);
+    fprintf(file, "</text>\n<text x=\"10\" y=\"34\">");
+    write_text(file, timeline->config);
+    fprintf(file, "</text>\n<text x=\"10\" y=\"50\">");
+    write_text(file, timeline->device);
+    fprintf(
+        file, "%s A bar is one tile, named by its first row and column.</text>\n",
+        timeline->is_emulated
+            ? ": emulated. The axis counts steps of a cluster, which say the order, no time."
+            : ".");
+    write_axis(timeline, &span, bottom, file);
+    (void)write_rows(timeline, &span, file);
+    fprintf(file, "</svg>\n");
+}
