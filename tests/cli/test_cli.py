@@ -200,6 +200,16 @@ def test_build_writes_ptx():
     expect(".target sm_90a" in done.stdout and ".entry" in done.stdout, "no PTX", done)
 
 
+def test_every_key_of_a_config_is_documented():
+    done = tool("plan", *SMALL, *ARCH, "--config", "no_key=1")
+    keys = done.stderr.partition("keys: ")[2].splitlines()[0].split()
+    expect(len(keys) > 10, "the message lists the keys", done)
+    rows = [line for line in (ROOT / "docs" / "config.md").read_text().splitlines()
+            if line.startswith("| `")]
+    for key in keys:
+        expect(any(f"`{key}`" in row.split("|")[1] for row in rows), f"no row of {key}", done)
+
+
 def test_prefetch_stands_before_the_wait_for_the_grid_before():
     need_compiler()
     for value, copies in [("none", 0), ("a", 1), ("b", 1)]:

@@ -203,6 +203,28 @@ Test(choose_sm100a, stages_count_groups_of_blocks_of_k)
     expect_config("4096x4096x4096 bf16", "k_group=1");
 }
 
+Test(choose_sm100a, small_tiles_take_several_blocks_of_k_a_stage)
+{
+    static const struct {
+        const char *text, *expected;
+    } rows[] = {
+        {"512x512x4096 bf16 config=mma=64x16 cta_group=1", "k_group=4"},
+        {"512x512x4096 bf16 config=mma=64x32 cta_group=1", "k_group=2"},
+        {"512x512x4096 bf16 config=mma=64x96 cta_group=1", "k_group=2"},
+        {"512x512x4096 bf16 config=mma=64x128 cta_group=1", "k_group=1"},
+        {"512x512x4096 bf16 config=mma=128x96 cta_group=2", "k_group=2"},
+        {"512x512x4096 bf16 config=mma=256x128 cta_group=2", "k_group=1"},
+        /* Two stages at least are to be filled. */
+        {"512x512x512 bf16 config=mma=64x16 cta_group=1", "k_group=4 stages=2"},
+        {"512x512x448 bf16 config=mma=64x16 cta_group=1", "k_group=2 stages=4"},
+        {"512x512x192 bf16 config=mma=64x16 cta_group=1", "k_group=1 stages=3"},
+        {"512x512x4096 bf16 config=mma=64x16 cta_group=1 split_k=16", "k_group=2"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        expect_config(rows[i].text, rows[i].expected);
+    }
+}
+
 Test(choose_sm100a, grid_has_all_tiles_unless_it_is_static)
 {
     static const struct {
