@@ -107,7 +107,7 @@ static int view_operand(const jit_gemm_operand *operand, const struct run_inputs
 static int create_operand(jit_gemm_context *context, const jit_gemm_operand *operand,
                           uint64_t seed, size_t index, struct run_inputs *inputs)
 {
-    struct element_view view;
+    struct element_view view = {0};
     int code;
 
     if (operand->kind == JIT_GEMM_OPERAND_SCALAR && operand->dtype == JIT_GEMM_DTYPE_F32) {
@@ -148,7 +148,7 @@ int run_inputs_create(jit_gemm_context *context, const struct cli_problem *probl
     jit_gemm_dtype b_type = p->b ? p->b : p->a;
     int a_k_major = p->a_layout == JIT_GEMM_LAYOUT_K_MAJOR;
     int b_k_major = p->b_layout == JIT_GEMM_LAYOUT_K_MAJOR;
-    struct element_view view;
+    struct element_view view = {0};
     int code;
 
     code = make_view("A", p->a, inputs->batch, a_k_major ? inputs->m : inputs->k,
@@ -212,7 +212,7 @@ int run_results_create(jit_gemm_context *context, const struct cli_problem *prob
                        const struct run_inputs *inputs, int64_t ldd, int is_reference,
                        struct run_results *results)
 {
-    struct element_view view;
+    struct element_view view = {0};
     int code;
 
     code = make_view("D", run_d_type(&problem->problem), inputs->batch, inputs->m,

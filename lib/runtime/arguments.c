@@ -254,18 +254,18 @@ static jit_gemm_status settle_c(const struct jg_kernel *kernel, const jit_gemm_a
 
 /* ---------------------------------------------------------------------------- scales */
 
-/* Of A or B, whose field is `letter`; `pointer` and `batch_stride` are settled in place. */
+/* Of A or B, whose field is `letter`; `batch_stride` is settled in place. */
 static jit_gemm_status settle_scale(const struct jg_kernel *kernel, jit_gemm_scale scale,
                                     const char *letter, int64_t count, int64_t alignment,
-                                    const struct jg_kernel_params *params,
-                                    uint64_t *pointer, int64_t *batch_stride)
+                                    const struct jg_kernel_params *params, uint64_t pointer,
+                                    int64_t *batch_stride)
 {
     const int is_vector = scale == JIT_GEMM_SCALE_VECTOR;
     const int in_pairs = is_vector && kernel->choice.config.kernel == JG_KERNEL_GEMM;
     const int64_t bytes = sizeof(float);
     struct jg_array array = {.letter = letter,
                              .description = "the scales",
-                             .pointer = *pointer,
+                             .pointer = pointer,
                              .batch_stride = *batch_stride,
                              .rows = 1,
                              .columns = is_vector ? count : 1,
@@ -275,9 +275,9 @@ static jit_gemm_status settle_scale(const struct jg_kernel *kernel, jit_gemm_sca
                              .stride_alignment = in_pairs ? alignment : bytes,
                              .may_broadcast = 1};
     if (scale == JIT_GEMM_SCALE_NONE) {
-        if (*pointer != 0 || *batch_stride != 0) {
+        if (pointer != 0 || *batch_stride != 0) {
             const struct jg_field_name name = jg_array_field(
-                &array, *pointer != 0 ? JG_PART_POINTER : JG_PART_BATCH_STRIDE);
+                &array, pointer != 0 ? JG_PART_POINTER : JG_PART_BATCH_STRIDE);
             return jg_fail(JIT_GEMM_ERR_ARGUMENT, name.text,
                            "leave it zero, or name a scale in the problem",
                            "scales are given, but this problem has none");
@@ -298,11 +298,11 @@ static jit_gemm_status settle_scales(const struct jg_kernel *kernel,
     params->a_scale_batch_stride = args->a_scale_batch_stride;
     params->b_scale_batch_stride = args->b_scale_batch_stride;
     JG_TRY(settle_scale(kernel, kernel->problem.a_scale, "a_scale", params->m,
-                        sizeof(float), params, &params->a_scale,
+                        sizeof(float), params, params->a_scale,
                         &params->a_scale_batch_stride));
     return settle_scale(kernel, kernel->problem.b_scale, "b_scale", params->n,
                         2 * sizeof(float), /* read in pairs */
-                        params, &params->b_scale, &params->b_scale_batch_stride);
+                        params, params->b_scale, &params->b_scale_batch_stride);
 }
 
 /* -------------------------------------------------------------------------- operands */
