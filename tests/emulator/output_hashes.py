@@ -46,6 +46,8 @@ PROBLEMS = [
     ["384x256x128", "e4m3", "b=e5m2", "batch=3"],
     ["512x512x640", "e4m3", "b=e5m2", "--config", "tile=128x192 cluster=2x1 stages=3", *FUSED],
     ["500x264x640", "e5m2", "--config", "tile=256x128 stages=2"],
+    ["333x520x264", "e4m3", "d=bf16", "a_scale=tensor", "b_scale=tensor"],
+    ["256x264x520", "e5m2", "b=e4m3", "a_scale=vector", "b_scale=vector", "--alpha", "0.75"],
     ["333x520x1000", "s8"],
     ["512x384x512", "s8", "d=bf16", "--config", "tile=128x256 cluster=2x1"],
     ["256x256x192", "s8", "c=s32", "--beta", "0.5", "--alpha", "1.5"],

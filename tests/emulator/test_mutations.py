@@ -58,6 +58,11 @@ KERNELS = {
                 "--epilogue", "d = max(acc + bias, 0.0f) + r;",
                 "--operand", "bias:row_vector:bf16", "--operand", "r:matrix:bf16"],
     },
+    "sm_90a 8-bit floats": {
+        "of": "wgmma.mma_async",
+        "run": ["256x256x640", "e4m3", "d=bf16", "--arch", "sm_90a",
+                "--config", "tile=128x128 cluster=2x1 stages=3"],
+    },
     "sm_100a plain": {
         "of": "tcgen05.mma",
         "harmless": {("wait for nothing", 1): LOAD_DRAIN},
