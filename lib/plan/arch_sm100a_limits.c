@@ -242,6 +242,23 @@ static int check_b_columns(const struct jg_problem *product, const struct jg_con
     return 1;
 }
 
+/* The rows of the kernel's A that one CTA loads: MN-major they are whole spans of 128
+ * bytes, which 64 elements of 8 bits are not. */
+static int check_a_rows(const struct jg_problem *product, const struct jg_config *config,
+                        char *reason, size_t size)
+{
+    const int span = JG_ROW_BYTES / jg_dtype_bytes(product->a);
+    if (product->a_layout != JIT_GEMM_LAYOUT_K_MAJOR && config->tile_m % span != 0) {
+        snprintf(reason, size,
+                 "mma=%dx%d cta_group=%d gives a CTA %d rows of the product's M; %c, which "
+                 "is not K-major here, needs a multiple of %d",
+                 config->mma_m, config->mma_n, config->cta_group, config->tile_m,
+                 config->swap_ab ? 'B' : 'A', span);
+        return 0;
+    }
+    return 1;
+}
+
 int jg_sm100a_check(const struct jg_problem *product, const struct jg_device_facts *facts,
                     const struct jg_config *config, char *reason, size_t size)
 {
@@ -250,6 +267,7 @@ int jg_sm100a_check(const struct jg_problem *product, const struct jg_device_fac
     }
     if (!check_cluster(facts, config, reason, size) ||
         !jg_split_check(product, config, reason, size) ||
+        !check_a_rows(product, config, reason, size) ||
         !check_b_columns(product, config, reason, size)) {
         return 0;
     }

@@ -402,6 +402,18 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
         {"4096x4096x4096 bf16 layout=tt", "mma=256x48 swap_ab=1",
          "mma=256x48 cta_group=2 gives a CTA 24 columns of the product's N; A, which is not "
          "K-major here, needs a multiple of 16"},
+        {"4096x4096x4096 e4m3 layout=tt", "mma=64x32",
+         "mma=64x32 cta_group=1 gives a CTA 64 rows of the product's M; A, which is not "
+         "K-major here, needs a multiple of 128"},
+        {"4096x4096x4096 s8 layout=nn", "mma=128x64 cta_group=2 swap_ab=1",
+         "mma=128x64 cta_group=2 gives a CTA 64 rows of the product's M; B, which is not "
+         "K-major here, needs a multiple of 128"},
+        {"4096x4096x4096 s8", "mma=128x48 cta_group=2",
+         "mma=128x48: N is a multiple of 32 of at most 256"},
+        {"4096x4096x4096 s8", "mma=64x40",
+         "mma=64x40: N is a multiple of 16 of at most 256"},
+        {"4096x4096x4096 e5m2 layout=nn", "mma=64x24",
+         "mma=64x24: N is a multiple of 16 of at most 256"},
         {"4096x4096x4096 bf16 c=bf16", "out_stages=1", "out_stages=1 is too few for C"},
         {"256x256x200 bf16", "split_k=5",
          "split_k=5: K of 200 has 4 blocks of 64, and each part needs one"},

@@ -135,10 +135,15 @@ class SlabWriter<f32, Share, true> {
 };
 
 // Values hold the bits of an s32 (DElement).
-template <class Share, bool kTransposed>
-class SlabWriter<s32, Share, kTransposed> : public SlabWriter<f32, Share, kTransposed> {
+template <class Share>
+class SlabWriter<s32, Share, false> : public SlabWriter<f32, Share, false> {
   public:
-    using SlabWriter<f32, Share, kTransposed>::SlabWriter;
+    using SlabWriter<f32, Share, false>::SlabWriter;
+};
+template <class Share>
+class SlabWriter<s32, Share, true> : public SlabWriter<f32, Share, true> {
+  public:
+    using SlabWriter<f32, Share, true>::SlabWriter;
 };
 
 } // namespace jg
