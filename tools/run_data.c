@@ -8,41 +8,49 @@
 #include "jit_gemm/device.h"
 
 /* Filled with poison too: what is read past a matrix shows as NaN in the result. */
-enum { GUARD_BYTES = 4096 };
+enum { GUARD_BYTES = 4096, COPY_ALIGNMENT = 16 };
 
 /* Beyond the seeds of the operands. */
 enum { A_SCALE_SEED = 3 + JIT_GEMM_MAX_OPERANDS };
 
-int run_matrix_create(jit_gemm_context *context, const struct element_view *view,
-                      const void *data, struct run_matrix *ret_matrix)
+/* `offset`: bytes between the guard and the matrix. */
+static int create_matrix(jit_gemm_context *context, const struct element_view *view,
+                         const void *data, uint64_t offset, struct run_matrix *ret_matrix)
 {
     struct run_matrix matrix = {.view = *view};
     size_t bytes = element_view_bytes(view);
+    size_t all_bytes = bytes + offset + 2 * (size_t)GUARD_BYTES;
     jit_gemm_status status;
 
-    status = jit_gemm_device_alloc(context, bytes + 2 * (size_t)GUARD_BYTES, &matrix.base);
+    status = jit_gemm_device_alloc(context, all_bytes, &matrix.base);
     if (status != JIT_GEMM_OK) {
         return cli_report(status, NULL, 0);
     }
-    matrix.address = matrix.base + GUARD_BYTES;
+    matrix.address = matrix.base + GUARD_BYTES + offset;
     *ret_matrix = matrix;
     status = jit_gemm_device_fill(context, matrix.base, element_poison_byte(view->dtype),
-                                  bytes + 2 * (size_t)GUARD_BYTES);
+                                  all_bytes);
     if (status == JIT_GEMM_OK && data) {
         status = jit_gemm_device_upload(context, matrix.address, data, bytes);
     }
     return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, 0);
 }
 
+int run_matrix_create(jit_gemm_context *context, const struct element_view *view,
+                      const void *data, struct run_matrix *ret_matrix)
+{
+    return create_matrix(context, view, data, 0, ret_matrix);
+}
+
 static int create_random(jit_gemm_context *context, const struct element_view *view,
-                         uint64_t seed, struct run_matrix *ret_matrix)
+                         uint64_t seed, uint64_t offset, struct run_matrix *ret_matrix)
 {
     void *data = cli_alloc(element_view_bytes(view));
     int code;
 
     element_fill_poison(view, data);
     element_fill_random(view, data, seed);
-    code = run_matrix_create(context, view, data, ret_matrix);
+    code = create_matrix(context, view, data, offset, ret_matrix);
     free(data);
     return code;
 }
@@ -53,23 +61,26 @@ void run_matrix_free(jit_gemm_context *context, struct run_matrix *matrix)
     *matrix = (struct run_matrix){0};
 }
 
-/* A view of `rows` x `columns`; `ld` 0 means padded, which is said for matrices. */
-static int make_view(const char *name, jit_gemm_dtype dtype, int64_t batch, int64_t rows,
-                     int64_t columns, int64_t ld, struct element_view *ret_view)
+/* A view of `rows` x `columns`; `ld` 0 means padded to `alignment` bytes, which is said for
+ * matrices. */
+static int make_aligned_view(const char *name, jit_gemm_dtype dtype, int64_t batch,
+                             int64_t rows, int64_t columns, int64_t ld, uint64_t alignment,
+                             struct element_view *ret_view)
 {
-    int64_t padded = element_padded_ld(dtype, columns);
+    int64_t padded = element_padded_ld(dtype, columns, alignment);
 
     if (ld == 0) {
         ld = padded;
         if (padded != columns && rows > 1) {
             cli_note("%s: rows of %" PRId64 " %s elements are padded to %" PRId64
-                     ", a multiple of 16 bytes",
-                     name, columns, element_dtype_name(dtype), padded);
+                     ", a multiple of %" PRIu64 " bytes",
+                     name, columns, element_dtype_name(dtype), padded, alignment);
         }
     } else if (ld < columns) {
-        return cli_usage_error("the leading dimension of %s is %" PRId64
-                               ", less than its %" PRId64 " columns",
-                               name, ld, columns);
+        cli_usage_error("the leading dimension of %s is %" PRId64 ", less than its %" PRId64
+                        " columns",
+                        name, ld, columns);
+        return CLI_USAGE;
     }
     *ret_view = (struct element_view){.dtype = dtype,
                                       .batch = batch,
@@ -78,6 +89,13 @@ static int make_view(const char *name, jit_gemm_dtype dtype, int64_t batch, int6
                                       .ld = ld,
                                       .batch_stride = rows * ld};
     return CLI_OK;
+}
+
+static int make_view(const char *name, jit_gemm_dtype dtype, int64_t batch, int64_t rows,
+                     int64_t columns, int64_t ld, struct element_view *ret_view)
+{
+    return make_aligned_view(name, dtype, batch, rows, columns, ld, COPY_ALIGNMENT,
+                             ret_view);
 }
 
 static int view_operand(const jit_gemm_operand *operand, const struct run_inputs *inputs,
@@ -117,7 +135,7 @@ static int create_operand(jit_gemm_context *context, const jit_gemm_operand *ope
         return CLI_OK;
     }
     code = view_operand(operand, inputs, &view);
-    return code == CLI_OK ? create_random(context, &view, seed, &inputs->operands[index])
+    return code == CLI_OK ? create_random(context, &view, seed, 0, &inputs->operands[index])
                           : code;
 }
 
@@ -137,7 +155,7 @@ static int create_scale(jit_gemm_context *context, const char *name, jit_gemm_sc
             return code;
         }
     }
-    return create_random(context, &view, seed, ret_matrix);
+    return create_random(context, &view, seed, 0, ret_matrix);
 }
 
 int run_inputs_create(jit_gemm_context *context, const struct cli_problem *problem,
@@ -148,26 +166,31 @@ int run_inputs_create(jit_gemm_context *context, const struct cli_problem *probl
     jit_gemm_dtype b_type = p->b ? p->b : p->a;
     int a_k_major = p->a_layout == JIT_GEMM_LAYOUT_K_MAJOR;
     int b_k_major = p->b_layout == JIT_GEMM_LAYOUT_K_MAJOR;
+    /* No better aligned than the problem says. */
+    uint64_t alignment = p->input_alignment ? p->input_alignment : COPY_ALIGNMENT;
+    uint64_t offset = p->input_alignment;
     struct element_view view = {0};
     int code;
 
-    code = make_view("A", p->a, inputs->batch, a_k_major ? inputs->m : inputs->k,
-                     a_k_major ? inputs->k : inputs->m, strides->lda, &view);
+    code = make_aligned_view("A", p->a, inputs->batch, a_k_major ? inputs->m : inputs->k,
+                             a_k_major ? inputs->k : inputs->m, strides->lda, alignment,
+                             &view);
     if (code == CLI_OK) {
-        code = create_random(context, &view, seed, &inputs->a);
+        code = create_random(context, &view, seed, offset, &inputs->a);
     }
     if (code == CLI_OK) {
-        code = make_view("B", b_type, inputs->batch, b_k_major ? inputs->n : inputs->k,
-                         b_k_major ? inputs->k : inputs->n, strides->ldb, &view);
+        code = make_aligned_view(
+            "B", b_type, inputs->batch, b_k_major ? inputs->n : inputs->k,
+            b_k_major ? inputs->k : inputs->n, strides->ldb, alignment, &view);
     }
     if (code == CLI_OK) {
-        code = create_random(context, &view, seed + 1, &inputs->b);
+        code = create_random(context, &view, seed + 1, offset, &inputs->b);
     }
     if (code == CLI_OK && p->c) {
         code =
             make_view("C", p->c, inputs->batch, inputs->m, inputs->n, strides->ldc, &view);
         if (code == CLI_OK) {
-            code = create_random(context, &view, seed + 2, &inputs->c);
+            code = create_random(context, &view, seed + 2, 0, &inputs->c);
         }
     }
     if (code == CLI_OK) {

@@ -132,6 +132,8 @@ typedef struct jit_gemm_problem {
                                  `config` says so. */
     jit_gemm_scale a_scale;   /**< Scales of A, addressed by ::jit_gemm_args. */
     jit_gemm_scale b_scale;   /**< Scales of B. */
+    uint64_t input_alignment; /**< Bytes that A's and B's addresses, rows and batches are
+                                 multiples of: 1, 2, 4 or 8; 0 means 16. Less is slower. */
 } jit_gemm_problem;
 
 /** How an operand is indexed. */

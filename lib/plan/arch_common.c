@@ -159,6 +159,29 @@ int jg_tiles_count(const struct jg_problem *problem, const struct jg_device_fact
     return 1;
 }
 
+/* ------------------------------------------------------------------ loads by threads */
+
+int jg_thread_loads_check(const struct jg_problem *problem, const struct jg_config *config,
+                          char *reason, size_t size)
+{
+    if (jg_loads_by_threads(problem) && config->cluster_m * config->cluster_n > 1) {
+        snprintf(reason, size,
+                 "cluster=%dx%d: with input_align=%d threads load A and B, each CTA's for "
+                 "itself: cluster=1x1",
+                 config->cluster_m, config->cluster_n, problem->input_alignment);
+        return 0;
+    }
+    return 1;
+}
+
+double jg_thread_loads_clk(const struct jg_problem *problem, double stage_bytes)
+{
+    enum { WARP_LANES = 32, WARP_LOAD_CLK = 4 };
+    return jg_loads_by_threads(problem)
+               ? stage_bytes / problem->input_alignment / WARP_LANES * WARP_LOAD_CLK
+               : 0.0;
+}
+
 /* ---------------------------------------------------------------------------- raster */
 
 struct raster_cost {

@@ -54,6 +54,14 @@ int jg_stages_choose(const struct jg_problem *problem, const struct jg_smem *sme
                      const struct jg_device_facts *facts,
                      const struct jg_stage_limits *limits);
 
+/* Threads that load A and B work for their own CTA alone: 0 with a reason if the config has
+ * clusters and they do. */
+int jg_thread_loads_check(const struct jg_problem *problem, const struct jg_config *config,
+                          char *reason, size_t size);
+/* Clocks for a stage of so many bytes that threads load, 0 if they do not: a load
+ * instruction of a warp each four clocks, as wide as the alignment. Assumed. */
+double jg_thread_loads_clk(const struct jg_problem *problem, double stage_bytes);
+
 /* CTAs that fit at once (one a multiprocessor), in whole clusters. */
 int jg_resident_ctas(const struct jg_config *config, const struct jg_device_facts *facts);
 /* Clusters of a launch with this many cluster tiles, where `resident` clusters fit at once:

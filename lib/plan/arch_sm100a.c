@@ -7,7 +7,8 @@
  * product is made transposed: its rows are the problem's columns. The ring has `stages`
  * pairs of A and B slices of 128 bytes of K; tensor memory has `acc_stages` accumulators,
  * so that a tile is multiplied while the one before is written. With split_k several CTAs
- * multiply a part of K each for the same tile.
+ * multiply a part of K each for the same tile. What TMA does not take is loaded by
+ * threads, three warps more.
  */
 #include "plan/arch_sm100a.h"
 
@@ -101,7 +102,8 @@ static enum jg_scheduler choose_scheduler(const struct jg_problem *problem,
     if (is_one_wave(problem, facts, config)) {
         return JG_SCHEDULER_SINGLE;
     }
-    return config->split_k > 1 ? JG_SCHEDULER_STATIC : JG_SCHEDULER_CLC;
+    return config->split_k > 1 || jg_loads_by_threads(problem) ? JG_SCHEDULER_STATIC
+                                                               : JG_SCHEDULER_CLC;
 }
 
 /* One accumulator is enough where each CTA has one tile. */
@@ -175,7 +177,8 @@ static int derive_sm100a(const struct jg_problem *problem,
     }
     const struct jg_smem smem = jg_sm100a_smem(problem, config);
     const int matrix_stages = jg_sm100a_matrix_stages(problem);
-    const int more_warps = (matrix_stages > 0) + (config->scheduler == JG_SCHEDULER_CLC);
+    const int more_warps = (matrix_stages > 0) + (config->scheduler == JG_SCHEDULER_CLC) +
+                           (jg_loads_by_threads(problem) ? JG_SM100A_HELPING_WARPS : 0);
     struct jg_derived derived = {.threads = JG_SM100A_THREADS +
                                             more_warps * JG_SM100A_WARP_THREADS,
                                  .smem_bytes = (int)jg_smem_bytes(&smem, config->stages),

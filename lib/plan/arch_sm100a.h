@@ -9,6 +9,7 @@
 enum {
     JG_SM100A_THREADS = 192,     /* six warps */
     JG_SM100A_WARP_THREADS = 32, /* each warp more: for matrices, for launch control */
+    JG_SM100A_HELPING_WARPS = 3, /* where threads load A and B */
     JG_SM100A_MAX_ACC_STAGES = 2
 };
 

@@ -79,6 +79,7 @@ double jg_sm100a_predict_us(const struct jg_problem *product,
     const double ring_blocks = (double)config->stages * config->k_group;
     block_clk = larger(block_clk, lone_clk / ring_blocks) *
                 (1.0 + WASTE_LOSS * (1.0 - m * n * batch / made));
+    block_clk = larger(block_clk, jg_thread_loads_clk(product, stage_bytes));
     const double main_clk = (double)jg_split_blocks(product, config) * block_clk;
     const double output_bytes = jg_output_bytes(product);
     /* A warp reads as long where only half of its lanes hold rows. */

@@ -266,9 +266,23 @@ int jg_sm100a_check(const struct jg_problem *product, const struct jg_device_fac
         return 0;
     }
     if (!check_cluster(facts, config, reason, size) ||
+        !jg_thread_loads_check(product, config, reason, size) ||
         !jg_split_check(product, config, reason, size) ||
         !check_a_rows(product, config, reason, size) ||
         !check_b_columns(product, config, reason, size)) {
+        return 0;
+    }
+    if (jg_loads_by_threads(product) && config->prefetch != JG_PREFETCH_NONE) {
+        snprintf(reason, size,
+                 "prefetch=%s asks the copy engine, which does not take input_align=%d",
+                 config->prefetch == JG_PREFETCH_A ? "a" : "b", product->input_alignment);
+        return 0;
+    }
+    if (jg_loads_by_threads(product) && config->scheduler == JG_SCHEDULER_CLC) {
+        snprintf(reason, size,
+                 "scheduler=clc answers one thread that loads, and with input_align=%d "
+                 "there are more: scheduler=static",
+                 product->input_alignment);
         return 0;
     }
     const int columns = jg_sm100a_tmem_columns(config);

@@ -169,7 +169,8 @@ static int check_limits(const struct jg_problem *problem,
                  config->cluster_m, config->cluster_n, facts->sm_count);
         return 0;
     }
-    if (!jg_split_check(problem, config, reason, size)) {
+    if (!jg_thread_loads_check(problem, config, reason, size) ||
+        !jg_split_check(problem, config, reason, size)) {
         return 0;
     }
     char shape[32];
@@ -238,6 +239,10 @@ static double predict_us(const struct jg_problem *problem,
     const double latency_clk = LOAD_LATENCY_CLK + (is_cluster ? CLUSTER_LATENCY_CLK : 0.0);
     if (block_clk < latency_clk / config->stages) {
         block_clk = latency_clk / config->stages;
+    }
+    const double loads_clk = jg_thread_loads_clk(problem, (tile_m + tile_n) * row_bytes);
+    if (block_clk < loads_clk) {
+        block_clk = loads_clk;
     }
     const double output_bytes = jg_output_bytes(problem);
     const double epilogue_clk =

@@ -48,7 +48,8 @@ static void trace_rejected(struct jg_str *trace, const struct jg_config *config,
     }
 }
 
-static void trace_numbers(struct jg_str *trace, const struct jg_derived *derived)
+static void trace_numbers(struct jg_str *trace, const struct jg_derived *derived,
+                          int by_threads)
 {
     jg_str_puts(trace, "predicted ");
     print_fixed(trace, derived->predicted_us, 1);
@@ -56,6 +57,9 @@ static void trace_numbers(struct jg_str *trace, const struct jg_derived *derived
     print_fixed(trace, derived->waves, 2);
     jg_str_printf(trace, " waves, grid %d, shared memory %d bytes", derived->grid_ctas,
                   derived->smem_bytes);
+    if (by_threads) {
+        jg_str_puts(trace, ", A and B loaded by threads");
+    }
     if (derived->workspace_bytes > 0) {
         jg_str_printf(trace, ", workspace %lld bytes", (long long)derived->workspace_bytes);
     }
@@ -220,7 +224,7 @@ static void trace_others(const struct jg_arch *arch, const struct jg_problem *pr
         } else {
             trace_begin(trace, "rejected", &trial.choice.config);
             jg_str_puts(trace, "not faster: ");
-            trace_numbers(trace, &trial.choice.derived);
+            trace_numbers(trace, &trial.choice.derived, jg_loads_by_threads(problem));
         }
     }
 }
@@ -243,7 +247,7 @@ static jit_gemm_status choose_gemm(const struct jg_arch *arch,
     if (trace != NULL) {
         if (best.usable) {
             trace_begin(trace, "chosen", &best.choice.config);
-            trace_numbers(trace, &best.choice.derived);
+            trace_numbers(trace, &best.choice.derived, jg_loads_by_threads(problem));
         }
         trace_others(arch, problem, facts, override, best.usable ? best_index : -1, trace);
         JG_TRY(jg_str_status(trace));

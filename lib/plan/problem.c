@@ -280,6 +280,24 @@ jit_gemm_status jg_problem_check_fields(jit_gemm_problem *problem)
     JG_TRY(check_scale("problem.b_scale", problem->b_scale));
     JG_TRY(check_terminated("problem.epilogue", problem->epilogue, JIT_GEMM_NAME_SIZE));
     JG_TRY(check_terminated("problem.config", problem->config, JIT_GEMM_CONFIG_SIZE));
+    const uint64_t alignment = problem->input_alignment;
+    if (alignment > JG_COPY_ALIGNMENT || (alignment & (alignment - 1)) != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.input_alignment",
+                       "give 1, 2, 4 or 8 bytes; 0 means 16",
+                       "must be 0, 1, 2, 4, 8 or 16, "
+                       "is %llu",
+                       (unsigned long long)alignment);
+    }
+    if (alignment != 0 && (alignment < (uint64_t)jg_dtype_bytes(problem->a) ||
+                           alignment < (uint64_t)jg_dtype_bytes(problem->b))) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.input_alignment",
+                       "give at least the bytes of an element of A and of B",
+                       "%llu bytes are less than an element",
+                       (unsigned long long)alignment);
+    }
+    if (alignment == JG_COPY_ALIGNMENT) {
+        problem->input_alignment = 0;
+    }
     if (problem->epilogue[0] != '\0' &&
         !jg_is_identifier(problem->epilogue, strlen(problem->epilogue))) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.epilogue",
@@ -322,6 +340,13 @@ static jit_gemm_status check_supported(const jit_gemm_problem *problem)
                        "give A and B one type; only e4m3 and e5m2 mix",
                        "there is no kernel for A of type %s and B of type %s",
                        jg_dtype_name(problem->a), jg_dtype_name(problem->b));
+    }
+    if (problem->a == JIT_GEMM_DTYPE_TF32 && problem->input_alignment != 0) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.input_alignment",
+                       "align A and B to 16 bytes, or give bf16 or f16",
+                       "inputs of tf32 are rounded by the copy engine, which takes no "
+                       "multiples of %llu bytes",
+                       (unsigned long long)problem->input_alignment);
     }
     if (problem->c != JIT_GEMM_DTYPE_NONE) {
         JG_TRY(check_output(problem, "problem.c", "C", problem->c));
@@ -407,6 +432,8 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     problem.a_scale = checked.a_scale;
     problem.b_scale = checked.b_scale;
     problem.workspace_limit = checked.workspace_limit;
+    problem.input_alignment =
+        checked.input_alignment > 0 ? (int)checked.input_alignment : JG_COPY_ALIGNMENT;
     *ret_problem = problem;
     return JIT_GEMM_OK;
 }
@@ -434,7 +461,8 @@ void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out)
         TAG_EPILOGUE,
         TAG_CONFIG,
         TAG_WORKSPACE,
-        TAG_SCALES
+        TAG_SCALES,
+        TAG_ALIGNMENT
     };
     const jit_gemm_dim *const dims[] = {&problem->m, &problem->n, &problem->k,
                                         &problem->batch};
@@ -462,4 +490,6 @@ void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out)
     jg_bytes_u32(out, TAG_SCALES);
     jg_bytes_u32(out, (uint32_t)problem->a_scale);
     jg_bytes_u32(out, (uint32_t)problem->b_scale);
+    jg_bytes_u32(out, TAG_ALIGNMENT);
+    jg_bytes_u32(out, (uint32_t)problem->input_alignment);
 }

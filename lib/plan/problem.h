@@ -6,6 +6,8 @@
 
 #include "plan/epilogue.h"
 
+enum { JG_COPY_ALIGNMENT = 16 /* bytes: what the copy engine needs */ };
+
 struct jg_problem {
     jit_gemm_dim m, n, k,
         batch; /* a dynamic size is rounded up to a power of two: see below */
@@ -15,7 +17,14 @@ struct jg_problem {
     const struct jg_epilogue *epilogue; /* NULL: D = acc. Not owned */
     char config[JIT_GEMM_CONFIG_SIZE];  /* override text, empty means choose */
     uint64_t workspace_limit;           /* bytes; 0: K is split only by `config` */
+    int input_alignment; /* of A and B, bytes: 1, 2, 4, 8 or JG_COPY_ALIGNMENT */
 };
+
+/* Do threads load A and B, because the copy engine does not take them? */
+static inline int jg_loads_by_threads(const struct jg_problem *problem)
+{
+    return problem->input_alignment < JG_COPY_ALIGNMENT;
+}
 
 /*
  * Steps 1 of a create: version check of the struct, ranges, types, layouts, epilogue

@@ -8,7 +8,8 @@
 #include "plan/text.h"
 
 static const char problem_keys[] =
-    "keys: m n k batch a b c d layout a_scale b_scale dynamic workspace epilogue config";
+    "keys: m n k batch a b c d layout a_scale b_scale dynamic workspace input_align "
+    "epilogue config";
 static const char problem_example[] =
     "give for instance 'm=4096 n=4096 k=4096 a=bf16' or '4096x4096x4096 bf16'";
 
@@ -26,14 +27,16 @@ enum problem_key {
     KEY_B_SCALE,
     KEY_DYNAMIC,
     KEY_WORKSPACE,
+    KEY_INPUT_ALIGN,
     KEY_EPILOGUE,
     KEY_CONFIG,
     KEY_COUNT
 };
 
 static const char *const key_names[KEY_COUNT] = {
-    "m",      "n",       "k",       "batch",   "a",         "b",        "c",     "d",
-    "layout", "a_scale", "b_scale", "dynamic", "workspace", "epilogue", "config"};
+    "m",         "n",           "k",        "batch",   "a",       "b",
+    "c",         "d",           "layout",   "a_scale", "b_scale", "dynamic",
+    "workspace", "input_align", "epilogue", "config"};
 static const char *const key_places[KEY_COUNT] = {"problem.m",
                                                   "problem.n",
                                                   "problem.k",
@@ -47,6 +50,7 @@ static const char *const key_places[KEY_COUNT] = {"problem.m",
                                                   "problem.b_scale",
                                                   "problem.dynamic",
                                                   "problem.workspace_limit",
+                                                  "problem.input_alignment",
                                                   "problem.epilogue",
                                                   "problem.config"};
 
@@ -198,6 +202,19 @@ static jit_gemm_status read_workspace(struct problem_reader *reader,
     return JIT_GEMM_OK;
 }
 
+static jit_gemm_status read_input_align(struct problem_reader *reader,
+                                        const struct jg_word *word)
+{
+    int64_t bytes;
+    if (!jg_number_parse(word->value, word->value_size, 1, JG_COPY_ALIGNMENT, &bytes)) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key_places[KEY_INPUT_ALIGN],
+                       "give 1, 2, 4, 8 or 16 bytes", "%s at column %zu is no alignment",
+                       jg_quote(word->value, word->value_size).text, word->value_column);
+    }
+    reader->problem.input_alignment = (uint64_t)bytes;
+    return JIT_GEMM_OK;
+}
+
 static jit_gemm_status read_epilogue(struct problem_reader *reader,
                                      const struct jg_word *word)
 {
@@ -273,6 +290,8 @@ static jit_gemm_status read_problem_word(struct problem_reader *reader,
             return read_dynamic(reader, word);
         case KEY_WORKSPACE:
             return read_workspace(reader, word);
+        case KEY_INPUT_ALIGN:
+            return read_input_align(reader, word);
         case KEY_EPILOGUE:
             return read_epilogue(reader, word);
         case KEY_CONFIG:
@@ -423,6 +442,10 @@ static void print_problem(const jit_gemm_problem *problem, struct jg_str *out)
         }
     }
     print_workspace(problem->workspace_limit, out);
+    if (problem->input_alignment != 0) {
+        jg_str_printf(out, " input_align=%llu",
+                      (unsigned long long)problem->input_alignment);
+    }
     if (problem->epilogue[0] != '\0') {
         jg_str_printf(out, " epilogue=%s", problem->epilogue);
     }
@@ -464,6 +487,8 @@ void jg_problem_text(const struct jg_problem *problem, struct jg_str *out)
     plain.a_scale = problem->a_scale;
     plain.b_scale = problem->b_scale;
     plain.workspace_limit = problem->workspace_limit;
+    plain.input_alignment =
+        jg_loads_by_threads(problem) ? (uint64_t)problem->input_alignment : 0;
     memcpy(plain.config, problem->config, sizeof(plain.config));
     if (problem->epilogue != NULL) {
         memcpy(plain.epilogue, problem->epilogue->name, sizeof(plain.epilogue));

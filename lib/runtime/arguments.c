@@ -82,6 +82,18 @@ static void set_alignment(const struct jg_kernel *kernel, struct jg_array *array
     array->stride_alignment = alignment;
 }
 
+/* A and B of a kernel that loads them by threads need no map. */
+static void set_input_alignment(const struct jg_kernel *kernel, struct jg_array *array)
+{
+    set_alignment(kernel, array);
+    if (kernel->choice.config.kernel == JG_KERNEL_GEMM &&
+        jg_loads_by_threads(&kernel->problem)) {
+        array->pointer_alignment = kernel->problem.input_alignment;
+        array->stride_alignment = kernel->problem.input_alignment;
+        array->has_map = 0;
+    }
+}
+
 static struct jg_map_key key_of_array(const struct jg_array *array)
 {
     const struct jg_map_key key = {
@@ -112,13 +124,13 @@ static jit_gemm_status settle_a(const struct jg_kernel *kernel, const jit_gemm_a
                          .may_broadcast = 1,
                          .has_ld = 1,
                          .has_map = kernel->choice.config.kernel == JG_KERNEL_GEMM};
-    set_alignment(kernel, &a);
+    set_input_alignment(kernel, &a);
     JG_TRY(jg_array_settle(&a));
     params->a = a.pointer;
     params->lda = a.ld;
     params->a_batch_stride = a.batch_stride;
     params->a_batch_step = a.batch_stride != 0;
-    *key = key_of_array(&a);
+    *key = a.has_map ? key_of_array(&a) : (struct jg_map_key){0};
     return JIT_GEMM_OK;
 }
 
@@ -138,13 +150,13 @@ static jit_gemm_status settle_b(const struct jg_kernel *kernel, const jit_gemm_a
                          .may_broadcast = 1,
                          .has_ld = 1,
                          .has_map = kernel->choice.config.kernel == JG_KERNEL_GEMM};
-    set_alignment(kernel, &b);
+    set_input_alignment(kernel, &b);
     JG_TRY(jg_array_settle(&b));
     params->b = b.pointer;
     params->ldb = b.ld;
     params->b_batch_stride = b.batch_stride;
     params->b_batch_step = b.batch_stride != 0;
-    *key = key_of_array(&b);
+    *key = b.has_map ? key_of_array(&b) : (struct jg_map_key){0};
     return JIT_GEMM_OK;
 }
 
@@ -479,7 +491,7 @@ jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm
     JG_TRY(settle_c(kernel, args, ret_params, &ret_keys[JG_MAP_C]));
     JG_TRY(settle_scales(kernel, args, ret_params));
     JG_TRY(settle_operands(kernel, args, ret_params, &ret_keys[JG_MAP_OPERANDS]));
-    if (ret_params->k == 0) {
+    if (ret_params->k == 0 && !jg_loads_by_threads(&kernel->problem)) {
         /* A and B have no elements and need no memory, but a map needs an address: the
          * kernel asks for what lies beyond K and gets zeros. */
         ret_keys[JG_MAP_A].pointer = ret_params->d;

@@ -219,6 +219,10 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_flag("kPlain", is_plain(problem), out);
     print_flag("kRasterAlongM", config->raster == JG_RASTER_ALONG_M, out);
     print_flag("kPdl", config->pdl, out);
+    print_flag("kThreadLoads", jg_loads_by_threads(problem), out);
+    if (jg_loads_by_threads(problem)) {
+        print_number("kInputAlignment", problem->input_alignment, out);
+    }
     print_type("A", product.a, out);
     print_type("B", product.b, out);
     print_type("C", has_c ? problem->c : JIT_GEMM_DTYPE_BF16, out);

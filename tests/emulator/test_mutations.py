@@ -43,6 +43,8 @@ SMS = 2
 LOAD_DRAIN = ("the load warp's drain: the commits that it waits for are those of a tile whose "
               "accumulators the epilogue has waited for before the CTA ends")
 OWN_ANSWER = "the scheduler's warp fences again before it asks, which covers its own reads too"
+NO_COPIES = ("no copy arrives at a barrier; threads and commits come after the CTA's own "
+             "synchronisation")
 
 KERNELS = {
     "sm_90a plain": {
@@ -105,6 +107,20 @@ KERNELS = {
         },
         "run": ["1536x256x200", "bf16", "--arch", "sm_100a",
                 "--config", "mma=256x128 cluster=4x1 scheduler=clc stages=5"],
+    },
+    "sm_100a loads by threads": {
+        "of": "tcgen05.mma",
+        "harmless": {("drop fence.mbarrier_init", 0): NO_COPIES,
+                     ("wait for nothing", 1): LOAD_DRAIN},
+        "run": ["512x256x320", "bf16", "input_align=8", "--arch", "sm_100a",
+                "--config", "mma=128x64 stages=3"],
+    },
+    "sm_90a loads by threads": {
+        "of": "wgmma.mma_async",
+        "harmless": {("drop fence.mbarrier_init", 0): NO_COPIES,
+                     ("wait for nothing", 1): "without neighbours the drain is about speed"},
+        "run": ["256x256x320", "bf16", "input_align=8", "--arch", "sm_90a",
+                "--config", "tile=64x128 stages=3"],
     },
     # As many clusters at once as there are parts of K.
     "sm_100a pair, split K": {

@@ -34,6 +34,7 @@ struct Config {
     static constexpr bool kPlain = false;
     static constexpr bool kRasterAlongM = true;
     static constexpr bool kPdl = true;
+    static constexpr bool kThreadLoads = false;
     using A = jg::f16;
     using B = jg::f16;
     using C = jg::bf16;

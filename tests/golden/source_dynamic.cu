@@ -29,6 +29,7 @@ struct Config {
     static constexpr bool kPlain = true;
     static constexpr bool kRasterAlongM = false;
     static constexpr bool kPdl = false;
+    static constexpr bool kThreadLoads = false;
     using A = jg::f16;
     using B = jg::f16;
     using C = jg::bf16;

@@ -29,6 +29,7 @@ struct Config {
     static constexpr bool kPlain = true;
     static constexpr bool kRasterAlongM = true;
     static constexpr bool kPdl = true;
+    static constexpr bool kThreadLoads = false;
     using A = jg::bf16;
     using B = jg::bf16;
     using C = jg::bf16;

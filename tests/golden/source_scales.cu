@@ -29,6 +29,7 @@ struct Config {
     static constexpr bool kPlain = false;
     static constexpr bool kRasterAlongM = true;
     static constexpr bool kPdl = true;
+    static constexpr bool kThreadLoads = false;
     using A = jg::e4m3;
     using B = jg::e5m2;
     using C = jg::bf16;

@@ -40,6 +40,7 @@ struct Config {
     static constexpr bool kPlain = false;
     static constexpr bool kRasterAlongM = false;
     static constexpr bool kPdl = true;
+    static constexpr bool kThreadLoads = false;
     using A = jg::bf16;
     using B = jg::bf16;
     using C = jg::bf16;

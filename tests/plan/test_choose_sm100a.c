@@ -339,6 +339,21 @@ Test(choose_sm100a, workspace_has_locks_and_a_tile_of_sums_a_cta)
                  64 * 16, "more than fit, where fewer are no multiple");
 }
 
+Test(choose_sm100a, inputs_that_tma_does_not_take_are_loaded_by_three_warps_more)
+{
+    const struct jg_choice slow = choose("8192x8192x8192 bf16 input_align=2");
+    const struct jg_choice fast = choose("8192x8192x8192 bf16 config=mma=128x256 "
+                                         "cluster=1x1 scheduler=static");
+
+    cr_expect_eq(slow.config.cta_group, 1);
+    cr_expect_eq(slow.config.cluster_m * slow.config.cluster_n, 1);
+    cr_expect_eq(slow.config.scheduler, JG_SCHEDULER_STATIC);
+    cr_expect_eq(slow.derived.threads, fast.derived.threads + 96);
+    cr_expect_gt(slow.derived.predicted_us, 2 * fast.derived.predicted_us);
+    cr_expect_gt(slow.derived.predicted_us,
+                 choose("8192x8192x8192 bf16 input_align=8").derived.predicted_us);
+}
+
 /* What is never chosen by itself, but works. */
 Test(choose_sm100a, override_may_name_a_cluster_that_is_no_candidate)
 {
@@ -415,6 +430,14 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
         {"4096x4096x4096 e5m2 layout=nn", "mma=64x24",
          "mma=64x24: N is a multiple of 16 of at most 256"},
         {"4096x4096x4096 bf16 c=bf16", "out_stages=1", "out_stages=1 is too few for C"},
+        {"4096x4096x4096 bf16 input_align=2", "mma=128x128 cluster=2x1",
+         "cluster=2x1: with input_align=2 threads load A and B, each CTA's for itself: "
+         "cluster=1x1"},
+        {"4096x4096x4096 bf16 input_align=2", "mma=128x128 cluster=1x1 prefetch=b",
+         "prefetch=b asks the copy engine, which does not take input_align=2"},
+        {"4096x4096x4096 bf16 input_align=2", "mma=128x128 cluster=1x1 scheduler=clc",
+         "scheduler=clc answers one thread that loads, and with input_align=2 there are "
+         "more: scheduler=static"},
         {"256x256x200 bf16", "split_k=5",
          "split_k=5: K of 200 has 4 blocks of 64, and each part needs one"},
         {"16384x16384x4096 bf16", "mma=128x64 split_k=2",

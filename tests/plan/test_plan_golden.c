@@ -42,6 +42,7 @@ static const struct {
     {"plan_sm100a_dynamic", "sm_100a", "n=11008 k=4096 a=bf16 dynamic=m"},
     {"plan_sm100a_override", "sm_100a",
      "m=4096 n=4096 k=4096 a=bf16 config=mma=256x128 cluster=4x2"},
+    {"plan_input_align", "sm_90a", "333x345x201 bf16 input_align=2"},
     {"plan_split_k", "sm_90a", "1024x256x16384 bf16 workspace=64m"},
     {"plan_sm100a_split_k", "sm_100a", "1024x256x16384 bf16 workspace=64m"},
     {"plan_sm100a_epilogue", "sm_100a", "m=2048 n=2048 k=512 a=bf16 epilogue=fused"},

@@ -98,7 +98,8 @@ Test(problem_text, every_message)
          "'4096x4096x4096 bf16'"},
         {" \t\n ", "problem: the text is empty; give for instance"},
         {"m=1 n=5 mm=3", "problem: unknown key 'mm' at column 9; keys: m n k batch a b c d "
-                         "layout a_scale b_scale dynamic workspace epilogue config"},
+                         "layout a_scale b_scale dynamic workspace input_align epilogue "
+                         "config"},
         {"=3", "problem: unknown key '' at column 1"},
         {"M=3", "problem: unknown key 'M' at column 1"},
         {"gemm",
@@ -173,6 +174,14 @@ Test(problem_text, every_message)
         {"8x8x8 bf16 workspace=1048577g", "problem.workspace_limit: '1048577g' at column"},
         {"8x8x8 bf16 workspace=1m workspace=1m",
          "problem.workspace_limit: key 'workspace' at column 25 is given twice"},
+        {"8x8x8 bf16 input_align=0", "problem.input_alignment: '0' at column 24 is no "
+                                     "alignment; give 1, 2, 4, 8 or 16 bytes"},
+        {"8x8x8 bf16 input_align=32", "problem.input_alignment: '32' at column 24 is no"},
+        {"8x8x8 bf16 input_align=3",
+         "problem.input_alignment: must be 0, 1, 2, 4, 8 or 16, is 3; give 1, 2, 4 or 8"},
+        {"8x8x8 bf16 input_align=1",
+         "problem.input_alignment: 1 bytes are less than an element; give at least the bytes "
+         "of an element of A and of B"},
         {"8x8x8 bf16 epilogue=",
          "problem.epilogue: '' at column 21 is no C identifier of at "
          "most 63 bytes; give the name of a registered epilogue"},
@@ -265,6 +274,9 @@ Test(problem_text, print_leaves_defaults_out)
         {"8x8x8 bf16 a_scale=none b_scale=none", "m=8 n=8 k=8 a=bf16"},
         {"8x8x8 e4m3 b_scale=vector dynamic=m layout=nn a_scale=tensor d=bf16",
          "m=8 n=8 k=8 a=e4m3 d=bf16 layout=nn a_scale=tensor b_scale=vector dynamic=m"},
+        {"8x8x8 bf16 input_align=16", "m=8 n=8 k=8 a=bf16"},
+        {"8x8x8 bf16 input_align=2 workspace=1k", "m=8 n=8 k=8 a=bf16 workspace=1k "
+                                                  "input_align=2"},
         {"8x8x8 tf32 d=f32", "m=8 n=8 k=8 a=tf32"},
         {"8x8x8 tf32 d=bf16", "m=8 n=8 k=8 a=tf32 d=bf16"},
         {"8x8x8 e4m3 b=e5m2 c=e5m2 d=e4m3", "m=8 n=8 k=8 a=e4m3 b=e5m2 c=e5m2"},

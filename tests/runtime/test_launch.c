@@ -153,6 +153,37 @@ Test(launch, workspace_is_required_and_checked_where_k_is_split)
     handmade_free(&made);
 }
 
+Test(launch, inputs_that_threads_load_need_their_own_alignment_and_no_map)
+{
+    static const struct {
+        uint64_t a;
+        int64_t lda;
+        jit_gemm_status status;
+    } rows[] = {
+        {0x10004, 1026, JIT_GEMM_OK},
+        {0x10000, 1024, JIT_GEMM_OK},
+        {0x10002, 1026, JIT_GEMM_ERR_UNSUPPORTED},
+        {0x10004, 1025, JIT_GEMM_ERR_UNSUPPORTED},
+    };
+    struct handmade made;
+    handmade_kernel(&made);
+    init_slots();
+    made.kernel->problem.input_alignment = 4;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        jit_gemm_args args = plain_args();
+        args.a = rows[i].a;
+        args.lda = rows[i].lda;
+        cr_expect_eq(jg_launch(made.kernel, &slots, &args, NULL), rows[i].status,
+                     "row %zu: %s", i, jg_error_text());
+    }
+    cr_expect_eq(handmade_encodes(), 1, "D alone");
+    jit_gemm_args args = plain_args();
+    args.d += 4;
+    cr_expect_eq(jg_launch(made.kernel, &slots, &args, NULL), JIT_GEMM_ERR_UNSUPPORTED,
+                 "D is as before");
+    handmade_free(&made);
+}
+
 Test(launch, grid_of_the_reference_kernel_is_bounded)
 {
     struct handmade made;

@@ -69,6 +69,10 @@ static const struct {
       .snippet = "d = acc + bias;",
       .operands = "bias:row_vector:f32",
       .arch = "sm_100a"}},
+    {"source_input_align.cu",
+     {.problem = "m=333 n=512 k=201 a=f16 layout=tn input_align=2 config=kernel=gemm "
+                 "tile=64x128x64 cluster=1x1 stages=6 raster=n swizzle=2 out_stages=2 "
+                 "pdl=0"}},
     {"source_reference.cu",
      {.problem = "m=17 n=333 k=1 a=bf16 d=f32 layout=nn config=kernel=reference",
       .snippet = "d = relu(acc);"}},

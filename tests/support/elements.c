@@ -282,9 +282,9 @@ size_t element_view_bytes(const struct element_view *view)
     return (size_t)view->batch * (size_t)view->batch_stride * element_size(view->dtype);
 }
 
-int64_t element_padded_ld(jit_gemm_dtype dtype, int64_t columns)
+int64_t element_padded_ld(jit_gemm_dtype dtype, int64_t columns, uint64_t alignment)
 {
-    int64_t unit = (int64_t)(16 / element_size(dtype));
+    int64_t unit = (int64_t)(alignment / element_size(dtype));
 
     return (columns + unit - 1) / unit * unit;
 }

@@ -40,8 +40,9 @@ int element_is_poison(jit_gemm_dtype dtype, const void *data, size_t index);
 
 /* Bytes from the first element to the end of the last batch's stride. */
 size_t element_view_bytes(const struct element_view *view);
-/* Smallest leading dimension >= `columns` whose pitch is a multiple of 16 bytes. */
-int64_t element_padded_ld(jit_gemm_dtype dtype, int64_t columns);
+/* Smallest leading dimension >= `columns` whose pitch is a multiple of `alignment` bytes.
+ */
+int64_t element_padded_ld(jit_gemm_dtype dtype, int64_t columns, uint64_t alignment);
 
 /* Poisons all of the view's memory, padding included. */
 void element_fill_poison(const struct element_view *view, void *data);

@@ -21,6 +21,7 @@
 #include <jg/common/work_tile.cuh>
 #include <jg/epilogue/sums.cuh>
 #include <jg/epilogue/warp_stage.cuh>
+#include <jg/ptx/clock.cuh>
 #include <jg/ptx/cluster.cuh>
 #include <jg/ptx/global.cuh>
 
@@ -164,7 +165,7 @@ class PartialSums {
     {
         if (threadIdx.x % kThreads == 0) {
             while (ptx::load_acquire(lock_) < parts) {
-                ptx::sleep(kPollNs);
+                ptx::sleep_ns(kPollNs);
             }
             if (clear) { // nobody else will look at it in this launch
                 ptx::store_global(lock_, 0);

@@ -2,7 +2,8 @@
 // InputRingBuffer: stages of input tiles between a load warp and those who read them.
 //
 // Owns the two barriers of each stage. A stage is full when its producer has announced its
-// bytes and all of them have landed; it is empty again when everyone whom its copies reach,
+// bytes and all of them have landed, or, where threads fill it, when each of their kFillers
+// warps has; it is empty again when everyone whom its copies reach,
 // in this CTA and in those that share a tile with it, has released it. Who announces and
 // how a release arrives depends on who reads: that is `Signals`, with
 //   kRing                      a name, for debug builds
@@ -10,13 +11,14 @@
 //   announce(full, bytes)      by the producer, before its copies
 //   release(empty)             by the consumer, when it has read the stage
 //
-// Called by: one thread of the load warp (producer view), all threads of the readers
-// (consumer view). Before use: init_barriers by one thread, then a CTA or cluster
-// synchronisation.
+// Called by: one thread of the load warp, or whole warps that fill stages themselves
+// (producer view), all threads of the readers (consumer view). Before use: init_barriers by
+// one thread, then a CTA or cluster synchronisation.
 #pragma once
 #include <jg/common/pipeline_state.cuh>
 #include <jg/debug/waits.cuh>
 #include <jg/ptx/mbarrier.cuh>
+#include <jg/ptx/tma.cuh>
 
 namespace jg {
 
@@ -29,8 +31,7 @@ template <>
 struct RingBarriers<0> {
 };
 
-// One stage in the producer's hands. Released by the copies' own bytes, so there is no
-// release().
+// One stage in the producer's hands. Copies hand it on by their own bytes.
 struct ProducerStage {
     u32 index;
     u64 *full;
@@ -58,6 +59,25 @@ class InputProducer {
         signals_.announce(&barriers_.full[stage], bytes);
         state_.advance();
         return ProducerStage{stage, &barriers_.full[stage]};
+    }
+
+    // Where threads fill stages. Blocks until the stage is empty.
+    JG_DEVICE ProducerStage acquire_to_fill()
+    {
+        const u32 stage = state_.stage;
+        wait_empty(stage);
+        state_.advance();
+        return ProducerStage{stage, &barriers_.full[stage]};
+    }
+
+    // One arrival of this warp, whose threads have written their part of the stage.
+    JG_DEVICE void publish(const ProducerStage &stage) const
+    {
+        ptx::fence_proxy_async_shared();
+        __syncwarp();
+        if (threadIdx.x % 32 == 0) {
+            ptx::mbarrier_arrive(stage.full);
+        }
     }
 
     // Blocks until every stage is empty: no copy and no arrival is under way any more.
@@ -114,7 +134,7 @@ class InputConsumer {
     debug::HeldStages held_;
 };
 
-template <u32 kStages, u32 kStageBytes, class Signals>
+template <u32 kStages, u32 kStageBytes, class Signals, u32 kFillers = 1>
 class InputRingBuffer {
   public:
     using Producer = InputProducer<kStages, kStageBytes, Signals>;
@@ -128,7 +148,7 @@ class InputRingBuffer {
     static JG_DEVICE void init_barriers(RingBarriers<kStages> &barriers)
     {
         for (u32 i = 0; i < kStages; ++i) {
-            ptx::mbarrier_init(&barriers.full[i], 1);
+            ptx::mbarrier_init(&barriers.full[i], kFillers);
             ptx::mbarrier_init(&barriers.empty[i], Signals::kReleases);
         }
     }

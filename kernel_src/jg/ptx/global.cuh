@@ -58,6 +58,26 @@ JG_DEVICE void load_pair(f32 &x, f32 &y, const T *source, u32 count)
     }
 }
 
+// kBytes bytes of a device address that is a multiple of kBytes: 1, 2, 4 or 8.
+template <u32 kBytes>
+JG_DEVICE u64 load_global_bits(u64 address)
+{
+    u64 bits;
+    // clang-format off
+    if constexpr (kBytes == 1) {
+        asm volatile("ld.global.u8 %0, [%1];" : "=l"(bits) : "l"(address) : "memory");
+    } else if constexpr (kBytes == 2) {
+        asm volatile("ld.global.u16 %0, [%1];" : "=l"(bits) : "l"(address) : "memory");
+    } else if constexpr (kBytes == 4) {
+        asm volatile("ld.global.u32 %0, [%1];" : "=l"(bits) : "l"(address) : "memory");
+    } else {
+        static_assert(kBytes == 8, "no such load");
+        asm volatile("ld.global.u64 %0, [%1];" : "=l"(bits) : "l"(address) : "memory");
+    }
+    // clang-format on
+    return bits;
+}
+
 // Four f32 at a device address that is a multiple of 16.
 JG_DEVICE void load_global_4(f32 *v, u64 address)
 {
@@ -113,14 +133,6 @@ JG_DEVICE void add_release(u64 address, u32 value)
 {
     // clang-format off
     asm volatile("red.release.gpu.global.add.u32 [%0], %1;" :: "l"(address), "r"(value) : "memory");
-    // clang-format on
-}
-
-// About as many nanoseconds, between two looks at a word that others will change.
-JG_DEVICE void sleep(u32 nanoseconds)
-{
-    // clang-format off
-    asm volatile("nanosleep.u32 %0;" :: "r"(nanoseconds) : "memory");
     // clang-format on
 }
 

@@ -49,6 +49,15 @@ JG_DEVICE void store_shared_two_pairs(u32 address, f32 x, f32 y, f32 z, f32 w)
     // clang-format on
 }
 
+JG_DEVICE void store_shared_4(u32 address, const u32 (&words)[4])
+{
+    // clang-format off
+    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};"
+                 :: "r"(address), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3])
+                 : "memory");
+    // clang-format on
+}
+
 JG_DEVICE float4 load_shared_4(u32 address)
 {
     float4 v;

@@ -15,6 +15,7 @@
 #include <jg/sm100a/roles.cuh>
 #include <jg/sm100a/smem.cuh>
 #include <jg/sm100a/tmem.cuh>
+#include <jg/tile/thread_loader.cuh>
 #include <jg/tile/tile_loader.cuh>
 
 namespace jg::sm100a {
@@ -30,14 +31,48 @@ JG_DEVICE void synchronize()
     }
 }
 
+// The role of four warps where tiles are loaded by threads.
+template <class Config, class Params, class ShapeT, class Range, class Ring,
+          class Scheduler, class SmemT>
+JG_DEVICE void load_by_threads(const Params &params, const ShapeT &shape,
+                               const Range &range, const Ring &ring,
+                               const Scheduler &scheduler, const SmemT &smem, u32 thread)
+{
+    const ThreadLoader<Config, ShapeT, Config::kBSpan> loader(params, shape, thread);
+    auto producer = ring.producer();
+    debug::Track track(debug::Role::kLoad, 0, thread == 0);
+    auto work = scheduler.load_walk();
+    while (work.has_work()) {
+        const WorkTile tile = work.next();
+        const KPart part = range.part(tile);
+        track.next(tile);
+        track.begin();
+#pragma unroll 1
+        for (u32 k = 0; k < part.blocks; k += Config::kKGroup) {
+            const u32 blocks = KGroup<Config>::blocks(part.blocks - k);
+            const ProducerStage stage = producer.acquire_to_fill();
+#pragma unroll 1
+            for (u32 i = 0; i < blocks; ++i) {
+                const u32 block = stage.index * Config::kKGroup + i;
+                loader.load(smem.a[block], smem.b[block], tile,
+                            part.first + (k + i) * Config::kBlockK);
+            }
+            producer.publish(stage);
+        }
+        track.end();
+    }
+    producer.drain();
+    if constexpr (Config::kPdl) {
+        ptx::launch_dependent_grids();
+    }
+}
+
 template <class Config, class Epilogue, class Params>
 JG_DEVICE void gemm_kernel(const Params &params)
 {
     using Cluster = ClusterShape<Config::kClusterM, Config::kClusterN, Config::kCtaGroup>;
     using Scheduler = typename SchedulerFor<Config, Cluster>::Type;
     using SmemT = Smem<Config, Scheduler>;
-    using Ring =
-        InputRingBuffer<Config::kStages, SmemT::kStageBytes, CommitSignals<Cluster>>;
     using Share = EpilogueShare<Config>;
     using Output = OutputFrame<Config>;
     using OutputConfig = typename Output::ConfigT;
@@ -47,7 +82,9 @@ JG_DEVICE void gemm_kernel(const Params &params)
     using MatrixSignals = WarpgroupSignals<Share::kConsumers, OneCta, Share::kTeamThreads>;
     using MatrixRing =
         InputRingBuffer<Config::kMatrixStages, SmemT::kMatrixBytes, MatrixSignals>;
-    using RolesT = Roles<kWithMatrices, Scheduler::kHasWarp>;
+    using RolesT = Roles<kWithMatrices, Scheduler::kHasWarp, Config::kThreadLoads>;
+    using Ring = InputRingBuffer<Config::kStages, SmemT::kStageBytes,
+                                 CommitSignals<Cluster>, RolesT::kLoadWarps>;
     using Accumulators =
         OutputRingBuffer<Config::kAccStages, RolesT::kEpilogueWarps, Cluster>;
     using Mma = MmaOp<Config>;
@@ -88,7 +125,9 @@ JG_DEVICE void gemm_kernel(const Params &params)
     const KRange<Config> range(shape.k);
 
     if (roles.is_load_warp() && ptx::elect_one()) {
-        loader.prefetch_maps();
+        if constexpr (!Config::kThreadLoads) {
+            loader.prefetch_maps();
+        }
         ptx::prefetch_tensor_map(&params.d_map);
         Ring::init_barriers(smem.ring);
         if constexpr (kWithMatrices) {
@@ -121,7 +160,12 @@ JG_DEVICE void gemm_kernel(const Params &params)
         ptx::grid_dependency_wait();
     }
 
-    if (roles.is_load_warp()) {
+    if (Config::kThreadLoads && (roles.is_load_warp() || roles.helps_load())) {
+        if constexpr (Config::kThreadLoads) {
+            load_by_threads<Config>(params, shape, range, ring, scheduler, smem,
+                                    roles.load_thread());
+        }
+    } else if (roles.is_load_warp()) {
         if (ptx::elect_one()) {
             auto producer = ring.producer();
             debug::Track track(debug::Role::kLoad);

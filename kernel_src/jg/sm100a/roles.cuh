@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Who does what: four warps write, one loads tiles, one multiplies; where C or matrix
 // operands are to be brought, one more loads those; where tiles are asked for, one more
-// does that.
+// does that; where tiles are loaded by threads, three more help the one that loads.
 //
 // The writing warps come first: a warp reaches the quarter of tensor memory that its number
 // modulo 4 names.
@@ -10,20 +10,31 @@
 
 namespace jg::sm100a {
 
-template <bool kWithMatrices, bool kWithScheduler>
+template <bool kWithMatrices, bool kWithScheduler, bool kThreadLoads>
 struct Roles {
     static constexpr u32 kEpilogueWarps = 4;
     static constexpr u32 kLoadWarp = 4;
     static constexpr u32 kMmaWarp = 5;
     static constexpr u32 kMatrixWarp = 6;
     static constexpr u32 kSchedulerWarp = kMatrixWarp + kWithMatrices;
-    static constexpr u32 kThreads = 32 * (kSchedulerWarp + kWithScheduler);
+    static constexpr u32 kHelpingWarp = kSchedulerWarp + kWithScheduler;
+    static constexpr u32 kLoadWarps = kThreadLoads ? 4 : 1;
+    static constexpr u32 kThreads = 32 * (kHelpingWarp + kLoadWarps - 1);
 
     u32 warp = ptx::warp_index();
 
     JG_DEVICE bool is_load_warp() const
     {
         return warp == kLoadWarp;
+    }
+    JG_DEVICE bool helps_load() const
+    {
+        return kThreadLoads && warp >= kHelpingWarp;
+    }
+    // Of the threads that load, the helping ones too.
+    JG_DEVICE u32 load_thread() const
+    {
+        return (helps_load() ? warp - kHelpingWarp + 1 : 0) * 32 + threadIdx.x % 32;
     }
     JG_DEVICE bool is_mma_warp() const
     {

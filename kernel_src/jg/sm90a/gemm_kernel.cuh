@@ -11,6 +11,7 @@
 #include <jg/sm90a/mma_op.cuh>
 #include <jg/sm90a/roles.cuh>
 #include <jg/sm90a/smem.cuh>
+#include <jg/tile/thread_loader.cuh>
 #include <jg/tile/tile_loader.cuh>
 
 namespace jg::sm90a {
@@ -21,7 +22,8 @@ JG_DEVICE void gemm_kernel(const Params &params)
     using SmemT = Smem<Config>;
     using Cluster = ClusterShape<Config::kClusterM, Config::kClusterN>;
     using Signals = WarpgroupSignals<Roles::kConsumers, Cluster>;
-    using Ring = InputRingBuffer<Config::kStages, SmemT::kStageBytes, Signals>;
+    using Ring = InputRingBuffer<Config::kStages, SmemT::kStageBytes, Signals,
+                                 Config::kThreadLoads ? Roles::kLoadWarps : 1>;
     using Scheduler = TileScheduler<Config>;
     using Mma = MmaOp<Config>;
     using Share = WarpgroupShare<Config>;
@@ -49,7 +51,9 @@ JG_DEVICE void gemm_kernel(const Params &params)
     WorkIterator<Scheduler, Cluster::kSize> work(scheduler);
 
     if (roles.is_load_warp() && ptx::elect_one()) {
-        loader.prefetch_maps();
+        if constexpr (!Config::kThreadLoads) {
+            loader.prefetch_maps();
+        }
         ptx::prefetch_tensor_map(&params.d_map);
         Ring::init_barriers(smem.ring);
         ptx::fence_mbarrier_init();
@@ -63,7 +67,33 @@ JG_DEVICE void gemm_kernel(const Params &params)
         ptx::grid_dependency_wait();
     }
 
-    if (roles.is_load_warpgroup()) {
+    if (Config::kThreadLoads && roles.is_load_warpgroup()) {
+        if constexpr (Config::kThreadLoads) {
+            ptx::give_registers_back<Roles::kThreadLoadRegisters>();
+            const ThreadLoader<Config, decltype(shape)> by_threads(params, shape,
+                                                                   threadIdx.x);
+            auto producer = ring.producer();
+            debug::Track track(debug::Role::kLoad, 0, threadIdx.x == 0);
+            while (work.has_work()) {
+                const WorkTile tile = work.next();
+                const KPart part = range.part(tile);
+                track.next(tile);
+                track.begin();
+#pragma unroll 1
+                for (u32 k = 0; k < part.blocks; ++k) {
+                    const ProducerStage stage = producer.acquire_to_fill();
+                    by_threads.load(smem.a[stage.index], smem.b[stage.index], tile,
+                                    part.first + k * Config::kBlockK);
+                    producer.publish(stage);
+                }
+                track.end();
+            }
+            producer.drain(); // as below
+            if constexpr (Config::kPdl) {
+                ptx::launch_dependent_grids();
+            }
+        }
+    } else if (roles.is_load_warpgroup()) {
         ptx::give_registers_back<Roles::kLoadRegisters>();
         if (roles.is_load_warp() && ptx::elect_one()) {
             auto producer = ring.producer();
@@ -93,7 +123,8 @@ JG_DEVICE void gemm_kernel(const Params &params)
             }
         }
     } else {
-        ptx::take_registers<Roles::kMathRegisters>();
+        ptx::take_registers<Config::kThreadLoads ? Roles::kMathRegistersBeside
+                                                 : Roles::kMathRegisters>();
         auto consumer = ring.consumer();
         EpilogueT epilogue(params, shape, smem.out[roles.consumer()][0], roles.consumer());
         const bool records = threadIdx.x % 128 == 0;

@@ -9,9 +9,13 @@ namespace jg::sm90a {
 struct Roles {
     static constexpr u32 kConsumers = 2;
     static constexpr u32 kThreads = 128 * (1 + kConsumers);
-    // 128 * (40 + 2 * 232) <= 65536 registers of the SM.
+    static constexpr u32 kLoadWarps = 4; // where tiles are loaded by threads
+    // Registers a thread: 128 * (load + 2 * math) <= 65536 of the SM. Threads that load
+    // themselves need more than the one that starts copies.
     static constexpr u32 kLoadRegisters = 40;
     static constexpr u32 kMathRegisters = 232;
+    static constexpr u32 kThreadLoadRegisters = 72;
+    static constexpr u32 kMathRegistersBeside = 216;
 
     u32 warp = ptx::warp_index();
 

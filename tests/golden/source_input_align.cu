@@ -1,0 +1,54 @@
+// jit_gemm 0.1.0, source format 3, sm_90a
+// problem: m=333 n=512 k=201 a=f16 layout=tn input_align=2 config=kernel=gemm tile=64x128x64 cluster=1x1 stages=6 raster=n swizzle=2 out_stages=2 pdl=0
+// config: kernel=gemm tile=64x128x64 cluster=1x1 stages=6 raster=n swizzle=2 out_stages=2 pdl=0
+#define JG_OPERANDS(X)
+#include <jg/sm90a/gemm_kernel.cuh>
+
+#line 1 "jit_gemm_config"
+struct Config {
+    static constexpr jg::u32 kM = 333;
+    static constexpr jg::u32 kN = 512;
+    static constexpr jg::u32 kK = 201;
+    static constexpr jg::u32 kBatch = 1;
+    static constexpr jg::u32 kBlockM = 64;
+    static constexpr jg::u32 kBlockN = 128;
+    static constexpr jg::u32 kBlockK = 64;
+    static constexpr jg::u32 kClusterM = 1;
+    static constexpr jg::u32 kClusterN = 1;
+    static constexpr jg::u32 kStages = 6;
+    static constexpr jg::u32 kOutStages = 2;
+    static constexpr jg::u32 kSwizzle = 2;
+    static constexpr jg::u32 kSplitK = 1;
+    static constexpr jg::u32 kThreads = 384;
+    static constexpr jg::u32 kSmemBytes = 181248;
+    static constexpr jg::u32 kParamsBytes = 768;
+    static constexpr jg::u32 kOperandCount = 0;
+    static constexpr bool kAKMajor = false;
+    static constexpr bool kBKMajor = false;
+    static constexpr bool kHasC = false;
+    static constexpr bool kPlain = true;
+    static constexpr bool kRasterAlongM = false;
+    static constexpr bool kPdl = false;
+    static constexpr bool kThreadLoads = true;
+    static constexpr jg::u32 kInputAlignment = 2;
+    using A = jg::f16;
+    using B = jg::f16;
+    using C = jg::bf16;
+    using D = jg::f16;
+    using AScale = jg::NoScale;
+    using BScale = jg::NoScale;
+};
+
+#line 1 "jit_gemm_epilogue"
+JG_EPILOGUE_BEGIN
+#line 1 "jit_gemm_default"
+d = acc;
+#line 4 "jit_gemm_epilogue"
+JG_EPILOGUE_END
+
+#line 1 "jit_gemm_entry"
+extern "C" __global__ void __launch_bounds__(384, 1)
+jit_gemm_sm90a_f16_f16_64x128_plain(const __grid_constant__ jg::KernelParams<Config::kOperandCount> params)
+{
+    jg::sm90a::gemm_kernel<Config, Epilogue>(params);
+}
