@@ -87,6 +87,18 @@ static void run_independent(struct emu_grid *grid)
     emu_free(workers);
 }
 
+/* By shared memory and warps; the hardware looks at nothing else when it places a CTA. */
+static uint64_t ctas_per_sm(const struct emu_launch *launch)
+{
+    uint64_t shared_bytes = launch->program->static_shared_bytes +
+                            launch->dynamic_shared_bytes + EMU_SHARED_FIRST;
+    uint64_t warps =
+        emu_ceil_div((uint64_t)launch->block[0] * launch->block[1] * launch->block[2], 32);
+    uint64_t count = UINT64_C(228) * 1024 / shared_bytes;
+    count = count > 64 / warps ? 64 / warps : count;
+    return count > 32 ? 32 : count < 1 ? 1 : count;
+}
+
 /* How many of its clusters the device holds at once. */
 static uint64_t resident_limit(const struct emu_grid *grid)
 {
@@ -98,15 +110,8 @@ static uint64_t resident_limit(const struct emu_grid *grid)
         /* Few, so that most of the grid is there to be cancelled. */
         return 1 + emu_mix(launch->settings.seed, grid->cluster_total) % 4;
     }
-    uint64_t shared_bytes = launch->program->static_shared_bytes +
-                            launch->dynamic_shared_bytes + EMU_SHARED_FIRST;
-    uint64_t warps =
-        emu_ceil_div((uint64_t)launch->block[0] * launch->block[1] * launch->block[2], 32);
-    uint64_t per_sm = UINT64_C(228) * 1024 / shared_bytes;
-    per_sm = per_sm > 64 / warps ? 64 / warps : per_sm;
-    per_sm = per_sm > 32 ? 32 : per_sm < 1 ? 1 : per_sm;
     uint64_t size = (uint64_t)launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
-    uint64_t clusters = per_sm * launch->sm_count / size;
+    uint64_t clusters = ctas_per_sm(launch) * launch->sm_count / size;
     return clusters < 1 ? 1 : clusters;
 }
 
@@ -137,6 +142,38 @@ static bool may_start(const struct together *all, unsigned index)
            all->grids[index - 1].finished;
 }
 
+static bool is_there(const struct emu_cluster *cluster, unsigned ctas,
+                     const struct emu_sm *sm)
+{
+    for (unsigned i = 0; i < ctas; i++) {
+        if (cluster->ctas[i].sm == sm) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Puts each CTA where the fewest are, beginning anywhere; those of a cluster apart. */
+static void place_ctas(struct together *all, struct emu_cluster *cluster)
+{
+    struct emu_grid *grid = cluster->grid;
+    unsigned count = grid->launch.sm_count;
+    for (unsigned i = 0; grid->sms != NULL && i < cluster->cta_count; i++) {
+        unsigned first = emu_random_below(&all->random, count);
+        struct emu_sm *best = NULL;
+        for (unsigned j = 0; j < count; j++) {
+            struct emu_sm *sm = &grid->sms[(first + j) % count];
+            if ((best == NULL || sm->ctas < best->ctas) && !is_there(cluster, i, sm)) {
+                best = sm;
+            }
+        }
+        if (best != NULL) {
+            best->ctas++;
+            cluster->ctas[i].sm = best;
+        }
+    }
+}
+
 static bool admit_cluster(struct together *all)
 {
     for (unsigned i = 0; i < all->count && may_start(all, i); i++) {
@@ -144,7 +181,9 @@ static bool admit_cluster(struct together *all)
         uint64_t index = 0;
         if (grid->resident_count < resident_limit(grid) && take_cluster(grid, &index)) {
             EMU_GROW(all->resident, all->resident_count);
-            all->resident[all->resident_count++] = emu_cluster_create(grid, index);
+            struct emu_cluster *cluster = emu_cluster_create(grid, index);
+            place_ctas(all, cluster);
+            all->resident[all->resident_count++] = cluster;
             grid->resident_count++;
             return true;
         }
@@ -158,6 +197,11 @@ static void remove_cluster(struct together *all, uint64_t at, bool failed)
     struct emu_grid *grid = cluster->grid;
     all->resident[at] = all->resident[--all->resident_count];
     grid->resident_count--;
+    for (unsigned i = 0; i < cluster->cta_count; i++) {
+        if (cluster->ctas[i].sm != NULL) {
+            cluster->ctas[i].sm->ctas--;
+        }
+    }
     retire_cluster(grid, cluster, failed);
     if (grid->resident_count == 0 && grid->next_cluster >= grid->cluster_total) {
         /* What it wrote is there for whoever waits for it. */
@@ -231,6 +275,11 @@ static void open_grid(struct emu_grid *grid, const struct emu_launch *launch)
         grid->cluster_grid[i] = launch->grid[i] / launch->cluster[i];
         grid->cluster_total *= grid->cluster_grid[i];
     }
+    uint64_t size = (uint64_t)launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
+    if (launch->program->allocates_tensor_memory && ctas_per_sm(launch) > 1 &&
+        grid->cluster_total > 1 && size <= launch->sm_count) {
+        grid->sms = emu_alloc(launch->sm_count * sizeof *grid->sms);
+    }
     grid->launch.launch_dependents = allow_dependents;
     pthread_mutex_init(&grid->lock, NULL);
 }
@@ -240,6 +289,7 @@ static void close_grid(struct emu_grid *grid)
     emu_meetings_free(grid->meetings);
     emu_watches_free(grid->watches);
     emu_free(grid->blocks);
+    emu_free(grid->sms);
     pthread_mutex_destroy(&grid->lock);
 }
 
@@ -257,7 +307,7 @@ bool emu_grids_run(const struct emu_launch *launches, unsigned count,
             grids[i].launch.predecessor_context = &grids[i - 1];
         }
     }
-    if (count == 1 && !launches->program->shares_grid) {
+    if (count == 1 && !launches->program->shares_grid && grids->sms == NULL) {
         run_independent(&grids[0]);
         emu_memory_forget_marks(launches->memory);
     } else {

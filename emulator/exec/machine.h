@@ -93,8 +93,9 @@ struct emu_program {
      * run in one host thread, and races between them are found. */
     bool shares_grid;
     bool uses_launch_control;
-    uint32_t *register_slots; /* by PTX register: slot, or predicate */
-    uint32_t condition_code;  /* predicate of add.cc and its like, plus 1; 0: none */
+    bool allocates_tensor_memory; /* of which a multiprocessor has one for all its CTAs */
+    uint32_t *register_slots;     /* by PTX register: slot, or predicate */
+    uint32_t condition_code;      /* predicate of add.cc and its like, plus 1; 0: none */
     struct emu_arena arena;
 };
 
@@ -171,10 +172,18 @@ struct emu_warp {
     void *tensor_state; /* of tensor/ */
 };
 
+/* What CTAs on one multiprocessor share. */
+struct emu_sm {
+    unsigned ctas;
+    uint32_t
+        tensor_units; /* a bit for each 32 columns of tensor memory that are allocated */
+};
+
 struct emu_cta {
     struct emu_cluster *cluster;
-    unsigned rank;  /* in the cluster */
-    uint32_t id[3]; /* %ctaid */
+    struct emu_sm *sm; /* where others may be too; NULL: it is taken to be alone */
+    unsigned rank;     /* in the cluster */
+    uint32_t id[3];    /* %ctaid */
     bool launched, exited;
     uint8_t *shared;         /* from offset 0; the first KiB is never legal */
     uint8_t *shared_state;   /* one byte a byte */
@@ -243,7 +252,8 @@ struct emu_launch {
 
 struct emu_grid {
     struct emu_launch launch;
-    unsigned order; /* among grids that run side by side */
+    unsigned order;     /* among grids that run side by side */
+    struct emu_sm *sms; /* launch.sm_count of them, where CTAs contend; otherwise NULL */
     uint64_t cluster_total;
     uint64_t next_cluster;    /* clusters before it were launched or cancelled */
     uint32_t cluster_grid[3]; /* grid size in clusters */

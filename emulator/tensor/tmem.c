@@ -40,7 +40,7 @@ static bool is_free(struct emu_cta *cta, uint32_t unit, uint32_t units)
 {
     const struct emu_tmem *tmem = emu_tmem_of(cta);
     for (uint32_t i = unit; i < unit + units; i++) {
-        if (tmem->taken[i]) {
+        if (tmem->taken[i] || (cta->sm != NULL && (cta->sm->tensor_units >> i & 1) != 0)) {
             return false;
         }
     }
@@ -75,18 +75,32 @@ static void clear_columns(struct emu_tmem *tmem, uint32_t column, uint32_t colum
     }
 }
 
-void emu_tmem_take(struct emu_tmem *tmem, uint32_t column, uint32_t columns)
+/* The bits of these columns in a multiprocessor's mask. */
+static uint32_t find_units(uint32_t column, uint32_t columns)
 {
+    return ((1u << columns / EMU_TMEM_UNIT) - 1) << column / EMU_TMEM_UNIT;
+}
+
+void emu_tmem_take(struct emu_cta *cta, uint32_t column, uint32_t columns)
+{
+    struct emu_tmem *tmem = emu_tmem_of(cta);
     for (uint32_t i = 0; i < columns / EMU_TMEM_UNIT; i++) {
         tmem->taken[column / EMU_TMEM_UNIT + i] = true;
+    }
+    if (cta->sm != NULL) {
+        cta->sm->tensor_units |= find_units(column, columns);
     }
     tmem->block_columns[column / EMU_TMEM_UNIT] = columns;
     tmem->last_columns = columns;
     clear_columns(tmem, column, columns);
 }
 
-void emu_tmem_give(struct emu_tmem *tmem, uint32_t column, uint32_t columns)
+void emu_tmem_give(struct emu_cta *cta, uint32_t column, uint32_t columns)
 {
+    struct emu_tmem *tmem = emu_tmem_of(cta);
+    if (cta->sm != NULL) {
+        cta->sm->tensor_units &= ~find_units(column, columns);
+    }
     for (uint32_t i = 0; i < columns / EMU_TMEM_UNIT; i++) {
         tmem->taken[column / EMU_TMEM_UNIT + i] = false;
     }
@@ -100,6 +114,15 @@ uint32_t emu_tmem_count_taken(const struct emu_tmem *tmem)
         columns += tmem->taken[i] ? EMU_TMEM_UNIT : 0;
     }
     return columns;
+}
+
+uint32_t emu_tmem_count_others(struct emu_cta *cta)
+{
+    if (cta->sm == NULL) {
+        return 0;
+    }
+    return emu_count_bits(cta->sm->tensor_units) * EMU_TMEM_UNIT -
+           emu_tmem_count_taken(emu_tmem_of(cta));
 }
 
 /* ----------------------------------------------------------------------------- checks */

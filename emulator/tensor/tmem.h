@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tensor memory of a CTA: 128 lanes of 512 columns of 32 bits. An address is lane << 16 |
- * column. What every access must respect is checked here: allocation, definedness, races.
+ * column. CTAs on one multiprocessor contend for the columns; each sees its own only. What
+ * every access must respect is checked here: allocation, definedness, races.
  */
 #ifndef EMU_TENSOR_TMEM_H
 #define EMU_TENSOR_TMEM_H
@@ -41,9 +42,11 @@ void emu_tmem_free(struct emu_tmem *tmem);
 /* The lowest place for an allocation that is free in all of the CTAs; false: none. */
 bool emu_tmem_find_place(struct emu_cta *const *ctas, unsigned count, uint32_t columns,
                          uint32_t *ret_column);
-void emu_tmem_take(struct emu_tmem *tmem, uint32_t column, uint32_t columns);
-void emu_tmem_give(struct emu_tmem *tmem, uint32_t column, uint32_t columns);
+void emu_tmem_take(struct emu_cta *cta, uint32_t column, uint32_t columns);
+void emu_tmem_give(struct emu_cta *cta, uint32_t column, uint32_t columns);
 uint32_t emu_tmem_count_taken(const struct emu_tmem *tmem);
+/* Columns that other CTAs on the same multiprocessor hold. */
+uint32_t emu_tmem_count_others(struct emu_cta *cta);
 
 /* The columns must exist and be allocated; reports otherwise. `what` accesses them. */
 bool emu_tmem_check(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,

@@ -173,10 +173,13 @@ static enum emu_step exec_alloc(struct emu_warp *warp, const struct emu_insn *in
     unsigned count = emu_tensor_ctas(warp->cta, form->cta_group, ctas);
     uint32_t column = 0;
     if (!emu_tmem_find_place(ctas, count, columns, &column)) {
+        for (unsigned i = 0; i < count && emu_tmem_count_others(ctas[i]) > 0; i++) {
+            warp->cta->cluster->waits_for_grid = true;
+        }
         return EMU_BLOCKED;
     }
     for (unsigned i = 0; i < count; i++) {
-        emu_tmem_take(emu_tmem_of(ctas[i]), column, columns);
+        emu_tmem_take(ctas[i], column, columns);
     }
     if (form->cta_group == 2) {
         part(warp, column);
@@ -190,6 +193,7 @@ bool emu_decode_tmem_alloc(struct emu_decoder *decoder)
     struct alloc_form *form = emu_decode_alloc(decoder, sizeof *form);
     insn->extra = form;
     insn->exec = exec_alloc;
+    decoder->program->allocates_tensor_memory = true;
     if (!emu_take(decoder, "sync") || !emu_take(decoder, "b32")) {
         return emu_decode_fail(decoder, "it lacks .sync or .b32");
     }
@@ -280,7 +284,7 @@ static enum emu_step exec_dealloc(struct emu_warp *warp, const struct emu_insn *
         if (!check_unused(freer, insn, ctas[i], (uint32_t)address, columns)) {
             return EMU_FAILED;
         }
-        emu_tmem_give(emu_tmem_of(ctas[i]), (uint32_t)address, columns);
+        emu_tmem_give(ctas[i], (uint32_t)address, columns);
     }
     if (form->cta_group == 2) {
         part(warp, 0);
@@ -344,7 +348,11 @@ void emu_tmem_describe_wait(struct emu_warp *warp, const struct emu_insn *insn,
         emu_text_add(text, "          waits for a warp of CTA %u to execute the same\n",
                      warp->cta->rank ^ 1u);
     } else {
-        emu_text_add(text, "          waits for columns: %u of %u are allocated\n",
-                     emu_tmem_count_taken(emu_tmem_of(warp->cta)), EMU_TMEM_COLUMNS);
+        emu_text_add(
+            text,
+            "          waits for columns: %u of %u are allocated, %u more by other "
+            "CTAs on the multiprocessor\n",
+            emu_tmem_count_taken(emu_tmem_of(warp->cta)), EMU_TMEM_COLUMNS,
+            emu_tmem_count_others(warp->cta));
     }
 }

@@ -210,3 +210,54 @@ Test(emu_tensor_alloc, nothing_is_freed_while_it_is_in_use)
                "1", "%%r3", "128") "end:\n",
            1, 128, EMU_FINDING_COUNT, NULL);
 }
+
+/* Longer than a cluster's turn. */
+#define DELAY                                                                               \
+    "mov.u32 %%r20, 0;\ndelay:\nadd.u32 %%r20, %%r20, 1;\nsetp.lt.u32 %%p2, %%r20, 3000;\n" \
+    "@%%p2 bra delay;\n"
+
+/* Runs the body in `ctas` clusters of one CTA, as one multiprocessor holds them. */
+static bool run_on_one_sm(struct harness *h, const char *body, unsigned ctas, uint64_t seed)
+{
+    static const uint8_t image[4 * 1024];
+    struct emu_text text = {0};
+    uint64_t out = 0;
+    harness_open(h);
+    h->settings.seed = seed;
+    h->settings.schedule = EMU_SCHEDULE_RANDOM;
+    h->sm_count = 1;
+    begin_kernel(&text, 100, 32, 1024);
+    emu_text_add(&text, body, 0);
+    end_kernel(&text);
+    return run_kernel(h, &text, image, 1024, ctas, 32, 1, &out, 1024);
+}
+
+Test(emu_tensor_alloc, ctas_on_one_multiprocessor_wait_for_each_other)
+{
+    static const char body[] =
+        ALLOC("1", "slot", "512") LOAD_SLOT DELAY DEALLOC("1", "%%r3", "512");
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        struct harness h;
+        cr_expect(run_on_one_sm(&h, body, 5, seed), "%s", harness_text(&h));
+        harness_close(&h);
+    }
+}
+
+/* Each holds a half, and asks for the other. */
+Test(emu_tensor_alloc, ctas_that_hold_what_others_wait_for_never_end)
+{
+    static const char body[] = ALLOC("1", "slot", "256") LOAD_SLOT DELAY ALLOC(
+        "1", "bar", "256") "ld.shared.u32 %%r4, [bar];\n" DEALLOC("1", "%%r3", "256")
+        DEALLOC("1", "%%r4", "256");
+    unsigned stuck = 0;
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        struct harness h;
+        if (!run_on_one_sm(&h, body, 2, seed)) {
+            cr_expect_geq(harness_found(&h, EMU_FINDING_DEADLOCK), 1, "%s",
+                          harness_text(&h));
+            stuck++;
+        }
+        harness_close(&h);
+    }
+    cr_expect_gt(stuck, 0, "no order of eight met it");
+}
