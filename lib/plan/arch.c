@@ -5,7 +5,9 @@
 
 #include "plan/arch_list.h"
 
-static const struct jg_arch *const archs[] = {&jg_arch_sm90a, &jg_arch_sm100a};
+/* For a device the first one is taken that fits: an "a" target before its family's. */
+static const struct jg_arch *const archs[] = {&jg_arch_sm90a, &jg_arch_sm100a,
+                                              &jg_arch_sm103a, &jg_arch_sm100f};
 
 enum { ARCH_COUNT = sizeof(archs) / sizeof(archs[0]) };
 

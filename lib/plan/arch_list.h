@@ -7,5 +7,7 @@
 
 extern const struct jg_arch jg_arch_sm90a;
 extern const struct jg_arch jg_arch_sm100a;
+extern const struct jg_arch jg_arch_sm103a;
+extern const struct jg_arch jg_arch_sm100f;
 
 #endif

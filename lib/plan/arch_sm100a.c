@@ -12,6 +12,7 @@
  */
 #include "plan/arch_sm100a.h"
 
+#include "base/error.h"
 #include "base/math.h"
 #include "plan/arch_list.h"
 
@@ -47,6 +48,39 @@ static jit_gemm_status check_sm100a(const struct jg_problem *problem)
 {
     return problem->a == JIT_GEMM_DTYPE_TF32 ? jg_check_k_major(problem, "sm_100a")
                                              : JIT_GEMM_OK;
+}
+
+/* The same kernels for the chip after it, and for both. Machine code for them lacks the
+ * multiplication of 8-bit integers (kind::i8), which is sm_100a's alone. */
+static jit_gemm_status check_family(const struct jg_problem *problem, const char *arch)
+{
+    if (problem->a == JIT_GEMM_DTYPE_S8) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a",
+                       "build for sm_100a, which runs on compute capability 10.0",
+                       "the tensor core of %s does not multiply s8", arch);
+    }
+    return check_sm100a(problem);
+}
+
+static jit_gemm_status check_sm103a(const struct jg_problem *problem)
+{
+    return check_family(problem, "sm_103a");
+}
+
+static jit_gemm_status check_sm100f(const struct jg_problem *problem)
+{
+    return check_family(problem, "sm_100f");
+}
+
+static int matches_sm103a(const struct jg_device_facts *facts)
+{
+    return facts->cc_major == 10 && facts->cc_minor == 3;
+}
+
+/* Compute capabilities 10.0 and 10.3. */
+static int matches_sm100f(const struct jg_device_facts *facts)
+{
+    return facts->cc_major == 10 && (facts->cc_minor == 0 || facts->cc_minor == 3);
 }
 
 /* The chip alone, not its family: an "a" target runs nowhere else. */
@@ -202,24 +236,45 @@ static void complete_sm100a(const struct jg_problem *problem,
     jg_split_choose(problem, facts, override, complete_split, derive_sm100a, config);
 }
 
-const struct jg_arch jg_arch_sm100a = {
-    .name = "sm_100a",
-    .kernel_header = "jg/sm100a/gemm_kernel.cuh",
-    .kernel_name = "jg::sm100a::gemm_kernel",
-    .config_keys =
-        "kernel mma cta_group cluster scheduler k_group stages acc_stages raster swizzle "
-        "out_stages pdl split_k split_order prefetch swap_ab debug trace",
-    /* Memory is the 192 GB of the data sheet; a driver reports somewhat less. */
-    .default_facts = {.name = "NVIDIA B200",
+/* What the chips of the family have in common. */
+#define BLACKWELL                                                                          \
+    .kernel_header = "jg/sm100a/gemm_kernel.cuh",                                          \
+    .kernel_name = "jg::sm100a::gemm_kernel",                                              \
+    .config_keys =                                                                         \
+        "kernel mma cta_group cluster scheduler k_group stages acc_stages raster swizzle " \
+        "out_stages pdl split_k split_order prefetch swap_ab debug trace",                 \
+    .candidate = list_sm100a_candidate, .complete = complete_sm100a,                       \
+    .derive = derive_sm100a
+/* Memory is the 192 GB of the data sheet; a driver reports somewhat less. */
+#define B200                                                                   \
+    {                                                                          \
+        .name = "NVIDIA B200", .cc_major = 10, .cc_minor = 0, .sm_count = 148, \
+        .l2_bytes = INT64_C(132644864), .memory_bytes = INT64_C(192000000000), \
+        .smem_optin_bytes = 232448                                             \
+    }
+
+const struct jg_arch jg_arch_sm100a = {.name = "sm_100a",
+                                       .default_facts = B200,
+                                       .matches = matches_sm100a,
+                                       .check = check_sm100a,
+                                       BLACKWELL};
+
+/* Planned with the multiprocessors and the L2 of a B200: nobody here has met a B300. */
+const struct jg_arch jg_arch_sm103a = {
+    .name = "sm_103a",
+    .default_facts = {.name = "NVIDIA B300",
                       .cc_major = 10,
-                      .cc_minor = 0,
+                      .cc_minor = 3,
                       .sm_count = 148,
                       .l2_bytes = INT64_C(132644864),
-                      .memory_bytes = INT64_C(192000000000),
+                      .memory_bytes = INT64_C(288000000000),
                       .smem_optin_bytes = 232448},
-    .matches = matches_sm100a,
-    .check = check_sm100a,
-    .candidate = list_sm100a_candidate,
-    .complete = complete_sm100a,
-    .derive = derive_sm100a,
-};
+    .matches = matches_sm103a,
+    .check = check_sm103a,
+    BLACKWELL};
+
+const struct jg_arch jg_arch_sm100f = {.name = "sm_100f",
+                                       .default_facts = B200,
+                                       .matches = matches_sm100f,
+                                       .check = check_sm100f,
+                                       BLACKWELL};

@@ -20,14 +20,16 @@ static const struct {
     {"jg/schedule/clc_scheduler.cuh", "sm_100a"},
     {"jg/schedule/scheduler_for.cuh", "sm_100a"},
 };
-static const char *const archs[] = {"sm_90a", "sm_100a"};
+static const char *const archs[] = {"sm_90a", "sm_100a", "sm_103a", "sm_100f"};
+/* "sm_10" of sm_100a: the chips of a family take the same files. */
+enum { FAMILY_SIZE = 5 };
 enum { ARCH_COUNT = sizeof(archs) / sizeof(archs[0]) };
 
 static int is_for(const char *name, const char *arch)
 {
     for (size_t i = 0; i < sizeof(chip_rows) / sizeof(chip_rows[0]); i++) {
         if (strncmp(name, chip_rows[i].prefix, strlen(chip_rows[i].prefix)) == 0) {
-            return strcmp(arch, chip_rows[i].arch) == 0;
+            return strncmp(arch, chip_rows[i].arch, FAMILY_SIZE) == 0;
         }
     }
     return 1;

@@ -32,7 +32,8 @@ Test(arch, registry_knows_chips_by_name_and_by_device)
     cr_assert_not_null(blackwell);
     static const struct {
         int cc_major, cc_minor, index; /* index -1: no kernels */
-    } rows[] = {{9, 0, 0}, {10, 0, 1}, {9, 1, -1}, {8, 9, -1}, {10, 3, -1}, {12, 0, -1}};
+    } rows[] = {{9, 0, 0},  {10, 0, 1},  {9, 1, -1}, {8, 9, -1},
+                {10, 3, 2}, {10, 1, -1}, {12, 0, -1}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct jg_device_facts facts = {.cc_major = rows[i].cc_major,
                                               .cc_minor = rows[i].cc_minor};
@@ -46,7 +47,9 @@ Test(arch, registry_knows_chips_by_name_and_by_device)
     cr_expect_null(jg_arch_find(NULL));
     cr_expect_eq(jg_arch_at(0), hopper());
     cr_expect_eq(jg_arch_at(1), blackwell);
-    cr_expect_null(jg_arch_at(2));
+    cr_expect_eq(jg_arch_at(2), jg_arch_find("sm_103a"));
+    cr_expect_eq(jg_arch_at(3), jg_arch_find("sm_100f"));
+    cr_expect_null(jg_arch_at(4));
     cr_expect_null(jg_arch_at(-1));
 }
 

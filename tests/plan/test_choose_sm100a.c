@@ -587,3 +587,32 @@ Test(choose_sm100a, printed_config_read_as_an_override_chooses_itself)
         jg_str_free(&text);
     }
 }
+
+Test(choose_sm100a, family_has_the_same_kernels_where_its_tensor_core_can)
+{
+    static const struct {
+        const char *name;
+        int b200, b300;
+    } rows[] = {{"sm_100a", 1, 0}, {"sm_103a", 0, 1}, {"sm_100f", 1, 1}};
+    const struct jg_device_facts b200 = {.cc_major = 10, .cc_minor = 0};
+    const struct jg_device_facts b300 = {.cc_major = 10, .cc_minor = 3};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_arch *arch = jg_arch_find(rows[i].name);
+        cr_assert_not_null(arch, "%s", rows[i].name);
+        cr_expect_eq(arch->matches(&b200), rows[i].b200);
+        cr_expect_eq(arch->matches(&b300), rows[i].b300);
+        cr_expect_str_eq(arch->kernel_header, blackwell()->kernel_header);
+        plan_expect_config(arch, "8192x8192x8192 bf16", "mma=256x256 cta_group=2");
+        struct jg_problem problem;
+        memset(&problem, 0, sizeof(problem));
+        problem.a = problem.b = JIT_GEMM_DTYPE_S8;
+        const jit_gemm_status status = arch->check(&problem);
+        if (arch == blackwell()) {
+            cr_expect_eq(status, JIT_GEMM_OK);
+        } else {
+            cr_expect_eq(status, JIT_GEMM_ERR_UNSUPPORTED);
+            cr_expect_not_null(strstr(jg_error_text(), rows[i].name));
+            cr_expect_not_null(strstr(jg_error_text(), "s8"));
+        }
+    }
+}

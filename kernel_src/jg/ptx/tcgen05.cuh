@@ -7,8 +7,11 @@
 #pragma once
 #include <jg/ptx/address.cuh>
 
-#if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_FEAT_SM100_ALL)
-#    error "jg/ptx/tcgen05.cuh needs sm_100a: compile with --gpu-architecture=sm_100a"
+// Of a family target, sm_100f, and of each "a" target of the family. Older compilers know
+// sm_100a alone.
+#if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_FEAT_SM100_ALL) && \
+    !(defined(__CUDA_ARCH_FAMILY_SPECIFIC__) && __CUDA_ARCH_FAMILY_SPECIFIC__ / 100 == 10)
+#    error "jg/ptx/tcgen05.cuh needs sm_100a, sm_103a or sm_100f"
 #endif
 
 namespace jg::ptx {
