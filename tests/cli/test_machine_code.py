@@ -27,7 +27,7 @@ PROBLEMS = [
       "bias:row_vector:bf16", "--operand", "r:matrix:bf16"], VECTORS),
 ]
 # Kinds of instructions that must be there, by chip; and the most instructions of one turn of the
-# loop that multiplies and of one that loads, of which the kernels have about 60 (and 93 where matrices
+# loop that multiplies and of one that loads, of which the kernels have about 60 (93 where matrices
 # are loaded); the compiler may
 # unroll the one that loads matrices, two loads a step.
 CHIPS = {
