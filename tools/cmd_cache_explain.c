@@ -132,6 +132,7 @@ static void compare_problems(const jit_gemm_problem *a, const jit_gemm_problem *
     note_difference(near, "d", types_differ(a->d, a->a, b->d, b->a));
     note_difference(near, "layout",
                     a->a_layout != b->a_layout || a->b_layout != b->b_layout);
+    note_difference(near, "d_layout", a->d_layout != b->d_layout);
     note_difference(near, "a_scale", a->a_scale != b->a_scale);
     note_difference(near, "b_scale", a->b_scale != b->b_scale);
     note_difference(near, "epilogue", strcmp(a->epilogue, b->epilogue) != 0);

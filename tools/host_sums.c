@@ -82,7 +82,8 @@ static void sum_batch(struct work *work, const jit_gemm_problem *problem,
                       double beta)
 {
     struct operands *operands = &work->operands;
-    const int64_t n = inputs->n;
+    const int64_t m = inputs->m, n = inputs->n;
+    const int by_columns = problem->d_layout == JIT_GEMM_D_COLUMN_MAJOR;
 
     unpack(&inputs->a, work->a, batch, inputs->m, inputs->k,
            problem->a_layout != JIT_GEMM_LAYOUT_K_MAJOR, operands->a);
@@ -90,19 +91,20 @@ static void sum_batch(struct work *work, const jit_gemm_problem *problem,
            problem->b_layout == JIT_GEMM_LAYOUT_K_MAJOR, operands->b);
     for (int64_t row = 0; row < inputs->m; row += ROWS) {
         int64_t count = inputs->m - row < ROWS ? inputs->m - row : ROWS;
-        size_t first = (size_t)((batch * inputs->m + row) * n);
 
         sum_rows(operands, row, count, work->sums);
         for (int64_t i = 0; i < count * n; i++) {
+            const int64_t r = row + i / n, column = i % n;
+            const int64_t place = by_columns ? column * m + r : r * n + column;
             double value = work->sums[i] * alpha *
-                           load_scale(&inputs->a_scale, work->a_scale, batch, row + i / n) *
-                           load_scale(&inputs->b_scale, work->b_scale, batch, i % n);
+                           load_scale(&inputs->a_scale, work->a_scale, batch, r) *
+                           load_scale(&inputs->b_scale, work->b_scale, batch, column);
 
             if (work->c && beta != 0) { /* as in the kernels: 0 reads nothing */
                 value +=
-                    beta * load_element(&inputs->c, work->c, batch, row + i / n, i % n, 0);
+                    beta * load_element(&inputs->c, work->c, batch, r, column, by_columns);
             }
-            element_store(work->type, work->result, first + (size_t)i, value);
+            element_store(work->type, work->result, (size_t)(batch * m * n + place), value);
         }
     }
 }
@@ -138,11 +140,12 @@ int host_sums_create(jit_gemm_context *context, const jit_gemm_problem *problem,
                      jit_gemm_dtype type, struct run_matrix *ret_sums)
 {
     const size_t m = (size_t)inputs->m, n = (size_t)inputs->n, k = (size_t)inputs->k;
+    const int by_columns = problem->d_layout == JIT_GEMM_D_COLUMN_MAJOR;
     const struct element_view view = {.dtype = type,
                                       .batch = inputs->batch,
-                                      .rows = inputs->m,
-                                      .columns = inputs->n,
-                                      .ld = inputs->n,
+                                      .rows = by_columns ? inputs->n : inputs->m,
+                                      .columns = by_columns ? inputs->m : inputs->n,
+                                      .ld = by_columns ? inputs->m : inputs->n,
                                       .batch_stride = inputs->m * inputs->n};
     struct work work = {.type = type,
                         .operands = {.m = inputs->m, .n = inputs->n, .k = inputs->k}};

@@ -98,8 +98,19 @@ static int make_view(const char *name, jit_gemm_dtype dtype, int64_t batch, int6
                              ret_view);
 }
 
-static int view_operand(const jit_gemm_operand *operand, const struct run_inputs *inputs,
-                        struct element_view *ret_view)
+/* As D lies in memory, and C and matrix operands with it. */
+static int64_t rows_of_d(const jit_gemm_problem *p, const struct run_inputs *inputs)
+{
+    return p->d_layout == JIT_GEMM_D_COLUMN_MAJOR ? inputs->n : inputs->m;
+}
+
+static int64_t columns_of_d(const jit_gemm_problem *p, const struct run_inputs *inputs)
+{
+    return p->d_layout == JIT_GEMM_D_COLUMN_MAJOR ? inputs->m : inputs->n;
+}
+
+static int view_operand(const jit_gemm_problem *p, const jit_gemm_operand *operand,
+                        const struct run_inputs *inputs, struct element_view *ret_view)
 {
     int64_t rows = 1, columns = 1;
 
@@ -114,16 +125,17 @@ static int view_operand(const jit_gemm_operand *operand, const struct run_inputs
         columns = inputs->m;
         break;
     case JIT_GEMM_OPERAND_MATRIX:
-        rows = inputs->m;
-        columns = inputs->n;
+        rows = rows_of_d(p, inputs);
+        columns = columns_of_d(p, inputs);
         break;
     }
     return make_view(operand->name, operand->dtype, inputs->batch, rows, columns, 0,
                      ret_view);
 }
 
-static int create_operand(jit_gemm_context *context, const jit_gemm_operand *operand,
-                          uint64_t seed, size_t index, struct run_inputs *inputs)
+static int create_operand(jit_gemm_context *context, const jit_gemm_problem *p,
+                          const jit_gemm_operand *operand, uint64_t seed, size_t index,
+                          struct run_inputs *inputs)
 {
     struct element_view view = {0};
     int code;
@@ -134,7 +146,7 @@ static int create_operand(jit_gemm_context *context, const jit_gemm_operand *ope
         element_fill_random(&one, &inputs->values[index], seed);
         return CLI_OK;
     }
-    code = view_operand(operand, inputs, &view);
+    code = view_operand(p, operand, inputs, &view);
     return code == CLI_OK ? create_random(context, &view, seed, 0, &inputs->operands[index])
                           : code;
 }
@@ -187,8 +199,8 @@ int run_inputs_create(jit_gemm_context *context, const struct cli_problem *probl
         code = create_random(context, &view, seed + 1, offset, &inputs->b);
     }
     if (code == CLI_OK && p->c) {
-        code =
-            make_view("C", p->c, inputs->batch, inputs->m, inputs->n, strides->ldc, &view);
+        code = make_view("C", p->c, inputs->batch, rows_of_d(p, inputs),
+                         columns_of_d(p, inputs), strides->ldc, &view);
         if (code == CLI_OK) {
             code = create_random(context, &view, seed + 2, 0, &inputs->c);
         }
@@ -203,7 +215,8 @@ int run_inputs_create(jit_gemm_context *context, const struct cli_problem *probl
     }
     for (size_t i = 0; i < problem->operand_count && code == CLI_OK; i++) {
         if (problem->operands[i].role == JIT_GEMM_OPERAND_INPUT) {
-            code = create_operand(context, &problem->operands[i], seed + 3 + i, i, inputs);
+            code =
+                create_operand(context, p, &problem->operands[i], seed + 3 + i, i, inputs);
         }
     }
     return code;
@@ -235,11 +248,13 @@ int run_results_create(jit_gemm_context *context, const struct cli_problem *prob
                        const struct run_inputs *inputs, int64_t ldd, int is_reference,
                        struct run_results *results)
 {
+    const jit_gemm_problem *p = &problem->problem;
+    const int64_t rows = rows_of_d(p, inputs), columns = columns_of_d(p, inputs);
     struct element_view view = {0};
     int code;
 
-    code = make_view("D", run_d_type(&problem->problem), inputs->batch, inputs->m,
-                     inputs->n, is_reference ? inputs->n : ldd, &view);
+    code = make_view("D", run_d_type(p), inputs->batch, rows, columns,
+                     is_reference ? columns : ldd, &view);
     if (code == CLI_OK) {
         code = run_matrix_create(context, &view, NULL, &results->d);
     }
@@ -249,8 +264,8 @@ int run_results_create(jit_gemm_context *context, const struct cli_problem *prob
         if (operand->role != JIT_GEMM_OPERAND_OUTPUT) {
             continue;
         }
-        code = make_view(operand->name, operand->dtype, inputs->batch, inputs->m, inputs->n,
-                         is_reference ? inputs->n : 0, &view);
+        code = make_view(operand->name, operand->dtype, inputs->batch, rows, columns,
+                         is_reference ? columns : 0, &view);
         if (code == CLI_OK) {
             code = run_matrix_create(context, &view, NULL, &results->operands[i]);
         }

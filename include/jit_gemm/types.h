@@ -30,8 +30,7 @@ extern "C" {
 /** Most operands that one epilogue may declare. */
 #define JIT_GEMM_MAX_OPERANDS 16
 
-/** Result of a call. Zero is success, every error is negative. Values are never renumbered.
- */
+/** Result of a call: zero is success, errors are negative. Values never change. */
 typedef enum jit_gemm_status {
     JIT_GEMM_OK = 0,            /**< Success. */
     JIT_GEMM_ERR_ARGUMENT = -1, /**< An argument or field is wrong; the text names it. */
@@ -87,11 +86,16 @@ typedef enum jit_gemm_scale {
     JIT_GEMM_SCALE_VECTOR = 2  /**< A value for each row of A, or each column of B. */
 } jit_gemm_scale;
 
+/** How D lies in memory, and C and matrix operands with it. */
+typedef enum jit_gemm_d_layout {
+    JIT_GEMM_D_ROW_MAJOR = 0,   /**< Stored M x N. */
+    JIT_GEMM_D_COLUMN_MAJOR = 1 /**< Stored N x M. */
+} jit_gemm_d_layout;
+
 /** Whether a size is compiled into the kernel. */
 typedef enum jit_gemm_dim_mode {
-    JIT_GEMM_DIM_EXACT = 0, /**< Compiled in: one kernel a size. */
-    JIT_GEMM_DIM_DYNAMIC =
-        1 /**< A run-time argument; `size` is the typical size to plan for. */
+    JIT_GEMM_DIM_EXACT = 0,  /**< Compiled in: one kernel a size. */
+    JIT_GEMM_DIM_DYNAMIC = 1 /**< An argument; `size` is the typical one to plan for. */
 } jit_gemm_dim_mode;
 
 /** One dimension of a problem. Frozen: embedded by value. */
@@ -104,10 +108,10 @@ typedef struct jit_gemm_dim {
 /**
  * A problem: D = epilogue(alpha * op(A) * op(B) + beta * C, operands).
  *
- * A is M x K, B is K x N, C and D are M x N row-major; all of them `batch` times. With
- * scales, the product's element (m, n) is also multiplied by those of A's row m and of B's
- * column n: f32 factors are multiplied first, alpha * (a_scale * b_scale), then the sum by
- * the result.
+ * A is M x K, B is K x N, C and D are M x N, laid out as `d_layout` says; all of them
+ * `batch` times. With scales, the product's element (m, n) is also multiplied by those of
+ * A's row m and of B's column n: f32 factors are multiplied first, alpha * (a_scale *
+ * b_scale), then the sum by the result.
  */
 typedef struct jit_gemm_problem {
     size_t struct_size; /**< sizeof(jit_gemm_problem). */
@@ -125,15 +129,14 @@ typedef struct jit_gemm_problem {
     jit_gemm_layout a_layout;          /**< Layout of A. */
     jit_gemm_layout b_layout;          /**< Layout of B. */
     char epilogue[JIT_GEMM_NAME_SIZE]; /**< A registered epilogue; empty means D = acc. */
-    char config[JIT_GEMM_CONFIG_SIZE]; /**< Overrides the kernel choice; empty means choose.
-                                        */
-    uint64_t workspace_limit; /**< Most bytes of workspace that the choice may ask for, to
-                                 split K among CTAs; 0 means that K is split only where
-                                 `config` says so. */
-    jit_gemm_scale a_scale;   /**< Scales of A, addressed by ::jit_gemm_args. */
-    jit_gemm_scale b_scale;   /**< Scales of B. */
-    uint64_t input_alignment; /**< Bytes that A's and B's addresses, rows and batches are
-                                 multiples of: 1, 2, 4 or 8; 0 means 16. Less is slower. */
+    char config[JIT_GEMM_CONFIG_SIZE]; /**< Overrides the choice; empty means choose. */
+    uint64_t workspace_limit;   /**< Most bytes of workspace that the choice may ask for, to
+                                   split K; 0: K is split only where `config` says so. */
+    jit_gemm_scale a_scale;     /**< Scales of A, addressed by ::jit_gemm_args. */
+    jit_gemm_scale b_scale;     /**< Scales of B. */
+    uint64_t input_alignment;   /**< Bytes that A's and B's addresses, rows and batches are
+                                   multiples of: 1, 2, 4 or 8; 0 means 16. Less is slower. */
+    jit_gemm_d_layout d_layout; /**< Of D, C and matrix operands. */
 } jit_gemm_problem;
 
 /** How an operand is indexed. */
@@ -141,8 +144,7 @@ typedef enum jit_gemm_operand_kind {
     JIT_GEMM_OPERAND_SCALAR = 0,        /**< One value. */
     JIT_GEMM_OPERAND_ROW_VECTOR = 1,    /**< N values, indexed by `col`. */
     JIT_GEMM_OPERAND_COLUMN_VECTOR = 2, /**< M values, indexed by `row`. */
-    JIT_GEMM_OPERAND_MATRIX =
-        3 /**< M x N values, row-major with its own leading dimension. */
+    JIT_GEMM_OPERAND_MATRIX = 3         /**< M x N values, laid out as D. */
 } jit_gemm_operand_kind;
 
 /** What the kernel does with an operand. */
@@ -179,7 +181,7 @@ typedef struct jit_gemm_epilogue {
 /** The run-time side of one operand. Frozen: used in arrays. */
 typedef struct jit_gemm_operand_arg {
     uint64_t pointer;     /**< Device address; 0 lets a scalar input take `value`. */
-    int64_t ld;           /**< Matrix: elements between rows; 0 means N. */
+    int64_t ld;           /**< Matrix: elements between stored rows; 0 means packed. */
     int64_t batch_stride; /**< Elements between batches; 0 means packed; or BROADCAST. */
     float value;          /**< A scalar given by value. */
     uint32_t reserved;    /**< Must be zero. */
@@ -194,8 +196,8 @@ typedef struct jit_gemm_args {
     uint64_t d;         /**< Device address of D. */
     int64_t lda;        /**< Elements between stored rows of A; 0 means packed. */
     int64_t ldb;        /**< Elements between stored rows of B; 0 means packed. */
-    int64_t ldc;        /**< Elements between rows of C; 0 means N. */
-    int64_t ldd;        /**< Elements between rows of D; 0 means N. */
+    int64_t ldc;        /**< Elements between stored rows of C; 0 means packed. */
+    int64_t ldd;        /**< Elements between stored rows of D; 0 means packed. */
     int64_t
         a_batch_stride; /**< Elements between A's batches; 0 means packed; or BROADCAST. */
     int64_t
@@ -307,9 +309,8 @@ typedef void (*jit_gemm_log_fn)(void *user, jit_gemm_severity severity, const ch
 
 /** What a diagnostic speaks of. */
 typedef enum jit_gemm_diagnostic_origin {
-    JIT_GEMM_DIAGNOSTIC_FIELD = 0, /**< An argument or struct field; `where` names it. */
-    JIT_GEMM_DIAGNOSTIC_SNIPPET =
-        1, /**< The user's snippet; line and column are the user's. */
+    JIT_GEMM_DIAGNOSTIC_FIELD = 0,   /**< An argument or struct field; `where` names it. */
+    JIT_GEMM_DIAGNOSTIC_SNIPPET = 1, /**< The user's snippet, line and column. */
     JIT_GEMM_DIAGNOSTIC_GENERATED = 2, /**< The generated source: a bug of the library. */
     JIT_GEMM_DIAGNOSTIC_SYSTEM = 3     /**< Driver, compiler, file system. */
 } jit_gemm_diagnostic_origin;
@@ -358,8 +359,7 @@ typedef struct jit_gemm_context_options {
         exact_device; /**< Not 0: no other device than `device`, also where that is 0. */
 } jit_gemm_context_options;
 
-/** Progress of a prewarm: return 0 to go on, anything else to stop after the builds under
- * way. */
+/** Progress of a prewarm: 0 goes on, anything else stops after the builds under way. */
 typedef int (*jit_gemm_progress_fn)(void *user, size_t done, size_t total,
                                     const char *problem);
 

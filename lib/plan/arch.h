@@ -39,9 +39,10 @@ struct jg_arch {
     /* UNSUPPORTED, with the field, if no config of this chip can take the problem's types
      * and layouts. */
     jit_gemm_status (*check)(const struct jg_problem *problem);
-    /* Candidate `index`, or 0 when there are no more. Only the tile's M and N, or mma and
-     * cta_group, and the cluster are set. */
-    int (*candidate)(int index, struct jg_config *ret_config);
+    /* Candidate `index` for a problem, or 0 when there are no more. Only the tile's M and
+     * N, or mma and cta_group, and the cluster are set. */
+    int (*candidate)(const struct jg_problem *problem, int index,
+                     struct jg_config *ret_config);
     /* Fills the rest where an override left it, the K of the tile too, and the tile where
      * the config names an mma. */
     void (*complete)(const struct jg_problem *problem, const struct jg_device_facts *facts,

@@ -91,6 +91,12 @@ int jg_stages_choose(const struct jg_problem *problem, const struct jg_smem *sme
 
 /* ----------------------------------------------------------------------------- tiles */
 
+struct jg_problem jg_product(const struct jg_problem *problem,
+                             const struct jg_config *config)
+{
+    return config->swap_ab ? jg_problem_transpose(problem) : *problem;
+}
+
 /* Tiles along one dimension, padded to whole clusters. */
 static int64_t count_tiles_along(int64_t size, int tile, int cluster)
 {
@@ -281,11 +287,12 @@ int jg_matrix_stages(const struct jg_problem *problem)
 
 static int needs_both_slabs(const struct jg_problem *problem)
 {
-    int found =
-        problem->c != JIT_GEMM_DTYPE_NONE || problem->n.mode == JIT_GEMM_DIM_DYNAMIC ||
-        jg_dtype_bytes(problem->d) == 1 || problem->a_scale == JIT_GEMM_SCALE_VECTOR ||
-        problem->b_scale == JIT_GEMM_SCALE_VECTOR ||
-        problem->n.size * jg_dtype_bytes(problem->d) % 16 != 0;
+    const jit_gemm_dim *row = jg_problem_d_row(problem);
+    int found = problem->c != JIT_GEMM_DTYPE_NONE || row->mode == JIT_GEMM_DIM_DYNAMIC ||
+                jg_dtype_bytes(problem->d) == 1 ||
+                problem->a_scale == JIT_GEMM_SCALE_VECTOR ||
+                problem->b_scale == JIT_GEMM_SCALE_VECTOR ||
+                row->size * jg_dtype_bytes(problem->d) % 16 != 0;
     for (uint32_t i = 0; problem->epilogue != NULL && i < problem->epilogue->operand_count;
          i++) {
         found |= problem->epilogue->operands[i].kind != JIT_GEMM_OPERAND_SCALAR;
@@ -300,9 +307,10 @@ int jg_out_stages_check(const struct jg_problem *problem, const struct jg_config
         snprintf(
             reason, size,
             "out_stages=%d is too few for C, vector scales, vector or matrix operands, a "
-            "dynamic N, a D of 8 bits, or a row of D that is no multiple of 16 bytes: they "
+            "dynamic %s, a D of 8 bits, or a %s of D that is no multiple of 16 bytes: they "
             "need out_stages=%d",
-            config->out_stages, NEEDED_OUT_STAGES);
+            config->out_stages, jg_problem_is_column_major(problem) ? "M" : "N",
+            jg_problem_is_column_major(problem) ? "column" : "row", NEEDED_OUT_STAGES);
         return 0;
     }
     return 1;

@@ -62,6 +62,10 @@ int jg_thread_loads_check(const struct jg_problem *problem, const struct jg_conf
  * instruction of a warp each four clocks, as wide as the alignment. Assumed. */
 double jg_thread_loads_clk(const struct jg_problem *problem, double stage_bytes);
 
+/* The problem whose product the kernel makes: the transposed one with swap_ab. */
+struct jg_problem jg_product(const struct jg_problem *problem,
+                             const struct jg_config *config);
+
 /* CTAs that fit at once (one a multiprocessor), in whole clusters. */
 int jg_resident_ctas(const struct jg_config *config, const struct jg_device_facts *facts);
 /* Clusters of a launch with this many cluster tiles, where `resident` clusters fit at once:

@@ -22,12 +22,13 @@ enum { MAX_REGISTERS = 255, DEFAULT_OUT_STAGES = 2 };
 enum { K_GROUP_4_TILE = 64 * 16, K_GROUP_2_TILE = 64 * 96 };
 
 /* What is tried, in order of preference between equals. Of two that give a CTA 64 rows,
- * only pairs: a multiplication of 64 rows alone takes as long as one of 128. With few rows
- * of A the transposed product wastes least: the problem's N is spread over many CTAs. */
+ * only pairs: a multiplication of 64 rows alone takes as long as one of 128. Where D has
+ * few rows in memory the transposed product wastes least: their length is spread over many
+ * CTAs. */
 static const struct candidate {
     int m, n, cta_group; /* of the MMA */
     int cluster_m, cluster_n;
-    int swap_ab;
+    int transposed; /* does D lie as the transpose of the product? */
 } candidates[] = {
     {256, 256, 2, 2, 1, 0}, {256, 256, 2, 4, 1, 0}, {256, 256, 2, 2, 2, 0},
     {256, 192, 2, 2, 1, 0}, {256, 192, 2, 4, 1, 0}, {256, 192, 2, 2, 2, 0},
@@ -89,7 +90,8 @@ static int matches_sm100a(const struct jg_device_facts *facts)
     return facts->cc_major == 10 && facts->cc_minor == 0;
 }
 
-static int list_sm100a_candidate(int index, struct jg_config *ret_config)
+static int list_sm100a_candidate(const struct jg_problem *problem, int index,
+                                 struct jg_config *ret_config)
 {
     if (index < 0 || index >= CANDIDATE_COUNT) {
         return 0;
@@ -101,7 +103,8 @@ static int list_sm100a_candidate(int index, struct jg_config *ret_config)
                                      .cta_group = candidate->cta_group,
                                      .cluster_m = candidate->cluster_m,
                                      .cluster_n = candidate->cluster_n,
-                                     .swap_ab = candidate->swap_ab};
+                                     .swap_ab = candidate->transposed !=
+                                                jg_problem_is_column_major(problem)};
     return 1;
 }
 
@@ -172,7 +175,7 @@ static void complete_split(const struct jg_problem *problem,
                            struct jg_config *config)
 {
     const struct jg_config *wanted = &override->values;
-    const struct jg_problem product = jg_sm100a_product(problem, config);
+    const struct jg_problem product = jg_product(problem, config);
     config->split_k = split_k;
     config->split_order =
         override->has_split_order ? wanted->split_order : JG_SPLIT_TURNSTILE;
@@ -204,7 +207,7 @@ static int derive_sm100a(const struct jg_problem *problem,
                          const struct jg_config *config, struct jg_derived *ret_derived,
                          char *reason, size_t reason_size)
 {
-    const struct jg_problem product = jg_sm100a_product(problem, config);
+    const struct jg_problem product = jg_product(problem, config);
     if (!jg_sm100a_check(&product, facts, config, reason, reason_size) ||
         !jg_out_stages_check(problem, config, reason, reason_size)) {
         return 0;

@@ -13,9 +13,9 @@ enum {
     JG_SM100A_MAX_ACC_STAGES = 2
 };
 
-/* The problem whose product the kernel makes: the transposed one with swap_ab. */
-struct jg_problem jg_sm100a_product(const struct jg_problem *problem,
-                                    const struct jg_config *config);
+/* Does D lie in memory as the transpose of the product? */
+int jg_sm100a_is_transposed(const struct jg_problem *problem,
+                            const struct jg_config *config);
 
 /* Where a CTA's accumulator lies in tensor memory (jg/sm100a/epilogue_share.cuh). */
 struct jg_sm100a_lanes {

@@ -16,9 +16,10 @@ enum {
     WARP_LANES = 32,
     TMEM_STEP = 32, /* columns that are allocated at least */
     MAX_MMA_N = 256,
-    LEAST_SPAN = 32, /* bytes of a row of B in the narrowest swizzle */
-    STEP = 64,       /* columns of D in a step of the epilogue, and most rows */
-    MIN_SLAB = 16,   /* columns of an accumulator that a slab of D takes at least */
+    LEAST_SPAN = 32,       /* bytes of a row of B in the narrowest swizzle */
+    STEP = 64,             /* columns of D in a step of the epilogue, and most rows */
+    MIN_SLAB = 16,         /* columns of an accumulator that a slab of D takes at least */
+    SLABS_FOR_VECTORS = 2, /* output stages whose memory holds a staging area */
     /* More than half of what a multiprocessor has: one CTA each, because two clusters that
      * each hold a part of the tensor memory which the other waits for would never end. */
     LEAST_SMEM_BYTES = 116 * 1024,
@@ -43,10 +44,10 @@ int jg_sm100a_matrix_stages(const struct jg_problem *problem)
     return step <= MAX_MATRIX_STAGES ? step : 0;
 }
 
-struct jg_problem jg_sm100a_product(const struct jg_problem *problem,
-                                    const struct jg_config *config)
+int jg_sm100a_is_transposed(const struct jg_problem *problem,
+                            const struct jg_config *config)
 {
-    return config->swap_ab ? jg_problem_transpose(problem) : *problem;
+    return config->swap_ab != jg_problem_is_column_major(problem);
 }
 
 struct jg_sm100a_lanes jg_sm100a_lanes(const struct jg_config *config)
@@ -81,11 +82,12 @@ static int lesser(int a, int b)
 
 /* A slab of D as wide as a swizzle may be, if that divides the tile. Else the epilogue by
  * vectors writes, and the box is never used. */
-static void size_slabs(const struct jg_config *config, int element_bytes,
+static void size_slabs(const struct jg_problem *problem, const struct jg_config *config,
                        struct jg_derived *derived)
 {
+    const int element_bytes = jg_dtype_bytes(problem->d);
     const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(config);
-    if (config->swap_ab) { /* lanes are columns of D */
+    if (jg_sm100a_is_transposed(problem, config)) { /* lanes lie side by side in D */
         const int warps = JG_ROW_BYTES / element_bytes / lanes.of_warp;
         const int rows = lesser(warps * lanes.of_warp, power_in(lanes.columns));
         derived->d_box_rows = rows < MIN_SLAB ? MIN_SLAB : rows;
@@ -98,10 +100,11 @@ static void size_slabs(const struct jg_config *config, int element_bytes,
 }
 
 /* Rows of a matrix that a team of warps takes in a step, and how many teams there are. */
-static int count_step_rows(const struct jg_config *config, int *ret_teams)
+static int count_step_rows(const struct jg_problem *problem, const struct jg_config *config,
+                           int *ret_teams)
 {
     const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(config);
-    if (config->swap_ab) {
+    if (jg_sm100a_is_transposed(problem, config)) {
         *ret_teams = lanes.of_warp == WARP_LANES ? 2 : 1;
         return lesser(STEP, lanes.columns);
     }
@@ -114,7 +117,7 @@ static int count_step_rows(const struct jg_config *config, int *ret_teams)
 void jg_sm100a_size_boxes(const struct jg_problem *problem, const struct jg_config *config,
                           struct jg_derived *derived)
 {
-    const struct jg_problem product = jg_sm100a_product(problem, config);
+    const struct jg_problem product = jg_product(problem, config);
     const int a_k_major = product.a_layout == JIT_GEMM_LAYOUT_K_MAJOR;
     const int b_k_major = product.b_layout == JIT_GEMM_LAYOUT_K_MAJOR;
     const int b_slices = config->cluster_m / config->cta_group;
@@ -125,15 +128,15 @@ void jg_sm100a_size_boxes(const struct jg_problem *problem, const struct jg_conf
     derived->b_row_bytes =
         b_k_major ? JG_ROW_BYTES
                   : lesser(JG_ROW_BYTES, power_in(b_columns * jg_dtype_bytes(product.b)));
-    size_slabs(config, jg_dtype_bytes(problem->d), derived);
-    derived->matrix_box_rows = count_step_rows(config, &teams);
+    size_slabs(problem, config, derived);
+    derived->matrix_box_rows = count_step_rows(problem, config, &teams);
 }
 
 struct jg_smem jg_sm100a_smem(const struct jg_problem *problem,
                               const struct jg_config *config)
 {
     int teams;
-    const int64_t step_rows = count_step_rows(config, &teams);
+    const int64_t step_rows = count_step_rows(problem, config, &teams);
     const int64_t rows = config->tile_m + config->tile_n / config->cta_group;
     const int64_t warp_rows = EPILOGUE_WARPS * jg_sm100a_lanes(config).of_warp;
     const int64_t matrix_bytes = teams * step_rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES;
@@ -283,6 +286,15 @@ int jg_sm100a_check(const struct jg_problem *product, const struct jg_device_fac
                  "scheduler=clc answers one thread that loads, and with input_align=%d "
                  "there are more: scheduler=static",
                  product->input_alignment);
+        return 0;
+    }
+    const int own_columns = jg_sm100a_lanes(config).columns;
+    if (config->out_stages < SLABS_FOR_VECTORS && own_columns % MIN_SLAB != 0) {
+        snprintf(reason, size,
+                 "out_stages=%d is too few for mma=%dx%d cta_group=%d: a CTA's %d columns "
+                 "are no multiple of %d, as slabs of D are; out_stages=%d",
+                 config->out_stages, config->mma_m, config->mma_n, config->cta_group,
+                 own_columns, MIN_SLAB, SLABS_FOR_VECTORS);
         return 0;
     }
     const int columns = jg_sm100a_tmem_columns(config);

@@ -63,7 +63,8 @@ static int matches_sm90a(const struct jg_device_facts *facts)
     return facts->cc_major == 9 && facts->cc_minor == 0;
 }
 
-static int list_sm90a_candidate(int index, struct jg_config *ret_config)
+static int list_sm90a_candidate(const struct jg_problem *problem, int index,
+                                struct jg_config *ret_config)
 {
     if (index < 0 || index >= TILE_COUNT * CLUSTER_COUNT) {
         return 0;
@@ -74,7 +75,8 @@ static int list_sm90a_candidate(int index, struct jg_config *ret_config)
                                      .tile_m = tile->m,
                                      .tile_n = tile->n,
                                      .cluster_m = cluster->m,
-                                     .cluster_n = cluster->n};
+                                     .cluster_n = cluster->n,
+                                     .swap_ab = jg_problem_is_column_major(problem)};
     return 1;
 }
 
@@ -97,6 +99,7 @@ static void complete_split(const struct jg_problem *problem,
                            struct jg_config *config)
 {
     const struct jg_config *wanted = &override->values;
+    const struct jg_problem product = jg_product(problem, config);
     config->tile_k = config->tile_k > 0 ? config->tile_k : jg_tile_k(problem);
     config->split_k = split_k;
     config->split_order =
@@ -107,7 +110,7 @@ static void complete_split(const struct jg_problem *problem,
     config->stages = override->has_stages
                          ? wanted->stages
                          : jg_stages_choose(problem, &smem, facts, &stage_range);
-    jg_raster_choose(problem, facts, override, config);
+    jg_raster_choose(&product, facts, override, config);
 }
 
 /* ----------------------------------------------------------------------- the limits */
@@ -280,7 +283,8 @@ static int derive_sm90a(const struct jg_problem *problem,
                         const struct jg_device_facts *facts, const struct jg_config *config,
                         struct jg_derived *ret_derived, char *reason, size_t reason_size)
 {
-    if (!check_limits(problem, facts, config, reason, reason_size)) {
+    const struct jg_problem product = jg_product(problem, config);
+    if (!check_limits(&product, facts, config, reason, reason_size)) {
         return 0;
     }
     if (!jg_out_stages_check(problem, config, reason, reason_size)) {
@@ -290,11 +294,11 @@ static int derive_sm90a(const struct jg_problem *problem,
     struct jg_derived derived = {.threads = THREADS,
                                  .smem_bytes = (int)jg_smem_bytes(&smem, config->stages),
                                  .max_registers = MAX_REGISTERS};
-    if (!jg_tiles_count(problem, facts, config, &derived, reason, reason_size)) {
+    if (!jg_tiles_count(&product, facts, config, &derived, reason, reason_size)) {
         return 0;
     }
-    size_boxes(problem, config, &derived);
-    derived.predicted_us = predict_us(problem, facts, config, &derived);
+    size_boxes(&product, config, &derived);
+    derived.predicted_us = predict_us(&product, facts, config, &derived);
     *ret_derived = derived;
     return 1;
 }

@@ -74,6 +74,7 @@ static jit_gemm_status choose_reference(const struct jg_problem *problem,
     struct jg_choice choice;
     memset(&choice, 0, sizeof(choice));
     choice.config.kernel = JG_KERNEL_REFERENCE;
+    choice.config.swap_ab = jg_problem_is_column_major(problem);
     choice.derived.threads = REFERENCE_THREADS;
     const int64_t blocks =
         jg_ceil_div(problem->m.size * problem->n.size, REFERENCE_THREADS);
@@ -183,7 +184,7 @@ static void find_best(const struct jg_arch *arch, const struct jg_problem *probl
     int least = INT_MAX;
     struct trial trial;
     memset(&trial, 0, sizeof(trial));
-    for (int i = 0; arch->candidate(i, &trial.choice.config); i++) {
+    for (int i = 0; arch->candidate(problem, i, &trial.choice.config); i++) {
         const int differences = count_differences(override, &trial.choice.config);
         if (least == 0 && differences > 0) {
             continue;
@@ -211,7 +212,7 @@ static void trace_others(const struct jg_arch *arch, const struct jg_problem *pr
 {
     struct trial trial;
     memset(&trial, 0, sizeof(trial));
-    for (int i = 0; arch->candidate(i, &trial.choice.config); i++) {
+    for (int i = 0; arch->candidate(problem, i, &trial.choice.config); i++) {
         if (i == best_index) {
             continue;
         }

@@ -251,6 +251,16 @@ static jit_gemm_status check_terminated(const char *where, const char *text, siz
     return JIT_GEMM_OK;
 }
 
+static jit_gemm_status check_d_layout(jit_gemm_d_layout layout)
+{
+    if (layout != JIT_GEMM_D_ROW_MAJOR && layout != JIT_GEMM_D_COLUMN_MAJOR) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.d_layout",
+                       "give JIT_GEMM_D_ROW_MAJOR or JIT_GEMM_D_COLUMN_MAJOR",
+                       "must be 0 or 1, is %d", (int)layout);
+    }
+    return JIT_GEMM_OK;
+}
+
 jit_gemm_status jg_problem_check_fields(jit_gemm_problem *problem)
 {
     if (problem->batch.size == 0 && problem->batch.mode == JIT_GEMM_DIM_EXACT) {
@@ -278,6 +288,7 @@ jit_gemm_status jg_problem_check_fields(jit_gemm_problem *problem)
     JG_TRY(check_layout("problem.b_layout", problem->b_layout));
     JG_TRY(check_scale("problem.a_scale", problem->a_scale));
     JG_TRY(check_scale("problem.b_scale", problem->b_scale));
+    JG_TRY(check_d_layout(problem->d_layout));
     JG_TRY(check_terminated("problem.epilogue", problem->epilogue, JIT_GEMM_NAME_SIZE));
     JG_TRY(check_terminated("problem.config", problem->config, JIT_GEMM_CONFIG_SIZE));
     const uint64_t alignment = problem->input_alignment;
@@ -431,11 +442,22 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     problem.b_layout = checked.b_layout;
     problem.a_scale = checked.a_scale;
     problem.b_scale = checked.b_scale;
+    problem.d_layout = checked.d_layout;
     problem.workspace_limit = checked.workspace_limit;
     problem.input_alignment =
         checked.input_alignment > 0 ? (int)checked.input_alignment : JG_COPY_ALIGNMENT;
     *ret_problem = problem;
     return JIT_GEMM_OK;
+}
+
+int jg_problem_is_column_major(const struct jg_problem *problem)
+{
+    return problem->d_layout == JIT_GEMM_D_COLUMN_MAJOR;
+}
+
+const jit_gemm_dim *jg_problem_d_row(const struct jg_problem *problem)
+{
+    return jg_problem_is_column_major(problem) ? &problem->m : &problem->n;
 }
 
 struct jg_problem jg_problem_transpose(const struct jg_problem *problem)
@@ -492,4 +514,5 @@ void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out)
     jg_bytes_u32(out, (uint32_t)problem->b_scale);
     jg_bytes_u32(out, TAG_ALIGNMENT);
     jg_bytes_u32(out, (uint32_t)problem->input_alignment);
+    jg_bytes_u32(out, (uint32_t)problem->d_layout);
 }

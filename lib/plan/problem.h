@@ -14,6 +14,7 @@ struct jg_problem {
     jit_gemm_dtype a, b, c, d; /* c may be NONE, the others are set */
     jit_gemm_layout a_layout, b_layout;
     jit_gemm_scale a_scale, b_scale;
+    jit_gemm_d_layout d_layout;         /* of C and matrix operands too */
     const struct jg_epilogue *epilogue; /* NULL: D = acc. Not owned */
     char config[JIT_GEMM_CONFIG_SIZE];  /* override text, empty means choose */
     uint64_t workspace_limit;           /* bytes; 0: K is split only by `config` */
@@ -35,6 +36,11 @@ static inline int jg_loads_by_threads(const struct jg_problem *problem)
  */
 jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_find_fn find,
                                      void *find_user, struct jg_problem *ret_problem);
+
+/* Do columns of D lie in memory one after the other? */
+int jg_problem_is_column_major(const struct jg_problem *problem);
+/* Elements of D that lie side by side: N, or M. */
+const jit_gemm_dim *jg_problem_d_row(const struct jg_problem *problem);
 
 /* The problem whose result is the transpose: D^T = B^T * A^T. C, D and operands stay as
  * they are. */

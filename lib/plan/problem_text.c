@@ -8,8 +8,8 @@
 #include "plan/text.h"
 
 static const char problem_keys[] =
-    "keys: m n k batch a b c d layout a_scale b_scale dynamic workspace input_align "
-    "epilogue config";
+    "keys: m n k batch a b c d layout d_layout a_scale b_scale dynamic workspace "
+    "input_align epilogue config";
 static const char problem_example[] =
     "give for instance 'm=4096 n=4096 k=4096 a=bf16' or '4096x4096x4096 bf16'";
 
@@ -23,6 +23,7 @@ enum problem_key {
     KEY_C,
     KEY_D,
     KEY_LAYOUT,
+    KEY_D_LAYOUT,
     KEY_A_SCALE,
     KEY_B_SCALE,
     KEY_DYNAMIC,
@@ -34,9 +35,9 @@ enum problem_key {
 };
 
 static const char *const key_names[KEY_COUNT] = {
-    "m",         "n",           "k",        "batch",   "a",       "b",
-    "c",         "d",           "layout",   "a_scale", "b_scale", "dynamic",
-    "workspace", "input_align", "epilogue", "config"};
+    "m",       "n",         "k",           "batch",    "a",       "b",
+    "c",       "d",         "layout",      "d_layout", "a_scale", "b_scale",
+    "dynamic", "workspace", "input_align", "epilogue", "config"};
 static const char *const key_places[KEY_COUNT] = {"problem.m",
                                                   "problem.n",
                                                   "problem.k",
@@ -46,6 +47,7 @@ static const char *const key_places[KEY_COUNT] = {"problem.m",
                                                   "problem.c",
                                                   "problem.d",
                                                   "problem.layout",
+                                                  "problem.d_layout",
                                                   "problem.a_scale",
                                                   "problem.b_scale",
                                                   "problem.dynamic",
@@ -137,6 +139,19 @@ static jit_gemm_status read_scale(enum problem_key key, const struct jg_word *wo
     return jg_fail(JIT_GEMM_ERR_ARGUMENT, key_places[key], "scales: none tensor vector",
                    "unknown scale %s at column %zu",
                    jg_quote(word->value, word->value_size).text, word->value_column);
+}
+
+static jit_gemm_status read_d_layout(struct problem_reader *reader,
+                                     const struct jg_word *word)
+{
+    const int is_column = jg_word_is(word->value, word->value_size, "column");
+    if (!is_column && !jg_word_is(word->value, word->value_size, "row")) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.d_layout", "give row or column",
+                       "unknown layout %s at column %zu",
+                       jg_quote(word->value, word->value_size).text, word->value_column);
+    }
+    reader->problem.d_layout = is_column ? JIT_GEMM_D_COLUMN_MAJOR : JIT_GEMM_D_ROW_MAJOR;
+    return JIT_GEMM_OK;
 }
 
 /* One name of the list; 0 if it names no dimension, or one that is dynamic already. */
@@ -282,6 +297,8 @@ static jit_gemm_status read_problem_word(struct problem_reader *reader,
                               word->value_column);
         case KEY_LAYOUT:
             return read_layout(reader, word);
+        case KEY_D_LAYOUT:
+            return read_d_layout(reader, word);
         case KEY_A_SCALE:
             return read_scale(key, word, &reader->problem.a_scale);
         case KEY_B_SCALE:
@@ -428,6 +445,9 @@ static void print_problem(const jit_gemm_problem *problem, struct jg_str *out)
     if (a_letter != 'n' || b_letter != 't') {
         jg_str_printf(out, " layout=%c%c", a_letter, b_letter);
     }
+    if (problem->d_layout == JIT_GEMM_D_COLUMN_MAJOR) {
+        jg_str_puts(out, " d_layout=column");
+    }
     if (problem->a_scale != JIT_GEMM_SCALE_NONE) {
         jg_str_printf(out, " a_scale=%s", jg_scale_name(problem->a_scale));
     }
@@ -486,6 +506,7 @@ void jg_problem_text(const struct jg_problem *problem, struct jg_str *out)
     plain.b_layout = problem->b_layout;
     plain.a_scale = problem->a_scale;
     plain.b_scale = problem->b_scale;
+    plain.d_layout = problem->d_layout;
     plain.workspace_limit = problem->workspace_limit;
     plain.input_alignment =
         jg_loads_by_threads(problem) ? (uint64_t)problem->input_alignment : 0;

@@ -160,6 +160,19 @@ static jit_gemm_status settle_b(const struct jg_kernel *kernel, const jit_gemm_a
     return JIT_GEMM_OK;
 }
 
+/* As D lies in memory, and C and matrix operands with it. */
+static int64_t rows_of_d(const struct jg_kernel *kernel,
+                         const struct jg_kernel_params *params)
+{
+    return jg_problem_is_column_major(&kernel->problem) ? params->n : params->m;
+}
+
+static int64_t columns_of_d(const struct jg_kernel *kernel,
+                            const struct jg_kernel_params *params)
+{
+    return jg_problem_is_column_major(&kernel->problem) ? params->m : params->n;
+}
+
 static jit_gemm_status settle_d(const struct jg_kernel *kernel, const jit_gemm_args *args,
                                 struct jg_kernel_params *params, struct jg_map_key *key)
 {
@@ -168,8 +181,8 @@ static jit_gemm_status settle_d(const struct jg_kernel *kernel, const jit_gemm_a
                          .pointer = args->d,
                          .ld = args->ldd,
                          .batch_stride = args->d_batch_stride,
-                         .rows = params->m,
-                         .columns = params->n,
+                         .rows = rows_of_d(kernel, params),
+                         .columns = columns_of_d(kernel, params),
                          .batch = params->batch,
                          .element_bytes = jg_dtype_bytes(kernel->problem.d),
                          .has_ld = 1,
@@ -247,8 +260,8 @@ static jit_gemm_status settle_c(const struct jg_kernel *kernel, const jit_gemm_a
                          .pointer = args->c,
                          .ld = args->ldc,
                          .batch_stride = args->c_batch_stride,
-                         .rows = params->m,
-                         .columns = params->n,
+                         .rows = rows_of_d(kernel, params),
+                         .columns = columns_of_d(kernel, params),
                          .batch = params->batch,
                          .element_bytes = jg_dtype_bytes(kernel->problem.c),
                          .may_broadcast = 1,
@@ -309,12 +322,15 @@ static jit_gemm_status settle_scales(const struct jg_kernel *kernel,
     params->b_scale = args->b_scale;
     params->a_scale_batch_stride = args->a_scale_batch_stride;
     params->b_scale_batch_stride = args->b_scale_batch_stride;
+    /* Those along the rows of D in memory are read in pairs. */
+    const int by_columns = jg_problem_is_column_major(&kernel->problem);
+    const int64_t one = sizeof(float);
     JG_TRY(settle_scale(kernel, kernel->problem.a_scale, "a_scale", params->m,
-                        sizeof(float), params, params->a_scale,
+                        by_columns ? 2 * one : one, params, params->a_scale,
                         &params->a_scale_batch_stride));
     return settle_scale(kernel, kernel->problem.b_scale, "b_scale", params->n,
-                        2 * sizeof(float), /* read in pairs */
-                        params, params->b_scale, &params->b_scale_batch_stride);
+                        by_columns ? one : 2 * one, params, params->b_scale,
+                        &params->b_scale_batch_stride);
 }
 
 /* -------------------------------------------------------------------------- operands */
@@ -340,6 +356,16 @@ static jit_gemm_status check_operand_list(const struct jg_kernel *kernel,
     return JIT_GEMM_OK;
 }
 
+static void align_vector(const struct jg_kernel *kernel, int along_memory,
+                         struct jg_array *array)
+{
+    if (along_memory &&
+        kernel->choice.config.kernel == JG_KERNEL_GEMM) { /* read in pairs */
+        array->pointer_alignment = 2 * array->element_bytes;
+        array->stride_alignment = 2 * array->element_bytes;
+    }
+}
+
 /* How an operand of this kind lies in memory. */
 static void shape_operand(const struct jg_kernel *kernel, const struct jg_operand *operand,
                           const struct jg_kernel_params *params, struct jg_array *array)
@@ -348,22 +374,21 @@ static void shape_operand(const struct jg_kernel *kernel, const struct jg_operan
     array->columns = 1;
     array->pointer_alignment = array->element_bytes;
     array->stride_alignment = array->element_bytes;
+    const int by_columns = jg_problem_is_column_major(&kernel->problem);
     switch (operand->kind) {
     case JIT_GEMM_OPERAND_SCALAR:
         break;
     case JIT_GEMM_OPERAND_ROW_VECTOR:
         array->columns = params->n;
-        if (kernel->choice.config.kernel == JG_KERNEL_GEMM) { /* read in pairs */
-            array->pointer_alignment = 2 * array->element_bytes;
-            array->stride_alignment = 2 * array->element_bytes;
-        }
+        align_vector(kernel, !by_columns, array);
         break;
     case JIT_GEMM_OPERAND_COLUMN_VECTOR:
         array->columns = params->m;
+        align_vector(kernel, by_columns, array);
         break;
     case JIT_GEMM_OPERAND_MATRIX:
-        array->rows = params->m;
-        array->columns = params->n;
+        array->rows = rows_of_d(kernel, params);
+        array->columns = columns_of_d(kernel, params);
         array->has_ld = 1;
         array->has_map = operand->role == JIT_GEMM_OPERAND_INPUT &&
                          kernel->choice.config.kernel == JG_KERNEL_GEMM;

@@ -89,8 +89,22 @@ static void print_heading(const struct jg_arch *arch, const struct jg_problem *p
     jg_str_puts(out, "\n");
 }
 
-static void print_operands(const struct jg_epilogue *epilogue, struct jg_str *out)
+/* In memory the columns of a column-major D are its rows: a vector along the one lies along
+ * the other. */
+static jit_gemm_operand_kind kind_in_memory(const struct jg_problem *problem,
+                                            jit_gemm_operand_kind kind)
 {
+    if (jg_problem_is_column_major(problem)) {
+        return kind == JIT_GEMM_OPERAND_ROW_VECTOR      ? JIT_GEMM_OPERAND_COLUMN_VECTOR
+               : kind == JIT_GEMM_OPERAND_COLUMN_VECTOR ? JIT_GEMM_OPERAND_ROW_VECTOR
+                                                        : kind;
+    }
+    return kind;
+}
+
+static void print_operands(const struct jg_problem *problem, struct jg_str *out)
+{
+    const struct jg_epilogue *epilogue = problem->epilogue;
     static const char *const kinds[] = {
         [JIT_GEMM_OPERAND_SCALAR] = "Scalar",
         [JIT_GEMM_OPERAND_ROW_VECTOR] = "RowVector",
@@ -101,7 +115,7 @@ static void print_operands(const struct jg_epilogue *epilogue, struct jg_str *ou
     for (uint32_t i = 0; epilogue != NULL && i < epilogue->operand_count; i++) {
         const struct jg_operand *operand = &epilogue->operands[i];
         jg_str_printf(out, " \\\n    X(%u, %s, %s%s, %s)", i, operand->name,
-                      kinds[operand->kind],
+                      kinds[kind_in_memory(problem, operand->kind)],
                       operand->role == JIT_GEMM_OPERAND_OUTPUT ? "Output" : "Input",
                       jg_dtype_name(operand->dtype));
     }
@@ -165,6 +179,7 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     const uint32_t operand_count =
         problem->epilogue != NULL ? problem->epilogue->operand_count : 0;
     const int has_c = problem->c != JIT_GEMM_DTYPE_NONE;
+    const int by_columns = jg_problem_is_column_major(problem);
 
     print_line_directive(1, "jit_gemm_config", out);
     jg_str_puts(out, "struct Config {\n");
@@ -200,7 +215,7 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
         print_number("kBSpan", choice->derived.b_row_bytes, out);
         print_number("kSlabRows", choice->derived.d_box_rows, out);
         print_number("kSlabSpan", choice->derived.d_row_bytes, out);
-        print_flag("kTransposed", config->swap_ab, out);
+        print_flag("kTransposed", config->swap_ab != by_columns, out);
     }
     print_number("kOutStages", config->out_stages, out);
     print_number("kSwizzle", config->swizzle, out);
@@ -216,6 +231,7 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_flag("kAKMajor", product.a_layout == JIT_GEMM_LAYOUT_K_MAJOR, out);
     print_flag("kBKMajor", product.b_layout == JIT_GEMM_LAYOUT_K_MAJOR, out);
     print_flag("kHasC", has_c, out);
+    print_flag("kColumnMajor", by_columns, out);
     print_flag("kPlain", is_plain(problem), out);
     print_flag("kRasterAlongM", config->raster == JG_RASTER_ALONG_M, out);
     print_flag("kPdl", config->pdl, out);
@@ -227,8 +243,10 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_type("B", product.b, out);
     print_type("C", has_c ? problem->c : JIT_GEMM_DTYPE_BF16, out);
     print_type("D", problem->d, out);
-    print_scale("AScale", problem->a_scale, "ColumnVectorInput", out);
-    print_scale("BScale", problem->b_scale, "RowVectorInput", out);
+    print_scale("AScale", problem->a_scale,
+                by_columns ? "RowVectorInput" : "ColumnVectorInput", out);
+    print_scale("BScale", problem->b_scale,
+                by_columns ? "ColumnVectorInput" : "RowVectorInput", out);
     jg_str_puts(out, "};\n\n");
 }
 
@@ -286,7 +304,7 @@ jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
 
     struct jg_str *text = &source.text;
     print_heading(arch, problem, &choice->config, text);
-    print_operands(problem->epilogue, text);
+    print_operands(problem, text);
     if (choice->config.debug) {
         jg_str_puts(text, "#define JG_DEBUG 1\n");
     }

@@ -189,6 +189,48 @@ Test(run, maps_and_scales_of_other_types)
     api_fixture_close(&fixture);
 }
 
+/* The kernel makes D^T = B^T * A^T: it gets B as A, N as M, and D's columns as rows. */
+Test(run, column_major_d_exchanges_a_and_b)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    fixture.fake->recording = 1;
+    const jit_gemm_problem problem =
+        api_problem("m=512 n=384 k=256 a=bf16 c=f32 d_layout=column");
+    jit_gemm *gemm = NULL;
+    cr_assert_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_OK, "%s",
+                 jit_gemm_last_error());
+    const long first = atomic_load(&fixture.fake->encodes);
+    jit_gemm_args args = {.struct_size = sizeof(args),
+                          .a = 0x10000,
+                          .b = 0x20000,
+                          .c = 0x30000,
+                          .d = 0x40000,
+                          .lda = 264,
+                          .ldb = 272,
+                          .ldd = 520};
+
+    run(gemm, &args);
+
+    const struct fake_launch *launch = &fixture.fake->last_launch;
+    cr_expect_eq(launch->params.m, 384);
+    cr_expect_eq(launch->params.n, 512);
+    cr_expect_eq(launch->params.a, 0x20000);
+    cr_expect_eq(launch->params.b, 0x10000);
+    cr_expect_eq(launch->params.lda, 272);
+    cr_expect_eq(launch->params.ldb, 264);
+    cr_expect_eq(launch->params.ldc, 512);
+    cr_expect_eq(launch->params.ldd, 520);
+    const struct fake_encode *d =
+        &fixture.fake->last_encodes[(first + 2) % FAKE_ENCODES_KEPT];
+    cr_expect_eq(d->strides_bytes[0], 520 * 2);
+    args.ldd = 504;
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("args.ldd: "), "%s", jit_gemm_last_error());
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
 Test(run, c_and_matrix_inputs_have_maps_of_their_own)
 {
     struct api_fixture fixture;

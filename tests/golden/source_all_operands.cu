@@ -31,6 +31,7 @@ struct Config {
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;
     static constexpr bool kHasC = false;
+    static constexpr bool kColumnMajor = false;
     static constexpr bool kPlain = false;
     static constexpr bool kRasterAlongM = true;
     static constexpr bool kPdl = true;

@@ -26,6 +26,7 @@ struct Config {
     static constexpr bool kAKMajor = false;
     static constexpr bool kBKMajor = false;
     static constexpr bool kHasC = true;
+    static constexpr bool kColumnMajor = false;
     static constexpr bool kPlain = false;
     static constexpr bool kRasterAlongM = true;
     static constexpr bool kPdl = true;

@@ -26,6 +26,7 @@ struct Config {
     static constexpr bool kAKMajor = false;
     static constexpr bool kBKMajor = false;
     static constexpr bool kHasC = false;
+    static constexpr bool kColumnMajor = false;
     static constexpr bool kPlain = true;
     static constexpr bool kRasterAlongM = false;
     static constexpr bool kPdl = false;

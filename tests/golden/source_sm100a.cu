@@ -37,6 +37,7 @@ struct Config {
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;
     static constexpr bool kHasC = true;
+    static constexpr bool kColumnMajor = false;
     static constexpr bool kPlain = false;
     static constexpr bool kRasterAlongM = false;
     static constexpr bool kPdl = true;

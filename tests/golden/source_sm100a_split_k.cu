@@ -38,6 +38,7 @@ struct Config {
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;
     static constexpr bool kHasC = false;
+    static constexpr bool kColumnMajor = false;
     static constexpr bool kPlain = true;
     static constexpr bool kRasterAlongM = false;
     static constexpr bool kPdl = true;

@@ -210,6 +210,41 @@ Test(choose, sums_of_8_bit_floats_need_a_second_set_of_registers)
     expect_config("4096x4096x4096 s8 config=tile=128x256", "tile=128x256x128");
 }
 
+/* The transposed product: M and N of tile and cluster change places. */
+Test(choose, column_major_d_is_planned_as_its_transpose)
+{
+    static const struct {
+        const char *problem, *transpose;
+    } rows[] = {
+        {"4096x512x1024 bf16 d_layout=column", "512x4096x1024 bf16"},
+        {"333x8192x512 bf16 layout=tt d_layout=column", "8192x333x512 bf16 layout=nn"},
+        {"m=64 n=4096 k=64 a=f16 c=f16 batch=3 d_layout=column",
+         "m=4096 n=64 k=64 a=f16 c=f16 batch=3"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_choice column = plan_choose(hopper(), rows[i].problem);
+        const struct jg_choice row = plan_choose(hopper(), rows[i].transpose);
+
+        cr_expect_eq(column.config.swap_ab, 1);
+        cr_expect_eq(row.config.swap_ab, 0);
+        column.config.swap_ab = 0;
+        cr_expect_eq(memcmp(&column.config, &row.config, sizeof(row.config)), 0, "%s",
+                     rows[i].problem);
+        cr_expect_eq(column.derived.tiles_m, row.derived.tiles_m);
+        cr_expect_eq(column.derived.a_box_rows, row.derived.a_box_rows);
+        cr_expect_eq(column.derived.b_box_rows, row.derived.b_box_rows);
+    }
+    const struct jg_problem ragged =
+        plan_problem("511x512x512 bf16 d_layout=column config=out_stages=1");
+    struct jg_choice choice;
+    cr_expect_eq(
+        jg_config_choose(hopper(), &ragged, &hopper()->default_facts, &choice, NULL),
+        JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_not_null(
+        strstr(jg_error_text(), "or a column of D that is no multiple of 16"), "%s",
+        jg_error_text());
+}
+
 Test(choose, matrices_and_ragged_rows_need_both_output_slabs)
 {
     static const char *const texts[] = {

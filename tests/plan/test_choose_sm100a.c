@@ -74,11 +74,27 @@ Test(choose_sm100a, few_rows_of_a_are_multiplied_as_columns)
     cr_expect_eq(choose("4096x4096x4096 bf16 config=swap_ab=1").config.swap_ab, 1);
 }
 
+/* A column-major D is written without turning it by the transposed product. */
+Test(choose_sm100a, column_major_d_takes_the_transposed_product)
+{
+    expect_config("8192x8192x8192 bf16 d_layout=column", "swap_ab=1");
+    expect_config("8192x8192x8192 bf16 d_layout=column", "mma=256x256 cta_group=2");
+    cr_expect_eq(choose("4096x16x4096 bf16 d_layout=column").config.swap_ab, 0);
+    cr_expect_eq(choose("16x4096x4096 bf16 d_layout=column").config.swap_ab, 1);
+    const struct jg_choice plain = choose("512x256x512 bf16 config=mma=128x64");
+    const struct jg_choice turned =
+        choose("256x512x512 bf16 d_layout=column config=mma=128x64 swap_ab=1");
+    cr_expect_eq(turned.derived.d_box_rows, plain.derived.d_box_rows);
+    cr_expect_eq(turned.derived.tiles_m, plain.derived.tiles_m);
+    cr_expect_eq(turned.derived.smem_bytes, plain.derived.smem_bytes);
+}
+
 /* A multiplication of 64 rows by one CTA takes as long as one of 128. */
 Test(choose_sm100a, half_of_a_tensor_core_is_never_chosen)
 {
+    const struct jg_problem problem = plan_problem("4096x4096x4096 bf16");
     struct jg_config candidate;
-    for (int i = 0; blackwell()->candidate(i, &candidate); i++) {
+    for (int i = 0; blackwell()->candidate(&problem, i, &candidate); i++) {
         cr_expect_neq(candidate.mma_m, 64);
     }
     expect_config("4096x4096x4096 bf16 config=mma=64x256", "mma=64x256 cta_group=1");
@@ -429,6 +445,9 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
          "mma=64x40: N is a multiple of 16 of at most 256"},
         {"4096x4096x4096 e5m2 layout=nn", "mma=64x24",
          "mma=64x24: N is a multiple of 16 of at most 256"},
+        {"4096x4096x4096 bf16", "mma=64x24 out_stages=1",
+         "out_stages=1 is too few for mma=64x24 cta_group=1: a CTA's 24 columns are no "
+         "multiple of 16, as slabs of D are; out_stages=2"},
         {"4096x4096x4096 bf16 c=bf16", "out_stages=1", "out_stages=1 is too few for C"},
         {"4096x4096x4096 bf16 input_align=2", "mma=128x128 cluster=2x1",
          "cluster=2x1: with input_align=2 threads load A and B, each CTA's for itself: "

@@ -22,6 +22,8 @@ static const struct {
     {"plan_batched", "sm_90a", "m=128 n=128 k=64 batch=100 a=bf16"},
     {"plan_layout_tn", "sm_90a", "m=3000 n=3000 k=3000 a=bf16 c=bf16 layout=tn"},
     {"plan_dynamic", "sm_90a", "n=11008 k=4096 a=bf16 dynamic=m"},
+    {"plan_d_column", "sm_90a", "m=4096 n=512 k=1024 a=bf16 d_layout=column"},
+    {"plan_sm100a_d_column", "sm_100a", "m=4096 n=512 k=1024 a=bf16 d_layout=column"},
     {"plan_override", "sm_90a", "m=4096 n=4096 k=4096 a=bf16 config=tile=128x128 stages=4"},
     {"plan_stages_6", "sm_90a", "m=4096 n=4096 k=4096 a=bf16 config=stages=6"},
     {"plan_reference", "sm_90a", "m=333 n=17 k=65 a=bf16 d=f32 config=kernel=reference"},

@@ -142,6 +142,15 @@ Test(problem, wrong_scales_are_refused)
     expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT, "problem.b_scale: must be 0, 1 or 2");
 }
 
+Test(problem, wrong_layout_of_d_is_refused)
+{
+    jit_gemm_problem problem = make_problem();
+    problem.d_layout = (jit_gemm_d_layout)2;
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
+                   "problem.d_layout: must be 0 or 1, is 2; give JIT_GEMM_D_ROW_MAJOR or "
+                   "JIT_GEMM_D_COLUMN_MAJOR");
+}
+
 Test(problem, types_without_a_kernel_are_unsupported)
 {
     static const struct {
@@ -349,8 +358,8 @@ Test(problem, bytes_are_equal_for_two_ways_of_saying_the_same)
 Test(problem, bytes_differ_in_every_field)
 {
     const jit_gemm_problem plain = make_problem();
-    jit_gemm_problem variants[16];
-    for (size_t i = 0; i < 16; i++) {
+    jit_gemm_problem variants[17];
+    for (size_t i = 0; i < 17; i++) {
         variants[i] = plain;
     }
     variants[0].m.size = 511;
@@ -369,7 +378,8 @@ Test(problem, bytes_differ_in_every_field)
     variants[13].a_scale = JIT_GEMM_SCALE_VECTOR;
     variants[14].b_scale = JIT_GEMM_SCALE_TENSOR;
     variants[15].b_scale = JIT_GEMM_SCALE_VECTOR;
-    for (size_t i = 0; i < 16; i++) {
+    variants[16].d_layout = JIT_GEMM_D_COLUMN_MAJOR;
+    for (size_t i = 0; i < 17; i++) {
         cr_expect_not(same_bytes(&plain, &variants[i]), "variant %zu", i);
         for (size_t j = 0; j < i; j++) {
             cr_expect_not(same_bytes(&variants[i], &variants[j]), "%zu and %zu", i, j);

@@ -97,9 +97,9 @@ Test(problem_text, every_message)
          "problem: the text is empty; give for instance 'm=4096 n=4096 k=4096 a=bf16' or "
          "'4096x4096x4096 bf16'"},
         {" \t\n ", "problem: the text is empty; give for instance"},
-        {"m=1 n=5 mm=3", "problem: unknown key 'mm' at column 9; keys: m n k batch a b c d "
-                         "layout a_scale b_scale dynamic workspace input_align epilogue "
-                         "config"},
+        {"m=1 n=5 mm=3",
+         "problem: unknown key 'mm' at column 9; keys: m n k batch a b c d "
+         "layout d_layout a_scale b_scale dynamic workspace input_align epilogue config"},
         {"=3", "problem: unknown key '' at column 1"},
         {"M=3", "problem: unknown key 'M' at column 1"},
         {"gemm",
@@ -151,6 +151,8 @@ Test(problem_text, every_message)
          "problem.layout: unknown layout 'nnn' at column 19; "
          "layouts: nt (K-major both) nn tn tt; A's letter, then B's"},
         {"8x8x8 bf16 layout=xy", "problem.layout: unknown layout 'xy' at column 19"},
+        {"8x8x8 bf16 d_layout=t",
+         "problem.d_layout: unknown layout 't' at column 21; give row or column"},
         {"8x8x8 bf16 a_scale=row",
          "problem.a_scale: unknown scale 'row' at column 20; scales: none tensor vector"},
         {"8x8x8 bf16 b_scale=", "problem.b_scale: unknown scale '' at column 20"},
@@ -272,6 +274,9 @@ Test(problem_text, print_leaves_defaults_out)
          "m=8 n=8 k=8 a=bf16 dynamic=m workspace=64m epilogue=e"},
         {"8x8x8 bf16 workspace=1048576g", "m=8 n=8 k=8 a=bf16 workspace=1048576g"},
         {"8x8x8 bf16 a_scale=none b_scale=none", "m=8 n=8 k=8 a=bf16"},
+        {"8x8x8 bf16 d_layout=row", "m=8 n=8 k=8 a=bf16"},
+        {"8x8x8 bf16 d_layout=column layout=tt",
+         "m=8 n=8 k=8 a=bf16 layout=tt d_layout=column"},
         {"8x8x8 e4m3 b_scale=vector dynamic=m layout=nn a_scale=tensor d=bf16",
          "m=8 n=8 k=8 a=e4m3 d=bf16 layout=nn a_scale=tensor b_scale=vector dynamic=m"},
         {"8x8x8 bf16 input_align=16", "m=8 n=8 k=8 a=bf16"},
@@ -355,6 +360,7 @@ static jit_gemm_problem draw_problem(void)
     problem.a_scale = (jit_gemm_scale)draw(3);
     problem.b_scale = (jit_gemm_scale)draw(3);
     problem.a_layout = (jit_gemm_layout)draw(2);
+    problem.d_layout = (jit_gemm_d_layout)draw(2);
     problem.b_layout = (jit_gemm_layout)draw(2);
     problem.workspace_limit = draw(2) ? draw(UINT64_C(1) << 50) >> draw(50) : 0;
     for (size_t i = 0, size = draw(JIT_GEMM_NAME_SIZE); i < size; i++) {

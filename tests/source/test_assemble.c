@@ -73,6 +73,13 @@ static const struct {
      {.problem = "m=333 n=512 k=201 a=f16 layout=tn input_align=2 config=kernel=gemm "
                  "tile=64x128x64 cluster=1x1 stages=6 raster=n swizzle=2 out_stages=2 "
                  "pdl=0"}},
+    {"source_d_column.cu",
+     {.problem =
+          "m=512 n=384 k=256 a=bf16 layout=tt a_scale=vector d_layout=column "
+          "config=kernel=gemm tile=128x128x64 cluster=2x1 stages=2 raster=m swizzle=4 "
+          "out_stages=2 pdl=1",
+      .snippet = "d = acc + bias * u + row;",
+      .operands = "bias:row_vector:f32 u:column_vector:f32"}},
     {"source_reference.cu",
      {.problem = "m=17 n=333 k=1 a=bf16 d=f32 layout=nn config=kernel=reference",
       .snippet = "d = relu(acc);"}},

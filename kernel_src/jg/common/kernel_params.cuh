@@ -50,10 +50,31 @@ struct KernelParams<0> : GemmParams {
     static constexpr const OperandParam *operands = nullptr;
 };
 
-// Sizes of this launch: compiled in where Config has them, arguments where it says 0.
+// Sizes of this launch: compiled in where Config has them, arguments where it says 0. With
+// a column-major D the epilogue's rows and columns, those of memory, are the problem's
+// columns and rows.
 template <class Config, class Params>
 struct Shape {
+    static constexpr bool kColumnMajor = Config::kColumnMajor;
     u32 m, n, k, batch;
+
+    // What the snippet sees, of an epilogue's shape.
+    JG_DEVICE int problem_m() const
+    {
+        return static_cast<int>(kColumnMajor ? n : m);
+    }
+    JG_DEVICE int problem_n() const
+    {
+        return static_cast<int>(kColumnMajor ? m : n);
+    }
+    static JG_DEVICE int problem_row(u32 row, u32 col)
+    {
+        return static_cast<int>(kColumnMajor ? col : row);
+    }
+    static JG_DEVICE int problem_col(u32 row, u32 col)
+    {
+        return static_cast<int>(kColumnMajor ? row : col);
+    }
 
     JG_DEVICE explicit Shape(const Params &params)
         : m(Config::kM ? Config::kM : params.m), n(Config::kN ? Config::kN : params.n),

@@ -65,9 +65,9 @@
                                     const PlaceT &place, jg::u32 i)                        \
             {                                                                              \
                 jg::f32 d = acc;                                                           \
-                snippet(acc, d, static_cast<int>(place.row), static_cast<int>(place.col + i),\
-                        static_cast<int>(place.batch), static_cast<int>(shape.m),          \
-                        static_cast<int>(shape.n),                                         \
+                snippet(acc, d, shape.problem_row(place.row, place.col + i),               \
+                        shape.problem_col(place.row, place.col + i),                       \
+                        static_cast<int>(place.batch), shape.problem_m(), shape.problem_n(),\
                         static_cast<int>(shape.k) JG_OPERANDS(JG_OPERAND_VECTOR_VALUE));   \
                 return d;                                                                  \
             }                                                                              \
@@ -92,9 +92,8 @@
                                     jg::u32 col, jg::u32 batch)                            \
             {                                                                              \
                 jg::f32 d = acc;                                                           \
-                snippet(acc, d, static_cast<int>(row), static_cast<int>(col),              \
-                        static_cast<int>(batch), static_cast<int>(shape.m),                \
-                        static_cast<int>(shape.n),                                         \
+                snippet(acc, d, shape.problem_row(row, col), shape.problem_col(row, col),  \
+                        static_cast<int>(batch), shape.problem_m(), shape.problem_n(),     \
                         static_cast<int>(shape.k) JG_OPERANDS(JG_OPERAND_FRAGMENT_VALUE)); \
                 return d;                                                                  \
             }                                                                              \
@@ -109,9 +108,8 @@
             {                                                                              \
                 JG_OPERANDS(JG_OPERAND_ELEMENT_LOAD)                                       \
                 jg::f32 d = acc;                                                           \
-                snippet(acc, d, static_cast<int>(row), static_cast<int>(col),              \
-                        static_cast<int>(batch), static_cast<int>(shape.m),                \
-                        static_cast<int>(shape.n),                                         \
+                snippet(acc, d, shape.problem_row(row, col), shape.problem_col(row, col),  \
+                        static_cast<int>(batch), shape.problem_m(), shape.problem_n(),     \
                         static_cast<int>(shape.k) JG_OPERANDS(JG_OPERAND_ELEMENT_VALUE));  \
                 JG_OPERANDS(JG_OPERAND_ELEMENT_STORE)                                      \
                 return d;                                                                  \

@@ -1,0 +1,56 @@
+// jit_gemm 0.1.0, source format 3, sm_90a
+// problem: m=512 n=384 k=256 a=bf16 layout=tt d_layout=column a_scale=vector epilogue=test config=kernel=gemm tile=128x128x64 cluster=2x1 stages=2 raster=m swizzle=4 out_stages=2 pdl=1
+// config: kernel=gemm tile=128x128x64 cluster=2x1 stages=2 raster=m swizzle=4 out_stages=2 pdl=1
+#define JG_OPERANDS(X) \
+    X(0, bias, ColumnVectorInput, f32) \
+    X(1, u, RowVectorInput, f32)
+#include <jg/sm90a/gemm_kernel.cuh>
+
+#line 1 "jit_gemm_config"
+struct Config {
+    static constexpr jg::u32 kM = 384;
+    static constexpr jg::u32 kN = 512;
+    static constexpr jg::u32 kK = 256;
+    static constexpr jg::u32 kBatch = 1;
+    static constexpr jg::u32 kBlockM = 128;
+    static constexpr jg::u32 kBlockN = 128;
+    static constexpr jg::u32 kBlockK = 64;
+    static constexpr jg::u32 kClusterM = 2;
+    static constexpr jg::u32 kClusterN = 1;
+    static constexpr jg::u32 kStages = 2;
+    static constexpr jg::u32 kOutStages = 2;
+    static constexpr jg::u32 kSwizzle = 4;
+    static constexpr jg::u32 kSplitK = 1;
+    static constexpr jg::u32 kThreads = 384;
+    static constexpr jg::u32 kSmemBytes = 99328;
+    static constexpr jg::u32 kParamsBytes = 1280;
+    static constexpr jg::u32 kOperandCount = 2;
+    static constexpr bool kAKMajor = true;
+    static constexpr bool kBKMajor = false;
+    static constexpr bool kHasC = false;
+    static constexpr bool kColumnMajor = true;
+    static constexpr bool kPlain = false;
+    static constexpr bool kRasterAlongM = true;
+    static constexpr bool kPdl = true;
+    static constexpr bool kThreadLoads = false;
+    using A = jg::bf16;
+    using B = jg::bf16;
+    using C = jg::bf16;
+    using D = jg::bf16;
+    using AScale = jg::RowVectorInput<jg::f32>;
+    using BScale = jg::NoScale;
+};
+
+#line 1 "jit_gemm_epilogue"
+JG_EPILOGUE_BEGIN
+#line 1 "test"
+d = acc + bias * u + row;
+#line 4 "jit_gemm_epilogue"
+JG_EPILOGUE_END
+
+#line 1 "jit_gemm_entry"
+extern "C" __global__ void __launch_bounds__(384, 1)
+jit_gemm_sm90a_bf16_bf16_128x128_test_026c50b2(const __grid_constant__ jg::KernelParams<Config::kOperandCount> params)
+{
+    jg::sm90a::gemm_kernel<Config, Epilogue>(params);
+}
