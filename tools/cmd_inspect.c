@@ -122,6 +122,9 @@ static void print_loop(const struct listing_loop *loop)
 
     printf("  loop at 0x%04x: %u instructions a turn, %u multiplications, %u TMA loads",
            loop->address, loop->instructions, loop->multiplications, loop->tma_loads);
+    if (loop->tmem_loads) {
+        printf(", %u loads of tensor memory", loop->tmem_loads);
+    }
     if (loop->multiplications) {
         printf("; %.1f instructions a multiplication",
                instructions / loop->multiplications);
@@ -144,7 +147,7 @@ static void print_code(const struct listing *listing)
         }
     }
     printf("  %5u  others: integers, addresses, moves, branches\n", others);
-    printf("loops of one block of K, waits that succeed:\n");
+    printf("innermost loops, a turn in which no wait is repeated:\n");
     for (size_t i = 0; i < listing->loop_count; i++) {
         print_loop(&listing->loops[i]);
     }
@@ -206,9 +209,9 @@ static void print_json_code(const struct listing *listing)
         const struct listing_loop *loop = &listing->loops[i];
 
         printf("%s{\"address\": %u, \"instructions\": %u, \"multiplications\": %u, "
-               "\"tma_loads\": %u, \"commits\": %u}",
+               "\"tma_loads\": %u, \"commits\": %u, \"tmem_loads\": %u}",
                i ? ", " : "", loop->address, loop->instructions, loop->multiplications,
-               loop->tma_loads, loop->commits);
+               loop->tma_loads, loop->commits, loop->tmem_loads);
     }
     printf("]");
 }

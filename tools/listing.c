@@ -14,7 +14,8 @@ enum { NONE = -1, LINE_SIZE = 512, LABEL_SIZE = 64 };
 struct instruction {
     uint32_t address;
     char opcode[24];
-    char target[LABEL_SIZE]; /* label of a branch, or "" */
+    char target[LABEL_SIZE]; /* the label that it names, or "" */
+    int is_mention;          /* and does not go to: where threads meet again */
     int is_guarded;          /* may be skipped */
     int ends;                /* what follows is reached by a label alone, unless guarded */
     int block;
@@ -112,10 +113,13 @@ static int read_instruction(const char *line, struct instruction *ret_instructio
     result.address = (uint32_t)address;
     copy_part(result.opcode, sizeof result.opcode, at, length);
     label = strstr(at, "`(");
-    if (label && is_branch(result.opcode)) {
+    if (label) {
+        copy_part(result.target, sizeof result.target, label + 2, strcspn(label + 2, ")"));
+        result.is_mention = !is_branch(result.opcode);
+    }
+    if (label && !result.is_mention) {
         const char *operands = at + strcspn(at, " ");
 
-        copy_part(result.target, sizeof result.target, label + 2, strcspn(label + 2, ")"));
         /* A predicate among the operands guards a branch of the uniform kind. */
         result.is_guarded |= operands + strspn(operands, " ") != label;
         result.ends = strcmp(result.opcode, "BRA") == 0;
@@ -216,7 +220,8 @@ static void connect_blocks(struct code *code)
 
         block->next[0] =
             (last->ends && !last->is_guarded) || i + 1 == code->block_count ? NONE : i + 1;
-        block->next[1] = target == NONE ? NONE : code->instructions[target].block;
+        block->next[1] =
+            target == NONE || last->is_mention ? NONE : code->instructions[target].block;
         block->is_indirect = starts_with(last->opcode, "BRX");
     }
     for (int i = 0; i < code->label_count; i++) {
@@ -361,6 +366,7 @@ static void count_block(const struct code *code, int at, struct listing_loop *lo
         loop->multiplications += (unsigned)listing_is_multiplication(opcode);
         loop->tma_loads += strcmp(opcode, "UTMALDG") == 0;
         loop->commits += strcmp(opcode, "UTCBAR") == 0;
+        loop->tmem_loads += strcmp(opcode, "LDTM") == 0;
     }
 }
 
@@ -424,8 +430,8 @@ static void find_loops(const struct code *code, struct listing *listing)
                 free(nested);
             }
         }
-        if (loop.multiplications + loop.tma_loads > 0 &&
-            inner.multiplications + inner.tma_loads == 0) {
+        if (loop.multiplications + loop.tma_loads + loop.tmem_loads > 0 &&
+            inner.multiplications + inner.tma_loads + inner.tmem_loads == 0) {
             listing->loops[listing->loop_count++] = loop;
         }
     }

@@ -15,11 +15,12 @@ struct listing_opcode {
     unsigned count;
 };
 
-/* An innermost loop that multiplies on the tensor core or loads by TMA. */
+/* An innermost loop that multiplies on the tensor core, loads by TMA, or loads tensor
+ * memory. */
 struct listing_loop {
     uint32_t address;      /* of its first instruction */
     unsigned instructions; /* of one turn in which no wait has to be repeated */
-    unsigned multiplications, tma_loads, commits;
+    unsigned multiplications, tma_loads, commits, tmem_loads;
 };
 
 enum { LISTING_MAX_OPCODES = 256, LISTING_MAX_LOOPS = 32 };

@@ -54,11 +54,13 @@ TABLE = """
         /*0020*/               @P1 BRA `(.L_x_21) ;
         /*0030*/                   EXIT ;
 .L_x_22:
-        /*0040*/                   NOP ;
+        /*0040*/                   BSSY.RECONVERGENT B0, `(.L_x_25) ;
 .L_x_23:
         /*0050*/                   UTMALDG.3D [UR8], [UR4] ;
-        /*0060*/               @P1 BRA `(.L_x_23) ;
-        /*0070*/                   EXIT ;
+.L_x_25:
+        /*0060*/                   LDTM.x8 R4, tmem[UR12] ;
+        /*0070*/               @P1 BRA `(.L_x_23) ;
+        /*0080*/                   EXIT ;
 """
 OTHER = '\t.section\t.text.other,"ax",@progbits\n        /*0000*/  LDL R1, [R2] ;\n'
 
@@ -138,9 +140,9 @@ def test_loops_are_those_of_one_block_of_k():
         expect_exit(done, 0)
         expect(json.loads(done.stdout)["loops"] == [
             {"address": 0x30, "instructions": 7, "multiplications": 2, "tma_loads": 0,
-             "commits": 1},
+             "commits": 1, "tmem_loads": 0},
             {"address": 0xd0, "instructions": 4, "multiplications": 0, "tma_loads": 2,
-             "commits": 0}], "loops", done)
+             "commits": 0, "tmem_loads": 0}], "loops", done)
         done = tool("inspect", path, variables=variables)
         expect("loop at 0x0030: 7 instructions a turn, 2 multiplications, 0 TMA loads; "
                "3.5 instructions a multiplication\n" in done.stdout, "text", done)
@@ -155,7 +157,8 @@ def test_roles_behind_an_indirect_branch_are_found():
         expect_exit(done, 0)
         loops = json.loads(done.stdout)["loops"]
         expect([loop["address"] for loop in loops] == [0x10, 0x50] and
-               [loop["instructions"] for loop in loops] == [2, 2], "loops", done)
+               [loop["instructions"] for loop in loops] == [2, 3] and
+               [loop["tmem_loads"] for loop in loops] == [0, 1], "loops", done)
 
 
 def test_a_listing_without_the_kernel_is_an_error():
