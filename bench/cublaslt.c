@@ -60,6 +60,7 @@ struct cublaslt_plan {
     cublasLtMatmulHeuristicResult_t algorithms[MAX_ALGORITHMS];
     int count;
     int has_c, has_bias;
+    int has_integers; /* of s8: alpha and beta are s32 */
 };
 
 static int check_status(const struct cublaslt *lib, cublasStatus_t status, const char *what,
@@ -250,9 +251,16 @@ static int describe_product(struct cublaslt_plan *plan, const struct cublaslt_pr
     struct cublaslt *lib = plan->lib;
     const int b_k_major = p->b_layout == JIT_GEMM_LAYOUT_K_MAJOR;
     const int a_k_major = p->a_layout == JIT_GEMM_LAYOUT_K_MAJOR;
+    /* Products of s8 are summed, and scaled, in s32. */
+    const int integers = p->a_type == JIT_GEMM_DTYPE_S8;
+    const cublasComputeType_t compute = integers ? CUBLAS_COMPUTE_32I
+                                        : p->a_type == JIT_GEMM_DTYPE_TF32
+                                            ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                            : CUBLAS_COMPUTE_32F;
+    const cudaDataType_t scale = integers ? CUDA_R_32I : CUDA_R_32F;
     const cublasOperation_t first = b_k_major ? CUBLAS_OP_T : CUBLAS_OP_N;
     const cublasOperation_t second = a_k_major ? CUBLAS_OP_N : CUBLAS_OP_T;
-    if (check_status(lib, lib->desc_create(&plan->desc, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+    if (check_status(lib, lib->desc_create(&plan->desc, compute, scale),
                      "cublasLtMatmulDescCreate", error) != 0 ||
         set_attribute(plan, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first,
                       "CUBLASLT_MATMUL_DESC_TRANSA", error) != 0 ||
@@ -271,9 +279,13 @@ static int describe_product(struct cublaslt_plan *plan, const struct cublaslt_pr
                       &plan->d, error) != 0) {
         return -1;
     }
-    /* Without a C the library still wants a layout for it; beta = 0 keeps it unread. */
+    /* Without a C the library still wants a layout for it, of 16 bits where D has 8; beta =
+     * 0 keeps it unread. */
+    const int has_fp8 =
+        p->d_type == JIT_GEMM_DTYPE_E4M3 || p->d_type == JIT_GEMM_DTYPE_E5M2;
+    const jit_gemm_dtype unread = has_fp8 ? JIT_GEMM_DTYPE_BF16 : p->d_type;
     return create_layout(
-        lib, plan->has_c ? p->c_type : p->d_type, p->n, p->m, plan->has_c ? p->ldc : p->ldd,
+        lib, plan->has_c ? p->c_type : unread, p->n, p->m, plan->has_c ? p->ldc : p->ldd,
         p->batch, plan->has_c ? p->c_batch_stride : p->d_batch_stride, &plan->c, error);
 }
 
@@ -326,6 +338,7 @@ int cublaslt_plan_create(struct cublaslt *lib, const struct cublaslt_product *pr
     }
     plan->lib = lib;
     plan->has_c = product->c_type != JIT_GEMM_DTYPE_NONE;
+    plan->has_integers = product->a_type == JIT_GEMM_DTYPE_S8;
     plan->has_bias = product->bias_type != JIT_GEMM_DTYPE_NONE;
     if (describe_product(plan, product, error) != 0 ||
         ask_heuristic(plan, max_algorithms, error) != 0) {
@@ -355,8 +368,13 @@ int cublaslt_plan_run(struct cublaslt_plan *plan, int algorithm,
                       char error[BENCH_ERROR_SIZE])
 {
     const struct cublaslt *lib = plan->lib;
-    const float alpha = 1.0F;
-    const float beta = plan->has_c ? 1.0F : 0.0F;
+    const float one = 1.0F, zero = 0.0F;
+    const int32_t integer_one = 1, integer_zero = 0;
+    const void *const alpha =
+        plan->has_integers ? (const void *)&integer_one : (const void *)&one;
+    const void *const nothing =
+        plan->has_integers ? (const void *)&integer_zero : (const void *)&zero;
+    const void *const beta = plan->has_c ? alpha : nothing;
     const uint64_t c = plan->has_c ? addresses->c : addresses->d;
     if (plan->has_bias && set_attribute(plan, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
                                         &addresses->bias, sizeof addresses->bias,
@@ -365,8 +383,8 @@ int cublaslt_plan_run(struct cublaslt_plan *plan, int algorithm,
     }
     return check_status(
         lib,
-        lib->matmul(lib->handle, plan->desc, &alpha, as_pointer(addresses->b), plan->first,
-                    as_pointer(addresses->a), plan->second, &beta, as_pointer(c), plan->c,
+        lib->matmul(lib->handle, plan->desc, alpha, as_pointer(addresses->b), plan->first,
+                    as_pointer(addresses->a), plan->second, beta, as_pointer(c), plan->c,
                     as_pointer(addresses->d), plan->d, &plan->algorithms[algorithm].algo,
                     as_pointer(workspace), CUBLASLT_WORKSPACE_BYTES, NULL),
         "cublasLtMatmul", error);

@@ -19,7 +19,8 @@
 struct cublaslt;      /* the opened library with a handle; one thread at a time */
 struct cublaslt_plan; /* one product with the algorithms that the heuristic offers */
 
-/* A row-major product D = A * B (+ C), f32 accumulation, in the words of jit_gemm_problem.
+/* A row-major product D = A * B (+ C), accumulated in f32, of s8 in s32, in the words of
+ * jit_gemm_problem.
  */
 struct cublaslt_product {
     int64_t m, n, k, batch;

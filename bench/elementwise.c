@@ -98,6 +98,7 @@ static const char k_prelude[] =
     "{ const float y = 0.79788456080286536f * (x + 0.044715f * x * x * x);\n"
     "  return x * sigmoid(2.0f * y); }\n";
 
+/* NULL: not a type of these kernels. */
 static const char *name_type(jit_gemm_dtype type)
 {
     switch (type) {
@@ -105,10 +106,11 @@ static const char *name_type(jit_gemm_dtype type)
         return "f16";
     case JIT_GEMM_DTYPE_F32:
         return "f32";
+    case JIT_GEMM_DTYPE_BF16:
+        return "bf16";
     default:
-        break;
+        return NULL;
     }
-    return "bf16";
 }
 
 static int is_output(const jit_gemm_operand *operand)
@@ -256,10 +258,23 @@ char *elementwise_source(const jit_gemm_epilogue *epilogue, jit_gemm_dtype d_typ
     return text;
 }
 
+static int takes_types(const jit_gemm_epilogue *epilogue, jit_gemm_dtype d_type)
+{
+    int takes = name_type(d_type) != NULL;
+    for (uint32_t i = 0; i < epilogue->operand_count; i++) {
+        takes &= name_type(epilogue->operands[i].dtype) != NULL;
+    }
+    return takes;
+}
+
 int elementwise_create(const struct cuda_driver *driver, const char *nvrtc_path,
                        const jit_gemm_epilogue *epilogue, jit_gemm_dtype d_type,
                        struct elementwise **ret_kernel, char error[BENCH_ERROR_SIZE])
 {
+    if (!takes_types(epilogue, d_type)) {
+        return bench_fail(error, "the second kernel is for D and operands of bf16, f16 and "
+                                 "f32 alone");
+    }
     struct elementwise *kernel = calloc(1, sizeof *kernel);
     char *source = elementwise_source(epilogue, d_type);
     int status = -1;

@@ -15,6 +15,10 @@ static double choose_tolerance(jit_gemm_dtype d_type, int has_second_kernel)
         tolerance = 1.0 / 128.0;
     } else if (d_type == JIT_GEMM_DTYPE_F16) {
         tolerance = 1.0 / 1024.0;
+    } else if (d_type == JIT_GEMM_DTYPE_E4M3) {
+        tolerance = 1.0 / 8.0;
+    } else if (d_type == JIT_GEMM_DTYPE_E5M2) {
+        tolerance = 1.0 / 4.0;
     }
     return has_second_kernel ? 2.0 * tolerance : tolerance;
 }

@@ -13,7 +13,21 @@
 
 size_t gemm_dtype_bytes(jit_gemm_dtype type)
 {
-    return type == JIT_GEMM_DTYPE_F32 ? 4 : 2;
+    switch (type) {
+    case JIT_GEMM_DTYPE_E4M3:
+    case JIT_GEMM_DTYPE_E5M2:
+    case JIT_GEMM_DTYPE_S8:
+        return 1;
+    case JIT_GEMM_DTYPE_F32:
+    case JIT_GEMM_DTYPE_TF32:
+    case JIT_GEMM_DTYPE_S32:
+        return 4;
+    case JIT_GEMM_DTYPE_BF16:
+    case JIT_GEMM_DTYPE_F16:
+    case JIT_GEMM_DTYPE_NONE:
+        break;
+    }
+    return 2;
 }
 
 static uint64_t next_random(uint64_t *state)
@@ -62,8 +76,77 @@ static uint16_t encode_f16(float value)
     return (uint16_t)(sign | (((uint32_t)(exponent + 13) << 10) + steps));
 }
 
+/* An 8-bit float: e4m3 has 3 fraction bits and a bias of 7, e5m2 2 and 15. */
+static int fraction_bits(jit_gemm_dtype type)
+{
+    return type == JIT_GEMM_DTYPE_E4M3 ? 3 : 2;
+}
+static int exponent_bias(jit_gemm_dtype type)
+{
+    return type == JIT_GEMM_DTYPE_E4M3 ? 7 : 15;
+}
+
+/* Round to nearest even for |value| < 2. */
+static uint8_t encode_fp8(float value, jit_gemm_dtype type)
+{
+    const int least = 1 - exponent_bias(type); /* exponent of subnormals */
+    const float magnitude = fabsf(value);
+    int exponent = 0;
+    frexpf(magnitude, &exponent);
+    exponent = exponent - 1 < least ? least : exponent - 1;
+    const long steps = lrintf(ldexpf(magnitude, fraction_bits(type) - exponent));
+    const long bits = ((long)(exponent - least) << fraction_bits(type)) + steps;
+    return (uint8_t)(bits | (value < 0.0F ? 0x80 : 0));
+}
+
+static float decode_fp8(uint8_t byte, jit_gemm_dtype type)
+{
+    const int steps = 1 << fraction_bits(type);
+    const int fraction = byte & (steps - 1);
+    const int exponent = (byte & 0x7f) / steps;
+    const int least = 1 - exponent_bias(type);
+    float magnitude = 0.0F;
+    if ((byte & 0x7f) > (type == JIT_GEMM_DTYPE_E4M3 ? 0x7e : 0x7b)) {
+        magnitude = NAN; /* or an infinity: either is a wrong result */
+    } else if (exponent == 0) {
+        magnitude = ldexpf((float)fraction, least - fraction_bits(type));
+    } else {
+        magnitude =
+            ldexpf((float)(fraction + steps), exponent - 1 + least - fraction_bits(type));
+    }
+    return (byte & 0x80) != 0 ? -magnitude : magnitude;
+}
+
+/* A value in [-1, 1) as an element of the type; of s8 in the whole range. */
+static void encode(float value, jit_gemm_dtype type, unsigned char *target)
+{
+    if (type == JIT_GEMM_DTYPE_E4M3 || type == JIT_GEMM_DTYPE_E5M2) {
+        *target = encode_fp8(value, type);
+    } else if (type == JIT_GEMM_DTYPE_S8) {
+        const int8_t integer = (int8_t)floorf(128.0F * value);
+        memcpy(target, &integer, sizeof integer);
+    } else if (type == JIT_GEMM_DTYPE_S32) {
+        const int32_t integer = (int32_t)floorf(1000.0F * value);
+        memcpy(target, &integer, sizeof integer);
+    } else if (gemm_dtype_bytes(type) == 4) {
+        memcpy(target, &value, sizeof value);
+    } else {
+        const uint16_t bits =
+            type == JIT_GEMM_DTYPE_BF16 ? encode_bf16(value) : encode_f16(value);
+        memcpy(target, &bits, sizeof bits);
+    }
+}
+
 static float decode(const unsigned char *source, jit_gemm_dtype type)
 {
+    if (type == JIT_GEMM_DTYPE_E4M3 || type == JIT_GEMM_DTYPE_E5M2) {
+        return decode_fp8(*source, type);
+    }
+    if (type == JIT_GEMM_DTYPE_S32) {
+        int32_t integer = 0;
+        memcpy(&integer, source, sizeof integer);
+        return (float)integer;
+    }
     if (type == JIT_GEMM_DTYPE_F32) {
         uint32_t bits = 0;
         memcpy(&bits, source, sizeof bits);
@@ -95,13 +178,7 @@ static void *make_block(jit_gemm_dtype type, uint64_t *state)
     }
     for (size_t i = 0; i < BLOCK_ELEMENTS; i++) {
         const float value = (float)(int32_t)(next_random(state) >> 40) * 0x1p-23F - 1.0F;
-        if (type == JIT_GEMM_DTYPE_F32) {
-            memcpy(block + i * 4, &value, 4);
-        } else {
-            const uint16_t bits =
-                type == JIT_GEMM_DTYPE_BF16 ? encode_bf16(value) : encode_f16(value);
-            memcpy(block + i * 2, &bits, 2);
-        }
+        encode(value, type, block + i * gemm_dtype_bytes(type));
     }
     return block;
 }
@@ -110,6 +187,17 @@ static int64_t round_up_ld(int64_t elements, jit_gemm_dtype type)
 {
     const int64_t step = 16 / (int64_t)gemm_dtype_bytes(type);
     return (elements + step - 1) / step * step;
+}
+
+/* As the library does. */
+static jit_gemm_dtype choose_d_type(const jit_gemm_problem *problem)
+{
+    if (problem->d != JIT_GEMM_DTYPE_NONE) {
+        return problem->d;
+    }
+    return problem->a == JIT_GEMM_DTYPE_TF32 ? JIT_GEMM_DTYPE_F32
+           : problem->a == JIT_GEMM_DTYPE_S8 ? JIT_GEMM_DTYPE_S32
+                                             : problem->a;
 }
 
 void gemm_shape_read(const jit_gemm_problem *problem, struct gemm_shape *ret_shape)
@@ -122,7 +210,7 @@ void gemm_shape_read(const jit_gemm_problem *problem, struct gemm_shape *ret_sha
         .a_type = problem->a,
         .b_type = problem->b != JIT_GEMM_DTYPE_NONE ? problem->b : problem->a,
         .c_type = problem->c,
-        .d_type = problem->d != JIT_GEMM_DTYPE_NONE ? problem->d : problem->a,
+        .d_type = choose_d_type(problem),
         .a_layout = problem->a_layout,
         .b_layout = problem->b_layout,
     };
@@ -303,7 +391,7 @@ static int fill_inputs(const struct gemm_sets *sets, uint64_t seed,
 {
     struct input_piece pieces[JIT_GEMM_MAX_OPERANDS + 3];
     const size_t piece_count = list_inputs(sets, pieces);
-    unsigned char *blocks[JIT_GEMM_DTYPE_F32 + 1] = {NULL};
+    unsigned char *blocks[JIT_GEMM_DTYPE_S32 + 1] = {NULL};
     uint64_t state = seed * 0x9e3779b97f4a7c15ULL + 0x1234567ULL;
     int status = 0;
     for (size_t set = 0; set < sets->count && status == 0; set++) {
@@ -362,6 +450,10 @@ int gemm_sets_create(jit_gemm_context *context, const jit_gemm_problem *problem,
     if (epilogue != NULL && epilogue->operand_count > JIT_GEMM_MAX_OPERANDS) {
         return bench_fail(error, "the epilogue has more than %d operands",
                           JIT_GEMM_MAX_OPERANDS);
+    }
+    if (problem->a_scale != JIT_GEMM_SCALE_NONE ||
+        problem->b_scale != JIT_GEMM_SCALE_NONE) {
+        return bench_fail(error, "scales are not measured: leave a_scale and b_scale out");
     }
     struct gemm_sets *sets = calloc(1, sizeof *sets);
     if (sets == NULL) {
