@@ -263,14 +263,14 @@ Test(split_k, one_workspace_serves_the_launches_of_all_kernels_one_after_the_oth
     static const char *const blackwell[KERNELS] = {
         "200x136x520 bf16 d=f32 config=mma=256x256 cluster=2x1 split_k=2",
         "200x136x520 bf16 d=f32 config=mma=128x64 cluster=1x1 split_k=3",
-        "200x136x520 bf16 d=f32 config=mma=128x64 cluster=4x2 split_k=4 "
-        "split_order=arrival",
+        ("200x136x520 bf16 d=f32 "
+         "config=mma=128x64 cluster=4x2 split_k=4 split_order=arrival"),
     };
     static const char *const hopper[KERNELS] = {
         "200x136x520 bf16 d=f32 config=tile=128x256 cluster=2x1 split_k=2",
         "200x136x520 bf16 d=f32 config=tile=64x128 cluster=1x1 split_k=3",
-        "200x136x520 bf16 d=f32 config=tile=64x128 cluster=1x2 split_k=5 "
-        "split_order=arrival",
+        ("200x136x520 bf16 d=f32 "
+         "config=tile=64x128 cluster=1x2 split_k=5 split_order=arrival"),
     };
 
     share_workspace("sm_100a", blackwell);

@@ -25,18 +25,19 @@ struct ThreadChunk {
     {
         words[0] = words[1] = words[2] = words[3] = 0;
         if (count == kElements) {
-            read<kAlignment>(address, kElements * kElementBytes);
+            read<kAlignment, 16>(address, 16);
         } else {
-            read<kElementBytes>(address, count * kElementBytes);
+            read<kElementBytes, 16 - kElementBytes>(address, count * kElementBytes);
         }
     }
 
   private:
-    template <u32 kBytes>
+    // `bytes`, at most kMost.
+    template <u32 kBytes, u32 kMost>
     JG_DEVICE void read(u64 address, u32 bytes)
     {
 #pragma unroll
-        for (u32 at = 0; at < 16; at += kBytes) {
+        for (u32 at = 0; at < kMost; at += kBytes) {
             if (at < bytes) {
                 const u64 bits = ptx::load_global_bits<kBytes>(address + at);
                 words[at / 4] |= static_cast<u32>(bits) << (at % 4 * 8);
