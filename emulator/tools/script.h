@@ -34,6 +34,7 @@ struct emu_script_map {
     uint64_t offset_bytes;
     uint32_t rank;
     uint64_t dims[EMU_SCRIPT_RANK], strides[EMU_SCRIPT_RANK];
+    bool has_strides; /* a stride of 0 repeats the same elements */
     uint32_t box[EMU_SCRIPT_RANK], steps[EMU_SCRIPT_RANK];
     unsigned interleave, swizzle, promotion, fill;
 };

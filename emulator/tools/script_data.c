@@ -155,6 +155,7 @@ static bool parse_map_key(struct emu_words *words, struct emu_script_map *map,
     static const char *const promotions[] = {"none", "64B", "128B", "256B", NULL};
     static const char *const fills[] = {"zero", "nan", NULL};
     if (strcmp(key, "strides") == 0) {
+        map->has_strides = true;
         return parse_list(words, "the stride", map->rank - 1, map->strides);
     }
     if (strcmp(key, "box") == 0) {
@@ -225,7 +226,7 @@ bool emu_parse_map(struct emu_words *words)
             return false;
         }
     }
-    if (map.box[0] == 0 || (map.rank > 1 && map.strides[0] == 0)) {
+    if (map.box[0] == 0 || (map.rank > 1 && !map.has_strides)) {
         return emu_words_fail(words, "the map `%s` needs `strides` and `box`", map.name);
     }
     EMU_GROW(script->maps, script->map_count);

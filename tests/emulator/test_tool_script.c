@@ -75,6 +75,15 @@ Test(tool_script, buffers_and_maps)
     emu_script_free(&script);
 }
 
+Test(tool_script, a_stride_of_zero_is_a_stride)
+{
+    struct emu_script script = parse(HEAD "buffer A f32 64 zeros\n"
+                                          "map TA A dims 64 1 strides 0 box 16 1\n");
+    cr_expect_eq(script.map_count, 1);
+    cr_expect_eq(script.maps[0].strides[0], 0);
+    emu_script_free(&script);
+}
+
 Test(tool_script, parameters_and_structs)
 {
     struct emu_script script = parse(HEAD "buffer A u8 64 zeros\n"
