@@ -130,6 +130,17 @@ static bool is_tolerated(const struct emu_stamp *was, const struct access *now,
     return clock != NULL && emu_clock_get(clock, was->entity) >= was->epoch;
 }
 
+/* Lanes of one store: whichever of them comes last, the same is left. */
+static bool is_repeated(const struct emu_stamp *was, bool was_write,
+                        const struct access *now)
+{
+    const struct emu_stamp *is = &now->stamp;
+    return was_write && now->write && now->who->repeats && was->entity == is->entity &&
+           was->epoch == is->epoch && was->insn == is->insn &&
+           was->proxy == EMU_PROXY_GENERIC && is->proxy == EMU_PROXY_GENERIC &&
+           was->lane != EMU_LANE_ASYNC && is->lane != EMU_LANE_ASYNC;
+}
+
 /* Whether the second conflict is to be shown rather than the first. */
 static bool is_worse(const struct emu_conflict *first, const struct emu_conflict *second)
 {
@@ -148,10 +159,12 @@ static bool compare(const struct emu_stamp *was, bool was_write, const struct ac
     if (kind == EMU_NO_CONFLICT) {
         return false;
     }
+    bool repeated = is_repeated(was, was_write, now);
     struct emu_conflict conflict = {.kind = kind,
                                     .was_write = was_write,
                                     .is_write = now->write,
-                                    .tolerated = is_tolerated(was, now, kind),
+                                    .tolerated = repeated || is_tolerated(was, now, kind),
+                                    .repeated = repeated,
                                     .byte = emu_lowest_bit(common),
                                     .other = *was};
     if (is_worse(now->conflict, &conflict)) {

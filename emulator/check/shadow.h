@@ -52,8 +52,9 @@ struct emu_accessor {
     uint32_t entity, epoch;
     uint8_t lane;
     enum emu_proxy proxy;
-    bool atomic; /* atomics do not conflict with atomics, */
-    bool narrow; /* unless the scope of one ends at the cluster, and they are of two */
+    bool atomic;  /* atomics do not conflict with atomics, */
+    bool narrow;  /* unless the scope of one ends at the cluster, and they are of two */
+    bool repeats; /* writes what is there already */
     uint32_t insn;
     const struct emu_knowledge *knowledge;
 };
@@ -70,8 +71,10 @@ struct emu_conflict {
     bool was_write, is_write;
     /* Against the letter of PTX, but kernels that are known to run on hardware do it: the
      * two sides met at a relaxed barrier of the cluster only; or the one in tensor memory
-     * was waited for, but there is no tcgen05.fence on the way. */
+     * was waited for, but there is no tcgen05.fence on the way; or lanes of one warp write
+     * the same value by one instruction. */
     bool tolerated;
+    bool repeated; /* the last of these */
     uint64_t byte; /* first byte in conflict, as an offset in the memory */
     struct emu_stamp other;
 };

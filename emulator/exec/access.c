@@ -88,8 +88,11 @@ static void report_conflict(const struct emu_actor *actor, const char *where,
     };
     const char *const reasons[] = {
         [EMU_CONFLICT_ORDER] =
-            conflict->tolerated ? "only a relaxed barrier.cluster.arrive lies between them"
-                                : "nothing orders them",
+            conflict->repeated ? "nothing orders them; they are lanes of one store, and "
+                                 "write the same"
+            : conflict->tolerated
+                ? "only a relaxed barrier.cluster.arrive lies between them"
+                : "nothing orders them",
         [EMU_CONFLICT_PROXY] = "no fence.proxy.async stands between them",
         [EMU_CONFLICT_TENSOR_FENCE] = "no tcgen05.fence stands between them",
     };
@@ -122,8 +125,11 @@ static void report_conflict(const struct emu_actor *actor, const char *where,
     emu_text_free(&text);
 }
 
+enum access_kind { READS, WRITES, REPEATS /* writes what is there already */ };
+
 static bool check_races(const struct emu_actor *actor, struct emu_shadow *shadow,
-                        uint64_t offset, uint64_t bytes, bool write, const char *where)
+                        uint64_t offset, uint64_t bytes, enum access_kind kind,
+                        const char *where)
 {
     struct emu_accessor who = {
         .entity = actor->entity,
@@ -132,11 +138,12 @@ static bool check_races(const struct emu_actor *actor, struct emu_shadow *shadow
         .proxy = actor->proxy,
         .atomic = actor->atomic,
         .narrow = actor->narrow,
+        .repeats = kind == REPEATS,
         .insn = actor->insn->index,
         .knowledge = actor->knowledge,
     };
     struct emu_conflict conflict = {0};
-    if (emu_shadow_access(shadow, offset, bytes, write, &who, &conflict)) {
+    if (emu_shadow_access(shadow, offset, bytes, kind != READS, &who, &conflict)) {
         return true;
     }
     report_conflict(actor, where, &conflict);
@@ -222,7 +229,7 @@ bool emu_shared_read(const struct emu_actor *actor, struct emu_cta *cta, uint32_
         }
     }
     return cta->shadow == NULL ||
-           check_races(actor, cta->shadow, offset, bytes, false, "of shared memory");
+           check_races(actor, cta->shadow, offset, bytes, READS, "of shared memory");
 }
 
 bool emu_shared_write(const struct emu_actor *actor, struct emu_cta *cta, uint32_t offset,
@@ -232,6 +239,8 @@ bool emu_shared_write(const struct emu_actor *actor, struct emu_cta *cta, uint32
     if (!check_shared(actor, cta, offset, bytes, alignment, "write")) {
         return false;
     }
+    enum access_kind kind =
+        memcmp(cta->shared + offset, data, bytes) == 0 ? REPEATS : WRITES;
     memcpy(cta->shared + offset, data, bytes);
     if (defined != NULL) {
         memcpy(cta->shared_state + offset, defined, bytes);
@@ -239,7 +248,7 @@ bool emu_shared_write(const struct emu_actor *actor, struct emu_cta *cta, uint32
         memset(cta->shared_state + offset, EMU_DEFINED, bytes);
     }
     return cta->shadow == NULL ||
-           check_races(actor, cta->shadow, offset, bytes, true, "of shared memory");
+           check_races(actor, cta->shadow, offset, bytes, kind, "of shared memory");
 }
 
 /* ---------------------------------------------------------------------------- global */
@@ -379,7 +388,7 @@ bool emu_global_read(const struct emu_actor *actor, uint64_t address, uint32_t b
         return true;
     }
     return check_others(actor, allocation, offset, bytes, "read") &&
-           check_races(actor, watch_of(cluster, allocation), offset, bytes, false,
+           check_races(actor, watch_of(cluster, allocation), offset, bytes, READS,
                        allocation->name);
 }
 
@@ -400,6 +409,8 @@ bool emu_global_write(const struct emu_actor *actor, uint64_t address, uint32_t 
     bool races = cluster->grid->launch.settings.races;
     bool good = !races || check_others(actor, allocation, offset, bytes, "write");
     uint8_t mark = races ? mark_of(cluster) : EMU_DEFINED;
+    enum access_kind kind =
+        memcmp(emu_pointer(address), data, bytes) == 0 ? REPEATS : WRITES;
     memcpy(emu_pointer(address), data, bytes);
     for (uint32_t i = 0; i < bytes; i++) {
         bool is_defined = defined == NULL || defined[i] != EMU_UNDEFINED;
@@ -409,7 +420,7 @@ bool emu_global_write(const struct emu_actor *actor, uint64_t address, uint32_t 
         __atomic_store_n(&allocation->marked, true, __ATOMIC_RELAXED);
     }
     return good && (!races || check_races(actor, watch_of(cluster, allocation), offset,
-                                          bytes, true, allocation->name));
+                                          bytes, kind, allocation->name));
 }
 
 /* -------------------------------------------------------------------- any other space */

@@ -82,6 +82,30 @@ static void expect_words(const char *ptx, uint32_t ctas, uint32_t threads,
     harness_close(&h);
 }
 
+#define SEVEN "mov.u32 %r2, 7;\n"
+
+Test(async_barriers, lanes_of_one_store_may_write_the_same)
+{
+    static const uint32_t seven = 7;
+    expect_words(KERNEL(SEVEN "st.global.u32 [%rd0], %r2;\n"), 1, 32, &seven, 1);
+    expect_words(KERNEL(SEVEN "st.shared.u32 [%r1], %r2;\nbar.warp.sync 0xffffffff;\n"
+                              "ld.shared.u32 %r3, [%r1];\nst.global.u32 [%rd0], %r3;\n"),
+                 1, 32, &seven, 1);
+}
+
+Test(async_barriers, what_else_meets_within_a_warp_is_a_race)
+{
+    const char *const words = "nothing orders them\n";
+    expect_error(KERNEL("st.global.u32 [%rd0], %r0;\n"), 32, EMU_FINDING_RACE, words);
+    expect_error(KERNEL("st.shared.u32 [%r1], %r0;\n"), 32, EMU_FINDING_RACE, words);
+    expect_error(KERNEL(SEVEN "@%p0 st.global.u32 [%rd0], %r2;\n"
+                              "@!%p0 st.global.u32 [%rd0], %r2;\n"),
+                 32, EMU_FINDING_RACE, words);
+    expect_error(KERNEL(SEVEN "st.global.u32 [%rd0], %r2;\nld.global.u32 %r3, [%rd0];\n"),
+                 32, EMU_FINDING_RACE, words);
+    expect_error(KERNEL(SEVEN "st.global.u32 [%rd0], %r2;\n"), 64, EMU_FINDING_RACE, words);
+}
+
 Test(async_barriers, producers_arrive_and_do_not_wait)
 {
     /* Warps 1 and 2 arrive at barrier 1 and wait at 2; warp 0 waits at 1, then arrives. */

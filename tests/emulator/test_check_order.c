@@ -95,6 +95,29 @@ Test(order, lanes_of_a_warp_are_ordered_by_its_epoch_only)
     cr_expect_eq(second(&lane3, false, &later, true), EMU_NO_CONFLICT);
 }
 
+Test(order, lanes_of_one_store_may_write_the_same)
+{
+    struct actor lane3 = make_actor(1, 5, 3, EMU_PROXY_GENERIC);
+    struct actor lane4 = make_actor(1, 5, 4, EMU_PROXY_GENERIC);
+    struct actor warp2 = make_actor(2, 5, 4, EMU_PROXY_GENERIC);
+    lane4.who.repeats = warp2.who.repeats = true;
+
+    cr_expect_eq(second(&lane3, true, &lane4, true), EMU_CONFLICT_ORDER);
+    cr_expect_not(conflict.tolerated, "two instructions");
+
+    lane4.who.insn = warp2.who.insn = lane3.who.insn;
+    cr_expect_eq(second(&lane3, true, &lane4, true), EMU_CONFLICT_ORDER);
+    cr_expect(conflict.tolerated && conflict.repeated);
+    cr_expect_eq(second(&lane3, false, &lane4, true), EMU_CONFLICT_ORDER);
+    cr_expect_not(conflict.tolerated, "one of them reads");
+    cr_expect_eq(second(&lane3, true, &warp2, true), EMU_CONFLICT_ORDER);
+    cr_expect_not(conflict.tolerated, "two warps");
+
+    lane4.who.repeats = false;
+    cr_expect_eq(second(&lane3, true, &lane4, true), EMU_CONFLICT_ORDER);
+    cr_expect_not(conflict.tolerated, "two values");
+}
+
 Test(order, own_component_does_not_order_lanes_of_the_open_epoch)
 {
     struct actor lane3 = make_actor(1, 5, 3, EMU_PROXY_GENERIC);
