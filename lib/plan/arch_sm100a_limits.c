@@ -138,7 +138,7 @@ struct jg_smem jg_sm100a_smem(const struct jg_problem *problem,
     int teams;
     const int64_t step_rows = count_step_rows(problem, config, &teams);
     const int64_t rows = config->tile_m + config->tile_n / config->cta_group;
-    const int64_t warp_rows = EPILOGUE_WARPS * jg_sm100a_lanes(config).of_warp;
+    const int64_t warp_rows = (int64_t)EPILOGUE_WARPS * jg_sm100a_lanes(config).of_warp;
     const int64_t matrix_bytes = teams * step_rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES;
     return (struct jg_smem){
         .stage_blocks = config->k_group,
