@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Runs the built jit-gemm in a clean environment, and reports tests as TAP."""
+import functools
 import json
 import os
 import pathlib
@@ -58,6 +59,7 @@ def expect_exit(done, code):
     expect(done.returncode == code, f"expected exit {code}", done)
 
 
+@functools.lru_cache(maxsize=None)
 def need_compiler():
     with Folder() as folder:
         done = tool("build", *SMALL, *ARCH, "--emit", "ptx", "-o", "-", cache=folder.cache)

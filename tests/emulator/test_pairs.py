@@ -119,7 +119,7 @@ def draw_pair(draw):
         words.append(f"input_align={draw.choice([2, 4, 8] if block == 64 else [1, 2, 8])}")
     if draw.random() < 0.2:
         words.append("c=" + draw.choice([d, "s32" if a == "s8" else "f32"]))
-        launch += ["--beta", draw.choice(["0", "2", "-0.5"])]
+        launch += ["--beta", draw.choice(["2", "2", "-0.5"])]
     if draw.random() < 0.2:
         words.append(draw.choice(["a_scale=tensor", "b_scale=vector", "a_scale=vector b_scale=tensor"]))
     words += ["--config", " ".join(config)]
@@ -145,13 +145,15 @@ class Runner:
         return None if done.returncode == 0 else done.stderr.strip()
 
     def run(self, number, words, launch, ctas):
-        """What was wrong, or an empty text."""
+        """What was wrong, or an empty text. With a C, one of the runs has a beta of 0."""
         first = None
         for index, mode in enumerate(MODES):
+            no_c = index == 3 and "--beta" in launch
             path = self.folder / f"d{number}"
             setting = (f"{mode},sms={max(4, 2 * ctas)},seed={number * len(MODES) + index},"
                        f"threads=1,show=advice{coverage.setting()}")
-            done = self.call(["run", *words, *launch, "--seed", str(number), "--verify", "--save",
+            sizes = [*launch[:-1], "0"] if no_c else launch
+            done = self.call(["run", *words, *sizes, "--seed", str(number), "--verify", "--save",
                               str(path)], setting)
             last = done.stdout.splitlines()[-1] if done.stdout.strip() else ""
             if done.returncode != 0 or not last.startswith("PASS ") or FINDING.search(done.stderr):
@@ -160,7 +162,7 @@ class Runner:
             path.unlink()
             if first is None or "arrival" in " ".join(words):
                 first = data
-            if data != first:
+            if data != first and not no_c:
                 return f"{setting}\nother bits than with the first mode"
         return ""
 
