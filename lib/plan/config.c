@@ -11,112 +11,92 @@
 /* Bounds of the text form. What a chip can do is checked against the chip, later. */
 enum { MAX_TILE = 4096, MAX_CLUSTER = 16, MAX_STAGES = 64, MAX_SWIZZLE = 16 };
 
-static const char config_keys[] =
-    "keys: kernel tile mma cta_group cluster scheduler k_group stages acc_stages raster "
-    "swizzle out_stages pdl split_k split_order prefetch swap_ab debug trace";
+enum { MAX_NAMES = 3, MAX_NUMBERS = 3 };
 
-static const char *const scheduler_names[] = {[JG_SCHEDULER_STATIC] = "static",
-                                              [JG_SCHEDULER_SINGLE] = "single",
-                                              [JG_SCHEDULER_CLC] = "clc"};
-
-static const char *const prefetch_names[] = {
-    [JG_PREFETCH_NONE] = "none", [JG_PREFETCH_A] = "a", [JG_PREFETCH_B] = "b"};
-
-enum {
-    SCHEDULER_COUNT = sizeof(scheduler_names) / sizeof(scheduler_names[0]),
-    PREFETCH_COUNT = sizeof(prefetch_names) / sizeof(prefetch_names[0])
+/* A key of the text form. Its value is a name, which stands for its place among the names,
+ * or numbers with an x between them, for neighbouring fields. */
+static const struct config_key {
+    const char *key;
+    size_t has_offset;   /* in the override: of the key's flag, */
+    size_t value_offset; /* and of its first field */
+    const char *names[MAX_NAMES];
+    int numbers;  /* 0 if the value is a name */
+    int and_more; /* may one more number follow? Only the K of a tile */
+    int low, high;
+    int only_powers; /* of two */
+    const char *hint;
+} config_keys[] = {
+#define KEY(name, first_field)                                                   \
+    .key = #name, .has_offset = offsetof(struct jg_config_override, has_##name), \
+    .value_offset = offsetof(struct jg_config_override, values.first_field)
+#define NUMBER(name, least, most) \
+    KEY(name, name), .numbers = 1, .low = (least), .high = (most)
+    {KEY(kernel, kernel), .names = {"gemm", "reference"}, .hint = "give gemm or reference"},
+    {KEY(tile, tile_m), .numbers = 2, .and_more = 1, .low = 1, .high = MAX_TILE,
+     .hint = "give MxN or MxNxK, such as tile=128x256"},
+    {KEY(mma, mma_m), .numbers = 2, .low = 1, .high = MAX_TILE,
+     .hint = "give MxN, such as mma=256x256"},
+    {NUMBER(cta_group, 1, 2), .hint = "give 1 or 2"},
+    {KEY(cluster, cluster_m), .numbers = 2, .low = 1, .high = MAX_CLUSTER,
+     .hint = "give MxN, such as cluster=2x1"},
+    {KEY(scheduler, scheduler), .names = {"static", "single", "clc"},
+     .hint = "give single, static or clc"},
+    {NUMBER(k_group, 1, 4), .only_powers = 1, .hint = "give 1, 2 or 4"},
+    {NUMBER(stages, 1, MAX_STAGES), .hint = "give a number from 1 to 64"},
+    {NUMBER(acc_stages, 1, 2), .hint = "give 1 or 2"},
+    {KEY(raster, raster), .names = {"m", "n"}, .hint = "give m or n"},
+    {NUMBER(swizzle, 1, MAX_SWIZZLE), .only_powers = 1, .hint = "give 1, 2, 4, 8 or 16"},
+    {NUMBER(out_stages, 1, 2), .hint = "give 1 or 2"},
+    {NUMBER(pdl, 0, 1), .hint = "give 0 or 1"},
+    {NUMBER(split_k, 1, JG_MAX_SPLIT_K), .hint = "give a number from 1 to 64"},
+    {KEY(split_order, split_order), .names = {"turnstile", "arrival"},
+     .hint = "give turnstile or arrival"},
+    {KEY(prefetch, prefetch), .names = {"none", "a", "b"}, .hint = "give none, a or b"},
+    {NUMBER(swap_ab, 0, 1), .hint = "give 0 or 1"},
+    {NUMBER(debug, 0, 1), .hint = "give 0 or 1"},
+    {NUMBER(trace, 0, 1), .hint = "give 0 or 1"},
+#undef NUMBER
+#undef KEY
 };
 
-static void print_word(struct jg_str *out, const char *key)
+enum { CONFIG_KEY_COUNT = sizeof(config_keys) / sizeof(config_keys[0]) };
+
+/* The table reads and writes fields as ints, the names among them too. */
+_Static_assert(sizeof(enum jg_kernel_family) == sizeof(int), "an enum is no int");
+
+static int field_at(const struct jg_config_override *override, size_t offset)
 {
-    if (out->size > 0) {
-        jg_str_puts(out, " ");
+    int value;
+    memcpy(&value, (const char *) override + offset, sizeof(value));
+    return value;
+}
+
+/* ---------------------------------------------------------------------- printing */
+
+static void print_key(const struct config_key *key,
+                      const struct jg_config_override *override, struct jg_str *out)
+{
+    const int count = key->numbers + (key->and_more && override->has_tile_k);
+    jg_str_printf(out, "%s=", key->key);
+    if (count == 0) {
+        jg_str_puts(out, key->names[field_at(override, key->value_offset)]);
     }
-    jg_str_puts(out, key);
+    for (int i = 0; i < count; i++) {
+        const size_t offset = key->value_offset + (size_t)i * sizeof(int);
+        jg_str_printf(out, "%s%d", i > 0 ? "x" : "", field_at(override, offset));
+    }
 }
 
 void jg_config_print_override(const struct jg_config_override *override, struct jg_str *out)
 {
-    const struct jg_config *values = &override->values;
-    struct jg_str text = {0};
-    if (override->has_kernel) {
-        print_word(&text, values->kernel == JG_KERNEL_REFERENCE ? "kernel=reference"
-                                                                : "kernel=gemm");
-    }
-    if (override->has_tile) {
-        print_word(&text, "tile=");
-        jg_str_printf(&text, "%dx%d", values->tile_m, values->tile_n);
-        if (override->has_tile_k) {
-            jg_str_printf(&text, "x%d", values->tile_k);
+    const char *separator = "";
+    for (int i = 0; i < CONFIG_KEY_COUNT; i++) {
+        if (field_at(override, config_keys[i].has_offset)) {
+            jg_str_puts(out, separator);
+            print_key(&config_keys[i], override, out);
+            separator = " ";
         }
     }
-    if (override->has_mma) {
-        print_word(&text, "mma=");
-        jg_str_printf(&text, "%dx%d", values->mma_m, values->mma_n);
-    }
-    if (override->has_cta_group) {
-        print_word(&text, "cta_group=");
-        jg_str_printf(&text, "%d", values->cta_group);
-    }
-    if (override->has_cluster) {
-        print_word(&text, "cluster=");
-        jg_str_printf(&text, "%dx%d", values->cluster_m, values->cluster_n);
-    }
-    if (override->has_scheduler) {
-        print_word(&text, "scheduler=");
-        jg_str_puts(&text, scheduler_names[values->scheduler]);
-    }
-    if (override->has_k_group) {
-        print_word(&text, "k_group=");
-        jg_str_printf(&text, "%d", values->k_group);
-    }
-    if (override->has_stages) {
-        print_word(&text, "stages=");
-        jg_str_printf(&text, "%d", values->stages);
-    }
-    if (override->has_acc_stages) {
-        print_word(&text, "acc_stages=");
-        jg_str_printf(&text, "%d", values->acc_stages);
-    }
-    if (override->has_raster) {
-        print_word(&text, values->raster == JG_RASTER_ALONG_N ? "raster=n" : "raster=m");
-    }
-    if (override->has_swizzle) {
-        print_word(&text, "swizzle=");
-        jg_str_printf(&text, "%d", values->swizzle);
-    }
-    if (override->has_out_stages) {
-        print_word(&text, "out_stages=");
-        jg_str_printf(&text, "%d", values->out_stages);
-    }
-    if (override->has_pdl) {
-        print_word(&text, values->pdl ? "pdl=1" : "pdl=0");
-    }
-    if (override->has_split_k) {
-        print_word(&text, "split_k=");
-        jg_str_printf(&text, "%d", values->split_k);
-    }
-    if (override->has_split_order) {
-        print_word(&text, values->split_order == JG_SPLIT_ARRIVAL
-                              ? "split_order=arrival"
-                              : "split_order=turnstile");
-    }
-    if (override->has_prefetch) {
-        print_word(&text, "prefetch=");
-        jg_str_puts(&text, prefetch_names[values->prefetch]);
-    }
-    if (override->has_swap_ab) {
-        print_word(&text, values->swap_ab ? "swap_ab=1" : "swap_ab=0");
-    }
-    if (override->has_debug) {
-        print_word(&text, values->debug ? "debug=1" : "debug=0");
-    }
-    if (override->has_trace) {
-        print_word(&text, values->trace ? "trace=1" : "trace=0");
-    }
-    jg_str_puts(out, jg_str_text(&text));
-    out->failed |= text.failed;
-    jg_str_free(&text);
 }
 
 void jg_config_print(const struct jg_config *config, struct jg_str *out)
@@ -140,295 +120,103 @@ void jg_config_print(const struct jg_config *config, struct jg_str *out)
 
 /* ----------------------------------------------------------------------- parsing */
 
-/* A reader of one key: 0 if the value is not one of its forms. */
-typedef int (*value_reader)(const char *value, size_t size,
-                            struct jg_config_override *override);
-
-static int read_kernel(const char *value, size_t size, struct jg_config_override *override)
+/* The index of a name; -1 if it is none of the key's. */
+static int find_name(const struct config_key *key, const struct jg_word *word)
 {
-    if (!jg_word_is(value, size, "gemm") && !jg_word_is(value, size, "reference")) {
-        return 0;
-    }
-    override->values.kernel =
-        jg_word_is(value, size, "gemm") ? JG_KERNEL_GEMM : JG_KERNEL_REFERENCE;
-    return override->has_kernel = 1;
-}
-
-static int read_tile(const char *value, size_t size, struct jg_config_override *override)
-{
-    int64_t sizes[3] = {0};
-    const int with_k = jg_numbers_parse(value, size, 3, 1, MAX_TILE, sizes);
-    if (!with_k && !jg_numbers_parse(value, size, 2, 1, MAX_TILE, sizes)) {
-        return 0;
-    }
-    override->values.tile_m = (int)sizes[0];
-    override->values.tile_n = (int)sizes[1];
-    override->values.tile_k = with_k ? (int)sizes[2] : 0;
-    override->has_tile_k = with_k;
-    return override->has_tile = 1;
-}
-
-static int read_mma(const char *value, size_t size, struct jg_config_override *override)
-{
-    int64_t sizes[2];
-    if (!jg_numbers_parse(value, size, 2, 1, MAX_TILE, sizes)) {
-        return 0;
-    }
-    override->values.mma_m = (int)sizes[0];
-    override->values.mma_n = (int)sizes[1];
-    return override->has_mma = 1;
-}
-
-static int read_cta_group(const char *value, size_t size,
-                          struct jg_config_override *override)
-{
-    int64_t cta_group;
-    if (!jg_number_parse(value, size, 1, 2, &cta_group)) {
-        return 0;
-    }
-    override->values.cta_group = (int)cta_group;
-    return override->has_cta_group = 1;
-}
-
-static int read_cluster(const char *value, size_t size, struct jg_config_override *override)
-{
-    int64_t sizes[2];
-    if (!jg_numbers_parse(value, size, 2, 1, MAX_CLUSTER, sizes)) {
-        return 0;
-    }
-    override->values.cluster_m = (int)sizes[0];
-    override->values.cluster_n = (int)sizes[1];
-    return override->has_cluster = 1;
-}
-
-/* The index of a name; -1 if it is none of them. */
-static int find_name(const char *value, size_t size, const char *const *names, int count)
-{
-    for (int i = 0; i < count; i++) {
-        if (jg_word_is(value, size, names[i])) {
+    for (int i = 0; i < MAX_NAMES && key->names[i] != NULL; i++) {
+        if (jg_word_is(word->value, word->value_size, key->names[i])) {
             return i;
         }
     }
     return -1;
 }
 
-static int read_scheduler(const char *value, size_t size,
-                          struct jg_config_override *override)
+/* 0 if the value is not of the key's form. */
+static int read_numbers(const struct config_key *key, const struct jg_word *word, int count,
+                        int *ret_values)
 {
-    const int found = find_name(value, size, scheduler_names, SCHEDULER_COUNT);
-    if (found < 0) {
+    int64_t numbers[MAX_NUMBERS];
+    if (!jg_numbers_parse(word->value, word->value_size, count, key->low, key->high,
+                          numbers)) {
         return 0;
     }
-    override->values.scheduler = (enum jg_scheduler)found;
-    return override->has_scheduler = 1;
+    for (int i = 0; i < count; i++) {
+        if (key->only_powers && (numbers[i] & (numbers[i] - 1)) != 0) {
+            return 0;
+        }
+        ret_values[i] = (int)numbers[i];
+    }
+    return 1;
 }
 
-static int read_k_group(const char *value, size_t size, struct jg_config_override *override)
+/* 0 if the value is not of the key's form. */
+static int read_key(const struct config_key *key, const struct jg_word *word,
+                    struct jg_config_override *override)
 {
-    int64_t k_group;
-    if (!jg_number_parse(value, size, 1, 4, &k_group) || k_group == 3) {
+    static const int set = 1;
+    int values[MAX_NUMBERS];
+    int count = 1;
+    if (key->numbers == 0) {
+        values[0] = find_name(key, word);
+        if (values[0] < 0) {
+            return 0;
+        }
+    } else if (key->and_more && read_numbers(key, word, key->numbers + 1, values)) {
+        count = key->numbers + 1;
+        override->has_tile_k = 1;
+    } else if (read_numbers(key, word, key->numbers, values)) {
+        count = key->numbers;
+    } else {
         return 0;
     }
-    override->values.k_group = (int)k_group;
-    return override->has_k_group = 1;
+    memcpy((char *) override + key->value_offset, values,
+           (size_t)count * sizeof(values[0]));
+    memcpy((char *) override + key->has_offset, &set, sizeof(set));
+    return 1;
 }
 
-static int read_stages(const char *value, size_t size, struct jg_config_override *override)
-{
-    int64_t stages;
-    if (!jg_number_parse(value, size, 1, MAX_STAGES, &stages)) {
-        return 0;
-    }
-    override->values.stages = (int)stages;
-    return override->has_stages = 1;
-}
-
-static int read_acc_stages(const char *value, size_t size,
-                           struct jg_config_override *override)
-{
-    int64_t acc_stages;
-    if (!jg_number_parse(value, size, 1, 2, &acc_stages)) {
-        return 0;
-    }
-    override->values.acc_stages = (int)acc_stages;
-    return override->has_acc_stages = 1;
-}
-
-static int read_raster(const char *value, size_t size, struct jg_config_override *override)
-{
-    if (!jg_word_is(value, size, "m") && !jg_word_is(value, size, "n")) {
-        return 0;
-    }
-    override->values.raster =
-        jg_word_is(value, size, "m") ? JG_RASTER_ALONG_M : JG_RASTER_ALONG_N;
-    return override->has_raster = 1;
-}
-
-static int read_swizzle(const char *value, size_t size, struct jg_config_override *override)
-{
-    int64_t swizzle;
-    if (!jg_number_parse(value, size, 1, MAX_SWIZZLE, &swizzle) ||
-        (swizzle & (swizzle - 1)) != 0) {
-        return 0;
-    }
-    override->values.swizzle = (int)swizzle;
-    return override->has_swizzle = 1;
-}
-
-static int read_out_stages(const char *value, size_t size,
-                           struct jg_config_override *override)
-{
-    int64_t out_stages;
-    if (!jg_number_parse(value, size, 1, 2, &out_stages)) {
-        return 0;
-    }
-    override->values.out_stages = (int)out_stages;
-    return override->has_out_stages = 1;
-}
-
-static int read_pdl(const char *value, size_t size, struct jg_config_override *override)
-{
-    int64_t pdl;
-    if (!jg_number_parse(value, size, 0, 1, &pdl)) {
-        return 0;
-    }
-    override->values.pdl = (int)pdl;
-    return override->has_pdl = 1;
-}
-
-static int read_split_k(const char *value, size_t size, struct jg_config_override *override)
-{
-    int64_t split_k;
-    if (!jg_number_parse(value, size, 1, JG_MAX_SPLIT_K, &split_k)) {
-        return 0;
-    }
-    override->values.split_k = (int)split_k;
-    return override->has_split_k = 1;
-}
-
-static int read_split_order(const char *value, size_t size,
-                            struct jg_config_override *override)
-{
-    if (!jg_word_is(value, size, "turnstile") && !jg_word_is(value, size, "arrival")) {
-        return 0;
-    }
-    override->values.split_order =
-        jg_word_is(value, size, "arrival") ? JG_SPLIT_ARRIVAL : JG_SPLIT_TURNSTILE;
-    return override->has_split_order = 1;
-}
-
-static int read_prefetch(const char *value, size_t size,
-                         struct jg_config_override *override)
-{
-    const int found = find_name(value, size, prefetch_names, PREFETCH_COUNT);
-    if (found < 0) {
-        return 0;
-    }
-    override->values.prefetch = (enum jg_prefetch)found;
-    return override->has_prefetch = 1;
-}
-
-static int read_swap_ab(const char *value, size_t size, struct jg_config_override *override)
-{
-    int64_t swap_ab;
-    if (!jg_number_parse(value, size, 0, 1, &swap_ab)) {
-        return 0;
-    }
-    override->values.swap_ab = (int)swap_ab;
-    return override->has_swap_ab = 1;
-}
-
-static int read_debug(const char *value, size_t size, struct jg_config_override *override)
-{
-    int64_t debug;
-    if (!jg_number_parse(value, size, 0, 1, &debug)) {
-        return 0;
-    }
-    override->values.debug = (int)debug;
-    return override->has_debug = 1;
-}
-
-static int read_trace(const char *value, size_t size, struct jg_config_override *override)
-{
-    int64_t trace;
-    if (!jg_number_parse(value, size, 0, 1, &trace)) {
-        return 0;
-    }
-    override->values.trace = (int)trace;
-    return override->has_trace = 1;
-}
-
-static const struct {
-    const char *key;
-    value_reader read;
-    const char *hint;
-    size_t has_offset; /* of the override's flag for the key */
-} config_key_rows[] = {
-    {"kernel", read_kernel, "give gemm or reference",
-     offsetof(struct jg_config_override, has_kernel)},
-    {"tile", read_tile, "give MxN or MxNxK, such as tile=128x256",
-     offsetof(struct jg_config_override, has_tile)},
-    {"mma", read_mma, "give MxN, such as mma=256x256",
-     offsetof(struct jg_config_override, has_mma)},
-    {"cta_group", read_cta_group, "give 1 or 2",
-     offsetof(struct jg_config_override, has_cta_group)},
-    {"cluster", read_cluster, "give MxN, such as cluster=2x1",
-     offsetof(struct jg_config_override, has_cluster)},
-    {"scheduler", read_scheduler, "give single, static or clc",
-     offsetof(struct jg_config_override, has_scheduler)},
-    {"k_group", read_k_group, "give 1, 2 or 4",
-     offsetof(struct jg_config_override, has_k_group)},
-    {"stages", read_stages, "give a number from 1 to 64",
-     offsetof(struct jg_config_override, has_stages)},
-    {"acc_stages", read_acc_stages, "give 1 or 2",
-     offsetof(struct jg_config_override, has_acc_stages)},
-    {"raster", read_raster, "give m or n", offsetof(struct jg_config_override, has_raster)},
-    {"swizzle", read_swizzle, "give 1, 2, 4, 8 or 16",
-     offsetof(struct jg_config_override, has_swizzle)},
-    {"out_stages", read_out_stages, "give 1 or 2",
-     offsetof(struct jg_config_override, has_out_stages)},
-    {"pdl", read_pdl, "give 0 or 1", offsetof(struct jg_config_override, has_pdl)},
-    {"split_k", read_split_k, "give a number from 1 to 64",
-     offsetof(struct jg_config_override, has_split_k)},
-    {"split_order", read_split_order, "give turnstile or arrival",
-     offsetof(struct jg_config_override, has_split_order)},
-    {"prefetch", read_prefetch, "give none, a or b",
-     offsetof(struct jg_config_override, has_prefetch)},
-    {"swap_ab", read_swap_ab, "give 0 or 1",
-     offsetof(struct jg_config_override, has_swap_ab)},
-    {"debug", read_debug, "give 0 or 1", offsetof(struct jg_config_override, has_debug)},
-    {"trace", read_trace, "give 0 or 1", offsetof(struct jg_config_override, has_trace)},
+struct key_list {
+    char text[256];
 };
 
-enum { CONFIG_KEY_COUNT = sizeof(config_key_rows) / sizeof(config_key_rows[0]) };
+static struct key_list list_keys(void)
+{
+    struct key_list list;
+    size_t used = (size_t)snprintf(list.text, sizeof(list.text), "keys:");
+    for (int i = 0; i < CONFIG_KEY_COUNT && used < sizeof(list.text); i++) {
+        used += (size_t)snprintf(list.text + used, sizeof(list.text) - used, " %s",
+                                 config_keys[i].key);
+    }
+    return list;
+}
 
 static jit_gemm_status read_config_word(const struct jg_word *word, unsigned *seen,
                                         struct jg_config_override *override)
 {
     if (word->value == NULL) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "config", config_keys,
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "config", list_keys().text,
                        "%s at column %zu is not of the form key=value",
                        jg_quote(word->key, word->key_size).text, word->column);
     }
     for (int i = 0; i < CONFIG_KEY_COUNT; i++) {
-        if (!jg_word_is(word->key, word->key_size, config_key_rows[i].key)) {
+        if (!jg_word_is(word->key, word->key_size, config_keys[i].key)) {
             continue;
         }
         if ((*seen & (1u << i)) != 0) {
             return jg_fail(JIT_GEMM_ERR_ARGUMENT, "config", "give each key once",
-                           "key '%s' at column %zu is given twice", config_key_rows[i].key,
+                           "key '%s' at column %zu is given twice", config_keys[i].key,
                            word->column);
         }
         *seen |= 1u << i;
-        if (!config_key_rows[i].read(word->value, word->value_size, override)) {
-            return jg_fail(JIT_GEMM_ERR_ARGUMENT, "config", config_key_rows[i].hint,
+        if (!read_key(&config_keys[i], word, override)) {
+            return jg_fail(JIT_GEMM_ERR_ARGUMENT, "config", config_keys[i].hint,
                            "%s at column %zu is no value of '%s'",
                            jg_quote(word->value, word->value_size).text, word->value_column,
-                           config_key_rows[i].key);
+                           config_keys[i].key);
         }
         return JIT_GEMM_OK;
     }
-    return jg_fail(JIT_GEMM_ERR_ARGUMENT, "config", config_keys,
+    return jg_fail(JIT_GEMM_ERR_ARGUMENT, "config", list_keys().text,
                    "unknown key %s at column %zu", jg_quote(word->key, word->key_size).text,
                    word->column);
 }
@@ -469,15 +257,13 @@ jit_gemm_status jg_config_check_keys(const struct jg_config_override *override,
                                      const char *arch, const char *keys)
 {
     for (int i = 0; i < CONFIG_KEY_COUNT; i++) {
-        int is_set = 0;
-        memcpy(&is_set, (const char *) override + config_key_rows[i].has_offset,
-               sizeof(is_set));
-        if (is_set && !has_word(keys, config_key_rows[i].key)) {
+        if (field_at(override, config_keys[i].has_offset) &&
+            !has_word(keys, config_keys[i].key)) {
             char hint[256];
             snprintf(hint, sizeof(hint), "keys of %s: %s", arch, keys);
             return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.config", hint,
                            "'%s' is a key of another architecture than %s",
-                           config_key_rows[i].key, arch);
+                           config_keys[i].key, arch);
         }
     }
     return JIT_GEMM_OK;
