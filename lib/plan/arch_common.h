@@ -97,6 +97,9 @@ void jg_split_choose(const struct jg_problem *problem, const struct jg_device_fa
                      const struct jg_config_override *override,
                      jg_split_complete_fn complete, jg_split_derive_fn derive,
                      struct jg_config *config);
+/* Sets split_k, and split_order where there are several parts. */
+void jg_split_set(const struct jg_config_override *override, int split_k,
+                  struct jg_config *config);
 /* 0 with a reason if K has fewer blocks than parts. */
 int jg_split_check(const struct jg_problem *problem, const struct jg_config *config,
                    char *reason, size_t size);

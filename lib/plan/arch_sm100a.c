@@ -177,9 +177,7 @@ static void complete_split(const struct jg_problem *problem,
 {
     const struct jg_config *wanted = &override->values;
     const struct jg_problem product = jg_product(problem, config);
-    config->split_k = split_k;
-    config->split_order =
-        override->has_split_order ? wanted->split_order : JG_SPLIT_TURNSTILE;
+    jg_split_set(override, split_k, config);
     config->tile_m = config->mma_m / config->cta_group;
     config->tile_n = config->mma_n;
     config->tile_k = jg_tile_k(problem);

@@ -101,9 +101,7 @@ static void complete_split(const struct jg_problem *problem,
     const struct jg_config *wanted = &override->values;
     const struct jg_problem product = jg_product(problem, config);
     config->tile_k = config->tile_k > 0 ? config->tile_k : jg_tile_k(problem);
-    config->split_k = split_k;
-    config->split_order =
-        override->has_split_order ? wanted->split_order : JG_SPLIT_TURNSTILE;
+    jg_split_set(override, split_k, config);
     config->out_stages = override->has_out_stages ? wanted->out_stages : DEFAULT_OUT_STAGES;
     config->pdl = override->has_pdl ? wanted->pdl : 1;
     const struct jg_smem smem = lay_out_smem(config);

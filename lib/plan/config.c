@@ -109,7 +109,10 @@ void jg_config_print(const struct jg_config *config, struct jg_str *out)
         all.has_scheduler = all.has_k_group = by_mma;
         all.has_cluster = all.has_stages = 1;
         all.has_raster = all.has_swizzle = all.has_out_stages = all.has_pdl = 1;
-        all.has_split_k = all.has_split_order = config->split_k > 1;
+        /* One too: beside a workspace a config that names none may be split. */
+        all.has_split_k = 1;
+        all.values.split_k = config->split_k > 1 ? config->split_k : 1;
+        all.has_split_order = config->split_k > 1;
         all.has_prefetch = config->prefetch != JG_PREFETCH_NONE;
         all.has_swap_ab = by_mma && config->swap_ab;
         all.has_debug = config->debug;

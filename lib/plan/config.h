@@ -7,8 +7,8 @@
  * swizzle=8 out_stages=2 pdl=1`. A chip whose tensor core accumulates in a memory of its
  * own says what one instruction makes instead of a tile, and how many accumulators there
  * are: `kernel=gemm mma=256x256 cta_group=2 cluster=2x1 scheduler=clc k_group=1 stages=6
- * acc_stages=2 raster=m swizzle=8 out_stages=2 pdl=1`. Where K is split, `split_k=4
- * split_order=turnstile` follows, and where an operand is prefetched, `prefetch=b`; where
+ * acc_stages=2 raster=m swizzle=8 out_stages=2 pdl=1`. Then the parts of K: `split_k=1`, or
+ * `split_k=4 split_order=turnstile`; where an operand is prefetched, `prefetch=b`; where
  * the product is made transposed, `swap_ab=1`, and M and N of `mma`, `cluster` and `raster`
  * are then those of the transposed product. When read as an override every key is optional,
  * keys left out are chosen; `tile=128x256` leaves K to the kernel, and `mma=` without more

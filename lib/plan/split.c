@@ -24,6 +24,15 @@ int64_t jg_split_blocks(const struct jg_problem *problem, const struct jg_config
     return jg_ceil_div(count_blocks(problem), jg_max(config->split_k, 1));
 }
 
+void jg_split_set(const struct jg_config_override *override, int split_k,
+                  struct jg_config *config)
+{
+    config->split_k = split_k;
+    config->split_order = split_k > 1 && override->has_split_order
+                              ? override->values.split_order
+                              : JG_SPLIT_TURNSTILE;
+}
+
 int jg_split_check(const struct jg_problem *problem, const struct jg_config *config,
                    char *reason, size_t size)
 {

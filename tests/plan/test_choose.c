@@ -403,24 +403,3 @@ Test(choose, same_input_gives_the_same_output)
     jg_str_free(&first_trace);
     jg_str_free(&second_trace);
 }
-
-Test(choose, printed_config_read_as_an_override_chooses_itself)
-{
-    static const char *const texts[] = {"4096x4096x4096 bf16", "17x333x1 f16",
-                                        "1000x1000x1000 bf16 layout=tn d=f32",
-                                        "8192x64x8192 bf16 batch=3"};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        const struct jg_choice choice = choose(texts[i]);
-        struct jg_str text = {0};
-        jg_str_printf(&text, "%s config=", texts[i]);
-        struct jg_str config = {0};
-        jg_config_print(&choice.config, &config);
-        jg_str_puts(&text, jg_str_text(&config));
-
-        const struct jg_choice again = choose(jg_str_text(&text));
-
-        cr_expect_eq(memcmp(&again.config, &choice.config, sizeof(again.config)), 0);
-        jg_str_free(&config);
-        jg_str_free(&text);
-    }
-}

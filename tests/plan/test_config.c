@@ -18,7 +18,7 @@ static struct jg_config_override parse(const char *text)
 Test(config, whole_text_sets_everything)
 {
     static const char text[] = "kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=n "
-                               "swizzle=16 out_stages=1 pdl=0";
+                               "swizzle=16 out_stages=1 pdl=0 split_k=1";
 
     const struct jg_config_override override = parse(text);
 
@@ -45,9 +45,10 @@ Test(config, whole_text_sets_everything)
 
 Test(config, chips_with_accumulators_of_their_own_name_the_mma)
 {
-    static const char text[] = "kernel=gemm mma=256x192 cta_group=2 cluster=4x1 "
-                               "scheduler=clc k_group=2 stages=6 "
-                               "acc_stages=1 raster=m swizzle=2 out_stages=2 pdl=1";
+    static const char text[] =
+        "kernel=gemm mma=256x192 cta_group=2 cluster=4x1 "
+        "scheduler=clc k_group=2 stages=6 "
+        "acc_stages=1 raster=m swizzle=2 out_stages=2 pdl=1 split_k=1";
 
     const struct jg_config_override override = parse(text);
 
@@ -70,7 +71,7 @@ Test(config, prefetch_is_printed_where_an_operand_has_it)
 {
     static const char text[] =
         "kernel=gemm mma=256x128 cta_group=2 cluster=2x1 scheduler=clc k_group=1 stages=6 "
-        "acc_stages=1 raster=m swizzle=2 out_stages=2 pdl=1 prefetch=b";
+        "acc_stages=1 raster=m swizzle=2 out_stages=2 pdl=1 split_k=1 prefetch=b";
 
     struct jg_config_override override = parse(text);
 
@@ -89,7 +90,7 @@ Test(config, prefetch_is_printed_where_an_operand_has_it)
 Test(config, instruments_are_printed_where_they_are_on)
 {
     static const char text[] = "kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=n "
-                               "swizzle=16 out_stages=1 pdl=0 debug=1 trace=1";
+                               "swizzle=16 out_stages=1 pdl=0 split_k=1 debug=1 trace=1";
 
     struct jg_config_override override = parse(text);
 
@@ -105,7 +106,7 @@ Test(config, instruments_are_printed_where_they_are_on)
     jg_str_free(&printed);
 }
 
-Test(config, parts_of_k_are_printed_where_there_are_several)
+Test(config, parts_of_k_are_printed_and_their_order_where_there_are_several)
 {
     static const char text[] =
         "kernel=gemm mma=256x128 cta_group=2 cluster=2x1 scheduler=static k_group=1 stages=6 "
@@ -123,7 +124,10 @@ Test(config, parts_of_k_are_printed_where_there_are_several)
     jg_str_free(&printed);
     override.values.split_k = 1;
     jg_config_print(&override.values, &printed);
-    cr_expect_null(strstr(jg_str_text(&printed), "split"), "%s", jg_str_text(&printed));
+    cr_expect_not_null(strstr(jg_str_text(&printed), " pdl=1 split_k=1"), "%s",
+                       jg_str_text(&printed));
+    cr_expect_null(strstr(jg_str_text(&printed), "split_order"), "%s",
+                   jg_str_text(&printed));
     jg_str_free(&printed);
 }
 
@@ -131,7 +135,7 @@ Test(config, transposed_product_is_printed_where_it_is_made)
 {
     static const char text[] =
         "kernel=gemm mma=128x32 cta_group=2 cluster=2x1 scheduler=clc k_group=1 stages=6 "
-        "acc_stages=1 raster=m swizzle=2 out_stages=2 pdl=1 swap_ab=1";
+        "acc_stages=1 raster=m swizzle=2 out_stages=2 pdl=1 split_k=1 swap_ab=1";
 
     struct jg_config_override override = parse(text);
 
