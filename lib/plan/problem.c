@@ -352,13 +352,6 @@ static jit_gemm_status check_supported(const jit_gemm_problem *problem)
                        "there is no kernel for A of type %s and B of type %s",
                        jg_dtype_name(problem->a), jg_dtype_name(problem->b));
     }
-    if (problem->a == JIT_GEMM_DTYPE_TF32 && problem->input_alignment != 0) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.input_alignment",
-                       "align A and B to 16 bytes, or give bf16 or f16",
-                       "inputs of tf32 are rounded by the copy engine, which takes no "
-                       "multiples of %llu bytes",
-                       (unsigned long long)problem->input_alignment);
-    }
     if (problem->c != JIT_GEMM_DTYPE_NONE) {
         JG_TRY(check_output(problem, "problem.c", "C", problem->c));
     }

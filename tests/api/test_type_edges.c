@@ -265,15 +265,60 @@ Test(type_edges, tf32_is_rounded_to_nearest_even_and_not_cut_off, .timeout = 300
     for (int i = 0; i < ARCHS; i++) {
         struct fixture fixture;
         open_fixture(&fixture, archs[i], a, b, sizeof a);
-        static const char *const texts[] = {"16x16x16 tf32",
+        static const char *const texts[] = {"16x16x16 tf32", "16x16x16 tf32 input_align=4",
                                             "16x16x16 tf32 config=kernel=reference"};
-        for (int j = 0; j < 2; j++) {
+        for (size_t j = 0; j < sizeof texts / sizeof texts[0]; j++) {
             float d[SIZE][SIZE];
             run(&fixture, texts[j], d, sizeof d);
             for (int row = 0; row < 6; row++) {
                 cr_expect_eq(d[row][row], values[row][1], "%s, %s: %a became %a, not %a",
                              archs[i], texts[j], (double)values[row][0],
                              (double)d[row][row], (double)values[row][1]);
+            }
+        }
+        close_fixture(&fixture);
+    }
+}
+
+/* On the diagonal of A: NaNs, infinities, what rounds to one, ties, subnormals, zero. */
+static const uint32_t tf32_edges[SIZE] = {0x7FC12345, 0xFF800001, 0xFF800000, 0x7F7FFFFF,
+                                          0x7F7FEFFF, 0x3F801000, 0xBF803000, 0x3F801001,
+                                          0x00000FFF, 0x00001000, 0x80001001, 0x00003000,
+                                          0x007FFFFF, 0x80000000, 0x0042FFFF, 0xBF80FFFF};
+
+Test(type_edges, tf32_is_the_same_whether_copies_or_threads_load_it, .timeout = 300)
+{
+    enum { LD = 40 };
+    static uint32_t a[SIZE][LD], b[SIZE][LD];
+    uint32_t bits = 12345;
+    for (int i = 0; i < SIZE; i++) {
+        a[i][i] = tf32_edges[i];
+        for (int k = 0; k < LD; k++) { /* 2^-32 to 2^96, and column i has the edges too */
+            bits = bits * 1664525 + 1013904223;
+            b[i][k] = (bits & 0x80000000) | ((bits >> 2 & 0x1FFFFFFF) + 0x30000000);
+        }
+        b[i][SIZE + i] = tf32_edges[i];
+        a[i][SIZE + i] = 0x3F800000;
+    }
+    for (int i = 0; i < ARCHS; i++) {
+        struct fixture fixture;
+        open_fixture(&fixture, archs[i], a, b, sizeof a);
+        fixture.args.lda = LD;
+        fixture.args.ldb = LD;
+        static const char *const texts[] = {"16x16x37 tf32 input_align=4",
+                                            "16x16x37 tf32 input_align=8"};
+        uint32_t copied[SIZE][SIZE];
+        run(&fixture, "16x16x37 tf32", copied, sizeof copied);
+        for (int j = 0; j < 2; j++) {
+            uint32_t loaded[SIZE][SIZE];
+            run(&fixture, texts[j], loaded, sizeof loaded);
+            for (int row = 0; row < SIZE; row++) {
+                for (int column = 0; column < SIZE; column++) {
+                    cr_expect_eq(loaded[row][column], copied[row][column],
+                                 "%s, %s: edge %08x, column %d: %08x, not %08x", archs[i],
+                                 texts[j], tf32_edges[row], column, loaded[row][column],
+                                 copied[row][column]);
+                }
             }
         }
         close_fixture(&fixture);

@@ -22,6 +22,7 @@ static const struct type_row hopper_rows[] = {
     {{.problem = "512x512x512 tf32 config=tile=128x256"}, ".m64n256k8.f32.tf32.tf32 "},
     {{.problem = "512x512x512 tf32 d=bf16 config=tile=256x128"},
      ".m64n128k8.f32.tf32.tf32 "},
+    {{.problem = "511x512x511 tf32 input_align=4 config=tile=128x256"}, "cvt.rn.tf32.f32 "},
     {{.problem = "512x512x512 e4m3 d=bf16 config=tile=256x128"},
      ".m64n128k32.f32.e4m3.e4m3 "},
     {{.problem = "512x512x512 e4m3 b=e5m2 d=f32 config=tile=128x192"},
@@ -59,6 +60,7 @@ static const struct type_row hopper_rows[] = {
 static const struct type_row blackwell_rows[] = {
     {{.problem = "512x512x512 tf32 config=mma=256x256"}, ".kind::tf32 ["},
     {{.problem = "512x512x512 tf32 d=bf16 config=mma=128x128"}, ".kind::tf32 ["},
+    {{.problem = "511x512x511 tf32 input_align=4 config=mma=128x256"}, "cvt.rn.tf32.f32 "},
     {{.problem = "512x512x512 e4m3 d=bf16 layout=tn config=mma=256x256"},
      ".kind::f8f6f4 ["},
     {{.problem = "512x512x512 e5m2 b=e4m3 d=f32 config=mma=128x256"}, ".kind::f8f6f4 ["},

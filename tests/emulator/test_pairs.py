@@ -115,8 +115,9 @@ def draw_pair(draw):
         words.append("layout=" + draw.choices(["nt", "nn", "tn", "tt"], [5, 1, 1, 1])[0])
     if draw.random() < 0.15:
         words.append("d_layout=column")
-    if a != "tf32" and draw.random() < 0.15:  # loaded by threads, not by TMA
-        words.append(f"input_align={draw.choice([2, 4, 8] if block == 64 else [1, 2, 8])}")
+    if draw.random() < 0.15:  # loaded by threads, not by TMA
+        element = 128 // block
+        words.append(f"input_align={draw.choice([n for n in (1, 2, 4, 8) if n >= element])}")
     if draw.random() < 0.2:
         words.append("c=" + draw.choice([d, "s32" if a == "s8" else "f32"]))
         launch += ["--beta", draw.choice(["2", "2", "-0.5"])]

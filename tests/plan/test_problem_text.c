@@ -184,6 +184,8 @@ Test(problem_text, every_message)
         {"8x8x8 bf16 input_align=1",
          "problem.input_alignment: 1 bytes are less than an element; give at least the bytes "
          "of an element of A and of B"},
+        {"8x8x8 tf32 input_align=2", "problem.input_alignment: 2 bytes are less than an "
+                                     "element; give at least the bytes of an element"},
         {"8x8x8 bf16 epilogue=",
          "problem.epilogue: '' at column 21 is no C identifier of at "
          "most 63 bytes; give the name of a registered epilogue"},
@@ -282,6 +284,7 @@ Test(problem_text, print_leaves_defaults_out)
         {"8x8x8 bf16 input_align=16", "m=8 n=8 k=8 a=bf16"},
         {"8x8x8 bf16 input_align=2 workspace=1k", "m=8 n=8 k=8 a=bf16 workspace=1k "
                                                   "input_align=2"},
+        {"8x8x8 tf32 input_align=4", "m=8 n=8 k=8 a=tf32 input_align=4"},
         {"8x8x8 tf32 d=f32", "m=8 n=8 k=8 a=tf32"},
         {"8x8x8 tf32 d=bf16", "m=8 n=8 k=8 a=tf32 d=bf16"},
         {"8x8x8 e4m3 b=e5m2 c=e5m2 d=e4m3", "m=8 n=8 k=8 a=e4m3 b=e5m2 c=e5m2"},

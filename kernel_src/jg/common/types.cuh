@@ -22,7 +22,7 @@ struct bf16 {
 struct f16 {
     u16 bits;
 };
-struct tf32 { // an f32 in memory, which copies into shared memory round to tf32
+struct tf32 { // an f32 in memory, rounded to tf32 on its way into shared memory
     f32 value;
 };
 struct e4m3 {

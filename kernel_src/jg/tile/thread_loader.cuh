@@ -4,19 +4,22 @@
 //
 // Called by 128 threads, each with its own number. Tiles lie as TileLoader leaves them. A
 // thread brings chunks of 16 bytes, with loads as wide as Config::kInputAlignment promises;
-// what lies beyond the matrix is 0 and is not read. The caller waits for the stage before,
-// and hands it on after.
+// what lies beyond the matrix is 0 and is not read. tf32 is rounded on the way, as the
+// copies do: aligned or not, the tensor core reads the same bits. The caller waits for the
+// stage before, and hands it on after.
 #pragma once
 #include <jg/common/math.cuh>
 #include <jg/common/work_tile.cuh>
+#include <jg/ptx/convert.cuh>
 #include <jg/ptx/global.cuh>
 #include <jg/ptx/shared.cuh>
 
 namespace jg {
 
 // 16 bytes of neighbouring elements, of which the first `count` are read.
-template <u32 kElementBytes, u32 kAlignment>
+template <class T, u32 kAlignment>
 struct ThreadChunk {
+    static constexpr u32 kElementBytes = sizeof(T);
     static constexpr u32 kElements = 16 / kElementBytes;
 
     u32 words[4];
@@ -28,6 +31,18 @@ struct ThreadChunk {
             read<kAlignment, 16>(address, 16);
         } else {
             read<kElementBytes, 16 - kElementBytes>(address, count * kElementBytes);
+        }
+    }
+
+    // To what the tensor core is to read. Apart from load, so that no load waits for one
+    // before it.
+    JG_DEVICE void round()
+    {
+        if constexpr (IsSame<T, tf32>::value) {
+#pragma unroll
+            for (u32 i = 0; i < kElements; ++i) {
+                words[i] = __float_as_uint(to_f32(tf32{__uint_as_float(words[i])}));
+            }
         }
     }
 
@@ -52,7 +67,7 @@ struct ThreadChunk {
 // kSpan: bytes of a row in shared memory (tile_loader.cuh).
 template <class T, bool kKMajor, u32 kRows, u32 kAlignment, u32 kSpan = 128>
 struct ThreadOperandLoader {
-    using Chunk = ThreadChunk<sizeof(T), kAlignment>;
+    using Chunk = ThreadChunk<T, kAlignment>;
     static constexpr u32 kThreads = 128;
     static constexpr u32 kBlockK = 128 / sizeof(T);
     static constexpr u32 kPanelRows = kSpan / sizeof(T); // of M or N, where MN-major
@@ -79,6 +94,7 @@ struct ThreadOperandLoader {
             for (u32 i = 0; i < kAtOnce; ++i) {
                 const u32 offset = (first + i * kThreads) * 16;
                 const u32 swizzle = offset / 128 % kRowChunks * 16;
+                chunks[i].round();
                 ptx::store_shared_4(tile + (offset ^ swizzle), chunks[i].words);
             }
         }
