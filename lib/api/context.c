@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/env.h"
 #include "base/error.h"
+#include "base/struct.h"
 
 /* -------------------------------------------------------------------- struct helpers */
 

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/struct.h"
 #include "runtime/launch.h"
 
 struct jit_gemm {

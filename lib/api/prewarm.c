@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/math.h"
+#include "base/struct.h"
 
 /* Host memory that one compile may need. */
 #define JG_BYTES_PER_JOB (INT64_C(512) * 1024 * 1024)

@@ -7,7 +7,8 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "plan/problem.h"
+#include "base/struct.h"
+#include "plan/dtype.h"
 #include "plan/snippet.h"
 #include "plan/text.h"
 
@@ -66,6 +67,21 @@ static const char *const keywords[] = {"alignas",      "alignof",
                                        "xor",          "xor_eq"};
 
 #define IS_ONE_OF(name, list) is_one_of(name, list, sizeof(list) / sizeof((list)[0]))
+
+const char *jg_operand_kind_name(jit_gemm_operand_kind kind)
+{
+    switch (kind) {
+    case JIT_GEMM_OPERAND_SCALAR:
+        return "scalar";
+    case JIT_GEMM_OPERAND_ROW_VECTOR:
+        return "row_vector";
+    case JIT_GEMM_OPERAND_COLUMN_VECTOR:
+        return "column_vector";
+    case JIT_GEMM_OPERAND_MATRIX:
+        return "matrix";
+    }
+    return "unknown";
+}
 
 static int is_one_of(const char *name, const char *const *list, size_t count)
 {

@@ -13,6 +13,9 @@ struct jg_operand {
     jit_gemm_operand_role role;
 };
 
+/* "scalar", "row_vector", "column_vector" or "matrix". */
+const char *jg_operand_kind_name(jit_gemm_operand_kind kind);
+
 struct jg_epilogue {
     char name[JIT_GEMM_NAME_SIZE];
     char *source; /* zero-terminated, owned */

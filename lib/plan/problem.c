@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/struct.h"
 #include "plan/config.h"
 #include "plan/problem_text.h"
 #include "plan/text.h"
@@ -14,140 +15,7 @@
  * tensor map in range, and is more than any device holds. */
 #define MAX_ELEMENTS        (INT64_C(1) << 38)
 #define MAX_HINT            (INT64_C(1) << 30)
-#define MAX_UNKNOWN_TAIL    4096
 #define DEFAULT_MATRIX_HINT 4096
-
-/* --------------------------------------------------------------------------- types */
-
-enum { IS_INPUT = 1, IS_OUTPUT = 2, IS_OPERAND = 4 }; /* where a type may stand */
-
-static const struct {
-    jit_gemm_dtype dtype;
-    const char *name;
-    int bytes;
-    int uses;
-    jit_gemm_dtype d; /* of an input: the default type of D */
-} dtype_rows[] = {
-    {JIT_GEMM_DTYPE_NONE, "none", 0, 0, JIT_GEMM_DTYPE_NONE},
-    {JIT_GEMM_DTYPE_BF16, "bf16", 2, IS_INPUT | IS_OUTPUT | IS_OPERAND,
-     JIT_GEMM_DTYPE_BF16},
-    {JIT_GEMM_DTYPE_F16, "f16", 2, IS_INPUT | IS_OUTPUT | IS_OPERAND, JIT_GEMM_DTYPE_F16},
-    {JIT_GEMM_DTYPE_F32, "f32", 4, IS_OUTPUT | IS_OPERAND, JIT_GEMM_DTYPE_NONE},
-    {JIT_GEMM_DTYPE_TF32, "tf32", 4, IS_INPUT, JIT_GEMM_DTYPE_F32},
-    {JIT_GEMM_DTYPE_E4M3, "e4m3", 1, IS_INPUT | IS_OUTPUT | IS_OPERAND,
-     JIT_GEMM_DTYPE_E4M3},
-    {JIT_GEMM_DTYPE_E5M2, "e5m2", 1, IS_INPUT | IS_OUTPUT | IS_OPERAND,
-     JIT_GEMM_DTYPE_E5M2},
-    {JIT_GEMM_DTYPE_S8, "s8", 1, IS_INPUT, JIT_GEMM_DTYPE_S32},
-    {JIT_GEMM_DTYPE_S32, "s32", 4, IS_OUTPUT, JIT_GEMM_DTYPE_NONE},
-};
-
-enum { DTYPE_COUNT = sizeof(dtype_rows) / sizeof(dtype_rows[0]) };
-
-static int find_dtype_row(jit_gemm_dtype dtype)
-{
-    for (int i = 0; i < DTYPE_COUNT; i++) {
-        if (dtype_rows[i].dtype == dtype) {
-            return i;
-        }
-    }
-    return -1;
-}
-
-const char *jg_dtype_name(jit_gemm_dtype dtype)
-{
-    const int row = find_dtype_row(dtype);
-    return row >= 0 ? dtype_rows[row].name : "unknown";
-}
-
-int jg_dtype_bytes(jit_gemm_dtype dtype)
-{
-    const int row = find_dtype_row(dtype);
-    return row >= 0 ? dtype_rows[row].bytes : 0;
-}
-
-static int dtype_may_be(jit_gemm_dtype dtype, int use)
-{
-    const int row = find_dtype_row(dtype);
-    return row >= 0 && (dtype_rows[row].uses & use) != 0;
-}
-
-int jg_dtype_is_operand(jit_gemm_dtype dtype)
-{
-    return dtype_may_be(dtype, IS_OPERAND);
-}
-
-int jg_dtype_is_fp8(jit_gemm_dtype dtype)
-{
-    return dtype == JIT_GEMM_DTYPE_E4M3 || dtype == JIT_GEMM_DTYPE_E5M2;
-}
-
-int jg_dtype_parse(const char *text, size_t size, jit_gemm_dtype *ret_dtype)
-{
-    for (int i = 0; i < DTYPE_COUNT; i++) {
-        if (jg_word_is(text, size, dtype_rows[i].name)) {
-            *ret_dtype = dtype_rows[i].dtype;
-            return 1;
-        }
-    }
-    return 0;
-}
-
-jit_gemm_dtype jg_dtype_default_d(jit_gemm_dtype a)
-{
-    const int row = find_dtype_row(a);
-    return row >= 0 ? dtype_rows[row].d : JIT_GEMM_DTYPE_NONE;
-}
-
-const char *jg_operand_kind_name(jit_gemm_operand_kind kind)
-{
-    switch (kind) {
-    case JIT_GEMM_OPERAND_SCALAR:
-        return "scalar";
-    case JIT_GEMM_OPERAND_ROW_VECTOR:
-        return "row_vector";
-    case JIT_GEMM_OPERAND_COLUMN_VECTOR:
-        return "column_vector";
-    case JIT_GEMM_OPERAND_MATRIX:
-        return "matrix";
-    }
-    return "unknown";
-}
-
-/* --------------------------------------------------------------- versioned structs */
-
-jit_gemm_status jg_struct_import(const void *user, void *own, size_t own_size,
-                                 const char *name)
-{
-    if (user == NULL) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, name, "pass the address of a struct",
-                       "is NULL");
-    }
-    char where[96];
-    char hint[128];
-    snprintf(where, sizeof(where), "%s.struct_size", name);
-    snprintf(hint, sizeof(hint), "set it to sizeof(%s) of your struct", name);
-    size_t size;
-    memcpy(&size, user, sizeof(size));
-    if (size < sizeof(size) || size > own_size + MAX_UNKNOWN_TAIL) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, where, hint,
-                       "is %zu, where this library has %zu", size, own_size);
-    }
-    const unsigned char *bytes = user;
-    for (size_t i = own_size; i < size; i++) {
-        if (bytes[i] != 0) {
-            return jg_fail(JIT_GEMM_ERR_VERSION, where,
-                           "use a newer library, or leave the newer fields zero",
-                           "is %zu, where this library has %zu, and a field past its end "
-                           "is not zero",
-                           size, own_size);
-        }
-    }
-    memset(own, 0, own_size);
-    memcpy(own, user, size < own_size ? size : own_size);
-    memcpy(own, &own_size, sizeof(own_size));
-    return JIT_GEMM_OK;
-}
 
 /* -------------------------------------------------------------------------- checks */
 
@@ -202,7 +70,7 @@ static jit_gemm_status check_dim(const jit_gemm_dim *dim, enum jg_dim_index inde
 static jit_gemm_status check_dtype(const char *where, jit_gemm_dtype dtype,
                                    const char *types)
 {
-    if (find_dtype_row(dtype) < 0) {
+    if (!jg_dtype_exists(dtype)) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, where, types, "%d is no element type",
                        (int)dtype);
     }
@@ -217,19 +85,6 @@ static jit_gemm_status check_layout(const char *where, jit_gemm_layout layout)
                        "must be 0 or 1, is %d", (int)layout);
     }
     return JIT_GEMM_OK;
-}
-
-const char *jg_scale_name(jit_gemm_scale scale)
-{
-    switch (scale) {
-    case JIT_GEMM_SCALE_NONE:
-        return "none";
-    case JIT_GEMM_SCALE_TENSOR:
-        return "tensor";
-    case JIT_GEMM_SCALE_VECTOR:
-        return "vector";
-    }
-    return "unknown";
 }
 
 static jit_gemm_status check_scale(const char *where, jit_gemm_scale scale)
@@ -321,7 +176,7 @@ jit_gemm_status jg_problem_check_fields(jit_gemm_problem *problem)
 static jit_gemm_status check_output(const jit_gemm_problem *problem, const char *where,
                                     const char *matrix, jit_gemm_dtype dtype)
 {
-    if (!dtype_may_be(dtype, IS_OUTPUT)) {
+    if (!jg_dtype_is_output(dtype)) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, where,
                        dtype == JIT_GEMM_DTYPE_TF32 ? "give f32" : JG_OUTPUT_TYPES,
                        "there is no kernel for %s of type %s", matrix,
@@ -338,7 +193,7 @@ static jit_gemm_status check_output(const jit_gemm_problem *problem, const char 
 /* What is legal but has no kernel in this version. */
 static jit_gemm_status check_supported(const jit_gemm_problem *problem)
 {
-    if (!dtype_may_be(problem->a, IS_INPUT)) {
+    if (!jg_dtype_is_input(problem->a)) {
         return jg_fail(
             JIT_GEMM_ERR_UNSUPPORTED, "problem.a",
             problem->a == JIT_GEMM_DTYPE_F32 ? "give tf32, which is f32 in memory"

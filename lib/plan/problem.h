@@ -4,6 +4,7 @@
 #ifndef JG_PLAN_PROBLEM_H
 #define JG_PLAN_PROBLEM_H
 
+#include "plan/dtype.h"
 #include "plan/epilogue.h"
 
 enum { JG_COPY_ALIGNMENT = 16 /* bytes: what the copy engine needs */ };
@@ -54,25 +55,5 @@ jit_gemm_status jg_problem_parse(const char *text, jit_gemm_problem *ret_problem
 jit_gemm_status jg_problem_print(const jit_gemm_problem *problem, struct jg_str *out);
 /* Text form of a canonical problem. */
 void jg_problem_text(const struct jg_problem *problem, struct jg_str *out);
-
-/* "none", "tensor" or "vector". */
-const char *jg_scale_name(jit_gemm_scale scale);
-/* Types as text, sizes in bytes. Name is "none" for NONE. */
-const char *jg_dtype_name(jit_gemm_dtype dtype);
-int jg_dtype_bytes(jit_gemm_dtype dtype);
-/* Where types may stand: A and B, C and D, operands of an epilogue. */
-#define JG_INPUT_TYPES   "types: bf16 f16 tf32 e4m3 e5m2 s8"
-#define JG_OUTPUT_TYPES  "types: bf16 f16 f32 e4m3 e5m2 s32"
-#define JG_OPERAND_TYPES "types: bf16 f16 f32 e4m3 e5m2"
-int jg_dtype_is_operand(jit_gemm_dtype dtype);
-/* e4m3 or e5m2. */
-int jg_dtype_is_fp8(jit_gemm_dtype dtype);
-/* 0 if there is no such name. */
-int jg_dtype_parse(const char *text, size_t size, jit_gemm_dtype *ret_dtype);
-const char *jg_operand_kind_name(jit_gemm_operand_kind kind);
-/* Copies a versioned public struct into the library's own size: the rule of types.h.
- * ARGUMENT (NULL, size 0), VERSION (unknown tail not zero). */
-jit_gemm_status jg_struct_import(const void *user, void *own, size_t own_size,
-                                 const char *name);
 
 #endif

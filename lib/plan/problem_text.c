@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/struct.h"
 #include "plan/config.h"
 #include "plan/text.h"
 

@@ -11,8 +11,6 @@
 
 enum jg_dim_index { JG_DIM_M, JG_DIM_N, JG_DIM_K, JG_DIM_BATCH, JG_DIM_COUNT };
 
-/* The type of D where none is given; NONE if A cannot be of this type. */
-jit_gemm_dtype jg_dtype_default_d(jit_gemm_dtype a);
 /* What to give for a dimension. Static. */
 const char *jg_dim_hint(enum jg_dim_index index);
 jit_gemm_dim *jg_problem_dim(jit_gemm_problem *problem, enum jg_dim_index index);

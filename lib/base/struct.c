@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/struct.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* A struct_size beyond this is no size but garbage. */
+enum { MAX_UNKNOWN_TAIL = 4096 };
+
+jit_gemm_status jg_struct_import(const void *user, void *own, size_t own_size,
+                                 const char *name)
+{
+    if (user == NULL) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, name, "pass the address of a struct",
+                       "is NULL");
+    }
+    char where[96];
+    char hint[128];
+    snprintf(where, sizeof(where), "%s.struct_size", name);
+    snprintf(hint, sizeof(hint), "set it to sizeof(%s) of your struct", name);
+    size_t size;
+    memcpy(&size, user, sizeof(size));
+    if (size < sizeof(size) || size > own_size + MAX_UNKNOWN_TAIL) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, where, hint,
+                       "is %zu, where this library has %zu", size, own_size);
+    }
+    const unsigned char *bytes = user;
+    for (size_t i = own_size; i < size; i++) {
+        if (bytes[i] != 0) {
+            return jg_fail(JIT_GEMM_ERR_VERSION, where,
+                           "use a newer library, or leave the newer fields zero",
+                           "is %zu, where this library has %zu, and a field past its end "
+                           "is not zero",
+                           size, own_size);
+        }
+    }
+    memset(own, 0, own_size);
+    memcpy(own, user, size < own_size ? size : own_size);
+    memcpy(own, &own_size, sizeof(own_size));
+    return JIT_GEMM_OK;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/dtype.h"
+
+#include "plan/text.h"
+
+enum { IS_INPUT = 1, IS_OUTPUT = 2, IS_OPERAND = 4 }; /* where a type may stand */
+
+static const struct row {
+    const char *name;
+    int bytes;
+    int uses;
+    jit_gemm_dtype d; /* of an input: the default type of D */
+} rows[] = {
+    [JIT_GEMM_DTYPE_NONE] = {"none", 0, 0, JIT_GEMM_DTYPE_NONE},
+    [JIT_GEMM_DTYPE_BF16] = {"bf16", 2, IS_INPUT | IS_OUTPUT | IS_OPERAND,
+                             JIT_GEMM_DTYPE_BF16},
+    [JIT_GEMM_DTYPE_F16] = {"f16", 2, IS_INPUT | IS_OUTPUT | IS_OPERAND,
+                            JIT_GEMM_DTYPE_F16},
+    [JIT_GEMM_DTYPE_F32] = {"f32", 4, IS_OUTPUT | IS_OPERAND, JIT_GEMM_DTYPE_NONE},
+    [JIT_GEMM_DTYPE_TF32] = {"tf32", 4, IS_INPUT, JIT_GEMM_DTYPE_F32},
+    [JIT_GEMM_DTYPE_E4M3] = {"e4m3", 1, IS_INPUT | IS_OUTPUT | IS_OPERAND,
+                             JIT_GEMM_DTYPE_E4M3},
+    [JIT_GEMM_DTYPE_E5M2] = {"e5m2", 1, IS_INPUT | IS_OUTPUT | IS_OPERAND,
+                             JIT_GEMM_DTYPE_E5M2},
+    [JIT_GEMM_DTYPE_S8] = {"s8", 1, IS_INPUT, JIT_GEMM_DTYPE_S32},
+    [JIT_GEMM_DTYPE_S32] = {"s32", 4, IS_OUTPUT, JIT_GEMM_DTYPE_NONE},
+};
+
+enum { DTYPE_COUNT = sizeof(rows) / sizeof(rows[0]) };
+
+int jg_dtype_exists(jit_gemm_dtype dtype)
+{
+    return (unsigned)dtype < DTYPE_COUNT;
+}
+
+static const struct row *find_row(jit_gemm_dtype dtype)
+{
+    static const struct row unknown = {.name = "unknown"};
+    return jg_dtype_exists(dtype) ? &rows[dtype] : &unknown;
+}
+
+const char *jg_dtype_name(jit_gemm_dtype dtype)
+{
+    return find_row(dtype)->name;
+}
+
+int jg_dtype_bytes(jit_gemm_dtype dtype)
+{
+    return find_row(dtype)->bytes;
+}
+
+int jg_dtype_is_input(jit_gemm_dtype dtype)
+{
+    return (find_row(dtype)->uses & IS_INPUT) != 0;
+}
+
+int jg_dtype_is_output(jit_gemm_dtype dtype)
+{
+    return (find_row(dtype)->uses & IS_OUTPUT) != 0;
+}
+
+int jg_dtype_is_operand(jit_gemm_dtype dtype)
+{
+    return (find_row(dtype)->uses & IS_OPERAND) != 0;
+}
+
+int jg_dtype_is_fp8(jit_gemm_dtype dtype)
+{
+    return dtype == JIT_GEMM_DTYPE_E4M3 || dtype == JIT_GEMM_DTYPE_E5M2;
+}
+
+jit_gemm_dtype jg_dtype_default_d(jit_gemm_dtype a)
+{
+    return find_row(a)->d;
+}
+
+int jg_dtype_parse(const char *text, size_t size, jit_gemm_dtype *ret_dtype)
+{
+    for (int i = 0; i < DTYPE_COUNT; i++) {
+        if (jg_word_is(text, size, rows[i].name)) {
+            *ret_dtype = (jit_gemm_dtype)i;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+const char *jg_scale_name(jit_gemm_scale scale)
+{
+    switch (scale) {
+    case JIT_GEMM_SCALE_NONE:
+        return "none";
+    case JIT_GEMM_SCALE_TENSOR:
+        return "tensor";
+    case JIT_GEMM_SCALE_VECTOR:
+        return "vector";
+    }
+    return "unknown";
+}
