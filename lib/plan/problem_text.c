@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/problem_text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -8,9 +9,6 @@
 #include "plan/config.h"
 #include "plan/text.h"
 
-static const char problem_keys[] =
-    "keys: m n k batch a b c d layout d_layout a_scale b_scale dynamic workspace "
-    "input_align epilogue config";
 static const char problem_example[] =
     "give for instance 'm=4096 n=4096 k=4096 a=bf16' or '4096x4096x4096 bf16'";
 
@@ -35,27 +33,43 @@ enum problem_key {
     KEY_COUNT
 };
 
-static const char *const key_names[KEY_COUNT] = {
-    "m",       "n",         "k",           "batch",    "a",       "b",
-    "c",       "d",         "layout",      "d_layout", "a_scale", "b_scale",
-    "dynamic", "workspace", "input_align", "epilogue", "config"};
-static const char *const key_places[KEY_COUNT] = {"problem.m",
-                                                  "problem.n",
-                                                  "problem.k",
-                                                  "problem.batch",
-                                                  "problem.a",
-                                                  "problem.b",
-                                                  "problem.c",
-                                                  "problem.d",
-                                                  "problem.layout",
-                                                  "problem.d_layout",
-                                                  "problem.a_scale",
-                                                  "problem.b_scale",
-                                                  "problem.dynamic",
-                                                  "problem.workspace_limit",
-                                                  "problem.input_alignment",
-                                                  "problem.epilogue",
-                                                  "problem.config"};
+static const struct {
+    const char *name;
+    const char *place; /* in messages */
+} keys[KEY_COUNT] = {
+    [KEY_M] = {"m", "problem.m"},
+    [KEY_N] = {"n", "problem.n"},
+    [KEY_K] = {"k", "problem.k"},
+    [KEY_BATCH] = {"batch", "problem.batch"},
+    [KEY_A] = {"a", "problem.a"},
+    [KEY_B] = {"b", "problem.b"},
+    [KEY_C] = {"c", "problem.c"},
+    [KEY_D] = {"d", "problem.d"},
+    [KEY_LAYOUT] = {"layout", "problem.layout"},
+    [KEY_D_LAYOUT] = {"d_layout", "problem.d_layout"},
+    [KEY_A_SCALE] = {"a_scale", "problem.a_scale"},
+    [KEY_B_SCALE] = {"b_scale", "problem.b_scale"},
+    [KEY_DYNAMIC] = {"dynamic", "problem.dynamic"},
+    [KEY_WORKSPACE] = {"workspace", "problem.workspace_limit"},
+    [KEY_INPUT_ALIGN] = {"input_align", "problem.input_alignment"},
+    [KEY_EPILOGUE] = {"epilogue", "problem.epilogue"},
+    [KEY_CONFIG] = {"config", "problem.config"},
+};
+
+struct key_list {
+    char text[256];
+};
+
+static struct key_list list_keys(void)
+{
+    struct key_list list;
+    size_t used = (size_t)snprintf(list.text, sizeof(list.text), "keys:");
+    for (int i = 0; i < KEY_COUNT && used < sizeof(list.text); i++) {
+        used += (size_t)snprintf(list.text + used, sizeof(list.text) - used, " %s",
+                                 keys[i].name);
+    }
+    return list;
+}
 
 /* More than any device holds. */
 #define MAX_WORKSPACE (INT64_C(1) << 50)
@@ -71,8 +85,8 @@ static jit_gemm_status mark_key(struct problem_reader *reader, enum problem_key 
                                 size_t column)
 {
     if ((reader->seen & (1u << key)) != 0) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key_places[key], "give each key once",
-                       "key '%s' at column %zu is given twice", key_names[key], column);
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[key].place, "give each key once",
+                       "key '%s' at column %zu is given twice", keys[key].name, column);
     }
     reader->seen |= 1u << key;
     return JIT_GEMM_OK;
@@ -84,7 +98,7 @@ static jit_gemm_status read_size(struct problem_reader *reader, enum problem_key
     const enum jg_dim_index index = (enum jg_dim_index)(key - KEY_M);
     jit_gemm_dim *dim = jg_problem_dim(&reader->problem, index);
     if (!jg_number_parse(word->value, word->value_size, 1, JG_MAX_SIZE, &dim->size)) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key_places[key], jg_dim_hint(index),
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[key].place, jg_dim_hint(index),
                        "must be a number from 1 to %lld, is %s at column %zu",
                        (long long)JG_MAX_SIZE, jg_quote(word->value, word->value_size).text,
                        word->value_column);
@@ -100,7 +114,7 @@ static jit_gemm_status read_dtype(struct problem_reader *reader, enum problem_ke
     jit_gemm_dtype *dtype = dtypes[key - KEY_A];
     if (!jg_dtype_parse(value, size, dtype) ||
         (*dtype == JIT_GEMM_DTYPE_NONE && key != KEY_C)) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key_places[key],
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[key].place,
                        key == KEY_C   ? JG_OUTPUT_TYPES ", or none"
                        : key == KEY_D ? JG_OUTPUT_TYPES
                                       : JG_INPUT_TYPES,
@@ -115,7 +129,7 @@ static jit_gemm_status read_layout(struct problem_reader *reader,
     const char *value = word->value;
     if (word->value_size != 2 || (value[0] != 'n' && value[0] != 't') ||
         (value[1] != 'n' && value[1] != 't')) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.layout",
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[KEY_LAYOUT].place,
                        "layouts: nt (K-major both) nn tn tt; A's letter, then B's",
                        "unknown layout %s at column %zu",
                        jg_quote(word->value, word->value_size).text, word->value_column);
@@ -137,7 +151,7 @@ static jit_gemm_status read_scale(enum problem_key key, const struct jg_word *wo
             return JIT_GEMM_OK;
         }
     }
-    return jg_fail(JIT_GEMM_ERR_ARGUMENT, key_places[key], "scales: none tensor vector",
+    return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[key].place, "scales: none tensor vector",
                    "unknown scale %s at column %zu",
                    jg_quote(word->value, word->value_size).text, word->value_column);
 }
@@ -147,8 +161,8 @@ static jit_gemm_status read_d_layout(struct problem_reader *reader,
 {
     const int is_column = jg_word_is(word->value, word->value_size, "column");
     if (!is_column && !jg_word_is(word->value, word->value_size, "row")) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.d_layout", "give row or column",
-                       "unknown layout %s at column %zu",
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[KEY_D_LAYOUT].place,
+                       "give row or column", "unknown layout %s at column %zu",
                        jg_quote(word->value, word->value_size).text, word->value_column);
     }
     reader->problem.d_layout = is_column ? JIT_GEMM_D_COLUMN_MAJOR : JIT_GEMM_D_ROW_MAJOR;
@@ -160,7 +174,7 @@ static int mark_dynamic(struct problem_reader *reader, const char *name, size_t 
 {
     for (int i = 0; i < JG_DIM_COUNT; i++) {
         jit_gemm_dim *dim = jg_problem_dim(&reader->problem, (enum jg_dim_index)i);
-        if (jg_word_is(name, size, key_names[KEY_M + i]) &&
+        if (jg_word_is(name, size, keys[KEY_M + i].name) &&
             dim->mode == JIT_GEMM_DIM_EXACT) {
             dim->mode = JIT_GEMM_DIM_DYNAMIC;
             return 1;
@@ -179,7 +193,7 @@ static jit_gemm_status read_dynamic(struct problem_reader *reader,
             end++;
         }
         if (!mark_dynamic(reader, word->value + begin, end - begin)) {
-            return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.dynamic",
+            return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[KEY_DYNAMIC].place,
                            "give a list of m n k batch, such as dynamic=m,n, each once",
                            "%s at column %zu is unknown or given twice",
                            jg_quote(word->value + begin, end - begin).text,
@@ -207,7 +221,7 @@ static jit_gemm_status read_workspace(struct problem_reader *reader,
     }
     int64_t bytes;
     if (!jg_number_parse(word->value, digits, 0, MAX_WORKSPACE >> shift, &bytes)) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key_places[KEY_WORKSPACE],
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[KEY_WORKSPACE].place,
                        "give bytes, with k, m or g for powers of 1024, such as "
                        "workspace=64m",
                        "%s at column %zu is no size up to %lldg",
@@ -223,7 +237,7 @@ static jit_gemm_status read_input_align(struct problem_reader *reader,
 {
     int64_t bytes;
     if (!jg_number_parse(word->value, word->value_size, 1, JG_COPY_ALIGNMENT, &bytes)) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key_places[KEY_INPUT_ALIGN],
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[KEY_INPUT_ALIGN].place,
                        "give 1, 2, 4, 8 or 16 bytes", "%s at column %zu is no alignment",
                        jg_quote(word->value, word->value_size).text, word->value_column);
     }
@@ -236,7 +250,7 @@ static jit_gemm_status read_epilogue(struct problem_reader *reader,
 {
     if (word->value_size >= JIT_GEMM_NAME_SIZE ||
         !jg_is_identifier(word->value, word->value_size)) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.epilogue",
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[KEY_EPILOGUE].place,
                        "give the name of a registered epilogue",
                        "%s at column %zu is no C identifier of at most %d bytes",
                        jg_quote(word->value, word->value_size).text, word->value_column,
@@ -266,7 +280,7 @@ static jit_gemm_status read_config(struct problem_reader *reader, const char *re
     rest += trim_begin(rest);
     const size_t size = trim_end(rest, strlen(rest));
     if (size >= JIT_GEMM_CONFIG_SIZE) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.config", "use a shorter text",
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[KEY_CONFIG].place, "use a shorter text",
                        "the text at column %zu has %zu bytes, at most %d", column, size,
                        JIT_GEMM_CONFIG_SIZE - 1);
     }
@@ -280,7 +294,7 @@ static jit_gemm_status read_problem_word(struct problem_reader *reader,
 {
     for (int i = 0; i < KEY_COUNT; i++) {
         const enum problem_key key = (enum problem_key)i;
-        if (!jg_word_is(word->key, word->key_size, key_names[key])) {
+        if (!jg_word_is(word->key, word->key_size, keys[key].name)) {
             continue;
         }
         JG_TRY(mark_key(reader, key, word->column));
@@ -318,7 +332,7 @@ static jit_gemm_status read_problem_word(struct problem_reader *reader,
             break;
         }
     }
-    return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem", problem_keys,
+    return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem", list_keys().text,
                    "unknown key %s at column %zu", jg_quote(word->key, word->key_size).text,
                    word->column);
 }
@@ -347,12 +361,12 @@ static jit_gemm_status check_complete(const struct problem_reader *reader)
         jit_gemm_problem problem = reader->problem;
         const jit_gemm_dim *dim = jg_problem_dim(&problem, (enum jg_dim_index)(i - KEY_M));
         if ((reader->seen & (1u << i)) == 0 && dim->mode == JIT_GEMM_DIM_EXACT) {
-            return jg_fail(JIT_GEMM_ERR_ARGUMENT, key_places[i], problem_example,
-                           "key '%s' is missing", key_names[i]);
+            return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[i].place, problem_example,
+                           "key '%s' is missing", keys[i].name);
         }
     }
     if ((reader->seen & (1u << KEY_A)) == 0) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.a", "give for instance a=bf16",
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[KEY_A].place, "give for instance a=bf16",
                        "key 'a', the element type, is missing");
     }
     return JIT_GEMM_OK;
@@ -384,7 +398,7 @@ jit_gemm_status jg_problem_parse(const char *text, jit_gemm_problem *ret_problem
             JG_TRY(read_short_sizes(&reader, &word));
             is_short = 1;
         } else {
-            return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem", problem_keys,
+            return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem", list_keys().text,
                            "%s at column %zu is not of the form key=value",
                            jg_quote(word.key, word.key_size).text, word.column);
         }
@@ -426,7 +440,7 @@ static void print_problem(const jit_gemm_problem *problem, struct jg_str *out)
         const int is_default_batch =
             i == JG_DIM_BATCH && dim->mode == JIT_GEMM_DIM_EXACT && dim->size == 1;
         if (dim->size > 0 && !is_default_batch) {
-            jg_str_printf(out, "%s%s=%lld", separator, key_names[KEY_M + i],
+            jg_str_printf(out, "%s%s=%lld", separator, keys[KEY_M + i].name,
                           (long long)dim->size);
             separator = " ";
         }
@@ -458,7 +472,7 @@ static void print_problem(const jit_gemm_problem *problem, struct jg_str *out)
     separator = " dynamic=";
     for (int i = 0; i < JG_DIM_COUNT; i++) {
         if (jg_problem_dim(&copy, (enum jg_dim_index)i)->mode == JIT_GEMM_DIM_DYNAMIC) {
-            jg_str_printf(out, "%s%s", separator, key_names[KEY_M + i]);
+            jg_str_printf(out, "%s%s", separator, keys[KEY_M + i].name);
             separator = ",";
         }
     }
