@@ -178,17 +178,11 @@ static int read_key(const struct config_key *key, const struct jg_word *word,
     return 1;
 }
 
-struct key_list {
-    char text[256];
-};
-
-static struct key_list list_keys(void)
+static struct jg_key_list list_keys(void)
 {
-    struct key_list list;
-    size_t used = (size_t)snprintf(list.text, sizeof(list.text), "keys:");
-    for (int i = 0; i < CONFIG_KEY_COUNT && used < sizeof(list.text); i++) {
-        used += (size_t)snprintf(list.text + used, sizeof(list.text) - used, " %s",
-                                 config_keys[i].key);
+    struct jg_key_list list = {"keys:"};
+    for (int i = 0; i < CONFIG_KEY_COUNT; i++) {
+        jg_key_list_add(&list, config_keys[i].key);
     }
     return list;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/problem_text.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -56,17 +55,11 @@ static const struct {
     [KEY_CONFIG] = {"config", "problem.config"},
 };
 
-struct key_list {
-    char text[256];
-};
-
-static struct key_list list_keys(void)
+static struct jg_key_list list_keys(void)
 {
-    struct key_list list;
-    size_t used = (size_t)snprintf(list.text, sizeof(list.text), "keys:");
-    for (int i = 0; i < KEY_COUNT && used < sizeof(list.text); i++) {
-        used += (size_t)snprintf(list.text + used, sizeof(list.text) - used, " %s",
-                                 keys[i].name);
+    struct jg_key_list list = {"keys:"};
+    for (int i = 0; i < KEY_COUNT; i++) {
+        jg_key_list_add(&list, keys[i].name);
     }
     return list;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static int is_separator(char c)
@@ -119,4 +120,10 @@ struct jg_quoted jg_quote(const char *piece, size_t size)
     quoted.text[length++] = '\'';
     quoted.text[length] = '\0';
     return quoted;
+}
+
+void jg_key_list_add(struct jg_key_list *list, const char *key)
+{
+    const size_t used = strlen(list->text);
+    snprintf(list->text + used, sizeof(list->text) - used, " %s", key);
 }

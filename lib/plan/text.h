@@ -35,4 +35,10 @@ struct jg_quoted {
 };
 struct jg_quoted jg_quote(const char *piece, size_t size);
 
+/* The keys that a text may have, for a hint: begins as {"keys:"}. */
+struct jg_key_list {
+    char text[256];
+};
+void jg_key_list_add(struct jg_key_list *list, const char *key);
+
 #endif
