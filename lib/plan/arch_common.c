@@ -6,7 +6,10 @@
 #include "base/error.h"
 #include "base/math.h"
 
-enum { SMEM_STEP = 1024 /* alignment of a swizzled tile */, NEEDED_OUT_STAGES = 2 };
+enum {
+    SMEM_STEP = 1024, /* alignment of a swizzled tile */
+    BOTH_SLABS = 2 /* of output, of each team: the default, and what some epilogues need */
+};
 
 /* Tiles and CTA counts are 32-bit numbers in the kernel. */
 #define MAX_TILES ((INT64_C(1) << 31) - 1)
@@ -165,27 +168,34 @@ int jg_tiles_count(const struct jg_problem *problem, const struct jg_device_fact
     return 1;
 }
 
-/* ------------------------------------------------------------------ loads by threads */
+/* --------------------------------------------------------------- keys of all chips */
 
-int jg_thread_loads_check(const struct jg_problem *problem, const struct jg_config *config,
-                          char *reason, size_t size)
+void jg_common_complete(const struct jg_config_override *override, int split_k,
+                        struct jg_config *config)
 {
-    if (jg_loads_by_threads(problem) && config->cluster_m * config->cluster_n > 1) {
+    const struct jg_config *wanted = &override->values;
+    jg_split_set(override, split_k, config);
+    config->out_stages = override->has_out_stages ? wanted->out_stages : BOTH_SLABS;
+    config->pdl = override->has_pdl ? wanted->pdl : 1;
+}
+
+int jg_shares_check(const struct jg_problem *problem, const struct jg_device_facts *facts,
+                    const struct jg_config *config, char *reason, size_t size)
+{
+    const int cluster = config->cluster_m * config->cluster_n;
+    if (cluster > facts->sm_count) {
+        snprintf(reason, size, "cluster=%dx%d does not fit on %d multiprocessors",
+                 config->cluster_m, config->cluster_n, facts->sm_count);
+        return 0;
+    }
+    if (jg_loads_by_threads(problem) && cluster > 1) {
         snprintf(reason, size,
                  "cluster=%dx%d: with input_align=%d threads load A and B, each CTA's for "
                  "itself: cluster=1x1",
                  config->cluster_m, config->cluster_n, problem->input_alignment);
         return 0;
     }
-    return 1;
-}
-
-double jg_thread_loads_clk(const struct jg_problem *problem, double stage_bytes)
-{
-    enum { WARP_LANES = 32, WARP_LOAD_CLK = 4 };
-    return jg_loads_by_threads(problem)
-               ? stage_bytes / problem->input_alignment / WARP_LANES * WARP_LOAD_CLK
-               : 0.0;
+    return jg_split_check(problem, config, reason, size);
 }
 
 /* ---------------------------------------------------------------------------- raster */
@@ -303,20 +313,28 @@ static int needs_both_slabs(const struct jg_problem *problem)
 int jg_out_stages_check(const struct jg_problem *problem, const struct jg_config *config,
                         char *reason, size_t size)
 {
-    if (config->out_stages < NEEDED_OUT_STAGES && needs_both_slabs(problem)) {
+    if (config->out_stages < BOTH_SLABS && needs_both_slabs(problem)) {
         snprintf(
             reason, size,
             "out_stages=%d is too few for C, vector scales, vector or matrix operands, a "
             "dynamic %s, a D of 8 bits, or a %s of D that is no multiple of 16 bytes: they "
             "need out_stages=%d",
             config->out_stages, jg_problem_is_column_major(problem) ? "M" : "N",
-            jg_problem_is_column_major(problem) ? "column" : "row", NEEDED_OUT_STAGES);
+            jg_problem_is_column_major(problem) ? "column" : "row", BOTH_SLABS);
         return 0;
     }
     return 1;
 }
 
 /* ------------------------------------------------------------------------------ cost */
+
+double jg_thread_loads_clk(const struct jg_problem *problem, double stage_bytes)
+{
+    enum { WARP_LANES = 32, WARP_LOAD_CLK = 4 };
+    return jg_loads_by_threads(problem)
+               ? stage_bytes / problem->input_alignment / WARP_LANES * WARP_LOAD_CLK
+               : 0.0;
+}
 
 double jg_overlap(double a, double b)
 {

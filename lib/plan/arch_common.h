@@ -54,10 +54,14 @@ int jg_stages_choose(const struct jg_problem *problem, const struct jg_smem *sme
                      const struct jg_device_facts *facts,
                      const struct jg_stage_limits *limits);
 
-/* Threads that load A and B work for their own CTA alone: 0 with a reason if the config has
- * clusters and they do. */
-int jg_thread_loads_check(const struct jg_problem *problem, const struct jg_config *config,
-                          char *reason, size_t size);
+/* What any chip can share out: 0 with a reason if a cluster does not fit on the device, if
+ * it has several CTAs though threads load A and B, which work for their own CTA alone, or
+ * if K has fewer blocks than parts. */
+int jg_shares_check(const struct jg_problem *problem, const struct jg_device_facts *facts,
+                    const struct jg_config *config, char *reason, size_t size);
+/* Sets what every chip sets alike: parts of K, slabs of output, dependent launch. */
+void jg_common_complete(const struct jg_config_override *override, int split_k,
+                        struct jg_config *config);
 /* Clocks for a stage of so many bytes that threads load, 0 if they do not: a load
  * instruction of a warp each four clocks, as wide as the alignment. Assumed. */
 double jg_thread_loads_clk(const struct jg_problem *problem, double stage_bytes);

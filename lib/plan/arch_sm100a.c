@@ -16,7 +16,7 @@
 #include "base/math.h"
 #include "plan/arch_list.h"
 
-enum { MAX_REGISTERS = 255, DEFAULT_OUT_STAGES = 2 };
+enum { MAX_REGISTERS = 255 };
 
 /* Elements of a CTA's rows and an MMA's columns up to which a stage has 4 or 2 blocks. */
 enum { K_GROUP_4_TILE = 64 * 16, K_GROUP_2_TILE = 64 * 96 };
@@ -177,12 +177,10 @@ static void complete_split(const struct jg_problem *problem,
 {
     const struct jg_config *wanted = &override->values;
     const struct jg_problem product = jg_product(problem, config);
-    jg_split_set(override, split_k, config);
+    jg_common_complete(override, split_k, config);
     config->tile_m = config->mma_m / config->cta_group;
     config->tile_n = config->mma_n;
     config->tile_k = jg_tile_k(problem);
-    config->out_stages = override->has_out_stages ? wanted->out_stages : DEFAULT_OUT_STAGES;
-    config->pdl = override->has_pdl ? wanted->pdl : 1;
     config->prefetch = override->has_prefetch ? wanted->prefetch : JG_PREFETCH_NONE;
     if (config->tile_m == 0) { /* mma=1x.. of a pair: refused later */
         config->tile_m = 1;

@@ -194,8 +194,7 @@ static int is_power_of_two(int value)
     return value > 0 && (value & (value - 1)) == 0;
 }
 
-static int check_cluster(const struct jg_device_facts *facts,
-                         const struct jg_config *config, char *reason, size_t size)
+static int check_cluster(const struct jg_config *config, char *reason, size_t size)
 {
     const int ctas = config->cluster_m * config->cluster_n;
     if (!is_power_of_two(config->cluster_m) || !is_power_of_two(config->cluster_n) ||
@@ -209,11 +208,6 @@ static int check_cluster(const struct jg_device_facts *facts,
         snprintf(reason, size,
                  "cluster=%dx%d has no whole pairs along M, as cta_group=%d needs",
                  config->cluster_m, config->cluster_n, config->cta_group);
-        return 0;
-    }
-    if (jg_resident_ctas(config, facts) == 0) {
-        snprintf(reason, size, "cluster=%dx%d does not fit on %d multiprocessors",
-                 config->cluster_m, config->cluster_n, facts->sm_count);
         return 0;
     }
     return 1;
@@ -265,12 +259,9 @@ static int check_a_rows(const struct jg_problem *product, const struct jg_config
 int jg_sm100a_check(const struct jg_problem *product, const struct jg_device_facts *facts,
                     const struct jg_config *config, char *reason, size_t size)
 {
-    if (!check_shape(product, config, reason, size)) {
-        return 0;
-    }
-    if (!check_cluster(facts, config, reason, size) ||
-        !jg_thread_loads_check(product, config, reason, size) ||
-        !jg_split_check(product, config, reason, size) ||
+    if (!check_shape(product, config, reason, size) ||
+        !check_cluster(config, reason, size) ||
+        !jg_shares_check(product, facts, config, reason, size) ||
         !check_a_rows(product, config, reason, size) ||
         !check_b_columns(product, config, reason, size)) {
         return 0;

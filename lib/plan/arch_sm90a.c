@@ -17,8 +17,7 @@ enum {
     OUTPUT_ROWS = 64, /* of a slab of D and of a box of a matrix */
     MIN_STAGES = 2,
     MAX_STAGES = 8,
-    MAX_PROMOTED_COLUMNS = 192, /* of a warpgroup with a second set of sums */
-    DEFAULT_OUT_STAGES = 2
+    MAX_PROMOTED_COLUMNS = 192 /* of a warpgroup with a second set of sums */
 };
 
 struct pair {
@@ -100,10 +99,8 @@ static void complete_split(const struct jg_problem *problem,
 {
     const struct jg_config *wanted = &override->values;
     const struct jg_problem product = jg_product(problem, config);
+    jg_common_complete(override, split_k, config);
     config->tile_k = config->tile_k > 0 ? config->tile_k : jg_tile_k(problem);
-    jg_split_set(override, split_k, config);
-    config->out_stages = override->has_out_stages ? wanted->out_stages : DEFAULT_OUT_STAGES;
-    config->pdl = override->has_pdl ? wanted->pdl : 1;
     const struct jg_smem smem = lay_out_smem(config);
     config->stages = override->has_stages
                          ? wanted->stages
@@ -165,13 +162,7 @@ static int check_limits(const struct jg_problem *problem,
                  config->cluster_m, config->cluster_n, list);
         return 0;
     }
-    if (jg_resident_ctas(config, facts) == 0) {
-        snprintf(reason, size, "cluster=%dx%d does not fit on %d multiprocessors",
-                 config->cluster_m, config->cluster_n, facts->sm_count);
-        return 0;
-    }
-    if (!jg_thread_loads_check(problem, config, reason, size) ||
-        !jg_split_check(problem, config, reason, size)) {
+    if (!jg_shares_check(problem, facts, config, reason, size)) {
         return 0;
     }
     char shape[32];
