@@ -93,6 +93,27 @@ Test(sm100a, launch_and_maps_of_a_pair_are_as_the_plan_says)
     api_fixture_close(&fixture);
 }
 
+Test(sm100a, info_of_a_transposed_product_has_the_grid_that_is_launched)
+{
+    struct api_fixture fixture;
+    open_b200(&fixture);
+    jit_gemm *gemm = create(&fixture, "m=24 n=1000 k=328 a=bf16 batch=2 "
+                                      "config=mma=128x32 cta_group=1 cluster=2x1 stages=3 "
+                                      "scheduler=single swap_ab=1");
+    const jit_gemm_args args = {
+        .struct_size = sizeof(args), .a = A_ADDRESS, .b = B_ADDRESS, .d = D_ADDRESS};
+    jit_gemm_info info = {.struct_size = sizeof(info)};
+
+    run(gemm, &args);
+    cr_assert_eq(jit_gemm_get_info(gemm, &info), JIT_GEMM_OK);
+
+    /* 1000 columns of D are 8 tiles of 128 rows, 24 rows are one of 32 columns. */
+    cr_expect_eq(fixture.fake->last_launch.grid, 16);
+    cr_expect_eq(info.grid_ctas, 16, "%u", info.grid_ctas);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
 /* The stand-in refuses more than 8 CTAs of a kernel without the attribute. */
 Test(sm100a, clusters_of_16_are_allowed_at_load_and_counted)
 {
