@@ -311,9 +311,8 @@ static enum emu_cluster_state finish(struct emu_cluster *cluster)
     return cluster->failed ? EMU_CLUSTER_FAILED : EMU_CLUSTER_ENDED;
 }
 
-/* Where nobody goes on but some look at the clock, as waits do that end by themselves, time
- * passes: twice as much each time. A kernel that goes on waiting after that is stuck. */
-static bool skip_time(struct emu_cluster *cluster)
+/* Twice as much each time. A kernel that goes on waiting after that is stuck. */
+bool emu_cluster_skip_time(struct emu_cluster *cluster)
 {
     if (!cluster->time_was_read || cluster->skips == MOST_SKIPS) {
         return false;
@@ -344,7 +343,8 @@ static enum emu_cluster_state idle(struct emu_cluster *cluster)
         cluster->idle_turns = 0;
         return EMU_CLUSTER_WAITING;
     }
-    if (cluster->idle_turns > 16 * cluster->warps_left + 64 && !skip_time(cluster)) {
+    if (cluster->idle_turns > 16 * cluster->warps_left + 64 &&
+        !emu_cluster_skip_time(cluster)) {
         return report_stuck(cluster, EMU_FINDING_DEADLOCK,
                             "no warp can go on and nothing is under way:");
     }

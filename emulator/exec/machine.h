@@ -139,6 +139,7 @@ enum { EMU_UNDEFINED = 0, EMU_DEFINED = 1, EMU_BARRIER = 2 };
 struct emu_poll {
     const struct emu_insn *insn;
     uint64_t seen, state; /* digests of what it saw, and of the warp's registers then */
+    unsigned repeats;     /* how often in a row it saw that */
 };
 
 struct emu_warp {
@@ -164,6 +165,8 @@ struct emu_warp {
     uint64_t last_spin;                /* `steps` at the last failed wait; 0: never */
     struct emu_poll polls[EMU_POLLS];
     unsigned next_poll;
+    uint64_t time_stands;          /* until `steps` is that, its clock shows the same: */
+    uint64_t time_shown;           /* 0: what it shows next */
     struct emu_allocation *recent; /* the allocation of the last global access */
     uint32_t loads_in_flight;      /* tcgen05.ld whose registers have no value yet */
     bool finished;

@@ -115,16 +115,18 @@ static uint32_t get_lane_value(const struct emu_warp *warp, enum special what,
 
 /* Time grows with every turn in the cluster and with every instruction that a warp of it
  * executes, so it is the same for all its warps, and a loop that waits for it ends. */
-static uint64_t get_time(const struct emu_warp *warp)
+static uint64_t get_time(struct emu_warp *warp)
 {
     struct emu_cluster *cluster = warp->cta->cluster;
     cluster->time_was_read = true;
-    return cluster->now + cluster->warp_steps + (warp->steps - cluster->turn_began) +
-           cluster->skipped;
+    if (warp->steps >= warp->time_stands || warp->time_shown == 0) {
+        warp->time_shown = cluster->now + cluster->warp_steps +
+                           (warp->steps - cluster->turn_began) + cluster->skipped;
+    }
+    return warp->time_shown;
 }
 
-static uint64_t get_warp_value(const struct emu_warp *warp, enum special what,
-                               unsigned component)
+static uint64_t get_warp_value(struct emu_warp *warp, enum special what, unsigned component)
 {
     const struct emu_cta *cta = warp->cta;
     const struct emu_cluster *cluster = cta->cluster;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "exec/strong.h"
 
+#include "exec/cluster.h"
 #include "exec/families.h"
 
 /*
@@ -257,6 +258,16 @@ static struct emu_poll *find_poll(struct emu_warp *warp, const struct emu_insn *
     return poll;
 }
 
+/* A loop that looks at the clock besides changes nothing but the time that it knows. So the
+ * clock stands for three turns of it and goes on in the fourth: the loop may end by it. */
+static void stop_clock(struct emu_warp *warp, unsigned turn)
+{
+    warp->time_stands = turn % 4 == 3 ? 0 : warp->steps + EMU_SPIN_STEPS;
+    if (turn % 4 == 0) {
+        warp->time_shown = 0;
+    }
+}
+
 enum emu_step emu_strong_poll(struct emu_warp *warp, const struct emu_insn *insn,
                               uint64_t seen, bool global)
 {
@@ -264,8 +275,11 @@ enum emu_step emu_strong_poll(struct emu_warp *warp, const struct emu_insn *insn
     if (poll->seen != seen) {
         poll->seen = seen;
         poll->state = 0;
+        poll->repeats = 0;
+        warp->time_stands = 0;
         return EMU_NEXT;
     }
+    stop_clock(warp, poll->repeats++);
     uint64_t state = hash_state(warp);
     bool same = state == poll->state;
     poll->state = state;

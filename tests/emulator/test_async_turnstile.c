@@ -26,9 +26,10 @@
     "ld.global.u32 %r6, [%rd2];\nadd.u32 %r6, %r6, %r3;\nst.global.u32 [%rd2], %r6;\n"
 #define MEET "bar.sync 0;\n"
 
-#define ACQUIRE "ld.acquire.gpu.global.u32 %r4, [%rd0];\n"
-#define RELEASE "st.release.gpu.global.u32 [%rd0], %r3;\n"
-#define RIGHT   TURNSTILE(ACQUIRE, MEET, ADD, MEET, RELEASE)
+#define ACQUIRE  "ld.acquire.gpu.global.u32 %r4, [%rd0];\n"
+#define RELEASE  "st.release.gpu.global.u32 [%rd0], %r3;\n"
+#define RIGHT    TURNSTILE(ACQUIRE, MEET, ADD, MEET, RELEASE)
+#define UNOPENED TURNSTILE(ACQUIRE, MEET, ADD, MEET, "")
 
 /* Opens the kernel with everything 0. */
 static uint64_t open_turnstile(struct harness *h, const char *ptx)
@@ -194,12 +195,14 @@ Test(async_turnstile, plain_write_replaces_what_was_released)
 
 Test(async_turnstile, lock_that_is_never_opened_is_a_deadlock)
 {
-    expect_finding(TURNSTILE(ACQUIRE, MEET, ADD, MEET, ""), 1, EMU_FINDING_DEADLOCK,
-                   "waits for something outside itself");
+    expect_finding(UNOPENED, 1, EMU_FINDING_DEADLOCK, "waits for something outside itself");
     /* Read and modify that change nothing. */
     expect_finding(TURNSTILE("atom.acquire.gpu.global.cas.b32 %r4, [%rd0], 999, 7;\n", MEET,
                              ADD, MEET, ""),
                    1, EMU_FINDING_DEADLOCK, "waits for something outside itself");
+    /* Clusters of so many warps that not all have a turn in a slice. */
+    expect_finding(UNOPENED, 16, EMU_FINDING_DEADLOCK,
+                   "waits for something outside itself");
 }
 
 /* Five clusters take turns in no order. */
@@ -227,6 +230,71 @@ Test(async_turnstile, reading_the_same_again_is_no_deadlock_where_it_ends)
     cr_expect(harness_run(&h, 1, 64), "%s", harness_text(&h));
     harness_read(&h, out, found, sizeof found);
     cr_expect_eq(found[1], 5000);
+    harness_close(&h);
+}
+
+/* ------------------------------------------------------------------------------- time */
+
+/* Thread 0 of each CTA but the first waits for the lock, for two seconds of the clock; who
+ * gives up counts in out[1]. The first CTA does `first`. */
+#define BOUNDED(read, first)                                                       \
+    KERNEL("mov.u32 %r2, %ctaid.x;\n@!%p0 bra END;\nsetp.eq.u32 %p1, %r2, 0;\n"    \
+           "@%p1 bra FIRST;\nmov.u64 %rd3, %globaltimer;\nPOLL:\n" read            \
+           "setp.ne.u32 %p1, %r4, 0;\n@%p1 bra END;\nnanosleep.u32 32;\n"          \
+           "mov.u64 %rd4, %globaltimer;\nsub.u64 %rd4, %rd4, %rd3;\n"              \
+           "setp.lt.u64 %p1, %rd4, 2000000000;\n@%p1 bra POLL;\n"                  \
+           "red.relaxed.gpu.global.add.u32 [%rd0+4], 1;\nbra END;\nFIRST:\n" first \
+           "END:\n")
+#define LATE(turns)                                                           \
+    "mov.u32 %r6, 0;\nD:\nadd.u32 %r6, %r6, 1;\nsetp.lt.u32 %p1, %r6, " turns \
+    ";\n@%p1 bra D;\n" RELEASE_1
+#define RELEASE_1 "st.release.gpu.global.u32 [%rd0], 1;\n"
+
+static void expect_given_up(const char *ptx, uint32_t cluster, uint32_t count)
+{
+    for (unsigned mode = 0; mode < 16; mode++) {
+        struct harness h;
+        uint32_t found[2];
+        uint64_t out = open_turnstile(&h, ptx);
+        set_mode(&h, mode);
+        cr_expect(harness_run_clusters(&h, 3 * cluster, THREADS, cluster), "mode %u: %s",
+                  mode, harness_text(&h));
+        harness_read(&h, out, found, sizeof found);
+        cr_expect_eq(found[1], count, "mode %u: %u", mode, found[1]);
+        cr_expect_lt(h.thread_steps, 3000000, "mode %u: two seconds took their time", mode);
+        harness_close(&h);
+    }
+}
+
+Test(async_turnstile, time_leaps_where_all_poll_and_look_at_the_clock)
+{
+    expect_given_up(BOUNDED(ACQUIRE, ""), 1, 2);
+    expect_given_up(BOUNDED("atom.acquire.gpu.global.or.b32 %r4, [%rd0], 0;\n", ""), 1, 2);
+    expect_given_up(BOUNDED(ACQUIRE, ""), 2, 5);
+}
+
+Test(async_turnstile, time_does_not_leap_while_the_one_who_is_waited_for_works)
+{
+    expect_given_up(BOUNDED(ACQUIRE, RELEASE_1), 1, 0);
+    expect_given_up(BOUNDED(ACQUIRE, LATE("20000")), 1, 0);
+    expect_given_up(BOUNDED(ACQUIRE, LATE("20000")), 2, 0);
+}
+
+/* Two looks that find the same do not stop the clock of what comes after them. */
+Test(async_turnstile, clock_goes_on_behind_a_loop_that_polls)
+{
+    struct harness h;
+    uint64_t out = open_turnstile(
+        &h, KERNEL("ld.volatile.global.u32 %r4, [%rd0];\nmov.u32 %r2, 0;\nL:\n"
+                   "ld.volatile.global.u32 %r4, [%rd0];\nadd.u32 %r2, %r2, 1;\n"
+                   "setp.lt.u32 %p1, %r2, 3;\n@%p1 bra L;\nmov.u64 %rd3, %globaltimer;\n"
+                   "T:\nmov.u64 %rd4, %globaltimer;\nsub.u64 %rd4, %rd4, %rd3;\n"
+                   "setp.lt.u64 %p1, %rd4, 5000;\n@%p1 bra T;\n"
+                   "@%p0 st.global.u32 [%rd0+4], 7;\n"));
+    uint32_t found[2];
+    cr_expect(harness_run(&h, 1, 32), "%s", harness_text(&h));
+    harness_read(&h, out, found, sizeof found);
+    cr_expect_eq(found[1], 7);
     harness_close(&h);
 }
 
