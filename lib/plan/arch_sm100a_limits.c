@@ -16,7 +16,7 @@ enum {
     WARP_LANES = 32,
     TMEM_STEP = 32, /* columns that are allocated at least */
     MAX_MMA_N = 256,
-    LEAST_SPAN = 32,       /* bytes of a row of B in the narrowest swizzle */
+    LEAST_SPAN = 32,       /* bytes of a row of A or B in the narrowest swizzle */
     STEP = 64,             /* columns of D in a step of the epilogue, and most rows */
     MIN_SLAB = 16,         /* columns of an accumulator that a slab of D takes at least */
     SLABS_FOR_VECTORS = 2, /* output stages whose memory holds a staging area */
@@ -112,22 +112,59 @@ static int count_step_rows(const struct jg_problem *problem, const struct jg_con
     return EPILOGUE_WARPS * lanes.of_warp / *ret_teams;
 }
 
-/* Each CTA loads its share of a tile and sends it to the others: A is shared along N, B by
- * the CTAs along M that are the same half of their pair. */
+/* What one CTA has of an input of the product. */
+struct input {
+    char letter, size; /* of the problem's matrix; M or N of the product */
+    const char *unit;  /* what lies along it */
+    jit_gemm_dtype dtype;
+    int k_major;
+    int count;  /* of M or N */
+    int slices; /* CTAs that load a part each and send it to the others */
+};
+
+/* A is shared along N, B by the CTAs along M that are the same half of their pair. */
+static struct input input_a(const struct jg_problem *product,
+                            const struct jg_config *config)
+{
+    return (struct input){.letter = config->swap_ab ? 'B' : 'A',
+                          .size = 'M',
+                          .unit = "rows",
+                          .dtype = product->a,
+                          .k_major = product->a_layout == JIT_GEMM_LAYOUT_K_MAJOR,
+                          .count = config->tile_m,
+                          .slices = config->cluster_n};
+}
+
+static struct input input_b(const struct jg_problem *product,
+                            const struct jg_config *config)
+{
+    return (struct input){.letter = config->swap_ab ? 'A' : 'B',
+                          .size = 'N',
+                          .unit = "columns",
+                          .dtype = product->b,
+                          .k_major = product->b_layout == JIT_GEMM_LAYOUT_K_MAJOR,
+                          .count = config->tile_n / config->cta_group,
+                          .slices = config->cluster_m / config->cta_group};
+}
+
+/* A row is one M or N and holds K, or one K and as much of M or N as a swizzle spans. */
+static void size_box(const struct input *input, const struct jg_config *config,
+                     int *ret_rows, int *ret_row_bytes)
+{
+    const int bytes = input->count * jg_dtype_bytes(input->dtype);
+    *ret_rows = (input->k_major ? input->count : config->tile_k) / input->slices;
+    *ret_row_bytes = input->k_major ? JG_ROW_BYTES : lesser(JG_ROW_BYTES, power_in(bytes));
+}
+
 void jg_sm100a_size_boxes(const struct jg_problem *problem, const struct jg_config *config,
                           struct jg_derived *derived)
 {
     const struct jg_problem product = jg_product(problem, config);
-    const int a_k_major = product.a_layout == JIT_GEMM_LAYOUT_K_MAJOR;
-    const int b_k_major = product.b_layout == JIT_GEMM_LAYOUT_K_MAJOR;
-    const int b_slices = config->cluster_m / config->cta_group;
-    const int b_columns = config->tile_n / config->cta_group;
+    const struct input a = input_a(&product, config);
+    const struct input b = input_b(&product, config);
     int teams;
-    derived->a_box_rows = (a_k_major ? config->tile_m : config->tile_k) / config->cluster_n;
-    derived->b_box_rows = (b_k_major ? b_columns : config->tile_k) / b_slices;
-    derived->b_row_bytes =
-        b_k_major ? JG_ROW_BYTES
-                  : lesser(JG_ROW_BYTES, power_in(b_columns * jg_dtype_bytes(product.b)));
+    size_box(&a, config, &derived->a_box_rows, &derived->a_row_bytes);
+    size_box(&b, config, &derived->b_box_rows, &derived->b_row_bytes);
     size_slabs(problem, config, derived);
     derived->matrix_box_rows = count_step_rows(problem, config, &teams);
 }
@@ -213,47 +250,35 @@ static int check_cluster(const struct jg_config *config, char *reason, size_t si
     return 1;
 }
 
-/* The columns of the kernel's B that one CTA loads and shares. */
-static int check_b_columns(const struct jg_problem *product, const struct jg_config *config,
-                           char *reason, size_t size)
+/* Can the CTAs of the cluster load their parts of it in whole rows? */
+static int check_input(const struct input *input, const struct jg_config *config,
+                       char *reason, size_t size)
 {
-    const char letter = config->swap_ab ? 'A' : 'B';
-    const int columns = config->tile_n / config->cta_group;
-    const int slices = config->cluster_m / config->cta_group;
-    if (product->b_layout != JIT_GEMM_LAYOUT_K_MAJOR) {
-        const int step = LEAST_SPAN / jg_dtype_bytes(product->b);
-        if (columns % step != 0) {
-            snprintf(reason, size,
-                     "mma=%dx%d cta_group=%d gives a CTA %d columns of the product's N; "
-                     "%c, which is not K-major here, needs a multiple of %d",
-                     config->mma_m, config->mma_n, config->cta_group, columns, letter,
-                     step);
-            return 0;
-        }
-    } else if (columns % slices != 0) {
+    const int step = LEAST_SPAN / jg_dtype_bytes(input->dtype);
+    if (!input->k_major && input->count % step != 0) {
         snprintf(reason, size,
-                 "cluster=%dx%d: %d CTAs cannot share the load of %d columns of %c",
-                 config->cluster_m, config->cluster_n, slices, columns, letter);
+                 "mma=%dx%d cta_group=%d gives a CTA %d %s of the product's %c; %c, which "
+                 "is not K-major here, needs a multiple of %d",
+                 config->mma_m, config->mma_n, config->cta_group, input->count, input->unit,
+                 input->size, input->letter, step);
+        return 0;
+    }
+    if (input->k_major && input->count % input->slices != 0) {
+        snprintf(reason, size,
+                 "cluster=%dx%d: %d CTAs cannot share the load of %d %s of %c",
+                 config->cluster_m, config->cluster_n, input->slices, input->count,
+                 input->unit, input->letter);
         return 0;
     }
     return 1;
 }
 
-/* The rows of the kernel's A that one CTA loads: MN-major they are whole spans of 128
- * bytes, which 64 elements of 8 bits are not. */
-static int check_a_rows(const struct jg_problem *product, const struct jg_config *config,
+static int check_inputs(const struct jg_problem *product, const struct jg_config *config,
                         char *reason, size_t size)
 {
-    const int span = JG_ROW_BYTES / jg_dtype_bytes(product->a);
-    if (product->a_layout != JIT_GEMM_LAYOUT_K_MAJOR && config->tile_m % span != 0) {
-        snprintf(reason, size,
-                 "mma=%dx%d cta_group=%d gives a CTA %d rows of the product's M; %c, which "
-                 "is not K-major here, needs a multiple of %d",
-                 config->mma_m, config->mma_n, config->cta_group, config->tile_m,
-                 config->swap_ab ? 'B' : 'A', span);
-        return 0;
-    }
-    return 1;
+    const struct input a = input_a(product, config);
+    const struct input b = input_b(product, config);
+    return check_input(&a, config, reason, size) && check_input(&b, config, reason, size);
 }
 
 int jg_sm100a_check(const struct jg_problem *product, const struct jg_device_facts *facts,
@@ -262,8 +287,7 @@ int jg_sm100a_check(const struct jg_problem *product, const struct jg_device_fac
     if (!check_shape(product, config, reason, size) ||
         !check_cluster(config, reason, size) ||
         !jg_shares_check(product, facts, config, reason, size) ||
-        !check_a_rows(product, config, reason, size) ||
-        !check_b_columns(product, config, reason, size)) {
+        !check_inputs(product, config, reason, size)) {
         return 0;
     }
     if (jg_loads_by_threads(product) && config->prefetch != JG_PREFETCH_NONE) {

@@ -263,6 +263,7 @@ static void size_boxes(const struct jg_problem *problem, const struct jg_config 
     derived->a_box_rows = (a_k_major ? config->tile_m : config->tile_k) / config->cluster_n;
     derived->b_box_rows = (b_k_major ? config->tile_n : config->tile_k) / config->cluster_m;
     derived->d_box_rows = OUTPUT_ROWS;
+    derived->a_row_bytes = JG_ROW_BYTES;
     derived->b_row_bytes = JG_ROW_BYTES;
     derived->d_row_bytes = JG_ROW_BYTES;
     derived->matrix_box_rows = OUTPUT_ROWS;

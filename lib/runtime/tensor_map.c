@@ -81,6 +81,8 @@ static int row_bytes_of_box(const struct jg_kernel *kernel, enum jg_map_operand 
 {
     const struct jg_derived *derived = &kernel->choice.derived;
     switch (operand) {
+    case JG_MAP_A:
+        return derived->a_row_bytes;
     case JG_MAP_B:
         return derived->b_row_bytes;
     case JG_MAP_D:

@@ -212,6 +212,7 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
         print_number("kKGroup", config->k_group, out);
         print_number("kAccStages", config->acc_stages, out);
         print_number("kMatrixStages", choice->derived.matrix_stages, out);
+        print_number("kASpan", choice->derived.a_row_bytes, out);
         print_number("kBSpan", choice->derived.b_row_bytes, out);
         print_number("kSlabRows", choice->derived.d_box_rows, out);
         print_number("kSlabSpan", choice->derived.d_row_bytes, out);

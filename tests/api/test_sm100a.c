@@ -114,6 +114,57 @@ Test(sm100a, info_of_a_transposed_product_has_the_grid_that_is_launched)
     api_fixture_close(&fixture);
 }
 
+/* Boxes of A and B that lie along M and N: as wide as divides a CTA's share of them. */
+Test(sm100a, swizzle_of_a_map_spans_the_rows_of_its_boxes)
+{
+    static const struct {
+        const char *text;
+        unsigned int a_box[2], b_box[2];
+        CUtensorMapSwizzle a, b;
+    } rows[] = {
+        {"512x512x512 e4m3 layout=tn config=mma=64x32 cluster=1x2",
+         {64, 64},
+         {32, 128},
+         CU_TENSOR_MAP_SWIZZLE_64B,
+         CU_TENSOR_MAP_SWIZZLE_32B},
+        {"512x512x512 s8 layout=nn config=mma=128x64 cta_group=2 swap_ab=1",
+         {64, 128},
+         {128, 32},
+         CU_TENSOR_MAP_SWIZZLE_64B,
+         CU_TENSOR_MAP_SWIZZLE_128B},
+        {"512x512x512 bf16 layout=tn config=mma=128x96",
+         {64, 64},
+         {32, 64},
+         CU_TENSOR_MAP_SWIZZLE_128B,
+         CU_TENSOR_MAP_SWIZZLE_64B},
+    };
+    struct api_fixture fixture;
+    open_b200(&fixture);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        jit_gemm *gemm = create(&fixture, rows[i].text);
+        const jit_gemm_args args = {
+            .struct_size = sizeof(args), .a = A_ADDRESS, .b = B_ADDRESS, .d = D_ADDRESS};
+        const long first = atomic_load(&fixture.fake->encodes);
+
+        run(gemm, &args);
+
+        const struct fake_encode *a =
+            &fixture.fake->last_encodes[first % FAKE_ENCODES_KEPT];
+        const struct fake_encode *b =
+            &fixture.fake->last_encodes[(first + 1) % FAKE_ENCODES_KEPT];
+        for (int dim = 0; dim < 2; dim++) {
+            cr_expect_eq(a->box[dim], rows[i].a_box[dim], "%s: %u", rows[i].text,
+                         a->box[dim]);
+            cr_expect_eq(b->box[dim], rows[i].b_box[dim], "%s: %u", rows[i].text,
+                         b->box[dim]);
+        }
+        cr_expect_eq(a->swizzle, rows[i].a, "%s: %d", rows[i].text, a->swizzle);
+        cr_expect_eq(b->swizzle, rows[i].b, "%s: %d", rows[i].text, b->swizzle);
+        jit_gemm_destroy(&gemm);
+    }
+    api_fixture_close(&fixture);
+}
+
 /* The stand-in refuses more than 8 CTAs of a kernel without the attribute. */
 Test(sm100a, clusters_of_16_are_allowed_at_load_and_counted)
 {

@@ -63,6 +63,8 @@ static const struct type_row blackwell_rows[] = {
     {{.problem = "511x512x511 tf32 input_align=4 config=mma=128x256"}, "cvt.rn.tf32.f32 "},
     {{.problem = "512x512x512 e4m3 d=bf16 layout=tn config=mma=256x256"},
      ".kind::f8f6f4 ["},
+    {{.problem = "512x512x512 e4m3 d=bf16 layout=tt config=mma=128x256 cta_group=2"},
+     ".kind::f8f6f4 ["},
     {{.problem = "512x512x512 e5m2 b=e4m3 d=f32 config=mma=128x256"}, ".kind::f8f6f4 ["},
     {{.problem = "512x512x512 e4m3 c=e5m2 config=mma=256x128",
       .snippet = fp8_snippet,

@@ -23,6 +23,7 @@ struct Config {
     static constexpr jg::u32 kKGroup = 1;
     static constexpr jg::u32 kAccStages = 2;
     static constexpr jg::u32 kMatrixStages = 2;
+    static constexpr jg::u32 kASpan = 128;
     static constexpr jg::u32 kBSpan = 128;
     static constexpr jg::u32 kSlabRows = 32;
     static constexpr jg::u32 kSlabSpan = 128;

@@ -22,6 +22,7 @@ struct Config {
     static constexpr jg::u32 kKGroup = 1;
     static constexpr jg::u32 kAccStages = 1;
     static constexpr jg::u32 kMatrixStages = 0;
+    static constexpr jg::u32 kASpan = 128;
     static constexpr jg::u32 kBSpan = 128;
     static constexpr jg::u32 kSlabRows = 32;
     static constexpr jg::u32 kSlabSpan = 128;

@@ -433,12 +433,9 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
         {"4096x4096x4096 bf16 layout=tt", "mma=256x48 swap_ab=1",
          "mma=256x48 cta_group=2 gives a CTA 24 columns of the product's N; A, which is not "
          "K-major here, needs a multiple of 16"},
-        {"4096x4096x4096 e4m3 layout=tt", "mma=64x32",
-         "mma=64x32 cta_group=1 gives a CTA 64 rows of the product's M; A, which is not "
-         "K-major here, needs a multiple of 128"},
-        {"4096x4096x4096 s8 layout=nn", "mma=128x64 cta_group=2 swap_ab=1",
-         "mma=128x64 cta_group=2 gives a CTA 64 rows of the product's M; B, which is not "
-         "K-major here, needs a multiple of 128"},
+        {"4096x4096x4096 e4m3 layout=tt", "mma=64x16 swap_ab=1",
+         "mma=64x16 cta_group=1 gives a CTA 16 columns of the product's N; A, which is not "
+         "K-major here, needs a multiple of 32"},
         {"4096x4096x4096 s8", "mma=128x48 cta_group=2",
          "mma=128x48: N is a multiple of 32 of at most 256"},
         {"4096x4096x4096 s8", "mma=64x40",
@@ -583,6 +580,33 @@ Test(choose_sm100a, boxes_are_the_slices_that_a_cta_loads)
                      choice.derived.b_box_rows);
         cr_expect_eq(choice.derived.d_box_rows, 32);
         cr_expect_eq(choice.derived.matrix_box_rows, 128);
+    }
+}
+
+/* Side by side in memory lie 128, 64 or 32 bytes of M or N: what divides a CTA's share. */
+Test(choose_sm100a, rows_of_m_or_n_are_as_wide_as_a_swizzle_that_divides_them)
+{
+    static const struct {
+        const char *text;
+        int a, b;
+    } rows[] = {
+        {"512x512x512 e4m3 config=mma=64x32", 128, 128},
+        {"512x512x512 e4m3 layout=tn config=mma=64x32", 64, 32},
+        {"512x512x512 e4m3 layout=nn config=mma=64x64", 128, 64},
+        {"512x512x512 s8 layout=tt config=mma=128x64 cta_group=2", 64, 128},
+        {"512x512x512 s8 layout=tn config=mma=128x64 cta_group=2 swap_ab=1", 64, 32},
+        {"512x512x512 s8 layout=nn config=mma=128x64 cta_group=2 swap_ab=1", 64, 128},
+        {"512x512x512 e5m2 layout=tn config=mma=128x96", 128, 32},
+        {"512x512x512 e5m2 layout=tn config=mma=256x192", 128, 32},
+        {"512x512x512 bf16 layout=tn config=mma=64x48", 128, 32},
+        {"512x512x512 bf16 layout=tn config=mma=128x192", 128, 128},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_choice choice = choose(rows[i].text);
+        cr_expect_eq(choice.derived.a_row_bytes, rows[i].a, "%s: %d", rows[i].text,
+                     choice.derived.a_row_bytes);
+        cr_expect_eq(choice.derived.b_row_bytes, rows[i].b, "%s: %d", rows[i].text,
+                     choice.derived.b_row_bytes);
     }
 }
 

@@ -38,7 +38,8 @@ JG_DEVICE void load_by_threads(const Params &params, const ShapeT &shape,
                                const Range &range, const Ring &ring,
                                const Scheduler &scheduler, const SmemT &smem, u32 thread)
 {
-    const ThreadLoader<Config, ShapeT, Config::kBSpan> loader(params, shape, thread);
+    const ThreadLoader<Config, ShapeT, Config::kASpan, Config::kBSpan> loader(params, shape,
+                                                                              thread);
     auto producer = ring.producer();
     debug::Track track(debug::Role::kLoad, 0, thread == 0);
     auto work = scheduler.load_walk();
@@ -119,7 +120,8 @@ JG_DEVICE void gemm_kernel(const Params &params)
     const Ring ring(smem.ring, signals);
     const MatrixRing matrix_ring(smem.matrix_ring, matrix_signals);
     const Accumulators accumulators(smem.accumulators, cluster);
-    const TileLoader<Config, Cluster, Config::kBSpan> loader(params, cluster);
+    const TileLoader<Config, Cluster, Config::kASpan, Config::kBSpan> loader(params,
+                                                                             cluster);
     const Tmem<Config::kCtaGroup, Config::kAccStages * Mma::kColumns> tmem(
         &smem.tmem_address);
     const KRange<Config> range(shape.k);

@@ -49,14 +49,14 @@ struct MmaOp {
     template <class SmemT>
     static JG_DEVICE void issue(const SmemT &smem, u32 block, u32 accumulator, bool first)
     {
-        const u64 a = layout<Config::kAKMajor, 128>() |
+        const u64 a = layout<Config::kAKMajor, Config::kASpan>() |
                       ptx::tcgen05_descriptor_address(smem.a[block]);
         const u64 b = layout<Config::kBKMajor, Config::kBSpan>() |
                       ptx::tcgen05_descriptor_address(smem.b[block]);
 #pragma unroll
         for (u32 i = 0; i < Config::kBlockK / kMmaK; ++i) {
             ptx::tcgen05_mma<Config::kCtaGroup, ptx::Tcgen05Type<A>::kKind>(
-                accumulator, a + i * k_step<Config::kAKMajor, 128>(),
+                accumulator, a + i * k_step<Config::kAKMajor, Config::kASpan>(),
                 b + i * k_step<Config::kBKMajor, Config::kBSpan>(), kInstruction,
                 i > 0 || !first);
         }

@@ -116,13 +116,13 @@ struct ThreadOperandLoader {
     }
 };
 
-// kBSpan: of B's rows, where it is MN-major.
-template <class Config, class ShapeT, u32 kBSpan = 128>
+// kASpan, kBSpan: of A's and B's rows.
+template <class Config, class ShapeT, u32 kASpan = 128, u32 kBSpan = 128>
 class ThreadLoader {
     using A = typename Config::A;
     using B = typename Config::B;
-    using LoaderA =
-        ThreadOperandLoader<A, Config::kAKMajor, Config::kBlockM, Config::kInputAlignment>;
+    using LoaderA = ThreadOperandLoader<A, Config::kAKMajor, Config::kBlockM,
+                                        Config::kInputAlignment, kASpan>;
     using LoaderB = ThreadOperandLoader<B, Config::kBKMajor, Config::kBlockN,
                                         Config::kInputAlignment, kBSpan>;
     static_assert(Config::kClusterM * Config::kClusterN == 1, "each CTA loads for itself");

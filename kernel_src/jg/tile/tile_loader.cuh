@@ -86,13 +86,13 @@ struct OperandLoader {
     }
 };
 
-// kBSpan: of B's rows, where it is MN-major.
-template <class Config, class Cluster, u32 kBSpan = 128>
+// kASpan, kBSpan: of A's and B's rows.
+template <class Config, class Cluster, u32 kASpan = 128, u32 kBSpan = 128>
 class TileLoader {
     static constexpr bool kPair = Cluster::kCtaGroup == 2;
     static constexpr u32 kBRows = Config::kBlockN / Cluster::kCtaGroup; // of this CTA
     using LoaderA = OperandLoader<typename Config::A, Config::kAKMajor, Config::kBlockM,
-                                  Cluster::kASlices, kPair>;
+                                  Cluster::kASlices, kPair, kASpan>;
     using LoaderB = OperandLoader<typename Config::B, Config::kBKMajor, kBRows,
                                   Cluster::kBSlices, kPair, kBSpan>;
 
