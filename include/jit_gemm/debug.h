@@ -18,9 +18,10 @@ extern "C" {
 
 /**
  * Writes what a kernel with `debug=1` said before it gave up: a line for each warp that
- * waited for a barrier longer than two seconds, or released a stage twice or never, and
- * what the other warps were at. The kernel then ends with a trap, so the next call that
- * waits for it fails, and the CUDA context stays unusable; the report can still be read.
+ * waited for a barrier or for other parts of K longer than two seconds, or released a stage
+ * twice or never, and what the other warps were at. The kernel then ends with a trap, so
+ * the next call that waits for it fails, and the CUDA context stays unusable; the report
+ * can still be read.
  *
  * @param buffer receives the text, cut to `size` bytes and always zero-terminated; empty if
  * no kernel gave up

@@ -14,8 +14,8 @@ struct jg_debug_slot {
     uint32_t state, role;
     uint32_t cta, sm, warp;
     uint32_t ring, side, stage, parity;
-    uint32_t row, col, batch;
-    uint32_t reserved[4];
+    uint32_t row, col, batch, split;
+    uint32_t reserved[3];
 };
 
 _Static_assert(sizeof(struct jg_debug_slot) == 64, "as the device has it");
@@ -31,6 +31,7 @@ static const char *const role_names[] = {"load", "mma", "matrices", "epilogue",
 static const char *const ring_names[] = {"input tiles", "tiles and matrices of warps",
                                          "accumulators", "work",
                                          "the sign that the load has begun"};
+enum { RING_PARTS = sizeof(ring_names) / sizeof(ring_names[0]) };
 
 static const char *name_of(const char *const *names, size_t count, uint32_t index)
 {
@@ -97,12 +98,21 @@ static void print_slot(const struct jg_debug_slot *slot, struct jg_str *out)
     if (slot->batch != 0) {
         jg_str_printf(out, " batch %u", slot->batch);
     }
+    if (slot->split != 0) {
+        jg_str_printf(out, ", part %u of K", slot->split);
+    }
     const char *ring =
         name_of(ring_names, sizeof(ring_names) / sizeof(ring_names[0]), slot->ring);
     switch ((enum state)slot->state) {
     case STATE_WAITED:
-        jg_str_printf(out, ": waited in vain until stage %u of %s was %s, parity %u",
-                      slot->stage, ring, slot->side != 0 ? "empty" : "full", slot->parity);
+        if (slot->ring == RING_PARTS) {
+            jg_str_printf(out, ": waited in vain for %u parts of the tile's sum, found %u",
+                          slot->stage, slot->parity);
+        } else {
+            jg_str_printf(out, ": waited in vain until stage %u of %s was %s, parity %u",
+                          slot->stage, ring, slot->side != 0 ? "empty" : "full",
+                          slot->parity);
+        }
         break;
     case STATE_RELEASED_TWICE:
         jg_str_printf(out, ": released stage %u of %s without having it", slot->stage,

@@ -8,8 +8,8 @@
 
 /* As jg/debug/waits.cuh has it. */
 struct slot {
-    uint32_t state, role, cta, sm, warp, ring, side, stage, parity, row, col, batch,
-        rest[4];
+    uint32_t state, role, cta, sm, warp, ring, side, stage, parity, row, col, batch, split,
+        rest[3];
 };
 
 static jit_gemm *create(struct api_fixture *fixture, const char *text)
@@ -78,6 +78,24 @@ Test(debug, report_says_who_waited_for_what)
               "Others, at their last tile:\n"
               "CTA 0 on multiprocessor 0, warp 1, role epilogue, tile at row 0 column 0\n");
     cr_expect_eq(length, strlen(text));
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+Test(debug, report_says_which_part_of_k_waited_for_how_many)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    jit_gemm *gemm = create(&fixture, "512x512x512 bf16 config=split_k=4 debug=1");
+    char text[1024];
+
+    slots_of(&fixture)[0] = (struct slot){
+        .state = 2, .role = 3, .ring = 5, .stage = 3, .parity = 1, .row = 128, .split = 3};
+    cr_expect_eq(jit_gemm_debug_report(gemm, text, sizeof(text), NULL), JIT_GEMM_OK);
+    cr_expect_str_eq(text,
+                     "CTA 0 on multiprocessor 0, warp 0, role epilogue, tile at row 128 "
+                     "column 0, part 3 of K: waited in vain for 3 parts of the tile's sum, "
+                     "found 1\n");
     jit_gemm_destroy(&gemm);
     api_fixture_close(&fixture);
 }

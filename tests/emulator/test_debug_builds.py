@@ -58,8 +58,9 @@ ARRIVAL = {
 
 def test_unchanged_kernels_say_nothing(folder):
     for chip in CHIPS:
-        done = run(chip, " debug=1", folder)
-        assert done.returncode == 0 and "gave up" not in done.stderr, done.stderr
+        for extra in (" debug=1", " split_k=4 debug=1"):
+            done = run(chip, extra, folder)
+            assert done.returncode == 0 and "gave up" not in done.stderr, done.stderr
 
 
 def test_a_lost_release_is_reported_by_all_who_wait(folder):
@@ -78,6 +79,21 @@ def test_a_second_accumulator_that_never_comes_names_its_tile(folder):
     report = done.stderr[done.stderr.index("the kernel gave up:"):]
     assert re.search(r"role epilogue, tile at row \d+ column \d+: waited in vain until stage 0 "
                      r"of accumulators was full", report), report
+
+
+def test_a_part_of_k_that_is_not_handed_on_names_tile_and_part(folder):
+    hand_on = r"^.*red\.release\.gpu\.global\.add\.u32[^;]*;\n"
+    for chip in CHIPS:
+        for order in ("turnstile", "arrival"):
+            done = mutate(chip, lambda ptx: drop(ptx, hand_on, 0), folder,
+                          extra=f" split_k=4 split_order={order} debug=1")
+            assert done.returncode == 1, done.stdout
+            report = done.stderr[done.stderr.index("the kernel gave up:"):]
+            found = re.findall(r"role (?:epilogue|mma), tile at row \d+ column \d+, part (\d) "
+                               r"of K: waited in vain for (\d) parts of the tile's sum, found 0$",
+                               report, re.M)
+            right = {("1", "1"), ("3", "3"), ("2", "2" if order == "turnstile" else "1")}
+            assert found and right.issuperset(found), f"{chip} {order}: {report}"
 
 
 def test_without_debug_the_emulator_has_to_notice(folder):

@@ -108,6 +108,7 @@ class Track {
             own.row = tile.row;
             own.col = tile.col;
             own.batch = tile.batch;
+            own.split = tile.split;
         }
 #endif
     }

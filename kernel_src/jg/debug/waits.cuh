@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: MIT
-// Waits on barriers, and what a debug build (config `debug=1`, JG_DEBUG) adds to them: a
-// wait that lasts too long writes into its warp's slot where and for what it waits, gives
-// the others time to do the same, and ends the kernel. So does a stage that is released
-// twice or never. Slots lie in memory of the host, which reads them when the kernel is dead
-// (lib/runtime/debug_report.c has the same struct and numbers).
+// Waits on barriers and on counters, and what a debug build (config `debug=1`, JG_DEBUG)
+// adds to them: a wait that lasts too long writes into its warp's slot where and for what
+// it waits, gives the others time to do the same, and ends the kernel. So does a stage that
+// is released twice or never. Slots lie in memory of the host, which reads them when the
+// kernel is dead (lib/runtime/instruments.c has the same struct and numbers).
 //
 // Without JG_DEBUG a wait is a wait, and everything else is empty. Called by: all who wait.
 #pragma once
 #include <jg/common/work_tile.cuh>
 #include <jg/ptx/clock.cuh>
+#include <jg/ptx/global.cuh>
 #include <jg/ptx/mbarrier.cuh>
 
 namespace jg::debug {
 
-// What a warp does; also the number of its row in a trace, twice (trace.cuh).
+// What a warp does; also the number of its row in a trace, twice (track.cuh).
 enum class Role : u32 { kLoad, kMma, kMatrices, kEpilogue, kScheduler };
 // Whose stage: of input tiles that the tensor core reads by itself, of tiles and matrices
-// that warps read, of accumulators, of work; and the sign that the load has begun.
-enum class Ring : u32 { kTiles, kWarps, kAccumulators, kWork, kLoadBegun };
+// that warps read, of accumulators, of work; the sign that the load has begun; and parts of
+// a tile's sum, a count instead of a stage.
+enum class Ring : u32 { kTiles, kWarps, kAccumulators, kWork, kLoadBegun, kParts };
 enum class Side : u32 { kFull, kEmpty };
 
 struct Place {
@@ -25,6 +27,8 @@ struct Place {
     Side side;
     u32 stage;
 };
+
+constexpr u32 kPollNs = 32; // between two looks at a counter
 
 #ifdef JG_DEBUG
 
@@ -37,8 +41,8 @@ struct Slot {
     Ring ring;
     Side side;
     u32 stage, parity;
-    u32 row, col, batch; // of the tile that the role was at
-    u32 reserved[4];
+    u32 row, col, batch, split; // of the tile that the role was at
+    u32 reserved[3];
 };
 static_assert(sizeof(Slot) == 64, "as the host has it");
 
@@ -104,6 +108,20 @@ JG_DEVICE void wait_relaxed(u64 *barrier, u32 parity, const Place &place)
     }
 }
 
+// Blocks until that many parts have counted; acquires at GPU scope.
+JG_DEVICE void wait_for_parts(u64 counter, u32 parts)
+{
+    const u64 start = ptx::global_timer_ns();
+    u32 counted = ptx::load_acquire(counter);
+    while (counted < parts) {
+        if (ptx::global_timer_ns() - start > kLimitNs) {
+            give_up(State::kWaited, Place{Ring::kParts, Side::kFull, parts}, counted);
+        }
+        ptx::sleep_ns(kPollNs);
+        counted = ptx::load_acquire(counter);
+    }
+}
+
 // The stages of a ring that one side has in hand. Stages are below 32.
 class HeldStages {
   public:
@@ -142,6 +160,12 @@ JG_DEVICE void wait(u64 *barrier, u32 parity, const Place &)
 JG_DEVICE void wait_relaxed(u64 *barrier, u32 parity, const Place &)
 {
     ptx::mbarrier_wait_relaxed(barrier, parity);
+}
+JG_DEVICE void wait_for_parts(u64 counter, u32 parts)
+{
+    while (ptx::load_acquire(counter) < parts) {
+        ptx::sleep_ns(kPollNs);
+    }
 }
 
 struct HeldStages {

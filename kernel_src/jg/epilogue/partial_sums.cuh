@@ -19,9 +19,9 @@
 // the first of them; a named barrier stands for the others.
 #pragma once
 #include <jg/common/work_tile.cuh>
+#include <jg/debug/waits.cuh>
 #include <jg/epilogue/sums.cuh>
 #include <jg/epilogue/warp_stage.cuh>
-#include <jg/ptx/clock.cuh>
 #include <jg/ptx/cluster.cuh>
 #include <jg/ptx/global.cuh>
 
@@ -40,7 +40,6 @@ class PartialSums {
     static constexpr u32 kGroupBytes = kThreads * 4 * sizeof(f32); // all threads' vectors
     static constexpr u32 kBytes = kPartSteps * Share::kFragments * kGroups * kGroupBytes;
     static constexpr u32 kLocks = 2; // of a tile, for as many warpgroups; on every chip
-    static constexpr u32 kPollNs = 32;
     static constexpr bool kExactRows =
         Config::kM && Config::kM % (Config::kBlockM * Config::kClusterM) == 0;
     static constexpr bool kExactCols =
@@ -164,9 +163,7 @@ class PartialSums {
     JG_DEVICE void wait(u32 parts, bool clear) const
     {
         if (threadIdx.x % kThreads == 0) {
-            while (ptx::load_acquire(lock_) < parts) {
-                ptx::sleep_ns(kPollNs);
-            }
+            debug::wait_for_parts(lock_, parts);
             if (clear) { // nobody else will look at it in this launch
                 ptx::store_global(lock_, 0);
             }
