@@ -18,8 +18,8 @@ struct jg_derived {
     int a_box_rows, b_box_rows; /* of the tensor maps: rows that one copy moves; A and B
                                    as the kernel takes them, with config.swap_ab B and A */
     int d_box_rows, matrix_box_rows; /* of D; of C and matrix operands */
-    int a_row_bytes, b_row_bytes; /* of a row of those boxes: the span of its swizzle */
-    int d_row_bytes;              /* of a row of D's */
+    int a_row_bytes, b_row_bytes;    /* of a row of those boxes: the span of its swizzle */
+    int d_row_bytes;                 /* of a row of D's */
     int64_t tiles_m, tiles_n; /* at the planned size, in tiles, padded to whole clusters */
     int64_t tiles;            /* tiles_m * tiles_n * batch */
     int grid_ctas;            /* CTAs of the launched grid at the planned size */
