@@ -8,7 +8,7 @@
 /* As jg/debug/waits.cuh has them. */
 enum { SLOT_CTAS = 1024, SLOT_WARPS = 16, MOST_LINES = 64 };
 
-enum state { STATE_NONE, STATE_WORKS, STATE_WAITED, STATE_RELEASED_TWICE, STATE_NEVER };
+enum state { STATE_NONE, STATE_WORKS, STATE_WAITED };
 
 struct jg_debug_slot {
     uint32_t state, role;
@@ -101,42 +101,27 @@ static void print_slot(const struct jg_debug_slot *slot, struct jg_str *out)
     if (slot->split != 0) {
         jg_str_printf(out, ", part %u of K", slot->split);
     }
-    const char *ring =
-        name_of(ring_names, sizeof(ring_names) / sizeof(ring_names[0]), slot->ring);
-    switch ((enum state)slot->state) {
-    case STATE_WAITED:
-        if (slot->ring == RING_PARTS) {
-            jg_str_printf(out, ": waited in vain for %u parts of the tile's sum, found %u",
-                          slot->stage, slot->parity);
-        } else {
-            jg_str_printf(out, ": waited in vain until stage %u of %s was %s, parity %u",
-                          slot->stage, ring, slot->side != 0 ? "empty" : "full",
-                          slot->parity);
-        }
-        break;
-    case STATE_RELEASED_TWICE:
-        jg_str_printf(out, ": released stage %u of %s without having it", slot->stage,
-                      ring);
-        break;
-    case STATE_NEVER:
-        jg_str_printf(out, ": ended with stage %u of %s in hand", slot->stage, ring);
-        break;
-    case STATE_NONE:
-    case STATE_WORKS:
-        break;
+    if (slot->state == STATE_WAITED && slot->ring == RING_PARTS) {
+        jg_str_printf(out, ": waited in vain for %u parts of the tile's sum, found %u",
+                      slot->stage, slot->parity);
+    } else if (slot->state == STATE_WAITED) {
+        jg_str_printf(
+            out, ": waited in vain until stage %u of %s was %s, parity %u", slot->stage,
+            name_of(ring_names, sizeof(ring_names) / sizeof(ring_names[0]), slot->ring),
+            slot->side != 0 ? "empty" : "full", slot->parity);
     }
     jg_str_puts(out, "\n");
 }
 
-/* The slots whose state is `first` to `last`; how many there are. */
-static int print_slots(const struct jg_debug_slot *slots, uint32_t first, uint32_t last,
+/* The slots in this state; how many there are. */
+static int print_slots(const struct jg_debug_slot *slots, enum state state,
                        struct jg_str *out)
 {
     int count = 0;
     for (int i = 0; i < SLOT_CTAS * SLOT_WARPS; i++) {
         struct jg_debug_slot slot;
         memcpy(&slot, &slots[i], sizeof(slot)); /* the device may still write */
-        if (slot.state >= first && slot.state <= last && ++count <= MOST_LINES) {
+        if (slot.state == state && ++count <= MOST_LINES) {
             print_slot(&slot, out);
         }
     }
@@ -150,8 +135,8 @@ void jg_debug_report_print(const struct jg_kernel *kernel, struct jg_str *out)
 {
     const struct jg_debug_slot *slots = kernel->debug_slots;
     struct jg_str others = {0};
-    if (slots != NULL && print_slots(slots, STATE_WAITED, STATE_NEVER, out) > 0 &&
-        print_slots(slots, STATE_WORKS, STATE_WORKS, &others) > 0) {
+    if (slots != NULL && print_slots(slots, STATE_WAITED, out) > 0 &&
+        print_slots(slots, STATE_WORKS, &others) > 0) {
         jg_str_printf(out, "Others, at their last tile:\n%s", jg_str_text(&others));
     }
     out->failed |= others.failed;

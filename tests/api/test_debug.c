@@ -68,13 +68,13 @@ Test(debug, report_says_who_waited_for_what)
                                       .row = 256,
                                       .col = 640,
                                       .batch = 2};
-    slots[16 * 1023 + 15] = (struct slot){.state = 3, .role = 1, .warp = 15, .ring = 2};
+    slots[16 * 1023 + 15] = (struct slot){.state = 2, .role = 1, .warp = 15, .ring = 2};
     cr_expect_eq(jit_gemm_debug_report(gemm, text, sizeof(text), &length), JIT_GEMM_OK);
     cr_expect_str_eq(
         text, "CTA 5 on multiprocessor 9, warp 4, role load, tile at row 256 column 640 "
               "batch 2: waited in vain until stage 3 of input tiles was empty, parity 1\n"
               "CTA 0 on multiprocessor 0, warp 15, role mma, tile at row 0 column 0: "
-              "released stage 0 of accumulators without having it\n"
+              "waited in vain until stage 0 of accumulators was full, parity 0\n"
               "Others, at their last tile:\n"
               "CTA 0 on multiprocessor 0, warp 1, role epilogue, tile at row 0 column 0\n");
     cr_expect_eq(length, strlen(text));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Waits on barriers and on counters, and what a debug build (config `debug=1`, JG_DEBUG)
 // adds to them: a wait that lasts too long writes into its warp's slot where and for what
-// it waits, gives the others time to do the same, and ends the kernel. So does a stage that
-// is released twice or never. Slots lie in memory of the host, which reads them when the
-// kernel is dead (lib/runtime/instruments.c has the same struct and numbers).
+// it waits, gives the others time to do the same, and ends the kernel. Slots lie in memory
+// of the host, which reads them when the kernel is dead (lib/runtime/instruments.c has the
+// same struct and numbers).
 //
 // Without JG_DEBUG a wait is a wait, and everything else is empty. Called by: all who wait.
 #pragma once
@@ -32,7 +32,7 @@ constexpr u32 kPollNs = 32; // between two looks at a counter
 
 #ifdef JG_DEBUG
 
-enum class State : u32 { kNone, kWorks, kWaited, kReleasedTwice, kNeverReleased };
+enum class State : u32 { kNone, kWorks, kWaited };
 
 struct Slot {
     State state;
@@ -68,7 +68,7 @@ JG_DEVICE Slot &slot()
         jg_debug_slots)[blockIdx.x % kSlotCtas * kSlotWarps + threadIdx.x / 32];
 }
 
-JG_DEVICE void give_up(State state, const Place &place, u32 parity)
+JG_DEVICE void give_up(const Place &place, u32 parity)
 {
     if (writes_slot()) {
         Slot &own = slot();
@@ -76,7 +76,7 @@ JG_DEVICE void give_up(State state, const Place &place, u32 parity)
         own.side = place.side;
         own.stage = place.stage;
         own.parity = parity;
-        own.state = state;
+        own.state = State::kWaited;
         ptx::fence_system();
     }
 #    pragma unroll 1
@@ -92,7 +92,7 @@ JG_DEVICE void wait(u64 *barrier, u32 parity, const Place &place)
     const u64 start = ptx::global_timer_ns();
     while (!ptx::mbarrier_try_wait(barrier, parity)) {
         if (ptx::global_timer_ns() - start > kLimitNs) {
-            give_up(State::kWaited, place, parity);
+            give_up(place, parity);
         }
     }
 }
@@ -103,7 +103,7 @@ JG_DEVICE void wait_relaxed(u64 *barrier, u32 parity, const Place &place)
     const u64 start = ptx::global_timer_ns();
     while (!ptx::mbarrier_try_wait_relaxed(barrier, parity)) {
         if (ptx::global_timer_ns() - start > kLimitNs) {
-            give_up(State::kWaited, place, parity);
+            give_up(place, parity);
         }
     }
 }
@@ -115,41 +115,12 @@ JG_DEVICE void wait_for_parts(u64 counter, u32 parts)
     u32 counted = ptx::load_acquire(counter);
     while (counted < parts) {
         if (ptx::global_timer_ns() - start > kLimitNs) {
-            give_up(State::kWaited, Place{Ring::kParts, Side::kFull, parts}, counted);
+            give_up(Place{Ring::kParts, Side::kFull, parts}, counted);
         }
         ptx::sleep_ns(kPollNs);
         counted = ptx::load_acquire(counter);
     }
 }
-
-// The stages of a ring that one side has in hand. Stages are below 32.
-class HeldStages {
-  public:
-    JG_DEVICE explicit HeldStages(Ring ring) : ring_(ring) {}
-
-    JG_DEVICE void take(u32 stage)
-    {
-        mask_ |= 1u << stage;
-    }
-    JG_DEVICE void give(u32 stage)
-    {
-        if ((mask_ & 1u << stage) == 0) {
-            give_up(State::kReleasedTwice, Place{ring_, Side::kEmpty, stage}, 0);
-        }
-        mask_ &= ~(1u << stage);
-    }
-    JG_DEVICE ~HeldStages()
-    {
-        if (mask_ != 0) {
-            const u32 stage = static_cast<u32>(__ffs(static_cast<i32>(mask_))) - 1;
-            give_up(State::kNeverReleased, Place{ring_, Side::kEmpty, stage}, 0);
-        }
-    }
-
-  private:
-    u32 mask_ = 0;
-    Ring ring_;
-};
 
 #else
 
@@ -167,12 +138,6 @@ JG_DEVICE void wait_for_parts(u64 counter, u32 parts)
         ptx::sleep_ns(kPollNs);
     }
 }
-
-struct HeldStages {
-    JG_DEVICE explicit HeldStages(Ring) {}
-    JG_DEVICE void take(u32) {}
-    JG_DEVICE void give(u32) {}
-};
 
 #endif
 

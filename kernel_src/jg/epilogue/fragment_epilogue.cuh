@@ -67,9 +67,6 @@ class FragmentEpilogue {
                 slab_col += across * kSlabCols;
                 acc.read(down, across * kSlabCols, values);
             }
-            if (i + 1 == kSlabs) {
-                acc.release();
-            }
             // The same for all who fill the slab.
             const bool inside =
                 (kExactRows || slab_row < shape.m) && (kExactCols || slab_col < shape.n);

@@ -92,42 +92,35 @@ struct MatrixStages {
         }
     }
 
-    // An epilogue thread's view of one step's stages.
+    // An epilogue thread's view of one step's stages, which go back with it.
+    template <class Smem, class Consumer>
     class Reader {
       public:
         static constexpr bool kStaged = kStages > 0;
 
-        // Waits for the step's stages, in order.
-        template <class Smem, class Consumer>
-        JG_DEVICE void acquire(const Smem &smem, Consumer &ring, u32 consumer, bool with_c)
+        // Waits for the step's stages, in order. `barrier_id`: of the team.
+        JG_DEVICE Reader(const Smem &smem, Consumer &ring, u32 consumer, u32 barrier_id,
+                         bool with_c)
+            : barrier_id_(barrier_id), stages_(ring, with_c)
         {
             if constexpr (kStages > 0) {
                 static_assert(Smem::kMatrixBytes >= Share::kConsumers * kBoxBytes,
                               "a stage holds a box a team");
-                with_c_ = with_c;
 #pragma unroll
                 for (u32 i = 0; i < kStages; ++i) {
-                    if (i >= kCStages || with_c) {
-                        stages_[i] = ring.acquire();
+                    if (stages_.has(i)) {
                         boxes_[i] =
-                            ptx::shared_address(smem.matrix_boxes(stages_[i].index)) +
+                            ptx::shared_address(smem.matrix_boxes(stages_.index(i))) +
                             consumer * kBoxBytes;
                     }
                 }
             }
         }
-        // Gives them back when the whole team has read them.
-        template <class Consumer>
-        JG_DEVICE void release(Consumer &ring, u32 barrier_id)
+        // The whole team has read them.
+        JG_DEVICE ~Reader()
         {
             if constexpr (kStages > 0) {
-                ptx::named_barrier_sync(barrier_id, Share::kTeamThreads);
-#pragma unroll
-                for (u32 i = 0; i < kStages; ++i) {
-                    if (i >= kCStages || with_c_) {
-                        ring.release(stages_[i]);
-                    }
-                }
+                ptx::named_barrier_sync(barrier_id_, Share::kTeamThreads);
             }
         }
 
@@ -170,10 +163,10 @@ struct MatrixStages {
         }
 
       private:
-        ConsumerStage stages_[kStages ? kStages : 1];
+        u32 barrier_id_;
+        HeldStages<Consumer, kStages, kStages ? kCStages : 0> stages_;
         u32 boxes_[kStages ? kStages : 1];
         u32 group_, row_, vector_, next_;
-        bool with_c_;
     };
 };
 

@@ -93,9 +93,6 @@ class PartialSums {
             } else {
                 acc.read(step, col, values);
             }
-            if (i + 1 == kPartSteps * kAcross) {
-                acc.release();
-            }
             store(step, col, values);
         }
         ptx::named_barrier_sync(barrier_id_, kThreads);
@@ -239,11 +236,6 @@ class SummedAccumulators {
     JG_DEVICE void stage(const Stage &stage_memory, u32 step) const
     {
         stage_step<Share>(*this, stage_memory, step);
-    }
-
-    JG_DEVICE void release() const
-    {
-        acc_.release();
     }
 
   private:

@@ -20,7 +20,7 @@
 //   read(step, col, values)   fragments of row step `step`, from the accumulator's column
 //                             `col` on
 //   stage(warp_stage, step)   one of MatrixStages' steps, to shared memory
-//   release()                 all are read: once a tile, by all threads
+// of which every part is read, in order: the load of the last one gives them back.
 #pragma once
 #include <jg/common/types.cuh>
 

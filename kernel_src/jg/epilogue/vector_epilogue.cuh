@@ -57,7 +57,6 @@ class VectorEpilogue {
     JG_DEVICE void run(const Params &params, const ShapeT &shape, Accumulators &acc,
                        const Smem &smem, Consumer &ring, const WorkTile &tile)
     {
-        typename Stages::Reader reader;
 #pragma unroll 1
         for (u32 step = 0; step < Stages::kSteps; ++step) {
             // Loads that need no ring first: they land while accumulators are staged.
@@ -68,13 +67,10 @@ class VectorEpilogue {
             scales.load_columns(params, place);
             __syncwarp();
             acc.stage(stage_, step);
-            if (step + 1 == Stages::kSteps) {
-                acc.release();
-            }
             __syncwarp();
-            reader.acquire(smem, ring, consumer_, beta_ != 0.0f);
+            typename Stages::template Reader<Smem, Consumer> reader(
+                smem, ring, consumer_, 1 + consumer_, beta_ != 0.0f);
             write_step(params, shape, user, scales, reader, place, count_rows(step));
-            reader.release(ring, 1 + consumer_);
         }
     }
 
@@ -111,11 +107,11 @@ class VectorEpilogue {
         return place;
     }
 
-    template <class Params, class ShapeT>
-    JG_DEVICE void
-    write_step(const Params &params, const ShapeT &shape, typename Epilogue::Vector &user,
-               typename Scales<Config>::Vector &scales, typename Stages::Reader &reader,
-               const PlaceT &first, u32 rows) const
+    template <class Params, class ShapeT, class Reader>
+    JG_DEVICE void write_step(const Params &params, const ShapeT &shape,
+                              typename Epilogue::Vector &user,
+                              typename Scales<Config>::Vector &scales, Reader &reader,
+                              const PlaceT &first, u32 rows) const
     {
         const u32 lane = threadIdx.x % 32;
         typename MatrixInput<C>::Vector c;
@@ -170,13 +166,13 @@ class VectorEpilogue {
         }
     }
 
-    template <class Params>
+    template <class Params, class Reader>
     JG_DEVICE void load_c(typename MatrixInput<C>::Vector &c, const Params &params,
-                          const PlaceT &place, typename Stages::Reader &reader) const
+                          const PlaceT &place, Reader &reader) const
     {
         if (beta_ == 0.0f) {
             c.packed.clear();
-        } else if constexpr (Stages::Reader::kStaged && Stages::kCStages > 0) {
+        } else if constexpr (Reader::kStaged && Stages::kCStages > 0) {
             reader.read_c(c.packed);
         } else {
             OperandParam param;

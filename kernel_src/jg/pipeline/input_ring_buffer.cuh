@@ -17,6 +17,7 @@
 #pragma once
 #include <jg/common/pipeline_state.cuh>
 #include <jg/debug/waits.cuh>
+#include <jg/pipeline/held_stages.cuh>
 #include <jg/ptx/mbarrier.cuh>
 #include <jg/ptx/tma.cuh>
 
@@ -31,15 +32,10 @@ template <>
 struct RingBarriers<0> {
 };
 
-// One stage in the producer's hands. Copies hand it on by their own bytes.
+// One stage that copies fill, which hand it on by their own bytes.
 struct ProducerStage {
     u32 index;
     u64 *full;
-};
-
-// One stage in a reader's hands.
-struct ConsumerStage {
-    u32 index;
 };
 
 template <u32 kStages, u32 kStageBytes, class Signals>
@@ -61,23 +57,11 @@ class InputProducer {
         return ProducerStage{stage, &barriers_.full[stage]};
     }
 
-    // Where threads fill stages. Blocks until the stage is empty.
-    JG_DEVICE ProducerStage acquire_to_fill()
+    // Where threads fill stages. Blocks until the stage is empty; the warp hands it on when
+    // the scope ends.
+    JG_DEVICE HeldStages<InputProducer> acquire_to_fill()
     {
-        const u32 stage = state_.stage;
-        wait_empty(stage);
-        state_.advance();
-        return ProducerStage{stage, &barriers_.full[stage]};
-    }
-
-    // One arrival of this warp, whose threads have written their part of the stage.
-    JG_DEVICE void publish(const ProducerStage &stage) const
-    {
-        ptx::fence_proxy_async_shared();
-        __syncwarp();
-        if (threadIdx.x % 32 == 0) {
-            ptx::mbarrier_arrive(stage.full);
-        }
+        return HeldStages<InputProducer>(*this);
     }
 
     // Blocks until every stage is empty: no copy and no arrival is under way any more.
@@ -91,6 +75,25 @@ class InputProducer {
     }
 
   private:
+    friend class HeldStages<InputProducer>;
+
+    JG_DEVICE u32 take()
+    {
+        const u32 stage = state_.stage;
+        wait_empty(stage);
+        state_.advance();
+        return stage;
+    }
+    // One arrival of this warp, whose threads have written their part of the stage.
+    JG_DEVICE void give_back(u32 stage) const
+    {
+        ptx::fence_proxy_async_shared();
+        __syncwarp();
+        if (threadIdx.x % 32 == 0) {
+            ptx::mbarrier_arrive(&barriers_.full[stage]);
+        }
+    }
+
     JG_DEVICE void wait_empty(u32 stage) const
     {
         debug::wait(&barriers_.empty[stage], state_.lap ^ 1,
@@ -106,32 +109,36 @@ template <u32 kStages, class Signals>
 class InputConsumer {
   public:
     JG_DEVICE InputConsumer(RingBarriers<kStages> &barriers, const Signals &signals)
-        : barriers_(barriers), signals_(signals), held_(Signals::kRing)
+        : barriers_(barriers), signals_(signals)
     {
     }
 
     // Blocks until the stage is full.
-    JG_DEVICE ConsumerStage acquire()
+    JG_DEVICE HeldStages<InputConsumer> acquire()
+    {
+        return HeldStages<InputConsumer>(*this);
+    }
+
+  private:
+    template <class View, u32 kCount, u32 kOptional>
+    friend class HeldStages;
+
+    JG_DEVICE u32 take()
     {
         const u32 stage = state_.stage;
         debug::wait(&barriers_.full[stage], state_.lap,
                     debug::Place{Signals::kRing, debug::Side::kFull, stage});
-        held_.take(stage);
         state_.advance();
-        return ConsumerStage{stage};
+        return stage;
     }
-
-    JG_DEVICE void release(ConsumerStage stage)
+    JG_DEVICE void give_back(u32 stage) const
     {
-        held_.give(stage.index);
-        signals_.release(&barriers_.empty[stage.index]);
+        signals_.release(&barriers_.empty[stage]);
     }
 
-  private:
     RingBarriers<kStages> &barriers_;
     const Signals &signals_;
     PipelineState<kStages> state_;
-    debug::HeldStages held_;
 };
 
 template <u32 kStages, u32 kStageBytes, class Signals, u32 kFillers = 1>

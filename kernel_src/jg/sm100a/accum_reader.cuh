@@ -3,9 +3,9 @@
 // layout that wgmma leaves in registers.
 //
 // Each CTA reads its own tensor memory, in a pair too; which lanes and columns are whose is
-// LaneLayout's and EpilogueShare's. Called by all threads of the four epilogue warps. Made
-// after the stage was acquired; release gives it back, early, when its last part is in
-// registers.
+// LaneLayout's and EpilogueShare's. Called by all threads of the four epilogue warps.
+// Making one blocks until the next accumulator is full; it is given back by the load of its
+// last part, early, when that is in registers. All parts are read, in order.
 #pragma once
 #include <jg/epilogue/warp_stage.cuh>
 #include <jg/sm100a/epilogue_share.cuh>
@@ -16,13 +16,15 @@ namespace jg::sm100a {
 template <class Share, class Consumer>
 class AccumReader {
     static constexpr u32 kLane = 1u << 16; // what one lane adds to an address
+    static constexpr u32 kColumns = Share::kTransposed ? Share::kRows : Share::kCols;
 
   public:
     static constexpr bool kIndexed = true;
 
-    // `accumulator`: address of the stage's first column.
-    JG_DEVICE AccumReader(u32 accumulator, OutputStage stage, const Consumer &ring)
-        : address_(accumulator + Share::warp() * 32 * kLane), stage_(stage), ring_(ring)
+    // `columns`: address of the ring in tensor memory, kPitch columns a stage.
+    JG_DEVICE AccumReader(Consumer &ring, u32 columns)
+        : ring_(ring), stage_(ring.take()),
+          address_(columns + stage_ * Share::Layout::kPitch + Share::warp() * 32 * kLane)
     {
     }
 
@@ -34,23 +36,20 @@ class AccumReader {
             ptx::tcgen05_load<kCount>(values[i], address_ + 16 * i * kLane + col);
         }
         ptx::tcgen05_wait_load(values);
+        if (col + 2 * kCount == kColumns) {
+            ring_.give_back(stage_);
+        }
     }
 
-    template <class Stage>
-    JG_DEVICE void stage(const Stage &stage_memory, u32 step) const
+    template <class StagingArea>
+    JG_DEVICE void stage(const StagingArea &area, u32 step) const
     {
-        stage_step<Share>(*this, stage_memory, step);
-    }
-
-    JG_DEVICE void release() const
-    {
-        ring_.release(stage_);
+        stage_step<Share>(*this, area, step);
     }
 
   private:
-    u32 address_;
-    OutputStage stage_;
-    const Consumer &ring_;
+    Consumer &ring_;
+    u32 stage_, address_;
 };
 
 } // namespace jg::sm100a

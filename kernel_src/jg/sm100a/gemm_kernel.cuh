@@ -51,14 +51,13 @@ JG_DEVICE void load_by_threads(const Params &params, const ShapeT &shape,
 #pragma unroll 1
         for (u32 k = 0; k < part.blocks; k += Config::kKGroup) {
             const u32 blocks = KGroup<Config>::blocks(part.blocks - k);
-            const ProducerStage stage = producer.acquire_to_fill();
+            const auto stage = producer.acquire_to_fill();
 #pragma unroll 1
             for (u32 i = 0; i < blocks; ++i) {
-                const u32 block = stage.index * Config::kKGroup + i;
+                const u32 block = stage.index() * Config::kKGroup + i;
                 loader.load(smem.a[block], smem.b[block], tile,
                             part.first + (k + i) * Config::kBlockK);
             }
-            producer.publish(stage);
         }
         track.end();
     }
@@ -209,11 +208,10 @@ JG_DEVICE void gemm_kernel(const Params &params)
                 const WorkTile tile = work.next();
                 const KPart part = range.part(tile);
                 track.next(tile);
-                const OutputStage stage = producer.acquire();
+                const auto stage = producer.acquire();
                 track.begin();
-                Mma::run(smem, consumer, columns + stage.index * Mma::kColumns,
+                Mma::run(smem, consumer, columns + stage.index() * Mma::kColumns,
                          part.blocks);
-                producer.publish(stage);
                 track.end();
             }
             if constexpr (kAlone) {
@@ -253,11 +251,9 @@ JG_DEVICE void gemm_kernel(const Params &params)
         while (work.has_work()) {
             const WorkTile next = work.next();
             track.next(next);
-            const OutputStage stage = consumer.acquire();
+            AccumReader<Share, decltype(consumer)> acc(consumer, columns);
             track.begin();
             const WorkTile tile = Output::tile(next);
-            AccumReader<Share, decltype(consumer)> acc(
-                columns + stage.index * Mma::kColumns, stage, consumer);
             if constexpr (Config::kSplitK == 1) {
                 epilogue.run(params, out_shape, acc, smem, matrices, tile);
             } else {

@@ -70,14 +70,14 @@ struct MmaOp {
 #pragma unroll 1
         for (u32 k = 0; k < k_blocks; k += Config::kKGroup) {
             const u32 blocks = KGroup<Config>::blocks(k_blocks - k);
-            const ConsumerStage stage = consumer.acquire();
+            const auto stage = consumer.acquire();
 #pragma unroll
             for (u32 i = 0; i < Config::kKGroup; ++i) {
                 if (i < blocks) {
-                    issue(smem, stage.index * Config::kKGroup + i, accumulator, k + i == 0);
+                    issue(smem, stage.index() * Config::kKGroup + i, accumulator,
+                          k + i == 0);
                 }
             }
-            consumer.release(stage);
         }
     }
 };

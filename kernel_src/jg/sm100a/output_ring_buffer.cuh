@@ -6,12 +6,14 @@
 // warps have read it, those of both CTAs of a pair, which arrive in the even one. With two
 // stages a tile is multiplied while the one before it is written.
 //
-// Called by: the MMA thread (producer view), all threads of the epilogue warps (consumer
-// view). Before use: init_barriers by one thread, then a CTA or cluster synchronisation.
+// Called by: the MMA thread (producer view), all threads of the epilogue warps, through an
+// AccumReader (consumer view). Before use: init_barriers by one thread, then a CTA or
+// cluster synchronisation.
 #pragma once
 #include <jg/common/cluster_shape.cuh>
 #include <jg/common/pipeline_state.cuh>
 #include <jg/debug/waits.cuh>
+#include <jg/pipeline/held_stages.cuh>
 #include <jg/ptx/mbarrier.cuh>
 #include <jg/ptx/tcgen05.cuh>
 
@@ -21,11 +23,6 @@ template <u32 kStages>
 struct OutputBarriers {
     u64 full[kStages];
     u64 empty[kStages];
-};
-
-// One accumulator stage, in the hands of either side.
-struct OutputStage {
-    u32 index;
 };
 
 // What is handed over is tensor memory, which the fences of tcgen05 order. Where arrivals
@@ -50,28 +47,11 @@ class OutputProducer {
     {
     }
 
-    // Blocks until the epilogue has read the stage.
-    JG_DEVICE OutputStage acquire()
+    // Blocks until the epilogue has read the stage. It goes on when the scope has ended and
+    // all multiplications that this thread has issued until then are done.
+    JG_DEVICE HeldStages<OutputProducer> acquire()
     {
-        const u32 stage = state_.stage;
-        wait_for_stage<Cluster>(&barriers_.empty[stage], state_.lap ^ 1,
-                                debug::Side::kEmpty, stage);
-        ptx::tcgen05_fence_after_sync();
-        held_.take(stage);
-        state_.advance();
-        return OutputStage{stage};
-    }
-
-    // Hands the stage on when all multiplications that this thread issued are done.
-    JG_DEVICE void publish(OutputStage stage)
-    {
-        u64 *full = &barriers_.full[stage.index];
-        held_.give(stage.index);
-        if constexpr (Cluster::kCtaGroup == 2) {
-            ptx::tcgen05_commit_multicast<2>(full, cluster_.group_mask());
-        } else {
-            ptx::tcgen05_commit<1>(full);
-        }
+        return HeldStages<OutputProducer>(*this);
     }
 
     // Blocks until the epilogue has read every stage. No fence: what follows is at most
@@ -80,17 +60,40 @@ class OutputProducer {
     {
 #pragma unroll 1
         for (u32 i = 0; i < kStages; ++i) {
-            wait_for_stage<Cluster>(&barriers_.empty[state_.stage], state_.lap ^ 1,
-                                    debug::Side::kEmpty, state_.stage);
-            state_.advance();
+            wait_empty();
         }
     }
 
   private:
+    friend class HeldStages<OutputProducer>;
+
+    JG_DEVICE u32 take()
+    {
+        const u32 stage = state_.stage;
+        wait_empty();
+        ptx::tcgen05_fence_after_sync();
+        return stage;
+    }
+    JG_DEVICE void give_back(u32 stage) const
+    {
+        if constexpr (Cluster::kCtaGroup == 2) {
+            ptx::tcgen05_commit_multicast<2>(&barriers_.full[stage], cluster_.group_mask());
+        } else {
+            ptx::tcgen05_commit<1>(&barriers_.full[stage]);
+        }
+    }
+
+    // The next stage.
+    JG_DEVICE void wait_empty()
+    {
+        wait_for_stage<Cluster>(&barriers_.empty[state_.stage], state_.lap ^ 1,
+                                debug::Side::kEmpty, state_.stage);
+        state_.advance();
+    }
+
     OutputBarriers<kStages> &barriers_;
     const Cluster &cluster_;
     PipelineState<kStages> state_;
-    debug::HeldStages held_{debug::Ring::kAccumulators};
 };
 
 template <u32 kStages, class Cluster>
@@ -101,23 +104,24 @@ class OutputConsumer {
     {
     }
 
+  private:
+    template <class Share, class Consumer>
+    friend class AccumReader;
+
     // Blocks until the stage is full.
-    JG_DEVICE OutputStage acquire()
+    JG_DEVICE u32 take()
     {
         const u32 stage = state_.stage;
         wait_for_stage<Cluster>(&barriers_.full[stage], state_.lap, debug::Side::kFull,
                                 stage);
         ptx::tcgen05_fence_after_sync();
-        held_.take(stage);
         state_.advance();
-        return OutputStage{stage};
+        return stage;
     }
-
     // One arrival of this warp, whose loads are complete.
-    JG_DEVICE void release(OutputStage stage) const
+    JG_DEVICE void give_back(u32 stage) const
     {
-        u64 *empty = &barriers_.empty[stage.index];
-        held_.give(stage.index);
+        u64 *empty = &barriers_.empty[stage];
         ptx::tcgen05_fence_before_sync();
         __syncwarp();
         if (threadIdx.x % 32 == 0) {
@@ -130,11 +134,9 @@ class OutputConsumer {
         }
     }
 
-  private:
     OutputBarriers<kStages> &barriers_;
     const Cluster &cluster_;
     PipelineState<kStages> state_;
-    mutable debug::HeldStages held_{debug::Ring::kAccumulators};
 };
 
 template <u32 kStages, u32 kReaderWarps, class Cluster>

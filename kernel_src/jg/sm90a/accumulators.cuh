@@ -40,8 +40,6 @@ class RegisterAccumulators {
         }
     }
 
-    JG_DEVICE void release() const {}
-
   private:
     const Registers &acc_;
 };

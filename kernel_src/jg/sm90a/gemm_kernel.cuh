@@ -81,10 +81,9 @@ JG_DEVICE void gemm_kernel(const Params &params)
                 track.begin();
 #pragma unroll 1
                 for (u32 k = 0; k < part.blocks; ++k) {
-                    const ProducerStage stage = producer.acquire_to_fill();
-                    by_threads.load(smem.a[stage.index], smem.b[stage.index], tile,
+                    const auto stage = producer.acquire_to_fill();
+                    by_threads.load(smem.a[stage.index()], smem.b[stage.index()], tile,
                                     part.first + k * Config::kBlockK);
-                    producer.publish(stage);
                 }
                 track.end();
             }

@@ -95,19 +95,15 @@ struct MmaOp {
     template <class Consumer>
     JG_DEVICE void run_in_flight(const Smem<Config> &smem, Consumer &consumer, u32 k_blocks)
     {
-        ConsumerStage held{0};
+        HeldStages<Consumer> in_flight(consumer, HoldNothing());
 #pragma unroll 1
         for (u32 k = 0; k < k_blocks; ++k) {
-            const ConsumerStage stage = consumer.acquire();
-            issue(smem, stage.index, k == 0);
+            auto stage = consumer.acquire();
+            issue(smem, stage.index(), k == 0);
             ptx::wgmma_wait<1>();
-            if (k > 0) {
-                consumer.release(held);
-            }
-            held = stage;
+            in_flight.replace_by(stage);
         }
         ptx::wgmma_wait<0>();
-        consumer.release(held);
     }
 
     // The tensor core sums up one stage of 64 rows at a time, which is then added to f32
@@ -125,9 +121,9 @@ struct MmaOp {
         }
 #pragma unroll 1
         for (u32 k = 0; k < k_blocks; ++k) {
-            const ConsumerStage stage = consumer.acquire();
-            const u64 a = a_descriptor(smem, stage.index);
-            const u64 b = b_descriptor(smem, stage.index);
+            auto stage = consumer.acquire();
+            const u64 a = a_descriptor(smem, stage.index());
+            const u64 b = b_descriptor(smem, stage.index());
 #pragma unroll
             for (u32 i = 0; i < kRowBlocks; ++i) {
                 ptx::wgmma_hold_registers(part);
@@ -137,7 +133,7 @@ struct MmaOp {
                 ptx::wgmma_wait<0>();
                 ptx::wgmma_hold_registers(part);
                 if (i + 1 == kRowBlocks) {
-                    consumer.release(stage);
+                    stage.release();
                 }
 #pragma unroll
                 for (u32 j = 0; j < Share::kCols / 2; ++j) {
