@@ -5,10 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
 #include "jit_gemm/debug.h"
-#include "jit_gemm/device.h"
-#include "run_data.h"
+#include "run_launch.h"
 #include "timeline.h"
 
 enum { DEFAULT_CTAS = 8, DEFAULT_EVENTS = 64, MOST_ENTRIES = 1 << 22 };
@@ -30,17 +28,11 @@ struct trace_options {
     int is_svg;
 };
 
-/* Zeroed: nothing to free. */
 struct trace_state {
-    jit_gemm_context *context;
-    jit_gemm *gemm;
-    struct run_inputs inputs;
-    struct run_results results;
-    uint64_t buffer;
+    struct run_launch launch;
+    uint64_t buffer; /* on the device; 0: none */
     uint32_t ctas;
     jit_gemm_trace_event *events;
-    jit_gemm_info info;
-    jit_gemm_device_info device;
 };
 
 static int read_path(struct trace_options *options)
@@ -79,74 +71,27 @@ static int add_trace(struct cli_problem *problem)
     return CLI_OK;
 }
 
-static int create_kernel(struct trace_state *state, const struct cli_problem *problem,
-                         int verbose)
+/* Launches with a buffer for the trace, and reads that back. */
+static jit_gemm_status record(struct trace_state *state, uint32_t events)
 {
-    struct cli_snippet snippet = {problem->snippet};
-    jit_gemm_status status;
-    int code = cli_problem_register(problem, state->context, verbose);
-
-    if (code != CLI_OK) {
-        return code;
-    }
-    state->info.struct_size = sizeof state->info;
-    state->device.struct_size = sizeof state->device;
-    status = jit_gemm_create(state->context, &problem->problem, &state->gemm);
-    if (status == JIT_GEMM_OK) {
-        status = jit_gemm_get_info(state->gemm, &state->info);
-    }
-    if (status == JIT_GEMM_OK) {
-        status = jit_gemm_device_get_info(state->context, &state->device);
-    }
-    return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, &snippet, verbose);
-}
-
-static int make_data(struct trace_state *state, const struct cli_problem *problem)
-{
-    static const struct run_strides packed = {0};
-    int code;
-
-    state->inputs.m = problem->problem.m.size;
-    state->inputs.n = problem->problem.n.size;
-    state->inputs.k = problem->problem.k.size;
-    state->inputs.batch = problem->problem.batch.size ? problem->problem.batch.size : 1;
-    code = run_inputs_create(state->context, problem, &packed, 1, &state->inputs);
-    if (code == CLI_OK) {
-        code = run_results_create(state->context, problem, &state->inputs, 0, 0,
-                                  &state->results);
-    }
-    if (code == CLI_OK && state->info.workspace_bytes) {
-        code = run_workspace_create(state->context, state->info.workspace_bytes,
-                                    &state->results);
-    }
-    return code;
-}
-
-static jit_gemm_status launch(struct trace_state *state, const struct cli_problem *problem,
-                              uint32_t events)
-{
-    static const float one = 1.0f;
+    const struct run_launch *launch = &state->launch;
     size_t bytes =
         (size_t)state->ctas * JIT_GEMM_TRACE_TRACKS * events * sizeof *state->events;
-    jit_gemm_operand_arg operands[JIT_GEMM_MAX_OPERANDS];
-    jit_gemm_args args = run_arguments(problem, &state->inputs, &state->results, operands);
-    jit_gemm_status status = jit_gemm_device_alloc(state->context, bytes, &state->buffer);
+    jit_gemm_status status = jit_gemm_device_alloc(launch->context, bytes, &state->buffer);
 
-    args.alpha = &one;
-    args.beta = problem->problem.c ? &one : NULL;
     if (status == JIT_GEMM_OK) {
-        status = jit_gemm_device_fill(state->context, state->buffer, 0, bytes);
+        status = jit_gemm_device_fill(launch->context, state->buffer, 0, bytes);
     }
     if (status == JIT_GEMM_OK) {
-        status = jit_gemm_trace_attach(state->gemm, state->buffer, state->ctas, events);
+        status = jit_gemm_trace_attach(launch->gemm, state->buffer, state->ctas, events);
     }
     if (status == JIT_GEMM_OK) {
-        status = jit_gemm_run(state->gemm, &args, NULL);
+        status = jit_gemm_run(launch->gemm, &launch->args, NULL);
     }
     if (status == JIT_GEMM_OK) {
         state->events = cli_alloc(bytes);
         status =
-            jit_gemm_device_download(state->context, state->events, state->buffer, bytes);
+            jit_gemm_device_download(launch->context, state->events, state->buffer, bytes);
     }
     return status;
 }
@@ -155,9 +100,9 @@ static int write_timeline(const struct trace_state *state, const char *problem,
                           const struct trace_options *options)
 {
     const struct timeline timeline = {.problem = problem,
-                                      .config = state->info.config,
-                                      .device = state->device.name,
-                                      .is_emulated = state->device.is_emulated,
+                                      .config = state->launch.info.config,
+                                      .device = state->launch.device.name,
+                                      .is_emulated = state->launch.device.is_emulated,
                                       .events = state->events,
                                       .ctas = state->ctas,
                                       .events_a_track = (uint32_t)options->events};
@@ -179,33 +124,35 @@ static int write_timeline(const struct trace_state *state, const char *problem,
         return cli_error("%s: cannot be written", options->path);
     }
     cli_note("wrote %s: %zu tiles of the roles of %" PRIu32 " CTAs, of %" PRIu32 "%s",
-             options->path, count, state->ctas, state->info.grid_ctas,
-             state->device.is_emulated ? "; emulated: steps, no times" : "");
+             options->path, count, state->ctas, state->launch.info.grid_ctas,
+             state->launch.device.is_emulated ? "; emulated: steps, no times" : "");
     return CLI_OK;
 }
 
 static int trace_problem(const struct trace_options *options,
                          const struct cli_problem *problem)
 {
-    struct trace_state state = {0};
+    static const struct run_sizes planned = {0};
+    static const struct run_strides packed = {0};
+    struct trace_state state = {.launch = {.alpha = 1, .beta = 1}};
+    struct run_launch *launch = &state.launch;
     jit_gemm_status status;
     char *text = cli_problem_text(&problem->problem);
-    int code =
-        cli_context_open(&options->context, 1, JIT_GEMM_POLICY_ALLOW, &state.context);
+    int code = run_sizes_settle(&problem->problem, &planned, &launch->inputs);
 
     if (code == CLI_OK) {
-        code = create_kernel(&state, problem, options->context.verbose);
+        code = run_launch_open(&options->context, problem, launch);
     }
     if (code == CLI_OK) {
-        code = make_data(&state, problem);
+        code = run_launch_fill(problem, &packed, 1, launch);
     }
     if (code == CLI_OK) {
-        state.ctas = state.info.grid_ctas < options->ctas ? state.info.grid_ctas
-                                                          : (uint32_t)options->ctas;
-        status = launch(&state, problem, (uint32_t)options->events);
+        state.ctas = launch->info.grid_ctas < options->ctas ? launch->info.grid_ctas
+                                                            : (uint32_t)options->ctas;
+        status = record(&state, (uint32_t)options->events);
         if (status != JIT_GEMM_OK) {
             code = cli_report(status, NULL, options->context.verbose);
-            cli_print_debug_report(state.gemm);
+            cli_print_debug_report(launch->gemm);
         }
     }
     if (code == CLI_OK) {
@@ -214,12 +161,9 @@ static int trace_problem(const struct trace_options *options,
     free(state.events);
     free(text);
     if (state.buffer) {
-        (void)jit_gemm_device_free(state.context, state.buffer);
+        (void)jit_gemm_device_free(launch->context, state.buffer);
     }
-    run_results_free(state.context, &state.results);
-    run_inputs_free(state.context, &state.inputs);
-    jit_gemm_destroy(&state.gemm);
-    jit_gemm_context_destroy(&state.context);
+    run_launch_close(launch);
     return code;
 }
 

@@ -13,6 +13,39 @@ enum { GUARD_BYTES = 4096, COPY_ALIGNMENT = 16 };
 /* Beyond the seeds of the operands. */
 enum { A_SCALE_SEED = 3 + JIT_GEMM_MAX_OPERANDS };
 
+int run_sizes_settle(const jit_gemm_problem *problem, const struct run_sizes *asked,
+                     struct run_inputs *inputs)
+{
+    const struct {
+        const char *name;
+        jit_gemm_dim dim;
+        int64_t asked;
+        int64_t *target;
+    } rows[] = {
+        {"m", problem->m, asked->m, &inputs->m},
+        {"n", problem->n, asked->n, &inputs->n},
+        {"k", problem->k, asked->k, &inputs->k},
+        {"batch", problem->batch, asked->batch, &inputs->batch},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const int is_dynamic = rows[i].dim.mode == JIT_GEMM_DIM_DYNAMIC;
+
+        if (rows[i].asked && !is_dynamic && rows[i].asked != rows[i].dim.size) {
+            return cli_usage_error("--%s: this size is compiled in; make it dynamic with "
+                                   "dynamic=%s in the problem",
+                                   rows[i].name, rows[i].name);
+        }
+        *rows[i].target = rows[i].asked ? rows[i].asked : rows[i].dim.size;
+        if (*rows[i].target == 0) {
+            return cli_usage_error("`%s` is dynamic and has no size to launch with; write "
+                                   "such as %s=64 in the problem",
+                                   rows[i].name, rows[i].name);
+        }
+    }
+    return CLI_OK;
+}
+
 /* `offset`: bytes between the guard and the matrix. */
 static int create_matrix(jit_gemm_context *context, const struct element_view *view,
                          const void *data, uint64_t offset, struct run_matrix *ret_matrix)
@@ -358,6 +391,7 @@ jit_gemm_args run_arguments(const struct cli_problem *problem,
         .a_scale_batch_stride = inputs->a_scale.view.batch_stride,
         .b_scale_batch_stride = inputs->b_scale.view.batch_stride,
         .workspace = results->workspace.address,
+        .workspace_bytes = element_view_bytes(&results->workspace.view),
     };
 }
 

@@ -13,6 +13,11 @@ struct run_matrix {
     uint64_t address; /* of the matrix, aligned to 256 */
 };
 
+/* Sizes of a launch from the command line; 0 means as planned. */
+struct run_sizes {
+    int64_t m, n, k, batch;
+};
+
 /* Leading dimensions from the command line; 0 means packed, padded to 16 bytes. */
 struct run_strides {
     int64_t lda, ldb, ldc, ldd;
@@ -33,6 +38,11 @@ struct run_results {
     struct run_matrix operands[JIT_GEMM_MAX_OPERANDS]; /* zeroed for inputs */
     struct run_matrix workspace; /* zeroed for a kernel that needs none */
 };
+
+/* Sets the sizes of a launch; a usage error for one that is compiled in otherwise, or that
+ * nobody gave. */
+int run_sizes_settle(const jit_gemm_problem *problem, const struct run_sizes *asked,
+                     struct run_inputs *inputs);
 
 /* Makes the inputs of the problem, with sizes already set in `inputs`. The functions here
  * give CLI_OK, or an exit code after printing the error; what was made is freed with the

@@ -97,8 +97,20 @@ def test_alpha_seed_sizes_and_strides_reach_the_kernel():
         expect_exit(done, 0)
         done = run_computing(folder, "f16 f32 none", "64x64x64", "f16", "--m", "32")
         expect(done.returncode == 2 and "dynamic=m" in done.stderr, "an exact size", done)
+        done = run_computing(folder, "f16 f32 none", "n=64", "k=64", "a=f16", "dynamic=m")
+        expect(done.returncode == 2 and "`m` is dynamic and has no size" in done.stderr,
+               "nothing would be launched, and nothing proven", done)
         done = run_computing(folder, "f16 f32 none", *words, "--lda", "40")
         expect(done.returncode == 2 and "less than its 48 columns" in done.stderr, "lda", done)
+
+
+def test_a_launch_beyond_the_planned_sizes_gets_the_workspace_that_it_needs():
+    need_compiler()
+    with Folder() as folder:
+        words = ["m=64", "n=64", "k=256", "batch=1", "a=f16", "dynamic=m,batch", "--config",
+                 "split_k=2", "--verify", "--repeat", "1"]
+        for sizes in (["--m", "300"], ["--batch", "3"], ["--m", "100", "--batch", "2"]):
+            expect_exit(run_computing(folder, "f16 f16 none", *words, *sizes), 0)
 
 
 def test_a_pitch_that_the_kernel_cannot_take_is_refused():

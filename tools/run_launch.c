@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "run_launch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int run_launch_create(const struct cli_problem *problem, int verbose,
+                      struct run_launch *launch)
+{
+    const struct cli_snippet snippet = {problem->snippet};
+    jit_gemm_status status;
+    int code = cli_problem_register(problem, launch->context, verbose);
+
+    if (code != CLI_OK) {
+        return code;
+    }
+    launch->info.struct_size = sizeof launch->info;
+    status = jit_gemm_create(launch->context, &problem->problem, &launch->gemm);
+    if (status == JIT_GEMM_OK) {
+        status = jit_gemm_get_info(launch->gemm, &launch->info);
+    }
+    return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, &snippet, verbose);
+}
+
+int run_launch_open(const struct cli_context_options *options,
+                    const struct cli_problem *problem, struct run_launch *launch)
+{
+    jit_gemm_status status;
+    int code = cli_context_open(options, 1, JIT_GEMM_POLICY_ALLOW, &launch->context);
+
+    if (code != CLI_OK) {
+        return code;
+    }
+    launch->device.struct_size = sizeof launch->device;
+    status = jit_gemm_device_get_info(launch->context, &launch->device);
+    return status == JIT_GEMM_OK ? run_launch_create(problem, options->verbose, launch)
+                                 : cli_report(status, NULL, options->verbose);
+}
+
+/* What the launch's sizes need, which may be more than the planned ones do: asked of the
+ * same config for them. A source unit is assembled for that, and nothing compiled. */
+static int find_workspace_bytes(const struct cli_problem *problem,
+                                const struct run_launch *launch, uint64_t *ret_bytes)
+{
+    const struct run_inputs *inputs = &launch->inputs;
+    jit_gemm_problem sized = problem->problem;
+    jit_gemm_info info = {.struct_size = sizeof info};
+    jit_gemm_artifact *unit = NULL;
+    jit_gemm_status status;
+
+    sized.m.size = inputs->m;
+    sized.n.size = inputs->n;
+    sized.k.size = inputs->k;
+    sized.batch.size = inputs->batch;
+    memcpy(sized.config, launch->info.config, sizeof sized.config);
+    status = jit_gemm_build(launch->context, &sized, JIT_GEMM_EMIT_SOURCE, &unit);
+    if (status == JIT_GEMM_OK) {
+        status = jit_gemm_artifact_get_info(unit, &info);
+    }
+    *ret_bytes = info.workspace_bytes;
+    jit_gemm_artifact_destroy(&unit);
+    return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, 0);
+}
+
+static int make_workspace(const struct cli_problem *problem, struct run_launch *launch)
+{
+    uint64_t bytes = 0;
+    int code;
+
+    if (launch->info.workspace_bytes == 0) {
+        return CLI_OK;
+    }
+    code = find_workspace_bytes(problem, launch, &bytes);
+    return code == CLI_OK ? run_workspace_create(launch->context, bytes, &launch->results)
+                          : code;
+}
+
+void run_launch_set_arguments(const struct cli_problem *problem, struct run_launch *launch)
+{
+    launch->args =
+        run_arguments(problem, &launch->inputs, &launch->results, launch->operand_args);
+    launch->args.alpha = &launch->alpha;
+    launch->args.beta = problem->problem.c ? &launch->beta : NULL;
+}
+
+int run_launch_fill(const struct cli_problem *problem, const struct run_strides *strides,
+                    uint64_t seed, struct run_launch *launch)
+{
+    int code = run_inputs_create(launch->context, problem, strides, seed, &launch->inputs);
+
+    if (code == CLI_OK) {
+        code = run_results_create(launch->context, problem, &launch->inputs, strides->ldd,
+                                  0, &launch->results);
+    }
+    if (code == CLI_OK) {
+        code = make_workspace(problem, launch);
+    }
+    if (code == CLI_OK) {
+        run_launch_set_arguments(problem, launch);
+    }
+    return code;
+}
+
+int run_launch_once(const struct run_launch *launch)
+{
+    jit_gemm_status status = jit_gemm_run(launch->gemm, &launch->args, NULL);
+
+    if (status == JIT_GEMM_OK) {
+        status = jit_gemm_device_synchronize(launch->context);
+    }
+    if (status != JIT_GEMM_OK) {
+        cli_report(status, NULL, 0);
+        cli_print_debug_report(launch->gemm);
+        return CLI_FAILED;
+    }
+    return CLI_OK;
+}
+
+void run_launch_close(struct run_launch *launch)
+{
+    run_results_free(launch->context, &launch->results);
+    run_inputs_free(launch->context, &launch->inputs);
+    jit_gemm_destroy(&launch->gemm);
+    jit_gemm_context_destroy(&launch->context);
+}

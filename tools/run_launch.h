@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* A kernel, its data, and a launch of it: what `run` and `trace` have in common. */
+#ifndef RUN_LAUNCH_H
+#define RUN_LAUNCH_H
+
+#include "run_data.h"
+
+#include "jit_gemm/device.h"
+
+/* Zeroed: nothing to close. The functions give CLI_OK, or an exit code after printing the
+ * error. */
+struct run_launch {
+    jit_gemm_context *context;
+    jit_gemm_device_info device;
+    jit_gemm *gemm;
+    jit_gemm_info info;
+    struct run_inputs inputs;
+    struct run_results results;
+    float alpha, beta;
+    jit_gemm_operand_arg operand_args[JIT_GEMM_MAX_OPERANDS];
+    jit_gemm_args args;
+};
+
+/* Opens the context and creates the problem's kernel. Close it in either case. */
+int run_launch_open(const struct cli_context_options *options,
+                    const struct cli_problem *problem, struct run_launch *launch);
+/* Creates the kernel alone, in the launch's context. */
+int run_launch_create(const struct cli_problem *problem, int verbose,
+                      struct run_launch *launch);
+/* Makes inputs, results and workspace for the sizes that are set in `inputs`, and sets the
+ * arguments from them and the factors. */
+int run_launch_fill(const struct cli_problem *problem, const struct run_strides *strides,
+                    uint64_t seed, struct run_launch *launch);
+/* Sets the arguments alone. */
+void run_launch_set_arguments(const struct cli_problem *problem, struct run_launch *launch);
+/* Launches and waits. */
+int run_launch_once(const struct run_launch *launch);
+void run_launch_close(struct run_launch *launch);
+
+#endif

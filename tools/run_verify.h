@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* The proof of a launch: its results beside those of the reference kernel. */
+#ifndef RUN_VERIFY_H
+#define RUN_VERIFY_H
+
+#include "run_launch.h"
+
+struct run_verdict {
+    double rel_error; /* largest of all results; NAN before a comparison */
+    int is_wrong;     /* something differs by more than its bound */
+};
+
+/*
+ * Makes the same results with the reference kernel, which sums in f64 and keeps f32 or s32,
+ * and compares D and every output operand: a line each on standard output unless
+ * `is_quiet`, an error line for one that is wrong. On an emulated device the host makes the
+ * sums. CLI_OK if all were compared, or the error was printed.
+ */
+int run_verify(const struct run_launch *launch, const struct cli_problem *problem,
+               int is_quiet, int verbose, struct run_verdict *verdict);
+
+#endif
