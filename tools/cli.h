@@ -168,9 +168,6 @@ struct cli_problem {
     jit_gemm_operand operands[JIT_GEMM_MAX_OPERANDS];
     size_t operand_count;
 };
-#define CLI_PROBLEM_OPTION_COUNT 5
-void cli_problem_table(struct cli_problem *problem,
-                       struct cli_option ret_table[CLI_PROBLEM_OPTION_COUNT]);
 /* Joins the words to the problem's text and reads text, operands and snippet. CLI_OK, or
  * the error was printed. Free with cli_problem_free in either case. */
 int cli_problem_read(struct cli_problem *problem, char **words, int count);
@@ -180,6 +177,13 @@ jit_gemm_epilogue cli_problem_epilogue(const struct cli_problem *problem);
 /* Registers the epilogue, if there is one. CLI_OK, or the error was printed. */
 int cli_problem_register(const struct cli_problem *problem, jit_gemm_context *context,
                          int verbose);
+/*
+ * cli_parse for a command on problems: its own options, then those of a problem and of a
+ * context, with --device or without.
+ */
+int cli_parse_problem(const struct cli_help *help, const struct cli_option *own,
+                      struct cli_problem *problem, struct cli_context_options *options,
+                      int with_device, int argc, char **argv, int *ret_words);
 /* The problem's text; owned by the caller. */
 char *cli_problem_text(const jit_gemm_problem *problem);
 

@@ -8,10 +8,11 @@
 
 #define DEFAULT_EPILOGUE_NAME "epilogue"
 
-void cli_problem_table(struct cli_problem *problem,
-                       struct cli_option ret_table[CLI_PROBLEM_OPTION_COUNT])
+int cli_parse_problem(const struct cli_help *help, const struct cli_option *own,
+                      struct cli_problem *problem, struct cli_context_options *options,
+                      int with_device, int argc, char **argv, int *ret_words)
 {
-    const struct cli_option table[CLI_PROBLEM_OPTION_COUNT] = {
+    const struct cli_option table[] = {
         {"--epilogue", "TEXT", "the epilogue, such as 'd = relu(acc + bias);'", CLI_TEXT,
          &problem->epilogue_text},
         {"--epilogue-file", "FILE", "the same, from a file; - is standard input", CLI_TEXT,
@@ -27,8 +28,11 @@ void cli_problem_table(struct cli_problem *problem,
          CLI_TEXT, &problem->config},
         {0},
     };
+    struct cli_option context_table[CLI_CONTEXT_OPTION_COUNT];
+    const struct cli_option *groups[] = {own, table, context_table, NULL};
 
-    memcpy(ret_table, table, sizeof table);
+    cli_context_table(options, with_device, context_table);
+    return cli_parse(help, groups, argc, argv, ret_words);
 }
 
 static int read_operand_kind(const char *text, jit_gemm_operand_kind *ret_kind)

@@ -152,15 +152,11 @@ int cmd_bench(int argc, char **argv)
         {"--json", NULL, "print one JSON object a problem", CLI_FLAG, &options.json},
         {0},
     };
-    struct cli_option problem_table[CLI_PROBLEM_OPTION_COUNT];
-    struct cli_option context_table[CLI_CONTEXT_OPTION_COUNT];
-    const struct cli_option *groups[] = {own, problem_table, context_table, NULL};
     jit_gemm_context *context = NULL;
     int words = 0, code;
 
-    cli_problem_table(&model, problem_table);
-    cli_context_table(&options.context, 1, context_table);
-    code = cli_parse(&bench_help, groups, argc, argv, &words);
+    code = cli_parse_problem(&bench_help, own, &model, &options.context, 1, argc, argv,
+                             &words);
     if (code >= 0) {
         return code;
     }

@@ -82,15 +82,10 @@ int cmd_build(int argc, char **argv)
         {"--emit", "FORM", "cubin (default), ptx or source", CLI_TEXT, &emit_text},
         {0},
     };
-    struct cli_option problem_table[CLI_PROBLEM_OPTION_COUNT];
-    struct cli_option context_table[CLI_CONTEXT_OPTION_COUNT];
-    const struct cli_option *groups[] = {own, problem_table, context_table, NULL};
     jit_gemm_emit emit = JIT_GEMM_EMIT_CUBIN;
     int words = 0, code;
 
-    cli_problem_table(&problem, problem_table);
-    cli_context_table(&options, 0, context_table);
-    code = cli_parse(&build_help, groups, argc, argv, &words);
+    code = cli_parse_problem(&build_help, own, &problem, &options, 0, argc, argv, &words);
     if (code >= 0) {
         return code;
     }

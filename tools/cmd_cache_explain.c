@@ -258,22 +258,17 @@ int cache_explain(int argc, char **argv)
 {
     struct cli_context_options options = {0};
     struct cli_problem problem = {0};
-    struct cli_option problem_table[CLI_PROBLEM_OPTION_COUNT];
-    struct cli_option context_table[CLI_CONTEXT_OPTION_COUNT];
     const char *device = "gpu";
     const struct cli_option own[] = {
         {"--device", "gpu|emulator", "whose kernel: machine code, or PTX", CLI_TEXT,
          &device},
         {0},
     };
-    const struct cli_option *groups[] = {own, problem_table, context_table, NULL};
     jit_gemm_context *context = NULL;
     jg_cache *cache = NULL;
     int words = 0, is_emulator = 0, code;
 
-    cli_problem_table(&problem, problem_table);
-    cli_context_table(&options, 0, context_table);
-    code = cli_parse(&explain_help, groups, argc, argv, &words);
+    code = cli_parse_problem(&explain_help, own, &problem, &options, 0, argc, argv, &words);
     if (code >= 0) {
         return code;
     }

@@ -350,13 +350,8 @@ int cmd_inspect(int argc, char **argv)
         {"--json", NULL, "print one JSON object a kernel, a line each", CLI_FLAG, &json},
         {0},
     };
-    struct cli_option problem_table[CLI_PROBLEM_OPTION_COUNT];
-    struct cli_option context_table[CLI_CONTEXT_OPTION_COUNT];
-    const struct cli_option *groups[] = {own, problem_table, context_table, NULL};
 
-    cli_problem_table(&problem, problem_table);
-    cli_context_table(&options, 0, context_table);
-    code = cli_parse(&inspect_help, groups, argc, argv, &words);
+    code = cli_parse_problem(&inspect_help, own, &problem, &options, 0, argc, argv, &words);
     if (code >= 0) {
         return code;
     }

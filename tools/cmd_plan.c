@@ -59,14 +59,9 @@ int cmd_plan(int argc, char **argv)
         {"--json", NULL, "print one JSON object", CLI_FLAG, &json},
         {0},
     };
-    struct cli_option problem_table[CLI_PROBLEM_OPTION_COUNT];
-    struct cli_option context_table[CLI_CONTEXT_OPTION_COUNT];
-    const struct cli_option *groups[] = {own, problem_table, context_table, NULL};
     int words = 0, code;
 
-    cli_problem_table(&problem, problem_table);
-    cli_context_table(&options, 1, context_table);
-    code = cli_parse(&plan_help, groups, argc, argv, &words);
+    code = cli_parse_problem(&plan_help, own, &problem, &options, 1, argc, argv, &words);
     if (code >= 0) {
         return code;
     }

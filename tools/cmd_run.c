@@ -299,14 +299,10 @@ int cmd_run(int argc, char **argv)
         {"--json", NULL, "print one JSON object instead", CLI_FLAG, &options.json},
         {0},
     };
-    struct cli_option problem_table[CLI_PROBLEM_OPTION_COUNT];
-    struct cli_option context_table[CLI_CONTEXT_OPTION_COUNT];
-    const struct cli_option *groups[] = {own, problem_table, context_table, NULL};
     int words = 0, code;
 
-    cli_problem_table(&problem, problem_table);
-    cli_context_table(&options.context, 1, context_table);
-    code = cli_parse(&run_help, groups, argc, argv, &words);
+    code = cli_parse_problem(&run_help, own, &problem, &options.context, 1, argc, argv,
+                             &words);
     if (code >= 0) {
         return code;
     }

@@ -179,14 +179,10 @@ int cmd_trace(int argc, char **argv)
          &options.events},
         {0},
     };
-    struct cli_option problem_table[CLI_PROBLEM_OPTION_COUNT];
-    struct cli_option context_table[CLI_CONTEXT_OPTION_COUNT];
-    const struct cli_option *groups[] = {own, problem_table, context_table, NULL};
     int words = 0, code;
 
-    cli_problem_table(&problem, problem_table);
-    cli_context_table(&options.context, 1, context_table);
-    code = cli_parse(&trace_help, groups, argc, argv, &words);
+    code = cli_parse_problem(&trace_help, own, &problem, &options.context, 1, argc, argv,
+                             &words);
     if (code >= 0) {
         return code;
     }
