@@ -75,6 +75,10 @@ struct cli_help {
  */
 int cli_parse(const struct cli_help *help, const struct cli_option *const *groups, int argc,
               char **argv, int *ret_words);
+/* The same; `words_help` are lines of the help on how the other words are written. */
+int cli_parse_words(const struct cli_help *help, const char *words_help,
+                    const struct cli_option *const *groups, int argc, char **argv,
+                    int *ret_words);
 
 /* ------------------------------------------------------------------------- messages */
 

@@ -24,8 +24,8 @@ void cli_context_table(struct cli_context_options *options, int with_device,
     }
     ret_table[count++] = (struct cli_option){
         "--arch", "ARCH",
-        "architecture, `sm_90a`; default: JIT_GEMM_ARCH,\nthen the device's", CLI_TEXT,
-        &options->arch};
+        "sm_90a, sm_100a, sm_103a or sm_100f; default:\nJIT_GEMM_ARCH, then the device's",
+        CLI_TEXT, &options->arch};
     if (with_device) {
         ret_table[count++] = (struct cli_option){
             "--driver", "PATH", "CUDA driver library to open", CLI_TEXT, &options->driver};
@@ -105,11 +105,11 @@ static int report_no_device(jit_gemm_status status,
 {
     cli_report(status, NULL, options->verbose);
     if (status == JIT_GEMM_ERR_NO_DRIVER) {
-        fputs(
-            "    This version runs on a Hopper GPU (H100, H200), or with --device emulator "
-            "on the CPU.\n    Without either, `build`, `plan` and `prewarm` work with "
-            "--arch sm_90a.\n",
-            stderr);
+        fputs("    This version has kernels for Hopper GPUs (H100, H200) and for Blackwell "
+              "(B200, B300);\n    --device emulator executes them on the CPU. `build`, "
+              "`plan` and `prewarm` work without\n    either, with --arch sm_90a or "
+              "--arch sm_100a.\n",
+              stderr);
     }
     return CLI_FAILED;
 }
@@ -233,5 +233,5 @@ int cli_context_open(const struct cli_context_options *options, int needs_device
         return open_chosen_device(&settings, options, ret_context);
     }
     status = jit_gemm_context_create(&settings, ret_context);
-    return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, options->verbose);
+    return status == JIT_GEMM_OK ? CLI_OK : report_no_device(status, options);
 }

@@ -51,6 +51,11 @@ int main(int argc, char **argv)
     if (argc < 2) {
         return cli_usage_error("a command is missing; `jit-gemm --help` lists them");
     }
+    if (strcmp(argv[1], "help") == 0 && argc > 2) { /* help run: run --help */
+        char *words[] = {argv[2], "--help", NULL};
+
+        return cli_dispatch("jit-gemm", commands, COMMAND_COUNT, 2, words);
+    }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {
         print_commands();

@@ -7,9 +7,10 @@
 
 #include "cli.h"
 
-static void print_help(const struct cli_help *help, const struct cli_option *const *groups)
+static void print_help(const struct cli_help *help, const char *words_help,
+                       const struct cli_option *const *groups)
 {
-    printf("usage: jit-gemm %s\n\n%s\noptions:\n", help->usage, help->about);
+    printf("usage: jit-gemm %s\n\n%s\n%soptions:\n", help->usage, help->about, words_help);
     for (size_t g = 0; groups[g]; g++) {
         for (const struct cli_option *option = groups[g]; option->name; option++) {
             char left[64];
@@ -134,6 +135,13 @@ static int store_value(const struct cli_option *option, const char *value)
 int cli_parse(const struct cli_help *help, const struct cli_option *const *groups, int argc,
               char **argv, int *ret_words)
 {
+    return cli_parse_words(help, "", groups, argc, argv, ret_words);
+}
+
+int cli_parse_words(const struct cli_help *help, const char *words_help,
+                    const struct cli_option *const *groups, int argc, char **argv,
+                    int *ret_words)
+{
     int words = 0, only_words = 0;
 
     for (int i = 1; i < argc; i++) {
@@ -151,7 +159,7 @@ int cli_parse(const struct cli_help *help, const struct cli_option *const *group
             continue;
         }
         if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-            print_help(help, groups);
+            print_help(help, words_help, groups);
             return CLI_OK;
         }
         length = strcspn(word, "=");

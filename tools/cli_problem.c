@@ -8,6 +8,22 @@
 
 #define DEFAULT_EPILOGUE_NAME "epilogue"
 
+static const char problem_help[] =
+    "a PROBLEM is `4096x4096x4096 bf16` or `m=4096 n=4096 k=4096 a=bf16`, and then:\n"
+    "  batch=N                   products; 1\n"
+    "  b=TYPE                    as A; e4m3 and e5m2 mix. A and B: bf16 f16 tf32 e4m3\n"
+    "                            e5m2 s8\n"
+    "  c=TYPE d=TYPE             no C, and D as A (f32 for tf32, s32 for s8); each one of\n"
+    "                            bf16 f16 f32 e4m3 e5m2 s32\n"
+    "  layout=nt|nn|tn|tt        A's letter, then B's; nt: both K-major\n"
+    "  d_layout=row|column       of D, C and matrix operands; row\n"
+    "  a_scale=, b_scale=        none, tensor or vector; none\n"
+    "  dynamic=m,n,k,batch       sizes that a launch sets; those above are planned for\n"
+    "  workspace=64m             memory in which K may be split; none\n"
+    "  input_align=2             bytes that A and B are aligned to; 16\n"
+    "  epilogue=NAME             names the one of --epilogue; epilogue\n"
+    "  config=...                as --config; the last key\n\n";
+
 int cli_parse_problem(const struct cli_help *help, const struct cli_option *own,
                       struct cli_problem *problem, struct cli_context_options *options,
                       int with_device, int argc, char **argv, int *ret_words)
@@ -24,7 +40,8 @@ int cli_parse_problem(const struct cli_help *help, const struct cli_option *own,
          CLI_LIST, &problem->operand_texts},
         {"--config", "TEXT",
          "override the choice, in the form that `plan` prints:\n"
-         "'tile=128x256 cluster=2x1', or 'kernel=reference'",
+         "'tile=128x256 cluster=2x1' for sm_90a,\n'mma=256x128 cluster=2x1' for sm_100a, or "
+         "'kernel=reference'",
          CLI_TEXT, &problem->config},
         {0},
     };
@@ -32,7 +49,7 @@ int cli_parse_problem(const struct cli_help *help, const struct cli_option *own,
     const struct cli_option *groups[] = {own, table, context_table, NULL};
 
     cli_context_table(options, with_device, context_table);
-    return cli_parse(help, groups, argc, argv, ret_words);
+    return cli_parse_words(help, problem_help, groups, argc, argv, ret_words);
 }
 
 static int read_operand_kind(const char *text, jit_gemm_operand_kind *ret_kind)

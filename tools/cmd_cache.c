@@ -379,8 +379,8 @@ static int cache_gc(int argc, char **argv)
     const struct cli_option own[] = {
         {"--max-bytes", "SIZE", "most bytes to keep, such as 512M; 0: no limit", CLI_BYTES,
          &max_bytes},
-        {"--max-age", "AGE", "remove what is older, such as 12h or 90d", CLI_TEXT,
-         &age_text},
+        {"--max-age", "AGE", "remove what is older: seconds, or such as 12h or 90d",
+         CLI_TEXT, &age_text},
         {"--cache", "DIR", "cache folder; default as everywhere", CLI_TEXT, &folder},
         {0},
     };

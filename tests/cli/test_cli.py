@@ -200,6 +200,20 @@ def test_build_writes_ptx():
     expect(".target sm_90a" in done.stdout and ".entry" in done.stdout, "no PTX", done)
 
 
+def test_every_key_of_a_problem_is_in_the_help():
+    done = tool("plan", *SMALL, *ARCH, "no_key=1")
+    keys = done.stderr.partition("keys: ")[2].splitlines()[0].split()
+    expect(len(keys) > 10, "the message lists the keys", done)
+    text = tool("plan", "--help").stdout
+    for key in keys:
+        expect(re.search(rf"[ `]{key}=", text), f"no word of {key}=")
+
+
+def test_help_of_a_command_by_another_way():
+    expect(tool("help", "cache").stdout == tool("cache", "--help").stdout, "help cache")
+    expect_exit(tool("help", "frobnicate"), 2)
+
+
 def test_every_key_of_a_config_is_documented():
     done = tool("plan", *SMALL, *ARCH, "--config", "no_key=1")
     keys = done.stderr.partition("keys: ")[2].splitlines()[0].split()

@@ -35,7 +35,7 @@ def test_run_without_a_driver_says_what_is_missing():
     done = tool("run", *SMALL, "--verify",
                 variables={"JIT_GEMM_DRIVER": "/dev/null/libcuda.so.1"})
     expect_exit(done, 1)
-    expect("driver" in done.stderr and "Hopper" in done.stderr, "message", done)
+    expect("driver" in done.stderr and "Blackwell" in done.stderr, "message", done)
     expect("PASS" not in done.stdout, "no pass", done)
 
 
