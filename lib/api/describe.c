@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Driver, device, compiler and cache for a person. */
-#include "api/context.h"
+#include "api/target.h"
 #include "base/error.h"
 #include "build/version.h"
 
@@ -85,8 +85,10 @@ jit_gemm_status jit_gemm_context_describe(jit_gemm_context *context, char *buffe
         JG_TRY(jg_check_pointer(buffer, "buffer"));
     }
     struct jg_str text = {0};
-    jg_str_printf(&text, "library: jit_gemm %s, kernels for %s\n", JG_LIBRARY_VERSION,
-                  context->arch->name);
+    char archs[256];
+    jg_target_list(archs, sizeof(archs));
+    jg_str_printf(&text, "library: jit_gemm %s, kernels for %s\narchitecture: %s\n",
+                  JG_LIBRARY_VERSION, archs, context->arch->name);
     describe_device(context, &text);
     const jit_gemm_status compiler_status = describe_compiler(context, &text);
     describe_linker(context, &text);

@@ -8,7 +8,7 @@
 
 /* ---------------------------------------------------------------------- architecture */
 
-static void list_archs(char *buffer, size_t size)
+void jg_target_list(char *buffer, size_t size)
 {
     size_t used = 0;
     buffer[0] = '\0';
@@ -26,7 +26,7 @@ static jit_gemm_status find_named_arch(const char *name, const char *where,
     const struct jg_arch *arch = jg_arch_find(name);
     if (arch == NULL) {
         char supported[256];
-        list_archs(supported, sizeof(supported));
+        jg_target_list(supported, sizeof(supported));
         char hint[300];
         snprintf(hint, sizeof(hint), "supported architectures: %s", supported);
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, where, hint,
@@ -83,7 +83,7 @@ static jit_gemm_status fail_unsupported(const struct jg_arch *arch,
                               jg_str_text(devices));
     }
     char supported[256];
-    list_archs(supported, sizeof(supported));
+    jg_target_list(supported, sizeof(supported));
     char hint[400];
     snprintf(
         hint, sizeof(hint),

@@ -15,6 +15,9 @@
 jit_gemm_status jg_target_settle(jit_gemm_context *context,
                                  const jit_gemm_context_options *options);
 
+/* "sm_90a, ...": what this version has kernels for. */
+void jg_target_list(char *buffer, size_t size);
+
 /* The form of code that the device takes; a cubin without a device. */
 enum jg_form jg_target_form(const jit_gemm_context *context);
 
