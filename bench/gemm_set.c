@@ -5,30 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/elements.h"
+
 /* Elements of the random block that fills every matrix, from another place each time. Odd,
  * so that the rows of a matrix do not repeat. */
 #define BLOCK_ELEMENTS ((size_t)4194301)
 
 #define ADDRESS_ALIGNMENT ((size_t)256)
-
-size_t gemm_dtype_bytes(jit_gemm_dtype type)
-{
-    switch (type) {
-    case JIT_GEMM_DTYPE_E4M3:
-    case JIT_GEMM_DTYPE_E5M2:
-    case JIT_GEMM_DTYPE_S8:
-        return 1;
-    case JIT_GEMM_DTYPE_F32:
-    case JIT_GEMM_DTYPE_TF32:
-    case JIT_GEMM_DTYPE_S32:
-        return 4;
-    case JIT_GEMM_DTYPE_BF16:
-    case JIT_GEMM_DTYPE_F16:
-    case JIT_GEMM_DTYPE_NONE:
-        break;
-    }
-    return 2;
-}
+#define ROW_ALIGNMENT     16
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -38,166 +22,21 @@ static uint64_t next_random(uint64_t *state)
     return *state;
 }
 
-static uint32_t bits_of_float(float value)
-{
-    uint32_t bits = 0;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static float float_of_bits(uint32_t bits)
-{
-    float value = 0.0F;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* Round to nearest even; finite values only. */
-static uint16_t encode_bf16(float value)
-{
-    const uint32_t bits = bits_of_float(value);
-    return (uint16_t)((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
-}
-
-/* Round to nearest even for |value| < 2; tiny values become subnormals. */
-static uint16_t encode_f16(float value)
-{
-    const uint32_t sign = (bits_of_float(value) >> 16) & 0x8000U;
-    /* Adding 2^k places the last kept bit at the bottom of the float's mantissa. */
-    const float magnitude = fabsf(value);
-    int exponent = 0;
-    frexpf(magnitude, &exponent);
-    if (exponent < -13) {
-        exponent = -13;
-    }
-    const float unit = ldexpf(1.0F, exponent - 11);
-    const uint32_t steps = (uint32_t)lrintf(magnitude / unit);
-    /* A normal value has its leading bit in `steps`, which the exponent field absorbs. */
-    return (uint16_t)(sign | (((uint32_t)(exponent + 13) << 10) + steps));
-}
-
-/* An 8-bit float: e4m3 has 3 fraction bits and a bias of 7, e5m2 2 and 15. */
-static int fraction_bits(jit_gemm_dtype type)
-{
-    return type == JIT_GEMM_DTYPE_E4M3 ? 3 : 2;
-}
-static int exponent_bias(jit_gemm_dtype type)
-{
-    return type == JIT_GEMM_DTYPE_E4M3 ? 7 : 15;
-}
-
-/* Round to nearest even for |value| < 2. */
-static uint8_t encode_fp8(float value, jit_gemm_dtype type)
-{
-    const int least = 1 - exponent_bias(type); /* exponent of subnormals */
-    const float magnitude = fabsf(value);
-    int exponent = 0;
-    frexpf(magnitude, &exponent);
-    exponent = exponent - 1 < least ? least : exponent - 1;
-    const long steps = lrintf(ldexpf(magnitude, fraction_bits(type) - exponent));
-    const long bits = ((long)(exponent - least) << fraction_bits(type)) + steps;
-    return (uint8_t)(bits | (value < 0.0F ? 0x80 : 0));
-}
-
-static float decode_fp8(uint8_t byte, jit_gemm_dtype type)
-{
-    const int steps = 1 << fraction_bits(type);
-    const int fraction = byte & (steps - 1);
-    const int exponent = (byte & 0x7f) / steps;
-    const int least = 1 - exponent_bias(type);
-    float magnitude = 0.0F;
-    if ((byte & 0x7f) > (type == JIT_GEMM_DTYPE_E4M3 ? 0x7e : 0x7b)) {
-        magnitude = NAN; /* or an infinity: either is a wrong result */
-    } else if (exponent == 0) {
-        magnitude = ldexpf((float)fraction, least - fraction_bits(type));
-    } else {
-        magnitude =
-            ldexpf((float)(fraction + steps), exponent - 1 + least - fraction_bits(type));
-    }
-    return (byte & 0x80) != 0 ? -magnitude : magnitude;
-}
-
-/* A value in [-1, 1) as an element of the type; of s8 in the whole range. */
-static void encode(float value, jit_gemm_dtype type, unsigned char *target)
-{
-    if (type == JIT_GEMM_DTYPE_E4M3 || type == JIT_GEMM_DTYPE_E5M2) {
-        *target = encode_fp8(value, type);
-    } else if (type == JIT_GEMM_DTYPE_S8) {
-        const int8_t integer = (int8_t)floorf(128.0F * value);
-        memcpy(target, &integer, sizeof integer);
-    } else if (type == JIT_GEMM_DTYPE_S32) {
-        const int32_t integer = (int32_t)floorf(1000.0F * value);
-        memcpy(target, &integer, sizeof integer);
-    } else if (gemm_dtype_bytes(type) == 4) {
-        memcpy(target, &value, sizeof value);
-    } else {
-        const uint16_t bits =
-            type == JIT_GEMM_DTYPE_BF16 ? encode_bf16(value) : encode_f16(value);
-        memcpy(target, &bits, sizeof bits);
-    }
-}
-
-static float decode(const unsigned char *source, jit_gemm_dtype type)
-{
-    if (type == JIT_GEMM_DTYPE_E4M3 || type == JIT_GEMM_DTYPE_E5M2) {
-        return decode_fp8(*source, type);
-    }
-    if (type == JIT_GEMM_DTYPE_S32) {
-        int32_t integer = 0;
-        memcpy(&integer, source, sizeof integer);
-        return (float)integer;
-    }
-    if (type == JIT_GEMM_DTYPE_F32) {
-        uint32_t bits = 0;
-        memcpy(&bits, source, sizeof bits);
-        return float_of_bits(bits);
-    }
-    uint16_t half = 0;
-    memcpy(&half, source, sizeof half);
-    if (type == JIT_GEMM_DTYPE_BF16) {
-        return float_of_bits((uint32_t)half << 16);
-    }
-    const int exponent = (half >> 10) & 31;
-    const int mantissa = half & 1023;
-    float magnitude = 0.0F;
-    if (exponent == 31) {
-        magnitude = mantissa != 0 ? NAN : INFINITY;
-    } else if (exponent == 0) {
-        magnitude = ldexpf((float)mantissa, -24);
-    } else {
-        magnitude = ldexpf((float)(mantissa + 1024), exponent - 25);
-    }
-    return (half & 0x8000) != 0 ? -magnitude : magnitude;
-}
-
+/* Uniform in [-1, 1], as tests/support/elements.h says. NULL without memory. */
 static void *make_block(jit_gemm_dtype type, uint64_t *state)
 {
-    unsigned char *block = malloc(BLOCK_ELEMENTS * gemm_dtype_bytes(type));
-    if (block == NULL) {
-        return NULL;
-    }
-    for (size_t i = 0; i < BLOCK_ELEMENTS; i++) {
-        const float value = (float)(int32_t)(next_random(state) >> 40) * 0x1p-23F - 1.0F;
-        encode(value, type, block + i * gemm_dtype_bytes(type));
+    const int64_t count = (int64_t)BLOCK_ELEMENTS;
+    const struct element_view view = {type, 1, 1, count, count, count};
+    void *block = malloc(element_view_bytes(&view));
+    if (block != NULL) {
+        element_fill_random(&view, block, next_random(state));
     }
     return block;
 }
 
 static int64_t round_up_ld(int64_t elements, jit_gemm_dtype type)
 {
-    const int64_t step = 16 / (int64_t)gemm_dtype_bytes(type);
-    return (elements + step - 1) / step * step;
-}
-
-/* As the library does. */
-static jit_gemm_dtype choose_d_type(const jit_gemm_problem *problem)
-{
-    if (problem->d != JIT_GEMM_DTYPE_NONE) {
-        return problem->d;
-    }
-    return problem->a == JIT_GEMM_DTYPE_TF32 ? JIT_GEMM_DTYPE_F32
-           : problem->a == JIT_GEMM_DTYPE_S8 ? JIT_GEMM_DTYPE_S32
-                                             : problem->a;
+    return element_padded_ld(type, elements, ROW_ALIGNMENT);
 }
 
 void gemm_shape_read(const jit_gemm_problem *problem, struct gemm_shape *ret_shape)
@@ -210,7 +49,7 @@ void gemm_shape_read(const jit_gemm_problem *problem, struct gemm_shape *ret_sha
         .a_type = problem->a,
         .b_type = problem->b != JIT_GEMM_DTYPE_NONE ? problem->b : problem->a,
         .c_type = problem->c,
-        .d_type = choose_d_type(problem),
+        .d_type = element_d_type(problem),
         .a_layout = problem->a_layout,
         .b_layout = problem->b_layout,
     };
@@ -237,7 +76,7 @@ static size_t reserve(size_t *used, size_t bytes)
 
 static size_t matrix_bytes(int64_t batch_stride, int64_t batch, jit_gemm_dtype type)
 {
-    return (size_t)batch_stride * (size_t)batch * gemm_dtype_bytes(type);
+    return (size_t)batch_stride * (size_t)batch * element_size(type);
 }
 
 /* Vectors have 64 bytes to spare, so that vector loads past their end stay inside. */
@@ -246,7 +85,7 @@ static void place_operand(const struct gemm_shape *shape, const jit_gemm_operand
 {
     struct gemm_operand_place place = {
         .kind = operand->kind, .dtype = operand->dtype, .role = operand->role};
-    const size_t element = gemm_dtype_bytes(operand->dtype);
+    const size_t element = element_size(operand->dtype);
     switch (operand->kind) {
     case JIT_GEMM_OPERAND_SCALAR:
         place.value = 0.75F;
@@ -339,8 +178,8 @@ static int upload_random(const struct gemm_sets *sets, uint64_t address, size_t 
                          const unsigned char *block, jit_gemm_dtype type, uint64_t *state,
                          char error[BENCH_ERROR_SIZE])
 {
-    const size_t block_bytes = BLOCK_ELEMENTS * gemm_dtype_bytes(type);
-    size_t from = (size_t)(next_random(state) % BLOCK_ELEMENTS) * gemm_dtype_bytes(type);
+    const size_t block_bytes = BLOCK_ELEMENTS * element_size(type);
+    size_t from = (size_t)(next_random(state) % BLOCK_ELEMENTS) * element_size(type);
     size_t done = 0;
     while (done < bytes) {
         size_t piece = block_bytes - from;
@@ -498,7 +337,8 @@ int gemm_sets_give_workspace(struct gemm_sets *sets, const jit_gemm *gemm,
 int gemm_sets_poison(const struct gemm_sets *sets, size_t set, char error[BENCH_ERROR_SIZE])
 {
     if (jit_gemm_device_fill(sets->context, gemm_sets_address(sets, set, sets->d_offset),
-                             0xff, sets->d_bytes) != JIT_GEMM_OK) {
+                             element_poison_byte(sets->shape.d_type),
+                             sets->d_bytes) != JIT_GEMM_OK) {
         return bench_fail(error, "fill: %s", jit_gemm_last_error());
     }
     return 0;
@@ -518,15 +358,14 @@ int gemm_sets_read_d(const struct gemm_sets *sets, size_t set, const char *who,
         free(raw);
         return bench_fail(error, "%s: %s", who, jit_gemm_last_error());
     }
-    const size_t element = gemm_dtype_bytes(s->d_type);
     size_t at = 0;
     int bad = 0;
     int nonzero = 0;
     for (int64_t row = 0; row < s->m * s->batch; row++) {
         for (int64_t col = 0; col < s->n; col++) {
-            const float value =
-                decode(raw + (size_t)(row * s->ldd + col) * element, s->d_type);
-            bad |= !isfinite(value);
+            const size_t index = (size_t)(row * s->ldd + col);
+            const float value = (float)element_load(s->d_type, raw, index);
+            bad |= !isfinite(value) || element_is_poison(s->d_type, raw, index);
             nonzero |= value != 0.0F;
             ret_values[at++] = value;
         }

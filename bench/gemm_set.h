@@ -43,9 +43,6 @@ struct gemm_sets {
     jit_gemm_args *args;                /* one a set */
 };
 
-/* Bytes of one element. */
-size_t gemm_dtype_bytes(jit_gemm_dtype type);
-
 /* Fills in the defaults of a problem and chooses leading dimensions. */
 void gemm_shape_read(const jit_gemm_problem *problem, struct gemm_shape *ret_shape);
 
@@ -65,13 +62,13 @@ int gemm_sets_give_workspace(struct gemm_sets *sets, const jit_gemm *gemm,
 /* Device address of set `set`, at `offset` inside it. */
 uint64_t gemm_sets_address(const struct gemm_sets *sets, size_t set, size_t offset);
 
-/* Fills D of a set with NaN, so that an unwritten element shows. */
+/* Fills D of a set with poison (tests/support/elements.h): an unwritten element shows. */
 int gemm_sets_poison(const struct gemm_sets *sets, size_t set,
                      char error[BENCH_ERROR_SIZE]);
 
 /*
- * Reads D of a set as m * n * batch floats into `ret_values`. Fails if an element is NaN or
- * infinite, or if all are zero: then a kernel did not compute what it should.
+ * Reads D of a set as m * n * batch floats into `ret_values`. Fails if an element is NaN,
+ * infinite or poison, or if all are zero: then a kernel did not compute what it should.
  */
 int gemm_sets_read_d(const struct gemm_sets *sets, size_t set, const char *who,
                      float *ret_values, char error[BENCH_ERROR_SIZE]);

@@ -267,16 +267,6 @@ void run_inputs_free(jit_gemm_context *context, struct run_inputs *inputs)
     }
 }
 
-jit_gemm_dtype run_d_type(const jit_gemm_problem *problem)
-{
-    if (problem->d) {
-        return problem->d;
-    }
-    return problem->a == JIT_GEMM_DTYPE_TF32 ? JIT_GEMM_DTYPE_F32
-           : problem->a == JIT_GEMM_DTYPE_S8 ? JIT_GEMM_DTYPE_S32
-                                             : problem->a;
-}
-
 int run_results_create(jit_gemm_context *context, const struct cli_problem *problem,
                        const struct run_inputs *inputs, int64_t ldd, int is_reference,
                        struct run_results *results)
@@ -286,7 +276,7 @@ int run_results_create(jit_gemm_context *context, const struct cli_problem *prob
     struct element_view view = {0};
     int code;
 
-    code = make_view("D", run_d_type(p), inputs->batch, rows, columns,
+    code = make_view("D", element_d_type(p), inputs->batch, rows, columns,
                      is_reference ? columns : ldd, &view);
     if (code == CLI_OK) {
         code = run_matrix_create(context, &view, NULL, &results->d);

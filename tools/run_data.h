@@ -52,9 +52,6 @@ int run_inputs_create(jit_gemm_context *context, const struct cli_problem *probl
                       struct run_inputs *inputs);
 void run_inputs_free(jit_gemm_context *context, struct run_inputs *inputs);
 
-/* The type of D, which the library chooses by A's where the problem names none. */
-jit_gemm_dtype run_d_type(const jit_gemm_problem *problem);
-
 /* Makes poisoned results, packed ones for a reference. */
 int run_results_create(jit_gemm_context *context, const struct cli_problem *problem,
                        const struct run_inputs *inputs, int64_t ldd, int is_reference,

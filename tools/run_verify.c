@@ -15,7 +15,8 @@ static void make_reference_problem(const struct cli_problem *problem,
                                    struct cli_problem *ret_reference)
 {
     *ret_reference = *problem;
-    if (run_d_type(&problem->problem) != JIT_GEMM_DTYPE_S32) { /* which need not round */
+    if (element_d_type(&problem->problem) !=
+        JIT_GEMM_DTYPE_S32) { /* which need not round */
         ret_reference->problem.d = JIT_GEMM_DTYPE_F32;
     }
     strcpy(ret_reference->problem.config, "kernel=reference");
@@ -63,7 +64,7 @@ static int compare_result(const struct run_launch *launch, const char *name,
 /* Is D, of s32, the sums themselves? The library's rule, types.h. */
 static int keeps_sums(const struct run_launch *launch, const jit_gemm_problem *p)
 {
-    return run_d_type(p) == JIT_GEMM_DTYPE_S32 && p->c == JIT_GEMM_DTYPE_NONE &&
+    return element_d_type(p) == JIT_GEMM_DTYPE_S32 && p->c == JIT_GEMM_DTYPE_NONE &&
            p->a_scale == JIT_GEMM_SCALE_NONE && p->b_scale == JIT_GEMM_SCALE_NONE &&
            p->epilogue[0] == '\0' && launch->alpha >= 1 && launch->alpha <= 1;
 }

@@ -48,6 +48,16 @@ int element_dtype_parse(const char *text, jit_gemm_dtype *ret_dtype)
     return 0;
 }
 
+jit_gemm_dtype element_d_type(const jit_gemm_problem *problem)
+{
+    if (problem->d != JIT_GEMM_DTYPE_NONE) {
+        return problem->d;
+    }
+    return problem->a == JIT_GEMM_DTYPE_TF32 ? JIT_GEMM_DTYPE_F32
+           : problem->a == JIT_GEMM_DTYPE_S8 ? JIT_GEMM_DTYPE_S32
+                                             : problem->a;
+}
+
 static uint32_t float_bits(float value)
 {
     uint32_t bits;

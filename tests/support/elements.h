@@ -29,6 +29,9 @@ const char *element_dtype_name(jit_gemm_dtype dtype);
 /* Reads a type's name; 0 if there is no such type. */
 int element_dtype_parse(const char *text, jit_gemm_dtype *ret_dtype);
 
+/* The type of D: the problem's, or by A's what the library takes where it names none. */
+jit_gemm_dtype element_d_type(const jit_gemm_problem *problem);
+
 /* The value as a kernel sees it: that of tf32 is an f32 rounded to 10 fraction bits. */
 double element_load(jit_gemm_dtype dtype, const void *data, size_t index);
 /* Rounds to nearest, ties to even. Overflow becomes infinity, of 8-bit floats and integers
