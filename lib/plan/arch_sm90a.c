@@ -179,15 +179,18 @@ static int check_limits(const struct jg_problem *problem,
  * Rates of an H200, for comparing candidates; rounded, only differences between candidates
  * of one problem count. A multiprocessor does 4096 dense 16-bit FLOP a clock; of any type
  * it multiplies as many bytes of K, a row and a column, 4096 a clock. Sums of 8-bit floats
- * are also added up in registers, 128 a clock at most: not measured. What it draws from L2
- * depends on whether all draw and inputs stream through it, or they stay there. The numbers
- * are fitted to 132 runs (bench/results/2026-11-21-h200-sweep.txt): over its eight sizes
- * the choice is within 1 percent of the best candidate.
+ * are also added up in registers, 128 a clock at most, and the tensor core is waited for
+ * after each 64 rows. What a multiprocessor draws from L2 depends on whether all draw and
+ * inputs stream through it, or they stay there. The numbers are fitted to 132 runs
+ * (bench/results/2026-11-21-h200-sweep.txt): over its eight sizes the choice is within 1
+ * percent of the best candidate. Of 42 runs with 8-bit inputs (2026-11-22-h200-8bit.txt)
+ * the choice is the best one for e4m3, and within 3 percent of it for s8.
  */
 #define CLOCK_HZ           1.6e9
 #define MEMORY_BYTES_S     4.4e12
 #define MMA_BYTES_CLK      4096.0
 #define PROMOTED_ELEMS_CLK 128.0
+#define PROMOTED_WAIT_CLK  50.0
 #define L2_BYTES_CLK       44.0
 #define L2_BYTES_CLK_HELD  96.0
 #define EPILOGUE_ELEMS_CLK 32.0
@@ -200,7 +203,9 @@ static int check_limits(const struct jg_problem *problem,
 #define CLUSTER_CLK         1400.0
 #define CLUSTER_LATENCY_CLK 1400.0
 /* Where K is split: what a CTA stores to or loads from L2 of a tile's sums, and until one
- * CTA knows what another has stored. Assumed. */
+ * CTA knows what another has stored. 234 runs (2026-11-22-h200-split.txt) say 1.3 to 2 us a
+ * part with tiles of 64x128, as these do; where all multiprocessors take part the gain is
+ * overrated, at 512x512x16384 by 13 percent. */
 #define SUMS_BYTES_CLK 40.0
 #define HAND_ON_CLK    1500.0
 
@@ -218,7 +223,9 @@ static double predict_us(const struct jg_problem *problem,
     const double input_bytes = (m + n) * k * batch * jg_dtype_bytes(problem->a);
     double mma_clk = tile_m * tile_n * row_bytes / MMA_BYTES_CLK;
     if (promotes(problem)) {
-        mma_clk = jg_overlap(mma_clk, tile_m * tile_n / PROMOTED_ELEMS_CLK);
+        const int row_blocks = (int)jg_max(config->tile_m / (64 * CONSUMERS), 1);
+        mma_clk = jg_overlap(mma_clk, tile_m * tile_n / PROMOTED_ELEMS_CLK) +
+                  PROMOTED_WAIT_CLK * row_blocks;
     }
     const double l2_bytes =
         (tile_m / config->cluster_n + tile_n / config->cluster_m) * row_bytes;
