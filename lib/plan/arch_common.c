@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 
-#include "base/error.h"
 #include "base/math.h"
 
 enum {
@@ -19,22 +18,6 @@ enum {
 static const int swizzles[] = {1, 2, 4, 8, 16};
 
 enum { SWIZZLE_COUNT = sizeof(swizzles) / sizeof(swizzles[0]) };
-
-jit_gemm_status jg_check_k_major(const struct jg_problem *problem, const char *arch)
-{
-    static const char hint[] = "give layout=nt, both K-major: transpose the matrix first";
-    if (problem->a_layout != JIT_GEMM_LAYOUT_K_MAJOR) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a_layout", hint,
-                       "%s multiplies %s from K-major layouts alone, A is MN-major", arch,
-                       jg_dtype_name(problem->a));
-    }
-    if (problem->b_layout != JIT_GEMM_LAYOUT_K_MAJOR) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.b_layout", hint,
-                       "%s multiplies %s from K-major layouts alone, B is MN-major", arch,
-                       jg_dtype_name(problem->b));
-    }
-    return JIT_GEMM_OK;
-}
 
 int jg_tile_k(const struct jg_problem *problem)
 {

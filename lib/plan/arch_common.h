@@ -19,8 +19,6 @@ enum {
     JG_WORKSPACE_ALIGNMENT = 128
 };
 
-/* UNSUPPORTED if A or B is MN-major: for types that `arch` takes K-major only. */
-jit_gemm_status jg_check_k_major(const struct jg_problem *problem, const char *arch);
 /* Elements of K of a stage: the 128 bytes of one swizzle row. */
 int jg_tile_k(const struct jg_problem *problem);
 

@@ -17,6 +17,7 @@ enum {
     TMEM_STEP = 32, /* columns that are allocated at least */
     MAX_MMA_N = 256,
     LEAST_SPAN = 32,       /* bytes of a row of A or B in the narrowest swizzle */
+    WORD_SPAN = 128,       /* in the only one for elements of 32 bits along M or N */
     STEP = 64,             /* columns of D in a step of the epilogue, and most rows */
     MIN_SLAB = 16,         /* columns of an accumulator that a slab of D takes at least */
     SLABS_FOR_VECTORS = 2, /* output stages whose memory holds a staging area */
@@ -254,7 +255,8 @@ static int check_cluster(const struct jg_config *config, char *reason, size_t si
 static int check_input(const struct input *input, const struct jg_config *config,
                        char *reason, size_t size)
 {
-    const int step = LEAST_SPAN / jg_dtype_bytes(input->dtype);
+    const int element_bytes = jg_dtype_bytes(input->dtype);
+    const int step = (element_bytes == 4 ? WORD_SPAN : LEAST_SPAN) / element_bytes;
     if (!input->k_major && input->count % step != 0) {
         snprintf(reason, size,
                  "mma=%dx%d cta_group=%d gives a CTA %d %s of the product's %c; %c, which "

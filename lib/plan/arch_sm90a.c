@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 
+#include "base/error.h"
 #include "base/math.h"
 #include "plan/arch_common.h"
 #include "plan/arch_list.h"
@@ -50,11 +51,25 @@ static int columns_of_warpgroup(const struct jg_config *config)
     return config->tile_m >= 128 ? config->tile_n : config->tile_n / CONSUMERS;
 }
 
+static jit_gemm_status check_k_major(const char *field, const char *matrix,
+                                     jit_gemm_dtype dtype, jit_gemm_layout layout)
+{
+    return layout == JIT_GEMM_LAYOUT_K_MAJOR
+               ? JIT_GEMM_OK
+               : jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field,
+                         "give layout=nt, both K-major: transpose the matrix first",
+                         "sm_90a multiplies %s from K-major layouts alone, %s is MN-major",
+                         jg_dtype_name(dtype), matrix);
+}
+
 /* The tensor core transposes elements of 16 bits alone. */
 static jit_gemm_status check_sm90a(const struct jg_problem *problem)
 {
-    return jg_dtype_bytes(problem->a) == 2 ? JIT_GEMM_OK
-                                           : jg_check_k_major(problem, "sm_90a");
+    if (jg_dtype_bytes(problem->a) == 2) {
+        return JIT_GEMM_OK;
+    }
+    JG_TRY(check_k_major("problem.a_layout", "A", problem->a, problem->a_layout));
+    return check_k_major("problem.b_layout", "B", problem->b, problem->b_layout);
 }
 
 static int matches_sm90a(const struct jg_device_facts *facts)

@@ -92,8 +92,18 @@ static int row_bytes_of_box(const struct jg_kernel *kernel, enum jg_map_operand 
     }
 }
 
-static CUtensorMapSwizzle swizzle_of_rows(int row_bytes)
+/* As the kernel reads them (kernel_src/jg/tile/tile_swizzle.cuh). */
+static CUtensorMapSwizzle swizzle_of_box(const struct jg_kernel *kernel,
+                                         enum jg_map_operand operand)
 {
+    const enum jg_map_operand own = operand_of_problem(kernel, operand);
+    const jit_gemm_layout layout =
+        own == JG_MAP_A ? kernel->problem.a_layout : kernel->problem.b_layout;
+    if (dtype_of_operand(kernel, operand) == JIT_GEMM_DTYPE_TF32 &&
+        layout != JIT_GEMM_LAYOUT_K_MAJOR) {
+        return CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B;
+    }
+    const int row_bytes = row_bytes_of_box(kernel, operand);
     return row_bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
            : row_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
                              : CU_TENSOR_MAP_SWIZZLE_32B;
@@ -147,7 +157,7 @@ jit_gemm_status jg_tensor_map_encode(const struct jg_kernel *kernel,
     memcpy(&address, &bits, sizeof(address));
     const CUresult result = kernel->device->driver->tensor_map_encode_tiled(
         &map, type_of_map(dtype), 3, address, dims, strides_bytes, box, element_strides,
-        CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of_rows(box_bytes),
+        CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of_box(kernel, operand),
         CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (result != CUDA_SUCCESS) {
         return fail_encode(kernel, result, operand, key);

@@ -286,41 +286,94 @@ static const uint32_t tf32_edges[SIZE] = {0x7FC12345, 0xFF800001, 0xFF800000, 0x
                                           0x00000FFF, 0x00001000, 0x80001001, 0x00003000,
                                           0x007FFFFF, 0x80000000, 0x0042FFFF, 0xBF80FFFF};
 
-Test(type_edges, tf32_is_the_same_whether_copies_or_threads_load_it, .timeout = 300)
+enum { EDGES_LD = 40 };
+
+static void make_edges(uint32_t a[SIZE][EDGES_LD], uint32_t b[SIZE][EDGES_LD])
 {
-    enum { LD = 40 };
-    static uint32_t a[SIZE][LD], b[SIZE][LD];
     uint32_t bits = 12345;
     for (int i = 0; i < SIZE; i++) {
         a[i][i] = tf32_edges[i];
-        for (int k = 0; k < LD; k++) { /* 2^-32 to 2^96, and column i has the edges too */
+        a[i][SIZE + i] = 0x3F800000;
+        for (int k = 0; k < EDGES_LD; k++) { /* 2^-32 to 2^31 */
             bits = bits * 1664525 + 1013904223;
-            b[i][k] = (bits & 0x80000000) | ((bits >> 2 & 0x1FFFFFFF) + 0x30000000);
+            b[i][k] = (bits & 0x80000000) | ((bits >> 2 & 0x1FFFFFFF) + 0x2F800000);
         }
         b[i][SIZE + i] = tf32_edges[i];
-        a[i][SIZE + i] = 0x3F800000;
     }
+}
+
+static void expect_bits(const struct fixture *fixture, const char *text,
+                        uint32_t want[SIZE][SIZE])
+{
+    uint32_t d[SIZE][SIZE];
+    run(fixture, text, d, sizeof d);
+    for (int row = 0; row < SIZE; row++) {
+        for (int column = 0; column < SIZE; column++) {
+            cr_expect_eq(d[row][column], want[row][column],
+                         "%s, %s: edge %08x, column %d: %08x, not %08x", fixture->arch,
+                         text, tf32_edges[row], column, d[row][column], want[row][column]);
+        }
+    }
+}
+
+Test(type_edges, tf32_is_the_same_whether_copies_or_threads_load_it, .timeout = 300)
+{
+    static uint32_t a[SIZE][EDGES_LD], b[SIZE][EDGES_LD];
+    make_edges(a, b);
     for (int i = 0; i < ARCHS; i++) {
         struct fixture fixture;
         open_fixture(&fixture, archs[i], a, b, sizeof a);
-        fixture.args.lda = LD;
-        fixture.args.ldb = LD;
-        static const char *const texts[] = {"16x16x37 tf32 input_align=4",
-                                            "16x16x37 tf32 input_align=8"};
+        fixture.args.lda = EDGES_LD;
+        fixture.args.ldb = EDGES_LD;
         uint32_t copied[SIZE][SIZE];
         run(&fixture, "16x16x37 tf32", copied, sizeof copied);
-        for (int j = 0; j < 2; j++) {
-            uint32_t loaded[SIZE][SIZE];
-            run(&fixture, texts[j], loaded, sizeof loaded);
-            for (int row = 0; row < SIZE; row++) {
-                for (int column = 0; column < SIZE; column++) {
-                    cr_expect_eq(loaded[row][column], copied[row][column],
-                                 "%s, %s: edge %08x, column %d: %08x, not %08x", archs[i],
-                                 texts[j], tf32_edges[row], column, loaded[row][column],
-                                 copied[row][column]);
-                }
-            }
-        }
+
+        expect_bits(&fixture, "16x16x37 tf32 input_align=4", copied);
+        expect_bits(&fixture, "16x16x37 tf32 input_align=8", copied);
         close_fixture(&fixture);
     }
+}
+
+Test(type_edges, tf32_is_the_same_in_all_layouts, .timeout = 300)
+{
+    static const struct {
+        const char *copied, *loaded;
+        int a_turned, b_turned;
+    } rows[] = {
+        {"16x16x37 tf32 layout=nn", "16x16x37 tf32 layout=nn input_align=4", 0, 1},
+        {"16x16x37 tf32 layout=tn", "16x16x37 tf32 layout=tn input_align=8", 1, 1},
+        {"16x16x37 tf32 layout=tt", "16x16x37 tf32 layout=tt input_align=4", 1, 0},
+    };
+    static uint32_t a[SIZE][EDGES_LD], b[SIZE][EDGES_LD];
+    static uint32_t turned_a[EDGES_LD][SIZE], turned_b[EDGES_LD][SIZE];
+    make_edges(a, b);
+    for (int k = 0; k < EDGES_LD; k++) {
+        for (int i = 0; i < SIZE; i++) {
+            turned_a[k][i] = a[i][k];
+            turned_b[k][i] = b[i][k];
+        }
+    }
+    struct fixture fixture;
+    uint32_t want[SIZE][SIZE];
+    open_fixture(&fixture, "sm_100a", a, b, sizeof a);
+    fixture.args.lda = fixture.args.ldb = EDGES_LD;
+    const uint64_t a_along_m = upload(&fixture, turned_a, sizeof turned_a);
+    const uint64_t b_along_n = upload(&fixture, turned_b, sizeof turned_b);
+    run(&fixture, "16x16x37 tf32", want, sizeof want);
+    for (int i = 0; i < 3; i++) {
+        struct fixture turned = fixture;
+        if (rows[i].a_turned) {
+            turned.args.a = a_along_m;
+            turned.args.lda = SIZE;
+        }
+        if (rows[i].b_turned) {
+            turned.args.b = b_along_n;
+            turned.args.ldb = SIZE;
+        }
+        expect_bits(&turned, rows[i].copied, want);
+        expect_bits(&turned, rows[i].loaded, want);
+    }
+    check(jit_gemm_device_free(fixture.context, a_along_m));
+    check(jit_gemm_device_free(fixture.context, b_along_n));
+    close_fixture(&fixture);
 }

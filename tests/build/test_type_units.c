@@ -60,6 +60,9 @@ static const struct type_row hopper_rows[] = {
 static const struct type_row blackwell_rows[] = {
     {{.problem = "512x512x512 tf32 config=mma=256x256"}, ".kind::tf32 ["},
     {{.problem = "512x512x512 tf32 d=bf16 config=mma=128x128"}, ".kind::tf32 ["},
+    {{.problem = "512x512x512 tf32 layout=tn config=mma=256x256"}, ".kind::tf32 ["},
+    {{.problem = "511x512x511 tf32 layout=tn input_align=4 config=mma=128x256"},
+     "cvt.rn.tf32.f32 "},
     {{.problem = "511x512x511 tf32 input_align=4 config=mma=128x256"}, "cvt.rn.tf32.f32 "},
     {{.problem = "512x512x512 e4m3 d=bf16 layout=tn config=mma=256x256"},
      ".kind::f8f6f4 ["},

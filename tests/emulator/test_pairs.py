@@ -111,8 +111,7 @@ def draw_pair(draw):
         words += [f"m={m}", f"n={n}", f"k={k}"]
     if batch > 1:
         words.append(f"batch={batch}")
-    if a != "tf32":
-        words.append("layout=" + draw.choices(["nt", "nn", "tn", "tt"], [5, 1, 1, 1])[0])
+    words.append("layout=" + draw.choices(["nt", "nn", "tn", "tt"], [5, 1, 1, 1])[0])
     if draw.random() < 0.15:
         words.append("d_layout=column")
     if draw.random() < 0.15:  # loaded by threads, not by TMA

@@ -23,6 +23,10 @@ Test(emu_tensor_descriptor, reads_the_descriptors_that_known_good_code_builds)
         {0x4000408000400000, 1024, 2048, EMU_SWIZZLE_128},
         {0x8000408000200000, 512, 2048, EMU_SWIZZLE_64},
         {0xC000408000100000, 256, 2048, EMU_SWIZZLE_32},
+        /* tf32, MN-major: 128x32 in the two orders of its parts, and 64x32 */
+        {0x2000408000200000, 512, 2048, EMU_SWIZZLE_128_ATOM_32},
+        {0x2000402001000000, 4096, 512, EMU_SWIZZLE_128_ATOM_32},
+        {0x2000404000200000, 512, 1024, EMU_SWIZZLE_128_ATOM_32},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct emu_matrix matrix;

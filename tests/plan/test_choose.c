@@ -179,8 +179,9 @@ Test(choose, types_and_layouts_that_no_config_takes_are_unsupported)
          "problem.b_layout: sm_90a multiplies e5m2 from K-major layouts alone, B is "
          "MN-major"},
         {"sm_90a", "512x512x512 s8 layout=tn", "problem.a_layout: sm_90a multiplies s8"},
-        {"sm_100a", "512x512x512 tf32 layout=nn",
-         "problem.b_layout: sm_100a multiplies tf32 from K-major layouts alone"},
+        {"sm_90a", "512x512x512 tf32 layout=nn input_align=4",
+         "problem.b_layout: sm_90a multiplies tf32 from K-major layouts alone, B is "
+         "MN-major"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct jg_arch *arch = jg_arch_find(rows[i].arch);

@@ -370,6 +370,23 @@ Test(choose_sm100a, inputs_that_tma_does_not_take_are_loaded_by_three_warps_more
                  choose("8192x8192x8192 bf16 input_align=8").derived.predicted_us);
 }
 
+/* The tensor core takes tf32 along M and N too, in rows of 128 bytes. */
+Test(choose_sm100a, tf32_has_all_layouts)
+{
+    static const char *const layouts[] = {"nt", "nn", "tn", "tt"};
+    for (int i = 0; i < 4; i++) {
+        char text[64];
+        snprintf(text, sizeof(text), "8192x8192x8192 tf32 layout=%s", layouts[i]);
+        expect_config(text, "mma=256x256 cta_group=2");
+        /* A CTA's 16 columns of an A that is not K-major are too few. */
+        snprintf(text, sizeof(text), "16x4096x4096 tf32 layout=%s", layouts[i]);
+        const struct jg_choice few = choose(text);
+        cr_expect_eq(few.config.swap_ab, 1, "%s", text);
+        cr_expect_eq(few.config.mma_n / few.config.cta_group % 32 == 0, i >= 2, "%s: %dx%d",
+                     text, few.config.mma_m, few.config.mma_n);
+    }
+}
+
 /* What is never chosen by itself, but works. */
 Test(choose_sm100a, override_may_name_a_cluster_that_is_no_candidate)
 {
@@ -435,6 +452,12 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
          "K-major here, needs a multiple of 16"},
         {"4096x4096x4096 e4m3 layout=tt", "mma=64x16 swap_ab=1",
          "mma=64x16 cta_group=1 gives a CTA 16 columns of the product's N; A, which is not "
+         "K-major here, needs a multiple of 32"},
+        {"4096x4096x4096 tf32 layout=nn", "mma=64x48",
+         "mma=64x48 cta_group=1 gives a CTA 48 columns of the product's N; B, which is not "
+         "K-major here, needs a multiple of 32"},
+        {"4096x4096x4096 tf32 layout=tt", "mma=256x32 swap_ab=1",
+         "mma=256x32 cta_group=2 gives a CTA 16 columns of the product's N; A, which is not "
          "K-major here, needs a multiple of 32"},
         {"4096x4096x4096 s8", "mma=128x48 cta_group=2",
          "mma=128x48: N is a multiple of 32 of at most 256"},
@@ -571,6 +594,7 @@ Test(choose_sm100a, boxes_are_the_slices_that_a_cta_loads)
         {"512x512x512 bf16 layout=tn config=mma=256x256 cluster=2x1", 64, 64},
         {"512x512x512 bf16 layout=tn config=mma=256x256 cluster=4x2", 32, 32},
         {"512x512x512 bf16 layout=tn config=mma=128x128 cluster=2x1", 64, 32},
+        {"512x512x512 tf32 layout=tn config=mma=256x256 cluster=4x2", 16, 16},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct jg_choice choice = choose(rows[i].text);
@@ -600,6 +624,8 @@ Test(choose_sm100a, rows_of_m_or_n_are_as_wide_as_a_swizzle_that_divides_them)
         {"512x512x512 e5m2 layout=tn config=mma=256x192", 128, 32},
         {"512x512x512 bf16 layout=tn config=mma=64x48", 128, 32},
         {"512x512x512 bf16 layout=tn config=mma=128x192", 128, 128},
+        {"512x512x512 tf32 layout=tn config=mma=64x32", 128, 128},
+        {"512x512x512 tf32 layout=tn config=mma=128x192 cta_group=2", 128, 128},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct jg_choice choice = choose(rows[i].text);

@@ -129,8 +129,9 @@ JG_DEVICE void tcgen05_wait_load(f32 (&v)[kFragments][kCount])
 
 // What is constant in a shared-memory matrix descriptor (PTX ISA, "matrix descriptor",
 // sm_100 form): bits 16-29 leading offset >> 4, 32-45 stride offset >> 4, 46 one, 61-63
-// swizzle. Bits 0-13 are the address >> 4.
-enum class Tcgen05Swizzle : u32 { kNone = 0, k128 = 2, k64 = 4, k32 = 6 };
+// swizzle. Bits 0-13 are the address >> 4. k128Of32 exchanges units of 32 bytes where the
+// others do of 16.
+enum class Tcgen05Swizzle : u32 { kNone = 0, k128Of32 = 1, k128 = 2, k64 = 4, k32 = 6 };
 
 constexpr JG_DEVICE u64 tcgen05_descriptor(u32 leading_bytes, u32 stride_bytes,
                                            Tcgen05Swizzle swizzle)
@@ -141,7 +142,8 @@ constexpr JG_DEVICE u64 tcgen05_descriptor(u32 leading_bytes, u32 stride_bytes,
 }
 
 // Known values: K-major tiles of 128 rows, swizzled and not, and MN-major tiles of 128 by
-// 16 whose neighbouring chunks of MN lie side by side.
+// 16 whose neighbouring chunks of MN lie side by side; of 128 by 32 of tf32, side by side
+// and in panels.
 static_assert(tcgen05_descriptor(16, 1024, Tcgen05Swizzle::k128) == 0x4000404000010000);
 static_assert(tcgen05_descriptor(16, 512, Tcgen05Swizzle::k64) == 0x8000402000010000);
 static_assert(tcgen05_descriptor(16, 256, Tcgen05Swizzle::k32) == 0xc000401000010000);
@@ -149,6 +151,10 @@ static_assert(tcgen05_descriptor(2048, 128, Tcgen05Swizzle::kNone) == 0x00004008
 static_assert(tcgen05_descriptor(1024, 2048, Tcgen05Swizzle::k128) == 0x4000408000400000);
 static_assert(tcgen05_descriptor(512, 2048, Tcgen05Swizzle::k64) == 0x8000408000200000);
 static_assert(tcgen05_descriptor(256, 2048, Tcgen05Swizzle::k32) == 0xc000408000100000);
+static_assert(tcgen05_descriptor(512, 2048, Tcgen05Swizzle::k128Of32) ==
+              0x2000408000200000);
+static_assert(tcgen05_descriptor(4096, 512, Tcgen05Swizzle::k128Of32) ==
+              0x2000402001000000);
 
 JG_DEVICE u64 tcgen05_descriptor_address(const void *tile)
 {
@@ -209,6 +215,8 @@ static_assert(tcgen05_instruction<bf16, bf16>(false, true, 128, 128) == 0x082084
 static_assert(tcgen05_instruction<bf16, bf16>(true, false, 128, 128) == 0x08210490);
 static_assert(tcgen05_instruction<f16, f16>(true, true, 128, 128) == 0x08200010);
 static_assert(tcgen05_instruction<tf32, tf32>(true, true, 128, 128) == 0x08200910);
+static_assert(tcgen05_instruction<tf32, tf32>(false, false, 128, 128) == 0x08218910);
+static_assert(tcgen05_instruction<tf32, tf32>(true, false, 256, 64) == 0x10110910);
 static_assert(tcgen05_instruction<e4m3, e4m3>(true, true, 128, 128) == 0x08200010);
 static_assert(tcgen05_instruction<e5m2, e4m3>(true, true, 128, 128) == 0x08200090);
 static_assert(tcgen05_instruction<s8, s8>(true, true, 128, 128) == 0x082004a0);

@@ -7,6 +7,7 @@
 #pragma once
 #include <jg/sm100a/k_group.cuh>
 #include <jg/sm100a/smem.cuh>
+#include <jg/tile/tile_swizzle.cuh>
 
 namespace jg::sm100a {
 
@@ -19,8 +20,6 @@ struct MmaOp {
     using B = typename Config::B;
     static_assert(Config::kBlockK * sizeof(A) == 128 && sizeof(A) == sizeof(B),
                   "a block is 128 bytes of K");
-    static_assert(sizeof(A) < 4 || (Config::kAKMajor && Config::kBKMajor),
-                  "tf32 is K-major: MN-major it would need another swizzle");
     static_assert(kN % (kM == 64 ? 8 : 16) == 0 && kN <= 256, "what the MMA takes");
 
     static constexpr u32 kInstruction =
@@ -28,15 +27,18 @@ struct MmaOp {
     static constexpr u32 kMmaK = 32 / sizeof(A); // of one instruction
 
     // Tiles are rows of kSpan bytes (tile_loader.cuh). K-major: 8 rows of M or N are 1024
-    // bytes. MN-major: 8 rows of K are 8 spans, and the elements of M or N that follow
-    // those of a row are a panel further.
-    template <bool kKMajor, u32 kSpan>
+    // bytes. MN-major: 8 rows of K are 8 spans, 4 of them where elements have 32 bits, and
+    // the elements of M or N that follow those of a row are a panel further.
+    template <class T, bool kKMajor, u32 kSpan>
     static constexpr JG_DEVICE u64 layout()
     {
-        return ptx::tcgen05_descriptor(kKMajor ? 16 : Config::kBlockK * kSpan, 8 * kSpan,
-                                       kSpan == 128  ? ptx::Tcgen05Swizzle::k128
-                                       : kSpan == 64 ? ptx::Tcgen05Swizzle::k64
-                                                     : ptx::Tcgen05Swizzle::k32);
+        using Swizzle = TileSwizzle<T, kKMajor, kSpan>;
+        return ptx::tcgen05_descriptor(kKMajor ? 16 : Config::kBlockK * kSpan,
+                                       Swizzle::kGroupRows * kSpan,
+                                       Swizzle::kUnit == 32 ? ptx::Tcgen05Swizzle::k128Of32
+                                       : kSpan == 128       ? ptx::Tcgen05Swizzle::k128
+                                       : kSpan == 64        ? ptx::Tcgen05Swizzle::k64
+                                                            : ptx::Tcgen05Swizzle::k32);
     }
     // What to add to a descriptor for the next instruction's K.
     template <bool kKMajor, u32 kSpan>
@@ -49,9 +51,9 @@ struct MmaOp {
     template <class SmemT>
     static JG_DEVICE void issue(const SmemT &smem, u32 block, u32 accumulator, bool first)
     {
-        const u64 a = layout<Config::kAKMajor, Config::kASpan>() |
+        const u64 a = layout<A, Config::kAKMajor, Config::kASpan>() |
                       ptx::tcgen05_descriptor_address(smem.a[block]);
-        const u64 b = layout<Config::kBKMajor, Config::kBSpan>() |
+        const u64 b = layout<B, Config::kBKMajor, Config::kBSpan>() |
                       ptx::tcgen05_descriptor_address(smem.b[block]);
 #pragma unroll
         for (u32 i = 0; i < Config::kBlockK / kMmaK; ++i) {

@@ -13,6 +13,7 @@
 #include <jg/ptx/convert.cuh>
 #include <jg/ptx/global.cuh>
 #include <jg/ptx/shared.cuh>
+#include <jg/tile/tile_swizzle.cuh>
 
 namespace jg {
 
@@ -68,6 +69,7 @@ struct ThreadChunk {
 template <class T, bool kKMajor, u32 kRows, u32 kAlignment, u32 kSpan = 128>
 struct ThreadOperandLoader {
     using Chunk = ThreadChunk<T, kAlignment>;
+    using Swizzle = TileSwizzle<T, kKMajor, kSpan>;
     static constexpr u32 kThreads = 128;
     static constexpr u32 kBlockK = 128 / sizeof(T);
     static constexpr u32 kPanelRows = kSpan / sizeof(T); // of M or N, where MN-major
@@ -93,9 +95,8 @@ struct ThreadOperandLoader {
 #pragma unroll
             for (u32 i = 0; i < kAtOnce; ++i) {
                 const u32 offset = (first + i * kThreads) * 16;
-                const u32 swizzle = offset / 128 % kRowChunks * 16;
                 chunks[i].round();
-                ptx::store_shared_4(tile + (offset ^ swizzle), chunks[i].words);
+                ptx::store_shared_4(tile + Swizzle::place(offset), chunks[i].words);
             }
         }
     }

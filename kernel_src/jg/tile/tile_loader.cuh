@@ -4,10 +4,10 @@
 // Called by one thread of the load warp. Each CTA loads its slice of a shared tile and
 // multicasts it to the CTAs that share it. A CTA of a pair holds its own rows of A and its
 // half of the columns of B; its bytes count in the pair's even CTA. Tiles lie in shared
-// memory in swizzled rows, as do blocks of K. K-major, a row is one M or N and a block of
-// K, 128 bytes. MN-major, a row is one K and kSpan bytes of M or N: 128, or 64 or 32 where
-// a tile has no multiple of that; a panel is such rows for all of the block, and the next
-// elements of M or N are a panel further.
+// memory in swizzled rows (tile_swizzle.cuh), as do blocks of K. K-major, a row is one M or
+// N and a block of K, 128 bytes. MN-major, a row is one K and kSpan bytes of M or N: 128,
+// or 64 or 32 where a tile has no multiple of that; a panel is such rows for all of the
+// block, and the next elements of M or N are a panel further.
 //
 // prefetch brings an operand's slices to L2 and no further. That is right at any time, also
 // before the grids that write the operand have ended: all reads and writes of the device
