@@ -24,7 +24,8 @@ void cli_context_table(struct cli_context_options *options, int with_device,
     }
     ret_table[count++] = (struct cli_option){
         "--arch", "ARCH",
-        "sm_90a, sm_100a, sm_103a or sm_100f; default:\nJIT_GEMM_ARCH, then the device's",
+        "architecture, such as sm_100a (`doctor` lists all);\n"
+        "default: JIT_GEMM_ARCH, then the device's",
         CLI_TEXT, &options->arch};
     if (with_device) {
         ret_table[count++] = (struct cli_option){
@@ -105,11 +106,11 @@ static int report_no_device(jit_gemm_status status,
 {
     cli_report(status, NULL, options->verbose);
     if (status == JIT_GEMM_ERR_NO_DRIVER) {
-        fputs("    This version has kernels for Hopper GPUs (H100, H200) and for Blackwell "
-              "(B200, B300);\n    --device emulator executes them on the CPU. `build`, "
-              "`plan` and `prewarm` work without\n    either, with --arch sm_90a or "
-              "--arch sm_100a.\n",
-              stderr);
+        fputs(
+            "    `jit-gemm doctor` lists the architectures that this version has kernels "
+            "for.\n    Without a GPU `--device emulator` executes them on the CPU; `build`, "
+            "`plan` and\n    `prewarm` need neither, with `--arch sm_100a`, say.\n",
+            stderr);
     }
     return CLI_FAILED;
 }
