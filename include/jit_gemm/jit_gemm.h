@@ -173,7 +173,9 @@ JIT_GEMM_API jit_gemm_status jit_gemm_epilogue_register(jit_gemm_context *contex
  * bf16`.
  *
  * Keys: m n k batch (sizes), a b c d (types), layout (nt nn tn tt: A's letter, then B's),
- * dynamic (a list such as `m,n`), epilogue (a name), config (the rest of the text).
+ * d_layout (row column), a_scale b_scale (none tensor vector), dynamic (a list such as
+ * `m,n`), workspace (most bytes, such as `64m`), input_align (bytes), epilogue (a name),
+ * config (the rest of the text). Each is a field of ::jit_gemm_problem.
  *
  * @param[out] ret_problem receives the problem, struct_size set; untouched on failure
  * @return OK, ARGUMENT (with the position and the key)
