@@ -32,8 +32,9 @@ int64_t jg_smem_bytes(const struct jg_smem *smem, int stages)
     return jg_max(jg_align_up(used_bytes, SMEM_STEP), smem->least_bytes);
 }
 
-int jg_smem_fitting_stages(const struct jg_smem *smem, const struct jg_device_facts *facts,
-                           int limit)
+/* At most `limit`. */
+static int count_fitting_stages(const struct jg_smem *smem,
+                                const struct jg_device_facts *facts, int limit)
 {
     int stages = limit;
     while (stages > 0 && jg_smem_bytes(smem, stages) > facts->smem_optin_bytes) {
@@ -53,7 +54,7 @@ int jg_stages_check(const struct jg_config *config, const struct jg_smem *smem,
             "stages=%d needs %lld bytes of shared memory, %s has %d; at most stages=%d "
             "with %s out_stages=%d",
             config->stages, (long long)smem_bytes, limits->arch, facts->smem_optin_bytes,
-            jg_smem_fitting_stages(smem, facts, limits->most), limits->shape,
+            count_fitting_stages(smem, facts, limits->most), limits->shape,
             config->out_stages);
         return 0;
     }
@@ -71,7 +72,7 @@ int jg_stages_choose(const struct jg_problem *problem, const struct jg_smem *sme
 {
     const int64_t wanted =
         jg_ceil_div(problem->k.size, (int64_t)jg_tile_k(problem) * smem->stage_blocks);
-    const int fitting = jg_smem_fitting_stages(smem, facts, limits->most);
+    const int fitting = count_fitting_stages(smem, facts, limits->most);
     return (int)jg_max(limits->least, jg_min(wanted, fitting));
 }
 

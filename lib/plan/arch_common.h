@@ -32,9 +32,6 @@ struct jg_smem {
 
 /* Rounded up to the alignment of a swizzled tile. */
 int64_t jg_smem_bytes(const struct jg_smem *smem, int stages);
-/* The most stages that fit, at most `limit`. */
-int jg_smem_fitting_stages(const struct jg_smem *smem, const struct jg_device_facts *facts,
-                           int limit);
 
 /* A limit on the number of stages, and words for its message. */
 struct jg_stage_limits {

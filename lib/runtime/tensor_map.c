@@ -130,10 +130,11 @@ static jit_gemm_status fail_encode(const struct jg_kernel *kernel, CUresult resu
                           "see the limits of pointers and strides in the manual");
 }
 
-jit_gemm_status jg_tensor_map_encode(const struct jg_kernel *kernel,
-                                     enum jg_map_operand operand,
-                                     const struct jg_map_key *key,
-                                     struct jg_tensor_map *ret_map)
+/* A contiguous or outer size of 0 (K = 0) is encoded as 1: the kernel then loads nothing.
+ * UNSUPPORTED if the driver refuses it. */
+static jit_gemm_status encode_map(const struct jg_kernel *kernel,
+                                  enum jg_map_operand operand, const struct jg_map_key *key,
+                                  struct jg_tensor_map *ret_map)
 {
     const jit_gemm_dtype dtype = dtype_of_operand(kernel, operand);
     const uint64_t element_bytes = (uint64_t)jg_dtype_bytes(dtype);
@@ -210,7 +211,7 @@ static jit_gemm_status take_from_slot(struct jg_map_slot *slot,
             return JIT_GEMM_OK;
         }
     }
-    JG_TRY(jg_tensor_map_encode(kernel, operand, key, ret_map));
+    JG_TRY(encode_map(kernel, operand, key, ret_map));
     struct jg_map_entry *entry = &entries[slot->next[operand]];
     slot->next[operand] = (slot->next[operand] + 1) % JG_MAP_ENTRIES;
     entry->key = *key;
@@ -247,7 +248,7 @@ jit_gemm_status jg_map_slots_fill(struct jg_map_slots *slots,
         struct jg_tensor_map *map =
             i < JG_MAP_OPERANDS ? maps[i] : &params->operands[i - JG_MAP_OPERANDS].map;
         status = slot != NULL ? take_from_slot(slot, kernel, operand, &keys[i], map)
-                              : jg_tensor_map_encode(kernel, operand, &keys[i], map);
+                              : encode_map(kernel, operand, &keys[i], map);
     }
     if (slot != NULL) {
         atomic_flag_clear_explicit(&slot->busy, memory_order_release);

@@ -61,13 +61,6 @@ size_t jg_map_slots_bytes(uint32_t operand_count);
 /* `slots` and `entries` must be zeroed; entries are borrowed. */
 void jg_map_slots_init(struct jg_map_slots *slots, uint32_t operand_count, void *entries);
 
-/* Encodes one map. A contiguous or outer size of 0 (K = 0) is encoded as 1: the kernel then
- * loads nothing. UNSUPPORTED if the driver refuses it. */
-jit_gemm_status jg_tensor_map_encode(const struct jg_kernel *kernel,
-                                     enum jg_map_operand operand,
-                                     const struct jg_map_key *key,
-                                     struct jg_tensor_map *ret_map);
-
 /* Puts the wanted maps into the parameters, from a slot where it has them. */
 jit_gemm_status jg_map_slots_fill(struct jg_map_slots *slots,
                                   const struct jg_kernel *kernel,
