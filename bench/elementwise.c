@@ -239,7 +239,8 @@ static void write_kernel(FILE *out, const jit_gemm_epilogue *epilogue,
     fprintf(out, "  }\n}\n");
 }
 
-char *elementwise_source(const jit_gemm_epilogue *epilogue, jit_gemm_dtype d_type)
+/* The CUDA text of the kernel; the caller frees it. NULL when out of memory. */
+static char *write_source(const jit_gemm_epilogue *epilogue, jit_gemm_dtype d_type)
 {
     char *text = NULL;
     size_t size = 0;
@@ -276,7 +277,7 @@ int elementwise_create(const struct cuda_driver *driver, const char *nvrtc_path,
                                  "f32 alone");
     }
     struct elementwise *kernel = calloc(1, sizeof *kernel);
-    char *source = elementwise_source(epilogue, d_type);
+    char *source = write_source(epilogue, d_type);
     int status = -1;
     if (kernel == NULL || source == NULL) {
         bench_fail(error, "out of memory");

@@ -14,9 +14,6 @@
 
 struct elementwise; /* one compiled kernel */
 
-/* Writes the CUDA text of the kernel; the caller frees it. NULL when out of memory. */
-char *elementwise_source(const jit_gemm_epilogue *epilogue, jit_gemm_dtype d_type);
-
 /*
  * Compiles the kernel for an epilogue; its math functions are those of the library's
  * prelude (gelu by the error function). `driver` must outlive the result.

@@ -131,7 +131,8 @@ static void lay_out_set(struct gemm_sets *sets, const jit_gemm_epilogue *epilogu
     sets->set_bytes = used;
 }
 
-uint64_t gemm_sets_address(const struct gemm_sets *sets, size_t set, size_t offset)
+/* Of what lies at `offset` inside a set. */
+static uint64_t address_of(const struct gemm_sets *sets, size_t set, size_t offset)
 {
     return sets->arena + (uint64_t)set * sets->set_bytes + offset;
 }
@@ -145,18 +146,17 @@ static void fill_arguments(struct gemm_sets *sets, size_t set)
         const int is_matrix = place->kind == JIT_GEMM_OPERAND_MATRIX;
         const int is_scalar = place->kind == JIT_GEMM_OPERAND_SCALAR;
         operands[i] = (jit_gemm_operand_arg){
-            .pointer = is_scalar ? 0 : gemm_sets_address(sets, set, place->offset),
+            .pointer = is_scalar ? 0 : address_of(sets, set, place->offset),
             .ld = is_matrix ? place->ld : 0,
             .batch_stride = is_matrix ? place->batch_stride : JIT_GEMM_STRIDE_BROADCAST,
             .value = place->value};
     }
     sets->args[set] = (jit_gemm_args){
         .struct_size = sizeof(jit_gemm_args),
-        .a = gemm_sets_address(sets, set, sets->a_offset),
-        .b = gemm_sets_address(sets, set, sets->b_offset),
-        .c = s->c_type != JIT_GEMM_DTYPE_NONE ? gemm_sets_address(sets, set, sets->c_offset)
-                                              : 0,
-        .d = gemm_sets_address(sets, set, sets->d_offset),
+        .a = address_of(sets, set, sets->a_offset),
+        .b = address_of(sets, set, sets->b_offset),
+        .c = s->c_type != JIT_GEMM_DTYPE_NONE ? address_of(sets, set, sets->c_offset) : 0,
+        .d = address_of(sets, set, sets->d_offset),
         .lda = s->lda,
         .ldb = s->ldb,
         .ldc = s->ldc,
@@ -242,7 +242,7 @@ static int fill_inputs(const struct gemm_sets *sets, uint64_t seed,
             status =
                 blocks[type] == NULL
                     ? bench_fail(error, "out of memory")
-                    : upload_random(sets, gemm_sets_address(sets, set, pieces[i].offset),
+                    : upload_random(sets, address_of(sets, set, pieces[i].offset),
                                     pieces[i].bytes, blocks[type], type, &state, error);
         }
     }
@@ -336,7 +336,7 @@ int gemm_sets_give_workspace(struct gemm_sets *sets, const jit_gemm *gemm,
 
 int gemm_sets_poison(const struct gemm_sets *sets, size_t set, char error[BENCH_ERROR_SIZE])
 {
-    if (jit_gemm_device_fill(sets->context, gemm_sets_address(sets, set, sets->d_offset),
+    if (jit_gemm_device_fill(sets->context, address_of(sets, set, sets->d_offset),
                              element_poison_byte(sets->shape.d_type),
                              sets->d_bytes) != JIT_GEMM_OK) {
         return bench_fail(error, "fill: %s", jit_gemm_last_error());
@@ -352,8 +352,7 @@ int gemm_sets_read_d(const struct gemm_sets *sets, size_t set, const char *who,
     if (raw == NULL) {
         return bench_fail(error, "out of memory");
     }
-    if (jit_gemm_device_download(sets->context, raw,
-                                 gemm_sets_address(sets, set, sets->d_offset),
+    if (jit_gemm_device_download(sets->context, raw, address_of(sets, set, sets->d_offset),
                                  sets->d_bytes) != JIT_GEMM_OK) {
         free(raw);
         return bench_fail(error, "%s: %s", who, jit_gemm_last_error());

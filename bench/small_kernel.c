@@ -61,8 +61,9 @@ static int fail_with_log(const struct nvrtc_functions *nvrtc, nvrtcProgram progr
     return -1;
 }
 
-int small_kernel_compile(const char *nvrtc_path, const char *source, int cc_major,
-                         int cc_minor, void **ret_cubin, char error[BENCH_ERROR_SIZE])
+/* For the architecture `sm_<major><minor>`; the caller frees the cubin. */
+static int compile_source(const char *nvrtc_path, const char *source, int cc_major,
+                          int cc_minor, void **ret_cubin, char error[BENCH_ERROR_SIZE])
 {
     struct nvrtc_functions nvrtc;
     if (open_nvrtc(nvrtc_path, &nvrtc, error) != 0) {
@@ -112,8 +113,8 @@ int small_kernel_load(const struct cuda_driver *driver, const char *nvrtc_path,
                       struct small_kernel *ret_kernel, char error[BENCH_ERROR_SIZE])
 {
     void *cubin = NULL;
-    if (small_kernel_compile(nvrtc_path, source, driver->cc_major, driver->cc_minor, &cubin,
-                             error) != 0) {
+    if (compile_source(nvrtc_path, source, driver->cc_major, driver->cc_minor, &cubin,
+                       error) != 0) {
         return -1;
     }
     struct small_kernel kernel = {0};

@@ -10,14 +10,6 @@ struct small_kernel {
     CUfunction function;
 };
 
-/*
- * Compiles `source` for the architecture `sm_<major><minor>`; nothing is loaded.
- *
- * `ret_cubin` receives memory that the caller frees.
- */
-int small_kernel_compile(const char *nvrtc_path, const char *source, int cc_major,
-                         int cc_minor, void **ret_cubin, char error[BENCH_ERROR_SIZE]);
-
 /* Compiles `source` for the driver's device and loads its kernel `entry`. */
 int small_kernel_load(const struct cuda_driver *driver, const char *nvrtc_path,
                       const char *source, const char *entry,

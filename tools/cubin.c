@@ -196,7 +196,7 @@ static const char *read_facts(const struct view *view, struct cubin *cubin)
     return NULL;
 }
 
-int cubin_is_elf(const void *bytes, size_t size)
+static int is_elf(const void *bytes, size_t size)
 {
     return size >= SELFMAG && memcmp(bytes, ELFMAG, SELFMAG) == 0;
 }
@@ -208,7 +208,7 @@ const char *cubin_read(const void *bytes, size_t size, struct cubin *ret_cubin)
     const char *problem;
 
     *ret_cubin = (struct cubin){0};
-    if (!cubin_is_elf(bytes, size) || size < sizeof view.header) {
+    if (!is_elf(bytes, size) || size < sizeof view.header) {
         return "it is no ELF file";
     }
     memcpy(&view.header, bytes, sizeof view.header);

@@ -25,8 +25,6 @@ struct cubin {
     size_t count;
 };
 
-/* Is it an ELF file at all? */
-int cubin_is_elf(const void *bytes, size_t size);
 /* NULL if all is well, otherwise what is wrong (static). Reads nothing outside of `size`
  * bytes, whatever they hold. */
 const char *cubin_read(const void *bytes, size_t size, struct cubin *ret_cubin);
