@@ -31,17 +31,13 @@ JG_DEVICE void synchronize()
     }
 }
 
-// The role of four warps where tiles are loaded by threads.
-template <class Config, class Params, class ShapeT, class Range, class Ring,
-          class Scheduler, class SmemT>
-JG_DEVICE void load_by_threads(const Params &params, const ShapeT &shape,
-                               const Range &range, const Ring &ring,
-                               const Scheduler &scheduler, const SmemT &smem, u32 thread)
+// The load role: a walk over the tiles. `load(tile, k, blocks)` sends or fills the next
+// stage: so many blocks of the tile, from this element of K on.
+template <class Config, class Range, class Scheduler, class Producer, class Load>
+JG_DEVICE void load_tiles(const Range &range, const Scheduler &scheduler,
+                          Producer &producer, bool records, Load load)
 {
-    const ThreadLoader<Config, ShapeT, Config::kASpan, Config::kBSpan> loader(params, shape,
-                                                                              thread);
-    auto producer = ring.producer();
-    debug::Track track(debug::Role::kLoad, 0, thread == 0);
+    debug::Track track(debug::Role::kLoad, 0, records);
     auto work = scheduler.load_walk();
     while (work.has_work()) {
         const WorkTile tile = work.next();
@@ -50,14 +46,8 @@ JG_DEVICE void load_by_threads(const Params &params, const ShapeT &shape,
         track.begin();
 #pragma unroll 1
         for (u32 k = 0; k < part.blocks; k += Config::kKGroup) {
-            const u32 blocks = KGroup<Config>::blocks(part.blocks - k);
-            const auto stage = producer.acquire_to_fill();
-#pragma unroll 1
-            for (u32 i = 0; i < blocks; ++i) {
-                const u32 block = stage.index() * Config::kKGroup + i;
-                loader.load(smem.a[block], smem.b[block], tile,
-                            part.first + (k + i) * Config::kBlockK);
-            }
+            load(tile, part.first + k * Config::kBlockK,
+                 KGroup<Config>::blocks(part.blocks - k));
         }
         track.end();
     }
@@ -163,39 +153,36 @@ JG_DEVICE void gemm_kernel(const Params &params)
 
     if (Config::kThreadLoads && (roles.is_load_warp() || roles.helps_load())) {
         if constexpr (Config::kThreadLoads) {
-            load_by_threads<Config>(params, shape, range, ring, scheduler, smem,
-                                    roles.load_thread());
+            const u32 thread = roles.load_thread();
+            const ThreadLoader<Config, decltype(shape), Config::kASpan, Config::kBSpan>
+                by_threads(params, shape, thread);
+            auto producer = ring.producer();
+            const auto fill = [&](const WorkTile &tile, u32 k, u32 blocks) {
+                const auto stage = producer.acquire_to_fill();
+#pragma unroll 1
+                for (u32 i = 0; i < blocks; ++i) {
+                    const u32 block = stage.index() * Config::kKGroup + i;
+                    by_threads.load(smem.a[block], smem.b[block], tile,
+                                    k + i * Config::kBlockK);
+                }
+            };
+            load_tiles<Config>(range, scheduler, producer, thread == 0, fill);
         }
     } else if (roles.is_load_warp()) {
         if (ptx::elect_one()) {
             auto producer = ring.producer();
-            debug::Track track(debug::Role::kLoad);
-            auto work = scheduler.load_walk();
-            while (work.has_work()) {
-                const WorkTile tile = work.next();
-                const KPart part = range.part(tile);
-                track.next(tile);
-                track.begin();
-#pragma unroll 1
-                for (u32 k = 0; k < part.blocks; k += Config::kKGroup) {
-                    const u32 blocks = KGroup<Config>::blocks(part.blocks - k);
-                    const ProducerStage stage =
-                        producer.acquire(blocks * SmemT::kBlockBytes);
+            const auto send = [&](const WorkTile &tile, u32 k, u32 blocks) {
+                const ProducerStage stage = producer.acquire(blocks * SmemT::kBlockBytes);
 #pragma unroll
-                    for (u32 i = 0; i < Config::kKGroup; ++i) {
-                        if (i < blocks) {
-                            const u32 block = stage.index * Config::kKGroup + i;
-                            loader.load(smem.a[block], smem.b[block], stage.full, tile,
-                                        part.first + (k + i) * Config::kBlockK);
-                        }
+                for (u32 i = 0; i < Config::kKGroup; ++i) {
+                    if (i < blocks) {
+                        const u32 block = stage.index * Config::kKGroup + i;
+                        loader.load(smem.a[block], smem.b[block], stage.full, tile,
+                                    k + i * Config::kBlockK);
                     }
                 }
-                track.end();
-            }
-            producer.drain();
-            if constexpr (Config::kPdl) {
-                ptx::launch_dependent_grids();
-            }
+            };
+            load_tiles<Config>(range, scheduler, producer, true, send);
         }
     } else if (roles.is_mma_warp()) {
         if (cluster.half() == 0 && ptx::elect_one()) {
