@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The code of one kernel as its listing says it. Shared by listing.c (text to
+ * instructions), listing_flow.c (instructions to blocks and who leads to whom) and
+ * listing_loops.c.
+ */
+#ifndef LISTING_CODE_H
+#define LISTING_CODE_H
+
+#include "listing.h"
+
+enum { NONE = -1, LABEL_SIZE = 64 };
+
+/* One instruction; its block is what a run of instructions without a branch or a label is.
+ */
+struct instruction {
+    uint32_t address;
+    char opcode[24];
+    char target[LABEL_SIZE]; /* the label that it names, or "" */
+    int is_mention;          /* and does not go to: where threads meet again */
+    int is_guarded;          /* may be skipped */
+    int ends;                /* what follows is reached by a label alone, unless guarded */
+    int block;
+};
+
+struct label {
+    char name[LABEL_SIZE];
+    int instruction; /* that follows it */
+    int is_used;     /* by a branch that names it */
+};
+
+struct block {
+    int first, count; /* instructions */
+    int next[2];      /* blocks that may follow, or NONE */
+    int is_indirect;  /* those of the table may follow too */
+    int is_in_table;  /* no branch names it: an indirect one goes there */
+    int order;        /* in a reverse postorder; NONE: never reached */
+    int dominator;    /* the immediate one */
+};
+
+struct code {
+    struct instruction *instructions;
+    struct label *labels;
+    struct block *blocks;
+    int *order; /* blocks in reverse postorder */
+    int instruction_count, label_count, block_count, order_count;
+};
+
+int code_starts_with(const char *text, const char *prefix);
+
+/* Makes the blocks of the instructions, their order and their dominators; there is one
+ * instruction at least. The caller frees `blocks` and `order`. */
+void code_connect(struct code *code);
+/* May block `to` follow block `from`? */
+int code_leads_to(const struct code *code, int from, int to);
+/* Is block `upper` on every way to block `lower`? */
+int code_dominates(const struct code *code, int upper, int lower);
+
+/* Adds the innermost loops that work. */
+void code_find_loops(const struct code *code, struct listing *listing);
+
+#endif

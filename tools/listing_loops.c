@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "listing_code.h"
+
+/* Marks the blocks of the loop with this header: those that reach a branch back to it. */
+static int mark_loop(const struct code *code, int header, char *is_inside)
+{
+    int changed = 1, found = 0;
+
+    memset(is_inside, 0, (size_t)code->block_count);
+    for (int i = 0; i < code->order_count; i++) {
+        int at = code->order[i];
+
+        if (code_leads_to(code, at, header) && code_dominates(code, header, at)) {
+            is_inside[at] = 1;
+            found = 1;
+        }
+    }
+    while (found && changed) {
+        changed = 0;
+        for (int i = 0; i < code->order_count; i++) {
+            int at = code->order[i];
+
+            for (int next = 0; next < code->block_count && !is_inside[at]; next++) {
+                if (at != header && next != header && is_inside[next] &&
+                    code_leads_to(code, at, next)) {
+                    is_inside[at] = 1;
+                    changed = 1;
+                }
+            }
+        }
+    }
+    is_inside[header] = (char)found;
+    return found;
+}
+
+static void count_block(const struct code *code, int at, struct listing_loop *loop)
+{
+    const struct block *block = &code->blocks[at];
+
+    loop->instructions += (unsigned)block->count;
+    for (int i = block->first; i < block->first + block->count; i++) {
+        const char *opcode = code->instructions[i].opcode;
+
+        loop->multiplications += (unsigned)listing_is_multiplication(opcode);
+        loop->tma_loads += strcmp(opcode, "UTMALDG") == 0;
+        loop->commits += strcmp(opcode, "UTCBAR") == 0;
+        loop->tmem_loads += strcmp(opcode, "LDTM") == 0;
+    }
+}
+
+/* A repeated wait stands aside: a loop of its own and the way back. What the headers of
+ * such loops dominate does not count, unless every turn passes there. */
+static int is_aside(const struct code *code, int at, int header, const char *is_header,
+                    const char *is_inside)
+{
+    for (int inner = at; inner != header; inner = code->blocks[inner].dominator) {
+        if (is_header[inner] && is_inside[inner]) {
+            int always = 1;
+
+            for (int i = 0; i < code->order_count; i++) {
+                int latch = code->order[i];
+
+                if (is_inside[latch] && code_leads_to(code, latch, header)) {
+                    always &= code_dominates(code, inner, latch);
+                }
+            }
+            if (!always) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+static void count_loop(const struct code *code, int header, const char *is_header,
+                       const char *is_inside, struct listing_loop *ret_loop)
+{
+    struct listing_loop loop = {.address =
+                                    code->instructions[code->blocks[header].first].address};
+
+    for (int i = 0; i < code->block_count; i++) {
+        if (is_inside[i] && !is_aside(code, i, header, is_header, is_inside)) {
+            count_block(code, i, &loop);
+        }
+    }
+    *ret_loop = loop;
+}
+
+static int works(const struct listing_loop *loop)
+{
+    return loop->multiplications + loop->tma_loads + loop->tmem_loads > 0;
+}
+
+/* Does a loop inside of this one work? */
+static int has_working_loop(const struct code *code, int header, const char *is_header,
+                            const char *is_inside)
+{
+    char *is_nested = cli_alloc((size_t)code->block_count);
+    struct listing_loop nested = {0};
+
+    for (int i = 0; i < code->block_count; i++) {
+        if (i != header && is_header[i] && is_inside[i]) {
+            (void)mark_loop(code, i, is_nested);
+            for (int j = 0; j < code->block_count; j++) {
+                if (is_nested[j]) {
+                    count_block(code, j, &nested);
+                }
+            }
+        }
+    }
+    free(is_nested);
+    return works(&nested);
+}
+
+void code_find_loops(const struct code *code, struct listing *listing)
+{
+    size_t count = (size_t)code->block_count;
+    char *is_inside = cli_alloc(count), *is_header = cli_alloc(count);
+
+    for (int i = 0; i < code->block_count; i++) {
+        is_header[i] =
+            (char)(code->blocks[i].order != NONE && mark_loop(code, i, is_inside));
+    }
+    for (int i = 0; i < code->block_count; i++) {
+        struct listing_loop loop;
+
+        if (!is_header[i] || listing->loop_count == LISTING_MAX_LOOPS) {
+            continue;
+        }
+        (void)mark_loop(code, i, is_inside);
+        count_loop(code, i, is_header, is_inside, &loop);
+        /* Not the loops around a loop that works: those over tiles. */
+        if (works(&loop) && !has_working_loop(code, i, is_header, is_inside)) {
+            listing->loops[listing->loop_count++] = loop;
+        }
+    }
+    free(is_inside);
+    free(is_header);
+}
