@@ -231,9 +231,6 @@ jit_gemm_status jit_gemm_get_info(const jit_gemm *gemm, jit_gemm_info *ret_info)
     JG_TRY(jg_check_pointer(gemm, "gemm"));
     const struct jg_kernel *kernel = gemm->kernel;
     const struct jg_problem *problem = &kernel->problem;
-    const int is_swapped = kernel->choice.config.swap_ab;
-    const int64_t rows = is_swapped ? problem->n.size : problem->m.size;
-    const int64_t columns = is_swapped ? problem->m.size : problem->n.size;
     jit_gemm_info info = {
         .struct_size = sizeof(info),
         .origin = gemm->origin,
@@ -241,8 +238,9 @@ jit_gemm_status jit_gemm_get_info(const jit_gemm *gemm, jit_gemm_info *ret_info)
         .spill_bytes = kernel->local_bytes,
         .smem_bytes = (uint32_t)kernel->choice.derived.smem_bytes,
         .threads = (uint32_t)kernel->choice.derived.threads,
-        .grid_ctas = jg_launch_grid(kernel, (uint32_t)rows, (uint32_t)columns,
-                                    (uint32_t)problem->batch.size),
+        .grid_ctas =
+            jg_launch_grid(kernel, (uint32_t)problem->m.size, (uint32_t)problem->n.size,
+                           (uint32_t)problem->batch.size),
         .compile_ms = gemm->compile_ms,
         .load_ms = gemm->load_ms,
         .workspace_bytes = (uint64_t)kernel->choice.derived.workspace_bytes,

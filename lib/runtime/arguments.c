@@ -41,15 +41,10 @@ static jit_gemm_status settle_size(const jit_gemm_dim *dim, int64_t given,
 static jit_gemm_status check_tile_count(const struct jg_kernel *kernel,
                                         const struct jg_kernel_params *params)
 {
-    const struct jg_config *config = &kernel->choice.config;
-    if (config->kernel != JG_KERNEL_GEMM || jg_params_are_empty(params)) {
+    if (kernel->choice.config.kernel != JG_KERNEL_GEMM || jg_params_are_empty(params)) {
         return JIT_GEMM_OK;
     }
-    const int64_t rows = (int64_t)config->tile_m * config->cluster_m;
-    const int64_t columns = (int64_t)config->tile_n * config->cluster_n;
-    const uint32_t m = config->swap_ab ? params->n : params->m;
-    const uint32_t n = config->swap_ab ? params->m : params->n;
-    int64_t clusters = jg_ceil_div(m, rows) * jg_ceil_div(n, columns);
+    int64_t clusters = jg_kernel_cluster_tiles(kernel, params->m, params->n);
     if (!jg_mul_checked(clusters, params->batch, &clusters) ||
         clusters > JG_TILES_LIMIT / jg_kernel_cluster_ctas(kernel)) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "args.batch",

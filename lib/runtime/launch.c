@@ -29,9 +29,7 @@ unsigned int jg_launch_grid(const struct jg_kernel *kernel, uint32_t m, uint32_t
     if (config->kernel == JG_KERNEL_REFERENCE) {
         return size_reference_grid(kernel, m, n, batch);
     }
-    const int64_t clusters =
-        jg_ceil_div(m, (int64_t)config->tile_m * config->cluster_m) *
-        jg_ceil_div(n, (int64_t)config->tile_n * config->cluster_n); /* below 2^52 */
+    const int64_t clusters = jg_kernel_cluster_tiles(kernel, m, n);
     const int64_t resident = kernel->resident_clusters;
     /* Below 2^63; where all tiles are launched, the arguments have no more than 2^31. */
     const int64_t tiles = config->scheduler == JG_SCHEDULER_STATIC && clusters >= resident
@@ -47,6 +45,10 @@ static CUresult launch_once(const struct jg_kernel *kernel, CUfunction function,
     CUlaunchAttribute attributes[2];
     unsigned int count = 0;
     const int cluster_ctas = jg_kernel_cluster_ctas(kernel);
+    /* The parameters have the product's sizes by now. */
+    const int is_swapped = kernel->choice.config.swap_ab;
+    const uint32_t m = is_swapped ? params->n : params->m;
+    const uint32_t n = is_swapped ? params->m : params->n;
     if (cluster_ctas > 1) {
         attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
         attributes[count].value.clusterDim.x = (unsigned int)cluster_ctas;
@@ -60,7 +62,7 @@ static CUresult launch_once(const struct jg_kernel *kernel, CUfunction function,
         count++;
     }
     const CUlaunchConfig config = {
-        .gridDimX = jg_launch_grid(kernel, params->m, params->n, params->batch),
+        .gridDimX = jg_launch_grid(kernel, m, n, params->batch),
         .gridDimY = 1,
         .gridDimZ = 1,
         .blockDimX = (unsigned int)kernel->choice.derived.threads,

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/math.h"
 #include "base/thread.h"
 #include "runtime/instruments.h"
 
@@ -249,6 +250,15 @@ jit_gemm_status jg_module_load(struct jg_device *device,
     log_differences(kernel, request->log);
     *ret_kernel = kernel;
     return JIT_GEMM_OK;
+}
+
+int64_t jg_kernel_cluster_tiles(const struct jg_kernel *kernel, uint32_t m, uint32_t n)
+{
+    const struct jg_config *config = &kernel->choice.config;
+    const int64_t rows = (int64_t)config->tile_m * config->cluster_m;
+    const int64_t columns = (int64_t)config->tile_n * config->cluster_n;
+    return config->swap_ab ? jg_ceil_div(n, rows) * jg_ceil_div(m, columns)
+                           : jg_ceil_div(m, rows) * jg_ceil_div(n, columns);
 }
 
 struct jg_kernel *jg_kernel_retain(struct jg_kernel *kernel)

@@ -5,19 +5,6 @@
 #include "base/math.h"
 #include "plan/arch_common.h"
 
-/* Tiles of a CTA, of whole clusters: fewer than 2^31. */
-static int64_t count_tiles(const struct jg_kernel *kernel,
-                           const struct jg_kernel_params *params)
-{
-    const struct jg_config *config = &kernel->choice.config;
-    const int64_t rows = (int64_t)config->tile_m * config->cluster_m;
-    const int64_t columns = (int64_t)config->tile_n * config->cluster_n;
-    const uint32_t m = config->swap_ab ? params->n : params->m;
-    const uint32_t n = config->swap_ab ? params->m : params->n;
-    return jg_ceil_div(m, rows) * jg_ceil_div(n, columns) * (int64_t)params->batch *
-           jg_kernel_cluster_ctas(kernel);
-}
-
 static jit_gemm_status check_address(uint64_t address, int64_t needed)
 {
     if (address == 0) {
@@ -45,7 +32,8 @@ jit_gemm_status jg_workspace_settle(const struct jg_kernel *kernel,
         return JIT_GEMM_OK;
     }
     const int64_t planned = kernel->choice.derived.workspace_bytes;
-    const int64_t tiles = count_tiles(kernel, params);
+    const int64_t tiles = jg_kernel_cluster_tiles(kernel, params->m, params->n) *
+                          (int64_t)params->batch * jg_kernel_cluster_ctas(kernel);
     if (tiles > JG_WORKSPACE_TILES) {
         return jg_fail(
             JIT_GEMM_ERR_UNSUPPORTED, "args.workspace",
