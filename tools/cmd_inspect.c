@@ -99,8 +99,7 @@ static unsigned count_allowed_registers(const struct findings *findings)
     return share < 255 ? share : 255;
 }
 
-/* ---------------------------------------------------------------------------- for people
- */
+/* ------------------------------------------------------------------------ for people */
 
 static void print_opcodes(const struct listing *listing, size_t kind)
 {

@@ -79,8 +79,7 @@ static struct span find_span(const struct timeline *timeline)
     return span;
 }
 
-/* ---------------------------------------------------------------------------- trace events
- */
+/* ---------------------------------------------------------------------- trace events */
 
 static void write_json_event(const struct timeline *timeline, uint64_t begin, uint32_t cta,
                              uint32_t track, const jit_gemm_trace_event *event, FILE *file)
@@ -132,8 +131,7 @@ void timeline_write_json(const struct timeline *timeline, FILE *file)
     fprintf(file, "\n]}\n");
 }
 
-/* --------------------------------------------------------------------------------- picture
- */
+/* --------------------------------------------------------------------------- picture */
 
 static void write_text(FILE *file, const char *text)
 {

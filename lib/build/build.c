@@ -44,8 +44,7 @@ static const char *prewarm_option(const struct task *task)
     return task->builder->form == JG_FORM_PTX ? " --device emulator" : "";
 }
 
-/* -------------------------------------------------------------------------------- metadata
- */
+/* -------------------------------------------------------------------------- metadata */
 
 static void add_metadata(struct jg_str *out, const char *key, const char *value)
 {
@@ -101,8 +100,7 @@ static uint32_t read_metadata_number(const jg_cache_blob *blob, const char *key)
     return (uint32_t)strtoul(text, NULL, 10);
 }
 
-/* ------------------------------------------------------------------------------------
- * dumps */
+/* ----------------------------------------------------------------------------- dumps */
 
 /* Writes <dump_dir>/<entry>-<8 digits of the key>.<suffix>; trouble is logged. */
 static void dump_file(const struct task *task, const char *key, const char *suffix,
@@ -155,8 +153,7 @@ static void dump_refusal(const struct task *task, const char *key, jit_gemm_stat
     jg_diagnostics_destroy(&diagnostics);
 }
 
-/* ------------------------------------------------------------------------------- disk
- * cache */
+/* ------------------------------------------------------------------------ disk cache */
 
 static jg_cache_name name_entry_of(const struct jg_key *key)
 {
@@ -288,8 +285,7 @@ static int keep_on_disk(const struct task *task, const struct jg_key *key,
     return 1;
 }
 
-/* ------------------------------------------------------------------------------------
- * compile */
+/* --------------------------------------------------------------------------- compile */
 
 static jit_gemm_status ask_policy(const struct task *task)
 {
@@ -396,8 +392,7 @@ static jit_gemm_status compile_with_key(const struct task *task, const char **re
     return JIT_GEMM_OK;
 }
 
-/* -------------------------------------------------------------------------------------
- * whole */
+/* ----------------------------------------------------------------------------- whole */
 
 jit_gemm_status jg_build(const struct jg_builder *builder, const struct jg_source *source,
                          const struct jg_arch *arch, const struct jg_epilogue *epilogue,

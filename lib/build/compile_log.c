@@ -182,8 +182,7 @@ static int next_message(const char **at, struct message *ret_message)
     return 0;
 }
 
-/* --------------------------------------------------------------------- snippet coordinates
- */
+/* --------------------------------------------------------------- snippet coordinates */
 
 /* Line and column just after the last code of the snippet, comments left out. */
 static void find_snippet_end(const struct jg_epilogue *epilogue, uint32_t *ret_line,
@@ -378,8 +377,7 @@ jit_gemm_status jg_compile_log_fail(const char *log, size_t size,
     return JIT_GEMM_ERR_COMPILE;
 }
 
-/* ---------------------------------------------------------------------- assembler's report
- */
+/* ---------------------------------------------------------------- assembler's report */
 
 /* The number before a phrase such as " bytes spill stores"; 0 if the line has none. */
 static uint32_t read_number_before(const struct line_view *line, const char *phrase)

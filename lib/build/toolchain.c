@@ -19,8 +19,7 @@ struct jg_toolchain {
     int absent;                       /* a search for the signature found nothing usable */
 };
 
-/* --------------------------------------------------------------------------- small records
- */
+/* --------------------------------------------------------------------- small records */
 
 static const char record_metadata[] = "kind=toolchain\n";
 
@@ -131,8 +130,7 @@ void jg_toolchain_remember(struct jg_cache *cache, struct jg_log *log,
                 JG_TOOLCHAIN_KNOWN_MAX);
 }
 
-/* ------------------------------------------------------------------------------- life
- * cycle */
+/* ------------------------------------------------------------------------ life cycle */
 
 /* NULL without memory; recorded. */
 static struct jg_toolchain *create_empty_toolchain(void)
@@ -190,8 +188,7 @@ void jg_toolchain_destroy(struct jg_toolchain *toolchain)
     jg_free(toolchain);
 }
 
-/* ------------------------------------------------------------------------------------
- * search */
+/* ---------------------------------------------------------------------------- search */
 
 /* The record by fingerprint says "usable <signature>" or "unusable <reason>". */
 static const char usable_word[] = "usable ";

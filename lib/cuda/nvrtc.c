@@ -41,8 +41,7 @@ jit_gemm_status jg_nvrtc_find(const char *path, struct jg_places *ret_places)
                           ret_places);
 }
 
-/* -------------------------------------------------------------------------------- opening
- */
+/* --------------------------------------------------------------------------- opening */
 
 /* Copies the bits: a data pointer does not convert to a function pointer in ISO C. */
 static int find_function(void *library, const char *name, void *ret_function)
@@ -250,8 +249,7 @@ void jg_nvrtc_close(struct jg_nvrtc *nvrtc)
     jg_free(nvrtc);
 }
 
-/* ------------------------------------------------------------------------------ programs
- */
+/* -------------------------------------------------------------------------- programs */
 
 static jit_gemm_status fail_call(const struct jg_nvrtc *nvrtc, const char *call,
                                  nvrtcResult result)

@@ -108,8 +108,7 @@ static jit_gemm_status add_usual_places(struct jg_places *places,
     return add_bare_names(places, names);
 }
 
-/* ------------------------------------------------------------------- beside this library
- */
+/* --------------------------------------------------------------- beside this library */
 
 /* Leaves the folder of a path; 0 if it names none. */
 static int cut_to_folder(char *path)
@@ -188,8 +187,7 @@ static jit_gemm_status add_companion_places(struct jg_places *places, const char
     return add_bare_names(places, names);
 }
 
-/* --------------------------------------------------------------------------------- whole
- */
+/* ----------------------------------------------------------------------------- whole */
 
 /* Gives the places to the caller, or frees them. */
 static jit_gemm_status finish_places(struct jg_places *places, jit_gemm_status status,

@@ -11,8 +11,7 @@
 
 enum { EPILOGUE_NAME_SHOWN = 16 /* bytes of an epilogue's name in an entry's name */ };
 
-/* ---------------------------------------------------------------------------------- names
- */
+/* ----------------------------------------------------------------------------- names */
 
 /* "jit_gemm_sm90a_bf16_bf16_128x256_gelu_1f2e3d4c": a person reads it in a profiler. */
 static jit_gemm_status name_entry(const struct jg_arch *arch,
@@ -74,8 +73,7 @@ static void print_line_directive(uint32_t line, const char *name, struct jg_str 
     jg_str_free(&shown);
 }
 
-/* ---------------------------------------------------------------------------------- parts
- */
+/* ----------------------------------------------------------------------------- parts */
 
 static void print_heading(const struct jg_arch *arch, const struct jg_problem *problem,
                           const struct jg_config *config, struct jg_str *out)
@@ -287,8 +285,7 @@ static void print_entry(const char *entry, int threads, const char *kernel,
                   threads, entry, kernel);
 }
 
-/* ---------------------------------------------------------------------------------- whole
- */
+/* ----------------------------------------------------------------------------- whole */
 
 jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
                                    const struct jg_problem *problem,
