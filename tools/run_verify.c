@@ -46,7 +46,7 @@ static int compare_result(const struct run_launch *launch, const char *name,
         return CLI_FAILED;
     }
     compare_matrices(&out->view, out_data, &ref->view, ref_data, &bounds, &report);
-    compare_describe(&report, &bounds, text, sizeof text);
+    compare_describe(&report, text, sizeof text);
     if (!report.pass) {
         verdict->is_wrong = 1;
         cli_error("%s: %s", name, text);

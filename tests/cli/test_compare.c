@@ -242,6 +242,34 @@ Test(compare, a_broken_reference_is_no_pass)
     cr_expect_eq(judge_pair(&pair).bad_reference, 1);
 }
 
+/* Below the normal range the steps are equal: rounding to the nearest may lose all of a
+ * value. */
+Test(compare, half_of_the_least_step_passes_and_a_whole_one_does_not)
+{
+    static const struct element_view narrow = {JIT_GEMM_DTYPE_E4M3, 1, 1, COLUMNS, LD, LD};
+    static const struct element_view wide = {JIT_GEMM_DTYPE_F32, 1, 1, COLUMNS, LD, LD};
+    const struct compare_bounds bounds =
+        compare_bounds_for(JIT_GEMM_DTYPE_E4M3, COMPARE_SUMS_F32, 64);
+    const float least = 0x1p-9f;
+    unsigned char out[LD];
+    float ref[LD];
+    struct compare_report report;
+
+    element_fill_poison(&narrow, out);
+    for (size_t i = 0; i < COLUMNS; i++) {
+        element_store(JIT_GEMM_DTYPE_E4M3, out, i, 0);
+        ref[i] = 0.45f * least;
+    }
+    compare_matrices(&narrow, out, &wide, ref, &bounds, &report);
+    cr_expect(report.pass, "%g over %g", report.rel_error, report.rel_bound);
+
+    ref[2] = least;
+    compare_matrices(&narrow, out, &wide, ref, &bounds, &report);
+
+    cr_expect(!report.pass);
+    cr_expect_eq(report.over_bound, 1);
+}
+
 Test(compare, half_a_unit_of_rounding_passes_and_two_units_do_not)
 {
     struct pair pair;

@@ -47,10 +47,11 @@ struct compare_report {
     uint64_t
         bad_reference; /* reference elements that are still poison: the test is broken */
     double rel_error;  /* ||out - ref|| / ||ref|| over the finite pairs */
-    double max_error;  /* largest |out - ref| */
+    double rel_bound; /* of rel_error: where the norm is small, the absolute bound counts */
+    double max_error; /* largest |out - ref| */
     int64_t batch, row, column; /* first bad element, -1 if there is none */
     double got, want;           /* its values */
-    int pass;                   /* not 0: all counts are 0 and rel_error is within bounds */
+    int pass; /* not 0: all counts are 0, and rel_error is within its bound */
 };
 
 /*
@@ -64,7 +65,6 @@ void compare_matrices(const struct element_view *out_view, const void *out,
                       struct compare_report *ret_report);
 
 /* One line of text about a report: what is wrong, or the error and its bound. */
-void compare_describe(const struct compare_report *report,
-                      const struct compare_bounds *bounds, char *buffer, size_t size);
+void compare_describe(const struct compare_report *report, char *buffer, size_t size);
 
 #endif
