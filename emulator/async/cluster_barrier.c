@@ -92,6 +92,7 @@ static enum emu_step exec_wait(struct emu_warp *warp, const struct emu_insn *ins
         }
     }
     state->cluster_unwaited &= ~lanes;
+    warp->cta->has_met_cluster = true;
     emu_know_acquire(warp, &cluster->released);
     emu_know_meet(warp, &emu_async_of_cta(warp->cta)->left);
     emu_know_meet(warp, &cluster->inits_left);

@@ -96,8 +96,9 @@ static enum emu_conflict_kind find_order(const struct emu_stamp *was, bool was_w
             return was->lane == is->lane || was->epoch < is->epoch ? EMU_NO_CONFLICT
                                                                    : EMU_CONFLICT_ORDER;
         }
-        if (was->epoch == is->epoch && was->insn == is->insn && was->lane == is->lane) {
-            return EMU_NO_CONFLICT;
+        if (was->epoch == is->epoch && was->insn == is->insn && was->lane == is->lane &&
+            is->proxy != EMU_PROXY_ASYNC) {
+            return EMU_NO_CONFLICT; /* of one operation; copies of a phase are several */
         }
     }
     const struct emu_knowledge *known = who->knowledge;
@@ -373,7 +374,8 @@ static bool note_simply(struct cell *cell, const struct access *now)
 {
     const struct emu_stamp *stamp = &now->stamp;
     if (now->write) {
-        if (is_same_access(&cell->writer, stamp) && cell->reader.bytes == 0) {
+        if (is_same_access(&cell->writer, stamp) && cell->reader.bytes == 0 &&
+            (stamp->proxy != EMU_PROXY_ASYNC || (cell->writer.bytes & stamp->bytes) == 0)) {
             cell->writer.bytes = (cell->writer.bytes | stamp->bytes) & 0xFu;
             return true;
         }
@@ -486,26 +488,6 @@ bool emu_shadow_access(struct emu_shadow *shadow, uint64_t byte, uint64_t bytes,
     }
     *ret_conflict = worst;
     return worst.kind == EMU_NO_CONFLICT;
-}
-
-bool emu_shadow_was_written(const struct emu_shadow *shadow, uint64_t byte, uint64_t bytes)
-{
-    uint64_t end = byte + bytes;
-    for (uint64_t at = byte - byte % CELL_BYTES; at < end; at += CELL_BYTES) {
-        const struct page *page = shadow->pages[at / PAGE_BYTES];
-        struct lists lists = {.writer_count = 0};
-        if (page != NULL) {
-            take_apart(shadow, &page->cells[at % PAGE_BYTES / CELL_BYTES], &lists);
-        }
-        uint32_t written = lists.writer_count == MOST_WRITERS ? 0xF : 0;
-        for (unsigned i = 0; i < lists.writer_count; i++) {
-            written |= lists.writers[i].bytes;
-        }
-        if ((find_mask(at, byte, end) & ~written) != 0) {
-            return false;
-        }
-    }
-    return true;
 }
 
 static void forget_bytes(struct emu_shadow *shadow, struct cell *cell, uint32_t mask)

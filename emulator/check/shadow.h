@@ -96,8 +96,6 @@ void emu_shadow_free(struct emu_shadow *shadow);
  * access is noted either way. The range lies in the memory: the caller has checked that. */
 bool emu_shadow_access(struct emu_shadow *shadow, uint64_t byte, uint64_t bytes, bool write,
                        const struct emu_accessor *who, struct emu_conflict *ret_conflict);
-/* Whether every byte of the range may have been written by somebody. */
-bool emu_shadow_was_written(const struct emu_shadow *shadow, uint64_t byte, uint64_t bytes);
 /* Forgets everything about a range: memory that was freed and given out anew. */
 void emu_shadow_forget(struct emu_shadow *shadow, uint64_t byte, uint64_t bytes);
 

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "exec/marks.h"
 #include "exec/memory.h"
 
 /* The shadow of a global allocation: of the grid where its clusters can meet, otherwise of
@@ -152,6 +153,17 @@ static bool check_races(const struct emu_actor *actor, struct emu_shadow *shadow
 
 /* ---------------------------------------------------------------------------- shared */
 
+/* A CTA that has not begun has no shared memory yet. It is known to have where something
+ * that it did is known, or where the own CTA has met the whole cluster. */
+static bool has_begun(const struct emu_cta *cta, const struct emu_warp *warp)
+{
+    bool known = warp->cta->has_met_cluster;
+    for (unsigned i = 0; !known && i < cta->warp_count; i++) {
+        known = emu_clock_get(&warp->knowledge.happened, cta->warps[i].entity) > 0;
+    }
+    return known;
+}
+
 struct emu_cta *emu_shared_resolve(struct emu_warp *warp, const struct emu_insn *insn,
                                    unsigned lane, uint32_t address, bool any_rank,
                                    uint32_t *ret_offset)
@@ -178,6 +190,13 @@ struct emu_cta *emu_shared_resolve(struct emu_warp *warp, const struct emu_insn 
     if (cta->exited) {
         emu_report_error(warp, insn, lane, EMU_FINDING_IN_FLIGHT,
                          "shared memory of CTA %u, which has exited", rank);
+        return NULL;
+    }
+    if (emu_launch_of(cta)->settings.races && !has_begun(cta, warp)) {
+        emu_report_error(warp, insn, lane, EMU_FINDING_RACE,
+                         "shared memory of CTA %u, but nothing tells that this CTA has "
+                         "begun; a barrier of the cluster must come first",
+                         rank);
         return NULL;
     }
     return cta;
@@ -295,71 +314,6 @@ static struct emu_allocation *check_global(const struct emu_actor *actor, uint64
     return allocation;
 }
 
-/* What a cluster leaves behind in the state of bytes that it wrote. */
-static uint8_t mark_of(const struct emu_cluster *cluster)
-{
-    return (uint8_t)(EMU_DEFINED + 1 +
-                     (cluster->index + UINT64_C(127) * cluster->grid->order) % 254);
-}
-
-/* Another cluster wrote one of these bytes in this launch, or one of the launch before that
- * was not waited for. Where clusters can meet the shadow tells more; for the others nothing
- * can have ordered it. */
-static bool check_marks(const struct emu_actor *actor,
-                        const struct emu_allocation *allocation, uint64_t offset,
-                        uint32_t bytes, const char *verb)
-{
-    const struct emu_cluster *cluster = actor->warp->cta->cluster;
-    uint8_t mark = mark_of(cluster);
-    for (uint32_t i = 0; i < bytes; i++) {
-        uint8_t state = allocation->state[offset + i];
-        if (state > EMU_DEFINED && state != mark) {
-            return refuse(actor, EMU_FINDING_RACE,
-                          "%s of byte %" PRIu64
-                          " of %s, which another cluster wrote; nothing orders them",
-                          verb, offset + i, allocation->name);
-        }
-    }
-    return true;
-}
-
-/* Marks that no cluster of this grid has left are of the grid before, which still runs. */
-static bool check_predecessor(const struct emu_actor *actor,
-                              const struct emu_allocation *allocation, uint64_t offset,
-                              uint32_t bytes, const char *verb)
-{
-    struct emu_cluster *cluster = actor->warp->cta->cluster;
-    const struct emu_launch *launch = &cluster->grid->launch;
-    if (actor->atomic || launch->predecessor_done == NULL ||
-        launch->predecessor_done(launch->predecessor_context)) {
-        return true;
-    }
-    const struct emu_shadow *shadow = watch_of(cluster, allocation);
-    for (uint32_t i = 0; i < bytes; i++) {
-        if (allocation->state[offset + i] > EMU_DEFINED &&
-            !emu_shadow_was_written(shadow, offset + i, 1)) {
-            return refuse(actor, EMU_FINDING_RACE,
-                          "%s of byte %" PRIu64
-                          " of %s, which the grid before this one wrote and which "
-                          "griddepcontrol.wait has not waited for",
-                          verb, offset + i, allocation->name);
-        }
-    }
-    return true;
-}
-
-static bool check_others(const struct emu_actor *actor,
-                         const struct emu_allocation *allocation, uint64_t offset,
-                         uint32_t bytes, const char *verb)
-{
-    if (!__atomic_load_n(&allocation->marked, __ATOMIC_RELAXED)) {
-        return true;
-    }
-    return actor->warp->cta->cluster->grid->launch.program->shares_grid
-               ? check_predecessor(actor, allocation, offset, bytes, verb)
-               : check_marks(actor, allocation, offset, bytes, verb);
-}
-
 bool emu_global_read(const struct emu_actor *actor, uint64_t address, uint32_t bytes,
                      uint32_t alignment, void *data, uint8_t *defined)
 {
@@ -372,9 +326,7 @@ bool emu_global_read(const struct emu_actor *actor, uint64_t address, uint32_t b
     uint64_t offset = address - allocation->address;
     memcpy(data, emu_pointer(address), bytes);
     if (defined != NULL) {
-        for (uint32_t i = 0; i < bytes; i++) {
-            defined[i] = allocation->state[offset + i] != EMU_UNDEFINED;
-        }
+        memcpy(defined, allocation->state + offset, bytes);
     } else if (cluster->grid->launch.settings.definedness) {
         const uint8_t *hole = memchr(allocation->state + offset, EMU_UNDEFINED, bytes);
         if (hole != NULL) {
@@ -384,12 +336,10 @@ bool emu_global_read(const struct emu_actor *actor, uint64_t address, uint32_t b
                           (uint64_t)(hole - allocation->state), allocation->name);
         }
     }
-    if (!cluster->grid->launch.settings.races) {
-        return true;
-    }
-    return check_others(actor, allocation, offset, bytes, "read") &&
-           check_races(actor, watch_of(cluster, allocation), offset, bytes, READS,
-                       allocation->name);
+    return !cluster->grid->launch.settings.races ||
+           (emu_marks_note(actor, allocation, offset, bytes, false) &&
+            check_races(actor, watch_of(cluster, allocation), offset, bytes, READS,
+                        allocation->name));
 }
 
 bool emu_global_write(const struct emu_actor *actor, uint64_t address, uint32_t bytes,
@@ -406,21 +356,18 @@ bool emu_global_write(const struct emu_actor *actor, uint64_t address, uint32_t 
         return refuse(actor, EMU_FINDING_ILLEGAL, "write to constant memory (%s)",
                       allocation->name);
     }
-    bool races = cluster->grid->launch.settings.races;
-    bool good = !races || check_others(actor, allocation, offset, bytes, "write");
-    uint8_t mark = races ? mark_of(cluster) : EMU_DEFINED;
     enum access_kind kind =
         memcmp(emu_pointer(address), data, bytes) == 0 ? REPEATS : WRITES;
     memcpy(emu_pointer(address), data, bytes);
-    for (uint32_t i = 0; i < bytes; i++) {
-        bool is_defined = defined == NULL || defined[i] != EMU_UNDEFINED;
-        allocation->state[offset + i] = is_defined ? mark : EMU_UNDEFINED;
+    if (defined != NULL) {
+        memcpy(allocation->state + offset, defined, bytes);
+    } else {
+        memset(allocation->state + offset, EMU_DEFINED, bytes);
     }
-    if (races) {
-        __atomic_store_n(&allocation->marked, true, __ATOMIC_RELAXED);
-    }
-    return good && (!races || check_races(actor, watch_of(cluster, allocation), offset,
-                                          bytes, kind, allocation->name));
+    return !cluster->grid->launch.settings.races ||
+           (emu_marks_note(actor, allocation, offset, bytes, true) &&
+            check_races(actor, watch_of(cluster, allocation), offset, bytes, kind,
+                        allocation->name));
 }
 
 /* -------------------------------------------------------------------- any other space */
@@ -460,6 +407,12 @@ static bool local_range(const struct emu_actor *actor, uint64_t address, uint32_
                "access of %u bytes at local address %" PRIu64 "; a thread has %" PRIu64,
                bytes, address, total);
         return false;
+    }
+    if (address % bytes != 0) {
+        return refuse(actor, EMU_FINDING_MISALIGNED,
+                      "access of %u bytes at local address %" PRIu64
+                      ", which is not a multiple of %u",
+                      bytes, address, bytes);
     }
     uint64_t at = actor->lane * total + address;
     *ret_data = warp->local + at;

@@ -101,7 +101,6 @@ static void create_cta(struct emu_cluster *cluster, unsigned rank)
     cta->id[0] = cluster->first_cta[0] + rank % size[0];
     cta->id[1] = cluster->first_cta[1] + rank / size[0] % size[1];
     cta->id[2] = cluster->first_cta[2] + rank / (size[0] * size[1]);
-    cta->launched = true;
     cta->dynamic_shared = (uint32_t)emu_align_up(
         EMU_SHARED_FIRST + program->static_shared_bytes, program->dynamic_shared_align);
     cta->shared_bytes = launch->dynamic_shared_bytes > 0

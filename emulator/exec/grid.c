@@ -324,10 +324,10 @@ bool emu_grids_run(const struct emu_launch *launches, unsigned count,
     }
     if (count == 1 && !launches->program->shares_grid && grids->sms == NULL) {
         run_independent(&grids[0]);
-        emu_memory_forget_marks(launches->memory);
     } else {
         run_together(grids, count);
     }
+    emu_memory_forget_marks(launches->memory);
     uint64_t steps = 0;
     for (unsigned i = 0; i < count; i++) {
         steps += grids[i].thread_steps;

@@ -187,7 +187,8 @@ struct emu_cta {
     struct emu_sm *sm; /* where others may be too; NULL: it is taken to be alone */
     unsigned rank;     /* in the cluster */
     uint32_t id[3];    /* %ctaid */
-    bool launched, exited;
+    bool exited;
+    bool has_met_cluster;    /* one of its warps has waited at the cluster's barrier */
     uint8_t *shared;         /* from offset 0; the first KiB is never legal */
     uint8_t *shared_state;   /* one byte a byte */
     uint32_t shared_bytes;   /* end of legal offsets */

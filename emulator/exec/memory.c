@@ -23,10 +23,23 @@ struct emu_memory *emu_memory_create(uint64_t total_bytes)
     return memory;
 }
 
+static void forget_marks(struct emu_allocation *allocation)
+{
+    uint64_t pages = emu_ceil_div(allocation->bytes, EMU_MARK_PAGE);
+    for (uint64_t i = 0; i < pages; i++) {
+        emu_free(allocation->marks[i]);
+        allocation->marks[i] = NULL;
+    }
+}
+
 static void free_allocation(struct emu_allocation *allocation)
 {
+    if (allocation->marks != NULL) {
+        forget_marks(allocation);
+    }
     emu_free(allocation->base);
     emu_free(allocation->state);
+    emu_free(allocation->marks);
     emu_free(allocation);
 }
 
@@ -66,13 +79,16 @@ uint64_t emu_memory_allocate(struct emu_memory *memory, uint64_t bytes, const ch
     struct emu_allocation *allocation = emu_alloc(sizeof *allocation);
     allocation->base = emu_try_alloc(bytes + 2 * (size_t)GUARD_BYTES);
     allocation->state = emu_try_alloc(bytes);
-    if (allocation->base == NULL || allocation->state == NULL) {
+    allocation->marks = emu_try_alloc((size_t)emu_ceil_div(bytes, EMU_MARK_PAGE) *
+                                      sizeof(struct emu_mark *));
+    allocation->bytes = bytes;
+    if (allocation->base == NULL || allocation->state == NULL ||
+        allocation->marks == NULL) {
         free_allocation(allocation);
         return 0;
     }
     uint64_t start = (uint64_t)(uintptr_t)allocation->base + GUARD_BYTES;
     allocation->address = emu_align_up(start - ALIGNMENT_BYTES, ALIGNMENT_BYTES);
-    allocation->bytes = bytes;
     allocation->id = ++memory->next_id;
     snprintf(allocation->name, sizeof allocation->name, "%s", name == NULL ? "" : name);
     if (memory->count == memory->room) {
@@ -223,13 +239,6 @@ void emu_memory_describe(struct emu_memory *memory, uint64_t address, struct emu
 void emu_memory_forget_marks(struct emu_memory *memory)
 {
     for (size_t i = 0; i < memory->count; i++) {
-        struct emu_allocation *allocation = memory->sorted[i];
-        if (!__atomic_load_n(&allocation->marked, __ATOMIC_RELAXED)) {
-            continue;
-        }
-        for (uint64_t byte = 0; byte < allocation->bytes; byte++) {
-            allocation->state[byte] = allocation->state[byte] != EMU_UNDEFINED;
-        }
-        allocation->marked = false;
+        forget_marks(memory->sorted[i]);
     }
 }

@@ -24,13 +24,14 @@ void emu_memory_free_all(struct emu_memory *memory);
 uint64_t emu_memory_allocate(struct emu_memory *memory, uint64_t bytes, const char *name);
 bool emu_memory_release(struct emu_memory *memory, uint64_t address);
 /* The allocation that holds [address, address + bytes); NULL when there is none. */
+#define EMU_MARK_PAGE 4096u /* bytes */
 struct emu_allocation {
     uint64_t address, bytes;
-    void *base; /* what the host allocated */
-    /* One byte a byte: EMU_UNDEFINED, EMU_DEFINED, or, during a checked launch, above these
-     * a mark of the cluster that wrote it, so that clusters that meet are found. */
-    uint8_t *state;
-    bool marked; /* such marks are there */
+    void *base;     /* what the host allocated */
+    uint8_t *state; /* one byte a byte: EMU_UNDEFINED or EMU_DEFINED */
+    /* Who accessed each byte during a checked launch (exec/marks.h), by pages; NULL in it:
+     * nobody yet. */
+    struct emu_mark **marks;
     char name[32];
     uint64_t id;
     bool read_only;

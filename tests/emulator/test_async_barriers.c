@@ -226,6 +226,32 @@ Test(async_barriers, relaxed_cluster_barrier_hands_nothing_over)
     harness_close(&h);
 }
 
+/* CTA 1 stores into CTA 0, which reads it behind the barrier. */
+#define STORE_TO_PEER(before)                                                  \
+    KERNEL(before "mov.u32 %r3, %cluster_ctarank;\nsetp.eq.u32 %p1, %r3, 1;\n" \
+                  "mapa.shared::cluster.u32 %r5, %r1, 0;\n"                    \
+                  "@%p1 st.shared::cluster.u32 [%r5], 9;\n"                    \
+                  "barrier.cluster.arrive;\nbarrier.cluster.wait;\n"           \
+                  "@!%p1 ld.shared.u32 %r6, [%r1];\n@!%p1 st.global.u32 [%rd0], %r6;\n")
+
+Test(async_barriers, memory_of_a_cta_that_may_not_have_begun_is_not_touched)
+{
+    static const char *const kernels[] = {
+        STORE_TO_PEER("barrier.cluster.arrive;\nbarrier.cluster.wait;\n"),
+        STORE_TO_PEER("barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;\n")};
+    struct harness h;
+    async_open(&h, STORE_TO_PEER(""), 4);
+    cr_expect_not(harness_run_clusters(&h, 2, 1, 2));
+    async_expect_error(&h, EMU_FINDING_RACE, "nothing tells that this CTA has begun");
+    harness_close(&h);
+    for (unsigned i = 0; i < 2; i++) {
+        async_open(&h, kernels[i], 4);
+        cr_expect(harness_run_clusters(&h, 2, 1, 2), "%s", harness_text(&h));
+        async_expect_clean(&h);
+        harness_close(&h);
+    }
+}
+
 /* Thread 32 of each CTA reads what thread 0 wrote. */
 Test(async_barriers, relaxed_cluster_barrier_within_one_cta_is_let_pass_with_advice)
 {

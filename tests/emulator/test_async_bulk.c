@@ -77,6 +77,43 @@ Test(async_bulk, sizes_and_addresses_are_multiples_of_16)
     expect_error(LOAD("%r1", "%rd1"), 32, EMU_FINDING_BARRIER, "write over the mbarrier");
 }
 
+/* Two copies by one instruction, for one phase: the second to `step` bytes behind the
+ * first. */
+#define TWO_COPIES(step)                                                            \
+    WITH_SOURCE(                                                                    \
+        INIT(0, 1) "@!%p0 bra END;\n"                                               \
+                   "mbarrier.arrive.expect_tx.shared.b64 _, [%r1], 64;\n"           \
+                   "mov.u32 %r4, 0;\nL:\n"                                          \
+                   "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes " \
+                   "[%r3], [%rd1], %r2, [%r1];\nadd.u64 %rd1, %rd1, 32;\n"          \
+                   "add.u32 %r3, %r3, " step ";\nadd.u32 %r4, %r4, 1;\n"            \
+                   "setp.lt.u32 %p1, %r4, 2;\n@%p1 bra L;\n" WAIT("W", 0, 0) "END:\n")
+
+static void run_two_to_one_place(const struct emu_settings *settings)
+{
+    static const uint32_t source[WORDS];
+    struct harness h;
+    async_open(&h, TWO_COPIES("16"), BYTES);
+    h.settings = *settings;
+    harness_param_u64(&h, harness_buffer(&h, "source", BYTES, source));
+    harness_param_u32(&h, 32);
+    cr_expect_not(harness_run(&h, 1, 32));
+    async_expect_error(&h, EMU_FINDING_RACE, "nothing orders them");
+    harness_close(&h);
+    async_open(&h, TWO_COPIES("32"), BYTES);
+    h.settings = *settings;
+    harness_param_u64(&h, harness_buffer(&h, "source", BYTES, source));
+    harness_param_u32(&h, 32);
+    cr_expect(harness_run(&h, 1, 32), "%s", harness_text(&h));
+    async_expect_clean(&h);
+    harness_close(&h);
+}
+
+Test(async_bulk, copies_of_one_loop_to_one_place_are_a_race)
+{
+    async_in_all_modes(run_two_to_one_place);
+}
+
 Test(async_bulk, ignored_ends_need_not_be_there_and_are_undefined)
 {
 #define RAGGED(tail)                                                                     \

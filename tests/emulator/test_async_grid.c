@@ -91,6 +91,83 @@ Test(async_grid, what_the_grid_before_wrote_is_not_there_before_the_wait)
     cr_expect_eq(found[0], 7);
 }
 
+Test(async_grid, what_the_grid_before_reads_is_not_written_before_the_wait)
+{
+    uint32_t found[4];
+    run_grids_for(
+        GRIDS("ld.global.u32 %r4, [%rd0];\ngriddepcontrol.launch_dependents;\n" DELAY,
+              "@%p0 st.global.u32 [%rd0], 1;\n"),
+        1, 0, found, "which another cluster read");
+    run_grids_for(
+        GRIDS("ld.global.u32 %r4, [%rd0];\ngriddepcontrol.launch_dependents;\n" DELAY,
+              "red.global.add.u32 [%rd0+8], 1;\n@%p0 st.global.u32 [%rd0], 1;\n"),
+        1, 0, found, "which the grid before this one read");
+    run_grids(GRIDS("ld.global.u32 %r4, [%rd0];\ngriddepcontrol.launch_dependents;\n" DELAY,
+                    "griddepcontrol.wait;\n@%p0 st.global.u32 [%rd0], 1;\n"),
+              1, 0, found);
+    cr_expect_eq(found[0], 1);
+}
+
+#define READS  "ld.global.u32 %r4, [%rd0];\n"
+#define WRITES "st.global.u32 [%rd0], 1;\n"
+/* What CTA `first` does, and what CTA `second` does. */
+#define MEET(does, also)                                                    \
+    KERNEL_WITH(", .param .u32 first, .param .u32 second",                  \
+                "ld.param.u32 %r1, [first];\nld.param.u32 %r2, [second];\n" \
+                "mov.u32 %r3, %ctaid.x;\nsetp.eq.u32 %p1, %r3, %r1;\n"      \
+                "setp.eq.u32 %p2, %r3, %r2;\n@%p1 " does "@%p2 " also)
+
+/* 300 CTAs of one thread. NULL `finding`: they do not disturb each other. */
+static void run_two(const char *ptx, uint32_t first, uint32_t second, const char *finding)
+{
+    static const uint32_t zeros[4];
+    struct harness h;
+    uint64_t out = async_open(&h, ptx, sizeof zeros);
+    emu_memory_write(h.memory, out, zeros, sizeof zeros);
+    harness_param_u32(&h, first);
+    harness_param_u32(&h, second);
+
+    cr_expect_eq(harness_run(&h, 300, 1), finding == NULL, "%s", harness_text(&h));
+
+    if (finding != NULL) {
+        async_expect_error(&h, EMU_FINDING_RACE, finding);
+    }
+    harness_close(&h);
+}
+
+/* Clusters run one after the other here, by their index: both orders are tried. */
+Test(async_grid, clusters_that_meet_in_memory_are_a_race_in_either_order)
+{
+    static const char both[] = MEET(READS, WRITES);
+    run_two(both, 0, 1, "write of byte 0 of out, which another cluster read");
+    run_two(both, 1, 0, "read of byte 0 of out, which another cluster wrote");
+    run_two(both, 7, 7, NULL);
+    run_two(MEET(WRITES, WRITES), 0, 1,
+            "write of byte 0 of out, which another cluster wrote");
+    run_two(MEET(READS, READS), 0, 1, NULL);
+    run_two(MEET(READS, "st.global.u32 [%rd0+4], 1;\n"), 0, 1, NULL);
+}
+
+Test(async_grid, clusters_far_apart_are_told_apart)
+{
+    run_two(MEET(READS, WRITES), 254, 0, "which another cluster wrote");
+    run_two(MEET(READS, WRITES), 3, 257, "which another cluster read");
+}
+
+Test(async_grid, next_launch_may_write_what_the_last_one_read)
+{
+    struct harness h;
+    static const uint32_t zeros[4];
+    uint64_t out = async_open(&h, KERNEL(READS WRITES), sizeof zeros);
+    emu_memory_write(h.memory, out, zeros, sizeof zeros);
+
+    cr_expect(harness_run(&h, 1, 1), "%s", harness_text(&h));
+    cr_expect(harness_run(&h, 1, 1), "%s", harness_text(&h));
+
+    async_expect_clean(&h);
+    harness_close(&h);
+}
+
 Test(async_grid, without_a_grid_before_wait_returns_at_once)
 {
     struct harness h;

@@ -188,8 +188,6 @@ Test(order, operations_of_one_engine_are_ordered_by_knowledge)
     cr_expect_eq(second(&first, true, &next, true), EMU_CONFLICT_ORDER);
     cr_expect_eq(second(&first, false, &next, true), EMU_CONFLICT_ORDER);
     cr_expect_eq(second(&first, false, &next, false), EMU_NO_CONFLICT);
-    cr_expect_eq(second(&first, false, &first, true), EMU_NO_CONFLICT,
-                 "parts of one operation");
 
     emu_clock_raise(&next.knowledge.happened, 9, 3);
     cr_expect_eq(second(&first, true, &next, true), EMU_NO_CONFLICT);
@@ -203,6 +201,15 @@ Test(order, two_copies_of_one_barrier_phase_conflict)
     b.who.insn = a.who.insn + 1;
 
     cr_expect_eq(second(&a, true, &b, true), EMU_CONFLICT_ORDER);
+    cr_expect_eq(second(&a, true, &a, true), EMU_CONFLICT_ORDER, "issued in a loop");
+}
+
+Test(order, parts_of_one_tensor_operation_are_ordered)
+{
+    struct actor mma = make_actor(9, 3, EMU_LANE_ASYNC, EMU_PROXY_TENSOR);
+
+    cr_expect_eq(second(&mma, false, &mma, true), EMU_NO_CONFLICT);
+    cr_expect_eq(second(&mma, true, &mma, false), EMU_NO_CONFLICT);
 }
 
 Test(order, tensor_memory_needs_the_fence_pair)

@@ -256,18 +256,3 @@ Test(shadow, huge_memory_costs_only_what_is_touched)
     emu_shadow_free(huge);
     emu_shadow_free(NULL);
 }
-
-Test(shadow, tells_what_was_written)
-{
-    cr_expect_not(emu_shadow_was_written(shadow, 8190, 4));
-    put(8190, 2, 1);
-    put(8193, 1, 2);
-    get(8192, 1, 3);
-    cr_expect(emu_shadow_was_written(shadow, 8190, 2));
-    cr_expect(emu_shadow_was_written(shadow, 8193, 1));
-    cr_expect_not(emu_shadow_was_written(shadow, 8190, 4), "byte 8192 was only read");
-    cr_expect_not(emu_shadow_was_written(shadow, 8189, 2));
-    emu_shadow_forget(shadow, 8190, 1);
-    cr_expect_not(emu_shadow_was_written(shadow, 8190, 1));
-    cr_expect(emu_shadow_was_written(shadow, 8191, 1));
-}
