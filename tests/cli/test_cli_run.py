@@ -114,6 +114,19 @@ def test_a_launch_beyond_the_planned_sizes_gets_the_workspace_that_it_needs():
             expect_exit(run_computing(folder, "f16 f16 none", *words, *sizes), 0)
 
 
+def test_bench_times_nothing_that_was_not_written():
+    need_compiler()
+    with Folder() as folder:
+        for types, problem in (("s8 s32", ["s8"]), ("e4m3 bf16", ["e4m3", "d=bf16"])):
+            words = ["bench", "64x64x64", *problem, "--rounds", "1", "--driver", DRIVER]
+            done = tool(*words, cache=folder.cache,
+                        variables={"COMPUTING_DRIVER": types + " unwritten"})
+            expect(done.returncode == 1 and "not written" in done.stderr, types, done)
+        done = tool(*words, cache=folder.cache, variables={"COMPUTING_DRIVER": types + " none"})
+        expect_exit(done, 0)
+        expect(re.search(r"^  jit_gemm +\d", done.stdout, re.M), "a time", done)
+
+
 def test_a_pitch_that_the_kernel_cannot_take_is_refused():
     need_compiler()
     with Folder() as folder:
