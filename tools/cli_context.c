@@ -22,11 +22,11 @@ void cli_context_table(struct cli_context_options *options, int with_device,
             "default, the first of the two\nthat is there",
             CLI_TEXT, &options->device};
     }
-    ret_table[count++] = (struct cli_option){
-        "--arch", "ARCH",
-        "architecture, such as sm_100a (`doctor` lists all);\n"
-        "default: JIT_GEMM_ARCH, then the device's",
-        CLI_TEXT, &options->arch};
+    ret_table[count++] =
+        (struct cli_option){"--arch", "ARCH",
+                            "architecture, such as sm_100a (`doctor` lists all);\n"
+                            "default: JIT_GEMM_ARCH, then the device's",
+                            CLI_TEXT, &options->arch};
     if (with_device) {
         ret_table[count++] = (struct cli_option){
             "--driver", "PATH", "CUDA driver library to open", CLI_TEXT, &options->driver};
