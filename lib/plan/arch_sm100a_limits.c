@@ -10,7 +10,8 @@
 enum {
     EPILOGUE_WARPS = 4,
     MAX_MATRIX_STAGES = 4,
-    CLC_BYTES = 112, /* answers of launch control and their barriers */
+    CLC_BYTES = 112,      /* answers of launch control and their barriers */
+    LOAD_ORDER_BYTES = 8, /* the barrier at which matrices wait for the first inputs */
     TMEM_COLUMNS = 512,
     TMEM_ADDRESS_BYTES = 8, /* of the word that publishes the address of tensor memory */
     WARP_LANES = 32,
@@ -178,14 +179,15 @@ struct jg_smem jg_sm100a_smem(const struct jg_problem *problem,
     const int64_t rows = config->tile_m + config->tile_n / config->cta_group;
     const int64_t warp_rows = (int64_t)EPILOGUE_WARPS * jg_sm100a_lanes(config).of_warp;
     const int64_t matrix_bytes = teams * step_rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES;
+    const int matrix_stages = jg_sm100a_matrix_stages(problem);
     return (struct jg_smem){
         .stage_blocks = config->k_group,
         .stage_bytes = config->k_group * rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES,
-        .other_bytes = warp_rows * config->out_stages * JG_ROW_BYTES +
-                       jg_sm100a_matrix_stages(problem) * matrix_bytes +
-                       (int64_t)config->acc_stages * JG_RING_BARRIER_BYTES +
-                       (config->scheduler == JG_SCHEDULER_CLC ? CLC_BYTES : 0) +
-                       TMEM_ADDRESS_BYTES,
+        .other_bytes =
+            warp_rows * config->out_stages * JG_ROW_BYTES + matrix_stages * matrix_bytes +
+            (matrix_stages > 0 ? LOAD_ORDER_BYTES : 0) +
+            (int64_t)config->acc_stages * JG_RING_BARRIER_BYTES +
+            (config->scheduler == JG_SCHEDULER_CLC ? CLC_BYTES : 0) + TMEM_ADDRESS_BYTES,
         .least_bytes = LEAST_SMEM_BYTES};
 }
 

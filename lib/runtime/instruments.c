@@ -28,9 +28,12 @@ struct trace_buffer {
 
 static const char *const role_names[] = {"load", "mma", "matrices", "epilogue",
                                          "scheduler"};
-static const char *const ring_names[] = {"input tiles", "tiles and matrices of warps",
-                                         "accumulators", "work",
-                                         "the sign that the load has begun"};
+static const char *const ring_names[] = {"input tiles",
+                                         "tiles and matrices of warps",
+                                         "accumulators",
+                                         "work",
+                                         "the sign that the load has begun",
+                                         "the sign that the first inputs were sent"};
 enum { RING_PARTS = sizeof(ring_names) / sizeof(ring_names[0]) };
 
 static const char *name_of(const char *const *names, size_t count, uint32_t index)

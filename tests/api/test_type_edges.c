@@ -377,3 +377,33 @@ Test(type_edges, tf32_is_the_same_in_all_layouts, .timeout = 300)
     check(jit_gemm_device_free(fixture.context, b_along_n));
     close_fixture(&fixture);
 }
+
+/* ------------------------------------------------------------------------- no products */
+
+/* A launch without K still brings C, behind the zeros that stand for A and B. */
+Test(type_edges, sum_of_no_products_is_zero)
+{
+    static const char *const texts[] = {
+        "16x16x64 f16 c=f32 d=f32 dynamic=k",
+        "16x16x64 f16 c=f32 d=f32 dynamic=m,n,k config=debug=1",
+        "16x16x64 f16 c=f32 d=f32 dynamic=k input_align=2",
+    };
+    for (int i = 0; i < ARCHS; i++) {
+        static const uint16_t nans[SIZE][SIZE] = {{0x7E00}};
+        float c[SIZE][SIZE];
+        struct fixture fixture;
+        open_fixture(&fixture, archs[i], nans, nans, sizeof nans);
+        for (int j = 0; j < SIZE * SIZE; j++) {
+            c[j / SIZE][j % SIZE] = (float)j;
+        }
+        fixture.args.c = upload(&fixture, c, sizeof c);
+        for (size_t j = 0; j < sizeof texts / sizeof texts[0]; j++) {
+            float d[SIZE][SIZE];
+            fixture.args.m = fixture.args.n = j == 1 ? SIZE : 0;
+            run(&fixture, texts[j], d, sizeof d);
+            cr_expect_eq(memcmp(d, c, sizeof c), 0, "%s, %s", archs[i], texts[j]);
+        }
+        check(jit_gemm_device_free(fixture.context, fixture.args.c));
+        close_fixture(&fixture);
+    }
+}

@@ -42,6 +42,9 @@ SMS = 2
 # Mutants that are no faults, by rule and place among the rule's places, with the reason.
 LOAD_DRAIN = ("the load warp's drain: the commits that it waits for are those of a tile whose "
               "accumulators the epilogue has waited for before the CTA ends")
+DRAIN_AND_ORDER = {
+    ("wait for nothing", 1): LOAD_DRAIN,
+    ("wait for nothing", 4): "that matrices wait for the first inputs is about speed"}
 OWN_ANSWER = "the scheduler's warp fences again before it asks, which covers its own reads too"
 NO_COPIES = ("no copy arrives at a barrier; threads and commits come after the CTA's own "
              "synchronisation")
@@ -72,8 +75,7 @@ KERNELS = {
                 "--config", "mma=128x64 cluster=1x1 scheduler=static stages=3"],
     },
     "sm_100a pair, matrix operand": {
-        "of": "tcgen05.mma",
-        "harmless": {("wait for nothing", 1): LOAD_DRAIN},
+        "of": "tcgen05.mma", "harmless": DRAIN_AND_ORDER,
         "run": ["1024x256x320", "bf16", "--arch", "sm_100a",
                 "--config", "mma=256x128 cluster=2x1 scheduler=static stages=3",
                 "--epilogue", "d = max(acc + bias, 0.0f) + r;",
@@ -85,7 +87,7 @@ KERNELS = {
                 "--config", "mma=64x96 cluster=1x1 scheduler=static k_group=1 stages=3"],
     },
     "sm_100a pair of 64 rows, matrix operand": {
-        "of": "tcgen05.mma", "harmless": {("wait for nothing", 1): LOAD_DRAIN},
+        "of": "tcgen05.mma", "harmless": DRAIN_AND_ORDER,
         "run": ["256x256x320", "bf16", "--arch", "sm_100a", "--config",
                 "mma=128x64 cta_group=2 cluster=2x1 scheduler=static k_group=1 stages=3",
                 "--epilogue", "d = max(acc + bias, 0.0f) + r;",
@@ -97,7 +99,7 @@ KERNELS = {
                 "--config", "mma=128x32 cluster=1x1 scheduler=static k_group=1 stages=3 swap_ab=1"],
     },
     "sm_100a transposed product, matrix operand": {
-        "of": "tcgen05.mma", "harmless": {("wait for nothing", 1): LOAD_DRAIN},
+        "of": "tcgen05.mma", "harmless": DRAIN_AND_ORDER,
         "run": ["64x512x320", "bf16", "--arch", "sm_100a", "--config",
                 "mma=128x32 cta_group=2 cluster=2x1 scheduler=static k_group=1 stages=3 swap_ab=1",
                 "--epilogue", "d = max(acc + bias, 0.0f) + r;",

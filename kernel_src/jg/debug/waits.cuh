@@ -17,9 +17,17 @@ namespace jg::debug {
 // What a warp does; also the number of its row in a trace, twice (track.cuh).
 enum class Role : u32 { kLoad, kMma, kMatrices, kEpilogue, kScheduler };
 // Whose stage: of input tiles that the tensor core reads by itself, of tiles and matrices
-// that warps read, of accumulators, of work; the sign that the load has begun; and parts of
-// a tile's sum, a count instead of a stage.
-enum class Ring : u32 { kTiles, kWarps, kAccumulators, kWork, kLoadBegun, kParts };
+// that warps read, of accumulators, of work; the sign that the load has begun, and that it
+// has sent its first stages; and parts of a tile's sum, a count instead of a stage.
+enum class Ring : u32 {
+    kTiles,
+    kWarps,
+    kAccumulators,
+    kWork,
+    kLoadBegun,
+    kLoadOrder,
+    kParts
+};
 enum class Side : u32 { kFull, kEmpty };
 
 struct Place {

@@ -10,6 +10,7 @@
 #include <jg/sm100a/accum_reader.cuh>
 #include <jg/sm100a/commit_signals.cuh>
 #include <jg/sm100a/k_group.cuh>
+#include <jg/sm100a/load_order.cuh>
 #include <jg/sm100a/mma_op.cuh>
 #include <jg/sm100a/output_frame.cuh>
 #include <jg/sm100a/roles.cuh>
@@ -33,9 +34,10 @@ JG_DEVICE void synchronize()
 
 // The load role: a walk over the tiles. `load(tile, k, blocks)` sends or fills the next
 // stage: so many blocks of the tile, from this element of K on.
-template <class Config, class Range, class Scheduler, class Producer, class Load>
+template <class Config, class Range, class Scheduler, class Producer, class Spans,
+          class Load>
 JG_DEVICE void load_tiles(const Range &range, const Scheduler &scheduler,
-                          Producer &producer, bool records, Load load)
+                          Producer &producer, Spans spans, bool records, Load load)
 {
     debug::Track track(debug::Role::kLoad, 0, records);
     auto work = scheduler.load_walk();
@@ -44,10 +46,15 @@ JG_DEVICE void load_tiles(const Range &range, const Scheduler &scheduler,
         const KPart part = range.part(tile);
         track.next(tile);
         track.begin();
+        u32 k = 0;
 #pragma unroll 1
-        for (u32 k = 0; k < part.blocks; k += Config::kKGroup) {
-            load(tile, part.first + k * Config::kBlockK,
-                 KGroup<Config>::blocks(part.blocks - k));
+        for (u32 end = spans.span(part.blocks); k < part.blocks; end = part.blocks) {
+#pragma unroll 1
+            for (; k < end; k += Config::kKGroup) {
+                load(tile, part.first + k * Config::kBlockK,
+                     KGroup<Config>::blocks(part.blocks - k));
+            }
+            spans.sent();
         }
         track.end();
     }
@@ -75,6 +82,8 @@ JG_DEVICE void gemm_kernel(const Params &params)
     using RolesT = Roles<kWithMatrices, Scheduler::kHasWarp, Config::kThreadLoads>;
     using Ring = InputRingBuffer<Config::kStages, SmemT::kStageBytes,
                                  CommitSignals<Cluster>, RolesT::kLoadWarps>;
+    using Order =
+        LoadOrder<kWithMatrices, Config::kStages * Config::kKGroup, RolesT::kLoadWarps>;
     using Accumulators =
         OutputRingBuffer<Config::kAccStages, RolesT::kEpilogueWarps, Cluster>;
     using Mma = MmaOp<Config>;
@@ -108,6 +117,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
     const MatrixSignals matrix_signals(alone);
     const Ring ring(smem.ring, signals);
     const MatrixRing matrix_ring(smem.matrix_ring, matrix_signals);
+    const Order order(smem.load_order);
     const Accumulators accumulators(smem.accumulators, cluster);
     const TileLoader<Config, Cluster, Config::kASpan, Config::kBSpan> loader(params,
                                                                              cluster);
@@ -124,6 +134,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
         if constexpr (kWithMatrices) {
             MatrixRing::init_barriers(smem.matrix_ring);
         }
+        Order::init_barrier(smem.load_order);
         Accumulators::init_barriers(smem.accumulators);
         Scheduler::init_barriers(smem.scheduler, kWalks);
         ptx::fence_mbarrier_init();
@@ -166,7 +177,8 @@ JG_DEVICE void gemm_kernel(const Params &params)
                                     k + i * Config::kBlockK);
                 }
             };
-            load_tiles<Config>(range, scheduler, producer, thread == 0, fill);
+            load_tiles<Config>(range, scheduler, producer, order.spans(thread % 32 == 0),
+                               thread == 0, fill);
         }
     } else if (roles.is_load_warp()) {
         if (ptx::elect_one()) {
@@ -182,7 +194,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
                     }
                 }
             };
-            load_tiles<Config>(range, scheduler, producer, true, send);
+            load_tiles<Config>(range, scheduler, producer, order.spans(true), true, send);
         }
     } else if (roles.is_mma_warp()) {
         if (cluster.half() == 0 && ptx::elect_one()) {
@@ -215,6 +227,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
                 while (work.has_work()) {
                     const WorkTile next = work.next();
                     track.next(next);
+                    order.wait();
                     track.begin();
                     const WorkTile tile = Output::tile(next);
                     if (tile.split + 1 == Config::kSplitK) {

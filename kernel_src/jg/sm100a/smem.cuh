@@ -6,6 +6,7 @@
 #include <jg/pipeline/input_ring_buffer.cuh>
 #include <jg/schedule/scheduler_for.cuh>
 #include <jg/sm100a/epilogue_share.cuh>
+#include <jg/sm100a/load_order.cuh>
 #include <jg/sm100a/output_ring_buffer.cuh>
 
 namespace jg::sm100a {
@@ -42,6 +43,7 @@ struct alignas(1024) Smem {
     RingBarriers<Config::kMatrixStages> matrix_ring;
     OutputBarriers<Config::kAccStages> accumulators;
     typename Scheduler::Storage scheduler;
+    LoadOrderBarrier<(Config::kMatrixStages > 0)> load_order;
     u32 tmem_address;
 
     static constexpr u32 kBlockBytes = (kARows + kBRows) * kRowBytes; // of this CTA

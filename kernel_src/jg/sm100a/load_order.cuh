@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// LoadOrder: a CTA asks for its first input tiles before its first C and matrix operands.
+//
+// When a CTA begins, both of its rings are empty, and what is asked for first arrives
+// first. The multiplication needs the first stage of A and B; the epilogue reads C and
+// matrix operands when all of K is done. So the matrix thread waits until the load warp has
+// sent what the ring takes of the first tile: all of its stages, or fewer where K has
+// fewer. From then on the rings keep the order, each stage is sent when one was read.
+//
+// Called by: all threads that load (LoadOrderSpans), around what is sent before the
+// matrices, and the matrix thread before its first copy (wait). Signals: one arrival of
+// each of the kLoadWarps. Before use: init_barrier by one thread, then a synchronisation of
+// the CTA. Where there are no matrices nobody waits, and all of it is empty.
+#pragma once
+#include <jg/common/math.cuh>
+#include <jg/debug/waits.cuh>
+#include <jg/ptx/mbarrier.cuh>
+
+namespace jg::sm100a {
+
+template <bool kWithMatrices>
+struct LoadOrderBarrier {
+    u64 sent; // only its first phase is used
+};
+template <>
+struct LoadOrderBarrier<false> {
+};
+
+// The load warp's side. A tile's blocks of K are sent in spans: span(), then sent() when
+// so many blocks were, then the rest.
+template <bool kWithMatrices, u32 kRingBlocks>
+class LoadOrderSpans {
+  public:
+    // `arrives`: of a warp's threads that call, one.
+    JG_DEVICE LoadOrderSpans(LoadOrderBarrier<kWithMatrices> &barrier, bool arrives)
+        : barrier_(barrier), arrives_(arrives)
+    {
+    }
+
+    // Of so many blocks of a tile: what the ring takes of the first tile, else all.
+    JG_DEVICE u32 span(u32 blocks) const
+    {
+        return kWithMatrices && is_first_ ? min_u32(blocks, kRingBlocks) : blocks;
+    }
+
+    JG_DEVICE void sent()
+    {
+        if constexpr (kWithMatrices) {
+            if (is_first_ && arrives_) {
+                ptx::mbarrier_arrive(&barrier_.sent);
+            }
+            is_first_ = false;
+        }
+    }
+
+  private:
+    LoadOrderBarrier<kWithMatrices> &barrier_;
+    bool arrives_, is_first_ = true;
+};
+
+// `kRingBlocks`: of K, that the ring of input tiles holds.
+template <bool kWithMatrices, u32 kRingBlocks, u32 kLoadWarps>
+class LoadOrder {
+    using Barrier = LoadOrderBarrier<kWithMatrices>;
+    using Spans = LoadOrderSpans<kWithMatrices, kRingBlocks>;
+
+  public:
+    JG_DEVICE explicit LoadOrder(Barrier &barrier) : barrier_(barrier) {}
+
+    static JG_DEVICE void init_barrier(Barrier &barrier)
+    {
+        if constexpr (kWithMatrices) {
+            ptx::mbarrier_init(&barrier.sent, kLoadWarps);
+        }
+    }
+
+    JG_DEVICE Spans spans(bool arrives) const
+    {
+        return Spans(barrier_, arrives);
+    }
+
+    // Blocks until the first inputs were sent; from then on it returns at once.
+    JG_DEVICE void wait() const
+    {
+        debug::wait(&barrier_.sent, 0,
+                    debug::Place{debug::Ring::kLoadOrder, debug::Side::kFull, 0});
+    }
+
+  private:
+    Barrier &barrier_;
+};
+
+} // namespace jg::sm100a
