@@ -174,8 +174,8 @@ JIT_GEMM_API jit_gemm_status jit_gemm_epilogue_register(jit_gemm_context *contex
  *
  * Keys: m n k batch (sizes), a b c d (types), layout (nt nn tn tt: A's letter, then B's),
  * d_layout (row column), a_scale b_scale (none tensor vector), dynamic (a list such as
- * `m,n`), workspace (most bytes, such as `64m`), input_align (bytes), epilogue (a name),
- * config (the rest of the text). Each is a field of ::jit_gemm_problem.
+ * `m,n`), workspace (most bytes, such as `64m`), input_align and output_align (bytes),
+ * epilogue (a name), config (the rest of the text). Each is a field of ::jit_gemm_problem.
  *
  * @param[out] ret_problem receives the problem, struct_size set; untouched on failure
  * @return OK, ARGUMENT (with the position and the key)
@@ -267,8 +267,10 @@ JIT_GEMM_API jit_gemm_status jit_gemm_create(jit_gemm_context *context,
 /**
  * Launches the kernel on a stream. Checks every argument first; legal under stream capture.
  *
- * Addresses must be multiples of 16 bytes, and so must every leading dimension and batch
- * stride of A, B and D in bytes. An empty problem (a dynamic M, N or batch of 0) launches
+ * Addresses, leading dimensions and batch strides of matrices must be multiples of 16
+ * bytes, or of what the problem's `input_alignment` and `output_alignment` promise; those
+ * of vectors (operands or scales) that lie along D's rows in memory of two elements, or of
+ * one if no more is promised. An empty problem (a dynamic M, N or batch of 0) launches
  * nothing.
  *
  * @param gemm the handle

@@ -137,6 +137,9 @@ typedef struct jit_gemm_problem {
     uint64_t input_alignment;   /**< Bytes that A's and B's addresses, rows and batches are
                                    multiples of: 1, 2, 4 or 8; 0 means 16. Less is slower. */
     jit_gemm_d_layout d_layout; /**< Of D, C and matrix operands. */
+    uint64_t
+        output_alignment; /**< The same of D, C, operands and scales, an element's bytes
+                             where it has more; 0 means 16, of vectors two elements. */
 } jit_gemm_problem;
 
 /** How an operand is indexed. */
@@ -189,22 +192,19 @@ typedef struct jit_gemm_operand_arg {
 
 /** The arguments of one launch. */
 typedef struct jit_gemm_args {
-    size_t struct_size; /**< sizeof(jit_gemm_args). */
-    uint64_t a;         /**< Device address of A. */
-    uint64_t b;         /**< Device address of B. */
-    uint64_t c;         /**< Device address of C; 0 if the problem has none. */
-    uint64_t d;         /**< Device address of D. */
-    int64_t lda;        /**< Elements between stored rows of A; 0 means packed. */
-    int64_t ldb;        /**< Elements between stored rows of B; 0 means packed. */
-    int64_t ldc;        /**< Elements between stored rows of C; 0 means packed. */
-    int64_t ldd;        /**< Elements between stored rows of D; 0 means packed. */
-    int64_t
-        a_batch_stride; /**< Elements between A's batches; 0 means packed; or BROADCAST. */
-    int64_t
-        b_batch_stride; /**< Elements between B's batches; 0 means packed; or BROADCAST. */
-    int64_t
-        c_batch_stride; /**< Elements between C's batches; 0 means packed; or BROADCAST. */
-    int64_t d_batch_stride; /**< Elements between D's batches; 0 means packed. */
+    size_t struct_size;     /**< sizeof(jit_gemm_args). */
+    uint64_t a;             /**< Device address of A. */
+    uint64_t b;             /**< Device address of B. */
+    uint64_t c;             /**< Device address of C; 0 if the problem has none. */
+    uint64_t d;             /**< Device address of D. */
+    int64_t lda;            /**< Elements between stored rows of A; 0 means packed. */
+    int64_t ldb;            /**< Elements between stored rows of B; 0 means packed. */
+    int64_t ldc;            /**< Elements between stored rows of C; 0 means packed. */
+    int64_t ldd;            /**< Elements between stored rows of D; 0 means packed. */
+    int64_t a_batch_stride; /**< Elements between A's batches; 0: packed; or BROADCAST. */
+    int64_t b_batch_stride; /**< Elements between B's batches; 0: packed; or BROADCAST. */
+    int64_t c_batch_stride; /**< Elements between C's batches; 0: packed; or BROADCAST. */
+    int64_t d_batch_stride; /**< Elements between D's batches; 0: packed. */
     int64_t m; /**< Dynamic M: the size of this launch. Exact M: 0, or the compiled size. */
     int64_t n; /**< As `m`, for N. */
     int64_t k; /**< As `m`, for K. */
@@ -214,8 +214,7 @@ typedef struct jit_gemm_args {
         *beta; /**< Host address of beta, read during the call; NULL means 1 (with a C). */
     uint64_t alpha_device; /**< Device address of a float alpha; used instead of `alpha` if
                               not 0. */
-    uint64_t beta_device; /**< Device address of a float beta; used instead of `beta` if not
-                             0. */
+    uint64_t beta_device;  /**< As `alpha_device`, for `beta`. */
     const jit_gemm_operand_arg *operands; /**< One entry an operand, in declared order. */
     size_t operand_count; /**< Entries of `operands`; must match the epilogue. */
     uint64_t workspace; /**< Device address of memory that the kernel may write, a multiple
@@ -229,12 +228,12 @@ typedef struct jit_gemm_args {
                                  planned ones may need more, and says how many. */
     uint64_t a_scale; /**< Device address of A's scales, f32: one, or M of them; 0 if
                          the problem has none. */
-    uint64_t b_scale; /**< Device address of B's scales, f32: one, or N of them,
-                         aligned to 8 bytes; 0 if the problem has none. */
+    uint64_t b_scale; /**< Device address of B's scales, f32: one, or N of them; 0 if
+                         the problem has none. */
     int64_t a_scale_batch_stride; /**< Scales of A between batches; 0 means packed; or
                                      BROADCAST. */
-    int64_t b_scale_batch_stride; /**< Scales of B between batches, an even number if N of
-                                     them; 0 means packed; or BROADCAST. */
+    int64_t b_scale_batch_stride; /**< Scales of B between batches; 0 means packed; or
+                                     BROADCAST. */
 } jit_gemm_args;
 
 /** Where a kernel came from. */

@@ -251,22 +251,42 @@ void jg_raster_choose(const struct jg_problem *problem, const struct jg_device_f
 
 /* -------------------------------------------------------------------------- epilogue */
 
-double jg_output_bytes(const struct jg_problem *problem)
+/* The sum of what `cost` says of D, C and each matrix operand. */
+static double sum_matrices(const struct jg_problem *problem,
+                           double (*cost)(const struct jg_problem *problem,
+                                          jit_gemm_dtype dtype))
 {
-    double bytes = jg_dtype_bytes(problem->d) + jg_dtype_bytes(problem->c);
+    double sum = cost(problem, problem->d);
+    if (problem->c != JIT_GEMM_DTYPE_NONE) {
+        sum += cost(problem, problem->c);
+    }
     for (uint32_t i = 0; problem->epilogue != NULL && i < problem->epilogue->operand_count;
          i++) {
         const struct jg_operand *operand = &problem->epilogue->operands[i];
         if (operand->kind == JIT_GEMM_OPERAND_MATRIX) {
-            bytes += jg_dtype_bytes(operand->dtype);
+            sum += cost(problem, operand->dtype);
         }
     }
-    return bytes;
+    return sum;
+}
+
+static double element_bytes(const struct jg_problem *problem, jit_gemm_dtype dtype)
+{
+    (void)problem;
+    return jg_dtype_bytes(dtype);
+}
+
+double jg_output_bytes(const struct jg_problem *problem)
+{
+    return sum_matrices(problem, element_bytes);
 }
 
 int jg_matrix_stages(const struct jg_problem *problem)
 {
     enum { STAGE_ELEMENT_BYTES = 2 };
+    if (jg_outputs_by_threads(problem)) {
+        return 0;
+    }
     int stages = jg_dtype_bytes(problem->c) / STAGE_ELEMENT_BYTES;
     for (uint32_t i = 0; problem->epilogue != NULL && i < problem->epilogue->operand_count;
          i++) {
@@ -282,8 +302,8 @@ int jg_matrix_stages(const struct jg_problem *problem)
 static int needs_both_slabs(const struct jg_problem *problem)
 {
     const jit_gemm_dim *row = jg_problem_d_row(problem);
-    int found = problem->c != JIT_GEMM_DTYPE_NONE || row->mode == JIT_GEMM_DIM_DYNAMIC ||
-                jg_dtype_bytes(problem->d) == 1 ||
+    int found = jg_outputs_by_threads(problem) || problem->c != JIT_GEMM_DTYPE_NONE ||
+                row->mode == JIT_GEMM_DIM_DYNAMIC || jg_dtype_bytes(problem->d) == 1 ||
                 problem->a_scale == JIT_GEMM_SCALE_VECTOR ||
                 problem->b_scale == JIT_GEMM_SCALE_VECTOR ||
                 row->size * jg_dtype_bytes(problem->d) % 16 != 0;
@@ -301,8 +321,8 @@ int jg_out_stages_check(const struct jg_problem *problem, const struct jg_config
         snprintf(
             reason, size,
             "out_stages=%d is too few for C, vector scales, vector or matrix operands, a "
-            "dynamic %s, a D of 8 bits, or a %s of D that is no multiple of 16 bytes: they "
-            "need out_stages=%d",
+            "dynamic %s, a D of 8 bits, output_align, or a %s of D that is no multiple of "
+            "16 bytes: they need out_stages=%d",
             config->out_stages, jg_problem_is_column_major(problem) ? "M" : "N",
             jg_problem_is_column_major(problem) ? "column" : "row", BOTH_SLABS);
         return 0;
@@ -312,12 +332,30 @@ int jg_out_stages_check(const struct jg_problem *problem, const struct jg_config
 
 /* ------------------------------------------------------------------------------ cost */
 
+/* Where threads load and store themselves: what a warp's instruction takes, assumed. */
+enum { WARP_LANES = 32, WARP_ACCESS_CLK = 4, VECTOR_ELEMENTS = 8 };
+
 double jg_thread_loads_clk(const struct jg_problem *problem, double stage_bytes)
 {
-    enum { WARP_LANES = 32, WARP_LOAD_CLK = 4 };
     return jg_loads_by_threads(problem)
-               ? stage_bytes / problem->input_alignment / WARP_LANES * WARP_LOAD_CLK
+               ? stage_bytes / problem->input_alignment / WARP_LANES * WARP_ACCESS_CLK
                : 0.0;
+}
+
+/* A thread moves vectors of 8 elements, 16 bytes at once at most. */
+static double element_accesses(const struct jg_problem *problem, jit_gemm_dtype dtype)
+{
+    const int bytes = jg_dtype_bytes(dtype);
+    const int64_t promised = jg_max(problem->output_alignment, bytes);
+    return (double)bytes / (double)jg_min(promised, VECTOR_ELEMENTS * (int64_t)bytes);
+}
+
+double jg_output_clk(const struct jg_problem *problem, double bytes_clk)
+{
+    const double wide_clk = jg_output_bytes(problem) / bytes_clk;
+    const double narrow_clk =
+        sum_matrices(problem, element_accesses) / WARP_LANES * WARP_ACCESS_CLK;
+    return jg_outputs_by_threads(problem) && narrow_clk > wide_clk ? narrow_clk : wide_clk;
 }
 
 double jg_overlap(double a, double b)

@@ -81,12 +81,11 @@ double jg_sm100a_predict_us(const struct jg_problem *product,
                 (1.0 + WASTE_LOSS * (1.0 - m * n * batch / made));
     block_clk = larger(block_clk, jg_thread_loads_clk(product, stage_bytes));
     const double main_clk = (double)jg_split_blocks(product, config) * block_clk;
-    const double output_bytes = jg_output_bytes(product);
     /* A warp reads as long where only half of its lanes hold rows. */
     const double lane_cost = 32.0 / jg_sm100a_lanes(config).of_warp;
     const double epilogue_clk =
         tile_m * tile_n *
-            (lane_cost / EPILOGUE_ELEMS_CLK + output_bytes / EPILOGUE_BYTES_CLK) +
+            (lane_cost / EPILOGUE_ELEMS_CLK + jg_output_clk(product, EPILOGUE_BYTES_CLK)) +
         DRAIN_CLK;
     const double rounds =
         (double)jg_ceil_div(derived->tiles * config->split_k, derived->busy_ctas);
@@ -100,7 +99,7 @@ double jg_sm100a_predict_us(const struct jg_problem *product,
          split.steps * (HAND_ON_CLK + 2.0 * split.sums_bytes / SUMS_BYTES_CLK)) /
         CLOCK_HZ * 1e6;
 
-    const double bytes =
-        (m + n) * k * batch * jg_dtype_bytes(product->a) + m * n * batch * output_bytes;
+    const double bytes = (m + n) * k * batch * jg_dtype_bytes(product->a) +
+                         m * n * batch * jg_output_bytes(product);
     return jg_overlap(kernel_us, bytes / MEMORY_BYTES_S * 1e6) + LAUNCH_US;
 }

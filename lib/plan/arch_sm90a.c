@@ -258,9 +258,9 @@ static double predict_us(const struct jg_problem *problem,
     if (block_clk < loads_clk) {
         block_clk = loads_clk;
     }
-    const double output_bytes = jg_output_bytes(problem);
     const double epilogue_clk =
-        tile_m * tile_n * (1.0 / EPILOGUE_ELEMS_CLK + output_bytes / EPILOGUE_BYTES_CLK);
+        tile_m * tile_n *
+        (1.0 / EPILOGUE_ELEMS_CLK + jg_output_clk(problem, EPILOGUE_BYTES_CLK));
     const double k_blocks = (double)jg_split_blocks(problem, config);
     const double rounds =
         (double)jg_ceil_div(derived->tiles * config->split_k, derived->busy_ctas);
@@ -271,7 +271,7 @@ static double predict_us(const struct jg_problem *problem,
          split.steps * (HAND_ON_CLK + 2.0 * split.sums_bytes / SUMS_BYTES_CLK)) /
         CLOCK_HZ * 1e6;
 
-    const double bytes = input_bytes + m * n * batch * output_bytes;
+    const double bytes = input_bytes + m * n * batch * jg_output_bytes(problem);
     return jg_overlap(kernel_us, bytes / MEMORY_BYTES_S * 1e6) + LAUNCH_US;
 }
 

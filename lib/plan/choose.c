@@ -48,8 +48,8 @@ static void trace_rejected(struct jg_str *trace, const struct jg_config *config,
     }
 }
 
-static void trace_numbers(struct jg_str *trace, const struct jg_derived *derived,
-                          int by_threads)
+static void trace_numbers(struct jg_str *trace, const struct jg_problem *problem,
+                          const struct jg_derived *derived)
 {
     jg_str_puts(trace, "predicted ");
     print_fixed(trace, derived->predicted_us, 1);
@@ -57,8 +57,14 @@ static void trace_numbers(struct jg_str *trace, const struct jg_derived *derived
     print_fixed(trace, derived->waves, 2);
     jg_str_printf(trace, " waves, grid %d, shared memory %d bytes", derived->grid_ctas,
                   derived->smem_bytes);
-    if (by_threads) {
+    if (jg_loads_by_threads(problem)) {
         jg_str_puts(trace, ", A and B loaded by threads");
+    }
+    if (jg_outputs_by_threads(problem)) {
+        jg_str_printf(trace,
+                      ", D, C and matrices moved by threads, which is slower: "
+                      "output_align=%d",
+                      problem->output_alignment);
     }
     if (derived->workspace_bytes > 0) {
         jg_str_printf(trace, ", workspace %lld bytes", (long long)derived->workspace_bytes);
@@ -225,7 +231,7 @@ static void trace_others(const struct jg_arch *arch, const struct jg_problem *pr
         } else {
             trace_begin(trace, "rejected", &trial.choice.config);
             jg_str_puts(trace, "not faster: ");
-            trace_numbers(trace, &trial.choice.derived, jg_loads_by_threads(problem));
+            trace_numbers(trace, problem, &trial.choice.derived);
         }
     }
 }
@@ -248,7 +254,7 @@ static jit_gemm_status choose_gemm(const struct jg_arch *arch,
     if (trace != NULL) {
         if (best.usable) {
             trace_begin(trace, "chosen", &best.choice.config);
-            trace_numbers(trace, &best.choice.derived, jg_loads_by_threads(problem));
+            trace_numbers(trace, problem, &best.choice.derived);
         }
         trace_others(arch, problem, facts, override, best.usable ? best_index : -1, trace);
         JG_TRY(jg_str_status(trace));

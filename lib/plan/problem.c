@@ -116,6 +116,20 @@ static jit_gemm_status check_d_layout(jit_gemm_d_layout layout)
     return JIT_GEMM_OK;
 }
 
+/* `alignment` becomes 0 where it says what that means. */
+static jit_gemm_status check_alignment(const char *where, uint64_t *alignment)
+{
+    if (*alignment > JG_COPY_ALIGNMENT || (*alignment & (*alignment - 1)) != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, where, "give 1, 2, 4 or 8 bytes; 0 means 16",
+                       "must be 0, 1, 2, 4, 8 or 16, is %llu",
+                       (unsigned long long)*alignment);
+    }
+    if (*alignment == JG_COPY_ALIGNMENT) {
+        *alignment = 0;
+    }
+    return JIT_GEMM_OK;
+}
+
 jit_gemm_status jg_problem_check_fields(jit_gemm_problem *problem)
 {
     if (problem->batch.size == 0 && problem->batch.mode == JIT_GEMM_DIM_EXACT) {
@@ -146,23 +160,15 @@ jit_gemm_status jg_problem_check_fields(jit_gemm_problem *problem)
     JG_TRY(check_d_layout(problem->d_layout));
     JG_TRY(check_terminated("problem.epilogue", problem->epilogue, JIT_GEMM_NAME_SIZE));
     JG_TRY(check_terminated("problem.config", problem->config, JIT_GEMM_CONFIG_SIZE));
+    JG_TRY(check_alignment("problem.input_alignment", &problem->input_alignment));
+    JG_TRY(check_alignment("problem.output_alignment", &problem->output_alignment));
     const uint64_t alignment = problem->input_alignment;
-    if (alignment > JG_COPY_ALIGNMENT || (alignment & (alignment - 1)) != 0) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.input_alignment",
-                       "give 1, 2, 4 or 8 bytes; 0 means 16",
-                       "must be 0, 1, 2, 4, 8 or 16, "
-                       "is %llu",
-                       (unsigned long long)alignment);
-    }
     if (alignment != 0 && (alignment < (uint64_t)jg_dtype_bytes(problem->a) ||
                            alignment < (uint64_t)jg_dtype_bytes(problem->b))) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.input_alignment",
                        "give at least the bytes of an element of A and of B",
                        "%llu bytes are less than an element",
                        (unsigned long long)alignment);
-    }
-    if (alignment == JG_COPY_ALIGNMENT) {
-        problem->input_alignment = 0;
     }
     if (problem->epilogue[0] != '\0' &&
         !jg_is_identifier(problem->epilogue, strlen(problem->epilogue))) {
@@ -186,6 +192,35 @@ static jit_gemm_status check_output(const jit_gemm_problem *problem, const char 
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, where, "give f32, or A and B of type s8",
                        "there is no kernel for %s of type s32 with A of type %s", matrix,
                        jg_dtype_name(problem->a));
+    }
+    return JIT_GEMM_OK;
+}
+
+static int lesser(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* The smallest element is the least that can be promised; where an element has more, that
+ * much is meant. */
+static jit_gemm_status check_output_alignment(const jit_gemm_problem *problem,
+                                              const struct jg_epilogue *epilogue)
+{
+    int least = jg_dtype_bytes(problem->d);
+    if (problem->c != JIT_GEMM_DTYPE_NONE) {
+        least = lesser(least, jg_dtype_bytes(problem->c));
+    }
+    for (uint32_t i = 0; epilogue != NULL && i < epilogue->operand_count; i++) {
+        if (epilogue->operands[i].kind != JIT_GEMM_OPERAND_SCALAR) {
+            least = lesser(least, jg_dtype_bytes(epilogue->operands[i].dtype));
+        }
+    }
+    if (problem->output_alignment != 0 && problem->output_alignment < (uint64_t)least) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.output_alignment",
+                       "give at least the bytes of the smallest element of D, C and the "
+                       "operands",
+                       "%llu bytes are less than an element, the smallest has %d",
+                       (unsigned long long)problem->output_alignment, least);
     }
     return JIT_GEMM_OK;
 }
@@ -278,6 +313,7 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
                            "no epilogue is registered as '%s'", checked.epilogue);
         }
     }
+    JG_TRY(check_output_alignment(&checked, problem.epilogue));
     problem.m = round_hint(checked.m, DEFAULT_MATRIX_HINT);
     problem.n = round_hint(checked.n, DEFAULT_MATRIX_HINT);
     problem.k = round_hint(checked.k, DEFAULT_MATRIX_HINT);
@@ -294,6 +330,8 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     problem.workspace_limit = checked.workspace_limit;
     problem.input_alignment =
         checked.input_alignment > 0 ? (int)checked.input_alignment : JG_COPY_ALIGNMENT;
+    problem.output_alignment =
+        checked.output_alignment > 0 ? (int)checked.output_alignment : JG_COPY_ALIGNMENT;
     *ret_problem = problem;
     return JIT_GEMM_OK;
 }
@@ -363,4 +401,5 @@ void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out)
     jg_bytes_u32(out, TAG_ALIGNMENT);
     jg_bytes_u32(out, (uint32_t)problem->input_alignment);
     jg_bytes_u32(out, (uint32_t)problem->d_layout);
+    jg_bytes_u32(out, (uint32_t)problem->output_alignment);
 }

@@ -19,13 +19,20 @@ struct jg_problem {
     const struct jg_epilogue *epilogue; /* NULL: D = acc. Not owned */
     char config[JIT_GEMM_CONFIG_SIZE];  /* override text, empty means choose */
     uint64_t workspace_limit;           /* bytes; 0: K is split only by `config` */
-    int input_alignment; /* of A and B, bytes: 1, 2, 4, 8 or JG_COPY_ALIGNMENT */
+    int input_alignment;  /* of A and B, bytes: 1, 2, 4, 8 or JG_COPY_ALIGNMENT */
+    int output_alignment; /* of D, C and operands, likewise; an element's is the least */
 };
 
 /* Do threads load A and B, because the copy engine does not take them? */
 static inline int jg_loads_by_threads(const struct jg_problem *problem)
 {
     return problem->input_alignment < JG_COPY_ALIGNMENT;
+}
+
+/* Do threads move D, C and matrix operands, because the copy engine does not take them? */
+static inline int jg_outputs_by_threads(const struct jg_problem *problem)
+{
+    return problem->output_alignment < JG_COPY_ALIGNMENT;
 }
 
 /*

@@ -27,6 +27,7 @@ enum problem_key {
     KEY_DYNAMIC,
     KEY_WORKSPACE,
     KEY_INPUT_ALIGN,
+    KEY_OUTPUT_ALIGN,
     KEY_EPILOGUE,
     KEY_CONFIG,
     KEY_COUNT
@@ -51,6 +52,7 @@ static const struct {
     [KEY_DYNAMIC] = {"dynamic", "problem.dynamic"},
     [KEY_WORKSPACE] = {"workspace", "problem.workspace_limit"},
     [KEY_INPUT_ALIGN] = {"input_align", "problem.input_alignment"},
+    [KEY_OUTPUT_ALIGN] = {"output_align", "problem.output_alignment"},
     [KEY_EPILOGUE] = {"epilogue", "problem.epilogue"},
     [KEY_CONFIG] = {"config", "problem.config"},
 };
@@ -225,16 +227,16 @@ static jit_gemm_status read_workspace(struct problem_reader *reader,
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status read_input_align(struct problem_reader *reader,
-                                        const struct jg_word *word)
+static jit_gemm_status read_alignment(enum problem_key key, const struct jg_word *word,
+                                      uint64_t *ret_alignment)
 {
     int64_t bytes;
     if (!jg_number_parse(word->value, word->value_size, 1, JG_COPY_ALIGNMENT, &bytes)) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[KEY_INPUT_ALIGN].place,
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[key].place,
                        "give 1, 2, 4, 8 or 16 bytes", "%s at column %zu is no alignment",
                        jg_quote(word->value, word->value_size).text, word->value_column);
     }
-    reader->problem.input_alignment = (uint64_t)bytes;
+    *ret_alignment = (uint64_t)bytes;
     return JIT_GEMM_OK;
 }
 
@@ -316,7 +318,9 @@ static jit_gemm_status read_problem_word(struct problem_reader *reader,
         case KEY_WORKSPACE:
             return read_workspace(reader, word);
         case KEY_INPUT_ALIGN:
-            return read_input_align(reader, word);
+            return read_alignment(key, word, &reader->problem.input_alignment);
+        case KEY_OUTPUT_ALIGN:
+            return read_alignment(key, word, &reader->problem.output_alignment);
         case KEY_EPILOGUE:
             return read_epilogue(reader, word);
         case KEY_CONFIG:
@@ -474,6 +478,10 @@ static void print_problem(const jit_gemm_problem *problem, struct jg_str *out)
         jg_str_printf(out, " input_align=%llu",
                       (unsigned long long)problem->input_alignment);
     }
+    if (problem->output_alignment != 0) {
+        jg_str_printf(out, " output_align=%llu",
+                      (unsigned long long)problem->output_alignment);
+    }
     if (problem->epilogue[0] != '\0') {
         jg_str_printf(out, " epilogue=%s", problem->epilogue);
     }
@@ -518,6 +526,8 @@ void jg_problem_text(const struct jg_problem *problem, struct jg_str *out)
     plain.workspace_limit = problem->workspace_limit;
     plain.input_alignment =
         jg_loads_by_threads(problem) ? (uint64_t)problem->input_alignment : 0;
+    plain.output_alignment =
+        jg_outputs_by_threads(problem) ? (uint64_t)problem->output_alignment : 0;
     memcpy(plain.config, problem->config, sizeof(plain.config));
     if (problem->epilogue != NULL) {
         memcpy(plain.epilogue, problem->epilogue->name, sizeof(plain.epilogue));

@@ -9,8 +9,6 @@
 #include "runtime/array.h"
 #include "runtime/workspace.h"
 
-/* What the vector loads and the copy engine of the GEMM kernel need. */
-#define JG_VECTOR_BYTES 16
 /* Tiles of one launch, which the device counts in 32 bits. */
 #define JG_TILES_LIMIT INT32_MAX
 
@@ -69,28 +67,44 @@ static jit_gemm_status settle_sizes(const struct jg_kernel *kernel,
 
 /* -------------------------------------------------------------------------- matrices */
 
-static void set_alignment(const struct jg_kernel *kernel, struct jg_array *array)
+/* `bytes` are promised by the problem's `key`, an element's where that has more. Matrices
+ * that are promised what the copy engine needs go through maps. The reference kernel needs
+ * elements. */
+static void set_alignment(const struct jg_kernel *kernel, int bytes, const char *key,
+                          struct jg_array *array)
 {
-    const int vectors = kernel->choice.config.kernel == JG_KERNEL_GEMM;
-    const int64_t alignment = vectors ? JG_VECTOR_BYTES : array->element_bytes;
-    array->pointer_alignment = alignment;
-    array->stride_alignment = alignment;
+    const int is_gemm = kernel->choice.config.kernel == JG_KERNEL_GEMM;
+    array->alignment = is_gemm ? jg_max(bytes, array->element_bytes) : array->element_bytes;
+    array->alignment_key = key;
+    array->has_map = is_gemm && bytes == JG_COPY_ALIGNMENT;
 }
 
-/* A and B of a kernel that loads them by threads need no map. */
 static void set_input_alignment(const struct jg_kernel *kernel, struct jg_array *array)
 {
-    set_alignment(kernel, array);
-    if (kernel->choice.config.kernel == JG_KERNEL_GEMM &&
-        jg_loads_by_threads(&kernel->problem)) {
-        array->pointer_alignment = kernel->problem.input_alignment;
-        array->stride_alignment = kernel->problem.input_alignment;
-        array->has_map = 0;
-    }
+    set_alignment(kernel, kernel->problem.input_alignment, "input_align", array);
 }
 
+static void set_output_alignment(const struct jg_kernel *kernel, struct jg_array *array)
+{
+    set_alignment(kernel, kernel->problem.output_alignment, "output_align", array);
+}
+
+/* A vector along the rows of D in memory is read in pairs, unless less is promised. */
+static void set_vector_alignment(const struct jg_kernel *kernel, int is_along_rows,
+                                 struct jg_array *array)
+{
+    const int64_t wanted = is_along_rows ? 2 * array->element_bytes : array->element_bytes;
+    set_alignment(kernel, (int)jg_min(wanted, kernel->problem.output_alignment),
+                  "output_align", array);
+    array->has_map = 0;
+}
+
+/* Zeroed for an array that goes through no map. */
 static struct jg_map_key key_of_array(const struct jg_array *array)
 {
+    if (!array->has_map) {
+        return (struct jg_map_key){0};
+    }
     const struct jg_map_key key = {
         .pointer = array->pointer,
         .ld = array->ld,
@@ -117,15 +131,14 @@ static jit_gemm_status settle_a(const struct jg_kernel *kernel, const jit_gemm_a
                          .batch = params->batch,
                          .element_bytes = jg_dtype_bytes(kernel->problem.a),
                          .may_broadcast = 1,
-                         .has_ld = 1,
-                         .has_map = kernel->choice.config.kernel == JG_KERNEL_GEMM};
+                         .has_ld = 1};
     set_input_alignment(kernel, &a);
     JG_TRY(jg_array_settle(&a));
     params->a = a.pointer;
     params->lda = a.ld;
     params->a_batch_stride = a.batch_stride;
     params->a_batch_step = a.batch_stride != 0;
-    *key = a.has_map ? key_of_array(&a) : (struct jg_map_key){0};
+    *key = key_of_array(&a);
     return JIT_GEMM_OK;
 }
 
@@ -143,15 +156,14 @@ static jit_gemm_status settle_b(const struct jg_kernel *kernel, const jit_gemm_a
                          .batch = params->batch,
                          .element_bytes = jg_dtype_bytes(kernel->problem.b),
                          .may_broadcast = 1,
-                         .has_ld = 1,
-                         .has_map = kernel->choice.config.kernel == JG_KERNEL_GEMM};
+                         .has_ld = 1};
     set_input_alignment(kernel, &b);
     JG_TRY(jg_array_settle(&b));
     params->b = b.pointer;
     params->ldb = b.ld;
     params->b_batch_stride = b.batch_stride;
     params->b_batch_step = b.batch_stride != 0;
-    *key = b.has_map ? key_of_array(&b) : (struct jg_map_key){0};
+    *key = key_of_array(&b);
     return JIT_GEMM_OK;
 }
 
@@ -180,9 +192,8 @@ static jit_gemm_status settle_d(const struct jg_kernel *kernel, const jit_gemm_a
                          .columns = columns_of_d(kernel, params),
                          .batch = params->batch,
                          .element_bytes = jg_dtype_bytes(kernel->problem.d),
-                         .has_ld = 1,
-                         .has_map = kernel->choice.config.kernel == JG_KERNEL_GEMM};
-    set_alignment(kernel, &d);
+                         .has_ld = 1};
+    set_output_alignment(kernel, &d);
     JG_TRY(jg_array_settle(&d));
     params->d = d.pointer;
     params->ldd = d.ld;
@@ -260,9 +271,8 @@ static jit_gemm_status settle_c(const struct jg_kernel *kernel, const jit_gemm_a
                          .batch = params->batch,
                          .element_bytes = jg_dtype_bytes(kernel->problem.c),
                          .may_broadcast = 1,
-                         .has_ld = 1,
-                         .has_map = kernel->choice.config.kernel == JG_KERNEL_GEMM};
-    set_alignment(kernel, &c);
+                         .has_ld = 1};
+    set_output_alignment(kernel, &c);
     JG_TRY(jg_array_settle(&c));
     params->c = c.pointer;
     params->ldc = c.ld;
@@ -276,13 +286,11 @@ static jit_gemm_status settle_c(const struct jg_kernel *kernel, const jit_gemm_a
 
 /* Of A or B, whose field is `letter`; `batch_stride` is settled in place. */
 static jit_gemm_status settle_scale(const struct jg_kernel *kernel, jit_gemm_scale scale,
-                                    const char *letter, int64_t count, int64_t alignment,
+                                    const char *letter, int64_t count, int is_along_rows,
                                     const struct jg_kernel_params *params, uint64_t pointer,
                                     int64_t *batch_stride)
 {
     const int is_vector = scale == JIT_GEMM_SCALE_VECTOR;
-    const int in_pairs = is_vector && kernel->choice.config.kernel == JG_KERNEL_GEMM;
-    const int64_t bytes = sizeof(float);
     struct jg_array array = {.letter = letter,
                              .description = "the scales",
                              .pointer = pointer,
@@ -290,10 +298,9 @@ static jit_gemm_status settle_scale(const struct jg_kernel *kernel, jit_gemm_sca
                              .rows = 1,
                              .columns = is_vector ? count : 1,
                              .batch = params->batch,
-                             .element_bytes = bytes,
-                             .pointer_alignment = in_pairs ? alignment : bytes,
-                             .stride_alignment = in_pairs ? alignment : bytes,
+                             .element_bytes = sizeof(float),
                              .may_broadcast = 1};
+    set_vector_alignment(kernel, is_vector && is_along_rows, &array);
     if (scale == JIT_GEMM_SCALE_NONE) {
         if (pointer != 0 || *batch_stride != 0) {
             const struct jg_field_name name = jg_array_field(
@@ -317,15 +324,11 @@ static jit_gemm_status settle_scales(const struct jg_kernel *kernel,
     params->b_scale = args->b_scale;
     params->a_scale_batch_stride = args->a_scale_batch_stride;
     params->b_scale_batch_stride = args->b_scale_batch_stride;
-    /* Those along the rows of D in memory are read in pairs. */
     const int by_columns = jg_problem_is_column_major(&kernel->problem);
-    const int64_t one = sizeof(float);
-    JG_TRY(settle_scale(kernel, kernel->problem.a_scale, "a_scale", params->m,
-                        by_columns ? 2 * one : one, params, params->a_scale,
-                        &params->a_scale_batch_stride));
-    return settle_scale(kernel, kernel->problem.b_scale, "b_scale", params->n,
-                        by_columns ? one : 2 * one, params, params->b_scale,
-                        &params->b_scale_batch_stride);
+    JG_TRY(settle_scale(kernel, kernel->problem.a_scale, "a_scale", params->m, by_columns,
+                        params, params->a_scale, &params->a_scale_batch_stride));
+    return settle_scale(kernel, kernel->problem.b_scale, "b_scale", params->n, !by_columns,
+                        params, params->b_scale, &params->b_scale_batch_stride);
 }
 
 /* -------------------------------------------------------------------------- operands */
@@ -351,43 +354,31 @@ static jit_gemm_status check_operand_list(const struct jg_kernel *kernel,
     return JIT_GEMM_OK;
 }
 
-static void align_vector(const struct jg_kernel *kernel, int along_memory,
-                         struct jg_array *array)
-{
-    if (along_memory &&
-        kernel->choice.config.kernel == JG_KERNEL_GEMM) { /* read in pairs */
-        array->pointer_alignment = 2 * array->element_bytes;
-        array->stride_alignment = 2 * array->element_bytes;
-    }
-}
-
 /* How an operand of this kind lies in memory. */
 static void shape_operand(const struct jg_kernel *kernel, const struct jg_operand *operand,
                           const struct jg_kernel_params *params, struct jg_array *array)
 {
     array->rows = 1;
     array->columns = 1;
-    array->pointer_alignment = array->element_bytes;
-    array->stride_alignment = array->element_bytes;
     const int by_columns = jg_problem_is_column_major(&kernel->problem);
     switch (operand->kind) {
     case JIT_GEMM_OPERAND_SCALAR:
+        set_vector_alignment(kernel, 0, array);
         break;
     case JIT_GEMM_OPERAND_ROW_VECTOR:
         array->columns = params->n;
-        align_vector(kernel, !by_columns, array);
+        set_vector_alignment(kernel, !by_columns, array);
         break;
     case JIT_GEMM_OPERAND_COLUMN_VECTOR:
         array->columns = params->m;
-        align_vector(kernel, by_columns, array);
+        set_vector_alignment(kernel, by_columns, array);
         break;
     case JIT_GEMM_OPERAND_MATRIX:
         array->rows = rows_of_d(kernel, params);
         array->columns = columns_of_d(kernel, params);
         array->has_ld = 1;
-        array->has_map = operand->role == JIT_GEMM_OPERAND_INPUT &&
-                         kernel->choice.config.kernel == JG_KERNEL_GEMM;
-        set_alignment(kernel, array);
+        set_output_alignment(kernel, array);
+        array->has_map = array->has_map && operand->role == JIT_GEMM_OPERAND_INPUT;
         break;
     }
 }
@@ -440,10 +431,8 @@ static jit_gemm_status settle_operand(const struct jg_kernel *kernel, size_t ind
     param->pointer = array.pointer;
     param->ld = array.ld;
     param->batch_stride = array.batch_stride;
-    if (array.has_map) {
-        param->batch_step = array.batch_stride != 0;
-        *key = key_of_array(&array);
-    }
+    param->batch_step = array.has_map && array.batch_stride != 0;
+    *key = key_of_array(&array);
     return JIT_GEMM_OK;
 }
 
@@ -514,8 +503,9 @@ jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm
     if (ret_params->k == 0 && !jg_loads_by_threads(&kernel->problem)) {
         /* A and B have no elements and need no memory, but a map needs an address: the
          * kernel asks for what lies beyond K and gets zeros. */
-        ret_keys[JG_MAP_A].pointer = ret_params->d;
-        ret_keys[JG_MAP_B].pointer = ret_params->d;
+        const uint64_t place = ret_params->d / JG_COPY_ALIGNMENT * JG_COPY_ALIGNMENT;
+        ret_keys[JG_MAP_A].pointer = place;
+        ret_keys[JG_MAP_B].pointer = place;
     }
     if (kernel->choice.config.swap_ab) {
         swap_product(ret_params, ret_keys);

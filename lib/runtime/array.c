@@ -26,10 +26,16 @@ struct jg_field_name jg_array_field(const struct jg_array *array, enum jg_array_
     return name;
 }
 
+/* The most that an address or a stride of so many bytes is a multiple of. */
+static int64_t alignment_of(uint64_t bytes)
+{
+    return (int64_t)(bytes & (~bytes + 1));
+}
+
 static jit_gemm_status check_pointer(const struct jg_array *array)
 {
     const uint64_t element_bytes = (uint64_t)array->element_bytes;
-    const uint64_t alignment = (uint64_t)array->pointer_alignment;
+    const uint64_t alignment = (uint64_t)array->alignment;
     if (array->pointer == 0 && (array->rows == 0 || array->columns == 0)) {
         return JIT_GEMM_OK; /* no elements, no memory */
     }
@@ -49,14 +55,16 @@ static jit_gemm_status check_pointer(const struct jg_array *array)
     }
     if (array->pointer % alignment != 0) {
         const struct jg_field_name name = jg_array_field(array, JG_PART_POINTER);
-        char hint[96];
-        snprintf(hint, sizeof(hint), "align the address to %lld bytes",
-                 (long long)array->pointer_alignment);
+        char hint[160];
+        snprintf(hint, sizeof(hint),
+                 "align the address to %lld bytes, or create a kernel for less: %s=%lld",
+                 (long long)array->alignment, array->alignment_key,
+                 (long long)alignment_of(array->pointer));
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, name.text, hint,
                        "the address 0x%llx of %s is misaligned: this kernel moves %lld "
                        "bytes at a time",
                        (unsigned long long)array->pointer, array->description,
-                       (long long)array->pointer_alignment);
+                       (long long)array->alignment);
     }
     return JIT_GEMM_OK;
 }
@@ -65,7 +73,7 @@ static jit_gemm_status check_pointer(const struct jg_array *array)
 static jit_gemm_status check_stride(const struct jg_array *array, enum jg_array_part part,
                                     int64_t stride, int packed)
 {
-    const int64_t per_vector = array->stride_alignment / array->element_bytes;
+    const int64_t per_vector = array->alignment / array->element_bytes;
     if (array->has_map && stride >= JG_STRIDE_BYTES_LIMIT / array->element_bytes) {
         const struct jg_field_name name = jg_array_field(array, part);
         return jg_fail(
@@ -78,15 +86,16 @@ static jit_gemm_status check_stride(const struct jg_array *array, enum jg_array_
     if (per_vector > 1 && stride % per_vector != 0) {
         const struct jg_field_name name = jg_array_field(array, part);
         const int64_t padded = stride - stride % per_vector + per_vector;
-        char hint[160];
-        snprintf(
-            hint, sizeof(hint),
-            "pad to a multiple of %lld elements, for instance %lld, and give that here",
-            (long long)per_vector, (long long)padded);
+        char hint[224];
+        snprintf(hint, sizeof(hint),
+                 "pad to a multiple of %lld elements, for instance %lld, and give that "
+                 "here, or create a kernel for less: %s=%lld",
+                 (long long)per_vector, (long long)padded, array->alignment_key,
+                 (long long)alignment_of((uint64_t)(stride * array->element_bytes)));
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, name.text, hint,
                        "the %sstride of %lld elements of %s is no multiple of %lld bytes",
                        packed ? "packed " : "", (long long)stride, array->description,
-                       (long long)array->stride_alignment);
+                       (long long)array->alignment);
     }
     return JIT_GEMM_OK;
 }

@@ -21,8 +21,8 @@ struct jg_array {
     int64_t rows, columns;
     int64_t batch;
     int64_t element_bytes;
-    int64_t pointer_alignment; /* bytes that this kernel needs */
-    int64_t stride_alignment; /* bytes; of ld where there is one, and of the batch stride */
+    int64_t alignment; /* bytes, of the address, ld and batch stride: what is promised */
+    const char *alignment_key; /* of a problem's text, which promises it */
     int may_broadcast;
     int has_ld;
     int has_map; /* goes through a tensor map */

@@ -238,6 +238,7 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     if (jg_loads_by_threads(problem)) {
         print_number("kInputAlignment", problem->input_alignment, out);
     }
+    print_number("kOutputAlignment", problem->output_alignment, out);
     print_type("A", product.a, out);
     print_type("B", product.b, out);
     print_type("C", has_c ? problem->c : JIT_GEMM_DTYPE_BF16, out);

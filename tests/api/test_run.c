@@ -292,6 +292,60 @@ Test(run, c_and_matrix_inputs_have_maps_of_their_own)
     api_fixture_close(&fixture);
 }
 
+/* Maps of D, C and operands would be refused; those of A and B remain, and without a K they
+ * need an address that is theirs to take. */
+Test(run, outputs_of_less_alignment_have_no_maps)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    const jit_gemm_operand operands[] = {
+        {.name = "bias", .kind = JIT_GEMM_OPERAND_ROW_VECTOR, .dtype = JIT_GEMM_DTYPE_BF16},
+        {.name = "r", .kind = JIT_GEMM_OPERAND_MATRIX, .dtype = JIT_GEMM_DTYPE_BF16}};
+    const jit_gemm_epilogue epilogue = {.struct_size = sizeof(epilogue),
+                                        .name = "odd",
+                                        .source = "d = acc + bias + r;",
+                                        .operand_count = 2,
+                                        .operands = operands};
+    cr_assert_eq(jit_gemm_epilogue_register(fixture.context, &epilogue), JIT_GEMM_OK);
+    jit_gemm *gemm = create(&fixture, "m=512 n=257 batch=2 a=bf16 c=f32 b_scale=vector "
+                                      "dynamic=k output_align=2 epilogue=odd");
+    const jit_gemm_operand_arg values[] = {
+        {.pointer = 0x50000002, .batch_stride = 257},
+        {.pointer = 0x60000006, .ld = 259, .batch_stride = 259 * 512 + 1}};
+    jit_gemm_args args = plain_args();
+    args.k = 64;
+    args.c = C_ADDRESS + 4;
+    args.ldc = 257;
+    args.d = D_ADDRESS + 2;
+    args.ldd = 257;
+    args.b_scale = 0x70000004;
+    args.b_scale_batch_stride = 259;
+    args.operands = values;
+    args.operand_count = 2;
+
+    run(gemm, &args);
+
+    cr_expect_eq(atomic_load(&fixture.fake->encodes), 2);
+    const struct jg_kernel_params *params = &fixture.fake->last_launch.params;
+    cr_expect_eq(params->d, D_ADDRESS + 2);
+    cr_expect_eq(params->ldd, 257);
+    cr_expect_eq(params->operands[1].pointer, 0x60000006);
+    cr_expect_eq(params->operands[1].batch_stride, 259 * 512 + 1);
+    args.k = 0;
+    run(gemm, &args);
+    cr_expect_eq(fixture.fake->last_encodes[2].address, D_ADDRESS);
+    cr_expect_eq(fixture.fake->last_encodes[3].address, D_ADDRESS);
+    args.k = 64;
+    args.c = C_ADDRESS + 2; /* elements of 4 bytes */
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(
+        api_error_has("args.c: the address 0x30000002 of C is misaligned: no multiple "
+                      "of the 4 bytes of an element"),
+        "%s", jit_gemm_last_error());
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
 Test(run, k_major_boxes_are_cut_over_the_cluster)
 {
     struct api_fixture fixture;

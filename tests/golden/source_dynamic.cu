@@ -31,6 +31,7 @@ struct Config {
     static constexpr bool kRasterAlongM = false;
     static constexpr bool kPdl = false;
     static constexpr bool kThreadLoads = false;
+    static constexpr jg::u32 kOutputAlignment = 16;
     using A = jg::f16;
     using B = jg::f16;
     using C = jg::bf16;

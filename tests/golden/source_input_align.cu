@@ -32,6 +32,7 @@ struct Config {
     static constexpr bool kPdl = false;
     static constexpr bool kThreadLoads = true;
     static constexpr jg::u32 kInputAlignment = 2;
+    static constexpr jg::u32 kOutputAlignment = 16;
     using A = jg::f16;
     using B = jg::f16;
     using C = jg::bf16;

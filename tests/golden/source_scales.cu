@@ -31,6 +31,7 @@ struct Config {
     static constexpr bool kRasterAlongM = true;
     static constexpr bool kPdl = true;
     static constexpr bool kThreadLoads = false;
+    static constexpr jg::u32 kOutputAlignment = 16;
     using A = jg::e4m3;
     using B = jg::e5m2;
     using C = jg::bf16;

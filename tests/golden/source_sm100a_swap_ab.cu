@@ -43,6 +43,7 @@ struct Config {
     static constexpr bool kRasterAlongM = true;
     static constexpr bool kPdl = true;
     static constexpr bool kThreadLoads = false;
+    static constexpr jg::u32 kOutputAlignment = 16;
     using A = jg::bf16;
     using B = jg::bf16;
     using C = jg::bf16;

@@ -246,6 +246,19 @@ Test(choose, column_major_d_is_planned_as_its_transpose)
         jg_error_text());
 }
 
+Test(choose, outputs_cost_more_the_less_is_promised_of_their_alignment)
+{
+    static const char *const texts[] = {"4096x4096x256 bf16 c=bf16",
+                                        "4096x4096x256 bf16 c=bf16 output_align=4",
+                                        "4096x4096x256 bf16 c=bf16 output_align=2"};
+    double before = 0.0;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        const double us = plan_choose(hopper(), texts[i]).derived.predicted_us;
+        cr_expect_gt(us, before, "%s: %f", texts[i], us);
+        before = us;
+    }
+}
+
 Test(choose, matrices_and_ragged_rows_need_both_output_slabs)
 {
     static const char *const texts[] = {
@@ -255,6 +268,7 @@ Test(choose, matrices_and_ragged_rows_need_both_output_slabs)
         "512x512x512 bf16 d=e4m3 config=out_stages=1",
         "512x512x512 bf16 a_scale=vector config=out_stages=1",
         "512x512x512 bf16 b_scale=vector config=out_stages=1",
+        "512x512x512 bf16 output_align=8 config=out_stages=1",
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         const struct jg_problem problem = plan_problem(texts[i]);
@@ -267,8 +281,8 @@ Test(choose, matrices_and_ragged_rows_need_both_output_slabs)
             strstr(
                 jg_error_text(),
                 "out_stages=1 is too few for C, vector scales, vector or matrix operands, "
-                "a dynamic N, a D of 8 bits, or a row of D that is no multiple of 16 "
-                "bytes: they need out_stages=2"),
+                "a dynamic N, a D of 8 bits, output_align, or a row of D that is no "
+                "multiple of 16 bytes: they need out_stages=2"),
             "%s: %s", texts[i], jg_error_text());
     }
 }

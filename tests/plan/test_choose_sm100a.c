@@ -275,6 +275,8 @@ Test(choose_sm100a, matrices_of_the_epilogue_cost_stages_of_the_ring)
         {"8192x8192x8192 bf16 c=bf16 config=mma=256x256 cluster=2x1", 5, 2, 256},
         {"8192x8192x8192 bf16 c=f32 config=mma=256x256 cluster=2x1", 4, 4, 256},
         {"8192x8192x8192 bf16 config=mma=128x64 cluster=1x1", 8, 0, 224},
+        {"8192x8192x8192 bf16 c=f32 output_align=4 config=mma=256x256 cluster=2x1", 6, 0,
+         224},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct jg_choice choice = choose(rows[i].text);
@@ -385,6 +387,19 @@ Test(choose_sm100a, tf32_has_all_layouts)
         cr_expect_eq(few.config.mma_n / few.config.cta_group % 32 == 0, i >= 2, "%s: %dx%d",
                      text, few.config.mma_m, few.config.mma_n);
     }
+}
+
+Test(choose_sm100a, outputs_that_tma_does_not_take_are_moved_by_the_epilogue)
+{
+    const char *const aligned = "8192x8192x256 bf16 c=bf16";
+    const struct jg_choice fast = choose(aligned);
+    const struct jg_choice slow = choose("8192x8192x256 bf16 c=bf16 output_align=2");
+
+    cr_expect_eq(fast.derived.matrix_stages, 2);
+    cr_expect_eq(slow.derived.matrix_stages, 0);
+    cr_expect_gt(slow.derived.predicted_us, 1.1 * fast.derived.predicted_us);
+    cr_expect_gt(slow.derived.predicted_us,
+                 choose("8192x8192x256 bf16 c=bf16 output_align=8").derived.predicted_us);
 }
 
 /* What is never chosen by itself, but works. */

@@ -151,6 +151,96 @@ Test(problem, wrong_layout_of_d_is_refused)
                    "JIT_GEMM_D_COLUMN_MAJOR");
 }
 
+Test(problem, alignments_are_powers_of_two_up_to_16)
+{
+    static const uint64_t wrong[] = {3, 6, 12, 17, 32, UINT64_MAX};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        jit_gemm_problem problem = make_problem();
+        problem.input_alignment = wrong[i];
+        expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
+                       "problem.input_alignment: must be 0, 1, 2, 4, 8 or 16, is ");
+        problem = make_problem();
+        problem.output_alignment = wrong[i];
+        expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
+                       "problem.output_alignment: must be 0, 1, 2, 4, 8 or 16, is ");
+    }
+    jit_gemm_problem problem = make_problem();
+    cr_expect_eq(normalize(&problem).output_alignment, 16);
+    problem.output_alignment = 4;
+    cr_expect_eq(normalize(&problem).output_alignment, 4);
+    cr_expect_eq(normalize(&problem).input_alignment, 16);
+}
+
+static const struct jg_epilogue *find_given(void *user, const char *name)
+{
+    (void)name;
+    return user;
+}
+
+/* One with an output matrix, a scalar and a vector; `aux` has the smallest elements. */
+static struct jg_epilogue *make_epilogue(jit_gemm_dtype aux)
+{
+    const jit_gemm_operand operands[] = {
+        {.name = "aux",
+         .kind = JIT_GEMM_OPERAND_MATRIX,
+         .dtype = aux,
+         .role = JIT_GEMM_OPERAND_OUTPUT},
+        {.name = "s", .kind = JIT_GEMM_OPERAND_SCALAR, .dtype = JIT_GEMM_DTYPE_E4M3},
+        {.name = "bias", .kind = JIT_GEMM_OPERAND_ROW_VECTOR, .dtype = JIT_GEMM_DTYPE_F32}};
+    const jit_gemm_epilogue user = {.struct_size = sizeof(user),
+                                    .name = "e",
+                                    .source = "aux = s; d = acc + bias;",
+                                    .operands = operands,
+                                    .operand_count = 3};
+    struct jg_epilogue *epilogue = NULL;
+    cr_assert_eq(jg_epilogue_create(&user, &epilogue), JIT_GEMM_OK, "%s", jg_error_text());
+    return epilogue;
+}
+
+Test(problem, outputs_may_be_promised_the_smallest_element_and_no_less)
+{
+    static const struct {
+        jit_gemm_dtype c, d, aux; /* aux: NONE without an epilogue */
+        uint64_t alignment;
+        const char *message; /* NULL: legal */
+    } rows[] = {
+        {0, JIT_GEMM_DTYPE_BF16, 0, 2, NULL},
+        {0, JIT_GEMM_DTYPE_BF16, 0, 1,
+         "1 bytes are less than an element, the smallest has 2"},
+        {0, JIT_GEMM_DTYPE_F32, 0, 2,
+         "2 bytes are less than an element, the smallest has 4"},
+        {JIT_GEMM_DTYPE_BF16, JIT_GEMM_DTYPE_F32, 0, 2, NULL},
+        {JIT_GEMM_DTYPE_F32, JIT_GEMM_DTYPE_E4M3, 0, 1, NULL},
+        {0, JIT_GEMM_DTYPE_F32, JIT_GEMM_DTYPE_E5M2, 1, NULL},
+        {JIT_GEMM_DTYPE_F32, JIT_GEMM_DTYPE_F32, JIT_GEMM_DTYPE_F16, 1,
+         "1 bytes are less than an element, the smallest has 2; give at least the bytes of "
+         "the smallest element of D, C and the operands"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_epilogue *epilogue = NULL;
+        struct jg_problem canonical;
+        jit_gemm_problem problem = make_problem();
+        problem.c = rows[i].c;
+        problem.d = rows[i].d;
+        problem.output_alignment = rows[i].alignment;
+        if (rows[i].aux != JIT_GEMM_DTYPE_NONE) {
+            epilogue = make_epilogue(rows[i].aux);
+            strcpy(problem.epilogue, "e");
+        }
+
+        const jit_gemm_status status =
+            jg_problem_normalize(&problem, find_given, epilogue, &canonical);
+
+        cr_expect_eq(status, rows[i].message ? JIT_GEMM_ERR_ARGUMENT : JIT_GEMM_OK,
+                     "row %zu: %s", i, jg_error_text());
+        cr_expect(rows[i].message == NULL ||
+                      (strstr(jg_error_text(), rows[i].message) != NULL &&
+                       strstr(jg_error_text(), "problem.output_alignment: ") != NULL),
+                  "row %zu: %s", i, jg_error_text());
+        jg_epilogue_destroy(epilogue);
+    }
+}
+
 Test(problem, types_without_a_kernel_are_unsupported)
 {
     static const struct {
@@ -358,8 +448,8 @@ Test(problem, bytes_are_equal_for_two_ways_of_saying_the_same)
 Test(problem, bytes_differ_in_every_field)
 {
     const jit_gemm_problem plain = make_problem();
-    jit_gemm_problem variants[17];
-    for (size_t i = 0; i < 17; i++) {
+    jit_gemm_problem variants[20];
+    for (size_t i = 0; i < 20; i++) {
         variants[i] = plain;
     }
     variants[0].m.size = 511;
@@ -379,7 +469,10 @@ Test(problem, bytes_differ_in_every_field)
     variants[14].b_scale = JIT_GEMM_SCALE_TENSOR;
     variants[15].b_scale = JIT_GEMM_SCALE_VECTOR;
     variants[16].d_layout = JIT_GEMM_D_COLUMN_MAJOR;
-    for (size_t i = 0; i < 17; i++) {
+    variants[17].input_alignment = 2;
+    variants[18].output_alignment = 2;
+    variants[19].output_alignment = 4;
+    for (size_t i = 0; i < 20; i++) {
         cr_expect_not(same_bytes(&plain, &variants[i]), "variant %zu", i);
         for (size_t j = 0; j < i; j++) {
             cr_expect_not(same_bytes(&variants[i], &variants[j]), "%zu and %zu", i, j);

@@ -99,7 +99,8 @@ Test(problem_text, every_message)
         {" \t\n ", "problem: the text is empty; give for instance"},
         {"m=1 n=5 mm=3",
          "problem: unknown key 'mm' at column 9; keys: m n k batch a b c d "
-         "layout d_layout a_scale b_scale dynamic workspace input_align epilogue config"},
+         "layout d_layout a_scale b_scale dynamic workspace input_align output_align "
+         "epilogue config"},
         {"=3", "problem: unknown key '' at column 1"},
         {"M=3", "problem: unknown key 'M' at column 1"},
         {"gemm",
@@ -186,6 +187,12 @@ Test(problem_text, every_message)
          "of an element of A and of B"},
         {"8x8x8 tf32 input_align=2", "problem.input_alignment: 2 bytes are less than an "
                                      "element; give at least the bytes of an element"},
+        {"8x8x8 bf16 output_align=0", "problem.output_alignment: '0' at column 25 is no "
+                                      "alignment; give 1, 2, 4, 8 or 16 bytes"},
+        {"8x8x8 bf16 output_align=6",
+         "problem.output_alignment: must be 0, 1, 2, 4, 8 or 16, is 6; give 1, 2, 4 or 8"},
+        {"8x8x8 bf16 output_align=2 output_align=2",
+         "problem.output_alignment: key 'output_align' at column 27 is given twice"},
         {"8x8x8 bf16 epilogue=",
          "problem.epilogue: '' at column 21 is no C identifier of at "
          "most 63 bytes; give the name of a registered epilogue"},
@@ -285,6 +292,9 @@ Test(problem_text, print_leaves_defaults_out)
         {"8x8x8 bf16 input_align=2 workspace=1k", "m=8 n=8 k=8 a=bf16 workspace=1k "
                                                   "input_align=2"},
         {"8x8x8 tf32 input_align=4", "m=8 n=8 k=8 a=tf32 input_align=4"},
+        {"8x8x8 bf16 output_align=16", "m=8 n=8 k=8 a=bf16"},
+        {"8x8x8 bf16 epilogue=e output_align=1 input_align=4",
+         "m=8 n=8 k=8 a=bf16 input_align=4 output_align=1 epilogue=e"},
         {"8x8x8 tf32 d=f32", "m=8 n=8 k=8 a=tf32"},
         {"8x8x8 tf32 d=bf16", "m=8 n=8 k=8 a=tf32 d=bf16"},
         {"8x8x8 e4m3 b=e5m2 c=e5m2 d=e4m3", "m=8 n=8 k=8 a=e4m3 b=e5m2 c=e5m2"},

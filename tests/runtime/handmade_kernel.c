@@ -73,7 +73,8 @@ void handmade_kernel(struct handmade *made)
                                           .a = JIT_GEMM_DTYPE_BF16,
                                           .b = JIT_GEMM_DTYPE_BF16,
                                           .d = JIT_GEMM_DTYPE_BF16,
-                                          .input_alignment = JG_COPY_ALIGNMENT};
+                                          .input_alignment = JG_COPY_ALIGNMENT,
+                                          .output_alignment = JG_COPY_ALIGNMENT};
     kernel->choice.config = (struct jg_config){.kernel = JG_KERNEL_GEMM,
                                                .tile_m = 128,
                                                .tile_n = 256,

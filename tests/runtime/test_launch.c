@@ -184,6 +184,49 @@ Test(launch, inputs_that_threads_load_need_their_own_alignment_and_no_map)
     handmade_free(&made);
 }
 
+Test(launch, outputs_that_threads_move_need_their_own_alignment_and_no_map)
+{
+    static const struct {
+        uint64_t d;
+        int64_t ldd;
+        jit_gemm_status status;
+        const char *message;
+    } rows[] = {
+        {0x30004, 1026, JIT_GEMM_OK, NULL},
+        {0x30000, 1024, JIT_GEMM_OK, NULL},
+        {0x30002, 1026, JIT_GEMM_ERR_UNSUPPORTED,
+         "args.d: the address 0x30002 of D is misaligned: this kernel moves 4 bytes at a "
+         "time; align the address to 4 bytes, or create a kernel for less: output_align=2"},
+        {0x30004, 1025, JIT_GEMM_ERR_UNSUPPORTED,
+         "args.ldd: the stride of 1025 elements of D is no multiple of 4 bytes; pad to a "
+         "multiple of 2 elements, for instance 1026, and give that here, or create a kernel "
+         "for less: output_align=2"},
+        {0x30001, 1026, JIT_GEMM_ERR_ARGUMENT,
+         "args.d: the address 0x30001 of D is misaligned: no multiple of the 2 bytes of an "
+         "element"},
+    };
+    struct handmade made;
+    handmade_kernel(&made);
+    init_slots();
+    made.kernel->problem.output_alignment = 4;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        jit_gemm_args args = plain_args();
+        args.d = rows[i].d;
+        args.ldd = rows[i].ldd;
+        cr_expect_eq(jg_launch(made.kernel, &slots, &args, NULL), rows[i].status,
+                     "row %zu: %s", i, jg_error_text());
+        cr_expect(rows[i].message == NULL ||
+                      strstr(jg_error_text(), rows[i].message) != NULL,
+                  "row %zu: %s", i, jg_error_text());
+    }
+    cr_expect_eq(handmade_encodes(), 2, "A and B alone");
+    jit_gemm_args args = plain_args();
+    args.a += 4;
+    cr_expect_eq(jg_launch(made.kernel, &slots, &args, NULL), JIT_GEMM_ERR_UNSUPPORTED,
+                 "A is as before");
+    handmade_free(&made);
+}
+
 Test(launch, grid_of_the_reference_kernel_is_bounded)
 {
     struct handmade made;

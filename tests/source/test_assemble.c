@@ -73,6 +73,13 @@ static const struct {
      {.problem = "m=333 n=512 k=201 a=f16 layout=tn input_align=2 config=kernel=gemm "
                  "tile=64x128x64 cluster=1x1 stages=6 raster=n swizzle=2 out_stages=2 "
                  "pdl=0"}},
+    {"source_output_align.cu",
+     {.problem = "m=333 n=345 k=64 a=e4m3 d=bf16 output_align=2 config=kernel=gemm "
+                 "mma=128x64 cta_group=1 cluster=1x1 stages=2 acc_stages=1 raster=n "
+                 "swizzle=2 out_stages=2 pdl=1",
+      .snippet = "d = acc + r;",
+      .operands = "r:matrix:f32",
+      .arch = "sm_100a"}},
     {"source_d_column.cu",
      {.problem =
           "m=512 n=384 k=256 a=bf16 layout=tt a_scale=vector d_layout=column "

@@ -43,6 +43,12 @@ class FragmentEpilogue {
     {
     }
 
+    template <class Params>
+    static JG_DEVICE void prefetch_maps(const Params &params)
+    {
+        ptx::prefetch_tensor_map(&params.d_map);
+    }
+
     template <class Params, class ShapeT, class Accumulators, class Smem, class Consumer>
     JG_DEVICE void run(const Params &params, const ShapeT &shape, Accumulators &acc,
                        const Smem &, Consumer &, const WorkTile &tile)

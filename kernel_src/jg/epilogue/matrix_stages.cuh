@@ -34,6 +34,8 @@ struct MatrixStages {
     static constexpr u32 kWanted = kCStages + Epilogue::kStages;
     static constexpr u32 kStages = kWanted <= Share::kMatrixStages ? kWanted : 0;
     static constexpr u32 kBoxBytes = Share::kStepRows * 128;
+    static_assert(kStages == 0 || Config::kOutputAlignment == 16,
+                  "the copy engine brings matrices of rows aligned to 16 bytes");
 
     // First row and column of a step of a team.
     static JG_DEVICE u32 row(const WorkTile &tile, u32 consumer, u32 step)

@@ -3,7 +3,7 @@
 //
 // Every kind K<T> has up to three forms of what one thread holds:
 //   Vector    8 neighbouring columns of one row. load_columns: what all rows share;
-//             load_row: the rest, row by row. Loads are 16 bytes wide where they can be.
+//             load_row: the rest, row by row. Loads are as wide as the place allows.
 //   Element   one element, for the reference kernel.
 //   Fragment  for epilogues of scalars alone, which work in the accumulator's own layout.
 // and
@@ -13,7 +13,6 @@
 #pragma once
 #include <jg/common/kernel_params.cuh>
 #include <jg/epilogue/thread_values.cuh>
-#include <jg/ptx/global.cuh>
 
 namespace jg {
 
@@ -99,7 +98,7 @@ struct ScalarInput : InputForms {
     };
 };
 
-// N values, indexed by column.
+// N values, indexed by column: read in pairs, unless less is promised.
 template <class T>
 struct RowVectorInput : InputForms {
 
@@ -109,10 +108,19 @@ struct RowVectorInput : InputForms {
         JG_DEVICE void load_columns(const OperandParam &param, const PlaceT &place)
         {
             const T *base = operand_base<const T>(param, place.batch) + place.col;
+            if constexpr (PlaceT::kAlignment < 2 * sizeof(T)) {
+                Packed8<T> packed;
+                packed.template load<PlaceT>(base, place.count);
 #pragma unroll
-            for (u32 i = 0; i < 8; i += 2) {
-                const u32 left = place.count > i ? place.count - i : 0;
-                ptx::load_pair(values[i], values[i + 1], base + i, left < 2 ? left : 2);
+                for (u32 i = 0; i < 8; ++i) {
+                    values[i] = packed.value(i);
+                }
+            } else {
+#pragma unroll
+                for (u32 i = 0; i < 8; i += 2) {
+                    const u32 left = place.count > i ? place.count - i : 0;
+                    ptx::load_pair(values[i], values[i + 1], base + i, left < 2 ? left : 2);
+                }
             }
         }
         template <class PlaceT, class Reader>
@@ -174,8 +182,8 @@ struct ColumnVectorInput : InputForms {
     };
 };
 
-// M x N values, 16-byte aligned rows. Those of 8 bits do not go through the ring: a step
-// would fill half of a stage.
+// M x N values, in rows as aligned as the place says. Those of 8 bits do not go through the
+// ring: a step would fill half of a stage.
 template <class T>
 struct MatrixInput : InputForms {
     static constexpr u32 kStages = sizeof(T) / 2;
@@ -199,10 +207,10 @@ struct MatrixInput : InputForms {
             if constexpr (Reader::kStaged && kStages > 0) {
                 reader.read(packed);
             } else {
-                packed.template load<PlaceT::kWholeVectors>(
-                    operand_base<const T>(param, place.batch) +
-                        param.ld * static_cast<i64>(place.row) + place.col,
-                    place.count);
+                packed.template load<PlaceT>(operand_base<const T>(param, place.batch) +
+                                                 param.ld * static_cast<i64>(place.row) +
+                                                 place.col,
+                                             place.count);
             }
         }
         JG_DEVICE f32 value(u32 i) const
@@ -225,7 +233,7 @@ struct MatrixInput : InputForms {
     };
 };
 
-// M x N values that the snippet assigns, 16-byte aligned rows.
+// M x N values that the snippet assigns, in rows as aligned as the place says.
 template <class T>
 struct MatrixOutput {
     using Argument = f32 &;
@@ -255,10 +263,10 @@ struct MatrixOutput {
         {
             Packed8<T> packed;
             packed.assign(values);
-            packed.template store<PlaceT::kWholeVectors>(
-                operand_base<T>(param, place.batch) +
-                    param.ld * static_cast<i64>(place.row) + place.col,
-                place.count);
+            packed.template store<PlaceT>(operand_base<T>(param, place.batch) +
+                                              param.ld * static_cast<i64>(place.row) +
+                                              place.col,
+                                          place.count);
         }
     };
 

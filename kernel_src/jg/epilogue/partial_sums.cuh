@@ -162,7 +162,7 @@ class PartialSums {
         if (threadIdx.x % kThreads == 0) {
             debug::wait_for_parts(lock_, parts);
             if (clear) { // nobody else will look at it in this launch
-                ptx::store_global(lock_, 0);
+                ptx::store_global_bits<4>(lock_, 0);
             }
         }
         ptx::named_barrier_sync(barrier_id_, kThreads);

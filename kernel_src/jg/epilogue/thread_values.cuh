@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 // What one thread of an epilogue holds, and where in D it lies.
 #pragma once
-#include <jg/ptx/convert.cuh>
+#include <jg/ptx/global.cuh>
 
 namespace jg {
 
 // Where a Vector lies, and how many of its columns exist (0 to 8). kWhole: all of them or
-// none.
-template <bool kWhole>
+// none. kOutputAlignment: what addresses of vectors in memory are multiples of, in bytes,
+// or of an element where that has more.
+template <bool kWhole, u32 kOutputAlignment>
 struct VectorPlace {
     static constexpr bool kWholeVectors = kWhole;
+    static constexpr u32 kAlignment = kOutputAlignment;
     u32 row, col, batch;
     u32 count;
 };
@@ -17,38 +19,34 @@ struct VectorPlace {
 // Eight neighbouring elements as they are in memory.
 template <class T>
 struct Packed8 {
-    static constexpr u32 kWords = 2 * sizeof(T);
+    static constexpr u32 kBytes = 8 * sizeof(T);
+    static constexpr u32 kWords = kBytes / 4;
     u32 words[kWords];
 
-    // From an address aligned to 16 bytes, or to the whole if that is less. Elements from
-    // `count` on read as 0.
-    template <bool kWhole>
+    // Elements from `count` on read as 0.
+    template <class PlaceT>
     JG_DEVICE void load(const T *source, u32 count)
     {
+        constexpr u32 kAccess = access_bytes(PlaceT::kAlignment);
+        const u64 address = reinterpret_cast<u64>(source);
         clear();
-        if (count == 8) {
-            load_all(source);
-        } else if (!kWhole) {
-#pragma unroll
-            for (u32 i = 0; i < 7; ++i) {
-                if (i < count) {
-                    set_bits(i, source[i]);
-                }
-            }
+        if (kAccess == sizeof(T) || count == 8) {
+            ptx::load_global_words<kAccess, kBytes>(words, address, count * sizeof(T));
+        } else if (!PlaceT::kWholeVectors) {
+            ptx::load_global_words<sizeof(T), kBytes - sizeof(T)>(words, address,
+                                                                  count * sizeof(T));
         }
     }
-    template <bool kWhole>
+    template <class PlaceT>
     JG_DEVICE void store(T *target, u32 count) const
     {
-        if (count == 8) {
-            store_all(target);
-        } else if (!kWhole) {
-#pragma unroll
-            for (u32 i = 0; i < 7; ++i) {
-                if (i < count) {
-                    target[i] = get_bits(i);
-                }
-            }
+        constexpr u32 kAccess = access_bytes(PlaceT::kAlignment);
+        const u64 address = reinterpret_cast<u64>(target);
+        if (kAccess == sizeof(T) || count == 8) {
+            ptx::store_global_words<kAccess, kBytes>(words, address, count * sizeof(T));
+        } else if (!PlaceT::kWholeVectors) {
+            ptx::store_global_words<sizeof(T), kBytes - sizeof(T)>(words, address,
+                                                                   count * sizeof(T));
         }
     }
     JG_DEVICE f32 value(u32 i) const
@@ -90,58 +88,10 @@ struct Packed8 {
     }
 
   private:
-    JG_DEVICE void load_all(const T *source)
+    // At least an element, at most all of them.
+    static constexpr JG_DEVICE u32 access_bytes(u32 alignment)
     {
-        if constexpr (kWords == 2) {
-            const uint2 part = *reinterpret_cast<const uint2 *>(source);
-            words[0] = part.x;
-            words[1] = part.y;
-        } else {
-#pragma unroll
-            for (u32 i = 0; i < kWords; i += 4) {
-                const uint4 part = reinterpret_cast<const uint4 *>(source)[i / 4];
-                words[i] = part.x;
-                words[i + 1] = part.y;
-                words[i + 2] = part.z;
-                words[i + 3] = part.w;
-            }
-        }
-    }
-    JG_DEVICE void store_all(T *target) const
-    {
-        if constexpr (kWords == 2) {
-            *reinterpret_cast<uint2 *>(target) = make_uint2(words[0], words[1]);
-        } else {
-#pragma unroll
-            for (u32 i = 0; i < kWords; i += 4) {
-                reinterpret_cast<uint4 *>(target)[i / 4] =
-                    make_uint4(words[i], words[i + 1], words[i + 2], words[i + 3]);
-            }
-        }
-    }
-    JG_DEVICE void set_bits(u32 i, T element)
-    {
-        if constexpr (IsSame<T, s32>::value) {
-            words[i] = static_cast<u32>(element.value);
-        } else if constexpr (sizeof(T) == 4) {
-            words[i] = __float_as_uint(element);
-        } else if constexpr (sizeof(T) == 1) {
-            words[i / 4] |= static_cast<u32>(element.bits) << (8 * (i % 4));
-        } else {
-            words[i / 2] |= static_cast<u32>(element.bits) << (16 * (i % 2));
-        }
-    }
-    JG_DEVICE T get_bits(u32 i) const
-    {
-        if constexpr (IsSame<T, s32>::value) {
-            return s32{static_cast<i32>(words[i])};
-        } else if constexpr (sizeof(T) == 4) {
-            return __uint_as_float(words[i]);
-        } else if constexpr (sizeof(T) == 1) {
-            return T{static_cast<u8>(words[i / 4] >> (8 * (i % 4)))};
-        } else {
-            return T{static_cast<u16>(words[i / 2] >> (16 * (i % 2)))};
-        }
+        return alignment < sizeof(T) ? sizeof(T) : alignment < kBytes ? alignment : kBytes;
     }
 };
 

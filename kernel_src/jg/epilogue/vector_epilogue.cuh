@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // VectorEpilogue: accumulators to D for epilogues with vectors or matrices, for C, for a D
-// of 8 bits, and for a D whose rows may end inside a 16-byte chunk.
+// of 8 bits, for a D whose rows may end inside a 16-byte chunk, and for one that the copy
+// engine does not take.
 //
 // Each warp passes its part of a step through shared memory, so that a thread gets 8
 // neighbouring columns of a row: matrix operands and D then move in whole lines of 128
@@ -42,13 +43,19 @@ class VectorEpilogue {
         Share::kRows % Share::kStepRows == 0 && Stage::kRows % kPassRows == 0;
 
     // With N a multiple of 8, a vector exists as a whole or not at all.
-    using PlaceT = VectorPlace<Config::kN && Config::kN % 8 == 0>;
+    using PlaceT = VectorPlace<Config::kN && Config::kN % 8 == 0, Config::kOutputAlignment>;
 
   public:
     template <class Params, class ShapeT>
     JG_DEVICE VectorEpilogue(const Params &params, const ShapeT &, u8 *smem, u32 consumer)
         : alpha_(params.load_alpha()), beta_(Config::kHasC ? params.load_beta() : 0.0f),
           consumer_(consumer), stage_(smem + Share::warp() * Stage::kBytes)
+    {
+    }
+
+    // Threads store D themselves.
+    template <class Params>
+    static JG_DEVICE void prefetch_maps(const Params &)
     {
     }
 
@@ -158,7 +165,7 @@ class VectorEpilogue {
                     user.store(params.operands, place);
                     Packed8<D> packed;
                     packed.assign(values);
-                    packed.template store<PlaceT::kWholeVectors>(target, place.count);
+                    packed.template store<PlaceT>(target, place.count);
                 }
                 place.row += kPassRows;
                 target += kPassRows * params.ldd;

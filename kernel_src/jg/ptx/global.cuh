@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Global memory: predicated loads of two neighbouring elements; vectors and locks that the
-// CTAs of a grid share.
+// Global memory: predicated loads of two neighbouring elements; loads and stores of any
+// width; vectors and locks that the CTAs of a grid share.
 #pragma once
 #include <jg/ptx/address.cuh>
 #include <jg/ptx/convert.cuh>
@@ -118,6 +118,76 @@ JG_DEVICE void add_global_4_s32(u64 address, f32 x, f32 y, f32 z, f32 w)
     // clang-format on
 }
 
+// The lowest kBytes bytes of `bits`, likewise.
+template <u32 kBytes>
+JG_DEVICE void store_global_bits(u64 address, u64 bits)
+{
+    const u32 low = static_cast<u32>(bits);
+    // clang-format off
+    if constexpr (kBytes == 1) {
+        asm volatile("st.global.u8 [%0], %1;" :: "l"(address), "r"(low) : "memory");
+    } else if constexpr (kBytes == 2) {
+        asm volatile("st.global.u16 [%0], %1;" :: "l"(address), "r"(low) : "memory");
+    } else if constexpr (kBytes == 4) {
+        asm volatile("st.global.u32 [%0], %1;" :: "l"(address), "r"(low) : "memory");
+    } else {
+        static_assert(kBytes == 8, "no such store");
+        asm volatile("st.global.u64 [%0], %1;" :: "l"(address), "l"(bits) : "memory");
+    }
+    // clang-format on
+}
+
+// Neighbouring bytes into words that were cleared, kBytes at a time (1, 2, 4, 8 or 16), of
+// which the address is a multiple: the first `bytes`, at most kMost.
+template <u32 kBytes, u32 kMost, u32 kWords>
+JG_DEVICE void load_global_words(u32 (&words)[kWords], u64 address, u32 bytes)
+{
+    static_assert(kMost <= 4 * kWords, "no room");
+#pragma unroll
+    for (u32 at = 0; at < kMost; at += kBytes) {
+        if (at < bytes) {
+            if constexpr (kBytes == 16) {
+                f32 v[4];
+                load_global_4(v, address + at);
+#pragma unroll
+                for (u32 i = 0; i < 4; ++i) {
+                    words[at / 4 + i] = __float_as_uint(v[i]);
+                }
+            } else {
+                const u64 bits = load_global_bits<kBytes>(address + at);
+                words[at / 4] |= static_cast<u32>(bits) << (at % 4 * 8);
+                if constexpr (kBytes == 8) {
+                    words[at / 4 + 1] = static_cast<u32>(bits >> 32);
+                }
+            }
+        }
+    }
+}
+
+// The other way.
+template <u32 kBytes, u32 kMost, u32 kWords>
+JG_DEVICE void store_global_words(const u32 (&words)[kWords], u64 address, u32 bytes)
+{
+    static_assert(kMost <= 4 * kWords, "no more words");
+#pragma unroll
+    for (u32 at = 0; at < kMost; at += kBytes) {
+        if (at < bytes) {
+            const u32 first = at / 4;
+            if constexpr (kBytes == 16) {
+                store_global_4(address + at, __uint_as_float(words[first]),
+                               __uint_as_float(words[first + 1]),
+                               __uint_as_float(words[first + 2]),
+                               __uint_as_float(words[first + 3]));
+            } else if constexpr (kBytes == 8) {
+                store_global_bits<8>(
+                    address + at, static_cast<u64>(words[first + 1]) << 32 | words[first]);
+            } else {
+                store_global_bits<kBytes>(address + at, words[first] >> (at % 4 * 8));
+            }
+        }
+    }
+}
+
 // A counter that CTAs of the grid hand memory on with: what precedes add_release, of this
 // thread and of those that met it at a barrier, is seen after a load_acquire of the sum.
 JG_DEVICE u32 load_acquire(u64 address)
@@ -133,13 +203,6 @@ JG_DEVICE void add_release(u64 address, u32 value)
 {
     // clang-format off
     asm volatile("red.release.gpu.global.add.u32 [%0], %1;" :: "l"(address), "r"(value) : "memory");
-    // clang-format on
-}
-
-JG_DEVICE void store_global(u64 address, u32 value)
-{
-    // clang-format off
-    asm volatile("st.global.u32 [%0], %1;" :: "l"(address), "r"(value) : "memory");
     // clang-format on
 }
 

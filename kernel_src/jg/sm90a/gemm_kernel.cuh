@@ -54,7 +54,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
         if constexpr (!Config::kThreadLoads) {
             loader.prefetch_maps();
         }
-        ptx::prefetch_tensor_map(&params.d_map);
+        EpilogueT::prefetch_maps(params);
         Ring::init_barriers(smem.ring);
         ptx::fence_mbarrier_init();
     }

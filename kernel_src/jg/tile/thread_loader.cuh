@@ -29,9 +29,10 @@ struct ThreadChunk {
     {
         words[0] = words[1] = words[2] = words[3] = 0;
         if (count == kElements) {
-            read<kAlignment, 16>(address, 16);
+            ptx::load_global_words<kAlignment, 16>(words, address, 16);
         } else {
-            read<kElementBytes, 16 - kElementBytes>(address, count * kElementBytes);
+            ptx::load_global_words<kElementBytes, 16 - kElementBytes>(
+                words, address, count * kElementBytes);
         }
     }
 
@@ -43,23 +44,6 @@ struct ThreadChunk {
 #pragma unroll
             for (u32 i = 0; i < kElements; ++i) {
                 words[i] = __float_as_uint(to_f32(tf32{__uint_as_float(words[i])}));
-            }
-        }
-    }
-
-  private:
-    // `bytes`, at most kMost.
-    template <u32 kBytes, u32 kMost>
-    JG_DEVICE void read(u64 address, u32 bytes)
-    {
-#pragma unroll
-        for (u32 at = 0; at < kMost; at += kBytes) {
-            if (at < bytes) {
-                const u64 bits = ptx::load_global_bits<kBytes>(address + at);
-                words[at / 4] |= static_cast<u32>(bits) << (at % 4 * 8);
-                if constexpr (kBytes == 8) {
-                    words[at / 4 + 1] = static_cast<u32>(bits >> 32);
-                }
             }
         }
     }

@@ -1,0 +1,67 @@
+// jit_gemm 0.1.0, source format 3, sm_100a
+// problem: m=333 n=345 k=64 a=e4m3 d=bf16 output_align=2 epilogue=test config=kernel=gemm mma=128x64 cta_group=1 cluster=1x1 stages=2 acc_stages=1 raster=n swizzle=2 out_stages=2 pdl=1
+// config: kernel=gemm mma=128x64 cta_group=1 cluster=1x1 scheduler=single k_group=1 stages=2 acc_stages=1 raster=n swizzle=2 out_stages=2 pdl=1 split_k=1
+#define JG_OPERANDS(X) \
+    X(0, r, MatrixInput, f32)
+#include <jg/sm100a/gemm_kernel.cuh>
+
+#line 1 "jit_gemm_config"
+struct Config {
+    static constexpr jg::u32 kM = 333;
+    static constexpr jg::u32 kN = 345;
+    static constexpr jg::u32 kK = 64;
+    static constexpr jg::u32 kBatch = 1;
+    static constexpr jg::u32 kBlockM = 128;
+    static constexpr jg::u32 kBlockN = 64;
+    static constexpr jg::u32 kBlockK = 128;
+    static constexpr jg::u32 kCtaGroup = 1;
+    static constexpr jg::u32 kClusterM = 1;
+    static constexpr jg::u32 kClusterN = 1;
+    static constexpr jg::u32 kStages = 2;
+    static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kSingle;
+    static constexpr jg::Prefetch kPrefetch = jg::Prefetch::kNone;
+    static constexpr jg::u32 kKGroup = 1;
+    static constexpr jg::u32 kAccStages = 1;
+    static constexpr jg::u32 kMatrixStages = 0;
+    static constexpr jg::u32 kASpan = 128;
+    static constexpr jg::u32 kBSpan = 128;
+    static constexpr jg::u32 kSlabRows = 32;
+    static constexpr jg::u32 kSlabSpan = 128;
+    static constexpr bool kTransposed = false;
+    static constexpr jg::u32 kOutStages = 2;
+    static constexpr jg::u32 kSwizzle = 2;
+    static constexpr jg::u32 kSplitK = 1;
+    static constexpr jg::u32 kThreads = 192;
+    static constexpr jg::u32 kSmemBytes = 118784;
+    static constexpr jg::u32 kParamsBytes = 1024;
+    static constexpr jg::u32 kOperandCount = 1;
+    static constexpr bool kAKMajor = true;
+    static constexpr bool kBKMajor = true;
+    static constexpr bool kHasC = false;
+    static constexpr bool kColumnMajor = false;
+    static constexpr bool kPlain = false;
+    static constexpr bool kRasterAlongM = false;
+    static constexpr bool kPdl = true;
+    static constexpr bool kThreadLoads = false;
+    static constexpr jg::u32 kOutputAlignment = 2;
+    using A = jg::e4m3;
+    using B = jg::e4m3;
+    using C = jg::bf16;
+    using D = jg::bf16;
+    using AScale = jg::NoScale;
+    using BScale = jg::NoScale;
+};
+
+#line 1 "jit_gemm_epilogue"
+JG_EPILOGUE_BEGIN
+#line 1 "test"
+d = acc + r;
+#line 4 "jit_gemm_epilogue"
+JG_EPILOGUE_END
+
+#line 1 "jit_gemm_entry"
+extern "C" __global__ void __launch_bounds__(192, 1)
+jit_gemm_sm100a_e4m3_bf16_128x64_test_d8342474(const __grid_constant__ jg::KernelParams<Config::kOperandCount> params)
+{
+    jg::sm100a::gemm_kernel<Config, Epilogue>(params);
+}
