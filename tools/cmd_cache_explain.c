@@ -135,6 +135,9 @@ static void compare_problems(const jit_gemm_problem *a, const jit_gemm_problem *
     note_difference(near, "d_layout", a->d_layout != b->d_layout);
     note_difference(near, "a_scale", a->a_scale != b->a_scale);
     note_difference(near, "b_scale", a->b_scale != b->b_scale);
+    note_difference(near, "workspace", a->workspace_limit != b->workspace_limit);
+    note_difference(near, "input_align", a->input_alignment != b->input_alignment);
+    note_difference(near, "output_align", a->output_alignment != b->output_alignment);
     note_difference(near, "epilogue", strcmp(a->epilogue, b->epilogue) != 0);
     note_difference(near, "config", strcmp(a->config, b->config) != 0);
 }

@@ -289,7 +289,7 @@ int cmd_run(int argc, char **argv)
          &options.sizes.batch},
         {"--lda", "N",
          "elements between stored rows of A; default: packed,\npadded to 16 "
-         "bytes",
+         "bytes, or as input_align and\noutput_align say",
          CLI_INT, &options.strides.lda},
         {"--ldb", "N", "the same for B", CLI_INT, &options.strides.ldb},
         {"--ldc", "N", "the same for C", CLI_INT, &options.strides.ldc},

@@ -46,12 +46,22 @@ int run_sizes_settle(const jit_gemm_problem *problem, const struct run_sizes *as
     return CLI_OK;
 }
 
-/* `offset`: bytes between the guard and the matrix. */
+/* Bytes that a matrix of this type is aligned to where the problem promises so many, which
+ * are an element's at least; 0 where it promises what the copy engine needs. */
+static uint64_t settle_alignment(jit_gemm_dtype dtype, uint64_t promised)
+{
+    uint64_t bytes = element_size(dtype);
+
+    return promised > 0 && promised < bytes ? bytes : promised;
+}
+
+/* No better aligned than `promised`, if that is not 0. */
 static int create_matrix(jit_gemm_context *context, const struct element_view *view,
-                         const void *data, uint64_t offset, struct run_matrix *ret_matrix)
+                         const void *data, uint64_t promised, struct run_matrix *ret_matrix)
 {
     struct run_matrix matrix = {.view = *view};
     size_t bytes = element_view_bytes(view);
+    uint64_t offset = settle_alignment(view->dtype, promised);
     size_t all_bytes = bytes + offset + 2 * (size_t)GUARD_BYTES;
     jit_gemm_status status;
 
@@ -76,14 +86,14 @@ int run_matrix_create(jit_gemm_context *context, const struct element_view *view
 }
 
 static int create_random(jit_gemm_context *context, const struct element_view *view,
-                         uint64_t seed, uint64_t offset, struct run_matrix *ret_matrix)
+                         uint64_t seed, uint64_t promised, struct run_matrix *ret_matrix)
 {
     void *data = cli_alloc(element_view_bytes(view));
     int code;
 
     element_fill_poison(view, data);
     element_fill_random(view, data, seed);
-    code = create_matrix(context, view, data, offset, ret_matrix);
+    code = create_matrix(context, view, data, promised, ret_matrix);
     free(data);
     return code;
 }
@@ -94,20 +104,35 @@ void run_matrix_free(jit_gemm_context *context, struct run_matrix *matrix)
     *matrix = (struct run_matrix){0};
 }
 
-/* A view of `rows` x `columns`; `ld` 0 means padded to `alignment` bytes, which is said for
- * matrices. */
-static int make_aligned_view(const char *name, jit_gemm_dtype dtype, int64_t batch,
-                             int64_t rows, int64_t columns, int64_t ld, uint64_t alignment,
-                             struct element_view *ret_view)
+/* `size` elements, one `unit` more where that is an even number of them: what lies an odd
+ * number apart is no better aligned than by one. */
+static int64_t make_odd(int64_t size, int64_t unit)
 {
-    int64_t padded = element_padded_ld(dtype, columns, alignment);
+    return size % unit == 0 && size / unit % 2 == 0 ? size + unit : size;
+}
 
+/* A view of `rows` x `columns`; `ld` 0 means padded as the promised alignment asks, and no
+ * better, which is said for matrices. */
+static int make_view(const char *name, jit_gemm_dtype dtype, int64_t batch, int64_t rows,
+                     int64_t columns, int64_t ld, uint64_t promised,
+                     struct element_view *ret_view)
+{
+    uint64_t narrow = settle_alignment(dtype, promised);
+    uint64_t alignment = narrow ? narrow : COPY_ALIGNMENT;
+    int64_t unit = (int64_t)(alignment / element_size(dtype));
+    int64_t padded = element_padded_ld(dtype, columns, alignment);
+    int64_t batch_stride;
+
+    if (narrow) {
+        padded = make_odd(padded, unit);
+    }
     if (ld == 0) {
         ld = padded;
         if (padded != columns && rows > 1) {
             cli_note("%s: rows of %" PRId64 " %s elements are padded to %" PRId64
-                     ", a multiple of %" PRIu64 " bytes",
-                     name, columns, element_dtype_name(dtype), padded, alignment);
+                     ", %s multiple of %" PRIu64 " bytes",
+                     name, columns, element_dtype_name(dtype), padded,
+                     narrow ? "an odd" : "a", alignment);
         }
     } else if (ld < columns) {
         cli_usage_error("the leading dimension of %s is %" PRId64 ", less than its %" PRId64
@@ -115,20 +140,15 @@ static int make_aligned_view(const char *name, jit_gemm_dtype dtype, int64_t bat
                         name, ld, columns);
         return CLI_USAGE;
     }
-    *ret_view = (struct element_view){.dtype = dtype,
-                                      .batch = batch,
-                                      .rows = rows,
-                                      .columns = columns,
-                                      .ld = ld,
-                                      .batch_stride = rows * ld};
+    batch_stride = rows * ld;
+    *ret_view = (struct element_view){
+        .dtype = dtype,
+        .batch = batch,
+        .rows = rows,
+        .columns = columns,
+        .ld = ld,
+        .batch_stride = narrow && batch > 1 ? make_odd(batch_stride, unit) : batch_stride};
     return CLI_OK;
-}
-
-static int make_view(const char *name, jit_gemm_dtype dtype, int64_t batch, int64_t rows,
-                     int64_t columns, int64_t ld, struct element_view *ret_view)
-{
-    return make_aligned_view(name, dtype, batch, rows, columns, ld, COPY_ALIGNMENT,
-                             ret_view);
 }
 
 /* As D lies in memory, and C and matrix operands with it. */
@@ -163,7 +183,7 @@ static int view_operand(const jit_gemm_problem *p, const jit_gemm_operand *opera
         break;
     }
     return make_view(operand->name, operand->dtype, inputs->batch, rows, columns, 0,
-                     ret_view);
+                     p->output_alignment, ret_view);
 }
 
 static int create_operand(jit_gemm_context *context, const jit_gemm_problem *p,
@@ -180,12 +200,13 @@ static int create_operand(jit_gemm_context *context, const jit_gemm_problem *p,
         return CLI_OK;
     }
     code = view_operand(p, operand, inputs, &view);
-    return code == CLI_OK ? create_random(context, &view, seed, 0, &inputs->operands[index])
+    return code == CLI_OK ? create_random(context, &view, seed, p->output_alignment,
+                                          &inputs->operands[index])
                           : code;
 }
 
 static int create_scale(jit_gemm_context *context, const char *name, jit_gemm_scale scale,
-                        int64_t count, int64_t batch, uint64_t seed,
+                        int64_t count, int64_t batch, uint64_t seed, uint64_t promised,
                         struct run_matrix *ret_matrix)
 {
     struct element_view view = {JIT_GEMM_DTYPE_F32, batch, 1, 1, 1, 1};
@@ -194,13 +215,13 @@ static int create_scale(jit_gemm_context *context, const char *name, jit_gemm_sc
         return CLI_OK;
     }
     if (scale == JIT_GEMM_SCALE_VECTOR) {
-        int code = make_view(name, JIT_GEMM_DTYPE_F32, batch, 1, count, 0, &view);
+        int code = make_view(name, JIT_GEMM_DTYPE_F32, batch, 1, count, 0, promised, &view);
 
         if (code != CLI_OK) {
             return code;
         }
     }
-    return create_random(context, &view, seed, 0, ret_matrix);
+    return create_random(context, &view, seed, promised, ret_matrix);
 }
 
 int run_inputs_create(jit_gemm_context *context, const struct cli_problem *problem,
@@ -211,40 +232,37 @@ int run_inputs_create(jit_gemm_context *context, const struct cli_problem *probl
     jit_gemm_dtype b_type = p->b ? p->b : p->a;
     int a_k_major = p->a_layout == JIT_GEMM_LAYOUT_K_MAJOR;
     int b_k_major = p->b_layout == JIT_GEMM_LAYOUT_K_MAJOR;
-    /* No better aligned than the problem says. */
-    uint64_t alignment = p->input_alignment ? p->input_alignment : COPY_ALIGNMENT;
-    uint64_t offset = p->input_alignment;
     struct element_view view = {0};
     int code;
 
-    code = make_aligned_view("A", p->a, inputs->batch, a_k_major ? inputs->m : inputs->k,
-                             a_k_major ? inputs->k : inputs->m, strides->lda, alignment,
-                             &view);
+    code = make_view("A", p->a, inputs->batch, a_k_major ? inputs->m : inputs->k,
+                     a_k_major ? inputs->k : inputs->m, strides->lda, p->input_alignment,
+                     &view);
     if (code == CLI_OK) {
-        code = create_random(context, &view, seed, offset, &inputs->a);
+        code = create_random(context, &view, seed, p->input_alignment, &inputs->a);
     }
     if (code == CLI_OK) {
-        code = make_aligned_view(
-            "B", b_type, inputs->batch, b_k_major ? inputs->n : inputs->k,
-            b_k_major ? inputs->k : inputs->n, strides->ldb, alignment, &view);
+        code = make_view("B", b_type, inputs->batch, b_k_major ? inputs->n : inputs->k,
+                         b_k_major ? inputs->k : inputs->n, strides->ldb,
+                         p->input_alignment, &view);
     }
     if (code == CLI_OK) {
-        code = create_random(context, &view, seed + 1, offset, &inputs->b);
+        code = create_random(context, &view, seed + 1, p->input_alignment, &inputs->b);
     }
     if (code == CLI_OK && p->c) {
         code = make_view("C", p->c, inputs->batch, rows_of_d(p, inputs),
-                         columns_of_d(p, inputs), strides->ldc, &view);
+                         columns_of_d(p, inputs), strides->ldc, p->output_alignment, &view);
         if (code == CLI_OK) {
-            code = create_random(context, &view, seed + 2, 0, &inputs->c);
+            code = create_random(context, &view, seed + 2, p->output_alignment, &inputs->c);
         }
     }
     if (code == CLI_OK) {
         code = create_scale(context, "a_scale", p->a_scale, inputs->m, inputs->batch,
-                            seed + A_SCALE_SEED, &inputs->a_scale);
+                            seed + A_SCALE_SEED, p->output_alignment, &inputs->a_scale);
     }
     if (code == CLI_OK) {
         code = create_scale(context, "b_scale", p->b_scale, inputs->n, inputs->batch,
-                            seed + A_SCALE_SEED + 1, &inputs->b_scale);
+                            seed + A_SCALE_SEED + 1, p->output_alignment, &inputs->b_scale);
     }
     for (size_t i = 0; i < problem->operand_count && code == CLI_OK; i++) {
         if (problem->operands[i].role == JIT_GEMM_OPERAND_INPUT) {
@@ -273,13 +291,14 @@ int run_results_create(jit_gemm_context *context, const struct cli_problem *prob
 {
     const jit_gemm_problem *p = &problem->problem;
     const int64_t rows = rows_of_d(p, inputs), columns = columns_of_d(p, inputs);
+    const uint64_t promised = is_reference ? 0 : p->output_alignment;
     struct element_view view = {0};
     int code;
 
     code = make_view("D", element_d_type(p), inputs->batch, rows, columns,
-                     is_reference ? columns : ldd, &view);
+                     is_reference ? columns : ldd, promised, &view);
     if (code == CLI_OK) {
-        code = run_matrix_create(context, &view, NULL, &results->d);
+        code = create_matrix(context, &view, NULL, promised, &results->d);
     }
     for (size_t i = 0; i < problem->operand_count && code == CLI_OK; i++) {
         const jit_gemm_operand *operand = &problem->operands[i];
@@ -288,9 +307,9 @@ int run_results_create(jit_gemm_context *context, const struct cli_problem *prob
             continue;
         }
         code = make_view(operand->name, operand->dtype, inputs->batch, rows, columns,
-                         is_reference ? columns : 0, &view);
+                         is_reference ? columns : 0, promised, &view);
         if (code == CLI_OK) {
-            code = run_matrix_create(context, &view, NULL, &results->operands[i]);
+            code = create_matrix(context, &view, NULL, promised, &results->operands[i]);
         }
     }
     return code;
@@ -428,7 +447,8 @@ static int check_guards_of(jit_gemm_context *context, const char *name,
     if (!matrix->base) {
         return CLI_OK;
     }
-    before = check_guard(context, name, matrix->view.dtype, matrix->base, "before");
+    before = check_guard(context, name, matrix->view.dtype, matrix->address - GUARD_BYTES,
+                         "before");
     after = check_guard(context, name, matrix->view.dtype,
                         matrix->address + element_view_bytes(&matrix->view), "after");
     return before == CLI_OK ? after : before;

@@ -10,7 +10,7 @@
 struct run_matrix {
     struct element_view view;
     uint64_t base;    /* the allocation: guard, matrix, guard */
-    uint64_t address; /* of the matrix, aligned to 256 */
+    uint64_t address; /* of the matrix: aligned to 256, or no better than promised */
 };
 
 /* Sizes of a launch from the command line; 0 means as planned. */
@@ -18,7 +18,8 @@ struct run_sizes {
     int64_t m, n, k, batch;
 };
 
-/* Leading dimensions from the command line; 0 means packed, padded to 16 bytes. */
+/* Leading dimensions from the command line; 0 means packed, padded to 16 bytes or, where
+ * the problem promises less, to an odd multiple of that. */
 struct run_strides {
     int64_t lda, ldb, ldc, ldd;
 };
@@ -44,9 +45,10 @@ struct run_results {
 int run_sizes_settle(const jit_gemm_problem *problem, const struct run_sizes *asked,
                      struct run_inputs *inputs);
 
-/* Makes the inputs of the problem, with sizes already set in `inputs`. The functions here
- * give CLI_OK, or an exit code after printing the error; what was made is freed with the
- * matching free function either way. */
+/* Makes the inputs of the problem, with sizes already set in `inputs`; addresses, rows and
+ * batches are no better aligned than input_align and output_align promise. The functions
+ * here give CLI_OK, or an exit code after printing the error; what was made is freed with
+ * the matching free function either way. */
 int run_inputs_create(jit_gemm_context *context, const struct cli_problem *problem,
                       const struct run_strides *strides, uint64_t seed,
                       struct run_inputs *inputs);

@@ -15,6 +15,7 @@ static void make_reference_problem(const struct cli_problem *problem,
                                    struct cli_problem *ret_reference)
 {
     *ret_reference = *problem;
+    ret_reference->problem.output_alignment = 0; /* it takes any */
     if (element_d_type(&problem->problem) !=
         JIT_GEMM_DTYPE_S32) { /* which need not round */
         ret_reference->problem.d = JIT_GEMM_DTYPE_F32;

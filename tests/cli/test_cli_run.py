@@ -76,6 +76,19 @@ def test_every_mistake_of_a_kernel_fails():
                                 done.stdout.splitlines()[-1]), "last line", done)
 
 
+def test_promises_of_alignment_are_not_outdone_and_guards_begin_at_the_matrix():
+    need_compiler()
+    words = ["100x60x72", "bf16", "output_align=2", "batch=2", "--verify", "--repeat", "1"]
+    with Folder() as folder:
+        done = run_computing(folder, "bf16 bf16 none", *words)
+        expect_exit(done, 0)
+        expect("D: rows of 60 bf16 elements are padded to 61, an odd multiple of 2 bytes"
+               in done.stderr, "note", done)
+        done = run_computing(folder, "bf16 bf16 before", *words)
+        expect(done.returncode == 1 and
+               "written before the matrix, 4095 bytes into" in done.stderr, "guard", done)
+
+
 def test_without_verify_nothing_is_claimed_of_the_result():
     need_compiler()
     with Folder() as folder:

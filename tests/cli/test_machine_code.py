@@ -26,6 +26,7 @@ PROBLEMS = [
     (["e4m3"], VECTORS),
     (["bf16", "c=bf16", "--epilogue", "d = gelu(acc + bias) + r;", "--operand",
       "bias:row_vector:bf16", "--operand", "r:matrix:bf16"], VECTORS),
+    (["bf16", "c=f32", "output_align=2"], VECTORS),
 ]
 # Kinds of instructions that must be there, by chip; and the most instructions of one turn of the
 # loop that multiplies and of one that loads, of which the kernels have about 60 (93 where matrices

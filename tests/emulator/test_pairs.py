@@ -36,6 +36,7 @@ TYPES = [("bf16", "bf16", 64, ["bf16", "f32", "f16", "e4m3"]), ("f16", "f16", 64
          ("tf32", "tf32", 32, ["f32", "bf16"]), ("e4m3", "e4m3", 128, ["bf16", "e4m3", "f32"]),
          ("e4m3", "e5m2", 128, ["f16", "e5m2"]), ("s8", "s8", 128, ["s32", "bf16"])]
 TYPE_WEIGHTS = [6, 2, 2, 2, 1, 2]
+LEAST_ALIGNMENT = {"e4m3": 1, "e5m2": 1, "bf16": 2, "f16": 2, "f32": 4, "s32": 4}
 SINGLE_CLUSTERS = [(1, 1), (2, 1), (1, 2), (2, 2), (4, 1), (1, 4), (4, 2), (4, 4)]
 PAIR_CLUSTERS = [(2, 1), (4, 1), (2, 2), (4, 2), (2, 4), (4, 4)]
 CLUSTER_WEIGHTS = [8, 4, 4, 3, 2, 2, 1, 1]
@@ -117,6 +118,9 @@ def draw_pair(draw):
     if draw.random() < 0.15:  # loaded by threads, not by TMA
         element = 128 // block
         words.append(f"input_align={draw.choice([n for n in (1, 2, 4, 8) if n >= element])}")
+    if draw.random() < 0.15:  # D, C and operands moved by threads
+        least = LEAST_ALIGNMENT[d]
+        words.append(f"output_align={draw.choice([size for size in (1, 2, 4, 8) if size >= least])}")
     if draw.random() < 0.2:
         words.append("c=" + draw.choice([d, "s32" if a == "s8" else "f32"]))
         launch += ["--beta", draw.choice(["2", "2", "-0.5"])]
