@@ -270,6 +270,36 @@ Test(compare, half_of_the_least_step_passes_and_a_whole_one_does_not)
     cr_expect_eq(report.over_bound, 1);
 }
 
+/* Sums of integers, scaled in f32: next to a tie the two may round apart. */
+Test(compare, whole_numbers_may_differ_next_to_ties_but_not_everywhere)
+{
+    enum { COUNT = 1000 };
+    static const struct element_view view = {JIT_GEMM_DTYPE_S32, 1, 1, COUNT, COUNT, COUNT};
+    const struct compare_bounds bounds =
+        compare_bounds_for(JIT_GEMM_DTYPE_S32, COMPARE_SUMS_INTEGER, 64);
+    int32_t out[COUNT];
+    int32_t ref[COUNT];
+    struct compare_report report;
+
+    for (int i = 0; i < COUNT; i++) {
+        out[i] = ref[i] = 100 + i % 7;
+    }
+    out[3]++;
+    compare_matrices(&view, out, &view, ref, &bounds, &report);
+    cr_expect(report.pass, "%g over %g", report.rel_error, report.rel_bound);
+
+    for (int i = 0; i < COUNT; i += 2) { /* as if they were truncated */
+        out[i] = ref[i] - 1;
+    }
+    compare_matrices(&view, out, &view, ref, &bounds, &report);
+    cr_expect(!report.pass);
+
+    memcpy(out, ref, sizeof out);
+    out[3] += 2;
+    compare_matrices(&view, out, &view, ref, &bounds, &report);
+    cr_expect(!report.pass);
+}
+
 Test(compare, half_a_unit_of_rounding_passes_and_two_units_do_not)
 {
     struct pair pair;

@@ -33,6 +33,7 @@ struct compare_bounds {
     double element_relative; /* of |out - ref|, times |ref| ... */
     double element_rms;      /* ... plus this, times the reference's root mean square ... */
     double absolute;         /* ... plus this */
+    double root; /* of ||out - ref|| beside `relative`, times the root of the count */
 };
 
 struct compare_bounds compare_bounds_for(jit_gemm_dtype dtype, enum compare_sums sums,
@@ -47,8 +48,8 @@ struct compare_report {
     uint64_t
         bad_reference; /* reference elements that are still poison: the test is broken */
     double rel_error;  /* ||out - ref|| / ||ref|| over the finite pairs */
-    double rel_bound; /* of rel_error: where the norm is small, the absolute bound counts */
-    double max_error; /* largest |out - ref| */
+    double rel_bound;  /* of rel_error: above `relative` where the norm is small */
+    double max_error;  /* largest |out - ref| */
     int64_t batch, row, column; /* first bad element, -1 if there is none */
     double got, want;           /* its values */
     int pass; /* not 0: all counts are 0, and rel_error is within its bound */
