@@ -2,11 +2,13 @@
 """Runs the built jit-gemm in a clean environment, and reports tests as TAP."""
 import functools
 import json
-import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from emulated_runs import clean_environment, emulator_by_name  # noqa: E402,F401
 
 TOOL = pathlib.Path(sys.argv[1]).resolve()
 ROOT = pathlib.Path(sys.argv[2]).resolve()
@@ -35,12 +37,9 @@ class Folder:
 def tool(*words, text=None, cache=None, variables=None, binary=False, timeout=120,
          program=TOOL):
     """Runs the tool in a clean environment: no variable of ours but those given."""
-    kept = {name: value for name, value in os.environ.items()
-            if not name.startswith("JIT_GEMM_") or
-            name in ("JIT_GEMM_NVRTC", "JIT_GEMM_NVDISASM")}
-    kept.update({"JIT_GEMM_CACHE_DIR": str(cache or HOLDER.name + "/cache")})
-    kept.update(variables or {})
-    done = subprocess.run([str(program), *map(str, words)], input=text, env=kept,
+    environment = clean_environment(
+        **{"JIT_GEMM_CACHE_DIR": cache or HOLDER.name + "/cache", **(variables or {})})
+    done = subprocess.run([str(program), *map(str, words)], input=text, env=environment,
                           capture_output=True, timeout=timeout, check=False)
     if not binary:
         done.stdout = done.stdout.decode()

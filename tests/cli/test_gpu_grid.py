@@ -13,7 +13,7 @@ import shlex
 import subprocess
 import sys
 
-from cli_harness import HOLDER, Skip, TOOL, expect, need_gpu, run_tests
+from cli_harness import (HOLDER, Skip, TOOL, clean_environment, expect, need_gpu, run_tests)
 
 GRID = pathlib.Path(__file__).with_name("gpu_grid.txt")
 WRAPPER = shlex.split(os.environ.get("JIT_GEMM_TEST_WRAPPER", ""))
@@ -31,12 +31,10 @@ def read_grid():
 
 
 def run_line(line):
-    kept = {name: value for name, value in os.environ.items()
-            if not name.startswith("JIT_GEMM_") or name == "JIT_GEMM_NVRTC"}
-    kept["JIT_GEMM_CACHE_DIR"] = HOLDER.name + "/cache"
     return subprocess.run([*WRAPPER, str(TOOL), "run", *shlex.split(line), "--verify", "--repeat",
-                           "1" if WRAPPER else "3"], env=kept, capture_output=True, text=True,
-                          timeout=600, check=False)
+                           "1" if WRAPPER else "3"],
+                          env=clean_environment(JIT_GEMM_CACHE_DIR=HOLDER.name + "/cache"),
+                          capture_output=True, text=True, timeout=600, check=False)
 
 
 def make_test(result):

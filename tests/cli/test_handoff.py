@@ -3,12 +3,12 @@
 
 Usage: test_handoff.py JIT_GEMM SOURCE_ROOT EMULATOR
 """
-import os
 import pathlib
 import subprocess
 import sys
 
-from cli_harness import ROOT, TOOL, Folder, expect, expect_exit, need_compiler, run_tests
+from cli_harness import (ROOT, TOOL, Folder, clean_environment, emulator_by_name, expect,
+                         expect_exit, need_compiler, run_tests)
 
 EMULATOR = pathlib.Path(sys.argv[3]).resolve()
 STUB = """#!/bin/sh
@@ -28,10 +28,9 @@ echo "PASS rel_error=0"
 
 
 def handoff(folder, *words, program=TOOL):
-    folders = [str(EMULATOR.parent), os.environ.get("LD_LIBRARY_PATH", "")]
     path = folder.path / "report.txt"
-    environment = dict(os.environ, JIT_GEMM_CACHE_DIR=str(folder.cache),
-                       LD_LIBRARY_PATH=":".join(filter(None, folders)))
+    environment = clean_environment(JIT_GEMM_CACHE_DIR=folder.cache,
+                                    **emulator_by_name(EMULATOR, ""))
     done = subprocess.run([sys.executable, str(ROOT / "scripts/handoff"), "--tool", str(program),
                            "-o", str(path), *words], env=environment, capture_output=True,
                           text=True, timeout=500, check=False)

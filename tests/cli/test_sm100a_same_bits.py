@@ -4,11 +4,11 @@ is added up does not depend on it.
 
 Arguments: the tool, the source folder, the emulator, whose tensor core is exact to the bit here.
 """
-import os
 import pathlib
 import sys
 
-from cli_harness import Folder, expect, expect_exit, need_compiler, run_tests, tool
+from cli_harness import (Folder, emulator_by_name, expect, expect_exit, need_compiler, run_tests,
+                         tool)
 
 EMULATOR = pathlib.Path(sys.argv[3]).resolve()
 FUSED = ["--epilogue", "d = max(acc * s + bias, 0.0f) * u + r + row - col;",
@@ -32,11 +32,8 @@ CONFIGS = [
 
 
 def result_of(problem, config, path):
-    folders = [str(EMULATOR.parent), os.environ.get("LD_LIBRARY_PATH", "")]
     done = tool("run", *problem, "--config", config, "--device", "emulator", "--arch", "sm_100a",
-                "--save", path,
-                variables={"JIT_GEMM_EMULATOR": "sms=16,numbers=exact",
-                           "LD_LIBRARY_PATH": ":".join(filter(None, folders))})
+                "--save", path, variables=emulator_by_name(EMULATOR, "sms=16,numbers=exact"))
     expect_exit(done, 0)
     return path.read_bytes()
 

@@ -4,13 +4,13 @@
 Usage: test_trace.py JIT_GEMM SOURCE_ROOT EMULATOR
 """
 import json
-import os
 import pathlib
 import re
 import sys
 import xml.etree.ElementTree
 
-from cli_harness import Folder, expect, expect_exit, need_compiler, run_tests, tool
+from cli_harness import (Folder, emulator_by_name, expect, expect_exit, need_compiler, run_tests,
+                         tool)
 
 EMULATOR = pathlib.Path(sys.argv[3]).resolve()
 ROWS = [
@@ -26,10 +26,8 @@ ROWS = [
 
 
 def trace(words, config, path, *more):
-    folders = [str(EMULATOR.parent), os.environ.get("LD_LIBRARY_PATH", "")]
     done = tool("trace", *words, "--config", config, "--device", "emulator", "-o", path, *more,
-                variables={"JIT_GEMM_EMULATOR": "sms=4,async=latest,show=errors",
-                           "LD_LIBRARY_PATH": ":".join(filter(None, folders))})
+                variables=emulator_by_name(EMULATOR, "sms=4,async=latest,show=errors"))
     expect_exit(done, 0)
     expect("emulated: steps, no times" in done.stderr, "it does not say what the times are", done)
     return done

@@ -7,15 +7,15 @@ Usage: test_debug_builds.py JIT_GEMM MUTATING_DRIVER
 The kernels are the project's own with one statement changed, on the emulator. Without debug=1 the
 same change leaves the emulator to notice that nothing goes on. Prints TAP.
 """
-import os
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 
-TOOL = os.path.abspath(sys.argv[1])
-DRIVER = os.path.abspath(sys.argv[2])
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from emulated_runs import Runner  # noqa: E402
+
+TOOL, DRIVER = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 CHIPS = {
     "sm_90a": ("wgmma.mma_async", "tile=64x128 stages=3"),
     "sm_100a": ("tcgen05.mma", "mma=128x64 cluster=1x1 stages=3"),
@@ -25,14 +25,10 @@ CHIPS = {
 
 def run(chip, extra, folder, mutant=None, dump=None):
     of, config = CHIPS[chip]
-    environment = dict(os.environ, JIT_GEMM_EMULATOR="sms=4,async=latest,show=none",
-                       MUTANT_OF=of, JIT_GEMM_CACHE_DIR=str(folder / "cache"))
-    environment.update({name: str(path) for name, path in
-                        (("MUTANT", mutant), ("MUTANT_DUMP", dump)) if path})
-    return subprocess.run(
-        [TOOL, "run", "1024x256x320", "bf16", "--arch", chip.split()[0], "--driver", DRIVER,
-         "--config", config + extra],
-        env=environment, capture_output=True, text=True, timeout=300, check=False)
+    paths = {name: path for name, path in (("MUTANT", mutant), ("MUTANT_DUMP", dump)) if path}
+    return Runner(TOOL, DRIVER, folder).run(
+        ["run", "1024x256x320", "bf16", "--arch", chip.split()[0], "--config", config + extra],
+        "sms=4,async=latest,show=none", MUTANT_OF=of, **paths)
 
 
 def drop(text, pattern, place):

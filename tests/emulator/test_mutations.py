@@ -12,16 +12,14 @@ by a finding of the emulator or by wrong numbers. The unchanged kernel must pass
 with advice at most, and a mutant must show more than the advice that the kernel has anyway.
 Prints TAP.
 """
-import concurrent.futures
-import os
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import emulator_coverage as coverage  # noqa: E402
+from emulated_runs import Runner, complaint, pool, print_result  # noqa: E402
 
 # Asynchrony and scheduling; in the order of how much they catch.
 MODES = [
@@ -311,13 +309,14 @@ def findings(done):
     return set(re.findall(r"^(?:error|warning|advice) \[[\w-]+\]", done.stderr, re.M))
 
 
-def is_clean(done):
-    return done.returncode == 0 and all(found.startswith("advice") for found in findings(done))
+def is_wrong(done):
+    """The kernel ran, and its numbers are not the reference's."""
+    return (done.stdout.splitlines() or [""])[-1].startswith("FAIL ")
 
 
 class Kernel:
     def __init__(self, name, tool, driver, folder):
-        self.name, self.tool, self.driver, self.folder = name, tool, driver, folder
+        self.name, self.runner, self.folder = name, Runner(tool, driver, folder), folder
         self.of = KERNELS[name]["of"]
         self.sms = KERNELS[name].get("sms", SMS)
         self.harmless = KERNELS[name].get("harmless", {})
@@ -330,14 +329,8 @@ class Kernel:
         self.usual = set().union(*(findings(self.run(mode, {})) for mode in MODES))
 
     def run(self, mode, variables):
-        kept = {key: value for key, value in os.environ.items()
-                if not key.startswith("JIT_GEMM_") or key == "JIT_GEMM_NVRTC"}
-        mode += "" if "MUTANT" in variables else coverage.setting()
-        kept.update({"JIT_GEMM_DRIVER": str(self.driver), "MUTANT_OF": self.of,
-                     "JIT_GEMM_CACHE_DIR": str(self.folder / "cache"),
-                     "JIT_GEMM_EMULATOR": f"{COMMON},sms={self.sms},{mode}"}, **variables)
-        return subprocess.run([self.tool, *self.words], env=kept, capture_output=True,
-                              text=True, timeout=120, check=False)
+        return self.runner.run(self.words, f"{COMMON},sms={self.sms},{mode}", timeout=120,
+                               covered="MUTANT" not in variables, MUTANT_OF=self.of, **variables)
 
     def mutants(self):
         for rule, places in RULES.items():
@@ -354,7 +347,7 @@ class Kernel:
             file.flush()
             for mode in MODES:
                 done = self.run(mode, {"MUTANT": file.name})
-                if done.returncode != 0 or findings(done) - self.usual:
+                if is_wrong(done) or findings(done) - self.usual:
                     return mode
         return None
 
@@ -364,37 +357,34 @@ def main():
     words = sys.argv[3:]
     only = words[words.index("--only") + 1] if "--only" in words else ""
     wanted = words[words.index("--kernel") + 1] if "--kernel" in words else ""
-    results = []
+    failed = 0
     coverage.begin()
-    with tempfile.TemporaryDirectory(prefix="jit_gemm_mutants_") as holder, \
-            concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = []
+    with tempfile.TemporaryDirectory(prefix="jit_gemm_mutants_") as holder, pool() as workers:
+        jobs = []  # (title, job, whether something has to be noticed)
         for number, name in enumerate(name for name in KERNELS if wanted in name):
             folder = pathlib.Path(holder) / str(number)
             folder.mkdir()
             kernel = Kernel(name, tool.resolve(), driver.resolve(), folder)
-            for mode in MODES:
-                jobs.append((f"{name}: unchanged, {mode}", pool.submit(
-                    lambda kernel=kernel, mode=mode: kernel.run(mode, {})), None))
-            for title, text in kernel.mutants():
-                if only in title:
-                    jobs.append((title, pool.submit(kernel.caught, text), "mutant"))
+            jobs += [(f"{name}: unchanged, {mode}", workers.submit(kernel.run, mode, {}), False)
+                     for mode in MODES]
+            jobs += [(title, workers.submit(kernel.caught, text), True)
+                     for title, text in kernel.mutants() if only in title]
         if "--list" in words:
             print("\n".join(title for title, _, _ in jobs))
             return
         print(f"1..{len(jobs)}", flush=True)
-        for number, (title, job, kind) in enumerate(jobs, 1):
+        for number, (title, job, is_mutant) in enumerate(jobs, 1):
             result = job.result()
-            good = result is not None if kind else is_clean(result)
-            note = f" # caught by {result}" if kind and good else ""
-            print(f"{'ok' if good else 'not ok'} {number} - {title}{note}", flush=True)
-            if not good:
-                text = "no mode noticed it" if kind else result.stdout + result.stderr
-                print("".join(f"# {line}\n" for line in text.splitlines()), end="", flush=True)
-            results.append(good)
+            if is_mutant:
+                title += f" # caught by {result}" if result else ""
+                wrong = "" if result else "no mode noticed it"
+            else:
+                wrong = complaint(result)
+            print_result(number, title, wrong)
+            failed += bool(wrong)
     if not only and not wanted:
         coverage.finish()
-    sys.exit(0 if all(results) else 1)
+    sys.exit(1 if failed else 0)
 
 
 main()
