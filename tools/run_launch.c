@@ -38,7 +38,8 @@ int run_launch_open(const struct cli_context_options *options,
 }
 
 /* What the launch's sizes need, which may be more than the planned ones do: asked of the
- * same config for them. A source unit is assembled for that, and nothing compiled. */
+ * same config for just these. K says nothing of it, and may be shorter than it has parts. A
+ * source unit is assembled for that, and nothing compiled. */
 static int find_workspace_bytes(const struct cli_problem *problem,
                                 const struct run_launch *launch, uint64_t *ret_bytes)
 {
@@ -48,10 +49,9 @@ static int find_workspace_bytes(const struct cli_problem *problem,
     jit_gemm_artifact *unit = NULL;
     jit_gemm_status status;
 
-    sized.m.size = inputs->m;
-    sized.n.size = inputs->n;
-    sized.k.size = inputs->k;
-    sized.batch.size = inputs->batch;
+    sized.m = (jit_gemm_dim){.size = inputs->m};
+    sized.n = (jit_gemm_dim){.size = inputs->n};
+    sized.batch = (jit_gemm_dim){.size = inputs->batch};
     memcpy(sized.config, launch->info.config, sizeof sized.config);
     status = jit_gemm_build(launch->context, &sized, JIT_GEMM_EMIT_SOURCE, &unit);
     if (status == JIT_GEMM_OK) {
