@@ -241,10 +241,8 @@ static void describe_kernel(struct match *match, const jit_gemm_problem *problem
 static int prepare_match(struct match *match, const jit_gemm_problem *problem)
 {
     struct gemm_bench *bench = match->bench;
-    if (problem->d_layout != JIT_GEMM_D_ROW_MAJOR) {
-        return bench_fail(match->error,
-                          "a column-major D is not measured: measure N x M with "
-                          "a row-major one, and B as A, which is the same work");
+    if (gemm_sets_check(problem, match->error) != 0) { /* before anything is compiled */
+        return -1;
     }
     if (jit_gemm_create(bench->context, problem, &match->gemm) != JIT_GEMM_OK) {
         return bench_fail(match->error, "create: %s", jit_gemm_last_error());

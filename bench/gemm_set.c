@@ -281,6 +281,24 @@ static int allocate_sets(struct gemm_sets *sets, size_t rotate_bytes, size_t mem
     return 0;
 }
 
+int gemm_sets_check(const jit_gemm_problem *problem, char error[BENCH_ERROR_SIZE])
+{
+    if (problem->m.size == 0 || problem->n.size == 0 || problem->k.size == 0 ||
+        (problem->batch.size == 0 && problem->batch.mode == JIT_GEMM_DIM_DYNAMIC)) {
+        return bench_fail(error, "a dynamic size that is not given cannot be measured: "
+                                 "write such as m=64 in the problem");
+    }
+    if (problem->a_scale != JIT_GEMM_SCALE_NONE ||
+        problem->b_scale != JIT_GEMM_SCALE_NONE) {
+        return bench_fail(error, "scales are not measured: leave a_scale and b_scale out");
+    }
+    if (problem->d_layout != JIT_GEMM_D_ROW_MAJOR) {
+        return bench_fail(error, "a column-major D is not measured: measure N x M with a "
+                                 "row-major one, and B as A, which is the same work");
+    }
+    return 0;
+}
+
 int gemm_sets_create(jit_gemm_context *context, const jit_gemm_problem *problem,
                      const jit_gemm_epilogue *epilogue, size_t rotate_bytes,
                      size_t memory_bytes, uint64_t seed, struct gemm_sets **ret_sets,
@@ -290,9 +308,8 @@ int gemm_sets_create(jit_gemm_context *context, const jit_gemm_problem *problem,
         return bench_fail(error, "the epilogue has more than %d operands",
                           JIT_GEMM_MAX_OPERANDS);
     }
-    if (problem->a_scale != JIT_GEMM_SCALE_NONE ||
-        problem->b_scale != JIT_GEMM_SCALE_NONE) {
-        return bench_fail(error, "scales are not measured: leave a_scale and b_scale out");
+    if (gemm_sets_check(problem, error) != 0) {
+        return -1;
     }
     struct gemm_sets *sets = calloc(1, sizeof *sets);
     if (sets == NULL) {

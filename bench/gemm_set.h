@@ -46,6 +46,9 @@ struct gemm_sets {
 /* Fills in the defaults of a problem and chooses leading dimensions. */
 void gemm_shape_read(const jit_gemm_problem *problem, struct gemm_shape *ret_shape);
 
+/* Fails for a problem that is not measured; gemm_sets_create does so too. */
+int gemm_sets_check(const jit_gemm_problem *problem, char error[BENCH_ERROR_SIZE]);
+
 /*
  * Allocates and fills the sets: at least two, and enough that their inputs together exceed
  * `rotate_bytes`. `epilogue` may be NULL. Inputs are uniform in [-1, 1].

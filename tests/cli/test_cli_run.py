@@ -127,6 +127,16 @@ def test_a_launch_beyond_the_planned_sizes_gets_the_workspace_that_it_needs():
             expect_exit(run_computing(folder, "f16 f16 none", *words, *sizes), 0)
 
 
+def test_bench_refuses_what_it_does_not_measure():
+    rows = ((["n=64", "k=64", "a=f16", "dynamic=m"], "dynamic size"),
+            (["64x64x64", "f16", "a_scale=tensor"], "scales are not measured"),
+            (["64x64x64", "f16", "d_layout=column"], "column-major D"))
+    with Folder() as folder:
+        for words, message in rows:
+            done = tool("bench", *words, "--driver", DRIVER, cache=folder.cache)
+            expect(done.returncode == 1 and message in done.stderr, message, done)
+
+
 def test_bench_times_nothing_that_was_not_written():
     need_compiler()
     with Folder() as folder:
