@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <string.h>
-
 #include "bench_util.h"
 #include "gemm_bench.h"
 

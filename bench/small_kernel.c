@@ -3,7 +3,6 @@
 
 #include <nvrtc.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "dynlib.h"
 

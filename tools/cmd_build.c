@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* jit-gemm build: a problem to a file, without a GPU. */
-#include <errno.h>
 #include <string.h>
 
 #include "cli.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/context.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "api/target.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cuda/device.h"
 
-#include <stdio.h>
-
 #include "base/alloc.h"
 #include "base/error.h"
 
