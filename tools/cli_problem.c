@@ -21,6 +21,7 @@ static const char problem_help[] =
     "  dynamic=m,n,k,batch       sizes that a launch sets; those above are planned for\n"
     "  workspace=64m             memory in which K may be split; none\n"
     "  input_align=2             bytes that A and B are aligned to; 16\n"
+    "  output_align=2            the same of D, C, operands and scales; 16\n"
     "  epilogue=NAME             names the one of --epilogue; epilogue\n"
     "  config=...                as --config; the last key\n\n";
 
