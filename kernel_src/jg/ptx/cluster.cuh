@@ -23,6 +23,17 @@ JG_DEVICE void cluster_sync()
     // clang-format on
 }
 
+// Everyone of the CTA, and of its cluster of kCtas where there is one. Whole warps.
+template <u32 kCtas>
+JG_DEVICE void synchronize()
+{
+    if constexpr (kCtas > 1) {
+        cluster_sync();
+    } else {
+        __syncthreads();
+    }
+}
+
 // `threads` threads of the CTA, whole warps. Id 0 is __syncthreads.
 JG_DEVICE void named_barrier_sync(u32 id, u32 threads)
 {

@@ -31,6 +31,10 @@ struct Roles {
     {
         return kThreadLoads && warp >= kHelpingWarp;
     }
+    JG_DEVICE bool loads() const
+    {
+        return is_load_warp() || helps_load();
+    }
     // Of the threads that load, the helping ones too.
     JG_DEVICE u32 load_thread() const
     {

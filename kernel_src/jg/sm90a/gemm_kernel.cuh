@@ -58,11 +58,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
         Ring::init_barriers(smem.ring);
         ptx::fence_mbarrier_init();
     }
-    if constexpr (Cluster::kSize > 1) {
-        ptx::cluster_sync();
-    } else {
-        __syncthreads();
-    }
+    ptx::synchronize<Cluster::kSize>();
     if constexpr (Config::kPdl) {
         ptx::grid_dependency_wait();
     }
