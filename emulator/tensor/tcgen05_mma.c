@@ -187,7 +187,6 @@ static uint32_t find_tile_features(const struct emu_tile *tile)
     enum emu_swizzle swizzle = tile->matrix.swizzle;
     return emu_feature_if(tile->mn_major && swizzle == EMU_SWIZZLE_NONE,
                           EMU_FEATURE_MN_NO_SWIZZLE) |
-           emu_feature_if(swizzle == EMU_SWIZZLE_128_ATOM_32, EMU_FEATURE_ATOM_32) |
            emu_feature_if(tile->packing == EMU_PACK_6_PADDED, EMU_FEATURE_NARROW_TYPES);
 }
 
@@ -201,7 +200,6 @@ static uint32_t find_features(const struct emu_mma_task *task)
         instruction->a_packing == EMU_PACK_16 || instruction->a_packing == EMU_PACK_32;
     bool odd_n = !pair && instruction->m == 128 && instruction->n % 16 != 0;
     uint32_t features =
-        emu_feature_if(pair && instruction->m == 128, EMU_FEATURE_LAYOUT_B) |
         emu_feature_if(pair && instruction->m == 128 && task->factors != 0,
                        EMU_FEATURE_PAIR_128_SCALES) |
         emu_feature_if(task->a_in_tensor_memory && (pair || !wide),

@@ -5,11 +5,9 @@
 #include "tensor/state.h"
 
 static const char *const texts[EMU_FEATURE_COUNT] = {
-    [EMU_FEATURE_LAYOUT_B] = "accumulators of M = 128 over a CTA pair (layout B)",
     [EMU_FEATURE_LOAD_16] = "tcgen05.ld and .st of the shapes 16x64b, 16x128b and 16x32bx2",
     [EMU_FEATURE_PACK_16] = "tcgen05.ld .pack::16b and tcgen05.st .unpack::16b",
     [EMU_FEATURE_MN_NO_SWIZZLE] = "MN-major operands without swizzle",
-    [EMU_FEATURE_ATOM_32] = "MN-major operands of 32-bit elements (32-byte swizzle atoms)",
     [EMU_FEATURE_PAIR_128_SCALES] = "scale factors of B for M = 128 over a CTA pair",
     [EMU_FEATURE_A_IN_TENSOR_MEMORY] = "A in tensor memory, of a CTA pair or of 8 bits",
     [EMU_FEATURE_NARROW_A_IN_TENSOR_MEMORY] =

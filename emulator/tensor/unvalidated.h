@@ -2,9 +2,9 @@
 /*
  * What rests on documents alone. Everything that is not listed here was executed with
  * kernels of others that are known to be right on hardware (docs/emulator-evidence.md):
- * tcgen05.mma of layouts A, D and F, A of 16 and 32 bits in tensor memory, scale factors of
- * all granularities, e2m1, tcgen05.cp.32x128b.warpx4, tcgen05.ld and .st of 32x32b and
- * 16x256b, wgmma from swizzled tiles.
+ * tcgen05.mma of layouts A, B, D and F, A of 16 and 32 bits in tensor memory, scale factors
+ * of all granularities, e2m1, tcgen05.cp.32x128b.warpx4, tcgen05.ld and .st of 32x32b and
+ * 16x256b, tf32 along M and N, wgmma from swizzled tiles.
  */
 #ifndef EMU_TENSOR_UNVALIDATED_H
 #define EMU_TENSOR_UNVALIDATED_H
@@ -12,11 +12,9 @@
 #include "exec/machine.h"
 
 enum emu_feature {
-    EMU_FEATURE_LAYOUT_B,
     EMU_FEATURE_LOAD_16,
     EMU_FEATURE_PACK_16,
     EMU_FEATURE_MN_NO_SWIZZLE,
-    EMU_FEATURE_ATOM_32,
     EMU_FEATURE_PAIR_128_SCALES,
     EMU_FEATURE_A_IN_TENSOR_MEMORY,
     EMU_FEATURE_NARROW_A_IN_TENSOR_MEMORY,

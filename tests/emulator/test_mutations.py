@@ -32,10 +32,8 @@ MODES = [
     "async=random,schedule=starve,seed=7",
     "async=eager,schedule=fair,seed=8",
 ]
-# Few steps, so that a mutant that hangs is given up soon.
-COMMON = "max_steps=1000000,threads=1,show=advice"
-# Multiprocessors: few, so that a CTA has several tiles.
-SMS = 2
+COMMON = "max_steps=1000000,threads=1,show=advice"  # few steps: one that hangs is given up soon
+SMS = 2  # multiprocessors: few, so that a CTA has several tiles
 
 # Mutants that are no faults, by rule and place among the rule's places, with the reason.
 LOAD_DRAIN = ("the load warp's drain: the commits that it waits for are those of a tile whose "
@@ -51,8 +49,7 @@ KERNELS = {
     "sm_90a plain": {
         "of": "wgmma.mma_async",
         "harmless": {("wait for nothing", 1): "without neighbours the drain is about speed"},
-        "run": ["256x256x320", "bf16", "--arch", "sm_90a",
-                "--config", "tile=64x128 stages=3"],
+        "run": ["256x256x320", "bf16", "--arch", "sm_90a", "--config", "tile=64x128 stages=3"],
     },
     "sm_90a cluster, matrix operand": {
         "of": "wgmma.mma_async",
@@ -139,6 +136,12 @@ KERNELS = {
         "run": ["512x256x320", "bf16", "input_align=8", "--arch", "sm_100a",
                 "--config", "mma=128x64 stages=3"],
     },
+    "sm_100a tf32 along M and N": {
+        "of": "tcgen05.mma",
+        "harmless": {("wait for nothing", 1): LOAD_DRAIN},
+        "run": ["256x256x140", "tf32", "layout=tn", "--arch", "sm_100a",
+                "--config", "mma=128x64 cluster=1x1 scheduler=static stages=3"],
+    },
     "sm_90a loads by threads": {
         "of": "wgmma.mma_async",
         "harmless": {("drop fence.mbarrier_init", 0): NO_COPIES,
@@ -174,10 +177,7 @@ def replaced(match, text):
 
 
 def drop(pattern):
-    def places(ptx):
-        for match in statement(pattern).finditer(ptx):
-            yield match, replaced(match, "")
-    return places
+    return rewrite(pattern, lambda guard, opcode, operands: "")
 
 
 def rewrite(pattern, change):
