@@ -13,10 +13,6 @@ enum {
     JG_SM100A_MAX_ACC_STAGES = 2
 };
 
-/* Does D lie in memory as the transpose of the product? */
-int jg_sm100a_is_transposed(const struct jg_problem *problem,
-                            const struct jg_config *config);
-
 /* Where a CTA's accumulator lies in tensor memory (jg/sm100a/epilogue_share.cuh). */
 struct jg_sm100a_lanes {
     int of_warp; /* lanes of 32 that each warp of the epilogue has */

@@ -46,8 +46,8 @@ int jg_sm100a_matrix_stages(const struct jg_problem *problem)
     return step <= MAX_MATRIX_STAGES ? step : 0;
 }
 
-int jg_sm100a_is_transposed(const struct jg_problem *problem,
-                            const struct jg_config *config)
+/* Does D lie in memory as the transpose of the product? */
+static int is_transposed(const struct jg_problem *problem, const struct jg_config *config)
 {
     return config->swap_ab != jg_problem_is_column_major(problem);
 }
@@ -89,7 +89,7 @@ static void size_slabs(const struct jg_problem *problem, const struct jg_config 
 {
     const int element_bytes = jg_dtype_bytes(problem->d);
     const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(config);
-    if (jg_sm100a_is_transposed(problem, config)) { /* lanes lie side by side in D */
+    if (is_transposed(problem, config)) { /* lanes lie side by side in D */
         const int warps = JG_ROW_BYTES / element_bytes / lanes.of_warp;
         const int rows = lesser(warps * lanes.of_warp, power_in(lanes.columns));
         derived->d_box_rows = rows < MIN_SLAB ? MIN_SLAB : rows;
@@ -106,7 +106,7 @@ static int count_step_rows(const struct jg_problem *problem, const struct jg_con
                            int *ret_teams)
 {
     const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(config);
-    if (jg_sm100a_is_transposed(problem, config)) {
+    if (is_transposed(problem, config)) {
         *ret_teams = lanes.of_warp == WARP_LANES ? 2 : 1;
         return lesser(STEP, lanes.columns);
     }
