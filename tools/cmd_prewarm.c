@@ -11,8 +11,7 @@
 enum { MAX_ARCHS = 8, BAR_WIDTH = 30 };
 
 static const struct cli_help prewarm_help = {
-    "prewarm MANIFEST --arch ARCH[,ARCH...] [--device gpu|emulator] [--jobs N] [--cache "
-    "DIR]",
+    "prewarm MANIFEST --arch ARCH[,ARCH...] [--device gpu|emulator] [OPTION...]",
     "Compiles every problem of a manifest into the disk cache; what is there already is\n"
     "kept. Needs no GPU. Ctrl-C stops after the builds under way; run it again to go on.\n"
     "The manifest is what jit_gemm_context_write_manifest writes; - is standard input.\n",
