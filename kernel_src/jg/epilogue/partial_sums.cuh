@@ -12,8 +12,9 @@
 //
 // A slot is ordered by fragments: every thread finds the four values of its group of eight
 // columns in one vector, and the vectors of a warp lie side by side. The reader at the same
-// place of another CTA thus reads what this thread wrote. Rows and columns beyond the
-// problem are neither written nor read.
+// place of another CTA thus reads what this thread wrote. What lies beyond the problem is
+// neither written nor read, but for the other lanes and columns of a warp's chunk that has
+// some of the problem.
 //
 // Called by all 128 threads of a warpgroup that holds accumulators. The lock is polled by
 // the first of them; a named barrier stands for the others.
@@ -44,9 +45,11 @@ class PartialSums {
         Config::kM && Config::kM % (Config::kBlockM * Config::kClusterM) == 0;
     static constexpr bool kExactCols =
         Config::kN && Config::kN % (Config::kBlockN * Config::kClusterN) == 0;
-    // What is read from tensor memory at a time.
+    // What is read from tensor memory at a time, and is in a slot or not.
     static constexpr u32 kChunk = kColumns % 32 == 0 ? 32 : kColumns % 16 == 0 ? 16 : 8;
     static constexpr u32 kAcross = kColumns / kChunk;
+    // Adds nothing to any sum, not even a sign to a zero.
+    static constexpr f32 kNothing = IsSame<A, s8>::value ? 0.0f : -0.0f;
 
   public:
     // `consumer`: this warp's team; `barrier_id`: of its warpgroup alone.
@@ -85,11 +88,8 @@ class PartialSums {
         for (u32 i = 0; i < kPartSteps * kAcross; ++i) {
             const u32 step = i / kAcross, col = i % kAcross * kChunk;
             f32 values[Share::kFragments][kChunk / 2];
-            if (Config::kSplitInOrder && split_ > 0) {
-                f32 sums[Share::kFragments][kChunk / 2];
-                load(step, col, sums);
-                acc.read(step, col, values);
-                add(values, sums);
+            if constexpr (Config::kSplitInOrder) {
+                read_added(acc, step, col, values, split_ > 0);
             } else {
                 acc.read(step, col, values);
             }
@@ -116,7 +116,7 @@ class PartialSums {
         for (u32 i = 0; i < kPartSteps * kAcross; ++i) {
             const u32 step = i / kAcross, col = i % kAcross * kChunk;
             f32 sums[1][kChunk / 2];
-            load(step, col, sums);
+            load(step, col, sums, true);
 #pragma unroll
             for (u32 j = 0; j < kChunk / 2; ++j) {
                 add_sum_bits(acc[step][col / 2 + j], sums[0][j]);
@@ -124,28 +124,15 @@ class PartialSums {
         }
     }
 
-    // This thread's fragments of step `step` of lanes, from column `col` on.
-    template <u32 kCount>
-    JG_DEVICE void load(u32 step, u32 col, f32 (&sums)[Share::kFragments][kCount]) const
+    // Accumulators of step `step` of lanes, from column `col` on, with the slot's sums
+    // added if there are any.
+    template <class Accumulators, u32 kCount>
+    JG_DEVICE void read_added(const Accumulators &acc, u32 step, u32 col,
+                              f32 (&values)[Share::kFragments][kCount], bool any) const
     {
-#pragma unroll
-        for (u32 i = 0; i < Share::kFragments; ++i) {
-#pragma unroll
-            for (u32 group = 0; group < kCount / 4; ++group) {
-                f32 *v = sums[i] + 4 * group;
-                if (is_inside(step, i, col + 8 * group)) {
-                    ptx::load_global_4(v, address_of(step, i, col / 8 + group));
-                } else {
-                    v[0] = v[1] = v[2] = v[3] = 0.0f;
-                }
-            }
-        }
-    }
-
-    template <u32 kCount>
-    static JG_DEVICE void add(f32 (&values)[Share::kFragments][kCount],
-                              const f32 (&sums)[Share::kFragments][kCount])
-    {
+        f32 sums[Share::kFragments][kCount];
+        load(step, col, sums, any); // on its way while tensor memory is read
+        acc.read(step, col, values);
 #pragma unroll
         for (u32 i = 0; i < Share::kFragments; ++i) {
 #pragma unroll
@@ -168,37 +155,60 @@ class PartialSums {
         ptx::named_barrier_sync(barrier_id_, kThreads);
     }
 
+    // The slot's sums of these fragments, or what adds nothing.
     template <u32 kCount>
-    JG_DEVICE void store(u32 step, u32 col,
-                         const f32 (&values)[Share::kFragments][kCount]) const
+    JG_DEVICE void load(u32 step, u32 col, f32 (&sums)[Share::kFragments][kCount],
+                        bool any) const
     {
-        const bool adds = !Config::kSplitInOrder && split_ > 0;
 #pragma unroll
-        for (u32 i = 0; i < Share::kFragments; ++i) {
+        for (u32 j = 0; j < kCount; j += kChunk / 2) {
+            const bool loads = any && is_inside(step, col + 2 * j);
 #pragma unroll
-            for (u32 group = 0; group < kCount / 4; ++group) {
-                const f32 *v = values[i] + 4 * group;
-                if (is_inside(step, i, col + 8 * group)) {
-                    const u64 address = address_of(step, i, col / 8 + group);
-                    if (IsSame<A, s8>::value && adds) {
-                        ptx::add_global_4_s32(address, v[0], v[1], v[2], v[3]);
-                    } else if (adds) {
-                        ptx::add_global_4(address, v[0], v[1], v[2], v[3]);
+            for (u32 i = 0; i < Share::kFragments; ++i) {
+#pragma unroll
+                for (u32 at = j; at < j + kChunk / 2; at += 4) {
+                    f32 *v = sums[i] + at;
+                    if (loads) {
+                        ptx::load_global_4(v, address_of(step, i, (col + 2 * at) / 8));
                     } else {
-                        ptx::store_global_4(address, v[0], v[1], v[2], v[3]);
+                        v[0] = v[1] = v[2] = v[3] = kNothing;
                     }
                 }
             }
         }
     }
 
-    // Is any of the 16 lanes of fragment `i` and of the 8 columns from `col` on an element
-    // of D? The same for the whole warp.
-    JG_DEVICE bool is_inside(u32 step, u32 i, u32 col) const
+    JG_DEVICE void store(u32 step, u32 col,
+                         const f32 (&values)[Share::kFragments][kChunk / 2]) const
+    {
+        if (!is_inside(step, col)) {
+            return;
+        }
+        const bool adds = !Config::kSplitInOrder && split_ > 0;
+#pragma unroll
+        for (u32 i = 0; i < Share::kFragments; ++i) {
+#pragma unroll
+            for (u32 at = 0; at < kChunk / 2; at += 4) {
+                const f32 *v = values[i] + at;
+                const u64 address = address_of(step, i, (col + 2 * at) / 8);
+                if (IsSame<A, s8>::value && adds) {
+                    ptx::add_global_4_s32(address, v[0], v[1], v[2], v[3]);
+                } else if (adds) {
+                    ptx::add_global_4(address, v[0], v[1], v[2], v[3]);
+                } else {
+                    ptx::store_global_4(address, v[0], v[1], v[2], v[3]);
+                }
+            }
+        }
+    }
+
+    // Is any of this warp's lanes of the step and of the kChunk columns from `col` on an
+    // element of D? The same for the whole warp.
+    JG_DEVICE bool is_inside(u32 step, u32 col) const
     {
         constexpr bool kExactLanes = Share::kTransposed ? kExactCols : kExactRows;
         constexpr bool kExactColumns = Share::kTransposed ? kExactRows : kExactCols;
-        return (kExactLanes || step * Share::kStepRows + 16 * i < lanes_) &&
+        return (kExactLanes || step * Share::kStepRows < lanes_) &&
                (kExactColumns || col < columns_);
     }
 
@@ -226,10 +236,7 @@ class SummedAccumulators {
     template <u32 kCount>
     JG_DEVICE void read(u32 step, u32 col, f32 (&values)[Share::kFragments][kCount]) const
     {
-        f32 sums[Share::kFragments][kCount];
-        partials_.load(step, col, sums); // on its way while tensor memory is read
-        acc_.read(step, col, values);
-        Partials::add(values, sums);
+        partials_.read_added(acc_, step, col, values, true);
     }
 
     template <class Stage>
