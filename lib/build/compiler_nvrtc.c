@@ -16,8 +16,8 @@
 
 /* Nothing but the unit and the embedded headers is ever read: no include path. */
 static const char *const fixed_options[] = {
-    "-std=c++17", "-default-device", "--no-source-include",
-    "-lineinfo",  "--no-cache",      "--ptxas-options=-v",
+    "-std=c++17", "-default-device", "--no-source-include", "-lineinfo",
+    "--no-cache", "--minimal",       "--ptxas-options=-v",
 };
 enum { FIXED_OPTION_COUNT = sizeof(fixed_options) / sizeof(fixed_options[0]) };
 
