@@ -27,6 +27,8 @@ struct jg_epilogue {
     /* Place of the first floating literal of type double in the user's file, 0 if none: it
      * makes the arithmetic slow and deserves a warning. */
     uint32_t double_line, double_column;
+    uint32_t
+        long_calls; /* calls in the snippet of what is more than an instruction or two */
 };
 
 /*

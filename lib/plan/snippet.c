@@ -469,6 +469,26 @@ static jit_gemm_status note_assignment(struct scanner *scanner, const struct tok
     return JIT_GEMM_OK;
 }
 
+/* Counts what looks like a call, but for statements, casts and functions of an instruction
+ * or two. */
+static void note_call(struct scanner *scanner, const struct token *name,
+                      const struct token *after)
+{
+    static const char *const short_names[] = {
+        "if",  "for", "while", "switch", "sizeof", "float", "int",
+        "abs", "fma", "min",   "max",    "clamp",  "relu",
+    };
+    if (name->kind != TOKEN_NAME || !token_is(after, "(")) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof(short_names) / sizeof(short_names[0]); i++) {
+        if (token_is(name, short_names[i])) {
+            return;
+        }
+    }
+    scanner->epilogue->long_calls++;
+}
+
 static jit_gemm_status check_end(const struct scanner *scanner, const struct token *last)
 {
     if (scanner->depth > 0) {
@@ -529,6 +549,7 @@ jit_gemm_status jg_snippet_check(struct jg_epilogue *epilogue)
                       JG_SNIPPET_MAX_BYTES);
     }
     epilogue->double_line = epilogue->double_column = 0;
+    epilogue->long_calls = 0;
     struct token before = {.kind = TOKEN_END, .text = "", .size = 0};
     struct token token = before;
     struct token after;
@@ -536,6 +557,7 @@ jit_gemm_status jg_snippet_check(struct jg_epilogue *epilogue)
         JG_TRY(next_token(&scanner, &after));
         JG_TRY(check_token(&scanner, &after));
         JG_TRY(note_assignment(&scanner, &before, &token, &after));
+        note_call(&scanner, &token, &after);
         if (after.kind != TOKEN_END) {
             before = token;
             token = after;

@@ -19,7 +19,8 @@
  * beginning with jg, JG or `__`. Also refused: an INPUT operand that is assigned; an OUTPUT
  * operand or `d` that is never assigned (assigned = identifier followed by =, op=, ++, --
  * or preceded by ++, --), digraphs, bytes outside ASCII (but in comments and literals), and
- * a text whose last statement lacks its `;`. Fills double_line and double_column.
+ * a text whose last statement lacks its `;`. Fills double_line, double_column
+ * and long_calls.
  */
 jit_gemm_status jg_snippet_check(struct jg_epilogue *epilogue);
 

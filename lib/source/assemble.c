@@ -163,6 +163,12 @@ static int is_plain(const struct jg_problem *problem)
            problem->b_scale == JIT_GEMM_SCALE_NONE;
 }
 
+/* Not worth being compiled for several vectors at a time: one has enough to do. */
+static int has_long_snippet(const struct jg_problem *problem)
+{
+    return problem->epilogue != NULL && problem->epilogue->long_calls > 1;
+}
+
 static void print_dim(const char *name, const jit_gemm_dim *dim, struct jg_str *out)
 {
     print_number(name, dim->mode == JIT_GEMM_DIM_DYNAMIC ? 0 : dim->size, out);
@@ -232,6 +238,7 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_flag("kHasC", has_c, out);
     print_flag("kColumnMajor", by_columns, out);
     print_flag("kPlain", is_plain(problem), out);
+    print_flag("kLongSnippet", has_long_snippet(problem), out);
     print_flag("kRasterAlongM", config->raster == JG_RASTER_ALONG_M, out);
     print_flag("kPdl", config->pdl, out);
     print_flag("kThreadLoads", jg_loads_by_threads(problem), out);

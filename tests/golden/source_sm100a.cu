@@ -40,6 +40,7 @@ struct Config {
     static constexpr bool kHasC = true;
     static constexpr bool kColumnMajor = false;
     static constexpr bool kPlain = false;
+    static constexpr bool kLongSnippet = false;
     static constexpr bool kRasterAlongM = false;
     static constexpr bool kPdl = true;
     static constexpr bool kThreadLoads = false;

@@ -41,6 +41,7 @@ struct Config {
     static constexpr bool kHasC = false;
     static constexpr bool kColumnMajor = false;
     static constexpr bool kPlain = true;
+    static constexpr bool kLongSnippet = false;
     static constexpr bool kRasterAlongM = false;
     static constexpr bool kPdl = true;
     static constexpr bool kThreadLoads = false;

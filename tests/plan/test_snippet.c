@@ -292,6 +292,30 @@ Test(snippet, first_double_literal_is_noted)
     }
 }
 
+Test(snippet, calls_of_long_functions_are_counted)
+{
+    static const struct {
+        const char *source;
+        uint32_t calls;
+    } rows[] = {
+        {"d = acc;", 0},
+        {"d = tanh(acc) + gelu (acc);", 2},
+        {"d = relu(min(acc, 1.0f)) + fma(acc, abs(acc), float(row));", 0},
+        {"if (acc > 0.0f) { d = exp(acc); } else { d = (acc); }", 1},
+        {"// tanh(acc)\nd = acc /* exp(acc) */;", 0},
+        {"auto f = [](float x) { d_of(x); }; d = f(acc);", 2},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_epilogue *epilogue = NULL;
+
+        cr_assert_eq(register_snippet(rows[i].source, 0, 0, &epilogue), JIT_GEMM_OK, "%s",
+                     jg_error_text());
+
+        cr_expect_eq(epilogue->long_calls, rows[i].calls, "%s", rows[i].source);
+        jg_epilogue_destroy(epilogue);
+    }
+}
+
 Test(snippet, random_texts_never_crash_the_scan)
 {
     static const char alphabet[] = "d=acc;(){}[]\"'/*\\?<>:%#\n\r\t 0.1efR_+-bias";

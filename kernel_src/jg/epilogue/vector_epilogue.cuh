@@ -35,8 +35,11 @@ class VectorEpilogue {
     static constexpr u32 kAcross = Stage::kCols / 8; // vectors of a row
     static constexpr u32 kPassRows = 32 / kAcross;   // a vector a thread
     static constexpr u32 kPasses = (Stage::kRows + kPassRows - 1) / kPassRows; // of a step
-    // Every 8 rows the permutations of both staging areas repeat: what a turn is.
-    static constexpr u32 kTurnPasses = kPassRows < 8 ? 8 / kPassRows : 1;
+    // Every 8 rows the permutations of both staging areas repeat: what a turn is. A long
+    // snippet is worth more than what that saves, in time to compile.
+    static constexpr u32 kTurnPasses =
+        kPassRows < 8 && !Config::kLongSnippet ? 8 / kPassRows : 1;
+    static constexpr bool kWholeTurns = kTurnPasses * kPassRows == 8;
     // Else steps reach beyond the tile, or passes beyond a step.
     static constexpr bool kWholeCols = Share::kCols % Share::kStepCols == 0;
     static constexpr bool kWholeRows =
@@ -137,12 +140,12 @@ class VectorEpilogue {
                 const u32 stage_row = kPassRows * v + (kPassRows * u + lane / kAcross);
                 place.count = kExactRows || place.row < shape.m ? first.count : 0;
                 if (kWholeRows || stage_row < rows) {
-                    if constexpr (kPassRows <= 8) {
+                    if constexpr (kWholeTurns) {
                         reader.seek(Share::warp_row() + kPassRows * v,
                                     kPassRows * u + lane / kAcross,
                                     Share::warp_col() / 8 + lane % kAcross);
                     } else {
-                        reader.seek(stage_row / 8 * 8, stage_row % 8,
+                        reader.seek(Share::warp_row() + stage_row / 8 * 8, stage_row % 8,
                                     Share::warp_col() / 8 + lane % kAcross);
                     }
                     if constexpr (Config::kHasC) {
