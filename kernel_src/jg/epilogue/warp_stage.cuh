@@ -10,6 +10,20 @@
 
 namespace jg {
 
+// A vector of a stage: two chunks of a row.
+template <class Stage>
+JG_DEVICE void load_vector(const Stage &stage, u32 row, u32 vector, f32 (&values)[8])
+{
+#pragma unroll
+    for (u32 i = 0; i < 2; ++i) {
+        const float4 part = ptx::load_shared_4(stage.address_of(row, 2 * vector + i));
+        values[4 * i] = part.x;
+        values[4 * i + 1] = part.y;
+        values[4 * i + 2] = part.z;
+        values[4 * i + 3] = part.w;
+    }
+}
+
 // Rows of 64 f32, in 16-byte chunks that are permuted so that neither the fragment's stores
 // (8 rows of 32 bytes) nor the vector's loads (8 neighbouring vectors of a row) meet in a
 // bank.
@@ -40,22 +54,16 @@ class WarpStage {
     }
     JG_DEVICE void load(u32 row, u32 vector, f32 (&values)[8]) const
     {
-#pragma unroll
-        for (u32 i = 0; i < 2; ++i) {
-            const float4 part = ptx::load_shared_4(address_of(row, 2 * vector + i));
-            values[4 * i] = part.x;
-            values[4 * i + 1] = part.y;
-            values[4 * i + 2] = part.z;
-            values[4 * i + 3] = part.w;
-        }
+        load_vector(*this, row, vector, values);
     }
 
-  private:
+    // Of a 16-byte chunk of a row.
     JG_DEVICE u32 address_of(u32 row, u32 chunk) const
     {
         return base_ + row * (kCols * 4) + ((chunk ^ (chunk >> 3) ^ (row % 8 * 2)) * 16);
     }
 
+  private:
     u32 base_;
 };
 
@@ -86,17 +94,10 @@ class ColumnStage {
     }
     JG_DEVICE void load(u32 row, u32 vector, f32 (&values)[8]) const
     {
-#pragma unroll
-        for (u32 i = 0; i < 2; ++i) {
-            const float4 part = ptx::load_shared_4(address_of(row, 2 * vector + i));
-            values[4 * i] = part.x;
-            values[4 * i + 1] = part.y;
-            values[4 * i + 2] = part.z;
-            values[4 * i + 3] = part.w;
-        }
+        load_vector(*this, row, vector, values);
     }
 
-  private:
+    // Of a 16-byte chunk of a row.
     JG_DEVICE u32 address_of(u32 row, u32 chunk) const
     {
         constexpr u32 kLineRows = 32 / kCols;
@@ -105,6 +106,7 @@ class ColumnStage {
         return base_ + line * 128 + ((place ^ line % 8) * 16);
     }
 
+  private:
     u32 base_;
 };
 
