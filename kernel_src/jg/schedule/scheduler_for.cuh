@@ -25,7 +25,6 @@
 // begins, which is what next() of this walk says.
 #pragma once
 #include <jg/schedule/clc_scheduler.cuh>
-#include <jg/schedule/single_scheduler.cuh>
 #include <jg/schedule/static_scheduler.cuh>
 
 namespace jg {
@@ -34,11 +33,11 @@ enum class SchedulerKind { kSingle, kStatic, kClc };
 
 template <class Config, class Cluster, SchedulerKind kKind = Config::kScheduler>
 struct SchedulerFor {
-    using Type = StaticScheduler<Config, Cluster>;
+    using Type = StaticScheduler<Config, Cluster, WorkIterator>;
 };
 template <class Config, class Cluster>
 struct SchedulerFor<Config, Cluster, SchedulerKind::kSingle> {
-    using Type = SingleScheduler<Config, Cluster>;
+    using Type = StaticScheduler<Config, Cluster, SingleWorkIterator>;
 };
 template <class Config, class Cluster>
 struct SchedulerFor<Config, Cluster, SchedulerKind::kClc> {

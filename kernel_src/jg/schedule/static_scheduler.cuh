@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// StaticScheduler: a persistent grid whose clusters know their tiles from the start. Called
-// by: see scheduler_for.cuh. Nothing is waited for or signalled.
+// StaticScheduler: clusters know their tiles from the start, those of one of the walks of
+// tile_scheduler.cuh. Called by: see scheduler_for.cuh. Nothing is waited for or signalled.
 #pragma once
 #include <jg/schedule/advance.cuh>
 #include <jg/schedule/tile_scheduler.cuh>
 
 namespace jg {
 
-template <class Config, class Cluster>
+template <class Config, class Cluster, template <class, u32> class WalkOf>
 class StaticScheduler {
     using Tiles = TileScheduler<Config>;
-    using Walk = WorkIterator<Tiles, Cluster::kSize>;
+    using Walk = WalkOf<Tiles, Cluster::kSize>;
 
   public:
     struct Storage {};

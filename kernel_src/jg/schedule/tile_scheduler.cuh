@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // TileScheduler: the order of the cluster tiles, and which tile of one is this CTA's.
 // WorkIterator: one role's walk through them, static and persistent: a cluster takes every
-// `clusters of the grid`-th cluster tile. (Other walks: scheduler_for.cuh.)
+// `clusters of the grid`-th cluster tile. SingleWorkIterator: a walk of one tile, without a
+// loop. (Other walks: scheduler_for.cuh.)
 //
 // Where K is split, the list has kSplitK entries a cluster tile, one after the other in the
 // order of K, and an entry may wait for the one before it, which has the same tile
@@ -101,6 +102,30 @@ class WorkIterator {
   private:
     const Scheduler &scheduler_;
     u32 index_;
+};
+
+// Where the grid has a cluster a tile.
+template <class Scheduler, u32 kClusterSize>
+class SingleWorkIterator {
+  public:
+    JG_DEVICE explicit SingleWorkIterator(const Scheduler &scheduler)
+        : scheduler_(scheduler)
+    {
+    }
+
+    JG_DEVICE bool has_work() const
+    {
+        return !taken_;
+    }
+    JG_DEVICE WorkTile next()
+    {
+        taken_ = true;
+        return scheduler_.tile(blockIdx.x / kClusterSize);
+    }
+
+  private:
+    const Scheduler &scheduler_;
+    bool taken_ = false;
 };
 
 } // namespace jg
