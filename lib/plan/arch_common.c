@@ -332,14 +332,31 @@ int jg_out_stages_check(const struct jg_problem *problem, const struct jg_config
 
 /* ------------------------------------------------------------------------------ cost */
 
-/* Where threads load and store themselves: what a warp's instruction takes, assumed. */
+/* Where threads store themselves: what an instruction of a warp takes, assumed. */
 enum { WARP_LANES = 32, WARP_ACCESS_CLK = 4, VECTOR_ELEMENTS = 8 };
 
 double jg_thread_loads_clk(const struct jg_problem *problem, double stage_bytes)
 {
-    return jg_loads_by_threads(problem)
-               ? stage_bytes / problem->input_alignment / WARP_LANES * WARP_ACCESS_CLK
-               : 0.0;
+    enum {
+        THREADS = 128,
+        WORD_BYTES = 4,
+        COPY_CLK = 6, /* a warp's instruction that copies */
+        COPIED_BYTES_CLK = 26,
+        BATCH_CLK = 1100, /* until all words of a thread that are under way have come */
+        WORDS_AT_ONCE = 16
+    };
+    if (!jg_loads_by_threads(problem)) {
+        return 0.0;
+    }
+    /* As jg/tile/thread_loader.cuh has it. */
+    if (problem->input_alignment >= WORD_BYTES && problem->a != JIT_GEMM_DTYPE_TF32) {
+        const double copies = stage_bytes / problem->input_alignment / WARP_LANES;
+        const double copies_clk = copies * COPY_CLK;
+        const double bytes_clk = stage_bytes / COPIED_BYTES_CLK;
+        return copies_clk > bytes_clk ? copies_clk : bytes_clk;
+    }
+    const int at_once = problem->input_alignment == 1 ? WORDS_AT_ONCE / 2 : WORDS_AT_ONCE;
+    return stage_bytes / WORD_BYTES / THREADS / at_once * BATCH_CLK;
 }
 
 /* A thread moves vectors of 8 elements, 16 bytes at once at most. */

@@ -57,8 +57,8 @@ int jg_shares_check(const struct jg_problem *problem, const struct jg_device_fac
 /* Sets what every chip sets alike: parts of K, slabs of output, dependent launch. */
 void jg_common_complete(const struct jg_config_override *override, int split_k,
                         struct jg_config *config);
-/* Clocks for a stage of so many bytes that threads load, 0 if they do not: a load
- * instruction of a warp each four clocks, as wide as the alignment. Assumed. */
+/* Clocks for a stage of so many bytes that threads bring, 0 if they do not. Fitted to the
+ * runs of bench/results/2026-11-22-h200-unaligned.txt, on an H200. */
 double jg_thread_loads_clk(const struct jg_problem *problem, double stage_bytes);
 
 /* The problem whose product the kernel makes: the transposed one with swap_ab. */

@@ -78,6 +78,31 @@ JG_DEVICE u64 load_global_bits(u64 address)
     return bits;
 }
 
+// kBytes bytes of a device address that is a multiple of kBytes, 1, 2 or 4; 0 where they
+// are not wanted, and then nothing is read. Predicated, not branched around.
+template <u32 kBytes>
+JG_DEVICE u32 load_global_if(u64 address, bool wanted)
+{
+    u32 bits;
+    // clang-format off
+    if constexpr (kBytes == 1) {
+        asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\nmov.b32 %0, 0;\n"
+                     "@p ld.global.u8 %0, [%1];\n}\n"
+                     : "=r"(bits) : "l"(address), "r"(static_cast<u32>(wanted)) : "memory");
+    } else if constexpr (kBytes == 2) {
+        asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\nmov.b32 %0, 0;\n"
+                     "@p ld.global.u16 %0, [%1];\n}\n"
+                     : "=r"(bits) : "l"(address), "r"(static_cast<u32>(wanted)) : "memory");
+    } else {
+        static_assert(kBytes == 4, "no such load");
+        asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\nmov.b32 %0, 0;\n"
+                     "@p ld.global.u32 %0, [%1];\n}\n"
+                     : "=r"(bits) : "l"(address), "r"(static_cast<u32>(wanted)) : "memory");
+    }
+    // clang-format on
+    return bits;
+}
+
 // Four f32 at a device address that is a multiple of 16.
 JG_DEVICE void load_global_4(f32 *v, u64 address)
 {

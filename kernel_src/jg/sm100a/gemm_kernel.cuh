@@ -66,11 +66,12 @@ class GemmKernel {
     static_assert(Epilogue::kOperandCount == Config::kOperandCount, "operand lists differ");
 
     // The load role: a walk over the tiles. `load(tile, k, blocks)` sends or fills the next
-    // stage: so many blocks of the tile, from this element of K on.
-    template <class Producer, class Spans, class Load>
+    // stage: so many blocks of the tile, from this element of K on. `finish()` hands on
+    // what is still held after the last.
+    template <class Producer, class Spans, class Load, class Finish>
     static JG_DEVICE void load_tiles(const Scheduler &scheduler, const Range &range,
                                      Producer &producer, Spans spans, bool records,
-                                     Load load)
+                                     Load load, Finish finish)
     {
         debug::Track track(debug::Role::kLoad, 0, records);
         auto work = scheduler.load_walk();
@@ -91,6 +92,7 @@ class GemmKernel {
             }
             track.end();
         }
+        finish();
         producer.drain();
         if constexpr (Config::kPdl) {
             ptx::launch_dependent_grids();
@@ -114,7 +116,7 @@ class GemmKernel {
                 }
             }
         };
-        load_tiles(scheduler, range, producer, order.spans(true), true, send);
+        load_tiles(scheduler, range, producer, order.spans(true), true, send, [] {});
     }
 
     // ... by four warps, for inputs that the copy engine does not take. `thread`: of them.
@@ -126,16 +128,18 @@ class GemmKernel {
         const ThreadLoader<Config, ShapeT, Config::kASpan, Config::kBSpan> loader(
             params, shape, thread);
         auto producer = ring.producer();
+        FilledStages<decltype(loader), decltype(producer)> filled(producer);
         const auto fill = [&](const WorkTile &tile, u32 k, u32 blocks) {
-            const auto stage = producer.acquire_to_fill();
+            auto stage = producer.acquire_to_fill();
 #pragma unroll 1
             for (u32 i = 0; i < blocks; ++i) {
                 const u32 block = stage.index() * Config::kKGroup + i;
                 loader.load(smem.a[block], smem.b[block], tile, k + i * Config::kBlockK);
             }
+            filled.add(stage);
         };
         load_tiles(scheduler, range, producer, order.spans(thread % 32 == 0), thread == 0,
-                   fill);
+                   fill, [&] { filled.finish(); });
     }
 
     // The MMA role, for this CTA or the pair: one thread.

@@ -69,6 +69,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
             const ThreadLoader<Config, decltype(shape)> by_threads(params, shape,
                                                                    threadIdx.x);
             auto producer = ring.producer();
+            FilledStages<decltype(by_threads), decltype(producer)> filled(producer);
             debug::Track track(debug::Role::kLoad, 0, threadIdx.x == 0);
             while (work.has_work()) {
                 const WorkTile tile = work.next();
@@ -77,12 +78,14 @@ JG_DEVICE void gemm_kernel(const Params &params)
                 track.begin();
 #pragma unroll 1
                 for (u32 k = 0; k < part.blocks; ++k) {
-                    const auto stage = producer.acquire_to_fill();
+                    auto stage = producer.acquire_to_fill();
                     by_threads.load(smem.a[stage.index()], smem.b[stage.index()], tile,
                                     part.first + k * Config::kBlockK);
+                    filled.add(stage);
                 }
                 track.end();
             }
+            filled.finish();
             producer.drain(); // as below
             if constexpr (Config::kPdl) {
                 ptx::launch_dependent_grids();

@@ -2,102 +2,161 @@
 // ThreadLoader: one stage of A and B from global to shared memory by the threads of four
 // warps, for inputs whose addresses or rows the copy engine does not take.
 //
-// Called by 128 threads, each with its own number. Tiles lie as TileLoader leaves them. A
-// thread brings chunks of 16 bytes, with loads as wide as Config::kInputAlignment promises;
-// what lies beyond the matrix is 0 and is not read. tf32 is rounded on the way, as the
-// copies do: aligned or not, the tensor core reads the same bits. The caller waits for the
-// stage before, and hands it on after.
+// Called by 128 threads, each with its own number. Tiles lie as TileLoader leaves them.
+// Where Config::kInputAlignment promises 4 bytes or more, a thread copies them by cp.async,
+// which takes no registers while it is under way; else, and where elements are rounded, it
+// loads and stores words of 4 bytes, with loads as wide as is promised. What lies beyond
+// the matrix is 0 and is not read. tf32 is rounded on the way, as the copies do: aligned or
+// not, the tensor core reads the same bits. The caller waits for the stage before, and
+// hands it on after.
 #pragma once
 #include <jg/common/math.cuh>
 #include <jg/common/work_tile.cuh>
+#include <jg/pipeline/held_stages.cuh>
 #include <jg/ptx/convert.cuh>
+#include <jg/ptx/copy_async.cuh>
 #include <jg/ptx/global.cuh>
 #include <jg/ptx/shared.cuh>
 #include <jg/tile/tile_swizzle.cuh>
 
 namespace jg {
 
-// 16 bytes of neighbouring elements, of which the first `count` are read.
+// 4 bytes of neighbouring elements, of which the first `count` are read; the rest is 0. No
+// load stands behind a branch, so that those of many words are under way at once.
 template <class T, u32 kAlignment>
-struct ThreadChunk {
-    static constexpr u32 kElementBytes = sizeof(T);
-    static constexpr u32 kElements = 16 / kElementBytes;
+class ThreadWord {
+    static constexpr u32 kPiece = kAlignment < 4 ? kAlignment : 4; // bytes of a load
+    static constexpr u32 kPieces = 4 / kPiece;
+    static_assert(kPiece == sizeof(T) || (kPiece == 2 && sizeof(T) == 1) ||
+                      (kPiece == 4 && IsSame<T, tf32>::value),
+                  "others are copied");
+    static constexpr bool kEndsInside = kPiece > sizeof(T); // may a row, of a piece?
 
-    u32 words[4];
-
+  public:
     JG_DEVICE void load(u64 address, u32 count)
     {
-        words[0] = words[1] = words[2] = words[3] = 0;
-        if (count == kElements) {
-            ptx::load_global_words<kAlignment, 16>(words, address, 16);
-        } else {
-            ptx::load_global_words<kElementBytes, 16 - kElementBytes>(
-                words, address, count * kElementBytes);
+#pragma unroll
+        for (u32 i = 0; i < kPieces; ++i) {
+            pieces_[i] = ptx::load_global_if<kPiece>(address + i * kPiece,
+                                                     count * sizeof(T) >= (i + 1) * kPiece);
+        }
+        if constexpr (kEndsInside) {
+            last_ = ptx::load_global_if<1>(address + count - 1, count % 2 == 1);
+            last_shift_ = (count - 1) * 8;
         }
     }
 
-    // To what the tensor core is to read. Apart from load, so that no load waits for one
+    // What the tensor core is to read. Apart from load, so that no load waits for one
     // before it.
-    JG_DEVICE void round()
+    JG_DEVICE u32 value() const
     {
-        if constexpr (IsSame<T, tf32>::value) {
+        u32 word = pieces_[0];
 #pragma unroll
-            for (u32 i = 0; i < kElements; ++i) {
-                words[i] = __float_as_uint(to_f32(tf32{__uint_as_float(words[i])}));
-            }
+        for (u32 i = 1; i < kPieces; ++i) {
+            word |= pieces_[i] << (i * kPiece * 8);
         }
+        if constexpr (kEndsInside) {
+            word |= last_ << last_shift_;
+        }
+        if constexpr (IsSame<T, tf32>::value) {
+            word = __float_as_uint(to_f32(tf32{__uint_as_float(word)}));
+        }
+        return word;
     }
+
+  private:
+    u32 pieces_[kPieces];
+    u32 last_, last_shift_;
 };
 
 // kSpan: bytes of a row in shared memory (tile_loader.cuh).
 template <class T, bool kKMajor, u32 kRows, u32 kAlignment, u32 kSpan = 128>
 struct ThreadOperandLoader {
-    using Chunk = ThreadChunk<T, kAlignment>;
+    using Word = ThreadWord<T, kAlignment>;
     using Swizzle = TileSwizzle<T, kKMajor, kSpan>;
+    static constexpr bool kAsync = kAlignment >= 4 && !IsSame<T, tf32>::value;
     static constexpr u32 kThreads = 128;
     static constexpr u32 kBlockK = 128 / sizeof(T);
     static constexpr u32 kPanelRows = kSpan / sizeof(T); // of M or N, where MN-major
-    static constexpr u32 kRowChunks = kSpan / 16;
-    static constexpr u32 kChunks = kRows * 8; // of the tile
-    static constexpr u32 kAtOnce = kChunks % (4 * kThreads) == 0   ? 4
-                                   : kChunks % (2 * kThreads) == 0 ? 2
-                                                                   : 1;
+    // The threads' words lie side by side, so a warp reads whole rows. A thread's next one
+    // is kStep bytes on, kStepLines lines.
+    static constexpr u32 kWordBytes = kAsync ? kAlignment : 4;
+    static constexpr u32 kStep = kWordBytes * kThreads;
+    static constexpr u32 kStepLines = kStep / kSpan;
+    static constexpr u32 kWords = kRows * 128 / kStep; // of a thread
+    // The swizzle repeats after 1024 bytes.
+    static constexpr u32 kPeriod = 1024 / kStep;
+    // Words at once: of one panel, and no more than registers hold (72 a thread on sm_90a).
+    static constexpr u32 kMostAtOnce = kAlignment == 1 ? 8 : 16;
+    static constexpr u32 kPanelWords = kKMajor ? kWords : kBlockK / kStepLines;
+
+    static constexpr JG_DEVICE u32 words_at_once()
+    {
+        u32 words = 1;
+        while (kWords % (2 * words) == 0 && kPanelWords % (2 * words) == 0 &&
+               2 * words <= kMostAtOnce) {
+            words *= 2;
+        }
+        return words;
+    }
+    static constexpr u32 kAtOnce = words_at_once();
 
     // The tile whose first row (of M or N) and K are given, of a matrix with `rows` rows
     // and `k_size` of K.
     static JG_DEVICE void load(u32 tile, u64 matrix, i64 ld, u32 row, u32 k, u32 rows,
                                u32 k_size, u32 thread)
     {
+        const u32 outer_size = kKMajor ? rows : k_size;
+        const u32 inner_size = kKMajor ? k_size : rows;
+        const u64 step = static_cast<u64>(ld) * (kStepLines * sizeof(T));
 #pragma unroll 1
-        for (u32 first = thread; first < kChunks; first += kThreads * kAtOnce) {
-            Chunk chunks[kAtOnce];
+        for (u32 first = 0; first < kWords; first += kAtOnce) {
+            const u32 offset = first * kStep + thread * kWordBytes;
+            const u32 line = offset / kSpan;
+            const u32 column = offset % kSpan / sizeof(T);
+            const u32 outer = kKMajor ? row + line : k + line % kBlockK;
+            const u32 inner =
+                kKMajor ? k + column : row + line / kBlockK * kPanelRows + column;
+            const u32 count = inner < inner_size
+                                  ? min_u32(kWordBytes / sizeof(T), inner_size - inner)
+                                  : 0;
+            const u64 source = matrix + (ld * static_cast<i64>(outer) + inner) * sizeof(T);
+            u32 targets[kPeriod];
 #pragma unroll
-            for (u32 i = 0; i < kAtOnce; ++i) {
-                load_chunk(chunks[i], matrix, ld, row, k, rows, k_size,
-                           first + i * kThreads);
+            for (u32 i = 0; i < kPeriod; ++i) {
+                targets[i] = tile + Swizzle::place(offset + i * kStep);
             }
-#pragma unroll
-            for (u32 i = 0; i < kAtOnce; ++i) {
-                const u32 offset = (first + i * kThreads) * 16;
-                chunks[i].round();
-                ptx::store_shared_4(tile + Swizzle::place(offset), chunks[i].words);
-            }
+            bring(targets, source, step, count, outer, outer_size);
         }
     }
 
   private:
-    static JG_DEVICE void load_chunk(Chunk &chunk, u64 matrix, i64 ld, u32 row, u32 k,
-                                     u32 rows, u32 k_size, u32 index)
+    // kAtOnce words: `step` bytes from one to the next, `count` elements of each where its
+    // row, from `outer` on, exists.
+    static JG_DEVICE void bring(const u32 (&targets)[kPeriod], u64 source, u64 step,
+                                u32 count, u32 outer, u32 outer_size)
     {
-        const u32 line = index / kRowChunks;
-        const u32 column = index % kRowChunks * Chunk::kElements;
-        const u32 outer = kKMajor ? row + line : k + line % kBlockK;
-        const u32 inner = kKMajor ? k + column : row + line / kBlockK * kPanelRows + column;
-        const u32 outer_size = kKMajor ? rows : k_size;
-        const u32 inner_size = kKMajor ? k_size : rows;
-        const bool exists = outer < outer_size && inner < inner_size;
-        const u32 count = exists ? min_u32(Chunk::kElements, inner_size - inner) : 0;
-        chunk.load(matrix + (ld * static_cast<i64>(outer) + inner) * sizeof(T), count);
+        if constexpr (kAsync) {
+#pragma unroll
+            for (u32 i = 0; i < kAtOnce; ++i) {
+                const bool exists = outer + i * kStepLines < outer_size;
+                ptx::copy_async<kWordBytes>(targets[i % kPeriod] + i / kPeriod * 1024,
+                                            source + i * step,
+                                            exists ? count * sizeof(T) : 0);
+            }
+        } else {
+            Word words[kAtOnce];
+#pragma unroll
+            for (u32 i = 0; i < kAtOnce; ++i) {
+                const bool exists = outer + i * kStepLines < outer_size;
+                words[i].load(source + i * step, exists ? count : 0);
+            }
+#pragma unroll
+            for (u32 i = 0; i < kAtOnce; ++i) {
+                ptx::store_shared(targets[i % kPeriod] + i / kPeriod * 1024,
+                                  __uint_as_float(words[i].value()));
+            }
+        }
     }
 };
 
@@ -113,6 +172,8 @@ class ThreadLoader {
     static_assert(Config::kClusterM * Config::kClusterN == 1, "each CTA loads for itself");
 
   public:
+    static constexpr bool kAsync = LoaderA::kAsync;
+
     // `thread`: 0 to 127.
     template <class Params>
     JG_DEVICE ThreadLoader(const Params &params, const ShapeT &shape, u32 thread)
@@ -137,6 +198,40 @@ class ThreadLoader {
     u64 a_, b_;
     i64 lda_, ldb_, a_batch_stride_, b_batch_stride_;
     u32 thread_;
+};
+
+// The stages that a ThreadLoader fills. Where its copies are under way, a stage is handed
+// on when those of the next have been issued and its own have landed; the last one by
+// finish.
+template <class Loader, class Producer>
+class FilledStages {
+  public:
+    JG_DEVICE explicit FilledStages(Producer &producer) : before_(producer, HoldNothing())
+    {
+    }
+
+    // All of `stage` is loaded, or its copies are issued.
+    JG_DEVICE void add(HeldStages<Producer> &stage)
+    {
+        if constexpr (Loader::kAsync) {
+            ptx::copy_async_commit();
+            ptx::copy_async_wait<1>();
+            before_.replace_by(stage);
+        } else {
+            stage.release();
+        }
+    }
+
+    JG_DEVICE void finish()
+    {
+        if constexpr (Loader::kAsync) {
+            ptx::copy_async_wait<0>();
+            before_.release();
+        }
+    }
+
+  private:
+    HeldStages<Producer> before_;
 };
 
 } // namespace jg

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// cp.async: a thread's copies from global to shared memory, which it need not wait for at
+// once. Groups of copies end in the order in which they were committed.
+#pragma once
+#include <jg/ptx/address.cuh>
+
+namespace jg::ptx {
+
+// kBytes, 4 or 8, of which the first `bytes` are read and the rest is 0. Both addresses are
+// multiples of kBytes.
+template <u32 kBytes>
+JG_DEVICE void copy_async(u32 target, u64 source, u32 bytes)
+{
+    static_assert(kBytes == 4 || kBytes == 8, "no such copy");
+    // clang-format off
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
+                 :: "r"(target), "l"(source), "n"(kBytes), "r"(bytes) : "memory");
+    // clang-format on
+}
+
+JG_DEVICE void copy_async_commit()
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+// Blocks until all groups of this thread but the last kPending have ended.
+template <u32 kPending>
+JG_DEVICE void copy_async_wait()
+{
+    // clang-format off
+    asm volatile("cp.async.wait_group %0;" :: "n"(kPending) : "memory");
+    // clang-format on
+}
+
+} // namespace jg::ptx
