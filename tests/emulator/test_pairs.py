@@ -1,35 +1,36 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Draws pairs of a problem and a config of sm_100a, and runs each on the emulator under eight modes
-with `jit-gemm run --verify`: right, without a finding, and the same bits in every mode.
+"""Draws pairs of a problem and a config of sm_100a, and runs each on the emulator under eight modes,
+each with a seed of its own: right, without a finding, and the same bits in every mode.
 
 Usage: test_pairs.py JIT_GEMM DRIVER
 
 The draw is the same each time. JIT_GEMM_TEST_PAIRS=COUNT draws more, JIT_GEMM_TEST_SEED=NUMBER
-draws others. What the library refuses is drawn again; a refusal has to name the config. Prints TAP.
+draws others; drawing goes on until every class of pair_classes.py has enough pairs. What the library
+refuses is drawn again; a refusal has to name what is wrong. Prints TAP.
 """
 import collections
-import concurrent.futures
 import os
 import pathlib
 import random
 import re
 import shlex
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import emulator_coverage as coverage  # noqa: E402
+from emulated_runs import Runner, complaint, pool, print_result  # noqa: E402
+from pair_classes import CLASSES, Pair, classes_of  # noqa: E402
 
 PAIRS = int(os.environ.get("JIT_GEMM_TEST_PAIRS", "400"))
 SEED = int(os.environ.get("JIT_GEMM_TEST_SEED", "1"))
+LEAST = 8  # pairs of each class
 MODES = ["async=random,schedule=random", "async=latest,schedule=fair",
          "async=reorder,schedule=starve", "async=eager,schedule=deep",
          "async=random,schedule=starve,resident=1", "async=latest,schedule=random,elect=highest",
          "async=reorder,schedule=deep,resident=2,refuse=30", "async=random,schedule=fair,refuse=60"]
 MOST_PRODUCTS = 24 << 20  # M * N * K * batch
-FINDING = re.compile(r"^(error|warning) \[", re.MULTILINE)
 
 # Type of A, of B, elements of K in 128 bytes, and types of D.
 TYPES = [("bf16", "bf16", 64, ["bf16", "f32", "f16", "e4m3"]), ("f16", "f16", 64, ["f16", "f32"]),
@@ -72,6 +73,7 @@ def draw_k(draw, block, stages):
 
 
 def draw_config(draw):
+    """(its words, rows and columns of D in a tile, the cluster, stages)"""
     m, n, group = draw_shape(draw)
     clusters = PAIR_CLUSTERS if group == 2 else SINGLE_CLUSTERS
     cluster = draw.choices(clusters, CLUSTER_WEIGHTS[:len(clusters)])[0]
@@ -94,7 +96,6 @@ def draw_config(draw):
 
 
 def draw_pair(draw):
-    """(words of the problem and config, words of the launch, CTAs of a cluster)"""
     a, b, block, d_types = draw.choices(TYPES, TYPE_WEIGHTS)[0]
     config, (tile_m, tile_n), cluster, stages = draw_config(draw)
     while True:
@@ -127,89 +128,95 @@ def draw_pair(draw):
     if draw.random() < 0.2:
         words.append(draw.choice(["a_scale=tensor", "b_scale=vector", "a_scale=vector b_scale=tensor"]))
     words += ["--config", " ".join(config)]
-    words += draw.choices(EPILOGUES, EPILOGUE_WEIGHTS)[0]
-    return words, launch, cluster[0] * cluster[1]
+    epilogue = draw.choices(EPILOGUES, EPILOGUE_WEIGHTS)[0]
+    return Pair(words + epilogue, launch, m, n, k, batch, block, cluster,
+                EPILOGUES.index(epilogue))
 
 
-class Runner:
+class Suite:
     def __init__(self, tool, driver, folder):
-        self.tool, self.driver, self.folder = tool, driver, pathlib.Path(folder)
+        self.runner, self.folder = Runner(tool, driver, folder), pathlib.Path(folder)
 
-    def call(self, words, setting=""):
-        kept = {name: value for name, value in os.environ.items()
-                if not name.startswith("JIT_GEMM_") or name == "JIT_GEMM_NVRTC"}
-        kept.update({"JIT_GEMM_DRIVER": self.driver, "JIT_GEMM_EMULATOR": setting,
-                     "JIT_GEMM_CACHE_DIR": str(self.folder / "cache")})
-        return subprocess.run([self.tool, *words, "--arch", "sm_100a"], env=kept,
-                              capture_output=True, text=True, timeout=300, check=False)
+    def look_at(self, pair):
+        """Why the library has no kernel for this; None if it has, and then `pair` knows its config."""
+        done = self.runner.run(["plan", *pair.words], f"sms={pair.sms}", covered=False)
+        if done.returncode == 0:
+            pair.read_plan(done.stdout)
+            return None
+        return next(line for line in done.stderr.splitlines() if "error:" in line)
 
-    def refusal(self, words):
-        """Why the library has no kernel for this; None if it has."""
-        done = self.call(["build", *words, "--emit", "source", "-o", "-"])
-        return None if done.returncode == 0 else done.stderr.strip()
-
-    def run(self, number, words, launch, ctas):
-        """What was wrong, or an empty text. With a C, one of the runs has a beta of 0."""
+    def run(self, number, pair):
+        """What was wrong, or an empty text. The first run is compared with the reference, the
+        others with its bits, or with the reference too where the bits may differ: parts added as
+        they come, outputs beside D, and a run with a beta of 0 where there is a C."""
         first = None
         for index, mode in enumerate(MODES):
-            no_c = index == 3 and "--beta" in launch
+            no_c = index == 3 and "--beta" in pair.launch
+            alone = index == 0 or no_c or pair.adds_in_any_order or pair.has_outputs
             path = self.folder / f"d{number}"
-            setting = (f"{mode},sms={max(4, 2 * ctas)},seed={number * len(MODES) + index},"
-                       f"threads=1,show=advice{coverage.setting()}")
-            sizes = [*launch[:-1], "0"] if no_c else launch
-            done = self.call(["run", *words, *sizes, "--seed", str(number), "--verify", "--save",
-                              str(path)], setting)
-            last = done.stdout.splitlines()[-1] if done.stdout.strip() else ""
-            if done.returncode != 0 or not last.startswith("PASS ") or FINDING.search(done.stderr):
-                return f"{setting}\n{done.stdout}{done.stderr}"
+            setting = (f"{mode},sms={pair.sms},seed={number * len(MODES) + index},threads=1,"
+                       "show=advice")
+            sizes = [*pair.launch[:-1], "0"] if no_c else pair.launch
+            done = self.runner.run(["run", *pair.words, *sizes, "--seed", number, "--save",
+                                    path, *(["--verify"] if alone else [])], setting)
+            wrong = complaint(done, "PASS" if alone else "DONE")
+            if wrong:
+                return f"{setting}\n{wrong}"
             data = path.read_bytes()
             path.unlink()
-            if first is None or "arrival" in " ".join(words):
+            if first is None:
                 first = data
-            if data != first and not no_c:
+            if data != first and not no_c and not pair.adds_in_any_order:
                 return f"{setting}\nother bits than with the first mode"
         return ""
 
 
-def draw_legal(runner, count):
-    """(pairs, refusals by their text)"""
-    draw, pairs, refusals = random.Random(SEED), [], collections.Counter()
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        while len(pairs) < count:
-            drawn = [draw_pair(draw) for _ in range(64)]
-            for pair, refusal in zip(drawn, pool.map(lambda one: runner.refusal(one[0]), drawn)):
-                if refusal is None:
-                    pairs.append(pair)
-                else:
-                    refusals[re.sub(r"\d+", "N", refusal.splitlines()[0])] += 1
-            if sum(refusals.values()) > 20 * count:
+def draw_legal(suite, count):
+    """(pairs, all different; how many of each class; refusals by their text)"""
+    draw, pairs = random.Random(SEED), {}
+    counts, refusals = collections.Counter(), collections.Counter()
+    with pool() as workers:
+        for _ in range(count // 8 + 8):  # far more than it takes
+            if len(pairs) >= count and all(counts[name] >= LEAST for name in CLASSES):
                 break
-    return pairs[:count], refusals
+            drawn = [draw_pair(draw) for _ in range(64)]
+            for pair, refusal in zip(drawn, workers.map(suite.look_at, drawn)):
+                if refusal is not None:
+                    refusals[re.sub(r"\d+", "N", refusal)] += 1
+                    continue
+                classes = classes_of(pair)
+                wanted = len(pairs) < count or any(counts[name] < LEAST for name in classes)
+                if wanted and pair.text not in pairs:
+                    pairs[pair.text] = pair
+                    counts.update(classes)
+    return list(pairs.values()), counts, refusals
 
 
 def main():
     tool, driver = sys.argv[1:]
-    failed = 0
     coverage.begin()
-    with tempfile.TemporaryDirectory(prefix="jit_gemm_pairs_") as folder, \
-            concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        runner = Runner(tool, driver, folder)
-        pairs, refusals = draw_legal(runner, PAIRS)
-        print(f"1..{len(pairs) + 1}")
+    with tempfile.TemporaryDirectory(prefix="jit_gemm_pairs_") as folder, pool() as workers:
+        suite = Suite(tool, driver, folder)
+        pairs, counts, refusals = draw_legal(suite, PAIRS)
+        jobs = [(pair, workers.submit(suite.run, number, pair)) for number, pair in enumerate(pairs)]
         for reason, count in refusals.most_common():
             print(f"# refused {count} times: {reason}")
         named = all("config" in reason or "problem" in reason for reason in refusals)
-        enough = len(pairs) == PAIRS and sum(refusals.values()) < 2 * PAIRS
-        failed += not (named and enough)
-        print(f"{'ok' if named and enough else 'not ok'} 1 - refusals name what is wrong")
-        jobs = [pool.submit(runner.run, number, *pair) for number, pair in enumerate(pairs)]
-        for number, (pair, job) in enumerate(zip(pairs, jobs), 2):
-            wrong = job.result()
+        results = [("refusals name what is wrong", "" if named else "one does not"),
+                   (f"{len(pairs)} pairs, and fewer refusals than twice as many",
+                    "" if len(pairs) >= PAIRS and sum(refusals.values()) < 2 * PAIRS else "no")]
+        results += [(f"{counts[name]} pairs: {name}",
+                     "" if counts[name] >= LEAST else f"expected {LEAST} at least")
+                    for name in CLASSES]
+        print(f"1..{len(results) + len(jobs)}")
+        failed = 0
+        for number, (name, wrong) in enumerate(results, 1):
+            print_result(number, name, wrong)
             failed += bool(wrong)
-            print(f"{'not ok' if wrong else 'ok'} {number} - {shlex.join(pair[0] + pair[1])}",
-                  flush=True)
-            for line in wrong.splitlines()[:40]:
-                print("# " + line)
+        for number, (pair, job) in enumerate(jobs, len(results) + 1):
+            wrong = job.result()
+            print_result(number, pair.text, wrong)
+            failed += bool(wrong)
     coverage.finish()
     sys.exit(1 if failed else 0)
 

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""What a pair of a problem and a config of sm_100a exercises: each class has to occur in test_pairs.py."""
+import math
+import re
+import shlex
+
+
+def ceil_div(a, b):
+    return -(-a // b)
+
+
+class Pair:
+    """A drawn problem and config. The sizes are those of the launch; `block` is the number of
+    elements of K in 128 bytes. read_plan adds what the library made of it."""
+
+    def __init__(self, words, launch, m, n, k, batch, block, cluster, epilogue):
+        self.words, self.launch = words, launch
+        self.m, self.n, self.k, self.batch, self.block = m, n, k, batch, block
+        self.cluster, self.epilogue = cluster, epilogue
+        self.text = shlex.join([*words, *launch])
+        self.has_outputs = any(word.endswith(":out") for word in words)
+        self.config = {}
+
+    def read_plan(self, plan):
+        """Takes the whole config, with the keys that were chosen, from what `plan` printed."""
+        line = re.search(r"^chosen: ([^:]*):", plan, re.MULTILINE)[1]
+        self.config = dict(word.split("=") for word in line.split())
+
+    def has(self, word):
+        return word in self.words
+
+    def value(self, name):
+        """Of a key of the problem; None where it has the usual value."""
+        return next((word.split("=")[1] for word in self.words if word.startswith(name + "=")), None)
+
+    def number(self, key, usual=1):
+        return int(self.config.get(key, usual))
+
+    @property
+    def adds_in_any_order(self):
+        return self.config.get("split_order") == "arrival"
+
+    @property
+    def sms(self):
+        """Multiprocessors to run on: two clusters fit, or four small ones."""
+        return max(4, 2 * math.prod(self.cluster))
+
+    @property
+    def tile(self):
+        """Rows and columns of D of one multiplication: of a CTA, or of a pair."""
+        m, n = map(int, self.config["mma"].split("x"))
+        return (n, m) if self.number("swap_ab", 0) else (m, n)
+
+    @property
+    def tiles(self):
+        """Of D, along M and along N."""
+        return ceil_div(self.m, self.tile[0]), ceil_div(self.n, self.tile[1])
+
+    @property
+    def cluster_tiles(self):
+        """Tiles of a cluster, along M and along N."""
+        own_m, own_n = self.cluster
+        own_m //= self.number("cta_group")
+        return (own_n, own_m) if self.number("swap_ab", 0) else (own_m, own_n)
+
+    @property
+    def work(self):
+        """Of how many clusters there is work, and how many run at once."""
+        clusters = math.prod(map(ceil_div, self.tiles, self.cluster_tiles))
+        return (clusters * self.batch * self.number("split_k"),
+                self.sms // math.prod(self.cluster))
+
+    @property
+    def stages_of_k(self):
+        """Of what one CTA adds up; the last one may be shorter."""
+        parts = self.number("split_k")
+        return ceil_div(ceil_div(ceil_div(self.k, self.block), parts), self.number("k_group"))
+
+
+TYPES = [("bf16", "bf16"), ("f16", "f16"), ("tf32", "tf32"), ("e4m3", "e4m3"), ("e4m3", "e5m2"),
+         ("s8", "s8")]
+
+# By name: whether a pair is of the class.
+CLASSES = {
+    **{f"A of {a}, B of {b}": lambda p, a=a, b=b: p.has("a=" + a) and p.has("b=" + b)
+       for a, b in TYPES},
+    **{f"D of {d}": lambda p, d=d: p.has("d=" + d)
+       for d in ("bf16", "f16", "f32", "e4m3", "e5m2", "s32")},
+    **{f"layout {layout}": lambda p, layout=layout: p.has("layout=" + layout)
+       for layout in ("nt", "nn", "tn", "tt")},
+    "column-major D": lambda p: p.has("d_layout=column"),
+    "inputs loaded by threads": lambda p: p.value("input_align") is not None,
+    "M = 1": lambda p: p.m == 1,
+    "N = 1": lambda p: p.n == 1,
+    "K = 1": lambda p: p.k == 1,
+    "the last tile along M is cut": lambda p: p.m > p.tile[0] and p.m % p.tile[0] != 0,
+    "the last tile along N is cut": lambda p: p.n > p.tile[1] and p.n % p.tile[1] != 0,
+    "the last block of K is cut": lambda p: p.k > p.block and p.k % p.block != 0,
+    "no size is cut": lambda p: not (p.m % p.tile[0] or p.n % p.tile[1] or p.k % p.block),
+    "K shorter than a stage": lambda p: p.k < p.block * p.number("k_group"),
+    "K longer than the ring and two stages": lambda p: p.stages_of_k > p.number("stages") + 2,
+    "more work than clusters run at once": lambda p: p.work[0] > p.work[1],
+    "static shares of several tiles": lambda p:
+        p.config["scheduler"] == "static" and p.work[0] > p.work[1],
+    "tiles by launch control": lambda p: p.config["scheduler"] == "clc" and p.work[0] > p.work[1],
+    "an odd number of tiles": lambda p: math.prod(p.tiles) > 1 and math.prod(p.tiles) % 2 == 1,
+    "tiles of a cluster beyond the edge": lambda p:
+        any(count % own for count, own in zip(p.tiles, p.cluster_tiles)),
+    "batch": lambda p: p.batch > 1,
+    "sizes of the launch": lambda p: p.has("dynamic=m,n,k"),
+    "C and beta": lambda p: "--beta" in p.launch,
+    "C of another type than D": lambda p:
+        p.value("c") is not None and p.value("c") != p.value("d"),
+    "scales": lambda p: any("_scale=" in word for word in p.words),
+    "no epilogue": lambda p: p.epilogue == 0,
+    "epilogue: a scalar": lambda p: p.epilogue == 1,
+    "epilogue: a row and a column vector": lambda p: p.epilogue == 2,
+    "epilogue: a matrix": lambda p: p.epilogue == 3,
+    "epilogue: a second output": lambda p: p.epilogue == 4,
+    **{f"scheduler {name}": lambda p, name=name: p.config["scheduler"] == name
+       for name in ("single", "static", "clc")},
+    "one CTA multiplies": lambda p: p.number("cta_group") == 1,
+    "a pair multiplies": lambda p: p.number("cta_group") == 2,
+    "MMA of 64 rows": lambda p: p.config["mma"].startswith("64x"),
+    "no cluster": lambda p: p.cluster == (1, 1),
+    "clusters along M and N": lambda p: min(p.cluster) > 1,
+    "clusters of 16": lambda p: math.prod(p.cluster) == 16,
+    "transposed product": lambda p: p.number("swap_ab", 0) == 1,
+    "K in parts": lambda p: p.number("split_k") > 1,
+    "parts added as they come": lambda p: p.adds_in_any_order,
+    "several blocks of K a stage": lambda p: p.number("k_group") > 1,
+    "one accumulator": lambda p: p.number("acc_stages") == 1,
+    "two accumulators": lambda p: p.number("acc_stages") == 2,
+    "raster along M": lambda p: p.config.get("raster") == "m",
+    "groups of tiles": lambda p: p.number("swizzle") > 1,
+}
+
+
+def classes_of(pair):
+    return [name for name, test in CLASSES.items() if test(pair)]
