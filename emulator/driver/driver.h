@@ -102,8 +102,5 @@ void emu_memory_release_for(CUcontext context, uint64_t address);
 unsigned emu_function_max_threads(const struct ptx_function *ptx);
 /* Registers that a thread has at most, given the directives. */
 unsigned emu_function_registers(const struct ptx_function *ptx);
-/* CTAs of this shape that fit an SM at once. */
-unsigned emu_function_ctas_per_sm(CUfunction function, unsigned threads,
-                                  uint64_t dynamic_bytes);
 
 #endif

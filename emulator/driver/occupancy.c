@@ -5,7 +5,8 @@
  */
 #include "driver/launch.h"
 
-unsigned emu_function_ctas_per_sm(CUfunction function, unsigned threads,
+/* CTAs of this shape that fit an SM at once. */
+static unsigned count_ctas_per_sm(CUfunction function, unsigned threads,
                                   uint64_t dynamic_bytes)
 {
     unsigned warps = (threads + 31) / 32;
@@ -30,7 +31,7 @@ unsigned emu_config_active_clusters(const struct emu_config *config, CUfunction 
 {
     const struct emu_profile *profile = function->object.context->device->profile;
     unsigned threads = (unsigned)emu_volume(config->block);
-    unsigned per_sm = emu_function_ctas_per_sm(function, threads, config->dynamic_bytes);
+    unsigned per_sm = count_ctas_per_sm(function, threads, config->dynamic_bytes);
     unsigned size = (unsigned)emu_volume(config->cluster);
     unsigned clusters = 0;
     for (unsigned i = 0; i < sizeof profile->gpc_sms / sizeof profile->gpc_sms[0]; i++) {
@@ -64,10 +65,10 @@ EMU_EXPORT CUresult CUDAAPI cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
         result = CUDA_ERROR_INVALID_VALUE;
     }
     if (result == CUDA_SUCCESS) {
-        *numBlocks = dynamicSMemSize > EMU_SHARED_SM_BYTES
-                         ? 0
-                         : (int)emu_function_ctas_per_sm(function, (unsigned)blockSize,
-                                                         dynamicSMemSize);
+        *numBlocks =
+            dynamicSMemSize > EMU_SHARED_SM_BYTES
+                ? 0
+                : (int)count_ctas_per_sm(function, (unsigned)blockSize, dynamicSMemSize);
     }
     return emu_leave(result);
 }

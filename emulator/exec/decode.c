@@ -188,7 +188,8 @@ static uint32_t constant_slot(struct context *context, enum emu_constant_kind ki
     return program->constants[count].slot;
 }
 
-uint32_t emu_constant_slot(struct emu_decoder *decoder, uint64_t value)
+/* A slot that always holds this value. */
+static uint32_t slot_of_value(struct emu_decoder *decoder, uint64_t value)
 {
     return constant_slot(context_of(decoder), EMU_CONSTANT_VALUE, value);
 }
@@ -209,7 +210,7 @@ static bool variable_slot(struct emu_decoder *decoder, uint32_t index, int64_t a
             return emu_decode_fail(decoder, "variable %s has no address (is it extern?)",
                                    variable->name);
         }
-        *ret_slot = emu_constant_slot(decoder, base + (uint64_t)addend);
+        *ret_slot = slot_of_value(decoder, base + (uint64_t)addend);
         return true;
     }
     uint64_t value = context->variable_value[index] + (uint64_t)addend;
@@ -234,11 +235,11 @@ bool emu_operand_src(struct emu_decoder *decoder, const struct ptx_operand *oper
         return true;
     case PTX_INTEGER:
     case PTX_FLOAT32:
-        *ret_slot = emu_constant_slot(decoder, cut((uint64_t)operand->value, bits));
+        *ret_slot = slot_of_value(decoder, cut((uint64_t)operand->value, bits));
         return true;
     case PTX_FLOAT64:
         if (bits == 64) {
-            *ret_slot = emu_constant_slot(decoder, (uint64_t)operand->value);
+            *ret_slot = slot_of_value(decoder, (uint64_t)operand->value);
             return true;
         }
         if (bits != 32) {
@@ -247,7 +248,7 @@ bool emu_operand_src(struct emu_decoder *decoder, const struct ptx_operand *oper
         memcpy(&full, &operand->value, sizeof full);
         single = (float)full;
         memcpy(&single_bits, &single, sizeof single_bits);
-        *ret_slot = emu_constant_slot(decoder, single_bits);
+        *ret_slot = slot_of_value(decoder, single_bits);
         return true;
     case PTX_VARIABLE:
         return variable_slot(decoder, operand->index, operand->value, ret_slot);

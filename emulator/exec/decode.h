@@ -76,8 +76,6 @@ bool emu_operand_integer(struct emu_decoder *decoder, const struct ptx_operand *
  * sinks are EMU_NO_SLOT when `dst`. */
 bool emu_operand_vector(struct emu_decoder *decoder, const struct ptx_operand *operand,
                         bool dst, unsigned bits, uint32_t **ret_slots, uint32_t *ret_count);
-/* A slot that always holds this value. */
-uint32_t emu_constant_slot(struct emu_decoder *decoder, uint64_t value);
 /* Register width in bits of a slot's register operand; 0 for constants. */
 unsigned emu_operand_bits(const struct emu_decoder *decoder,
                           const struct ptx_operand *operand);

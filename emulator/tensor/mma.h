@@ -21,17 +21,6 @@ struct emu_mma_task {
     uint32_t disabled[8]; /* lanes of D that are not written, by CTA */
 };
 
-/* A rectangle of D: where rows and columns of the result lie in a CTA's tensor memory. */
-struct emu_mma_part {
-    unsigned row, rows;       /* of the CTA's rows of A */
-    unsigned column, columns; /* of N */
-    uint32_t lane, tmem_column;
-};
-#define EMU_MMA_MOST_PARTS 4u
-
-/* The parts of the layout (A, B, D or F) for d at this address; their number. */
-unsigned emu_mma_find_parts(unsigned cta_group, unsigned m, unsigned n, uint32_t d,
-                            struct emu_mma_part parts[EMU_MMA_MOST_PARTS]);
 /* Columns of tensor memory that D takes. */
 unsigned emu_mma_count_columns(unsigned cta_group, unsigned m, unsigned n);
 

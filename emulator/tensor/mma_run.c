@@ -16,34 +16,43 @@
 
 /* --------------------------------------------------------------------------- geometry */
 
-unsigned emu_mma_find_parts(unsigned cta_group, unsigned m, unsigned n, uint32_t d,
-                            struct emu_mma_part parts[EMU_MMA_MOST_PARTS])
+/* A rectangle of D: where rows and columns of the result lie in a CTA's tensor memory. */
+struct mma_part {
+    unsigned row, rows;       /* of the CTA's rows of A */
+    unsigned column, columns; /* of N */
+    uint32_t lane, tmem_column;
+};
+#define MOST_PARTS 4u
+
+/* The parts of the layout (A, B, D or F) for d at this address; their number. */
+static unsigned find_parts(unsigned cta_group, unsigned m, unsigned n, uint32_t d,
+                           struct mma_part parts[MOST_PARTS])
 {
     uint32_t lane = emu_tmem_lane(d);
     uint32_t column = emu_tmem_column(d);
     if (cta_group == 2 && m == 128) { /* B: the upper lanes take the right half of N */
         for (unsigned i = 0; i < 2; i++) {
-            parts[i] = (struct emu_mma_part){.rows = 64,
-                                             .column = i * (n / 2),
-                                             .columns = n / 2,
-                                             .lane = i * 64,
-                                             .tmem_column = column};
+            parts[i] = (struct mma_part){.rows = 64,
+                                         .column = i * (n / 2),
+                                         .columns = n / 2,
+                                         .lane = i * 64,
+                                         .tmem_column = column};
         }
         return 2;
     }
     if (m == 64) { /* F: 16 lanes of each partition */
         for (unsigned i = 0; i < PARTITIONS; i++) {
-            parts[i] = (struct emu_mma_part){.row = i * 16,
-                                             .rows = 16,
-                                             .columns = n,
-                                             .lane = i * PARTITION_ROWS + lane,
-                                             .tmem_column = column};
+            parts[i] = (struct mma_part){.row = i * 16,
+                                         .rows = 16,
+                                         .columns = n,
+                                         .lane = i * PARTITION_ROWS + lane,
+                                         .tmem_column = column};
         }
         return PARTITIONS;
     }
     /* A and D: a lane is a row. */
-    parts[0] = (struct emu_mma_part){
-        .rows = 128, .columns = n, .lane = lane, .tmem_column = column};
+    parts[0] =
+        (struct mma_part){.rows = 128, .columns = n, .lane = lane, .tmem_column = column};
     return 1;
 }
 
@@ -86,7 +95,7 @@ static unsigned unpack_word(const struct emu_instruction *instruction, uint32_t 
 
 static bool fetch_a_from_tensor_memory(const struct emu_actor *actor, struct emu_cta *cta,
                                        const struct emu_mma_task *task,
-                                       const struct emu_mma_part *part, uint32_t *cells)
+                                       const struct mma_part *part, uint32_t *cells)
 {
     uint32_t column = emu_tmem_column(task->a_address);
     if (!emu_tmem_note(actor, cta, part->lane, part->rows, column, A_COLUMNS, false) ||
@@ -169,7 +178,7 @@ struct saved_row {
 };
 
 static struct saved_row *save_disabled(const struct emu_tmem *tmem,
-                                       const struct emu_mma_part *part,
+                                       const struct mma_part *part,
                                        const struct operands *operands)
 {
     struct saved_row *rows = emu_alloc(part->rows * sizeof *rows);
@@ -184,7 +193,7 @@ static struct saved_row *save_disabled(const struct emu_tmem *tmem,
     return rows;
 }
 
-static void restore_disabled(struct emu_tmem *tmem, const struct emu_mma_part *part,
+static void restore_disabled(struct emu_tmem *tmem, const struct mma_part *part,
                              const struct operands *operands, struct saved_row *rows)
 {
     for (unsigned i = 0; i < part->rows; i++) {
@@ -208,7 +217,7 @@ static uint32_t scale_cell(enum emu_format format, uint32_t bits, unsigned scale
 
 /* Makes the old D ready: scaled, and without the undefined half of an f16 cell. */
 static void prepare_input(const struct emu_mma_task *task, struct emu_tmem *tmem,
-                          const struct emu_mma_part *part)
+                          const struct mma_part *part)
 {
     enum emu_format format = task->instruction.d;
     if (format != EMU_F16 && task->scale_input == 0) {
@@ -226,7 +235,7 @@ static void prepare_input(const struct emu_mma_task *task, struct emu_tmem *tmem
 }
 
 static void finish_output(const struct emu_mma_task *task, struct emu_tmem *tmem,
-                          const struct emu_mma_part *part)
+                          const struct mma_part *part)
 {
     for (unsigned row = 0; row < part->rows; row++) {
         uint32_t *cells = &tmem->cells[part->lane + row][part->tmem_column];
@@ -259,7 +268,7 @@ static struct emu_mma_rule make_rule(const struct emu_warp *warp,
 }
 
 static bool run_part(const struct emu_actor *actor, struct emu_cta *cta,
-                     const struct emu_mma_task *task, const struct emu_mma_part *part,
+                     const struct emu_mma_task *task, const struct mma_part *part,
                      const struct operands *operands)
 {
     const unsigned k = task->instruction.k;
@@ -350,9 +359,9 @@ static bool run_cta(const struct emu_actor *actor, struct emu_cta *cta, unsigned
         operands.a_scales = a_scales;
         operands.b_scales = b_scales;
     }
-    struct emu_mma_part parts[EMU_MMA_MOST_PARTS];
+    struct mma_part parts[MOST_PARTS];
     unsigned count =
-        emu_mma_find_parts(task->cta_count, instruction->m, instruction->n, task->d, parts);
+        find_parts(task->cta_count, instruction->m, instruction->n, task->d, parts);
     for (unsigned i = 0; i < count; i++) {
         if (!run_part(&in_tensor_memory, cta, task, &parts[i], &operands)) {
             return false;

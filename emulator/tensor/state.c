@@ -111,7 +111,8 @@ bool emu_tensor_whole_warp(struct emu_warp *warp, const struct emu_insn *insn,
     return false;
 }
 
-struct emu_cta *emu_tensor_peer(const struct emu_cta *cta)
+/* The other CTA of the pair; NULL when there is none. */
+static struct emu_cta *peer_of(const struct emu_cta *cta)
 {
     return emu_cluster_cta(cta->cluster, cta->rank ^ 1u);
 }
@@ -121,7 +122,7 @@ unsigned emu_tensor_ctas(struct emu_cta *cta, unsigned cta_group, struct emu_cta
     ctas[0] = cta;
     ctas[1] = NULL;
     if (cta_group == 2) {
-        struct emu_cta *peer = emu_tensor_peer(cta);
+        struct emu_cta *peer = peer_of(cta);
         ctas[0] = cta->rank % 2 == 0 ? cta : peer;
         ctas[1] = cta->rank % 2 == 0 ? peer : cta;
     }
@@ -143,7 +144,7 @@ bool emu_tensor_check_group(struct emu_warp *warp, const struct emu_insn *insn,
         return false;
     }
     if (cta_group == 2) {
-        const struct emu_cta *peer = emu_tensor_peer(warp->cta);
+        const struct emu_cta *peer = peer_of(warp->cta);
         if (peer == NULL || peer->exited) {
             emu_report_error(warp, insn, lane, EMU_FINDING_ILLEGAL,
                              "cta_group::2, but the peer CTA (rank %u) %s",

@@ -88,8 +88,6 @@ bool emu_tensor_whole_warp(struct emu_warp *warp, const struct emu_insn *insn,
  * that has not exited. Reports otherwise. */
 bool emu_tensor_check_group(struct emu_warp *warp, const struct emu_insn *insn,
                             unsigned lane, unsigned cta_group);
-/* The other CTA of the pair; NULL when there is none. */
-struct emu_cta *emu_tensor_peer(const struct emu_cta *cta);
 /* The CTAs that an operation of this group works on, the even one first; their number. */
 unsigned emu_tensor_ctas(struct emu_cta *cta, unsigned cta_group, struct emu_cta *ctas[2]);
 
