@@ -146,12 +146,7 @@ static enum emu_step exec_load(struct emu_warp *warp, const struct emu_insn *ins
 {
     const struct bulk_insn *bulk = insn->extra;
     emu_warn_of_lanes(warp, insn, lanes, bulk->dst.slot, false);
-    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-        if (!load_lane(warp, insn, emu_lowest_bit(rest))) {
-            return EMU_FAILED;
-        }
-    }
-    return EMU_NEXT;
+    return emu_each_lane(warp, insn, lanes, load_lane);
 }
 
 /* -------------------------------------------------------------------- into global memory

@@ -150,12 +150,7 @@ static enum emu_step exec_cancel(struct emu_warp *warp, const struct emu_insn *i
                    "the request is issued by %u lanes, and made %u times",
                    emu_count_bits(lanes), emu_count_bits(lanes));
     }
-    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-        if (!cancel_lane(warp, insn, emu_lowest_bit(rest))) {
-            return EMU_FAILED;
-        }
-    }
-    return EMU_NEXT;
+    return emu_each_lane(warp, insn, lanes, cancel_lane);
 }
 
 bool emu_decode_launch_cancel(struct emu_decoder *decoder)
@@ -230,12 +225,7 @@ static bool query_lane(struct emu_warp *warp, const struct emu_insn *insn, unsig
 static enum emu_step exec_query(struct emu_warp *warp, const struct emu_insn *insn,
                                 uint32_t lanes)
 {
-    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-        if (!query_lane(warp, insn, emu_lowest_bit(rest))) {
-            return EMU_FAILED;
-        }
-    }
-    return EMU_NEXT;
+    return emu_each_lane(warp, insn, lanes, query_lane);
 }
 
 bool emu_decode_launch_query(struct emu_decoder *decoder)

@@ -160,12 +160,7 @@ static bool replace_lane(struct emu_warp *warp, const struct emu_insn *insn, uns
 static enum emu_step exec_replace(struct emu_warp *warp, const struct emu_insn *insn,
                                   uint32_t lanes)
 {
-    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-        if (!replace_lane(warp, insn, emu_lowest_bit(rest))) {
-            return EMU_FAILED;
-        }
-    }
-    return EMU_NEXT;
+    return emu_each_lane(warp, insn, lanes, replace_lane);
 }
 
 bool emu_decode_map_replace(struct emu_decoder *decoder)

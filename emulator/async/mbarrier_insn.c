@@ -74,56 +74,53 @@ static bool get_count(struct emu_warp *warp, const struct emu_insn *insn, unsign
 
 /* ------------------------------------------------------------------------------- life */
 
+static bool init_lane(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane)
+{
+    struct emu_mbarrier_use use;
+    uint32_t count = 0;
+    return find_use(warp, insn, lane, &use) &&
+           get_count(warp, insn, lane, insn->src[0], 0, &count) &&
+           emu_mbarrier_init(&use, count);
+}
+
 static enum emu_step exec_init(struct emu_warp *warp, const struct emu_insn *insn,
                                uint32_t lanes)
 {
-    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-        struct emu_mbarrier_use use;
-        uint32_t count = 0;
-        unsigned lane = emu_lowest_bit(rest);
-        if (!find_use(warp, insn, lane, &use) ||
-            !get_count(warp, insn, lane, insn->src[0], 0, &count) ||
-            !emu_mbarrier_init(&use, count)) {
-            return EMU_FAILED;
-        }
-    }
-    return EMU_NEXT;
+    return emu_each_lane(warp, insn, lanes, init_lane);
+}
+
+static bool inval_lane(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane)
+{
+    struct emu_mbarrier_use use;
+    return find_use(warp, insn, lane, &use) && emu_mbarrier_inval(&use);
 }
 
 static enum emu_step exec_inval(struct emu_warp *warp, const struct emu_insn *insn,
                                 uint32_t lanes)
 {
-    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-        struct emu_mbarrier_use use;
-        if (!find_use(warp, insn, emu_lowest_bit(rest), &use) ||
-            !emu_mbarrier_inval(&use)) {
-            return EMU_FAILED;
-        }
-    }
-    return EMU_NEXT;
+    return emu_each_lane(warp, insn, lanes, inval_lane);
 }
 
 /* -------------------------------------------------------------------------- arriving */
 
+static bool tx_lane(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane)
+{
+    struct emu_mbarrier_use use;
+    uint32_t bytes = 0;
+    if (!find_use(warp, insn, lane, &use) ||
+        !get_count(warp, insn, lane, insn->src[0], 0, &bytes)) {
+        return false;
+    }
+    struct emu_mbarrier *barrier = emu_mbarrier_use(&use, &warp->knowledge);
+    return barrier != NULL &&
+           ((insn->mode & EXPECT_TX) != 0 ? emu_mbarrier_expect(&use, barrier, bytes)
+                                          : emu_mbarrier_complete(&use, barrier, bytes));
+}
+
 static enum emu_step exec_tx(struct emu_warp *warp, const struct emu_insn *insn,
                              uint32_t lanes)
 {
-    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-        struct emu_mbarrier_use use;
-        uint32_t bytes = 0;
-        unsigned lane = emu_lowest_bit(rest);
-        if (!find_use(warp, insn, lane, &use) ||
-            !get_count(warp, insn, lane, insn->src[0], 0, &bytes)) {
-            return EMU_FAILED;
-        }
-        struct emu_mbarrier *barrier = emu_mbarrier_use(&use, &warp->knowledge);
-        if (barrier == NULL || !((insn->mode & EXPECT_TX) != 0
-                                     ? emu_mbarrier_expect(&use, barrier, bytes)
-                                     : emu_mbarrier_complete(&use, barrier, bytes))) {
-            return EMU_FAILED;
-        }
-    }
-    return EMU_NEXT;
+    return emu_each_lane(warp, insn, lanes, tx_lane);
 }
 
 /*

@@ -113,6 +113,19 @@ bool emu_place_global(struct emu_warp *warp, const struct emu_insn *insn, unsign
     return true;
 }
 
+enum emu_step emu_each_lane(struct emu_warp *warp, const struct emu_insn *insn,
+                            uint32_t lanes,
+                            bool (*run)(struct emu_warp *warp, const struct emu_insn *insn,
+                                        unsigned lane))
+{
+    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+        if (!run(warp, insn, emu_lowest_bit(rest))) {
+            return EMU_FAILED;
+        }
+    }
+    return EMU_NEXT;
+}
+
 void emu_set_predicate(struct emu_warp *warp, uint32_t predicate, unsigned lane, bool value)
 {
     uint32_t bit = 1u << lane;

@@ -44,6 +44,12 @@ bool emu_place_global(struct emu_warp *warp, const struct emu_insn *insn, unsign
                       const struct emu_place *place, const char *what,
                       uint64_t *ret_address);
 
+/* Does `run` for each of the lanes in order; EMU_FAILED once it has reported something. */
+enum emu_step emu_each_lane(struct emu_warp *warp, const struct emu_insn *insn,
+                            uint32_t lanes,
+                            bool (*run)(struct emu_warp *warp, const struct emu_insn *insn,
+                                        unsigned lane));
+
 void emu_set_predicate(struct emu_warp *warp, uint32_t predicate, unsigned lane,
                        bool value);
 

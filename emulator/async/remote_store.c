@@ -105,12 +105,7 @@ static bool issue_lane(struct emu_warp *warp, const struct emu_insn *insn, unsig
 static enum emu_step exec_store(struct emu_warp *warp, const struct emu_insn *insn,
                                 uint32_t lanes)
 {
-    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-        if (!issue_lane(warp, insn, emu_lowest_bit(rest))) {
-            return EMU_FAILED;
-        }
-    }
-    return EMU_NEXT;
+    return emu_each_lane(warp, insn, lanes, issue_lane);
 }
 
 /* Operands: [dst], value, [mbar]. */

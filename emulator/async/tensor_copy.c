@@ -90,12 +90,7 @@ static enum emu_step exec_load(struct emu_warp *warp, const struct emu_insn *ins
 {
     const struct tensor_insn *tensor = insn->extra;
     emu_warn_of_lanes(warp, insn, lanes, tensor->shared.slot, false);
-    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-        if (!load_lane(warp, insn, emu_lowest_bit(rest))) {
-            return EMU_FAILED;
-        }
-    }
-    return EMU_NEXT;
+    return emu_each_lane(warp, insn, lanes, load_lane);
 }
 
 /* ------------------------------------------------------------------------------- stores */

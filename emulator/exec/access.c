@@ -456,6 +456,14 @@ static bool read_local(const struct emu_actor *actor, uint64_t address, uint32_t
     return true;
 }
 
+/* The CTA that an access to .shared or .shared::cluster goes to; NULL after reporting. */
+static struct emu_cta *find_cta(const struct emu_actor *actor, enum emu_space space,
+                                uint64_t address, uint32_t *ret_offset)
+{
+    return emu_shared_resolve(actor->warp, actor->insn, actor->lane, (uint32_t)address,
+                              space == EMU_SPACE_SHARED_CLUSTER, ret_offset);
+}
+
 bool emu_read(const struct emu_actor *actor, enum emu_space space, uint64_t address,
               uint32_t bytes, void *data, uint8_t *defined)
 {
@@ -466,9 +474,7 @@ bool emu_read(const struct emu_actor *actor, enum emu_space space, uint64_t addr
     case EMU_SPACE_SHARED:
     case EMU_SPACE_SHARED_CLUSTER: {
         uint32_t offset = 0;
-        struct emu_cta *cta =
-            emu_shared_resolve(actor->warp, actor->insn, actor->lane, (uint32_t)address,
-                               space == EMU_SPACE_SHARED_CLUSTER, &offset);
+        struct emu_cta *cta = find_cta(actor, space, address, &offset);
         return cta != NULL &&
                emu_shared_read(actor, cta, offset, bytes, bytes, data, defined);
     }
@@ -495,9 +501,7 @@ bool emu_write(const struct emu_actor *actor, enum emu_space space, uint64_t add
     case EMU_SPACE_SHARED:
     case EMU_SPACE_SHARED_CLUSTER: {
         uint32_t offset = 0;
-        struct emu_cta *cta =
-            emu_shared_resolve(actor->warp, actor->insn, actor->lane, (uint32_t)address,
-                               space == EMU_SPACE_SHARED_CLUSTER, &offset);
+        struct emu_cta *cta = find_cta(actor, space, address, &offset);
         return cta != NULL &&
                emu_shared_write(actor, cta, offset, bytes, bytes, data, defined);
     }
