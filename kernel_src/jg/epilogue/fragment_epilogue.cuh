@@ -28,10 +28,8 @@ class FragmentEpilogue {
     // Groups of 8 columns of the accumulator, a slab's.
     static constexpr u32 kGroups = (Share::kTransposed ? Share::kSlabRows : kSlabCols) / 8;
     using Writer = TileWriter<Config::kOutStages, kSlabBytes, Share::kSlabWarps>;
-    static constexpr bool kExactRows =
-        Config::kM && Config::kM % (Config::kBlockM * Config::kClusterM) == 0;
-    static constexpr bool kExactCols =
-        Config::kN && Config::kN % (Config::kBlockN * Config::kClusterN) == 0;
+    static constexpr bool kExactRows = WholeTiles<Config>::kRows;
+    static constexpr bool kExactCols = WholeTiles<Config>::kCols;
 
   public:
     template <class Params, class ShapeT>

@@ -41,10 +41,8 @@ class PartialSums {
     static constexpr u32 kGroupBytes = kThreads * 4 * sizeof(f32); // all threads' vectors
     static constexpr u32 kBytes = kPartSteps * Share::kFragments * kGroups * kGroupBytes;
     static constexpr u32 kLocks = 2; // of a tile, for as many warpgroups; on every chip
-    static constexpr bool kExactRows =
-        Config::kM && Config::kM % (Config::kBlockM * Config::kClusterM) == 0;
-    static constexpr bool kExactCols =
-        Config::kN && Config::kN % (Config::kBlockN * Config::kClusterN) == 0;
+    static constexpr bool kExactRows = WholeTiles<Config>::kRows;
+    static constexpr bool kExactCols = WholeTiles<Config>::kCols;
     // What is read from tensor memory at a time, and is in a slot or not.
     static constexpr u32 kChunk = kColumns % 32 == 0 ? 32 : kColumns % 16 == 0 ? 16 : 8;
     static constexpr u32 kAcross = kColumns / kChunk;

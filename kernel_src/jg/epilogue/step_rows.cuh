@@ -26,6 +26,15 @@
 
 namespace jg {
 
+// Do the tiles of all clusters end where D ends, at every launch? Then nothing has to look.
+template <class Config>
+struct WholeTiles {
+    static constexpr bool kRows =
+        Config::kM && Config::kM % (Config::kBlockM * Config::kClusterM) == 0;
+    static constexpr bool kCols =
+        Config::kN && Config::kN % (Config::kBlockN * Config::kClusterN) == 0;
+};
+
 template <u32 kFragmentsOfWarp, u32 kWarpsOfTeam>
 struct StepParts {
     static constexpr u32 kFragments = kFragmentsOfWarp;

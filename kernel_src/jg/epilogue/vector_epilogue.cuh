@@ -28,10 +28,8 @@ class VectorEpilogue {
     static_assert(Config::kOutStages * Share::kWarpBytes >= Stage::kBytes,
                   "VectorEpilogue needs out_stages=2");
 
-    static constexpr bool kExactRows =
-        Config::kM && Config::kM % (Config::kBlockM * Config::kClusterM) == 0;
-    static constexpr bool kExactCols =
-        Config::kN && Config::kN % (Config::kBlockN * Config::kClusterN) == 0;
+    static constexpr bool kExactRows = WholeTiles<Config>::kRows;
+    static constexpr bool kExactCols = WholeTiles<Config>::kCols;
     static constexpr u32 kAcross = Stage::kCols / 8; // vectors of a row
     static constexpr u32 kPassRows = 32 / kAcross;   // a vector a thread
     static constexpr u32 kPasses = (Stage::kRows + kPassRows - 1) / kPassRows; // of a step
