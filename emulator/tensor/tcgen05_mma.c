@@ -199,18 +199,16 @@ static uint32_t find_features(const struct emu_mma_task *task)
     bool wide =
         instruction->a_packing == EMU_PACK_16 || instruction->a_packing == EMU_PACK_32;
     bool odd_n = !pair && instruction->m == 128 && instruction->n % 16 != 0;
-    uint32_t features =
-        emu_feature_if(pair && instruction->m == 128 && task->factors != 0,
-                       EMU_FEATURE_PAIR_128_SCALES) |
-        emu_feature_if(task->a_in_tensor_memory && (pair || !wide),
-                       EMU_FEATURE_A_IN_TENSOR_MEMORY) |
-        emu_feature_if(task->a_in_tensor_memory && narrow,
-                       EMU_FEATURE_NARROW_A_IN_TENSOR_MEMORY) |
-        emu_feature_if(instruction->kind == EMU_KIND_I8, EMU_FEATURE_I8) |
-        emu_feature_if(instruction->kind != EMU_KIND_I8 && odd_n, EMU_FEATURE_N_STEP) |
-        emu_feature_if(task->scale_input != 0, EMU_FEATURE_SCALE_INPUT) |
-        emu_feature_if(task->any_disabled, EMU_FEATURE_DISABLED_LANES) |
-        find_tile_features(&task->b);
+    uint32_t features = emu_feature_if(pair && instruction->m == 128 && task->factors != 0,
+                                       EMU_FEATURE_PAIR_128_SCALES) |
+                        emu_feature_if(task->a_in_tensor_memory && (pair || !wide),
+                                       EMU_FEATURE_A_IN_TENSOR_MEMORY) |
+                        emu_feature_if(task->a_in_tensor_memory && narrow,
+                                       EMU_FEATURE_NARROW_A_IN_TENSOR_MEMORY) |
+                        emu_feature_if(odd_n, EMU_FEATURE_N_STEP) |
+                        emu_feature_if(task->scale_input != 0, EMU_FEATURE_SCALE_INPUT) |
+                        emu_feature_if(task->any_disabled, EMU_FEATURE_DISABLED_LANES) |
+                        find_tile_features(&task->b);
     return task->a_in_tensor_memory ? features : features | find_tile_features(&task->a);
 }
 

@@ -13,7 +13,6 @@ static const char *const texts[EMU_FEATURE_COUNT] = {
     [EMU_FEATURE_NARROW_A_IN_TENSOR_MEMORY] =
         "A of 4 or 6 bits in tensor memory: the place of the bits in a byte",
     [EMU_FEATURE_NARROW_TYPES] = "elements of 6 bits in padded shared memory",
-    [EMU_FEATURE_I8] = "tcgen05.mma.kind::i8",
     [EMU_FEATURE_N_STEP] = "an N that is not a multiple of 16 for M = 128",
     [EMU_FEATURE_SCALE_INPUT] = "scale-input-d",
     [EMU_FEATURE_DISABLED_LANES] = "disable-output-lane",

@@ -4,7 +4,7 @@
  * kernels of others that are known to be right on hardware (docs/emulator-evidence.md):
  * tcgen05.mma of layouts A, B, D and F, A of 16 and 32 bits in tensor memory, scale factors
  * of all granularities, e2m1, tcgen05.cp.32x128b.warpx4, tcgen05.ld and .st of 32x32b and
- * 16x256b, tf32 along M and N, wgmma from swizzled tiles.
+ * 16x256b, kind::i8, tf32 along M and N, wgmma from swizzled tiles.
  */
 #ifndef EMU_TENSOR_UNVALIDATED_H
 #define EMU_TENSOR_UNVALIDATED_H
@@ -19,7 +19,6 @@ enum emu_feature {
     EMU_FEATURE_A_IN_TENSOR_MEMORY,
     EMU_FEATURE_NARROW_A_IN_TENSOR_MEMORY,
     EMU_FEATURE_NARROW_TYPES,
-    EMU_FEATURE_I8,
     EMU_FEATURE_N_STEP,
     EMU_FEATURE_SCALE_INPUT,
     EMU_FEATURE_DISABLED_LANES,
