@@ -12,6 +12,13 @@ static const jit_gemm_operand k_f16_operands[] = {
     {"bias", JIT_GEMM_OPERAND_ROW_VECTOR, JIT_GEMM_DTYPE_F16, JIT_GEMM_OPERAND_INPUT, 0},
     {"r", JIT_GEMM_OPERAND_MATRIX, JIT_GEMM_DTYPE_F16, JIT_GEMM_OPERAND_INPUT, 0}};
 
+/* Of the largest kernel that we know; tests/cli/test_machine_code.py has the same. */
+static const jit_gemm_operand k_largest_operands[] = {
+    {"u", JIT_GEMM_OPERAND_COLUMN_VECTOR, JIT_GEMM_DTYPE_F32, JIT_GEMM_OPERAND_INPUT, 0},
+    {"x", JIT_GEMM_OPERAND_MATRIX, JIT_GEMM_DTYPE_F32, JIT_GEMM_OPERAND_INPUT, 0},
+    {"bias", JIT_GEMM_OPERAND_ROW_VECTOR, JIT_GEMM_DTYPE_F32, JIT_GEMM_OPERAND_INPUT, 0},
+    {"aux", JIT_GEMM_OPERAND_MATRIX, JIT_GEMM_DTYPE_F32, JIT_GEMM_OPERAND_OUTPUT, 0}};
+
 static const jit_gemm_epilogue k_epilogues[] = {
     {.struct_size = sizeof(jit_gemm_epilogue),
      .name = "gelu_bias_residual",
@@ -29,6 +36,11 @@ static const jit_gemm_epilogue k_epilogues[] = {
      .operand_count = 1,
      .operands = k_bf16_operands},
     {.struct_size = sizeof(jit_gemm_epilogue), .name = "relu", .source = "d = relu(acc);"},
+    {.struct_size = sizeof(jit_gemm_epilogue),
+     .name = "largest",
+     .source = "aux = acc; d = tanh(acc * u + x) + gelu(acc + bias);",
+     .operand_count = 4,
+     .operands = k_largest_operands},
 };
 
 int named_epilogues_register(jit_gemm_context *context, char error[BENCH_ERROR_SIZE])

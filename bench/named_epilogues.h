@@ -7,7 +7,8 @@
 #include "jit_gemm/jit_gemm.h"
 
 /* Their names, for help texts. */
-#define NAMED_EPILOGUES "gelu_bias_residual, gelu_bias_residual_f16, silu_bias, relu"
+#define NAMED_EPILOGUES \
+    "gelu_bias_residual, gelu_bias_residual_f16, silu_bias, relu, largest"
 
 /* Registers all of them. */
 int named_epilogues_register(jit_gemm_context *context, char error[BENCH_ERROR_SIZE]);
