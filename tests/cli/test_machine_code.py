@@ -113,11 +113,7 @@ LARGEST = ["m=8192", "n=8192", "k=1024", "a=bf16", "c=f32", "d=f32", "dynamic=m,
            "--operand", "u:column_vector:f32", "--operand", "x:matrix:f32",
            "--operand", "bias:row_vector:f32", "--operand", "aux:matrix:f32:out",
            "--arch", "sm_100a", "--config", "mma=256x256 cta_group=2 cluster=2x1 split_k=4"]
-<<<<<<< HEAD
-MOST_SECONDS = 1.0  # of the processor; docs/sm100a-budget.md has 0.48
-=======
 MOST_SECONDS = 0.8  # of the processor; docs/sm100a-budget.md has 0.44
->>>>>>> 42a6a9c (docs: where the time to compile the largest kernel goes)
 
 
 def processor_seconds():
