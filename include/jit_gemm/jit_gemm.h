@@ -255,6 +255,9 @@ JIT_GEMM_API void jit_gemm_artifact_destroy(jit_gemm_artifact **artifact);
  * Makes a problem runnable: finds the kernel in memory or in the disk cache or compiles it,
  * and loads it. Threads that ask for the same problem share one compile.
  *
+ * If the driver says then that the device holds no cluster of the chosen size, the context
+ * logs a warning and chooses smaller ones from then on, unless the config names `cluster`.
+ *
  * @param context a context with a device
  * @param problem the problem
  * @param[out] ret_gemm receives the handle; untouched on failure

@@ -151,6 +151,7 @@ jit_gemm_status jit_gemm_context_create(const jit_gemm_context_options *options,
     if (context == NULL) {
         return jg_fail_memory();
     }
+    atomic_init(&context->most_cluster_ctas, 0);
     if (pthread_mutex_init(&context->mutex, NULL) != 0) {
         jg_free(context);
         return jg_fail_memory();

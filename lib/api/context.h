@@ -7,6 +7,8 @@
 #include "api/registry.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include <stdatomic.h>
+
 #include "build/build.h"
 #include "cuda/device.h"
 #include "jit_gemm/jit_gemm.h"
@@ -17,6 +19,7 @@ struct jit_gemm_context {
     struct jg_log *log;
     const struct jg_arch *arch;
     struct jg_device_facts facts; /* that is planned for */
+    atomic_int most_cluster_ctas; /* the same field of the facts: a load may lower it */
     jit_gemm_policy policy;
     char *dump_dir; /* NULL: none */
 

@@ -39,9 +39,12 @@ jit_gemm_status jg_step_choose(const jit_gemm_context *context, const struct jg_
                                const struct jg_problem *problem,
                                struct jg_choice *ret_choice, struct jg_str *trace)
 {
-    const struct jg_device_facts *facts =
-        arch == context->arch ? &context->facts : &arch->default_facts;
-    return jg_config_choose(arch, problem, facts, ret_choice, trace);
+    struct jg_device_facts facts = arch->default_facts;
+    if (arch == context->arch) {
+        facts = context->facts;
+        facts.most_cluster_ctas = atomic_load(&context->most_cluster_ctas);
+    }
+    return jg_config_choose(arch, problem, &facts, ret_choice, trace);
 }
 
 jit_gemm_status jg_step_binary(const struct jg_builder *builder, const struct jg_arch *arch,
@@ -84,17 +87,19 @@ static jit_gemm_status build_binary(jit_gemm_context *context,
     return jg_context_record(context, problem, status);
 }
 
-static jit_gemm_status build_and_load(jit_gemm_context *context,
-                                      const struct jg_problem *problem,
-                                      struct jit_gemm *gemm)
+/* `ret_unfit_ctas`: of the cluster, if that is why the load has failed; else untouched. */
+static jit_gemm_status build_and_load_once(jit_gemm_context *context,
+                                           const struct jg_problem *problem,
+                                           struct jit_gemm *gemm, int *ret_unfit_ctas)
 {
-    JG_TRY(jg_module_refuse_capture(context->device));
     struct jg_choice choice;
     struct jg_step_result result = {0};
+    int none_fits = 0;
     jit_gemm_status status = build_binary(context, problem, &choice, &result);
     if (status == JIT_GEMM_OK) {
         const struct jg_module_request request = {.problem = problem,
                                                   .choice = &choice,
+                                                  .ret_none_fits = &none_fits,
                                                   .binary = &result.binary,
                                                   .arch = context->arch->name,
                                                   .entry = result.entry,
@@ -106,8 +111,39 @@ static jit_gemm_status build_and_load(jit_gemm_context *context,
         gemm->compile_ms = result.binary.compile_ms;
         gemm->load_ms = gemm->kernel->load_ms;
     }
+    if (none_fits) {
+        *ret_unfit_ctas = choice.config.cluster_m * choice.config.cluster_n;
+    }
     jg_binary_free(&result.binary);
     return status;
+}
+
+static int names_cluster(const struct jg_problem *problem)
+{
+    struct jg_config_override override;
+    return jg_config_parse(problem->config, &override) == JIT_GEMM_OK &&
+           override.has_cluster;
+}
+
+/* If not one cluster fits, which only the driver knows, smaller ones are chosen from then
+ * on; a config that names its cluster stands or falls with it. */
+static jit_gemm_status build_and_load(jit_gemm_context *context,
+                                      const struct jg_problem *problem,
+                                      struct jit_gemm *gemm)
+{
+    JG_TRY(jg_module_refuse_capture(context->device));
+    for (;;) {
+        int unfit_ctas = 0;
+        const jit_gemm_status status =
+            build_and_load_once(context, problem, gemm, &unfit_ctas);
+        if (unfit_ctas < 2 || names_cluster(problem)) {
+            return status;
+        }
+        jg_log_line(context->log, JIT_GEMM_SEVERITY_WARNING,
+                    "%s holds no cluster of %d CTAs: smaller ones are chosen",
+                    context->device->facts.name, unfit_ctas);
+        atomic_store(&context->most_cluster_ctas, unfit_ctas / 2);
+    }
 }
 
 static jit_gemm_status make_table_key(const jit_gemm_context *context,

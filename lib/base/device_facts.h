@@ -13,8 +13,9 @@ struct jg_device_facts {
     int sm_count;
     int64_t l2_bytes;
     int64_t memory_bytes;
-    int smem_optin_bytes; /* shared memory a CTA may ask for */
-    int driver_version;   /* 1000 * major + 10 * minor; 0 if planned without a device */
+    int smem_optin_bytes;  /* shared memory a CTA may ask for */
+    int most_cluster_ctas; /* of a cluster that the device holds; 0: nothing is known */
+    int driver_version;    /* 1000 * major + 10 * minor; 0 if planned without a device */
 };
 
 #endif

@@ -172,6 +172,11 @@ int jg_shares_check(const struct jg_problem *problem, const struct jg_device_fac
                  config->cluster_m, config->cluster_n, facts->sm_count);
         return 0;
     }
+    if (facts->most_cluster_ctas > 0 && cluster > facts->most_cluster_ctas) {
+        snprintf(reason, size, "cluster=%dx%d: the device holds no cluster of %d CTAs",
+                 config->cluster_m, config->cluster_n, cluster);
+        return 0;
+    }
     if (jg_loads_by_threads(problem) && cluster > 1) {
         snprintf(reason, size,
                  "cluster=%dx%d: with input_align=%d threads load A and B, each CTA's for "

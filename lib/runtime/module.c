@@ -91,7 +91,7 @@ static jit_gemm_status read_attributes(struct jg_kernel *kernel)
 }
 
 /* How many clusters the device holds at once: the size of the persistent grid. */
-static jit_gemm_status count_resident_clusters(struct jg_kernel *kernel)
+static jit_gemm_status count_resident_clusters(struct jg_kernel *kernel, int *ret_none_fits)
 {
     /* As in a launch: the kernel in place of a function, with the attributes set on it. */
     CUfunction function = (CUfunction)kernel->function;
@@ -132,6 +132,7 @@ static jit_gemm_status count_resident_clusters(struct jg_kernel *kernel)
         }
     }
     if (clusters < 1) {
+        *ret_none_fits = 1;
         return jg_fail_system(JIT_GEMM_ERR_LOAD, kernel->entry,
                               "choose a smaller tile, fewer stages or a smaller cluster "
                               "with problem.config",
@@ -166,9 +167,9 @@ static void log_differences(const struct jg_kernel *kernel, struct jg_log *log)
 }
 
 static jit_gemm_status load_in_context(struct jg_kernel *kernel,
-                                       const struct jg_binary *binary)
+                                       const struct jg_module_request *request)
 {
-    JG_TRY(load_library(kernel, binary));
+    JG_TRY(load_library(kernel, request->binary));
     /* Brings the code into the primary context now, so that no launch has to. */
     const CUresult result =
         kernel->device->driver->kernel_get_function(&kernel->primary, kernel->function);
@@ -179,12 +180,12 @@ static jit_gemm_status load_in_context(struct jg_kernel *kernel,
     if (kernel->choice.config.debug) {
         JG_TRY(jg_debug_slots_create(kernel));
     }
-    return count_resident_clusters(kernel);
+    return count_resident_clusters(kernel, request->ret_none_fits);
 }
 
 /* Around the load: the thread's context, and a capture mode that forbids nothing. */
 static jit_gemm_status load_relaxed(struct jg_kernel *kernel,
-                                    const struct jg_binary *binary)
+                                    const struct jg_module_request *request)
 {
     const struct jg_driver *driver = kernel->device->driver;
     CUcontext previous = NULL;
@@ -192,7 +193,7 @@ static jit_gemm_status load_relaxed(struct jg_kernel *kernel,
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     const CUresult exchanged = driver->thread_exchange_capture_mode(&mode);
     const double start_ms = jg_now_ms();
-    const jit_gemm_status status = load_in_context(kernel, binary);
+    const jit_gemm_status status = load_in_context(kernel, request);
     kernel->load_ms = jg_now_ms() - start_ms;
     if (exchanged == CUDA_SUCCESS) {
         (void)driver->thread_exchange_capture_mode(&mode);
@@ -241,7 +242,7 @@ jit_gemm_status jg_module_load(struct jg_device *device,
     memcpy(kernel->key, request->binary->key, sizeof(kernel->key));
     jit_gemm_status status = print_config(kernel);
     if (status == JIT_GEMM_OK) {
-        status = load_relaxed(kernel, request->binary);
+        status = load_relaxed(kernel, request);
     }
     if (status != JIT_GEMM_OK) {
         jg_kernel_release(kernel);

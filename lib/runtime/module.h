@@ -54,6 +54,7 @@ struct jg_module_request {
     const char *arch;
     const char *entry;
     struct jg_log *log; /* may be NULL */
+    int *ret_none_fits; /* set to 1 if not one cluster fits on the device, else untouched */
 };
 
 /*

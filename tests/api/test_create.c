@@ -225,6 +225,35 @@ Test(create, cluster_that_does_not_fit_is_a_load_error)
     api_fixture_close(&fixture);
 }
 
+Test(create, smaller_clusters_are_chosen_where_none_fits)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    fixture.fake->most_cluster_ctas = 1;
+    const jit_gemm_problem problem = api_problem("4096x4096x4096 bf16");
+    char trace[65536];
+
+    cr_assert_eq(jit_gemm_plan(fixture.context, &problem, trace, sizeof(trace), NULL),
+                 JIT_GEMM_OK);
+    cr_expect_not_null(strstr(trace, "chosen: kernel=gemm tile=128x256x64 cluster=2x1"));
+    jit_gemm *gemm = create(&fixture, "4096x4096x4096 bf16");
+    const long loads = atomic_load(&fixture.fake->loads);
+    jit_gemm *other = create(&fixture, "8192x4096x4096 bf16");
+
+    cr_expect_not_null(strstr(info_of(gemm).config, "cluster=1x1"), "%s",
+                       info_of(gemm).config);
+    cr_expect_not_null(strstr(info_of(other).config, "cluster=1x1"));
+    cr_expect_eq(atomic_load(&fixture.fake->loads), loads + 1, "the context has learned");
+    cr_expect_not_null(strstr(fixture.log, "holds no cluster of 2 CTAs"), "%s",
+                       fixture.log);
+    cr_assert_eq(jit_gemm_plan(fixture.context, &problem, trace, sizeof(trace), NULL),
+                 JIT_GEMM_OK);
+    cr_expect_not_null(strstr(trace, "cluster=2x1: the device holds no cluster of 2 CTAs"));
+    jit_gemm_destroy(&gemm);
+    jit_gemm_destroy(&other);
+    api_fixture_close(&fixture);
+}
+
 Test(create, spills_and_registers_beyond_the_plan_are_logged)
 {
     struct api_fixture fixture;

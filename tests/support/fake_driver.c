@@ -332,7 +332,9 @@ FAKE_API CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction functio
     if (!cluster_is_allowed(kernel_of(function), config)) {
         return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     }
-    *clusters = state.resident_clusters;
+    const int ctas = (int)config->attrs[0].value.clusterDim.x;
+    const int fits = state.most_cluster_ctas == 0 || ctas <= state.most_cluster_ctas;
+    *clusters = fits ? state.resident_clusters : 0;
     return CUDA_SUCCESS;
 }
 

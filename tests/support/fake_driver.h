@@ -41,6 +41,7 @@ struct fake_driver {
     int other_cc_major, other_cc_minor, other_sm_count;      /* ... and of the others */
     const char *module_format; /* what emuModuleFormat says, if it is there */
     int blocks_per_sm, resident_clusters, registers, local_bytes;
+    int most_cluster_ctas;        /* of a cluster that fits; 0: any */
     int capture;                  /* what cuStreamIsCapturing reports */
     const char *failing_function; /* this function returns failing_result */
     CUresult failing_result;
