@@ -409,10 +409,11 @@ static bool local_range(const struct emu_actor *actor, uint64_t address, uint32_
         return false;
     }
     if (address % bytes != 0) {
-        return refuse(actor, EMU_FINDING_MISALIGNED,
-                      "access of %u bytes at local address %" PRIu64
-                      ", which is not a multiple of %u",
-                      bytes, address, bytes);
+        refuse(actor, EMU_FINDING_MISALIGNED,
+               "access of %u bytes at local address %" PRIu64
+               ", which is not a multiple of %u",
+               bytes, address, bytes);
+        return false;
     }
     uint64_t at = actor->lane * total + address;
     *ret_data = warp->local + at;
