@@ -139,6 +139,29 @@ Test(assemble, instruments_are_macros_of_the_unit)
     }
 }
 
+Test(assemble, long_snippets_are_marked_where_tiles_are_written_beside_the_next)
+{
+    static const char two_calls[] = "d = tanh(acc) + gelu(acc);";
+    static const struct {
+        const char *config, *snippet, *arch;
+        int marked;
+    } rows[] = {{"acc_stages=2", two_calls, "sm_100a", 1},
+                {"acc_stages=2", "d = gelu(acc) + acc;", "sm_100a", 0},
+                {"acc_stages=1", two_calls, "sm_100a", 0},
+                {"stages=3", two_calls, "sm_90a", 0}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char problem[128];
+        snprintf(problem, sizeof(problem), "512x512x512 bf16 config=%s", rows[i].config);
+        struct unit unit = unit_make(&(struct unit_request){
+            .problem = problem, .snippet = rows[i].snippet, .arch = rows[i].arch});
+        cr_expect_not_null(
+            strstr(jg_str_text(&unit.source.text),
+                   rows[i].marked ? "kLongSnippet = true" : "kLongSnippet = false"),
+            "%s on %s: %s", problem, rows[i].arch, rows[i].snippet);
+        unit_free(&unit);
+    }
+}
+
 Test(assemble, units_equal_the_golden_files)
 {
     for (int i = 0; i < GOLDEN_COUNT; i++) {
