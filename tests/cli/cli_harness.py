@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs the built jit-gemm in a clean environment, and reports tests as TAP."""
+"""Runs the built jit-gemm in a clean environment."""
 import functools
 import json
 import pathlib
@@ -9,16 +9,13 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from emulated_runs import clean_environment, emulator_by_name  # noqa: E402,F401
+from tap import Skip, named_tests, run_tests  # noqa: E402,F401
 
 TOOL = pathlib.Path(sys.argv[1]).resolve()
 ROOT = pathlib.Path(sys.argv[2]).resolve()
 HOLDER = tempfile.TemporaryDirectory(prefix="jit_gemm_cli_")
 ARCH = ["--arch", "sm_90a"]
 SMALL = ["256x256x128", "bf16"]
-
-
-class Skip(Exception):
-    pass
 
 
 class Folder:
@@ -72,22 +69,3 @@ def need_gpu():
     state = json.loads(done.stdout)
     if not state["can_run"]:
         raise Skip("no usable GPU: " + state["status"])
-
-
-def run_tests(tests):
-    failures = 0
-    print("TAP version 13")
-    print(f"1..{len(tests)}")
-    for number, (name, function) in enumerate(tests, 1):
-        try:
-            function()
-            print(f"ok {number} - {name}")
-        except Skip as reason:
-            print(f"ok {number} - {name} # SKIP {reason}")
-        except Exception as error:  # every failure is a line of the report
-            failures += 1
-            print(f"not ok {number} - {name}")
-            for line in f"{type(error).__name__}: {error}".splitlines():
-                print(f"# {line}")
-        sys.stdout.flush()
-    return 1 if failures else 0

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 
-from cli_harness import (ARCH, ROOT, SMALL, TOOL, Folder, Skip, expect, expect_exit,
+from cli_harness import (ARCH, ROOT, SMALL, TOOL, Folder, Skip, expect, expect_exit, named_tests,
                          need_compiler, run_tests, tool)
 
 COMMANDS = ["run", "build", "plan", "inspect", "trace", "prewarm", "cache", "bench", "doctor", "env", "version"]
@@ -396,5 +396,4 @@ def test_a_missing_cache_folder_is_said():
 
 
 if __name__ == "__main__":
-    sys.exit(run_tests([(name[5:], function) for name, function in list(globals().items())
-                        if name.startswith("test_")]))
+    sys.exit(run_tests(named_tests(globals())))

@@ -14,8 +14,8 @@ import re
 import shutil
 import sys
 
-from cli_harness import (ARCH, SMALL, Folder, Skip, expect, expect_exit, need_compiler, run_tests,
-                         tool)
+from cli_harness import (ARCH, SMALL, Folder, Skip, expect, expect_exit, named_tests,
+                         need_compiler, run_tests, tool)
 
 DRIVER, EMULATOR, LIBRARY = map(pathlib.Path, sys.argv[3:6])
 EMULATOR_NAME = "libjit_gemm_emulator.so"
@@ -234,5 +234,4 @@ def test_prewarm_for_the_emulator_makes_what_a_run_finds():
 
 
 if __name__ == "__main__":
-    sys.exit(run_tests([(name[5:], function) for name, function in list(globals().items())
-                        if name.startswith("test_")]))
+    sys.exit(run_tests(named_tests(globals())))

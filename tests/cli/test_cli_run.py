@@ -11,8 +11,8 @@ import json
 import re
 import sys
 
-from cli_harness import (SMALL, Folder, expect, expect_exit, need_compiler, need_gpu, run_tests,
-                         tool)
+from cli_harness import (SMALL, Folder, expect, expect_exit, named_tests, need_compiler, need_gpu,
+                         run_tests, tool)
 
 DRIVER = sys.argv[3]
 LAST_LINE = (r"%s rel_error=\d\.\d+e[+-]\d+ device=\S+ arch=sm_90a origin=%s "
@@ -191,5 +191,4 @@ def test_gpu_bench_measures():
 
 
 if __name__ == "__main__":
-    sys.exit(run_tests([(name[5:], function) for name, function in list(globals().items())
-                        if name.startswith("test_")]))
+    sys.exit(run_tests(named_tests(globals())))

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 from cli_harness import (ROOT, TOOL, Folder, clean_environment, emulator_by_name, expect,
-                         expect_exit, need_compiler, run_tests)
+                         expect_exit, named_tests, need_compiler, run_tests)
 
 EMULATOR = pathlib.Path(sys.argv[3]).resolve()
 STUB = """#!/bin/sh
@@ -85,6 +85,4 @@ def test_wrong_words_are_refused():
 
 
 if __name__ == "__main__":
-    sys.exit(run_tests([(name[5:].replace("_", " "), function)
-                        for name, function in list(globals().items())
-                        if name.startswith("test_")]))
+    sys.exit(run_tests(named_tests(globals())))

@@ -7,7 +7,8 @@ of CUDA is needed; the cubin comes from NVRTC. Prints TAP.
 import json
 import sys
 
-from cli_harness import (ARCH, SMALL, Folder, expect, expect_exit, need_compiler, run_tests, tool)
+from cli_harness import (ARCH, SMALL, Folder, expect, expect_exit, named_tests, need_compiler,
+                         run_tests, tool)
 
 SECTION = '\t.section\t.text.NAME,"ax",@progbits\n.text.NAME:\n'
 # A prologue of 2; a loop over tiles at 0x20 with one over K at 0x30, whose wait is repeated at the
@@ -214,6 +215,4 @@ def test_damaged_facts_are_refused_not_read():
 
 
 if __name__ == "__main__":
-    sys.exit(run_tests([(name[5:].replace("_", " "), function)
-                        for name, function in list(globals().items())
-                        if name.startswith("test_")]))
+    sys.exit(run_tests(named_tests(globals())))

@@ -9,8 +9,8 @@ import re
 import sys
 import xml.etree.ElementTree
 
-from cli_harness import (Folder, emulator_by_name, expect, expect_exit, need_compiler, run_tests,
-                         tool)
+from cli_harness import (Folder, emulator_by_name, expect, expect_exit, named_tests, need_compiler,
+                         run_tests, tool)
 
 EMULATOR = pathlib.Path(sys.argv[3]).resolve()
 ROWS = [
@@ -113,6 +113,4 @@ def test_the_picture_has_a_row_for_each_role():
 
 
 if __name__ == "__main__":
-    sys.exit(run_tests([(name[5:].replace("_", " "), function)
-                        for name, function in list(globals().items())
-                        if name.startswith("test_")]))
+    sys.exit(run_tests(named_tests(globals())))

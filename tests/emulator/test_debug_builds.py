@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Debug builds: a kernel that hangs, or releases a stage wrongly, says so and ends.
+"""Debug builds: a kernel that hangs says so and ends.
 
 Usage: test_debug_builds.py JIT_GEMM MUTATING_DRIVER
 
@@ -14,6 +14,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from emulated_runs import Runner  # noqa: E402
+from tap import named_tests, run_tests  # noqa: E402
 
 TOOL, DRIVER = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 CHIPS = {
@@ -98,23 +99,12 @@ def test_without_debug_the_emulator_has_to_notice(folder):
         assert done.returncode == 1 and "gave up" not in done.stderr, done.stderr
 
 
-def main():
-    tests = [(name[5:].replace("_", " "), function) for name, function in globals().items()
-             if name.startswith("test_")]
-    print(f"TAP version 13\n1..{len(tests)}")
-    failures = 0
-    for number, (name, function) in enumerate(tests, 1):
+def in_folder(function):
+    def test():
         with tempfile.TemporaryDirectory(prefix="jit_gemm_debug_") as holder:
-            try:
-                function(pathlib.Path(holder))
-                print(f"ok {number} - {name}", flush=True)
-            except Exception as error:  # every failure is a line of the report
-                failures += 1
-                print(f"not ok {number} - {name}")
-                for line in f"{type(error).__name__}: {error}".splitlines():
-                    print(f"# {line}")
-    return 1 if failures else 0
+            function(pathlib.Path(holder))
+    return test
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests([(name, in_folder(function)) for name, function in named_tests(globals())]))

@@ -9,15 +9,16 @@ their roles shows what waits for what; and with the arrival left out that says t
 were sent. Prints TAP.
 """
 import json
-import os
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 
-TOOL = os.path.abspath(sys.argv[1])
-DRIVER = os.path.abspath(sys.argv[2])
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from emulated_runs import Runner  # noqa: E402
+from tap import named_tests, run_tests  # noqa: E402
+
+TOOL, DRIVER = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 FUSED = ["--epilogue", "d = max(acc + bias, 0.0f) + r;", "--operand", "bias:row_vector:bf16",
          "--operand", "r:matrix:bf16"]
 # A stage is sent by copies, or filled by threads that fence before they hand it on.
@@ -45,13 +46,10 @@ DELAY = 20000  # of the emulator's clock; all else before the first matrix takes
 
 def tool(command, row, extra, folder, mutant=None, dump=None, mode=MODES[0]):
     words, config = ROWS[row][:2]
-    environment = dict(os.environ, JIT_GEMM_EMULATOR=f"sms=4,show=none,{mode}",
-                       MUTANT_OF="tcgen05.mma", JIT_GEMM_CACHE_DIR=str(folder / "cache"))
-    environment.update({name: str(path) for name, path in
-                        (("MUTANT", mutant), ("MUTANT_DUMP", dump)) if path})
-    return subprocess.run([TOOL, command, *words, "--arch", "sm_100a", "--driver", DRIVER,
-                           "--config", config + extra[0], *extra[1:]],
-                          env=environment, capture_output=True, text=True, timeout=300, check=False)
+    paths = {name: path for name, path in (("MUTANT", mutant), ("MUTANT_DUMP", dump)) if path}
+    return Runner(TOOL, DRIVER, folder).run(
+        [command, *words, "--arch", "sm_100a", "--config", config + extra[0], *extra[1:]],
+        f"sms=4,show=none,{mode}", MUTANT_OF="tcgen05.mma", **paths)
 
 
 def mutate(command, row, extra, folder, change, mode=MODES[0]):
@@ -128,22 +126,5 @@ def test_a_lost_arrival_is_reported():
             assert len(found) == 1, f"{row}: {len(found)} of {place} name it: {reports}"
 
 
-def main():
-    tests = [(name[5:].replace("_", " "), function) for name, function in globals().items()
-             if name.startswith("test_")]
-    print(f"TAP version 13\n1..{len(tests)}")
-    failures = 0
-    for number, (name, function) in enumerate(tests, 1):
-        try:
-            function()
-            print(f"ok {number} - {name}", flush=True)
-        except Exception as error:  # every failure is a line of the report
-            failures += 1
-            print(f"not ok {number} - {name}")
-            for line in f"{type(error).__name__}: {error}".splitlines():
-                print(f"# {line}")
-    return 1 if failures else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(named_tests(globals())))
