@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "support/elements.h"
+#include "verify/elements.h"
 
 /* Elements of the random block that fills every matrix, from another place each time. Odd,
  * so that the rows of a matrix do not repeat. */
@@ -21,7 +21,7 @@ static uint64_t next_random(uint64_t *state)
     return *state;
 }
 
-/* Uniform in [-1, 1], as tests/support/elements.h says. NULL without memory. */
+/* Uniform in [-1, 1], as verify/elements.h says. NULL without memory. */
 static void *make_block(jit_gemm_dtype type, uint64_t *state)
 {
     const int64_t count = (int64_t)BLOCK_ELEMENTS;

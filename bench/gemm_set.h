@@ -62,7 +62,7 @@ int gemm_sets_create(jit_gemm_context *context, const jit_gemm_problem *problem,
 int gemm_sets_give_workspace(struct gemm_sets *sets, const jit_gemm *gemm,
                              char error[BENCH_ERROR_SIZE]);
 
-/* Fills D of a set with poison (tests/support/elements.h): an unwritten element shows. */
+/* Fills D of a set with poison (verify/elements.h): an unwritten element shows. */
 int gemm_sets_poison(const struct gemm_sets *sets, size_t set,
                      char error[BENCH_ERROR_SIZE]);
 

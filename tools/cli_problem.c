@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli.h"
-#include "support/elements.h"
+#include "verify/elements.h"
 
 #define DEFAULT_EPILOGUE_NAME "epilogue"
 

@@ -4,7 +4,7 @@
 #define RUN_DATA_H
 
 #include "cli.h"
-#include "support/elements.h"
+#include "verify/elements.h"
 
 /* A matrix on the device between two guards. Zeroed: no matrix. */
 struct run_matrix {

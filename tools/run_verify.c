@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "host_sums.h"
-#include "support/compare.h"
+#include "verify/compare.h"
 
 #define REFERENCE_EPILOGUE_NAME "reference_epilogue"
 

@@ -9,7 +9,7 @@
 #include "base/thread.h"
 #include <stdatomic.h>
 
-#include "build/build.h"
+#include "compile/build.h"
 #include "cuda/device.h"
 #include "jit_gemm/jit_gemm.h"
 #include "plan/choose.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Versions, statuses, the last error and diagnostics: public names over lib/base. */
-#include "build/version.h"
+#include "compile/version.h"
 #include "api/context.h"
 #include "base/error.h"
 

@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 
 #include "base/log.h"
-#include "build/build.h"
+#include "compile/build.h"
 #include "cuda/device.h"
 #include "plan/choose.h"
 

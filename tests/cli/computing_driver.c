@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/elements.h"
+#include "verify/elements.h"
 #include "support/fake_driver.h"
 
 #define DRIVER_API __attribute__((visibility("default")))

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "build/toolchain.h"
+#include "compile/toolchain.h"
 #include "source/embedded.h"
 
 /* Files that begin so are for one chip; all others are for every chip. */

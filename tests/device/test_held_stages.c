@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "build/toolchain.h"
+#include "compile/toolchain.h"
 #include "cuda/device.h"
 
 enum { LOG_SIZE = 32, GIVEN_BACK = 100 };

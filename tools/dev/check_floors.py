@@ -38,7 +38,7 @@ HEAP_CALLS = re.compile(r"\b(malloc|calloc|realloc|strdup|strndup|aligned_alloc|
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 # Folders whose files must all have a row.
 ROOTS = ["cache", "include", "lib", "kernel_src", "emulator", "tools", "examples", "bench",
-         "tests"]
+         "tests", "verify"]
 
 
 def read_table(text):

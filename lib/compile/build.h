@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* Source unit to machine code or PTX: key, disk cache, compiler, disk cache. Steps 6 to 9
+ * of a create. */
+#ifndef JG_COMPILE_BUILD_H
+#define JG_COMPILE_BUILD_H
+
+#include "base/log.h"
+#include "compile/compiler.h"
+#include "compile/key.h"
+#include "compile/toolchain.h"
+#include "jg_cache.h"
+
+/* What a build works with. Plain data; everything is borrowed for the call. */
+struct jg_builder {
+    struct jg_cache *cache; /* may be NULL */
+    struct jg_log *log;     /* may be NULL */
+    const char *dump_dir;   /* NULL, or where unit, log, PTX and cubin are written */
+    struct jg_toolchain *toolchain;
+    jit_gemm_policy policy;
+    enum jg_form form; /* of what is made; entries of both forms live side by side */
+};
+
+struct jg_binary {
+    struct jg_str code; /* of the builder's form; zero-terminated */
+    char key[33];
+    jit_gemm_origin origin; /* COMPILED or DISK */
+    int kept;               /* the disk cache has it now */
+    uint32_t registers;     /* from the compiler; kept in the entry; 0 for PTX: unknown */
+    uint32_t spill_bytes;
+    double compile_ms; /* of this call; 0 from disk */
+};
+
+struct jg_build_counts {
+    uint64_t compiles, compile_failures, disk_hits, cache_rejects, cache_store_errors;
+    uint64_t forbidden_misses;
+    double compile_ms;
+};
+
+/*
+ * Finds or makes the code of a unit. `what` is the problem's text, for messages and
+ * the entry; epilogue may be NULL. counts (may be NULL) is added to, also on failure; not
+ * thread-safe. Trouble with the cache is logged and counted, never a failure.
+ *
+ * COMPILE, NO_COMPILER, NOT_CACHED (policy FORBID), NO_MEMORY, INTERNAL.
+ */
+jit_gemm_status jg_build(const struct jg_builder *builder, const struct jg_source *source,
+                         const struct jg_arch *arch, const struct jg_epilogue *epilogue,
+                         const char *what, struct jg_binary *ret_binary,
+                         struct jg_build_counts *counts);
+void jg_binary_free(struct jg_binary *binary);
+
+/*
+ * Metadata of a cache entry: ASCII lines `key=value`, each ended by a line feed, in this
+ * order: kind (`cubin`, `ptx`, or `toolchain` for the small records of compile/toolchain.h,
+ * which have no other keys), problem, arch, entry, registers and spill_bytes (not of PTX),
+ * compile_ms (three decimals), compiler, library. A value has no line feed. Unknown keys
+ * are ignored.
+ *
+ * Copies the value of `key`, cut to `size` bytes and terminated; 0 if there is none.
+ */
+int jg_metadata_get(const void *metadata, size_t metadata_size, const char *key,
+                    char *buffer, size_t size);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* What the build step needs of a compiler. Two exist: NVRTC, and a dummy for tests. */
+#ifndef JG_COMPILE_COMPILER_H
+#define JG_COMPILE_COMPILER_H
+
+#include "base/str.h"
+#include "compile/form.h"
+#include "plan/epilogue.h"
+
+struct jg_compile_request {
+    const char *arch;  /* "sm_90a" */
+    enum jg_form form; /* PTX: the unit is not assembled, and there is no cubin */
+    const char *text;  /* source unit, zero-terminated */
+    const char *entry; /* kernel name, for messages */
+    const struct jg_epilogue
+        *epilogue; /* for messages in the user's coordinates; may be NULL */
+};
+
+struct jg_compile_result {
+    struct jg_str cubin; /* empty if PTX was asked for */
+    struct jg_str ptx;
+    struct jg_str log;
+    uint32_t registers;   /* as ptxas says; 0 if PTX was asked for */
+    uint32_t spill_bytes; /* of local memory a thread: spills, and arrays left there */
+    double compile_ms;
+};
+
+struct jg_compiler {
+    /* Name, version, build and options: everything that changes the output. Goes into the
+     * key. One line. */
+    const char *signature;
+    /* Where it was loaded from, for a person; "" if it is no file. */
+    const char *path;
+    /* Thread-safe. COMPILE (diagnostics and log in the error record), NO_COMPILER,
+     * NO_MEMORY, INTERNAL. */
+    jit_gemm_status (*compile)(struct jg_compiler *compiler,
+                               const struct jg_compile_request *request,
+                               struct jg_compile_result *ret_result);
+    void (*destroy)(struct jg_compiler *compiler);
+};
+
+void jg_compile_result_free(struct jg_compile_result *result);
+
+/* NVRTC: takes over an opened library, also on failure. NO_MEMORY. */
+struct jg_nvrtc;
+jit_gemm_status jg_compiler_nvrtc_create(struct jg_nvrtc *nvrtc,
+                                         struct jg_compiler **ret_compiler);
+/* Appends the options of every compile but the architecture, a blank between. */
+void jg_compiler_nvrtc_options(struct jg_str *out);
+
+/*
+ * For tests: returns, after `delay_ms`, a small ELF file with the requested entry in it and
+ * 168 registers, or as little PTX; a unit that holds the text "DUMMY_ERROR" is refused like
+ * a bad snippet. Counts its calls.
+ */
+jit_gemm_status jg_compiler_dummy_create(int delay_ms, struct jg_compiler **ret_compiler);
+int jg_compiler_dummy_calls(const struct jg_compiler *compiler);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+#include <elf.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/thread.h"
+#include "compile/compile_log.h"
+#include "compile/compiler.h"
+
+struct dummy_compiler {
+    struct jg_compiler base; /* first */
+    int delay_ms;
+    atomic_int calls;
+};
+
+enum { SECTION_NULL, SECTION_TEXT, SECTION_SYMBOLS, SECTION_STRINGS, SECTION_COUNT };
+
+/* The smallest file that looks like a cubin with this kernel. */
+static void write_elf(const char *entry, struct jg_str *out)
+{
+    static const char code[] = "jit_gemm dummy machine code";
+    const size_t names_size = 1 + strlen(entry) + 1;
+    const Elf64_Sym symbols[2] = {
+        {0},
+        {.st_name = 1,
+         .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+         .st_shndx = SECTION_TEXT,
+         .st_size = sizeof(code)},
+    };
+    const size_t code_at = sizeof(Elf64_Ehdr);
+    const size_t symbols_at = code_at + sizeof(code);
+    const size_t names_at = symbols_at + sizeof(symbols);
+    Elf64_Ehdr header = {
+        .e_type = ET_EXEC,
+        .e_machine = 190, /* EM_CUDA */
+        .e_version = EV_CURRENT,
+        .e_shoff = names_at + names_size,
+        .e_ehsize = sizeof(Elf64_Ehdr),
+        .e_shentsize = sizeof(Elf64_Shdr),
+        .e_shnum = SECTION_COUNT,
+        .e_shstrndx = SECTION_STRINGS,
+    };
+    memcpy(header.e_ident, ELFMAG, SELFMAG);
+    header.e_ident[EI_CLASS] = ELFCLASS64;
+    header.e_ident[EI_DATA] = ELFDATA2LSB;
+    header.e_ident[EI_VERSION] = EV_CURRENT;
+    const Elf64_Shdr sections[SECTION_COUNT] = {
+        [SECTION_TEXT] = {.sh_type = SHT_PROGBITS,
+                          .sh_offset = code_at,
+                          .sh_size = sizeof(code)},
+        [SECTION_SYMBOLS] = {.sh_type = SHT_SYMTAB,
+                             .sh_offset = symbols_at,
+                             .sh_size = sizeof(symbols),
+                             .sh_link = SECTION_STRINGS,
+                             .sh_entsize = sizeof(Elf64_Sym)},
+        [SECTION_STRINGS] = {.sh_type = SHT_STRTAB,
+                             .sh_offset = names_at,
+                             .sh_size = names_size},
+    };
+    jg_str_add(out, (const char *)&header, sizeof(header));
+    jg_str_add(out, code, sizeof(code));
+    jg_str_add(out, (const char *)symbols, sizeof(symbols));
+    jg_str_add(out, "", 1);
+    jg_str_add(out, entry, names_size - 1);
+    jg_str_add(out, (const char *)sections, sizeof(sections));
+}
+
+static jit_gemm_status compile_dummy(struct jg_compiler *base,
+                                     const struct jg_compile_request *request,
+                                     struct jg_compile_result *ret_result)
+{
+    struct dummy_compiler *dummy = (struct dummy_compiler *)base;
+    atomic_fetch_add(&dummy->calls, 1);
+    const double begin_ms = jg_now_ms();
+    const struct timespec delay = {dummy->delay_ms / 1000,
+                                   (long)(dummy->delay_ms % 1000) * 1000000L};
+    nanosleep(&delay, NULL);
+    if (strstr(request->text, "DUMMY_ERROR") != NULL) {
+        struct jg_str log = {0};
+        jg_str_printf(&log,
+                      "%s(%u): error: identifier \"DUMMY_ERROR\" is undefined\n"
+                      "  DUMMY_ERROR\n  ^\n",
+                      request->epilogue != NULL ? request->epilogue->source_name
+                                                : "jit_gemm_default",
+                      request->epilogue != NULL ? request->epilogue->first_line : 1);
+        const jit_gemm_status refused =
+            jg_compile_log_fail(jg_str_text(&log), log.size, request->epilogue);
+        jg_str_free(&log);
+        return refused;
+    }
+    struct jg_compile_result result = {0};
+    if (request->form == JG_FORM_CUBIN) {
+        result.registers = 168;
+        write_elf(request->entry, &result.cubin);
+    }
+    jg_str_printf(&result.ptx,
+                  "// dummy PTX\n.version 9.0\n.target %s\n.visible .entry %s()\n{\n}\n",
+                  request->arch, request->entry);
+    jg_str_puts(&result.log, "dummy log\n");
+    result.compile_ms = jg_now_ms() - begin_ms;
+    if (result.cubin.failed || result.ptx.failed || result.log.failed) {
+        jg_compile_result_free(&result);
+        return jg_fail_memory();
+    }
+    *ret_result = result;
+    return JIT_GEMM_OK;
+}
+
+static void destroy_dummy(struct jg_compiler *base)
+{
+    jg_free(base);
+}
+
+jit_gemm_status jg_compiler_dummy_create(int delay_ms, struct jg_compiler **ret_compiler)
+{
+    struct dummy_compiler *dummy = jg_alloc(sizeof(*dummy));
+    if (dummy == NULL) {
+        return jg_fail_memory();
+    }
+    dummy->base = (struct jg_compiler){.signature = "dummy 1",
+                                       .path = "",
+                                       .compile = compile_dummy,
+                                       .destroy = destroy_dummy};
+    dummy->delay_ms = delay_ms;
+    *ret_compiler = &dummy->base;
+    return JIT_GEMM_OK;
+}
+
+int jg_compiler_dummy_calls(const struct jg_compiler *compiler)
+{
+    const struct dummy_compiler *dummy = (const struct dummy_compiler *)compiler;
+    return atomic_load(&dummy->calls);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#include "compile/key.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "compile/version.h"
+
+/* Never renumbered: they are on disk. */
+enum key_field {
+    KEY_MAGIC = 1,
+    KEY_SOURCE_FORMAT = 2,
+    KEY_LIBRARY_VERSION = 3,
+    KEY_HEADERS = 4,
+    KEY_COMPILER = 5,
+    KEY_ARCH = 6,
+    KEY_ENTRY = 7,
+    KEY_TEXT = 8,
+    KEY_FORM = 9
+};
+
+static void add_text_field(struct jg_str *out, enum key_field field, const char *text)
+{
+    jg_bytes_field(out, (uint32_t)field, text, strlen(text));
+}
+
+jit_gemm_status jg_key_from_parts(const struct jg_key_parts *parts, struct jg_key *ret_key)
+{
+    struct jg_str format = {0};
+    jg_bytes_u32(&format, parts->source_format);
+
+    struct jg_str material = {0};
+    add_text_field(&material, KEY_MAGIC, "jit_gemm kernel key");
+    jg_bytes_field(&material, KEY_SOURCE_FORMAT, jg_str_text(&format), format.size);
+    add_text_field(&material, KEY_LIBRARY_VERSION, parts->version);
+    jg_bytes_field(&material, KEY_HEADERS, parts->headers.bytes,
+                   sizeof(parts->headers.bytes));
+    add_text_field(&material, KEY_COMPILER, parts->compiler_signature);
+    add_text_field(&material, KEY_ARCH, parts->arch);
+    add_text_field(&material, KEY_FORM, parts->form);
+    add_text_field(&material, KEY_ENTRY, parts->entry);
+    jg_bytes_field(&material, KEY_TEXT, parts->text, parts->text_size);
+
+    material.failed |= format.failed;
+    jg_str_free(&format);
+    const jit_gemm_status status = jg_str_status(&material);
+    if (status != JIT_GEMM_OK) {
+        jg_str_free(&material);
+        return status;
+    }
+    ret_key->hash = jg_hash_bytes(material.data, material.size);
+    ret_key->material = material;
+    return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_key_make(const struct jg_source *source, const char *compiler_signature,
+                            const char *arch, enum jg_form form, struct jg_key *ret_key)
+{
+    const struct jg_key_parts parts = {
+        .source_format = JG_SOURCE_FORMAT,
+        .version = JG_LIBRARY_VERSION,
+        .headers = source->headers,
+        .compiler_signature = compiler_signature,
+        .arch = arch,
+        .form = jg_form_name(form),
+        .entry = source->entry,
+        .text = jg_str_text(&source->text),
+        .text_size = source->text.size,
+    };
+    return jg_key_from_parts(&parts, ret_key);
+}
+
+void jg_key_free(struct jg_key *key)
+{
+    jg_str_free(&key->material);
+}

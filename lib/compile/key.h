@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* The identity of a kernel: canonical material, and its 128-bit hash that names the cache
+ * entry. */
+#ifndef JG_COMPILE_KEY_H
+#define JG_COMPILE_KEY_H
+
+#include "base/hash.h"
+#include "base/str.h"
+#include "compile/form.h"
+#include "source/assemble.h"
+
+struct jg_key {
+    struct jg_str
+        material; /* typed, length-prefixed fields; compared byte for byte on a read */
+    struct jg_hash hash;
+};
+
+/* What the material is made of. Nothing of paths, user, host, time or driver. */
+struct jg_key_parts {
+    uint32_t source_format;
+    const char *version;
+    struct jg_hash headers;
+    const char *compiler_signature;
+    const char *arch;
+    const char *form; /* "cubin", "ptx" */
+    const char *entry;
+    const char *text;
+    size_t text_size;
+};
+
+/* The material, field by field in that order, after the magic "jit_gemm kernel key". */
+jit_gemm_status jg_key_from_parts(const struct jg_key_parts *parts, struct jg_key *ret_key);
+
+/* The same with this library's format and version. */
+jit_gemm_status jg_key_make(const struct jg_source *source, const char *compiler_signature,
+                            const char *arch, enum jg_form form, struct jg_key *ret_key);
+void jg_key_free(struct jg_key *key);
+
+#endif

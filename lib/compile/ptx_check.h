@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* A look at PTX before it is trusted: is it text with this kernel in it? Pure. */
+#ifndef JG_COMPILE_PTX_CHECK_H
+#define JG_COMPILE_PTX_CHECK_H
+
+#include <stddef.h>
+
+/* NULL if all is well, otherwise what is wrong (static). Reads nothing outside of `size`
+ * bytes, whatever they hold. */
+const char *jg_ptx_check(const void *bytes, size_t size, const char *entry);
+
+#endif

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+#include "compile/snippet_hint.h"
+
+#include <string.h>
+
+/* The names that JG_EPILOGUE_BEGIN puts in scope (jg/epilogue/user_epilogue.cuh). */
+static const char *const scope_names[] = {"acc", "d", "row", "col", "batch", "M", "N", "K"};
+static const char *const function_calls[] = {
+    "abs(x)",    "clamp(x, low, high)",
+    "exp(x)",    "fma(x, y, z)",
+    "gelu(x)",   "gelu_tanh(x)",
+    "log(x)",    "max(x, y)",
+    "min(x, y)", "relu(x)",
+    "rsqrt(x)",  "sigmoid(x)",
+    "silu(x)",   "sqrt(x)",
+    "tanh(x)",
+};
+enum {
+    SCOPE_COUNT = sizeof(scope_names) / sizeof(scope_names[0]),
+    FUNCTION_COUNT = sizeof(function_calls) / sizeof(function_calls[0]),
+    WORD_MAX = 64
+};
+
+static int is_word_byte(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= '0' && byte <= '9') || byte == '_';
+}
+
+/* The identifier that begins at `at`; empty if there is none or it is too long. */
+static void copy_word(const char *at, char word[WORD_MAX])
+{
+    size_t size = 0;
+    while (at != NULL && size < WORD_MAX && is_word_byte(at[size])) {
+        size++;
+    }
+    if (size >= WORD_MAX || size == 0 || (at[0] >= '0' && at[0] <= '9')) {
+        word[0] = '\0';
+        return;
+    }
+    memcpy(word, at, size);
+    word[size] = '\0';
+}
+
+/* The text between the first pair of double quotes of a message. */
+static void copy_quoted(const char *message, char word[WORD_MAX])
+{
+    const char *begin = strchr(message, '"');
+    const char *end = begin != NULL ? strchr(begin + 1, '"') : NULL;
+    word[0] = '\0';
+    if (end != NULL && (size_t)(end - begin - 1) < WORD_MAX) {
+        memcpy(word, begin + 1, (size_t)(end - begin - 1));
+        word[end - begin - 1] = '\0';
+    }
+}
+
+static int is_lower_equal(char a, char b)
+{
+    const char lower_a = (char)(a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a);
+    const char lower_b = (char)(b >= 'A' && b <= 'Z' ? b - 'A' + 'a' : b);
+    return lower_a == lower_b;
+}
+
+static size_t min_of_3(size_t a, size_t b, size_t c)
+{
+    const size_t ab = a < b ? a : b;
+    return ab < c ? ab : c;
+}
+
+/* Edits (a change, an insertion, a removal, a swap of neighbours) from one word to another;
+ * letters that differ in case only are equal. */
+static size_t count_edits(const char *from, const char *to, size_t to_size)
+{
+    size_t rows[3][WORD_MAX + 1] = {{0}};
+    size_t *before = rows[0];
+    size_t *last = rows[1];
+    size_t *row = rows[2];
+    const size_t from_size = strlen(from);
+    for (size_t j = 0; j <= to_size; j++) {
+        last[j] = j;
+    }
+    for (size_t i = 1; i <= from_size; i++) {
+        row[0] = i;
+        for (size_t j = 1; j <= to_size; j++) {
+            const size_t change = is_lower_equal(from[i - 1], to[j - 1]) ? 0 : 1;
+            row[j] = min_of_3(last[j] + 1, row[j - 1] + 1, last[j - 1] + change);
+            if (i > 1 && j > 1 && is_lower_equal(from[i - 1], to[j - 2]) &&
+                is_lower_equal(from[i - 2], to[j - 1]) && before[j - 2] + 1 < row[j]) {
+                row[j] = before[j - 2] + 1;
+            }
+        }
+        size_t *free_row = before;
+        before = last;
+        last = row;
+        row = free_row;
+    }
+    return last[to_size];
+}
+
+struct nearest {
+    const char *name;
+    size_t size;
+    size_t edits;
+};
+
+static void try_nearest(const char *word, const char *name, size_t size,
+                        struct nearest *best)
+{
+    if (size >= WORD_MAX) {
+        return;
+    }
+    const size_t edits = count_edits(word, name, size);
+    if (edits < best->edits) {
+        *best = (struct nearest){name, size, edits};
+    }
+}
+
+static const struct jg_operand *find_operand(const struct jg_epilogue *epilogue,
+                                             const char *word)
+{
+    for (uint32_t i = 0; i < epilogue->operand_count; i++) {
+        if (strcmp(epilogue->operands[i].name, word) == 0) {
+            return &epilogue->operands[i];
+        }
+    }
+    return NULL;
+}
+
+static int is_scope_name(const char *word)
+{
+    for (int i = 0; i < SCOPE_COUNT; i++) {
+        if (strcmp(scope_names[i], word) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void list_functions(struct jg_str *out)
+{
+    jg_str_puts(out, "functions: ");
+    for (int i = 0; i < FUNCTION_COUNT; i++) {
+        jg_str_printf(out, "%s%s", i > 0 ? ", " : "", function_calls[i]);
+    }
+}
+
+static void list_names(const struct jg_epilogue *epilogue, struct jg_str *out)
+{
+    jg_str_puts(out, "names in scope: ");
+    for (int i = 0; i < SCOPE_COUNT; i++) {
+        jg_str_printf(out, "%s%s", i > 0 ? ", " : "", scope_names[i]);
+    }
+    for (uint32_t i = 0; i < epilogue->operand_count; i++) {
+        jg_str_printf(out, ", %s", epilogue->operands[i].name);
+    }
+}
+
+/* Well-known names that mean something here. */
+static const char *explain_known_word(const char *word)
+{
+    static const char product[] = "alpha * A * B + beta * C is already in acc";
+    static const char element[] =
+        "every value is a float; d is converted when it is stored";
+    static const struct {
+        const char *word;
+        const char *hint;
+    } rows[] = {
+        {"A", product},
+        {"B", product},
+        {"C", "beta * C is already in acc; to read it again, declare a matrix operand"},
+        {"D", "the result is d, and is stored after the snippet"},
+        {"alpha", product},
+        {"beta", product},
+        {"half", element},
+        {"bf16", element},
+        {"f16", element},
+        {"bfloat16", element},
+        {"nv_bfloat16", element},
+        {"f32", "the type is written float"},
+        {"uint32_t", "there is no standard library; write unsigned int"},
+        {"int32_t", "there is no standard library; write int"},
+        {"uint64_t", "there is no standard library; write unsigned long long"},
+        {"int64_t", "there is no standard library; write long long"},
+        {"NULL", "there are no pointers in a snippet; every value is a float"},
+        {"INFINITY", "write 1.0f / 0.0f"},
+        {"FLT_MAX", "write 3.40282347e38f"},
+        {"M_PI", "write 3.14159265f"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (strcmp(rows[i].word, word) == 0) {
+            return rows[i].hint;
+        }
+    }
+    return NULL;
+}
+
+static void explain_unknown_word(const struct jg_epilogue *epilogue, const char *word,
+                                 const char *at, struct jg_str *out)
+{
+    const char *after =
+        at != NULL && strncmp(at, word, strlen(word)) == 0 ? at + strlen(word) : "";
+    after += strspn(after, " \t");
+    const int is_call = *after == '(';
+    const char *known = explain_known_word(word);
+    if (known != NULL && !is_call) {
+        jg_str_puts(out, known);
+        return;
+    }
+    /* A single letter is near to everything. */
+    const size_t length = strlen(word);
+    struct nearest best = {NULL, 0, length < 2 ? 1 : (length <= 3 ? 2 : 3)};
+    for (int i = 0; i < SCOPE_COUNT && !is_call; i++) {
+        try_nearest(word, scope_names[i], strlen(scope_names[i]), &best);
+    }
+    for (uint32_t i = 0; i < epilogue->operand_count && !is_call; i++) {
+        const char *name = epilogue->operands[i].name;
+        try_nearest(word, name, strlen(name), &best);
+    }
+    for (int i = 0; i < FUNCTION_COUNT && is_call; i++) {
+        try_nearest(word, function_calls[i], strcspn(function_calls[i], "("), &best);
+    }
+    if (best.name != NULL && best.edits < length) {
+        jg_str_printf(out, "did you mean %.*s? ", (int)best.size, best.name);
+    }
+    if (is_call) {
+        list_functions(out);
+    } else {
+        list_names(epilogue, out);
+    }
+}
+
+/* A word used as something that a plain number is not. */
+static void explain_plain_value(const struct jg_epilogue *epilogue, const char *word,
+                                const char *instead, struct jg_str *out)
+{
+    const struct jg_operand *operand = find_operand(epilogue, word);
+    if (operand != NULL && operand->role == JIT_GEMM_OPERAND_INPUT) {
+        jg_str_printf(out, "%s is already loaded for this element; use it %s", word,
+                      instead);
+    } else if (operand != NULL) {
+        jg_str_printf(out, "%s is this element's float; assign to it %s", word, instead);
+    } else if (is_scope_name(word)) {
+        jg_str_printf(out, "%s is a plain number of this element; use it %s", word,
+                      instead);
+    } else {
+        jg_str_printf(out, "every value in a snippet is a plain number; use it %s",
+                      instead);
+    }
+}
+
+static void explain_call(const char *word, struct jg_str *out)
+{
+    const size_t size = strlen(word);
+    for (int i = 0; i < FUNCTION_COUNT && size > 0; i++) {
+        if (strncmp(function_calls[i], word, size) == 0 && function_calls[i][size] == '(') {
+            jg_str_printf(out, "call it as %s", function_calls[i]);
+            return;
+        }
+    }
+    list_functions(out);
+}
+
+/* The function name of the call whose argument list holds `at`. */
+static void copy_callee(const struct jg_epilogue *epilogue, const char *at,
+                        char word[WORD_MAX])
+{
+    word[0] = '\0';
+    int depth = 0;
+    for (const char *back = at; back != NULL && back > epilogue->source; back--) {
+        if (back[-1] == ')') {
+            depth++;
+        } else if (back[-1] == '(' && depth-- == 0) {
+            const char *end = back - 1;
+            while (end > epilogue->source && (end[-1] == ' ' || end[-1] == '\t')) {
+                end--;
+            }
+            while (end > epilogue->source && is_word_byte(end[-1])) {
+                end--;
+            }
+            copy_word(end, word);
+            return;
+        }
+    }
+}
+
+enum hint_kind {
+    HINT_TEXT,
+    HINT_UNKNOWN_WORD,
+    HINT_PLAIN_VALUE, /* `text` says how the value is to be used instead */
+    HINT_FIXED_VALUE,
+    HINT_CALL,
+    HINT_FUNCTIONS
+};
+
+/* By words of the message; the first row that fits counts. */
+static const struct hint_row {
+    const char *words;
+    enum hint_kind kind;
+    const char *text;
+} hint_rows[] = {
+    {"is undefined", HINT_UNKNOWN_WORD, ""},
+    {"pointer-to-object type", HINT_PLAIN_VALUE, "without an index"},
+    {"of apparent call must have", HINT_PLAIN_VALUE, "without parentheses"},
+    {"must have class type", HINT_PLAIN_VALUE, "without a member"},
+    {"pointer-to-class type", HINT_PLAIN_VALUE, "without a member"},
+    {"instead of to a pointer type", HINT_PLAIN_VALUE, "without a member"},
+    {"operand of \"*\" must be a pointer", HINT_PLAIN_VALUE, "without *"},
+    {"must be a modifiable lvalue", HINT_FIXED_VALUE, ""},
+    {"namespace \"std\"", HINT_FUNCTIONS, "there is no standard library; "},
+    {"name followed by \"::\"", HINT_FUNCTIONS, "there is no standard library; "},
+    {"arguments in function call", HINT_CALL, ""},
+    {"more than one instance of overloaded function", HINT_TEXT,
+     "write float constants with a point and an f, such as 1.0f"},
+    {"user-defined literal", HINT_TEXT,
+     "write float constants with a point and an f, such as 1.0f"},
+    {"must have integral", HINT_TEXT,
+     "floats have no remainder and no bit operators; convert first, as in int(acc)"},
+    {"has already been declared", HINT_TEXT, "choose another name"},
+    {"expected a \";\"", HINT_TEXT, "end the statement before this place with a semicolon"},
+    {"cannot be assigned to an entity", HINT_TEXT, "results are plain floats"},
+    {"cannot be used to initialize", HINT_TEXT, "values are plain floats"},
+    {"no suitable constructor", HINT_TEXT,
+     "a snippet works on one element: every value is a float"},
+    {"no suitable conversion", HINT_TEXT,
+     "a snippet works on one element: every value is a float"},
+    {"exception handling", HINT_TEXT, "a snippet is arithmetic on one element"},
+};
+
+void jg_snippet_hint(const struct jg_epilogue *epilogue, const char *message,
+                     const char *at, struct jg_str *out)
+{
+    const struct hint_row *row = NULL;
+    for (size_t i = 0; i < sizeof(hint_rows) / sizeof(hint_rows[0]) && row == NULL; i++) {
+        row = strstr(message, hint_rows[i].words) != NULL ? &hint_rows[i] : NULL;
+    }
+    if (row == NULL) {
+        return;
+    }
+    char word[WORD_MAX] = "";
+    copy_word(at, word);
+    switch (row->kind) {
+    case HINT_TEXT:
+        jg_str_puts(out, row->text);
+        break;
+    case HINT_UNKNOWN_WORD:
+        copy_quoted(message, word);
+        explain_unknown_word(epilogue, word, at, out);
+        break;
+    case HINT_PLAIN_VALUE:
+        explain_plain_value(epilogue, word, row->text, out);
+        break;
+    case HINT_FIXED_VALUE:
+        if (is_scope_name(word) && strcmp(word, "acc") != 0 && strcmp(word, "d") != 0) {
+            jg_str_printf(out, "%s cannot be changed; copy it into a variable of your own",
+                          word);
+        } else {
+            jg_str_puts(out, "assign to d, to acc, to an output operand or to a variable "
+                             "of your own");
+        }
+        break;
+    case HINT_CALL:
+        copy_callee(epilogue, at, word);
+        explain_call(word, out);
+        break;
+    case HINT_FUNCTIONS:
+        jg_str_puts(out, row->text);
+        list_functions(out);
+        break;
+    }
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+#include "compile/toolchain.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/thread.h"
+#include "compile/version.h"
+#include "cuda/nvjitlink.h"
+#include "cuda/nvrtc.h"
+
+struct jg_toolchain {
+    jg_mutex mutex; /* over everything below */
+    struct jg_places places;
+    struct jg_compiler *compiler;     /* NULL until it is opened */
+    struct jg_str recorded_signature; /* from the cache; kept as long as the toolchain */
+    int absent;                       /* a search for the signature found nothing usable */
+};
+
+/* --------------------------------------------------------------------- small records */
+
+static const char record_metadata[] = "kind=toolchain\n";
+
+static jg_cache_name name_record(const struct jg_str *material)
+{
+    const struct jg_hash hash = jg_hash_bytes(jg_str_text(material), material->size);
+    jg_cache_name name;
+    memcpy(name.bytes, hash.bytes, sizeof(name.bytes));
+    return name;
+}
+
+/* Appends the record's text; 0 if there is none. */
+static int read_record(struct jg_cache *cache, const struct jg_str *material,
+                       struct jg_str *out)
+{
+    if (material->failed) {
+        return 0;
+    }
+    const jg_cache_name name = name_record(material);
+    jg_cache_blob blob = {0};
+    if (jg_cache_get(cache, &name, material->data, material->size, &blob, NULL, 0) !=
+        JG_CACHE_OK) {
+        return 0;
+    }
+    jg_str_add(out, blob.payload, blob.payload_size);
+    jg_cache_blob_free(&blob);
+    return !out->failed && out->size > 0;
+}
+
+static jg_cache_result write_record(struct jg_cache *cache, struct jg_log *log,
+                                    const struct jg_str *material, const char *text)
+{
+    if (material->failed) {
+        return JG_CACHE_NO_MEMORY;
+    }
+    const jg_cache_name name = name_record(material);
+    char reason[256] = "";
+    const jg_cache_result result = jg_cache_put(
+        cache, &name, material->data, material->size, record_metadata,
+        sizeof(record_metadata) - 1, text, strlen(text), reason, sizeof(reason));
+    if (result != JG_CACHE_OK && result != JG_CACHE_EXISTS && cache != NULL) {
+        jg_log_line(log, JIT_GEMM_SEVERITY_DEBUG,
+                    "the cache cannot keep a note on the compiler: %s: %s",
+                    jg_cache_result_name(result), reason);
+    }
+    return result;
+}
+
+static void print_number_material(int number, struct jg_str *out)
+{
+    jg_str_printf(out, "jit_gemm toolchain %d\nlibrary=%s\n", number, JG_LIBRARY_VERSION);
+}
+
+int jg_toolchain_known(struct jg_cache *cache, int number, struct jg_str *out)
+{
+    if (cache == NULL || number < 0 || number >= JG_TOOLCHAIN_KNOWN_MAX) {
+        return 0;
+    }
+    struct jg_str material = {0};
+    print_number_material(number, &material);
+    const int found = read_record(cache, &material, out);
+    jg_str_free(&material);
+    return found;
+}
+
+/* Does the record with this number hold the signature? *ret_taken: it holds anything. */
+static int is_known_as(struct jg_cache *cache, int number, const char *signature,
+                       int *ret_taken)
+{
+    struct jg_str text = {0};
+    *ret_taken = jg_toolchain_known(cache, number, &text);
+    const int same = *ret_taken && strcmp(text.data, signature) == 0;
+    jg_str_free(&text);
+    return same;
+}
+
+void jg_toolchain_remember(struct jg_cache *cache, struct jg_log *log,
+                           const char *signature)
+{
+    int taken[JG_TOOLCHAIN_KNOWN_MAX] = {0};
+    if (cache == NULL) {
+        return;
+    }
+    for (int i = 0; i < JG_TOOLCHAIN_KNOWN_MAX; i++) {
+        if (is_known_as(cache, i, signature, &taken[i])) {
+            return;
+        }
+    }
+    for (int i = 0; i < JG_TOOLCHAIN_KNOWN_MAX; i++) {
+        if (taken[i]) {
+            continue;
+        }
+        struct jg_str material = {0};
+        print_number_material(i, &material);
+        const jg_cache_result result = write_record(cache, log, &material, signature);
+        jg_str_free(&material);
+        if (result == JG_CACHE_OK) {
+            return;
+        }
+        /* Another process was faster: with the same signature, or with its own. */
+        if (result != JG_CACHE_EXISTS || is_known_as(cache, i, signature, &taken[i])) {
+            return;
+        }
+    }
+    jg_log_line(log, JIT_GEMM_SEVERITY_WARNING,
+                "the cache folder remembers %d compilers already: without NVRTC, kernels "
+                "of this one will not be found",
+                JG_TOOLCHAIN_KNOWN_MAX);
+}
+
+/* ------------------------------------------------------------------------ life cycle */
+
+/* NULL without memory; recorded. */
+static struct jg_toolchain *create_empty_toolchain(void)
+{
+    struct jg_toolchain *toolchain = jg_alloc(sizeof(*toolchain));
+    if (toolchain == NULL || pthread_mutex_init(&toolchain->mutex, NULL) != 0) {
+        jg_free(toolchain);
+        jg_fail_memory();
+        return NULL;
+    }
+    return toolchain;
+}
+
+jit_gemm_status jg_toolchain_create(const char *path, struct jg_toolchain **ret_toolchain)
+{
+    struct jg_toolchain *toolchain = create_empty_toolchain();
+    if (toolchain == NULL) {
+        return JIT_GEMM_ERR_NO_MEMORY;
+    }
+    const jit_gemm_status status = jg_nvrtc_find(path, &toolchain->places);
+    if (status != JIT_GEMM_OK) {
+        jg_toolchain_destroy(toolchain);
+        return status;
+    }
+    *ret_toolchain = toolchain;
+    return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_toolchain_create_with(struct jg_compiler *compiler,
+                                         struct jg_toolchain **ret_toolchain)
+{
+    struct jg_toolchain *toolchain = create_empty_toolchain();
+    if (toolchain == NULL) {
+        if (compiler != NULL) {
+            compiler->destroy(compiler);
+        }
+        return JIT_GEMM_ERR_NO_MEMORY;
+    }
+    toolchain->compiler = compiler;
+    *ret_toolchain = toolchain;
+    return JIT_GEMM_OK;
+}
+
+void jg_toolchain_destroy(struct jg_toolchain *toolchain)
+{
+    if (toolchain == NULL) {
+        return;
+    }
+    if (toolchain->compiler != NULL) {
+        toolchain->compiler->destroy(toolchain->compiler);
+    }
+    jg_places_free(&toolchain->places);
+    jg_str_free(&toolchain->recorded_signature);
+    pthread_mutex_destroy(&toolchain->mutex);
+    jg_free(toolchain);
+}
+
+/* ---------------------------------------------------------------------------- search */
+
+/* The record by fingerprint says "usable <signature>" or "unusable <reason>". */
+static const char usable_word[] = "usable ";
+static const char unusable_word[] = "unusable ";
+
+/* Material of a place's record; empty if the place is no file. */
+static void print_file_material(const char *path, struct jg_str *out)
+{
+    struct jg_str fingerprint = {0};
+    if (jg_places_fingerprint(path, &fingerprint)) {
+        jg_str_printf(out, "jit_gemm toolchain fingerprint\nlibrary=%s\nminimum=%d\n",
+                      JG_LIBRARY_VERSION, JG_NVRTC_MIN_VERSION);
+        jg_str_puts(out, "options=");
+        jg_compiler_nvrtc_options(out);
+        jg_str_printf(out, "\nfile: %s\n", jg_str_text(&fingerprint));
+        out->failed |= fingerprint.failed;
+    }
+    jg_str_free(&fingerprint);
+}
+
+static void write_file_record(struct jg_cache *cache, struct jg_log *log,
+                              const struct jg_str *material, const char *word,
+                              const char *text)
+{
+    struct jg_str record = {0};
+    jg_str_printf(&record, "%s%s", word, text);
+    if (material->size > 0 && !record.failed) {
+        (void)write_record(cache, log, material, record.data);
+    }
+    jg_str_free(&record);
+}
+
+/* What the search at one place came to. */
+enum place_result { PLACE_USED, PLACE_PASSED, PLACE_FAILED };
+
+/* Opens the library of a place and notes what it is. */
+static enum place_result open_place(struct jg_toolchain *toolchain, const char *path,
+                                    struct jg_cache *cache, struct jg_log *log,
+                                    const struct jg_str *material, struct jg_str *reasons)
+{
+    struct jg_nvrtc *nvrtc = NULL;
+    struct jg_str reason = {0};
+    const enum jg_nvrtc_open_result result = jg_nvrtc_open(path, &nvrtc, &reason);
+    enum place_result used = PLACE_PASSED;
+    if (result == JG_NVRTC_OPENED) {
+        used = PLACE_FAILED;
+        if (jg_compiler_nvrtc_create(nvrtc, &toolchain->compiler) == JIT_GEMM_OK) {
+            used = PLACE_USED;
+            write_file_record(cache, log, material, usable_word,
+                              toolchain->compiler->signature);
+            jg_log_line(log, JIT_GEMM_SEVERITY_DEBUG, "opened %s: %s",
+                        toolchain->compiler->path, toolchain->compiler->signature);
+        }
+    } else if (result == JG_NVRTC_NO_MEMORY || reason.failed) {
+        jg_fail_memory();
+        used = PLACE_FAILED;
+    } else {
+        if (result == JG_NVRTC_TOO_OLD) {
+            write_file_record(cache, log, material, unusable_word, jg_str_text(&reason));
+        }
+        jg_str_printf(reasons, "%s%s", reasons->size > 0 ? "; " : "", jg_str_text(&reason));
+    }
+    jg_str_free(&reason);
+    return used;
+}
+
+static enum place_result try_place(struct jg_toolchain *toolchain, const char *path,
+                                   int need_compiler, struct jg_cache *cache,
+                                   struct jg_log *log, struct jg_str *reasons)
+{
+    struct jg_str material = {0};
+    struct jg_str record = {0};
+    print_file_material(path, &material);
+    enum place_result used = PLACE_PASSED;
+    const int noted =
+        cache != NULL && material.size > 0 && read_record(cache, &material, &record);
+    if (noted && strncmp(record.data, unusable_word, strlen(unusable_word)) == 0) {
+        jg_str_printf(reasons, "%s%s", reasons->size > 0 ? "; " : "",
+                      record.data + strlen(unusable_word));
+    } else if (noted && !need_compiler &&
+               strncmp(record.data, usable_word, strlen(usable_word)) == 0) {
+        jg_str_puts(&toolchain->recorded_signature, record.data + strlen(usable_word));
+        used = PLACE_USED;
+        if (toolchain->recorded_signature.failed) {
+            jg_str_free(&toolchain->recorded_signature);
+            jg_fail_memory();
+            used = PLACE_FAILED;
+        }
+    } else {
+        used = open_place(toolchain, path, cache, log, &material, reasons);
+    }
+    jg_str_free(&material);
+    jg_str_free(&record);
+    return used;
+}
+
+static enum place_result search_places(struct jg_toolchain *toolchain, int need_compiler,
+                                       struct jg_cache *cache, struct jg_log *log,
+                                       struct jg_str *reasons)
+{
+    for (size_t i = 0; i < toolchain->places.count; i++) {
+        const enum place_result used = try_place(toolchain, toolchain->places.paths[i],
+                                                 need_compiler, cache, log, reasons);
+        if (used != PLACE_PASSED) {
+            return used;
+        }
+    }
+    return PLACE_PASSED;
+}
+
+const char *jg_toolchain_signature(struct jg_toolchain *toolchain, struct jg_cache *cache,
+                                   struct jg_log *log)
+{
+    struct jg_str reasons = {0};
+    const char *signature = NULL;
+    pthread_mutex_lock(&toolchain->mutex);
+    if (toolchain->compiler == NULL && toolchain->recorded_signature.size == 0 &&
+        !toolchain->absent) {
+        const enum place_result used = search_places(toolchain, 0, cache, log, &reasons);
+        toolchain->absent = used == PLACE_PASSED;
+        if (toolchain->absent) {
+            jg_log_line(log, JIT_GEMM_SEVERITY_DEBUG, "no usable NVRTC: %s",
+                        jg_str_text(&reasons));
+        }
+    }
+    if (toolchain->compiler != NULL) {
+        signature = toolchain->compiler->signature;
+    } else if (toolchain->recorded_signature.size > 0) {
+        signature = toolchain->recorded_signature.data;
+    }
+    pthread_mutex_unlock(&toolchain->mutex);
+    jg_str_free(&reasons);
+    return signature;
+}
+
+static jit_gemm_status fail_without_compiler(const struct jg_toolchain *toolchain,
+                                             const struct jg_str *reasons)
+{
+    if (toolchain->places.count == 0 && toolchain->places.searched.size == 0) {
+        return jg_fail_system(JIT_GEMM_ERR_NO_COMPILER, "NVRTC", "",
+                              "this context was made without a compiler");
+    }
+    return jg_fail_system(
+        JIT_GEMM_ERR_NO_COMPILER, "NVRTC",
+        "install NVRTC (CUDA 12.9 or newer), or set JIT_GEMM_NVRTC to its libnvrtc.so",
+        "the kernel must be compiled, and no usable compiler library was found (%s); "
+        "looked in %s",
+        reasons->size > 0 ? jg_str_text(reasons) : "there is none",
+        jg_str_text(&toolchain->places.searched));
+}
+
+jit_gemm_status jg_toolchain_compiler(struct jg_toolchain *toolchain,
+                                      struct jg_cache *cache, struct jg_log *log,
+                                      struct jg_compiler **ret_compiler)
+{
+    struct jg_str reasons = {0};
+    jit_gemm_status status = JIT_GEMM_OK;
+    pthread_mutex_lock(&toolchain->mutex);
+    if (toolchain->compiler == NULL) {
+        switch (search_places(toolchain, 1, cache, log, &reasons)) {
+        case PLACE_USED:
+            break;
+        case PLACE_FAILED:
+            status = jg_error_status(); /* recorded where it happened */
+            break;
+        case PLACE_PASSED:
+            status = fail_without_compiler(toolchain, &reasons);
+            break;
+        }
+    }
+    if (status == JIT_GEMM_OK) {
+        *ret_compiler = toolchain->compiler;
+    }
+    pthread_mutex_unlock(&toolchain->mutex);
+    jg_str_free(&reasons);
+    return status;
+}
+
+jit_gemm_status jg_toolchain_describe(struct jg_toolchain *toolchain,
+                                      struct jg_cache *cache, struct jg_str *out)
+{
+    struct jg_compiler *compiler = NULL;
+    const jit_gemm_status status = jg_toolchain_compiler(toolchain, cache, NULL, &compiler);
+    if (status != JIT_GEMM_OK) {
+        jg_str_puts(out, jg_error_text());
+        return status;
+    }
+    jg_str_printf(out, "%s (%s)", compiler->signature,
+                  compiler->path[0] != '\0' ? compiler->path : "built in");
+    return JIT_GEMM_OK;
+}
+
+void jg_toolchain_describe_linker(struct jg_toolchain *toolchain, struct jg_str *out)
+{
+    struct jg_nvjitlink linker;
+    struct jg_str reasons = {0};
+    const char *beside = toolchain->places.count > 0 ? toolchain->places.paths[0] : NULL;
+    if (jg_nvjitlink_open(beside, &linker, &reasons) == JIT_GEMM_OK) {
+        jg_str_printf(out, "nvjitlink %d.%d (%s)", linker.version / 1000,
+                      linker.version % 1000 / 10, jg_str_text(&linker.path));
+        jg_nvjitlink_close(&linker);
+    } else {
+        jg_str_printf(out, "none: nvJitLink 12.9 or newer was not found (tried: %s)",
+                      jg_str_text(&reasons));
+    }
+    jg_str_free(&reasons);
+}

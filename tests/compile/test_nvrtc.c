@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* The real compiler on whole units: what it makes, and that it reads nothing else. */
+#include <criterion/criterion.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "compile/build.h"
+#include "compile/elf_check.h"
+#include "compile/ptx_check.h"
+#include "cuda/nvrtc.h"
+#include "unit_maker.h"
+
+static struct jg_toolchain *open_toolchain(struct jg_compiler **ret_compiler)
+{
+    struct jg_toolchain *toolchain = NULL;
+    cr_assert_eq(jg_toolchain_create(NULL, &toolchain), JIT_GEMM_OK);
+    if (jg_toolchain_compiler(toolchain, NULL, NULL, ret_compiler) != JIT_GEMM_OK) {
+        cr_skip_test("NVRTC is needed: %s", jg_error_text());
+    }
+    return toolchain;
+}
+
+static jit_gemm_status compile_text(struct jg_compiler *compiler, const char *text,
+                                    struct jg_compile_result *ret_result)
+{
+    const struct jg_compile_request request = {
+        .arch = "sm_90a", .text = text, .entry = "k"};
+    return compiler->compile(compiler, &request, ret_result);
+}
+
+static struct jg_str compile_ptx(struct jg_compiler *compiler)
+{
+    const struct jg_compile_request request = {
+        .arch = "sm_90a",
+        .form = JG_FORM_PTX,
+        .text = "#line 7 \"my.cu\"\n"
+                "extern \"C\" __global__ void k(float *p) { *p += 1.0f; }",
+        .entry = "k"};
+    struct jg_compile_result result = {0};
+    cr_assert_eq(compiler->compile(compiler, &request, &result), JIT_GEMM_OK, "%s",
+                 jg_error_text());
+    cr_expect_eq(result.cubin.size, 0);
+    cr_expect_eq(result.registers, 0);
+    struct jg_str ptx = result.ptx;
+    result.ptx = (struct jg_str){0};
+    jg_compile_result_free(&result);
+    return ptx;
+}
+
+Test(nvrtc, ptx_is_for_the_chip_and_names_source_lines)
+{
+    struct jg_compiler *compiler = NULL;
+    struct jg_toolchain *toolchain = open_toolchain(&compiler);
+
+    struct jg_str ptx = compile_ptx(compiler);
+
+    cr_expect_null(jg_ptx_check(ptx.data, ptx.size, "k"));
+    cr_expect_not_null(strstr(ptx.data, ".target sm_90a"), "%s", ptx.data);
+    cr_expect_not_null(strstr(ptx.data, "\n\t.loc\t"), "%s", ptx.data);
+    cr_expect_not_null(strstr(ptx.data, "\n\t.file\t1 \"my.cu\"\n"), "%s", ptx.data);
+    jg_str_free(&ptx);
+    jg_toolchain_destroy(toolchain);
+}
+
+Test(nvrtc, ptx_does_not_depend_on_the_current_folder)
+{
+    struct jg_compiler *compiler = NULL;
+    struct jg_toolchain *toolchain = open_toolchain(&compiler);
+    struct jg_str here = compile_ptx(compiler);
+    static const char *const folders[] = {"/", "/usr/lib"};
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        cr_assert_eq(chdir(folders[i]), 0);
+
+        struct jg_str there = compile_ptx(compiler);
+
+        cr_expect_str_eq(there.data, here.data);
+        jg_str_free(&there);
+    }
+    jg_str_free(&here);
+    jg_toolchain_destroy(toolchain);
+}
+
+Test(nvrtc, one_compile_gives_cubin_ptx_log_and_numbers)
+{
+    struct jg_compiler *compiler = NULL;
+    struct jg_toolchain *toolchain = open_toolchain(&compiler);
+    struct jg_compile_result result = {0};
+
+    const jit_gemm_status status = compile_text(
+        compiler, "extern \"C\" __global__ void k(float *p) { *p += 1.0f; }", &result);
+
+    cr_assert_eq(status, JIT_GEMM_OK, "%s", jg_error_text());
+    cr_expect_null(jg_elf_check(result.cubin.data, result.cubin.size, "k"));
+    cr_expect_not_null(strstr(jg_str_text(&result.ptx), ".target sm_90a"));
+    cr_expect_not_null(strstr(jg_str_text(&result.ptx), ".entry k"));
+    cr_expect_gt(result.registers, 0);
+    cr_expect_eq(result.spill_bytes, 0);
+    cr_expect_gt(result.compile_ms, 0.0);
+    cr_expect_not_null(strstr(jg_str_text(&result.log), "registers"));
+    jg_compile_result_free(&result);
+    jg_toolchain_destroy(toolchain);
+}
+
+Test(nvrtc, same_unit_gives_the_same_machine_code)
+{
+    struct jg_compiler *compiler = NULL;
+    struct jg_toolchain *toolchain = open_toolchain(&compiler);
+    struct unit unit = unit_make_snippet("d = gelu(acc) + r;", NULL, 0);
+    const struct jg_builder builder = {.toolchain = toolchain};
+    struct jg_binary first = {0};
+    struct jg_binary second = {0};
+
+    cr_assert_eq(
+        jg_build(&builder, &unit.source, unit.arch, unit.epilogue, "x", &first, NULL),
+        JIT_GEMM_OK, "%s", jg_error_text());
+    cr_assert_eq(
+        jg_build(&builder, &unit.source, unit.arch, unit.epilogue, "x", &second, NULL),
+        JIT_GEMM_OK);
+
+    cr_expect_str_eq(first.key, second.key);
+    cr_assert_eq(first.code.size, second.code.size);
+    cr_expect_arr_eq(first.code.data, second.code.data, first.code.size);
+    jg_binary_free(&first);
+    jg_binary_free(&second);
+    unit_free(&unit);
+    jg_toolchain_destroy(toolchain);
+}
+
+Test(nvrtc, spills_are_counted)
+{
+    struct jg_compiler *compiler = NULL;
+    struct jg_toolchain *toolchain = open_toolchain(&compiler);
+    struct jg_compile_result result = {0};
+
+    const jit_gemm_status status = compile_text(
+        compiler,
+        "extern \"C\" __global__ void __launch_bounds__(1024, 2) k(float *p) {\n"
+        "  float v[96];\n"
+        "  for (int i = 0; i < 96; ++i) v[i] = p[i * 1024];\n"
+        "  __syncthreads();\n"
+        "  for (int j = 0; j < 5; ++j)\n"
+        "    for (int i = 0; i < 96; ++i) v[i] = v[i] * v[(i * 7 + 1) % 96] + v[0];\n"
+        "  for (int i = 0; i < 96; ++i) p[i * 1024] = v[i];\n"
+        "}\n",
+        &result);
+
+    cr_assert_eq(status, JIT_GEMM_OK, "%s", jg_error_text());
+    cr_expect_gt(result.spill_bytes, 0, "%s", jg_str_text(&result.log));
+    jg_compile_result_free(&result);
+    jg_toolchain_destroy(toolchain);
+}
+
+Test(nvrtc, no_file_is_ever_included)
+{
+    static const char *const headers[] = {"stdio.h", "cuda.h", "/etc/hostname", "stdint.h",
+                                          "jit_gemm_none.cuh"};
+    struct jg_compiler *compiler = NULL;
+    struct jg_toolchain *toolchain = open_toolchain(&compiler);
+    for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+        for (int quoted = 0; quoted < 2; quoted++) {
+            struct jg_str text = {0};
+            struct jg_compile_result result = {0};
+            jg_str_printf(&text, quoted ? "#include \"%s\"\n" : "#include <%s>\n",
+                          headers[i]);
+
+            cr_expect_eq(compile_text(compiler, jg_str_text(&text), &result),
+                         JIT_GEMM_ERR_COMPILE, "%s", headers[i]);
+            jg_str_free(&text);
+        }
+    }
+    jg_toolchain_destroy(toolchain);
+}
+
+/* Units for each tile, and the corners of the problem space. */
+static const struct unit_request whole_units[] = {
+    {.problem = "256x256x128 bf16 config=tile=128x256 cluster=2x1"},
+    {.problem = "256x256x128 bf16 config=tile=256x128 cluster=1x2"},
+    {.problem = "256x384x128 f16 layout=nn config=tile=128x192 cluster=1x1"},
+    {.problem = "256x256x128 f16 d=f32 layout=tt config=tile=128x128 cluster=2x1"},
+    {.problem = "64x512x128 bf16 d=f16 layout=tn config=tile=64x256 cluster=1x1"},
+    {.problem = "m=17 n=336 k=80 batch=3 a=bf16 c=bf16 dynamic=m config=tile=64x128 "
+                "cluster=1x2"},
+    {.problem = "m=1 n=1 k=1 a=f16 config=kernel=reference"},
+    {.problem = "256x256x128 bf16 config=tile=128x256", .snippet = "d = gelu(acc);"},
+    {.problem = "256x256x128 bf16 config=tile=128x256",
+     .snippet = "d = gelu(acc + bias) + r;",
+     .operands = "bias:row_vector:bf16 r:matrix:bf16"},
+    {.problem = "256x256x128 bf16 d=f32 dynamic=m,n,k,batch config=tile=256x128",
+     .snippet = "d = silu(acc * cv + bias) * s + r;",
+     .operands = "bias:row_vector:f32 r:matrix:f32 cv:column_vector:f32 s:scalar:f32"},
+    {.problem = "256x333x128 bf16 c=f32 config=tile=128x256",
+     .snippet = "aux = acc; d = tanh(acc + x * y);",
+     .operands = "x:matrix:f32 y:matrix:bf16 aux:matrix:f32:out"},
+};
+
+Test(nvrtc, whole_units_compile, .timeout = 100)
+{
+    struct jg_compiler *compiler = NULL;
+    const struct jg_builder builder = {.toolchain = open_toolchain(&compiler)};
+    for (size_t i = 0; i < sizeof(whole_units) / sizeof(whole_units[0]); i++) {
+        struct unit unit = unit_make(&whole_units[i]);
+        const char *what = whole_units[i].problem;
+        struct jg_binary binary = {0};
+
+        cr_expect_eq(
+            jg_build(&builder, &unit.source, unit.arch, unit.epilogue, what, &binary, NULL),
+            JIT_GEMM_OK, "%s: %s", what, jg_error_text());
+        cr_expect_eq(binary.spill_bytes, 0, "%s: %u bytes of local memory", what,
+                     binary.spill_bytes);
+        cr_expect_gt(binary.registers, 0);
+        jg_binary_free(&binary);
+        unit_free(&unit);
+    }
+    jg_toolchain_destroy(builder.toolchain);
+}
+
+/* A config that contradicts the device code must be a compile error, not a wrong kernel. */
+Test(nvrtc, host_and_device_disagreement_is_found)
+{
+    struct jg_compiler *compiler = NULL;
+    struct jg_toolchain *toolchain = open_toolchain(&compiler);
+    const struct unit_request request = {.problem =
+                                             "64x64x64 bf16 config=kernel=reference"};
+    struct unit unit = unit_make(&request);
+    char *number = strstr(unit.source.text.data, "kParamsBytes = ");
+    cr_assert_not_null(number);
+    number[strlen("kParamsBytes = ")] = '9';
+    const struct jg_builder builder = {.toolchain = toolchain};
+    struct jg_binary binary = {0};
+
+    cr_expect_eq(jg_build(&builder, &unit.source, unit.arch, NULL, "x", &binary, NULL),
+                 JIT_GEMM_ERR_COMPILE);
+    cr_expect_not_null(strstr(jg_error_text(), "host and device disagree"), "%s",
+                       jg_error_text());
+    cr_expect_not_null(strstr(jg_error_text(), "this is a bug of jit_gemm"));
+    unit_free(&unit);
+    jg_toolchain_destroy(toolchain);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* Matrices on the host: element types, random inputs, and the poison that shows stray reads
+ * and missed writes. Plain memory; knows nothing of devices. */
+#ifndef VERIFY_ELEMENTS_H
+#define VERIFY_ELEMENTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "jit_gemm/types.h"
+
+/* Every byte of poisoned memory. Of the float types it makes a NaN that no kernel computes
+ * (hardware NaNs are 0x7f, 0x7fff and 0x7fffffff), of the integers, which have none, the
+ * least value of s8 and a sum that takes more than a hundred thousand products. */
+unsigned char element_poison_byte(jit_gemm_dtype dtype);
+
+/* A batch of row-major matrices. Strides are in elements; padding is between `columns` and
+ * `ld`, and after the last row of a batch index. */
+struct element_view {
+    jit_gemm_dtype dtype;
+    int64_t batch, rows, columns;
+    int64_t ld, batch_stride;
+};
+
+/* Bytes of one element; 0 for NONE. */
+size_t element_size(jit_gemm_dtype dtype);
+/* Name as a problem's text writes it, for instance "bf16". */
+const char *element_dtype_name(jit_gemm_dtype dtype);
+/* Reads a type's name; 0 if there is no such type. */
+int element_dtype_parse(const char *text, jit_gemm_dtype *ret_dtype);
+
+/* The type of D: the problem's, or by A's what the library takes where it names none. */
+jit_gemm_dtype element_d_type(const jit_gemm_problem *problem);
+
+/* The value as a kernel sees it: that of tf32 is an f32 rounded to 10 fraction bits. */
+double element_load(jit_gemm_dtype dtype, const void *data, size_t index);
+/* Rounds to nearest, ties to even. Overflow becomes infinity, of 8-bit floats and integers
+ * the greatest value; a NaN becomes the type's, of integers 0. A tf32 is stored as f32. */
+void element_store(jit_gemm_dtype dtype, void *data, size_t index, double value);
+double element_round(jit_gemm_dtype dtype, double value);
+/* Not 0: all bits of the element are still those of the poison. */
+int element_is_poison(jit_gemm_dtype dtype, const void *data, size_t index);
+
+/* Bytes from the first element to the end of the last batch's stride. */
+size_t element_view_bytes(const struct element_view *view);
+/* Smallest leading dimension >= `columns` whose pitch is a multiple of `alignment` bytes.
+ */
+int64_t element_padded_ld(jit_gemm_dtype dtype, int64_t columns, uint64_t alignment);
+
+/* Poisons all of the view's memory, padding included. */
+void element_fill_poison(const struct element_view *view, void *data);
+/* Uniform in [-1, 1], for s8 in its whole range, for s32 in [-1000, 1000], rounded to the
+ * type; the padding keeps its poison. The value of an element depends on the seed and its
+ * position alone, not on the strides. */
+void element_fill_random(const struct element_view *view, void *data, uint64_t seed);
+
+#endif
