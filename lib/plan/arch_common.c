@@ -21,7 +21,7 @@ enum { SWIZZLE_COUNT = sizeof(swizzles) / sizeof(swizzles[0]) };
 
 int jg_tile_k(const struct jg_problem *problem)
 {
-    return JG_ROW_BYTES / jg_dtype_bytes(problem->a);
+    return JG_ROW_BYTES / jg_dtype_bytes(problem->a.dtype);
 }
 
 /* -------------------------------------------------------------------- shared memory */
@@ -181,7 +181,7 @@ int jg_shares_check(const struct jg_problem *problem, const struct jg_device_fac
         snprintf(reason, size,
                  "cluster=%dx%d: with input_align=%d threads load A and B, each CTA's for "
                  "itself: cluster=1x1",
-                 config->cluster_m, config->cluster_n, problem->input_alignment);
+                 config->cluster_m, config->cluster_n, problem->a.alignment);
         return 0;
     }
     return jg_split_check(problem, config, reason, size);
@@ -261,9 +261,9 @@ static double sum_matrices(const struct jg_problem *problem,
                            double (*cost)(const struct jg_problem *problem,
                                           jit_gemm_dtype dtype))
 {
-    double sum = cost(problem, problem->d);
-    if (problem->c != JIT_GEMM_DTYPE_NONE) {
-        sum += cost(problem, problem->c);
+    double sum = cost(problem, problem->d.dtype);
+    if (problem->c.dtype != JIT_GEMM_DTYPE_NONE) {
+        sum += cost(problem, problem->c.dtype);
     }
     for (uint32_t i = 0; problem->epilogue != NULL && i < problem->epilogue->operand_count;
          i++) {
@@ -292,7 +292,7 @@ int jg_matrix_stages(const struct jg_problem *problem)
     if (jg_outputs_by_threads(problem)) {
         return 0;
     }
-    int stages = jg_dtype_bytes(problem->c) / STAGE_ELEMENT_BYTES;
+    int stages = jg_dtype_bytes(problem->c.dtype) / STAGE_ELEMENT_BYTES;
     for (uint32_t i = 0; problem->epilogue != NULL && i < problem->epilogue->operand_count;
          i++) {
         const struct jg_operand *operand = &problem->epilogue->operands[i];
@@ -307,11 +307,12 @@ int jg_matrix_stages(const struct jg_problem *problem)
 static int needs_both_slabs(const struct jg_problem *problem)
 {
     const jit_gemm_dim *row = jg_problem_d_row(problem);
-    int found = jg_outputs_by_threads(problem) || problem->c != JIT_GEMM_DTYPE_NONE ||
-                row->mode == JIT_GEMM_DIM_DYNAMIC || jg_dtype_bytes(problem->d) == 1 ||
-                problem->a_scale == JIT_GEMM_SCALE_VECTOR ||
-                problem->b_scale == JIT_GEMM_SCALE_VECTOR ||
-                row->size * jg_dtype_bytes(problem->d) % 16 != 0;
+    int found = jg_outputs_by_threads(problem) || problem->c.dtype != JIT_GEMM_DTYPE_NONE ||
+                row->mode == JIT_GEMM_DIM_DYNAMIC ||
+                jg_dtype_bytes(problem->d.dtype) == 1 ||
+                problem->a.scale.kind == JIT_GEMM_SCALE_VECTOR ||
+                problem->b.scale.kind == JIT_GEMM_SCALE_VECTOR ||
+                row->size * jg_dtype_bytes(problem->d.dtype) % 16 != 0;
     for (uint32_t i = 0; problem->epilogue != NULL && i < problem->epilogue->operand_count;
          i++) {
         found |= problem->epilogue->operands[i].kind != JIT_GEMM_OPERAND_SCALAR;
@@ -354,13 +355,13 @@ double jg_thread_loads_clk(const struct jg_problem *problem, double stage_bytes)
         return 0.0;
     }
     /* As jg/tile/thread_loader.cuh has it. */
-    if (problem->input_alignment >= WORD_BYTES && problem->a != JIT_GEMM_DTYPE_TF32) {
-        const double copies = stage_bytes / problem->input_alignment / WARP_LANES;
+    if (problem->a.alignment >= WORD_BYTES && problem->a.dtype != JIT_GEMM_DTYPE_TF32) {
+        const double copies = stage_bytes / problem->a.alignment / WARP_LANES;
         const double copies_clk = copies * COPY_CLK;
         const double bytes_clk = stage_bytes / COPIED_BYTES_CLK;
         return copies_clk > bytes_clk ? copies_clk : bytes_clk;
     }
-    const int at_once = problem->input_alignment == 1 ? WORDS_AT_ONCE / 2 : WORDS_AT_ONCE;
+    const int at_once = problem->a.alignment == 1 ? WORDS_AT_ONCE / 2 : WORDS_AT_ONCE;
     return stage_bytes / WORD_BYTES / THREADS / at_once * BATCH_CLK;
 }
 
@@ -368,7 +369,7 @@ double jg_thread_loads_clk(const struct jg_problem *problem, double stage_bytes)
 static double element_accesses(const struct jg_problem *problem, jit_gemm_dtype dtype)
 {
     const int bytes = jg_dtype_bytes(dtype);
-    const int64_t promised = jg_max(problem->output_alignment, bytes);
+    const int64_t promised = jg_max(problem->d.alignment, bytes);
     return (double)bytes / (double)jg_min(promised, VECTOR_ELEMENTS * (int64_t)bytes);
 }
 

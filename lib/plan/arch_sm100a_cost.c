@@ -99,7 +99,7 @@ double jg_sm100a_predict_us(const struct jg_problem *product,
          split.steps * (HAND_ON_CLK + 2.0 * split.sums_bytes / SUMS_BYTES_CLK)) /
         CLOCK_HZ * 1e6;
 
-    const double bytes = (m + n) * k * batch * jg_dtype_bytes(product->a) +
+    const double bytes = (m + n) * k * batch * jg_dtype_bytes(product->a.dtype) +
                          m * n * batch * jg_output_bytes(product);
     return jg_overlap(kernel_us, bytes / MEMORY_BYTES_S * 1e6) + LAUNCH_US;
 }

@@ -87,7 +87,7 @@ static int lesser(int a, int b)
 static void size_slabs(const struct jg_problem *problem, const struct jg_config *config,
                        struct jg_derived *derived)
 {
-    const int element_bytes = jg_dtype_bytes(problem->d);
+    const int element_bytes = jg_dtype_bytes(problem->d.dtype);
     const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(config);
     if (is_transposed(problem, config)) { /* lanes lie side by side in D */
         const int warps = JG_ROW_BYTES / element_bytes / lanes.of_warp;
@@ -131,8 +131,8 @@ static struct input input_a(const struct jg_problem *product,
     return (struct input){.letter = config->swap_ab ? 'B' : 'A',
                           .size = 'M',
                           .unit = "rows",
-                          .dtype = product->a,
-                          .k_major = product->a_layout == JIT_GEMM_LAYOUT_K_MAJOR,
+                          .dtype = product->a.dtype,
+                          .k_major = !product->a.is_mn_major,
                           .count = config->tile_m,
                           .slices = config->cluster_n};
 }
@@ -143,8 +143,8 @@ static struct input input_b(const struct jg_problem *product,
     return (struct input){.letter = config->swap_ab ? 'A' : 'B',
                           .size = 'N',
                           .unit = "columns",
-                          .dtype = product->b,
-                          .k_major = product->b_layout == JIT_GEMM_LAYOUT_K_MAJOR,
+                          .dtype = product->b.dtype,
+                          .k_major = !product->b.is_mn_major,
                           .count = config->tile_n / config->cta_group,
                           .slices = config->cluster_m / config->cta_group};
 }
@@ -198,10 +198,10 @@ struct jg_smem jg_sm100a_smem(const struct jg_problem *problem,
 static int step_of_n(const struct jg_problem *product, const struct jg_config *config)
 {
     const int pair = config->cta_group == 2;
-    if (jg_dtype_bytes(product->b) == 1 && product->b_layout != JIT_GEMM_LAYOUT_K_MAJOR) {
+    if (jg_dtype_bytes(product->b.dtype) == 1 && product->b.is_mn_major) {
         return pair ? 32 : 16;
     }
-    if (product->a == JIT_GEMM_DTYPE_S8 && (pair || config->mma_n > 32)) {
+    if (product->a.dtype == JIT_GEMM_DTYPE_S8 && (pair || config->mma_n > 32)) {
         return pair ? 32 : 16;
     }
     return config->mma_m == 64 ? 8 : 16;
@@ -223,7 +223,7 @@ static int check_shape(const struct jg_problem *product, const struct jg_config 
                  "cta_group=%d on sm_100a%s",
                  config->mma_m, config->mma_n, step, MAX_MMA_N, config->mma_m,
                  config->cta_group,
-                 jg_dtype_bytes(product->b) == 1 ? ", for these inputs" : "");
+                 jg_dtype_bytes(product->b.dtype) == 1 ? ", for these inputs" : "");
         return 0;
     }
     return 1;
@@ -297,14 +297,14 @@ int jg_sm100a_check(const struct jg_problem *product, const struct jg_device_fac
     if (jg_loads_by_threads(product) && config->prefetch != JG_PREFETCH_NONE) {
         snprintf(reason, size,
                  "prefetch=%s asks the copy engine, which does not take input_align=%d",
-                 config->prefetch == JG_PREFETCH_A ? "a" : "b", product->input_alignment);
+                 config->prefetch == JG_PREFETCH_A ? "a" : "b", product->a.alignment);
         return 0;
     }
     if (jg_loads_by_threads(product) && config->scheduler == JG_SCHEDULER_CLC) {
         snprintf(reason, size,
                  "scheduler=clc answers one thread that loads, and with input_align=%d "
                  "there are more: scheduler=static",
-                 product->input_alignment);
+                 product->a.alignment);
         return 0;
     }
     const int own_columns = jg_sm100a_lanes(config).columns;

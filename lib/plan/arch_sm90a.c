@@ -42,7 +42,7 @@ static const struct jg_stage_limits stage_range = {
  * (jg/sm90a/mma_op.cuh). */
 static int promotes(const struct jg_problem *problem)
 {
-    return jg_dtype_is_fp8(problem->a);
+    return jg_dtype_is_fp8(problem->a.dtype);
 }
 
 /* Half of the tile's rows, or of its columns where it has only 64 rows. */
@@ -51,25 +51,24 @@ static int columns_of_warpgroup(const struct jg_config *config)
     return config->tile_m >= 128 ? config->tile_n : config->tile_n / CONSUMERS;
 }
 
-static jit_gemm_status check_k_major(const char *field, const char *matrix,
-                                     jit_gemm_dtype dtype, jit_gemm_layout layout)
+static jit_gemm_status check_k_major(const char *field, const struct jg_matrix *matrix)
 {
-    return layout == JIT_GEMM_LAYOUT_K_MAJOR
-               ? JIT_GEMM_OK
-               : jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field,
+    return matrix->is_mn_major
+               ? jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field,
                          "give layout=nt, both K-major: transpose the matrix first",
-                         "sm_90a multiplies %s from K-major layouts alone, %s is MN-major",
-                         jg_dtype_name(dtype), matrix);
+                         "sm_90a multiplies %s from K-major layouts only, %c is MN-major",
+                         jg_dtype_name(matrix->dtype), matrix->letter - 'a' + 'A')
+               : JIT_GEMM_OK;
 }
 
 /* The tensor core transposes elements of 16 bits alone. */
 static jit_gemm_status check_sm90a(const struct jg_problem *problem)
 {
-    if (jg_dtype_bytes(problem->a) == 2) {
+    if (jg_dtype_bytes(problem->a.dtype) == 2) {
         return JIT_GEMM_OK;
     }
-    JG_TRY(check_k_major("problem.a_layout", "A", problem->a, problem->a_layout));
-    return check_k_major("problem.b_layout", "B", problem->b, problem->b_layout);
+    JG_TRY(check_k_major("problem.a_layout", &problem->a));
+    return check_k_major("problem.b_layout", &problem->b);
 }
 
 static int matches_sm90a(const struct jg_device_facts *facts)
@@ -159,15 +158,15 @@ static int check_limits(const struct jg_problem *problem,
     }
     if (config->tile_k != jg_tile_k(problem)) {
         snprintf(reason, size, "tile=%dx%dx%d: the K of a tile of %s on sm_90a is %d",
-                 config->tile_m, config->tile_n, config->tile_k, jg_dtype_name(problem->a),
-                 jg_tile_k(problem));
+                 config->tile_m, config->tile_n, config->tile_k,
+                 jg_dtype_name(problem->a.dtype), jg_tile_k(problem));
         return 0;
     }
     if (promotes(problem) && columns_of_warpgroup(config) > MAX_PROMOTED_COLUMNS) {
         snprintf(reason, size,
                  "tile=%dx%d: sums of %s are added up in a second set of registers, for "
                  "which sm_90a has room up to %d columns of a warpgroup",
-                 config->tile_m, config->tile_n, jg_dtype_name(problem->a),
+                 config->tile_m, config->tile_n, jg_dtype_name(problem->a.dtype),
                  MAX_PROMOTED_COLUMNS);
         return 0;
     }
@@ -235,7 +234,7 @@ static double predict_us(const struct jg_problem *problem,
     const double tile_m = config->tile_m;
     const double tile_n = config->tile_n;
     const double row_bytes = JG_ROW_BYTES; /* newer compilers warn of enum times double */
-    const double input_bytes = (m + n) * k * batch * jg_dtype_bytes(problem->a);
+    const double input_bytes = (m + n) * k * batch * jg_dtype_bytes(problem->a.dtype);
     double mma_clk = tile_m * tile_n * row_bytes / MMA_BYTES_CLK;
     if (promotes(problem)) {
         const int row_blocks = (int)jg_max(config->tile_m / (64 * CONSUMERS), 1);
@@ -280,8 +279,8 @@ static double predict_us(const struct jg_problem *problem,
 static void size_boxes(const struct jg_problem *problem, const struct jg_config *config,
                        struct jg_derived *derived)
 {
-    const int a_k_major = problem->a_layout == JIT_GEMM_LAYOUT_K_MAJOR;
-    const int b_k_major = problem->b_layout == JIT_GEMM_LAYOUT_K_MAJOR;
+    const int a_k_major = !problem->a.is_mn_major;
+    const int b_k_major = !problem->b.is_mn_major;
     derived->a_box_rows = (a_k_major ? config->tile_m : config->tile_k) / config->cluster_n;
     derived->b_box_rows = (b_k_major ? config->tile_n : config->tile_k) / config->cluster_m;
     derived->d_box_rows = OUTPUT_ROWS;

@@ -64,7 +64,7 @@ static void trace_numbers(struct jg_str *trace, const struct jg_problem *problem
         jg_str_printf(trace,
                       ", D, C and matrices moved by threads, which is slower: "
                       "output_align=%d",
-                      problem->output_alignment);
+                      problem->d.alignment);
     }
     if (derived->workspace_bytes > 0) {
         jg_str_printf(trace, ", workspace %lld bytes", (long long)derived->workspace_bytes);

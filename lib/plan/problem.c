@@ -119,12 +119,12 @@ static jit_gemm_status check_d_layout(jit_gemm_d_layout layout)
 /* `alignment` becomes 0 where it says what that means. */
 static jit_gemm_status check_alignment(const char *where, uint64_t *alignment)
 {
-    if (*alignment > JG_COPY_ALIGNMENT || (*alignment & (*alignment - 1)) != 0) {
+    if (*alignment > JG_TMA_ALIGNMENT || (*alignment & (*alignment - 1)) != 0) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, where, "give 1, 2, 4 or 8 bytes; 0 means 16",
                        "must be 0, 1, 2, 4, 8 or 16, is %llu",
                        (unsigned long long)*alignment);
     }
-    if (*alignment == JG_COPY_ALIGNMENT) {
+    if (*alignment == JG_TMA_ALIGNMENT) {
         *alignment = 0;
     }
     return JIT_GEMM_OK;
@@ -292,6 +292,14 @@ static jit_gemm_status canonical_config(const char *text, char ret_text[])
     return status;
 }
 
+static const struct jg_scale no_scale = {JIT_GEMM_SCALE_NONE, JIT_GEMM_DTYPE_NONE};
+
+static struct jg_scale scale_of(jit_gemm_scale kind)
+{
+    return (struct jg_scale){kind, kind == JIT_GEMM_SCALE_NONE ? JIT_GEMM_DTYPE_NONE
+                                                               : JIT_GEMM_DTYPE_F32};
+}
+
 jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_find_fn find,
                                      void *find_user, struct jg_problem *ret_problem)
 {
@@ -318,27 +326,27 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     problem.n = round_hint(checked.n, DEFAULT_MATRIX_HINT);
     problem.k = round_hint(checked.k, DEFAULT_MATRIX_HINT);
     problem.batch = round_hint(checked.batch, 1);
-    problem.a = checked.a;
-    problem.b = checked.b;
-    problem.c = checked.c;
-    problem.d = checked.d;
-    problem.a_layout = checked.a_layout;
-    problem.b_layout = checked.b_layout;
-    problem.a_scale = checked.a_scale;
-    problem.b_scale = checked.b_scale;
-    problem.d_layout = checked.d_layout;
     problem.workspace_limit = checked.workspace_limit;
-    problem.input_alignment =
-        checked.input_alignment > 0 ? (int)checked.input_alignment : JG_COPY_ALIGNMENT;
-    problem.output_alignment =
-        checked.output_alignment > 0 ? (int)checked.output_alignment : JG_COPY_ALIGNMENT;
+    const int input_alignment =
+        checked.input_alignment > 0 ? (int)checked.input_alignment : JG_TMA_ALIGNMENT;
+    const int output_alignment =
+        checked.output_alignment > 0 ? (int)checked.output_alignment : JG_TMA_ALIGNMENT;
+    const bool by_columns = checked.d_layout == JIT_GEMM_D_COLUMN_MAJOR;
+    problem.a =
+        (struct jg_matrix){'a', checked.a, checked.a_layout == JIT_GEMM_LAYOUT_MN_MAJOR,
+                           input_alignment, scale_of(checked.a_scale)};
+    problem.b =
+        (struct jg_matrix){'b', checked.b, checked.b_layout == JIT_GEMM_LAYOUT_MN_MAJOR,
+                           input_alignment, scale_of(checked.b_scale)};
+    problem.c = (struct jg_matrix){'c', checked.c, by_columns, output_alignment, no_scale};
+    problem.d = (struct jg_matrix){'d', checked.d, by_columns, output_alignment, no_scale};
     *ret_problem = problem;
     return JIT_GEMM_OK;
 }
 
 int jg_problem_is_column_major(const struct jg_problem *problem)
 {
-    return problem->d_layout == JIT_GEMM_D_COLUMN_MAJOR;
+    return problem->d.is_mn_major;
 }
 
 const jit_gemm_dim *jg_problem_d_row(const struct jg_problem *problem)
@@ -353,8 +361,6 @@ struct jg_problem jg_problem_transpose(const struct jg_problem *problem)
     transposed.n = problem->m;
     transposed.a = problem->b;
     transposed.b = problem->a;
-    transposed.a_layout = problem->b_layout;
-    transposed.b_layout = problem->a_layout;
     return transposed;
 }
 
@@ -380,13 +386,13 @@ void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out)
         jg_bytes_u64(out, (uint64_t)dims[i]->size);
     }
     jg_bytes_u32(out, TAG_TYPES);
-    jg_bytes_u32(out, (uint32_t)problem->a);
-    jg_bytes_u32(out, (uint32_t)problem->b);
-    jg_bytes_u32(out, (uint32_t)problem->c);
-    jg_bytes_u32(out, (uint32_t)problem->d);
+    jg_bytes_u32(out, (uint32_t)problem->a.dtype);
+    jg_bytes_u32(out, (uint32_t)problem->b.dtype);
+    jg_bytes_u32(out, (uint32_t)problem->c.dtype);
+    jg_bytes_u32(out, (uint32_t)problem->d.dtype);
     jg_bytes_u32(out, TAG_LAYOUTS);
-    jg_bytes_u32(out, (uint32_t)problem->a_layout);
-    jg_bytes_u32(out, (uint32_t)problem->b_layout);
+    jg_bytes_u32(out, (uint32_t)problem->a.is_mn_major);
+    jg_bytes_u32(out, (uint32_t)problem->b.is_mn_major);
     jg_bytes_u32(out, TAG_EPILOGUE);
     jg_bytes_u32(out, problem->epilogue != NULL);
     if (problem->epilogue != NULL) {
@@ -396,10 +402,10 @@ void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out)
     jg_bytes_u32(out, TAG_WORKSPACE);
     jg_bytes_u64(out, problem->workspace_limit);
     jg_bytes_u32(out, TAG_SCALES);
-    jg_bytes_u32(out, (uint32_t)problem->a_scale);
-    jg_bytes_u32(out, (uint32_t)problem->b_scale);
+    jg_bytes_u32(out, (uint32_t)problem->a.scale.kind);
+    jg_bytes_u32(out, (uint32_t)problem->b.scale.kind);
     jg_bytes_u32(out, TAG_ALIGNMENT);
-    jg_bytes_u32(out, (uint32_t)problem->input_alignment);
-    jg_bytes_u32(out, (uint32_t)problem->d_layout);
-    jg_bytes_u32(out, (uint32_t)problem->output_alignment);
+    jg_bytes_u32(out, (uint32_t)problem->a.alignment);
+    jg_bytes_u32(out, (uint32_t)problem->d.is_mn_major);
+    jg_bytes_u32(out, (uint32_t)problem->d.alignment);
 }

@@ -4,35 +4,30 @@
 #ifndef JG_PLAN_PROBLEM_H
 #define JG_PLAN_PROBLEM_H
 
-#include "plan/dtype.h"
 #include "plan/epilogue.h"
-
-enum { JG_COPY_ALIGNMENT = 16 /* bytes: what the copy engine needs */ };
+#include "plan/matrix.h"
 
 struct jg_problem {
     jit_gemm_dim m, n, k,
         batch; /* a dynamic size is rounded up to a power of two: see below */
-    jit_gemm_dtype a, b, c, d; /* c may be NONE, the others are set */
-    jit_gemm_layout a_layout, b_layout;
-    jit_gemm_scale a_scale, b_scale;
-    jit_gemm_d_layout d_layout;         /* of C and matrix operands too */
+    /* c may be absent; matrix operands lie as d, and what d promises of its alignment holds
+     * for c and all operands; a and b promise the same. */
+    struct jg_matrix a, b, c, d;
     const struct jg_epilogue *epilogue; /* NULL: D = acc. Not owned */
     char config[JIT_GEMM_CONFIG_SIZE];  /* override text, empty means choose */
     uint64_t workspace_limit;           /* bytes; 0: K is split only by `config` */
-    int input_alignment;  /* of A and B, bytes: 1, 2, 4, 8 or JG_COPY_ALIGNMENT */
-    int output_alignment; /* of D, C and operands, likewise; an element's is the least */
 };
 
-/* Do threads load A and B, because the copy engine does not take them? */
+/* Do threads load A and B, because TMA does not take them? */
 static inline int jg_loads_by_threads(const struct jg_problem *problem)
 {
-    return problem->input_alignment < JG_COPY_ALIGNMENT;
+    return problem->a.alignment < JG_TMA_ALIGNMENT;
 }
 
-/* Do threads move D, C and matrix operands, because the copy engine does not take them? */
+/* Do threads move D, C and matrix operands, because TMA does not take them? */
 static inline int jg_outputs_by_threads(const struct jg_problem *problem)
 {
-    return problem->output_alignment < JG_COPY_ALIGNMENT;
+    return problem->d.alignment < JG_TMA_ALIGNMENT;
 }
 
 /*

@@ -231,7 +231,7 @@ static jit_gemm_status read_alignment(enum problem_key key, const struct jg_word
                                       uint64_t *ret_alignment)
 {
     int64_t bytes;
-    if (!jg_number_parse(word->value, word->value_size, 1, JG_COPY_ALIGNMENT, &bytes)) {
+    if (!jg_number_parse(word->value, word->value_size, 1, JG_TMA_ALIGNMENT, &bytes)) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[key].place,
                        "give 1, 2, 4, 8 or 16 bytes", "%s at column %zu is no alignment",
                        jg_quote(word->value, word->value_size).text, word->value_column);
@@ -514,20 +514,23 @@ void jg_problem_text(const struct jg_problem *problem, struct jg_str *out)
     plain.n = problem->n;
     plain.k = problem->k;
     plain.batch = problem->batch;
-    plain.a = problem->a;
-    plain.b = problem->b;
-    plain.c = problem->c;
-    plain.d = problem->d;
-    plain.a_layout = problem->a_layout;
-    plain.b_layout = problem->b_layout;
-    plain.a_scale = problem->a_scale;
-    plain.b_scale = problem->b_scale;
-    plain.d_layout = problem->d_layout;
+    plain.a = problem->a.dtype;
+    plain.b = problem->b.dtype;
+    plain.c = problem->c.dtype;
+    plain.d = problem->d.dtype;
+    plain.a_layout =
+        problem->a.is_mn_major ? JIT_GEMM_LAYOUT_MN_MAJOR : JIT_GEMM_LAYOUT_K_MAJOR;
+    plain.b_layout =
+        problem->b.is_mn_major ? JIT_GEMM_LAYOUT_MN_MAJOR : JIT_GEMM_LAYOUT_K_MAJOR;
+    plain.a_scale = problem->a.scale.kind;
+    plain.b_scale = problem->b.scale.kind;
+    plain.d_layout =
+        problem->d.is_mn_major ? JIT_GEMM_D_COLUMN_MAJOR : JIT_GEMM_D_ROW_MAJOR;
     plain.workspace_limit = problem->workspace_limit;
     plain.input_alignment =
-        jg_loads_by_threads(problem) ? (uint64_t)problem->input_alignment : 0;
+        jg_loads_by_threads(problem) ? (uint64_t)problem->a.alignment : 0;
     plain.output_alignment =
-        jg_outputs_by_threads(problem) ? (uint64_t)problem->output_alignment : 0;
+        jg_outputs_by_threads(problem) ? (uint64_t)problem->d.alignment : 0;
     memcpy(plain.config, problem->config, sizeof(plain.config));
     if (problem->epilogue != NULL) {
         memcpy(plain.epilogue, problem->epilogue->name, sizeof(plain.epilogue));

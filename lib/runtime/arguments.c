@@ -76,17 +76,17 @@ static void set_alignment(const struct jg_kernel *kernel, int bytes, const char 
     const int is_gemm = kernel->choice.config.kernel == JG_KERNEL_GEMM;
     array->alignment = is_gemm ? jg_max(bytes, array->element_bytes) : array->element_bytes;
     array->alignment_key = key;
-    array->has_map = is_gemm && bytes == JG_COPY_ALIGNMENT;
+    array->has_map = is_gemm && bytes == JG_TMA_ALIGNMENT;
 }
 
 static void set_input_alignment(const struct jg_kernel *kernel, struct jg_array *array)
 {
-    set_alignment(kernel, kernel->problem.input_alignment, "input_align", array);
+    set_alignment(kernel, kernel->problem.a.alignment, "input_align", array);
 }
 
 static void set_output_alignment(const struct jg_kernel *kernel, struct jg_array *array)
 {
-    set_alignment(kernel, kernel->problem.output_alignment, "output_align", array);
+    set_alignment(kernel, kernel->problem.d.alignment, "output_align", array);
 }
 
 /* A vector along the rows of D in memory is read in pairs, unless less is promised. */
@@ -94,8 +94,8 @@ static void set_vector_alignment(const struct jg_kernel *kernel, int is_along_ro
                                  struct jg_array *array)
 {
     const int64_t wanted = is_along_rows ? 2 * array->element_bytes : array->element_bytes;
-    set_alignment(kernel, (int)jg_min(wanted, kernel->problem.output_alignment),
-                  "output_align", array);
+    set_alignment(kernel, (int)jg_min(wanted, kernel->problem.d.alignment), "output_align",
+                  array);
     array->has_map = 0;
 }
 
@@ -120,7 +120,7 @@ static struct jg_map_key key_of_array(const struct jg_array *array)
 static jit_gemm_status settle_a(const struct jg_kernel *kernel, const jit_gemm_args *args,
                                 struct jg_kernel_params *params, struct jg_map_key *key)
 {
-    const int k_major = kernel->problem.a_layout == JIT_GEMM_LAYOUT_K_MAJOR;
+    const int k_major = !kernel->problem.a.is_mn_major;
     struct jg_array a = {.letter = "a",
                          .description = "A",
                          .pointer = args->a,
@@ -129,7 +129,7 @@ static jit_gemm_status settle_a(const struct jg_kernel *kernel, const jit_gemm_a
                          .rows = k_major ? params->m : params->k,
                          .columns = k_major ? params->k : params->m,
                          .batch = params->batch,
-                         .element_bytes = jg_dtype_bytes(kernel->problem.a),
+                         .element_bytes = jg_dtype_bytes(kernel->problem.a.dtype),
                          .may_broadcast = 1,
                          .has_ld = 1};
     set_input_alignment(kernel, &a);
@@ -145,7 +145,7 @@ static jit_gemm_status settle_a(const struct jg_kernel *kernel, const jit_gemm_a
 static jit_gemm_status settle_b(const struct jg_kernel *kernel, const jit_gemm_args *args,
                                 struct jg_kernel_params *params, struct jg_map_key *key)
 {
-    const int k_major = kernel->problem.b_layout == JIT_GEMM_LAYOUT_K_MAJOR;
+    const int k_major = !kernel->problem.b.is_mn_major;
     struct jg_array b = {.letter = "b",
                          .description = "B",
                          .pointer = args->b,
@@ -154,7 +154,7 @@ static jit_gemm_status settle_b(const struct jg_kernel *kernel, const jit_gemm_a
                          .rows = k_major ? params->n : params->k,
                          .columns = k_major ? params->k : params->n,
                          .batch = params->batch,
-                         .element_bytes = jg_dtype_bytes(kernel->problem.b),
+                         .element_bytes = jg_dtype_bytes(kernel->problem.b.dtype),
                          .may_broadcast = 1,
                          .has_ld = 1};
     set_input_alignment(kernel, &b);
@@ -191,7 +191,7 @@ static jit_gemm_status settle_d(const struct jg_kernel *kernel, const jit_gemm_a
                          .rows = rows_of_d(kernel, params),
                          .columns = columns_of_d(kernel, params),
                          .batch = params->batch,
-                         .element_bytes = jg_dtype_bytes(kernel->problem.d),
+                         .element_bytes = jg_dtype_bytes(kernel->problem.d.dtype),
                          .has_ld = 1};
     set_output_alignment(kernel, &d);
     JG_TRY(jg_array_settle(&d));
@@ -253,7 +253,7 @@ static jit_gemm_status settle_c(const struct jg_kernel *kernel, const jit_gemm_a
     params->reserved = 0;
     params->beta = 0.0F;
     params->beta_pointer = 0;
-    if (kernel->problem.c == JIT_GEMM_DTYPE_NONE) {
+    if (kernel->problem.c.dtype == JIT_GEMM_DTYPE_NONE) {
         return refuse_c(args);
     }
     JG_TRY(settle_factor(args->beta_device, args->beta, "args.beta_device",
@@ -269,7 +269,7 @@ static jit_gemm_status settle_c(const struct jg_kernel *kernel, const jit_gemm_a
                          .rows = rows_of_d(kernel, params),
                          .columns = columns_of_d(kernel, params),
                          .batch = params->batch,
-                         .element_bytes = jg_dtype_bytes(kernel->problem.c),
+                         .element_bytes = jg_dtype_bytes(kernel->problem.c.dtype),
                          .may_broadcast = 1,
                          .has_ld = 1};
     set_output_alignment(kernel, &c);
@@ -325,10 +325,12 @@ static jit_gemm_status settle_scales(const struct jg_kernel *kernel,
     params->a_scale_batch_stride = args->a_scale_batch_stride;
     params->b_scale_batch_stride = args->b_scale_batch_stride;
     const int by_columns = jg_problem_is_column_major(&kernel->problem);
-    JG_TRY(settle_scale(kernel, kernel->problem.a_scale, "a_scale", params->m, by_columns,
-                        params, params->a_scale, &params->a_scale_batch_stride));
-    return settle_scale(kernel, kernel->problem.b_scale, "b_scale", params->n, !by_columns,
-                        params, params->b_scale, &params->b_scale_batch_stride);
+    JG_TRY(settle_scale(kernel, kernel->problem.a.scale.kind, "a_scale", params->m,
+                        by_columns, params, params->a_scale,
+                        &params->a_scale_batch_stride));
+    return settle_scale(kernel, kernel->problem.b.scale.kind, "b_scale", params->n,
+                        !by_columns, params, params->b_scale,
+                        &params->b_scale_batch_stride);
 }
 
 /* -------------------------------------------------------------------------- operands */
@@ -503,7 +505,7 @@ jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm
     if (ret_params->k == 0 && !jg_loads_by_threads(&kernel->problem)) {
         /* A and B have no elements and need no memory, but a map needs an address: the
          * kernel asks for what lies beyond K and gets zeros. */
-        const uint64_t place = ret_params->d / JG_COPY_ALIGNMENT * JG_COPY_ALIGNMENT;
+        const uint64_t place = ret_params->d / JG_TMA_ALIGNMENT * JG_TMA_ALIGNMENT;
         ret_keys[JG_MAP_A].pointer = place;
         ret_keys[JG_MAP_B].pointer = place;
     }

@@ -50,13 +50,13 @@ static jit_gemm_dtype dtype_of_operand(const struct jg_kernel *kernel,
 {
     switch (operand_of_problem(kernel, operand)) {
     case JG_MAP_A:
-        return kernel->problem.a;
+        return kernel->problem.a.dtype;
     case JG_MAP_B:
-        return kernel->problem.b;
+        return kernel->problem.b.dtype;
     case JG_MAP_C:
-        return kernel->problem.c;
+        return kernel->problem.c.dtype;
     case JG_MAP_D:
-        return kernel->problem.d;
+        return kernel->problem.d.dtype;
     default:
         return kernel->operands[operand - JG_MAP_OPERANDS].dtype;
     }
@@ -97,10 +97,9 @@ static CUtensorMapSwizzle swizzle_of_box(const struct jg_kernel *kernel,
                                          enum jg_map_operand operand)
 {
     const enum jg_map_operand own = operand_of_problem(kernel, operand);
-    const jit_gemm_layout layout =
-        own == JG_MAP_A ? kernel->problem.a_layout : kernel->problem.b_layout;
-    if (dtype_of_operand(kernel, operand) == JIT_GEMM_DTYPE_TF32 &&
-        layout != JIT_GEMM_LAYOUT_K_MAJOR) {
+    const bool is_mn_major =
+        own == JG_MAP_A ? kernel->problem.a.is_mn_major : kernel->problem.b.is_mn_major;
+    if (dtype_of_operand(kernel, operand) == JIT_GEMM_DTYPE_TF32 && is_mn_major) {
         return CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B;
     }
     const int row_bytes = row_bytes_of_box(kernel, operand);

@@ -45,7 +45,8 @@ static jit_gemm_status name_entry(const struct jg_arch *arch,
                  hash.bytes[3]);
     }
     snprintf(ret_entry, JIT_GEMM_NAME_SIZE, "jit_gemm_%s_%.4s_%.4s_%s_%s", chip,
-             jg_dtype_name(problem->a), jg_dtype_name(problem->d), kernel, epilogue);
+             jg_dtype_name(problem->a.dtype), jg_dtype_name(problem->d.dtype), kernel,
+             epilogue);
     return JIT_GEMM_OK;
 }
 
@@ -158,9 +159,9 @@ static void print_scale(const char *name, jit_gemm_scale scale, const char *vect
 /* Nothing is computed but the sum, and alpha times it. */
 static int is_plain(const struct jg_problem *problem)
 {
-    return problem->epilogue == NULL && problem->c == JIT_GEMM_DTYPE_NONE &&
-           problem->a_scale == JIT_GEMM_SCALE_NONE &&
-           problem->b_scale == JIT_GEMM_SCALE_NONE;
+    return problem->epilogue == NULL && problem->c.dtype == JIT_GEMM_DTYPE_NONE &&
+           problem->a.scale.kind == JIT_GEMM_SCALE_NONE &&
+           problem->b.scale.kind == JIT_GEMM_SCALE_NONE;
 }
 
 /* Not worth being compiled for several vectors at a time: one has enough to do, and the
@@ -186,7 +187,7 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
         config->swap_ab ? jg_problem_transpose(problem) : *problem;
     const uint32_t operand_count =
         problem->epilogue != NULL ? problem->epilogue->operand_count : 0;
-    const int has_c = problem->c != JIT_GEMM_DTYPE_NONE;
+    const int has_c = problem->c.dtype != JIT_GEMM_DTYPE_NONE;
     const int by_columns = jg_problem_is_column_major(problem);
 
     print_line_directive(1, "jit_gemm_config", out);
@@ -237,8 +238,8 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_number("kSmemBytes", choice->derived.smem_bytes, out);
     print_number("kParamsBytes", (int64_t)JG_KERNEL_PARAMS_BYTES(operand_count), out);
     print_number("kOperandCount", operand_count, out);
-    print_flag("kAKMajor", product.a_layout == JIT_GEMM_LAYOUT_K_MAJOR, out);
-    print_flag("kBKMajor", product.b_layout == JIT_GEMM_LAYOUT_K_MAJOR, out);
+    print_flag("kAKMajor", !product.a.is_mn_major, out);
+    print_flag("kBKMajor", !product.b.is_mn_major, out);
     print_flag("kHasC", has_c, out);
     print_flag("kColumnMajor", by_columns, out);
     print_flag("kPlain", is_plain(problem), out);
@@ -247,16 +248,16 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_flag("kPdl", config->pdl, out);
     print_flag("kThreadLoads", jg_loads_by_threads(problem), out);
     if (jg_loads_by_threads(problem)) {
-        print_number("kInputAlignment", problem->input_alignment, out);
+        print_number("kInputAlignment", problem->a.alignment, out);
     }
-    print_number("kOutputAlignment", problem->output_alignment, out);
-    print_type("A", product.a, out);
-    print_type("B", product.b, out);
-    print_type("C", has_c ? problem->c : JIT_GEMM_DTYPE_BF16, out);
-    print_type("D", problem->d, out);
-    print_scale("AScale", problem->a_scale,
+    print_number("kOutputAlignment", problem->d.alignment, out);
+    print_type("A", product.a.dtype, out);
+    print_type("B", product.b.dtype, out);
+    print_type("C", has_c ? problem->c.dtype : JIT_GEMM_DTYPE_BF16, out);
+    print_type("D", problem->d.dtype, out);
+    print_scale("AScale", problem->a.scale.kind,
                 by_columns ? "RowVectorInput" : "ColumnVectorInput", out);
-    print_scale("BScale", problem->b_scale,
+    print_scale("BScale", problem->b.scale.kind,
                 by_columns ? "ColumnVectorInput" : "RowVectorInput", out);
     jg_str_puts(out, "};\n\n");
 }

@@ -668,7 +668,7 @@ Test(choose_sm100a, family_has_the_same_kernels_where_its_tensor_core_can)
         plan_expect_config(arch, "8192x8192x8192 bf16", "mma=256x256 cta_group=2");
         struct jg_problem problem;
         memset(&problem, 0, sizeof(problem));
-        problem.a = problem.b = JIT_GEMM_DTYPE_S8;
+        problem.a.dtype = problem.b.dtype = JIT_GEMM_DTYPE_S8;
         const jit_gemm_status status = arch->check(&problem);
         if (arch == blackwell()) {
             cr_expect_eq(status, JIT_GEMM_OK);

@@ -49,9 +49,9 @@ Test(problem, defaults_are_filled_in)
     const struct jg_problem canonical = normalize(&problem);
 
     cr_expect_eq(canonical.batch.size, 1);
-    cr_expect_eq(canonical.b, JIT_GEMM_DTYPE_BF16);
-    cr_expect_eq(canonical.c, JIT_GEMM_DTYPE_NONE);
-    cr_expect_eq(canonical.d, JIT_GEMM_DTYPE_BF16);
+    cr_expect_eq(canonical.b.dtype, JIT_GEMM_DTYPE_BF16);
+    cr_expect_eq(canonical.c.dtype, JIT_GEMM_DTYPE_NONE);
+    cr_expect_eq(canonical.d.dtype, JIT_GEMM_DTYPE_BF16);
     cr_expect_null(canonical.epilogue);
 }
 
@@ -165,10 +165,10 @@ Test(problem, alignments_are_powers_of_two_up_to_16)
                        "problem.output_alignment: must be 0, 1, 2, 4, 8 or 16, is ");
     }
     jit_gemm_problem problem = make_problem();
-    cr_expect_eq(normalize(&problem).output_alignment, 16);
+    cr_expect_eq(normalize(&problem).d.alignment, 16);
     problem.output_alignment = 4;
-    cr_expect_eq(normalize(&problem).output_alignment, 4);
-    cr_expect_eq(normalize(&problem).input_alignment, 16);
+    cr_expect_eq(normalize(&problem).d.alignment, 4);
+    cr_expect_eq(normalize(&problem).a.alignment, 16);
 }
 
 static const struct jg_epilogue *find_given(void *user, const char *name)
@@ -299,8 +299,8 @@ Test(problem, defaults_of_d_and_b_follow_from_a)
 
         const struct jg_problem canonical = normalize(&problem);
 
-        cr_expect_eq(canonical.b, rows[i].a);
-        cr_expect_eq(canonical.d, rows[i].d);
+        cr_expect_eq(canonical.b.dtype, rows[i].a);
+        cr_expect_eq(canonical.d.dtype, rows[i].d);
     }
 }
 
@@ -312,8 +312,8 @@ Test(problem, outputs_of_every_type_are_legal)
             problem.c = (jit_gemm_dtype)c;
             problem.d = (jit_gemm_dtype)d;
             const struct jg_problem canonical = normalize(&problem);
-            cr_expect_eq((int)canonical.c, c);
-            cr_expect_eq((int)canonical.d, d == 0 ? (int)JIT_GEMM_DTYPE_BF16 : d);
+            cr_expect_eq((int)canonical.c.dtype, c);
+            cr_expect_eq((int)canonical.d.dtype, d == 0 ? (int)JIT_GEMM_DTYPE_BF16 : d);
         }
     }
 }

@@ -66,15 +66,16 @@ void handmade_kernel(struct handmade *made)
     atomic_init(&kernel->references, 1);
     kernel->device = device; /* its only reference */
     const jit_gemm_dim size = {.size = 1024};
+    const struct jg_matrix bf16 = {.dtype = JIT_GEMM_DTYPE_BF16,
+                                   .alignment = JG_TMA_ALIGNMENT};
     kernel->problem = (struct jg_problem){.m = size,
                                           .n = size,
                                           .k = size,
                                           .batch = {.size = 1},
-                                          .a = JIT_GEMM_DTYPE_BF16,
-                                          .b = JIT_GEMM_DTYPE_BF16,
-                                          .d = JIT_GEMM_DTYPE_BF16,
-                                          .input_alignment = JG_COPY_ALIGNMENT,
-                                          .output_alignment = JG_COPY_ALIGNMENT};
+                                          .a = bf16,
+                                          .b = bf16,
+                                          .c = {.alignment = JG_TMA_ALIGNMENT},
+                                          .d = bf16};
     kernel->choice.config = (struct jg_config){.kernel = JG_KERNEL_GEMM,
                                                .tile_m = 128,
                                                .tile_n = 256,

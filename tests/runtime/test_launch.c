@@ -168,7 +168,7 @@ Test(launch, inputs_that_threads_load_need_their_own_alignment_and_no_map)
     struct handmade made;
     handmade_kernel(&made);
     init_slots();
-    made.kernel->problem.input_alignment = 4;
+    made.kernel->problem.a.alignment = made.kernel->problem.b.alignment = 4;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         jit_gemm_args args = plain_args();
         args.a = rows[i].a;
@@ -208,7 +208,7 @@ Test(launch, outputs_that_threads_move_need_their_own_alignment_and_no_map)
     struct handmade made;
     handmade_kernel(&made);
     init_slots();
-    made.kernel->problem.output_alignment = 4;
+    made.kernel->problem.d.alignment = made.kernel->problem.c.alignment = 4;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         jit_gemm_args args = plain_args();
         args.d = rows[i].d;
