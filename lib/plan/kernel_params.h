@@ -15,35 +15,75 @@ struct jg_tensor_map {
     _Alignas(128) unsigned char bytes[128]; /* an opaque CUtensorMap */
 };
 
-struct jg_operand_param {
-    struct jg_tensor_map map; /* of a matrix input */
-    uint64_t pointer;
+/* A matrix, a vector or a scalar of a launch. */
+struct jg_matrix_param {
+    uint64_t pointer;     /* device address; 0: a scalar by value, or absent */
     int64_t ld;           /* elements */
     int64_t batch_stride; /* elements; 0 broadcasts */
-    float value;          /* scalar by value, used if pointer is 0 */
-    uint32_t batch_step;  /* of a matrix input: 1, or 0 if it is broadcast over batches */
+    float value;          /* of a scalar, used if pointer is 0 */
+    uint32_t batch_step;  /* of its tensor map: 1, or 0 if it is broadcast over batches */
+};
+
+/* alpha or beta. */
+struct jg_scalar_param {
+    uint64_t pointer; /* device address of a float, or 0 */
+    float value;      /* used if pointer is 0 */
+    uint32_t reserved;
+};
+
+/* Maps of a launch: first those of the product's matrices, then one for each operand. */
+enum jg_map_index {
+    JG_MAP_A,
+    JG_MAP_B,
+    JG_MAP_C,
+    JG_MAP_D,
+    JG_MAP_OPERANDS, /* plus the operand's index */
+    JG_MAP_COUNT = JG_MAP_OPERANDS + JIT_GEMM_MAX_OPERANDS
 };
 
 struct jg_kernel_params {
-    struct jg_tensor_map a_map, b_map, d_map, c_map;
-    uint64_t a, b, c, d;                    /* device addresses */
-    int64_t lda, ldb, ldc, ldd;             /* elements */
-    int64_t a_batch_stride, b_batch_stride; /* elements; 0 broadcasts */
-    int64_t c_batch_stride, d_batch_stride; /* elements; c: 0 broadcasts */
-    uint32_t m, n, k, batch;                /* sizes of this launch, exact ones included */
-    float alpha, beta;                      /* used if the pointers are 0 */
-    uint64_t alpha_pointer, beta_pointer;   /* device addresses of floats, or 0 */
-    uint32_t a_batch_step, b_batch_step;    /* 1, or 0 if broadcast over batches */
-    uint32_t c_batch_step, reserved;
-    uint64_t workspace;        /* device address; of kernels that split K */
-    uint64_t a_scale, b_scale; /* device addresses of floats, or 0 */
-    int64_t a_scale_batch_stride, b_scale_batch_stride; /* elements; 0 broadcasts */
-    struct jg_operand_param operands[JIT_GEMM_MAX_OPERANDS];
+    struct jg_tensor_map maps[JG_MAP_OPERANDS];
+    struct jg_matrix_param a, b, c, d, a_scale,
+        b_scale; /* a, b: as the kernel takes them */
+    struct jg_scalar_param alpha, beta;
+    uint32_t m, n, k, batch; /* sizes of this launch, exact ones included */
+    uint64_t workspace;      /* device address; of kernels that split K */
+    uint64_t reserved;
+    struct jg_matrix_param operands[JIT_GEMM_MAX_OPERANDS];
+    /* Maps of operands follow the last of those that the kernel has: see
+     * jg_kernel_params_map. */
+    struct jg_tensor_map room[JIT_GEMM_MAX_OPERANDS];
 };
+_Static_assert(offsetof(struct jg_kernel_params, operands) == 768,
+               "as jg/common/kernel_params.cuh has it");
+_Static_assert(sizeof(struct jg_kernel_params) <= 4096, "all that a launch takes");
+
+/* Where the maps of operands begin in the device's struct with this many operands. */
+static inline size_t jg_kernel_params_maps_offset(uint32_t operand_count)
+{
+    const size_t end = offsetof(struct jg_kernel_params, operands) +
+                       sizeof(struct jg_matrix_param) * operand_count;
+    return (end + sizeof(struct jg_tensor_map) - 1) / sizeof(struct jg_tensor_map) *
+           sizeof(struct jg_tensor_map);
+}
 
 /* Bytes of the device's struct with this many operands. */
-#define JG_KERNEL_PARAMS_BYTES(operand_count)      \
-    (offsetof(struct jg_kernel_params, operands) + \
-     sizeof(struct jg_operand_param) * (size_t)(operand_count))
+static inline size_t jg_kernel_params_bytes(uint32_t operand_count)
+{
+    return jg_kernel_params_maps_offset(operand_count) +
+           sizeof(struct jg_tensor_map) * operand_count;
+}
+
+/* Where map `index` lies, for a kernel with this many operands. */
+static inline struct jg_tensor_map *jg_kernel_params_map(struct jg_kernel_params *params,
+                                                         uint32_t operand_count, int index)
+{
+    if (index < JG_MAP_OPERANDS) {
+        return &params->maps[index];
+    }
+    unsigned char *begin =
+        (unsigned char *)params + jg_kernel_params_maps_offset(operand_count);
+    return (struct jg_tensor_map *)(void *)begin + (index - JG_MAP_OPERANDS);
+}
 
 #endif

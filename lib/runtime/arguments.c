@@ -134,10 +134,10 @@ static jit_gemm_status settle_a(const struct jg_kernel *kernel, const jit_gemm_a
                          .has_ld = 1};
     set_input_alignment(kernel, &a);
     JG_TRY(jg_array_settle(&a));
-    params->a = a.pointer;
-    params->lda = a.ld;
-    params->a_batch_stride = a.batch_stride;
-    params->a_batch_step = a.batch_stride != 0;
+    params->a.pointer = a.pointer;
+    params->a.ld = a.ld;
+    params->a.batch_stride = a.batch_stride;
+    params->a.batch_step = a.batch_stride != 0;
     *key = key_of_array(&a);
     return JIT_GEMM_OK;
 }
@@ -159,10 +159,10 @@ static jit_gemm_status settle_b(const struct jg_kernel *kernel, const jit_gemm_a
                          .has_ld = 1};
     set_input_alignment(kernel, &b);
     JG_TRY(jg_array_settle(&b));
-    params->b = b.pointer;
-    params->ldb = b.ld;
-    params->b_batch_stride = b.batch_stride;
-    params->b_batch_step = b.batch_stride != 0;
+    params->b.pointer = b.pointer;
+    params->b.ld = b.ld;
+    params->b.batch_stride = b.batch_stride;
+    params->b.batch_step = b.batch_stride != 0;
     *key = key_of_array(&b);
     return JIT_GEMM_OK;
 }
@@ -195,9 +195,9 @@ static jit_gemm_status settle_d(const struct jg_kernel *kernel, const jit_gemm_a
                          .has_ld = 1};
     set_output_alignment(kernel, &d);
     JG_TRY(jg_array_settle(&d));
-    params->d = d.pointer;
-    params->ldd = d.ld;
-    params->d_batch_stride = d.batch_stride;
+    params->d.pointer = d.pointer;
+    params->d.ld = d.ld;
+    params->d.batch_stride = d.batch_stride;
     *key = key_of_array(&d);
     return JIT_GEMM_OK;
 }
@@ -205,16 +205,15 @@ static jit_gemm_status settle_d(const struct jg_kernel *kernel, const jit_gemm_a
 /* ------------------------------------------------------------ C and the two scalars */
 
 static jit_gemm_status settle_factor(uint64_t address, const float *value,
-                                     const char *field, uint64_t *ret_pointer,
-                                     float *ret_value)
+                                     const char *field, struct jg_scalar_param *ret_param)
 {
     if (address % sizeof(float) != 0) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, field, "give the address of a float",
                        "the address 0x%llx is misaligned: no multiple of 4",
                        (unsigned long long)address);
     }
-    *ret_pointer = address;
-    *ret_value = value != NULL ? *value : 1.0F;
+    *ret_param = (struct jg_scalar_param){.pointer = address,
+                                          .value = value != NULL ? *value : 1.0F};
     return JIT_GEMM_OK;
 }
 
@@ -246,19 +245,13 @@ static jit_gemm_status settle_c(const struct jg_kernel *kernel, const jit_gemm_a
                                 struct jg_kernel_params *params, struct jg_map_key *key)
 {
     *key = (struct jg_map_key){0};
-    params->c = 0;
-    params->ldc = 0;
-    params->c_batch_stride = 0;
-    params->c_batch_step = 0;
-    params->reserved = 0;
-    params->beta = 0.0F;
-    params->beta_pointer = 0;
+    params->c = (struct jg_matrix_param){0};
+    params->beta = (struct jg_scalar_param){0};
     if (kernel->problem.c.dtype == JIT_GEMM_DTYPE_NONE) {
         return refuse_c(args);
     }
-    JG_TRY(settle_factor(args->beta_device, args->beta, "args.beta_device",
-                         &params->beta_pointer, &params->beta));
-    if (args->c == 0 && params->beta_pointer == 0 && params->beta == 0.0F) {
+    JG_TRY(settle_factor(args->beta_device, args->beta, "args.beta_device", &params->beta));
+    if (args->c == 0 && params->beta.pointer == 0 && params->beta.value == 0.0F) {
         return JIT_GEMM_OK; /* never read */
     }
     struct jg_array c = {.letter = "c",
@@ -274,27 +267,27 @@ static jit_gemm_status settle_c(const struct jg_kernel *kernel, const jit_gemm_a
                          .has_ld = 1};
     set_output_alignment(kernel, &c);
     JG_TRY(jg_array_settle(&c));
-    params->c = c.pointer;
-    params->ldc = c.ld;
-    params->c_batch_stride = c.batch_stride;
-    params->c_batch_step = c.batch_stride != 0;
+    params->c.pointer = c.pointer;
+    params->c.ld = c.ld;
+    params->c.batch_stride = c.batch_stride;
+    params->c.batch_step = c.batch_stride != 0;
     *key = key_of_array(&c);
     return JIT_GEMM_OK;
 }
 
 /* ---------------------------------------------------------------------------- scales */
 
-/* Of A or B, whose field is `letter`; `batch_stride` is settled in place. */
+/* Of A or B, whose field is `letter`; `param` is settled in place. */
 static jit_gemm_status settle_scale(const struct jg_kernel *kernel, jit_gemm_scale scale,
                                     const char *letter, int64_t count, int is_along_rows,
-                                    const struct jg_kernel_params *params, uint64_t pointer,
-                                    int64_t *batch_stride)
+                                    const struct jg_kernel_params *params,
+                                    struct jg_matrix_param *param)
 {
     const int is_vector = scale == JIT_GEMM_SCALE_VECTOR;
     struct jg_array array = {.letter = letter,
                              .description = "the scales",
-                             .pointer = pointer,
-                             .batch_stride = *batch_stride,
+                             .pointer = param->pointer,
+                             .batch_stride = param->batch_stride,
                              .rows = 1,
                              .columns = is_vector ? count : 1,
                              .batch = params->batch,
@@ -302,9 +295,9 @@ static jit_gemm_status settle_scale(const struct jg_kernel *kernel, jit_gemm_sca
                              .may_broadcast = 1};
     set_vector_alignment(kernel, is_vector && is_along_rows, &array);
     if (scale == JIT_GEMM_SCALE_NONE) {
-        if (pointer != 0 || *batch_stride != 0) {
+        if (param->pointer != 0 || param->batch_stride != 0) {
             const struct jg_field_name name = jg_array_field(
-                &array, pointer != 0 ? JG_PART_POINTER : JG_PART_BATCH_STRIDE);
+                &array, param->pointer != 0 ? JG_PART_POINTER : JG_PART_BATCH_STRIDE);
             return jg_fail(JIT_GEMM_ERR_ARGUMENT, name.text,
                            "leave it zero, or name a scale in the problem",
                            "scales are given, but this problem has none");
@@ -312,7 +305,7 @@ static jit_gemm_status settle_scale(const struct jg_kernel *kernel, jit_gemm_sca
         return JIT_GEMM_OK;
     }
     JG_TRY(jg_array_settle(&array));
-    *batch_stride = array.batch_stride;
+    param->batch_stride = array.batch_stride;
     return JIT_GEMM_OK;
 }
 
@@ -320,17 +313,15 @@ static jit_gemm_status settle_scales(const struct jg_kernel *kernel,
                                      const jit_gemm_args *args,
                                      struct jg_kernel_params *params)
 {
-    params->a_scale = args->a_scale;
-    params->b_scale = args->b_scale;
-    params->a_scale_batch_stride = args->a_scale_batch_stride;
-    params->b_scale_batch_stride = args->b_scale_batch_stride;
+    params->a_scale = (struct jg_matrix_param){.pointer = args->a_scale,
+                                               .batch_stride = args->a_scale_batch_stride};
+    params->b_scale = (struct jg_matrix_param){.pointer = args->b_scale,
+                                               .batch_stride = args->b_scale_batch_stride};
     const int by_columns = jg_problem_is_column_major(&kernel->problem);
     JG_TRY(settle_scale(kernel, kernel->problem.a.scale.kind, "a_scale", params->m,
-                        by_columns, params, params->a_scale,
-                        &params->a_scale_batch_stride));
+                        by_columns, params, &params->a_scale));
     return settle_scale(kernel, kernel->problem.b.scale.kind, "b_scale", params->n,
-                        !by_columns, params, params->b_scale,
-                        &params->b_scale_batch_stride);
+                        !by_columns, params, &params->b_scale);
 }
 
 /* -------------------------------------------------------------------------- operands */
@@ -397,8 +388,7 @@ static jit_gemm_status refuse_reserved(const struct jg_operand *operand, size_t 
 static jit_gemm_status settle_operand(const struct jg_kernel *kernel, size_t index,
                                       const jit_gemm_operand_arg *arg,
                                       const struct jg_kernel_params *params,
-                                      struct jg_operand_param *param,
-                                      struct jg_map_key *key)
+                                      struct jg_matrix_param *param, struct jg_map_key *key)
 {
     *key = (struct jg_map_key){0};
     const struct jg_operand *operand = &kernel->operands[index];
@@ -451,38 +441,18 @@ static jit_gemm_status settle_operands(const struct jg_kernel *kernel,
     return JIT_GEMM_OK;
 }
 
-static void swap_u32(uint32_t *x, uint32_t *y)
-{
-    const uint32_t was = *x;
-    *x = *y;
-    *y = was;
-}
-
-static void swap_u64(uint64_t *x, uint64_t *y)
-{
-    const uint64_t was = *x;
-    *x = *y;
-    *y = was;
-}
-
-static void swap_i64(int64_t *x, int64_t *y)
-{
-    const int64_t was = *x;
-    *x = *y;
-    *y = was;
-}
-
 /* For a kernel that makes the transposed product: A and B, M and N as it takes them. */
 static void swap_product(struct jg_kernel_params *params, struct jg_map_key *keys)
 {
     const struct jg_map_key a = keys[JG_MAP_A];
     keys[JG_MAP_A] = keys[JG_MAP_B];
     keys[JG_MAP_B] = a;
-    swap_u32(&params->m, &params->n);
-    swap_u64(&params->a, &params->b);
-    swap_i64(&params->lda, &params->ldb);
-    swap_i64(&params->a_batch_stride, &params->b_batch_stride);
-    swap_u32(&params->a_batch_step, &params->b_batch_step);
+    const struct jg_matrix_param a_param = params->a;
+    params->a = params->b;
+    params->b = a_param;
+    const uint32_t m = params->m;
+    params->m = params->n;
+    params->n = m;
 }
 
 jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm_args *args,
@@ -498,14 +468,14 @@ jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm
     JG_TRY(settle_b(kernel, args, ret_params, &ret_keys[JG_MAP_B]));
     JG_TRY(settle_d(kernel, args, ret_params, &ret_keys[JG_MAP_D]));
     JG_TRY(settle_factor(args->alpha_device, args->alpha, "args.alpha_device",
-                         &ret_params->alpha_pointer, &ret_params->alpha));
+                         &ret_params->alpha));
     JG_TRY(settle_c(kernel, args, ret_params, &ret_keys[JG_MAP_C]));
     JG_TRY(settle_scales(kernel, args, ret_params));
     JG_TRY(settle_operands(kernel, args, ret_params, &ret_keys[JG_MAP_OPERANDS]));
     if (ret_params->k == 0 && !jg_loads_by_threads(&kernel->problem)) {
         /* A and B have no elements and need no memory, but a map needs an address: the
          * kernel asks for what lies beyond K and gets zeros. */
-        const uint64_t place = ret_params->d / JG_TMA_ALIGNMENT * JG_TMA_ALIGNMENT;
+        const uint64_t place = ret_params->d.pointer / JG_TMA_ALIGNMENT * JG_TMA_ALIGNMENT;
         ret_keys[JG_MAP_A].pointer = place;
         ret_keys[JG_MAP_B].pointer = place;
     }

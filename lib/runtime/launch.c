@@ -139,9 +139,7 @@ jit_gemm_status jg_launch(const struct jg_kernel *kernel, struct jg_map_slots *s
     if (kernel->choice.config.kernel == JG_KERNEL_GEMM) {
         JG_TRY(jg_map_slots_fill(slots, kernel, keys, &params));
     } else {
-        memset(&params.a_map, 0, sizeof(params.a_map));
-        memset(&params.b_map, 0, sizeof(params.b_map));
-        memset(&params.d_map, 0, sizeof(params.d_map));
+        memset(params.maps, 0, sizeof(params.maps));
     }
     const CUresult result = launch(kernel, &params, (CUstream)stream);
     if (result != CUDA_SUCCESS) {

@@ -36,8 +36,8 @@ static CUtensorMapDataType type_of_map(jit_gemm_dtype dtype)
 }
 
 /* Which of the problem's A and B the kernel takes as its A or B. */
-static enum jg_map_operand operand_of_problem(const struct jg_kernel *kernel,
-                                              enum jg_map_operand operand)
+static enum jg_map_index operand_of_problem(const struct jg_kernel *kernel,
+                                            enum jg_map_index operand)
 {
     if (!kernel->choice.config.swap_ab || operand > JG_MAP_B) {
         return operand;
@@ -46,7 +46,7 @@ static enum jg_map_operand operand_of_problem(const struct jg_kernel *kernel,
 }
 
 static jit_gemm_dtype dtype_of_operand(const struct jg_kernel *kernel,
-                                       enum jg_map_operand operand)
+                                       enum jg_map_index operand)
 {
     switch (operand_of_problem(kernel, operand)) {
     case JG_MAP_A:
@@ -62,7 +62,7 @@ static jit_gemm_dtype dtype_of_operand(const struct jg_kernel *kernel,
     }
 }
 
-static int rows_of_box(const struct jg_kernel *kernel, enum jg_map_operand operand)
+static int rows_of_box(const struct jg_kernel *kernel, enum jg_map_index operand)
 {
     const struct jg_derived *derived = &kernel->choice.derived;
     switch (operand) {
@@ -77,7 +77,7 @@ static int rows_of_box(const struct jg_kernel *kernel, enum jg_map_operand opera
     }
 }
 
-static int row_bytes_of_box(const struct jg_kernel *kernel, enum jg_map_operand operand)
+static int row_bytes_of_box(const struct jg_kernel *kernel, enum jg_map_index operand)
 {
     const struct jg_derived *derived = &kernel->choice.derived;
     switch (operand) {
@@ -94,9 +94,9 @@ static int row_bytes_of_box(const struct jg_kernel *kernel, enum jg_map_operand 
 
 /* As the kernel reads them (kernel_src/jg/tile/tile_swizzle.cuh). */
 static CUtensorMapSwizzle swizzle_of_box(const struct jg_kernel *kernel,
-                                         enum jg_map_operand operand)
+                                         enum jg_map_index operand)
 {
-    const enum jg_map_operand own = operand_of_problem(kernel, operand);
+    const enum jg_map_index own = operand_of_problem(kernel, operand);
     const bool is_mn_major =
         own == JG_MAP_A ? kernel->problem.a.is_mn_major : kernel->problem.b.is_mn_major;
     if (dtype_of_operand(kernel, operand) == JIT_GEMM_DTYPE_TF32 && is_mn_major) {
@@ -109,11 +109,10 @@ static CUtensorMapSwizzle swizzle_of_box(const struct jg_kernel *kernel,
 }
 
 static jit_gemm_status fail_encode(const struct jg_kernel *kernel, CUresult result,
-                                   enum jg_map_operand operand,
-                                   const struct jg_map_key *key)
+                                   enum jg_map_index operand, const struct jg_map_key *key)
 {
-    static const char *const names[JG_MAP_OPERANDS] = {"args.a", "args.b", "args.d",
-                                                       "args.c"};
+    static const char *const names[JG_MAP_OPERANDS] = {"args.a", "args.b", "args.c",
+                                                       "args.d"};
     char name[64];
     if (operand < JG_MAP_OPERANDS) {
         snprintf(name, sizeof(name), "%s", names[operand_of_problem(kernel, operand)]);
@@ -131,8 +130,8 @@ static jit_gemm_status fail_encode(const struct jg_kernel *kernel, CUresult resu
 
 /* A contiguous or outer size of 0 (K = 0) is encoded as 1: the kernel then loads nothing.
  * UNSUPPORTED if the driver refuses it. */
-static jit_gemm_status encode_map(const struct jg_kernel *kernel,
-                                  enum jg_map_operand operand, const struct jg_map_key *key,
+static jit_gemm_status encode_map(const struct jg_kernel *kernel, enum jg_map_index operand,
+                                  const struct jg_map_key *key,
                                   struct jg_tensor_map *ret_map)
 {
     const jit_gemm_dtype dtype = dtype_of_operand(kernel, operand);
@@ -197,7 +196,7 @@ static int keys_equal(const struct jg_map_key *a, const struct jg_map_key *b)
 
 static jit_gemm_status take_from_slot(struct jg_map_slot *slot,
                                       const struct jg_kernel *kernel,
-                                      enum jg_map_operand operand,
+                                      enum jg_map_index operand,
                                       const struct jg_map_key *key,
                                       struct jg_tensor_map *ret_map)
 {
@@ -234,18 +233,15 @@ jit_gemm_status jg_map_slots_fill(struct jg_map_slots *slots,
                                   const struct jg_map_key keys[JG_MAP_COUNT],
                                   struct jg_kernel_params *params)
 {
-    struct jg_tensor_map *const maps[JG_MAP_OPERANDS] = {&params->a_map, &params->b_map,
-                                                         &params->d_map, &params->c_map};
     const int count = (int)count_maps(kernel->operand_count);
     struct jg_map_slot *slot = try_to_take_slot(slots);
     jit_gemm_status status = JIT_GEMM_OK;
     for (int i = 0; i < count && status == JIT_GEMM_OK; i++) {
-        const enum jg_map_operand operand = (enum jg_map_operand)i;
+        const enum jg_map_index operand = (enum jg_map_index)i;
         if (keys[i].pointer == 0) {
             continue;
         }
-        struct jg_tensor_map *map =
-            i < JG_MAP_OPERANDS ? maps[i] : &params->operands[i - JG_MAP_OPERANDS].map;
+        struct jg_tensor_map *map = jg_kernel_params_map(params, kernel->operand_count, i);
         status = slot != NULL ? take_from_slot(slot, kernel, operand, &keys[i], map)
                               : encode_map(kernel, operand, &keys[i], map);
     }

@@ -21,15 +21,6 @@
 #define JG_MAP_SLOTS   4
 #define JG_MAP_ENTRIES 2
 
-enum jg_map_operand {
-    JG_MAP_A,
-    JG_MAP_B,
-    JG_MAP_D,
-    JG_MAP_C,
-    JG_MAP_OPERANDS, /* plus the operand's index */
-    JG_MAP_COUNT = JG_MAP_OPERANDS + JIT_GEMM_MAX_OPERANDS
-};
-
 /* Everything that a map depends on besides the kernel. */
 struct jg_map_key {
     uint64_t pointer;     /* 0: no map is wanted, or nothing is kept here */

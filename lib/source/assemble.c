@@ -236,7 +236,7 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     }
     print_number("kThreads", choice->derived.threads, out);
     print_number("kSmemBytes", choice->derived.smem_bytes, out);
-    print_number("kParamsBytes", (int64_t)JG_KERNEL_PARAMS_BYTES(operand_count), out);
+    print_number("kParamsBytes", (int64_t)jg_kernel_params_bytes(operand_count), out);
     print_number("kOperandCount", operand_count, out);
     print_flag("kAKMajor", !product.a.is_mn_major, out);
     print_flag("kBKMajor", !product.b.is_mn_major, out);

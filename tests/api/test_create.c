@@ -393,7 +393,7 @@ Test(create, reference_kernel_runs_without_maps)
     cr_expect_eq(atomic_load(&fixture.fake->encodes), 0);
     cr_expect_eq(fixture.fake->last_launch.block, 256);
     cr_expect_eq(fixture.fake->last_launch.grid, (333 * 17 + 255) / 256);
-    cr_expect_eq(fixture.fake->last_launch.params.lda, 333);
+    cr_expect_eq(fixture.fake->last_launch.params.a.ld, 333);
     jit_gemm_destroy(&gemm);
     api_fixture_close(&fixture);
 }

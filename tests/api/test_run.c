@@ -104,13 +104,13 @@ Test(run, launch_and_maps_are_as_the_plan_says)
     cr_expect_eq(launch->pdl, 1);
     cr_expect_eq(launch->params.m, 1000);
     cr_expect_eq(launch->params.batch, 3);
-    cr_expect_float_eq(launch->params.alpha, 0.5F, 0);
-    cr_expect_eq(launch->params.lda, 1000);
-    cr_expect_eq(launch->params.a_batch_stride, 328 * 1000);
-    cr_expect_eq(launch->params.a_batch_step, 1);
-    cr_expect_eq(launch->params.b_batch_stride, 0);
-    cr_expect_eq(launch->params.b_batch_step, 0);
-    cr_expect_eq(launch->params.d_batch_stride, 1000 * 524);
+    cr_expect_float_eq(launch->params.alpha.value, 0.5F, 0);
+    cr_expect_eq(launch->params.a.ld, 1000);
+    cr_expect_eq(launch->params.a.batch_stride, 328 * 1000);
+    cr_expect_eq(launch->params.a.batch_step, 1);
+    cr_expect_eq(launch->params.b.batch_stride, 0);
+    cr_expect_eq(launch->params.b.batch_step, 0);
+    cr_expect_eq(launch->params.d.batch_stride, 1000 * 524);
     const struct fake_encode *a = &fixture.fake->last_encodes[0];
     const struct fake_encode *b = &fixture.fake->last_encodes[1];
     const struct fake_encode *d = &fixture.fake->last_encodes[2];
@@ -172,10 +172,10 @@ Test(run, maps_and_scales_of_other_types)
         run(gemm, &args);
 
         const struct fake_launch *launch = &fixture.fake->last_launch;
-        cr_expect_eq(launch->params.a_scale, 0x50004);
-        cr_expect_eq(launch->params.b_scale, 0x60000);
-        cr_expect_eq(launch->params.a_scale_batch_stride, 512);
-        cr_expect_eq(launch->params.b_scale_batch_stride, 1);
+        cr_expect_eq(launch->params.a_scale.pointer, 0x50004);
+        cr_expect_eq(launch->params.b_scale.pointer, 0x60000);
+        cr_expect_eq(launch->params.a_scale.batch_stride, 512);
+        cr_expect_eq(launch->params.b_scale.batch_stride, 1);
         const struct fake_encode *a =
             &fixture.fake->last_encodes[first % FAKE_ENCODES_KEPT];
         const struct fake_encode *b =
@@ -215,14 +215,14 @@ Test(run, column_major_d_exchanges_a_and_b)
     const struct fake_launch *launch = &fixture.fake->last_launch;
     cr_expect_eq(launch->params.m, 384);
     cr_expect_eq(launch->params.n, 512);
-    cr_expect_eq(launch->params.a, 0x20000);
-    cr_expect_eq(launch->params.b, 0x10000);
-    cr_expect_eq(launch->params.lda, 272);
-    cr_expect_eq(launch->params.ldb, 264);
-    cr_expect_eq(launch->params.ldc, 512);
-    cr_expect_eq(launch->params.ldd, 520);
+    cr_expect_eq(launch->params.a.pointer, 0x20000);
+    cr_expect_eq(launch->params.b.pointer, 0x10000);
+    cr_expect_eq(launch->params.a.ld, 272);
+    cr_expect_eq(launch->params.b.ld, 264);
+    cr_expect_eq(launch->params.c.ld, 512);
+    cr_expect_eq(launch->params.d.ld, 520);
     const struct fake_encode *d =
-        &fixture.fake->last_encodes[(first + 2) % FAKE_ENCODES_KEPT];
+        &fixture.fake->last_encodes[(first + 3) % FAKE_ENCODES_KEPT];
     cr_expect_eq(d->strides_bytes[0], 520 * 2);
     args.ldd = 504;
     cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
@@ -261,9 +261,9 @@ Test(run, c_and_matrix_inputs_have_maps_of_their_own)
 
     run(gemm, &args);
 
-    /* A, B, D, C and r; a vector and an output need none. */
+    /* A, B, C, D and r; a vector and an output need none. */
     cr_expect_eq(atomic_load(&fixture.fake->encodes), 5);
-    const struct fake_encode *c = &fixture.fake->last_encodes[3];
+    const struct fake_encode *c = &fixture.fake->last_encodes[2];
     const struct fake_encode *r = &fixture.fake->last_encodes[4];
     cr_expect_eq(c->address, C_ADDRESS);
     cr_expect_eq(c->type, CU_TENSOR_MAP_DATA_TYPE_FLOAT32);
@@ -279,7 +279,7 @@ Test(run, c_and_matrix_inputs_have_maps_of_their_own)
     cr_expect_eq(r->box[0], 64);
     cr_expect_eq(r->box[1], 64);
     const struct jg_kernel_params *params = &fixture.fake->last_launch.params;
-    cr_expect_eq(params->c_batch_step, 1);
+    cr_expect_eq(params->c.batch_step, 1);
     cr_expect_eq(params->operands[1].batch_step, 0);
     cr_expect_eq(params->operands[2].batch_step, 0);
     /* Without C there is nothing to map, and what has not changed is kept. */
@@ -327,8 +327,8 @@ Test(run, outputs_of_less_alignment_have_no_maps)
 
     cr_expect_eq(atomic_load(&fixture.fake->encodes), 2);
     const struct jg_kernel_params *params = &fixture.fake->last_launch.params;
-    cr_expect_eq(params->d, D_ADDRESS + 2);
-    cr_expect_eq(params->ldd, 257);
+    cr_expect_eq(params->d.pointer, D_ADDRESS + 2);
+    cr_expect_eq(params->d.ld, 257);
     cr_expect_eq(params->operands[1].pointer, 0x60000006);
     cr_expect_eq(params->operands[1].batch_stride, 259 * 512 + 1);
     args.k = 0;
@@ -431,15 +431,15 @@ Test(run, c_beta_and_device_scalars)
     args.alpha_device = 0x1004;
 
     run(gemm, &args);
-    cr_expect_float_eq(fixture.fake->last_launch.params.beta, 1.0F, 0);
-    cr_expect_eq(fixture.fake->last_launch.params.alpha_pointer, 0x1004);
-    cr_expect_eq(fixture.fake->last_launch.params.ldc, 512);
+    cr_expect_float_eq(fixture.fake->last_launch.params.beta.value, 1.0F, 0);
+    cr_expect_eq(fixture.fake->last_launch.params.alpha.pointer, 0x1004);
+    cr_expect_eq(fixture.fake->last_launch.params.c.ld, 512);
     const float zero = 0.0F;
     args.c = 0;
     args.beta = &zero;
     run(gemm, &args);
-    cr_expect_eq(fixture.fake->last_launch.params.c, 0);
-    cr_expect_float_eq(fixture.fake->last_launch.params.beta, 0.0F, 0);
+    cr_expect_eq(fixture.fake->last_launch.params.c.pointer, 0);
+    cr_expect_float_eq(fixture.fake->last_launch.params.beta.value, 0.0F, 0);
     jit_gemm_destroy(&gemm);
     api_fixture_close(&fixture);
 }
@@ -472,7 +472,7 @@ Test(run, operands_arrive_in_declared_order)
 
     run(gemm, &args);
 
-    const struct jg_operand_param *params = fixture.fake->last_launch.params.operands;
+    const struct jg_matrix_param *params = fixture.fake->last_launch.params.operands;
     cr_expect_eq(params[0].pointer, 0x5004);
     cr_expect_eq(params[0].batch_stride, 0);
     cr_expect_eq(params[1].ld, 516);

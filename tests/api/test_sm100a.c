@@ -75,8 +75,8 @@ Test(sm100a, launch_and_maps_of_a_pair_are_as_the_plan_says)
     cr_expect_eq(launch->smem_bytes, 3 * 32768 + 32768 + 2 * 16384 + 1024);
     const struct fake_encode *a = &fixture.fake->last_encodes[0];
     const struct fake_encode *b = &fixture.fake->last_encodes[1];
-    const struct fake_encode *d = &fixture.fake->last_encodes[2];
-    const struct fake_encode *c = &fixture.fake->last_encodes[3];
+    const struct fake_encode *d = &fixture.fake->last_encodes[3];
+    const struct fake_encode *c = &fixture.fake->last_encodes[2];
     /* A: 128 rows of a CTA, by two CTAs along N. */
     cr_expect_eq(a->box[0], 64);
     cr_expect_eq(a->box[1], 64);

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "verify/elements.h"
 #include "support/fake_driver.h"
+#include "verify/elements.h"
 
 #define DRIVER_API __attribute__((visibility("default")))
 
@@ -41,27 +41,27 @@ static int read_plan(struct plan *plan)
 static void compute_batch(const struct jg_kernel_params *params, const struct plan *plan,
                           jit_gemm_dtype d_type, int64_t batch)
 {
-    const void *a = (const void *)(uintptr_t)params->a;
-    const void *b = (const void *)(uintptr_t)params->b;
-    const float *c = (const float *)(uintptr_t)params->c;
-    void *d = (void *)(uintptr_t)params->d;
+    const void *a = (const void *)(uintptr_t)params->a.pointer;
+    const void *b = (const void *)(uintptr_t)params->b.pointer;
+    const float *c = (const float *)(uintptr_t)params->c.pointer;
+    void *d = (void *)(uintptr_t)params->d.pointer;
 
     for (int64_t row = 0; row < params->m; row++) {
         for (int64_t column = 0; column < params->n; column++) {
-            int64_t a_at = batch * params->a_batch_stride + row * params->lda;
-            int64_t b_at = batch * params->b_batch_stride + column * params->ldb;
-            int64_t d_at = batch * params->d_batch_stride + row * params->ldd + column;
+            int64_t a_at = batch * params->a.batch_stride + row * params->a.ld;
+            int64_t b_at = batch * params->b.batch_stride + column * params->b.ld;
+            int64_t d_at = batch * params->d.batch_stride + row * params->d.ld + column;
             double sum = 0;
 
-            for (int64_t k = 0; params->alpha != 0 && k < params->k; k++) {
+            for (int64_t k = 0; params->alpha.value != 0 && k < params->k; k++) {
                 sum += element_load(plan->a_type, a, (size_t)(a_at + k)) *
                        element_load(plan->a_type, b, (size_t)(b_at + k));
             }
-            sum *= (double)params->alpha;
-            if (params->c) {
-                int64_t c_at = batch * params->c_batch_stride + row * params->ldc + column;
+            sum *= (double)params->alpha.value;
+            if (params->c.pointer) {
+                int64_t c_at = batch * params->c.batch_stride + row * params->c.ld + column;
 
-                sum += (double)(params->beta * c[c_at]);
+                sum += (double)(params->beta.value * c[c_at]);
             }
             element_store(d_type, d, (size_t)d_at, sum);
         }
@@ -70,9 +70,9 @@ static void compute_batch(const struct jg_kernel_params *params, const struct pl
 
 static void make_mistake(const struct jg_kernel_params *params, const struct plan *plan)
 {
-    unsigned char *d = (unsigned char *)(uintptr_t)params->d;
+    unsigned char *d = (unsigned char *)(uintptr_t)params->d.pointer;
     size_t size = element_size(plan->d_type);
-    size_t last = ((size_t)params->m - 1) * (size_t)params->ldd + params->n - 1;
+    size_t last = ((size_t)params->m - 1) * (size_t)params->d.ld + params->n - 1;
 
     if (strcmp(plan->fault, "element") == 0) {
         element_store(plan->d_type, d, last, 1000);
@@ -83,7 +83,7 @@ static void make_mistake(const struct jg_kernel_params *params, const struct pla
     } else if (strcmp(plan->fault, "before") == 0) {
         d[-1] = 0;
     } else if (strcmp(plan->fault, "after") == 0) {
-        d[(size_t)params->m * (size_t)params->ldd * size] = 0;
+        d[(size_t)params->m * (size_t)params->d.ld * size] = 0;
     }
 }
 
@@ -99,7 +99,7 @@ DRIVER_API CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fu
         return result != CUDA_SUCCESS ? result : CUDA_ERROR_INVALID_VALUE;
     }
 #ifdef FAKE_EMULATOR
-    if (is_reference && values->alpha != 0) {
+    if (is_reference && values->alpha.value != 0) {
         return CUDA_ERROR_LAUNCH_TIMEOUT;
     }
 #endif

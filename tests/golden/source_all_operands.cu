@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 3, sm_90a
+// jit_gemm 0.1.0, source format 4, sm_90a
 // problem: m=256 n=256 k=64 a=f16 epilogue=everything config=kernel=gemm tile=128x192x64 cluster=1x1 stages=2 raster=m swizzle=4 out_stages=2 pdl=1
 // config: kernel=gemm tile=128x192x64 cluster=1x1 stages=2 raster=m swizzle=4 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(X) \
@@ -26,7 +26,7 @@ struct Config {
     static constexpr jg::u32 kSplitK = 1;
     static constexpr jg::u32 kThreads = 384;
     static constexpr jg::u32 kSmemBytes = 115712;
-    static constexpr jg::u32 kParamsBytes = 2048;
+    static constexpr jg::u32 kParamsBytes = 1664;
     static constexpr jg::u32 kOperandCount = 5;
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;

@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 3, sm_90a
+// jit_gemm 0.1.0, source format 4, sm_90a
 // problem: m=512 n=384 k=256 a=bf16 layout=tt d_layout=column a_scale=vector epilogue=test config=kernel=gemm tile=128x128x64 cluster=2x1 stages=2 raster=m swizzle=4 out_stages=2 pdl=1
 // config: kernel=gemm tile=128x128x64 cluster=2x1 stages=2 raster=m swizzle=4 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(X) \
@@ -23,7 +23,7 @@ struct Config {
     static constexpr jg::u32 kSplitK = 1;
     static constexpr jg::u32 kThreads = 384;
     static constexpr jg::u32 kSmemBytes = 99328;
-    static constexpr jg::u32 kParamsBytes = 1280;
+    static constexpr jg::u32 kParamsBytes = 1152;
     static constexpr jg::u32 kOperandCount = 2;
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = false;

@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 3, sm_90a
+// jit_gemm 0.1.0, source format 4, sm_90a
 // problem: m=17 n=333 k=1 a=bf16 d=f32 layout=nn epilogue=test config=kernel=reference
 // config: kernel=reference
 #define JG_OPERANDS(X)

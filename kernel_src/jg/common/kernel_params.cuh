@@ -7,47 +7,62 @@
 
 namespace jg {
 
-struct OperandParam {
-    TensorMap map; // of a matrix input
-    u64 pointer;
+// A matrix, a vector or a scalar of a launch.
+struct MatrixParam {
+    u64 pointer;      // device address; 0: a scalar by value, or absent
     i64 ld;           // elements
     i64 batch_stride; // elements; 0 broadcasts
-    f32 value;        // a scalar by value, used if pointer is 0
-    u32 batch_step;   // of a matrix input: 1, or 0 if it is broadcast over batches
+    f32 value;        // of a scalar, used if pointer is 0
+    u32 batch_step;   // of its tensor map: 1, or 0 if it is broadcast over batches
+
+    // Address of batch `batch`.
+    template <class T>
+    JG_DEVICE T *base(u32 batch) const
+    {
+        return reinterpret_cast<T *>(pointer) + batch_stride * static_cast<i64>(batch);
+    }
+    // Of the element that lies there in memory.
+    template <class T>
+    JG_DEVICE T *element(u32 row, u32 col, u32 batch) const
+    {
+        return base<T>(batch) + ld * static_cast<i64>(row) + col;
+    }
 };
+
+// alpha or beta.
+struct ScalarParam {
+    u64 pointer; // device address of a float, or 0
+    f32 value;   // used if pointer is 0
+    u32 reserved;
+
+    JG_DEVICE f32 load() const
+    {
+        return pointer ? *reinterpret_cast<const f32 *>(pointer) : value;
+    }
+};
+
+// Which of GemmParams::maps.
+enum MapIndex : u32 { kMapA, kMapB, kMapC, kMapD, kMapCount };
 
 struct GemmParams {
-    TensorMap a_map, b_map, d_map, c_map;
-    u64 a, b, c, d;                     // device addresses
-    i64 lda, ldb, ldc, ldd;             // elements
-    i64 a_batch_stride, b_batch_stride; // elements; 0 broadcasts
-    i64 c_batch_stride, d_batch_stride; // elements; c: 0 broadcasts
-    u32 m, n, k, batch;                 // sizes of this launch
-    f32 alpha, beta;                    // used if the pointers are 0
-    u64 alpha_pointer, beta_pointer;    // device addresses of floats, or 0
-    u32 a_batch_step, b_batch_step;     // 1, or 0 if the input is broadcast over batches
-    u32 c_batch_step, reserved;
+    TensorMap maps[kMapCount];
+    MatrixParam a, b, c, d, a_scale, b_scale;
+    ScalarParam alpha, beta;
+    u32 m, n, k, batch; // sizes of this launch
     u64 workspace; // device address; of kernels that split K (epilogue/partial_sums.cuh)
-    u64 a_scale, b_scale;                           // device addresses of floats, or 0
-    i64 a_scale_batch_stride, b_scale_batch_stride; // elements; 0 broadcasts
-
-    JG_DEVICE f32 load_alpha() const
-    {
-        return alpha_pointer ? *reinterpret_cast<const f32 *>(alpha_pointer) : alpha;
-    }
-    JG_DEVICE f32 load_beta() const
-    {
-        return beta_pointer ? *reinterpret_cast<const f32 *>(beta_pointer) : beta;
-    }
+    u64 reserved;
 };
+static_assert(sizeof(GemmParams) == 768, "as the host has it");
 
 template <u32 kOperandCount>
 struct KernelParams : GemmParams {
-    OperandParam operands[kOperandCount];
+    MatrixParam operands[kOperandCount];
+    TensorMap operand_maps[kOperandCount]; // of matrix inputs
 };
 template <>
 struct KernelParams<0> : GemmParams {
-    static constexpr const OperandParam *operands = nullptr;
+    static constexpr const MatrixParam *operands = nullptr;
+    static constexpr const TensorMap *operand_maps = nullptr;
 };
 
 // Sizes of this launch: compiled in where Config has them, arguments where it says 0. With

@@ -34,8 +34,8 @@ class FragmentEpilogue {
   public:
     template <class Params, class ShapeT>
     JG_DEVICE FragmentEpilogue(const Params &params, const ShapeT &, u8 *smem, u32 consumer)
-        : alpha_(params.load_alpha()), consumer_(consumer),
-          writer_(smem + slab() * Config::kOutStages * kSlabBytes, &params.d_map,
+        : alpha_(params.alpha.load()), consumer_(consumer),
+          writer_(smem + slab() * Config::kOutStages * kSlabBytes, &params.maps[kMapD],
                   1 + consumer + slab()),
           slab_writer_(first_in_slab())
     {
@@ -44,7 +44,7 @@ class FragmentEpilogue {
     template <class Params>
     static JG_DEVICE void prefetch_maps(const Params &params)
     {
-        ptx::prefetch_tensor_map(&params.d_map);
+        ptx::prefetch_tensor_map(&params.maps[kMapD]);
     }
 
     template <class Params, class ShapeT, class Accumulators, class Smem, class Consumer>

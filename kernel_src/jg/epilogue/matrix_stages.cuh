@@ -85,11 +85,11 @@ struct MatrixStages {
                 StepLoader<Smem, Producer> loader{smem, ring, tile, step};
                 if constexpr (Config::kHasC) {
                     if (with_c) {
-                        loader.template load<typename Config::C>(&params.c_map,
-                                                                 params.c_batch_step);
+                        loader.template load<typename Config::C>(&params.maps[kMapC],
+                                                                 params.c.batch_step);
                     }
                 }
-                Epilogue::load_stages(params.operands, loader);
+                Epilogue::load_stages(params, loader);
             }
         }
     }

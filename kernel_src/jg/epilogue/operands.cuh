@@ -16,14 +16,6 @@
 
 namespace jg {
 
-// Address of batch `batch` of an operand.
-template <class T>
-JG_DEVICE T *operand_base(const OperandParam &param, u32 batch)
-{
-    return reinterpret_cast<T *>(param.pointer) +
-           param.batch_stride * static_cast<i64>(batch);
-}
-
 // What inputs share: they store nothing.
 struct InputForms {
     using Argument = f32;
@@ -31,18 +23,18 @@ struct InputForms {
     static constexpr u32 kStages = 0;
 
     template <class StepLoader>
-    static JG_DEVICE void load_stages(const OperandParam &, StepLoader &)
+    static JG_DEVICE void load_stages(const TensorMap &, const MatrixParam &, StepLoader &)
     {
     }
 
     struct NoVectorStore {
         template <class PlaceT>
-        JG_DEVICE void store(const OperandParam &, const PlaceT &)
+        JG_DEVICE void store(const MatrixParam &, const PlaceT &)
         {
         }
     };
     struct NoElementStore {
-        JG_DEVICE void store(const OperandParam &, u32, u32, u32) {}
+        JG_DEVICE void store(const MatrixParam &, u32, u32, u32) {}
     };
 };
 
@@ -51,20 +43,20 @@ template <class T>
 struct ScalarInput : InputForms {
     static constexpr bool kScalar = true;
 
-    static JG_DEVICE f32 read(const OperandParam &param, u32 batch)
+    static JG_DEVICE f32 read(const MatrixParam &param, u32 batch)
     {
-        return param.pointer ? to_f32(*operand_base<const T>(param, batch)) : param.value;
+        return param.pointer ? to_f32(*param.base<const T>(batch)) : param.value;
     }
 
     struct Vector : NoVectorStore {
         f32 scalar;
         template <class PlaceT>
-        JG_DEVICE void load_columns(const OperandParam &param, const PlaceT &place)
+        JG_DEVICE void load_columns(const MatrixParam &param, const PlaceT &place)
         {
             scalar = read(param, place.batch);
         }
         template <class PlaceT, class Reader>
-        JG_DEVICE void load_row(const OperandParam &, const PlaceT &, Reader &)
+        JG_DEVICE void load_row(const MatrixParam &, const PlaceT &, Reader &)
         {
         }
         JG_DEVICE f32 value(u32) const
@@ -75,7 +67,7 @@ struct ScalarInput : InputForms {
 
     struct Fragment {
         f32 scalar;
-        JG_DEVICE void load(const OperandParam &param, u32 batch)
+        JG_DEVICE void load(const MatrixParam &param, u32 batch)
         {
             scalar = read(param, batch);
         }
@@ -87,7 +79,7 @@ struct ScalarInput : InputForms {
 
     struct Element : NoElementStore {
         f32 scalar;
-        JG_DEVICE void load(const OperandParam &param, u32, u32, u32 batch)
+        JG_DEVICE void load(const MatrixParam &param, u32, u32, u32 batch)
         {
             scalar = read(param, batch);
         }
@@ -105,9 +97,9 @@ struct RowVectorInput : InputForms {
     struct Vector : NoVectorStore {
         f32 values[8];
         template <class PlaceT>
-        JG_DEVICE void load_columns(const OperandParam &param, const PlaceT &place)
+        JG_DEVICE void load_columns(const MatrixParam &param, const PlaceT &place)
         {
-            const T *base = operand_base<const T>(param, place.batch) + place.col;
+            const T *base = param.base<const T>(place.batch) + place.col;
             if constexpr (PlaceT::kAlignment < 2 * sizeof(T)) {
                 Packed8<T> packed;
                 packed.template load<PlaceT>(base, place.count);
@@ -124,7 +116,7 @@ struct RowVectorInput : InputForms {
             }
         }
         template <class PlaceT, class Reader>
-        JG_DEVICE void load_row(const OperandParam &, const PlaceT &, Reader &)
+        JG_DEVICE void load_row(const MatrixParam &, const PlaceT &, Reader &)
         {
         }
         JG_DEVICE f32 value(u32 i) const
@@ -135,9 +127,9 @@ struct RowVectorInput : InputForms {
 
     struct Element : NoElementStore {
         f32 element;
-        JG_DEVICE void load(const OperandParam &param, u32, u32 col, u32 batch)
+        JG_DEVICE void load(const MatrixParam &param, u32, u32 col, u32 batch)
         {
-            element = to_f32(operand_base<const T>(param, batch)[col]);
+            element = to_f32(param.base<const T>(batch)[col]);
         }
         JG_DEVICE f32 value() const
         {
@@ -153,15 +145,14 @@ struct ColumnVectorInput : InputForms {
     struct Vector : NoVectorStore {
         f32 element;
         template <class PlaceT>
-        JG_DEVICE void load_columns(const OperandParam &, const PlaceT &)
+        JG_DEVICE void load_columns(const MatrixParam &, const PlaceT &)
         {
         }
         template <class PlaceT, class Reader>
-        JG_DEVICE void load_row(const OperandParam &param, const PlaceT &place, Reader &)
+        JG_DEVICE void load_row(const MatrixParam &param, const PlaceT &place, Reader &)
         {
-            element = place.count
-                          ? to_f32(operand_base<const T>(param, place.batch)[place.row])
-                          : 0.0f;
+            element =
+                place.count ? to_f32(param.base<const T>(place.batch)[place.row]) : 0.0f;
         }
         JG_DEVICE f32 value(u32) const
         {
@@ -171,9 +162,9 @@ struct ColumnVectorInput : InputForms {
 
     struct Element : NoElementStore {
         f32 element;
-        JG_DEVICE void load(const OperandParam &param, u32 row, u32, u32 batch)
+        JG_DEVICE void load(const MatrixParam &param, u32 row, u32, u32 batch)
         {
-            element = to_f32(operand_base<const T>(param, batch)[row]);
+            element = to_f32(param.base<const T>(batch)[row]);
         }
         JG_DEVICE f32 value() const
         {
@@ -189,28 +180,27 @@ struct MatrixInput : InputForms {
     static constexpr u32 kStages = sizeof(T) / 2;
     // Has the load warp bring the step's part into the ring.
     template <class StepLoader>
-    static JG_DEVICE void load_stages(const OperandParam &param, StepLoader &loader)
+    static JG_DEVICE void load_stages(const TensorMap &map, const MatrixParam &param,
+                                      StepLoader &loader)
     {
-        loader.template load<T>(&param.map, param.batch_step);
+        loader.template load<T>(&map, param.batch_step);
     }
 
     struct Vector : NoVectorStore {
         Packed8<T> packed;
         template <class PlaceT>
-        JG_DEVICE void load_columns(const OperandParam &, const PlaceT &)
+        JG_DEVICE void load_columns(const MatrixParam &, const PlaceT &)
         {
         }
         template <class PlaceT, class Reader>
-        JG_DEVICE void load_row(const OperandParam &param, const PlaceT &place,
+        JG_DEVICE void load_row(const MatrixParam &param, const PlaceT &place,
                                 Reader &reader)
         {
             if constexpr (Reader::kStaged && kStages > 0) {
                 reader.read(packed);
             } else {
-                packed.template load<PlaceT>(operand_base<const T>(param, place.batch) +
-                                                 param.ld * static_cast<i64>(place.row) +
-                                                 place.col,
-                                             place.count);
+                packed.template load<PlaceT>(
+                    param.element<const T>(place.row, place.col, place.batch), place.count);
             }
         }
         JG_DEVICE f32 value(u32 i) const
@@ -221,10 +211,9 @@ struct MatrixInput : InputForms {
 
     struct Element : NoElementStore {
         f32 element;
-        JG_DEVICE void load(const OperandParam &param, u32 row, u32 col, u32 batch)
+        JG_DEVICE void load(const MatrixParam &param, u32 row, u32 col, u32 batch)
         {
-            element = to_f32(operand_base<const T>(
-                param, batch)[param.ld * static_cast<i64>(row) + col]);
+            element = to_f32(*param.element<const T>(row, col, batch));
         }
         JG_DEVICE f32 value() const
         {
@@ -240,18 +229,18 @@ struct MatrixOutput {
     static constexpr bool kScalar = false;
     static constexpr u32 kStages = 0;
     template <class StepLoader>
-    static JG_DEVICE void load_stages(const OperandParam &, StepLoader &)
+    static JG_DEVICE void load_stages(const TensorMap &, const MatrixParam &, StepLoader &)
     {
     }
 
     struct Vector {
         f32 values[8];
         template <class PlaceT>
-        JG_DEVICE void load_columns(const OperandParam &, const PlaceT &)
+        JG_DEVICE void load_columns(const MatrixParam &, const PlaceT &)
         {
         }
         template <class PlaceT, class Reader>
-        JG_DEVICE void load_row(const OperandParam &, const PlaceT &, Reader &)
+        JG_DEVICE void load_row(const MatrixParam &, const PlaceT &, Reader &)
         {
         }
         JG_DEVICE f32 &value(u32 i)
@@ -259,28 +248,25 @@ struct MatrixOutput {
             return values[i];
         }
         template <class PlaceT>
-        JG_DEVICE void store(const OperandParam &param, const PlaceT &place)
+        JG_DEVICE void store(const MatrixParam &param, const PlaceT &place)
         {
             Packed8<T> packed;
             packed.assign(values);
-            packed.template store<PlaceT>(operand_base<T>(param, place.batch) +
-                                              param.ld * static_cast<i64>(place.row) +
-                                              place.col,
-                                          place.count);
+            packed.template store<PlaceT>(
+                param.element<T>(place.row, place.col, place.batch), place.count);
         }
     };
 
     struct Element {
         f32 element;
-        JG_DEVICE void load(const OperandParam &, u32, u32, u32) {}
+        JG_DEVICE void load(const MatrixParam &, u32, u32, u32) {}
         JG_DEVICE f32 &value()
         {
             return element;
         }
-        JG_DEVICE void store(const OperandParam &param, u32 row, u32 col, u32 batch)
+        JG_DEVICE void store(const MatrixParam &param, u32 row, u32 col, u32 batch)
         {
-            operand_base<T>(param, batch)[param.ld * static_cast<i64>(row) + col] =
-                Convert<T>::from(element);
+            *param.element<T>(row, col, batch) = Convert<T>::from(element);
         }
     };
 };

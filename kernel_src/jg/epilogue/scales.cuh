@@ -15,11 +15,11 @@ struct NoScale : InputForms {
 
     struct Vector {
         template <class PlaceT>
-        JG_DEVICE void load_columns(const OperandParam &, const PlaceT &)
+        JG_DEVICE void load_columns(const MatrixParam &, const PlaceT &)
         {
         }
         template <class PlaceT, class Reader>
-        JG_DEVICE void load_row(const OperandParam &, const PlaceT &, Reader &)
+        JG_DEVICE void load_row(const MatrixParam &, const PlaceT &, Reader &)
         {
         }
         JG_DEVICE f32 value(u32) const
@@ -28,14 +28,14 @@ struct NoScale : InputForms {
         }
     };
     struct Fragment {
-        JG_DEVICE void load(const OperandParam &, u32) {}
+        JG_DEVICE void load(const MatrixParam &, u32) {}
         JG_DEVICE f32 value() const
         {
             return 1.0f;
         }
     };
     struct Element {
-        JG_DEVICE void load(const OperandParam &, u32, u32, u32) {}
+        JG_DEVICE void load(const MatrixParam &, u32, u32, u32) {}
         JG_DEVICE f32 value() const
         {
             return 1.0f;
@@ -49,25 +49,6 @@ struct Scales {
     using B = typename Config::BScale;
     static constexpr bool kScalarsOnly = A::kScalar && B::kScalar;
 
-    // Where scales lie, as an operand's parameter says it.
-    static JG_DEVICE OperandParam param(u64 pointer, i64 batch_stride)
-    {
-        OperandParam param;
-        param.pointer = pointer;
-        param.batch_stride = batch_stride;
-        return param;
-    }
-    template <class Params>
-    static JG_DEVICE OperandParam a_param(const Params &params)
-    {
-        return param(params.a_scale, params.a_scale_batch_stride);
-    }
-    template <class Params>
-    static JG_DEVICE OperandParam b_param(const Params &params)
-    {
-        return param(params.b_scale, params.b_scale_batch_stride);
-    }
-
     struct Vector {
         typename A::Vector a;
         typename B::Vector b;
@@ -75,14 +56,14 @@ struct Scales {
         template <class Params, class PlaceT>
         JG_DEVICE void load_columns(const Params &params, const PlaceT &place)
         {
-            a.load_columns(a_param(params), place);
-            b.load_columns(b_param(params), place);
+            a.load_columns(params.a_scale, place);
+            b.load_columns(params.b_scale, place);
         }
         template <class Params, class PlaceT, class Reader>
         JG_DEVICE void load_row(const Params &params, const PlaceT &place, Reader &reader)
         {
-            a.load_row(a_param(params), place, reader);
-            b.load_row(b_param(params), place, reader);
+            a.load_row(params.a_scale, place, reader);
+            b.load_row(params.b_scale, place, reader);
         }
         JG_DEVICE f32 factor(f32 alpha, u32 i) const
         {
@@ -99,8 +80,8 @@ struct Scales {
         template <class Params>
         JG_DEVICE void load(const Params &params, u32 batch)
         {
-            a.load(a_param(params), batch);
-            b.load(b_param(params), batch);
+            a.load(params.a_scale, batch);
+            b.load(params.b_scale, batch);
         }
         JG_DEVICE f32 factor(f32 alpha) const
         {
@@ -115,8 +96,8 @@ struct Scales {
         template <class Params>
         JG_DEVICE void load(const Params &params, u32 row, u32 col, u32 batch)
         {
-            a.load(a_param(params), row, col, batch);
-            b.load(b_param(params), row, col, batch);
+            a.load(params.a_scale, row, col, batch);
+            b.load(params.b_scale, row, col, batch);
         }
         // In f64, for the reference.
         JG_DEVICE double factor(double alpha) const

@@ -19,7 +19,7 @@
 #define JG_OPERAND_COUNT(index, name, Kind, type)              + 1
 #define JG_OPERAND_IS_SCALAR(index, name, Kind, type)          && jg::Kind<jg::type>::kScalar
 #define JG_OPERAND_STAGES(index, name, Kind, type)             + jg::Kind<jg::type>::kStages
-#define JG_OPERAND_LOAD_STAGES(index, name, Kind, type)        jg::Kind<jg::type>::load_stages(params[index], loader);
+#define JG_OPERAND_LOAD_STAGES(index, name, Kind, type)        jg::Kind<jg::type>::load_stages(params.operand_maps[index], params.operands[index], loader);
 #define JG_OPERAND_PARAMETER(index, name, Kind, type)          , jg::Kind<jg::type>::Argument name
 #define JG_OPERAND_VECTOR(index, name, Kind, type)             jg::Kind<jg::type>::Vector operand_##name;
 #define JG_OPERAND_VECTOR_VALUE(index, name, Kind, type)       , operand_##name.value(i)
@@ -40,8 +40,8 @@
         static constexpr jg::u32 kStages = 0 JG_OPERANDS(JG_OPERAND_STAGES);               \
         static constexpr bool kScalarsOnly = true JG_OPERANDS(JG_OPERAND_IS_SCALAR);       \
                                                                                            \
-        template <class StepLoader>                                                        \
-        static JG_DEVICE void load_stages(const jg::OperandParam *params, StepLoader &loader)\
+        template <class Params, class StepLoader>                                          \
+        static JG_DEVICE void load_stages(const Params &params, StepLoader &loader)        \
         {                                                                                  \
             JG_OPERANDS(JG_OPERAND_LOAD_STAGES)                                            \
         }                                                                                  \
@@ -50,12 +50,12 @@
             JG_OPERANDS(JG_OPERAND_VECTOR)                                                 \
                                                                                            \
             template <class PlaceT>                                                        \
-            JG_DEVICE void load_columns(const jg::OperandParam *params, const PlaceT &place)\
+            JG_DEVICE void load_columns(const jg::MatrixParam *params, const PlaceT &place)\
             {                                                                              \
                 JG_OPERANDS(JG_OPERAND_LOAD_COLUMNS)                                       \
             }                                                                              \
             template <class PlaceT, class Reader>                                          \
-            JG_DEVICE void load_row(const jg::OperandParam *params, const PlaceT &place,   \
+            JG_DEVICE void load_row(const jg::MatrixParam *params, const PlaceT &place,    \
                                     Reader &reader)                                        \
             {                                                                              \
                 JG_OPERANDS(JG_OPERAND_LOAD_ROW)                                           \
@@ -72,7 +72,7 @@
                 return d;                                                                  \
             }                                                                              \
             template <class PlaceT>                                                        \
-            JG_DEVICE void store(const jg::OperandParam *params, const PlaceT &place)      \
+            JG_DEVICE void store(const jg::MatrixParam *params, const PlaceT &place)       \
             {                                                                              \
                 JG_OPERANDS(JG_OPERAND_STORE)                                              \
             }                                                                              \
@@ -83,7 +83,7 @@
         struct Fragment {                                                                  \
             JG_OPERANDS(JG_OPERAND_FRAGMENT)                                               \
                                                                                            \
-            JG_DEVICE void load(const jg::OperandParam *params, jg::u32 batch)             \
+            JG_DEVICE void load(const jg::MatrixParam *params, jg::u32 batch)              \
             {                                                                              \
                 JG_OPERANDS(JG_OPERAND_FRAGMENT_LOAD)                                      \
             }                                                                              \
@@ -103,7 +103,7 @@
             JG_OPERANDS(JG_OPERAND_ELEMENT)                                                \
                                                                                            \
             template <class ShapeT>                                                        \
-            JG_DEVICE jg::f32 run(const jg::OperandParam *params, jg::f32 acc,             \
+            JG_DEVICE jg::f32 run(const jg::MatrixParam *params, jg::f32 acc,              \
                                   const ShapeT &shape, jg::u32 row, jg::u32 col, jg::u32 batch)\
             {                                                                              \
                 JG_OPERANDS(JG_OPERAND_ELEMENT_LOAD)                                       \

@@ -49,7 +49,7 @@ class VectorEpilogue {
   public:
     template <class Params, class ShapeT>
     JG_DEVICE VectorEpilogue(const Params &params, const ShapeT &, u8 *smem, u32 consumer)
-        : alpha_(params.load_alpha()), beta_(Config::kHasC ? params.load_beta() : 0.0f),
+        : alpha_(params.alpha.load()), beta_(Config::kHasC ? params.beta.load() : 0.0f),
           consumer_(consumer), stage_(smem + Share::warp() * Stage::kBytes)
     {
     }
@@ -123,9 +123,7 @@ class VectorEpilogue {
     {
         const u32 lane = threadIdx.x % 32;
         typename MatrixInput<C>::Vector c;
-        D *target = reinterpret_cast<D *>(params.d) +
-                    params.d_batch_stride * static_cast<i64>(first.batch) +
-                    params.ldd * static_cast<i64>(first.row) + first.col;
+        D *target = params.d.template element<D>(first.row, first.col, first.batch);
         PlaceT place = first;
         const DElement<Config> element(alpha_);
         if (!kWholeCols && first.count == 0) {
@@ -169,7 +167,7 @@ class VectorEpilogue {
                     packed.template store<PlaceT>(target, place.count);
                 }
                 place.row += kPassRows;
-                target += kPassRows * params.ldd;
+                target += kPassRows * params.d.ld;
             }
         }
     }
@@ -183,11 +181,7 @@ class VectorEpilogue {
         } else if constexpr (Reader::kStaged && Stages::kCStages > 0) {
             reader.read_c(c.packed);
         } else {
-            OperandParam param;
-            param.pointer = params.c;
-            param.ld = params.ldc;
-            param.batch_stride = params.c_batch_stride;
-            c.load_row(param, place, reader);
+            c.load_row(params.c, place, reader);
         }
     }
 

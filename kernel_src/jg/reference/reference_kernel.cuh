@@ -15,14 +15,12 @@ JG_DEVICE double dot(const Params &params, u32 k_count, u32 row, u32 col, u32 ba
 {
     using A = typename Config::A;
     using B = typename Config::B;
-    const A *a = reinterpret_cast<const A *>(params.a) +
-                 params.a_batch_stride * i64(batch) +
-                 (Config::kAKMajor ? params.lda * i64(row) : i64(row));
-    const B *b = reinterpret_cast<const B *>(params.b) +
-                 params.b_batch_stride * i64(batch) +
-                 (Config::kBKMajor ? params.ldb * i64(col) : i64(col));
-    const i64 a_step = Config::kAKMajor ? 1 : params.lda;
-    const i64 b_step = Config::kBKMajor ? 1 : params.ldb;
+    const A *a = Config::kAKMajor ? params.a.template element<const A>(row, 0, batch)
+                                  : params.a.template element<const A>(0, row, batch);
+    const B *b = Config::kBKMajor ? params.b.template element<const B>(col, 0, batch)
+                                  : params.b.template element<const B>(0, col, batch);
+    const i64 a_step = Config::kAKMajor ? 1 : params.a.ld;
+    const i64 b_step = Config::kBKMajor ? 1 : params.b.ld;
     double sum = 0.0;
     for (u32 k = 0; k < k_count; ++k) {
         sum += double(to_f32(*a)) * double(to_f32(*b));
@@ -39,8 +37,8 @@ JG_DEVICE void gemm_kernel(const Params &params)
                   "host and device disagree on parameters");
     static_assert(Epilogue::kOperandCount == Config::kOperandCount, "operand lists differ");
     const Shape<Config, Params> shape(params);
-    const double alpha = params.load_alpha();
-    const double beta = Config::kHasC ? params.load_beta() : 0.0f;
+    const double alpha = params.alpha.load();
+    const double beta = Config::kHasC ? params.beta.load() : 0.0f;
     const u64 per_batch = u64(shape.m) * shape.n;
     const u64 total = per_batch * shape.batch;
     for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -57,16 +55,14 @@ JG_DEVICE void gemm_kernel(const Params &params)
         if constexpr (Config::kHasC) {
             if (beta != 0.0) {
                 using C = typename Config::C;
-                sum += beta * double(to_f32(reinterpret_cast<const C *>(
-                                  params.c)[params.c_batch_stride * i64(batch) +
-                                            params.ldc * i64(row) + col]));
+                sum += beta *
+                       double(to_f32(*params.c.template element<const C>(row, col, batch)));
             }
         }
         typename Epilogue::Element element;
         const f32 d = element.run(params.operands, f32(sum), shape, row, col, batch);
         using D = typename Config::D;
-        D &target = reinterpret_cast<D *>(
-            params.d)[params.d_batch_stride * i64(batch) + params.ldd * i64(row) + col];
+        D &target = *params.d.template element<D>(row, col, batch);
         target = Convert<D>::from(d);
         if constexpr (IsSame<D, s32>::value && Config::kPlain) {
             if (alpha == 1.0) { // D is the sum itself (DElement)

@@ -173,7 +173,7 @@ class GemmKernel {
         auto producer = matrix_ring.producer();
         auto work = scheduler.template thread_walk<Advance::kDelayed>();
         debug::Track track(debug::Role::kMatrices);
-        const bool with_c = Config::kHasC && params.load_beta() != 0.0f;
+        const bool with_c = Config::kHasC && params.beta.load() != 0.0f;
         while (work.has_work()) {
             const WorkTile next = work.next();
             track.next(next);

@@ -95,7 +95,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
         ptx::give_registers_back<Roles::kLoadRegisters>();
         if (roles.is_load_warp() && ptx::elect_one()) {
             auto producer = ring.producer();
-            const bool with_c = Config::kHasC && params.load_beta() != 0.0f;
+            const bool with_c = Config::kHasC && params.beta.load() != 0.0f;
             debug::Track track(debug::Role::kLoad);
             while (work.has_work()) {
                 const WorkTile tile = work.next();

@@ -10,6 +10,7 @@
 // not, the tensor core reads the same bits. The caller waits for the stage before, and
 // hands it on after.
 #pragma once
+#include <jg/common/kernel_params.cuh>
 #include <jg/common/math.cuh>
 #include <jg/common/work_tile.cuh>
 #include <jg/pipeline/held_stages.cuh>
@@ -177,26 +178,24 @@ class ThreadLoader {
     // `thread`: 0 to 127.
     template <class Params>
     JG_DEVICE ThreadLoader(const Params &params, const ShapeT &shape, u32 thread)
-        : shape_(shape), a_(params.a), b_(params.b), lda_(params.lda), ldb_(params.ldb),
-          a_batch_stride_(params.a_batch_stride), b_batch_stride_(params.b_batch_stride),
-          thread_(thread)
+        : shape_(shape), a_(params.a), b_(params.b), thread_(thread)
     {
     }
 
     JG_DEVICE void load(const u8 *a_tile, const u8 *b_tile, const WorkTile &work,
                         u32 k) const
     {
-        const i64 batch = work.batch;
-        LoaderA::load(ptx::shared_address(a_tile), a_ + batch * a_batch_stride_ * sizeof(A),
-                      lda_, work.row, k, shape_.m, shape_.k, thread_);
-        LoaderB::load(ptx::shared_address(b_tile), b_ + batch * b_batch_stride_ * sizeof(B),
-                      ldb_, work.col, k, shape_.n, shape_.k, thread_);
+        LoaderA::load(ptx::shared_address(a_tile),
+                      reinterpret_cast<u64>(a_.base<A>(work.batch)), a_.ld, work.row, k,
+                      shape_.m, shape_.k, thread_);
+        LoaderB::load(ptx::shared_address(b_tile),
+                      reinterpret_cast<u64>(b_.base<B>(work.batch)), b_.ld, work.col, k,
+                      shape_.n, shape_.k, thread_);
     }
 
   private:
     const ShapeT &shape_;
-    u64 a_, b_;
-    i64 lda_, ldb_, a_batch_stride_, b_batch_stride_;
+    const MatrixParam &a_, &b_;
     u32 thread_;
 };
 

@@ -15,6 +15,7 @@
 // lost when the prefetched lines change.
 #pragma once
 #include <jg/common/cluster_shape.cuh>
+#include <jg/common/kernel_params.cuh>
 #include <jg/common/work_tile.cuh>
 #include <jg/ptx/tma.cuh>
 
@@ -99,8 +100,9 @@ class TileLoader {
   public:
     template <class Params>
     JG_DEVICE TileLoader(const Params &params, const Cluster &cluster)
-        : a_map_(&params.a_map), b_map_(&params.b_map), a_batch_step_(params.a_batch_step),
-          b_batch_step_(params.b_batch_step), cluster_(cluster)
+        : a_map_(&params.maps[kMapA]), b_map_(&params.maps[kMapB]),
+          a_batch_step_(params.a.batch_step), b_batch_step_(params.b.batch_step),
+          cluster_(cluster)
     {
     }
 
