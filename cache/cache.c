@@ -2,10 +2,7 @@
 /* The front of the cache: open and close, get and put, counters, the NULL cache. */
 #include "internal.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -15,127 +12,52 @@
  * gives up. */
 enum { PUT_TRIES = 8 };
 
-/* What stands under a name after a look at it. */
-enum fate {
-    FATE_GOOD, /* nothing, or a good entry */
-    FATE_BAD,  /* a bad entry that could not be moved */
-    FATE_GONE  /* a bad entry that is in quarantine now */
+/* A look at what stands under a name. */
+struct look {
+    struct jg_cache_loaded loaded; /* the good entry that was found; of OK only */
+    struct stat seen;
+    enum {
+        FATE_GOOD, /* nothing, or a good entry */
+        FATE_BAD,  /* a bad entry that could not be moved */
+        FATE_GONE  /* a bad entry that is in quarantine now */
+    } fate;
 };
-
-const char *jg_cache_result_name(jg_cache_result result)
-{
-    switch (result) {
-    case JG_CACHE_OK:
-        return "ok";
-    case JG_CACHE_MISS:
-        return "miss";
-    case JG_CACHE_EXISTS:
-        return "exists";
-    case JG_CACHE_DAMAGED:
-        return "damaged";
-    case JG_CACHE_MISMATCH:
-        return "mismatch";
-    case JG_CACHE_UNTRUSTED:
-        return "untrusted";
-    case JG_CACHE_NO_FOLDER:
-        return "no folder";
-    case JG_CACHE_IO:
-        return "input/output";
-    case JG_CACHE_NO_MEMORY:
-        return "no memory";
-    case JG_CACHE_TOO_LARGE:
-        return "too large";
-    }
-    return "unknown";
-}
-
-void jg_cache_say(const struct jg_cache_why *why, const char *format, ...)
-{
-    va_list args;
-
-    if (!why->text || why->size == 0) {
-        return;
-    }
-    va_start(args, format);
-    if (vsnprintf(why->text, why->size, format, args) < 0) {
-        why->text[0] = '\0';
-    }
-    va_end(args);
-    for (char *at = why->text; *at != '\0'; at++) {
-        if ((unsigned char)*at < 0x20 || *at == 0x7f) {
-            *at = '?';
-        }
-    }
-}
-
-jg_cache_result jg_cache_say_errno(const struct jg_cache_why *why, int error,
-                                   const char *what)
-{
-    jg_cache_say(why, "cannot %s: %s (errno %d)", what, strerror(error), error);
-    return error == ENOMEM ? JG_CACHE_NO_MEMORY : JG_CACHE_IO;
-}
-
-/* Begins the reason of a call: empty. */
-static struct jg_cache_why take_reason(char *reason, size_t reason_size)
-{
-    struct jg_cache_why why;
-
-    why.text = reason;
-    why.size = reason_size;
-    if (reason && reason_size > 0) {
-        reason[0] = '\0';
-    }
-    return why;
-}
-
-static void append_reason(const struct jg_cache_why *why, const char *more)
-{
-    size_t length;
-
-    if (!why->text || why->size == 0) {
-        return;
-    }
-    length = strlen(why->text);
-    snprintf(why->text + length, why->size - length, "%s", more);
-}
 
 jg_cache_result jg_cache_open(const jg_cache_options *options, jg_cache **ret_cache,
                               char *reason, size_t reason_size)
 {
     const jg_cache_options defaults = {0};
-    const struct jg_cache_why why = take_reason(reason, reason_size);
-    jg_cache *cache = calloc(1, sizeof *cache);
-    jg_cache_result result;
-
-    if (!cache) {
+    const struct jg_cache_why why = jg_cache_begin_reason(reason, reason_size);
+    jg_cache *cache = calloc(1, sizeof(*cache));
+    if (cache == NULL) {
         jg_cache_say(&why, "no memory for a cache");
         return JG_CACHE_NO_MEMORY;
     }
-    if (!options) {
+    if (options == NULL) {
         options = &defaults;
     }
     cache->uid = geteuid();
-    cache->read_only = options->read_only != 0;
-    cache->no_sync = options->no_sync != 0;
-    cache->place = jg_cache_store_place();
+    cache->read_only = options->read_only;
+    cache->no_sync = options->no_sync;
+    cache->pid_space = jg_cache_store_pid_space();
     atomic_init(&cache->hits, 0);
     atomic_init(&cache->misses, 0);
     atomic_init(&cache->rejects, 0);
     atomic_init(&cache->stores, 0);
     atomic_init(&cache->store_errors, 0);
-    result =
+    const jg_cache_result result =
         jg_cache_dir_open(options, cache->uid, &cache->folder, &cache->folder_fd, &why);
-    if (result == JG_CACHE_OK) {
-        *ret_cache = cache;
-    } else {
+    if (result != JG_CACHE_OK) {
         free(cache);
+        return result;
     }
-    return result;
+    *ret_cache = cache;
+    return JG_CACHE_OK;
 }
 
 void jg_cache_close(jg_cache *cache)
 {
-    if (!cache) {
+    if (cache == NULL) {
         return;
     }
     close(cache->folder_fd);
@@ -145,48 +67,42 @@ void jg_cache_close(jg_cache *cache)
 
 const char *jg_cache_folder(const jg_cache *cache)
 {
-    return cache ? cache->folder : "";
+    return cache != NULL ? cache->folder : "";
 }
 
-static int material_equals(const struct jg_cache_loaded *loaded, const void *material,
-                           size_t material_size)
+static bool material_equals(const struct jg_cache_loaded *loaded, const jg_cache_key *key)
 {
-    return loaded->layout.material_bytes == material_size &&
-           (material_size == 0 ||
-            memcmp(jg_cache_entry_material(loaded->header), material, material_size) == 0);
+    return loaded->layout.material_bytes == key->material_size &&
+           (key->material_size == 0 || memcmp(jg_cache_entry_material(loaded->header),
+                                              key->material, key->material_size) == 0);
 }
 
-static int is_bad_entry(jg_cache_result result)
+static bool is_bad_entry(jg_cache_result result)
 {
     return result == JG_CACHE_DAMAGED || result == JG_CACHE_MISMATCH ||
            result == JG_CACHE_UNTRUSTED;
 }
 
 /* Loads what stands under the name. A bad entry is moved away; a good one made from other
- * key material is MISMATCH and stays. `*ret_fate` tells what became of a bad one. */
-static jg_cache_result load_matching(const jg_cache *cache, int shard_fd,
-                                     const jg_cache_name *name, const void *material,
-                                     size_t material_size,
-                                     struct jg_cache_loaded *ret_loaded,
-                                     struct stat *ret_seen, enum fate *ret_fate,
-                                     const struct jg_cache_why *why)
+ * key material is MISMATCH and stays. */
+static jg_cache_result look_up(const jg_cache *cache, int shard_fd, const jg_cache_key *key,
+                               struct look *ret_look, const struct jg_cache_why *why)
 {
-    jg_cache_result result =
-        jg_cache_store_load(cache, shard_fd, name, 1, ret_loaded, ret_seen, why);
-
-    *ret_fate = FATE_GOOD;
+    struct look look = {.fate = FATE_GOOD};
+    jg_cache_result result = jg_cache_store_load(cache, shard_fd, &key->name, true,
+                                                 &look.loaded, &look.seen, why);
     if (is_bad_entry(result)) {
-        *ret_fate = FATE_BAD;
-        if (jg_cache_store_quarantine(cache, shard_fd, name, ret_seen)) {
-            *ret_fate = FATE_GONE;
-            append_reason(why, "; it was moved to quarantine");
+        look.fate = FATE_BAD;
+        if (jg_cache_store_quarantine(cache, shard_fd, &key->name, &look.seen)) {
+            look.fate = FATE_GONE;
+            jg_cache_say_more(why, "; it was moved to quarantine");
         }
-    } else if (result == JG_CACHE_OK &&
-               !material_equals(ret_loaded, material, material_size)) {
-        jg_cache_store_release(ret_loaded);
+    } else if (result == JG_CACHE_OK && !material_equals(&look.loaded, key)) {
+        jg_cache_store_release(&look.loaded);
         jg_cache_say(why, "the entry was made from other key material of the same name");
         result = JG_CACHE_MISMATCH;
     }
+    *ret_look = look;
     return result;
 }
 
@@ -194,12 +110,11 @@ static jg_cache_result load_matching(const jg_cache *cache, int shard_fd,
 static void renew_stamp(const jg_cache *cache, int shard_fd, const jg_cache_name *name,
                         const struct stat *seen)
 {
-    char file[JG_CACHE_FILE_NAME_BYTES];
-
     if (cache->read_only || seen->st_uid != cache->uid ||
         time(NULL) - seen->st_mtim.tv_sec <= JG_CACHE_STAMP_INTERVAL_S) {
         return;
     }
+    char file[JG_CACHE_FILE_NAME_BYTES];
     jg_cache_store_file_name(name, file);
     (void)utimensat(shard_fd, file, NULL, AT_SYMLINK_NOFOLLOW);
 }
@@ -207,9 +122,8 @@ static void renew_stamp(const jg_cache *cache, int shard_fd, const jg_cache_name
 /* Hands the parts over; the header's memory becomes the metadata. */
 static void take_blob(struct jg_cache_loaded *loaded, jg_cache_blob *ret_blob)
 {
-    size_t metadata_size = loaded->layout.metadata_bytes;
-
-    memset(ret_blob, 0, sizeof *ret_blob);
+    const size_t metadata_size = loaded->layout.metadata_bytes;
+    memset(ret_blob, 0, sizeof(*ret_blob));
     ret_blob->payload = loaded->payload;
     ret_blob->payload_size = (size_t)loaded->layout.payload_bytes;
     if (metadata_size > 0) {
@@ -222,31 +136,34 @@ static void take_blob(struct jg_cache_loaded *loaded, jg_cache_blob *ret_blob)
     }
 }
 
-jg_cache_result jg_cache_get(jg_cache *cache, const jg_cache_name *name,
-                             const void *material, size_t material_size,
+static jg_cache_result find(const jg_cache *cache, const jg_cache_key *key,
+                            jg_cache_blob *ret_blob, const struct jg_cache_why *why)
+{
+    int shard_fd = -1;
+    jg_cache_result result =
+        jg_cache_store_open_shard(cache, key->name.bytes[0], false, &shard_fd, why);
+    if (result != JG_CACHE_OK) {
+        return result;
+    }
+    struct look look;
+    result = look_up(cache, shard_fd, key, &look, why);
+    if (result == JG_CACHE_OK) {
+        renew_stamp(cache, shard_fd, &key->name, &look.seen);
+        take_blob(&look.loaded, ret_blob);
+    }
+    close(shard_fd);
+    return result;
+}
+
+jg_cache_result jg_cache_get(jg_cache *cache, const jg_cache_key *key,
                              jg_cache_blob *ret_blob, char *reason, size_t reason_size)
 {
-    const struct jg_cache_why why = take_reason(reason, reason_size);
-    struct jg_cache_loaded loaded = {0};
-    struct stat seen;
-    jg_cache_result result;
-    enum fate fate;
-    int shard_fd = -1;
-
-    if (!cache) {
+    const struct jg_cache_why why = jg_cache_begin_reason(reason, reason_size);
+    if (cache == NULL) {
         return JG_CACHE_MISS;
     }
-    result = jg_cache_store_open_shard(cache, name->bytes[0], 0, &shard_fd, &why);
+    const jg_cache_result result = find(cache, key, ret_blob, &why);
     if (result == JG_CACHE_OK) {
-        result = load_matching(cache, shard_fd, name, material, material_size, &loaded,
-                               &seen, &fate, &why);
-        if (result == JG_CACHE_OK) {
-            renew_stamp(cache, shard_fd, name, &seen);
-        }
-        close(shard_fd);
-    }
-    if (result == JG_CACHE_OK) {
-        take_blob(&loaded, ret_blob);
         atomic_fetch_add(&cache->hits, 1);
     } else if (result == JG_CACHE_MISS) {
         atomic_fetch_add(&cache->misses, 1);
@@ -259,51 +176,46 @@ jg_cache_result jg_cache_get(jg_cache *cache, const jg_cache_name *name,
 /* What stands under the name, for a put: MISS when the name is free (a bad entry that was
  * there is gone), EXISTS for an equal good entry, else why the put must fail. */
 static jg_cache_result clear_name(const jg_cache *cache, int shard_fd,
-                                  const jg_cache_name *name, const void *material,
-                                  size_t material_size, const struct jg_cache_why *why)
+                                  const jg_cache_key *key, const struct jg_cache_why *why)
 {
-    struct jg_cache_loaded loaded = {0};
-    struct stat seen;
-    enum fate fate;
-    jg_cache_result result = load_matching(cache, shard_fd, name, material, material_size,
-                                           &loaded, &seen, &fate, why);
-
+    struct look look;
+    const jg_cache_result result = look_up(cache, shard_fd, key, &look, why);
     if (result == JG_CACHE_OK) {
-        jg_cache_store_release(&loaded);
-        result = JG_CACHE_EXISTS;
-    } else if (fate == FATE_GONE ||
-               (fate == FATE_BAD && jg_cache_store_remove(cache, shard_fd, name, &seen))) {
+        jg_cache_store_release(&look.loaded);
+        return JG_CACHE_EXISTS;
+    }
+    if (look.fate == FATE_GONE ||
+        (look.fate == FATE_BAD &&
+         jg_cache_store_remove(cache, shard_fd, &key->name, &look.seen))) {
         jg_cache_say(why, "%s", "");
-        result = JG_CACHE_MISS;
+        return JG_CACHE_MISS;
     }
     return result;
 }
 
 /* The put itself, in an open shard. */
 static jg_cache_result put_in_shard(const jg_cache *cache, int shard_fd,
-                                    const jg_cache_name *name,
                                     const struct jg_cache_layout *layout,
-                                    const void *material, const void *metadata,
-                                    const void *payload, const struct jg_cache_why *why)
+                                    const jg_cache_key *key, const jg_cache_value *value,
+                                    const struct jg_cache_why *why)
 {
     unsigned char *header = NULL;
     jg_cache_result result = JG_CACHE_EXISTS;
-
     for (int i = 0; i < PUT_TRIES; i++) {
-        result = clear_name(cache, shard_fd, name, material, layout->material_bytes, why);
+        result = clear_name(cache, shard_fd, key, why);
         if (result != JG_CACHE_MISS) {
             break;
         }
-        if (!header) {
+        if (header == NULL) {
             header = malloc(layout->header_bytes);
-            if (!header) {
+            if (header == NULL) {
                 jg_cache_say(why, "no memory for the header of an entry");
                 return JG_CACHE_NO_MEMORY;
             }
-            jg_cache_entry_encode(layout, name, material, metadata, payload, header);
+            jg_cache_entry_encode(layout, key, value, header);
         }
-        result =
-            jg_cache_store_publish(cache, shard_fd, name, layout, header, payload, why);
+        result = jg_cache_store_publish(cache, shard_fd, &key->name, layout, header,
+                                        value->payload, why);
         if (result != JG_CACHE_EXISTS) {
             break;
         }
@@ -314,34 +226,37 @@ static jg_cache_result put_in_shard(const jg_cache *cache, int shard_fd,
     return result;
 }
 
-jg_cache_result jg_cache_put(jg_cache *cache, const jg_cache_name *name,
-                             const void *material, size_t material_size,
-                             const void *metadata, size_t metadata_size,
-                             const void *payload, size_t payload_size, char *reason,
-                             size_t reason_size)
+static jg_cache_result put(const jg_cache *cache, const jg_cache_key *key,
+                           const jg_cache_value *value, const struct jg_cache_why *why)
 {
-    const struct jg_cache_why why = take_reason(reason, reason_size);
     struct jg_cache_layout layout;
-    jg_cache_result result;
+    jg_cache_result result = jg_cache_entry_plan(key->material_size, value->metadata_size,
+                                                 value->payload_size, &layout, why);
+    if (result != JG_CACHE_OK) {
+        return result;
+    }
+    if (cache->read_only) {
+        jg_cache_say(why, "the cache was opened read-only");
+        return JG_CACHE_IO;
+    }
     int shard_fd = -1;
+    result = jg_cache_store_open_shard(cache, key->name.bytes[0], true, &shard_fd, why);
+    if (result == JG_CACHE_OK) {
+        result = put_in_shard(cache, shard_fd, &layout, key, value, why);
+        close(shard_fd);
+    }
+    return result;
+}
 
-    if (!cache) {
+jg_cache_result jg_cache_put(jg_cache *cache, const jg_cache_key *key,
+                             const jg_cache_value *value, char *reason, size_t reason_size)
+{
+    const struct jg_cache_why why = jg_cache_begin_reason(reason, reason_size);
+    if (cache == NULL) {
         jg_cache_say(&why, "no cache folder is open");
         return JG_CACHE_NO_FOLDER;
     }
-    result = jg_cache_entry_plan(material_size, metadata_size, payload_size, &layout, &why);
-    if (result == JG_CACHE_OK && cache->read_only) {
-        jg_cache_say(&why, "the cache was opened read-only");
-        result = JG_CACHE_IO;
-    }
-    if (result == JG_CACHE_OK) {
-        result = jg_cache_store_open_shard(cache, name->bytes[0], 1, &shard_fd, &why);
-    }
-    if (result == JG_CACHE_OK) {
-        result =
-            put_in_shard(cache, shard_fd, name, &layout, material, metadata, payload, &why);
-        close(shard_fd);
-    }
+    const jg_cache_result result = put(cache, key, value, &why);
     if (result == JG_CACHE_OK) {
         atomic_fetch_add(&cache->stores, 1);
     } else if (result != JG_CACHE_EXISTS) {
@@ -352,18 +267,18 @@ jg_cache_result jg_cache_put(jg_cache *cache, const jg_cache_name *name,
 
 void jg_cache_blob_free(jg_cache_blob *blob)
 {
-    if (!blob) {
+    if (blob == NULL) {
         return;
     }
     free(blob->payload);
     free(blob->metadata);
-    memset(blob, 0, sizeof *blob);
+    memset(blob, 0, sizeof(*blob));
 }
 
 void jg_cache_get_counts(const jg_cache *cache, jg_cache_counts *ret_counts)
 {
-    memset(ret_counts, 0, sizeof *ret_counts);
-    if (!cache) {
+    memset(ret_counts, 0, sizeof(*ret_counts));
+    if (cache == NULL) {
         return;
     }
     ret_counts->hits = atomic_load(&cache->hits);

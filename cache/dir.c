@@ -20,12 +20,12 @@ struct chosen {
     size_t tail; /* bytes at the end that may be created; what is before must exist */
 };
 
-static int has_raised_rights(void)
+static bool has_raised_rights(void)
 {
     return getauxval(AT_SECURE) != 0 || getuid() != geteuid() || getgid() != getegid();
 }
 
-static int is_below_tmp(const char *path)
+static bool is_below_tmp(const char *path)
 {
     while (path[0] == '/' && path[1] == '/') {
         path++;
@@ -35,17 +35,16 @@ static int is_below_tmp(const char *path)
 
 /* Sets the path to base and tail; `source` names where the base comes from. */
 static jg_cache_result take_path(const char *source, const char *base, const char *tail,
-                                 int base_may_be_created, struct chosen *ret_chosen,
+                                 bool base_may_be_created, struct chosen *ret_chosen,
                                  const struct jg_cache_why *why)
 {
-    int length;
-
     if (base[0] != '/') {
         jg_cache_say(why, "%s is not an absolute path: \"%.200s\"", source, base);
         return JG_CACHE_UNTRUSTED;
     }
-    length = snprintf(ret_chosen->path, sizeof ret_chosen->path, "%s%s", base, tail);
-    if (length < 0 || (size_t)length >= sizeof ret_chosen->path - 16) {
+    const int length =
+        snprintf(ret_chosen->path, sizeof(ret_chosen->path), "%s%s", base, tail);
+    if (length < 0 || (size_t)length >= sizeof(ret_chosen->path) - 16) {
         jg_cache_say(why, "%s is too long for a path", source);
         return JG_CACHE_NO_FOLDER;
     }
@@ -55,7 +54,7 @@ static jg_cache_result take_path(const char *source, const char *base, const cha
 
 /* A path nobody gave for this cache: never in the shared temporary folder. */
 static jg_cache_result derive_path(const char *source, const char *base, const char *tail,
-                                   int base_may_be_created, struct chosen *ret_chosen,
+                                   bool base_may_be_created, struct chosen *ret_chosen,
                                    const struct jg_cache_why *why)
 {
     if (is_below_tmp(base)) {
@@ -69,13 +68,13 @@ static jg_cache_result derive_path(const char *source, const char *base, const c
 static jg_cache_result derive_from_password_entry(struct chosen *ret_chosen,
                                                   const struct jg_cache_why *why)
 {
-    struct passwd entry, *found = NULL;
+    struct passwd entry;
+    struct passwd *found = NULL;
     char *buffer = NULL;
     int error = ERANGE;
-
     for (size_t size = 4096; error == ERANGE && size <= PASSWORD_BYTES_MAX; size *= 2) {
         char *grown = realloc(buffer, size);
-        if (!grown) {
+        if (grown == NULL) {
             free(buffer);
             jg_cache_say(why, "no memory to read the password entry");
             return JG_CACHE_NO_MEMORY;
@@ -86,12 +85,12 @@ static jg_cache_result derive_from_password_entry(struct chosen *ret_chosen,
         } while (error == EINTR);
     }
     jg_cache_result result = JG_CACHE_NO_FOLDER;
-    if (error != 0 || !found || !found->pw_dir || found->pw_dir[0] == '\0') {
+    if (error != 0 || found == NULL || found->pw_dir == NULL || found->pw_dir[0] == '\0') {
         jg_cache_say(why, "no folder is named, and neither XDG_CACHE_HOME, HOME nor the "
                           "password entry gives one: name a folder");
     } else {
         result = derive_path("the home folder of the password entry", found->pw_dir,
-                             "/.cache/jit_gemm", 0, ret_chosen, why);
+                             "/.cache/jit_gemm", false, ret_chosen, why);
     }
     free(buffer);
     return result;
@@ -101,47 +100,45 @@ static jg_cache_result choose_folder(const jg_cache_options *options,
                                      struct chosen *ret_chosen,
                                      const struct jg_cache_why *why)
 {
-    const char *value;
-
-    if (options->folder) {
-        return take_path("the cache folder", options->folder, "", 1, ret_chosen, why);
+    if (options->folder != NULL) {
+        return take_path("the cache folder", options->folder, "", true, ret_chosen, why);
     }
     if (has_raised_rights()) {
         jg_cache_say(why, "a program with raised rights gets no cache from the "
                           "environment: name a folder in the options");
         return JG_CACHE_NO_FOLDER;
     }
-    if (options->environment && options->environment[0] != '\0') {
-        return take_path("the cache folder of the environment", options->environment, "", 1,
-                         ret_chosen, why);
+    if (options->environment != NULL && options->environment[0] != '\0') {
+        return take_path("the cache folder of the environment", options->environment, "",
+                         true, ret_chosen, why);
     }
-    value = getenv("XDG_CACHE_HOME");
-    if (value && value[0] != '\0') {
-        return derive_path("XDG_CACHE_HOME", value, "/jit_gemm", 1, ret_chosen, why);
+    const char *value = getenv("XDG_CACHE_HOME");
+    if (value != NULL && value[0] != '\0') {
+        return derive_path("XDG_CACHE_HOME", value, "/jit_gemm", true, ret_chosen, why);
     }
     value = getenv("HOME");
-    if (value && value[0] != '\0') {
-        return derive_path("HOME", value, "/.cache/jit_gemm", 0, ret_chosen, why);
+    if (value != NULL && value[0] != '\0') {
+        return derive_path("HOME", value, "/.cache/jit_gemm", false, ret_chosen, why);
     }
     return derive_from_password_entry(ret_chosen, why);
 }
 
-static int owner_is_trusted(const struct stat *st, uid_t uid)
+static bool owner_is_trusted(const struct stat *st, uid_t uid)
 {
     return st->st_uid == uid || st->st_uid == 0;
 }
 
-jg_cache_result jg_cache_dir_check(const struct stat *st, uid_t uid, const char *what,
+jg_cache_result jg_cache_dir_check(const struct stat *st, uid_t uid, const char *folder,
                                    const struct jg_cache_why *why)
 {
     if (!owner_is_trusted(st, uid)) {
-        jg_cache_say(why, "%s belongs to user %lu, neither to user %lu nor to root", what,
+        jg_cache_say(why, "%s belongs to user %lu, neither to user %lu nor to root", folder,
                      (unsigned long)st->st_uid, (unsigned long)uid);
         return JG_CACHE_UNTRUSTED;
     }
     if ((st->st_mode & (S_IWGRP | S_IWOTH)) != 0) {
         jg_cache_say(why, "%s may be written by others (mode %04o): remove that right",
-                     what, (unsigned)(st->st_mode & 07777));
+                     folder, (unsigned)(st->st_mode & 07777));
         return JG_CACHE_UNTRUSTED;
     }
     return JG_CACHE_OK;
@@ -174,15 +171,15 @@ static int make_private_folder(int parent_fd, const char *name)
 }
 
 /* Opens one component without following links, creating it if allowed. -1 with errno. */
-static int open_component(int parent_fd, const char *name, int create)
+static int open_component(int parent_fd, const char *name, bool create)
 {
     for (int i = 0; i < MAX_RETRIES; i++) {
-        int fd = openat(parent_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        const int fd = openat(parent_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
         if (fd >= 0 || (errno != EINTR && (errno != ENOENT || !create))) {
             return fd;
         }
         if (errno == ENOENT) {
-            int error = make_private_folder(parent_fd, name);
+            const int error = make_private_folder(parent_fd, name);
             if (error != 0) {
                 errno = error;
                 return -1;
@@ -206,13 +203,12 @@ static jg_cache_result follow_link(struct walk *walk, int link_fd, const char *r
                                    const struct jg_cache_why *why)
 {
     char joined[PATH_MAX];
-    size_t rest_length = strlen(rest);
-    ssize_t length = readlinkat(link_fd, "", joined, sizeof joined);
-
+    const size_t rest_length = strlen(rest);
+    const ssize_t length = readlinkat(link_fd, "", joined, sizeof(joined));
     if (length < 0) {
         return jg_cache_say_errno(why, errno, "read a link in the cache folder's path");
     }
-    if (length == 0 || (size_t)length + rest_length + 2 > sizeof joined) {
+    if (length == 0 || (size_t)length + rest_length + 2 > sizeof(joined)) {
         jg_cache_say(why, "a link in the cache folder's path is too long or empty");
         return JG_CACHE_NO_FOLDER;
     }
@@ -222,7 +218,7 @@ static jg_cache_result follow_link(struct walk *walk, int link_fd, const char *r
     /* What a link names must exist: only the rest may be created. */
     walk->tail = walk->tail < rest_length ? walk->tail : rest_length;
     if (joined[0] == '/') {
-        int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        const int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (root < 0) {
             return jg_cache_say_errno(why, errno, "open the root folder");
         }
@@ -234,29 +230,26 @@ static jg_cache_result follow_link(struct walk *walk, int link_fd, const char *r
 
 /* Goes on by one part of the path. */
 static jg_cache_result walk_component(struct walk *walk, const char *path, uid_t uid,
-                                      int create, const struct jg_cache_why *why)
+                                      bool create, const struct jg_cache_why *why)
 {
     char component[NAME_MAX + 1];
     const char *at = walk->pending + strspn(walk->pending, "/");
-    size_t length = strcspn(at, "/");
-    jg_cache_result result;
-    struct stat st;
-    int next;
-
+    const size_t length = strcspn(at, "/");
     if (length > NAME_MAX) {
         jg_cache_say(why, "a part of the cache folder's path is too long");
         return JG_CACHE_NO_FOLDER;
     }
     memcpy(component, at, length);
     component[length] = '\0';
+    struct stat st;
     if (fstat(walk->fd, &st) != 0) {
         return jg_cache_say_errno(why, errno, "examine a parent of the cache folder");
     }
-    result = check_parent(&st, uid, path, why);
+    jg_cache_result result = check_parent(&st, uid, path, why);
     if (result != JG_CACHE_OK) {
         return result;
     }
-    next = open_component(walk->fd, component, create && strlen(at) <= walk->tail);
+    int next = open_component(walk->fd, component, create && strlen(at) <= walk->tail);
     if (next < 0) {
         jg_cache_say(why, "the cache folder %.300s cannot be %s: %s", path,
                      create ? "opened or made" : "opened", strerror(errno));
@@ -265,7 +258,7 @@ static jg_cache_result walk_component(struct walk *walk, const char *path, uid_t
     if (fstat(next, &st) != 0) {
         result = jg_cache_say_errno(why, errno, "examine a part of the cache folder");
     } else if (S_ISDIR(st.st_mode)) {
-        int parent = walk->fd;
+        const int parent = walk->fd;
         memmove(walk->pending, at + length, strlen(at + length) + 1);
         walk->fd = next;
         next = parent;
@@ -288,17 +281,16 @@ static jg_cache_result walk_component(struct walk *walk, const char *path, uid_t
  * so that nothing can be exchanged between check and use. Links are followed when they
  * belong to the user or to root. `*ret_fd` is open for look-ups only (O_PATH).
  */
-static jg_cache_result walk_path(const struct chosen *chosen, uid_t uid, int create,
+static jg_cache_result walk_path(const struct chosen *chosen, uid_t uid, bool create,
                                  int *ret_fd, const struct jg_cache_why *why)
 {
-    jg_cache_result result = JG_CACHE_OK;
     struct walk walk = {.tail = chosen->tail};
-
-    memcpy(walk.pending, chosen->path, sizeof walk.pending);
+    memcpy(walk.pending, chosen->path, sizeof(walk.pending));
     walk.fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (walk.fd < 0) {
         return jg_cache_say_errno(why, errno, "open the root folder");
     }
+    jg_cache_result result = JG_CACHE_OK;
     while (result == JG_CACHE_OK && walk.pending[strspn(walk.pending, "/")] != '\0') {
         result = walk_component(&walk, chosen->path, uid, create, why);
     }
@@ -310,46 +302,51 @@ static jg_cache_result walk_path(const struct chosen *chosen, uid_t uid, int cre
     return result;
 }
 
+static jg_cache_result check_open_folder(int fd, uid_t uid, const char *folder,
+                                         const struct jg_cache_why *why)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0) {
+        return jg_cache_say_errno(why, errno, "examine the cache folder");
+    }
+    return jg_cache_dir_check(&st, uid, folder, why);
+}
+
+/* -1 with errno. */
+static int open_folder(int parent_fd, const char *name)
+{
+    int fd;
+    do {
+        fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    } while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
 /* Opens the versioned folder inside the named one, both checked. */
-static jg_cache_result open_versioned(int parent_fd, uid_t uid, int create,
+static jg_cache_result open_versioned(int parent_fd, uid_t uid, bool create,
                                       const char *path, int *ret_fd,
                                       const struct jg_cache_why *why)
 {
-    struct stat st;
-    char what[400], version[16];
-    jg_cache_result result;
-    int fd, error = 0;
-
-    snprintf(what, sizeof what, "the cache folder %.300s", path);
-    if (fstat(parent_fd, &st) != 0) {
-        return jg_cache_say_errno(why, errno, "examine the cache folder");
-    }
-    result = jg_cache_dir_check(&st, uid, what, why);
+    char folder[400], version[16];
+    snprintf(folder, sizeof(folder), "the cache folder %.300s", path);
+    jg_cache_result result = check_open_folder(parent_fd, uid, folder, why);
     if (result != JG_CACHE_OK) {
         return result;
     }
-    snprintf(version, sizeof version, "v%d", JG_CACHE_FORMAT);
-    do {
-        fd = openat(parent_fd, version, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    } while (fd < 0 && errno == EINTR);
+    snprintf(version, sizeof(version), "v%d", JG_CACHE_FORMAT);
+    int fd = open_folder(parent_fd, version);
     if (fd < 0 && errno == ENOENT && create) {
-        error = make_private_folder(parent_fd, version);
-        fd = error != 0 ? -1
-                        : openat(parent_fd, version,
-                                 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        errno = make_private_folder(parent_fd, version);
+        fd = errno == 0 ? open_folder(parent_fd, version) : -1;
     }
     if (fd < 0) {
-        error = error != 0 ? error : errno;
-        jg_cache_say(why, "%s/%s cannot be %s: %s", what, version,
+        const int error = errno;
+        jg_cache_say(why, "%s/%s cannot be %s: %s", folder, version,
                      create ? "opened or made" : "opened", strerror(error));
         return error == ENOTDIR || error == ELOOP ? JG_CACHE_UNTRUSTED : JG_CACHE_NO_FOLDER;
     }
-    snprintf(what, sizeof what, "the cache folder %.300s/%s", path, version);
-    if (fstat(fd, &st) != 0) {
-        result = jg_cache_say_errno(why, errno, "examine the cache folder");
-    } else {
-        result = jg_cache_dir_check(&st, uid, what, why);
-    }
+    snprintf(folder, sizeof(folder), "the cache folder %.300s/%s", path, version);
+    result = check_open_folder(fd, uid, folder, why);
     if (result == JG_CACHE_OK) {
         *ret_fd = fd;
     } else {
@@ -363,10 +360,7 @@ jg_cache_result jg_cache_dir_open(const jg_cache_options *options, uid_t uid,
                                   const struct jg_cache_why *why)
 {
     struct chosen chosen = {.tail = 0};
-    int parent_fd = -1, fd = -1;
-    char *folder = NULL;
     jg_cache_result result = choose_folder(options, &chosen, why);
-
     if (result != JG_CACHE_OK) {
         return result;
     }
@@ -374,15 +368,18 @@ jg_cache_result jg_cache_dir_open(const jg_cache_options *options, uid_t uid,
         chosen.path[n - 1] = '\0';
         chosen.tail -= chosen.tail > 0;
     }
+    int parent_fd = -1;
     result = walk_path(&chosen, uid, !options->read_only, &parent_fd, why);
     if (result != JG_CACHE_OK) {
         return result;
     }
+    int fd = -1;
     result = open_versioned(parent_fd, uid, !options->read_only, chosen.path, &fd, why);
     close(parent_fd);
     if (result != JG_CACHE_OK) {
         return result;
     }
+    char *folder = NULL;
     if (asprintf(&folder, "%s/v%d", chosen.path, JG_CACHE_FORMAT) < 0) {
         close(fd);
         jg_cache_say(why, "no memory for the name of the cache folder");

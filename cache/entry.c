@@ -82,7 +82,6 @@ jg_cache_result jg_cache_entry_plan(size_t material_size, size_t metadata_size,
 {
     const char *part = NULL;
     size_t size = 0, limit = 0;
-
     if (material_size > JG_CACHE_MATERIAL_MAX) {
         part = "key material", size = material_size, limit = JG_CACHE_MATERIAL_MAX;
     } else if (metadata_size > JG_CACHE_METADATA_MAX) {
@@ -90,7 +89,7 @@ jg_cache_result jg_cache_entry_plan(size_t material_size, size_t metadata_size,
     } else if (payload_size > JG_CACHE_PAYLOAD_MAX) {
         part = "payload", size = payload_size, limit = JG_CACHE_PAYLOAD_MAX;
     }
-    if (part) {
+    if (part != NULL) {
         jg_cache_say(why, "the %s has %zu bytes, over the limit of %zu", part, size, limit);
         return JG_CACHE_TOO_LARGE;
     }
@@ -102,27 +101,25 @@ jg_cache_result jg_cache_entry_plan(size_t material_size, size_t metadata_size,
     return JG_CACHE_OK;
 }
 
-void jg_cache_entry_encode(const struct jg_cache_layout *layout, const jg_cache_name *name,
-                           const void *material, const void *metadata, const void *payload,
-                           unsigned char *ret_header)
+void jg_cache_entry_encode(const struct jg_cache_layout *layout, const jg_cache_key *key,
+                           const jg_cache_value *value, unsigned char *ret_header)
 {
-    unsigned char *variable = ret_header + JG_CACHE_FIXED_BYTES;
-
     memset(ret_header, 0, layout->header_bytes);
-    memcpy(ret_header + AT_MAGIC, magic, sizeof magic);
+    memcpy(ret_header + AT_MAGIC, magic, sizeof(magic));
     store_u32(ret_header + AT_FORMAT, JG_CACHE_FORMAT);
     store_u32(ret_header + AT_HEADER_BYTES, layout->header_bytes);
     store_u64(ret_header + AT_TOTAL_BYTES, layout->total_bytes);
-    memcpy(ret_header + AT_NAME, name->bytes, sizeof name->bytes);
+    memcpy(ret_header + AT_NAME, key->name.bytes, sizeof(key->name.bytes));
     store_u32(ret_header + AT_MATERIAL_BYTES, layout->material_bytes);
     store_u32(ret_header + AT_METADATA_BYTES, layout->metadata_bytes);
     store_u64(ret_header + AT_PAYLOAD_BYTES, layout->payload_bytes);
-    hash_payload(payload, layout->payload_bytes, ret_header + AT_PAYLOAD_SHA256);
+    hash_payload(value->payload, layout->payload_bytes, ret_header + AT_PAYLOAD_SHA256);
+    unsigned char *variable = ret_header + JG_CACHE_FIXED_BYTES;
     if (layout->material_bytes > 0) {
-        memcpy(variable, material, layout->material_bytes);
+        memcpy(variable, key->material, layout->material_bytes);
     }
     if (layout->metadata_bytes > 0) {
-        memcpy(variable + layout->material_bytes, metadata, layout->metadata_bytes);
+        memcpy(variable + layout->material_bytes, value->metadata, layout->metadata_bytes);
     }
     store_u64(ret_header + layout->header_bytes - HASH_BYTES,
               hash_header(ret_header, layout->header_bytes));
@@ -133,9 +130,7 @@ jg_cache_result jg_cache_entry_read_fixed(const unsigned char fixed[JG_CACHE_FIX
                                           struct jg_cache_layout *ret_layout,
                                           const struct jg_cache_why *why)
 {
-    struct jg_cache_layout layout;
-
-    if (memcmp(fixed + AT_MAGIC, magic, sizeof magic) != 0) {
+    if (memcmp(fixed + AT_MAGIC, magic, sizeof(magic)) != 0) {
         jg_cache_say(why, "the entry does not begin with the magic bytes");
         return JG_CACHE_DAMAGED;
     }
@@ -144,11 +139,13 @@ jg_cache_result jg_cache_entry_read_fixed(const unsigned char fixed[JG_CACHE_FIX
                      (unsigned)load_u32(fixed + AT_FORMAT), JG_CACHE_FORMAT);
         return JG_CACHE_DAMAGED;
     }
-    layout.header_bytes = load_u32(fixed + AT_HEADER_BYTES);
-    layout.material_bytes = load_u32(fixed + AT_MATERIAL_BYTES);
-    layout.metadata_bytes = load_u32(fixed + AT_METADATA_BYTES);
-    layout.payload_bytes = load_u64(fixed + AT_PAYLOAD_BYTES);
-    layout.total_bytes = load_u64(fixed + AT_TOTAL_BYTES);
+    const struct jg_cache_layout layout = {
+        .header_bytes = load_u32(fixed + AT_HEADER_BYTES),
+        .material_bytes = load_u32(fixed + AT_MATERIAL_BYTES),
+        .metadata_bytes = load_u32(fixed + AT_METADATA_BYTES),
+        .payload_bytes = load_u64(fixed + AT_PAYLOAD_BYTES),
+        .total_bytes = load_u64(fixed + AT_TOTAL_BYTES),
+    };
     if (layout.material_bytes > JG_CACHE_MATERIAL_MAX ||
         layout.metadata_bytes > JG_CACHE_METADATA_MAX ||
         layout.payload_bytes > JG_CACHE_PAYLOAD_MAX) {
@@ -190,7 +187,7 @@ jg_cache_result jg_cache_entry_check_header(const unsigned char *header,
             return JG_CACHE_DAMAGED;
         }
     }
-    if (memcmp(header + AT_NAME, name->bytes, sizeof name->bytes) != 0) {
+    if (memcmp(header + AT_NAME, name->bytes, sizeof(name->bytes)) != 0) {
         jg_cache_say(why, "the entry was stored for another name");
         return JG_CACHE_MISMATCH;
     }
@@ -202,9 +199,8 @@ jg_cache_result jg_cache_entry_check_payload(const unsigned char *header,
                                              const struct jg_cache_why *why)
 {
     unsigned char digest[crypto_hash_sha256_BYTES];
-
     hash_payload(payload, payload_bytes, digest);
-    if (memcmp(digest, header + AT_PAYLOAD_SHA256, sizeof digest) != 0) {
+    if (memcmp(digest, header + AT_PAYLOAD_SHA256, sizeof(digest)) != 0) {
         jg_cache_say(why, "the SHA-256 of the entry's payload does not hold");
         return JG_CACHE_DAMAGED;
     }

@@ -25,11 +25,11 @@
 
 struct jg_cache {
     int folder_fd; /* the versioned folder */
-    int read_only;
-    int no_sync;
-    uid_t uid;      /* effective user at open: the only owner trusted beside root */
-    uint64_t place; /* this boot and process-id namespace; 0: unknown */
-    char *folder;   /* for messages only; owned */
+    bool read_only;
+    bool no_sync;
+    uid_t uid;          /* effective user at open: the only owner trusted beside root */
+    uint64_t pid_space; /* this boot and process-id namespace; 0: unknown */
+    char *folder;       /* for messages only; owned */
     atomic_uint_fast64_t hits, misses, rejects, stores, store_errors;
 };
 
@@ -39,12 +39,16 @@ struct jg_cache_why {
     size_t size;
 };
 
-/* cache.c: writes the sentence, control characters replaced. */
+/* reason.c: the sentence of a call. It begins empty. */
+struct jg_cache_why jg_cache_begin_reason(char *reason, size_t reason_size);
+/* Writes the sentence, control characters replaced. */
 void jg_cache_say(const struct jg_cache_why *why, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Writes "cannot <what>: <error>" and returns NO_MEMORY for ENOMEM, else IO. */
+/* Writes "cannot <action>: <error>" and returns NO_MEMORY for ENOMEM, else IO. */
 jg_cache_result jg_cache_say_errno(const struct jg_cache_why *why, int error,
-                                   const char *what);
+                                   const char *action);
+/* Goes on with a sentence that stands. */
+void jg_cache_say_more(const struct jg_cache_why *why, const char *more);
 
 /* entry.c: the file format, no I/O. */
 struct jg_cache_layout {
@@ -59,10 +63,9 @@ struct jg_cache_layout {
 jg_cache_result jg_cache_entry_plan(size_t material_size, size_t metadata_size,
                                     size_t payload_size, struct jg_cache_layout *ret_layout,
                                     const struct jg_cache_why *why);
-/* Fills `layout->header_bytes` bytes. Pointers of empty parts may be NULL. */
-void jg_cache_entry_encode(const struct jg_cache_layout *layout, const jg_cache_name *name,
-                           const void *material, const void *metadata, const void *payload,
-                           unsigned char *ret_header);
+/* Fills `layout->header_bytes` bytes. */
+void jg_cache_entry_encode(const struct jg_cache_layout *layout, const jg_cache_key *key,
+                           const jg_cache_value *value, unsigned char *ret_header);
 /* Reads the fixed part of a file of `file_bytes`: DAMAGED unless every size agrees. */
 jg_cache_result jg_cache_entry_read_fixed(const unsigned char fixed[JG_CACHE_FIXED_BYTES],
                                           uint64_t file_bytes,
@@ -83,9 +86,9 @@ const unsigned char *jg_cache_entry_metadata(const unsigned char *header,
                                              const struct jg_cache_layout *layout);
 
 /* dir.c: which folder, and whether it may be trusted. */
-/* UNTRUSTED unless the owner is `uid` or root and nobody else may write. `what` names the
- * thing in the reason. */
-jg_cache_result jg_cache_dir_check(const struct stat *st, uid_t uid, const char *what,
+/* UNTRUSTED unless the owner is `uid` or root and nobody else may write. `folder` names it
+ * in the reason. */
+jg_cache_result jg_cache_dir_check(const struct stat *st, uid_t uid, const char *folder,
                                    const struct jg_cache_why *why);
 /* Opens `<folder>/v1`; `*ret_folder` is the caller's to free. */
 jg_cache_result jg_cache_dir_open(const jg_cache_options *options, uid_t uid,
@@ -104,25 +107,25 @@ void jg_cache_store_file_name(const jg_cache_name *name,
                               char ret_file[JG_CACHE_FILE_NAME_BYTES]);
 /* Opens a folder inside another one and checks it. MISS when absent and not `create`. */
 jg_cache_result jg_cache_store_open_folder(const jg_cache *cache, int parent_fd,
-                                           const char *name, int create, int *ret_fd,
+                                           const char *name, bool create, int *ret_fd,
                                            const struct jg_cache_why *why);
 /* Opens the folder of the first two digits; MISS when absent and not `create`. */
 jg_cache_result jg_cache_store_open_shard(const jg_cache *cache, unsigned first_byte,
-                                          int create, int *ret_fd,
+                                          bool create, int *ret_fd,
                                           const struct jg_cache_why *why);
 /* Reads and checks an entry; with `payload` its checksum too. `*ret_seen` describes
  * whatever stands under the name, also on refusal (all zero if there is nothing). */
 jg_cache_result jg_cache_store_load(const jg_cache *cache, int shard_fd,
-                                    const jg_cache_name *name, int payload,
+                                    const jg_cache_name *name, bool payload,
                                     struct jg_cache_loaded *ret_loaded,
                                     struct stat *ret_seen, const struct jg_cache_why *why);
 void jg_cache_store_release(struct jg_cache_loaded *loaded);
-/* Moves what was seen under the name away. Returns 1 if it is gone from there. */
-int jg_cache_store_quarantine(const jg_cache *cache, int shard_fd,
-                              const jg_cache_name *name, const struct stat *seen);
+/* Moves what was seen under the name away. True if it is gone from there. */
+bool jg_cache_store_quarantine(const jg_cache *cache, int shard_fd,
+                               const jg_cache_name *name, const struct stat *seen);
 /* The same by removal, for when the quarantine cannot be used. */
-int jg_cache_store_remove(const jg_cache *cache, int shard_fd, const jg_cache_name *name,
-                          const struct stat *seen);
+bool jg_cache_store_remove(const jg_cache *cache, int shard_fd, const jg_cache_name *name,
+                           const struct stat *seen);
 /* Writes and publishes; EXISTS when the name is taken (nothing was changed then). */
 jg_cache_result jg_cache_store_publish(const jg_cache *cache, int shard_fd,
                                        const jg_cache_name *name,
@@ -134,8 +137,8 @@ jg_cache_result jg_cache_store_publish(const jg_cache *cache, int shard_fd,
 int jg_cache_store_rename_new(int shard_fd, const char *temp, const char *file);
 int jg_cache_store_link_new(int shard_fd, const char *temp, const char *file);
 /* Identity of this boot and process-id namespace, see struct jg_cache. */
-uint64_t jg_cache_store_place(void);
-/* 1 when `file` is named like a temporary file; fills place and process id. */
-int jg_cache_store_parse_temp(const char *file, uint64_t *ret_place, pid_t *ret_pid);
+uint64_t jg_cache_store_pid_space(void);
+/* Is `file` named like a temporary file? Fills space and number of the writing process. */
+bool jg_cache_store_parse_temp(const char *file, uint64_t *ret_pid_space, pid_t *ret_pid);
 
 #endif

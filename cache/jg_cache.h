@@ -14,6 +14,7 @@
 #ifndef JG_CACHE_H
 #define JG_CACHE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -50,6 +51,21 @@ typedef struct jg_cache_name {
     unsigned char bytes[16]; /**< Printed as 32 hexadecimal digits. */
 } jg_cache_name;
 
+/** What an entry is found by. The material is borrowed for the call. */
+typedef struct jg_cache_key {
+    jg_cache_name name;   /**< Names the entry. */
+    const void *material; /**< Compared byte for byte; NULL if empty. */
+    size_t material_size; /**< Bytes of material. */
+} jg_cache_key;
+
+/** What an entry keeps. Both parts are borrowed for the call; NULL if empty. */
+typedef struct jg_cache_value {
+    const void *payload;  /**< The bytes. */
+    size_t payload_size;  /**< Bytes of payload. */
+    const void *metadata; /**< The caller's small record beside it. */
+    size_t metadata_size; /**< Bytes of metadata. */
+} jg_cache_value;
+
 /** A found blob. `payload` and `metadata` are owned; free with ::jg_cache_blob_free. */
 typedef struct jg_cache_blob {
     void *payload;        /**< The bytes, aligned to 64. */
@@ -77,8 +93,8 @@ typedef struct jg_cache_counts {
 typedef struct jg_cache_options {
     const char *folder;      /**< Absolute path, or NULL. */
     const char *environment; /**< Value of the caller's own variable, or NULL. */
-    int read_only;           /**< Not 0: never write, create, quarantine or remove. */
-    int no_sync; /**< Not 0: skip fsync (tests, tmpfs). Reads verify either way. */
+    bool read_only;          /**< Never write, create, quarantine or remove. */
+    bool no_sync;            /**< Skip fsync (tests, tmpfs). Reads verify either way. */
 } jg_cache_options;
 
 /**
@@ -105,16 +121,13 @@ const char *jg_cache_folder(const jg_cache *cache);
  * A good entry made from other key material is a MISMATCH and stays.
  *
  * @param cache may be NULL: a miss
- * @param name names the entry
- * @param material compared byte for byte with what was stored
- * @param material_size bytes of material
+ * @param key names the entry; its material must equal what was stored
  * @param[out] ret_blob filled on JG_CACHE_OK only
  * @param[out] reason one sentence when the result is neither OK nor MISS, else ""; may be
  * NULL
  * @param reason_size bytes at `reason`
  */
-jg_cache_result jg_cache_get(jg_cache *cache, const jg_cache_name *name,
-                             const void *material, size_t material_size,
+jg_cache_result jg_cache_get(jg_cache *cache, const jg_cache_key *key,
                              jg_cache_blob *ret_blob, char *reason, size_t reason_size);
 
 /**
@@ -123,14 +136,11 @@ jg_cache_result jg_cache_get(jg_cache *cache, const jg_cache_name *name,
  * EXISTS (its payload is kept, not compared), a good one of other material MISMATCH, and
  * only a bad one is replaced. NO_FOLDER without a cache, IO when it is read-only.
  *
- * Pointers of empty parts may be NULL. An IO whose reason is about syncing the folder of a
- * new entry means: published, but a power cut may lose it.
+ * An IO whose reason is about syncing the folder of a new entry means: published, but a
+ * power cut may lose it.
  */
-jg_cache_result jg_cache_put(jg_cache *cache, const jg_cache_name *name,
-                             const void *material, size_t material_size,
-                             const void *metadata, size_t metadata_size,
-                             const void *payload, size_t payload_size, char *reason,
-                             size_t reason_size);
+jg_cache_result jg_cache_put(jg_cache *cache, const jg_cache_key *key,
+                             const jg_cache_value *value, char *reason, size_t reason_size);
 
 /** Frees what a get returned and zeroes it. Accepts NULL and a zeroed blob. */
 void jg_cache_blob_free(jg_cache_blob *blob);
@@ -161,11 +171,11 @@ typedef int (*jg_cache_visit_fn)(void *user, const jg_cache_entry *entry);
  * one that could not be listed or an entry that could not be removed. A stop is OK.
  *
  * @param cache may be NULL: nothing to visit
- * @param verify not 0: checksums of payloads are verified too
+ * @param verify whether checksums of payloads are verified too
  * @param visit called for each entry; may call any function of the cache
  * @param user handed to `visit`
  */
-jg_cache_result jg_cache_walk(jg_cache *cache, int verify, jg_cache_visit_fn visit,
+jg_cache_result jg_cache_walk(jg_cache *cache, bool verify, jg_cache_visit_fn visit,
                               void *user);
 
 /**

@@ -21,15 +21,15 @@ void jg_cache_store_file_name(const jg_cache_name *name,
                               char ret_file[JG_CACHE_FILE_NAME_BYTES])
 {
     static const char digits[] = "0123456789abcdef";
-    for (size_t i = 1; i < sizeof name->bytes; i++) {
+    for (size_t i = 1; i < sizeof(name->bytes); i++) {
         ret_file[2 * i - 2] = digits[name->bytes[i] >> 4];
         ret_file[2 * i - 1] = digits[name->bytes[i] & 15];
     }
     memcpy(ret_file + 30, ".jgk", 5);
 }
 
-/* 1 when both describe the same unchanged file. */
-static int is_same_file(const struct stat *a, const struct stat *b)
+/* Do both describe the same unchanged file? */
+static bool is_same_file(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
            a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
@@ -47,7 +47,7 @@ static int open_retrying(int parent_fd, const char *name, int flags, mode_t mode
 }
 
 /* 0, or an errno value. File systems that cannot sync a folder are not at fault. */
-static int sync_fd(int fd, int is_folder)
+static int sync_fd(int fd, bool is_folder)
 {
     int error;
     do {
@@ -60,13 +60,10 @@ static int sync_fd(int fd, int is_folder)
 }
 
 jg_cache_result jg_cache_store_open_folder(const jg_cache *cache, int parent_fd,
-                                           const char *name, int create, int *ret_fd,
+                                           const char *name, bool create, int *ret_fd,
                                            const struct jg_cache_why *why)
 {
-    char what[64];
-    struct stat st;
-    jg_cache_result result;
-    int made = 0;
+    bool is_new = false;
     int fd = open_retrying(parent_fd, name, O_RDONLY | O_DIRECTORY, 0);
 
     if (fd < 0 && errno == ENOENT) {
@@ -74,7 +71,7 @@ jg_cache_result jg_cache_store_open_folder(const jg_cache *cache, int parent_fd,
             return JG_CACHE_MISS;
         }
         if (mkdirat(parent_fd, name, 0700) == 0) {
-            made = 1;
+            is_new = true;
             if (fchmodat(parent_fd, name, 0700, 0) != 0) {
                 return jg_cache_say_errno(why, errno, "set the mode of a folder");
             }
@@ -90,14 +87,17 @@ jg_cache_result jg_cache_store_open_folder(const jg_cache *cache, int parent_fd,
     if (fd < 0) {
         return jg_cache_say_errno(why, errno, "open a folder of the cache");
     }
-    snprintf(what, sizeof what, "the folder %.16s of the cache", name);
+    char folder[64];
+    snprintf(folder, sizeof(folder), "the folder %.16s of the cache", name);
+    struct stat st;
+    jg_cache_result result;
     if (fstat(fd, &st) != 0) {
         result = jg_cache_say_errno(why, errno, "examine a folder of the cache");
     } else {
-        result = jg_cache_dir_check(&st, cache->uid, what, why);
+        result = jg_cache_dir_check(&st, cache->uid, folder, why);
     }
-    if (result == JG_CACHE_OK && made && !cache->no_sync) {
-        int error = sync_fd(parent_fd, 1);
+    if (result == JG_CACHE_OK && is_new && !cache->no_sync) {
+        const int error = sync_fd(parent_fd, true);
         if (error != 0) {
             result = jg_cache_say_errno(why, error, "sync the cache folder");
         }
@@ -111,88 +111,84 @@ jg_cache_result jg_cache_store_open_folder(const jg_cache *cache, int parent_fd,
 }
 
 jg_cache_result jg_cache_store_open_shard(const jg_cache *cache, unsigned first_byte,
-                                          int create, int *ret_fd,
+                                          bool create, int *ret_fd,
                                           const struct jg_cache_why *why)
 {
     char name[8];
-    snprintf(name, sizeof name, "%02x", first_byte & 0xffu);
+    snprintf(name, sizeof(name), "%02x", first_byte & 0xffu);
     return jg_cache_store_open_folder(cache, cache->folder_fd, name, create, ret_fd, why);
 }
 
-/* Temporary names tell the writer: ".tmp-<place>-<process>-<count>". */
-static void print_temp_name(uint64_t place, long pid, uint64_t count,
+/* Temporary names tell the writer: ".tmp-<pid-space>-<process>-<count>". */
+static void print_temp_name(uint64_t pid_space, long pid, uint64_t count,
                             char ret_temp[TEMP_NAME_BYTES])
 {
-    snprintf(ret_temp, TEMP_NAME_BYTES, ".tmp-%016" PRIx64 "-%ld-%" PRIu64, place, pid,
+    snprintf(ret_temp, TEMP_NAME_BYTES, ".tmp-%016" PRIx64 "-%ld-%" PRIu64, pid_space, pid,
              count);
 }
 
-int jg_cache_store_parse_temp(const char *file, uint64_t *ret_place, pid_t *ret_pid)
+bool jg_cache_store_parse_temp(const char *file, uint64_t *ret_pid_space, pid_t *ret_pid)
 {
     static const char prefix[] = ".tmp-";
-    unsigned long long place, count;
-    long pid;
-    char *end, again[TEMP_NAME_BYTES];
-
-    if (strncmp(file, prefix, sizeof prefix - 1) != 0) {
-        return 0;
+    if (strncmp(file, prefix, sizeof(prefix) - 1) != 0) {
+        return false;
     }
-    place = strtoull(file + sizeof prefix - 1, &end, 16);
+    char *end = NULL;
+    const unsigned long long pid_space = strtoull(file + sizeof(prefix) - 1, &end, 16);
     if (*end != '-') {
-        return 0;
+        return false;
     }
-    pid = strtol(end + 1, &end, 10);
+    const long pid = strtol(end + 1, &end, 10);
     if (*end != '-' || pid <= 0 || (long)(pid_t)pid != pid) {
-        return 0;
+        return false;
     }
-    count = strtoull(end + 1, &end, 10);
+    const unsigned long long count = strtoull(end + 1, &end, 10);
     /* Only a name that we would print the same way is ours. */
-    print_temp_name(place, pid, count, again);
+    char again[TEMP_NAME_BYTES];
+    print_temp_name(pid_space, pid, count, again);
     if (strcmp(again, file) != 0) {
-        return 0;
+        return false;
     }
-    *ret_place = place;
+    *ret_pid_space = pid_space;
     *ret_pid = (pid_t)pid;
-    return 1;
+    return true;
 }
 
-uint64_t jg_cache_store_place(void)
+uint64_t jg_cache_store_pid_space(void)
 {
     char boot[64] = {0};
-    struct stat st;
-    XXH64_hash_t hash;
     ssize_t got = -1;
-    int fd = open_retrying(AT_FDCWD, "/proc/sys/kernel/random/boot_id", O_RDONLY, 0);
+    const int fd = open_retrying(AT_FDCWD, "/proc/sys/kernel/random/boot_id", O_RDONLY, 0);
 
     if (fd >= 0) {
-        got = read(fd, boot, sizeof boot - 1);
+        got = read(fd, boot, sizeof(boot) - 1);
         close(fd);
     }
+    struct stat st;
     if (got <= 0 || stat("/proc/self/ns/pid", &st) != 0) {
         return 0;
     }
-    hash = XXH3_64bits_withSeed(boot, (size_t)got, (uint64_t)st.st_ino);
+    const XXH64_hash_t hash = XXH3_64bits_withSeed(boot, (size_t)got, (uint64_t)st.st_ino);
     return hash != 0 ? hash : 1;
 }
 
 /* Is the second link of this file a temporary name, that is, a link publish under way? */
-static int has_temp_link(int shard_fd, const struct stat *st)
+static bool has_temp_link(int shard_fd, const struct stat *st)
 {
-    int found = 0;
-    int fd = open_retrying(shard_fd, ".", O_RDONLY | O_DIRECTORY, 0);
+    const int fd = open_retrying(shard_fd, ".", O_RDONLY | O_DIRECTORY, 0);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-
-    if (!dir) {
+    if (dir == NULL) {
         if (fd >= 0) {
             close(fd);
         }
-        return 0;
+        return false;
     }
-    for (struct dirent *item = readdir(dir); item && !found; item = readdir(dir)) {
+    bool found = false;
+    for (struct dirent *item = readdir(dir); item != NULL && !found; item = readdir(dir)) {
         struct stat other;
-        uint64_t place;
+        uint64_t pid_space;
         pid_t pid;
-        found = jg_cache_store_parse_temp(item->d_name, &place, &pid) &&
+        found = jg_cache_store_parse_temp(item->d_name, &pid_space, &pid) &&
                 fstatat(shard_fd, item->d_name, &other, AT_SYMLINK_NOFOLLOW) == 0 &&
                 other.st_ino == st->st_ino && other.st_dev == st->st_dev;
     }
@@ -205,7 +201,6 @@ static jg_cache_result check_file(const jg_cache *cache, int shard_fd, int fd,
                                   struct stat *st, const struct jg_cache_why *why)
 {
     const char *fault = NULL;
-
     if (!S_ISREG(st->st_mode)) {
         fault = "the entry is not a regular file";
     } else if (st->st_uid != cache->uid && st->st_uid != 0) {
@@ -216,7 +211,7 @@ static jg_cache_result check_file(const jg_cache *cache, int shard_fd, int fd,
                (fstat(fd, st) != 0 || st->st_nlink > 1)) {
         fault = "the entry has more than one hard link";
     }
-    if (!fault) {
+    if (fault == NULL) {
         return JG_CACHE_OK;
     }
     jg_cache_say(why, "%s", fault);
@@ -228,12 +223,11 @@ static jg_cache_result read_parts(int fd, struct iovec *parts, int n_parts, off_
                                   const struct jg_cache_why *why)
 {
     while (n_parts > 0) {
-        ssize_t got;
         if (parts->iov_len == 0) {
             parts++, n_parts--;
             continue;
         }
-        got = preadv(fd, parts, n_parts, offset);
+        const ssize_t got = preadv(fd, parts, n_parts, offset);
         if (got < 0 && errno == EINTR) {
             continue;
         }
@@ -246,7 +240,7 @@ static jg_cache_result read_parts(int fd, struct iovec *parts, int n_parts, off_
         }
         offset += got;
         for (size_t left = (size_t)got; left > 0 && n_parts > 0;) {
-            size_t step = left < parts->iov_len ? left : parts->iov_len;
+            const size_t step = left < parts->iov_len ? left : parts->iov_len;
             parts->iov_base = (unsigned char *)parts->iov_base + step;
             parts->iov_len -= step;
             left -= step;
@@ -262,24 +256,22 @@ void jg_cache_store_release(struct jg_cache_loaded *loaded)
 {
     free(loaded->header);
     free(loaded->payload);
-    memset(loaded, 0, sizeof *loaded);
+    memset(loaded, 0, sizeof(*loaded));
 }
 
 static jg_cache_result read_entry(int fd, uint64_t file_bytes, const jg_cache_name *name,
-                                  int payload, struct jg_cache_loaded *ret_loaded,
+                                  bool payload, struct jg_cache_loaded *ret_loaded,
                                   const struct jg_cache_why *why)
 {
     unsigned char fixed[JG_CACHE_FIXED_BYTES];
-    struct jg_cache_loaded loaded = {0};
-    struct iovec parts[2] = {{fixed, sizeof fixed}, {NULL, 0}};
-    jg_cache_result result;
-
-    if (file_bytes < sizeof fixed) {
+    if (file_bytes < sizeof(fixed)) {
         jg_cache_say(why, "the entry has %llu bytes, less than a header",
                      (unsigned long long)file_bytes);
         return JG_CACHE_DAMAGED;
     }
-    result = read_parts(fd, parts, 1, 0, why);
+    struct jg_cache_loaded loaded = {0};
+    struct iovec parts[2] = {{fixed, sizeof(fixed)}, {NULL, 0}};
+    jg_cache_result result = read_parts(fd, parts, 1, 0, why);
     if (result == JG_CACHE_OK) {
         result = jg_cache_entry_read_fixed(fixed, file_bytes, &loaded.layout, why);
     }
@@ -289,21 +281,21 @@ static jg_cache_result read_entry(int fd, uint64_t file_bytes, const jg_cache_na
 
     loaded.header = malloc(loaded.layout.header_bytes);
     if (payload) {
-        size_t size = (size_t)loaded.layout.payload_bytes + JG_CACHE_ALIGN;
+        const size_t size = (size_t)loaded.layout.payload_bytes + JG_CACHE_ALIGN;
         loaded.payload =
             aligned_alloc(JG_CACHE_ALIGN, size / JG_CACHE_ALIGN * JG_CACHE_ALIGN);
     }
-    if (!loaded.header || (payload && !loaded.payload)) {
+    if (loaded.header == NULL || (payload && loaded.payload == NULL)) {
         jg_cache_store_release(&loaded);
         jg_cache_say(why, "no memory to read the entry");
         return JG_CACHE_NO_MEMORY;
     }
-    memcpy(loaded.header, fixed, sizeof fixed);
-    parts[0].iov_base = loaded.header + sizeof fixed;
-    parts[0].iov_len = loaded.layout.header_bytes - sizeof fixed;
+    memcpy(loaded.header, fixed, sizeof(fixed));
+    parts[0].iov_base = loaded.header + sizeof(fixed);
+    parts[0].iov_len = loaded.layout.header_bytes - sizeof(fixed);
     parts[1].iov_base = loaded.payload;
     parts[1].iov_len = payload ? (size_t)loaded.layout.payload_bytes : 0;
-    result = read_parts(fd, parts, 2, (off_t)sizeof fixed, why);
+    result = read_parts(fd, parts, 2, (off_t)sizeof(fixed), why);
     if (result == JG_CACHE_OK) {
         result = jg_cache_entry_check_header(loaded.header, &loaded.layout, name, why);
     }
@@ -320,24 +312,21 @@ static jg_cache_result read_entry(int fd, uint64_t file_bytes, const jg_cache_na
 }
 
 jg_cache_result jg_cache_store_load(const jg_cache *cache, int shard_fd,
-                                    const jg_cache_name *name, int payload,
+                                    const jg_cache_name *name, bool payload,
                                     struct jg_cache_loaded *ret_loaded,
                                     struct stat *ret_seen, const struct jg_cache_why *why)
 {
     char file[JG_CACHE_FILE_NAME_BYTES];
-    jg_cache_result result;
-    int fd;
-
-    memset(ret_seen, 0, sizeof *ret_seen);
+    memset(ret_seen, 0, sizeof(*ret_seen));
     jg_cache_store_file_name(name, file);
-    fd = open_retrying(shard_fd, file, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    const int fd = open_retrying(shard_fd, file, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0) {
-        int error = errno;
+        const int error = errno;
         if (error == ENOENT) {
             return JG_CACHE_MISS;
         }
         if (fstatat(shard_fd, file, ret_seen, AT_SYMLINK_NOFOLLOW) != 0) {
-            memset(ret_seen, 0, sizeof *ret_seen);
+            memset(ret_seen, 0, sizeof(*ret_seen));
         }
         if (error == ELOOP || error == ENXIO || error == EACCES || error == ENODEV) {
             jg_cache_say(why, "the entry is %s",
@@ -348,9 +337,10 @@ jg_cache_result jg_cache_store_load(const jg_cache *cache, int shard_fd,
         }
         return jg_cache_say_errno(why, error, "open the entry");
     }
+    jg_cache_result result;
     if (fstat(fd, ret_seen) != 0) {
         result = jg_cache_say_errno(why, errno, "examine the entry");
-        memset(ret_seen, 0, sizeof *ret_seen);
+        memset(ret_seen, 0, sizeof(*ret_seen));
     } else {
         result = check_file(cache, shard_fd, fd, ret_seen, why);
     }
@@ -369,9 +359,9 @@ static void move_aside(int shard_fd, const char *file, int quarantine_fd,
     ret_moved[0] = '\0';
     for (int i = 0; i < QUARANTINE_TRIES && ret_moved[0] == '\0'; i++) {
         char target[64];
-        snprintf(target, sizeof target, "%s%.30s.%d", prefix, file, i);
+        snprintf(target, sizeof(target), "%s%.30s.%d", prefix, file, i);
         if (renameat(shard_fd, file, quarantine_fd, target) == 0) {
-            memcpy(ret_moved, target, sizeof target);
+            memcpy(ret_moved, target, sizeof(target));
         } else if (errno != EISDIR && errno != ENOTDIR && errno != ENOTEMPTY &&
                    errno != EEXIST) {
             return;
@@ -379,32 +369,32 @@ static void move_aside(int shard_fd, const char *file, int quarantine_fd,
     }
 }
 
-int jg_cache_store_quarantine(const jg_cache *cache, int shard_fd,
-                              const jg_cache_name *name, const struct stat *seen)
+bool jg_cache_store_quarantine(const jg_cache *cache, int shard_fd,
+                               const jg_cache_name *name, const struct stat *seen)
 {
     const struct jg_cache_why silent = {NULL, 0};
-    char file[JG_CACHE_FILE_NAME_BYTES], prefix[8], moved[64];
-    struct stat now;
-    int gone = 0, fd = -1;
-
     if (cache->read_only || seen->st_ino == 0) {
-        return 0;
+        return false;
     }
+    char file[JG_CACHE_FILE_NAME_BYTES];
     jg_cache_store_file_name(name, file);
+    struct stat now;
     if (fstatat(shard_fd, file, &now, AT_SYMLINK_NOFOLLOW) != 0) {
         return errno == ENOENT;
     }
     if (!is_same_file(seen, &now)) {
-        return 1; /* somebody has replaced it meanwhile */
+        return true; /* somebody has replaced it meanwhile */
     }
-    if (jg_cache_store_open_folder(cache, cache->folder_fd, JG_CACHE_QUARANTINE_FOLDER, 1,
-                                   &fd, &silent) != JG_CACHE_OK) {
-        return 0;
+    int fd = -1;
+    if (jg_cache_store_open_folder(cache, cache->folder_fd, JG_CACHE_QUARANTINE_FOLDER,
+                                   true, &fd, &silent) != JG_CACHE_OK) {
+        return false;
     }
-    snprintf(prefix, sizeof prefix, "%02x", name->bytes[0]);
+    char prefix[8], moved[64];
+    snprintf(prefix, sizeof(prefix), "%02x", name->bytes[0]);
     move_aside(shard_fd, file, fd, prefix, moved);
-    if (moved[0] != '\0') {
-        gone = 1;
+    const bool is_gone = moved[0] != '\0';
+    if (is_gone) {
         /* Replaced between look and move: what was moved may be good, so it goes back. */
         if (fstatat(fd, moved, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
             !is_same_file(seen, &now)) {
@@ -417,24 +407,23 @@ int jg_cache_store_quarantine(const jg_cache *cache, int shard_fd,
         }
     }
     close(fd);
-    return gone;
+    return is_gone;
 }
 
-int jg_cache_store_remove(const jg_cache *cache, int shard_fd, const jg_cache_name *name,
-                          const struct stat *seen)
+bool jg_cache_store_remove(const jg_cache *cache, int shard_fd, const jg_cache_name *name,
+                           const struct stat *seen)
 {
-    char file[JG_CACHE_FILE_NAME_BYTES];
-    struct stat now;
-
     if (cache->read_only || seen->st_ino == 0) {
-        return 0;
+        return false;
     }
+    char file[JG_CACHE_FILE_NAME_BYTES];
     jg_cache_store_file_name(name, file);
+    struct stat now;
     if (fstatat(shard_fd, file, &now, AT_SYMLINK_NOFOLLOW) != 0) {
         return errno == ENOENT;
     }
     if (!is_same_file(seen, &now)) {
-        return 1;
+        return true;
     }
     return unlinkat(shard_fd, file, S_ISDIR(now.st_mode) ? AT_REMOVEDIR : 0) == 0;
 }
@@ -464,7 +453,7 @@ static int write_all(int fd, const void *data, size_t size)
 {
     const unsigned char *at = data;
     while (size > 0) {
-        ssize_t done = write(fd, at, size);
+        const ssize_t done = write(fd, at, size);
         if (done < 0 && errno == EINTR) {
             continue;
         }
@@ -484,10 +473,9 @@ static int write_all(int fd, const void *data, size_t size)
 static int create_temp(const jg_cache *cache, int shard_fd, char ret_temp[TEMP_NAME_BYTES])
 {
     for (int i = 0; i < TEMP_NAME_TRIES; i++) {
-        int fd;
-        print_temp_name(cache->place, (long)getpid(),
+        print_temp_name(cache->pid_space, (long)getpid(),
                         (uint64_t)atomic_fetch_add(&next_temp, 1), ret_temp);
-        fd = open_retrying(shard_fd, ret_temp, O_WRONLY | O_CREAT | O_EXCL, 0600);
+        const int fd = open_retrying(shard_fd, ret_temp, O_WRONLY | O_CREAT | O_EXCL, 0600);
         if (fd >= 0 || errno != EEXIST) {
             return fd;
         }
@@ -502,15 +490,13 @@ jg_cache_result jg_cache_store_publish(const jg_cache *cache, int shard_fd,
                                        const unsigned char *header, const void *payload,
                                        const struct jg_cache_why *why)
 {
-    char file[JG_CACHE_FILE_NAME_BYTES], temp[TEMP_NAME_BYTES];
-    const char *what = "write a temporary file in the cache";
-    int error, fd = create_temp(cache, shard_fd, temp);
-
+    char temp[TEMP_NAME_BYTES];
+    const int fd = create_temp(cache, shard_fd, temp);
     if (fd < 0) {
         return jg_cache_say_errno(why, errno, "create a temporary file in the cache");
     }
-    jg_cache_store_file_name(name, file);
-    error = fchmod(fd, 0600) == 0 ? 0 : errno;
+    const char *action = "write a temporary file in the cache";
+    int error = fchmod(fd, 0600) == 0 ? 0 : errno;
     if (error == 0) {
         error = write_all(fd, header, layout->header_bytes);
     }
@@ -518,21 +504,23 @@ jg_cache_result jg_cache_store_publish(const jg_cache *cache, int shard_fd,
         error = write_all(fd, payload, (size_t)layout->payload_bytes);
     }
     if (error == 0 && !cache->no_sync) {
-        error = sync_fd(fd, 0);
+        error = sync_fd(fd, false);
     }
     if (close(fd) != 0 && error == 0 && errno != EINTR) {
         error = errno;
     }
     if (error == 0) {
-        what = "publish an entry in the cache";
+        action = "publish an entry in the cache";
+        char file[JG_CACHE_FILE_NAME_BYTES];
+        jg_cache_store_file_name(name, file);
         error = jg_cache_store_rename_new(shard_fd, temp, file);
     }
     if (error != 0) {
         (void)unlinkat(shard_fd, temp, 0);
-        return error == EEXIST ? JG_CACHE_EXISTS : jg_cache_say_errno(why, error, what);
+        return error == EEXIST ? JG_CACHE_EXISTS : jg_cache_say_errno(why, error, action);
     }
     if (!cache->no_sync) {
-        error = sync_fd(shard_fd, 1);
+        error = sync_fd(shard_fd, true);
     }
     return error == 0 ? JG_CACHE_OK
                       : jg_cache_say_errno(why, error, "sync the folder of a new entry");

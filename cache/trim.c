@@ -27,23 +27,22 @@ struct found_list {
 
 static const struct jg_cache_why silent = {NULL, 0};
 
-static int append_found(struct found_list *list, const struct found *item)
+static bool append_found(struct found_list *list, const struct found *item)
 {
     if (list->n_items == list->capacity) {
-        size_t capacity = list->capacity > 0 ? list->capacity * 2 : FIRST_CAPACITY;
-        struct found *grown;
-        if (capacity > SIZE_MAX / sizeof *grown) {
-            return 0;
+        const size_t capacity = list->capacity > 0 ? list->capacity * 2 : FIRST_CAPACITY;
+        if (capacity > SIZE_MAX / sizeof(*list->items)) {
+            return false;
         }
-        grown = realloc(list->items, capacity * sizeof *grown);
-        if (!grown) {
-            return 0;
+        struct found *grown = realloc(list->items, capacity * sizeof(*grown));
+        if (grown == NULL) {
+            return false;
         }
         list->items = grown;
         list->capacity = capacity;
     }
     list->items[list->n_items++] = *item;
-    return 1;
+    return true;
 }
 
 static int read_digit(char c)
@@ -54,30 +53,30 @@ static int read_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* 1 when a file of a shard is named like an entry; fills the name. */
-static int parse_entry_name(unsigned shard, const char *file, jg_cache_name *ret_name)
+/* Is a file of a shard named like an entry? Fills the name. */
+static bool parse_entry_name(unsigned shard, const char *file, jg_cache_name *ret_name)
 {
-    jg_cache_name name;
-
     if (strlen(file) != JG_CACHE_FILE_NAME_BYTES - 1 || strcmp(file + 30, ".jgk") != 0) {
-        return 0;
+        return false;
     }
+    jg_cache_name name;
     name.bytes[0] = (unsigned char)shard;
-    for (size_t i = 1; i < sizeof name.bytes; i++) {
-        int high = read_digit(file[2 * i - 2]), low = read_digit(file[2 * i - 1]);
+    for (size_t i = 1; i < sizeof(name.bytes); i++) {
+        const int high = read_digit(file[2 * i - 2]);
+        const int low = read_digit(file[2 * i - 1]);
         if (high < 0 || low < 0) {
-            return 0;
+            return false;
         }
         name.bytes[i] = (unsigned char)(high << 4 | low);
     }
     *ret_name = name;
-    return 1;
+    return true;
 }
 
 static int compare_names(const void *a, const void *b)
 {
     const struct found *x = a, *y = b;
-    return memcmp(x->name.bytes, y->name.bytes, sizeof x->name.bytes);
+    return memcmp(x->name.bytes, y->name.bytes, sizeof(x->name.bytes));
 }
 
 static int compare_ages(const void *a, const void *b)
@@ -95,11 +94,10 @@ static int compare_ages(const void *a, const void *b)
 /* A reading position of its own in an open folder. NULL with errno. */
 static DIR *open_listing(int folder_fd)
 {
-    int fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-
-    if (!dir && fd >= 0) {
-        int error = errno;
+    if (dir == NULL && fd >= 0) {
+        const int error = errno;
         close(fd);
         errno = error;
     }
@@ -109,22 +107,19 @@ static DIR *open_listing(int folder_fd)
 /* Names of the entries of a shard, in order. */
 static jg_cache_result list_entries(int shard_fd, unsigned shard, struct found_list *list)
 {
-    jg_cache_result result = JG_CACHE_OK;
     DIR *dir = open_listing(shard_fd);
-
-    if (!dir) {
+    if (dir == NULL) {
         return errno == ENOMEM ? JG_CACHE_NO_MEMORY : JG_CACHE_IO;
     }
+    jg_cache_result result = JG_CACHE_OK;
     for (;;) {
-        struct found item = {0};
-        struct dirent *file;
-
         errno = 0;
-        file = readdir(dir);
-        if (!file) {
+        const struct dirent *file = readdir(dir);
+        if (file == NULL) {
             result = errno == 0 ? JG_CACHE_OK : JG_CACHE_IO;
             break;
         }
+        struct found item = {0};
         if (parse_entry_name(shard, file->d_name, &item.name) &&
             !append_found(list, &item)) {
             result = JG_CACHE_NO_MEMORY;
@@ -133,35 +128,37 @@ static jg_cache_result list_entries(int shard_fd, unsigned shard, struct found_l
     }
     closedir(dir);
     if (list->n_items > 0) {
-        qsort(list->items, list->n_items, sizeof *list->items, compare_names);
+        qsort(list->items, list->n_items, sizeof(*list->items), compare_names);
     }
     return result;
 }
 
 /* An entry may also be a folder that somebody put there: only an empty one is removed. */
-static int remove_file(int folder_fd, const char *file)
+static bool remove_file(int folder_fd, const char *file)
 {
     if (unlinkat(folder_fd, file, 0) == 0 || errno == ENOENT) {
-        return 1;
+        return true;
     }
     return (errno == EISDIR || errno == EPERM) &&
            unlinkat(folder_fd, file, AT_REMOVEDIR) == 0;
 }
 
-/* Shows one entry to the visitor. `*ret_stop` is set when no more are wanted. */
+/* What a walk does with every entry. */
+struct visit {
+    jg_cache_visit_fn function;
+    void *user;
+    bool verify; /* checksums of payloads too */
+    bool stop;   /* the visitor wants no more */
+};
+
 static jg_cache_result visit_entry(const jg_cache *cache, int shard_fd,
-                                   const jg_cache_name *name, int verify,
-                                   jg_cache_visit_fn visit, void *user, int *ret_stop)
+                                   const jg_cache_name *name, struct visit *visit)
 {
     struct jg_cache_loaded loaded = {0};
     struct stat seen;
-    jg_cache_entry entry = {0};
-    jg_cache_result result = JG_CACHE_OK;
-    int answer;
-
-    entry.name = *name;
+    jg_cache_entry entry = {.name = *name};
     entry.state =
-        jg_cache_store_load(cache, shard_fd, name, verify, &loaded, &seen, &silent);
+        jg_cache_store_load(cache, shard_fd, name, visit->verify, &loaded, &seen, &silent);
     if (entry.state == JG_CACHE_MISS) {
         return JG_CACHE_OK; /* removed since it was listed */
     }
@@ -176,43 +173,41 @@ static jg_cache_result visit_entry(const jg_cache *cache, int shard_fd,
         }
         entry.payload_size = (size_t)loaded.layout.payload_bytes;
     }
-    answer = visit(user, &entry);
+    const int answer = visit->function(visit->user, &entry);
     jg_cache_store_release(&loaded);
+    visit->stop = answer != 0 && answer != 1;
     if (answer == 1) {
         char file[JG_CACHE_FILE_NAME_BYTES];
         jg_cache_store_file_name(name, file);
         if (cache->read_only || !remove_file(shard_fd, file)) {
-            result = JG_CACHE_IO;
+            return JG_CACHE_IO;
         }
     }
-    *ret_stop = answer != 0 && answer != 1;
-    return result;
+    return JG_CACHE_OK;
 }
 
-jg_cache_result jg_cache_walk(jg_cache *cache, int verify, jg_cache_visit_fn visit,
+jg_cache_result jg_cache_walk(jg_cache *cache, bool verify, jg_cache_visit_fn visit,
                               void *user)
 {
-    jg_cache_result first_failure = JG_CACHE_OK;
-    int stop = 0;
-
-    if (!cache) {
+    if (cache == NULL) {
         return JG_CACHE_OK;
     }
-    for (unsigned shard = 0; shard < N_SHARDS && !stop; shard++) {
+    struct visit each = {.function = visit, .user = user, .verify = verify};
+    jg_cache_result first_failure = JG_CACHE_OK;
+    for (unsigned shard = 0; shard < N_SHARDS && !each.stop; shard++) {
         struct found_list list = {0};
         int shard_fd = -1;
         jg_cache_result result =
-            jg_cache_store_open_shard(cache, shard, 0, &shard_fd, &silent);
-
+            jg_cache_store_open_shard(cache, shard, false, &shard_fd, &silent);
         if (result == JG_CACHE_MISS) {
             continue;
         }
         if (result == JG_CACHE_OK) {
             result = list_entries(shard_fd, shard, &list);
         }
-        for (size_t i = 0; i < list.n_items && !stop; i++) {
-            jg_cache_result one = visit_entry(cache, shard_fd, &list.items[i].name, verify,
-                                              visit, user, &stop);
+        for (size_t i = 0; i < list.n_items && !each.stop; i++) {
+            const jg_cache_result one =
+                visit_entry(cache, shard_fd, &list.items[i].name, &each);
             if (result == JG_CACHE_OK) {
                 result = one;
             }
@@ -229,20 +224,20 @@ jg_cache_result jg_cache_walk(jg_cache *cache, int verify, jg_cache_visit_fn vis
 }
 
 /* A temporary file is left over when its writer is known to be dead, or by its age. */
-static int is_left_over(const jg_cache *cache, const char *file, const struct stat *st,
-                        time_t now)
+static bool is_left_over(const jg_cache *cache, const char *file, const struct stat *st,
+                         time_t now)
 {
-    uint64_t place;
+    uint64_t pid_space;
     pid_t pid;
-
-    if (!S_ISREG(st->st_mode) || !jg_cache_store_parse_temp(file, &place, &pid)) {
-        return 0;
+    if (!S_ISREG(st->st_mode) || !jg_cache_store_parse_temp(file, &pid_space, &pid)) {
+        return false;
     }
     if (now - st->st_mtim.tv_sec > JG_CACHE_TEMP_MAX_AGE_S) {
-        return 1;
+        return true;
     }
     /* Process numbers mean something only in the same boot and namespace. */
-    return place != 0 && place == cache->place && kill(pid, 0) != 0 && errno == ESRCH;
+    return pid_space != 0 && pid_space == cache->pid_space && kill(pid, 0) != 0 &&
+           errno == ESRCH;
 }
 
 static uint64_t count_bytes(const struct stat *st)
@@ -254,24 +249,20 @@ static uint64_t count_bytes(const struct stat *st)
 static jg_cache_result scan_shard(const jg_cache *cache, unsigned shard, int shard_fd,
                                   struct found_list *list, uint64_t *bytes)
 {
-    jg_cache_result result = JG_CACHE_OK;
-    time_t now = time(NULL);
     DIR *dir = open_listing(shard_fd);
-
-    if (!dir) {
+    if (dir == NULL) {
         return errno == ENOMEM ? JG_CACHE_NO_MEMORY : JG_CACHE_IO;
     }
+    const time_t now = time(NULL);
+    jg_cache_result result = JG_CACHE_OK;
     for (;;) {
-        struct found item;
-        struct dirent *file;
-        struct stat st;
-
         errno = 0;
-        file = readdir(dir);
-        if (!file) {
+        const struct dirent *file = readdir(dir);
+        if (file == NULL) {
             result = errno == 0 ? JG_CACHE_OK : JG_CACHE_IO;
             break;
         }
+        struct stat st;
         if (fstatat(shard_fd, file->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
             continue;
         }
@@ -281,6 +272,7 @@ static jg_cache_result scan_shard(const jg_cache *cache, unsigned shard, int sha
             }
             continue;
         }
+        struct found item;
         if (!S_ISREG(st.st_mode) || !parse_entry_name(shard, file->d_name, &item.name)) {
             continue;
         }
@@ -296,35 +288,33 @@ static jg_cache_result scan_shard(const jg_cache *cache, unsigned shard, int sha
 }
 
 /* Quarantined things bear the name of their entry and a digit. */
-static int is_quarantine_name(const char *file)
+static bool is_quarantine_name(const char *file)
 {
     if (strlen(file) != 34 || file[32] != '.' || file[33] < '0' || file[33] > '9') {
-        return 0;
+        return false;
     }
     for (int i = 0; i < 32; i++) {
         if (read_digit(file[i]) < 0) {
-            return 0;
+            return false;
         }
     }
-    return 1;
+    return true;
 }
 
 static jg_cache_result empty_quarantine(const jg_cache *cache, uint64_t *bytes)
 {
-    jg_cache_result result;
-    DIR *dir;
     int fd = -1;
-
-    result = jg_cache_store_open_folder(cache, cache->folder_fd, JG_CACHE_QUARANTINE_FOLDER,
-                                        0, &fd, &silent);
+    const jg_cache_result result = jg_cache_store_open_folder(
+        cache, cache->folder_fd, JG_CACHE_QUARANTINE_FOLDER, false, &fd, &silent);
     if (result != JG_CACHE_OK) {
         return result == JG_CACHE_MISS ? JG_CACHE_OK : result;
     }
-    dir = open_listing(fd);
-    if (!dir) {
-        result = JG_CACHE_IO;
+    DIR *dir = open_listing(fd);
+    if (dir == NULL) {
+        close(fd);
+        return JG_CACHE_IO;
     }
-    for (struct dirent *file = dir ? readdir(dir) : NULL; file; file = readdir(dir)) {
+    for (struct dirent *file = readdir(dir); file != NULL; file = readdir(dir)) {
         struct stat st;
         if (is_quarantine_name(file->d_name) &&
             fstatat(fd, file->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -332,89 +322,103 @@ static jg_cache_result empty_quarantine(const jg_cache *cache, uint64_t *bytes)
             *bytes += count_bytes(&st);
         }
     }
-    if (dir) {
-        closedir(dir);
-    }
+    closedir(dir);
     close(fd);
-    return result;
+    return JG_CACHE_OK;
 }
 
-/* Removes an entry unless it was stored anew or used since the scan. 1 when removed. */
-static int remove_found(const jg_cache *cache, const struct found *item)
+/* Removes an entry unless it was stored anew or used since the scan. True if it did. */
+static bool remove_found(const jg_cache *cache, const struct found *item)
 {
-    char file[JG_CACHE_FILE_NAME_BYTES];
-    struct stat st;
-    int removed = 0, shard_fd = -1;
-
-    if (jg_cache_store_open_shard(cache, item->name.bytes[0], 0, &shard_fd, &silent) !=
+    int shard_fd = -1;
+    if (jg_cache_store_open_shard(cache, item->name.bytes[0], false, &shard_fd, &silent) !=
         JG_CACHE_OK) {
-        return 0;
+        return false;
     }
+    char file[JG_CACHE_FILE_NAME_BYTES];
     jg_cache_store_file_name(&item->name, file);
-    if (fstatat(shard_fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+    struct stat st;
+    const bool is_removed =
+        fstatat(shard_fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
         st.st_mtim.tv_sec == item->modified.tv_sec &&
-        st.st_mtim.tv_nsec == item->modified.tv_nsec) {
-        removed = unlinkat(shard_fd, file, 0) == 0;
-    }
+        st.st_mtim.tv_nsec == item->modified.tv_nsec && unlinkat(shard_fd, file, 0) == 0;
     close(shard_fd);
+    return is_removed;
+}
+
+/* Lists the entries of every shard. The first failure is returned; all are tried. */
+static jg_cache_result scan_shards(const jg_cache *cache, struct found_list *list,
+                                   uint64_t *bytes)
+{
+    jg_cache_result first_failure = JG_CACHE_OK;
+    for (unsigned shard = 0; shard < N_SHARDS; shard++) {
+        int shard_fd = -1;
+        jg_cache_result result =
+            jg_cache_store_open_shard(cache, shard, false, &shard_fd, &silent);
+        if (result == JG_CACHE_MISS) {
+            continue;
+        }
+        if (result == JG_CACHE_OK) {
+            result = scan_shard(cache, shard, shard_fd, list, bytes);
+            close(shard_fd);
+        }
+        if (first_failure == JG_CACHE_OK) {
+            first_failure = result;
+        }
+    }
+    return first_failure;
+}
+
+/* Removes entries by age, then the oldest until the rest fits. Returns their number. */
+static uint64_t remove_by_limits(const jg_cache *cache, struct found_list *list,
+                                 uint64_t max_bytes, int64_t max_age_seconds,
+                                 uint64_t *bytes)
+{
+    const int64_t now = (int64_t)time(NULL);
+    uint64_t removed = 0, total = 0;
+    for (size_t i = 0; i < list->n_items; i++) {
+        total += list->items[i].bytes;
+    }
+    if (list->n_items > 0) {
+        qsort(list->items, list->n_items, sizeof(*list->items), compare_ages);
+    }
+    for (size_t i = 0; i < list->n_items; i++) {
+        const struct found *item = &list->items[i];
+        const bool is_too_old =
+            max_age_seconds > 0 && now - item->modified.tv_sec > max_age_seconds;
+        const bool is_too_much = max_bytes > 0 && total > max_bytes;
+        if (!is_too_old && !is_too_much) {
+            break; /* all that follow are younger */
+        }
+        total -= item->bytes;
+        if (remove_found(cache, item)) {
+            removed++;
+            *bytes += item->bytes;
+        }
+    }
     return removed;
 }
 
 jg_cache_result jg_cache_trim(jg_cache *cache, uint64_t max_bytes, int64_t max_age_seconds,
                               uint64_t *ret_removed, uint64_t *ret_bytes)
 {
-    struct found_list list = {0};
-    jg_cache_result result = JG_CACHE_OK;
-    uint64_t removed = 0, freed = 0, total = 0;
-    int64_t now = (int64_t)time(NULL);
-
-    if (cache && cache->read_only) {
+    if (cache != NULL && cache->read_only) {
         return JG_CACHE_IO;
     }
-    if (cache) {
+    struct found_list list = {0};
+    jg_cache_result result = JG_CACHE_OK;
+    uint64_t removed = 0, freed = 0;
+    if (cache != NULL) {
         result = empty_quarantine(cache, &freed);
-    }
-    for (unsigned shard = 0; cache && shard < N_SHARDS; shard++) {
-        int shard_fd = -1;
-        jg_cache_result one =
-            jg_cache_store_open_shard(cache, shard, 0, &shard_fd, &silent);
-
-        if (one == JG_CACHE_MISS) {
-            continue;
-        }
-        if (one == JG_CACHE_OK) {
-            one = scan_shard(cache, shard, shard_fd, &list, &freed);
-            close(shard_fd);
-        }
-        if (result == JG_CACHE_OK) {
-            result = one;
-        }
-    }
-    for (size_t i = 0; i < list.n_items; i++) {
-        total += list.items[i].bytes;
-    }
-    if (list.n_items > 0) {
-        qsort(list.items, list.n_items, sizeof *list.items, compare_ages);
-    }
-    for (size_t i = 0; i < list.n_items; i++) {
-        const struct found *item = &list.items[i];
-        int too_old = max_age_seconds > 0 && now - item->modified.tv_sec > max_age_seconds;
-        int too_much = max_bytes > 0 && total > max_bytes;
-
-        if (!too_old && !too_much) {
-            break; /* all that follow are younger */
-        }
-        total -= item->bytes;
-        if (remove_found(cache, item)) {
-            removed++;
-            freed += item->bytes;
-        }
+        const jg_cache_result scanned = scan_shards(cache, &list, &freed);
+        result = result == JG_CACHE_OK ? scanned : result;
+        removed = remove_by_limits(cache, &list, max_bytes, max_age_seconds, &freed);
     }
     free(list.items);
-    if (ret_removed) {
+    if (ret_removed != NULL) {
         *ret_removed = removed;
     }
-    if (ret_bytes) {
+    if (ret_bytes != NULL) {
         *ret_bytes = freed;
     }
     return result;

@@ -155,11 +155,12 @@ static void dump_refusal(const struct task *task, const char *key, jit_gemm_stat
 
 /* ------------------------------------------------------------------------ disk cache */
 
-static jg_cache_name name_entry_of(const struct jg_key *key)
+static jg_cache_key cache_key_of(const struct jg_key *key)
 {
-    jg_cache_name name;
-    memcpy(name.bytes, key->hash.bytes, sizeof(name.bytes));
-    return name;
+    jg_cache_key found = {.material = key->material.data,
+                          .material_size = key->material.size};
+    memcpy(found.name.bytes, key->hash.bytes, sizeof(found.name.bytes));
+    return found;
 }
 
 static void note_refused_entry(const struct task *task, const char *kind,
@@ -203,12 +204,11 @@ static jit_gemm_status find_by_signature(const struct task *task, const char *si
     struct jg_key key = {0};
     JG_TRY(
         jg_key_make(task->source, signature, task->arch->name, task->builder->form, &key));
-    const jg_cache_name name = name_entry_of(&key);
+    const jg_cache_key cache_key = cache_key_of(&key);
     jg_cache_blob blob = {0};
     char reason[256] = "";
     const jg_cache_result result =
-        jg_cache_get(task->builder->cache, &name, key.material.data, key.material.size,
-                     &blob, reason, sizeof(reason));
+        jg_cache_get(task->builder->cache, &cache_key, &blob, reason, sizeof(reason));
     int found = 0;
     if (result == JG_CACHE_OK) {
         found = accept_blob(task, &key, &blob, ret_binary);
@@ -265,13 +265,12 @@ static int keep_on_disk(const struct task *task, const struct jg_key *key,
     }
     struct jg_str metadata = {0};
     print_metadata(task, signature, result, &metadata);
-    const jg_cache_name name = name_entry_of(key);
+    const jg_cache_key cache_key = cache_key_of(key);
+    const jg_cache_value value = {code->data, code->size, metadata.data, metadata.size};
     char reason[256] = "out of memory";
     jg_cache_result stored = JG_CACHE_NO_MEMORY;
     if (!metadata.failed) {
-        stored = jg_cache_put(builder->cache, &name, key->material.data, key->material.size,
-                              metadata.data, metadata.size, code->data, code->size, reason,
-                              sizeof(reason));
+        stored = jg_cache_put(builder->cache, &cache_key, &value, reason, sizeof(reason));
     }
     jg_str_free(&metadata);
     if (stored != JG_CACHE_OK && stored != JG_CACHE_EXISTS) {

@@ -23,12 +23,12 @@ struct jg_toolchain {
 
 static const char record_metadata[] = "kind=toolchain\n";
 
-static jg_cache_name name_record(const struct jg_str *material)
+static jg_cache_key key_of_record(const struct jg_str *material)
 {
     const struct jg_hash hash = jg_hash_bytes(jg_str_text(material), material->size);
-    jg_cache_name name;
-    memcpy(name.bytes, hash.bytes, sizeof(name.bytes));
-    return name;
+    jg_cache_key key = {.material = material->data, .material_size = material->size};
+    memcpy(key.name.bytes, hash.bytes, sizeof(key.name.bytes));
+    return key;
 }
 
 /* Appends the record's text; 0 if there is none. */
@@ -38,10 +38,9 @@ static int read_record(struct jg_cache *cache, const struct jg_str *material,
     if (material->failed) {
         return 0;
     }
-    const jg_cache_name name = name_record(material);
+    const jg_cache_key key = key_of_record(material);
     jg_cache_blob blob = {0};
-    if (jg_cache_get(cache, &name, material->data, material->size, &blob, NULL, 0) !=
-        JG_CACHE_OK) {
+    if (jg_cache_get(cache, &key, &blob, NULL, 0) != JG_CACHE_OK) {
         return 0;
     }
     jg_str_add(out, blob.payload, blob.payload_size);
@@ -55,11 +54,12 @@ static jg_cache_result write_record(struct jg_cache *cache, struct jg_log *log,
     if (material->failed) {
         return JG_CACHE_NO_MEMORY;
     }
-    const jg_cache_name name = name_record(material);
+    const jg_cache_key key = key_of_record(material);
+    const jg_cache_value value = {text, strlen(text), record_metadata,
+                                  sizeof(record_metadata) - 1};
     char reason[256] = "";
-    const jg_cache_result result = jg_cache_put(
-        cache, &name, material->data, material->size, record_metadata,
-        sizeof(record_metadata) - 1, text, strlen(text), reason, sizeof(reason));
+    const jg_cache_result result =
+        jg_cache_put(cache, &key, &value, reason, sizeof(reason));
     if (result != JG_CACHE_OK && result != JG_CACHE_EXISTS && cache != NULL) {
         jg_log_line(log, JIT_GEMM_SEVERITY_DEBUG,
                     "the cache cannot keep a note on the compiler: %s: %s",

@@ -44,7 +44,7 @@ jg_cache *fixture_open(struct fixture *f, int read_only)
 {
     jg_cache_options options = {.folder = f->folder, .read_only = read_only, .no_sync = 1};
     jg_cache *cache = NULL;
-    if (jg_cache_open(&options, &cache, f->reason, sizeof f->reason) != JG_CACHE_OK) {
+    if (jg_cache_open(&options, &cache, f->reason, sizeof(f->reason)) != JG_CACHE_OK) {
         fprintf(stderr, "cannot open %s: %s\n", f->folder, f->reason);
         exit(99);
     }
@@ -53,10 +53,10 @@ jg_cache *fixture_open(struct fixture *f, int read_only)
 
 static void begin_in(struct fixture *f, const char *place)
 {
-    memset(f, 0, sizeof *f);
-    snprintf(f->root, sizeof f->root, "%s/jg-cache-test-XXXXXX", place);
+    memset(f, 0, sizeof(*f));
+    snprintf(f->root, sizeof(f->root), "%s/jg-cache-test-XXXXXX", place);
     require(mkdtemp(f->root) != NULL, "mkdtemp");
-    snprintf(f->folder, sizeof f->folder, "%s/cache", f->root);
+    snprintf(f->folder, sizeof(f->folder), "%s/cache", f->root);
     f->cache = fixture_open(f, 0);
 }
 
@@ -95,7 +95,7 @@ struct sample sample_make(unsigned number, size_t payload_size, size_t material_
     struct sample s;
     unsigned long long seed = number;
 
-    for (size_t i = 0; i < sizeof s.name.bytes; i++) {
+    for (size_t i = 0; i < sizeof(s.name.bytes); i++) {
         s.name.bytes[i] = (unsigned char)next_random(&seed);
     }
     s.name.bytes[0] = (unsigned char)number;
@@ -113,32 +113,40 @@ void sample_free(struct sample *s)
     free(s->payload);
     free(s->material);
     free(s->metadata);
-    memset(s, 0, sizeof *s);
+    memset(s, 0, sizeof(*s));
+}
+
+jg_cache_key sample_key(const struct sample *s)
+{
+    return (jg_cache_key){
+        .name = s->name, .material = s->material, .material_size = s->material_size};
 }
 
 jg_cache_result sample_put(struct fixture *f, jg_cache *cache, const struct sample *s)
 {
-    return jg_cache_put(cache, &s->name, s->material, s->material_size, s->metadata,
-                        s->metadata_size, s->payload, s->payload_size, f->reason,
-                        sizeof f->reason);
+    const jg_cache_key key = sample_key(s);
+    const jg_cache_value value = {s->payload, s->payload_size, s->metadata,
+                                  s->metadata_size};
+    return jg_cache_put(cache, &key, &value, f->reason, sizeof(f->reason));
 }
 
 int sample_get(struct fixture *f, jg_cache *cache, const struct sample *s)
 {
     jg_cache_blob blob;
-    int equal;
-    jg_cache_result result = jg_cache_get(cache, &s->name, s->material, s->material_size,
-                                          &blob, f->reason, sizeof f->reason);
+    const jg_cache_key key = sample_key(s);
+    const jg_cache_result result =
+        jg_cache_get(cache, &key, &blob, f->reason, sizeof(f->reason));
     if (result != JG_CACHE_OK) {
         return (int)result;
     }
-    equal = blob.payload_size == s->payload_size &&
-            blob.metadata_size == s->metadata_size && (size_t)blob.payload % 64 == 0 &&
-            (s->payload_size == 0 || !memcmp(blob.payload, s->payload, s->payload_size)) &&
-            (s->metadata_size == 0 ? blob.metadata == NULL
-                                   : !memcmp(blob.metadata, s->metadata, s->metadata_size));
+    const bool is_equal =
+        blob.payload_size == s->payload_size && blob.metadata_size == s->metadata_size &&
+        (size_t)blob.payload % 64 == 0 &&
+        (s->payload_size == 0 || !memcmp(blob.payload, s->payload, s->payload_size)) &&
+        (s->metadata_size == 0 ? blob.metadata == NULL
+                               : !memcmp(blob.metadata, s->metadata, s->metadata_size));
     jg_cache_blob_free(&blob);
-    return equal ? JG_CACHE_OK : -1;
+    return is_equal ? JG_CACHE_OK : -1;
 }
 
 void entry_path(const struct fixture *f, const jg_cache_name *name, char ret_path[256])
@@ -163,7 +171,7 @@ unsigned char *read_file(const char *path, size_t *ret_size)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     require(fd >= 0 && fstat(fd, &st) == 0, path);
     bytes = malloc((size_t)st.st_size + 1);
-    require(bytes && read(fd, bytes, (size_t)st.st_size) == st.st_size, path);
+    require(bytes != NULL && read(fd, bytes, (size_t)st.st_size) == st.st_size, path);
     close(fd);
     *ret_size = (size_t)st.st_size;
     return bytes;
@@ -180,16 +188,16 @@ int count_files(const char *folder, const char *prefix)
 {
     int n = 0;
     DIR *dir = opendir(folder);
-    if (!dir) {
+    if (dir == NULL) {
         return 0;
     }
-    for (struct dirent *item = readdir(dir); item; item = readdir(dir)) {
+    for (struct dirent *item = readdir(dir); item != NULL; item = readdir(dir)) {
         char path[512];
         struct stat st;
         if (!strcmp(item->d_name, ".") || !strcmp(item->d_name, "..")) {
             continue;
         }
-        snprintf(path, sizeof path, "%s/%s", folder, item->d_name);
+        snprintf(path, sizeof(path), "%s/%s", folder, item->d_name);
         if (lstat(path, &st) != 0) {
             continue;
         }
@@ -206,7 +214,7 @@ int count_files(const char *folder, const char *prefix)
 int count_quarantined(const struct fixture *f)
 {
     char path[200];
-    snprintf(path, sizeof path, "%s/v1/quarantine", f->folder);
+    snprintf(path, sizeof(path), "%s/v1/quarantine", f->folder);
     return count_files(path, "");
 }
 
@@ -216,7 +224,7 @@ int become_nobody(const char *path)
     if (geteuid() != 0) {
         return 0;
     }
-    if (path) {
+    if (path != NULL) {
         require(chown(path, nobody, nobody) == 0, path);
     }
     require(setgroups(0, NULL) == 0 && setresgid(nobody, nobody, 0) == 0 &&

@@ -33,6 +33,7 @@ jg_cache *fixture_open(struct fixture *f, int read_only);
 struct sample sample_make(unsigned number, size_t payload_size, size_t material_size,
                           size_t metadata_size);
 void sample_free(struct sample *s);
+jg_cache_key sample_key(const struct sample *s);
 jg_cache_result sample_put(struct fixture *f, jg_cache *cache, const struct sample *s);
 /* Gets and, on a hit, compares everything: -1 when the hit brought other bytes. */
 int sample_get(struct fixture *f, jg_cache *cache, const struct sample *s);

@@ -343,7 +343,7 @@ static void run_set_user_id(const char *self)
         printf("set-user-id: SKIPPED, needs root and /var/tmp\n");
         return;
     }
-    snprintf(copy, sizeof copy, "%s/copy", root);
+    snprintf(copy, sizeof(copy), "%s/copy", root);
     bytes = read_file(self, &size);
     write_file(copy, bytes, size);
     free(bytes);
@@ -354,7 +354,7 @@ static void run_set_user_id(const char *self)
     if (child == 0) {
         char environment[96];
         become_nobody(NULL);
-        snprintf(environment, sizeof environment, "XDG_CACHE_HOME=%s/xdg", root);
+        snprintf(environment, sizeof(environment), "XDG_CACHE_HOME=%s/xdg", root);
         execle(copy, copy, "--raised", (char *)NULL,
                (char *[]){environment, "HOME=/var/tmp", NULL});
         _exit(96);
@@ -365,7 +365,7 @@ static void run_set_user_id(const char *self)
     } else {
         check(answer == JG_CACHE_NO_FOLDER, "set-user-id program", answer);
     }
-    snprintf(copy, sizeof copy, "%s/xdg", root);
+    snprintf(copy, sizeof(copy), "%s/xdg", root);
     check(!path_exists(copy), "a set-user-id program used XDG_CACHE_HOME", 0);
     fixture_remove_tree(root);
     if (answer != 95) {
@@ -398,7 +398,7 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "--raised") == 0) {
         return open_with_raised_rights();
     }
-    length = readlink("/proc/self/exe", self, sizeof self - 1);
+    length = readlink("/proc/self/exe", self, sizeof(self) - 1);
     if (length <= 0) {
         return 99;
     }

@@ -34,7 +34,7 @@ static jg_cache_result try_open(const char *folder, const char *environment, int
 {
     jg_cache_options options = {folder, environment, read_only, 1};
     jg_cache *cache = NULL;
-    jg_cache_result result = jg_cache_open(&options, &cache, reason, sizeof reason);
+    jg_cache_result result = jg_cache_open(&options, &cache, reason, sizeof(reason));
     if (ret_used) {
         snprintf(ret_used, PATH_MAX, "%s", jg_cache_folder(cache));
     }
@@ -86,15 +86,15 @@ Test(cache_dir, relative_path_is_refused)
 Test(cache_dir, folder_and_environment_come_before_xdg_and_home)
 {
     char used[PATH_MAX], expected[300], named[200], environment[200];
-    snprintf(named, sizeof named, "%s/named/deeper", f.root);
-    snprintf(environment, sizeof environment, "%s/environment/", f.root);
+    snprintf(named, sizeof(named), "%s/named/deeper", f.root);
+    snprintf(environment, sizeof(environment), "%s/environment/", f.root);
     setenv("XDG_CACHE_HOME", "/jg-cache-test-absent/xdg", 1);
 
     cr_expect_eq(try_open(named, environment, 0, used), JG_CACHE_OK, "%s", reason);
-    snprintf(expected, sizeof expected, "%s/v1", named);
+    snprintf(expected, sizeof(expected), "%s/v1", named);
     cr_expect_str_eq(used, expected);
     cr_expect_eq(try_open(NULL, environment, 0, used), JG_CACHE_OK, "%s", reason);
-    snprintf(expected, sizeof expected, "%s/environment/v1", f.root);
+    snprintf(expected, sizeof(expected), "%s/environment/v1", f.root);
     cr_expect_str_eq(used, expected);
 }
 
@@ -104,16 +104,16 @@ Test(cache_dir, xdg_comes_before_home_and_empty_means_unset)
     if (!make_home(home)) {
         SKIP_TEST(&f, "no folder outside /tmp to write in");
     }
-    snprintf(xdg, sizeof xdg, "%s/xdg", home);
+    snprintf(xdg, sizeof(xdg), "%s/xdg", home);
     setenv("HOME", home, 1);
     setenv("XDG_CACHE_HOME", xdg, 1);
 
     cr_expect_eq(try_open(NULL, "", 0, used), JG_CACHE_OK, "%s", reason);
-    snprintf(expected, sizeof expected, "%s/jit_gemm/v1", xdg);
+    snprintf(expected, sizeof(expected), "%s/jit_gemm/v1", xdg);
     cr_expect_str_eq(used, expected);
     setenv("XDG_CACHE_HOME", "", 1);
     cr_expect_eq(try_open(NULL, NULL, 0, used), JG_CACHE_OK, "%s", reason);
-    snprintf(expected, sizeof expected, "%s/.cache/jit_gemm/v1", home);
+    snprintf(expected, sizeof(expected), "%s/.cache/jit_gemm/v1", home);
     cr_expect_str_eq(used, expected);
     fixture_remove_tree(home);
 }
@@ -127,13 +127,13 @@ Test(cache_dir, without_variables_the_password_entry_decides)
 
     result = try_open(NULL, NULL, 1, used); /* read-only: nothing is made in a real home */
 
-    if (!entry || !entry->pw_dir || !entry->pw_dir[0]) {
+    if (entry == NULL || !entry->pw_dir || !entry->pw_dir[0]) {
         cr_expect_eq(result, JG_CACHE_NO_FOLDER);
     } else if (result == JG_CACHE_OK) {
-        snprintf(expected, sizeof expected, "%s/.cache/jit_gemm/v1", entry->pw_dir);
+        snprintf(expected, sizeof(expected), "%s/.cache/jit_gemm/v1", entry->pw_dir);
         cr_expect_str_eq(used, expected);
     } else {
-        snprintf(expected, sizeof expected, "%s/.cache/jit_gemm", entry->pw_dir);
+        snprintf(expected, sizeof(expected), "%s/.cache/jit_gemm", entry->pw_dir);
         cr_expect(strstr(reason, expected), "%s", reason);
     }
 }
@@ -163,12 +163,12 @@ Test(cache_dir, folder_that_others_may_write_is_refused)
     static const mode_t modes[] = {0777, 0775, 0722, 01777};
     char path[256], name[16];
     for (int i = 0; i < 4; i++) {
-        snprintf(name, sizeof name, "mode%d", i);
+        snprintf(name, sizeof(name), "mode%d", i);
         make_folder(name, modes[i], path);
         cr_expect_eq(try_open(path, NULL, 0, NULL), JG_CACHE_UNTRUSTED, "%o", modes[i]);
         cr_expect_eq(try_open(path, NULL, 1, NULL), JG_CACHE_UNTRUSTED, "%o", modes[i]);
     }
-    snprintf(path, sizeof path, "%s/v1", f.folder);
+    snprintf(path, sizeof(path), "%s/v1", f.folder);
     cr_assert_eq(chmod(path, 0777), 0);
     cr_expect_eq(try_open(f.folder, NULL, 0, NULL), JG_CACHE_UNTRUSTED);
 }
@@ -184,7 +184,7 @@ Test(cache_dir, parent_that_everybody_may_write_is_refused_unless_sticky)
 {
     char parent[256], path[300];
     make_folder("parent", 0777, parent);
-    snprintf(path, sizeof path, "%s/cache", parent);
+    snprintf(path, sizeof(path), "%s/cache", parent);
 
     cr_expect_eq(try_open(path, NULL, 0, NULL), JG_CACHE_UNTRUSTED);
     cr_expect_not(path_exists(path));
@@ -196,8 +196,8 @@ Test(cache_dir, folders_and_parents_of_another_user_are_refused)
 {
     char parent[256], path[300], deeper[320];
     make_folder("foreign", 0755, parent);
-    snprintf(path, sizeof path, "%s/cache", parent);
-    snprintf(deeper, sizeof deeper, "%s/deeper", path);
+    snprintf(path, sizeof(path), "%s/cache", parent);
+    snprintf(deeper, sizeof(deeper), "%s/deeper", path);
     cr_assert_eq(mkdir(path, 0755), 0);
     if (geteuid() != 0) {
         SKIP_TEST(&f, "only root can give folders away");
@@ -222,7 +222,7 @@ Test(cache_dir, folder_of_root_serves_another_user)
     }
     cr_assert_eq(sample_put(&f, f.cache, &s), JG_CACHE_OK);
     entry_path(&f, &s.name, path);
-    snprintf(v1, sizeof v1, "%s/v1/03", f.folder);
+    snprintf(v1, sizeof(v1), "%s/v1/03", f.folder);
     cr_assert(!chmod(path, 0644) && !chmod(v1, 0755));
     v1[strlen(v1) - 3] = '\0';
     cr_assert(!chmod(v1, 0755) && !chmod(f.folder, 0755) && !chmod(f.root, 0755));
@@ -240,14 +240,14 @@ Test(cache_dir, links_in_the_path_are_followed_when_they_are_ours)
 {
     char target[256], link_path[256], relative[256], deeper[300];
     make_folder("target", 0700, target);
-    snprintf(link_path, sizeof link_path, "%s/link", f.root);
-    snprintf(relative, sizeof relative, "%s/relative", f.root);
-    snprintf(deeper, sizeof deeper, "%s/a/b", relative);
+    snprintf(link_path, sizeof(link_path), "%s/link", f.root);
+    snprintf(relative, sizeof(relative), "%s/relative", f.root);
+    snprintf(deeper, sizeof(deeper), "%s/a/b", relative);
     cr_assert(!symlink(target, link_path) && !symlink("./link", relative));
 
     cr_expect_eq(try_open(link_path, NULL, 0, NULL), JG_CACHE_OK, "%s", reason);
     cr_expect_eq(try_open(deeper, NULL, 0, NULL), JG_CACHE_OK, "%s", reason);
-    snprintf(deeper, sizeof deeper, "%s/a/b/v1", target);
+    snprintf(deeper, sizeof(deeper), "%s/a/b/v1", target);
     cr_expect(path_exists(deeper));
     if (geteuid() == 0) {
         cr_assert_eq(lchown(link_path, 65534, 65534), 0);
@@ -258,8 +258,8 @@ Test(cache_dir, links_in_the_path_are_followed_when_they_are_ours)
 Test(cache_dir, dangling_and_endless_links_are_refused)
 {
     char path[256], other[256];
-    snprintf(path, sizeof path, "%s/dangling", f.root);
-    snprintf(other, sizeof other, "%s/x", f.root);
+    snprintf(path, sizeof(path), "%s/dangling", f.root);
+    snprintf(other, sizeof(other), "%s/x", f.root);
     cr_assert(!symlink(other, path));
     cr_expect_eq(try_open(path, NULL, 0, NULL), JG_CACHE_NO_FOLDER);
     cr_expect_not(path_exists(other), "the target of a dangling link was made");
@@ -271,7 +271,7 @@ Test(cache_dir, versioned_folder_may_not_be_a_link_or_file)
 {
     char path[256], v1[300];
     make_folder("linked", 0700, path);
-    snprintf(v1, sizeof v1, "%s/v1", path);
+    snprintf(v1, sizeof(v1), "%s/v1", path);
     cr_assert(!symlink(f.folder, v1));
     cr_expect_eq(try_open(path, NULL, 0, NULL), JG_CACHE_UNTRUSTED);
     unlink(v1);
@@ -283,11 +283,11 @@ Test(cache_dir, versioned_folder_may_not_be_a_link_or_file)
 Test(cache_dir, odd_paths_are_handled)
 {
     char path[PATH_MAX + 300];
-    snprintf(path, sizeof path, "%s//./cache/../new\nline \xff/", f.root);
+    snprintf(path, sizeof(path), "%s//./cache/../new\nline \xff/", f.root);
     cr_expect_eq(try_open(path, NULL, 0, NULL), JG_CACHE_OK, "%s", reason);
-    snprintf(path, sizeof path, "%s/bad\nline/%0400d", f.root, 1);
+    snprintf(path, sizeof(path), "%s/bad\nline/%0400d", f.root, 1);
     cr_expect_eq(try_open(path, NULL, 0, NULL), JG_CACHE_NO_FOLDER);
-    snprintf(path, sizeof path, "%s/x\ny", f.root);
+    snprintf(path, sizeof(path), "%s/x\ny", f.root);
     write_file(path, "x", 1);
     cr_expect_eq(try_open(path, NULL, 0, NULL), JG_CACHE_UNTRUSTED);
     cr_expect_null(strchr(reason, '\n'), "a line feed of the path is in the reason");
@@ -303,7 +303,7 @@ Test(cache_dir, odd_paths_are_handled)
 Test(cache_dir, read_only_open_makes_nothing)
 {
     char path[256];
-    snprintf(path, sizeof path, "%s/absent", f.root);
+    snprintf(path, sizeof(path), "%s/absent", f.root);
     cr_expect_eq(try_open(path, NULL, 1, NULL), JG_CACHE_NO_FOLDER);
     cr_expect_not(path_exists(path));
     make_folder("empty", 0700, path);
@@ -325,7 +325,7 @@ Test(cache_dir, program_with_raised_rights_ignores_the_environment)
     if (geteuid() != 0) {
         SKIP_TEST(&f, "needs root to differ real and effective user");
     }
-    snprintf(named, sizeof named, "%s/named", f.root);
+    snprintf(named, sizeof(named), "%s/named", f.root);
     setenv("XDG_CACHE_HOME", f.folder, 1);
     setenv("HOME", f.folder, 1);
     cr_assert_eq(setresuid(65534, 0, 0), 0);
@@ -340,10 +340,10 @@ Test(cache_dir, renamed_folder_does_not_lead_the_cache_elsewhere)
 {
     char moved[256], fake[300];
     struct sample s = sample_make(5, 100, 10, 0);
-    snprintf(moved, sizeof moved, "%s/moved", f.root);
+    snprintf(moved, sizeof(moved), "%s/moved", f.root);
     cr_assert_eq(rename(f.folder, moved), 0);
     cr_assert_eq(mkdir(f.folder, 0777), 0);
-    snprintf(fake, sizeof fake, "%s/v1", f.folder);
+    snprintf(fake, sizeof(fake), "%s/v1", f.folder);
     cr_assert_eq(mkdir(fake, 0777), 0);
 
     cr_expect_eq(sample_put(&f, f.cache, &s), JG_CACHE_OK, "%s", f.reason);

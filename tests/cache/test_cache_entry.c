@@ -68,8 +68,8 @@ Test(cache_entry, bytes_of_a_file_are_as_documented)
     rehash(expected, HEADER_BYTES);
     memcpy(expected + HEADER_BYTES, s.payload, PAYLOAD_BYTES);
 
-    cr_expect_eq(good_size, sizeof expected);
-    cr_expect_arr_eq(good, expected, sizeof expected);
+    cr_expect_eq(good_size, sizeof(expected));
+    cr_expect_arr_eq(good, expected, sizeof(expected));
 }
 
 Test(cache_entry, digest_is_the_sha256_of_the_payload)
@@ -83,8 +83,10 @@ Test(cache_entry, digest_is_the_sha256_of_the_payload)
     unsigned char header[192];
 
     cr_assert_eq(jg_cache_entry_plan(0, 0, 3, &layout, &why), JG_CACHE_OK);
-    cr_assert_leq(layout.header_bytes, sizeof header);
-    jg_cache_entry_encode(&layout, &s.name, NULL, NULL, "abc", header);
+    cr_assert_leq(layout.header_bytes, sizeof(header));
+    const jg_cache_key key = {.name = s.name};
+    const jg_cache_value value = {.payload = "abc", .payload_size = 3};
+    jg_cache_entry_encode(&layout, &key, &value, header);
 
     cr_expect_arr_eq(header + 64, sha256_of_abc, 32);
 }
@@ -142,8 +144,8 @@ Test(cache_entry, huge_and_wrapping_lengths_are_refused_with_a_valid_hash)
     unsigned char bytes[512];
     int result;
 
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+    for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+        for (size_t v = 0; v < sizeof(values) / sizeof(*values); v++) {
             memcpy(bytes, good, good_size);
             set_le(bytes + fields[i].at, fields[i].n, values[v]);
             if (memcmp(bytes, good, good_size) == 0) {
@@ -313,7 +315,7 @@ Test(cache_entry, twenty_thousand_mutations_never_crash_or_hit, .timeout = 60)
         int rehashed = next_random(&state) % 3 == 0, result;
         memcpy(bytes, good, good_size);
         for (int i = 0; i < n_changes && size > 100; i++) {
-            size = mutate(bytes, size, sizeof bytes, &state);
+            size = mutate(bytes, size, sizeof(bytes), &state);
         }
         if (rehashed && size >= HEADER_BYTES) {
             rehash(bytes, HEADER_BYTES);
@@ -337,16 +339,16 @@ Test(cache_entry, twenty_thousand_mutations_never_crash_or_hit, .timeout = 60)
 
 Test(cache_entry, parts_over_their_limits_are_too_large)
 {
-    cr_expect_eq(jg_cache_put(f.cache, &s.name, s.material, JG_CACHE_MATERIAL_MAX + 1, NULL,
-                              0, NULL, 0, f.reason, sizeof f.reason),
-                 JG_CACHE_TOO_LARGE);
-    cr_expect_eq(jg_cache_put(f.cache, &s.name, NULL, 0, s.metadata,
-                              JG_CACHE_METADATA_MAX + 1, NULL, 0, f.reason,
-                              sizeof f.reason),
-                 JG_CACHE_TOO_LARGE);
-    cr_expect_eq(jg_cache_put(f.cache, &s.name, NULL, 0, NULL, 0, s.payload, SIZE_MAX,
-                              f.reason, sizeof f.reason),
-                 JG_CACHE_TOO_LARGE);
+    struct sample material = s, metadata = s, payload = s;
+    material.material_size = JG_CACHE_MATERIAL_MAX + 1;
+    metadata.metadata_size = JG_CACHE_METADATA_MAX + 1;
+    payload.payload_size = SIZE_MAX;
+
+    cr_expect_eq(sample_put(&f, f.cache, &material), JG_CACHE_TOO_LARGE);
+    cr_expect(strstr(f.reason, "key material") != NULL, "%s", f.reason);
+    cr_expect_eq(sample_put(&f, f.cache, &metadata), JG_CACHE_TOO_LARGE);
+    cr_expect(strstr(f.reason, "metadata") != NULL, "%s", f.reason);
+    cr_expect_eq(sample_put(&f, f.cache, &payload), JG_CACHE_TOO_LARGE);
     cr_expect(strstr(f.reason, "payload"), "%s", f.reason);
 }
 

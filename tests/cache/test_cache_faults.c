@@ -82,7 +82,7 @@ static void begin(void)
     jg_cache_options options = {0};
     fixture_begin(&f);
     options.folder = f.folder;
-    cr_assert_eq(jg_cache_open(&options, &synced, f.reason, sizeof f.reason), JG_CACHE_OK);
+    cr_assert_eq(jg_cache_open(&options, &synced, f.reason, sizeof(f.reason)), JG_CACHE_OK);
     s = sample_make(0x11, 5000, 300, 20);
 }
 

@@ -78,7 +78,7 @@ Test(cache_store, synced_put_works_and_leaves_no_temporary_file)
 {
     jg_cache_options options = {.folder = f.folder};
     jg_cache *cache = NULL;
-    cr_assert_eq(jg_cache_open(&options, &cache, f.reason, sizeof f.reason), JG_CACHE_OK);
+    cr_assert_eq(jg_cache_open(&options, &cache, f.reason, sizeof(f.reason)), JG_CACHE_OK);
 
     cr_expect_eq(sample_put(&f, cache, &s), JG_CACHE_OK, "%s", f.reason);
     cr_expect_eq(sample_get(&f, f.cache, &s), JG_CACHE_OK);
@@ -112,14 +112,12 @@ Test(cache_store, reasons_may_be_null_and_are_cut)
     cr_assert_eq(sample_put(&f, f.cache, &s), JG_CACHE_OK);
     write_file(path, "x", 1);
 
-    cr_expect_eq(jg_cache_get(f.cache, &s.name, s.material, s.material_size, &blob, small,
-                              sizeof small),
+    const jg_cache_key key = sample_key(&s);
+    cr_expect_eq(jg_cache_get(f.cache, &key, &blob, small, sizeof(small)),
                  JG_CACHE_DAMAGED);
-    cr_expect_eq(strlen(small), sizeof small - 1);
+    cr_expect_eq(strlen(small), sizeof(small) - 1);
     write_file(path, "x", 1);
-    cr_expect_eq(
-        jg_cache_get(f.cache, &s.name, s.material, s.material_size, &blob, NULL, 0),
-        JG_CACHE_DAMAGED);
+    cr_expect_eq(jg_cache_get(f.cache, &key, &blob, NULL, 0), JG_CACHE_DAMAGED);
 }
 
 Test(cache_store, result_names_differ)
@@ -172,10 +170,10 @@ Test(cache_store, socket_is_refused)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     store_and_move(elsewhere);
-    cr_assert(getcwd(cwd, sizeof cwd));
-    cr_assert_lt(strlen(path), sizeof address.sun_path);
+    cr_assert(getcwd(cwd, sizeof(cwd)));
+    cr_assert_lt(strlen(path), sizeof(address.sun_path));
     memcpy(address.sun_path, path, strlen(path) + 1);
-    cr_assert_eq(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    cr_assert_eq(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
     expect_untrusted_and_replaced("socket");
     close(fd);
 }
@@ -189,7 +187,7 @@ Test(cache_store, folder_in_place_of_an_entry_is_refused)
             cr_assert_eq(unlink(path), 0);
         }
         cr_assert_eq(mkdir(path, 0700), 0);
-        snprintf(inside, sizeof inside, "%s/file", path);
+        snprintf(inside, sizeof(inside), "%s/file", path);
         write_file(inside, "x", 1);
         expect_untrusted_and_replaced("folder");
     }
@@ -218,7 +216,7 @@ Test(cache_store, entry_of_another_user_is_refused)
 Test(cache_store, put_replaces_a_bad_entry_without_a_quarantine)
 {
     char quarantine[256];
-    snprintf(quarantine, sizeof quarantine, "%s/v1/quarantine", f.folder);
+    snprintf(quarantine, sizeof(quarantine), "%s/v1/quarantine", f.folder);
     cr_assert_eq(sample_put(&f, f.cache, &s), JG_CACHE_OK);
     write_file(quarantine, "a file", 6);
     write_file(path, "x", 1);
@@ -232,7 +230,7 @@ Test(cache_store, put_replaces_a_bad_entry_without_a_quarantine)
 Test(cache_store, subfolder_that_others_may_write_is_refused)
 {
     char shard[256];
-    snprintf(shard, sizeof shard, "%s/v1/ab", f.folder);
+    snprintf(shard, sizeof(shard), "%s/v1/ab", f.folder);
     cr_assert_eq(sample_put(&f, f.cache, &s), JG_CACHE_OK);
     cr_assert_eq(chmod(shard, 0777), 0);
     cr_expect_eq(sample_get(&f, f.cache, &s), JG_CACHE_UNTRUSTED);
@@ -248,7 +246,7 @@ Test(cache_store, modes_do_not_depend_on_the_umask)
         struct stat st;
         char place[320];
         jg_cache *cache;
-        snprintf(f.folder, sizeof f.folder, "%.120s/mask%d", f.root, i);
+        snprintf(f.folder, sizeof(f.folder), "%.120s/mask%d", f.root, i);
         umask(masks[i]);
         cache = fixture_open(&f, 0);
         cr_assert_eq(sample_put(&f, cache, &s), JG_CACHE_OK, "%s", f.reason);
@@ -256,12 +254,12 @@ Test(cache_store, modes_do_not_depend_on_the_umask)
         entry_path(&f, &s.name, path);
         cr_assert_eq(stat(path, &st), 0);
         cr_expect_eq(st.st_mode & 07777, 0600, "mask %o: %o", masks[i], st.st_mode);
-        for (char *slash = strrchr(path, '/'); slash; slash = strrchr(path, '/')) {
+        for (char *slash = strrchr(path, '/'); slash != NULL; slash = strrchr(path, '/')) {
             *slash = '\0';
             if (strcmp(path, f.root) == 0) {
                 break;
             }
-            snprintf(place, sizeof place, "%s", path);
+            snprintf(place, sizeof(place), "%s", path);
             cr_assert_eq(stat(place, &st), 0);
             cr_expect_eq(st.st_mode & 07777, 0700, "mask %o: %s has mode %o", masks[i],
                          place, st.st_mode);
@@ -289,12 +287,12 @@ Test(cache_store, folder_without_write_permission_still_serves)
 {
     char shard[256];
     struct sample fresh = sample_make(0xcd, 10, 10, 0);
-    snprintf(shard, sizeof shard, "%s/v1/ab", f.folder);
+    snprintf(shard, sizeof(shard), "%s/v1/ab", f.folder);
     cr_assert_eq(sample_put(&f, f.cache, &s), JG_CACHE_OK);
     jg_cache_close(f.cache);
     if (geteuid() == 0) {
         char v1[256];
-        snprintf(v1, sizeof v1, "%s/v1", f.folder);
+        snprintf(v1, sizeof(v1), "%s/v1", f.folder);
         cr_assert(!chown(f.root, 65534, 65534) && !chown(f.folder, 65534, 65534) &&
                   !chown(v1, 65534, 65534) && !chown(shard, 65534, 65534) &&
                   !chown(path, 65534, 65534));
@@ -314,7 +312,7 @@ Test(cache_store, folder_without_write_permission_still_serves)
     cr_expect_eq(sample_put(&f, f.cache, &fresh), JG_CACHE_IO);
     cr_expect(strstr(f.reason, "denied"), "%s", f.reason);
     chmod(shard, 0700);
-    snprintf(shard, sizeof shard, "%s/v1", f.folder);
+    snprintf(shard, sizeof(shard), "%s/v1", f.folder);
     chmod(shard, 0700);
     sample_free(&fresh);
 }
@@ -381,10 +379,10 @@ Test(cache_store, publish_by_link_is_complete_and_never_replaces)
 {
     char shard[256], temp[320];
     int fd;
-    snprintf(shard, sizeof shard, "%s/v1/ab", f.folder);
+    snprintf(shard, sizeof(shard), "%s/v1/ab", f.folder);
     cr_assert_eq(sample_put(&f, f.cache, &s), JG_CACHE_OK);
     fd = open(shard, O_RDONLY | O_DIRECTORY);
-    snprintf(temp, sizeof temp, "%s/.tmp-0000000000000001-77-5", shard);
+    snprintf(temp, sizeof(temp), "%s/.tmp-0000000000000001-77-5", shard);
     cr_assert_eq(rename(path, temp), 0);
 
     cr_expect_eq(
@@ -405,7 +403,7 @@ Test(cache_store, publish_by_link_is_complete_and_never_replaces)
 Test(cache_store, link_publish_that_was_cut_short_is_readable)
 {
     char temp[320];
-    snprintf(temp, sizeof temp, "%s/v1/ab/.tmp-0000000000000001-77-5", f.folder);
+    snprintf(temp, sizeof(temp), "%s/v1/ab/.tmp-0000000000000001-77-5", f.folder);
     cr_assert_eq(sample_put(&f, f.cache, &s), JG_CACHE_OK);
     cr_assert_eq(link(path, temp), 0);
 
@@ -417,7 +415,7 @@ Test(cache_store, quarantine_spares_a_good_entry_that_replaced_the_bad_one)
     struct stat bad;
     char shard[256];
     int fd;
-    snprintf(shard, sizeof shard, "%s/v1/ab", f.folder);
+    snprintf(shard, sizeof(shard), "%s/v1/ab", f.folder);
     cr_assert_eq(sample_put(&f, f.cache, &s), JG_CACHE_OK);
     fd = open(shard, O_RDONLY | O_DIRECTORY);
     cr_assert_eq(stat(path, &bad), 0);

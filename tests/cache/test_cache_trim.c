@@ -144,7 +144,7 @@ Test(cache_trim, walk_goes_on_past_a_refused_subfolder)
 {
     char shard[256];
     struct visits v = {.ordered = 1};
-    snprintf(shard, sizeof shard, "%s/v1/%02x", f.folder, samples[1].name.bytes[0]);
+    snprintf(shard, sizeof(shard), "%s/v1/%02x", f.folder, samples[1].name.bytes[0]);
     cr_assert_eq(chmod(shard, 0777), 0);
     cr_expect_eq(jg_cache_walk(f.cache, 0, visit, &v), JG_CACHE_UNTRUSTED);
     cr_expect_eq(v.n, N_ENTRIES - 1);
@@ -213,17 +213,17 @@ static void make_temp(const char *name, time_t age, char ret_path[320])
 Test(cache_trim, temporary_files_of_dead_writers_go_and_others_stay)
 {
     char names[5][80], dead[320], alive[320], foreign[320], old[320], unknown[320];
-    unsigned long long place = jg_cache_store_place();
+    const unsigned long long pid_space = jg_cache_store_pid_space();
     uint64_t removed, bytes;
     pid_t child = fork();
     if (child == 0) {
         _exit(0);
     }
     cr_assert_eq(waitpid(child, NULL, 0), child);
-    snprintf(names[0], 80, ".tmp-%016llx-%ld-1", place, (long)child);
-    snprintf(names[1], 80, ".tmp-%016llx-%ld-2", place, (long)getpid());
-    snprintf(names[2], 80, ".tmp-%016llx-%ld-3", place ^ 1, (long)child);
-    snprintf(names[3], 80, ".tmp-%016llx-%ld-4", place ^ 1, (long)getpid());
+    snprintf(names[0], 80, ".tmp-%016llx-%ld-1", pid_space, (long)child);
+    snprintf(names[1], 80, ".tmp-%016llx-%ld-2", pid_space, (long)getpid());
+    snprintf(names[2], 80, ".tmp-%016llx-%ld-3", pid_space ^ 1, (long)child);
+    snprintf(names[3], 80, ".tmp-%016llx-%ld-4", pid_space ^ 1, (long)getpid());
     snprintf(names[4], 80, ".tmp-something-else");
     make_temp(names[0], 10, dead);
     make_temp(names[1], 10, alive);
@@ -234,8 +234,8 @@ Test(cache_trim, temporary_files_of_dead_writers_go_and_others_stay)
     cr_expect_eq(jg_cache_trim(f.cache, 0, 0, &removed, &bytes), JG_CACHE_OK);
 
     cr_expect_eq(removed, 0);
-    cr_expect_eq(bytes, (place != 0) * 13 + 13);
-    cr_expect_eq(path_exists(dead), place == 0);
+    cr_expect_eq(bytes, (pid_space != 0) * 13 + 13);
+    cr_expect_eq(path_exists(dead), pid_space == 0);
     cr_expect(path_exists(alive));
     cr_expect(path_exists(foreign), "another machine's process number means nothing here");
     cr_expect_not(path_exists(old));
@@ -248,7 +248,7 @@ Test(cache_trim, quarantine_is_emptied_and_foreign_names_stay)
     uint64_t removed, bytes;
     spoil_payload(&samples[3]);
     cr_assert_eq(sample_get(&f, f.cache, &samples[3]), JG_CACHE_DAMAGED);
-    snprintf(foreign, sizeof foreign, "%s/v1/quarantine/notes.txt", f.folder);
+    snprintf(foreign, sizeof(foreign), "%s/v1/quarantine/notes.txt", f.folder);
     write_file(foreign, "x", 1);
     cr_assert_eq(count_quarantined(&f), 2);
 
@@ -270,7 +270,7 @@ Test(cache_trim, foreign_names_are_never_touched)
     for (size_t i = 0; i < 5; i++) {
         make_temp(names[i], 400000, path);
     }
-    snprintf(outside, sizeof outside, "%s/notes", f.folder);
+    snprintf(outside, sizeof(outside), "%s/notes", f.folder);
     write_file(outside, "x", 1);
 
     v = walk(0, 0, 0);

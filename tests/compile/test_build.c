@@ -298,6 +298,17 @@ Test(build, damaged_entry_is_refused_counted_and_mended)
     tear_down(&bench);
 }
 
+static void put_payload(struct bench *bench, const struct jg_key *key, const char *payload,
+                        size_t size)
+{
+    jg_cache_key cache_key = {.material = key->material.data,
+                              .material_size = key->material.size};
+    memcpy(cache_key.name.bytes, key->hash.bytes, sizeof(cache_key.name.bytes));
+    const jg_cache_value value = {.payload = payload, .payload_size = size};
+    cr_assert_eq(jg_cache_put(bench->builder.cache, &cache_key, &value, NULL, 0),
+                 JG_CACHE_OK);
+}
+
 Test(build, good_entry_with_foreign_payload_is_refused)
 {
     struct bench bench;
@@ -305,11 +316,7 @@ Test(build, good_entry_with_foreign_payload_is_refused)
     struct jg_key key;
     cr_assert_eq(jg_key_make(&bench.unit.source, "dummy 1", "sm_90a", JG_FORM_CUBIN, &key),
                  JIT_GEMM_OK);
-    jg_cache_name name;
-    memcpy(name.bytes, key.hash.bytes, sizeof(name.bytes));
-    cr_assert_eq(jg_cache_put(bench.builder.cache, &name, key.material.data,
-                              key.material.size, "", 0, "no ELF file", 11, NULL, 0),
-                 JG_CACHE_OK);
+    put_payload(&bench, &key, "no ELF file", 11);
 
     struct jg_binary binary = build_well(&bench);
 
@@ -480,11 +487,7 @@ Test(build, entry_with_another_form_of_code_is_refused)
     struct jg_key key;
     cr_assert_eq(jg_key_make(&bench.unit.source, "dummy 1", "sm_90a", JG_FORM_PTX, &key),
                  JIT_GEMM_OK);
-    jg_cache_name name;
-    memcpy(name.bytes, key.hash.bytes, sizeof(name.bytes));
-    cr_assert_eq(jg_cache_put(bench.builder.cache, &name, key.material.data,
-                              key.material.size, "", 0, "\177ELF\0", 5, NULL, 0),
-                 JG_CACHE_OK);
+    put_payload(&bench, &key, "\177ELF\0", 5);
 
     struct jg_binary binary = build_well(&bench);
 
