@@ -14,11 +14,12 @@ struct jit_gemm_artifact {
 
 static jit_gemm_status emit_code(jit_gemm_context *context,
                                  const struct jg_problem *problem,
-                                 const struct jg_choice *choice, enum jg_form form,
+                                 const struct jg_choice *choice,
+                                 enum jg_code_kind code_kind,
                                  struct jit_gemm_artifact *artifact)
 {
     struct jg_builder builder = jg_context_builder(context, context->policy);
-    builder.form = form;
+    builder.code_kind = code_kind;
     struct jg_step_result result = {0};
     struct jg_build_counts counts = {0};
     jit_gemm_status status =
@@ -61,9 +62,9 @@ static jit_gemm_status emit_artifact(jit_gemm_context *context,
 {
     switch (emit) {
     case JIT_GEMM_EMIT_CUBIN:
-        return emit_code(context, problem, choice, JG_FORM_CUBIN, artifact);
+        return emit_code(context, problem, choice, JG_CODE_CUBIN, artifact);
     case JIT_GEMM_EMIT_PTX:
-        return emit_code(context, problem, choice, JG_FORM_PTX, artifact);
+        return emit_code(context, problem, choice, JG_CODE_PTX, artifact);
     case JIT_GEMM_EMIT_SOURCE:
         break;
     }

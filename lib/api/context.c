@@ -207,7 +207,7 @@ struct jg_builder jg_context_builder(const jit_gemm_context *context,
                                        .dump_dir = context->dump_dir,
                                        .toolchain = context->toolchain,
                                        .policy = policy,
-                                       .form = jg_target_form(context)};
+                                       .code_kind = jg_target_code_kind(context)};
     return builder;
 }
 

@@ -2,7 +2,7 @@
 /* Driver, device, compiler and cache for a person. */
 #include "api/target.h"
 #include "base/error.h"
-#include "compile/version.h"
+#include "compile/key.h"
 
 static void describe_device(const jit_gemm_context *context, struct jg_str *out)
 {

@@ -55,17 +55,18 @@ jit_gemm_status jg_step_binary(const struct jg_builder *builder, const struct jg
 {
     struct jg_source source = {0};
     JG_TRY(jg_source_assemble(arch, problem, choice, &source)); /* 5 */
-    struct jg_str what = {0};
-    jg_problem_text(problem, &what);
-    jit_gemm_status status = jg_str_status(&what);
+    struct jg_str text = {0};
+    jg_problem_text(problem, &text);
+    jit_gemm_status status = jg_str_status(&text);
     if (status == JIT_GEMM_OK) {
-        status = jg_build(builder, &source, arch, problem->epilogue, /* 6 to 9 */
-                          jg_str_text(&what), &ret_result->binary, counts);
+        const struct jg_build_unit unit = {&source, arch, problem->epilogue,
+                                           jg_str_text(&text)};
+        status = jg_build(builder, &unit, &ret_result->binary, counts); /* 6 to 9 */
     }
     if (status == JIT_GEMM_OK) {
         memcpy(ret_result->entry, source.entry, sizeof(ret_result->entry));
     }
-    jg_str_free(&what);
+    jg_str_free(&text);
     jg_source_free(&source);
     return status;
 }
@@ -94,7 +95,7 @@ static jit_gemm_status build_and_load_once(jit_gemm_context *context,
 {
     struct jg_choice choice;
     struct jg_step_result result = {0};
-    int none_fits = 0;
+    bool none_fits = false;
     jit_gemm_status status = build_binary(context, problem, &choice, &result);
     if (status == JIT_GEMM_OK) {
         const struct jg_module_request request = {.problem = problem,
@@ -160,22 +161,22 @@ static jit_gemm_status acquire_kernel(jit_gemm_context *context,
                                       struct jit_gemm *gemm)
 {
     struct jg_str key = {0};
-    struct jg_table_build *build = NULL;
+    struct jg_table_entry *entry = NULL;
     jit_gemm_status status = make_table_key(context, problem, &key);
     if (status == JIT_GEMM_OK) {
         status = jg_table_acquire(context->table, key.data, key.size, /* 2 */
-                                  &gemm->kernel, &build);
+                                  &gemm->kernel, &entry);
     }
     jg_str_free(&key);
-    if (status != JIT_GEMM_OK || build == NULL) {
+    if (status != JIT_GEMM_OK || entry == NULL) {
         gemm->origin = JIT_GEMM_ORIGIN_MEMORY;
         return status;
     }
     status = build_and_load(context, problem, gemm);
     if (status == JIT_GEMM_OK) {
-        jg_table_publish(context->table, build, gemm->kernel); /* 11 */
+        jg_table_publish(context->table, entry, gemm->kernel); /* 11 */
     } else {
-        jg_table_abandon(context->table, build, status);
+        jg_table_abandon(context->table, entry, status);
     }
     return status;
 }

@@ -23,7 +23,7 @@ struct prewarm {
     const struct jg_manifest *manifest;
     const struct jg_arch **archs; /* owned */
     size_t arch_count;
-    enum jg_form form;
+    enum jg_code_kind code_kind;
     jit_gemm_progress_fn progress;
     void *progress_user;
     jg_mutex mutex; /* guards the rest */
@@ -55,7 +55,7 @@ static jit_gemm_status build_into_cache(struct prewarm *prewarm, const struct jg
                                 &problem));
     JG_TRY(jg_step_choose(context, arch, &problem, &choice, NULL));
     struct jg_builder builder = jg_context_builder(context, JIT_GEMM_POLICY_ALLOW);
-    builder.form = prewarm->form;
+    builder.code_kind = prewarm->code_kind;
     struct jg_step_result result = {0};
     struct jg_build_counts counts = {0};
     jit_gemm_status status =
@@ -63,7 +63,7 @@ static jit_gemm_status build_into_cache(struct prewarm *prewarm, const struct jg
     jg_context_count_build(context, &counts);
     if (status == JIT_GEMM_OK) {
         *ret_origin = result.binary.origin;
-        if (result.binary.origin == JIT_GEMM_ORIGIN_COMPILED && !result.binary.kept) {
+        if (result.binary.origin == JIT_GEMM_ORIGIN_COMPILED && !result.binary.is_on_disk) {
             status = fail_not_kept(prewarm);
         }
     }
@@ -237,7 +237,7 @@ static jit_gemm_status prewarm_manifest(struct prewarm *prewarm,
     if (pthread_mutex_init(&prewarm->mutex, NULL) != 0) {
         return jg_fail_memory();
     }
-    prewarm->form = options->ptx ? JG_FORM_PTX : jg_target_form(prewarm->context);
+    prewarm->code_kind = options->ptx ? JG_CODE_PTX : jg_target_code_kind(prewarm->context);
     prewarm->progress = options->progress;
     prewarm->progress_user = options->progress_user;
     prewarm->result.total = prewarm->manifest->problem_count * prewarm->arch_count;

@@ -201,10 +201,10 @@ jit_gemm_status jg_target_settle(jit_gemm_context *context,
     return JIT_GEMM_OK;
 }
 
-enum jg_form jg_target_form(const jit_gemm_context *context)
+enum jg_code_kind jg_target_code_kind(const jit_gemm_context *context)
 {
-    return context->device != NULL && context->device->driver->takes_ptx ? JG_FORM_PTX
-                                                                         : JG_FORM_CUBIN;
+    return context->device != NULL && context->device->driver->takes_ptx ? JG_CODE_PTX
+                                                                         : JG_CODE_CUBIN;
 }
 
 jit_gemm_status jg_context_need_device(const jit_gemm_context *context)

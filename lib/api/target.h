@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a context builds for and runs on: its architecture, its device, its form of code. */
+/* What a context builds for and runs on: its architecture, its device, its kind of code. */
 #ifndef JG_API_TARGET_H
 #define JG_API_TARGET_H
 
@@ -18,7 +18,7 @@ jit_gemm_status jg_target_settle(jit_gemm_context *context,
 /* "sm_90a, ...": what this version has kernels for. */
 void jg_target_list(char *buffer, size_t size);
 
-/* The form of code that the device takes; a cubin without a device. */
-enum jg_form jg_target_form(const jit_gemm_context *context);
+/* The kind of code that the device takes; a cubin without a device. */
+enum jg_code_kind jg_target_code_kind(const jit_gemm_context *context);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Versions, statuses, the last error and diagnostics: public names over lib/base. */
-#include "compile/version.h"
 #include "api/context.h"
 #include "base/error.h"
+#include "compile/key.h"
 
 const char *jit_gemm_version_string(void)
 {

@@ -7,14 +7,14 @@
 
 static atomic_long allocation_count;
 static atomic_long failing_number; /* value of allocation_count that fails; 0: none */
-static atomic_int failing_after;
+static atomic_bool failing_after;
 
-static int count_and_allow(void)
+static bool count_and_allow(void)
 {
     const long number = atomic_fetch_add(&allocation_count, 1) + 1;
     const long failing = atomic_load(&failing_number);
     if (failing == 0 || number < failing) {
-        return 1;
+        return true;
     }
     return number != failing && !atomic_load(&failing_after);
 }
@@ -55,7 +55,7 @@ void jg_free(void *memory)
     free(memory);
 }
 
-void jg_alloc_fail_at(long number, int all_after)
+void jg_alloc_fail_at(long number, bool all_after)
 {
     atomic_store(&failing_after, all_after);
     atomic_store(&failing_number, number > 0 ? atomic_load(&allocation_count) + number : 0);

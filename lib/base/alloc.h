@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The only callers of calloc, realloc and free in lib/, but for the path that realpath
- * gives in cuda/places.c. Tests make chosen allocations fail.
+ * gives in cuda/library_paths.c. Tests make chosen allocations fail.
  */
 #ifndef JG_BASE_ALLOC_H
 #define JG_BASE_ALLOC_H
+
+#include <stdbool.h>
 
 #include "base/status.h"
 
@@ -19,7 +21,7 @@ void jg_free(void *memory);
 
 /* Test hook: the allocation with this number from now (1 is the next) fails, and all after
  * it if `all_after`; 0 ends it. Process-wide. */
-void jg_alloc_fail_at(long number, int all_after);
+void jg_alloc_fail_at(long number, bool all_after);
 /* Allocations made so far in this process; for tests that a path allocates nothing. */
 long jg_alloc_count(void);
 

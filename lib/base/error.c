@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,8 +21,8 @@ struct jit_gemm_diagnostics {
 struct error_record {
     jit_gemm_status status;
     jit_gemm_diagnostics *diagnostics; /* NULL: none, taken, or no memory for them */
-    int taken;
-    int has_error;   /* the text is that of an ERROR diagnostic */
+    bool is_taken;
+    bool has_error;  /* the text is that of an ERROR diagnostic */
     char *text;      /* NULL: `fixed` has the text */
     char fixed[256]; /* used when there is no memory */
 };
@@ -30,7 +31,7 @@ static _Thread_local struct error_record thread_record;
 
 static pthread_once_t record_key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t record_key;
-static int record_key_made;
+static bool is_record_key_made;
 
 /* -------------------------------------------------------------- diagnostics object */
 
@@ -48,14 +49,14 @@ static void free_diagnostics(jit_gemm_diagnostics *diagnostics)
 }
 
 /* Appends a copy of an item; false without memory. */
-static int append_item(jit_gemm_diagnostics *diagnostics, const jit_gemm_diagnostic *item)
+static bool append_item(jit_gemm_diagnostics *diagnostics, const jit_gemm_diagnostic *item)
 {
     if (diagnostics->count == diagnostics->capacity) {
         const size_t capacity = diagnostics->capacity > 0 ? diagnostics->capacity * 2 : 1;
         jit_gemm_diagnostic *items =
             jg_realloc(diagnostics->items, capacity * sizeof(*items));
         if (items == NULL) {
-            return 0;
+            return false;
         }
         diagnostics->items = items;
         diagnostics->capacity = capacity;
@@ -65,7 +66,7 @@ static int append_item(jit_gemm_diagnostics *diagnostics, const jit_gemm_diagnos
     const size_t hint_size = strlen(item->hint) + 1;
     char *block = jg_alloc(where_size + text_size + hint_size);
     if (block == NULL) {
-        return 0;
+        return false;
     }
     memcpy(block, item->where, where_size);
     memcpy(block + where_size, item->text, text_size);
@@ -76,7 +77,7 @@ static int append_item(jit_gemm_diagnostics *diagnostics, const jit_gemm_diagnos
     copy->where = block;
     copy->text = block + where_size;
     copy->hint = block + where_size + text_size;
-    return 1;
+    return true;
 }
 
 /* ------------------------------------------------------------------- thread record */
@@ -95,15 +96,15 @@ static void clear_record_at_thread_end(void *record)
 
 static void make_record_key(void)
 {
-    record_key_made = pthread_key_create(&record_key, clear_record_at_thread_end) == 0;
+    is_record_key_made = pthread_key_create(&record_key, clear_record_at_thread_end) == 0;
 }
 
 /* When the library is unloaded, the key must not call code that is gone. */
 __attribute__((destructor)) static void drop_record_key(void)
 {
     clear_record(&thread_record);
-    if (record_key_made) {
-        record_key_made = 0;
+    if (is_record_key_made) {
+        is_record_key_made = false;
         pthread_key_delete(record_key);
     }
 }
@@ -112,7 +113,7 @@ __attribute__((destructor)) static void drop_record_key(void)
 static struct error_record *own_record(void)
 {
     pthread_once(&record_key_once, make_record_key);
-    if (record_key_made && pthread_getspecific(record_key) == NULL) {
+    if (is_record_key_made && pthread_getspecific(record_key) == NULL) {
         (void)pthread_setspecific(record_key, &thread_record);
     }
     return &thread_record;
@@ -138,9 +139,9 @@ static void note_lack_of_memory(struct error_record *record)
     memcpy(record->fixed + length, note, sizeof(note));
 }
 
-/* The text form of one diagnostic, as the last-error text has it. */
-static void print_item(const jit_gemm_diagnostic *item, char *buffer, size_t size,
-                       int *ret_length)
+/* The text form of one diagnostic, as the last-error text has it. Its whole length, as of
+ * snprintf. */
+static int print_item(const jit_gemm_diagnostic *item, char *buffer, size_t size)
 {
     const char *separator = item->hint[0] != '\0' ? "; " : "";
     if (item->line > 0) {
@@ -149,23 +150,20 @@ static void print_item(const jit_gemm_diagnostic *item, char *buffer, size_t siz
             snprintf(column, sizeof(column), ":%u", item->column);
         }
         /* The user's own file needs no name; any other does. */
-        const int foreign = item->origin != JIT_GEMM_DIAGNOSTIC_SNIPPET;
-        const char *colon = foreign && item->where[0] != '\0' ? ":" : "";
-        *ret_length =
-            snprintf(buffer, size, "%s%s%u%s: error: %s%s%s", foreign ? item->where : "",
-                     colon, item->line, column, item->text, separator, item->hint);
-        return;
+        const bool is_foreign = item->origin != JIT_GEMM_DIAGNOSTIC_SNIPPET;
+        const char *colon = is_foreign && item->where[0] != '\0' ? ":" : "";
+        return snprintf(buffer, size, "%s%s%u%s: error: %s%s%s",
+                        is_foreign ? item->where : "", colon, item->line, column,
+                        item->text, separator, item->hint);
     }
-    *ret_length =
-        snprintf(buffer, size, "%s%s%s%s%s", item->where,
-                 item->where[0] != '\0' ? ": " : "", item->text, separator, item->hint);
+    return snprintf(buffer, size, "%s%s%s%s%s", item->where,
+                    item->where[0] != '\0' ? ": " : "", item->text, separator, item->hint);
 }
 
 static void set_text_from_item(struct error_record *record, const jit_gemm_diagnostic *item)
 {
-    int length = 0;
-    print_item(item, record->fixed, sizeof(record->fixed), &length);
-    record->has_error = 1;
+    const int length = print_item(item, record->fixed, sizeof(record->fixed));
+    record->has_error = true;
     if (length >= 0 && (size_t)length < sizeof(record->fixed)) {
         return;
     }
@@ -174,7 +172,7 @@ static void set_text_from_item(struct error_record *record, const jit_gemm_diagn
         note_lack_of_memory(record);
         return;
     }
-    print_item(item, record->text, (size_t)length + 1, &length);
+    print_item(item, record->text, (size_t)length + 1);
 }
 
 static void add_item_to_record(struct error_record *record, const jit_gemm_diagnostic *item)
@@ -318,7 +316,7 @@ static jit_gemm_status make_item_of_text(struct error_record *record)
 jit_gemm_status jg_diagnostics_take(jit_gemm_diagnostics **ret_diagnostics)
 {
     struct error_record *record = own_record();
-    if (record->status == JIT_GEMM_OK || record->taken) {
+    if (record->status == JIT_GEMM_OK || record->is_taken) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "diagnostics",
                        "take them once, after a call that failed on this thread",
                        "there is no error to take");
@@ -328,7 +326,7 @@ jit_gemm_status jg_diagnostics_take(jit_gemm_diagnostics **ret_diagnostics)
     }
     *ret_diagnostics = record->diagnostics;
     record->diagnostics = NULL;
-    record->taken = 1;
+    record->is_taken = true;
     return JIT_GEMM_OK;
 }
 

@@ -23,7 +23,7 @@ void jg_hash_hex(const struct jg_hash *hash, char ret_hex[33])
     ret_hex[32] = '\0';
 }
 
-int jg_hash_equal(const struct jg_hash *a, const struct jg_hash *b)
+bool jg_hash_equal(const struct jg_hash *a, const struct jg_hash *b)
 {
     return memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
 }

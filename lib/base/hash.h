@@ -3,6 +3,8 @@
 #ifndef JG_BASE_HASH_H
 #define JG_BASE_HASH_H
 
+#include <stdbool.h>
+
 #include "base/status.h"
 
 struct jg_hash {
@@ -12,6 +14,6 @@ struct jg_hash {
 struct jg_hash jg_hash_bytes(const void *data, size_t size);
 /* 32 lower-case hexadecimal digits and a zero byte. */
 void jg_hash_hex(const struct jg_hash *hash, char ret_hex[33]);
-int jg_hash_equal(const struct jg_hash *a, const struct jg_hash *b);
+bool jg_hash_equal(const struct jg_hash *a, const struct jg_hash *b);
 
 #endif

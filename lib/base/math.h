@@ -2,6 +2,7 @@
 #ifndef JG_BASE_MATH_H
 #define JG_BASE_MATH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 static inline int64_t jg_ceil_div(int64_t value, int64_t divisor)
@@ -25,14 +26,14 @@ static inline int64_t jg_max(int64_t a, int64_t b)
 }
 
 /* False on overflow; then *ret is untouched. Both factors must be >= 0. */
-static inline int jg_mul_checked(int64_t a, int64_t b, int64_t *ret)
+static inline bool jg_mul_checked(int64_t a, int64_t b, int64_t *ret)
 {
     int64_t product;
     if (__builtin_mul_overflow(a, b, &product)) {
-        return 0;
+        return false;
     }
     *ret = product;
-    return 1;
+    return true;
 }
 
 #endif

@@ -11,18 +11,18 @@
 enum { MIN_CAPACITY = 64 };
 
 /* Makes room for `size` more bytes and the zero byte; false once growth has failed. */
-static int reserve_bytes(struct jg_str *str, size_t size)
+static bool reserve_bytes(struct jg_str *str, size_t size)
 {
     if (str->failed) {
-        return 0;
+        return false;
     }
     if (size > SIZE_MAX / 2 || str->size > SIZE_MAX / 2 - size - 1) {
-        str->failed = 1;
-        return 0;
+        str->failed = true;
+        return false;
     }
     const size_t needed = str->size + size + 1;
     if (needed <= str->capacity) {
-        return 1;
+        return true;
     }
     size_t capacity = str->capacity > 0 ? str->capacity : MIN_CAPACITY;
     while (capacity < needed) {
@@ -30,12 +30,12 @@ static int reserve_bytes(struct jg_str *str, size_t size)
     }
     char *data = jg_realloc(str->data, capacity);
     if (data == NULL) {
-        str->failed = 1;
-        return 0;
+        str->failed = true;
+        return false;
     }
     str->data = data;
     str->capacity = capacity;
-    return 1;
+    return true;
 }
 
 void jg_str_add(struct jg_str *str, const char *bytes, size_t size)
@@ -62,7 +62,7 @@ void jg_str_printf(struct jg_str *str, const char *format, ...)
     const int length = vsnprintf(NULL, 0, format, args);
     va_end(args);
     if (length < 0) {
-        str->failed = 1;
+        str->failed = true;
         return;
     }
     if (!reserve_bytes(str, (size_t)length)) {
@@ -72,6 +72,28 @@ void jg_str_printf(struct jg_str *str, const char *format, ...)
     vsnprintf(str->data + str->size, (size_t)length + 1, format, args);
     va_end(args);
     str->size += (size_t)length;
+}
+
+void jg_bytes_u32(struct jg_str *out, uint32_t value)
+{
+    char bytes[4];
+    for (int i = 0; i < 4; i++) {
+        bytes[i] = (char)(unsigned char)(value >> (8 * i));
+    }
+    jg_str_add(out, bytes, sizeof(bytes));
+}
+
+void jg_bytes_u64(struct jg_str *out, uint64_t value)
+{
+    jg_bytes_u32(out, (uint32_t)value);
+    jg_bytes_u32(out, (uint32_t)(value >> 32));
+}
+
+void jg_bytes_field(struct jg_str *out, uint32_t tag, const void *data, size_t size)
+{
+    jg_bytes_u32(out, tag);
+    jg_bytes_u64(out, size);
+    jg_str_add(out, data, size);
 }
 
 const char *jg_str_text(const struct jg_str *str)

@@ -4,19 +4,27 @@
 #ifndef JG_BASE_STR_H
 #define JG_BASE_STR_H
 
+#include <stdbool.h>
+
 #include "base/status.h"
 
 struct jg_str {
     char *data; /* zero-terminated once not NULL */
     size_t size;
     size_t capacity;
-    int failed;
+    bool failed;
 };
 
 void jg_str_add(struct jg_str *str, const char *bytes, size_t size);
 void jg_str_puts(struct jg_str *str, const char *text);
 void jg_str_printf(struct jg_str *str, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Canonical bytes: little-endian integers, and a typed field: tag (u32), length (u64),
+ * bytes. */
+void jg_bytes_u32(struct jg_str *out, uint32_t value);
+void jg_bytes_u64(struct jg_str *out, uint64_t value);
+void jg_bytes_field(struct jg_str *out, uint32_t tag, const void *data, size_t size);
+
 /* Never NULL. */
 const char *jg_str_text(const struct jg_str *str);
 /* NO_MEMORY if any growth failed. */

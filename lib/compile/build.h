@@ -17,17 +17,26 @@ struct jg_builder {
     const char *dump_dir;   /* NULL, or where unit, log, PTX and cubin are written */
     struct jg_toolchain *toolchain;
     jit_gemm_policy policy;
-    enum jg_form form; /* of what is made; entries of both forms live side by side */
+    enum jg_code_kind
+        code_kind; /* of what is made; entries of both kinds live side by side */
 };
 
 struct jg_binary {
-    struct jg_str code; /* of the builder's form; zero-terminated */
+    struct jg_str code; /* of the builder's kind; zero-terminated */
     char key[33];
     jit_gemm_origin origin; /* COMPILED or DISK */
-    int kept;               /* the disk cache has it now */
+    bool is_on_disk;        /* the disk cache has it now */
     uint32_t registers;     /* from the compiler; kept in the entry; 0 for PTX: unknown */
     uint32_t spill_bytes;
     double compile_ms; /* of this call; 0 from disk */
+};
+
+/* What is built. Everything is borrowed for the call. */
+struct jg_build_unit {
+    const struct jg_source *source;
+    const struct jg_arch *arch;
+    const struct jg_epilogue *epilogue; /* NULL without one */
+    const char *problem_text;           /* for messages and the entry */
 };
 
 struct jg_build_counts {
@@ -37,16 +46,13 @@ struct jg_build_counts {
 };
 
 /*
- * Finds or makes the code of a unit. `what` is the problem's text, for messages and
- * the entry; epilogue may be NULL. counts (may be NULL) is added to, also on failure; not
+ * Finds or makes the code of a unit. counts (may be NULL) is added to, also on failure; not
  * thread-safe. Trouble with the cache is logged and counted, never a failure.
  *
  * COMPILE, NO_COMPILER, NOT_CACHED (policy FORBID), NO_MEMORY, INTERNAL.
  */
-jit_gemm_status jg_build(const struct jg_builder *builder, const struct jg_source *source,
-                         const struct jg_arch *arch, const struct jg_epilogue *epilogue,
-                         const char *what, struct jg_binary *ret_binary,
-                         struct jg_build_counts *counts);
+jit_gemm_status jg_build(const struct jg_builder *builder, const struct jg_build_unit *unit,
+                         struct jg_binary *ret_binary, struct jg_build_counts *counts);
 void jg_binary_free(struct jg_binary *binary);
 
 /*
@@ -56,9 +62,9 @@ void jg_binary_free(struct jg_binary *binary);
  * compile_ms (three decimals), compiler, library. A value has no line feed. Unknown keys
  * are ignored.
  *
- * Copies the value of `key`, cut to `size` bytes and terminated; 0 if there is none.
+ * Copies the value of `key`, cut to `size` bytes and terminated; false if there is none.
  */
-int jg_metadata_get(const void *metadata, size_t metadata_size, const char *key,
-                    char *buffer, size_t size);
+bool jg_metadata_get(const void *metadata, size_t metadata_size, const char *key,
+                     char *buffer, size_t size);
 
 #endif

@@ -26,7 +26,7 @@ struct message {
     size_t name_size;
     uint32_t line;   /* 0: none */
     uint32_t column; /* 0: unknown */
-    int is_error;    /* else a warning */
+    bool is_error;   /* else a warning */
     const char *text;
     size_t text_size;
 };
@@ -36,19 +36,19 @@ struct line_view {
     size_t size;
 };
 
-static int next_line(const char **at, struct line_view *ret_line)
+static bool next_line(const char **at, struct line_view *ret_line)
 {
     if (**at == '\0') {
-        return 0;
+        return false;
     }
     const char *end = strchr(*at, '\n');
     const size_t size = end != NULL ? (size_t)(end - *at) : strlen(*at);
     *ret_line = (struct line_view){*at, size};
     *at += size + (end != NULL ? 1 : 0);
-    return 1;
+    return true;
 }
 
-static int has_prefix(const char *text, size_t size, const char *prefix)
+static bool has_prefix(const char *text, size_t size, const char *prefix)
 {
     const size_t prefix_size = strlen(prefix);
     return size >= prefix_size && memcmp(text, prefix, prefix_size) == 0;
@@ -60,12 +60,12 @@ static const char *find_in_line(const struct line_view *line, const char *needle
 }
 
 /* Reads "error: ", "error #20-D: " and so on at `at`; returns its size, 0 if it is none. */
-static size_t read_severity(const char *at, size_t size, int *ret_is_error)
+static size_t read_severity(const char *at, size_t size, bool *ret_is_error)
 {
     static const struct {
         const char *word;
-        int is_error;
-    } rows[] = {{"error", 1}, {"catastrophic error", 1}, {"warning", 0}};
+        bool is_error;
+    } rows[] = {{"error", true}, {"catastrophic error", true}, {"warning", false}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (!has_prefix(at, size, rows[i].word)) {
             continue;
@@ -85,10 +85,10 @@ static size_t read_severity(const char *at, size_t size, int *ret_is_error)
 
 /* "name(12): error: text". The name may itself hold parentheses and colons: the last place
  * that fits counts. */
-static int read_located_message(const struct line_view *line, struct message *ret_message)
+static bool read_located_message(const struct line_view *line, struct message *ret_message)
 {
     const char *end = line->begin + line->size;
-    int found = 0;
+    bool is_found = false;
     for (const char *close = line->begin; close < end; close++) {
         if (!has_prefix(close, (size_t)(end - close), "): ")) {
             continue;
@@ -100,7 +100,7 @@ static int read_located_message(const struct line_view *line, struct message *re
         if (digits == close || digits == line->begin || digits[-1] != '(') {
             continue;
         }
-        int is_error = 0;
+        bool is_error = false;
         const char *severity = close + 3;
         const size_t used = read_severity(severity, (size_t)(end - severity), &is_error);
         if (used == 0) {
@@ -114,13 +114,13 @@ static int read_located_message(const struct line_view *line, struct message *re
             .text = severity + used,
             .text_size = (size_t)(end - severity) - used,
         };
-        found = 1;
+        is_found = true;
     }
-    return found;
+    return is_found;
 }
 
 /* "At end of source: error: text", "nvrtc: error: text", "ptxas error   : text". */
-static int read_loose_message(const struct line_view *line, struct message *ret_message)
+static bool read_loose_message(const struct line_view *line, struct message *ret_message)
 {
     static const char *const starts[] = {"At end of source: error",
                                          "nvrtc: error",
@@ -132,13 +132,13 @@ static int read_loose_message(const struct line_view *line, struct message *ret_
         if (has_prefix(line->begin, line->size, starts[i])) {
             *ret_message = (struct message){.name = "compiler",
                                             .name_size = strlen("compiler"),
-                                            .is_error = 1,
+                                            .is_error = true,
                                             .text = line->begin,
                                             .text_size = line->size};
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 /* The column that the caret below a message shows; 0 if there is none before the next
@@ -164,7 +164,7 @@ static uint32_t find_caret_column(const char *at)
 }
 
 /* The next error or warning. Lines that begin with a blank echo source or explain. */
-static int next_message(const char **at, struct message *ret_message)
+static bool next_message(const char **at, struct message *ret_message)
 {
     struct line_view line;
     while (next_line(at, &line)) {
@@ -173,13 +173,13 @@ static int next_message(const char **at, struct message *ret_message)
         }
         if (read_located_message(&line, ret_message)) {
             ret_message->column = find_caret_column(*at);
-            return 1;
+            return true;
         }
         if (read_loose_message(&line, ret_message)) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 /* --------------------------------------------------------------- snippet coordinates */
@@ -198,9 +198,9 @@ static void find_snippet_end(const struct jg_epilogue *epilogue, uint32_t *ret_l
     for (size_t i = 0; i < epilogue->source_size; i++) {
         const char byte = text[i];
         const char next = text[i + 1]; /* at the end the zero byte */
-        const int closes = (state == LINE_COMMENT && byte == '\n') ||
-                           (state == BLOCK_COMMENT && byte == '/' && i >= opened + 3 &&
-                            text[i - 1] == '*');
+        const bool closes = (state == LINE_COMMENT && byte == '\n') ||
+                            (state == BLOCK_COMMENT && byte == '/' && i >= opened + 3 &&
+                             text[i - 1] == '*');
         if (closes) {
             state = CODE;
         } else if (state == CODE && byte == '/' && (next == '/' || next == '*')) {
@@ -236,27 +236,27 @@ static const char *find_place(const struct jg_epilogue *epilogue, uint32_t line,
 }
 
 /* Is the message on the snippet? A complaint on the frame's end is one on the snippet's. */
-static int move_to_snippet(const struct jg_epilogue *epilogue, struct message *message)
+static bool move_to_snippet(const struct jg_epilogue *epilogue, struct message *message)
 {
     if (epilogue == NULL) {
-        return 0;
+        return false;
     }
     struct jg_str shown = {0};
     jg_source_shown_name(epilogue->source_name, &shown);
-    const int is_snippet =
+    const bool is_snippet =
         shown.size == message->name_size &&
         memcmp(jg_str_text(&shown), message->name, message->name_size) == 0;
     jg_str_free(&shown);
     if (is_snippet) {
-        return 1;
+        return true;
     }
     if (message->name_size == strlen(JG_SOURCE_FRAME) &&
         memcmp(message->name, JG_SOURCE_FRAME, message->name_size) == 0 &&
         message->line >= JG_SOURCE_FRAME_END) {
         find_snippet_end(epilogue, &message->line, &message->column);
-        return 1;
+        return true;
     }
-    return 0;
+    return false;
 }
 
 /* Length of `"one name" (aka "` at `at`, after which the better name stands; 0 if it is not
@@ -278,10 +278,10 @@ static void clean_text(const struct message *message, struct jg_str *out)
     static const char *const noise[][2] = {{"jg::prelude::", ""}, {"jg::f32", "float"}};
     const char *at = message->text;
     const char *end = at + message->text_size;
-    int inside_alias = 0;
+    bool is_inside_alias = false;
     while (at < end) {
         const size_t left = (size_t)(end - at);
-        const size_t alias = inside_alias ? 0 : measure_alias(at, left);
+        const size_t alias = is_inside_alias ? 0 : measure_alias(at, left);
         size_t used = alias;
         for (size_t n = 0; n < sizeof(noise) / sizeof(noise[0]) && used == 0; n++) {
             if (has_prefix(at, left, noise[n][0])) {
@@ -291,11 +291,11 @@ static void clean_text(const struct message *message, struct jg_str *out)
         }
         if (alias > 0) {
             jg_str_puts(out, "\"");
-            inside_alias = 1;
-        } else if (inside_alias && has_prefix(at, left, "\")")) {
+            is_inside_alias = true;
+        } else if (is_inside_alias && has_prefix(at, left, "\")")) {
             jg_str_puts(out, "\"");
             used = 2;
-            inside_alias = 0;
+            is_inside_alias = false;
         } else if (used == 0) {
             jg_str_add(out, at, 1);
             used = 1;
@@ -307,7 +307,7 @@ static void clean_text(const struct message *message, struct jg_str *out)
     }
 }
 
-static int is_same_message(const struct message *a, const struct message *b)
+static bool is_same_message(const struct message *a, const struct message *b)
 {
     return a->line == b->line && a->column == b->column && a->text_size == b->text_size &&
            a->text != NULL && memcmp(a->text, b->text, a->text_size) == 0;
@@ -333,7 +333,7 @@ static int add_snippet_messages(const char *log, const struct jg_epilogue *epilo
         jg_error_add(message.is_error ? JIT_GEMM_SEVERITY_ERROR : JIT_GEMM_SEVERITY_WARNING,
                      JIT_GEMM_DIAGNOSTIC_SNIPPET, message.line, message.column,
                      epilogue->source_name, jg_str_text(&text), jg_str_text(&hint));
-        errors += message.is_error;
+        errors += message.is_error ? 1 : 0;
         jg_str_free(&text);
         jg_str_free(&hint);
     }
@@ -393,19 +393,19 @@ static uint32_t read_number_before(const struct line_view *line, const char *phr
     return digits < at ? (uint32_t)strtoul(digits, NULL, 10) : 0;
 }
 
-int jg_compile_log_usage(const char *log, const char *entry, uint32_t *ret_registers,
-                         uint32_t *ret_spill_bytes)
+bool jg_compile_log_usage(const char *log, const char *entry, uint32_t *ret_registers,
+                          uint32_t *ret_spill_bytes)
 {
     struct jg_str start = {0};
     jg_str_printf(&start, "Compiling entry function '%s'", entry);
     struct line_view line;
-    int inside = 0;
+    bool is_inside = false;
     uint32_t registers = 0;
     uint32_t spill_bytes = 0;
     while (!start.failed && next_line(&log, &line)) {
         if (find_in_line(&line, "Compiling entry function") != NULL) {
-            inside = find_in_line(&line, start.data) != NULL;
-        } else if (inside) {
+            is_inside = find_in_line(&line, start.data) != NULL;
+        } else if (is_inside) {
             /* Spilled registers live there, and so do arrays with an unknown index, which
              * the assembler does not call spills. */
             spill_bytes += read_number_before(&line, " bytes stack frame");
@@ -415,11 +415,11 @@ int jg_compile_log_usage(const char *log, const char *entry, uint32_t *ret_regis
     }
     jg_str_free(&start);
     if (registers == 0) {
-        return 0;
+        return false;
     }
     *ret_registers = registers;
     *ret_spill_bytes = spill_bytes;
-    return 1;
+    return true;
 }
 
 int jg_compile_log_warn(const char *log, const struct jg_epilogue *epilogue,

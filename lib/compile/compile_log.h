@@ -17,9 +17,9 @@ jit_gemm_status jg_compile_log_fail(const char *log, size_t size,
                                     const struct jg_epilogue *epilogue);
 
 /* Registers, and bytes of local memory (the stack frame), that the assembler reports for
- * the entry; 0 if the log does not tell. */
-int jg_compile_log_usage(const char *log, const char *entry, uint32_t *ret_registers,
-                         uint32_t *ret_spill_bytes);
+ * the entry; false if the log does not tell. */
+bool jg_compile_log_usage(const char *log, const char *entry, uint32_t *ret_registers,
+                          uint32_t *ret_spill_bytes);
 
 /* Logs as warnings: the assembler's performance notes (wgmma serialised, setmaxnreg ignored
  * and their like), and the compiler's warnings on the snippet. Returns their number. */

@@ -4,14 +4,14 @@
 #define JG_COMPILE_COMPILER_H
 
 #include "base/str.h"
-#include "compile/form.h"
+#include "compile/code.h"
 #include "plan/epilogue.h"
 
 struct jg_compile_request {
-    const char *arch;  /* "sm_90a" */
-    enum jg_form form; /* PTX: the unit is not assembled, and there is no cubin */
-    const char *text;  /* source unit, zero-terminated */
-    const char *entry; /* kernel name, for messages */
+    const char *arch;            /* "sm_90a" */
+    enum jg_code_kind code_kind; /* PTX: the unit is not assembled, and there is no cubin */
+    const char *text;            /* source unit, zero-terminated */
+    const char *entry;           /* kernel name, for messages */
     const struct jg_epilogue
         *epilogue; /* for messages in the user's coordinates; may be NULL */
 };

@@ -92,7 +92,7 @@ static jit_gemm_status compile_dummy(struct jg_compiler *base,
         return refused;
     }
     struct jg_compile_result result = {0};
-    if (request->form == JG_FORM_CUBIN) {
+    if (request->code_kind == JG_CODE_CUBIN) {
         result.registers = 168;
         write_elf(request->entry, &result.cubin);
     }

@@ -51,7 +51,7 @@ static void print_arch_option(const struct jg_compile_request *request, char *bu
     static const char real_prefix[] = "sm_";
     const char *arch = request->arch;
     const char *prefix = "";
-    if (request->form == JG_FORM_PTX &&
+    if (request->code_kind == JG_CODE_PTX &&
         strncmp(arch, real_prefix, sizeof(real_prefix) - 1) == 0) {
         arch += sizeof(real_prefix) - 1;
         prefix = "compute_";
@@ -120,7 +120,7 @@ static jit_gemm_status compile_unit(struct jg_compiler *base,
     struct jg_nvrtc_output output = {0};
     const double begin_ms = jg_now_ms();
     JG_TRY(jg_nvrtc_compile(compiler->nvrtc, &input, &output));
-    if (!output.accepted) {
+    if (!output.is_accepted) {
         const jit_gemm_status status = jg_compile_log_fail(
             jg_str_text(&output.log), output.log.size, request->epilogue);
         jg_nvrtc_output_free(&output);
@@ -132,7 +132,7 @@ static jit_gemm_status compile_unit(struct jg_compiler *base,
         .log = output.log,
         .compile_ms = jg_now_ms() - begin_ms,
     };
-    if (request->form == JG_FORM_PTX) {
+    if (request->code_kind == JG_CODE_PTX) {
         cut_current_folder(&result.ptx);
     }
     (void)jg_compile_log_usage(jg_str_text(&result.log), request->entry, &result.registers,

@@ -3,9 +3,6 @@
 
 #include <string.h>
 
-#include "base/bytes.h"
-#include "compile/version.h"
-
 /* Never renumbered: they are on disk. */
 enum key_field {
     KEY_MAGIC = 1,
@@ -16,7 +13,7 @@ enum key_field {
     KEY_ARCH = 6,
     KEY_ENTRY = 7,
     KEY_TEXT = 8,
-    KEY_FORM = 9
+    KEY_CODE_KIND = 9
 };
 
 static void add_text_field(struct jg_str *out, enum key_field field, const char *text)
@@ -37,7 +34,7 @@ jit_gemm_status jg_key_from_parts(const struct jg_key_parts *parts, struct jg_ke
                    sizeof(parts->headers.bytes));
     add_text_field(&material, KEY_COMPILER, parts->compiler_signature);
     add_text_field(&material, KEY_ARCH, parts->arch);
-    add_text_field(&material, KEY_FORM, parts->form);
+    add_text_field(&material, KEY_CODE_KIND, parts->code_kind);
     add_text_field(&material, KEY_ENTRY, parts->entry);
     jg_bytes_field(&material, KEY_TEXT, parts->text, parts->text_size);
 
@@ -54,7 +51,8 @@ jit_gemm_status jg_key_from_parts(const struct jg_key_parts *parts, struct jg_ke
 }
 
 jit_gemm_status jg_key_make(const struct jg_source *source, const char *compiler_signature,
-                            const char *arch, enum jg_form form, struct jg_key *ret_key)
+                            const char *arch, enum jg_code_kind code_kind,
+                            struct jg_key *ret_key)
 {
     const struct jg_key_parts parts = {
         .source_format = JG_SOURCE_FORMAT,
@@ -62,7 +60,7 @@ jit_gemm_status jg_key_make(const struct jg_source *source, const char *compiler
         .headers = source->headers,
         .compiler_signature = compiler_signature,
         .arch = arch,
-        .form = jg_form_name(form),
+        .code_kind = jg_code_kind_name(code_kind),
         .entry = source->entry,
         .text = jg_str_text(&source->text),
         .text_size = source->text.size,

@@ -21,7 +21,7 @@ enum {
     WORD_MAX = 64
 };
 
-static int is_word_byte(char byte)
+static bool is_word_byte(char byte)
 {
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
            (byte >= '0' && byte <= '9') || byte == '_';
@@ -54,7 +54,7 @@ static void copy_quoted(const char *message, char word[WORD_MAX])
     }
 }
 
-static int is_lower_equal(char a, char b)
+static bool is_lower_equal(char a, char b)
 {
     const char lower_a = (char)(a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a);
     const char lower_b = (char)(b >= 'A' && b <= 'Z' ? b - 'A' + 'a' : b);
@@ -126,14 +126,14 @@ static const struct jg_operand *find_operand(const struct jg_epilogue *epilogue,
     return NULL;
 }
 
-static int is_scope_name(const char *word)
+static bool is_scope_name(const char *word)
 {
     for (int i = 0; i < SCOPE_COUNT; i++) {
         if (strcmp(scope_names[i], word) == 0) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 static void list_functions(struct jg_str *out)
@@ -200,7 +200,7 @@ static void explain_unknown_word(const struct jg_epilogue *epilogue, const char 
     const char *after =
         at != NULL && strncmp(at, word, strlen(word)) == 0 ? at + strlen(word) : "";
     after += strspn(after, " \t");
-    const int is_call = *after == '(';
+    const bool is_call = *after == '(';
     const char *known = explain_known_word(word);
     if (known != NULL && !is_call) {
         jg_str_puts(out, known);

@@ -7,16 +7,16 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/thread.h"
-#include "compile/version.h"
+#include "compile/key.h"
 #include "cuda/nvjitlink.h"
 #include "cuda/nvrtc.h"
 
 struct jg_toolchain {
     jg_mutex mutex; /* over everything below */
-    struct jg_places places;
+    struct jg_library_paths paths;
     struct jg_compiler *compiler;     /* NULL until it is opened */
     struct jg_str recorded_signature; /* from the cache; kept as long as the toolchain */
-    int absent;                       /* a search for the signature found nothing usable */
+    bool is_absent;                   /* a search for the signature found nothing usable */
 };
 
 /* --------------------------------------------------------------------- small records */
@@ -31,17 +31,17 @@ static jg_cache_key key_of_record(const struct jg_str *material)
     return key;
 }
 
-/* Appends the record's text; 0 if there is none. */
-static int read_record(struct jg_cache *cache, const struct jg_str *material,
-                       struct jg_str *out)
+/* Appends the record's text; false if there is none. */
+static bool read_record(struct jg_cache *cache, const struct jg_str *material,
+                        struct jg_str *out)
 {
     if (material->failed) {
-        return 0;
+        return false;
     }
     const jg_cache_key key = key_of_record(material);
     jg_cache_blob blob = {0};
     if (jg_cache_get(cache, &key, &blob, NULL, 0) != JG_CACHE_OK) {
-        return 0;
+        return false;
     }
     jg_str_add(out, blob.payload, blob.payload_size);
     jg_cache_blob_free(&blob);
@@ -73,33 +73,33 @@ static void print_number_material(int number, struct jg_str *out)
     jg_str_printf(out, "jit_gemm toolchain %d\nlibrary=%s\n", number, JG_LIBRARY_VERSION);
 }
 
-int jg_toolchain_known(struct jg_cache *cache, int number, struct jg_str *out)
+bool jg_toolchain_known(struct jg_cache *cache, int number, struct jg_str *out)
 {
     if (cache == NULL || number < 0 || number >= JG_TOOLCHAIN_KNOWN_MAX) {
-        return 0;
+        return false;
     }
     struct jg_str material = {0};
     print_number_material(number, &material);
-    const int found = read_record(cache, &material, out);
+    const bool is_found = read_record(cache, &material, out);
     jg_str_free(&material);
-    return found;
+    return is_found;
 }
 
-/* Does the record with this number hold the signature? *ret_taken: it holds anything. */
-static int is_known_as(struct jg_cache *cache, int number, const char *signature,
-                       int *ret_taken)
+/* Does the record with this number hold the signature? *ret_is_taken: it holds anything. */
+static bool is_known_as(struct jg_cache *cache, int number, const char *signature,
+                        bool *ret_is_taken)
 {
     struct jg_str text = {0};
-    *ret_taken = jg_toolchain_known(cache, number, &text);
-    const int same = *ret_taken && strcmp(text.data, signature) == 0;
+    *ret_is_taken = jg_toolchain_known(cache, number, &text);
+    const bool is_same = *ret_is_taken && strcmp(text.data, signature) == 0;
     jg_str_free(&text);
-    return same;
+    return is_same;
 }
 
 void jg_toolchain_remember(struct jg_cache *cache, struct jg_log *log,
                            const char *signature)
 {
-    int taken[JG_TOOLCHAIN_KNOWN_MAX] = {0};
+    bool taken[JG_TOOLCHAIN_KNOWN_MAX] = {false};
     if (cache == NULL) {
         return;
     }
@@ -150,7 +150,7 @@ jit_gemm_status jg_toolchain_create(const char *path, struct jg_toolchain **ret_
     if (toolchain == NULL) {
         return JIT_GEMM_ERR_NO_MEMORY;
     }
-    const jit_gemm_status status = jg_nvrtc_find(path, &toolchain->places);
+    const jit_gemm_status status = jg_nvrtc_find(path, &toolchain->paths);
     if (status != JIT_GEMM_OK) {
         jg_toolchain_destroy(toolchain);
         return status;
@@ -182,7 +182,7 @@ void jg_toolchain_destroy(struct jg_toolchain *toolchain)
     if (toolchain->compiler != NULL) {
         toolchain->compiler->destroy(toolchain->compiler);
     }
-    jg_places_free(&toolchain->places);
+    jg_library_paths_free(&toolchain->paths);
     jg_str_free(&toolchain->recorded_signature);
     pthread_mutex_destroy(&toolchain->mutex);
     jg_free(toolchain);
@@ -194,11 +194,11 @@ void jg_toolchain_destroy(struct jg_toolchain *toolchain)
 static const char usable_word[] = "usable ";
 static const char unusable_word[] = "unusable ";
 
-/* Material of a place's record; empty if the place is no file. */
+/* Material of a path's record; empty if the path is no file. */
 static void print_file_material(const char *path, struct jg_str *out)
 {
     struct jg_str fingerprint = {0};
-    if (jg_places_fingerprint(path, &fingerprint)) {
+    if (jg_library_paths_fingerprint(path, &fingerprint)) {
         jg_str_printf(out, "jit_gemm toolchain fingerprint\nlibrary=%s\nminimum=%d\n",
                       JG_LIBRARY_VERSION, JG_NVRTC_MIN_VERSION);
         jg_str_puts(out, "options=");
@@ -221,22 +221,22 @@ static void write_file_record(struct jg_cache *cache, struct jg_log *log,
     jg_str_free(&record);
 }
 
-/* What the search at one place came to. */
-enum place_result { PLACE_USED, PLACE_PASSED, PLACE_FAILED };
+/* What the search at one path came to. */
+enum path_result { PATH_USED, PATH_PASSED, PATH_FAILED };
 
-/* Opens the library of a place and notes what it is. */
-static enum place_result open_place(struct jg_toolchain *toolchain, const char *path,
-                                    struct jg_cache *cache, struct jg_log *log,
-                                    const struct jg_str *material, struct jg_str *reasons)
+/* Opens the library at a path and notes what it is. */
+static enum path_result open_path(struct jg_toolchain *toolchain, const char *path,
+                                  struct jg_cache *cache, struct jg_log *log,
+                                  const struct jg_str *material, struct jg_str *reasons)
 {
     struct jg_nvrtc *nvrtc = NULL;
     struct jg_str reason = {0};
     const enum jg_nvrtc_open_result result = jg_nvrtc_open(path, &nvrtc, &reason);
-    enum place_result used = PLACE_PASSED;
+    enum path_result used = PATH_PASSED;
     if (result == JG_NVRTC_OPENED) {
-        used = PLACE_FAILED;
+        used = PATH_FAILED;
         if (jg_compiler_nvrtc_create(nvrtc, &toolchain->compiler) == JIT_GEMM_OK) {
-            used = PLACE_USED;
+            used = PATH_USED;
             write_file_record(cache, log, material, usable_word,
                               toolchain->compiler->signature);
             jg_log_line(log, JIT_GEMM_SEVERITY_DEBUG, "opened %s: %s",
@@ -244,7 +244,7 @@ static enum place_result open_place(struct jg_toolchain *toolchain, const char *
         }
     } else if (result == JG_NVRTC_NO_MEMORY || reason.failed) {
         jg_fail_memory();
-        used = PLACE_FAILED;
+        used = PATH_FAILED;
     } else {
         if (result == JG_NVRTC_TOO_OLD) {
             write_file_record(cache, log, material, unusable_word, jg_str_text(&reason));
@@ -255,48 +255,48 @@ static enum place_result open_place(struct jg_toolchain *toolchain, const char *
     return used;
 }
 
-static enum place_result try_place(struct jg_toolchain *toolchain, const char *path,
-                                   int need_compiler, struct jg_cache *cache,
-                                   struct jg_log *log, struct jg_str *reasons)
+static enum path_result try_path(struct jg_toolchain *toolchain, const char *path,
+                                 bool need_compiler, struct jg_cache *cache,
+                                 struct jg_log *log, struct jg_str *reasons)
 {
     struct jg_str material = {0};
     struct jg_str record = {0};
     print_file_material(path, &material);
-    enum place_result used = PLACE_PASSED;
-    const int noted =
+    enum path_result used = PATH_PASSED;
+    const bool is_noted =
         cache != NULL && material.size > 0 && read_record(cache, &material, &record);
-    if (noted && strncmp(record.data, unusable_word, strlen(unusable_word)) == 0) {
+    if (is_noted && strncmp(record.data, unusable_word, strlen(unusable_word)) == 0) {
         jg_str_printf(reasons, "%s%s", reasons->size > 0 ? "; " : "",
                       record.data + strlen(unusable_word));
-    } else if (noted && !need_compiler &&
+    } else if (is_noted && !need_compiler &&
                strncmp(record.data, usable_word, strlen(usable_word)) == 0) {
         jg_str_puts(&toolchain->recorded_signature, record.data + strlen(usable_word));
-        used = PLACE_USED;
+        used = PATH_USED;
         if (toolchain->recorded_signature.failed) {
             jg_str_free(&toolchain->recorded_signature);
             jg_fail_memory();
-            used = PLACE_FAILED;
+            used = PATH_FAILED;
         }
     } else {
-        used = open_place(toolchain, path, cache, log, &material, reasons);
+        used = open_path(toolchain, path, cache, log, &material, reasons);
     }
     jg_str_free(&material);
     jg_str_free(&record);
     return used;
 }
 
-static enum place_result search_places(struct jg_toolchain *toolchain, int need_compiler,
-                                       struct jg_cache *cache, struct jg_log *log,
-                                       struct jg_str *reasons)
+static enum path_result search_paths(struct jg_toolchain *toolchain, bool need_compiler,
+                                     struct jg_cache *cache, struct jg_log *log,
+                                     struct jg_str *reasons)
 {
-    for (size_t i = 0; i < toolchain->places.count; i++) {
-        const enum place_result used = try_place(toolchain, toolchain->places.paths[i],
-                                                 need_compiler, cache, log, reasons);
-        if (used != PLACE_PASSED) {
+    for (size_t i = 0; i < toolchain->paths.count; i++) {
+        const enum path_result used = try_path(toolchain, toolchain->paths.paths[i],
+                                               need_compiler, cache, log, reasons);
+        if (used != PATH_PASSED) {
             return used;
         }
     }
-    return PLACE_PASSED;
+    return PATH_PASSED;
 }
 
 const char *jg_toolchain_signature(struct jg_toolchain *toolchain, struct jg_cache *cache,
@@ -306,10 +306,10 @@ const char *jg_toolchain_signature(struct jg_toolchain *toolchain, struct jg_cac
     const char *signature = NULL;
     pthread_mutex_lock(&toolchain->mutex);
     if (toolchain->compiler == NULL && toolchain->recorded_signature.size == 0 &&
-        !toolchain->absent) {
-        const enum place_result used = search_places(toolchain, 0, cache, log, &reasons);
-        toolchain->absent = used == PLACE_PASSED;
-        if (toolchain->absent) {
+        !toolchain->is_absent) {
+        const enum path_result used = search_paths(toolchain, false, cache, log, &reasons);
+        toolchain->is_absent = used == PATH_PASSED;
+        if (toolchain->is_absent) {
             jg_log_line(log, JIT_GEMM_SEVERITY_DEBUG, "no usable NVRTC: %s",
                         jg_str_text(&reasons));
         }
@@ -327,7 +327,7 @@ const char *jg_toolchain_signature(struct jg_toolchain *toolchain, struct jg_cac
 static jit_gemm_status fail_without_compiler(const struct jg_toolchain *toolchain,
                                              const struct jg_str *reasons)
 {
-    if (toolchain->places.count == 0 && toolchain->places.searched.size == 0) {
+    if (toolchain->paths.count == 0 && toolchain->paths.searched.size == 0) {
         return jg_fail_system(JIT_GEMM_ERR_NO_COMPILER, "NVRTC", "",
                               "this context was made without a compiler");
     }
@@ -337,7 +337,7 @@ static jit_gemm_status fail_without_compiler(const struct jg_toolchain *toolchai
         "the kernel must be compiled, and no usable compiler library was found (%s); "
         "looked in %s",
         reasons->size > 0 ? jg_str_text(reasons) : "there is none",
-        jg_str_text(&toolchain->places.searched));
+        jg_str_text(&toolchain->paths.searched));
 }
 
 jit_gemm_status jg_toolchain_compiler(struct jg_toolchain *toolchain,
@@ -348,13 +348,13 @@ jit_gemm_status jg_toolchain_compiler(struct jg_toolchain *toolchain,
     jit_gemm_status status = JIT_GEMM_OK;
     pthread_mutex_lock(&toolchain->mutex);
     if (toolchain->compiler == NULL) {
-        switch (search_places(toolchain, 1, cache, log, &reasons)) {
-        case PLACE_USED:
+        switch (search_paths(toolchain, true, cache, log, &reasons)) {
+        case PATH_USED:
             break;
-        case PLACE_FAILED:
+        case PATH_FAILED:
             status = jg_error_status(); /* recorded where it happened */
             break;
-        case PLACE_PASSED:
+        case PATH_PASSED:
             status = fail_without_compiler(toolchain, &reasons);
             break;
         }
@@ -385,7 +385,7 @@ void jg_toolchain_describe_linker(struct jg_toolchain *toolchain, struct jg_str 
 {
     struct jg_nvjitlink linker;
     struct jg_str reasons = {0};
-    const char *beside = toolchain->places.count > 0 ? toolchain->places.paths[0] : NULL;
+    const char *beside = toolchain->paths.count > 0 ? toolchain->paths.paths[0] : NULL;
     if (jg_nvjitlink_open(beside, &linker, &reasons) == JIT_GEMM_OK) {
         jg_str_printf(out, "nvjitlink %d.%d (%s)", linker.version / 1000,
                       linker.version % 1000 / 10, jg_str_text(&linker.path));

@@ -48,9 +48,9 @@ jit_gemm_status jg_toolchain_compiler(struct jg_toolchain *toolchain,
                                       struct jg_cache *cache, struct jg_log *log,
                                       struct jg_compiler **ret_compiler);
 
-/* The signature remembered under `number` (from 0), appended to `out`; 0 if there is none.
- */
-int jg_toolchain_known(struct jg_cache *cache, int number, struct jg_str *out);
+/* The signature remembered under `number` (from 0), appended to `out`; false if there
+ * is none. */
+bool jg_toolchain_known(struct jg_cache *cache, int number, struct jg_str *out);
 /* Remembers a signature by number, unless it is there. */
 void jg_toolchain_remember(struct jg_cache *cache, struct jg_log *log,
                            const char *signature);

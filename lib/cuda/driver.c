@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "cuda/places.h"
+#include "cuda/library_paths.h"
 
 static const char *const usual_names[] = {"libcuda.so.1", "libcuda.so",
                                           "/usr/lib/wsl/lib/libcuda.so.1"};
@@ -33,11 +33,11 @@ static const char *name_of_error(const struct jg_driver *driver, CUresult result
 }
 
 jit_gemm_status jg_driver_fail(const struct jg_driver *driver, jit_gemm_status status,
-                               CUresult result, const char *what, const char *hint)
+                               CUresult result, const char *where, const char *hint)
 {
     const jit_gemm_status kind =
         result == CUDA_ERROR_OUT_OF_MEMORY ? JIT_GEMM_ERR_NO_MEMORY : status;
-    return jg_fail_system(kind, what, hint, "%s (%s, %d)", text_of_error(driver, result),
+    return jg_fail_system(kind, where, hint, "%s (%s, %d)", text_of_error(driver, result),
                           name_of_error(driver, result), (int)result);
 }
 
@@ -64,10 +64,10 @@ static jit_gemm_status open_emulator(struct jg_driver *driver, const char *where
 {
     static const char *const file_name = "libjit_gemm_emulator.so";
     const struct jg_library_names names = {.names = &file_name, .count = 1};
-    struct jg_places places;
-    JG_TRY(jg_places_companion(&names, JG_DRIVER_EMULATOR, &places));
+    struct jg_library_paths paths;
+    JG_TRY(jg_library_paths_companion(&names, JG_DRIVER_EMULATOR, &paths));
     struct jg_str tried = {0};
-    driver->library = open_first((const char *const *)places.paths, places.count, &tried,
+    driver->library = open_first((const char *const *)paths.paths, paths.count, &tried,
                                  driver->path, sizeof(driver->path));
     jit_gemm_status status = JIT_GEMM_OK;
     if (driver->library == NULL) {
@@ -75,10 +75,10 @@ static jit_gemm_status open_emulator(struct jg_driver *driver, const char *where
                                 "build and install jit_gemm with its emulator, or give the "
                                 "path of the emulator's library",
                                 "the emulator cannot be opened (tried: %s); looked in %s",
-                                jg_str_text(&tried), jg_str_text(&places.searched));
+                                jg_str_text(&tried), jg_str_text(&paths.searched));
     }
     jg_str_free(&tried);
-    jg_places_free(&places);
+    jg_library_paths_free(&paths);
     return status;
 }
 
@@ -99,7 +99,7 @@ static struct wish read_wish(const char *path, const char *environment)
     return (struct wish){NULL, "driver"};
 }
 
-static int wants_emulator(const struct wish *wish)
+static bool wants_emulator(const struct wish *wish)
 {
     return wish->named != NULL && strcmp(wish->named, JG_DRIVER_EMULATOR) == 0;
 }
@@ -132,14 +132,14 @@ static jit_gemm_status open_library(struct jg_driver *driver, const struct wish 
 
 /* The address of a symbol as a function pointer: ISO C forbids the cast, so the bits are
  * copied. */
-static int copy_symbol(void *library, const char *name, void *ret_pointer)
+static bool copy_symbol(void *library, const char *name, void *ret_pointer)
 {
     void *symbol = dlsym(library, name);
     if (symbol == NULL) {
-        return 0;
+        return false;
     }
     memcpy(ret_pointer, &symbol, sizeof(symbol));
-    return 1;
+    return true;
 }
 
 static jit_gemm_status fail_too_old(const struct jg_driver *driver)
@@ -174,8 +174,8 @@ static jit_gemm_status find_entry_points(struct jg_driver *driver)
     return JIT_GEMM_OK;
 }
 
-/* A form that is not known here is no reason to try the other one. */
-static jit_gemm_status read_code_form(struct jg_driver *driver, const struct wish *wish)
+/* A kind that is not known here is no reason to try the other one. */
+static jit_gemm_status read_code_kind(struct jg_driver *driver, const struct wish *wish)
 {
     const char *(*module_format)(void) = NULL;
     const char *format = "cubin";
@@ -224,7 +224,7 @@ jit_gemm_status jg_driver_open(const char *path, const char *environment,
         status = find_entry_points(driver);
     }
     if (status == JIT_GEMM_OK) {
-        status = read_code_form(driver, &wish);
+        status = read_code_kind(driver, &wish);
     }
     if (status == JIT_GEMM_OK) {
         status = start_driver(driver);

@@ -89,7 +89,7 @@ struct jg_driver {
 #undef JG_DRIVER_MEMBER
     void *library;  /* NULL in a table made by hand */
     int version;    /* 1000 * major + 10 * minor of the CUDA version */
-    int takes_ptx;  /* code is given to it as PTX, not as a cubin */
+    bool takes_ptx; /* code is given to it as PTX, not as a cubin */
     char path[512]; /* as it was opened */
 };
 
@@ -97,8 +97,8 @@ struct jg_driver {
  * Opens the driver and initialises it. `path` names the library; NULL means `environment`
  * (the value of JIT_GEMM_DRIVER, may be NULL), then the usual names. A named library that
  * cannot be opened is an error, nothing else is tried in its place. JG_DRIVER_EMULATOR as
- * the name means the emulator that belongs to this library, where jg_places_companion finds
- * it.
+ * the name means the emulator that belongs to this library, where
+ * jg_library_paths_companion finds it.
  *
  * A library that exports `const char *emuModuleFormat(void)` says by it what code it takes:
  * "ptx" or "cubin". Without that function it takes cubins, as NVIDIA's does.
@@ -110,9 +110,9 @@ jit_gemm_status jg_driver_open(const char *path, const char *environment,
 /* Accepts NULL. */
 void jg_driver_close(struct jg_driver *driver);
 
-/* Fills the error record with "<what>: <driver's text> (<driver's name>)" and returns
- * `status`; out of device memory becomes NO_MEMORY. `what` names the call or argument. */
+/* Fills the error record with "<where>: <driver's text> (<driver's name>)" and returns
+ * `status`; out of device memory becomes NO_MEMORY. `where` names the call or argument. */
 jit_gemm_status jg_driver_fail(const struct jg_driver *driver, jit_gemm_status status,
-                               CUresult result, const char *what, const char *hint);
+                               CUresult result, const char *where, const char *hint);
 
 #endif

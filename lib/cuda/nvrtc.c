@@ -29,22 +29,23 @@ struct jg_nvrtc_functions {
     nvrtcResult (*ptx)(nvrtcProgram, char *);
 };
 
-/* ------------------------------------------------------------------------------- places */
+/* --------------------------------------------------------------------------------- paths
+ */
 
 static const char *const library_names[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
 
-jit_gemm_status jg_nvrtc_find(const char *path, struct jg_places *ret_places)
+jit_gemm_status jg_nvrtc_find(const char *path, struct jg_library_paths *ret_paths)
 {
     static const struct jg_library_names names = {
         .names = library_names, .count = sizeof(library_names) / sizeof(library_names[0])};
-    return jg_places_find(&names, path != NULL ? path : jg_env_get(JG_ENV_NVRTC),
-                          ret_places);
+    return jg_library_paths_find(&names, path != NULL ? path : jg_env_get(JG_ENV_NVRTC),
+                                 ret_paths);
 }
 
 /* --------------------------------------------------------------------------- opening */
 
 /* Copies the bits: a data pointer does not convert to a function pointer in ISO C. */
-static int find_function(void *library, const char *name, void *ret_function)
+static bool find_function(void *library, const char *name, void *ret_function)
 {
     void *symbol = dlsym(library, name);
     memcpy(ret_function, &symbol, sizeof(symbol));
@@ -202,9 +203,9 @@ static enum jg_nvrtc_open_result fill_handle(const char *path, void *library,
     identify_library(library, nvrtc, &build);
     snprintf(nvrtc->identity, sizeof(nvrtc->identity), "%d.%d build %s", major, minor,
              jg_str_text(&build));
-    const int failed = build.failed || nvrtc->path.failed;
+    const bool has_failed = build.failed || nvrtc->path.failed;
     jg_str_free(&build);
-    if (failed) {
+    if (has_failed) {
         return JG_NVRTC_NO_MEMORY;
     }
     preload_builtins(nvrtc);
@@ -263,16 +264,16 @@ static jit_gemm_status fail_call(const struct jg_nvrtc *nvrtc, const char *call,
 }
 
 /* Reads one of the program's outputs. Their sizes count an ending zero if `is_text`. */
-static jit_gemm_status read_output(const struct jg_nvrtc *nvrtc, const char *what,
+static jit_gemm_status read_output(const struct jg_nvrtc *nvrtc, const char *call,
                                    nvrtcProgram program,
                                    nvrtcResult (*get_size)(nvrtcProgram, size_t *),
-                                   nvrtcResult (*get)(nvrtcProgram, char *), int is_text,
+                                   nvrtcResult (*get)(nvrtcProgram, char *), bool is_text,
                                    struct jg_str *out)
 {
     size_t size = 0;
     nvrtcResult result = get_size(program, &size);
     if (result != NVRTC_SUCCESS) {
-        return fail_call(nvrtc, what, result);
+        return fail_call(nvrtc, call, result);
     }
     if (size == 0) { /* the cubin of a virtual architecture */
         return JIT_GEMM_OK;
@@ -284,9 +285,9 @@ static jit_gemm_status read_output(const struct jg_nvrtc *nvrtc, const char *wha
     result = get(program, bytes);
     if (result != NVRTC_SUCCESS) {
         jg_free(bytes);
-        return fail_call(nvrtc, what, result);
+        return fail_call(nvrtc, call, result);
     }
-    *out = (struct jg_str){bytes, is_text ? strlen(bytes) : size, size + 1, 0};
+    *out = (struct jg_str){bytes, is_text ? strlen(bytes) : size, size + 1, false};
     return JIT_GEMM_OK;
 }
 
@@ -299,7 +300,7 @@ static jit_gemm_status compile_program(const struct jg_nvrtc *nvrtc, nvrtcProgra
     const nvrtcResult result =
         functions->compile(program, input->option_count, input->options);
     JG_TRY(read_output(nvrtc, "nvrtcGetProgramLog", program, functions->log_size,
-                       functions->log, 1, &output->log));
+                       functions->log, true, &output->log));
     if (result == NVRTC_ERROR_COMPILATION) {
         return JIT_GEMM_OK;
     }
@@ -317,10 +318,10 @@ static jit_gemm_status compile_program(const struct jg_nvrtc *nvrtc, nvrtcProgra
         return status;
     }
     JG_TRY(read_output(nvrtc, "nvrtcGetCUBIN", program, functions->cubin_size,
-                       functions->cubin, 0, &output->cubin));
+                       functions->cubin, false, &output->cubin));
     JG_TRY(read_output(nvrtc, "nvrtcGetPTX", program, functions->ptx_size, functions->ptx,
-                       1, &output->ptx));
-    output->accepted = 1;
+                       true, &output->ptx));
+    output->is_accepted = true;
     return JIT_GEMM_OK;
 }
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* NVRTC, found and opened at run time: places, version check, program life. No policy. */
+/* NVRTC, found and opened at run time: paths, version check, program life. No policy. */
 #ifndef JG_CUDA_NVRTC_H
 #define JG_CUDA_NVRTC_H
 
-#include "cuda/places.h"
+#include "cuda/library_paths.h"
 
 /* Oldest usable version: 1000 * major + 10 * minor, as the driver counts. */
 #define JG_NVRTC_MIN_VERSION 12090
 
-/* Lists the places of NVRTC: `path`, else JIT_GEMM_NVRTC, else the usual ones. NO_MEMORY.
+/* Lists the paths of NVRTC: `path`, else JIT_GEMM_NVRTC, else the usual ones. NO_MEMORY.
  */
-jit_gemm_status jg_nvrtc_find(const char *path, struct jg_places *ret_places);
+jit_gemm_status jg_nvrtc_find(const char *path, struct jg_library_paths *ret_paths);
 
 enum jg_nvrtc_open_result {
     JG_NVRTC_OPENED,
@@ -47,7 +47,7 @@ struct jg_nvrtc_input {
 };
 
 struct jg_nvrtc_output {
-    int accepted; /* the text compiled; otherwise only `log` is filled */
+    bool is_accepted; /* the text compiled; otherwise only `log` is filled */
     /* `cubin` stays empty where the architecture is a virtual one ("compute_90a") */
     struct jg_str cubin, ptx, log;
 };

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/bytes.h"
 #include "base/error.h"
+#include "base/str.h"
 #include "base/struct.h"
 #include "plan/dtype.h"
 #include "plan/snippet.h"

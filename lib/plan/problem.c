@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/error.h"
+#include "base/str.h"
 #include "base/struct.h"
 #include "plan/config.h"
 #include "plan/problem_text.h"

@@ -14,9 +14,9 @@
 #define JG_PORTABLE_CLUSTER 8
 
 static jit_gemm_status fail_load(const struct jg_kernel *kernel, CUresult result,
-                                 const char *what, const char *hint)
+                                 const char *call, const char *hint)
 {
-    return jg_driver_fail(kernel->device->driver, JIT_GEMM_ERR_LOAD, result, what, hint);
+    return jg_driver_fail(kernel->device->driver, JIT_GEMM_ERR_LOAD, result, call, hint);
 }
 
 /* Clusters beyond the portable size need leave; whether one fits is asked for later. */
@@ -91,7 +91,8 @@ static jit_gemm_status read_attributes(struct jg_kernel *kernel)
 }
 
 /* How many clusters the device holds at once: the size of the persistent grid. */
-static jit_gemm_status count_resident_clusters(struct jg_kernel *kernel, int *ret_none_fits)
+static jit_gemm_status count_resident_clusters(struct jg_kernel *kernel,
+                                               bool *ret_none_fits)
 {
     /* As in a launch: the kernel in place of a function, with the attributes set on it. */
     CUfunction function = (CUfunction)kernel->function;
@@ -132,7 +133,7 @@ static jit_gemm_status count_resident_clusters(struct jg_kernel *kernel, int *re
         }
     }
     if (clusters < 1) {
-        *ret_none_fits = 1;
+        *ret_none_fits = true;
         return jg_fail_system(JIT_GEMM_ERR_LOAD, kernel->entry,
                               "choose a smaller tile, fewer stages or a smaller cluster "
                               "with problem.config",
@@ -289,12 +290,13 @@ jit_gemm_status jg_module_refuse_capture(const struct jg_device *device)
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
     const CUresult result = device->driver->stream_is_capturing(NULL, &capture);
     jg_device_leave(device, previous);
-    const int implicit = result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-    if (!implicit && (result != CUDA_SUCCESS || capture == CU_STREAM_CAPTURE_STATUS_NONE)) {
+    const bool is_implicit = result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    if (!is_implicit &&
+        (result != CUDA_SUCCESS || capture == CU_STREAM_CAPTURE_STATUS_NONE)) {
         return JIT_GEMM_OK;
     }
     return jg_fail_system(JIT_GEMM_ERR_CAPTURE, "stream",
                           "create the kernel before the capture begins",
                           "%s is being captured, and the kernel must be built and loaded",
-                          implicit ? "a stream of this device" : "the default stream");
+                          is_implicit ? "a stream of this device" : "the default stream");
 }

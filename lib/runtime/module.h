@@ -53,8 +53,8 @@ struct jg_module_request {
     const struct jg_binary *binary;
     const char *arch;
     const char *entry;
-    struct jg_log *log; /* may be NULL */
-    int *ret_none_fits; /* set to 1 if not one cluster fits on the device, else untouched */
+    struct jg_log *log;  /* may be NULL */
+    bool *ret_none_fits; /* set if not one cluster fits on the device, else untouched */
 };
 
 /*

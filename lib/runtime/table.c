@@ -10,10 +10,10 @@
 
 enum entry_state { ENTRY_BUILDING, ENTRY_READY, ENTRY_FAILED };
 
-/* One key. In the table while building and ready; a failed one is taken out at once and
+/* In the table while building and ready; a failed one is taken out at once and
  * lives until the last thread that waited has read its error. */
-struct jg_table_build {
-    struct jg_table_build *next; /* in the bucket */
+struct jg_table_entry {
+    struct jg_table_entry *next; /* in the bucket */
     struct jg_hash hash;
     enum entry_state state;
     int waiters;
@@ -27,7 +27,7 @@ struct jg_table_build {
 struct jg_table {
     jg_mutex mutex;
     jg_condition changed; /* some entry left BUILDING */
-    struct jg_table_build **buckets;
+    struct jg_table_entry **buckets;
     size_t bucket_count; /* a power of two */
     size_t entry_count;
 };
@@ -41,7 +41,7 @@ struct jg_table *jg_table_create(void)
         return NULL;
     }
     table->bucket_count = FIRST_BUCKET_COUNT;
-    table->buckets = jg_alloc_array(table->bucket_count, sizeof(struct jg_table_build *));
+    table->buckets = jg_alloc_array(table->bucket_count, sizeof(struct jg_table_entry *));
     if (table->buckets == NULL) {
         jg_free(table);
         return NULL;
@@ -60,7 +60,7 @@ struct jg_table *jg_table_create(void)
     return table;
 }
 
-static void free_entry(struct jg_table_build *entry)
+static void free_entry(struct jg_table_entry *entry)
 {
     jg_kernel_release(entry->kernel);
     jg_diagnostics_destroy(&entry->diagnostics);
@@ -73,9 +73,9 @@ void jg_table_destroy(struct jg_table *table)
         return;
     }
     for (size_t i = 0; i < table->bucket_count; i++) {
-        struct jg_table_build *entry = table->buckets[i];
+        struct jg_table_entry *entry = table->buckets[i];
         while (entry != NULL) {
-            struct jg_table_build *next = entry->next;
+            struct jg_table_entry *next = entry->next;
             free_entry(entry);
             entry = next;
         }
@@ -86,7 +86,7 @@ void jg_table_destroy(struct jg_table *table)
     jg_free(table);
 }
 
-static struct jg_table_build **bucket_of(const struct jg_table *table,
+static struct jg_table_entry **bucket_of(const struct jg_table *table,
                                          const struct jg_hash *hash)
 {
     size_t index = 0;
@@ -94,11 +94,11 @@ static struct jg_table_build **bucket_of(const struct jg_table *table,
     return &table->buckets[index & (table->bucket_count - 1)];
 }
 
-static struct jg_table_build *find_entry(const struct jg_table *table,
+static struct jg_table_entry *find_entry(const struct jg_table *table,
                                          const struct jg_hash *hash, const void *key,
                                          size_t key_size)
 {
-    for (struct jg_table_build *entry = *bucket_of(table, hash); entry != NULL;
+    for (struct jg_table_entry *entry = *bucket_of(table, hash); entry != NULL;
          entry = entry->next) {
         if (jg_hash_equal(&entry->hash, hash) && entry->key_size == key_size &&
             memcmp(entry->key, key, key_size) == 0) {
@@ -117,15 +117,15 @@ static void grow_if_crowded(struct jg_table *table)
     }
     struct jg_table larger = *table;
     larger.bucket_count = table->bucket_count * 2;
-    larger.buckets = jg_alloc_array(larger.bucket_count, sizeof(struct jg_table_build *));
+    larger.buckets = jg_alloc_array(larger.bucket_count, sizeof(struct jg_table_entry *));
     if (larger.buckets == NULL) {
         return;
     }
     for (size_t i = 0; i < table->bucket_count; i++) {
-        struct jg_table_build *entry = table->buckets[i];
+        struct jg_table_entry *entry = table->buckets[i];
         while (entry != NULL) {
-            struct jg_table_build *next = entry->next;
-            struct jg_table_build **bucket = bucket_of(&larger, &entry->hash);
+            struct jg_table_entry *next = entry->next;
+            struct jg_table_entry **bucket = bucket_of(&larger, &entry->hash);
             entry->next = *bucket;
             *bucket = entry;
             entry = next;
@@ -136,11 +136,11 @@ static void grow_if_crowded(struct jg_table *table)
     table->bucket_count = larger.bucket_count;
 }
 
-static struct jg_table_build *insert_entry(struct jg_table *table,
+static struct jg_table_entry *insert_entry(struct jg_table *table,
                                            const struct jg_hash *hash, const void *key,
                                            size_t key_size)
 {
-    struct jg_table_build *entry = jg_alloc(sizeof(*entry) + key_size);
+    struct jg_table_entry *entry = jg_alloc(sizeof(*entry) + key_size);
     if (entry == NULL) {
         return NULL;
     }
@@ -149,16 +149,16 @@ static struct jg_table_build *insert_entry(struct jg_table *table,
     entry->key_size = key_size;
     memcpy(entry->key, key, key_size);
     grow_if_crowded(table);
-    struct jg_table_build **bucket = bucket_of(table, hash);
+    struct jg_table_entry **bucket = bucket_of(table, hash);
     entry->next = *bucket;
     *bucket = entry;
     table->entry_count++;
     return entry;
 }
 
-static void remove_entry(struct jg_table *table, struct jg_table_build *entry)
+static void remove_entry(struct jg_table *table, struct jg_table_entry *entry)
 {
-    struct jg_table_build **link = bucket_of(table, &entry->hash);
+    struct jg_table_entry **link = bucket_of(table, &entry->hash);
     while (*link != entry) {
         link = &(*link)->next;
     }
@@ -167,7 +167,7 @@ static void remove_entry(struct jg_table *table, struct jg_table_build *entry)
 }
 
 /* Called with the mutex held; it is held again at the end. */
-static jit_gemm_status wait_for_build(struct jg_table *table, struct jg_table_build *entry,
+static jit_gemm_status wait_for_build(struct jg_table *table, struct jg_table_entry *entry,
                                       struct jg_kernel **ret_kernel)
 {
     entry->waiters++;
@@ -195,17 +195,17 @@ static jit_gemm_status wait_for_build(struct jg_table *table, struct jg_table_bu
 
 jit_gemm_status jg_table_acquire(struct jg_table *table, const void *key, size_t key_size,
                                  struct jg_kernel **ret_kernel,
-                                 struct jg_table_build **ret_build)
+                                 struct jg_table_entry **ret_entry)
 {
     const struct jg_hash hash = jg_hash_bytes(key, key_size);
     jit_gemm_status status = JIT_GEMM_OK;
     struct jg_kernel *kernel = NULL;
-    struct jg_table_build *build = NULL;
+    struct jg_table_entry *to_build = NULL;
     pthread_mutex_lock(&table->mutex);
-    struct jg_table_build *entry = find_entry(table, &hash, key, key_size);
+    struct jg_table_entry *entry = find_entry(table, &hash, key, key_size);
     if (entry == NULL) {
-        build = insert_entry(table, &hash, key, key_size);
-        status = build != NULL ? JIT_GEMM_OK : jg_fail_memory();
+        to_build = insert_entry(table, &hash, key, key_size);
+        status = to_build != NULL ? JIT_GEMM_OK : jg_fail_memory();
     } else if (entry->state == ENTRY_READY) {
         kernel = jg_kernel_retain(entry->kernel);
     } else {
@@ -214,35 +214,35 @@ jit_gemm_status jg_table_acquire(struct jg_table *table, const void *key, size_t
     pthread_mutex_unlock(&table->mutex);
     if (status == JIT_GEMM_OK) {
         *ret_kernel = kernel;
-        *ret_build = build;
+        *ret_entry = to_build;
     }
     return status;
 }
 
-void jg_table_publish(struct jg_table *table, struct jg_table_build *build,
+void jg_table_publish(struct jg_table *table, struct jg_table_entry *entry,
                       struct jg_kernel *kernel)
 {
     pthread_mutex_lock(&table->mutex);
-    build->kernel = jg_kernel_retain(kernel);
-    build->state = ENTRY_READY;
+    entry->kernel = jg_kernel_retain(kernel);
+    entry->state = ENTRY_READY;
     pthread_cond_broadcast(&table->changed);
     pthread_mutex_unlock(&table->mutex);
 }
 
-void jg_table_abandon(struct jg_table *table, struct jg_table_build *build,
+void jg_table_abandon(struct jg_table *table, struct jg_table_entry *entry,
                       jit_gemm_status status)
 {
     pthread_mutex_lock(&table->mutex);
-    remove_entry(table, build);
-    build->status = status;
-    build->state = ENTRY_FAILED;
-    const int waiters = build->waiters;
-    if (waiters > 0 && jg_diagnostics_take(&build->diagnostics) == JIT_GEMM_OK) {
-        jg_error_restore(status, build->diagnostics);
+    remove_entry(table, entry);
+    entry->status = status;
+    entry->state = ENTRY_FAILED;
+    const int waiters = entry->waiters;
+    if (waiters > 0 && jg_diagnostics_take(&entry->diagnostics) == JIT_GEMM_OK) {
+        jg_error_restore(status, entry->diagnostics);
     }
     pthread_cond_broadcast(&table->changed);
     pthread_mutex_unlock(&table->mutex);
     if (waiters == 0) {
-        free_entry(build);
+        free_entry(entry);
     }
 }

@@ -10,7 +10,8 @@
 #include "runtime/module.h"
 
 struct jg_table;
-struct jg_table_build; /* the right to build one key */
+/* One key. A thread that was given an entry has the right to build its kernel. */
+struct jg_table_entry;
 
 /* NULL on lack of memory. */
 struct jg_table *jg_table_create(void);
@@ -19,21 +20,21 @@ void jg_table_destroy(struct jg_table *table);
 
 /*
  * Finds the kernel of a key, waiting for a build under way. On success exactly one of the
- * two is set: `ret_kernel`, which the caller releases, or `ret_build`, which the caller
+ * two is set: `ret_kernel`, which the caller releases, or `ret_entry`, which the caller
  * must give back with publish or abandon. NO_MEMORY, or the error of the build that was
  * waited for.
  */
 jit_gemm_status jg_table_acquire(struct jg_table *table, const void *key, size_t key_size,
                                  struct jg_kernel **ret_kernel,
-                                 struct jg_table_build **ret_build);
+                                 struct jg_table_entry **ret_entry);
 
 /* Makes a kernel visible and wakes who waits. The table holds its own reference. */
-void jg_table_publish(struct jg_table *table, struct jg_table_build *build,
+void jg_table_publish(struct jg_table *table, struct jg_table_entry *entry,
                       struct jg_kernel *kernel);
 
 /* Gives up: who waits gets `status` and this thread's error record. The record stays this
  * thread's last error. */
-void jg_table_abandon(struct jg_table *table, struct jg_table_build *build,
+void jg_table_abandon(struct jg_table *table, struct jg_table_entry *entry,
                       jit_gemm_status status);
 
 #endif

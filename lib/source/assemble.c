@@ -7,7 +7,7 @@
 #include "jit_gemm/version.h"
 #include "plan/arch_common.h"
 #include "plan/kernel_params.h"
-#include "source/digest.h"
+#include "source/embedded.h"
 
 enum { EPILOGUE_NAME_SHOWN = 16 /* bytes of an epilogue's name in an entry's name */ };
 

@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/bytes.h"
 #include "base/env.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/math.h"
+#include "base/str.h"
 
 Test(status, every_code_has_its_own_name_and_a_sentence)
 {

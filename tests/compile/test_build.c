@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "compile/build.h"
-#include "compile/elf_check.h"
+#include "compile/code.h"
 #include "unit_maker.h"
 
 struct bench {
@@ -63,9 +63,10 @@ static void tear_down(struct bench *bench)
 
 static jit_gemm_status build(struct bench *bench, struct jg_binary *ret_binary)
 {
-    return jg_build(&bench->builder, &bench->unit.source, bench->unit.arch,
-                    bench->unit.epilogue, jg_str_text(&bench->unit.what), ret_binary,
-                    &bench->counts);
+    const struct unit *unit = &bench->unit;
+    const struct jg_build_unit wanted = {&unit->source, unit->arch, unit->epilogue,
+                                         jg_str_text(&unit->problem_text)};
+    return jg_build(&bench->builder, &wanted, ret_binary, &bench->counts);
 }
 
 static struct jg_binary build_well(struct bench *bench)
@@ -92,7 +93,7 @@ Test(build, miss_compiles_and_the_next_build_hits)
 
     cr_expect_eq(first.origin, JIT_GEMM_ORIGIN_COMPILED);
     cr_expect_eq(second.origin, JIT_GEMM_ORIGIN_DISK);
-    cr_expect(first.kept && second.kept);
+    cr_expect(first.is_on_disk && second.is_on_disk);
     cr_expect_eq(jg_compiler_dummy_calls(bench.dummy), 1);
     cr_expect_str_eq(first.key, second.key);
     cr_expect_eq(strlen(first.key), 32);
@@ -135,7 +136,7 @@ Test(build, without_cache_everything_compiles)
     struct jg_binary second = build_well(&bench);
 
     cr_expect_eq(second.origin, JIT_GEMM_ORIGIN_COMPILED);
-    cr_expect(!first.kept && !second.kept);
+    cr_expect(!first.is_on_disk && !second.is_on_disk);
     cr_expect_eq(bench.counts.compiles, 2);
     cr_expect_eq(bench.counts.cache_store_errors, 0);
     cr_expect_null(strstr(jg_str_text(&bench.lines), "kept"));
@@ -154,7 +155,7 @@ Test(build, forbidden_miss_names_problem_and_remedy)
     const jit_gemm_status status = build(&bench, &binary);
 
     cr_expect_eq(status, JIT_GEMM_ERR_NOT_CACHED);
-    cr_expect_not_null(strstr(jg_error_text(), jg_str_text(&bench.unit.what)), "%s",
+    cr_expect_not_null(strstr(jg_error_text(), jg_str_text(&bench.unit.problem_text)), "%s",
                        jg_error_text());
     cr_expect_not_null(strstr(jg_error_text(), "jit-gemm prewarm"), "%s", jg_error_text());
     cr_expect_not_null(strstr(jg_error_text(), "--arch sm_90a"), "%s", jg_error_text());
@@ -287,7 +288,7 @@ Test(build, damaged_entry_is_refused_counted_and_mended)
     struct jg_binary third = build_well(&bench);
 
     cr_expect_eq(second.origin, JIT_GEMM_ORIGIN_COMPILED);
-    cr_expect(second.kept);
+    cr_expect(second.is_on_disk);
     cr_expect_eq(third.origin, JIT_GEMM_ORIGIN_DISK);
     cr_expect_eq(bench.counts.cache_rejects, 1);
     cr_expect_not_null(strstr(jg_str_text(&bench.lines), "1 cache entry of"), "%s",
@@ -314,7 +315,7 @@ Test(build, good_entry_with_foreign_payload_is_refused)
     struct bench bench;
     set_up(&bench);
     struct jg_key key;
-    cr_assert_eq(jg_key_make(&bench.unit.source, "dummy 1", "sm_90a", JG_FORM_CUBIN, &key),
+    cr_assert_eq(jg_key_make(&bench.unit.source, "dummy 1", "sm_90a", JG_CODE_CUBIN, &key),
                  JIT_GEMM_OK);
     put_payload(&bench, &key, "no ELF file", 11);
 
@@ -322,8 +323,8 @@ Test(build, good_entry_with_foreign_payload_is_refused)
 
     cr_expect_eq(binary.origin, JIT_GEMM_ORIGIN_COMPILED);
     cr_expect_eq(bench.counts.cache_rejects, 1);
-    cr_expect_null(
-        jg_elf_check(binary.code.data, binary.code.size, bench.unit.source.entry));
+    cr_expect_null(jg_code_check(JG_CODE_CUBIN, binary.code.data, binary.code.size,
+                                 bench.unit.source.entry));
     jg_key_free(&key);
     jg_binary_free(&binary);
     tear_down(&bench);
@@ -341,7 +342,7 @@ Test(build, folder_that_vanished_costs_a_count_not_the_build)
     struct jg_binary binary = build_well(&bench);
 
     cr_expect_eq(binary.origin, JIT_GEMM_ORIGIN_COMPILED);
-    cr_expect(!binary.kept);
+    cr_expect(!binary.is_on_disk);
     cr_expect_eq(bench.counts.cache_store_errors, 1);
     cr_expect_not_null(strstr(jg_str_text(&bench.lines), "could not be kept"), "%s",
                        jg_str_text(&bench.lines));
@@ -437,7 +438,7 @@ Test(build, ptx_and_machine_code_of_one_unit_live_side_by_side)
     struct bench bench;
     set_up(&bench);
     struct jg_binary machine = build_well(&bench);
-    bench.builder.form = JG_FORM_PTX;
+    bench.builder.code_kind = JG_CODE_PTX;
 
     struct jg_binary first = build_well(&bench);
     struct jg_binary second = build_well(&bench);
@@ -450,7 +451,7 @@ Test(build, ptx_and_machine_code_of_one_unit_live_side_by_side)
     cr_expect_str_eq(first.code.data, second.code.data);
     cr_expect_eq(second.code.size, strlen(second.code.data));
     cr_expect_eq(first.registers, 0, "nothing was assembled");
-    bench.builder.form = JG_FORM_CUBIN;
+    bench.builder.code_kind = JG_CODE_CUBIN;
     struct jg_binary again = build_well(&bench);
     cr_expect_eq(again.origin, JIT_GEMM_ORIGIN_DISK);
     cr_expect_str_eq(again.key, machine.key);
@@ -467,7 +468,7 @@ Test(build, forbidden_ptx_names_the_prewarm_that_makes_it)
     struct bench bench;
     set_up(&bench);
     struct jg_binary machine = build_well(&bench);
-    bench.builder.form = JG_FORM_PTX;
+    bench.builder.code_kind = JG_CODE_PTX;
     bench.builder.policy = JIT_GEMM_POLICY_FORBID;
     struct jg_binary binary = {0};
 
@@ -483,9 +484,9 @@ Test(build, entry_with_another_form_of_code_is_refused)
 {
     struct bench bench;
     set_up(&bench);
-    bench.builder.form = JG_FORM_PTX;
+    bench.builder.code_kind = JG_CODE_PTX;
     struct jg_key key;
-    cr_assert_eq(jg_key_make(&bench.unit.source, "dummy 1", "sm_90a", JG_FORM_PTX, &key),
+    cr_assert_eq(jg_key_make(&bench.unit.source, "dummy 1", "sm_90a", JG_CODE_PTX, &key),
                  JIT_GEMM_OK);
     put_payload(&bench, &key, "\177ELF\0", 5);
 
@@ -506,7 +507,7 @@ Test(build, dump_of_ptx_is_the_same_from_compiler_and_disk)
     set_up(&bench);
     char dump[64];
     char stem[128];
-    bench.builder.form = JG_FORM_PTX;
+    bench.builder.code_kind = JG_CODE_PTX;
     for (int i = 0; i < 2; i++) {
         unit_make_folder(dump);
         bench.builder.dump_dir = dump;
@@ -547,7 +548,7 @@ Test(build, metadata_says_what_the_entry_is)
     char value[256] = "";
     cr_expect(
         jg_metadata_get(metadata.data, metadata.size, "problem", value, sizeof(value)));
-    cr_expect_str_eq(value, jg_str_text(&bench.unit.what));
+    cr_expect_str_eq(value, jg_str_text(&bench.unit.problem_text));
     cr_expect(jg_metadata_get(metadata.data, metadata.size, "arch", value, sizeof(value)));
     cr_expect_str_eq(value, "sm_90a");
     cr_expect(jg_metadata_get(metadata.data, metadata.size, "entry", value, sizeof(value)));
@@ -570,7 +571,7 @@ Test(build, metadata_of_ptx_claims_no_registers)
 {
     struct bench bench;
     set_up(&bench);
-    bench.builder.form = JG_FORM_PTX;
+    bench.builder.code_kind = JG_CODE_PTX;
     struct jg_binary binary = build_well(&bench);
     struct jg_str metadata = {0};
 

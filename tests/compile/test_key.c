@@ -14,7 +14,7 @@ static struct jg_key_parts make_parts(void)
         .version = "0.1.0",
         .compiler_signature = "nvrtc 13.0 build 0123; -std=c++17",
         .arch = "sm_90a",
-        .form = "cubin",
+        .code_kind = "cubin",
         .entry = "jit_gemm_sm90a_bf16_bf16_128x256_plain",
         .text = "struct Config {};\n",
         .text_size = 18,
@@ -87,7 +87,7 @@ Test(key, every_field_changes_it)
     parts[5].arch = "sm_90";
     parts[6].entry = "jit_gemm_sm90a_bf16_bf16_128x256_plaim";
     parts[7].text = "struct Config {}; ";
-    parts[8].form = "ptx";
+    parts[8].code_kind = "ptx";
 
     struct jg_key keys[FIELDS];
     for (int i = 0; i < FIELDS; i++) {

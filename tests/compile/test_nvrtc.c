@@ -6,8 +6,7 @@
 
 #include "base/error.h"
 #include "compile/build.h"
-#include "compile/elf_check.h"
-#include "compile/ptx_check.h"
+#include "compile/code.h"
 #include "cuda/nvrtc.h"
 #include "unit_maker.h"
 
@@ -33,7 +32,7 @@ static struct jg_str compile_ptx(struct jg_compiler *compiler)
 {
     const struct jg_compile_request request = {
         .arch = "sm_90a",
-        .form = JG_FORM_PTX,
+        .code_kind = JG_CODE_PTX,
         .text = "#line 7 \"my.cu\"\n"
                 "extern \"C\" __global__ void k(float *p) { *p += 1.0f; }",
         .entry = "k"};
@@ -55,7 +54,7 @@ Test(nvrtc, ptx_is_for_the_chip_and_names_source_lines)
 
     struct jg_str ptx = compile_ptx(compiler);
 
-    cr_expect_null(jg_ptx_check(ptx.data, ptx.size, "k"));
+    cr_expect_null(jg_code_check(JG_CODE_PTX, ptx.data, ptx.size, "k"));
     cr_expect_not_null(strstr(ptx.data, ".target sm_90a"), "%s", ptx.data);
     cr_expect_not_null(strstr(ptx.data, "\n\t.loc\t"), "%s", ptx.data);
     cr_expect_not_null(strstr(ptx.data, "\n\t.file\t1 \"my.cu\"\n"), "%s", ptx.data);
@@ -91,7 +90,7 @@ Test(nvrtc, one_compile_gives_cubin_ptx_log_and_numbers)
         compiler, "extern \"C\" __global__ void k(float *p) { *p += 1.0f; }", &result);
 
     cr_assert_eq(status, JIT_GEMM_OK, "%s", jg_error_text());
-    cr_expect_null(jg_elf_check(result.cubin.data, result.cubin.size, "k"));
+    cr_expect_null(jg_code_check(JG_CODE_CUBIN, result.cubin.data, result.cubin.size, "k"));
     cr_expect_not_null(strstr(jg_str_text(&result.ptx), ".target sm_90a"));
     cr_expect_not_null(strstr(jg_str_text(&result.ptx), ".entry k"));
     cr_expect_gt(result.registers, 0);
@@ -111,12 +110,10 @@ Test(nvrtc, same_unit_gives_the_same_machine_code)
     struct jg_binary first = {0};
     struct jg_binary second = {0};
 
-    cr_assert_eq(
-        jg_build(&builder, &unit.source, unit.arch, unit.epilogue, "x", &first, NULL),
-        JIT_GEMM_OK, "%s", jg_error_text());
-    cr_assert_eq(
-        jg_build(&builder, &unit.source, unit.arch, unit.epilogue, "x", &second, NULL),
-        JIT_GEMM_OK);
+    const struct jg_build_unit wanted = {&unit.source, unit.arch, unit.epilogue, "x"};
+    cr_assert_eq(jg_build(&builder, &wanted, &first, NULL), JIT_GEMM_OK, "%s",
+                 jg_error_text());
+    cr_assert_eq(jg_build(&builder, &wanted, &second, NULL), JIT_GEMM_OK);
 
     cr_expect_str_eq(first.key, second.key);
     cr_assert_eq(first.code.size, second.code.size);
@@ -200,13 +197,14 @@ Test(nvrtc, whole_units_compile, .timeout = 100)
     const struct jg_builder builder = {.toolchain = open_toolchain(&compiler)};
     for (size_t i = 0; i < sizeof(whole_units) / sizeof(whole_units[0]); i++) {
         struct unit unit = unit_make(&whole_units[i]);
-        const char *what = whole_units[i].problem;
+        const char *problem = whole_units[i].problem;
+        const struct jg_build_unit wanted = {&unit.source, unit.arch, unit.epilogue,
+                                             problem};
         struct jg_binary binary = {0};
 
-        cr_expect_eq(
-            jg_build(&builder, &unit.source, unit.arch, unit.epilogue, what, &binary, NULL),
-            JIT_GEMM_OK, "%s: %s", what, jg_error_text());
-        cr_expect_eq(binary.spill_bytes, 0, "%s: %u bytes of local memory", what,
+        cr_expect_eq(jg_build(&builder, &wanted, &binary, NULL), JIT_GEMM_OK, "%s: %s",
+                     problem, jg_error_text());
+        cr_expect_eq(binary.spill_bytes, 0, "%s: %u bytes of local memory", problem,
                      binary.spill_bytes);
         cr_expect_gt(binary.registers, 0);
         jg_binary_free(&binary);
@@ -229,8 +227,8 @@ Test(nvrtc, host_and_device_disagreement_is_found)
     const struct jg_builder builder = {.toolchain = toolchain};
     struct jg_binary binary = {0};
 
-    cr_expect_eq(jg_build(&builder, &unit.source, unit.arch, NULL, "x", &binary, NULL),
-                 JIT_GEMM_ERR_COMPILE);
+    const struct jg_build_unit wanted = {&unit.source, unit.arch, NULL, "x"};
+    cr_expect_eq(jg_build(&builder, &wanted, &binary, NULL), JIT_GEMM_ERR_COMPILE);
     cr_expect_not_null(strstr(jg_error_text(), "host and device disagree"), "%s",
                        jg_error_text());
     cr_expect_not_null(strstr(jg_error_text(), "this is a bug of jit_gemm"));

@@ -110,9 +110,9 @@ static struct jg_toolchain *open_toolchain(void)
 static jit_gemm_status compile(const struct jg_builder *builder, const struct unit *unit)
 {
     struct jg_binary binary = {0};
-    const jit_gemm_status status =
-        jg_build(builder, &unit->source, unit->arch, unit->epilogue,
-                 jg_str_text(&unit->what), &binary, NULL);
+    const struct jg_build_unit wanted = {&unit->source, unit->arch, unit->epilogue,
+                                         jg_str_text(&unit->problem_text)};
+    const jit_gemm_status status = jg_build(builder, &wanted, &binary, NULL);
     jg_binary_free(&binary);
     return status;
 }

@@ -212,7 +212,7 @@ Test(toolchain, usual_places_begin_with_cuda_home_and_end_with_bare_names)
     copy_file(JG_FAKE_NVRTC_OLD, library);
     cr_assert_eq(unsetenv("JIT_GEMM_NVRTC"), 0);
     cr_assert_eq(setenv("CUDA_HOME", folder, 1), 0);
-    struct jg_places places = {0};
+    struct jg_library_paths places = {0};
 
     cr_assert_eq(jg_nvrtc_find(NULL, &places), JIT_GEMM_OK);
 
@@ -224,7 +224,7 @@ Test(toolchain, usual_places_begin_with_cuda_home_and_end_with_bare_names)
     cr_expect_eq(strncmp(searched, folder, strlen(folder)), 0, "%s", searched);
     cr_expect_not_null(strstr(searched, "/usr/local/cuda/lib64, /opt/cuda/lib64"), "%s",
                        searched);
-    jg_places_free(&places);
+    jg_library_paths_free(&places);
     unit_remove_folder(folder);
 }
 
@@ -293,17 +293,17 @@ Test(toolchain, changed_file_has_another_fingerprint)
     struct jg_str first = {0};
     struct jg_str same = {0};
     struct jg_str second = {0};
-    cr_assert(jg_places_fingerprint(path, &first));
-    cr_assert(jg_places_fingerprint(path, &same));
+    cr_assert(jg_library_paths_fingerprint(path, &first));
+    cr_assert(jg_library_paths_fingerprint(path, &same));
     const struct timespec times[2] = {{1, 0}, {1, 5}};
 
     cr_assert_eq(utimensat(AT_FDCWD, path, times, 0), 0);
-    cr_assert(jg_places_fingerprint(path, &second));
+    cr_assert(jg_library_paths_fingerprint(path, &second));
 
     cr_expect_str_eq(first.data, same.data);
     cr_expect_str_neq(first.data, second.data);
-    cr_expect(!jg_places_fingerprint("libnvrtc.so.13", &same));
-    cr_expect(!jg_places_fingerprint(folder, &same));
+    cr_expect(!jg_library_paths_fingerprint("libnvrtc.so.13", &same));
+    cr_expect(!jg_library_paths_fingerprint(folder, &same));
     jg_str_free(&first);
     jg_str_free(&same);
     jg_str_free(&second);

@@ -40,7 +40,7 @@ static jit_gemm_status compile(const char *what, struct jg_str *ret_ptx)
         cr_skip_test("NVRTC is needed: %s", jg_error_text());
     }
     const struct jg_compile_request request = {
-        .arch = "sm_90a", .form = JG_FORM_PTX, .text = text, .entry = "holds"};
+        .arch = "sm_90a", .code_kind = JG_CODE_PTX, .text = text, .entry = "holds"};
     struct jg_compile_result result = {0};
     const jit_gemm_status status = compiler->compile(compiler, &request, &result);
     *ret_ptx = result.ptx;

@@ -12,11 +12,11 @@
 
 static jit_gemm_status acquire(struct jg_table *table, const char *key,
                                struct jg_kernel **ret_kernel,
-                               struct jg_table_build **ret_build)
+                               struct jg_table_entry **ret_entry)
 {
     *ret_kernel = NULL;
-    *ret_build = NULL;
-    return jg_table_acquire(table, key, strlen(key), ret_kernel, ret_build);
+    *ret_entry = NULL;
+    return jg_table_acquire(table, key, strlen(key), ret_kernel, ret_entry);
 }
 
 Test(table, published_kernel_is_found_and_counted)
@@ -25,16 +25,16 @@ Test(table, published_kernel_is_found_and_counted)
     handmade_kernel(&made);
     struct jg_table *table = jg_table_create();
     struct jg_kernel *kernel = NULL;
-    struct jg_table_build *build = NULL;
+    struct jg_table_entry *entry = NULL;
 
-    cr_assert_eq(acquire(table, "one", &kernel, &build), JIT_GEMM_OK);
-    cr_assert_not_null(build);
+    cr_assert_eq(acquire(table, "one", &kernel, &entry), JIT_GEMM_OK);
+    cr_assert_not_null(entry);
     cr_assert_null(kernel);
-    jg_table_publish(table, build, made.kernel);
-    cr_assert_eq(acquire(table, "one", &kernel, &build), JIT_GEMM_OK);
+    jg_table_publish(table, entry, made.kernel);
+    cr_assert_eq(acquire(table, "one", &kernel, &entry), JIT_GEMM_OK);
 
     cr_expect_eq(kernel, made.kernel);
-    cr_expect_null(build);
+    cr_expect_null(entry);
     cr_expect_eq(atomic_load(&made.kernel->references), 3);
     jg_kernel_release(kernel);
     jg_table_destroy(table);
@@ -46,16 +46,16 @@ Test(table, abandoned_key_can_be_built_again)
 {
     struct jg_table *table = jg_table_create();
     struct jg_kernel *kernel = NULL;
-    struct jg_table_build *build = NULL;
-    cr_assert_eq(acquire(table, "one", &kernel, &build), JIT_GEMM_OK);
+    struct jg_table_entry *entry = NULL;
+    cr_assert_eq(acquire(table, "one", &kernel, &entry), JIT_GEMM_OK);
     jg_fail(JIT_GEMM_ERR_COMPILE, "snippet", "", "broken");
 
-    jg_table_abandon(table, build, JIT_GEMM_ERR_COMPILE);
+    jg_table_abandon(table, entry, JIT_GEMM_ERR_COMPILE);
 
     cr_expect_str_eq(jg_error_text(), "snippet: broken");
-    cr_expect_eq(acquire(table, "one", &kernel, &build), JIT_GEMM_OK);
-    cr_expect_not_null(build);
-    jg_table_abandon(table, build, JIT_GEMM_ERR_COMPILE);
+    cr_expect_eq(acquire(table, "one", &kernel, &entry), JIT_GEMM_OK);
+    cr_expect_not_null(entry);
+    jg_table_abandon(table, entry, JIT_GEMM_ERR_COMPILE);
     jg_table_destroy(table);
 }
 
@@ -65,24 +65,24 @@ Test(table, many_keys_stay_apart)
     handmade_kernel(&made);
     struct jg_table *table = jg_table_create();
     struct jg_kernel *kernel = NULL;
-    struct jg_table_build *build = NULL;
+    struct jg_table_entry *entry = NULL;
     char key[32];
 
     for (int i = 0; i < 1000; i++) {
         snprintf(key, sizeof(key), "key %d", i);
-        cr_assert_eq(acquire(table, key, &kernel, &build), JIT_GEMM_OK);
-        cr_assert_not_null(build, "%s was there", key);
-        jg_table_publish(table, build, made.kernel);
+        cr_assert_eq(acquire(table, key, &kernel, &entry), JIT_GEMM_OK);
+        cr_assert_not_null(entry, "%s was there", key);
+        jg_table_publish(table, entry, made.kernel);
     }
     for (int i = 0; i < 1000; i++) {
         snprintf(key, sizeof(key), "key %d", i);
-        cr_assert_eq(acquire(table, key, &kernel, &build), JIT_GEMM_OK);
-        cr_assert_null(build, "%s is gone", key);
+        cr_assert_eq(acquire(table, key, &kernel, &entry), JIT_GEMM_OK);
+        cr_assert_null(entry, "%s is gone", key);
         jg_kernel_release(kernel);
     }
-    cr_assert_eq(acquire(table, "key 1000", &kernel, &build), JIT_GEMM_OK);
-    cr_expect_not_null(build);
-    jg_table_abandon(table, build, JIT_GEMM_ERR_COMPILE);
+    cr_assert_eq(acquire(table, "key 1000", &kernel, &entry), JIT_GEMM_OK);
+    cr_expect_not_null(entry);
+    jg_table_abandon(table, entry, JIT_GEMM_ERR_COMPILE);
     jg_table_destroy(table);
     handmade_free(&made);
 }
@@ -91,14 +91,14 @@ Test(table, lack_of_memory_is_reported)
 {
     struct jg_table *table = jg_table_create();
     struct jg_kernel *kernel = NULL;
-    struct jg_table_build *build = NULL;
+    struct jg_table_entry *entry = NULL;
 
     jg_alloc_fail_at(1, 0);
-    const jit_gemm_status status = acquire(table, "one", &kernel, &build);
+    const jit_gemm_status status = acquire(table, "one", &kernel, &entry);
     jg_alloc_fail_at(0, 0);
 
     cr_expect_eq(status, JIT_GEMM_ERR_NO_MEMORY);
-    cr_expect_null(build);
+    cr_expect_null(entry);
     jg_table_destroy(table);
 }
 
@@ -112,11 +112,11 @@ static void *wait_for_the_builder(void *user)
 {
     struct waiter *waiter = user;
     struct jg_kernel *kernel = NULL;
-    struct jg_table_build *build = NULL;
-    waiter->status = acquire(waiter->table, "one", &kernel, &build);
-    if (build != NULL) { /* came too late: the failure was over */
+    struct jg_table_entry *entry = NULL;
+    waiter->status = acquire(waiter->table, "one", &kernel, &entry);
+    if (entry != NULL) { /* came too late: the failure was over */
         jg_fail(JIT_GEMM_ERR_COMPILE, "snippet", "", "broken");
-        jg_table_abandon(waiter->table, build, JIT_GEMM_ERR_COMPILE);
+        jg_table_abandon(waiter->table, entry, JIT_GEMM_ERR_COMPILE);
         waiter->status = JIT_GEMM_ERR_COMPILE;
     }
     snprintf(waiter->text, sizeof(waiter->text), "%s", jg_error_text());
@@ -127,15 +127,15 @@ Test(table, waiter_gets_the_builders_error)
 {
     struct waiter waiter = {.table = jg_table_create()};
     struct jg_kernel *kernel = NULL;
-    struct jg_table_build *build = NULL;
+    struct jg_table_entry *entry = NULL;
     pthread_t thread;
-    cr_assert_eq(acquire(waiter.table, "one", &kernel, &build), JIT_GEMM_OK);
+    cr_assert_eq(acquire(waiter.table, "one", &kernel, &entry), JIT_GEMM_OK);
     cr_assert_eq(pthread_create(&thread, NULL, wait_for_the_builder, &waiter), 0);
     const struct timespec pause = {0, 50 * 1000 * 1000};
     nanosleep(&pause, NULL);
     jg_fail(JIT_GEMM_ERR_COMPILE, "snippet", "", "broken");
 
-    jg_table_abandon(waiter.table, build, JIT_GEMM_ERR_COMPILE);
+    jg_table_abandon(waiter.table, entry, JIT_GEMM_ERR_COMPILE);
     pthread_join(thread, NULL);
 
     cr_expect_eq(waiter.status, JIT_GEMM_ERR_COMPILE);

@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "source/digest.h"
+#include "source/embedded.h"
 #include "unit_maker.h"
 
 static const struct {

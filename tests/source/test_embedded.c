@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/digest.h"
 #include "source/embedded.h"
 
 static int is_embedded(const char *name, size_t size)

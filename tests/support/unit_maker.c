@@ -89,7 +89,7 @@ struct unit unit_make(const struct unit_request *request)
                  JIT_GEMM_OK, "%s", jg_error_text());
     cr_assert_eq(jg_source_assemble(unit.arch, &unit.problem, &unit.choice, &unit.source),
                  JIT_GEMM_OK, "%s", jg_error_text());
-    jg_problem_text(&unit.problem, &unit.what);
+    jg_problem_text(&unit.problem, &unit.problem_text);
     return unit;
 }
 
@@ -112,7 +112,7 @@ struct unit unit_make_snippet(const char *snippet, const char *source_name,
 void unit_free(struct unit *unit)
 {
     jg_source_free(&unit->source);
-    jg_str_free(&unit->what);
+    jg_str_free(&unit->problem_text);
     jg_epilogue_destroy(unit->epilogue);
 }
 

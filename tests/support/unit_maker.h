@@ -21,7 +21,7 @@ struct unit {
     struct jg_choice choice;
     const struct jg_arch *arch;
     struct jg_source source;
-    struct jg_str what;
+    struct jg_str problem_text;
 };
 
 /* Fails the running test if any step fails. */

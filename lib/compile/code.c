@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "compile/elf_check.h"
+#include "compile/code.h"
 
 #include <elf.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+
+/* --------------------------------------------------------------------------- an ELF file
+ */
 
 enum { MACHINE_CUDA = 190 };
 
@@ -13,13 +17,14 @@ struct elf_view {
     Elf64_Ehdr header;
 };
 
-static int is_inside(const struct elf_view *elf, uint64_t offset, uint64_t size)
+static bool is_inside(const struct elf_view *elf, uint64_t offset, uint64_t size)
 {
     return offset <= elf->size && size <= elf->size - offset;
 }
 
 /* Copies a section header; its content is inside of the file unless it takes no room. */
-static int read_section(const struct elf_view *elf, uint64_t index, Elf64_Shdr *ret_section)
+static bool read_section(const struct elf_view *elf, uint64_t index,
+                         Elf64_Shdr *ret_section)
 {
     memcpy(ret_section, elf->bytes + elf->header.e_shoff + index * sizeof(Elf64_Shdr),
            sizeof(Elf64_Shdr));
@@ -28,8 +33,8 @@ static int read_section(const struct elf_view *elf, uint64_t index, Elf64_Shdr *
 }
 
 /* Is there a defined function symbol of that name in the symbol table? */
-static int has_function(const struct elf_view *elf, const Elf64_Shdr *symbols,
-                        const Elf64_Shdr *strings, const char *entry)
+static bool has_function(const struct elf_view *elf, const Elf64_Shdr *symbols,
+                         const Elf64_Shdr *strings, const char *entry)
 {
     const char *names = (const char *)elf->bytes + strings->sh_offset;
     const size_t entry_size = strlen(entry) + 1;
@@ -44,10 +49,10 @@ static int has_function(const struct elf_view *elf, const Elf64_Shdr *symbols,
                    symbol.st_shndx != SHN_UNDEF;
         }
     }
-    return 0;
+    return false;
 }
 
-const char *jg_elf_check(const void *bytes, size_t size, const char *entry)
+static const char *check_elf(const void *bytes, size_t size, const char *entry)
 {
     struct elf_view elf = {.bytes = bytes, .size = size};
     if (size < sizeof(elf.header)) {
@@ -75,7 +80,7 @@ const char *jg_elf_check(const void *bytes, size_t size, const char *entry)
                     (uint64_t)header->e_phnum * sizeof(Elf64_Phdr)))) {
         return "its program table is outside of the file";
     }
-    int found = 0;
+    bool has_kernel = false;
     for (uint64_t i = 0; i < header->e_shnum; i++) {
         Elf64_Shdr section;
         Elf64_Shdr strings;
@@ -90,7 +95,54 @@ const char *jg_elf_check(const void *bytes, size_t size, const char *entry)
             strings.sh_type != SHT_STRTAB) {
             return "its symbol table has no names";
         }
-        found |= has_function(&elf, &section, &strings, entry);
+        has_kernel |= has_function(&elf, &section, &strings, entry);
     }
-    return found ? NULL : "it has no kernel of the expected name";
+    return has_kernel ? NULL : "it has no kernel of the expected name";
+}
+
+/* --------------------------------------------------------------------------------- PTX */
+
+static const char version_word[] = ".version ";
+static const char entry_word[] = ".entry ";
+
+static bool is_name_byte(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= '0' && byte <= '9') || byte == '_' || byte == '$' || byte == '%';
+}
+
+/* Does an entry of this name begin somewhere in the text? */
+static bool has_entry(const char *text, const char *end, const char *entry)
+{
+    const size_t word_size = sizeof(entry_word) - 1;
+    const size_t entry_size = strlen(entry);
+    for (const char *at = text;
+         (at = memmem(at, (size_t)(end - at), entry_word, word_size)) != NULL;) {
+        at += word_size;
+        if ((size_t)(end - at) > entry_size && memcmp(at, entry, entry_size) == 0 &&
+            !is_name_byte(at[entry_size])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *check_ptx(const void *bytes, size_t size, const char *entry)
+{
+    const char *text = bytes;
+    if (size == 0 || memchr(text, '\0', size) != NULL) {
+        return "it is not text";
+    }
+    if (memmem(text, size, version_word, sizeof(version_word) - 1) == NULL) {
+        return "it is not PTX";
+    }
+    return has_entry(text, text + size, entry) ? NULL
+                                               : "it has no kernel of the expected name";
+}
+
+const char *jg_code_check(enum jg_code_kind kind, const void *bytes, size_t size,
+                          const char *entry)
+{
+    return kind == JG_CODE_PTX ? check_ptx(bytes, size, entry)
+                               : check_elf(bytes, size, entry);
 }

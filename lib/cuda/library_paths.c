@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cuda/places.h"
+#include "cuda/library_paths.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -25,31 +25,31 @@ static const char *const usual_folders[] = {
 };
 enum { USUAL_FOLDER_COUNT = sizeof(usual_folders) / sizeof(usual_folders[0]) };
 
-static jit_gemm_status add_place(struct jg_places *places, const char *path)
+static jit_gemm_status add_path(struct jg_library_paths *paths, const char *path)
 {
-    char **paths = jg_realloc(places->paths, (places->count + 1) * sizeof(*paths));
-    if (paths == NULL) {
+    char **grown = jg_realloc(paths->paths, (paths->count + 1) * sizeof(*grown));
+    if (grown == NULL) {
         return jg_fail_memory();
     }
-    places->paths = paths;
-    paths[places->count] = jg_copy_text(path, strlen(path));
-    if (paths[places->count] == NULL) {
+    paths->paths = grown;
+    grown[paths->count] = jg_copy_text(path, strlen(path));
+    if (grown[paths->count] == NULL) {
         return jg_fail_memory();
     }
-    places->count++;
+    paths->count++;
     return JIT_GEMM_OK;
 }
 
-static void note_searched(struct jg_places *places, const char *place)
+static void note_searched(struct jg_library_paths *paths, const char *path)
 {
-    jg_str_printf(&places->searched, "%s%s", places->searched.size > 0 ? ", " : "", place);
+    jg_str_printf(&paths->searched, "%s%s", paths->searched.size > 0 ? ", " : "", path);
 }
 
 /* Adds the libraries that lie in a folder. */
-static jit_gemm_status add_folder(struct jg_places *places, const char *folder,
+static jit_gemm_status add_folder(struct jg_library_paths *paths, const char *folder,
                                   const struct jg_library_names *names)
 {
-    note_searched(places, folder);
+    note_searched(paths, folder);
     for (size_t i = 0; i < names->count; i++) {
         struct jg_str path = {0};
         jg_str_printf(&path, "%s/%s", folder, names->names[i]);
@@ -57,7 +57,7 @@ static jit_gemm_status add_folder(struct jg_places *places, const char *folder,
         jit_gemm_status status = jg_str_status(&path);
         if (status == JIT_GEMM_OK && stat(path.data, &facts) == 0 &&
             S_ISREG(facts.st_mode)) {
-            status = add_place(places, path.data);
+            status = add_path(paths, path.data);
         }
         jg_str_free(&path);
         JG_TRY(status);
@@ -65,31 +65,31 @@ static jit_gemm_status add_folder(struct jg_places *places, const char *folder,
     return JIT_GEMM_OK;
 }
 
-/* The one place that somebody named: a library, or a folder that has one. */
-static jit_gemm_status add_named_place(struct jg_places *places, const char *path,
-                                       const struct jg_library_names *names)
+/* The one path that somebody named: a library, or a folder that has one. */
+static jit_gemm_status add_named_path(struct jg_library_paths *paths, const char *path,
+                                      const struct jg_library_names *names)
 {
     struct stat facts;
     if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode)) {
-        return add_folder(places, path, names);
+        return add_folder(paths, path, names);
     }
-    note_searched(places, path);
-    return add_place(places, path);
+    note_searched(paths, path);
+    return add_path(paths, path);
 }
 
 /* Names without a folder: the loader looks for them itself. */
-static jit_gemm_status add_bare_names(struct jg_places *places,
+static jit_gemm_status add_bare_names(struct jg_library_paths *paths,
                                       const struct jg_library_names *names)
 {
     for (size_t i = 0; i < names->count; i++) {
-        note_searched(places, names->names[i]);
-        JG_TRY(add_place(places, names->names[i]));
+        note_searched(paths, names->names[i]);
+        JG_TRY(add_path(paths, names->names[i]));
     }
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status add_usual_places(struct jg_places *places,
-                                        const struct jg_library_names *names)
+static jit_gemm_status add_usual_paths(struct jg_library_paths *paths,
+                                       const struct jg_library_names *names)
 {
     const char *home = secure_getenv("CUDA_HOME");
     if (home != NULL && home[0] != '\0') {
@@ -97,33 +97,33 @@ static jit_gemm_status add_usual_places(struct jg_places *places,
         jg_str_printf(&folder, "%s/lib64", home);
         jit_gemm_status status = jg_str_status(&folder);
         if (status == JIT_GEMM_OK) {
-            status = add_folder(places, folder.data, names);
+            status = add_folder(paths, folder.data, names);
         }
         jg_str_free(&folder);
         JG_TRY(status);
     }
     for (int i = 0; i < USUAL_FOLDER_COUNT; i++) {
-        JG_TRY(add_folder(places, usual_folders[i], names));
+        JG_TRY(add_folder(paths, usual_folders[i], names));
     }
-    return add_bare_names(places, names);
+    return add_bare_names(paths, names);
 }
 
 /* --------------------------------------------------------------- beside this library */
 
-/* Leaves the folder of a path; 0 if it names none. */
-static int cut_to_folder(char *path)
+/* Leaves the folder of a path; false if it names none. */
+static bool cut_to_folder(char *path)
 {
     char *slash = strrchr(path, '/');
     if (slash == NULL) {
-        return 0;
+        return false;
     }
     slash[slash == path ? 1 : 0] = '\0';
-    return 1;
+    return true;
 }
 
-/* The folder of an absolute path, without links and dots; 0 if there is none. A relative
- * path is as good as none: the current folder may have changed since. */
-static int find_folder(const char *path, char folder[PATH_MAX])
+/* The folder of an absolute path, without links and dots; false if there is none. A
+ * relative path is as good as none: the current folder may have changed since. */
+static bool find_folder(const char *path, char folder[PATH_MAX])
 {
     char copy[PATH_MAX];
     const int size = snprintf(copy, sizeof(copy), "%s", path);
@@ -132,7 +132,7 @@ static int find_folder(const char *path, char folder[PATH_MAX])
 }
 
 /* Folder of the file that this code was loaded from. */
-static int find_own_folder(char folder[PATH_MAX])
+static bool find_own_folder(char folder[PATH_MAX])
 {
     static const char marker = 0;
     Dl_info info;
@@ -140,19 +140,19 @@ static int find_own_folder(char folder[PATH_MAX])
            find_folder(info.dli_fname, folder);
 }
 
-static int find_program_folder(char folder[PATH_MAX])
+static bool find_program_folder(char folder[PATH_MAX])
 {
     char path[PATH_MAX];
     const ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
     if (size <= 0) {
-        return 0;
+        return false;
     }
     path[size] = '\0';
     return find_folder(path, folder);
 }
 
 /* The folder that lies beside a folder under that name. */
-static jit_gemm_status add_sibling(struct jg_places *places, const char *parent,
+static jit_gemm_status add_sibling(struct jg_library_paths *paths, const char *parent,
                                    const char *sibling,
                                    const struct jg_library_names *names)
 {
@@ -160,91 +160,93 @@ static jit_gemm_status add_sibling(struct jg_places *places, const char *parent,
     jg_str_printf(&folder, "%s%s%s", parent, parent[1] != '\0' ? "/" : "", sibling);
     jit_gemm_status status = jg_str_status(&folder);
     if (status == JIT_GEMM_OK) {
-        status = add_folder(places, folder.data, names);
+        status = add_folder(paths, folder.data, names);
     }
     jg_str_free(&folder);
     return status;
 }
 
-static jit_gemm_status add_companion_places(struct jg_places *places, const char *sibling,
-                                            const struct jg_library_names *names)
+static jit_gemm_status add_companion_paths(struct jg_library_paths *paths,
+                                           const char *sibling,
+                                           const struct jg_library_names *names)
 {
     char folders[2][PATH_MAX];
-    int count = find_own_folder(folders[0]);
+    int count = find_own_folder(folders[0]) ? 1 : 0;
     if (find_program_folder(folders[count]) &&
         (count == 0 || strcmp(folders[0], folders[1]) != 0)) {
         count++;
     }
     for (int i = 0; i < count; i++) {
-        JG_TRY(add_folder(places, folders[i], names));
+        JG_TRY(add_folder(paths, folders[i], names));
         cut_to_folder(folders[i]);
     }
     for (int i = 0; i < count; i++) {
         if (i == 0 || strcmp(folders[0], folders[1]) != 0) {
-            JG_TRY(add_sibling(places, folders[i], sibling, names));
+            JG_TRY(add_sibling(paths, folders[i], sibling, names));
         }
     }
-    return add_bare_names(places, names);
+    return add_bare_names(paths, names);
 }
 
 /* ----------------------------------------------------------------------------- whole */
 
-/* Gives the places to the caller, or frees them. */
-static jit_gemm_status finish_places(struct jg_places *places, jit_gemm_status status,
-                                     struct jg_places *ret_places)
+/* Gives the paths to the caller, or frees them. */
+static jit_gemm_status finish_paths(struct jg_library_paths *paths, jit_gemm_status status,
+                                    struct jg_library_paths *ret_paths)
 {
     if (status == JIT_GEMM_OK) {
-        status = jg_str_status(&places->searched);
+        status = jg_str_status(&paths->searched);
     }
     if (status != JIT_GEMM_OK) {
-        jg_places_free(places);
+        jg_library_paths_free(paths);
         return status;
     }
-    *ret_places = *places;
+    *ret_paths = *paths;
     return JIT_GEMM_OK;
 }
 
-jit_gemm_status jg_places_find(const struct jg_library_names *names, const char *named,
-                               struct jg_places *ret_places)
+jit_gemm_status jg_library_paths_find(const struct jg_library_names *names,
+                                      const char *named, struct jg_library_paths *ret_paths)
 {
-    struct jg_places places = {0};
-    const jit_gemm_status status = named != NULL ? add_named_place(&places, named, names)
-                                                 : add_usual_places(&places, names);
-    return finish_places(&places, status, ret_places);
+    struct jg_library_paths paths = {0};
+    const jit_gemm_status status = named != NULL ? add_named_path(&paths, named, names)
+                                                 : add_usual_paths(&paths, names);
+    return finish_paths(&paths, status, ret_paths);
 }
 
-jit_gemm_status jg_places_companion(const struct jg_library_names *names,
-                                    const char *sibling, struct jg_places *ret_places)
+jit_gemm_status jg_library_paths_companion(const struct jg_library_names *names,
+                                           const char *sibling,
+                                           struct jg_library_paths *ret_paths)
 {
-    struct jg_places places = {0};
-    const jit_gemm_status status = add_companion_places(&places, sibling, names);
-    return finish_places(&places, status, ret_places);
+    struct jg_library_paths paths = {0};
+    const jit_gemm_status status = add_companion_paths(&paths, sibling, names);
+    return finish_paths(&paths, status, ret_paths);
 }
 
-void jg_places_free(struct jg_places *places)
+void jg_library_paths_free(struct jg_library_paths *paths)
 {
-    for (size_t i = 0; i < places->count; i++) {
-        jg_free(places->paths[i]);
+    for (size_t i = 0; i < paths->count; i++) {
+        jg_free(paths->paths[i]);
     }
-    jg_free(places->paths);
-    jg_str_free(&places->searched);
-    *places = (struct jg_places){0};
+    jg_free(paths->paths);
+    jg_str_free(&paths->searched);
+    *paths = (struct jg_library_paths){0};
 }
 
-int jg_places_fingerprint(const char *path, struct jg_str *out)
+bool jg_library_paths_fingerprint(const char *path, struct jg_str *out)
 {
     if (strchr(path, '/') == NULL) {
-        return 0;
+        return false;
     }
     char *real = realpath(path, NULL);
     struct stat facts;
     if (real == NULL || stat(real, &facts) != 0 || !S_ISREG(facts.st_mode)) {
         free(real); /* realpath's own memory */
-        return 0;
+        return false;
     }
     jg_str_printf(out, "path=%s size=%lld inode=%llu modified=%lld.%09ld", real,
                   (long long)facts.st_size, (unsigned long long)facts.st_ino,
                   (long long)facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
     free(real);
-    return 1;
+    return true;
 }

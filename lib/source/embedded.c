@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "source/digest.h"
+#include "source/embedded.h"
 
 #include <pthread.h>
 #include <string.h>
