@@ -211,6 +211,14 @@ static jit_gemm_status start_driver(struct jg_driver *driver)
     return JIT_GEMM_OK;
 }
 
+static jit_gemm_status open_wished(struct jg_driver *driver, const struct wish *wish)
+{
+    JG_TRY(open_library(driver, wish));
+    JG_TRY(find_entry_points(driver));
+    JG_TRY(read_code_kind(driver, wish));
+    return start_driver(driver);
+}
+
 jit_gemm_status jg_driver_open(const char *path, const char *environment,
                                struct jg_driver **ret_driver)
 {
@@ -219,16 +227,7 @@ jit_gemm_status jg_driver_open(const char *path, const char *environment,
         return jg_fail_memory();
     }
     const struct wish wish = read_wish(path, environment);
-    jit_gemm_status status = open_library(driver, &wish);
-    if (status == JIT_GEMM_OK) {
-        status = find_entry_points(driver);
-    }
-    if (status == JIT_GEMM_OK) {
-        status = read_code_kind(driver, &wish);
-    }
-    if (status == JIT_GEMM_OK) {
-        status = start_driver(driver);
-    }
+    const jit_gemm_status status = open_wished(driver, &wish);
     if (status != JIT_GEMM_OK) {
         jg_driver_close(driver);
         return status;

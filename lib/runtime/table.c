@@ -42,22 +42,19 @@ struct jg_table *jg_table_create(void)
     }
     table->bucket_count = FIRST_BUCKET_COUNT;
     table->buckets = jg_alloc_array(table->bucket_count, sizeof(struct jg_table_entry *));
-    if (table->buckets == NULL) {
-        jg_free(table);
-        return NULL;
-    }
-    if (pthread_mutex_init(&table->mutex, NULL) != 0) {
-        jg_free(table->buckets);
-        jg_free(table);
-        return NULL;
+    if (table->buckets == NULL || pthread_mutex_init(&table->mutex, NULL) != 0) {
+        goto fail;
     }
     if (pthread_cond_init(&table->changed, NULL) != 0) {
         pthread_mutex_destroy(&table->mutex);
-        jg_free(table->buckets);
-        jg_free(table);
-        return NULL;
+        goto fail;
     }
     return table;
+
+fail:
+    jg_free(table->buckets);
+    jg_free(table);
+    return NULL;
 }
 
 static void free_entry(struct jg_table_entry *entry)

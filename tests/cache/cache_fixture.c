@@ -218,11 +218,11 @@ int count_quarantined(const struct fixture *f)
     return count_files(path, "");
 }
 
-int become_nobody(const char *path)
+bool become_nobody(const char *path)
 {
     const uid_t nobody = 65534;
     if (geteuid() != 0) {
-        return 0;
+        return false;
     }
     if (path != NULL) {
         require(chown(path, nobody, nobody) == 0, path);
@@ -230,5 +230,5 @@ int become_nobody(const char *path)
     require(setgroups(0, NULL) == 0 && setresgid(nobody, nobody, 0) == 0 &&
                 setresuid(nobody, nobody, 0) == 0,
             "give up root");
-    return 1;
+    return true;
 }

@@ -55,9 +55,9 @@ void write_file(const char *path, const void *bytes, size_t size);
 int count_files(const char *folder, const char *prefix);
 int count_quarantined(const struct fixture *f);
 
-/* Gives up root for user 65534, who gets `path` if not NULL, until fixture_end. 0 when this
- * is not root. */
-int become_nobody(const char *path);
+/* Gives up root for user 65534, who gets `path` if not NULL, until fixture_end. False when
+ * this is not root. */
+bool become_nobody(const char *path);
 
 /* Small generator of pseudo-random numbers; the state is the caller's. */
 unsigned long long next_random(unsigned long long *state);

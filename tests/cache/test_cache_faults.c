@@ -21,13 +21,13 @@ struct fault {
 static struct fault of_fsync, of_write, of_preadv, of_renameat2;
 static size_t largest_piece = (size_t)1 << 40; /* bytes that one read or write moves */
 
-static int strikes(struct fault *fault)
+static bool strikes(struct fault *fault)
 {
     if (fault->call == 0 || ++fault->seen != fault->call) {
-        return 0;
+        return false;
     }
     errno = fault->error;
-    return 1;
+    return true;
 }
 
 int fsync(int fd)

@@ -367,7 +367,7 @@ Test(build, refused_snippet_reports_the_users_line)
     tear_down(&bench);
 }
 
-static int has_dump(const char *folder, const char *stem, const char *suffix)
+static bool has_dump(const char *folder, const char *stem, const char *suffix)
 {
     char path[512];
     snprintf(path, sizeof(path), "%s/%s.%s", folder, stem, suffix);

@@ -25,7 +25,7 @@ GOOD = {
     "include/jit_gemm/types.h": "#include <stddef.h>\n",
     "include/jit_gemm/jit_gemm.h": '#include "jit_gemm/types.h"\n#include "jit_gemm/version.h"\n',
     "include/jit_gemm/version.h.in": "#define V @v@\n",
-    "lib/base/alloc.c": "#include <stdlib.h>\nvoid f(void) { free(0); }\n",
+    "lib/base/alloc.c": "#include <stdlib.h>\nvoid f(void) { free(0); f_user(); }\n",
     "lib/base/str.h": '#include "jit_gemm/types.h"\n#include <xxhash.h>\n',
     "lib/plan/config.c": '/* time(0) */\n#include "base/str.h"\nconst char *f = "getenv(";\n',
     "lib/cuda/driver.h": '#include <cuda.h>\n#include "base/str.h"\n',
@@ -53,6 +53,10 @@ BAD = [
     ("kernel_src/jg/sm90a/bad.cuh", "#include <jg/ptx/gone.cuh>\n", "does not exist"),
     ("ARCHITECTURE.md", TABLE + "| 9 | `lib/gone` | | |\n", "there is no folder lib/gone"),
     ("ARCHITECTURE.md", "# Architecture\n", "no line <!-- floors -->"),
+    ("lib/base/bad.c", "int f_user(void)\n{\n    return f();\n}\n",
+     "a circle of files that use each other: alloc.c bad.c"),
+    ("lib/base/meson.build", "library('a', '../../tests/support/fake.c')\n",
+     "lib/base/meson.build:1: compiles a file of the tests"),
 ]
 
 

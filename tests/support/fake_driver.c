@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "fake_driver.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +43,7 @@ static CUfunction make_function(const struct fake_kernel *kernel)
 {
     return (CUfunction)(void *)((uintptr_t)kernel + 1);
 }
-static int is_function(CUfunction either)
+static bool is_function(CUfunction either)
 {
     return ((uintptr_t)either & 1) != 0;
 }
@@ -141,7 +142,7 @@ FAKE_API CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
                                        CUdevice device)
 {
     ENTER();
-    const int is_first = device == 0;
+    const bool is_first = device == 0;
     if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) {
         *value = is_first ? state.cc_major : state.other_cc_major;
     } else if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR) {
@@ -206,7 +207,7 @@ FAKE_API CUresult cuCtxSynchronize(void)
 /* --------------------------------------------------------------------------- kernels */
 
 /* Code as this driver takes it: an ELF file, or text that begins as PTX does. */
-static int is_own_code(const void *code)
+static bool is_own_code(const void *code)
 {
     if (IS_EMULATOR) {
         return strncmp(code, "//", 2) == 0 || strncmp(code, ".version", 8) == 0;
@@ -309,17 +310,17 @@ FAKE_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
 }
 
 /* As the hardware: more than 8 CTAs need the function's attribute. */
-static int cluster_is_allowed(const struct fake_kernel *kernel,
-                              const CUlaunchConfig *config)
+static bool cluster_is_allowed(const struct fake_kernel *kernel,
+                               const CUlaunchConfig *config)
 {
     for (unsigned int i = 0; i < config->numAttrs; i++) {
         const CUlaunchAttribute *attribute = &config->attrs[i];
         if (attribute->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
             attribute->value.clusterDim.x > 8 && !kernel->non_portable_cluster) {
-            return 0;
+            return false;
         }
     }
-    return 1;
+    return true;
 }
 
 FAKE_API CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction function,
@@ -398,26 +399,26 @@ static uint64_t bytes_of_type(CUtensorMapDataType type)
 }
 
 /* The limits of the hardware, as far as a GEMM can meet them. */
-static int map_is_legal(const struct fake_encode *encode)
+static bool map_is_legal(const struct fake_encode *encode)
 {
     const uint64_t element_bytes = bytes_of_type(encode->type);
     if (encode->rank != 3 || encode->address == 0 || encode->address % 16 != 0 ||
         encode->box[0] * element_bytes > 128) {
-        return 0;
+        return false;
     }
     for (unsigned int i = 0; i < 3; i++) {
         if (encode->dims[i] == 0 || encode->dims[i] > (uint64_t)1 << 32 ||
             encode->box[i] == 0 || encode->box[i] > 256) {
-            return 0;
+            return false;
         }
     }
     for (unsigned int i = 0; i < 2; i++) {
         if (encode->strides_bytes[i] == 0 || encode->strides_bytes[i] % 16 != 0 ||
             encode->strides_bytes[i] >= (uint64_t)1 << 40) {
-            return 0;
+            return false;
         }
     }
-    return 1;
+    return true;
 }
 
 FAKE_API CUresult cuTensorMapEncodeTiled(

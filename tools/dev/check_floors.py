@@ -8,7 +8,9 @@ The table is the one below the line `<!-- floors -->`. Its columns are: floor, f
 the folder may include besides itself (folders or files of the tree), and what it may use
 besides (system headers by name, or one of the words in WORDS). The check fails when a
 folder with code has no row, when a row has no folder, and at every forbidden include or
-call; it prints them as `file:line: message`.
+call; it prints them as `file:line: message`. Also: in the folders NO_CIRCLES no two files
+use each other's functions, be it through others; and nothing outside of the tests compiles a
+file of theirs.
 """
 import pathlib
 import re
@@ -39,6 +41,11 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 # Folders whose files must all have a row.
 ROOTS = ["cache", "include", "lib", "kernel_src", "emulator", "tools", "examples", "bench",
          "tests", "verify"]
+# Folders whose files may be read from the bottom up. One that is mended is added here.
+NO_CIRCLES = ["cache", "lib/base", "lib/cuda", "lib/source", "lib/compile", "lib/runtime",
+              "lib/api", "verify", "bench"]
+DEFINITION = re.compile(r"^(?!static\b)[A-Za-z_][\w *]*?\b(\w+)\([^;{}]*\)\s*\{", re.M)
+TEST_SOURCE = re.compile(r"'[^'\n]*\btests/[^'\n]*\.[ch]'")
 
 
 def read_table(text):
@@ -71,6 +78,22 @@ def without_comments(text):
         return piece[0] + " " * (len(piece) - 2) + piece[-1]
     pattern = r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
     return re.sub(pattern, blank, text, flags=re.S)
+
+
+def find_circles(texts):
+    """Groups of files that use each other's functions: {name: text} to lists of names."""
+    texts = {name: without_comments(text) for name, text in texts.items()}
+    owners = {function: name for name, text in texts.items()
+              for function in DEFINITION.findall(text)}
+    reached = {name: {owners[word] for word in re.findall(r"\w+", text) if word in owners} - {name}
+               for name, text in texts.items()}
+    for through in texts:
+        for name in texts:
+            if through in reached[name]:
+                reached[name] |= reached[through]
+    groups = {tuple(sorted(other for other in reached[name] if name in reached[other]))
+              for name in texts}
+    return [list(group) for group in sorted(groups) if group]
 
 
 class Checker:
@@ -173,6 +196,23 @@ class Checker:
             if re.search(r"\b__CUDA_ARCH\w*", line) and "arch" not in words:
                 yield f"{row} may not test __CUDA_ARCH__"
 
+    def check_circles(self):
+        for folder in NO_CIRCLES:
+            files = sorted((self.root / folder).glob("*.c"))
+            texts = {path.name: path.read_text(encoding="utf-8") for path in files}
+            for group in find_circles(texts):
+                self.problems.append(f"{folder}/{group[0]}:1: a circle of files that use each "
+                                     f"other: {' '.join(group)}")
+
+    def check_shipped(self):
+        """What is installed must build without the tests."""
+        for name in ROOTS:
+            for path in sorted((self.root / name).rglob("meson.build")):
+                place = path.relative_to(self.root).as_posix()
+                for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+                    if "tests" not in place.split("/") and TEST_SOURCE.search(line):
+                        self.problems.append(f"{place}:{number}: compiles a file of the tests")
+
     def run(self):
         for folder, (places, words) in self.rows.items():
             if not (self.root / folder).is_dir():
@@ -190,6 +230,8 @@ class Checker:
                 if path.suffix in SUFFIXES and path.is_file():
                     count += 1
                     self.check_file(path)
+        self.check_circles()
+        self.check_shipped()
         if count == 0:
             self.problems.append(f"no source files below {self.root}")
         return count

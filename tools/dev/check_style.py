@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Holds every file of ours against the rules for bytes, names and lengths.
+"""Holds every file of ours against the rules for bytes, names, lengths and the C dialect.
 
 Usage: check_style.py ROOT
 
 Bytes: UTF-8 (ASCII below kernel_src), LF, final newline, no trailing blanks, no tabs, no
 invisible characters. Names: snake_case for sources. Lengths: the limits below. Text: no
-paths of somebody's machine, no unfinished marks. SPDX line in every source.
+paths of somebody's machine, no unfinished marks. SPDX line in every source. Dialect: see
+c_dialect.py, which lists the folders that are held.
 """
 import pathlib
 import re
 import subprocess
 import sys
+
+import c_dialect
 
 # (pattern of the path, most lines). The first match counts.
 LENGTHS = [
@@ -97,6 +100,9 @@ def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
     files = own_files(root)
     problems = 0
+    members = c_dialect.pointer_members(
+        (root / name).read_text(encoding="utf-8", errors="replace")
+        for name in files if name.endswith((".c", ".h")))
     for name in files:
         if pathlib.PurePath(name).suffix in BINARY:
             continue
@@ -104,7 +110,9 @@ def main():
         found = []
         if not FOREIGN.search(name):
             found += check_bytes(name, data)
-        found += check_text(name, data.decode("utf-8", errors="replace"))
+        text = data.decode("utf-8", errors="replace")
+        found += check_text(name, text)
+        found += c_dialect.check(name, text, members)
         for number, message in found:
             print(f"{name}:{number}: {message}")
             problems += 1
