@@ -24,6 +24,12 @@ int jg_tile_k(const struct jg_problem *problem)
     return JG_ROW_BYTES / jg_dtype_bytes(problem->a.dtype);
 }
 
+int jg_input_atom(const struct jg_matrix *matrix)
+{
+    return matrix->is_mn_major && jg_dtype_bytes(matrix->dtype) == 4 ? 2 * JG_ATOM_BYTES
+                                                                     : JG_ATOM_BYTES;
+}
+
 /* -------------------------------------------------------------------- shared memory */
 
 int64_t jg_smem_bytes(const struct jg_smem *smem, int stages)

@@ -8,6 +8,7 @@
 
 enum {
     JG_ROW_BYTES = 128,        /* of every tile, slab and box */
+    JG_ATOM_BYTES = 16,        /* of a swizzle, but for 32-bit elements along M or N */
     JG_RING_BARRIER_BYTES = 16 /* a full and an empty barrier, each stage of a ring */
 };
 

@@ -84,21 +84,21 @@ static int lesser(int a, int b)
 
 /* A slab of D as wide as a swizzle may be, if that divides the tile. Else the epilogue by
  * vectors writes, and the box is never used. */
-static void size_slabs(const struct jg_problem *problem, const struct jg_config *config,
-                       struct jg_derived *derived)
+static struct jg_box size_slab(const struct jg_problem *problem,
+                               const struct jg_config *config)
 {
     const int element_bytes = jg_dtype_bytes(problem->d.dtype);
     const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(config);
     if (is_transposed(problem, config)) { /* lanes lie side by side in D */
         const int warps = JG_ROW_BYTES / element_bytes / lanes.of_warp;
         const int rows = lesser(warps * lanes.of_warp, power_in(lanes.columns));
-        derived->d_box_rows = rows < MIN_SLAB ? MIN_SLAB : rows;
-        derived->d_row_bytes = JG_ROW_BYTES;
-    } else {
-        const int bytes = lesser(JG_ROW_BYTES, power_in(lanes.columns * element_bytes));
-        derived->d_box_rows = lanes.of_warp;
-        derived->d_row_bytes = bytes < MIN_SLAB * element_bytes ? JG_ROW_BYTES : bytes;
+        return (struct jg_box){rows < MIN_SLAB ? MIN_SLAB : rows, JG_ROW_BYTES,
+                               JG_ATOM_BYTES};
     }
+    const int bytes = lesser(JG_ROW_BYTES, power_in(lanes.columns * element_bytes));
+    return (struct jg_box){lanes.of_warp,
+                           bytes < MIN_SLAB * element_bytes ? JG_ROW_BYTES : bytes,
+                           JG_ATOM_BYTES};
 }
 
 /* Rows of a matrix that a team of warps takes in a step, and how many teams there are. */
@@ -116,11 +116,10 @@ static int count_step_rows(const struct jg_problem *problem, const struct jg_con
 
 /* What one CTA has of an input of the product. */
 struct input {
-    char letter, size; /* of the problem's matrix; M or N of the product */
-    const char *unit;  /* what lies along it */
-    jit_gemm_dtype dtype;
-    int k_major;
-    int count;  /* of M or N */
+    char letter, size;              /* of the problem's matrix; M or N of the product */
+    const char *unit;               /* what lies along it */
+    const struct jg_matrix *matrix; /* of the product */
+    int count;                      /* of M or N */
     int slices; /* CTAs that load a part each and send it to the others */
 };
 
@@ -131,8 +130,7 @@ static struct input input_a(const struct jg_problem *product,
     return (struct input){.letter = config->swap_ab ? 'B' : 'A',
                           .size = 'M',
                           .unit = "rows",
-                          .dtype = product->a.dtype,
-                          .k_major = !product->a.is_mn_major,
+                          .matrix = &product->a,
                           .count = config->tile_m,
                           .slices = config->cluster_n};
 }
@@ -143,19 +141,20 @@ static struct input input_b(const struct jg_problem *product,
     return (struct input){.letter = config->swap_ab ? 'A' : 'B',
                           .size = 'N',
                           .unit = "columns",
-                          .dtype = product->b.dtype,
-                          .k_major = !product->b.is_mn_major,
+                          .matrix = &product->b,
                           .count = config->tile_n / config->cta_group,
                           .slices = config->cluster_m / config->cta_group};
 }
 
 /* A row is one M or N and holds K, or one K and as much of M or N as a swizzle spans. */
-static void size_box(const struct input *input, const struct jg_config *config,
-                     int *ret_rows, int *ret_row_bytes)
+static struct jg_box size_box(const struct input *input, const struct jg_config *config)
 {
-    const int bytes = input->count * jg_dtype_bytes(input->dtype);
-    *ret_rows = (input->k_major ? input->count : config->tile_k) / input->slices;
-    *ret_row_bytes = input->k_major ? JG_ROW_BYTES : lesser(JG_ROW_BYTES, power_in(bytes));
+    const bool is_mn_major = input->matrix->is_mn_major;
+    const int bytes = input->count * jg_dtype_bytes(input->matrix->dtype);
+    return (struct jg_box){
+        .rows = (is_mn_major ? config->tile_k : input->count) / input->slices,
+        .row_bytes = is_mn_major ? lesser(JG_ROW_BYTES, power_in(bytes)) : JG_ROW_BYTES,
+        .atom = jg_input_atom(input->matrix)};
 }
 
 void jg_sm100a_size_boxes(const struct jg_problem *problem, const struct jg_config *config,
@@ -165,10 +164,11 @@ void jg_sm100a_size_boxes(const struct jg_problem *problem, const struct jg_conf
     const struct input a = input_a(&product, config);
     const struct input b = input_b(&product, config);
     int teams;
-    size_box(&a, config, &derived->a_box_rows, &derived->a_row_bytes);
-    size_box(&b, config, &derived->b_box_rows, &derived->b_row_bytes);
-    size_slabs(problem, config, derived);
-    derived->matrix_box_rows = count_step_rows(problem, config, &teams);
+    derived->a_box = size_box(&a, config);
+    derived->b_box = size_box(&b, config);
+    derived->d_box = size_slab(problem, config);
+    derived->matrix_box = (struct jg_box){count_step_rows(problem, config, &teams),
+                                          JG_ROW_BYTES, JG_ATOM_BYTES};
 }
 
 struct jg_smem jg_sm100a_smem(const struct jg_problem *problem,
@@ -257,9 +257,9 @@ static int check_cluster(const struct jg_config *config, char *reason, size_t si
 static int check_input(const struct input *input, const struct jg_config *config,
                        char *reason, size_t size)
 {
-    const int element_bytes = jg_dtype_bytes(input->dtype);
+    const int element_bytes = jg_dtype_bytes(input->matrix->dtype);
     const int step = (element_bytes == 4 ? WORD_SPAN : LEAST_SPAN) / element_bytes;
-    if (!input->k_major && input->count % step != 0) {
+    if (input->matrix->is_mn_major && input->count % step != 0) {
         snprintf(reason, size,
                  "mma=%dx%d cta_group=%d gives a CTA %d %s of the product's %c; %c, which "
                  "is not K-major here, needs a multiple of %d",
@@ -267,7 +267,7 @@ static int check_input(const struct input *input, const struct jg_config *config
                  input->size, input->letter, step);
         return 0;
     }
-    if (input->k_major && input->count % input->slices != 0) {
+    if (!input->matrix->is_mn_major && input->count % input->slices != 0) {
         snprintf(reason, size,
                  "cluster=%dx%d: %d CTAs cannot share the load of %d %s of %c",
                  config->cluster_m, config->cluster_n, input->slices, input->count,

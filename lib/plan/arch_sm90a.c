@@ -279,15 +279,15 @@ static double predict_us(const struct jg_problem *problem,
 static void size_boxes(const struct jg_problem *problem, const struct jg_config *config,
                        struct jg_derived *derived)
 {
-    const int a_k_major = !problem->a.is_mn_major;
-    const int b_k_major = !problem->b.is_mn_major;
-    derived->a_box_rows = (a_k_major ? config->tile_m : config->tile_k) / config->cluster_n;
-    derived->b_box_rows = (b_k_major ? config->tile_n : config->tile_k) / config->cluster_m;
-    derived->d_box_rows = OUTPUT_ROWS;
-    derived->a_row_bytes = JG_ROW_BYTES;
-    derived->b_row_bytes = JG_ROW_BYTES;
-    derived->d_row_bytes = JG_ROW_BYTES;
-    derived->matrix_box_rows = OUTPUT_ROWS;
+    const int a_rows = problem->a.is_mn_major ? config->tile_k : config->tile_m;
+    const int b_rows = problem->b.is_mn_major ? config->tile_k : config->tile_n;
+    const struct jg_box output = {OUTPUT_ROWS, JG_ROW_BYTES, JG_ATOM_BYTES};
+    derived->a_box = (struct jg_box){a_rows / config->cluster_n, JG_ROW_BYTES,
+                                     jg_input_atom(&problem->a)};
+    derived->b_box = (struct jg_box){b_rows / config->cluster_m, JG_ROW_BYTES,
+                                     jg_input_atom(&problem->b)};
+    derived->d_box = output;
+    derived->matrix_box = output;
 }
 
 static int derive_sm90a(const struct jg_problem *problem,

@@ -9,8 +9,8 @@
 _Static_assert(sizeof(CUtensorMap) == sizeof(struct jg_tensor_map),
                "a tensor map is 128 bytes on both sides");
 
-/* Bytes of a row of a box, unless the plan says less: the widest swizzle. */
-#define JG_SWIZZLE_BYTES 128
+/* A stride that the hardware takes, of a dimension that has none. */
+#define JG_ANY_STRIDE_BYTES 128
 
 static CUtensorMapDataType type_of_map(jit_gemm_dtype dtype)
 {
@@ -62,50 +62,29 @@ static jit_gemm_dtype dtype_of_operand(const struct jg_kernel *kernel,
     }
 }
 
-static int rows_of_box(const struct jg_kernel *kernel, enum jg_map_index operand)
+static struct jg_box box_of_operand(const struct jg_kernel *kernel,
+                                    enum jg_map_index operand)
 {
     const struct jg_derived *derived = &kernel->choice.derived;
     switch (operand) {
     case JG_MAP_A:
-        return derived->a_box_rows;
+        return derived->a_box;
     case JG_MAP_B:
-        return derived->b_box_rows;
+        return derived->b_box;
     case JG_MAP_D:
-        return derived->d_box_rows;
+        return derived->d_box;
     default:
-        return derived->matrix_box_rows;
-    }
-}
-
-static int row_bytes_of_box(const struct jg_kernel *kernel, enum jg_map_index operand)
-{
-    const struct jg_derived *derived = &kernel->choice.derived;
-    switch (operand) {
-    case JG_MAP_A:
-        return derived->a_row_bytes;
-    case JG_MAP_B:
-        return derived->b_row_bytes;
-    case JG_MAP_D:
-        return derived->d_row_bytes;
-    default:
-        return JG_SWIZZLE_BYTES;
+        return derived->matrix_box;
     }
 }
 
 /* As the kernel reads them (kernel_src/jg/tile/tile_swizzle.cuh). */
-static CUtensorMapSwizzle swizzle_of_box(const struct jg_kernel *kernel,
-                                         enum jg_map_index operand)
+static CUtensorMapSwizzle swizzle_of_box(const struct jg_box *box)
 {
-    const enum jg_map_index own = operand_of_problem(kernel, operand);
-    const bool is_mn_major =
-        own == JG_MAP_A ? kernel->problem.a.is_mn_major : kernel->problem.b.is_mn_major;
-    if (dtype_of_operand(kernel, operand) == JIT_GEMM_DTYPE_TF32 && is_mn_major) {
-        return CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B;
-    }
-    const int row_bytes = row_bytes_of_box(kernel, operand);
-    return row_bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
-           : row_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
-                             : CU_TENSOR_MAP_SWIZZLE_32B;
+    return box->atom == 32         ? CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B
+           : box->row_bytes == 128 ? CU_TENSOR_MAP_SWIZZLE_128B
+           : box->row_bytes == 64  ? CU_TENSOR_MAP_SWIZZLE_64B
+                                   : CU_TENSOR_MAP_SWIZZLE_32B;
 }
 
 static jit_gemm_status fail_encode(const struct jg_kernel *kernel, CUresult result,
@@ -141,22 +120,22 @@ static jit_gemm_status encode_map(const struct jg_kernel *kernel, enum jg_map_in
     /* A packed matrix without columns has a stride of 0, which the hardware refuses; so is
      * any stride of a dimension that is 1. */
     const uint64_t row_bytes =
-        key->ld > 0 ? (uint64_t)key->ld * element_bytes : JG_SWIZZLE_BYTES;
+        key->ld > 0 ? (uint64_t)key->ld * element_bytes : JG_ANY_STRIDE_BYTES;
     const uint64_t batch_bytes = key->batch > 1 && key->batch_stride > 0
                                      ? (uint64_t)key->batch_stride * element_bytes
                                      : row_bytes;
     const cuuint64_t strides_bytes[2] = {row_bytes, batch_bytes};
-    const int box_bytes = row_bytes_of_box(kernel, operand);
-    const cuuint32_t box[3] = {(cuuint32_t)box_bytes / (cuuint32_t)element_bytes,
-                               (cuuint32_t)rows_of_box(kernel, operand), 1};
+    const struct jg_box box = box_of_operand(kernel, operand);
+    const cuuint32_t box_dims[3] = {(cuuint32_t)box.row_bytes / (cuuint32_t)element_bytes,
+                                    (cuuint32_t)box.rows, 1};
     const cuuint32_t element_strides[3] = {1, 1, 1};
     CUtensorMap map;
     void *address = NULL;
     const uintptr_t bits = (uintptr_t)key->pointer;
     memcpy(&address, &bits, sizeof(address));
     const CUresult result = kernel->device->driver->tensor_map_encode_tiled(
-        &map, type_of_map(dtype), 3, address, dims, strides_bytes, box, element_strides,
-        CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of_box(kernel, operand),
+        &map, type_of_map(dtype), 3, address, dims, strides_bytes, box_dims,
+        element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of_box(&box),
         CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (result != CUDA_SUCCESS) {
         return fail_encode(kernel, result, operand, key);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/math.h"
 #include "jit_gemm/version.h"
 #include "plan/arch_common.h"
 #include "plan/kernel_params.h"
@@ -179,10 +180,25 @@ static void print_dim(const char *name, const jit_gemm_dim *dim, struct jg_str *
     print_number(name, dim->mode == JIT_GEMM_DIM_DYNAMIC ? 0 : dim->size, out);
 }
 
+static const char *const schedulers[] = {[JG_SCHEDULER_STATIC] = "kStatic",
+                                         [JG_SCHEDULER_SINGLE] = "kSingle",
+                                         [JG_SCHEDULER_CLC] = "kClc"};
+static const char *const prefetches[] = {
+    [JG_PREFETCH_NONE] = "kNone", [JG_PREFETCH_A] = "kA", [JG_PREFETCH_B] = "kB"};
+
+/* The problem's B is the product's A, where that is transposed. */
+static enum jg_prefetch prefetch_of_product(const struct jg_config *config)
+{
+    return config->swap_ab && config->prefetch != JG_PREFETCH_NONE
+               ? (enum jg_prefetch)(JG_PREFETCH_A + JG_PREFETCH_B - config->prefetch)
+               : config->prefetch;
+}
+
 static void print_config(const struct jg_problem *problem, const struct jg_choice *choice,
                          struct jg_str *out)
 {
     const struct jg_config *config = &choice->config;
+    const struct jg_derived *derived = &choice->derived;
     const struct jg_problem product =
         config->swap_ab ? jg_problem_transpose(problem) : *problem;
     const uint32_t operand_count =
@@ -199,47 +215,35 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_number("kBlockM", config->tile_m, out);
     print_number("kBlockN", config->tile_n, out);
     print_number("kBlockK", config->tile_k, out);
-    if (config->cta_group > 0) {
-        print_number("kCtaGroup", config->cta_group, out);
-    }
+    print_number("kCtaGroup", jg_max(config->cta_group, 1), out);
     print_number("kClusterM", config->cluster_m, out);
     print_number("kClusterN", config->cluster_n, out);
     print_number("kStages", config->stages, out);
-    if (config->cta_group > 0) {
-        static const char *const schedulers[] = {[JG_SCHEDULER_STATIC] = "kStatic",
-                                                 [JG_SCHEDULER_SINGLE] = "kSingle",
-                                                 [JG_SCHEDULER_CLC] = "kClc"};
-        /* The problem's B is the product's A, where that is transposed. */
-        const enum jg_prefetch prefetch =
-            config->swap_ab && config->prefetch != JG_PREFETCH_NONE
-                ? (enum jg_prefetch)(JG_PREFETCH_A + JG_PREFETCH_B - config->prefetch)
-                : config->prefetch;
-        static const char *const prefetches[] = {
-            [JG_PREFETCH_NONE] = "kNone", [JG_PREFETCH_A] = "kA", [JG_PREFETCH_B] = "kB"};
-        print_name("SchedulerKind", "kScheduler", schedulers[config->scheduler], out);
-        print_name("Prefetch", "kPrefetch", prefetches[prefetch], out);
-        print_number("kKGroup", config->k_group, out);
-        print_number("kAccStages", config->acc_stages, out);
-        print_number("kMatrixStages", choice->derived.matrix_stages, out);
-        print_number("kASpan", choice->derived.a_row_bytes, out);
-        print_number("kBSpan", choice->derived.b_row_bytes, out);
-        print_number("kSlabRows", choice->derived.d_box_rows, out);
-        print_number("kSlabSpan", choice->derived.d_row_bytes, out);
-        print_flag("kTransposed", config->swap_ab != by_columns, out);
-    }
+    print_number("kKGroup", jg_max(config->k_group, 1), out);
+    print_number("kAccStages", jg_max(config->acc_stages, 1), out);
+    print_number("kMatrixStages", derived->matrix_stages, out);
     print_number("kOutStages", config->out_stages, out);
-    print_number("kSwizzle", config->swizzle, out);
+    print_number("kASwizzleBytes", derived->a_box.row_bytes, out);
+    print_number("kASwizzleAtom", derived->a_box.atom, out);
+    print_number("kBSwizzleBytes", derived->b_box.row_bytes, out);
+    print_number("kBSwizzleAtom", derived->b_box.atom, out);
+    print_number("kSlabRows", derived->d_box.rows, out);
+    print_number("kSlabSpan", derived->d_box.row_bytes, out);
+    print_name("SchedulerKind", "kScheduler", schedulers[config->scheduler], out);
+    print_name("Prefetch", "kPrefetch", prefetches[prefetch_of_product(config)], out);
+    print_number("kRasterGroup", config->swizzle, out);
     print_number("kSplitK", config->split_k > 1 ? config->split_k : 1, out);
     if (config->split_k > 1) {
         print_number("kPartialsOffset", JG_WORKSPACE_SUMS_OFFSET, out);
-        print_flag("kSplitInOrder", config->split_order == JG_SPLIT_TURNSTILE, out);
+        print_flag("kSplitSerial", config->split_order == JG_SPLIT_TURNSTILE, out);
     }
-    print_number("kThreads", choice->derived.threads, out);
-    print_number("kSmemBytes", choice->derived.smem_bytes, out);
+    print_number("kThreads", derived->threads, out);
+    print_number("kSmemBytes", derived->smem_bytes, out);
     print_number("kParamsBytes", (int64_t)jg_kernel_params_bytes(operand_count), out);
     print_number("kOperandCount", operand_count, out);
     print_flag("kAKMajor", !product.a.is_mn_major, out);
     print_flag("kBKMajor", !product.b.is_mn_major, out);
+    print_flag("kTransposed", config->swap_ab != by_columns, out);
     print_flag("kHasC", has_c, out);
     print_flag("kColumnMajor", by_columns, out);
     print_flag("kPlain", is_plain(problem), out);

@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 4, sm_90a
+// jit_gemm 0.1.0, source format 5, sm_90a
 // problem: m=512 n=384 k=256 a=bf16 layout=tt d_layout=column a_scale=vector epilogue=test config=kernel=gemm tile=128x128x64 cluster=2x1 stages=2 raster=m swizzle=4 out_stages=2 pdl=1
 // config: kernel=gemm tile=128x128x64 cluster=2x1 stages=2 raster=m swizzle=4 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(X) \
@@ -15,11 +15,23 @@ struct Config {
     static constexpr jg::u32 kBlockM = 128;
     static constexpr jg::u32 kBlockN = 128;
     static constexpr jg::u32 kBlockK = 64;
+    static constexpr jg::u32 kCtaGroup = 1;
     static constexpr jg::u32 kClusterM = 2;
     static constexpr jg::u32 kClusterN = 1;
     static constexpr jg::u32 kStages = 2;
+    static constexpr jg::u32 kKGroup = 1;
+    static constexpr jg::u32 kAccStages = 1;
+    static constexpr jg::u32 kMatrixStages = 0;
     static constexpr jg::u32 kOutStages = 2;
-    static constexpr jg::u32 kSwizzle = 4;
+    static constexpr jg::u32 kASwizzleBytes = 128;
+    static constexpr jg::u32 kASwizzleAtom = 16;
+    static constexpr jg::u32 kBSwizzleBytes = 128;
+    static constexpr jg::u32 kBSwizzleAtom = 16;
+    static constexpr jg::u32 kSlabRows = 64;
+    static constexpr jg::u32 kSlabSpan = 128;
+    static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kStatic;
+    static constexpr jg::Prefetch kPrefetch = jg::Prefetch::kNone;
+    static constexpr jg::u32 kRasterGroup = 4;
     static constexpr jg::u32 kSplitK = 1;
     static constexpr jg::u32 kThreads = 384;
     static constexpr jg::u32 kSmemBytes = 99328;
@@ -27,6 +39,7 @@ struct Config {
     static constexpr jg::u32 kOperandCount = 2;
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = false;
+    static constexpr bool kTransposed = false;
     static constexpr bool kHasC = false;
     static constexpr bool kColumnMajor = true;
     static constexpr bool kPlain = false;

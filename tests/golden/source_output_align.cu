@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 4, sm_100a
+// jit_gemm 0.1.0, source format 5, sm_100a
 // problem: m=333 n=345 k=64 a=e4m3 d=bf16 output_align=2 epilogue=test config=kernel=gemm mma=128x64 cta_group=1 cluster=1x1 stages=2 acc_stages=1 raster=n swizzle=2 out_stages=2 pdl=1
 // config: kernel=gemm mma=128x64 cta_group=1 cluster=1x1 scheduler=single k_group=1 stages=2 acc_stages=1 raster=n swizzle=2 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(X) \
@@ -18,18 +18,19 @@ struct Config {
     static constexpr jg::u32 kClusterM = 1;
     static constexpr jg::u32 kClusterN = 1;
     static constexpr jg::u32 kStages = 2;
-    static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kSingle;
-    static constexpr jg::Prefetch kPrefetch = jg::Prefetch::kNone;
     static constexpr jg::u32 kKGroup = 1;
     static constexpr jg::u32 kAccStages = 1;
     static constexpr jg::u32 kMatrixStages = 0;
-    static constexpr jg::u32 kASpan = 128;
-    static constexpr jg::u32 kBSpan = 128;
+    static constexpr jg::u32 kOutStages = 2;
+    static constexpr jg::u32 kASwizzleBytes = 128;
+    static constexpr jg::u32 kASwizzleAtom = 16;
+    static constexpr jg::u32 kBSwizzleBytes = 128;
+    static constexpr jg::u32 kBSwizzleAtom = 16;
     static constexpr jg::u32 kSlabRows = 32;
     static constexpr jg::u32 kSlabSpan = 128;
-    static constexpr bool kTransposed = false;
-    static constexpr jg::u32 kOutStages = 2;
-    static constexpr jg::u32 kSwizzle = 2;
+    static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kSingle;
+    static constexpr jg::Prefetch kPrefetch = jg::Prefetch::kNone;
+    static constexpr jg::u32 kRasterGroup = 2;
     static constexpr jg::u32 kSplitK = 1;
     static constexpr jg::u32 kThreads = 192;
     static constexpr jg::u32 kSmemBytes = 118784;
@@ -37,6 +38,7 @@ struct Config {
     static constexpr jg::u32 kOperandCount = 1;
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;
+    static constexpr bool kTransposed = false;
     static constexpr bool kHasC = false;
     static constexpr bool kColumnMajor = false;
     static constexpr bool kPlain = false;

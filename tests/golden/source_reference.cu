@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 4, sm_90a
+// jit_gemm 0.1.0, source format 5, sm_90a
 // problem: m=17 n=333 k=1 a=bf16 d=f32 layout=nn epilogue=test config=kernel=reference
 // config: kernel=reference
 #define JG_OPERANDS(X)
@@ -13,11 +13,23 @@ struct Config {
     static constexpr jg::u32 kBlockM = 0;
     static constexpr jg::u32 kBlockN = 0;
     static constexpr jg::u32 kBlockK = 0;
+    static constexpr jg::u32 kCtaGroup = 1;
     static constexpr jg::u32 kClusterM = 0;
     static constexpr jg::u32 kClusterN = 0;
     static constexpr jg::u32 kStages = 0;
+    static constexpr jg::u32 kKGroup = 1;
+    static constexpr jg::u32 kAccStages = 1;
+    static constexpr jg::u32 kMatrixStages = 0;
     static constexpr jg::u32 kOutStages = 0;
-    static constexpr jg::u32 kSwizzle = 0;
+    static constexpr jg::u32 kASwizzleBytes = 0;
+    static constexpr jg::u32 kASwizzleAtom = 0;
+    static constexpr jg::u32 kBSwizzleBytes = 0;
+    static constexpr jg::u32 kBSwizzleAtom = 0;
+    static constexpr jg::u32 kSlabRows = 0;
+    static constexpr jg::u32 kSlabSpan = 0;
+    static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kStatic;
+    static constexpr jg::Prefetch kPrefetch = jg::Prefetch::kNone;
+    static constexpr jg::u32 kRasterGroup = 0;
     static constexpr jg::u32 kSplitK = 1;
     static constexpr jg::u32 kThreads = 256;
     static constexpr jg::u32 kSmemBytes = 0;
@@ -25,6 +37,7 @@ struct Config {
     static constexpr jg::u32 kOperandCount = 0;
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = false;
+    static constexpr bool kTransposed = false;
     static constexpr bool kHasC = false;
     static constexpr bool kColumnMajor = false;
     static constexpr bool kPlain = false;

@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 4, sm_100a
+// jit_gemm 0.1.0, source format 5, sm_100a
 // problem: m=4096 n=512 k=4096 a=bf16 c=bf16 dynamic=m epilogue=test config=kernel=gemm mma=256x128 cta_group=2 cluster=4x1 scheduler=clc k_group=1 stages=5 acc_stages=2 raster=n swizzle=2 out_stages=2 pdl=1
 // config: kernel=gemm mma=256x128 cta_group=2 cluster=4x1 scheduler=clc k_group=1 stages=5 acc_stages=2 raster=n swizzle=2 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(X) \
@@ -18,18 +18,19 @@ struct Config {
     static constexpr jg::u32 kClusterM = 4;
     static constexpr jg::u32 kClusterN = 1;
     static constexpr jg::u32 kStages = 5;
-    static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kClc;
-    static constexpr jg::Prefetch kPrefetch = jg::Prefetch::kNone;
     static constexpr jg::u32 kKGroup = 1;
     static constexpr jg::u32 kAccStages = 2;
     static constexpr jg::u32 kMatrixStages = 2;
-    static constexpr jg::u32 kASpan = 128;
-    static constexpr jg::u32 kBSpan = 128;
+    static constexpr jg::u32 kOutStages = 2;
+    static constexpr jg::u32 kASwizzleBytes = 128;
+    static constexpr jg::u32 kASwizzleAtom = 16;
+    static constexpr jg::u32 kBSwizzleBytes = 128;
+    static constexpr jg::u32 kBSwizzleAtom = 16;
     static constexpr jg::u32 kSlabRows = 32;
     static constexpr jg::u32 kSlabSpan = 128;
-    static constexpr bool kTransposed = false;
-    static constexpr jg::u32 kOutStages = 2;
-    static constexpr jg::u32 kSwizzle = 2;
+    static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kClc;
+    static constexpr jg::Prefetch kPrefetch = jg::Prefetch::kNone;
+    static constexpr jg::u32 kRasterGroup = 2;
     static constexpr jg::u32 kSplitK = 1;
     static constexpr jg::u32 kThreads = 256;
     static constexpr jg::u32 kSmemBytes = 189440;
@@ -37,6 +38,7 @@ struct Config {
     static constexpr jg::u32 kOperandCount = 1;
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;
+    static constexpr bool kTransposed = false;
     static constexpr bool kHasC = true;
     static constexpr bool kColumnMajor = false;
     static constexpr bool kPlain = false;

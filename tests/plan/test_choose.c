@@ -232,8 +232,8 @@ Test(choose, column_major_d_is_planned_as_its_transpose)
         cr_expect_eq(memcmp(&column.config, &row.config, sizeof(row.config)), 0, "%s",
                      rows[i].problem);
         cr_expect_eq(column.derived.tiles_m, row.derived.tiles_m);
-        cr_expect_eq(column.derived.a_box_rows, row.derived.a_box_rows);
-        cr_expect_eq(column.derived.b_box_rows, row.derived.b_box_rows);
+        cr_expect_eq(column.derived.a_box.rows, row.derived.a_box.rows);
+        cr_expect_eq(column.derived.b_box.rows, row.derived.b_box.rows);
     }
     const struct jg_problem ragged =
         plan_problem("511x512x512 bf16 d_layout=column config=out_stages=1");

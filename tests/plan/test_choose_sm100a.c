@@ -84,7 +84,7 @@ Test(choose_sm100a, column_major_d_takes_the_transposed_product)
     const struct jg_choice plain = choose("512x256x512 bf16 config=mma=128x64");
     const struct jg_choice turned =
         choose("256x512x512 bf16 d_layout=column config=mma=128x64 swap_ab=1");
-    cr_expect_eq(turned.derived.d_box_rows, plain.derived.d_box_rows);
+    cr_expect_eq(turned.derived.d_box.rows, plain.derived.d_box.rows);
     cr_expect_eq(turned.derived.tiles_m, plain.derived.tiles_m);
     cr_expect_eq(turned.derived.smem_bytes, plain.derived.smem_bytes);
 }
@@ -118,7 +118,7 @@ Test(choose_sm100a, every_shape_that_the_tensor_core_has_can_be_named)
                 expect_config(text, expected);
                 const struct jg_choice choice = choose(text);
                 cr_expect_eq(choice.config.swap_ab, swap_ab, "%s", text);
-                cr_expect_eq(choice.derived.b_box_rows, n / rows[i].cta_group, "%s", text);
+                cr_expect_eq(choice.derived.b_box.rows, n / rows[i].cta_group, "%s", text);
             }
         }
     }
@@ -156,12 +156,12 @@ Test(choose_sm100a, slabs_of_d_divide_the_tile)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct jg_choice choice = choose(rows[i].text);
-        cr_expect_eq(choice.derived.d_box_rows, rows[i].rows, "%s: %d", rows[i].text,
-                     choice.derived.d_box_rows);
-        cr_expect_eq(choice.derived.d_row_bytes, rows[i].row_bytes, "%s: %d", rows[i].text,
-                     choice.derived.d_row_bytes);
-        cr_expect_eq(choice.derived.matrix_box_rows, rows[i].matrix_rows, "%s: %d",
-                     rows[i].text, choice.derived.matrix_box_rows);
+        cr_expect_eq(choice.derived.d_box.rows, rows[i].rows, "%s: %d", rows[i].text,
+                     choice.derived.d_box.rows);
+        cr_expect_eq(choice.derived.d_box.row_bytes, rows[i].row_bytes, "%s: %d",
+                     rows[i].text, choice.derived.d_box.row_bytes);
+        cr_expect_eq(choice.derived.matrix_box.rows, rows[i].matrix_rows, "%s: %d",
+                     rows[i].text, choice.derived.matrix_box.rows);
     }
 }
 
@@ -561,8 +561,8 @@ Test(choose_sm100a, derived_sizes_follow_the_kernels_formulas)
             const int64_t stage =
                 (int64_t)(config->tile_m + config->tile_n / config->cta_group) * 128;
             /* Two teams of warps each have a box where a step has fewer rows. */
-            const int boxes = derived->matrix_box_rows == 128 ? 1 : 2;
-            const int64_t matrix = INT64_C(128) * derived->matrix_box_rows * boxes;
+            const int boxes = derived->matrix_box.rows == 128 ? 1 : 2;
+            const int64_t matrix = INT64_C(128) * derived->matrix_box.rows * boxes;
             const int64_t used = config->stages * config->k_group * stage +
                                  INT64_C(4) * config->out_stages * 4096 +
                                  matrix * matrix_stages[j / 5];
@@ -613,12 +613,12 @@ Test(choose_sm100a, boxes_are_the_slices_that_a_cta_loads)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct jg_choice choice = choose(rows[i].text);
-        cr_expect_eq(choice.derived.a_box_rows, rows[i].a, "%s: %d", rows[i].text,
-                     choice.derived.a_box_rows);
-        cr_expect_eq(choice.derived.b_box_rows, rows[i].b, "%s: %d", rows[i].text,
-                     choice.derived.b_box_rows);
-        cr_expect_eq(choice.derived.d_box_rows, 32);
-        cr_expect_eq(choice.derived.matrix_box_rows, 128);
+        cr_expect_eq(choice.derived.a_box.rows, rows[i].a, "%s: %d", rows[i].text,
+                     choice.derived.a_box.rows);
+        cr_expect_eq(choice.derived.b_box.rows, rows[i].b, "%s: %d", rows[i].text,
+                     choice.derived.b_box.rows);
+        cr_expect_eq(choice.derived.d_box.rows, 32);
+        cr_expect_eq(choice.derived.matrix_box.rows, 128);
     }
 }
 
@@ -644,10 +644,10 @@ Test(choose_sm100a, rows_of_m_or_n_are_as_wide_as_a_swizzle_that_divides_them)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct jg_choice choice = choose(rows[i].text);
-        cr_expect_eq(choice.derived.a_row_bytes, rows[i].a, "%s: %d", rows[i].text,
-                     choice.derived.a_row_bytes);
-        cr_expect_eq(choice.derived.b_row_bytes, rows[i].b, "%s: %d", rows[i].text,
-                     choice.derived.b_row_bytes);
+        cr_expect_eq(choice.derived.a_box.row_bytes, rows[i].a, "%s: %d", rows[i].text,
+                     choice.derived.a_box.row_bytes);
+        cr_expect_eq(choice.derived.b_box.row_bytes, rows[i].b, "%s: %d", rows[i].text,
+                     choice.derived.b_box.row_bytes);
     }
 }
 

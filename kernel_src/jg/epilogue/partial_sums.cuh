@@ -80,13 +80,13 @@ class PartialSums {
     JG_DEVICE void hand_on(const Accumulators &acc) const
     {
         if (split_ > 0) {
-            wait(Config::kSplitInOrder ? split_ : 1, false);
+            wait(Config::kSplitSerial ? split_ : 1, false);
         }
 #pragma unroll(Accumulators::kIndexed ? 1 : kPartSteps *kAcross)
         for (u32 i = 0; i < kPartSteps * kAcross; ++i) {
             const u32 step = i / kAcross, col = i % kAcross * kChunk;
             f32 values[Share::kFragments][kChunk / 2];
-            if constexpr (Config::kSplitInOrder) {
+            if constexpr (Config::kSplitSerial) {
                 read_added(acc, step, col, values, split_ > 0);
             } else {
                 acc.read(step, col, values);
@@ -182,7 +182,7 @@ class PartialSums {
         if (!is_inside(step, col)) {
             return;
         }
-        const bool adds = !Config::kSplitInOrder && split_ > 0;
+        const bool adds = !Config::kSplitSerial && split_ > 0;
 #pragma unroll
         for (u32 i = 0; i < Share::kFragments; ++i) {
 #pragma unroll

@@ -61,11 +61,9 @@ JG_DEVICE void wgmma_hold_registers(f32 (&d)[kCount])
 // K-major: rows of 128 bytes; stride offset = 8 rows. The leading offset is not used.
 // MN-major: panels of 64 elements by 64 K, one K a row of 128 bytes; stride offset = 8 K,
 // leading offset = the next panel.
-template <bool kKMajor>
+template <u64 kLeadingBytes, u64 kStrideBytes>
 JG_DEVICE u64 wgmma_descriptor(const void *tile)
 {
-    constexpr u64 kLeadingBytes = kKMajor ? 16 : 64 * 128;
-    constexpr u64 kStrideBytes = 8 * 128;
     constexpr u64 kSwizzle128 = 1;
     return static_cast<u64>((shared_address(tile) & 0x3ffff) >> 4) |
            (kLeadingBytes >> 4) << 16 | (kStrideBytes >> 4) << 32 | kSwizzle128 << 62;

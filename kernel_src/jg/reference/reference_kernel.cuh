@@ -4,6 +4,7 @@
 // alignment rules. A factor of 0 reads nothing, as in BLAS: with alpha 0 the epilogue is
 // applied to C alone, for callers who have the sums already.
 #pragma once
+#include <jg/common/choices.cuh>
 #include <jg/common/kernel_params.cuh>
 #include <jg/epilogue/scales.cuh>
 #include <jg/epilogue/user_epilogue.cuh>

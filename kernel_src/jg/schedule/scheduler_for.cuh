@@ -24,12 +24,11 @@
 // The load thread's walk is delayed: a tile is asked for when the load of the one before it
 // begins, which is what next() of this walk says.
 #pragma once
+#include <jg/common/choices.cuh>
 #include <jg/schedule/clc_scheduler.cuh>
 #include <jg/schedule/static_scheduler.cuh>
 
 namespace jg {
-
-enum class SchedulerKind { kSingle, kStatic, kClc };
 
 template <class Config, class Cluster, SchedulerKind kKind = Config::kScheduler>
 struct SchedulerFor {

@@ -42,7 +42,7 @@ class TileScheduler {
     {
     }
 
-    // The entry of the list with this index, as this CTA sees it. Groups of kSwizzle
+    // The entry of the list with this index, as this CTA sees it. Groups of kRasterGroup
     // cluster tiles wide are walked one after the other, so that what runs at the same time
     // is nearly square and its inputs stay in L2.
     JG_DEVICE WorkTile tile(u32 entry) const
@@ -53,11 +53,12 @@ class TileScheduler {
         const u32 in_batch = index - batch * per_batch;
         const u32 across = Config::kRasterAlongM ? clusters_n_ : clusters_m_;
         const u32 along = Config::kRasterAlongM ? clusters_m_ : clusters_n_;
-        const u32 group = in_batch / (along * Config::kSwizzle);
-        const u32 in_group = in_batch - group * along * Config::kSwizzle;
-        const u32 width = min_u32(Config::kSwizzle, across - group * Config::kSwizzle);
+        const u32 group = in_batch / (along * Config::kRasterGroup);
+        const u32 in_group = in_batch - group * along * Config::kRasterGroup;
+        const u32 width =
+            min_u32(Config::kRasterGroup, across - group * Config::kRasterGroup);
         const u32 step = in_group / width;
-        const u32 lane = group * Config::kSwizzle + in_group - step * width;
+        const u32 lane = group * Config::kRasterGroup + in_group - step * width;
         const u32 m =
             (Config::kRasterAlongM ? step : lane) * Config::kClusterM + cluster_m_;
         const u32 n =

@@ -46,7 +46,7 @@ class GemmKernel {
         LoadOrder<kWithMatrices, Config::kStages * Config::kKGroup, RolesT::kLoadWarps>;
     using Accumulators =
         OutputRingBuffer<Config::kAccStages, RolesT::kEpilogueWarps, Cluster>;
-    using Loader = TileLoader<Config, Cluster, Config::kASpan, Config::kBSpan>;
+    using Loader = TileLoader<Config, Cluster>;
     using TmemT = Tmem<Config::kCtaGroup, Config::kAccStages * Mma::kColumns>;
     using ShapeT = Shape<Config, Params>;
     using Range = KRange<Config>;
@@ -125,8 +125,7 @@ class GemmKernel {
                                           const Params &params, const ShapeT &shape,
                                           SmemT &smem, u32 thread)
     {
-        const ThreadLoader<Config, ShapeT, Config::kASpan, Config::kBSpan> loader(
-            params, shape, thread);
+        const ThreadLoader<Config, ShapeT> loader(params, shape, thread);
         auto producer = ring.producer();
         FilledStages<decltype(loader), decltype(producer)> filled(producer);
         const auto fill = [&](const WorkTile &tile, u32 k, u32 blocks) {

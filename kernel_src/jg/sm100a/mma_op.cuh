@@ -7,7 +7,7 @@
 #pragma once
 #include <jg/sm100a/k_group.cuh>
 #include <jg/sm100a/smem.cuh>
-#include <jg/tile/tile_swizzle.cuh>
+#include <jg/tile/input_operand.cuh>
 
 namespace jg::sm100a {
 
@@ -26,41 +26,39 @@ struct MmaOp {
         ptx::tcgen05_instruction<A, B>(Config::kAKMajor, Config::kBKMajor, kM, kN);
     static constexpr u32 kMmaK = 32 / sizeof(A); // of one instruction
 
-    // Tiles are rows of kSpan bytes (tile_loader.cuh). K-major: 8 rows of M or N are 1024
-    // bytes. MN-major: 8 rows of K are 8 spans, 4 of them where elements have 32 bits, and
-    // the elements of M or N that follow those of a row are a panel further.
-    template <class T, bool kKMajor, u32 kSpan>
+    // From one group of rows to the next a swizzle's period; along M or N, where a row ends
+    // inside the tile, a panel.
+    template <class Operand>
     static constexpr JG_DEVICE u64 layout()
     {
-        using Swizzle = TileSwizzle<T, kKMajor, kSpan>;
-        return ptx::tcgen05_descriptor(kKMajor ? 16 : Config::kBlockK * kSpan,
-                                       Swizzle::kGroupRows * kSpan,
-                                       Swizzle::kUnit == 32 ? ptx::Tcgen05Swizzle::k128Of32
-                                       : kSpan == 128       ? ptx::Tcgen05Swizzle::k128
-                                       : kSpan == 64        ? ptx::Tcgen05Swizzle::k64
-                                                            : ptx::Tcgen05Swizzle::k32);
+        using Swizzle = typename Operand::Swizzle;
+        return ptx::tcgen05_descriptor(Operand::kKMajor ? 16 : Operand::kPanelBytes,
+                                       Swizzle::kGroupRows * Swizzle::kBytes,
+                                       Swizzle::kAtom == 32 ? ptx::Tcgen05Swizzle::k128Of32
+                                       : Swizzle::kBytes == 128 ? ptx::Tcgen05Swizzle::k128
+                                       : Swizzle::kBytes == 64  ? ptx::Tcgen05Swizzle::k64
+                                                                : ptx::Tcgen05Swizzle::k32);
     }
     // What to add to a descriptor for the next instruction's K.
-    template <bool kKMajor, u32 kSpan>
+    template <class Operand>
     static constexpr JG_DEVICE u64 k_step()
     {
-        return (kKMajor ? 32 : kMmaK * kSpan) >> 4;
+        return (Operand::kKMajor ? 32 : kMmaK * Operand::kSwizzleBytes) >> 4;
     }
 
     // Issues the products of one block; `first` starts the sum.
     template <class SmemT>
     static JG_DEVICE void issue(const SmemT &smem, u32 block, u32 accumulator, bool first)
     {
-        const u64 a = layout<A, Config::kAKMajor, Config::kASpan>() |
-                      ptx::tcgen05_descriptor_address(smem.a[block]);
-        const u64 b = layout<B, Config::kBKMajor, Config::kBSpan>() |
-                      ptx::tcgen05_descriptor_address(smem.b[block]);
+        const u64 a =
+            layout<InputA<Config>>() | ptx::tcgen05_descriptor_address(smem.a[block]);
+        const u64 b =
+            layout<InputB<Config>>() | ptx::tcgen05_descriptor_address(smem.b[block]);
 #pragma unroll
         for (u32 i = 0; i < Config::kBlockK / kMmaK; ++i) {
             ptx::tcgen05_mma<Config::kCtaGroup, ptx::Tcgen05Type<A>::kKind>(
-                accumulator, a + i * k_step<Config::kAKMajor, Config::kASpan>(),
-                b + i * k_step<Config::kBKMajor, Config::kBSpan>(), kInstruction,
-                i > 0 || !first);
+                accumulator, a + i * k_step<InputA<Config>>(),
+                b + i * k_step<InputB<Config>>(), kInstruction, i > 0 || !first);
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The Hopper GEMM kernel: the role loops, nothing else.
 #pragma once
+#include <jg/common/choices.cuh>
 #include <jg/debug/track.cuh>
 #include <jg/epilogue/epilogue_for.cuh>
 #include <jg/epilogue/partial_sums.cuh>

@@ -6,6 +6,7 @@
 #include <jg/ptx/wgmma.cuh>
 #include <jg/sm90a/roles.cuh>
 #include <jg/sm90a/smem.cuh>
+#include <jg/tile/input_operand.cuh>
 
 namespace jg::sm90a {
 
@@ -68,15 +69,23 @@ struct MmaOp {
   private:
     static constexpr u64 kRowBlockStep = 8192 >> 4;
 
+    template <class Operand>
+    static JG_DEVICE u64 descriptor(const u8 *tile)
+    {
+        using Swizzle = typename Operand::Swizzle;
+        static_assert(Swizzle::kBytes == 128 && Swizzle::kAtom == 16, "its only swizzle");
+        return ptx::wgmma_descriptor < Operand::kKMajor ? 16 : Operand::kPanelBytes,
+               Swizzle::kGroupRows * Swizzle::kBytes > (tile);
+    }
     JG_DEVICE u64 a_descriptor(const Smem<Config> &smem, u32 stage) const
     {
-        return ptx::wgmma_descriptor<Config::kAKMajor>(smem.a[stage] +
-                                                       Share::first_row(consumer_) * 128);
+        return descriptor<InputA<Config>>(smem.a[stage] +
+                                          Share::first_row(consumer_) * 128);
     }
     JG_DEVICE u64 b_descriptor(const Smem<Config> &smem, u32 stage) const
     {
-        return ptx::wgmma_descriptor<Config::kBKMajor>(smem.b[stage] +
-                                                       Share::first_col(consumer_) * 128);
+        return descriptor<InputB<Config>>(smem.b[stage] +
+                                          Share::first_col(consumer_) * 128);
     }
 
     // Issues the products of one stage as one group; `first` starts the sum.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // ThreadLoader: one stage of A and B from global to shared memory by the threads of four
-// warps, for inputs whose addresses or rows the copy engine does not take.
+// warps, for inputs whose addresses or rows TMA does not take.
 //
 // Called by 128 threads, each with its own number. Tiles lie as TileLoader leaves them.
 // Where Config::kInputAlignment promises 4 bytes or more, a thread copies them by cp.async,
@@ -18,7 +18,7 @@
 #include <jg/ptx/copy_async.cuh>
 #include <jg/ptx/global.cuh>
 #include <jg/ptx/shared.cuh>
-#include <jg/tile/tile_swizzle.cuh>
+#include <jg/tile/input_operand.cuh>
 
 namespace jg {
 
@@ -70,21 +70,22 @@ class ThreadWord {
     u32 last_, last_shift_;
 };
 
-// kSpan: bytes of a row in shared memory (tile_loader.cuh).
-template <class T, bool kKMajor, u32 kRows, u32 kAlignment, u32 kSpan = 128>
+template <class Operand, u32 kAlignment>
 struct ThreadOperandLoader {
+    using T = typename Operand::Type;
+    using Swizzle = typename Operand::Swizzle;
     using Word = ThreadWord<T, kAlignment>;
-    using Swizzle = TileSwizzle<T, kKMajor, kSpan>;
     static constexpr bool kAsync = kAlignment >= 4 && !IsSame<T, tf32>::value;
     static constexpr u32 kThreads = 128;
-    static constexpr u32 kBlockK = 128 / sizeof(T);
-    static constexpr u32 kPanelRows = kSpan / sizeof(T); // of M or N, where MN-major
+    static constexpr bool kKMajor = Operand::kKMajor;
+    static constexpr u32 kBlockK = Operand::kBlockK;
+    static constexpr u32 kRowBytes = Operand::kSwizzleBytes;
     // The threads' words lie side by side, so a warp reads whole rows. A thread's next one
     // is kStep bytes on, kStepLines lines.
     static constexpr u32 kWordBytes = kAsync ? kAlignment : 4;
     static constexpr u32 kStep = kWordBytes * kThreads;
-    static constexpr u32 kStepLines = kStep / kSpan;
-    static constexpr u32 kWords = kRows * 128 / kStep; // of a thread
+    static constexpr u32 kStepLines = kStep / kRowBytes;
+    static constexpr u32 kWords = Operand::kBlockBytes / kStep; // of a thread
     // The swizzle repeats after 1024 bytes.
     static constexpr u32 kPeriod = 1024 / kStep;
     // Words at once: of one panel, and no more than registers hold (72 a thread on sm_90a).
@@ -113,11 +114,11 @@ struct ThreadOperandLoader {
 #pragma unroll 1
         for (u32 first = 0; first < kWords; first += kAtOnce) {
             const u32 offset = first * kStep + thread * kWordBytes;
-            const u32 line = offset / kSpan;
-            const u32 column = offset % kSpan / sizeof(T);
+            const u32 line = offset / kRowBytes;
+            const u32 column = offset % kRowBytes / sizeof(T);
             const u32 outer = kKMajor ? row + line : k + line % kBlockK;
             const u32 inner =
-                kKMajor ? k + column : row + line / kBlockK * kPanelRows + column;
+                kKMajor ? k + column : row + line / kBlockK * Operand::kPanelRows + column;
             const u32 count = inner < inner_size
                                   ? min_u32(kWordBytes / sizeof(T), inner_size - inner)
                                   : 0;
@@ -125,7 +126,7 @@ struct ThreadOperandLoader {
             u32 targets[kPeriod];
 #pragma unroll
             for (u32 i = 0; i < kPeriod; ++i) {
-                targets[i] = tile + Swizzle::place(offset + i * kStep);
+                targets[i] = tile + Swizzle::swizzled_offset(offset + i * kStep);
             }
             bring(targets, source, step, count, outer, outer_size);
         }
@@ -161,15 +162,12 @@ struct ThreadOperandLoader {
     }
 };
 
-// kASpan, kBSpan: of A's and B's rows.
-template <class Config, class ShapeT, u32 kASpan = 128, u32 kBSpan = 128>
+template <class Config, class ShapeT>
 class ThreadLoader {
     using A = typename Config::A;
     using B = typename Config::B;
-    using LoaderA = ThreadOperandLoader<A, Config::kAKMajor, Config::kBlockM,
-                                        Config::kInputAlignment, kASpan>;
-    using LoaderB = ThreadOperandLoader<B, Config::kBKMajor, Config::kBlockN,
-                                        Config::kInputAlignment, kBSpan>;
+    using LoaderA = ThreadOperandLoader<InputA<Config>, Config::kInputAlignment>;
+    using LoaderB = ThreadOperandLoader<InputB<Config>, Config::kInputAlignment>;
     static_assert(Config::kClusterM * Config::kClusterN == 1, "each CTA loads for itself");
 
   public:

@@ -3,35 +3,25 @@
 //
 // Called by one thread of the load warp. Each CTA loads its slice of a shared tile and
 // multicasts it to the CTAs that share it. A CTA of a pair holds its own rows of A and its
-// half of the columns of B; its bytes count in the pair's even CTA. Tiles lie in shared
-// memory in swizzled rows (tile_swizzle.cuh), as do blocks of K. K-major, a row is one M or
-// N and a block of K, 128 bytes. MN-major, a row is one K and kSpan bytes of M or N: 128,
-// or 64 or 32 where a tile has no multiple of that; a panel is such rows for all of the
-// block, and the next elements of M or N are a panel further.
+// half of the columns of B; its bytes count in the pair's leader CTA. How a tile lies in
+// shared memory is its operand's (input_operand.cuh).
 //
 // prefetch brings an operand's slices to L2 and no further. That is right at any time, also
 // before the grids that write the operand have ended: all reads and writes of the device
 // meet in L2, so what is written later is what a copy finds there. Only memory traffic is
 // lost when the prefetched lines change.
 #pragma once
+#include <jg/common/choices.cuh>
 #include <jg/common/cluster_shape.cuh>
 #include <jg/common/kernel_params.cuh>
 #include <jg/common/work_tile.cuh>
 #include <jg/ptx/tma.cuh>
+#include <jg/tile/input_operand.cuh>
 
 namespace jg {
 
-// The operand whose first blocks are prefetched.
-enum class Prefetch { kNone, kA, kB };
-
-template <class T, bool kKMajor, u32 kRows, u32 kSlices, bool kPair, u32 kSpan = 128>
+template <class Operand, u32 kSlices, bool kPair>
 struct OperandLoader {
-    static constexpr u32 kBlockK = 128 / sizeof(T);
-    static constexpr u32 kPanelRows = kSpan / sizeof(T); // of M or N
-    static constexpr u32 kPanelBytes = kBlockK * kSpan;
-    static_assert(kKMajor || kRows % kPanelRows == 0, "whole panels");
-    static_assert(!kKMajor || kSpan == 128, "a block of K");
-
     // Loads slice `slice` of the tile whose first row (of M or N) and K are given.
     static JG_DEVICE void load(u8 *tile, const TensorMap *map, u64 *barrier, u16 mask,
                                u32 slice, u32 row, u32 k, u32 batch)
@@ -56,15 +46,15 @@ struct OperandLoader {
     template <class Use>
     static JG_DEVICE void for_each_box(u32 slice, u32 row, u32 k, Use use)
     {
-        if constexpr (kKMajor) {
-            constexpr u32 kSliceRows = kRows / kSlices;
+        if constexpr (Operand::kKMajor) {
+            constexpr u32 kSliceRows = Operand::kRows / kSlices;
             use(slice * kSliceRows * 128, k, row + slice * kSliceRows);
         } else {
-            constexpr u32 kSliceK = kBlockK / kSlices;
+            constexpr u32 kSliceK = Operand::kBlockK / kSlices;
 #pragma unroll
-            for (u32 panel = 0; panel < kRows / kPanelRows; ++panel) {
-                use(panel * kPanelBytes + slice * kSliceK * kSpan, row + panel * kPanelRows,
-                    k + slice * kSliceK);
+            for (u32 panel = 0; panel < Operand::kRows / Operand::kPanelRows; ++panel) {
+                use(panel * Operand::kPanelBytes + slice * kSliceK * Operand::kSwizzleBytes,
+                    row + panel * Operand::kPanelRows, k + slice * kSliceK);
             }
         }
     }
@@ -87,15 +77,12 @@ struct OperandLoader {
     }
 };
 
-// kASpan, kBSpan: of A's and B's rows.
-template <class Config, class Cluster, u32 kASpan = 128, u32 kBSpan = 128>
+template <class Config, class Cluster>
 class TileLoader {
     static constexpr bool kPair = Cluster::kCtaGroup == 2;
-    static constexpr u32 kBRows = Config::kBlockN / Cluster::kCtaGroup; // of this CTA
-    using LoaderA = OperandLoader<typename Config::A, Config::kAKMajor, Config::kBlockM,
-                                  Cluster::kASlices, kPair, kASpan>;
-    using LoaderB = OperandLoader<typename Config::B, Config::kBKMajor, kBRows,
-                                  Cluster::kBSlices, kPair, kBSpan>;
+    static constexpr u32 kBRows = InputB<Config>::kRows;
+    using LoaderA = OperandLoader<InputA<Config>, Cluster::kASlices, kPair>;
+    using LoaderB = OperandLoader<InputB<Config>, Cluster::kBSlices, kPair>;
 
   public:
     template <class Params>

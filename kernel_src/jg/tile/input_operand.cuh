@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// InputA, InputB: what a CTA has of a block of K of A and of B, and how it lies in shared
+// memory: in swizzled rows (tile_swizzle.cuh). K-major, a row is one M or N and the block
+// of K, 128 bytes. MN-major, a row is one K and kSwizzleBytes of M or N: 128, or 64 or 32
+// where a tile has no multiple of that; a panel is such rows for all of the block, and the
+// next elements of M or N are a panel further.
+//
+// Whoever loads or multiplies a tile obeys these constants.
+#pragma once
+#include <jg/tile/tile_swizzle.cuh>
+
+namespace jg {
+
+template <class Element, bool kIsKMajor, u32 kRowsOfCta, u32 kRowBytes, u32 kAtomBytes>
+struct InputOperand {
+    using Type = Element;
+    using Swizzle = TileSwizzle<kRowBytes, kAtomBytes>;
+    static constexpr bool kKMajor = kIsKMajor;
+    static constexpr u32 kRows = kRowsOfCta; // of M or N
+    static constexpr u32 kBlockK = 128 / sizeof(Type);
+    static constexpr u32 kBlockBytes = kRows * 128;
+    static constexpr u32 kSwizzleBytes = kRowBytes;
+    static constexpr u32 kPanelRows = kSwizzleBytes / sizeof(Type); // of M or N
+    static constexpr u32 kPanelBytes = kBlockK * kSwizzleBytes;
+    static_assert(kKMajor || kRows % kPanelRows == 0, "whole panels");
+    static_assert(!kKMajor || kSwizzleBytes == 128, "a block of K");
+};
+
+template <class Config>
+using InputA = InputOperand<typename Config::A, Config::kAKMajor, Config::kBlockM,
+                            Config::kASwizzleBytes, Config::kASwizzleAtom>;
+
+// Of a pair of CTAs each has half of the columns.
+template <class Config>
+using InputB =
+    InputOperand<typename Config::B, Config::kBKMajor, Config::kBlockN / Config::kCtaGroup,
+                 Config::kBSwizzleBytes, Config::kBSwizzleAtom>;
+
+} // namespace jg
