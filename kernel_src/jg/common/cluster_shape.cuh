@@ -3,8 +3,8 @@
 //
 // Rank = m + n * kM. CTAs of the same m work on the same rows and share A; CTAs of the same
 // n work on the same columns and share B. With a group of 2, CTAs of m = 2i and 2i + 1 are
-// a pair that multiplies as one: each holds its half of the pair's columns of B, so B is
-// shared by the CTAs of the same n that are the same half of their pair.
+// a pair that multiplies as one: each holds half of the pair's columns of B, so B is
+// shared by the CTAs of the same n that are the same rank of their pair.
 #pragma once
 #include <jg/common/types.cuh>
 
@@ -18,16 +18,16 @@ struct ClusterShape {
     static constexpr u32 kCtaGroup = kCtasOfGroup;
     static constexpr u32 kASlices = kN; // CTAs that share a tile of A, each loads one
     static constexpr u32 kBSlices = kM / kCtaGroup;
-    // Groups that multiply a tile of this CTA, its own too.
-    static constexpr u32 kSharers = kASlices + kBSlices - 1;
+    // Groups that multiply a tile of this CTA, its own too: whom its multicasts reach.
+    static constexpr u32 kMulticastPeers = kASlices + kBSlices - 1;
     static_assert(kM % kCtaGroup == 0, "a cluster has whole pairs");
 
     u32 m, n;
 
     JG_DEVICE explicit ClusterShape(u32 rank) : m(rank % kM), n(rank / kM) {}
 
-    // Place in the pair: 0, or 1.
-    JG_DEVICE u32 half() const
+    // In the pair: 0 of the leader CTA, or 1.
+    JG_DEVICE u32 pair_rank() const
     {
         return m % kCtaGroup;
     }
@@ -41,7 +41,7 @@ struct ClusterShape {
         return m / kCtaGroup;
     }
 
-    JG_DEVICE bool shares_tiles_with(u32 rank) const
+    JG_DEVICE bool is_multicast_peer(u32 rank) const
     {
         return rank % kM == m || rank / kM == n;
     }
@@ -57,24 +57,25 @@ struct ClusterShape {
     }
     JG_DEVICE u16 b_mask() const
     {
-        return static_cast<u16>(bits(kBSlices, kCtaGroup) << (half() + n * kM));
+        return static_cast<u16>(bits(kBSlices, kCtaGroup) << (pair_rank() + n * kM));
     }
 
-    // This CTA's group, and the rank of its even CTA.
+    // This CTA's group, and the rank of its leader CTA.
     JG_DEVICE u16 group_mask() const
     {
         return static_cast<u16>(bits(kCtaGroup, 1) << leader_rank());
     }
     JG_DEVICE u32 leader_rank() const
     {
-        return m - half() + n * kM;
+        return m - pair_rank() + n * kM;
     }
-    // CTAs whose tiles this group multiplies: those of its rows, and of its columns.
-    JG_DEVICE u16 feeder_mask() const
+    // CTAs whose tiles this group multiplies, which it tells when it has read a stage:
+    // those of its rows, and of its columns.
+    JG_DEVICE u16 release_mask() const
     {
         u32 mask = bits(kM, 1) << (n * kM);
         for (u32 i = 0; i < kN; ++i) {
-            mask |= bits(kCtaGroup, 1) << (m - half() + i * kM);
+            mask |= bits(kCtaGroup, 1) << (m - pair_rank() + i * kM);
         }
         return static_cast<u16>(mask);
     }

@@ -17,20 +17,22 @@ namespace jg::debug {
 // What a warp does; also the number of its row in a trace, twice (track.cuh).
 enum class Role : u32 { kLoad, kMma, kMatrices, kEpilogue, kScheduler };
 // Whose stage: of input tiles that the tensor core reads by itself, of tiles and matrices
-// that warps read, of accumulators, of work; the sign that the load has begun, and that it
-// has sent its first stages; and parts of a tile's sum, a count instead of a stage.
+// that warps read, of accumulators, of work; the sign that the load has begun (kThrottle),
+// and that it has sent its first stages (kLoadOrder); and parts of a tile's sum, a count
+// instead of a stage.
 enum class Ring : u32 {
     kTiles,
     kWarps,
     kAccumulators,
     kWork,
-    kLoadBegun,
+    kThrottle,
     kLoadOrder,
     kParts
 };
 enum class Side : u32 { kFull, kEmpty };
 
-struct Place {
+// The barrier that is waited for.
+struct BarrierId {
     Ring ring;
     Side side;
     u32 stage;
@@ -76,13 +78,13 @@ JG_DEVICE Slot &slot()
         jg_debug_slots)[blockIdx.x % kSlotCtas * kSlotWarps + threadIdx.x / 32];
 }
 
-JG_DEVICE void give_up(const Place &place, u32 parity)
+JG_DEVICE void give_up(const BarrierId &id, u32 parity)
 {
     if (writes_slot()) {
         Slot &own = slot();
-        own.ring = place.ring;
-        own.side = place.side;
-        own.stage = place.stage;
+        own.ring = id.ring;
+        own.side = id.side;
+        own.stage = id.stage;
         own.parity = parity;
         own.state = State::kWaited;
         ptx::fence_system();
@@ -95,23 +97,23 @@ JG_DEVICE void give_up(const Place &place, u32 parity)
 }
 
 // Blocks until the phase of this parity is complete; acquires at CTA scope.
-JG_DEVICE void wait(u64 *barrier, u32 parity, const Place &place)
+JG_DEVICE void wait(u64 *barrier, u32 parity, const BarrierId &id)
 {
     const u64 start = ptx::global_timer_ns();
     while (!ptx::mbarrier_try_wait(barrier, parity)) {
         if (ptx::global_timer_ns() - start > kLimitNs) {
-            give_up(place, parity);
+            give_up(id, parity);
         }
     }
 }
 
 // The same, for arrivals from the cluster; orders no memory at all.
-JG_DEVICE void wait_relaxed(u64 *barrier, u32 parity, const Place &place)
+JG_DEVICE void wait_relaxed(u64 *barrier, u32 parity, const BarrierId &id)
 {
     const u64 start = ptx::global_timer_ns();
     while (!ptx::mbarrier_try_wait_relaxed(barrier, parity)) {
         if (ptx::global_timer_ns() - start > kLimitNs) {
-            give_up(place, parity);
+            give_up(id, parity);
         }
     }
 }
@@ -123,7 +125,7 @@ JG_DEVICE void wait_for_parts(u64 counter, u32 parts)
     u32 counted = ptx::load_acquire(counter);
     while (counted < parts) {
         if (ptx::global_timer_ns() - start > kLimitNs) {
-            give_up(Place{Ring::kParts, Side::kFull, parts}, counted);
+            give_up(BarrierId{Ring::kParts, Side::kFull, parts}, counted);
         }
         ptx::sleep_ns(kPollNs);
         counted = ptx::load_acquire(counter);
@@ -132,11 +134,11 @@ JG_DEVICE void wait_for_parts(u64 counter, u32 parts)
 
 #else
 
-JG_DEVICE void wait(u64 *barrier, u32 parity, const Place &)
+JG_DEVICE void wait(u64 *barrier, u32 parity, const BarrierId &)
 {
     ptx::mbarrier_wait(barrier, parity);
 }
-JG_DEVICE void wait_relaxed(u64 *barrier, u32 parity, const Place &)
+JG_DEVICE void wait_relaxed(u64 *barrier, u32 parity, const BarrierId &)
 {
     ptx::mbarrier_wait_relaxed(barrier, parity);
 }

@@ -3,8 +3,8 @@
 // or at release(), so that no way through the code forgets one or gives one back twice.
 //
 // View is a side of a ring and has, for HeldStages alone,
-//   u32 take()               blocks until the next stage is this side's, and returns it
-//   void give_back(u32)      hands it to the other side
+//   u32 wait()               blocks until the next stage is this side's, and returns it
+//   void release(u32)        hands it to the other side: a producer commits it
 // Called by: whoever calls the view.
 #pragma once
 #include <jg/common/types.cuh>
@@ -24,7 +24,7 @@ class HeldStages {
 #pragma unroll
         for (u32 i = 0; i < kCount; ++i) {
             if (has(i)) {
-                stages_[i] = view.take();
+                stages_[i] = view.wait();
             }
         }
     }
@@ -57,7 +57,7 @@ class HeldStages {
 #pragma unroll
             for (u32 i = 0; i < kCount; ++i) {
                 if (has(i)) {
-                    view_.give_back(stages_[i]);
+                    view_.release(stages_[i]);
                 }
             }
         }

@@ -77,7 +77,7 @@ class InputProducer {
   private:
     friend class HeldStages<InputProducer>;
 
-    JG_DEVICE u32 take()
+    JG_DEVICE u32 wait()
     {
         const u32 stage = state_.stage;
         wait_empty(stage);
@@ -85,7 +85,7 @@ class InputProducer {
         return stage;
     }
     // One arrival of this warp, whose threads have written their part of the stage.
-    JG_DEVICE void give_back(u32 stage) const
+    JG_DEVICE void release(u32 stage) const
     {
         ptx::fence_proxy_async_shared();
         __syncwarp();
@@ -96,8 +96,8 @@ class InputProducer {
 
     JG_DEVICE void wait_empty(u32 stage) const
     {
-        debug::wait(&barriers_.empty[stage], state_.lap ^ 1,
-                    debug::Place{Signals::kRing, debug::Side::kEmpty, stage});
+        debug::wait(&barriers_.empty[stage], state_.phase ^ 1,
+                    debug::BarrierId{Signals::kRing, debug::Side::kEmpty, stage});
     }
 
     RingBarriers<kStages> &barriers_;
@@ -123,15 +123,15 @@ class InputConsumer {
     template <class View, u32 kCount, u32 kOptional>
     friend class HeldStages;
 
-    JG_DEVICE u32 take()
+    JG_DEVICE u32 wait()
     {
         const u32 stage = state_.stage;
-        debug::wait(&barriers_.full[stage], state_.lap,
-                    debug::Place{Signals::kRing, debug::Side::kFull, stage});
+        debug::wait(&barriers_.full[stage], state_.phase,
+                    debug::BarrierId{Signals::kRing, debug::Side::kFull, stage});
         state_.advance();
         return stage;
     }
-    JG_DEVICE void give_back(u32 stage) const
+    JG_DEVICE void release(u32 stage) const
     {
         signals_.release(&barriers_.empty[stage]);
     }

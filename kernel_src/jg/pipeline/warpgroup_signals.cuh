@@ -16,7 +16,7 @@ template <u32 kTeams, class Cluster, u32 kTeamThreads = 128>
 class WarpgroupSignals {
   public:
     static constexpr debug::Ring kRing = debug::Ring::kWarps;
-    static constexpr u32 kReleases = kTeams * Cluster::kSharers;
+    static constexpr u32 kReleases = kTeams * Cluster::kMulticastPeers;
     static_assert(Cluster::kSize <= kTeamThreads, "a thread arrives in each CTA");
 
     JG_DEVICE explicit WarpgroupSignals(const Cluster &cluster) : cluster_(cluster) {}
@@ -34,7 +34,7 @@ class WarpgroupSignals {
             }
         } else {
             const u32 rank = threadIdx.x % kTeamThreads;
-            if (rank < Cluster::kSize && cluster_.shares_tiles_with(rank)) {
+            if (rank < Cluster::kSize && cluster_.is_multicast_peer(rank)) {
                 ptx::mbarrier_arrive_remote(empty, rank);
             }
         }

@@ -6,59 +6,59 @@
 
 namespace jg::ptx {
 
-// Bytes of an answer; it lies on a multiple of them.
-constexpr u32 kLaunchAnswerBytes = 16;
+// Bytes of a response; it lies on a multiple of them.
+constexpr u32 kClcResponseBytes = 16;
 
-// Asks for a cluster that was not launched yet. The answer lands in this CTA's shared
-// memory and counts there towards `barrier`. Not again once an answer was a refusal.
-JG_DEVICE void launch_cancel(void *answer, u64 *barrier)
+// Requests a cluster that was not launched yet. The response lands in this CTA's shared
+// memory and counts there towards `barrier`. Not again once a response was a refusal.
+JG_DEVICE void clc_request(void *response, u64 *barrier)
 {
     // clang-format off
     asm volatile("clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes"
                  ".b128 [%0], [%1];"
-                 :: "r"(shared_address(answer)), "r"(shared_address(barrier)) : "memory");
+                 :: "r"(shared_address(response)), "r"(shared_address(barrier)) : "memory");
     // clang-format on
 }
 
-// The same answer to every CTA of the cluster: at the same offset, and at the barrier
+// The same response to every CTA of the cluster: at the same offset, and at the barrier
 // there.
-JG_DEVICE void launch_cancel_multicast(void *answer, u64 *barrier)
+JG_DEVICE void clc_request_multicast(void *response, u64 *barrier)
 {
     // clang-format off
     asm volatile("clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes"
                  ".multicast::cluster::all.b128 [%0], [%1];"
-                 :: "r"(shared_address(answer)), "r"(shared_address(barrier)) : "memory");
+                 :: "r"(shared_address(response)), "r"(shared_address(barrier)) : "memory");
     // clang-format on
 }
 
-// What an answer says. A refusal says no more than that: clusters may still be waiting,
+// What a response says. A refusal says no more than that: clusters may still be waiting,
 // which are launched as usual then.
-struct LaunchAnswer {
+struct ClcResponse {
     bool granted;
     u32 first_cta; // blockIdx.x of the cluster's first CTA; 0 without a grant
 };
 
 // One load of all 16 bytes: a part of them means nothing.
-JG_DEVICE LaunchAnswer load_launch_answer(const void *answer)
+JG_DEVICE ClcResponse load_clc_response(const void *response)
 {
     u32 granted, first_cta;
     // clang-format off
     asm volatile("{\n"
                  ".reg .pred granted;\n"
-                 ".reg .b128 answer;\n"
-                 "ld.shared.b128 answer, [%2];\n"
-                 "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 granted, answer;\n"
+                 ".reg .b128 response;\n"
+                 "ld.shared.b128 response, [%2];\n"
+                 "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 granted, response;\n"
                  "selp.u32 %0, 1, 0, granted;\n"
                  "mov.u32 %1, 0;\n"
-                 "@granted clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 %1, answer;\n"
-                 "}\n" : "=r"(granted), "=r"(first_cta) : "r"(shared_address(answer)) : "memory");
+                 "@granted clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 %1, response;\n"
+                 "}\n" : "=r"(granted), "=r"(first_cta) : "r"(shared_address(response)) : "memory");
     // clang-format on
-    return LaunchAnswer{granted != 0, first_cta};
+    return ClcResponse{granted != 0, first_cta};
 }
 
-// Between loads of an answer and the next answer in its place, which another proxy writes:
-// the first by the thread that arrives for the readers, the second by who asks, after the
-// wait for those arrivals.
+// Between loads of a response and the next response in its place, which another proxy
+// writes: the first by the thread that arrives for the readers, the second by who requests,
+// after the wait for those arrivals.
 JG_DEVICE void fence_proxy_release_shared()
 {
     // clang-format off

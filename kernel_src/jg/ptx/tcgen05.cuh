@@ -224,7 +224,7 @@ static_assert(tcgen05_instruction<s8, s8>(true, true, 128, 128) == 0x082004a0);
 // --------------------------------------------------------------------- multiplication
 
 // D in tensor memory = A * B over 32 bytes of K, plus D where `accumulate` is not 0. Issued
-// by one thread, of the pair's even CTA; it returns before the product is done.
+// by one thread, of the pair's leader CTA; it returns before the product is done.
 // clang-format off
 #define JG_TCGEN05_MMA(KIND)                                                                  \
     asm volatile("{\n"                                                                        \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The bulk tensor copy engine, three-dimensional maps: (inner, outer, batch) in elements.
+// TMA, the bulk tensor copies, three-dimensional maps: (inner, outer, batch) in elements.
 #pragma once
 #include <jg/ptx/address.cuh>
 
@@ -46,11 +46,11 @@ JG_DEVICE void tma_prefetch(const TensorMap *map, i32 inner, i32 outer, i32 batc
 }
 
 // Bits of a shared-memory address that name the CTA of the cluster begin at 24; without the
-// lowest of them it is the address in the even CTA of the pair.
+// lowest of them it is the address in the leader CTA of the pair.
 constexpr u32 kEvenCtaOfPair = 0xfeffffff;
 
 // The same two for a CTA of a pair: the data come here (and to `mask`), the bytes count
-// towards the barrier of the pair's even CTA. sm_100a and newer.
+// towards the barrier of the pair's leader CTA. sm_100a and newer.
 JG_DEVICE void tma_load_pair(void *target, const TensorMap *map, u64 *barrier, i32 inner,
                              i32 outer, i32 batch)
 {
@@ -111,7 +111,7 @@ JG_DEVICE void tma_store_wait_all()
     // clang-format on
 }
 
-// Orders this thread's shared-memory writes before later accesses of the copy engine.
+// Orders this thread's shared-memory writes before later accesses of TMA.
 JG_DEVICE void fence_proxy_async_shared()
 {
     // clang-format off

@@ -6,13 +6,13 @@
 // have seen, no document promises it, and only a split K depends on it
 // (tile_scheduler.cuh).
 //
-// A ring of answers in every CTA. The scheduler's warp, in the cluster's first CTA, waits
+// A ring of responses in every CTA. The scheduler's warp, in the cluster's first CTA, waits
 // until the load thread there has begun with a tile (so that no cluster holds tiles that
 // others could begin with) and until every walk of the cluster has read what the stage had
-// before. Then it announces the answer's bytes at the barrier of each CTA, and asks once
-// for all. Every walk loads the answer, then fences, then arrives in the first CTA. Who is
-// refused ends; the scheduler's warp reads the answers too, so no question is open when it
-// ends.
+// before. Then it announces the response's bytes at the barrier of each CTA, and requests
+// once for all. Every walk loads the response, then fences, then arrives in the first CTA.
+// Who is refused ends; the scheduler's warp reads the responses too, so no request is open
+// when it ends.
 //
 // Called by: see scheduler_for.cuh. Before use: init_barriers by one thread, then a
 // synchronisation of the cluster. After use: no CTA ends before all walks of the cluster.
@@ -27,15 +27,16 @@
 
 namespace jg {
 
-// Questions are a tile ahead of the load, and the epilogue may be two tiles behind it.
+// Requests are a tile ahead of the load, and the epilogue may be two tiles behind it.
 constexpr u32 kClcStages = 3;
 
-// The empty barriers and `started` are used in the first CTA only.
+// The empty barriers and `throttle` are used in the first CTA only.
 struct alignas(16) ClcStorage {
-    u8 answers[kClcStages][ptx::kLaunchAnswerBytes];
+    u8 responses[kClcStages][ptx::kClcResponseBytes];
     u64 full[kClcStages];
     u64 empty[kClcStages];
-    u64 started; // the load thread has begun with a tile; no walk can get ahead of it twice
+    u64 throttle; // the load thread has begun with a tile; no walk can get ahead of it
+                  // twice
 };
 
 // Who walks.
@@ -44,7 +45,7 @@ enum class ClcReader { kLoadThread, kThread, kWarp };
 template <class Tiles, class Cluster, ClcReader kReader, Advance kAdvance>
 class ClcWorkIterator {
     static_assert(kReader != ClcReader::kLoadThread || kAdvance == Advance::kDelayed,
-                  "the load has to begin before the next tile is asked for");
+                  "the load has to begin before the next tile is requested");
 
   public:
     JG_DEVICE ClcWorkIterator(const Tiles &tiles, ClcStorage &storage, bool is_first_cta)
@@ -69,7 +70,7 @@ class ClcWorkIterator {
         const WorkTile tile = tiles_.tile(index_);
         if constexpr (kReader == ClcReader::kLoadThread) {
             if (is_first_cta_) {
-                ptx::mbarrier_arrive(&storage_.started);
+                ptx::mbarrier_arrive(&storage_.throttle);
             }
         }
         if constexpr (kAdvance == Advance::kDelayed) {
@@ -81,13 +82,13 @@ class ClcWorkIterator {
     }
 
   private:
-    // Blocks until the answer for the next tile is there.
+    // Blocks until the response for the next tile is there.
     JG_DEVICE void fetch()
     {
         const u32 stage = state_.stage;
-        debug::wait(&storage_.full[stage], state_.lap,
-                    debug::Place{debug::Ring::kWork, debug::Side::kFull, stage});
-        const ptx::LaunchAnswer answer = ptx::load_launch_answer(storage_.answers[stage]);
+        debug::wait(&storage_.full[stage], state_.phase,
+                    debug::BarrierId{debug::Ring::kWork, debug::Side::kFull, stage});
+        const ptx::ClcResponse response = ptx::load_clc_response(storage_.responses[stage]);
         if constexpr (kReader == ClcReader::kWarp) {
             __syncwarp();
         }
@@ -96,8 +97,8 @@ class ClcWorkIterator {
             ptx::mbarrier_arrive_relaxed(&storage_.empty[stage], 0);
         }
         state_.advance();
-        granted_ = answer.granted;
-        index_ = answer.first_cta / Cluster::kSize;
+        granted_ = response.granted;
+        index_ = response.first_cta / Cluster::kSize;
     }
 
     const Tiles &tiles_;
@@ -130,7 +131,7 @@ class ClcScheduler {
             ptx::mbarrier_init(&storage.full[i], 1);
             ptx::mbarrier_init(&storage.empty[i], readers + 1);
         }
-        ptx::mbarrier_init(&storage.started, 1);
+        ptx::mbarrier_init(&storage.throttle, 1);
     }
 
     JG_DEVICE Walk<ClcReader::kLoadThread, Advance::kDelayed> load_walk() const
@@ -157,38 +158,38 @@ class ClcScheduler {
         auto work = warp_walk<Advance::kDelayed>();
         debug::Track track(debug::Role::kScheduler, 0, threadIdx.x % 32 == 0);
         PipelineState<kClcStages> state;
-        u32 lap = 0; // of `started`
+        u32 phase = 0; // of `throttle`
         while (work.has_work()) {
             track.next(work.next());
-            debug::wait(&storage_.started, lap,
-                        debug::Place{debug::Ring::kLoadBegun, debug::Side::kFull, 0});
-            lap ^= 1;
+            debug::wait(&storage_.throttle, phase,
+                        debug::BarrierId{debug::Ring::kThrottle, debug::Side::kFull, 0});
+            phase ^= 1;
             track.begin();
-            ask(state);
+            request(state);
             track.end();
             state.advance();
         }
     }
 
   private:
-    // All lanes: each announces the answer in one CTA, then one asks.
-    JG_DEVICE void ask(const PipelineState<kClcStages> &state) const
+    // All lanes: each announces the response in one CTA, then one requests.
+    JG_DEVICE void request(const PipelineState<kClcStages> &state) const
     {
         u64 *full = &storage_.full[state.stage];
         debug::wait_relaxed(
-            &storage_.empty[state.stage], state.lap ^ 1,
-            debug::Place{debug::Ring::kWork, debug::Side::kEmpty, state.stage});
+            &storage_.empty[state.stage], state.phase ^ 1,
+            debug::BarrierId{debug::Ring::kWork, debug::Side::kEmpty, state.stage});
         ptx::fence_proxy_acquire_shared();
         const u32 lane = threadIdx.x % 32;
         if (lane < Cluster::kSize) {
-            ptx::mbarrier_arrive_expect_bytes_relaxed(full, ptx::kLaunchAnswerBytes, lane);
+            ptx::mbarrier_arrive_expect_bytes_relaxed(full, ptx::kClcResponseBytes, lane);
         }
         __syncwarp();
         if (ptx::elect_one()) {
             if constexpr (Cluster::kSize == 1) {
-                ptx::launch_cancel(storage_.answers[state.stage], full);
+                ptx::clc_request(storage_.responses[state.stage], full);
             } else {
-                ptx::launch_cancel_multicast(storage_.answers[state.stage], full);
+                ptx::clc_request_multicast(storage_.responses[state.stage], full);
             }
         }
     }

@@ -23,7 +23,7 @@ class AccumReader {
 
     // `columns`: address of the ring in tensor memory, kPitch columns a stage.
     JG_DEVICE AccumReader(Consumer &ring, u32 columns)
-        : ring_(ring), stage_(ring.take()),
+        : ring_(ring), stage_(ring.wait()),
           address_(columns + stage_ * Share::Layout::kPitch + Share::warp() * 32 * kLane)
     {
     }
@@ -37,7 +37,7 @@ class AccumReader {
         }
         ptx::tcgen05_wait_load(values);
         if (col + 2 * kCount == kColumns) {
-            ring_.give_back(stage_);
+            ring_.release(stage_);
         }
     }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // CommitSignals: a ring whose stages are read by the tensor core.
 //
-// All bytes that a pair of CTAs gets count in its even CTA, whose MMA thread multiplies for
-// both: that CTA announces them, the odd one nothing. The MMA thread releases a stage by a
-// commit, which arrives when the tensor core has read it, in every CTA whose copies reach
-// this CTA or pair. Called by: see InputRingBuffer; release is called by the thread that
-// issued the multiplications.
+// All bytes that a pair of CTAs gets count in its leader CTA, whose MMA thread multiplies
+// for both: that CTA announces them, the odd one nothing. The MMA thread releases a stage
+// by a commit, which arrives when the tensor core has read it, in every CTA whose copies
+// reach this CTA or pair. Called by: see InputRingBuffer; release is called by the thread
+// that issued the multiplications.
 #pragma once
 #include <jg/common/cluster_shape.cuh>
 #include <jg/debug/waits.cuh>
@@ -18,17 +18,17 @@ template <class Cluster>
 class CommitSignals {
   public:
     static constexpr debug::Ring kRing = debug::Ring::kTiles;
-    static constexpr u32 kReleases = Cluster::kSharers;
+    static constexpr u32 kReleases = Cluster::kMulticastPeers;
 
     JG_DEVICE explicit CommitSignals(const Cluster &cluster)
-        : leads_(cluster.half() == 0), feeders_(cluster.feeder_mask())
+        : is_leader_(cluster.pair_rank() == 0), release_mask_(cluster.release_mask())
     {
     }
 
     // `bytes`: of one CTA's stage.
     JG_DEVICE void announce(u64 *full, u32 bytes) const
     {
-        if (Cluster::kCtaGroup == 1 || leads_) {
+        if (Cluster::kCtaGroup == 1 || is_leader_) {
             ptx::mbarrier_arrive_expect_bytes(full, Cluster::kCtaGroup * bytes);
         }
     }
@@ -38,13 +38,13 @@ class CommitSignals {
         if constexpr (Cluster::kSize == 1) {
             ptx::tcgen05_commit<Cluster::kCtaGroup>(empty);
         } else {
-            ptx::tcgen05_commit_multicast<Cluster::kCtaGroup>(empty, feeders_);
+            ptx::tcgen05_commit_multicast<Cluster::kCtaGroup>(empty, release_mask_);
         }
     }
 
   private:
-    bool leads_;
-    u16 feeders_;
+    bool is_leader_;
+    u16 release_mask_;
 };
 
 } // namespace jg::sm100a

@@ -99,7 +99,7 @@ class GemmKernel {
         }
     }
 
-    // ... by the copy engine, which one thread starts.
+    // ... by TMA, which one thread starts.
     static JG_DEVICE void load_by_copies(const Scheduler &scheduler, const Range &range,
                                          const Ring &ring, const Order &order,
                                          const Loader &loader, SmemT &smem)
@@ -119,7 +119,7 @@ class GemmKernel {
         load_tiles(scheduler, range, producer, order.spans(true), true, send, [] {});
     }
 
-    // ... by four warps, for inputs that the copy engine does not take. `thread`: of them.
+    // ... by four warps, for inputs that TMA does not take. `thread`: of them.
     static JG_DEVICE void load_by_threads(const Scheduler &scheduler, const Range &range,
                                           const Ring &ring, const Order &order,
                                           const Params &params, const ShapeT &shape,
@@ -289,7 +289,7 @@ class GemmKernel {
                 load_by_copies(scheduler, range, ring, order, loader, smem);
             }
         } else if (roles.is_mma_warp()) {
-            if (cluster.half() == 0 && ptx::elect_one()) {
+            if (cluster.pair_rank() == 0 && ptx::elect_one()) {
                 multiply(scheduler, range, ring, accumulators, tmem.address(), smem);
             }
         } else if (roles.is_matrix_warp()) {

@@ -83,7 +83,7 @@ class LoadOrder {
     JG_DEVICE void wait() const
     {
         debug::wait(&barrier_.sent, 0,
-                    debug::Place{debug::Ring::kLoadOrder, debug::Side::kFull, 0});
+                    debug::BarrierId{debug::Ring::kLoadOrder, debug::Side::kFull, 0});
     }
 
   private:

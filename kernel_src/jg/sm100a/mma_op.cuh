@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // MmaOp: the products of a tile, accumulated in tensor memory by tcgen05.mma.
 //
-// Called by the MMA thread; in a pair, by that of the even CTA, for both CTAs. Each has its
-// half of the rows of A and of D, and its half of the columns of B at the same offset of
-// its shared memory.
+// Called by the MMA thread; in a pair, by that of the leader CTA, for both CTAs. Each has
+// its half of the rows of A and of D, and its half of the columns of B at the same offset
+// of its shared memory.
 #pragma once
 #include <jg/sm100a/k_group.cuh>
 #include <jg/sm100a/smem.cuh>

@@ -3,8 +3,8 @@
 //
 // Owns the two barriers of each stage. A stage is full when the multiplications of a tile
 // are done: their commit arrives in each CTA of a pair. It is empty again when the epilogue
-// warps have read it, those of both CTAs of a pair, which arrive in the even one. With two
-// stages a tile is multiplied while the one before it is written.
+// warps have read it, those of both CTAs of a pair, which arrive in the leader CTA. With
+// two stages a tile is multiplied while the one before it is written.
 //
 // Called by: the MMA thread (producer view), all threads of the epilogue warps, through an
 // AccumReader (consumer view). Before use: init_barriers by one thread, then a CTA or
@@ -30,12 +30,12 @@ struct OutputBarriers {
 template <class Cluster>
 JG_DEVICE void wait_for_stage(u64 *barrier, u32 parity, debug::Side side, u32 stage)
 {
-    const debug::Place place{debug::Ring::kAccumulators, side, stage};
+    const debug::BarrierId id{debug::Ring::kAccumulators, side, stage};
     if constexpr (Cluster::kCtaGroup == 2) {
-        debug::wait_relaxed(barrier, parity, place);
+        debug::wait_relaxed(barrier, parity, id);
         ptx::fence_acquire_shared();
     } else {
-        debug::wait(barrier, parity, place);
+        debug::wait(barrier, parity, id);
     }
 }
 
@@ -67,14 +67,14 @@ class OutputProducer {
   private:
     friend class HeldStages<OutputProducer>;
 
-    JG_DEVICE u32 take()
+    JG_DEVICE u32 wait()
     {
         const u32 stage = state_.stage;
         wait_empty();
         ptx::tcgen05_fence_after_sync();
         return stage;
     }
-    JG_DEVICE void give_back(u32 stage) const
+    JG_DEVICE void release(u32 stage) const
     {
         if constexpr (Cluster::kCtaGroup == 2) {
             ptx::tcgen05_commit_multicast<2>(&barriers_.full[stage], cluster_.group_mask());
@@ -86,7 +86,7 @@ class OutputProducer {
     // The next stage.
     JG_DEVICE void wait_empty()
     {
-        wait_for_stage<Cluster>(&barriers_.empty[state_.stage], state_.lap ^ 1,
+        wait_for_stage<Cluster>(&barriers_.empty[state_.stage], state_.phase ^ 1,
                                 debug::Side::kEmpty, state_.stage);
         state_.advance();
     }
@@ -109,17 +109,17 @@ class OutputConsumer {
     friend class AccumReader;
 
     // Blocks until the stage is full.
-    JG_DEVICE u32 take()
+    JG_DEVICE u32 wait()
     {
         const u32 stage = state_.stage;
-        wait_for_stage<Cluster>(&barriers_.full[stage], state_.lap, debug::Side::kFull,
+        wait_for_stage<Cluster>(&barriers_.full[stage], state_.phase, debug::Side::kFull,
                                 stage);
         ptx::tcgen05_fence_after_sync();
         state_.advance();
         return stage;
     }
     // One arrival of this warp, whose loads are complete.
-    JG_DEVICE void give_back(u32 stage) const
+    JG_DEVICE void release(u32 stage) const
     {
         u64 *empty = &barriers_.empty[stage];
         ptx::tcgen05_fence_before_sync();

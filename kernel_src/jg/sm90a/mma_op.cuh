@@ -18,7 +18,7 @@ struct WarpgroupShare : StepRows<1, 4, 4> {
     static constexpr u32 kSlabSpan = 128;
     static constexpr bool kWholeSlabs = true;
     // Of a ring that threads fill the epilogue gets none: it loads matrices itself, as
-    // those that the copy engine does not take.
+    // those that TMA does not take.
     static constexpr u32 kMatrixStages =
         Config::kThreadLoads || Config::kOutputAlignment < 16 ? 0 : Config::kStages;
     static constexpr u32 kConsumers = Roles::kConsumers;

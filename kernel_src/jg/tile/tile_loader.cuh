@@ -105,7 +105,8 @@ class TileLoader {
         LoaderA::load(a_tile, a_map_, barrier, cluster_.a_mask(), cluster_.a_slice(),
                       work.row, k, work.batch * a_batch_step_);
         LoaderB::load(b_tile, b_map_, barrier, cluster_.b_mask(), cluster_.b_slice(),
-                      work.col + cluster_.half() * kBRows, k, work.batch * b_batch_step_);
+                      work.col + cluster_.pair_rank() * kBRows, k,
+                      work.batch * b_batch_step_);
     }
 
     // This CTA's slices of `blocks` blocks of one operand, from K on.
@@ -119,7 +120,7 @@ class TileLoader {
                                   work.batch * a_batch_step_);
             } else {
                 LoaderB::prefetch(b_map_, cluster_.b_slice(),
-                                  work.col + cluster_.half() * kBRows, k,
+                                  work.col + cluster_.pair_rank() * kBRows, k,
                                   work.batch * b_batch_step_);
             }
         }
