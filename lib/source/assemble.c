@@ -221,14 +221,14 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_number("kStages", config->stages, out);
     print_number("kKGroup", jg_max(config->k_group, 1), out);
     print_number("kAccStages", jg_max(config->acc_stages, 1), out);
-    print_number("kMatrixStages", derived->matrix_stages, out);
+    print_number("kEpilogueLoadStages", derived->matrix_stages, out);
     print_number("kOutStages", config->out_stages, out);
     print_number("kASwizzleBytes", derived->a_box.row_bytes, out);
     print_number("kASwizzleAtom", derived->a_box.atom, out);
     print_number("kBSwizzleBytes", derived->b_box.row_bytes, out);
     print_number("kBSwizzleAtom", derived->b_box.atom, out);
-    print_number("kSlabRows", derived->d_box.rows, out);
-    print_number("kSlabSpan", derived->d_box.row_bytes, out);
+    print_number("kStoreTileRows", derived->d_box.rows, out);
+    print_number("kStoreTileSwizzleBytes", derived->d_box.row_bytes, out);
     print_name("SchedulerKind", "kScheduler", schedulers[config->scheduler], out);
     print_name("Prefetch", "kPrefetch", prefetches[prefetch_of_product(config)], out);
     print_number("kRasterGroup", config->swizzle, out);

@@ -79,10 +79,10 @@ def test_a_second_accumulator_that_never_comes_names_its_tile(folder):
 
 
 def test_a_part_of_k_that_is_not_handed_on_names_tile_and_part(folder):
-    hand_on = r"^.*red\.release\.gpu\.global\.add\.u32[^;]*;\n"
+    store_partial = r"^.*red\.release\.gpu\.global\.add\.u32[^;]*;\n"
     for chip in CHIPS:
         for order in ("turnstile", "arrival"):
-            done = mutate(chip, lambda ptx: drop(ptx, hand_on, 0), folder,
+            done = mutate(chip, lambda ptx: drop(ptx, store_partial, 0), folder,
                           extra=f" split_k=4 split_order={order} debug=1")
             assert done.returncode == 1, done.stdout
             report = done.stderr[done.stderr.index("the kernel gave up:"):]

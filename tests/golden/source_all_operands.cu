@@ -24,14 +24,14 @@ struct Config {
     static constexpr jg::u32 kStages = 2;
     static constexpr jg::u32 kKGroup = 1;
     static constexpr jg::u32 kAccStages = 1;
-    static constexpr jg::u32 kMatrixStages = 0;
+    static constexpr jg::u32 kEpilogueLoadStages = 0;
     static constexpr jg::u32 kOutStages = 2;
     static constexpr jg::u32 kASwizzleBytes = 128;
     static constexpr jg::u32 kASwizzleAtom = 16;
     static constexpr jg::u32 kBSwizzleBytes = 128;
     static constexpr jg::u32 kBSwizzleAtom = 16;
-    static constexpr jg::u32 kSlabRows = 64;
-    static constexpr jg::u32 kSlabSpan = 128;
+    static constexpr jg::u32 kStoreTileRows = 64;
+    static constexpr jg::u32 kStoreTileSwizzleBytes = 128;
     static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kStatic;
     static constexpr jg::Prefetch kPrefetch = jg::Prefetch::kNone;
     static constexpr jg::u32 kRasterGroup = 4;

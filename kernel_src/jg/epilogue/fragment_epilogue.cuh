@@ -4,40 +4,45 @@
 // on an H200).
 //
 // Applies alpha and the snippet in registers, in the accumulator's own layout; converts;
-// stores fragments to shared memory (stmatrix, swizzled) and hands slabs to the TileWriter.
+// stores fragments to shared memory (stmatrix, swizzled) and hands slabs to the TmaStore.
 // Called by all 128 threads of a warpgroup that holds accumulators.
 #pragma once
 #include <jg/common/work_tile.cuh>
+#include <jg/epilogue/accumulator.cuh>
+#include <jg/epilogue/fragment_store.cuh>
 #include <jg/epilogue/scales.cuh>
-#include <jg/epilogue/slab_writer.cuh>
-#include <jg/epilogue/sums.cuh>
+#include <jg/epilogue/tma_store.cuh>
 #include <jg/epilogue/user_epilogue.cuh>
-#include <jg/tile/tile_writer.cuh>
 
 namespace jg {
 
-template <class Config, class Epilogue, class Share>
+template <class Config, class Epilogue, class Partition>
 class FragmentEpilogue {
     using D = typename Config::D;
-    static constexpr u32 kSlabCols = Share::kSlabSpan / sizeof(D);
-    static constexpr u32 kSlabBytes = Share::kSlabRows * Share::kSlabSpan;
-    static constexpr u32 kSlabsAcross = Share::kTransposed ? 1 : Share::kCols / kSlabCols;
-    static constexpr u32 kSlabsDown =
-        Share::kRows / (Share::kTransposed ? Share::kSlabRows : Share::kStepRows);
-    static constexpr u32 kSlabs = kSlabsDown * kSlabsAcross; // that a warp helps to fill
+    static constexpr u32 kStoreTileCols = Partition::kStoreTileSwizzleBytes / sizeof(D);
+    static constexpr u32 kStoreTileBytes =
+        Partition::kStoreTileRows * Partition::kStoreTileSwizzleBytes;
+    static constexpr u32 kStoreTilesAcross =
+        Partition::kTransposed ? 1 : Partition::kCols / kStoreTileCols;
+    static constexpr u32 kStoreTilesDown =
+        Partition::kRows /
+        (Partition::kTransposed ? Partition::kStoreTileRows : Partition::kStepRows);
+    static constexpr u32 kStoreTiles =
+        kStoreTilesDown * kStoreTilesAcross; // that a warp helps to fill
     // Groups of 8 columns of the accumulator, a slab's.
-    static constexpr u32 kGroups = (Share::kTransposed ? Share::kSlabRows : kSlabCols) / 8;
-    using Writer = TileWriter<Config::kOutStages, kSlabBytes, Share::kSlabWarps>;
+    static constexpr u32 kGroups =
+        (Partition::kTransposed ? Partition::kStoreTileRows : kStoreTileCols) / 8;
+    using Store = TmaStore<Config::kOutStages, kStoreTileBytes, Partition::kStoreTileWarps>;
     static constexpr bool kExactRows = WholeTiles<Config>::kRows;
     static constexpr bool kExactCols = WholeTiles<Config>::kCols;
 
   public:
     template <class Params, class ShapeT>
-    JG_DEVICE FragmentEpilogue(const Params &params, const ShapeT &, u8 *smem, u32 consumer)
-        : alpha_(params.alpha.load()), consumer_(consumer),
-          writer_(smem + slab() * Config::kOutStages * kSlabBytes, &params.maps[kMapD],
-                  1 + consumer + slab()),
-          slab_writer_(first_in_slab())
+    JG_DEVICE FragmentEpilogue(const Params &params, const ShapeT &, u8 *smem, u32 team)
+        : alpha_(params.alpha.load()), team_(team),
+          store_(smem + store_tile() * Config::kOutStages * kStoreTileBytes,
+                 &params.maps[kMapD], 1 + team + store_tile()),
+          fragments_(first_in_store_tile())
     {
     }
 
@@ -51,62 +56,65 @@ class FragmentEpilogue {
     JG_DEVICE void run(const Params &params, const ShapeT &shape, Accumulators &acc,
                        const Smem &, Consumer &, const WorkTile &tile)
     {
-        const u32 row = tile.row + Share::first_row(consumer_) +
-                        (Share::kTransposed
-                             ? 0
-                             : Share::team_warp() / Share::kSlabWarps * Share::kSlabRows);
+        const u32 row =
+            tile.row + Partition::first_row(team_) +
+            (Partition::kTransposed ? 0
+                                    : Partition::team_warp() / Partition::kStoreTileWarps *
+                                          Partition::kStoreTileRows);
         const u32 col =
-            tile.col + Share::first_col(consumer_) +
-            (Share::kTransposed ? Share::team_warp() / Share::kSlabWarps * kSlabCols : 0);
-#pragma unroll(Accumulators::kIndexed ? 1 : kSlabs)
-        for (u32 i = 0; i < kSlabs; ++i) {
-            const u32 down = i / kSlabsAcross, across = i % kSlabsAcross;
-            u32 slab_row = row, slab_col = col;
-            f32 values[Share::kFragments][4 * kGroups];
-            if constexpr (Share::kTransposed) {
-                slab_row += i * Share::kSlabRows;
-                acc.read(0, i * Share::kSlabRows, values);
+            tile.col + Partition::first_col(team_) +
+            (Partition::kTransposed
+                 ? Partition::team_warp() / Partition::kStoreTileWarps * kStoreTileCols
+                 : 0);
+#pragma unroll(Accumulators::kIndexed ? 1 : kStoreTiles)
+        for (u32 i = 0; i < kStoreTiles; ++i) {
+            const u32 down = i / kStoreTilesAcross, across = i % kStoreTilesAcross;
+            u32 tile_row = row, tile_col = col;
+            f32 values[Partition::kFragments][4 * kGroups];
+            if constexpr (Partition::kTransposed) {
+                tile_row += i * Partition::kStoreTileRows;
+                acc.read(0, i * Partition::kStoreTileRows, values);
             } else {
-                slab_row += down * Share::kStepRows;
-                slab_col += across * kSlabCols;
-                acc.read(down, across * kSlabCols, values);
+                tile_row += down * Partition::kStepRows;
+                tile_col += across * kStoreTileCols;
+                acc.read(down, across * kStoreTileCols, values);
             }
             // The same for all who fill the slab.
             const bool inside =
-                (kExactRows || slab_row < shape.m) && (kExactCols || slab_col < shape.n);
+                (kExactRows || tile_row < shape.m) && (kExactCols || tile_col < shape.n);
             if (inside) {
-                write_slab(params, shape, values, slab_row, slab_col, tile.batch);
+                write_store_tile(params, shape, values, tile_row, tile_col, tile.batch);
             }
         }
     }
 
     JG_DEVICE void drain()
     {
-        writer_.drain();
+        store_.drain();
     }
 
   private:
     // The slab that this warp helps to fill.
-    static JG_DEVICE u32 slab()
+    static JG_DEVICE u32 store_tile()
     {
-        return Share::warp() / Share::kSlabWarps;
+        return Partition::warp() / Partition::kStoreTileWarps;
     }
     // The warp's first row in the slab, or column.
-    static JG_DEVICE u32 first_in_slab()
+    static JG_DEVICE u32 first_in_store_tile()
     {
-        return Share::warp() % Share::kSlabWarps *
-               (Share::kTransposed ? Share::kWarpCols : Share::kWarpRows);
+        return Partition::warp() % Partition::kStoreTileWarps *
+               (Partition::kTransposed ? Partition::kWarpCols : Partition::kWarpRows);
     }
 
     template <class Params, class ShapeT>
-    JG_DEVICE void write_slab(const Params &params, const ShapeT &shape,
-                              const f32 (&acc)[Share::kFragments][4 * kGroups], u32 row,
-                              u32 col, u32 batch)
+    JG_DEVICE void write_store_tile(const Params &params, const ShapeT &shape,
+                                    const f32 (&acc)[Partition::kFragments][4 * kGroups],
+                                    u32 row, u32 col, u32 batch)
     {
         const u32 lane = threadIdx.x % 32;
-        const u32 first_lane = first_in_slab() + lane / 4;
-        const u32 first_row = row + (Share::kTransposed ? lane % 4 * 2 : first_lane);
-        const u32 first_col = col + (Share::kTransposed ? first_lane : lane % 4 * 2);
+        const u32 first_lane = first_in_store_tile() + lane / 4;
+        const u32 first_row = row + (Partition::kTransposed ? lane % 4 * 2 : first_lane);
+        const u32 first_col = col + (Partition::kTransposed ? first_lane : lane % 4 * 2);
         typename Epilogue::template Fragment<Epilogue::kScalarsOnly> operands;
         operands.load(params.operands, batch);
         typename Scales<Config>::template Fragment<Scales<Config>::kScalarsOnly> scales;
@@ -114,9 +122,9 @@ class FragmentEpilogue {
         const f32 factor = scales.factor(alpha_);
 
         const DElement<Config> d_element(alpha_);
-        const u32 slab = ptx::shared_address(writer_.acquire());
+        const u32 buffer = ptx::shared_address(store_.acquire());
 #pragma unroll
-        for (u32 fragment = 0; fragment < Share::kFragments; ++fragment) {
+        for (u32 fragment = 0; fragment < Partition::kFragments; ++fragment) {
 #pragma unroll
             for (u32 pair = 0; pair < kGroups / 2; ++pair) {
                 f32 values[2][2][2];
@@ -125,24 +133,24 @@ class FragmentEpilogue {
                     const u32 group = 2 * pair + i / 4, half = i / 2 % 2, element = i % 2;
                     const u32 along_lanes = 16 * fragment + 8 * half;
                     const u32 along_columns = 8 * group + element;
-                    const f32 sum = acc[fragment][4 * group + 2 * half + element];
+                    const f32 accumulator = acc[fragment][4 * group + 2 * half + element];
                     const f32 value = operands.apply(
-                        factor * sum_value<typename Config::A>(sum), shape,
-                        first_row + (Share::kTransposed ? along_columns : along_lanes),
-                        first_col + (Share::kTransposed ? along_lanes : along_columns),
+                        factor * accumulator_value<typename Config::A>(accumulator), shape,
+                        first_row + (Partition::kTransposed ? along_columns : along_lanes),
+                        first_col + (Partition::kTransposed ? along_lanes : along_columns),
                         batch);
-                    values[i / 4][half][element] = d_element.finish(value, sum);
+                    values[i / 4][half][element] = d_element.finish(value, accumulator);
                 }
-                slab_writer_.store(slab, fragment, pair, values);
+                fragments_.store(buffer, fragment, pair, values);
             }
         }
-        writer_.store(row, col, batch);
+        store_.store(row, col, batch);
     }
 
     f32 alpha_;
-    u32 consumer_;
-    Writer writer_;
-    SlabWriter<D, Share> slab_writer_;
+    u32 team_;
+    Store store_;
+    FragmentStore<D, Partition> fragments_;
 };
 
 } // namespace jg

@@ -28,8 +28,8 @@ struct InputForms {
     }
 
     struct NoVectorStore {
-        template <class PlaceT>
-        JG_DEVICE void store(const MatrixParam &, const PlaceT &)
+        template <class CoordT>
+        JG_DEVICE void store(const MatrixParam &, const CoordT &)
         {
         }
     };
@@ -50,13 +50,13 @@ struct ScalarInput : InputForms {
 
     struct Vector : NoVectorStore {
         f32 scalar;
-        template <class PlaceT>
-        JG_DEVICE void load_columns(const MatrixParam &param, const PlaceT &place)
+        template <class CoordT>
+        JG_DEVICE void load_columns(const MatrixParam &param, const CoordT &coord)
         {
-            scalar = read(param, place.batch);
+            scalar = read(param, coord.batch);
         }
-        template <class PlaceT, class Reader>
-        JG_DEVICE void load_row(const MatrixParam &, const PlaceT &, Reader &)
+        template <class CoordT, class Reader>
+        JG_DEVICE void load_row(const MatrixParam &, const CoordT &, Reader &)
         {
         }
         JG_DEVICE f32 value(u32) const
@@ -96,13 +96,13 @@ struct RowVectorInput : InputForms {
 
     struct Vector : NoVectorStore {
         f32 values[8];
-        template <class PlaceT>
-        JG_DEVICE void load_columns(const MatrixParam &param, const PlaceT &place)
+        template <class CoordT>
+        JG_DEVICE void load_columns(const MatrixParam &param, const CoordT &coord)
         {
-            const T *base = param.base<const T>(place.batch) + place.col;
-            if constexpr (PlaceT::kAlignment < 2 * sizeof(T)) {
+            const T *base = param.base<const T>(coord.batch) + coord.col;
+            if constexpr (CoordT::kAlignment < 2 * sizeof(T)) {
                 Packed8<T> packed;
-                packed.template load<PlaceT>(base, place.count);
+                packed.template load<CoordT>(base, coord.count);
 #pragma unroll
                 for (u32 i = 0; i < 8; ++i) {
                     values[i] = packed.value(i);
@@ -110,13 +110,13 @@ struct RowVectorInput : InputForms {
             } else {
 #pragma unroll
                 for (u32 i = 0; i < 8; i += 2) {
-                    const u32 left = place.count > i ? place.count - i : 0;
+                    const u32 left = coord.count > i ? coord.count - i : 0;
                     ptx::load_pair(values[i], values[i + 1], base + i, left < 2 ? left : 2);
                 }
             }
         }
-        template <class PlaceT, class Reader>
-        JG_DEVICE void load_row(const MatrixParam &, const PlaceT &, Reader &)
+        template <class CoordT, class Reader>
+        JG_DEVICE void load_row(const MatrixParam &, const CoordT &, Reader &)
         {
         }
         JG_DEVICE f32 value(u32 i) const
@@ -144,15 +144,15 @@ struct ColumnVectorInput : InputForms {
 
     struct Vector : NoVectorStore {
         f32 element;
-        template <class PlaceT>
-        JG_DEVICE void load_columns(const MatrixParam &, const PlaceT &)
+        template <class CoordT>
+        JG_DEVICE void load_columns(const MatrixParam &, const CoordT &)
         {
         }
-        template <class PlaceT, class Reader>
-        JG_DEVICE void load_row(const MatrixParam &param, const PlaceT &place, Reader &)
+        template <class CoordT, class Reader>
+        JG_DEVICE void load_row(const MatrixParam &param, const CoordT &coord, Reader &)
         {
             element =
-                place.count ? to_f32(param.base<const T>(place.batch)[place.row]) : 0.0f;
+                coord.count ? to_f32(param.base<const T>(coord.batch)[coord.row]) : 0.0f;
         }
         JG_DEVICE f32 value(u32) const
         {
@@ -188,19 +188,19 @@ struct MatrixInput : InputForms {
 
     struct Vector : NoVectorStore {
         Packed8<T> packed;
-        template <class PlaceT>
-        JG_DEVICE void load_columns(const MatrixParam &, const PlaceT &)
+        template <class CoordT>
+        JG_DEVICE void load_columns(const MatrixParam &, const CoordT &)
         {
         }
-        template <class PlaceT, class Reader>
-        JG_DEVICE void load_row(const MatrixParam &param, const PlaceT &place,
+        template <class CoordT, class Reader>
+        JG_DEVICE void load_row(const MatrixParam &param, const CoordT &coord,
                                 Reader &reader)
         {
             if constexpr (Reader::kStaged && kStages > 0) {
                 reader.read(packed);
             } else {
-                packed.template load<PlaceT>(
-                    param.element<const T>(place.row, place.col, place.batch), place.count);
+                packed.template load<CoordT>(
+                    param.element<const T>(coord.row, coord.col, coord.batch), coord.count);
             }
         }
         JG_DEVICE f32 value(u32 i) const
@@ -235,25 +235,25 @@ struct MatrixOutput {
 
     struct Vector {
         f32 values[8];
-        template <class PlaceT>
-        JG_DEVICE void load_columns(const MatrixParam &, const PlaceT &)
+        template <class CoordT>
+        JG_DEVICE void load_columns(const MatrixParam &, const CoordT &)
         {
         }
-        template <class PlaceT, class Reader>
-        JG_DEVICE void load_row(const MatrixParam &, const PlaceT &, Reader &)
+        template <class CoordT, class Reader>
+        JG_DEVICE void load_row(const MatrixParam &, const CoordT &, Reader &)
         {
         }
         JG_DEVICE f32 &value(u32 i)
         {
             return values[i];
         }
-        template <class PlaceT>
-        JG_DEVICE void store(const MatrixParam &param, const PlaceT &place)
+        template <class CoordT>
+        JG_DEVICE void store(const MatrixParam &param, const CoordT &coord)
         {
             Packed8<T> packed;
             packed.assign(values);
-            packed.template store<PlaceT>(
-                param.element<T>(place.row, place.col, place.batch), place.count);
+            packed.template store<CoordT>(
+                param.element<T>(coord.row, coord.col, coord.batch), coord.count);
         }
     };
 

@@ -21,25 +21,27 @@
 #pragma once
 #include <jg/common/work_tile.cuh>
 #include <jg/debug/waits.cuh>
-#include <jg/epilogue/sums.cuh>
-#include <jg/epilogue/warp_stage.cuh>
+#include <jg/epilogue/accumulator.cuh>
+#include <jg/epilogue/staging.cuh>
 #include <jg/ptx/cluster.cuh>
 #include <jg/ptx/global.cuh>
 
 namespace jg {
 
-template <class Config, class Share>
+template <class Config, class Partition>
 class PartialSums {
     using A = typename Config::A;
     static constexpr u32 kThreads = 128;
     // Steps of lanes, and columns of the accumulator: of D they are rows if it lies
     // transposed.
     static constexpr u32 kPartSteps =
-        Share::kTransposed ? 1 : Share::kRows / Share::kStepRows;
-    static constexpr u32 kColumns = Share::kTransposed ? Share::kRows : Share::kCols;
+        Partition::kTransposed ? 1 : Partition::kRows / Partition::kStepRows;
+    static constexpr u32 kColumns =
+        Partition::kTransposed ? Partition::kRows : Partition::kCols;
     static constexpr u32 kGroups = kColumns / 8;
     static constexpr u32 kGroupBytes = kThreads * 4 * sizeof(f32); // all threads' vectors
-    static constexpr u32 kBytes = kPartSteps * Share::kFragments * kGroups * kGroupBytes;
+    static constexpr u32 kBytes =
+        kPartSteps * Partition::kFragments * kGroups * kGroupBytes;
     static constexpr u32 kLocks = 2; // of a tile, for as many warpgroups; on every chip
     static constexpr bool kExactRows = WholeTiles<Config>::kRows;
     static constexpr bool kExactCols = WholeTiles<Config>::kCols;
@@ -50,24 +52,24 @@ class PartialSums {
     static constexpr f32 kNothing = IsSame<A, s8>::value ? 0.0f : -0.0f;
 
   public:
-    // `consumer`: this warp's team; `barrier_id`: of its warpgroup alone.
+    // `team`: this warp's team; `barrier_id`: of its warpgroup alone.
     template <class Params, class ShapeT>
     JG_DEVICE PartialSums(const Params &params, const ShapeT &shape, const WorkTile &tile,
-                          u32 consumer, u32 warpgroup, u32 barrier_id)
+                          u32 team, u32 warpgroup, u32 barrier_id)
         : split_(tile.split), barrier_id_(barrier_id)
     {
-        const u32 slot = tile.slot * Share::kWarpgroups + warpgroup;
+        const u32 slot = tile.slot * Partition::kWarpgroups + warpgroup;
         lock_ = params.workspace +
                 (tile.slot * kLocks + warpgroup) * static_cast<u64>(sizeof(u32));
         sums_ = params.workspace + Config::kPartialsOffset +
                 slot * static_cast<u64>(kBytes) +
                 threadIdx.x % kThreads * (4 * sizeof(f32));
-        const u32 row = tile.row + Share::first_row(consumer) + Share::warp_row();
-        const u32 col = tile.col + Share::first_col(consumer) + Share::warp_col();
+        const u32 row = tile.row + Partition::first_row(team) + Partition::warp_row();
+        const u32 col = tile.col + Partition::first_col(team) + Partition::warp_col();
         const u32 rows = row < shape.m ? shape.m - row : 0;
         const u32 cols = col < shape.n ? shape.n - col : 0;
-        lanes_ = Share::kTransposed ? cols : rows;
-        columns_ = Share::kTransposed ? rows : cols;
+        lanes_ = Partition::kTransposed ? cols : rows;
+        columns_ = Partition::kTransposed ? rows : cols;
     }
 
     JG_DEVICE bool is_last() const
@@ -77,7 +79,7 @@ class PartialSums {
 
     // Any part but the last: its accumulators into the slot, for the next part.
     template <class Accumulators>
-    JG_DEVICE void hand_on(const Accumulators &acc) const
+    JG_DEVICE void store_partial(const Accumulators &acc) const
     {
         if (split_ > 0) {
             wait(Config::kSplitSerial ? split_ : 1, false);
@@ -85,7 +87,7 @@ class PartialSums {
 #pragma unroll(Accumulators::kIndexed ? 1 : kPartSteps *kAcross)
         for (u32 i = 0; i < kPartSteps * kAcross; ++i) {
             const u32 step = i / kAcross, col = i % kAcross * kChunk;
-            f32 values[Share::kFragments][kChunk / 2];
+            f32 values[Partition::kFragments][kChunk / 2];
             if constexpr (Config::kSplitSerial) {
                 read_added(acc, step, col, values, split_ > 0);
             } else {
@@ -100,16 +102,16 @@ class PartialSums {
     }
 
     // The last part: waits until the slot holds the sum of all others.
-    JG_DEVICE void collect() const
+    JG_DEVICE void fixup() const
     {
         wait(Config::kSplitK - 1, true);
     }
 
     // ... and adds it to accumulators that are registers.
-    template <class Sum, u32 kCount>
-    JG_DEVICE void add_to(Sum (&acc)[kPartSteps][kCount]) const
+    template <class Accumulator, u32 kCount>
+    JG_DEVICE void add_to(Accumulator (&acc)[kPartSteps][kCount]) const
     {
-        static_assert(Share::kFragments == 1, "a wgmma gives a warp 16 rows");
+        static_assert(Partition::kFragments == 1, "a wgmma gives a warp 16 rows");
 #pragma unroll
         for (u32 i = 0; i < kPartSteps * kAcross; ++i) {
             const u32 step = i / kAcross, col = i % kAcross * kChunk;
@@ -117,7 +119,7 @@ class PartialSums {
             load(step, col, sums, true);
 #pragma unroll
             for (u32 j = 0; j < kChunk / 2; ++j) {
-                add_sum_bits(acc[step][col / 2 + j], sums[0][j]);
+                add_accumulator(acc[step][col / 2 + j], sums[0][j]);
             }
         }
     }
@@ -126,16 +128,16 @@ class PartialSums {
     // added if there are any.
     template <class Accumulators, u32 kCount>
     JG_DEVICE void read_added(const Accumulators &acc, u32 step, u32 col,
-                              f32 (&values)[Share::kFragments][kCount], bool any) const
+                              f32 (&values)[Partition::kFragments][kCount], bool any) const
     {
-        f32 sums[Share::kFragments][kCount];
+        f32 sums[Partition::kFragments][kCount];
         load(step, col, sums, any); // on its way while tensor memory is read
         acc.read(step, col, values);
 #pragma unroll
-        for (u32 i = 0; i < Share::kFragments; ++i) {
+        for (u32 i = 0; i < Partition::kFragments; ++i) {
 #pragma unroll
             for (u32 j = 0; j < kCount; ++j) {
-                values[i][j] = add_sums<A>(values[i][j], sums[i][j]);
+                values[i][j] = add_accumulators<A>(values[i][j], sums[i][j]);
             }
         }
     }
@@ -155,14 +157,14 @@ class PartialSums {
 
     // The slot's sums of these fragments, or what adds nothing.
     template <u32 kCount>
-    JG_DEVICE void load(u32 step, u32 col, f32 (&sums)[Share::kFragments][kCount],
+    JG_DEVICE void load(u32 step, u32 col, f32 (&sums)[Partition::kFragments][kCount],
                         bool any) const
     {
 #pragma unroll
         for (u32 j = 0; j < kCount; j += kChunk / 2) {
             const bool loads = any && is_inside(step, col + 2 * j);
 #pragma unroll
-            for (u32 i = 0; i < Share::kFragments; ++i) {
+            for (u32 i = 0; i < Partition::kFragments; ++i) {
 #pragma unroll
                 for (u32 at = j; at < j + kChunk / 2; at += 4) {
                     f32 *v = sums[i] + at;
@@ -177,14 +179,14 @@ class PartialSums {
     }
 
     JG_DEVICE void store(u32 step, u32 col,
-                         const f32 (&values)[Share::kFragments][kChunk / 2]) const
+                         const f32 (&values)[Partition::kFragments][kChunk / 2]) const
     {
         if (!is_inside(step, col)) {
             return;
         }
         const bool adds = !Config::kSplitSerial && split_ > 0;
 #pragma unroll
-        for (u32 i = 0; i < Share::kFragments; ++i) {
+        for (u32 i = 0; i < Partition::kFragments; ++i) {
 #pragma unroll
             for (u32 at = 0; at < kChunk / 2; at += 4) {
                 const f32 *v = values[i] + at;
@@ -204,15 +206,15 @@ class PartialSums {
     // element of D? The same for the whole warp.
     JG_DEVICE bool is_inside(u32 step, u32 col) const
     {
-        constexpr bool kExactLanes = Share::kTransposed ? kExactCols : kExactRows;
-        constexpr bool kExactColumns = Share::kTransposed ? kExactRows : kExactCols;
-        return (kExactLanes || step * Share::kStepRows < lanes_) &&
+        constexpr bool kExactLanes = Partition::kTransposed ? kExactCols : kExactRows;
+        constexpr bool kExactColumns = Partition::kTransposed ? kExactRows : kExactCols;
+        return (kExactLanes || step * Partition::kStepRows < lanes_) &&
                (kExactColumns || col < columns_);
     }
 
     JG_DEVICE u64 address_of(u32 step, u32 i, u32 group) const
     {
-        return sums_ + ((step * Share::kFragments + i) * kGroups + group) * kGroupBytes;
+        return sums_ + ((step * Partition::kFragments + i) * kGroups + group) * kGroupBytes;
     }
 
     u32 split_, barrier_id_;
@@ -221,7 +223,7 @@ class PartialSums {
 };
 
 // Accumulators of the last part, read with the sums of the others added.
-template <class Accumulators, class Partials, class Share>
+template <class Accumulators, class Partials, class Partition>
 class SummedAccumulators {
   public:
     static constexpr bool kIndexed = Accumulators::kIndexed;
@@ -232,15 +234,16 @@ class SummedAccumulators {
     }
 
     template <u32 kCount>
-    JG_DEVICE void read(u32 step, u32 col, f32 (&values)[Share::kFragments][kCount]) const
+    JG_DEVICE void read(u32 step, u32 col,
+                        f32 (&values)[Partition::kFragments][kCount]) const
     {
         partials_.read_added(acc_, step, col, values, true);
     }
 
-    template <class Stage>
-    JG_DEVICE void stage(const Stage &stage_memory, u32 step) const
+    template <class Buffer>
+    JG_DEVICE void copy_step(const Buffer &buffer, u32 step) const
     {
-        stage_step<Share>(*this, stage_memory, step);
+        copy_indexed_step<Partition>(*this, buffer, step);
     }
 
   private:

@@ -14,12 +14,12 @@ struct NoScale : InputForms {
     static constexpr bool kScalar = true;
 
     struct Vector {
-        template <class PlaceT>
-        JG_DEVICE void load_columns(const MatrixParam &, const PlaceT &)
+        template <class CoordT>
+        JG_DEVICE void load_columns(const MatrixParam &, const CoordT &)
         {
         }
-        template <class PlaceT, class Reader>
-        JG_DEVICE void load_row(const MatrixParam &, const PlaceT &, Reader &)
+        template <class CoordT, class Reader>
+        JG_DEVICE void load_row(const MatrixParam &, const CoordT &, Reader &)
         {
         }
         JG_DEVICE f32 value(u32) const
@@ -53,17 +53,17 @@ struct Scales {
         typename A::Vector a;
         typename B::Vector b;
 
-        template <class Params, class PlaceT>
-        JG_DEVICE void load_columns(const Params &params, const PlaceT &place)
+        template <class Params, class CoordT>
+        JG_DEVICE void load_columns(const Params &params, const CoordT &coord)
         {
-            a.load_columns(params.a_scale, place);
-            b.load_columns(params.b_scale, place);
+            a.load_columns(params.a_scale, coord);
+            b.load_columns(params.b_scale, coord);
         }
-        template <class Params, class PlaceT, class Reader>
-        JG_DEVICE void load_row(const Params &params, const PlaceT &place, Reader &reader)
+        template <class Params, class CoordT, class Reader>
+        JG_DEVICE void load_row(const Params &params, const CoordT &coord, Reader &reader)
         {
-            a.load_row(params.a_scale, place, reader);
-            b.load_row(params.b_scale, place, reader);
+            a.load_row(params.a_scale, coord, reader);
+            b.load_row(params.b_scale, coord, reader);
         }
         JG_DEVICE f32 factor(f32 alpha, u32 i) const
         {

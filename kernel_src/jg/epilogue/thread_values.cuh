@@ -9,7 +9,7 @@ namespace jg {
 // none. kOutputAlignment: what addresses of vectors in memory are multiples of, in bytes,
 // or of an element where that has more.
 template <bool kWhole, u32 kOutputAlignment>
-struct VectorPlace {
+struct VectorCoord {
     static constexpr bool kWholeVectors = kWhole;
     static constexpr u32 kAlignment = kOutputAlignment;
     u32 row, col, batch;
@@ -24,27 +24,27 @@ struct Packed8 {
     u32 words[kWords];
 
     // Elements from `count` on read as 0.
-    template <class PlaceT>
+    template <class CoordT>
     JG_DEVICE void load(const T *source, u32 count)
     {
-        constexpr u32 kAccess = access_bytes(PlaceT::kAlignment);
+        constexpr u32 kAccess = access_bytes(CoordT::kAlignment);
         const u64 address = reinterpret_cast<u64>(source);
         clear();
         if (kAccess == sizeof(T) || count == 8) {
             ptx::load_global_words<kAccess, kBytes>(words, address, count * sizeof(T));
-        } else if (!PlaceT::kWholeVectors) {
+        } else if (!CoordT::kWholeVectors) {
             ptx::load_global_words<sizeof(T), kBytes - sizeof(T)>(words, address,
                                                                   count * sizeof(T));
         }
     }
-    template <class PlaceT>
+    template <class CoordT>
     JG_DEVICE void store(T *target, u32 count) const
     {
-        constexpr u32 kAccess = access_bytes(PlaceT::kAlignment);
+        constexpr u32 kAccess = access_bytes(CoordT::kAlignment);
         const u64 address = reinterpret_cast<u64>(target);
         if (kAccess == sizeof(T) || count == 8) {
             ptx::store_global_words<kAccess, kBytes>(words, address, count * sizeof(T));
-        } else if (!PlaceT::kWholeVectors) {
+        } else if (!CoordT::kWholeVectors) {
             ptx::store_global_words<sizeof(T), kBytes - sizeof(T)>(words, address,
                                                                    count * sizeof(T));
         }

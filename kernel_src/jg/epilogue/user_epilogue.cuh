@@ -26,9 +26,9 @@
 #define JG_OPERAND_FRAGMENT(index, name, Kind, type)           typename jg::Select<kWanted, jg::Kind<jg::type>, jg::ScalarInput<jg::type>>::Type::Fragment operand_##name;
 #define JG_OPERAND_FRAGMENT_VALUE(index, name, Kind, type)     , operand_##name.value()
 #define JG_OPERAND_FRAGMENT_LOAD(index, name, Kind, type)      operand_##name.load(params[index], batch);
-#define JG_OPERAND_LOAD_COLUMNS(index, name, Kind, type)       operand_##name.load_columns(params[index], place);
-#define JG_OPERAND_LOAD_ROW(index, name, Kind, type)           operand_##name.load_row(params[index], place, reader);
-#define JG_OPERAND_STORE(index, name, Kind, type)              operand_##name.store(params[index], place);
+#define JG_OPERAND_LOAD_COLUMNS(index, name, Kind, type)       operand_##name.load_columns(params[index], coord);
+#define JG_OPERAND_LOAD_ROW(index, name, Kind, type)           operand_##name.load_row(params[index], coord, reader);
+#define JG_OPERAND_STORE(index, name, Kind, type)              operand_##name.store(params[index], coord);
 #define JG_OPERAND_ELEMENT(index, name, Kind, type)            jg::Kind<jg::type>::Element operand_##name;
 #define JG_OPERAND_ELEMENT_LOAD(index, name, Kind, type)       operand_##name.load(params[index], row, col, batch);
 #define JG_OPERAND_ELEMENT_VALUE(index, name, Kind, type)      , operand_##name.value()
@@ -49,30 +49,30 @@
         struct Vector {                                                                    \
             JG_OPERANDS(JG_OPERAND_VECTOR)                                                 \
                                                                                            \
-            template <class PlaceT>                                                        \
-            JG_DEVICE void load_columns(const jg::MatrixParam *params, const PlaceT &place)\
+            template <class CoordT>                                                        \
+            JG_DEVICE void load_columns(const jg::MatrixParam *params, const CoordT &coord)\
             {                                                                              \
                 JG_OPERANDS(JG_OPERAND_LOAD_COLUMNS)                                       \
             }                                                                              \
-            template <class PlaceT, class Reader>                                          \
-            JG_DEVICE void load_row(const jg::MatrixParam *params, const PlaceT &place,    \
+            template <class CoordT, class Reader>                                          \
+            JG_DEVICE void load_row(const jg::MatrixParam *params, const CoordT &coord,    \
                                     Reader &reader)                                        \
             {                                                                              \
                 JG_OPERANDS(JG_OPERAND_LOAD_ROW)                                           \
             }                                                                              \
-            template <class ShapeT, class PlaceT>                                          \
+            template <class ShapeT, class CoordT>                                          \
             JG_DEVICE jg::f32 apply(jg::f32 acc, const ShapeT &shape,                      \
-                                    const PlaceT &place, jg::u32 i)                        \
+                                    const CoordT &coord, jg::u32 i)                        \
             {                                                                              \
                 jg::f32 d = acc;                                                           \
-                snippet(acc, d, shape.problem_row(place.row, place.col + i),               \
-                        shape.problem_col(place.row, place.col + i),                       \
-                        static_cast<int>(place.batch), shape.problem_m(), shape.problem_n(),\
+                snippet(acc, d, shape.problem_row(coord.row, coord.col + i),               \
+                        shape.problem_col(coord.row, coord.col + i),                       \
+                        static_cast<int>(coord.batch), shape.problem_m(), shape.problem_n(),\
                         static_cast<int>(shape.k) JG_OPERANDS(JG_OPERAND_VECTOR_VALUE));   \
                 return d;                                                                  \
             }                                                                              \
-            template <class PlaceT>                                                        \
-            JG_DEVICE void store(const jg::MatrixParam *params, const PlaceT &place)       \
+            template <class CoordT>                                                        \
+            JG_DEVICE void store(const jg::MatrixParam *params, const CoordT &coord)       \
             {                                                                              \
                 JG_OPERANDS(JG_OPERAND_STORE)                                              \
             }                                                                              \

@@ -10,47 +10,48 @@
 // Called by all 128 threads of a warpgroup that holds accumulators.
 #pragma once
 #include <jg/common/math.cuh>
-#include <jg/epilogue/matrix_stages.cuh>
+#include <jg/epilogue/accumulator.cuh>
+#include <jg/epilogue/epilogue_load.cuh>
 #include <jg/epilogue/scales.cuh>
-#include <jg/epilogue/sums.cuh>
+#include <jg/epilogue/staging.cuh>
 #include <jg/epilogue/user_epilogue.cuh>
-#include <jg/epilogue/warp_stage.cuh>
 #include <jg/ptx/cluster.cuh>
 
 namespace jg {
 
-template <class Config, class Epilogue, class Share>
+template <class Config, class Epilogue, class Partition>
 class VectorEpilogue {
     using D = typename Config::D;
     using C = typename Config::C;
-    using Stages = MatrixStages<Config, Epilogue, Share>;
-    using Stage = typename StageFor<Share>::Type;
-    static_assert(Config::kOutStages * Share::kWarpBytes >= Stage::kBytes,
+    using Load = EpilogueLoad<Config, Epilogue, Partition>;
+    using Staging = typename StagingBufferFor<Partition>::Type;
+    static_assert(Config::kOutStages * Partition::kWarpBytes >= Staging::kBytes,
                   "VectorEpilogue needs out_stages=2");
 
     static constexpr bool kExactRows = WholeTiles<Config>::kRows;
     static constexpr bool kExactCols = WholeTiles<Config>::kCols;
-    static constexpr u32 kAcross = Stage::kCols / 8; // vectors of a row
-    static constexpr u32 kPassRows = 32 / kAcross;   // a vector a thread
-    static constexpr u32 kPasses = (Stage::kRows + kPassRows - 1) / kPassRows; // of a step
+    static constexpr u32 kAcross = Staging::kCols / 8; // vectors of a row
+    static constexpr u32 kPassRows = 32 / kAcross;     // a vector a thread
+    static constexpr u32 kPasses =
+        (Staging::kRows + kPassRows - 1) / kPassRows; // of a step
     // Every 8 rows the permutations of both staging areas repeat: what a turn is. A long
     // snippet is worth more than what that saves, in time to compile.
     static constexpr u32 kTurnPasses =
         kPassRows < 8 && !Config::kLongSnippet ? 8 / kPassRows : 1;
     static constexpr bool kWholeTurns = kTurnPasses * kPassRows == 8;
     // Else steps reach beyond the tile, or passes beyond a step.
-    static constexpr bool kWholeCols = Share::kCols % Share::kStepCols == 0;
+    static constexpr bool kWholeCols = Partition::kCols % Partition::kStepCols == 0;
     static constexpr bool kWholeRows =
-        Share::kRows % Share::kStepRows == 0 && Stage::kRows % kPassRows == 0;
+        Partition::kRows % Partition::kStepRows == 0 && Staging::kRows % kPassRows == 0;
 
     // With N a multiple of 8, a vector exists as a whole or not at all.
-    using PlaceT = VectorPlace<Config::kN && Config::kN % 8 == 0, Config::kOutputAlignment>;
+    using CoordT = VectorCoord<Config::kN && Config::kN % 8 == 0, Config::kOutputAlignment>;
 
   public:
     template <class Params, class ShapeT>
-    JG_DEVICE VectorEpilogue(const Params &params, const ShapeT &, u8 *smem, u32 consumer)
+    JG_DEVICE VectorEpilogue(const Params &params, const ShapeT &, u8 *smem, u32 team)
         : alpha_(params.alpha.load()), beta_(Config::kHasC ? params.beta.load() : 0.0f),
-          consumer_(consumer), stage_(smem + Share::warp() * Stage::kBytes)
+          team_(team), staging_(smem + Partition::warp() * Staging::kBytes)
     {
     }
 
@@ -66,19 +67,19 @@ class VectorEpilogue {
                        const Smem &smem, Consumer &ring, const WorkTile &tile)
     {
 #pragma unroll 1
-        for (u32 step = 0; step < Stages::kSteps; ++step) {
+        for (u32 step = 0; step < Load::kSteps; ++step) {
             // Loads that need no ring first: they land while accumulators are staged.
-            PlaceT place = first_place(shape, tile, step);
+            CoordT coord = first_place(shape, tile, step);
             typename Epilogue::Vector user;
-            user.load_columns(params.operands, place);
+            user.load_columns(params.operands, coord);
             typename Scales<Config>::Vector scales;
-            scales.load_columns(params, place);
+            scales.load_columns(params, coord);
             __syncwarp();
-            acc.stage(stage_, step);
+            acc.copy_step(staging_, step);
             __syncwarp();
-            typename Stages::template Reader<Smem, Consumer> reader(
-                smem, ring, consumer_, 1 + consumer_, beta_ != 0.0f);
-            write_step(params, shape, user, scales, reader, place, count_rows(step));
+            typename Load::template Reader<Smem, Consumer> reader(smem, ring, team_,
+                                                                  1 + team_, beta_ != 0.0f);
+            write_step(params, shape, user, scales, reader, coord, count_rows(step));
         }
     }
 
@@ -89,42 +90,42 @@ class VectorEpilogue {
     // columns may that be fewer than all.
     static JG_DEVICE u32 count_rows(u32 step)
     {
-        return min_u32(Stage::kRows,
-                       Share::kRows - step / Stages::kStepsAcross * Share::kStepRows);
+        return min_u32(Staging::kRows,
+                       Partition::kRows - step / Load::kStepsAcross * Partition::kStepRows);
     }
 
     // This thread's first vector of a step: its row, its columns, and how many of those
     // exist.
     template <class ShapeT>
-    JG_DEVICE PlaceT first_place(const ShapeT &shape, const WorkTile &tile, u32 step) const
+    JG_DEVICE CoordT first_place(const ShapeT &shape, const WorkTile &tile, u32 step) const
     {
         const u32 lane = threadIdx.x % 32;
-        PlaceT place;
-        place.row = Stages::row(tile, consumer_, step) + Share::warp_row() + lane / kAcross;
-        place.col =
-            Stages::col(tile, consumer_, step) + Share::warp_col() + lane % kAcross * 8;
-        place.batch = tile.batch;
-        place.count = kExactCols              ? 8
-                      : place.col >= shape.n  ? 0
-                      : PlaceT::kWholeVectors ? 8
-                                              : min_u32(8, shape.n - place.col);
+        CoordT coord;
+        coord.row = Load::row(tile, team_, step) + Partition::warp_row() + lane / kAcross;
+        coord.col =
+            Load::col(tile, team_, step) + Partition::warp_col() + lane % kAcross * 8;
+        coord.batch = tile.batch;
+        coord.count = kExactCols              ? 8
+                      : coord.col >= shape.n  ? 0
+                      : CoordT::kWholeVectors ? 8
+                                              : min_u32(8, shape.n - coord.col);
         if constexpr (!kWholeCols) {
-            const u32 end = tile.col + Share::first_col(consumer_) + Share::kCols;
-            place.count = place.col < end ? place.count : 0;
+            const u32 end = tile.col + Partition::first_col(team_) + Partition::kCols;
+            coord.count = coord.col < end ? coord.count : 0;
         }
-        return place;
+        return coord;
     }
 
     template <class Params, class ShapeT, class Reader>
     JG_DEVICE void write_step(const Params &params, const ShapeT &shape,
                               typename Epilogue::Vector &user,
                               typename Scales<Config>::Vector &scales, Reader &reader,
-                              const PlaceT &first, u32 rows) const
+                              const CoordT &first, u32 rows) const
     {
         const u32 lane = threadIdx.x % 32;
         typename MatrixInput<C>::Vector c;
         D *target = params.d.template element<D>(first.row, first.col, first.batch);
-        PlaceT place = first;
+        CoordT coord = first;
         const DElement<Config> element(alpha_);
         if (!kWholeCols && first.count == 0) {
             return; // what lies beyond the tile was not staged
@@ -133,40 +134,41 @@ class VectorEpilogue {
         for (u32 v = 0; v < kPasses; v += kTurnPasses) {
 #pragma unroll
             for (u32 u = 0; u < kTurnPasses; ++u) {
-                const u32 stage_row = kPassRows * v + (kPassRows * u + lane / kAcross);
-                place.count = kExactRows || place.row < shape.m ? first.count : 0;
-                if (kWholeRows || stage_row < rows) {
+                const u32 step_row = kPassRows * v + (kPassRows * u + lane / kAcross);
+                coord.count = kExactRows || coord.row < shape.m ? first.count : 0;
+                if (kWholeRows || step_row < rows) {
                     if constexpr (kWholeTurns) {
-                        reader.seek(Share::warp_row() + kPassRows * v,
+                        reader.seek(Partition::warp_row() + kPassRows * v,
                                     kPassRows * u + lane / kAcross,
-                                    Share::warp_col() / 8 + lane % kAcross);
+                                    Partition::warp_col() / 8 + lane % kAcross);
                     } else {
-                        reader.seek(Share::warp_row() + stage_row / 8 * 8, stage_row % 8,
-                                    Share::warp_col() / 8 + lane % kAcross);
+                        reader.seek(Partition::warp_row() + step_row / 8 * 8, step_row % 8,
+                                    Partition::warp_col() / 8 + lane % kAcross);
                     }
                     if constexpr (Config::kHasC) {
-                        load_c(c, params, place, reader);
+                        load_c(c, params, coord, reader);
                     }
-                    user.load_row(params.operands, place, reader);
-                    scales.load_row(params, place, reader);
+                    user.load_row(params.operands, coord, reader);
+                    scales.load_row(params, coord, reader);
                     f32 values[8];
-                    stage_.load(stage_row, lane % kAcross, values);
+                    staging_.load(step_row, lane % kAcross, values);
 #pragma unroll
                     for (u32 i = 0; i < 8; ++i) {
-                        const f32 sum = values[i];
-                        f32 value =
-                            scales.factor(alpha_, i) * sum_value<typename Config::A>(sum);
+                        const f32 accumulator = values[i];
+                        f32 value = scales.factor(alpha_, i) *
+                                    accumulator_value<typename Config::A>(accumulator);
                         if constexpr (Config::kHasC) {
                             value += beta_ * c.value(i); // 0 where it was not loaded
                         }
-                        values[i] = element.finish(user.apply(value, shape, place, i), sum);
+                        values[i] =
+                            element.finish(user.apply(value, shape, coord, i), accumulator);
                     }
-                    user.store(params.operands, place);
+                    user.store(params.operands, coord);
                     Packed8<D> packed;
                     packed.assign(values);
-                    packed.template store<PlaceT>(target, place.count);
+                    packed.template store<CoordT>(target, coord.count);
                 }
-                place.row += kPassRows;
+                coord.row += kPassRows;
                 target += kPassRows * params.d.ld;
             }
         }
@@ -174,20 +176,20 @@ class VectorEpilogue {
 
     template <class Params, class Reader>
     JG_DEVICE void load_c(typename MatrixInput<C>::Vector &c, const Params &params,
-                          const PlaceT &place, Reader &reader) const
+                          const CoordT &coord, Reader &reader) const
     {
         if (beta_ == 0.0f) {
             c.packed.clear();
-        } else if constexpr (Reader::kStaged && Stages::kCStages > 0) {
+        } else if constexpr (Reader::kStaged && Load::kCStages > 0) {
             reader.read_c(c.packed);
         } else {
-            c.load_row(params.c, place, reader);
+            c.load_row(params.c, coord, reader);
         }
     }
 
     f32 alpha_, beta_;
-    u32 consumer_;
-    Stage stage_;
+    u32 team_;
+    Staging staging_;
 };
 
 } // namespace jg

@@ -3,20 +3,21 @@
 // layout that wgmma leaves in registers.
 //
 // Each CTA reads its own tensor memory, in a pair too; which lanes and columns are whose is
-// LaneLayout's and EpilogueShare's. Called by all threads of the four epilogue warps.
+// LaneLayout's and EpiloguePartition's. Called by all threads of the four epilogue warps.
 // Making one blocks until the next accumulator is full; it is given back by the load of its
 // last part, early, when that is in registers. All parts are read, in order.
 #pragma once
-#include <jg/epilogue/warp_stage.cuh>
-#include <jg/sm100a/epilogue_share.cuh>
+#include <jg/epilogue/staging.cuh>
+#include <jg/sm100a/epilogue_partition.cuh>
 #include <jg/sm100a/output_ring_buffer.cuh>
 
 namespace jg::sm100a {
 
-template <class Share, class Consumer>
+template <class Partition, class Consumer>
 class AccumReader {
     static constexpr u32 kLane = 1u << 16; // what one lane adds to an address
-    static constexpr u32 kColumns = Share::kTransposed ? Share::kRows : Share::kCols;
+    static constexpr u32 kColumns =
+        Partition::kTransposed ? Partition::kRows : Partition::kCols;
 
   public:
     static constexpr bool kIndexed = true;
@@ -24,15 +25,16 @@ class AccumReader {
     // `columns`: address of the ring in tensor memory, kPitch columns a stage.
     JG_DEVICE AccumReader(Consumer &ring, u32 columns)
         : ring_(ring), stage_(ring.wait()),
-          address_(columns + stage_ * Share::Layout::kPitch + Share::warp() * 32 * kLane)
+          address_(columns + stage_ * Partition::Layout::kPitch +
+                   Partition::warp() * 32 * kLane)
     {
     }
 
     template <u32 kCount>
-    JG_DEVICE void read(u32, u32 col, f32 (&values)[Share::kFragments][kCount]) const
+    JG_DEVICE void read(u32, u32 col, f32 (&values)[Partition::kFragments][kCount]) const
     {
 #pragma unroll
-        for (u32 i = 0; i < Share::kFragments; ++i) {
+        for (u32 i = 0; i < Partition::kFragments; ++i) {
             ptx::tcgen05_load<kCount>(values[i], address_ + 16 * i * kLane + col);
         }
         ptx::tcgen05_wait_load(values);
@@ -41,10 +43,10 @@ class AccumReader {
         }
     }
 
-    template <class StagingArea>
-    JG_DEVICE void stage(const StagingArea &area, u32 step) const
+    template <class Buffer>
+    JG_DEVICE void copy_step(const Buffer &buffer, u32 step) const
     {
-        stage_step<Share>(*this, area, step);
+        copy_indexed_step<Partition>(*this, buffer, step);
     }
 
   private:

@@ -26,12 +26,12 @@ class GemmKernel {
     using Cluster = ClusterShape<Config::kClusterM, Config::kClusterN, Config::kCtaGroup>;
     using Scheduler = typename SchedulerFor<Config, Cluster>::Type;
     using SmemT = Smem<Config, Scheduler>;
-    using Share = EpilogueShare<Config>;
+    using Partition = EpiloguePartition<Config>;
     using Output = OutputFrame<Config>;
     using OutputConfig = typename Output::ConfigT;
-    using Matrices = MatrixStages<OutputConfig, Epilogue, Share>;
-    using EpilogueT = typename EpilogueFor<OutputConfig, Epilogue, Share>::Type;
-    using Partials = PartialSums<OutputConfig, Share>;
+    using Matrices = EpilogueLoad<OutputConfig, Epilogue, Partition>;
+    using EpilogueT = typename EpilogueFor<OutputConfig, Epilogue, Partition>::Type;
+    using Partials = PartialSums<OutputConfig, Partition>;
     using Mma = MmaOp<Config>;
     static constexpr bool kAlone = Cluster::kSize == 1;
     static constexpr bool kWithMatrices = Matrices::kStages > 0;
@@ -39,9 +39,10 @@ class GemmKernel {
     using Ring = InputRingBuffer<Config::kStages, SmemT::kStageBytes,
                                  CommitSignals<Cluster>, RolesT::kLoadWarps>;
     using OneCta = ClusterShape<1, 1>;
-    using MatrixSignals = WarpgroupSignals<Share::kConsumers, OneCta, Share::kTeamThreads>;
-    using MatrixRing =
-        InputRingBuffer<Config::kMatrixStages, SmemT::kMatrixBytes, MatrixSignals>;
+    using MatrixSignals =
+        WarpgroupSignals<Partition::kTeams, OneCta, Partition::kTeamThreads>;
+    using MatrixRing = InputRingBuffer<Config::kEpilogueLoadStages,
+                                       SmemT::kEpilogueLoadBytes, MatrixSignals>;
     using Order =
         LoadOrder<kWithMatrices, Config::kStages * Config::kKGroup, RolesT::kLoadWarps>;
     using Accumulators =
@@ -194,7 +195,7 @@ class GemmKernel {
     {
         auto consumer = accumulators.consumer();
         auto matrices = matrix_ring.consumer();
-        const u32 team = Share::warp() / Share::kTeamWarps;
+        const u32 team = Partition::warp() / Partition::kTeamWarps;
         const auto out_shape = Output::shape(shape);
         EpilogueT epilogue(params, out_shape, smem.out[0][0], team);
         auto work = scheduler.template warp_walk<Advance::kDelayed>();
@@ -202,7 +203,7 @@ class GemmKernel {
         while (work.has_work()) {
             const WorkTile next = work.next();
             track.next(next);
-            AccumReader<Share, decltype(consumer)> acc(consumer, columns);
+            AccumReader<Partition, decltype(consumer)> acc(consumer, columns);
             track.begin();
             const WorkTile tile = Output::tile(next);
             if constexpr (Config::kSplitK == 1) {
@@ -210,11 +211,12 @@ class GemmKernel {
             } else {
                 const Partials partials(params, out_shape, tile, team, 0, kPartialsBarrier);
                 if (partials.is_last()) {
-                    partials.collect();
-                    SummedAccumulators<decltype(acc), Partials, Share> sum(acc, partials);
+                    partials.fixup();
+                    SummedAccumulators<decltype(acc), Partials, Partition> sum(acc,
+                                                                               partials);
                     epilogue.run(params, out_shape, sum, smem, matrices, tile);
                 } else {
-                    partials.hand_on(acc);
+                    partials.store_partial(acc);
                 }
             }
             track.end();

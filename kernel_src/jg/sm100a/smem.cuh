@@ -5,7 +5,7 @@
 #pragma once
 #include <jg/pipeline/input_ring_buffer.cuh>
 #include <jg/schedule/scheduler_for.cuh>
-#include <jg/sm100a/epilogue_share.cuh>
+#include <jg/sm100a/epilogue_partition.cuh>
 #include <jg/sm100a/load_order.cuh>
 #include <jg/sm100a/output_ring_buffer.cuh>
 
@@ -31,29 +31,30 @@ struct alignas(1024) Smem {
     static constexpr u32 kARows = Config::kBlockM;
     static constexpr u32 kBRows = Config::kBlockN / Config::kCtaGroup;
     static constexpr u32 kWarps = 4; // of the epilogue
-    using Share = EpilogueShare<Config>;
-    static constexpr u32 kMatrixBytes = Share::kConsumers * Share::kStepRows * kRowBytes;
+    using Partition = EpiloguePartition<Config>;
+    static constexpr u32 kEpilogueLoadBytes =
+        Partition::kTeams * Partition::kStepRows * kRowBytes;
 
     // Block i of a stage's group is number stage * kKGroup + i.
     u8 a[Config::kStages * Config::kKGroup][kARows * kRowBytes];
     u8 b[Config::kStages * Config::kKGroup][kBRows * kRowBytes];
-    u8 out[kWarps][Config::kOutStages][Share::kWarpBytes];
-    MatrixBoxes<Config::kMatrixStages, kMatrixBytes> matrices;
+    u8 out[kWarps][Config::kOutStages][Partition::kWarpBytes];
+    MatrixBoxes<Config::kEpilogueLoadStages, kEpilogueLoadBytes> matrices;
     RingBarriers<Config::kStages> ring;
-    RingBarriers<Config::kMatrixStages> matrix_ring;
+    RingBarriers<Config::kEpilogueLoadStages> matrix_ring;
     OutputBarriers<Config::kAccStages> accumulators;
     typename Scheduler::Storage scheduler;
-    LoadOrderBarrier<(Config::kMatrixStages > 0)> load_order;
+    LoadOrderBarrier<(Config::kEpilogueLoadStages > 0)> load_order;
     u32 tmem_address;
 
     static constexpr u32 kBlockBytes = (kARows + kBRows) * kRowBytes; // of this CTA
     static constexpr u32 kStageBytes = Config::kKGroup * kBlockBytes;
 
-    JG_DEVICE u8 *matrix_boxes(u32 stage)
+    JG_DEVICE u8 *epilogue_load_boxes(u32 stage)
     {
         return matrices.boxes[stage];
     }
-    JG_DEVICE const u8 *matrix_boxes(u32 stage) const
+    JG_DEVICE const u8 *epilogue_load_boxes(u32 stage) const
     {
         return matrices.boxes[stage];
     }

@@ -6,15 +6,15 @@
 // compiled. Hence loops that are unrolled, and a chain of comparisons where a step is
 // computed.
 #pragma once
-#include <jg/epilogue/sums.cuh>
+#include <jg/epilogue/accumulator.cuh>
 
 namespace jg::sm90a {
 
-template <class Share, class Sum>
+template <class Partition, class A>
 class RegisterAccumulators {
   public:
     static constexpr bool kIndexed = false;
-    using Registers = Sum[Share::kRows / 64][Share::kCols / 2];
+    using Registers = Accumulator<A>[Partition::kRows / 64][Partition::kCols / 2];
 
     // acc[i]: rows 64 * i of the warpgroup's part of the tile.
     JG_DEVICE explicit RegisterAccumulators(const Registers &acc) : acc_(acc) {}
@@ -24,19 +24,18 @@ class RegisterAccumulators {
     {
 #pragma unroll
         for (u32 i = 0; i < kCount; ++i) {
-            values[0][i] = sum_bits(acc_[step][col / 2 + i]);
+            values[0][i] = accumulator_bits(acc_[step][col / 2 + i]);
         }
     }
 
-    template <class Stage, u32 kStep = 0>
-    JG_DEVICE void stage(const Stage &stage_memory, u32 step) const
+    template <class Buffer, u32 kStep = 0>
+    JG_DEVICE void copy_step(const Buffer &buffer, u32 step) const
     {
-        constexpr u32 kAcross = Share::kCols / Stage::kCols;
+        constexpr u32 kAcross = Partition::kCols / Buffer::kCols;
         if (step == kStep) {
-            stage_memory.store(0, acc_[kStep / kAcross],
-                               kStep % kAcross * Stage::kCols / 2);
-        } else if constexpr (kStep + 1 < Share::kRows / 64 * kAcross) {
-            stage<Stage, kStep + 1>(stage_memory, step);
+            buffer.store(0, acc_[kStep / kAcross], kStep % kAcross * Buffer::kCols / 2);
+        } else if constexpr (kStep + 1 < Partition::kRows / 64 * kAcross) {
+            copy_step<Buffer, kStep + 1>(buffer, step);
         }
     }
 

@@ -27,9 +27,9 @@ JG_DEVICE void gemm_kernel(const Params &params)
                                  Config::kThreadLoads ? Roles::kLoadWarps : 1>;
     using Scheduler = TileScheduler<Config>;
     using Mma = MmaOp<Config>;
-    using Share = WarpgroupShare<Config>;
-    using Matrices = MatrixStages<Config, Epilogue, Share>;
-    using EpilogueT = typename EpilogueFor<Config, Epilogue, Share>::Type;
+    using Partition = EpiloguePartition<Config>;
+    using Matrices = EpilogueLoad<Config, Epilogue, Partition>;
+    using EpilogueT = typename EpilogueFor<Config, Epilogue, Partition>::Type;
     static_assert(sizeof(SmemT) == Config::kSmemBytes,
                   "host and device disagree on shared memory");
     static_assert(sizeof(Params) == Config::kParamsBytes,
@@ -137,16 +137,16 @@ JG_DEVICE void gemm_kernel(const Params &params)
             products.begin();
             mma.run(smem, consumer, range.part(tile).blocks);
             products.end();
-            const RegisterAccumulators<Share, typename Mma::Sum> acc(mma.acc);
+            const RegisterAccumulators<Partition, typename Config::A> acc(mma.acc);
             if constexpr (Config::kSplitK > 1) {
-                const PartialSums<Config, Share> partials(
+                const PartialSums<Config, Partition> partials(
                     params, shape, tile, roles.consumer(), roles.consumer(),
                     1 + roles.consumer());
                 if (!partials.is_last()) {
-                    partials.hand_on(acc);
+                    partials.store_partial(acc);
                     continue;
                 }
-                partials.collect();
+                partials.fixup();
                 partials.add_to(mma.acc);
             }
             output.begin();

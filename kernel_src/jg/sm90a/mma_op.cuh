@@ -1,56 +1,28 @@
 // SPDX-License-Identifier: MIT
 // MmaOp: a math warpgroup's share of the tile, accumulated in registers by wgmma.
 #pragma once
-#include <jg/epilogue/step_rows.cuh>
-#include <jg/epilogue/sums.cuh>
+#include <jg/epilogue/accumulator.cuh>
 #include <jg/ptx/wgmma.cuh>
-#include <jg/sm90a/roles.cuh>
+#include <jg/sm90a/epilogue_partition.cuh>
 #include <jg/sm90a/smem.cuh>
 #include <jg/tile/input_operand.cuh>
 
 namespace jg::sm90a {
 
-// A warpgroup's share of a tile: half of its rows, or half of its columns where it has only
-// 64 rows. A wgmma gives each warp 16 of 64 rows. Matrices come through the ring of input
-// tiles.
-template <class Config>
-struct WarpgroupShare : StepRows<1, 4, 4> {
-    static constexpr u32 kSlabSpan = 128;
-    static constexpr bool kWholeSlabs = true;
-    // Of a ring that threads fill the epilogue gets none: it loads matrices itself, as
-    // those that TMA does not take.
-    static constexpr u32 kMatrixStages =
-        Config::kThreadLoads || Config::kOutputAlignment < 16 ? 0 : Config::kStages;
-    static constexpr u32 kConsumers = Roles::kConsumers;
-    static constexpr u32 kWarpgroups = kConsumers;
-    static constexpr bool kSplitRows = Config::kBlockM >= 128;
-    static constexpr u32 kRows = kSplitRows ? Config::kBlockM / 2 : Config::kBlockM;
-    static constexpr u32 kCols = kSplitRows ? Config::kBlockN : Config::kBlockN / 2;
-
-    static JG_DEVICE u32 first_row(u32 consumer)
-    {
-        return kSplitRows ? consumer * kRows : 0;
-    }
-    static JG_DEVICE u32 first_col(u32 consumer)
-    {
-        return kSplitRows ? 0 : consumer * kCols;
-    }
-};
-
 template <class Config>
 struct MmaOp {
-    using Share = WarpgroupShare<Config>;
+    using Partition = EpiloguePartition<Config>;
     using A = typename Config::A;
     using B = typename Config::B;
-    using Sum = typename SumOf<A>::Type;
-    static constexpr u32 kRowBlocks = Share::kRows / 64;
+    static constexpr u32 kRowBlocks = Partition::kRows / 64;
     static_assert(Config::kBlockK * sizeof(A) == 128, "a stage is 128 bytes of K");
-    using Instruction = ptx::Wgmma<A, B, Share::kCols, Config::kAKMajor, Config::kBKMajor>;
+    using Instruction =
+        ptx::Wgmma<A, B, Partition::kCols, Config::kAKMajor, Config::kBKMajor>;
     // Sums of 8-bit floats keep 13 fraction bits: each stage's is added up in f32
     // registers.
     static constexpr bool kPromotes = ptx::WgmmaTakes<A, B>::kEightBitFloats;
 
-    Sum acc[kRowBlocks][Share::kCols / 2];
+    Accumulator<A> acc[kRowBlocks][Partition::kCols / 2];
     u32 consumer_;
 
     JG_DEVICE explicit MmaOp(u32 consumer) : consumer_(consumer) {}
@@ -80,12 +52,12 @@ struct MmaOp {
     JG_DEVICE u64 a_descriptor(const Smem<Config> &smem, u32 stage) const
     {
         return descriptor<InputA<Config>>(smem.a[stage] +
-                                          Share::first_row(consumer_) * 128);
+                                          Partition::first_row(consumer_) * 128);
     }
     JG_DEVICE u64 b_descriptor(const Smem<Config> &smem, u32 stage) const
     {
         return descriptor<InputB<Config>>(smem.b[stage] +
-                                          Share::first_col(consumer_) * 128);
+                                          Partition::first_col(consumer_) * 128);
     }
 
     // Issues the products of one stage as one group; `first` starts the sum.
@@ -122,11 +94,11 @@ struct MmaOp {
     template <class Consumer>
     JG_DEVICE void run_promoted(const Smem<Config> &smem, Consumer &consumer, u32 k_blocks)
     {
-        f32 part[Share::kCols / 2];
+        f32 part[Partition::kCols / 2];
 #pragma unroll
         for (u32 i = 0; i < kRowBlocks; ++i) {
 #pragma unroll
-            for (u32 j = 0; j < Share::kCols / 2; ++j) {
+            for (u32 j = 0; j < Partition::kCols / 2; ++j) {
                 acc[i][j] = 0.0f;
             }
         }
@@ -147,7 +119,7 @@ struct MmaOp {
                     stage.release();
                 }
 #pragma unroll
-                for (u32 j = 0; j < Share::kCols / 2; ++j) {
+                for (u32 j = 0; j < Partition::kCols / 2; ++j) {
                     acc[i][j] += part[j];
                 }
             }

@@ -18,12 +18,12 @@ struct alignas(1024) Smem {
     static constexpr u32 kStageBytes = (Config::kBlockM + Config::kBlockN) * kRowBytes;
 
     // Where a stage holds matrices of the epilogue instead: a box a warpgroup.
-    static constexpr u32 kMatrixBytes = Config::kBlockN * kRowBytes;
-    JG_DEVICE u8 *matrix_boxes(u32 stage)
+    static constexpr u32 kEpilogueLoadBytes = Config::kBlockN * kRowBytes;
+    JG_DEVICE u8 *epilogue_load_boxes(u32 stage)
     {
         return b[stage];
     }
-    JG_DEVICE const u8 *matrix_boxes(u32 stage) const
+    JG_DEVICE const u8 *epilogue_load_boxes(u32 stage) const
     {
         return b[stage];
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// LaneLayout: where a CTA's accumulator lies in tensor memory. EpilogueShare: what of it
-// each warp of the epilogue holds; each reaches the 32 lanes that its number names.
+// LaneLayout: where a CTA's accumulator lies in tensor memory. EpiloguePartition: what of
+// it each warp of the epilogue holds; each reaches the 32 lanes that its number names.
 //
 //   rows of a CTA, cta_group   lanes of a warp      columns
 //   128, 1 or 2                32: row = lane       as in the product
@@ -9,7 +9,7 @@
 //
 // A row here is one of the multiplication. With Config::kTransposed it is a column of D.
 #pragma once
-#include <jg/epilogue/step_rows.cuh>
+#include <jg/epilogue/partition.cuh>
 
 namespace jg::sm100a {
 
@@ -26,26 +26,27 @@ struct LaneLayout {
 // Lanes are rows of D; each warp has its own slabs. Matrices come through a ring of their
 // own.
 template <class Config, bool kTransposed = Config::kTransposed>
-struct EpilogueShare
-    : StepRows<LaneLayout<Config>::kWarpLanes / 16, LaneLayout<Config>::kSplit ? 2 : 4, 1> {
+struct EpiloguePartition : RowPartition<LaneLayout<Config>::kWarpLanes / 16,
+                                        LaneLayout<Config>::kSplit ? 2 : 4, 1> {
     using Layout = LaneLayout<Config>;
-    static constexpr u32 kMatrixStages = Config::kMatrixStages;
+    static constexpr u32 kEpilogueLoadStages = Config::kEpilogueLoadStages;
     static constexpr u32 kWarpgroups = 1;
-    static constexpr u32 kConsumers = Layout::kSplit ? 2 : 1;
+    static constexpr u32 kTeams = Layout::kSplit ? 2 : 1;
     static constexpr u32 kRows = Config::kBlockM;
     static constexpr u32 kCols = Layout::kColumns;
-    static constexpr u32 kSlabSpan = Config::kSlabSpan;
+    static constexpr u32 kStoreTileSwizzleBytes = Config::kStoreTileSwizzleBytes;
     static constexpr u32 kElementBytes = sizeof(typename Config::D);
-    static constexpr bool kWholeSlabs =
-        kCols * kElementBytes % kSlabSpan == 0 && kSlabSpan >= 16 * kElementBytes;
+    static constexpr bool kWholeStoreTiles =
+        kCols * kElementBytes % kStoreTileSwizzleBytes == 0 &&
+        kStoreTileSwizzleBytes >= 16 * kElementBytes;
 
     static JG_DEVICE u32 first_row(u32)
     {
         return 0;
     }
-    static JG_DEVICE u32 first_col(u32 consumer)
+    static JG_DEVICE u32 first_col(u32 team)
     {
-        return Layout::kSplit ? consumer * kCols : 0;
+        return Layout::kSplit ? team * kCols : 0;
     }
 };
 
@@ -56,27 +57,28 @@ constexpr JG_DEVICE u32 lesser(u32 a, u32 b)
 
 // Lanes are columns of D. Rows of a slab have 128 bytes: one, two or four warps' lanes.
 template <class Config>
-struct EpilogueShare<Config, true>
-    : StepColumns<LaneLayout<Config>::kWarpLanes / 16,
-                  lesser(64, LaneLayout<Config>::kColumns),
-                  128 / sizeof(typename Config::D) / LaneLayout<Config>::kWarpLanes> {
+struct EpiloguePartition<Config, true>
+    : ColumnPartition<LaneLayout<Config>::kWarpLanes / 16,
+                      lesser(64, LaneLayout<Config>::kColumns),
+                      128 / sizeof(typename Config::D) / LaneLayout<Config>::kWarpLanes> {
     using Layout = LaneLayout<Config>;
-    static constexpr u32 kMatrixStages = Config::kMatrixStages;
+    static constexpr u32 kEpilogueLoadStages = Config::kEpilogueLoadStages;
     static constexpr u32 kWarpgroups = 1;
-    static constexpr u32 kConsumers = Layout::kWarpLanes == 16 ? 1 : 2;
+    static constexpr u32 kTeams = Layout::kWarpLanes == 16 ? 1 : 2;
     static constexpr u32 kRows = Layout::kColumns;
     static constexpr u32 kCols = 64;
-    static constexpr u32 kSlabSpan = Config::kSlabSpan;
-    static constexpr u32 kSlabRows = Config::kSlabRows;
-    static constexpr bool kWholeSlabs = kRows % kSlabRows == 0 && kSlabRows >= 16;
+    static constexpr u32 kStoreTileSwizzleBytes = Config::kStoreTileSwizzleBytes;
+    static constexpr u32 kStoreTileRows = Config::kStoreTileRows;
+    static constexpr bool kWholeStoreTiles =
+        kRows % kStoreTileRows == 0 && kStoreTileRows >= 16;
 
-    static JG_DEVICE u32 first_row(u32 consumer)
+    static JG_DEVICE u32 first_row(u32 team)
     {
-        return Layout::kSplit ? consumer * kRows : 0;
+        return Layout::kSplit ? team * kRows : 0;
     }
-    static JG_DEVICE u32 first_col(u32 consumer)
+    static JG_DEVICE u32 first_col(u32 team)
     {
-        return Layout::kSplit || kConsumers == 1 ? 0 : consumer * kCols;
+        return Layout::kSplit || kTeams == 1 ? 0 : team * kCols;
     }
 };
 

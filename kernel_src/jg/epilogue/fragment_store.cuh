@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// SlabWriter: a warp's accumulator fragments to its part of a slab of D in shared memory.
+// FragmentStore: a warp's accumulator fragments to its part of a store tile of D in shared
+// memory.
 //
-// A slab has rows of Share::kSlabSpan bytes whose 16-byte chunks are permuted as TMA
-// unpacks them: by the bits of the address above the lowest 7. Called by whole warps; no
-// barrier.
+// A store tile has rows of kStoreTileSwizzleBytes whose 16-byte chunks are permuted as TMA
+// unpacks them: by the bits of the address above the lowest 7. Called by whole warps, for
+// FragmentEpilogue. Waits for nothing and signals nobody: that is TmaStore's.
 #pragma once
-#include <jg/epilogue/step_rows.cuh>
+#include <jg/epilogue/partition.cuh>
 #include <jg/ptx/convert.cuh>
 #include <jg/ptx/shared.cuh>
 
@@ -13,36 +14,36 @@ namespace jg {
 
 // What the permutation adds to a chunk's number in this row.
 template <u32 kSpan>
-JG_DEVICE u32 slab_swizzle(u32 row)
+JG_DEVICE u32 store_tile_swizzle(u32 row)
 {
     return row / (128 / kSpan) % (kSpan / 16);
 }
 
 // Lanes are rows of D. 16-bit types by one stmatrix for two groups (16 columns).
-template <class T, class Share, bool kTransposed = Share::kTransposed>
-class SlabWriter {
-    static constexpr u32 kSpan = Share::kSlabSpan;
+template <class T, class Partition, bool kTransposed = Partition::kTransposed>
+class FragmentStore {
+    static constexpr u32 kSpan = Partition::kStoreTileSwizzleBytes;
 
     u32 address_; // of this lane's row, for stmatrix
     u32 chunk_;   // 0 or 1: second group of the pair
     u32 swizzle_;
 
   public:
-    // `first`: the warp's first row in its slab.
-    JG_DEVICE explicit SlabWriter(u32 first)
+    // `first`: the warp's first row in its store tile.
+    JG_DEVICE explicit FragmentStore(u32 first)
     {
         const u32 lane = threadIdx.x % 32;
         const u32 row = first + lane % 16;
         address_ = row * kSpan;
         chunk_ = lane / 16;
-        swizzle_ = slab_swizzle<kSpan>(row);
+        swizzle_ = store_tile_swizzle<kSpan>(row);
     }
     // values[group][half][element] of groups 2 * pair and 2 * pair + 1.
-    JG_DEVICE void store(u32 slab, u32 fragment, u32 pair, const f32 (&v)[2][2][2]) const
+    JG_DEVICE void store(u32 tile, u32 fragment, u32 pair, const f32 (&v)[2][2][2]) const
     {
         // 16 rows on, the permutation is the same.
         const u32 chunk = (2 * pair + chunk_) ^ swizzle_;
-        ptx::stmatrix_x4(slab + fragment * (16 * kSpan) + address_ + chunk * 16,
+        ptx::stmatrix_x4(tile + fragment * (16 * kSpan) + address_ + chunk * 16,
                          Convert<T>::pack(v[0][0][0], v[0][0][1]),
                          Convert<T>::pack(v[0][1][0], v[0][1][1]),
                          Convert<T>::pack(v[1][0][0], v[1][0][1]),
@@ -50,28 +51,28 @@ class SlabWriter {
     }
 };
 
-template <class Share>
-class SlabWriter<f32, Share, false> {
-    static constexpr u32 kSpan = Share::kSlabSpan;
+template <class Partition>
+class FragmentStore<f32, Partition, false> {
+    static constexpr u32 kSpan = Partition::kStoreTileSwizzleBytes;
 
     u32 row_, column_bytes_;
 
   public:
-    JG_DEVICE explicit SlabWriter(u32 first)
+    JG_DEVICE explicit FragmentStore(u32 first)
     {
         const u32 lane = threadIdx.x % 32;
         row_ = first + lane / 4;
         column_bytes_ = lane % 4 * 8;
     }
-    JG_DEVICE void store(u32 slab, u32 fragment, u32 pair, const f32 (&v)[2][2][2]) const
+    JG_DEVICE void store(u32 tile, u32 fragment, u32 pair, const f32 (&v)[2][2][2]) const
     {
 #pragma unroll
         for (u32 group = 0; group < 2; ++group) {
             const u32 bytes = (2 * pair + group) * 32 + column_bytes_;
-            const u32 swizzled = bytes ^ (slab_swizzle<kSpan>(row_) * 16);
+            const u32 swizzled = bytes ^ (store_tile_swizzle<kSpan>(row_) * 16);
 #pragma unroll
             for (u32 half = 0; half < 2; ++half) { // 8 rows on, the swizzle is the same
-                ptx::store_shared_pair(slab + fragment * (16 * kSpan) +
+                ptx::store_shared_pair(tile + fragment * (16 * kSpan) +
                                            (row_ + 8 * half) * kSpan + swizzled,
                                        v[group][half][0], v[group][half][1]);
             }
@@ -81,25 +82,25 @@ class SlabWriter<f32, Share, false> {
 
 // Lanes are columns of D, rows have 128 bytes. One stmatrix transposes four 8x8 matrices:
 // two groups (16 rows) of 16 columns.
-template <class T, class Share>
-class SlabWriter<T, Share, true> {
-    static_assert(Share::kSlabSpan == 128, "rows of 128 bytes");
+template <class T, class Partition>
+class FragmentStore<T, Partition, true> {
+    static_assert(Partition::kStoreTileSwizzleBytes == 128, "rows of 128 bytes");
 
     u32 row_; // of this lane, for stmatrix, in the 16 rows of a pair
     u32 chunk_;
 
   public:
-    // `first`: the warp's first column in its slab.
-    JG_DEVICE explicit SlabWriter(u32 first)
+    // `first`: the warp's first column in its store tile.
+    JG_DEVICE explicit FragmentStore(u32 first)
     {
         const u32 lane = threadIdx.x % 32;
         row_ = lane / 16 * 8 + lane % 8;
         chunk_ = first / 8 + lane / 8 % 2;
     }
-    JG_DEVICE void store(u32 slab, u32 fragment, u32 pair, const f32 (&v)[2][2][2]) const
+    JG_DEVICE void store(u32 tile, u32 fragment, u32 pair, const f32 (&v)[2][2][2]) const
     {
-        const u32 chunk = (2 * fragment + chunk_) ^ slab_swizzle<128>(row_);
-        ptx::stmatrix_x4_transposed(slab + (16 * pair + row_) * 128 + chunk * 16,
+        const u32 chunk = (2 * fragment + chunk_) ^ store_tile_swizzle<128>(row_);
+        ptx::stmatrix_x4_transposed(tile + (16 * pair + row_) * 128 + chunk * 16,
                                     Convert<T>::pack(v[0][0][0], v[0][0][1]),
                                     Convert<T>::pack(v[0][1][0], v[0][1][1]),
                                     Convert<T>::pack(v[1][0][0], v[1][0][1]),
@@ -107,43 +108,43 @@ class SlabWriter<T, Share, true> {
     }
 };
 
-template <class Share>
-class SlabWriter<f32, Share, true> {
-    static_assert(Share::kSlabSpan == 128, "rows of 128 bytes");
+template <class Partition>
+class FragmentStore<f32, Partition, true> {
+    static_assert(Partition::kStoreTileSwizzleBytes == 128, "rows of 128 bytes");
 
     u32 row_, column_bytes_;
 
   public:
-    JG_DEVICE explicit SlabWriter(u32 first)
+    JG_DEVICE explicit FragmentStore(u32 first)
     {
         const u32 lane = threadIdx.x % 32;
         row_ = lane % 4 * 2;
         column_bytes_ = (first + lane / 4) * 4;
     }
-    JG_DEVICE void store(u32 slab, u32 fragment, u32 pair, const f32 (&v)[2][2][2]) const
+    JG_DEVICE void store(u32 tile, u32 fragment, u32 pair, const f32 (&v)[2][2][2]) const
     {
 #pragma unroll
         for (u32 i = 0; i < 8; ++i) {
             const u32 group = i / 4, half = i / 2 % 2, element = i % 2;
             const u32 bytes = column_bytes_ + (16 * fragment + 8 * half) * 4;
             const u32 row = row_ + element; // 8 rows on, the swizzle is the same
-            ptx::store_shared(slab + ((2 * pair + group) * 8 + row) * 128 +
-                                  (bytes ^ (slab_swizzle<128>(row) * 16)),
+            ptx::store_shared(tile + ((2 * pair + group) * 8 + row) * 128 +
+                                  (bytes ^ (store_tile_swizzle<128>(row) * 16)),
                               v[group][half][element]);
         }
     }
 };
 
 // Values hold the bits of an s32 (DElement).
-template <class Share>
-class SlabWriter<s32, Share, false> : public SlabWriter<f32, Share, false> {
+template <class Partition>
+class FragmentStore<s32, Partition, false> : public FragmentStore<f32, Partition, false> {
   public:
-    using SlabWriter<f32, Share, false>::SlabWriter;
+    using FragmentStore<f32, Partition, false>::FragmentStore;
 };
-template <class Share>
-class SlabWriter<s32, Share, true> : public SlabWriter<f32, Share, true> {
+template <class Partition>
+class FragmentStore<s32, Partition, true> : public FragmentStore<f32, Partition, true> {
   public:
-    using SlabWriter<f32, Share, true>::SlabWriter;
+    using FragmentStore<f32, Partition, true>::FragmentStore;
 };
 
 } // namespace jg

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// MatrixStages: how C and matrix operands reach the epilogue, through a ring: that of the
+// EpilogueLoad: how C and matrix operands reach the epilogue, through a ring: that of the
 // input tiles where the epilogue's threads read those too, else one of their own.
 //
 // For each step of the epilogue a load thread sends one stage a matrix (two where its
@@ -13,7 +13,7 @@
 #pragma once
 #include <jg/common/work_tile.cuh>
 #include <jg/epilogue/operands.cuh>
-#include <jg/epilogue/step_rows.cuh>
+#include <jg/epilogue/partition.cuh>
 #include <jg/pipeline/input_ring_buffer.cuh>
 #include <jg/ptx/cluster.cuh>
 #include <jg/ptx/shared.cuh>
@@ -21,31 +21,31 @@
 
 namespace jg {
 
-template <class Config, class Epilogue, class Share>
-struct MatrixStages {
-    static constexpr u32 kCols = Share::kStepCols;
+template <class Config, class Epilogue, class Partition>
+struct EpilogueLoad {
+    static constexpr u32 kCols = Partition::kStepCols;
     // The last step across or down may be less than a whole one.
-    static constexpr u32 kStepsAcross = (Share::kCols + kCols - 1) / kCols;
+    static constexpr u32 kStepsAcross = (Partition::kCols + kCols - 1) / kCols;
     static constexpr u32 kStepsDown =
-        (Share::kRows + Share::kStepRows - 1) / Share::kStepRows;
+        (Partition::kRows + Partition::kStepRows - 1) / Partition::kStepRows;
     static constexpr u32 kSteps = kStepsDown * kStepsAcross;
     static constexpr u32 kCStages =
         Config::kHasC ? MatrixInput<typename Config::C>::kStages : 0;
     static constexpr u32 kWanted = kCStages + Epilogue::kStages;
-    static constexpr u32 kStages = kWanted <= Share::kMatrixStages ? kWanted : 0;
-    static constexpr u32 kBoxBytes = Share::kStepRows * 128;
+    static constexpr u32 kStages = kWanted <= Partition::kEpilogueLoadStages ? kWanted : 0;
+    static constexpr u32 kBoxBytes = Partition::kStepRows * 128;
     static_assert(kStages == 0 || Config::kOutputAlignment == 16,
                   "the copy engine brings matrices of rows aligned to 16 bytes");
 
     // First row and column of a step of a team.
-    static JG_DEVICE u32 row(const WorkTile &tile, u32 consumer, u32 step)
+    static JG_DEVICE u32 row(const WorkTile &tile, u32 team, u32 step)
     {
-        return tile.row + Share::first_row(consumer) +
-               step / kStepsAcross * Share::kStepRows;
+        return tile.row + Partition::first_row(team) +
+               step / kStepsAcross * Partition::kStepRows;
     }
-    static JG_DEVICE u32 col(const WorkTile &tile, u32 consumer, u32 step)
+    static JG_DEVICE u32 col(const WorkTile &tile, u32 team, u32 step)
     {
-        return tile.col + Share::first_col(consumer) + step % kStepsAcross * kCols;
+        return tile.col + Partition::first_col(team) + step % kStepsAcross * kCols;
     }
 
     template <class Smem, class Producer>
@@ -60,15 +60,15 @@ struct MatrixStages {
         {
 #pragma unroll
             for (u32 half = 0; half < MatrixInput<T>::kStages; ++half) {
-                const ProducerStage stage = ring.acquire(Share::kConsumers * kBoxBytes);
+                const ProducerStage stage = ring.acquire(Partition::kTeams * kBoxBytes);
 #pragma unroll
-                for (u32 consumer = 0; consumer < Share::kConsumers; ++consumer) {
-                    ptx::tma_load(smem.matrix_boxes(stage.index) + consumer * kBoxBytes,
-                                  map, stage.full,
-                                  static_cast<i32>(col(tile, consumer, step) +
-                                                   half * (128 / sizeof(T))),
-                                  static_cast<i32>(row(tile, consumer, step)),
-                                  static_cast<i32>(tile.batch * batch_step));
+                for (u32 team = 0; team < Partition::kTeams; ++team) {
+                    ptx::tma_load(
+                        smem.epilogue_load_boxes(stage.index) + team * kBoxBytes, map,
+                        stage.full,
+                        static_cast<i32>(col(tile, team, step) + half * (128 / sizeof(T))),
+                        static_cast<i32>(row(tile, team, step)),
+                        static_cast<i32>(tile.batch * batch_step));
                 }
             }
         }
@@ -101,19 +101,19 @@ struct MatrixStages {
         static constexpr bool kStaged = kStages > 0;
 
         // Waits for the step's stages, in order. `barrier_id`: of the team.
-        JG_DEVICE Reader(const Smem &smem, Consumer &ring, u32 consumer, u32 barrier_id,
+        JG_DEVICE Reader(const Smem &smem, Consumer &ring, u32 team, u32 barrier_id,
                          bool with_c)
             : barrier_id_(barrier_id), stages_(ring, with_c)
         {
             if constexpr (kStages > 0) {
-                static_assert(Smem::kMatrixBytes >= Share::kConsumers * kBoxBytes,
+                static_assert(Smem::kEpilogueLoadBytes >= Partition::kTeams * kBoxBytes,
                               "a stage holds a box a team");
 #pragma unroll
                 for (u32 i = 0; i < kStages; ++i) {
                     if (stages_.has(i)) {
-                        boxes_[i] =
-                            ptx::shared_address(smem.matrix_boxes(stages_.index(i))) +
-                            consumer * kBoxBytes;
+                        boxes_[i] = ptx::shared_address(
+                                        smem.epilogue_load_boxes(stages_.index(i))) +
+                                    team * kBoxBytes;
                     }
                 }
             }
@@ -122,7 +122,7 @@ struct MatrixStages {
         JG_DEVICE ~Reader()
         {
             if constexpr (kStages > 0) {
-                ptx::named_barrier_sync(barrier_id_, Share::kTeamThreads);
+                ptx::named_barrier_sync(barrier_id_, Partition::kTeamThreads);
             }
         }
 

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// StagingBuffer: a warp's shared memory, in which accumulators become vectors of 8
+// neighbouring columns of D. TransposedStagingBuffer: the same where D lies transposed in
+// the accumulator.
+//
+// Filled by accumulators (copy_step), read by VectorEpilogue. The memory belongs to one
+// warp only, which orders its stores and loads by __syncwarp: nothing here waits or
+// signals.
+#pragma once
+#include <jg/epilogue/accumulator.cuh>
+#include <jg/epilogue/partition.cuh>
+#include <jg/ptx/shared.cuh>
+
+namespace jg {
+
+// A vector of a buffer: two chunks of a row.
+template <class Buffer>
+JG_DEVICE void load_vector(const Buffer &buffer, u32 row, u32 vector, f32 (&values)[8])
+{
+#pragma unroll
+    for (u32 i = 0; i < 2; ++i) {
+        const float4 part = ptx::load_shared_4(buffer.address_of(row, 2 * vector + i));
+        values[4 * i] = part.x;
+        values[4 * i + 1] = part.y;
+        values[4 * i + 2] = part.z;
+        values[4 * i + 3] = part.w;
+    }
+}
+
+// Rows of 64 f32, in 16-byte chunks that are permuted so that neither the fragment's stores
+// (8 rows of 32 bytes) nor the vector's loads (8 neighbouring vectors of a row) meet in a
+// bank.
+template <u32 kWarpRows>
+class StagingBuffer {
+  public:
+    static constexpr u32 kRows = kWarpRows;
+    static constexpr u32 kCols = 64;
+    static constexpr u32 kBytes = kRows * kCols * sizeof(f32);
+
+    JG_DEVICE explicit StagingBuffer(const u8 *memory) : base_(ptx::shared_address(memory))
+    {
+    }
+
+    // This thread's part of the 16 rows from `row` on: groups of 8 columns, 4 accumulators
+    // each, of `acc` from `first` on.
+    template <u32 kGroups = kCols / 8, class Accumulator, u32 kCount>
+    JG_DEVICE void store(u32 row, const Accumulator (&acc)[kCount], u32 first = 0) const
+    {
+        const u32 lane = threadIdx.x % 32;
+#pragma unroll
+        for (u32 group = 0; group < kGroups; ++group) {
+            const u32 address =
+                address_of(row + lane / 4, 2 * group + lane % 4 / 2) + lane % 2 * 8;
+            const Accumulator *v = acc + first + 4 * group;
+            // 8 rows on, the permutation is the same.
+            ptx::store_shared_two_pairs<8 * kCols * sizeof(f32)>(
+                address, accumulator_bits(v[0]), accumulator_bits(v[1]),
+                accumulator_bits(v[2]), accumulator_bits(v[3]));
+        }
+    }
+    JG_DEVICE void load(u32 row, u32 vector, f32 (&values)[8]) const
+    {
+        load_vector(*this, row, vector, values);
+    }
+
+    // Of a 16-byte chunk of a row.
+    JG_DEVICE u32 address_of(u32 row, u32 chunk) const
+    {
+        return base_ + row * (kCols * 4) + ((chunk ^ (chunk >> 3) ^ (row % 8 * 2)) * 16);
+    }
+
+  private:
+    u32 base_;
+};
+
+// Rows of 32 f32, or pairs of rows of 16, in lines of 128 bytes; the 16-byte chunks of a
+// line are permuted by its number. Neither the stores (with 32 columns: 4 even or 4 odd
+// rows of 8 f32) nor the loads (2 rows of 4 vectors) meet in a bank.
+template <u32 kWarpRows, u32 kWarpCols>
+class TransposedStagingBuffer {
+  public:
+    static constexpr u32 kRows = kWarpRows;
+    static constexpr u32 kCols = kWarpCols;
+    static constexpr u32 kBytes = kRows * kCols * sizeof(f32);
+
+    JG_DEVICE explicit TransposedStagingBuffer(const u8 *memory)
+        : base_(ptx::shared_address(memory))
+    {
+    }
+
+    // This thread's part of the 16 columns from `col` on: groups of 8 rows, 4 accumulators
+    // each.
+    template <u32 kGroups, u32 kCount>
+    JG_DEVICE void store(u32 col, const f32 (&acc)[kCount]) const
+    {
+        const u32 lane = threadIdx.x % 32;
+#pragma unroll
+        for (u32 i = 0; i < 4 * kGroups; ++i) {
+            const u32 row = i / 4 * 8 + lane % 4 * 2 + i % 2;
+            const u32 column = col + i / 2 % 2 * 8 + lane / 4;
+            ptx::store_shared(address_of(row, column / 4) + column % 4 * 4, acc[i]);
+        }
+    }
+    JG_DEVICE void load(u32 row, u32 vector, f32 (&values)[8]) const
+    {
+        load_vector(*this, row, vector, values);
+    }
+
+    // Of a 16-byte chunk of a row.
+    JG_DEVICE u32 address_of(u32 row, u32 chunk) const
+    {
+        constexpr u32 kLineRows = 32 / kCols;
+        const u32 line = row / kLineRows;
+        const u32 in_line = row % kLineRows * (kCols / 4) + chunk;
+        return base_ + line * 128 + ((in_line ^ line % 8) * 16);
+    }
+
+  private:
+    u32 base_;
+};
+
+// The staging buffer of a partition's warps.
+template <class Partition, bool kTransposed = Partition::kTransposed>
+struct StagingBufferFor {
+    using Type = StagingBuffer<Partition::kWarpRows>;
+};
+template <class Partition>
+struct StagingBufferFor<Partition, true> {
+    using Type = TransposedStagingBuffer<Partition::kWarpRows, Partition::kWarpCols>;
+};
+
+template <class Partition, u32 kColumns, class Accumulators, class Buffer>
+JG_DEVICE void copy_columns(const Accumulators &acc, const Buffer &buffer, u32 step,
+                            u32 col)
+{
+    f32 values[Partition::kFragments][kColumns / 2];
+    acc.read(step, col, values);
+#pragma unroll
+    for (u32 i = 0; i < Partition::kFragments; ++i) {
+        buffer.template store<kColumns / 8>(16 * i, values[i]);
+    }
+}
+
+// One step of VectorEpilogue from accumulators that can be indexed to the staging buffer;
+// of the last one, which may reach beyond the tile, what there is.
+template <class Partition, class Accumulators, class Buffer>
+JG_DEVICE void copy_indexed_step(const Accumulators &acc, const Buffer &buffer, u32 step)
+{
+    constexpr u32 kColumns = Partition::kTransposed ? Partition::kRows : Partition::kCols;
+    constexpr u32 kStep =
+        Partition::kTransposed ? Partition::kStepRows : Partition::kStepCols;
+    constexpr u32 kTail = kColumns % kStep;
+    constexpr u32 kAcross = (kColumns + kStep - 1) / kStep;
+    const u32 across = step % kAcross;
+    if constexpr (kTail == 0) {
+        copy_columns<Partition, kStep>(acc, buffer, step / kAcross, across * kStep);
+    } else if (across + 1 < kAcross) {
+        copy_columns<Partition, kStep>(acc, buffer, step / kAcross, across * kStep);
+    } else {
+        copy_columns<Partition, kTail>(acc, buffer, step / kAcross, across * kStep);
+    }
+}
+
+} // namespace jg
