@@ -6,8 +6,7 @@
 
 #include "base/device_facts.h"
 #include "plan/box.h"
-#include "plan/config.h"
-#include "plan/problem.h"
+#include "plan/output.h"
 
 /* What follows from a config: sizes that host and device must agree on. */
 struct jg_derived {
@@ -15,7 +14,7 @@ struct jg_derived {
     int smem_bytes;    /* dynamic shared memory, a multiple of 1024 */
     int max_registers; /* a role may have; the launch bound's limit */
     int tmem_columns;  /* of tensor memory that a CTA allocates; 0 if the chip has none */
-    int matrix_stages; /* of a ring for C and matrix operands alone; 0 if there is none */
+    struct jg_output output;
     struct jg_box a_box, b_box; /* of the tensor maps; A and B as the kernel takes them,
                                    with config.swap_ab B and A */
     struct jg_box d_box, matrix_box; /* of D; of C and matrix operands */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums that the chips share: tiles, shared memory of a ring, walks over tiles, bytes of an
- * epilogue. Pure functions. */
+/* Sums that the chips share: tiles, shared memory of a ring, walks over tiles. Pure
+ * functions. */
 #ifndef JG_PLAN_ARCH_COMMON_H
 #define JG_PLAN_ARCH_COMMON_H
 
 #include "plan/arch.h"
 
 enum {
-    JG_ROW_BYTES = 128,        /* of every tile, slab and box */
+    JG_ROW_BYTES = 128,        /* of every tile and box */
     JG_ATOM_BYTES = 16,        /* of a swizzle, but for 32-bit elements along M or N */
     JG_RING_BARRIER_BYTES = 16 /* a full and an empty barrier, each stage of a ring */
 };
@@ -55,7 +55,7 @@ int jg_stages_choose(const struct jg_problem *problem, const struct jg_smem *sme
  * if K has fewer blocks than parts. */
 int jg_shares_check(const struct jg_problem *problem, const struct jg_device_facts *facts,
                     const struct jg_config *config, char *reason, size_t size);
-/* Sets what every chip sets alike: parts of K, slabs of output, dependent launch. */
+/* Sets what every chip sets alike: parts of K, output stages, dependent launch. */
 void jg_common_complete(const struct jg_config_override *override, int split_k,
                         struct jg_config *config);
 /* Clocks for a stage of so many bytes that threads bring, 0 if they do not. Fitted to the
@@ -117,21 +117,6 @@ struct jg_split_cost jg_split_cost_of(const struct jg_problem *problem,
 /* Sets raster and swizzle: those of the override, where it has them. */
 void jg_raster_choose(const struct jg_problem *problem, const struct jg_device_facts *facts,
                       const struct jg_config_override *override, struct jg_config *config);
-
-/* Bytes of matrices of D's shape that the epilogue reads or writes, an element. */
-double jg_output_bytes(const struct jg_problem *problem);
-/* Clocks to move them, an element: so many bytes a clock, or, where output_align makes
- * accesses narrow, an instruction of a warp each four clocks (assumed), if that is more. */
-double jg_output_clk(const struct jg_problem *problem, double bytes_clk);
-/* Stages that C and the matrix operands of one step of the epilogue take: one each, two
- * where elements have 32 bits, none where they have 8, nor with output_align
- * (jg/epilogue/matrix_stages.cuh). */
-int jg_matrix_stages(const struct jg_problem *problem);
-/* Two output slabs are needed for C, vectors and matrices, for a D of 8 bits, with
- * output_align, and where a row of D may end inside 16 bytes, which a TMA store would fill
- * up; 0 with a reason if there are fewer. */
-int jg_out_stages_check(const struct jg_problem *problem, const struct jg_config *config,
-                        char *reason, size_t size);
 
 /* Two costs that overlap: the greater, and what still shows of the lesser. */
 double jg_overlap(double a, double b);

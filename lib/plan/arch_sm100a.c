@@ -216,12 +216,15 @@ static int derive_sm100a(const struct jg_problem *problem,
                                             more_warps * JG_SM100A_WARP_THREADS,
                                  .smem_bytes = (int)jg_smem_bytes(&smem, config->stages),
                                  .max_registers = MAX_REGISTERS,
-                                 .tmem_columns = jg_sm100a_tmem_columns(config),
-                                 .matrix_stages = matrix_stages};
+                                 .tmem_columns = jg_sm100a_tmem_columns(config)};
     if (!jg_tiles_count(&product, facts, config, &derived, reason, reason_size)) {
         return 0;
     }
     jg_sm100a_size_boxes(problem, config, &derived);
+    const struct jg_output_facts output = {.columns = jg_sm100a_lanes(config).columns,
+                                           .ring_stages = matrix_stages,
+                                           .own_ring = true};
+    derived.output = jg_output_choose(problem, config, &output);
     derived.predicted_us = jg_sm100a_predict_us(&product, config, &derived);
     *ret_derived = derived;
     return 1;

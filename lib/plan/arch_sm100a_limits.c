@@ -17,11 +17,10 @@ enum {
     WARP_LANES = 32,
     TMEM_STEP = 32, /* columns that are allocated at least */
     MAX_MMA_N = 256,
-    LEAST_SPAN = 32,       /* bytes of a row of A or B in the narrowest swizzle */
-    WORD_SPAN = 128,       /* in the only one for elements of 32 bits along M or N */
-    STEP = 64,             /* columns of D in a step of the epilogue, and most rows */
-    MIN_SLAB = 16,         /* columns of an accumulator that a slab of D takes at least */
-    SLABS_FOR_VECTORS = 2, /* output stages whose memory holds a staging area */
+    LEAST_SPAN = 32,            /* bytes of a row of A or B in the narrowest swizzle */
+    WORD_SPAN = 128,            /* in the only one for elements of 32 bits along M or N */
+    STEP = 64,                  /* columns of D in a step of the epilogue, and most rows */
+    OUT_STAGES_FOR_VECTORS = 2, /* whose memory holds a staging buffer */
     /* More than half of what a multiprocessor has: one CTA each, because two clusters that
      * each hold a part of the tensor memory which the other waits for would never end. */
     LEAST_SMEM_BYTES = 116 * 1024,
@@ -39,7 +38,7 @@ const struct jg_stage_limits jg_sm100a_stages = {
  * if that is much; for none if even one is too much: the epilogue loads itself then. */
 int jg_sm100a_matrix_stages(const struct jg_problem *problem)
 {
-    const int step = jg_matrix_stages(problem);
+    const int step = jg_output_loads(problem);
     if (2 * step <= MAX_MATRIX_STAGES) {
         return 2 * step;
     }
@@ -82,23 +81,23 @@ static int lesser(int a, int b)
     return a < b ? a : b;
 }
 
-/* A slab of D as wide as a swizzle may be, if that divides the tile. Else the epilogue by
- * vectors writes, and the box is never used. */
-static struct jg_box size_slab(const struct jg_problem *problem,
-                               const struct jg_config *config)
+/* A store tile of D as wide as a swizzle may be, if that divides the tile. Else the
+ * epilogue by vectors writes, and the box is never used. */
+static struct jg_box size_store_tile(const struct jg_problem *problem,
+                                     const struct jg_config *config)
 {
     const int element_bytes = jg_dtype_bytes(problem->d.dtype);
     const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(config);
     if (is_transposed(problem, config)) { /* lanes lie side by side in D */
         const int warps = JG_ROW_BYTES / element_bytes / lanes.of_warp;
         const int rows = lesser(warps * lanes.of_warp, power_in(lanes.columns));
-        return (struct jg_box){rows < MIN_SLAB ? MIN_SLAB : rows, JG_ROW_BYTES,
-                               JG_ATOM_BYTES};
+        return (struct jg_box){rows < JG_STORE_TILE_COLUMNS ? JG_STORE_TILE_COLUMNS : rows,
+                               JG_ROW_BYTES, JG_ATOM_BYTES};
     }
     const int bytes = lesser(JG_ROW_BYTES, power_in(lanes.columns * element_bytes));
-    return (struct jg_box){lanes.of_warp,
-                           bytes < MIN_SLAB * element_bytes ? JG_ROW_BYTES : bytes,
-                           JG_ATOM_BYTES};
+    return (struct jg_box){
+        lanes.of_warp, bytes < JG_STORE_TILE_COLUMNS * element_bytes ? JG_ROW_BYTES : bytes,
+        JG_ATOM_BYTES};
 }
 
 /* Rows of a matrix that a team of warps takes in a step, and how many teams there are. */
@@ -166,7 +165,7 @@ void jg_sm100a_size_boxes(const struct jg_problem *problem, const struct jg_conf
     int teams;
     derived->a_box = size_box(&a, config);
     derived->b_box = size_box(&b, config);
-    derived->d_box = size_slab(problem, config);
+    derived->d_box = size_store_tile(problem, config);
     derived->matrix_box = (struct jg_box){count_step_rows(problem, config, &teams),
                                           JG_ROW_BYTES, JG_ATOM_BYTES};
 }
@@ -308,12 +307,13 @@ int jg_sm100a_check(const struct jg_problem *product, const struct jg_device_fac
         return 0;
     }
     const int own_columns = jg_sm100a_lanes(config).columns;
-    if (config->out_stages < SLABS_FOR_VECTORS && own_columns % MIN_SLAB != 0) {
+    if (config->out_stages < OUT_STAGES_FOR_VECTORS &&
+        own_columns % JG_STORE_TILE_COLUMNS != 0) {
         snprintf(reason, size,
                  "out_stages=%d is too few for mma=%dx%d cta_group=%d: a CTA's %d columns "
                  "are no multiple of %d, as slabs of D are; out_stages=%d",
                  config->out_stages, config->mma_m, config->mma_n, config->cta_group,
-                 own_columns, MIN_SLAB, SLABS_FOR_VECTORS);
+                 own_columns, JG_STORE_TILE_COLUMNS, OUT_STAGES_FOR_VECTORS);
         return 0;
     }
     const int columns = jg_sm100a_tmem_columns(config);

@@ -2,7 +2,7 @@
 /*
  * Hopper. One producer warpgroup (TMA) and two consumer warpgroups (wgmma) share a CTA tile
  * of up to 256 x 256; the ring has `stages` pairs of A and B slices of 64 elements of K,
- * and each consumer stages its output in slabs of 64 rows of 128 bytes.
+ * and each consumer stores its output in tiles of 64 rows of 128 bytes.
  */
 #include <stdio.h>
 
@@ -15,7 +15,7 @@ enum {
     THREADS = 384,       /* three warpgroups */
     MAX_REGISTERS = 168, /* 65536 / 384, in steps of 8 */
     CONSUMERS = 2,
-    OUTPUT_ROWS = 64, /* of a slab of D and of a box of a matrix */
+    OUTPUT_ROWS = 64, /* of a store tile of D and of a box of a matrix */
     MIN_STAGES = 2,
     MAX_STAGES = 8,
     MAX_PROMOTED_COLUMNS = 192 /* of a warpgroup with a second set of sums */
@@ -309,6 +309,11 @@ static int derive_sm90a(const struct jg_problem *problem,
         return 0;
     }
     size_boxes(&product, config, &derived);
+    const struct jg_output_facts output = {
+        .columns = columns_of_warpgroup(config),
+        /* A ring that threads fill takes no copies by TMA. */
+        .ring_stages = jg_loads_by_threads(problem) ? 0 : config->stages};
+    derived.output = jg_output_choose(problem, config, &output);
     derived.predicted_us = predict_us(&product, facts, config, &derived);
     *ret_derived = derived;
     return 1;

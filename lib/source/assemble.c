@@ -194,6 +194,21 @@ static enum jg_prefetch prefetch_of_product(const struct jg_config *config)
                : config->prefetch;
 }
 
+static void print_output(const struct jg_derived *derived, struct jg_str *out)
+{
+    static const char *const kinds[] = {
+        [JG_EPILOGUE_FRAGMENTS] = "kFragments", [JG_EPILOGUE_VECTORS] = "kVectors"};
+    const struct jg_output *output = &derived->output;
+    print_name("EpilogueKind", "kEpilogue", kinds[output->epilogue], out);
+    print_number("kEpilogueLoadsPerStep", output->loads_per_step, out);
+    print_number("kEpilogueLoadStages", output->load_stages, out);
+    print_flag("kWholeRows", output->whole_rows, out);
+    print_flag("kWholeCols", output->whole_cols, out);
+    print_flag("kWholeVectors", output->whole_vectors, out);
+    print_number("kStoreTileRows", derived->d_box.rows, out);
+    print_number("kStoreTileSwizzleBytes", derived->d_box.row_bytes, out);
+}
+
 static void print_config(const struct jg_problem *problem, const struct jg_choice *choice,
                          struct jg_str *out)
 {
@@ -221,14 +236,14 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_number("kStages", config->stages, out);
     print_number("kKGroup", jg_max(config->k_group, 1), out);
     print_number("kAccStages", jg_max(config->acc_stages, 1), out);
-    print_number("kEpilogueLoadStages", derived->matrix_stages, out);
+    if (config->kernel != JG_KERNEL_REFERENCE) {
+        print_output(derived, out);
+    }
     print_number("kOutStages", config->out_stages, out);
     print_number("kASwizzleBytes", derived->a_box.row_bytes, out);
     print_number("kASwizzleAtom", derived->a_box.atom, out);
     print_number("kBSwizzleBytes", derived->b_box.row_bytes, out);
     print_number("kBSwizzleAtom", derived->b_box.atom, out);
-    print_number("kStoreTileRows", derived->d_box.rows, out);
-    print_number("kStoreTileSwizzleBytes", derived->d_box.row_bytes, out);
     print_name("SchedulerKind", "kScheduler", schedulers[config->scheduler], out);
     print_name("Prefetch", "kPrefetch", prefetches[prefetch_of_product(config)], out);
     print_number("kRasterGroup", config->swizzle, out);

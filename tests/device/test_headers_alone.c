@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Every device source compiles when it is the only thing that a unit includes, for each
- * chip that it is for. */
+ * chip that it is for; and what breaks a contract of theirs does not compile. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -125,6 +125,65 @@ Test(device, header_of_another_chip_says_so)
         cr_expect_eq(compile_alone(compiler, rows[i].arch, rows[i].name),
                      JIT_GEMM_ERR_COMPILE);
         cr_expect_not_null(strstr(jg_error_text(), rows[i].message), "%s", jg_error_text());
+    }
+    jg_toolchain_destroy(toolchain);
+}
+
+/* A chip's EpiloguePartition of a tile of 128x128 with the parts that `members` give its
+ * teams. */
+static jit_gemm_status compile_partition(struct jg_compiler *compiler, const char *members)
+{
+    struct jg_str text = {0};
+    jg_str_printf(&text,
+                  "#include <jg/epilogue/partition.cuh>\n"
+                  "struct Config { static constexpr jg::u32 kStoreTileRows = 64; };\n"
+                  "struct P : jg::RowPartition<Config, 1, 4> {\n"
+                  "    static constexpr jg::u32 kTileRows = 128, kTileCols = 128;\n"
+                  "    static constexpr jg::u32 kTeams = 2, kWarpgroups = 2;\n"
+                  "%s};\n"
+                  "static_assert(jg::check_partition<P>());\n"
+                  "extern \"C\" __global__ void empty() {}\n",
+                  members);
+    const jit_gemm_status status = compile(compiler, archs[0], jg_str_text(&text));
+    jg_str_free(&text);
+    return status;
+}
+
+#define PART(rows, cols, first_row, first_col)                                       \
+    "static constexpr jg::u32 kRows = " rows ", kCols = " cols ";\n"                 \
+    "static constexpr JG_DEVICE jg::u32 first_row(jg::u32 team) { return " first_row \
+    "; }\n"                                                                          \
+    "static constexpr JG_DEVICE jg::u32 first_col(jg::u32 team) { return " first_col \
+    "; }\n"
+
+Test(device, partition_covers_the_tile_once)
+{
+    static const struct {
+        const char *members;
+        const char *message; /* NULL: it compiles */
+    } rows[] = {
+        {PART("64", "128", "64 * team", "0"), NULL},
+        {PART("128", "64", "0", "64 * team"), NULL},
+        {PART("64", "128", "0", "0"), "cover the tile once"},
+        {PART("64", "128", "128 * team", "0"), "cover the tile once"},
+        {PART("64", "64", "64 * team", "64 * team"), "cover the tile once"},
+        {PART("128", "64", "0", "32 * team"), "cover the tile once"},
+        {PART("128", "64", "0", "64 * team") "static constexpr jg::u32 kStepRows = 32;\n",
+         "a step is a team's lanes"},
+        {PART("128", "64", "0", "64 * team") "static constexpr jg::u32 kTeamWarps = 2;\n",
+         "share out all warps"},
+    };
+    struct jg_compiler *compiler = NULL;
+    struct jg_toolchain *toolchain = open_toolchain(&compiler);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const jit_gemm_status status = compile_partition(compiler, rows[i].members);
+        if (rows[i].message == NULL) {
+            cr_expect_eq(status, JIT_GEMM_OK, "row %zu: %s", i, jg_error_text());
+        } else {
+            cr_expect_eq(status, JIT_GEMM_ERR_COMPILE, "row %zu", i);
+            cr_expect_not_null(strstr(jg_error_text(), rows[i].message), "row %zu: %s", i,
+                               jg_error_text());
+        }
     }
     jg_toolchain_destroy(toolchain);
 }

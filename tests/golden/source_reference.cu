@@ -19,14 +19,11 @@ struct Config {
     static constexpr jg::u32 kStages = 0;
     static constexpr jg::u32 kKGroup = 1;
     static constexpr jg::u32 kAccStages = 1;
-    static constexpr jg::u32 kEpilogueLoadStages = 0;
     static constexpr jg::u32 kOutStages = 0;
     static constexpr jg::u32 kASwizzleBytes = 0;
     static constexpr jg::u32 kASwizzleAtom = 0;
     static constexpr jg::u32 kBSwizzleBytes = 0;
     static constexpr jg::u32 kBSwizzleAtom = 0;
-    static constexpr jg::u32 kStoreTileRows = 0;
-    static constexpr jg::u32 kStoreTileSwizzleBytes = 0;
     static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kStatic;
     static constexpr jg::Prefetch kPrefetch = jg::Prefetch::kNone;
     static constexpr jg::u32 kRasterGroup = 0;

@@ -282,7 +282,7 @@ Test(choose_sm100a, matrices_of_the_epilogue_cost_stages_of_the_ring)
         const struct jg_choice choice = choose(rows[i].text);
         cr_expect_eq(choice.config.stages, rows[i].stages, "%s: stages=%d", rows[i].text,
                      choice.config.stages);
-        cr_expect_eq(choice.derived.matrix_stages, rows[i].matrix_stages, "%s",
+        cr_expect_eq(choice.derived.output.load_stages, rows[i].matrix_stages, "%s",
                      rows[i].text);
         cr_expect_eq(choice.derived.threads, rows[i].threads, "%s", rows[i].text);
     }
@@ -395,8 +395,8 @@ Test(choose_sm100a, outputs_that_tma_does_not_take_are_moved_by_the_epilogue)
     const struct jg_choice fast = choose(aligned);
     const struct jg_choice slow = choose("8192x8192x256 bf16 c=bf16 output_align=2");
 
-    cr_expect_eq(fast.derived.matrix_stages, 2);
-    cr_expect_eq(slow.derived.matrix_stages, 0);
+    cr_expect_eq(fast.derived.output.load_stages, 2);
+    cr_expect_eq(slow.derived.output.load_stages, 0);
     cr_expect_gt(slow.derived.predicted_us, 1.1 * fast.derived.predicted_us);
     cr_expect_gt(slow.derived.predicted_us,
                  choose("8192x8192x256 bf16 c=bf16 output_align=8").derived.predicted_us);

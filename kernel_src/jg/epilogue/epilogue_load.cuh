@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
-// EpilogueLoad: how C and matrix operands reach the epilogue, through a ring: that of the
-// input tiles where the epilogue's threads read those too, else one of their own.
+// EpilogueLoad: how C and matrix operands reach the epilogue by TMA, through a ring: that
+// of the input tiles where the epilogue's threads read those too, else the epilogue-load
+// ring, of kEpilogueLoadStages.
 //
-// For each step of the epilogue a load thread sends one stage a matrix (two where its
-// elements have 32 bits): for each team a box of the step's rows of 128 bytes, swizzled. In
-// the ring of the input tiles they follow the tile's last block of K, so they land while
-// the last blocks are multiplied. The order is C, then the operands as declared; both sides
-// walk it. If one step's stages do not fit into the ring at once, none goes through it and
-// the epilogue loads from global memory.
+// For each step of the epilogue a load thread sends kEpilogueLoadsPerStep stages, one per
+// matrix (two where its elements have 32 bits): for each team a box of the step's rows of
+// 128 bytes, swizzled. In the ring of the input tiles they follow the tile's last block of
+// K, so they land while the last blocks are multiplied. The order is C, then the operands
+// as declared; both sides go through it. Where the plan says 0, the epilogue's threads load
+// from global memory.
 //
-// Called by: a load thread (StepLoader), all threads of the epilogue (Reader).
+// Called by: a load thread (load), which waits for stages to be empty and has them signal
+// full by bytes; all threads of the epilogue (Reader), which wait for full stages and
+// release them. A step's stages are there together, so that one barrier per step is enough.
 #pragma once
 #include <jg/common/work_tile.cuh>
 #include <jg/epilogue/operands.cuh>
@@ -29,13 +32,14 @@ struct EpilogueLoad {
     static constexpr u32 kStepsDown =
         (Partition::kRows + Partition::kStepRows - 1) / Partition::kStepRows;
     static constexpr u32 kSteps = kStepsDown * kStepsAcross;
-    static constexpr u32 kCStages =
-        Config::kHasC ? MatrixInput<typename Config::C>::kStages : 0;
-    static constexpr u32 kWanted = kCStages + Epilogue::kStages;
-    static constexpr u32 kStages = kWanted <= Partition::kEpilogueLoadStages ? kWanted : 0;
+    static constexpr u32 kLoads = Config::kEpilogueLoadsPerStep;
+    static constexpr u32 kLoadsOfC =
+        Config::kHasC ? MatrixInput<typename Config::C>::kLoads : 0;
     static constexpr u32 kBoxBytes = Partition::kStepRows * 128;
-    static_assert(kStages == 0 || Config::kOutputAlignment == 16,
-                  "the copy engine brings matrices of rows aligned to 16 bytes");
+    static_assert(kLoads == 0 || kLoads == kLoadsOfC + Epilogue::kLoads,
+                  "host and device disagree on what a step loads");
+    static_assert(kLoads == 0 || Config::kOutputAlignment == 16,
+                  "TMA takes matrices of rows aligned to 16 bytes");
 
     // First row and column of a step of a team.
     static JG_DEVICE u32 row(const WorkTile &tile, u32 team, u32 step)
@@ -59,7 +63,7 @@ struct EpilogueLoad {
         JG_DEVICE void load(const TensorMap *map, u32 batch_step)
         {
 #pragma unroll
-            for (u32 half = 0; half < MatrixInput<T>::kStages; ++half) {
+            for (u32 half = 0; half < MatrixInput<T>::kLoads; ++half) {
                 const ProducerStage stage = ring.acquire(Partition::kTeams * kBoxBytes);
 #pragma unroll
                 for (u32 team = 0; team < Partition::kTeams; ++team) {
@@ -79,7 +83,7 @@ struct EpilogueLoad {
     static JG_DEVICE void load(const Params &params, Smem &smem, Producer &ring,
                                const WorkTile &tile, bool with_c)
     {
-        if constexpr (kStages > 0) {
+        if constexpr (kLoads > 0) {
 #pragma unroll 1
             for (u32 step = 0; step < kSteps; ++step) {
                 StepLoader<Smem, Producer> loader{smem, ring, tile, step};
@@ -89,27 +93,28 @@ struct EpilogueLoad {
                                                                  params.c.batch_step);
                     }
                 }
-                Epilogue::load_stages(params, loader);
+                Epilogue::load_step(params, loader);
             }
         }
     }
 
-    // An epilogue thread's view of one step's stages, which go back with it.
+    // An epilogue thread's view of one step's stages, which are released with it.
     template <class Smem, class Consumer>
     class Reader {
       public:
-        static constexpr bool kStaged = kStages > 0;
+        static constexpr bool kThroughRing = kLoads > 0;
+        static constexpr bool kHasC = kThroughRing && kLoadsOfC > 0;
 
         // Waits for the step's stages, in order. `barrier_id`: of the team.
         JG_DEVICE Reader(const Smem &smem, Consumer &ring, u32 team, u32 barrier_id,
                          bool with_c)
             : barrier_id_(barrier_id), stages_(ring, with_c)
         {
-            if constexpr (kStages > 0) {
+            if constexpr (kLoads > 0) {
                 static_assert(Smem::kEpilogueLoadBytes >= Partition::kTeams * kBoxBytes,
-                              "a stage holds a box a team");
+                              "a stage holds a box per team");
 #pragma unroll
-                for (u32 i = 0; i < kStages; ++i) {
+                for (u32 i = 0; i < kLoads; ++i) {
                     if (stages_.has(i)) {
                         boxes_[i] = ptx::shared_address(
                                         smem.epilogue_load_boxes(stages_.index(i))) +
@@ -121,7 +126,7 @@ struct EpilogueLoad {
         // The whole team has read them.
         JG_DEVICE ~Reader()
         {
-            if constexpr (kStages > 0) {
+            if constexpr (kLoads > 0) {
                 ptx::named_barrier_sync(barrier_id_, Partition::kTeamThreads);
             }
         }
@@ -133,7 +138,7 @@ struct EpilogueLoad {
             group_ = group;
             row_ = row;
             vector_ = vector;
-            next_ = kCStages;
+            next_ = kLoadsOfC;
         }
         // C's vector, out of order.
         template <class T>
@@ -141,7 +146,7 @@ struct EpilogueLoad {
         {
             next_ = 0;
             read(packed);
-            next_ = kCStages;
+            next_ = kLoadsOfC;
         }
         template <class T>
         JG_DEVICE void read(Packed8<T> &packed)
@@ -166,8 +171,8 @@ struct EpilogueLoad {
 
       private:
         u32 barrier_id_;
-        HeldStages<Consumer, kStages, kStages ? kCStages : 0> stages_;
-        u32 boxes_[kStages ? kStages : 1];
+        HeldStages<Consumer, kLoads, kLoads ? kLoadsOfC : 0> stages_;
+        u32 boxes_[kLoads ? kLoads : 1];
         u32 group_, row_, vector_, next_;
     };
 };

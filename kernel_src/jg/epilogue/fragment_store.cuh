@@ -2,28 +2,26 @@
 // FragmentStore: a warp's accumulator fragments to its part of a store tile of D in shared
 // memory.
 //
-// A store tile has rows of kStoreTileSwizzleBytes whose 16-byte chunks are permuted as TMA
+// A store tile has rows of kSwizzleBytes whose 16-byte chunks are permuted as TMA
 // unpacks them: by the bits of the address above the lowest 7. Called by whole warps, for
-// FragmentEpilogue. Waits for nothing and signals nobody: that is TmaStore's.
+// FragmentEpilogue. Waits for nothing and signals nobody: that is TmaStore's. An s32 comes
+// and goes as an f32, which has its bits (DElement).
 #pragma once
-#include <jg/epilogue/partition.cuh>
 #include <jg/ptx/convert.cuh>
 #include <jg/ptx/shared.cuh>
 
 namespace jg {
 
 // What the permutation adds to a chunk's number in this row.
-template <u32 kSpan>
+template <u32 kSwizzleBytes>
 JG_DEVICE u32 store_tile_swizzle(u32 row)
 {
-    return row / (128 / kSpan) % (kSpan / 16);
+    return row / (128 / kSwizzleBytes) % (kSwizzleBytes / 16);
 }
 
 // Lanes are rows of D. 16-bit types by one stmatrix for two groups (16 columns).
-template <class T, class Partition, bool kTransposed = Partition::kTransposed>
+template <class T, u32 kSwizzleBytes, bool kTransposed>
 class FragmentStore {
-    static constexpr u32 kSpan = Partition::kStoreTileSwizzleBytes;
-
     u32 address_; // of this lane's row, for stmatrix
     u32 chunk_;   // 0 or 1: second group of the pair
     u32 swizzle_;
@@ -34,16 +32,16 @@ class FragmentStore {
     {
         const u32 lane = threadIdx.x % 32;
         const u32 row = first + lane % 16;
-        address_ = row * kSpan;
+        address_ = row * kSwizzleBytes;
         chunk_ = lane / 16;
-        swizzle_ = store_tile_swizzle<kSpan>(row);
+        swizzle_ = store_tile_swizzle<kSwizzleBytes>(row);
     }
     // values[group][half][element] of groups 2 * pair and 2 * pair + 1.
     JG_DEVICE void store(u32 tile, u32 fragment, u32 pair, const f32 (&v)[2][2][2]) const
     {
         // 16 rows on, the permutation is the same.
         const u32 chunk = (2 * pair + chunk_) ^ swizzle_;
-        ptx::stmatrix_x4(tile + fragment * (16 * kSpan) + address_ + chunk * 16,
+        ptx::stmatrix_x4(tile + fragment * (16 * kSwizzleBytes) + address_ + chunk * 16,
                          Convert<T>::pack(v[0][0][0], v[0][0][1]),
                          Convert<T>::pack(v[0][1][0], v[0][1][1]),
                          Convert<T>::pack(v[1][0][0], v[1][0][1]),
@@ -51,10 +49,8 @@ class FragmentStore {
     }
 };
 
-template <class Partition>
-class FragmentStore<f32, Partition, false> {
-    static constexpr u32 kSpan = Partition::kStoreTileSwizzleBytes;
-
+template <u32 kSwizzleBytes>
+class FragmentStore<f32, kSwizzleBytes, false> {
     u32 row_, column_bytes_;
 
   public:
@@ -69,11 +65,11 @@ class FragmentStore<f32, Partition, false> {
 #pragma unroll
         for (u32 group = 0; group < 2; ++group) {
             const u32 bytes = (2 * pair + group) * 32 + column_bytes_;
-            const u32 swizzled = bytes ^ (store_tile_swizzle<kSpan>(row_) * 16);
+            const u32 swizzled = bytes ^ (store_tile_swizzle<kSwizzleBytes>(row_) * 16);
 #pragma unroll
             for (u32 half = 0; half < 2; ++half) { // 8 rows on, the swizzle is the same
-                ptx::store_shared_pair(tile + fragment * (16 * kSpan) +
-                                           (row_ + 8 * half) * kSpan + swizzled,
+                ptx::store_shared_pair(tile + fragment * (16 * kSwizzleBytes) +
+                                           (row_ + 8 * half) * kSwizzleBytes + swizzled,
                                        v[group][half][0], v[group][half][1]);
             }
         }
@@ -82,9 +78,9 @@ class FragmentStore<f32, Partition, false> {
 
 // Lanes are columns of D, rows have 128 bytes. One stmatrix transposes four 8x8 matrices:
 // two groups (16 rows) of 16 columns.
-template <class T, class Partition>
-class FragmentStore<T, Partition, true> {
-    static_assert(Partition::kStoreTileSwizzleBytes == 128, "rows of 128 bytes");
+template <class T, u32 kSwizzleBytes>
+class FragmentStore<T, kSwizzleBytes, true> {
+    static_assert(kSwizzleBytes == 128, "rows of 128 bytes");
 
     u32 row_; // of this lane, for stmatrix, in the 16 rows of a pair
     u32 chunk_;
@@ -108,9 +104,9 @@ class FragmentStore<T, Partition, true> {
     }
 };
 
-template <class Partition>
-class FragmentStore<f32, Partition, true> {
-    static_assert(Partition::kStoreTileSwizzleBytes == 128, "rows of 128 bytes");
+template <u32 kSwizzleBytes>
+class FragmentStore<f32, kSwizzleBytes, true> {
+    static_assert(kSwizzleBytes == 128, "rows of 128 bytes");
 
     u32 row_, column_bytes_;
 
@@ -133,18 +129,6 @@ class FragmentStore<f32, Partition, true> {
                               v[group][half][element]);
         }
     }
-};
-
-// Values hold the bits of an s32 (DElement).
-template <class Partition>
-class FragmentStore<s32, Partition, false> : public FragmentStore<f32, Partition, false> {
-  public:
-    using FragmentStore<f32, Partition, false>::FragmentStore;
-};
-template <class Partition>
-class FragmentStore<s32, Partition, true> : public FragmentStore<f32, Partition, true> {
-  public:
-    using FragmentStore<f32, Partition, true>::FragmentStore;
 };
 
 } // namespace jg

@@ -9,7 +9,8 @@
 // and
 //   Argument  what the snippet sees: f32, or f32 & for an output
 //   kScalar   is it a scalar?
-//   kStages   stages of the ring that a step's part takes, if matrices go through the ring
+//   kLoads    stages of the ring that a step's part takes, if matrices go through one; as
+//             the plan counts them (lib/plan/output.c)
 #pragma once
 #include <jg/common/kernel_params.cuh>
 #include <jg/epilogue/thread_values.cuh>
@@ -20,10 +21,10 @@ namespace jg {
 struct InputForms {
     using Argument = f32;
     static constexpr bool kScalar = false;
-    static constexpr u32 kStages = 0;
+    static constexpr u32 kLoads = 0;
 
     template <class StepLoader>
-    static JG_DEVICE void load_stages(const TensorMap &, const MatrixParam &, StepLoader &)
+    static JG_DEVICE void load_step(const TensorMap &, const MatrixParam &, StepLoader &)
     {
     }
 
@@ -177,11 +178,11 @@ struct ColumnVectorInput : InputForms {
 // ring: a step would fill half of a stage.
 template <class T>
 struct MatrixInput : InputForms {
-    static constexpr u32 kStages = sizeof(T) / 2;
+    static constexpr u32 kLoads = sizeof(T) / 2;
     // Has the load warp bring the step's part into the ring.
     template <class StepLoader>
-    static JG_DEVICE void load_stages(const TensorMap &map, const MatrixParam &param,
-                                      StepLoader &loader)
+    static JG_DEVICE void load_step(const TensorMap &map, const MatrixParam &param,
+                                    StepLoader &loader)
     {
         loader.template load<T>(&map, param.batch_step);
     }
@@ -196,7 +197,7 @@ struct MatrixInput : InputForms {
         JG_DEVICE void load_row(const MatrixParam &param, const CoordT &coord,
                                 Reader &reader)
         {
-            if constexpr (Reader::kStaged && kStages > 0) {
+            if constexpr (Reader::kThroughRing && kLoads > 0) {
                 reader.read(packed);
             } else {
                 packed.template load<CoordT>(
@@ -227,9 +228,9 @@ template <class T>
 struct MatrixOutput {
     using Argument = f32 &;
     static constexpr bool kScalar = false;
-    static constexpr u32 kStages = 0;
+    static constexpr u32 kLoads = 0;
     template <class StepLoader>
-    static JG_DEVICE void load_stages(const TensorMap &, const MatrixParam &, StepLoader &)
+    static JG_DEVICE void load_step(const TensorMap &, const MatrixParam &, StepLoader &)
     {
     }
 

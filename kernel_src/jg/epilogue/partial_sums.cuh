@@ -43,8 +43,6 @@ class PartialSums {
     static constexpr u32 kBytes =
         kPartSteps * Partition::kFragments * kGroups * kGroupBytes;
     static constexpr u32 kLocks = 2; // of a tile, for as many warpgroups; on every chip
-    static constexpr bool kExactRows = WholeTiles<Config>::kRows;
-    static constexpr bool kExactCols = WholeTiles<Config>::kCols;
     // What is read from tensor memory at a time, and is in a slot or not.
     static constexpr u32 kChunk = kColumns % 32 == 0 ? 32 : kColumns % 16 == 0 ? 16 : 8;
     static constexpr u32 kAcross = kColumns / kChunk;
@@ -206,10 +204,12 @@ class PartialSums {
     // element of D? The same for the whole warp.
     JG_DEVICE bool is_inside(u32 step, u32 col) const
     {
-        constexpr bool kExactLanes = Partition::kTransposed ? kExactCols : kExactRows;
-        constexpr bool kExactColumns = Partition::kTransposed ? kExactRows : kExactCols;
-        return (kExactLanes || step * Partition::kStepRows < lanes_) &&
-               (kExactColumns || col < columns_);
+        constexpr bool kWholeLanes =
+            Partition::kTransposed ? Config::kWholeCols : Config::kWholeRows;
+        constexpr bool kWholeColumns =
+            Partition::kTransposed ? Config::kWholeRows : Config::kWholeCols;
+        return (kWholeLanes || step * Partition::kStepRows < lanes_) &&
+               (kWholeColumns || col < columns_);
     }
 
     JG_DEVICE u64 address_of(u32 step, u32 i, u32 group) const

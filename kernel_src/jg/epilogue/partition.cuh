@@ -6,36 +6,24 @@
 // accumulator; a warp has kFragments of them side by side. With RowPartition a lane is a
 // row of D: a warp holds kWarpRows rows of a step and all of its columns. With
 // ColumnPartition a lane is a column of D, which lies transposed in the accumulator: a warp
-// holds kWarpCols columns of a step and all of its rows. Slabs of D are filled by
-// kStoreTileWarps neighbouring warps; a row of a slab has kStoreTileSwizzleBytes bytes, the
-// span of its swizzle.
+// holds kWarpCols columns of a step and all of its rows. Store tiles of D are filled by
+// kStoreTileWarps neighbouring warps; the plan says how large they are.
 //
-// Each chip has a Partition, which derives from one of them and adds
-//   kEpilogueLoadStages   stages of the ring that brings matrices to the epilogue
-//   kTeams      teams that share the tile; kWarpgroups   of which they are parts
-//   kRows, kCols    a team's part; first_row(team), first_col(team) in the tile
-//   kStoreTileRows, kStoreTileSwizzleBytes      of a slab; kWholeStoreTiles: do slabs of 16
-//   lanes by at least 16
-//                             columns of the accumulator fill a team's part?
-// and accumulators, with
-//   kIndexed        can they be read by a computed index?
-//   read(step, col, values)   fragments of row step `step`, from the accumulator's column
-//                             `col` on
-//   stage(warp_stage, step)   one of EpilogueLoad' steps, to shared memory
+// Each chip has an EpiloguePartition, which derives from one of them and adds
+//   kTileRows, kTileCols   of a CTA's tile, in D as it lies in memory
+//   kTeams                 that share the tile; kWarpgroups of four warps each have them
+//   kRows, kCols           a team's part; first_row(team), first_col(team) in the tile
+// check_partition says to the compiler what that promises. The chip also has accumulators,
+// with
+//   kIndexed                  can they be read by a computed index?
+//   read(step, col, values)   fragments of step `step` of lanes, from the accumulator's
+//                             column `col` on
+//   copy_step(buffer, step)   one of EpilogueLoad's steps, to the staging buffer
 // of which every part is read, in order: the load of the last one gives them back.
 #pragma once
 #include <jg/common/types.cuh>
 
 namespace jg {
-
-// Do the tiles of all clusters end where D ends, at every launch? Then nothing has to look.
-template <class Config>
-struct WholeTiles {
-    static constexpr bool kRows =
-        Config::kM && Config::kM % (Config::kBlockM * Config::kClusterM) == 0;
-    static constexpr bool kCols =
-        Config::kN && Config::kN % (Config::kBlockN * Config::kClusterN) == 0;
-};
 
 template <u32 kFragmentsOfWarp, u32 kWarpsOfTeam>
 struct PartitionParts {
@@ -43,7 +31,7 @@ struct PartitionParts {
     static constexpr u32 kTeamWarps = kWarpsOfTeam;
     static constexpr u32 kTeamThreads = 32 * kTeamWarps;
     static constexpr u32 kStepCols = 64;
-    // Shared memory of a warp's slabs and staging area, one output stage.
+    // Shared memory of a warp's store tiles and staging buffer, per output stage.
     static constexpr u32 kWarpBytes = 16 * kFragments * 128;
 
     // This warp's number in its warpgroup, and in its team.
@@ -57,15 +45,14 @@ struct PartitionParts {
     }
 };
 
-template <u32 kFragmentsOfWarp, u32 kWarpsOfTeam, u32 kWarpsOfSlab>
+template <class Config, u32 kFragmentsOfWarp, u32 kWarpsOfTeam>
 struct RowPartition : PartitionParts<kFragmentsOfWarp, kWarpsOfTeam> {
     using Parts = PartitionParts<kFragmentsOfWarp, kWarpsOfTeam>;
     static constexpr bool kTransposed = false;
     static constexpr u32 kWarpRows = 16 * kFragmentsOfWarp;
     static constexpr u32 kWarpCols = Parts::kStepCols;
     static constexpr u32 kStepRows = kWarpsOfTeam * kWarpRows;
-    static constexpr u32 kStoreTileWarps = kWarpsOfSlab;
-    static constexpr u32 kStoreTileRows = kStoreTileWarps * kWarpRows;
+    static constexpr u32 kStoreTileWarps = Config::kStoreTileRows / kWarpRows;
 
     // First row and column of a step that this warp holds.
     static JG_DEVICE u32 warp_row()
@@ -78,14 +65,15 @@ struct RowPartition : PartitionParts<kFragmentsOfWarp, kWarpsOfTeam> {
     }
 };
 
-template <u32 kFragmentsOfWarp, u32 kRowsOfStep, u32 kWarpsOfSlab>
+template <class Config, u32 kFragmentsOfWarp, u32 kRowsOfStep>
 struct ColumnPartition : PartitionParts<kFragmentsOfWarp, 64 / (16 * kFragmentsOfWarp)> {
     using Parts = PartitionParts<kFragmentsOfWarp, 64 / (16 * kFragmentsOfWarp)>;
     static constexpr bool kTransposed = true;
     static constexpr u32 kWarpRows = kRowsOfStep;
     static constexpr u32 kWarpCols = 16 * kFragmentsOfWarp;
     static constexpr u32 kStepRows = kRowsOfStep;
-    static constexpr u32 kStoreTileWarps = kWarpsOfSlab;
+    static constexpr u32 kStoreTileWarps =
+        Config::kStoreTileSwizzleBytes / sizeof(typename Config::D) / kWarpCols;
 
     static JG_DEVICE u32 warp_row()
     {
@@ -96,5 +84,57 @@ struct ColumnPartition : PartitionParts<kFragmentsOfWarp, 64 / (16 * kFragmentsO
         return Parts::team_warp() * kWarpCols;
     }
 };
+
+// Do the teams' parts lie in the tile, apart from each other, and fill it?
+template <class Partition>
+constexpr JG_DEVICE bool covers_tile_once()
+{
+    using P = Partition;
+    for (u32 i = 0; i < P::kTeams; ++i) {
+        if (P::first_row(i) + P::kRows > P::kTileRows ||
+            P::first_col(i) + P::kCols > P::kTileCols) {
+            return false;
+        }
+        for (u32 j = 0; j < i; ++j) {
+            if (P::first_row(i) < P::first_row(j) + P::kRows &&
+                P::first_row(j) < P::first_row(i) + P::kRows &&
+                P::first_col(i) < P::first_col(j) + P::kCols &&
+                P::first_col(j) < P::first_col(i) + P::kCols) {
+                return false;
+            }
+        }
+    }
+    return P::kTeams * P::kRows * P::kCols == P::kTileRows * P::kTileCols;
+}
+
+// The contract of an EpiloguePartition: what both epilogues rely on. Always true, or a
+// compile error that says what is wrong.
+template <class Partition>
+constexpr JG_DEVICE bool check_partition()
+{
+    using P = Partition;
+    static_assert(covers_tile_once<P>(), "the teams' parts cover the tile once");
+    static_assert(P::kTeams * P::kTeamWarps == 4 * P::kWarpgroups &&
+                      P::kTeams % P::kWarpgroups == 0,
+                  "teams share out all warps of their warpgroups");
+    static_assert(P::kTeamThreads == 32 * P::kTeamWarps, "a team has whole warps");
+    // Lanes: 16 of each fragment, side by side, through warps and teams.
+    constexpr u32 kLanes = P::kTransposed ? P::kCols : P::kRows;
+    constexpr u32 kStepLanes = P::kTransposed ? P::kStepCols : P::kStepRows;
+    constexpr u32 kWarpLanes = P::kTransposed ? P::kWarpCols : P::kWarpRows;
+    static_assert(kWarpLanes == 16 * P::kFragments, "a fragment has 16 lanes");
+    static_assert(kStepLanes == P::kTeamWarps * kWarpLanes, "a step is a team's lanes");
+    static_assert(kLanes % kStepLanes == 0, "steps divide a team's lanes");
+    // Columns of the accumulator: of the last step there may be fewer.
+    constexpr u32 kColumns = P::kTransposed ? P::kRows : P::kCols;
+    static_assert((P::kTransposed ? P::kWarpRows : P::kWarpCols) ==
+                      (P::kTransposed ? P::kStepRows : P::kStepCols),
+                  "a warp has all columns of a step");
+    static_assert(kColumns % 8 == 0 && P::kStepRows % 8 == 0 && P::kStepCols == 64,
+                  "columns come in groups of 8, and a step's row is that of a box");
+    static_assert(P::kWarpBytes == 16 * P::kFragments * 128,
+                  "an output stage holds rows of 128 bytes for a warp's lanes");
+    return true;
+}
 
 } // namespace jg

@@ -18,8 +18,8 @@
 // clang-format off
 #define JG_OPERAND_COUNT(index, name, Kind, type)              + 1
 #define JG_OPERAND_IS_SCALAR(index, name, Kind, type)          && jg::Kind<jg::type>::kScalar
-#define JG_OPERAND_STAGES(index, name, Kind, type)             + jg::Kind<jg::type>::kStages
-#define JG_OPERAND_LOAD_STAGES(index, name, Kind, type)        jg::Kind<jg::type>::load_stages(params.operand_maps[index], params.operands[index], loader);
+#define JG_OPERAND_LOADS(index, name, Kind, type)             + jg::Kind<jg::type>::kLoads
+#define JG_OPERAND_LOAD_STEP(index, name, Kind, type)        jg::Kind<jg::type>::load_step(params.operand_maps[index], params.operands[index], loader);
 #define JG_OPERAND_PARAMETER(index, name, Kind, type)          , jg::Kind<jg::type>::Argument name
 #define JG_OPERAND_VECTOR(index, name, Kind, type)             jg::Kind<jg::type>::Vector operand_##name;
 #define JG_OPERAND_VECTOR_VALUE(index, name, Kind, type)       , operand_##name.value(i)
@@ -37,13 +37,13 @@
 #define JG_EPILOGUE_BEGIN                                                                  \
     struct Epilogue {                                                                      \
         static constexpr jg::u32 kOperandCount = 0 JG_OPERANDS(JG_OPERAND_COUNT);          \
-        static constexpr jg::u32 kStages = 0 JG_OPERANDS(JG_OPERAND_STAGES);               \
+        static constexpr jg::u32 kLoads = 0 JG_OPERANDS(JG_OPERAND_LOADS);               \
         static constexpr bool kScalarsOnly = true JG_OPERANDS(JG_OPERAND_IS_SCALAR);       \
                                                                                            \
         template <class Params, class StepLoader>                                          \
-        static JG_DEVICE void load_stages(const Params &params, StepLoader &loader)        \
+        static JG_DEVICE void load_step(const Params &params, StepLoader &loader)        \
         {                                                                                  \
-            JG_OPERANDS(JG_OPERAND_LOAD_STAGES)                                            \
+            JG_OPERANDS(JG_OPERAND_LOAD_STEP)                                            \
         }                                                                                  \
                                                                                            \
         struct Vector {                                                                    \

@@ -28,8 +28,6 @@ class VectorEpilogue {
     static_assert(Config::kOutStages * Partition::kWarpBytes >= Staging::kBytes,
                   "VectorEpilogue needs out_stages=2");
 
-    static constexpr bool kExactRows = WholeTiles<Config>::kRows;
-    static constexpr bool kExactCols = WholeTiles<Config>::kCols;
     static constexpr u32 kAcross = Staging::kCols / 8; // vectors of a row
     static constexpr u32 kPassRows = 32 / kAcross;     // a vector a thread
     static constexpr u32 kPasses =
@@ -45,7 +43,7 @@ class VectorEpilogue {
         Partition::kRows % Partition::kStepRows == 0 && Staging::kRows % kPassRows == 0;
 
     // With N a multiple of 8, a vector exists as a whole or not at all.
-    using CoordT = VectorCoord<Config::kN && Config::kN % 8 == 0, Config::kOutputAlignment>;
+    using CoordT = VectorCoord<Config::kWholeVectors, Config::kOutputAlignment>;
 
   public:
     template <class Params, class ShapeT>
@@ -105,7 +103,7 @@ class VectorEpilogue {
         coord.col =
             Load::col(tile, team_, step) + Partition::warp_col() + lane % kAcross * 8;
         coord.batch = tile.batch;
-        coord.count = kExactCols              ? 8
+        coord.count = Config::kWholeCols      ? 8
                       : coord.col >= shape.n  ? 0
                       : CoordT::kWholeVectors ? 8
                                               : min_u32(8, shape.n - coord.col);
@@ -135,7 +133,7 @@ class VectorEpilogue {
 #pragma unroll
             for (u32 u = 0; u < kTurnPasses; ++u) {
                 const u32 step_row = kPassRows * v + (kPassRows * u + lane / kAcross);
-                coord.count = kExactRows || coord.row < shape.m ? first.count : 0;
+                coord.count = Config::kWholeRows || coord.row < shape.m ? first.count : 0;
                 if (kWholeRows || step_row < rows) {
                     if constexpr (kWholeTurns) {
                         reader.seek(Partition::warp_row() + kPassRows * v,
@@ -180,7 +178,7 @@ class VectorEpilogue {
     {
         if (beta_ == 0.0f) {
             c.packed.clear();
-        } else if constexpr (Reader::kStaged && Load::kCStages > 0) {
+        } else if constexpr (Reader::kHasC) {
             reader.read_c(c.packed);
         } else {
             c.load_row(params.c, coord, reader);

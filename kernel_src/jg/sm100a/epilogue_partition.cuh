@@ -23,28 +23,23 @@ struct LaneLayout {
     static constexpr u32 kPitch = (kColumns + 31) / 32 * 32;
 };
 
-// Lanes are rows of D; each warp has its own slabs. Matrices come through a ring of their
-// own.
+// Lanes are rows of D; each warp has its own store tiles.
 template <class Config, bool kTransposed = Config::kTransposed>
-struct EpiloguePartition : RowPartition<LaneLayout<Config>::kWarpLanes / 16,
-                                        LaneLayout<Config>::kSplit ? 2 : 4, 1> {
+struct EpiloguePartition : RowPartition<Config, LaneLayout<Config>::kWarpLanes / 16,
+                                        LaneLayout<Config>::kSplit ? 2 : 4> {
     using Layout = LaneLayout<Config>;
-    static constexpr u32 kEpilogueLoadStages = Config::kEpilogueLoadStages;
+    static constexpr u32 kTileRows = Config::kBlockM;
+    static constexpr u32 kTileCols = Config::kBlockN;
     static constexpr u32 kWarpgroups = 1;
     static constexpr u32 kTeams = Layout::kSplit ? 2 : 1;
-    static constexpr u32 kRows = Config::kBlockM;
+    static constexpr u32 kRows = kTileRows;
     static constexpr u32 kCols = Layout::kColumns;
-    static constexpr u32 kStoreTileSwizzleBytes = Config::kStoreTileSwizzleBytes;
-    static constexpr u32 kElementBytes = sizeof(typename Config::D);
-    static constexpr bool kWholeStoreTiles =
-        kCols * kElementBytes % kStoreTileSwizzleBytes == 0 &&
-        kStoreTileSwizzleBytes >= 16 * kElementBytes;
 
-    static JG_DEVICE u32 first_row(u32)
+    static constexpr JG_DEVICE u32 first_row(u32)
     {
         return 0;
     }
-    static JG_DEVICE u32 first_col(u32 team)
+    static constexpr JG_DEVICE u32 first_col(u32 team)
     {
         return Layout::kSplit ? team * kCols : 0;
     }
@@ -55,28 +50,25 @@ constexpr JG_DEVICE u32 lesser(u32 a, u32 b)
     return a < b ? a : b;
 }
 
-// Lanes are columns of D. Rows of a slab have 128 bytes: one, two or four warps' lanes.
+// Lanes are columns of D. Rows of a store tile have 128 bytes: one, two or four warps'
+// lanes.
 template <class Config>
 struct EpiloguePartition<Config, true>
-    : ColumnPartition<LaneLayout<Config>::kWarpLanes / 16,
-                      lesser(64, LaneLayout<Config>::kColumns),
-                      128 / sizeof(typename Config::D) / LaneLayout<Config>::kWarpLanes> {
+    : ColumnPartition<Config, LaneLayout<Config>::kWarpLanes / 16,
+                      lesser(64, LaneLayout<Config>::kColumns)> {
     using Layout = LaneLayout<Config>;
-    static constexpr u32 kEpilogueLoadStages = Config::kEpilogueLoadStages;
+    static constexpr u32 kTileRows = Config::kBlockN;
+    static constexpr u32 kTileCols = Config::kBlockM;
     static constexpr u32 kWarpgroups = 1;
     static constexpr u32 kTeams = Layout::kWarpLanes == 16 ? 1 : 2;
     static constexpr u32 kRows = Layout::kColumns;
     static constexpr u32 kCols = 64;
-    static constexpr u32 kStoreTileSwizzleBytes = Config::kStoreTileSwizzleBytes;
-    static constexpr u32 kStoreTileRows = Config::kStoreTileRows;
-    static constexpr bool kWholeStoreTiles =
-        kRows % kStoreTileRows == 0 && kStoreTileRows >= 16;
 
-    static JG_DEVICE u32 first_row(u32 team)
+    static constexpr JG_DEVICE u32 first_row(u32 team)
     {
         return Layout::kSplit ? team * kRows : 0;
     }
-    static JG_DEVICE u32 first_col(u32 team)
+    static constexpr JG_DEVICE u32 first_col(u32 team)
     {
         return Layout::kSplit || kTeams == 1 ? 0 : team * kCols;
     }

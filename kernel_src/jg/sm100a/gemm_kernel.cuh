@@ -28,13 +28,12 @@ class GemmKernel {
     using SmemT = Smem<Config, Scheduler>;
     using Partition = EpiloguePartition<Config>;
     using Output = OutputFrame<Config>;
-    using OutputConfig = typename Output::ConfigT;
-    using Matrices = EpilogueLoad<OutputConfig, Epilogue, Partition>;
-    using EpilogueT = typename EpilogueFor<OutputConfig, Epilogue, Partition>::Type;
-    using Partials = PartialSums<OutputConfig, Partition>;
+    using Matrices = EpilogueLoad<Config, Epilogue, Partition>;
+    using EpilogueT = typename EpilogueFor<Config, Epilogue, Partition>::Type;
+    using Partials = PartialSums<Config, Partition>;
     using Mma = MmaOp<Config>;
     static constexpr bool kAlone = Cluster::kSize == 1;
-    static constexpr bool kWithMatrices = Matrices::kStages > 0;
+    static constexpr bool kWithMatrices = Config::kEpilogueLoadStages > 0;
     using RolesT = Roles<kWithMatrices, Scheduler::kHasWarp, Config::kThreadLoads>;
     using Ring = InputRingBuffer<Config::kStages, SmemT::kStageBytes,
                                  CommitSignals<Cluster>, RolesT::kLoadWarps>;
@@ -56,7 +55,7 @@ class GemmKernel {
     static constexpr u32 kWalks =
         Cluster::kSize * (1 + RolesT::kEpilogueWarps + kWithMatrices) +
         Cluster::kSize / Cluster::kCtaGroup;
-    static constexpr u32 kPartialsBarrier = 5; // 1 to 4 are those of teams and slabs
+    static constexpr u32 kPartialsBarrier = 5; // 1 to 4 are those of teams and store tiles
     static_assert((sizeof(SmemT) > kLeastSmemBytes ? sizeof(SmemT) : kLeastSmemBytes) ==
                       Config::kSmemBytes,
                   "host and device disagree on shared memory");

@@ -7,21 +7,9 @@
 
 namespace jg::sm100a {
 
-// Config with rows and columns exchanged.
-template <class Config>
-struct TransposedConfig : Config {
-    static constexpr u32 kM = Config::kN;
-    static constexpr u32 kN = Config::kM;
-    static constexpr u32 kBlockM = Config::kBlockN;
-    static constexpr u32 kBlockN = Config::kBlockM;
-    static constexpr u32 kClusterM = Config::kClusterN;
-    static constexpr u32 kClusterN = Config::kClusterM;
-};
-
 template <class Config>
 struct OutputFrame {
     static constexpr bool kTransposed = Config::kTransposed;
-    using ConfigT = typename Select<kTransposed, TransposedConfig<Config>, Config>::Type;
 
     template <class ShapeT>
     static JG_DEVICE ShapeT shape(const ShapeT &of_product)

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* What a kernel does with its accumulators: which epilogue it has, what that loads, where
+ * D's tiles end, and what it costs. Decided here and nowhere else: the device finds the
+ * answers as constants of Config (kernel_src/jg/epilogue). Pure functions. */
+#ifndef JG_PLAN_OUTPUT_H
+#define JG_PLAN_OUTPUT_H
+
+#include "plan/config.h"
+#include "plan/problem.h"
+
+/* Columns of an accumulator that a store tile of D has at least. */
+enum { JG_STORE_TILE_COLUMNS = 16 };
+
+enum jg_epilogue_kind {
+    JG_EPILOGUE_FRAGMENTS = 0, /* in the accumulator's own layout; D by TMA */
+    JG_EPILOGUE_VECTORS = 1    /* in vectors of 8 columns; D by the threads */
+};
+
+struct jg_output {
+    enum jg_epilogue_kind epilogue;
+    int loads_per_step; /* stages of a ring that C and the matrix operands of one step take;
+                           0: the epilogue's threads load them */
+    int load_stages;    /* of a ring for those only; 0: none, or that of the input tiles */
+    /* Do the tiles of all clusters end where D, as it lies in memory, ends? */
+    bool whole_rows, whole_cols;
+    bool whole_vectors; /* do vectors of 8 elements end where a row of D ends? */
+};
+
+/* What is known of the kernel beside problem and config. */
+struct jg_output_facts {
+    int columns;     /* of an accumulator of one team of warps */
+    int ring_stages; /* of the ring that can bring C and matrix operands; 0 if none can */
+    bool own_ring;   /* or is it that of the input tiles? */
+};
+
+/* Fragments for scalars only, scales too, where the rows of D are known to end on 16 bytes,
+ * which a TMA store would fill up, D has 16 or 32 bits and an alignment that TMA takes, and
+ * store tiles fill the accumulator; vectors for all others. */
+struct jg_output jg_output_choose(const struct jg_problem *problem,
+                                  const struct jg_config *config,
+                                  const struct jg_output_facts *facts);
+
+/* Stages that C and the matrix operands of one step of the epilogue take: one each, two
+ * where elements have 32 bits, none where they have 8: those would fill half of a stage.
+ * None with output_align. */
+int jg_output_loads(const struct jg_problem *problem);
+
+/* Vectors need the memory of two output stages; 0 with a reason if there are fewer. */
+int jg_out_stages_check(const struct jg_problem *problem, const struct jg_config *config,
+                        char *reason, size_t size);
+
+/* Bytes of matrices of D's shape that the epilogue reads or writes, per element. */
+double jg_output_bytes(const struct jg_problem *problem);
+/* Clocks to move them, per element: so many bytes per clock, or, where output_align makes
+ * accesses narrow, an instruction of a warp each four clocks (assumed), if that is more. */
+double jg_output_clk(const struct jg_problem *problem, double bytes_clk);
+
+#endif
