@@ -101,7 +101,7 @@ static jit_gemm_status build_and_load_once(jit_gemm_context *context,
                                                   .choice = &choice,
                                                   .ret_none_fits = &none_fits,
                                                   .binary = &result.binary,
-                                                  .arch = context->arch->name,
+                                                  .arch = context->arch,
                                                   .entry = result.entry,
                                                   .log = context->log};
         status = jg_module_load(context->device, &request, &gemm->kernel); /* 10 */
@@ -112,7 +112,7 @@ static jit_gemm_status build_and_load_once(jit_gemm_context *context,
         gemm->load_ms = gemm->kernel->load_ms;
     }
     if (none_fits) {
-        *ret_unfit_ctas = choice.config.cluster_m * choice.config.cluster_n;
+        *ret_unfit_ctas = choice.config.layout.cluster_m * choice.config.layout.cluster_n;
     }
     jg_binary_free(&result.binary);
     return status;

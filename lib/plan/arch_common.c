@@ -15,9 +15,9 @@ enum {
 /* Part of the lesser of two overlapping costs that still shows. */
 #define OVERLAP_LOSS 0.2
 
-static const int swizzles[] = {1, 2, 4, 8, 16};
+static const int raster_groups[] = {1, 2, 4, 8, 16};
 
-enum { SWIZZLE_COUNT = sizeof(swizzles) / sizeof(swizzles[0]) };
+enum { RASTER_GROUP_COUNT = sizeof(raster_groups) / sizeof(raster_groups[0]) };
 
 int jg_tile_k(const struct jg_problem *problem)
 {
@@ -47,20 +47,20 @@ int jg_stages_check(const struct jg_config *config, const struct jg_smem *smem,
                     const struct jg_device_facts *facts,
                     const struct jg_stage_limits *limits, char *reason, size_t size)
 {
-    const int64_t smem_bytes = jg_smem_bytes(smem, config->stages);
+    const int64_t smem_bytes = jg_smem_bytes(smem, config->pipeline.stages);
     if (smem_bytes > facts->smem_optin_bytes) {
         snprintf(
             reason, size,
             "stages=%d needs %lld bytes of shared memory, %s has %d; at most stages=%d "
             "with %s out_stages=%d",
-            config->stages, (long long)smem_bytes, limits->arch, facts->smem_optin_bytes,
-            count_fitting_stages(smem, facts, limits->most), limits->shape,
-            config->out_stages);
+            config->pipeline.stages, (long long)smem_bytes, limits->arch,
+            facts->smem_optin_bytes, count_fitting_stages(smem, facts, limits->most),
+            limits->shape, config->storage.out_stages);
         return 0;
     }
-    if (config->stages < limits->least || config->stages > limits->most) {
+    if (config->pipeline.stages < limits->least || config->pipeline.stages > limits->most) {
         snprintf(reason, size, "stages=%d is out of range: %s takes %d to %d",
-                 config->stages, limits->arch, limits->least, limits->most);
+                 config->pipeline.stages, limits->arch, limits->least, limits->most);
         return 0;
     }
     return 1;
@@ -81,7 +81,7 @@ int jg_stages_choose(const struct jg_problem *problem, const struct jg_smem *sme
 struct jg_problem jg_product(const struct jg_problem *problem,
                              const struct jg_config *config)
 {
-    return config->swap_ab ? jg_problem_transpose(problem) : *problem;
+    return config->layout.swap_ab ? jg_problem_transpose(problem) : *problem;
 }
 
 /* Tiles along one dimension, padded to whole clusters. */
@@ -92,7 +92,7 @@ static int64_t count_tiles_along(int64_t size, int tile, int cluster)
 
 int jg_resident_ctas(const struct jg_config *config, const struct jg_device_facts *facts)
 {
-    const int cluster = config->cluster_m * config->cluster_n;
+    const int cluster = config->layout.cluster_m * config->layout.cluster_n;
     return facts->sm_count / cluster * cluster;
 }
 
@@ -100,7 +100,7 @@ int jg_resident_ctas(const struct jg_config *config, const struct jg_device_fact
 static int64_t count_busy_clusters(const struct jg_config *config, int64_t tiles,
                                    int64_t resident)
 {
-    const int64_t parts = jg_max(config->split_k, 1);
+    const int64_t parts = jg_max(config->launch.split_k, 1);
     /* Without an overflow: tiles alone are counted in 32 bits, their parts may not be. */
     const int64_t wanted = tiles < resident ? tiles * parts : resident;
     return jg_max(jg_min(wanted, resident) / parts, 1) * parts;
@@ -108,16 +108,16 @@ static int64_t count_busy_clusters(const struct jg_config *config, int64_t tiles
 
 int64_t jg_grid_clusters(const struct jg_config *config, int64_t tiles, int64_t resident)
 {
-    return config->scheduler == JG_SCHEDULER_STATIC
+    return config->launch.scheduler == JG_SCHEDULER_STATIC
                ? count_busy_clusters(config, tiles, resident)
-               : tiles * jg_max(config->split_k, 1);
+               : tiles * jg_max(config->launch.split_k, 1);
 }
 
 int64_t jg_workspace_bytes(const struct jg_config *config, int64_t tiles)
 {
     const int64_t tile_bytes =
-        (int64_t)config->tile_m * config->tile_n * (int64_t)sizeof(float);
-    return config->split_k > 1 ? JG_WORKSPACE_SUMS_OFFSET + tiles * tile_bytes : 0;
+        (int64_t)config->layout.tile_m * config->layout.tile_n * (int64_t)sizeof(float);
+    return config->launch.split_k > 1 ? JG_WORKSPACE_SUMS_OFFSET + tiles * tile_bytes : 0;
 }
 
 int jg_tiles_count(const struct jg_problem *problem, const struct jg_device_facts *facts,
@@ -126,28 +126,29 @@ int jg_tiles_count(const struct jg_problem *problem, const struct jg_device_fact
 {
     const int resident = jg_resident_ctas(config, facts);
     derived->tiles_m =
-        count_tiles_along(problem->m.size, config->tile_m, config->cluster_m);
+        count_tiles_along(problem->m.size, config->layout.tile_m, config->layout.cluster_m);
     derived->tiles_n =
-        count_tiles_along(problem->n.size, config->tile_n, config->cluster_n);
+        count_tiles_along(problem->n.size, config->layout.tile_n, config->layout.cluster_n);
     if (!jg_mul_checked(derived->tiles_m, derived->tiles_n, &derived->tiles) ||
         !jg_mul_checked(derived->tiles, problem->batch.size, &derived->tiles) ||
         derived->tiles > MAX_TILES) {
         snprintf(reason, size, "the problem has more than %lld tiles of %dx%d; split it",
-                 (long long)MAX_TILES, config->tile_m, config->tile_n);
+                 (long long)MAX_TILES, config->layout.tile_m, config->layout.tile_n);
         return 0;
     }
-    if (config->split_k > 1 && derived->tiles > JG_WORKSPACE_TILES) {
+    if (config->launch.split_k > 1 && derived->tiles > JG_WORKSPACE_TILES) {
         snprintf(reason, size,
                  "split_k=%d: a workspace has locks for %d tiles, the problem has %lld",
-                 config->split_k, JG_WORKSPACE_TILES, (long long)derived->tiles);
+                 config->launch.split_k, JG_WORKSPACE_TILES, (long long)derived->tiles);
         return 0;
     }
-    const int cluster = config->cluster_m * config->cluster_n;
+    const int cluster = config->layout.cluster_m * config->layout.cluster_n;
     const int64_t tiles = derived->tiles / cluster;
     derived->grid_ctas = (int)jg_grid_clusters(config, tiles, resident / cluster) * cluster;
     derived->busy_ctas =
         (int)count_busy_clusters(config, tiles, resident / cluster) * cluster;
-    derived->waves = (double)derived->tiles * (double)jg_max(config->split_k, 1) / resident;
+    derived->waves =
+        (double)derived->tiles * (double)jg_max(config->launch.split_k, 1) / resident;
     derived->workspace_bytes = jg_workspace_bytes(config, derived->tiles);
     return 1;
 }
@@ -159,29 +160,30 @@ void jg_common_complete(const struct jg_config_override *override, int split_k,
 {
     const struct jg_config *wanted = &override->values;
     jg_split_set(override, split_k, config);
-    config->out_stages = override->has_out_stages ? wanted->out_stages : BOTH_SLABS;
-    config->pdl = override->has_pdl ? wanted->pdl : 1;
+    config->storage.out_stages =
+        override->has_out_stages ? wanted->storage.out_stages : BOTH_SLABS;
+    config->launch.pdl = override->has_pdl ? wanted->launch.pdl : 1;
 }
 
 int jg_shares_check(const struct jg_problem *problem, const struct jg_device_facts *facts,
                     const struct jg_config *config, char *reason, size_t size)
 {
-    const int cluster = config->cluster_m * config->cluster_n;
+    const int cluster = config->layout.cluster_m * config->layout.cluster_n;
     if (cluster > facts->sm_count) {
         snprintf(reason, size, "cluster=%dx%d does not fit on %d multiprocessors",
-                 config->cluster_m, config->cluster_n, facts->sm_count);
+                 config->layout.cluster_m, config->layout.cluster_n, facts->sm_count);
         return 0;
     }
     if (facts->most_cluster_ctas > 0 && cluster > facts->most_cluster_ctas) {
         snprintf(reason, size, "cluster=%dx%d: the device holds no cluster of %d CTAs",
-                 config->cluster_m, config->cluster_n, cluster);
+                 config->layout.cluster_m, config->layout.cluster_n, cluster);
         return 0;
     }
     if (jg_loads_by_threads(problem) && cluster > 1) {
         snprintf(reason, size,
                  "cluster=%dx%d: with input_align=%d threads load A and B, each CTA's for "
                  "itself: cluster=1x1",
-                 config->cluster_m, config->cluster_n, problem->a.alignment);
+                 config->layout.cluster_m, config->layout.cluster_n, problem->a.alignment);
         return 0;
     }
     return jg_split_check(problem, config, reason, size);
@@ -198,23 +200,25 @@ static struct raster_cost rate_raster(const struct jg_problem *problem,
                                       const struct jg_device_facts *facts,
                                       const struct jg_config *config)
 {
-    const int along_m = config->raster == JG_RASTER_ALONG_M;
-    const int64_t tiles_m =
-        count_tiles_along(problem->m.size, config->tile_m, config->cluster_m) /
-        config->cluster_m;
-    const int64_t tiles_n =
-        count_tiles_along(problem->n.size, config->tile_n, config->cluster_n) /
-        config->cluster_n;
+    const int along_m = config->launch.raster == JG_RASTER_ALONG_M;
+    const int64_t tiles_m = count_tiles_along(problem->m.size, config->layout.tile_m,
+                                              config->layout.cluster_m) /
+                            config->layout.cluster_m;
+    const int64_t tiles_n = count_tiles_along(problem->n.size, config->layout.tile_n,
+                                              config->layout.cluster_n) /
+                            config->layout.cluster_n;
     /* `across` counts cluster tiles in the direction that groups divide. */
     const int64_t across = along_m ? tiles_n : tiles_m;
     const int64_t along = along_m ? tiles_m : tiles_n;
-    const int64_t across_size = along_m ? (int64_t)config->tile_n * config->cluster_n
-                                        : (int64_t)config->tile_m * config->cluster_m;
-    const int64_t along_size = along_m ? (int64_t)config->tile_m * config->cluster_m
-                                       : (int64_t)config->tile_n * config->cluster_n;
-    const int64_t at_once =
-        jg_resident_ctas(config, facts) / (config->cluster_m * config->cluster_n);
-    const int64_t width = jg_min(config->swizzle, across);
+    const int64_t across_size =
+        along_m ? (int64_t)config->layout.tile_n * config->layout.cluster_n
+                : (int64_t)config->layout.tile_m * config->layout.cluster_m;
+    const int64_t along_size =
+        along_m ? (int64_t)config->layout.tile_m * config->layout.cluster_m
+                : (int64_t)config->layout.tile_n * config->layout.cluster_n;
+    const int64_t at_once = jg_resident_ctas(config, facts) /
+                            (config->layout.cluster_m * config->layout.cluster_n);
+    const int64_t width = jg_min(config->launch.raster_group, across);
     const int64_t length = jg_min(jg_ceil_div(at_once, width), along);
     const int64_t groups = jg_ceil_div(across, width);
     /* A wave may fill several groups. */
@@ -233,12 +237,14 @@ void jg_raster_choose(const struct jg_problem *problem, const struct jg_device_f
     struct raster_cost best_cost = {0};
     int found = 0;
     for (int raster = JG_RASTER_ALONG_M; raster <= JG_RASTER_ALONG_N; raster++) {
-        for (int i = 0; i < SWIZZLE_COUNT; i++) {
+        for (int i = 0; i < RASTER_GROUP_COUNT; i++) {
             struct jg_config trial = *config;
-            trial.raster = (enum jg_raster)raster;
-            trial.swizzle = swizzles[i];
-            if ((override->has_raster && trial.raster != override->values.raster) ||
-                (override->has_swizzle && trial.swizzle != override->values.swizzle)) {
+            trial.launch.raster = (enum jg_raster)raster;
+            trial.launch.raster_group = raster_groups[i];
+            if ((override->has_raster &&
+                 trial.launch.raster != override->values.launch.raster) ||
+                (override->has_raster_group &&
+                 trial.launch.raster_group != override->values.launch.raster_group)) {
                 continue;
             }
             const struct raster_cost cost = rate_raster(problem, facts, &trial);
@@ -323,13 +329,13 @@ static int needs_both_slabs(const struct jg_problem *problem)
 int jg_out_stages_check(const struct jg_problem *problem, const struct jg_config *config,
                         char *reason, size_t size)
 {
-    if (config->out_stages < BOTH_SLABS && needs_both_slabs(problem)) {
+    if (config->storage.out_stages < BOTH_SLABS && needs_both_slabs(problem)) {
         snprintf(
             reason, size,
             "out_stages=%d is too few for C, vector scales, vector or matrix operands, a "
             "dynamic %s, a D of 8 bits, output_align, or a %s of D that is no multiple of "
             "16 bytes: they need out_stages=%d",
-            config->out_stages, jg_problem_is_column_major(problem) ? "M" : "N",
+            config->storage.out_stages, jg_problem_is_column_major(problem) ? "M" : "N",
             jg_problem_is_column_major(problem) ? "column" : "row", BOTH_SLABS);
         return 0;
     }

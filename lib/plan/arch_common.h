@@ -113,7 +113,7 @@ struct jg_split_cost {
 };
 struct jg_split_cost jg_split_cost_of(const struct jg_problem *problem,
                                       const struct jg_config *config);
-/* Sets raster and swizzle: those of the override, where it has them. */
+/* Sets raster and raster_group: those of the override, where it has them. */
 void jg_raster_choose(const struct jg_problem *problem, const struct jg_device_facts *facts,
                       const struct jg_config_override *override, struct jg_config *config);
 

@@ -97,14 +97,15 @@ static int list_sm100a_candidate(const struct jg_problem *problem, int index,
         return 0;
     }
     const struct candidate *candidate = &candidates[index];
-    *ret_config = (struct jg_config){.kernel = JG_KERNEL_GEMM,
-                                     .mma_m = candidate->m,
-                                     .mma_n = candidate->n,
-                                     .cta_group = candidate->cta_group,
-                                     .cluster_m = candidate->cluster_m,
-                                     .cluster_n = candidate->cluster_n,
-                                     .swap_ab = candidate->transposed !=
-                                                jg_problem_is_column_major(problem)};
+    *ret_config =
+        (struct jg_config){.kernel = JG_KERNEL_GEMM,
+                           .layout = {.mma_m = candidate->m,
+                                      .mma_n = candidate->n,
+                                      .cta_group = candidate->cta_group,
+                                      .cluster_m = candidate->cluster_m,
+                                      .cluster_n = candidate->cluster_n,
+                                      .swap_ab = candidate->transposed !=
+                                                 jg_problem_is_column_major(problem)}};
     return 1;
 }
 
@@ -119,7 +120,7 @@ static int is_one_wave(const struct jg_problem *problem,
     char reason[256];
     return exact && jg_resident_ctas(config, facts) > 0 &&
            jg_tiles_count(problem, facts, config, &derived, reason, sizeof(reason)) &&
-           derived.tiles * config->split_k <= derived.busy_ctas;
+           derived.tiles * config->launch.split_k <= derived.busy_ctas;
 }
 
 /*
@@ -139,8 +140,8 @@ static enum jg_scheduler choose_scheduler(const struct jg_problem *problem,
     if (is_one_wave(problem, facts, config)) {
         return JG_SCHEDULER_SINGLE;
     }
-    return config->split_k > 1 || jg_loads_by_threads(problem) ? JG_SCHEDULER_STATIC
-                                                               : JG_SCHEDULER_CLC;
+    return config->launch.split_k > 1 || jg_loads_by_threads(problem) ? JG_SCHEDULER_STATIC
+                                                                      : JG_SCHEDULER_CLC;
 }
 
 /* One accumulator is enough where each CTA has one tile. */
@@ -148,7 +149,8 @@ static int choose_acc_stages(const struct jg_problem *problem,
                              const struct jg_device_facts *facts,
                              const struct jg_config *config)
 {
-    return config->scheduler == JG_SCHEDULER_SINGLE || is_one_wave(problem, facts, config)
+    return config->launch.scheduler == JG_SCHEDULER_SINGLE ||
+                   is_one_wave(problem, facts, config)
                ? 1
                : JG_SM100A_MAX_ACC_STAGES;
 }
@@ -160,7 +162,7 @@ static int choose_acc_stages(const struct jg_problem *problem,
  */
 static int choose_k_group(const struct jg_problem *problem, const struct jg_config *config)
 {
-    const int tile = config->tile_m * config->mma_n;
+    const int tile = config->layout.tile_m * config->layout.mma_n;
     int k_group = tile <= K_GROUP_4_TILE ? 4 : tile <= K_GROUP_2_TILE ? 2 : 1;
     while (k_group > 1 && jg_split_blocks(problem, config) < 2 * (int64_t)k_group) {
         k_group /= 2;
@@ -177,24 +179,26 @@ static void complete_split(const struct jg_problem *problem,
     const struct jg_config *wanted = &override->values;
     const struct jg_problem product = jg_product(problem, config);
     jg_common_complete(override, split_k, config);
-    config->tile_m = config->mma_m / config->cta_group;
-    config->tile_n = config->mma_n;
-    config->tile_k = jg_tile_k(problem);
-    config->prefetch = override->has_prefetch ? wanted->prefetch : JG_PREFETCH_NONE;
-    if (config->tile_m == 0) { /* mma=1x.. of a pair: refused later */
-        config->tile_m = 1;
+    config->layout.tile_m = config->layout.mma_m / config->layout.cta_group;
+    config->layout.tile_n = config->layout.mma_n;
+    config->layout.tile_k = jg_tile_k(problem);
+    config->pipeline.prefetch =
+        override->has_prefetch ? wanted->pipeline.prefetch : JG_PREFETCH_NONE;
+    if (config->layout.tile_m == 0) { /* mma=1x.. of a pair: refused later */
+        config->layout.tile_m = 1;
     }
-    config->scheduler = override->has_scheduler ? wanted->scheduler
-                                                : choose_scheduler(&product, facts, config);
-    config->k_group =
-        override->has_k_group ? wanted->k_group : choose_k_group(problem, config);
-    config->acc_stages = override->has_acc_stages
-                             ? wanted->acc_stages
-                             : choose_acc_stages(&product, facts, config);
+    config->launch.scheduler = override->has_scheduler
+                                   ? wanted->launch.scheduler
+                                   : choose_scheduler(&product, facts, config);
+    config->pipeline.k_group =
+        override->has_k_group ? wanted->pipeline.k_group : choose_k_group(problem, config);
+    config->storage.acc_stages = override->has_acc_stages
+                                     ? wanted->storage.acc_stages
+                                     : choose_acc_stages(&product, facts, config);
     const struct jg_smem smem = jg_sm100a_smem(&product, config);
-    config->stages = override->has_stages
-                         ? wanted->stages
-                         : jg_stages_choose(problem, &smem, facts, &jg_sm100a_stages);
+    config->pipeline.stages =
+        override->has_stages ? wanted->pipeline.stages
+                             : jg_stages_choose(problem, &smem, facts, &jg_sm100a_stages);
     jg_raster_choose(&product, facts, override, config);
 }
 
@@ -210,14 +214,15 @@ static int derive_sm100a(const struct jg_problem *problem,
     }
     const struct jg_smem smem = jg_sm100a_smem(problem, config);
     const int matrix_stages = jg_sm100a_matrix_stages(problem);
-    const int more_warps = (matrix_stages > 0) + (config->scheduler == JG_SCHEDULER_CLC) +
+    const int more_warps = (matrix_stages > 0) +
+                           (config->launch.scheduler == JG_SCHEDULER_CLC) +
                            (jg_loads_by_threads(problem) ? JG_SM100A_HELPING_WARPS : 0);
-    struct jg_derived derived = {.threads = JG_SM100A_THREADS +
-                                            more_warps * JG_SM100A_WARP_THREADS,
-                                 .smem_bytes = (int)jg_smem_bytes(&smem, config->stages),
-                                 .max_registers = MAX_REGISTERS,
-                                 .tmem_columns = jg_sm100a_tmem_columns(config),
-                                 .matrix_stages = matrix_stages};
+    struct jg_derived derived = {
+        .threads = JG_SM100A_THREADS + more_warps * JG_SM100A_WARP_THREADS,
+        .smem_bytes = (int)jg_smem_bytes(&smem, config->pipeline.stages),
+        .max_registers = MAX_REGISTERS,
+        .tmem_columns = jg_sm100a_tmem_columns(config),
+        .matrix_stages = matrix_stages};
     if (!jg_tiles_count(&product, facts, config, &derived, reason, reason_size)) {
         return 0;
     }
@@ -236,13 +241,13 @@ static void complete_sm100a(const struct jg_problem *problem,
 }
 
 /* What the chips of the family have in common. */
-#define BLACKWELL                                                                          \
-    .kernel_header = "jg/sm100a/gemm_kernel.cuh",                                          \
-    .kernel_name = "jg::sm100a::gemm_kernel",                                              \
-    .config_keys =                                                                         \
-        "kernel mma cta_group cluster scheduler k_group stages acc_stages raster swizzle " \
-        "out_stages pdl split_k split_order prefetch swap_ab debug trace",                 \
-    .candidate = list_sm100a_candidate, .complete = complete_sm100a,                       \
+#define BLACKWELL                                                                       \
+    .kernel_header = "jg/sm100a/gemm_kernel.cuh",                                       \
+    .kernel_name = "jg::sm100a::gemm_kernel",                                           \
+    .config_keys =                                                                      \
+        "kernel mma cta_group cluster scheduler k_group stages acc_stages raster "      \
+        "raster_group out_stages pdl split_k split_order prefetch swap_ab debug trace", \
+    .candidate = list_sm100a_candidate, .complete = complete_sm100a,                    \
     .derive = derive_sm100a
 /* Memory is the 192 GB of the data sheet; a driver reports somewhat less. */
 #define B200                                                                   \

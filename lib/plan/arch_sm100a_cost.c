@@ -43,9 +43,9 @@ static double larger(double a, double b)
 /* Clocks of one multiplication of 32 bytes of K, the same for all types. */
 static double count_mma_clk(const struct jg_config *config)
 {
-    const double n = config->mma_n;
-    const int half = config->tile_m == 64; /* rows of a CTA */
-    if (config->cta_group == 1) {          /* 64 rows use half of the tensor core */
+    const double n = config->layout.mma_n;
+    const int half = config->layout.tile_m == 64; /* rows of a CTA */
+    if (config->layout.cta_group == 1) {          /* 64 rows use half of the tensor core */
         return larger(n / 2.0, half ? 16.0 + n / 4.0 : 32.0 + n / 4.0);
     }
     return half ? larger(n / 4.0, 17.5 + n / 8.0) : larger(n / 2.0, 34.0 + n / 7.0);
@@ -59,24 +59,25 @@ double jg_sm100a_predict_us(const struct jg_problem *product,
     const double n = (double)product->n.size;
     const double k = (double)product->k.size;
     const double batch = (double)product->batch.size;
-    const double tile_m = config->tile_m;
-    const double tile_n = config->tile_n;
+    const double tile_m = config->layout.tile_m;
+    const double tile_n = config->layout.tile_n;
     const double row_bytes = JG_ROW_BYTES; /* newer compilers warn of enum times double */
-    const double stage_bytes = (tile_m + tile_n / config->cta_group) * row_bytes;
+    const double stage_bytes = (tile_m + tile_n / config->layout.cta_group) * row_bytes;
     const double sent_bytes =
-        (tile_m / config->cluster_n + tile_n / config->cluster_m) * row_bytes;
+        (tile_m / config->layout.cluster_n + tile_n / config->layout.cluster_m) * row_bytes;
     const double l2_bytes_clk = L2_BYTES_S / CLOCK_HZ / derived->busy_ctas;
     double block_clk = row_bytes / MMA_ROW_BYTES * count_mma_clk(config);
     const double sent_clk = sent_bytes / l2_bytes_clk;
     const double arriving_clk = stage_bytes / ARRIVING_BYTES_CLK;
     block_clk = jg_overlap(block_clk, sent_clk > arriving_clk ? sent_clk : arriving_clk);
-    for (int groups = config->cluster_m * config->cluster_n / config->cta_group; groups > 1;
-         groups /= 2) {
+    for (int groups =
+             config->layout.cluster_m * config->layout.cluster_n / config->layout.cta_group;
+         groups > 1; groups /= 2) {
         block_clk *= 1.0 + CLUSTER_LOSS;
     }
     const double made = (double)derived->tiles * tile_m * tile_n;
     const double lone_clk = LOAD_LATENCY_CLK + stage_bytes / LONE_STAGE_BYTES_CLK;
-    const double ring_blocks = (double)config->stages * config->k_group;
+    const double ring_blocks = (double)config->pipeline.stages * config->pipeline.k_group;
     block_clk = larger(block_clk, lone_clk / ring_blocks) *
                 (1.0 + WASTE_LOSS * (1.0 - m * n * batch / made));
     block_clk = larger(block_clk, jg_thread_loads_clk(product, stage_bytes));
@@ -88,10 +89,11 @@ double jg_sm100a_predict_us(const struct jg_problem *product,
             (lane_cost / EPILOGUE_ELEMS_CLK + jg_output_clk(product, EPILOGUE_BYTES_CLK)) +
         DRAIN_CLK;
     const double rounds =
-        (double)jg_ceil_div(derived->tiles * config->split_k, derived->busy_ctas);
-    const double round_clk = config->acc_stages > 1 ? jg_overlap(main_clk, epilogue_clk)
-                                                    : main_clk + epilogue_clk;
-    const int is_cluster = config->cluster_m * config->cluster_n > 1;
+        (double)jg_ceil_div(derived->tiles * config->launch.split_k, derived->busy_ctas);
+    const double round_clk = config->storage.acc_stages > 1
+                                 ? jg_overlap(main_clk, epilogue_clk)
+                                 : main_clk + epilogue_clk;
+    const int is_cluster = config->layout.cluster_m * config->layout.cluster_n > 1;
     const double fixed_clk = FILL_CLK + (is_cluster ? CLUSTER_CLK : 0.0);
     const struct jg_split_cost split = jg_split_cost_of(product, config);
     const double kernel_us =

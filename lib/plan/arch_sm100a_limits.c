@@ -49,23 +49,23 @@ int jg_sm100a_matrix_stages(const struct jg_problem *problem)
 /* Does D lie in memory as the transpose of the product? */
 static int is_transposed(const struct jg_problem *problem, const struct jg_config *config)
 {
-    return config->swap_ab != jg_problem_is_column_major(problem);
+    return config->layout.swap_ab != jg_problem_is_column_major(problem);
 }
 
 struct jg_sm100a_lanes jg_sm100a_lanes(const struct jg_config *config)
 {
-    const int split = config->cta_group == 2 && config->mma_m == 128;
-    return (struct jg_sm100a_lanes){.of_warp =
-                                        config->mma_m == 64 ? WARP_LANES / 2 : WARP_LANES,
-                                    .split = split,
-                                    .columns = split ? config->mma_n / 2 : config->mma_n};
+    const int split = config->layout.cta_group == 2 && config->layout.mma_m == 128;
+    return (struct jg_sm100a_lanes){
+        .of_warp = config->layout.mma_m == 64 ? WARP_LANES / 2 : WARP_LANES,
+        .split = split,
+        .columns = split ? config->layout.mma_n / 2 : config->layout.mma_n};
 }
 
 int jg_sm100a_tmem_columns(const struct jg_config *config)
 {
     const int64_t pitch = jg_align_up(jg_sm100a_lanes(config).columns, TMEM_STEP);
     int columns = TMEM_STEP;
-    while (columns < pitch * config->acc_stages) {
+    while (columns < pitch * config->storage.acc_stages) {
         columns *= 2;
     }
     return columns;
@@ -128,25 +128,25 @@ struct input {
 static struct input input_a(const struct jg_problem *product,
                             const struct jg_config *config)
 {
-    return (struct input){.letter = config->swap_ab ? 'B' : 'A',
+    return (struct input){.letter = config->layout.swap_ab ? 'B' : 'A',
                           .size = 'M',
                           .unit = "rows",
                           .dtype = product->a.dtype,
                           .k_major = !product->a.is_mn_major,
-                          .count = config->tile_m,
-                          .slices = config->cluster_n};
+                          .count = config->layout.tile_m,
+                          .slices = config->layout.cluster_n};
 }
 
 static struct input input_b(const struct jg_problem *product,
                             const struct jg_config *config)
 {
-    return (struct input){.letter = config->swap_ab ? 'A' : 'B',
+    return (struct input){.letter = config->layout.swap_ab ? 'A' : 'B',
                           .size = 'N',
                           .unit = "columns",
                           .dtype = product->b.dtype,
                           .k_major = !product->b.is_mn_major,
-                          .count = config->tile_n / config->cta_group,
-                          .slices = config->cluster_m / config->cta_group};
+                          .count = config->layout.tile_n / config->layout.cta_group,
+                          .slices = config->layout.cluster_m / config->layout.cta_group};
 }
 
 /* A row is one M or N and holds K, or one K and as much of M or N as a swizzle spans. */
@@ -154,7 +154,7 @@ static void size_box(const struct input *input, const struct jg_config *config,
                      int *ret_rows, int *ret_row_bytes)
 {
     const int bytes = input->count * jg_dtype_bytes(input->dtype);
-    *ret_rows = (input->k_major ? input->count : config->tile_k) / input->slices;
+    *ret_rows = (input->k_major ? input->count : config->layout.tile_k) / input->slices;
     *ret_row_bytes = input->k_major ? JG_ROW_BYTES : lesser(JG_ROW_BYTES, power_in(bytes));
 }
 
@@ -176,18 +176,21 @@ struct jg_smem jg_sm100a_smem(const struct jg_problem *problem,
 {
     int teams;
     const int64_t step_rows = count_step_rows(problem, config, &teams);
-    const int64_t rows = config->tile_m + config->tile_n / config->cta_group;
+    const int64_t rows =
+        config->layout.tile_m + config->layout.tile_n / config->layout.cta_group;
     const int64_t warp_rows = (int64_t)EPILOGUE_WARPS * jg_sm100a_lanes(config).of_warp;
     const int64_t matrix_bytes = teams * step_rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES;
     const int matrix_stages = jg_sm100a_matrix_stages(problem);
     return (struct jg_smem){
-        .stage_blocks = config->k_group,
-        .stage_bytes = config->k_group * rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES,
-        .other_bytes =
-            warp_rows * config->out_stages * JG_ROW_BYTES + matrix_stages * matrix_bytes +
-            (matrix_stages > 0 ? LOAD_ORDER_BYTES : 0) +
-            (int64_t)config->acc_stages * JG_RING_BARRIER_BYTES +
-            (config->scheduler == JG_SCHEDULER_CLC ? CLC_BYTES : 0) + TMEM_ADDRESS_BYTES,
+        .stage_blocks = config->pipeline.k_group,
+        .stage_bytes =
+            config->pipeline.k_group * rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES,
+        .other_bytes = warp_rows * config->storage.out_stages * JG_ROW_BYTES +
+                       matrix_stages * matrix_bytes +
+                       (matrix_stages > 0 ? LOAD_ORDER_BYTES : 0) +
+                       (int64_t)config->storage.acc_stages * JG_RING_BARRIER_BYTES +
+                       (config->launch.scheduler == JG_SCHEDULER_CLC ? CLC_BYTES : 0) +
+                       TMEM_ADDRESS_BYTES,
         .least_bytes = LEAST_SMEM_BYTES};
 }
 
@@ -197,32 +200,33 @@ struct jg_smem jg_sm100a_smem(const struct jg_problem *problem,
  * kind and by layout of 8-bit operands). */
 static int step_of_n(const struct jg_problem *product, const struct jg_config *config)
 {
-    const int pair = config->cta_group == 2;
+    const int pair = config->layout.cta_group == 2;
     if (jg_dtype_bytes(product->b.dtype) == 1 && product->b.is_mn_major) {
         return pair ? 32 : 16;
     }
-    if (product->a.dtype == JIT_GEMM_DTYPE_S8 && (pair || config->mma_n > 32)) {
+    if (product->a.dtype == JIT_GEMM_DTYPE_S8 && (pair || config->layout.mma_n > 32)) {
         return pair ? 32 : 16;
     }
-    return config->mma_m == 64 ? 8 : 16;
+    return config->layout.mma_m == 64 ? 8 : 16;
 }
 
 static int check_shape(const struct jg_problem *product, const struct jg_config *config,
                        char *reason, size_t size)
 {
-    const int least_m = config->cta_group == 2 ? 128 : 64;
+    const int least_m = config->layout.cta_group == 2 ? 128 : 64;
     const int step = step_of_n(product, config);
-    if (config->mma_m != least_m && config->mma_m != 2 * least_m) {
+    if (config->layout.mma_m != least_m && config->layout.mma_m != 2 * least_m) {
         snprintf(reason, size, "mma=%dx%d: M is %d or %d with cta_group=%d on sm_100a",
-                 config->mma_m, config->mma_n, least_m, 2 * least_m, config->cta_group);
+                 config->layout.mma_m, config->layout.mma_n, least_m, 2 * least_m,
+                 config->layout.cta_group);
         return 0;
     }
-    if (config->mma_n % step != 0 || config->mma_n > MAX_MMA_N) {
+    if (config->layout.mma_n % step != 0 || config->layout.mma_n > MAX_MMA_N) {
         snprintf(reason, size,
                  "mma=%dx%d: N is a multiple of %d of at most %d with M of %d and "
                  "cta_group=%d on sm_100a%s",
-                 config->mma_m, config->mma_n, step, MAX_MMA_N, config->mma_m,
-                 config->cta_group,
+                 config->layout.mma_m, config->layout.mma_n, step, MAX_MMA_N,
+                 config->layout.mma_m, config->layout.cta_group,
                  jg_dtype_bytes(product->b.dtype) == 1 ? ", for these inputs" : "");
         return 0;
     }
@@ -236,18 +240,18 @@ static int is_power_of_two(int value)
 
 static int check_cluster(const struct jg_config *config, char *reason, size_t size)
 {
-    const int ctas = config->cluster_m * config->cluster_n;
-    if (!is_power_of_two(config->cluster_m) || !is_power_of_two(config->cluster_n) ||
-        ctas > MAX_CLUSTER) {
+    const int ctas = config->layout.cluster_m * config->layout.cluster_n;
+    if (!is_power_of_two(config->layout.cluster_m) ||
+        !is_power_of_two(config->layout.cluster_n) || ctas > MAX_CLUSTER) {
         snprintf(reason, size,
                  "cluster=%dx%d: clusters of sm_100a are powers of two of at most %d CTAs",
-                 config->cluster_m, config->cluster_n, MAX_CLUSTER);
+                 config->layout.cluster_m, config->layout.cluster_n, MAX_CLUSTER);
         return 0;
     }
-    if (config->cluster_m % config->cta_group != 0) {
-        snprintf(reason, size,
-                 "cluster=%dx%d has no whole pairs along M, as cta_group=%d needs",
-                 config->cluster_m, config->cluster_n, config->cta_group);
+    if (config->layout.cluster_m % config->layout.cta_group != 0) {
+        snprintf(
+            reason, size, "cluster=%dx%d has no whole pairs along M, as cta_group=%d needs",
+            config->layout.cluster_m, config->layout.cluster_n, config->layout.cta_group);
         return 0;
     }
     return 1;
@@ -263,15 +267,15 @@ static int check_input(const struct input *input, const struct jg_config *config
         snprintf(reason, size,
                  "mma=%dx%d cta_group=%d gives a CTA %d %s of the product's %c; %c, which "
                  "is not K-major here, needs a multiple of %d",
-                 config->mma_m, config->mma_n, config->cta_group, input->count, input->unit,
-                 input->size, input->letter, step);
+                 config->layout.mma_m, config->layout.mma_n, config->layout.cta_group,
+                 input->count, input->unit, input->size, input->letter, step);
         return 0;
     }
     if (input->k_major && input->count % input->slices != 0) {
         snprintf(reason, size,
                  "cluster=%dx%d: %d CTAs cannot share the load of %d %s of %c",
-                 config->cluster_m, config->cluster_n, input->slices, input->count,
-                 input->unit, input->letter);
+                 config->layout.cluster_m, config->layout.cluster_n, input->slices,
+                 input->count, input->unit, input->letter);
         return 0;
     }
     return 1;
@@ -294,13 +298,14 @@ int jg_sm100a_check(const struct jg_problem *product, const struct jg_device_fac
         !check_inputs(product, config, reason, size)) {
         return 0;
     }
-    if (jg_loads_by_threads(product) && config->prefetch != JG_PREFETCH_NONE) {
+    if (jg_loads_by_threads(product) && config->pipeline.prefetch != JG_PREFETCH_NONE) {
         snprintf(reason, size,
                  "prefetch=%s asks the copy engine, which does not take input_align=%d",
-                 config->prefetch == JG_PREFETCH_A ? "a" : "b", product->a.alignment);
+                 config->pipeline.prefetch == JG_PREFETCH_A ? "a" : "b",
+                 product->a.alignment);
         return 0;
     }
-    if (jg_loads_by_threads(product) && config->scheduler == JG_SCHEDULER_CLC) {
+    if (jg_loads_by_threads(product) && config->launch.scheduler == JG_SCHEDULER_CLC) {
         snprintf(reason, size,
                  "scheduler=clc answers one thread that loads, and with input_align=%d "
                  "there are more: scheduler=static",
@@ -308,34 +313,35 @@ int jg_sm100a_check(const struct jg_problem *product, const struct jg_device_fac
         return 0;
     }
     const int own_columns = jg_sm100a_lanes(config).columns;
-    if (config->out_stages < SLABS_FOR_VECTORS && own_columns % MIN_SLAB != 0) {
+    if (config->storage.out_stages < SLABS_FOR_VECTORS && own_columns % MIN_SLAB != 0) {
         snprintf(reason, size,
                  "out_stages=%d is too few for mma=%dx%d cta_group=%d: a CTA's %d columns "
                  "are no multiple of %d, as slabs of D are; out_stages=%d",
-                 config->out_stages, config->mma_m, config->mma_n, config->cta_group,
-                 own_columns, MIN_SLAB, SLABS_FOR_VECTORS);
+                 config->storage.out_stages, config->layout.mma_m, config->layout.mma_n,
+                 config->layout.cta_group, own_columns, MIN_SLAB, SLABS_FOR_VECTORS);
         return 0;
     }
     const int columns = jg_sm100a_tmem_columns(config);
     if (columns > TMEM_COLUMNS) {
         snprintf(reason, size,
                  "acc_stages=%d take %d columns of tensor memory, which has %d",
-                 config->acc_stages, columns, TMEM_COLUMNS);
+                 config->storage.acc_stages, columns, TMEM_COLUMNS);
         return 0;
     }
-    if (config->prefetch != JG_PREFETCH_NONE && !config->pdl) {
+    if (config->pipeline.prefetch != JG_PREFETCH_NONE && !config->launch.pdl) {
         snprintf(reason, size,
                  "prefetch=%s needs pdl=1: it is for the time before the grid before ends",
-                 config->prefetch == JG_PREFETCH_A ? "a" : "b");
+                 config->pipeline.prefetch == JG_PREFETCH_A ? "a" : "b");
         return 0;
     }
     char shape[128];
     const int matrix_stages = jg_sm100a_matrix_stages(product);
-    int used = snprintf(shape, sizeof(shape), "mma=%dx%d cta_group=%d", config->mma_m,
-                        config->mma_n, config->cta_group);
-    if (config->k_group > 1) {
+    int used =
+        snprintf(shape, sizeof(shape), "mma=%dx%d cta_group=%d", config->layout.mma_m,
+                 config->layout.mma_n, config->layout.cta_group);
+    if (config->pipeline.k_group > 1) {
         used += snprintf(shape + used, sizeof(shape) - (size_t)used, " k_group=%d",
-                         config->k_group);
+                         config->pipeline.k_group);
     }
     if (matrix_stages > 0) {
         snprintf(shape + used, sizeof(shape) - (size_t)used,

@@ -48,7 +48,8 @@ static int promotes(const struct jg_problem *problem)
 /* Half of the tile's rows, or of its columns where it has only 64 rows. */
 static int columns_of_warpgroup(const struct jg_config *config)
 {
-    return config->tile_m >= 128 ? config->tile_n : config->tile_n / CONSUMERS;
+    return config->layout.tile_m >= 128 ? config->layout.tile_n
+                                        : config->layout.tile_n / CONSUMERS;
 }
 
 static jit_gemm_status check_k_major(const char *field, const struct jg_matrix *matrix)
@@ -84,12 +85,13 @@ static int list_sm90a_candidate(const struct jg_problem *problem, int index,
     }
     const struct pair *tile = &tiles[index / CLUSTER_COUNT];
     const struct pair *cluster = &clusters[index % CLUSTER_COUNT];
-    *ret_config = (struct jg_config){.kernel = JG_KERNEL_GEMM,
-                                     .tile_m = tile->m,
-                                     .tile_n = tile->n,
-                                     .cluster_m = cluster->m,
-                                     .cluster_n = cluster->n,
-                                     .swap_ab = jg_problem_is_column_major(problem)};
+    *ret_config =
+        (struct jg_config){.kernel = JG_KERNEL_GEMM,
+                           .layout = {.tile_m = tile->m,
+                                      .tile_n = tile->n,
+                                      .cluster_m = cluster->m,
+                                      .cluster_n = cluster->n,
+                                      .swap_ab = jg_problem_is_column_major(problem)}};
     return 1;
 }
 
@@ -97,12 +99,13 @@ static int list_sm90a_candidate(const struct jg_problem *problem, int index,
 
 static struct jg_smem lay_out_smem(const struct jg_config *config)
 {
-    return (struct jg_smem){.stage_blocks = 1,
-                            .stage_bytes =
-                                (int64_t)(config->tile_m + config->tile_n) * JG_ROW_BYTES +
-                                JG_RING_BARRIER_BYTES,
-                            .other_bytes = (int64_t)CONSUMERS * config->out_stages *
-                                           OUTPUT_ROWS * JG_ROW_BYTES};
+    return (struct jg_smem){
+        .stage_blocks = 1,
+        .stage_bytes =
+            (int64_t)(config->layout.tile_m + config->layout.tile_n) * JG_ROW_BYTES +
+            JG_RING_BARRIER_BYTES,
+        .other_bytes =
+            (int64_t)CONSUMERS * config->storage.out_stages * OUTPUT_ROWS * JG_ROW_BYTES};
 }
 
 /* Fills the rest for this number of parts of K. */
@@ -114,11 +117,12 @@ static void complete_split(const struct jg_problem *problem,
     const struct jg_config *wanted = &override->values;
     const struct jg_problem product = jg_product(problem, config);
     jg_common_complete(override, split_k, config);
-    config->tile_k = config->tile_k > 0 ? config->tile_k : jg_tile_k(problem);
+    config->layout.tile_k =
+        config->layout.tile_k > 0 ? config->layout.tile_k : jg_tile_k(problem);
     const struct jg_smem smem = lay_out_smem(config);
-    config->stages = override->has_stages
-                         ? wanted->stages
-                         : jg_stages_choose(problem, &smem, facts, &stage_range);
+    config->pipeline.stages = override->has_stages
+                                  ? wanted->pipeline.stages
+                                  : jg_stages_choose(problem, &smem, facts, &stage_range);
     jg_raster_choose(&product, facts, override, config);
 }
 
@@ -150,15 +154,15 @@ static int check_limits(const struct jg_problem *problem,
                         char *reason, size_t size)
 {
     char list[96];
-    if (!find_pair(tiles, TILE_COUNT, config->tile_m, config->tile_n)) {
+    if (!find_pair(tiles, TILE_COUNT, config->layout.tile_m, config->layout.tile_n)) {
         list_pairs(tiles, TILE_COUNT, list, sizeof(list));
         snprintf(reason, size, "tile=%dx%d is none of the tiles of sm_90a: %s",
-                 config->tile_m, config->tile_n, list);
+                 config->layout.tile_m, config->layout.tile_n, list);
         return 0;
     }
-    if (config->tile_k != jg_tile_k(problem)) {
+    if (config->layout.tile_k != jg_tile_k(problem)) {
         snprintf(reason, size, "tile=%dx%dx%d: the K of a tile of %s on sm_90a is %d",
-                 config->tile_m, config->tile_n, config->tile_k,
+                 config->layout.tile_m, config->layout.tile_n, config->layout.tile_k,
                  jg_dtype_name(problem->a.dtype), jg_tile_k(problem));
         return 0;
     }
@@ -166,21 +170,23 @@ static int check_limits(const struct jg_problem *problem,
         snprintf(reason, size,
                  "tile=%dx%d: sums of %s are added up in a second set of registers, for "
                  "which sm_90a has room up to %d columns of a warpgroup",
-                 config->tile_m, config->tile_n, jg_dtype_name(problem->a.dtype),
-                 MAX_PROMOTED_COLUMNS);
+                 config->layout.tile_m, config->layout.tile_n,
+                 jg_dtype_name(problem->a.dtype), MAX_PROMOTED_COLUMNS);
         return 0;
     }
-    if (!find_pair(clusters, CLUSTER_COUNT, config->cluster_m, config->cluster_n)) {
+    if (!find_pair(clusters, CLUSTER_COUNT, config->layout.cluster_m,
+                   config->layout.cluster_n)) {
         list_pairs(clusters, CLUSTER_COUNT, list, sizeof(list));
         snprintf(reason, size, "cluster=%dx%d is none of the clusters of sm_90a: %s",
-                 config->cluster_m, config->cluster_n, list);
+                 config->layout.cluster_m, config->layout.cluster_n, list);
         return 0;
     }
     if (!jg_shares_check(problem, facts, config, reason, size)) {
         return 0;
     }
     char shape[32];
-    snprintf(shape, sizeof(shape), "tile=%dx%d", config->tile_m, config->tile_n);
+    snprintf(shape, sizeof(shape), "tile=%dx%d", config->layout.tile_m,
+             config->layout.tile_n);
     const struct jg_smem smem = lay_out_smem(config);
     struct jg_stage_limits limits = stage_range;
     limits.shape = shape;
@@ -231,27 +237,27 @@ static double predict_us(const struct jg_problem *problem,
     const double n = (double)problem->n.size;
     const double k = (double)problem->k.size;
     const double batch = (double)problem->batch.size;
-    const double tile_m = config->tile_m;
-    const double tile_n = config->tile_n;
+    const double tile_m = config->layout.tile_m;
+    const double tile_n = config->layout.tile_n;
     const double row_bytes = JG_ROW_BYTES; /* newer compilers warn of enum times double */
     const double input_bytes = (m + n) * k * batch * jg_dtype_bytes(problem->a.dtype);
     double mma_clk = tile_m * tile_n * row_bytes / MMA_BYTES_CLK;
     if (promotes(problem)) {
-        const int row_blocks = (int)jg_max(config->tile_m / (64 * CONSUMERS), 1);
+        const int row_blocks = (int)jg_max(config->layout.tile_m / (64 * CONSUMERS), 1);
         mma_clk = jg_overlap(mma_clk, tile_m * tile_n / PROMOTED_ELEMS_CLK) +
                   PROMOTED_WAIT_CLK * row_blocks;
     }
     const double l2_bytes =
-        (tile_m / config->cluster_n + tile_n / config->cluster_m) * row_bytes;
+        (tile_m / config->layout.cluster_n + tile_n / config->layout.cluster_m) * row_bytes;
     double l2_rate = L2_BYTES_CLK * facts->sm_count / derived->busy_ctas;
     if (l2_rate > L2_BYTES_CLK_HELD || input_bytes < 0.75 * (double)facts->l2_bytes) {
         l2_rate = L2_BYTES_CLK_HELD;
     }
     double block_clk = jg_overlap(mma_clk, l2_bytes / l2_rate);
-    const int is_cluster = config->cluster_m * config->cluster_n > 1;
+    const int is_cluster = config->layout.cluster_m * config->layout.cluster_n > 1;
     const double latency_clk = LOAD_LATENCY_CLK + (is_cluster ? CLUSTER_LATENCY_CLK : 0.0);
-    if (block_clk < latency_clk / config->stages) {
-        block_clk = latency_clk / config->stages;
+    if (block_clk < latency_clk / config->pipeline.stages) {
+        block_clk = latency_clk / config->pipeline.stages;
     }
     const double loads_clk = jg_thread_loads_clk(problem, (tile_m + tile_n) * row_bytes);
     if (block_clk < loads_clk) {
@@ -262,7 +268,7 @@ static double predict_us(const struct jg_problem *problem,
         (1.0 / EPILOGUE_ELEMS_CLK + jg_output_clk(problem, EPILOGUE_BYTES_CLK));
     const double k_blocks = (double)jg_split_blocks(problem, config);
     const double rounds =
-        (double)jg_ceil_div(derived->tiles * config->split_k, derived->busy_ctas);
+        (double)jg_ceil_div(derived->tiles * config->launch.split_k, derived->busy_ctas);
     const struct jg_split_cost split = jg_split_cost_of(problem, config);
     const double fixed_clk = FILL_CLK + (is_cluster ? CLUSTER_CLK : 0.0);
     const double kernel_us =
@@ -281,8 +287,10 @@ static void size_boxes(const struct jg_problem *problem, const struct jg_config 
 {
     const int a_k_major = !problem->a.is_mn_major;
     const int b_k_major = !problem->b.is_mn_major;
-    derived->a_box_rows = (a_k_major ? config->tile_m : config->tile_k) / config->cluster_n;
-    derived->b_box_rows = (b_k_major ? config->tile_n : config->tile_k) / config->cluster_m;
+    derived->a_box_rows = (a_k_major ? config->layout.tile_m : config->layout.tile_k) /
+                          config->layout.cluster_n;
+    derived->b_box_rows = (b_k_major ? config->layout.tile_n : config->layout.tile_k) /
+                          config->layout.cluster_m;
     derived->d_box_rows = OUTPUT_ROWS;
     derived->a_row_bytes = JG_ROW_BYTES;
     derived->b_row_bytes = JG_ROW_BYTES;
@@ -303,7 +311,8 @@ static int derive_sm90a(const struct jg_problem *problem,
     }
     const struct jg_smem smem = lay_out_smem(config);
     struct jg_derived derived = {.threads = THREADS,
-                                 .smem_bytes = (int)jg_smem_bytes(&smem, config->stages),
+                                 .smem_bytes =
+                                     (int)jg_smem_bytes(&smem, config->pipeline.stages),
                                  .max_registers = MAX_REGISTERS};
     if (!jg_tiles_count(&product, facts, config, &derived, reason, reason_size)) {
         return 0;
@@ -327,7 +336,7 @@ const struct jg_arch jg_arch_sm90a = {
     .kernel_header = "jg/sm90a/gemm_kernel.cuh",
     .kernel_name = "jg::sm90a::gemm_kernel",
     .config_keys =
-        "kernel tile cluster stages raster swizzle out_stages pdl split_k split_order "
+        "kernel tile cluster stages raster raster_group out_stages pdl split_k split_order "
         "debug trace",
     .default_facts = {.name = "NVIDIA H200",
                       .cc_major = 9,

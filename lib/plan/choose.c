@@ -29,21 +29,21 @@ static void print_fixed(struct jg_str *out, double value, int digits)
                   (long long)(rounded % scale));
 }
 
-static void trace_begin(struct jg_str *trace, const char *verb,
+static void trace_begin(struct jg_str *trace, const char *verb, const struct jg_arch *arch,
                         const struct jg_config *config)
 {
     struct jg_str text = {0};
-    jg_config_print(config, &text);
+    jg_config_print(config, arch->config_keys, &text);
     jg_str_printf(trace, "%s: %s: ", verb, jg_str_text(&text));
     trace->failed |= text.failed;
     jg_str_free(&text);
 }
 
-static void trace_rejected(struct jg_str *trace, const struct jg_config *config,
-                           const char *reason)
+static void trace_rejected(struct jg_str *trace, const struct jg_arch *arch,
+                           const struct jg_config *config, const char *reason)
 {
     if (trace != NULL) {
-        trace_begin(trace, "rejected", config);
+        trace_begin(trace, "rejected", arch, config);
         jg_str_printf(trace, "%s\n", reason);
     }
 }
@@ -74,13 +74,14 @@ static void trace_numbers(struct jg_str *trace, const struct jg_problem *problem
 
 /* ---------------------------------------------------------------- reference kernel */
 
-static jit_gemm_status choose_reference(const struct jg_problem *problem,
+static jit_gemm_status choose_reference(const struct jg_arch *arch,
+                                        const struct jg_problem *problem,
                                         struct jg_choice *ret_choice, struct jg_str *trace)
 {
     struct jg_choice choice;
     memset(&choice, 0, sizeof(choice));
     choice.config.kernel = JG_KERNEL_REFERENCE;
-    choice.config.swap_ab = jg_problem_is_column_major(problem);
+    choice.config.layout.swap_ab = jg_problem_is_column_major(problem);
     choice.derived.threads = REFERENCE_THREADS;
     const int64_t blocks =
         jg_ceil_div(problem->m.size * problem->n.size, REFERENCE_THREADS);
@@ -90,7 +91,7 @@ static jit_gemm_status choose_reference(const struct jg_problem *problem,
     }
     choice.derived.grid_ctas = (int)jg_min(grid, REFERENCE_MAX_GRID);
     if (trace != NULL) {
-        trace_begin(trace, "chosen", &choice.config);
+        trace_begin(trace, "chosen", arch, &choice.config);
         jg_str_printf(trace, "named by the config, grid %d\n", choice.derived.grid_ctas);
         JG_TRY(jg_str_status(trace));
     }
@@ -108,7 +109,7 @@ static void settle_mma(struct jg_config_override *override)
         return;
     }
     if (!override->has_cta_group) {
-        override->values.cta_group = override->values.mma_m == 256 ? 2 : 1;
+        override->values.layout.cta_group = override->values.layout.mma_m == 256 ? 2 : 1;
         override->has_cta_group = 1;
     }
     override->has_swap_ab = 1; /* 0 where it was not */
@@ -119,14 +120,16 @@ static int count_differences(const struct jg_config_override *override,
                              const struct jg_config *config)
 {
     const struct jg_config *wanted = &override->values;
-    return (override->has_tile &&
-            (config->tile_m != wanted->tile_m || config->tile_n != wanted->tile_n)) +
-           (override->has_mma &&
-            (config->mma_m != wanted->mma_m || config->mma_n != wanted->mma_n)) +
-           (override->has_cta_group && config->cta_group != wanted->cta_group) +
-           (override->has_cluster && (config->cluster_m != wanted->cluster_m ||
-                                      config->cluster_n != wanted->cluster_n)) +
-           (override->has_swap_ab && config->swap_ab != wanted->swap_ab);
+    return (override->has_tile && (config->layout.tile_m != wanted->layout.tile_m ||
+                                   config->layout.tile_n != wanted->layout.tile_n)) +
+           (override->has_mma && (config->layout.mma_m != wanted->layout.mma_m ||
+                                  config->layout.mma_n != wanted->layout.mma_n)) +
+           (override->has_cta_group &&
+            config->layout.cta_group != wanted->layout.cta_group) +
+           (override->has_cluster &&
+            (config->layout.cluster_m != wanted->layout.cluster_m ||
+             config->layout.cluster_n != wanted->layout.cluster_n)) +
+           (override->has_swap_ab && config->layout.swap_ab != wanted->layout.swap_ab);
 }
 
 /* Gives a candidate the shape that the override names. */
@@ -135,25 +138,25 @@ static void apply_override(const struct jg_config_override *override,
 {
     const struct jg_config *wanted = &override->values;
     if (override->has_tile) {
-        config->tile_m = wanted->tile_m;
-        config->tile_n = wanted->tile_n;
+        config->layout.tile_m = wanted->layout.tile_m;
+        config->layout.tile_n = wanted->layout.tile_n;
     }
     if (override->has_tile_k) {
-        config->tile_k = wanted->tile_k;
+        config->layout.tile_k = wanted->layout.tile_k;
     }
     if (override->has_mma) {
-        config->mma_m = wanted->mma_m;
-        config->mma_n = wanted->mma_n;
+        config->layout.mma_m = wanted->layout.mma_m;
+        config->layout.mma_n = wanted->layout.mma_n;
     }
     if (override->has_cta_group) {
-        config->cta_group = wanted->cta_group;
+        config->layout.cta_group = wanted->layout.cta_group;
     }
     if (override->has_cluster) {
-        config->cluster_m = wanted->cluster_m;
-        config->cluster_n = wanted->cluster_n;
+        config->layout.cluster_m = wanted->layout.cluster_m;
+        config->layout.cluster_n = wanted->layout.cluster_n;
     }
     if (override->has_swap_ab) {
-        config->swap_ab = wanted->swap_ab;
+        config->layout.swap_ab = wanted->layout.swap_ab;
     }
 }
 
@@ -169,8 +172,8 @@ static void examine(const struct jg_arch *arch, const struct jg_problem *problem
                     const struct jg_config_override *override, struct trial *trial)
 {
     arch->complete(problem, facts, override, &trial->choice.config);
-    trial->choice.config.debug = override->values.debug;
-    trial->choice.config.trace = override->values.trace;
+    trial->choice.config.launch.debug = override->values.launch.debug;
+    trial->choice.config.launch.trace = override->values.launch.trace;
     trial->usable =
         arch->derive(problem, facts, &trial->choice.config, &trial->choice.derived,
                      trial->reason, sizeof(trial->reason));
@@ -225,11 +228,12 @@ static void trace_others(const struct jg_arch *arch, const struct jg_problem *pr
         const int fits = count_differences(override, &trial.choice.config) == 0;
         examine(arch, problem, facts, override, &trial);
         if (!fits) {
-            trace_rejected(trace, &trial.choice.config, "the config names another one");
+            trace_rejected(trace, arch, &trial.choice.config,
+                           "the config names another one");
         } else if (!trial.usable) {
-            trace_rejected(trace, &trial.choice.config, trial.reason);
+            trace_rejected(trace, arch, &trial.choice.config, trial.reason);
         } else {
-            trace_begin(trace, "rejected", &trial.choice.config);
+            trace_begin(trace, "rejected", arch, &trial.choice.config);
             jg_str_puts(trace, "not faster: ");
             trace_numbers(trace, problem, &trial.choice.derived);
         }
@@ -253,7 +257,7 @@ static jit_gemm_status choose_gemm(const struct jg_arch *arch,
     find_best(arch, problem, facts, override, &best, &best_index);
     if (trace != NULL) {
         if (best.usable) {
-            trace_begin(trace, "chosen", &best.choice.config);
+            trace_begin(trace, "chosen", arch, &best.choice.config);
             trace_numbers(trace, problem, &best.choice.derived);
         }
         trace_others(arch, problem, facts, override, best.usable ? best_index : -1, trace);
@@ -280,7 +284,7 @@ jit_gemm_status jg_config_choose(const struct jg_arch *arch,
     struct jg_config_override override;
     JG_TRY(jg_config_parse(problem->config, &override));
     if (override.has_kernel && override.values.kernel == JG_KERNEL_REFERENCE) {
-        return choose_reference(problem, ret_choice, trace);
+        return choose_reference(arch, problem, ret_choice, trace);
     }
     return choose_gemm(arch, problem, facts, &override, ret_choice, trace);
 }

@@ -21,41 +21,44 @@ static int64_t count_blocks(const struct jg_problem *problem)
 
 int64_t jg_split_blocks(const struct jg_problem *problem, const struct jg_config *config)
 {
-    return jg_ceil_div(count_blocks(problem), jg_max(config->split_k, 1));
+    return jg_ceil_div(count_blocks(problem), jg_max(config->launch.split_k, 1));
 }
 
 void jg_split_set(const struct jg_config_override *override, int split_k,
                   struct jg_config *config)
 {
-    config->split_k = split_k;
-    config->split_order = split_k > 1 && override->has_split_order
-                              ? override->values.split_order
-                              : JG_SPLIT_TURNSTILE;
+    config->launch.split_k = split_k;
+    config->launch.split_order = split_k > 1 && override->has_split_order
+                                     ? override->values.launch.split_order
+                                     : JG_SPLIT_SERIAL;
 }
 
 int jg_split_check(const struct jg_problem *problem, const struct jg_config *config,
                    char *reason, size_t size)
 {
-    if (problem->k.mode == JIT_GEMM_DIM_EXACT && config->split_k > count_blocks(problem)) {
+    if (problem->k.mode == JIT_GEMM_DIM_EXACT &&
+        config->launch.split_k > count_blocks(problem)) {
         snprintf(reason, size,
                  "split_k=%d: K of %lld has %lld blocks of %d, and each part needs one",
-                 config->split_k, (long long)problem->k.size,
+                 config->launch.split_k, (long long)problem->k.size,
                  (long long)count_blocks(problem), jg_tile_k(problem));
         return 0;
     }
     return 1;
 }
 
-/* By the turnstile each part waits for the one before, else only the first and the last
+/* In serial order each part waits for the one before, else only the first and the last
  * are alone. Rows and columns beyond the problem are not moved. */
 struct jg_split_cost jg_split_cost_of(const struct jg_problem *problem,
                                       const struct jg_config *config)
 {
-    const int waits = (int)jg_max(config->split_k, 1) - 1;
+    const int waits = (int)jg_max(config->launch.split_k, 1) - 1;
     return (struct jg_split_cost){
-        .sums_bytes = (double)jg_min(config->tile_m, problem->m.size) *
-                      (double)jg_min(config->tile_n, problem->n.size) * sizeof(float),
-        .steps = config->split_order == JG_SPLIT_TURNSTILE ? waits : (int)jg_min(waits, 2)};
+        .sums_bytes = (double)jg_min(config->layout.tile_m, problem->m.size) *
+                      (double)jg_min(config->layout.tile_n, problem->n.size) *
+                      sizeof(float),
+        .steps =
+            config->launch.split_order == JG_SPLIT_SERIAL ? waits : (int)jg_min(waits, 2)};
 }
 
 void jg_split_choose(const struct jg_problem *problem, const struct jg_device_facts *facts,
@@ -63,7 +66,7 @@ void jg_split_choose(const struct jg_problem *problem, const struct jg_device_fa
                      jg_split_complete_fn complete, jg_split_derive_fn derive,
                      struct jg_config *config)
 {
-    int best = override->has_split_k ? override->values.split_k : 1;
+    int best = override->has_split_k ? override->values.launch.split_k : 1;
     double best_us = 0.0;
     const int is_open = !override->has_split_k && problem->workspace_limit > 0;
     for (int i = 0; is_open && i < SPLIT_COUNT; i++) {

@@ -479,7 +479,7 @@ jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm
         ret_keys[JG_MAP_A].pointer = place;
         ret_keys[JG_MAP_B].pointer = place;
     }
-    if (kernel->choice.config.swap_ab) {
+    if (kernel->choice.config.layout.swap_ab) {
         swap_product(ret_params, ret_keys);
     }
     return JIT_GEMM_OK;

@@ -38,7 +38,8 @@ struct jg_kernel {
 
 static inline int jg_kernel_cluster_ctas(const struct jg_kernel *kernel)
 {
-    const int ctas = kernel->choice.config.cluster_m * kernel->choice.config.cluster_n;
+    const int ctas =
+        kernel->choice.config.layout.cluster_m * kernel->choice.config.layout.cluster_n;
     return ctas > 1 ? ctas : 1;
 }
 
@@ -51,7 +52,7 @@ struct jg_module_request {
     const struct jg_problem *problem;
     const struct jg_choice *choice;
     const struct jg_binary *binary;
-    const char *arch;
+    const struct jg_arch *arch;
     const char *entry;
     struct jg_log *log; /* may be NULL */
     int *ret_none_fits; /* set to 1 if not one cluster fits on the device, else untouched */

@@ -39,7 +39,7 @@ static CUtensorMapDataType type_of_map(jit_gemm_dtype dtype)
 static enum jg_map_index operand_of_problem(const struct jg_kernel *kernel,
                                             enum jg_map_index operand)
 {
-    if (!kernel->choice.config.swap_ab || operand > JG_MAP_B) {
+    if (!kernel->choice.config.layout.swap_ab || operand > JG_MAP_B) {
         return operand;
     }
     return operand == JG_MAP_A ? JG_MAP_B : JG_MAP_A;

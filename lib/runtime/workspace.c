@@ -28,7 +28,7 @@ jit_gemm_status jg_workspace_settle(const struct jg_kernel *kernel,
 {
     const struct jg_config *config = &kernel->choice.config;
     params->workspace = 0;
-    if (config->split_k <= 1) {
+    if (config->launch.split_k <= 1) {
         return JIT_GEMM_OK;
     }
     const int64_t planned = kernel->choice.derived.workspace_bytes;

@@ -28,9 +28,10 @@ static jit_gemm_status name_entry(const struct jg_arch *arch,
     chip[used] = '\0';
     char kernel[12] = "reference";
     if (config->kernel != JG_KERNEL_REFERENCE) {
-        const int by_mma = config->cta_group > 0;
-        snprintf(kernel, sizeof(kernel), "%dx%d", by_mma ? config->mma_m : config->tile_m,
-                 by_mma ? config->mma_n : config->tile_n);
+        const int by_mma = config->layout.cta_group > 0;
+        snprintf(kernel, sizeof(kernel), "%dx%d",
+                 by_mma ? config->layout.mma_m : config->layout.tile_m,
+                 by_mma ? config->layout.mma_n : config->layout.tile_n);
     }
     char epilogue[EPILOGUE_NAME_SHOWN + 10] = "plain";
     if (problem->epilogue != NULL) {
@@ -84,7 +85,7 @@ static void print_heading(const struct jg_arch *arch, const struct jg_problem *p
                   JG_SOURCE_FORMAT, arch->name);
     jg_problem_text(problem, out);
     jg_str_puts(out, "\n// config: ");
-    jg_config_print(config, out);
+    jg_config_print(config, arch->config_keys, out);
     jg_str_puts(out, "\n");
 }
 
@@ -171,7 +172,7 @@ static int has_long_snippet(const struct jg_problem *problem,
                             const struct jg_config *config)
 {
     return problem->epilogue != NULL && problem->epilogue->long_calls > 1 &&
-           config->acc_stages > 1;
+           config->storage.acc_stages > 1;
 }
 
 static void print_dim(const char *name, const jit_gemm_dim *dim, struct jg_str *out)
@@ -184,7 +185,7 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
 {
     const struct jg_config *config = &choice->config;
     const struct jg_problem product =
-        config->swap_ab ? jg_problem_transpose(problem) : *problem;
+        config->layout.swap_ab ? jg_problem_transpose(problem) : *problem;
     const uint32_t operand_count =
         problem->epilogue != NULL ? problem->epilogue->operand_count : 0;
     const int has_c = problem->c.dtype != JIT_GEMM_DTYPE_NONE;
@@ -196,43 +197,45 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_dim("kN", &product.n, out);
     print_dim("kK", &problem->k, out);
     print_dim("kBatch", &problem->batch, out);
-    print_number("kBlockM", config->tile_m, out);
-    print_number("kBlockN", config->tile_n, out);
-    print_number("kBlockK", config->tile_k, out);
-    if (config->cta_group > 0) {
-        print_number("kCtaGroup", config->cta_group, out);
+    print_number("kBlockM", config->layout.tile_m, out);
+    print_number("kBlockN", config->layout.tile_n, out);
+    print_number("kBlockK", config->layout.tile_k, out);
+    if (config->layout.cta_group > 0) {
+        print_number("kCtaGroup", config->layout.cta_group, out);
     }
-    print_number("kClusterM", config->cluster_m, out);
-    print_number("kClusterN", config->cluster_n, out);
-    print_number("kStages", config->stages, out);
-    if (config->cta_group > 0) {
+    print_number("kClusterM", config->layout.cluster_m, out);
+    print_number("kClusterN", config->layout.cluster_n, out);
+    print_number("kStages", config->pipeline.stages, out);
+    if (config->layout.cta_group > 0) {
         static const char *const schedulers[] = {[JG_SCHEDULER_STATIC] = "kStatic",
                                                  [JG_SCHEDULER_SINGLE] = "kSingle",
                                                  [JG_SCHEDULER_CLC] = "kClc"};
         /* The problem's B is the product's A, where that is transposed. */
         const enum jg_prefetch prefetch =
-            config->swap_ab && config->prefetch != JG_PREFETCH_NONE
-                ? (enum jg_prefetch)(JG_PREFETCH_A + JG_PREFETCH_B - config->prefetch)
-                : config->prefetch;
+            config->layout.swap_ab && config->pipeline.prefetch != JG_PREFETCH_NONE
+                ? (enum jg_prefetch)(JG_PREFETCH_A + JG_PREFETCH_B -
+                                     config->pipeline.prefetch)
+                : config->pipeline.prefetch;
         static const char *const prefetches[] = {
             [JG_PREFETCH_NONE] = "kNone", [JG_PREFETCH_A] = "kA", [JG_PREFETCH_B] = "kB"};
-        print_name("SchedulerKind", "kScheduler", schedulers[config->scheduler], out);
+        print_name("SchedulerKind", "kScheduler", schedulers[config->launch.scheduler],
+                   out);
         print_name("Prefetch", "kPrefetch", prefetches[prefetch], out);
-        print_number("kKGroup", config->k_group, out);
-        print_number("kAccStages", config->acc_stages, out);
+        print_number("kKGroup", config->pipeline.k_group, out);
+        print_number("kAccStages", config->storage.acc_stages, out);
         print_number("kMatrixStages", choice->derived.matrix_stages, out);
         print_number("kASpan", choice->derived.a_row_bytes, out);
         print_number("kBSpan", choice->derived.b_row_bytes, out);
         print_number("kSlabRows", choice->derived.d_box_rows, out);
         print_number("kSlabSpan", choice->derived.d_row_bytes, out);
-        print_flag("kTransposed", config->swap_ab != by_columns, out);
+        print_flag("kTransposed", config->layout.swap_ab != by_columns, out);
     }
-    print_number("kOutStages", config->out_stages, out);
-    print_number("kSwizzle", config->swizzle, out);
-    print_number("kSplitK", config->split_k > 1 ? config->split_k : 1, out);
-    if (config->split_k > 1) {
+    print_number("kOutStages", config->storage.out_stages, out);
+    print_number("kSwizzle", config->launch.raster_group, out);
+    print_number("kSplitK", config->launch.split_k > 1 ? config->launch.split_k : 1, out);
+    if (config->launch.split_k > 1) {
         print_number("kPartialsOffset", JG_WORKSPACE_SUMS_OFFSET, out);
-        print_flag("kSplitInOrder", config->split_order == JG_SPLIT_TURNSTILE, out);
+        print_flag("kSplitInOrder", config->launch.split_order == JG_SPLIT_SERIAL, out);
     }
     print_number("kThreads", choice->derived.threads, out);
     print_number("kSmemBytes", choice->derived.smem_bytes, out);
@@ -244,8 +247,8 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_flag("kColumnMajor", by_columns, out);
     print_flag("kPlain", is_plain(problem), out);
     print_flag("kLongSnippet", has_long_snippet(problem, config), out);
-    print_flag("kRasterAlongM", config->raster == JG_RASTER_ALONG_M, out);
-    print_flag("kPdl", config->pdl, out);
+    print_flag("kRasterAlongM", config->launch.raster == JG_RASTER_ALONG_M, out);
+    print_flag("kPdl", config->launch.pdl, out);
     print_flag("kThreadLoads", jg_loads_by_threads(problem), out);
     if (jg_loads_by_threads(problem)) {
         print_number("kInputAlignment", problem->a.alignment, out);
@@ -316,10 +319,10 @@ jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
     struct jg_str *text = &source.text;
     print_heading(arch, problem, &choice->config, text);
     print_operands(problem, text);
-    if (choice->config.debug) {
+    if (choice->config.launch.debug) {
         jg_str_puts(text, "#define JG_DEBUG 1\n");
     }
-    if (choice->config.trace) {
+    if (choice->config.launch.trace) {
         jg_str_puts(text, "#define JG_TRACE 1\n");
     }
     jg_str_printf(text, "#include <%s>\n\n", header);

@@ -77,12 +77,12 @@ void handmade_kernel(struct handmade *made)
                                           .c = {.alignment = JG_TMA_ALIGNMENT},
                                           .d = bf16};
     kernel->choice.config = (struct jg_config){.kernel = JG_KERNEL_GEMM,
-                                               .tile_m = 128,
-                                               .tile_n = 256,
-                                               .tile_k = 64,
-                                               .cluster_m = 2,
-                                               .cluster_n = 1,
-                                               .stages = 4};
+                                               .layout = {.tile_m = 128,
+                                                          .tile_n = 256,
+                                                          .tile_k = 64,
+                                                          .cluster_m = 2,
+                                                          .cluster_n = 1},
+                                               .pipeline = {.stages = 4}};
     kernel->choice.derived.threads = 384;
     kernel->resident_clusters = 66;
     made->kernel = kernel;
