@@ -354,16 +354,6 @@ const jit_gemm_dim *jg_problem_d_row(const struct jg_problem *problem)
     return jg_problem_is_column_major(problem) ? &problem->m : &problem->n;
 }
 
-struct jg_problem jg_problem_transpose(const struct jg_problem *problem)
-{
-    struct jg_problem transposed = *problem;
-    transposed.m = problem->n;
-    transposed.n = problem->m;
-    transposed.a = problem->b;
-    transposed.b = problem->a;
-    return transposed;
-}
-
 /* ---------------------------------------------------------------- canonical bytes */
 
 void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out)

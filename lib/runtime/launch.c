@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/math.h"
-#include "plan/arch_common.h"
+#include "plan/cluster.h"
 #include "runtime/arguments.h"
 
 /* The naive kernel strides over the elements with at most this many CTAs. */
@@ -46,10 +46,6 @@ static CUresult launch_once(const struct jg_kernel *kernel, CUfunction function,
     CUlaunchAttribute attributes[2];
     unsigned int count = 0;
     const int cluster_ctas = jg_kernel_cluster_ctas(kernel);
-    /* The parameters have the product's sizes by now. */
-    const int is_swapped = kernel->choice.config.layout.swap_ab;
-    const uint32_t m = is_swapped ? params->n : params->m;
-    const uint32_t n = is_swapped ? params->m : params->n;
     if (cluster_ctas > 1) {
         attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
         attributes[count].value.clusterDim.x = (unsigned int)cluster_ctas;
@@ -63,7 +59,7 @@ static CUresult launch_once(const struct jg_kernel *kernel, CUfunction function,
         count++;
     }
     const CUlaunchConfig config = {
-        .gridDimX = jg_launch_grid(kernel, m, n, params->batch),
+        .gridDimX = jg_launch_grid(kernel, params->m, params->n, params->batch),
         .gridDimY = 1,
         .gridDimZ = 1,
         .blockDimX = (unsigned int)kernel->choice.derived.threads,

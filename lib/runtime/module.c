@@ -258,8 +258,7 @@ int64_t jg_kernel_cluster_tiles(const struct jg_kernel *kernel, uint32_t m, uint
     const struct jg_config *config = &kernel->choice.config;
     const int64_t rows = (int64_t)config->layout.tile_m * config->layout.cluster_m;
     const int64_t columns = (int64_t)config->layout.tile_n * config->layout.cluster_n;
-    return config->layout.swap_ab ? jg_ceil_div(n, rows) * jg_ceil_div(m, columns)
-                                  : jg_ceil_div(m, rows) * jg_ceil_div(n, columns);
+    return jg_ceil_div(m, rows) * jg_ceil_div(n, columns);
 }
 
 struct jg_kernel *jg_kernel_retain(struct jg_kernel *kernel)

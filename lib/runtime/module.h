@@ -43,8 +43,7 @@ static inline int jg_kernel_cluster_ctas(const struct jg_kernel *kernel)
     return ctas > 1 ? ctas : 1;
 }
 
-/* Tiles of clusters that D of M x N takes in each batch, fewer than 2^62; with swap_ab its
- * columns are the rows of the product that the kernel makes. */
+/* Tiles of clusters that a product of M x N takes in each batch, fewer than 2^62. */
 int64_t jg_kernel_cluster_tiles(const struct jg_kernel *kernel, uint32_t m, uint32_t n);
 
 /* What a load is made from; everything is borrowed for the call. */

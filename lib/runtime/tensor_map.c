@@ -35,24 +35,14 @@ static CUtensorMapDataType type_of_map(jit_gemm_dtype dtype)
     return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
 }
 
-/* Which of the problem's A and B the kernel takes as its A or B. */
-static enum jg_map_index operand_of_problem(const struct jg_kernel *kernel,
-                                            enum jg_map_index operand)
-{
-    if (!kernel->choice.config.layout.swap_ab || operand > JG_MAP_B) {
-        return operand;
-    }
-    return operand == JG_MAP_A ? JG_MAP_B : JG_MAP_A;
-}
-
 static jit_gemm_dtype dtype_of_operand(const struct jg_kernel *kernel,
                                        enum jg_map_index operand)
 {
-    switch (operand_of_problem(kernel, operand)) {
+    switch (operand) {
     case JG_MAP_A:
-        return kernel->problem.a.dtype;
+        return kernel->choice.product.a.dtype;
     case JG_MAP_B:
-        return kernel->problem.b.dtype;
+        return kernel->choice.product.b.dtype;
     case JG_MAP_C:
         return kernel->problem.c.dtype;
     case JG_MAP_D:
@@ -96,9 +86,9 @@ static int row_bytes_of_box(const struct jg_kernel *kernel, enum jg_map_index op
 static CUtensorMapSwizzle swizzle_of_box(const struct jg_kernel *kernel,
                                          enum jg_map_index operand)
 {
-    const enum jg_map_index own = operand_of_problem(kernel, operand);
+    const struct jg_product *product = &kernel->choice.product;
     const bool is_mn_major =
-        own == JG_MAP_A ? kernel->problem.a.is_mn_major : kernel->problem.b.is_mn_major;
+        operand == JG_MAP_A ? product->a.is_mn_major : product->b.is_mn_major;
     if (dtype_of_operand(kernel, operand) == JIT_GEMM_DTYPE_TF32 && is_mn_major) {
         return CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B;
     }
@@ -111,11 +101,11 @@ static CUtensorMapSwizzle swizzle_of_box(const struct jg_kernel *kernel,
 static jit_gemm_status fail_encode(const struct jg_kernel *kernel, CUresult result,
                                    enum jg_map_index operand, const struct jg_map_key *key)
 {
-    static const char *const names[JG_MAP_OPERANDS] = {"args.a", "args.b", "args.c",
-                                                       "args.d"};
+    const char letters[JG_MAP_OPERANDS] = {kernel->choice.product.a.letter,
+                                           kernel->choice.product.b.letter, 'c', 'd'};
     char name[64];
     if (operand < JG_MAP_OPERANDS) {
-        snprintf(name, sizeof(name), "%s", names[operand_of_problem(kernel, operand)]);
+        snprintf(name, sizeof(name), "args.%c", letters[operand]);
     } else {
         snprintf(name, sizeof(name), "args.operands[%d]", (int)operand - JG_MAP_OPERANDS);
     }

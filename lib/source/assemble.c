@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "jit_gemm/version.h"
-#include "plan/arch_common.h"
 #include "plan/kernel_params.h"
+#include "plan/split.h"
 #include "source/digest.h"
 
 enum { EPILOGUE_NAME_SHOWN = 16 /* bytes of an epilogue's name in an entry's name */ };
@@ -28,10 +28,9 @@ static jit_gemm_status name_entry(const struct jg_arch *arch,
     chip[used] = '\0';
     char kernel[12] = "reference";
     if (config->kernel != JG_KERNEL_REFERENCE) {
-        const int by_mma = config->layout.cta_group > 0;
-        snprintf(kernel, sizeof(kernel), "%dx%d",
-                 by_mma ? config->layout.mma_m : config->layout.tile_m,
-                 by_mma ? config->layout.mma_n : config->layout.tile_n);
+        const struct jg_config_layout *layout = &config->layout;
+        snprintf(kernel, sizeof(kernel), "%dx%d", layout->tile_m * layout->cta_group,
+                 layout->tile_n); /* what CTAs that multiply as one make */
     }
     char epilogue[EPILOGUE_NAME_SHOWN + 10] = "plain";
     if (problem->epilogue != NULL) {
@@ -180,12 +179,22 @@ static void print_dim(const char *name, const jit_gemm_dim *dim, struct jg_str *
     print_number(name, dim->mode == JIT_GEMM_DIM_DYNAMIC ? 0 : dim->size, out);
 }
 
+/* A config names the problem's matrix, which may be the product's other one. */
+static enum jg_prefetch prefetch_of_product(const struct jg_choice *choice)
+{
+    const char letters[] = {[JG_PREFETCH_A] = 'a', [JG_PREFETCH_B] = 'b'};
+    const enum jg_prefetch prefetch = choice->config.pipeline.prefetch;
+    if (prefetch == JG_PREFETCH_NONE) {
+        return prefetch;
+    }
+    return choice->product.a.letter == letters[prefetch] ? JG_PREFETCH_A : JG_PREFETCH_B;
+}
+
 static void print_config(const struct jg_problem *problem, const struct jg_choice *choice,
                          struct jg_str *out)
 {
     const struct jg_config *config = &choice->config;
-    const struct jg_problem product =
-        config->layout.swap_ab ? jg_problem_transpose(problem) : *problem;
+    const struct jg_product *product = &choice->product;
     const uint32_t operand_count =
         problem->epilogue != NULL ? problem->epilogue->operand_count : 0;
     const int has_c = problem->c.dtype != JIT_GEMM_DTYPE_NONE;
@@ -193,34 +202,28 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
 
     print_line_directive(1, "jit_gemm_config", out);
     jg_str_puts(out, "struct Config {\n");
-    print_dim("kM", &product.m, out);
-    print_dim("kN", &product.n, out);
+    print_dim("kM", &product->m, out);
+    print_dim("kN", &product->n, out);
     print_dim("kK", &problem->k, out);
     print_dim("kBatch", &problem->batch, out);
     print_number("kBlockM", config->layout.tile_m, out);
     print_number("kBlockN", config->layout.tile_n, out);
     print_number("kBlockK", config->layout.tile_k, out);
-    if (config->layout.cta_group > 0) {
+    if (config->layout.mma_m > 0) {
         print_number("kCtaGroup", config->layout.cta_group, out);
     }
     print_number("kClusterM", config->layout.cluster_m, out);
     print_number("kClusterN", config->layout.cluster_n, out);
     print_number("kStages", config->pipeline.stages, out);
-    if (config->layout.cta_group > 0) {
+    if (config->layout.mma_m > 0) {
         static const char *const schedulers[] = {[JG_SCHEDULER_STATIC] = "kStatic",
                                                  [JG_SCHEDULER_SINGLE] = "kSingle",
                                                  [JG_SCHEDULER_CLC] = "kClc"};
-        /* The problem's B is the product's A, where that is transposed. */
-        const enum jg_prefetch prefetch =
-            config->layout.swap_ab && config->pipeline.prefetch != JG_PREFETCH_NONE
-                ? (enum jg_prefetch)(JG_PREFETCH_A + JG_PREFETCH_B -
-                                     config->pipeline.prefetch)
-                : config->pipeline.prefetch;
         static const char *const prefetches[] = {
             [JG_PREFETCH_NONE] = "kNone", [JG_PREFETCH_A] = "kA", [JG_PREFETCH_B] = "kB"};
         print_name("SchedulerKind", "kScheduler", schedulers[config->launch.scheduler],
                    out);
-        print_name("Prefetch", "kPrefetch", prefetches[prefetch], out);
+        print_name("Prefetch", "kPrefetch", prefetches[prefetch_of_product(choice)], out);
         print_number("kKGroup", config->pipeline.k_group, out);
         print_number("kAccStages", config->storage.acc_stages, out);
         print_number("kMatrixStages", choice->derived.matrix_stages, out);
@@ -228,7 +231,7 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
         print_number("kBSpan", choice->derived.b_row_bytes, out);
         print_number("kSlabRows", choice->derived.d_box_rows, out);
         print_number("kSlabSpan", choice->derived.d_row_bytes, out);
-        print_flag("kTransposed", config->layout.swap_ab != by_columns, out);
+        print_flag("kTransposed", product->is_transposed, out);
     }
     print_number("kOutStages", config->storage.out_stages, out);
     print_number("kSwizzle", config->launch.raster_group, out);
@@ -241,8 +244,8 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_number("kSmemBytes", choice->derived.smem_bytes, out);
     print_number("kParamsBytes", (int64_t)jg_kernel_params_bytes(operand_count), out);
     print_number("kOperandCount", operand_count, out);
-    print_flag("kAKMajor", !product.a.is_mn_major, out);
-    print_flag("kBKMajor", !product.b.is_mn_major, out);
+    print_flag("kAKMajor", !product->a.is_mn_major, out);
+    print_flag("kBKMajor", !product->b.is_mn_major, out);
     print_flag("kHasC", has_c, out);
     print_flag("kColumnMajor", by_columns, out);
     print_flag("kPlain", is_plain(problem), out);
@@ -254,8 +257,8 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
         print_number("kInputAlignment", problem->a.alignment, out);
     }
     print_number("kOutputAlignment", problem->d.alignment, out);
-    print_type("A", product.a.dtype, out);
-    print_type("B", product.b.dtype, out);
+    print_type("A", product->a.dtype, out);
+    print_type("B", product->b.dtype, out);
     print_type("C", has_c ? problem->c.dtype : JIT_GEMM_DTYPE_BF16, out);
     print_type("D", problem->d.dtype, out);
     print_scale("AScale", problem->a.scale.kind,

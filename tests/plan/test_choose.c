@@ -61,7 +61,7 @@ Test(arch, default_facts_are_those_of_an_h200)
     cr_expect_eq(facts->sm_count, 132);
     cr_expect_eq(facts->l2_bytes, 62914560);
     cr_expect_eq(facts->smem_optin_bytes, 232448);
-    cr_expect(hopper()->matches(facts));
+    cr_expect(jg_arch_runs_on(hopper(), facts));
 }
 
 Test(choose, large_problems_take_the_large_tile_with_a_pair_along_m)

@@ -35,7 +35,7 @@ Test(choose_sm100a, default_facts_are_those_of_a_b200)
     cr_expect_eq(facts->sm_count, 148);
     cr_expect_eq(facts->l2_bytes, 132644864);
     cr_expect_eq(facts->smem_optin_bytes, 232448);
-    cr_expect(blackwell()->matches(facts));
+    cr_expect(jg_arch_runs_on(blackwell(), facts));
 }
 
 Test(choose_sm100a, large_problems_take_pairs_of_ctas)
@@ -670,14 +670,14 @@ Test(choose_sm100a, family_has_the_same_kernels_where_its_tensor_core_can)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct jg_arch *arch = jg_arch_find(rows[i].name);
         cr_assert_not_null(arch, "%s", rows[i].name);
-        cr_expect_eq(arch->matches(&b200), rows[i].b200);
-        cr_expect_eq(arch->matches(&b300), rows[i].b300);
+        cr_expect_eq(jg_arch_runs_on(arch, &b200), rows[i].b200);
+        cr_expect_eq(jg_arch_runs_on(arch, &b300), rows[i].b300);
         cr_expect_str_eq(arch->kernel_header, blackwell()->kernel_header);
         plan_expect_config(arch, "8192x8192x8192 bf16", "mma=256x256 cta_group=2");
         struct jg_problem problem;
         memset(&problem, 0, sizeof(problem));
         problem.a.dtype = problem.b.dtype = JIT_GEMM_DTYPE_S8;
-        const jit_gemm_status status = arch->check(&problem);
+        const jit_gemm_status status = jg_arch_check(arch, &problem);
         if (arch == blackwell()) {
             cr_expect_eq(status, JIT_GEMM_OK);
         } else {
