@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The text form of a config: parse, print, and every message. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "plan/arch.h"
+#include "plan/text.h"
 
 static struct jg_config_override parse(const char *text)
 {
@@ -169,6 +171,23 @@ Test(config, keys_of_another_chip_are_refused_by_name)
     cr_expect_str_eq(jg_error_text(),
                      "problem.config: 'stages' is a key of another architecture than sm_0; "
                      "keys of sm_0: kernel mma cluster");
+}
+
+Test(config, keys_that_chips_print_are_keys)
+{
+    for (int i = 0; jg_arch_at(i) != NULL; i++) {
+        size_t offset = 0;
+        struct jg_word word;
+        while (jg_word_next(jg_arch_at(i)->config_keys, &offset, &word)) {
+            struct jg_config_override override;
+            char text[64];
+            snprintf(text, sizeof(text), "%.*s=?", (int)word.key_size, word.key);
+
+            cr_expect_eq(jg_config_parse(text, &override), JIT_GEMM_ERR_ARGUMENT);
+            cr_expect_not_null(strstr(jg_error_text(), "is no value of"), "%s: %s",
+                               jg_arch_at(i)->name, jg_error_text());
+        }
+    }
 }
 
 Test(config, empty_text_sets_nothing)
