@@ -31,7 +31,7 @@ static double sum_matrices(const struct jg_problem *problem,
 static double element_bytes(const struct jg_problem *problem, jit_gemm_dtype dtype)
 {
     (void)problem;
-    return jg_dtype_bytes(dtype);
+    return jg_dtype_bits(dtype) / 8.0;
 }
 
 double jg_output_bytes(const struct jg_problem *problem)
@@ -41,17 +41,17 @@ double jg_output_bytes(const struct jg_problem *problem)
 
 int jg_matrix_stages(const struct jg_problem *problem)
 {
-    enum { STAGE_ELEMENT_BYTES = 2 };
+    enum { STAGE_ELEMENT_BITS = 16 };
     if (jg_outputs_by_threads(problem)) {
         return 0;
     }
-    int stages = jg_dtype_bytes(problem->c.dtype) / STAGE_ELEMENT_BYTES;
+    int stages = jg_dtype_bits(problem->c.dtype) / STAGE_ELEMENT_BITS;
     for (uint32_t i = 0; problem->epilogue != NULL && i < problem->epilogue->operand_count;
          i++) {
         const struct jg_operand *operand = &problem->epilogue->operands[i];
         if (operand->kind == JIT_GEMM_OPERAND_MATRIX &&
             operand->role == JIT_GEMM_OPERAND_INPUT) {
-            stages += jg_dtype_bytes(operand->dtype) / STAGE_ELEMENT_BYTES;
+            stages += jg_dtype_bits(operand->dtype) / STAGE_ELEMENT_BITS;
         }
     }
     return stages;
@@ -61,11 +61,10 @@ static int needs_both_slabs(const struct jg_problem *problem)
 {
     const jit_gemm_dim *row = jg_problem_d_row(problem);
     int found = jg_outputs_by_threads(problem) || problem->c.dtype != JIT_GEMM_DTYPE_NONE ||
-                row->mode == JIT_GEMM_DIM_DYNAMIC ||
-                jg_dtype_bytes(problem->d.dtype) == 1 ||
+                row->mode == JIT_GEMM_DIM_DYNAMIC || jg_dtype_bits(problem->d.dtype) == 8 ||
                 problem->a.scale.kind == JIT_GEMM_SCALE_VECTOR ||
                 problem->b.scale.kind == JIT_GEMM_SCALE_VECTOR ||
-                row->size * jg_dtype_bytes(problem->d.dtype) % 16 != 0;
+                jg_bytes_of(problem->d.dtype, row->size) % 16 != 0;
     for (uint32_t i = 0; problem->epilogue != NULL && i < problem->epilogue->operand_count;
          i++) {
         found |= problem->epilogue->operands[i].kind != JIT_GEMM_OPERAND_SCALAR;
@@ -97,9 +96,9 @@ enum { WARP_LANES = 32, WARP_ACCESS_CLK = 4, VECTOR_ELEMENTS = 8 };
 /* A thread moves vectors of 8 elements, 16 bytes at once at most. */
 static double element_accesses(const struct jg_problem *problem, jit_gemm_dtype dtype)
 {
-    const int bytes = jg_dtype_bytes(dtype);
+    const int64_t bytes = jg_bytes_of(dtype, 1);
     const int64_t promised = jg_max(problem->d.alignment, bytes);
-    return (double)bytes / (double)jg_min(promised, VECTOR_ELEMENTS * (int64_t)bytes);
+    return (double)bytes / (double)jg_min(promised, VECTOR_ELEMENTS * bytes);
 }
 
 double jg_output_clk(const struct jg_problem *problem, double bytes_clk)

@@ -7,7 +7,7 @@ enum { SMEM_STEP = 1024 /* alignment of a swizzled tile */ };
 
 int jg_tile_k(const struct jg_product *product)
 {
-    return JG_ROW_BYTES / jg_dtype_bytes(product->a.dtype);
+    return 8 * JG_ROW_BYTES / jg_dtype_bits(product->a.dtype);
 }
 
 int64_t jg_smem_bytes(const struct jg_smem *smem, int stages)

@@ -132,7 +132,7 @@ static jit_gemm_status settle_a(const struct jg_kernel *kernel, const jit_gemm_a
                          .rows = k_major ? params->m : params->k,
                          .columns = k_major ? params->k : params->m,
                          .batch = params->batch,
-                         .element_bytes = jg_dtype_bytes(kernel->problem.a.dtype),
+                         .element_bytes = (int)jg_bytes_of(kernel->problem.a.dtype, 1),
                          .may_broadcast = 1,
                          .has_ld = 1};
     set_input_alignment(kernel, &a);
@@ -158,7 +158,7 @@ static jit_gemm_status settle_b(const struct jg_kernel *kernel, const jit_gemm_a
                          .rows = k_major ? params->n : params->k,
                          .columns = k_major ? params->k : params->n,
                          .batch = params->batch,
-                         .element_bytes = jg_dtype_bytes(kernel->problem.b.dtype),
+                         .element_bytes = (int)jg_bytes_of(kernel->problem.b.dtype, 1),
                          .may_broadcast = 1,
                          .has_ld = 1};
     set_input_alignment(kernel, &b);
@@ -195,7 +195,7 @@ static jit_gemm_status settle_d(const struct jg_kernel *kernel, const jit_gemm_a
                          .rows = rows_of_d(kernel, params),
                          .columns = columns_of_d(kernel, params),
                          .batch = params->batch,
-                         .element_bytes = jg_dtype_bytes(kernel->problem.d.dtype),
+                         .element_bytes = (int)jg_bytes_of(kernel->problem.d.dtype, 1),
                          .has_ld = 1};
     set_output_alignment(kernel, &d);
     JG_TRY(jg_array_settle(&d));
@@ -266,7 +266,7 @@ static jit_gemm_status settle_c(const struct jg_kernel *kernel, const jit_gemm_a
                          .rows = rows_of_d(kernel, params),
                          .columns = columns_of_d(kernel, params),
                          .batch = params->batch,
-                         .element_bytes = jg_dtype_bytes(kernel->problem.c.dtype),
+                         .element_bytes = (int)jg_bytes_of(kernel->problem.c.dtype, 1),
                          .may_broadcast = 1,
                          .has_ld = 1};
     set_output_alignment(kernel, &c);
@@ -405,7 +405,7 @@ static jit_gemm_status settle_operand(const struct jg_kernel *kernel, size_t ind
                              .ld = arg->ld,
                              .batch_stride = arg->batch_stride,
                              .batch = params->batch,
-                             .element_bytes = jg_dtype_bytes(operand->dtype),
+                             .element_bytes = (int)jg_bytes_of(operand->dtype, 1),
                              .may_broadcast = operand->role == JIT_GEMM_OPERAND_INPUT};
     shape_operand(kernel, operand, params, &array);
     if (!array.has_ld && arg->ld != 0) {

@@ -125,19 +125,18 @@ static jit_gemm_status encode_map(const struct jg_kernel *kernel, enum jg_map_in
                                   struct jg_tensor_map *ret_map)
 {
     const jit_gemm_dtype dtype = dtype_of_operand(kernel, operand);
-    const uint64_t element_bytes = (uint64_t)jg_dtype_bytes(dtype);
     const cuuint64_t dims[3] = {key->inner > 0 ? key->inner : 1,
                                 key->outer > 0 ? key->outer : 1, key->batch};
     /* A packed matrix without columns has a stride of 0, which the hardware refuses; so is
      * any stride of a dimension that is 1. */
     const uint64_t row_bytes =
-        key->ld > 0 ? (uint64_t)key->ld * element_bytes : JG_SWIZZLE_BYTES;
+        key->ld > 0 ? (uint64_t)jg_bytes_of(dtype, key->ld) : JG_SWIZZLE_BYTES;
     const uint64_t batch_bytes = key->batch > 1 && key->batch_stride > 0
-                                     ? (uint64_t)key->batch_stride * element_bytes
+                                     ? (uint64_t)jg_bytes_of(dtype, key->batch_stride)
                                      : row_bytes;
     const cuuint64_t strides_bytes[2] = {row_bytes, batch_bytes};
     const int box_bytes = row_bytes_of_box(kernel, operand);
-    const cuuint32_t box[3] = {(cuuint32_t)box_bytes / (cuuint32_t)element_bytes,
+    const cuuint32_t box[3] = {8 * (cuuint32_t)box_bytes / (cuuint32_t)jg_dtype_bits(dtype),
                                (cuuint32_t)rows_of_box(kernel, operand), 1};
     const cuuint32_t element_strides[3] = {1, 1, 1};
     CUtensorMap map;

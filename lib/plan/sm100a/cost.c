@@ -141,7 +141,7 @@ double jg_sm100a_predict_us(const struct jg_trial *trial)
     const double n = (double)product->n.size;
     const double k = (double)product->k.size;
     const double batch = (double)product->batch.size;
-    const double bytes = (m + n) * k * batch * jg_dtype_bytes(product->a.dtype) +
+    const double bytes = (m + n) * k * batch * jg_dtype_bits(product->a.dtype) / 8.0 +
                          m * n * batch * jg_output_bytes(trial->problem);
     return jg_overlap(predict_kernel_us(trial), bytes / MEMORY_BYTES_S * 1e6) + LAUNCH_US;
 }

@@ -89,17 +89,17 @@ static int lesser(int a, int b)
 static void size_slabs(const struct jg_product *product, const struct jg_config *config,
                        struct jg_derived *derived)
 {
-    const int element_bytes = jg_dtype_bytes(product->d.dtype);
+    const int element_bits = jg_dtype_bits(product->d.dtype);
     const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(config);
     if (product->is_transposed) { /* lanes lie side by side in D */
-        const int warps = JG_ROW_BYTES / element_bytes / lanes.of_warp;
+        const int warps = 8 * JG_ROW_BYTES / element_bits / lanes.of_warp;
         const int rows = lesser(warps * lanes.of_warp, power_in(lanes.columns));
         derived->d_box_rows = rows < MIN_SLAB ? MIN_SLAB : rows;
         derived->d_row_bytes = JG_ROW_BYTES;
     } else {
-        const int bytes = lesser(JG_ROW_BYTES, power_in(lanes.columns * element_bytes));
+        const int bytes = lesser(JG_ROW_BYTES, power_in(lanes.columns * element_bits / 8));
         derived->d_box_rows = lanes.of_warp;
-        derived->d_row_bytes = bytes < MIN_SLAB * element_bytes ? JG_ROW_BYTES : bytes;
+        derived->d_row_bytes = bytes < MIN_SLAB * element_bits / 8 ? JG_ROW_BYTES : bytes;
     }
 }
 
@@ -151,7 +151,7 @@ static void size_box(const struct input *input, int tile_k, int *ret_rows,
                      int *ret_row_bytes)
 {
     const bool is_mn_major = input->matrix->is_mn_major;
-    const int bytes = input->count * jg_dtype_bytes(input->matrix->dtype);
+    const int bytes = (int)jg_bytes_of(input->matrix->dtype, input->count);
     *ret_rows = (is_mn_major ? tile_k : input->count) / input->slices;
     *ret_row_bytes = is_mn_major ? lesser(JG_ROW_BYTES, power_in(bytes)) : JG_ROW_BYTES;
 }
@@ -201,7 +201,7 @@ static int step_of_n(const struct jg_product *product,
                      const struct jg_config_layout *layout)
 {
     const bool pair = layout->cta_group == 2;
-    if (jg_dtype_bytes(product->b.dtype) == 1 && product->b.is_mn_major) {
+    if (jg_dtype_bits(product->b.dtype) == 8 && product->b.is_mn_major) {
         return pair ? 32 : 16;
     }
     if (product->a.dtype == JIT_GEMM_DTYPE_S8 && (pair || layout->mma_n > 32)) {
@@ -227,7 +227,7 @@ static bool check_shape(struct jg_trial *trial)
             "mma=%dx%d: N is a multiple of %d of at most %d with M of %d and "
             "cta_group=%d on sm_100a%s",
             layout->mma_m, layout->mma_n, step, MAX_MMA_N, layout->mma_m, layout->cta_group,
-            jg_dtype_bytes(product->b.dtype) == 1 ? ", for these inputs" : "");
+            jg_dtype_bits(product->b.dtype) == 8 ? ", for these inputs" : "");
     }
     return true;
 }
@@ -262,8 +262,8 @@ static bool check_input(struct jg_trial *trial, const struct input *input)
     const struct jg_config_layout *layout = &trial->config.layout;
     const struct jg_matrix *matrix = input->matrix;
     const char letter = (char)toupper(matrix->letter);
-    const int element_bytes = jg_dtype_bytes(matrix->dtype);
-    const int step = (element_bytes == 4 ? WORD_SPAN : LEAST_SPAN) / element_bytes;
+    const int element_bits = jg_dtype_bits(matrix->dtype);
+    const int step = 8 * (element_bits == 32 ? WORD_SPAN : LEAST_SPAN) / element_bits;
     if (matrix->is_mn_major && input->count % step != 0) {
         return jg_trial_reject(
             trial,

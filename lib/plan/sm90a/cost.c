@@ -47,7 +47,7 @@ static double input_bytes_of(const struct jg_product *product)
     const double n = (double)product->n.size;
     const double k = (double)product->k.size;
     const double batch = (double)product->batch.size;
-    return (m + n) * k * batch * jg_dtype_bytes(product->a.dtype);
+    return (m + n) * k * batch * jg_dtype_bits(product->a.dtype) / 8.0;
 }
 
 /* Clocks of the tensor core for a block of K. */
