@@ -17,9 +17,8 @@ struct jg_derived {
     int max_registers; /* a role may have; the launch bound's limit */
     int tmem_columns;  /* of tensor memory that a CTA allocates; 0 if the chip has none */
     int matrix_stages; /* of a ring for C and matrix operands alone; 0 if there is none */
-    int a_box_rows,
-        b_box_rows; /* of the tensor maps: rows that one copy moves; A and B
-                       as the kernel takes them, with config.layout.swap_ab B and A */
+    int a_box_rows, b_box_rows; /* of the tensor maps: rows that one copy moves; A and B
+                                   of the product */
     int d_box_rows, matrix_box_rows; /* of D; of C and matrix operands */
     int a_row_bytes, b_row_bytes;    /* of a row of those boxes: the span of its swizzle */
     int d_row_bytes;                 /* of a row of D's */
