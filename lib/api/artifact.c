@@ -76,7 +76,7 @@ static jit_gemm_status describe_plan(const jit_gemm_context *context,
                                      const struct jg_choice *choice, jit_gemm_info *info)
 {
     struct jg_str config = {0};
-    jg_config_print(&choice->config, &config);
+    jg_config_print(&choice->config, context->arch->config_keys, &config);
     const jit_gemm_status status = jg_str_status(&config);
     snprintf(info->config, sizeof(info->config), "%s", jg_str_text(&config));
     jg_str_free(&config);

@@ -25,7 +25,7 @@ jit_gemm_status jit_gemm_debug_report(const jit_gemm *gemm, char *buffer, size_t
                                       size_t *ret_length)
 {
     JG_TRY(jg_check_pointer(gemm, "gemm"));
-    JG_TRY(check_built(jg_handle_kernel(gemm)->choice.config.debug, "debug"));
+    JG_TRY(check_built(jg_handle_kernel(gemm)->choice.config.launch.debug, "debug"));
     struct jg_str text = {0};
     jg_debug_report_print(jg_handle_kernel(gemm), &text);
     const jit_gemm_status status = jg_str_status(&text);
@@ -45,7 +45,7 @@ jit_gemm_status jit_gemm_trace_attach(const jit_gemm *gemm, uint64_t address, ui
                                       uint32_t events)
 {
     JG_TRY(jg_check_pointer(gemm, "gemm"));
-    JG_TRY(check_built(jg_handle_kernel(gemm)->choice.config.trace, "trace"));
+    JG_TRY(check_built(jg_handle_kernel(gemm)->choice.config.launch.trace, "trace"));
     if (address % sizeof(jit_gemm_trace_event) != 0) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "address",
                        "give one from jit_gemm_device_alloc", "is no multiple of %zu",

@@ -26,7 +26,7 @@ static void describe_device(const jit_gemm_context *context, struct jg_str *out)
                   context->device->ordinal, facts->name, facts->cc_major, facts->cc_minor,
                   facts->sm_count, (double)facts->memory_bytes / (1024.0 * 1024.0 * 1024.0),
                   (double)facts->l2_bytes / (1024.0 * 1024.0), facts->smem_optin_bytes);
-    if (!context->arch->matches(facts)) {
+    if (!jg_arch_runs_on(context->arch, facts)) {
         jg_str_printf(out, "device: kernels for %s do not run on it\n",
                       context->arch->name);
     }

@@ -102,7 +102,7 @@ static jit_gemm_status build_and_load_once(jit_gemm_context *context,
                                                   .choice = &choice,
                                                   .ret_none_fits = &none_fits,
                                                   .binary = &result.binary,
-                                                  .arch = context->arch->name,
+                                                  .arch = context->arch,
                                                   .entry = result.entry,
                                                   .log = context->log};
         status = jg_module_load(context->device, &request, &gemm->kernel); /* 10 */
@@ -113,7 +113,7 @@ static jit_gemm_status build_and_load_once(jit_gemm_context *context,
         gemm->load_ms = gemm->kernel->load_ms;
     }
     if (none_fits) {
-        *ret_unfit_ctas = choice.config.cluster_m * choice.config.cluster_n;
+        *ret_unfit_ctas = choice.config.layout.cluster_m * choice.config.layout.cluster_n;
     }
     jg_binary_free(&result.binary);
     return status;
@@ -267,7 +267,7 @@ jit_gemm_status jit_gemm_get_info(const jit_gemm *gemm, jit_gemm_info *ret_info)
 {
     JG_TRY(jg_check_pointer(gemm, "gemm"));
     const struct jg_kernel *kernel = gemm->kernel;
-    const struct jg_problem *problem = &kernel->problem;
+    const struct jg_product *product = &kernel->choice.product;
     jit_gemm_info info = {
         .struct_size = sizeof(info),
         .origin = gemm->origin,
@@ -276,8 +276,8 @@ jit_gemm_status jit_gemm_get_info(const jit_gemm *gemm, jit_gemm_info *ret_info)
         .smem_bytes = (uint32_t)kernel->choice.derived.smem_bytes,
         .threads = (uint32_t)kernel->choice.derived.threads,
         .grid_ctas =
-            jg_launch_grid(kernel, (uint32_t)problem->m.size, (uint32_t)problem->n.size,
-                           (uint32_t)problem->batch.size),
+            jg_launch_grid(kernel, (uint32_t)product->m.size, (uint32_t)product->n.size,
+                           (uint32_t)product->batch.size),
         .compile_ms = gemm->compile_ms,
         .load_ms = gemm->load_ms,
         .workspace_bytes = (uint64_t)kernel->choice.derived.workspace_bytes,

@@ -61,7 +61,7 @@ static jit_gemm_status settle_arch(jit_gemm_context *context,
 /* Are there kernels for the device: those of `arch`, or any if that is NULL? */
 static int device_fits(const struct jg_arch *arch, const struct jg_device_facts *facts)
 {
-    return arch != NULL ? arch->matches(facts) : jg_arch_for_device(facts) != NULL;
+    return arch != NULL ? jg_arch_runs_on(arch, facts) : jg_arch_for_device(facts) != NULL;
 }
 
 /* Appends "device 1, NVIDIA L4 (sm_89)". */
@@ -197,7 +197,8 @@ jit_gemm_status jg_target_settle(jit_gemm_context *context,
             return fail_unsupported_device(NULL, context->device);
         }
     }
-    context->facts = context->arch->matches(facts) ? *facts : context->arch->default_facts;
+    context->facts =
+        jg_arch_runs_on(context->arch, facts) ? *facts : context->arch->default_facts;
     return JIT_GEMM_OK;
 }
 
@@ -213,7 +214,7 @@ jit_gemm_status jg_context_need_device(const jit_gemm_context *context)
         jg_error_restore(context->device_status, context->device_errors);
         return context->device_status;
     }
-    if (!context->arch->matches(&context->device->facts)) {
+    if (!jg_arch_runs_on(context->arch, &context->device->facts)) {
         return fail_unsupported_device(context->arch, context->device);
     }
     return JIT_GEMM_OK;

@@ -1,37 +1,190 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/arch.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "plan/arch_list.h"
+#include "base/error.h"
+#include "plan/sm100a/sm100a.h"
+#include "plan/sm90a/sm90a.h"
 
-/* For a device the first one is taken that fits: an "a" target before its family's. */
-static const struct jg_arch *const archs[] = {&jg_arch_sm90a, &jg_arch_sm100a,
-                                              &jg_arch_sm103a, &jg_arch_sm100f};
+/* ------------------------------------------------------------------- what chips take */
+
+/* The tensor core of Hopper transposes elements of 16 bits only. */
+static const struct jg_input_feature hopper_inputs[] = {
+    {JIT_GEMM_DTYPE_BF16, true},  {JIT_GEMM_DTYPE_F16, true},
+    {JIT_GEMM_DTYPE_TF32, false}, {JIT_GEMM_DTYPE_E4M3, false},
+    {JIT_GEMM_DTYPE_E5M2, false}, {JIT_GEMM_DTYPE_S8, false},
+    {JIT_GEMM_DTYPE_NONE, false}};
+
+static const struct jg_input_feature b200_inputs[] = {
+    {JIT_GEMM_DTYPE_BF16, true}, {JIT_GEMM_DTYPE_F16, true},  {JIT_GEMM_DTYPE_TF32, true},
+    {JIT_GEMM_DTYPE_E4M3, true}, {JIT_GEMM_DTYPE_E5M2, true}, {JIT_GEMM_DTYPE_S8, true},
+    {JIT_GEMM_DTYPE_NONE, false}};
+
+/* The multiplication of 8-bit integers (kind::i8) is sm_100a's only. */
+static const struct jg_input_feature blackwell_inputs[] = {
+    {JIT_GEMM_DTYPE_BF16, true}, {JIT_GEMM_DTYPE_F16, true},  {JIT_GEMM_DTYPE_TF32, true},
+    {JIT_GEMM_DTYPE_E4M3, true}, {JIT_GEMM_DTYPE_E5M2, true}, {JIT_GEMM_DTYPE_NONE, false}};
+
+/* ------------------------------------------------------------------------- the chips */
+
+#define HOPPER                                                                            \
+    .kernel_header = "jg/sm90a/gemm_kernel.cuh", .kernel_name = "jg::sm90a::gemm_kernel", \
+    .config_keys =                                                                        \
+        "kernel tile cluster stages raster raster_group out_stages pdl split_k "          \
+        "split_order debug trace",                                                        \
+    .candidate = jg_sm90a_candidate, .complete = jg_sm90a_complete,                       \
+    .derive = jg_sm90a_derive
+
+/* What the chips of the family have in common. */
+#define BLACKWELL                                                                       \
+    .kernel_header = "jg/sm100a/gemm_kernel.cuh",                                       \
+    .kernel_name = "jg::sm100a::gemm_kernel",                                           \
+    .config_keys =                                                                      \
+        "kernel mma cta_group cluster scheduler k_group stages acc_stages raster "      \
+        "raster_group out_stages pdl split_k split_order prefetch swap_ab debug trace", \
+    .candidate = jg_sm100a_candidate, .complete = jg_sm100a_complete,                   \
+    .derive = jg_sm100a_derive
+
+#define H200                                                                  \
+    {                                                                         \
+        .name = "NVIDIA H200", .cc_major = 9, .cc_minor = 0, .sm_count = 132, \
+        .l2_bytes = INT64_C(62914560), .memory_bytes = INT64_C(150754820096), \
+        .smem_optin_bytes = 232448                                            \
+    }
+/* Memory is the 192 GB of the data sheet; a driver reports somewhat less. */
+#define B200                                                                   \
+    {                                                                          \
+        .name = "NVIDIA B200", .cc_major = 10, .cc_minor = 0, .sm_count = 148, \
+        .l2_bytes = INT64_C(132644864), .memory_bytes = INT64_C(192000000000), \
+        .smem_optin_bytes = 232448                                             \
+    }
+/* Planned with the multiprocessors and the L2 of a B200: nobody here has met a B300. */
+#define B300                                                                   \
+    {                                                                          \
+        .name = "NVIDIA B300", .cc_major = 10, .cc_minor = 3, .sm_count = 148, \
+        .l2_bytes = INT64_C(132644864), .memory_bytes = INT64_C(288000000000), \
+        .smem_optin_bytes = 232448                                             \
+    }
+
+/* For a device the first one is taken that fits: an "a" target, which runs nowhere else,
+ * before its family's. */
+static const struct jg_arch archs[] = {
+    {.name = "sm_90a",
+     .runs_on = {{9, 0}},
+     .default_facts = H200,
+     .inputs = hopper_inputs,
+     HOPPER},
+    {.name = "sm_100a",
+     .runs_on = {{10, 0}},
+     .default_facts = B200,
+     .inputs = b200_inputs,
+     BLACKWELL},
+    {.name = "sm_103a",
+     .runs_on = {{10, 3}},
+     .default_facts = B300,
+     .inputs = blackwell_inputs,
+     BLACKWELL},
+    {.name = "sm_100f",
+     .runs_on = {{10, 0}, {10, 3}},
+     .default_facts = B200,
+     .inputs = blackwell_inputs,
+     BLACKWELL},
+};
 
 enum { ARCH_COUNT = sizeof(archs) / sizeof(archs[0]) };
 
+/* ------------------------------------------------------------------------ the search */
+
 const struct jg_arch *jg_arch_at(int index)
 {
-    return index >= 0 && index < ARCH_COUNT ? archs[index] : NULL;
+    return index >= 0 && index < ARCH_COUNT ? &archs[index] : NULL;
 }
 
 const struct jg_arch *jg_arch_find(const char *name)
 {
     for (int i = 0; name != NULL && i < ARCH_COUNT; i++) {
-        if (strcmp(archs[i]->name, name) == 0) {
-            return archs[i];
+        if (strcmp(archs[i].name, name) == 0) {
+            return &archs[i];
         }
     }
     return NULL;
 }
 
+bool jg_arch_runs_on(const struct jg_arch *arch, const struct jg_device_facts *facts)
+{
+    for (int i = 0; i < JG_MAX_COMPUTE_CAPABILITIES && arch->runs_on[i].major > 0; i++) {
+        if (arch->runs_on[i].major == facts->cc_major &&
+            arch->runs_on[i].minor == facts->cc_minor) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const struct jg_arch *jg_arch_for_device(const struct jg_device_facts *facts)
 {
     for (int i = 0; i < ARCH_COUNT; i++) {
-        if (archs[i]->matches(facts)) {
-            return archs[i];
+        if (jg_arch_runs_on(&archs[i], facts)) {
+            return &archs[i];
         }
     }
     return NULL;
+}
+
+/* ------------------------------------------------------------------------- the check */
+
+/* NULL if the chip does not multiply the type. */
+static const struct jg_input_feature *find_input(const struct jg_arch *arch,
+                                                 jit_gemm_dtype dtype)
+{
+    const struct jg_input_feature *input = arch->inputs;
+    while (input->dtype != JIT_GEMM_DTYPE_NONE && input->dtype != dtype) {
+        input++;
+    }
+    return input->dtype == dtype ? input : NULL;
+}
+
+/* With the name of a relative that multiplies the type, if there is one. */
+static jit_gemm_status refuse_type(const struct jg_arch *arch, const char *field,
+                                   jit_gemm_dtype dtype)
+{
+    char hint[128] = "give A and B another type";
+    for (int i = 0; i < ARCH_COUNT; i++) {
+        const struct jg_compute_capability *device = &archs[i].runs_on[0];
+        if (device->major == arch->runs_on[0].major &&
+            find_input(&archs[i], dtype) != NULL) {
+            snprintf(hint, sizeof(hint),
+                     "build for %s, which runs on compute capability %d.%d", archs[i].name,
+                     device->major, device->minor);
+            break;
+        }
+    }
+    return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field, hint,
+                   "the tensor core of %s does not multiply %s", arch->name,
+                   jg_dtype_name(dtype));
+}
+
+static jit_gemm_status check_input(const struct jg_arch *arch, const char *field,
+                                   const char *layout_field, const struct jg_matrix *matrix)
+{
+    const struct jg_input_feature *input = find_input(arch, matrix->dtype);
+    if (input == NULL) {
+        return refuse_type(arch, field, matrix->dtype);
+    }
+    if (matrix->is_mn_major && !input->takes_mn_major) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, layout_field,
+                       "give layout=nt, both K-major: transpose the matrix first",
+                       "%s multiplies %s from K-major layouts only, %c is MN-major",
+                       arch->name, jg_dtype_name(matrix->dtype), toupper(matrix->letter));
+    }
+    return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_arch_check(const struct jg_arch *arch, const struct jg_problem *problem)
+{
+    JG_TRY(check_input(arch, "problem.a", "problem.a_layout", &problem->a));
+    return check_input(arch, "problem.b", "problem.b_layout", &problem->b);
 }

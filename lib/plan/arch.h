@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* One chip, as data and functions. The registry is the only place that maps a device to a
- * chip. */
+ * chip; what the functions do lies in the chip's rooms (plan/sm90a, plan/sm100a). */
 #ifndef JG_PLAN_ARCH_H
 #define JG_PLAN_ARCH_H
 
+#include <stdbool.h>
+
 #include "base/device_facts.h"
 #include "plan/box.h"
+#include "plan/config.h"
 #include "plan/output.h"
+#include "plan/problem.h"
 
 /* What follows from a config: sizes that host and device must agree on. */
 struct jg_derived {
@@ -15,8 +19,7 @@ struct jg_derived {
     int max_registers; /* a role may have; the launch bound's limit */
     int tmem_columns;  /* of tensor memory that a CTA allocates; 0 if the chip has none */
     struct jg_output output;
-    struct jg_box a_box, b_box; /* of the tensor maps; A and B as the kernel takes them,
-                                   with config.swap_ab B and A */
+    struct jg_box a_box, b_box;      /* of the tensor maps of the product's A and B */
     struct jg_box d_box, matrix_box; /* of D; of C and matrix operands */
     int64_t tiles_m, tiles_n; /* at the planned size, in tiles, padded to whole clusters */
     int64_t tiles;            /* tiles_m * tiles_n * batch */
@@ -27,30 +30,39 @@ struct jg_derived {
     double predicted_us;      /* of the cost model; for comparing candidates only */
 };
 
+struct jg_trial;
+
+/* A type of A and B that the chip multiplies. */
+struct jg_input_feature {
+    jit_gemm_dtype dtype;
+    bool takes_mn_major; /* or K-major layouts only? */
+};
+
+enum { JG_MAX_COMPUTE_CAPABILITIES = 2 };
+
+struct jg_compute_capability {
+    int major, minor;
+};
+
 struct jg_arch {
-    const char *name;          /* "sm_90a": the compiler's --gpu-architecture */
-    const char *kernel_header; /* "jg/sm90a/gemm_kernel.cuh" */
-    const char *kernel_name;   /* C++ name of the kernel function template in that header */
-    const char *config_keys;   /* keys of a config that this chip takes, in words */
-    struct jg_device_facts default_facts; /* used when planning without the device */
-    /* Does this chip's machine code run on the device? */
-    int (*matches)(const struct jg_device_facts *facts);
-    /* UNSUPPORTED, with the field, if no config of this chip can take the problem's types
-     * and layouts. */
-    jit_gemm_status (*check)(const struct jg_problem *problem);
-    /* Candidate `index` for a problem, or 0 when there are no more. Only the tile's M and
-     * N, or mma and cta_group, and the cluster are set. */
-    int (*candidate)(const struct jg_problem *problem, int index,
-                     struct jg_config *ret_config);
-    /* Fills the rest where an override left it, the K of the tile too, and the tile where
-     * the config names an mma. */
-    void (*complete)(const struct jg_problem *problem, const struct jg_device_facts *facts,
-                     const struct jg_config_override *override, struct jg_config *config);
-    /* Derived sizes; returns 0, or the reason why the config cannot be (static or in
-     * `reason`). */
-    int (*derive)(const struct jg_problem *problem, const struct jg_device_facts *facts,
-                  const struct jg_config *config, struct jg_derived *ret_derived,
-                  char *reason, size_t reason_size);
+    const char *name; /* "sm_90a": the compiler's --gpu-architecture */
+    /* Devices that run this chip's machine code; 0.0 fills the rest. */
+    struct jg_compute_capability runs_on[JG_MAX_COMPUTE_CAPABILITIES];
+    struct jg_device_facts default_facts;  /* used when planning without the device */
+    const struct jg_input_feature *inputs; /* up to one of type NONE */
+    const char *kernel_header;             /* "jg/sm90a/gemm_kernel.cuh" */
+    const char *kernel_name; /* C++ name of the kernel function template in that header */
+    const char *config_keys; /* words: the keys of a config that this chip takes and
+                                prints, in the order of printing */
+    /* Candidate `index` for a problem, or false when there are no more. Only the tile's M
+     * and N, or mma, and cta_group, cluster and swap_ab are set. */
+    bool (*candidate)(const struct jg_problem *problem, int index,
+                      struct jg_config *ret_config);
+    /* Fills in the rest of the trial's config for its number of parts of K, where the
+     * override leaves it open; the tile too where the config names an mma. */
+    void (*complete)(struct jg_trial *trial);
+    /* What follows from the trial's config; false with a reason if it cannot be. */
+    bool (*derive)(struct jg_trial *trial);
 };
 
 /* By name ("sm_90a"); NULL if this version has no kernel for it. */
@@ -59,5 +71,10 @@ const struct jg_arch *jg_arch_find(const char *name);
 const struct jg_arch *jg_arch_for_device(const struct jg_device_facts *facts);
 /* All of them, for messages and tests; NULL past the end. */
 const struct jg_arch *jg_arch_at(int index);
+/* Does the chip's machine code run on the device? */
+bool jg_arch_runs_on(const struct jg_arch *arch, const struct jg_device_facts *facts);
+/* UNSUPPORTED, with the field, if no config of this chip can take the problem's types and
+ * layouts. */
+jit_gemm_status jg_arch_check(const struct jg_arch *arch, const struct jg_problem *problem);
 
 #endif

@@ -12,8 +12,14 @@ struct jg_box {
     int atom;      /* bytes that the swizzle moves together: 16, or 32 in rows of 128 */
 };
 
+enum { JG_ATOM_BYTES = 16 /* but for the elements below */ };
+
 /* The atom of an input: 32 where elements of 32 bits lie along M or N, which the tensor
  * core takes in no other way. */
-int jg_input_atom(const struct jg_matrix *matrix);
+static inline int jg_input_atom(const struct jg_matrix *matrix)
+{
+    return matrix->is_mn_major && jg_dtype_bits(matrix->dtype) == 32 ? 2 * JG_ATOM_BYTES
+                                                                     : JG_ATOM_BYTES;
+}
 
 #endif

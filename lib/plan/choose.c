@@ -6,9 +6,10 @@
 
 #include "base/error.h"
 #include "base/math.h"
+#include "plan/split.h"
+#include "plan/trial.h"
 
 enum {
-    REASON_SIZE = 256,
     REFERENCE_THREADS = 256,
     REFERENCE_MAX_GRID = 65535 * 8 /* the rest is a grid-stride loop */
 };
@@ -29,42 +30,33 @@ static void print_fixed(struct jg_str *out, double value, int digits)
                   (long long)(rounded % scale));
 }
 
-static void trace_begin(struct jg_str *trace, const char *verb,
+static void trace_begin(struct jg_str *trace, const char *verb, const struct jg_arch *arch,
                         const struct jg_config *config)
 {
     struct jg_str text = {0};
-    jg_config_print(config, &text);
+    jg_config_print(config, arch->config_keys, &text);
     jg_str_printf(trace, "%s: %s: ", verb, jg_str_text(&text));
     trace->failed |= text.failed;
     jg_str_free(&text);
 }
 
-static void trace_rejected(struct jg_str *trace, const struct jg_config *config,
-                           const char *reason)
+static void trace_numbers(struct jg_str *trace, const struct jg_trial *trial)
 {
-    if (trace != NULL) {
-        trace_begin(trace, "rejected", config);
-        jg_str_printf(trace, "%s\n", reason);
-    }
-}
-
-static void trace_numbers(struct jg_str *trace, const struct jg_problem *problem,
-                          const struct jg_derived *derived)
-{
+    const struct jg_derived *derived = &trial->derived;
     jg_str_puts(trace, "predicted ");
     print_fixed(trace, derived->predicted_us, 1);
     jg_str_printf(trace, " us, %lld tiles in ", (long long)derived->tiles);
     print_fixed(trace, derived->waves, 2);
     jg_str_printf(trace, " waves, grid %d, shared memory %d bytes", derived->grid_ctas,
                   derived->smem_bytes);
-    if (jg_loads_by_threads(problem)) {
+    if (jg_loads_by_threads(trial->problem)) {
         jg_str_puts(trace, ", A and B loaded by threads");
     }
-    if (jg_outputs_by_threads(problem)) {
+    if (jg_outputs_by_threads(trial->problem)) {
         jg_str_printf(trace,
                       ", D, C and matrices moved by threads, which is slower: "
                       "output_align=%d",
-                      problem->d.alignment);
+                      trial->problem->d.alignment);
     }
     if (derived->workspace_bytes > 0) {
         jg_str_printf(trace, ", workspace %lld bytes", (long long)derived->workspace_bytes);
@@ -74,13 +66,15 @@ static void trace_numbers(struct jg_str *trace, const struct jg_problem *problem
 
 /* ---------------------------------------------------------------- reference kernel */
 
-static jit_gemm_status choose_reference(const struct jg_problem *problem,
+static jit_gemm_status choose_reference(const struct jg_arch *arch,
+                                        const struct jg_problem *problem,
                                         struct jg_choice *ret_choice, struct jg_str *trace)
 {
     struct jg_choice choice;
     memset(&choice, 0, sizeof(choice));
     choice.config.kernel = JG_KERNEL_REFERENCE;
-    choice.config.swap_ab = jg_problem_is_column_major(problem);
+    choice.config.layout.swap_ab = jg_problem_is_column_major(problem);
+    choice.product = jg_product_make(problem, choice.config.layout.swap_ab);
     choice.derived.threads = REFERENCE_THREADS;
     const int64_t blocks =
         jg_ceil_div(problem->m.size * problem->n.size, REFERENCE_THREADS);
@@ -90,7 +84,7 @@ static jit_gemm_status choose_reference(const struct jg_problem *problem,
     }
     choice.derived.grid_ctas = (int)jg_min(grid, REFERENCE_MAX_GRID);
     if (trace != NULL) {
-        trace_begin(trace, "chosen", &choice.config);
+        trace_begin(trace, "chosen", arch, &choice.config);
         jg_str_printf(trace, "named by the config, grid %d\n", choice.derived.grid_ctas);
         JG_TRY(jg_str_status(trace));
     }
@@ -102,13 +96,13 @@ static jit_gemm_status choose_reference(const struct jg_problem *problem,
 
 /* An override that names an mma means one thing by it: the plain product, by a pair of CTAs
  * if it has 256 rows, unless it says otherwise. */
-static void settle_mma(struct jg_config_override *override)
+static void resolve_mma(struct jg_config_override *override)
 {
     if (!override->has_mma) {
         return;
     }
     if (!override->has_cta_group) {
-        override->values.cta_group = override->values.mma_m == 256 ? 2 : 1;
+        override->values.layout.cta_group = override->values.layout.mma_m == 256 ? 2 : 1;
         override->has_cta_group = 1;
     }
     override->has_swap_ab = 1; /* 0 where it was not */
@@ -119,14 +113,16 @@ static int count_differences(const struct jg_config_override *override,
                              const struct jg_config *config)
 {
     const struct jg_config *wanted = &override->values;
-    return (override->has_tile &&
-            (config->tile_m != wanted->tile_m || config->tile_n != wanted->tile_n)) +
-           (override->has_mma &&
-            (config->mma_m != wanted->mma_m || config->mma_n != wanted->mma_n)) +
-           (override->has_cta_group && config->cta_group != wanted->cta_group) +
-           (override->has_cluster && (config->cluster_m != wanted->cluster_m ||
-                                      config->cluster_n != wanted->cluster_n)) +
-           (override->has_swap_ab && config->swap_ab != wanted->swap_ab);
+    return (override->has_tile && (config->layout.tile_m != wanted->layout.tile_m ||
+                                   config->layout.tile_n != wanted->layout.tile_n)) +
+           (override->has_mma && (config->layout.mma_m != wanted->layout.mma_m ||
+                                  config->layout.mma_n != wanted->layout.mma_n)) +
+           (override->has_cta_group &&
+            config->layout.cta_group != wanted->layout.cta_group) +
+           (override->has_cluster &&
+            (config->layout.cluster_m != wanted->layout.cluster_m ||
+             config->layout.cluster_n != wanted->layout.cluster_n)) +
+           (override->has_swap_ab && config->layout.swap_ab != wanted->layout.swap_ab);
 }
 
 /* Gives a candidate the shape that the override names. */
@@ -135,140 +131,135 @@ static void apply_override(const struct jg_config_override *override,
 {
     const struct jg_config *wanted = &override->values;
     if (override->has_tile) {
-        config->tile_m = wanted->tile_m;
-        config->tile_n = wanted->tile_n;
+        config->layout.tile_m = wanted->layout.tile_m;
+        config->layout.tile_n = wanted->layout.tile_n;
     }
     if (override->has_tile_k) {
-        config->tile_k = wanted->tile_k;
+        config->layout.tile_k = wanted->layout.tile_k;
     }
     if (override->has_mma) {
-        config->mma_m = wanted->mma_m;
-        config->mma_n = wanted->mma_n;
+        config->layout.mma_m = wanted->layout.mma_m;
+        config->layout.mma_n = wanted->layout.mma_n;
     }
     if (override->has_cta_group) {
-        config->cta_group = wanted->cta_group;
+        config->layout.cta_group = wanted->layout.cta_group;
     }
     if (override->has_cluster) {
-        config->cluster_m = wanted->cluster_m;
-        config->cluster_n = wanted->cluster_n;
+        config->layout.cluster_m = wanted->layout.cluster_m;
+        config->layout.cluster_n = wanted->layout.cluster_n;
     }
     if (override->has_swap_ab) {
-        config->swap_ab = wanted->swap_ab;
+        config->layout.swap_ab = wanted->layout.swap_ab;
     }
 }
 
-/* One candidate under examination. */
-struct trial {
-    struct jg_choice choice;
-    int usable;
-    char reason[REASON_SIZE]; /* why not, if it is not usable */
-};
-
-static void examine(const struct jg_arch *arch, const struct jg_problem *problem,
-                    const struct jg_device_facts *facts,
-                    const struct jg_config_override *override, struct trial *trial)
+static bool is_usable(const struct jg_trial *trial)
 {
-    arch->complete(problem, facts, override, &trial->choice.config);
-    trial->choice.config.debug = override->values.debug;
-    trial->choice.config.trace = override->values.trace;
-    trial->usable =
-        arch->derive(problem, facts, &trial->choice.config, &trial->choice.derived,
-                     trial->reason, sizeof(trial->reason));
+    return trial->reason[0] == '\0';
+}
+
+/* Makes the rest of a trial whose config has its shape. */
+static void examine(const struct jg_arch *arch, struct jg_trial *trial)
+{
+    trial->reason[0] = '\0';
+    trial->product = jg_product_make(trial->problem, trial->config.layout.swap_ab);
+    jg_split_choose(arch, trial);
+    (void)arch->derive(trial); /* it has a reason then */
+}
+
+static bool is_faster(const struct jg_trial *trial, const struct jg_trial *best)
+{
+    return is_usable(trial) &&
+           (!is_usable(best) ||
+            trial->derived.predicted_us < best->derived.predicted_us * (1.0 - BETTER_BY));
 }
 
 /*
  * The best usable candidate of those that fit the override; if none does, of all as the
  * override changes them, because a chip may take more shapes than it offers. If none is
- * usable, ret_best->reason is that of the first one that had to change least. The index is
- * that of a candidate, or -1 of a changed one.
+ * usable, best->reason is that of the first one that had to change least. `best` begins
+ * with what is asked and a reason; the index is that of a candidate, or -1 of a changed
+ * one.
  */
-static void find_best(const struct jg_arch *arch, const struct jg_problem *problem,
-                      const struct jg_device_facts *facts,
-                      const struct jg_config_override *override, struct trial *ret_best,
-                      int *ret_index)
+static void find_best(const struct jg_arch *arch, struct jg_trial *best, int *ret_index)
 {
     int least = INT_MAX;
-    struct trial trial;
-    memset(&trial, 0, sizeof(trial));
-    for (int i = 0; arch->candidate(problem, i, &trial.choice.config); i++) {
-        const int differences = count_differences(override, &trial.choice.config);
+    struct jg_trial trial = *best;
+    for (int i = 0; arch->candidate(trial.problem, i, &trial.config); i++) {
+        const int differences = count_differences(trial.override, &trial.config);
         if (least == 0 && differences > 0) {
             continue;
         }
-        apply_override(override, &trial.choice.config);
-        examine(arch, problem, facts, override, &trial);
+        apply_override(trial.override, &trial.config);
+        examine(arch, &trial);
         /* One that fits as it is goes before all that had to change. */
-        const int first = differences < least && (differences == 0 || !ret_best->usable);
-        const int better =
-            trial.usable && (!ret_best->usable ||
-                             trial.choice.derived.predicted_us <
-                                 ret_best->choice.derived.predicted_us * (1.0 - BETTER_BY));
-        if (first || better) {
-            *ret_best = trial;
+        const bool first = differences < least && (differences == 0 || !is_usable(best));
+        if (first || is_faster(&trial, best)) {
+            *best = trial;
             *ret_index = differences == 0 ? i : -1;
         }
         least = differences < least ? differences : least;
     }
 }
 
-static void trace_others(const struct jg_arch *arch, const struct jg_problem *problem,
-                         const struct jg_device_facts *facts,
-                         const struct jg_config_override *override, int best_index,
-                         struct jg_str *trace)
+static void trace_rejected(const struct jg_arch *arch, const struct jg_trial *trial,
+                           bool fits, struct jg_str *trace)
 {
-    struct trial trial;
-    memset(&trial, 0, sizeof(trial));
-    for (int i = 0; arch->candidate(problem, i, &trial.choice.config); i++) {
-        if (i == best_index) {
-            continue;
-        }
-        const int fits = count_differences(override, &trial.choice.config) == 0;
-        examine(arch, problem, facts, override, &trial);
-        if (!fits) {
-            trace_rejected(trace, &trial.choice.config, "the config names another one");
-        } else if (!trial.usable) {
-            trace_rejected(trace, &trial.choice.config, trial.reason);
-        } else {
-            trace_begin(trace, "rejected", &trial.choice.config);
-            jg_str_puts(trace, "not faster: ");
-            trace_numbers(trace, problem, &trial.choice.derived);
-        }
+    trace_begin(trace, "rejected", arch, &trial->config);
+    if (!fits) {
+        jg_str_puts(trace, "the config names another one\n");
+    } else if (!is_usable(trial)) {
+        jg_str_printf(trace, "%s\n", trial->reason);
+    } else {
+        jg_str_puts(trace, "not faster: ");
+        trace_numbers(trace, trial);
     }
 }
 
-static jit_gemm_status choose_gemm(const struct jg_arch *arch,
-                                   const struct jg_problem *problem,
-                                   const struct jg_device_facts *facts,
-                                   const struct jg_config_override *named,
+/* The best one, and all others as they were before the override changed them. */
+static void trace_all(const struct jg_arch *arch, const struct jg_trial *best,
+                      int best_index, struct jg_str *trace)
+{
+    struct jg_trial trial = *best;
+    if (is_usable(best)) {
+        trace_begin(trace, "chosen", arch, &best->config);
+        trace_numbers(trace, best);
+    }
+    for (int i = 0; arch->candidate(trial.problem, i, &trial.config); i++) {
+        if (i == best_index && is_usable(best)) {
+            continue;
+        }
+        const bool fits = count_differences(trial.override, &trial.config) == 0;
+        examine(arch, &trial);
+        trace_rejected(arch, &trial, fits, trace);
+    }
+}
+
+static jit_gemm_status fail_unusable(const struct jg_trial *best)
+{
+    if (best->problem->config[0] != '\0') {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.config",
+                       "change the config, or leave keys out to have them chosen", "%s",
+                       best->reason);
+    }
+    return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem", "change the problem", "%s",
+                   best->reason);
+}
+
+static jit_gemm_status choose_gemm(const struct jg_arch *arch, struct jg_trial *best,
                                    struct jg_choice *ret_choice, struct jg_str *trace)
 {
-    struct trial best;
-    memset(&best, 0, sizeof(best));
     int best_index = -1;
-    JG_TRY(arch->check(problem));
-    JG_TRY(jg_config_check_keys(named, arch->name, arch->config_keys));
-    struct jg_config_override settled = *named;
-    settle_mma(&settled);
-    const struct jg_config_override *override = &settled;
-    find_best(arch, problem, facts, override, &best, &best_index);
+    find_best(arch, best, &best_index);
     if (trace != NULL) {
-        if (best.usable) {
-            trace_begin(trace, "chosen", &best.choice.config);
-            trace_numbers(trace, problem, &best.choice.derived);
-        }
-        trace_others(arch, problem, facts, override, best.usable ? best_index : -1, trace);
+        trace_all(arch, best, best_index, trace);
         JG_TRY(jg_str_status(trace));
     }
-    if (!best.usable) {
-        const int by_override = problem->config[0] != '\0';
-        return jg_fail(by_override ? JIT_GEMM_ERR_ARGUMENT : JIT_GEMM_ERR_UNSUPPORTED,
-                       by_override ? "problem.config" : "problem",
-                       by_override
-                           ? "change the config, or leave keys out to have them chosen"
-                           : "change the problem",
-                       "%s", best.reason);
+    if (!is_usable(best)) {
+        return fail_unusable(best);
     }
-    *ret_choice = best.choice;
+    *ret_choice = (struct jg_choice){
+        .config = best->config, .product = best->product, .derived = best->derived};
     return JIT_GEMM_OK;
 }
 
@@ -280,7 +271,12 @@ jit_gemm_status jg_config_choose(const struct jg_arch *arch,
     struct jg_config_override override;
     JG_TRY(jg_config_parse(problem->config, &override));
     if (override.has_kernel && override.values.kernel == JG_KERNEL_REFERENCE) {
-        return choose_reference(problem, ret_choice, trace);
+        return choose_reference(arch, problem, ret_choice, trace);
     }
-    return choose_gemm(arch, problem, facts, &override, ret_choice, trace);
+    JG_TRY(jg_arch_check(arch, problem));
+    JG_TRY(jg_config_check_keys(&override, arch->name, arch->config_keys));
+    resolve_mma(&override);
+    struct jg_trial best = {.problem = problem, .facts = facts, .override = &override};
+    (void)jg_trial_reject(&best, "%s has no candidates", arch->name);
+    return choose_gemm(arch, &best, ret_choice, trace);
 }

@@ -4,14 +4,16 @@
 #define JG_PLAN_CHOOSE_H
 
 #include "plan/arch.h"
+#include "plan/product.h"
 
 struct jg_choice {
     struct jg_config config;
+    struct jg_product product; /* that the config makes */
     struct jg_derived derived;
 };
 
 /*
- * Chooses a config. `trace` (may be NULL) receives one line a candidate:
+ * Chooses a config. `trace` (may be NULL) receives one line per candidate:
  * "chosen: <config>: <numbers>", "rejected: <config>: <reason>".
  * ARGUMENT (override text), UNSUPPORTED (no candidate is left; the text gives the reasons).
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/config.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,52 +10,65 @@
 #include "plan/text.h"
 
 /* Bounds of the text form. What a chip can do is checked against the chip, later. */
-enum { MAX_TILE = 4096, MAX_CLUSTER = 16, MAX_STAGES = 64, MAX_SWIZZLE = 16 };
+enum { MAX_TILE = 4096, MAX_CLUSTER = 16, MAX_STAGES = 64, MAX_RASTER_GROUP = 16 };
 
 enum { MAX_NAMES = 3, MAX_NUMBERS = 3 };
+
+/* When a chosen config names a key; an override names what it sets. */
+enum shown {
+    SHOWN_ALWAYS,
+    SHOWN_IF_SET,  /* where the value is not 0 */
+    SHOWN_IF_SPLIT /* where K is split */
+};
 
 /* A key of the text form. Its value is a name, which stands for its place among the names,
  * or numbers with an x between them, for neighbouring fields. */
 static const struct config_key {
     const char *key;
+    const char *old_key; /* read as well; NULL: none */
     size_t has_offset;   /* in the override: of the key's flag, */
     size_t value_offset; /* and of its first field */
     const char *names[MAX_NAMES];
-    int numbers;  /* 0 if the value is a name */
-    int and_more; /* may one more number follow? Only the K of a tile */
+    const char *old_names[MAX_NAMES]; /* read as well */
+    int numbers;                      /* 0 if the value is a name */
+    int and_more;                     /* may one more number follow? Only the K of a tile */
     int low, high;
     int only_powers; /* of two */
+    enum shown shown;
     const char *hint;
 } config_keys[] = {
 #define KEY(name, first_field)                                                   \
     .key = #name, .has_offset = offsetof(struct jg_config_override, has_##name), \
     .value_offset = offsetof(struct jg_config_override, values.first_field)
-#define NUMBER(name, least, most) \
-    KEY(name, name), .numbers = 1, .low = (least), .high = (most)
+#define NUMBER(group, name, least, most) \
+    KEY(name, group.name), .numbers = 1, .low = (least), .high = (most)
     {KEY(kernel, kernel), .names = {"gemm", "reference"}, .hint = "give gemm or reference"},
-    {KEY(tile, tile_m), .numbers = 2, .and_more = 1, .low = 1, .high = MAX_TILE,
+    {KEY(tile, layout.tile_m), .numbers = 2, .and_more = 1, .low = 1, .high = MAX_TILE,
      .hint = "give MxN or MxNxK, such as tile=128x256"},
-    {KEY(mma, mma_m), .numbers = 2, .low = 1, .high = MAX_TILE,
+    {KEY(mma, layout.mma_m), .numbers = 2, .low = 1, .high = MAX_TILE,
      .hint = "give MxN, such as mma=256x256"},
-    {NUMBER(cta_group, 1, 2), .hint = "give 1 or 2"},
-    {KEY(cluster, cluster_m), .numbers = 2, .low = 1, .high = MAX_CLUSTER,
+    {NUMBER(layout, cta_group, 1, 2), .hint = "give 1 or 2"},
+    {KEY(cluster, layout.cluster_m), .numbers = 2, .low = 1, .high = MAX_CLUSTER,
      .hint = "give MxN, such as cluster=2x1"},
-    {KEY(scheduler, scheduler), .names = {"static", "single", "clc"},
+    {KEY(scheduler, launch.scheduler), .names = {"static", "single", "clc"},
      .hint = "give single, static or clc"},
-    {NUMBER(k_group, 1, 4), .only_powers = 1, .hint = "give 1, 2 or 4"},
-    {NUMBER(stages, 1, MAX_STAGES), .hint = "give a number from 1 to 64"},
-    {NUMBER(acc_stages, 1, 2), .hint = "give 1 or 2"},
-    {KEY(raster, raster), .names = {"m", "n"}, .hint = "give m or n"},
-    {NUMBER(swizzle, 1, MAX_SWIZZLE), .only_powers = 1, .hint = "give 1, 2, 4, 8 or 16"},
-    {NUMBER(out_stages, 1, 2), .hint = "give 1 or 2"},
-    {NUMBER(pdl, 0, 1), .hint = "give 0 or 1"},
-    {NUMBER(split_k, 1, JG_MAX_SPLIT_K), .hint = "give a number from 1 to 64"},
-    {KEY(split_order, split_order), .names = {"turnstile", "arrival"},
-     .hint = "give turnstile or arrival"},
-    {KEY(prefetch, prefetch), .names = {"none", "a", "b"}, .hint = "give none, a or b"},
-    {NUMBER(swap_ab, 0, 1), .hint = "give 0 or 1"},
-    {NUMBER(debug, 0, 1), .hint = "give 0 or 1"},
-    {NUMBER(trace, 0, 1), .hint = "give 0 or 1"},
+    {NUMBER(pipeline, k_group, 1, 4), .only_powers = 1, .hint = "give 1, 2 or 4"},
+    {NUMBER(pipeline, stages, 1, MAX_STAGES), .hint = "give a number from 1 to 64"},
+    {NUMBER(storage, acc_stages, 1, 2), .hint = "give 1 or 2"},
+    {KEY(raster, launch.raster), .names = {"m", "n"}, .hint = "give m or n"},
+    {NUMBER(launch, raster_group, 1, MAX_RASTER_GROUP), .old_key = "swizzle",
+     .only_powers = 1, .hint = "give 1, 2, 4, 8 or 16"},
+    {NUMBER(storage, out_stages, 1, 2), .hint = "give 1 or 2"},
+    {NUMBER(launch, pdl, 0, 1), .hint = "give 0 or 1"},
+    {NUMBER(launch, split_k, 1, JG_MAX_SPLIT_K), .hint = "give a number from 1 to 64"},
+    {KEY(split_order, launch.split_order), .names = {"serial", "unordered"},
+     .old_names = {"turnstile", "arrival"}, .shown = SHOWN_IF_SPLIT,
+     .hint = "give serial or unordered"},
+    {KEY(prefetch, pipeline.prefetch), .names = {"none", "a", "b"}, .shown = SHOWN_IF_SET,
+     .hint = "give none, a or b"},
+    {NUMBER(layout, swap_ab, 0, 1), .shown = SHOWN_IF_SET, .hint = "give 0 or 1"},
+    {NUMBER(launch, debug, 0, 1), .shown = SHOWN_IF_SET, .hint = "give 0 or 1"},
+    {NUMBER(launch, trace, 0, 1), .shown = SHOWN_IF_SET, .hint = "give 0 or 1"},
 #undef NUMBER
 #undef KEY
 };
@@ -69,6 +83,19 @@ static int field_at(const struct jg_config_override *override, size_t offset)
     int value;
     memcpy(&value, (const char *) override + offset, sizeof(value));
     return value;
+}
+
+/* By its word or its old one; NULL if it is no key. */
+static const struct config_key *find_key(const struct jg_word *word)
+{
+    for (int i = 0; i < CONFIG_KEY_COUNT; i++) {
+        const struct config_key *key = &config_keys[i];
+        if (jg_word_is(word->key, word->key_size, key->key) ||
+            (key->old_key != NULL && jg_word_is(word->key, word->key_size, key->old_key))) {
+            return key;
+        }
+    }
+    return NULL;
 }
 
 /* ---------------------------------------------------------------------- printing */
@@ -99,26 +126,36 @@ void jg_config_print_override(const struct jg_config_override *override, struct 
     }
 }
 
-void jg_config_print(const struct jg_config *config, struct jg_str *out)
+static bool is_shown(const struct config_key *key, const struct jg_config_override *all)
 {
-    struct jg_config_override all = {.values = *config, .has_kernel = 1};
-    if (config->kernel != JG_KERNEL_REFERENCE) {
-        const int by_mma = config->cta_group > 0;
-        all.has_tile = all.has_tile_k = !by_mma;
-        all.has_mma = all.has_cta_group = all.has_acc_stages = by_mma;
-        all.has_scheduler = all.has_k_group = by_mma;
-        all.has_cluster = all.has_stages = 1;
-        all.has_raster = all.has_swizzle = all.has_out_stages = all.has_pdl = 1;
-        /* One too: beside a workspace a config that names none may be split. */
-        all.has_split_k = 1;
-        all.values.split_k = config->split_k > 1 ? config->split_k : 1;
-        all.has_split_order = config->split_k > 1;
-        all.has_prefetch = config->prefetch != JG_PREFETCH_NONE;
-        all.has_swap_ab = by_mma && config->swap_ab;
-        all.has_debug = config->debug;
-        all.has_trace = config->trace;
+    switch (key->shown) {
+    case SHOWN_ALWAYS:
+        break;
+    case SHOWN_IF_SET:
+        return field_at(all, key->value_offset) != 0;
+    case SHOWN_IF_SPLIT:
+        return all->values.launch.split_k > 1;
     }
-    jg_config_print_override(&all, out);
+    return true;
+}
+
+/* split_k=1 is named too: beside a workspace a config that does not may be split. */
+void jg_config_print(const struct jg_config *config, const char *keys, struct jg_str *out)
+{
+    const char *wanted = config->kernel == JG_KERNEL_REFERENCE ? "kernel" : keys;
+    struct jg_config_override all = {.values = *config, .has_tile_k = 1};
+    all.values.launch.split_k = config->launch.split_k > 1 ? config->launch.split_k : 1;
+    const char *separator = "";
+    size_t offset = 0;
+    struct jg_word word;
+    while (jg_word_next(wanted, &offset, &word)) {
+        const struct config_key *key = find_key(&word);
+        if (key != NULL && is_shown(key, &all)) {
+            jg_str_puts(out, separator);
+            print_key(key, &all, out);
+            separator = " ";
+        }
+    }
 }
 
 /* ----------------------------------------------------------------------- parsing */
@@ -127,7 +164,9 @@ void jg_config_print(const struct jg_config *config, struct jg_str *out)
 static int find_name(const struct config_key *key, const struct jg_word *word)
 {
     for (int i = 0; i < MAX_NAMES && key->names[i] != NULL; i++) {
-        if (jg_word_is(word->value, word->value_size, key->names[i])) {
+        if (jg_word_is(word->value, word->value_size, key->names[i]) ||
+            (key->old_names[i] != NULL &&
+             jg_word_is(word->value, word->value_size, key->old_names[i]))) {
             return i;
         }
     }
@@ -195,27 +234,26 @@ static jit_gemm_status read_config_word(const struct jg_word *word, unsigned *se
                        "%s at column %zu is not of the form key=value",
                        jg_quote(word->key, word->key_size).text, word->column);
     }
-    for (int i = 0; i < CONFIG_KEY_COUNT; i++) {
-        if (!jg_word_is(word->key, word->key_size, config_keys[i].key)) {
-            continue;
-        }
-        if ((*seen & (1u << i)) != 0) {
-            return jg_fail(JIT_GEMM_ERR_ARGUMENT, "config", "give each key once",
-                           "key '%s' at column %zu is given twice", config_keys[i].key,
-                           word->column);
-        }
-        *seen |= 1u << i;
-        if (!read_key(&config_keys[i], word, override)) {
-            return jg_fail(JIT_GEMM_ERR_ARGUMENT, "config", config_keys[i].hint,
-                           "%s at column %zu is no value of '%s'",
-                           jg_quote(word->value, word->value_size).text, word->value_column,
-                           config_keys[i].key);
-        }
-        return JIT_GEMM_OK;
+    const struct config_key *key = find_key(word);
+    if (key == NULL) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "config", list_keys().text,
+                       "unknown key %s at column %zu",
+                       jg_quote(word->key, word->key_size).text, word->column);
     }
-    return jg_fail(JIT_GEMM_ERR_ARGUMENT, "config", list_keys().text,
-                   "unknown key %s at column %zu", jg_quote(word->key, word->key_size).text,
-                   word->column);
+    const unsigned bit = 1U << (key - config_keys);
+    if ((*seen & bit) != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "config", "give each key once",
+                       "key %s at column %zu is given twice",
+                       jg_quote(word->key, word->key_size).text, word->column);
+    }
+    *seen |= bit;
+    if (!read_key(key, word, override)) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "config", key->hint,
+                       "%s at column %zu is no value of %s",
+                       jg_quote(word->value, word->value_size).text, word->value_column,
+                       jg_quote(word->key, word->key_size).text);
+    }
+    return JIT_GEMM_OK;
 }
 
 jit_gemm_status jg_config_parse(const char *text, struct jg_config_override *ret_override)

@@ -3,17 +3,18 @@
  * The answer to a problem: which kernel, which tile, how it is launched. Plain data that
  * prints and parses; everything else is derived from it.
  *
- * Text form, in this order: `kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=m
- * swizzle=8 out_stages=2 pdl=1`. A chip whose tensor core accumulates in a memory of its
- * own says what one instruction makes instead of a tile, and how many accumulators there
- * are: `kernel=gemm mma=256x256 cta_group=2 cluster=2x1 scheduler=clc k_group=1 stages=6
- * acc_stages=2 raster=m swizzle=8 out_stages=2 pdl=1`. Then the parts of K: `split_k=1`, or
- * `split_k=4 split_order=turnstile`; where an operand is prefetched, `prefetch=b`; where
- * the product is made transposed, `swap_ab=1`, and M and N of `mma`, `cluster` and `raster`
- * are then those of the transposed product. When read as an override every key is optional,
- * keys left out are chosen; `tile=128x256` leaves K to the kernel, and `mma=` without more
- * means swap_ab=0, and cta_group=2 if its M is 256, else 1. A chip refuses keys of others.
- * `kernel=reference` is the naive f64 kernel and takes no other key.
+ * Text form: the keys that the chip takes, in its order, such as `kernel=gemm
+ * tile=128x256x64 cluster=2x1 stages=4 raster=m raster_group=8 out_stages=2 pdl=1
+ * split_k=1`. A chip whose tensor core accumulates in a memory of its own says what one
+ * instruction makes instead of a tile, and how many accumulators there are: `mma=256x256
+ * cta_group=2 ... acc_stages=2`. `split_order` is printed where K is split; `prefetch`,
+ * `swap_ab`, `debug` and `trace` where they are on. With `swap_ab=1` M and N of `mma`,
+ * `cluster` and `raster` are those of the transposed product. When read as an override
+ * every key is optional, keys left out are chosen; `tile=128x256` leaves K to the kernel,
+ * and `mma=` without more means swap_ab=0, and cta_group=2 if its M is 256, else 1. A chip
+ * refuses keys of others. `kernel=reference` is the naive f64 kernel and takes no other
+ * key. Old words are read: `swizzle` for `raster_group`, `turnstile` for `serial`,
+ * `arrival` for `unordered`.
  */
 #ifndef JG_PLAN_CONFIG_H
 #define JG_PLAN_CONFIG_H
@@ -28,16 +29,14 @@ enum jg_kernel_family {
 };
 
 enum jg_raster {
-    JG_RASTER_ALONG_M =
-        0, /* consecutive tiles walk down M inside a group of `swizzle` columns */
-    JG_RASTER_ALONG_N =
-        1 /* consecutive tiles walk along N inside a group of `swizzle` rows */
+    JG_RASTER_ALONG_M = 0, /* consecutive tiles walk down M inside a group of columns */
+    JG_RASTER_ALONG_N = 1  /* consecutive tiles walk along N inside a group of rows */
 };
 
 /* In which order the parts of a tile's sum are added up. */
 enum jg_split_order {
-    JG_SPLIT_TURNSTILE = 0, /* that of K: the same bits in every launch */
-    JG_SPLIT_ARRIVAL = 1    /* the first, then as they come, then the last */
+    JG_SPLIT_SERIAL = 0,   /* that of K: the same bits in every launch */
+    JG_SPLIT_UNORDERED = 1 /* the first, then as they come, then the last */
 };
 
 /* The operand whose first tiles are brought to L2 while the grid before still runs. */
@@ -50,40 +49,61 @@ enum jg_scheduler {
     JG_SCHEDULER_CLC = 2     /* the same grid; clusters take over those not yet launched */
 };
 
-struct jg_config {
-    enum jg_kernel_family kernel;
+/* What a CTA, and a cluster of them, makes of the product. */
+struct jg_config_layout {
     int tile_m, tile_n, tile_k; /* elements of a CTA's tile */
     int mma_m, mma_n;           /* of the tile of a CTA, or of a pair; 0: tile says it */
-    int cta_group;              /* CTAs that multiply as one: 1 or 2; 0: tile says it */
+    int cta_group;              /* CTAs that multiply as one: 1 or 2 */
     int cluster_m, cluster_n;   /* CTAs of a cluster along M and N */
-    enum jg_scheduler scheduler;
-    int k_group;    /* blocks of K in a stage of the ring: 1, 2 or 4; 0: as 1 */
-    int stages;     /* of the input ring */
-    int acc_stages; /* accumulators: 1 or 2; 0: they are registers */
-    enum jg_raster raster;
-    int swizzle;    /* width of a raster group, in cluster tiles: 1, 2, 4, 8, 16 */
-    int out_stages; /* output slabs of each team of warps that fills them: 1 or 2 */
-    int pdl;        /* programmatic dependent launch: 0 or 1 */
-    int debug;      /* waits end with a report instead of never: 0 or 1 */
-    int trace;      /* roles record when they work on what: 0 or 1 */
-    int split_k;    /* parts of K, multiplied by a CTA each: 1 to JG_MAX_SPLIT_K */
-    enum jg_split_order split_order;
-    enum jg_prefetch prefetch;
     int swap_ab; /* the product is made transposed: its M is the problem's N; 0 or 1 */
+};
+
+/* Where the product waits. */
+struct jg_config_storage {
+    int acc_stages; /* accumulators: 1 or 2; 0: they are registers */
+    int out_stages; /* store tiles of each team of warps that fills them: 1 or 2 */
+};
+
+/* How the inputs come. */
+struct jg_config_pipeline {
+    int stages;  /* of the input ring */
+    int k_group; /* blocks of K in a stage of the ring: 1, 2 or 4; 0: as 1 */
+    enum jg_prefetch prefetch;
+};
+
+/* What a grid is and does. */
+struct jg_config_launch {
+    enum jg_scheduler scheduler;
+    enum jg_raster raster;
+    int raster_group; /* width of a group of the raster, in cluster tiles: 1, 2, 4, 8, 16 */
+    int pdl;          /* programmatic dependent launch: 0 or 1 */
+    int split_k;      /* parts of K, multiplied by a CTA each: 1 to JG_MAX_SPLIT_K */
+    enum jg_split_order split_order;
+    int debug; /* waits end with a report instead of never: 0 or 1 */
+    int trace; /* roles record when they work on what: 0 or 1 */
+};
+
+struct jg_config {
+    enum jg_kernel_family kernel;
+    struct jg_config_layout layout;
+    struct jg_config_storage storage;
+    struct jg_config_pipeline pipeline;
+    struct jg_config_launch launch;
 };
 
 /* Which fields an override text sets; the rest of `values` is zero. */
 struct jg_config_override {
     struct jg_config values;
     int has_kernel, has_tile, has_tile_k, has_mma, has_cta_group, has_cluster;
-    int has_scheduler, has_k_group, has_stages, has_acc_stages, has_raster, has_swizzle,
-        has_out_stages, has_pdl;
+    int has_scheduler, has_k_group, has_stages, has_acc_stages, has_raster,
+        has_raster_group, has_out_stages, has_pdl;
     int has_split_k, has_split_order, has_prefetch, has_swap_ab;
     int has_debug, has_trace;
 };
 
-void jg_config_print(const struct jg_config *config, struct jg_str *out);
-/* Only what the override sets, in the order of the text form: one text a wish. */
+/* `keys` are those that the chip takes, in the order of printing (struct jg_arch). */
+void jg_config_print(const struct jg_config *config, const char *keys, struct jg_str *out);
+/* Only what the override sets, in the order of the table: one text per wish. */
 void jg_config_print_override(const struct jg_config_override *override,
                               struct jg_str *out);
 /* ARGUMENT with where = "config" and the key. Empty text sets nothing. */

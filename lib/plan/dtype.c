@@ -7,23 +7,23 @@ enum { IS_INPUT = 1, IS_OUTPUT = 2, IS_OPERAND = 4 }; /* where a type may stand 
 
 static const struct row {
     const char *name;
-    int bytes;
+    int bits;
     int uses;
     jit_gemm_dtype d; /* of an input: the default type of D */
 } rows[] = {
     [JIT_GEMM_DTYPE_NONE] = {"none", 0, 0, JIT_GEMM_DTYPE_NONE},
-    [JIT_GEMM_DTYPE_BF16] = {"bf16", 2, IS_INPUT | IS_OUTPUT | IS_OPERAND,
+    [JIT_GEMM_DTYPE_BF16] = {"bf16", 16, IS_INPUT | IS_OUTPUT | IS_OPERAND,
                              JIT_GEMM_DTYPE_BF16},
-    [JIT_GEMM_DTYPE_F16] = {"f16", 2, IS_INPUT | IS_OUTPUT | IS_OPERAND,
+    [JIT_GEMM_DTYPE_F16] = {"f16", 16, IS_INPUT | IS_OUTPUT | IS_OPERAND,
                             JIT_GEMM_DTYPE_F16},
-    [JIT_GEMM_DTYPE_F32] = {"f32", 4, IS_OUTPUT | IS_OPERAND, JIT_GEMM_DTYPE_NONE},
-    [JIT_GEMM_DTYPE_TF32] = {"tf32", 4, IS_INPUT, JIT_GEMM_DTYPE_F32},
-    [JIT_GEMM_DTYPE_E4M3] = {"e4m3", 1, IS_INPUT | IS_OUTPUT | IS_OPERAND,
+    [JIT_GEMM_DTYPE_F32] = {"f32", 32, IS_OUTPUT | IS_OPERAND, JIT_GEMM_DTYPE_NONE},
+    [JIT_GEMM_DTYPE_TF32] = {"tf32", 32, IS_INPUT, JIT_GEMM_DTYPE_F32},
+    [JIT_GEMM_DTYPE_E4M3] = {"e4m3", 8, IS_INPUT | IS_OUTPUT | IS_OPERAND,
                              JIT_GEMM_DTYPE_E4M3},
-    [JIT_GEMM_DTYPE_E5M2] = {"e5m2", 1, IS_INPUT | IS_OUTPUT | IS_OPERAND,
+    [JIT_GEMM_DTYPE_E5M2] = {"e5m2", 8, IS_INPUT | IS_OUTPUT | IS_OPERAND,
                              JIT_GEMM_DTYPE_E5M2},
-    [JIT_GEMM_DTYPE_S8] = {"s8", 1, IS_INPUT, JIT_GEMM_DTYPE_S32},
-    [JIT_GEMM_DTYPE_S32] = {"s32", 4, IS_OUTPUT, JIT_GEMM_DTYPE_NONE},
+    [JIT_GEMM_DTYPE_S8] = {"s8", 8, IS_INPUT, JIT_GEMM_DTYPE_S32},
+    [JIT_GEMM_DTYPE_S32] = {"s32", 32, IS_OUTPUT, JIT_GEMM_DTYPE_NONE},
 };
 
 enum { DTYPE_COUNT = sizeof(rows) / sizeof(rows[0]) };
@@ -44,9 +44,14 @@ const char *jg_dtype_name(jit_gemm_dtype dtype)
     return find_row(dtype)->name;
 }
 
-int jg_dtype_bytes(jit_gemm_dtype dtype)
+int jg_dtype_bits(jit_gemm_dtype dtype)
 {
-    return find_row(dtype)->bytes;
+    return find_row(dtype)->bits;
+}
+
+int64_t jg_bytes_of(jit_gemm_dtype dtype, int64_t elements)
+{
+    return (elements * jg_dtype_bits(dtype) + 7) / 8;
 }
 
 int jg_dtype_is_input(jit_gemm_dtype dtype)

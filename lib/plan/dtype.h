@@ -4,14 +4,17 @@
 #define JG_PLAN_DTYPE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "jit_gemm/types.h"
 
 int jg_dtype_exists(jit_gemm_dtype dtype);
 /* "none" for NONE, "unknown" for what is no type. */
 const char *jg_dtype_name(jit_gemm_dtype dtype);
-/* Of an element; 0 for NONE. */
-int jg_dtype_bytes(jit_gemm_dtype dtype);
+/* Of an element; 0 for NONE. Sizes are bits: an element may have fewer than 8. */
+int jg_dtype_bits(jit_gemm_dtype dtype);
+/* That so many neighbouring elements take, the last byte whole. */
+int64_t jg_bytes_of(jit_gemm_dtype dtype, int64_t elements);
 /* By name; 0 if there is no such name. */
 int jg_dtype_parse(const char *text, size_t size, jit_gemm_dtype *ret_dtype);
 

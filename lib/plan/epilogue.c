@@ -151,7 +151,7 @@ static jit_gemm_status check_operand_kind(const char *where,
                        "kinds: scalar row_vector column_vector matrix",
                        "%d is no kind of operand", (int)operand->kind);
     }
-    if (jg_dtype_bytes(operand->dtype) == 0) {
+    if (jg_dtype_bits(operand->dtype) == 0) {
         snprintf(field, sizeof(field), "%s.dtype", where);
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, field, JG_OPERAND_TYPES,
                        "%d is no element type", (int)operand->dtype);

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/output.h"
 
-#include <stdio.h>
-
 #include "base/math.h"
-#include "plan/arch_common.h"
+#include "plan/trial.h"
 
 enum {
     VECTOR_OUT_STAGES = 2,  /* output stages whose memory holds a staging buffer */
-    LOAD_ELEMENT_BYTES = 2, /* of a matrix whose part of a step is one stage */
+    LOAD_ELEMENT_BITS = 16, /* of a matrix whose part of a step is one stage */
     VECTOR_ELEMENTS = 8
 };
 
@@ -29,33 +27,33 @@ static bool has_even_rows(const struct jg_problem *problem)
 {
     const jit_gemm_dim *row = jg_problem_d_row(problem);
     return row->mode != JIT_GEMM_DIM_DYNAMIC &&
-           row->size * jg_dtype_bytes(problem->d.dtype) % JG_TMA_ALIGNMENT == 0;
+           jg_bytes_of(problem->d.dtype, row->size) % JG_TMA_ALIGNMENT == 0;
 }
 
 /* May the problem take fragments, whatever the config? */
 static bool takes_fragments(const struct jg_problem *problem)
 {
     return !jg_outputs_by_threads(problem) && problem->c.dtype == JIT_GEMM_DTYPE_NONE &&
-           jg_dtype_bytes(problem->d.dtype) > 1 && has_even_rows(problem) &&
+           jg_dtype_bits(problem->d.dtype) > 8 && has_even_rows(problem) &&
            problem->a.scale.kind != JIT_GEMM_SCALE_VECTOR &&
            problem->b.scale.kind != JIT_GEMM_SCALE_VECTOR &&
            has_scalars_only(problem->epilogue);
 }
 
-int jg_out_stages_check(const struct jg_problem *problem, const struct jg_config *config,
-                        char *reason, size_t size)
+bool jg_out_stages_check(struct jg_trial *trial)
 {
-    if (config->out_stages < VECTOR_OUT_STAGES && !takes_fragments(problem)) {
-        snprintf(
-            reason, size,
-            "out_stages=%d is too few for C, vector scales, vector or matrix operands, a "
-            "dynamic %s, a D of 8 bits, output_align, or a %s of D that is no multiple of "
-            "16 bytes: they need out_stages=%d",
-            config->out_stages, jg_problem_is_column_major(problem) ? "M" : "N",
-            jg_problem_is_column_major(problem) ? "column" : "row", VECTOR_OUT_STAGES);
-        return 0;
+    const int out_stages = trial->config.storage.out_stages;
+    const bool by_columns = jg_problem_is_column_major(trial->problem);
+    if (out_stages >= VECTOR_OUT_STAGES || takes_fragments(trial->problem)) {
+        return true;
     }
-    return 1;
+    return jg_trial_reject(
+        trial,
+        "out_stages=%d is too few for C, vector scales, vector or matrix operands, a "
+        "dynamic %s, a D of 8 bits, output_align, or a %s of D that is no multiple of "
+        "16 bytes: they need out_stages=%d",
+        out_stages, by_columns ? "M" : "N", by_columns ? "column" : "row",
+        VECTOR_OUT_STAGES);
 }
 
 /* --------------------------------------------------------------------- what it loads */
@@ -65,13 +63,13 @@ int jg_output_loads(const struct jg_problem *problem)
     if (jg_outputs_by_threads(problem)) {
         return 0;
     }
-    int loads = jg_dtype_bytes(problem->c.dtype) / LOAD_ELEMENT_BYTES;
+    int loads = jg_dtype_bits(problem->c.dtype) / LOAD_ELEMENT_BITS;
     for (uint32_t i = 0; problem->epilogue != NULL && i < problem->epilogue->operand_count;
          i++) {
         const struct jg_operand *operand = &problem->epilogue->operands[i];
         if (operand->kind == JIT_GEMM_OPERAND_MATRIX &&
             operand->role == JIT_GEMM_OPERAND_INPUT) {
-            loads += jg_dtype_bytes(operand->dtype) / LOAD_ELEMENT_BYTES;
+            loads += jg_dtype_bits(operand->dtype) / LOAD_ELEMENT_BITS;
         }
     }
     return loads;
@@ -91,17 +89,17 @@ static bool is_multiple(const jit_gemm_dim *dim, int64_t step)
     return dim->mode != JIT_GEMM_DIM_DYNAMIC && dim->size % step == 0;
 }
 
-struct jg_output jg_output_choose(const struct jg_problem *problem,
-                                  const struct jg_config *config,
+struct jg_output jg_output_choose(const struct jg_trial *trial,
                                   const struct jg_output_facts *facts)
 {
-    const struct jg_problem product = jg_product(problem, config);
+    const struct jg_problem *problem = trial->problem;
+    const struct jg_config_layout *layout = &trial->config.layout;
     const bool whole_m =
-        is_multiple(&product.m, (int64_t)config->tile_m * config->cluster_m);
+        is_multiple(&trial->product.m, (int64_t)layout->tile_m * layout->cluster_m);
     const bool whole_n =
-        is_multiple(&product.n, (int64_t)config->tile_n * config->cluster_n);
+        is_multiple(&trial->product.n, (int64_t)layout->tile_n * layout->cluster_n);
     /* D lies in memory as the product, or as its transpose. */
-    const bool transposed = config->swap_ab != jg_problem_is_column_major(problem);
+    const bool transposed = trial->product.is_transposed;
     const bool fragments =
         takes_fragments(problem) && facts->columns % JG_STORE_TILE_COLUMNS == 0;
     return (struct jg_output){
@@ -137,7 +135,7 @@ static double sum_matrices(const struct jg_problem *problem,
 static double element_bytes(const struct jg_problem *problem, jit_gemm_dtype dtype)
 {
     (void)problem;
-    return jg_dtype_bytes(dtype);
+    return jg_dtype_bits(dtype) / 8.0;
 }
 
 double jg_output_bytes(const struct jg_problem *problem)
@@ -151,9 +149,9 @@ enum { WARP_LANES = 32, WARP_ACCESS_CLK = 4 };
 /* A thread moves vectors of 8 elements, 16 bytes at once at most. */
 static double element_accesses(const struct jg_problem *problem, jit_gemm_dtype dtype)
 {
-    const int bytes = jg_dtype_bytes(dtype);
+    const int64_t bytes = jg_bytes_of(dtype, 1);
     const int64_t promised = jg_max(problem->d.alignment, bytes);
-    return (double)bytes / (double)jg_min(promised, VECTOR_ELEMENTS * (int64_t)bytes);
+    return (double)bytes / (double)jg_min(promised, VECTOR_ELEMENTS * bytes);
 }
 
 double jg_output_clk(const struct jg_problem *problem, double bytes_clk)

@@ -5,7 +5,8 @@
 #ifndef JG_PLAN_OUTPUT_H
 #define JG_PLAN_OUTPUT_H
 
-#include "plan/config.h"
+#include <stdbool.h>
+
 #include "plan/problem.h"
 
 /* Columns of an accumulator that a store tile of D has at least. */
@@ -26,7 +27,9 @@ struct jg_output {
     bool whole_vectors; /* do vectors of 8 elements end where a row of D ends? */
 };
 
-/* What is known of the kernel beside problem and config. */
+struct jg_trial;
+
+/* What is known of the kernel beside the trial. */
 struct jg_output_facts {
     int columns;     /* of an accumulator of one team of warps */
     int ring_stages; /* of the ring that can bring C and matrix operands; 0 if none can */
@@ -36,8 +39,7 @@ struct jg_output_facts {
 /* Fragments for scalars only, scales too, where the rows of D are known to end on 16 bytes,
  * which a TMA store would fill up, D has 16 or 32 bits and an alignment that TMA takes, and
  * store tiles fill the accumulator; vectors for all others. */
-struct jg_output jg_output_choose(const struct jg_problem *problem,
-                                  const struct jg_config *config,
+struct jg_output jg_output_choose(const struct jg_trial *trial,
                                   const struct jg_output_facts *facts);
 
 /* Stages that C and the matrix operands of one step of the epilogue take: one each, two
@@ -45,9 +47,8 @@ struct jg_output jg_output_choose(const struct jg_problem *problem,
  * None with output_align. */
 int jg_output_loads(const struct jg_problem *problem);
 
-/* Vectors need the memory of two output stages; 0 with a reason if there are fewer. */
-int jg_out_stages_check(const struct jg_problem *problem, const struct jg_config *config,
-                        char *reason, size_t size);
+/* Vectors need the memory of two output stages; are there as many? */
+bool jg_out_stages_check(struct jg_trial *trial);
 
 /* Bytes of matrices of D's shape that the epilogue reads or writes, per element. */
 double jg_output_bytes(const struct jg_problem *problem);

@@ -163,8 +163,8 @@ jit_gemm_status jg_problem_check_fields(jit_gemm_problem *problem)
     JG_TRY(check_alignment("problem.input_alignment", &problem->input_alignment));
     JG_TRY(check_alignment("problem.output_alignment", &problem->output_alignment));
     const uint64_t alignment = problem->input_alignment;
-    if (alignment != 0 && (alignment < (uint64_t)jg_dtype_bytes(problem->a) ||
-                           alignment < (uint64_t)jg_dtype_bytes(problem->b))) {
+    if (alignment != 0 && (alignment < (uint64_t)jg_bytes_of(problem->a, 1) ||
+                           alignment < (uint64_t)jg_bytes_of(problem->b, 1))) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.input_alignment",
                        "give at least the bytes of an element of A and of B",
                        "%llu bytes are less than an element",
@@ -206,13 +206,13 @@ static int lesser(int a, int b)
 static jit_gemm_status check_output_alignment(const jit_gemm_problem *problem,
                                               const struct jg_epilogue *epilogue)
 {
-    int least = jg_dtype_bytes(problem->d);
+    int least = (int)jg_bytes_of(problem->d, 1);
     if (problem->c != JIT_GEMM_DTYPE_NONE) {
-        least = lesser(least, jg_dtype_bytes(problem->c));
+        least = lesser(least, (int)jg_bytes_of(problem->c, 1));
     }
     for (uint32_t i = 0; epilogue != NULL && i < epilogue->operand_count; i++) {
         if (epilogue->operands[i].kind != JIT_GEMM_OPERAND_SCALAR) {
-            least = lesser(least, jg_dtype_bytes(epilogue->operands[i].dtype));
+            least = lesser(least, (int)jg_bytes_of(epilogue->operands[i].dtype, 1));
         }
     }
     if (problem->output_alignment != 0 && problem->output_alignment < (uint64_t)least) {
@@ -352,16 +352,6 @@ int jg_problem_is_column_major(const struct jg_problem *problem)
 const jit_gemm_dim *jg_problem_d_row(const struct jg_problem *problem)
 {
     return jg_problem_is_column_major(problem) ? &problem->m : &problem->n;
-}
-
-struct jg_problem jg_problem_transpose(const struct jg_problem *problem)
-{
-    struct jg_problem transposed = *problem;
-    transposed.m = problem->n;
-    transposed.n = problem->m;
-    transposed.a = problem->b;
-    transposed.b = problem->a;
-    return transposed;
 }
 
 /* ---------------------------------------------------------------- canonical bytes */

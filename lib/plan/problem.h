@@ -45,10 +45,6 @@ int jg_problem_is_column_major(const struct jg_problem *problem);
 /* Elements of D that lie side by side: N, or M. */
 const jit_gemm_dim *jg_problem_d_row(const struct jg_problem *problem);
 
-/* The problem whose result is the transpose: D^T = B^T * A^T. C, D and operands stay as
- * they are. */
-struct jg_problem jg_problem_transpose(const struct jg_problem *problem);
-
 /* Canonical bytes: equal bytes if and only if the same kernel is wanted. */
 void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Parts of K: how many, and what they cost. */
-#include <stdio.h>
+#include "plan/split.h"
 
 #include "base/math.h"
-#include "plan/arch_common.h"
+#include "plan/smem.h"
 
 /* Numbers of parts that are tried. */
 static const int splits[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32};
@@ -14,74 +13,90 @@ static const int splits[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32};
 
 enum { SPLIT_COUNT = sizeof(splits) / sizeof(splits[0]) };
 
-static int64_t count_blocks(const struct jg_problem *problem)
+int64_t jg_workspace_bytes(const struct jg_config *config, int64_t tiles)
 {
-    return jg_ceil_div(problem->k.size, jg_tile_k(problem));
+    const int64_t tile_bytes =
+        (int64_t)config->layout.tile_m * config->layout.tile_n * (int64_t)sizeof(float);
+    return config->launch.split_k > 1 ? JG_WORKSPACE_SUMS_OFFSET + tiles * tile_bytes : 0;
 }
 
-int64_t jg_split_blocks(const struct jg_problem *problem, const struct jg_config *config)
+static int64_t count_blocks(const struct jg_product *product)
 {
-    return jg_ceil_div(count_blocks(problem), jg_max(config->split_k, 1));
+    return jg_ceil_div(product->k.size, jg_tile_k(product));
 }
 
-void jg_split_set(const struct jg_config_override *override, int split_k,
-                  struct jg_config *config)
+int64_t jg_split_blocks(const struct jg_trial *trial)
 {
-    config->split_k = split_k;
-    config->split_order = split_k > 1 && override->has_split_order
-                              ? override->values.split_order
-                              : JG_SPLIT_TURNSTILE;
+    return jg_ceil_div(count_blocks(&trial->product),
+                       jg_max(trial->config.launch.split_k, 1));
 }
 
-int jg_split_check(const struct jg_problem *problem, const struct jg_config *config,
-                   char *reason, size_t size)
+bool jg_split_check(struct jg_trial *trial)
 {
-    if (problem->k.mode == JIT_GEMM_DIM_EXACT && config->split_k > count_blocks(problem)) {
-        snprintf(reason, size,
-                 "split_k=%d: K of %lld has %lld blocks of %d, and each part needs one",
-                 config->split_k, (long long)problem->k.size,
-                 (long long)count_blocks(problem), jg_tile_k(problem));
-        return 0;
+    const struct jg_product *product = &trial->product;
+    const int split_k = trial->config.launch.split_k;
+    if (product->k.mode == JIT_GEMM_DIM_EXACT && split_k > count_blocks(product)) {
+        return jg_trial_reject(
+            trial, "split_k=%d: K of %lld has %lld blocks of %d, and each part needs one",
+            split_k, (long long)product->k.size, (long long)count_blocks(product),
+            jg_tile_k(product));
     }
-    return 1;
+    return true;
 }
 
-/* By the turnstile each part waits for the one before, else only the first and the last
+/* In serial order each part waits for the one before, else only the first and the last
  * are alone. Rows and columns beyond the problem are not moved. */
-struct jg_split_cost jg_split_cost_of(const struct jg_problem *problem,
-                                      const struct jg_config *config)
+struct jg_split_cost jg_split_cost_of(const struct jg_trial *trial)
 {
-    const int waits = (int)jg_max(config->split_k, 1) - 1;
+    const struct jg_config *config = &trial->config;
+    const int waits = (int)jg_max(config->launch.split_k, 1) - 1;
+    const bool is_serial = config->launch.split_order == JG_SPLIT_SERIAL;
     return (struct jg_split_cost){
-        .sums_bytes = (double)jg_min(config->tile_m, problem->m.size) *
-                      (double)jg_min(config->tile_n, problem->n.size) * sizeof(float),
-        .steps = config->split_order == JG_SPLIT_TURNSTILE ? waits : (int)jg_min(waits, 2)};
+        .sums_bytes = (double)jg_min(config->layout.tile_m, trial->product.m.size) *
+                      (double)jg_min(config->layout.tile_n, trial->product.n.size) *
+                      sizeof(float),
+        .steps = is_serial ? waits : (int)jg_min(waits, 2)};
 }
 
-void jg_split_choose(const struct jg_problem *problem, const struct jg_device_facts *facts,
-                     const struct jg_config_override *override,
-                     jg_split_complete_fn complete, jg_split_derive_fn derive,
-                     struct jg_config *config)
+static void complete(const struct jg_arch *arch, struct jg_trial *trial, int split_k)
 {
-    int best = override->has_split_k ? override->values.split_k : 1;
+    const struct jg_config_override *override = trial->override;
+    trial->config.launch.split_k = split_k;
+    trial->config.launch.split_order = split_k > 1 && override->has_split_order
+                                           ? override->values.launch.split_order
+                                           : JG_SPLIT_SERIAL;
+    arch->complete(trial);
+}
+
+/* Of those that may be tried; 1 if none can be. */
+static int find_fastest(const struct jg_arch *arch, const struct jg_trial *trial)
+{
+    int best = 1;
     double best_us = 0.0;
-    const int is_open = !override->has_split_k && problem->workspace_limit > 0;
-    for (int i = 0; is_open && i < SPLIT_COUNT; i++) {
-        struct jg_config trial = *config;
-        struct jg_derived derived;
-        char reason[256];
-        if (splits[i] > 1 && count_blocks(problem) < (int64_t)splits[i] * MIN_BLOCKS) {
+    for (int i = 0; i < SPLIT_COUNT; i++) {
+        struct jg_trial part = *trial;
+        const int64_t wanted_blocks = (int64_t)splits[i] * MIN_BLOCKS;
+        if (splits[i] > 1 && count_blocks(&trial->product) < wanted_blocks) {
             break;
         }
-        complete(problem, facts, override, splits[i], &trial);
-        if (!derive(problem, facts, &trial, &derived, reason, sizeof(reason)) ||
-            (uint64_t)derived.workspace_bytes > problem->workspace_limit) {
+        complete(arch, &part, splits[i]);
+        if (!arch->derive(&part) ||
+            (uint64_t)part.derived.workspace_bytes > trial->problem->workspace_limit) {
             continue;
         }
-        if (best_us <= 0.0 || derived.predicted_us < best_us * (1.0 - LEAST_GAIN)) {
+        const double us = part.derived.predicted_us;
+        if (best_us <= 0.0 || us < best_us * (1.0 - LEAST_GAIN)) {
             best = splits[i];
-            best_us = derived.predicted_us;
+            best_us = us;
         }
     }
-    complete(problem, facts, override, best, config);
+    return best;
+}
+
+void jg_split_choose(const struct jg_arch *arch, struct jg_trial *trial)
+{
+    const struct jg_config_override *override = trial->override;
+    const bool is_open = !override->has_split_k && trial->problem->workspace_limit > 0;
+    const int named = override->has_split_k ? override->values.launch.split_k : 1;
+    complete(arch, trial, is_open ? find_fastest(arch, trial) : named);
 }

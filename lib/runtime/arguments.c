@@ -42,7 +42,9 @@ static jit_gemm_status check_tile_count(const struct jg_kernel *kernel,
     if (kernel->choice.config.kernel != JG_KERNEL_GEMM || jg_params_are_empty(params)) {
         return JIT_GEMM_OK;
     }
-    int64_t clusters = jg_kernel_cluster_tiles(kernel, params->m, params->n);
+    const struct jg_product_size size =
+        jg_product_size(&kernel->choice.product, params->m, params->n);
+    int64_t clusters = jg_kernel_cluster_tiles(kernel, size.m, size.n);
     if (!jg_mul_checked(clusters, params->batch, &clusters) ||
         clusters > JG_TILES_LIMIT / jg_kernel_cluster_ctas(kernel)) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "args.batch",
@@ -118,7 +120,8 @@ static struct jg_map_key key_of_array(const struct jg_array *array)
 }
 
 static jit_gemm_status settle_a(const struct jg_kernel *kernel, const jit_gemm_args *args,
-                                struct jg_kernel_params *params, struct jg_map_key *key)
+                                const struct jg_kernel_params *params,
+                                struct jg_matrix_param *param, struct jg_map_key *key)
 {
     const int k_major = !kernel->problem.a.is_mn_major;
     struct jg_array a = {.letter = "a",
@@ -129,21 +132,22 @@ static jit_gemm_status settle_a(const struct jg_kernel *kernel, const jit_gemm_a
                          .rows = k_major ? params->m : params->k,
                          .columns = k_major ? params->k : params->m,
                          .batch = params->batch,
-                         .element_bytes = jg_dtype_bytes(kernel->problem.a.dtype),
+                         .element_bytes = (int)jg_bytes_of(kernel->problem.a.dtype, 1),
                          .may_broadcast = 1,
                          .has_ld = 1};
     set_input_alignment(kernel, &a);
     JG_TRY(jg_array_settle(&a));
-    params->a.pointer = a.pointer;
-    params->a.ld = a.ld;
-    params->a.batch_stride = a.batch_stride;
-    params->a.batch_step = a.batch_stride != 0;
+    param->pointer = a.pointer;
+    param->ld = a.ld;
+    param->batch_stride = a.batch_stride;
+    param->batch_step = a.batch_stride != 0;
     *key = key_of_array(&a);
     return JIT_GEMM_OK;
 }
 
 static jit_gemm_status settle_b(const struct jg_kernel *kernel, const jit_gemm_args *args,
-                                struct jg_kernel_params *params, struct jg_map_key *key)
+                                const struct jg_kernel_params *params,
+                                struct jg_matrix_param *param, struct jg_map_key *key)
 {
     const int k_major = !kernel->problem.b.is_mn_major;
     struct jg_array b = {.letter = "b",
@@ -154,15 +158,15 @@ static jit_gemm_status settle_b(const struct jg_kernel *kernel, const jit_gemm_a
                          .rows = k_major ? params->n : params->k,
                          .columns = k_major ? params->k : params->n,
                          .batch = params->batch,
-                         .element_bytes = jg_dtype_bytes(kernel->problem.b.dtype),
+                         .element_bytes = (int)jg_bytes_of(kernel->problem.b.dtype, 1),
                          .may_broadcast = 1,
                          .has_ld = 1};
     set_input_alignment(kernel, &b);
     JG_TRY(jg_array_settle(&b));
-    params->b.pointer = b.pointer;
-    params->b.ld = b.ld;
-    params->b.batch_stride = b.batch_stride;
-    params->b.batch_step = b.batch_stride != 0;
+    param->pointer = b.pointer;
+    param->ld = b.ld;
+    param->batch_stride = b.batch_stride;
+    param->batch_step = b.batch_stride != 0;
     *key = key_of_array(&b);
     return JIT_GEMM_OK;
 }
@@ -191,7 +195,7 @@ static jit_gemm_status settle_d(const struct jg_kernel *kernel, const jit_gemm_a
                          .rows = rows_of_d(kernel, params),
                          .columns = columns_of_d(kernel, params),
                          .batch = params->batch,
-                         .element_bytes = jg_dtype_bytes(kernel->problem.d.dtype),
+                         .element_bytes = (int)jg_bytes_of(kernel->problem.d.dtype, 1),
                          .has_ld = 1};
     set_output_alignment(kernel, &d);
     JG_TRY(jg_array_settle(&d));
@@ -262,7 +266,7 @@ static jit_gemm_status settle_c(const struct jg_kernel *kernel, const jit_gemm_a
                          .rows = rows_of_d(kernel, params),
                          .columns = columns_of_d(kernel, params),
                          .batch = params->batch,
-                         .element_bytes = jg_dtype_bytes(kernel->problem.c.dtype),
+                         .element_bytes = (int)jg_bytes_of(kernel->problem.c.dtype, 1),
                          .may_broadcast = 1,
                          .has_ld = 1};
     set_output_alignment(kernel, &c);
@@ -401,7 +405,7 @@ static jit_gemm_status settle_operand(const struct jg_kernel *kernel, size_t ind
                              .ld = arg->ld,
                              .batch_stride = arg->batch_stride,
                              .batch = params->batch,
-                             .element_bytes = jg_dtype_bytes(operand->dtype),
+                             .element_bytes = (int)jg_bytes_of(operand->dtype, 1),
                              .may_broadcast = operand->role == JIT_GEMM_OPERAND_INPUT};
     shape_operand(kernel, operand, params, &array);
     if (!array.has_ld && arg->ld != 0) {
@@ -441,18 +445,17 @@ static jit_gemm_status settle_operands(const struct jg_kernel *kernel,
     return JIT_GEMM_OK;
 }
 
-/* For a kernel that makes the transposed product: A and B, M and N as it takes them. */
-static void swap_product(struct jg_kernel_params *params, struct jg_map_key *keys)
+/* The problem's A and B, to where the product has them. */
+static jit_gemm_status settle_inputs(const struct jg_kernel *kernel,
+                                     const jit_gemm_args *args,
+                                     struct jg_kernel_params *params,
+                                     struct jg_map_key *keys)
 {
-    const struct jg_map_key a = keys[JG_MAP_A];
-    keys[JG_MAP_A] = keys[JG_MAP_B];
-    keys[JG_MAP_B] = a;
-    const struct jg_matrix_param a_param = params->a;
-    params->a = params->b;
-    params->b = a_param;
-    const uint32_t m = params->m;
-    params->m = params->n;
-    params->n = m;
+    const bool a_first = kernel->choice.product.a.letter == 'a';
+    JG_TRY(settle_a(kernel, args, params, a_first ? &params->a : &params->b,
+                    &keys[a_first ? JG_MAP_A : JG_MAP_B]));
+    return settle_b(kernel, args, params, a_first ? &params->b : &params->a,
+                    &keys[a_first ? JG_MAP_B : JG_MAP_A]);
 }
 
 jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm_args *args,
@@ -464,8 +467,7 @@ jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm
         return JIT_GEMM_OK;
     }
     JG_TRY(jg_workspace_settle(kernel, args, ret_params));
-    JG_TRY(settle_a(kernel, args, ret_params, &ret_keys[JG_MAP_A]));
-    JG_TRY(settle_b(kernel, args, ret_params, &ret_keys[JG_MAP_B]));
+    JG_TRY(settle_inputs(kernel, args, ret_params, ret_keys));
     JG_TRY(settle_d(kernel, args, ret_params, &ret_keys[JG_MAP_D]));
     JG_TRY(settle_factor(args->alpha_device, args->alpha, "args.alpha_device",
                          &ret_params->alpha));
@@ -479,8 +481,10 @@ jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm
         ret_keys[JG_MAP_A].pointer = place;
         ret_keys[JG_MAP_B].pointer = place;
     }
-    if (kernel->choice.config.swap_ab) {
-        swap_product(ret_params, ret_keys);
-    }
+    /* All that speaks of the problem is settled: the kernel takes the product's sizes. */
+    const struct jg_product_size size =
+        jg_product_size(&kernel->choice.product, ret_params->m, ret_params->n);
+    ret_params->m = size.m;
+    ret_params->n = size.n;
     return JIT_GEMM_OK;
 }

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/math.h"
-#include "plan/arch_common.h"
+#include "plan/cluster.h"
 #include "runtime/arguments.h"
 
 /* The naive kernel strides over the elements with at most this many CTAs. */
@@ -32,9 +32,10 @@ unsigned int jg_launch_grid(const struct jg_kernel *kernel, uint32_t m, uint32_t
     const int64_t clusters = jg_kernel_cluster_tiles(kernel, m, n);
     const int64_t resident = kernel->resident_clusters;
     /* Below 2^63; where all tiles are launched, the arguments have no more than 2^31. */
-    const int64_t tiles = config->scheduler == JG_SCHEDULER_STATIC && clusters >= resident
-                              ? clusters
-                              : clusters * (int64_t)batch;
+    const int64_t tiles =
+        config->launch.scheduler == JG_SCHEDULER_STATIC && clusters >= resident
+            ? clusters
+            : clusters * (int64_t)batch;
     return (unsigned int)(jg_grid_clusters(config, tiles, resident) *
                           jg_kernel_cluster_ctas(kernel));
 }
@@ -45,10 +46,6 @@ static CUresult launch_once(const struct jg_kernel *kernel, CUfunction function,
     CUlaunchAttribute attributes[2];
     unsigned int count = 0;
     const int cluster_ctas = jg_kernel_cluster_ctas(kernel);
-    /* The parameters have the product's sizes by now. */
-    const int is_swapped = kernel->choice.config.swap_ab;
-    const uint32_t m = is_swapped ? params->n : params->m;
-    const uint32_t n = is_swapped ? params->m : params->n;
     if (cluster_ctas > 1) {
         attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
         attributes[count].value.clusterDim.x = (unsigned int)cluster_ctas;
@@ -56,13 +53,13 @@ static CUresult launch_once(const struct jg_kernel *kernel, CUfunction function,
         attributes[count].value.clusterDim.z = 1;
         count++;
     }
-    if (kernel->choice.config.pdl) {
+    if (kernel->choice.config.launch.pdl) {
         attributes[count].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
         attributes[count].value.programmaticStreamSerializationAllowed = 1;
         count++;
     }
     const CUlaunchConfig config = {
-        .gridDimX = jg_launch_grid(kernel, m, n, params->batch),
+        .gridDimX = jg_launch_grid(kernel, params->m, params->n, params->batch),
         .gridDimY = 1,
         .gridDimZ = 1,
         .blockDimX = (unsigned int)kernel->choice.derived.threads,
@@ -106,7 +103,7 @@ static const char *hint_for_launch(const struct jg_kernel *kernel, CUresult resu
 {
     static const char see_text[] = "see the driver's text";
     const struct jg_driver *driver = kernel->device->driver;
-    if (kernel->choice.config.debug) {
+    if (kernel->choice.config.launch.debug) {
         return "an earlier kernel failed; jit_gemm_debug_report says whether one of this "
                "handle gave up";
     }

@@ -15,7 +15,7 @@
 jit_gemm_status jg_launch(const struct jg_kernel *kernel, struct jg_map_slots *slots,
                           const jit_gemm_args *args, void *stream);
 
-/* CTAs of a launch of this size. */
+/* CTAs of a launch whose product has this size. */
 unsigned int jg_launch_grid(const struct jg_kernel *kernel, uint32_t m, uint32_t n,
                             uint32_t batch);
 

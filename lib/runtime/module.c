@@ -178,7 +178,7 @@ static jit_gemm_status load_in_context(struct jg_kernel *kernel,
         return fail_load(kernel, result, "cuKernelGetFunction", "");
     }
     JG_TRY(read_attributes(kernel));
-    if (kernel->choice.config.debug) {
+    if (kernel->choice.config.launch.debug) {
         JG_TRY(jg_debug_slots_create(kernel));
     }
     return count_resident_clusters(kernel, request->ret_none_fits);
@@ -214,10 +214,10 @@ static void copy_operands(struct jg_kernel *kernel, const struct jg_epilogue *ep
     snprintf(kernel->epilogue_name, sizeof(kernel->epilogue_name), "%s", epilogue->name);
 }
 
-static jit_gemm_status print_config(struct jg_kernel *kernel)
+static jit_gemm_status print_config(const struct jg_arch *arch, struct jg_kernel *kernel)
 {
     struct jg_str text = {0};
-    jg_config_print(&kernel->choice.config, &text);
+    jg_config_print(&kernel->choice.config, arch->config_keys, &text);
     const jit_gemm_status status = jg_str_status(&text);
     snprintf(kernel->config, sizeof(kernel->config), "%s", jg_str_text(&text));
     jg_str_free(&text);
@@ -238,10 +238,10 @@ jit_gemm_status jg_module_load(struct jg_device *device,
     kernel->problem.epilogue = NULL;
     kernel->choice = *request->choice;
     copy_operands(kernel, request->problem->epilogue);
-    snprintf(kernel->arch, sizeof(kernel->arch), "%s", request->arch);
+    snprintf(kernel->arch, sizeof(kernel->arch), "%s", request->arch->name);
     snprintf(kernel->entry, sizeof(kernel->entry), "%s", request->entry);
     memcpy(kernel->key, request->binary->key, sizeof(kernel->key));
-    jit_gemm_status status = print_config(kernel);
+    jit_gemm_status status = print_config(request->arch, kernel);
     if (status == JIT_GEMM_OK) {
         status = load_relaxed(kernel, request);
     }
@@ -257,10 +257,9 @@ jit_gemm_status jg_module_load(struct jg_device *device,
 int64_t jg_kernel_cluster_tiles(const struct jg_kernel *kernel, uint32_t m, uint32_t n)
 {
     const struct jg_config *config = &kernel->choice.config;
-    const int64_t rows = (int64_t)config->tile_m * config->cluster_m;
-    const int64_t columns = (int64_t)config->tile_n * config->cluster_n;
-    return config->swap_ab ? jg_ceil_div(n, rows) * jg_ceil_div(m, columns)
-                           : jg_ceil_div(m, rows) * jg_ceil_div(n, columns);
+    const int64_t rows = (int64_t)config->layout.tile_m * config->layout.cluster_m;
+    const int64_t columns = (int64_t)config->layout.tile_n * config->layout.cluster_n;
+    return jg_ceil_div(m, rows) * jg_ceil_div(n, columns);
 }
 
 struct jg_kernel *jg_kernel_retain(struct jg_kernel *kernel)

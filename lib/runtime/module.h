@@ -38,12 +38,12 @@ struct jg_kernel {
 
 static inline int jg_kernel_cluster_ctas(const struct jg_kernel *kernel)
 {
-    const int ctas = kernel->choice.config.cluster_m * kernel->choice.config.cluster_n;
+    const int ctas =
+        kernel->choice.config.layout.cluster_m * kernel->choice.config.layout.cluster_n;
     return ctas > 1 ? ctas : 1;
 }
 
-/* Tiles of clusters that D of M x N takes in each batch, fewer than 2^62; with swap_ab its
- * columns are the rows of the product that the kernel makes. */
+/* Tiles of clusters that a product of M x N takes in each batch, fewer than 2^62. */
 int64_t jg_kernel_cluster_tiles(const struct jg_kernel *kernel, uint32_t m, uint32_t n);
 
 /* What a load is made from; everything is borrowed for the call. */
@@ -51,7 +51,7 @@ struct jg_module_request {
     const struct jg_problem *problem;
     const struct jg_choice *choice;
     const struct jg_binary *binary;
-    const char *arch;
+    const struct jg_arch *arch;
     const char *entry;
     struct jg_log *log;  /* may be NULL */
     bool *ret_none_fits; /* set if not one cluster fits on the device, else untouched */

@@ -35,24 +35,14 @@ static CUtensorMapDataType type_of_map(jit_gemm_dtype dtype)
     return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
 }
 
-/* Which of the problem's A and B the kernel takes as its A or B. */
-static enum jg_map_index operand_of_problem(const struct jg_kernel *kernel,
-                                            enum jg_map_index operand)
-{
-    if (!kernel->choice.config.swap_ab || operand > JG_MAP_B) {
-        return operand;
-    }
-    return operand == JG_MAP_A ? JG_MAP_B : JG_MAP_A;
-}
-
 static jit_gemm_dtype dtype_of_operand(const struct jg_kernel *kernel,
                                        enum jg_map_index operand)
 {
-    switch (operand_of_problem(kernel, operand)) {
+    switch (operand) {
     case JG_MAP_A:
-        return kernel->problem.a.dtype;
+        return kernel->choice.product.a.dtype;
     case JG_MAP_B:
-        return kernel->problem.b.dtype;
+        return kernel->choice.product.b.dtype;
     case JG_MAP_C:
         return kernel->problem.c.dtype;
     case JG_MAP_D:
@@ -90,11 +80,11 @@ static CUtensorMapSwizzle swizzle_of_box(const struct jg_box *box)
 static jit_gemm_status fail_encode(const struct jg_kernel *kernel, CUresult result,
                                    enum jg_map_index operand, const struct jg_map_key *key)
 {
-    static const char *const names[JG_MAP_OPERANDS] = {"args.a", "args.b", "args.c",
-                                                       "args.d"};
+    const char letters[JG_MAP_OPERANDS] = {kernel->choice.product.a.letter,
+                                           kernel->choice.product.b.letter, 'c', 'd'};
     char name[64];
     if (operand < JG_MAP_OPERANDS) {
-        snprintf(name, sizeof(name), "%s", names[operand_of_problem(kernel, operand)]);
+        snprintf(name, sizeof(name), "args.%c", letters[operand]);
     } else {
         snprintf(name, sizeof(name), "args.operands[%d]", (int)operand - JG_MAP_OPERANDS);
     }
@@ -114,19 +104,19 @@ static jit_gemm_status encode_map(const struct jg_kernel *kernel, enum jg_map_in
                                   struct jg_tensor_map *ret_map)
 {
     const jit_gemm_dtype dtype = dtype_of_operand(kernel, operand);
-    const uint64_t element_bytes = (uint64_t)jg_dtype_bytes(dtype);
     const cuuint64_t dims[3] = {key->inner > 0 ? key->inner : 1,
                                 key->outer > 0 ? key->outer : 1, key->batch};
     /* A packed matrix without columns has a stride of 0, which the hardware refuses; so is
      * any stride of a dimension that is 1. */
     const uint64_t row_bytes =
-        key->ld > 0 ? (uint64_t)key->ld * element_bytes : JG_ANY_STRIDE_BYTES;
+        key->ld > 0 ? (uint64_t)jg_bytes_of(dtype, key->ld) : JG_ANY_STRIDE_BYTES;
     const uint64_t batch_bytes = key->batch > 1 && key->batch_stride > 0
-                                     ? (uint64_t)key->batch_stride * element_bytes
+                                     ? (uint64_t)jg_bytes_of(dtype, key->batch_stride)
                                      : row_bytes;
     const cuuint64_t strides_bytes[2] = {row_bytes, batch_bytes};
     const struct jg_box box = box_of_operand(kernel, operand);
-    const cuuint32_t box_dims[3] = {(cuuint32_t)box.row_bytes / (cuuint32_t)element_bytes,
+    const cuuint32_t box_dims[3] = {8 * (cuuint32_t)box.row_bytes /
+                                        (cuuint32_t)jg_dtype_bits(dtype),
                                     (cuuint32_t)box.rows, 1};
     const cuuint32_t element_strides[3] = {1, 1, 1};
     CUtensorMap map;

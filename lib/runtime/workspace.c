@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/math.h"
-#include "plan/arch_common.h"
+#include "plan/split.h"
 
 static jit_gemm_status check_address(uint64_t address, int64_t needed)
 {
@@ -28,11 +28,13 @@ jit_gemm_status jg_workspace_settle(const struct jg_kernel *kernel,
 {
     const struct jg_config *config = &kernel->choice.config;
     params->workspace = 0;
-    if (config->split_k <= 1) {
+    if (config->launch.split_k <= 1) {
         return JIT_GEMM_OK;
     }
     const int64_t planned = kernel->choice.derived.workspace_bytes;
-    const int64_t tiles = jg_kernel_cluster_tiles(kernel, params->m, params->n) *
+    const struct jg_product_size size =
+        jg_product_size(&kernel->choice.product, params->m, params->n);
+    const int64_t tiles = jg_kernel_cluster_tiles(kernel, size.m, size.n) *
                           (int64_t)params->batch * jg_kernel_cluster_ctas(kernel);
     if (tiles > JG_WORKSPACE_TILES) {
         return jg_fail(

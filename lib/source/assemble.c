@@ -6,8 +6,8 @@
 
 #include "base/math.h"
 #include "jit_gemm/version.h"
-#include "plan/arch_common.h"
 #include "plan/kernel_params.h"
+#include "plan/split.h"
 #include "source/embedded.h"
 
 enum { EPILOGUE_NAME_SHOWN = 16 /* bytes of an epilogue's name in an entry's name */ };
@@ -29,9 +29,9 @@ static jit_gemm_status name_entry(const struct jg_arch *arch,
     chip[used] = '\0';
     char kernel[12] = "reference";
     if (config->kernel != JG_KERNEL_REFERENCE) {
-        const int by_mma = config->cta_group > 0;
-        snprintf(kernel, sizeof(kernel), "%dx%d", by_mma ? config->mma_m : config->tile_m,
-                 by_mma ? config->mma_n : config->tile_n);
+        const struct jg_config_layout *layout = &config->layout;
+        snprintf(kernel, sizeof(kernel), "%dx%d", layout->tile_m * layout->cta_group,
+                 layout->tile_n); /* what CTAs that multiply as one make */
     }
     char epilogue[EPILOGUE_NAME_SHOWN + 10] = "plain";
     if (problem->epilogue != NULL) {
@@ -85,7 +85,7 @@ static void print_heading(const struct jg_arch *arch, const struct jg_problem *p
                   JG_SOURCE_FORMAT, arch->name);
     jg_problem_text(problem, out);
     jg_str_puts(out, "\n// config: ");
-    jg_config_print(config, out);
+    jg_config_print(config, arch->config_keys, out);
     jg_str_puts(out, "\n");
 }
 
@@ -172,7 +172,7 @@ static int has_long_snippet(const struct jg_problem *problem,
                             const struct jg_config *config)
 {
     return problem->epilogue != NULL && problem->epilogue->long_calls > 1 &&
-           config->acc_stages > 1;
+           config->storage.acc_stages > 1;
 }
 
 static void print_dim(const char *name, const jit_gemm_dim *dim, struct jg_str *out)
@@ -185,14 +185,6 @@ static const char *const schedulers[] = {[JG_SCHEDULER_STATIC] = "kStatic",
                                          [JG_SCHEDULER_CLC] = "kClc"};
 static const char *const prefetches[] = {
     [JG_PREFETCH_NONE] = "kNone", [JG_PREFETCH_A] = "kA", [JG_PREFETCH_B] = "kB"};
-
-/* The problem's B is the product's A, where that is transposed. */
-static enum jg_prefetch prefetch_of_product(const struct jg_config *config)
-{
-    return config->swap_ab && config->prefetch != JG_PREFETCH_NONE
-               ? (enum jg_prefetch)(JG_PREFETCH_A + JG_PREFETCH_B - config->prefetch)
-               : config->prefetch;
-}
 
 static void print_output(const struct jg_derived *derived, struct jg_str *out)
 {
@@ -209,13 +201,23 @@ static void print_output(const struct jg_derived *derived, struct jg_str *out)
     print_number("kStoreTileSwizzleBytes", derived->d_box.row_bytes, out);
 }
 
+/* A config names the problem's matrix, which may be the product's other one. */
+static enum jg_prefetch prefetch_of_product(const struct jg_choice *choice)
+{
+    const char letters[] = {[JG_PREFETCH_A] = 'a', [JG_PREFETCH_B] = 'b'};
+    const enum jg_prefetch prefetch = choice->config.pipeline.prefetch;
+    if (prefetch == JG_PREFETCH_NONE) {
+        return prefetch;
+    }
+    return choice->product.a.letter == letters[prefetch] ? JG_PREFETCH_A : JG_PREFETCH_B;
+}
+
 static void print_config(const struct jg_problem *problem, const struct jg_choice *choice,
                          struct jg_str *out)
 {
     const struct jg_config *config = &choice->config;
     const struct jg_derived *derived = &choice->derived;
-    const struct jg_problem product =
-        config->swap_ab ? jg_problem_transpose(problem) : *problem;
+    const struct jg_product *product = &choice->product;
     const uint32_t operand_count =
         problem->epilogue != NULL ? problem->epilogue->operand_count : 0;
     const int has_c = problem->c.dtype != JIT_GEMM_DTYPE_NONE;
@@ -223,55 +225,55 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
 
     print_line_directive(1, "jit_gemm_config", out);
     jg_str_puts(out, "struct Config {\n");
-    print_dim("kM", &product.m, out);
-    print_dim("kN", &product.n, out);
+    print_dim("kM", &product->m, out);
+    print_dim("kN", &product->n, out);
     print_dim("kK", &problem->k, out);
     print_dim("kBatch", &problem->batch, out);
-    print_number("kBlockM", config->tile_m, out);
-    print_number("kBlockN", config->tile_n, out);
-    print_number("kBlockK", config->tile_k, out);
-    print_number("kCtaGroup", jg_max(config->cta_group, 1), out);
-    print_number("kClusterM", config->cluster_m, out);
-    print_number("kClusterN", config->cluster_n, out);
-    print_number("kStages", config->stages, out);
-    print_number("kKGroup", jg_max(config->k_group, 1), out);
-    print_number("kAccStages", jg_max(config->acc_stages, 1), out);
+    print_number("kBlockM", config->layout.tile_m, out);
+    print_number("kBlockN", config->layout.tile_n, out);
+    print_number("kBlockK", config->layout.tile_k, out);
+    print_number("kCtaGroup", jg_max(config->layout.cta_group, 1), out);
+    print_number("kClusterM", config->layout.cluster_m, out);
+    print_number("kClusterN", config->layout.cluster_n, out);
+    print_number("kStages", config->pipeline.stages, out);
+    print_number("kKGroup", jg_max(config->pipeline.k_group, 1), out);
+    print_number("kAccStages", jg_max(config->storage.acc_stages, 1), out);
     if (config->kernel != JG_KERNEL_REFERENCE) {
         print_output(derived, out);
     }
-    print_number("kOutStages", config->out_stages, out);
+    print_number("kOutStages", config->storage.out_stages, out);
     print_number("kASwizzleBytes", derived->a_box.row_bytes, out);
     print_number("kASwizzleAtom", derived->a_box.atom, out);
     print_number("kBSwizzleBytes", derived->b_box.row_bytes, out);
     print_number("kBSwizzleAtom", derived->b_box.atom, out);
-    print_name("SchedulerKind", "kScheduler", schedulers[config->scheduler], out);
-    print_name("Prefetch", "kPrefetch", prefetches[prefetch_of_product(config)], out);
-    print_number("kRasterGroup", config->swizzle, out);
-    print_number("kSplitK", config->split_k > 1 ? config->split_k : 1, out);
-    if (config->split_k > 1) {
+    print_name("SchedulerKind", "kScheduler", schedulers[config->launch.scheduler], out);
+    print_name("Prefetch", "kPrefetch", prefetches[prefetch_of_product(choice)], out);
+    print_number("kRasterGroup", config->launch.raster_group, out);
+    print_number("kSplitK", jg_max(config->launch.split_k, 1), out);
+    if (config->launch.split_k > 1) {
         print_number("kPartialsOffset", JG_WORKSPACE_SUMS_OFFSET, out);
-        print_flag("kSplitSerial", config->split_order == JG_SPLIT_TURNSTILE, out);
+        print_flag("kSplitSerial", config->launch.split_order == JG_SPLIT_SERIAL, out);
     }
     print_number("kThreads", derived->threads, out);
     print_number("kSmemBytes", derived->smem_bytes, out);
     print_number("kParamsBytes", (int64_t)jg_kernel_params_bytes(operand_count), out);
     print_number("kOperandCount", operand_count, out);
-    print_flag("kAKMajor", !product.a.is_mn_major, out);
-    print_flag("kBKMajor", !product.b.is_mn_major, out);
-    print_flag("kTransposed", config->swap_ab != by_columns, out);
+    print_flag("kAKMajor", !product->a.is_mn_major, out);
+    print_flag("kBKMajor", !product->b.is_mn_major, out);
+    print_flag("kTransposed", product->is_transposed, out);
     print_flag("kHasC", has_c, out);
     print_flag("kColumnMajor", by_columns, out);
     print_flag("kPlain", is_plain(problem), out);
     print_flag("kLongSnippet", has_long_snippet(problem, config), out);
-    print_flag("kRasterAlongM", config->raster == JG_RASTER_ALONG_M, out);
-    print_flag("kPdl", config->pdl, out);
+    print_flag("kRasterAlongM", config->launch.raster == JG_RASTER_ALONG_M, out);
+    print_flag("kPdl", config->launch.pdl, out);
     print_flag("kThreadLoads", jg_loads_by_threads(problem), out);
     if (jg_loads_by_threads(problem)) {
         print_number("kInputAlignment", problem->a.alignment, out);
     }
     print_number("kOutputAlignment", problem->d.alignment, out);
-    print_type("A", product.a.dtype, out);
-    print_type("B", product.b.dtype, out);
+    print_type("A", product->a.dtype, out);
+    print_type("B", product->b.dtype, out);
     print_type("C", has_c ? problem->c.dtype : JIT_GEMM_DTYPE_BF16, out);
     print_type("D", problem->d.dtype, out);
     print_scale("AScale", problem->a.scale.kind,
@@ -335,10 +337,10 @@ jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
     struct jg_str *text = &source.text;
     print_heading(arch, problem, &choice->config, text);
     print_operands(problem, text);
-    if (choice->config.debug) {
+    if (choice->config.launch.debug) {
         jg_str_puts(text, "#define JG_DEBUG 1\n");
     }
-    if (choice->config.trace) {
+    if (choice->config.launch.trace) {
         jg_str_puts(text, "#define JG_TRACE 1\n");
     }
     jg_str_printf(text, "#include <%s>\n\n", header);

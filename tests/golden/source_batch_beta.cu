@@ -1,6 +1,6 @@
 // jit_gemm 0.1.0, source format 5, sm_90a
-// problem: m=17 n=336 k=80 batch=5 a=bf16 c=f32 d=f16 layout=tn config=kernel=gemm tile=128x128x64 cluster=1x2 stages=2 raster=m swizzle=1 out_stages=2 pdl=1
-// config: kernel=gemm tile=128x128x64 cluster=1x2 stages=2 raster=m swizzle=1 out_stages=2 pdl=1 split_k=1
+// problem: m=17 n=336 k=80 batch=5 a=bf16 c=f32 d=f16 layout=tn config=kernel=gemm tile=128x128x64 cluster=1x2 stages=2 raster=m raster_group=1 out_stages=2 pdl=1
+// config: kernel=gemm tile=128x128x64 cluster=1x2 stages=2 raster=m raster_group=1 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(X)
 #include <jg/sm90a/gemm_kernel.cuh>
 

@@ -1,6 +1,6 @@
 // jit_gemm 0.1.0, source format 5, sm_90a
-// problem: m=4096 n=4096 k=4096 a=bf16 epilogue=gelu_bias config=kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=m swizzle=8 out_stages=2 pdl=1
-// config: kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=m swizzle=8 out_stages=2 pdl=1 split_k=1
+// problem: m=4096 n=4096 k=4096 a=bf16 epilogue=gelu_bias config=kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=m raster_group=8 out_stages=2 pdl=1
+// config: kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=m raster_group=8 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(X) \
     X(0, bias, RowVectorInput, bf16) \
     X(1, r, MatrixInput, bf16)

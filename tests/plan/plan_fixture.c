@@ -31,7 +31,7 @@ void plan_expect_config(const struct jg_arch *arch, const char *text, const char
 {
     const struct jg_choice choice = plan_choose(arch, text);
     struct jg_str config = {0};
-    jg_config_print(&choice.config, &config);
+    jg_config_print(&choice.config, arch->config_keys, &config);
     cr_expect_not_null(strstr(jg_str_text(&config), expected), "%s: %s lacks %s", text,
                        jg_str_text(&config), expected);
     jg_str_free(&config);

@@ -61,7 +61,7 @@ Test(arch, default_facts_are_those_of_an_h200)
     cr_expect_eq(facts->sm_count, 132);
     cr_expect_eq(facts->l2_bytes, 62914560);
     cr_expect_eq(facts->smem_optin_bytes, 232448);
-    cr_expect(hopper()->matches(facts));
+    cr_expect(jg_arch_runs_on(hopper(), facts));
 }
 
 Test(choose, large_problems_take_the_large_tile_with_a_pair_along_m)
@@ -89,10 +89,10 @@ Test(choose, stages_are_never_more_than_k_needs)
 Test(choose, raster_makes_the_first_wave_compact)
 {
     /* 66 clusters of 256 x 256 at once: 8 x 9 is the squarest. */
-    expect_config("8192x8192x8192 bf16 config=tile=128x256 cluster=2x1", "swizzle=8");
+    expect_config("8192x8192x8192 bf16 config=tile=128x256 cluster=2x1", "raster_group=8");
     /* One column of tiles: nothing to group. */
     expect_config("65536x256x4096 bf16 config=tile=128x256 cluster=2x1",
-                  "raster=m swizzle=1");
+                  "raster=m raster_group=1");
 }
 
 Test(choose, override_keeps_what_it_names_and_the_rest_is_chosen)
@@ -101,17 +101,18 @@ Test(choose, override_keeps_what_it_names_and_the_rest_is_chosen)
     expect_config("4096x4096x4096 bf16 config=cluster=1x1", "cluster=1x1");
     expect_config("4096x4096x4096 bf16 config=stages=3", "stages=3");
     expect_config("4096x4096x4096 bf16 config=raster=n", "raster=n");
-    expect_config("4096x4096x4096 bf16 config=swizzle=2", "swizzle=2");
+    expect_config("4096x4096x4096 bf16 config=raster_group=2", "raster_group=2");
     expect_config("4096x4096x4096 bf16 config=out_stages=1", "out_stages=1");
     expect_config("4096x4096x4096 e4m3 d=bf16 a_scale=tensor config=out_stages=1",
                   "out_stages=1");
     expect_config("4096x4096x4096 bf16 config=pdl=0", "pdl=0");
     expect_config("4096x4096x4096 bf16 config=stages=6", "tile=128x128x64 cluster=2x1 "
                                                          "stages=6");
-    expect_config("64x64x64 bf16 config=kernel=gemm tile=128x192x64 cluster=1x2 stages=3 "
-                  "raster=n swizzle=16 out_stages=1 pdl=0",
-                  "kernel=gemm tile=128x192x64 cluster=1x2 stages=3 raster=n swizzle=16 "
-                  "out_stages=1 pdl=0");
+    expect_config(
+        "64x64x64 bf16 config=kernel=gemm tile=128x192x64 cluster=1x2 stages=3 "
+        "raster=n raster_group=16 out_stages=1 pdl=0",
+        "kernel=gemm tile=128x192x64 cluster=1x2 stages=3 raster=n raster_group=16 "
+        "out_stages=1 pdl=0");
 }
 
 Test(choose, impossible_override_says_which_limit_is_broken)
@@ -136,9 +137,10 @@ Test(choose, impossible_override_says_which_limit_is_broken)
          "problem.config: stages=9 needs 238592 bytes of shared memory, sm_90a has 232448; "
          "at most stages=8 with tile=64x128 out_stages=1"},
         {"stages=64", "problem.config: stages=64 needs"},
-        {"mma=128x256", "problem.config: 'mma' is a key of another architecture than "
-                        "sm_90a; keys of sm_90a: kernel tile cluster stages raster swizzle "
-                        "out_stages pdl"},
+        {"mma=128x256",
+         "problem.config: 'mma' is a key of another architecture than "
+         "sm_90a; keys of sm_90a: kernel tile cluster stages raster raster_group "
+         "out_stages pdl"},
         {"cta_group=2", "problem.config: 'cta_group' is a key of another"},
         {"stages=4 acc_stages=2", "problem.config: 'acc_stages' is a key of another"},
     };
@@ -226,9 +228,9 @@ Test(choose, column_major_d_is_planned_as_its_transpose)
         struct jg_choice column = plan_choose(hopper(), rows[i].problem);
         const struct jg_choice row = plan_choose(hopper(), rows[i].transpose);
 
-        cr_expect_eq(column.config.swap_ab, 1);
-        cr_expect_eq(row.config.swap_ab, 0);
-        column.config.swap_ab = 0;
+        cr_expect_eq(column.config.layout.swap_ab, 1);
+        cr_expect_eq(row.config.layout.swap_ab, 0);
+        column.config.layout.swap_ab = 0;
         cr_expect_eq(memcmp(&column.config, &row.config, sizeof(row.config)), 0, "%s",
                      rows[i].problem);
         cr_expect_eq(column.derived.tiles_m, row.derived.tiles_m);
@@ -259,7 +261,7 @@ Test(choose, outputs_cost_more_the_less_is_promised_of_their_alignment)
     }
 }
 
-Test(choose, matrices_and_ragged_rows_need_both_output_slabs)
+Test(choose, matrices_and_ragged_rows_need_both_output_stages)
 {
     static const char *const texts[] = {
         "512x512x512 bf16 c=bf16 config=out_stages=1",
@@ -315,7 +317,7 @@ Test(choose, small_device_gets_what_fits)
                  "%s", jg_error_text());
 
     cr_expect_leq(choice.derived.smem_bytes, 101376);
-    cr_expect_eq(choice.config.cluster_m * choice.config.cluster_n, 1);
+    cr_expect_eq(choice.config.layout.cluster_m * choice.config.layout.cluster_n, 1);
     cr_expect_eq(choice.derived.grid_ctas, 1);
 }
 
@@ -349,25 +351,32 @@ Test(choose, derived_sizes_follow_the_kernels_formulas)
             const struct jg_choice choice = choose(text);
             const struct jg_config *config = &choice.config;
             const struct jg_derived *derived = &choice.derived;
-            const int64_t stage = (int64_t)(config->tile_m + config->tile_n) * 64 * 2;
-            const int64_t smem =
-                jg_align_up(config->stages * stage + 2 * config->out_stages * 8192 +
-                                16 * config->stages,
-                            1024);
+            const int64_t stage =
+                (int64_t)(config->layout.tile_m + config->layout.tile_n) * 64 * 2;
+            const int64_t smem = jg_align_up(config->pipeline.stages * stage +
+                                                 2 * config->storage.out_stages * 8192 +
+                                                 16 * config->pipeline.stages,
+                                             1024);
 
             cr_expect_eq(derived->threads, 384);
             cr_expect_eq(derived->smem_bytes, smem, "%s", text);
             cr_expect_leq(derived->smem_bytes, 232448);
-            cr_expect_eq(derived->tiles_m % config->cluster_m, 0);
-            cr_expect_eq(derived->tiles_n % config->cluster_n, 0);
-            cr_expect_geq(derived->tiles_m * config->tile_m, sizes[i]);
-            cr_expect_geq(derived->tiles_n * config->tile_n, sizes[j]);
-            cr_expect_lt((derived->tiles_m - config->cluster_m) * config->tile_m, sizes[i]);
-            cr_expect_lt((derived->tiles_n - config->cluster_n) * config->tile_n, sizes[j]);
+            cr_expect_eq(derived->tiles_m % config->layout.cluster_m, 0);
+            cr_expect_eq(derived->tiles_n % config->layout.cluster_n, 0);
+            cr_expect_geq(derived->tiles_m * config->layout.tile_m, sizes[i]);
+            cr_expect_geq(derived->tiles_n * config->layout.tile_n, sizes[j]);
+            cr_expect_lt((derived->tiles_m - config->layout.cluster_m) *
+                             config->layout.tile_m,
+                         sizes[i]);
+            cr_expect_lt((derived->tiles_n - config->layout.cluster_n) *
+                             config->layout.tile_n,
+                         sizes[j]);
             cr_expect_eq(derived->tiles,
                          derived->tiles_m * derived->tiles_n * (int64_t)(1 + j));
             cr_expect_leq(derived->grid_ctas, 132);
-            cr_expect_eq(derived->grid_ctas % (config->cluster_m * config->cluster_n), 0);
+            cr_expect_eq(derived->grid_ctas %
+                             (config->layout.cluster_m * config->layout.cluster_n),
+                         0);
             cr_expect_gt(derived->predicted_us, 0.0);
         }
     }

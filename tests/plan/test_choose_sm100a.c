@@ -35,7 +35,7 @@ Test(choose_sm100a, default_facts_are_those_of_a_b200)
     cr_expect_eq(facts->sm_count, 148);
     cr_expect_eq(facts->l2_bytes, 132644864);
     cr_expect_eq(facts->smem_optin_bytes, 232448);
-    cr_expect(blackwell()->matches(facts));
+    cr_expect(jg_arch_runs_on(blackwell(), facts));
 }
 
 Test(choose_sm100a, large_problems_take_pairs_of_ctas)
@@ -63,15 +63,15 @@ Test(choose_sm100a, few_rows_of_a_are_multiplied_as_columns)
             char text[96];
             snprintf(text, sizeof(text), "%dx%s", sizes[i], rests[j]);
             const struct jg_choice choice = choose(text);
-            cr_expect_eq(choice.config.swap_ab, 1, "%s", text);
-            cr_expect_leq(choice.config.mma_n, 32, "%s: N of %d", text,
-                          choice.config.mma_n);
+            cr_expect_eq(choice.config.layout.swap_ab, 1, "%s", text);
+            cr_expect_leq(choice.config.layout.mma_n, 32, "%s: N of %d", text,
+                          choice.config.layout.mma_n);
         }
     }
-    cr_expect_eq(choose("4096x16x4096 bf16").config.swap_ab, 0);
-    cr_expect_eq(choose("8192x8192x8192 bf16").config.swap_ab, 0);
-    cr_expect_eq(choose("16x4096x4096 bf16 config=swap_ab=0").config.swap_ab, 0);
-    cr_expect_eq(choose("4096x4096x4096 bf16 config=swap_ab=1").config.swap_ab, 1);
+    cr_expect_eq(choose("4096x16x4096 bf16").config.layout.swap_ab, 0);
+    cr_expect_eq(choose("8192x8192x8192 bf16").config.layout.swap_ab, 0);
+    cr_expect_eq(choose("16x4096x4096 bf16 config=swap_ab=0").config.layout.swap_ab, 0);
+    cr_expect_eq(choose("4096x4096x4096 bf16 config=swap_ab=1").config.layout.swap_ab, 1);
 }
 
 /* A column-major D is written without turning it by the transposed product. */
@@ -79,8 +79,8 @@ Test(choose_sm100a, column_major_d_takes_the_transposed_product)
 {
     expect_config("8192x8192x8192 bf16 d_layout=column", "swap_ab=1");
     expect_config("8192x8192x8192 bf16 d_layout=column", "mma=256x256 cta_group=2");
-    cr_expect_eq(choose("4096x16x4096 bf16 d_layout=column").config.swap_ab, 0);
-    cr_expect_eq(choose("16x4096x4096 bf16 d_layout=column").config.swap_ab, 1);
+    cr_expect_eq(choose("4096x16x4096 bf16 d_layout=column").config.layout.swap_ab, 0);
+    cr_expect_eq(choose("16x4096x4096 bf16 d_layout=column").config.layout.swap_ab, 1);
     const struct jg_choice plain = choose("512x256x512 bf16 config=mma=128x64");
     const struct jg_choice turned =
         choose("256x512x512 bf16 d_layout=column config=mma=128x64 swap_ab=1");
@@ -95,7 +95,7 @@ Test(choose_sm100a, half_of_a_tensor_core_is_never_chosen)
     const struct jg_problem problem = plan_problem("4096x4096x4096 bf16");
     struct jg_config candidate;
     for (int i = 0; blackwell()->candidate(&problem, i, &candidate); i++) {
-        cr_expect_neq(candidate.mma_m, 64);
+        cr_expect_neq(candidate.layout.mma_m, 64);
     }
     expect_config("4096x4096x4096 bf16 config=mma=64x256", "mma=64x256 cta_group=1");
 }
@@ -117,7 +117,7 @@ Test(choose_sm100a, every_shape_that_the_tensor_core_has_can_be_named)
                          rows[i].cta_group, swap_ab);
                 expect_config(text, expected);
                 const struct jg_choice choice = choose(text);
-                cr_expect_eq(choice.config.swap_ab, swap_ab, "%s", text);
+                cr_expect_eq(choice.config.layout.swap_ab, swap_ab, "%s", text);
                 cr_expect_eq(choice.derived.b_box.rows, n / rows[i].cta_group, "%s", text);
             }
         }
@@ -128,13 +128,13 @@ Test(choose_sm100a, every_shape_that_the_tensor_core_has_can_be_named)
 Test(choose_sm100a, mma_alone_means_one_cta_and_no_swap)
 {
     expect_config("16x4096x4096 bf16 config=mma=128x64", "mma=128x64 cta_group=1");
-    cr_expect_eq(choose("16x4096x4096 bf16 config=mma=128x32").config.swap_ab, 0);
+    cr_expect_eq(choose("16x4096x4096 bf16 config=mma=128x32").config.layout.swap_ab, 0);
     expect_config("16x4096x4096 bf16 config=mma=256x64", "mma=256x64 cta_group=2");
     expect_config("16x4096x4096 bf16 config=mma=64x8 swap_ab=1", "swap_ab=1");
 }
 
 /* Slabs of D fill the tile: their rows, and the span of their swizzle. */
-Test(choose_sm100a, slabs_of_d_divide_the_tile)
+Test(choose_sm100a, store_tiles_of_d_divide_the_tile)
 {
     static const struct {
         const char *text;
@@ -280,8 +280,8 @@ Test(choose_sm100a, matrices_of_the_epilogue_cost_stages_of_the_ring)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct jg_choice choice = choose(rows[i].text);
-        cr_expect_eq(choice.config.stages, rows[i].stages, "%s: stages=%d", rows[i].text,
-                     choice.config.stages);
+        cr_expect_eq(choice.config.pipeline.stages, rows[i].stages, "%s: stages=%d",
+                     rows[i].text, choice.config.pipeline.stages);
         cr_expect_eq(choice.derived.output.load_stages, rows[i].matrix_stages, "%s",
                      rows[i].text);
         cr_expect_eq(choice.derived.threads, rows[i].threads, "%s", rows[i].text);
@@ -298,10 +298,10 @@ Test(choose_sm100a, override_keeps_what_it_names_and_the_rest_is_chosen)
     expect_config("4096x4096x4096 bf16 config=prefetch=b", "pdl=1 split_k=1 prefetch=b");
     expect_config(
         "64x64x64 bf16 config=kernel=gemm mma=256x192 cta_group=2 cluster=2x2 "
-        "scheduler=static k_group=2 stages=3 acc_stages=2 raster=n swizzle=16 out_stages=1 "
+        "scheduler=static k_group=2 stages=3 acc_stages=2 raster=n raster_group=16 out_stages=1 "
         "pdl=0",
         "kernel=gemm mma=256x192 cta_group=2 cluster=2x2 scheduler=static "
-        "k_group=2 stages=3 acc_stages=2 raster=n swizzle=16 out_stages=1 pdl=0");
+        "k_group=2 stages=3 acc_stages=2 raster=n raster_group=16 out_stages=1 pdl=0");
 }
 
 Test(choose_sm100a, k_is_split_where_tiles_are_few_and_a_workspace_is_allowed)
@@ -325,13 +325,13 @@ Test(choose_sm100a, k_is_split_where_tiles_are_few_and_a_workspace_is_allowed)
         const struct jg_problem problem = plan_problem(rows[i].problem);
         const struct jg_choice choice = choose(rows[i].problem);
 
-        cr_expect_eq(choice.config.split_k > 1, rows[i].is_split, "%s: split_k=%d",
-                     rows[i].problem, choice.config.split_k);
+        cr_expect_eq(choice.config.launch.split_k > 1, rows[i].is_split, "%s: split_k=%d",
+                     rows[i].problem, choice.config.launch.split_k);
         cr_expect_eq(choice.derived.workspace_bytes > 0, rows[i].is_split, "%s",
                      rows[i].problem);
         cr_expect_leq((uint64_t)choice.derived.workspace_bytes, problem.workspace_limit);
         cr_expect_leq(choice.derived.busy_ctas, 148);
-        cr_expect_eq(choice.derived.grid_ctas % choice.config.split_k, 0);
+        cr_expect_eq(choice.derived.grid_ctas % choice.config.launch.split_k, 0);
     }
 }
 
@@ -363,9 +363,9 @@ Test(choose_sm100a, inputs_that_tma_does_not_take_are_loaded_by_three_warps_more
     const struct jg_choice fast = choose("8192x8192x8192 bf16 config=mma=128x256 "
                                          "cluster=1x1 scheduler=static");
 
-    cr_expect_eq(slow.config.cta_group, 1);
-    cr_expect_eq(slow.config.cluster_m * slow.config.cluster_n, 1);
-    cr_expect_eq(slow.config.scheduler, JG_SCHEDULER_STATIC);
+    cr_expect_eq(slow.config.layout.cta_group, 1);
+    cr_expect_eq(slow.config.layout.cluster_m * slow.config.layout.cluster_n, 1);
+    cr_expect_eq(slow.config.launch.scheduler, JG_SCHEDULER_STATIC);
     cr_expect_eq(slow.derived.threads, fast.derived.threads + 96);
     cr_expect_gt(slow.derived.predicted_us, 2 * fast.derived.predicted_us);
     cr_expect_gt(slow.derived.predicted_us,
@@ -383,9 +383,10 @@ Test(choose_sm100a, tf32_has_all_layouts)
         /* A CTA's 16 columns of an A that is not K-major are too few. */
         snprintf(text, sizeof(text), "16x4096x4096 tf32 layout=%s", layouts[i]);
         const struct jg_choice few = choose(text);
-        cr_expect_eq(few.config.swap_ab, 1, "%s", text);
-        cr_expect_eq(few.config.mma_n / few.config.cta_group % 32 == 0, i >= 2, "%s: %dx%d",
-                     text, few.config.mma_m, few.config.mma_n);
+        cr_expect_eq(few.config.layout.swap_ab, 1, "%s", text);
+        cr_expect_eq(few.config.layout.mma_n / few.config.layout.cta_group % 32 == 0,
+                     i >= 2, "%s: %dx%d", text, few.config.layout.mma_m,
+                     few.config.layout.mma_n);
     }
 }
 
@@ -482,13 +483,13 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
          "mma=64x24: N is a multiple of 16 of at most 256"},
         {"4096x4096x4096 bf16", "mma=64x24 out_stages=1",
          "out_stages=1 is too few for mma=64x24 cta_group=1: a CTA's 24 columns are no "
-         "multiple of 16, as slabs of D are; out_stages=2"},
+         "multiple of 16, as store tiles of D are; out_stages=2"},
         {"4096x4096x4096 bf16 c=bf16", "out_stages=1", "out_stages=1 is too few for C"},
         {"4096x4096x4096 bf16 input_align=2", "mma=128x128 cluster=2x1",
          "cluster=2x1: with input_align=2 threads load A and B, each CTA's for itself: "
          "cluster=1x1"},
         {"4096x4096x4096 bf16 input_align=2", "mma=128x128 cluster=1x1 prefetch=b",
-         "prefetch=b asks the copy engine, which does not take input_align=2"},
+         "prefetch=b asks TMA, which does not take input_align=2"},
         {"4096x4096x4096 bf16 input_align=2", "mma=128x128 cluster=1x1 scheduler=clc",
          "scheduler=clc answers one thread that loads, and with input_align=2 there are "
          "more: scheduler=static"},
@@ -498,7 +499,7 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
          "split_k=2: a workspace has locks for 4096 tiles, the problem has 32768"},
         {"4096x4096x4096 bf16", "tile=128x128",
          "'tile' is a key of another architecture than sm_100a; keys of sm_100a: kernel mma "
-         "cta_group cluster scheduler k_group stages acc_stages raster swizzle out_stages pdl "
+         "cta_group cluster scheduler k_group stages acc_stages raster raster_group out_stages pdl "
          "split_k split_order prefetch swap_ab debug trace"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -524,7 +525,7 @@ Test(choose_sm100a, cluster_larger_than_the_device_is_refused_and_never_chosen)
 
     cr_expect_eq(jg_config_choose(blackwell(), &problem, &facts, &choice, NULL),
                  JIT_GEMM_OK);
-    cr_expect_leq(choice.config.cluster_m * choice.config.cluster_n, 8);
+    cr_expect_leq(choice.config.layout.cluster_m * choice.config.layout.cluster_n, 8);
     strcpy(problem.config, "mma=128x64 cluster=4x4");
     cr_expect_eq(jg_config_choose(blackwell(), &problem, &facts, &choice, NULL),
                  JIT_GEMM_ERR_ARGUMENT);
@@ -559,28 +560,35 @@ Test(choose_sm100a, derived_sizes_follow_the_kernels_formulas)
             const struct jg_config *config = &choice.config;
             const struct jg_derived *derived = &choice.derived;
             const int64_t stage =
-                (int64_t)(config->tile_m + config->tile_n / config->cta_group) * 128;
+                (int64_t)(config->layout.tile_m +
+                          config->layout.tile_n / config->layout.cta_group) *
+                128;
             /* Two teams of warps each have a box where a step has fewer rows. */
             const int boxes = derived->matrix_box.rows == 128 ? 1 : 2;
             const int64_t matrix = INT64_C(128) * derived->matrix_box.rows * boxes;
-            const int64_t used = config->stages * config->k_group * stage +
-                                 INT64_C(4) * config->out_stages * 4096 +
-                                 matrix * matrix_stages[j / 5];
+            const int64_t used =
+                config->pipeline.stages * config->pipeline.k_group * stage +
+                INT64_C(4) * config->storage.out_stages * 4096 +
+                matrix * matrix_stages[j / 5];
             const int64_t barriers =
-                16 * (config->stages + matrix_stages[j / 5] + config->acc_stages) + 8 +
-                (config->scheduler == JG_SCHEDULER_CLC ? 112 : 0);
+                16 * (config->pipeline.stages + matrix_stages[j / 5] +
+                      config->storage.acc_stages) +
+                8 + (config->launch.scheduler == JG_SCHEDULER_CLC ? 112 : 0);
 
-            cr_expect_eq(config->tile_m, config->mma_m / config->cta_group, "%s", text);
-            cr_expect_geq(config->mma_m, 128, "%s", text);
-            cr_expect_eq(config->mma_n, config->tile_n);
+            cr_expect_eq(config->layout.tile_m,
+                         config->layout.mma_m / config->layout.cta_group, "%s", text);
+            cr_expect_geq(config->layout.mma_m, 128, "%s", text);
+            cr_expect_eq(config->layout.mma_n, config->layout.tile_n);
             cr_expect_eq(derived->smem_bytes,
                          jg_max(jg_align_up(used + barriers, 1024), 116 * 1024), "%s",
                          text);
             cr_expect_leq(derived->smem_bytes, 232448);
             cr_expect_gt(2 * (derived->smem_bytes + 1024), 228 * 1024, "one CTA each");
-            cr_expect_leq(config->acc_stages * config->tile_n, 512);
-            cr_expect_eq(config->cluster_m % config->cta_group, 0);
-            cr_expect_eq(derived->grid_ctas % (config->cluster_m * config->cluster_n), 0);
+            cr_expect_leq(config->storage.acc_stages * config->layout.tile_n, 512);
+            cr_expect_eq(config->layout.cluster_m % config->layout.cta_group, 0);
+            cr_expect_eq(derived->grid_ctas %
+                             (config->layout.cluster_m * config->layout.cluster_n),
+                         0);
             cr_expect_leq(derived->busy_ctas, 148);
             cr_expect_eq(derived->grid_ctas, derived->tiles, "no static grid here");
             cr_expect_gt(derived->predicted_us, 0.0);
@@ -662,14 +670,14 @@ Test(choose_sm100a, family_has_the_same_kernels_where_its_tensor_core_can)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct jg_arch *arch = jg_arch_find(rows[i].name);
         cr_assert_not_null(arch, "%s", rows[i].name);
-        cr_expect_eq(arch->matches(&b200), rows[i].b200);
-        cr_expect_eq(arch->matches(&b300), rows[i].b300);
+        cr_expect_eq(jg_arch_runs_on(arch, &b200), rows[i].b200);
+        cr_expect_eq(jg_arch_runs_on(arch, &b300), rows[i].b300);
         cr_expect_str_eq(arch->kernel_header, blackwell()->kernel_header);
         plan_expect_config(arch, "8192x8192x8192 bf16", "mma=256x256 cta_group=2");
         struct jg_problem problem;
         memset(&problem, 0, sizeof(problem));
         problem.a.dtype = problem.b.dtype = JIT_GEMM_DTYPE_S8;
-        const jit_gemm_status status = arch->check(&problem);
+        const jit_gemm_status status = jg_arch_check(arch, &problem);
         if (arch == blackwell()) {
             cr_expect_eq(status, JIT_GEMM_OK);
         } else {

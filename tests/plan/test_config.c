@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The text form of a config: parse, print, and every message. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "plan/config.h"
+#include "plan/arch.h"
+#include "plan/text.h"
 
 static struct jg_config_override parse(const char *text)
 {
@@ -15,30 +17,36 @@ static struct jg_config_override parse(const char *text)
     return override;
 }
 
+/* What the chip prints, in its order. */
+static const char *keys_of(const char *arch)
+{
+    return jg_arch_find(arch)->config_keys;
+}
+
 Test(config, whole_text_sets_everything)
 {
     static const char text[] = "kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=n "
-                               "swizzle=16 out_stages=1 pdl=0 split_k=1";
+                               "raster_group=16 out_stages=1 pdl=0 split_k=1";
 
     const struct jg_config_override override = parse(text);
 
     cr_expect_eq(override.values.kernel, JG_KERNEL_GEMM);
-    cr_expect_eq(override.values.tile_m, 128);
-    cr_expect_eq(override.values.tile_n, 256);
-    cr_expect_eq(override.values.tile_k, 64);
-    cr_expect_eq(override.values.cluster_m, 2);
-    cr_expect_eq(override.values.cluster_n, 1);
-    cr_expect_eq(override.values.stages, 4);
-    cr_expect_eq(override.values.raster, JG_RASTER_ALONG_N);
-    cr_expect_eq(override.values.swizzle, 16);
-    cr_expect_eq(override.values.out_stages, 1);
-    cr_expect_eq(override.values.pdl, 0);
+    cr_expect_eq(override.values.layout.tile_m, 128);
+    cr_expect_eq(override.values.layout.tile_n, 256);
+    cr_expect_eq(override.values.layout.tile_k, 64);
+    cr_expect_eq(override.values.layout.cluster_m, 2);
+    cr_expect_eq(override.values.layout.cluster_n, 1);
+    cr_expect_eq(override.values.pipeline.stages, 4);
+    cr_expect_eq(override.values.launch.raster, JG_RASTER_ALONG_N);
+    cr_expect_eq(override.values.launch.raster_group, 16);
+    cr_expect_eq(override.values.storage.out_stages, 1);
+    cr_expect_eq(override.values.launch.pdl, 0);
     cr_expect(override.has_kernel && override.has_tile && override.has_tile_k &&
               override.has_cluster && override.has_stages && override.has_raster &&
-              override.has_swizzle && override.has_out_stages && override.has_pdl);
+              override.has_raster_group && override.has_out_stages && override.has_pdl);
 
     struct jg_str printed = {0};
-    jg_config_print(&override.values, &printed);
+    jg_config_print(&override.values, keys_of("sm_90a"), &printed);
     cr_expect_str_eq(jg_str_text(&printed), text);
     jg_str_free(&printed);
 }
@@ -48,21 +56,21 @@ Test(config, chips_with_accumulators_of_their_own_name_the_mma)
     static const char text[] =
         "kernel=gemm mma=256x192 cta_group=2 cluster=4x1 "
         "scheduler=clc k_group=2 stages=6 "
-        "acc_stages=1 raster=m swizzle=2 out_stages=2 pdl=1 split_k=1";
+        "acc_stages=1 raster=m raster_group=2 out_stages=2 pdl=1 split_k=1";
 
     const struct jg_config_override override = parse(text);
 
-    cr_expect_eq(override.values.mma_m, 256);
-    cr_expect_eq(override.values.mma_n, 192);
-    cr_expect_eq(override.values.cta_group, 2);
-    cr_expect_eq(override.values.scheduler, JG_SCHEDULER_CLC);
-    cr_expect_eq(override.values.k_group, 2);
-    cr_expect_eq(override.values.acc_stages, 1);
+    cr_expect_eq(override.values.layout.mma_m, 256);
+    cr_expect_eq(override.values.layout.mma_n, 192);
+    cr_expect_eq(override.values.layout.cta_group, 2);
+    cr_expect_eq(override.values.launch.scheduler, JG_SCHEDULER_CLC);
+    cr_expect_eq(override.values.pipeline.k_group, 2);
+    cr_expect_eq(override.values.storage.acc_stages, 1);
     cr_expect(override.has_scheduler && override.has_k_group && override.has_mma &&
               override.has_cta_group && override.has_acc_stages && !override.has_tile &&
               !override.has_tile_k);
     struct jg_str printed = {0};
-    jg_config_print(&override.values, &printed);
+    jg_config_print(&override.values, keys_of("sm_100a"), &printed);
     cr_expect_str_eq(jg_str_text(&printed), text);
     jg_str_free(&printed);
 }
@@ -71,36 +79,37 @@ Test(config, prefetch_is_printed_where_an_operand_has_it)
 {
     static const char text[] =
         "kernel=gemm mma=256x128 cta_group=2 cluster=2x1 scheduler=clc k_group=1 stages=6 "
-        "acc_stages=1 raster=m swizzle=2 out_stages=2 pdl=1 split_k=1 prefetch=b";
+        "acc_stages=1 raster=m raster_group=2 out_stages=2 pdl=1 split_k=1 prefetch=b";
 
     struct jg_config_override override = parse(text);
 
     cr_expect(override.has_prefetch);
-    cr_expect_eq(override.values.prefetch, JG_PREFETCH_B);
+    cr_expect_eq(override.values.pipeline.prefetch, JG_PREFETCH_B);
     struct jg_str printed = {0};
-    jg_config_print(&override.values, &printed);
+    jg_config_print(&override.values, keys_of("sm_100a"), &printed);
     cr_expect_str_eq(jg_str_text(&printed), text);
     jg_str_free(&printed);
     override = parse("prefetch=none");
-    jg_config_print(&override.values, &printed);
+    jg_config_print(&override.values, keys_of("sm_100a"), &printed);
     cr_expect_null(strstr(jg_str_text(&printed), "prefetch"), "%s", jg_str_text(&printed));
     jg_str_free(&printed);
 }
 
 Test(config, instruments_are_printed_where_they_are_on)
 {
-    static const char text[] = "kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=n "
-                               "swizzle=16 out_stages=1 pdl=0 split_k=1 debug=1 trace=1";
+    static const char text[] =
+        "kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=n "
+        "raster_group=16 out_stages=1 pdl=0 split_k=1 debug=1 trace=1";
 
     struct jg_config_override override = parse(text);
 
     cr_expect(override.has_debug && override.has_trace);
     struct jg_str printed = {0};
-    jg_config_print(&override.values, &printed);
+    jg_config_print(&override.values, keys_of("sm_90a"), &printed);
     cr_expect_str_eq(jg_str_text(&printed), text);
     jg_str_free(&printed);
-    override.values.debug = override.values.trace = 0;
-    jg_config_print(&override.values, &printed);
+    override.values.launch.debug = override.values.launch.trace = 0;
+    jg_config_print(&override.values, keys_of("sm_90a"), &printed);
     cr_expect_null(strstr(jg_str_text(&printed), "debug"));
     cr_expect_null(strstr(jg_str_text(&printed), "trace"));
     jg_str_free(&printed);
@@ -110,20 +119,20 @@ Test(config, parts_of_k_are_printed_and_their_order_where_there_are_several)
 {
     static const char text[] =
         "kernel=gemm mma=256x128 cta_group=2 cluster=2x1 scheduler=static k_group=1 stages=6 "
-        "acc_stages=1 raster=m swizzle=2 out_stages=2 pdl=1 split_k=4 "
-        "split_order=arrival";
+        "acc_stages=1 raster=m raster_group=2 out_stages=2 pdl=1 split_k=4 "
+        "split_order=unordered";
 
     struct jg_config_override override = parse(text);
 
     cr_expect(override.has_split_k && override.has_split_order);
-    cr_expect_eq(override.values.split_k, 4);
-    cr_expect_eq(override.values.split_order, JG_SPLIT_ARRIVAL);
+    cr_expect_eq(override.values.launch.split_k, 4);
+    cr_expect_eq(override.values.launch.split_order, JG_SPLIT_UNORDERED);
     struct jg_str printed = {0};
-    jg_config_print(&override.values, &printed);
+    jg_config_print(&override.values, keys_of("sm_100a"), &printed);
     cr_expect_str_eq(jg_str_text(&printed), text);
     jg_str_free(&printed);
-    override.values.split_k = 1;
-    jg_config_print(&override.values, &printed);
+    override.values.launch.split_k = 1;
+    jg_config_print(&override.values, keys_of("sm_100a"), &printed);
     cr_expect_not_null(strstr(jg_str_text(&printed), " pdl=1 split_k=1"), "%s",
                        jg_str_text(&printed));
     cr_expect_null(strstr(jg_str_text(&printed), "split_order"), "%s",
@@ -135,18 +144,18 @@ Test(config, transposed_product_is_printed_where_it_is_made)
 {
     static const char text[] =
         "kernel=gemm mma=128x32 cta_group=2 cluster=2x1 scheduler=clc k_group=1 stages=6 "
-        "acc_stages=1 raster=m swizzle=2 out_stages=2 pdl=1 split_k=1 swap_ab=1";
+        "acc_stages=1 raster=m raster_group=2 out_stages=2 pdl=1 split_k=1 swap_ab=1";
 
     struct jg_config_override override = parse(text);
 
     cr_expect(override.has_swap_ab);
-    cr_expect_eq(override.values.swap_ab, 1);
+    cr_expect_eq(override.values.layout.swap_ab, 1);
     struct jg_str printed = {0};
-    jg_config_print(&override.values, &printed);
+    jg_config_print(&override.values, keys_of("sm_100a"), &printed);
     cr_expect_str_eq(jg_str_text(&printed), text);
     jg_str_free(&printed);
-    override.values.swap_ab = 0;
-    jg_config_print(&override.values, &printed);
+    override.values.layout.swap_ab = 0;
+    jg_config_print(&override.values, keys_of("sm_100a"), &printed);
     cr_expect_null(strstr(jg_str_text(&printed), "swap"), "%s", jg_str_text(&printed));
     jg_str_free(&printed);
 }
@@ -164,6 +173,23 @@ Test(config, keys_of_another_chip_are_refused_by_name)
                      "keys of sm_0: kernel mma cluster");
 }
 
+Test(config, keys_that_chips_print_are_keys)
+{
+    for (int i = 0; jg_arch_at(i) != NULL; i++) {
+        size_t offset = 0;
+        struct jg_word word;
+        while (jg_word_next(jg_arch_at(i)->config_keys, &offset, &word)) {
+            struct jg_config_override override;
+            char text[64];
+            snprintf(text, sizeof(text), "%.*s=?", (int)word.key_size, word.key);
+
+            cr_expect_eq(jg_config_parse(text, &override), JIT_GEMM_ERR_ARGUMENT);
+            cr_expect_not_null(strstr(jg_error_text(), "is no value of"), "%s: %s",
+                               jg_arch_at(i)->name, jg_error_text());
+        }
+    }
+}
+
 Test(config, empty_text_sets_nothing)
 {
     static const struct jg_config_override nothing;
@@ -175,13 +201,34 @@ Test(config, empty_text_sets_nothing)
     cr_expect_eq(memcmp(&blank, &nothing, sizeof(nothing)), 0);
 }
 
+Test(config, old_words_are_read_and_printed_as_the_new_ones)
+{
+    static const struct {
+        const char *old, *now;
+    } rows[] = {
+        {"swizzle=8", "raster_group=8"},
+        {"split_order=turnstile", "split_order=serial"},
+        {"split_order=arrival", "split_order=unordered"},
+        {"pdl=1 swizzle=2 raster=m", "raster=m raster_group=2 pdl=1"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_config_override override = parse(rows[i].old);
+        struct jg_str text = {0};
+
+        jg_config_print_override(&override, &text);
+
+        cr_expect_str_eq(jg_str_text(&text), rows[i].now);
+        jg_str_free(&text);
+    }
+}
+
 Test(config, tile_may_leave_k_out)
 {
     const struct jg_config_override override = parse("tile=64x128");
 
     cr_expect_eq(override.has_tile, 1);
     cr_expect_eq(override.has_tile_k, 0);
-    cr_expect_eq(override.values.tile_n, 128);
+    cr_expect_eq(override.values.layout.tile_n, 128);
 }
 
 Test(config, reference_prints_alone)
@@ -189,7 +236,7 @@ Test(config, reference_prints_alone)
     const struct jg_config config = {.kernel = JG_KERNEL_REFERENCE};
     struct jg_str text = {0};
 
-    jg_config_print(&config, &text);
+    jg_config_print(&config, "kernel tile", &text);
 
     cr_expect_str_eq(jg_str_text(&text), "kernel=reference");
     cr_expect_eq(parse(jg_str_text(&text)).values.kernel, JG_KERNEL_REFERENCE);
@@ -208,20 +255,20 @@ Test(config, override_prints_in_one_order_and_parses_back)
         "stages=7",
         "raster=m",
         "raster=n",
-        "swizzle=4",
+        "raster_group=4",
         "out_stages=2",
         "pdl=0",
         "mma=256x128",
         "cta_group=2",
         "acc_stages=1",
         "split_k=64",
-        "split_order=turnstile",
-        "split_order=arrival",
+        "split_order=serial",
+        "split_order=unordered",
         "swap_ab=0",
         "swap_ab=1",
         "tile=64x128 stages=8 pdl=1",
-        "kernel=gemm mma=256x256 cta_group=2 cluster=4x1 stages=5 acc_stages=2 swizzle=4",
-        "kernel=gemm cluster=2x1 raster=m swizzle=1 out_stages=1",
+        "kernel=gemm mma=256x256 cta_group=2 cluster=4x1 stages=5 acc_stages=2 raster_group=4",
+        "kernel=gemm cluster=2x1 raster=m raster_group=1 out_stages=1",
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         const struct jg_config_override override = parse(texts[i]);
@@ -244,14 +291,14 @@ Test(config, every_message)
     } rows[] = {
         {"stages",
          "config: 'stages' at column 1 is not of the form key=value; keys: kernel "
-         "tile mma cta_group cluster scheduler k_group stages acc_stages raster swizzle "
+         "tile mma cta_group cluster scheduler k_group stages acc_stages raster raster_group "
          "out_stages pdl split_k split_order prefetch swap_ab debug trace"},
         {"split_k=0",
          "config: '0' at column 9 is no value of 'split_k'; give a number from "
          "1 to 64"},
         {"split_k=65", "config: '65' at column 9 is no value of 'split_k'"},
         {"split_order=any", "config: 'any' at column 13 is no value of 'split_order'; give "
-                            "turnstile or arrival"},
+                            "serial or unordered"},
         {"swap_ab=2", "config: '2' at column 9 is no value of 'swap_ab'; give 0 or 1"},
         {"stages=4 warp=3", "config: unknown key 'warp' at column 10; keys: kernel tile "},
         {"mma=256", "config: '256' at column 5 is no value of 'mma'; give MxN"},
@@ -292,13 +339,17 @@ Test(config, every_message)
         {"stages=99999999999999999999", "config: '99999999999999999999' at column 8 is no"},
         {"raster=k", "config: 'k' at column 8 is no value of 'raster'; give m or n"},
         {"raster=mn", "config: 'mn' at column 8 is no value of 'raster'"},
-        {"swizzle=3",
-         "config: '3' at column 9 is no value of 'swizzle'; give 1, 2, 4, 8 or "
+        {"raster_group=3",
+         "config: '3' at column 14 is no value of 'raster_group'; give 1, 2, 4, 8 or "
          "16"},
-        {"swizzle=32", "config: '32' at column 9 is no value of 'swizzle'"},
-        {"swizzle=0", "config: '0' at column 9 is no value of 'swizzle'"},
+        {"raster_group=32", "config: '32' at column 14 is no value of 'raster_group'"},
+        {"raster_group=0", "config: '0' at column 14 is no value of 'raster_group'"},
         {"out_stages=3",
          "config: '3' at column 12 is no value of 'out_stages'; give 1 or 2"},
+        {"swizzle=3", "config: '3' at column 9 is no value of 'swizzle'; give 1, 2, 4, 8"},
+        {"swizzle=2 raster_group=2",
+         "config: key 'raster_group' at column 11 is given twice; give each key once"},
+        {"raster_group=2 swizzle=2", "config: key 'swizzle' at column 16 is given twice"},
         {"pdl=2", "config: '2' at column 5 is no value of 'pdl'; give 0 or 1"},
         {"pdl=yes", "config: 'yes' at column 5 is no value of 'pdl'"},
         {"kernel=reference stages=4", "config: kernel=reference takes no other key; leave "

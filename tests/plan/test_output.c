@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "plan/output.h"
+#include "plan/trial.h"
 #include "plan_fixture.h"
 
 /* Of an operand of the epilogue. */
@@ -21,13 +21,21 @@ struct operand {
     jit_gemm_dtype dtype;
 };
 
-static const struct jg_config plain_config = {.tile_m = 128,
-                                              .tile_n = 64,
-                                              .cluster_m = 2,
-                                              .cluster_n = 1,
-                                              .stages = 4,
-                                              .out_stages = 2};
+static const struct jg_config plain_config = {
+    .layout = {.tile_m = 128, .tile_n = 64, .cluster_m = 2, .cluster_n = 1},
+    .storage = {.out_stages = 2},
+    .pipeline = {.stages = 4}};
 static const struct jg_output_facts plain_facts = {.columns = 64, .ring_stages = 4};
+
+static struct jg_output choose_output(const struct jg_problem *problem, bool swap_ab,
+                                      const struct jg_output_facts *facts)
+{
+    struct jg_trial trial = {.problem = problem,
+                             .product = jg_product_make(problem, swap_ab),
+                             .config = plain_config};
+    trial.config.layout.swap_ab = swap_ab;
+    return jg_output_choose(&trial, facts);
+}
 
 /* Of a problem with these operands; one of no type ends them. */
 static struct jg_output choose(const char *text, const struct operand *operands,
@@ -44,7 +52,7 @@ static struct jg_output choose(const char *text, const struct operand *operands,
     }
     struct jg_problem problem = plan_problem(text);
     problem.epilogue = operands != NULL ? &epilogue : NULL;
-    return jg_output_choose(&problem, &plain_config, facts);
+    return choose_output(&problem, problem.d.is_mn_major, facts);
 }
 
 Test(output, scalars_that_tma_can_store_take_fragments)
@@ -130,8 +138,7 @@ Test(output, tiles_are_whole_where_they_end_with_d_as_it_lies)
 {
     static const struct {
         const char *text;
-        int swap_ab;
-        bool rows, cols, vectors;
+        bool swap_ab, rows, cols, vectors;
     } rows[] = {
         {"512x192x64 bf16", 0, true, true, true},
         {"384x192x64 bf16", 0, false, true, true},
@@ -152,10 +159,9 @@ Test(output, tiles_are_whole_where_they_end_with_d_as_it_lies)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct jg_problem problem = plan_problem(rows[i].text);
-        struct jg_config config = plain_config;
-        config.swap_ab = rows[i].swap_ab;
 
-        const struct jg_output output = jg_output_choose(&problem, &config, &plain_facts);
+        const struct jg_output output =
+            choose_output(&problem, rows[i].swap_ab, &plain_facts);
 
         cr_expect_eq(output.whole_rows, rows[i].rows, "row %zu: rows", i);
         cr_expect_eq(output.whole_cols, rows[i].cols, "row %zu: columns", i);

@@ -92,7 +92,7 @@ static void print_plan(const char *text, const char *arch_name, struct jg_str *o
     jg_problem_text(&canonical, &part);
     jg_str_printf(out, "problem: %s\n", jg_str_text(&part));
     jg_str_free(&part);
-    jg_config_print(&choice.config, &part);
+    jg_config_print(&choice.config, arch->config_keys, &part);
     jg_str_printf(out, "config: %s\n", jg_str_text(&part));
     jg_str_printf(out, "%s", jg_str_text(&trace));
     cr_assert_eq(jg_str_status(out), JIT_GEMM_OK);

@@ -22,7 +22,7 @@ static void expect_same_config(const struct jg_arch *arch, const struct jg_probl
         return; /* it cannot be, and is not made into one that can */
     }
     cr_expect_eq(status, JIT_GEMM_OK, "%s: %s", config, jg_error_text());
-    jg_config_print(&choice.config, &again);
+    jg_config_print(&choice.config, arch->config_keys, &again);
     cr_expect_str_eq(jg_str_text(&again), config);
     jg_str_free(&again);
 }
@@ -57,9 +57,9 @@ Test(printed_configs, every_candidate_read_again_is_itself_beside_any_workspace)
         "64x4096x16384 bf16 input_align=2",
         "1024x256x16384 bf16 workspace=64m",
         "16x512x65536 e4m3 d=bf16 workspace=1g",
-        "256x256x8192 bf16 workspace=64m config=split_order=arrival",
+        "256x256x8192 bf16 workspace=64m config=split_order=unordered",
         "256x256x8192 bf16 workspace=64m config=split_k=3 debug=1",
-        "4096x512x1024 bf16 config=split_order=arrival pdl=0 trace=1",
+        "4096x512x1024 bf16 config=split_order=unordered pdl=0 trace=1",
         "4096x4096x4096 bf16 config=cluster=2x1",
     };
     for (int i = 0; jg_arch_at(i) != NULL; i++) {
@@ -92,7 +92,7 @@ Test(printed_configs, choice_read_again_is_equal_in_every_field)
         "17x333x1 f16",
         "1000x1000x1000 bf16 layout=tn d=f32",
         "1024x256x16384 bf16 workspace=64m",
-        "512x512x512 bf16 config=split_order=arrival",
+        "512x512x512 bf16 config=split_order=unordered",
     };
     for (int i = 0; jg_arch_at(i) != NULL; i++) {
         for (size_t j = 0; j < sizeof(texts) / sizeof(texts[0]); j++) {
@@ -100,7 +100,7 @@ Test(printed_configs, choice_read_again_is_equal_in_every_field)
             struct jg_problem problem = plan_problem(texts[j]);
             struct jg_choice again;
             struct jg_str config = {0};
-            jg_config_print(&choice.config, &config);
+            jg_config_print(&choice.config, jg_arch_at(i)->config_keys, &config);
             strcpy(problem.config, jg_str_text(&config));
             cr_assert_eq(jg_config_choose(jg_arch_at(i), &problem,
                                           &jg_arch_at(i)->default_facts, &again, NULL),

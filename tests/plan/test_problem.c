@@ -541,9 +541,12 @@ Test(dtype, names_and_sizes)
     cr_expect_str_eq(jg_dtype_name(JIT_GEMM_DTYPE_NONE), "none");
     cr_expect_str_eq(jg_dtype_name(JIT_GEMM_DTYPE_F32), "f32");
     cr_expect_str_eq(jg_dtype_name((jit_gemm_dtype)99), "unknown");
-    cr_expect_eq(jg_dtype_bytes(JIT_GEMM_DTYPE_BF16), 2);
-    cr_expect_eq(jg_dtype_bytes(JIT_GEMM_DTYPE_F32), 4);
-    cr_expect_eq(jg_dtype_bytes((jit_gemm_dtype)99), 0);
+    cr_expect_eq(jg_dtype_bits(JIT_GEMM_DTYPE_BF16), 16);
+    cr_expect_eq(jg_dtype_bits(JIT_GEMM_DTYPE_F32), 32);
+    cr_expect_eq(jg_dtype_bits((jit_gemm_dtype)99), 0);
+    cr_expect_eq(jg_bytes_of(JIT_GEMM_DTYPE_F16, 3), 6);
+    cr_expect_eq(jg_bytes_of(JIT_GEMM_DTYPE_TF32, INT64_C(1) << 38), INT64_C(1) << 40);
+    cr_expect_eq(jg_bytes_of(JIT_GEMM_DTYPE_NONE, 3), 0);
     cr_expect(jg_dtype_parse("f16xx", 3, &dtype));
     cr_expect_eq(dtype, JIT_GEMM_DTYPE_F16);
     cr_expect_not(jg_dtype_parse("f1", 2, &dtype));
@@ -563,7 +566,7 @@ Test(dtype, values_are_never_renumbered)
         jit_gemm_dtype dtype = JIT_GEMM_DTYPE_NONE;
         cr_expect(jg_dtype_parse(rows[i].name, strlen(rows[i].name), &dtype));
         cr_expect_eq((int)dtype, rows[i].value, "%s", rows[i].name);
-        cr_expect_eq(jg_dtype_bytes(dtype), rows[i].bytes, "%s", rows[i].name);
+        cr_expect_eq(jg_bytes_of(dtype, 1), rows[i].bytes, "%s", rows[i].name);
         cr_expect_str_eq(jg_dtype_name(dtype), rows[i].name);
     }
 }

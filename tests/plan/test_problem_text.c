@@ -356,7 +356,7 @@ static jit_gemm_problem draw_problem(void)
         "",
         "kernel=reference",
         "tile=128x256",
-        "kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=m swizzle=8 pdl=1",
+        "kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=m raster_group=8 pdl=1",
         "out_stages=1 pdl=0",
         "raster=n"};
     jit_gemm_problem problem;
@@ -424,7 +424,7 @@ Test(problem_text, changed_texts_never_crash_the_parser)
     static const char original[] =
         "m=4096 n=4096 k=64 batch=2 a=bf16 c=f32 layout=tn a_scale=vector dynamic=m,n "
         "epilogue=e "
-        "config=tile=128x256x64 cluster=2x1 stages=4 raster=m swizzle=8";
+        "config=tile=128x256x64 cluster=2x1 stages=4 raster=m raster_group=8";
     for (int i = 0; i < 20000; i++) {
         char text[sizeof(original)];
         memcpy(text, original, sizeof(original));

@@ -66,23 +66,28 @@ void handmade_kernel(struct handmade *made)
     atomic_init(&kernel->references, 1);
     kernel->device = device; /* its only reference */
     const jit_gemm_dim size = {.size = 1024};
-    const struct jg_matrix bf16 = {.dtype = JIT_GEMM_DTYPE_BF16,
-                                   .alignment = JG_TMA_ALIGNMENT};
+    const struct jg_matrix a = {
+        .letter = 'a', .dtype = JIT_GEMM_DTYPE_BF16, .alignment = JG_TMA_ALIGNMENT};
+    struct jg_matrix b = a;
+    struct jg_matrix d = a;
+    b.letter = 'b';
+    d.letter = 'd';
     kernel->problem = (struct jg_problem){.m = size,
                                           .n = size,
                                           .k = size,
                                           .batch = {.size = 1},
-                                          .a = bf16,
-                                          .b = bf16,
+                                          .a = a,
+                                          .b = b,
                                           .c = {.alignment = JG_TMA_ALIGNMENT},
-                                          .d = bf16};
+                                          .d = d};
     kernel->choice.config = (struct jg_config){.kernel = JG_KERNEL_GEMM,
-                                               .tile_m = 128,
-                                               .tile_n = 256,
-                                               .tile_k = 64,
-                                               .cluster_m = 2,
-                                               .cluster_n = 1,
-                                               .stages = 4};
+                                               .layout = {.tile_m = 128,
+                                                          .tile_n = 256,
+                                                          .tile_k = 64,
+                                                          .cluster_m = 2,
+                                                          .cluster_n = 1},
+                                               .pipeline = {.stages = 4}};
+    kernel->choice.product = jg_product_make(&kernel->problem, false);
     kernel->choice.derived.threads = 384;
     kernel->resident_clusters = 66;
     made->kernel = kernel;

@@ -67,8 +67,8 @@ Test(launch, grid_without_a_static_share_has_a_cluster_a_tile)
     struct handmade made;
     handmade_kernel(&made);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        made.kernel->choice.config.scheduler = rows[i].scheduler;
-        made.kernel->choice.config.split_k = rows[i].split_k;
+        made.kernel->choice.config.launch.scheduler = rows[i].scheduler;
+        made.kernel->choice.config.launch.split_k = rows[i].split_k;
         cr_expect_eq(jg_launch_grid(made.kernel, rows[i].m, rows[i].n, rows[i].batch),
                      rows[i].grid, "%u x %u x %u", rows[i].m, rows[i].n, rows[i].batch);
     }
@@ -90,11 +90,11 @@ Test(launch, grid_has_all_parts_of_k_and_no_part_of_a_tile_alone)
     struct handmade made;
     handmade_kernel(&made);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        made.kernel->choice.config.split_k = rows[i].split_k;
+        made.kernel->choice.config.launch.split_k = rows[i].split_k;
         cr_expect_eq(jg_launch_grid(made.kernel, rows[i].m, rows[i].n, rows[i].batch),
                      rows[i].grid, "row %zu", i);
     }
-    made.kernel->choice.config.split_k = 64;
+    made.kernel->choice.config.launch.split_k = 64;
     made.kernel->resident_clusters = 3;
     cr_expect_eq(jg_launch_grid(made.kernel, 256, 256, 1), 2 * 64, "more than fit at once");
     handmade_free(&made);
@@ -133,7 +133,7 @@ Test(launch, workspace_is_required_and_checked_where_k_is_split)
     handmade_kernel(&made);
     init_slots();
     made.kernel->problem.m.mode = JIT_GEMM_DIM_DYNAMIC;
-    made.kernel->choice.config.split_k = 2;
+    made.kernel->choice.config.launch.split_k = 2;
     made.kernel->choice.derived.workspace_bytes = PLANNED;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         jit_gemm_args args = plain_args();
@@ -231,8 +231,7 @@ Test(launch, grid_of_the_reference_kernel_is_bounded)
 {
     struct handmade made;
     handmade_kernel(&made);
-    made.kernel->choice.config =
-        (struct jg_config){.kernel = JG_KERNEL_REFERENCE, .cluster_m = 0, .cluster_n = 0};
+    made.kernel->choice.config = (struct jg_config){.kernel = JG_KERNEL_REFERENCE};
     made.kernel->choice.derived.threads = 256;
 
     cr_expect_eq(jg_launch_grid(made.kernel, 16, 17, 1), 2);

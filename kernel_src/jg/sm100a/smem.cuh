@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Shared memory of the Blackwell kernel. The host computes the same size
-// (lib/plan/arch_sm100a_limits.c); the kernel asserts that they agree. Both CTAs of a pair
+// (lib/plan/sm100a/limits.c); the kernel asserts that they agree. Both CTAs of a pair
 // have the same layout: the tensor core reads both at the same offsets.
 #pragma once
 #include <jg/pipeline/input_ring_buffer.cuh>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Shared memory of the Hopper kernel. The host computes the same size
-// (lib/plan/arch_sm90a.c); the kernel asserts that they agree.
+// (lib/plan/sm90a/limits.c); the kernel asserts that they agree.
 #pragma once
 #include <jg/pipeline/input_ring_buffer.cuh>
 

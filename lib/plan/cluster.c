@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/cluster.h"
+
+#include "base/math.h"
+#include "plan/split.h"
+
+/* Tiles and CTA counts are 32-bit numbers in the kernel. */
+#define MAX_TILES ((INT64_C(1) << 31) - 1)
+
+bool jg_cluster_check(struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const struct jg_device_facts *facts = trial->facts;
+    const int cluster = layout->cluster_m * layout->cluster_n;
+    if (cluster > facts->sm_count) {
+        return jg_trial_reject(trial, "cluster=%dx%d does not fit on %d multiprocessors",
+                               layout->cluster_m, layout->cluster_n, facts->sm_count);
+    }
+    if (facts->most_cluster_ctas > 0 && cluster > facts->most_cluster_ctas) {
+        return jg_trial_reject(trial,
+                               "cluster=%dx%d: the device holds no cluster of %d CTAs",
+                               layout->cluster_m, layout->cluster_n, cluster);
+    }
+    if (jg_loads_by_threads(trial->problem) && cluster > 1) {
+        return jg_trial_reject(
+            trial,
+            "cluster=%dx%d: with input_align=%d threads load A and B, each CTA's for "
+            "itself: cluster=1x1",
+            layout->cluster_m, layout->cluster_n, trial->product.a.alignment);
+    }
+    return true;
+}
+
+int jg_resident_ctas(const struct jg_config *config, const struct jg_device_facts *facts)
+{
+    const int cluster = config->layout.cluster_m * config->layout.cluster_n;
+    return facts->sm_count / cluster * cluster;
+}
+
+int64_t jg_tiles_along(int64_t size, int tile, int cluster)
+{
+    return jg_align_up(jg_ceil_div(size, tile), cluster);
+}
+
+/* Clusters of a static grid: those that run at once. */
+static int64_t count_busy_clusters(const struct jg_config *config, int64_t tiles,
+                                   int64_t resident)
+{
+    const int64_t parts = jg_max(config->launch.split_k, 1);
+    /* Without an overflow: tiles fit 32 bits, their parts may not. */
+    const int64_t wanted = tiles < resident ? tiles * parts : resident;
+    return jg_max(jg_min(wanted, resident) / parts, 1) * parts;
+}
+
+int64_t jg_grid_clusters(const struct jg_config *config, int64_t tiles, int64_t resident)
+{
+    return config->launch.scheduler == JG_SCHEDULER_STATIC
+               ? count_busy_clusters(config, tiles, resident)
+               : tiles * jg_max(config->launch.split_k, 1);
+}
+
+static void size_grid(struct jg_trial *trial)
+{
+    const struct jg_config *config = &trial->config;
+    struct jg_derived *derived = &trial->derived;
+    const int resident = jg_resident_ctas(config, trial->facts);
+    const int cluster = config->layout.cluster_m * config->layout.cluster_n;
+    const int64_t tiles = derived->tiles / cluster;
+    derived->grid_ctas = (int)jg_grid_clusters(config, tiles, resident / cluster) * cluster;
+    derived->busy_ctas =
+        (int)count_busy_clusters(config, tiles, resident / cluster) * cluster;
+    derived->waves =
+        (double)derived->tiles * (double)jg_max(config->launch.split_k, 1) / resident;
+    derived->workspace_bytes = jg_workspace_bytes(config, derived->tiles);
+}
+
+bool jg_tiles_count(struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const struct jg_product *product = &trial->product;
+    const int split_k = trial->config.launch.split_k;
+    struct jg_derived *derived = &trial->derived;
+    derived->tiles_m = jg_tiles_along(product->m.size, layout->tile_m, layout->cluster_m);
+    derived->tiles_n = jg_tiles_along(product->n.size, layout->tile_n, layout->cluster_n);
+    if (!jg_mul_checked(derived->tiles_m, derived->tiles_n, &derived->tiles) ||
+        !jg_mul_checked(derived->tiles, product->batch.size, &derived->tiles) ||
+        derived->tiles > MAX_TILES) {
+        return jg_trial_reject(trial,
+                               "the problem has more than %lld tiles of %dx%d; split it",
+                               (long long)MAX_TILES, layout->tile_m, layout->tile_n);
+    }
+    if (split_k > 1 && derived->tiles > JG_WORKSPACE_TILES) {
+        return jg_trial_reject(
+            trial, "split_k=%d: a workspace has locks for %d tiles, the problem has %lld",
+            split_k, JG_WORKSPACE_TILES, (long long)derived->tiles);
+    }
+    size_grid(trial);
+    return true;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/cost.h"
+
+/* Part of the lesser of two overlapping costs that still shows. */
+#define OVERLAP_LOSS 0.2
+
+double jg_thread_loads_clk(const struct jg_problem *problem, double stage_bytes)
+{
+    enum {
+        WARP_LANES = 32,
+        THREADS = 128,
+        WORD_BYTES = 4,
+        COPY_CLK = 6, /* a warp's instruction that copies */
+        COPIED_BYTES_CLK = 26,
+        BATCH_CLK = 1100, /* until all words of a thread that are under way have come */
+        WORDS_AT_ONCE = 16
+    };
+    if (!jg_loads_by_threads(problem)) {
+        return 0.0;
+    }
+    /* As jg/tile/thread_loader.cuh has it. */
+    if (problem->a.alignment >= WORD_BYTES && problem->a.dtype != JIT_GEMM_DTYPE_TF32) {
+        const double copies = stage_bytes / problem->a.alignment / WARP_LANES;
+        return jg_larger(copies * COPY_CLK, stage_bytes / COPIED_BYTES_CLK);
+    }
+    const int at_once = problem->a.alignment == 1 ? WORDS_AT_ONCE / 2 : WORDS_AT_ONCE;
+    return stage_bytes / WORD_BYTES / THREADS / at_once * BATCH_CLK;
+}
+
+double jg_overlap(double a, double b)
+{
+    return a > b ? a + OVERLAP_LOSS * b : b + OVERLAP_LOSS * a;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/product.h"
+
+struct jg_product jg_product_make(const struct jg_problem *problem, bool swap_ab)
+{
+    return (struct jg_product){.m = swap_ab ? problem->n : problem->m,
+                               .n = swap_ab ? problem->m : problem->n,
+                               .k = problem->k,
+                               .batch = problem->batch,
+                               .a = swap_ab ? problem->b : problem->a,
+                               .b = swap_ab ? problem->a : problem->b,
+                               .d = problem->d,
+                               .is_transposed = swap_ab != problem->d.is_mn_major};
+}
+
+struct jg_product_size jg_product_size(const struct jg_product *product, uint32_t m,
+                                       uint32_t n)
+{
+    return product->a.letter == 'a' ? (struct jg_product_size){m, n}
+                                    : (struct jg_product_size){n, m};
+}

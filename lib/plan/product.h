@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The product that the kernel multiplies: the problem's, or with swap_ab its transpose,
+ * D^T = B^T * A^T. It is made once per trial and kept in the choice; what comes later reads
+ * it. C, D and operands lie in memory as the problem says, whichever product is made.
+ */
+#ifndef JG_PLAN_PRODUCT_H
+#define JG_PLAN_PRODUCT_H
+
+#include <stdbool.h>
+
+#include "plan/problem.h"
+
+struct jg_product {
+    jit_gemm_dim m, n, k, batch;
+    struct jg_matrix a, b; /* as the kernel takes them; the letter is the problem's */
+    struct jg_matrix d;    /* as it lies in memory */
+    bool is_transposed;    /* does D lie in memory as the transpose of the product? */
+};
+
+struct jg_product jg_product_make(const struct jg_problem *problem, bool swap_ab);
+
+/* M and N of the product where those of the problem are these. */
+struct jg_product_size {
+    uint32_t m, n;
+};
+struct jg_product_size jg_product_size(const struct jg_product *product, uint32_t m,
+                                       uint32_t n);
+
+#endif

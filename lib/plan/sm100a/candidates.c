@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* Blackwell: what is tried, and how the rest of a config is filled in. */
+#include "plan/cluster.h"
+#include "plan/raster.h"
+#include "plan/sm100a/sm100a.h"
+#include "plan/split.h"
+
+/* Elements of a CTA's rows and an MMA's columns up to which a stage has 4 or 2 blocks. */
+enum { K_GROUP_4_TILE = 64 * 16, K_GROUP_2_TILE = 64 * 96 };
+
+/* What is tried, in order of preference between equals. Of two that give a CTA 64 rows,
+ * only pairs: a multiplication of 64 rows alone takes as long as one of 128. Where D has
+ * few rows in memory the transposed product wastes least: their length is spread over many
+ * CTAs. */
+static const struct candidate {
+    int m, n, cta_group; /* of the MMA */
+    int cluster_m, cluster_n;
+    int transposed; /* does D lie as the transpose of the product? */
+} candidates[] = {
+    {256, 256, 2, 2, 1, 0}, {256, 256, 2, 4, 1, 0}, {256, 256, 2, 2, 2, 0},
+    {256, 192, 2, 2, 1, 0}, {256, 192, 2, 4, 1, 0}, {256, 192, 2, 2, 2, 0},
+    {256, 128, 2, 2, 1, 0}, {256, 128, 2, 4, 1, 0}, {256, 128, 2, 2, 2, 0},
+    {128, 256, 1, 1, 1, 0}, {128, 256, 1, 2, 1, 0}, {128, 256, 1, 1, 2, 0},
+    {128, 192, 1, 1, 1, 0}, {128, 192, 1, 2, 1, 0}, {128, 192, 1, 1, 2, 0},
+    {128, 128, 1, 1, 1, 0}, {128, 128, 1, 2, 1, 0}, {128, 128, 1, 1, 2, 0},
+    {128, 64, 1, 1, 1, 0},  {128, 64, 1, 2, 1, 0},  {128, 64, 1, 1, 2, 0},
+    {128, 128, 2, 2, 1, 0}, {128, 64, 2, 2, 1, 0},  {128, 32, 2, 2, 1, 0},
+    {128, 16, 1, 1, 1, 1},  {128, 32, 1, 1, 1, 1},  {128, 32, 2, 2, 1, 1},
+    {128, 64, 2, 2, 1, 1},
+};
+
+enum { CANDIDATE_COUNT = sizeof(candidates) / sizeof(candidates[0]) };
+
+bool jg_sm100a_candidate(const struct jg_problem *problem, int index,
+                         struct jg_config *ret_config)
+{
+    if (index < 0 || index >= CANDIDATE_COUNT) {
+        return false;
+    }
+    const struct candidate *candidate = &candidates[index];
+    const bool by_columns = jg_problem_is_column_major(problem);
+    *ret_config =
+        (struct jg_config){.kernel = JG_KERNEL_GEMM,
+                           .layout = {.mma_m = candidate->m,
+                                      .mma_n = candidate->n,
+                                      .cta_group = candidate->cta_group,
+                                      .cluster_m = candidate->cluster_m,
+                                      .cluster_n = candidate->cluster_n,
+                                      .swap_ab = candidate->transposed != by_columns}};
+    return true;
+}
+
+/* Do all CTAs run at once, with a tile each, whatever the sizes of a launch? */
+static bool is_one_wave(const struct jg_trial *trial)
+{
+    const struct jg_product *product = &trial->product;
+    const bool exact = product->m.mode == JIT_GEMM_DIM_EXACT &&
+                       product->n.mode == JIT_GEMM_DIM_EXACT &&
+                       product->batch.mode == JIT_GEMM_DIM_EXACT;
+    struct jg_trial counted = *trial;
+    return exact && jg_resident_ctas(&trial->config, trial->facts) > 0 &&
+           jg_tiles_count(&counted) &&
+           counted.derived.tiles * trial->config.launch.split_k <=
+               counted.derived.busy_ctas;
+}
+
+/*
+ * One wave needs no loop. For all else the hardware hands tiles out: an SM that is late,
+ * because another kernel still has it or the one before this is slow to leave, then gets
+ * fewer, where a static share would be waited for; and the grid follows the sizes of each
+ * launch. The price is one warp and, as others have measured, about 1 us from a request to
+ * its response, which passes while the tile before is loaded. The choice rests on such
+ * published figures (kernels of this kind reach cuBLAS with either); nothing here was timed
+ * on the chip, hence scheduler=static for who wants to compare. Parts of K keep the static
+ * share, where a cluster waits for its neighbour only (jg/schedule/tile_scheduler.cuh).
+ */
+static enum jg_scheduler choose_scheduler(const struct jg_trial *trial)
+{
+    if (is_one_wave(trial)) {
+        return JG_SCHEDULER_SINGLE;
+    }
+    return trial->config.launch.split_k > 1 || jg_loads_by_threads(trial->problem)
+               ? JG_SCHEDULER_STATIC
+               : JG_SCHEDULER_CLC;
+}
+
+/* One accumulator is enough where each CTA has one tile. */
+static int choose_acc_stages(const struct jg_trial *trial)
+{
+    return trial->config.launch.scheduler == JG_SCHEDULER_SINGLE || is_one_wave(trial)
+               ? 1
+               : JG_SM100A_MAX_ACC_STAGES;
+}
+
+/*
+ * A stage has several blocks of K where a tile is so small that a block is multiplied in
+ * about the time that its barriers take; the bounds are those of published kernels, tuned
+ * on the chip. Two stages at least are to be filled.
+ */
+static int choose_k_group(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const int tile = layout->tile_m * layout->mma_n;
+    int k_group = tile <= K_GROUP_4_TILE ? 4 : tile <= K_GROUP_2_TILE ? 2 : 1;
+    while (k_group > 1 && jg_split_blocks(trial) < 2 * (int64_t)k_group) {
+        k_group /= 2;
+    }
+    return k_group;
+}
+
+static void complete_layout(struct jg_config_layout *layout, int tile_k)
+{
+    layout->tile_m = layout->mma_m / layout->cta_group;
+    layout->tile_n = layout->mma_n;
+    layout->tile_k = tile_k;
+    if (layout->tile_m == 0) { /* mma=1x.. of a pair: refused later */
+        layout->tile_m = 1;
+    }
+}
+
+void jg_sm100a_complete(struct jg_trial *trial)
+{
+    const struct jg_config_override *override = trial->override;
+    const struct jg_config *wanted = &override->values;
+    struct jg_config *config = &trial->config;
+    jg_trial_complete(trial);
+    complete_layout(&config->layout, jg_tile_k(&trial->product));
+    config->pipeline.prefetch =
+        override->has_prefetch ? wanted->pipeline.prefetch : JG_PREFETCH_NONE;
+    config->launch.scheduler =
+        override->has_scheduler ? wanted->launch.scheduler : choose_scheduler(trial);
+    config->pipeline.k_group =
+        override->has_k_group ? wanted->pipeline.k_group : choose_k_group(trial);
+    config->storage.acc_stages =
+        override->has_acc_stages ? wanted->storage.acc_stages : choose_acc_stages(trial);
+    const struct jg_smem smem = jg_sm100a_smem(trial);
+    config->pipeline.stages = override->has_stages
+                                  ? wanted->pipeline.stages
+                                  : jg_stages_choose(trial, &smem, &jg_sm100a_stages);
+    jg_raster_choose(trial);
+}

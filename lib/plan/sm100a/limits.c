@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT */
+/* Blackwell's sizes and limits. The kernel asserts the same sizes
+ * (kernel_src/jg/sm100a/smem.cuh). */
+#include <ctype.h>
+#include <stdio.h>
+
+#include "base/math.h"
+#include "plan/cluster.h"
+#include "plan/sm100a/sm100a.h"
+#include "plan/split.h"
+
+enum {
+    THREADS = 192,     /* six warps */
+    WARP_THREADS = 32, /* each warp more: for matrices, for launch control */
+    HELPING_WARPS = 3, /* where threads load A and B */
+    MAX_REGISTERS = 255,
+    EPILOGUE_WARPS = 4,
+    MAX_LOAD_STAGES = 4,
+    CLC_BYTES = 112,      /* answers of launch control and their barriers */
+    LOAD_ORDER_BYTES = 8, /* the barrier at which matrices wait for the first inputs */
+    TMEM_COLUMNS = 512,
+    TMEM_ADDRESS_BYTES = 8, /* of the word that publishes the address of tensor memory */
+    WARP_LANES = 32,
+    TMEM_STEP = 32, /* columns that are allocated at least */
+    MAX_MMA_N = 256,
+    LEAST_SPAN = 32,        /* bytes of a row of A or B in the narrowest swizzle */
+    WORD_SPAN = 128,        /* in the only one for elements of 32 bits along M or N */
+    STEP = 64,              /* columns of D in a step of the epilogue, and most rows */
+    STAGES_FOR_VECTORS = 2, /* of output, whose memory holds a staging buffer */
+    /* More than half of what a multiprocessor has: one CTA each, because two clusters that
+     * each hold a part of the tensor memory which the other waits for would never end. */
+    LEAST_SMEM_BYTES = 116 * 1024,
+    MAX_CLUSTER = 16, /* CTAs; more than 8 are not chosen, because fewer fit */
+    MIN_STAGES = 2,
+    MAX_STAGES = 8
+};
+
+const struct jg_stage_limits jg_sm100a_stages = {
+    .least = MIN_STAGES, .most = MAX_STAGES, .arch = "sm_100a", .shape = ""};
+
+/* --------------------------------------------------------------------------- sizes */
+
+/* Room for two steps of the epilogue, so that one lands while the other is read; for one,
+ * if that is much; for none if even one is too much: the epilogue loads itself then. */
+static int count_load_stages(const struct jg_problem *problem)
+{
+    const int step = jg_output_loads(problem);
+    if (2 * step <= MAX_LOAD_STAGES) {
+        return 2 * step;
+    }
+    return step <= MAX_LOAD_STAGES ? step : 0;
+}
+
+struct jg_sm100a_lanes jg_sm100a_lanes(const struct jg_config *config)
+{
+    const bool split = config->layout.cta_group == 2 && config->layout.mma_m == 128;
+    return (struct jg_sm100a_lanes){
+        .of_warp = config->layout.mma_m == 64 ? WARP_LANES / 2 : WARP_LANES,
+        .split = split,
+        .columns = split ? config->layout.mma_n / 2 : config->layout.mma_n};
+}
+
+/* What a CTA allocates: a power of two from 32 on (jg/sm100a/tmem.cuh). */
+static int count_tmem_columns(const struct jg_config *config)
+{
+    const int64_t pitch = jg_align_up(jg_sm100a_lanes(config).columns, TMEM_STEP);
+    int columns = TMEM_STEP;
+    while (columns < pitch * config->storage.acc_stages) {
+        columns *= 2;
+    }
+    return columns;
+}
+
+/* The greatest power of two that divides it. */
+static int power_in(int value)
+{
+    return value & -value;
+}
+
+static int lesser(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* A store tile of D as wide as a swizzle may be, if that divides the tile. Else the
+ * epilogue by vectors writes, and the box is never used. */
+static struct jg_box size_store_tile(const struct jg_product *product,
+                                     const struct jg_config *config)
+{
+    const int element_bits = jg_dtype_bits(product->d.dtype);
+    const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(config);
+    if (product->is_transposed) { /* lanes lie side by side in D */
+        const int warps = 8 * JG_ROW_BYTES / element_bits / lanes.of_warp;
+        const int rows = lesser(warps * lanes.of_warp, power_in(lanes.columns));
+        return (struct jg_box){(int)jg_max(rows, JG_STORE_TILE_COLUMNS), JG_ROW_BYTES,
+                               JG_ATOM_BYTES};
+    }
+    const int bytes = lesser(JG_ROW_BYTES, power_in(lanes.columns * element_bits / 8));
+    const int least_bytes = JG_STORE_TILE_COLUMNS * element_bits / 8;
+    return (struct jg_box){lanes.of_warp, bytes < least_bytes ? JG_ROW_BYTES : bytes,
+                           JG_ATOM_BYTES};
+}
+
+/* Rows of a matrix that a team of warps takes in a step, and how many teams there are. */
+static int count_step_rows(const struct jg_product *product, const struct jg_config *config,
+                           int *ret_teams)
+{
+    const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(config);
+    if (product->is_transposed) {
+        *ret_teams = lanes.of_warp == WARP_LANES ? 2 : 1;
+        return lesser(STEP, lanes.columns);
+    }
+    *ret_teams = lanes.split ? 2 : 1;
+    return EPILOGUE_WARPS * lanes.of_warp / *ret_teams;
+}
+
+/* What one CTA has of an input of the product. */
+struct input {
+    const struct jg_matrix *matrix;
+    char size;        /* M or N of the product */
+    const char *unit; /* what lies along it */
+    int count;        /* of M or N */
+    int slices;       /* CTAs that load a part each and send it to the others */
+};
+
+/* A is shared along N, B by the CTAs along M that have the same rank in their pair. */
+static struct input input_a(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    return (struct input){.matrix = &trial->product.a,
+                          .size = 'M',
+                          .unit = "rows",
+                          .count = layout->tile_m,
+                          .slices = layout->cluster_n};
+}
+
+static struct input input_b(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    return (struct input){.matrix = &trial->product.b,
+                          .size = 'N',
+                          .unit = "columns",
+                          .count = layout->tile_n / layout->cta_group,
+                          .slices = layout->cluster_m / layout->cta_group};
+}
+
+/* A row is one M or N and holds K, or one K and as much of M or N as a swizzle spans. */
+static struct jg_box size_box(const struct input *input, int tile_k)
+{
+    const bool is_mn_major = input->matrix->is_mn_major;
+    const int bytes = (int)jg_bytes_of(input->matrix->dtype, input->count);
+    return (struct jg_box){(is_mn_major ? tile_k : input->count) / input->slices,
+                           is_mn_major ? lesser(JG_ROW_BYTES, power_in(bytes))
+                                       : JG_ROW_BYTES,
+                           jg_input_atom(input->matrix)};
+}
+
+/* Boxes of the tensor maps. */
+static void size_boxes(struct jg_trial *trial)
+{
+    const struct input a = input_a(trial);
+    const struct input b = input_b(trial);
+    const int tile_k = trial->config.layout.tile_k;
+    struct jg_derived *derived = &trial->derived;
+    int teams;
+    derived->a_box = size_box(&a, tile_k);
+    derived->b_box = size_box(&b, tile_k);
+    derived->d_box = size_store_tile(&trial->product, &trial->config);
+    derived->matrix_box =
+        (struct jg_box){count_step_rows(&trial->product, &trial->config, &teams),
+                        JG_ROW_BYTES, JG_ATOM_BYTES};
+}
+
+struct jg_smem jg_sm100a_smem(const struct jg_trial *trial)
+{
+    const struct jg_config *config = &trial->config;
+    const struct jg_config_layout *layout = &config->layout;
+    int teams;
+    const int64_t step_rows = count_step_rows(&trial->product, config, &teams);
+    const int64_t rows = layout->tile_m + layout->tile_n / layout->cta_group;
+    const int64_t warp_rows = (int64_t)EPILOGUE_WARPS * jg_sm100a_lanes(config).of_warp;
+    const int64_t matrix_bytes = teams * step_rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES;
+    const int load_stages = count_load_stages(trial->problem);
+    const int k_group = config->pipeline.k_group;
+    return (struct jg_smem){
+        .stage_blocks = k_group,
+        .stage_bytes = k_group * rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES,
+        .other_bytes = warp_rows * config->storage.out_stages * JG_ROW_BYTES +
+                       load_stages * matrix_bytes +
+                       (load_stages > 0 ? LOAD_ORDER_BYTES : 0) +
+                       (int64_t)config->storage.acc_stages * JG_RING_BARRIER_BYTES +
+                       (config->launch.scheduler == JG_SCHEDULER_CLC ? CLC_BYTES : 0) +
+                       TMEM_ADDRESS_BYTES,
+        .least_bytes = LEAST_SMEM_BYTES};
+}
+
+/* ----------------------------------------------------------------------- the limits */
+
+/* The multiple that N must be of one multiplication (PTX ISA, tcgen05.mma, shapes by kind
+ * and by layout of 8-bit operands). */
+static int step_of_n(const struct jg_product *product,
+                     const struct jg_config_layout *layout)
+{
+    const bool pair = layout->cta_group == 2;
+    if (jg_dtype_bits(product->b.dtype) == 8 && product->b.is_mn_major) {
+        return pair ? 32 : 16;
+    }
+    if (product->a.dtype == JIT_GEMM_DTYPE_S8 && (pair || layout->mma_n > 32)) {
+        return pair ? 32 : 16;
+    }
+    return layout->mma_m == 64 ? 8 : 16;
+}
+
+static bool check_shape(struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const struct jg_product *product = &trial->product;
+    const int least_m = layout->cta_group == 2 ? 128 : 64;
+    const int step = step_of_n(product, layout);
+    if (layout->mma_m != least_m && layout->mma_m != 2 * least_m) {
+        return jg_trial_reject(
+            trial, "mma=%dx%d: M is %d or %d with cta_group=%d on sm_100a", layout->mma_m,
+            layout->mma_n, least_m, 2 * least_m, layout->cta_group);
+    }
+    if (layout->mma_n % step != 0 || layout->mma_n > MAX_MMA_N) {
+        return jg_trial_reject(
+            trial,
+            "mma=%dx%d: N is a multiple of %d of at most %d with M of %d and "
+            "cta_group=%d on sm_100a%s",
+            layout->mma_m, layout->mma_n, step, MAX_MMA_N, layout->mma_m, layout->cta_group,
+            jg_dtype_bits(product->b.dtype) == 8 ? ", for these inputs" : "");
+    }
+    return true;
+}
+
+static bool is_power_of_two(int value)
+{
+    return value > 0 && (value & (value - 1)) == 0;
+}
+
+static bool check_cluster(struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const int ctas = layout->cluster_m * layout->cluster_n;
+    if (!is_power_of_two(layout->cluster_m) || !is_power_of_two(layout->cluster_n) ||
+        ctas > MAX_CLUSTER) {
+        return jg_trial_reject(
+            trial,
+            "cluster=%dx%d: clusters of sm_100a are powers of two of at most %d CTAs",
+            layout->cluster_m, layout->cluster_n, MAX_CLUSTER);
+    }
+    if (layout->cluster_m % layout->cta_group != 0) {
+        return jg_trial_reject(
+            trial, "cluster=%dx%d has no whole pairs along M, as cta_group=%d needs",
+            layout->cluster_m, layout->cluster_n, layout->cta_group);
+    }
+    return jg_cluster_check(trial);
+}
+
+/* Can the CTAs of the cluster load their parts of it in whole rows? */
+static bool check_input(struct jg_trial *trial, const struct input *input)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const struct jg_matrix *matrix = input->matrix;
+    const char letter = (char)toupper(matrix->letter);
+    const int element_bits = jg_dtype_bits(matrix->dtype);
+    const int step = 8 * (element_bits == 32 ? WORD_SPAN : LEAST_SPAN) / element_bits;
+    if (matrix->is_mn_major && input->count % step != 0) {
+        return jg_trial_reject(
+            trial,
+            "mma=%dx%d cta_group=%d gives a CTA %d %s of the product's %c; %c, which "
+            "is not K-major here, needs a multiple of %d",
+            layout->mma_m, layout->mma_n, layout->cta_group, input->count, input->unit,
+            input->size, letter, step);
+    }
+    if (!matrix->is_mn_major && input->count % input->slices != 0) {
+        return jg_trial_reject(
+            trial, "cluster=%dx%d: %d CTAs cannot share the load of %d %s of %c",
+            layout->cluster_m, layout->cluster_n, input->slices, input->count, input->unit,
+            letter);
+    }
+    return true;
+}
+
+static bool check_inputs(struct jg_trial *trial)
+{
+    const struct input a = input_a(trial);
+    const struct input b = input_b(trial);
+    return check_input(trial, &a) && check_input(trial, &b);
+}
+
+static const char *prefetch_name(const struct jg_trial *trial)
+{
+    return trial->config.pipeline.prefetch == JG_PREFETCH_A ? "a" : "b";
+}
+
+/* What TMA does not take, and what it would have done. */
+static bool check_thread_loads(struct jg_trial *trial)
+{
+    const int alignment = trial->product.a.alignment;
+    if (!jg_loads_by_threads(trial->problem)) {
+        return true;
+    }
+    if (trial->config.pipeline.prefetch != JG_PREFETCH_NONE) {
+        return jg_trial_reject(trial,
+                               "prefetch=%s asks TMA, which does not take input_align=%d",
+                               prefetch_name(trial), alignment);
+    }
+    if (trial->config.launch.scheduler == JG_SCHEDULER_CLC) {
+        return jg_trial_reject(
+            trial,
+            "scheduler=clc answers one thread that loads, and with input_align=%d "
+            "there are more: scheduler=static",
+            alignment);
+    }
+    return true;
+}
+
+static bool check_accumulators(struct jg_trial *trial)
+{
+    const struct jg_config *config = &trial->config;
+    const struct jg_config_layout *layout = &config->layout;
+    const int own_columns = jg_sm100a_lanes(config).columns;
+    if (config->storage.out_stages < STAGES_FOR_VECTORS &&
+        own_columns % JG_STORE_TILE_COLUMNS != 0) {
+        return jg_trial_reject(
+            trial,
+            "out_stages=%d is too few for mma=%dx%d cta_group=%d: a CTA's %d columns "
+            "are no multiple of %d, as store tiles of D are; out_stages=%d",
+            config->storage.out_stages, layout->mma_m, layout->mma_n, layout->cta_group,
+            own_columns, JG_STORE_TILE_COLUMNS, STAGES_FOR_VECTORS);
+    }
+    const int columns = count_tmem_columns(config);
+    if (columns > TMEM_COLUMNS) {
+        return jg_trial_reject(
+            trial, "acc_stages=%d take %d columns of tensor memory, which has %d",
+            config->storage.acc_stages, columns, TMEM_COLUMNS);
+    }
+    return true;
+}
+
+static bool check_prefetch(struct jg_trial *trial)
+{
+    if (trial->config.pipeline.prefetch != JG_PREFETCH_NONE && !trial->config.launch.pdl) {
+        return jg_trial_reject(
+            trial,
+            "prefetch=%s needs pdl=1: it is for the time before the grid before ends",
+            prefetch_name(trial));
+    }
+    return true;
+}
+
+static bool check_stages(struct jg_trial *trial)
+{
+    const struct jg_config *config = &trial->config;
+    const int load_stages = count_load_stages(trial->problem);
+    char shape[128];
+    int used =
+        snprintf(shape, sizeof(shape), "mma=%dx%d cta_group=%d", config->layout.mma_m,
+                 config->layout.mma_n, config->layout.cta_group);
+    if (config->pipeline.k_group > 1) {
+        used += snprintf(shape + used, sizeof(shape) - (size_t)used, " k_group=%d",
+                         config->pipeline.k_group);
+    }
+    if (load_stages > 0) {
+        snprintf(shape + used, sizeof(shape) - (size_t)used,
+                 ", %d stages of C and matrix operands and", load_stages);
+    }
+    const struct jg_smem smem = jg_sm100a_smem(trial);
+    struct jg_stage_limits limits = jg_sm100a_stages;
+    limits.shape = shape;
+    return jg_stages_check(trial, &smem, &limits);
+}
+
+static struct jg_output choose_output(const struct jg_trial *trial)
+{
+    const struct jg_output_facts facts = {.columns =
+                                              jg_sm100a_lanes(&trial->config).columns,
+                                          .ring_stages = count_load_stages(trial->problem),
+                                          .own_ring = true};
+    return jg_output_choose(trial, &facts);
+}
+
+/* ------------------------------------------------------------------ what follows */
+
+static int count_threads(const struct jg_trial *trial)
+{
+    const int more_warps = (count_load_stages(trial->problem) > 0) +
+                           (trial->config.launch.scheduler == JG_SCHEDULER_CLC) +
+                           (jg_loads_by_threads(trial->problem) ? HELPING_WARPS : 0);
+    return THREADS + more_warps * WARP_THREADS;
+}
+
+bool jg_sm100a_derive(struct jg_trial *trial)
+{
+    /* Cheapest first. */
+    if (!check_shape(trial) || !check_cluster(trial) || !jg_split_check(trial) ||
+        !check_inputs(trial) || !check_thread_loads(trial) || !check_accumulators(trial) ||
+        !check_prefetch(trial) || !check_stages(trial) || !jg_out_stages_check(trial)) {
+        return false;
+    }
+    const struct jg_smem smem = jg_sm100a_smem(trial);
+    const int stages = trial->config.pipeline.stages;
+    trial->derived =
+        (struct jg_derived){.threads = count_threads(trial),
+                            .smem_bytes = (int)jg_smem_bytes(&smem, stages),
+                            .max_registers = MAX_REGISTERS,
+                            .tmem_columns = count_tmem_columns(&trial->config)};
+    if (!jg_tiles_count(trial)) {
+        return false;
+    }
+    size_boxes(trial);
+    trial->derived.output = choose_output(trial);
+    trial->derived.predicted_us = jg_sm100a_predict_us(trial);
+    return true;
+}

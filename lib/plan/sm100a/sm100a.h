@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Blackwell. One warp loads by TMA, one multiplies by tcgen05 into tensor memory, four
+ * write; where C or matrix operands are to be brought, one more loads those, and where
+ * the hardware hands tiles out, one more asks for them. A CTA has a tile of 128 or 64 rows;
+ * with cta_group=2 two CTAs multiply as one, each loading half of B. With swap_ab the
+ * product is made transposed: its rows are the problem's columns. The ring has `stages`
+ * pairs of A and B slices of 128 bytes of K; tensor memory has `acc_stages` accumulators,
+ * so that a tile is multiplied while the one before is written. With split_k several CTAs
+ * multiply a part of K each for the same tile. What TMA does not take is loaded by
+ * threads, three warps more.
+ */
+#ifndef JG_PLAN_SM100A_H
+#define JG_PLAN_SM100A_H
+
+#include "plan/smem.h"
+
+enum { JG_SM100A_MAX_ACC_STAGES = 2 };
+
+/* Where a CTA's accumulator lies in tensor memory (jg/sm100a/epilogue_share.cuh). */
+struct jg_sm100a_lanes {
+    int of_warp; /* lanes of 32 that each warp of the epilogue has */
+    bool split;  /* do two warps have the left half of the columns, two the right one? */
+    int columns; /* of tensor memory */
+};
+struct jg_sm100a_lanes jg_sm100a_lanes(const struct jg_config *config);
+
+struct jg_smem jg_sm100a_smem(const struct jg_trial *trial);
+extern const struct jg_stage_limits jg_sm100a_stages;
+
+/* The cost model, for comparing candidates; after all else of the trial is derived. */
+double jg_sm100a_predict_us(const struct jg_trial *trial);
+
+/* The rooms: see struct jg_arch. */
+bool jg_sm100a_candidate(const struct jg_problem *problem, int index,
+                         struct jg_config *ret_config);
+void jg_sm100a_complete(struct jg_trial *trial);
+bool jg_sm100a_derive(struct jg_trial *trial);
+
+#endif

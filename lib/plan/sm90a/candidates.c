@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* Hopper: what is tried, and how the rest of a config is filled in. */
+#include "plan/raster.h"
+#include "plan/sm90a/sm90a.h"
+
+bool jg_sm90a_candidate(const struct jg_problem *problem, int index,
+                        struct jg_config *ret_config)
+{
+    if (index < 0 || index >= JG_SM90A_TILES * JG_SM90A_CLUSTERS) {
+        return false;
+    }
+    const struct jg_sm90a_pair *tile = &jg_sm90a_tiles[index / JG_SM90A_CLUSTERS];
+    const struct jg_sm90a_pair *cluster = &jg_sm90a_clusters[index % JG_SM90A_CLUSTERS];
+    *ret_config =
+        (struct jg_config){.kernel = JG_KERNEL_GEMM,
+                           .layout = {.tile_m = tile->m,
+                                      .tile_n = tile->n,
+                                      .cta_group = 1,
+                                      .cluster_m = cluster->m,
+                                      .cluster_n = cluster->n,
+                                      .swap_ab = jg_problem_is_column_major(problem)}};
+    return true;
+}
+
+void jg_sm90a_complete(struct jg_trial *trial)
+{
+    const struct jg_config_override *override = trial->override;
+    struct jg_config *config = &trial->config;
+    jg_trial_complete(trial);
+    if (config->layout.tile_k == 0) { /* the config does not name it */
+        config->layout.tile_k = jg_tile_k(&trial->product);
+    }
+    config->storage.acc_stages = 1;
+    config->pipeline.k_group = 1;
+    const struct jg_smem smem = jg_sm90a_smem(config);
+    config->pipeline.stages = override->has_stages
+                                  ? override->values.pipeline.stages
+                                  : jg_stages_choose(trial, &smem, &jg_sm90a_stages);
+    jg_raster_choose(trial);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* Hopper's cost model. */
+#include "plan/cost.h"
+
+#include "base/math.h"
+#include "plan/sm90a/sm90a.h"
+#include "plan/split.h"
+
+/*
+ * Rates of an H200, for comparing candidates; rounded, only differences between candidates
+ * of one problem count. A multiprocessor does 4096 dense 16-bit FLOP per clock; of any type
+ * it multiplies as many bytes of K, a row and a column, 4096 per clock. Sums of 8-bit
+ * floats are also added up in registers, 128 per clock at most, and the tensor core is
+ * waited for after each 64 rows. What a multiprocessor draws from L2 depends on whether all
+ * draw and inputs stream through it, or they stay there. The numbers are fitted to 132 runs
+ * (bench/results/2026-11-21-h200-sweep.txt): over its eight sizes the choice is within 1
+ * percent of the best candidate. Of 42 runs with 8-bit inputs (2026-11-22-h200-8bit.txt)
+ * the choice is the best one for e4m3, and within 3 percent of it for s8.
+ */
+#define CLOCK_HZ           1.6e9
+#define MEMORY_BYTES_S     4.4e12
+#define MMA_BYTES_CLK      4096.0
+#define PROMOTED_ELEMS_CLK 128.0
+#define PROMOTED_WAIT_CLK  50.0
+#define L2_BYTES_CLK       44.0
+#define L2_BYTES_CLK_HELD  96.0
+#define EPILOGUE_ELEMS_CLK 32.0
+#define EPILOGUE_BYTES_CLK 40.0
+#define LOAD_LATENCY_CLK   1200.0
+#define FILL_CLK           1500.0
+#define LAUNCH_US          3.0
+/* Barriers of a cluster at its begin and end, and what its members wait for each other
+ * within the ring. */
+#define CLUSTER_CLK         1400.0
+#define CLUSTER_LATENCY_CLK 1400.0
+/* Where K is split: what a CTA stores to or loads from L2 of a tile's sums, and until one
+ * CTA knows what another has stored. 234 runs (2026-11-22-h200-split.txt) say 1.3 to 2 us
+ * per part with tiles of 64x128, as these do; where all multiprocessors take part the gain
+ * is overrated, at 512x512x16384 by 13 percent. */
+#define SUMS_BYTES_CLK 40.0
+#define HAND_ON_CLK    1500.0
+
+static double input_bytes_of(const struct jg_product *product)
+{
+    const double m = (double)product->m.size;
+    const double n = (double)product->n.size;
+    const double k = (double)product->k.size;
+    const double batch = (double)product->batch.size;
+    return (m + n) * k * batch * jg_dtype_bits(product->a.dtype) / 8.0;
+}
+
+/* Clocks of the tensor core for a block of K. */
+static double count_mma_clk(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const double tile_m = layout->tile_m;
+    const double tile_n = layout->tile_n;
+    const double row_bytes = JG_ROW_BYTES; /* newer compilers warn of enum times double */
+    const double mma_clk = tile_m * tile_n * row_bytes / MMA_BYTES_CLK;
+    if (!jg_sm90a_promotes(&trial->product)) {
+        return mma_clk;
+    }
+    const int row_blocks = (int)jg_max(layout->tile_m / (64 * JG_SM90A_CONSUMERS), 1);
+    return jg_overlap(mma_clk, tile_m * tile_n / PROMOTED_ELEMS_CLK) +
+           PROMOTED_WAIT_CLK * row_blocks;
+}
+
+/* What one multiprocessor draws from L2. */
+static double l2_rate_of(const struct jg_trial *trial)
+{
+    const struct jg_device_facts *facts = trial->facts;
+    const double rate = L2_BYTES_CLK * facts->sm_count / trial->derived.busy_ctas;
+    const bool is_held = input_bytes_of(&trial->product) < 0.75 * (double)facts->l2_bytes;
+    return rate > L2_BYTES_CLK_HELD || is_held ? L2_BYTES_CLK_HELD : rate;
+}
+
+static bool is_cluster(const struct jg_trial *trial)
+{
+    return trial->config.layout.cluster_m * trial->config.layout.cluster_n > 1;
+}
+
+static double count_block_clk(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const double tile_m = layout->tile_m;
+    const double tile_n = layout->tile_n;
+    const double row_bytes = JG_ROW_BYTES;
+    const double l2_bytes =
+        (tile_m / layout->cluster_n + tile_n / layout->cluster_m) * row_bytes;
+    const double block_clk = jg_overlap(count_mma_clk(trial), l2_bytes / l2_rate_of(trial));
+    const double latency_clk =
+        LOAD_LATENCY_CLK + (is_cluster(trial) ? CLUSTER_LATENCY_CLK : 0.0);
+    const double ring_clk = latency_clk / trial->config.pipeline.stages;
+    return jg_larger(jg_larger(block_clk, ring_clk),
+                     jg_thread_loads_clk(trial->problem, (tile_m + tile_n) * row_bytes));
+}
+
+static double count_epilogue_clk(const struct jg_trial *trial)
+{
+    const double tile_m = trial->config.layout.tile_m;
+    const double tile_n = trial->config.layout.tile_n;
+    return tile_m * tile_n *
+           (1.0 / EPILOGUE_ELEMS_CLK + jg_output_clk(trial->problem, EPILOGUE_BYTES_CLK));
+}
+
+static double predict_kernel_us(const struct jg_trial *trial)
+{
+    const struct jg_derived *derived = &trial->derived;
+    const int split_k = trial->config.launch.split_k;
+    const double k_blocks = (double)jg_split_blocks(trial);
+    const double rounds = (double)jg_ceil_div(derived->tiles * split_k, derived->busy_ctas);
+    const struct jg_split_cost split = jg_split_cost_of(trial);
+    const double fixed_clk = FILL_CLK + (is_cluster(trial) ? CLUSTER_CLK : 0.0);
+    return (rounds * (k_blocks * count_block_clk(trial) + count_epilogue_clk(trial)) +
+            fixed_clk +
+            split.steps * (HAND_ON_CLK + 2.0 * split.sums_bytes / SUMS_BYTES_CLK)) /
+           CLOCK_HZ * 1e6;
+}
+
+double jg_sm90a_predict_us(const struct jg_trial *trial)
+{
+    const double m = (double)trial->product.m.size;
+    const double n = (double)trial->product.n.size;
+    const double batch = (double)trial->product.batch.size;
+    const double bytes =
+        input_bytes_of(&trial->product) + m * n * batch * jg_output_bytes(trial->problem);
+    return jg_overlap(predict_kernel_us(trial), bytes / MEMORY_BYTES_S * 1e6) + LAUNCH_US;
+}

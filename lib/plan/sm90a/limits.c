@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* Hopper's sizes and limits. The kernel asserts the same sizes
+ * (kernel_src/jg/sm90a/smem.cuh). */
+#include <stdio.h>
+
+#include "plan/cluster.h"
+#include "plan/sm90a/sm90a.h"
+#include "plan/split.h"
+
+enum {
+    THREADS = 384,       /* three warpgroups */
+    MAX_REGISTERS = 168, /* 65536 / 384, in steps of 8 */
+    OUTPUT_ROWS = 64,    /* of a store tile of D and of a box of a matrix */
+    MIN_STAGES = 2,
+    MAX_STAGES = 8,
+    MAX_PROMOTED_COLUMNS = 192 /* of a warpgroup with a second set of sums */
+};
+
+const struct jg_sm90a_pair jg_sm90a_tiles[JG_SM90A_TILES] = {
+    {128, 256}, {256, 128}, {128, 192}, {128, 128}, {64, 256}, {64, 128}};
+const struct jg_sm90a_pair jg_sm90a_clusters[JG_SM90A_CLUSTERS] = {{2, 1}, {1, 2}, {1, 1}};
+
+const struct jg_stage_limits jg_sm90a_stages = {
+    .least = MIN_STAGES, .most = MAX_STAGES, .arch = "sm_90a", .shape = ""};
+
+/* --------------------------------------------------------------------------- sizes */
+
+bool jg_sm90a_promotes(const struct jg_product *product)
+{
+    return jg_dtype_is_fp8(product->a.dtype);
+}
+
+/* Half of the tile's rows, or of its columns where it has only 64 rows. */
+static int columns_of_warpgroup(const struct jg_config_layout *layout)
+{
+    return layout->tile_m >= 128 ? layout->tile_n : layout->tile_n / JG_SM90A_CONSUMERS;
+}
+
+struct jg_smem jg_sm90a_smem(const struct jg_config *config)
+{
+    const int64_t rows = config->layout.tile_m + config->layout.tile_n;
+    return (struct jg_smem){.stage_blocks = 1,
+                            .stage_bytes = rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES,
+                            .other_bytes = (int64_t)JG_SM90A_CONSUMERS *
+                                           config->storage.out_stages * OUTPUT_ROWS *
+                                           JG_ROW_BYTES};
+}
+
+/* Boxes of the tensor maps. With a cluster each CTA loads its share and sends it to the
+ * others: A is shared along N, B along M. */
+static void size_boxes(struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const struct jg_product *product = &trial->product;
+    struct jg_derived *derived = &trial->derived;
+    const int a_rows = product->a.is_mn_major ? layout->tile_k : layout->tile_m;
+    const int b_rows = product->b.is_mn_major ? layout->tile_k : layout->tile_n;
+    const struct jg_box output = {OUTPUT_ROWS, JG_ROW_BYTES, JG_ATOM_BYTES};
+    derived->a_box = (struct jg_box){a_rows / layout->cluster_n, JG_ROW_BYTES,
+                                     jg_input_atom(&product->a)};
+    derived->b_box = (struct jg_box){b_rows / layout->cluster_m, JG_ROW_BYTES,
+                                     jg_input_atom(&product->b)};
+    derived->d_box = output;
+    derived->matrix_box = output;
+}
+
+/* ----------------------------------------------------------------------- the limits */
+
+static bool has_pair(const struct jg_sm90a_pair *pairs, int count, int m, int n)
+{
+    for (int i = 0; i < count; i++) {
+        if (pairs[i].m == m && pairs[i].n == n) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void list_pairs(const struct jg_sm90a_pair *pairs, int count, char *text,
+                       size_t size)
+{
+    size_t length = 0;
+    for (int i = 0; i < count && length < size; i++) {
+        const int added = snprintf(text + length, size - length, "%s%dx%d",
+                                   i > 0 ? " " : "", pairs[i].m, pairs[i].n);
+        length += added > 0 ? (size_t)added : 0;
+    }
+}
+
+static bool check_tile(struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const char *dtype = jg_dtype_name(trial->product.a.dtype);
+    if (!has_pair(jg_sm90a_tiles, JG_SM90A_TILES, layout->tile_m, layout->tile_n)) {
+        char list[96];
+        list_pairs(jg_sm90a_tiles, JG_SM90A_TILES, list, sizeof(list));
+        return jg_trial_reject(trial, "tile=%dx%d is none of the tiles of sm_90a: %s",
+                               layout->tile_m, layout->tile_n, list);
+    }
+    if (layout->tile_k != jg_tile_k(&trial->product)) {
+        return jg_trial_reject(
+            trial, "tile=%dx%dx%d: the K of a tile of %s on sm_90a is %d", layout->tile_m,
+            layout->tile_n, layout->tile_k, dtype, jg_tile_k(&trial->product));
+    }
+    if (jg_sm90a_promotes(&trial->product) &&
+        columns_of_warpgroup(layout) > MAX_PROMOTED_COLUMNS) {
+        return jg_trial_reject(
+            trial,
+            "tile=%dx%d: sums of %s are added up in a second set of registers, for which "
+            "sm_90a has room up to %d columns of a warpgroup",
+            layout->tile_m, layout->tile_n, dtype, MAX_PROMOTED_COLUMNS);
+    }
+    return true;
+}
+
+static bool check_cluster(struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    if (has_pair(jg_sm90a_clusters, JG_SM90A_CLUSTERS, layout->cluster_m,
+                 layout->cluster_n)) {
+        return jg_cluster_check(trial);
+    }
+    char list[96];
+    list_pairs(jg_sm90a_clusters, JG_SM90A_CLUSTERS, list, sizeof(list));
+    return jg_trial_reject(trial, "cluster=%dx%d is none of the clusters of sm_90a: %s",
+                           layout->cluster_m, layout->cluster_n, list);
+}
+
+static bool check_stages(struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    char shape[32];
+    snprintf(shape, sizeof(shape), "tile=%dx%d", layout->tile_m, layout->tile_n);
+    const struct jg_smem smem = jg_sm90a_smem(&trial->config);
+    struct jg_stage_limits limits = jg_sm90a_stages;
+    limits.shape = shape;
+    return jg_stages_check(trial, &smem, &limits);
+}
+
+/* C and matrix operands come through the ring of input tiles; through one that threads
+ * fill, nothing else comes. */
+static struct jg_output choose_output(const struct jg_trial *trial)
+{
+    const struct jg_output_facts facts = {
+        .columns = columns_of_warpgroup(&trial->config.layout),
+        .ring_stages =
+            jg_loads_by_threads(trial->problem) ? 0 : trial->config.pipeline.stages};
+    return jg_output_choose(trial, &facts);
+}
+
+bool jg_sm90a_derive(struct jg_trial *trial)
+{
+    /* Cheapest first. */
+    if (!check_tile(trial) || !check_cluster(trial) || !jg_split_check(trial) ||
+        !check_stages(trial) || !jg_out_stages_check(trial)) {
+        return false;
+    }
+    const struct jg_smem smem = jg_sm90a_smem(&trial->config);
+    const int stages = trial->config.pipeline.stages;
+    trial->derived = (struct jg_derived){.threads = THREADS,
+                                         .smem_bytes = (int)jg_smem_bytes(&smem, stages),
+                                         .max_registers = MAX_REGISTERS};
+    if (!jg_tiles_count(trial)) {
+        return false;
+    }
+    size_boxes(trial);
+    trial->derived.output = choose_output(trial);
+    trial->derived.predicted_us = jg_sm90a_predict_us(trial);
+    return true;
+}

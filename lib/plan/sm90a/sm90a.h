@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Hopper. One producer warpgroup (TMA) and two consumer warpgroups (wgmma) share a CTA tile
+ * of up to 256 x 256; the ring has `stages` pairs of A and B slices of 64 elements of K,
+ * and each consumer stores its output in tiles of 64 rows of 128 bytes.
+ */
+#ifndef JG_PLAN_SM90A_H
+#define JG_PLAN_SM90A_H
+
+#include "plan/smem.h"
+
+enum { JG_SM90A_CONSUMERS = 2, JG_SM90A_TILES = 6, JG_SM90A_CLUSTERS = 3 };
+
+struct jg_sm90a_pair {
+    int m, n;
+};
+
+/* What the kernel has, in order of preference between candidates of equal cost. */
+extern const struct jg_sm90a_pair jg_sm90a_tiles[JG_SM90A_TILES];
+extern const struct jg_sm90a_pair jg_sm90a_clusters[JG_SM90A_CLUSTERS];
+
+extern const struct jg_stage_limits jg_sm90a_stages;
+struct jg_smem jg_sm90a_smem(const struct jg_config *config);
+/* Do sums leave the tensor core after each stage? Of 8-bit floats it keeps 13 fraction bits
+ * (jg/sm90a/mma_op.cuh). */
+bool jg_sm90a_promotes(const struct jg_product *product);
+
+/* The cost model, for comparing candidates; after all else of the trial is derived. */
+double jg_sm90a_predict_us(const struct jg_trial *trial);
+
+/* The rooms: see struct jg_arch. */
+bool jg_sm90a_candidate(const struct jg_problem *problem, int index,
+                        struct jg_config *ret_config);
+void jg_sm90a_complete(struct jg_trial *trial);
+bool jg_sm90a_derive(struct jg_trial *trial);
+
+#endif

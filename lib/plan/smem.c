@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/smem.h"
+
+#include "base/math.h"
+
+enum { SMEM_STEP = 1024 /* alignment of a swizzled tile */ };
+
+int jg_tile_k(const struct jg_product *product)
+{
+    return 8 * JG_ROW_BYTES / jg_dtype_bits(product->a.dtype);
+}
+
+int64_t jg_smem_bytes(const struct jg_smem *smem, int stages)
+{
+    const int64_t used_bytes = stages * smem->stage_bytes + smem->other_bytes;
+    return jg_max(jg_align_up(used_bytes, SMEM_STEP), smem->least_bytes);
+}
+
+/* At most `limit`. */
+static int count_fitting_stages(const struct jg_smem *smem,
+                                const struct jg_device_facts *facts, int limit)
+{
+    int stages = limit;
+    while (stages > 0 && jg_smem_bytes(smem, stages) > facts->smem_optin_bytes) {
+        stages--;
+    }
+    return stages;
+}
+
+bool jg_stages_check(struct jg_trial *trial, const struct jg_smem *smem,
+                     const struct jg_stage_limits *limits)
+{
+    const int stages = trial->config.pipeline.stages;
+    const int64_t smem_bytes = jg_smem_bytes(smem, stages);
+    if (smem_bytes > trial->facts->smem_optin_bytes) {
+        return jg_trial_reject(
+            trial,
+            "stages=%d needs %lld bytes of shared memory, %s has %d; at most stages=%d "
+            "with %s out_stages=%d",
+            stages, (long long)smem_bytes, limits->arch, trial->facts->smem_optin_bytes,
+            count_fitting_stages(smem, trial->facts, limits->most), limits->shape,
+            trial->config.storage.out_stages);
+    }
+    if (stages < limits->least || stages > limits->most) {
+        return jg_trial_reject(trial, "stages=%d is out of range: %s takes %d to %d",
+                               stages, limits->arch, limits->least, limits->most);
+    }
+    return true;
+}
+
+int jg_stages_choose(const struct jg_trial *trial, const struct jg_smem *smem,
+                     const struct jg_stage_limits *limits)
+{
+    const int64_t stage_k = (int64_t)jg_tile_k(&trial->product) * smem->stage_blocks;
+    const int64_t wanted = jg_ceil_div(trial->product.k.size, stage_k);
+    const int fitting = count_fitting_stages(smem, trial->facts, limits->most);
+    return (int)jg_max(limits->least, jg_min(wanted, fitting));
+}

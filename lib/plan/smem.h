@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Shared memory of a CTA, and how many stages of the input ring it holds. */
+#ifndef JG_PLAN_SMEM_H
+#define JG_PLAN_SMEM_H
+
+#include "plan/trial.h"
+
+enum {
+    JG_ROW_BYTES = 128,        /* of every tile and box */
+    JG_RING_BARRIER_BYTES = 16 /* a full and an empty barrier per stage of a ring */
+};
+
+/* Elements of K of a block: the 128 bytes of one swizzle row. */
+int jg_tile_k(const struct jg_product *product);
+
+/* A ring of stages, and the rest. */
+struct jg_smem {
+    int stage_blocks;    /* blocks of K in a stage */
+    int64_t stage_bytes; /* tiles and barriers of one stage */
+    int64_t other_bytes;
+    int64_t least_bytes; /* asked for even where less is used */
+};
+
+/* Rounded up to the alignment of a swizzled tile. */
+int64_t jg_smem_bytes(const struct jg_smem *smem, int stages);
+
+/* A limit on the number of stages, and words for its message. */
+struct jg_stage_limits {
+    int least, most;
+    const char *arch;  /* "sm_90a" */
+    const char *shape; /* "tile=128x256" */
+};
+
+/* Do the config's stages fit? */
+bool jg_stages_check(struct jg_trial *trial, const struct jg_smem *smem,
+                     const struct jg_stage_limits *limits);
+/* As many as fit, and no more than K needs. */
+int jg_stages_choose(const struct jg_trial *trial, const struct jg_smem *smem,
+                     const struct jg_stage_limits *limits);
+
+#endif

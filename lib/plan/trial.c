@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/trial.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { OUT_STAGES = 2 /* so that one is filled while the other is stored */ };
+
+void jg_trial_complete(struct jg_trial *trial)
+{
+    const struct jg_config_override *override = trial->override;
+    const struct jg_config *wanted = &override->values;
+    struct jg_config *config = &trial->config;
+    config->storage.out_stages =
+        override->has_out_stages ? wanted->storage.out_stages : OUT_STAGES;
+    config->launch.pdl = override->has_pdl ? wanted->launch.pdl : 1;
+    config->launch.debug = wanted->launch.debug;
+    config->launch.trace = wanted->launch.trace;
+}
+
+bool jg_trial_reject(struct jg_trial *trial, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    (void)vsnprintf(trial->reason, sizeof(trial->reason), format, values);
+    va_end(values);
+    return false;
+}

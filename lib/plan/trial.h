@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* One candidate under examination: what is asked, what is tried, and what follows from it
+ * or why it cannot be. */
+#ifndef JG_PLAN_TRIAL_H
+#define JG_PLAN_TRIAL_H
+
+#include "plan/arch.h"
+#include "plan/product.h"
+
+enum { JG_REASON_SIZE = 256 };
+
+struct jg_trial {
+    const struct jg_problem *problem;
+    const struct jg_device_facts *facts;
+    const struct jg_config_override *override; /* what the problem's config names */
+    struct jg_product product;                 /* of the config */
+    struct jg_config config;
+    struct jg_derived derived;   /* of the config, where it can be */
+    char reason[JG_REASON_SIZE]; /* why the config cannot be; "" if it can */
+};
+
+/* What every chip fills in alike: output stages, dependent launch, instruments. */
+void jg_trial_complete(struct jg_trial *trial);
+/* Notes the reason; always false, so that a check can return it. */
+bool jg_trial_reject(struct jg_trial *trial, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif
