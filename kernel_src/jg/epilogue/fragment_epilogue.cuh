@@ -43,6 +43,10 @@ class FragmentEpilogue {
                               : kTileRows == kTileWarps * Partition::kWarpRows,
                   "whole warps fill a store tile");
     static_assert(4 % kTileWarps == 0 && kGroups % 2 == 0, "of a warpgroup, in pairs");
+    using Operands = typename Epilogue::template Fragment<Epilogue::kScalarsOnly>;
+    // Neighbouring elements of the accumulator that lie in one row of D.
+    static constexpr u32 kRowElements = kTransposed ? 1 : 2;
+    using CoordT = VectorCoord<false, Config::kOutputAlignment>;
     using Store = TmaStore<Config::kOutStages, kTileBytes, kTileWarps>;
 
   public:
@@ -71,6 +75,7 @@ class FragmentEpilogue {
             tile.row + Partition::first_row(team_) + (kTransposed ? 0 : ahead * kTileRows);
         const u32 col =
             tile.col + Partition::first_col(team_) + (kTransposed ? ahead * kTileCols : 0);
+        Operands operands;
 #pragma unroll(Accumulators::kIndexed ? 1 : kDown *kAcross)
         for (u32 i = 0; i < kDown * kAcross; ++i) {
             const u32 down = i / kAcross, across = i % kAcross;
@@ -88,9 +93,11 @@ class FragmentEpilogue {
             const bool inside = (Config::kWholeRows || tile_row < shape.m) &&
                                 (Config::kWholeCols || tile_col < shape.n);
             if (inside) {
-                write_store_tile(params, shape, values, tile_row, tile_col, tile.batch);
+                write_store_tile(params, shape, operands, values, tile_row, tile_col,
+                                 tile.batch);
             }
         }
+        operands.finish_tile(params.operands, tile.batch);
     }
 
     JG_DEVICE void drain()
@@ -112,43 +119,80 @@ class FragmentEpilogue {
     }
 
     template <class Params, class ShapeT>
-    JG_DEVICE void write_store_tile(const Params &params, const ShapeT &shape,
-                                    const f32 (&acc)[kFragments][4 * kGroups], u32 row,
-                                    u32 col, u32 batch)
+    JG_DEVICE void
+    write_store_tile(const Params &params, const ShapeT &shape, Operands &operands,
+                     const f32 (&acc)[kFragments][4 * kGroups], u32 row, u32 col, u32 batch)
     {
-        const u32 lane = threadIdx.x % 32;
-        const u32 lane_offset = first_lane() + lane / 4;
-        const u32 first_row = row + (kTransposed ? lane % 4 * 2 : lane_offset);
-        const u32 first_col = col + (kTransposed ? lane_offset : lane % 4 * 2);
-        typename Epilogue::template Fragment<Epilogue::kScalarsOnly> operands;
+        // Load: scalars.
         operands.load(params.operands, batch);
         typename Scales<Config>::template Fragment<Scales<Config>::kScalarsOnly> scales;
         scales.load(params, batch);
         const f32 factor = scales.factor(alpha_);
 
         const DElement<Config> d_element(alpha_);
+        const CoordT first = first_coord(row, col, batch);
         const u32 buffer = ptx::shared_address(store_.acquire());
 #pragma unroll
         for (u32 fragment = 0; fragment < kFragments; ++fragment) {
 #pragma unroll
             for (u32 pair = 0; pair < kGroups / 2; ++pair) {
+                // Compute: two groups of 8 columns of the accumulator.
                 f32 values[2][2][2];
-#pragma unroll
-                for (u32 i = 0; i < 8; ++i) {
-                    const u32 group = 2 * pair + i / 4, half = i / 2 % 2, element = i % 2;
-                    const u32 along_lanes = 16 * fragment + 8 * half;
-                    const u32 along_columns = 8 * group + element;
-                    const f32 accumulator = acc[fragment][4 * group + 2 * half + element];
-                    const f32 value = operands.apply(
-                        factor * accumulator_value<typename Config::A>(accumulator), shape,
-                        first_row + (kTransposed ? along_columns : along_lanes),
-                        first_col + (kTransposed ? along_lanes : along_columns), batch);
-                    values[i / 4][half][element] = d_element.finish(value, accumulator);
-                }
+                compute(params, shape, operands, d_element, factor,
+                        acc[fragment] + 8 * pair, at(first, 16 * fragment, 16 * pair),
+                        values);
+                // Store: to shared memory.
                 fragments_.store(buffer, fragment, pair, values);
             }
         }
+        // Store: to D.
         store_.store(row, col, batch);
+    }
+
+    // This thread's first element of a store tile.
+    static JG_DEVICE CoordT first_coord(u32 row, u32 col, u32 batch)
+    {
+        const u32 lane = threadIdx.x % 32;
+        CoordT coord{row, col, batch, 0};
+        return at(coord, first_lane() + lane / 4, lane % 4 * 2);
+    }
+    // So many lanes and columns of the accumulator on.
+    static JG_DEVICE CoordT at(CoordT coord, u32 lanes, u32 columns)
+    {
+        coord.row += kTransposed ? columns : lanes;
+        coord.col += kTransposed ? lanes : columns;
+        return coord;
+    }
+
+    // values[group][half][element] of 8 accumulators: two groups of 8 columns, of each two
+    // neighbouring elements of lanes that are 8 apart.
+    template <class Params, class ShapeT>
+    JG_DEVICE void compute(const Params &params, const ShapeT &shape, Operands &operands,
+                           const DElement<Config> &d_element, f32 factor, const f32 *acc,
+                           const CoordT &first, f32 (&values)[2][2][2]) const
+    {
+#pragma unroll
+        for (u32 i = 0; i < 8; ++i) {
+            const u32 group = i / 4, half = i / 2 % 2, element = i % 2;
+            const CoordT coord = at(first, 8 * half, 8 * group + element);
+            const f32 value =
+                operands.apply(factor * accumulator_value<typename Config::A>(acc[i]),
+                               shape, coord.row, coord.col, coord.batch);
+            values[group][half][element] = d_element.finish(value, acc[i]);
+            if (element + 1 >= kRowElements) {
+                finish_row(params, shape, operands,
+                           at(first, 8 * half, 8 * group + element + 1 - kRowElements));
+            }
+        }
+    }
+
+    // From `coord` on; neighbours exist together, because rows end on 16 bytes.
+    template <class Params, class ShapeT>
+    JG_DEVICE void finish_row(const Params &params, const ShapeT &shape, Operands &operands,
+                              CoordT coord) const
+    {
+        coord.count = coord.row < shape.m && coord.col < shape.n ? kRowElements : 0;
+        operands.finish_row(params.operands, coord);
     }
 
     f32 alpha_;

@@ -3,19 +3,35 @@
 //
 // Every kind K<T> has up to three forms of what one thread holds:
 //   Vector    8 neighbouring columns of one row. load_columns: what all rows share;
-//             load_row: the rest, row by row. Loads are as wide as the place allows.
-//   Element   one element, for the reference kernel.
-//   Fragment  for epilogues of scalars alone, which work in the accumulator's own layout.
+//             load_row: the rest, row by row. Loads are as wide as the coord allows.
+//   Fragment  for epilogues of scalars only, which work in the accumulator's own layout
+//   Element   one element, for the reference kernel
 // and
 //   Argument  what the snippet sees: f32, or f32 & for an output
 //   kScalar   is it a scalar?
 //   kLoads    stages of the ring that a step's part takes, if matrices go through one; as
 //             the plan counts them (lib/plan/output.c)
+//
+// An epilogue makes a Vector or Fragment once per tile and calls, beside loads and stores,
+//   finish_row(param, coord)    after the elements that a thread computes of one row at a
+//                               time: all since the last call lie there side by side, and
+//                               coord.count of them exist
+//   finish_tile(param, batch)   after the last element of the tile
+// Kinds that reduce use them; for all others they are empty.
 #pragma once
 #include <jg/common/kernel_params.cuh>
 #include <jg/epilogue/thread_values.cuh>
 
 namespace jg {
+
+// What all but reductions share.
+struct NothingToFinish {
+    template <class CoordT>
+    JG_DEVICE void finish_row(const MatrixParam &, const CoordT &)
+    {
+    }
+    JG_DEVICE void finish_tile(const MatrixParam &, u32) {}
+};
 
 // What inputs share: they store nothing.
 struct InputForms {
@@ -28,7 +44,7 @@ struct InputForms {
     {
     }
 
-    struct NoVectorStore {
+    struct NoVectorStore : NothingToFinish {
         template <class CoordT>
         JG_DEVICE void store(const MatrixParam &, const CoordT &)
         {
@@ -66,7 +82,7 @@ struct ScalarInput : InputForms {
         }
     };
 
-    struct Fragment {
+    struct Fragment : NothingToFinish {
         f32 scalar;
         JG_DEVICE void load(const MatrixParam &param, u32 batch)
         {
@@ -174,7 +190,7 @@ struct ColumnVectorInput : InputForms {
     };
 };
 
-// M x N values, in rows as aligned as the place says. Those of 8 bits do not go through the
+// M x N values, in rows as aligned as the coord says. Those of 8 bits do not go through the
 // ring: a step would fill half of a stage.
 template <class T>
 struct MatrixInput : InputForms {
@@ -223,7 +239,7 @@ struct MatrixInput : InputForms {
     };
 };
 
-// M x N values that the snippet assigns, in rows as aligned as the place says.
+// M x N values that the snippet assigns, in rows as aligned as the coord says.
 template <class T>
 struct MatrixOutput {
     using Argument = f32 &;
@@ -234,7 +250,7 @@ struct MatrixOutput {
     {
     }
 
-    struct Vector {
+    struct Vector : NothingToFinish {
         f32 values[8];
         template <class CoordT>
         JG_DEVICE void load_columns(const MatrixParam &, const CoordT &)

@@ -10,7 +10,7 @@
 //
 // which makes `struct Epilogue`: the operands of one vector, fragment or element as
 // members, and the snippet as the body of a function whose parameters are the names in
-// scope. `d` starts as `acc`.
+// scope. `d` starts as `acc`. What is called when: operands.cuh.
 #pragma once
 #include <jg/epilogue/operands.cuh>
 #include <jg/epilogue/prelude.cuh>
@@ -29,6 +29,8 @@
 #define JG_OPERAND_LOAD_COLUMNS(index, name, Kind, type)       operand_##name.load_columns(params[index], coord);
 #define JG_OPERAND_LOAD_ROW(index, name, Kind, type)           operand_##name.load_row(params[index], coord, reader);
 #define JG_OPERAND_STORE(index, name, Kind, type)              operand_##name.store(params[index], coord);
+#define JG_OPERAND_FINISH_ROW(index, name, Kind, type)         operand_##name.finish_row(params[index], coord);
+#define JG_OPERAND_FINISH_TILE(index, name, Kind, type)        operand_##name.finish_tile(params[index], batch);
 #define JG_OPERAND_ELEMENT(index, name, Kind, type)            jg::Kind<jg::type>::Element operand_##name;
 #define JG_OPERAND_ELEMENT_LOAD(index, name, Kind, type)       operand_##name.load(params[index], row, col, batch);
 #define JG_OPERAND_ELEMENT_VALUE(index, name, Kind, type)      , operand_##name.value()
@@ -76,9 +78,18 @@
             {                                                                              \
                 JG_OPERANDS(JG_OPERAND_STORE)                                              \
             }                                                                              \
+            template <class CoordT>                                                        \
+            JG_DEVICE void finish_row(const jg::MatrixParam *params, const CoordT &coord)  \
+            {                                                                              \
+                JG_OPERANDS(JG_OPERAND_FINISH_ROW)                                         \
+            }                                                                              \
+            JG_DEVICE void finish_tile(const jg::MatrixParam *params, jg::u32 batch)       \
+            {                                                                              \
+                JG_OPERANDS(JG_OPERAND_FINISH_TILE)                                        \
+            }                                                                              \
         };                                                                                 \
                                                                                            \
-        /* Of scalars alone; the parameter keeps it unmade for others. */                  \
+        /* Of scalars only;  the parameter keeps it unmade for others. */                  \
         template <bool kWanted>                                                            \
         struct Fragment {                                                                  \
             JG_OPERANDS(JG_OPERAND_FRAGMENT)                                               \
@@ -96,6 +107,15 @@
                         static_cast<int>(batch), shape.problem_m(), shape.problem_n(),     \
                         static_cast<int>(shape.k) JG_OPERANDS(JG_OPERAND_FRAGMENT_VALUE)); \
                 return d;                                                                  \
+            }                                                                              \
+            template <class CoordT>                                                        \
+            JG_DEVICE void finish_row(const jg::MatrixParam *params, const CoordT &coord)  \
+            {                                                                              \
+                JG_OPERANDS(JG_OPERAND_FINISH_ROW)                                         \
+            }                                                                              \
+            JG_DEVICE void finish_tile(const jg::MatrixParam *params, jg::u32 batch)       \
+            {                                                                              \
+                JG_OPERANDS(JG_OPERAND_FINISH_TILE)                                        \
             }                                                                              \
         };                                                                                 \
                                                                                            \

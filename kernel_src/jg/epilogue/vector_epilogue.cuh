@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 // VectorEpilogue: accumulators to D for epilogues with vectors or matrices, for C, for a D
-// of 8 bits, for a D whose rows may end inside a 16-byte chunk, and for one that the copy
-// engine does not take.
+// of 8 bits, for a D whose rows may end inside a 16-byte chunk, and for one that TMA does
+// not take.
 //
 // Each warp passes its part of a step through shared memory, so that a thread gets 8
 // neighbouring columns of a row: matrix operands and D then move in whole lines of 128
-// bytes, or, where D lies transposed in the accumulator, in pieces of 64. A staging area is
-// one warp's own; the warps meet only to give back the stages of matrices, once a step.
-// Called by all 128 threads of a warpgroup that holds accumulators.
+// bytes, or, where D lies transposed in the accumulator, in pieces of 64. A staging buffer
+// is one warp's own; the warps meet only to release the stages of matrices, once per step.
+// Called by all 128 threads of a warpgroup that holds accumulators. Waits for accumulators,
+// which `acc` gives back, and for the step's stages (EpilogueLoad::Reader), which it
+// releases.
 #pragma once
 #include <jg/common/math.cuh>
 #include <jg/epilogue/accumulator.cuh>
@@ -32,18 +34,42 @@ class VectorEpilogue {
     static constexpr u32 kPassRows = 32 / kAcross;     // a vector a thread
     static constexpr u32 kPasses =
         (Staging::kRows + kPassRows - 1) / kPassRows; // of a step
-    // Every 8 rows the permutations of both staging areas repeat: what a turn is. A long
-    // snippet is worth more than what that saves, in time to compile.
+    // Every 8 rows the permutations of both buffers repeat: what a turn is. A long snippet
+    // is worth more than what that saves, in time to compile.
     static constexpr u32 kTurnPasses =
         kPassRows < 8 && !Config::kLongSnippet ? 8 / kPassRows : 1;
     static constexpr bool kWholeTurns = kTurnPasses * kPassRows == 8;
     // Else steps reach beyond the tile, or passes beyond a step.
-    static constexpr bool kWholeCols = Partition::kCols % Partition::kStepCols == 0;
-    static constexpr bool kWholeRows =
+    static constexpr bool kStepsEndAcross = Partition::kCols % Partition::kStepCols == 0;
+    static constexpr bool kStepsEndDown =
         Partition::kRows % Partition::kStepRows == 0 && Staging::kRows % kPassRows == 0;
 
     // With N a multiple of 8, a vector exists as a whole or not at all.
     using CoordT = VectorCoord<Config::kWholeVectors, Config::kOutputAlignment>;
+
+    // Where a thread is in a step: at a row of the warp's part, and at a vector of D.
+    struct Cursor {
+        u32 lane;
+        u32 pass, i; // of the turn that begins with that pass
+        CoordT coord;
+        D *target;
+
+        JG_DEVICE u32 row() const
+        {
+            return kPassRows * pass + (kPassRows * i + lane / kAcross);
+        }
+        JG_DEVICE u32 vector() const
+        {
+            return lane % kAcross;
+        }
+    };
+
+    // What a thread reads beside accumulators, for one vector at a time.
+    struct Inputs {
+        typename MatrixInput<C>::Vector c;
+        typename Epilogue::Vector operands;
+        typename Scales<Config>::Vector scales;
+    };
 
   public:
     template <class Params, class ShapeT>
@@ -59,26 +85,30 @@ class VectorEpilogue {
     {
     }
 
-    // Matrices come through `ring` where a step's fit into it.
+    // A tile. Matrices come through `ring` where the plan says so.
     template <class Params, class ShapeT, class Accumulators, class Smem, class Consumer>
     JG_DEVICE void run(const Params &params, const ShapeT &shape, Accumulators &acc,
                        const Smem &smem, Consumer &ring, const WorkTile &tile)
     {
+        Inputs inputs;
 #pragma unroll 1
         for (u32 step = 0; step < Load::kSteps; ++step) {
-            // Loads that need no ring first: they land while accumulators are staged.
-            CoordT coord = first_place(shape, tile, step);
-            typename Epilogue::Vector user;
-            user.load_columns(params.operands, coord);
-            typename Scales<Config>::Vector scales;
-            scales.load_columns(params, coord);
+            // Load: what needs no ring lands while accumulators are staged.
+            const CoordT first = first_coord(shape, tile, step);
+            inputs.operands.load_columns(params.operands, first);
+            inputs.scales.load_columns(params, first);
+
+            // Stage: accumulators, from fragments to rows.
             __syncwarp();
             acc.copy_step(staging_, step);
             __syncwarp();
+
+            // Load the rest, compute, store: a vector at a time.
             typename Load::template Reader<Smem, Consumer> reader(smem, ring, team_,
                                                                   1 + team_, beta_ != 0.0f);
-            write_step(params, shape, user, scales, reader, coord, count_rows(step));
+            write_step(params, shape, inputs, reader, first, count_rows(step));
         }
+        inputs.operands.finish_tile(params.operands, tile.batch);
     }
 
     JG_DEVICE void drain() {}
@@ -95,7 +125,7 @@ class VectorEpilogue {
     // This thread's first vector of a step: its row, its columns, and how many of those
     // exist.
     template <class ShapeT>
-    JG_DEVICE CoordT first_place(const ShapeT &shape, const WorkTile &tile, u32 step) const
+    JG_DEVICE CoordT first_coord(const ShapeT &shape, const WorkTile &tile, u32 step) const
     {
         const u32 lane = threadIdx.x % 32;
         CoordT coord;
@@ -107,68 +137,72 @@ class VectorEpilogue {
                       : coord.col >= shape.n  ? 0
                       : CoordT::kWholeVectors ? 8
                                               : min_u32(8, shape.n - coord.col);
-        if constexpr (!kWholeCols) {
+        if constexpr (!kStepsEndAcross) {
             const u32 end = tile.col + Partition::first_col(team_) + Partition::kCols;
             coord.count = coord.col < end ? coord.count : 0;
         }
         return coord;
     }
 
+    // All vectors of this thread in a step, a turn of passes at a time. `rows`: of the
+    // warp's part of the step.
     template <class Params, class ShapeT, class Reader>
-    JG_DEVICE void write_step(const Params &params, const ShapeT &shape,
-                              typename Epilogue::Vector &user,
-                              typename Scales<Config>::Vector &scales, Reader &reader,
-                              const CoordT &first, u32 rows) const
+    JG_DEVICE void write_step(const Params &params, const ShapeT &shape, Inputs &inputs,
+                              Reader &reader, const CoordT &first, u32 rows) const
     {
-        const u32 lane = threadIdx.x % 32;
-        typename MatrixInput<C>::Vector c;
-        D *target = params.d.template element<D>(first.row, first.col, first.batch);
-        CoordT coord = first;
-        const DElement<Config> element(alpha_);
-        if (!kWholeCols && first.count == 0) {
+        if (!kStepsEndAcross && first.count == 0) {
             return; // what lies beyond the tile was not staged
         }
+        Cursor at{threadIdx.x % 32, 0, 0, first,
+                  params.d.template element<D>(first.row, first.col, first.batch)};
 #pragma unroll 1
-        for (u32 v = 0; v < kPasses; v += kTurnPasses) {
+        for (at.pass = 0; at.pass < kPasses; at.pass += kTurnPasses) {
 #pragma unroll
-            for (u32 u = 0; u < kTurnPasses; ++u) {
-                const u32 step_row = kPassRows * v + (kPassRows * u + lane / kAcross);
-                coord.count = Config::kWholeRows || coord.row < shape.m ? first.count : 0;
-                if (kWholeRows || step_row < rows) {
-                    if constexpr (kWholeTurns) {
-                        reader.seek(Partition::warp_row() + kPassRows * v,
-                                    kPassRows * u + lane / kAcross,
-                                    Partition::warp_col() / 8 + lane % kAcross);
-                    } else {
-                        reader.seek(Partition::warp_row() + step_row / 8 * 8, step_row % 8,
-                                    Partition::warp_col() / 8 + lane % kAcross);
-                    }
-                    if constexpr (Config::kHasC) {
-                        load_c(c, params, coord, reader);
-                    }
-                    user.load_row(params.operands, coord, reader);
-                    scales.load_row(params, coord, reader);
-                    f32 values[8];
-                    staging_.load(step_row, lane % kAcross, values);
-#pragma unroll
-                    for (u32 i = 0; i < 8; ++i) {
-                        const f32 accumulator = values[i];
-                        f32 value = scales.factor(alpha_, i) *
-                                    accumulator_value<typename Config::A>(accumulator);
-                        if constexpr (Config::kHasC) {
-                            value += beta_ * c.value(i); // 0 where it was not loaded
-                        }
-                        values[i] =
-                            element.finish(user.apply(value, shape, coord, i), accumulator);
-                    }
-                    user.store(params.operands, coord);
-                    Packed8<D> packed;
-                    packed.assign(values);
-                    packed.template store<CoordT>(target, coord.count);
+            for (at.i = 0; at.i < kTurnPasses; ++at.i) {
+                at.coord.count =
+                    Config::kWholeRows || at.coord.row < shape.m ? first.count : 0;
+                if (kStepsEndDown || at.row() < rows) {
+                    write_vector(params, shape, inputs, reader, at);
                 }
-                coord.row += kPassRows;
-                target += kPassRows * params.d.ld;
+                at.coord.row += kPassRows;
+                at.target += kPassRows * params.d.ld;
             }
+        }
+    }
+
+    template <class Params, class ShapeT, class Reader>
+    JG_DEVICE void write_vector(const Params &params, const ShapeT &shape, Inputs &inputs,
+                                Reader &reader, const Cursor &at) const
+    {
+        // Load: C, and what differs from row to row.
+        seek(reader, at);
+        load_c(inputs.c, params, at.coord, reader);
+        inputs.operands.load_row(params.operands, at.coord, reader);
+        inputs.scales.load_row(params, at.coord, reader);
+
+        // Compute: accumulators as they were staged, to elements of D.
+        f32 values[8];
+        staging_.load(at.row(), at.vector(), values);
+        compute(shape, inputs, at.coord, values);
+
+        // Store: outputs and D.
+        inputs.operands.store(params.operands, at.coord);
+        inputs.operands.finish_row(params.operands, at.coord);
+        Packed8<D> packed;
+        packed.assign(values);
+        packed.template store<CoordT>(at.target, at.coord.count);
+    }
+
+    // To this thread's vector of the step in every box of matrices.
+    template <class Reader>
+    static JG_DEVICE void seek(Reader &reader, const Cursor &at)
+    {
+        const u32 vector = Partition::warp_col() / 8 + at.vector();
+        if constexpr (kWholeTurns) {
+            reader.seek(Partition::warp_row() + kPassRows * at.pass,
+                        kPassRows * at.i + at.lane / kAcross, vector);
+        } else {
+            reader.seek(Partition::warp_row() + at.row() / 8 * 8, at.row() % 8, vector);
         }
     }
 
@@ -176,12 +210,32 @@ class VectorEpilogue {
     JG_DEVICE void load_c(typename MatrixInput<C>::Vector &c, const Params &params,
                           const CoordT &coord, Reader &reader) const
     {
-        if (beta_ == 0.0f) {
-            c.packed.clear();
-        } else if constexpr (Reader::kHasC) {
-            reader.read_c(c.packed);
-        } else {
-            c.load_row(params.c, coord, reader);
+        if constexpr (Config::kHasC) {
+            if (beta_ == 0.0f) {
+                c.packed.clear();
+            } else if constexpr (Reader::kHasC) {
+                reader.read_c(c.packed);
+            } else {
+                c.load_row(params.c, coord, reader);
+            }
+        }
+    }
+
+    template <class ShapeT>
+    JG_DEVICE void compute(const ShapeT &shape, Inputs &inputs, const CoordT &coord,
+                           f32 (&values)[8]) const
+    {
+        const DElement<Config> element(alpha_);
+#pragma unroll
+        for (u32 i = 0; i < 8; ++i) {
+            const f32 accumulator = values[i];
+            f32 value = inputs.scales.factor(alpha_, i) *
+                        accumulator_value<typename Config::A>(accumulator);
+            if constexpr (Config::kHasC) {
+                value += beta_ * inputs.c.value(i); // 0 where it was not loaded
+            }
+            values[i] =
+                element.finish(inputs.operands.apply(value, shape, coord, i), accumulator);
         }
     }
 
