@@ -151,7 +151,7 @@ struct EpilogueLoad {
         template <class T>
         JG_DEVICE void read(Packed8<T> &packed)
         {
-            constexpr u32 kChunks = sizeof(T) / 2; // of 16 bytes, a vector
+            constexpr u32 kChunks = sizeof(T) / 2; // of 16 bytes, per vector
             const u32 chunk = vector_ * kChunks;
             u32 box = boxes_[next_];
             if constexpr (kChunks == 2) {

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: MIT
 // PartialSums: a tile's sum over K, made by kSplitK CTAs that each multiply one part of K.
 //
-// Each warpgroup's part of a tile has a slot of the workspace for its sums of 32 bits, and
-// a lock: a word that counts the parts that the slot holds. Part 0 stores its accumulators
-// there and counts 1. The parts between add theirs: in the order of K, each when the one
-// before has counted, so that the sum is the same in every launch; or, with
-// split_order=arrival, as they come after part 0. The last part waits for all others,
-// clears the lock for the next launch, and goes through the ordinary epilogue with the
-// slot's sums added to what it reads (SummedAccumulators), or to its registers where those
-// are the accumulators (add_to). Why a wait ends: tile_scheduler.cuh.
+// Each warpgroup's part of a tile has a workspace tile for its accumulators, of 32 bits
+// each, and a lock: a word that counts the parts which the workspace tile holds. Part 0
+// stores its accumulators there and counts 1. The parts between add theirs. Serial: in the
+// order of K, each when the one before has counted, so that the sum is the same in every
+// launch. Unordered: as they come after part 0. The last part waits for all others (fixup),
+// clears the lock for the next launch, and goes through the ordinary epilogue with the sums
+// of the workspace tile added to what it reads (SummedAccumulators), or to its registers
+// where those are the accumulators (add_to). Why a wait ends: tile_scheduler.cuh.
 //
-// A slot is ordered by fragments: every thread finds the four values of its group of eight
-// columns in one vector, and the vectors of a warp lie side by side. The reader at the same
-// place of another CTA thus reads what this thread wrote. What lies beyond the problem is
-// neither written nor read, but for the other lanes and columns of a warp's chunk that has
-// some of the problem.
+// A workspace tile is ordered by fragments: every thread finds the four values of its group
+// of eight columns in one vector, and the vectors of a warp lie side by side. The thread of
+// the same number in another CTA thus reads what this one wrote. What lies beyond the
+// problem is neither written nor read, but for the other lanes and columns of a warp's
+// chunk that has some of the problem.
 //
-// Called by all 128 threads of a warpgroup that holds accumulators. The lock is polled by
-// the first of them; a named barrier stands for the others.
+// Called by all 128 threads of a warpgroup that holds accumulators. Waits: its first thread
+// polls the lock, and a named barrier stands for the others. Signals: the lock, by a
+// release.
 #pragma once
 #include <jg/common/work_tile.cuh>
 #include <jg/debug/waits.cuh>
@@ -43,24 +44,24 @@ class PartialSums {
     static constexpr u32 kBytes =
         kPartSteps * Partition::kFragments * kGroups * kGroupBytes;
     static constexpr u32 kLocks = 2; // of a tile, for as many warpgroups; on every chip
-    // What is read from tensor memory at a time, and is in a slot or not.
+    // What is read from tensor memory at a time, and lies in the problem or not.
     static constexpr u32 kChunk = kColumns % 32 == 0 ? 32 : kColumns % 16 == 0 ? 16 : 8;
     static constexpr u32 kAcross = kColumns / kChunk;
-    // Adds nothing to any sum, not even a sign to a zero.
+    // Adds nothing to any accumulator, not even a sign to a zero.
     static constexpr f32 kNothing = IsSame<A, s8>::value ? 0.0f : -0.0f;
 
   public:
-    // `team`: this warp's team; `barrier_id`: of its warpgroup alone.
+    // `team`: this warp's team; `barrier_id`: of its warpgroup only.
     template <class Params, class ShapeT>
     JG_DEVICE PartialSums(const Params &params, const ShapeT &shape, const WorkTile &tile,
                           u32 team, u32 warpgroup, u32 barrier_id)
         : split_(tile.split), barrier_id_(barrier_id)
     {
-        const u32 slot = tile.slot * Partition::kWarpgroups + warpgroup;
+        const u32 workspace_tile = tile.slot * Partition::kWarpgroups + warpgroup;
         lock_ = params.workspace +
                 (tile.slot * kLocks + warpgroup) * static_cast<u64>(sizeof(u32));
         sums_ = params.workspace + Config::kPartialsOffset +
-                slot * static_cast<u64>(kBytes) +
+                workspace_tile * static_cast<u64>(kBytes) +
                 threadIdx.x % kThreads * (4 * sizeof(f32));
         const u32 row = tile.row + Partition::first_row(team) + Partition::warp_row();
         const u32 col = tile.col + Partition::first_col(team) + Partition::warp_col();
@@ -75,7 +76,7 @@ class PartialSums {
         return split_ + 1 == Config::kSplitK;
     }
 
-    // Any part but the last: its accumulators into the slot, for the next part.
+    // Any part but the last: its accumulators to the workspace tile, for the next part.
     template <class Accumulators>
     JG_DEVICE void store_partial(const Accumulators &acc) const
     {
@@ -99,7 +100,7 @@ class PartialSums {
         }
     }
 
-    // The last part: waits until the slot holds the sum of all others.
+    // The last part: waits until the workspace tile holds the sum of all others.
     JG_DEVICE void fixup() const
     {
         wait(Config::kSplitK - 1, true);
@@ -122,8 +123,8 @@ class PartialSums {
         }
     }
 
-    // Accumulators of step `step` of lanes, from column `col` on, with the slot's sums
-    // added if there are any.
+    // Accumulators of step `step` of lanes, from column `col` on, with the sums
+    // of the workspace tile added if there are any.
     template <class Accumulators, u32 kCount>
     JG_DEVICE void read_added(const Accumulators &acc, u32 step, u32 col,
                               f32 (&values)[Partition::kFragments][kCount], bool any) const
@@ -153,7 +154,7 @@ class PartialSums {
         ptx::named_barrier_sync(barrier_id_, kThreads);
     }
 
-    // The slot's sums of these fragments, or what adds nothing.
+    // The workspace tile's sums of these fragments, or what adds nothing.
     template <u32 kCount>
     JG_DEVICE void load(u32 step, u32 col, f32 (&sums)[Partition::kFragments][kCount],
                         bool any) const

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Scales: factors of the sums, one for all or one for each row of A and each column of B.
+// Scales: factors of accumulators, one for all or one for each row of A and each column of
+// B. Used by both epilogues and the reference, beside the operands.
 //
 // Config::AScale and Config::BScale are operands of the epilogue, or NoScale: they are read
-// as those are, in the same three forms (operands.cuh). The sum's factor is alpha * (a *
-// b), each product rounded to f32.
+// as those are, in the same three forms (operands.cuh). An accumulator's factor is alpha *
+// (a * b), each product rounded to f32.
 #pragma once
 #include <jg/epilogue/operands.cuh>
 
@@ -71,7 +72,7 @@ struct Scales {
         }
     };
 
-    // Of scalars alone; the parameter keeps it unmade for others.
+    // Of scalars only; the parameter keeps it unmade for others.
     template <bool kWanted>
     struct Fragment {
         typename Select<kWanted, A, NoScale>::Type::Fragment a;

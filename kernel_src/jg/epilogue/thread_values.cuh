@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What one thread of an epilogue holds, and where in D it lies.
+// VectorCoord, Packed8: what one thread of an epilogue holds, and where in D it lies. Used
+// by operands and both epilogues; waits for nothing.
 #pragma once
 #include <jg/ptx/global.cuh>
 

@@ -31,7 +31,7 @@ class VectorEpilogue {
                   "VectorEpilogue needs out_stages=2");
 
     static constexpr u32 kAcross = Staging::kCols / 8; // vectors of a row
-    static constexpr u32 kPassRows = 32 / kAcross;     // a vector a thread
+    static constexpr u32 kPassRows = 32 / kAcross;     // a vector per thread
     static constexpr u32 kPasses =
         (Staging::kRows + kPassRows - 1) / kPassRows; // of a step
     // Every 8 rows the permutations of both buffers repeat: what a turn is. A long snippet

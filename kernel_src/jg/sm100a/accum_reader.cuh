@@ -22,7 +22,7 @@ class AccumReader {
   public:
     static constexpr bool kIndexed = true;
 
-    // `columns`: address of the ring in tensor memory, kPitch columns a stage.
+    // `columns`: address of the ring in tensor memory, kPitch columns per stage.
     JG_DEVICE AccumReader(Consumer &ring, u32 columns)
         : ring_(ring), stage_(ring.wait()),
           address_(columns + stage_ * Partition::Layout::kPitch +
