@@ -96,10 +96,10 @@ def check_text(name, text):
             break
 
 
-def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+def check_tree(root):
+    """(number of files, problems as `file:line: message`)"""
     files = own_files(root)
-    problems = 0
+    problems = []
     members = c_dialect.pointer_members(
         (root / name).read_text(encoding="utf-8", errors="replace")
         for name in files if name.endswith((".c", ".h")))
@@ -113,11 +113,17 @@ def main():
         text = data.decode("utf-8", errors="replace")
         found += check_text(name, text)
         found += c_dialect.check(name, text, members)
-        for number, message in found:
-            print(f"{name}:{number}: {message}")
-            problems += 1
-    print(f"{len(files)} files, {problems} problems")
-    sys.exit(1 if problems or not files else 0)
+        problems += [f"{name}:{number}: {message}" for number, message in found]
+    return len(files), problems
 
 
-main()
+def main():
+    count, problems = check_tree(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve())
+    for problem in problems:
+        print(problem)
+    print(f"{count} files, {len(problems)} problems")
+    sys.exit(1 if problems or not count else 0)
+
+
+if __name__ == "__main__":
+    main()
