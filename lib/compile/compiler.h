@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the build step needs of a compiler. Two exist: NVRTC, and a dummy for tests. */
+/* What the build step needs of a compiler. There is NVRTC, and the tests have their own. */
 #ifndef JG_COMPILE_COMPILER_H
 #define JG_COMPILE_COMPILER_H
 
@@ -47,13 +47,5 @@ jit_gemm_status jg_compiler_nvrtc_create(struct jg_nvrtc *nvrtc,
                                          struct jg_compiler **ret_compiler);
 /* Appends the options of every compile but the architecture, a blank between. */
 void jg_compiler_nvrtc_options(struct jg_str *out);
-
-/*
- * For tests: returns, after `delay_ms`, a small ELF file with the requested entry in it and
- * 168 registers, or as little PTX; a unit that holds the text "DUMMY_ERROR" is refused like
- * a bad snippet. Counts its calls.
- */
-jit_gemm_status jg_compiler_dummy_create(int delay_ms, struct jg_compiler **ret_compiler);
-int jg_compiler_dummy_calls(const struct jg_compiler *compiler);
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "compile/build.h"
 #include "compile/code.h"
+#include "compiler_dummy.h"
 #include "unit_maker.h"
 
 struct bench {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "compile/code.h"
-#include "compile/compiler.h"
+#include "compiler_dummy.h"
 
 static struct jg_str make_elf(const char *entry)
 {

@@ -4,6 +4,7 @@
 #define API_FIXTURE_H
 
 #include "api/context.h"
+#include "compiler_dummy.h"
 #include "fake_driver.h"
 
 #define API_FIXTURE_LOG_BYTES 65536

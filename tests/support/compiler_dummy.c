@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "compiler_dummy.h"
+
 #include <elf.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -8,7 +10,6 @@
 #include "base/error.h"
 #include "base/thread.h"
 #include "compile/compile_log.h"
-#include "compile/compiler.h"
 
 struct dummy_compiler {
     struct jg_compiler base; /* first */

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* A compiler that compiles nothing. */
+#ifndef JG_TESTS_COMPILER_DUMMY_H
+#define JG_TESTS_COMPILER_DUMMY_H
+
+#include "compile/compiler.h"
+
+/*
+ * Returns, after `delay_ms`, a small ELF file with the requested entry in it and 168
+ * registers, or as little PTX; a unit that holds the text "DUMMY_ERROR" is refused like a
+ * bad snippet. Counts its calls. NO_MEMORY.
+ */
+jit_gemm_status jg_compiler_dummy_create(int delay_ms, struct jg_compiler **ret_compiler);
+int jg_compiler_dummy_calls(const struct jg_compiler *compiler);
+
+#endif
