@@ -17,8 +17,6 @@ static const struct {
     {"jg/sm100a/", "sm_100a"},
     {"jg/ptx/tcgen05.cuh", "sm_100a"},
     {"jg/ptx/launch_control.cuh", "sm_100a"},
-    {"jg/schedule/clc_scheduler.cuh", "sm_100a"},
-    {"jg/schedule/scheduler_for.cuh", "sm_100a"},
 };
 static const char *const archs[] = {"sm_90a", "sm_100a", "sm_103a", "sm_100f"};
 /* "sm_10" of sm_100a: the chips of a family take the same files. */

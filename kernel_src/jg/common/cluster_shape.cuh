@@ -43,7 +43,7 @@ struct ClusterShape {
 
     JG_DEVICE bool is_multicast_peer(u32 rank) const
     {
-        return rank % kM == m || rank / kM == n;
+        return (rank % kM == m) | (rank / kM == n); // both: no branch
     }
 
     // CTAs that receive this CTA's slice of A, and of B.

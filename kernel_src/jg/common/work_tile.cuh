@@ -8,8 +8,8 @@ namespace jg {
 struct WorkTile {
     u32 row, col; // of the tile's first element
     u32 batch;
-    u32 split; // which part of K
-    u32 slot;  // number of the tile in the launch: where its partial sums lie
+    u32 split;          // which part of K
+    u32 workspace_tile; // number of the tile in the launch: where its partial sums lie
 };
 
 } // namespace jg

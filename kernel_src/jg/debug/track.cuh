@@ -4,8 +4,9 @@
 // JG_TRACE) writes when the role began and ended each tile, once it had what it waited for,
 // into the buffer that the host has set; what does not fit there is left out.
 //
-// Without both it is empty. Called by: each role, `next` for each tile, `begin` and `end`
-// around the work on it.
+// Without both it is empty. Called by: schedule/role_work.cuh for each role, `next` for
+// each tile, `begin` and `end` around the work on it; and by those who wait first for what
+// the role works on, whose `begin` is the one that counts.
 #pragma once
 #include <jg/debug/waits.cuh>
 
@@ -36,7 +37,7 @@ __device__ TraceBuffer jg_trace_buffer = {0, 0, 0};
 class Recorder {
   public:
     JG_DEVICE Recorder(Role role, u32 which, bool records)
-        : track_(2 * static_cast<u32>(role) + which),
+        : which_(which), tracks_{track_of(role), track_of(role)},
           records_(records && jg_trace_buffer.address != 0 &&
                    blockIdx.x < jg_trace_buffer.ctas)
     {
@@ -44,6 +45,12 @@ class Recorder {
     JG_DEVICE void next(const WorkTile &tile)
     {
         tile_ = tile;
+        at_ = 0;
+    }
+    JG_DEVICE void enter(Role role)
+    {
+        tracks_[1] = track_of(role);
+        at_ = 1;
     }
     JG_DEVICE void begin()
     {
@@ -51,18 +58,25 @@ class Recorder {
     }
     JG_DEVICE void end()
     {
-        if (records_ && count_ < jg_trace_buffer.events) {
+        if (records_ && counts_[at_] < jg_trace_buffer.events) {
             TraceEvent *events = reinterpret_cast<TraceEvent *>(jg_trace_buffer.address);
-            events[static_cast<u64>(blockIdx.x * kTracks + track_) *
+            events[static_cast<u64>(blockIdx.x * kTracks + tracks_[at_]) *
                        jg_trace_buffer.events +
-                   count_++] =
+                   counts_[at_]++] =
                 TraceEvent{begin_ns_,   ptx::global_timer_ns(), tile_.row, tile_.col,
                            tile_.batch, ptx::multiprocessor()};
         }
     }
 
   private:
-    u32 track_, count_ = 0;
+    JG_DEVICE u32 track_of(Role role) const
+    {
+        return 2 * static_cast<u32>(role) + which_;
+    }
+
+    u32 which_;
+    u32 tracks_[2], counts_[2] = {0, 0}; // of the role, and of the one that it enters
+    u32 at_ = 0;
     bool records_;
     u64 begin_ns_ = 0;
     WorkTile tile_ = {};
@@ -72,6 +86,7 @@ class Recorder {
 
 struct Recorder {
     JG_DEVICE Recorder(Role, u32, bool) {}
+    JG_DEVICE void enter(Role) {}
     JG_DEVICE void next(const WorkTile &) {}
     JG_DEVICE void begin() {}
     JG_DEVICE void end() {}
@@ -84,7 +99,7 @@ class Track {
     // `which`: 0 or 1, where two of a CTA have the role. `records`: of all threads that
     // call, one.
     JG_DEVICE explicit Track(Role role, u32 which = 0, bool records = true)
-        : recorder_(role, which, records), role_(role)
+        : recorder_(role, which, records), home_(role), role_(role)
     {
 #ifdef JG_DEBUG
         if (writes_slot()) {
@@ -101,6 +116,7 @@ class Track {
     JG_DEVICE void next(const WorkTile &tile)
     {
         recorder_.next(tile);
+        role_ = home_;
 #ifdef JG_DEBUG
         if (writes_slot()) {
             Slot &own = slot();
@@ -125,10 +141,18 @@ class Track {
     {
         recorder_.end();
     }
+    // The work on this tile in another role begins, always the same one.
+    JG_DEVICE void enter(Role role)
+    {
+        end();
+        role_ = role;
+        recorder_.enter(role);
+        begin();
+    }
 
   private:
     Recorder recorder_;
-    Role role_;
+    Role home_, role_;
 };
 
 } // namespace jg::debug

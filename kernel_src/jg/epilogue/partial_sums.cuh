@@ -8,7 +8,7 @@
 // launch. Unordered: as they come after part 0. The last part waits for all others (fixup),
 // clears the lock for the next launch, and goes through the ordinary epilogue with the sums
 // of the workspace tile added to what it reads (SummedAccumulators), or to its registers
-// where those are the accumulators (add_to). Why a wait ends: tile_scheduler.cuh.
+// where those are the accumulators (add_to). Why a wait ends: tile_order.cuh.
 //
 // A workspace tile is ordered by fragments: every thread finds the four values of its group
 // of eight columns in one vector, and the vectors of a warp lie side by side. The thread of
@@ -57,9 +57,9 @@ class PartialSums {
                           u32 team, u32 warpgroup, u32 barrier_id)
         : split_(tile.split), barrier_id_(barrier_id)
     {
-        const u32 workspace_tile = tile.slot * Partition::kWarpgroups + warpgroup;
+        const u32 workspace_tile = tile.workspace_tile * Partition::kWarpgroups + warpgroup;
         lock_ = params.workspace +
-                (tile.slot * kLocks + warpgroup) * static_cast<u64>(sizeof(u32));
+                (tile.workspace_tile * kLocks + warpgroup) * static_cast<u64>(sizeof(u32));
         sums_ = params.workspace + Config::kPartialsOffset +
                 workspace_tile * static_cast<u64>(kBytes) +
                 threadIdx.x % kThreads * (4 * sizeof(f32));
@@ -69,11 +69,6 @@ class PartialSums {
         const u32 cols = col < shape.n ? shape.n - col : 0;
         lanes_ = Partition::kTransposed ? cols : rows;
         columns_ = Partition::kTransposed ? rows : cols;
-    }
-
-    JG_DEVICE bool is_last() const
-    {
-        return split_ + 1 == Config::kSplitK;
     }
 
     // Any part but the last: its accumulators to the workspace tile, for the next part.

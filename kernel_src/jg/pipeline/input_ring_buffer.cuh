@@ -5,7 +5,8 @@
 // bytes and all of them have landed, or, where threads fill it, when each of their kFillers
 // warps has; it is empty again when everyone whom its copies reach,
 // in this CTA and in those that share a tile with it, has released it. Who announces and
-// how a release arrives depends on who reads: that is `Signals`, with
+// how a release arrives depends on who reads: that is `Signals`, made of the cluster, with
+//   Cluster                    its type
 //   kRing                      a name, for debug builds
 //   kReleases                  arrivals that make a stage empty
 //   announce(full, bytes)      by the producer, before its copies
@@ -41,8 +42,9 @@ struct ProducerStage {
 template <u32 kStages, u32 kStageBytes, class Signals>
 class InputProducer {
   public:
-    JG_DEVICE InputProducer(RingBarriers<kStages> &barriers, const Signals &signals)
-        : barriers_(barriers), signals_(signals)
+    JG_DEVICE InputProducer(RingBarriers<kStages> &barriers,
+                            const typename Signals::Cluster &cluster)
+        : barriers_(barriers), signals_(cluster)
     {
     }
 
@@ -101,15 +103,16 @@ class InputProducer {
     }
 
     RingBarriers<kStages> &barriers_;
-    const Signals &signals_;
+    const Signals signals_;
     PipelineState<kStages> state_;
 };
 
 template <u32 kStages, class Signals>
 class InputConsumer {
   public:
-    JG_DEVICE InputConsumer(RingBarriers<kStages> &barriers, const Signals &signals)
-        : barriers_(barriers), signals_(signals)
+    JG_DEVICE InputConsumer(RingBarriers<kStages> &barriers,
+                            const typename Signals::Cluster &cluster)
+        : barriers_(barriers), signals_(cluster)
     {
     }
 
@@ -137,18 +140,19 @@ class InputConsumer {
     }
 
     RingBarriers<kStages> &barriers_;
-    const Signals &signals_;
+    const Signals signals_;
     PipelineState<kStages> state_;
 };
 
 template <u32 kStages, u32 kStageBytes, class Signals, u32 kFillers = 1>
 class InputRingBuffer {
   public:
+    using Cluster = typename Signals::Cluster;
     using Producer = InputProducer<kStages, kStageBytes, Signals>;
     using Consumer = InputConsumer<kStages, Signals>;
 
-    JG_DEVICE InputRingBuffer(RingBarriers<kStages> &barriers, const Signals &signals)
-        : barriers_(barriers), signals_(signals)
+    JG_DEVICE InputRingBuffer(RingBarriers<kStages> &barriers, const Cluster &cluster)
+        : barriers_(barriers), cluster_(cluster)
     {
     }
 
@@ -162,16 +166,16 @@ class InputRingBuffer {
 
     JG_DEVICE Producer producer() const
     {
-        return Producer(barriers_, signals_);
+        return Producer(barriers_, cluster_);
     }
     JG_DEVICE Consumer consumer() const
     {
-        return Consumer(barriers_, signals_);
+        return Consumer(barriers_, cluster_);
     }
 
   private:
     RingBarriers<kStages> &barriers_;
-    const Signals &signals_;
+    Cluster cluster_;
 };
 
 } // namespace jg

@@ -12,14 +12,18 @@
 
 namespace jg {
 
-template <u32 kTeams, class Cluster, u32 kTeamThreads = 128>
+template <u32 kTeams, class ClusterT, u32 kTeamThreads = 128>
 class WarpgroupSignals {
   public:
+    using Cluster = ClusterT;
     static constexpr debug::Ring kRing = debug::Ring::kWarps;
     static constexpr u32 kReleases = kTeams * Cluster::kMulticastPeers;
     static_assert(Cluster::kSize <= kTeamThreads, "a thread arrives in each CTA");
 
-    JG_DEVICE explicit WarpgroupSignals(const Cluster &cluster) : cluster_(cluster) {}
+    JG_DEVICE explicit WarpgroupSignals(const Cluster &cluster)
+        : arrives_((rank() < Cluster::kSize) & cluster.is_multicast_peer(rank()))
+    {
+    }
 
     JG_DEVICE void announce(u64 *full, u32 bytes) const
     {
@@ -28,20 +32,23 @@ class WarpgroupSignals {
 
     JG_DEVICE void release(u64 *empty) const
     {
-        if constexpr (Cluster::kSize == 1) {
-            if (threadIdx.x % kTeamThreads == 0) {
+        if (arrives_) {
+            if constexpr (Cluster::kSize == 1) {
                 ptx::mbarrier_arrive(empty);
-            }
-        } else {
-            const u32 rank = threadIdx.x % kTeamThreads;
-            if (rank < Cluster::kSize && cluster_.is_multicast_peer(rank)) {
-                ptx::mbarrier_arrive_remote(empty, rank);
+            } else {
+                ptx::mbarrier_arrive_remote(empty, rank());
             }
         }
     }
 
   private:
-    const Cluster &cluster_;
+    // This thread's number in its team: it arrives in the CTA of that rank.
+    static JG_DEVICE u32 rank()
+    {
+        return threadIdx.x % kTeamThreads;
+    }
+
+    bool arrives_;
 };
 
 } // namespace jg

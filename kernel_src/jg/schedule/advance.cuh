@@ -3,7 +3,7 @@
 
 namespace jg {
 
-// When a walk over tiles waits for its next one: see scheduler_for.cuh.
+// When a work iterator waits for its next item: see scheduler_for.cuh.
 enum class Advance { kNow, kDelayed };
 
 } // namespace jg

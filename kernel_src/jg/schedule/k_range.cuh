@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
-// KRange: which blocks of K a part of a tile's sum covers. The loader and those who
-// multiply compute the same.
+// KRange: which blocks of K a part of a tile's sum covers.
 #pragma once
 #include <jg/common/math.cuh>
-#include <jg/common/work_tile.cuh>
 
 namespace jg {
 
@@ -23,7 +21,7 @@ class KRange {
     {
     }
 
-    JG_DEVICE KPart part(const WorkTile &) const
+    JG_DEVICE KPart part(u32) const
     {
         return all_;
     }
@@ -41,10 +39,10 @@ class KRange<Config, true> {
   public:
     JG_DEVICE explicit KRange(u32 k) : blocks_(ceil_div(k, Config::kBlockK)) {}
 
-    JG_DEVICE KPart part(const WorkTile &tile) const
+    JG_DEVICE KPart part(u32 split) const
     {
-        const u32 begin = tile.split * blocks_ / Config::kSplitK;
-        const u32 end = (tile.split + 1) * blocks_ / Config::kSplitK;
+        const u32 begin = split * blocks_ / Config::kSplitK;
+        const u32 end = (split + 1) * blocks_ / Config::kSplitK;
         if (Config::kK == 0 && begin == end) {
             return KPart{max_u32(blocks_, 1) * Config::kBlockK, 1};
         }

@@ -1,46 +1,47 @@
 // SPDX-License-Identifier: MIT
-// SchedulerFor: how the clusters of a grid share the cluster tiles of TileScheduler's
-// order. Config::kScheduler names one:
-//   kSingle   a cluster has the tile of its own place; the grid has a cluster a tile
+// SchedulerFor: how the clusters of a grid share the entries of TileOrder's list.
+// Config::kScheduler names one:
+//   kSingle   a cluster has the entry of its own place; the grid has a cluster per entry
 //   kStatic   that one, and every `clusters of the grid`-th after it
 //   kClc      that one, and those of clusters that the hardware did not launch yet and
-//             gives up for it; the grid has a cluster a tile
+//             gives up for it; the grid has a cluster per entry (sm100a/clc_scheduler.cuh)
 //
-// Each is a class with
+// Each is a class that is made of shape, cluster and, if it keeps any, its Storage. It has
 //   Storage                   what it keeps in shared memory
 //   kHasWarp                  a warp of the cluster's first CTA has to call run()
-//   init_barriers(storage, readers)
+//   init_barriers(storage, consumers)
 //                             by one thread, then a synchronisation of the cluster;
-//                             `readers` walks of the whole cluster, without run()'s own
-//   load_walk()               the walk of the load thread
-//   thread_walk<Advance>()    of another single thread
-//   warp_walk<Advance>()      of a whole warp
+//                             `consumers` iterators of the whole cluster, without run()'s
+//   first_item()              the item of the cluster's own place, if the list has so many
+//   load_iterator()           of those who load the input tiles
+//   thread_iterator<Advance>()    of another single thread
+//   warp_iterator<Advance>()      of a whole warp
 //   run()                     by that warp
-// A walk is a WorkIterator: has_work(), then next() for the tile. All walks of a cluster
-// find the same tiles. Where a walk has to wait for its next tile, Advance says when:
-//   kNow       in next(), before the role works on the tile at hand, so that the one after
+// A work iterator has has_work(), then next() for the item. All of a cluster find the same
+// items. Where one has to wait for its next item, Advance says when:
+//   kNow       in next(), before the role works on the item at hand, so that the one after
 //              it is known when that is done
-//   kDelayed   in has_work(), after the role has worked on the tile at hand
-// The load thread's walk is delayed: a tile is asked for when the load of the one before it
-// begins, which is what next() of this walk says.
+//   kDelayed   in has_work(), after the role has worked on the item at hand
+// The load iterator is delayed: an item is requested when the load of the one before it
+// begins, which is what next() of this iterator says.
 #pragma once
 #include <jg/common/choices.cuh>
-#include <jg/schedule/clc_scheduler.cuh>
+#include <jg/schedule/role_work.cuh>
 #include <jg/schedule/static_scheduler.cuh>
 
 namespace jg {
 
+// A chip that has launch control adds its own for kClc.
 template <class Config, class Cluster, SchedulerKind kKind = Config::kScheduler>
-struct SchedulerFor {
-    using Type = StaticScheduler<Config, Cluster, WorkIterator>;
+struct SchedulerFor;
+
+template <class Config, class Cluster>
+struct SchedulerFor<Config, Cluster, SchedulerKind::kStatic> {
+    using Type = StaticScheduler<Config, Cluster, StaticIterator>;
 };
 template <class Config, class Cluster>
 struct SchedulerFor<Config, Cluster, SchedulerKind::kSingle> {
-    using Type = StaticScheduler<Config, Cluster, SingleWorkIterator>;
-};
-template <class Config, class Cluster>
-struct SchedulerFor<Config, Cluster, SchedulerKind::kClc> {
-    using Type = ClcScheduler<Config, Cluster>;
+    using Type = StaticScheduler<Config, Cluster, SingleIterator>;
 };
 
 } // namespace jg

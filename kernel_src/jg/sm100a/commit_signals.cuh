@@ -14,9 +14,10 @@
 
 namespace jg::sm100a {
 
-template <class Cluster>
+template <class ClusterT>
 class CommitSignals {
   public:
+    using Cluster = ClusterT;
     static constexpr debug::Ring kRing = debug::Ring::kTiles;
     static constexpr u32 kReleases = Cluster::kMulticastPeers;
 

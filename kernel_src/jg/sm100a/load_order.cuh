@@ -4,16 +4,17 @@
 // When a CTA begins, both of its rings are empty, and what is asked for first arrives
 // first. The multiplication needs the first stage of A and B; the epilogue reads C and
 // matrix operands when all of K is done. So the matrix thread waits until the load warp has
-// sent what the ring takes of the first tile: all of its stages, or fewer where K has
-// fewer. From then on the rings keep the order, each stage is sent when one was read.
+// sent the prologue, what the ring takes of the first item: all of its stages, or fewer
+// where K has fewer. From then on the rings keep the order, each stage is sent when one was
+// read.
 //
-// Called by: all threads that load (LoadOrderSpans), around what is sent before the
-// matrices, and the matrix thread before its first copy (wait). Signals: one arrival of
+// Called by: all threads that load (LoadPrologue), around what is sent before the matrices,
+// and the matrix thread before its first copy (wait). Signals: one arrival of
 // each of the kLoadWarps. Before use: init_barrier by one thread, then a synchronisation of
 // the CTA. Where there are no matrices nobody waits, and all of it is empty.
 #pragma once
 #include <jg/common/math.cuh>
-#include <jg/debug/waits.cuh>
+#include <jg/debug/track.cuh>
 #include <jg/ptx/mbarrier.cuh>
 
 namespace jg::sm100a {
@@ -26,24 +27,24 @@ template <>
 struct LoadOrderBarrier<false> {
 };
 
-// The load warp's side. A tile's blocks of K are sent in spans: span(), then sent() when
-// so many blocks were, then the rest.
+// The load warp's side. Of an item's blocks of K the first prologue() are sent, then
+// arrive(), then the rest.
 template <bool kWithMatrices, u32 kRingBlocks>
-class LoadOrderSpans {
+class LoadPrologue {
   public:
     // `arrives`: of a warp's threads that call, one.
-    JG_DEVICE LoadOrderSpans(LoadOrderBarrier<kWithMatrices> &barrier, bool arrives)
+    JG_DEVICE LoadPrologue(LoadOrderBarrier<kWithMatrices> &barrier, bool arrives)
         : barrier_(barrier), arrives_(arrives)
     {
     }
 
-    // Of so many blocks of a tile: what the ring takes of the first tile, else all.
-    JG_DEVICE u32 span(u32 blocks) const
+    // Of so many blocks of an item: what the ring takes of the first item, else all.
+    JG_DEVICE u32 prologue(u32 blocks) const
     {
         return kWithMatrices && is_first_ ? min_u32(blocks, kRingBlocks) : blocks;
     }
 
-    JG_DEVICE void sent()
+    JG_DEVICE void arrive()
     {
         if constexpr (kWithMatrices) {
             if (is_first_ && arrives_) {
@@ -62,7 +63,7 @@ class LoadOrderSpans {
 template <bool kWithMatrices, u32 kRingBlocks, u32 kLoadWarps>
 class LoadOrder {
     using Barrier = LoadOrderBarrier<kWithMatrices>;
-    using Spans = LoadOrderSpans<kWithMatrices, kRingBlocks>;
+    using Producer = LoadPrologue<kWithMatrices, kRingBlocks>;
 
   public:
     JG_DEVICE explicit LoadOrder(Barrier &barrier) : barrier_(barrier) {}
@@ -74,16 +75,18 @@ class LoadOrder {
         }
     }
 
-    JG_DEVICE Spans spans(bool arrives) const
+    JG_DEVICE Producer producer(bool arrives) const
     {
-        return Spans(barrier_, arrives);
+        return Producer(barrier_, arrives);
     }
 
-    // Blocks until the first inputs were sent; from then on it returns at once.
-    JG_DEVICE void wait() const
+    // Blocks until the first inputs were sent; from then on it returns at once. `track`: of
+    // the role, whose work on an item begins then.
+    JG_DEVICE void wait(debug::Track &track) const
     {
         debug::wait(&barrier_.sent, 0,
                     debug::BarrierId{debug::Ring::kLoadOrder, debug::Side::kFull, 0});
+        track.begin();
     }
 
   private:

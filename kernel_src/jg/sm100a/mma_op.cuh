@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: MIT
-// MmaOp: the products of a tile, accumulated in tensor memory by tcgen05.mma.
+// MmaOp: the products of a stage's tiles, added up in an accumulator of tensor memory by
+// tcgen05.mma.
 //
 // Called by the MMA thread; in a pair, by that of the leader CTA, for both CTAs. Each has
 // its half of the rows of A and of D, and its half of the columns of B at the same offset
 // of its shared memory.
 #pragma once
-#include <jg/sm100a/k_group.cuh>
-#include <jg/sm100a/smem.cuh>
-#include <jg/tile/input_operand.cuh>
+#include <jg/ptx/tcgen05.cuh>
+#include <jg/tile/input_tiles.cuh>
 
 namespace jg::sm100a {
 
 template <class Config>
-struct MmaOp {
+class MmaOp {
     static constexpr u32 kM = Config::kBlockM * Config::kCtaGroup;
     static constexpr u32 kN = Config::kBlockN;
-    static constexpr u32 kColumns = LaneLayout<Config>::kPitch; // of tensor memory
     using A = typename Config::A;
     using B = typename Config::B;
     static_assert(Config::kBlockK * sizeof(A) == 128 && sizeof(A) == sizeof(B),
@@ -46,38 +45,33 @@ struct MmaOp {
         return (Operand::kKMajor ? 32 : kMmaK * Operand::kSwizzleBytes) >> 4;
     }
 
-    // Issues the products of one block; `first` starts the sum.
-    template <class SmemT>
-    static JG_DEVICE void issue(const SmemT &smem, u32 block, u32 accumulator, bool first)
+  public:
+    using Tiles = InputTiles<Config>;
+
+    // Issues the products of the first `blocks` of a stage's blocks; `is_first` starts the
+    // sum.
+    static JG_DEVICE void issue(const Tiles &tiles, u32 blocks, u32 accumulator,
+                                bool is_first)
     {
-        const u64 a =
-            layout<InputA<Config>>() | ptx::tcgen05_descriptor_address(smem.a[block]);
-        const u64 b =
-            layout<InputB<Config>>() | ptx::tcgen05_descriptor_address(smem.b[block]);
+#pragma unroll
+        for (u32 i = 0; i < Config::kKGroup; ++i) {
+            if (i < blocks) {
+                issue_block(tiles.a[i], tiles.b[i], accumulator, is_first && i == 0);
+            }
+        }
+    }
+
+  private:
+    static JG_DEVICE void issue_block(const u8 *a_tile, const u8 *b_tile, u32 accumulator,
+                                      bool is_first)
+    {
+        const u64 a = layout<InputA<Config>>() | ptx::tcgen05_descriptor_address(a_tile);
+        const u64 b = layout<InputB<Config>>() | ptx::tcgen05_descriptor_address(b_tile);
 #pragma unroll
         for (u32 i = 0; i < Config::kBlockK / kMmaK; ++i) {
             ptx::tcgen05_mma<Config::kCtaGroup, ptx::Tcgen05Type<A>::kKind>(
                 accumulator, a + i * k_step<InputA<Config>>(),
-                b + i * k_step<InputB<Config>>(), kInstruction, i > 0 || !first);
-        }
-    }
-
-    // Adds up all of a tile's K, at least one block, in the columns from `accumulator` on.
-    template <class SmemT, class Consumer>
-    static JG_DEVICE void run(const SmemT &smem, Consumer &consumer, u32 accumulator,
-                              u32 k_blocks)
-    {
-#pragma unroll 1
-        for (u32 k = 0; k < k_blocks; k += Config::kKGroup) {
-            const u32 blocks = KGroup<Config>::blocks(k_blocks - k);
-            const auto stage = consumer.acquire();
-#pragma unroll
-            for (u32 i = 0; i < Config::kKGroup; ++i) {
-                if (i < blocks) {
-                    issue(smem, stage.index() * Config::kKGroup + i, accumulator,
-                          k + i == 0);
-                }
-            }
+                b + i * k_step<InputB<Config>>(), kInstruction, i > 0 || !is_first);
         }
     }
 };

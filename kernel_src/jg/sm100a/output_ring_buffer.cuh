@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // OutputRingBuffer: accumulators in tensor memory between the MMA thread and the epilogue.
 //
-// Owns the two barriers of each stage. A stage is full when the multiplications of a tile
-// are done: their commit arrives in each CTA of a pair. It is empty again when the epilogue
+// Owns the two barriers of each stage. A stage holds a sum over K, or over a part of it: it
+// is full when the multiplications that were issued while the producer held it are done:
+// their commit arrives in each CTA of a pair. It is empty again when the epilogue
 // warps have read it, those of both CTAs of a pair, which arrive in the leader CTA. With
 // two stages a tile is multiplied while the one before it is written.
 //
@@ -12,7 +13,7 @@
 #pragma once
 #include <jg/common/cluster_shape.cuh>
 #include <jg/common/pipeline_state.cuh>
-#include <jg/debug/waits.cuh>
+#include <jg/debug/track.cuh>
 #include <jg/pipeline/held_stages.cuh>
 #include <jg/ptx/mbarrier.cuh>
 #include <jg/ptx/tcgen05.cuh>
@@ -42,8 +43,9 @@ JG_DEVICE void wait_for_stage(u64 *barrier, u32 parity, debug::Side side, u32 st
 template <u32 kStages, class Cluster>
 class OutputProducer {
   public:
-    JG_DEVICE OutputProducer(OutputBarriers<kStages> &barriers, const Cluster &cluster)
-        : barriers_(barriers), cluster_(cluster)
+    JG_DEVICE OutputProducer(OutputBarriers<kStages> &barriers, const Cluster &cluster,
+                             debug::Track &track)
+        : barriers_(barriers), cluster_(cluster), track_(track)
     {
     }
 
@@ -72,6 +74,7 @@ class OutputProducer {
         const u32 stage = state_.stage;
         wait_empty();
         ptx::tcgen05_fence_after_sync();
+        track_.begin();
         return stage;
     }
     JG_DEVICE void release(u32 stage) const
@@ -93,19 +96,21 @@ class OutputProducer {
 
     OutputBarriers<kStages> &barriers_;
     const Cluster &cluster_;
+    debug::Track &track_;
     PipelineState<kStages> state_;
 };
 
 template <u32 kStages, class Cluster>
 class OutputConsumer {
   public:
-    JG_DEVICE OutputConsumer(OutputBarriers<kStages> &barriers, const Cluster &cluster)
-        : barriers_(barriers), cluster_(cluster)
+    JG_DEVICE OutputConsumer(OutputBarriers<kStages> &barriers, const Cluster &cluster,
+                             debug::Track &track)
+        : barriers_(barriers), cluster_(cluster), track_(track)
     {
     }
 
   private:
-    template <class Share, class Consumer>
+    template <class Partition, class Consumer>
     friend class AccumReader;
 
     // Blocks until the stage is full.
@@ -116,6 +121,7 @@ class OutputConsumer {
                                 stage);
         ptx::tcgen05_fence_after_sync();
         state_.advance();
+        track_.begin();
         return stage;
     }
     // One arrival of this warp, whose loads are complete.
@@ -136,6 +142,7 @@ class OutputConsumer {
 
     OutputBarriers<kStages> &barriers_;
     const Cluster &cluster_;
+    debug::Track &track_;
     PipelineState<kStages> state_;
 };
 
@@ -158,18 +165,19 @@ class OutputRingBuffer {
         }
     }
 
-    JG_DEVICE Producer producer() const
+    // `track`: of the role, whose work on an item begins when it has the accumulator.
+    JG_DEVICE Producer producer(debug::Track &track) const
     {
-        return Producer(barriers_, cluster_);
+        return Producer(barriers_, cluster_, track);
     }
-    JG_DEVICE Consumer consumer() const
+    JG_DEVICE Consumer consumer(debug::Track &track) const
     {
-        return Consumer(barriers_, cluster_);
+        return Consumer(barriers_, cluster_, track);
     }
 
   private:
     OutputBarriers<kStages> &barriers_;
-    const Cluster &cluster_;
+    Cluster cluster_;
 };
 
 } // namespace jg::sm100a

@@ -4,10 +4,10 @@
 // have the same layout: the tensor core reads both at the same offsets.
 #pragma once
 #include <jg/pipeline/input_ring_buffer.cuh>
-#include <jg/schedule/scheduler_for.cuh>
 #include <jg/sm100a/epilogue_partition.cuh>
 #include <jg/sm100a/load_order.cuh>
 #include <jg/sm100a/output_ring_buffer.cuh>
+#include <jg/tile/input_tiles.cuh>
 
 namespace jg::sm100a {
 
@@ -27,17 +27,12 @@ constexpr u32 kLeastSmemBytes = 116 * 1024;
 
 template <class Config, class Scheduler>
 struct alignas(1024) Smem {
-    static constexpr u32 kRowBytes = 128; // of K, the span of the swizzle
-    static constexpr u32 kARows = Config::kBlockM;
-    static constexpr u32 kBRows = Config::kBlockN / Config::kCtaGroup;
     static constexpr u32 kWarps = 4; // of the epilogue
     using Partition = EpiloguePartition<Config>;
     static constexpr u32 kEpilogueLoadBytes =
-        Partition::kTeams * Partition::kStepRows * kRowBytes;
+        Partition::kTeams * Partition::kStepRows * 128;
 
-    // Block i of a stage's group is number stage * kKGroup + i.
-    u8 a[Config::kStages * Config::kKGroup][kARows * kRowBytes];
-    u8 b[Config::kStages * Config::kKGroup][kBRows * kRowBytes];
+    InputTiles<Config> input[Config::kStages];
     u8 out[kWarps][Config::kOutStages][Partition::kWarpBytes];
     MatrixBoxes<Config::kEpilogueLoadStages, kEpilogueLoadBytes> matrices;
     RingBarriers<Config::kStages> ring;
@@ -46,9 +41,6 @@ struct alignas(1024) Smem {
     typename Scheduler::Storage scheduler;
     LoadOrderBarrier<(Config::kEpilogueLoadStages > 0)> load_order;
     u32 tmem_address;
-
-    static constexpr u32 kBlockBytes = (kARows + kBRows) * kRowBytes; // of this CTA
-    static constexpr u32 kStageBytes = Config::kKGroup * kBlockBytes;
 
     JG_DEVICE u8 *epilogue_load_boxes(u32 stage)
     {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Tmem: the tensor memory of a CTA, allocated once and freed at the end.
+// Tmem: the tensor memory of a CTA, allocated once and freed at the end, and the regions in
+// it, one after the other.
 //
 // Called by one whole warp (allocate, release; in a pair one in each CTA) and by all who
-// address it (address). Before allocate: a cluster synchronisation, where CTAs are pairs,
-// because the other CTA must run. Between allocate and address: a synchronisation of the
-// CTA, of the cluster where CTAs are pairs. Before release: one that all readers and all
-// multiplications precede.
+// address a region. Before allocate: a cluster synchronisation, where CTAs are pairs,
+// because the other CTA must run. Between allocate and the first address: a synchronisation
+// of the CTA, of the cluster where CTAs are pairs. Before release: one that all readers and
+// all multiplications precede.
 #pragma once
 #include <jg/ptx/tcgen05.cuh>
+#include <jg/sm100a/epilogue_partition.cuh>
 
 namespace jg::sm100a {
 
@@ -21,34 +23,50 @@ constexpr JG_DEVICE u32 round_up_columns(u32 columns)
     return power;
 }
 
-template <u32 kCtaGroup, u32 kColumns>
-class Tmem {
-    static constexpr u32 kAllocated = round_up_columns(kColumns);
-    static_assert(kAllocated <= 512, "a multiprocessor has 512 columns");
+// kCount blocks of kPitch columns each, from column kFirst on.
+template <u32 kFirst, u32 kPitch, u32 kCount>
+struct TmemRegion {
+    static constexpr u32 kBegin = kFirst;
+    static constexpr u32 kEnd = kFirst + kPitch * kCount;
 
+    u32 base; // address of lane 0 and the region's first column
+
+    JG_DEVICE explicit TmemRegion(u32 allocation) : base(allocation + kBegin) {}
+
+    JG_DEVICE u32 block(u32 index) const
+    {
+        return base + index * kPitch;
+    }
+};
+
+template <class Config>
+class Tmem {
   public:
+    using Accumulators = TmemRegion<0, LaneLayout<Config>::kPitch, Config::kAccStages>;
+
     // `published`: a word of shared memory that takes the address.
-    JG_DEVICE explicit Tmem(u32 *published) : published_(published) {}
+    JG_DEVICE explicit Tmem(u32 &published) : published_(published) {}
 
     JG_DEVICE void allocate() const
     {
-        ptx::tcgen05_allocate<kCtaGroup>(published_, kAllocated);
-        ptx::tcgen05_relinquish<kCtaGroup>();
+        ptx::tcgen05_allocate<Config::kCtaGroup>(&published_, kAllocated);
+        ptx::tcgen05_relinquish<Config::kCtaGroup>();
     }
-
-    // Of lane 0 and the first column.
-    JG_DEVICE u32 address() const
-    {
-        return *published_;
-    }
-
     JG_DEVICE void release() const
     {
-        ptx::tcgen05_free<kCtaGroup>(address(), kAllocated);
+        ptx::tcgen05_free<Config::kCtaGroup>(published_, kAllocated);
+    }
+
+    JG_DEVICE Accumulators accumulators() const
+    {
+        return Accumulators(published_);
     }
 
   private:
-    u32 *published_;
+    static constexpr u32 kAllocated = round_up_columns(Accumulators::kEnd);
+    static_assert(kAllocated <= 512, "a multiprocessor has 512 columns");
+
+    u32 &published_;
 };
 
 } // namespace jg::sm100a

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: MIT
-// MmaOp: a math warpgroup's share of the tile, accumulated in registers by wgmma.
+// MmaOp: a math warpgroup's part of a tile, added up in registers by wgmma, a stage of the
+// input ring at a time. Called by all threads of the warpgroup.
 #pragma once
 #include <jg/epilogue/accumulator.cuh>
+#include <jg/pipeline/held_stages.cuh>
 #include <jg/ptx/wgmma.cuh>
 #include <jg/sm90a/epilogue_partition.cuh>
-#include <jg/sm90a/smem.cuh>
-#include <jg/tile/input_operand.cuh>
+#include <jg/tile/input_tiles.cuh>
 
 namespace jg::sm90a {
 
-template <class Config>
-struct MmaOp {
+// `Consumer`: of the input ring, whose stages it releases.
+template <class Config, class Consumer>
+class MmaOp {
     using Partition = EpiloguePartition<Config>;
     using A = typename Config::A;
     using B = typename Config::B;
+    using Tiles = InputTiles<Config>;
+    using Stage = HeldStages<Consumer>;
     static constexpr u32 kRowBlocks = Partition::kRows / 64;
     static_assert(Config::kBlockK * sizeof(A) == 128, "a stage is 128 bytes of K");
     using Instruction =
@@ -22,19 +26,44 @@ struct MmaOp {
     // registers.
     static constexpr bool kPromotes = ptx::WgmmaTakes<A, B>::kEightBitFloats;
 
+  public:
     Accumulator<A> acc[kRowBlocks][Partition::kCols / 2];
-    u32 consumer_;
 
-    JG_DEVICE explicit MmaOp(u32 consumer) : consumer_(consumer) {}
-
-    // Adds up all of a tile's K, at least one block.
-    template <class Consumer>
-    JG_DEVICE void run(const Smem<Config> &smem, Consumer &consumer, u32 k_blocks)
+    JG_DEVICE MmaOp(u32 consumer, Consumer &stages)
+        : consumer_(consumer), in_flight_(stages, HoldNothing())
     {
         if constexpr (kPromotes) {
-            run_promoted(smem, consumer, k_blocks);
+#pragma unroll
+            for (u32 i = 0; i < kRowBlocks; ++i) {
+#pragma unroll
+                for (u32 j = 0; j < Partition::kCols / 2; ++j) {
+                    acc[i][j] = 0.0f;
+                }
+            }
+        }
+    }
+
+    // Adds the products of a stage's tiles, and releases the stage when they are read;
+    // `is_first` starts the sum.
+    JG_DEVICE void issue(const Tiles &tiles, Stage &stage, bool is_first)
+    {
+        const u64 a =
+            descriptor<InputA<Config>>(tiles.a[0] + Partition::first_row(consumer_) * 128);
+        const u64 b =
+            descriptor<InputB<Config>>(tiles.b[0] + Partition::first_col(consumer_) * 128);
+        if constexpr (kPromotes) {
+            add_promoted(a, b, stage);
         } else {
-            run_in_flight(smem, consumer, k_blocks);
+            add_in_flight(a, b, stage, is_first);
+        }
+    }
+
+    // Waits until acc has all that was issued.
+    JG_DEVICE void finish()
+    {
+        if constexpr (!kPromotes) {
+            ptx::wgmma_wait<0>();
+            in_flight_.release();
         }
     }
 
@@ -49,82 +78,46 @@ struct MmaOp {
         return ptx::wgmma_descriptor < Operand::kKMajor ? 16 : Operand::kPanelBytes,
                Swizzle::kGroupRows * Swizzle::kBytes > (tile);
     }
-    JG_DEVICE u64 a_descriptor(const Smem<Config> &smem, u32 stage) const
-    {
-        return descriptor<InputA<Config>>(smem.a[stage] +
-                                          Partition::first_row(consumer_) * 128);
-    }
-    JG_DEVICE u64 b_descriptor(const Smem<Config> &smem, u32 stage) const
-    {
-        return descriptor<InputB<Config>>(smem.b[stage] +
-                                          Partition::first_col(consumer_) * 128);
-    }
 
-    // Issues the products of one stage as one group; `first` starts the sum.
-    JG_DEVICE void issue(const Smem<Config> &smem, u32 stage, bool first)
+    // Sums stay where the tensor core adds to them. One group of products stays in flight
+    // while the next stage is awaited.
+    JG_DEVICE void add_in_flight(u64 a, u64 b, Stage &stage, bool is_first)
     {
-        const u64 a = a_descriptor(smem, stage);
-        const u64 b = b_descriptor(smem, stage);
         ptx::wgmma_fence();
 #pragma unroll
         for (u32 i = 0; i < kRowBlocks; ++i) {
-            Instruction::issue(acc[i], a + i * kRowBlockStep, b, !first);
+            Instruction::issue(acc[i], a + i * kRowBlockStep, b, !is_first);
         }
         ptx::wgmma_commit();
-    }
-
-    // Sums stay where the tensor core adds to them. One group stays in flight while the
-    // next stage is awaited.
-    template <class Consumer>
-    JG_DEVICE void run_in_flight(const Smem<Config> &smem, Consumer &consumer, u32 k_blocks)
-    {
-        HeldStages<Consumer> in_flight(consumer, HoldNothing());
-#pragma unroll 1
-        for (u32 k = 0; k < k_blocks; ++k) {
-            auto stage = consumer.acquire();
-            issue(smem, stage.index(), k == 0);
-            ptx::wgmma_wait<1>();
-            in_flight.replace_by(stage);
-        }
-        ptx::wgmma_wait<0>();
+        ptx::wgmma_wait<1>();
+        in_flight_.replace_by(stage);
     }
 
     // The tensor core sums up one stage of 64 rows at a time, which is then added to f32
     // registers; meanwhile it works for the other warpgroup.
-    template <class Consumer>
-    JG_DEVICE void run_promoted(const Smem<Config> &smem, Consumer &consumer, u32 k_blocks)
+    JG_DEVICE void add_promoted(u64 a, u64 b, Stage &stage)
     {
         f32 part[Partition::kCols / 2];
 #pragma unroll
         for (u32 i = 0; i < kRowBlocks; ++i) {
+            ptx::wgmma_hold_registers(part);
+            ptx::wgmma_fence();
+            Instruction::issue(part, a + i * kRowBlockStep, b, 0);
+            ptx::wgmma_commit();
+            ptx::wgmma_wait<0>();
+            ptx::wgmma_hold_registers(part);
+            if (i + 1 == kRowBlocks) {
+                stage.release();
+            }
 #pragma unroll
             for (u32 j = 0; j < Partition::kCols / 2; ++j) {
-                acc[i][j] = 0.0f;
-            }
-        }
-#pragma unroll 1
-        for (u32 k = 0; k < k_blocks; ++k) {
-            auto stage = consumer.acquire();
-            const u64 a = a_descriptor(smem, stage.index());
-            const u64 b = b_descriptor(smem, stage.index());
-#pragma unroll
-            for (u32 i = 0; i < kRowBlocks; ++i) {
-                ptx::wgmma_hold_registers(part);
-                ptx::wgmma_fence();
-                Instruction::issue(part, a + i * kRowBlockStep, b, 0);
-                ptx::wgmma_commit();
-                ptx::wgmma_wait<0>();
-                ptx::wgmma_hold_registers(part);
-                if (i + 1 == kRowBlocks) {
-                    stage.release();
-                }
-#pragma unroll
-                for (u32 j = 0; j < Partition::kCols / 2; ++j) {
-                    acc[i][j] += part[j];
-                }
+                acc[i][j] += part[j];
             }
         }
     }
+
+    u32 consumer_;
+    Stage in_flight_;
 };
 
 } // namespace jg::sm90a

@@ -3,29 +3,25 @@
 // (lib/plan/sm90a/limits.c); the kernel asserts that they agree.
 #pragma once
 #include <jg/pipeline/input_ring_buffer.cuh>
+#include <jg/tile/input_tiles.cuh>
 
 namespace jg::sm90a {
 
 template <class Config>
 struct alignas(1024) Smem {
-    static constexpr u32 kRowBytes = 128; // of K, the span of the swizzle
-
-    u8 a[Config::kStages][Config::kBlockM * kRowBytes];
-    u8 b[Config::kStages][Config::kBlockN * kRowBytes];
+    InputTiles<Config> input[Config::kStages];
     u8 out[2][Config::kOutStages][8192];
     RingBarriers<Config::kStages> ring;
 
-    static constexpr u32 kStageBytes = (Config::kBlockM + Config::kBlockN) * kRowBytes;
-
     // Where a stage holds matrices of the epilogue instead: a box a warpgroup.
-    static constexpr u32 kEpilogueLoadBytes = Config::kBlockN * kRowBytes;
+    static constexpr u32 kEpilogueLoadBytes = InputTiles<Config>::B::kBlockBytes;
     JG_DEVICE u8 *epilogue_load_boxes(u32 stage)
     {
-        return b[stage];
+        return input[stage].b[0];
     }
     JG_DEVICE const u8 *epilogue_load_boxes(u32 stage) const
     {
-        return b[stage];
+        return input[stage].b[0];
     }
 };
 

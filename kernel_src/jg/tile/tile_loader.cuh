@@ -130,7 +130,7 @@ class TileLoader {
     const TensorMap *a_map_;
     const TensorMap *b_map_;
     u32 a_batch_step_, b_batch_step_;
-    const Cluster &cluster_;
+    Cluster cluster_;
 };
 
 } // namespace jg

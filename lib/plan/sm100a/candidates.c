@@ -72,7 +72,7 @@ static bool is_one_wave(const struct jg_trial *trial)
  * its response, which passes while the tile before is loaded. The choice rests on such
  * published figures (kernels of this kind reach cuBLAS with either); nothing here was timed
  * on the chip, hence scheduler=static for who wants to compare. Parts of K keep the static
- * share, where a cluster waits for its neighbour only (jg/schedule/tile_scheduler.cuh).
+ * share, where a cluster waits for its neighbour only (jg/schedule/tile_order.cuh).
  */
 static enum jg_scheduler choose_scheduler(const struct jg_trial *trial)
 {

@@ -17,7 +17,7 @@
 
 enum { JG_SM100A_MAX_ACC_STAGES = 2 };
 
-/* Where a CTA's accumulator lies in tensor memory (jg/sm100a/epilogue_share.cuh). */
+/* Where a CTA's accumulator lies in tensor memory (jg/sm100a/epilogue_partition.cuh). */
 struct jg_sm100a_lanes {
     int of_warp; /* lanes of 32 that each warp of the epilogue has */
     bool split;  /* do two warps have the left half of the columns, two the right one? */

@@ -4,12 +4,12 @@
 // fewer.
 //
 // The last group of a part of K may be shorter. Then less is announced, loaded and
-// multiplied, and the rest of the stage is left as it was. The loader and the MMA thread
-// count the same.
+// multiplied, and the rest of the stage is left as it was. Those who load and those who
+// multiply count the same.
 #pragma once
 #include <jg/common/math.cuh>
 
-namespace jg::sm100a {
+namespace jg {
 
 template <class Config>
 struct KGroup {
@@ -26,4 +26,4 @@ struct KGroup {
     }
 };
 
-} // namespace jg::sm100a
+} // namespace jg

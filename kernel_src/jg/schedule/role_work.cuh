@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// RoleWork: the items of one role, from a work iterator, and what a trace or a debug build
+// shows of them (debug/track.cuh): the scope of an item is the time that the role is at it.
+//
+// Called by: each role, with the iterator that is its own. Nothing is waited for but what
+// the iterator waits for.
+#pragma once
+#include <jg/debug/track.cuh>
+#include <jg/schedule/work_item.cuh>
+
+namespace jg {
+
+// An item in a role's hands.
+class HeldItem : public WorkItem {
+  public:
+    JG_DEVICE HeldItem(const WorkItem &item, debug::Track &track)
+        : WorkItem(item), track_(track)
+    {
+        track_.next(item);
+        track_.begin();
+    }
+    HeldItem(const HeldItem &) = delete;
+    HeldItem &operator=(const HeldItem &) = delete;
+    JG_DEVICE ~HeldItem()
+    {
+        track_.end();
+    }
+
+  private:
+    debug::Track &track_;
+};
+
+template <class Iterator>
+class RoleWork {
+  public:
+    // `which` and `records`: see Track.
+    JG_DEVICE RoleWork(const Iterator &iterator, debug::Role role, u32 which = 0,
+                       bool records = true)
+        : iterator_(iterator), track_(role, which, records)
+    {
+    }
+
+    JG_DEVICE bool has_work()
+    {
+        return iterator_.has_work();
+    }
+    JG_DEVICE HeldItem next()
+    {
+        return HeldItem(iterator_.next(), track_);
+    }
+    // From here on the same threads work on the item in another role.
+    JG_DEVICE void enter(debug::Role role)
+    {
+        track_.enter(role);
+    }
+    // For those who wait before the work on an item begins.
+    JG_DEVICE debug::Track &track()
+    {
+        return track_;
+    }
+
+  private:
+    Iterator iterator_;
+    debug::Track track_;
+};
+
+} // namespace jg

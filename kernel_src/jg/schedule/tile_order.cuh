@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// TileOrder: the list of all work of a launch: the order of the cluster tiles, which tile
+// of one is this CTA's, and which part of K. Who works on which entry, and when, is the
+// scheduler's (scheduler_for.cuh).
+//
+// Where K is split, the list has kSplitK entries per cluster tile, one after the other in
+// the order of K, and an entry may wait for the one before it, which has the same tile
+// (epilogue/partial_sums.cuh). No wait lasts for ever:
+// - The grid has a multiple of kSplitK clusters (lib/runtime/launch.c). So a cluster has
+//   the same part of K in each of its tiles, and waits for its neighbour of the next lower
+//   index only, never for itself or a higher one.
+// - The hardware starts clusters in the order of their indices. So when a cluster runs, all
+//   that it waits for, directly or through others, run or have ended, however few clusters
+//   the device holds at a time and whatever else it executes.
+// - The lowest cluster that has not ended waits for nobody.
+// The other schedulers have a cluster per entry. Launch control hands entries out to
+// clusters that run, in the order in which clusters would have started. So the lowest entry
+// that is not done belongs to a cluster that runs and has nothing before it to do, and
+// waits for nobody.
+//
+// Every role of every CTA of a cluster finds the same items, so nothing else is
+// communicated. A cluster may hang over the edge of the problem; its outer CTAs then work
+// on tiles that do not exist, load zeros, and store nothing, because their neighbours need
+// their copies and arrivals.
+#pragma once
+#include <jg/common/kernel_params.cuh>
+#include <jg/common/math.cuh>
+#include <jg/schedule/k_range.cuh>
+#include <jg/schedule/work_item.cuh>
+
+namespace jg {
+
+template <class Config>
+class TileOrder {
+  public:
+    template <class ShapeT, class Cluster>
+    JG_DEVICE TileOrder(const ShapeT &shape, const Cluster &cluster)
+        : clusters_m_(ceil_div(shape.m, Config::kBlockM * Config::kClusterM)),
+          clusters_n_(ceil_div(shape.n, Config::kBlockN * Config::kClusterN)),
+          total_(clusters_m_ * clusters_n_ * shape.batch * Config::kSplitK),
+          cluster_m_(cluster.m), cluster_n_(cluster.n), range_(shape.k)
+    {
+    }
+
+    // An entry of the list, as this CTA sees it.
+    JG_DEVICE WorkItem item(u32 entry) const
+    {
+        const WorkTile tile = tile_of(entry);
+        const KPart part = range_.part(tile.split);
+        return WorkItem{tile, part.first, part.blocks, tile.split + 1 == Config::kSplitK};
+    }
+
+    JG_DEVICE u32 total() const
+    {
+        return total_;
+    }
+
+  private:
+    // Groups of kRasterGroup cluster tiles wide are walked one after the other, so that
+    // what runs at the same time is nearly square and its inputs stay in L2.
+    JG_DEVICE WorkTile tile_of(u32 entry) const
+    {
+        const u32 index = entry / Config::kSplitK;
+        const u32 per_batch = clusters_m_ * clusters_n_;
+        const u32 batch = index / per_batch;
+        const u32 in_batch = index - batch * per_batch;
+        const u32 across = Config::kRasterAlongM ? clusters_n_ : clusters_m_;
+        const u32 along = Config::kRasterAlongM ? clusters_m_ : clusters_n_;
+        const u32 group = in_batch / (along * Config::kRasterGroup);
+        const u32 in_group = in_batch - group * along * Config::kRasterGroup;
+        const u32 width =
+            min_u32(Config::kRasterGroup, across - group * Config::kRasterGroup);
+        const u32 step = in_group / width;
+        const u32 lane = group * Config::kRasterGroup + in_group - step * width;
+        const u32 m =
+            (Config::kRasterAlongM ? step : lane) * Config::kClusterM + cluster_m_;
+        const u32 n =
+            (Config::kRasterAlongM ? lane : step) * Config::kClusterN + cluster_n_;
+        return WorkTile{m * Config::kBlockM, n * Config::kBlockN, batch,
+                        entry - index * Config::kSplitK,
+                        (index * Config::kClusterN + cluster_n_) * Config::kClusterM +
+                            cluster_m_};
+    }
+
+    u32 clusters_m_, clusters_n_, total_;
+    u32 cluster_m_, cluster_n_;
+    KRange<Config> range_;
+};
+
+} // namespace jg

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// WorkItem: what a cluster works on at a time, as one CTA of it sees it: a tile of the
+// output, and the part of K that is added up for it. Made by TileOrder; all roles of a CTA
+// get the same ones, from a work iterator (scheduler_for.cuh).
+#pragma once
+#include <jg/common/work_tile.cuh>
+
+namespace jg {
+
+struct WorkItem : WorkTile {
+    u32 k_first;        // element of K
+    u32 k_blocks;       // at least one
+    bool is_last_split; // its CTA adds up all parts and runs the epilogue
+};
+
+} // namespace jg

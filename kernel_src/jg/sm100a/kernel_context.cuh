@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT
+// KernelContext: what a CTA of the Blackwell kernel works with, and its roles. Owners are
+// members; none of them points to another, so that all of them can be registers.
+//
+// Called by gemm_kernel.cuh: init by one thread, then, when the CTA or cluster is
+// synchronised, each role by its own threads. A role returns when the scheduler has no more
+// work for its cluster.
+#pragma once
+#include <jg/epilogue/epilogue_for.cuh>
+#include <jg/epilogue/partial_sums.cuh>
+#include <jg/pipeline/warpgroup_signals.cuh>
+#include <jg/sm100a/accum_reader.cuh>
+#include <jg/sm100a/clc_scheduler.cuh>
+#include <jg/sm100a/commit_signals.cuh>
+#include <jg/sm100a/load_order.cuh>
+#include <jg/sm100a/mma_op.cuh>
+#include <jg/sm100a/output_frame.cuh>
+#include <jg/sm100a/roles.cuh>
+#include <jg/sm100a/smem.cuh>
+#include <jg/sm100a/tmem.cuh>
+#include <jg/tile/thread_loader.cuh>
+#include <jg/tile/tile_loader.cuh>
+
+namespace jg::sm100a {
+
+template <class Config, class Epilogue, class Params>
+struct KernelContext {
+    using Cluster = ClusterShape<Config::kClusterM, Config::kClusterN, Config::kCtaGroup>;
+    using OneCta = ClusterShape<1, 1>;
+    using Scheduler = typename SchedulerFor<Config, Cluster>::Type;
+    using SmemT = Smem<Config, Scheduler>;
+    using ShapeT = Shape<Config, Params>;
+    using Group = KGroup<Config>;
+    using Tiles = InputTiles<Config>;
+    using Mma = MmaOp<Config>;
+    using Output = OutputFrame<Config>;
+    using Partition = EpiloguePartition<Config>;
+    using EpilogueLoadT = EpilogueLoad<Config, Epilogue, Partition>;
+    using EpilogueT = typename EpilogueFor<Config, Epilogue, Partition>::Type;
+    using Partials = PartialSums<Config, Partition>;
+    static constexpr bool kLoadsForEpilogue = Config::kEpilogueLoadStages > 0;
+    using RolesT = Roles<kLoadsForEpilogue, Scheduler::kHasWarp, Config::kThreadLoads>;
+    using Ring = InputRingBuffer<Config::kStages, Tiles::kBytes, CommitSignals<Cluster>,
+                                 RolesT::kLoadWarps>;
+    using EpilogueSignals =
+        WarpgroupSignals<Partition::kTeams, OneCta, Partition::kTeamThreads>;
+    using EpilogueRing = InputRingBuffer<Config::kEpilogueLoadStages,
+                                         SmemT::kEpilogueLoadBytes, EpilogueSignals>;
+    using LoadOrderT =
+        LoadOrder<kLoadsForEpilogue, Config::kStages * Config::kKGroup, RolesT::kLoadWarps>;
+    using Accumulators =
+        OutputRingBuffer<Config::kAccStages, RolesT::kEpilogueWarps, Cluster>;
+    // Work iterators of a cluster: of the load thread, the epilogue's warps and the thread
+    // that loads for them in every CTA, of the MMA thread in one of each group.
+    static constexpr u32 kClcConsumers =
+        Cluster::kSize * (1 + RolesT::kEpilogueWarps + kLoadsForEpilogue) +
+        Cluster::kSize / Cluster::kCtaGroup;
+    static constexpr bool kAlone = Cluster::kSize == 1;
+    static constexpr u32 kPartialsBarrier = 5; // 1 to 4 are those of teams and store tiles
+    static_assert((sizeof(SmemT) > kLeastSmemBytes ? sizeof(SmemT) : kLeastSmemBytes) ==
+                      Config::kSmemBytes,
+                  "host and device disagree on shared memory");
+    static_assert(sizeof(Params) == Config::kParamsBytes,
+                  "host and device disagree on parameters");
+    static_assert(Config::kThreads == RolesT::kThreads,
+                  "host and device disagree on threads");
+    static_assert(Epilogue::kOperandCount == Config::kOperandCount, "operand lists differ");
+
+    static JG_DEVICE SmemT &shared_memory()
+    {
+        extern __shared__ __align__(1024) u8 smem_bytes[];
+        return *reinterpret_cast<SmemT *>(smem_bytes);
+    }
+
+    const RolesT roles;
+    const Params &params;
+    SmemT &smem;
+    const Cluster cluster;
+    const ShapeT shape;
+    const Scheduler scheduler;
+    const Ring input;
+    const EpilogueRing epilogue_input;
+    const LoadOrderT load_order;
+    const Accumulators accumulators;
+    const Tmem<Config> tmem;
+    const TileLoader<Config, Cluster> loader;
+
+    JG_DEVICE explicit KernelContext(const Params &launch)
+        : params(launch), smem(shared_memory()),
+          cluster(kAlone ? 0 : ptx::cluster_cta_rank()), shape(launch),
+          scheduler(shape, cluster, smem.scheduler), input(smem.ring, cluster),
+          epilogue_input(smem.matrix_ring, OneCta(0)), load_order(smem.load_order),
+          accumulators(smem.accumulators, cluster), tmem(smem.tmem_address),
+          loader(launch, cluster)
+    {
+    }
+
+    // Before the synchronisation.
+    JG_DEVICE void init() const
+    {
+        if constexpr (!Config::kThreadLoads) {
+            loader.prefetch_maps();
+        }
+        EpilogueT::prefetch_maps(params);
+        Ring::init_barriers(smem.ring);
+        if constexpr (kLoadsForEpilogue) {
+            EpilogueRing::init_barriers(smem.matrix_ring);
+        }
+        LoadOrderT::init_barrier(smem.load_order);
+        Accumulators::init_barriers(smem.accumulators);
+        Scheduler::init_barriers(smem.scheduler, kClcConsumers);
+        ptx::fence_mbarrier_init();
+    }
+
+    // Brings an operand's first blocks to L2, while the grid before this one may still run:
+    // one thread.
+    JG_DEVICE void prefetch() const
+    {
+        const WorkItem item = scheduler.first_item();
+        loader.template prefetch<Config::kPrefetch>(
+            item, item.k_first, min_u32(item.k_blocks, Config::kStages * Config::kKGroup));
+    }
+
+    // Brings A and B: one thread.
+    JG_DEVICE void load() const
+    {
+        auto tiles = input.producer();
+        auto order = load_order.producer(true);
+        RoleWork work(scheduler.load_iterator(), debug::Role::kLoad);
+        while (work.has_work()) {
+            const auto item = work.next();
+            // Prologue, arrive, rest. Of later items the prologue is all.
+            u32 k = 0;
+#pragma unroll 1
+            for (u32 end = order.prologue(item.k_blocks); k < item.k_blocks;
+                 end = item.k_blocks) {
+#pragma unroll 1
+                for (; k < end; k += Config::kKGroup) {
+                    const u32 blocks = Group::blocks(item.k_blocks - k);
+                    const ProducerStage stage = tiles.acquire(blocks * Tiles::kBlockBytes);
+                    smem.input[stage.index].send(loader, stage.full, item, k, blocks);
+                }
+                order.arrive();
+            }
+        }
+        finish_loading(tiles);
+    }
+
+    // The same for inputs that TMA does not take: four warps.
+    JG_DEVICE void load_by_threads() const
+    {
+        const u32 thread = roles.load_thread();
+        const ThreadLoader<Config, ShapeT> filler(params, shape, thread);
+        auto tiles = input.producer();
+        auto order = load_order.producer(thread % 32 == 0);
+        FilledStages<decltype(filler), decltype(tiles)> filled(tiles);
+        RoleWork work(scheduler.load_iterator(), debug::Role::kLoad, 0, thread == 0);
+        while (work.has_work()) {
+            const auto item = work.next();
+            // Prologue, arrive, rest. Of later items the prologue is all.
+            u32 k = 0;
+#pragma unroll 1
+            for (u32 end = order.prologue(item.k_blocks); k < item.k_blocks;
+                 end = item.k_blocks) {
+#pragma unroll 1
+                for (; k < end; k += Config::kKGroup) {
+                    auto stage = tiles.acquire_to_fill();
+                    smem.input[stage.index()].fill(filler, item, k,
+                                                   Group::blocks(item.k_blocks - k));
+                    filled.add(stage);
+                }
+                order.arrive();
+            }
+        }
+        filled.finish();
+        finish_loading(tiles);
+    }
+
+    // Multiplies, for this CTA or the pair: one thread of the leader CTA.
+    JG_DEVICE void multiply() const
+    {
+        RoleWork work(scheduler.template thread_iterator<Advance::kNow>(),
+                      debug::Role::kMma);
+        auto tiles = input.consumer();
+        auto sums = accumulators.producer(work.track());
+        const auto columns = tmem.accumulators();
+        while (work.has_work()) {
+            const auto item = work.next();
+            // Take an accumulator: it is the epilogue's when the scope ends.
+            const auto accumulator = sums.acquire();
+            // Add up the item's K.
+#pragma unroll 1
+            for (u32 k = 0; k < item.k_blocks; k += Config::kKGroup) {
+                const auto stage = tiles.acquire();
+                Mma::issue(smem.input[stage.index()], Group::blocks(item.k_blocks - k),
+                           columns.block(accumulator.index()), k == 0);
+            }
+        }
+        if constexpr (kAlone) {
+            sums.drain();
+        }
+    }
+
+    // Brings C and matrix operands: one thread.
+    JG_DEVICE void load_for_epilogue() const
+    {
+        RoleWork work(scheduler.template thread_iterator<Advance::kDelayed>(),
+                      debug::Role::kMatrices);
+        auto boxes = epilogue_input.producer();
+        const bool with_c = Config::kHasC && params.beta.load() != 0.0f;
+        while (work.has_work()) {
+            const auto item = work.next();
+            // The first inputs of the multiplication go first.
+            load_order.wait(work.track());
+            if (item.is_last_split) {
+                EpilogueLoadT::load(params, smem, boxes, Output::tile(item), with_c);
+            }
+        }
+    }
+
+    // Makes D of accumulators: four warps.
+    JG_DEVICE void write() const
+    {
+        RoleWork work(scheduler.template warp_iterator<Advance::kDelayed>(),
+                      debug::Role::kEpilogue, 0, threadIdx.x == 0);
+        auto sums = accumulators.consumer(work.track());
+        auto boxes = epilogue_input.consumer();
+        const u32 columns = tmem.accumulators().base;
+        const auto out_shape = Output::shape(shape);
+        EpilogueT epilogue(params, out_shape, smem.out[0][0], team());
+        while (work.has_work()) {
+            const auto item = work.next();
+            // Wait for the accumulator: it is the MMA thread's again when its last part is
+            // in registers.
+            AccumReader<Partition, decltype(sums)> acc(sums, columns);
+            if constexpr (Config::kSplitK == 1) {
+                epilogue.run(params, out_shape, acc, smem, boxes, Output::tile(item));
+            } else {
+                write_part(epilogue, acc, boxes, item);
+            }
+        }
+        epilogue.drain();
+    }
+
+    // ... where an item has a part of K: stores its sums for the last part's CTA, or adds
+    // all others' to them.
+    template <class Acc, class Boxes>
+    JG_DEVICE void write_part(EpilogueT &epilogue, Acc &acc, Boxes &boxes,
+                              const WorkItem &item) const
+    {
+        const auto out_shape = Output::shape(shape);
+        const WorkTile tile = Output::tile(item);
+        const Partials partials(params, out_shape, tile, team(), 0, kPartialsBarrier);
+        if (!item.is_last_split) {
+            partials.store_partial(acc);
+            return;
+        }
+        partials.fixup();
+        SummedAccumulators<Acc, Partials, Partition> whole(acc, partials);
+        epilogue.run(params, out_shape, whole, smem, boxes, tile);
+    }
+
+    // Of the epilogue's warps.
+    static JG_DEVICE u32 team()
+    {
+        return Partition::warp() / Partition::kTeamWarps;
+    }
+
+    static JG_DEVICE void finish_loading(typename Ring::Producer &tiles)
+    {
+        tiles.drain();
+        if constexpr (Config::kPdl) {
+            ptx::launch_dependent_grids();
+        }
+    }
+};
+
+} // namespace jg::sm100a

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+// KernelContext: what a CTA of the Hopper kernel works with, and its roles. Owners are
+// members; none of them points to another, so that all of them can be registers.
+//
+// Called by gemm_kernel.cuh: init by one thread, then, when the CTA or cluster is
+// synchronised, each role by its own threads. A role returns when the scheduler has no more
+// work for its cluster.
+#pragma once
+#include <jg/epilogue/epilogue_for.cuh>
+#include <jg/epilogue/partial_sums.cuh>
+#include <jg/pipeline/warpgroup_signals.cuh>
+#include <jg/schedule/scheduler_for.cuh>
+#include <jg/sm90a/accumulators.cuh>
+#include <jg/sm90a/mma_op.cuh>
+#include <jg/sm90a/roles.cuh>
+#include <jg/sm90a/smem.cuh>
+#include <jg/tile/thread_loader.cuh>
+#include <jg/tile/tile_loader.cuh>
+
+namespace jg::sm90a {
+
+template <class Config, class Epilogue, class Params>
+struct KernelContext {
+    using SmemT = Smem<Config>;
+    using Cluster = ClusterShape<Config::kClusterM, Config::kClusterN>;
+    using Signals = WarpgroupSignals<Roles::kConsumers, Cluster>;
+    using Ring = InputRingBuffer<Config::kStages, InputTiles<Config>::kBytes, Signals,
+                                 Config::kThreadLoads ? Roles::kLoadWarps : 1>;
+    using Scheduler = typename SchedulerFor<Config, Cluster>::Type;
+    using ShapeT = Shape<Config, Params>;
+    using Mma = MmaOp<Config, typename Ring::Consumer>;
+    using Partition = EpiloguePartition<Config>;
+    using EpilogueLoadT = EpilogueLoad<Config, Epilogue, Partition>;
+    using EpilogueT = typename EpilogueFor<Config, Epilogue, Partition>::Type;
+    using Partials = PartialSums<Config, Partition>;
+    using Accumulators = RegisterAccumulators<Partition, typename Config::A>;
+    static_assert(sizeof(SmemT) == Config::kSmemBytes,
+                  "host and device disagree on shared memory");
+    static_assert(sizeof(Params) == Config::kParamsBytes,
+                  "host and device disagree on parameters");
+    static_assert(Config::kThreads == Roles::kThreads,
+                  "host and device disagree on threads");
+    static_assert(Epilogue::kOperandCount == Config::kOperandCount, "operand lists differ");
+
+    static JG_DEVICE SmemT &shared_memory()
+    {
+        extern __shared__ __align__(1024) u8 smem_bytes[];
+        return *reinterpret_cast<SmemT *>(smem_bytes);
+    }
+
+    const Roles roles;
+    const Params &params;
+    SmemT &smem;
+    const Cluster cluster;
+    const ShapeT shape;
+    const Scheduler scheduler;
+    const Ring input;
+    const TileLoader<Config, Cluster> loader;
+
+    JG_DEVICE explicit KernelContext(const Params &launch)
+        : params(launch), smem(shared_memory()),
+          cluster(Cluster::kSize > 1 ? ptx::cluster_cta_rank() : 0), shape(launch),
+          scheduler(shape, cluster), input(smem.ring, cluster), loader(launch, cluster)
+    {
+    }
+
+    // Before the synchronisation.
+    JG_DEVICE void init() const
+    {
+        if constexpr (!Config::kThreadLoads) {
+            loader.prefetch_maps();
+        }
+        EpilogueT::prefetch_maps(params);
+        Ring::init_barriers(smem.ring);
+        ptx::fence_mbarrier_init();
+    }
+
+    // Brings A and B, and C and matrix operands behind them: one thread.
+    JG_DEVICE void load() const
+    {
+        auto tiles = input.producer();
+        const bool with_c = Config::kHasC && params.beta.load() != 0.0f;
+        RoleWork work(scheduler.load_iterator(), debug::Role::kLoad);
+        while (work.has_work()) {
+            const auto item = work.next();
+            // Send A and B.
+#pragma unroll 1
+            for (u32 k = 0; k < item.k_blocks; ++k) {
+                const ProducerStage stage = tiles.acquire();
+                smem.input[stage.index].send(loader, stage.full, item, k, 1);
+            }
+            // Send what the epilogue reads, behind the last block of K.
+            if (item.is_last_split) {
+                EpilogueLoadT::load(params, smem, tiles, item, with_c);
+            }
+        }
+        finish_loading(tiles);
+    }
+
+    // The same for inputs that TMA does not take: four warps.
+    JG_DEVICE void load_by_threads() const
+    {
+        auto tiles = input.producer();
+        const ThreadLoader<Config, ShapeT> loader(params, shape, threadIdx.x);
+        FilledStages<decltype(loader), decltype(tiles)> filled(tiles);
+        RoleWork work(scheduler.load_iterator(), debug::Role::kLoad, 0, threadIdx.x == 0);
+        while (work.has_work()) {
+            const auto item = work.next();
+            // Fill stages with A and B.
+#pragma unroll 1
+            for (u32 k = 0; k < item.k_blocks; ++k) {
+                auto stage = tiles.acquire_to_fill();
+                smem.input[stage.index()].fill(loader, item, k, 1);
+                filled.add(stage);
+            }
+        }
+        filled.finish();
+        finish_loading(tiles);
+    }
+
+    // Half of every tile, from its sums to D: a math warpgroup.
+    JG_DEVICE void multiply_and_write() const
+    {
+        const u32 consumer = roles.consumer();
+        auto tiles = input.consumer();
+        EpilogueT epilogue(params, shape, smem.out[consumer][0], consumer);
+        RoleWork work(scheduler.template warp_iterator<Advance::kDelayed>(),
+                      debug::Role::kMma, consumer, threadIdx.x % 128 == 0);
+        while (work.has_work()) {
+            const auto item = work.next();
+            // Add up the item's K.
+            Mma mma(consumer, tiles);
+#pragma unroll 1
+            for (u32 k = 0; k < item.k_blocks; ++k) {
+                auto stage = tiles.acquire();
+                mma.issue(smem.input[stage.index()], stage, k == 0);
+            }
+            mma.finish();
+            // Write D, if all parts of K are there.
+            work.enter(debug::Role::kEpilogue);
+            if (add_parts(mma, item)) {
+                const Accumulators acc(mma.acc);
+                epilogue.run(params, shape, acc, smem, tiles, item);
+            }
+        }
+        epilogue.drain();
+    }
+
+    // Where K is split, stores this part's sums for the last part's CTA, or adds all
+    // others' to them. Are they whole?
+    JG_DEVICE bool add_parts(Mma &mma, const WorkItem &item) const
+    {
+        if constexpr (Config::kSplitK > 1) {
+            const Partials partials(params, shape, item, roles.consumer(), roles.consumer(),
+                                    1 + roles.consumer());
+            if (!item.is_last_split) {
+                partials.store_partial(Accumulators(mma.acc));
+                return false;
+            }
+            partials.fixup();
+            partials.add_to(mma.acc);
+        }
+        return true;
+    }
+
+    // The neighbours' arrivals have come: the CTA may end. In a CTA of its own that only
+    // delays the next grid's start until the inputs are used up (measured: 6 % of 256^3).
+    static JG_DEVICE void finish_loading(typename Ring::Producer &tiles)
+    {
+        tiles.drain();
+        if constexpr (Config::kPdl) {
+            ptx::launch_dependent_grids();
+        }
+    }
+};
+
+} // namespace jg::sm90a

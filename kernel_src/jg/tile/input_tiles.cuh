@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// InputTiles: the payload of a stage of the input ring: what a CTA has of A and B for
+// kKGroup blocks of K. How a block lies is its operand's (input_operand.cuh).
+//
+// Called by: those who load, for a stage that they have acquired (send by one thread, fill
+// by all that load). Both chips' shared memory is composed of these, and MmaOp takes one.
+#pragma once
+#include <jg/schedule/k_group.cuh>
+#include <jg/schedule/work_item.cuh>
+#include <jg/tile/input_operand.cuh>
+
+namespace jg {
+
+template <class Config>
+struct alignas(1024) InputTiles {
+    using A = InputA<Config>;
+    using B = InputB<Config>;
+
+    u8 a[Config::kKGroup][A::kBlockBytes];
+    u8 b[Config::kKGroup][B::kBlockBytes];
+
+    static constexpr u32 kBlockBytes = A::kBlockBytes + B::kBlockBytes;
+    static constexpr u32 kBytes = Config::kKGroup * kBlockBytes;
+    static_assert(A::kBlockBytes % 1024 == 0 && B::kBlockBytes % 1024 == 0,
+                  "swizzled tiles begin at multiples of 1024");
+
+    // Starts the copies of so many blocks, from the item's block `first` on; their bytes
+    // count at `full`.
+    template <class Loader>
+    JG_DEVICE void send(const Loader &loader, u64 *full, const WorkItem &item, u32 first,
+                        u32 blocks)
+    {
+#pragma unroll
+        for (u32 i = 0; i < Config::kKGroup; ++i) {
+            if (i < blocks) {
+                loader.load(a[i], b[i], full, item,
+                            item.k_first + (first + i) * Config::kBlockK);
+            }
+        }
+    }
+
+    // The same by threads: their part of it is stored, or its copies are issued.
+    template <class Loader>
+    JG_DEVICE void fill(const Loader &loader, const WorkItem &item, u32 first, u32 blocks)
+    {
+#pragma unroll 1
+        for (u32 i = 0; i < blocks; ++i) {
+            loader.load(a[i], b[i], item, item.k_first + (first + i) * Config::kBlockK);
+        }
+    }
+};
+
+} // namespace jg
