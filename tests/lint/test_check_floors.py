@@ -21,7 +21,21 @@ TABLE = """# Architecture
 | device | `kernel_src/jg/sm90a` | `kernel_src/jg/common` `kernel_src/jg/ptx` | `arch` |
 | device | `kernel_src/jg/sm100a` | `kernel_src/jg/common` `kernel_src/jg/ptx` | `arch` |
 """
+YARD = """# Architecture of a yard
+
+<!-- floors -->
+| Floor | Folder | May include | May use |
+|---|---|---|---|
+| 0 | `base` | | `libc` |
+| 1 | `exec` | `base` | `libc` |
+| tests | `tests` | `base` `exec` | `criterion` |
+"""
 GOOD = {
+    "yard/ARCHITECTURE.md": YARD,
+    "yard/base/base.h": "void *emu_alloc(size_t bytes);\nstatic inline int one(void) {}\n",
+    "yard/base/base.c": '#include "base/base.h"\n\nvoid *emu_alloc(size_t bytes)\n{\n}\n',
+    "yard/exec/warp.c": '#include "base/base.h"\n',
+    "yard/tests/test_warp.c": '#include <criterion/criterion.h>\n#include "base/base.h"\n',
     "include/jit_gemm/types.h": "#include <stddef.h>\n",
     "include/jit_gemm/jit_gemm.h": '#include "jit_gemm/types.h"\n#include "jit_gemm/version.h"\n',
     "include/jit_gemm/version.h.in": "#define V @v@\n",
@@ -53,6 +67,13 @@ BAD = [
     ("kernel_src/jg/sm90a/bad.cuh", "#include <jg/ptx/gone.cuh>\n", "does not exist"),
     ("ARCHITECTURE.md", TABLE + "| 9 | `lib/gone` | | |\n", "there is no folder lib/gone"),
     ("ARCHITECTURE.md", "# Architecture\n", "no line <!-- floors -->"),
+    ("yard/base/bad.c", '#include "exec/warp.h"\n', 'yard/base/bad.c:1: "exec/warp.h" is not in'),
+    ("yard/base/bad.c", '#include "exec/warp.c"\n', "base may not include exec/warp.c"),
+    ("yard/exec/bad.c", '#include "plan/config.c"\n', '"plan/config.c" is not in the tree'),
+    ("yard/exec/bad.c", "#include <cuda.h>\n", "exec may not include <cuda.h>"),
+    ("yard/fresh/new.c", "int x;\n", "yard/fresh/new.c:1: its folder has no row"),
+    ("yard/ARCHITECTURE.md", YARD + "| 9 | `gone` | | |\n", "there is no folder gone"),
+    ("yard/ARCHITECTURE.md", "# Nothing\n", "yard/ARCHITECTURE.md: no line <!-- floors -->"),
 ]
 
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* PTX that loads and runs, and what becomes of it by mutation. */
-#ifndef TESTS_EMULATOR_FUZZ_IMAGES_H
-#define TESTS_EMULATOR_FUZZ_IMAGES_H
+#ifndef EMU_TESTS_FUZZ_IMAGES_H
+#define EMU_TESTS_FUZZ_IMAGES_H
 
 #include <stdint.h>
 

@@ -5,7 +5,7 @@
 Usage: output_hashes.py JIT_GEMM [--expect FILE] [words for `jit-gemm run`, such as
                         --device emulator]
 
-Where there is a GPU its output is kept (golden/outputs.txt is an H200's); the emulator, with
+Where there is a GPU its output is kept (outputs.txt is an H200's); the emulator, with
 JIT_GEMM_EMULATOR=numbers=exact, must print the same: --expect says which lines differ. The
 epilogues use no approximate function, because those differ in the last bits.
 """

@@ -4,8 +4,8 @@
  * pieces of PTX. Images are laid out here as tensor copies lay them out, box by box and 16
  * bytes by 16 bytes, and so not by the formulas under test.
  */
-#ifndef TESTS_EMULATOR_TEST_TENSOR_SUPPORT_H
-#define TESTS_EMULATOR_TEST_TENSOR_SUPPORT_H
+#ifndef EMU_TESTS_TEST_TENSOR_SUPPORT_H
+#define EMU_TESTS_TEST_TENSOR_SUPPORT_H
 
 #include "harness.h"
 #include "numbers/numbers.h"

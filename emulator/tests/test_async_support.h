@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the tests of synchronisation and copies have in common. */
-#ifndef TESTS_EMULATOR_TEST_ASYNC_SUPPORT_H
-#define TESTS_EMULATOR_TEST_ASYNC_SUPPORT_H
+#ifndef EMU_TESTS_TEST_ASYNC_SUPPORT_H
+#define EMU_TESTS_TEST_ASYNC_SUPPORT_H
 
 #include "harness.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One tcgen05.mma after another on tiles of small integers, in one CTA or a pair. */
-#ifndef TESTS_EMULATOR_TEST_TENSOR_MMA_H
-#define TESTS_EMULATOR_TEST_TENSOR_MMA_H
+#ifndef EMU_TESTS_TEST_TENSOR_MMA_H
+#define EMU_TESTS_TEST_TENSOR_MMA_H
 
 #include "test_tensor_support.h"
 

@@ -11,8 +11,8 @@
  *     harness_read(&h, out, values, 128);
  *     harness_close(&h);
  */
-#ifndef TESTS_EMULATOR_HARNESS_H
-#define TESTS_EMULATOR_HARNESS_H
+#ifndef EMU_TESTS_HARNESS_H
+#define EMU_TESTS_HARNESS_H
 
 #include "exec/decode.h"
 #include "exec/machine.h"

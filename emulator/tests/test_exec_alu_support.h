@@ -8,8 +8,8 @@
  * bits), %d, %e (32), %hd (16), %p, %q. The result is all of %D, %d, %hd, %p and 2 × %q,
  * or-ed.
  */
-#ifndef TESTS_EMULATOR_TEST_EXEC_ALU_SUPPORT_H
-#define TESTS_EMULATOR_TEST_EXEC_ALU_SUPPORT_H
+#ifndef EMU_TESTS_TEST_EXEC_ALU_SUPPORT_H
+#define EMU_TESTS_TEST_EXEC_ALU_SUPPORT_H
 
 #include <criterion/criterion.h>
 
