@@ -85,6 +85,22 @@ bool emu_mbarrier_arrive(const struct emu_mbarrier_use *use, struct emu_mbarrier
 /* One more arrival to come in this phase. */
 bool emu_mbarrier_add_pending(const struct emu_mbarrier_use *use,
                               struct emu_mbarrier *barrier);
+
+/* For asynchronous operations of this folder and of tensor/: */
+/* Arrive (count 1) at an mbarrier on behalf of an asynchronous operation. `offset` is in
+ * cta's shared memory. Publishes `knowledge`. False: reported. */
+bool emu_mbarrier_async_arrive(struct emu_warp *issuer, const struct emu_insn *insn,
+                               struct emu_cta *cta, uint32_t offset,
+                               const struct emu_knowledge *knowledge);
+/* complete_tx of `bytes`. Returns (in ret_entity, ret_epoch) what stamps the data that came
+ * with it: call emu_mbarrier_stamp before writing, then this after. */
+bool emu_mbarrier_complete_tx(struct emu_warp *issuer, const struct emu_insn *insn,
+                              struct emu_cta *cta, uint32_t offset, uint32_t bytes);
+/* The entity and epoch that an observer of the barrier's current phase will know. */
+bool emu_mbarrier_stamp(struct emu_warp *issuer, const struct emu_insn *insn,
+                        struct emu_cta *cta, uint32_t offset, uint32_t *ret_entity,
+                        uint32_t *ret_epoch);
+
 void emu_mbarrier_table_free(struct emu_mbarrier_table *table);
 
 /* mbarrier_report.c: */

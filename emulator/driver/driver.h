@@ -66,6 +66,9 @@ void emu_module_free(CUmodule module);
 CUresult emu_module_global(CUmodule module, const char *name, CUdeviceptr *ret_address,
                            size_t *ret_bytes);
 
+/* The units that kernels may use, for emu_program_decode. */
+extern const struct emu_unit *const emu_units[];
+
 /* The one function of a module for an entry, decoded at the first time. */
 CUresult emu_function_get(CUmodule module, const struct ptx_function *ptx,
                           CUfunction *ret_function);

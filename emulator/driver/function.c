@@ -2,7 +2,9 @@
 /* Functions: decoded entries of a module, and their attributes. */
 #include "driver/driver.h"
 
+#include "async/unit.h"
 #include "exec/decode.h"
+#include "tensor/unit.h"
 
 static uint64_t find_address(void *context, uint32_t variable)
 {
@@ -17,6 +19,8 @@ struct emu_function_settings emu_function_defaults(unsigned static_shared_bytes)
     return (struct emu_function_settings){.max_dynamic_bytes = left, .carveout = -1};
 }
 
+const struct emu_unit *const emu_units[] = {&emu_async_unit, &emu_tensor_unit, NULL};
+
 CUresult emu_function_get(CUmodule module, const struct ptx_function *ptx,
                           CUfunction *ret_function)
 {
@@ -28,8 +32,8 @@ CUresult emu_function_get(CUmodule module, const struct ptx_function *ptx,
             return CUDA_SUCCESS;
         }
     }
-    struct emu_program *program =
-        emu_program_decode(module->image->ptx, ptx, find_address, module, &error);
+    struct emu_program *program = emu_program_decode(module->image->ptx, ptx, emu_units,
+                                                     find_address, module, &error);
     if (program == NULL) {
         return emu_refuse(CUDA_ERROR_NOT_SUPPORTED, "%s: %s", ptx->name, error.text);
     }

@@ -115,7 +115,7 @@ static CUresult get_kernel(CUlibrary library, const char *name, CUkernel *ret_ke
         return CUDA_SUCCESS;
     }
     struct emu_program *program =
-        emu_program_decode(module, ptx, any_address, NULL, &error);
+        emu_program_decode(module, ptx, emu_units, any_address, NULL, &error);
     if (program == NULL) {
         return emu_refuse(CUDA_ERROR_NOT_SUPPORTED, "%s: %s", name, error.text);
     }

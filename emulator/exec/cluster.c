@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-#include "exec/families.h"
 #include "exec/memory.h"
 #include "exec/strong.h"
+#include "exec/unit.h"
 
 struct emu_cta *emu_cluster_cta(struct emu_cluster *cluster, unsigned rank)
 {
@@ -40,6 +40,12 @@ uint32_t emu_cluster_entity(struct emu_cluster *cluster)
     }
     cluster->entity_count++;
     return cluster->entity_block * EMU_CLOCK_BLOCK + index;
+}
+
+/* The units of the cluster's program; NULL is the last. */
+static const struct emu_unit *const *units_of(const struct emu_cluster *cluster)
+{
+    return cluster->grid->launch.program->units;
 }
 
 enum { MOST_SKIPS = 32 }; /* of time: an hour in all */
@@ -86,8 +92,10 @@ static void create_warp(struct emu_cta *cta, unsigned index, unsigned threads)
         warp->local_state = emu_alloc(local_bytes * EMU_LANES);
     }
     fill_constants(warp, program);
-    emu_async_attach_warp(warp);
-    emu_tensor_attach_warp(warp);
+    for (const struct emu_unit *const *unit = units_of(cta->cluster); *unit != NULL;
+         unit++) {
+        (*unit)->attach_warp(warp);
+    }
 }
 
 static void create_cta(struct emu_cluster *cluster, unsigned rank)
@@ -115,8 +123,9 @@ static void create_cta(struct emu_cluster *cluster, unsigned rank)
     cta->warp_count = (unsigned)emu_ceil_div(threads, EMU_LANES);
     cta->warps_left = cta->warp_count;
     cta->warps = emu_alloc(cta->warp_count * sizeof *cta->warps);
-    emu_async_attach_cta(cta);
-    emu_tensor_attach_cta(cta);
+    for (const struct emu_unit *const *unit = units_of(cluster); *unit != NULL; unit++) {
+        (*unit)->attach_cta(cta);
+    }
     for (unsigned i = 0; i < cta->warp_count; i++) {
         create_warp(cta, i, threads);
     }
@@ -137,8 +146,9 @@ struct emu_cluster *emu_cluster_create(struct emu_grid *grid, uint64_t index)
     emu_random_seed(&cluster->random, emu_mix(grid->launch.settings.seed, index));
     cluster->cta_count = size[0] * size[1] * size[2];
     cluster->ctas = emu_alloc(cluster->cta_count * sizeof *cluster->ctas);
-    emu_async_attach_cluster(cluster);
-    emu_tensor_attach_cluster(cluster);
+    for (const struct emu_unit *const *unit = units_of(cluster); *unit != NULL; unit++) {
+        (*unit)->attach_cluster(cluster);
+    }
     for (unsigned rank = 0; rank < cluster->cta_count; rank++) {
         create_cta(cluster, rank);
     }
@@ -150,8 +160,10 @@ static void destroy_cta(struct emu_cta *cta)
 {
     for (unsigned i = 0; i < cta->warp_count; i++) {
         struct emu_warp *warp = &cta->warps[i];
-        emu_tensor_detach_warp(warp);
-        emu_async_detach_warp(warp);
+        for (const struct emu_unit *const *unit = units_of(cta->cluster); *unit != NULL;
+             unit++) {
+            (*unit)->detach_warp(warp);
+        }
         emu_knowledge_free(&warp->knowledge);
         emu_free(warp->r);
         emu_free(warp->undefined);
@@ -160,8 +172,10 @@ static void destroy_cta(struct emu_cta *cta)
         emu_free(warp->local);
         emu_free(warp->local_state);
     }
-    emu_tensor_detach_cta(cta);
-    emu_async_detach_cta(cta);
+    for (const struct emu_unit *const *unit = units_of(cta->cluster); *unit != NULL;
+         unit++) {
+        (*unit)->detach_cta(cta);
+    }
     emu_shadow_free(cta->shadow);
     emu_free(cta->shared);
     emu_free(cta->shared_state);
@@ -174,8 +188,9 @@ void emu_cluster_destroy(struct emu_cluster *cluster)
     for (unsigned rank = 0; rank < cluster->cta_count; rank++) {
         destroy_cta(&cluster->ctas[rank]);
     }
-    emu_tensor_detach_cluster(cluster);
-    emu_async_detach_cluster(cluster);
+    for (const struct emu_unit *const *unit = units_of(cluster); *unit != NULL; unit++) {
+        (*unit)->detach_cluster(cluster);
+    }
     emu_meetings_free(cluster->meetings);
     emu_watches_free(cluster->watches);
     emu_free(cluster->ctas);
@@ -208,8 +223,10 @@ static void describe_waiting_warp(struct emu_warp *warp, struct emu_text *text)
     emu_text_add(text, "%s at ", insn->source->opcode);
     ptx_describe_location(module, &insn->source->location, text);
     struct emu_text wait = {0};
-    emu_async_describe_wait(warp, insn, &wait);
-    emu_tensor_describe_wait(warp, insn, &wait);
+    for (const struct emu_unit *const *unit = units_of(warp->cta->cluster); *unit != NULL;
+         unit++) {
+        (*unit)->describe_wait(warp, insn, &wait);
+    }
     if (wait.length > 0) {
         emu_text_add(text, "\n    %s", emu_text_get(&wait));
     }
@@ -295,7 +312,13 @@ static struct emu_warp *pick_warp(struct emu_cluster *cluster, uint64_t *ret_qua
 static bool end_cta(struct emu_cta *cta)
 {
     cta->exited = true;
-    return emu_async_cta_exited(cta) && emu_tensor_cta_exited(cta);
+    for (const struct emu_unit *const *unit = units_of(cta->cluster); *unit != NULL;
+         unit++) {
+        if (!(*unit)->cta_exited(cta)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* What is still under way when all warps have ended takes effect. */

@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct emu_opcode *const tables[] = {
-    emu_alu_opcodes,  emu_float_opcodes, emu_control_opcodes, emu_memory_opcodes,
-    emu_warp_opcodes, emu_sync_opcodes,  emu_copy_opcodes,    emu_tensor_opcodes,
+#include "exec/unit.h"
+
+static const struct emu_opcode *const own_tables[] = {
+    emu_alu_opcodes,    emu_float_opcodes, emu_control_opcodes,
+    emu_memory_opcodes, emu_warp_opcodes,  NULL,
 };
 
 /* What decoding one function needs besides the program. */
@@ -424,13 +426,13 @@ static bool lay_out_variables(struct context *context)
     return fits;
 }
 
-/* The opcode whose name is the longest leading part of the instruction's words. */
-static const struct emu_opcode *find_opcode(const struct ptx_insn *source)
+/* Looks for a longer match than *best, which may be NULL. */
+static void search_tables(const struct emu_opcode *const *tables,
+                          const struct ptx_insn *source, const struct emu_opcode **best)
 {
-    const struct emu_opcode *best = NULL;
-    size_t best_length = 0;
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
-        for (const struct emu_opcode *opcode = tables[i]; opcode->name != NULL; opcode++) {
+    size_t best_length = *best == NULL ? 0 : strlen((*best)->name);
+    for (; *tables != NULL; tables++) {
+        for (const struct emu_opcode *opcode = *tables; opcode->name != NULL; opcode++) {
             if (opcode->name[0] != source->opcode[0]) {
                 continue;
             }
@@ -438,10 +440,21 @@ static const struct emu_opcode *find_opcode(const struct ptx_insn *source)
             if (length > best_length &&
                 strncmp(opcode->name, source->opcode, length) == 0 &&
                 (source->opcode[length] == '.' || source->opcode[length] == 0)) {
-                best = opcode;
+                *best = opcode;
                 best_length = length;
             }
         }
+    }
+}
+
+/* The opcode whose name is the longest leading part of the instruction's words. */
+static const struct emu_opcode *find_opcode(const struct emu_program *program,
+                                            const struct ptx_insn *source)
+{
+    const struct emu_opcode *best = NULL;
+    search_tables(own_tables, source, &best);
+    for (const struct emu_unit *const *unit = program->units; *unit != NULL; unit++) {
+        search_tables((*unit)->opcodes, source, &best);
     }
     return best;
 }
@@ -467,7 +480,7 @@ static bool decode_insn(struct context *context, uint32_t index)
         insn->guard = program->register_slots[source->guard];
         insn->guard_negated = source->guard_negated;
     }
-    const struct emu_opcode *opcode = find_opcode(source);
+    const struct emu_opcode *opcode = find_opcode(program, source);
     if (opcode == NULL) {
         return emu_decode_fail(decoder, "this opcode is not supported");
     }
@@ -495,6 +508,7 @@ static bool decode_insn(struct context *context, uint32_t index)
 
 struct emu_program *emu_program_decode(const struct ptx_module *module,
                                        const struct ptx_function *function,
+                                       const struct emu_unit *const *units,
                                        emu_variable_address address, void *context,
                                        struct emu_error *error)
 {
@@ -502,6 +516,7 @@ struct emu_program *emu_program_decode(const struct ptx_module *module,
     struct context *state = emu_alloc(sizeof *state);
     program->module = module;
     program->function = function;
+    program->units = units;
     program->insn_count = function->insn_count;
     program->insns = emu_arena_alloc(&program->arena,
                                      (program->insn_count + 1) * sizeof *program->insns);

@@ -78,7 +78,10 @@ struct emu_constant {
     uint64_t value;
 };
 
+struct emu_unit; /* exec/unit.h */
+
 struct emu_program {
+    const struct emu_unit *const *units; /* that its kernels may use; NULL is the last */
     const struct ptx_module *module;
     const struct ptx_function *function;
     struct emu_insn *insns;
@@ -171,8 +174,8 @@ struct emu_warp {
     uint32_t loads_in_flight;      /* tcgen05.ld whose registers have no value yet */
     bool finished;
 
-    void *async_state;  /* of async/ */
-    void *tensor_state; /* of tensor/ */
+    void *async_state; /* of the units in async/ and tensor/ */
+    void *tensor_state;
 };
 
 /* What CTAs on one multiprocessor share. */

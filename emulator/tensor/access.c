@@ -396,7 +396,7 @@ static void note_dependency(struct emu_warp *warp, const struct emu_tensor_acces
     }
 }
 
-enum emu_step emu_tensor_await_registers(struct emu_warp *warp, const struct emu_insn *insn)
+enum emu_step emu_access_await_registers(struct emu_warp *warp, const struct emu_insn *insn)
 {
     const struct ptx_insn *source = insn->source;
     bool load = insn->exec == emu_access_exec_load;

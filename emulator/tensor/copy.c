@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies from shared to tensor memory, and the barrier that tells their end. */
 #include "tensor/copy.h"
+#include "async/mbarrier.h"
 #include "exec/async.h"
 
 #include <string.h>

@@ -4,6 +4,9 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "async/unit.h"
+#include "tensor/unit.h"
+
 static char *last_text;
 
 void harness_open(struct harness *h)
@@ -27,6 +30,8 @@ void harness_close(struct harness *h)
     last_text = NULL;
 }
 
+static const struct emu_unit *const units[] = {&emu_async_unit, &emu_tensor_unit, NULL};
+
 bool harness_try_load(struct harness *h, const char *ptx)
 {
     h->error = (struct emu_error){0};
@@ -38,7 +43,7 @@ bool harness_try_load(struct harness *h, const char *ptx)
     for (uint32_t i = 0; i < h->module->function_count && h->program == NULL; i++) {
         if (h->module->functions[i].is_entry) {
             h->program =
-                emu_program_decode(h->module, &h->module->functions[i],
+                emu_program_decode(h->module, &h->module->functions[i], units,
                                    emu_variables_address, &h->variables, &h->error);
         }
     }
