@@ -2,10 +2,10 @@
 /* cp.async.bulk, cp.reduce.async.bulk and cp.async.bulk.prefetch: plain runs of bytes. */
 #include <inttypes.h>
 
-#include "async/copy_engine.h"
 #include "async/opcodes.h"
 #include "async/operand.h"
 #include "async/state.h"
+#include "async/tma.h"
 
 struct bulk_insn {
     struct emu_place dst, src, barrier;

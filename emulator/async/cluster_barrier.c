@@ -33,7 +33,7 @@ static void test_barrier(struct emu_cluster *cluster)
         }
     }
     state->phase++;
-    emu_knowledge_join(&state->released, &state->gathered);
+    emu_view_join(&state->released, &state->gathered);
     emu_clock_join(&state->inits_left, &state->inits_leaving);
     for (unsigned i = 0; i < cluster->cta_count; i++) {
         struct emu_async_cta *cta = emu_async_of_cta(&cluster->ctas[i]);

@@ -124,7 +124,7 @@ static bool issue_arrival(struct emu_warp *warp, const struct emu_insn *insn, un
             use.cta->rank, warp->cta->rank);
         return false;
     }
-    struct emu_mbarrier *barrier = emu_mbarrier_use(&use, &warp->knowledge);
+    struct emu_mbarrier *barrier = emu_mbarrier_use(&use, &warp->view);
     if (barrier == NULL || (insn->mode == 0 && !emu_mbarrier_add_pending(&use, barrier))) {
         return false;
     }
@@ -180,9 +180,9 @@ static bool copy_lane(const struct emu_async *async, const struct lane_copy *cop
                               .insn = async->insn,
                               .lane = EMU_LANES,
                               .proxy = EMU_PROXY_GENERIC,
-                              .entity = copy->group.lane->reads,
+                              .agent = copy->group.lane->reads,
                               .epoch = copy->group.op,
-                              .knowledge = &async->knowledge};
+                              .view = &async->view};
     memset(defined, EMU_DEFINED, sizeof defined);
     if (copy->cta->exited) {
         emu_report_error(async->warp, async->insn, EMU_LANES, EMU_FINDING_IN_FLIGHT,
@@ -193,7 +193,7 @@ static bool copy_lane(const struct emu_async *async, const struct lane_copy *cop
         !emu_global_read(&actor, copy->address, copy->src_bytes, 1, data, defined)) {
         return false;
     }
-    actor.entity = copy->group.lane->writes;
+    actor.agent = copy->group.lane->writes;
     return emu_shared_write(&actor, copy->cta, copy->offset, insn->bytes, insn->bytes, data,
                             defined);
 }
@@ -273,12 +273,12 @@ static enum emu_step exec_copy(struct emu_warp *warp, const struct emu_insn *ins
             emu_groups_add(emu_groups_get(state->copies, warp, lane), insn);
     }
     if (!good) {
-        emu_knowledge_free(&async->knowledge);
+        emu_view_free(&async->view);
         emu_free(async);
         return EMU_FAILED;
     }
     op->index = ++state->copy_count;
-    emu_know_release(warp, &async->knowledge);
+    emu_know_release(warp, &async->view);
     return emu_async_submit(async, 0) ? EMU_NEXT : EMU_FAILED;
 }
 

@@ -13,19 +13,19 @@ bool emu_know_races(const struct emu_cta *cta)
     return emu_launch_of(cta)->settings.races;
 }
 
-void emu_know_release(struct emu_warp *warp, struct emu_knowledge *published)
+void emu_know_release(struct emu_warp *warp, struct emu_view *published)
 {
     if (!emu_know_races(warp->cta)) {
         return;
     }
-    emu_knowledge_join(published, &warp->knowledge);
-    emu_clock_raise(&published->happened, warp->entity, warp->epoch);
+    emu_view_join(published, &warp->view);
+    emu_clock_raise(&published->happened, warp->agent, warp->epoch);
     warp->epoch++;
 }
 
 /* `tensor` is not taken: what a warp's own tensor operations are ordered after changes at
  * its tcgen05.fence::after_thread_sync only. */
-static void take_up(struct emu_knowledge *to, const struct emu_knowledge *published)
+static void take_up(struct emu_view *to, const struct emu_view *published)
 {
     emu_clock_join(&to->happened, &published->happened);
     emu_clock_join(&to->proxied, &published->proxied);
@@ -33,10 +33,10 @@ static void take_up(struct emu_knowledge *to, const struct emu_knowledge *publis
     emu_clock_join(&to->met, &published->met);
 }
 
-void emu_know_acquire(struct emu_warp *warp, const struct emu_knowledge *published)
+void emu_know_acquire(struct emu_warp *warp, const struct emu_view *published)
 {
     if (emu_know_races(warp->cta)) {
-        take_up(&warp->knowledge, published);
+        take_up(&warp->view, published);
     }
 }
 
@@ -47,8 +47,8 @@ void emu_know_proxy_fence(struct emu_warp *warp)
     }
     struct emu_async_warp *state = emu_async_of_warp(warp);
     state->inits_published = state->inits_made;
-    emu_clock_join(&warp->knowledge.proxied, &warp->knowledge.happened);
-    emu_clock_raise(&warp->knowledge.proxied, warp->entity, warp->epoch);
+    emu_clock_join(&warp->view.proxied, &warp->view.happened);
+    emu_clock_raise(&warp->view.proxied, warp->agent, warp->epoch);
     warp->epoch++;
 }
 
@@ -57,16 +57,16 @@ void emu_know_tensor_before(struct emu_warp *warp)
     if (!emu_know_races(warp->cta)) {
         return;
     }
-    emu_clock_join(&warp->knowledge.fenced, &warp->knowledge.happened);
-    emu_clock_join(&warp->knowledge.fenced, &warp->knowledge.tensor);
-    emu_clock_raise(&warp->knowledge.fenced, warp->entity, warp->epoch);
+    emu_clock_join(&warp->view.fenced, &warp->view.happened);
+    emu_clock_join(&warp->view.fenced, &warp->view.tensor);
+    emu_clock_raise(&warp->view.fenced, warp->agent, warp->epoch);
     warp->epoch++;
 }
 
 void emu_know_tensor_after(struct emu_warp *warp)
 {
     if (emu_know_races(warp->cta)) {
-        emu_clock_join(&warp->knowledge.tensor, &warp->knowledge.fenced);
+        emu_clock_join(&warp->view.tensor, &warp->view.fenced);
     }
 }
 
@@ -75,7 +75,7 @@ void emu_know_warp_meeting(struct emu_warp *warp)
     if (!emu_know_races(warp->cta)) {
         return;
     }
-    emu_clock_raise(&warp->knowledge.happened, warp->entity, warp->epoch);
+    emu_clock_raise(&warp->view.happened, warp->agent, warp->epoch);
     warp->epoch++;
 }
 
@@ -100,12 +100,12 @@ void emu_know_fence(struct emu_warp *warp, enum emu_scope scope, bool release, b
     }
     struct emu_async_warp *state = emu_async_of_warp(warp);
     for (unsigned i = EMU_SCOPE_CTA; acquire && i <= scope; i++) {
-        take_up(&warp->knowledge, &state->seen_relaxed[i]);
+        take_up(&warp->view, &state->seen_relaxed[i]);
     }
     if (release) {
         struct emu_published *published = emu_alloc(sizeof *published);
         published->users = 1;
-        emu_know_release(warp, &published->knowledge);
+        emu_know_release(warp, &published->view);
         set_fenced(warp, scope, published);
         emu_published_leave(published);
     }
@@ -117,16 +117,16 @@ struct emu_published *emu_know_fenced(const struct emu_warp *warp, enum emu_scop
 }
 
 void emu_know_release_relaxed(struct emu_warp *warp, enum emu_scope scope,
-                              struct emu_knowledge *published)
+                              struct emu_view *published)
 {
     const struct emu_published *fenced = emu_async_of_warp(warp)->fenced[scope];
     if (emu_know_races(warp->cta) && fenced != NULL) {
-        take_up(published, &fenced->knowledge);
+        take_up(published, &fenced->view);
     }
 }
 
 void emu_know_acquire_relaxed(struct emu_warp *warp, enum emu_scope scope,
-                              const struct emu_knowledge *published)
+                              const struct emu_view *published)
 {
     if (emu_know_races(warp->cta)) {
         take_up(&emu_async_of_warp(warp)->seen_relaxed[scope], published);
@@ -140,24 +140,24 @@ void emu_know_leave(struct emu_warp *warp, struct emu_clock *left,
         return;
     }
     emu_clock_join(inits_left, &emu_async_of_warp(warp)->inits.happened);
-    emu_clock_join(left, &warp->knowledge.happened);
-    emu_clock_join(left, &warp->knowledge.met);
-    emu_clock_raise(left, warp->entity, warp->epoch);
+    emu_clock_join(left, &warp->view.happened);
+    emu_clock_join(left, &warp->view.met);
+    emu_clock_raise(left, warp->agent, warp->epoch);
     warp->epoch++;
 }
 
 void emu_know_meet(struct emu_warp *warp, const struct emu_clock *left)
 {
     if (emu_know_races(warp->cta)) {
-        emu_clock_join(&warp->knowledge.met, left);
+        emu_clock_join(&warp->view.met, left);
     }
 }
 
-void emu_know_init(struct emu_warp *warp, uint32_t entity, uint32_t epoch)
+void emu_know_init(struct emu_warp *warp, uint32_t agent, uint32_t epoch)
 {
     if (emu_know_races(warp->cta)) {
-        emu_clock_raise(&warp->knowledge.happened, entity, epoch);
-        emu_clock_raise(&emu_async_of_warp(warp)->inits.happened, entity, epoch);
+        emu_clock_raise(&warp->view.happened, agent, epoch);
+        emu_clock_raise(&emu_async_of_warp(warp)->inits.happened, agent, epoch);
     }
 }
 
@@ -169,7 +169,7 @@ void emu_know_init_fence(struct emu_warp *warp)
     struct emu_async_warp *state = emu_async_of_warp(warp);
     struct emu_published *inits = emu_alloc(sizeof *inits);
     inits->users = 1;
-    emu_clock_copy(&inits->knowledge.happened, &state->inits.happened);
+    emu_clock_copy(&inits->view.happened, &state->inits.happened);
     for (unsigned scope = EMU_SCOPE_CTA; scope <= EMU_SCOPE_CLUSTER; scope++) {
         emu_published_join(&state->fenced[scope], inits);
     }

@@ -59,9 +59,9 @@ static bool answer(const struct emu_async *async, const struct cancel_op *op,
                               .insn = async->insn,
                               .lane = EMU_LANES,
                               .proxy = EMU_PROXY_ASYNC,
-                              .knowledge = &async->knowledge};
+                              .view = &async->view};
     return emu_mbarrier_stamp(async->warp, async->insn, cta, op->barrier_offset,
-                              &actor.entity, &actor.epoch) &&
+                              &actor.agent, &actor.epoch) &&
            emu_shared_write(&actor, cta, op->offset, RESPONSE_BYTES, RESPONSE_BYTES,
                             op->response, NULL) &&
            emu_mbarrier_complete_tx(async->warp, async->insn, cta, op->barrier_offset,
@@ -97,7 +97,7 @@ static bool check_receivers(struct emu_warp *warp, const struct emu_insn *insn,
             continue;
         }
         const struct emu_mbarrier_use use = {warp, insn, lane, cta, op->barrier_offset};
-        if (emu_mbarrier_use(&use, &warp->knowledge) == NULL) {
+        if (emu_mbarrier_use(&use, &warp->view) == NULL) {
             return false;
         }
     }
@@ -138,7 +138,7 @@ static bool cancel_lane(struct emu_warp *warp, const struct emu_insn *insn, unsi
     }
     struct emu_async *async = emu_async_new(warp, insn, lane, sizeof op, run_cancel);
     memcpy(async->payload, &op, sizeof op);
-    emu_know_release(warp, &async->knowledge);
+    emu_know_release(warp, &async->view);
     return emu_async_submit(async, 0);
 }
 

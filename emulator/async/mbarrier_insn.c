@@ -111,7 +111,7 @@ static bool tx_lane(struct emu_warp *warp, const struct emu_insn *insn, unsigned
         !get_count(warp, insn, lane, insn->src[0], 0, &bytes)) {
         return false;
     }
-    struct emu_mbarrier *barrier = emu_mbarrier_use(&use, &warp->knowledge);
+    struct emu_mbarrier *barrier = emu_mbarrier_use(&use, &warp->view);
     return barrier != NULL &&
            ((insn->mode & EXPECT_TX) != 0 ? emu_mbarrier_expect(&use, barrier, bytes)
                                           : emu_mbarrier_complete(&use, barrier, bytes));
@@ -195,7 +195,7 @@ static enum emu_step exec_arrive(struct emu_warp *warp, const struct emu_insn *i
         if (!find_use(warp, insn, emu_lowest_bit(rest), &use)) {
             return EMU_FAILED;
         }
-        struct emu_mbarrier *barrier = emu_mbarrier_use(&use, &warp->knowledge);
+        struct emu_mbarrier *barrier = emu_mbarrier_use(&use, &warp->view);
         if (barrier == NULL) {
             return EMU_FAILED;
         }
@@ -268,7 +268,7 @@ static bool test_lane(const struct emu_mbarrier_use *use, bool *ret_done)
 {
     struct emu_warp *warp = use->warp;
     const struct emu_insn *insn = use->insn;
-    struct emu_mbarrier *barrier = emu_mbarrier_use(use, &warp->knowledge);
+    struct emu_mbarrier *barrier = emu_mbarrier_use(use, &warp->view);
     if (barrier == NULL ||
         !emu_need_defined(warp, insn, 1u << use->lane, insn->src[0],
                           (insn->mode & PARITY) != 0 ? "parity" : "state")) {

@@ -30,7 +30,7 @@ static enum emu_async_result run_store(struct emu_async *async)
                               .insn = async->insn,
                               .lane = EMU_LANES,
                               .proxy = EMU_PROXY_GENERIC,
-                              .knowledge = &async->knowledge};
+                              .view = &async->view};
     uint8_t data[16];
     uint8_t defined[16];
     uint8_t given[16];
@@ -38,7 +38,7 @@ static enum emu_async_result run_store(struct emu_async *async)
     memset(defined, EMU_DEFINED, sizeof defined);
     memset(given, EMU_DEFINED, sizeof given);
     if (!emu_mbarrier_stamp(async->warp, async->insn, op->cta, op->barrier_offset,
-                            &actor.entity, &actor.epoch)) {
+                            &actor.agent, &actor.epoch)) {
         return EMU_ASYNC_FAILED;
     }
     if (form->reduce.op != EMU_REDUCE_NONE) {
@@ -73,7 +73,7 @@ static bool check_place(struct emu_warp *warp, const struct emu_insn *insn, unsi
         return false;
     }
     const struct emu_mbarrier_use use = {warp, insn, lane, op->cta, op->barrier_offset};
-    return emu_mbarrier_use(&use, &warp->knowledge) != NULL;
+    return emu_mbarrier_use(&use, &warp->view) != NULL;
 }
 
 static bool issue_lane(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane)
@@ -98,7 +98,7 @@ static bool issue_lane(struct emu_warp *warp, const struct emu_insn *insn, unsig
     }
     struct emu_async *async = emu_async_new(warp, insn, lane, sizeof op, run_store);
     memcpy(async->payload, &op, sizeof op);
-    emu_know_release(warp, &async->knowledge);
+    emu_know_release(warp, &async->view);
     return emu_async_submit(async, 0);
 }
 

@@ -20,7 +20,7 @@ struct emu_named_barrier {
     uint32_t counted_warps;
     uint32_t lanes[EMU_MAX_WARPS]; /* that have arrived, by warp */
     uint32_t trues, falses;        /* predicates of bar.red */
-    struct emu_knowledge gathered;
+    struct emu_view gathered;
 };
 
 /* A warp's part in one of them. */
@@ -36,8 +36,8 @@ struct emu_async_warp {
     uint64_t cluster_phase[EMU_LANES]; /* of their latest arrival */
     /* By scope: what the last release fence published, what relaxed reads have seen. */
     struct emu_published *fenced[EMU_SCOPES];
-    struct emu_knowledge seen_relaxed[EMU_SCOPES];
-    struct emu_knowledge inits;
+    struct emu_view seen_relaxed[EMU_SCOPES];
+    struct emu_view inits;
     /* mbarriers that it initialised, and how many of these it has made visible to the async
      * proxy by fence.mbarrier_init or fence.proxy.async. */
     uint64_t inits_made, inits_published;
@@ -69,7 +69,7 @@ struct emu_async_cta {
 
 struct emu_async_cluster {
     uint64_t phase; /* of the cluster's barrier */
-    struct emu_knowledge gathered, released;
+    struct emu_view gathered, released;
     /* Initialisations of mbarriers that relaxed arrivals left behind, without
      * fence.mbarrier_init, in the current phase and before. */
     struct emu_clock inits_leaving, inits_left;

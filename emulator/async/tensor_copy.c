@@ -2,11 +2,11 @@
 /* cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and the prefetch of tensors. */
 #include <inttypes.h>
 
-#include "async/copy_engine.h"
 #include "async/map.h"
 #include "async/opcodes.h"
 #include "async/operand.h"
 #include "async/state.h"
+#include "async/tma.h"
 
 struct tensor_insn {
     struct emu_place shared, barrier, map;

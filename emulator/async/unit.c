@@ -90,9 +90,9 @@ static void detach_warp(struct emu_warp *warp)
     }
     for (unsigned scope = 0; scope < EMU_SCOPES; scope++) {
         emu_published_leave(state->fenced[scope]);
-        emu_knowledge_free(&state->seen_relaxed[scope]);
+        emu_view_free(&state->seen_relaxed[scope]);
     }
-    emu_knowledge_free(&state->inits);
+    emu_view_free(&state->inits);
     for (unsigned lane = 0; lane < EMU_LANES; lane++) {
         emu_groups_free(state->copies[lane]);
         emu_groups_free(state->bulk[lane]);
@@ -112,7 +112,7 @@ static void detach_cta(struct emu_cta *cta)
     emu_clock_free(&state->leaving);
     emu_clock_free(&state->left);
     for (unsigned i = 0; i < EMU_NAMED_BARRIERS; i++) {
-        emu_knowledge_free(&state->named[i].gathered);
+        emu_view_free(&state->named[i].gathered);
     }
     emu_maps_detach_cta(cta);
     emu_free(state);
@@ -125,8 +125,8 @@ static void detach_cluster(struct emu_cluster *cluster)
     if (state == NULL) {
         return;
     }
-    emu_knowledge_free(&state->gathered);
-    emu_knowledge_free(&state->released);
+    emu_view_free(&state->gathered);
+    emu_view_free(&state->released);
     emu_clock_free(&state->inits_leaving);
     emu_clock_free(&state->inits_left);
     emu_maps_detach_cluster(cluster);

@@ -50,9 +50,9 @@ struct emu_actor emu_actor_of_lane(struct emu_warp *warp, const struct emu_insn 
                               .insn = insn,
                               .lane = lane,
                               .proxy = EMU_PROXY_GENERIC,
-                              .entity = warp->entity,
+                              .agent = warp->agent,
                               .epoch = warp->epoch,
-                              .knowledge = &warp->knowledge};
+                              .view = &warp->view};
 }
 
 static bool refuse(const struct emu_actor *actor, enum emu_finding finding,
@@ -112,7 +112,7 @@ static void report_conflict(const struct emu_actor *actor, const char *where,
         emu_text_add(&text, ", lane %u", conflict->other.lane);
     }
     const struct emu_grid *grid = cluster->grid;
-    uint32_t block = conflict->other.entity / EMU_CLOCK_BLOCK;
+    uint32_t block = conflict->other.agent / EMU_CLOCK_BLOCK;
     if (block < grid->block_count && grid->blocks[block] != cluster->index) {
         emu_text_add(&text, ", of cluster %" PRIu64, grid->blocks[block]);
     }
@@ -133,7 +133,7 @@ static bool check_races(const struct emu_actor *actor, struct emu_shadow *shadow
                         const char *where)
 {
     struct emu_accessor who = {
-        .entity = actor->entity,
+        .agent = actor->agent,
         .epoch = actor->epoch,
         .lane = (uint8_t)actor->lane,
         .proxy = actor->proxy,
@@ -141,7 +141,7 @@ static bool check_races(const struct emu_actor *actor, struct emu_shadow *shadow
         .narrow = actor->narrow,
         .repeats = kind == REPEATS,
         .insn = actor->insn->index,
-        .knowledge = actor->knowledge,
+        .view = actor->view,
     };
     struct emu_conflict conflict = {0};
     if (emu_shadow_access(shadow, offset, bytes, kind != READS, &who, &conflict)) {
@@ -159,7 +159,7 @@ static bool has_begun(const struct emu_cta *cta, const struct emu_warp *warp)
 {
     bool known = warp->cta->has_met_cluster;
     for (unsigned i = 0; !known && i < cta->warp_count; i++) {
-        known = emu_clock_get(&warp->knowledge.happened, cta->warps[i].entity) > 0;
+        known = emu_clock_get(&warp->view.happened, cta->warps[i].agent) > 0;
     }
     return known;
 }

@@ -13,12 +13,12 @@ struct emu_cta *emu_cluster_cta(struct emu_cluster *cluster, unsigned rank)
     return rank < cluster->cta_count ? &cluster->ctas[rank] : NULL;
 }
 
-/* Where clusters meet their entities must differ, elsewhere each counts for itself. */
+/* Where clusters meet their agents must differ, elsewhere each counts for itself. */
 static uint32_t take_block(struct emu_cluster *cluster)
 {
     struct emu_grid *grid = cluster->grid;
     if (!grid->launch.program->shares_grid || !grid->launch.settings.races) {
-        return cluster->entity_count / EMU_CLOCK_BLOCK;
+        return cluster->agent_count / EMU_CLOCK_BLOCK;
     }
     if (grid->block_count == EMU_CLOCK_BLOCKS) {
         emu_reports_add(grid->launch.reports, EMU_ERROR, EMU_FINDING_UNSUPPORTED, 0,
@@ -32,14 +32,14 @@ static uint32_t take_block(struct emu_cluster *cluster)
     return grid->block_count++;
 }
 
-uint32_t emu_cluster_entity(struct emu_cluster *cluster)
+uint32_t emu_cluster_agent(struct emu_cluster *cluster)
 {
-    uint32_t index = cluster->entity_count % EMU_CLOCK_BLOCK;
+    uint32_t index = cluster->agent_count % EMU_CLOCK_BLOCK;
     if (index == 0) {
-        cluster->entity_block = take_block(cluster);
+        cluster->agent_block = take_block(cluster);
     }
-    cluster->entity_count++;
-    return cluster->entity_block * EMU_CLOCK_BLOCK + index;
+    cluster->agent_count++;
+    return cluster->agent_block * EMU_CLOCK_BLOCK + index;
 }
 
 /* The units of the cluster's program; NULL is the last. */
@@ -74,7 +74,7 @@ static void create_warp(struct emu_cta *cta, unsigned index, unsigned threads)
     struct emu_warp *warp = &cta->warps[index];
     warp->cta = cta;
     warp->index = index;
-    warp->entity = emu_cluster_entity(cta->cluster);
+    warp->agent = emu_cluster_agent(cta->cluster);
     warp->epoch = 1;
     unsigned lanes = threads - index * EMU_LANES;
     warp->live = lanes >= EMU_LANES ? EMU_ALL_LANES : (1u << lanes) - 1;
@@ -164,7 +164,7 @@ static void destroy_cta(struct emu_cta *cta)
              unit++) {
             (*unit)->detach_warp(warp);
         }
-        emu_knowledge_free(&warp->knowledge);
+        emu_view_free(&warp->view);
         emu_free(warp->r);
         emu_free(warp->undefined);
         emu_free(warp->p);

@@ -8,13 +8,13 @@
 struct emu_published; /* exec/strong.h */
 
 /* Knowledge, no-ops when races are not checked. */
-void emu_know_release(struct emu_warp *warp, struct emu_knowledge *published);
-void emu_know_acquire(struct emu_warp *warp, const struct emu_knowledge *published);
+void emu_know_release(struct emu_warp *warp, struct emu_view *published);
+void emu_know_acquire(struct emu_warp *warp, const struct emu_view *published);
 /* What the last release fence of at least that scope published; NULL: there was none. */
 struct emu_published *emu_know_fenced(const struct emu_warp *warp, enum emu_scope scope);
 /* What a relaxed read has seen, for the next acquire fence of at least that scope. */
 void emu_know_acquire_relaxed(struct emu_warp *warp, enum emu_scope scope,
-                              const struct emu_knowledge *published);
+                              const struct emu_view *published);
 void emu_know_proxy_fence(struct emu_warp *warp);
 void emu_know_tensor_before(struct emu_warp *warp);
 void emu_know_tensor_after(struct emu_warp *warp);

@@ -147,8 +147,8 @@ struct emu_poll {
 
 struct emu_warp {
     struct emu_cta *cta;
-    unsigned index;         /* in the CTA */
-    uint32_t entity, epoch; /* for races; the epoch grows at each warp-wide meeting */
+    unsigned index;        /* in the CTA */
+    uint32_t agent, epoch; /* for races; the epoch grows at each warp-wide meeting */
 
     /* Lanes. `mask` are the lanes at `pc` that run now; other live lanes have their place
      * in lane_pc. merge_pc is the nearest place ahead where lanes wait. */
@@ -162,7 +162,7 @@ struct emu_warp {
     uint8_t *local;       /* per lane local_bytes bytes */
     uint8_t *local_state; /* EMU_UNDEFINED or EMU_DEFINED */
 
-    struct emu_knowledge knowledge;
+    struct emu_view view;
     const struct emu_insn *blocked_at; /* what it waits for, for reports; NULL: runnable */
     uint64_t steps;                    /* instructions executed */
     uint64_t last_spin;                /* `steps` at the last failed wait; 0: never */
@@ -223,9 +223,9 @@ struct emu_cluster {
     struct emu_async *pending; /* in order of submission */
     struct emu_async *pending_last;
     uint64_t pending_count, next_async_id, next_chain;
-    uint32_t entity_count, entity_block; /* made; the block of the last one */
-    uint64_t thread_steps;               /* executed */
-    unsigned cursor;                     /* of the scheduler */
+    uint32_t agent_count, agent_block; /* made; the block of the last one */
+    uint64_t thread_steps;             /* executed */
+    unsigned cursor;                   /* of the scheduler */
     unsigned idle_turns;
     unsigned starved;     /* warp that the STARVE schedule holds back */
     uint64_t seen_events; /* of all clusters beside it, at its last slice */
@@ -274,7 +274,7 @@ struct emu_grid {
     /* Where clusters can meet (shares_grid), global memory is watched for all of them: */
     struct emu_meetings *meetings;
     struct emu_watch *watches;
-    uint64_t *blocks; /* of entities: index of the cluster that took it */
+    uint64_t *blocks; /* of agents: index of the cluster that took it */
     uint32_t block_count;
     void *async_state;
 };
@@ -316,8 +316,8 @@ enum emu_step emu_warp_branch(struct emu_warp *warp, const struct emu_insn *insn
 /* The lanes end. */
 enum emu_step emu_warp_exit(struct emu_warp *warp, uint32_t lanes);
 
-/* A new entity for clocks. */
-uint32_t emu_cluster_entity(struct emu_cluster *cluster);
+/* A new agent for clocks. */
+uint32_t emu_cluster_agent(struct emu_cluster *cluster);
 
 /*
  * Reports about one instruction: adds place (kernel, cluster, CTA, warp, lane, PTX line,

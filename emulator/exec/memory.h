@@ -63,11 +63,11 @@ struct emu_actor {
     unsigned lane;       /* EMU_LANES for a collective or asynchronous operation */
     bool atomic, narrow; /* see struct emu_accessor */
     enum emu_proxy proxy;
-    /* For races. A lane's own access: entity and epoch of its warp, knowledge of the warp.
-     * An asynchronous operation: what it was issued with, and the entity and epoch whose
+    /* For races. A lane's own access: agent and epoch of its warp, view of the warp.
+     * An asynchronous operation: what it was issued with, and the agent and epoch whose
      * observation will order others after it. */
-    uint32_t entity, epoch;
-    const struct emu_knowledge *knowledge;
+    uint32_t agent, epoch;
+    const struct emu_view *view;
 };
 /* The actor for a lane's ordinary access in the generic proxy. */
 struct emu_actor emu_actor_of_lane(struct emu_warp *warp, const struct emu_insn *insn,

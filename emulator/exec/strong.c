@@ -21,7 +21,7 @@ struct entry {
 struct place {
     struct place *next;
     uint64_t address;
-    uint32_t writer; /* entity of the last one who wrote it plainly */
+    uint32_t writer; /* agent of the last one who wrote it plainly */
     uint32_t count;
     struct entry *entries;
 };
@@ -36,7 +36,7 @@ struct emu_meetings {
 void emu_published_leave(struct emu_published *published)
 {
     if (published != NULL && --published->users == 0) {
-        emu_knowledge_free(&published->knowledge);
+        emu_view_free(&published->view);
         emu_free(published);
     }
 }
@@ -55,10 +55,10 @@ void emu_published_join(struct emu_published **to, struct emu_published *from)
     if (was->users > 1) {
         *to = emu_alloc(sizeof **to);
         (*to)->users = 1;
-        emu_knowledge_copy(&(*to)->knowledge, &was->knowledge);
+        emu_view_copy(&(*to)->view, &was->view);
         emu_published_leave(was);
     }
-    emu_knowledge_join(&(*to)->knowledge, &from->knowledge);
+    emu_view_join(&(*to)->view, &from->view);
 }
 
 /* ----------------------------------------------------------------------------- places */
@@ -197,14 +197,14 @@ void emu_strong_write(struct emu_warp *warp, uint64_t address, unsigned order, b
         return;
     }
     struct place *place = find_place(warp->cta->cluster, address);
-    if (!modify && place != NULL && place->writer != warp->entity) {
+    if (!modify && place != NULL && place->writer != warp->agent) {
         clear_place(place);
     }
     struct emu_published *all = NULL;
     if ((order & EMU_ORDER_RELEASE) != 0) {
         all = emu_alloc(sizeof *all);
         all->users = 1;
-        emu_know_release(warp, &all->knowledge);
+        emu_know_release(warp, &all->view);
     }
     for (unsigned scope = EMU_SCOPE_CTA; scope <= emu_order_scope(order); scope++) {
         publish(warp, &place, address, (enum emu_scope)scope,
@@ -212,7 +212,7 @@ void emu_strong_write(struct emu_warp *warp, uint64_t address, unsigned order, b
     }
     emu_published_leave(all);
     if (!modify && place != NULL) {
-        place->writer = warp->entity;
+        place->writer = warp->agent;
     }
 }
 
@@ -226,9 +226,9 @@ void emu_strong_read(struct emu_warp *warp, uint64_t address, unsigned order)
             continue;
         }
         if ((order & EMU_ORDER_ACQUIRE) != 0) {
-            emu_know_acquire(warp, &(*entry)->knowledge);
+            emu_know_acquire(warp, &(*entry)->view);
         } else {
-            emu_know_acquire_relaxed(warp, scope, &(*entry)->knowledge);
+            emu_know_acquire_relaxed(warp, scope, &(*entry)->view);
         }
     }
 }

@@ -43,7 +43,7 @@ enum emu_step emu_strong_poll(struct emu_warp *warp, const struct emu_insn *insn
 /* What was published once may lie at many addresses. */
 struct emu_published {
     unsigned users;
-    struct emu_knowledge knowledge;
+    struct emu_view view;
 };
 /* NULL is as good as nothing published. */
 void emu_published_leave(struct emu_published *published);

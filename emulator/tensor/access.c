@@ -106,10 +106,10 @@ static enum emu_async_result run_access(struct emu_async *async)
                                     .insn = access->insn,
                                     .lane = EMU_LANES,
                                     .proxy = EMU_PROXY_TENSOR,
-                                    .entity = access->store ? state->store_entity
-                                                            : state->load_entity,
+                                    .agent = access->store ? state->store_agent
+                                                           : state->load_agent,
                                     .epoch = access->epoch,
-                                    .knowledge = &async->knowledge};
+                                    .view = &async->view};
     if (!note_access(&actor, access)) {
         return EMU_ASYNC_FAILED;
     }
@@ -233,7 +233,7 @@ static enum emu_step submit(struct emu_tensor_access *access)
     struct emu_warp *warp = access->warp;
     struct emu_tensor_warp *state = emu_tensor_warp_of(warp);
     if (emu_tensor_checks_races(warp)) {
-        emu_tensor_entity(warp, access->store ? &state->store_entity : &state->load_entity);
+        emu_tensor_agent(warp, access->store ? &state->store_agent : &state->load_agent);
     }
     access->epoch = access->store ? ++state->stores : ++state->loads;
     if (state->accesses_last == NULL) {
@@ -392,7 +392,7 @@ static void note_dependency(struct emu_warp *warp, const struct emu_tensor_acces
         earlier = earlier->next;
     }
     if (earlier == access && emu_tensor_checks_races(warp)) {
-        emu_clock_raise(&warp->knowledge.met, state->load_entity, access->epoch);
+        emu_clock_raise(&warp->view.met, state->load_agent, access->epoch);
     }
 }
 
@@ -457,11 +457,11 @@ static enum emu_step wait_for(struct emu_warp *warp, const struct emu_insn *insn
         }
         state->accesses_last = access;
     }
-    uint32_t entity = store ? state->store_entity : state->load_entity;
-    if (emu_tensor_checks_races(warp) && entity != EMU_NO_ENTITY) {
+    uint32_t agent = store ? state->store_agent : state->load_agent;
+    if (emu_tensor_checks_races(warp) && agent != EMU_NO_AGENT) {
         uint32_t epoch = store ? state->stores : state->loads;
-        emu_clock_raise(&warp->knowledge.happened, entity, epoch);
-        emu_clock_raise(&warp->knowledge.tensor, entity, epoch);
+        emu_clock_raise(&warp->view.happened, agent, epoch);
+        emu_clock_raise(&warp->view.tensor, agent, epoch);
     }
     return good ? EMU_NEXT : EMU_FAILED;
 }

@@ -25,7 +25,7 @@ struct emu_tensor_access {
     bool delivered;        /* a load: its registers have their values */
     uint32_t lane, column; /* base */
     uint32_t span;         /* columns from the first to the last one that it touches */
-    uint32_t epoch;        /* of the warp's load or store entity */
+    uint32_t epoch;        /* of the warp's load or store agent */
     uint32_t registers;
     emu_fragment_register *values;
     uint32_t *undefined; /* by register: lanes */

@@ -249,21 +249,21 @@ struct commit_task {
 struct arrival {
     struct emu_cta *cta;
     uint32_t offset;
-    struct emu_knowledge knowledge;
+    struct emu_view view;
 };
 
 static enum emu_async_result run_arrival(struct emu_async *async)
 {
     const struct arrival *arrival = (const struct arrival *)(void *)async->payload;
     return emu_mbarrier_async_arrive(async->warp, async->insn, arrival->cta,
-                                     arrival->offset, &arrival->knowledge)
+                                     arrival->offset, &arrival->view)
                ? EMU_ASYNC_DONE
                : EMU_ASYNC_FAILED;
 }
 
 static void free_arrival(struct emu_async *async)
 {
-    emu_knowledge_free(&((struct arrival *)(void *)async->payload)->knowledge);
+    emu_view_free(&((struct arrival *)(void *)async->payload)->view);
 }
 
 static bool run_commit(struct emu_tensor_op *op)
@@ -278,7 +278,7 @@ static bool run_commit(struct emu_tensor_op *op)
         *chain = *chain == 0 ? emu_async_chain(op->warp->cta->cluster) : *chain;
         arrival->cta = emu_cluster_cta(op->warp->cta->cluster, rank);
         arrival->offset = task->offset;
-        emu_knowledge_copy(&arrival->knowledge, &op->knowledge);
+        emu_view_copy(&arrival->view, &op->view);
         async->destroy = free_arrival;
         if (!emu_async_submit(async, *chain)) {
             return false;

@@ -85,12 +85,12 @@ bool emu_tensor_check_alive(struct emu_warp *warp, const struct emu_insn *insn,
     return false;
 }
 
-uint32_t emu_tensor_entity(struct emu_warp *warp, uint32_t *entity)
+uint32_t emu_tensor_agent(struct emu_warp *warp, uint32_t *agent)
 {
-    if (*entity == EMU_NO_ENTITY) {
-        *entity = emu_cluster_entity(warp->cta->cluster);
+    if (*agent == EMU_NO_AGENT) {
+        *agent = emu_cluster_agent(warp->cta->cluster);
     }
-    return *entity;
+    return *agent;
 }
 
 bool emu_tensor_operand(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,

@@ -220,12 +220,12 @@ bool emu_tmem_note(const struct emu_actor *actor, struct emu_cta *cta, uint32_t 
     if (shadow == NULL) {
         return true;
     }
-    struct emu_accessor who = {.entity = actor->entity,
+    struct emu_accessor who = {.agent = actor->agent,
                                .epoch = actor->epoch,
                                .lane = EMU_LANE_ASYNC,
                                .proxy = EMU_PROXY_TENSOR,
                                .insn = actor->insn->index,
-                               .knowledge = actor->knowledge};
+                               .view = actor->view};
     uint32_t last = (first_lane + lanes - 1) / GROUP_LANES;
     for (uint32_t group = first_lane / GROUP_LANES; group <= last; group++) {
         struct emu_conflict conflict;

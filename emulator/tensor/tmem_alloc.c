@@ -228,14 +228,14 @@ static bool check_unused(struct emu_warp *warp, const struct emu_insn *insn,
         return false;
     }
     /* Whatever happened before is over: freeing needs no tcgen05.fence. */
-    struct emu_knowledge knowledge = warp->knowledge;
-    knowledge.tensor = warp->knowledge.happened;
+    struct emu_view view = warp->view;
+    view.tensor = warp->view.happened;
     const struct emu_actor actor = {.warp = warp,
                                     .insn = insn,
                                     .lane = EMU_LANES,
-                                    .entity = warp->entity,
+                                    .agent = warp->agent,
                                     .epoch = warp->epoch,
-                                    .knowledge = &knowledge};
+                                    .view = &view};
     return emu_tmem_note(&actor, cta, 0, EMU_TMEM_LANES, column, columns, true);
 }
 

@@ -50,7 +50,7 @@ static void attach_cta(struct emu_cta *cta)
 static void attach_warp(struct emu_warp *warp)
 {
     struct emu_tensor_warp *state = emu_alloc(sizeof *state);
-    state->load_entity = state->store_entity = EMU_NO_ENTITY;
+    state->load_agent = state->store_agent = EMU_NO_AGENT;
     warp->tensor_state = state;
 }
 

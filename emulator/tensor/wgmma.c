@@ -22,7 +22,7 @@ struct emu_warpgroup *emu_warpgroup_of(struct emu_warp *warp)
         for (unsigned i = 0; i < count; i++) {
             state->warpgroups[i].chain = emu_async_chain(warp->cta->cluster);
             if (emu_tensor_checks_races(warp)) {
-                state->warpgroups[i].entity = emu_cluster_entity(warp->cta->cluster);
+                state->warpgroups[i].agent = emu_cluster_agent(warp->cta->cluster);
             }
         }
     }
@@ -78,9 +78,9 @@ static enum emu_async_result run_wgmma(struct emu_async *async)
                                     .insn = async->insn,
                                     .lane = EMU_LANES,
                                     .proxy = EMU_PROXY_ASYNC,
-                                    .entity = task->group->entity,
+                                    .agent = task->group->agent,
                                     .epoch = task->number,
-                                    .knowledge = &async->knowledge};
+                                    .view = &async->view};
     if (task->operation != NULL) {
         get_a_from_registers(task->operation, 256 / form->k, form->k, a);
     } else if (!emu_tile_fetch(&actor, async->warp->cta, &task->a, a)) {
@@ -230,13 +230,13 @@ static bool keep_a(struct emu_warp *warp, const struct emu_insn *insn,
 /* --------------------------------------------------------------------------- execution */
 
 /* The operation comes after what all four warps know. */
-static void meet_knowledge(struct emu_async *async)
+static void meet_in_view(struct emu_async *async)
 {
     for (unsigned i = 0; i < EMU_WARPGROUP_WARPS; i++) {
-        const struct emu_knowledge *known = &emu_warpgroup_warp(async->warp, i)->knowledge;
-        emu_clock_meet(&async->knowledge.happened, &known->happened);
-        emu_clock_meet(&async->knowledge.proxied, &known->proxied);
-        emu_clock_meet(&async->knowledge.met, &known->met);
+        const struct emu_view *known = &emu_warpgroup_warp(async->warp, i)->view;
+        emu_clock_meet(&async->view.happened, &known->happened);
+        emu_clock_meet(&async->view.proxied, &known->proxied);
+        emu_clock_meet(&async->view.met, &known->met);
     }
 }
 
@@ -258,7 +258,7 @@ static bool issue(struct emu_warp *warp, const struct emu_insn *insn,
     struct emu_async *async = emu_async_new(warp, insn, EMU_LANES, sizeof task, run_wgmma);
     *(struct wgmma_task *)(void *)async->payload = task;
     if (emu_tensor_checks_races(warp)) {
-        meet_knowledge(async);
+        meet_in_view(async);
     }
     return emu_async_submit(async, group->chain);
 }

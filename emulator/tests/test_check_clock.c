@@ -46,11 +46,11 @@ Test(clock, join_is_the_maximum_whichever_is_longer)
     emu_clock_join(&sum, &many);
     emu_clock_join(&many, &few);
 
-    const uint32_t entities[] = {1, 2, 200};
+    const uint32_t agents[] = {1, 2, 200};
     const uint32_t expected[] = {7, 5, 6};
     for (int i = 0; i < 3; i++) {
-        cr_expect_eq(emu_clock_get(&sum, entities[i]), expected[i]);
-        cr_expect_eq(emu_clock_get(&many, entities[i]), expected[i]);
+        cr_expect_eq(emu_clock_get(&sum, agents[i]), expected[i]);
+        cr_expect_eq(emu_clock_get(&many, agents[i]), expected[i]);
     }
     cr_expect_eq(emu_clock_get(&few, 200), 0, "the joined clock stays as it was");
 
@@ -100,10 +100,10 @@ Test(clock, copy_forgets_what_was_there)
     emu_clock_free(&to);
 }
 
-Test(clock, knowledge_joins_and_copies_each_of_its_clocks)
+Test(clock, view_joins_and_copies_each_of_its_clocks)
 {
-    struct emu_knowledge a = {0};
-    struct emu_knowledge b = {0};
+    struct emu_view a = {0};
+    struct emu_view b = {0};
     emu_clock_raise(&a.happened, 1, 10);
     emu_clock_raise(&a.proxied, 1, 20);
     emu_clock_raise(&a.fenced, 1, 30);
@@ -112,24 +112,24 @@ Test(clock, knowledge_joins_and_copies_each_of_its_clocks)
     emu_clock_raise(&b.happened, 1, 11);
     emu_clock_raise(&b.tensor, 1, 4);
 
-    emu_knowledge_join(&b, &a);
+    emu_view_join(&b, &a);
     cr_expect_eq(emu_clock_get(&b.happened, 1), 11);
     cr_expect_eq(emu_clock_get(&b.proxied, 1), 20);
     cr_expect_eq(emu_clock_get(&b.fenced, 1), 30);
     cr_expect_eq(emu_clock_get(&b.tensor, 1), 40);
     cr_expect_eq(emu_clock_get(&b.met, 1), 50);
 
-    emu_knowledge_copy(&b, &a);
+    emu_view_copy(&b, &a);
     cr_expect_eq(emu_clock_get(&b.happened, 1), 10);
     cr_expect_eq(emu_clock_get(&b.proxied, 1), 20);
     cr_expect_eq(emu_clock_get(&b.fenced, 1), 30);
     cr_expect_eq(emu_clock_get(&b.tensor, 1), 40);
     cr_expect_eq(emu_clock_get(&b.met, 1), 50);
-    emu_knowledge_free(&a);
-    emu_knowledge_free(&b);
+    emu_view_free(&a);
+    emu_view_free(&b);
 }
 
-/* Entities of three clusters; each clock begins with another one's block. */
+/* Agents of three clusters; each clock begins with another one's block. */
 #define OF_A 3u
 #define OF_B (EMU_CLOCK_BLOCK + 3u)
 #define OF_C (7 * EMU_CLOCK_BLOCK)
@@ -195,7 +195,7 @@ Test(clock, what_is_shared_does_not_change_for_others)
     emu_clock_free(&copy);
 }
 
-/* Arrays grow in steps; the last entity of a block is not the first of the next. */
+/* Arrays grow in steps; the last agent of a block is not the first of the next. */
 Test(clock, block_ends_where_the_next_begins)
 {
     struct emu_clock clock = {0};

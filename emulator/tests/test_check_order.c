@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* Races: which knowledge orders which pair of accesses. */
+/* Races: which view orders which pair of accesses. */
 #include <criterion/criterion.h>
 
 #include "check/shadow.h"
 
-/* One accessor with its own knowledge, at byte 64 of a small memory. */
+/* One accessor with its own view, at byte 64 of a small memory. */
 struct actor {
     struct emu_accessor who;
-    struct emu_knowledge knowledge;
+    struct emu_view view;
 };
 
 static struct emu_shadow *shadow;
 
-static struct actor make_actor(uint32_t entity, uint32_t epoch, unsigned lane,
+static struct actor make_actor(uint32_t agent, uint32_t epoch, unsigned lane,
                                enum emu_proxy proxy)
 {
-    return (struct actor){.who = {.entity = entity,
+    return (struct actor){.who = {.agent = agent,
                                   .epoch = epoch,
                                   .lane = (uint8_t)lane,
                                   .proxy = proxy,
-                                  .insn = entity * 100 + lane}};
+                                  .insn = agent * 100 + lane}};
 }
 
 static struct emu_conflict conflict; /* of the last access */
 
 static enum emu_conflict_kind touch(struct actor *actor, bool write)
 {
-    actor->who.knowledge = &actor->knowledge;
+    actor->who.view = &actor->view;
     bool clean = emu_shadow_access(shadow, 64, 4, write, &actor->who, &conflict);
     cr_expect_eq(clean, conflict.kind == EMU_NO_CONFLICT);
     cr_expect_not(clean && conflict.tolerated);
@@ -70,14 +70,14 @@ Test(order, knowing_the_epoch_orders_two_warps)
     struct actor one = make_actor(1, 5, 0, EMU_PROXY_GENERIC);
     struct actor two = make_actor(2, 5, 0, EMU_PROXY_GENERIC);
 
-    emu_clock_raise(&two.knowledge.happened, 1, 4);
+    emu_clock_raise(&two.view.happened, 1, 4);
     cr_expect_eq(second(&one, true, &two, true), EMU_CONFLICT_ORDER, "one epoch short");
 
-    emu_clock_raise(&two.knowledge.happened, 1, 5);
+    emu_clock_raise(&two.view.happened, 1, 5);
     cr_expect_eq(second(&one, true, &two, true), EMU_NO_CONFLICT);
     cr_expect_eq(second(&one, true, &two, false), EMU_NO_CONFLICT);
     cr_expect_eq(second(&one, false, &two, true), EMU_NO_CONFLICT);
-    emu_knowledge_free(&two.knowledge);
+    emu_view_free(&two.view);
 }
 
 Test(order, lanes_of_a_warp_are_ordered_by_its_epoch_only)
@@ -122,10 +122,10 @@ Test(order, own_component_does_not_order_lanes_of_the_open_epoch)
 {
     struct actor lane3 = make_actor(1, 5, 3, EMU_PROXY_GENERIC);
     struct actor lane4 = make_actor(1, 5, 4, EMU_PROXY_GENERIC);
-    emu_clock_raise(&lane4.knowledge.happened, 1, 5);
+    emu_clock_raise(&lane4.view.happened, 1, 5);
 
     cr_expect_eq(second(&lane3, true, &lane4, true), EMU_CONFLICT_ORDER);
-    emu_knowledge_free(&lane4.knowledge);
+    emu_view_free(&lane4.view);
 }
 
 Test(order, generic_write_needs_the_proxy_fence_before_an_async_access)
@@ -135,28 +135,28 @@ Test(order, generic_write_needs_the_proxy_fence_before_an_async_access)
 
     cr_expect_eq(second(&writer, true, &copy, false), EMU_CONFLICT_ORDER);
 
-    emu_clock_raise(&copy.knowledge.happened, 1, 5);
+    emu_clock_raise(&copy.view.happened, 1, 5);
     cr_expect_eq(second(&writer, true, &copy, false), EMU_CONFLICT_PROXY);
     cr_expect_eq(second(&writer, true, &copy, true), EMU_CONFLICT_PROXY);
     cr_expect_eq(second(&writer, false, &copy, true), EMU_NO_CONFLICT,
                  "a read needs no fence");
 
-    emu_clock_raise(&copy.knowledge.proxied, 1, 4);
+    emu_clock_raise(&copy.view.proxied, 1, 4);
     cr_expect_eq(second(&writer, true, &copy, false), EMU_CONFLICT_PROXY);
-    emu_clock_raise(&copy.knowledge.proxied, 1, 5);
+    emu_clock_raise(&copy.view.proxied, 1, 5);
     cr_expect_eq(second(&writer, true, &copy, false), EMU_NO_CONFLICT);
     cr_expect_eq(second(&writer, true, &copy, true), EMU_NO_CONFLICT);
-    emu_knowledge_free(&copy.knowledge);
+    emu_view_free(&copy.view);
 }
 
 Test(order, fence_alone_without_order_is_not_enough)
 {
     struct actor writer = make_actor(1, 5, 0, EMU_PROXY_GENERIC);
     struct actor copy = make_actor(9, 1, EMU_LANE_ASYNC, EMU_PROXY_ASYNC);
-    emu_clock_raise(&copy.knowledge.proxied, 1, 5);
+    emu_clock_raise(&copy.view.proxied, 1, 5);
 
     cr_expect_eq(second(&writer, true, &copy, false), EMU_CONFLICT_ORDER);
-    emu_knowledge_free(&copy.knowledge);
+    emu_view_free(&copy.view);
 }
 
 Test(order, observed_async_access_needs_no_fence)
@@ -169,17 +169,17 @@ Test(order, observed_async_access_needs_no_fence)
     cr_expect_eq(second(&copy, false, &warp, true), EMU_CONFLICT_ORDER);
     cr_expect_eq(second(&copy, true, &other, false), EMU_CONFLICT_ORDER);
 
-    emu_clock_raise(&warp.knowledge.happened, 9, 3);
-    emu_clock_raise(&other.knowledge.happened, 9, 3);
+    emu_clock_raise(&warp.view.happened, 9, 3);
+    emu_clock_raise(&other.view.happened, 9, 3);
     cr_expect_eq(second(&copy, true, &warp, false), EMU_NO_CONFLICT);
     cr_expect_eq(second(&copy, false, &warp, true), EMU_NO_CONFLICT);
     cr_expect_eq(second(&copy, true, &other, false), EMU_NO_CONFLICT);
     cr_expect_eq(second(&copy, false, &other, true), EMU_NO_CONFLICT);
-    emu_knowledge_free(&warp.knowledge);
-    emu_knowledge_free(&other.knowledge);
+    emu_view_free(&warp.view);
+    emu_view_free(&other.view);
 }
 
-Test(order, operations_of_one_engine_are_ordered_by_knowledge)
+Test(order, operations_of_one_engine_are_ordered_by_their_view)
 {
     struct actor first = make_actor(9, 3, EMU_LANE_ASYNC, EMU_PROXY_ASYNC);
     struct actor next = make_actor(9, 4, EMU_LANE_ASYNC, EMU_PROXY_ASYNC);
@@ -189,9 +189,9 @@ Test(order, operations_of_one_engine_are_ordered_by_knowledge)
     cr_expect_eq(second(&first, false, &next, true), EMU_CONFLICT_ORDER);
     cr_expect_eq(second(&first, false, &next, false), EMU_NO_CONFLICT);
 
-    emu_clock_raise(&next.knowledge.happened, 9, 3);
+    emu_clock_raise(&next.view.happened, 9, 3);
     cr_expect_eq(second(&first, true, &next, true), EMU_NO_CONFLICT);
-    emu_knowledge_free(&next.knowledge);
+    emu_view_free(&next.view);
 }
 
 Test(order, two_copies_of_one_barrier_phase_conflict)
@@ -219,27 +219,27 @@ Test(order, tensor_memory_needs_the_fence_pair)
 
     cr_expect_eq(second(&mma, true, &load, false), EMU_CONFLICT_ORDER);
 
-    emu_clock_raise(&load.knowledge.happened, 9, 3);
+    emu_clock_raise(&load.view.happened, 9, 3);
     cr_expect_eq(second(&mma, true, &load, false), EMU_CONFLICT_TENSOR_FENCE);
-    emu_clock_raise(&load.knowledge.fenced, 9, 3);
+    emu_clock_raise(&load.view.fenced, 9, 3);
     cr_expect_eq(second(&mma, true, &load, false), EMU_CONFLICT_TENSOR_FENCE,
                  "offered, not in force");
     cr_expect_eq(second(&mma, false, &load, true), EMU_CONFLICT_TENSOR_FENCE);
 
-    emu_clock_raise(&load.knowledge.tensor, 9, 3);
+    emu_clock_raise(&load.view.tensor, 9, 3);
     cr_expect_eq(second(&mma, true, &load, false), EMU_NO_CONFLICT);
     cr_expect_eq(second(&mma, false, &load, true), EMU_NO_CONFLICT);
-    emu_knowledge_free(&load.knowledge);
+    emu_view_free(&load.view);
 }
 
 Test(order, fence_that_was_only_offered_is_named_as_such)
 {
     struct actor mma = make_actor(9, 3, EMU_LANE_ASYNC, EMU_PROXY_TENSOR);
     struct actor load = make_actor(4, 1, EMU_LANE_ASYNC, EMU_PROXY_TENSOR);
-    emu_clock_raise(&load.knowledge.fenced, 9, 3);
+    emu_clock_raise(&load.view.fenced, 9, 3);
 
     cr_expect_eq(second(&mma, true, &load, false), EMU_CONFLICT_TENSOR_FENCE);
-    emu_knowledge_free(&load.knowledge);
+    emu_view_free(&load.view);
 }
 
 Test(order, what_was_waited_for_may_lack_the_fence)
@@ -247,30 +247,30 @@ Test(order, what_was_waited_for_may_lack_the_fence)
     struct actor mma = make_actor(9, 3, EMU_LANE_ASYNC, EMU_PROXY_TENSOR);
     struct actor next = make_actor(4, 1, EMU_LANE_ASYNC, EMU_PROXY_TENSOR);
 
-    emu_clock_raise(&next.knowledge.fenced, 9, 3);
+    emu_clock_raise(&next.view.fenced, 9, 3);
     cr_expect_eq(second(&mma, false, &next, true), EMU_CONFLICT_TENSOR_FENCE);
     cr_expect_not(conflict.tolerated, "nobody has waited for it");
 
-    emu_clock_raise(&next.knowledge.happened, 9, 3);
+    emu_clock_raise(&next.view.happened, 9, 3);
     cr_expect_eq(second(&mma, false, &next, true), EMU_CONFLICT_TENSOR_FENCE);
     cr_expect(conflict.tolerated);
     cr_expect_eq(second(&mma, true, &next, false), EMU_CONFLICT_TENSOR_FENCE);
     cr_expect(conflict.tolerated);
-    emu_knowledge_free(&next.knowledge);
+    emu_view_free(&next.view);
 }
 
 Test(order, meeting_at_a_relaxed_barrier_is_tolerated)
 {
     struct actor one = make_actor(1, 5, 0, EMU_PROXY_GENERIC);
     struct actor two = make_actor(2, 5, 0, EMU_PROXY_GENERIC);
-    emu_clock_raise(&two.knowledge.met, 1, 4);
+    emu_clock_raise(&two.view.met, 1, 4);
     cr_expect_eq(second(&one, true, &two, false), EMU_CONFLICT_ORDER);
     cr_expect_not(conflict.tolerated, "what came after the meeting");
 
-    emu_clock_raise(&two.knowledge.met, 1, 5);
+    emu_clock_raise(&two.view.met, 1, 5);
     cr_expect_eq(second(&one, true, &two, false), EMU_CONFLICT_ORDER);
     cr_expect(conflict.tolerated);
-    emu_knowledge_free(&two.knowledge);
+    emu_view_free(&two.view);
 }
 
 Test(order, conflict_that_is_not_tolerated_is_the_one_that_is_told)
@@ -278,14 +278,14 @@ Test(order, conflict_that_is_not_tolerated_is_the_one_that_is_told)
     struct actor met = make_actor(1, 5, 0, EMU_PROXY_GENERIC);
     struct actor other = make_actor(3, 5, 0, EMU_PROXY_GENERIC);
     struct actor writer = make_actor(2, 5, 0, EMU_PROXY_GENERIC);
-    emu_clock_raise(&writer.knowledge.met, 1, 5);
+    emu_clock_raise(&writer.view.met, 1, 5);
 
     cr_expect_eq(touch(&met, false), EMU_NO_CONFLICT);
     cr_expect_eq(touch(&other, false), EMU_NO_CONFLICT);
     cr_expect_eq(touch(&writer, true), EMU_CONFLICT_ORDER);
     cr_expect_not(conflict.tolerated);
-    cr_expect_eq(conflict.other.entity, 3);
-    emu_knowledge_free(&writer.knowledge);
+    cr_expect_eq(conflict.other.agent, 3);
+    emu_view_free(&writer.view);
 }
 
 Test(order, atomics_conflict_only_with_others)
@@ -308,16 +308,16 @@ Test(order, every_one_of_several_atomic_writers_counts)
     struct actor two = make_actor(2, 5, 0, EMU_PROXY_GENERIC);
     struct actor reader = make_actor(3, 5, 0, EMU_PROXY_GENERIC);
     one.who.atomic = two.who.atomic = true;
-    emu_clock_raise(&reader.knowledge.happened, 2, 5);
+    emu_clock_raise(&reader.view.happened, 2, 5);
 
     touch(&one, true);
     touch(&two, true);
     cr_expect_eq(touch(&reader, false), EMU_CONFLICT_ORDER, "not after warp 1");
 
-    emu_clock_raise(&reader.knowledge.happened, 1, 5);
+    emu_clock_raise(&reader.view.happened, 1, 5);
     reader.who.epoch = 6;
     cr_expect_eq(touch(&reader, false), EMU_NO_CONFLICT);
-    emu_knowledge_free(&reader.knowledge);
+    emu_view_free(&reader.view);
 }
 
 Test(order, atomics_of_two_clusters_must_reach_beyond_them)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How bulk and tensor copies take effect: at some step after they were issued, and not all
- * at once. A load brings half of its rows, and later the rest with its signal. A store
+ * TMA: how bulk and tensor copies take effect: at some step after they were issued, and not
+ * all at once. A load brings half of its rows, and later the rest with its signal. A store
  * reads its source, and later writes.
  */
-#include "async/copy_engine.h"
+#include "async/tma.h"
 
 #include <string.h>
 
@@ -12,17 +12,17 @@
 #include "async/state.h"
 #include "numbers/numbers.h"
 
-/* The actor of an asynchronous operation, whose completion is observed as `entity`. */
-static struct emu_actor make_actor(const struct emu_async *async, uint32_t entity,
+/* The actor of an asynchronous operation, whose completion is observed as `agent`. */
+static struct emu_actor make_actor(const struct emu_async *async, uint32_t agent,
                                    uint32_t epoch)
 {
     return (struct emu_actor){.warp = async->warp,
                               .insn = async->insn,
                               .lane = EMU_LANES,
                               .proxy = EMU_PROXY_ASYNC,
-                              .entity = entity,
+                              .agent = agent,
                               .epoch = epoch,
-                              .knowledge = &async->knowledge};
+                              .view = &async->view};
 }
 
 /* Bytes, and one byte of definedness for each. */
@@ -38,7 +38,7 @@ static struct buffer make_buffer(uint32_t bytes)
 
 static bool submit(struct emu_async *async)
 {
-    emu_know_release(async->warp, &async->knowledge);
+    emu_know_release(async->warp, &async->view);
     return emu_async_submit(async, 0);
 }
 
@@ -175,13 +175,13 @@ static bool load_rows(const struct emu_async *async, const struct emu_load *load
                       uint32_t first, uint32_t last)
 {
     const struct emu_box *box = &load->box;
-    uint32_t entity = 0;
+    uint32_t agent = 0;
     uint32_t epoch = 0;
     if (!emu_mbarrier_stamp(async->warp, async->insn, load->barrier_cta,
-                            load->barrier_offset, &entity, &epoch)) {
+                            load->barrier_offset, &agent, &epoch)) {
         return false;
     }
-    struct emu_actor actor = make_actor(async, entity, epoch);
+    struct emu_actor actor = make_actor(async, agent, epoch);
     uint32_t begin = first * box->pitch_bytes;
     uint32_t end = last == box->rows ? box->image_bytes : last * box->pitch_bytes;
     struct buffer image = make_buffer(end - begin);
@@ -251,7 +251,7 @@ bool emu_load_issue(struct emu_warp *warp, const struct emu_insn *insn, unsigned
     const struct emu_mbarrier_use use = {warp, insn, lane, load->barrier_cta,
                                          load->barrier_offset};
     if (!check_shared_place(warp, insn, lane, &load->box, load->offset) ||
-        emu_mbarrier_use(&use, &warp->knowledge) == NULL) {
+        emu_mbarrier_use(&use, &warp->view) == NULL) {
         return false;
     }
     struct emu_async *async = emu_async_new(warp, insn, lane, sizeof *load, run_load);

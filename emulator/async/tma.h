@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Bulk and tensor copies under way: one operation fills one CTA's shared memory, or stores
- * from it. */
-#ifndef EMU_ASYNC_COPY_ENGINE_H
-#define EMU_ASYNC_COPY_ENGINE_H
+/* TMA: bulk and tensor copies under way. One operation fills one CTA's shared memory, or
+ * stores from it. */
+#ifndef EMU_ASYNC_TMA_H
+#define EMU_ASYNC_TMA_H
 
 #include "async/groups.h"
 #include "async/reduce.h"
