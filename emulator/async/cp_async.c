@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "async/knowledge.h"
 #include "async/opcodes.h"
 #include "async/operand.h"
 #include "async/state.h"
@@ -55,7 +54,7 @@ static bool arrive(struct emu_warp *warp, const struct emu_copy_arrival *arrival
     if (barrier == NULL) {
         return false;
     }
-    if (emu_know_races(warp->cta) && lane != NULL) {
+    if (emu_checks_races(warp->cta) && lane != NULL) {
         emu_clock_raise(&barrier->gathered.happened, lane->reads, arrival->ops);
         emu_clock_raise(&barrier->gathered.happened, lane->writes, arrival->ops);
     }
@@ -124,7 +123,7 @@ static bool issue_arrival(struct emu_warp *warp, const struct emu_insn *insn, un
             use.cta->rank, warp->cta->rank);
         return false;
     }
-    struct emu_mbarrier *barrier = emu_mbarrier_use(&use, &warp->view);
+    struct emu_mbarrier *barrier = emu_mbarrier_use(&use, &warp->sync.view);
     if (barrier == NULL || (insn->mode == 0 && !emu_mbarrier_add_pending(&use, barrier))) {
         return false;
     }
@@ -278,7 +277,7 @@ static enum emu_step exec_copy(struct emu_warp *warp, const struct emu_insn *ins
         return EMU_FAILED;
     }
     op->index = ++state->copy_count;
-    emu_know_release(warp, &async->view);
+    emu_sync_release(&warp->sync, &async->view);
     return emu_async_submit(async, 0) ? EMU_NEXT : EMU_FAILED;
 }
 

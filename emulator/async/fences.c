@@ -7,7 +7,6 @@
  */
 #include <string.h>
 
-#include "async/knowledge.h"
 #include "async/map.h"
 #include "async/opcodes.h"
 #include "async/operand.h"
@@ -18,7 +17,7 @@ enum { RELEASE = 1, ACQUIRE = 2 }; /* insn->mode; the scope is insn->mode2 */
 static void fence(struct emu_warp *warp, const struct emu_insn *insn, unsigned halves)
 {
     unsigned mode = insn->mode & halves;
-    emu_know_fence(warp, (enum emu_scope)insn->mode2, (mode & RELEASE) != 0,
+    emu_sync_fence(&warp->sync, (enum emu_scope)insn->mode2, (mode & RELEASE) != 0,
                    (mode & ACQUIRE) != 0);
 }
 
@@ -35,7 +34,7 @@ static enum emu_step exec_init_fence(struct emu_warp *warp, const struct emu_ins
 {
     (void)insn;
     (void)lanes;
-    emu_know_init_fence(warp);
+    emu_sync_init_fence(&warp->sync);
     return EMU_NEXT;
 }
 
@@ -45,7 +44,7 @@ static enum emu_step exec_proxy_fence(struct emu_warp *warp, const struct emu_in
     (void)lanes;
     /* With semantics, the fence is part of the signal beside it. */
     fence(warp, insn, ACQUIRE);
-    emu_know_proxy_fence(warp);
+    emu_sync_proxy_fence(&warp->sync);
     fence(warp, insn, RELEASE);
     return EMU_NEXT;
 }

@@ -137,9 +137,9 @@ static void note_wait(struct emu_warp *warp, const struct emu_insn *insn,
         lane->read_awaited = last;
     }
     if (emu_launch_of(warp->cta)->settings.races) {
-        emu_clock_raise(&warp->view.happened, lane->reads, last);
+        emu_clock_raise(&warp->sync.view.happened, lane->reads, last);
         if ((insn->mode & ONLY_READ) == 0) {
-            emu_clock_raise(&warp->view.happened, lane->writes, last);
+            emu_clock_raise(&warp->sync.view.happened, lane->writes, last);
         }
     }
     /* The last one stays: a later wait may cover it in full. */

@@ -97,7 +97,7 @@ static bool check_receivers(struct emu_warp *warp, const struct emu_insn *insn,
             continue;
         }
         const struct emu_mbarrier_use use = {warp, insn, lane, cta, op->barrier_offset};
-        if (emu_mbarrier_use(&use, &warp->view) == NULL) {
+        if (emu_mbarrier_use(&use, &warp->sync.view) == NULL) {
             return false;
         }
     }
@@ -138,7 +138,7 @@ static bool cancel_lane(struct emu_warp *warp, const struct emu_insn *insn, unsi
     }
     struct emu_async *async = emu_async_new(warp, insn, lane, sizeof op, run_cancel);
     memcpy(async->payload, &op, sizeof op);
-    emu_know_release(warp, &async->view);
+    emu_sync_release(&warp->sync, &async->view);
     return emu_async_submit(async, 0);
 }
 

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "async/knowledge.h"
 #include "async/map.h"
 #include "async/opcodes.h"
 #include "async/state.h"
@@ -223,14 +222,14 @@ static enum emu_step exec_copy(struct emu_warp *warp, const struct emu_insn *ins
         }
         address[i] += (uint64_t)places[i].offset;
     }
-    emu_know_warp_meeting(warp);
+    emu_sync_lanes(&warp->sync);
     if (!access_map(warp, insn, lane, EMU_SPACE_SHARED, address[1], false, bytes) ||
         !access_map(warp, insn, lane, EMU_SPACE_GLOBAL, address[0], true, bytes)) {
         return EMU_FAILED;
     }
     emu_map_changed(warp->cta->cluster, address[0]);
-    emu_know_fence(warp, (enum emu_scope)insn->mode, true, false);
-    emu_know_warp_meeting(warp);
+    emu_sync_fence(&warp->sync, (enum emu_scope)insn->mode, true, false);
+    emu_sync_lanes(&warp->sync);
     return EMU_NEXT;
 }
 

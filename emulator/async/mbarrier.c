@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "async/knowledge.h"
 #include "async/state.h"
 #include "exec/memory.h"
 
@@ -35,7 +34,7 @@ struct emu_mbarrier *emu_mbarrier_find(struct emu_cta *cta, uint32_t offset)
 static bool check_order(const struct emu_mbarrier_use *use,
                         const struct emu_mbarrier *barrier, const struct emu_view *known)
 {
-    if (known == NULL || !emu_know_races(use->cta) ||
+    if (known == NULL || !emu_checks_races(use->cta) ||
         emu_clock_get(&known->happened, barrier->agent) >= barrier->base) {
         return true;
     }
@@ -46,7 +45,7 @@ static bool check_order(const struct emu_mbarrier_use *use,
                    "and its initialisation is only a relaxed barrier.cluster.arrive "
                    "without fence.mbarrier_init",
                    use->offset, use->cta->rank);
-        emu_clock_raise(&use->warp->view.happened, barrier->agent, barrier->base);
+        emu_clock_raise(&use->warp->sync.view.happened, barrier->agent, barrier->base);
         return true;
     }
     emu_report_error(use->warp, use->insn, use->lane, EMU_FINDING_RACE,
@@ -111,7 +110,7 @@ static bool test_phase(const struct emu_mbarrier_use *use, struct emu_mbarrier *
     barrier->phase++;
     barrier->pending = barrier->expected;
     barrier->observed = false;
-    if (emu_know_races(use->cta)) {
+    if (emu_checks_races(use->cta)) {
         emu_clock_raise(&barrier->gathered.happened, barrier->agent,
                         barrier->base + (uint32_t)barrier->phase);
         emu_view_join(&barrier->released, &barrier->gathered);
@@ -176,16 +175,16 @@ bool emu_mbarrier_init(const struct emu_mbarrier_use *use, uint32_t count)
     barrier->tx = 0;
     barrier->observed = true;
     memset(barrier->seen, 0, use->cta->warp_count * sizeof *barrier->seen);
-    emu_know_init(use->warp, barrier->agent, barrier->base);
+    emu_sync_init(&use->warp->sync, barrier->agent, barrier->base);
     barrier->maker = use->warp;
-    barrier->made = ++emu_async_of_warp(use->warp)->inits_made;
+    barrier->made = ++use->warp->sync.inits_made;
     note_event(use, barrier, EMU_MBARRIER_INIT, count);
     return true;
 }
 
 bool emu_mbarrier_inval(const struct emu_mbarrier_use *use)
 {
-    struct emu_mbarrier *barrier = emu_mbarrier_use(use, &use->warp->view);
+    struct emu_mbarrier *barrier = emu_mbarrier_use(use, &use->warp->sync.view);
     if (barrier == NULL) {
         return false;
     }
@@ -292,8 +291,8 @@ static struct emu_mbarrier *use_in_async_proxy(const struct emu_mbarrier_use *us
                                                const struct emu_view *known)
 {
     struct emu_mbarrier *barrier = emu_mbarrier_use(use, known);
-    if (barrier == NULL || !emu_know_races(use->cta) ||
-        emu_async_of_warp(barrier->maker)->inits_published >= barrier->made) {
+    if (barrier == NULL || !emu_checks_races(use->cta) ||
+        barrier->maker->sync.inits_published >= barrier->made) {
         return barrier;
     }
     emu_report_error(use->warp, use->insn, use->lane, EMU_FINDING_PROXY_FENCE,
@@ -323,7 +322,7 @@ bool emu_mbarrier_async_arrive(struct emu_warp *issuer, const struct emu_insn *i
     if (barrier == NULL) {
         return false;
     }
-    if (emu_know_races(cta)) {
+    if (emu_checks_races(cta)) {
         emu_view_join(&barrier->gathered, view);
     }
     return emu_mbarrier_arrive(&use, barrier, EMU_MBARRIER_ASYNC_ARRIVE, 1, true);

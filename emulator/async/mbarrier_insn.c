@@ -2,7 +2,6 @@
 /* The mbarrier.* instructions. */
 #include <inttypes.h>
 
-#include "async/knowledge.h"
 #include "async/opcodes.h"
 #include "async/operand.h"
 #include "async/state.h"
@@ -111,7 +110,7 @@ static bool tx_lane(struct emu_warp *warp, const struct emu_insn *insn, unsigned
         !get_count(warp, insn, lane, insn->src[0], 0, &bytes)) {
         return false;
     }
-    struct emu_mbarrier *barrier = emu_mbarrier_use(&use, &warp->view);
+    struct emu_mbarrier *barrier = emu_mbarrier_use(&use, &warp->sync.view);
     return barrier != NULL &&
            ((insn->mode & EXPECT_TX) != 0 ? emu_mbarrier_expect(&use, barrier, bytes)
                                           : emu_mbarrier_complete(&use, barrier, bytes));
@@ -144,11 +143,12 @@ static void publish(const struct emu_mbarrier_use *use, struct emu_mbarrier *bar
 {
     check_scope(use, barrier);
     if ((use->insn->mode & RELAXED) != 0) {
-        emu_know_release_relaxed(
-            use->warp, use->cta == use->warp->cta ? EMU_SCOPE_CTA : EMU_SCOPE_CLUSTER,
-            &barrier->gathered);
+        emu_sync_release_relaxed(&use->warp->sync,
+                                 use->cta == use->warp->cta ? EMU_SCOPE_CTA
+                                                            : EMU_SCOPE_CLUSTER,
+                                 &barrier->gathered);
     } else {
-        emu_know_release(use->warp, &barrier->gathered);
+        emu_sync_release(&use->warp->sync, &barrier->gathered);
     }
 }
 
@@ -195,7 +195,7 @@ static enum emu_step exec_arrive(struct emu_warp *warp, const struct emu_insn *i
         if (!find_use(warp, insn, emu_lowest_bit(rest), &use)) {
             return EMU_FAILED;
         }
-        struct emu_mbarrier *barrier = emu_mbarrier_use(&use, &warp->view);
+        struct emu_mbarrier *barrier = emu_mbarrier_use(&use, &warp->sync.view);
         if (barrier == NULL) {
             return EMU_FAILED;
         }
@@ -268,7 +268,7 @@ static bool test_lane(const struct emu_mbarrier_use *use, bool *ret_done)
 {
     struct emu_warp *warp = use->warp;
     const struct emu_insn *insn = use->insn;
-    struct emu_mbarrier *barrier = emu_mbarrier_use(use, &warp->view);
+    struct emu_mbarrier *barrier = emu_mbarrier_use(use, &warp->sync.view);
     if (barrier == NULL ||
         !emu_need_defined(warp, insn, 1u << use->lane, insn->src[0],
                           (insn->mode & PARITY) != 0 ? "parity" : "state")) {
@@ -293,9 +293,9 @@ static bool test_lane(const struct emu_mbarrier_use *use, bool *ret_done)
         barrier->seen[warp->index] = barrier->phase;
     }
     if ((insn->mode & RELAXED) != 0) {
-        emu_know_acquire_relaxed(warp, EMU_SCOPE_CTA, &barrier->released);
+        emu_sync_acquire_relaxed(&warp->sync, EMU_SCOPE_CTA, &barrier->released);
     } else {
-        emu_know_acquire(warp, &barrier->released);
+        emu_sync_acquire(&warp->sync, &barrier->released);
     }
     return true;
 }

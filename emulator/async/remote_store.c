@@ -73,7 +73,7 @@ static bool check_place(struct emu_warp *warp, const struct emu_insn *insn, unsi
         return false;
     }
     const struct emu_mbarrier_use use = {warp, insn, lane, op->cta, op->barrier_offset};
-    return emu_mbarrier_use(&use, &warp->view) != NULL;
+    return emu_mbarrier_use(&use, &warp->sync.view) != NULL;
 }
 
 static bool issue_lane(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane)
@@ -98,7 +98,7 @@ static bool issue_lane(struct emu_warp *warp, const struct emu_insn *insn, unsig
     }
     struct emu_async *async = emu_async_new(warp, insn, lane, sizeof op, run_store);
     memcpy(async->payload, &op, sizeof op);
-    emu_know_release(warp, &async->view);
+    emu_sync_release(&warp->sync, &async->view);
     return emu_async_submit(async, 0);
 }
 

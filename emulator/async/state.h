@@ -5,9 +5,7 @@
 
 #include "async/groups.h"
 #include "async/mbarrier.h"
-#include "exec/families.h"
 #include "exec/machine.h"
-#include "exec/strong.h"
 
 #define EMU_NAMED_BARRIERS 16u
 
@@ -33,14 +31,7 @@ struct emu_async_warp {
     struct emu_named_wait named[EMU_NAMED_BARRIERS];
     uint32_t cluster_arrived;  /* lanes, in the current phase of the cluster's barrier */
     uint32_t cluster_unwaited; /* lanes that arrived and have not waited yet */
-    uint64_t cluster_phase[EMU_LANES]; /* of their latest arrival */
-    /* By scope: what the last release fence published, what relaxed reads have seen. */
-    struct emu_published *fenced[EMU_SCOPES];
-    struct emu_view seen_relaxed[EMU_SCOPES];
-    struct emu_view inits;
-    /* mbarriers that it initialised, and how many of these it has made visible to the async
-     * proxy by fence.mbarrier_init or fence.proxy.async. */
-    uint64_t inits_made, inits_published;
+    uint64_t cluster_phase[EMU_LANES];         /* of their latest arrival */
     struct emu_lane_groups *copies[EMU_LANES]; /* cp.async; made at the first use */
     struct emu_lane_groups *bulk[EMU_LANES];   /* cp.async.bulk of bulk_group */
     struct emu_copy_arrival *copy_arrivals;    /* that wait for copies */

@@ -38,7 +38,7 @@ static struct buffer make_buffer(uint32_t bytes)
 
 static bool submit(struct emu_async *async)
 {
-    emu_know_release(async->warp, &async->view);
+    emu_sync_release(&async->warp->sync, &async->view);
     return emu_async_submit(async, 0);
 }
 
@@ -251,7 +251,7 @@ bool emu_load_issue(struct emu_warp *warp, const struct emu_insn *insn, unsigned
     const struct emu_mbarrier_use use = {warp, insn, lane, load->barrier_cta,
                                          load->barrier_offset};
     if (!check_shared_place(warp, insn, lane, &load->box, load->offset) ||
-        emu_mbarrier_use(&use, &warp->view) == NULL) {
+        emu_mbarrier_use(&use, &warp->sync.view) == NULL) {
         return false;
     }
     struct emu_async *async = emu_async_new(warp, insn, lane, sizeof *load, run_load);

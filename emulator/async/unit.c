@@ -3,7 +3,6 @@
  * when lanes and CTAs exit. */
 #include "async/unit.h"
 
-#include "async/knowledge.h"
 #include "async/opcodes.h"
 #include "async/state.h"
 
@@ -88,11 +87,6 @@ static void detach_warp(struct emu_warp *warp)
     if (state == NULL) {
         return;
     }
-    for (unsigned scope = 0; scope < EMU_SCOPES; scope++) {
-        emu_published_leave(state->fenced[scope]);
-        emu_view_free(&state->seen_relaxed[scope]);
-    }
-    emu_view_free(&state->inits);
     for (unsigned lane = 0; lane < EMU_LANES; lane++) {
         emu_groups_free(state->copies[lane]);
         emu_groups_free(state->bulk[lane]);

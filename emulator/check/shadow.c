@@ -526,3 +526,37 @@ void emu_shadow_forget(struct emu_shadow *shadow, uint64_t byte, uint64_t bytes)
         }
     }
 }
+
+/* ------------------------------------------------------------------------- several */
+
+struct emu_watch {
+    struct emu_watch *next;
+    uint64_t memory;
+    struct emu_shadow *shadow;
+};
+
+struct emu_shadow *emu_watch_shadow(struct emu_watch **watches, uint64_t memory,
+                                    uint64_t bytes)
+{
+    for (struct emu_watch *watch = *watches; watch != NULL; watch = watch->next) {
+        if (watch->memory == memory) {
+            return watch->shadow;
+        }
+    }
+    struct emu_watch *watch = emu_alloc(sizeof(struct emu_watch));
+    watch->memory = memory;
+    watch->shadow = emu_shadow_create(bytes);
+    watch->next = *watches;
+    *watches = watch;
+    return watch->shadow;
+}
+
+void emu_watches_free(struct emu_watch *watches)
+{
+    while (watches != NULL) {
+        struct emu_watch *watch = watches;
+        watches = watch->next;
+        emu_shadow_free(watch->shadow);
+        emu_free(watch);
+    }
+}

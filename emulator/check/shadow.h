@@ -96,6 +96,13 @@ void emu_shadow_free(struct emu_shadow *shadow);
  * access is noted either way. The range lies in the memory: the caller has checked that. */
 bool emu_shadow_access(struct emu_shadow *shadow, uint64_t byte, uint64_t bytes, bool write,
                        const struct emu_accessor *who, struct emu_conflict *ret_conflict);
+/* The shadows of several memories, each known by a number. NULL: none yet. */
+struct emu_watch;
+/* The shadow of that memory; made at the first time. */
+struct emu_shadow *emu_watch_shadow(struct emu_watch **watches, uint64_t memory,
+                                    uint64_t bytes);
+void emu_watches_free(struct emu_watch *watches);
+
 /* Forgets everything about a range: memory that was freed and given out anew. */
 void emu_shadow_forget(struct emu_shadow *shadow, uint64_t byte, uint64_t bytes);
 

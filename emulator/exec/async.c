@@ -14,7 +14,7 @@ struct emu_async *emu_async_new(struct emu_warp *warp, const struct emu_insn *in
     async->lane = lane;
     async->run = run;
     if (emu_launch_of(warp->cta)->settings.races) {
-        emu_view_copy(&async->view, &warp->view);
+        emu_view_copy(&async->view, &warp->sync.view);
     }
     return async;
 }

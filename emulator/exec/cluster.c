@@ -74,8 +74,13 @@ static void create_warp(struct emu_cta *cta, unsigned index, unsigned threads)
     struct emu_warp *warp = &cta->warps[index];
     warp->cta = cta;
     warp->index = index;
-    warp->agent = emu_cluster_agent(cta->cluster);
-    warp->epoch = 1;
+    warp->sync = (struct emu_sync){
+        .checked = launch->settings.races,
+        .agent = emu_cluster_agent(cta->cluster),
+        .epoch = 1,
+        .group = {[EMU_SCOPE_CTA] = cta->cluster->index * EMU_MAX_CLUSTER + cta->rank,
+                  [EMU_SCOPE_CLUSTER] = cta->cluster->index},
+    };
     unsigned lanes = threads - index * EMU_LANES;
     warp->live = lanes >= EMU_LANES ? EMU_ALL_LANES : (1u << lanes) - 1;
     warp->mask = warp->live;
@@ -164,7 +169,7 @@ static void destroy_cta(struct emu_cta *cta)
              unit++) {
             (*unit)->detach_warp(warp);
         }
-        emu_view_free(&warp->view);
+        emu_sync_free(&warp->sync);
         emu_free(warp->r);
         emu_free(warp->undefined);
         emu_free(warp->p);
@@ -191,7 +196,7 @@ void emu_cluster_destroy(struct emu_cluster *cluster)
     for (const struct emu_unit *const *unit = units_of(cluster); *unit != NULL; unit++) {
         (*unit)->detach_cluster(cluster);
     }
-    emu_meetings_free(cluster->meetings);
+    emu_sync_table_free(cluster->sync_table);
     emu_watches_free(cluster->watches);
     emu_free(cluster->ctas);
     emu_free(cluster);

@@ -205,7 +205,7 @@ static void remove_cluster(struct together *all, uint64_t at, bool failed)
     retire_cluster(grid, cluster, failed);
     if (grid->resident_count == 0 && grid->next_cluster >= grid->cluster_total) {
         /* What it wrote is there for whoever waits for it. */
-        emu_memory_forget_marks(grid->launch.memory);
+        emu_memory_clear_logs(grid->launch.memory);
         grid->finished = true;
     }
     for (unsigned i = 0; failed && i < all->count; i++) {
@@ -301,7 +301,7 @@ static void open_grid(struct emu_grid *grid, const struct emu_launch *launch)
 
 static void close_grid(struct emu_grid *grid)
 {
-    emu_meetings_free(grid->meetings);
+    emu_sync_table_free(grid->sync_table);
     emu_watches_free(grid->watches);
     emu_free(grid->blocks);
     emu_free(grid->sms);
@@ -327,7 +327,7 @@ bool emu_grids_run(const struct emu_launch *launches, unsigned count,
     } else {
         run_together(grids, count);
     }
-    emu_memory_forget_marks(launches->memory);
+    emu_memory_clear_logs(launches->memory);
     uint64_t steps = 0;
     for (unsigned i = 0; i < count; i++) {
         steps += grids[i].thread_steps;

@@ -13,9 +13,9 @@
 #include <pthread.h>
 
 #include "base/base.h"
-#include "check/clock.h"
 #include "check/report.h"
 #include "check/shadow.h"
+#include "check/sync.h"
 #include "exec/settings.h"
 #include "ptx/ptx.h"
 
@@ -120,15 +120,6 @@ struct emu_program {
 
 /* ------------------------------------------------------------------------ the machine */
 
-/* Whom a strong access or a fence orders; .sys is as good as .gpu here. */
-enum emu_scope {
-    EMU_SCOPE_NONE, /* a weak access */
-    EMU_SCOPE_CTA,
-    EMU_SCOPE_CLUSTER,
-    EMU_SCOPE_GPU,
-    EMU_SCOPES
-};
-
 struct emu_cta;
 struct emu_cluster;
 struct emu_grid;
@@ -147,8 +138,7 @@ struct emu_poll {
 
 struct emu_warp {
     struct emu_cta *cta;
-    unsigned index;        /* in the CTA */
-    uint32_t agent, epoch; /* for races; the epoch grows at each warp-wide meeting */
+    unsigned index; /* in the CTA */
 
     /* Lanes. `mask` are the lanes at `pc` that run now; other live lanes have their place
      * in lane_pc. merge_pc is the nearest place ahead where lanes wait. */
@@ -162,7 +152,7 @@ struct emu_warp {
     uint8_t *local;       /* per lane local_bytes bytes */
     uint8_t *local_state; /* EMU_UNDEFINED or EMU_DEFINED */
 
-    struct emu_view view;
+    struct emu_sync sync;              /* for races */
     const struct emu_insn *blocked_at; /* what it waits for, for reports; NULL: runnable */
     uint64_t steps;                    /* instructions executed */
     uint64_t last_spin;                /* `steps` at the last failed wait; 0: never */
@@ -230,9 +220,9 @@ struct emu_cluster {
     unsigned starved;     /* warp that the STARVE schedule holds back */
     uint64_t seen_events; /* of all clusters beside it, at its last slice */
     bool failed;
-    bool waits_for_grid;           /* a warp waits for something outside the cluster */
-    struct emu_meetings *meetings; /* what strong accesses published, by address */
-    struct emu_watch *watches;     /* shadows of global allocations; see the grid's */
+    bool waits_for_grid;               /* a warp waits for something outside the cluster */
+    struct emu_sync_table *sync_table; /* what strong accesses published */
+    struct emu_watch *watches;         /* shadows of global allocations; see the grid's */
     void *async_state;
     void *tensor_state;
 };
@@ -264,7 +254,7 @@ struct emu_grid {
     uint64_t cluster_total;
     uint64_t next_cluster;    /* clusters before it were launched or cancelled */
     uint32_t cluster_grid[3]; /* grid size in clusters */
-    pthread_mutex_t lock;     /* of next_cluster and of what families keep here */
+    pthread_mutex_t lock;     /* of next_cluster and of what units keep here */
     bool failed;
     uint64_t warp_steps, thread_steps; /* executed, for statistics */
     uint64_t dependents_launched;      /* CTAs that allowed the next grid to start */
@@ -272,7 +262,7 @@ struct emu_grid {
     bool finished;                     /* all its clusters have ended */
     uint64_t resident_count;
     /* Where clusters can meet (shares_grid), global memory is watched for all of them: */
-    struct emu_meetings *meetings;
+    struct emu_sync_table *sync_table;
     struct emu_watch *watches;
     uint64_t *blocks; /* of agents: index of the cluster that took it */
     uint32_t block_count;
@@ -294,11 +284,16 @@ static inline bool emu_grid_run(const struct emu_launch *launch, uint64_t *ret_t
     return emu_grids_run(launch, 1, ret_thread_steps);
 }
 
-/* ---------------------------------------------------------------------- for families */
+/* ---------------------------------------------------------------------- for units */
 
 static inline struct emu_launch *emu_launch_of(const struct emu_cta *cta)
 {
     return &cta->cluster->grid->launch;
+}
+
+static inline bool emu_checks_races(const struct emu_cta *cta)
+{
+    return emu_launch_of(cta)->settings.races;
 }
 
 /* The CTA with that rank in the cluster, or NULL. */

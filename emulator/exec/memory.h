@@ -7,6 +7,7 @@
 #ifndef EMU_EXEC_MEMORY_H
 #define EMU_EXEC_MEMORY_H
 
+#include "check/access_log.h"
 #include "exec/machine.h"
 
 /* -------------------------------------------------------------------- global memory */
@@ -24,14 +25,11 @@ void emu_memory_free_all(struct emu_memory *memory);
 uint64_t emu_memory_allocate(struct emu_memory *memory, uint64_t bytes, const char *name);
 bool emu_memory_release(struct emu_memory *memory, uint64_t address);
 /* The allocation that holds [address, address + bytes); NULL when there is none. */
-#define EMU_MARK_PAGE 4096u /* bytes */
 struct emu_allocation {
     uint64_t address, bytes;
-    void *base;     /* what the host allocated */
-    uint8_t *state; /* one byte a byte: EMU_UNDEFINED or EMU_DEFINED */
-    /* Who accessed each byte during a checked launch (exec/marks.h), by pages; NULL in it:
-     * nobody yet. */
-    struct emu_mark **marks;
+    void *base;                 /* what the host allocated */
+    uint8_t *state;             /* one byte a byte: EMU_UNDEFINED or EMU_DEFINED */
+    struct emu_access_log *log; /* of a checked launch */
     char name[32];
     uint64_t id;
     bool read_only;
@@ -51,8 +49,8 @@ bool emu_memory_copy(struct emu_memory *memory, uint64_t to, uint64_t from, uint
 /* Says in words where an address lies: "17 bytes past the end of `A` (4096 bytes)". */
 void emu_memory_describe(struct emu_memory *memory, uint64_t address,
                          struct emu_text *text);
-/* Drops the marks of clusters: at the end of each grid. */
-void emu_memory_forget_marks(struct emu_memory *memory);
+/* Forgets which clusters accessed it: at the end of each grid. */
+void emu_memory_clear_logs(struct emu_memory *memory);
 
 /* ------------------------------------------------------------- accesses of a kernel */
 
@@ -117,8 +115,6 @@ bool emu_write(const struct emu_actor *actor, enum emu_space space, uint64_t add
                uint32_t bytes, const void *data, const uint8_t *defined);
 /* Bytes of local memory a lane has: .local variables, then .param ones of calls. */
 uint64_t emu_local_bytes(const struct emu_program *program);
-/* Frees what races on global memory were watched with. */
-void emu_watches_free(struct emu_watch *watches);
 
 /* A generic address as an address of a space: fills space and address. */
 void emu_classify(uint64_t generic, enum emu_space *ret_space, uint64_t *ret_address);

@@ -5,7 +5,6 @@
  */
 #include "exec/op_matrix.h"
 
-#include "exec/families.h"
 #include "exec/memory.h"
 #include "exec/op_form.h"
 #include "exec/op_lanes.h"
@@ -101,7 +100,7 @@ EMU_EXEC(ldmatrix)
             emu_lanes_defined(warp, slot, 1u << lane, defined ? 0 : EMU_ALL_LANES);
         }
     }
-    emu_know_warp_meeting(warp);
+    emu_sync_lanes(&warp->sync);
     return EMU_NEXT;
 }
 
@@ -127,7 +126,7 @@ EMU_EXEC(stmatrix)
     if (!check_lanes(warp, insn, lanes) || !transfer_rows(warp, insn, &matrices, true)) {
         return EMU_FAILED;
     }
-    emu_know_warp_meeting(warp);
+    emu_sync_lanes(&warp->sync);
     return EMU_NEXT;
 }
 

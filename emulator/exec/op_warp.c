@@ -2,7 +2,6 @@
 /* Lanes of a warp that meet: shuffles, election, bar.warp.sync. */
 #include "exec/op_warp.h"
 
-#include "exec/families.h"
 #include "exec/op_form.h"
 #include "exec/op_lanes.h"
 #include "exec/op_matrix.h"
@@ -65,7 +64,7 @@ enum emu_step emu_warp_meet(struct emu_warp *warp, const struct emu_insn *insn,
 
 enum emu_step emu_warp_met(struct emu_warp *warp)
 {
-    emu_know_warp_meeting(warp);
+    emu_sync_lanes(&warp->sync);
     return EMU_NEXT;
 }
 

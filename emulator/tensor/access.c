@@ -392,7 +392,7 @@ static void note_dependency(struct emu_warp *warp, const struct emu_tensor_acces
         earlier = earlier->next;
     }
     if (earlier == access && emu_tensor_checks_races(warp)) {
-        emu_clock_raise(&warp->view.met, state->load_agent, access->epoch);
+        emu_clock_raise(&warp->sync.view.met, state->load_agent, access->epoch);
     }
 }
 
@@ -460,8 +460,8 @@ static enum emu_step wait_for(struct emu_warp *warp, const struct emu_insn *insn
     uint32_t agent = store ? state->store_agent : state->load_agent;
     if (emu_tensor_checks_races(warp) && agent != EMU_NO_AGENT) {
         uint32_t epoch = store ? state->stores : state->loads;
-        emu_clock_raise(&warp->view.happened, agent, epoch);
-        emu_clock_raise(&warp->view.tensor, agent, epoch);
+        emu_clock_raise(&warp->sync.view.happened, agent, epoch);
+        emu_clock_raise(&warp->sync.view.tensor, agent, epoch);
     }
     return good ? EMU_NEXT : EMU_FAILED;
 }
@@ -484,7 +484,7 @@ enum emu_step emu_access_exec_fence_before(struct emu_warp *warp,
                                            const struct emu_insn *insn, uint32_t lanes)
 {
     (void)insn;
-    emu_know_tensor_before(warp);
+    emu_sync_tensor_before(&warp->sync);
     emu_tensor_offer_issued(warp, lanes);
     return EMU_NEXT;
 }
@@ -494,6 +494,6 @@ enum emu_step emu_access_exec_fence_after(struct emu_warp *warp,
 {
     (void)insn;
     (void)lanes;
-    emu_know_tensor_after(warp);
+    emu_sync_tensor_after(&warp->sync);
     return EMU_NEXT;
 }

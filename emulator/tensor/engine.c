@@ -46,8 +46,8 @@ void emu_tensor_offer_issued(struct emu_warp *warp, uint32_t lanes)
     for (struct emu_tensor_thread *thread = emu_tensor_cluster_of(warp)->threads;
          thread != NULL; thread = thread->next) {
         if (thread->warp == warp && (lanes >> thread->lane & 1u) != 0) {
-            emu_clock_raise(&warp->view.fenced, thread->mma_issue, thread->mmas);
-            emu_clock_raise(&warp->view.fenced, thread->copy_issue, thread->copies);
+            emu_clock_raise(&warp->sync.view.fenced, thread->mma_issue, thread->mmas);
+            emu_clock_raise(&warp->sync.view.fenced, thread->copy_issue, thread->copies);
         }
     }
 }
@@ -156,8 +156,8 @@ static void know_at_issue(struct emu_tensor_op *op)
         return;
     }
     /* What the issuer did before comes before. */
-    emu_clock_raise(&op->view.happened, op->warp->agent, op->warp->epoch);
-    op->warp->epoch++;
+    emu_clock_raise(&op->view.happened, op->warp->sync.agent, op->warp->sync.epoch);
+    op->warp->sync.epoch++;
     if (op->kind == EMU_OP_MMA) {
         know_pipeline(op);
     } else {

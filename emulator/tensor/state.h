@@ -4,7 +4,6 @@
 #define EMU_TENSOR_STATE_H
 
 #include "exec/async.h"
-#include "exec/families.h"
 #include "exec/machine.h"
 #include "exec/memory.h"
 

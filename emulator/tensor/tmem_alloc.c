@@ -131,11 +131,11 @@ static enum emu_step write_address(struct emu_warp *warp, const struct emu_insn 
         }
     }
     /* All lanes may read it afterwards without further ado. */
-    emu_know_warp_meeting(warp);
+    emu_sync_lanes(&warp->sync);
     const struct emu_actor actor = emu_actor_of_lane(warp, insn, 0);
     bool good = emu_write(&actor, EMU_SPACE_SHARED, (uint32_t)address, sizeof column,
                           &column, NULL);
-    emu_know_warp_meeting(warp);
+    emu_sync_lanes(&warp->sync);
     return good ? EMU_NEXT : EMU_FAILED;
 }
 
@@ -228,13 +228,13 @@ static bool check_unused(struct emu_warp *warp, const struct emu_insn *insn,
         return false;
     }
     /* Whatever happened before is over: freeing needs no tcgen05.fence. */
-    struct emu_view view = warp->view;
-    view.tensor = warp->view.happened;
+    struct emu_view view = warp->sync.view;
+    view.tensor = warp->sync.view.happened;
     const struct emu_actor actor = {.warp = warp,
                                     .insn = insn,
                                     .lane = EMU_LANES,
-                                    .agent = warp->agent,
-                                    .epoch = warp->epoch,
+                                    .agent = warp->sync.agent,
+                                    .epoch = warp->sync.epoch,
                                     .view = &view};
     return emu_tmem_note(&actor, cta, 0, EMU_TMEM_LANES, column, columns, true);
 }

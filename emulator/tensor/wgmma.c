@@ -233,7 +233,7 @@ static bool keep_a(struct emu_warp *warp, const struct emu_insn *insn,
 static void meet_in_view(struct emu_async *async)
 {
     for (unsigned i = 0; i < EMU_WARPGROUP_WARPS; i++) {
-        const struct emu_view *known = &emu_warpgroup_warp(async->warp, i)->view;
+        const struct emu_view *known = &emu_warpgroup_warp(async->warp, i)->sync.view;
         emu_clock_meet(&async->view.happened, &known->happened);
         emu_clock_meet(&async->view.proxied, &known->proxied);
         emu_clock_meet(&async->view.met, &known->met);
@@ -287,7 +287,7 @@ static bool arrive(struct emu_warp *warp, const struct emu_insn *insn,
     group->at = insn;
     group->arrived |= 1u << warp->index % EMU_WARPGROUP_WARPS;
     emu_tensor_warp_of(warp)->meeting = EMU_RENDEZVOUS_WAITS;
-    emu_know_warp_meeting(warp);
+    emu_sync_lanes(&warp->sync);
     emu_note_event(warp);
     return true;
 }

@@ -150,8 +150,8 @@ enum emu_step emu_wgmma_exec_wait(struct emu_warp *warp, const struct emu_insn *
             state->group_count * sizeof *state->group_ends);
     state->fenced = false;
     if (emu_tensor_checks_races(warp)) {
-        emu_clock_raise(&warp->view.happened, group->agent, target);
-        emu_clock_raise(&warp->view.proxied, group->agent, target);
+        emu_clock_raise(&warp->sync.view.happened, group->agent, target);
+        emu_clock_raise(&warp->sync.view.proxied, group->agent, target);
     }
     return EMU_NEXT;
 }

@@ -72,6 +72,10 @@ BAD = [
     ("yard/exec/bad.c", '#include "plan/config.c"\n', '"plan/config.c" is not in the tree'),
     ("yard/exec/bad.c", "#include <cuda.h>\n", "exec may not include <cuda.h>"),
     ("yard/fresh/new.c", "int x;\n", "yard/fresh/new.c:1: its folder has no row"),
+    ("yard/base/bad.h", "\nvoid emu_attach(struct warp *warp);\n",
+     "yard/base/bad.h:2: no source of this folder defines emu_attach()"),
+    ("yard/base/bad.h", "bool emu_report(const char *text,\n                ...) EMU_PRINTF(1, 2);\n",
+     "yard/base/bad.h:1: no source of this folder defines emu_report()"),
     ("yard/ARCHITECTURE.md", YARD + "| 9 | `gone` | | |\n", "there is no folder gone"),
     ("yard/ARCHITECTURE.md", "# Nothing\n", "yard/ARCHITECTURE.md: no line <!-- floors -->"),
 ]

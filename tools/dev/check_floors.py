@@ -9,8 +9,8 @@ taken out, so its rows, its includes and all that it uses stay inside it. The ta
 below the line `<!-- floors -->`. Its columns are: floor, folder, what the folder may include
 besides itself (folders or files of the tree), and what it may use besides (system headers by
 name, or one of the words in WORDS). The check fails when a folder with code has no row, when a
-row has no folder, and at every forbidden include or call; it prints them as
-`file:line: message`.
+row has no folder, at every forbidden include or call, and at a function of a yard that a header
+declares and no source of its folder defines; it prints them as `file:line: message`.
 """
 import pathlib
 import re
@@ -38,6 +38,10 @@ IMPURE_CALLS = re.compile(
 HEAP_CALLS = re.compile(r"\b(malloc|calloc|realloc|strdup|strndup|aligned_alloc|"
                         r"posix_memalign|asprintf|vasprintf)\s*\(")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+# A declaration at the begin of a line, up to the name of the function.
+DECLARED = re.compile(r"^(?!static\b|typedef\b|return\b|else\b)[A-Za-z_][\w\s*]*?\b(\w+)\([^;{}]*\)"
+                      r"[^;{}()]*(?:\([^;{}]*\))?;", re.M)
+DEFINED = re.compile(r"^(?!static\b)[A-Za-z_][\w\s*]*?\b(\w+)\([^;{}]*\)\s*\{", re.M)
 TABLE = "ARCHITECTURE.md"
 # Folders of the root whose files must all have a row.
 ROOTS = ["cache", "include", "lib", "kernel_src", "emulator", "tools", "examples", "bench",
@@ -194,6 +198,8 @@ class Checker:
         files = self.own_sources()
         for path in files:
             self.check_file(path)
+        if self.is_yard:
+            self.check_declarations(files)
         if not files:
             self.problems.append(f"no source files below {self.root}")
         return len(files)
@@ -204,6 +210,19 @@ class Checker:
         return [path for top in tops for path in sorted(top.rglob("*"))
                 if path.suffix in SUFFIXES and path.is_file()
                 and not any(yard in path.parents for yard in taken)]
+
+    def check_declarations(self, files):
+        """What a header declares, a source of the same folder defines."""
+        texts = {path: without_comments(path.read_text(encoding="utf-8")) for path in files}
+        defined = {(path.parent, match.group(1)) for path, text in texts.items()
+                   if path.suffix == ".c" for match in DEFINED.finditer(text)}
+        for path, text in texts.items():
+            for match in DECLARED.finditer(text) if path.suffix == ".h" else ():
+                if (path.parent, match.group(1)) not in defined:
+                    line = text.count("\n", 0, match.start()) + 1
+                    place = path.relative_to(self.root).as_posix()
+                    self.problems.append(f"{place}:{line}: no source of this folder defines "
+                                         f"{match.group(1)}()")
 
 
 def main():
