@@ -102,6 +102,10 @@ bool emu_mbarrier_stamp(struct emu_warp *issuer, const struct emu_insn *insn,
                         uint32_t *ret_epoch);
 
 void emu_mbarrier_table_free(struct emu_mbarrier_table *table);
+/* Warns of barriers that were left in the middle of a phase. */
+void emu_mbarriers_cta_exited(struct emu_cta *cta);
+bool emu_mbarrier_describe_wait(struct emu_warp *warp, const struct emu_insn *insn,
+                                struct emu_text *text);
 
 /* mbarrier_report.c: */
 /* Reports an error about it, with its state and last events; false. */
@@ -111,9 +115,8 @@ bool emu_mbarrier_error(const struct emu_mbarrier_use *use,
 void emu_mbarrier_warn(const struct emu_mbarrier_use *use,
                        const struct emu_mbarrier *barrier, enum emu_severity severity,
                        const char *format, ...) EMU_PRINTF(4, 5);
-/* Warns of barriers that were left in the middle of a phase. */
-void emu_mbarriers_cta_exited(struct emu_cta *cta);
-bool emu_mbarrier_describe_wait(struct emu_warp *warp, const struct emu_insn *insn,
-                                struct emu_text *text);
+/* Its state, and its last events, one a line. */
+void emu_mbarrier_describe(const struct emu_cta *cta, const struct emu_mbarrier *barrier,
+                           struct emu_text *text);
 
 #endif

@@ -107,6 +107,18 @@ CUresult emu_module_create(CUcontext context, struct emu_image *image, CUlibrary
     return CUDA_SUCCESS;
 }
 
+CUresult emu_module_of_library(CUcontext context, CUlibrary library, CUmodule *ret_module)
+{
+    for (struct emu_object *at = emu_driver.alive[EMU_KIND_MODULE]; at != NULL;
+         at = at->next) {
+        if (at->context == context && ((CUmodule)at)->library == library) {
+            *ret_module = (CUmodule)at;
+            return CUDA_SUCCESS;
+        }
+    }
+    return emu_module_create(context, library->image, library, ret_module);
+}
+
 static CUfunction find_function_of(CUmodule module)
 {
     struct emu_object *at = emu_driver.alive[EMU_KIND_FUNCTION];

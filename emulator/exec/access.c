@@ -376,12 +376,6 @@ bool emu_global_write(const struct emu_actor *actor, uint64_t address, uint32_t 
 
 /* -------------------------------------------------------------------- any other space */
 
-uint64_t emu_local_bytes(const struct emu_program *program)
-{
-    return emu_align_up(program->function->local_bytes, 16) +
-           program->function->call_param_bytes;
-}
-
 void emu_classify(uint64_t generic, enum emu_space *ret_space, uint64_t *ret_address)
 {
     uint64_t window = generic & EMU_WINDOW_MASK;

@@ -8,8 +8,17 @@
 #include "exec/unit.h"
 
 static const struct emu_opcode *const own_tables[] = {
-    emu_alu_opcodes,    emu_float_opcodes, emu_control_opcodes,
-    emu_memory_opcodes, emu_warp_opcodes,  NULL,
+    emu_alu_opcodes,
+    emu_move_opcodes,
+    emu_compare_opcodes,
+    emu_float_opcodes,
+    emu_control_opcodes,
+    emu_memory_opcodes,
+    emu_atomic_opcodes,
+    emu_warp_opcodes,
+    emu_reduce_opcodes,
+    emu_matrix_opcodes,
+    NULL,
 };
 
 /* What decoding one function needs besides the program. */

@@ -23,11 +23,16 @@ struct emu_opcode {
     bool (*decode)(struct emu_decoder *decoder);
 };
 /* Tables of this folder, ended by a NULL name. */
-extern const struct emu_opcode emu_alu_opcodes[];     /* integer, logic, moves */
+extern const struct emu_opcode emu_alu_opcodes[]; /* integers, logic */
+extern const struct emu_opcode emu_move_opcodes[];
+extern const struct emu_opcode emu_compare_opcodes[];
 extern const struct emu_opcode emu_float_opcodes[];   /* floating point, cvt */
 extern const struct emu_opcode emu_control_opcodes[]; /* branches, exit, calls */
-extern const struct emu_opcode emu_memory_opcodes[];  /* ld, st, atom, red, cvta */
-extern const struct emu_opcode emu_warp_opcodes[];    /* shfl, vote, ldmatrix, … */
+extern const struct emu_opcode emu_memory_opcodes[];  /* ld, st, cvta */
+extern const struct emu_opcode emu_atomic_opcodes[];
+extern const struct emu_opcode emu_warp_opcodes[];   /* shfl, elect, bar.warp, … */
+extern const struct emu_opcode emu_reduce_opcodes[]; /* vote, match, redux */
+extern const struct emu_opcode emu_matrix_opcodes[]; /* ldmatrix, stmatrix */
 
 /* ------------------------------------------------------------- words of the opcode */
 

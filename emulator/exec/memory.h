@@ -114,7 +114,11 @@ bool emu_read(const struct emu_actor *actor, enum emu_space space, uint64_t addr
 bool emu_write(const struct emu_actor *actor, enum emu_space space, uint64_t address,
                uint32_t bytes, const void *data, const uint8_t *defined);
 /* Bytes of local memory a lane has: .local variables, then .param ones of calls. */
-uint64_t emu_local_bytes(const struct emu_program *program);
+static inline uint64_t emu_local_bytes(const struct emu_program *program)
+{
+    return emu_align_up(program->function->local_bytes, 16) +
+           program->function->call_param_bytes;
+}
 
 /* A generic address as an address of a space: fills space and address. */
 void emu_classify(uint64_t generic, enum emu_space *ret_space, uint64_t *ret_address);

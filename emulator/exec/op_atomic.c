@@ -276,12 +276,18 @@ static bool decode(struct emu_decoder *decoder, bool has_result)
     return true;
 }
 
-bool emu_decode_atom(struct emu_decoder *decoder)
+static bool decode_atom(struct emu_decoder *decoder)
 {
     return decode(decoder, true);
 }
 
-bool emu_decode_red(struct emu_decoder *decoder)
+static bool decode_red(struct emu_decoder *decoder)
 {
     return decode(decoder, false);
 }
+
+const struct emu_opcode emu_atomic_opcodes[] = {
+    {"atom", decode_atom},
+    {"red", decode_red},
+    {0},
+};

@@ -334,7 +334,5 @@ const struct emu_opcode emu_memory_opcodes[] = {
     {"prefetch", decode_prefetch},
     {"prefetchu", decode_prefetch},
     {"createpolicy", decode_policy},
-    {"atom", emu_decode_atom},
-    {"red", emu_decode_red},
     {NULL, NULL},
 };

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* mov: copies, packing and unpacking of vectors, special registers; selp and slct. */
-#include "exec/op_move.h"
+#include "exec/op_predicate.h"
 
 #include "exec/op_form.h"
 #include "exec/op_lanes.h"
-#include "exec/op_predicate.h"
 #include "exec/special.h"
 
 /* --------------------------------------------------------------------------------- mov */
@@ -126,7 +125,7 @@ static bool is_movable(enum ptx_type type)
            (!emu_form_is_float(type) || type == PTX_F32 || type == PTX_F64);
 }
 
-bool emu_move_decode(struct emu_decoder *decoder)
+static bool decode_move(struct emu_decoder *decoder)
 {
     struct emu_insn *insn = decoder->insn;
     enum ptx_type type;
@@ -213,5 +212,10 @@ const struct emu_form emu_select_forms[] = {
     {"selp", SELECTABLE, 0, 0, 0, "nnnp", selp, 0},
     {"slct", SELECTABLE, EMU_T(S32), 0, 0, "nnni", slct_s32, 0},
     {"slct", SELECTABLE, EMU_T(F32), 0, EMU_W(FTZ), "nnni", slct_f32, 0},
+    {0},
+};
+
+const struct emu_opcode emu_move_opcodes[] = {
+    {"mov", decode_move},
     {0},
 };

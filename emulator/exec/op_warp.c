@@ -4,7 +4,6 @@
 
 #include "exec/op_form.h"
 #include "exec/op_lanes.h"
-#include "exec/op_matrix.h"
 
 /* --------------------------------------------------------------------------- membership */
 
@@ -277,14 +276,9 @@ static bool decode_nanosleep(struct emu_decoder *decoder)
 
 const struct emu_opcode emu_warp_opcodes[] = {
     {"shfl", decode_shfl},
-    {"vote", emu_vote_decode},
-    {"match", emu_match_decode},
-    {"redux", emu_redux_decode},
     {"elect", decode_elect},
     {"activemask", decode_activemask},
     {"bar.warp", decode_bar_warp},
     {"nanosleep", decode_nanosleep},
-    {"ldmatrix", emu_ldmatrix_decode},
-    {"stmatrix", emu_stmatrix_decode},
     {0},
 };

@@ -216,6 +216,19 @@ static bool parse_label_or_insn(struct ptx_parser *parser)
     return parse_insn(parser, &first, &insn);
 }
 
+bool ptx_pragma_parse(struct ptx_parser *parser)
+{
+    /* Pragmas are hints by definition: no result depends on them. */
+    const char *text = NULL;
+    do {
+        ptx_next(parser);
+        if (!ptx_expect_string(parser, &text)) {
+            return false;
+        }
+    } while (ptx_is_mark(parser, ','));
+    return ptx_expect(parser, ';');
+}
+
 /* ------------------------------------------------------------------------ statements */
 
 static bool parse_directive(struct ptx_parser *parser)

@@ -45,19 +45,6 @@ static bool parse_numbers(struct ptx_parser *parser, unsigned *numbers, unsigned
     return true;
 }
 
-bool ptx_pragma_parse(struct ptx_parser *parser)
-{
-    /* Pragmas are hints by definition: no result depends on them. */
-    const char *text = NULL;
-    do {
-        ptx_next(parser);
-        if (!ptx_expect_string(parser, &text)) {
-            return false;
-        }
-    } while (ptx_is_mark(parser, ','));
-    return ptx_expect(parser, ';');
-}
-
 static bool parse_tuning(struct ptx_parser *parser, struct ptx_function *function)
 {
     while (parser->token.kind == PTX_TOKEN_DIRECTIVE) {

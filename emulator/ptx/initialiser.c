@@ -4,6 +4,16 @@
 
 #include "ptx/internal.h"
 
+bool ptx_count_bytes(struct ptx_parser *parser, uint64_t bytes)
+{
+    parser->variable_bytes += bytes;
+    if (parser->variable_bytes > PTX_BYTES_MAX) {
+        return ptx_fail(parser, "the variables have more than %llu bytes in all",
+                        (unsigned long long)PTX_BYTES_MAX);
+    }
+    return true;
+}
+
 struct filler {
     struct ptx_variable *variable;
     unsigned char *bytes;

@@ -1,60 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Characters to tokens, and the errors that name a place in the text. */
+/* Characters to tokens. */
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ptx/internal.h"
-
-/* ---------------------------------------------------------------------------- errors */
-
-static void fail_with(struct ptx_parser *parser, uint32_t line, uint32_t column,
-                      const char *format, va_list args)
-{
-    if (!parser->failed) {
-        char text[900];
-        vsnprintf(text, sizeof text, format, args);
-        emu_fail(parser->error, "%u:%u: %s", line, column, text);
-        parser->failed = true;
-    }
-    parser->token.kind = PTX_TOKEN_END;
-    parser->at = parser->end;
-}
-
-bool ptx_fail_at(struct ptx_parser *parser, uint32_t line, uint32_t column,
-                 const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    fail_with(parser, line, column, format, args);
-    va_end(args);
-    return false;
-}
-
-bool ptx_fail(struct ptx_parser *parser, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    fail_with(parser, parser->token.line, parser->token.column, format, args);
-    va_end(args);
-    return false;
-}
-
-bool ptx_fail_expected(struct ptx_parser *parser, const char *what)
-{
-    const struct ptx_token *token = &parser->token;
-    if (token->kind == PTX_TOKEN_END) {
-        return ptx_fail(parser, "expected %s but the text ends", what);
-    }
-    if (token->kind == PTX_TOKEN_STRING) {
-        return ptx_fail(parser, "expected %s but met a string", what);
-    }
-    const char *before = token->kind == PTX_TOKEN_DIRECTIVE ? "'." : "'";
-    const int shown = token->length > 200 ? 200 : (int)token->length;
-    return ptx_fail(parser, "expected %s but met %s%.*s'", what, before, shown,
-                    token->start);
-}
 
 /* ------------------------------------------------------------------------ characters */
 

@@ -324,25 +324,3 @@ enum emu_step emu_wgmma_exec(struct emu_warp *warp, const struct emu_insn *insn,
     emu_note_event(warp);
     return issue(warp, insn, group) ? EMU_NEXT : EMU_FAILED;
 }
-
-void emu_wgmma_describe_wait(struct emu_warp *warp, const struct emu_insn *insn,
-                             struct emu_text *text)
-{
-    if (insn->exec != emu_wgmma_exec && insn->exec != emu_wgmma_exec_wait) {
-        return;
-    }
-    const struct emu_warpgroup *group = emu_warpgroup_of(warp);
-    if (insn->exec == emu_wgmma_exec_wait) {
-        emu_text_add(text,
-                     "          waits for wgmma groups: %u of %u operations are done\n",
-                     group->done, group->issued);
-        return;
-    }
-    emu_text_add(text, "          waits for its warpgroup; missing are warps");
-    for (unsigned i = 0; i < EMU_WARPGROUP_WARPS; i++) {
-        if ((group->arrived >> i & 1u) == 0) {
-            emu_text_add(text, " %u", emu_warpgroup_warp(warp, i)->index);
-        }
-    }
-    emu_text_add(text, "\n");
-}
