@@ -57,7 +57,7 @@ static void test_barrier(struct emu_cta *cta, struct emu_named_barrier *barrier,
     barrier->open = false;
     barrier->counted_warps = 0;
     barrier->trues = barrier->falses = 0;
-    memset(barrier->lanes, 0, sizeof barrier->lanes);
+    memset(barrier->lanes, 0, sizeof(barrier->lanes));
     cta->cluster->events++;
 }
 

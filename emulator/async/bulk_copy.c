@@ -271,7 +271,7 @@ static bool decode_store(struct emu_decoder *decoder, struct bulk_insn *bulk)
 
 static struct bulk_insn *make_bulk(struct emu_decoder *decoder)
 {
-    struct bulk_insn *bulk = emu_decode_alloc(decoder, sizeof *bulk);
+    struct bulk_insn *bulk = emu_decode_alloc(decoder, sizeof(*bulk));
     bulk->mask = bulk->ignore_left = bulk->ignore_right = EMU_NO_SLOT;
     decoder->insn->extra = bulk;
     return bulk;

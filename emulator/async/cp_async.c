@@ -135,11 +135,11 @@ static bool issue_arrival(struct emu_warp *warp, const struct emu_insn *insn, un
                                              .offset = use.offset};
     if (arrival.waiting == 0) {
         struct emu_async *async =
-            emu_async_new(warp, insn, lane, sizeof arrival, run_arrival);
-        memcpy(async->payload, &arrival, sizeof arrival);
+            emu_async_new(warp, insn, lane, sizeof(arrival), run_arrival);
+        memcpy(async->payload, &arrival, sizeof(arrival));
         return emu_async_submit(async, 0);
     }
-    struct emu_copy_arrival *kept = emu_alloc(sizeof *kept);
+    struct emu_copy_arrival *kept = emu_alloc(sizeof(*kept));
     *kept = arrival;
     kept->next = state->copy_arrivals;
     state->copy_arrivals = kept;
@@ -159,7 +159,7 @@ static enum emu_step exec_arrival(struct emu_warp *warp, const struct emu_insn *
 
 bool emu_decode_copy_arrive(struct emu_decoder *decoder)
 {
-    struct emu_place *place = emu_decode_alloc(decoder, sizeof *place);
+    struct emu_place *place = emu_decode_alloc(decoder, sizeof(*place));
     decoder->insn->exec = exec_arrival;
     decoder->insn->extra = place;
     decoder->insn->mode = emu_take(decoder, "noinc") ? 1 : 0;
@@ -182,7 +182,7 @@ static bool copy_lane(const struct emu_async *async, const struct lane_copy *cop
                               .agent = copy->group.lane->reads,
                               .epoch = copy->group.op,
                               .view = &async->view};
-    memset(defined, EMU_DEFINED, sizeof defined);
+    memset(defined, EMU_DEFINED, sizeof(defined));
     if (copy->cta->exited) {
         emu_report_error(async->warp, async->insn, EMU_LANES, EMU_FINDING_IN_FLIGHT,
                          "the copy reaches shared memory after the CTA has exited");
@@ -286,7 +286,7 @@ bool emu_decode_copy(struct emu_decoder *decoder)
 {
     static const char *const caches[] = {"ca", "cg"};
     static const char *const prefetches[] = {"L2::64B", "L2::128B", "L2::256B"};
-    struct copy_insn *form = emu_decode_alloc(decoder, sizeof *form);
+    struct copy_insn *form = emu_decode_alloc(decoder, sizeof(*form));
     unsigned count = emu_operand_count(decoder);
     int64_t bytes = 0;
     decoder->insn->exec = exec_copy;

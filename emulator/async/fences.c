@@ -135,7 +135,7 @@ static bool decode_map_fence(struct emu_decoder *decoder)
     if (insn->mode != ACQUIRE) {
         return emu_decode_fail(decoder, "it must be .acquire or .release");
     }
-    place = emu_decode_alloc(decoder, sizeof *place);
+    place = emu_decode_alloc(decoder, sizeof(*place));
     insn->extra = place;
     return need_scope(decoder) && emu_need_operands(decoder, 2, 2) &&
            emu_operand_place(decoder, 0, EMU_SPACE_GENERIC, place) &&

@@ -15,7 +15,7 @@ struct emu_lane_groups *emu_groups_get(struct emu_lane_groups **lanes,
                                        struct emu_warp *warp, unsigned lane)
 {
     if (lanes[lane] == NULL) {
-        struct emu_lane_groups *made = emu_alloc(sizeof *made);
+        struct emu_lane_groups *made = emu_alloc(sizeof(*made));
         made->reads = emu_cluster_agent(warp->cta->cluster);
         made->writes = emu_cluster_agent(warp->cta->cluster);
         EMU_GROW(made->groups, made->count);

@@ -136,8 +136,8 @@ static bool cancel_lane(struct emu_warp *warp, const struct emu_insn *insn, unsi
     if (!check_receivers(warp, insn, lane, &op)) {
         return false;
     }
-    struct emu_async *async = emu_async_new(warp, insn, lane, sizeof op, run_cancel);
-    memcpy(async->payload, &op, sizeof op);
+    struct emu_async *async = emu_async_new(warp, insn, lane, sizeof(op), run_cancel);
+    memcpy(async->payload, &op, sizeof(op));
     emu_sync_release(&warp->sync, &async->view);
     return emu_async_submit(async, 0);
 }
@@ -155,7 +155,7 @@ static enum emu_step exec_cancel(struct emu_warp *warp, const struct emu_insn *i
 
 bool emu_decode_launch_cancel(struct emu_decoder *decoder)
 {
-    struct cancel_insn *form = emu_decode_alloc(decoder, sizeof *form);
+    struct cancel_insn *form = emu_decode_alloc(decoder, sizeof(*form));
     decoder->insn->exec = exec_cancel;
     decoder->insn->extra = form;
     if (!emu_take(decoder, "async") || !emu_take(decoder, "b128") ||
@@ -185,7 +185,7 @@ static bool get_response(struct emu_warp *warp, const struct emu_insn *insn, uns
         if (!emu_need_defined(warp, insn, 1u << lane, insn->src[0] + i, "response")) {
             return false;
         }
-        memcpy(ret_response + (size_t)2 * i, &half, sizeof half);
+        memcpy(ret_response + (size_t)2 * i, &half, sizeof(half));
     }
     if (ret_response[3] != ANSWER_CANCELLED && ret_response[3] != ANSWER_REFUSED) {
         emu_report_error(warp, insn, lane, EMU_FINDING_ILLEGAL,

@@ -32,7 +32,7 @@ static struct emu_seen_map *find_seen(struct emu_cta *cta, uint64_t address)
         map = map->next;
     }
     if (map == NULL) {
-        map = emu_alloc(sizeof *map);
+        map = emu_alloc(sizeof(*map));
         map->address = address;
         map->next = state->maps;
         state->maps = map;
@@ -61,7 +61,7 @@ void emu_map_changed(struct emu_cluster *cluster, uint64_t address)
     struct emu_async_cluster *state = emu_async_of_cluster(cluster);
     struct emu_changed_map *map = find_changed(cluster, address);
     if (map == NULL) {
-        map = emu_alloc(sizeof *map);
+        map = emu_alloc(sizeof(*map));
         map->address = address;
         map->next = state->changed_maps;
         state->changed_maps = map;

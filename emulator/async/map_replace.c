@@ -165,7 +165,7 @@ static enum emu_step exec_replace(struct emu_warp *warp, const struct emu_insn *
 bool emu_decode_map_replace(struct emu_decoder *decoder)
 {
     struct emu_insn *insn = decoder->insn;
-    struct emu_place *place = emu_decode_alloc(decoder, sizeof *place);
+    struct emu_place *place = emu_decode_alloc(decoder, sizeof(*place));
     int64_t value = 0;
     int64_t ordinal = 0;
     insn->exec = exec_replace;
@@ -236,7 +236,7 @@ static enum emu_step exec_copy(struct emu_warp *warp, const struct emu_insn *ins
 bool emu_decode_map_copy(struct emu_decoder *decoder)
 {
     struct emu_insn *insn = decoder->insn;
-    struct emu_place *places = emu_decode_alloc(decoder, 2 * sizeof *places);
+    struct emu_place *places = emu_decode_alloc(decoder, 2 * sizeof(*places));
     int64_t bytes = 0;
     insn->exec = exec_copy;
     insn->extra = places;
@@ -270,7 +270,7 @@ static enum emu_step exec_prefetch(struct emu_warp *warp, const struct emu_insn 
 
 bool emu_decode_map_prefetch(struct emu_decoder *decoder)
 {
-    struct emu_place *place = emu_decode_alloc(decoder, sizeof *place);
+    struct emu_place *place = emu_decode_alloc(decoder, sizeof(*place));
     decoder->insn->exec = exec_prefetch;
     decoder->insn->extra = place;
     return emu_need_operands(decoder, 1, 1) &&

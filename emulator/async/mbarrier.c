@@ -125,12 +125,12 @@ static struct emu_mbarrier *make_place(struct emu_cta *cta, uint32_t offset)
     struct emu_mbarrier_table *table = table_of(cta);
     if (table->by_offset == NULL) {
         table->by_offset = emu_alloc((cta->shared_bytes / EMU_MBARRIER_BYTES + 1) *
-                                     sizeof *table->by_offset);
+                                     sizeof(*table->by_offset));
     }
-    struct emu_mbarrier *barrier = emu_alloc(sizeof *barrier);
+    struct emu_mbarrier *barrier = emu_alloc(sizeof(*barrier));
     barrier->offset = offset;
     barrier->agent = emu_cluster_agent(cta->cluster);
-    barrier->seen = emu_alloc(cta->warp_count * sizeof *barrier->seen);
+    barrier->seen = emu_alloc(cta->warp_count * sizeof(*barrier->seen));
     EMU_GROW(table->list, table->count);
     table->list[table->count++] = barrier;
     table->by_offset[offset / EMU_MBARRIER_BYTES] = table->count;
@@ -174,7 +174,7 @@ bool emu_mbarrier_init(const struct emu_mbarrier_use *use, uint32_t count)
     barrier->expected = barrier->pending = count;
     barrier->tx = 0;
     barrier->observed = true;
-    memset(barrier->seen, 0, use->cta->warp_count * sizeof *barrier->seen);
+    memset(barrier->seen, 0, use->cta->warp_count * sizeof(*barrier->seen));
     emu_sync_init(&use->warp->sync, barrier->agent, barrier->base);
     barrier->maker = use->warp;
     barrier->made = ++use->warp->sync.inits_made;

@@ -341,7 +341,7 @@ static enum emu_step exec_pending_count(struct emu_warp *warp, const struct emu_
 
 static bool decode_place(struct emu_decoder *decoder, unsigned operand)
 {
-    struct emu_place *place = emu_decode_alloc(decoder, sizeof *place);
+    struct emu_place *place = emu_decode_alloc(decoder, sizeof(*place));
     enum emu_space space = emu_take_shared_space(decoder);
     decoder->insn->extra = place;
     if (space == EMU_SPACE_SHARED_CLUSTER && (decoder->insn->mode & REMOTE_ALLOWED) == 0) {

@@ -34,9 +34,9 @@ static enum emu_async_result run_store(struct emu_async *async)
     uint8_t data[16];
     uint8_t defined[16];
     uint8_t given[16];
-    memcpy(data, op->data, sizeof data);
-    memset(defined, EMU_DEFINED, sizeof defined);
-    memset(given, EMU_DEFINED, sizeof given);
+    memcpy(data, op->data, sizeof(data));
+    memset(defined, EMU_DEFINED, sizeof(defined));
+    memset(given, EMU_DEFINED, sizeof(given));
     if (!emu_mbarrier_stamp(async->warp, async->insn, op->cta, op->barrier_offset,
                             &actor.agent, &actor.epoch)) {
         return EMU_ASYNC_FAILED;
@@ -96,8 +96,8 @@ static bool issue_lane(struct emu_warp *warp, const struct emu_insn *insn, unsig
         memcpy(op.data + (size_t)i * form->bytes, &warp->r[form->slots[i]][lane],
                form->bytes);
     }
-    struct emu_async *async = emu_async_new(warp, insn, lane, sizeof op, run_store);
-    memcpy(async->payload, &op, sizeof op);
+    struct emu_async *async = emu_async_new(warp, insn, lane, sizeof(op), run_store);
+    memcpy(async->payload, &op, sizeof(op));
     emu_sync_release(&warp->sync, &async->view);
     return emu_async_submit(async, 0);
 }
@@ -136,7 +136,7 @@ static bool decode(struct emu_decoder *decoder, struct remote_insn *form, unsign
 bool emu_decode_async_store(struct emu_decoder *decoder)
 {
     static const char *const vectors[] = {"v2", "v4"};
-    struct remote_insn *form = emu_decode_alloc(decoder, sizeof *form);
+    struct remote_insn *form = emu_decode_alloc(decoder, sizeof(*form));
     enum ptx_type type = PTX_B32;
     decoder->insn->extra = form;
     if (!emu_take(decoder, "weak")) {
@@ -155,7 +155,7 @@ bool emu_decode_async_store(struct emu_decoder *decoder)
 
 bool emu_decode_async_reduce(struct emu_decoder *decoder)
 {
-    struct remote_insn *form = emu_decode_alloc(decoder, sizeof *form);
+    struct remote_insn *form = emu_decode_alloc(decoder, sizeof(*form));
     decoder->insn->extra = form;
     if (!emu_take(decoder, "relaxed") || !emu_take(decoder, "cluster")) {
         return emu_decode_fail(decoder, "only .relaxed.cluster is supported");

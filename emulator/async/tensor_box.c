@@ -67,7 +67,7 @@ bool emu_box_tensor(const struct emu_tensor_map *map, const int64_t *coordinates
                                 .four_rows = four_rows,
                                 .swizzle = emu_tensor_map_swizzle(map),
                                 .rows = four_rows ? 4 : 1};
-    memcpy(ret_box->at, coordinates, count * sizeof *coordinates);
+    memcpy(ret_box->at, coordinates, count * sizeof(*coordinates));
     for (uint32_t i = 1; i < map->rank && !four_rows; i++) {
         ret_box->rows *= (uint32_t)emu_ceil_div(map->box[i], map->element_stride[i]);
     }

@@ -282,7 +282,7 @@ static bool decode_store(struct emu_decoder *decoder, struct tensor_insn *tensor
 
 static struct tensor_insn *make_tensor(struct emu_decoder *decoder)
 {
-    struct tensor_insn *tensor = emu_decode_alloc(decoder, sizeof *tensor);
+    struct tensor_insn *tensor = emu_decode_alloc(decoder, sizeof(*tensor));
     tensor->mask = EMU_NO_SLOT;
     decoder->insn->extra = tensor;
     return tensor;

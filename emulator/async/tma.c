@@ -83,9 +83,9 @@ static void convert_row(enum emu_map_type type, uint8_t *data, uint32_t bytes)
     const struct emu_encode how = {.rounding = EMU_RN};
     for (uint32_t i = 0; i + 4 <= bytes; i += 4) {
         uint32_t bits;
-        memcpy(&bits, data + i, sizeof bits);
+        memcpy(&bits, data + i, sizeof(bits));
         bits = (uint32_t)emu_encode(EMU_TF32, emu_decode(EMU_F32, bits), how);
-        memcpy(data + i, &bits, sizeof bits);
+        memcpy(data + i, &bits, sizeof(bits));
     }
 }
 
@@ -254,8 +254,8 @@ bool emu_load_issue(struct emu_warp *warp, const struct emu_insn *insn, unsigned
         emu_mbarrier_use(&use, &warp->sync.view) == NULL) {
         return false;
     }
-    struct emu_async *async = emu_async_new(warp, insn, lane, sizeof *load, run_load);
-    memcpy(async->payload, load, sizeof *load);
+    struct emu_async *async = emu_async_new(warp, insn, lane, sizeof(*load), run_load);
+    memcpy(async->payload, load, sizeof(*load));
     return submit(async);
 }
 

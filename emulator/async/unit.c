@@ -75,7 +75,7 @@ static void attach_cta(struct emu_cta *cta)
 /* Registers are given out in steps of 8 a thread. */
 static void attach_warp(struct emu_warp *warp)
 {
-    struct emu_async_warp *state = emu_alloc(sizeof *state);
+    struct emu_async_warp *state = emu_alloc(sizeof(*state));
     unsigned registers = emu_launch_of(warp->cta)->registers_per_thread;
     state->registers = (uint32_t)emu_align_up(registers, 8);
     warp->async_state = state;

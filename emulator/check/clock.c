@@ -9,8 +9,8 @@ static void make_room(struct emu_clock *clock, uint32_t count)
     if (count <= clock->count) {
         return;
     }
-    clock->at = emu_realloc(clock->at, count * sizeof *clock->at);
-    memset(clock->at + clock->count, 0, (count - clock->count) * sizeof *clock->at);
+    clock->at = emu_realloc(clock->at, count * sizeof(*clock->at));
+    memset(clock->at + clock->count, 0, (count - clock->count) * sizeof(*clock->at));
     clock->count = count;
 }
 
@@ -23,7 +23,7 @@ static uint32_t first_of_block(uint32_t agent)
 
 static struct emu_clock_part *make_part(uint32_t first, uint32_t count)
 {
-    struct emu_clock_part *part = emu_alloc(sizeof *part + count * sizeof part->at[0]);
+    struct emu_clock_part *part = emu_alloc(sizeof(*part) + count * sizeof(part->at[0]));
     part->users = 1;
     part->first = first;
     part->count = count;
@@ -221,7 +221,7 @@ void emu_clock_meet(struct emu_clock *clock, const struct emu_clock *other)
             continue;
         }
         clock->parts[i] = make_part(was->first, was->count);
-        memcpy(clock->parts[i]->at, was->at, was->count * sizeof was->at[0]);
+        memcpy(clock->parts[i]->at, was->at, was->count * sizeof(was->at[0]));
         leave_part(was);
         meet_array(clock->parts[i]->at, clock->parts[i]->first, clock->parts[i]->count,
                    other);
@@ -245,11 +245,11 @@ void emu_clock_copy(struct emu_clock *clock, const struct emu_clock *other)
     }
     make_room(clock, other->count);
     if (other->count > 0) {
-        memcpy(clock->at, other->at, other->count * sizeof *clock->at);
+        memcpy(clock->at, other->at, other->count * sizeof(*clock->at));
     }
     if (clock->count > other->count) {
         memset(clock->at + other->count, 0,
-               (clock->count - other->count) * sizeof *clock->at);
+               (clock->count - other->count) * sizeof(*clock->at));
     }
     clock->first = other->first;
     forget_parts(clock);

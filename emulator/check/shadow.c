@@ -53,7 +53,7 @@ struct access {
 
 struct emu_shadow *emu_shadow_create(uint64_t bytes)
 {
-    struct emu_shadow *shadow = emu_alloc(sizeof *shadow);
+    struct emu_shadow *shadow = emu_alloc(sizeof(*shadow));
     shadow->page_count = emu_ceil_div(bytes, PAGE_BYTES);
     shadow->pages = emu_alloc((size_t)shadow->page_count * sizeof(struct page *));
     return shadow;
@@ -254,8 +254,8 @@ static void take_apart(const struct emu_shadow *shadow, const struct cell *cell,
     lists->writer_count = lists->reader_count = 1;
     if (cell->more != 0) {
         const struct node *node = &shadow->nodes[cell->more];
-        memcpy(lists->writers + 1, node->writers, sizeof node->writers);
-        memcpy(lists->readers + 1, node->readers, sizeof node->readers);
+        memcpy(lists->writers + 1, node->writers, sizeof(node->writers));
+        memcpy(lists->readers + 1, node->readers, sizeof(node->readers));
         lists->writer_count = MOST_WRITERS;
         lists->reader_count = MOST_READERS;
     }
@@ -290,7 +290,7 @@ static void give_node(struct emu_shadow *shadow, struct cell *cell)
 static void drop_oldest(struct emu_stamp *list, unsigned *count, unsigned most)
 {
     if (*count > most) {
-        memmove(list, list + 1, most * sizeof *list);
+        memmove(list, list + 1, most * sizeof(*list));
         *count = most;
     }
 }
@@ -310,14 +310,14 @@ static void put_together(struct emu_shadow *shadow, struct cell *cell, struct li
         cell->more = take_node(shadow);
     }
     struct node *node = &shadow->nodes[cell->more];
-    memset(node, 0, sizeof *node);
+    memset(node, 0, sizeof(*node));
     if (lists->writer_count > 1) {
         memcpy(node->writers, lists->writers + 1,
-               (lists->writer_count - 1) * sizeof *node->writers);
+               (lists->writer_count - 1) * sizeof(*node->writers));
     }
     if (lists->reader_count > 1) {
         memcpy(node->readers, lists->readers + 1,
-               (lists->reader_count - 1) * sizeof *node->readers);
+               (lists->reader_count - 1) * sizeof(*node->readers));
     }
 }
 
@@ -440,7 +440,7 @@ static void note_in_run(struct emu_shadow *shadow, struct cell *cell,
                         const struct access *now, struct run *run)
 {
     bool whole = now->stamp.bytes == 0xF && cell->more == 0;
-    if (whole && run->known && memcmp(cell, &run->before, sizeof *cell) == 0) {
+    if (whole && run->known && memcmp(cell, &run->before, sizeof(*cell)) == 0) {
         *cell = run->after;
         return;
     }
@@ -471,7 +471,7 @@ bool emu_shadow_access(struct emu_shadow *shadow, uint64_t byte, uint64_t bytes,
     for (uint64_t at = byte - byte % CELL_BYTES; at < end;) {
         struct page **page = &shadow->pages[at / PAGE_BYTES];
         if (*page == NULL) {
-            *page = emu_alloc(sizeof **page);
+            *page = emu_alloc(sizeof(**page));
         }
         uint64_t page_at = at - at % PAGE_BYTES;
         uint64_t stop = end < page_at + PAGE_BYTES ? end : page_at + PAGE_BYTES;

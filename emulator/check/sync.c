@@ -26,7 +26,7 @@ void emu_published_join(struct emu_published **to, struct emu_published *from)
         return;
     }
     if (was->users > 1) {
-        *to = emu_alloc(sizeof **to);
+        *to = emu_alloc(sizeof(**to));
         (*to)->users = 1;
         emu_view_copy(&(*to)->view, &was->view);
         emu_published_leave(was);
@@ -131,7 +131,7 @@ void emu_sync_fence(struct emu_sync *sync, enum emu_scope scope, bool release, b
         take_up(&sync->view, &sync->seen_relaxed[i]);
     }
     if (release) {
-        struct emu_published *published = emu_alloc(sizeof *published);
+        struct emu_published *published = emu_alloc(sizeof(*published));
         published->users = 1;
         emu_sync_release(sync, &published->view);
         set_fenced(sync, scope, published);
@@ -189,7 +189,7 @@ void emu_sync_init_fence(struct emu_sync *sync)
     if (!sync->checked) {
         return;
     }
-    struct emu_published *inits = emu_alloc(sizeof *inits);
+    struct emu_published *inits = emu_alloc(sizeof(*inits));
     inits->users = 1;
     emu_clock_copy(&inits->view.happened, &sync->inits);
     for (unsigned scope = EMU_SCOPE_CTA; scope <= EMU_SCOPE_CLUSTER; scope++) {

@@ -239,7 +239,7 @@ unsigned emu_config_ctas_per_sm(CUfunction function, unsigned threads,
     uint64_t limits[] = {EMU_SM_CTAS, EMU_SM_WARPS / warps,
                          EMU_SHARED_SM_BYTES / shared_bytes, EMU_SM_REGISTERS / registers};
     uint64_t least = limits[0];
-    for (unsigned i = 1; i < sizeof limits / sizeof limits[0]; i++) {
+    for (unsigned i = 1; i < sizeof(limits) / sizeof(limits[0]); i++) {
         least = limits[i] < least ? limits[i] : least;
     }
     return (unsigned)least;
@@ -252,7 +252,7 @@ unsigned emu_config_active_clusters(const struct emu_config *config, CUfunction 
     unsigned per_sm = emu_config_ctas_per_sm(function, threads, config->dynamic_bytes);
     unsigned size = (unsigned)emu_volume(config->cluster);
     unsigned clusters = 0;
-    for (unsigned i = 0; i < sizeof profile->gpc_sms / sizeof profile->gpc_sms[0]; i++) {
+    for (unsigned i = 0; i < sizeof(profile->gpc_sms) / sizeof(profile->gpc_sms[0]); i++) {
         clusters += profile->gpc_sms[i] * per_sm / size;
     }
     unsigned most = (unsigned)emu_device_sm_count(profile) * per_sm / size;

@@ -142,7 +142,7 @@ static CUresult create_context(CUcontext *ret_context, const CUctxCreateParams *
         return emu_refuse(CUDA_ERROR_OUT_OF_MEMORY,
                           "cuCtxCreate: more than %u contexts pushed", EMU_MOST_NESTED);
     }
-    CUcontext context = emu_object_create(sizeof *context, EMU_KIND_CONTEXT, NULL);
+    CUcontext context = emu_object_create(sizeof(*context), EMU_KIND_CONTEXT, NULL);
     context->device = device;
     context->flags = flags;
     emu_contexts.contexts[emu_contexts.depth++] = context;

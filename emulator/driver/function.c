@@ -38,7 +38,7 @@ CUresult emu_function_get(CUmodule module, const struct ptx_function *ptx,
         return emu_refuse(CUDA_ERROR_NOT_SUPPORTED, "%s: %s", ptx->name, error.text);
     }
     CUfunction function =
-        emu_object_create(sizeof *function, EMU_KIND_FUNCTION, module->object.context);
+        emu_object_create(sizeof(*function), EMU_KIND_FUNCTION, module->object.context);
     function->module = module;
     function->ptx = ptx;
     function->program = program;

@@ -86,9 +86,9 @@ static struct emu_launch make_launch(const struct emu_config *config, CUfunction
                                 .sm_count = (unsigned)emu_device_sm_count(device->profile),
                                 .registers_per_thread =
                                     bounded ? emu_function_registers(ptx) : 0};
-    memcpy(launch.grid, config->grid, sizeof launch.grid);
-    memcpy(launch.block, config->block, sizeof launch.block);
-    memcpy(launch.cluster, config->cluster, sizeof launch.cluster);
+    memcpy(launch.grid, config->grid, sizeof(launch.grid));
+    memcpy(launch.block, config->block, sizeof(launch.block));
+    memcpy(launch.cluster, config->cluster, sizeof(launch.cluster));
     return launch;
 }
 
@@ -101,7 +101,7 @@ static CUresult submit(const struct emu_config *config, CUfunction function, voi
     if (result != CUDA_SUCCESS) {
         return result;
     }
-    struct emu_queued *queued = emu_alloc(sizeof *queued + function->ptx->param_bytes);
+    struct emu_queued *queued = emu_alloc(sizeof(*queued) + function->ptx->param_bytes);
     result = copy_params(config, function, params, extra, queued->params);
     if (result != CUDA_SUCCESS) {
         emu_free(queued);

@@ -18,7 +18,7 @@ static CUresult load_library(CUlibrary *ret_library, const void *code,
     if (result != CUDA_SUCCESS) {
         return result;
     }
-    CUlibrary library = emu_object_create(sizeof *library, EMU_KIND_LIBRARY, NULL);
+    CUlibrary library = emu_object_create(sizeof(*library), EMU_KIND_LIBRARY, NULL);
     library->image = image;
     *ret_library = library;
     return CUDA_SUCCESS;
@@ -119,7 +119,7 @@ static CUresult get_kernel(CUlibrary library, const char *name, CUkernel *ret_ke
     if (program == NULL) {
         return emu_refuse(CUDA_ERROR_NOT_SUPPORTED, "%s: %s", name, error.text);
     }
-    CUkernel kernel = emu_object_create(sizeof *kernel, EMU_KIND_KERNEL, NULL);
+    CUkernel kernel = emu_object_create(sizeof(*kernel), EMU_KIND_KERNEL, NULL);
     kernel->library = library;
     kernel->ptx = ptx;
     kernel->static_shared_bytes = program->static_shared_bytes;

@@ -26,7 +26,7 @@ static CUresult relocate(CUmodule module, const struct ptx_variable *variable,
                               ptx->variables[relocation->variable].name);
         }
         address += (uint64_t)relocation->addend;
-        memcpy(bytes + relocation->offset, &address, sizeof address);
+        memcpy(bytes + relocation->offset, &address, sizeof(address));
     }
     return CUDA_SUCCESS;
 }
@@ -90,10 +90,10 @@ CUresult emu_module_create(CUcontext context, struct emu_image *image, CUlibrary
         return emu_refuse(CUDA_ERROR_NO_BINARY_FOR_GPU, ".target %s does not run on %s",
                           image->ptx->target, context->device->profile->name);
     }
-    CUmodule module = emu_object_create(sizeof *module, EMU_KIND_MODULE, context);
+    CUmodule module = emu_object_create(sizeof(*module), EMU_KIND_MODULE, context);
     module->image = image;
     module->library = library;
-    module->addresses = emu_alloc(image->ptx->variable_count * sizeof *module->addresses);
+    module->addresses = emu_alloc(image->ptx->variable_count * sizeof(*module->addresses));
     image->users++;
     CUresult result = allocate_variables(module);
     if (result == CUDA_SUCCESS) {

@@ -68,7 +68,7 @@ static void run_queue(CUcontext context, CUstream stream)
     for (struct emu_queued *at = stream->first; at != NULL; at = at->next) {
         count++;
     }
-    struct emu_launch *launches = emu_alloc(count * sizeof *launches);
+    struct emu_launch *launches = emu_alloc(count * sizeof(*launches));
     count = 0;
     for (struct emu_queued *at = stream->first; at != NULL; at = at->next) {
         launches[count] = at->launch;

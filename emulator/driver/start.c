@@ -71,7 +71,7 @@ EMU_EXPORT const char *emuLastError(void)
 {
     static _Thread_local char copy[4096];
     emu_enter();
-    snprintf(copy, sizeof copy, "%s", emu_text_get(&emu_driver.last_error));
+    snprintf(copy, sizeof(copy), "%s", emu_text_get(&emu_driver.last_error));
     emu_leave(CUDA_SUCCESS);
     return copy;
 }

@@ -8,7 +8,7 @@ struct emu_async *emu_async_new(struct emu_warp *warp, const struct emu_insn *in
                                 unsigned lane, size_t payload_bytes,
                                 enum emu_async_result (*run)(struct emu_async *))
 {
-    struct emu_async *async = emu_alloc(sizeof *async + payload_bytes);
+    struct emu_async *async = emu_alloc(sizeof(*async) + payload_bytes);
     async->warp = warp;
     async->insn = insn;
     async->lane = lane;

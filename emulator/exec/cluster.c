@@ -85,12 +85,12 @@ static void create_warp(struct emu_cta *cta, unsigned index, unsigned threads)
     warp->live = lanes >= EMU_LANES ? EMU_ALL_LANES : (1u << lanes) - 1;
     warp->mask = warp->live;
     warp->merge_pc = UINT32_MAX;
-    warp->r = emu_alloc(program->slot_count * sizeof *warp->r);
-    warp->undefined = emu_alloc(program->slot_count * sizeof *warp->undefined);
-    memset(warp->undefined, 0xFF, program->slot_count * sizeof *warp->undefined);
-    warp->p = emu_alloc(program->predicate_count * sizeof *warp->p);
-    warp->p_undefined = emu_alloc(program->predicate_count * sizeof *warp->p_undefined);
-    memset(warp->p_undefined, 0xFF, program->predicate_count * sizeof *warp->p_undefined);
+    warp->r = emu_alloc(program->slot_count * sizeof(*warp->r));
+    warp->undefined = emu_alloc(program->slot_count * sizeof(*warp->undefined));
+    memset(warp->undefined, 0xFF, program->slot_count * sizeof(*warp->undefined));
+    warp->p = emu_alloc(program->predicate_count * sizeof(*warp->p));
+    warp->p_undefined = emu_alloc(program->predicate_count * sizeof(*warp->p_undefined));
+    memset(warp->p_undefined, 0xFF, program->predicate_count * sizeof(*warp->p_undefined));
     uint64_t local_bytes = emu_local_bytes(program);
     if (local_bytes > 0) {
         warp->local = emu_alloc(local_bytes * EMU_LANES);
@@ -127,7 +127,7 @@ static void create_cta(struct emu_cluster *cluster, unsigned rank)
     unsigned threads = launch->block[0] * launch->block[1] * launch->block[2];
     cta->warp_count = (unsigned)emu_ceil_div(threads, EMU_LANES);
     cta->warps_left = cta->warp_count;
-    cta->warps = emu_alloc(cta->warp_count * sizeof *cta->warps);
+    cta->warps = emu_alloc(cta->warp_count * sizeof(*cta->warps));
     for (const struct emu_unit *const *unit = units_of(cluster); *unit != NULL; unit++) {
         (*unit)->attach_cta(cta);
     }
@@ -139,7 +139,7 @@ static void create_cta(struct emu_cluster *cluster, unsigned rank)
 
 struct emu_cluster *emu_cluster_create(struct emu_grid *grid, uint64_t index)
 {
-    struct emu_cluster *cluster = emu_alloc(sizeof *cluster);
+    struct emu_cluster *cluster = emu_alloc(sizeof(*cluster));
     const uint32_t *size = grid->launch.cluster;
     cluster->grid = grid;
     cluster->index = index;
@@ -150,7 +150,7 @@ struct emu_cluster *emu_cluster_create(struct emu_grid *grid, uint64_t index)
         (uint32_t)(index / grid->cluster_grid[0] / grid->cluster_grid[1]) * size[2];
     emu_random_seed(&cluster->random, emu_mix(grid->launch.settings.seed, index));
     cluster->cta_count = size[0] * size[1] * size[2];
-    cluster->ctas = emu_alloc(cluster->cta_count * sizeof *cluster->ctas);
+    cluster->ctas = emu_alloc(cluster->cta_count * sizeof(*cluster->ctas));
     for (const struct emu_unit *const *unit = units_of(cluster); *unit != NULL; unit++) {
         (*unit)->attach_cluster(cluster);
     }

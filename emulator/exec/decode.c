@@ -41,7 +41,7 @@ bool emu_decode_fail(struct emu_decoder *decoder, const char *format, ...)
     char text[512];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     struct emu_text place = {0};
     ptx_describe_place(decoder->program->module, &decoder->source->location, &place);
@@ -256,9 +256,9 @@ bool emu_operand_src(struct emu_decoder *decoder, const struct ptx_operand *oper
         if (bits != 32) {
             return emu_decode_fail(decoder, "a decimal constant in a %u-bit place", bits);
         }
-        memcpy(&full, &operand->value, sizeof full);
+        memcpy(&full, &operand->value, sizeof(full));
         single = (float)full;
-        memcpy(&single_bits, &single, sizeof single_bits);
+        memcpy(&single_bits, &single, sizeof(single_bits));
         *ret_slot = slot_of_value(decoder, single_bits);
         return true;
     case PTX_VARIABLE:
@@ -324,7 +324,7 @@ bool emu_operand_vector(struct emu_decoder *decoder, const struct ptx_operand *o
         elements = operand->elements;
         count = operand->count;
     }
-    uint32_t *slots = emu_decode_alloc(decoder, count * sizeof *slots);
+    uint32_t *slots = emu_decode_alloc(decoder, count * sizeof(*slots));
     for (unsigned i = 0; i < count; i++) {
         if (!(dst ? emu_operand_dst(decoder, &elements[i], &slots[i])
                   : emu_operand_src(decoder, &elements[i], bits, &slots[i]))) {
@@ -350,7 +350,7 @@ static void lay_out_registers(struct emu_program *program)
 {
     const struct ptx_function *function = program->function;
     program->register_slots = emu_arena_alloc(
-        &program->arena, function->register_count * sizeof *program->register_slots);
+        &program->arena, function->register_count * sizeof(*program->register_slots));
     for (uint32_t i = 0; i < function->register_count; i++) {
         switch (function->registers[i].type) {
         case PTX_PRED:
@@ -482,7 +482,7 @@ static bool decode_insn(struct context *context, uint32_t index)
     insn->vector = 1;
     insn->guard = EMU_NO_PREDICATE;
     insn->dst = insn->dst2 = EMU_NO_SLOT;
-    for (unsigned i = 0; i < sizeof insn->src / sizeof insn->src[0]; i++) {
+    for (unsigned i = 0; i < sizeof(insn->src) / sizeof(insn->src[0]); i++) {
         insn->src[i] = EMU_NO_SLOT;
     }
     if (source->guard != PTX_NO_GUARD) {
@@ -521,14 +521,14 @@ struct emu_program *emu_program_decode(const struct ptx_module *module,
                                        emu_variable_address address, void *context,
                                        struct emu_error *error)
 {
-    struct emu_program *program = emu_alloc(sizeof *program);
-    struct context *state = emu_alloc(sizeof *state);
+    struct emu_program *program = emu_alloc(sizeof(*program));
+    struct context *state = emu_alloc(sizeof(*state));
     program->module = module;
     program->function = function;
     program->units = units;
     program->insn_count = function->insn_count;
     program->insns = emu_arena_alloc(&program->arena,
-                                     (program->insn_count + 1) * sizeof *program->insns);
+                                     (program->insn_count + 1) * sizeof(*program->insns));
     state->decoder.program = program;
     state->decoder.error = error;
     state->address = address;

@@ -18,7 +18,7 @@ struct emu_memory {
 
 struct emu_memory *emu_memory_create(uint64_t total_bytes)
 {
-    struct emu_memory *memory = emu_alloc(sizeof *memory);
+    struct emu_memory *memory = emu_alloc(sizeof(*memory));
     memory->total_bytes = total_bytes;
     return memory;
 }
@@ -64,7 +64,7 @@ uint64_t emu_memory_allocate(struct emu_memory *memory, uint64_t bytes, const ch
     if (bytes == 0 || bytes > memory->total_bytes - memory->used_bytes) {
         return 0;
     }
-    struct emu_allocation *allocation = emu_alloc(sizeof *allocation);
+    struct emu_allocation *allocation = emu_alloc(sizeof(*allocation));
     allocation->base = emu_try_alloc(bytes + 2 * (size_t)GUARD_BYTES);
     allocation->state = emu_try_alloc(bytes);
     allocation->log = emu_access_log_create(bytes);
@@ -76,7 +76,7 @@ uint64_t emu_memory_allocate(struct emu_memory *memory, uint64_t bytes, const ch
     uint64_t start = (uint64_t)(uintptr_t)allocation->base + GUARD_BYTES;
     allocation->address = emu_align_up(start - ALIGNMENT_BYTES, ALIGNMENT_BYTES);
     allocation->id = ++memory->next_id;
-    snprintf(allocation->name, sizeof allocation->name, "%s", name == NULL ? "" : name);
+    snprintf(allocation->name, sizeof(allocation->name), "%s", name == NULL ? "" : name);
     if (memory->count == memory->room) {
         memory->room = memory->room == 0 ? 16 : memory->room * 2;
         memory->sorted =

@@ -219,7 +219,7 @@ static bool decode_relation(struct emu_decoder *decoder, enum ptx_type type,
 {
     const int kind = get_kind(type);
     const int which =
-        emu_take_one_of(decoder, operators, sizeof operators / sizeof operators[0]);
+        emu_take_one_of(decoder, operators, sizeof(operators) / sizeof(operators[0]));
     if (kind < 0) {
         return emu_decode_fail(decoder, "not supported for this type");
     }
@@ -246,7 +246,7 @@ static bool decode_compare(struct emu_decoder *decoder, enum ptx_type type,
 {
     static const char *const combines[] = {"and", "or", "xor"};
     struct emu_insn *insn = decoder->insn;
-    struct compare *compare = emu_decode_alloc(decoder, sizeof *compare);
+    struct compare *compare = emu_decode_alloc(decoder, sizeof(*compare));
     compare->is_pair = type == PTX_F16X2 || type == PTX_BF16X2;
     compare->is_half = compare->is_pair || type == PTX_F16 || type == PTX_BF16;
     compare->format = type == PTX_F16 || type == PTX_F16X2 ? EMU_F16 : EMU_BF16;

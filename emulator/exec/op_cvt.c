@@ -27,7 +27,7 @@ static const struct emu_cvt_type types[] = {
     {"e2m1x2", EMU_CVT_PAIR, 8, EMU_E2M1, false},
     {"ue8m0x2", EMU_CVT_PAIR, 16, EMU_UE8M0, false},
 };
-enum { TYPE_COUNT = sizeof types / sizeof types[0] };
+enum { TYPE_COUNT = sizeof(types) / sizeof(types[0]) };
 
 /* ------------------------------------------------------------------- float, float */
 
@@ -242,7 +242,7 @@ static void take_rounding(struct emu_decoder *decoder, struct emu_cvt *cvt)
 
 bool emu_cvt_decode(struct emu_decoder *decoder)
 {
-    struct emu_cvt *cvt = emu_decode_alloc(decoder, sizeof *cvt);
+    struct emu_cvt *cvt = emu_decode_alloc(decoder, sizeof(*cvt));
     decoder->insn->extra = cvt;
     take_rounding(decoder, cvt);
     cvt->ftz = emu_take(decoder, "ftz");

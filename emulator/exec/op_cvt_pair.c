@@ -90,7 +90,7 @@ bool emu_cvt_pairs(struct emu_decoder *decoder, const struct emu_cvt *cvt,
                    unsigned *ret_sources)
 {
     struct emu_insn *insn = decoder->insn;
-    for (unsigned i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+    for (unsigned i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         if (strcmp(rules[i].to, cvt->to->name) != 0 ||
             strcmp(rules[i].from, cvt->from->name) != 0) {
             continue;

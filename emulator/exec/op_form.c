@@ -250,7 +250,7 @@ static bool refuse(struct emu_decoder *decoder, const struct request *request)
     const char *name = decoder->source->words[0];
     uint64_t known = 0;
     bool any = false;
-    for (unsigned t = 0; t < sizeof tables / sizeof tables[0]; t++) {
+    for (unsigned t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
         for (const struct emu_form *form = tables[t]; form->name != NULL; form++) {
             if (strcmp(form->name, name) == 0 && has_types(form, request)) {
                 known |= form->need | form->may;
@@ -294,7 +294,7 @@ bool emu_form_decode(struct emu_decoder *decoder)
     const char *name = decoder->source->words[0];
     struct request request = {.operands = emu_operand_count(decoder)};
     read_words(decoder, &request);
-    for (unsigned t = 0; t < sizeof tables / sizeof tables[0]; t++) {
+    for (unsigned t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
         for (const struct emu_form *form = tables[t]; form->name != NULL; form++) {
             if (!has_types(form, &request) || !has_words(form, &request) ||
                 count_operands(form) != request.operands || strcmp(form->name, name) != 0) {

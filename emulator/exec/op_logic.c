@@ -83,7 +83,7 @@ bool emu_predicate_decode(struct emu_decoder *decoder)
         {"and", and_pred, 2}, {"or", or_pred, 2},   {"xor", xor_pred, 2},
         {"not", not_pred, 1}, {"mov", mov_pred, 1},
     };
-    for (unsigned i = 0; i < sizeof operations / sizeof operations[0]; i++) {
+    for (unsigned i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
         if (strcmp(decoder->source->words[0], operations[i].name) != 0) {
             continue;
         }

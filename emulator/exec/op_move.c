@@ -93,7 +93,7 @@ static bool decode_elements(struct emu_decoder *decoder, const struct ptx_operan
     const unsigned element_bits = bits / vector->count;
     insn->bytes = (uint8_t)(element_bits / 8);
     insn->list_count = vector->count;
-    insn->list = emu_decode_alloc(decoder, vector->count * sizeof *insn->list);
+    insn->list = emu_decode_alloc(decoder, vector->count * sizeof(*insn->list));
     for (unsigned k = 0; k < vector->count; k++) {
         const struct ptx_operand *element = &vector->elements[k];
         if (is_destination && element->kind == PTX_SINK) {

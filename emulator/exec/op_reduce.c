@@ -74,7 +74,7 @@ EMU_EXEC(match)
         return step;
     }
     uint64_t values[EMU_LANES];
-    memcpy(values, warp->r[insn->src[0]], sizeof values);
+    memcpy(values, warp->r[insn->src[0]], sizeof(values));
     const uint32_t values_undefined = warp->undefined[insn->src[0]];
     uint32_t holds = 0;
     uint32_t undefined = 0;
@@ -178,7 +178,7 @@ EMU_EXEC(redux)
         return step;
     }
     uint64_t values[EMU_LANES];
-    memcpy(values, warp->r[insn->src[0]], sizeof values);
+    memcpy(values, warp->r[insn->src[0]], sizeof(values));
     const uint32_t values_undefined = warp->undefined[insn->src[0]];
     uint32_t undefined = 0;
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {

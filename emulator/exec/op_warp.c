@@ -140,7 +140,7 @@ EMU_EXEC(shfl)
         return step;
     }
     uint64_t values[EMU_LANES];
-    memcpy(values, warp->r[insn->src[0]], sizeof values);
+    memcpy(values, warp->r[insn->src[0]], sizeof(values));
     const uint32_t value_undefined = warp->undefined[insn->src[0]];
     const uint32_t choice_undefined =
         warp->undefined[insn->src[1]] | warp->undefined[insn->src[2]];

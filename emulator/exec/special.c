@@ -228,7 +228,7 @@ static bool finish(struct emu_decoder *decoder, enum special what, unsigned comp
 
 bool emu_special_decode(struct emu_decoder *decoder, const char *name, unsigned bits)
 {
-    for (unsigned i = 0; i < sizeof registers / sizeof registers[0]; i++) {
+    for (unsigned i = 0; i < sizeof(registers) / sizeof(registers[0]); i++) {
         if (strcmp(registers[i].name, name) == 0) {
             return registers[i].bits == bits
                        ? finish(decoder, registers[i].what, registers[i].component, bits)

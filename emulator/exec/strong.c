@@ -29,9 +29,9 @@ void emu_strong_write(struct emu_warp *warp, uint64_t address, unsigned order, b
 static uint64_t hash_state(const struct emu_warp *warp)
 {
     const struct emu_program *program = emu_launch_of(warp->cta)->program;
-    uint64_t hash = emu_hash(warp->r, program->slot_count * sizeof *warp->r);
-    hash = emu_mix(hash, emu_hash(warp->p, program->predicate_count * sizeof *warp->p));
-    hash = emu_mix(hash, emu_hash(warp->lane_pc, sizeof warp->lane_pc));
+    uint64_t hash = emu_hash(warp->r, program->slot_count * sizeof(*warp->r));
+    hash = emu_mix(hash, emu_hash(warp->p, program->predicate_count * sizeof(*warp->p)));
+    hash = emu_mix(hash, emu_hash(warp->lane_pc, sizeof(warp->lane_pc)));
     return emu_mix(hash, (uint64_t)warp->live << 32 | warp->mask);
 }
 

@@ -9,7 +9,7 @@ static void fail_with(struct ptx_parser *parser, uint32_t line, uint32_t column,
 {
     if (!parser->failed) {
         char text[900];
-        vsnprintf(text, sizeof text, format, args);
+        vsnprintf(text, sizeof(text), format, args);
         emu_fail(parser->error, "%u:%u: %s", line, column, text);
         parser->failed = true;
     }

@@ -19,7 +19,7 @@ static unsigned *find_numbers(struct ptx_function *function, const char *word,
                       {"maxclusterrank", &function->max_cluster_rank, 1},
                       {"minnctapersm", &function->min_ctas_per_sm, 1},
                       {"maxnreg", &function->max_registers, 1}};
-    for (size_t i = 0; i < sizeof directives / sizeof directives[0]; i++) {
+    for (size_t i = 0; i < sizeof(directives) / sizeof(directives[0]); i++) {
         if (strcmp(word, directives[i].word) == 0) {
             *ret_most = directives[i].most;
             return directives[i].numbers;

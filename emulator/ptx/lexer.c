@@ -118,7 +118,7 @@ static bool lex_float_bits(struct ptx_parser *parser, unsigned digits)
 static bool lex_decimal(struct ptx_parser *parser, size_t length)
 {
     char text[64];
-    if (length >= sizeof text) {
+    if (length >= sizeof(text)) {
         return ptx_fail(parser, "a decimal number of %zu characters is too long", length);
     }
     memcpy(text, parser->at, length);
@@ -129,7 +129,7 @@ static bool lex_decimal(struct ptx_parser *parser, size_t length)
     }
     const double value = strtod_l(text, NULL, plain);
     freelocale(plain);
-    memcpy(&parser->token.bits, &value, sizeof value);
+    memcpy(&parser->token.bits, &value, sizeof(value));
     parser->token.kind = PTX_TOKEN_DECIMAL;
     parser->at += length;
     return true;

@@ -130,7 +130,7 @@ static bool parse_definition(struct ptx_parser *parser, struct ptx_linkage linka
     if (ptx_is_directive(parser, "func") || ptx_is_directive(parser, "entry")) {
         return ptx_function_parse(parser, linkage);
     }
-    for (size_t i = 0; i < sizeof spaces / sizeof spaces[0]; i++) {
+    for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
         if (ptx_is_directive(parser, spaces[i].word)) {
             return ptx_variables_parse(parser, spaces[i].space, linkage);
         }
@@ -150,7 +150,7 @@ static bool parse_directive(struct ptx_parser *parser)
                       {"section", ptx_section_parse},
                       {"pragma", ptx_pragma_parse}};
     struct ptx_linkage linkage;
-    for (size_t i = 0; i < sizeof directives / sizeof directives[0]; i++) {
+    for (size_t i = 0; i < sizeof(directives) / sizeof(directives[0]); i++) {
         if (ptx_is_directive(parser, directives[i].word)) {
             return directives[i].parse(parser);
         }
@@ -190,11 +190,12 @@ static void hand_out(struct ptx_parser *parser)
     module->file_count = parser->file_count;
     module->variable_count = parser->variable_count;
     module->function_count = parser->function_count;
-    module->files = keep(module, parser->files, parser->file_count * sizeof *parser->files);
-    module->variables =
-        keep(module, parser->variables, parser->variable_count * sizeof *parser->variables);
-    module->functions =
-        keep(module, parser->functions, parser->function_count * sizeof *parser->functions);
+    module->files =
+        keep(module, parser->files, parser->file_count * sizeof(*parser->files));
+    module->variables = keep(module, parser->variables,
+                             parser->variable_count * sizeof(*parser->variables));
+    module->functions = keep(module, parser->functions,
+                             parser->function_count * sizeof(*parser->functions));
 }
 
 static void release(struct ptx_parser *parser)
@@ -223,7 +224,7 @@ struct ptx_module *ptx_parse(const char *text, size_t length, struct emu_error *
     while (length > 0 && text[length - 1] == '\0') {
         length--;
     }
-    struct ptx_module *module = emu_alloc(sizeof *module);
+    struct ptx_module *module = emu_alloc(sizeof(*module));
     struct ptx_parser parser = {.module = module,
                                 .error = error,
                                 .at = text,

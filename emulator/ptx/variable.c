@@ -234,7 +234,7 @@ static bool skip_pointer_attributes(struct ptx_parser *parser)
     if (!accept_directive(parser, "ptr")) {
         return true;
     }
-    for (size_t i = 0; i < sizeof spaces / sizeof spaces[0]; i++) {
+    for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
         if (accept_directive(parser, spaces[i])) {
             break;
         }

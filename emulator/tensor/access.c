@@ -215,7 +215,7 @@ make_access(struct emu_warp *warp, const struct emu_insn *insn, uint32_t lanes, 
         return NULL;
     }
     advise_form(warp, insn);
-    struct emu_tensor_access *access = emu_alloc(sizeof *access);
+    struct emu_tensor_access *access = emu_alloc(sizeof(*access));
     access->warp = warp;
     access->insn = insn;
     access->store = store;
@@ -223,8 +223,8 @@ make_access(struct emu_warp *warp, const struct emu_insn *insn, uint32_t lanes, 
     access->column = column;
     access->span = count_columns(form) + form->split;
     access->registers = insn->list_count;
-    access->values = emu_alloc(access->registers * sizeof *access->values);
-    access->undefined = emu_alloc(access->registers * sizeof *access->undefined);
+    access->values = emu_alloc(access->registers * sizeof(*access->values));
+    access->undefined = emu_alloc(access->registers * sizeof(*access->undefined));
     return access;
 }
 
@@ -373,7 +373,7 @@ static bool has_result(const struct ptx_insn *insn)
 {
     static const char *const without[] = {"bar", "barrier", "tcgen05", "nanosleep",
                                           "setmaxnreg"};
-    for (size_t i = 0; i < sizeof without / sizeof without[0]; i++) {
+    for (size_t i = 0; i < sizeof(without) / sizeof(without[0]); i++) {
         if (strcmp(insn->words[0], without[i]) == 0) {
             return false;
         }

@@ -165,7 +165,7 @@ static bool issue_copy(struct emu_warp *warp, const struct emu_insn *insn, unsig
         emu_feature_if(form->shape->copies != 4, EMU_FEATURE_COPY_SHAPE) |
             emu_feature_if(form->packing != EMU_PACK_8, EMU_FEATURE_COPY_DECOMPRESS));
     struct emu_tensor_op *op = emu_tensor_op_new(warp, insn, lane, EMU_OP_COPY,
-                                                 form->cta_group, sizeof task, run_copy);
+                                                 form->cta_group, sizeof(task), run_copy);
     *(struct copy_task *)(void *)op->payload = task;
     op->column = column;
     op->columns = form->shape->bytes / 4;
@@ -204,7 +204,7 @@ static bool decode_shape(struct emu_decoder *decoder, struct copy_form *form)
 bool emu_decode_tcgen05_cp(struct emu_decoder *decoder)
 {
     struct emu_insn *insn = decoder->insn;
-    struct copy_form *form = emu_decode_alloc(decoder, sizeof *form);
+    struct copy_form *form = emu_decode_alloc(decoder, sizeof(*form));
     insn->extra = form;
     insn->exec = exec_copy;
     form->packing = EMU_PACK_8;
@@ -346,7 +346,7 @@ static bool issue_commit(struct emu_warp *warp, const struct emu_insn *insn, uns
         return false;
     }
     struct emu_tensor_op *op = emu_tensor_op_new(warp, insn, lane, EMU_OP_COMMIT,
-                                                 form->cta_group, sizeof task, run_commit);
+                                                 form->cta_group, sizeof(task), run_commit);
     *(struct commit_task *)(void *)op->payload = task;
     if (emu_tensor_is_wrong_thread(op)) {
         emu_report(
@@ -371,7 +371,7 @@ static enum emu_step exec_commit(struct emu_warp *warp, const struct emu_insn *i
 bool emu_decode_tensor_commit(struct emu_decoder *decoder)
 {
     struct emu_insn *insn = decoder->insn;
-    struct commit_form *form = emu_decode_alloc(decoder, sizeof *form);
+    struct commit_form *form = emu_decode_alloc(decoder, sizeof(*form));
     insn->extra = form;
     insn->exec = exec_commit;
     if (!emu_take(decoder, "mbarrier::arrive::one") || !emu_take(decoder, "b64")) {

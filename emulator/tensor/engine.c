@@ -24,7 +24,7 @@ static struct emu_tensor_thread *find_thread(struct emu_warp *warp, unsigned lan
             return thread;
         }
     }
-    struct emu_tensor_thread *thread = emu_alloc(sizeof *thread);
+    struct emu_tensor_thread *thread = emu_alloc(sizeof(*thread));
     thread->warp = warp;
     thread->lane = lane;
     if (emu_tensor_checks_races(warp)) {
@@ -287,7 +287,7 @@ struct emu_tensor_op *emu_tensor_op_new(struct emu_warp *warp, const struct emu_
 {
     struct emu_cta *ctas[2];
     emu_tensor_ctas(warp->cta, cta_group, ctas);
-    struct emu_tensor_op *op = emu_alloc(sizeof *op + payload_bytes);
+    struct emu_tensor_op *op = emu_alloc(sizeof(*op) + payload_bytes);
     op->kind = kind;
     op->thread = find_thread(warp, lane);
     op->cta_group = cta_group;

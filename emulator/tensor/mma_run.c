@@ -181,7 +181,7 @@ static struct saved_row *save_disabled(const struct emu_tmem *tmem,
                                        const struct mma_part *part,
                                        const struct operands *operands)
 {
-    struct saved_row *rows = emu_alloc(part->rows * sizeof *rows);
+    struct saved_row *rows = emu_alloc(part->rows * sizeof(*rows));
     for (unsigned i = 0; i < part->rows; i++) {
         uint32_t lane = part->lane + i;
         if (is_disabled(operands, lane)) {

@@ -9,7 +9,7 @@ uint32_t *emu_tensor_scratch(struct emu_warp *warp)
     struct emu_tensor_cluster *cluster = emu_tensor_cluster_of(warp);
     if (cluster->scratch == NULL) {
         cluster->scratch =
-            emu_alloc(2 * EMU_TENSOR_OPERAND_CELLS * sizeof *cluster->scratch);
+            emu_alloc(2 * EMU_TENSOR_OPERAND_CELLS * sizeof(*cluster->scratch));
     }
     return cluster->scratch;
 }

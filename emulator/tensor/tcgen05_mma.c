@@ -267,7 +267,7 @@ static bool issue(struct emu_warp *warp, const struct emu_insn *insn, unsigned l
     const struct emu_instruction *instruction = &task.instruction;
     emu_features_advise(warp, insn, find_features(&task));
     struct emu_tensor_op *op = emu_tensor_op_new(warp, insn, lane, EMU_OP_MMA,
-                                                 task.cta_count, sizeof task, emu_mma_run);
+                                                 task.cta_count, sizeof(task), emu_mma_run);
     *(struct emu_mma_task *)(void *)op->payload = task;
     op->column = emu_tmem_column(task.d);
     op->columns = emu_mma_count_columns(task.cta_count, instruction->m, instruction->n);
@@ -420,7 +420,7 @@ static bool decode_tail(struct emu_decoder *decoder, struct mma_form *form)
 bool emu_decode_tensor_mma(struct emu_decoder *decoder)
 {
     static const char *const refused[] = {"sp", "ws", "ashift"};
-    struct mma_form *form = emu_decode_alloc(decoder, sizeof *form);
+    struct mma_form *form = emu_decode_alloc(decoder, sizeof(*form));
     decoder->insn->extra = form;
     decoder->insn->exec = exec_mma;
     int word = emu_take_one_of(decoder, refused, 3);

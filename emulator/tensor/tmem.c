@@ -17,7 +17,7 @@ struct emu_tmem *emu_tmem_of(struct emu_cta *cta)
 {
     struct emu_tensor_cta *state = emu_tensor_cta_of(cta);
     if (state->tmem == NULL) {
-        state->tmem = emu_alloc(sizeof *state->tmem);
+        state->tmem = emu_alloc(sizeof(*state->tmem));
         if (emu_launch_of(cta)->settings.races) {
             state->tmem->shadow = emu_shadow_create(
                 (uint64_t)(EMU_TMEM_LANES / GROUP_LANES) * EMU_TMEM_COLUMNS * CELL_BYTES);
@@ -66,7 +66,7 @@ static void clear_columns(struct emu_tmem *tmem, uint32_t column, uint32_t colum
 {
     for (uint32_t lane = 0; lane < EMU_TMEM_LANES; lane++) {
         memset(&tmem->defined[lane][column], EMU_UNDEFINED, columns);
-        memset(&tmem->cells[lane][column], 0xDB, columns * sizeof tmem->cells[0][0]);
+        memset(&tmem->cells[lane][column], 0xDB, columns * sizeof(tmem->cells[0][0]));
     }
     for (uint32_t group = 0; tmem->shadow != NULL && group < EMU_TMEM_LANES / GROUP_LANES;
          group++) {

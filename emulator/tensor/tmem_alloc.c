@@ -133,7 +133,7 @@ static enum emu_step write_address(struct emu_warp *warp, const struct emu_insn 
     /* All lanes may read it afterwards without further ado. */
     emu_sync_lanes(&warp->sync);
     const struct emu_actor actor = emu_actor_of_lane(warp, insn, 0);
-    bool good = emu_write(&actor, EMU_SPACE_SHARED, (uint32_t)address, sizeof column,
+    bool good = emu_write(&actor, EMU_SPACE_SHARED, (uint32_t)address, sizeof(column),
                           &column, NULL);
     emu_sync_lanes(&warp->sync);
     return good ? EMU_NEXT : EMU_FAILED;
@@ -190,7 +190,7 @@ static enum emu_step exec_alloc(struct emu_warp *warp, const struct emu_insn *in
 bool emu_decode_tmem_alloc(struct emu_decoder *decoder)
 {
     struct emu_insn *insn = decoder->insn;
-    struct alloc_form *form = emu_decode_alloc(decoder, sizeof *form);
+    struct alloc_form *form = emu_decode_alloc(decoder, sizeof(*form));
     insn->extra = form;
     insn->exec = exec_alloc;
     decoder->program->allocates_tensor_memory = true;
@@ -296,7 +296,7 @@ static enum emu_step exec_dealloc(struct emu_warp *warp, const struct emu_insn *
 bool emu_decode_tmem_dealloc(struct emu_decoder *decoder)
 {
     struct emu_insn *insn = decoder->insn;
-    struct alloc_form *form = emu_decode_alloc(decoder, sizeof *form);
+    struct alloc_form *form = emu_decode_alloc(decoder, sizeof(*form));
     insn->extra = form;
     insn->exec = exec_dealloc;
     if (!emu_take(decoder, "sync") || !emu_take(decoder, "b32")) {
@@ -324,7 +324,7 @@ static enum emu_step exec_relinquish(struct emu_warp *warp, const struct emu_ins
 
 bool emu_decode_tmem_relinquish(struct emu_decoder *decoder)
 {
-    struct alloc_form *form = emu_decode_alloc(decoder, sizeof *form);
+    struct alloc_form *form = emu_decode_alloc(decoder, sizeof(*form));
     decoder->insn->extra = form;
     decoder->insn->exec = exec_relinquish;
     if (!emu_take(decoder, "sync")) {

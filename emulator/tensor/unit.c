@@ -49,7 +49,7 @@ static void attach_cta(struct emu_cta *cta)
 
 static void attach_warp(struct emu_warp *warp)
 {
-    struct emu_tensor_warp *state = emu_alloc(sizeof *state);
+    struct emu_tensor_warp *state = emu_alloc(sizeof(*state));
     state->load_agent = state->store_agent = EMU_NO_AGENT;
     warp->tensor_state = state;
 }

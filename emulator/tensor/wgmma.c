@@ -18,7 +18,7 @@ struct emu_warpgroup *emu_warpgroup_of(struct emu_warp *warp)
         return NULL;
     }
     if (state->warpgroups == NULL) {
-        state->warpgroups = emu_alloc(count * sizeof *state->warpgroups);
+        state->warpgroups = emu_alloc(count * sizeof(*state->warpgroups));
         for (unsigned i = 0; i < count; i++) {
             state->warpgroups[i].chain = emu_async_chain(warp->cta->cluster);
             if (emu_tensor_checks_races(warp)) {
@@ -206,7 +206,7 @@ static bool keep_a(struct emu_warp *warp, const struct emu_insn *insn,
     if (!form->a_in_registers) {
         return true;
     }
-    struct emu_wgmma_operation *operation = emu_alloc(sizeof *operation);
+    struct emu_wgmma_operation *operation = emu_alloc(sizeof(*operation));
     operation->number = task->number;
     operation->insn = insn;
     operation->next = task->group->operations;
@@ -255,7 +255,7 @@ static bool issue(struct emu_warp *warp, const struct emu_insn *insn,
         return false;
     }
     task.accumulator->last = task.number;
-    struct emu_async *async = emu_async_new(warp, insn, EMU_LANES, sizeof task, run_wgmma);
+    struct emu_async *async = emu_async_new(warp, insn, EMU_LANES, sizeof(task), run_wgmma);
     *(struct wgmma_task *)(void *)async->payload = task;
     if (emu_tensor_checks_races(warp)) {
         meet_in_view(async);

@@ -22,7 +22,7 @@ static const struct operand_type {
     {"u8", EMU_U8, EMU_PACK_8, 4, 32},
 };
 enum {
-    TYPE_COUNT = sizeof types / sizeof types[0],
+    TYPE_COUNT = sizeof(types) / sizeof(types[0]),
     FAMILY_BF16 = 1,
     FAMILY_TF32,
     FAMILY_FP8,
@@ -120,7 +120,7 @@ static bool decode_registers(struct emu_decoder *decoder, struct emu_wgmma_form 
                                A_REGISTERS);
     }
     insn->list_count = form->d_count + a_count;
-    insn->list = emu_decode_alloc(decoder, insn->list_count * sizeof *insn->list);
+    insn->list = emu_decode_alloc(decoder, insn->list_count * sizeof(*insn->list));
     for (uint32_t i = 0; i < insn->list_count; i++) {
         insn->list[i] = i < form->d_count ? d[i] : a[i - form->d_count];
         if (insn->list[i] == EMU_NO_SLOT) {
@@ -159,7 +159,7 @@ static bool decode_scale_d(struct emu_decoder *decoder, struct emu_wgmma_form *f
 
 bool emu_decode_wgmma(struct emu_decoder *decoder)
 {
-    struct emu_wgmma_form *form = emu_decode_alloc(decoder, sizeof *form);
+    struct emu_wgmma_form *form = emu_decode_alloc(decoder, sizeof(*form));
     unsigned family = 0;
     decoder->insn->extra = form;
     decoder->insn->exec = emu_wgmma_exec;

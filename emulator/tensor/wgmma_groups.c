@@ -147,7 +147,7 @@ enum emu_step emu_wgmma_exec_wait(struct emu_warp *warp, const struct emu_insn *
     pass_operations(warp, group, target);
     state->group_count -= over;
     memmove(state->group_ends, state->group_ends + over,
-            state->group_count * sizeof *state->group_ends);
+            state->group_count * sizeof(*state->group_ends));
     state->fenced = false;
     if (emu_tensor_checks_races(warp)) {
         emu_clock_raise(&warp->sync.view.happened, group->agent, target);

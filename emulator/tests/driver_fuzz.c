@@ -337,7 +337,7 @@ static CUlaunchConfig any_config(CUlaunchAttribute *attributes)
     for (unsigned i = 0; i < 4; i++) {
         attributes[i] = (CUlaunchAttribute){.id = ONE_OF(ids)};
         unsigned words[3] = {ONE_OF(grids), ONE_OF(grids), ONE_OF(grids)};
-        memcpy(&attributes[i].value, words, sizeof words);
+        memcpy(&attributes[i].value, words, sizeof(words));
     }
     bool small = below(3) != 0;
     return (CUlaunchConfig){.gridDimX = small ? 1 + below(3) : ONE_OF(grids),
@@ -696,7 +696,7 @@ int main(int count, char **words)
     time_t end = time(NULL) + (text == NULL ? 3 : strtol(text, NULL, 10));
     uint64_t done = 0;
     unsigned bad = 0;
-    reached = mmap(NULL, sizeof *reached, PROT_READ | PROT_WRITE,
+    reached = mmap(NULL, sizeof(*reached), PROT_READ | PROT_WRITE,
                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (reached == MAP_FAILED) {
         perror("emu_driver_fuzz");

@@ -48,10 +48,10 @@ static void *work(void *argument)
         void *params[] = {&to, &value};
         MUST(cuModuleLoadData(&module, ptx));
         MUST(cuModuleGetFunction(&function, module, "set"));
-        MUST(cuMemAlloc(&to, sizeof back));
+        MUST(cuMemAlloc(&to, sizeof(back)));
         MUST(cuLaunchKernel(function, 8, 1, 1, 1, 1, 1, 0, stream, params, NULL));
         MUST(cuStreamSynchronize(stream));
-        MUST(cuMemcpyDtoH(back, to, sizeof back));
+        MUST(cuMemcpyDtoH(back, to, sizeof(back)));
         for (unsigned i = 0; i < 8; i++) {
             if (back[i] != value + i) {
                 printf("thread %u: %u is %u\n", own, i, back[i]);

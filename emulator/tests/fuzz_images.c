@@ -90,14 +90,14 @@ static void mutate(char *text, uint32_t (*below)(uint32_t))
         break;
     case 3: {
         char piece[64];
-        size_t size = 1 + below(sizeof piece - 1);
+        size_t size = 1 + below(sizeof(piece) - 1);
         size = other + size > length ? length - other : size;
         memcpy(piece, text + other, size);
         replace(text, at, 0, piece, size);
         break;
     }
     default: {
-        const char *word = words[below(sizeof words / sizeof words[0])];
+        const char *word = words[below(sizeof(words) / sizeof(words[0]))];
         replace(text, at, below(2) == 0 ? word_length(text + at) : 0, word, strlen(word));
     }
     }
@@ -111,7 +111,7 @@ const char *fuzz_image(uint32_t (*below)(uint32_t bound))
     if (below(20) == 0) {
         return others[below(4)];
     }
-    snprintf(text, sizeof text, "%s", fuzz_kernels);
+    snprintf(text, sizeof(text), "%s", fuzz_kernels);
     for (uint32_t left = below(5); left > 0; left--) {
         mutate(text, below);
     }

@@ -11,7 +11,7 @@ static char *last_text;
 
 void harness_open(struct harness *h)
 {
-    memset(h, 0, sizeof *h);
+    memset(h, 0, sizeof(*h));
     h->memory = emu_memory_create(UINT64_C(1) << 34);
     h->reports = emu_reports_create();
     h->settings = emu_settings_default();
@@ -74,19 +74,19 @@ void harness_param_bytes(struct harness *h, const void *data, size_t bytes,
                          size_t alignment)
 {
     size_t at = (size_t)emu_align_up(h->param_bytes, alignment);
-    cr_assert(at + bytes <= sizeof h->params);
+    cr_assert(at + bytes <= sizeof(h->params));
     memcpy(h->params + at, data, bytes);
     h->param_bytes = at + bytes;
 }
 
 void harness_param_u32(struct harness *h, uint32_t value)
 {
-    harness_param_bytes(h, &value, sizeof value, sizeof value);
+    harness_param_bytes(h, &value, sizeof(value), sizeof(value));
 }
 
 void harness_param_u64(struct harness *h, uint64_t value)
 {
-    harness_param_bytes(h, &value, sizeof value, sizeof value);
+    harness_param_bytes(h, &value, sizeof(value), sizeof(value));
 }
 
 static bool launch(struct harness *h)
@@ -102,9 +102,9 @@ static bool launch(struct harness *h)
         .sm_count = h->sm_count,
         .registers_per_thread = h->registers_per_thread,
     };
-    memcpy(how.grid, h->grid, sizeof how.grid);
-    memcpy(how.block, h->block, sizeof how.block);
-    memcpy(how.cluster, h->cluster, sizeof how.cluster);
+    memcpy(how.grid, h->grid, sizeof(how.grid));
+    memcpy(how.block, h->block, sizeof(how.block));
+    memcpy(how.cluster, h->cluster, sizeof(how.cluster));
     return emu_grid_run(&how, &h->thread_steps);
 }
 

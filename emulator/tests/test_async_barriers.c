@@ -19,11 +19,11 @@ static void run_exchange(const struct emu_settings *settings)
 {
     struct harness h;
     uint32_t found[128];
-    uint64_t out = async_open(&h, exchange_ptx, sizeof found);
+    uint64_t out = async_open(&h, exchange_ptx, sizeof(found));
     h.settings = *settings;
     cr_expect(harness_run(&h, 1, 128), "%s", harness_text(&h));
     async_expect_clean(&h);
-    harness_read(&h, out, found, sizeof found);
+    harness_read(&h, out, found, sizeof(found));
     for (uint32_t i = 0; i < 128; i++) {
         cr_expect_eq(found[i], (i + 32) % 128);
     }
@@ -72,10 +72,10 @@ static void expect_words(const char *ptx, uint32_t ctas, uint32_t threads,
 {
     struct harness h;
     uint32_t found[64] = {0};
-    uint64_t out = async_open(&h, ptx, sizeof found);
+    uint64_t out = async_open(&h, ptx, sizeof(found));
     cr_expect(harness_run_clusters(&h, ctas, threads, ctas), "%s", harness_text(&h));
     async_expect_clean(&h);
-    harness_read(&h, out, found, count * sizeof *found);
+    harness_read(&h, out, found, count * sizeof(*found));
     for (unsigned i = 0; i < count; i++) {
         cr_expect_eq(found[i], words[i], "word %u is %u, not %u", i, found[i], words[i]);
     }
@@ -194,11 +194,11 @@ static void run_sum(const struct emu_settings *settings)
 {
     struct harness h;
     uint32_t found[4];
-    uint64_t out = async_open(&h, sum_ptx, sizeof found);
+    uint64_t out = async_open(&h, sum_ptx, sizeof(found));
     h.settings = *settings;
     cr_expect(harness_run_clusters(&h, 4, 48, 4), "%s", harness_text(&h));
     async_expect_clean(&h);
-    harness_read(&h, out, found, sizeof found);
+    harness_read(&h, out, found, sizeof(found));
     for (unsigned i = 0; i < 4; i++) {
         cr_expect_eq(found[i], 10);
     }

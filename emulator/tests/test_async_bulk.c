@@ -40,8 +40,8 @@ static void run_round_trip(const struct emu_settings *settings)
     harness_param_u32(&h, BYTES);
     cr_expect(harness_run(&h, 1, 32), "%s", harness_text(&h));
     async_expect_clean(&h);
-    harness_read(&h, out, found, sizeof found);
-    cr_expect_arr_eq(found, source, sizeof found);
+    harness_read(&h, out, found, sizeof(found));
+    cr_expect_arr_eq(found, source, sizeof(found));
     harness_close(&h);
 }
 
@@ -159,10 +159,10 @@ Test(async_bulk, byte_mask_picks_bytes_of_each_16)
                                      "cp.async.bulk.commit_group;\n"
                                      "cp.async.bulk.wait_group 0;\nEND:\n"),
                               32);
-    memset(found, 0, sizeof found);
-    emu_memory_write(h.memory, out, found, sizeof found);
+    memset(found, 0, sizeof(found));
+    emu_memory_write(h.memory, out, found, sizeof(found));
     cr_expect(harness_run(&h, 1, 32), "%s", harness_text(&h));
-    harness_read(&h, out, found, sizeof found);
+    harness_read(&h, out, found, sizeof(found));
     for (unsigned i = 0; i < 8; i += 4) {
         cr_expect_eq(found[i], 0x11223344);
         cr_expect_eq(found[i + 1], 0);
@@ -192,11 +192,11 @@ static void run_to_peer(const struct emu_settings *settings)
 {
     struct harness h;
     uint32_t found[32];
-    uint64_t out = async_open(&h, peer_ptx, sizeof found);
+    uint64_t out = async_open(&h, peer_ptx, sizeof(found));
     h.settings = *settings;
     cr_expect(harness_run_clusters(&h, 2, 32, 2), "%s", harness_text(&h));
     async_expect_clean(&h);
-    harness_read(&h, out, found, sizeof found);
+    harness_read(&h, out, found, sizeof(found));
     for (uint32_t i = 0; i < 32; i++) {
         cr_expect_eq(found[i], i * peer_factor + peer_offset);
     }
@@ -249,9 +249,9 @@ Test(async_bulk, reduction_in_global_memory)
     for (uint32_t i = 0; i < 64; i++) {
         found[i] = i % 2 == 0 ? 40 : UINT32_MAX;
     }
-    emu_memory_write(h.memory, out, found, sizeof found);
+    emu_memory_write(h.memory, out, found, sizeof(found));
     cr_expect(harness_run(&h, 1, 64), "%s", harness_text(&h));
-    harness_read(&h, out, found, sizeof found);
+    harness_read(&h, out, found, sizeof(found));
     for (uint32_t i = 0; i < 64; i++) {
         cr_expect_eq(found[i], i % 2 == 0 && i < 40 ? 40 : i);
     }
@@ -335,12 +335,12 @@ Test(async_bulk, cta_that_does_not_wait_for_its_stores_gets_advice)
     for (unsigned i = 0; i < 2; i++) {
         struct harness h;
         uint32_t found[4];
-        uint64_t out = async_open(&h, ptx, sizeof found);
+        uint64_t out = async_open(&h, ptx, sizeof(found));
         h.settings.async = modes[i];
         cr_expect(harness_run(&h, 1, 1), "%s", harness_text(&h));
         async_expect_clean(&h);
         cr_expect_eq(harness_found(&h, EMU_FINDING_IN_FLIGHT), 1, "%s", harness_text(&h));
-        harness_read(&h, out, found, sizeof found);
+        harness_read(&h, out, found, sizeof(found));
         cr_expect_eq(found[3], 5);
         harness_close(&h);
     }

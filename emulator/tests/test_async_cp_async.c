@@ -34,7 +34,7 @@ static bool run(struct harness *h, const char *ptx, const struct emu_settings *s
     if (settings != NULL) {
         h->settings = *settings;
     }
-    harness_param_u64(h, harness_buffer(h, "source", sizeof source, source));
+    harness_param_u64(h, harness_buffer(h, "source", sizeof(source), source));
     bool good = harness_run(h, 1, THREADS);
     harness_read(h, out, found, 4 * THREADS);
     return good;

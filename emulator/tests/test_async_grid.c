@@ -28,8 +28,8 @@ static void run_grids_for(const char *ptx, uint32_t ctas, unsigned resident,
     struct emu_launch launches[2];
     unsigned char params[2][16] = {{0}, {0}};
     for (unsigned i = 0; i < 2; i++) {
-        memcpy(params[i], &out, sizeof out);
-        memcpy(params[i] + 8, &i, sizeof i);
+        memcpy(params[i], &out, sizeof(out));
+        memcpy(params[i] + 8, &i, sizeof(i));
         launches[i] = (struct emu_launch){.program = h.program,
                                           .settings = h.settings,
                                           .memory = h.memory,
@@ -122,8 +122,8 @@ static void run_two(const char *ptx, uint32_t first, uint32_t second, const char
 {
     static const uint32_t zeros[4];
     struct harness h;
-    uint64_t out = async_open(&h, ptx, sizeof zeros);
-    emu_memory_write(h.memory, out, zeros, sizeof zeros);
+    uint64_t out = async_open(&h, ptx, sizeof(zeros));
+    emu_memory_write(h.memory, out, zeros, sizeof(zeros));
     harness_param_u32(&h, first);
     harness_param_u32(&h, second);
 
@@ -158,8 +158,8 @@ Test(async_grid, next_launch_may_write_what_the_last_one_read)
 {
     struct harness h;
     static const uint32_t zeros[4];
-    uint64_t out = async_open(&h, KERNEL(READS WRITES), sizeof zeros);
-    emu_memory_write(h.memory, out, zeros, sizeof zeros);
+    uint64_t out = async_open(&h, KERNEL(READS WRITES), sizeof(zeros));
+    emu_memory_write(h.memory, out, zeros, sizeof(zeros));
 
     cr_expect(harness_run(&h, 1, 1), "%s", harness_text(&h));
     cr_expect(harness_run(&h, 1, 1), "%s", harness_text(&h));

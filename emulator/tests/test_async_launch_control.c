@@ -39,12 +39,12 @@ static void expect_each_once(const char *ptx, uint32_t ctas, uint32_t cluster_ct
 {
     struct harness h;
     uint32_t found[64] = {0};
-    uint64_t out = async_open(&h, ptx, sizeof found);
-    emu_memory_write(h.memory, out, found, sizeof found);
+    uint64_t out = async_open(&h, ptx, sizeof(found));
+    emu_memory_write(h.memory, out, found, sizeof(found));
     h.settings = *settings;
     cr_expect(harness_run_clusters(&h, ctas, 64, cluster_ctas), "%s", harness_text(&h));
     async_expect_clean(&h);
-    harness_read(&h, out, found, sizeof found);
+    harness_read(&h, out, found, sizeof(found));
     for (uint32_t i = 0; i < ctas; i++) {
         cr_expect_eq(found[i], 1, "the work of CTA %u was done %u times", i, found[i]);
     }
@@ -121,7 +121,7 @@ Test(async_launch_control, ctaid_of_a_three_dimensional_grid)
                          "%r4, %q0;\nst.global.u32 [%rd0+8], %r4;\n"
                          "clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 "
                          "%r4, %q0;\nst.global.u32 [%rd0], %r4;\nEND:\n"),
-        sizeof found);
+        sizeof(found));
     h.settings.resident = 1;
     const struct emu_launch launch = {.program = h.program,
                                       .settings = h.settings,
@@ -135,7 +135,7 @@ Test(async_launch_control, ctaid_of_a_three_dimensional_grid)
                                       .param_bytes = h.param_bytes,
                                       .sm_count = 148};
     cr_expect(emu_grid_run(&launch, NULL), "%s", harness_text(&h));
-    harness_read(&h, out, found, sizeof found);
+    harness_read(&h, out, found, sizeof(found));
     cr_expect_eq(found[0], 0);
     cr_expect_eq(found[1], 0);
     cr_expect_eq(found[2], 1);

@@ -200,7 +200,7 @@ Test(async_map_replace, prefetch_checks_what_it_is_given)
     harness_close(&h);
     async_open(&h, KERNEL("@%p0 prefetch.tensormap [%rd0];\n"), 128);
     unsigned char zero[128] = {0};
-    emu_memory_write(h.memory, *(uint64_t *)(void *)h.params, zero, sizeof zero);
+    emu_memory_write(h.memory, *(uint64_t *)(void *)h.params, zero, sizeof(zero));
     cr_expect_not(harness_run(&h, 1, 32));
     async_expect_error(&h, EMU_FINDING_DESCRIPTOR, "no tensor map");
     harness_close(&h);

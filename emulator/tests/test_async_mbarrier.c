@@ -13,10 +13,10 @@ static void expect_words(const char *ptx, uint32_t threads, const uint32_t *word
 {
     struct harness h;
     uint32_t found[16] = {0};
-    uint64_t out = async_open(&h, ptx, sizeof found);
+    uint64_t out = async_open(&h, ptx, sizeof(found));
     cr_expect(harness_run(&h, 1, threads), "%s", harness_text(&h));
     async_expect_clean(&h);
-    harness_read(&h, out, found, count * sizeof *found);
+    harness_read(&h, out, found, count * sizeof(*found));
     for (unsigned i = 0; i < count; i++) {
         cr_expect_eq(found[i], words[i], "word %u is %u, not %u", i, found[i], words[i]);
     }
@@ -192,7 +192,7 @@ static void run_remote(const struct emu_settings *settings)
     h.settings = *settings;
     cr_expect(harness_run_clusters(&h, 2, 32, 2), "%s", harness_text(&h));
     async_expect_clean(&h);
-    harness_read(&h, out, &found, sizeof found);
+    harness_read(&h, out, &found, sizeof(found));
     cr_expect_eq(found, 42);
     harness_close(&h);
 }

@@ -82,7 +82,7 @@ static void run_shared(const struct emu_settings *settings)
               harness_text(&h));
     async_expect_clean(&h);
     for (uint32_t rank = 0; rank < shared_ctas; rank++) {
-        harness_read(&h, out + 128 * rank, found, sizeof found);
+        harness_read(&h, out + 128 * rank, found, sizeof(found));
         for (uint32_t i = 0; i < 32; i++) {
             cr_assert_eq(found[i], i + 100, "CTA %u word %u: %u", rank, i, found[i]);
         }

@@ -87,7 +87,7 @@ static bool run(struct harness *h, const char *ptx, const struct emu_settings *s
     h->settings = *settings;
     struct async_map map = {.type = EMU_MAP_U32,
                             .rank = 2,
-                            .base = harness_buffer(h, "words", sizeof words, words),
+                            .base = harness_buffer(h, "words", sizeof(words), words),
                             .dims = {128, STEPS},
                             .strides = {512},
                             .box = {128, 1}};

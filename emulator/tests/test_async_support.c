@@ -28,7 +28,7 @@ void async_param_map(struct harness *h, const struct async_map *map)
                                     map->strides, map->box, element_strides, 0,
                                     map->swizzle, 0, map->fill, &error),
               "%s", error.text);
-    harness_param_bytes(h, bytes, sizeof bytes, 64);
+    harness_param_bytes(h, bytes, sizeof(bytes), 64);
 }
 
 void async_expect_error(struct harness *h, enum emu_finding finding, const char *words)

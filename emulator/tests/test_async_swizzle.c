@@ -98,7 +98,7 @@ static void param_map(struct harness *h, uint64_t base, unsigned swizzle, uint32
         return;
     }
     emu_tensor_map_pack(&map, bytes);
-    harness_param_bytes(h, bytes, sizeof bytes, 64);
+    harness_param_bytes(h, bytes, sizeof(bytes), 64);
 }
 
 /* Rows that are narrower than their swizzle lie as far apart as the widest ones. */
@@ -124,14 +124,14 @@ static void expect_load(unsigned swizzle, uint32_t row, uint32_t offset, const c
     const uint32_t pitch = pitch_of(swizzle, row);
     uint32_t count = 0;
     fill(words, BYTES / 4);
-    uint64_t out = async_open(&h, ptx, sizeof found);
+    uint64_t out = async_open(&h, ptx, sizeof(found));
     uint64_t in = harness_buffer(&h, "in", BYTES, words);
     h.settings.definedness = false;
     param_map(&h, in, swizzle, row);
     cr_expect(harness_run(&h, 1, 32), "%s", harness_text(&h));
-    harness_read(&h, out, found, sizeof found);
+    harness_read(&h, out, found, sizeof(found));
     /* Dynamic shared memory begins at a multiple of 1024, so addresses are offsets. */
-    for (uint32_t at = 0; at < sizeof found; at++) {
+    for (uint32_t at = 0; at < sizeof(found); at++) {
         uint32_t source = find_source(&tables[swizzle], at) - offset;
         if (source < ROWS * pitch && source % pitch < row) {
             uint8_t expected =

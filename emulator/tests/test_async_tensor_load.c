@@ -76,7 +76,7 @@ static void expect_box(const struct async_map *map, const int32_t *at,
         total *= count[i];
     }
     cr_assert_leq(total, WORDS);
-    run_load(load_ptx[map->rank - 1], map, tensor, sizeof tensor, at, 4 * total, image,
+    run_load(load_ptx[map->rank - 1], map, tensor, sizeof(tensor), at, 4 * total, image,
              settings);
     for (uint32_t i = 0; i < total; i++) {
         uint32_t rest = i;
@@ -182,7 +182,7 @@ Test(async_tensor_load, gather4_takes_rows_from_anywhere)
     for (uint32_t i = 0; i < 64 * 16; i++) {
         tensor[i] = i + 1;
     }
-    run_load(gather_ptx, &map, tensor, sizeof tensor, at, 4 * 32, image, NULL);
+    run_load(gather_ptx, &map, tensor, sizeof(tensor), at, 4 * 32, image, NULL);
     for (uint32_t i = 0; i < 32; i++) {
         int32_t row = at[1 + i / 8];
         uint32_t expected = row < 0 || row >= 64 ? 0 : (uint32_t)row * 16 + 4 + i % 8 + 1;
@@ -238,7 +238,7 @@ Test(async_tensor_load, padded_types_leave_gaps_and_count_without_them)
     uint8_t tensor[192];
     uint32_t image[WORDS];
     const uint8_t *bytes = (const uint8_t *)image;
-    for (unsigned i = 0; i < sizeof tensor; i++) {
+    for (unsigned i = 0; i < sizeof(tensor); i++) {
         tensor[i] = (uint8_t)(i + 1);
     }
     const struct async_map four = {.type = EMU_MAP_U4_ALIGN16,
@@ -300,7 +300,7 @@ static void expect_error(const char *ptx, const struct async_map *map, const int
     static uint32_t tensor[1024];
     async_open(&h, ptx, 4 * WORDS);
     struct async_map placed = *map;
-    placed.base = harness_buffer(&h, "tensor", sizeof tensor, tensor);
+    placed.base = harness_buffer(&h, "tensor", sizeof(tensor), tensor);
     async_param_map(&h, &placed);
     for (unsigned i = 0; i < 5; i++) {
         harness_param_u32(&h, (uint32_t)at[i]);
@@ -326,7 +326,7 @@ Test(async_tensor_load, misuse_is_named)
                  "multiple of 128");
     /* Wherever the box lies. */
     static const int32_t illegal[][5] = {{2}, {-2}, {-1, -1}, {33}, {1, 1000}};
-    for (size_t i = 0; i < sizeof illegal / sizeof illegal[0]; i++) {
+    for (size_t i = 0; i < sizeof(illegal) / sizeof(illegal[0]); i++) {
         expect_error(load_ptx[1], &map, illegal[i], 64, EMU_FINDING_DESCRIPTOR,
                      "does not begin at a multiple of 16 bytes");
     }

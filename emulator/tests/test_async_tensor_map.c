@@ -116,7 +116,7 @@ Test(async_tensor_map, changed_bytes_are_noticed)
     map[40] ^= 1;
     cr_expect_not(emu_tensor_map_unpack(map, &found, &error));
     cr_expect_not_null(strstr(error.text, "corrupt"));
-    memset(map, 0, sizeof map);
+    memset(map, 0, sizeof(map));
     error = (struct emu_error){0};
     cr_expect_not(emu_tensor_map_unpack(map, &found, &error));
     cr_expect_not_null(strstr(error.text, "no tensor map"));

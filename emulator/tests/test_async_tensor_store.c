@@ -62,12 +62,12 @@ static void expect_2d(const int32_t *at, int32_t columns, int32_t written,
                                   .dims = {(uint64_t)columns, 20},
                                   .strides = {128},
                                   .box = {16, 8}};
-    memset(tensor, 0xFF, sizeof tensor);
+    memset(tensor, 0xFF, sizeof(tensor));
     for (uint32_t i = 0; i < 128; i++) {
         source[i] = i + 1;
     }
     cr_expect(
-        run_store(&h, store_ptx, &map, source, 128, at, tensor, sizeof tensor, settings),
+        run_store(&h, store_ptx, &map, source, 128, at, tensor, sizeof(tensor), settings),
         "%s", harness_text(&h));
     cr_expect_eq(harness_found(&h, EMU_FINDING_OUT_OF_BOUNDS), written > columns, "%s",
                  harness_text(&h));
@@ -116,12 +116,13 @@ Test(async_tensor_store, scatter4_puts_rows_anywhere)
     const int32_t at[5] = {4, 9, 0, 16, -1};
     const struct async_map map = {
         .type = EMU_MAP_U32, .rank = 2, .dims = {16, 16}, .strides = {64}, .box = {8, 1}};
-    memset(tensor, 0, sizeof tensor);
+    memset(tensor, 0, sizeof(tensor));
     for (uint32_t i = 0; i < 32; i++) {
         source[i] = i + 1;
     }
-    cr_expect(run_store(&h, scatter_ptx, &map, source, 32, at, tensor, sizeof tensor, NULL),
-              "%s", harness_text(&h));
+    cr_expect(
+        run_store(&h, scatter_ptx, &map, source, 32, at, tensor, sizeof(tensor), NULL),
+        "%s", harness_text(&h));
     for (uint32_t i = 0; i < 256; i++) {
         uint32_t x = i % 16;
         uint32_t y = i / 16;
@@ -151,11 +152,11 @@ Test(async_tensor_store, six_bit_elements_are_packed)
             expected[to / 8] |= (uint8_t)((bytes[i] >> bit & 1) << (to % 8));
         }
     }
-    memset(tensor, 0, sizeof tensor);
+    memset(tensor, 0, sizeof(tensor));
     cr_expect(run_store(&h, store_ptx, &map, source, 32, (int32_t[5]){0}, tensor,
-                        sizeof tensor, NULL),
+                        sizeof(tensor), NULL),
               "%s", harness_text(&h));
-    cr_expect_arr_eq(tensor, expected, sizeof tensor);
+    cr_expect_arr_eq(tensor, expected, sizeof(tensor));
     harness_close(&h);
 }
 
@@ -172,24 +173,24 @@ Test(async_tensor_store, misuse_is_named)
                                      .strides = {64},
                                      .box = {128, 1}};
     cr_expect_not(run_store(&h, store_ptx, &map, source, 32, (int32_t[5]){-4, 0}, tensor,
-                            sizeof tensor, NULL));
+                            sizeof(tensor), NULL));
     async_expect_error(&h, EMU_FINDING_DESCRIPTOR, "coordinate 0 is -4; a store begins");
     harness_close(&h);
     cr_expect_not(run_store(&h, store_ptx, &map, source, 32, (int32_t[5]){0, -1}, tensor,
-                            sizeof tensor, NULL));
+                            sizeof(tensor), NULL));
     async_expect_error(&h, EMU_FINDING_DESCRIPTOR, "coordinate 1 is -1; a store begins");
     harness_close(&h);
     cr_expect_not(run_store(&h, store_ptx, &map, source, 32, (int32_t[5]){6, 0}, tensor,
-                            sizeof tensor, NULL));
+                            sizeof(tensor), NULL));
     async_expect_error(&h, EMU_FINDING_DESCRIPTOR, "at a multiple of 16 bytes");
     harness_close(&h);
     cr_expect_not(run_store(&h, store_ptx, &padded, source, 32, (int32_t[5]){0}, tensor,
-                            sizeof tensor, NULL));
+                            sizeof(tensor), NULL));
     async_expect_error(&h, EMU_FINDING_DESCRIPTOR, "can be loaded only");
     harness_close(&h);
     /* 32 words fill 2 of 8 rows. */
     cr_expect_not(run_store(&h, store_ptx, &map, source, 32, (int32_t[5]){0}, tensor,
-                            sizeof tensor, NULL));
+                            sizeof(tensor), NULL));
     async_expect_error(&h, EMU_FINDING_UNDEFINED, "row 2 of the copy holds bytes");
     harness_close(&h);
 }
@@ -214,7 +215,7 @@ static void expect_reduction(const char *ptx, unsigned type, const uint32_t *mem
                                   .strides = {128},
                                   .box = {128 * 8 / bits, 1}};
     cr_expect(
-        run_store(&h, ptx, &map, source, 32, (int32_t[5]){0}, tensor, sizeof tensor, NULL),
+        run_store(&h, ptx, &map, source, 32, (int32_t[5]){0}, tensor, sizeof(tensor), NULL),
         "%s", harness_text(&h));
     cr_expect_eq(tensor[0], result[0], "type %u: %08x, not %08x", type, tensor[0],
                  result[0]);
@@ -266,7 +267,7 @@ Test(async_tensor_store, reduction_that_the_type_does_not_have_is_refused)
     const struct async_map map = {
         .type = EMU_MAP_F32, .rank = 2, .dims = {32, 1}, .strides = {128}, .box = {32, 1}};
     cr_expect_not(run_store(&h, REDUCE("min"), &map, source, 32, (int32_t[5]){0}, tensor,
-                            sizeof tensor, NULL));
+                            sizeof(tensor), NULL));
     async_expect_error(&h, EMU_FINDING_DESCRIPTOR, "does not go with");
     harness_close(&h);
 }
@@ -294,7 +295,7 @@ Test(async_tensor_store, clusters_add_up)
     }
     cr_expect(harness_run(&h, 4, 32), "%s", harness_text(&h));
     async_expect_clean(&h);
-    harness_read(&h, map.base, tensor, sizeof tensor);
+    harness_read(&h, map.base, tensor, sizeof(tensor));
     for (uint32_t i = 0; i < 32; i++) {
         cr_expect_eq(tensor[i], 4 * i);
     }

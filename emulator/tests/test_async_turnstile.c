@@ -35,8 +35,8 @@
 static uint64_t open_turnstile(struct harness *h, const char *ptx)
 {
     static const uint32_t zeros[64 + THREADS];
-    uint64_t out = async_open(h, ptx, sizeof zeros);
-    emu_memory_write(h->memory, out, zeros, sizeof zeros);
+    uint64_t out = async_open(h, ptx, sizeof(zeros));
+    emu_memory_write(h->memory, out, zeros, sizeof(zeros));
     h->settings.max_steps = 1000000;
     return out;
 }
@@ -59,7 +59,7 @@ static void expect_right(const char *ptx, uint32_t cluster)
         cr_expect(harness_run_clusters(&h, ctas, THREADS, cluster), "mode %u: %s", mode,
                   harness_text(&h));
         async_expect_clean(&h);
-        harness_read(&h, out, found, sizeof found);
+        harness_read(&h, out, found, sizeof(found));
         for (uint32_t i = 0; i < THREADS; i++) {
             cr_expect_eq(found[64 + i], ctas * (ctas + 1) / 2, "mode %u, thread %u", mode,
                          i);
@@ -114,7 +114,7 @@ Test(async_turnstile, other_ways_to_hand_over_are_as_good)
                   "st.release.gpu.global.u32 [%rd0], %r2;\n"
                   "st.relaxed.gpu.global.u32 [%rd0], %r3;\n"),
     };
-    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
+    for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
         expect_right(kernels[i], 1);
     }
 }
@@ -137,7 +137,7 @@ Test(async_turnstile, missing_half_is_a_race)
                   RELEASE),
         TURNSTILE(ACQUIRE, MEET, ADD, MEET, "st.global.u32 [%rd0], %r3;\n"),
     };
-    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
+    for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
         expect_finding(kernels[i], 1, EMU_FINDING_RACE, "of cluster ");
     }
 }
@@ -156,7 +156,7 @@ Test(async_turnstile, scope_must_reach_the_other_cluster)
         TURNSTILE(ACQUIRE, MEET, ADD, MEET "membar.cta;\n",
                   "atom.global.add.u32 _, [%rd0], 1;\n"),
     };
-    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
+    for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
         expect_finding(kernels[i], 1, EMU_FINDING_RACE, "of cluster ");
     }
 }
@@ -228,7 +228,7 @@ Test(async_turnstile, reading_the_same_again_is_no_deadlock_where_it_ends)
     uint32_t found[2];
     h.settings.schedule = EMU_SCHEDULE_DEEP;
     cr_expect(harness_run(&h, 1, 64), "%s", harness_text(&h));
-    harness_read(&h, out, found, sizeof found);
+    harness_read(&h, out, found, sizeof(found));
     cr_expect_eq(found[1], 5000);
     harness_close(&h);
 }
@@ -259,7 +259,7 @@ static void expect_given_up(const char *ptx, uint32_t cluster, uint32_t count)
         set_mode(&h, mode);
         cr_expect(harness_run_clusters(&h, 3 * cluster, THREADS, cluster), "mode %u: %s",
                   mode, harness_text(&h));
-        harness_read(&h, out, found, sizeof found);
+        harness_read(&h, out, found, sizeof(found));
         cr_expect_eq(found[1], count, "mode %u: %u", mode, found[1]);
         cr_expect_lt(h.thread_steps, 3000000, "mode %u: two seconds took their time", mode);
         harness_close(&h);
@@ -293,7 +293,7 @@ Test(async_turnstile, clock_goes_on_behind_a_loop_that_polls)
                    "@%p0 st.global.u32 [%rd0+4], 7;\n"));
     uint32_t found[2];
     cr_expect(harness_run(&h, 1, 32), "%s", harness_text(&h));
-    harness_read(&h, out, found, sizeof found);
+    harness_read(&h, out, found, sizeof(found));
     cr_expect_eq(found[1], 7);
     harness_close(&h);
 }
@@ -329,7 +329,7 @@ static void expect_two(const char *ptx, bool right, enum emu_finding finding)
         bool good = harness_run(&h, 2, 32);
         cr_expect_eq(good, right, "mode %u: %s", mode, harness_text(&h));
         cr_expect(right || harness_found(&h, finding) > 0, "%s", harness_text(&h));
-        harness_read(&h, out, found, sizeof found);
+        harness_read(&h, out, found, sizeof(found));
         cr_expect(!right || found[1] == 77, "%u", found[1]);
         harness_close(&h);
     }

@@ -40,8 +40,8 @@ struct pair {
 static void prepare(struct pair *pair)
 {
     unsigned zeros[32] = {0};
-    pair->data = upload(zeros, sizeof zeros);
-    pair->copy = upload(zeros, sizeof zeros);
+    pair->data = upload(zeros, sizeof(zeros));
+    pair->copy = upload(zeros, sizeof(zeros));
     ASSERT_CU(cu.cuModuleLoadData(&pair->module, kernels));
     ASSERT_CU(cu.cuModuleGetFunction(&pair->first, pair->module, "first"));
     ASSERT_CU(cu.cuModuleGetFunction(&pair->second, pair->module, "second"));
@@ -69,7 +69,7 @@ static void launch_one(struct pair *pair, CUfunction function, bool programmatic
 static void expect_copied(struct pair *pair)
 {
     unsigned copied[32];
-    ASSERT_CU(cu.cuMemcpyDtoH(copied, pair->copy, sizeof copied));
+    ASSERT_CU(cu.cuMemcpyDtoH(copied, pair->copy, sizeof(copied)));
     for (unsigned i = 0; i < 32; i++) {
         cr_expect_eq(copied[i], i + 100, "[%u] = %u", i, copied[i]);
     }
@@ -80,7 +80,7 @@ Test(driver_dependent, a_dependent_that_waits_sees_everything)
     for (unsigned seed = 0; seed < 4; seed++) {
         struct pair pair;
         char settings[32];
-        snprintf(settings, sizeof settings, "seed=%u", seed);
+        snprintf(settings, sizeof(settings), "seed=%u", seed);
         ASSERT_CU(cu.emuConfigure(settings));
         prepare(&pair);
         launch_one(&pair, pair.first, false);
@@ -98,7 +98,7 @@ Test(driver_dependent, one_that_does_not_wait_is_found)
     launch_one(&pair, pair.first, false);
     launch_one(&pair, pair.hasty, true);
     /* It ran beside the first one: it read before the write, or met it. */
-    CUresult result = cu.cuMemcpyDtoH(copied, pair.copy, sizeof copied);
+    CUresult result = cu.cuMemcpyDtoH(copied, pair.copy, sizeof(copied));
     cr_expect(result != CUDA_SUCCESS || copied[31] == 0, "the two grids did not overlap");
 }
 

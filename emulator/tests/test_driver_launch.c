@@ -24,9 +24,9 @@ static void make_vectors(struct vectors *vectors)
         a[i] = (float)i;
         b[i] = (float)(3 * i);
     }
-    *vectors = (struct vectors){.a = upload(a, sizeof a),
-                                .b = upload(b, sizeof b),
-                                .sum = upload(a, sizeof a),
+    *vectors = (struct vectors){.a = upload(a, sizeof(a)),
+                                .b = upload(b, sizeof(b)),
+                                .sum = upload(a, sizeof(a)),
                                 .count = COUNT};
     vectors->params[0] = &vectors->a;
     vectors->params[1] = &vectors->b;
@@ -37,7 +37,7 @@ static void make_vectors(struct vectors *vectors)
 static void expect_sums(const struct vectors *vectors)
 {
     float sum[COUNT];
-    ASSERT_CU(cu.cuMemcpyDtoH(sum, vectors->sum, sizeof sum));
+    ASSERT_CU(cu.cuMemcpyDtoH(sum, vectors->sum, sizeof(sum)));
     for (int i = 0; i < COUNT; i++) {
         cr_assert_float_eq(sum[i], (float)(4 * i), 0, "[%d] = %g", i, (double)sum[i]);
     }
@@ -64,7 +64,7 @@ Test(driver_launch, parameters_as_one_block)
         CUdeviceptr a, b, sum;
         unsigned count;
     } block = {vectors.a, vectors.b, vectors.sum, COUNT};
-    size_t bytes = sizeof block; /* 4 bytes of padding at the end */
+    size_t bytes = sizeof(block); /* 4 bytes of padding at the end */
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &block, CU_LAUNCH_PARAM_BUFFER_SIZE,
                      &bytes, CU_LAUNCH_PARAM_END};
 
@@ -221,7 +221,7 @@ Test(driver_launch, shapes_that_no_device_takes_are_refused)
          CUDA_ERROR_INVALID_VALUE,
          "parameter 0 of 4"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         CUresult result = launch(&cases[i]);
         cr_expect_eq(result, cases[i].result, "case %zu: %s", i, cu_name_of(result));
         if (cases[i].reason != NULL) {

@@ -196,7 +196,7 @@ Test(driver_malformed, calls_without_a_context)
 Test(driver_malformed, device_ordinals_out_of_range)
 {
     static const int ordinals[] = {-1, 2, 1000000, -2147483647};
-    for (size_t i = 0; i < sizeof ordinals / sizeof ordinals[0]; i++) {
+    for (size_t i = 0; i < sizeof(ordinals) / sizeof(ordinals[0]); i++) {
         int number = 0;
         char name[8];
         size_t bytes = 0;
@@ -245,6 +245,6 @@ Test(driver_malformed, tensor_maps)
         address, dims, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
         CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_NONE,
         CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
-    memset(&map, 0x5A, sizeof map);
+    memset(&map, 0x5A, sizeof(map));
     REFUSED(cu.cuTensorMapReplaceAddress(&map, address));
 }

@@ -27,7 +27,7 @@ Test(driver_module, text_that_is_not_ptx_is_refused_with_its_line)
         {".version 8.7\n.target sm_101a\n.address_size 64\n", CUDA_ERROR_NO_BINARY_FOR_GPU,
          "sm_101a"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         CUmodule module = wrong_handle();
         EXPECT_CU(cases[i].result, cu.cuModuleLoadData(&module, cases[i].text));
         expect_reason(cases[i].reason);
@@ -45,7 +45,7 @@ Test(driver_module, older_targets_run_on_newer_devices)
     for (int ordinal = 0; ordinal < 2; ordinal++) {
         CUcontext context = NULL;
         ASSERT_CU(cu.cuCtxCreate(&context, NULL, 0, ordinal));
-        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
             CUmodule module = NULL;
             char *text = kernels_for(cases[i].target);
             CUresult result = cu.cuModuleLoadData(&module, text);
@@ -64,7 +64,7 @@ Test(driver_module, errors_are_written_into_the_log)
     CUmodule module = NULL;
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
                               CU_JIT_MAX_REGISTERS};
-    void *values[] = {buffer, (void *)(uintptr_t)sizeof buffer, (void *)(uintptr_t)32};
+    void *values[] = {buffer, (void *)(uintptr_t)sizeof(buffer), (void *)(uintptr_t)32};
 
     EXPECT_CU(CUDA_ERROR_INVALID_PTX,
               cu.cuModuleLoadDataEx(&module, ".version 8.7\n.target sm_100a\n@@", 3,
@@ -73,7 +73,7 @@ Test(driver_module, errors_are_written_into_the_log)
     cr_expect_eq((uintptr_t)values[1], strlen(buffer));
 
     char *text = kernels_for("sm_100a");
-    values[1] = (void *)(uintptr_t)sizeof buffer;
+    values[1] = (void *)(uintptr_t)sizeof(buffer);
     EXPECT_CU(CUDA_SUCCESS, cu.cuModuleLoadDataEx(&module, text, 3, options, values));
     cr_expect_str_eq(buffer, "");
     options[2] = (CUjit_option)4711;
@@ -172,7 +172,7 @@ Test(driver_module, attributes_of_a_function)
         {"paired", CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 2},
         {"paired", CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, 1},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         int value = -1;
         ASSERT_CU(
             cu.cuFuncGetAttribute(&value, cases[i].attribute, get_kernel(cases[i].kernel)));

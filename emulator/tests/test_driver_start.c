@@ -96,12 +96,12 @@ Test(driver_start, two_devices_of_two_architectures)
         size_t bytes = 0;
         CUuuid uuid;
         ASSERT_CU(cu.cuDeviceGet(&device, ordinal));
-        ASSERT_CU(cu.cuDeviceGetName(name, sizeof name, device));
+        ASSERT_CU(cu.cuDeviceGetName(name, sizeof(name), device));
         cr_expect_str_eq(name, ordinal == 0 ? "Emulated B200" : "Emulated H200");
         ASSERT_CU(cu.cuDeviceTotalMem(&bytes, device));
         cr_expect_gt(bytes, 16u << 20);
         ASSERT_CU(cu.cuDeviceGetUuid(&uuid, device));
-        for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
             int value = -1;
             ASSERT_CU(cu.cuDeviceGetAttribute(&value, table[i].attribute, device));
             cr_expect_eq(value, table[i].values[ordinal], "%s: %d", table[i].name, value);
@@ -202,7 +202,7 @@ Test(driver_start, every_driver_function_is_an_entry_point)
         CU_FUNCTIONS(NAME)
 #undef NAME
     };
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         void *found = NULL;
         if (strncmp(names[i], "cu", 2) == 0) {
             ASSERT_CU(cu.cuGetProcAddress(names[i], &found, 13000, 0, NULL));

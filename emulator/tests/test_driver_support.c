@@ -13,11 +13,11 @@ void open_driver(void)
 {
     cu_library = dlopen(EMU_LIBRARY_PATH, RTLD_NOW | RTLD_LOCAL);
     cr_assert_not_null(cu_library, "%s", dlerror());
-#define RESOLVE(name)                               \
-    {                                               \
-        void *address = dlsym(cu_library, #name);   \
-        cr_assert_not_null(address, "%s", #name);   \
-        memcpy(&cu.name, &address, sizeof address); \
+#define RESOLVE(name)                                \
+    {                                                \
+        void *address = dlsym(cu_library, #name);    \
+        cr_assert_not_null(address, "%s", #name);    \
+        memcpy(&cu.name, &address, sizeof(address)); \
     }
     CU_FUNCTIONS(RESOLVE)
 #undef RESOLVE
@@ -122,7 +122,7 @@ static const char kernel_text[] =
 
 char *kernels_for(const char *target)
 {
-    size_t room = sizeof kernel_text + strlen(target);
+    size_t room = sizeof(kernel_text) + strlen(target);
     char *text = malloc(room);
     cr_assert_not_null(text);
 #pragma GCC diagnostic push

@@ -68,7 +68,7 @@ static void read_special(const char *name, const uint32_t grid[3], const uint32_
 {
     char text[2048];
     struct harness h;
-    snprintf(text, sizeof text,
+    snprintf(text, sizeof(text),
              ".version 9.0\n.target sm_100a\n.address_size 64\n"
              ".extern .shared .b8 dynamic[];\n"
              ".visible .entry kernel(.param .u64 out) { .reg .b64 %%o, %%x; .reg .b32 %%v, "
@@ -89,8 +89,8 @@ static void read_special(const char *name, const uint32_t grid[3], const uint32_
              name);
     harness_open(&h);
     harness_load(&h, text);
-    memset(values, 0xEE, count * sizeof *values);
-    const uint64_t out = harness_buffer(&h, "out", count * sizeof *values, values);
+    memset(values, 0xEE, count * sizeof(*values));
+    const uint64_t out = harness_buffer(&h, "out", count * sizeof(*values), values);
     harness_param_u64(&h, out);
     struct emu_launch launch = {.program = h.program,
                                 .settings = h.settings,
@@ -100,11 +100,11 @@ static void read_special(const char *name, const uint32_t grid[3], const uint32_
                                 .params = h.params,
                                 .param_bytes = h.param_bytes,
                                 .sm_count = 148};
-    memcpy(launch.grid, grid, sizeof launch.grid);
-    memcpy(launch.block, block, sizeof launch.block);
-    memcpy(launch.cluster, cluster, sizeof launch.cluster);
+    memcpy(launch.grid, grid, sizeof(launch.grid));
+    memcpy(launch.block, block, sizeof(launch.block));
+    memcpy(launch.cluster, cluster, sizeof(launch.cluster));
     cr_assert(emu_grid_run(&launch, NULL), "%s: %s", name, harness_text(&h));
-    harness_read(&h, out, values, count * sizeof *values);
+    harness_read(&h, out, values, count * sizeof(*values));
     harness_close(&h);
 }
 
@@ -124,7 +124,7 @@ Test(alu_special, threads_and_blocks_know_their_place)
         {"%ctaid.x", 40, 4}, {"%ctaid.y", 160, 2}, {"%ctaid.z", 320, 2},
     };
     uint64_t values[THREADS];
-    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         read_special(cases[i].name, grid_size, block_size, cluster_size, values, THREADS);
         for (unsigned thread = 0; thread < THREADS; thread++) {
             cr_expect_eq(values[thread], thread / cases[i].divisor % cases[i].modulus,
@@ -149,7 +149,7 @@ Test(alu_special, clusters_know_their_place)
         {"%nctaid.z", 2},         {"%ntid.x", 10},          {"%ntid.z", 2},
     };
     const unsigned thread = ((1 * 2 + 0) * 4 + 3) * 40;
-    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         read_special(cases[i].name, grid_size, block_size, cluster_size, values, THREADS);
         cr_expect_eq(values[thread], cases[i].cta_3_0_1, "%s is %llu", cases[i].name,
                      (unsigned long long)values[thread]);
@@ -177,7 +177,7 @@ Test(alu_special, lanes_and_sizes)
         {"%total_smem_size", 384},
         {"%aggr_smem_size", 1024 + 384},
     };
-    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         read_special(cases[i].name, grid_size, block_size, cluster_size, values, THREADS);
         cr_expect_eq(values[35], cases[i].thread_35, "%s is %llx", cases[i].name,
                      (unsigned long long)values[35]);

@@ -43,20 +43,20 @@ bool alu_run(struct harness *h, const struct alu_case *one, uint32_t lanes,
     write_kernel(text, "sm_100a", one->body);
     harness_open(h);
     harness_load(h, text);
-    const uint64_t in = harness_buffer(h, "in", sizeof inputs, NULL);
+    const uint64_t in = harness_buffer(h, "in", sizeof(inputs), NULL);
     for (size_t i = 0; i < 3; i++) {
         if ((undefined >> i & 1) == 0) {
             cr_assert(
-                emu_memory_write(h->memory, in + i * sizeof inputs[0], &inputs[i], 8));
+                emu_memory_write(h->memory, in + i * sizeof(inputs[0]), &inputs[i], 8));
         }
     }
-    memset(results, 0xEE, 32 * sizeof *results);
-    const uint64_t out = harness_buffer(h, "out", 32 * sizeof *results, results);
+    memset(results, 0xEE, 32 * sizeof(*results));
+    const uint64_t out = harness_buffer(h, "out", 32 * sizeof(*results), results);
     harness_param_u64(h, in);
     harness_param_u64(h, out);
     harness_param_u32(h, lanes);
     const bool good = harness_run(h, 1, 32);
-    harness_read(h, out, results, 32 * sizeof *results);
+    harness_read(h, out, results, 32 * sizeof(*results));
     return good;
 }
 
@@ -92,7 +92,7 @@ const char *alu_refusal(const char *target, const char *body)
     write_kernel(text, target, body);
     harness_open(&h);
     const bool loaded = harness_try_load(&h, text);
-    memcpy(error, loaded ? "" : h.error.text, loaded ? 1 : sizeof error);
+    memcpy(error, loaded ? "" : h.error.text, loaded ? 1 : sizeof(error));
     harness_close(&h);
     return error;
 }

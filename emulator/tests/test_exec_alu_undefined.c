@@ -180,7 +180,7 @@ Test(alu_refusal, errors_name_what_is_not_supported)
         {"sm_90a", "redux.sync.min.f32 %d, %a, -1;", "sm_100"},
         {"sm_90a", "cvt.rn.f16x2.e2m3x2 %d, %ha;", "sm_100"},
     };
-    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *error = alu_refusal(cases[i].target, cases[i].body);
         cr_expect_not_null(strstr(error, cases[i].words), "%s: \"%s\" does not name %s",
                            cases[i].body, error, cases[i].words);

@@ -248,10 +248,10 @@ Test(alu_warp, elect_takes_the_highest_member_on_request)
                      ".reg .pred %p; ld.param.u64 %o, [out]; elect.sync %d|%p, -1;"
                      "@%p st.global.u32 [%o], %d; ret; }");
     uint32_t leader = 0;
-    const uint64_t out = harness_buffer(&h, "out", sizeof leader, &leader);
+    const uint64_t out = harness_buffer(&h, "out", sizeof(leader), &leader);
     harness_param_u64(&h, out);
     cr_assert(harness_run(&h, 1, 32), "%s", harness_text(&h));
-    harness_read(&h, out, &leader, sizeof leader);
+    harness_read(&h, out, &leader, sizeof(leader));
     cr_expect_eq(leader, 31);
     harness_close(&h);
 }

@@ -28,7 +28,7 @@ static char *read_all(void)
     static char text[4096];
     FILE *file = fopen(path, "r");
     cr_assert_not_null(file);
-    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    text[fread(text, 1, sizeof(text) - 1, file)] = 0;
     fclose(file);
     return text;
 }

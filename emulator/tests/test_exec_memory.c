@@ -14,9 +14,9 @@
 static uint64_t open(struct harness *h, const char *ptx)
 {
     static const unsigned char zeros[64];
-    uint64_t out = async_open(h, ptx, sizeof zeros);
-    emu_memory_write(h->memory, out, zeros, sizeof zeros);
-    harness_param_u64(h, harness_buffer(h, "bare", sizeof zeros, NULL));
+    uint64_t out = async_open(h, ptx, sizeof(zeros));
+    emu_memory_write(h->memory, out, zeros, sizeof(zeros));
+    harness_param_u64(h, harness_buffer(h, "bare", sizeof(zeros), NULL));
     return out;
 }
 
@@ -64,7 +64,7 @@ Test(exec_memory, what_is_wrong_with_an_access_is_said)
         {2, BODY(PEER "add.u32 %r3, %r3, 0x2000000;\nld.shared::cluster.u32 %r4, [%r3];\n"),
          EMU_FINDING_OUT_OF_BOUNDS, "of a cluster of 2"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct harness h;
         open(&h, rows[i].ptx);
 
@@ -88,7 +88,7 @@ Test(exec_memory, each_thread_has_local_memory_of_its_own)
     cr_expect(harness_run(&h, 1, 16), "%s", harness_text(&h));
 
     async_expect_clean(&h);
-    harness_read(&h, out, found, sizeof found);
+    harness_read(&h, out, found, sizeof(found));
     for (uint32_t i = 0; i < 16; i++) {
         cr_expect_eq(found[i], i, "%u", found[i]);
     }

@@ -137,7 +137,7 @@ static void expect_nearest(const struct problem *problem, double result, double 
 static uint32_t get_bits(float value)
 {
     uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
+    memcpy(&bits, &value, sizeof(bits));
     return bits;
 }
 

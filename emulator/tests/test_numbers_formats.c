@@ -21,7 +21,7 @@ static const struct definition narrow[] = {
     {"e2m3", EMU_E2M3, 2, 3, 1, 0x1F},     {"e3m2", EMU_E3M2, 3, 2, 3, 0x1F},
     {"e2m1", EMU_E2M1, 2, 1, 1, 0x7},
 };
-enum { NARROW_COUNT = sizeof narrow / sizeof narrow[0] };
+enum { NARROW_COUNT = sizeof(narrow) / sizeof(narrow[0]) };
 
 static const enum emu_rounding all_roundings[] = {EMU_RN, EMU_RZ, EMU_RM, EMU_RP, EMU_RNA};
 
@@ -168,12 +168,12 @@ Test(numbers_formats, f32_agrees_with_the_hosts_conversion)
         volatile float nearest = (float)value;
         const float converted = nearest;
         uint32_t expected;
-        memcpy(&expected, &converted, sizeof expected);
+        memcpy(&expected, &converted, sizeof(expected));
         cr_assert_eq(encode(EMU_F32, value, EMU_RN), expected, "%a", value);
 
         const float toward_zero =
             (double)converted > value ? nextafterf(converted, 0.0F) : converted;
-        memcpy(&expected, &toward_zero, sizeof expected);
+        memcpy(&expected, &toward_zero, sizeof(expected));
         cr_assert_eq(encode(EMU_F32, value, EMU_RZ), expected, "%a", value);
         cr_assert_eq(encode(EMU_F32, -value, EMU_RP), expected | 0x80000000, "%a", value);
     }
@@ -228,7 +228,7 @@ Test(numbers_formats, overflow_infinity_and_nan_follow_cvt)
         {EMU_TF32, NAN, EMU_RN, 0x7FFFE000, 0x7FFFE000},
         {EMU_UE4M3, -1.5, EMU_RN, 0x3C, 0x3C},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct emu_encode how = {.rounding = cases[i].rounding};
         cr_expect_eq(emu_encode(cases[i].format, cases[i].value, how), cases[i].plain,
                      "case %zu", i);
@@ -285,7 +285,7 @@ Test(numbers_formats, integers_saturate_and_round)
         {2.1, EMU_RP, 3},     {-2.9, EMU_RP, -2}, {1e9, EMU_RN, 127}, {-1e9, EMU_RN, -128},
         {127.4, EMU_RN, 127}, {NAN, EMU_RN, 0},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         cr_expect_eq((int8_t)(uint8_t)encode(EMU_S8, cases[i].value, cases[i].rounding),
                      cases[i].expected, "case %zu", i);
     }

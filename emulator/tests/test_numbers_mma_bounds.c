@@ -48,7 +48,7 @@ static void fill(struct tile *tile, struct emu_random *random)
 static void run(struct tile *tile)
 {
     const bool scaled = tile->rule.scale_block != 0;
-    memcpy(tile->d, tile->c, sizeof tile->d);
+    memcpy(tile->d, tile->c, sizeof(tile->d));
     emu_mma(&tile->rule, M, N, tile->a, tile->b, tile->d, PITCH, true,
             scaled ? tile->a_scales : NULL, scaled ? tile->b_scales : NULL);
 }
@@ -78,7 +78,7 @@ static struct sums sum_element(const struct tile *tile, unsigned row, unsigned c
 
 static const enum emu_format formats[] = {EMU_BF16, EMU_F16,  EMU_TF32, EMU_E4M3,
                                           EMU_E5M2, EMU_E3M2, EMU_E2M3, EMU_E2M1};
-enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };
+enum { FORMAT_COUNT = sizeof(formats) / sizeof(formats[0]) };
 
 Test(numbers_mma_bounds, the_model_and_the_fast_way_stay_near_the_sum)
 {

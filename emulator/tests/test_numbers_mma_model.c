@@ -95,7 +95,7 @@ static uint32_t round_result(const struct emu_mma_rule *rule, double sum)
         result = nextafterf(result, 0);
     }
     uint32_t bits;
-    memcpy(&bits, &result, sizeof bits);
+    memcpy(&bits, &result, sizeof(bits));
     bits &= UINT32_MAX << (23 - rule->result_bits);
     return bits == 0x80000000 ? 0 : bits;
 }
@@ -263,7 +263,7 @@ Test(numbers_mma_model, wide_formats)
                  {EMU_F16, EMU_F16, EMU_F16, 16},
                  {EMU_TF32, EMU_TF32, EMU_F32, 8},
                  {EMU_BF16, EMU_F16, EMU_F32, 13}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct emu_mma_rule one = rule;
         one.a = cases[i].a;
         one.b = cases[i].b;
@@ -310,7 +310,7 @@ Test(numbers_mma_model, scaled_fp4)
         enum emu_format scale;
     } cases[] = {{64, 32, EMU_UE8M0}, {64, 16, EMU_UE8M0}, {64, 16, EMU_UE4M3},
                  {96, 16, EMU_UE4M3}, {96, 32, EMU_UE8M0}, {32, 32, EMU_UE4M3}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct emu_mma_rule rule = {.a = EMU_E2M1,
                                           .b = EMU_E2M1,
                                           .d = EMU_F32,

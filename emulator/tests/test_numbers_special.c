@@ -9,14 +9,14 @@
 static uint32_t get_bits(float value)
 {
     uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
+    memcpy(&bits, &value, sizeof(bits));
     return bits;
 }
 
 static uint64_t get_bits64(double value)
 {
     uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
+    memcpy(&bits, &value, sizeof(bits));
     return bits;
 }
 
@@ -96,7 +96,7 @@ Test(numbers_special, approximate_functions)
         {EMU_TANH, 1, 0x3F42F7D6},
         {EMU_TANH, -0.0F, 0x80000000},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         cr_expect_eq(get_bits(emu_approx_f32(cases[i].function, cases[i].a)),
                      cases[i].expected, "case %zu gives %08x", i,
                      get_bits(emu_approx_f32(cases[i].function, cases[i].a)));
@@ -108,7 +108,7 @@ Test(numbers_special, approximate_functions)
     /* The reciprocal and the roots are the correctly rounded ones. */
     for (uint32_t bits = 0x3F000000; bits < 0x40000000; bits += 4099) {
         float a;
-        memcpy(&a, &bits, sizeof a);
+        memcpy(&a, &bits, sizeof(a));
         cr_assert_eq(get_bits(emu_approx_f32(EMU_RCP, a)),
                      get_bits(emu_div_f32(1, a, EMU_RN)));
         cr_assert_eq(get_bits(emu_approx_f32(EMU_SQRT, a)),

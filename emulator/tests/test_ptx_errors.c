@@ -12,7 +12,7 @@ static void expect_refusals(const char *const cases[][2], size_t count)
         cr_expect_str_eq(refusal, cases[i][1], "%s: %s", cases[i][0], refusal);
     }
 }
-#define EXPECT_REFUSALS(cases) expect_refusals(cases, sizeof cases / sizeof cases[0])
+#define EXPECT_REFUSALS(cases) expect_refusals(cases, sizeof(cases) / sizeof(cases[0]))
 
 Test(ptx_errors, names)
 {

@@ -31,7 +31,7 @@ Test(ptx_functions, zeros_at_the_end_of_the_text_are_no_text)
 {
     static const char text[] = ".version 9.0 .target sm_90a\0\0";
     struct emu_error error = {0};
-    struct ptx_module *module = ptx_parse(text, sizeof text, &error);
+    struct ptx_module *module = ptx_parse(text, sizeof(text), &error);
 
     cr_expect_not_null(module);
     cr_expect(!error.set);
@@ -179,7 +179,7 @@ Test(ptx_functions, what_is_refused)
         {".entry k() { { .param .b32 _; } }",
          "4:28: expected the name of a variable but met '_'"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *refusal = refusal_of_module(cases[i][0]);
         cr_expect_str_eq(refusal, cases[i][1], "%s: %s", cases[i][0], refusal);
     }
@@ -201,7 +201,7 @@ Test(ptx_functions, heads_that_are_refused)
         {".version 9.0 .target sm_90a .address_size 48",
          "1:43: expected an address size of 32 or 64 but met 48"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *refusal = refusal_of_text(cases[i][0]);
         cr_expect_str_eq(refusal, cases[i][1], "%s: %s", cases[i][0], refusal);
     }

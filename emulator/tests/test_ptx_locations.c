@@ -132,7 +132,7 @@ Test(ptx_locations, mangled_names_are_shortened_to_the_function)
         {"_Z99999999999999999999x", "_Z99999999999999999999x"},
         {"run_consumer", "run_consumer"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *file = "a.cuh";
         const struct ptx_module module = {.files = &file, .file_count = 1};
         const struct ptx_location location = {.line = 3, .function = cases[i][0]};
@@ -168,7 +168,7 @@ Test(ptx_locations, what_is_refused)
         {".section .debug_info { .b8 1", "4:29: expected '}' but the text ends"},
         {".section x { }", "4:10: expected the name of a section but met 'x'"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *refusal = refusal_of_module(cases[i][0]);
         cr_expect_str_eq(refusal, cases[i][1], "%s: %s", cases[i][0], refusal);
     }

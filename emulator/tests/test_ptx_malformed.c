@@ -69,7 +69,7 @@ static const char *const pieces[] = {
     ".file",  ".align",  ".v4",    ".section", "99999999999", "bra", "call",   "k",
     ".local", ".extern", "1.5",    ".b8",      "inlined_at",  "[]",
 };
-#define PIECE_COUNT (sizeof pieces / sizeof pieces[0])
+#define PIECE_COUNT (sizeof(pieces) / sizeof(pieces[0]))
 
 struct buffer {
     char text[16384];
@@ -82,7 +82,7 @@ static void splice(struct buffer *buffer, size_t at, size_t removed, const char 
     if (removed > buffer->length - at) {
         removed = buffer->length - at;
     }
-    if (buffer->length - removed + added_length > sizeof buffer->text) {
+    if (buffer->length - removed + added_length > sizeof(buffer->text)) {
         return;
     }
     memmove(buffer->text + at + added_length, buffer->text + at + removed,

@@ -53,7 +53,7 @@ Test(ptx_samples, locations_of_the_kernel_for_sm_90a)
     } places[] = {
         {0, "a.cu:13"}, {8, "a.cu:12 (helper)"}, {14, "a.cu:21"}, {36, "a.cu:26"}};
 
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         struct emu_text text = {0};
         ptx_describe_location(module, &k->insns[places[i].insn].location, &text);
         cr_expect_str_eq(emu_text_get(&text), places[i].place, "%s", emu_text_get(&text));

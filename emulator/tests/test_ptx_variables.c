@@ -119,9 +119,9 @@ Test(ptx_variables, initial_integers)
                      ".global .u64 wide = 0xFEDCBA9876543210;"
                      ".global .u16 none[2] = {};");
 
-    expect_bytes(module, "words", words, sizeof words);
-    expect_bytes(module, "bytes", bytes, sizeof bytes);
-    expect_bytes(module, "wide", &wide, sizeof wide);
+    expect_bytes(module, "words", words, sizeof(words));
+    expect_bytes(module, "bytes", bytes, sizeof(bytes));
+    expect_bytes(module, "wide", &wide, sizeof(wide));
     expect_bytes(module, "none", "\0\0\0", 4);
     ptx_module_free(module);
 }
@@ -136,9 +136,9 @@ Test(ptx_variables, initial_floats)
                      ".global .f64 doubles[2] = {0f3F800000, 0.1};"
                      ".global .b32 bits[2] = {0f3F800000, 7};");
 
-    expect_bytes(module, "floats", floats, sizeof floats);
-    expect_bytes(module, "doubles", doubles, sizeof doubles);
-    expect_bytes(module, "bits", bits, sizeof bits);
+    expect_bytes(module, "floats", floats, sizeof(floats));
+    expect_bytes(module, "doubles", doubles, sizeof(doubles));
+    expect_bytes(module, "bits", bits, sizeof(bits));
     ptx_module_free(module);
 }
 
@@ -152,9 +152,9 @@ Test(ptx_variables, nested_braces_fill_rows)
                      ".global .u16 rows[][2] = {{1, 2}, {3, 4}, {5}};"
                      ".global .v2 .f32 pairs[2] = {{1.0, 2.0}, {3.0, 4.0}};");
 
-    expect_bytes(module, "grid", grid, sizeof grid);
-    expect_bytes(module, "rows", rows, sizeof rows);
-    expect_bytes(module, "pairs", pairs, sizeof pairs);
+    expect_bytes(module, "grid", grid, sizeof(grid));
+    expect_bytes(module, "rows", rows, sizeof(rows));
+    expect_bytes(module, "pairs", pairs, sizeof(pairs));
     ptx_module_free(module);
 }
 
@@ -244,7 +244,7 @@ Test(ptx_variables, what_does_not_fit_is_refused)
         {".func f(.param .b8 a[]);", "4:20: parameter 'a' without a size is not supported"},
         {".func f(.reg .b32 a);", "4:9: '.reg': parameters in registers are not supported"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *refusal = refusal_of_module(cases[i][0]);
         cr_expect_str_eq(refusal, cases[i][1], "%s: %s", cases[i][0], refusal);
     }

@@ -50,7 +50,7 @@ static const struct access_case cases[] = {
     {EMU_ACCESS_16X256B, 1, 0, 0},  {EMU_ACCESS_16X256B, 4, 16, 0},
     {EMU_ACCESS_16X32BX2, 1, 0, 1}, {EMU_ACCESS_16X32BX2, 8, 16, 20},
 };
-#define CASES (sizeof cases / sizeof cases[0])
+#define CASES (sizeof(cases) / sizeof(cases[0]))
 
 static void add_access(struct emu_text *text, const struct access_case *c, bool store,
                        const char *packing, unsigned first)
@@ -58,7 +58,7 @@ static void add_access(struct emu_text *text, const struct access_case *c, bool 
     unsigned count = emu_access_registers(c->shape) * c->repeat;
     char split[16] = "";
     if (c->shape == EMU_ACCESS_16X32BX2) {
-        snprintf(split, sizeof split, ", %u", c->split);
+        snprintf(split, sizeof(split), ", %u", c->split);
     }
     emu_text_add(text, "tcgen05.%s.sync.aligned.%s.x%u%s.b32 ", store ? "st" : "ld",
                  emu_access_words[c->shape], c->repeat, packing);
@@ -249,9 +249,9 @@ static void expect_a_in_tensor_memory(const char *kind, enum emu_format format, 
                                       uint32_t descriptor)
 {
     static struct tile_image a, b;
-    memset(&a, 0, sizeof a);
-    memset(&b, 0, sizeof b);
-    memset(image, 0, sizeof image);
+    memset(&a, 0, sizeof(a));
+    memset(&b, 0, sizeof(b));
+    memset(image, 0, sizeof(image));
     a.format = b.format = format;
     a.rows = 128;
     b.rows = 32;

@@ -14,7 +14,7 @@ static uint32_t out_words[256 * 8];
 
 static void fill_image(void)
 {
-    for (unsigned i = 0; i < sizeof image; i++) {
+    for (unsigned i = 0; i < sizeof(image); i++) {
         image[i] = (uint8_t)(emu_mix(i, 5) >> 11);
     }
 }
@@ -232,7 +232,7 @@ Test(emu_tensor_copy, what_is_not_supported_is_refused_by_name)
         {"tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r4}, [%r3];\n", "1 registers"},
         {"tcgen05.ld.sync.aligned.16x256b.x64.b32 {%r4}, [%r3];\n", "registers"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct harness h;
         struct emu_text text = {0};
         harness_open(&h);

@@ -28,7 +28,7 @@ Test(emu_tensor_descriptor, reads_the_descriptors_that_known_good_code_builds)
         {0x2000402001000000, 4096, 512, EMU_SWIZZLE_128_ATOM_32},
         {0x2000404000200000, 512, 1024, EMU_SWIZZLE_128_ATOM_32},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct emu_matrix matrix;
         struct emu_error error = {0};
         cr_assert(emu_matrix_decode_sm100(cases[i].bits | 0x123, &matrix, &error), "%s",
@@ -72,7 +72,7 @@ Test(emu_tensor_descriptor, what_is_not_legal_is_named)
         {true, 0x4000404040010000, "bits 30-31"},
         {false, 0x4010004000010000, "bits 52-61"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct emu_matrix matrix;
         struct emu_error error = {0};
         cr_expect_not(cases[i].sm100
@@ -89,8 +89,8 @@ static void expect_found(enum emu_format format, bool packed, enum emu_packing p
 {
     static struct tile_image image;
     static uint8_t bytes[64 * 1024];
-    memset(&image, 0, sizeof image);
-    memset(bytes, 0xFF, sizeof bytes);
+    memset(&image, 0, sizeof(image));
+    memset(bytes, 0xFF, sizeof(bytes));
     image.format = format;
     image.packed = packed;
     image.layout = (struct tile_layout){.swizzle = swizzle, .mn_major = mn_major};
@@ -131,7 +131,7 @@ Test(emu_tensor_descriptor, k_major_elements_are_where_copies_put_them)
     } types[] = {{EMU_TF32, false, EMU_PACK_32},       {EMU_BF16, false, EMU_PACK_16},
                  {EMU_E4M3, false, EMU_PACK_8},        {EMU_E2M3, false, EMU_PACK_6_PADDED},
                  {EMU_E2M1, false, EMU_PACK_4_PADDED}, {EMU_E2M1, true, EMU_PACK_4}};
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         expect_found(types[i].format, types[i].packed, types[i].packing, 0, false, 0);
         expect_found(types[i].format, types[i].packed, types[i].packing, 32, false, 0);
         expect_found(types[i].format, types[i].packed, types[i].packing, 64, false, 0);

@@ -32,7 +32,7 @@ Test(emu_tensor_instruction, reads_the_descriptors_that_known_good_code_builds)
         {0x08a00480, EMU_KIND_MXF4, 1, 2, 128, 128, EMU_E2M1, EMU_E2M1, EMU_F32, 0, 0},
         {0x10400480, EMU_KIND_MXF4NVF4, 2, 4, 256, 256, EMU_E2M1, EMU_E2M1, EMU_F32, 0, 0},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct emu_instruction got;
         struct emu_error error = {0};
         cr_assert(emu_instruction_decode(cases[i].kind, cases[i].group, cases[i].factors,
@@ -95,7 +95,7 @@ Test(emu_tensor_instruction, what_is_not_legal_is_named)
         {EMU_KIND_MXF4, 1, 2, 0x88a00480, "K (bit 31)"},
         {EMU_KIND_MXF8F6F4, 1, 1, 0x04a00000, "bit 26"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct emu_instruction got;
         struct emu_error error = {0};
         cr_expect_not(emu_instruction_decode(cases[i].kind, cases[i].group,

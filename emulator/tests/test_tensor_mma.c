@@ -12,13 +12,13 @@ static uint32_t cells[256 * 256];
 static uint32_t lay_out(const struct mma_case *c, uint32_t at[2][2])
 {
     uint32_t next = 0;
-    memset(image, 0, sizeof image);
+    memset(image, 0, sizeof(image));
     for (unsigned i = 0; i < 4; i++) {
         bool is_a = i % 2 == 0;
         uint32_t bytes = 0;
         for (unsigned rank = 0; rank < c->cta_group; rank++) {
             struct tile_image *tile = is_a ? &mma_a[i / 2][rank] : &mma_b[i / 2][rank];
-            memset(tile, 0, sizeof *tile);
+            memset(tile, 0, sizeof(*tile));
             tile->format = is_a ? c->a : c->b;
             tile->packed = c->packed;
             tile->layout = is_a ? c->a_layout : c->b_layout;
@@ -171,7 +171,7 @@ Test(emu_tensor_mma, every_kind_gives_the_product)
     };
     cases[2].d = EMU_F16;
     cases[7].d = EMU_S8;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         cases[i].numbers = EMU_NUMBERS_EXACT;
         cases[i].async = EMU_ASYNC_RANDOM;
         expect_product(&cases[i]);

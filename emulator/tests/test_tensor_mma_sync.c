@@ -31,7 +31,7 @@ static void lay_out(const struct sync_case *c, bool half, bool integer)
                     : c->a == EMU_F16 || c->a == EMU_BF16 ? 16
                                                           : 8;
     unsigned per = 32 / bits;
-    memset(image, 0, sizeof image);
+    memset(image, 0, sizeof(image));
     for (unsigned lane = 0; lane < 32; lane++) {
         uint32_t *words = image + lane * 16;
         unsigned group = lane / 4;
@@ -85,12 +85,12 @@ static void run(struct harness *h, struct emu_text *text, bool *ret_good)
     end_kernel(text);
     harness_load(h, emu_text_get(text));
     emu_text_free(text);
-    harness_param_u64(h, harness_buffer(h, "image", sizeof image, image));
-    uint64_t out = harness_buffer(h, "out", sizeof out_words, NULL);
+    harness_param_u64(h, harness_buffer(h, "image", sizeof(image), image));
+    uint64_t out = harness_buffer(h, "out", sizeof(out_words), NULL);
     harness_param_u64(h, out);
     *ret_good = harness_run(h, 1, 32);
     if (*ret_good) {
-        harness_read(h, out, out_words, sizeof out_words);
+        harness_read(h, out, out_words, sizeof(out_words));
     }
 }
 
@@ -127,7 +127,7 @@ static void make_tiles(const struct sync_case *c)
 {
     a = (struct tile_image){.format = c->a, .rows = 16, .k = c->k};
     b = (struct tile_image){.format = c->b, .rows = 8, .k = c->k};
-    memset(c_values, 0, sizeof c_values);
+    memset(c_values, 0, sizeof(c_values));
 }
 
 static void expect_product(const struct sync_case *c, enum emu_numbers numbers)
@@ -174,7 +174,7 @@ Test(emu_tensor_mma_sync, every_type_gives_the_product)
         {"s32.s8.u8.s32", EMU_S8, EMU_U8, 8, 16, 90},
         {"f16.e4m3.e4m3.f16", EMU_E4M3, EMU_E4M3, 16, 32, 90},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         expect_product(&cases[i], EMU_NUMBERS_EXACT);
         expect_product(&cases[i], EMU_NUMBERS_FAST);
     }
@@ -263,7 +263,7 @@ Test(emu_tensor_mma_sync, what_is_not_supported_is_refused)
         "mma.sp.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32 {%r32, %r33, %r34, %r35}, "
         "{%r20, %r21, %r22, %r23}, {%r24, %r25}, {%r28, %r29, %r30, %r31}, %r0, 0;\n",
     };
-    for (size_t i = 0; i < sizeof insns / sizeof insns[0]; i++) {
+    for (size_t i = 0; i < sizeof(insns) / sizeof(insns[0]); i++) {
         struct harness h;
         struct emu_text text = {0};
         harness_open(&h);

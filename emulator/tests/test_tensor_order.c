@@ -68,7 +68,7 @@ static bool run(struct harness *h, enum emu_async_mode mode, uint64_t seed,
 
 static void expect_legal(const char *body)
 {
-    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
         for (uint64_t seed = 0; seed < 4; seed++) {
             struct harness h;
             cr_expect(run(&h, modes[i], seed, body), "mode %zu: %s\n%s", i, body,
@@ -80,7 +80,7 @@ static void expect_legal(const char *body)
 
 static void expect_found(const char *body, enum emu_finding finding, const char *words)
 {
-    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
         struct harness h;
         cr_expect_not(run(&h, modes[i], 1, body), "mode %zu: %s", i, body);
         cr_expect_geq(harness_found(&h, finding), 1, "mode %zu: %s\n%s", i, body,
@@ -94,7 +94,7 @@ static void expect_found(const char *body, enum emu_finding finding, const char 
 /* Which of several findings comes first depends on the mode. */
 static void expect_some(const char *body)
 {
-    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
         struct harness h;
         cr_expect_not(run(&h, modes[i], 1, body), "mode %zu: %s", i, body);
         harness_close(&h);
@@ -288,7 +288,7 @@ Test(emu_tensor_order, nothing_is_freed_while_an_mma_works_on_it)
 
 Test(emu_tensor_order, a_commit_passes_on_what_its_thread_has_done)
 {
-    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
         struct harness h;
         cr_expect(run_threads(&h, modes[i], 1, CHAIN(WAIT_LD, ""), 160), "mode %zu: %s", i,
                   harness_text(&h));

@@ -80,14 +80,14 @@ static double expect_d(const struct scale_case *c, unsigned row, unsigned column
 
 static void lay_out(const struct scale_case *c)
 {
-    memset(image, 0, sizeof image);
+    memset(image, 0, sizeof(image));
     fill_scales(a_scales, c->scale, 3);
     fill_scales(b_scales, c->scale, 4);
     for (unsigned rank = 0; rank < c->cta_group; rank++) {
         uint8_t *own = image + (size_t)rank * IMAGE;
         for (unsigned i = 0; i < 2; i++) {
             struct tile_image *tile = i == 0 ? &a[rank] : &b[rank];
-            memset(tile, 0, sizeof *tile);
+            memset(tile, 0, sizeof(*tile));
             tile->format = c->element;
             tile->packed = c->packed;
             tile->layout.swizzle = 128;
@@ -228,7 +228,7 @@ Test(emu_tensor_scales, fp4_with_two_and_four_factors)
         {"mxf4nvf4.block_scale.scale_vec::4X", 2, 256, 64, 64, 4, EMU_E2M1, EMU_UE8M0, true,
          0x00800480, 0, 0},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         expect_product(&cases[i], EMU_ASYNC_RANDOM, EMU_NUMBERS_EXACT);
         expect_product(&cases[i], EMU_ASYNC_EAGER, EMU_NUMBERS_FAST);
     }

@@ -69,10 +69,10 @@ static void put_fragments(const struct wgmma_case *c, const struct tile_image *a
 static void build(const struct wgmma_case *c, struct emu_text *text, uint32_t *ret_bytes)
 {
     uint32_t at[4], next = 0;
-    memset(image, 0, sizeof image);
+    memset(image, 0, sizeof(image));
     for (unsigned i = 0; i < 4; i++) {
         struct tile_image *tile = &tiles[i];
-        memset(tile, 0, sizeof *tile);
+        memset(tile, 0, sizeof(*tile));
         tile->format = i % 2 == 0 ? c->a : c->b;
         tile->layout = i % 2 == 0 ? c->a_layout : c->b_layout;
         tile->rows = i % 2 == 0 ? 64 : c->n;
@@ -87,7 +87,7 @@ static void build(const struct wgmma_case *c, struct emu_text *text, uint32_t *r
         }
         next = (uint32_t)emu_align_up(next + tile->bytes, 1024);
     }
-    cr_assert_leq(next, sizeof image);
+    cr_assert_leq(next, sizeof(image));
     *ret_bytes = next;
     begin_kernel(text, 90, 128, next);
     emu_text_add(text, "setp.ne.u32 %%p4, %%r0, %%r0;\nsetp.eq.u32 %%p5, %%r0, %%r0;\n"
@@ -189,7 +189,7 @@ Test(emu_tensor_wgmma, every_type_gives_the_product)
         {"s32.u8.s8", EMU_U8, EMU_S8, "s32", 24, 32, k_128, k_128, false, ""},
         {"s32.s8.u8.satfinite", EMU_S8, EMU_U8, "s32", 32, 32, k_128, k_128, false, ""},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         expect_product(&cases[i], EMU_ASYNC_RANDOM, EMU_NUMBERS_EXACT, 1);
         expect_product(&cases[i], EMU_ASYNC_EAGER, EMU_NUMBERS_FAST, 1);
     }
@@ -251,7 +251,7 @@ Test(emu_tensor_wgmma, a_in_registers)
         {"f32.e4m3.e4m3", EMU_E4M3, EMU_E4M3, "f32", 64, 32, k_128, k_128, true, ", 1, 1"},
         {"s32.s8.s8", EMU_S8, EMU_S8, "s32", 64, 32, k_128, k_128, true, ""},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         expect_product(&cases[i], EMU_ASYNC_RANDOM, EMU_NUMBERS_FAST, 1);
     }
 }

@@ -33,7 +33,7 @@ static void expect_finding(const char *body, enum emu_finding finding, const cha
     static const enum emu_async_mode modes[] = {EMU_ASYNC_EAGER, EMU_ASYNC_LATEST,
                                                 EMU_ASYNC_RANDOM, EMU_ASYNC_REORDER};
     static const uint8_t image[IMAGE_BYTES];
-    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
         struct harness h;
         struct emu_text text = {0};
         uint64_t out = 0;
@@ -194,7 +194,7 @@ Test(emu_tensor_wgmma_rules, what_is_not_supported_is_refused_by_name)
          "{%r200, %r201, %r202, %r203}, %d10, %d11, 0;\n",
          "no such N"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct harness h;
         struct emu_text text = {0};
         harness_open(&h);

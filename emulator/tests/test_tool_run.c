@@ -18,7 +18,7 @@ static void set_up(void)
 static void tear_down(void)
 {
     static const char *const names[] = {"k.ptx", "k.launch", "d.bin", "a.bin"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         unlink(names[i]);
     }
     cr_expect_eq(chdir("/"), 0);
@@ -82,9 +82,9 @@ static const char ptx[] =
 static int run(const char *launch, const char *options, char *ret_text)
 {
     char command[1024];
-    write_file("k.ptx", ptx, sizeof ptx - 1);
+    write_file("k.ptx", ptx, sizeof(ptx) - 1);
     write_file("k.launch", launch, strlen(launch));
-    snprintf(command, sizeof command, "%s k.ptx --launch k.launch %s 2>&1", EMU_RUN_PATH,
+    snprintf(command, sizeof(command), "%s k.ptx --launch k.launch %s 2>&1", EMU_RUN_PATH,
              options);
     FILE *pipe = popen(command, "r");
     cr_assert_not_null(pipe);
@@ -153,7 +153,7 @@ Test(tool_run, files_come_in_and_go_out)
     for (int i = 0; i < 5 * 32; i++) {
         a[i] = 1;
     }
-    write_file("a.bin", a, sizeof a);
+    write_file("a.bin", a, sizeof(a));
     const char *launch = "entry gemm\ngrid 5\nblock 48\nbuffer A f32 5x32 file a.bin\n"
                          "buffer B f32 48x32 constant 2\nbuffer D f32 5x48 undefined\n"
                          "param address D\nparam address A\nparam address B\n"
@@ -161,12 +161,12 @@ Test(tool_run, files_come_in_and_go_out)
     expect_run(0, "as expected", launch, "");
     FILE *file = fopen("d.bin", "rb");
     cr_assert_not_null(file);
-    cr_expect_eq(fread(d, 1, sizeof d, file), sizeof d);
+    cr_expect_eq(fread(d, 1, sizeof(d), file), sizeof(d));
     fclose(file);
     cr_expect_float_eq(d[0], 64, 0);
     cr_expect_float_eq(d[239], 64, 0);
 
-    write_file("a.bin", a, sizeof a - 1);
+    write_file("a.bin", a, sizeof(a) - 1);
     expect_run(1, "a.bin: has less than the 640 bytes", launch, "");
 }
 

@@ -34,9 +34,9 @@ Test(tool_script, shape_and_device)
     const uint32_t grid[] = {4, 3, 1};
     const uint32_t block[] = {256, 1, 1};
     const uint32_t cluster[] = {2, 1, 1};
-    cr_expect_arr_eq(script.grid, grid, sizeof grid);
-    cr_expect_arr_eq(script.block, block, sizeof block);
-    cr_expect_arr_eq(script.cluster, cluster, sizeof cluster);
+    cr_expect_arr_eq(script.grid, grid, sizeof(grid));
+    cr_expect_arr_eq(script.block, block, sizeof(block));
+    cr_expect_arr_eq(script.cluster, cluster, sizeof(cluster));
     cr_expect_eq(script.shared_bytes, 4096);
     cr_expect(script.programmatic);
     cr_expect_not(script.cooperative);
@@ -189,7 +189,7 @@ Test(tool_script, errors_name_the_line_and_what_is_possible)
          "beta without c"},
         {"buffer A f32 4 zeros\nbuffer B f32 5 zeros\ncheck equal A B\n", "differ in size"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct emu_script script;
         struct emu_error error = {0};
         cr_expect_not(emu_script_parse(cases[i].text, &script, &error), "%s",
@@ -227,7 +227,7 @@ Test(tool_script, elements_are_read_back_as_they_were_set)
         {"s32", {-1, -3e9, 3e9, 7}, {-1, -2147483648.0, 2147483647.0, 7}},
         {"s64", {-1, -1e19, 1e15, 7}, {-1, -9223372036854775808.0, 1e15, 7}},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct emu_element_type *type = emu_element_type_find(cases[i].type);
         unsigned char data[64] = {0};
         cr_assert_not_null(type);

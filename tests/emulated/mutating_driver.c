@@ -33,7 +33,7 @@ static char *read_file(const char *path)
         return NULL;
     }
     static char text[1 << 22];
-    size_t length = fread(text, 1, sizeof text - 1, file);
+    size_t length = fread(text, 1, sizeof(text) - 1, file);
     text[length] = 0;
     fclose(file);
     return text;
@@ -49,7 +49,7 @@ CUresult CUDAAPI cuLibraryLoadData(CUlibrary *library, const void *code,
     const char *mutant = getenv("MUTANT");
     load_function next = NULL;
     void *symbol = dlsym(RTLD_NEXT, "cuLibraryLoadData");
-    memcpy(&next, &symbol, sizeof next);
+    memcpy(&next, &symbol, sizeof(next));
     if (next == NULL) {
         return CUDA_ERROR_NOT_FOUND;
     }

@@ -97,14 +97,12 @@ static void run_addresses(struct gold_run *run, const char *name, unsigned ranks
     const struct gold_value values[] = {
         {'s', static_bytes}, {'a', alignment}, {'v', 0}, {'\0', 0}};
     struct gold_text ptx = {0}, form = {0}, body = {0};
-    const char *at;
     struct gold_case one;
     const struct fact *list = record_only ? aperture : facts;
     unsigned words = record_only ? COUNT(aperture) : COUNT(facts);
     const char *names[COUNT(facts)];
-    size_t i;
 
-    for (at = head; *at != '\0'; at++) { /* $v is a name, not a number */
+    for (const char *at = head; *at != '\0'; at++) { /* $v is a name, not a number */
         if (strncmp(at, "$v", 2) == 0) {
             gold_text_add(&form, "%s", variable);
             at++;
@@ -113,7 +111,7 @@ static void run_addresses(struct gold_run *run, const char *name, unsigned ranks
         }
     }
     gold_text_fill(&ptx, form.text, values);
-    for (i = 0; i < words; i++) {
+    for (size_t i = 0; i < words; i++) {
         names[i] = list[i].what;
         gold_text_add(&body, "    %s\n    st.global.u32 [%%out+%zu], %%r;\n", list[i].ptx,
                       4 * i);
@@ -122,7 +120,7 @@ static void run_addresses(struct gold_run *run, const char *name, unsigned ranks
                   body.text);
     gold_text_add(&ptx, "    barrier.cluster.arrive.release;\n"
                         "    barrier.cluster.wait.acquire;\n    ret;\n}\n");
-    memset(&one, 0, sizeof one);
+    memset(&one, 0, sizeof(one));
     one.name = name;
     one.ptx = ptx.text;
     one.grid = one.cluster = ranks;

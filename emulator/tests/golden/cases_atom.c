@@ -75,17 +75,17 @@ static void run_operation(struct gold_run *run, const struct operation *operatio
         out[1] = letter;
     if (shared)
         cell = "mov.u32 %u1, %tid.x; mov.u32 %u2, cells; mad.lo.u32 %u2, %u1, 8, %u2; ";
-    snprintf(name, sizeof name, "%s.%s.%s", returns ? "atom" : "red", space,
+    snprintf(name, sizeof(name), "%s.%s.%s", returns ? "atom" : "red", space,
              operation->name);
     if (returns) {
-        snprintf(text, sizeof text,
+        snprintf(text, sizeof(text),
                  "%sst.%s.%s [%s], %%x0; atom.%s.%s %%y1, [%s], %%x1%s; "
                  "ld.volatile.%s.%s %%y0, [%s];",
                  cell, space, type, address, space, operation->name, address, second, space,
                  type, address);
     } else {
         snprintf(
-            text, sizeof text,
+            text, sizeof(text),
             "%sst.%s.%s [%s], %%x0; red.%s.%s [%s], %%x1; ld.volatile.%s.%s %%y0, [%s];",
             cell, space, type, address, space, operation->name, address, space, type,
             address);
@@ -99,9 +99,8 @@ void gold_atom_cases(struct gold_run *run)
                                             .block_items = 64,
                                             .declarations =
                                                 ".shared .align 16 .b8 cells[1024];"};
-    size_t i;
 
-    for (i = 0; i < COUNT(operations); i++) {
+    for (size_t i = 0; i < COUNT(operations); i++) {
         run_operation(run, &operations[i], "global", true, &style);
         run_operation(run, &operations[i], "shared", true, &style);
         /* red has neither exch nor cas. */

@@ -135,7 +135,7 @@ static void run_load(struct gold_run *run, size_t index)
     struct gold_case one;
     void *input = gold_values_draw(loads[index].name, &gold_formats[GOLD_FORMAT_S32], 1024);
 
-    memset(&one, 0, sizeof one);
+    memset(&one, 0, sizeof(one));
     gold_kernel_begin(&kernel, 0, "");
     gold_kernel_fill(&kernel, 0, REGION);
     if (strcmp(loads[index].name, "send") == 0) {
@@ -167,7 +167,7 @@ static void run_to_global(struct gold_run *run, const char *name, const char *op
     void *input = gold_values_draw(name, &gold_formats[format], bytes);
     void *first = gold_values_draw("first", &gold_formats[format], bytes + 32);
 
-    memset(&one, 0, sizeof one);
+    memset(&one, 0, sizeof(one));
     gold_kernel_begin(&kernel, 0, "");
     gold_kernel_read(&kernel, 0, 0, bytes);
     gold_kernel_ready(&kernel, false);
@@ -196,11 +196,11 @@ static void run_to_shared(struct gold_run *run, const struct reduction *reductio
     struct gold_kernel kernel = {{0}, 0};
     struct gold_case one;
     char name[64];
-    void *input;
 
-    snprintf(name, sizeof name, "shared.%s", reduction->operation);
-    input = gold_values_draw(name, &gold_formats[reduction->format], 3 * REDUCE_BYTES);
-    memset(&one, 0, sizeof one);
+    snprintf(name, sizeof(name), "shared.%s", reduction->operation);
+    void *input =
+        gold_values_draw(name, &gold_formats[reduction->format], 3 * REDUCE_BYTES);
+    memset(&one, 0, sizeof(one));
     gold_kernel_begin(&kernel, 0, "");
     gold_text_add(&kernel.ptx, "    mad.wide.u32 %%in, %%rank, %u, %%in;\n", REDUCE_BYTES);
     gold_kernel_read(&kernel, 0, 0, 2 * REDUCE_BYTES);
@@ -234,7 +234,7 @@ static void run_small_copy(struct gold_run *run, size_t index)
     void *input =
         gold_values_draw(small_copies[index].name, &gold_formats[GOLD_FORMAT_S32], bytes);
 
-    memset(&one, 0, sizeof one);
+    memset(&one, 0, sizeof(one));
     gold_kernel_begin(&kernel, 0, "");
     gold_kernel_fill(&kernel, 0, bytes);
     gold_kernel_ready(&kernel, false);
@@ -260,22 +260,21 @@ static void run_small_copy(struct gold_run *run, size_t index)
 void gold_bulk_cases(struct gold_run *run)
 {
     char name[64];
-    size_t i;
 
-    for (i = 0; i < COUNT(loads); i++) {
+    for (size_t i = 0; i < COUNT(loads); i++) {
         run_load(run, i);
     }
     run_to_global(run, "store.16", NULL, GOLD_FORMAT_S32, 16);
     run_to_global(run, "store.1008", NULL, GOLD_FORMAT_S32, 1008);
-    for (i = 0; i < COUNT(global_reductions); i++) {
-        snprintf(name, sizeof name, "global.%s", global_reductions[i].operation);
+    for (size_t i = 0; i < COUNT(global_reductions); i++) {
+        snprintf(name, sizeof(name), "global.%s", global_reductions[i].operation);
         run_to_global(run, name, global_reductions[i].operation,
                       global_reductions[i].format, REDUCE_BYTES);
     }
-    for (i = 0; i < COUNT(shared_reductions); i++) {
+    for (size_t i = 0; i < COUNT(shared_reductions); i++) {
         run_to_shared(run, &shared_reductions[i]);
     }
-    for (i = 0; i < COUNT(small_copies); i++) {
+    for (size_t i = 0; i < COUNT(small_copies); i++) {
         run_small_copy(run, i);
     }
 }

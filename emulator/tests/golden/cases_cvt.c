@@ -140,7 +140,7 @@ static void run_four(struct gold_run *run, const char *const modifiers[4], const
     char text[256], out[5] = {*result, *result, *result, *result, '\0'};
     struct gold_row row = {name, text, domain, out};
 
-    snprintf(text, sizeof text, "cvt.%s%s cvt.%s%s cvt.%s%s cvt.%s%s", modifiers[0], rest,
+    snprintf(text, sizeof(text), "cvt.%s%s cvt.%s%s cvt.%s%s cvt.%s%s", modifiers[0], rest,
              modifiers[1], rest, modifiers[2], rest, modifiers[3], rest);
     gold_row_run(run, &row, style);
 }
@@ -150,19 +150,18 @@ static void run_float_and_integer(struct gold_run *run, const struct gold_style 
     static const char *const to_integer[] = {"rni", "rzi", "rmi", "rpi"};
     static const char *const to_float[] = {"rn", "rz", "rm", "rp"};
     char rest[32], name[64];
-    size_t f, i;
 
-    for (f = 0; f < COUNT(floats); f++) {
-        for (i = 0; i < COUNT(ints); i++) {
+    for (size_t f = 0; f < COUNT(floats); f++) {
+        for (size_t i = 0; i < COUNT(ints); i++) {
             /* bf16 to or from bytes wants 8-bit registers, which no compiler uses. */
             if (i < 2 && strcmp(floats[f].name, "bf16") == 0) {
                 continue;
             }
-            snprintf(rest, sizeof rest, ".%s.%s", ints[i].name, floats[f].name);
-            snprintf(name, sizeof name, "cvt.rXi%s", rest);
+            snprintf(rest, sizeof(rest), ".%s.%s", ints[i].name, floats[f].name);
+            snprintf(name, sizeof(name), "cvt.rXi%s", rest);
             run_four(run, to_integer, rest, floats[f].domain, ints[i].result, name, style);
-            snprintf(rest, sizeof rest, ".%s.%s", floats[f].name, ints[i].name);
-            snprintf(name, sizeof name, "cvt.rX%s", rest);
+            snprintf(rest, sizeof(rest), ".%s.%s", floats[f].name, ints[i].name);
+            snprintf(name, sizeof(name), "cvt.rX%s", rest);
             run_four(run, to_float, rest, ints[i].domain, floats[f].result, name, style);
         }
     }
@@ -202,15 +201,14 @@ static void run_integer(struct gold_run *run, const struct gold_style *style)
     struct gold_text text = {0};
     struct gold_row row;
     char name[64];
-    size_t from, to;
 
-    for (from = 0; from < COUNT(ints); from++) {
+    for (size_t from = 0; from < COUNT(ints); from++) {
         text.length = 0;
-        for (to = 0; to < COUNT(ints); to++) {
+        for (size_t to = 0; to < COUNT(ints); to++) {
             add_integer(&text, "", from, to, 2 * to);
             add_integer(&text, always_fits(from, to) ? "" : ".sat", from, to, 2 * to + 1);
         }
-        snprintf(name, sizeof name, "cvt.to_all.%s", ints[from].name);
+        snprintf(name, sizeof(name), "cvt.to_all.%s", ints[from].name);
         row = (struct gold_row){name, text.text, ints[from].domain, "rrrrrrrrrrrrrrrr"};
         gold_row_run(run, &row, style);
     }

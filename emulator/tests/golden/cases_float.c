@@ -104,9 +104,8 @@ static char *with_rounding(const char *opcode)
     static const char *const roundings[] = {"rn", "rz", "rm", "rp"};
     int before = (int)strcspn(opcode, "$");
     struct gold_text text = {0};
-    size_t i;
 
-    for (i = 0; i < COUNT(roundings); i++) {
+    for (size_t i = 0; i < COUNT(roundings); i++) {
         gold_text_add(&text, "%s%.*s%s%s", i == 0 ? "" : " ", before, opcode, roundings[i],
                       opcode + before + 1);
     }
@@ -123,12 +122,11 @@ static void run_setp(struct gold_run *run, const char *type, const char *in,
     struct gold_text text = {0};
     struct gold_row row = {NULL, NULL, in, "pppppppppppppp"};
     char name[32];
-    size_t i;
 
-    for (i = 0; i < COUNT(comparisons); i++) {
+    for (size_t i = 0; i < COUNT(comparisons); i++) {
         gold_text_add(&text, "%ssetp.%s.%s", i == 0 ? "" : " ", comparisons[i], type);
     }
-    snprintf(name, sizeof name, "setp.%s", type);
+    snprintf(name, sizeof(name), "setp.%s", type);
     row.name = name;
     row.text = text.text;
     gold_row_run(run, &row, style);
@@ -139,16 +137,15 @@ void gold_float_cases(struct gold_run *run)
 {
     static const struct gold_style style = {.full_items = 8, .block_items = 32};
     static const struct gold_style setp = {.full_items = 2, .block_items = 32};
-    size_t i;
 
-    for (i = 0; i < COUNT(rounded); i++) {
+    for (size_t i = 0; i < COUNT(rounded); i++) {
         char out[5] = {rounded[i].result, rounded[i].result, rounded[i].result,
                        rounded[i].result, '\0'};
         char name[40], *text = with_rounding(rounded[i].opcode);
         struct gold_row row = {name, text, rounded[i].in, out};
         int before = (int)strcspn(rounded[i].opcode, "$");
 
-        snprintf(name, sizeof name, "%.*srX%s", before, rounded[i].opcode,
+        snprintf(name, sizeof(name), "%.*srX%s", before, rounded[i].opcode,
                  rounded[i].opcode + before + 1);
         gold_row_run(run, &row, &style);
         free(text);

@@ -98,10 +98,9 @@ static const struct {
 static bool add_step(struct gold_text *ptx, char letter, long number)
 {
     const struct gold_value values[] = {{'n', number}, {'\0', 0}};
-    size_t i;
 
     gold_text_add(ptx, "    ");
-    for (i = 0; i < COUNT(quiet_steps); i++) {
+    for (size_t i = 0; i < COUNT(quiet_steps); i++) {
         if (quiet_steps[i].letter != letter) {
             continue;
         }
@@ -109,7 +108,7 @@ static bool add_step(struct gold_text *ptx, char letter, long number)
         gold_text_add(ptx, "\n");
         return false;
     }
-    for (i = 0; i < COUNT(seen_steps); i++) {
+    for (size_t i = 0; i < COUNT(seen_steps); i++) {
         if (seen_steps[i].letter != letter) {
             continue;
         }
@@ -142,7 +141,7 @@ static void run_script(struct gold_run *run, const struct script *script)
         seen++;
     }
     gold_text_add(&ptx, "END:\n    ret;\n}\n");
-    memset(&one, 0, sizeof one);
+    memset(&one, 0, sizeof(one));
     one.name = script->name;
     one.ptx = ptx.text;
     one.grid = one.cluster = 1;
@@ -228,7 +227,6 @@ static void run_pair(struct gold_run *run, const struct pair *pair)
     const struct gold_value values[] = {{'n', pair->arrivals}, {'\0', 0}};
     struct gold_text ptx = {0};
     struct gold_case one;
-    unsigned i;
 
     gold_text_add(&ptx, "%s", head);
     gold_text_fill(&ptx,
@@ -236,7 +234,7 @@ static void run_pair(struct gold_run *run, const struct pair *pair)
                    "    mbarrier.init" AT_BAR "[%bar], $n;\n"
                    "    fence.mbarrier_init.release.cluster;\n",
                    values);
-    for (i = 0; i < 16; i++) {
+    for (unsigned i = 0; i < 16; i++) {
         gold_text_add(&ptx, "    st.shared.u32 [%%cells+%u], %u;\n", 4 * i,
                       0x10001 * (i + 1));
     }
@@ -252,14 +250,14 @@ static void run_pair(struct gold_run *run, const struct pair *pair)
                   "    setp.lt.u32 %%p3, %%n, 200000;\n    @%%p3 bra POLL;\nSEEN:\n"
                   "    selp.u32 %%r0, 1, 0, %%p1;\n    st.global.u32 [%%out], %%r0;\n",
                   pair->far_side, pair->near_side);
-    for (i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 2; i++) {
         gold_text_add(
             &ptx,
             "    mbarrier.test_wait.parity" AT_BAR "%%p1, [%%bar], %u;\n"
             "    selp.u32 %%r0, 1, 0, %%p1;\n    st.global.u32 [%%out+%u], %%r0;\n",
             i, 4 + 4 * i);
     }
-    for (i = 0; i < 16; i++) {
+    for (unsigned i = 0; i < 16; i++) {
         gold_text_add(&ptx,
                       "    ld.shared.u32 %%r0, [%%cells+%u];\n"
                       "    st.global.u32 [%%out+%u], %%r0;\n",
@@ -267,7 +265,7 @@ static void run_pair(struct gold_run *run, const struct pair *pair)
     }
     gold_text_add(&ptx, "MEET:\n    barrier.cluster.arrive.release;\n"
                         "    barrier.cluster.wait.acquire;\nEND:\n    ret;\n}\n");
-    memset(&one, 0, sizeof one);
+    memset(&one, 0, sizeof(one));
     one.name = pair->name;
     one.ptx = ptx.text;
     one.grid = one.cluster = 2;
@@ -281,12 +279,10 @@ static void run_pair(struct gold_run *run, const struct pair *pair)
 
 void gold_mbarrier_cases(struct gold_run *run)
 {
-    size_t i;
-
-    for (i = 0; i < COUNT(scripts); i++) {
+    for (size_t i = 0; i < COUNT(scripts); i++) {
         run_script(run, &scripts[i]);
     }
-    for (i = 0; i < COUNT(pairs); i++) {
+    for (size_t i = 0; i < COUNT(pairs); i++) {
         run_pair(run, &pairs[i]);
     }
 }

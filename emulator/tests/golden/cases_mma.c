@@ -75,7 +75,6 @@ static uint64_t fill_register(const void *user, unsigned operand, unsigned item,
 
     for (at = 0; at < 32; at += format->bits) {
         int low = -3, high = 3;
-        uint32_t element;
 
         if (kind == 1) {
             high = widest(format);
@@ -84,7 +83,7 @@ static uint64_t fill_register(const void *user, unsigned operand, unsigned item,
             low = 4;
             high = 20;
         }
-        element = gold_element_draw(format, random, low, high);
+        uint32_t element = gold_element_draw(format, random, low, high);
         if (kind == 3 && gold_random_below(random, 16) == 0) {
             element = gold_element_special(format, gold_random_below(random, 8));
         }
@@ -96,10 +95,8 @@ static uint64_t fill_register(const void *user, unsigned operand, unsigned item,
 static void add_registers(struct gold_text *text, char letter, unsigned first,
                           unsigned count)
 {
-    unsigned i;
-
     gold_text_add(text, "{");
-    for (i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count; i++) {
         gold_text_add(text, "%s%%%c%u", i == 0 ? "" : ", ", letter, first + i);
     }
     gold_text_add(text, "}");
@@ -118,7 +115,7 @@ static void run_form(struct gold_run *run, const struct form *form)
     style.user = form;
     memset(in, 'R', form->a_registers + form->b_registers + form->c_registers);
     memset(out, 'r', form->c_registers);
-    snprintf(name, sizeof name, "%s.%s.%s.%s%s", form->shape, c, a, b, form->suffix);
+    snprintf(name, sizeof(name), "%s.%s.%s.%s%s", form->shape, c, a, b, form->suffix);
     gold_text_add(&text, "mma.sync.aligned.%s.row.col%s.%s.%s.%s.%s ", form->shape,
                   form->suffix, c, a, b, c);
     add_registers(&text, 'y', 0, form->c_registers);
@@ -136,9 +133,7 @@ static void run_form(struct gold_run *run, const struct form *form)
 
 void gold_mma_cases(struct gold_run *run)
 {
-    size_t i;
-
-    for (i = 0; i < COUNT(forms); i++) {
+    for (size_t i = 0; i < COUNT(forms); i++) {
         run_form(run, &forms[i]);
     }
 }

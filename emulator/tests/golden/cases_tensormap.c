@@ -89,15 +89,14 @@ void gold_tensormap_cases(struct gold_run *run)
     uint8_t *input = gold_alloc(DATA_AT + tensor_bytes);
     void *values =
         gold_values_draw("tensormap", &gold_formats[GOLD_FORMAT_F32], tensor_bytes);
-    size_t i;
 
     memcpy(input + DATA_AT, values, tensor_bytes);
-    for (i = 0; i < COUNT(changes); i++) {
+    for (size_t i = 0; i < COUNT(changes); i++) {
         struct gold_kernel kernel = {{0}, 0};
         struct gold_case one;
 
         build_kernel(&kernel, changes[i].bytes, changes[i].ptx);
-        memset(&one, 0, sizeof one);
+        memset(&one, 0, sizeof(one));
         one.name = changes[i].name;
         one.ptx = kernel.ptx.text;
         one.grid = one.cluster = 1;

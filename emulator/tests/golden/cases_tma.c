@@ -257,14 +257,13 @@ static struct gold_map map_of(const struct box *box, bool on_output)
 {
     struct gold_map map = {0};
     uint64_t stride = row_bytes(box);
-    unsigned i;
 
     map.type = box->type;
     map.rank = box->rank;
     map.swizzle = box->swizzle;
     map.fill = box->fill;
     map.on_output = on_output;
-    for (i = 0; i < box->rank; i++) {
+    for (unsigned i = 0; i < box->rank; i++) {
         map.dims[i] = box->dims[i];
         map.box[i] = box->box[i];
         map.element_strides[i] = box->strides[i] == 0 ? 1 : box->strides[i];
@@ -285,9 +284,7 @@ static void *draw_values(const char *seed, unsigned type, unsigned bytes)
 static void add_coordinates(struct gold_text *moves, struct gold_text *list,
                             const struct box *box)
 {
-    unsigned i;
-
-    for (i = 0; i < box->rank; i++) {
+    for (unsigned i = 0; i < box->rank; i++) {
         gold_text_add(moves, "    mov.b32 %%r%u, %d;\n", i, box->at[i]);
         gold_text_add(list, "%s%%r%u", i == 0 ? "{" : ", ", i);
     }
@@ -319,7 +316,7 @@ static void run_load(struct gold_run *run, const char *name, const struct box *b
     struct gold_case one;
     void *values = draw_values(name, box->type, tensor_bytes(box));
 
-    memset(&one, 0, sizeof one);
+    memset(&one, 0, sizeof(one));
     add_coordinates(&moves, &list, box);
     gold_kernel_begin(&kernel, 1, "");
     gold_kernel_fill(&kernel, 0, region);
@@ -355,7 +352,7 @@ static void run_store(struct gold_run *run, const char *name, const struct box *
     void *first =
         draw_values(operation == NULL ? "first" : operation, box->type, tensor_bytes(box));
 
-    memset(&one, 0, sizeof one);
+    memset(&one, 0, sizeof(one));
     add_coordinates(&moves, &list, box);
     if (operation == NULL) {
         gold_text_add(&opcode,
@@ -401,7 +398,7 @@ static void run_multicast(struct gold_run *run, const char *name, const struct b
     void *values = draw_values(name, box->type, tensor_bytes(box));
     unsigned sets = mask == 3 ? 2 : 1; /* boxes that each CTA receives */
 
-    memset(&one, 0, sizeof one);
+    memset(&one, 0, sizeof(one));
     gold_kernel_begin(&kernel, 1, "");
     gold_kernel_fill(&kernel, 0, region);
     gold_kernel_ready(&kernel, true);
@@ -436,9 +433,8 @@ void gold_tma_cases(struct gold_run *run)
     static const unsigned widths[] = {64, 32, 64, 128};
     struct box box = {NULL, 0, 0, 0, 2, {0}, {0}, {0}, {0}, 0, 0};
     char name[64];
-    size_t i;
 
-    for (i = 0; i < 16; i++) {
+    for (size_t i = 0; i < 16; i++) {
         unsigned swizzle = (unsigned)i / 4, bytes = types[copied[i % 4]].bytes;
 
         box.type = copied[i % 4];
@@ -449,30 +445,30 @@ void gold_tma_cases(struct gold_run *run)
         box.box[1] = 16;
         box.at[0] = (int)(16 / bytes);
         box.at[1] = 5;
-        snprintf(name, sizeof name, "swizzle.%u.%s", swizzle == 0 ? 0 : widths[swizzle],
+        snprintf(name, sizeof(name), "swizzle.%u.%s", swizzle == 0 ? 0 : widths[swizzle],
                  types[box.type].name);
         run_load(run, name, &box);
     }
     box = (struct box){NULL, 0, 0, 0, 2, {32, 12}, {16, 8}, {0}, {16, 2}, 0, 0};
-    for (i = 0; i < COUNT(types); i++) {
+    for (size_t i = 0; i < COUNT(types); i++) {
         box.type = types[i].type;
-        snprintf(name, sizeof name, "type.%s", types[i].name);
+        snprintf(name, sizeof(name), "type.%s", types[i].name);
         run_load(run, name, &box);
     }
-    for (i = 0; i < COUNT(loads); i++) {
+    for (size_t i = 0; i < COUNT(loads); i++) {
         run_load(run, loads[i].name, &loads[i]);
     }
-    for (i = 0; i < COUNT(stores); i++) {
+    for (size_t i = 0; i < COUNT(stores); i++) {
         run_store(run, stores[i].name, &stores[i], NULL);
     }
     box = (struct box){NULL, 0, 0, 0, 2, {24, 10}, {16, 8}, {0}, {16, 4}, 0, 0};
-    for (i = 0; i < COUNT(reductions); i++) {
+    for (size_t i = 0; i < COUNT(reductions); i++) {
         box.type = reductions[i].type;
-        snprintf(name, sizeof name, "reduce.%s.%s", reductions[i].operation,
+        snprintf(name, sizeof(name), "reduce.%s.%s", reductions[i].operation,
                  types[box.type].name);
         run_store(run, name, &box, reductions[i].operation);
     }
-    for (i = 0; i < COUNT(tails); i++) {
+    for (size_t i = 0; i < COUNT(tails); i++) {
         run_store(run, tails[i].box.name, &tails[i].box, tails[i].operation);
     }
     box = (struct box){NULL, BF16, 3, 0, 2, {128, 40}, {64, 8}, {0}, {32, 3}, 0, 0};

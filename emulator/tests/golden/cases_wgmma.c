@@ -126,10 +126,8 @@ static void write_image(uint8_t *image, const uint32_t *elements, unsigned rows,
                         unsigned bytes, const struct layout *layout,
                         const struct placement *placement)
 {
-    unsigned row, column;
-
-    for (row = 0; row < rows; row++) {
-        for (column = 0; column < k; column++) {
+    for (unsigned row = 0; row < rows; row++) {
+        for (unsigned column = 0; column < k; column++) {
             memcpy(image + address(layout, placement, row, column, bytes),
                    &elements[row * k + column], bytes);
         }
@@ -139,9 +137,7 @@ static void write_image(uint8_t *image, const uint32_t *elements, unsigned rows,
 static void write_rows(uint8_t *image, const uint32_t *elements, size_t count,
                        unsigned bytes)
 {
-    size_t i;
-
-    for (i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         memcpy(image + i * bytes, &elements[i], bytes);
     }
 }
@@ -182,9 +178,7 @@ static unsigned fragment_offset(const struct form *form, const struct parts *par
 
 static void add_list(struct gold_text *ptx, char letter, unsigned first, unsigned count)
 {
-    unsigned i;
-
-    for (i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count; i++) {
         gold_text_add(ptx, "%s%%%c%u%s", i == 0 ? "{" : ", ", letter, first + i,
                       i + 1 == count ? "}" : "");
     }
@@ -229,7 +223,6 @@ static char *build_ptx(const struct form *form, const struct parts *parts)
 {
     struct gold_kernel kernel = {{0}, 0};
     struct gold_text *ptx = &kernel.ptx;
-    unsigned i, step;
 
     gold_kernel_begin(&kernel, 0,
                       "    .reg .b32 %c<128>, %a<16>;\n    .reg .b64 %rows, %from, %to;\n");
@@ -250,21 +243,21 @@ static char *build_ptx(const struct form *form, const struct parts *parts)
         "    cvt.u64.u32 %%d0, %%r2;\n    setp.eq.u32 %%p0, 0, 0;\n"
         "    setp.ne.u32 %%p1, 0, 0;\n",
         form->n * parts->cell, 2 * parts->cell, parts->row_bytes, parts->rows_at);
-    for (i = 0; i < parts->registers; i++) {
+    for (unsigned i = 0; i < parts->registers; i++) {
         gold_text_add(ptx, "    ld.global.b32 %%c%u, [%%from+%u];\n", i,
                       parts->c_at + fragment_offset(form, parts, i));
     }
-    for (i = 0; form->a_in_registers && i < 4 * form->steps; i++) {
+    for (unsigned i = 0; form->a_in_registers && i < 4 * form->steps; i++) {
         gold_text_add(ptx, "    ld.global.b32 %%a%u, [%%rows+%u];\n", i,
                       i % 2 * 8 * parts->row_bytes + i / 4 * STEP_BYTES + i / 2 % 2 * 16);
     }
     gold_text_add(ptx, "    wgmma.fence.sync.aligned;\n");
-    for (step = 0; step < form->steps; step++) {
+    for (unsigned step = 0; step < form->steps; step++) {
         add_instruction(ptx, form, parts, step);
     }
     gold_text_add(ptx, "    wgmma.commit_group.sync.aligned;\n"
                        "    wgmma.wait_group.sync.aligned 0;\n");
-    for (i = 0; i < parts->registers; i++) {
+    for (unsigned i = 0; i < parts->registers; i++) {
         gold_text_add(ptx, "    st.global.b32 [%%to+%u], %%c%u;\n",
                       fragment_offset(form, parts, i), i);
     }
@@ -293,7 +286,7 @@ static void run_form(struct gold_run *run, const struct form *form)
                 &form->b_layout, &parts.b);
     write_rows(input + parts.rows_at, matrices.a, (size_t)M * matrices.k, bytes);
     write_rows(input + parts.c_at, matrices.c, (size_t)M * form->n, parts.cell);
-    memset(&one, 0, sizeof one);
+    memset(&one, 0, sizeof(one));
     one.name = form->name;
     one.ptx = ptx;
     one.grid = one.cluster = 1;
@@ -373,30 +366,29 @@ static void run_arithmetic(struct gold_run *run)
 {
     struct form form = {.n = 8};
     char name[96];
-    size_t i, v;
 
     form.name = name;
-    for (i = 0; i < COUNT(float_formats); i++) {
+    for (size_t i = 0; i < COUNT(float_formats); i++) {
         set_formats(&form, float_formats[i]);
-        for (v = 0; v < COUNT(float_variants); v++) {
+        for (size_t v = 0; v < COUNT(float_variants); v++) {
             form.pattern = float_variants[v].pattern;
             form.steps = float_variants[v].steps;
             form.no_accumulate = float_variants[v].no_accumulate;
             form.negate_a = float_variants[v].negate_a;
             form.negate_b = float_variants[v].negate_b;
-            name_form(name, sizeof name, &form, float_variants[v].name);
+            name_form(name, sizeof(name), &form, float_variants[v].name);
             run_form(run, &form);
         }
     }
     form = (struct form){.name = name, .n = 8, .steps = 2};
-    for (i = 0; i < COUNT(integer_formats); i++) {
+    for (size_t i = 0; i < COUNT(integer_formats); i++) {
         set_formats(&form, integer_formats[i]);
-        for (v = 0; v < 4; v++) {
+        for (size_t v = 0; v < 4; v++) {
             form.pattern = v % 2 == 0 ? GOLD_RANDOM : GOLD_EXTREME;
             form.saturate = v >= 2;
-            name_form(name, sizeof name, &form, v % 2 == 0 ? "random" : "extreme");
+            name_form(name, sizeof(name), &form, v % 2 == 0 ? "random" : "extreme");
             if (form.saturate) {
-                strncat(name, ".sat", sizeof name - strlen(name) - 1);
+                strncat(name, ".sat", sizeof(name) - strlen(name) - 1);
             }
             run_form(run, &form);
         }
@@ -408,14 +400,13 @@ static void run_registers(struct gold_run *run)
 {
     struct form form = {.n = 16, .steps = 2, .a_in_registers = true};
     char name[96];
-    size_t i;
 
     form.name = name;
-    for (i = 0; i < COUNT(float_formats) + COUNT(integer_formats); i++) {
+    for (size_t i = 0; i < COUNT(float_formats) + COUNT(integer_formats); i++) {
         set_formats(&form, i < COUNT(float_formats)
                                ? float_formats[i]
                                : integer_formats[i - COUNT(float_formats)]);
-        name_form(name, sizeof name, &form, "registers");
+        name_form(name, sizeof(name), &form, "registers");
         run_form(run, &form);
     }
 }
@@ -431,14 +422,13 @@ static void run_layouts(struct gold_run *run)
     static const unsigned swizzles[] = {0, 32, 64, 128};
     struct form form = {.n = 64, .steps = 4};
     char name[96], what[32];
-    size_t i, a, b;
 
     form.name = name;
-    for (i = 0; i < COUNT(formats); i++) {
+    for (size_t i = 0; i < COUNT(formats); i++) {
         set_formats(&form, formats[i]);
         /* a and b: swizzle, and from 4 on MN-major */
-        for (a = 0; a < 8; a++) {
-            for (b = 0; b < 8; b++) {
+        for (size_t a = 0; a < 8; a++) {
+            for (size_t b = 0; b < 8; b++) {
                 bool alike = a == b, crossed = a + b == 7;
 
                 if ((i == 0 ? !alike && a != 3 && b != 3 : !alike && !crossed) ||
@@ -447,9 +437,9 @@ static void run_layouts(struct gold_run *run)
                 }
                 form.a_layout = (struct layout){a > 3, swizzles[a % 4]};
                 form.b_layout = (struct layout){b > 3, swizzles[b % 4]};
-                snprintf(what, sizeof what, "%s%u_%s%u", a > 3 ? "m" : "k",
+                snprintf(what, sizeof(what), "%s%u_%s%u", a > 3 ? "m" : "k",
                          form.a_layout.swizzle, b > 3 ? "n" : "k", form.b_layout.swizzle);
-                name_form(name, sizeof name, &form, what);
+                name_form(name, sizeof(name), &form, what);
                 run_form(run, &form);
             }
         }
@@ -462,22 +452,21 @@ static void run_sizes(struct gold_run *run)
     static const unsigned integer_sizes[] = {24, 48, 128, 256};
     struct form form = {.steps = 2, .a_layout = {false, 128}, .b_layout = {false, 128}};
     char name[96];
-    size_t i;
 
     form.name = name;
-    for (i = 0; i < COUNT(float_sizes); i++) {
+    for (size_t i = 0; i < COUNT(float_sizes); i++) {
         form.n = float_sizes[i];
         set_formats(&form, float_formats[0]);
-        name_form(name, sizeof name, &form, "size");
+        name_form(name, sizeof(name), &form, "size");
         run_form(run, &form);
         set_formats(&form, float_formats[i % 2 == 0 ? 2 : 4]);
-        name_form(name, sizeof name, &form, "size");
+        name_form(name, sizeof(name), &form, "size");
         run_form(run, &form);
     }
-    for (i = 0; i < COUNT(integer_sizes); i++) {
+    for (size_t i = 0; i < COUNT(integer_sizes); i++) {
         form.n = integer_sizes[i];
         set_formats(&form, integer_formats[0]);
-        name_form(name, sizeof name, &form, "size");
+        name_form(name, sizeof(name), &form, "size");
         run_form(run, &form);
     }
 }

@@ -73,7 +73,7 @@ static bool find_symbols(struct gold_device *device, const char *path)
 /* A data pointer becomes a function pointer by its bytes, as POSIX has it. */
 #define FIND(member, name, parameters)    \
     found = dlsym(device->library, name); \
-    memcpy(&device->member, &found, sizeof found);
+    memcpy(&device->member, &found, sizeof(found));
 #define FIND_NEEDED(member, name, parameters)                      \
     FIND(member, name, parameters)                                 \
     if (found == NULL) {                                           \
@@ -140,16 +140,15 @@ static bool enter_context(struct gold_device *device)
 
 struct gold_device *gold_device_open(const char *driver_path, int ordinal)
 {
-    struct gold_device *device = gold_alloc(sizeof *device);
+    struct gold_device *device = gold_alloc(sizeof(*device));
     char name[100] = "";
-    CUresult result;
     int version = 0;
 
     if (!find_symbols(device, driver_path)) {
         free(device);
         return NULL;
     }
-    result = device->init(0);
+    CUresult result = device->init(0);
     if (result != CUDA_SUCCESS) {
         fprintf(stderr, "emu_golden: cuInit: %s\n", name_error(device, result));
         free(device);
@@ -159,11 +158,11 @@ struct gold_device *gold_device_open(const char *driver_path, int ordinal)
         free(device);
         return NULL;
     }
-    if (device->device_name(name, (int)sizeof name, device->device) != CUDA_SUCCESS ||
+    if (device->device_name(name, (int)sizeof(name), device->device) != CUDA_SUCCESS ||
         device->driver_version(&version) != CUDA_SUCCESS) {
         fprintf(stderr, "emu_golden: the device tells no name or version\n");
     }
-    snprintf(device->text, sizeof device->text, "%s, driver %d", name, version);
+    snprintf(device->text, sizeof(device->text), "%s, driver %d", name, version);
     return device;
 }
 
@@ -214,7 +213,7 @@ static bool load_ptx(struct gold_device *device, const char *ptx, char *error, s
 {
     char log[4096] = "";
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-    void *values[] = {log, (void *)(uintptr_t)(sizeof log - 1)};
+    void *values[] = {log, (void *)(uintptr_t)(sizeof(log) - 1)};
     CUresult result;
 
     if (device->ptx != NULL && strcmp(device->ptx, ptx) == 0) {
@@ -246,10 +245,9 @@ static CUresult fill_buffers(struct gold_device *device, const struct gold_case 
                              struct buffers *buffers)
 {
     CUresult result = CUDA_SUCCESS;
-    void *first;
 
     buffers->output_bytes = (size_t)one->items * one->item_bytes;
-    first = gold_alloc(buffers->output_bytes);
+    void *first = gold_alloc(buffers->output_bytes);
     if (one->initial == NULL) {
         memset(first, 0xA5, buffers->output_bytes);
     } else {
@@ -276,12 +274,11 @@ static CUresult encode_map(struct gold_device *device, const struct gold_map *ma
 {
     CUdeviceptr base = (map->on_output ? buffers->output : buffers->input) + map->offset;
     cuuint64_t dims[5], strides[4];
-    unsigned i;
 
-    for (i = 0; i < 5; i++) {
+    for (unsigned i = 0; i < 5; i++) {
         dims[i] = map->dims[i];
     }
-    for (i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < 4; i++) {
         strides[i] = map->strides[i];
     }
     return device->encode_tiled(
@@ -298,16 +295,15 @@ static CUresult launch(struct gold_device *device, const struct gold_case *one,
     CUlaunchConfig config;
     uint32_t count = one->count;
     void *parameters[3 + GOLD_MAPS] = {&buffers->input, &buffers->output, &count};
-    unsigned i;
 
-    for (i = 0; i < one->map_count; i++) {
+    for (unsigned i = 0; i < one->map_count; i++) {
         parameters[3 + i] = &maps[i];
     }
-    memset(&cluster, 0, sizeof cluster);
+    memset(&cluster, 0, sizeof(cluster));
     cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
     cluster.value.clusterDim.x = one->cluster;
     cluster.value.clusterDim.y = cluster.value.clusterDim.z = 1;
-    memset(&config, 0, sizeof config);
+    memset(&config, 0, sizeof(config));
     config.gridDimX = one->grid;
     config.blockDimX = one->block;
     config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
@@ -323,15 +319,13 @@ bool gold_device_run(struct gold_device *device, const struct gold_case *one, vo
     struct buffers buffers = {0, 0, 0};
     CUtensorMap maps[GOLD_MAPS];
     const char *step = "memory";
-    CUresult result;
-    unsigned i;
 
     if (!load_ptx(device, one->ptx, error, error_bytes)) {
         return false;
     }
-    memset(maps, 0, sizeof maps);
-    result = fill_buffers(device, one, &buffers);
-    for (i = 0; i < one->map_count && result == CUDA_SUCCESS; i++) {
+    memset(maps, 0, sizeof(maps));
+    CUresult result = fill_buffers(device, one, &buffers);
+    for (unsigned i = 0; i < one->map_count && result == CUDA_SUCCESS; i++) {
         step = "cuTensorMapEncodeTiled";
         result = encode_map(device, &one->maps[i], &buffers, &maps[i]);
     }

@@ -67,13 +67,12 @@ uint32_t gold_element_draw(const struct gold_format *format, struct gold_random 
 uint32_t gold_element_special(const struct gold_format *format, unsigned index)
 {
     uint32_t sign = 1u << (format->bits - 1);
-    uint32_t infinity, largest;
 
     if (format->exponent_bits == 0) {
         return index % 2 == 0 ? sign : sign - 1;
     }
-    largest = gold_element(format, false, 1 << 20, 0xFFFFFFFF);
-    infinity = ((1u << format->exponent_bits) - 1) << format->mantissa_bits;
+    uint32_t largest = gold_element(format, false, 1 << 20, 0xFFFFFFFF);
+    uint32_t infinity = ((1u << format->exponent_bits) - 1) << format->mantissa_bits;
     switch (index % 8) {
     case 0:
         return format->infinite ? infinity : largest;

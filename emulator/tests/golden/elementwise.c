@@ -110,10 +110,8 @@ void gold_row_run(struct gold_run *run, const struct gold_row *row,
     struct gold_random random = {gold_seed(row->in)};
     struct gold_case one;
     uint64_t *cells;
-    char *ptx;
-    unsigned item, operand;
 
-    memset(&one, 0, sizeof one);
+    memset(&one, 0, sizeof(one));
     one.name = row->name != NULL ? row->name : row->text;
     one.items = style->items != 0 ? style->items : gold_domain_items(row->in);
     one.items = (one.items + BLOCK - 1) / BLOCK * BLOCK;
@@ -123,28 +121,28 @@ void gold_row_run(struct gold_run *run, const struct gold_row *row,
     one.cluster = 1;
     one.part_bytes = result_bytes(row->out[0]);
     one.item_bytes = (unsigned)strlen(row->out) * one.part_bytes;
-    for (operand = 0; row->out[operand] != '\0'; operand++) {
+    for (unsigned operand = 0; row->out[operand] != '\0'; operand++) {
         if (result_bytes(row->out[operand]) != one.part_bytes) {
             fprintf(stderr, "emu_golden: %s: results of several sizes\n", one.name);
             exit(2);
         }
     }
-    cells = gold_alloc((size_t)one.items * operands * sizeof *cells);
-    for (item = 0; item < one.items; item++) {
-        for (operand = 0; operand < operands; operand++) {
+    cells = gold_alloc((size_t)one.items * operands * sizeof(*cells));
+    for (unsigned item = 0; item < one.items; item++) {
+        for (unsigned operand = 0; operand < operands; operand++) {
             cells[item * operands + operand] =
                 style->value != NULL ? style->value(style->user, operand, item, &random)
                                      : gold_domain_value(row->in, operand, item, &random);
         }
     }
     one.input = cells;
-    one.item_input_bytes = (unsigned)(operands * sizeof *cells);
+    one.item_input_bytes = (unsigned)(operands * sizeof(*cells));
     one.input_bytes = (size_t)one.items * one.item_input_bytes;
     one.full_items = style->full_items;
     one.block_items = style->block_items;
     one.tolerance = style->tolerance;
     one.record_only = style->record_only;
-    ptx = build_ptx(row, style, one.item_bytes);
+    char *ptx = build_ptx(row, style, one.item_bytes);
     one.ptx = ptx;
     gold_case_run(run, &one);
     free(ptx);
@@ -154,9 +152,7 @@ void gold_row_run(struct gold_run *run, const struct gold_row *row,
 void gold_rows_run(struct gold_run *run, const struct gold_row *rows, size_t count,
                    const struct gold_style *style)
 {
-    size_t i;
-
-    for (i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         gold_row_run(run, &rows[i], style);
     }
 }

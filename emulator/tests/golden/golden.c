@@ -54,10 +54,9 @@ static char running[256];
 static void stop_at_alarm(int signal_number)
 {
     static const char text[] = "emu_golden: does not end: ";
-    ssize_t written;
 
     (void)signal_number;
-    written = write(STDERR_FILENO, text, sizeof text - 1);
+    ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
     written += write(STDERR_FILENO, running, strlen(running));
     written += write(STDERR_FILENO, "\n", 1);
     _exit(written > 0 ? 3 : 4);
@@ -66,11 +65,10 @@ static void stop_at_alarm(int signal_number)
 static bool run_once(struct gold_run *run, const struct gold_case *one, uint8_t *output)
 {
     char error[8192];
-    bool good;
 
-    snprintf(running, sizeof running, "%s/%s", run->group, one->name);
+    snprintf(running, sizeof(running), "%s/%s", run->group, one->name);
     alarm(MOST_SECONDS);
-    good = gold_device_run(run->device, one, output, error, sizeof error);
+    bool good = gold_device_run(run->device, one, output, error, sizeof(error));
     alarm(0);
     if (!good) {
         printf("FAIL %s/%s: %s\n", run->group, one->name, error);
@@ -89,7 +87,6 @@ static bool make_case(struct gold_run *run, const struct gold_case *one, uint8_t
 {
     size_t bytes = (size_t)one->items * one->item_bytes;
     uint8_t *again = gold_alloc(bytes);
-    struct gold_record record;
     bool good = run_once(run, one, output) && run_once(run, one, again);
 
     if (good && !one->record_only && memcmp(output, again, bytes) != 0) {
@@ -100,7 +97,7 @@ static bool make_case(struct gold_run *run, const struct gold_case *one, uint8_t
     if (!good) {
         return false;
     }
-    record = gold_record_make(one, output);
+    struct gold_record record = gold_record_make(one, output);
     gold_record_print(&record, &run->made);
     gold_record_free(&record);
     return true;
@@ -109,7 +106,6 @@ static bool make_case(struct gold_run *run, const struct gold_case *one, uint8_t
 static bool check_case(struct gold_run *run, const struct gold_case *one, uint8_t *output)
 {
     struct gold_record *expected = gold_store_find(&run->store, one->name);
-    unsigned differing;
 
     if (expected == NULL) {
         printf("FAIL %s/%s: no golden data\n", run->group, one->name);
@@ -122,7 +118,7 @@ static bool check_case(struct gold_run *run, const struct gold_case *one, uint8_
     if (one->record_only) {
         return true;
     }
-    differing = gold_judge(run->group, one, output, expected, run->shown);
+    unsigned differing = gold_judge(run->group, one, output, expected, run->shown);
     if (differing > 0) {
         printf("FAIL %s/%s: %u items or blocks differ\n", run->group, one->name, differing);
     }
@@ -131,13 +127,11 @@ static bool check_case(struct gold_run *run, const struct gold_case *one, uint8_
 
 static bool dump_case(struct gold_run *run, const struct gold_case *one, uint8_t *output)
 {
-    unsigned i;
-
     printf("%s/%s\n", run->group, one->name);
     if (!run_once(run, one, output)) {
         return false;
     }
-    for (i = 0; i < one->items; i++) {
+    for (unsigned i = 0; i < one->items; i++) {
         gold_print_item(one, i);
         gold_print_parts(one, output + (size_t)i * one->item_bytes);
         printf("\n");
@@ -148,20 +142,18 @@ static bool dump_case(struct gold_run *run, const struct gold_case *one, uint8_t
 static bool is_new(struct gold_run *run, const struct gold_case *one)
 {
     char line[256];
-    bool found;
 
-    snprintf(line, sizeof line, "\n%s/%s\n", run->group, one->name);
+    snprintf(line, sizeof(line), "\n%s/%s\n", run->group, one->name);
     if (run->names.length == 0) {
         gold_text_add(&run->names, "\n");
     }
-    found = strstr(run->names.text, line) != NULL;
+    bool found = strstr(run->names.text, line) != NULL;
     gold_text_add(&run->names, "%s", line + 1);
     return !found;
 }
 
 void gold_case_run(struct gold_run *run, const struct gold_case *one)
 {
-    uint8_t *output;
     bool good = true;
 
     if (!is_new(run, one)) {
@@ -178,7 +170,7 @@ void gold_case_run(struct gold_run *run, const struct gold_case *one)
         printf("%s/%s\n", run->group, one->name);
         return;
     }
-    output = gold_alloc((size_t)one->items * one->item_bytes);
+    uint8_t *output = gold_alloc((size_t)one->items * one->item_bytes);
     if (run->mode == MODE_MAKE) {
         good = make_case(run, one, output);
     } else if (run->mode == MODE_CHECK) {
@@ -197,18 +189,16 @@ void gold_case_run(struct gold_run *run, const struct gold_case *one)
 static bool write_group(const struct gold_run *run)
 {
     char path[4096];
-    FILE *file;
-    bool good;
 
-    snprintf(path, sizeof path, "%s/%s.golden", run->directory, run->group);
-    file = fopen(path, "w");
+    snprintf(path, sizeof(path), "%s/%s.golden", run->directory, run->group);
+    FILE *file = fopen(path, "w");
     if (file == NULL) {
         fprintf(stderr, "emu_golden: cannot write %s\n", path);
         return false;
     }
     fprintf(file, "# Made by emu_golden on %s.\n", gold_device_text(run->device));
-    good = run->made.length == 0 ||
-           fwrite(run->made.text, 1, run->made.length, file) == run->made.length;
+    bool good = run->made.length == 0 ||
+                fwrite(run->made.text, 1, run->made.length, file) == run->made.length;
     if (fclose(file) != 0 || !good) {
         fprintf(stderr, "emu_golden: cannot write %s\n", path);
         return false;
@@ -220,9 +210,8 @@ static bool write_group(const struct gold_run *run)
 static bool all_used(const struct gold_run *run)
 {
     bool good = true;
-    size_t i;
 
-    for (i = 0; i < run->store.count; i++) {
+    for (size_t i = 0; i < run->store.count; i++) {
         if (run->store.records[i].used) {
             continue;
         }
@@ -250,7 +239,7 @@ static bool run_group(struct gold_run *run, size_t index)
     run->group = groups[index].name;
     run->group_cases = run->group_failed = 0;
     if (run->mode == MODE_CHECK) {
-        snprintf(path, sizeof path, "%s/%s.golden", run->directory, run->group);
+        snprintf(path, sizeof(path), "%s/%s.golden", run->directory, run->group);
         good = gold_store_read(&run->store, path);
     }
     if (good) {
@@ -269,7 +258,7 @@ static bool run_group(struct gold_run *run, size_t index)
     fflush(stdout);
     gold_store_free(&run->store);
     free(run->made.text);
-    memset(&run->made, 0, sizeof run->made);
+    memset(&run->made, 0, sizeof(run->made));
     return good && run->group_failed == 0;
 }
 
@@ -291,9 +280,8 @@ int main(int argc, char **argv)
     const char *driver = NULL;
     int ordinal = -1, arg;
     bool good = true, mode_set = false, found = false;
-    size_t i;
 
-    memset(&run, 0, sizeof run);
+    memset(&run, 0, sizeof(run));
     run.shown = 4;
     for (arg = 1; arg < argc; arg++) {
         const char *name = argv[arg];
@@ -344,7 +332,7 @@ int main(int argc, char **argv)
         }
         fprintf(stderr, "emu_golden: %s\n", gold_device_text(run.device));
     }
-    for (i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
         if (run.only_group != NULL && strcmp(run.only_group, groups[i].name) != 0) {
             continue;
         }

@@ -20,9 +20,8 @@ static const struct shape shapes[] = {
 static uint64_t read_number(const uint8_t *bytes, unsigned count)
 {
     uint64_t value = 0;
-    unsigned i;
 
-    for (i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count; i++) {
         value |= (uint64_t)bytes[i] << (8 * i);
     }
     return value;
@@ -34,15 +33,14 @@ static double decode(const struct shape *shape, uint64_t bits)
     unsigned exponent_mask = (1u << shape->exponent_bits) - 1;
     uint64_t mantissa = bits & ((1ull << shape->mantissa_bits) - 1);
     int exponent = (int)(bits >> shape->mantissa_bits & exponent_mask);
-    double value;
 
     if (exponent > 0) {
         mantissa |= 1ull << shape->mantissa_bits;
     } else {
         exponent = 1;
     }
-    value = ldexp((double)mantissa,
-                  exponent - (int)(exponent_mask >> 1) - (int)shape->mantissa_bits);
+    double value = ldexp((double)mantissa,
+                         exponent - (int)(exponent_mask >> 1) - (int)shape->mantissa_bits);
     return bits >> (8 * shape->bytes - 1) & 1 ? -value : value;
 }
 
@@ -62,8 +60,6 @@ static bool excuse_number(const struct gold_tolerance *tolerance, const uint8_t 
     uint64_t expected = read_number(expected_bytes, shape->bytes);
     uint64_t magnitude = (1ull << (8 * shape->bytes - 1)) - 1;
     uint64_t infinity = magnitude >> shape->mantissa_bits << shape->mantissa_bits;
-    double distance;
-    int64_t steps;
 
     if ((got & magnitude) > infinity || (expected & magnitude) > infinity) {
         return (got & magnitude) > infinity && (expected & magnitude) > infinity;
@@ -71,11 +67,11 @@ static bool excuse_number(const struct gold_tolerance *tolerance, const uint8_t 
     if ((got & magnitude) == infinity || (expected & magnitude) == infinity) {
         return got == expected;
     }
-    steps = order(shape, got) - order(shape, expected);
+    int64_t steps = order(shape, got) - order(shape, expected);
     if (steps <= (int64_t)tolerance->ulps && -steps <= (int64_t)tolerance->ulps) {
         return true;
     }
-    distance = fabs(decode(shape, got) - decode(shape, expected));
+    double distance = fabs(decode(shape, got) - decode(shape, expected));
     return distance <= tolerance->absolute ||
            distance <= tolerance->relative * fabs(decode(shape, expected));
 }
@@ -101,9 +97,7 @@ static bool items_match(const struct gold_case *one, const uint8_t *got,
 
 void gold_print_parts(const struct gold_case *one, const uint8_t *bytes)
 {
-    unsigned i;
-
-    for (i = 0; i < one->item_bytes; i += one->part_bytes) {
+    for (unsigned i = 0; i < one->item_bytes; i += one->part_bytes) {
         printf(" %0*" PRIx64, (int)(2 * one->part_bytes),
                read_number(bytes + i, one->part_bytes));
     }
@@ -124,10 +118,9 @@ void gold_print_item(const struct gold_case *one, unsigned item)
 {
     const uint8_t *cells =
         (const uint8_t *)one->input + (size_t)item * one->item_input_bytes;
-    unsigned i;
 
     print_index(one, item);
-    for (i = 0; i < one->item_input_bytes; i += 8) {
+    for (unsigned i = 0; i < one->item_input_bytes; i += 8) {
         printf("%s%" PRIx64, i == 0 ? " of " : " ", read_number(cells + i, 8));
     }
     printf(":");
@@ -183,7 +176,6 @@ unsigned gold_judge(const char *group, const struct gold_case *one, const uint8_
 {
     struct gold_record got = gold_record_make(one, output);
     unsigned differing, printed = 0;
-    size_t block;
 
     if (got.key != expected->key || got.items != expected->items ||
         got.item_bytes != expected->item_bytes || got.full_bytes != expected->full_bytes ||
@@ -194,7 +186,7 @@ unsigned gold_judge(const char *group, const struct gold_case *one, const uint8_
         return 1;
     }
     differing = judge_full(group, one, output, expected, shown);
-    for (block = 0; GOLD_HASH_BYTES * block < got.hash_bytes; block++) {
+    for (size_t block = 0; GOLD_HASH_BYTES * block < got.hash_bytes; block++) {
         unsigned first = got.full_items + (unsigned)block * got.block_items;
         unsigned end = first + got.block_items;
 

@@ -8,13 +8,12 @@
 void gold_kernel_begin(struct gold_kernel *kernel, unsigned maps, const char *declarations)
 {
     struct gold_text *ptx = &kernel->ptx;
-    unsigned i;
 
     gold_text_add(ptx, ".version 8.6\n.target sm_90a\n.address_size 64\n"
                        ".extern .shared .align 1024 .b8 sm[];\n"
                        ".visible .entry run(.param .u64 p_in, .param .u64 p_out,"
                        " .param .u32 p_count");
-    for (i = 0; i < maps; i++) {
+    for (unsigned i = 0; i < maps; i++) {
         gold_text_add(ptx, ", .param .align 128 .b8 p_map%u[128]", i);
     }
     gold_text_add(
@@ -29,7 +28,7 @@ void gold_kernel_begin(struct gold_kernel *kernel, unsigned maps, const char *de
                   "    mov.u32 %%lane, %%tid.x;\n    mov.u32 %%rank, %%cluster_ctarank;\n"
                   "    mov.u32 %%sm, sm;\n    mov.u32 %%bar, bar;\n"
                   "    setp.ne.u32 %%others, %%lane, 0;\n");
-    for (i = 0; i < maps; i++) {
+    for (unsigned i = 0; i < maps; i++) {
         gold_text_add(
             ptx, "    mov.b64 %%map%u, p_map%u;\n    cvta.param.u64 %%map%u, %%map%u;\n", i,
             i, i, i);
@@ -110,7 +109,7 @@ void gold_kernel_one(struct gold_kernel *kernel, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    vsnprintf(piece, sizeof piece, format, args);
+    vsnprintf(piece, sizeof(piece), format, args);
     va_end(args);
     gold_text_add(&kernel->ptx,
                   "    @%%others bra PASS%u;\n%sPASS%u:\n    bar.warp.sync -1;\n", label,

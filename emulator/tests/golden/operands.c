@@ -149,9 +149,9 @@ static const struct domain domains[] = {
     {'i', 'r', ANY, LIST(ints32)},
     {'l', 'd', ANY, LIST(ints64)},
     {'w', 'h', ANY, LIST(ints16)},
-    {'n', 'r', NOT_ZERO, ints32 + 1, sizeof ints32 / sizeof ints32[0] - 1},
-    {'m', 'd', NOT_ZERO, ints64 + 1, sizeof ints64 / sizeof ints64[0] - 1},
-    {'o', 'h', NOT_ZERO, ints16 + 1, sizeof ints16 / sizeof ints16[0] - 1},
+    {'n', 'r', NOT_ZERO, ints32 + 1, sizeof(ints32) / sizeof(ints32[0]) - 1},
+    {'m', 'd', NOT_ZERO, ints64 + 1, sizeof(ints64) / sizeof(ints64[0]) - 1},
+    {'o', 'h', NOT_ZERO, ints16 + 1, sizeof(ints16) / sizeof(ints16[0]) - 1},
     {'s', 'r', BELOW_80, LIST(shifts)},
     {'t', 'r', BELOW_80, LIST(fields)},
     {'f', 'r', REAL_32, LIST(floats32)},
@@ -188,9 +188,7 @@ static const struct domain domains[] = {
 
 static const struct domain *find_domain(char letter)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof domains / sizeof domains[0]; i++) {
+    for (size_t i = 0; i < sizeof(domains) / sizeof(domains[0]); i++) {
         if (domains[i].letter == letter) {
             return &domains[i];
         }
@@ -238,7 +236,7 @@ static uint32_t float_bits(double value)
     float narrow = (float)value;
     uint32_t bits;
 
-    memcpy(&bits, &narrow, sizeof bits);
+    memcpy(&bits, &narrow, sizeof(bits));
     return bits;
 }
 
@@ -268,7 +266,6 @@ static uint64_t draw_for_warp(enum kind kind, unsigned item)
 {
     struct gold_random random = {0x51AB1E5 + item / 32 * 1000003ull + (uint64_t)kind};
     uint32_t bits = (uint32_t)gold_random_next(&random);
-    unsigned i;
 
     switch (kind) {
     case MEMBERS:
@@ -283,7 +280,7 @@ static uint64_t draw_for_warp(enum kind kind, unsigned item)
     case PERMUTED: { /* a random permutation, by insertion from the front */
         unsigned order[32];
 
-        for (i = 0; i < 32; i++) {
+        for (unsigned i = 0; i < 32; i++) {
             unsigned place = gold_random_below(&random, i + 1);
 
             order[i] = order[place];

@@ -18,10 +18,9 @@ static void print_line(struct gold_text *text, char mark, const uint8_t *bytes,
                        size_t count)
 {
     unsigned held = 0, bits = 0;
-    size_t i;
 
     gold_text_add(text, "%c", mark);
-    for (i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         held = held << 8 | bytes[i];
         for (bits += 8; bits >= 6; bits -= 6) {
             gold_text_add(text, "%c", digits[held >> (bits - 6) & 63]);
@@ -36,9 +35,7 @@ static void print_line(struct gold_text *text, char mark, const uint8_t *bytes,
 static void print_data(struct gold_text *text, char mark, const uint8_t *bytes,
                        size_t count)
 {
-    size_t at;
-
-    for (at = 0; at < count; at += LINE_BYTES) {
+    for (size_t at = 0; at < count; at += LINE_BYTES) {
         print_line(text, mark, bytes + at,
                    count - at < LINE_BYTES ? count - at : LINE_BYTES);
     }
@@ -101,8 +98,6 @@ static uint32_t case_key(const struct gold_case *one)
                         one->count,       one->items,    one->item_bytes, one->full_items,
                         one->block_items, one->map_count};
     XXH3_state_t *state = XXH3_createState();
-    uint64_t key;
-    unsigned i;
 
     if (state == NULL) {
         fprintf(stderr, "emu_golden: no memory\n");
@@ -110,25 +105,25 @@ static uint32_t case_key(const struct gold_case *one)
     }
     XXH3_64bits_reset(state);
     XXH3_64bits_update(state, one->ptx, strlen(one->ptx));
-    XXH3_64bits_update(state, shape, sizeof shape);
+    XXH3_64bits_update(state, shape, sizeof(shape));
     if (one->input_bytes > 0) {
         XXH3_64bits_update(state, one->input, one->input_bytes);
     }
     if (one->initial != NULL) {
         XXH3_64bits_update(state, one->initial, (size_t)one->items * one->item_bytes);
     }
-    for (i = 0; i < one->map_count; i++) {
+    for (unsigned i = 0; i < one->map_count; i++) {
         const struct gold_map *map = &one->maps[i];
         uint32_t words[] = {map->type, map->rank,      map->swizzle,
                             map->fill, map->on_output, (uint32_t)map->offset};
 
-        XXH3_64bits_update(state, words, sizeof words);
-        XXH3_64bits_update(state, map->dims, sizeof map->dims);
-        XXH3_64bits_update(state, map->strides, sizeof map->strides);
-        XXH3_64bits_update(state, map->box, sizeof map->box);
-        XXH3_64bits_update(state, map->element_strides, sizeof map->element_strides);
+        XXH3_64bits_update(state, words, sizeof(words));
+        XXH3_64bits_update(state, map->dims, sizeof(map->dims));
+        XXH3_64bits_update(state, map->strides, sizeof(map->strides));
+        XXH3_64bits_update(state, map->box, sizeof(map->box));
+        XXH3_64bits_update(state, map->element_strides, sizeof(map->element_strides));
     }
-    key = XXH3_64bits_digest(state);
+    uint64_t key = XXH3_64bits_digest(state);
     XXH3_freeState(state);
     return (uint32_t)(key >> 32);
 }
@@ -136,29 +131,28 @@ static uint32_t case_key(const struct gold_case *one)
 struct gold_record gold_record_make(const struct gold_case *one, const uint8_t *output)
 {
     struct gold_record record;
-    unsigned first;
 
-    memset(&record, 0, sizeof record);
-    snprintf(record.name, sizeof record.name, "%s", one->name);
+    memset(&record, 0, sizeof(record));
+    snprintf(record.name, sizeof(record.name), "%s", one->name);
     record.items = one->items;
     record.item_bytes = one->item_bytes;
     record.full_items = one->full_items < one->items ? one->full_items : one->items;
     record.block_items = one->block_items;
-    if (strlen(one->name) >= sizeof record.name || !make_room(&record)) {
+    if (strlen(one->name) >= sizeof(record.name) || !make_room(&record)) {
         fprintf(stderr, "emu_golden: case %s is ill-formed\n", one->name);
         exit(2);
     }
     record.key = case_key(one);
     record.full_bytes = (size_t)record.full_items * record.item_bytes;
     memcpy(record.full, output, record.full_bytes);
-    for (first = record.full_items; first < record.items; first += record.block_items) {
+    for (unsigned first = record.full_items; first < record.items;
+         first += record.block_items) {
         unsigned rest = record.items - first;
         size_t count = rest < record.block_items ? rest : record.block_items;
         uint64_t hash = XXH3_64bits(output + (size_t)first * record.item_bytes,
                                     count * record.item_bytes);
-        unsigned i;
 
-        for (i = 0; i < GOLD_HASH_BYTES; i++) {
+        for (unsigned i = 0; i < GOLD_HASH_BYTES; i++) {
             record.hashes[record.hash_bytes++] = (uint8_t)(hash >> (56 - 8 * i));
         }
     }
@@ -188,13 +182,13 @@ static bool read_line(struct gold_store *store, const char *line)
         return record != NULL && read_data(line + 1, record->hashes, &record->hash_bytes,
                                            GOLD_HASH_BYTES * count_blocks(record));
     }
-    store->records = realloc(store->records, (store->count + 1) * sizeof *store->records);
+    store->records = realloc(store->records, (store->count + 1) * sizeof(*store->records));
     if (store->records == NULL) {
         fprintf(stderr, "emu_golden: no memory\n");
         exit(2);
     }
     record = &store->records[store->count];
-    memset(record, 0, sizeof *record);
+    memset(record, 0, sizeof(*record));
     if (sscanf(line, "case %95s %8" SCNx32 " %u %u %u %u", record->name, &record->key,
                &record->items, &record->item_bytes, &record->full_items,
                &record->block_items) != 6 ||
@@ -216,7 +210,7 @@ bool gold_store_read(struct gold_store *store, const char *path)
         fprintf(stderr, "emu_golden: cannot open %s\n", path);
         return false;
     }
-    while (good && fgets(line, (int)sizeof line, file) != NULL) {
+    while (good && fgets(line, (int)sizeof(line), file) != NULL) {
         number++;
         good = read_line(store, line);
     }
@@ -229,9 +223,7 @@ bool gold_store_read(struct gold_store *store, const char *path)
 
 struct gold_record *gold_store_find(struct gold_store *store, const char *name)
 {
-    size_t i;
-
-    for (i = 0; i < store->count; i++) {
+    for (size_t i = 0; i < store->count; i++) {
         if (strcmp(store->records[i].name, name) == 0) {
             return &store->records[i];
         }
@@ -241,9 +233,7 @@ struct gold_record *gold_store_find(struct gold_store *store, const char *name)
 
 void gold_store_free(struct gold_store *store)
 {
-    size_t i;
-
-    for (i = 0; i < store->count; i++) {
+    for (size_t i = 0; i < store->count; i++) {
         gold_record_free(&store->records[i]);
     }
     free(store->records);

@@ -38,10 +38,9 @@ static void make_room(struct gold_text *text, size_t more)
 void gold_text_add(struct gold_text *text, const char *format, ...)
 {
     va_list args;
-    int length;
 
     va_start(args, format);
-    length = vsnprintf(NULL, 0, format, args);
+    int length = vsnprintf(NULL, 0, format, args);
     va_end(args);
     if (length < 0) {
         fprintf(stderr, "emu_golden: bad format %s\n", format);

@@ -190,29 +190,28 @@ void gold_matrices_make(struct gold_matrices *matrices, enum gold_pattern patter
 {
     struct gold_text seed = {0};
     struct gold_random random;
-    unsigned row, column, k;
 
     gold_text_add(&seed, "%s %s %s %u %u %u %d", matrices->a_format->name,
                   matrices->b_format->name, matrices->c_format->name, matrices->m,
                   matrices->n, matrices->k, (int)pattern);
     random.state = gold_seed(seed.text);
     free(seed.text);
-    matrices->a = gold_alloc((size_t)matrices->m * matrices->k * sizeof *matrices->a);
-    matrices->b = gold_alloc((size_t)matrices->n * matrices->k * sizeof *matrices->b);
-    matrices->c = gold_alloc((size_t)matrices->m * matrices->n * sizeof *matrices->c);
-    for (row = 0; row < matrices->m; row++) {
-        for (k = 0; k < matrices->k; k++) {
+    matrices->a = gold_alloc((size_t)matrices->m * matrices->k * sizeof(*matrices->a));
+    matrices->b = gold_alloc((size_t)matrices->n * matrices->k * sizeof(*matrices->b));
+    matrices->c = gold_alloc((size_t)matrices->m * matrices->n * sizeof(*matrices->c));
+    for (unsigned row = 0; row < matrices->m; row++) {
+        for (unsigned k = 0; k < matrices->k; k++) {
             matrices->a[row * matrices->k + k] = make_a(matrices, pattern, row, k, &random);
         }
     }
-    for (column = 0; column < matrices->n; column++) {
-        for (k = 0; k < matrices->k; k++) {
+    for (unsigned column = 0; column < matrices->n; column++) {
+        for (unsigned k = 0; k < matrices->k; k++) {
             matrices->b[column * matrices->k + k] =
                 make_b(matrices, pattern, column, k, &random);
         }
     }
-    for (row = 0; row < matrices->m; row++) {
-        for (column = 0; column < matrices->n; column++) {
+    for (unsigned row = 0; row < matrices->m; row++) {
+        for (unsigned column = 0; column < matrices->n; column++) {
             matrices->c[row * matrices->n + column] =
                 make_c(matrices, pattern, row, column, &random);
         }
