@@ -11,7 +11,7 @@
 #include "exec/async.h"
 
 struct copy_insn {
-    struct emu_place dst, src;
+    struct emu_address dst, src;
     uint32_t bytes;
     uint32_t src_bytes; /* slot, or EMU_NO_SLOT */
     uint32_t ignore;    /* predicate, or EMU_NO_PREDICATE */
@@ -112,7 +112,7 @@ static bool issue_arrival(struct emu_warp *warp, const struct emu_insn *insn, un
     struct emu_async_warp *state = emu_async_of_warp(warp);
     const struct emu_lane_groups *groups = state->copies[lane];
     struct emu_mbarrier_use use = {.warp = warp, .insn = insn, .lane = lane};
-    use.cta = emu_place_shared(warp, insn, lane, insn->extra, "mbarrier", &use.offset);
+    use.cta = emu_address_shared(warp, insn, lane, insn->extra, "mbarrier", &use.offset);
     if (use.cta == NULL) {
         return false;
     }
@@ -159,13 +159,13 @@ static enum emu_step exec_arrival(struct emu_warp *warp, const struct emu_insn *
 
 bool emu_decode_copy_arrive(struct emu_decoder *decoder)
 {
-    struct emu_place *place = emu_decode_alloc(decoder, sizeof(*place));
+    struct emu_address *operand = emu_decode_alloc(decoder, sizeof(*operand));
     decoder->insn->exec = exec_arrival;
-    decoder->insn->extra = place;
+    decoder->insn->extra = operand;
     decoder->insn->mode = emu_take(decoder, "noinc") ? 1 : 0;
     enum emu_space space = emu_take_shared_space(decoder);
     return (emu_take(decoder, "b64") || emu_decode_fail(decoder, ".b64 is missing")) &&
-           emu_need_operands(decoder, 1, 1) && emu_operand_place(decoder, 0, space, place);
+           emu_need_operands(decoder, 1, 1) && emu_take_address(decoder, 0, space, operand);
 }
 
 /* --------------------------------------------------------------------------- copying */
@@ -217,9 +217,9 @@ static bool prepare_lane(struct emu_warp *warp, const struct emu_insn *insn, uns
 {
     const struct copy_insn *form = insn->extra;
     copy->cta =
-        emu_place_shared(warp, insn, lane, &form->dst, "destination", &copy->offset);
+        emu_address_shared(warp, insn, lane, &form->dst, "destination", &copy->offset);
     if (copy->cta == NULL ||
-        !emu_place_global(warp, insn, lane, &form->src, "source", &copy->address)) {
+        !emu_address_global(warp, insn, lane, &form->src, "source", &copy->address)) {
         return false;
     }
     copy->src_bytes = form->bytes;
@@ -306,8 +306,8 @@ bool emu_decode_copy(struct emu_decoder *decoder)
         return emu_decode_fail(decoder, "it has %u operands besides the cache policy",
                                count);
     }
-    if (!emu_operand_place(decoder, 0, EMU_SPACE_SHARED, &form->dst) ||
-        !emu_operand_place(decoder, 1, EMU_SPACE_GLOBAL, &form->src) ||
+    if (!emu_take_address(decoder, 0, EMU_SPACE_SHARED, &form->dst) ||
+        !emu_take_address(decoder, 1, EMU_SPACE_GLOBAL, &form->src) ||
         !emu_operand_integer(decoder, emu_operand(decoder, 2), &bytes)) {
         return false;
     }

@@ -61,12 +61,12 @@ static enum emu_step exec_alias_fence(struct emu_warp *warp, const struct emu_in
 static enum emu_step exec_map_fence(struct emu_warp *warp, const struct emu_insn *insn,
                                     uint32_t lanes)
 {
-    const struct emu_place *place = insn->extra;
+    const struct emu_address *operand = insn->extra;
     fence(warp, insn, RELEASE | ACQUIRE);
-    for (uint32_t rest = lanes; place != NULL && rest != 0; rest &= rest - 1) {
+    for (uint32_t rest = lanes; operand != NULL && rest != 0; rest &= rest - 1) {
         unsigned lane = emu_lowest_bit(rest);
         uint64_t address = 0;
-        if (!emu_place_global(warp, insn, lane, place, "tensor map", &address)) {
+        if (!emu_address_global(warp, insn, lane, operand, "tensor map", &address)) {
             return EMU_FAILED;
         }
         emu_map_acquire(warp->cta, address);
@@ -125,7 +125,7 @@ bool emu_decode_init_fence(struct emu_decoder *decoder)
 static bool decode_map_fence(struct emu_decoder *decoder)
 {
     struct emu_insn *insn = decoder->insn;
-    struct emu_place *place = NULL;
+    struct emu_address *operand = NULL;
     int64_t bytes = 0;
     insn->exec = exec_map_fence;
     insn->mode = (uint16_t)take_sem(decoder, 0);
@@ -135,10 +135,10 @@ static bool decode_map_fence(struct emu_decoder *decoder)
     if (insn->mode != ACQUIRE) {
         return emu_decode_fail(decoder, "it must be .acquire or .release");
     }
-    place = emu_decode_alloc(decoder, sizeof(*place));
-    insn->extra = place;
+    operand = emu_decode_alloc(decoder, sizeof(*operand));
+    insn->extra = operand;
     return need_scope(decoder) && emu_need_operands(decoder, 2, 2) &&
-           emu_operand_place(decoder, 0, EMU_SPACE_GENERIC, place) &&
+           emu_take_address(decoder, 0, EMU_SPACE_GENERIC, operand) &&
            emu_operand_integer(decoder, emu_operand(decoder, 1), &bytes) &&
            (bytes == EMU_MAP_BYTES || emu_decode_fail(decoder, "its size must be 128"));
 }

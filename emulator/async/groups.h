@@ -24,7 +24,7 @@ struct emu_lane_groups {
     uint32_t first, count;
 };
 
-/* What an operation remembers of its place. */
+/* The lane, the group and the number of an operation. */
 struct emu_group_op {
     struct emu_lane_groups *lane;
     uint32_t group, op;

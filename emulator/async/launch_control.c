@@ -17,7 +17,7 @@
 #define ANSWER_REFUSED   0xC1C50000u
 
 struct cancel_insn {
-    struct emu_place response, barrier;
+    struct emu_address response, barrier;
     bool multicast;
 };
 
@@ -109,11 +109,11 @@ static bool cancel_lane(struct emu_warp *warp, const struct emu_insn *insn, unsi
     const struct cancel_insn *form = insn->extra;
     struct cancel_op op = {0};
     const struct emu_cta *cta =
-        emu_place_shared(warp, insn, lane, &form->response, "response", &op.offset);
+        emu_address_shared(warp, insn, lane, &form->response, "response", &op.offset);
     const struct emu_cta *barrier_cta =
         cta == NULL ? NULL
-                    : emu_place_shared(warp, insn, lane, &form->barrier, "mbarrier",
-                                       &op.barrier_offset);
+                    : emu_address_shared(warp, insn, lane, &form->barrier, "mbarrier",
+                                         &op.barrier_offset);
     if (barrier_cta == NULL) {
         return false;
     }
@@ -167,8 +167,8 @@ bool emu_decode_launch_cancel(struct emu_decoder *decoder)
     enum emu_space space =
         emu_take(decoder, "shared::cta") ? EMU_SPACE_SHARED : EMU_SPACE_GENERIC;
     return emu_need_operands(decoder, 2, 2) &&
-           emu_operand_place(decoder, 0, space, &form->response) &&
-           emu_operand_place(decoder, 1, space, &form->barrier);
+           emu_take_address(decoder, 0, space, &form->response) &&
+           emu_take_address(decoder, 1, space, &form->barrier);
 }
 
 /* ---------------------------------------------------------------------------- querying */

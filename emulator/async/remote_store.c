@@ -10,7 +10,7 @@
 #include "exec/async.h"
 
 struct remote_insn {
-    struct emu_place dst, barrier;
+    struct emu_address dst, barrier;
     uint32_t *slots;       /* of the values */
     uint32_t count, bytes; /* how many, and bytes of each */
     struct emu_reduce reduce;
@@ -80,12 +80,12 @@ static bool issue_lane(struct emu_warp *warp, const struct emu_insn *insn, unsig
 {
     const struct remote_insn *form = insn->extra;
     struct remote_op op = {.bytes = form->count * form->bytes};
-    op.cta = emu_place_shared(warp, insn, lane, &form->dst, "destination", &op.offset);
+    op.cta = emu_address_shared(warp, insn, lane, &form->dst, "destination", &op.offset);
     if (op.cta == NULL) {
         return false;
     }
-    const struct emu_cta *barrier_cta =
-        emu_place_shared(warp, insn, lane, &form->barrier, "mbarrier", &op.barrier_offset);
+    const struct emu_cta *barrier_cta = emu_address_shared(warp, insn, lane, &form->barrier,
+                                                           "mbarrier", &op.barrier_offset);
     if (barrier_cta == NULL || !check_place(warp, insn, lane, &op, barrier_cta)) {
         return false;
     }
@@ -121,10 +121,10 @@ static bool decode(struct emu_decoder *decoder, struct remote_insn *form, unsign
     }
     decoder->insn->exec = exec_store;
     if (!emu_need_operands(decoder, 3, 3) ||
-        !emu_operand_place(decoder, 0, space, &form->dst) ||
+        !emu_take_address(decoder, 0, space, &form->dst) ||
         !emu_operand_vector(decoder, emu_operand(decoder, 1), false, 8 * form->bytes,
                             &form->slots, &form->count) ||
-        !emu_operand_place(decoder, 2, space, &form->barrier)) {
+        !emu_take_address(decoder, 2, space, &form->barrier)) {
         return false;
     }
     if (form->count != vector || vector * form->bytes > 16) {

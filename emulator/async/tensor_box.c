@@ -83,7 +83,7 @@ bool emu_box_tensor(const struct emu_tensor_map *map, const int64_t *coordinates
     return true;
 }
 
-/* Adds the place of row `row` to *io_address; false when it lies outside of the tensor. */
+/* Adds the offset of row `row` to *io_address; false when it lies outside of the tensor. */
 static bool find_row(const struct emu_box *box, uint32_t row, uint64_t *io_address)
 {
     const struct emu_tensor_map *map = &box->map;

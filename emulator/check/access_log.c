@@ -61,13 +61,13 @@ void emu_access_log_clear(struct emu_access_log *log)
 /* The page that holds the byte; made at the first touch. */
 static struct entry *page_of(struct emu_access_log *log, uint64_t byte)
 {
-    struct entry **place = &log->pages[byte / PAGE_BYTES];
-    struct entry *page = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+    struct entry **slot = &log->pages[byte / PAGE_BYTES];
+    struct entry *page = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
     if (page != NULL) {
         return page;
     }
     struct entry *fresh = emu_alloc(PAGE_BYTES * sizeof(struct entry));
-    if (__atomic_compare_exchange_n(place, &page, fresh, false, __ATOMIC_ACQ_REL,
+    if (__atomic_compare_exchange_n(slot, &page, fresh, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE)) {
         return fresh;
     }

@@ -127,14 +127,14 @@ static void publish(struct emu_sync_table **table, struct entry **entry, uint64_
     if (*entry == NULL) {
         *entry = make_entry(table, address);
     }
-    struct emu_published **place = find_publication(*entry, writer, scope);
-    if (place == NULL) {
+    struct emu_published **slot = find_publication(*entry, writer, scope);
+    if (slot == NULL) {
         EMU_GROW((*entry)->publications, (*entry)->count);
         (*entry)->publications[(*entry)->count] =
             (struct publication){scope, writer->group[scope], NULL};
-        place = &(*entry)->publications[(*entry)->count++].published;
+        slot = &(*entry)->publications[(*entry)->count++].published;
     }
-    emu_published_join(place, published);
+    emu_published_join(slot, published);
 }
 
 void emu_sync_table_write(struct emu_sync_table **table, uint64_t address,

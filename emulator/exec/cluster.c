@@ -239,25 +239,27 @@ static void describe_waiting_warp(struct emu_warp *warp, struct emu_text *text)
 }
 
 static enum emu_cluster_state report_stuck(struct emu_cluster *cluster,
-                                           enum emu_finding finding, const char *what)
+                                           enum emu_finding finding,
+                                           const char *problem_text)
 {
     struct emu_text text = {0};
     struct emu_warp *first = warp_at(cluster, 0);
-    const struct emu_insn *place = NULL;
+    const struct emu_insn *blocked_at = NULL;
     for (unsigned i = 0; i < warp_total(cluster); i++) {
         struct emu_warp *warp = warp_at(cluster, i);
         if (!warp->finished) {
             describe_waiting_warp(warp, &text);
-            if (place == NULL) {
+            if (blocked_at == NULL) {
                 first = warp;
-                place = warp->blocked_at;
+                blocked_at = warp->blocked_at;
             }
         }
     }
-    if (place == NULL) {
-        place = &cluster->grid->launch.program->insns[first->pc];
+    if (blocked_at == NULL) {
+        blocked_at = &cluster->grid->launch.program->insns[first->pc];
     }
-    emu_report_error(first, place, EMU_LANES, finding, "%s%s", what, emu_text_get(&text));
+    emu_report_error(first, blocked_at, EMU_LANES, finding, "%s%s", problem_text,
+                     emu_text_get(&text));
     emu_text_free(&text);
     return EMU_CLUSTER_FAILED;
 }

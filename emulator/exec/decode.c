@@ -43,11 +43,12 @@ bool emu_decode_fail(struct emu_decoder *decoder, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    struct emu_text place = {0};
-    ptx_describe_place(decoder->program->module, &decoder->source->location, &place);
-    emu_fail(decoder->error, "%s: %s: %s", emu_text_get(&place), decoder->source->opcode,
+    struct emu_text location = {0};
+    ptx_describe_full_location(decoder->program->module, &decoder->source->location,
+                               &location);
+    emu_fail(decoder->error, "%s: %s: %s", emu_text_get(&location), decoder->source->opcode,
              text);
-    emu_text_free(&place);
+    emu_text_free(&location);
     return false;
 }
 

@@ -326,15 +326,15 @@ void emu_report(struct emu_warp *warp, const struct emu_insn *insn, unsigned lan
                 enum emu_severity severity, enum emu_finding finding, const char *format,
                 ...) EMU_PRINTF(6, 7);
 
-/* Checks that the slot is defined in these lanes; otherwise reports `what` ("address of the
- * store") and returns false. */
+/* Checks that the slot is defined in these lanes; otherwise reports `operand_name`
+ * ("address of the store") and returns false. */
 bool emu_need_defined(struct emu_warp *warp, const struct emu_insn *insn, uint32_t lanes,
-                      uint32_t slot, const char *what);
+                      uint32_t slot, const char *operand_name);
 
 /* The value that must be the same in all of `lanes` (a collective's operand); reports when
  * it is not, or when it is undefined. */
 bool emu_uniform_value(struct emu_warp *warp, const struct emu_insn *insn, uint32_t lanes,
-                       uint32_t slot, const char *what, uint64_t *ret_value);
+                       uint32_t slot, const char *operand_name, uint64_t *ret_value);
 
 /* Writes a register: value and definedness. */
 static inline void emu_set(struct emu_warp *warp, uint32_t slot, unsigned lane,

@@ -28,7 +28,7 @@ void emu_report(struct emu_warp *warp, const struct emu_insn *insn, unsigned lan
     emu_text_addv(&text, format, args);
     va_end(args);
     emu_text_add(&text, "\n  at ");
-    ptx_describe_place(module, &insn->source->location, &text);
+    ptx_describe_full_location(module, &insn->source->location, &text);
     emu_text_add(&text, ": %s", insn->source->opcode);
     describe_callers(module, &insn->source->location, &text);
     emu_text_add(
@@ -61,21 +61,21 @@ enum emu_step emu_report_error(struct emu_warp *warp, const struct emu_insn *ins
 }
 
 bool emu_need_defined(struct emu_warp *warp, const struct emu_insn *insn, uint32_t lanes,
-                      uint32_t slot, const char *what)
+                      uint32_t slot, const char *operand_name)
 {
     uint32_t undefined = warp->undefined[slot] & lanes;
     if (undefined == 0 || !emu_launch_of(warp->cta)->settings.definedness) {
         return true;
     }
     emu_report_error(warp, insn, emu_lowest_bit(undefined), EMU_FINDING_UNDEFINED,
-                     "the %s is undefined", what);
+                     "the %s is undefined", operand_name);
     return false;
 }
 
 bool emu_uniform_value(struct emu_warp *warp, const struct emu_insn *insn, uint32_t lanes,
-                       uint32_t slot, const char *what, uint64_t *ret_value)
+                       uint32_t slot, const char *operand_name, uint64_t *ret_value)
 {
-    if (!emu_need_defined(warp, insn, lanes, slot, what)) {
+    if (!emu_need_defined(warp, insn, lanes, slot, operand_name)) {
         return false;
     }
     uint64_t value = warp->r[slot][emu_lowest_bit(lanes)];
@@ -85,7 +85,8 @@ bool emu_uniform_value(struct emu_warp *warp, const struct emu_insn *insn, uint3
             emu_report_error(warp, insn, lane, EMU_FINDING_ILLEGAL,
                              "the %s must be the same in all lanes: 0x%" PRIx64
                              " here, 0x%" PRIx64 " in lane %u",
-                             what, warp->r[slot][lane], value, emu_lowest_bit(lanes));
+                             operand_name, warp->r[slot][lane], value,
+                             emu_lowest_bit(lanes));
             return false;
         }
     }

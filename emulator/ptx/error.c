@@ -36,17 +36,17 @@ bool ptx_fail(struct ptx_parser *parser, const char *format, ...)
     return false;
 }
 
-bool ptx_fail_expected(struct ptx_parser *parser, const char *what)
+bool ptx_fail_expected(struct ptx_parser *parser, const char *expected)
 {
     const struct ptx_token *token = &parser->token;
     if (token->kind == PTX_TOKEN_END) {
-        return ptx_fail(parser, "expected %s but the text ends", what);
+        return ptx_fail(parser, "expected %s but the text ends", expected);
     }
     if (token->kind == PTX_TOKEN_STRING) {
-        return ptx_fail(parser, "expected %s but met a string", what);
+        return ptx_fail(parser, "expected %s but met a string", expected);
     }
     const char *before = token->kind == PTX_TOKEN_DIRECTIVE ? "'." : "'";
     const int shown = token->length > 200 ? 200 : (int)token->length;
-    return ptx_fail(parser, "expected %s but met %s%.*s'", what, before, shown,
+    return ptx_fail(parser, "expected %s but met %s%.*s'", expected, before, shown,
                     token->start);
 }

@@ -33,7 +33,7 @@ struct ptx_parser {
     uint32_t line;
     struct ptx_token token; /* the one to be looked at next */
 
-    struct ptx_table names, opcodes, places, debug_labels;
+    struct ptx_table names, opcodes, locations, debug_labels;
     struct ptx_symbol *scopes[PTX_SCOPES_MAX + 1];
     unsigned depth; /* 0: the module */
 

@@ -370,8 +370,8 @@ bool ptx_expect(struct ptx_parser *parser, int mark)
     if (ptx_accept(parser, mark)) {
         return !parser->failed;
     }
-    const char what[] = {'\'', (char)mark, '\'', '\0'};
-    return ptx_fail_expected(parser, what);
+    const char expected[] = {'\'', (char)mark, '\'', '\0'};
+    return ptx_fail_expected(parser, expected);
 }
 
 bool ptx_expect_integer(struct ptx_parser *parser, uint64_t most, uint64_t *ret_value)
@@ -388,12 +388,12 @@ bool ptx_expect_integer(struct ptx_parser *parser, uint64_t most, uint64_t *ret_
     return !parser->failed;
 }
 
-bool ptx_expect_word(struct ptx_parser *parser, const char *what,
+bool ptx_expect_word(struct ptx_parser *parser, const char *expected,
                      struct ptx_token *ret_token)
 {
     if (parser->token.kind != PTX_TOKEN_WORD ||
         strcmp(parser->token.name->text, "_") == 0) {
-        return ptx_fail_expected(parser, what);
+        return ptx_fail_expected(parser, expected);
     }
     *ret_token = parser->token;
     ptx_next(parser);

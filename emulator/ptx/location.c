@@ -55,7 +55,7 @@ static struct ptx_name *place_of(struct ptx_parser *parser,
                                  const struct ptx_location *location)
 {
     const uint32_t key[3] = {location->file, location->line, location->column};
-    return ptx_intern(parser, &parser->places, key, sizeof(key));
+    return ptx_intern(parser, &parser->locations, key, sizeof(key));
 }
 
 static bool parse_place(struct ptx_parser *parser, struct ptx_location *location)

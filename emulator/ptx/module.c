@@ -202,7 +202,7 @@ static void release(struct ptx_parser *parser)
 {
     ptx_table_free(&parser->names);
     ptx_table_free(&parser->opcodes);
-    ptx_table_free(&parser->places);
+    ptx_table_free(&parser->locations);
     ptx_table_free(&parser->debug_labels);
     emu_free(parser->variables);
     emu_free(parser->functions);

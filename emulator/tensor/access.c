@@ -176,14 +176,14 @@ static bool find_lane(struct emu_warp *warp, const struct emu_insn *insn, uint32
 }
 
 static bool check_columns(struct emu_warp *warp, const struct emu_insn *insn,
-                          uint32_t column, const char *what)
+                          uint32_t column, const char *access_name)
 {
     const struct emu_access_form *form = insn->extra;
     uint32_t columns = count_columns(form);
-    return emu_tmem_check(warp, insn, EMU_LANES, warp->cta, column, columns, what) &&
+    return emu_tmem_check(warp, insn, EMU_LANES, warp->cta, column, columns, access_name) &&
            (form->shape != EMU_ACCESS_16X32BX2 ||
             emu_tmem_check(warp, insn, EMU_LANES, warp->cta, column + form->split, columns,
-                           what));
+                           access_name));
 }
 
 static void advise_form(struct emu_warp *warp, const struct emu_insn *insn)
@@ -295,14 +295,14 @@ static bool check_untouched(struct emu_warp *warp, const struct emu_insn *insn,
     if (touched == 0 || !emu_tensor_checks_defined(warp)) {
         return true;
     }
-    struct emu_text place = {0};
+    struct emu_text location = {0};
     ptx_describe_location(emu_launch_of(warp->cta)->program->module,
-                          &access->insn->source->location, &place);
+                          &access->insn->source->location, &location);
     emu_report_error(warp, insn, emu_lowest_bit(touched), EMU_FINDING_IN_FLIGHT,
                      "register %u of the tcgen05.ld at %s was written before the load was "
                      "waited for",
-                     index, emu_text_get(&place));
-    emu_text_free(&place);
+                     index, emu_text_get(&location));
+    emu_text_free(&location);
     return false;
 }
 

@@ -94,10 +94,10 @@ uint32_t emu_tensor_agent(struct emu_warp *warp, uint32_t *agent)
 }
 
 bool emu_tensor_operand(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
-                        uint32_t slot, const char *what, uint64_t *ret_value)
+                        uint32_t slot, const char *operand_name, uint64_t *ret_value)
 {
     *ret_value = warp->r[slot][lane];
-    return emu_need_defined(warp, insn, 1u << lane, slot, what);
+    return emu_need_defined(warp, insn, 1u << lane, slot, operand_name);
 }
 
 bool emu_tensor_take_group(struct emu_decoder *decoder, unsigned *ret_group)

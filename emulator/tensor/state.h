@@ -98,7 +98,7 @@ bool emu_tensor_check_alive(struct emu_warp *warp, const struct emu_insn *insn,
 uint32_t emu_tensor_agent(struct emu_warp *warp, uint32_t *agent);
 /* A lane's value of an operand that must be defined. */
 bool emu_tensor_operand(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
-                        uint32_t slot, const char *what, uint64_t *ret_value);
+                        uint32_t slot, const char *operand_name, uint64_t *ret_value);
 
 /* Decoding: takes cta_group::1 or ::2; its absence is an error. */
 struct emu_decoder;

@@ -217,14 +217,14 @@ static bool check_unused(struct emu_warp *warp, const struct emu_insn *insn,
         other = emu_access_find(&cta->warps[i], column, columns);
     }
     if (other != NULL) {
-        struct emu_text place = {0};
+        struct emu_text location = {0};
         ptx_describe_location(emu_launch_of(cta)->program->module, &other->source->location,
-                              &place);
+                              &location);
         emu_report_error(warp, insn, EMU_LANES, EMU_FINDING_IN_FLIGHT,
                          "tensor memory of CTA %u is freed while %s at %s has not been "
                          "waited for",
-                         cta->rank, other->source->opcode, emu_text_get(&place));
-        emu_text_free(&place);
+                         cta->rank, other->source->opcode, emu_text_get(&location));
+        emu_text_free(&location);
         return false;
     }
     /* Whatever happened before is over: freeing needs no tcgen05.fence. */

@@ -111,19 +111,19 @@ static enum emu_async_result run_wgmma(struct emu_async *async)
 
 /* A value that all lanes of all four warps must agree on. */
 static bool get_common(struct emu_warp *warp, const struct emu_insn *insn, uint32_t slot,
-                       const char *what, uint64_t *ret_value)
+                       const char *operand_name, uint64_t *ret_value)
 {
     for (unsigned i = 0; i < EMU_WARPGROUP_WARPS; i++) {
         uint64_t value = 0;
         struct emu_warp *other = emu_warpgroup_warp(warp, i);
-        if (!emu_uniform_value(other, insn, EMU_ALL_LANES, slot, what, &value)) {
+        if (!emu_uniform_value(other, insn, EMU_ALL_LANES, slot, operand_name, &value)) {
             return false;
         }
         if (i > 0 && value != *ret_value) {
             emu_report_error(other, insn, EMU_LANES, EMU_FINDING_DIVERGENCE,
                              "%s differs within the warpgroup: 0x%llx here, 0x%llx in its "
                              "first warp",
-                             what, (unsigned long long)value,
+                             operand_name, (unsigned long long)value,
                              (unsigned long long)*ret_value);
             return false;
         }
@@ -160,17 +160,17 @@ static bool get_scale_d(struct emu_warp *warp, const struct emu_insn *insn,
 }
 
 static bool get_tile(struct emu_warp *warp, const struct emu_insn *insn, uint32_t slot,
-                     const char *what, struct emu_tile *tile)
+                     const char *operand_name, struct emu_tile *tile)
 {
     uint64_t bits = 0;
     struct emu_error error = {0};
-    if (!get_common(warp, insn, slot, what, &bits)) {
+    if (!get_common(warp, insn, slot, operand_name, &bits)) {
         return false;
     }
     if (!emu_matrix_decode_sm90(bits, &tile->matrix, &error) ||
         !emu_tile_check(tile, &error)) {
-        emu_report_error(warp, insn, EMU_LANES, EMU_FINDING_DESCRIPTOR, "%s: %s", what,
-                         error.text);
+        emu_report_error(warp, insn, EMU_LANES, EMU_FINDING_DESCRIPTOR, "%s: %s",
+                         operand_name, error.text);
         return false;
     }
     emu_features_advise(
@@ -274,14 +274,14 @@ static bool arrive(struct emu_warp *warp, const struct emu_insn *insn,
         return false;
     }
     if (group->at != NULL && group->at != insn) {
-        struct emu_text place = {0};
+        struct emu_text location = {0};
         ptx_describe_location(emu_launch_of(warp->cta)->program->module,
-                              &group->at->source->location, &place);
+                              &group->at->source->location, &location);
         emu_report_error(warp, insn, EMU_LANES, EMU_FINDING_DIVERGENCE,
                          "other warps of the warpgroup (mask %x) wait at another "
                          "wgmma.mma_async, at %s",
-                         group->arrived, emu_text_get(&place));
-        emu_text_free(&place);
+                         group->arrived, emu_text_get(&location));
+        emu_text_free(&location);
         return false;
     }
     group->at = insn;

@@ -132,14 +132,14 @@ static bool decode_registers(struct emu_decoder *decoder, struct emu_wgmma_form 
 
 /* An immediate that is one of two values; ret tells whether it is the second. */
 static bool take_choice(struct emu_decoder *decoder, unsigned operand, int64_t first,
-                        int64_t second, const char *what, bool *ret_second)
+                        int64_t second, const char *operand_name, bool *ret_second)
 {
     int64_t value = 0;
     if (!emu_operand_integer(decoder, emu_operand(decoder, operand), &value)) {
         return false;
     }
     if (value != first && value != second) {
-        return emu_decode_fail(decoder, "%s is %lld; it must be %lld or %lld", what,
+        return emu_decode_fail(decoder, "%s is %lld; it must be %lld or %lld", operand_name,
                                (long long)value, (long long)first, (long long)second);
     }
     *ret_second = value == second;

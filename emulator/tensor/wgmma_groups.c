@@ -33,16 +33,16 @@ static enum emu_step exec_commit(struct emu_warp *warp, const struct emu_insn *i
 
 static bool report_written(struct emu_warp *warp, const struct emu_insn *insn,
                            const struct emu_insn *operation, uint32_t lanes,
-                           const char *what, uint32_t index)
+                           const char *access_name, uint32_t index)
 {
-    struct emu_text place = {0};
+    struct emu_text location = {0};
     ptx_describe_location(emu_launch_of(warp->cta)->program->module,
-                          &operation->source->location, &place);
+                          &operation->source->location, &location);
     emu_report_error(warp, insn, emu_lowest_bit(lanes), EMU_FINDING_IN_FLIGHT,
                      "register %u of %s of the wgmma.mma_async at %s was written before "
                      "the operation was waited for",
-                     index, what, emu_text_get(&place));
-    emu_text_free(&place);
+                     index, access_name, emu_text_get(&location));
+    emu_text_free(&location);
     return false;
 }
 

@@ -32,9 +32,9 @@ Test(ptx_locations, place_tells_the_line_of_the_text_once)
     const struct ptx_location known = {.line = 3, .ptx_line = 41};
     const struct ptx_location unknown = {.ptx_line = 41};
     struct emu_text text = {0};
-    ptx_describe_place(&module, &known, &text);
+    ptx_describe_full_location(&module, &known, &text);
     emu_text_add(&text, "; ");
-    ptx_describe_place(&module, &unknown, &text);
+    ptx_describe_full_location(&module, &unknown, &text);
     cr_expect_str_eq(emu_text_get(&text), "a.cuh:3, PTX line 41; ptx line 41", "%s",
                      emu_text_get(&text));
     emu_text_free(&text);
