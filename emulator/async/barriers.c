@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "async/knowledge.h"
 #include "async/opcodes.h"
 #include "async/operand.h"
 #include "async/state.h"
@@ -53,12 +52,12 @@ static void test_barrier(struct emu_cta *cta, struct emu_named_barrier *barrier,
         wait->done = wait->waiting;
         wait->trues = barrier->trues;
         wait->falses = barrier->falses;
-        emu_know_acquire(warp, &barrier->gathered);
+        emu_sync_acquire(&warp->sync, &barrier->gathered);
     }
     barrier->open = false;
     barrier->counted_warps = 0;
     barrier->trues = barrier->falses = 0;
-    memset(barrier->lanes, 0, sizeof barrier->lanes);
+    memset(barrier->lanes, 0, sizeof(barrier->lanes));
     cta->cluster->events++;
 }
 
@@ -166,7 +165,7 @@ static bool arrive(struct emu_warp *warp, const struct emu_insn *insn, uint32_t 
     if (insn->mode != ARRIVE) {
         emu_async_of_warp(warp)->named[index].waiting |= lanes;
     }
-    emu_know_release(warp, &barrier->gathered);
+    emu_sync_release(&warp->sync, &barrier->gathered);
     barrier->lanes[warp->index] |= lanes;
     emu_note_event(warp);
     count_warp(warp, barrier);
@@ -234,7 +233,7 @@ static enum emu_step exec_sync(struct emu_warp *warp, const struct emu_insn *ins
     write_result(warp, insn, lanes, wait);
     wait->waiting &= ~lanes;
     wait->done &= ~lanes;
-    emu_know_warp_meeting(warp);
+    emu_sync_lanes(&warp->sync);
     return EMU_NEXT;
 }
 

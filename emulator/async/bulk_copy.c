@@ -2,13 +2,13 @@
 /* cp.async.bulk, cp.reduce.async.bulk and cp.async.bulk.prefetch: plain runs of bytes. */
 #include <inttypes.h>
 
-#include "async/copy_engine.h"
 #include "async/opcodes.h"
 #include "async/operand.h"
 #include "async/state.h"
+#include "async/tma.h"
 
 struct bulk_insn {
-    struct emu_place dst, src, barrier;
+    struct emu_address dst, src, barrier;
     uint32_t size, mask; /* slots; mask of CTAs or of bytes, or EMU_NO_SLOT */
     uint32_t ignore_left, ignore_right; /* slots, or EMU_NO_SLOT */
     bool multicast;
@@ -32,7 +32,7 @@ static bool get_size(struct emu_warp *warp, const struct emu_insn *insn, unsigne
 
 /* The value of a slot that may not be there. */
 static bool get_optional(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
-                         uint32_t slot, const char *what, uint32_t absent,
+                         uint32_t slot, const char *operand_name, uint32_t absent,
                          uint32_t *ret_value)
 {
     *ret_value = absent;
@@ -40,13 +40,13 @@ static bool get_optional(struct emu_warp *warp, const struct emu_insn *insn, uns
         return true;
     }
     *ret_value = (uint32_t)warp->r[slot][lane];
-    return emu_need_defined(warp, insn, 1u << lane, slot, what);
+    return emu_need_defined(warp, insn, 1u << lane, slot, operand_name);
 }
 
 static bool get_global(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
-                       const struct emu_place *place, uint64_t *ret_address)
+                       const struct emu_address *operand, uint64_t *ret_address)
 {
-    if (!emu_place_global(warp, insn, lane, place, "copy", ret_address)) {
+    if (!emu_address_global(warp, insn, lane, operand, "copy", ret_address)) {
         return false;
     }
     if (*ret_address % 16 != 0) {
@@ -72,7 +72,7 @@ static bool get_source(struct emu_warp *warp, const struct emu_insn *insn, unsig
     }
     load->box = emu_box_linear(0, size);
     load->source_cta =
-        emu_place_shared(warp, insn, lane, &bulk->src, "source", &load->source_offset);
+        emu_address_shared(warp, insn, lane, &bulk->src, "source", &load->source_offset);
     if (load->source_cta == NULL) {
         return false;
     }
@@ -117,15 +117,16 @@ static bool load_lane(struct emu_warp *warp, const struct emu_insn *insn, unsign
     struct emu_load load = {.reduce = bulk->reduce};
     uint32_t size = 0;
     uint32_t mask = 0;
-    load.cta = emu_place_shared(warp, insn, lane, &bulk->dst, "destination", &load.offset);
+    load.cta =
+        emu_address_shared(warp, insn, lane, &bulk->dst, "destination", &load.offset);
     if (load.cta == NULL || !get_size(warp, insn, lane, bulk, &size) ||
         !get_source(warp, insn, lane, bulk, size, &load) ||
         !get_ignored(warp, insn, lane, bulk, &load) ||
         !get_optional(warp, insn, lane, bulk->mask, "mask of CTAs", 0, &mask)) {
         return false;
     }
-    load.barrier_cta = emu_place_shared(warp, insn, lane, &bulk->barrier, "mbarrier",
-                                        &load.barrier_offset);
+    load.barrier_cta = emu_address_shared(warp, insn, lane, &bulk->barrier, "mbarrier",
+                                          &load.barrier_offset);
     if (load.barrier_cta == NULL) {
         return false;
     }
@@ -160,7 +161,7 @@ static bool store_lane(struct emu_warp *warp, const struct emu_insn *insn, unsig
     uint64_t address = 0;
     uint32_t size = 0;
     struct emu_cta *cta =
-        emu_place_shared(warp, insn, lane, &bulk->src, "source", &store.offset);
+        emu_address_shared(warp, insn, lane, &bulk->src, "source", &store.offset);
     if (cta == NULL || !get_size(warp, insn, lane, bulk, &size) ||
         !get_global(warp, insn, lane, &bulk->dst, &address) ||
         !get_optional(warp, insn, lane, bulk->mask, "mask of bytes", 0xFFFF,
@@ -238,13 +239,13 @@ static bool decode_load(struct emu_decoder *decoder, struct bulk_insn *bulk)
     }
     decoder->insn->exec = exec_load;
     enum emu_space dst = to_own ? EMU_SPACE_SHARED : EMU_SPACE_SHARED_CLUSTER;
-    return emu_operand_place(decoder, 0, dst, &bulk->dst) &&
-           emu_operand_place(decoder, 1, from_global ? EMU_SPACE_GLOBAL : EMU_SPACE_SHARED,
-                             &bulk->src) &&
+    return emu_take_address(decoder, 0, dst, &bulk->dst) &&
+           emu_take_address(decoder, 1, from_global ? EMU_SPACE_GLOBAL : EMU_SPACE_SHARED,
+                            &bulk->src) &&
            emu_operand_value(decoder, 2, 32, &bulk->size) &&
            (!ragged || (emu_operand_value(decoder, 3, 32, &bulk->ignore_left) &&
                         emu_operand_value(decoder, 4, 32, &bulk->ignore_right))) &&
-           emu_operand_place(decoder, barrier, dst, &bulk->barrier) &&
+           emu_take_address(decoder, barrier, dst, &bulk->barrier) &&
            (!bulk->multicast || emu_operand_value(decoder, barrier + 1, 16, &bulk->mask));
 }
 
@@ -262,8 +263,8 @@ static bool decode_store(struct emu_decoder *decoder, struct bulk_insn *bulk)
         decoder->program->shares_grid = true;
     }
     return emu_need_operands(decoder, 3 + hint + masked, 3 + hint + masked) &&
-           emu_operand_place(decoder, 0, EMU_SPACE_GLOBAL, &bulk->dst) &&
-           emu_operand_place(decoder, 1, EMU_SPACE_SHARED, &bulk->src) &&
+           emu_take_address(decoder, 0, EMU_SPACE_GLOBAL, &bulk->dst) &&
+           emu_take_address(decoder, 1, EMU_SPACE_SHARED, &bulk->src) &&
            emu_operand_value(decoder, 2, 32, &bulk->size) &&
            (hint == 0 || emu_operand_value(decoder, 3, 64, &policy)) &&
            (masked == 0 || emu_operand_value(decoder, 3 + hint, 16, &bulk->mask));
@@ -271,7 +272,7 @@ static bool decode_store(struct emu_decoder *decoder, struct bulk_insn *bulk)
 
 static struct bulk_insn *make_bulk(struct emu_decoder *decoder)
 {
-    struct bulk_insn *bulk = emu_decode_alloc(decoder, sizeof *bulk);
+    struct bulk_insn *bulk = emu_decode_alloc(decoder, sizeof(*bulk));
     bulk->mask = bulk->ignore_left = bulk->ignore_right = EMU_NO_SLOT;
     decoder->insn->extra = bulk;
     return bulk;
@@ -322,6 +323,6 @@ bool emu_decode_bulk_prefetch(struct emu_decoder *decoder)
     }
     return emu_need_operands(decoder, 2, 3) && emu_take_cache_hint(decoder, &count) &&
            (count == 2 || emu_decode_fail(decoder, "it has an operand too many")) &&
-           emu_operand_place(decoder, 0, EMU_SPACE_GLOBAL, &bulk->src) &&
+           emu_take_address(decoder, 0, EMU_SPACE_GLOBAL, &bulk->src) &&
            emu_operand_value(decoder, 1, 32, &bulk->size);
 }

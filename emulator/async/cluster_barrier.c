@@ -2,7 +2,6 @@
 /* barrier.cluster, and addresses in other CTAs: mapa, getctarank. */
 #include <inttypes.h>
 
-#include "async/knowledge.h"
 #include "async/opcodes.h"
 #include "async/operand.h"
 #include "async/state.h"
@@ -33,7 +32,7 @@ static void test_barrier(struct emu_cluster *cluster)
         }
     }
     state->phase++;
-    emu_knowledge_join(&state->released, &state->gathered);
+    emu_view_join(&state->released, &state->gathered);
     emu_clock_join(&state->inits_left, &state->inits_leaving);
     for (unsigned i = 0; i < cluster->cta_count; i++) {
         struct emu_async_cta *cta = emu_async_of_cta(&cluster->ctas[i]);
@@ -65,11 +64,11 @@ static enum emu_step exec_arrive(struct emu_warp *warp, const struct emu_insn *i
     state->cluster_arrived |= lanes;
     state->cluster_unwaited |= lanes;
     if ((insn->mode & RELAXED) != 0) {
-        emu_know_release_relaxed(warp, EMU_SCOPE_CLUSTER, &cluster->gathered);
-        emu_know_leave(warp, &emu_async_of_cta(warp->cta)->leaving,
+        emu_sync_release_relaxed(&warp->sync, EMU_SCOPE_CLUSTER, &cluster->gathered);
+        emu_sync_leave(&warp->sync, &emu_async_of_cta(warp->cta)->leaving,
                        &cluster->inits_leaving);
     } else {
-        emu_know_release(warp, &cluster->gathered);
+        emu_sync_release(&warp->sync, &cluster->gathered);
     }
     emu_note_event(warp);
     test_barrier(warp->cta->cluster);
@@ -93,10 +92,10 @@ static enum emu_step exec_wait(struct emu_warp *warp, const struct emu_insn *ins
     }
     state->cluster_unwaited &= ~lanes;
     warp->cta->has_met_cluster = true;
-    emu_know_acquire(warp, &cluster->released);
-    emu_know_meet(warp, &emu_async_of_cta(warp->cta)->left);
-    emu_know_meet(warp, &cluster->inits_left);
-    emu_know_warp_meeting(warp);
+    emu_sync_acquire(&warp->sync, &cluster->released);
+    emu_sync_meet(&warp->sync, &emu_async_of_cta(warp->cta)->left);
+    emu_sync_meet(&warp->sync, &cluster->inits_left);
+    emu_sync_lanes(&warp->sync);
     return EMU_NEXT;
 }
 

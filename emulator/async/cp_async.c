@@ -5,14 +5,13 @@
  */
 #include <string.h>
 
-#include "async/knowledge.h"
 #include "async/opcodes.h"
 #include "async/operand.h"
 #include "async/state.h"
 #include "exec/async.h"
 
 struct copy_insn {
-    struct emu_place dst, src;
+    struct emu_address dst, src;
     uint32_t bytes;
     uint32_t src_bytes; /* slot, or EMU_NO_SLOT */
     uint32_t ignore;    /* predicate, or EMU_NO_PREDICATE */
@@ -55,7 +54,7 @@ static bool arrive(struct emu_warp *warp, const struct emu_copy_arrival *arrival
     if (barrier == NULL) {
         return false;
     }
-    if (emu_know_races(warp->cta) && lane != NULL) {
+    if (emu_checks_races(warp->cta) && lane != NULL) {
         emu_clock_raise(&barrier->gathered.happened, lane->reads, arrival->ops);
         emu_clock_raise(&barrier->gathered.happened, lane->writes, arrival->ops);
     }
@@ -113,7 +112,7 @@ static bool issue_arrival(struct emu_warp *warp, const struct emu_insn *insn, un
     struct emu_async_warp *state = emu_async_of_warp(warp);
     const struct emu_lane_groups *groups = state->copies[lane];
     struct emu_mbarrier_use use = {.warp = warp, .insn = insn, .lane = lane};
-    use.cta = emu_place_shared(warp, insn, lane, insn->extra, "mbarrier", &use.offset);
+    use.cta = emu_address_shared(warp, insn, lane, insn->extra, "mbarrier", &use.offset);
     if (use.cta == NULL) {
         return false;
     }
@@ -124,7 +123,7 @@ static bool issue_arrival(struct emu_warp *warp, const struct emu_insn *insn, un
             use.cta->rank, warp->cta->rank);
         return false;
     }
-    struct emu_mbarrier *barrier = emu_mbarrier_use(&use, &warp->knowledge);
+    struct emu_mbarrier *barrier = emu_mbarrier_use(&use, &warp->sync.view);
     if (barrier == NULL || (insn->mode == 0 && !emu_mbarrier_add_pending(&use, barrier))) {
         return false;
     }
@@ -136,11 +135,11 @@ static bool issue_arrival(struct emu_warp *warp, const struct emu_insn *insn, un
                                              .offset = use.offset};
     if (arrival.waiting == 0) {
         struct emu_async *async =
-            emu_async_new(warp, insn, lane, sizeof arrival, run_arrival);
-        memcpy(async->payload, &arrival, sizeof arrival);
+            emu_async_new(warp, insn, lane, sizeof(arrival), run_arrival);
+        memcpy(async->payload, &arrival, sizeof(arrival));
         return emu_async_submit(async, 0);
     }
-    struct emu_copy_arrival *kept = emu_alloc(sizeof *kept);
+    struct emu_copy_arrival *kept = emu_alloc(sizeof(*kept));
     *kept = arrival;
     kept->next = state->copy_arrivals;
     state->copy_arrivals = kept;
@@ -160,13 +159,13 @@ static enum emu_step exec_arrival(struct emu_warp *warp, const struct emu_insn *
 
 bool emu_decode_copy_arrive(struct emu_decoder *decoder)
 {
-    struct emu_place *place = emu_decode_alloc(decoder, sizeof *place);
+    struct emu_address *operand = emu_decode_alloc(decoder, sizeof(*operand));
     decoder->insn->exec = exec_arrival;
-    decoder->insn->extra = place;
+    decoder->insn->extra = operand;
     decoder->insn->mode = emu_take(decoder, "noinc") ? 1 : 0;
     enum emu_space space = emu_take_shared_space(decoder);
     return (emu_take(decoder, "b64") || emu_decode_fail(decoder, ".b64 is missing")) &&
-           emu_need_operands(decoder, 1, 1) && emu_operand_place(decoder, 0, space, place);
+           emu_need_operands(decoder, 1, 1) && emu_take_address(decoder, 0, space, operand);
 }
 
 /* --------------------------------------------------------------------------- copying */
@@ -180,10 +179,10 @@ static bool copy_lane(const struct emu_async *async, const struct lane_copy *cop
                               .insn = async->insn,
                               .lane = EMU_LANES,
                               .proxy = EMU_PROXY_GENERIC,
-                              .entity = copy->group.lane->reads,
+                              .agent = copy->group.lane->reads,
                               .epoch = copy->group.op,
-                              .knowledge = &async->knowledge};
-    memset(defined, EMU_DEFINED, sizeof defined);
+                              .view = &async->view};
+    memset(defined, EMU_DEFINED, sizeof(defined));
     if (copy->cta->exited) {
         emu_report_error(async->warp, async->insn, EMU_LANES, EMU_FINDING_IN_FLIGHT,
                          "the copy reaches shared memory after the CTA has exited");
@@ -193,7 +192,7 @@ static bool copy_lane(const struct emu_async *async, const struct lane_copy *cop
         !emu_global_read(&actor, copy->address, copy->src_bytes, 1, data, defined)) {
         return false;
     }
-    actor.entity = copy->group.lane->writes;
+    actor.agent = copy->group.lane->writes;
     return emu_shared_write(&actor, copy->cta, copy->offset, insn->bytes, insn->bytes, data,
                             defined);
 }
@@ -218,9 +217,9 @@ static bool prepare_lane(struct emu_warp *warp, const struct emu_insn *insn, uns
 {
     const struct copy_insn *form = insn->extra;
     copy->cta =
-        emu_place_shared(warp, insn, lane, &form->dst, "destination", &copy->offset);
+        emu_address_shared(warp, insn, lane, &form->dst, "destination", &copy->offset);
     if (copy->cta == NULL ||
-        !emu_place_global(warp, insn, lane, &form->src, "source", &copy->address)) {
+        !emu_address_global(warp, insn, lane, &form->src, "source", &copy->address)) {
         return false;
     }
     copy->src_bytes = form->bytes;
@@ -273,12 +272,12 @@ static enum emu_step exec_copy(struct emu_warp *warp, const struct emu_insn *ins
             emu_groups_add(emu_groups_get(state->copies, warp, lane), insn);
     }
     if (!good) {
-        emu_knowledge_free(&async->knowledge);
+        emu_view_free(&async->view);
         emu_free(async);
         return EMU_FAILED;
     }
     op->index = ++state->copy_count;
-    emu_know_release(warp, &async->knowledge);
+    emu_sync_release(&warp->sync, &async->view);
     return emu_async_submit(async, 0) ? EMU_NEXT : EMU_FAILED;
 }
 
@@ -287,7 +286,7 @@ bool emu_decode_copy(struct emu_decoder *decoder)
 {
     static const char *const caches[] = {"ca", "cg"};
     static const char *const prefetches[] = {"L2::64B", "L2::128B", "L2::256B"};
-    struct copy_insn *form = emu_decode_alloc(decoder, sizeof *form);
+    struct copy_insn *form = emu_decode_alloc(decoder, sizeof(*form));
     unsigned count = emu_operand_count(decoder);
     int64_t bytes = 0;
     decoder->insn->exec = exec_copy;
@@ -307,8 +306,8 @@ bool emu_decode_copy(struct emu_decoder *decoder)
         return emu_decode_fail(decoder, "it has %u operands besides the cache policy",
                                count);
     }
-    if (!emu_operand_place(decoder, 0, EMU_SPACE_SHARED, &form->dst) ||
-        !emu_operand_place(decoder, 1, EMU_SPACE_GLOBAL, &form->src) ||
+    if (!emu_take_address(decoder, 0, EMU_SPACE_SHARED, &form->dst) ||
+        !emu_take_address(decoder, 1, EMU_SPACE_GLOBAL, &form->src) ||
         !emu_operand_integer(decoder, emu_operand(decoder, 2), &bytes)) {
         return false;
     }

@@ -7,7 +7,6 @@
  */
 #include <string.h>
 
-#include "async/knowledge.h"
 #include "async/map.h"
 #include "async/opcodes.h"
 #include "async/operand.h"
@@ -18,7 +17,7 @@ enum { RELEASE = 1, ACQUIRE = 2 }; /* insn->mode; the scope is insn->mode2 */
 static void fence(struct emu_warp *warp, const struct emu_insn *insn, unsigned halves)
 {
     unsigned mode = insn->mode & halves;
-    emu_know_fence(warp, (enum emu_scope)insn->mode2, (mode & RELEASE) != 0,
+    emu_sync_fence(&warp->sync, (enum emu_scope)insn->mode2, (mode & RELEASE) != 0,
                    (mode & ACQUIRE) != 0);
 }
 
@@ -35,7 +34,7 @@ static enum emu_step exec_init_fence(struct emu_warp *warp, const struct emu_ins
 {
     (void)insn;
     (void)lanes;
-    emu_know_init_fence(warp);
+    emu_sync_init_fence(&warp->sync);
     return EMU_NEXT;
 }
 
@@ -45,7 +44,7 @@ static enum emu_step exec_proxy_fence(struct emu_warp *warp, const struct emu_in
     (void)lanes;
     /* With semantics, the fence is part of the signal beside it. */
     fence(warp, insn, ACQUIRE);
-    emu_know_proxy_fence(warp);
+    emu_sync_proxy_fence(&warp->sync);
     fence(warp, insn, RELEASE);
     return EMU_NEXT;
 }
@@ -62,12 +61,12 @@ static enum emu_step exec_alias_fence(struct emu_warp *warp, const struct emu_in
 static enum emu_step exec_map_fence(struct emu_warp *warp, const struct emu_insn *insn,
                                     uint32_t lanes)
 {
-    const struct emu_place *place = insn->extra;
+    const struct emu_address *operand = insn->extra;
     fence(warp, insn, RELEASE | ACQUIRE);
-    for (uint32_t rest = lanes; place != NULL && rest != 0; rest &= rest - 1) {
+    for (uint32_t rest = lanes; operand != NULL && rest != 0; rest &= rest - 1) {
         unsigned lane = emu_lowest_bit(rest);
         uint64_t address = 0;
-        if (!emu_place_global(warp, insn, lane, place, "tensor map", &address)) {
+        if (!emu_address_global(warp, insn, lane, operand, "tensor map", &address)) {
             return EMU_FAILED;
         }
         emu_map_acquire(warp->cta, address);
@@ -126,7 +125,7 @@ bool emu_decode_init_fence(struct emu_decoder *decoder)
 static bool decode_map_fence(struct emu_decoder *decoder)
 {
     struct emu_insn *insn = decoder->insn;
-    struct emu_place *place = NULL;
+    struct emu_address *operand = NULL;
     int64_t bytes = 0;
     insn->exec = exec_map_fence;
     insn->mode = (uint16_t)take_sem(decoder, 0);
@@ -136,10 +135,10 @@ static bool decode_map_fence(struct emu_decoder *decoder)
     if (insn->mode != ACQUIRE) {
         return emu_decode_fail(decoder, "it must be .acquire or .release");
     }
-    place = emu_decode_alloc(decoder, sizeof *place);
-    insn->extra = place;
+    operand = emu_decode_alloc(decoder, sizeof(*operand));
+    insn->extra = operand;
     return need_scope(decoder) && emu_need_operands(decoder, 2, 2) &&
-           emu_operand_place(decoder, 0, EMU_SPACE_GENERIC, place) &&
+           emu_take_address(decoder, 0, EMU_SPACE_GENERIC, operand) &&
            emu_operand_integer(decoder, emu_operand(decoder, 1), &bytes) &&
            (bytes == EMU_MAP_BYTES || emu_decode_fail(decoder, "its size must be 128"));
 }

@@ -15,9 +15,9 @@ struct emu_lane_groups *emu_groups_get(struct emu_lane_groups **lanes,
                                        struct emu_warp *warp, unsigned lane)
 {
     if (lanes[lane] == NULL) {
-        struct emu_lane_groups *made = emu_alloc(sizeof *made);
-        made->reads = emu_cluster_entity(warp->cta->cluster);
-        made->writes = emu_cluster_entity(warp->cta->cluster);
+        struct emu_lane_groups *made = emu_alloc(sizeof(*made));
+        made->reads = emu_cluster_agent(warp->cta->cluster);
+        made->writes = emu_cluster_agent(warp->cta->cluster);
         EMU_GROW(made->groups, made->count);
         made->groups[made->count++] = (struct emu_group){0};
         lanes[lane] = made;
@@ -137,9 +137,9 @@ static void note_wait(struct emu_warp *warp, const struct emu_insn *insn,
         lane->read_awaited = last;
     }
     if (emu_launch_of(warp->cta)->settings.races) {
-        emu_clock_raise(&warp->knowledge.happened, lane->reads, last);
+        emu_clock_raise(&warp->sync.view.happened, lane->reads, last);
         if ((insn->mode & ONLY_READ) == 0) {
-            emu_clock_raise(&warp->knowledge.happened, lane->writes, last);
+            emu_clock_raise(&warp->sync.view.happened, lane->writes, last);
         }
     }
     /* The last one stays: a later wait may cover it in full. */

@@ -15,7 +15,7 @@ struct emu_group {
 };
 
 struct emu_lane_groups {
-    uint32_t reads, writes;           /* entities of what operations read and write */
+    uint32_t reads, writes;           /* agents of what operations read and write */
     uint32_t ops;                     /* issued */
     uint32_t read_awaited;            /* operations that a wait has covered */
     const struct emu_insn *last_insn; /* of the last operation, for reports */
@@ -24,7 +24,7 @@ struct emu_lane_groups {
     uint32_t first, count;
 };
 
-/* What an operation remembers of its place. */
+/* The lane, the group and the number of an operation. */
 struct emu_group_op {
     struct emu_lane_groups *lane;
     uint32_t group, op;

@@ -17,7 +17,7 @@
 #define ANSWER_REFUSED   0xC1C50000u
 
 struct cancel_insn {
-    struct emu_place response, barrier;
+    struct emu_address response, barrier;
     bool multicast;
 };
 
@@ -59,9 +59,9 @@ static bool answer(const struct emu_async *async, const struct cancel_op *op,
                               .insn = async->insn,
                               .lane = EMU_LANES,
                               .proxy = EMU_PROXY_ASYNC,
-                              .knowledge = &async->knowledge};
+                              .view = &async->view};
     return emu_mbarrier_stamp(async->warp, async->insn, cta, op->barrier_offset,
-                              &actor.entity, &actor.epoch) &&
+                              &actor.agent, &actor.epoch) &&
            emu_shared_write(&actor, cta, op->offset, RESPONSE_BYTES, RESPONSE_BYTES,
                             op->response, NULL) &&
            emu_mbarrier_complete_tx(async->warp, async->insn, cta, op->barrier_offset,
@@ -97,7 +97,7 @@ static bool check_receivers(struct emu_warp *warp, const struct emu_insn *insn,
             continue;
         }
         const struct emu_mbarrier_use use = {warp, insn, lane, cta, op->barrier_offset};
-        if (emu_mbarrier_use(&use, &warp->knowledge) == NULL) {
+        if (emu_mbarrier_use(&use, &warp->sync.view) == NULL) {
             return false;
         }
     }
@@ -109,11 +109,11 @@ static bool cancel_lane(struct emu_warp *warp, const struct emu_insn *insn, unsi
     const struct cancel_insn *form = insn->extra;
     struct cancel_op op = {0};
     const struct emu_cta *cta =
-        emu_place_shared(warp, insn, lane, &form->response, "response", &op.offset);
+        emu_address_shared(warp, insn, lane, &form->response, "response", &op.offset);
     const struct emu_cta *barrier_cta =
         cta == NULL ? NULL
-                    : emu_place_shared(warp, insn, lane, &form->barrier, "mbarrier",
-                                       &op.barrier_offset);
+                    : emu_address_shared(warp, insn, lane, &form->barrier, "mbarrier",
+                                         &op.barrier_offset);
     if (barrier_cta == NULL) {
         return false;
     }
@@ -136,9 +136,9 @@ static bool cancel_lane(struct emu_warp *warp, const struct emu_insn *insn, unsi
     if (!check_receivers(warp, insn, lane, &op)) {
         return false;
     }
-    struct emu_async *async = emu_async_new(warp, insn, lane, sizeof op, run_cancel);
-    memcpy(async->payload, &op, sizeof op);
-    emu_know_release(warp, &async->knowledge);
+    struct emu_async *async = emu_async_new(warp, insn, lane, sizeof(op), run_cancel);
+    memcpy(async->payload, &op, sizeof(op));
+    emu_sync_release(&warp->sync, &async->view);
     return emu_async_submit(async, 0);
 }
 
@@ -155,7 +155,7 @@ static enum emu_step exec_cancel(struct emu_warp *warp, const struct emu_insn *i
 
 bool emu_decode_launch_cancel(struct emu_decoder *decoder)
 {
-    struct cancel_insn *form = emu_decode_alloc(decoder, sizeof *form);
+    struct cancel_insn *form = emu_decode_alloc(decoder, sizeof(*form));
     decoder->insn->exec = exec_cancel;
     decoder->insn->extra = form;
     if (!emu_take(decoder, "async") || !emu_take(decoder, "b128") ||
@@ -167,8 +167,8 @@ bool emu_decode_launch_cancel(struct emu_decoder *decoder)
     enum emu_space space =
         emu_take(decoder, "shared::cta") ? EMU_SPACE_SHARED : EMU_SPACE_GENERIC;
     return emu_need_operands(decoder, 2, 2) &&
-           emu_operand_place(decoder, 0, space, &form->response) &&
-           emu_operand_place(decoder, 1, space, &form->barrier);
+           emu_take_address(decoder, 0, space, &form->response) &&
+           emu_take_address(decoder, 1, space, &form->barrier);
 }
 
 /* ---------------------------------------------------------------------------- querying */
@@ -185,7 +185,7 @@ static bool get_response(struct emu_warp *warp, const struct emu_insn *insn, uns
         if (!emu_need_defined(warp, insn, 1u << lane, insn->src[0] + i, "response")) {
             return false;
         }
-        memcpy(ret_response + (size_t)2 * i, &half, sizeof half);
+        memcpy(ret_response + (size_t)2 * i, &half, sizeof(half));
     }
     if (ret_response[3] != ANSWER_CANCELLED && ret_response[3] != ANSWER_REFUSED) {
         emu_report_error(warp, insn, lane, EMU_FINDING_ILLEGAL,

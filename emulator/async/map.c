@@ -32,7 +32,7 @@ static struct emu_seen_map *find_seen(struct emu_cta *cta, uint64_t address)
         map = map->next;
     }
     if (map == NULL) {
-        map = emu_alloc(sizeof *map);
+        map = emu_alloc(sizeof(*map));
         map->address = address;
         map->next = state->maps;
         state->maps = map;
@@ -61,7 +61,7 @@ void emu_map_changed(struct emu_cluster *cluster, uint64_t address)
     struct emu_async_cluster *state = emu_async_of_cluster(cluster);
     struct emu_changed_map *map = find_changed(cluster, address);
     if (map == NULL) {
-        map = emu_alloc(sizeof *map);
+        map = emu_alloc(sizeof(*map));
         map->address = address;
         map->next = state->changed_maps;
         state->changed_maps = map;
@@ -113,13 +113,13 @@ static bool check_fresh(struct emu_warp *warp, const struct emu_insn *insn, unsi
 }
 
 bool emu_map_fetch(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
-                   const struct emu_place *place, struct emu_tensor_map *ret_map)
+                   const struct emu_address *operand, struct emu_tensor_map *ret_map)
 {
     unsigned char bytes[EMU_MAP_BYTES];
     uint64_t generic = 0;
     uint64_t address = 0;
     enum emu_space space = EMU_SPACE_GENERIC;
-    if (!emu_place_address(warp, insn, lane, place, &generic)) {
+    if (!emu_address_get(warp, insn, lane, operand, &generic)) {
         return false;
     }
     emu_classify(generic, &space, &address);

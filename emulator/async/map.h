@@ -11,12 +11,12 @@
 #include "async/tensor_map.h"
 
 /*
- * Reads the tensor map at a lane's place, as the TMA unit would: it must be whole, legal,
+ * Reads the tensor map at a lane's address, as the TMA unit would: it must be whole, legal,
  * and not have been changed since this CTA read it, unless a fence stands between. False:
  * reported.
  */
 bool emu_map_fetch(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
-                   const struct emu_place *place, struct emu_tensor_map *ret_map);
+                   const struct emu_address *operand, struct emu_tensor_map *ret_map);
 /* fence.proxy.tensormap::generic.acquire of the map at a global address. */
 void emu_map_acquire(struct emu_cta *cta, uint64_t address);
 /* An instruction of this cluster changed the map there. */

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "async/knowledge.h"
 #include "async/map.h"
 #include "async/opcodes.h"
 #include "async/state.h"
@@ -124,13 +123,13 @@ static bool access_map(struct emu_warp *warp, const struct emu_insn *insn, unsig
 
 static bool replace_lane(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane)
 {
-    const struct emu_place *place = insn->extra;
+    const struct emu_address *operand = insn->extra;
     unsigned char bytes[EMU_MAP_BYTES];
     struct emu_tensor_map map;
     struct emu_error error = {0};
     uint64_t address = 0;
-    enum emu_space space = place->space;
-    if (!emu_place_address(warp, insn, lane, place, &address) ||
+    enum emu_space space = operand->space;
+    if (!emu_address_get(warp, insn, lane, operand, &address) ||
         !emu_need_defined(warp, insn, 1u << lane, insn->src[0], "new value")) {
         return false;
     }
@@ -166,11 +165,11 @@ static enum emu_step exec_replace(struct emu_warp *warp, const struct emu_insn *
 bool emu_decode_map_replace(struct emu_decoder *decoder)
 {
     struct emu_insn *insn = decoder->insn;
-    struct emu_place *place = emu_decode_alloc(decoder, sizeof *place);
+    struct emu_address *operand = emu_decode_alloc(decoder, sizeof(*operand));
     int64_t value = 0;
     int64_t ordinal = 0;
     insn->exec = exec_replace;
-    insn->extra = place;
+    insn->extra = operand;
     while (insn->mode < FIELD_COUNT && !emu_take(decoder, fields[insn->mode].name)) {
         insn->mode++;
     }
@@ -187,7 +186,7 @@ bool emu_decode_map_replace(struct emu_decoder *decoder)
     unsigned ordinals = fields[insn->mode].ordinals;
     unsigned last = ordinals > 0 ? 2 : 1;
     if (!emu_need_operands(decoder, last + 1, last + 1) ||
-        !emu_operand_place(decoder, 0, space, place) ||
+        !emu_take_address(decoder, 0, space, operand) ||
         !emu_operand_value(decoder, last, fields[insn->mode].wide ? 64 : 32,
                            &insn->src[0])) {
         return false;
@@ -213,34 +212,35 @@ bool emu_decode_map_replace(struct emu_decoder *decoder)
 static enum emu_step exec_copy(struct emu_warp *warp, const struct emu_insn *insn,
                                uint32_t lanes)
 {
-    const struct emu_place *places = insn->extra;
+    const struct emu_address *operands = insn->extra;
     unsigned char bytes[EMU_MAP_BYTES];
     unsigned lane = emu_lowest_bit(lanes);
     uint64_t address[2];
     for (unsigned i = 0; i < 2; i++) {
-        if (!emu_uniform_value(warp, insn, lanes, places[i].slot, "address", &address[i])) {
+        if (!emu_uniform_value(warp, insn, lanes, operands[i].slot, "address",
+                               &address[i])) {
             return EMU_FAILED;
         }
-        address[i] += (uint64_t)places[i].offset;
+        address[i] += (uint64_t)operands[i].offset;
     }
-    emu_know_warp_meeting(warp);
+    emu_sync_lanes(&warp->sync);
     if (!access_map(warp, insn, lane, EMU_SPACE_SHARED, address[1], false, bytes) ||
         !access_map(warp, insn, lane, EMU_SPACE_GLOBAL, address[0], true, bytes)) {
         return EMU_FAILED;
     }
     emu_map_changed(warp->cta->cluster, address[0]);
-    emu_know_fence(warp, (enum emu_scope)insn->mode, true, false);
-    emu_know_warp_meeting(warp);
+    emu_sync_fence(&warp->sync, (enum emu_scope)insn->mode, true, false);
+    emu_sync_lanes(&warp->sync);
     return EMU_NEXT;
 }
 
 bool emu_decode_map_copy(struct emu_decoder *decoder)
 {
     struct emu_insn *insn = decoder->insn;
-    struct emu_place *places = emu_decode_alloc(decoder, 2 * sizeof *places);
+    struct emu_address *operands = emu_decode_alloc(decoder, 2 * sizeof(*operands));
     int64_t bytes = 0;
     insn->exec = exec_copy;
-    insn->extra = places;
+    insn->extra = operands;
     insn->mode = (uint16_t)emu_take_scope(decoder);
     if (!emu_take(decoder, "global") || !emu_take(decoder, "shared::cta") ||
         !emu_take(decoder, "tensormap::generic") || !emu_take(decoder, "release") ||
@@ -249,8 +249,8 @@ bool emu_decode_map_copy(struct emu_decoder *decoder)
                                         "release.scope.sync.aligned");
     }
     return emu_need_operands(decoder, 3, 3) &&
-           emu_operand_place(decoder, 0, EMU_SPACE_GLOBAL, &places[0]) &&
-           emu_operand_place(decoder, 1, EMU_SPACE_SHARED, &places[1]) &&
+           emu_take_address(decoder, 0, EMU_SPACE_GLOBAL, &operands[0]) &&
+           emu_take_address(decoder, 1, EMU_SPACE_SHARED, &operands[1]) &&
            emu_operand_integer(decoder, emu_operand(decoder, 2), &bytes) &&
            (bytes == EMU_MAP_BYTES || emu_decode_fail(decoder, "its size must be 128"));
 }
@@ -271,9 +271,9 @@ static enum emu_step exec_prefetch(struct emu_warp *warp, const struct emu_insn 
 
 bool emu_decode_map_prefetch(struct emu_decoder *decoder)
 {
-    struct emu_place *place = emu_decode_alloc(decoder, sizeof *place);
+    struct emu_address *operand = emu_decode_alloc(decoder, sizeof(*operand));
     decoder->insn->exec = exec_prefetch;
-    decoder->insn->extra = place;
+    decoder->insn->extra = operand;
     return emu_need_operands(decoder, 1, 1) &&
-           emu_operand_place(decoder, 0, EMU_SPACE_GENERIC, place);
+           emu_take_address(decoder, 0, EMU_SPACE_GENERIC, operand);
 }

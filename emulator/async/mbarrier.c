@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "async/knowledge.h"
 #include "async/state.h"
 #include "exec/memory.h"
 
@@ -13,7 +12,7 @@ static struct emu_mbarrier_table *table_of(struct emu_cta *cta)
     return &emu_async_of_cta(cta)->mbarriers;
 }
 
-/* Also those that were invalidated: their place keeps its entity. */
+/* Also those that were invalidated: their place keeps its agent. */
 static struct emu_mbarrier *find_any(struct emu_cta *cta, uint32_t offset)
 {
     const struct emu_mbarrier_table *table = table_of(cta);
@@ -33,21 +32,20 @@ struct emu_mbarrier *emu_mbarrier_find(struct emu_cta *cta, uint32_t offset)
 
 /* The use comes after the initialisation. */
 static bool check_order(const struct emu_mbarrier_use *use,
-                        const struct emu_mbarrier *barrier,
-                        const struct emu_knowledge *known)
+                        const struct emu_mbarrier *barrier, const struct emu_view *known)
 {
-    if (known == NULL || !emu_know_races(use->cta) ||
-        emu_clock_get(&known->happened, barrier->entity) >= barrier->base) {
+    if (known == NULL || !emu_checks_races(use->cta) ||
+        emu_clock_get(&known->happened, barrier->agent) >= barrier->base) {
         return true;
     }
-    if (emu_clock_get(&known->met, barrier->entity) >= barrier->base) {
+    if (emu_clock_get(&known->met, barrier->agent) >= barrier->base) {
         /* Kernels that are known to run do it, with a barrier that they use much later. */
         emu_report(use->warp, use->insn, use->lane, EMU_ADVICE, EMU_FINDING_RACE,
                    "the mbarrier at shared offset %u of CTA %u is used, but between this "
                    "and its initialisation is only a relaxed barrier.cluster.arrive "
                    "without fence.mbarrier_init",
                    use->offset, use->cta->rank);
-        emu_clock_raise(&use->warp->knowledge.happened, barrier->entity, barrier->base);
+        emu_clock_raise(&use->warp->sync.view.happened, barrier->agent, barrier->base);
         return true;
     }
     emu_report_error(use->warp, use->insn, use->lane, EMU_FINDING_RACE,
@@ -58,7 +56,7 @@ static bool check_order(const struct emu_mbarrier_use *use,
 }
 
 struct emu_mbarrier *emu_mbarrier_use(const struct emu_mbarrier_use *use,
-                                      const struct emu_knowledge *known)
+                                      const struct emu_view *known)
 {
     if (use->cta->exited) {
         emu_report_error(use->warp, use->insn, use->lane, EMU_FINDING_IN_FLIGHT,
@@ -112,10 +110,10 @@ static bool test_phase(const struct emu_mbarrier_use *use, struct emu_mbarrier *
     barrier->phase++;
     barrier->pending = barrier->expected;
     barrier->observed = false;
-    if (emu_know_races(use->cta)) {
-        emu_clock_raise(&barrier->gathered.happened, barrier->entity,
+    if (emu_checks_races(use->cta)) {
+        emu_clock_raise(&barrier->gathered.happened, barrier->agent,
                         barrier->base + (uint32_t)barrier->phase);
-        emu_knowledge_join(&barrier->released, &barrier->gathered);
+        emu_view_join(&barrier->released, &barrier->gathered);
     }
     return true;
 }
@@ -127,12 +125,12 @@ static struct emu_mbarrier *make_place(struct emu_cta *cta, uint32_t offset)
     struct emu_mbarrier_table *table = table_of(cta);
     if (table->by_offset == NULL) {
         table->by_offset = emu_alloc((cta->shared_bytes / EMU_MBARRIER_BYTES + 1) *
-                                     sizeof *table->by_offset);
+                                     sizeof(*table->by_offset));
     }
-    struct emu_mbarrier *barrier = emu_alloc(sizeof *barrier);
+    struct emu_mbarrier *barrier = emu_alloc(sizeof(*barrier));
     barrier->offset = offset;
-    barrier->entity = emu_cluster_entity(cta->cluster);
-    barrier->seen = emu_alloc(cta->warp_count * sizeof *barrier->seen);
+    barrier->agent = emu_cluster_agent(cta->cluster);
+    barrier->seen = emu_alloc(cta->warp_count * sizeof(*barrier->seen));
     EMU_GROW(table->list, table->count);
     table->list[table->count++] = barrier;
     table->by_offset[offset / EMU_MBARRIER_BYTES] = table->count;
@@ -176,17 +174,17 @@ bool emu_mbarrier_init(const struct emu_mbarrier_use *use, uint32_t count)
     barrier->expected = barrier->pending = count;
     barrier->tx = 0;
     barrier->observed = true;
-    memset(barrier->seen, 0, use->cta->warp_count * sizeof *barrier->seen);
-    emu_know_init(use->warp, barrier->entity, barrier->base);
+    memset(barrier->seen, 0, use->cta->warp_count * sizeof(*barrier->seen));
+    emu_sync_init(&use->warp->sync, barrier->agent, barrier->base);
     barrier->maker = use->warp;
-    barrier->made = ++emu_async_of_warp(use->warp)->inits_made;
+    barrier->made = ++use->warp->sync.inits_made;
     note_event(use, barrier, EMU_MBARRIER_INIT, count);
     return true;
 }
 
 bool emu_mbarrier_inval(const struct emu_mbarrier_use *use)
 {
-    struct emu_mbarrier *barrier = emu_mbarrier_use(use, &use->warp->knowledge);
+    struct emu_mbarrier *barrier = emu_mbarrier_use(use, &use->warp->sync.view);
     if (barrier == NULL) {
         return false;
     }
@@ -201,8 +199,8 @@ bool emu_mbarrier_inval(const struct emu_mbarrier_use *use)
 void emu_mbarrier_table_free(struct emu_mbarrier_table *table)
 {
     for (uint32_t i = 0; i < table->count; i++) {
-        emu_knowledge_free(&table->list[i]->gathered);
-        emu_knowledge_free(&table->list[i]->released);
+        emu_view_free(&table->list[i]->gathered);
+        emu_view_free(&table->list[i]->released);
         emu_free(table->list[i]->seen);
         emu_free(table->list[i]);
     }
@@ -290,11 +288,11 @@ bool emu_mbarrier_add_pending(const struct emu_mbarrier_use *use,
 /* The mbarrier for an operation of the async proxy, which sees an initialisation only
  * behind a fence. */
 static struct emu_mbarrier *use_in_async_proxy(const struct emu_mbarrier_use *use,
-                                               const struct emu_knowledge *known)
+                                               const struct emu_view *known)
 {
     struct emu_mbarrier *barrier = emu_mbarrier_use(use, known);
-    if (barrier == NULL || !emu_know_races(use->cta) ||
-        emu_async_of_warp(barrier->maker)->inits_published >= barrier->made) {
+    if (barrier == NULL || !emu_checks_races(use->cta) ||
+        barrier->maker->sync.inits_published >= barrier->made) {
         return barrier;
     }
     emu_report_error(use->warp, use->insn, use->lane, EMU_FINDING_PROXY_FENCE,
@@ -307,7 +305,7 @@ static struct emu_mbarrier *use_in_async_proxy(const struct emu_mbarrier_use *us
 
 bool emu_mbarrier_async_arrive(struct emu_warp *issuer, const struct emu_insn *insn,
                                struct emu_cta *cta, uint32_t offset,
-                               const struct emu_knowledge *knowledge)
+                               const struct emu_view *view)
 {
     const struct emu_mbarrier_use use = {issuer, insn, EMU_LANES, cta, offset};
     if (cta->exited && cta == issuer->cta) {
@@ -320,12 +318,12 @@ bool emu_mbarrier_async_arrive(struct emu_warp *issuer, const struct emu_insn *i
             offset);
         return true;
     }
-    struct emu_mbarrier *barrier = use_in_async_proxy(&use, knowledge);
+    struct emu_mbarrier *barrier = use_in_async_proxy(&use, view);
     if (barrier == NULL) {
         return false;
     }
-    if (emu_know_races(cta)) {
-        emu_knowledge_join(&barrier->gathered, knowledge);
+    if (emu_checks_races(cta)) {
+        emu_view_join(&barrier->gathered, view);
     }
     return emu_mbarrier_arrive(&use, barrier, EMU_MBARRIER_ASYNC_ARRIVE, 1, true);
 }
@@ -339,7 +337,7 @@ bool emu_mbarrier_complete_tx(struct emu_warp *issuer, const struct emu_insn *in
 }
 
 bool emu_mbarrier_stamp(struct emu_warp *issuer, const struct emu_insn *insn,
-                        struct emu_cta *cta, uint32_t offset, uint32_t *ret_entity,
+                        struct emu_cta *cta, uint32_t offset, uint32_t *ret_agent,
                         uint32_t *ret_epoch)
 {
     const struct emu_mbarrier_use use = {issuer, insn, EMU_LANES, cta, offset};
@@ -347,7 +345,42 @@ bool emu_mbarrier_stamp(struct emu_warp *issuer, const struct emu_insn *insn,
     if (barrier == NULL) {
         return false;
     }
-    *ret_entity = barrier->entity;
+    *ret_agent = barrier->agent;
     *ret_epoch = barrier->base + (uint32_t)barrier->phase + 1;
+    return true;
+}
+
+/* ------------------------------------------------------------------------------ reports */
+
+void emu_mbarriers_cta_exited(struct emu_cta *cta)
+{
+    const struct emu_mbarrier_table *table = &emu_async_of_cta(cta)->mbarriers;
+    for (uint32_t i = 0; i < table->count; i++) {
+        const struct emu_mbarrier *barrier = table->list[i];
+        bool resting = barrier->pending == barrier->expected && barrier->tx == 0;
+        if (!barrier->live || resting || barrier->event_count == 0) {
+            continue;
+        }
+        unsigned last = (barrier->event_count - 1) % EMU_MBARRIER_EVENTS;
+        const struct emu_mbarrier_use use = {&cta->warps[0], barrier->events[last].insn,
+                                             EMU_LANES, cta, barrier->offset};
+        emu_mbarrier_warn(&use, barrier, EMU_WARNING,
+                          "the CTA has exited in the middle of a phase");
+    }
+}
+
+bool emu_mbarrier_describe_wait(struct emu_warp *warp, const struct emu_insn *insn,
+                                struct emu_text *text)
+{
+    const struct emu_async_warp *state = emu_async_of_warp(warp);
+    if (state->waited_at != insn) {
+        return false;
+    }
+    const struct emu_mbarrier *barrier = emu_mbarrier_find(warp->cta, state->waited_offset);
+    if (barrier == NULL) {
+        return false;
+    }
+    emu_text_add(text, "waits for ");
+    emu_mbarrier_describe(warp->cta, barrier, text);
     return true;
 }

@@ -3,7 +3,7 @@
  * mbarriers: objects in shared memory that count arrivals and bytes. The memory itself
  * holds nothing; the object is found by its offset.
  *
- * Each is an entity for clocks. Its epoch is `base` at the initialisation and grows by one
+ * Each is an agent for clocks. Its epoch is `base` at the initialisation and grows by one
  * with each completed phase: who waited for a phase knows that epoch, and data that came
  * with the phase carry it.
  */
@@ -36,13 +36,13 @@ struct emu_mbarrier_event {
 
 struct emu_mbarrier {
     bool live;
-    uint32_t offset, entity, base;
+    uint32_t offset, agent, base;
     uint64_t phase; /* completed ones */
     uint32_t expected, pending;
     int64_t tx;
     bool observed; /* somebody waited successfully for the phase before this one */
-    struct emu_knowledge gathered; /* of arrivals up to now */
-    struct emu_knowledge released; /* of all completed phases */
+    struct emu_view gathered; /* of arrivals up to now */
+    struct emu_view released; /* of all completed phases */
     uint64_t *seen; /* by warp of the CTA: completed phases at its last success, 0: none */
     struct emu_mbarrier_event events[EMU_MBARRIER_EVENTS];
     unsigned event_count;   /* ever */
@@ -70,7 +70,7 @@ struct emu_mbarrier *emu_mbarrier_find(struct emu_cta *cta, uint32_t offset);
 /* The same for an operation: what is wrong is reported. `known`: must know of its
  * initialisation (NULL: not checked). */
 struct emu_mbarrier *emu_mbarrier_use(const struct emu_mbarrier_use *use,
-                                      const struct emu_knowledge *known);
+                                      const struct emu_view *known);
 
 bool emu_mbarrier_init(const struct emu_mbarrier_use *use, uint32_t count);
 bool emu_mbarrier_inval(const struct emu_mbarrier_use *use);
@@ -85,7 +85,27 @@ bool emu_mbarrier_arrive(const struct emu_mbarrier_use *use, struct emu_mbarrier
 /* One more arrival to come in this phase. */
 bool emu_mbarrier_add_pending(const struct emu_mbarrier_use *use,
                               struct emu_mbarrier *barrier);
+
+/* For asynchronous operations of this folder and of tensor/: */
+/* Arrive (count 1) at an mbarrier on behalf of an asynchronous operation. `offset` is in
+ * cta's shared memory. Publishes `view`. False: reported. */
+bool emu_mbarrier_async_arrive(struct emu_warp *issuer, const struct emu_insn *insn,
+                               struct emu_cta *cta, uint32_t offset,
+                               const struct emu_view *view);
+/* complete_tx of `bytes`. Returns (in ret_agent, ret_epoch) what stamps the data that came
+ * with it: call emu_mbarrier_stamp before writing, then this after. */
+bool emu_mbarrier_complete_tx(struct emu_warp *issuer, const struct emu_insn *insn,
+                              struct emu_cta *cta, uint32_t offset, uint32_t bytes);
+/* The agent and epoch that an observer of the barrier's current phase will know. */
+bool emu_mbarrier_stamp(struct emu_warp *issuer, const struct emu_insn *insn,
+                        struct emu_cta *cta, uint32_t offset, uint32_t *ret_agent,
+                        uint32_t *ret_epoch);
+
 void emu_mbarrier_table_free(struct emu_mbarrier_table *table);
+/* Warns of barriers that were left in the middle of a phase. */
+void emu_mbarriers_cta_exited(struct emu_cta *cta);
+bool emu_mbarrier_describe_wait(struct emu_warp *warp, const struct emu_insn *insn,
+                                struct emu_text *text);
 
 /* mbarrier_report.c: */
 /* Reports an error about it, with its state and last events; false. */
@@ -95,9 +115,8 @@ bool emu_mbarrier_error(const struct emu_mbarrier_use *use,
 void emu_mbarrier_warn(const struct emu_mbarrier_use *use,
                        const struct emu_mbarrier *barrier, enum emu_severity severity,
                        const char *format, ...) EMU_PRINTF(4, 5);
-/* Warns of barriers that were left in the middle of a phase. */
-void emu_mbarriers_cta_exited(struct emu_cta *cta);
-bool emu_mbarrier_describe_wait(struct emu_warp *warp, const struct emu_insn *insn,
-                                struct emu_text *text);
+/* Its state, and its last events, one a line. */
+void emu_mbarrier_describe(const struct emu_cta *cta, const struct emu_mbarrier *barrier,
+                           struct emu_text *text);
 
 #endif

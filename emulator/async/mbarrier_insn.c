@@ -2,7 +2,6 @@
 /* The mbarrier.* instructions. */
 #include <inttypes.h>
 
-#include "async/knowledge.h"
 #include "async/opcodes.h"
 #include "async/operand.h"
 #include "async/state.h"
@@ -20,7 +19,7 @@ enum {
 
 /*
  * The token of an arrival: pending count before it, whether that may be asked for, the
- * place of the mbarrier, and the phase.
+ * address of the mbarrier, and the phase.
  */
 #define TOKEN_COUNT_BITS  20u
 #define TOKEN_HAS_COUNT   (UINT64_C(1) << 20)
@@ -36,17 +35,18 @@ static uint64_t make_token(const struct emu_mbarrier *barrier, bool has_count)
            barrier->phase << TOKEN_PHASE_SHIFT;
 }
 
-/* The mbarrier's place for one lane; local operations refuse another CTA's. */
+/* The mbarrier's address for one lane; local operations refuse another CTA's. */
 static bool find_use(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
                      struct emu_mbarrier_use *ret_use)
 {
-    struct emu_place place = *(const struct emu_place *)insn->extra;
-    bool local = (insn->mode & REMOTE_ALLOWED) == 0 || place.space == EMU_SPACE_SHARED;
-    if (place.space == EMU_SPACE_SHARED) {
-        place.space = EMU_SPACE_SHARED_CLUSTER;
+    struct emu_address operand = *(const struct emu_address *)insn->extra;
+    bool local = (insn->mode & REMOTE_ALLOWED) == 0 || operand.space == EMU_SPACE_SHARED;
+    if (operand.space == EMU_SPACE_SHARED) {
+        operand.space = EMU_SPACE_SHARED_CLUSTER;
     }
     *ret_use = (struct emu_mbarrier_use){.warp = warp, .insn = insn, .lane = lane};
-    ret_use->cta = emu_place_shared(warp, insn, lane, &place, "mbarrier", &ret_use->offset);
+    ret_use->cta =
+        emu_address_shared(warp, insn, lane, &operand, "mbarrier", &ret_use->offset);
     if (ret_use->cta == NULL) {
         return false;
     }
@@ -111,7 +111,7 @@ static bool tx_lane(struct emu_warp *warp, const struct emu_insn *insn, unsigned
         !get_count(warp, insn, lane, insn->src[0], 0, &bytes)) {
         return false;
     }
-    struct emu_mbarrier *barrier = emu_mbarrier_use(&use, &warp->knowledge);
+    struct emu_mbarrier *barrier = emu_mbarrier_use(&use, &warp->sync.view);
     return barrier != NULL &&
            ((insn->mode & EXPECT_TX) != 0 ? emu_mbarrier_expect(&use, barrier, bytes)
                                           : emu_mbarrier_complete(&use, barrier, bytes));
@@ -144,11 +144,12 @@ static void publish(const struct emu_mbarrier_use *use, struct emu_mbarrier *bar
 {
     check_scope(use, barrier);
     if ((use->insn->mode & RELAXED) != 0) {
-        emu_know_release_relaxed(
-            use->warp, use->cta == use->warp->cta ? EMU_SCOPE_CTA : EMU_SCOPE_CLUSTER,
-            &barrier->gathered);
+        emu_sync_release_relaxed(&use->warp->sync,
+                                 use->cta == use->warp->cta ? EMU_SCOPE_CTA
+                                                            : EMU_SCOPE_CLUSTER,
+                                 &barrier->gathered);
     } else {
-        emu_know_release(use->warp, &barrier->gathered);
+        emu_sync_release(&use->warp->sync, &barrier->gathered);
     }
 }
 
@@ -195,7 +196,7 @@ static enum emu_step exec_arrive(struct emu_warp *warp, const struct emu_insn *i
         if (!find_use(warp, insn, emu_lowest_bit(rest), &use)) {
             return EMU_FAILED;
         }
-        struct emu_mbarrier *barrier = emu_mbarrier_use(&use, &warp->knowledge);
+        struct emu_mbarrier *barrier = emu_mbarrier_use(&use, &warp->sync.view);
         if (barrier == NULL) {
             return EMU_FAILED;
         }
@@ -216,10 +217,10 @@ static enum emu_step exec_arrive(struct emu_warp *warp, const struct emu_insn *i
 static bool is_done_by_token(const struct emu_mbarrier_use *use,
                              struct emu_mbarrier *barrier, uint64_t token, bool *ret_done)
 {
-    uint32_t place =
+    uint32_t operand =
         (uint32_t)(token >> TOKEN_PLACE_SHIFT) & ((1u << TOKEN_PLACE_BITS) - 1);
     uint64_t distance = (barrier->phase - (token >> TOKEN_PHASE_SHIFT)) & TOKEN_PHASE_MASK;
-    if (place != barrier->offset / EMU_MBARRIER_BYTES) {
+    if (operand != barrier->offset / EMU_MBARRIER_BYTES) {
         return emu_mbarrier_error(use, barrier,
                                   "the state that is waited for is not of this mbarrier");
     }
@@ -268,7 +269,7 @@ static bool test_lane(const struct emu_mbarrier_use *use, bool *ret_done)
 {
     struct emu_warp *warp = use->warp;
     const struct emu_insn *insn = use->insn;
-    struct emu_mbarrier *barrier = emu_mbarrier_use(use, &warp->knowledge);
+    struct emu_mbarrier *barrier = emu_mbarrier_use(use, &warp->sync.view);
     if (barrier == NULL ||
         !emu_need_defined(warp, insn, 1u << use->lane, insn->src[0],
                           (insn->mode & PARITY) != 0 ? "parity" : "state")) {
@@ -293,9 +294,9 @@ static bool test_lane(const struct emu_mbarrier_use *use, bool *ret_done)
         barrier->seen[warp->index] = barrier->phase;
     }
     if ((insn->mode & RELAXED) != 0) {
-        emu_know_acquire_relaxed(warp, EMU_SCOPE_CTA, &barrier->released);
+        emu_sync_acquire_relaxed(&warp->sync, EMU_SCOPE_CTA, &barrier->released);
     } else {
-        emu_know_acquire(warp, &barrier->released);
+        emu_sync_acquire(&warp->sync, &barrier->released);
     }
     return true;
 }
@@ -339,16 +340,16 @@ static enum emu_step exec_pending_count(struct emu_warp *warp, const struct emu_
 
 /* ---------------------------------------------------------------------------- decoding */
 
-static bool decode_place(struct emu_decoder *decoder, unsigned operand)
+static bool decode_address(struct emu_decoder *decoder, unsigned operand)
 {
-    struct emu_place *place = emu_decode_alloc(decoder, sizeof *place);
+    struct emu_address *address = emu_decode_alloc(decoder, sizeof(*address));
     enum emu_space space = emu_take_shared_space(decoder);
-    decoder->insn->extra = place;
+    decoder->insn->extra = address;
     if (space == EMU_SPACE_SHARED_CLUSTER && (decoder->insn->mode & REMOTE_ALLOWED) == 0) {
         return emu_decode_fail(decoder, "it works on mbarriers of the own CTA only");
     }
     return (emu_take(decoder, "b64") || emu_decode_fail(decoder, ".b64 is missing")) &&
-           emu_operand_place(decoder, operand, space, place);
+           emu_take_address(decoder, operand, space, address);
 }
 
 static bool take_sem(struct emu_decoder *decoder, const char *const *sems)
@@ -366,14 +367,14 @@ static bool take_sem(struct emu_decoder *decoder, const char *const *sems)
 bool emu_decode_mbarrier_init(struct emu_decoder *decoder)
 {
     decoder->insn->exec = exec_init;
-    return emu_need_operands(decoder, 2, 2) && decode_place(decoder, 0) &&
+    return emu_need_operands(decoder, 2, 2) && decode_address(decoder, 0) &&
            emu_operand_value(decoder, 1, 32, &decoder->insn->src[0]);
 }
 
 bool emu_decode_mbarrier_inval(struct emu_decoder *decoder)
 {
     decoder->insn->exec = exec_inval;
-    return emu_need_operands(decoder, 1, 1) && decode_place(decoder, 0);
+    return emu_need_operands(decoder, 1, 1) && decode_address(decoder, 0);
 }
 
 static bool decode_tx(struct emu_decoder *decoder, unsigned mode)
@@ -382,7 +383,7 @@ static bool decode_tx(struct emu_decoder *decoder, unsigned mode)
     decoder->insn->exec = exec_tx;
     decoder->insn->mode = (uint16_t)(mode | REMOTE_ALLOWED);
     return emu_need_operands(decoder, 2, 2) && take_sem(decoder, sems) &&
-           decode_place(decoder, 0) &&
+           decode_address(decoder, 0) &&
            emu_operand_value(decoder, 1, 32, &decoder->insn->src[0]);
 }
 
@@ -410,7 +411,7 @@ static bool decode_arrive(struct emu_decoder *decoder, unsigned mode)
     }
     unsigned count = emu_operand_count(decoder);
     return emu_need_operands(decoder, expect || no_complete ? 3 : 2, 3) &&
-           take_sem(decoder, sems) && decode_place(decoder, 1) &&
+           take_sem(decoder, sems) && decode_address(decoder, 1) &&
            emu_operand_dst(decoder, emu_operand(decoder, 0), &insn->dst) &&
            (count < 3 || emu_operand_value(decoder, 2, 32, &insn->src[0]));
 }
@@ -434,7 +435,7 @@ static bool decode_wait(struct emu_decoder *decoder, unsigned most_operands)
     insn->exec = exec_wait;
     insn->mode = parity ? PARITY : 0;
     return emu_need_operands(decoder, 3, most_operands) && take_sem(decoder, sems) &&
-           decode_place(decoder, 1) &&
+           decode_address(decoder, 1) &&
            emu_operand_predicate(decoder, emu_operand(decoder, 0), &insn->dst, NULL) &&
            emu_operand_value(decoder, 2, parity ? 32 : 64, &insn->src[0]) &&
            (emu_operand_count(decoder) < 4 || emu_operand_value(decoder, 3, 32, &hint));

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 
 #include "async/mbarrier.h"
-#include "async/state.h"
 
 static const char *const op_names[] = {
     [EMU_MBARRIER_INIT] = "init",
@@ -81,36 +80,9 @@ void emu_mbarrier_warn(const struct emu_mbarrier_use *use,
     emu_text_free(&text);
 }
 
-void emu_mbarriers_cta_exited(struct emu_cta *cta)
+void emu_mbarrier_describe(const struct emu_cta *cta, const struct emu_mbarrier *barrier,
+                           struct emu_text *text)
 {
-    const struct emu_mbarrier_table *table = &emu_async_of_cta(cta)->mbarriers;
-    for (uint32_t i = 0; i < table->count; i++) {
-        const struct emu_mbarrier *barrier = table->list[i];
-        bool resting = barrier->pending == barrier->expected && barrier->tx == 0;
-        if (!barrier->live || resting || barrier->event_count == 0) {
-            continue;
-        }
-        unsigned last = (barrier->event_count - 1) % EMU_MBARRIER_EVENTS;
-        const struct emu_mbarrier_use use = {&cta->warps[0], barrier->events[last].insn,
-                                             EMU_LANES, cta, barrier->offset};
-        emu_mbarrier_warn(&use, barrier, EMU_WARNING,
-                          "the CTA has exited in the middle of a phase");
-    }
-}
-
-bool emu_mbarrier_describe_wait(struct emu_warp *warp, const struct emu_insn *insn,
-                                struct emu_text *text)
-{
-    const struct emu_async_warp *state = emu_async_of_warp(warp);
-    if (state->waited_at != insn) {
-        return false;
-    }
-    const struct emu_mbarrier *barrier = emu_mbarrier_find(warp->cta, state->waited_offset);
-    if (barrier == NULL) {
-        return false;
-    }
-    emu_text_add(text, "waits for ");
-    describe(warp->cta, barrier, text);
-    describe_events(warp->cta, barrier, text);
-    return true;
+    describe(cta, barrier, text);
+    describe_events(cta, barrier, text);
 }

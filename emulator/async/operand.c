@@ -14,12 +14,12 @@ enum emu_space emu_take_shared_space(struct emu_decoder *decoder)
     return EMU_SPACE_GENERIC;
 }
 
-bool emu_operand_place(struct emu_decoder *decoder, unsigned operand, enum emu_space space,
-                       struct emu_place *ret_place)
+bool emu_take_address(struct emu_decoder *decoder, unsigned operand, enum emu_space space,
+                      struct emu_address *ret_address)
 {
-    ret_place->space = space;
-    return emu_operand_address(decoder, emu_operand(decoder, operand), &ret_place->slot,
-                               &ret_place->offset);
+    ret_address->space = space;
+    return emu_operand_address(decoder, emu_operand(decoder, operand), &ret_address->slot,
+                               &ret_address->offset);
 }
 
 bool emu_operand_value(struct emu_decoder *decoder, unsigned index, unsigned bits,
@@ -63,22 +63,22 @@ bool emu_take_sem_scope(struct emu_decoder *decoder, const char *const *sems, in
            emu_decode_fail(decoder, "semantics and scope must be given together");
 }
 
-bool emu_place_address(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
-                       const struct emu_place *place, uint64_t *ret_address)
+bool emu_address_get(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
+                     const struct emu_address *operand, uint64_t *ret_address)
 {
-    *ret_address = warp->r[place->slot][lane] + (uint64_t)place->offset;
-    return emu_need_defined(warp, insn, 1u << lane, place->slot, "address");
+    *ret_address = warp->r[operand->slot][lane] + (uint64_t)operand->offset;
+    return emu_need_defined(warp, insn, 1u << lane, operand->slot, "address");
 }
 
-struct emu_cta *emu_place_shared(struct emu_warp *warp, const struct emu_insn *insn,
-                                 unsigned lane, const struct emu_place *place,
-                                 const char *what, uint32_t *ret_offset)
+struct emu_cta *emu_address_shared(struct emu_warp *warp, const struct emu_insn *insn,
+                                   unsigned lane, const struct emu_address *operand,
+                                   const char *operand_name, uint32_t *ret_offset)
 {
     uint64_t address = 0;
-    if (!emu_place_address(warp, insn, lane, place, &address)) {
+    if (!emu_address_get(warp, insn, lane, operand, &address)) {
         return NULL;
     }
-    enum emu_space space = place->space;
+    enum emu_space space = operand->space;
     if (space == EMU_SPACE_GENERIC) {
         uint64_t generic = address;
         emu_classify(generic, &space, &address);
@@ -86,7 +86,7 @@ struct emu_cta *emu_place_shared(struct emu_warp *warp, const struct emu_insn *i
             emu_report_error(warp, insn, lane, EMU_FINDING_OUT_OF_BOUNDS,
                              "the generic address of the %s (0x%" PRIx64
                              ") is not in shared memory",
-                             what, generic);
+                             operand_name, generic);
             return NULL;
         }
     }
@@ -94,20 +94,21 @@ struct emu_cta *emu_place_shared(struct emu_warp *warp, const struct emu_insn *i
                               space == EMU_SPACE_SHARED_CLUSTER, ret_offset);
 }
 
-bool emu_place_global(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
-                      const struct emu_place *place, const char *what,
-                      uint64_t *ret_address)
+bool emu_address_global(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
+                        const struct emu_address *operand, const char *operand_name,
+                        uint64_t *ret_address)
 {
     enum emu_space space = EMU_SPACE_GLOBAL;
-    if (!emu_place_address(warp, insn, lane, place, ret_address)) {
+    if (!emu_address_get(warp, insn, lane, operand, ret_address)) {
         return false;
     }
-    if (place->space == EMU_SPACE_GENERIC) {
+    if (operand->space == EMU_SPACE_GENERIC) {
         emu_classify(*ret_address, &space, ret_address);
     }
     if (space != EMU_SPACE_GLOBAL) {
         emu_report_error(warp, insn, lane, EMU_FINDING_OUT_OF_BOUNDS,
-                         "the generic address of the %s is not in global memory", what);
+                         "the generic address of the %s is not in global memory",
+                         operand_name);
         return false;
     }
     return true;

@@ -7,7 +7,7 @@
 #include "exec/memory.h"
 
 /* [base + offset] in a state space. */
-struct emu_place {
+struct emu_address {
     uint32_t slot;
     int64_t offset;
     enum emu_space space;
@@ -15,8 +15,8 @@ struct emu_place {
 
 /* Takes .shared, .shared::cta or .shared::cluster; generic without any. */
 enum emu_space emu_take_shared_space(struct emu_decoder *decoder);
-bool emu_operand_place(struct emu_decoder *decoder, unsigned operand, enum emu_space space,
-                       struct emu_place *ret_place);
+bool emu_take_address(struct emu_decoder *decoder, unsigned operand, enum emu_space space,
+                      struct emu_address *ret_address);
 /* A source register or constant as operand `index`. */
 bool emu_operand_value(struct emu_decoder *decoder, unsigned index, unsigned bits,
                        uint32_t *ret_slot);
@@ -32,17 +32,17 @@ bool emu_take_sem_scope(struct emu_decoder *decoder, const char *const *sems, in
                         bool *ret_cluster_scope);
 
 /* The address of a lane. False: it is undefined, which was reported. */
-bool emu_place_address(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
-                       const struct emu_place *place, uint64_t *ret_address);
-/* The CTA and offset that a shared place means; reports and returns NULL when it means
- * none. `what`: "mbarrier", for reports. */
-struct emu_cta *emu_place_shared(struct emu_warp *warp, const struct emu_insn *insn,
-                                 unsigned lane, const struct emu_place *place,
-                                 const char *what, uint32_t *ret_offset);
-/* A global place, possibly generic. */
-bool emu_place_global(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
-                      const struct emu_place *place, const char *what,
-                      uint64_t *ret_address);
+bool emu_address_get(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
+                     const struct emu_address *operand, uint64_t *ret_address);
+/* The CTA and offset of a shared address; reports and returns NULL when there
+ * is none. `operand_name`: "mbarrier", for reports. */
+struct emu_cta *emu_address_shared(struct emu_warp *warp, const struct emu_insn *insn,
+                                   unsigned lane, const struct emu_address *operand,
+                                   const char *operand_name, uint32_t *ret_offset);
+/* A global address, possibly generic. */
+bool emu_address_global(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
+                        const struct emu_address *operand, const char *operand_name,
+                        uint64_t *ret_address);
 
 /* Does `run` for each of the lanes in order; EMU_FAILED once it has reported something. */
 enum emu_step emu_each_lane(struct emu_warp *warp, const struct emu_insn *insn,

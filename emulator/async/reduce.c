@@ -11,7 +11,7 @@ static const char *const op_names[] = {"add", "min", "max", "inc",
 
 bool emu_take_reduce_op(struct emu_decoder *decoder, enum emu_reduce_op *ret_op)
 {
-    int op = emu_take_one_of(decoder, op_names, sizeof op_names / sizeof op_names[0]);
+    int op = emu_take_one_of(decoder, op_names, sizeof(op_names) / sizeof(op_names[0]));
     *ret_op = (enum emu_reduce_op)(op + 1);
     return op >= 0 || emu_decode_fail(decoder, "its operation is missing");
 }
@@ -70,19 +70,19 @@ static uint64_t add_floats(enum ptx_type type, uint64_t a, uint64_t b)
     if (type == PTX_F64) {
         double x;
         double y;
-        memcpy(&x, &a, sizeof x);
-        memcpy(&y, &b, sizeof y);
+        memcpy(&x, &a, sizeof(x));
+        memcpy(&y, &b, sizeof(y));
         x = emu_add_f64(x, y, EMU_RN);
-        memcpy(&a, &x, sizeof a);
+        memcpy(&a, &x, sizeof(a));
         return a;
     }
     /* Subnormal operands and results of f32 become zero in global memory. */
     uint32_t bits[2] = {(uint32_t)a, (uint32_t)b};
     float values[2];
-    memcpy(values, bits, sizeof values);
+    memcpy(values, bits, sizeof(values));
     float sum = emu_flush_f32(
         emu_add_f32(emu_flush_f32(values[0]), emu_flush_f32(values[1]), EMU_RN));
-    memcpy(bits, &sum, sizeof sum);
+    memcpy(bits, &sum, sizeof(sum));
     return bits[0];
 }
 

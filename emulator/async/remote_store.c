@@ -10,7 +10,7 @@
 #include "exec/async.h"
 
 struct remote_insn {
-    struct emu_place dst, barrier;
+    struct emu_address dst, barrier;
     uint32_t *slots;       /* of the values */
     uint32_t count, bytes; /* how many, and bytes of each */
     struct emu_reduce reduce;
@@ -30,15 +30,15 @@ static enum emu_async_result run_store(struct emu_async *async)
                               .insn = async->insn,
                               .lane = EMU_LANES,
                               .proxy = EMU_PROXY_GENERIC,
-                              .knowledge = &async->knowledge};
+                              .view = &async->view};
     uint8_t data[16];
     uint8_t defined[16];
     uint8_t given[16];
-    memcpy(data, op->data, sizeof data);
-    memset(defined, EMU_DEFINED, sizeof defined);
-    memset(given, EMU_DEFINED, sizeof given);
+    memcpy(data, op->data, sizeof(data));
+    memset(defined, EMU_DEFINED, sizeof(defined));
+    memset(given, EMU_DEFINED, sizeof(given));
     if (!emu_mbarrier_stamp(async->warp, async->insn, op->cta, op->barrier_offset,
-                            &actor.entity, &actor.epoch)) {
+                            &actor.agent, &actor.epoch)) {
         return EMU_ASYNC_FAILED;
     }
     if (form->reduce.op != EMU_REDUCE_NONE) {
@@ -73,19 +73,19 @@ static bool check_place(struct emu_warp *warp, const struct emu_insn *insn, unsi
         return false;
     }
     const struct emu_mbarrier_use use = {warp, insn, lane, op->cta, op->barrier_offset};
-    return emu_mbarrier_use(&use, &warp->knowledge) != NULL;
+    return emu_mbarrier_use(&use, &warp->sync.view) != NULL;
 }
 
 static bool issue_lane(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane)
 {
     const struct remote_insn *form = insn->extra;
     struct remote_op op = {.bytes = form->count * form->bytes};
-    op.cta = emu_place_shared(warp, insn, lane, &form->dst, "destination", &op.offset);
+    op.cta = emu_address_shared(warp, insn, lane, &form->dst, "destination", &op.offset);
     if (op.cta == NULL) {
         return false;
     }
-    const struct emu_cta *barrier_cta =
-        emu_place_shared(warp, insn, lane, &form->barrier, "mbarrier", &op.barrier_offset);
+    const struct emu_cta *barrier_cta = emu_address_shared(warp, insn, lane, &form->barrier,
+                                                           "mbarrier", &op.barrier_offset);
     if (barrier_cta == NULL || !check_place(warp, insn, lane, &op, barrier_cta)) {
         return false;
     }
@@ -96,9 +96,9 @@ static bool issue_lane(struct emu_warp *warp, const struct emu_insn *insn, unsig
         memcpy(op.data + (size_t)i * form->bytes, &warp->r[form->slots[i]][lane],
                form->bytes);
     }
-    struct emu_async *async = emu_async_new(warp, insn, lane, sizeof op, run_store);
-    memcpy(async->payload, &op, sizeof op);
-    emu_know_release(warp, &async->knowledge);
+    struct emu_async *async = emu_async_new(warp, insn, lane, sizeof(op), run_store);
+    memcpy(async->payload, &op, sizeof(op));
+    emu_sync_release(&warp->sync, &async->view);
     return emu_async_submit(async, 0);
 }
 
@@ -121,10 +121,10 @@ static bool decode(struct emu_decoder *decoder, struct remote_insn *form, unsign
     }
     decoder->insn->exec = exec_store;
     if (!emu_need_operands(decoder, 3, 3) ||
-        !emu_operand_place(decoder, 0, space, &form->dst) ||
+        !emu_take_address(decoder, 0, space, &form->dst) ||
         !emu_operand_vector(decoder, emu_operand(decoder, 1), false, 8 * form->bytes,
                             &form->slots, &form->count) ||
-        !emu_operand_place(decoder, 2, space, &form->barrier)) {
+        !emu_take_address(decoder, 2, space, &form->barrier)) {
         return false;
     }
     if (form->count != vector || vector * form->bytes > 16) {
@@ -136,7 +136,7 @@ static bool decode(struct emu_decoder *decoder, struct remote_insn *form, unsign
 bool emu_decode_async_store(struct emu_decoder *decoder)
 {
     static const char *const vectors[] = {"v2", "v4"};
-    struct remote_insn *form = emu_decode_alloc(decoder, sizeof *form);
+    struct remote_insn *form = emu_decode_alloc(decoder, sizeof(*form));
     enum ptx_type type = PTX_B32;
     decoder->insn->extra = form;
     if (!emu_take(decoder, "weak")) {
@@ -155,7 +155,7 @@ bool emu_decode_async_store(struct emu_decoder *decoder)
 
 bool emu_decode_async_reduce(struct emu_decoder *decoder)
 {
-    struct remote_insn *form = emu_decode_alloc(decoder, sizeof *form);
+    struct remote_insn *form = emu_decode_alloc(decoder, sizeof(*form));
     decoder->insn->extra = form;
     if (!emu_take(decoder, "relaxed") || !emu_take(decoder, "cluster")) {
         return emu_decode_fail(decoder, "only .relaxed.cluster is supported");

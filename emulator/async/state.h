@@ -5,9 +5,7 @@
 
 #include "async/groups.h"
 #include "async/mbarrier.h"
-#include "exec/families.h"
 #include "exec/machine.h"
-#include "exec/strong.h"
 
 #define EMU_NAMED_BARRIERS 16u
 
@@ -20,7 +18,7 @@ struct emu_named_barrier {
     uint32_t counted_warps;
     uint32_t lanes[EMU_MAX_WARPS]; /* that have arrived, by warp */
     uint32_t trues, falses;        /* predicates of bar.red */
-    struct emu_knowledge gathered;
+    struct emu_view gathered;
 };
 
 /* A warp's part in one of them. */
@@ -33,14 +31,7 @@ struct emu_async_warp {
     struct emu_named_wait named[EMU_NAMED_BARRIERS];
     uint32_t cluster_arrived;  /* lanes, in the current phase of the cluster's barrier */
     uint32_t cluster_unwaited; /* lanes that arrived and have not waited yet */
-    uint64_t cluster_phase[EMU_LANES]; /* of their latest arrival */
-    /* By scope: what the last release fence published, what relaxed reads have seen. */
-    struct emu_published *fenced[EMU_SCOPES];
-    struct emu_knowledge seen_relaxed[EMU_SCOPES];
-    struct emu_knowledge inits;
-    /* mbarriers that it initialised, and how many of these it has made visible to the async
-     * proxy by fence.mbarrier_init or fence.proxy.async. */
-    uint64_t inits_made, inits_published;
+    uint64_t cluster_phase[EMU_LANES];         /* of their latest arrival */
     struct emu_lane_groups *copies[EMU_LANES]; /* cp.async; made at the first use */
     struct emu_lane_groups *bulk[EMU_LANES];   /* cp.async.bulk of bulk_group */
     struct emu_copy_arrival *copy_arrivals;    /* that wait for copies */
@@ -69,7 +60,7 @@ struct emu_async_cta {
 
 struct emu_async_cluster {
     uint64_t phase; /* of the cluster's barrier */
-    struct emu_knowledge gathered, released;
+    struct emu_view gathered, released;
     /* Initialisations of mbarriers that relaxed arrivals left behind, without
      * fence.mbarrier_init, in the current phase and before. */
     struct emu_clock inits_leaving, inits_left;

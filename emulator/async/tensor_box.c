@@ -67,7 +67,7 @@ bool emu_box_tensor(const struct emu_tensor_map *map, const int64_t *coordinates
                                 .four_rows = four_rows,
                                 .swizzle = emu_tensor_map_swizzle(map),
                                 .rows = four_rows ? 4 : 1};
-    memcpy(ret_box->at, coordinates, count * sizeof *coordinates);
+    memcpy(ret_box->at, coordinates, count * sizeof(*coordinates));
     for (uint32_t i = 1; i < map->rank && !four_rows; i++) {
         ret_box->rows *= (uint32_t)emu_ceil_div(map->box[i], map->element_stride[i]);
     }
@@ -83,7 +83,7 @@ bool emu_box_tensor(const struct emu_tensor_map *map, const int64_t *coordinates
     return true;
 }
 
-/* Adds the place of row `row` to *io_address; false when it lies outside of the tensor. */
+/* Adds the offset of row `row` to *io_address; false when it lies outside of the tensor. */
 static bool find_row(const struct emu_box *box, uint32_t row, uint64_t *io_address)
 {
     const struct emu_tensor_map *map = &box->map;

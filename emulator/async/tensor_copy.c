@@ -2,14 +2,14 @@
 /* cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and the prefetch of tensors. */
 #include <inttypes.h>
 
-#include "async/copy_engine.h"
 #include "async/map.h"
 #include "async/opcodes.h"
 #include "async/operand.h"
 #include "async/state.h"
+#include "async/tma.h"
 
 struct tensor_insn {
-    struct emu_place shared, barrier, map;
+    struct emu_address shared, barrier, map;
     uint32_t *coordinates; /* slots */
     uint32_t count;
     uint32_t mask; /* slot of the mask of CTAs, or EMU_NO_SLOT */
@@ -67,12 +67,12 @@ static bool load_lane(struct emu_warp *warp, const struct emu_insn *insn, unsign
     const struct tensor_insn *tensor = insn->extra;
     struct emu_load load = {0};
     load.cta =
-        emu_place_shared(warp, insn, lane, &tensor->shared, "destination", &load.offset);
+        emu_address_shared(warp, insn, lane, &tensor->shared, "destination", &load.offset);
     if (load.cta == NULL || !get_box(warp, insn, lane, &load.box)) {
         return false;
     }
-    load.barrier_cta = emu_place_shared(warp, insn, lane, &tensor->barrier, "mbarrier",
-                                        &load.barrier_offset);
+    load.barrier_cta = emu_address_shared(warp, insn, lane, &tensor->barrier, "mbarrier",
+                                          &load.barrier_offset);
     if (load.barrier_cta == NULL) {
         return false;
     }
@@ -148,7 +148,7 @@ static bool store_lane(struct emu_warp *warp, const struct emu_insn *insn, unsig
     struct emu_store store = {.byte_mask = 0xFFFF, .repeated = repeated};
     struct emu_error error = {0};
     struct emu_cta *cta =
-        emu_place_shared(warp, insn, lane, &tensor->shared, "source", &store.offset);
+        emu_address_shared(warp, insn, lane, &tensor->shared, "source", &store.offset);
     if (cta == NULL || !get_box(warp, insn, lane, &store.box)) {
         return false;
     }
@@ -253,9 +253,9 @@ static bool decode_load(struct emu_decoder *decoder, struct tensor_insn *tensor)
     if (count != wanted || (tensor->multicast && space == EMU_SPACE_SHARED)) {
         return emu_decode_fail(decoder, "its operands do not go with its qualifiers");
     }
-    return emu_operand_place(decoder, 0, space, &tensor->shared) &&
+    return emu_take_address(decoder, 0, space, &tensor->shared) &&
            decode_map(decoder, 1, dims, tensor) &&
-           emu_operand_place(decoder, 2, EMU_SPACE_SHARED_CLUSTER, &tensor->barrier) &&
+           emu_take_address(decoder, 2, EMU_SPACE_SHARED_CLUSTER, &tensor->barrier) &&
            (!tensor->multicast || emu_operand_value(decoder, 3, 16, &tensor->mask));
 }
 
@@ -277,12 +277,12 @@ static bool decode_store(struct emu_decoder *decoder, struct tensor_insn *tensor
         return emu_decode_fail(decoder, "its operands do not go with its qualifiers");
     }
     return decode_map(decoder, 0, dims, tensor) &&
-           emu_operand_place(decoder, 1, EMU_SPACE_SHARED, &tensor->shared);
+           emu_take_address(decoder, 1, EMU_SPACE_SHARED, &tensor->shared);
 }
 
 static struct tensor_insn *make_tensor(struct emu_decoder *decoder)
 {
-    struct tensor_insn *tensor = emu_decode_alloc(decoder, sizeof *tensor);
+    struct tensor_insn *tensor = emu_decode_alloc(decoder, sizeof(*tensor));
     tensor->mask = EMU_NO_SLOT;
     decoder->insn->extra = tensor;
     return tensor;

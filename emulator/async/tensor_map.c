@@ -228,20 +228,20 @@ void emu_tensor_map_pack(const struct emu_tensor_map *map, void *ret_bytes)
         words[9] |= (uint64_t)((map->box[i] - 1) & 0xFF) << (8 * i);
         words[9] |= (uint64_t)((map->element_stride[i] - 1) & 7) << (40 + 3 * i);
     }
-    memcpy(&words[5], map->stride_bytes, sizeof map->stride_bytes);
-    words[CHECKSUM] = emu_hash(words, CHECKSUM * sizeof words[0]);
-    memcpy(ret_bytes, words, sizeof words);
+    memcpy(&words[5], map->stride_bytes, sizeof(map->stride_bytes));
+    words[CHECKSUM] = emu_hash(words, CHECKSUM * sizeof(words[0]));
+    memcpy(ret_bytes, words, sizeof(words));
 }
 
 bool emu_tensor_map_unpack(const void *bytes, struct emu_tensor_map *ret_map,
                            struct emu_error *error)
 {
     uint64_t words[WORDS];
-    memcpy(words, bytes, sizeof words);
+    memcpy(words, bytes, sizeof(words));
     if (words[1] >> MARK_AT != MARK) {
         return emu_fail(error, "these 128 bytes are no tensor map");
     }
-    if (words[CHECKSUM] != emu_hash(words, CHECKSUM * sizeof words[0])) {
+    if (words[CHECKSUM] != emu_hash(words, CHECKSUM * sizeof(words[0]))) {
         return emu_fail(error, "the tensor map is corrupt: its check sum does not fit");
     }
     *ret_map = (struct emu_tensor_map){
@@ -259,7 +259,7 @@ bool emu_tensor_map_unpack(const void *bytes, struct emu_tensor_map *ret_map,
         ret_map->box[i] = (uint32_t)(words[9] >> (8 * i) & 0xFF) + 1;
         ret_map->element_stride[i] = (uint32_t)(words[9] >> (40 + 3 * i) & 7) + 1;
     }
-    memcpy(ret_map->stride_bytes, &words[5], sizeof ret_map->stride_bytes);
+    memcpy(ret_map->stride_bytes, &words[5], sizeof(ret_map->stride_bytes));
     return true;
 }
 

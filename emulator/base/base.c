@@ -61,7 +61,7 @@ void *emu_arena_alloc(struct emu_arena *arena, size_t bytes)
     bytes = (size_t)emu_align_up(bytes, 16);
     if (block == NULL || block->room - block->used < bytes) {
         size_t room = bytes > 65536 ? bytes : 65536;
-        block = emu_alloc(sizeof *block + room);
+        block = emu_alloc(sizeof(*block) + room);
         block->room = room;
         block->next = arena->blocks;
         arena->blocks = block;
@@ -131,7 +131,7 @@ bool emu_fail(struct emu_error *error, const char *format, ...)
     if (!error->set) {
         va_list args;
         va_start(args, format);
-        vsnprintf(error->text, sizeof error->text, format, args);
+        vsnprintf(error->text, sizeof(error->text), format, args);
         va_end(args);
         error->set = true;
     }

@@ -34,7 +34,7 @@ void emu_free(void *memory); /* accepts NULL */
         if (((count) & ((count)-1)) == 0) {                                            \
             size_t emu_grow_room = (count) == 0 ? 1 : (size_t)(count)*2;               \
             /* NOLINTNEXTLINE(bugprone-sizeof-expression): elements may be pointers */ \
-            (array) = emu_realloc((array), emu_grow_room * sizeof *(array));           \
+            (array) = emu_realloc((array), emu_grow_room * sizeof(*(array)));          \
         }                                                                              \
     } while (0)
 

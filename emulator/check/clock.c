@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Vector clocks as arrays that grow to the highest entity they have heard of. */
+/* Vector clocks as arrays that grow to the highest agent they have heard of. */
 #include "check/clock.h"
 
 #include <string.h>
@@ -9,21 +9,21 @@ static void make_room(struct emu_clock *clock, uint32_t count)
     if (count <= clock->count) {
         return;
     }
-    clock->at = emu_realloc(clock->at, count * sizeof *clock->at);
-    memset(clock->at + clock->count, 0, (count - clock->count) * sizeof *clock->at);
+    clock->at = emu_realloc(clock->at, count * sizeof(*clock->at));
+    memset(clock->at + clock->count, 0, (count - clock->count) * sizeof(*clock->at));
     clock->count = count;
 }
 
-static uint32_t first_of_block(uint32_t entity)
+static uint32_t first_of_block(uint32_t agent)
 {
-    return entity - entity % EMU_CLOCK_BLOCK;
+    return agent - agent % EMU_CLOCK_BLOCK;
 }
 
 /* -------------------------------------------------------------- parts of other clusters */
 
 static struct emu_clock_part *make_part(uint32_t first, uint32_t count)
 {
-    struct emu_clock_part *part = emu_alloc(sizeof *part + count * sizeof part->at[0]);
+    struct emu_clock_part *part = emu_alloc(sizeof(*part) + count * sizeof(part->at[0]));
     part->users = 1;
     part->first = first;
     part->count = count;
@@ -58,14 +58,14 @@ static bool has_part(const struct emu_clock *clock, uint32_t index, uint32_t fir
     return index < clock->part_count && clock->parts[index]->first == first;
 }
 
-uint32_t emu_clock_get_part(const struct emu_clock *clock, uint32_t entity)
+uint32_t emu_clock_get_part(const struct emu_clock *clock, uint32_t agent)
 {
-    uint32_t first = first_of_block(entity);
+    uint32_t first = first_of_block(agent);
     uint32_t index = find_part(clock, first);
-    if (!has_part(clock, index, first) || entity - first >= clock->parts[index]->count) {
+    if (!has_part(clock, index, first) || agent - first >= clock->parts[index]->count) {
         return 0;
     }
-    return clock->parts[index]->at[entity - first];
+    return clock->parts[index]->at[agent - first];
 }
 
 /* Takes over the caller's use of `part`. */
@@ -130,17 +130,17 @@ static void join_foreign(struct emu_clock *clock, uint32_t first, const uint32_t
     leave_part(known);
 }
 
-static void raise_foreign(struct emu_clock *clock, uint32_t entity, uint32_t epoch)
+static void raise_foreign(struct emu_clock *clock, uint32_t agent, uint32_t epoch)
 {
-    uint32_t first = first_of_block(entity);
+    uint32_t first = first_of_block(agent);
     uint32_t index = find_part(clock, first);
     if (has_part(clock, index, first) && clock->parts[index]->users == 1 &&
-        entity - first < clock->parts[index]->count) {
-        clock->parts[index]->at[entity - first] = epoch;
+        agent - first < clock->parts[index]->count) {
+        clock->parts[index]->at[agent - first] = epoch;
         return;
     }
-    struct emu_clock_part *one = make_part(first, entity - first + 1);
-    one->at[entity - first] = epoch;
+    struct emu_clock_part *one = make_part(first, agent - first + 1);
+    one->at[agent - first] = epoch;
     join_foreign(clock, first, one->at, one->count, one);
     leave_part(one);
 }
@@ -163,21 +163,21 @@ static void join_block(struct emu_clock *clock, uint32_t first, const uint32_t *
     join_array(clock->at, at, count);
 }
 
-void emu_clock_raise(struct emu_clock *clock, uint32_t entity, uint32_t epoch)
+void emu_clock_raise(struct emu_clock *clock, uint32_t agent, uint32_t epoch)
 {
-    if (epoch <= emu_clock_get(clock, entity)) {
+    if (epoch <= emu_clock_get(clock, agent)) {
         return;
     }
-    uint32_t first = first_of_block(entity);
-    uint32_t index = entity - first;
+    uint32_t first = first_of_block(agent);
+    uint32_t index = agent - first;
     if (clock->count == 0) {
         clock->first = first;
     } else if (clock->first != first) {
-        raise_foreign(clock, entity, epoch);
+        raise_foreign(clock, agent, epoch);
         return;
     }
     if (index >= clock->count) {
-        /* Entities are made one after the other: room for several at once. Only here:
+        /* Agents are made one after the other: room for several at once. Only here:
          * clocks that are joined take over the room of each other, and must not add to it.
          */
         uint32_t room = index < 12 ? 16 : index + 1 + index / 4;
@@ -198,7 +198,7 @@ void emu_clock_join(struct emu_clock *clock, const struct emu_clock *other)
     }
 }
 
-/* Lowers components from entity `first` on to those of `other`. */
+/* Lowers components from agent `first` on to those of `other`. */
 static void meet_array(uint32_t *at, uint32_t first, uint32_t count,
                        const struct emu_clock *other)
 {
@@ -221,7 +221,7 @@ void emu_clock_meet(struct emu_clock *clock, const struct emu_clock *other)
             continue;
         }
         clock->parts[i] = make_part(was->first, was->count);
-        memcpy(clock->parts[i]->at, was->at, was->count * sizeof was->at[0]);
+        memcpy(clock->parts[i]->at, was->at, was->count * sizeof(was->at[0]));
         leave_part(was);
         meet_array(clock->parts[i]->at, clock->parts[i]->first, clock->parts[i]->count,
                    other);
@@ -245,11 +245,11 @@ void emu_clock_copy(struct emu_clock *clock, const struct emu_clock *other)
     }
     make_room(clock, other->count);
     if (other->count > 0) {
-        memcpy(clock->at, other->at, other->count * sizeof *clock->at);
+        memcpy(clock->at, other->at, other->count * sizeof(*clock->at));
     }
     if (clock->count > other->count) {
         memset(clock->at + other->count, 0,
-               (clock->count - other->count) * sizeof *clock->at);
+               (clock->count - other->count) * sizeof(*clock->at));
     }
     clock->first = other->first;
     forget_parts(clock);
@@ -266,7 +266,7 @@ void emu_clock_free(struct emu_clock *clock)
     *clock = (struct emu_clock){0};
 }
 
-void emu_knowledge_join(struct emu_knowledge *to, const struct emu_knowledge *from)
+void emu_view_join(struct emu_view *to, const struct emu_view *from)
 {
     emu_clock_join(&to->happened, &from->happened);
     emu_clock_join(&to->proxied, &from->proxied);
@@ -275,7 +275,7 @@ void emu_knowledge_join(struct emu_knowledge *to, const struct emu_knowledge *fr
     emu_clock_join(&to->met, &from->met);
 }
 
-void emu_knowledge_copy(struct emu_knowledge *to, const struct emu_knowledge *from)
+void emu_view_copy(struct emu_view *to, const struct emu_view *from)
 {
     emu_clock_copy(&to->happened, &from->happened);
     emu_clock_copy(&to->proxied, &from->proxied);
@@ -284,11 +284,11 @@ void emu_knowledge_copy(struct emu_knowledge *to, const struct emu_knowledge *fr
     emu_clock_copy(&to->met, &from->met);
 }
 
-void emu_knowledge_free(struct emu_knowledge *knowledge)
+void emu_view_free(struct emu_view *view)
 {
-    emu_clock_free(&knowledge->happened);
-    emu_clock_free(&knowledge->proxied);
-    emu_clock_free(&knowledge->fenced);
-    emu_clock_free(&knowledge->tensor);
-    emu_clock_free(&knowledge->met);
+    emu_clock_free(&view->happened);
+    emu_clock_free(&view->proxied);
+    emu_clock_free(&view->fenced);
+    emu_clock_free(&view->tensor);
+    emu_clock_free(&view->met);
 }

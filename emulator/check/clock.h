@@ -2,12 +2,12 @@
 /*
  * Vector clocks: what has happened before what, and through which proxy it can be seen.
  *
- * An entity is anything whose actions are ordered among themselves: a warp; an mbarrier
+ * An agent is anything whose actions are ordered among themselves: a warp; an mbarrier
  * (its component counts completed phases); an asynchronous engine of a warp (bulk groups,
  * wgmma groups, tcgen05 operations, tensor-memory loads), whose component counts what was
- * issued. A clock holds, for each entity, the last action that is known to have happened.
+ * issued. A clock holds, for each agent, the last action that is known to have happened.
  *
- * Entities are numbered in blocks; a cluster takes one block, rarely more. A clock is an
+ * Agents are numbered in blocks; a cluster takes one block, rarely more. A clock is an
  * array for the block that it heard of first, which is nearly always the only one: clusters
  * know of each other only where they meet in global memory. What it knows of other blocks
  * is shared with the clocks that it learned it from.
@@ -17,37 +17,37 @@
 
 #include "base/base.h"
 
-#define EMU_CLOCK_BLOCK  16384u  /* entities */
-#define EMU_CLOCK_BLOCKS 262143u /* so that UINT32_MAX is no entity */
+#define EMU_CLOCK_BLOCK  16384u  /* agents */
+#define EMU_CLOCK_BLOCKS 262143u /* so that UINT32_MAX is no agent */
 
 /* What is known of a block that is not the clock's own; not changed while it is shared. The
  * clocks that share it belong to one grid, which one thread steps. */
 struct emu_clock_part {
     unsigned users;
-    uint32_t first; /* entity of the block */
+    uint32_t first; /* agent of the block */
     uint32_t count;
     uint32_t at[];
 };
 
 struct emu_clock {
-    uint32_t *at;   /* by entity - first; beyond count everything is 0 */
-    uint32_t first; /* entity of its own block, chosen when count grows from 0 */
+    uint32_t *at;   /* by agent - first; beyond count everything is 0 */
+    uint32_t first; /* agent of its own block, chosen when count grows from 0 */
     uint32_t count;
     uint32_t part_count;
-    struct emu_clock_part **parts; /* of other blocks, by their first entity */
+    struct emu_clock_part **parts; /* of other blocks, by their first agent */
 };
 
-uint32_t emu_clock_get_part(const struct emu_clock *clock, uint32_t entity);
-static inline uint32_t emu_clock_get(const struct emu_clock *clock, uint32_t entity)
+uint32_t emu_clock_get_part(const struct emu_clock *clock, uint32_t agent);
+static inline uint32_t emu_clock_get(const struct emu_clock *clock, uint32_t agent)
 {
-    uint32_t index = entity - clock->first;
+    uint32_t index = agent - clock->first;
     if (index < clock->count) {
         return clock->at[index];
     }
-    return clock->part_count == 0 ? 0 : emu_clock_get_part(clock, entity);
+    return clock->part_count == 0 ? 0 : emu_clock_get_part(clock, agent);
 }
 /* Raises one component; never lowers it. */
-void emu_clock_raise(struct emu_clock *clock, uint32_t entity, uint32_t epoch);
+void emu_clock_raise(struct emu_clock *clock, uint32_t agent, uint32_t epoch);
 void emu_clock_join(struct emu_clock *clock, const struct emu_clock *other);
 /* Keeps what both know. */
 void emu_clock_meet(struct emu_clock *clock, const struct emu_clock *other);
@@ -55,7 +55,7 @@ void emu_clock_copy(struct emu_clock *clock, const struct emu_clock *other);
 void emu_clock_free(struct emu_clock *clock);
 
 /*
- * What a warp (or an operation that it issued) knows.
+ * The happens-before view of a warp, or of an operation that it issued: what came before.
  *
  * happened: actions that happened before now.
  * proxied: those of them whose generic-proxy accesses a proxy fence made visible to the
@@ -67,11 +67,11 @@ void emu_clock_free(struct emu_clock *clock);
  *     left behind at a barrier of the cluster where it arrived relaxed (a CTA is one
  *     multiprocessor); a load of tensor memory whose registers were read.
  */
-struct emu_knowledge {
+struct emu_view {
     struct emu_clock happened, proxied, fenced, tensor, met;
 };
-void emu_knowledge_join(struct emu_knowledge *to, const struct emu_knowledge *from);
-void emu_knowledge_copy(struct emu_knowledge *to, const struct emu_knowledge *from);
-void emu_knowledge_free(struct emu_knowledge *knowledge);
+void emu_view_join(struct emu_view *to, const struct emu_view *from);
+void emu_view_copy(struct emu_view *to, const struct emu_view *from);
+void emu_view_free(struct emu_view *view);
 
 #endif

@@ -56,7 +56,7 @@ const char *emu_finding_name(enum emu_finding finding)
 
 struct emu_reports *emu_reports_create(void)
 {
-    struct emu_reports *reports = emu_alloc(sizeof *reports);
+    struct emu_reports *reports = emu_alloc(sizeof(*reports));
     pthread_mutex_init(&reports->lock, NULL);
     return reports;
 }
@@ -69,7 +69,7 @@ static void drop_all(struct emu_reports *reports)
     emu_free(reports->findings);
     reports->findings = NULL;
     reports->count = 0;
-    memset(reports->dropped, 0, sizeof reports->dropped);
+    memset(reports->dropped, 0, sizeof(reports->dropped));
     reports->failed = false;
 }
 

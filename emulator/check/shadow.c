@@ -53,7 +53,7 @@ struct access {
 
 struct emu_shadow *emu_shadow_create(uint64_t bytes)
 {
-    struct emu_shadow *shadow = emu_alloc(sizeof *shadow);
+    struct emu_shadow *shadow = emu_alloc(sizeof(*shadow));
     shadow->page_count = emu_ceil_div(bytes, PAGE_BYTES);
     shadow->pages = emu_alloc((size_t)shadow->page_count * sizeof(struct page *));
     return shadow;
@@ -79,7 +79,7 @@ static bool are_atomic_together(const struct emu_stamp *a, const struct emu_stam
 {
     return a->atomic && b->atomic &&
            ((!a->narrow && !b->narrow) ||
-            a->entity / EMU_CLOCK_BLOCK == b->entity / EMU_CLOCK_BLOCK);
+            a->agent / EMU_CLOCK_BLOCK == b->agent / EMU_CLOCK_BLOCK);
 }
 
 static enum emu_conflict_kind find_order(const struct emu_stamp *was, bool was_write,
@@ -90,7 +90,7 @@ static enum emu_conflict_kind find_order(const struct emu_stamp *was, bool was_w
     if (are_atomic_together(was, is)) {
         return EMU_NO_CONFLICT;
     }
-    if (was->entity == is->entity && was->proxy == is->proxy) {
+    if (was->agent == is->agent && was->proxy == is->proxy) {
         bool both_lanes = was->lane != EMU_LANE_ASYNC && is->lane != EMU_LANE_ASYNC;
         if (both_lanes && is->proxy == EMU_PROXY_GENERIC) {
             return was->lane == is->lane || was->epoch < is->epoch ? EMU_NO_CONFLICT
@@ -101,13 +101,13 @@ static enum emu_conflict_kind find_order(const struct emu_stamp *was, bool was_w
             return EMU_NO_CONFLICT; /* of one operation; copies of a phase are several */
         }
     }
-    const struct emu_knowledge *known = who->knowledge;
-    bool happened = emu_clock_get(&known->happened, was->entity) >= was->epoch;
+    const struct emu_view *known = who->view;
+    bool happened = emu_clock_get(&known->happened, was->agent) >= was->epoch;
     if (is->proxy == EMU_PROXY_TENSOR) {
-        if (emu_clock_get(&known->tensor, was->entity) >= was->epoch) {
+        if (emu_clock_get(&known->tensor, was->agent) >= was->epoch) {
             return EMU_NO_CONFLICT;
         }
-        return happened || emu_clock_get(&known->fenced, was->entity) >= was->epoch
+        return happened || emu_clock_get(&known->fenced, was->agent) >= was->epoch
                    ? EMU_CONFLICT_TENSOR_FENCE
                    : EMU_CONFLICT_ORDER;
     }
@@ -115,7 +115,7 @@ static enum emu_conflict_kind find_order(const struct emu_stamp *was, bool was_w
         return EMU_CONFLICT_ORDER;
     }
     if (was_write && was->proxy == EMU_PROXY_GENERIC && is->proxy == EMU_PROXY_ASYNC &&
-        emu_clock_get(&known->proxied, was->entity) < was->epoch) {
+        emu_clock_get(&known->proxied, was->agent) < was->epoch) {
         return EMU_CONFLICT_PROXY;
     }
     return EMU_NO_CONFLICT;
@@ -124,11 +124,11 @@ static enum emu_conflict_kind find_order(const struct emu_stamp *was, bool was_w
 static bool is_tolerated(const struct emu_stamp *was, const struct access *now,
                          enum emu_conflict_kind kind)
 {
-    const struct emu_knowledge *known = now->who->knowledge;
+    const struct emu_view *known = now->who->view;
     const struct emu_clock *clock = kind == EMU_CONFLICT_TENSOR_FENCE ? &known->happened
                                     : kind == EMU_CONFLICT_ORDER      ? &known->met
                                                                       : NULL;
-    return clock != NULL && emu_clock_get(clock, was->entity) >= was->epoch;
+    return clock != NULL && emu_clock_get(clock, was->agent) >= was->epoch;
 }
 
 /* Lanes of one store: whichever of them comes last, the same is left. */
@@ -136,7 +136,7 @@ static bool is_repeated(const struct emu_stamp *was, bool was_write,
                         const struct access *now)
 {
     const struct emu_stamp *is = &now->stamp;
-    return was_write && now->write && now->who->repeats && was->entity == is->entity &&
+    return was_write && now->write && now->who->repeats && was->agent == is->agent &&
            was->epoch == is->epoch && was->insn == is->insn &&
            was->proxy == EMU_PROXY_GENERIC && is->proxy == EMU_PROXY_GENERIC &&
            was->lane != EMU_LANE_ASYNC && is->lane != EMU_LANE_ASYNC;
@@ -178,7 +178,7 @@ static bool compare(const struct emu_stamp *was, bool was_write, const struct ac
 
 static bool is_same_kind(const struct emu_stamp *a, const struct emu_stamp *b)
 {
-    return a->entity == b->entity && a->proxy == b->proxy && a->atomic == b->atomic &&
+    return a->agent == b->agent && a->proxy == b->proxy && a->atomic == b->atomic &&
            a->narrow == b->narrow;
 }
 
@@ -254,8 +254,8 @@ static void take_apart(const struct emu_shadow *shadow, const struct cell *cell,
     lists->writer_count = lists->reader_count = 1;
     if (cell->more != 0) {
         const struct node *node = &shadow->nodes[cell->more];
-        memcpy(lists->writers + 1, node->writers, sizeof node->writers);
-        memcpy(lists->readers + 1, node->readers, sizeof node->readers);
+        memcpy(lists->writers + 1, node->writers, sizeof(node->writers));
+        memcpy(lists->readers + 1, node->readers, sizeof(node->readers));
         lists->writer_count = MOST_WRITERS;
         lists->reader_count = MOST_READERS;
     }
@@ -290,7 +290,7 @@ static void give_node(struct emu_shadow *shadow, struct cell *cell)
 static void drop_oldest(struct emu_stamp *list, unsigned *count, unsigned most)
 {
     if (*count > most) {
-        memmove(list, list + 1, most * sizeof *list);
+        memmove(list, list + 1, most * sizeof(*list));
         *count = most;
     }
 }
@@ -310,14 +310,14 @@ static void put_together(struct emu_shadow *shadow, struct cell *cell, struct li
         cell->more = take_node(shadow);
     }
     struct node *node = &shadow->nodes[cell->more];
-    memset(node, 0, sizeof *node);
+    memset(node, 0, sizeof(*node));
     if (lists->writer_count > 1) {
         memcpy(node->writers, lists->writers + 1,
-               (lists->writer_count - 1) * sizeof *node->writers);
+               (lists->writer_count - 1) * sizeof(*node->writers));
     }
     if (lists->reader_count > 1) {
         memcpy(node->readers, lists->readers + 1,
-               (lists->reader_count - 1) * sizeof *node->readers);
+               (lists->reader_count - 1) * sizeof(*node->readers));
     }
 }
 
@@ -341,7 +341,7 @@ static bool stays_beside(const struct emu_stamp *was, const struct access *now)
     if (!was->atomic || !now->stamp.atomic || is_same_access(was, &now->stamp)) {
         return false;
     }
-    return emu_clock_get(&now->who->knowledge->happened, was->entity) < was->epoch;
+    return emu_clock_get(&now->who->view->happened, was->agent) < was->epoch;
 }
 
 static void note_write(struct lists *lists, const struct access *now)
@@ -440,7 +440,7 @@ static void note_in_run(struct emu_shadow *shadow, struct cell *cell,
                         const struct access *now, struct run *run)
 {
     bool whole = now->stamp.bytes == 0xF && cell->more == 0;
-    if (whole && run->known && memcmp(cell, &run->before, sizeof *cell) == 0) {
+    if (whole && run->known && memcmp(cell, &run->before, sizeof(*cell)) == 0) {
         *cell = run->after;
         return;
     }
@@ -457,7 +457,7 @@ bool emu_shadow_access(struct emu_shadow *shadow, uint64_t byte, uint64_t bytes,
     struct emu_conflict worst = {.kind = EMU_NO_CONFLICT};
     uint32_t insn = who->insn < EMU_STAMP_MOST_INSN ? who->insn : EMU_STAMP_MOST_INSN;
     struct access now = {.who = who,
-                         .stamp = {.entity = who->entity,
+                         .stamp = {.agent = who->agent,
                                    .epoch = who->epoch,
                                    .insn = insn & EMU_STAMP_MOST_INSN,
                                    .lane = who->lane & 0x3Fu,
@@ -471,7 +471,7 @@ bool emu_shadow_access(struct emu_shadow *shadow, uint64_t byte, uint64_t bytes,
     for (uint64_t at = byte - byte % CELL_BYTES; at < end;) {
         struct page **page = &shadow->pages[at / PAGE_BYTES];
         if (*page == NULL) {
-            *page = emu_alloc(sizeof **page);
+            *page = emu_alloc(sizeof(**page));
         }
         uint64_t page_at = at - at % PAGE_BYTES;
         uint64_t stop = end < page_at + PAGE_BYTES ? end : page_at + PAGE_BYTES;
@@ -524,5 +524,39 @@ void emu_shadow_forget(struct emu_shadow *shadow, uint64_t byte, uint64_t bytes)
             emu_free(*page);
             *page = NULL;
         }
+    }
+}
+
+/* ------------------------------------------------------------------------- several */
+
+struct emu_watch {
+    struct emu_watch *next;
+    uint64_t memory;
+    struct emu_shadow *shadow;
+};
+
+struct emu_shadow *emu_watch_shadow(struct emu_watch **watches, uint64_t memory,
+                                    uint64_t bytes)
+{
+    for (struct emu_watch *watch = *watches; watch != NULL; watch = watch->next) {
+        if (watch->memory == memory) {
+            return watch->shadow;
+        }
+    }
+    struct emu_watch *watch = emu_alloc(sizeof(struct emu_watch));
+    watch->memory = memory;
+    watch->shadow = emu_shadow_create(bytes);
+    watch->next = *watches;
+    *watches = watch;
+    return watch->shadow;
+}
+
+void emu_watches_free(struct emu_watch *watches)
+{
+    while (watches != NULL) {
+        struct emu_watch *watch = watches;
+        watches = watch->next;
+        emu_shadow_free(watch->shadow);
+        emu_free(watch);
     }
 }

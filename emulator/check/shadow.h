@@ -6,16 +6,16 @@
  * Two accesses conflict when they touch the same byte, at least one writes, and neither
  * happened before the other. Across proxies, "happened" additionally needs the fence.
  *
- * Entities of different blocks (see clock.h) belong to different clusters.
+ * Agents of different blocks (see clock.h) belong to different clusters.
  *
- * What makes an earlier access (entity e, epoch t) happen before the one of `who`:
+ * What makes an earlier access (agent e, epoch t) happen before the one of `who`:
  *   lanes of one warp     the same lane, or an earlier epoch: the warp met in between;
  *   otherwise             who.happened[e] >= t;
  *   generic write, async  moreover who.proxied[e] >= t;
  *   tensor memory         who.tensor[e] >= t instead.
- * So an entity's own component of `happened` is its last closed epoch: what it publishes
+ * So an agent's own component of `happened` is its last closed epoch: what it publishes
  * closes the current one, and the next access belongs to a new one. Parts of one
- * asynchronous operation (same entity, epoch and instruction) do not conflict.
+ * asynchronous operation (same agent, epoch and instruction) do not conflict.
  */
 #ifndef EMU_CHECK_SHADOW_H
 #define EMU_CHECK_SHADOW_H
@@ -37,8 +37,8 @@ enum {
 
 /* One side of a conflict. */
 struct emu_stamp {
-    uint32_t entity;
-    uint32_t epoch;     /* of the entity */
+    uint32_t agent;
+    uint32_t epoch;     /* of the agent */
     uint32_t insn : 18; /* index of the instruction, for reports */
     uint32_t lane : 6;
     uint32_t proxy : 2; /* enum emu_proxy */
@@ -49,14 +49,14 @@ struct emu_stamp {
 
 /* Who accesses now. */
 struct emu_accessor {
-    uint32_t entity, epoch;
+    uint32_t agent, epoch;
     uint8_t lane;
     enum emu_proxy proxy;
     bool atomic;  /* atomics do not conflict with atomics, */
     bool narrow;  /* unless the scope of one ends at the cluster, and they are of two */
     bool repeats; /* writes what is there already */
     uint32_t insn;
-    const struct emu_knowledge *knowledge;
+    const struct emu_view *view;
 };
 
 enum emu_conflict_kind {
@@ -96,6 +96,13 @@ void emu_shadow_free(struct emu_shadow *shadow);
  * access is noted either way. The range lies in the memory: the caller has checked that. */
 bool emu_shadow_access(struct emu_shadow *shadow, uint64_t byte, uint64_t bytes, bool write,
                        const struct emu_accessor *who, struct emu_conflict *ret_conflict);
+/* The shadows of several memories, each known by a number. NULL: none yet. */
+struct emu_watch;
+/* The shadow of that memory; made at the first time. */
+struct emu_shadow *emu_watch_shadow(struct emu_watch **watches, uint64_t memory,
+                                    uint64_t bytes);
+void emu_watches_free(struct emu_watch *watches);
+
 /* Forgets everything about a range: memory that was freed and given out anew. */
 void emu_shadow_forget(struct emu_shadow *shadow, uint64_t byte, uint64_t bytes);
 

@@ -2,20 +2,6 @@
 /* Contexts: the primary ones, others, and which one a thread works in. */
 #include "driver/driver.h"
 
-#define MOST_NESTED 64u
-
-/* The thread's stack of contexts; its top is the current one. */
-static _Thread_local struct {
-    CUcontext contexts[MOST_NESTED];
-    unsigned depth;
-} stack;
-
-CUcontext emu_context_current(void)
-{
-    CUcontext top = stack.depth == 0 ? NULL : stack.contexts[stack.depth - 1];
-    return emu_object_is_alive(top, EMU_KIND_CONTEXT) ? top : NULL;
-}
-
 static bool is_primary(const struct CUctx_st *context)
 {
     return context == &context->device->primary;
@@ -152,14 +138,14 @@ static CUresult create_context(CUcontext *ret_context, const CUctxCreateParams *
     if (result != CUDA_SUCCESS) {
         return result;
     }
-    if (stack.depth == MOST_NESTED) {
+    if (emu_contexts.depth == EMU_MOST_NESTED) {
         return emu_refuse(CUDA_ERROR_OUT_OF_MEMORY,
-                          "cuCtxCreate: more than %u contexts pushed", MOST_NESTED);
+                          "cuCtxCreate: more than %u contexts pushed", EMU_MOST_NESTED);
     }
-    CUcontext context = emu_object_create(sizeof *context, EMU_KIND_CONTEXT, NULL);
+    CUcontext context = emu_object_create(sizeof(*context), EMU_KIND_CONTEXT, NULL);
     context->device = device;
     context->flags = flags;
-    stack.contexts[stack.depth++] = context;
+    emu_contexts.contexts[emu_contexts.depth++] = context;
     *ret_context = context;
     return CUDA_SUCCESS;
 }
@@ -184,7 +170,7 @@ EMU_EXPORT CUresult CUDAAPI cuCtxDestroy_v2(CUcontext ctx)
     }
     if (result == CUDA_SUCCESS) {
         if (emu_context_current() == ctx) {
-            stack.depth--;
+            emu_contexts.depth--;
         }
         empty_context(ctx);
         emu_object_destroy(ctx);
@@ -201,12 +187,12 @@ EMU_EXPORT CUresult CUDAAPI cuCtxSetCurrent(CUcontext ctx)
         return emu_leave(result);
     }
     if (ctx == NULL) {
-        stack.depth -= stack.depth > 0 ? 1 : 0;
+        emu_contexts.depth -= emu_contexts.depth > 0 ? 1 : 0;
     } else if (!emu_object_is_alive(ctx, EMU_KIND_CONTEXT)) {
         result = CUDA_ERROR_INVALID_CONTEXT;
     } else {
-        stack.depth += stack.depth == 0 ? 1 : 0;
-        stack.contexts[stack.depth - 1] = ctx;
+        emu_contexts.depth += emu_contexts.depth == 0 ? 1 : 0;
+        emu_contexts.contexts[emu_contexts.depth - 1] = ctx;
     }
     return emu_leave(result);
 }
@@ -229,12 +215,13 @@ EMU_EXPORT CUresult CUDAAPI cuCtxPushCurrent_v2(CUcontext ctx)
     if (result == CUDA_SUCCESS && !emu_object_is_alive(ctx, EMU_KIND_CONTEXT)) {
         result = CUDA_ERROR_INVALID_CONTEXT;
     }
-    if (result == CUDA_SUCCESS && stack.depth == MOST_NESTED) {
-        result = emu_refuse(CUDA_ERROR_OUT_OF_MEMORY,
-                            "cuCtxPushCurrent: more than %u contexts pushed", MOST_NESTED);
+    if (result == CUDA_SUCCESS && emu_contexts.depth == EMU_MOST_NESTED) {
+        result =
+            emu_refuse(CUDA_ERROR_OUT_OF_MEMORY,
+                       "cuCtxPushCurrent: more than %u contexts pushed", EMU_MOST_NESTED);
     }
     if (result == CUDA_SUCCESS) {
-        stack.contexts[stack.depth++] = ctx;
+        emu_contexts.contexts[emu_contexts.depth++] = ctx;
     }
     return emu_leave(result);
 }
@@ -242,13 +229,13 @@ EMU_EXPORT CUresult CUDAAPI cuCtxPushCurrent_v2(CUcontext ctx)
 EMU_EXPORT CUresult CUDAAPI cuCtxPopCurrent_v2(CUcontext *pctx)
 {
     CUresult result = emu_enter();
-    if (result == CUDA_SUCCESS && stack.depth == 0) {
+    if (result == CUDA_SUCCESS && emu_contexts.depth == 0) {
         result = CUDA_ERROR_INVALID_CONTEXT;
     }
     if (result == CUDA_SUCCESS) {
-        stack.depth--;
+        emu_contexts.depth--;
         if (pctx != NULL) {
-            *pctx = stack.contexts[stack.depth];
+            *pctx = emu_contexts.contexts[emu_contexts.depth];
         }
     }
     return emu_leave(result);

@@ -24,15 +24,15 @@ static CUresult need_range(const char *call, const char *role, uint64_t address,
     if (*ret_memory != NULL && emu_memory_find(*ret_memory, address, bytes) != NULL) {
         return CUDA_SUCCESS;
     }
-    struct emu_text place = {0};
+    struct emu_text location = {0};
     emu_memory_describe(*ret_memory == NULL ? emu_driver.devices[0].memory : *ret_memory,
-                        address, &place);
+                        address, &location);
     emu_refuse(CUDA_ERROR_INVALID_VALUE,
                "%s: %s: %llu bytes at 0x%llx do not lie in one allocation of a device (it "
                "begins %s)",
                call, role, (unsigned long long)bytes, (unsigned long long)address,
-               emu_text_get(&place));
-    emu_text_free(&place);
+               emu_text_get(&location));
+    emu_text_free(&location);
     return CUDA_ERROR_INVALID_VALUE;
 }
 

@@ -125,7 +125,7 @@ EMU_EXPORT CUresult CUDAAPI cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev)
     struct emu_device *device = NULL;
     CUresult result = enter_query(dev, uuid, &device);
     if (result == CUDA_SUCCESS) {
-        memset(uuid->bytes, 0, sizeof uuid->bytes);
+        memset(uuid->bytes, 0, sizeof(uuid->bytes));
         memcpy(uuid->bytes, "emulated", 8);
         uuid->bytes[15] = (char)device->profile->sm;
     }
@@ -228,13 +228,13 @@ static bool find_attribute(const struct emu_device *device, CUdevice_attribute a
         {CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, 1 + emu_device_ordinal(device)},
         {CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID, emu_device_ordinal(device)},
     };
-    for (size_t i = 0; i < sizeof own_attributes / sizeof own_attributes[0]; i++) {
+    for (size_t i = 0; i < sizeof(own_attributes) / sizeof(own_attributes[0]); i++) {
         if (own_attributes[i].attribute == attribute) {
             *ret_value = own_attributes[i].value;
             return true;
         }
     }
-    for (size_t i = 0; i < sizeof common_attributes / sizeof common_attributes[0]; i++) {
+    for (size_t i = 0; i < sizeof(common_attributes) / sizeof(common_attributes[0]); i++) {
         if (common_attributes[i].attribute == attribute) {
             *ret_value = common_attributes[i].value;
             return true;

@@ -15,6 +15,7 @@
 
 /* ----------------------------------------------------------------------------- frame */
 
+void emu_lock(void);
 /* Locks. NOT_INITIALIZED before cuInit; emu_leave is owed in any case. */
 CUresult emu_enter(void);
 /* As emu_enter, with the calling thread's context: INVALID_CONTEXT, or its sticky error. */
@@ -61,10 +62,15 @@ bool emu_image_fits(const struct emu_image *image, const struct emu_device *devi
 /* Gives an image its variables in a context. Takes a share of the image. */
 CUresult emu_module_create(CUcontext context, struct emu_image *image, CUlibrary library,
                            CUmodule *ret_module);
+/* The library's module in a context, made at the first use. */
+CUresult emu_module_of_library(CUcontext context, CUlibrary library, CUmodule *ret_module);
 void emu_module_free(CUmodule module);
 /* Address and size of a variable; NOT_FOUND. */
 CUresult emu_module_global(CUmodule module, const char *name, CUdeviceptr *ret_address,
                            size_t *ret_bytes);
+
+/* The units that kernels may use, for emu_program_decode. */
+extern const struct emu_unit *const emu_units[];
 
 /* The one function of a module for an entry, decoded at the first time. */
 CUresult emu_function_get(CUmodule module, const struct ptx_function *ptx,
@@ -72,8 +78,6 @@ CUresult emu_function_get(CUmodule module, const struct ptx_function *ptx,
 void emu_function_free(CUfunction function);
 /* The function of a handle that may be a CUkernel as well; INVALID_HANDLE. */
 CUresult emu_function_find(CUcontext context, CUfunction handle, CUfunction *ret_function);
-/* The function of a kernel in a context. */
-CUresult emu_kernel_function(CUcontext context, CUkernel kernel, CUfunction *ret_function);
 
 /* Attributes of a function or of a kernel on a device. */
 struct emu_function_facts {

@@ -121,7 +121,7 @@ static const struct entry_point entry_points[] = {
 
 static const struct entry_point *find_entry_point(const char *name)
 {
-    for (size_t i = 0; i < sizeof entry_points / sizeof entry_points[0]; i++) {
+    for (size_t i = 0; i < sizeof(entry_points) / sizeof(entry_points[0]); i++) {
         if (strcmp(entry_points[i].name, name) == 0 ||
             strcmp(entry_points[i].exported, name) == 0) {
             return &entry_points[i];
@@ -148,7 +148,7 @@ cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion, cuuint64_t 
     } else if (cudaVersion < found->version) {
         status = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
     } else {
-        memcpy(pfn, &found->function, sizeof *pfn);
+        memcpy(pfn, &found->function, sizeof(*pfn));
     }
     if (symbolStatus != NULL) {
         *symbolStatus = status;

@@ -62,7 +62,7 @@ static const struct code codes[] = {
 
 static const struct code *find_code(CUresult result)
 {
-    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
         if (codes[i].result == result) {
             return &codes[i];
         }

@@ -29,7 +29,7 @@ EMU_EXPORT CUresult CUDAAPI cuEventCreate(CUevent *phEvent, unsigned int Flags)
                             "cuEventCreate: events are not shared among processes");
     }
     if (result == CUDA_SUCCESS) {
-        CUevent event = emu_object_create(sizeof *event, EMU_KIND_EVENT, context);
+        CUevent event = emu_object_create(sizeof(*event), EMU_KIND_EVENT, context);
         event->flags = Flags;
         *phEvent = event;
     }

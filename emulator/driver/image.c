@@ -67,7 +67,7 @@ static const char *name_binary(const void *data)
                  {{0xB1, 0x43, 0x62, 0x46}, "a wrapped fatbin"},
                  {{0x50, 0xED, 0x55, 0xBA}, "a fatbin"}};
     const unsigned char *bytes = data;
-    for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         /* A text may be shorter: no byte is read behind one that differs. */
         unsigned same = 0;
         while (same < 4 && bytes[same] == kinds[i].magic[same]) {
@@ -121,7 +121,7 @@ static CUresult parse(const char *call, const void *data, const struct emu_devic
     if (ptx == NULL) {
         return emu_refuse(CUDA_ERROR_INVALID_PTX, "%s: PTX %s", call, error.text);
     }
-    struct emu_image *image = emu_alloc(sizeof *image);
+    struct emu_image *image = emu_alloc(sizeof(*image));
     image->ptx = ptx;
     image->users = 1;
     if (!fits_any(image, device)) {

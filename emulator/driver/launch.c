@@ -1,24 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Launches. A launch that was accepted waits in its stream's queue until the next call of
- * the API, whatever that is: so a following launch of the same stream may still join it, if
- * it is a programmatic dependent, and nobody can see that nothing has run yet. What goes
- * wrong while a grid runs is not the launch's result: it becomes the context's sticky
- * error, as on a device.
- */
+/* Launches: their parameters, and how they are taken into the queue of a stream. */
 #include "driver/launch.h"
 
-#include <stdio.h>
 #include <string.h>
-
-#include "exec/coverage.h"
-
-struct emu_queued {
-    struct emu_queued *next;
-    CUfunction function;
-    struct emu_launch launch;
-    _Alignas(16) unsigned char params[];
-};
 
 /* ------------------------------------------------------------------------- parameters */
 
@@ -86,96 +70,7 @@ static CUresult copy_params(const struct emu_config *config, CUfunction function
     return copy_block(config, function, extra, to);
 }
 
-/* ---------------------------------------------------------------------------- running */
-
-/* What a device would answer to the first thing that went wrong. */
-static CUresult result_of(enum emu_finding finding)
-{
-    switch (finding) {
-    case EMU_FINDING_UNSUPPORTED:
-        return CUDA_ERROR_NOT_SUPPORTED;
-    case EMU_FINDING_OUT_OF_BOUNDS:
-        return CUDA_ERROR_ILLEGAL_ADDRESS;
-    case EMU_FINDING_MISALIGNED:
-        return CUDA_ERROR_MISALIGNED_ADDRESS;
-    case EMU_FINDING_DEADLOCK:
-    case EMU_FINDING_NO_PROGRESS:
-        return CUDA_ERROR_LAUNCH_TIMEOUT;
-    case EMU_FINDING_DIVERGENCE:
-    case EMU_FINDING_DESCRIPTOR:
-    case EMU_FINDING_ILLEGAL:
-        return CUDA_ERROR_ILLEGAL_INSTRUCTION;
-    default:
-        return CUDA_ERROR_LAUNCH_FAILED;
-    }
-}
-
-/* What is known of one launch after it was run. */
-static void conclude(CUcontext context, struct emu_queued *queued,
-                     struct emu_launch *launch)
-{
-    enum emu_finding finding = EMU_FINDING_COUNT;
-    struct emu_error error = {0};
-    if (launch->covered != NULL &&
-        !emu_coverage_merge(launch->settings.coverage, launch->program, launch->covered,
-                            &error)) {
-        fprintf(stderr, "emulator: %s\n", error.text);
-    }
-    emu_free(launch->covered);
-    char *text = emu_reports_merge(emu_driver.reports, launch->reports,
-                                   (enum emu_severity)launch->settings.show);
-    fputs(text, stderr);
-    emu_free(text);
-    if (emu_reports_first_error(launch->reports, &finding)) {
-        const char *name = NULL;
-        context->sticky = result_of(finding);
-        cuGetErrorName(context->sticky, &name);
-        emu_refuse(context->sticky,
-                   "%s failed [%s]: the context answers %s until it is reset",
-                   queued->function->ptx->name, emu_finding_name(finding), name);
-    }
-    emu_reports_free(launch->reports);
-}
-
-/* Runs the queue of a stream: launches that follow each other programmatically side by
- * side. Whatever is behind a launch that failed is dropped, as on a device. */
-static void run_queue(CUcontext context, CUstream stream)
-{
-    unsigned count = 0;
-    for (struct emu_queued *at = stream->first; at != NULL; at = at->next) {
-        count++;
-    }
-    struct emu_launch *launches = emu_alloc(count * sizeof *launches);
-    count = 0;
-    for (struct emu_queued *at = stream->first; at != NULL; at = at->next) {
-        launches[count] = at->launch;
-        launches[count].reports = emu_reports_create();
-        if (at->launch.settings.coverage[0] != 0) {
-            launches[count].covered = emu_alloc(at->launch.program->insn_count);
-        }
-        count++;
-    }
-    uint64_t steps = 0;
-    emu_grids_run(launches, count, &steps);
-    emu_driver.thread_steps += steps;
-    for (unsigned i = 0; i < count; i++) {
-        struct emu_queued *queued = stream->first;
-        stream->first = queued->next;
-        conclude(context, queued, &launches[i]);
-        emu_free(queued);
-    }
-    stream->last = NULL;
-    emu_free(launches);
-}
-
-void emu_launches_run(void)
-{
-    CUstream stream = emu_driver.waiting;
-    emu_driver.waiting = NULL;
-    if (stream != NULL) {
-        run_queue(stream->object.context, stream);
-    }
-}
+/* ------------------------------------------------------------------------- submission */
 
 static struct emu_launch make_launch(const struct emu_config *config, CUfunction function)
 {
@@ -191,9 +86,9 @@ static struct emu_launch make_launch(const struct emu_config *config, CUfunction
                                 .sm_count = (unsigned)emu_device_sm_count(device->profile),
                                 .registers_per_thread =
                                     bounded ? emu_function_registers(ptx) : 0};
-    memcpy(launch.grid, config->grid, sizeof launch.grid);
-    memcpy(launch.block, config->block, sizeof launch.block);
-    memcpy(launch.cluster, config->cluster, sizeof launch.cluster);
+    memcpy(launch.grid, config->grid, sizeof(launch.grid));
+    memcpy(launch.block, config->block, sizeof(launch.block));
+    memcpy(launch.cluster, config->cluster, sizeof(launch.cluster));
     return launch;
 }
 
@@ -206,7 +101,7 @@ static CUresult submit(const struct emu_config *config, CUfunction function, voi
     if (result != CUDA_SUCCESS) {
         return result;
     }
-    struct emu_queued *queued = emu_alloc(sizeof *queued + function->ptx->param_bytes);
+    struct emu_queued *queued = emu_alloc(sizeof(*queued) + function->ptx->param_bytes);
     result = copy_params(config, function, params, extra, queued->params);
     if (result != CUDA_SUCCESS) {
         emu_free(queued);
@@ -222,13 +117,7 @@ static CUresult submit(const struct emu_config *config, CUfunction function, voi
         emu_free(queued);
         return context->sticky;
     }
-    if (stream->last == NULL) {
-        stream->first = queued;
-    } else {
-        stream->last->next = queued;
-    }
-    stream->last = queued;
-    emu_driver.waiting = stream;
+    emu_launch_queue(stream, queued);
     return CUDA_SUCCESS;
 }
 

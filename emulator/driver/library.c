@@ -18,7 +18,7 @@ static CUresult load_library(CUlibrary *ret_library, const void *code,
     if (result != CUDA_SUCCESS) {
         return result;
     }
-    CUlibrary library = emu_object_create(sizeof *library, EMU_KIND_LIBRARY, NULL);
+    CUlibrary library = emu_object_create(sizeof(*library), EMU_KIND_LIBRARY, NULL);
     library->image = image;
     *ret_library = library;
     return CUDA_SUCCESS;
@@ -115,11 +115,11 @@ static CUresult get_kernel(CUlibrary library, const char *name, CUkernel *ret_ke
         return CUDA_SUCCESS;
     }
     struct emu_program *program =
-        emu_program_decode(module, ptx, any_address, NULL, &error);
+        emu_program_decode(module, ptx, emu_units, any_address, NULL, &error);
     if (program == NULL) {
         return emu_refuse(CUDA_ERROR_NOT_SUPPORTED, "%s: %s", name, error.text);
     }
-    CUkernel kernel = emu_object_create(sizeof *kernel, EMU_KIND_KERNEL, NULL);
+    CUkernel kernel = emu_object_create(sizeof(*kernel), EMU_KIND_KERNEL, NULL);
     kernel->library = library;
     kernel->ptx = ptx;
     kernel->static_shared_bytes = program->static_shared_bytes;
@@ -147,33 +147,6 @@ EMU_EXPORT CUresult CUDAAPI cuLibraryGetKernel(CUkernel *pKernel, CUlibrary libr
     return emu_leave(result);
 }
 
-/* The library's module in a context, made at the first use. */
-static CUresult find_module(CUcontext context, CUlibrary library, CUmodule *ret_module)
-{
-    for (struct emu_object *at = emu_driver.alive[EMU_KIND_MODULE]; at != NULL;
-         at = at->next) {
-        if (at->context == context && ((CUmodule)at)->library == library) {
-            *ret_module = (CUmodule)at;
-            return CUDA_SUCCESS;
-        }
-    }
-    return emu_module_create(context, library->image, library, ret_module);
-}
-
-CUresult emu_kernel_function(CUcontext context, CUkernel kernel, CUfunction *ret_function)
-{
-    CUmodule module = NULL;
-    CUresult result = find_module(context, kernel->library, &module);
-    if (result != CUDA_SUCCESS) {
-        return result;
-    }
-    result = emu_function_get(module, kernel->ptx, ret_function);
-    if (result == CUDA_SUCCESS) {
-        (*ret_function)->settings = &kernel->settings[emu_device_ordinal(context->device)];
-    }
-    return result;
-}
-
 EMU_EXPORT CUresult CUDAAPI cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)
 {
     CUcontext context = NULL;
@@ -185,7 +158,7 @@ EMU_EXPORT CUresult CUDAAPI cuKernelGetFunction(CUfunction *pFunc, CUkernel kern
         result = CUDA_ERROR_INVALID_HANDLE;
     }
     if (result == CUDA_SUCCESS) {
-        result = emu_kernel_function(context, kernel, pFunc);
+        result = emu_function_find(context, (CUfunction)kernel, pFunc);
     }
     return emu_leave(result);
 }
@@ -198,7 +171,8 @@ static CUresult enter_library(CUlibrary library, CUmodule *ret_module)
     if (result == CUDA_SUCCESS && !emu_object_is_alive(library, EMU_KIND_LIBRARY)) {
         result = CUDA_ERROR_INVALID_HANDLE;
     }
-    return result == CUDA_SUCCESS ? find_module(context, library, ret_module) : result;
+    return result == CUDA_SUCCESS ? emu_module_of_library(context, library, ret_module)
+                                  : result;
 }
 
 EMU_EXPORT CUresult CUDAAPI cuLibraryGetModule(CUmodule *pMod, CUlibrary library)

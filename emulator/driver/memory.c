@@ -13,7 +13,7 @@
 
 static struct emu_owned *note_owned(CUcontext context, uint64_t address, uint64_t bytes)
 {
-    struct emu_owned *owned = emu_alloc(sizeof *owned);
+    struct emu_owned *owned = emu_alloc(sizeof(*owned));
     *owned = (struct emu_owned){.next = emu_driver.allocations,
                                 .context = context,
                                 .address = address,
@@ -253,7 +253,7 @@ EMU_EXPORT CUresult emuNameMemory(CUdeviceptr address, const char *name)
     if (result == CUDA_SUCCESS) {
         struct emu_allocation *allocation =
             emu_memory_find(owned->context->device->memory, address, 1);
-        snprintf(allocation->name, sizeof allocation->name, "%s", name);
+        snprintf(allocation->name, sizeof(allocation->name), "%s", name);
     }
     return emu_leave(result);
 }

@@ -26,7 +26,7 @@ static CUresult relocate(CUmodule module, const struct ptx_variable *variable,
                               ptx->variables[relocation->variable].name);
         }
         address += (uint64_t)relocation->addend;
-        memcpy(bytes + relocation->offset, &address, sizeof address);
+        memcpy(bytes + relocation->offset, &address, sizeof(address));
     }
     return CUDA_SUCCESS;
 }
@@ -90,10 +90,10 @@ CUresult emu_module_create(CUcontext context, struct emu_image *image, CUlibrary
         return emu_refuse(CUDA_ERROR_NO_BINARY_FOR_GPU, ".target %s does not run on %s",
                           image->ptx->target, context->device->profile->name);
     }
-    CUmodule module = emu_object_create(sizeof *module, EMU_KIND_MODULE, context);
+    CUmodule module = emu_object_create(sizeof(*module), EMU_KIND_MODULE, context);
     module->image = image;
     module->library = library;
-    module->addresses = emu_alloc(image->ptx->variable_count * sizeof *module->addresses);
+    module->addresses = emu_alloc(image->ptx->variable_count * sizeof(*module->addresses));
     image->users++;
     CUresult result = allocate_variables(module);
     if (result == CUDA_SUCCESS) {
@@ -105,6 +105,18 @@ CUresult emu_module_create(CUcontext context, struct emu_image *image, CUlibrary
     }
     *ret_module = module;
     return CUDA_SUCCESS;
+}
+
+CUresult emu_module_of_library(CUcontext context, CUlibrary library, CUmodule *ret_module)
+{
+    for (struct emu_object *at = emu_driver.alive[EMU_KIND_MODULE]; at != NULL;
+         at = at->next) {
+        if (at->context == context && ((CUmodule)at)->library == library) {
+            *ret_module = (CUmodule)at;
+            return CUDA_SUCCESS;
+        }
+    }
+    return emu_module_create(context, library->image, library, ret_module);
 }
 
 static CUfunction find_function_of(CUmodule module)

@@ -135,4 +135,12 @@ struct emu_driver {
 };
 extern struct emu_driver emu_driver;
 
+/* The thread's stack of contexts; its top is the current one. */
+#define EMU_MOST_NESTED 64u
+struct emu_contexts {
+    CUcontext contexts[EMU_MOST_NESTED];
+    unsigned depth;
+};
+extern _Thread_local struct emu_contexts emu_contexts;
+
 #endif

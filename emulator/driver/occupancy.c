@@ -1,45 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * How many CTAs and clusters fit. Registers count by their upper bound, so that a grid that
- * is said to fit does fit whatever the compiler chooses.
- */
+/* What a program may ask about how many CTAs and clusters fit. */
 #include "driver/launch.h"
-
-/* CTAs of this shape that fit an SM at once. */
-static unsigned count_ctas_per_sm(CUfunction function, unsigned threads,
-                                  uint64_t dynamic_bytes)
-{
-    unsigned warps = (threads + 31) / 32;
-    if (warps == 0 || threads > emu_function_max_threads(function->ptx)) {
-        return 0;
-    }
-    /* Shared memory is given in pieces of 128 bytes, registers in 256 per warp. */
-    uint64_t shared_bytes = emu_align_up(
-        dynamic_bytes + function->program->static_shared_bytes + EMU_SHARED_FIRST, 128);
-    uint64_t registers =
-        emu_align_up(emu_function_registers(function->ptx), 8) * 32 * warps;
-    uint64_t limits[] = {EMU_SM_CTAS, EMU_SM_WARPS / warps,
-                         EMU_SHARED_SM_BYTES / shared_bytes, EMU_SM_REGISTERS / registers};
-    uint64_t least = limits[0];
-    for (unsigned i = 1; i < sizeof limits / sizeof limits[0]; i++) {
-        least = limits[i] < least ? limits[i] : least;
-    }
-    return (unsigned)least;
-}
-
-unsigned emu_config_active_clusters(const struct emu_config *config, CUfunction function)
-{
-    const struct emu_profile *profile = function->object.context->device->profile;
-    unsigned threads = (unsigned)emu_volume(config->block);
-    unsigned per_sm = count_ctas_per_sm(function, threads, config->dynamic_bytes);
-    unsigned size = (unsigned)emu_volume(config->cluster);
-    unsigned clusters = 0;
-    for (unsigned i = 0; i < sizeof profile->gpc_sms / sizeof profile->gpc_sms[0]; i++) {
-        clusters += profile->gpc_sms[i] * per_sm / size;
-    }
-    unsigned most = (unsigned)emu_device_sm_count(profile) * per_sm / size;
-    return clusters < most ? clusters : most;
-}
 
 static CUresult enter_function(CUfunction handle, const void *target,
                                CUfunction *ret_function)
@@ -65,10 +26,10 @@ EMU_EXPORT CUresult CUDAAPI cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
         result = CUDA_ERROR_INVALID_VALUE;
     }
     if (result == CUDA_SUCCESS) {
-        *numBlocks =
-            dynamicSMemSize > EMU_SHARED_SM_BYTES
-                ? 0
-                : (int)count_ctas_per_sm(function, (unsigned)blockSize, dynamicSMemSize);
+        *numBlocks = dynamicSMemSize > EMU_SHARED_SM_BYTES
+                         ? 0
+                         : (int)emu_config_ctas_per_sm(function, (unsigned)blockSize,
+                                                       dynamicSMemSize);
     }
     return emu_leave(result);
 }

@@ -4,7 +4,7 @@
 
 static CUstream create_stream(CUcontext context, int priority, unsigned flags)
 {
-    CUstream stream = emu_object_create(sizeof *stream, EMU_KIND_STREAM, context);
+    CUstream stream = emu_object_create(sizeof(*stream), EMU_KIND_STREAM, context);
     stream->priority = priority > EMU_PRIORITY_LEAST      ? EMU_PRIORITY_LEAST
                        : priority < EMU_PRIORITY_GREATEST ? EMU_PRIORITY_GREATEST
                                                           : priority;

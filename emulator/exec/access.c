@@ -3,44 +3,17 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "exec/marks.h"
 #include "exec/memory.h"
 
 /* The shadow of a global allocation: of the grid where its clusters can meet, otherwise of
  * one cluster, because those run in several threads. */
-struct emu_watch {
-    struct emu_watch *next;
-    uint64_t allocation_id;
-    struct emu_shadow *shadow;
-};
-
-void emu_watches_free(struct emu_watch *watches)
-{
-    while (watches != NULL) {
-        struct emu_watch *watch = watches;
-        watches = watch->next;
-        emu_shadow_free(watch->shadow);
-        emu_free(watch);
-    }
-}
-
-static struct emu_shadow *watch_of(struct emu_cluster *cluster,
-                                   const struct emu_allocation *allocation)
+static struct emu_shadow *shadow_of(struct emu_cluster *cluster,
+                                    const struct emu_allocation *allocation)
 {
     struct emu_watch **watches = cluster->grid->launch.program->shares_grid
                                      ? &cluster->grid->watches
                                      : &cluster->watches;
-    for (struct emu_watch *watch = *watches; watch != NULL; watch = watch->next) {
-        if (watch->allocation_id == allocation->id) {
-            return watch->shadow;
-        }
-    }
-    struct emu_watch *watch = emu_alloc(sizeof *watch);
-    watch->allocation_id = allocation->id;
-    watch->shadow = emu_shadow_create(allocation->bytes);
-    watch->next = *watches;
-    *watches = watch;
-    return watch->shadow;
+    return emu_watch_shadow(watches, allocation->id, allocation->bytes);
 }
 
 struct emu_actor emu_actor_of_lane(struct emu_warp *warp, const struct emu_insn *insn,
@@ -50,9 +23,9 @@ struct emu_actor emu_actor_of_lane(struct emu_warp *warp, const struct emu_insn 
                               .insn = insn,
                               .lane = lane,
                               .proxy = EMU_PROXY_GENERIC,
-                              .entity = warp->entity,
-                              .epoch = warp->epoch,
-                              .knowledge = &warp->knowledge};
+                              .agent = warp->sync.agent,
+                              .epoch = warp->sync.epoch,
+                              .view = &warp->sync.view};
 }
 
 static bool refuse(const struct emu_actor *actor, enum emu_finding finding,
@@ -112,7 +85,7 @@ static void report_conflict(const struct emu_actor *actor, const char *where,
         emu_text_add(&text, ", lane %u", conflict->other.lane);
     }
     const struct emu_grid *grid = cluster->grid;
-    uint32_t block = conflict->other.entity / EMU_CLOCK_BLOCK;
+    uint32_t block = conflict->other.agent / EMU_CLOCK_BLOCK;
     if (block < grid->block_count && grid->blocks[block] != cluster->index) {
         emu_text_add(&text, ", of cluster %" PRIu64, grid->blocks[block]);
     }
@@ -133,7 +106,7 @@ static bool check_races(const struct emu_actor *actor, struct emu_shadow *shadow
                         const char *where)
 {
     struct emu_accessor who = {
-        .entity = actor->entity,
+        .agent = actor->agent,
         .epoch = actor->epoch,
         .lane = (uint8_t)actor->lane,
         .proxy = actor->proxy,
@@ -141,7 +114,7 @@ static bool check_races(const struct emu_actor *actor, struct emu_shadow *shadow
         .narrow = actor->narrow,
         .repeats = kind == REPEATS,
         .insn = actor->insn->index,
-        .knowledge = actor->knowledge,
+        .view = actor->view,
     };
     struct emu_conflict conflict = {0};
     if (emu_shadow_access(shadow, offset, bytes, kind != READS, &who, &conflict)) {
@@ -149,6 +122,37 @@ static bool check_races(const struct emu_actor *actor, struct emu_shadow *shadow
     }
     report_conflict(actor, where, &conflict);
     return conflict.tolerated;
+}
+
+static const char *describe_other(const struct emu_grid *grid, uint16_t other)
+{
+    if (!grid->launch.program->shares_grid) {
+        return "another cluster";
+    }
+    return emu_log_is_of_grid_before(other, grid->order) ? "the grid before this one"
+                                                         : "another grid";
+}
+
+/* Finds clusters and grids that meet although nothing can order them. */
+static bool check_log(const struct emu_actor *actor,
+                      const struct emu_allocation *allocation, uint64_t offset,
+                      uint32_t bytes, bool write)
+{
+    const struct emu_cluster *cluster = actor->warp->cta->cluster;
+    const struct emu_grid *grid = cluster->grid;
+    const bool watched = grid->launch.program->shares_grid;
+    const uint16_t own = emu_log_cluster(grid->order, watched ? 0 : cluster->index);
+    struct emu_log_conflict conflict = {0};
+    if (emu_access_log_note(allocation->log, own, watched && actor->atomic, offset, bytes,
+                            write, &conflict)) {
+        return true;
+    }
+    return refuse(actor, EMU_FINDING_RACE, "%s of byte %" PRIu64 " of %s, which %s %s; %s",
+                  write ? "write" : "read", conflict.byte, allocation->name,
+                  describe_other(grid, conflict.cluster),
+                  conflict.was_write ? "wrote" : "read",
+                  watched ? "griddepcontrol.wait does not stand between them"
+                          : "nothing orders them");
 }
 
 /* ---------------------------------------------------------------------------- shared */
@@ -159,7 +163,7 @@ static bool has_begun(const struct emu_cta *cta, const struct emu_warp *warp)
 {
     bool known = warp->cta->has_met_cluster;
     for (unsigned i = 0; !known && i < cta->warp_count; i++) {
-        known = emu_clock_get(&warp->knowledge.happened, cta->warps[i].entity) > 0;
+        known = emu_clock_get(&warp->sync.view.happened, cta->warps[i].sync.agent) > 0;
     }
     return known;
 }
@@ -337,8 +341,8 @@ bool emu_global_read(const struct emu_actor *actor, uint64_t address, uint32_t b
         }
     }
     return !cluster->grid->launch.settings.races ||
-           (emu_marks_note(actor, allocation, offset, bytes, false) &&
-            check_races(actor, watch_of(cluster, allocation), offset, bytes, READS,
+           (check_log(actor, allocation, offset, bytes, false) &&
+            check_races(actor, shadow_of(cluster, allocation), offset, bytes, READS,
                         allocation->name));
 }
 
@@ -365,18 +369,12 @@ bool emu_global_write(const struct emu_actor *actor, uint64_t address, uint32_t 
         memset(allocation->state + offset, EMU_DEFINED, bytes);
     }
     return !cluster->grid->launch.settings.races ||
-           (emu_marks_note(actor, allocation, offset, bytes, true) &&
-            check_races(actor, watch_of(cluster, allocation), offset, bytes, kind,
+           (check_log(actor, allocation, offset, bytes, true) &&
+            check_races(actor, shadow_of(cluster, allocation), offset, bytes, kind,
                         allocation->name));
 }
 
 /* -------------------------------------------------------------------- any other space */
-
-uint64_t emu_local_bytes(const struct emu_program *program)
-{
-    return emu_align_up(program->function->local_bytes, 16) +
-           program->function->call_param_bytes;
-}
 
 void emu_classify(uint64_t generic, enum emu_space *ret_space, uint64_t *ret_address)
 {

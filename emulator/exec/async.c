@@ -8,13 +8,13 @@ struct emu_async *emu_async_new(struct emu_warp *warp, const struct emu_insn *in
                                 unsigned lane, size_t payload_bytes,
                                 enum emu_async_result (*run)(struct emu_async *))
 {
-    struct emu_async *async = emu_alloc(sizeof *async + payload_bytes);
+    struct emu_async *async = emu_alloc(sizeof(*async) + payload_bytes);
     async->warp = warp;
     async->insn = insn;
     async->lane = lane;
     async->run = run;
     if (emu_launch_of(warp->cta)->settings.races) {
-        emu_knowledge_copy(&async->knowledge, &warp->knowledge);
+        emu_view_copy(&async->view, &warp->sync.view);
     }
     return async;
 }
@@ -24,7 +24,7 @@ static void free_async(struct emu_async *async)
     if (async->destroy != NULL) {
         async->destroy(async);
     }
-    emu_knowledge_free(&async->knowledge);
+    emu_view_free(&async->view);
     emu_free(async);
 }
 

@@ -4,21 +4,21 @@
 
 #include <string.h>
 
-#include "exec/families.h"
 #include "exec/memory.h"
 #include "exec/strong.h"
+#include "exec/unit.h"
 
 struct emu_cta *emu_cluster_cta(struct emu_cluster *cluster, unsigned rank)
 {
     return rank < cluster->cta_count ? &cluster->ctas[rank] : NULL;
 }
 
-/* Where clusters meet their entities must differ, elsewhere each counts for itself. */
+/* Where clusters meet their agents must differ, elsewhere each counts for itself. */
 static uint32_t take_block(struct emu_cluster *cluster)
 {
     struct emu_grid *grid = cluster->grid;
     if (!grid->launch.program->shares_grid || !grid->launch.settings.races) {
-        return cluster->entity_count / EMU_CLOCK_BLOCK;
+        return cluster->agent_count / EMU_CLOCK_BLOCK;
     }
     if (grid->block_count == EMU_CLOCK_BLOCKS) {
         emu_reports_add(grid->launch.reports, EMU_ERROR, EMU_FINDING_UNSUPPORTED, 0,
@@ -32,14 +32,20 @@ static uint32_t take_block(struct emu_cluster *cluster)
     return grid->block_count++;
 }
 
-uint32_t emu_cluster_entity(struct emu_cluster *cluster)
+uint32_t emu_cluster_agent(struct emu_cluster *cluster)
 {
-    uint32_t index = cluster->entity_count % EMU_CLOCK_BLOCK;
+    uint32_t index = cluster->agent_count % EMU_CLOCK_BLOCK;
     if (index == 0) {
-        cluster->entity_block = take_block(cluster);
+        cluster->agent_block = take_block(cluster);
     }
-    cluster->entity_count++;
-    return cluster->entity_block * EMU_CLOCK_BLOCK + index;
+    cluster->agent_count++;
+    return cluster->agent_block * EMU_CLOCK_BLOCK + index;
+}
+
+/* The units of the cluster's program; NULL is the last. */
+static const struct emu_unit *const *units_of(const struct emu_cluster *cluster)
+{
+    return cluster->grid->launch.program->units;
 }
 
 enum { MOST_SKIPS = 32 }; /* of time: an hour in all */
@@ -68,26 +74,33 @@ static void create_warp(struct emu_cta *cta, unsigned index, unsigned threads)
     struct emu_warp *warp = &cta->warps[index];
     warp->cta = cta;
     warp->index = index;
-    warp->entity = emu_cluster_entity(cta->cluster);
-    warp->epoch = 1;
+    warp->sync = (struct emu_sync){
+        .checked = launch->settings.races,
+        .agent = emu_cluster_agent(cta->cluster),
+        .epoch = 1,
+        .group = {[EMU_SCOPE_CTA] = cta->cluster->index * EMU_MAX_CLUSTER + cta->rank,
+                  [EMU_SCOPE_CLUSTER] = cta->cluster->index},
+    };
     unsigned lanes = threads - index * EMU_LANES;
     warp->live = lanes >= EMU_LANES ? EMU_ALL_LANES : (1u << lanes) - 1;
     warp->mask = warp->live;
     warp->merge_pc = UINT32_MAX;
-    warp->r = emu_alloc(program->slot_count * sizeof *warp->r);
-    warp->undefined = emu_alloc(program->slot_count * sizeof *warp->undefined);
-    memset(warp->undefined, 0xFF, program->slot_count * sizeof *warp->undefined);
-    warp->p = emu_alloc(program->predicate_count * sizeof *warp->p);
-    warp->p_undefined = emu_alloc(program->predicate_count * sizeof *warp->p_undefined);
-    memset(warp->p_undefined, 0xFF, program->predicate_count * sizeof *warp->p_undefined);
+    warp->r = emu_alloc(program->slot_count * sizeof(*warp->r));
+    warp->undefined = emu_alloc(program->slot_count * sizeof(*warp->undefined));
+    memset(warp->undefined, 0xFF, program->slot_count * sizeof(*warp->undefined));
+    warp->p = emu_alloc(program->predicate_count * sizeof(*warp->p));
+    warp->p_undefined = emu_alloc(program->predicate_count * sizeof(*warp->p_undefined));
+    memset(warp->p_undefined, 0xFF, program->predicate_count * sizeof(*warp->p_undefined));
     uint64_t local_bytes = emu_local_bytes(program);
     if (local_bytes > 0) {
         warp->local = emu_alloc(local_bytes * EMU_LANES);
         warp->local_state = emu_alloc(local_bytes * EMU_LANES);
     }
     fill_constants(warp, program);
-    emu_async_attach_warp(warp);
-    emu_tensor_attach_warp(warp);
+    for (const struct emu_unit *const *unit = units_of(cta->cluster); *unit != NULL;
+         unit++) {
+        (*unit)->attach_warp(warp);
+    }
 }
 
 static void create_cta(struct emu_cluster *cluster, unsigned rank)
@@ -114,9 +127,10 @@ static void create_cta(struct emu_cluster *cluster, unsigned rank)
     unsigned threads = launch->block[0] * launch->block[1] * launch->block[2];
     cta->warp_count = (unsigned)emu_ceil_div(threads, EMU_LANES);
     cta->warps_left = cta->warp_count;
-    cta->warps = emu_alloc(cta->warp_count * sizeof *cta->warps);
-    emu_async_attach_cta(cta);
-    emu_tensor_attach_cta(cta);
+    cta->warps = emu_alloc(cta->warp_count * sizeof(*cta->warps));
+    for (const struct emu_unit *const *unit = units_of(cluster); *unit != NULL; unit++) {
+        (*unit)->attach_cta(cta);
+    }
     for (unsigned i = 0; i < cta->warp_count; i++) {
         create_warp(cta, i, threads);
     }
@@ -125,7 +139,7 @@ static void create_cta(struct emu_cluster *cluster, unsigned rank)
 
 struct emu_cluster *emu_cluster_create(struct emu_grid *grid, uint64_t index)
 {
-    struct emu_cluster *cluster = emu_alloc(sizeof *cluster);
+    struct emu_cluster *cluster = emu_alloc(sizeof(*cluster));
     const uint32_t *size = grid->launch.cluster;
     cluster->grid = grid;
     cluster->index = index;
@@ -136,9 +150,10 @@ struct emu_cluster *emu_cluster_create(struct emu_grid *grid, uint64_t index)
         (uint32_t)(index / grid->cluster_grid[0] / grid->cluster_grid[1]) * size[2];
     emu_random_seed(&cluster->random, emu_mix(grid->launch.settings.seed, index));
     cluster->cta_count = size[0] * size[1] * size[2];
-    cluster->ctas = emu_alloc(cluster->cta_count * sizeof *cluster->ctas);
-    emu_async_attach_cluster(cluster);
-    emu_tensor_attach_cluster(cluster);
+    cluster->ctas = emu_alloc(cluster->cta_count * sizeof(*cluster->ctas));
+    for (const struct emu_unit *const *unit = units_of(cluster); *unit != NULL; unit++) {
+        (*unit)->attach_cluster(cluster);
+    }
     for (unsigned rank = 0; rank < cluster->cta_count; rank++) {
         create_cta(cluster, rank);
     }
@@ -150,9 +165,11 @@ static void destroy_cta(struct emu_cta *cta)
 {
     for (unsigned i = 0; i < cta->warp_count; i++) {
         struct emu_warp *warp = &cta->warps[i];
-        emu_tensor_detach_warp(warp);
-        emu_async_detach_warp(warp);
-        emu_knowledge_free(&warp->knowledge);
+        for (const struct emu_unit *const *unit = units_of(cta->cluster); *unit != NULL;
+             unit++) {
+            (*unit)->detach_warp(warp);
+        }
+        emu_sync_free(&warp->sync);
         emu_free(warp->r);
         emu_free(warp->undefined);
         emu_free(warp->p);
@@ -160,8 +177,10 @@ static void destroy_cta(struct emu_cta *cta)
         emu_free(warp->local);
         emu_free(warp->local_state);
     }
-    emu_tensor_detach_cta(cta);
-    emu_async_detach_cta(cta);
+    for (const struct emu_unit *const *unit = units_of(cta->cluster); *unit != NULL;
+         unit++) {
+        (*unit)->detach_cta(cta);
+    }
     emu_shadow_free(cta->shadow);
     emu_free(cta->shared);
     emu_free(cta->shared_state);
@@ -174,9 +193,10 @@ void emu_cluster_destroy(struct emu_cluster *cluster)
     for (unsigned rank = 0; rank < cluster->cta_count; rank++) {
         destroy_cta(&cluster->ctas[rank]);
     }
-    emu_tensor_detach_cluster(cluster);
-    emu_async_detach_cluster(cluster);
-    emu_meetings_free(cluster->meetings);
+    for (const struct emu_unit *const *unit = units_of(cluster); *unit != NULL; unit++) {
+        (*unit)->detach_cluster(cluster);
+    }
+    emu_sync_table_free(cluster->sync_table);
     emu_watches_free(cluster->watches);
     emu_free(cluster->ctas);
     emu_free(cluster);
@@ -208,8 +228,10 @@ static void describe_waiting_warp(struct emu_warp *warp, struct emu_text *text)
     emu_text_add(text, "%s at ", insn->source->opcode);
     ptx_describe_location(module, &insn->source->location, text);
     struct emu_text wait = {0};
-    emu_async_describe_wait(warp, insn, &wait);
-    emu_tensor_describe_wait(warp, insn, &wait);
+    for (const struct emu_unit *const *unit = units_of(warp->cta->cluster); *unit != NULL;
+         unit++) {
+        (*unit)->describe_wait(warp, insn, &wait);
+    }
     if (wait.length > 0) {
         emu_text_add(text, "\n    %s", emu_text_get(&wait));
     }
@@ -217,25 +239,27 @@ static void describe_waiting_warp(struct emu_warp *warp, struct emu_text *text)
 }
 
 static enum emu_cluster_state report_stuck(struct emu_cluster *cluster,
-                                           enum emu_finding finding, const char *what)
+                                           enum emu_finding finding,
+                                           const char *problem_text)
 {
     struct emu_text text = {0};
     struct emu_warp *first = warp_at(cluster, 0);
-    const struct emu_insn *place = NULL;
+    const struct emu_insn *blocked_at = NULL;
     for (unsigned i = 0; i < warp_total(cluster); i++) {
         struct emu_warp *warp = warp_at(cluster, i);
         if (!warp->finished) {
             describe_waiting_warp(warp, &text);
-            if (place == NULL) {
+            if (blocked_at == NULL) {
                 first = warp;
-                place = warp->blocked_at;
+                blocked_at = warp->blocked_at;
             }
         }
     }
-    if (place == NULL) {
-        place = &cluster->grid->launch.program->insns[first->pc];
+    if (blocked_at == NULL) {
+        blocked_at = &cluster->grid->launch.program->insns[first->pc];
     }
-    emu_report_error(first, place, EMU_LANES, finding, "%s%s", what, emu_text_get(&text));
+    emu_report_error(first, blocked_at, EMU_LANES, finding, "%s%s", problem_text,
+                     emu_text_get(&text));
     emu_text_free(&text);
     return EMU_CLUSTER_FAILED;
 }
@@ -295,7 +319,13 @@ static struct emu_warp *pick_warp(struct emu_cluster *cluster, uint64_t *ret_qua
 static bool end_cta(struct emu_cta *cta)
 {
     cta->exited = true;
-    return emu_async_cta_exited(cta) && emu_tensor_cta_exited(cta);
+    for (const struct emu_unit *const *unit = units_of(cta->cluster); *unit != NULL;
+         unit++) {
+        if (!(*unit)->cta_exited(cta)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* What is still under way when all warps have ended takes effect. */

@@ -131,7 +131,7 @@ bool emu_coverage_merge(const char *path, const struct emu_program *program,
     read_lines(file, &lines);
     add_program(&lines, program, covered);
     if (lines.count > 0) {
-        qsort(lines.at, lines.count, sizeof *lines.at, compare);
+        qsort(lines.at, lines.count, sizeof(*lines.at), compare);
     }
     bool good =
         (write_lines(other.text, &lines) && rename(other.text, path) == 0) ||

@@ -5,9 +5,20 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct emu_opcode *const tables[] = {
-    emu_alu_opcodes,  emu_float_opcodes, emu_control_opcodes, emu_memory_opcodes,
-    emu_warp_opcodes, emu_sync_opcodes,  emu_copy_opcodes,    emu_tensor_opcodes,
+#include "exec/unit.h"
+
+static const struct emu_opcode *const own_tables[] = {
+    emu_alu_opcodes,
+    emu_move_opcodes,
+    emu_compare_opcodes,
+    emu_float_opcodes,
+    emu_control_opcodes,
+    emu_memory_opcodes,
+    emu_atomic_opcodes,
+    emu_warp_opcodes,
+    emu_reduce_opcodes,
+    emu_matrix_opcodes,
+    NULL,
 };
 
 /* What decoding one function needs besides the program. */
@@ -30,13 +41,14 @@ bool emu_decode_fail(struct emu_decoder *decoder, const char *format, ...)
     char text[512];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    struct emu_text place = {0};
-    ptx_describe_place(decoder->program->module, &decoder->source->location, &place);
-    emu_fail(decoder->error, "%s: %s: %s", emu_text_get(&place), decoder->source->opcode,
+    struct emu_text location = {0};
+    ptx_describe_full_location(decoder->program->module, &decoder->source->location,
+                               &location);
+    emu_fail(decoder->error, "%s: %s: %s", emu_text_get(&location), decoder->source->opcode,
              text);
-    emu_text_free(&place);
+    emu_text_free(&location);
     return false;
 }
 
@@ -245,9 +257,9 @@ bool emu_operand_src(struct emu_decoder *decoder, const struct ptx_operand *oper
         if (bits != 32) {
             return emu_decode_fail(decoder, "a decimal constant in a %u-bit place", bits);
         }
-        memcpy(&full, &operand->value, sizeof full);
+        memcpy(&full, &operand->value, sizeof(full));
         single = (float)full;
-        memcpy(&single_bits, &single, sizeof single_bits);
+        memcpy(&single_bits, &single, sizeof(single_bits));
         *ret_slot = slot_of_value(decoder, single_bits);
         return true;
     case PTX_VARIABLE:
@@ -313,7 +325,7 @@ bool emu_operand_vector(struct emu_decoder *decoder, const struct ptx_operand *o
         elements = operand->elements;
         count = operand->count;
     }
-    uint32_t *slots = emu_decode_alloc(decoder, count * sizeof *slots);
+    uint32_t *slots = emu_decode_alloc(decoder, count * sizeof(*slots));
     for (unsigned i = 0; i < count; i++) {
         if (!(dst ? emu_operand_dst(decoder, &elements[i], &slots[i])
                   : emu_operand_src(decoder, &elements[i], bits, &slots[i]))) {
@@ -339,7 +351,7 @@ static void lay_out_registers(struct emu_program *program)
 {
     const struct ptx_function *function = program->function;
     program->register_slots = emu_arena_alloc(
-        &program->arena, function->register_count * sizeof *program->register_slots);
+        &program->arena, function->register_count * sizeof(*program->register_slots));
     for (uint32_t i = 0; i < function->register_count; i++) {
         switch (function->registers[i].type) {
         case PTX_PRED:
@@ -424,13 +436,13 @@ static bool lay_out_variables(struct context *context)
     return fits;
 }
 
-/* The opcode whose name is the longest leading part of the instruction's words. */
-static const struct emu_opcode *find_opcode(const struct ptx_insn *source)
+/* Looks for a longer match than *best, which may be NULL. */
+static void search_tables(const struct emu_opcode *const *tables,
+                          const struct ptx_insn *source, const struct emu_opcode **best)
 {
-    const struct emu_opcode *best = NULL;
-    size_t best_length = 0;
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
-        for (const struct emu_opcode *opcode = tables[i]; opcode->name != NULL; opcode++) {
+    size_t best_length = *best == NULL ? 0 : strlen((*best)->name);
+    for (; *tables != NULL; tables++) {
+        for (const struct emu_opcode *opcode = *tables; opcode->name != NULL; opcode++) {
             if (opcode->name[0] != source->opcode[0]) {
                 continue;
             }
@@ -438,10 +450,21 @@ static const struct emu_opcode *find_opcode(const struct ptx_insn *source)
             if (length > best_length &&
                 strncmp(opcode->name, source->opcode, length) == 0 &&
                 (source->opcode[length] == '.' || source->opcode[length] == 0)) {
-                best = opcode;
+                *best = opcode;
                 best_length = length;
             }
         }
+    }
+}
+
+/* The opcode whose name is the longest leading part of the instruction's words. */
+static const struct emu_opcode *find_opcode(const struct emu_program *program,
+                                            const struct ptx_insn *source)
+{
+    const struct emu_opcode *best = NULL;
+    search_tables(own_tables, source, &best);
+    for (const struct emu_unit *const *unit = program->units; *unit != NULL; unit++) {
+        search_tables((*unit)->opcodes, source, &best);
     }
     return best;
 }
@@ -460,14 +483,14 @@ static bool decode_insn(struct context *context, uint32_t index)
     insn->vector = 1;
     insn->guard = EMU_NO_PREDICATE;
     insn->dst = insn->dst2 = EMU_NO_SLOT;
-    for (unsigned i = 0; i < sizeof insn->src / sizeof insn->src[0]; i++) {
+    for (unsigned i = 0; i < sizeof(insn->src) / sizeof(insn->src[0]); i++) {
         insn->src[i] = EMU_NO_SLOT;
     }
     if (source->guard != PTX_NO_GUARD) {
         insn->guard = program->register_slots[source->guard];
         insn->guard_negated = source->guard_negated;
     }
-    const struct emu_opcode *opcode = find_opcode(source);
+    const struct emu_opcode *opcode = find_opcode(program, source);
     if (opcode == NULL) {
         return emu_decode_fail(decoder, "this opcode is not supported");
     }
@@ -495,16 +518,18 @@ static bool decode_insn(struct context *context, uint32_t index)
 
 struct emu_program *emu_program_decode(const struct ptx_module *module,
                                        const struct ptx_function *function,
+                                       const struct emu_unit *const *units,
                                        emu_variable_address address, void *context,
                                        struct emu_error *error)
 {
-    struct emu_program *program = emu_alloc(sizeof *program);
-    struct context *state = emu_alloc(sizeof *state);
+    struct emu_program *program = emu_alloc(sizeof(*program));
+    struct context *state = emu_alloc(sizeof(*state));
     program->module = module;
     program->function = function;
+    program->units = units;
     program->insn_count = function->insn_count;
     program->insns = emu_arena_alloc(&program->arena,
-                                     (program->insn_count + 1) * sizeof *program->insns);
+                                     (program->insn_count + 1) * sizeof(*program->insns));
     state->decoder.program = program;
     state->decoder.error = error;
     state->address = address;

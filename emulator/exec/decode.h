@@ -22,15 +22,17 @@ struct emu_opcode {
     const char *name;
     bool (*decode)(struct emu_decoder *decoder);
 };
-/* Each family's table, ended by a NULL name. */
-extern const struct emu_opcode emu_alu_opcodes[];     /* exec: integer, logic, moves */
-extern const struct emu_opcode emu_float_opcodes[];   /* exec: floating point, cvt */
-extern const struct emu_opcode emu_control_opcodes[]; /* exec: branches, exit, calls */
-extern const struct emu_opcode emu_memory_opcodes[];  /* exec: ld, st, atom, red, cvta */
-extern const struct emu_opcode emu_warp_opcodes[];    /* exec: shfl, vote, ldmatrix, … */
-extern const struct emu_opcode emu_sync_opcodes[];   /* async: barriers, fences, clusters */
-extern const struct emu_opcode emu_copy_opcodes[];   /* async: cp.async, bulk, tensor */
-extern const struct emu_opcode emu_tensor_opcodes[]; /* tensor: wgmma, tcgen05, mma */
+/* Tables of this folder, ended by a NULL name. */
+extern const struct emu_opcode emu_alu_opcodes[]; /* integers, logic */
+extern const struct emu_opcode emu_move_opcodes[];
+extern const struct emu_opcode emu_compare_opcodes[];
+extern const struct emu_opcode emu_float_opcodes[];   /* floating point, cvt */
+extern const struct emu_opcode emu_control_opcodes[]; /* branches, exit, calls */
+extern const struct emu_opcode emu_memory_opcodes[];  /* ld, st, cvta */
+extern const struct emu_opcode emu_atomic_opcodes[];
+extern const struct emu_opcode emu_warp_opcodes[];   /* shfl, elect, bar.warp, … */
+extern const struct emu_opcode emu_reduce_opcodes[]; /* vote, match, redux */
+extern const struct emu_opcode emu_matrix_opcodes[]; /* ldmatrix, stmatrix */
 
 /* ------------------------------------------------------------- words of the opcode */
 
@@ -84,10 +86,12 @@ void *emu_decode_alloc(struct emu_decoder *decoder, size_t bytes);
 /* Address of a module variable of .global or .const, decided when the module was loaded. */
 typedef uint64_t (*emu_variable_address)(void *context, uint32_t variable);
 
-/* Decodes one function. NULL and an error ("file:line: opcode: …") when anything in it is
- * not supported. The module must outlive the program. */
+/* Decodes one function whose instructions are of this folder or of the units, a list that
+ * NULL ends. NULL and an error ("file:line: opcode: …") when anything in it is not
+ * supported. The module and the units must outlive the program. */
 struct emu_program *emu_program_decode(const struct ptx_module *module,
                                        const struct ptx_function *function,
+                                       const struct emu_unit *const *units,
                                        emu_variable_address address, void *context,
                                        struct emu_error *error);
 void emu_program_free(struct emu_program *program);

@@ -71,7 +71,7 @@ static unsigned thread_count(const struct emu_grid *grid)
 static void run_independent(struct emu_grid *grid)
 {
     unsigned count = thread_count(grid);
-    struct worker *workers = emu_alloc(count * sizeof *workers);
+    struct worker *workers = emu_alloc(count * sizeof(*workers));
     for (unsigned i = 1; i < count; i++) {
         workers[i].grid = grid;
         workers[i].started =
@@ -205,7 +205,7 @@ static void remove_cluster(struct together *all, uint64_t at, bool failed)
     retire_cluster(grid, cluster, failed);
     if (grid->resident_count == 0 && grid->next_cluster >= grid->cluster_total) {
         /* What it wrote is there for whoever waits for it. */
-        emu_memory_forget_marks(grid->launch.memory);
+        emu_memory_clear_logs(grid->launch.memory);
         grid->finished = true;
     }
     for (unsigned i = 0; failed && i < all->count; i++) {
@@ -293,7 +293,7 @@ static void open_grid(struct emu_grid *grid, const struct emu_launch *launch)
     uint64_t size = (uint64_t)launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
     if (launch->program->allocates_tensor_memory && ctas_per_sm(launch) > 1 &&
         grid->cluster_total > 1 && size <= launch->sm_count) {
-        grid->sms = emu_alloc(launch->sm_count * sizeof *grid->sms);
+        grid->sms = emu_alloc(launch->sm_count * sizeof(*grid->sms));
     }
     grid->launch.launch_dependents = allow_dependents;
     pthread_mutex_init(&grid->lock, NULL);
@@ -301,7 +301,7 @@ static void open_grid(struct emu_grid *grid, const struct emu_launch *launch)
 
 static void close_grid(struct emu_grid *grid)
 {
-    emu_meetings_free(grid->meetings);
+    emu_sync_table_free(grid->sync_table);
     emu_watches_free(grid->watches);
     emu_free(grid->blocks);
     emu_free(grid->sms);
@@ -311,7 +311,7 @@ static void close_grid(struct emu_grid *grid)
 bool emu_grids_run(const struct emu_launch *launches, unsigned count,
                    uint64_t *ret_thread_steps)
 {
-    struct emu_grid *grids = emu_alloc(count * sizeof *grids);
+    struct emu_grid *grids = emu_alloc(count * sizeof(*grids));
     bool failed = false;
     for (unsigned i = 0; i < count; i++) {
         open_grid(&grids[i], &launches[i]);
@@ -327,7 +327,7 @@ bool emu_grids_run(const struct emu_launch *launches, unsigned count,
     } else {
         run_together(grids, count);
     }
-    emu_memory_forget_marks(launches->memory);
+    emu_memory_clear_logs(launches->memory);
     uint64_t steps = 0;
     for (unsigned i = 0; i < count; i++) {
         steps += grids[i].thread_steps;

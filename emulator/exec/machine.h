@@ -13,9 +13,9 @@
 #include <pthread.h>
 
 #include "base/base.h"
-#include "check/clock.h"
 #include "check/report.h"
 #include "check/shadow.h"
+#include "check/sync.h"
 #include "exec/settings.h"
 #include "ptx/ptx.h"
 
@@ -78,7 +78,10 @@ struct emu_constant {
     uint64_t value;
 };
 
+struct emu_unit; /* exec/unit.h */
+
 struct emu_program {
+    const struct emu_unit *const *units; /* that its kernels may use; NULL is the last */
     const struct ptx_module *module;
     const struct ptx_function *function;
     struct emu_insn *insns;
@@ -117,15 +120,6 @@ struct emu_program {
 
 /* ------------------------------------------------------------------------ the machine */
 
-/* Whom a strong access or a fence orders; .sys is as good as .gpu here. */
-enum emu_scope {
-    EMU_SCOPE_NONE, /* a weak access */
-    EMU_SCOPE_CTA,
-    EMU_SCOPE_CLUSTER,
-    EMU_SCOPE_GPU,
-    EMU_SCOPES
-};
-
 struct emu_cta;
 struct emu_cluster;
 struct emu_grid;
@@ -144,8 +138,7 @@ struct emu_poll {
 
 struct emu_warp {
     struct emu_cta *cta;
-    unsigned index;         /* in the CTA */
-    uint32_t entity, epoch; /* for races; the epoch grows at each warp-wide meeting */
+    unsigned index; /* in the CTA */
 
     /* Lanes. `mask` are the lanes at `pc` that run now; other live lanes have their place
      * in lane_pc. merge_pc is the nearest place ahead where lanes wait. */
@@ -159,7 +152,7 @@ struct emu_warp {
     uint8_t *local;       /* per lane local_bytes bytes */
     uint8_t *local_state; /* EMU_UNDEFINED or EMU_DEFINED */
 
-    struct emu_knowledge knowledge;
+    struct emu_sync sync;              /* for races */
     const struct emu_insn *blocked_at; /* what it waits for, for reports; NULL: runnable */
     uint64_t steps;                    /* instructions executed */
     uint64_t last_spin;                /* `steps` at the last failed wait; 0: never */
@@ -171,8 +164,8 @@ struct emu_warp {
     uint32_t loads_in_flight;      /* tcgen05.ld whose registers have no value yet */
     bool finished;
 
-    void *async_state;  /* of async/ */
-    void *tensor_state; /* of tensor/ */
+    void *async_state; /* of the units in async/ and tensor/ */
+    void *tensor_state;
 };
 
 /* What CTAs on one multiprocessor share. */
@@ -220,16 +213,16 @@ struct emu_cluster {
     struct emu_async *pending; /* in order of submission */
     struct emu_async *pending_last;
     uint64_t pending_count, next_async_id, next_chain;
-    uint32_t entity_count, entity_block; /* made; the block of the last one */
-    uint64_t thread_steps;               /* executed */
-    unsigned cursor;                     /* of the scheduler */
+    uint32_t agent_count, agent_block; /* made; the block of the last one */
+    uint64_t thread_steps;             /* executed */
+    unsigned cursor;                   /* of the scheduler */
     unsigned idle_turns;
     unsigned starved;     /* warp that the STARVE schedule holds back */
     uint64_t seen_events; /* of all clusters beside it, at its last slice */
     bool failed;
-    bool waits_for_grid;           /* a warp waits for something outside the cluster */
-    struct emu_meetings *meetings; /* what strong accesses published, by address */
-    struct emu_watch *watches;     /* shadows of global allocations; see the grid's */
+    bool waits_for_grid;               /* a warp waits for something outside the cluster */
+    struct emu_sync_table *sync_table; /* what strong accesses published */
+    struct emu_watch *watches;         /* shadows of global allocations; see the grid's */
     void *async_state;
     void *tensor_state;
 };
@@ -261,7 +254,7 @@ struct emu_grid {
     uint64_t cluster_total;
     uint64_t next_cluster;    /* clusters before it were launched or cancelled */
     uint32_t cluster_grid[3]; /* grid size in clusters */
-    pthread_mutex_t lock;     /* of next_cluster and of what families keep here */
+    pthread_mutex_t lock;     /* of next_cluster and of what units keep here */
     bool failed;
     uint64_t warp_steps, thread_steps; /* executed, for statistics */
     uint64_t dependents_launched;      /* CTAs that allowed the next grid to start */
@@ -269,9 +262,9 @@ struct emu_grid {
     bool finished;                     /* all its clusters have ended */
     uint64_t resident_count;
     /* Where clusters can meet (shares_grid), global memory is watched for all of them: */
-    struct emu_meetings *meetings;
+    struct emu_sync_table *sync_table;
     struct emu_watch *watches;
-    uint64_t *blocks; /* of entities: index of the cluster that took it */
+    uint64_t *blocks; /* of agents: index of the cluster that took it */
     uint32_t block_count;
     void *async_state;
 };
@@ -291,11 +284,16 @@ static inline bool emu_grid_run(const struct emu_launch *launch, uint64_t *ret_t
     return emu_grids_run(launch, 1, ret_thread_steps);
 }
 
-/* ---------------------------------------------------------------------- for families */
+/* ---------------------------------------------------------------------- for units */
 
 static inline struct emu_launch *emu_launch_of(const struct emu_cta *cta)
 {
     return &cta->cluster->grid->launch;
+}
+
+static inline bool emu_checks_races(const struct emu_cta *cta)
+{
+    return emu_launch_of(cta)->settings.races;
 }
 
 /* The CTA with that rank in the cluster, or NULL. */
@@ -313,8 +311,8 @@ enum emu_step emu_warp_branch(struct emu_warp *warp, const struct emu_insn *insn
 /* The lanes end. */
 enum emu_step emu_warp_exit(struct emu_warp *warp, uint32_t lanes);
 
-/* A new entity for clocks. */
-uint32_t emu_cluster_entity(struct emu_cluster *cluster);
+/* A new agent for clocks. */
+uint32_t emu_cluster_agent(struct emu_cluster *cluster);
 
 /*
  * Reports about one instruction: adds place (kernel, cluster, CTA, warp, lane, PTX line,
@@ -328,15 +326,15 @@ void emu_report(struct emu_warp *warp, const struct emu_insn *insn, unsigned lan
                 enum emu_severity severity, enum emu_finding finding, const char *format,
                 ...) EMU_PRINTF(6, 7);
 
-/* Checks that the slot is defined in these lanes; otherwise reports `what` ("address of the
- * store") and returns false. */
+/* Checks that the slot is defined in these lanes; otherwise reports `operand_name`
+ * ("address of the store") and returns false. */
 bool emu_need_defined(struct emu_warp *warp, const struct emu_insn *insn, uint32_t lanes,
-                      uint32_t slot, const char *what);
+                      uint32_t slot, const char *operand_name);
 
 /* The value that must be the same in all of `lanes` (a collective's operand); reports when
  * it is not, or when it is undefined. */
 bool emu_uniform_value(struct emu_warp *warp, const struct emu_insn *insn, uint32_t lanes,
-                       uint32_t slot, const char *what, uint64_t *ret_value);
+                       uint32_t slot, const char *operand_name, uint64_t *ret_value);
 
 /* Writes a register: value and definedness. */
 static inline void emu_set(struct emu_warp *warp, uint32_t slot, unsigned lane,

@@ -18,28 +18,16 @@ struct emu_memory {
 
 struct emu_memory *emu_memory_create(uint64_t total_bytes)
 {
-    struct emu_memory *memory = emu_alloc(sizeof *memory);
+    struct emu_memory *memory = emu_alloc(sizeof(*memory));
     memory->total_bytes = total_bytes;
     return memory;
 }
 
-static void forget_marks(struct emu_allocation *allocation)
-{
-    uint64_t pages = emu_ceil_div(allocation->bytes, EMU_MARK_PAGE);
-    for (uint64_t i = 0; i < pages; i++) {
-        emu_free(allocation->marks[i]);
-        allocation->marks[i] = NULL;
-    }
-}
-
 static void free_allocation(struct emu_allocation *allocation)
 {
-    if (allocation->marks != NULL) {
-        forget_marks(allocation);
-    }
+    emu_access_log_free(allocation->log);
     emu_free(allocation->base);
     emu_free(allocation->state);
-    emu_free(allocation->marks);
     emu_free(allocation);
 }
 
@@ -76,21 +64,19 @@ uint64_t emu_memory_allocate(struct emu_memory *memory, uint64_t bytes, const ch
     if (bytes == 0 || bytes > memory->total_bytes - memory->used_bytes) {
         return 0;
     }
-    struct emu_allocation *allocation = emu_alloc(sizeof *allocation);
+    struct emu_allocation *allocation = emu_alloc(sizeof(*allocation));
     allocation->base = emu_try_alloc(bytes + 2 * (size_t)GUARD_BYTES);
     allocation->state = emu_try_alloc(bytes);
-    allocation->marks = emu_try_alloc((size_t)emu_ceil_div(bytes, EMU_MARK_PAGE) *
-                                      sizeof(struct emu_mark *));
+    allocation->log = emu_access_log_create(bytes);
     allocation->bytes = bytes;
-    if (allocation->base == NULL || allocation->state == NULL ||
-        allocation->marks == NULL) {
+    if (allocation->base == NULL || allocation->state == NULL || allocation->log == NULL) {
         free_allocation(allocation);
         return 0;
     }
     uint64_t start = (uint64_t)(uintptr_t)allocation->base + GUARD_BYTES;
     allocation->address = emu_align_up(start - ALIGNMENT_BYTES, ALIGNMENT_BYTES);
     allocation->id = ++memory->next_id;
-    snprintf(allocation->name, sizeof allocation->name, "%s", name == NULL ? "" : name);
+    snprintf(allocation->name, sizeof(allocation->name), "%s", name == NULL ? "" : name);
     if (memory->count == memory->room) {
         memory->room = memory->room == 0 ? 16 : memory->room * 2;
         memory->sorted =
@@ -236,9 +222,9 @@ void emu_memory_describe(struct emu_memory *memory, uint64_t address, struct emu
     }
 }
 
-void emu_memory_forget_marks(struct emu_memory *memory)
+void emu_memory_clear_logs(struct emu_memory *memory)
 {
     for (size_t i = 0; i < memory->count; i++) {
-        forget_marks(memory->sorted[i]);
+        emu_access_log_clear(memory->sorted[i]->log);
     }
 }

@@ -7,6 +7,7 @@
 #ifndef EMU_EXEC_MEMORY_H
 #define EMU_EXEC_MEMORY_H
 
+#include "check/access_log.h"
 #include "exec/machine.h"
 
 /* -------------------------------------------------------------------- global memory */
@@ -24,14 +25,11 @@ void emu_memory_free_all(struct emu_memory *memory);
 uint64_t emu_memory_allocate(struct emu_memory *memory, uint64_t bytes, const char *name);
 bool emu_memory_release(struct emu_memory *memory, uint64_t address);
 /* The allocation that holds [address, address + bytes); NULL when there is none. */
-#define EMU_MARK_PAGE 4096u /* bytes */
 struct emu_allocation {
     uint64_t address, bytes;
-    void *base;     /* what the host allocated */
-    uint8_t *state; /* one byte a byte: EMU_UNDEFINED or EMU_DEFINED */
-    /* Who accessed each byte during a checked launch (exec/marks.h), by pages; NULL in it:
-     * nobody yet. */
-    struct emu_mark **marks;
+    void *base;                 /* what the host allocated */
+    uint8_t *state;             /* one byte a byte: EMU_UNDEFINED or EMU_DEFINED */
+    struct emu_access_log *log; /* of a checked launch */
     char name[32];
     uint64_t id;
     bool read_only;
@@ -51,8 +49,8 @@ bool emu_memory_copy(struct emu_memory *memory, uint64_t to, uint64_t from, uint
 /* Says in words where an address lies: "17 bytes past the end of `A` (4096 bytes)". */
 void emu_memory_describe(struct emu_memory *memory, uint64_t address,
                          struct emu_text *text);
-/* Drops the marks of clusters: at the end of each grid. */
-void emu_memory_forget_marks(struct emu_memory *memory);
+/* Forgets which clusters accessed it: at the end of each grid. */
+void emu_memory_clear_logs(struct emu_memory *memory);
 
 /* ------------------------------------------------------------- accesses of a kernel */
 
@@ -63,11 +61,11 @@ struct emu_actor {
     unsigned lane;       /* EMU_LANES for a collective or asynchronous operation */
     bool atomic, narrow; /* see struct emu_accessor */
     enum emu_proxy proxy;
-    /* For races. A lane's own access: entity and epoch of its warp, knowledge of the warp.
-     * An asynchronous operation: what it was issued with, and the entity and epoch whose
+    /* For races. A lane's own access: agent and epoch of its warp, view of the warp.
+     * An asynchronous operation: what it was issued with, and the agent and epoch whose
      * observation will order others after it. */
-    uint32_t entity, epoch;
-    const struct emu_knowledge *knowledge;
+    uint32_t agent, epoch;
+    const struct emu_view *view;
 };
 /* The actor for a lane's ordinary access in the generic proxy. */
 struct emu_actor emu_actor_of_lane(struct emu_warp *warp, const struct emu_insn *insn,
@@ -116,9 +114,11 @@ bool emu_read(const struct emu_actor *actor, enum emu_space space, uint64_t addr
 bool emu_write(const struct emu_actor *actor, enum emu_space space, uint64_t address,
                uint32_t bytes, const void *data, const uint8_t *defined);
 /* Bytes of local memory a lane has: .local variables, then .param ones of calls. */
-uint64_t emu_local_bytes(const struct emu_program *program);
-/* Frees what races on global memory were watched with. */
-void emu_watches_free(struct emu_watch *watches);
+static inline uint64_t emu_local_bytes(const struct emu_program *program)
+{
+    return emu_align_up(program->function->local_bytes, 16) +
+           program->function->call_param_bytes;
+}
 
 /* A generic address as an address of a space: fills space and address. */
 void emu_classify(uint64_t generic, enum emu_space *ret_space, uint64_t *ret_address);

@@ -158,7 +158,7 @@ static enum emu_step execute(struct emu_warp *warp, const struct emu_insn *insn,
             address &= UINT32_MAX;
         }
         uint8_t data[32];
-        uint8_t before[sizeof data];
+        uint8_t before[sizeof(data)];
         unsigned bytes = insn->bytes;
         const unsigned total = bytes * insn->vector;
         const uint64_t strong = emu_strong_address(space, address);
@@ -268,7 +268,7 @@ static bool decode(struct emu_decoder *decoder, bool has_result)
         return emu_decode_fail(decoder, "the vectors have different lengths");
     }
     insn->list_count = 2u * insn->vector;
-    insn->list = emu_decode_alloc(decoder, insn->list_count * sizeof *insn->list);
+    insn->list = emu_decode_alloc(decoder, insn->list_count * sizeof(*insn->list));
     for (unsigned i = 0; i < insn->vector; i++) {
         insn->list[i] = has_result ? results[i] : EMU_NO_SLOT;
         insn->list[insn->vector + i] = operands[i];
@@ -276,12 +276,18 @@ static bool decode(struct emu_decoder *decoder, bool has_result)
     return true;
 }
 
-bool emu_decode_atom(struct emu_decoder *decoder)
+static bool decode_atom(struct emu_decoder *decoder)
 {
     return decode(decoder, true);
 }
 
-bool emu_decode_red(struct emu_decoder *decoder)
+static bool decode_red(struct emu_decoder *decoder)
 {
     return decode(decoder, false);
 }
+
+const struct emu_opcode emu_atomic_opcodes[] = {
+    {"atom", decode_atom},
+    {"red", decode_red},
+    {0},
+};

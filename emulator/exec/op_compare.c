@@ -4,7 +4,6 @@
 #include "exec/op_form.h"
 #include "exec/op_half.h"
 #include "exec/op_lanes.h"
-#include "exec/op_move.h"
 #include "exec/op_predicate.h"
 
 /* -------------------------------------------------------------------------- relations */
@@ -220,7 +219,7 @@ static bool decode_relation(struct emu_decoder *decoder, enum ptx_type type,
 {
     const int kind = get_kind(type);
     const int which =
-        emu_take_one_of(decoder, operators, sizeof operators / sizeof operators[0]);
+        emu_take_one_of(decoder, operators, sizeof(operators) / sizeof(operators[0]));
     if (kind < 0) {
         return emu_decode_fail(decoder, "not supported for this type");
     }
@@ -247,7 +246,7 @@ static bool decode_compare(struct emu_decoder *decoder, enum ptx_type type,
 {
     static const char *const combines[] = {"and", "or", "xor"};
     struct emu_insn *insn = decoder->insn;
-    struct compare *compare = emu_decode_alloc(decoder, sizeof *compare);
+    struct compare *compare = emu_decode_alloc(decoder, sizeof(*compare));
     compare->is_pair = type == PTX_F16X2 || type == PTX_BF16X2;
     compare->is_half = compare->is_pair || type == PTX_F16 || type == PTX_BF16;
     compare->format = type == PTX_F16 || type == PTX_F16X2 ? EMU_F16 : EMU_BF16;
@@ -272,10 +271,10 @@ static bool decode_compare(struct emu_decoder *decoder, enum ptx_type type,
         }
     }
     return compare->combine == COMBINE_NONE ||
-           emu_predicate_source(decoder, emu_operand(decoder, 3), 2);
+           emu_form_predicate_source(decoder, emu_operand(decoder, 3), 2);
 }
 
-bool emu_setp_decode(struct emu_decoder *decoder)
+static bool decode_setp(struct emu_decoder *decoder)
 {
     struct emu_insn *insn = decoder->insn;
     struct compare *compare;
@@ -341,7 +340,7 @@ static uint64_t get_yes(enum ptx_type result, bool is_pair)
     }
 }
 
-bool emu_set_decode(struct emu_decoder *decoder)
+static bool decode_set(struct emu_decoder *decoder)
 {
     struct emu_insn *insn = decoder->insn;
     struct compare *compare;
@@ -396,7 +395,7 @@ EMU_EXEC(isspacep)
     return EMU_NEXT;
 }
 
-bool emu_isspacep_decode(struct emu_decoder *decoder)
+static bool decode_isspacep(struct emu_decoder *decoder)
 {
     static const char *const spaces[] = {"global",      "local",           "param",
                                          "shared::cta", "shared::cluster", "shared"};
@@ -411,3 +410,10 @@ bool emu_isspacep_decode(struct emu_decoder *decoder)
            emu_form_predicate(decoder, emu_operand(decoder, 0), false, &insn->dst) &&
            emu_form_src(decoder, emu_operand(decoder, 1), 64, false, &insn->src[0]);
 }
+
+const struct emu_opcode emu_compare_opcodes[] = {
+    {"setp", decode_setp},
+    {"set", decode_set},
+    {"isspacep", decode_isspacep},
+    {0},
+};

@@ -101,8 +101,8 @@ static enum emu_step execute_assertfail(struct emu_warp *warp, const struct emu_
         !read_call_param(warp, insn, lane, 2, &line)) {
         return EMU_FAILED;
     }
-    read_text(warp, insn, lane, message, message_text, sizeof message_text);
-    read_text(warp, insn, lane, file, file_text, sizeof file_text);
+    read_text(warp, insn, lane, message, message_text, sizeof(message_text));
+    read_text(warp, insn, lane, file, file_text, sizeof(file_text));
     return emu_report_error(warp, insn, lane, EMU_FINDING_TRAP,
                             "assertion `%s` failed, %s:%u", message_text, file_text,
                             (unsigned)line);
@@ -135,7 +135,7 @@ static bool decode_call(struct emu_decoder *decoder)
     unsigned count = arguments == NULL ? 0 : arguments->count;
     struct emu_insn *insn = decoder->insn;
     uint8_t *sizes = emu_decode_alloc(decoder, count);
-    insn->list = emu_decode_alloc(decoder, count * sizeof *insn->list);
+    insn->list = emu_decode_alloc(decoder, count * sizeof(*insn->list));
     insn->list_count = count;
     insn->extra = sizes;
     for (unsigned i = 0; i < count; i++) {

@@ -27,7 +27,7 @@ static const struct emu_cvt_type types[] = {
     {"e2m1x2", EMU_CVT_PAIR, 8, EMU_E2M1, false},
     {"ue8m0x2", EMU_CVT_PAIR, 16, EMU_UE8M0, false},
 };
-enum { TYPE_COUNT = sizeof types / sizeof types[0] };
+enum { TYPE_COUNT = sizeof(types) / sizeof(types[0]) };
 
 /* ------------------------------------------------------------------- float, float */
 
@@ -191,7 +191,9 @@ static bool has_register(struct emu_decoder *decoder, const struct ptx_operand *
            emu_decode_fail(decoder, "a %u-bit register for .%s", bits, type->name);
 }
 
-bool emu_cvt_operands(struct emu_decoder *decoder, struct emu_cvt *cvt, unsigned sources)
+/* The operands; the destination may be a wider register, and so may the sources. */
+static bool take_operands(struct emu_decoder *decoder, struct emu_cvt *cvt,
+                          unsigned sources)
 {
     const struct ptx_operand *to = emu_operand(decoder, 0);
     if (!emu_need_operands(decoder, sources + 1, sources + 1) ||
@@ -240,7 +242,7 @@ static void take_rounding(struct emu_decoder *decoder, struct emu_cvt *cvt)
 
 bool emu_cvt_decode(struct emu_decoder *decoder)
 {
-    struct emu_cvt *cvt = emu_decode_alloc(decoder, sizeof *cvt);
+    struct emu_cvt *cvt = emu_decode_alloc(decoder, sizeof(*cvt));
     decoder->insn->extra = cvt;
     take_rounding(decoder, cvt);
     cvt->ftz = emu_take(decoder, "ftz");
@@ -256,9 +258,11 @@ bool emu_cvt_decode(struct emu_decoder *decoder)
     cvt->how.relu = cvt->relu;
     cvt->how.flush = cvt->ftz && cvt->to->format == EMU_F32;
     if (cvt->to->kind == EMU_CVT_PAIR || cvt->from->kind == EMU_CVT_PAIR) {
-        return emu_cvt_pair_decode(decoder, cvt);
+        unsigned sources = 0;
+        return emu_cvt_pairs(decoder, cvt, &sources) &&
+               take_operands(decoder, cvt, sources);
     }
-    if (!emu_cvt_operands(decoder, cvt, 1)) {
+    if (!take_operands(decoder, cvt, 1)) {
         return false;
     }
     const bool to_float = cvt->to->kind == EMU_CVT_FLOAT;

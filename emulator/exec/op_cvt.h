@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cvt: what its two files share. */
+/* cvt: what its files share. */
 #ifndef EMU_EXEC_OP_CVT_H
 #define EMU_EXEC_OP_CVT_H
 
@@ -39,10 +39,9 @@ bool emu_cvt_pack_decode(struct emu_decoder *decoder);
 bool emu_cvt_integers(struct emu_decoder *decoder, const struct emu_cvt *cvt);
 bool emu_cvt_to_integer(struct emu_decoder *decoder, const struct emu_cvt *cvt);
 bool emu_cvt_from_integer(struct emu_decoder *decoder, const struct emu_cvt *cvt);
-/* Operands, executor and restrictions of a conversion to or from a pair. */
-bool emu_cvt_pair_decode(struct emu_decoder *decoder, struct emu_cvt *cvt);
-/* The operands; the destination may be a wider register, and so may the sources. */
-bool emu_cvt_operands(struct emu_decoder *decoder, struct emu_cvt *cvt, unsigned sources);
+/* The same of a conversion to or from a pair, and how many source operands it has. */
+bool emu_cvt_pairs(struct emu_decoder *decoder, const struct emu_cvt *cvt,
+                   unsigned *ret_sources);
 
 /* ------------------------------------------------------------------ for one value */
 

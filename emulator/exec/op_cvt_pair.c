@@ -86,10 +86,11 @@ static bool is_allowed(bool zero, bool up, bool nearest, enum emu_rounding round
            (rounding == EMU_RN && nearest);
 }
 
-bool emu_cvt_pair_decode(struct emu_decoder *decoder, struct emu_cvt *cvt)
+bool emu_cvt_pairs(struct emu_decoder *decoder, const struct emu_cvt *cvt,
+                   unsigned *ret_sources)
 {
     struct emu_insn *insn = decoder->insn;
-    for (unsigned i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+    for (unsigned i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         if (strcmp(rules[i].to, cvt->to->name) != 0 ||
             strcmp(rules[i].from, cvt->from->name) != 0) {
             continue;
@@ -116,8 +117,8 @@ bool emu_cvt_pair_decode(struct emu_decoder *decoder, struct emu_cvt *cvt)
                      : !quick                     ? join_pair
                      : cvt->to->format == EMU_F16 ? join_f16
                                                   : join_bf16;
-        return emu_form_target(decoder, rules[i].sm) &&
-               emu_cvt_operands(decoder, cvt, joins ? 2 : 1);
+        *ret_sources = joins ? 2 : 1;
+        return emu_form_target(decoder, rules[i].sm);
     }
     return emu_decode_fail(decoder, "not supported from .%s to .%s", cvt->from->name,
                            cvt->to->name);

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "exec/op_predicate.h"
 #include "numbers/numbers.h"
 
 static const struct emu_form *const tables[] = {
@@ -120,6 +119,23 @@ bool emu_form_predicate(struct emu_decoder *decoder, const struct ptx_operand *o
     return emu_operand_predicate(decoder, operand, ret_predicate, NULL);
 }
 
+bool emu_form_predicate_source(struct emu_decoder *decoder,
+                               const struct ptx_operand *operand, unsigned index)
+{
+    struct emu_insn *insn = decoder->insn;
+    bool negated = false;
+    if (operand->kind == PTX_INTEGER) {
+        insn->src[index] = EMU_NO_PREDICATE;
+        negated = operand->value != 0;
+    } else if (operand->kind != PTX_REGISTER) {
+        return emu_decode_fail(decoder, "an operand is not a predicate");
+    } else if (!emu_operand_predicate(decoder, operand, &insn->src[index], &negated)) {
+        return false;
+    }
+    insn->mode2 = (uint16_t)(insn->mode2 | (negated ? 1u << index : 0u));
+    return true;
+}
+
 /* The program's condition code: one hidden predicate. */
 static uint32_t get_condition_code(struct emu_program *program)
 {
@@ -157,7 +173,7 @@ static bool decode_operands(struct emu_decoder *decoder, const struct emu_form *
             break;
         case 'p':
             good = i == 0 ? emu_form_predicate(decoder, operand, false, &insn->dst)
-                          : emu_predicate_source(decoder, operand, sources);
+                          : emu_form_predicate_source(decoder, operand, sources);
             sources += i != 0;
             break;
         case '#':
@@ -234,7 +250,7 @@ static bool refuse(struct emu_decoder *decoder, const struct request *request)
     const char *name = decoder->source->words[0];
     uint64_t known = 0;
     bool any = false;
-    for (unsigned t = 0; t < sizeof tables / sizeof tables[0]; t++) {
+    for (unsigned t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
         for (const struct emu_form *form = tables[t]; form->name != NULL; form++) {
             if (strcmp(form->name, name) == 0 && has_types(form, request)) {
                 known |= form->need | form->may;
@@ -278,7 +294,7 @@ bool emu_form_decode(struct emu_decoder *decoder)
     const char *name = decoder->source->words[0];
     struct request request = {.operands = emu_operand_count(decoder)};
     read_words(decoder, &request);
-    for (unsigned t = 0; t < sizeof tables / sizeof tables[0]; t++) {
+    for (unsigned t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
         for (const struct emu_form *form = tables[t]; form->name != NULL; form++) {
             if (!has_types(form, &request) || !has_words(form, &request) ||
                 count_operands(form) != request.operands || strcmp(form->name, name) != 0) {

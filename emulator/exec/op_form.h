@@ -114,6 +114,10 @@ bool emu_form_src(struct emu_decoder *decoder, const struct ptx_operand *operand
 /* A predicate to be written; `sink`: or _, as EMU_NO_PREDICATE. */
 bool emu_form_predicate(struct emu_decoder *decoder, const struct ptx_operand *operand,
                         bool sink, uint32_t *ret_predicate);
+/* Fills source `index` (see op_predicate.h) from a predicate, negated or not, or an integer
+ * constant. */
+bool emu_form_predicate_source(struct emu_decoder *decoder,
+                               const struct ptx_operand *operand, unsigned index);
 bool emu_form_is_float(enum ptx_type type);
 unsigned emu_form_bits(enum ptx_type type);
 /* Fails when the module's target is below sm. */

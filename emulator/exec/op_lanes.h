@@ -106,14 +106,14 @@ static inline float emu_f32_of(uint64_t bits)
 {
     const uint32_t low = (uint32_t)bits;
     float value;
-    memcpy(&value, &low, sizeof value);
+    memcpy(&value, &low, sizeof(value));
     return value;
 }
 
 static inline uint32_t emu_f32_bits(float value)
 {
     uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
+    memcpy(&bits, &value, sizeof(bits));
     return bits;
 }
 
@@ -126,14 +126,14 @@ static inline uint32_t emu_f32_result(float value)
 static inline double emu_f64_of(uint64_t bits)
 {
     double value;
-    memcpy(&value, &bits, sizeof value);
+    memcpy(&value, &bits, sizeof(value));
     return value;
 }
 
 static inline uint64_t emu_f64_bits(double value)
 {
     uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
+    memcpy(&bits, &value, sizeof(bits));
     return bits;
 }
 

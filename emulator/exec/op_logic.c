@@ -83,7 +83,7 @@ bool emu_predicate_decode(struct emu_decoder *decoder)
         {"and", and_pred, 2}, {"or", or_pred, 2},   {"xor", xor_pred, 2},
         {"not", not_pred, 1}, {"mov", mov_pred, 1},
     };
-    for (unsigned i = 0; i < sizeof operations / sizeof operations[0]; i++) {
+    for (unsigned i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
         if (strcmp(decoder->source->words[0], operations[i].name) != 0) {
             continue;
         }
@@ -94,28 +94,11 @@ bool emu_predicate_decode(struct emu_decoder *decoder)
                     emu_form_predicate(decoder, emu_operand(decoder, 0), false,
                                        &decoder->insn->dst);
         for (unsigned k = 0; good && k < operations[i].sources; k++) {
-            good = emu_predicate_source(decoder, emu_operand(decoder, k + 1), k);
+            good = emu_form_predicate_source(decoder, emu_operand(decoder, k + 1), k);
         }
         return good;
     }
     return emu_decode_fail(decoder, "no form for predicates");
-}
-
-bool emu_predicate_source(struct emu_decoder *decoder, const struct ptx_operand *operand,
-                          unsigned index)
-{
-    struct emu_insn *insn = decoder->insn;
-    bool negated = false;
-    if (operand->kind == PTX_INTEGER) {
-        insn->src[index] = EMU_NO_PREDICATE;
-        negated = operand->value != 0;
-    } else if (operand->kind != PTX_REGISTER) {
-        return emu_decode_fail(decoder, "an operand is not a predicate");
-    } else if (!emu_operand_predicate(decoder, operand, &insn->src[index], &negated)) {
-        return false;
-    }
-    insn->mode2 = (uint16_t)(insn->mode2 | (negated ? 1u << index : 0u));
-    return true;
 }
 
 /* ------------------------------------------------------------------------------- forms */

@@ -3,9 +3,7 @@
  * ldmatrix and stmatrix: 8×8 matrices of 16-bit elements between shared memory and the
  * registers of a warp.
  */
-#include "exec/op_matrix.h"
 
-#include "exec/families.h"
 #include "exec/memory.h"
 #include "exec/op_form.h"
 #include "exec/op_lanes.h"
@@ -101,7 +99,7 @@ EMU_EXEC(ldmatrix)
             emu_lanes_defined(warp, slot, 1u << lane, defined ? 0 : EMU_ALL_LANES);
         }
     }
-    emu_know_warp_meeting(warp);
+    emu_sync_lanes(&warp->sync);
     return EMU_NEXT;
 }
 
@@ -127,7 +125,7 @@ EMU_EXEC(stmatrix)
     if (!check_lanes(warp, insn, lanes) || !transfer_rows(warp, insn, &matrices, true)) {
         return EMU_FAILED;
     }
-    emu_know_warp_meeting(warp);
+    emu_sync_lanes(&warp->sync);
     return EMU_NEXT;
 }
 
@@ -157,14 +155,20 @@ static bool decode_matrix(struct emu_decoder *decoder, unsigned address, unsigne
                            numbers[number]);
 }
 
-bool emu_ldmatrix_decode(struct emu_decoder *decoder)
+static bool decode_ldmatrix(struct emu_decoder *decoder)
 {
     decoder->insn->exec = ldmatrix;
     return decode_matrix(decoder, 1, 0, true);
 }
 
-bool emu_stmatrix_decode(struct emu_decoder *decoder)
+static bool decode_stmatrix(struct emu_decoder *decoder)
 {
     decoder->insn->exec = stmatrix;
     return decode_matrix(decoder, 0, 1, false);
 }
+
+const struct emu_opcode emu_matrix_opcodes[] = {
+    {"ldmatrix", decode_ldmatrix},
+    {"stmatrix", decode_stmatrix},
+    {0},
+};

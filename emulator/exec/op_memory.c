@@ -12,7 +12,7 @@ static void take_cache_hints(struct emu_decoder *decoder, bool *ret_policy)
 {
     static const char *const hints[] = {"ca", "cg", "cs", "lu",      "cv",
                                         "wb", "wt", "nc", "unified", "u"};
-    while (emu_take_one_of(decoder, hints, sizeof hints / sizeof hints[0]) >= 0) {
+    while (emu_take_one_of(decoder, hints, sizeof(hints) / sizeof(hints[0])) >= 0) {
     }
     while (emu_take_prefix(decoder, "L1::") != NULL) {
     }
@@ -32,7 +32,7 @@ bool emu_take_space(struct emu_decoder *decoder, enum emu_space *ret_space)
         EMU_SPACE_GLOBAL,         EMU_SPACE_SHARED, EMU_SPACE_SHARED,
         EMU_SPACE_SHARED_CLUSTER, EMU_SPACE_LOCAL,  EMU_SPACE_PARAM,
         EMU_SPACE_CONST,          EMU_SPACE_PARAM,  EMU_SPACE_PARAM};
-    int index = emu_take_one_of(decoder, names, sizeof names / sizeof names[0]);
+    int index = emu_take_one_of(decoder, names, sizeof(names) / sizeof(names[0]));
     *ret_space = index < 0 ? EMU_SPACE_GENERIC : spaces[index];
     return index >= 0;
 }
@@ -212,7 +212,7 @@ static bool decode_access(struct emu_decoder *decoder, bool load)
     }
     if (type == PTX_B128) {
         /* The register is two slots in a row. */
-        uint32_t *slots = emu_decode_alloc(decoder, 2 * sizeof *slots);
+        uint32_t *slots = emu_decode_alloc(decoder, 2 * sizeof(*slots));
         slots[0] = insn->list[0];
         slots[1] = insn->list[0] + 1;
         insn->list = slots;
@@ -334,7 +334,5 @@ const struct emu_opcode emu_memory_opcodes[] = {
     {"prefetch", decode_prefetch},
     {"prefetchu", decode_prefetch},
     {"createpolicy", decode_policy},
-    {"atom", emu_decode_atom},
-    {"red", emu_decode_red},
     {NULL, NULL},
 };

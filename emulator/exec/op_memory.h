@@ -14,7 +14,4 @@ uint8_t emu_take_order(struct emu_decoder *decoder, bool always);
 /* The address under which strong accesses meet. */
 uint64_t emu_strong_address(enum emu_space space, uint64_t address);
 
-bool emu_decode_atom(struct emu_decoder *decoder);
-bool emu_decode_red(struct emu_decoder *decoder);
-
 #endif

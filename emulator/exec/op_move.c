@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* mov: copies, packing and unpacking of vectors, special registers; selp and slct. */
-#include "exec/op_move.h"
+#include "exec/op_predicate.h"
 
 #include "exec/op_form.h"
 #include "exec/op_lanes.h"
-#include "exec/op_predicate.h"
 #include "exec/special.h"
 
 /* --------------------------------------------------------------------------------- mov */
@@ -94,7 +93,7 @@ static bool decode_elements(struct emu_decoder *decoder, const struct ptx_operan
     const unsigned element_bits = bits / vector->count;
     insn->bytes = (uint8_t)(element_bits / 8);
     insn->list_count = vector->count;
-    insn->list = emu_decode_alloc(decoder, vector->count * sizeof *insn->list);
+    insn->list = emu_decode_alloc(decoder, vector->count * sizeof(*insn->list));
     for (unsigned k = 0; k < vector->count; k++) {
         const struct ptx_operand *element = &vector->elements[k];
         if (is_destination && element->kind == PTX_SINK) {
@@ -126,7 +125,7 @@ static bool is_movable(enum ptx_type type)
            (!emu_form_is_float(type) || type == PTX_F32 || type == PTX_F64);
 }
 
-bool emu_move_decode(struct emu_decoder *decoder)
+static bool decode_move(struct emu_decoder *decoder)
 {
     struct emu_insn *insn = decoder->insn;
     enum ptx_type type;
@@ -213,5 +212,10 @@ const struct emu_form emu_select_forms[] = {
     {"selp", SELECTABLE, 0, 0, 0, "nnnp", selp, 0},
     {"slct", SELECTABLE, EMU_T(S32), 0, 0, "nnni", slct_s32, 0},
     {"slct", SELECTABLE, EMU_T(F32), 0, EMU_W(FTZ), "nnni", slct_f32, 0},
+    {0},
+};
+
+const struct emu_opcode emu_move_opcodes[] = {
+    {"mov", decode_move},
     {0},
 };

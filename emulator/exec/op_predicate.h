@@ -8,10 +8,6 @@
 
 #include "exec/decode.h"
 
-/* Fills source `index` from a register, negated or not, or an integer constant. */
-bool emu_predicate_source(struct emu_decoder *decoder, const struct ptx_operand *operand,
-                          unsigned index);
-
 static inline uint32_t emu_predicate_read(const struct emu_warp *warp,
                                           const struct emu_insn *insn, unsigned index)
 {

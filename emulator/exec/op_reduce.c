@@ -41,7 +41,7 @@ EMU_EXEC(vote)
     return emu_warp_met(warp);
 }
 
-bool emu_vote_decode(struct emu_decoder *decoder)
+static bool decode_vote(struct emu_decoder *decoder)
 {
     static const char *const modes[] = {"all", "any", "uni", "ballot"};
     struct emu_insn *insn = decoder->insn;
@@ -58,7 +58,7 @@ bool emu_vote_decode(struct emu_decoder *decoder)
     const struct ptx_operand *to = emu_operand(decoder, 0);
     return (mode == VOTE_BALLOT ? emu_form_dst(decoder, to, 32, &insn->dst)
                                 : emu_form_predicate(decoder, to, false, &insn->dst)) &&
-           emu_predicate_source(decoder, emu_operand(decoder, 1), 0) &&
+           emu_form_predicate_source(decoder, emu_operand(decoder, 1), 0) &&
            emu_warp_mask(decoder, 2, &insn->src[1]);
 }
 
@@ -74,7 +74,7 @@ EMU_EXEC(match)
         return step;
     }
     uint64_t values[EMU_LANES];
-    memcpy(values, warp->r[insn->src[0]], sizeof values);
+    memcpy(values, warp->r[insn->src[0]], sizeof(values));
     const uint32_t values_undefined = warp->undefined[insn->src[0]];
     uint32_t holds = 0;
     uint32_t undefined = 0;
@@ -101,7 +101,7 @@ EMU_EXEC(match)
     return emu_warp_met(warp);
 }
 
-bool emu_match_decode(struct emu_decoder *decoder)
+static bool decode_match(struct emu_decoder *decoder)
 {
     static const char *const modes[] = {"any", "all"};
     struct emu_insn *insn = decoder->insn;
@@ -178,7 +178,7 @@ EMU_EXEC(redux)
         return step;
     }
     uint64_t values[EMU_LANES];
-    memcpy(values, warp->r[insn->src[0]], sizeof values);
+    memcpy(values, warp->r[insn->src[0]], sizeof(values));
     const uint32_t values_undefined = warp->undefined[insn->src[0]];
     uint32_t undefined = 0;
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
@@ -190,7 +190,7 @@ EMU_EXEC(redux)
     return emu_warp_met(warp);
 }
 
-bool emu_redux_decode(struct emu_decoder *decoder)
+static bool decode_redux(struct emu_decoder *decoder)
 {
     static const char *const operations[] = {"add", "min", "max", "and", "or", "xor"};
     struct emu_insn *insn = decoder->insn;
@@ -222,3 +222,10 @@ bool emu_redux_decode(struct emu_decoder *decoder)
                         &insn->src[0]) &&
            emu_warp_mask(decoder, 2, &insn->src[1]);
 }
+
+const struct emu_opcode emu_reduce_opcodes[] = {
+    {"vote", decode_vote},
+    {"match", decode_match},
+    {"redux", decode_redux},
+    {0},
+};

@@ -2,10 +2,8 @@
 /* Lanes of a warp that meet: shuffles, election, bar.warp.sync. */
 #include "exec/op_warp.h"
 
-#include "exec/families.h"
 #include "exec/op_form.h"
 #include "exec/op_lanes.h"
-#include "exec/op_matrix.h"
 
 /* --------------------------------------------------------------------------- membership */
 
@@ -65,7 +63,7 @@ enum emu_step emu_warp_meet(struct emu_warp *warp, const struct emu_insn *insn,
 
 enum emu_step emu_warp_met(struct emu_warp *warp)
 {
-    emu_know_warp_meeting(warp);
+    emu_sync_lanes(&warp->sync);
     return EMU_NEXT;
 }
 
@@ -142,7 +140,7 @@ EMU_EXEC(shfl)
         return step;
     }
     uint64_t values[EMU_LANES];
-    memcpy(values, warp->r[insn->src[0]], sizeof values);
+    memcpy(values, warp->r[insn->src[0]], sizeof(values));
     const uint32_t value_undefined = warp->undefined[insn->src[0]];
     const uint32_t choice_undefined =
         warp->undefined[insn->src[1]] | warp->undefined[insn->src[2]];
@@ -278,14 +276,9 @@ static bool decode_nanosleep(struct emu_decoder *decoder)
 
 const struct emu_opcode emu_warp_opcodes[] = {
     {"shfl", decode_shfl},
-    {"vote", emu_vote_decode},
-    {"match", emu_match_decode},
-    {"redux", emu_redux_decode},
     {"elect", decode_elect},
     {"activemask", decode_activemask},
     {"bar.warp", decode_bar_warp},
     {"nanosleep", decode_nanosleep},
-    {"ldmatrix", emu_ldmatrix_decode},
-    {"stmatrix", emu_stmatrix_decode},
     {0},
 };

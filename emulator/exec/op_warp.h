@@ -22,8 +22,4 @@ bool emu_warp_mask(struct emu_decoder *decoder, unsigned operand, uint32_t *ret_
 /* d, or d|p; either may be _ in a pair. */
 bool emu_warp_result(struct emu_decoder *decoder, bool pair_only);
 
-bool emu_vote_decode(struct emu_decoder *decoder);
-bool emu_match_decode(struct emu_decoder *decoder);
-bool emu_redux_decode(struct emu_decoder *decoder);
-
 #endif

@@ -122,11 +122,11 @@ static bool apply(struct emu_settings *settings, const char *key, const char *va
         return good;
     }
     if (strcmp(key, "coverage") == 0) {
-        if (strlen(value) >= sizeof settings->coverage) {
+        if (strlen(value) >= sizeof(settings->coverage)) {
             return emu_fail(error, "coverage: the path is longer than %zu bytes",
-                            sizeof settings->coverage - 1);
+                            sizeof(settings->coverage) - 1);
         }
-        snprintf(settings->coverage, sizeof settings->coverage, "%s", value);
+        snprintf(settings->coverage, sizeof(settings->coverage), "%s", value);
         return true;
     }
     return emu_fail(

@@ -42,16 +42,16 @@ enum {
     SHARED_UNIT = 128 /* bytes that shared memory is handed out in */
 };
 
-#define BY_COMPONENT(name, what)                        \
-    {name ".x", 32, what, 0}, {name ".y", 32, what, 1}, \
+#define BY_COMPONENT(name, kind)                        \
+    {name ".x", 32, kind, 0}, {name ".y", 32, kind, 1}, \
     {                                                   \
-        name ".z", 32, what, 2                          \
+        name ".z", 32, kind, 2                          \
     }
 
 static const struct {
     const char *name;
     unsigned bits;
-    enum special what;
+    enum special kind;
     unsigned component;
 } registers[] = {
     BY_COMPONENT("%tid", TID),
@@ -87,13 +87,13 @@ static const struct {
     {"%aggr_smem_size", 32, AGGR_SMEM_SIZE, 0},
 };
 
-static uint32_t get_lane_value(const struct emu_warp *warp, enum special what,
+static uint32_t get_lane_value(const struct emu_warp *warp, enum special kind,
                                unsigned component, unsigned lane)
 {
     const uint32_t bit = 1u << lane;
     const uint32_t *block = emu_launch_of(warp->cta)->block;
     const uint32_t thread = warp->index * EMU_LANES + lane;
-    switch (what) {
+    switch (kind) {
     case TID:
         return component == 0   ? thread % block[0]
                : component == 1 ? thread / block[0] % block[1]
@@ -126,13 +126,13 @@ static uint64_t get_time(struct emu_warp *warp)
     return warp->time_shown;
 }
 
-static uint64_t get_warp_value(struct emu_warp *warp, enum special what, unsigned component)
+static uint64_t get_warp_value(struct emu_warp *warp, enum special kind, unsigned component)
 {
     const struct emu_cta *cta = warp->cta;
     const struct emu_cluster *cluster = cta->cluster;
     const struct emu_launch *launch = &cluster->grid->launch;
     const struct ptx_function *function = launch->program->function;
-    switch (what) {
+    switch (kind) {
     case NTID:
         return launch->block[component];
     case CTAID:
@@ -214,12 +214,12 @@ EMU_EXEC(read_warp_predicate)
     return EMU_NEXT;
 }
 
-static bool finish(struct emu_decoder *decoder, enum special what, unsigned component,
+static bool finish(struct emu_decoder *decoder, enum special kind, unsigned component,
                    unsigned bits)
 {
-    decoder->insn->mode = (uint16_t)what;
+    decoder->insn->mode = (uint16_t)kind;
     decoder->insn->mode2 = (uint16_t)component;
-    decoder->insn->exec = what <= LAST_OF_LANES ? read_lanes
+    decoder->insn->exec = kind <= LAST_OF_LANES ? read_lanes
                           : bits == 1           ? read_warp_predicate
                           : bits == 32          ? read_warp_32
                                                 : read_warp_64;
@@ -228,10 +228,10 @@ static bool finish(struct emu_decoder *decoder, enum special what, unsigned comp
 
 bool emu_special_decode(struct emu_decoder *decoder, const char *name, unsigned bits)
 {
-    for (unsigned i = 0; i < sizeof registers / sizeof registers[0]; i++) {
+    for (unsigned i = 0; i < sizeof(registers) / sizeof(registers[0]); i++) {
         if (strcmp(registers[i].name, name) == 0) {
             return registers[i].bits == bits
-                       ? finish(decoder, registers[i].what, registers[i].component, bits)
+                       ? finish(decoder, registers[i].kind, registers[i].component, bits)
                        : emu_decode_fail(decoder, "%s has %u bits, not %u", name,
                                          registers[i].bits, bits);
         }

@@ -8,7 +8,7 @@
  * Groups at the same place are one group.
  */
 #include "exec/cluster.h"
-#include "exec/families.h"
+#include "exec/unit.h"
 
 /* Takes the lanes at `pc` as the running group. */
 static void run_group(struct emu_warp *warp, uint32_t pc)
@@ -83,7 +83,12 @@ enum emu_step emu_warp_exit(struct emu_warp *warp, uint32_t lanes)
     }
     warp->live &= ~lanes;
     emu_note_event(warp);
-    emu_async_lanes_exited(warp, lanes, warp->live == 0);
+    const struct emu_unit *const *units = emu_launch_of(warp->cta)->program->units;
+    for (; *units != NULL; units++) {
+        if ((*units)->lanes_exited != NULL) {
+            (*units)->lanes_exited(warp);
+        }
+    }
     if (warp->live != 0) {
         run_first_group(warp);
     } else {
@@ -131,6 +136,19 @@ static bool try_other_group(struct emu_warp *warp, uint32_t *tried)
     return (*tried & warp->mask) == 0;
 }
 
+/* Asks the units whether a load in flight has a register of the instruction. */
+static enum emu_step await_registers(struct emu_warp *warp, const struct emu_insn *insn)
+{
+    enum emu_step step = EMU_NEXT;
+    const struct emu_unit *const *units = emu_launch_of(warp->cta)->program->units;
+    for (; *units != NULL && step == EMU_NEXT; units++) {
+        if ((*units)->await_registers != NULL) {
+            step = (*units)->await_registers(warp, insn);
+        }
+    }
+    return step;
+}
+
 static enum emu_step execute(struct emu_warp *warp, const struct emu_insn *insn,
                              uint32_t lanes)
 {
@@ -138,7 +156,7 @@ static enum emu_step execute(struct emu_warp *warp, const struct emu_insn *insn,
         return EMU_NEXT;
     }
     enum emu_step ready =
-        warp->loads_in_flight == 0 ? EMU_NEXT : emu_tensor_await_registers(warp, insn);
+        warp->loads_in_flight == 0 ? EMU_NEXT : await_registers(warp, insn);
     return ready == EMU_NEXT ? insn->exec(warp, insn, lanes) : ready;
 }
 

@@ -39,17 +39,17 @@ float emu_approx_f32(enum emu_approx function, float a)
         emu_encode(EMU_F32, evaluate(function, a), (struct emu_encode){.rounding = EMU_RN});
     const uint32_t bits32 = (uint32_t)bits;
     float result;
-    memcpy(&result, &bits32, sizeof result);
+    memcpy(&result, &bits32, sizeof(result));
     return result;
 }
 
 float emu_flush_f32(float a)
 {
     uint32_t bits;
-    memcpy(&bits, &a, sizeof bits);
+    memcpy(&bits, &a, sizeof(bits));
     if ((bits & 0x7F800000) == 0) {
         bits &= 0x80000000;
     }
-    memcpy(&a, &bits, sizeof a);
+    memcpy(&a, &bits, sizeof(a));
     return a;
 }

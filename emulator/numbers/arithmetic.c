@@ -91,7 +91,7 @@ static float settle_f32(float result)
 {
     if (isnan(result)) {
         const uint32_t canonical = 0x7FFFFFFF;
-        memcpy(&result, &canonical, sizeof result);
+        memcpy(&result, &canonical, sizeof(result));
     }
     return result;
 }
@@ -110,7 +110,7 @@ static double settle_f64(double result)
 {
     if (isnan(result)) {
         const uint64_t canonical = UINT64_C(0x7FF8000000000000);
-        memcpy(&result, &canonical, sizeof result);
+        memcpy(&result, &canonical, sizeof(result));
     }
     return result;
 }
@@ -196,13 +196,13 @@ static double add_to_odd(double a, double b)
         return sum;
     }
     uint64_t bits;
-    memcpy(&bits, &sum, sizeof bits);
+    memcpy(&bits, &sum, sizeof(bits));
     if ((error < 0) != (sum < 0)) {
         bits -= 1; /* the sum was rounded away from zero: back to the truncated one */
     }
     bits |= 1;
     double odd;
-    memcpy(&odd, &bits, sizeof odd);
+    memcpy(&odd, &bits, sizeof(odd));
     return odd;
 }
 

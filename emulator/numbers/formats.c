@@ -38,14 +38,14 @@ const struct emu_shape *emu_shape_get(enum emu_format format)
 static uint64_t get_double_bits(double value)
 {
     uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
+    memcpy(&bits, &value, sizeof(bits));
     return bits;
 }
 
 static double make_double(uint64_t bits)
 {
     double value;
-    memcpy(&value, &bits, sizeof value);
+    memcpy(&value, &bits, sizeof(value));
     return value;
 }
 

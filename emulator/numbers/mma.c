@@ -89,14 +89,14 @@ static void check_rule(const struct emu_mma_rule *rule, enum emu_mma_way way)
 static float get_float(uint32_t bits)
 {
     float value;
-    memcpy(&value, &bits, sizeof value);
+    memcpy(&value, &bits, sizeof(value));
     return value;
 }
 
 static uint32_t get_bits(float value)
 {
     uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
+    memcpy(&bits, &value, sizeof(bits));
     return bits;
 }
 
@@ -111,7 +111,7 @@ static uint32_t round_to_half(double value)
 static uint32_t truncate_to_float(double value, unsigned mantissa_bits)
 {
     uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
+    memcpy(&bits, &value, sizeof(bits));
     const uint32_t sign = (uint32_t)(bits >> 32) & 0x80000000;
     const int exponent = (int)(bits >> 52 & 0x7FF) - 1023;
     if (exponent > 127) {
@@ -134,7 +134,7 @@ static uint32_t round_sum(const struct emu_mma_rule *rule, int64_t sum, int32_t 
     /* Sums have less than 53 bits, and every scale is a normal double: this is exact. */
     const uint64_t factor_bits = (uint64_t)(scale + 1023) << 52;
     double factor;
-    memcpy(&factor, &factor_bits, sizeof factor);
+    memcpy(&factor, &factor_bits, sizeof(factor));
     const double value = (double)sum * factor;
     const uint32_t bits = rule->d == EMU_F16 ? round_to_half(value)
                                              : truncate_to_float(value, rule->result_bits);
@@ -157,9 +157,9 @@ static uint32_t round_special(const struct emu_mma_rule *rule, double sum)
 static void load_c(const struct mma *mma, const uint32_t *d, unsigned columns,
                    uint32_t c[EMU_MMA_COLUMNS])
 {
-    memset(c, 0, EMU_MMA_COLUMNS * sizeof *c);
+    memset(c, 0, EMU_MMA_COLUMNS * sizeof(*c));
     if (mma->accumulate) {
-        memcpy(c, d, columns * sizeof *c);
+        memcpy(c, d, columns * sizeof(*c));
     }
 }
 

@@ -12,7 +12,7 @@ enum { F32_MANTISSA_BITS = 23, F32_BIAS = 127 };
 static float make_float(uint32_t bits)
 {
     float value;
-    memcpy(&value, &bits, sizeof value);
+    memcpy(&value, &bits, sizeof(value));
     return value;
 }
 
@@ -85,8 +85,8 @@ static void prepare_scales(struct emu_mma_operand *operand, enum emu_mma_way way
     const size_t count = operand->rows * per_row;
     if (way == EMU_MMA_GROUPS) {
         operand->scale_significands =
-            emu_alloc(count * sizeof *operand->scale_significands);
-        operand->scale_exponents = emu_alloc(count * sizeof *operand->scale_exponents);
+            emu_alloc(count * sizeof(*operand->scale_significands));
+        operand->scale_exponents = emu_alloc(count * sizeof(*operand->scale_exponents));
     }
     for (size_t i = 0; i < count; i++) {
         if (scale_is_nan(operand, i)) {
@@ -163,14 +163,14 @@ void emu_mma_operand_prepare(struct emu_mma_operand *operand, enum emu_mma_way w
     /* The last element's place ends the room; pitches cover padding. */
     const size_t room = operand->k_pitch == 1 ? operand->rows * operand->row_pitch
                                               : operand->k * operand->k_pitch;
-    operand->special = emu_alloc(operand->rows * sizeof *operand->special);
+    operand->special = emu_alloc(operand->rows * sizeof(*operand->special));
     if (way == EMU_MMA_FLOATS) {
-        operand->values = emu_alloc(room * sizeof *operand->values);
+        operand->values = emu_alloc(room * sizeof(*operand->values));
     } else {
-        operand->significands = emu_alloc(room * sizeof *operand->significands);
+        operand->significands = emu_alloc(room * sizeof(*operand->significands));
     }
     if (way == EMU_MMA_ALIGNED) {
-        operand->exponents = emu_alloc(room * sizeof *operand->exponents);
+        operand->exponents = emu_alloc(room * sizeof(*operand->exponents));
     }
     if (operand->scales != NULL) {
         prepare_scales(operand, way);

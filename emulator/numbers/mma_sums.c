@@ -36,7 +36,7 @@ ALWAYS_INLINE void sum_aligned(const struct emu_mma_terms *terms,
     const unsigned k = terms->k;
     const size_t pitch = terms->pitch;
     int32_t largest[EMU_MMA_COLUMNS];
-    memcpy(largest, exponents, sizeof largest);
+    memcpy(largest, exponents, sizeof(largest));
     for (unsigned i = 0; i < k; i++) {
         const int32_t a = terms->a_exponents[i];
         const int32_t *b = terms->b_exponents + i * pitch;
@@ -72,8 +72,8 @@ ALWAYS_INLINE void sum_aligned(const struct emu_mma_terms *terms,
             total[j] += part[j];
         }
     }
-    memcpy(exponents, largest, sizeof largest);
-    memcpy(sums, total, sizeof total);
+    memcpy(exponents, largest, sizeof(largest));
+    memcpy(sums, total, sizeof(total));
 }
 
 ALWAYS_INLINE void sum_integers(unsigned k, size_t pitch, const int32_t *a,
@@ -85,20 +85,20 @@ ALWAYS_INLINE void sum_integers(unsigned k, size_t pitch, const int32_t *a,
             total[j] += a[i] * b[i * pitch + j];
         }
     }
-    memcpy(sums, total, sizeof total);
+    memcpy(sums, total, sizeof(total));
 }
 
 ALWAYS_INLINE void sum_floats(unsigned k, size_t pitch, const float *a, const float *b,
                               float sums[EMU_MMA_COLUMNS])
 {
     float total[EMU_MMA_COLUMNS];
-    memcpy(total, sums, sizeof total);
+    memcpy(total, sums, sizeof(total));
     for (unsigned i = 0; i < k; i++) {
         for (unsigned j = 0; j < EMU_MMA_COLUMNS; j++) {
             total[j] += a[i] * b[i * pitch + j];
         }
     }
-    memcpy(sums, total, sizeof total);
+    memcpy(sums, total, sizeof(total));
 }
 
 #if defined(__x86_64__)

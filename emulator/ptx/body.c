@@ -131,7 +131,7 @@ static bool parse_guard(struct ptx_parser *parser, struct ptx_insn *insn)
 static struct opcode *keep_opcode(struct ptx_parser *parser, const char **words,
                                   unsigned count)
 {
-    struct opcode *opcode = emu_arena_alloc(&parser->scratch, sizeof *opcode);
+    struct opcode *opcode = emu_arena_alloc(&parser->scratch, sizeof(*opcode));
     opcode->count = count;
     opcode->words = emu_arena_alloc(&parser->module->arena, count * sizeof(const char *));
     memcpy(opcode->words, words, count * sizeof(const char *));
@@ -216,6 +216,19 @@ static bool parse_label_or_insn(struct ptx_parser *parser)
     return parse_insn(parser, &first, &insn);
 }
 
+bool ptx_pragma_parse(struct ptx_parser *parser)
+{
+    /* Pragmas are hints by definition: no result depends on them. */
+    const char *text = NULL;
+    do {
+        ptx_next(parser);
+        if (!ptx_expect_string(parser, &text)) {
+            return false;
+        }
+    } while (ptx_is_mark(parser, ','));
+    return ptx_expect(parser, ';');
+}
+
 /* ------------------------------------------------------------------------ statements */
 
 static bool parse_directive(struct ptx_parser *parser)
@@ -233,12 +246,12 @@ static bool parse_directive(struct ptx_parser *parser)
         bool (*parse)(struct ptx_parser *parser);
     } others[] = {
         {"reg", parse_registers}, {"loc", ptx_loc_parse}, {"pragma", ptx_pragma_parse}};
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         if (ptx_is_directive(parser, others[i].word)) {
             return others[i].parse(parser);
         }
     }
-    for (size_t i = 0; i < sizeof spaces / sizeof spaces[0]; i++) {
+    for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
         if (ptx_is_directive(parser, spaces[i].word)) {
             return ptx_variables_parse(parser, spaces[i].space, (struct ptx_linkage){0});
         }
@@ -284,16 +297,16 @@ static void keep_code(struct ptx_parser *parser, struct ptx_function *function)
     const uint32_t count = parser->code.count, registers = parser->register_count;
     struct emu_arena *arena = &parser->module->arena;
     struct ptx_code kept = {.count = count};
-    kept.insns = emu_arena_alloc(arena, count * sizeof *kept.insns);
+    kept.insns = emu_arena_alloc(arena, count * sizeof(*kept.insns));
     kept.origins = emu_arena_alloc(&parser->scratch, count * sizeof(struct ptx_location *));
-    function->registers = emu_arena_alloc(arena, registers * sizeof *function->registers);
+    function->registers = emu_arena_alloc(arena, registers * sizeof(*function->registers));
     if (count > 0) {
-        memcpy(kept.insns, parser->code.insns, count * sizeof *kept.insns);
+        memcpy(kept.insns, parser->code.insns, count * sizeof(*kept.insns));
         memcpy(kept.origins, parser->code.origins, count * sizeof(struct ptx_location *));
     }
     if (registers > 0) {
         memcpy(function->registers, parser->registers,
-               registers * sizeof *function->registers);
+               registers * sizeof(*function->registers));
     }
     function->insns = kept.insns;
     function->insn_count = count;

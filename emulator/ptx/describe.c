@@ -136,8 +136,8 @@ void ptx_describe_location(const struct ptx_module *module,
     }
 }
 
-void ptx_describe_place(const struct ptx_module *module,
-                        const struct ptx_location *location, struct emu_text *text)
+void ptx_describe_full_location(const struct ptx_module *module,
+                                const struct ptx_location *location, struct emu_text *text)
 {
     ptx_describe_location(module, location, text);
     if (location->line != 0) {

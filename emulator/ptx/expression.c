@@ -48,7 +48,7 @@ static const struct {
     {'/', 10, false},
     {'%', 10, false},
 };
-#define BINARY_COUNT (sizeof binary_operators / sizeof binary_operators[0])
+#define BINARY_COUNT (sizeof(binary_operators) / sizeof(binary_operators[0]))
 
 static struct ptx_constant make_integer(uint64_t bits, bool is_unsigned)
 {
@@ -220,7 +220,7 @@ static bool parse_primary(struct ptx_parser *parser, struct ptx_constant *ret)
         *ret = make_integer(token.bits, token.is_unsigned);
     } else if (token.kind == PTX_TOKEN_DECIMAL) {
         double real = 0;
-        memcpy(&real, &token.bits, sizeof real);
+        memcpy(&real, &token.bits, sizeof(real));
         *ret = make_real(real);
     } else if (token.kind == PTX_TOKEN_WORD && strcmp(token.name->text, "WARP_SZ") == 0) {
         *ret = make_integer(32, false);

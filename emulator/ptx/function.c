@@ -19,7 +19,7 @@ static unsigned *find_numbers(struct ptx_function *function, const char *word,
                       {"maxclusterrank", &function->max_cluster_rank, 1},
                       {"minnctapersm", &function->min_ctas_per_sm, 1},
                       {"maxnreg", &function->max_registers, 1}};
-    for (size_t i = 0; i < sizeof directives / sizeof directives[0]; i++) {
+    for (size_t i = 0; i < sizeof(directives) / sizeof(directives[0]); i++) {
         if (strcmp(word, directives[i].word) == 0) {
             *ret_most = directives[i].most;
             return directives[i].numbers;
@@ -43,19 +43,6 @@ static bool parse_numbers(struct ptx_parser *parser, unsigned *numbers, unsigned
         numbers[i] = (unsigned)number;
     }
     return true;
-}
-
-bool ptx_pragma_parse(struct ptx_parser *parser)
-{
-    /* Pragmas are hints by definition: no result depends on them. */
-    const char *text = NULL;
-    do {
-        ptx_next(parser);
-        if (!ptx_expect_string(parser, &text)) {
-            return false;
-        }
-    } while (ptx_is_mark(parser, ','));
-    return ptx_expect(parser, ';');
 }
 
 static bool parse_tuning(struct ptx_parser *parser, struct ptx_function *function)

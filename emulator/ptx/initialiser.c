@@ -4,6 +4,16 @@
 
 #include "ptx/internal.h"
 
+bool ptx_count_bytes(struct ptx_parser *parser, uint64_t bytes)
+{
+    parser->variable_bytes += bytes;
+    if (parser->variable_bytes > PTX_BYTES_MAX) {
+        return ptx_fail(parser, "the variables have more than %llu bytes in all",
+                        (unsigned long long)PTX_BYTES_MAX);
+    }
+    return true;
+}
+
 struct filler {
     struct ptx_variable *variable;
     unsigned char *bytes;
@@ -86,7 +96,7 @@ static void store_integer(struct filler *filler, uint64_t offset, uint64_t bits)
 static uint64_t bits_of_double(double value)
 {
     uint64_t bits = 0;
-    memcpy(&bits, &value, sizeof bits);
+    memcpy(&bits, &value, sizeof(bits));
     return bits;
 }
 
@@ -94,7 +104,7 @@ static uint64_t bits_of_float(double value)
 {
     const float narrow = (float)value;
     uint32_t bits = 0;
-    memcpy(&bits, &narrow, sizeof bits);
+    memcpy(&bits, &narrow, sizeof(bits));
     return bits;
 }
 
@@ -121,8 +131,8 @@ static bool parse_float_bits(struct ptx_parser *parser, struct filler *filler,
     const uint32_t low = (uint32_t)token.bits;
     float narrow = 0;
     double wide = 0;
-    memcpy(&narrow, &low, sizeof narrow);
-    memcpy(&wide, &token.bits, sizeof wide);
+    memcpy(&narrow, &low, sizeof(narrow));
+    memcpy(&wide, &token.bits, sizeof(wide));
     ptx_next(parser);
     if (filler->variable->type == (is_float ? PTX_B32 : PTX_B64) ||
         filler->variable->type == (is_float ? PTX_F32 : PTX_F64)) {
@@ -225,7 +235,7 @@ static bool prepare(struct ptx_parser *parser, const struct ptx_shape *shape,
         return ptx_fail(parser, "'%s': initial values of type '.%s' are not supported",
                         variable->name, ptx_type_word(variable->type));
     }
-    memcpy(filler->sizes, shape->sizes, sizeof shape->sizes);
+    memcpy(filler->sizes, shape->sizes, sizeof(shape->sizes));
     filler->levels = shape->count;
     if (variable->vector > 1) {
         filler->sizes[filler->levels++] = variable->vector;

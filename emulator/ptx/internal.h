@@ -33,7 +33,7 @@ struct ptx_parser {
     uint32_t line;
     struct ptx_token token; /* the one to be looked at next */
 
-    struct ptx_table names, opcodes, places, debug_labels;
+    struct ptx_table names, opcodes, locations, debug_labels;
     struct ptx_symbol *scopes[PTX_SCOPES_MAX + 1];
     unsigned depth; /* 0: the module */
 
@@ -79,7 +79,7 @@ bool ptx_constant_integer(struct ptx_parser *parser, int64_t *ret_value);
 /* operand.c: the operands up to the `;`, in the module's arena. */
 bool ptx_operands_parse(struct ptx_parser *parser, struct ptx_insn *insn);
 
-/* module.c */
+/* type.c */
 const char *ptx_type_word(enum ptx_type type);
 
 /* variable.c */
@@ -92,8 +92,6 @@ bool ptx_variables_parse(struct ptx_parser *parser, enum ptx_space space,
 /* `(.param … , …)`: declared in the current scope and laid out. */
 bool ptx_params_parse(struct ptx_parser *parser, uint32_t **ret_indices,
                       unsigned *ret_count, uint64_t *ret_bytes);
-/* Counts against the limit of the module. */
-bool ptx_count_bytes(struct ptx_parser *parser, uint64_t bytes);
 
 /* initialiser.c: from the `=`, which is the current token. */
 #define PTX_DIMENSIONS_MAX 8u
@@ -104,13 +102,16 @@ struct ptx_shape {
 };
 bool ptx_initialiser_parse(struct ptx_parser *parser, const struct ptx_shape *shape,
                            struct ptx_variable *variable);
+/* Counts against the limit of the module. */
+bool ptx_count_bytes(struct ptx_parser *parser, uint64_t bytes);
 
 /* function.c: from `.entry` or `.func`, which is the current token. */
 bool ptx_function_parse(struct ptx_parser *parser, struct ptx_linkage linkage);
-bool ptx_pragma_parse(struct ptx_parser *parser);
 
 /* body.c: from the `{` to the `}`; closes the scope of the parameters. */
 bool ptx_body_parse(struct ptx_parser *parser, struct ptx_function *function);
+/* .pragma, which is the current token, to the `;`. */
+bool ptx_pragma_parse(struct ptx_parser *parser);
 
 /* location.c: .file, .loc and .section, each the current token. */
 bool ptx_file_parse(struct ptx_parser *parser);

@@ -1,60 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Characters to tokens, and the errors that name a place in the text. */
+/* Characters to tokens. */
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ptx/internal.h"
-
-/* ---------------------------------------------------------------------------- errors */
-
-static void fail_with(struct ptx_parser *parser, uint32_t line, uint32_t column,
-                      const char *format, va_list args)
-{
-    if (!parser->failed) {
-        char text[900];
-        vsnprintf(text, sizeof text, format, args);
-        emu_fail(parser->error, "%u:%u: %s", line, column, text);
-        parser->failed = true;
-    }
-    parser->token.kind = PTX_TOKEN_END;
-    parser->at = parser->end;
-}
-
-bool ptx_fail_at(struct ptx_parser *parser, uint32_t line, uint32_t column,
-                 const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    fail_with(parser, line, column, format, args);
-    va_end(args);
-    return false;
-}
-
-bool ptx_fail(struct ptx_parser *parser, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    fail_with(parser, parser->token.line, parser->token.column, format, args);
-    va_end(args);
-    return false;
-}
-
-bool ptx_fail_expected(struct ptx_parser *parser, const char *what)
-{
-    const struct ptx_token *token = &parser->token;
-    if (token->kind == PTX_TOKEN_END) {
-        return ptx_fail(parser, "expected %s but the text ends", what);
-    }
-    if (token->kind == PTX_TOKEN_STRING) {
-        return ptx_fail(parser, "expected %s but met a string", what);
-    }
-    const char *before = token->kind == PTX_TOKEN_DIRECTIVE ? "'." : "'";
-    const int shown = token->length > 200 ? 200 : (int)token->length;
-    return ptx_fail(parser, "expected %s but met %s%.*s'", what, before, shown,
-                    token->start);
-}
 
 /* ------------------------------------------------------------------------ characters */
 
@@ -167,7 +118,7 @@ static bool lex_float_bits(struct ptx_parser *parser, unsigned digits)
 static bool lex_decimal(struct ptx_parser *parser, size_t length)
 {
     char text[64];
-    if (length >= sizeof text) {
+    if (length >= sizeof(text)) {
         return ptx_fail(parser, "a decimal number of %zu characters is too long", length);
     }
     memcpy(text, parser->at, length);
@@ -178,7 +129,7 @@ static bool lex_decimal(struct ptx_parser *parser, size_t length)
     }
     const double value = strtod_l(text, NULL, plain);
     freelocale(plain);
-    memcpy(&parser->token.bits, &value, sizeof value);
+    memcpy(&parser->token.bits, &value, sizeof(value));
     parser->token.kind = PTX_TOKEN_DECIMAL;
     parser->at += length;
     return true;
@@ -419,8 +370,8 @@ bool ptx_expect(struct ptx_parser *parser, int mark)
     if (ptx_accept(parser, mark)) {
         return !parser->failed;
     }
-    const char what[] = {'\'', (char)mark, '\'', '\0'};
-    return ptx_fail_expected(parser, what);
+    const char expected[] = {'\'', (char)mark, '\'', '\0'};
+    return ptx_fail_expected(parser, expected);
 }
 
 bool ptx_expect_integer(struct ptx_parser *parser, uint64_t most, uint64_t *ret_value)
@@ -437,12 +388,12 @@ bool ptx_expect_integer(struct ptx_parser *parser, uint64_t most, uint64_t *ret_
     return !parser->failed;
 }
 
-bool ptx_expect_word(struct ptx_parser *parser, const char *what,
+bool ptx_expect_word(struct ptx_parser *parser, const char *expected,
                      struct ptx_token *ret_token)
 {
     if (parser->token.kind != PTX_TOKEN_WORD ||
         strcmp(parser->token.name->text, "_") == 0) {
-        return ptx_fail_expected(parser, what);
+        return ptx_fail_expected(parser, expected);
     }
     *ret_token = parser->token;
     ptx_next(parser);

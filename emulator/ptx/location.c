@@ -55,7 +55,7 @@ static struct ptx_name *place_of(struct ptx_parser *parser,
                                  const struct ptx_location *location)
 {
     const uint32_t key[3] = {location->file, location->line, location->column};
-    return ptx_intern(parser, &parser->places, key, sizeof key);
+    return ptx_intern(parser, &parser->locations, key, sizeof(key));
 }
 
 static bool parse_place(struct ptx_parser *parser, struct ptx_location *location)
@@ -116,7 +116,7 @@ static bool parse_inlining(struct ptx_parser *parser, struct ptx_location *locat
 bool ptx_loc_parse(struct ptx_parser *parser)
 {
     struct ptx_location *location =
-        emu_arena_alloc(&parser->module->arena, sizeof *location);
+        emu_arena_alloc(&parser->module->arena, sizeof(*location));
     location->ptx_line = parser->token.line;
     ptx_next(parser);
     if (!parse_place(parser, location)) {
@@ -171,7 +171,7 @@ static bool parse_debug_label(struct ptx_parser *parser)
     if (label->value != NULL) {
         return ptx_fail(parser, "'%s' is declared twice in .debug_str", label->text);
     }
-    uint32_t *offset = emu_arena_alloc(&parser->scratch, sizeof *offset);
+    uint32_t *offset = emu_arena_alloc(&parser->scratch, sizeof(*offset));
     *offset = parser->debug_byte_count;
     label->value = offset;
     ptx_next(parser);

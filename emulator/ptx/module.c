@@ -4,42 +4,6 @@
 
 #include "ptx/internal.h"
 
-/* ----------------------------------------------------------------------------- types */
-
-static const struct {
-    const char *word;
-    unsigned bytes;
-} types[PTX_TYPE_COUNT] = {
-    [PTX_PRED] = {"pred", 1},   [PTX_B8] = {"b8", 1},     [PTX_B16] = {"b16", 2},
-    [PTX_B32] = {"b32", 4},     [PTX_B64] = {"b64", 8},   [PTX_B128] = {"b128", 16},
-    [PTX_U8] = {"u8", 1},       [PTX_U16] = {"u16", 2},   [PTX_U32] = {"u32", 4},
-    [PTX_U64] = {"u64", 8},     [PTX_S8] = {"s8", 1},     [PTX_S16] = {"s16", 2},
-    [PTX_S32] = {"s32", 4},     [PTX_S64] = {"s64", 8},   [PTX_F16] = {"f16", 2},
-    [PTX_F16X2] = {"f16x2", 4}, [PTX_BF16] = {"bf16", 2}, [PTX_BF16X2] = {"bf16x2", 4},
-    [PTX_F32] = {"f32", 4},     [PTX_F64] = {"f64", 8},
-};
-
-unsigned ptx_type_bytes(enum ptx_type type)
-{
-    return types[type].bytes;
-}
-
-const char *ptx_type_word(enum ptx_type type)
-{
-    return types[type].word;
-}
-
-bool ptx_type_of(const char *word, enum ptx_type *ret_type)
-{
-    for (unsigned i = 0; i < PTX_TYPE_COUNT; i++) {
-        if (strcmp(word, types[i].word) == 0) {
-            *ret_type = (enum ptx_type)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* ---------------------------------------------------------------------------- header */
 
 /* `.version 9.0`: two integers, which the lexer sees as one decimal number. */
@@ -166,7 +130,7 @@ static bool parse_definition(struct ptx_parser *parser, struct ptx_linkage linka
     if (ptx_is_directive(parser, "func") || ptx_is_directive(parser, "entry")) {
         return ptx_function_parse(parser, linkage);
     }
-    for (size_t i = 0; i < sizeof spaces / sizeof spaces[0]; i++) {
+    for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
         if (ptx_is_directive(parser, spaces[i].word)) {
             return ptx_variables_parse(parser, spaces[i].space, linkage);
         }
@@ -186,7 +150,7 @@ static bool parse_directive(struct ptx_parser *parser)
                       {"section", ptx_section_parse},
                       {"pragma", ptx_pragma_parse}};
     struct ptx_linkage linkage;
-    for (size_t i = 0; i < sizeof directives / sizeof directives[0]; i++) {
+    for (size_t i = 0; i < sizeof(directives) / sizeof(directives[0]); i++) {
         if (ptx_is_directive(parser, directives[i].word)) {
             return directives[i].parse(parser);
         }
@@ -226,18 +190,19 @@ static void hand_out(struct ptx_parser *parser)
     module->file_count = parser->file_count;
     module->variable_count = parser->variable_count;
     module->function_count = parser->function_count;
-    module->files = keep(module, parser->files, parser->file_count * sizeof *parser->files);
-    module->variables =
-        keep(module, parser->variables, parser->variable_count * sizeof *parser->variables);
-    module->functions =
-        keep(module, parser->functions, parser->function_count * sizeof *parser->functions);
+    module->files =
+        keep(module, parser->files, parser->file_count * sizeof(*parser->files));
+    module->variables = keep(module, parser->variables,
+                             parser->variable_count * sizeof(*parser->variables));
+    module->functions = keep(module, parser->functions,
+                             parser->function_count * sizeof(*parser->functions));
 }
 
 static void release(struct ptx_parser *parser)
 {
     ptx_table_free(&parser->names);
     ptx_table_free(&parser->opcodes);
-    ptx_table_free(&parser->places);
+    ptx_table_free(&parser->locations);
     ptx_table_free(&parser->debug_labels);
     emu_free(parser->variables);
     emu_free(parser->functions);
@@ -259,7 +224,7 @@ struct ptx_module *ptx_parse(const char *text, size_t length, struct emu_error *
     while (length > 0 && text[length - 1] == '\0') {
         length--;
     }
-    struct ptx_module *module = emu_alloc(sizeof *module);
+    struct ptx_module *module = emu_alloc(sizeof(*module));
     struct ptx_parser parser = {.module = module,
                                 .error = error,
                                 .at = text,

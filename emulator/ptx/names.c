@@ -38,7 +38,7 @@ struct ptx_name *ptx_intern(struct ptx_parser *parser, struct ptx_table *table,
         }
         at = (at + 1) & (table->room - 1);
     }
-    struct ptx_name *name = emu_arena_alloc(&parser->scratch, sizeof *name);
+    struct ptx_name *name = emu_arena_alloc(&parser->scratch, sizeof(*name));
     name->text = emu_arena_strndup(&parser->module->arena, bytes, length);
     name->length = length;
     name->hash = hash;
@@ -110,7 +110,7 @@ bool ptx_declare(struct ptx_parser *parser, const struct ptx_token *token,
         return ptx_fail_at(parser, token->line, token->column,
                            "'%s' is declared twice in this scope", name->text);
     }
-    struct ptx_symbol *symbol = emu_arena_alloc(&parser->scratch, sizeof *symbol);
+    struct ptx_symbol *symbol = emu_arena_alloc(&parser->scratch, sizeof(*symbol));
     *symbol = (struct ptx_symbol){.meaning = meaning,
                                   .index = index,
                                   .depth = parser->depth,

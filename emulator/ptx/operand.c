@@ -26,8 +26,8 @@ static struct ptx_operand *keep(struct ptx_parser *parser, uint32_t first,
     const uint32_t count = parser->operand_count - first;
     struct ptx_operand *kept = NULL;
     if (count > 0) {
-        kept = emu_arena_alloc(&parser->module->arena, count * sizeof *kept);
-        memcpy(kept, parser->operands + first, count * sizeof *kept);
+        kept = emu_arena_alloc(&parser->module->arena, count * sizeof(*kept));
+        memcpy(kept, parser->operands + first, count * sizeof(*kept));
     }
     parser->operand_count = first;
     *ret_count = count;
@@ -134,7 +134,7 @@ static bool parse_constant(struct ptx_parser *parser, struct ptx_operand *ret)
     ret->value = (int64_t)constant.bits;
     if (constant.is_real) {
         ret->kind = PTX_FLOAT64;
-        memcpy(&ret->value, &constant.real, sizeof ret->value);
+        memcpy(&ret->value, &constant.real, sizeof(ret->value));
     }
     return true;
 }

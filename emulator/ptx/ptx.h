@@ -176,7 +176,7 @@ const struct ptx_function *ptx_find_function(const struct ptx_module *module,
 void ptx_describe_location(const struct ptx_module *module,
                            const struct ptx_location *location, struct emu_text *text);
 /* "gemm_kernel.cuh:107 (run_producer), PTX line 31", or only "ptx line 31". */
-void ptx_describe_place(const struct ptx_module *module,
-                        const struct ptx_location *location, struct emu_text *text);
+void ptx_describe_full_location(const struct ptx_module *module,
+                                const struct ptx_location *location, struct emu_text *text);
 
 #endif

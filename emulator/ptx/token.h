@@ -47,13 +47,13 @@ bool ptx_fail(struct ptx_parser *parser, const char *format, ...) EMU_PRINTF(2, 
 bool ptx_fail_at(struct ptx_parser *parser, uint32_t line, uint32_t column,
                  const char *format, ...) EMU_PRINTF(4, 5);
 /* Fails with "expected WHAT but met TOKEN". */
-bool ptx_fail_expected(struct ptx_parser *parser, const char *what);
+bool ptx_fail_expected(struct ptx_parser *parser, const char *expected);
 bool ptx_is_mark(const struct ptx_parser *parser, int mark);
 bool ptx_is_directive(const struct ptx_parser *parser, const char *word);
 bool ptx_accept(struct ptx_parser *parser, int mark); /* consumes it, if it is there */
 bool ptx_expect(struct ptx_parser *parser, int mark);
 bool ptx_expect_integer(struct ptx_parser *parser, uint64_t most, uint64_t *ret_value);
-bool ptx_expect_word(struct ptx_parser *parser, const char *what,
+bool ptx_expect_word(struct ptx_parser *parser, const char *expected,
                      struct ptx_token *ret_token);
 bool ptx_expect_string(struct ptx_parser *parser, const char **ret_text);
 

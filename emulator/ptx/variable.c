@@ -95,16 +95,6 @@ static bool parse_dimensions(struct ptx_parser *parser, struct ptx_variable *var
     return true;
 }
 
-bool ptx_count_bytes(struct ptx_parser *parser, uint64_t bytes)
-{
-    parser->variable_bytes += bytes;
-    if (parser->variable_bytes > PTX_BYTES_MAX) {
-        return ptx_fail(parser, "the variables have more than %llu bytes in all",
-                        (unsigned long long)PTX_BYTES_MAX);
-    }
-    return true;
-}
-
 /* Gives the variable the next place of the area. */
 static bool lay_out(struct ptx_parser *parser, struct ptx_area *area,
                     struct ptx_variable *variable)
@@ -244,7 +234,7 @@ static bool skip_pointer_attributes(struct ptx_parser *parser)
     if (!accept_directive(parser, "ptr")) {
         return true;
     }
-    for (size_t i = 0; i < sizeof spaces / sizeof spaces[0]; i++) {
+    for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
         if (accept_directive(parser, spaces[i])) {
             break;
         }

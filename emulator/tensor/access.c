@@ -106,10 +106,10 @@ static enum emu_async_result run_access(struct emu_async *async)
                                     .insn = access->insn,
                                     .lane = EMU_LANES,
                                     .proxy = EMU_PROXY_TENSOR,
-                                    .entity = access->store ? state->store_entity
-                                                            : state->load_entity,
+                                    .agent = access->store ? state->store_agent
+                                                           : state->load_agent,
                                     .epoch = access->epoch,
-                                    .knowledge = &async->knowledge};
+                                    .view = &async->view};
     if (!note_access(&actor, access)) {
         return EMU_ASYNC_FAILED;
     }
@@ -176,14 +176,14 @@ static bool find_lane(struct emu_warp *warp, const struct emu_insn *insn, uint32
 }
 
 static bool check_columns(struct emu_warp *warp, const struct emu_insn *insn,
-                          uint32_t column, const char *what)
+                          uint32_t column, const char *access_name)
 {
     const struct emu_access_form *form = insn->extra;
     uint32_t columns = count_columns(form);
-    return emu_tmem_check(warp, insn, EMU_LANES, warp->cta, column, columns, what) &&
+    return emu_tmem_check(warp, insn, EMU_LANES, warp->cta, column, columns, access_name) &&
            (form->shape != EMU_ACCESS_16X32BX2 ||
             emu_tmem_check(warp, insn, EMU_LANES, warp->cta, column + form->split, columns,
-                           what));
+                           access_name));
 }
 
 static void advise_form(struct emu_warp *warp, const struct emu_insn *insn)
@@ -215,7 +215,7 @@ make_access(struct emu_warp *warp, const struct emu_insn *insn, uint32_t lanes, 
         return NULL;
     }
     advise_form(warp, insn);
-    struct emu_tensor_access *access = emu_alloc(sizeof *access);
+    struct emu_tensor_access *access = emu_alloc(sizeof(*access));
     access->warp = warp;
     access->insn = insn;
     access->store = store;
@@ -223,8 +223,8 @@ make_access(struct emu_warp *warp, const struct emu_insn *insn, uint32_t lanes, 
     access->column = column;
     access->span = count_columns(form) + form->split;
     access->registers = insn->list_count;
-    access->values = emu_alloc(access->registers * sizeof *access->values);
-    access->undefined = emu_alloc(access->registers * sizeof *access->undefined);
+    access->values = emu_alloc(access->registers * sizeof(*access->values));
+    access->undefined = emu_alloc(access->registers * sizeof(*access->undefined));
     return access;
 }
 
@@ -233,7 +233,7 @@ static enum emu_step submit(struct emu_tensor_access *access)
     struct emu_warp *warp = access->warp;
     struct emu_tensor_warp *state = emu_tensor_warp_of(warp);
     if (emu_tensor_checks_races(warp)) {
-        emu_tensor_entity(warp, access->store ? &state->store_entity : &state->load_entity);
+        emu_tensor_agent(warp, access->store ? &state->store_agent : &state->load_agent);
     }
     access->epoch = access->store ? ++state->stores : ++state->loads;
     if (state->accesses_last == NULL) {
@@ -295,14 +295,14 @@ static bool check_untouched(struct emu_warp *warp, const struct emu_insn *insn,
     if (touched == 0 || !emu_tensor_checks_defined(warp)) {
         return true;
     }
-    struct emu_text place = {0};
+    struct emu_text location = {0};
     ptx_describe_location(emu_launch_of(warp->cta)->program->module,
-                          &access->insn->source->location, &place);
+                          &access->insn->source->location, &location);
     emu_report_error(warp, insn, emu_lowest_bit(touched), EMU_FINDING_IN_FLIGHT,
                      "register %u of the tcgen05.ld at %s was written before the load was "
                      "waited for",
-                     index, emu_text_get(&place));
-    emu_text_free(&place);
+                     index, emu_text_get(&location));
+    emu_text_free(&location);
     return false;
 }
 
@@ -373,7 +373,7 @@ static bool has_result(const struct ptx_insn *insn)
 {
     static const char *const without[] = {"bar", "barrier", "tcgen05", "nanosleep",
                                           "setmaxnreg"};
-    for (size_t i = 0; i < sizeof without / sizeof without[0]; i++) {
+    for (size_t i = 0; i < sizeof(without) / sizeof(without[0]); i++) {
         if (strcmp(insn->words[0], without[i]) == 0) {
             return false;
         }
@@ -392,11 +392,11 @@ static void note_dependency(struct emu_warp *warp, const struct emu_tensor_acces
         earlier = earlier->next;
     }
     if (earlier == access && emu_tensor_checks_races(warp)) {
-        emu_clock_raise(&warp->knowledge.met, state->load_entity, access->epoch);
+        emu_clock_raise(&warp->sync.view.met, state->load_agent, access->epoch);
     }
 }
 
-enum emu_step emu_tensor_await_registers(struct emu_warp *warp, const struct emu_insn *insn)
+enum emu_step emu_access_await_registers(struct emu_warp *warp, const struct emu_insn *insn)
 {
     const struct ptx_insn *source = insn->source;
     bool load = insn->exec == emu_access_exec_load;
@@ -457,11 +457,11 @@ static enum emu_step wait_for(struct emu_warp *warp, const struct emu_insn *insn
         }
         state->accesses_last = access;
     }
-    uint32_t entity = store ? state->store_entity : state->load_entity;
-    if (emu_tensor_checks_races(warp) && entity != EMU_NO_ENTITY) {
+    uint32_t agent = store ? state->store_agent : state->load_agent;
+    if (emu_tensor_checks_races(warp) && agent != EMU_NO_AGENT) {
         uint32_t epoch = store ? state->stores : state->loads;
-        emu_clock_raise(&warp->knowledge.happened, entity, epoch);
-        emu_clock_raise(&warp->knowledge.tensor, entity, epoch);
+        emu_clock_raise(&warp->sync.view.happened, agent, epoch);
+        emu_clock_raise(&warp->sync.view.tensor, agent, epoch);
     }
     return good ? EMU_NEXT : EMU_FAILED;
 }
@@ -484,7 +484,7 @@ enum emu_step emu_access_exec_fence_before(struct emu_warp *warp,
                                            const struct emu_insn *insn, uint32_t lanes)
 {
     (void)insn;
-    emu_know_tensor_before(warp);
+    emu_sync_tensor_before(&warp->sync);
     emu_tensor_offer_issued(warp, lanes);
     return EMU_NEXT;
 }
@@ -494,6 +494,6 @@ enum emu_step emu_access_exec_fence_after(struct emu_warp *warp,
 {
     (void)insn;
     (void)lanes;
-    emu_know_tensor_after(warp);
+    emu_sync_tensor_after(&warp->sync);
     return EMU_NEXT;
 }

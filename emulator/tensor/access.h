@@ -25,7 +25,7 @@ struct emu_tensor_access {
     bool delivered;        /* a load: its registers have their values */
     uint32_t lane, column; /* base */
     uint32_t span;         /* columns from the first to the last one that it touches */
-    uint32_t epoch;        /* of the warp's load or store entity */
+    uint32_t epoch;        /* of the warp's load or store agent */
     uint32_t registers;
     emu_fragment_register *values;
     uint32_t *undefined; /* by register: lanes */
@@ -35,6 +35,10 @@ struct emu_tensor_access {
  * or NULL. */
 const struct emu_insn *emu_access_find(const struct emu_warp *warp, uint32_t column,
                                        uint32_t columns);
+/* See await_registers of exec/unit.h: without tcgen05.wait::ld, who reads a register of a
+ * tcgen05.ld waits for it. */
+enum emu_step emu_access_await_registers(struct emu_warp *warp,
+                                         const struct emu_insn *insn);
 void emu_access_free_all(struct emu_tensor_warp *state);
 
 enum emu_step emu_access_exec_load(struct emu_warp *warp, const struct emu_insn *insn,

@@ -18,7 +18,7 @@ static bool take_repeat(struct emu_decoder *decoder, unsigned *ret_repeat)
 /* The qualifiers that loads and stores share. */
 static bool decode_form(struct emu_decoder *decoder, const char *halves)
 {
-    struct emu_access_form *form = emu_decode_alloc(decoder, sizeof *form);
+    struct emu_access_form *form = emu_decode_alloc(decoder, sizeof(*form));
     decoder->insn->extra = form;
     if (emu_take(decoder, "red")) {
         return emu_decode_fail(decoder, "tcgen05.ld.red is only on sm_103");

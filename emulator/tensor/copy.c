@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies from shared to tensor memory, and the barrier that tells their end. */
 #include "tensor/copy.h"
+#include "async/mbarrier.h"
 #include "exec/async.h"
 
 #include <string.h>
@@ -164,7 +165,7 @@ static bool issue_copy(struct emu_warp *warp, const struct emu_insn *insn, unsig
         emu_feature_if(form->shape->copies != 4, EMU_FEATURE_COPY_SHAPE) |
             emu_feature_if(form->packing != EMU_PACK_8, EMU_FEATURE_COPY_DECOMPRESS));
     struct emu_tensor_op *op = emu_tensor_op_new(warp, insn, lane, EMU_OP_COPY,
-                                                 form->cta_group, sizeof task, run_copy);
+                                                 form->cta_group, sizeof(task), run_copy);
     *(struct copy_task *)(void *)op->payload = task;
     op->column = column;
     op->columns = form->shape->bytes / 4;
@@ -203,7 +204,7 @@ static bool decode_shape(struct emu_decoder *decoder, struct copy_form *form)
 bool emu_decode_tcgen05_cp(struct emu_decoder *decoder)
 {
     struct emu_insn *insn = decoder->insn;
-    struct copy_form *form = emu_decode_alloc(decoder, sizeof *form);
+    struct copy_form *form = emu_decode_alloc(decoder, sizeof(*form));
     insn->extra = form;
     insn->exec = exec_copy;
     form->packing = EMU_PACK_8;
@@ -248,21 +249,21 @@ struct commit_task {
 struct arrival {
     struct emu_cta *cta;
     uint32_t offset;
-    struct emu_knowledge knowledge;
+    struct emu_view view;
 };
 
 static enum emu_async_result run_arrival(struct emu_async *async)
 {
     const struct arrival *arrival = (const struct arrival *)(void *)async->payload;
     return emu_mbarrier_async_arrive(async->warp, async->insn, arrival->cta,
-                                     arrival->offset, &arrival->knowledge)
+                                     arrival->offset, &arrival->view)
                ? EMU_ASYNC_DONE
                : EMU_ASYNC_FAILED;
 }
 
 static void free_arrival(struct emu_async *async)
 {
-    emu_knowledge_free(&((struct arrival *)(void *)async->payload)->knowledge);
+    emu_view_free(&((struct arrival *)(void *)async->payload)->view);
 }
 
 static bool run_commit(struct emu_tensor_op *op)
@@ -277,7 +278,7 @@ static bool run_commit(struct emu_tensor_op *op)
         *chain = *chain == 0 ? emu_async_chain(op->warp->cta->cluster) : *chain;
         arrival->cta = emu_cluster_cta(op->warp->cta->cluster, rank);
         arrival->offset = task->offset;
-        emu_knowledge_copy(&arrival->knowledge, &op->knowledge);
+        emu_view_copy(&arrival->view, &op->view);
         async->destroy = free_arrival;
         if (!emu_async_submit(async, *chain)) {
             return false;
@@ -345,7 +346,7 @@ static bool issue_commit(struct emu_warp *warp, const struct emu_insn *insn, uns
         return false;
     }
     struct emu_tensor_op *op = emu_tensor_op_new(warp, insn, lane, EMU_OP_COMMIT,
-                                                 form->cta_group, sizeof task, run_commit);
+                                                 form->cta_group, sizeof(task), run_commit);
     *(struct commit_task *)(void *)op->payload = task;
     if (emu_tensor_is_wrong_thread(op)) {
         emu_report(
@@ -370,7 +371,7 @@ static enum emu_step exec_commit(struct emu_warp *warp, const struct emu_insn *i
 bool emu_decode_tensor_commit(struct emu_decoder *decoder)
 {
     struct emu_insn *insn = decoder->insn;
-    struct commit_form *form = emu_decode_alloc(decoder, sizeof *form);
+    struct commit_form *form = emu_decode_alloc(decoder, sizeof(*form));
     insn->extra = form;
     insn->exec = exec_commit;
     if (!emu_take(decoder, "mbarrier::arrive::one") || !emu_take(decoder, "b64")) {

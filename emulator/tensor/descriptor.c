@@ -65,7 +65,7 @@ bool emu_matrix_decode_sm90(uint64_t bits, struct emu_matrix *ret_matrix,
         {14, 2, 0}, {30, 2, 0}, {46, 3, 0}, {52, 10, 0}};
     static const enum emu_swizzle swizzles[] = {EMU_SWIZZLE_NONE, EMU_SWIZZLE_128,
                                                 EMU_SWIZZLE_64, EMU_SWIZZLE_32};
-    return check_reserved(bits, reserved, sizeof reserved / sizeof reserved[0], error) &&
+    return check_reserved(bits, reserved, sizeof(reserved) / sizeof(reserved[0]), error) &&
            decode_common(bits, swizzles[get_bits(bits, 62, 2)], ret_matrix, error);
 }
 
@@ -74,7 +74,7 @@ bool emu_matrix_decode_sm100(uint64_t bits, struct emu_matrix *ret_matrix,
 {
     static const struct reserved_field reserved[] = {
         {14, 2, 0}, {30, 2, 0}, {46, 3, 1}, {53, 8, 0}};
-    if (!check_reserved(bits, reserved, sizeof reserved / sizeof reserved[0], error)) {
+    if (!check_reserved(bits, reserved, sizeof(reserved) / sizeof(reserved[0]), error)) {
         return false;
     }
     if (get_bits(bits, 52, 1) != 0) {
@@ -131,13 +131,13 @@ void emu_packing_unpack(enum emu_packing packing, const uint8_t bytes[16], uint3
     uint16_t halves[8];
     switch (packing) {
     case EMU_PACK_32:
-        memcpy(words, bytes, sizeof words);
+        memcpy(words, bytes, sizeof(words));
         for (unsigned i = 0; i < 4; i++) {
             cells[i * pitch] = words[i];
         }
         break;
     case EMU_PACK_16:
-        memcpy(halves, bytes, sizeof halves);
+        memcpy(halves, bytes, sizeof(halves));
         for (unsigned i = 0; i < 8; i++) {
             cells[i * pitch] = halves[i];
         }
@@ -266,7 +266,7 @@ static bool read_pair(const struct emu_actor *actor, struct emu_cta *cta, uint32
     }
     uint8_t both[2 * CHUNK_BYTES];
     uint32_t base = first < second ? first : second;
-    if (!emu_shared_read(actor, cta, base, sizeof both, 1, both, NULL)) {
+    if (!emu_shared_read(actor, cta, base, sizeof(both), 1, both, NULL)) {
         return false;
     }
     memcpy(data, both + (first - base), CHUNK_BYTES);

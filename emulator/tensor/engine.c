@@ -24,14 +24,14 @@ static struct emu_tensor_thread *find_thread(struct emu_warp *warp, unsigned lan
             return thread;
         }
     }
-    struct emu_tensor_thread *thread = emu_alloc(sizeof *thread);
+    struct emu_tensor_thread *thread = emu_alloc(sizeof(*thread));
     thread->warp = warp;
     thread->lane = lane;
     if (emu_tensor_checks_races(warp)) {
-        thread->mma_entity = emu_cluster_entity(warp->cta->cluster);
-        thread->copy_entity = emu_cluster_entity(warp->cta->cluster);
-        thread->mma_issue = emu_cluster_entity(warp->cta->cluster);
-        thread->copy_issue = emu_cluster_entity(warp->cta->cluster);
+        thread->mma_agent = emu_cluster_agent(warp->cta->cluster);
+        thread->copy_agent = emu_cluster_agent(warp->cta->cluster);
+        thread->mma_issue = emu_cluster_agent(warp->cta->cluster);
+        thread->copy_issue = emu_cluster_agent(warp->cta->cluster);
     }
     thread->next = cluster->threads;
     cluster->threads = thread;
@@ -46,8 +46,8 @@ void emu_tensor_offer_issued(struct emu_warp *warp, uint32_t lanes)
     for (struct emu_tensor_thread *thread = emu_tensor_cluster_of(warp)->threads;
          thread != NULL; thread = thread->next) {
         if (thread->warp == warp && (lanes >> thread->lane & 1u) != 0) {
-            emu_clock_raise(&warp->knowledge.fenced, thread->mma_issue, thread->mmas);
-            emu_clock_raise(&warp->knowledge.fenced, thread->copy_issue, thread->copies);
+            emu_clock_raise(&warp->sync.view.fenced, thread->mma_issue, thread->mmas);
+            emu_clock_raise(&warp->sync.view.fenced, thread->copy_issue, thread->copies);
         }
     }
 }
@@ -66,24 +66,24 @@ bool emu_tensor_is_wrong_thread(const struct emu_tensor_op *commit)
     return others && commit->thread->mmas + commit->thread->copies == 0;
 }
 
-/* -------------------------------------------------------------------------- knowledge */
+/* -------------------------------------------------------------- view of an operation */
 
 /* What was issued before in the same pipeline comes first without further ado. */
 static void know_pipeline(struct emu_tensor_op *op)
 {
     struct emu_tensor_thread *own = op->thread;
-    struct emu_clock *tensor = &op->knowledge.tensor;
+    struct emu_clock *tensor = &op->view.tensor;
     for (struct emu_tensor_thread *thread = emu_tensor_cluster_of(op->warp)->threads;
          thread != NULL; thread = thread->next) {
-        emu_clock_raise(tensor, thread->copy_entity,
+        emu_clock_raise(tensor, thread->copy_agent,
                         emu_clock_get(tensor, thread->copy_issue));
-        emu_clock_raise(tensor, thread->mma_entity,
+        emu_clock_raise(tensor, thread->mma_agent,
                         emu_clock_get(tensor, thread->mma_issue));
     }
-    emu_clock_raise(tensor, own->copy_entity, own->copies);
+    emu_clock_raise(tensor, own->copy_agent, own->copies);
     for (unsigned i = 0; i < EMU_RECENT_ACCUMULATORS; i++) {
         if (own->accumulators[i].key == op->accumulator) {
-            emu_clock_raise(tensor, own->mma_entity, own->accumulators[i].epoch);
+            emu_clock_raise(tensor, own->mma_agent, own->accumulators[i].epoch);
         }
     }
 }
@@ -124,16 +124,14 @@ void emu_tensor_note_scales(struct emu_tensor_op *op, uint32_t column, uint32_t 
 static void know_order_in_practice(struct emu_tensor_op *op)
 {
     struct emu_tensor_thread *thread = op->thread;
-    uint32_t known = emu_clock_get(&op->knowledge.tensor, thread->mma_entity);
+    uint32_t known = emu_clock_get(&op->view.tensor, thread->mma_agent);
     for (unsigned i = 0; i < EMU_RECENT_SCALES; i++) {
         if (thread->scales[i].epoch > known &&
             thread->scales[i].column < op->column + op->columns &&
             op->column < thread->scales[i].column + thread->scales[i].columns) {
             emu_features_advise(op->warp, op->insn, 1u << EMU_FEATURE_COPY_AFTER_MMA);
-            emu_clock_raise(&op->knowledge.tensor, thread->mma_entity,
-                            thread->scales[i].epoch);
-            emu_clock_raise(&op->knowledge.tensor, thread->copy_entity,
-                            thread->scales[i].copies);
+            emu_clock_raise(&op->view.tensor, thread->mma_agent, thread->scales[i].epoch);
+            emu_clock_raise(&op->view.tensor, thread->copy_agent, thread->scales[i].copies);
         }
     }
 }
@@ -142,13 +140,12 @@ static void know_order_in_practice(struct emu_tensor_op *op)
 static void know_what_is_committed(struct emu_tensor_op *op)
 {
     struct emu_tensor_thread *thread = op->thread;
-    struct emu_knowledge *knowledge = &op->knowledge;
-    emu_clock_join(&knowledge->fenced, &knowledge->tensor);
-    struct emu_clock *raised[] = {&knowledge->happened, &knowledge->proxied,
-                                  &knowledge->fenced};
+    struct emu_view *view = &op->view;
+    emu_clock_join(&view->fenced, &view->tensor);
+    struct emu_clock *raised[] = {&view->happened, &view->proxied, &view->fenced};
     for (unsigned i = 0; i < 3; i++) {
-        emu_clock_raise(raised[i], thread->mma_entity, thread->mmas);
-        emu_clock_raise(raised[i], thread->copy_entity, thread->copies);
+        emu_clock_raise(raised[i], thread->mma_agent, thread->mmas);
+        emu_clock_raise(raised[i], thread->copy_agent, thread->copies);
     }
 }
 
@@ -159,8 +156,8 @@ static void know_at_issue(struct emu_tensor_op *op)
         return;
     }
     /* What the issuer did before comes before. */
-    emu_clock_raise(&op->knowledge.happened, op->warp->entity, op->warp->epoch);
-    op->warp->epoch++;
+    emu_clock_raise(&op->view.happened, op->warp->sync.agent, op->warp->sync.epoch);
+    op->warp->sync.epoch++;
     if (op->kind == EMU_OP_MMA) {
         know_pipeline(op);
     } else {
@@ -174,10 +171,10 @@ struct emu_actor emu_tensor_op_actor(const struct emu_tensor_op *op, enum emu_pr
                               .insn = op->insn,
                               .lane = EMU_LANES,
                               .proxy = proxy,
-                              .entity = op->kind == EMU_OP_COPY ? op->thread->copy_entity
-                                                                : op->thread->mma_entity,
+                              .agent = op->kind == EMU_OP_COPY ? op->thread->copy_agent
+                                                               : op->thread->mma_agent,
                               .epoch = op->epoch,
-                              .knowledge = &op->knowledge};
+                              .view = &op->view};
 }
 
 /* ------------------------------------------------------------------------------ order */
@@ -190,7 +187,7 @@ static bool is_known(const struct emu_tensor_op *later, const struct emu_tensor_
     }
     uint32_t issue = earlier->kind == EMU_OP_MMA ? earlier->thread->mma_issue
                                                  : earlier->thread->copy_issue;
-    return emu_clock_get(&later->knowledge.tensor, issue) >= earlier->epoch;
+    return emu_clock_get(&later->view.tensor, issue) >= earlier->epoch;
 }
 
 static bool must_wait(const struct emu_tensor_op *later,
@@ -266,7 +263,7 @@ static void take_out(struct emu_tensor_cluster *state, struct emu_tensor_op *op)
 
 static void free_op(struct emu_tensor_op *op)
 {
-    emu_knowledge_free(&op->knowledge);
+    emu_view_free(&op->view);
     emu_free(op);
 }
 
@@ -290,7 +287,7 @@ struct emu_tensor_op *emu_tensor_op_new(struct emu_warp *warp, const struct emu_
 {
     struct emu_cta *ctas[2];
     emu_tensor_ctas(warp->cta, cta_group, ctas);
-    struct emu_tensor_op *op = emu_alloc(sizeof *op + payload_bytes);
+    struct emu_tensor_op *op = emu_alloc(sizeof(*op) + payload_bytes);
     op->kind = kind;
     op->thread = find_thread(warp, lane);
     op->cta_group = cta_group;
@@ -306,8 +303,8 @@ bool emu_tensor_op_submit(struct emu_tensor_op *op)
 {
     struct emu_tensor_cluster *state = emu_tensor_cluster_of(op->warp);
     struct emu_async *ticket = emu_async_new(op->warp, op->insn, op->lane, 0, run_ticket);
-    op->knowledge = ticket->knowledge;
-    ticket->knowledge = (struct emu_knowledge){0};
+    op->view = ticket->view;
+    ticket->view = (struct emu_view){0};
     if (emu_tensor_checks_races(op->warp)) {
         know_at_issue(op);
     }

@@ -19,15 +19,15 @@ enum emu_op_kind { EMU_OP_MMA, EMU_OP_COPY, EMU_OP_COMMIT };
 #define EMU_RECENT_ACCUMULATORS 16u
 #define EMU_RECENT_SCALES       8u
 
-/* One thread that issues. Entities: of what was done (mma, copy), and of what was merely
+/* One thread that issues. Agents: of what was done (mma, copy), and of what was merely
  * issued (mma_issue, copy_issue), which is enough to order later operations in the same
- * pipeline. They are entities of race checking, made with the thread. */
+ * pipeline. They are agents of race checking, made with the thread. */
 struct emu_tensor_thread {
     struct emu_tensor_thread *next;
     struct emu_warp *warp;
     unsigned lane;
-    uint32_t mma_entity, copy_entity, mma_issue, copy_issue;
-    uint32_t mmas, copies; /* issued so far: epochs of the entities */
+    uint32_t mma_agent, copy_agent, mma_issue, copy_issue;
+    uint32_t mmas, copies; /* issued so far: epochs of the agents */
     struct {
         uint64_t key;
         uint32_t epoch;
@@ -52,7 +52,7 @@ struct emu_tensor_op {
     struct emu_warp *warp;
     const struct emu_insn *insn;
     unsigned lane;
-    struct emu_knowledge knowledge; /* at issue */
+    struct emu_view view; /* at issue */
     bool (*run)(struct emu_tensor_op *op);
     _Alignas(16) unsigned char payload[];
 };

@@ -119,8 +119,8 @@ static bool fetch_a_from_tensor_memory(const struct emu_actor *actor, struct emu
  */
 static bool fetch_scales(const struct emu_actor *actor, struct emu_cta *cta,
                          uint32_t address, unsigned byte, unsigned factors, unsigned rows,
-                         unsigned first_partition, unsigned partitions, const char *what,
-                         uint8_t *scales)
+                         unsigned first_partition, unsigned partitions,
+                         const char *operand_name, uint8_t *scales)
 {
     const struct emu_tmem *tmem = emu_tmem_of(cta);
     uint32_t first_column = emu_tmem_column(address);
@@ -130,7 +130,7 @@ static bool fetch_scales(const struct emu_actor *actor, struct emu_cta *cta,
         for (unsigned i = 0; i < partitions; i++) {
             uint32_t base = (first_partition + i) * PARTITION_ROWS;
             if (!emu_tmem_note(actor, cta, base, lanes, column, 1, false) ||
-                !emu_tmem_need_defined(actor, cta, base, lanes, column, 1, what)) {
+                !emu_tmem_need_defined(actor, cta, base, lanes, column, 1, operand_name)) {
                 return false;
             }
         }
@@ -143,7 +143,7 @@ static bool fetch_scales(const struct emu_actor *actor, struct emu_cta *cta,
                         actor->warp, actor->insn, actor->lane, EMU_FINDING_TENSOR_MEMORY,
                         "%s, row %u: lanes %u and %u of column %u differ; the "
                         "factors must be the same in all partitions",
-                        what, row + lane, base, base + i * PARTITION_ROWS, column);
+                        operand_name, row + lane, base, base + i * PARTITION_ROWS, column);
                     return false;
                 }
             }
@@ -181,7 +181,7 @@ static struct saved_row *save_disabled(const struct emu_tmem *tmem,
                                        const struct mma_part *part,
                                        const struct operands *operands)
 {
-    struct saved_row *rows = emu_alloc(part->rows * sizeof *rows);
+    struct saved_row *rows = emu_alloc(part->rows * sizeof(*rows));
     for (unsigned i = 0; i < part->rows; i++) {
         uint32_t lane = part->lane + i;
         if (is_disabled(operands, lane)) {
@@ -320,17 +320,17 @@ static bool fetch_b_scales(const struct emu_actor *actor, struct emu_cta *cta,
                            const struct emu_mma_task *task, uint8_t *scales)
 {
     const struct emu_instruction *instruction = &task->instruction;
-    const char *const what = "scale factors of B";
+    const char *const operand_name = "scale factors of B";
     if (task->cta_count == 2 && instruction->m == 128) {
         unsigned half = instruction->n / 2;
         return fetch_scales(actor, cta, task->b_scales, instruction->b_scale_id,
-                            task->factors, half, 0, 2, what, scales) &&
+                            task->factors, half, 0, 2, operand_name, scales) &&
                fetch_scales(actor, cta, task->b_scales, instruction->b_scale_id,
-                            task->factors, half, 2, 2, what,
+                            task->factors, half, 2, 2, operand_name,
                             scales + (size_t)half * task->factors);
     }
     return fetch_scales(actor, cta, task->b_scales, instruction->b_scale_id, task->factors,
-                        instruction->n, 0, PARTITIONS, what, scales);
+                        instruction->n, 0, PARTITIONS, operand_name, scales);
 }
 
 static bool run_cta(const struct emu_actor *actor, struct emu_cta *cta, unsigned index,

@@ -208,7 +208,7 @@ static const struct sync_type {
     {"u8", EMU_U8, 8, 4},
 };
 enum {
-    TYPE_COUNT = sizeof types / sizeof types[0],
+    TYPE_COUNT = sizeof(types) / sizeof(types[0]),
     FAMILY_F16 = 0,
     FAMILY_FP8 = 3,
     FAMILY_INT = 4
@@ -280,7 +280,7 @@ static bool decode_shape(struct emu_decoder *decoder, struct sync_form *form)
 bool emu_decode_mma_sync(struct emu_decoder *decoder)
 {
     struct emu_insn *insn = decoder->insn;
-    struct sync_form *form = emu_decode_alloc(decoder, sizeof *form);
+    struct sync_form *form = emu_decode_alloc(decoder, sizeof(*form));
     insn->extra = form;
     insn->exec = exec_mma_sync;
     if (!insn->aligned || !emu_take(decoder, "row") || !emu_take(decoder, "col")) {
@@ -293,7 +293,7 @@ bool emu_decode_mma_sync(struct emu_decoder *decoder)
     }
     const unsigned counts[] = {form->d_count, form->a_count, form->b_count, form->d_count};
     insn->list =
-        emu_decode_alloc(decoder, (MOST_A + MOST_B + 2 * MOST_CD) * sizeof *insn->list);
+        emu_decode_alloc(decoder, (MOST_A + MOST_B + 2 * MOST_CD) * sizeof(*insn->list));
     for (unsigned i = 0; i < 4; i++) {
         uint32_t *slots = NULL;
         uint32_t count = 0;
@@ -305,7 +305,7 @@ bool emu_decode_mma_sync(struct emu_decoder *decoder)
             return emu_decode_fail(decoder, "operand %u has %u registers; it takes %u", i,
                                    count, counts[i]);
         }
-        memcpy(insn->list + insn->list_count, slots, count * sizeof *slots);
+        memcpy(insn->list + insn->list_count, slots, count * sizeof(*slots));
         insn->list_count += count;
     }
     return true;

@@ -1,98 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* State of the tensor-core families: made and freed with the machine; shared checks. */
+/* Checks that the tensor-core families share. */
 #include "tensor/state.h"
 
 #include "exec/decode.h"
-#include "tensor/access.h"
-#include "tensor/engine.h"
-#include "tensor/tmem.h"
-#include "tensor/wgmma.h"
-
-/* ------------------------------------------------------------------- attach and detach */
-
-void emu_tensor_attach_cluster(struct emu_cluster *cluster)
-{
-    cluster->tensor_state = emu_alloc(sizeof(struct emu_tensor_cluster));
-}
-
-void emu_tensor_attach_cta(struct emu_cta *cta)
-{
-    cta->tensor_state = emu_alloc(sizeof(struct emu_tensor_cta));
-}
-
-void emu_tensor_attach_warp(struct emu_warp *warp)
-{
-    struct emu_tensor_warp *state = emu_alloc(sizeof *state);
-    state->load_entity = state->store_entity = EMU_NO_ENTITY;
-    warp->tensor_state = state;
-}
-
-void emu_tensor_detach_warp(struct emu_warp *warp)
-{
-    struct emu_tensor_warp *state = warp->tensor_state;
-    if (state != NULL) {
-        emu_access_free_all(state);
-        emu_free(state->group_ends);
-        emu_free(state);
-        warp->tensor_state = NULL;
-    }
-}
-
-void emu_tensor_detach_cta(struct emu_cta *cta)
-{
-    struct emu_tensor_cta *state = cta->tensor_state;
-    if (state != NULL) {
-        emu_tmem_free(state->tmem);
-        emu_wgmma_free(cta);
-        emu_free(state);
-        cta->tensor_state = NULL;
-    }
-}
-
-void emu_tensor_detach_cluster(struct emu_cluster *cluster)
-{
-    if (cluster->tensor_state != NULL) {
-        emu_tensor_engine_free(cluster->tensor_state);
-        emu_free(cluster->tensor_state);
-        cluster->tensor_state = NULL;
-    }
-}
-
-bool emu_tensor_cta_exited(struct emu_cta *cta)
-{
-    const struct emu_tensor_cta *state = cta->tensor_state;
-    if (state == NULL || state->tmem == NULL) {
-        return true;
-    }
-    uint32_t columns = emu_tmem_count_taken(state->tmem);
-    if (columns == 0) {
-        return true;
-    }
-    const struct emu_program *program = emu_launch_of(cta)->program;
-    emu_report_error(&cta->warps[0], &program->insns[program->insn_count - 1], EMU_LANES,
-                     EMU_FINDING_TENSOR_MEMORY,
-                     "the CTA has ended with %u columns of tensor memory allocated; each "
-                     "tcgen05.alloc needs its tcgen05.dealloc",
-                     columns);
-    return false;
-}
-
-void emu_tensor_describe_wait(struct emu_warp *warp, const struct emu_insn *insn,
-                              struct emu_text *text)
-{
-    if (insn == NULL || warp->tensor_state == NULL) {
-        return;
-    }
-    emu_wgmma_describe_wait(warp, insn, text);
-    emu_tmem_describe_wait(warp, insn, text);
-}
 
 uint32_t *emu_tensor_scratch(struct emu_warp *warp)
 {
     struct emu_tensor_cluster *cluster = emu_tensor_cluster_of(warp);
     if (cluster->scratch == NULL) {
         cluster->scratch =
-            emu_alloc(2 * EMU_TENSOR_OPERAND_CELLS * sizeof *cluster->scratch);
+            emu_alloc(2 * EMU_TENSOR_OPERAND_CELLS * sizeof(*cluster->scratch));
     }
     return cluster->scratch;
 }
@@ -168,19 +85,19 @@ bool emu_tensor_check_alive(struct emu_warp *warp, const struct emu_insn *insn,
     return false;
 }
 
-uint32_t emu_tensor_entity(struct emu_warp *warp, uint32_t *entity)
+uint32_t emu_tensor_agent(struct emu_warp *warp, uint32_t *agent)
 {
-    if (*entity == EMU_NO_ENTITY) {
-        *entity = emu_cluster_entity(warp->cta->cluster);
+    if (*agent == EMU_NO_AGENT) {
+        *agent = emu_cluster_agent(warp->cta->cluster);
     }
-    return *entity;
+    return *agent;
 }
 
 bool emu_tensor_operand(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
-                        uint32_t slot, const char *what, uint64_t *ret_value)
+                        uint32_t slot, const char *operand_name, uint64_t *ret_value)
 {
     *ret_value = warp->r[slot][lane];
-    return emu_need_defined(warp, insn, 1u << lane, slot, what);
+    return emu_need_defined(warp, insn, 1u << lane, slot, operand_name);
 }
 
 bool emu_tensor_take_group(struct emu_decoder *decoder, unsigned *ret_group)

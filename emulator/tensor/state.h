@@ -4,11 +4,10 @@
 #define EMU_TENSOR_STATE_H
 
 #include "exec/async.h"
-#include "exec/families.h"
 #include "exec/machine.h"
 #include "exec/memory.h"
 
-#define EMU_NO_ENTITY UINT32_MAX
+#define EMU_NO_AGENT UINT32_MAX
 
 /* Where a warp stands in a collective of several warps. */
 enum emu_rendezvous {
@@ -23,7 +22,7 @@ struct emu_tensor_warp {
 
     /* tcgen05.ld and .st that were not waited for, oldest first */
     struct emu_tensor_access *accesses, *accesses_last;
-    uint32_t load_entity, store_entity, loads, stores; /* loads, stores: epochs */
+    uint32_t load_agent, store_agent, loads, stores; /* loads, stores: epochs */
 
     /* wgmma: numbers of the operations that end its groups, oldest first; see wgmma.h */
     bool fenced;
@@ -95,11 +94,11 @@ unsigned emu_tensor_ctas(struct emu_cta *cta, unsigned cta_group, struct emu_cta
 bool emu_tensor_check_alive(struct emu_warp *warp, const struct emu_insn *insn,
                             const struct emu_cta *cta);
 
-/* The entity in *entity, made at the first use. */
-uint32_t emu_tensor_entity(struct emu_warp *warp, uint32_t *entity);
+/* The agent in *agent, made at the first use. */
+uint32_t emu_tensor_agent(struct emu_warp *warp, uint32_t *agent);
 /* A lane's value of an operand that must be defined. */
 bool emu_tensor_operand(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
-                        uint32_t slot, const char *what, uint64_t *ret_value);
+                        uint32_t slot, const char *operand_name, uint64_t *ret_value);
 
 /* Decoding: takes cta_group::1 or ::2; its absence is an error. */
 struct emu_decoder;

@@ -33,11 +33,11 @@ static bool fail_descriptor(struct emu_warp *warp, const struct emu_insn *insn,
 }
 
 static bool get_address(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
-                        uint32_t slot, int64_t offset, const char *what,
+                        uint32_t slot, int64_t offset, const char *operand_name,
                         uint32_t *ret_address)
 {
     uint64_t value = 0;
-    if (!emu_tensor_operand(warp, insn, lane, slot, what, &value)) {
+    if (!emu_tensor_operand(warp, insn, lane, slot, operand_name, &value)) {
         return false;
     }
     *ret_address = (uint32_t)(value + (uint64_t)offset);
@@ -45,16 +45,16 @@ static bool get_address(struct emu_warp *warp, const struct emu_insn *insn, unsi
 }
 
 static bool get_tile(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
-                     uint32_t slot, const char *what, struct emu_tile *tile)
+                     uint32_t slot, const char *operand_name, struct emu_tile *tile)
 {
     uint64_t bits = 0;
     struct emu_error error = {0};
-    if (!emu_tensor_operand(warp, insn, lane, slot, what, &bits)) {
+    if (!emu_tensor_operand(warp, insn, lane, slot, operand_name, &bits)) {
         return false;
     }
     if (!emu_matrix_decode_sm100(bits, &tile->matrix, &error) ||
         !emu_tile_check(tile, &error)) {
-        return fail_descriptor(warp, insn, lane, what, &error);
+        return fail_descriptor(warp, insn, lane, operand_name, &error);
     }
     return true;
 }
@@ -92,14 +92,14 @@ static bool get_operands(struct emu_warp *warp, const struct emu_insn *insn, uns
 
 /* The first lane of D, A and scale factors is fixed by the layout. */
 static bool check_lane(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
-                       uint32_t address, uint32_t wanted, const char *what)
+                       uint32_t address, uint32_t wanted, const char *operand_name)
 {
     if (emu_tmem_lane(address) == wanted) {
         return true;
     }
     emu_report_error(warp, insn, lane, EMU_FINDING_MISALIGNED,
-                     "%s: the address 0x%08x has lane %u; it must be %u", what, address,
-                     emu_tmem_lane(address), wanted);
+                     "%s: the address 0x%08x has lane %u; it must be %u", operand_name,
+                     address, emu_tmem_lane(address), wanted);
     return false;
 }
 
@@ -267,7 +267,7 @@ static bool issue(struct emu_warp *warp, const struct emu_insn *insn, unsigned l
     const struct emu_instruction *instruction = &task.instruction;
     emu_features_advise(warp, insn, find_features(&task));
     struct emu_tensor_op *op = emu_tensor_op_new(warp, insn, lane, EMU_OP_MMA,
-                                                 task.cta_count, sizeof task, emu_mma_run);
+                                                 task.cta_count, sizeof(task), emu_mma_run);
     *(struct emu_mma_task *)(void *)op->payload = task;
     op->column = emu_tmem_column(task.d);
     op->columns = emu_mma_count_columns(task.cta_count, instruction->m, instruction->n);
@@ -420,7 +420,7 @@ static bool decode_tail(struct emu_decoder *decoder, struct mma_form *form)
 bool emu_decode_tensor_mma(struct emu_decoder *decoder)
 {
     static const char *const refused[] = {"sp", "ws", "ashift"};
-    struct mma_form *form = emu_decode_alloc(decoder, sizeof *form);
+    struct mma_form *form = emu_decode_alloc(decoder, sizeof(*form));
     decoder->insn->extra = form;
     decoder->insn->exec = exec_mma;
     int word = emu_take_one_of(decoder, refused, 3);

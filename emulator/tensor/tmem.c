@@ -17,7 +17,7 @@ struct emu_tmem *emu_tmem_of(struct emu_cta *cta)
 {
     struct emu_tensor_cta *state = emu_tensor_cta_of(cta);
     if (state->tmem == NULL) {
-        state->tmem = emu_alloc(sizeof *state->tmem);
+        state->tmem = emu_alloc(sizeof(*state->tmem));
         if (emu_launch_of(cta)->settings.races) {
             state->tmem->shadow = emu_shadow_create(
                 (uint64_t)(EMU_TMEM_LANES / GROUP_LANES) * EMU_TMEM_COLUMNS * CELL_BYTES);
@@ -66,7 +66,7 @@ static void clear_columns(struct emu_tmem *tmem, uint32_t column, uint32_t colum
 {
     for (uint32_t lane = 0; lane < EMU_TMEM_LANES; lane++) {
         memset(&tmem->defined[lane][column], EMU_UNDEFINED, columns);
-        memset(&tmem->cells[lane][column], 0xDB, columns * sizeof tmem->cells[0][0]);
+        memset(&tmem->cells[lane][column], 0xDB, columns * sizeof(tmem->cells[0][0]));
     }
     for (uint32_t group = 0; tmem->shadow != NULL && group < EMU_TMEM_LANES / GROUP_LANES;
          group++) {
@@ -129,11 +129,11 @@ uint32_t emu_tmem_count_others(struct emu_cta *cta)
 
 bool emu_tmem_check(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
                     struct emu_cta *cta, uint32_t column, uint32_t columns,
-                    const char *what)
+                    const char *access_name)
 {
     if (column + columns > EMU_TMEM_COLUMNS) {
         emu_report_error(warp, insn, lane, EMU_FINDING_OUT_OF_BOUNDS,
-                         "%s: columns %u to %u of tensor memory, which has %u", what,
+                         "%s: columns %u to %u of tensor memory, which has %u", access_name,
                          column, column + columns - 1, EMU_TMEM_COLUMNS);
         return false;
     }
@@ -143,7 +143,7 @@ bool emu_tmem_check(struct emu_warp *warp, const struct emu_insn *insn, unsigned
             emu_report_error(warp, insn, lane, EMU_FINDING_TENSOR_MEMORY,
                              "%s: column %u of the tensor memory of CTA %u is not "
                              "allocated (it takes columns %u to %u)",
-                             what, i, cta->rank, column, column + columns - 1);
+                             access_name, i, cta->rank, column, column + columns - 1);
             return false;
         }
     }
@@ -152,7 +152,7 @@ bool emu_tmem_check(struct emu_warp *warp, const struct emu_insn *insn, unsigned
 
 bool emu_tmem_need_defined(const struct emu_actor *actor, struct emu_cta *cta,
                            uint32_t first_lane, uint32_t lanes, uint32_t column,
-                           uint32_t columns, const char *what)
+                           uint32_t columns, const char *access_name)
 {
     if (!emu_tensor_checks_defined(actor->warp)) {
         return true;
@@ -165,7 +165,7 @@ bool emu_tmem_need_defined(const struct emu_actor *actor, struct emu_cta *cta,
             emu_report_error(actor->warp, actor->insn, actor->lane, EMU_FINDING_UNDEFINED,
                              "%s: lane %u, column %u of the tensor memory of CTA %u is "
                              "undefined",
-                             what, lane, column + (uint32_t)(bad - row), cta->rank);
+                             access_name, lane, column + (uint32_t)(bad - row), cta->rank);
             return false;
         }
     }
@@ -180,8 +180,8 @@ static bool report_conflict(const struct emu_actor *actor, const struct emu_cta 
     uint32_t cell = (uint32_t)(conflict->byte / CELL_BYTES);
     uint32_t lane = cell / EMU_TMEM_COLUMNS * GROUP_LANES;
     const struct emu_insn *other = &program->insns[conflict->other.insn];
-    struct emu_text place = {0};
-    ptx_describe_location(program->module, &other->source->location, &place);
+    struct emu_text location = {0};
+    ptx_describe_location(program->module, &other->source->location, &location);
     bool fence = conflict->kind == EMU_CONFLICT_TENSOR_FENCE;
     enum emu_finding finding = fence ? EMU_FINDING_TENSOR_FENCE : EMU_FINDING_RACE;
     struct emu_text text = {0};
@@ -191,7 +191,7 @@ static bool report_conflict(const struct emu_actor *actor, const struct emu_cta 
         "after the %s by %s at %s",
         lane, lane + GROUP_LANES - 1, cell % EMU_TMEM_COLUMNS, cta->rank,
         conflict->is_write ? "write" : "read", conflict->was_write ? "write" : "read",
-        other->source->opcode, emu_text_get(&place));
+        other->source->opcode, emu_text_get(&location));
     if (fence) {
         emu_text_add(&text, ": there is synchronisation between them, but no "
                             "tcgen05.fence::after_thread_sync (and ::before_thread_sync or "
@@ -208,7 +208,7 @@ static bool report_conflict(const struct emu_actor *actor, const struct emu_cta 
         emu_report_error(actor->warp, actor->insn, actor->lane, finding, "%s",
                          emu_text_get(&text));
     }
-    emu_text_free(&place);
+    emu_text_free(&location);
     emu_text_free(&text);
     return conflict->tolerated;
 }
@@ -220,12 +220,12 @@ bool emu_tmem_note(const struct emu_actor *actor, struct emu_cta *cta, uint32_t 
     if (shadow == NULL) {
         return true;
     }
-    struct emu_accessor who = {.entity = actor->entity,
+    struct emu_accessor who = {.agent = actor->agent,
                                .epoch = actor->epoch,
                                .lane = EMU_LANE_ASYNC,
                                .proxy = EMU_PROXY_TENSOR,
                                .insn = actor->insn->index,
-                               .knowledge = actor->knowledge};
+                               .view = actor->view};
     uint32_t last = (first_lane + lanes - 1) / GROUP_LANES;
     for (uint32_t group = first_lane / GROUP_LANES; group <= last; group++) {
         struct emu_conflict conflict;

@@ -48,14 +48,16 @@ uint32_t emu_tmem_count_taken(const struct emu_tmem *tmem);
 /* Columns that other CTAs on the same multiprocessor hold. */
 uint32_t emu_tmem_count_others(struct emu_cta *cta);
 
-/* The columns must exist and be allocated; reports otherwise. `what` accesses them. */
+/* The columns must exist and be allocated; reports otherwise. `access_name`: what accesses
+ * them.
+ */
 bool emu_tmem_check(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
                     struct emu_cta *cta, uint32_t column, uint32_t columns,
-                    const char *what);
+                    const char *access_name);
 /* All cells of the range must be defined; reports the first one that is not. */
 bool emu_tmem_need_defined(const struct emu_actor *actor, struct emu_cta *cta,
                            uint32_t first_lane, uint32_t lanes, uint32_t column,
-                           uint32_t columns, const char *what);
+                           uint32_t columns, const char *access_name);
 /* Notes an access for race checking; false: it conflicts with another, and was reported. */
 bool emu_tmem_note(const struct emu_actor *actor, struct emu_cta *cta, uint32_t first_lane,
                    uint32_t lanes, uint32_t column, uint32_t columns, bool write);

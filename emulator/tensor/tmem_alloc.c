@@ -131,11 +131,11 @@ static enum emu_step write_address(struct emu_warp *warp, const struct emu_insn 
         }
     }
     /* All lanes may read it afterwards without further ado. */
-    emu_know_warp_meeting(warp);
+    emu_sync_lanes(&warp->sync);
     const struct emu_actor actor = emu_actor_of_lane(warp, insn, 0);
-    bool good = emu_write(&actor, EMU_SPACE_SHARED, (uint32_t)address, sizeof column,
+    bool good = emu_write(&actor, EMU_SPACE_SHARED, (uint32_t)address, sizeof(column),
                           &column, NULL);
-    emu_know_warp_meeting(warp);
+    emu_sync_lanes(&warp->sync);
     return good ? EMU_NEXT : EMU_FAILED;
 }
 
@@ -190,7 +190,7 @@ static enum emu_step exec_alloc(struct emu_warp *warp, const struct emu_insn *in
 bool emu_decode_tmem_alloc(struct emu_decoder *decoder)
 {
     struct emu_insn *insn = decoder->insn;
-    struct alloc_form *form = emu_decode_alloc(decoder, sizeof *form);
+    struct alloc_form *form = emu_decode_alloc(decoder, sizeof(*form));
     insn->extra = form;
     insn->exec = exec_alloc;
     decoder->program->allocates_tensor_memory = true;
@@ -217,25 +217,25 @@ static bool check_unused(struct emu_warp *warp, const struct emu_insn *insn,
         other = emu_access_find(&cta->warps[i], column, columns);
     }
     if (other != NULL) {
-        struct emu_text place = {0};
+        struct emu_text location = {0};
         ptx_describe_location(emu_launch_of(cta)->program->module, &other->source->location,
-                              &place);
+                              &location);
         emu_report_error(warp, insn, EMU_LANES, EMU_FINDING_IN_FLIGHT,
                          "tensor memory of CTA %u is freed while %s at %s has not been "
                          "waited for",
-                         cta->rank, other->source->opcode, emu_text_get(&place));
-        emu_text_free(&place);
+                         cta->rank, other->source->opcode, emu_text_get(&location));
+        emu_text_free(&location);
         return false;
     }
     /* Whatever happened before is over: freeing needs no tcgen05.fence. */
-    struct emu_knowledge knowledge = warp->knowledge;
-    knowledge.tensor = warp->knowledge.happened;
+    struct emu_view view = warp->sync.view;
+    view.tensor = warp->sync.view.happened;
     const struct emu_actor actor = {.warp = warp,
                                     .insn = insn,
                                     .lane = EMU_LANES,
-                                    .entity = warp->entity,
-                                    .epoch = warp->epoch,
-                                    .knowledge = &knowledge};
+                                    .agent = warp->sync.agent,
+                                    .epoch = warp->sync.epoch,
+                                    .view = &view};
     return emu_tmem_note(&actor, cta, 0, EMU_TMEM_LANES, column, columns, true);
 }
 
@@ -296,7 +296,7 @@ static enum emu_step exec_dealloc(struct emu_warp *warp, const struct emu_insn *
 bool emu_decode_tmem_dealloc(struct emu_decoder *decoder)
 {
     struct emu_insn *insn = decoder->insn;
-    struct alloc_form *form = emu_decode_alloc(decoder, sizeof *form);
+    struct alloc_form *form = emu_decode_alloc(decoder, sizeof(*form));
     insn->extra = form;
     insn->exec = exec_dealloc;
     if (!emu_take(decoder, "sync") || !emu_take(decoder, "b32")) {
@@ -324,7 +324,7 @@ static enum emu_step exec_relinquish(struct emu_warp *warp, const struct emu_ins
 
 bool emu_decode_tmem_relinquish(struct emu_decoder *decoder)
 {
-    struct alloc_form *form = emu_decode_alloc(decoder, sizeof *form);
+    struct alloc_form *form = emu_decode_alloc(decoder, sizeof(*form));
     decoder->insn->extra = form;
     decoder->insn->exec = exec_relinquish;
     if (!emu_take(decoder, "sync")) {

@@ -18,11 +18,11 @@ struct emu_warpgroup *emu_warpgroup_of(struct emu_warp *warp)
         return NULL;
     }
     if (state->warpgroups == NULL) {
-        state->warpgroups = emu_alloc(count * sizeof *state->warpgroups);
+        state->warpgroups = emu_alloc(count * sizeof(*state->warpgroups));
         for (unsigned i = 0; i < count; i++) {
             state->warpgroups[i].chain = emu_async_chain(warp->cta->cluster);
             if (emu_tensor_checks_races(warp)) {
-                state->warpgroups[i].entity = emu_cluster_entity(warp->cta->cluster);
+                state->warpgroups[i].agent = emu_cluster_agent(warp->cta->cluster);
             }
         }
     }
@@ -78,9 +78,9 @@ static enum emu_async_result run_wgmma(struct emu_async *async)
                                     .insn = async->insn,
                                     .lane = EMU_LANES,
                                     .proxy = EMU_PROXY_ASYNC,
-                                    .entity = task->group->entity,
+                                    .agent = task->group->agent,
                                     .epoch = task->number,
-                                    .knowledge = &async->knowledge};
+                                    .view = &async->view};
     if (task->operation != NULL) {
         get_a_from_registers(task->operation, 256 / form->k, form->k, a);
     } else if (!emu_tile_fetch(&actor, async->warp->cta, &task->a, a)) {
@@ -111,19 +111,19 @@ static enum emu_async_result run_wgmma(struct emu_async *async)
 
 /* A value that all lanes of all four warps must agree on. */
 static bool get_common(struct emu_warp *warp, const struct emu_insn *insn, uint32_t slot,
-                       const char *what, uint64_t *ret_value)
+                       const char *operand_name, uint64_t *ret_value)
 {
     for (unsigned i = 0; i < EMU_WARPGROUP_WARPS; i++) {
         uint64_t value = 0;
         struct emu_warp *other = emu_warpgroup_warp(warp, i);
-        if (!emu_uniform_value(other, insn, EMU_ALL_LANES, slot, what, &value)) {
+        if (!emu_uniform_value(other, insn, EMU_ALL_LANES, slot, operand_name, &value)) {
             return false;
         }
         if (i > 0 && value != *ret_value) {
             emu_report_error(other, insn, EMU_LANES, EMU_FINDING_DIVERGENCE,
                              "%s differs within the warpgroup: 0x%llx here, 0x%llx in its "
                              "first warp",
-                             what, (unsigned long long)value,
+                             operand_name, (unsigned long long)value,
                              (unsigned long long)*ret_value);
             return false;
         }
@@ -160,17 +160,17 @@ static bool get_scale_d(struct emu_warp *warp, const struct emu_insn *insn,
 }
 
 static bool get_tile(struct emu_warp *warp, const struct emu_insn *insn, uint32_t slot,
-                     const char *what, struct emu_tile *tile)
+                     const char *operand_name, struct emu_tile *tile)
 {
     uint64_t bits = 0;
     struct emu_error error = {0};
-    if (!get_common(warp, insn, slot, what, &bits)) {
+    if (!get_common(warp, insn, slot, operand_name, &bits)) {
         return false;
     }
     if (!emu_matrix_decode_sm90(bits, &tile->matrix, &error) ||
         !emu_tile_check(tile, &error)) {
-        emu_report_error(warp, insn, EMU_LANES, EMU_FINDING_DESCRIPTOR, "%s: %s", what,
-                         error.text);
+        emu_report_error(warp, insn, EMU_LANES, EMU_FINDING_DESCRIPTOR, "%s: %s",
+                         operand_name, error.text);
         return false;
     }
     emu_features_advise(
@@ -206,7 +206,7 @@ static bool keep_a(struct emu_warp *warp, const struct emu_insn *insn,
     if (!form->a_in_registers) {
         return true;
     }
-    struct emu_wgmma_operation *operation = emu_alloc(sizeof *operation);
+    struct emu_wgmma_operation *operation = emu_alloc(sizeof(*operation));
     operation->number = task->number;
     operation->insn = insn;
     operation->next = task->group->operations;
@@ -230,13 +230,13 @@ static bool keep_a(struct emu_warp *warp, const struct emu_insn *insn,
 /* --------------------------------------------------------------------------- execution */
 
 /* The operation comes after what all four warps know. */
-static void meet_knowledge(struct emu_async *async)
+static void meet_in_view(struct emu_async *async)
 {
     for (unsigned i = 0; i < EMU_WARPGROUP_WARPS; i++) {
-        const struct emu_knowledge *known = &emu_warpgroup_warp(async->warp, i)->knowledge;
-        emu_clock_meet(&async->knowledge.happened, &known->happened);
-        emu_clock_meet(&async->knowledge.proxied, &known->proxied);
-        emu_clock_meet(&async->knowledge.met, &known->met);
+        const struct emu_view *known = &emu_warpgroup_warp(async->warp, i)->sync.view;
+        emu_clock_meet(&async->view.happened, &known->happened);
+        emu_clock_meet(&async->view.proxied, &known->proxied);
+        emu_clock_meet(&async->view.met, &known->met);
     }
 }
 
@@ -255,10 +255,10 @@ static bool issue(struct emu_warp *warp, const struct emu_insn *insn,
         return false;
     }
     task.accumulator->last = task.number;
-    struct emu_async *async = emu_async_new(warp, insn, EMU_LANES, sizeof task, run_wgmma);
+    struct emu_async *async = emu_async_new(warp, insn, EMU_LANES, sizeof(task), run_wgmma);
     *(struct wgmma_task *)(void *)async->payload = task;
     if (emu_tensor_checks_races(warp)) {
-        meet_knowledge(async);
+        meet_in_view(async);
     }
     return emu_async_submit(async, group->chain);
 }
@@ -274,20 +274,20 @@ static bool arrive(struct emu_warp *warp, const struct emu_insn *insn,
         return false;
     }
     if (group->at != NULL && group->at != insn) {
-        struct emu_text place = {0};
+        struct emu_text location = {0};
         ptx_describe_location(emu_launch_of(warp->cta)->program->module,
-                              &group->at->source->location, &place);
+                              &group->at->source->location, &location);
         emu_report_error(warp, insn, EMU_LANES, EMU_FINDING_DIVERGENCE,
                          "other warps of the warpgroup (mask %x) wait at another "
                          "wgmma.mma_async, at %s",
-                         group->arrived, emu_text_get(&place));
-        emu_text_free(&place);
+                         group->arrived, emu_text_get(&location));
+        emu_text_free(&location);
         return false;
     }
     group->at = insn;
     group->arrived |= 1u << warp->index % EMU_WARPGROUP_WARPS;
     emu_tensor_warp_of(warp)->meeting = EMU_RENDEZVOUS_WAITS;
-    emu_know_warp_meeting(warp);
+    emu_sync_lanes(&warp->sync);
     emu_note_event(warp);
     return true;
 }
@@ -323,26 +323,4 @@ enum emu_step emu_wgmma_exec(struct emu_warp *warp, const struct emu_insn *insn,
     state->meeting = EMU_RENDEZVOUS_NONE;
     emu_note_event(warp);
     return issue(warp, insn, group) ? EMU_NEXT : EMU_FAILED;
-}
-
-void emu_wgmma_describe_wait(struct emu_warp *warp, const struct emu_insn *insn,
-                             struct emu_text *text)
-{
-    if (insn->exec != emu_wgmma_exec && insn->exec != emu_wgmma_exec_wait) {
-        return;
-    }
-    const struct emu_warpgroup *group = emu_warpgroup_of(warp);
-    if (insn->exec == emu_wgmma_exec_wait) {
-        emu_text_add(text,
-                     "          waits for wgmma groups: %u of %u operations are done\n",
-                     group->done, group->issued);
-        return;
-    }
-    emu_text_add(text, "          waits for its warpgroup; missing are warps");
-    for (unsigned i = 0; i < EMU_WARPGROUP_WARPS; i++) {
-        if ((group->arrived >> i & 1u) == 0) {
-            emu_text_add(text, " %u", emu_warpgroup_warp(warp, i)->index);
-        }
-    }
-    emu_text_add(text, "\n");
 }

@@ -49,7 +49,7 @@ struct emu_wgmma_operation {
 };
 
 struct emu_warpgroup {
-    uint32_t entity;
+    uint32_t agent;
     uint64_t chain;
     uint32_t issued, done; /* operations; they take effect in order */
     struct emu_wgmma_accumulator *accumulators;

@@ -149,7 +149,7 @@ struct emu_wgmma_accumulator *emu_wgmma_start_accumulator(struct emu_warp *warp,
                                                           bool accumulate)
 {
     const struct emu_wgmma_form *form = insn->extra;
-    struct emu_wgmma_accumulator *accumulator = emu_alloc(sizeof *accumulator);
+    struct emu_wgmma_accumulator *accumulator = emu_alloc(sizeof(*accumulator));
     accumulator->insn = insn;
     accumulator->cells = emu_alloc((size_t)EMU_WGMMA_M * form->n * sizeof(uint32_t));
     accumulator->next = group->accumulators;

@@ -22,7 +22,7 @@ static const struct operand_type {
     {"u8", EMU_U8, EMU_PACK_8, 4, 32},
 };
 enum {
-    TYPE_COUNT = sizeof types / sizeof types[0],
+    TYPE_COUNT = sizeof(types) / sizeof(types[0]),
     FAMILY_BF16 = 1,
     FAMILY_TF32,
     FAMILY_FP8,
@@ -120,7 +120,7 @@ static bool decode_registers(struct emu_decoder *decoder, struct emu_wgmma_form 
                                A_REGISTERS);
     }
     insn->list_count = form->d_count + a_count;
-    insn->list = emu_decode_alloc(decoder, insn->list_count * sizeof *insn->list);
+    insn->list = emu_decode_alloc(decoder, insn->list_count * sizeof(*insn->list));
     for (uint32_t i = 0; i < insn->list_count; i++) {
         insn->list[i] = i < form->d_count ? d[i] : a[i - form->d_count];
         if (insn->list[i] == EMU_NO_SLOT) {
@@ -132,14 +132,14 @@ static bool decode_registers(struct emu_decoder *decoder, struct emu_wgmma_form 
 
 /* An immediate that is one of two values; ret tells whether it is the second. */
 static bool take_choice(struct emu_decoder *decoder, unsigned operand, int64_t first,
-                        int64_t second, const char *what, bool *ret_second)
+                        int64_t second, const char *operand_name, bool *ret_second)
 {
     int64_t value = 0;
     if (!emu_operand_integer(decoder, emu_operand(decoder, operand), &value)) {
         return false;
     }
     if (value != first && value != second) {
-        return emu_decode_fail(decoder, "%s is %lld; it must be %lld or %lld", what,
+        return emu_decode_fail(decoder, "%s is %lld; it must be %lld or %lld", operand_name,
                                (long long)value, (long long)first, (long long)second);
     }
     *ret_second = value == second;
@@ -159,7 +159,7 @@ static bool decode_scale_d(struct emu_decoder *decoder, struct emu_wgmma_form *f
 
 bool emu_decode_wgmma(struct emu_decoder *decoder)
 {
-    struct emu_wgmma_form *form = emu_decode_alloc(decoder, sizeof *form);
+    struct emu_wgmma_form *form = emu_decode_alloc(decoder, sizeof(*form));
     unsigned family = 0;
     decoder->insn->extra = form;
     decoder->insn->exec = emu_wgmma_exec;

@@ -33,16 +33,16 @@ static enum emu_step exec_commit(struct emu_warp *warp, const struct emu_insn *i
 
 static bool report_written(struct emu_warp *warp, const struct emu_insn *insn,
                            const struct emu_insn *operation, uint32_t lanes,
-                           const char *what, uint32_t index)
+                           const char *access_name, uint32_t index)
 {
-    struct emu_text place = {0};
+    struct emu_text location = {0};
     ptx_describe_location(emu_launch_of(warp->cta)->program->module,
-                          &operation->source->location, &place);
+                          &operation->source->location, &location);
     emu_report_error(warp, insn, emu_lowest_bit(lanes), EMU_FINDING_IN_FLIGHT,
                      "register %u of %s of the wgmma.mma_async at %s was written before "
                      "the operation was waited for",
-                     index, what, emu_text_get(&place));
-    emu_text_free(&place);
+                     index, access_name, emu_text_get(&location));
+    emu_text_free(&location);
     return false;
 }
 
@@ -147,11 +147,11 @@ enum emu_step emu_wgmma_exec_wait(struct emu_warp *warp, const struct emu_insn *
     pass_operations(warp, group, target);
     state->group_count -= over;
     memmove(state->group_ends, state->group_ends + over,
-            state->group_count * sizeof *state->group_ends);
+            state->group_count * sizeof(*state->group_ends));
     state->fenced = false;
     if (emu_tensor_checks_races(warp)) {
-        emu_clock_raise(&warp->knowledge.happened, group->entity, target);
-        emu_clock_raise(&warp->knowledge.proxied, group->entity, target);
+        emu_clock_raise(&warp->sync.view.happened, group->agent, target);
+        emu_clock_raise(&warp->sync.view.proxied, group->agent, target);
     }
     return EMU_NEXT;
 }
@@ -175,4 +175,26 @@ bool emu_decode_wgmma_fence(struct emu_decoder *decoder)
 bool emu_decode_wgmma_commit(struct emu_decoder *decoder)
 {
     return decode_plain(decoder, exec_commit);
+}
+
+void emu_wgmma_describe_wait(struct emu_warp *warp, const struct emu_insn *insn,
+                             struct emu_text *text)
+{
+    if (insn->exec != emu_wgmma_exec && insn->exec != emu_wgmma_exec_wait) {
+        return;
+    }
+    const struct emu_warpgroup *group = emu_warpgroup_of(warp);
+    if (insn->exec == emu_wgmma_exec_wait) {
+        emu_text_add(text,
+                     "          waits for wgmma groups: %u of %u operations are done\n",
+                     group->done, group->issued);
+        return;
+    }
+    emu_text_add(text, "          waits for its warpgroup; missing are warps");
+    for (unsigned i = 0; i < EMU_WARPGROUP_WARPS; i++) {
+        if ((group->arrived >> i & 1u) == 0) {
+            emu_text_add(text, " %u", emu_warpgroup_warp(warp, i)->index);
+        }
+    }
+    emu_text_add(text, "\n");
 }

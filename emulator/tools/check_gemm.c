@@ -18,7 +18,7 @@ static double *unpack(const struct emu_session *session,
                       const struct emu_script_matrix *matrix, uint64_t rows,
                       uint64_t columns)
 {
-    double *values = emu_alloc(rows * columns * sizeof *values);
+    double *values = emu_alloc(rows * columns * sizeof(*values));
     for (uint64_t row = 0; row < rows; row++) {
         for (uint64_t column = 0; column < columns; column++) {
             values[row * columns + column] =

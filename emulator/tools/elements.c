@@ -31,7 +31,7 @@ static const struct emu_element_type types[] = {
 
 const struct emu_element_type *emu_element_type_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         if (strcmp(types[i].name, name) == 0) {
             return &types[i];
         }
@@ -41,7 +41,7 @@ const struct emu_element_type *emu_element_type_find(const char *name)
 
 void emu_element_types_list(struct emu_text *text)
 {
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         emu_text_add(text, "%s%s", i == 0 ? "" : ", ", types[i].name);
     }
 }

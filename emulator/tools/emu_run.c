@@ -42,7 +42,7 @@ static char *read_text(const char *path)
     struct emu_text text = {0};
     char block[65536];
     size_t bytes = 0;
-    while ((bytes = fread(block, 1, sizeof block, file)) > 0) {
+    while ((bytes = fread(block, 1, sizeof(block), file)) > 0) {
         emu_text_add(&text, "%.*s", (int)bytes, block);
     }
     fclose(file);

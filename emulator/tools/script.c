@@ -150,7 +150,7 @@ static const struct statement {
 static bool parse_line(struct emu_words *words)
 {
     const char *word = words->words[words->at++];
-    for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++) {
+    for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++) {
         if (strcmp(statements[i].word, word) != 0) {
             continue;
         }

@@ -15,7 +15,7 @@ static bool parse_matrix(struct emu_words *words, const char *value, const char 
     if (colon == NULL || colon - value > 31) {
         return emu_words_fail(words, "`%s` is not like A:%s", value, letters);
     }
-    snprintf(name, sizeof name, "%.*s", (int)(colon - value), value);
+    snprintf(name, sizeof(name), "%.*s", (int)(colon - value), value);
     ret_matrix->buffer = emu_script_find_buffer(words->script, name);
     if (ret_matrix->buffer == EMU_SCRIPT_NONE) {
         return emu_words_fail(words, "there is no buffer `%s` above", name);
@@ -72,17 +72,17 @@ static bool parse_pair(struct emu_words *words, struct emu_script_action *gemm,
                    {"beta", &gemm->beta},
                    {"relative", &gemm->relative},
                    {"absolute", &gemm->absolute}};
-    for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++) {
+    for (size_t i = 0; i < sizeof(matrices) / sizeof(matrices[0]); i++) {
         if (strcmp(matrices[i].key, key) == 0) {
             return parse_matrix(words, value, matrices[i].letters, matrices[i].matrix);
         }
     }
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         if (strcmp(sizes[i].key, key) == 0) {
             return parse_size(words, value, sizes[i].size);
         }
     }
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         if (strcmp(numbers[i].key, key) == 0) {
             return parse_number(words, value, numbers[i].number);
         }

@@ -118,27 +118,27 @@ bool emu_parse_buffer(struct emu_words *words)
 /* ------------------------------------------------------------------------------- maps */
 
 /* `count` numbers. */
-static bool parse_list(struct emu_words *words, const char *what, uint32_t count,
+static bool parse_list(struct emu_words *words, const char *value_name, uint32_t count,
                        uint64_t *ret_list)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (!emu_words_number(words, what, 0, UINT64_MAX, &ret_list[i])) {
+        if (!emu_words_number(words, value_name, 0, UINT64_MAX, &ret_list[i])) {
             return false;
         }
     }
     return true;
 }
 
-static bool parse_narrow_list(struct emu_words *words, const char *what, uint32_t count,
-                              uint32_t *ret_list)
+static bool parse_narrow_list(struct emu_words *words, const char *value_name,
+                              uint32_t count, uint32_t *ret_list)
 {
     uint64_t list[EMU_SCRIPT_RANK] = {0};
-    if (!parse_list(words, what, count, list)) {
+    if (!parse_list(words, value_name, count, list)) {
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {
         if (list[i] > UINT32_MAX) {
-            return emu_words_fail(words, "%s is too large", what);
+            return emu_words_fail(words, "%s is too large", value_name);
         }
         ret_list[i] = (uint32_t)list[i];
     }

@@ -54,7 +54,7 @@ static bool set_up_maps(struct emu_session *session)
     }
     /* A CUtensorMap is aligned more strictly than emu_alloc gives. */
     session->maps =
-        aligned_alloc(_Alignof(CUtensorMap), script->map_count * sizeof *session->maps);
+        aligned_alloc(_Alignof(CUtensorMap), script->map_count * sizeof(*session->maps));
     for (uint32_t i = 0; session->maps != NULL && i < script->map_count; i++) {
         const struct emu_script_map *map = &script->maps[i];
         CUresult result = CUDA_ERROR_INVALID_VALUE;
@@ -135,7 +135,7 @@ static void fill_params(const struct emu_session *session, void **params)
         unsigned char *to = (unsigned char *)params[piece->param] + piece->offset_bytes;
         if (piece->kind == EMU_PIECE_ADDRESS) {
             uint64_t address = session->addresses[piece->index] + piece->addend;
-            memcpy(to, &address, sizeof address);
+            memcpy(to, &address, sizeof(address));
         } else if (piece->kind == EMU_PIECE_MAP) {
             memcpy(to, &session->maps[piece->index], sizeof(CUtensorMap));
         } else if (piece->bytes > 0) {
@@ -226,7 +226,7 @@ static bool fetch(const struct emu_session *session)
 static bool launch_and_check(const struct emu_session *session)
 {
     const struct emu_script *script = session->script;
-    void **params = emu_alloc((script->param_count + 1) * sizeof *params);
+    void **params = emu_alloc((script->param_count + 1) * sizeof(*params));
     fill_params(session, params);
     CUresult result = launch(session, params);
     for (uint32_t i = 0; i < script->param_count; i++) {
@@ -264,9 +264,9 @@ bool emu_session_run(const struct emu_script *script, const char *ptx, FILE *out
     size_t count = script->buffer_count + 1;
     struct emu_session own = {.script = script,
                               .out = out,
-                              .addresses = emu_alloc(count * sizeof *own.addresses),
-                              .before = emu_alloc(count * sizeof *own.before),
-                              .after = emu_alloc(count * sizeof *own.after)};
+                              .addresses = emu_alloc(count * sizeof(*own.addresses)),
+                              .before = emu_alloc(count * sizeof(*own.before)),
+                              .after = emu_alloc(count * sizeof(*own.after))};
     struct emu_session *session = &own;
     emuReportsClear();
     bool good = GOOD(cuCtxCreate(&session->context, NULL, 0, script->ordinal)) &&

@@ -18,10 +18,10 @@ bool emu_words_fail(struct emu_words *words, const char *format, ...)
     return false;
 }
 
-bool emu_words_next(struct emu_words *words, const char *what, const char **ret_word)
+bool emu_words_next(struct emu_words *words, const char *value_name, const char **ret_word)
 {
     if (!emu_words_left(words)) {
-        emu_words_fail(words, "%s is missing", what);
+        emu_words_fail(words, "%s is missing", value_name);
         return false;
     }
     *ret_word = words->words[words->at++];
@@ -43,28 +43,29 @@ bool emu_parse_real(const char *text, double *ret_real)
     return end != text && *end == 0;
 }
 
-bool emu_words_number(struct emu_words *words, const char *what, uint64_t least,
+bool emu_words_number(struct emu_words *words, const char *value_name, uint64_t least,
                       uint64_t most, uint64_t *ret_number)
 {
     const char *word = NULL;
-    if (!emu_words_next(words, what, &word)) {
+    if (!emu_words_next(words, value_name, &word)) {
         return false;
     }
     if (!emu_parse_number(word, ret_number) || *ret_number < least || *ret_number > most) {
-        return emu_words_fail(words, "%s `%s` is not a number from %llu to %llu", what,
-                              word, (unsigned long long)least, (unsigned long long)most);
+        return emu_words_fail(words, "%s `%s` is not a number from %llu to %llu",
+                              value_name, word, (unsigned long long)least,
+                              (unsigned long long)most);
     }
     return true;
 }
 
-bool emu_words_real(struct emu_words *words, const char *what, double *ret_real)
+bool emu_words_real(struct emu_words *words, const char *value_name, double *ret_real)
 {
     const char *word = NULL;
-    if (!emu_words_next(words, what, &word)) {
+    if (!emu_words_next(words, value_name, &word)) {
         return false;
     }
     return emu_parse_real(word, ret_real) ||
-           emu_words_fail(words, "%s `%s` is not a number", what, word);
+           emu_words_fail(words, "%s `%s` is not a number", value_name, word);
 }
 
 bool emu_words_type(struct emu_words *words, const struct emu_element_type **ret_type)
@@ -105,12 +106,12 @@ bool emu_words_buffer(struct emu_words *words, uint32_t *ret_buffer)
            emu_words_fail(words, "there is no buffer `%s` above", word);
 }
 
-bool emu_words_choice(struct emu_words *words, const char *what, const char *const *choices,
-                      unsigned *ret_index)
+bool emu_words_choice(struct emu_words *words, const char *value_name,
+                      const char *const *choices, unsigned *ret_index)
 {
     const char *word = NULL;
     struct emu_text list = {0};
-    if (!emu_words_next(words, what, &word)) {
+    if (!emu_words_next(words, value_name, &word)) {
         return false;
     }
     for (unsigned i = 0; choices[i] != NULL; i++) {
@@ -121,7 +122,7 @@ bool emu_words_choice(struct emu_words *words, const char *what, const char *con
         }
         emu_text_add(&list, "%s%s", i == 0 ? "" : ", ", choices[i]);
     }
-    emu_words_fail(words, "%s `%s` is none of %s", what, word, emu_text_get(&list));
+    emu_words_fail(words, "%s `%s` is none of %s", value_name, word, emu_text_get(&list));
     emu_text_free(&list);
     return false;
 }

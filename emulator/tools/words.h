@@ -22,16 +22,16 @@ static inline bool emu_words_left(const struct emu_words *words)
 {
     return words->at < words->count;
 }
-/* `what` names the word in the message when it lacks or is wrong. */
-bool emu_words_next(struct emu_words *words, const char *what, const char **ret_word);
-bool emu_words_number(struct emu_words *words, const char *what, uint64_t least,
+/* `value_name` names the word in the message when it lacks or is wrong. */
+bool emu_words_next(struct emu_words *words, const char *value_name, const char **ret_word);
+bool emu_words_number(struct emu_words *words, const char *value_name, uint64_t least,
                       uint64_t most, uint64_t *ret_number);
-bool emu_words_real(struct emu_words *words, const char *what, double *ret_real);
+bool emu_words_real(struct emu_words *words, const char *value_name, double *ret_real);
 bool emu_words_type(struct emu_words *words, const struct emu_element_type **ret_type);
 bool emu_words_buffer(struct emu_words *words, uint32_t *ret_buffer);
 /* One of a list that ends in NULL. */
-bool emu_words_choice(struct emu_words *words, const char *what, const char *const *choices,
-                      unsigned *ret_index);
+bool emu_words_choice(struct emu_words *words, const char *value_name,
+                      const char *const *choices, unsigned *ret_index);
 bool emu_words_end(struct emu_words *words);
 
 bool emu_parse_real(const char *text, double *ret_real);

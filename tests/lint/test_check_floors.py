@@ -21,7 +21,21 @@ TABLE = """# Architecture
 | device | `kernel_src/jg/sm90a` | `kernel_src/jg/common` `kernel_src/jg/ptx` | `arch` |
 | device | `kernel_src/jg/sm100a` | `kernel_src/jg/common` `kernel_src/jg/ptx` | `arch` |
 """
+YARD = """# Architecture of a yard
+
+<!-- floors -->
+| Floor | Folder | May include | May use |
+|---|---|---|---|
+| 0 | `base` | | `libc` |
+| 1 | `exec` | `base` | `libc` |
+| tests | `tests` | `base` `exec` | `criterion` |
+"""
 GOOD = {
+    "yard/ARCHITECTURE.md": YARD,
+    "yard/base/base.h": "void *emu_alloc(size_t bytes);\nstatic inline int one(void) {}\n",
+    "yard/base/base.c": '#include "base/base.h"\n\nvoid *emu_alloc(size_t bytes)\n{\n}\n',
+    "yard/exec/warp.c": '#include "base/base.h"\n',
+    "yard/tests/test_warp.c": '#include <criterion/criterion.h>\n#include "base/base.h"\n',
     "include/jit_gemm/types.h": "#include <stddef.h>\n",
     "include/jit_gemm/jit_gemm.h": '#include "jit_gemm/types.h"\n#include "jit_gemm/version.h"\n',
     "include/jit_gemm/version.h.in": "#define V @v@\n",
@@ -57,6 +71,17 @@ BAD = [
      "a circle of files that use each other: alloc.c bad.c"),
     ("lib/base/meson.build", "library('a', '../../tests/support/fake.c')\n",
      "lib/base/meson.build:1: compiles a file of the tests"),
+    ("yard/base/bad.c", '#include "exec/warp.h"\n', 'yard/base/bad.c:1: "exec/warp.h" is not in'),
+    ("yard/base/bad.c", '#include "exec/warp.c"\n', "base may not include exec/warp.c"),
+    ("yard/exec/bad.c", '#include "plan/config.c"\n', '"plan/config.c" is not in the tree'),
+    ("yard/exec/bad.c", "#include <cuda.h>\n", "exec may not include <cuda.h>"),
+    ("yard/fresh/new.c", "int x;\n", "yard/fresh/new.c:1: its folder has no row"),
+    ("yard/base/bad.h", "\nvoid emu_attach(struct warp *warp);\n",
+     "yard/base/bad.h:2: no source of this folder defines emu_attach()"),
+    ("yard/base/bad.h", "bool emu_report(const char *text,\n                ...) EMU_PRINTF(1, 2);\n",
+     "yard/base/bad.h:1: no source of this folder defines emu_report()"),
+    ("yard/ARCHITECTURE.md", YARD + "| 9 | `gone` | | |\n", "there is no folder gone"),
+    ("yard/ARCHITECTURE.md", "# Nothing\n", "yard/ARCHITECTURE.md: no line <!-- floors -->"),
 ]
 
 

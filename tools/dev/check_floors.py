@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Holds the tree against the floor table of ARCHITECTURE.md.
+"""Holds the tree against the floor tables of ARCHITECTURE.md and of each yard.
 
 Usage: check_floors.py ROOT
 
-The table is the one below the line `<!-- floors -->`. Its columns are: floor, folder, what
-the folder may include besides itself (folders or files of the tree), and what it may use
-besides (system headers by name, or one of the words in WORDS). The check fails when a
-folder with code has no row, when a row has no folder, and at every forbidden include or
-call; it prints them as `file:line: message`. Also: in the folders NO_CIRCLES no two files
+A yard is a folder of ROOT that has an ARCHITECTURE.md with a table of its own: it could be
+taken out, so its rows, its includes and all that it uses stay inside it. The table is the one
+below the line `<!-- floors -->`. Its columns are: floor, folder, what the folder may include
+besides itself (folders or files of the tree), and what it may use besides (system headers by
+name, or one of the words in WORDS). The check fails when a folder with code has no row, when a
+row has no folder, at every forbidden include or call, and at a function of a yard that a header
+declares and no source of its folder defines; it prints them as `file:line: message`. Also: in the folders NO_CIRCLES no two files
 use each other's functions, be it through others; and nothing outside of the tests compiles a
 file of theirs.
 """
@@ -38,7 +40,12 @@ IMPURE_CALLS = re.compile(
 HEAP_CALLS = re.compile(r"\b(malloc|calloc|realloc|strdup|strndup|aligned_alloc|"
                         r"posix_memalign|asprintf|vasprintf)\s*\(")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
-# Folders whose files must all have a row.
+# A declaration at the begin of a line, up to the name of the function.
+DECLARED = re.compile(r"^(?!static\b|typedef\b|return\b|else\b)[A-Za-z_][\w\s*]*?\b(\w+)\([^;{}]*\)"
+                      r"[^;{}()]*(?:\([^;{}]*\))?;", re.M)
+DEFINED = re.compile(r"^(?!static\b)[A-Za-z_][\w\s*]*?\b(\w+)\([^;{}]*\)\s*\{", re.M)
+TABLE = "ARCHITECTURE.md"
+# Folders of the root whose files must all have a row.
 ROOTS = ["cache", "include", "lib", "kernel_src", "emulator", "tools", "examples", "bench",
          "tests", "verify"]
 # Folders whose files may be read from the bottom up. One that is mended is added here.
@@ -97,9 +104,13 @@ def find_circles(texts):
 
 
 class Checker:
-    def __init__(self, root):
+    """One table. `yards`: folders below it that have tables of their own."""
+
+    def __init__(self, root, yards, is_yard):
         self.root = root
-        self.rows = read_table((root / "ARCHITECTURE.md").read_text(encoding="utf-8"))
+        self.yards = yards
+        self.is_yard = is_yard
+        self.rows = read_table((root / TABLE).read_text(encoding="utf-8"))
         self.problems = []
 
     def row_of(self, path):
@@ -112,9 +123,9 @@ class Checker:
 
     def resolve(self, place, name):
         """Path in the tree of a quoted include, or None."""
-        bases = ["lib", "include", "cache", "tests/support", "tests", "."]
-        if place.startswith(("emulator/", "tests/emulator/")):
-            bases = ["emulator", "tests/emulator"]
+        bases = ["lib", "include", "cache", "tests/support", "tests", ".", *self.yards]
+        if self.is_yard:
+            bases = ["."]
         for base in (place.rpartition("/")[0], *bases):
             candidate = f"{base}/{name}"
             if (self.root / candidate).is_file():
@@ -168,7 +179,7 @@ class Checker:
         place = path.relative_to(self.root).as_posix()
         row = self.row_of(place.rpartition("/")[0])
         if row is None:
-            self.problems.append(f"{place}:1: its folder has no row in ARCHITECTURE.md")
+            self.problems.append(f"{place}:1: its folder has no row in {TABLE}")
             return
         words = self.rows[row][1]
         text = path.read_text(encoding="utf-8")
@@ -216,38 +227,63 @@ class Checker:
     def run(self):
         for folder, (places, words) in self.rows.items():
             if not (self.root / folder).is_dir():
-                self.problems.append(f"ARCHITECTURE.md: there is no folder {folder}")
+                self.problems.append(f"{TABLE}: there is no folder {folder}")
             for place in places:
                 # A header may also be written by the build, from a template beside it.
                 if not any((self.root / (place + end)).exists() for end in ("", ".in")):
-                    self.problems.append(f"ARCHITECTURE.md: {folder}: there is no {place}")
+                    self.problems.append(f"{TABLE}: {folder}: there is no {place}")
             for word in words:
                 if word not in WORDS and not word.endswith((".h", ".hpp")):
-                    self.problems.append(f"ARCHITECTURE.md: {folder}: unknown word {word}")
-        count = 0
-        for name in ROOTS:
-            for path in sorted((self.root / name).rglob("*")):
-                if path.suffix in SUFFIXES and path.is_file():
-                    count += 1
-                    self.check_file(path)
-        self.check_circles()
-        self.check_shipped()
-        if count == 0:
+                    self.problems.append(f"{TABLE}: {folder}: unknown word {word}")
+        files = self.own_sources()
+        for path in files:
+            self.check_file(path)
+        if self.is_yard:
+            self.check_declarations(files)
+        else:
+            self.check_circles()
+            self.check_shipped()
+        if not files:
             self.problems.append(f"no source files below {self.root}")
-        return count
+        return len(files)
+
+    def own_sources(self):
+        tops = [self.root] if self.is_yard else [self.root / name for name in ROOTS]
+        taken = [self.root / yard for yard in self.yards]
+        return [path for top in tops for path in sorted(top.rglob("*"))
+                if path.suffix in SUFFIXES and path.is_file()
+                and not any(yard in path.parents for yard in taken)]
+
+    def check_declarations(self, files):
+        """What a header declares, a source of the same folder defines."""
+        texts = {path: without_comments(path.read_text(encoding="utf-8")) for path in files}
+        defined = {(path.parent, match.group(1)) for path, text in texts.items()
+                   if path.suffix == ".c" for match in DEFINED.finditer(text)}
+        for path, text in texts.items():
+            for match in DECLARED.finditer(text) if path.suffix == ".h" else ():
+                if (path.parent, match.group(1)) not in defined:
+                    line = text.count("\n", 0, match.start()) + 1
+                    place = path.relative_to(self.root).as_posix()
+                    self.problems.append(f"{place}:{line}: no source of this folder defines "
+                                         f"{match.group(1)}()")
 
 
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    try:
-        checker = Checker(root)
-    except (OSError, ValueError) as error:
-        sys.exit(f"ARCHITECTURE.md: {error}")
-    count = checker.run()
-    for problem in checker.problems:
-        print(problem)
-    print(f"{count} files, {len(checker.rows)} rows, {len(checker.problems)} problems")
-    sys.exit(1 if checker.problems else 0)
+    yards = sorted(path.parent.name for path in root.glob(f"*/{TABLE}"))
+    count = rows = problems = 0
+    for yard in ["", *yards]:
+        try:
+            checker = Checker(root / yard, [] if yard else yards, bool(yard))
+        except (OSError, ValueError) as error:
+            sys.exit(f"{pathlib.PurePath(yard, TABLE)}: {error}")
+        count += checker.run()
+        rows += len(checker.rows)
+        problems += len(checker.problems)
+        for problem in checker.problems:
+            print(pathlib.PurePath(yard, problem))
+    print(f"{count} files, {rows} rows, {problems} problems")
+    sys.exit(1 if problems else 0)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How warps come to know of each other's accesses: releases and acquires, fences, and
+ * relaxed signals beside fences. A relaxed signal behind a release fence publishes the view
+ * that the warp had at the fence, and what a relaxed wait saw counts from the next acquire
+ * fence on.
+ */
+#ifndef EMU_CHECK_SYNC_H
+#define EMU_CHECK_SYNC_H
+
+#include "check/clock.h"
+
+/* Whom a strong access or a fence orders; .sys is as good as .gpu here. */
+enum emu_scope {
+    EMU_SCOPE_NONE, /* a weak access */
+    EMU_SCOPE_CTA,
+    EMU_SCOPE_CLUSTER,
+    EMU_SCOPE_GPU,
+    EMU_SCOPES
+};
+
+/* A view that was published. One may lie at many addresses. */
+struct emu_published {
+    unsigned users;
+    struct emu_view view;
+};
+/* NULL is as good as nothing published. */
+void emu_published_leave(struct emu_published *published);
+/* Adds to what lies in *to; shares it where that is possible. */
+void emu_published_join(struct emu_published **to, struct emu_published *from);
+
+/* A warp as an agent, its happens-before view, and what its fences have collected. */
+struct emu_sync {
+    bool checked;          /* otherwise all functions of this header do nothing with it */
+    uint32_t agent, epoch; /* the epoch grows whenever what was done is closed */
+    uint64_t group[EMU_SCOPES]; /* that the warp belongs to: its CTA, its cluster, all */
+    struct emu_view view;
+    /* By scope: what the last release fence published, what relaxed reads have seen. */
+    struct emu_published *fenced[EMU_SCOPES];
+    struct emu_view seen_relaxed[EMU_SCOPES];
+    struct emu_clock inits; /* mbarriers that it initialised: */
+    /* their number, and how many of them it has made visible to the async proxy by
+     * fence.mbarrier_init or fence.proxy.async. */
+    uint64_t inits_made, inits_published;
+};
+void emu_sync_free(struct emu_sync *sync);
+
+void emu_sync_release(struct emu_sync *sync, struct emu_view *published);
+void emu_sync_acquire(struct emu_sync *sync, const struct emu_view *published);
+/* What a relaxed signal of that scope publishes. */
+void emu_sync_release_relaxed(struct emu_sync *sync, enum emu_scope scope,
+                              struct emu_view *published);
+/* What a relaxed read has seen, for the next acquire fence of at least that scope. */
+void emu_sync_acquire_relaxed(struct emu_sync *sync, enum emu_scope scope,
+                              const struct emu_view *published);
+/* The lanes of the warp converge (bar.warp.sync, any .aligned): later accesses are ordered.
+ */
+void emu_sync_lanes(struct emu_sync *sync);
+
+/* A fence of the given halves. */
+void emu_sync_fence(struct emu_sync *sync, enum emu_scope scope, bool release,
+                    bool acquire);
+/* fence.proxy.async, tcgen05.fence::before_thread_sync and ::after_thread_sync. */
+void emu_sync_proxy_fence(struct emu_sync *sync);
+void emu_sync_tensor_before(struct emu_sync *sync);
+void emu_sync_tensor_after(struct emu_sync *sync);
+
+/* The warp made an mbarrier. Others may know of it from here on, or, by a relaxed signal,
+ * from the next fence.mbarrier_init on. */
+void emu_sync_init(struct emu_sync *sync, uint32_t mbarrier_agent, uint32_t epoch);
+void emu_sync_init_fence(struct emu_sync *sync);
+
+/* A relaxed arrival at the barrier of the cluster, and the wait: see `met` in clock.h. */
+void emu_sync_leave(struct emu_sync *sync, struct emu_clock *left,
+                    struct emu_clock *inits_left);
+void emu_sync_meet(struct emu_sync *sync, const struct emu_clock *left);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* One load for several CTAs of a cluster, and which mbarrier hears of it. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "async/tensor_map.h"
+#include "test_async_support.h"
+
+/*
+ * Every CTA expects 128 bytes at %r1 + 1024, CTA 0 loads; then each dumps its 32 words to
+ * out + 128 * rank. Parameters: out, map (or source), mask. `load` has the map or address
+ * in %rd1, the destination in %r3 and the mask in %h1.
+ */
+#define SHARE(who, expect, load, tail)                                                     \
+    KERNEL_WITH(                                                                           \
+        ", .param .align 64 .b8 map[128], .param .u32 mask, .param .u64 source",           \
+        "mov.b64 %rd1, map;\ncvta.param.u64 %rd1, %rd1;\nld.param.u32 %r4, [mask];\n"      \
+        "ld.param.u64 %rd4, [source];\n"                                                   \
+        "cvt.u16.u32 %h1, %r4;\nmov.u32 %r5, %cluster_ctarank;\n"                          \
+        "mul.wide.u32 %rd2, %r5, 128;\nadd.u64 %rd0, %rd0, %rd2;\n" INIT(                  \
+            0,                                                                             \
+            1) "barrier.cluster.arrive;\nbarrier.cluster.wait;\nadd.u32 %r3, %r1, 1024;\n" \
+               "@!%p0 bra MEET;\n" expect "setp.eq.u32 %p2, %r5, " who                     \
+               ";\n@!%p2 bra RECEIVE;\n" load "RECEIVE:\n" tail DUMP(                      \
+                   "D", 1024,                                                              \
+                   32) "MEET:\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\n")
+#define EXPECT "mbarrier.arrive.expect_tx.shared.b64 _, [%r1], 128;\n"
+
+static const char tensor_ptx[] =
+    SHARE("0", EXPECT,
+          "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes."
+          "multicast::cluster [%r3], [%rd1, {0}], [%r1], %h1;\n",
+          WAIT("W", 0, 0));
+static const char bulk_ptx[] =
+    SHARE("0", EXPECT,
+          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes."
+          "multicast::cluster [%r3], [%rd4], 128, [%r1], %h1;\n",
+          WAIT("W", 0, 0));
+/* Both CTAs' data are signalled to the even CTA of the pair; it tells its peer. */
+static const char pair_ptx[] = SHARE(
+    "1",
+    "setp.eq.u32 %p3, %r5, 0;\n"
+    "@%p3 mbarrier.arrive.expect_tx.shared.b64 _, [%r1], 256;\n",
+    "and.b32 %r6, %r1, 0xFEFFFFFF;\n"
+    "cp.async.bulk.tensor.1d.cta_group::2.shared::cluster.global.mbarrier::complete_tx::"
+    "bytes.multicast::cluster [%r3], [%rd1, {0}], [%r6], %h1;\n",
+    "@!%p3 bra PEER;\n" WAIT(
+        "W", 0,
+        0) "mapa.shared::cluster.u32 %r7, %r1, 1;\n"
+           "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r7];\nbra GOT;\n"
+           "PEER:\n" WAIT("W2", 0, 0) "GOT:\n");
+
+static const char *shared_ptx;
+static uint32_t shared_mask, shared_ctas;
+
+static void open_shared(struct harness *h, const char *ptx, uint32_t mask,
+                        uint64_t *ret_out)
+{
+    uint32_t source[32];
+    for (uint32_t i = 0; i < 32; i++) {
+        source[i] = i + 100;
+    }
+    *ret_out = async_open(h, ptx, 128 * 8);
+    const struct async_map map = {.type = EMU_MAP_U32,
+                                  .rank = 1,
+                                  .base = harness_buffer(h, "tensor", 128, source),
+                                  .dims = {32},
+                                  .box = {32}};
+    async_param_map(h, &map);
+    harness_param_u32(h, mask);
+    harness_param_u64(h, map.base);
+}
+
+static void run_shared(const struct emu_settings *settings)
+{
+    struct harness h;
+    uint64_t out = 0;
+    uint32_t found[32];
+    open_shared(&h, shared_ptx, shared_mask, &out);
+    h.settings = *settings;
+    cr_expect(harness_run_clusters(&h, shared_ctas, 32, shared_ctas), "%s",
+              harness_text(&h));
+    async_expect_clean(&h);
+    for (uint32_t rank = 0; rank < shared_ctas; rank++) {
+        harness_read(&h, out + 128 * rank, found, sizeof(found));
+        for (uint32_t i = 0; i < 32; i++) {
+            cr_assert_eq(found[i], i + 100, "CTA %u word %u: %u", rank, i, found[i]);
+        }
+    }
+    harness_close(&h);
+}
+
+Test(async_multicast, tensor_reaches_every_cta_of_the_mask)
+{
+    shared_ptx = tensor_ptx;
+    shared_mask = 0xF;
+    shared_ctas = 4;
+    async_in_all_modes(run_shared);
+}
+
+Test(async_multicast, bulk_copy_reaches_every_cta_of_the_mask)
+{
+    shared_ptx = bulk_ptx;
+    shared_mask = 0x7;
+    shared_ctas = 3;
+    async_in_all_modes(run_shared);
+}
+
+Test(async_multicast, pair_signals_one_of_its_ctas)
+{
+    shared_ptx = pair_ptx;
+    shared_mask = 0x3;
+    shared_ctas = 2;
+    async_in_all_modes(run_shared);
+}
+
+Test(async_multicast, cta_outside_of_the_mask_gets_nothing)
+{
+    struct harness h;
+    uint64_t out = 0;
+    open_shared(&h, tensor_ptx, 0x5, &out);
+    cr_expect_not(harness_run_clusters(&h, 3, 32, 3));
+    async_expect_error(&h, EMU_FINDING_DEADLOCK,
+                       "of CTA 1 (phase 0, parity 0, pending 0 of "
+                       "1, tx 128)");
+    harness_close(&h);
+}
+
+static void expect_error(const char *ptx, uint32_t mask, enum emu_finding finding,
+                         const char *words)
+{
+    struct harness h;
+    uint64_t out = 0;
+    open_shared(&h, ptx, mask, &out);
+    cr_expect_not(harness_run_clusters(&h, 2, 32, 2));
+    async_expect_error(&h, finding, words);
+    harness_close(&h);
+}
+
+Test(async_multicast, misuse_is_named)
+{
+    expect_error(tensor_ptx, 0x4, EMU_FINDING_OUT_OF_BOUNDS, "0x0004 of a cluster of 2");
+    expect_error(tensor_ptx, 0, EMU_FINDING_OUT_OF_BOUNDS, "0x0000 of a cluster of 2");
+    const char *other_barrier =
+        SHARE("0", EXPECT,
+              "mapa.shared::cluster.u32 %r6, %r1, 1;\n"
+              "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes "
+              "[%r3], [%rd1, {0}], [%r6];\n",
+              WAIT("W", 0, 0));
+    expect_error(other_barrier, 1, EMU_FINDING_BARRIER,
+                 "only .cta_group::2 reaches the peer");
+    const char *other_destination =
+        SHARE("0", EXPECT,
+              "mapa.shared::cluster.u32 %r6, %r3, 1;\n"
+              "cp.async.bulk.tensor.1d.shared::cta.global.mbarrier::complete_tx::bytes "
+              "[%r6], [%rd1, {0}], [%r1];\n",
+              WAIT("W", 0, 0));
+    expect_error(other_destination, 1, EMU_FINDING_ILLEGAL, "own CTA only");
+}
+
+/* CTA 1 leaves without a meeting while CTA 0's copy to it is under way. */
+Test(async_multicast, copy_to_a_cta_that_has_exited_is_found)
+{
+    struct harness h;
+    uint64_t out = 0;
+    open_shared(&h,
+                SHARE("0", EXPECT,
+                      "mapa.shared::cluster.u32 %r6, %r1, 1;\n"
+                      "mapa.shared::cluster.u32 %r7, %r3, 1;\n"
+                      "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::"
+                      "complete_tx::bytes [%r7], [%rd1, {0}], [%r6];\n",
+                      "exit;\n"),
+                1, &out);
+    h.settings.async = EMU_ASYNC_LATEST;
+    cr_expect_not(harness_run_clusters(&h, 2, 1, 2));
+    async_expect_error(&h, EMU_FINDING_IN_FLIGHT, "has exited");
+    harness_close(&h);
+}
