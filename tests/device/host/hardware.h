@@ -147,6 +147,23 @@ inline uint32_t fragment_col(uint32_t lane, uint32_t index)
     return index / 4 * 8 + lane % 4 * 2 + index % 2;
 }
 
+struct tmem_place {
+    uint32_t lane, column;
+};
+/* PTX ISA, "data path layouts" of tcgen05.mma: where an element of a CTA's accumulator of
+ * `rows` by `cols` lies, from its first column on. `group`: CTAs that multiply as one. */
+inline tmem_place find_in_tensor_memory(uint32_t rows, uint32_t cols, uint32_t group,
+                                        uint32_t row, uint32_t col)
+{
+    if (rows == 64 && group == 1) { /* layout F */
+        return {row / 16 * 32 + row % 16, col};
+    }
+    if (rows == 64) { /* layout B, of 128 rows in all */
+        return {row + col / (cols / 2) * 64, col % (cols / 2)};
+    }
+    return {row, col}; /* layouts A and D */
+}
+
 } // namespace hardware
 
 #endif

@@ -36,6 +36,7 @@
 #include <jg/tile/tile_swizzle.cuh>
 #pragma GCC diagnostic pop
 
+#include "hardware.h"
 #include "instructions.h"
 
 using jg::bf16, jg::e4m3, jg::e5m2, jg::f16, jg::f32, jg::s32, jg::s8, jg::tf32;
@@ -95,73 +96,64 @@ struct InputConfig : AnyConfig {
 
 /* A tile of D of kRows by kCols as the multiplication sees it; with kIsTransposed these are
  * D's columns and rows. kStoreRows, kStoreBytes: of a store tile. */
-template <class Type, u32 kRows, u32 kCols, u32 kGroup, bool kIsTransposed, u32 kStoreRows,
-          u32 kStoreBytes, u32 kStoreTiles>
+template <class Type, u32 kRows, u32 kCols, u32 kGroup, bool kIsTransposed,
+          u32 kStoreRows = 0, u32 kStoreBytes = 128>
 struct OutputConfig : AnyConfig {
     using D = Type;
     static constexpr u32 kBlockM = kRows, kBlockN = kCols;
     static constexpr u32 kCtaGroup = kGroup, kClusterM = kGroup;
     static constexpr bool kTransposed = kIsTransposed;
     static constexpr u32 kSlabRows = kStoreRows, kSlabSpan = kStoreBytes;
-    static constexpr u32 kOutStages = kStoreTiles;
+};
+
+/* The same with shared memory for so many store tiles of each team that fills them. */
+template <class Config, u32 kCount>
+struct StoreTilesConfig : Config {
+    static constexpr u32 kOutStages = kCount;
 };
 
 /* The same with K in parts. */
-template <class Config, u32 kParts, bool kIsSerial, u32 kOffset>
+template <class Config, u32 kParts, bool kIsSerial, u32 kOffset, class Input = bf16>
 struct SplitConfig : Config {
+    using A = Input;
+    using B = Input;
     static constexpr u32 kSplitK = kParts, kPartialsOffset = kOffset;
     static constexpr bool kSplitInOrder = kIsSerial;
 };
 
 /* ------------------------------------------------------------------------- cluster */
 
-template <u32 kM, u32 kN, u32 kGroup>
-struct ClusterOf {
-    using Type = jg::ClusterShape<kM, kN, kGroup>;
-    /* CTAs that load a part each of a tile that they share; arrivals that free a stage. */
-    static constexpr u32 kASlices = Type::kASlices, kBSlices = Type::kBSlices;
-    static constexpr u32 kReleases = Type::kSharers;
-
-    explicit ClusterOf(u32 rank) : cluster(rank) {}
-    u32 pair_rank() const
-    {
-        return cluster.half();
-    }
-    u32 a_slice() const
-    {
-        return cluster.a_slice();
-    }
-    u32 b_slice() const
-    {
-        return cluster.b_slice();
-    }
-    u32 a_mask() const
-    {
-        return cluster.a_mask();
-    }
-    u32 b_mask() const
-    {
-        return cluster.b_mask();
-    }
-    u32 group_mask() const
-    {
-        return cluster.group_mask();
-    }
-    u32 leader() const
-    {
-        return cluster.leader_rank();
-    }
-    u32 release_mask() const
-    {
-        return cluster.feeder_mask();
-    }
-    bool shares_tiles_with(u32 rank) const
-    {
-        return cluster.shares_tiles_with(rank);
-    }
-
-    Type cluster;
+/* What a CTA of a cluster knows of the others. Masks have a bit for each rank. */
+struct ClusterRank {
+    u32 pair_rank, leader;
+    u32 a_slice, b_slice; /* that it loads of tiles that it shares ... */
+    u32 a_mask, b_mask;   /* ... with these */
+    u32 group_mask, release_mask, shares_tiles_mask;
 };
+struct ClusterFacts {
+    u32 m, n, group;
+    u32 a_slices, b_slices;
+    u32 releases; /* that free a stage */
+    std::vector<ClusterRank> ranks;
+};
+template <u32 kM, u32 kN, u32 kGroup>
+ClusterFacts cluster_facts()
+{
+    using Cluster = jg::ClusterShape<kM, kN, kGroup>;
+    ClusterFacts facts = {
+        kM, kN, kGroup, Cluster::kASlices, Cluster::kBSlices, Cluster::kSharers, {}};
+    for (u32 rank = 0; rank < Cluster::kSize; ++rank) {
+        const Cluster cluster(rank);
+        u32 shares = 0;
+        for (u32 other = 0; other < Cluster::kSize; ++other) {
+            shares |= u32(cluster.shares_tiles_with(other)) << other;
+        }
+        facts.ranks.push_back({cluster.half(), cluster.leader_rank(), cluster.a_slice(),
+                               cluster.b_slice(), cluster.a_mask(), cluster.b_mask(),
+                               cluster.group_mask(), cluster.feeder_mask(), shares});
+    }
+    return facts;
+}
 
 /* ------------------------------------------------------------------------ schedule */
 
@@ -170,41 +162,53 @@ struct LaunchSize {
 };
 using Work = jg::WorkTile; /* row, col, batch, split, slot */
 
+/* The order of one config's tiles, as the CTA of this rank sees it. */
+struct Order {
+    u32 rows, cols, cluster_m, cluster_n, raster_group, parts;
+    bool along_m;
+    u32 (*total)(const LaunchSize &, u32 rank);
+    Work (*entry)(const LaunchSize &, u32 rank, u32 index);
+    /* What CTA blockIdx.x of gridDim.x works on. */
+    std::vector<Work> (*walk_static)(const LaunchSize &, u32 rank);
+    std::vector<Work> (*walk_single)(const LaunchSize &, u32 rank);
+};
 template <class Config>
 struct OrderOf {
     using Cluster = jg::ClusterShape<Config::kClusterM, Config::kClusterN>;
     using Tiles = jg::TileScheduler<Config>;
-    static constexpr u32 kCtas = Cluster::kSize;
 
-    OrderOf(const LaunchSize &size, u32 rank) : tiles(size, Cluster(rank)) {}
-    u32 total() const
+    static u32 total(const LaunchSize &size, u32 rank)
     {
-        return tiles.total();
+        return Tiles(size, Cluster(rank)).total();
     }
-    Work entry(u32 index) const
+    static Work entry(const LaunchSize &size, u32 rank, u32 index)
     {
-        return tiles.tile(index);
+        return Tiles(size, Cluster(rank)).tile(index);
     }
-    /* What the CTA blockIdx.x of gridDim.x works on. */
     template <template <class, u32> class Walk>
-    std::vector<Work> walk() const
+    static std::vector<Work> walk(const LaunchSize &size, u32 rank)
     {
+        const Tiles tiles(size, Cluster(rank));
         std::vector<Work> found;
-        for (Walk<Tiles, kCtas> work(tiles); work.has_work();) {
+        for (Walk<Tiles, Cluster::kSize> work(tiles); work.has_work();) {
             found.push_back(work.next());
         }
         return found;
     }
-    std::vector<Work> walk_static() const
+    static Order get()
     {
-        return walk<jg::WorkIterator>();
+        return {Config::kBlockM,
+                Config::kBlockN,
+                Config::kClusterM,
+                Config::kClusterN,
+                Config::kSwizzle,
+                Config::kSplitK,
+                Config::kRasterAlongM,
+                total,
+                entry,
+                walk<jg::WorkIterator>,
+                walk<jg::SingleWorkIterator>};
     }
-    std::vector<Work> walk_single() const
-    {
-        return walk<jg::SingleWorkIterator>();
-    }
-
-    Tiles tiles;
 };
 
 /* Part `split` of K. */
@@ -298,72 +302,23 @@ inline u32 allocated_columns(u32 columns)
 
 /* ------------------------------------------------------------------------ epilogue */
 
-/* A chip's sharing out of a tile's elements among the threads of the epilogue, and what
- * these read accumulators with. */
-template <class ConfigT>
-struct OutputSm90a {
-    using Config = ConfigT;
-    using Partition = jg::sm90a::WarpgroupShare<Config>;
-    using Sum = f32;
-    using Registers = Sum[Partition::kRows / 64][Partition::kCols / 2];
-    static constexpr bool kInRegisters = true;
-    static constexpr u32 kTeams = Partition::kConsumers;
-    static constexpr u32 kWarps = 4 * kTeams;
+/* What an epilogue is told of the accumulator of the element at this row and column of a
+ * tile of D. */
+using ValueOf = std::function<f32(u32 row, u32 col)>;
 
-    static u32 team(u32 warp)
-    {
-        return warp / 4;
-    }
-    static u32 warpgroup(u32 warp)
-    {
-        return warp / 4;
-    }
-};
-template <class ConfigT>
-struct OutputSm100a {
-    using Config = typename jg::sm100a::OutputFrame<ConfigT>::ConfigT;
-    using Partition = jg::sm100a::EpilogueShare<ConfigT>;
-    static constexpr bool kInRegisters = false;
-    static constexpr u32 kTeams = Partition::kConsumers;
-    static constexpr u32 kWarps = 4;
-    static constexpr u32 kPitch = Partition::Layout::kPitch; /* of accumulators */
-
-    static u32 team(u32 warp)
-    {
-        return warp / Partition::kTeamWarps;
-    }
-    static u32 warpgroup(u32)
-    {
-        return 0;
-    }
-
-    /* The ring of accumulators, of which number `stage` is full. */
-    struct Ring {
-        u32 stage, given_back = 0;
-        u32 take() const
-        {
-            return stage;
-        }
-        void give_back(u32 index)
-        {
-            given_back += index == stage;
-        }
-    };
-    using Reader = jg::sm100a::AccumReader<Partition, Ring>;
-};
-
-/* Rows and columns of a team's part of the tile, and of the parts of it that a warp holds.
- */
+/* A partition: which elements of a tile of D the teams, warps and lanes of the epilogue
+ * have. */
 template <class Partition>
 struct PartOf {
-    static constexpr bool kTransposed = Partition::kTransposed;
-    static constexpr u32 kRows = Partition::kRows, kCols = Partition::kCols;
-    static constexpr u32 kStepRows = Partition::kStepRows, kStepCols = Partition::kStepCols;
+    static constexpr bool kTransposed = Partition::kTransposed; /* lanes are columns of D */
+    static constexpr u32 kTeams = Partition::kConsumers, kTeamWarps = Partition::kTeamWarps;
+    static constexpr u32 kRows = Partition::kRows, kCols = Partition::kCols; /* of a team */
     static constexpr u32 kFragments = Partition::kFragments;
-    static constexpr u32 kWarpRows = Partition::kWarpRows, kWarpCols = Partition::kWarpCols;
-    static constexpr u32 kStoreTileBytes = Partition::kSlabRows * Partition::kSlabSpan;
-    static constexpr u32 kStoreRowBytes = Partition::kSlabSpan;
-    static constexpr u32 kStoreWarps = Partition::kSlabWarps;
+    /* A step of the walk through them. */
+    static constexpr u32 kStepRows = Partition::kStepRows, kStepCols = Partition::kStepCols;
+    /* Of the accumulator, which may lie transposed. */
+    static constexpr u32 kColumns = kTransposed ? kRows : kCols;
+    static constexpr u32 kLaneSteps = kTransposed ? 1 : kRows / kStepRows;
 
     static u32 first_row(u32 team)
     {
@@ -373,6 +328,7 @@ struct PartOf {
     {
         return Partition::first_col(team);
     }
+    /* Of this thread's warp in each step. */
     static u32 warp_row()
     {
         return Partition::warp_row();
@@ -383,17 +339,131 @@ struct PartOf {
     }
 };
 
-/* A warp's buffer in shared memory, through which accumulators become vectors of 8 columns.
- */
+/* Tiles that are stored by tensor copies. */
+template <class Partition>
+struct StoreTileOf {
+    static constexpr u32 kRows = Partition::kSlabRows, kRowBytes = Partition::kSlabSpan;
+    static constexpr u32 kWarps = Partition::kSlabWarps; /* that fill one */
+    static constexpr bool kFillsTile = Partition::kWholeSlabs;
+};
+
+/* A chip's epilogue: its partition, and what a thread reads accumulators with. */
+template <class ConfigT>
+struct OutputSm90a {
+    using Config = ConfigT;
+    using Partition = jg::sm90a::WarpgroupShare<Config>;
+    using Part = PartOf<Partition>;
+    static constexpr u32 kTileRows = Config::kBlockM, kTileCols = Config::kBlockN;
+    static constexpr u32 kWarps = 4 * Part::kTeams, kWarpgroups = Partition::kWarpgroups;
+    static constexpr bool kInRegisters = true;
+
+    static u32 team(u32 warp)
+    {
+        return warp / 4;
+    }
+    static u32 warpgroup(u32 warp)
+    {
+        return warp / 4;
+    }
+
+    static inline ValueOf value;
+    static void set(const ValueOf &of_element)
+    {
+        value = of_element;
+    }
+    /* Registers of this thread, as wgmma leaves them. */
+    struct Accumulators {
+        using Reader = jg::sm90a::RegisterAccumulators<Partition, f32>;
+        f32 registers[Partition::kRows / 64][Partition::kCols / 2];
+        Reader reader{registers};
+
+        Accumulators()
+        {
+            const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+            const u32 row = Part::first_row(team(warp)) + warp % 4 * 16;
+            for (u32 i = 0; i < Partition::kRows / 64 * (Partition::kCols / 2); ++i) {
+                const u32 block = i / (Partition::kCols / 2),
+                          index = i % (Partition::kCols / 2);
+                registers[block][index] = value(
+                    row + block * 64 + hardware::fragment_row(lane, index),
+                    Part::first_col(team(warp)) + hardware::fragment_col(lane, index));
+            }
+        }
+        bool is_given_back(bool) const
+        {
+            return true;
+        }
+    };
+};
+
+template <class ConfigT>
+struct OutputSm100a {
+    using Config = typename jg::sm100a::OutputFrame<ConfigT>::ConfigT;
+    using Partition = jg::sm100a::EpilogueShare<ConfigT>;
+    using Part = PartOf<Partition>;
+    static constexpr u32 kTileRows = Config::kBlockM, kTileCols = Config::kBlockN;
+    static constexpr u32 kWarps = 4, kWarpgroups = Partition::kWarpgroups;
+    static constexpr bool kInRegisters = false;
+    static constexpr u32 kStage = 1; /* of two, the one that is read */
+
+    static u32 team(u32 warp)
+    {
+        return warp / Partition::kTeamWarps;
+    }
+    static u32 warpgroup(u32)
+    {
+        return 0;
+    }
+
+    /* Tensor memory, as tcgen05.mma leaves it. */
+    static void set(const ValueOf &of_element)
+    {
+        for (auto &lane : host::tensor_memory) {
+            std::fill(std::begin(lane), std::end(lane), -1.0f);
+        }
+        for (u32 i = 0; i < ConfigT::kBlockM * ConfigT::kBlockN; ++i) {
+            const u32 m = i / ConfigT::kBlockN, n = i % ConfigT::kBlockN;
+            const auto [lane, column] = hardware::find_in_tensor_memory(
+                ConfigT::kBlockM, ConfigT::kBlockN, ConfigT::kCtaGroup, m, n);
+            host::tensor_memory[lane][kStage * Partition::Layout::kPitch + column] =
+                ConfigT::kTransposed ? of_element(n, m) : of_element(m, n);
+        }
+    }
+    struct Ring {
+        u32 given_back = 0;
+        u32 take() const
+        {
+            return kStage;
+        }
+        void give_back(u32 stage)
+        {
+            given_back += stage == kStage ? 1 : 100;
+        }
+    };
+    struct Accumulators {
+        using Reader = jg::sm100a::AccumReader<Partition, Ring>;
+        Ring ring;
+        Reader reader{ring, 0};
+
+        bool is_given_back(bool wanted) const
+        {
+            return ring.given_back == (wanted ? 1 : 0);
+        }
+    };
+};
+
+/* A warp's buffer in shared memory, in which accumulators become vectors of 8 columns. */
 template <class Partition>
 using StagingOf = typename jg::StageFor<Partition>::Type;
 
 /* The way of accumulators to D by tensor copies. */
-template <class Config, class Snippet, class Partition>
-using FragmentsOf = jg::FragmentEpilogue<Config, Snippet, Partition>;
+template <class Output, class Snippet, u32 kStoreTiles>
+using FragmentsOf =
+    jg::FragmentEpilogue<StoreTilesConfig<typename Output::Config, kStoreTiles>, Snippet,
+                         typename Output::Partition>;
 
 struct LaunchParams {
-    jg::TensorMap maps[jg::kMapCount];
+    jg::TensorMap maps[jg::kMapCount]{};
     jg::MatrixParam a_scale{}, b_scale{};
     jg::ScalarParam alpha{0, 1.0f, 0};
     const jg::MatrixParam *operands = nullptr;
@@ -407,8 +477,8 @@ struct LaunchParams {
 
 /* -------------------------------------------------------------------- partial sums */
 
-template <class Config, class Partition>
-using PartialsOf = jg::PartialSums<Config, Partition>;
+template <class Output>
+using PartialsOf = jg::PartialSums<typename Output::Config, typename Output::Partition>;
 
 /* Of the plan: bytes of a workspace, and of what lies before its sums (plan_facts.c). */
 extern "C" {

@@ -4,126 +4,129 @@
 
 // ------------------------------------------------------------------------- clusters
 
-// Rank = m + n * kM. By what the modules promise: CTAs of the same m hold the same rows of
+// By what the modules promise: rank = m + n * M. CTAs of the same m hold the same rows of
 // A. CTAs of the same n hold the same columns of B, and of a pair each has its half of
 // them.
-template <u32 kM, u32 kN, u32 kGroup>
-struct ClusterCheck {
-    using Cluster = ClusterOf<kM, kN, kGroup>;
-    static constexpr u32 kCtas = kM * kN;
+class ClusterCheck {
+  public:
+    explicit ClusterCheck(const ClusterFacts &facts) : facts_(facts) {}
 
-    static u32 m(u32 rank)
+    void run() const
     {
-        return rank % kM;
-    }
-    static u32 n(u32 rank)
-    {
-        return rank / kM;
-    }
-    static bool same_a(u32 x, u32 y)
-    {
-        return m(x) == m(y);
-    }
-    static bool same_b(u32 x, u32 y)
-    {
-        return n(x) == n(y) && m(x) % kGroup == m(y) % kGroup;
-    }
-    static bool same_group(u32 x, u32 y)
-    {
-        return n(x) == n(y) && m(x) / kGroup == m(y) / kGroup;
-    }
-
-    template <class Same>
-    static u32 mask_of(Same same)
-    {
-        u32 mask = 0;
-        for (u32 other = 0; other < kCtas; ++other) {
-            mask |= same(other) ? 1u << other : 0;
-        }
-        return mask;
-    }
-
-    static void check_masks(u32 rank)
-    {
-        const Cluster cluster(rank);
-        const auto is = [&](auto same) {
-            return mask_of([&](u32 other) { return same(rank, other); });
-        };
-        EXPECT(cluster.a_mask() == is(same_a), "A of %u in %ux%u", rank, kM, kN);
-        EXPECT(cluster.b_mask() == is(same_b), "B of %u in %ux%u by %u", rank, kM, kN,
-               kGroup);
-        EXPECT(cluster.group_mask() == is(same_group), "group of %u in %ux%u", rank, kM,
-               kN);
-        EXPECT(cluster.pair_rank() == m(rank) % kGroup, "pair of %u in %ux%u", rank, kM,
-               kN);
-        EXPECT(cluster.group_mask() >> cluster.leader() & 1 &&
-                   (cluster.group_mask() & ((1u << cluster.leader()) - 1)) == 0,
-               "leader of %u in %ux%u is the lowest of its group", rank, kM, kN);
-    }
-
-    // Every CTA gets each slice of its tiles from one of those that share them.
-    static void check_slices(u32 receiver)
-    {
-        std::multiset<u32> a, b;
-        for (u32 sender = 0; sender < kCtas; ++sender) {
-            const Cluster cluster(sender);
-            if (cluster.a_mask() >> receiver & 1) {
-                a.insert(cluster.a_slice());
-            }
-            if (cluster.b_mask() >> receiver & 1) {
-                b.insert(cluster.b_slice());
-            }
-        }
-        EXPECT(a.size() == Cluster::kASlices &&
-                   std::set<u32>(a.begin(), a.end()).size() == Cluster::kASlices &&
-                   *a.rbegin() + 1 == Cluster::kASlices,
-               "slices of A for %u in %ux%u by %u", receiver, kM, kN, kGroup);
-        EXPECT(b.size() == Cluster::kBSlices &&
-                   std::set<u32>(b.begin(), b.end()).size() == Cluster::kBSlices &&
-                   *b.rbegin() + 1 == Cluster::kBSlices,
-               "slices of B for %u in %ux%u by %u", receiver, kM, kN, kGroup);
-    }
-
-    // A group frees a stage in all CTAs whose copies reach one of it, and in no others;
-    // each CTA waits for as many releases as come.
-    static void check_releases(u32 rank)
-    {
-        const Cluster cluster(rank);
-        const u32 group = cluster.group_mask();
-        const u32 senders = mask_of([&](u32 sender) {
-            return ((Cluster(sender).a_mask() | Cluster(sender).b_mask()) & group) != 0;
-        });
-        EXPECT(cluster.release_mask() == senders, "releases of %u in %ux%u by %u", rank, kM,
-               kN, kGroup);
-        u32 releases = 0, sharers = 0;
-        for (u32 other = 0; other < kCtas; ++other) {
-            const Cluster from(other);
-            releases += from.leader() == other && (from.release_mask() >> rank & 1);
-            sharers += from.shares_tiles_with(rank);
-        }
-        EXPECT(releases == Cluster::kReleases, "%u releases for %u in %ux%u by %u",
-               releases, rank, kM, kN, kGroup);
-        EXPECT(kGroup > 1 || sharers == Cluster::kReleases, "%u share with %u in %ux%u",
-               sharers, rank, kM, kN);
-    }
-
-    static void run()
-    {
-        for (u32 rank = 0; rank < kCtas; ++rank) {
+        for (u32 rank = 0; rank < count(); ++rank) {
             check_masks(rank);
             check_slices(rank);
             check_releases(rank);
         }
     }
+
+  private:
+    u32 count() const
+    {
+        return facts_.m * facts_.n;
+    }
+    bool is_same_row(u32 x, u32 y) const
+    {
+        return x % facts_.m == y % facts_.m;
+    }
+    bool is_same_col(u32 x, u32 y) const
+    {
+        return x / facts_.m == y / facts_.m;
+    }
+    bool is_same_half(u32 x, u32 y) const
+    {
+        return x % facts_.m % facts_.group == y % facts_.m % facts_.group;
+    }
+    bool is_same_group(u32 x, u32 y) const
+    {
+        return is_same_col(x, y) &&
+               x % facts_.m / facts_.group == y % facts_.m / facts_.group;
+    }
+
+    template <class Holds>
+    u32 mask_of(Holds holds) const
+    {
+        u32 mask = 0;
+        for (u32 other = 0; other < count(); ++other) {
+            mask |= holds(other) ? 1u << other : 0;
+        }
+        return mask;
+    }
+
+    void expect(bool holds, const char *what, u32 rank) const
+    {
+        EXPECT(holds, "%s of CTA %u in %ux%u, groups of %u", what, rank, facts_.m, facts_.n,
+               facts_.group);
+    }
+
+    void check_masks(u32 rank) const
+    {
+        const ClusterRank &cta = facts_.ranks[rank];
+        const u32 a = mask_of([&](u32 other) { return is_same_row(rank, other); });
+        const u32 b = mask_of([&](u32 other) {
+            return is_same_col(rank, other) && is_same_half(rank, other);
+        });
+        const u32 group = mask_of([&](u32 other) { return is_same_group(rank, other); });
+        expect(cta.a_mask == a, "receivers of A", rank);
+        expect(cta.b_mask == b, "receivers of B", rank);
+        expect(cta.group_mask == group, "group", rank);
+        expect(cta.pair_rank == rank % facts_.m % facts_.group, "rank in the pair", rank);
+        expect(group >> cta.leader & 1 && (group & ((1u << cta.leader) - 1)) == 0, "leader",
+               rank);
+    }
+
+    static bool are_all(const std::vector<u32> &slices, u32 count)
+    {
+        const std::set<u32> found(slices.begin(), slices.end());
+        return slices.size() == count && found.size() == count &&
+               *found.rbegin() == count - 1;
+    }
+    // Every CTA gets each slice of its tiles from one of those that share them.
+    void check_slices(u32 receiver) const
+    {
+        std::vector<u32> a, b;
+        for (const ClusterRank &sender : facts_.ranks) {
+            if (sender.a_mask >> receiver & 1) {
+                a.push_back(sender.a_slice);
+            }
+            if (sender.b_mask >> receiver & 1) {
+                b.push_back(sender.b_slice);
+            }
+        }
+        expect(are_all(a, facts_.a_slices), "slices of A", receiver);
+        expect(are_all(b, facts_.b_slices), "slices of B", receiver);
+    }
+
+    // A group frees a stage in all CTAs whose copies reach one of it, and in no others;
+    // each CTA waits for as many releases as come.
+    void check_releases(u32 rank) const
+    {
+        const ClusterRank &cta = facts_.ranks[rank];
+        const u32 senders = mask_of([&](u32 other) {
+            const ClusterRank &sender = facts_.ranks[other];
+            return ((sender.a_mask | sender.b_mask) & cta.group_mask) != 0;
+        });
+        expect(cta.release_mask == senders, "those who wait for a release", rank);
+        u32 releases = 0, sharers = 0;
+        for (u32 other = 0; other < count(); ++other) {
+            const ClusterRank &from = facts_.ranks[other];
+            releases += from.leader == other && (from.release_mask >> rank & 1);
+            sharers += from.shares_tiles_mask >> rank & 1;
+        }
+        expect(releases == facts_.releases, "number of releases", rank);
+        expect(facts_.group > 1 || sharers == facts_.releases, "number of sharers", rank);
+    }
+
+    ClusterFacts facts_;
 };
 
 template <u32 kM, u32 kN>
 void check_cluster()
 {
     if constexpr (kM * kN <= 16) {
-        ClusterCheck<kM, kN, 1>::run();
+        ClusterCheck(cluster_facts<kM, kN, 1>()).run();
         if constexpr (kM % 2 == 0) {
-            ClusterCheck<kM, kN, 2>::run();
+            ClusterCheck(cluster_facts<kM, kN, 2>()).run();
         }
     }
 }
@@ -145,145 +148,137 @@ TEST(cluster, each_cta_gets_every_slice_once_and_is_released_by_all_who_read)
 
 // ------------------------------------------------------------------- order of tiles
 
-// One shape of tiles, on problems of so many cluster tiles, the last of which hang over.
-template <class Config, u32 kRasterGroup, bool kAlongM>
-struct OrderCheck {
-    using Order = OrderOf<Config>;
-    static constexpr u32 kParts = Config::kSplitK;
-    static constexpr u32 kCtas = Order::kCtas;
-    static constexpr u32 kRows = Config::kBlockM, kCols = Config::kBlockN;
-    static constexpr u32 kClusterM = Config::kClusterM, kClusterN = Config::kClusterN;
+using Place = std::vector<u32>;
 
-    u32 down, across, batches;
-    LaunchSize size;
-    std::vector<Order> orders; // as each CTA of a cluster has it
-
-    OrderCheck(u32 clusters_m, u32 clusters_n, u32 count)
-        : down(clusters_m), across(clusters_n),
-          batches(count), size{down * kRows * kClusterM - kRows / 2,
-                               across * kCols * kClusterN - 1, 1, count}
+// One order, on a problem of so many cluster tiles, the last of which hang over.
+class OrderCheck {
+  public:
+    OrderCheck(const Order &order, u32 down, u32 across, u32 batches)
+        : order_(order), down_(down), across_(across), batches_(batches),
+          ctas_(order.cluster_m * order.cluster_n),
+          entries_(down * across * batches * order.parts),
+          size_{down * order.rows * order.cluster_m - order.rows / 2,
+                across * order.cols * order.cluster_n - 1, 1, batches}
     {
-        for (u32 rank = 0; rank < kCtas; ++rank) {
-            orders.emplace_back(size, rank);
-        }
     }
 
-    u32 entries() const
+    void run() const
     {
-        return down * across * batches * kParts;
-    }
-
-    // Each tile of each CTA and each part of K is in the list once. A tile has one slot.
-    void check_all_once() const
-    {
-        std::set<std::vector<u32>> seen;
-        std::map<std::vector<u32>, u32> slots;
-        std::set<u32> slots_used;
-        for (u32 index = 0; index < entries(); ++index) {
-            for (u32 rank = 0; rank < kCtas; ++rank) {
-                const Work work = orders[rank].entry(index);
-                const std::vector<u32> tile = {work.batch, work.row, work.col};
-                const bool is_whole = work.row % kRows == 0 && work.col % kCols == 0 &&
-                                      work.row / kRows < down * kClusterM &&
-                                      work.col / kCols < across * kClusterN &&
-                                      work.batch < batches && work.split < kParts;
-                EXPECT(is_whole, "tile %u, %u of batch %u", work.row, work.col, work.batch);
-                EXPECT(work.row / kRows % kClusterM == rank % kClusterM &&
-                           work.col / kCols % kClusterN == rank / kClusterM,
-                       "tile %u, %u of CTA %u", work.row, work.col, rank);
-                EXPECT(seen.insert({work.batch, work.row, work.col, work.split}).second,
-                       "tile %u, %u twice", work.row, work.col);
-                EXPECT(slots.emplace(tile, work.slot).first->second == work.slot,
-                       "tile %u, %u has two slots", work.row, work.col);
-                slots_used.insert(work.slot);
+        EXPECT(order_.total(size_, 0) == entries_, "%u entries", order_.total(size_, 0));
+        check_all_once();
+        check_raster();
+        for (u32 clusters = 1; clusters <= entries_ + 1; clusters += 1 + clusters / 4) {
+            check_walk(clusters, order_.walk_static);
+            if (clusters % order_.parts == 0) {
+                check_waits(clusters);
             }
         }
-        EXPECT(seen.size() == entries() * kCtas, "%zu tiles", seen.size());
-        EXPECT(slots_used.size() == slots.size() &&
-                   *slots_used.rbegin() + 1 == slots.size(),
-               "%zu slots for %zu tiles", slots_used.size(), slots.size());
+        check_walk(entries_, order_.walk_single);
     }
 
-    // Where an entry stands: its parts last, before them the walk through a group, across
-    // it first.
-    std::vector<u32> place(u32 index) const
+  private:
+    void check_tile(const Work &work, u32 rank) const
     {
-        const Work work = orders[0].entry(index);
-        const u32 m = work.row / kRows / kClusterM, n = work.col / kCols / kClusterN;
-        const u32 along = kAlongM ? m : n, lane = kAlongM ? n : m;
-        return {work.batch, lane / kRasterGroup, along, lane, work.split};
+        const u32 m = work.row / order_.rows, n = work.col / order_.cols;
+        EXPECT(work.row % order_.rows == 0 && work.col % order_.cols == 0 &&
+                   m < down_ * order_.cluster_m && n < across_ * order_.cluster_n &&
+                   work.batch < batches_ && work.split < order_.parts,
+               "tile at %u, %u of batch %u", work.row, work.col, work.batch);
+        EXPECT(m % order_.cluster_m == rank % order_.cluster_m &&
+                   n % order_.cluster_n == rank / order_.cluster_m,
+               "tile at %u, %u of CTA %u", work.row, work.col, rank);
+    }
+
+    // Each tile of each CTA and each part of K is in the list once. A tile has a slot of
+    // its own, the same for all parts.
+    void check_all_once() const
+    {
+        std::set<Place> seen;
+        std::map<Place, u32> slots;
+        std::set<u32> used;
+        for (u32 index = 0; index < entries_ * ctas_; ++index) {
+            const Work work = order_.entry(size_, index % ctas_, index / ctas_);
+            const Place tile = {work.batch, work.row, work.col};
+            check_tile(work, index % ctas_);
+            EXPECT(seen.insert({work.batch, work.row, work.col, work.split}).second,
+                   "tile at %u, %u twice", work.row, work.col);
+            EXPECT(slots.emplace(tile, work.slot).first->second == work.slot,
+                   "tile at %u, %u has two slots", work.row, work.col);
+            used.insert(work.slot);
+        }
+        EXPECT(used.size() == slots.size() && *used.rbegin() == slots.size() - 1,
+               "%zu slots for %zu tiles", used.size(), slots.size());
+    }
+
+    // Where an entry stands: groups of the raster one after the other, steps along it,
+    // across it, and a tile's parts.
+    Place place(const Work &work) const
+    {
+        const u32 m = work.row / order_.rows / order_.cluster_m;
+        const u32 n = work.col / order_.cols / order_.cluster_n;
+        const u32 along = order_.along_m ? m : n, across = order_.along_m ? n : m;
+        return {work.batch, across / order_.raster_group, along, across, work.split};
     }
     void check_raster() const
     {
-        for (u32 index = 1; index < entries(); ++index) {
-            EXPECT(place(index - 1) < place(index), "entry %u of %ux%u in groups of %u",
-                   index, down, across, kRasterGroup);
-            const Work work = orders[0].entry(index), before = orders[0].entry(index - 1);
-            EXPECT(work.split == index % kParts, "entry %u has part %u", index, work.split);
+        Work before = order_.entry(size_, 0, 0);
+        for (u32 index = 1; index < entries_; ++index) {
+            const Work work = order_.entry(size_, 0, index);
+            EXPECT(place(before) < place(work), "entry %u of %ux%u in groups of %u", index,
+                   down_, across_, order_.raster_group);
+            EXPECT(work.split == index % order_.parts, "entry %u has part %u", index,
+                   work.split);
             EXPECT(work.split == 0 || work.slot == before.slot, "entry %u is no neighbour",
                    index);
+            before = work;
         }
     }
 
-    std::multiset<std::vector<u32>> walk_all(bool single) const
+    // All CTAs of a grid together work on each tile and part once.
+    void check_walk(u32 clusters, std::vector<Work> (*walk)(const LaunchSize &, u32)) const
     {
-        std::multiset<std::vector<u32>> found;
-        for (u32 cta = 0; cta < gridDim.x; ++cta) {
-            blockIdx.x = cta;
-            const Order &order = orders[cta % kCtas];
-            for (const Work &work : single ? order.walk_single() : order.walk_static()) {
-                found.insert({work.batch, work.row, work.col, work.split});
+        std::set<Place> seen;
+        size_t found = 0;
+        gridDim.x = clusters * ctas_;
+        for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x) {
+            for (const Work &work : walk(size_, blockIdx.x % ctas_)) {
+                seen.insert({work.batch, work.row, work.col, work.split});
+                found++;
             }
         }
-        return found;
-    }
-    void check_walk(u32 clusters, bool single) const
-    {
-        gridDim.x = clusters * kCtas;
-        const auto found = walk_all(single);
-        const std::set<std::vector<u32>> once(found.begin(), found.end());
-        EXPECT(found.size() == entries() * kCtas && once.size() == found.size(),
+        EXPECT(found == entries_ * ctas_ && seen.size() == found,
                "%u clusters work on %zu tiles, %zu of them different, of %u", clusters,
-               found.size(), once.size(), entries() * kCtas);
+               found, seen.size(), entries_ * ctas_);
     }
 
     // A cluster of a grid with whole groups of parts has one part of K, and waits for the
     // cluster before it.
     void check_waits(u32 clusters) const
     {
-        gridDim.x = clusters * kCtas;
+        gridDim.x = clusters * ctas_;
         for (u32 cluster = 0; cluster < clusters; ++cluster) {
-            blockIdx.x = cluster * kCtas;
-            for (const Work &work : orders[0].walk_static()) {
-                EXPECT(work.split == cluster % kParts, "cluster %u of %u has part %u",
+            blockIdx.x = cluster * ctas_;
+            for (const Work &work : order_.walk_static(size_, 0)) {
+                EXPECT(work.split == cluster % order_.parts, "cluster %u of %u has part %u",
                        cluster, clusters, work.split);
             }
         }
     }
 
-    void run() const
-    {
-        EXPECT(orders[0].total() == entries(), "%u entries", orders[0].total());
-        check_all_once();
-        check_raster();
-        for (u32 clusters = 1; clusters <= entries() + 1; clusters += 1 + clusters / 4) {
-            check_walk(clusters, false);
-            if (clusters % kParts == 0) {
-                check_waits(clusters);
-            }
-        }
-        check_walk(entries(), true);
-    }
+    Order order_;
+    u32 down_, across_, batches_, ctas_, entries_;
+    LaunchSize size_;
 };
 
 template <u32 kClusterM, u32 kClusterN, u32 kGroup, bool kAlongM, u32 kParts>
 void check_order()
 {
-    using Config = OrderConfig<64, 16, kClusterM, kClusterN, kGroup, kAlongM, kParts>;
+    const Order order =
+        OrderOf<OrderConfig<64, 16, kClusterM, kClusterN, kGroup, kAlongM, kParts>>::get();
     for (u32 down = 1; down <= 5; ++down) {
         for (u32 across = 1; across <= 5; ++across) {
             for (u32 batches = 1; batches <= 2; ++batches) {
-                OrderCheck<Config, kGroup, kAlongM>(down, across, batches).run();
+                OrderCheck(order, down, across, batches).run();
             }
         }
     }
