@@ -19,7 +19,7 @@ import re
 import sys
 
 MARK = "<!-- floors -->"
-SUFFIXES = {".c", ".h", ".cuh"}
+SUFFIXES = {".c", ".cpp", ".h", ".cuh"}
 PURE_HEADERS = {
     "assert.h", "ctype.h", "float.h", "inttypes.h", "limits.h", "math.h", "stdalign.h",
     "stdarg.h", "stdbool.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h", "string.h",

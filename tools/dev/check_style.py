@@ -18,7 +18,7 @@ import c_dialect
 
 # (pattern of the path, most lines). The first match counts.
 LENGTHS = [
-    (r"^tests/.*\.(c|h)$", 800),
+    (r"^tests/.*\.(c|cpp|h)$", 800),
     (r"^examples/.*\.c$", 160),
     (r"\.c$", 800),
     (r"^include/.*\.h$", 400),
@@ -28,7 +28,7 @@ LENGTHS = [
     (r"^scripts/", 400),
 ]
 BINARY = {".bin", ".cubin", ".png"}
-SOURCE = {".c", ".h", ".cuh", ".py", ".sh"}
+SOURCE = {".c", ".cpp", ".h", ".cuh", ".py", ".sh"}
 # Generated or third-party text whose form is not ours to choose.
 FOREIGN = re.compile(r"^(tests/golden/|bench/results/|LICENSE$)")
 IGNORED = r"^(\.git|build|build-[^/]*|\.cache)/|__pycache__"

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Host meaning of the wrappers of this name.
+#pragma once
+#include "tests/device/host/instructions.h"
+
+#define load_global_if    load_global_if_by_ptx
+#define load_global_4     load_global_4_by_ptx
+#define store_global_4    store_global_4_by_ptx
+#define add_global_4      add_global_4_by_ptx
+#define add_global_4_s32  add_global_4_s32_by_ptx
+#define store_global_bits store_global_bits_by_ptx
+#define load_acquire      load_acquire_by_ptx
+#define add_release       add_release_by_ptx
+#include "kernel_src/jg/ptx/global.cuh"
+#undef load_global_if
+#undef load_global_4
+#undef store_global_4
+#undef add_global_4
+#undef add_global_4_s32
+#undef store_global_bits
+#undef load_acquire
+#undef add_release
+
+namespace jg::ptx {
+
+template <u32 kBytes>
+u32 load_global_if(u64 address, bool wanted)
+{
+    u32 bits = 0;
+    if (wanted) {
+        host::read_global(address, &bits, kBytes);
+    }
+    return bits;
+}
+
+inline void load_global_4(f32 *v, u64 address)
+{
+    host::read_global(address, v, 4 * sizeof(f32));
+}
+inline void store_global_4(u64 address, f32 x, f32 y, f32 z, f32 w)
+{
+    const f32 v[4] = {x, y, z, w};
+    host::write_global(address, v, sizeof(v));
+}
+inline void add_global_4(u64 address, f32 x, f32 y, f32 z, f32 w)
+{
+    f32 v[4];
+    load_global_4(v, address);
+    store_global_4(address, v[0] + x, v[1] + y, v[2] + z, v[3] + w);
+}
+inline void add_global_4_s32(u64 address, f32 x, f32 y, f32 z, f32 w)
+{
+    const f32 added[4] = {x, y, z, w};
+    for (u32 i = 0; i < 4; ++i) {
+        i32 sum;
+        host::read_global(address + 4 * i, &sum, sizeof(sum));
+        sum += __float_as_int(added[i]);
+        host::write_global(address + 4 * i, &sum, sizeof(sum));
+    }
+}
+template <u32 kBytes>
+void store_global_bits(u64 address, u64 bits)
+{
+    host::write_global(address, &bits, kBytes);
+}
+
+// Those who count have run before those who wait: a second look finds nothing new.
+inline u32 load_acquire(u64 address)
+{
+    u32 value;
+    host::read_global(address, &value, sizeof(value));
+    return value;
+}
+inline void add_release(u64 address, u32 value)
+{
+    const u32 sum = load_acquire(address) + value;
+    host::write_global(address, &sum, sizeof(sum));
+}
+
+} // namespace jg::ptx

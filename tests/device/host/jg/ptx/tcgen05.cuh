@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// Host meaning of the wrappers of this name.
+#pragma once
+#include "tests/device/host/instructions.h"
+
+#define tcgen05_load      tcgen05_load_by_ptx
+#define tcgen05_wait_load tcgen05_wait_load_by_ptx
+#include "kernel_src/jg/ptx/tcgen05.cuh"
+#undef tcgen05_load
+#undef tcgen05_wait_load
+
+namespace jg::ptx {
+
+// PTX ISA, tcgen05.ld of shape 16x256b: of each 8 columns a lane gets two neighbours of row
+// lane / 4, and the same of the row 8 below. A warp reaches the 32 lanes of its number.
+template <u32 kCount>
+void tcgen05_load(f32 *v, u32 address)
+{
+    const u32 lane = threadIdx.x % 32, first = address >> 16, col = address & 0xffffu;
+    EXPECT(first / 32 == threadIdx.x / 32 % 4 && first % 16 == 0 &&
+               col + 2 * kCount <= host::TMEM_COLUMNS,
+           "tensor memory at %x of thread %u", address, threadIdx.x);
+    for (u32 i = 0; i < kCount; ++i) {
+        v[i] = host::tensor_memory[first + lane / 4 + i / 2 % 2 * 8]
+                                  [col + i / 4 * 8 + lane % 4 * 2 + i % 2];
+    }
+}
+template <u32 kFragments, u32 kCount>
+void tcgen05_wait_load(f32 (&)[kFragments][kCount])
+{
+}
+
+} // namespace jg::ptx

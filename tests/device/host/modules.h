@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: MIT */
+/* The device modules under test, by the names that the tests use. What a module, a member
+ * or a constant of Config is called on the device stands here and nowhere else in this
+ * folder. */
+#ifndef JG_TESTS_MODULES_H
+#define JG_TESTS_MODULES_H
+
+#include "check.h"
+
+/* Inline PTX is parsed away, so that what it sets looks unset and what it takes unused. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wunused-variable"
+#pragma GCC diagnostic ignored "-Wunused-but-set-parameter"
+#pragma GCC diagnostic ignored "-Wshadow"
+#ifdef __clang__
+#    pragma GCC diagnostic ignored "-Wunused-private-field"
+#else
+#    pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#include <jg/common/cluster_shape.cuh>
+#include <jg/epilogue/fragment_epilogue.cuh>
+#include <jg/epilogue/partial_sums.cuh>
+#include <jg/epilogue/warp_stage.cuh>
+#include <jg/schedule/k_range.cuh>
+#include <jg/schedule/tile_scheduler.cuh>
+#include <jg/sm100a/accum_reader.cuh>
+#include <jg/sm100a/mma_op.cuh>
+#include <jg/sm100a/output_frame.cuh>
+#include <jg/sm100a/tmem.cuh>
+#include <jg/sm90a/accumulators.cuh>
+#include <jg/sm90a/mma_op.cuh>
+#include <jg/tile/thread_loader.cuh>
+#include <jg/tile/tile_loader.cuh>
+#include <jg/tile/tile_swizzle.cuh>
+#pragma GCC diagnostic pop
+
+#include "hardware.h"
+#include "instructions.h"
+
+using jg::bf16, jg::e4m3, jg::e5m2, jg::f16, jg::f32, jg::s32, jg::s8, jg::tf32;
+using jg::i32, jg::u16, jg::u32, jg::u64, jg::u8;
+
+/* ------------------------------------------------------------------------- configs */
+
+/* Everything that some module asks for; a test's config replaces what it is about. */
+struct AnyConfig {
+    using A = bf16;
+    using B = bf16;
+    using C = bf16;
+    using D = f32;
+    using AScale = jg::NoScale;
+    using BScale = jg::NoScale;
+    static constexpr u32 kM = 0, kN = 0, kK = 0, kBatch = 0;
+    static constexpr u32 kBlockM = 128, kBlockN = 128, kBlockK = 64;
+    static constexpr u32 kCtaGroup = 1, kClusterM = 1, kClusterN = 1;
+    static constexpr u32 kStages = 2, kKGroup = 1, kAccStages = 1, kMatrixStages = 0;
+    static constexpr u32 kOutStages = 2, kSplitK = 1, kPartialsOffset = 0, kSwizzle = 1;
+    static constexpr u32 kASpan = 128, kBSpan = 128, kSlabRows = 0, kSlabSpan = 128;
+    static constexpr u32 kInputAlignment = 16, kOutputAlignment = 16;
+    static constexpr bool kAKMajor = true, kBKMajor = true, kColumnMajor = false;
+    static constexpr bool kTransposed = false, kHasC = false, kPlain = true;
+    static constexpr bool kRasterAlongM = true, kSplitInOrder = true, kThreadLoads = false;
+    static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kStatic;
+};
+
+/* Tiles, clusters and their order. */
+template <u32 kRows, u32 kCols, u32 kClusterRows, u32 kClusterCols, u32 kRasterGroup,
+          bool kAlongM, u32 kParts>
+struct OrderConfig : AnyConfig {
+    static constexpr u32 kBlockM = kRows, kBlockN = kCols;
+    static constexpr u32 kClusterM = kClusterRows, kClusterN = kClusterCols;
+    static constexpr u32 kSwizzle = kRasterGroup, kSplitK = kParts;
+    static constexpr bool kRasterAlongM = kAlongM;
+};
+
+/* K, 0 where the launch says it, and how it is shared out. */
+template <u32 kSize, u32 kParts, u32 kGroup = 1>
+struct KConfig : AnyConfig {
+    static constexpr u32 kK = kSize, kSplitK = kParts, kKGroup = kGroup;
+};
+
+/* Tiles of one input type: of A kRows by a block of K, of B kCols; rows of MN-major ones
+ * have kABytes and kBBytes. */
+template <class T, bool kAIsKMajor, bool kBIsKMajor, u32 kRows, u32 kCols, u32 kGroup,
+          u32 kABytes, u32 kBBytes>
+struct InputConfig : AnyConfig {
+    using A = T;
+    using B = T;
+    static constexpr u32 kBlockM = kRows, kBlockN = kCols, kBlockK = 128 / sizeof(T);
+    static constexpr u32 kCtaGroup = kGroup, kClusterM = kGroup;
+    static constexpr bool kAKMajor = kAIsKMajor, kBKMajor = kBIsKMajor;
+    static constexpr u32 kASpan = kABytes, kBSpan = kBBytes;
+};
+
+/* A tile of D of kRows by kCols as the multiplication sees it; with kIsTransposed these are
+ * D's columns and rows. kStoreRows, kStoreBytes: of a store tile. */
+template <class Type, u32 kRows, u32 kCols, u32 kGroup, bool kIsTransposed,
+          u32 kStoreRows = 0, u32 kStoreBytes = 128>
+struct OutputConfig : AnyConfig {
+    using D = Type;
+    static constexpr u32 kBlockM = kRows, kBlockN = kCols;
+    static constexpr u32 kCtaGroup = kGroup, kClusterM = kGroup;
+    static constexpr bool kTransposed = kIsTransposed;
+    static constexpr u32 kSlabRows = kStoreRows, kSlabSpan = kStoreBytes;
+};
+
+/* The same with shared memory for so many store tiles of each team that fills them. */
+template <class Config, u32 kCount>
+struct StoreTilesConfig : Config {
+    static constexpr u32 kOutStages = kCount;
+};
+
+/* The same with K in parts. */
+template <class Config, u32 kParts, bool kIsSerial, u32 kOffset, class Input = bf16>
+struct SplitConfig : Config {
+    using A = Input;
+    using B = Input;
+    static constexpr u32 kSplitK = kParts, kPartialsOffset = kOffset;
+    static constexpr bool kSplitInOrder = kIsSerial;
+};
+
+/* ------------------------------------------------------------------------- cluster */
+
+/* What a CTA of a cluster knows of the others. Masks have a bit for each rank. */
+struct ClusterRank {
+    u32 pair_rank, leader;
+    u32 a_slice, b_slice; /* that it loads of tiles that it shares ... */
+    u32 a_mask, b_mask;   /* ... with these */
+    u32 group_mask, release_mask, shares_tiles_mask;
+};
+struct ClusterFacts {
+    u32 m, n, group;
+    u32 a_slices, b_slices;
+    u32 releases; /* that free a stage */
+    std::vector<ClusterRank> ranks;
+};
+template <u32 kM, u32 kN, u32 kGroup>
+ClusterFacts cluster_facts()
+{
+    using Cluster = jg::ClusterShape<kM, kN, kGroup>;
+    ClusterFacts facts = {
+        kM, kN, kGroup, Cluster::kASlices, Cluster::kBSlices, Cluster::kSharers, {}};
+    for (u32 rank = 0; rank < Cluster::kSize; ++rank) {
+        const Cluster cluster(rank);
+        u32 shares = 0;
+        for (u32 other = 0; other < Cluster::kSize; ++other) {
+            shares |= u32(cluster.shares_tiles_with(other)) << other;
+        }
+        facts.ranks.push_back({cluster.half(), cluster.leader_rank(), cluster.a_slice(),
+                               cluster.b_slice(), cluster.a_mask(), cluster.b_mask(),
+                               cluster.group_mask(), cluster.feeder_mask(), shares});
+    }
+    return facts;
+}
+
+/* ------------------------------------------------------------------------ schedule */
+
+struct LaunchSize {
+    u32 m, n, k, batch;
+};
+using Work = jg::WorkTile; /* row, col, batch, split, slot */
+
+/* The order of one config's tiles, as the CTA of this rank sees it. */
+struct Order {
+    u32 rows, cols, cluster_m, cluster_n, raster_group, parts;
+    bool along_m;
+    u32 (*total)(const LaunchSize &, u32 rank);
+    Work (*entry)(const LaunchSize &, u32 rank, u32 index);
+    /* What CTA blockIdx.x of gridDim.x works on. */
+    std::vector<Work> (*walk_static)(const LaunchSize &, u32 rank);
+    std::vector<Work> (*walk_single)(const LaunchSize &, u32 rank);
+};
+template <class Config>
+struct OrderOf {
+    using Cluster = jg::ClusterShape<Config::kClusterM, Config::kClusterN>;
+    using Tiles = jg::TileScheduler<Config>;
+
+    static u32 total(const LaunchSize &size, u32 rank)
+    {
+        return Tiles(size, Cluster(rank)).total();
+    }
+    static Work entry(const LaunchSize &size, u32 rank, u32 index)
+    {
+        return Tiles(size, Cluster(rank)).tile(index);
+    }
+    template <template <class, u32> class Walk>
+    static std::vector<Work> walk(const LaunchSize &size, u32 rank)
+    {
+        const Tiles tiles(size, Cluster(rank));
+        std::vector<Work> found;
+        for (Walk<Tiles, Cluster::kSize> work(tiles); work.has_work();) {
+            found.push_back(work.next());
+        }
+        return found;
+    }
+    static Order get()
+    {
+        return {Config::kBlockM,
+                Config::kBlockN,
+                Config::kClusterM,
+                Config::kClusterN,
+                Config::kSwizzle,
+                Config::kSplitK,
+                Config::kRasterAlongM,
+                total,
+                entry,
+                walk<jg::WorkIterator>,
+                walk<jg::SingleWorkIterator>};
+    }
+};
+
+/* Part `split` of K. */
+struct KSpan {
+    u32 first, blocks;
+};
+template <class Config>
+KSpan k_span(u32 k, u32 split)
+{
+    const jg::KRange<Config> range(k);
+    const jg::KPart part = range.part(Work{0, 0, 0, split, 0});
+    return KSpan{part.first, part.blocks};
+}
+/* Blocks of the next stage of the ring where so many are left. */
+template <class Config>
+u32 blocks_of_stage(u32 left)
+{
+    return jg::sm100a::KGroup<Config>::blocks(left);
+}
+
+/* --------------------------------------------------------------------- input tiles */
+
+/* Where the byte lies that would lie at `offset` of a tile without swizzle. */
+template <class T, bool kKMajor, u32 kRowBytes>
+u32 swizzled(u32 offset)
+{
+    return jg::TileSwizzle<T, kKMajor, kRowBytes>::place(offset);
+}
+
+/* Asks for slice `slice` of the tile at element (mn, k) by tensor copies (host::box_loads).
+ */
+template <class T, bool kKMajor, u32 kRows, u32 kSlices, u32 kRowBytes>
+void copy_tile(u8 *tile, u32 slice, u32 mn, u32 k)
+{
+    jg::OperandLoader<T, kKMajor, kRows, kSlices, false, kRowBytes>::load(
+        tile, nullptr, nullptr, 0, slice, mn, k, 0);
+}
+
+/* One of 128 threads' part of the tile at element (mn, k) of a matrix of mn_size by k_size.
+ */
+template <class T, bool kKMajor, u32 kRows, u32 kAlignment, u32 kRowBytes>
+void fill_tile(const u8 *tile, const void *matrix, u32 ld, u32 mn, u32 k, u32 mn_size,
+               u32 k_size, u32 thread)
+{
+    jg::ThreadOperandLoader<T, kKMajor, kRows, kAlignment, kRowBytes>::load(
+        jg::ptx::shared_address(tile), host::global_address(matrix), ld, mn, k, mn_size,
+        k_size, thread);
+}
+
+/* --------------------------------------------------------------------- descriptors */
+
+/* Of sm_90a: the matrix descriptor of a tile, what the next 32 bytes of K add to it, and
+ * where the rows of a warpgroup's next wgmma begin. */
+template <bool kKMajor>
+u64 descriptor_sm90a(const void *tile)
+{
+    return jg::ptx::wgmma_descriptor<kKMajor>(tile);
+}
+template <bool kKMajor>
+u64 k_step_sm90a()
+{
+    return jg::ptx::wgmma_descriptor_k_step<kKMajor>();
+}
+
+/* Of sm_100a. */
+template <class Config, class T, bool kKMajor, u32 kRowBytes>
+u64 descriptor_sm100a(const void *tile)
+{
+    return jg::sm100a::MmaOp<Config>::template layout<T, kKMajor, kRowBytes>() |
+           jg::ptx::tcgen05_descriptor_address(tile);
+}
+template <class Config, bool kKMajor, u32 kRowBytes>
+u64 k_step_sm100a()
+{
+    return jg::sm100a::MmaOp<Config>::template k_step<kKMajor, kRowBytes>();
+}
+template <class A, class B>
+u32 instruction_sm100a(bool a_k_major, bool b_k_major, u32 m, u32 n)
+{
+    return jg::ptx::tcgen05_instruction<A, B>(a_k_major, b_k_major, m, n);
+}
+template <class Config>
+u32 instruction_of_config()
+{
+    return jg::sm100a::MmaOp<Config>::kInstruction;
+}
+inline u32 allocated_columns(u32 columns)
+{
+    return jg::sm100a::round_up_columns(columns);
+}
+
+/* ------------------------------------------------------------------------ epilogue */
+
+/* What an epilogue is told of the accumulator of the element at this row and column of a
+ * tile of D. */
+using ValueOf = std::function<f32(u32 row, u32 col)>;
+
+/* A partition: which elements of a tile of D the teams, warps and lanes of the epilogue
+ * have. */
+template <class Partition>
+struct PartOf {
+    static constexpr bool kTransposed = Partition::kTransposed; /* lanes are columns of D */
+    static constexpr u32 kTeams = Partition::kConsumers, kTeamWarps = Partition::kTeamWarps;
+    static constexpr u32 kRows = Partition::kRows, kCols = Partition::kCols; /* of a team */
+    static constexpr u32 kFragments = Partition::kFragments;
+    /* A step of the walk through them. */
+    static constexpr u32 kStepRows = Partition::kStepRows, kStepCols = Partition::kStepCols;
+    /* Of the accumulator, which may lie transposed. */
+    static constexpr u32 kColumns = kTransposed ? kRows : kCols;
+    static constexpr u32 kLaneSteps = kTransposed ? 1 : kRows / kStepRows;
+
+    static u32 first_row(u32 team)
+    {
+        return Partition::first_row(team);
+    }
+    static u32 first_col(u32 team)
+    {
+        return Partition::first_col(team);
+    }
+    /* Of this thread's warp in each step. */
+    static u32 warp_row()
+    {
+        return Partition::warp_row();
+    }
+    static u32 warp_col()
+    {
+        return Partition::warp_col();
+    }
+};
+
+/* Tiles that are stored by tensor copies. */
+template <class Partition>
+struct StoreTileOf {
+    static constexpr u32 kRows = Partition::kSlabRows, kRowBytes = Partition::kSlabSpan;
+    static constexpr u32 kWarps = Partition::kSlabWarps; /* that fill one */
+    static constexpr bool kFillsTile = Partition::kWholeSlabs;
+};
+
+/* A chip's epilogue: its partition, and what a thread reads accumulators with. */
+template <class ConfigT>
+struct OutputSm90a {
+    using Config = ConfigT;
+    using Partition = jg::sm90a::WarpgroupShare<Config>;
+    using Part = PartOf<Partition>;
+    static constexpr u32 kTileRows = Config::kBlockM, kTileCols = Config::kBlockN;
+    static constexpr u32 kWarps = 4 * Part::kTeams, kWarpgroups = Partition::kWarpgroups;
+    static constexpr bool kInRegisters = true;
+
+    static u32 team(u32 warp)
+    {
+        return warp / 4;
+    }
+    static u32 warpgroup(u32 warp)
+    {
+        return warp / 4;
+    }
+
+    static inline ValueOf value;
+    static void set(const ValueOf &of_element)
+    {
+        value = of_element;
+    }
+    /* Registers of this thread, as wgmma leaves them. */
+    struct Accumulators {
+        using Reader = jg::sm90a::RegisterAccumulators<Partition, f32>;
+        f32 registers[Partition::kRows / 64][Partition::kCols / 2];
+        Reader reader{registers};
+
+        Accumulators()
+        {
+            const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+            const u32 row = Part::first_row(team(warp)) + warp % 4 * 16;
+            for (u32 i = 0; i < Partition::kRows / 64 * (Partition::kCols / 2); ++i) {
+                const u32 block = i / (Partition::kCols / 2),
+                          index = i % (Partition::kCols / 2);
+                registers[block][index] = value(
+                    row + block * 64 + hardware::fragment_row(lane, index),
+                    Part::first_col(team(warp)) + hardware::fragment_col(lane, index));
+            }
+        }
+        bool is_given_back(bool) const
+        {
+            return true;
+        }
+    };
+};
+
+template <class ConfigT>
+struct OutputSm100a {
+    using Config = typename jg::sm100a::OutputFrame<ConfigT>::ConfigT;
+    using Partition = jg::sm100a::EpilogueShare<ConfigT>;
+    using Part = PartOf<Partition>;
+    static constexpr u32 kTileRows = Config::kBlockM, kTileCols = Config::kBlockN;
+    static constexpr u32 kWarps = 4, kWarpgroups = Partition::kWarpgroups;
+    static constexpr bool kInRegisters = false;
+    static constexpr u32 kStage = 1; /* of two, the one that is read */
+
+    static u32 team(u32 warp)
+    {
+        return warp / Partition::kTeamWarps;
+    }
+    static u32 warpgroup(u32)
+    {
+        return 0;
+    }
+
+    /* Tensor memory, as tcgen05.mma leaves it. */
+    static void set(const ValueOf &of_element)
+    {
+        for (auto &lane : host::tensor_memory) {
+            std::fill(std::begin(lane), std::end(lane), -1.0f);
+        }
+        for (u32 i = 0; i < ConfigT::kBlockM * ConfigT::kBlockN; ++i) {
+            const u32 m = i / ConfigT::kBlockN, n = i % ConfigT::kBlockN;
+            const auto [lane, column] = hardware::find_in_tensor_memory(
+                ConfigT::kBlockM, ConfigT::kBlockN, ConfigT::kCtaGroup, m, n);
+            host::tensor_memory[lane][kStage * Partition::Layout::kPitch + column] =
+                ConfigT::kTransposed ? of_element(n, m) : of_element(m, n);
+        }
+    }
+    struct Ring {
+        u32 given_back = 0;
+        u32 take() const
+        {
+            return kStage;
+        }
+        void give_back(u32 stage)
+        {
+            given_back += stage == kStage ? 1 : 100;
+        }
+    };
+    struct Accumulators {
+        using Reader = jg::sm100a::AccumReader<Partition, Ring>;
+        Ring ring;
+        Reader reader{ring, 0};
+
+        bool is_given_back(bool wanted) const
+        {
+            return ring.given_back == (wanted ? 1 : 0);
+        }
+    };
+};
+
+/* A warp's buffer in shared memory, in which accumulators become vectors of 8 columns. */
+template <class Partition>
+using StagingOf = typename jg::StageFor<Partition>::Type;
+
+/* The way of accumulators to D by tensor copies. */
+template <class Output, class Snippet, u32 kStoreTiles>
+using FragmentsOf =
+    jg::FragmentEpilogue<StoreTilesConfig<typename Output::Config, kStoreTiles>, Snippet,
+                         typename Output::Partition>;
+
+struct LaunchParams {
+    jg::TensorMap maps[jg::kMapCount]{};
+    jg::MatrixParam a_scale{}, b_scale{};
+    jg::ScalarParam alpha{0, 1.0f, 0};
+    const jg::MatrixParam *operands = nullptr;
+    u64 workspace = 0;
+
+    const void *map_of_d() const
+    {
+        return &maps[jg::kMapD];
+    }
+};
+
+/* -------------------------------------------------------------------- partial sums */
+
+template <class Output>
+using PartialsOf = jg::PartialSums<typename Output::Config, typename Output::Partition>;
+
+/* Of the plan: bytes of a workspace, and of what lies before its sums (plan_facts.c). */
+extern "C" {
+int64_t plan_workspace_bytes(int tile_m, int tile_n, int split_k, int64_t tiles);
+int64_t plan_sums_offset(void);
+}
+
+#endif

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: MIT
+// Clusters, the order of tiles, and parts of K.
+#include "modules.h"
+
+// ------------------------------------------------------------------------- clusters
+
+// By what the modules promise: rank = m + n * M. CTAs of the same m hold the same rows of
+// A. CTAs of the same n hold the same columns of B, and of a pair each has its half of
+// them.
+class ClusterCheck {
+  public:
+    explicit ClusterCheck(const ClusterFacts &facts) : facts_(facts) {}
+
+    void run() const
+    {
+        for (u32 rank = 0; rank < count(); ++rank) {
+            check_masks(rank);
+            check_slices(rank);
+            check_releases(rank);
+        }
+    }
+
+  private:
+    u32 count() const
+    {
+        return facts_.m * facts_.n;
+    }
+    bool is_same_row(u32 x, u32 y) const
+    {
+        return x % facts_.m == y % facts_.m;
+    }
+    bool is_same_col(u32 x, u32 y) const
+    {
+        return x / facts_.m == y / facts_.m;
+    }
+    bool is_same_half(u32 x, u32 y) const
+    {
+        return x % facts_.m % facts_.group == y % facts_.m % facts_.group;
+    }
+    bool is_same_group(u32 x, u32 y) const
+    {
+        return is_same_col(x, y) &&
+               x % facts_.m / facts_.group == y % facts_.m / facts_.group;
+    }
+
+    template <class Holds>
+    u32 mask_of(Holds holds) const
+    {
+        u32 mask = 0;
+        for (u32 other = 0; other < count(); ++other) {
+            mask |= holds(other) ? 1u << other : 0;
+        }
+        return mask;
+    }
+
+    void expect(bool holds, const char *what, u32 rank) const
+    {
+        EXPECT(holds, "%s of CTA %u in %ux%u, groups of %u", what, rank, facts_.m, facts_.n,
+               facts_.group);
+    }
+
+    void check_masks(u32 rank) const
+    {
+        const ClusterRank &cta = facts_.ranks[rank];
+        const u32 a = mask_of([&](u32 other) { return is_same_row(rank, other); });
+        const u32 b = mask_of([&](u32 other) {
+            return is_same_col(rank, other) && is_same_half(rank, other);
+        });
+        const u32 group = mask_of([&](u32 other) { return is_same_group(rank, other); });
+        expect(cta.a_mask == a, "receivers of A", rank);
+        expect(cta.b_mask == b, "receivers of B", rank);
+        expect(cta.group_mask == group, "group", rank);
+        expect(cta.pair_rank == rank % facts_.m % facts_.group, "rank in the pair", rank);
+        expect(group >> cta.leader & 1 && (group & ((1u << cta.leader) - 1)) == 0, "leader",
+               rank);
+    }
+
+    static bool are_all(const std::vector<u32> &slices, u32 count)
+    {
+        const std::set<u32> found(slices.begin(), slices.end());
+        return slices.size() == count && found.size() == count &&
+               *found.rbegin() == count - 1;
+    }
+    // Every CTA gets each slice of its tiles from one of those that share them.
+    void check_slices(u32 receiver) const
+    {
+        std::vector<u32> a, b;
+        for (const ClusterRank &sender : facts_.ranks) {
+            if (sender.a_mask >> receiver & 1) {
+                a.push_back(sender.a_slice);
+            }
+            if (sender.b_mask >> receiver & 1) {
+                b.push_back(sender.b_slice);
+            }
+        }
+        expect(are_all(a, facts_.a_slices), "slices of A", receiver);
+        expect(are_all(b, facts_.b_slices), "slices of B", receiver);
+    }
+
+    // A group frees a stage in all CTAs whose copies reach one of it, and in no others;
+    // each CTA waits for as many releases as come.
+    void check_releases(u32 rank) const
+    {
+        const ClusterRank &cta = facts_.ranks[rank];
+        const u32 senders = mask_of([&](u32 other) {
+            const ClusterRank &sender = facts_.ranks[other];
+            return ((sender.a_mask | sender.b_mask) & cta.group_mask) != 0;
+        });
+        expect(cta.release_mask == senders, "those who wait for a release", rank);
+        u32 releases = 0, sharers = 0;
+        for (u32 other = 0; other < count(); ++other) {
+            const ClusterRank &from = facts_.ranks[other];
+            releases += from.leader == other && (from.release_mask >> rank & 1);
+            sharers += from.shares_tiles_mask >> rank & 1;
+        }
+        expect(releases == facts_.releases, "number of releases", rank);
+        expect(facts_.group > 1 || sharers == facts_.releases, "number of sharers", rank);
+    }
+
+    ClusterFacts facts_;
+};
+
+template <u32 kM, u32 kN>
+void check_cluster()
+{
+    if constexpr (kM * kN <= 16) {
+        ClusterCheck(cluster_facts<kM, kN, 1>()).run();
+        if constexpr (kM % 2 == 0) {
+            ClusterCheck(cluster_facts<kM, kN, 2>()).run();
+        }
+    }
+}
+template <u32 kM, u32... kNs>
+void check_clusters_of(std::integer_sequence<u32, kNs...>)
+{
+    (check_cluster<kM, kNs + 1>(), ...);
+}
+template <u32... kMs>
+void check_clusters(std::integer_sequence<u32, kMs...>)
+{
+    (check_clusters_of<kMs + 1>(std::make_integer_sequence<u32, 16>()), ...);
+}
+
+TEST(cluster, each_cta_gets_every_slice_once_and_is_released_by_all_who_read)
+{
+    check_clusters(std::make_integer_sequence<u32, 16>());
+}
+
+// ------------------------------------------------------------------- order of tiles
+
+using Place = std::vector<u32>;
+
+// One order, on a problem of so many cluster tiles, the last of which hang over.
+class OrderCheck {
+  public:
+    OrderCheck(const Order &order, u32 down, u32 across, u32 batches)
+        : order_(order), down_(down), across_(across), batches_(batches),
+          ctas_(order.cluster_m * order.cluster_n),
+          entries_(down * across * batches * order.parts),
+          size_{down * order.rows * order.cluster_m - order.rows / 2,
+                across * order.cols * order.cluster_n - 1, 1, batches}
+    {
+    }
+
+    void run() const
+    {
+        EXPECT(order_.total(size_, 0) == entries_, "%u entries", order_.total(size_, 0));
+        check_all_once();
+        check_raster();
+        for (u32 clusters = 1; clusters <= entries_ + 1; clusters += 1 + clusters / 4) {
+            check_walk(clusters, order_.walk_static);
+            if (clusters % order_.parts == 0) {
+                check_waits(clusters);
+            }
+        }
+        check_walk(entries_, order_.walk_single);
+    }
+
+  private:
+    void check_tile(const Work &work, u32 rank) const
+    {
+        const u32 m = work.row / order_.rows, n = work.col / order_.cols;
+        EXPECT(work.row % order_.rows == 0 && work.col % order_.cols == 0 &&
+                   m < down_ * order_.cluster_m && n < across_ * order_.cluster_n &&
+                   work.batch < batches_ && work.split < order_.parts,
+               "tile at %u, %u of batch %u", work.row, work.col, work.batch);
+        EXPECT(m % order_.cluster_m == rank % order_.cluster_m &&
+                   n % order_.cluster_n == rank / order_.cluster_m,
+               "tile at %u, %u of CTA %u", work.row, work.col, rank);
+    }
+
+    // Each tile of each CTA and each part of K is in the list once. A tile has a slot of
+    // its own, the same for all parts.
+    void check_all_once() const
+    {
+        std::set<Place> seen;
+        std::map<Place, u32> slots;
+        std::set<u32> used;
+        for (u32 index = 0; index < entries_ * ctas_; ++index) {
+            const Work work = order_.entry(size_, index % ctas_, index / ctas_);
+            const Place tile = {work.batch, work.row, work.col};
+            check_tile(work, index % ctas_);
+            EXPECT(seen.insert({work.batch, work.row, work.col, work.split}).second,
+                   "tile at %u, %u twice", work.row, work.col);
+            EXPECT(slots.emplace(tile, work.slot).first->second == work.slot,
+                   "tile at %u, %u has two slots", work.row, work.col);
+            used.insert(work.slot);
+        }
+        EXPECT(used.size() == slots.size() && *used.rbegin() == slots.size() - 1,
+               "%zu slots for %zu tiles", used.size(), slots.size());
+    }
+
+    // Where an entry stands: groups of the raster one after the other, steps along it,
+    // across it, and a tile's parts.
+    Place place(const Work &work) const
+    {
+        const u32 m = work.row / order_.rows / order_.cluster_m;
+        const u32 n = work.col / order_.cols / order_.cluster_n;
+        const u32 along = order_.along_m ? m : n, across = order_.along_m ? n : m;
+        return {work.batch, across / order_.raster_group, along, across, work.split};
+    }
+    void check_raster() const
+    {
+        Work before = order_.entry(size_, 0, 0);
+        for (u32 index = 1; index < entries_; ++index) {
+            const Work work = order_.entry(size_, 0, index);
+            EXPECT(place(before) < place(work), "entry %u of %ux%u in groups of %u", index,
+                   down_, across_, order_.raster_group);
+            EXPECT(work.split == index % order_.parts, "entry %u has part %u", index,
+                   work.split);
+            EXPECT(work.split == 0 || work.slot == before.slot, "entry %u is no neighbour",
+                   index);
+            before = work;
+        }
+    }
+
+    // All CTAs of a grid together work on each tile and part once.
+    void check_walk(u32 clusters, std::vector<Work> (*walk)(const LaunchSize &, u32)) const
+    {
+        std::set<Place> seen;
+        size_t found = 0;
+        gridDim.x = clusters * ctas_;
+        for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x) {
+            for (const Work &work : walk(size_, blockIdx.x % ctas_)) {
+                seen.insert({work.batch, work.row, work.col, work.split});
+                found++;
+            }
+        }
+        EXPECT(found == entries_ * ctas_ && seen.size() == found,
+               "%u clusters work on %zu tiles, %zu of them different, of %u", clusters,
+               found, seen.size(), entries_ * ctas_);
+    }
+
+    // A cluster of a grid with whole groups of parts has one part of K, and waits for the
+    // cluster before it.
+    void check_waits(u32 clusters) const
+    {
+        gridDim.x = clusters * ctas_;
+        for (u32 cluster = 0; cluster < clusters; ++cluster) {
+            blockIdx.x = cluster * ctas_;
+            for (const Work &work : order_.walk_static(size_, 0)) {
+                EXPECT(work.split == cluster % order_.parts, "cluster %u of %u has part %u",
+                       cluster, clusters, work.split);
+            }
+        }
+    }
+
+    Order order_;
+    u32 down_, across_, batches_, ctas_, entries_;
+    LaunchSize size_;
+};
+
+template <u32 kClusterM, u32 kClusterN, u32 kGroup, bool kAlongM, u32 kParts>
+void check_order()
+{
+    const Order order =
+        OrderOf<OrderConfig<64, 16, kClusterM, kClusterN, kGroup, kAlongM, kParts>>::get();
+    for (u32 down = 1; down <= 5; ++down) {
+        for (u32 across = 1; across <= 5; ++across) {
+            for (u32 batches = 1; batches <= 2; ++batches) {
+                OrderCheck(order, down, across, batches).run();
+            }
+        }
+    }
+}
+template <u32 kGroup, bool kAlongM>
+void check_orders()
+{
+    check_order<1, 1, kGroup, kAlongM, 1>();
+    check_order<2, 1, kGroup, kAlongM, 1>();
+    check_order<1, 2, kGroup, kAlongM, 3>();
+    check_order<2, 2, kGroup, kAlongM, 2>();
+}
+
+TEST(tile_order, each_tile_and_part_is_worked_on_once_in_groups_of_the_raster)
+{
+    check_orders<1, true>();
+    check_orders<1, false>();
+    check_orders<2, true>();
+    check_orders<2, false>();
+    check_orders<3, true>();
+    check_orders<3, false>();
+    check_orders<8, true>();
+    check_orders<8, false>();
+}
+
+// ------------------------------------------------------------------------ parts of K
+
+// Parts of K elements: they follow each other, differ by a block at most, and what has none
+// lies beyond the end, where there are zeros. kSize: of K, where it is compiled in.
+template <u32 kSize, u32 kParts>
+void check_parts(u32 k)
+{
+    using Config = KConfig<kSize, kParts>;
+    constexpr u32 kBlock = Config::kBlockK;
+    const u32 blocks = (k + kBlock - 1) / kBlock;
+    u32 next = 0, least = ~0u, most = 0;
+    for (u32 split = 0; split < kParts; ++split) {
+        const KSpan span = k_span<Config>(k, split);
+        EXPECT(span.blocks >= 1, "part %u of K %u has no block", split, k);
+        const bool is_empty = span.first >= blocks * kBlock;
+        EXPECT(is_empty ? span.blocks == 1 : span.first == next,
+               "part %u of %u of K %u: %u blocks from %u on, not from %u", split, kParts, k,
+               span.blocks, span.first, next);
+        const u32 own = is_empty ? 0 : span.blocks;
+        next += own * kBlock;
+        least = own < least ? own : least;
+        most = own > most ? own : most;
+    }
+    EXPECT(next == blocks * kBlock, "%u parts of K %u end at %u", kParts, k, next);
+    EXPECT(most - least <= 1, "%u parts of K %u have %u to %u blocks", kParts, k, least,
+           most);
+}
+
+template <u32... kParts>
+void check_all_parts()
+{
+    for (u32 k = 0; k <= 64 * 70;
+         k += k % 64 == 1 ? 62 : 1) { // block ends, and beside them
+        (check_parts<0, kParts>(k), ...);
+    }
+    (check_parts<64 * 64 - 1, kParts>(64 * 64 - 1), ...);
+    (check_parts<64 * 65, kParts>(64 * 65), ...);
+}
+
+TEST(k_range, parts_cover_k_once_and_differ_by_one_block)
+{
+    check_all_parts<1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 32, 63, 64>();
+}
+
+// Both who load and who multiply count the blocks of stages so.
+template <u32 kSize, u32 kParts, u32 kGroup>
+void check_stages(u32 k)
+{
+    using Config = KConfig<kSize, kParts, kGroup>;
+    for (u32 split = 0; split < kParts; ++split) {
+        const u32 blocks = k_span<Config>(k, split).blocks;
+        u32 sum = 0;
+        for (u32 at = 0; at < blocks; at += kGroup) {
+            const u32 here = blocks_of_stage<Config>(blocks - at);
+            EXPECT(here >= 1 && here <= kGroup && (here == kGroup || at + here == blocks),
+                   "%u blocks of a stage of %u, %u left", here, kGroup, blocks - at);
+            sum += here;
+        }
+        EXPECT(sum == blocks, "stages of %u: %u of %u blocks of K %u", kGroup, sum, blocks,
+               k);
+    }
+}
+
+TEST(k_group, stages_of_several_blocks_hold_each_block_once)
+{
+    for (u32 k = 0; k <= 64 * 13; k += 32) {
+        check_stages<0, 1, 1>(k);
+        check_stages<0, 1, 2>(k);
+        check_stages<0, 1, 4>(k);
+        check_stages<0, 3, 2>(k);
+        check_stages<0, 2, 4>(k);
+    }
+    check_stages<64 * 8, 1, 4>(64 * 8);
+    check_stages<64 * 7, 1, 4>(64 * 7);
+    check_stages<64 * 7 - 1, 1, 4>(64 * 7 - 1);
+    check_stages<64 * 8, 3, 2>(64 * 8);
+    check_stages<64 * 7, 1, 1>(64 * 7);
+}

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: MIT
+// Input tiles in shared memory: who writes them and who reads them mean the same bytes.
+#include "hardware.h"
+#include "modules.h"
+
+using hardware::swizzle;
+
+// -------------------------------------------------------------------------- swizzle
+
+template <class T, bool kKMajor, u32 kRowBytes>
+void check_swizzle()
+{
+    const swizzle mode = hardware::swizzle_for(kRowBytes, kKMajor, sizeof(T));
+    std::set<u32> places;
+    for (u32 offset = 0; offset < 256 * 128; ++offset) {
+        const u32 place = swizzled<T, kKMajor, kRowBytes>(offset);
+        EXPECT(place == hardware::swizzled_address(mode, offset),
+               "byte %u of rows of %u is at %u", offset, kRowBytes, place);
+        places.insert(place);
+    }
+    EXPECT(places.size() == 256 * 128 && *places.rbegin() == 256 * 128 - 1,
+           "rows of %u: no permutation", kRowBytes);
+}
+
+TEST(tile_swizzle, each_byte_lies_where_the_hardware_puts_it)
+{
+    check_swizzle<bf16, true, 128>();
+    check_swizzle<e4m3, true, 128>();
+    check_swizzle<tf32, true, 128>();
+    check_swizzle<bf16, false, 128>();
+    check_swizzle<bf16, false, 64>();
+    check_swizzle<bf16, false, 32>();
+    check_swizzle<e4m3, false, 128>();
+    check_swizzle<e4m3, false, 64>();
+    check_swizzle<e4m3, false, 32>();
+    check_swizzle<tf32, false, 128>();
+}
+
+// --------------------------------------------------------------------------- matrix
+
+// A matrix in global memory with random elements. Only its elements may be read.
+class Matrix {
+  public:
+    // `alignment`: of its address and its lines, no more than this.
+    Matrix(bool k_major, u32 element_bytes, u32 mn_size, u32 k_size, u32 alignment)
+        : k_major_(k_major), bytes_(element_bytes), outer_(k_major ? mn_size : k_size),
+          inner_(k_major ? k_size : mn_size)
+    {
+        const u32 line = (inner_ * bytes_ + alignment - 1) / alignment * alignment;
+        ld_ = (line / alignment % 2 == 0 && alignment < 16 ? line + alignment : line) /
+              bytes_;
+        memory_.resize(16 + size_t(outer_) * ld_ * bytes_ + alignment);
+        begin_ = memory_.data() + (16 - host::global_address(memory_.data()) % 16) % 16 +
+                 alignment % 16;
+        u32 state = 1;
+        for (u8 &byte : memory_) {
+            state = state * 1664525u + 1013904223u;
+            byte = static_cast<u8>((state >> 24 & 0xbfu) | 0x10u); // normal as an f32
+        }
+        host::global_regions.clear();
+        for (u32 i = 0; i < outer_ && inner_ > 0; ++i) {
+            host::allow_global(begin_ + size_t(i) * ld_ * bytes_, inner_ * bytes_);
+        }
+    }
+
+    const u8 *begin() const
+    {
+        return begin_;
+    }
+    u32 ld() const
+    {
+        return ld_;
+    }
+
+    // An element as it is to lie in shared memory: 0 beyond the end, tf32 rounded.
+    u32 element(u32 mn, u32 k) const
+    {
+        const u32 outer = k_major_ ? mn : k, inner = k_major_ ? k : mn;
+        u32 bits = 0;
+        if (outer < outer_ && inner < inner_) {
+            std::memcpy(&bits, begin_ + (size_t(outer) * ld_ + inner) * bytes_, bytes_);
+        }
+        return bytes_ == 4 ? round_to_tf32(bits) : bits;
+    }
+
+  private:
+    static u32 round_to_tf32(u32 bits)
+    {
+        int exponent;
+        const f32 part = std::frexp(__uint_as_float(bits), &exponent);
+        return __float_as_uint(
+            std::ldexp(std::nearbyint(std::ldexp(part, 11)), exponent - 11));
+    }
+
+    bool k_major_;
+    u32 bytes_, outer_, inner_, ld_;
+    std::vector<u8> memory_;
+    const u8 *begin_;
+};
+
+// A tile of kMn by a block of K, at this place of a matrix with these sizes.
+template <class T, bool kIsKMajor, u32 kMnOfTile, u32 kBytesOfRow = 128>
+struct TileCheck {
+    static constexpr bool kKMajor = kIsKMajor;
+    static constexpr u32 kMn = kMnOfTile, kRowBytes = kBytesOfRow;
+    static constexpr u32 kBlockK = 128 / sizeof(T);
+    static constexpr u32 kTileBytes = kMn * 128;
+    static constexpr u32 kTileAt = 4096; // in shared memory
+
+    static swizzle mode()
+    {
+        return hardware::swizzle_for(kRowBytes, kKMajor, sizeof(T));
+    }
+
+    // What a tensor copy does with a box of `rows` rows.
+    static void land_box(const Matrix &matrix, const host::box_copy &box, u32 rows)
+    {
+        EXPECT(box.address % 128 == 0, "a box at %u", box.address);
+        for (u32 row = 0; row < rows; ++row) {
+            for (u32 i = 0; i < kRowBytes / sizeof(T); ++i) {
+                const u32 inner = static_cast<u32>(box.inner) + i;
+                const u32 outer = static_cast<u32>(box.outer) + row;
+                const u32 bits =
+                    kKMajor ? matrix.element(outer, inner) : matrix.element(inner, outer);
+                const u32 at = box.address + row * kRowBytes + i * u32(sizeof(T));
+                host::write_shared(hardware::swizzled_address(mode(), at), &bits,
+                                   sizeof(T));
+            }
+        }
+    }
+
+    static void expect_each_byte_once(const char *who)
+    {
+        u32 wrong = 0;
+        for (u32 at = 0; at < 2 * kTileAt + kTileBytes; ++at) {
+            const bool is_of_tile = at >= kTileAt && at < kTileAt + kTileBytes;
+            wrong += host::shared_writes[at] != (is_of_tile ? 1 : 0);
+        }
+        EXPECT(wrong == 0, "%s: %u bytes of a tile of %u, rows of %u, not written once",
+               who, wrong, kMn, kRowBytes);
+    }
+
+    // By kSlices CTAs that load a part each.
+    template <u32 kSlices>
+    static void copy(const Matrix &matrix, u32 mn, u32 k)
+    {
+        host::clear_shared(0xee);
+        host::box_loads.clear();
+        for (u32 slice = 0; slice < kSlices; ++slice) {
+            copy_tile<T, kKMajor, kMn, kSlices, kRowBytes>(host::shared + kTileAt, slice,
+                                                           mn, k);
+        }
+        for (const host::box_copy &box : host::box_loads) {
+            land_box(matrix, box, (kKMajor ? kMn : kBlockK) / kSlices);
+        }
+        expect_each_byte_once("copies");
+    }
+
+    // The tensor core reads rows `first` to `first` + count of the tile by these
+    // descriptors.
+    static void check_reads(const Matrix &matrix, u32 mn, u32 k, u32 first, u32 count,
+                            hardware::matrix (*decode)(u64), u64 descriptor, u64 step)
+    {
+        constexpr u32 kStepK = 32 / sizeof(T); // of one instruction
+        u32 wrong = 0;
+        for (u32 i = 0; i < kBlockK / kStepK; ++i) {
+            const hardware::matrix tile = decode(descriptor + i * step);
+            EXPECT(tile.legal, "descriptor %llx", descriptor + i * step);
+            for (u32 row = 0; row < count; ++row) {
+                for (u32 at = 0; at < kStepK; ++at) {
+                    u32 bits = 0;
+                    host::read_shared(
+                        hardware::element_address(tile, kKMajor, sizeof(T), row, at), &bits,
+                        sizeof(T));
+                    wrong += bits != matrix.element(mn + first + row, k + i * kStepK + at);
+                }
+            }
+        }
+        EXPECT(wrong == 0, "%u elements of a tile of %u, rows of %u, read elsewhere", wrong,
+               kMn, kRowBytes);
+    }
+};
+
+// ------------------------------------------------------------ copies and descriptors
+
+template <class Tile>
+struct TypeOf;
+template <class T, bool kKMajor, u32 kMn, u32 kRowBytes>
+struct TypeOf<TileCheck<T, kKMajor, kMn, kRowBytes>> {
+    using Type = T;
+};
+
+template <class Tile, u32 kSlices>
+void check_sm100a()
+{
+    using T = typename TypeOf<Tile>::Type;
+    using Config = InputConfig<T, Tile::kKMajor, Tile::kKMajor, 128, 128, 1, 128, 128>;
+    constexpr bool kKMajor = Tile::kKMajor;
+    if constexpr ((kKMajor ? Tile::kMn : Tile::kBlockK) % (8 * kSlices) == 0) {
+        const u32 mn = Tile::kMn, k = Tile::kBlockK; // the second tile along both
+        const Matrix matrix(kKMajor, sizeof(T), mn + Tile::kMn, k + Tile::kBlockK, 16);
+        Tile::template copy<kSlices>(matrix, mn, k);
+        Tile::check_reads(matrix, mn, k, 0, Tile::kMn, hardware::decode_sm100,
+                          descriptor_sm100a<Config, T, kKMajor, Tile::kRowBytes>(
+                              host::shared + Tile::kTileAt),
+                          k_step_sm100a<Config, kKMajor, Tile::kRowBytes>());
+    }
+}
+template <class... Tiles>
+void check_all_sm100a()
+{
+    (check_sm100a<Tiles, 1>(), ...);
+    (check_sm100a<Tiles, 2>(), ...);
+    (check_sm100a<Tiles, 4>(), ...);
+}
+
+TEST(input_tiles, tensor_core_of_sm_100a_reads_what_copies_wrote)
+{
+    check_all_sm100a<TileCheck<bf16, true, 8>, TileCheck<bf16, true, 64>,
+                     TileCheck<bf16, true, 128>, TileCheck<bf16, true, 256>,
+                     TileCheck<e4m3, true, 16>, TileCheck<e4m3, true, 128>,
+                     TileCheck<tf32, true, 24>, TileCheck<tf32, true, 128>>();
+    check_all_sm100a<TileCheck<bf16, false, 64>, TileCheck<bf16, false, 128>,
+                     TileCheck<bf16, false, 256>, TileCheck<bf16, false, 32, 64>,
+                     TileCheck<bf16, false, 96, 64>, TileCheck<bf16, false, 16, 32>,
+                     TileCheck<bf16, false, 48, 32>>();
+    check_all_sm100a<TileCheck<e4m3, false, 128>, TileCheck<e4m3, false, 256>,
+                     TileCheck<e4m3, false, 64, 64>, TileCheck<e4m3, false, 192, 64>,
+                     TileCheck<e4m3, false, 32, 32>, TileCheck<e4m3, false, 96, 32>,
+                     TileCheck<tf32, false, 32>, TileCheck<tf32, false, 96>,
+                     TileCheck<tf32, false, 128>>();
+}
+
+// A warpgroup multiplies 64 rows of A at a time, and may have the upper half of B alone.
+template <class Tile, u32 kSlices>
+void check_sm90a()
+{
+    using T = typename TypeOf<Tile>::Type;
+    constexpr bool kKMajor = Tile::kKMajor;
+    const u32 mn = Tile::kMn, k = Tile::kBlockK;
+    const Matrix matrix(kKMajor, sizeof(T), mn + Tile::kMn, k + Tile::kBlockK, 16);
+    Tile::template copy<kSlices>(matrix, mn, k);
+    for (u32 first = 0; first < Tile::kMn; first += 64) {
+        Tile::check_reads(
+            matrix, mn, k, first, Tile::kMn - first, hardware::decode_sm90,
+            descriptor_sm90a<kKMajor>(host::shared + Tile::kTileAt + first * 128),
+            k_step_sm90a<kKMajor>());
+    }
+}
+template <class... Tiles>
+void check_all_sm90a()
+{
+    (check_sm90a<Tiles, 1>(), ...);
+    (check_sm90a<Tiles, 2>(), ...);
+}
+
+TEST(input_tiles, tensor_core_of_sm_90a_reads_what_copies_wrote)
+{
+    check_all_sm90a<TileCheck<bf16, true, 64>, TileCheck<bf16, true, 256>,
+                    TileCheck<e4m3, true, 128>, TileCheck<tf32, true, 192>,
+                    TileCheck<f16, false, 64>, TileCheck<f16, false, 128>,
+                    TileCheck<f16, false, 256>>();
+}
+
+// ------------------------------------------------------------------ loads by threads
+
+// Threads leave the tile as copies do, and nothing else, of matrices that end in it.
+template <class Tile, u32 kAlignment>
+void check_threads(u32 mn_size, u32 k_size)
+{
+    using T = typename TypeOf<Tile>::Type;
+    const u32 mn = Tile::kMn, k = Tile::kBlockK;
+    const Matrix matrix(Tile::kKMajor, sizeof(T), mn_size, k_size, kAlignment);
+    Tile::template copy<1>(matrix, mn, k);
+    const std::vector<u8> wanted(host::shared + Tile::kTileAt,
+                                 host::shared + Tile::kTileAt + Tile::kTileBytes);
+
+    host::clear_shared(0xee);
+    for (u32 thread = 0; thread < 128; ++thread) {
+        threadIdx.x = thread;
+        fill_tile<T, Tile::kKMajor, Tile::kMn, kAlignment, Tile::kRowBytes>(
+            host::shared + Tile::kTileAt, matrix.begin(), matrix.ld(), mn, k, mn_size,
+            k_size, thread);
+    }
+    for (std::vector<host::access> &of_lane : host::accesses) {
+        of_lane.clear();
+    }
+
+    Tile::expect_each_byte_once("threads");
+    EXPECT(std::memcmp(wanted.data(), host::shared + Tile::kTileAt, Tile::kTileBytes) == 0,
+           "tile of %u, rows of %u, aligned to %u, of %u by %u", Tile::kMn, Tile::kRowBytes,
+           kAlignment, mn_size, k_size);
+}
+template <class Tile, u32... kAlignments>
+void check_filled()
+{
+    const u32 mn = Tile::kMn, k = Tile::kBlockK;
+    for (u32 cut : {0u, 1u, 2u, 3u, 5u}) {
+        (check_threads<Tile, kAlignments>(2 * mn - cut, 2 * k), ...);
+        (check_threads<Tile, kAlignments>(2 * mn, 2 * k - cut), ...);
+    }
+    (check_threads<Tile, kAlignments>(mn, 2 * k), ...); // nothing of the tile exists
+    (check_threads<Tile, kAlignments>(2 * mn, k + 1), ...);
+}
+
+TEST(thread_loader, threads_fill_each_byte_of_a_tile_once_as_copies_do)
+{
+    check_filled<TileCheck<bf16, true, 16>, 2, 4, 8>();
+    check_filled<TileCheck<bf16, true, 128>, 2, 4, 8>();
+    check_filled<TileCheck<bf16, false, 128>, 2, 4, 8>();
+    check_filled<TileCheck<bf16, false, 96, 64>, 2, 4, 8>();
+    check_filled<TileCheck<bf16, false, 48, 32>, 2, 4, 8>();
+    check_filled<TileCheck<e4m3, true, 16>, 1, 2, 4, 8>();
+    check_filled<TileCheck<e4m3, true, 192>, 1, 2, 4, 8>();
+    check_filled<TileCheck<e4m3, false, 256>, 1, 2, 4, 8>();
+    check_filled<TileCheck<e4m3, false, 64, 64>, 1, 2, 4, 8>();
+    check_filled<TileCheck<e4m3, false, 96, 32>, 1, 2, 4, 8>();
+    check_filled<TileCheck<tf32, true, 64>, 4, 8>();
+    check_filled<TileCheck<tf32, false, 96>, 4, 8>();
+}
+
+// --------------------------------------------------------------- instruction descriptors
+
+// PTX ISA, "instruction descriptor" of tcgen05.mma: bits, and numbers of types by kind.
+constexpr hardware::bit_field SUM_TYPE = {4, 2}, A_TYPE = {7, 3}, B_TYPE = {10, 3};
+constexpr hardware::bit_field A_IS_MN_MAJOR = {15, 1}, B_IS_MN_MAJOR = {16, 1};
+constexpr hardware::bit_field N_BY_8 = {17, 6}, M_BY_16 = {24, 5};
+enum : u32 { SUM_F32 = 1, SUM_S32 = 2 };
+
+struct TypeNumbers {
+    u32 a, b, sum;
+};
+
+template <class A, class B>
+void check_instruction(TypeNumbers types)
+{
+    for (u32 i = 0; i < 4 * 3 * 32; ++i) {
+        const bool a_k_major = i % 2 == 0, b_k_major = i / 2 % 2 == 0;
+        const u32 m = 64u << i / 4 % 3, n = (i / 12 + 1) * 8;
+        const u32 bits = instruction_sm100a<A, B>(a_k_major, b_k_major, m, n);
+        EXPECT(hardware::bits_of(bits, SUM_TYPE) == types.sum, "type of the sum in %x",
+               bits);
+        EXPECT(hardware::bits_of(bits, A_TYPE) == types.a &&
+                   hardware::bits_of(bits, B_TYPE) == types.b,
+               "types of A and B in %x", bits);
+        EXPECT(hardware::bits_of(bits, A_IS_MN_MAJOR) == !a_k_major &&
+                   hardware::bits_of(bits, B_IS_MN_MAJOR) == !b_k_major,
+               "majors of A and B in %x", bits);
+        EXPECT(hardware::bits_of(bits, N_BY_8) * 8 == n &&
+                   hardware::bits_of(bits, M_BY_16) * 16 == m,
+               "%u by %u in %x", m, n, bits);
+        EXPECT(hardware::others_are_zero(bits, {SUM_TYPE, A_TYPE, B_TYPE, A_IS_MN_MAJOR,
+                                                B_IS_MN_MAJOR, N_BY_8, M_BY_16}),
+               "other bits in %x", bits);
+    }
+}
+
+TEST(instruction_descriptor, bits_say_types_majors_and_shape)
+{
+    check_instruction<f16, f16>({0, 0, SUM_F32});
+    check_instruction<bf16, bf16>({1, 1, SUM_F32});
+    check_instruction<f16, bf16>({0, 1, SUM_F32});
+    check_instruction<tf32, tf32>({2, 2, SUM_F32});
+    check_instruction<e4m3, e4m3>({0, 0, SUM_F32});
+    check_instruction<e4m3, e5m2>({0, 1, SUM_F32});
+    check_instruction<e5m2, e4m3>({1, 0, SUM_F32});
+    check_instruction<e5m2, e5m2>({1, 1, SUM_F32});
+    check_instruction<s8, s8>({1, 1, SUM_S32});
+}
+
+// A pair multiplies twice the rows, and all columns of the tile.
+template <u32 kRows, u32 kGroup>
+void check_shape()
+{
+    const u32 bits =
+        instruction_of_config<InputConfig<bf16, true, false, kRows, 96, kGroup, 128, 64>>();
+    EXPECT(hardware::bits_of(bits, M_BY_16) * 16 == kRows * kGroup, "M in %x", bits);
+    EXPECT(hardware::bits_of(bits, N_BY_8) * 8 == 96, "N in %x", bits);
+    EXPECT(hardware::bits_of(bits, A_IS_MN_MAJOR) == 0 &&
+               hardware::bits_of(bits, B_IS_MN_MAJOR) == 1,
+           "majors in %x", bits);
+}
+
+TEST(instruction_descriptor, shape_is_that_of_the_whole_group)
+{
+    check_shape<64, 1>();
+    check_shape<128, 1>();
+    check_shape<64, 2>();
+    check_shape<128, 2>();
+}
+
+TEST(tensor_memory, allocated_columns_are_the_least_power_of_two_that_suffices)
+{
+    for (u32 columns = 1; columns <= 512; ++columns) {
+        const u32 got = allocated_columns(columns);
+        EXPECT((got & (got - 1)) == 0 && got >= 32 && got >= columns &&
+                   (got == 32 || got / 2 < columns),
+               "%u for %u", got, columns);
+    }
+}
