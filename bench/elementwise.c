@@ -301,14 +301,14 @@ static void fill_params(const struct elementwise *kernel, const struct gemm_sets
                         struct kernel_params *ret_params)
 {
     const struct gemm_shape *shape = &sets->shape;
-    *ret_params = (struct kernel_params){.d = sets->args[set].d,
+    *ret_params = (struct kernel_params){.d = sets->args[set].d.pointer,
                                          .ldd = shape->ldd,
                                          .d_batch_stride = shape->d_batch_stride,
                                          .m = (uint32_t)shape->m,
                                          .n = (uint32_t)shape->n,
                                          .k = (uint32_t)shape->k};
     for (uint32_t i = 0; i < kernel->operand_count; i++) {
-        const jit_gemm_operand_arg *arg = &sets->args[set].operands[operands[i]];
+        const jit_gemm_arg *arg = &sets->args[set].operands[operands[i]];
         ret_params->operands[i] = (struct operand_params){.pointer = arg->pointer,
                                                           .ld = arg->ld,
                                                           .batch_stride = arg->batch_stride,

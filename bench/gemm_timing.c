@@ -11,10 +11,10 @@ static int launch_rival(struct match *match, const struct contender *contender, 
 {
     const jit_gemm_args *args = &match->sets->args[set];
     const struct cublaslt_addresses addresses = {
-        .a = args->a,
-        .b = args->b,
-        .c = args->c,
-        .d = args->d,
+        .a = args->a.pointer,
+        .b = args->b.pointer,
+        .c = args->c.pointer,
+        .d = args->d.pointer,
         .bias = args->operand_count > contender->bias_operand
                     ? args->operands[contender->bias_operand].pointer
                     : 0};

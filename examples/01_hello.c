@@ -63,21 +63,22 @@ static int multiply(jit_gemm_context *context, const jit_gemm *gemm)
     jit_gemm_args args = {.struct_size = sizeof args};
     int wrong = 1;
 
-    args.a = make_matrix(context, BF16_TWO, (size_t)M * K);
-    args.b = make_matrix(context, BF16_THREE, (size_t)K * N);
-    args.d = make_matrix(context, 0, (size_t)M * N);
-    if (args.a && args.b && args.d && !failed("run", jit_gemm_run(gemm, &args, NULL)) &&
+    args.a.pointer = make_matrix(context, BF16_TWO, (size_t)M * K);
+    args.b.pointer = make_matrix(context, BF16_THREE, (size_t)K * N);
+    args.d.pointer = make_matrix(context, 0, (size_t)M * N);
+    if (args.a.pointer && args.b.pointer && args.d.pointer &&
+        !failed("run", jit_gemm_run(gemm, &args, NULL)) &&
         !failed("download",
-                jit_gemm_device_download(context, result, args.d, sizeof result))) {
+                jit_gemm_device_download(context, result, args.d.pointer, sizeof result))) {
         float first = float_from_bf16(result[0]), last = float_from_bf16(result[M * N - 1]);
 
         wrong = first != 6.0f * (float)K || last != 6.0f * (float)K;
         printf("D[0][0] = %g, D[%d][%d] = %g, expected %g: %s\n", (double)first, M - 1,
                N - 1, (double)last, 6.0 * (double)K, wrong ? "WRONG" : "right");
     }
-    (void)jit_gemm_device_free(context, args.a);
-    (void)jit_gemm_device_free(context, args.b);
-    (void)jit_gemm_device_free(context, args.d);
+    (void)jit_gemm_device_free(context, args.a.pointer);
+    (void)jit_gemm_device_free(context, args.b.pointer);
+    (void)jit_gemm_device_free(context, args.d.pointer);
     return wrong;
 }
 
@@ -90,7 +91,7 @@ int main(void)
                                 .m = {.size = M},
                                 .n = {.size = N},
                                 .k = {.size = K},
-                                .a = JIT_GEMM_DTYPE_BF16};
+                                .a = {.dtype = JIT_GEMM_DTYPE_BF16}};
     jit_gemm_status status = jit_gemm_context_create(NULL, &context);
     int code = 1;
 

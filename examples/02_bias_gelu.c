@@ -62,7 +62,7 @@ static int run_fused(jit_gemm_context *context)
 {
     static float bias[N], result[M * N];
     const size_t inputs = (size_t)(M + N) * K * 2; /* bytes of A and B, f16 */
-    jit_gemm_operand_arg values[2] = {{0}};
+    jit_gemm_arg values[2] = {{0}};
     jit_gemm_args args = {
         .struct_size = sizeof args, .operands = values, .operand_count = 2};
     jit_gemm_problem problem;
@@ -75,8 +75,8 @@ static int run_fused(jit_gemm_context *context)
     }
     status = jit_gemm_create(context, &problem, &gemm);
     if (status == JIT_GEMM_OK) {
-        status =
-            jit_gemm_device_alloc(context, inputs + sizeof bias + sizeof result, &args.a);
+        status = jit_gemm_device_alloc(context, inputs + sizeof bias + sizeof result,
+                                       &args.a.pointer);
     }
     if (status != JIT_GEMM_OK) {
         jit_gemm_destroy(&gemm);
@@ -89,14 +89,14 @@ static int run_fused(jit_gemm_context *context)
     for (int i = 0; i < N; i++) {
         bias[i] = 0.01f * (float)i - 0.005f * (float)N;
     }
-    args.b = args.a + (uint64_t)M * K * 2;
-    args.d = args.a + inputs;
-    values[0].pointer = args.d + sizeof result;
+    args.b.pointer = args.a.pointer + (uint64_t)M * K * 2;
+    args.d.pointer = args.a.pointer + inputs;
+    values[0].pointer = args.d.pointer + sizeof result;
     values[1].value = 2.0f;
-    if (jit_gemm_device_fill(context, args.a, 0, inputs) ||
+    if (jit_gemm_device_fill(context, args.a.pointer, 0, inputs) ||
         jit_gemm_device_upload(context, values[0].pointer, bias, sizeof bias) ||
         jit_gemm_run(gemm, &args, NULL) ||
-        jit_gemm_device_download(context, result, args.d, sizeof result)) {
+        jit_gemm_device_download(context, result, args.d.pointer, sizeof result)) {
         worst = fail("run");
     }
     for (int i = 0; i < M * N; i++) {
@@ -105,7 +105,7 @@ static int run_fused(jit_gemm_context *context)
         worst = fmax(worst, fabs((double)result[i] - x * (1 + erf(x * sqrt(0.5)))));
     }
     printf("scale * gelu(acc + bias): largest error %.2g\n", worst);
-    (void)jit_gemm_device_free(context, args.a);
+    (void)jit_gemm_device_free(context, args.a.pointer);
     jit_gemm_destroy(&gemm);
     return !(worst < 1e-5);
 }

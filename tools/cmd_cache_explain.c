@@ -126,18 +126,20 @@ static void compare_problems(const jit_gemm_problem *a, const jit_gemm_problem *
     note_difference(
         near, "batch",
         dims_differ(a->batch.size ? a->batch : one, b->batch.size ? b->batch : one));
-    note_difference(near, "a", a->a != b->a);
-    note_difference(near, "b", types_differ(a->b, a->a, b->b, b->a));
-    note_difference(near, "c", a->c != b->c);
-    note_difference(near, "d", types_differ(a->d, a->a, b->d, b->a));
+    note_difference(near, "a", a->a.dtype != b->a.dtype);
+    note_difference(near, "b",
+                    types_differ(a->b.dtype, a->a.dtype, b->b.dtype, b->a.dtype));
+    note_difference(near, "c", a->c.dtype != b->c.dtype);
+    note_difference(near, "d",
+                    types_differ(a->d.dtype, a->a.dtype, b->d.dtype, b->a.dtype));
     note_difference(near, "layout",
-                    a->a_layout != b->a_layout || a->b_layout != b->b_layout);
-    note_difference(near, "d_layout", a->d_layout != b->d_layout);
-    note_difference(near, "a_scale", a->a_scale != b->a_scale);
-    note_difference(near, "b_scale", a->b_scale != b->b_scale);
+                    a->a.layout != b->a.layout || a->b.layout != b->b.layout);
+    note_difference(near, "d_layout", a->d.layout != b->d.layout);
+    note_difference(near, "a_scale", a->a.scale.kind != b->a.scale.kind);
+    note_difference(near, "b_scale", a->b.scale.kind != b->b.scale.kind);
     note_difference(near, "workspace", a->workspace_limit != b->workspace_limit);
-    note_difference(near, "input_align", a->input_alignment != b->input_alignment);
-    note_difference(near, "output_align", a->output_alignment != b->output_alignment);
+    note_difference(near, "input_align", a->a.alignment != b->a.alignment);
+    note_difference(near, "output_align", a->d.alignment != b->d.alignment);
     note_difference(near, "epilogue", strcmp(a->epilogue, b->epilogue) != 0);
     note_difference(near, "config", strcmp(a->config, b->config) != 0);
 }

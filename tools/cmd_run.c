@@ -239,7 +239,7 @@ static int open_and_run(const struct run_options *options,
         .launch = {.alpha = (float)options->alpha, .beta = (float)options->beta},
         .kernel_us = (double)NAN,
         .verdict = {.rel_error = (double)NAN}};
-    int code = run_sizes_settle(&problem->problem, &options->sizes, &state.launch.inputs);
+    int code = run_sizes_resolve(&problem->problem, &options->sizes, &state.launch.inputs);
 
     if (code == CLI_OK) {
         code = run_launch_open(&options->context, problem, &state.launch);
@@ -260,10 +260,11 @@ static int check_options(const struct run_options *options,
     if (options->repeat < 1 || options->repeat > 100000) {
         return cli_usage_error("--repeat: between 1 and 100000");
     }
-    if ((options->beta < 1 || options->beta > 1) && !problem->problem.c) {
+    if ((options->beta < 1 || options->beta > 1) &&
+        problem->problem.c.dtype == JIT_GEMM_DTYPE_NONE) {
         return cli_usage_error("--beta needs a C in the problem, such as c=bf16");
     }
-    if (options->strides.ldc && !problem->problem.c) {
+    if (options->strides.ldc != 0 && problem->problem.c.dtype == JIT_GEMM_DTYPE_NONE) {
         return cli_usage_error("--ldc needs a C in the problem, such as c=bf16");
     }
     return CLI_OK;

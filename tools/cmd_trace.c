@@ -138,7 +138,7 @@ static int trace_problem(const struct trace_options *options,
     struct run_launch *launch = &state.launch;
     jit_gemm_status status;
     char *text = cli_problem_text(&problem->problem);
-    int code = run_sizes_settle(&problem->problem, &planned, &launch->inputs);
+    int code = run_sizes_resolve(&problem->problem, &planned, &launch->inputs);
 
     if (code == CLI_OK) {
         code = run_launch_open(&options->context, problem, launch);

@@ -42,8 +42,8 @@ struct run_results {
 
 /* Sets the sizes of a launch; a usage error for one that is compiled in otherwise, or that
  * nobody gave. */
-int run_sizes_settle(const jit_gemm_problem *problem, const struct run_sizes *asked,
-                     struct run_inputs *inputs);
+int run_sizes_resolve(const jit_gemm_problem *problem, const struct run_sizes *asked,
+                      struct run_inputs *inputs);
 
 /* Makes the inputs of the problem, with sizes already set in `inputs`; addresses, rows and
  * batches are no better aligned than input_align and output_align promise. The functions
@@ -69,7 +69,7 @@ void run_results_free(jit_gemm_context *context, struct run_results *results);
 jit_gemm_args run_arguments(const struct cli_problem *problem,
                             const struct run_inputs *inputs,
                             const struct run_results *results,
-                            jit_gemm_operand_arg operands[JIT_GEMM_MAX_OPERANDS]);
+                            jit_gemm_arg operands[JIT_GEMM_MAX_OPERANDS]);
 
 /* Makes a matrix with guards around it, poisoned, then filled with `data` (as the view
  * says) unless that is NULL. CLI_OK, or the error was printed; free it in either case. */

@@ -80,7 +80,8 @@ void run_launch_set_arguments(const struct cli_problem *problem, struct run_laun
     launch->args =
         run_arguments(problem, &launch->inputs, &launch->results, launch->operand_args);
     launch->args.alpha = &launch->alpha;
-    launch->args.beta = problem->problem.c ? &launch->beta : NULL;
+    launch->args.beta =
+        problem->problem.c.dtype != JIT_GEMM_DTYPE_NONE ? &launch->beta : NULL;
 }
 
 int run_launch_fill(const struct cli_problem *problem, const struct run_strides *strides,

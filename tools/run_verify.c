@@ -15,10 +15,11 @@ static void make_reference_problem(const struct cli_problem *problem,
                                    struct cli_problem *ret_reference)
 {
     *ret_reference = *problem;
-    ret_reference->problem.output_alignment = 0; /* it takes any */
+    /* It takes any address. */
+    ret_reference->problem.c.alignment = ret_reference->problem.d.alignment = 0;
     if (element_d_type(&problem->problem) !=
         JIT_GEMM_DTYPE_S32) { /* which need not round */
-        ret_reference->problem.d = JIT_GEMM_DTYPE_F32;
+        ret_reference->problem.d.dtype = JIT_GEMM_DTYPE_F32;
     }
     strcpy(ret_reference->problem.config, "kernel=reference");
     if (ret_reference->snippet) {
@@ -62,21 +63,22 @@ static int compare_result(const struct run_launch *launch, const char *name,
     return CLI_OK;
 }
 
-/* Is D, of s32, the sums themselves? The library's rule, types.h. */
+/* Is D, of s32, the sums themselves? The library's rule, docs/types.md. */
 static int keeps_sums(const struct run_launch *launch, const jit_gemm_problem *p)
 {
-    return element_d_type(p) == JIT_GEMM_DTYPE_S32 && p->c == JIT_GEMM_DTYPE_NONE &&
-           p->a_scale == JIT_GEMM_SCALE_NONE && p->b_scale == JIT_GEMM_SCALE_NONE &&
-           p->epilogue[0] == '\0' && launch->alpha >= 1 && launch->alpha <= 1;
+    return element_d_type(p) == JIT_GEMM_DTYPE_S32 && p->c.dtype == JIT_GEMM_DTYPE_NONE &&
+           p->a.scale.kind == JIT_GEMM_SCALE_NONE &&
+           p->b.scale.kind == JIT_GEMM_SCALE_NONE && p->epilogue[0] == '\0' &&
+           launch->alpha >= 1 && launch->alpha <= 1;
 }
 
 static enum compare_sums find_sums(const struct run_launch *launch,
                                    const jit_gemm_problem *p)
 {
-    if (p->a == JIT_GEMM_DTYPE_S8) {
+    if (p->a.dtype == JIT_GEMM_DTYPE_S8) {
         return keeps_sums(launch, p) ? COMPARE_SUMS_KEPT : COMPARE_SUMS_INTEGER;
     }
-    return element_size(p->a) == 1 && strcmp(launch->info.arch, "sm_90a") == 0
+    return element_size(p->a.dtype) == 1 && strcmp(launch->info.arch, "sm_90a") == 0
                ? COMPARE_SUMS_13_BITS
                : COMPARE_SUMS_F32;
 }
@@ -99,8 +101,8 @@ static int prepare_reference(const struct run_launch *launch, enum compare_sums 
                                 launch->alpha, launch->beta, JIT_GEMM_DTYPE_S32,
                                 &other->results.d);
     }
-    reference->problem.c = JIT_GEMM_DTYPE_F32;
-    reference->problem.a_scale = reference->problem.b_scale = JIT_GEMM_SCALE_NONE;
+    reference->problem.c.dtype = JIT_GEMM_DTYPE_F32;
+    reference->problem.a.scale = reference->problem.b.scale = (jit_gemm_scale){0};
     other->inputs.a_scale = other->inputs.b_scale = (struct run_matrix){0};
     other->inputs.c = (struct run_matrix){0};
     other->alpha = 0;

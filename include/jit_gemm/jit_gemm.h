@@ -3,14 +3,33 @@
  * @file jit_gemm.h
  * @brief Fused matrix multiplication, compiled for the exact problem at the first call.
  *
- * Three verbs with three costs:
+ * Three verbs have three costs:
  * - ::jit_gemm_check says whether a problem is legal. Pure, no I/O, microseconds.
- * - ::jit_gemm_create makes it runnable. May compile, may read files, may block.
+ * - ::jit_gemm_create makes it runnable. It may compile, read files and block.
  * - ::jit_gemm_run launches it. One driver call; no allocation, no lock, no file.
  *
- * Threads: a context may be used from any thread at any time. A kernel handle never changes
- * after its creation and may be run from any thread. The error functions are per thread.
- * Destroying a context or a handle must not overlap with a call that uses it.
+ * This header has the functions. Their structs are in problem.h (what to multiply),
+ * epilogue.h (what happens to the result), launch.h (what a launch gives), context.h
+ * (settings and counters) and status.h (what the library says); it includes them all.
+ *
+ * Conventions of every struct:
+ * - A struct that begins with `struct_size` must carry `sizeof` of that struct as the
+ * caller compiled it. A shorter struct (an older caller) is accepted and the missing tail
+ * reads as zero. A longer one (a newer caller) is accepted only if its unknown tail is all
+ * zero, and is otherwise refused with ::JIT_GEMM_ERR_VERSION. The others are frozen.
+ * - Zero means default in every field.
+ * - Everything that a struct points to on the host is copied during the call, unless the
+ * field says that it is borrowed.
+ * - Sizes and strides count elements unless the name says bytes.
+ * - Truth values are `int32_t`, 0 or not 0: bindings of other languages need a type of one
+ * size whose every bit pattern is legal, which `bool` is not.
+ *
+ * Errors: a function that returns a status fills the thread's last error on failure, and
+ * leaves its results untouched. The text names the field, the fact and the remedy.
+ *
+ * Threads: any thread may use a context at any time. A kernel handle never changes after
+ * its creation, and any thread may run it. The error functions are per thread. Destroying a
+ * context or a handle must not overlap with a call that uses it.
  *
  * Device addresses cross as `uint64_t` (a CUdeviceptr), streams as `void *` (a CUstream or
  * cudaStream_t; NULL is the default stream), so that no CUDA header is needed.
@@ -20,7 +39,11 @@
 #ifndef JIT_GEMM_JIT_GEMM_H
 #define JIT_GEMM_JIT_GEMM_H
 
-#include "jit_gemm/types.h"
+#include "jit_gemm/context.h"
+#include "jit_gemm/epilogue.h"
+#include "jit_gemm/launch.h"
+#include "jit_gemm/problem.h"
+#include "jit_gemm/status.h"
 #include "jit_gemm/version.h"
 
 #if defined(__GNUC__)
@@ -175,7 +198,8 @@ JIT_GEMM_API jit_gemm_status jit_gemm_epilogue_register(jit_gemm_context *contex
  * Keys: m n k batch (sizes), a b c d (types), layout (nt nn tn tt: A's letter, then B's),
  * d_layout (row column), a_scale b_scale (none tensor vector), dynamic (a list such as
  * `m,n`), workspace (most bytes, such as `64m`), input_align and output_align (bytes),
- * epilogue (a name), config (the rest of the text). Each is a field of ::jit_gemm_problem.
+ * epilogue (a name), config (the rest of the text). Each stands for fields of
+ * ::jit_gemm_problem: `input_align` for the alignment of A and B, `output_align` for D's.
  *
  * @param[out] ret_problem receives the problem, struct_size set; untouched on failure
  * @return OK, ARGUMENT (with the position and the key)
@@ -271,13 +295,13 @@ JIT_GEMM_API jit_gemm_status jit_gemm_create(jit_gemm_context *context,
  * Launches the kernel on a stream. Checks every argument first; legal under stream capture.
  *
  * Addresses, leading dimensions and batch strides of matrices must be multiples of 16
- * bytes, or of what the problem's `input_alignment` and `output_alignment` promise; those
- * of vectors (operands or scales) that lie along D's rows in memory of two elements, or of
- * one if no more is promised. An empty problem (a dynamic M, N or batch of 0) launches
- * nothing.
+ * bytes, or of what the problem's alignments promise. Those of vectors (operands or scales)
+ * that lie along D's rows in memory must be multiples of two elements, or of one if no more
+ * is promised. An empty problem (a dynamic M, N or batch of 0) launches nothing.
  *
  * @param gemm the handle
- * @param args addresses, strides, scalars; copied
+ * @param args addresses, strides, scalars; the device memory must live until the kernel has
+ * ended, the struct only during the call
  * @param stream CUstream or cudaStream_t of the context's device; NULL is the default
  * stream
  * @return OK, ARGUMENT, UNSUPPORTED (alignment), LAUNCH, VERSION

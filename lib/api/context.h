@@ -45,7 +45,7 @@ jit_gemm_status jg_check_pointer(const void *pointer, const char *name);
 
 /*
  * Gives a struct of the library's size to a caller who set struct_size: the rule of
- * types.h. `name` is that of the argument. ARGUMENT, VERSION.
+ * jit_gemm.h. `name` is that of the argument. ARGUMENT, VERSION.
  */
 jit_gemm_status jg_struct_export(const void *own, size_t own_size, void *user,
                                  const char *name);

@@ -56,7 +56,7 @@ static jit_gemm_status check_sm100a(const struct jg_problem *problem)
 static jit_gemm_status check_family(const struct jg_problem *problem, const char *arch)
 {
     if (problem->a.dtype == JIT_GEMM_DTYPE_S8) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a",
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a.dtype",
                        "build for sm_100a, which runs on compute capability 10.0",
                        "the tensor core of %s does not multiply s8", arch);
     }

@@ -67,8 +67,8 @@ static jit_gemm_status check_sm90a(const struct jg_problem *problem)
     if (jg_dtype_bytes(problem->a.dtype) == 2) {
         return JIT_GEMM_OK;
     }
-    JG_TRY(check_k_major("problem.a_layout", &problem->a));
-    return check_k_major("problem.b_layout", &problem->b);
+    JG_TRY(check_k_major("problem.a.layout", &problem->a));
+    return check_k_major("problem.b.layout", &problem->b);
 }
 
 static int matches_sm90a(const struct jg_device_facts *facts)
