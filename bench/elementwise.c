@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "elementwise.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,7 +114,7 @@ static const char *name_type(jit_gemm_dtype type)
     }
 }
 
-static int is_output(const jit_gemm_operand *operand)
+static bool is_output(const jit_gemm_operand *operand)
 {
     return operand->role == JIT_GEMM_OPERAND_OUTPUT;
 }
@@ -276,7 +277,7 @@ int elementwise_create(const struct cuda_driver *driver, const char *nvrtc_path,
         return bench_fail(error, "the second kernel is for D and operands of bf16, f16 and "
                                  "f32 alone");
     }
-    struct elementwise *kernel = calloc(1, sizeof *kernel);
+    struct elementwise *kernel = calloc(1, sizeof(*kernel));
     char *source = write_source(epilogue, d_type);
     int status = -1;
     if (kernel == NULL || source == NULL) {

@@ -256,7 +256,7 @@ static int fill_inputs(const struct gemm_sets *sets, uint64_t seed,
                                     pieces[i].bytes, blocks[type], type, &state, error);
         }
     }
-    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
+    for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
         free(blocks[i]);
     }
     return status;
@@ -277,9 +277,9 @@ static int allocate_sets(struct gemm_sets *sets, size_t rotate_bytes, size_t mem
                    (double)memory_bytes / 1048576.0);
         return -1;
     }
-    sets->args = calloc(sets->count, sizeof *sets->args);
+    sets->args = calloc(sets->count, sizeof(*sets->args));
     sets->operand_args =
-        calloc(sets->count * JIT_GEMM_MAX_OPERANDS, sizeof *sets->operand_args);
+        calloc(sets->count * JIT_GEMM_MAX_OPERANDS, sizeof(*sets->operand_args));
     if (sets->args == NULL || sets->operand_args == NULL) {
         bench_fail(error, "out of memory");
         return -1;
@@ -321,7 +321,7 @@ int gemm_sets_create(jit_gemm_context *context, const jit_gemm_problem *problem,
     if (gemm_sets_check(problem, error) != 0) {
         return -1;
     }
-    struct gemm_sets *sets = calloc(1, sizeof *sets);
+    struct gemm_sets *sets = calloc(1, sizeof(*sets));
     if (sets == NULL) {
         return bench_fail(error, "out of memory");
     }
@@ -343,7 +343,7 @@ int gemm_sets_create(jit_gemm_context *context, const jit_gemm_problem *problem,
 int gemm_sets_give_workspace(struct gemm_sets *sets, const jit_gemm *gemm,
                              char error[BENCH_ERROR_SIZE])
 {
-    jit_gemm_info info = {.struct_size = sizeof info};
+    jit_gemm_info info = {.struct_size = sizeof(info)};
     jit_gemm_status status = jit_gemm_get_info(gemm, &info);
     if (status == JIT_GEMM_OK && info.workspace_bytes > 0) {
         const size_t bytes = (size_t)info.workspace_bytes;

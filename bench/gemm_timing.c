@@ -134,8 +134,8 @@ int gemm_match_compare(struct match *match)
 {
     const struct gemm_shape *shape = &match->sets->shape;
     const size_t count = (size_t)(shape->m * shape->n * shape->batch);
-    float *reference = malloc(count * sizeof *reference);
-    float *values = malloc(count * sizeof *values);
+    float *reference = malloc(count * sizeof(*reference));
+    float *values = malloc(count * sizeof(*values));
     int status = reference == NULL || values == NULL
                      ? bench_fail(match->error, "out of memory")
                      : read_result(match, &match->contenders[0], reference);

@@ -38,18 +38,18 @@ static float float_from_bf16(uint16_t half)
 /* Device memory that holds `count` times the same element; 0 after an error. */
 static uint64_t make_matrix(jit_gemm_context *context, uint16_t element, size_t count)
 {
-    uint16_t *host = malloc(count * sizeof *host);
+    uint16_t *host = malloc(count * sizeof(*host));
     uint64_t address = 0;
 
-    if (!host) {
+    if (host == NULL) {
         return 0;
     }
     for (size_t i = 0; i < count; i++) {
         host[i] = element;
     }
-    if (failed("alloc", jit_gemm_device_alloc(context, count * sizeof *host, &address)) ||
+    if (failed("alloc", jit_gemm_device_alloc(context, count * sizeof(*host), &address)) ||
         failed("upload",
-               jit_gemm_device_upload(context, address, host, count * sizeof *host))) {
+               jit_gemm_device_upload(context, address, host, count * sizeof(*host)))) {
         (void)jit_gemm_device_free(context, address);
         address = 0;
     }
@@ -60,7 +60,7 @@ static uint64_t make_matrix(jit_gemm_context *context, uint16_t element, size_t 
 static int multiply(jit_gemm_context *context, const jit_gemm *gemm)
 {
     static uint16_t result[M * N];
-    jit_gemm_args args = {.struct_size = sizeof args};
+    jit_gemm_args args = {.struct_size = sizeof(args)};
     int wrong = 1;
 
     args.a.pointer = make_matrix(context, BF16_TWO, (size_t)M * K);
@@ -68,8 +68,8 @@ static int multiply(jit_gemm_context *context, const jit_gemm *gemm)
     args.d.pointer = make_matrix(context, 0, (size_t)M * N);
     if (args.a.pointer && args.b.pointer && args.d.pointer &&
         !failed("run", jit_gemm_run(gemm, &args, NULL)) &&
-        !failed("download",
-                jit_gemm_device_download(context, result, args.d.pointer, sizeof result))) {
+        !failed("download", jit_gemm_device_download(context, result, args.d.pointer,
+                                                     sizeof(result)))) {
         float first = float_from_bf16(result[0]), last = float_from_bf16(result[M * N - 1]);
 
         wrong = first != 6.0f * (float)K || last != 6.0f * (float)K;
@@ -86,8 +86,8 @@ int main(void)
 {
     jit_gemm_context *context = NULL;
     jit_gemm *gemm = NULL;
-    jit_gemm_info info = {.struct_size = sizeof info};
-    jit_gemm_problem problem = {.struct_size = sizeof problem,
+    jit_gemm_info info = {.struct_size = sizeof(info)};
+    jit_gemm_problem problem = {.struct_size = sizeof(problem),
                                 .m = {.size = M},
                                 .n = {.size = N},
                                 .k = {.size = K},

@@ -30,7 +30,7 @@ static double load_element(const struct run_matrix *matrix, const void *data, in
 static double load_scale(const struct run_matrix *scale, const void *data, int64_t batch,
                          int64_t index)
 {
-    return data
+    return data != NULL
                ? load_element(scale, data, batch, 0, scale->view.columns > 1 ? index : 0, 0)
                : 1;
 }
@@ -53,7 +53,7 @@ static void sum_rows(const struct operands *operands, int64_t row, int64_t count
 {
     const int64_t n = operands->n;
 
-    memset(sums, 0, (size_t)(count * n) * sizeof *sums);
+    memset(sums, 0, (size_t)(count * n) * sizeof(*sums));
     for (int64_t k = 0; k < operands->k; k++) {
         const float *b = operands->b + k * n;
 
@@ -125,7 +125,7 @@ static int download_inputs(jit_gemm_context *context, const struct run_inputs *i
     if (!work->b) {
         return CLI_FAILED;
     }
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (rows[i].matrix->base) {
             *rows[i].target = run_matrix_download(context, rows[i].matrix);
             if (!*rows[i].target) {

@@ -28,8 +28,8 @@ int run_sizes_resolve(const jit_gemm_problem *problem, const struct run_sizes *a
         {"batch", problem->batch, asked->batch, &inputs->batch},
     };
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const int is_dynamic = rows[i].dim.mode == JIT_GEMM_DIM_DYNAMIC;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const bool is_dynamic = rows[i].dim.mode == JIT_GEMM_DIM_DYNAMIC;
 
         if (rows[i].asked && !is_dynamic && rows[i].asked != rows[i].dim.size) {
             return cli_usage_error("--%s: this size is compiled in; make it dynamic with "
@@ -73,7 +73,7 @@ static int create_matrix(jit_gemm_context *context, const struct element_view *v
     *ret_matrix = matrix;
     status = jit_gemm_device_fill(context, matrix.base, element_poison_byte(view->dtype),
                                   all_bytes);
-    if (status == JIT_GEMM_OK && data) {
+    if (status == JIT_GEMM_OK && data != NULL) {
         status = jit_gemm_device_upload(context, matrix.address, data, bytes);
     }
     return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, 0);
@@ -308,7 +308,7 @@ void run_inputs_free(jit_gemm_context *context, struct run_inputs *inputs)
 }
 
 int run_results_create(jit_gemm_context *context, const struct cli_problem *problem,
-                       const struct run_inputs *inputs, int64_t ldd, int is_reference,
+                       const struct run_inputs *inputs, int64_t ldd, bool is_reference,
                        struct run_results *results)
 {
     const jit_gemm_problem *p = &problem->problem;
@@ -439,11 +439,11 @@ static int check_guard(jit_gemm_context *context, const char *name, jit_gemm_dty
     unsigned char bytes[GUARD_BYTES];
     jit_gemm_status status;
 
-    status = jit_gemm_device_download(context, bytes, address, sizeof bytes);
+    status = jit_gemm_device_download(context, bytes, address, sizeof(bytes));
     if (status != JIT_GEMM_OK) {
         return cli_report(status, NULL, 0);
     }
-    for (size_t i = 0; i < sizeof bytes; i++) {
+    for (size_t i = 0; i < sizeof(bytes); i++) {
         if (bytes[i] != element_poison_byte(dtype)) {
             return cli_error(
                 "%s: a byte was written %s the matrix, %zu bytes into the guard", name,
@@ -482,7 +482,7 @@ int run_check_guards(jit_gemm_context *context, const struct run_inputs *inputs,
                 {"the scales of A", &inputs->a_scale},
                 {"the scales of B", &inputs->b_scale}};
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         code |= check_guards_of(context, rows[i].name, rows[i].matrix);
     }
     code |= check_guards_of(context, "the workspace", &results->workspace);

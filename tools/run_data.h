@@ -3,6 +3,8 @@
 #ifndef RUN_DATA_H
 #define RUN_DATA_H
 
+#include <stdbool.h>
+
 #include "cli.h"
 #include "verify/elements.h"
 
@@ -56,7 +58,7 @@ void run_inputs_free(jit_gemm_context *context, struct run_inputs *inputs);
 
 /* Makes poisoned results, packed ones for a reference. */
 int run_results_create(jit_gemm_context *context, const struct cli_problem *problem,
-                       const struct run_inputs *inputs, int64_t ldd, int is_reference,
+                       const struct run_inputs *inputs, int64_t ldd, bool is_reference,
                        struct run_results *results);
 /* Poisons what a launch has written, the workspace excepted. */
 int run_results_poison(jit_gemm_context *context, const struct run_results *results);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "run_verify.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +23,7 @@ static void make_reference_problem(const struct cli_problem *problem,
         ret_reference->problem.d.dtype = JIT_GEMM_DTYPE_F32;
     }
     strcpy(ret_reference->problem.config, "kernel=reference");
-    if (ret_reference->snippet) {
+    if (ret_reference->snippet != NULL) {
         strcpy(ret_reference->problem.epilogue, REFERENCE_EPILOGUE_NAME);
     }
     for (size_t i = 0; i < ret_reference->operand_count; i++) {
@@ -34,23 +35,24 @@ static void make_reference_problem(const struct cli_problem *problem,
 
 static int compare_result(const struct run_launch *launch, const char *name,
                           const struct run_matrix *out, const struct run_matrix *ref,
-                          enum compare_sums sums, int is_quiet, struct run_verdict *verdict)
+                          enum compare_sums sums, bool is_quiet,
+                          struct run_verdict *verdict)
 {
     const struct compare_bounds bounds =
         compare_bounds_for(out->view.dtype, sums, launch->inputs.k);
     struct compare_report report;
     char text[512];
     void *out_data = run_matrix_download(launch->context, out);
-    void *ref_data = out_data ? run_matrix_download(launch->context, ref) : NULL;
+    void *ref_data = out_data != NULL ? run_matrix_download(launch->context, ref) : NULL;
 
-    if (!ref_data) {
+    if (ref_data == NULL) {
         free(out_data);
         return CLI_FAILED;
     }
     compare_matrices(&out->view, out_data, &ref->view, ref_data, &bounds, &report);
-    compare_describe(&report, text, sizeof text);
+    compare_describe(&report, text, sizeof(text));
     if (!report.pass) {
-        verdict->is_wrong = 1;
+        verdict->is_wrong = true;
         cli_error("%s: %s", name, text);
     } else if (!is_quiet) {
         printf("%-8s %s\n", name, text);
@@ -120,9 +122,9 @@ static int run_reference(const struct cli_problem *reference, int verbose,
 
     cli_log_mute(!verbose); /* the snippet's warnings were printed once */
     code = run_launch_create(reference, verbose, other);
-    cli_log_mute(0);
+    cli_log_mute(false);
     if (code == CLI_OK) {
-        code = run_results_create(other->context, reference, &other->inputs, 0, 1,
+        code = run_results_create(other->context, reference, &other->inputs, 0, true,
                                   &other->results);
     }
     if (code == CLI_OK) {
@@ -133,7 +135,7 @@ static int run_reference(const struct cli_problem *reference, int verbose,
 }
 
 int run_verify(const struct run_launch *launch, const struct cli_problem *problem,
-               int is_quiet, int verbose, struct run_verdict *verdict)
+               bool is_quiet, int verbose, struct run_verdict *verdict)
 {
     const enum compare_sums sums = find_sums(launch, &problem->problem);
     struct cli_problem reference;
