@@ -119,14 +119,15 @@ JIT_GEMM_API void jit_gemm_diagnostics_destroy(jit_gemm_diagnostics **diagnostic
 /**
  * Creates a context: settings, the disk cache, and the kernels loaded so far.
  *
- * Opens the driver and the device unless `options->no_device` or only an architecture is
- * wanted; a machine without driver or GPU gets a context that can check, plan and build, if
- * an architecture was named. The compiler is opened when the first kernel must be compiled.
- * Where the driver has several devices and none is asked for, the first one is taken that
- * this version has kernels for; if there is none, the error names each.
+ * The call opens the driver and the device unless `options->no_device` is set. A machine
+ * without driver or GPU gets a context that can check, plan and build, if `options->arch`
+ * names an architecture. The compiler is opened when the first kernel must be compiled.
+ * Where the driver has several devices and none is asked for, the context takes the first
+ * one that this version has kernels for; if there is none, the error names each.
  *
- * @param options settings, NULL for all defaults
- * @param[out] ret_context receives the context; untouched on failure
+ * @param options settings, copied; NULL for all defaults
+ * @param[out] ret_context receives the context, which the caller destroys; untouched on
+ * failure
  * @return OK, ARGUMENT, NO_MEMORY, NO_DRIVER, DEVICE, UNSUPPORTED, VERSION
  */
 JIT_GEMM_API jit_gemm_status jit_gemm_context_create(
@@ -140,7 +141,8 @@ JIT_GEMM_API jit_gemm_status jit_gemm_context_create(
  */
 JIT_GEMM_API void jit_gemm_context_destroy(jit_gemm_context **context);
 
-/** Architecture the context plans and builds for, for instance "sm_90a". Never NULL. */
+/** Architecture that the context plans and builds for, for instance "sm_90a". Never NULL;
+ * static. */
 JIT_GEMM_API const char *jit_gemm_context_arch(const jit_gemm_context *context);
 
 /**
@@ -161,8 +163,8 @@ JIT_GEMM_API jit_gemm_status jit_gemm_context_write_manifest(jit_gemm_context *c
                                                              const char *path);
 
 /**
- * Describes driver, device, compiler, cache folder and its trust, a line each, for a
- * person.
+ * Describes driver, device, compiler, cache folder and its trust for a person, one line
+ * each.
  *
  * @param buffer receives the text, cut to `size` bytes and always zero-terminated
  * @param size bytes of `buffer`; 0 only asks for the length
@@ -201,7 +203,9 @@ JIT_GEMM_API jit_gemm_status jit_gemm_epilogue_register(jit_gemm_context *contex
  * epilogue (a name), config (the rest of the text). Each stands for fields of
  * ::jit_gemm_problem: `input_align` for the alignment of A and B, `output_align` for D's.
  *
- * @param[out] ret_problem receives the problem, struct_size set; untouched on failure
+ * @param text zero-terminated, read during the call only
+ * @param[out] ret_problem receives the problem, struct_size set and defaults filled in;
+ * untouched on failure
  * @return OK, ARGUMENT (with the position and the key)
  */
 JIT_GEMM_API jit_gemm_status jit_gemm_problem_parse(const char *text,
@@ -210,12 +214,13 @@ JIT_GEMM_API jit_gemm_status jit_gemm_problem_parse(const char *text,
 /**
  * Writes the text form of a problem, without the keys that have their default.
  *
- * ::jit_gemm_problem_parse reads it back to an equal problem.
+ * ::jit_gemm_problem_parse reads it back to an equal problem, its defaults filled in.
  *
+ * @param problem checked first, as far as that needs no context
  * @param buffer receives the text, cut to `size` bytes and always zero-terminated
  * @param size bytes of `buffer`; 0 only asks for the length
  * @param[out] ret_length bytes of the whole text without its end; may be NULL
- * @return OK, ARGUMENT, VERSION
+ * @return OK, ARGUMENT, UNSUPPORTED, VERSION
  */
 JIT_GEMM_API jit_gemm_status jit_gemm_problem_print(const jit_gemm_problem *problem,
                                                     char *buffer, size_t size,
@@ -249,7 +254,8 @@ JIT_GEMM_API jit_gemm_status jit_gemm_plan(jit_gemm_context *context,
  * Machine code and PTX go through the disk cache like a create; the source does not.
  *
  * @param emit what to make
- * @param[out] ret_artifact receives the bytes; untouched on failure
+ * @param[out] ret_artifact receives the bytes, which the caller destroys; untouched on
+ * failure
  * @return as ::jit_gemm_check, and NO_MEMORY, NO_COMPILER, COMPILE, NOT_CACHED
  */
 JIT_GEMM_API jit_gemm_status jit_gemm_build(jit_gemm_context *context,
@@ -257,7 +263,8 @@ JIT_GEMM_API jit_gemm_status jit_gemm_build(jit_gemm_context *context,
                                             jit_gemm_emit emit,
                                             jit_gemm_artifact **ret_artifact);
 
-/** Bytes of an artifact; text forms end with a zero byte that `ret_size` does not count. */
+/** Bytes of an artifact, which live as long as it does. Texts end with a zero byte that
+ * `ret_size` does not count. */
 JIT_GEMM_API const void *jit_gemm_artifact_data(const jit_gemm_artifact *artifact,
                                                 size_t *ret_size);
 
@@ -277,14 +284,15 @@ JIT_GEMM_API void jit_gemm_artifact_destroy(jit_gemm_artifact **artifact);
 
 /**
  * Makes a problem runnable: finds the kernel in memory or in the disk cache or compiles it,
- * and loads it. Threads that ask for the same problem share one compile.
+ * and loads it. The call may block. Threads that ask for the same problem share one
+ * compile.
  *
  * If the driver says then that the device holds no cluster of the chosen size, the context
  * logs a warning and chooses smaller ones from then on, unless the config names `cluster`.
  *
  * @param context a context with a device
- * @param problem the problem
- * @param[out] ret_gemm receives the handle; untouched on failure
+ * @param problem the problem, copied
+ * @param[out] ret_gemm receives the handle, which the caller destroys; untouched on failure
  * @return as ::jit_gemm_build, and NO_DRIVER, DEVICE, LOAD, CAPTURE
  */
 JIT_GEMM_API jit_gemm_status jit_gemm_create(jit_gemm_context *context,

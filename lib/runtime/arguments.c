@@ -96,7 +96,7 @@ static jit_gemm_status resolve_beta(const struct jg_kernel *kernel,
     return JIT_GEMM_OK;
 }
 
-/* -------------------------------------------------- what the kernel has declared */
+/* ------------------------------------------------------ what the kernel has declared */
 
 /* A size of the launch, or 1. */
 enum size { SIZE_ONE, SIZE_M, SIZE_N, SIZE_K, SIZE_COUNT };
@@ -201,8 +201,7 @@ static void set_vector(const struct launch *launch, enum size count, struct jg_a
     set_alignment(launch->kernel, jg_min(wanted, d->alignment), array);
 }
 
-/* ----------------------------------------------- matrices, scales and operands, as given
- */
+/* --------------------------------------------------------------------- what is given */
 
 /* `ret_key` is zeroed for what goes through no map. */
 static jit_gemm_status resolve(const struct jg_array *array, const jit_gemm_arg *arg,
