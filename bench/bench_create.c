@@ -69,7 +69,7 @@ static int open_context(enum via via, const char *arch, const char *null_driver,
                         const char *cache_dir, jit_gemm_context **ret_context)
 {
     const jit_gemm_context_options options = {
-        .struct_size = sizeof options,
+        .struct_size = sizeof(options),
         .arch = via == VIA_BUILD ? arch : NULL,
         .no_device = via == VIA_BUILD,
         .driver = via == VIA_NULL ? null_driver : NULL,
@@ -124,7 +124,7 @@ static int create_once(jit_gemm_context *context, enum via via,
 static int measure_first(jit_gemm_context *context, enum via via, int cold,
                          const jit_gemm_problem *problem, struct create_sample *sample)
 {
-    jit_gemm_stats stats = {.struct_size = sizeof stats};
+    jit_gemm_stats stats = {.struct_size = sizeof(stats)};
     if (create_once(context, via, problem, sample) != 0) {
         return -1;
     }
@@ -198,7 +198,7 @@ static int run_child(char **argv)
     int status = open_context(via, argv[4], argv[5], argv[6], &context);
     sample.context = (bench_now_us() - begin_us) * 1e-3;
     if (status == 0 && strcmp(mode, "probe") == 0) {
-        jit_gemm_device_info info = {.struct_size = sizeof info};
+        jit_gemm_device_info info = {.struct_size = sizeof(info)};
         status = jit_gemm_device_get_info(context, &info) == JIT_GEMM_OK ? 0 : -1;
         printf("%s\n", info.name);
     } else if (status == 0) {
@@ -229,13 +229,13 @@ static int run_self(const struct create_arguments *arguments, enum via via,
 {
     char via_text[16];
     int ends[2];
-    snprintf(via_text, sizeof via_text, "%d", (int)via);
+    snprintf(via_text, sizeof(via_text), "%d", (int)via);
     const char *const words[] = {"bench_create", "--child",       mode,
                                  via_text,       arguments->arch, arguments->null_driver,
                                  cache_dir,      problem};
-    char *child_argv[sizeof words / sizeof words[0] + 1] = {NULL};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        memcpy(&child_argv[i], &words[i], sizeof words[i]); /* execv takes char *const * */
+    char *child_argv[sizeof(words) / sizeof(words[0]) + 1] = {NULL};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        memcpy(&child_argv[i], &words[i], sizeof(words[i])); /* execv takes char *const * */
     }
     if (pipe(ends) != 0) {
         fprintf(stderr, "bench_create: pipe: %s\n", strerror(errno));
@@ -342,7 +342,7 @@ static int run_series(const struct create_arguments *arguments, enum via via,
         return -1;
     }
     if (!cold) {
-        status = run_self(arguments, via, "cold", folder, problem, 0, line, sizeof line);
+        status = run_self(arguments, via, "cold", folder, problem, 0, line, sizeof(line));
     }
     for (size_t i = 0; i < count && status == 0; i++) {
         if (cold && i > 0) {
@@ -352,7 +352,7 @@ static int run_series(const struct create_arguments *arguments, enum via via,
             }
         }
         status = run_self(arguments, via, cold ? "cold" : "disk", folder, problem, 0, line,
-                          sizeof line);
+                          sizeof(line));
         if (status == 0) {
             status = parse_sample(line, &samples[i]);
         }
@@ -374,7 +374,7 @@ static int run_memory(const struct create_arguments *arguments, enum via via,
         return -1;
     }
     const int status =
-        run_self(arguments, via, "memory", folder, problem, 0, line, sizeof line);
+        run_self(arguments, via, "memory", folder, problem, 0, line, sizeof(line));
     remove_folder(folder);
     /* NOLINTNEXTLINE(cert-err34-c): our own child wrote it; the count is checked */
     if (status != 0 || sscanf(line, "%lf %lf %lf %lf %lf", &stats.min, &stats.q1,
@@ -476,7 +476,7 @@ static int probe_device(const struct create_arguments *arguments, enum via via, 
         return -1;
     }
     const int status =
-        run_self(arguments, via, "probe", folder, "", quiet, line, sizeof line);
+        run_self(arguments, via, "probe", folder, "", quiet, line, sizeof(line));
     remove_folder(folder);
     if (status == 0) {
         bench_copy_line(name, size, line);
@@ -484,16 +484,16 @@ static int probe_device(const struct create_arguments *arguments, enum via via, 
     return status;
 }
 
-static int settle_via(struct create_arguments *arguments)
+static int resolve_via(struct create_arguments *arguments)
 {
     const int automatic = arguments->via == VIA_AUTO;
-    snprintf(arguments->device, sizeof arguments->device, "none");
+    snprintf(arguments->device, sizeof(arguments->device), "none");
     if (automatic) {
         arguments->via = VIA_DEVICE;
     }
     if (arguments->via == VIA_BUILD ||
         probe_device(arguments, arguments->via, automatic, arguments->device,
-                     sizeof arguments->device) == 0) {
+                     sizeof(arguments->device)) == 0) {
         return 0;
     }
     arguments->via = VIA_BUILD;
@@ -555,7 +555,7 @@ int main(int argc, char **argv)
         fputs(k_usage, stdout);
         return 0;
     }
-    if (bench_sibling_path("null_driver.so", null_driver, sizeof null_driver) != 0) {
+    if (bench_sibling_path("null_driver.so", null_driver, sizeof(null_driver)) != 0) {
         null_driver[0] = '\0';
     }
     if (read_arguments(argc, argv, &arguments) != 0) {
@@ -565,11 +565,11 @@ int main(int argc, char **argv)
     if (bench_open_output("bench_create", arguments.out_path, &json) != 0) {
         return 2;
     }
-    if (settle_via(&arguments) != 0) {
+    if (resolve_via(&arguments) != 0) {
         return 1;
     }
     const enum via via = arguments.via;
-    bench_cpu_name(arguments.cpu, sizeof arguments.cpu);
+    bench_cpu_name(arguments.cpu, sizeof(arguments.cpu));
     printf("# jit_gemm %s; device: %s; %s\n# %s\n", jit_gemm_version_string(),
            arguments.device, arguments.cpu,
            via == VIA_DEVICE ? "jit_gemm_create on the GPU"

@@ -69,7 +69,7 @@ static int read_shapes(struct bench_arguments *arguments, const char *path)
     }
     char line[MAX_LINE];
     int status = 0;
-    while (status == 0 && fgets(line, sizeof line, file) != NULL) {
+    while (status == 0 && fgets(line, sizeof(line), file) != NULL) {
         line[strcspn(line, "#\r\n")] = '\0';
         const size_t blank = strspn(line, " \t");
         if (line[blank] == '\0') {
@@ -175,7 +175,7 @@ static int read_arguments(int argc, char **argv, struct bench_arguments *argumen
         i++;
     }
     if (arguments->problem_count == 0) {
-        for (size_t i = 0; i < sizeof k_default_problems / sizeof k_default_problems[0];
+        for (size_t i = 0; i < sizeof(k_default_problems) / sizeof(k_default_problems[0]);
              i++) {
             add_problem(arguments, k_default_problems[i]);
         }
@@ -193,7 +193,7 @@ static int measure_text(struct gemm_bench *bench, const char *text, FILE *json,
         fprintf(stderr, "bench_gemm: %s\n", error);
         return -1;
     }
-    struct gemm_bench_result *result = calloc(1, sizeof *result);
+    struct gemm_bench_result *result = calloc(1, sizeof(*result));
     int status = -1;
     if (result == NULL) {
         fprintf(stderr, "bench_gemm: out of memory\n");
@@ -248,9 +248,10 @@ int main(int argc, char **argv)
     if (read_arguments(argc, argv, &arguments) != 0) {
         return 2;
     }
-    bench_join_arguments(argc, argv, command_line, sizeof command_line);
+    bench_join_arguments(argc, argv, command_line, sizeof(command_line));
     jit_gemm_context *context = NULL;
-    const jit_gemm_context_options context_options = {.struct_size = sizeof context_options,
+    const jit_gemm_context_options context_options = {.struct_size =
+                                                          sizeof(context_options),
                                                       .device = arguments.device,
                                                       .exact_device = 1};
     if (jit_gemm_context_create(&context_options, &context) != JIT_GEMM_OK) {

@@ -4,6 +4,7 @@
  * time; and on a GPU, beside a bare cuLaunchKernelEx of an empty kernel with the same grid,
  * cluster, shared memory, attributes and bytes of parameters. See README.md in this folder.
  */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,14 +138,14 @@ static int prepare_bare(struct run_case *run, const jit_gemm_problem *problem,
 {
     char source[512];
     unsigned params_bytes = 0;
-    jit_gemm_info info = {.struct_size = sizeof info};
+    jit_gemm_info info = {.struct_size = sizeof(info)};
     if (read_params_bytes(run, problem, &params_bytes, error) != 0) {
         return -1;
     }
     if (jit_gemm_get_info(run->gemm, &info) != JIT_GEMM_OK) {
         return bench_fail(error, "info: %s", jit_gemm_last_error());
     }
-    snprintf(source, sizeof source,
+    snprintf(source, sizeof(source),
              "struct alignas(8) Params { unsigned char bytes[%u]; };\n"
              "extern \"C\" __global__ void __launch_bounds__(%u, 1)\n"
              "empty(const __grid_constant__ Params params) {}\n",
@@ -252,7 +253,7 @@ static void report(struct run_case *run, const struct run_arguments *arguments,
                    const char *problem, const char *device, FILE *json)
 {
     struct bench_stats stats[SERIES_COUNT];
-    const int has_bare = run->driver != NULL;
+    const bool has_bare = run->driver != NULL;
     for (int series = 0; series < SERIES_COUNT; series++) {
         stats[series] = bench_stats_of(run->samples[series], (size_t)arguments->batches);
     }
@@ -286,7 +287,7 @@ static void report(struct run_case *run, const struct run_arguments *arguments,
     fprintf(json, ",\"device\":");
     bench_print_json_string(json, device);
     char cpu[128];
-    bench_cpu_name(cpu, sizeof cpu);
+    bench_cpu_name(cpu, sizeof(cpu));
     fprintf(json, ",\"cpu\":");
     bench_print_json_string(json, cpu);
     for (int series = 0; series < (has_bare ? SERIES_COUNT : BARE); series++) {
@@ -318,7 +319,7 @@ static int prepare_case(struct run_case *run, const struct run_arguments *argume
     gemm_shape_read(&problem, &shape);
     const size_t input_bytes =
         (size_t)(shape.a_batch_stride + shape.b_batch_stride) * (size_t)shape.batch * 2;
-    jit_gemm_device_info info = {.struct_size = sizeof info};
+    jit_gemm_device_info info = {.struct_size = sizeof(info)};
     if (jit_gemm_device_get_info(run->context, &info) != JIT_GEMM_OK) {
         return bench_fail(error, "device: %s", jit_gemm_last_error());
     }
@@ -336,7 +337,7 @@ static int measure_problem(jit_gemm_context *context, struct cuda_driver *driver
                            const char *device, FILE *json)
 {
     char error[BENCH_ERROR_SIZE] = "";
-    struct run_case *run = calloc(1, sizeof *run);
+    struct run_case *run = calloc(1, sizeof(*run));
     if (run == NULL) {
         fprintf(stderr, "bench_run: out of memory\n");
         return -1;
@@ -367,9 +368,9 @@ static int measure_all(const struct run_arguments *arguments, const char *driver
 {
     char error[BENCH_ERROR_SIZE] = "";
     jit_gemm_context *context = NULL;
-    jit_gemm_device_info info = {.struct_size = sizeof info};
+    jit_gemm_device_info info = {.struct_size = sizeof(info)};
     const jit_gemm_context_options options = {
-        .struct_size = sizeof options,
+        .struct_size = sizeof(options),
         .driver = driver_path,
         .device = driver_path == NULL ? (int32_t)arguments->device : 0,
         .exact_device = 1};
@@ -462,7 +463,7 @@ int main(int argc, char **argv)
         fputs(k_usage, stdout);
         return 0;
     }
-    if (bench_sibling_path("null_driver.so", null_driver, sizeof null_driver) != 0) {
+    if (bench_sibling_path("null_driver.so", null_driver, sizeof(null_driver)) != 0) {
         null_driver[0] = '\0';
     }
     if (read_arguments(argc, argv, &arguments) != 0) {

@@ -59,7 +59,7 @@ struct bench_stats bench_stats_of(double *values, size_t count)
     if (count == 0) {
         return stats;
     }
-    qsort(values, count, sizeof *values, compare_doubles);
+    qsort(values, count, sizeof(*values), compare_doubles);
     stats.min = values[0];
     stats.q1 = read_quantile(values, count, 0.25);
     stats.median = read_quantile(values, count, 0.5);
@@ -131,7 +131,7 @@ int bench_parse_count(const char *option, const char *text, long max, long *ret_
 int bench_sibling_path(const char *name, char *path, size_t size)
 {
     char own[2048];
-    const ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+    const ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
     if (length <= 0) {
         return -1;
     }
@@ -153,7 +153,7 @@ void bench_cpu_name(char *text, size_t size)
     if (file == NULL) {
         return;
     }
-    while (fgets(line, sizeof line, file) != NULL) {
+    while (fgets(line, sizeof(line), file) != NULL) {
         const char *colon = strchr(line, ':');
         if (strncmp(line, "model name", 10) == 0 && colon != NULL) {
             bench_copy_line(text, size, colon + 1 + strspn(colon + 1, " "));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cublaslt.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,8 +60,8 @@ struct cublaslt_plan {
     cublasLtMatrixLayout_t first, second, c, d; /* column-major view: first is our B */
     cublasLtMatmulHeuristicResult_t algorithms[MAX_ALGORITHMS];
     int count;
-    int has_c, has_bias;
-    int has_integers; /* of s8: alpha and beta are s32 */
+    bool has_c, has_bias;
+    bool has_integers; /* of s8: alpha and beta are s32 */
 };
 
 static int check_status(const struct cublaslt *lib, cublasStatus_t status, const char *what,
@@ -79,31 +80,32 @@ static int load_symbols(struct cublaslt *lib, void *library, char error[BENCH_ER
         void *target;
         size_t size;
     } wanted[] = {
-        {"cublasLtCreate", (void *)&lib->create, sizeof lib->create},
-        {"cublasLtDestroy", (void *)&lib->destroy, sizeof lib->destroy},
-        {"cublasLtGetVersion", (void *)&lib->get_version, sizeof lib->get_version},
+        {"cublasLtCreate", (void *)&lib->create, sizeof(lib->create)},
+        {"cublasLtDestroy", (void *)&lib->destroy, sizeof(lib->destroy)},
+        {"cublasLtGetVersion", (void *)&lib->get_version, sizeof(lib->get_version)},
         {"cublasLtGetStatusString", (void *)&lib->get_status_string,
-         sizeof lib->get_status_string},
-        {"cublasLtMatmulDescCreate", (void *)&lib->desc_create, sizeof lib->desc_create},
-        {"cublasLtMatmulDescDestroy", (void *)&lib->desc_destroy, sizeof lib->desc_destroy},
-        {"cublasLtMatmulDescSetAttribute", (void *)&lib->desc_set, sizeof lib->desc_set},
+         sizeof(lib->get_status_string)},
+        {"cublasLtMatmulDescCreate", (void *)&lib->desc_create, sizeof(lib->desc_create)},
+        {"cublasLtMatmulDescDestroy", (void *)&lib->desc_destroy,
+         sizeof(lib->desc_destroy)},
+        {"cublasLtMatmulDescSetAttribute", (void *)&lib->desc_set, sizeof(lib->desc_set)},
         {"cublasLtMatrixLayoutCreate", (void *)&lib->layout_create,
-         sizeof lib->layout_create},
+         sizeof(lib->layout_create)},
         {"cublasLtMatrixLayoutDestroy", (void *)&lib->layout_destroy,
-         sizeof lib->layout_destroy},
+         sizeof(lib->layout_destroy)},
         {"cublasLtMatrixLayoutSetAttribute", (void *)&lib->layout_set,
-         sizeof lib->layout_set},
+         sizeof(lib->layout_set)},
         {"cublasLtMatmulPreferenceCreate", (void *)&lib->preference_create,
-         sizeof lib->preference_create},
+         sizeof(lib->preference_create)},
         {"cublasLtMatmulPreferenceDestroy", (void *)&lib->preference_destroy,
-         sizeof lib->preference_destroy},
+         sizeof(lib->preference_destroy)},
         {"cublasLtMatmulPreferenceSetAttribute", (void *)&lib->preference_set,
-         sizeof lib->preference_set},
+         sizeof(lib->preference_set)},
         {"cublasLtMatmulAlgoGetHeuristic", (void *)&lib->get_heuristic,
-         sizeof lib->get_heuristic},
-        {"cublasLtMatmul", (void *)&lib->matmul, sizeof lib->matmul},
+         sizeof(lib->get_heuristic)},
+        {"cublasLtMatmul", (void *)&lib->matmul, sizeof(lib->matmul)},
     };
-    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
         if (dynlib_symbol(library, wanted[i].name, wanted[i].target, wanted[i].size,
                           error) != 0) {
             return -1;
@@ -123,7 +125,7 @@ int cublaslt_open(const char *path, struct cublaslt **ret_lib, char error[BENCH_
     if (dynlib_open(&search, &library, found, error) != 0) {
         return -1;
     }
-    struct cublaslt *lib = calloc(1, sizeof *lib);
+    struct cublaslt *lib = calloc(1, sizeof(*lib));
     if (lib == NULL) {
         return bench_fail(error, "out of memory");
     }
@@ -136,8 +138,8 @@ int cublaslt_open(const char *path, struct cublaslt **ret_lib, char error[BENCH_
                    found);
         goto fail;
     }
-    snprintf(lib->description, sizeof lib->description, "%zu.%zu.%zu (%s)", version / 10000,
-             version / 100 % 100, version % 100, found);
+    snprintf(lib->description, sizeof(lib->description), "%zu.%zu.%zu (%s)",
+             version / 10000, version / 100 % 100, version % 100, found);
     if (check_status(lib, lib->create(&lib->handle), "cublasLtCreate", error) != 0) {
         goto fail;
     }
@@ -202,14 +204,14 @@ static int create_layout(struct cublaslt *lib, jit_gemm_dtype type, int64_t rows
     }
     if (check_status(lib,
                      lib->layout_set(*ret_layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
-                                     &count, sizeof count),
+                                     &count, sizeof(count)),
                      "CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT", error) != 0) {
         return -1;
     }
     return check_status(lib,
                         lib->layout_set(*ret_layout,
                                         CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
-                                        &batch_stride, sizeof batch_stride),
+                                        &batch_stride, sizeof(batch_stride)),
                         "CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET", error);
 }
 
@@ -230,13 +232,13 @@ static int set_gelu_bias(struct cublaslt_plan *plan, const struct cublaslt_produ
     if (product->bias_type != product->d_type) {
         return bench_fail(error, "cuBLASLt's GELU_BIAS needs a bias of D's type");
     }
-    if (set_attribute(plan, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue,
+    if (set_attribute(plan, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof(epilogue),
                       "CUBLASLT_MATMUL_DESC_EPILOGUE", error) != 0 ||
-        set_attribute(plan, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &type, sizeof type,
+        set_attribute(plan, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &type, sizeof(type),
                       "CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE", error) != 0) {
         return -1;
     }
-    return set_attribute(plan, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias,
+    return set_attribute(plan, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof(bias),
                          "CUBLASLT_MATMUL_DESC_BIAS_POINTER", error);
 }
 
@@ -262,9 +264,9 @@ static int describe_product(struct cublaslt_plan *plan, const struct cublaslt_pr
     const cublasOperation_t second = a_k_major ? CUBLAS_OP_N : CUBLAS_OP_T;
     if (check_status(lib, lib->desc_create(&plan->desc, compute, scale),
                      "cublasLtMatmulDescCreate", error) != 0 ||
-        set_attribute(plan, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first,
+        set_attribute(plan, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof(first),
                       "CUBLASLT_MATMUL_DESC_TRANSA", error) != 0 ||
-        set_attribute(plan, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof second,
+        set_attribute(plan, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof(second),
                       "CUBLASLT_MATMUL_DESC_TRANSB", error) != 0) {
         return -1;
     }
@@ -281,7 +283,7 @@ static int describe_product(struct cublaslt_plan *plan, const struct cublaslt_pr
     }
     /* Without a C the library still wants a layout for it, of 16 bits where D has 8; beta =
      * 0 keeps it unread. */
-    const int has_fp8 =
+    const bool has_fp8 =
         p->d_type == JIT_GEMM_DTYPE_E4M3 || p->d_type == JIT_GEMM_DTYPE_E5M2;
     const jit_gemm_dtype unread = has_fp8 ? JIT_GEMM_DTYPE_BF16 : p->d_type;
     return create_layout(
@@ -303,7 +305,7 @@ static int ask_heuristic(struct cublaslt_plan *plan, int max_algorithms,
     int status = check_status(lib,
                               lib->preference_set(preference,
                                                   CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                                  &workspace, sizeof workspace),
+                                                  &workspace, sizeof(workspace)),
                               "CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES", error);
     int offered = 0;
     if (status == 0) {
@@ -332,7 +334,7 @@ int cublaslt_plan_create(struct cublaslt *lib, const struct cublaslt_product *pr
                          int max_algorithms, struct cublaslt_plan **ret_plan,
                          char error[BENCH_ERROR_SIZE])
 {
-    struct cublaslt_plan *plan = calloc(1, sizeof *plan);
+    struct cublaslt_plan *plan = calloc(1, sizeof(*plan));
     if (plan == NULL) {
         return bench_fail(error, "out of memory");
     }
@@ -359,7 +361,7 @@ static void *as_pointer(uint64_t address)
 {
     void *pointer = NULL;
     const uintptr_t bits = (uintptr_t)address;
-    memcpy(&pointer, &bits, sizeof pointer);
+    memcpy(&pointer, &bits, sizeof(pointer));
     return pointer;
 }
 
@@ -377,7 +379,7 @@ int cublaslt_plan_run(struct cublaslt_plan *plan, int algorithm,
     const void *const beta = plan->has_c ? alpha : nothing;
     const uint64_t c = plan->has_c ? addresses->c : addresses->d;
     if (plan->has_bias && set_attribute(plan, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
-                                        &addresses->bias, sizeof addresses->bias,
+                                        &addresses->bias, sizeof(addresses->bias),
                                         "CUBLASLT_MATMUL_DESC_BIAS_POINTER", error) != 0) {
         return -1;
     }
@@ -398,7 +400,7 @@ void cublaslt_plan_destroy(struct cublaslt_plan **plan)
     struct cublaslt *lib = (*plan)->lib;
     cublasLtMatrixLayout_t layouts[] = {(*plan)->first, (*plan)->second, (*plan)->c,
                                         (*plan)->d};
-    for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++) {
+    for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
         if (layouts[i] != NULL) {
             lib->layout_destroy(layouts[i]);
         }

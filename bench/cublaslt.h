@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "bench_util.h"
-#include "jit_gemm/types.h"
+#include "jit_gemm/problem.h"
 
 #define CUBLASLT_WORKSPACE_BYTES ((size_t)64 << 20)
 

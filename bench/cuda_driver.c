@@ -13,30 +13,30 @@ static int load_functions(struct cuda_driver *driver, void *library,
         void *target;
         size_t size;
     } wanted[] = {
-        {"cuInit", (void *)&driver->init, sizeof driver->init},
+        {"cuInit", (void *)&driver->init, sizeof(driver->init)},
         {"cuGetErrorString", (void *)&driver->get_error_string,
-         sizeof driver->get_error_string},
-        {"cuDeviceGet", (void *)&driver->device_get, sizeof driver->device_get},
+         sizeof(driver->get_error_string)},
+        {"cuDeviceGet", (void *)&driver->device_get, sizeof(driver->device_get)},
         {"cuDeviceGetAttribute", (void *)&driver->device_get_attribute,
-         sizeof driver->device_get_attribute},
+         sizeof(driver->device_get_attribute)},
         {"cuDevicePrimaryCtxRetain", (void *)&driver->primary_retain,
-         sizeof driver->primary_retain},
+         sizeof(driver->primary_retain)},
         {"cuDevicePrimaryCtxRelease_v2", (void *)&driver->primary_release,
-         sizeof driver->primary_release},
+         sizeof(driver->primary_release)},
         {"cuCtxSetCurrent", (void *)&driver->context_set_current,
-         sizeof driver->context_set_current},
+         sizeof(driver->context_set_current)},
         {"cuCtxSynchronize", (void *)&driver->context_synchronize,
-         sizeof driver->context_synchronize},
+         sizeof(driver->context_synchronize)},
         {"cuModuleLoadData", (void *)&driver->module_load_data,
-         sizeof driver->module_load_data},
-        {"cuModuleUnload", (void *)&driver->module_unload, sizeof driver->module_unload},
+         sizeof(driver->module_load_data)},
+        {"cuModuleUnload", (void *)&driver->module_unload, sizeof(driver->module_unload)},
         {"cuModuleGetFunction", (void *)&driver->module_get_function,
-         sizeof driver->module_get_function},
+         sizeof(driver->module_get_function)},
         {"cuFuncSetAttribute", (void *)&driver->function_set_attribute,
-         sizeof driver->function_set_attribute},
-        {"cuLaunchKernelEx", (void *)&driver->launch, sizeof driver->launch},
+         sizeof(driver->function_set_attribute)},
+        {"cuLaunchKernelEx", (void *)&driver->launch, sizeof(driver->launch)},
     };
-    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
         if (dynlib_symbol(library, wanted[i].name, wanted[i].target, wanted[i].size,
                           error) != 0) {
             return -1;
@@ -96,7 +96,7 @@ int cuda_driver_open(int device, struct cuda_driver **ret_driver,
     if (dynlib_open(&search, &library, path, error) != 0) {
         return -1;
     }
-    struct cuda_driver *driver = calloc(1, sizeof *driver);
+    struct cuda_driver *driver = calloc(1, sizeof(*driver));
     if (driver == NULL) {
         return bench_fail(error, "out of memory");
     }

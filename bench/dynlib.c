@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <glob.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -37,9 +38,9 @@ static void *open_pattern(const char *pattern, const char *folder, const char *n
     const char *slot = strstr(pattern, "%s");
     const char *rest = slot + 2;
     const char *second = strstr(rest, "%s");
-    const int length = snprintf(text, sizeof text, "%.*s%s%.*s%s", (int)(slot - pattern),
+    const int length = snprintf(text, sizeof(text), "%.*s%s%.*s%s", (int)(slot - pattern),
                                 pattern, folder, (int)(second - rest), rest, name);
-    if (length < 0 || (size_t)length >= sizeof text) {
+    if (length < 0 || (size_t)length >= sizeof(text)) {
         return NULL;
     }
     glob_t found;
@@ -108,15 +109,15 @@ static void *open_usual_places(const char *const *names, char ret_path[DYNLIB_PA
     char local[DYNLIB_PATH_SIZE];
     const char *home = getenv("HOME");
     const int local_length =
-        home != NULL ? snprintf(local, sizeof local, "%s/.local", home) : -1;
-    const int has_local = local_length > 0 && (size_t)local_length < sizeof local;
+        home != NULL ? snprintf(local, sizeof(local), "%s/.local", home) : -1;
+    const bool has_local = local_length > 0 && (size_t)local_length < sizeof(local);
     const char *prefixes[] = {getenv("VIRTUAL_ENV"),
                               getenv("CONDA_PREFIX"),
                               has_local ? local : NULL,
                               "/usr/local",
                               "/usr",
                               "/opt/conda"};
-    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
         void *handle = prefixes[i] != NULL
                            ? open_below(prefixes[i], k_wheel_patterns, names, ret_path)
                            : NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "elementwise.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,7 +114,7 @@ static const char *name_type(jit_gemm_dtype type)
     }
 }
 
-static int is_output(const jit_gemm_operand *operand)
+static bool is_output(const jit_gemm_operand *operand)
 {
     return operand->role == JIT_GEMM_OPERAND_OUTPUT;
 }
@@ -276,7 +277,7 @@ int elementwise_create(const struct cuda_driver *driver, const char *nvrtc_path,
         return bench_fail(error, "the second kernel is for D and operands of bf16, f16 and "
                                  "f32 alone");
     }
-    struct elementwise *kernel = calloc(1, sizeof *kernel);
+    struct elementwise *kernel = calloc(1, sizeof(*kernel));
     char *source = write_source(epilogue, d_type);
     int status = -1;
     if (kernel == NULL || source == NULL) {
@@ -301,14 +302,14 @@ static void fill_params(const struct elementwise *kernel, const struct gemm_sets
                         struct kernel_params *ret_params)
 {
     const struct gemm_shape *shape = &sets->shape;
-    *ret_params = (struct kernel_params){.d = sets->args[set].d,
+    *ret_params = (struct kernel_params){.d = sets->args[set].d.pointer,
                                          .ldd = shape->ldd,
                                          .d_batch_stride = shape->d_batch_stride,
                                          .m = (uint32_t)shape->m,
                                          .n = (uint32_t)shape->n,
                                          .k = (uint32_t)shape->k};
     for (uint32_t i = 0; i < kernel->operand_count; i++) {
-        const jit_gemm_operand_arg *arg = &sets->args[set].operands[operands[i]];
+        const jit_gemm_arg *arg = &sets->args[set].operands[operands[i]];
         ret_params->operands[i] = (struct operand_params){.pointer = arg->pointer,
                                                           .ld = arg->ld,
                                                           .batch_stride = arg->batch_stride,

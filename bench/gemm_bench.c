@@ -10,7 +10,7 @@ _Static_assert(GEMM_BENCH_ERROR_SIZE == BENCH_ERROR_SIZE, "one size of error tex
 
 static int read_machine(struct gemm_bench *bench, char error[BENCH_ERROR_SIZE])
 {
-    jit_gemm_device_info info = {.struct_size = sizeof info};
+    jit_gemm_device_info info = {.struct_size = sizeof(info)};
     if (jit_gemm_device_get_info(bench->context, &info) != JIT_GEMM_OK) {
         return bench_fail(error, "%s", jit_gemm_last_error());
     }
@@ -22,13 +22,13 @@ static int read_machine(struct gemm_bench *bench, char error[BENCH_ERROR_SIZE])
     bench->l2_bytes = (size_t)info.l2_bytes;
     bench->memory_bytes = (size_t)info.memory_bytes;
     struct gemm_bench_machine *machine = &bench->machine;
-    snprintf(machine->device, sizeof machine->device, "%s", info.name);
+    snprintf(machine->device, sizeof(machine->device), "%s", info.name);
     machine->sm_count = info.sm_count;
     machine->cc_major = info.cc_major;
     machine->cc_minor = info.cc_minor;
     machine->driver_cuda_version = info.driver_version;
     machine->l2_mib = (double)info.l2_bytes / 1048576.0;
-    snprintf(machine->cublaslt, sizeof machine->cublaslt, "not asked for");
+    snprintf(machine->cublaslt, sizeof(machine->cublaslt), "not asked for");
     bench_date(machine->date);
     return 0;
 }
@@ -40,7 +40,7 @@ static int open_rival(struct gemm_bench *bench, char error[BENCH_ERROR_SIZE])
         cublaslt_open(bench->options.cublaslt_path, &bench->cublaslt, error) != 0) {
         return -1;
     }
-    snprintf(bench->machine.cublaslt, sizeof bench->machine.cublaslt, "%s",
+    snprintf(bench->machine.cublaslt, sizeof(bench->machine.cublaslt), "%s",
              cublaslt_describe(bench->cublaslt));
     if (jit_gemm_device_alloc(bench->context, CUBLASLT_WORKSPACE_BYTES,
                               &bench->workspace) != JIT_GEMM_OK) {
@@ -63,7 +63,7 @@ static void set_defaults(struct gemm_bench_options *options)
 int gemm_bench_open(jit_gemm_context *context, const struct gemm_bench_options *options,
                     struct gemm_bench **ret_bench, char error[GEMM_BENCH_ERROR_SIZE])
 {
-    struct gemm_bench *bench = calloc(1, sizeof *bench);
+    struct gemm_bench *bench = calloc(1, sizeof(*bench));
     if (bench == NULL) {
         return bench_fail(error, "out of memory");
     }
@@ -177,11 +177,11 @@ static void prefer_default_if_faster(struct match *match)
         struct gemm_bench_entry *best = contender->entry;
         if (first->median_us < best->median_us) {
             struct gemm_bench_entry copy = *first;
-            memcpy(copy.name, best->name, sizeof copy.name);
+            memcpy(copy.name, best->name, sizeof(copy.name));
             if (contender->algorithm == 0) {
-                memcpy(copy.note, best->note, sizeof copy.note);
+                memcpy(copy.note, best->note, sizeof(copy.note));
             } else {
-                snprintf(copy.note, sizeof copy.note,
+                snprintf(copy.note, sizeof(copy.note),
                          "heuristic 1; number %d, chosen quickly, took %.2f us",
                          contender->algorithm + 1, best->median_us);
             }
@@ -215,21 +215,21 @@ static void summarize(struct match *match)
 static void describe_kernel(struct match *match, const jit_gemm_problem *problem)
 {
     struct gemm_bench_result *result = match->result;
-    jit_gemm_info info = {.struct_size = sizeof info};
-    if (jit_gemm_problem_print(problem, result->problem, sizeof result->problem, NULL) !=
+    jit_gemm_info info = {.struct_size = sizeof(info)};
+    if (jit_gemm_problem_print(problem, result->problem, sizeof(result->problem), NULL) !=
         JIT_GEMM_OK) {
-        snprintf(result->problem, sizeof result->problem, "?");
+        snprintf(result->problem, sizeof(result->problem), "?");
     }
     if (match->epilogue != NULL) {
         const size_t size = match->epilogue->source_size != 0
                                 ? match->epilogue->source_size
                                 : strlen(match->epilogue->source);
-        snprintf(result->epilogue, sizeof result->epilogue, "%.*s", (int)size,
+        snprintf(result->epilogue, sizeof(result->epilogue), "%.*s", (int)size,
                  match->epilogue->source);
     }
     if (jit_gemm_get_info(match->gemm, &info) == JIT_GEMM_OK) {
-        memcpy(result->config, info.config, sizeof result->config);
-        memcpy(result->entry_point, info.entry, sizeof result->entry_point);
+        memcpy(result->config, info.config, sizeof(result->config));
+        memcpy(result->entry_point, info.entry, sizeof(result->entry_point));
         result->origin = info.origin;
         result->registers = info.registers;
         result->spill_bytes = info.spill_bytes;
@@ -301,8 +301,8 @@ int gemm_bench_measure(struct gemm_bench *bench, const jit_gemm_problem *problem
                        struct gemm_bench_result *ret_result,
                        char error[GEMM_BENCH_ERROR_SIZE])
 {
-    struct match *match = calloc(1, sizeof *match);
-    struct gemm_bench_result *result = calloc(1, sizeof *result);
+    struct match *match = calloc(1, sizeof(*match));
+    struct gemm_bench_result *result = calloc(1, sizeof(*result));
     if (match == NULL || result == NULL) {
         free(match);
         free(result);

@@ -39,7 +39,7 @@ struct gemm_bench_options {
     double round_ms;           /* device time of one contender in one round, default 40 */
     double warmup_ms; /* before the first problem, default 1000; 300 before others */
     uint64_t seed;    /* of the inputs, default 1 */
-    FILE *progress;   /* receives a line a problem while it runs; NULL: silence */
+    FILE *progress;   /* receives a line per problem while it runs; NULL: silence */
 };
 
 /* One contender at one problem. Entry 0 is always jit_gemm. */

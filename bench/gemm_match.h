@@ -6,6 +6,8 @@
 #ifndef BENCH_GEMM_MATCH_H
 #define BENCH_GEMM_MATCH_H
 
+#include <stdbool.h>
+
 #include "bench_util.h"
 #include "cublaslt.h"
 #include "cuda_driver.h"
@@ -36,9 +38,9 @@ struct contender {
     const uint32_t *after_operands;  /* its operands' numbers in the sets */
     size_t bias_operand;             /* its number in the sets; plans with a bias only */
     double tolerance;                /* largest difference from jit_gemm's result */
-    int is_best_of_plain; /* the same contender as the one before, with a chosen algorithm
-                           */
-    int launches;         /* in one round */
+    bool is_best_of_plain; /* the same contender as the one before, with a chosen algorithm
+                            */
+    int launches;          /* in one round */
     double samples_us[GEMM_BENCH_MAX_ROUNDS], issue_us[GEMM_BENCH_MAX_ROUNDS];
     size_t sample_count;
 };
@@ -51,8 +53,7 @@ struct match {
     struct gemm_sets *sets;
     size_t next_set;
     struct cublaslt_plan *plain, *gelu_bias;
-    struct elementwise *whole,
-        *add; /* separate kernels: the epilogue; the residual alone */
+    struct elementwise *whole, *add; /* separate kernels: the epilogue; only the residual */
     uint32_t whole_operands[JIT_GEMM_MAX_OPERANDS];
     uint32_t add_operand;
     struct contender contenders[GEMM_BENCH_MAX_ENTRIES];

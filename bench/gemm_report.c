@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench_util.h"
+
 #include "gemm_bench.h"
+#include <stdbool.h>
 
 void gemm_bench_print_head(FILE *out, const struct gemm_bench_machine *machine)
 {
@@ -17,7 +19,7 @@ void gemm_bench_print_head(FILE *out, const struct gemm_bench_machine *machine)
         machine->cublaslt);
 }
 
-static void print_entry(FILE *out, const struct gemm_bench_entry *entry, int is_first)
+static void print_entry(FILE *out, const struct gemm_bench_entry *entry, bool is_first)
 {
     if (entry->absent) {
         fprintf(out, "  %-32s absent: %s\n", entry->name, entry->note);

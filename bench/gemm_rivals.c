@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "gemm_match.h"
@@ -8,7 +9,7 @@
 #define QUICK_PASSES 3
 
 /* Rounding of D, of an intermediate D, and the order of the sums. */
-static double choose_tolerance(jit_gemm_dtype d_type, int has_second_kernel)
+static double choose_tolerance(jit_gemm_dtype d_type, bool has_second_kernel)
 {
     double tolerance = 1e-3;
     if (d_type == JIT_GEMM_DTYPE_BF16) {
@@ -26,7 +27,7 @@ static double choose_tolerance(jit_gemm_dtype d_type, int has_second_kernel)
 static struct gemm_bench_entry *add_entry(struct match *match, const char *name)
 {
     struct gemm_bench_entry *entry = &match->result->entries[match->result->entry_count++];
-    snprintf(entry->name, sizeof entry->name, "%s", name);
+    snprintf(entry->name, sizeof(entry->name), "%s", name);
     return entry;
 }
 
@@ -34,7 +35,7 @@ static void add_absent(struct match *match, const char *name, const char *why)
 {
     struct gemm_bench_entry *entry = add_entry(match, name);
     entry->absent = 1;
-    bench_copy_line(entry->note, sizeof entry->note, why);
+    bench_copy_line(entry->note, sizeof(entry->note), why);
 }
 
 struct contender *gemm_match_add(struct match *match, const char *name,
@@ -43,7 +44,7 @@ struct contender *gemm_match_add(struct match *match, const char *name,
                                  const uint32_t *after_operands)
 {
     struct contender *contender = &match->contenders[match->contender_count++];
-    memset(contender, 0, sizeof *contender);
+    memset(contender, 0, sizeof(*contender));
     contender->entry = add_entry(match, name);
     contender->plan = plan;
     contender->after = after;
@@ -108,7 +109,7 @@ int gemm_match_choose_algorithm(struct match *match, struct contender *contender
     }
     contender->algorithm = best;
     const size_t used = strlen(contender->entry->note);
-    snprintf(contender->entry->note + used, sizeof contender->entry->note - used,
+    snprintf(contender->entry->note + used, sizeof(contender->entry->note) - used,
              "heuristic %d of %d was fastest", best + 1, count);
     return 0;
 }
@@ -126,32 +127,32 @@ static void squeeze(const char *source, size_t size, char *text, size_t text_siz
 }
 
 /* Is the epilogue `d = gelu(acc + <row vector>) + <matrix>;`? cuBLASLt has half of that. */
-static int match_gelu_bias(const jit_gemm_epilogue *epilogue, uint32_t *ret_bias,
-                           uint32_t *ret_residual)
+static bool match_gelu_bias(const jit_gemm_epilogue *epilogue, uint32_t *ret_bias,
+                            uint32_t *ret_residual)
 {
     if (epilogue->operand_count != 2) {
-        return 0;
+        return false;
     }
     const uint32_t bias = epilogue->operands[0].kind == JIT_GEMM_OPERAND_ROW_VECTOR ? 0 : 1;
     const uint32_t residual = 1 - bias;
     if (epilogue->operands[bias].kind != JIT_GEMM_OPERAND_ROW_VECTOR ||
         epilogue->operands[residual].kind != JIT_GEMM_OPERAND_MATRIX ||
         epilogue->operands[residual].role != JIT_GEMM_OPERAND_INPUT) {
-        return 0;
+        return false;
     }
     char actual[256];
     char wanted[256];
     const size_t size =
         epilogue->source_size != 0 ? epilogue->source_size : strlen(epilogue->source);
-    squeeze(epilogue->source, size, actual, sizeof actual);
-    snprintf(wanted, sizeof wanted, "d=gelu(acc+%s)+%s;", epilogue->operands[bias].name,
+    squeeze(epilogue->source, size, actual, sizeof(actual));
+    snprintf(wanted, sizeof(wanted), "d=gelu(acc+%s)+%s;", epilogue->operands[bias].name,
              epilogue->operands[residual].name);
     if (strcmp(actual, wanted) != 0) {
-        return 0;
+        return false;
     }
     *ret_bias = bias;
     *ret_residual = residual;
-    return 1;
+    return true;
 }
 
 static void add_gelu_bias(struct match *match)
@@ -175,7 +176,7 @@ static void add_gelu_bias(struct match *match)
     const jit_gemm_operand *operand = &match->epilogue->operands[residual];
     const jit_gemm_operand add_operand = {"r", JIT_GEMM_OPERAND_MATRIX, operand->dtype,
                                           JIT_GEMM_OPERAND_INPUT, 0};
-    const jit_gemm_epilogue add = {.struct_size = sizeof add,
+    const jit_gemm_epilogue add = {.struct_size = sizeof(add),
                                    .name = "add",
                                    .source = "d = acc + r;",
                                    .operand_count = 1,
@@ -189,7 +190,7 @@ static void add_gelu_bias(struct match *match)
     struct contender *contender =
         gemm_match_add(match, name, match->gelu_bias, match->add, &match->add_operand);
     contender->bias_operand = bias;
-    bench_copy_line(contender->entry->note, sizeof contender->entry->note,
+    bench_copy_line(contender->entry->note, sizeof(contender->entry->note),
                     "gelu by tanh, ours by erf; ");
 }
 
@@ -220,7 +221,7 @@ void gemm_match_add_rivals(struct match *match)
         gemm_match_add(match, default_name, match->plain, match->whole,
                        match->whole_operands);
         gemm_match_add(match, best_name, match->plain, match->whole, match->whole_operands)
-            ->is_best_of_plain = 1;
+            ->is_best_of_plain = true;
     }
     if (fused) {
         add_gelu_bias(match);

@@ -2,6 +2,7 @@
 #include "gemm_set.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "verify/elements.h"
@@ -45,12 +46,13 @@ void gemm_shape_read(const jit_gemm_problem *problem, struct gemm_shape *ret_sha
         .n = problem->n.size,
         .k = problem->k.size,
         .batch = problem->batch.size > 0 ? problem->batch.size : 1,
-        .a_type = problem->a,
-        .b_type = problem->b != JIT_GEMM_DTYPE_NONE ? problem->b : problem->a,
-        .c_type = problem->c,
+        .a_type = problem->a.dtype,
+        .b_type =
+            problem->b.dtype != JIT_GEMM_DTYPE_NONE ? problem->b.dtype : problem->a.dtype,
+        .c_type = problem->c.dtype,
         .d_type = element_d_type(problem),
-        .a_layout = problem->a_layout,
-        .b_layout = problem->b_layout,
+        .a_layout = problem->a.layout,
+        .b_layout = problem->b.layout,
     };
     const int a_k_major = s.a_layout == JIT_GEMM_LAYOUT_K_MAJOR;
     const int b_k_major = s.b_layout == JIT_GEMM_LAYOUT_K_MAJOR;
@@ -136,40 +138,49 @@ static uint64_t address_of(const struct gemm_sets *sets, size_t set, size_t offs
     return sets->arena + (uint64_t)set * sets->set_bytes + offset;
 }
 
+static jit_gemm_arg operand_argument(const struct gemm_sets *sets, size_t set,
+                                     const struct gemm_operand_place *place)
+{
+    if (place->kind == JIT_GEMM_OPERAND_SCALAR) {
+        return (jit_gemm_arg){.value = place->value};
+    }
+    const bool is_matrix = place->kind == JIT_GEMM_OPERAND_MATRIX;
+    return (jit_gemm_arg){.pointer = address_of(sets, set, place->offset),
+                          .ld = place->ld,
+                          .batch_stride =
+                              is_matrix ? place->batch_stride : JIT_GEMM_STRIDE_BROADCAST};
+}
+
+static jit_gemm_arg matrix_argument(const struct gemm_sets *sets, size_t set, size_t offset,
+                                    int64_t ld, int64_t batch_stride)
+{
+    return (jit_gemm_arg){.pointer = address_of(sets, set, offset),
+                          .ld = ld,
+                          .batch_stride = sets->shape.batch > 1 ? batch_stride : 0};
+}
+
 static void fill_arguments(struct gemm_sets *sets, size_t set)
 {
     const struct gemm_shape *s = &sets->shape;
-    jit_gemm_operand_arg *operands = sets->operand_args + set * sets->operand_count;
+    jit_gemm_arg *operands = sets->operand_args + set * sets->operand_count;
     for (uint32_t i = 0; i < sets->operand_count; i++) {
-        const struct gemm_operand_place *place = &sets->operands[i];
-        const int is_matrix = place->kind == JIT_GEMM_OPERAND_MATRIX;
-        const int is_scalar = place->kind == JIT_GEMM_OPERAND_SCALAR;
-        operands[i] = (jit_gemm_operand_arg){
-            .pointer = is_scalar ? 0 : address_of(sets, set, place->offset),
-            .ld = is_matrix ? place->ld : 0,
-            .batch_stride = is_matrix ? place->batch_stride : JIT_GEMM_STRIDE_BROADCAST,
-            .value = place->value};
+        operands[i] = operand_argument(sets, set, &sets->operands[i]);
     }
     sets->args[set] = (jit_gemm_args){
         .struct_size = sizeof(jit_gemm_args),
-        .a = address_of(sets, set, sets->a_offset),
-        .b = address_of(sets, set, sets->b_offset),
-        .c = s->c_type != JIT_GEMM_DTYPE_NONE ? address_of(sets, set, sets->c_offset) : 0,
-        .d = address_of(sets, set, sets->d_offset),
-        .lda = s->lda,
-        .ldb = s->ldb,
-        .ldc = s->ldc,
-        .ldd = s->ldd,
-        .a_batch_stride = s->batch > 1 ? s->a_batch_stride : 0,
-        .b_batch_stride = s->batch > 1 ? s->b_batch_stride : 0,
-        .c_batch_stride = s->batch > 1 ? s->c_batch_stride : 0,
-        .d_batch_stride = s->batch > 1 ? s->d_batch_stride : 0,
+        .a = matrix_argument(sets, set, sets->a_offset, s->lda, s->a_batch_stride),
+        .b = matrix_argument(sets, set, sets->b_offset, s->ldb, s->b_batch_stride),
+        .d = matrix_argument(sets, set, sets->d_offset, s->ldd, s->d_batch_stride),
+        .operands = sets->operand_count > 0 ? operands : NULL,
+        .operand_count = sets->operand_count,
         .m = s->m,
         .n = s->n,
         .k = s->k,
-        .batch = s->batch,
-        .operands = sets->operand_count > 0 ? operands : NULL,
-        .operand_count = sets->operand_count};
+        .batch = s->batch};
+    if (s->c_type != JIT_GEMM_DTYPE_NONE) {
+        sets->args[set].c =
+            matrix_argument(sets, set, sets->c_offset, s->ldc, s->c_batch_stride);
+    }
 }
 
 /* Repeats the block over device memory, beginning at a random element of it. */
@@ -245,7 +256,7 @@ static int fill_inputs(const struct gemm_sets *sets, uint64_t seed,
                                     pieces[i].bytes, blocks[type], type, &state, error);
         }
     }
-    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
+    for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
         free(blocks[i]);
     }
     return status;
@@ -266,9 +277,9 @@ static int allocate_sets(struct gemm_sets *sets, size_t rotate_bytes, size_t mem
                    (double)memory_bytes / 1048576.0);
         return -1;
     }
-    sets->args = calloc(sets->count, sizeof *sets->args);
+    sets->args = calloc(sets->count, sizeof(*sets->args));
     sets->operand_args =
-        calloc(sets->count * JIT_GEMM_MAX_OPERANDS, sizeof *sets->operand_args);
+        calloc(sets->count * JIT_GEMM_MAX_OPERANDS, sizeof(*sets->operand_args));
     if (sets->args == NULL || sets->operand_args == NULL) {
         bench_fail(error, "out of memory");
         return -1;
@@ -287,11 +298,11 @@ int gemm_sets_check(const jit_gemm_problem *problem, char error[BENCH_ERROR_SIZE
         return bench_fail(error, "a dynamic size that is not given cannot be measured: "
                                  "write such as m=64 in the problem");
     }
-    if (problem->a_scale != JIT_GEMM_SCALE_NONE ||
-        problem->b_scale != JIT_GEMM_SCALE_NONE) {
+    if (problem->a.scale.kind != JIT_GEMM_SCALE_NONE ||
+        problem->b.scale.kind != JIT_GEMM_SCALE_NONE) {
         return bench_fail(error, "scales are not measured: leave a_scale and b_scale out");
     }
-    if (problem->d_layout != JIT_GEMM_D_ROW_MAJOR) {
+    if (problem->d.layout != JIT_GEMM_LAYOUT_ROW_MAJOR) {
         return bench_fail(error, "a column-major D is not measured: measure N x M with a "
                                  "row-major one, and B as A, which is the same work");
     }
@@ -310,7 +321,7 @@ int gemm_sets_create(jit_gemm_context *context, const jit_gemm_problem *problem,
     if (gemm_sets_check(problem, error) != 0) {
         return -1;
     }
-    struct gemm_sets *sets = calloc(1, sizeof *sets);
+    struct gemm_sets *sets = calloc(1, sizeof(*sets));
     if (sets == NULL) {
         return bench_fail(error, "out of memory");
     }
@@ -332,7 +343,7 @@ int gemm_sets_create(jit_gemm_context *context, const jit_gemm_problem *problem,
 int gemm_sets_give_workspace(struct gemm_sets *sets, const jit_gemm *gemm,
                              char error[BENCH_ERROR_SIZE])
 {
-    jit_gemm_info info = {.struct_size = sizeof info};
+    jit_gemm_info info = {.struct_size = sizeof(info)};
     jit_gemm_status status = jit_gemm_get_info(gemm, &info);
     if (status == JIT_GEMM_OK && info.workspace_bytes > 0) {
         const size_t bytes = (size_t)info.workspace_bytes;

@@ -39,8 +39,8 @@ struct gemm_sets {
     size_t d_bytes;
     uint32_t operand_count;
     struct gemm_operand_place operands[JIT_GEMM_MAX_OPERANDS];
-    jit_gemm_operand_arg *operand_args; /* operand_count of each set, set by set */
-    jit_gemm_args *args;                /* one a set */
+    jit_gemm_arg *operand_args; /* operand_count of each set, set by set */
+    jit_gemm_args *args;        /* one per set */
 };
 
 /* Fills in the defaults of a problem and chooses leading dimensions. */

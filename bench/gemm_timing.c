@@ -11,10 +11,10 @@ static int launch_rival(struct match *match, const struct contender *contender, 
 {
     const jit_gemm_args *args = &match->sets->args[set];
     const struct cublaslt_addresses addresses = {
-        .a = args->a,
-        .b = args->b,
-        .c = args->c,
-        .d = args->d,
+        .a = args->a.pointer,
+        .b = args->b.pointer,
+        .c = args->c.pointer,
+        .d = args->d.pointer,
         .bias = args->operand_count > contender->bias_operand
                     ? args->operands[contender->bias_operand].pointer
                     : 0};
@@ -134,8 +134,8 @@ int gemm_match_compare(struct match *match)
 {
     const struct gemm_shape *shape = &match->sets->shape;
     const size_t count = (size_t)(shape->m * shape->n * shape->batch);
-    float *reference = malloc(count * sizeof *reference);
-    float *values = malloc(count * sizeof *values);
+    float *reference = malloc(count * sizeof(*reference));
+    float *values = malloc(count * sizeof(*values));
     int status = reference == NULL || values == NULL
                      ? bench_fail(match->error, "out of memory")
                      : read_result(match, &match->contenders[0], reference);

@@ -45,7 +45,7 @@ static const jit_gemm_epilogue k_epilogues[] = {
 
 int named_epilogues_register(jit_gemm_context *context, char error[BENCH_ERROR_SIZE])
 {
-    for (size_t i = 0; i < sizeof k_epilogues / sizeof k_epilogues[0]; i++) {
+    for (size_t i = 0; i < sizeof(k_epilogues) / sizeof(k_epilogues[0]); i++) {
         if (jit_gemm_epilogue_register(context, &k_epilogues[i]) != JIT_GEMM_OK) {
             return bench_fail(error, "epilogue '%s': %s", k_epilogues[i].name,
                               jit_gemm_last_error());
@@ -63,7 +63,7 @@ int named_epilogues_parse(const char *text, jit_gemm_problem *ret_problem,
         return bench_fail(error, "'%s': %s", text, jit_gemm_last_error());
     }
     const jit_gemm_epilogue *epilogue = NULL;
-    for (size_t i = 0; i < sizeof k_epilogues / sizeof k_epilogues[0]; i++) {
+    for (size_t i = 0; i < sizeof(k_epilogues) / sizeof(k_epilogues[0]); i++) {
         if (strcmp(k_epilogues[i].name, problem.epilogue) == 0) {
             epilogue = &k_epilogues[i];
         }

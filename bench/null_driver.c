@@ -246,8 +246,8 @@ ENTRY(cuTensorMapEncodeTiled,
     (void)swizzle;
     (void)promotion;
     (void)fill;
-    memset(map, 0, sizeof *map);
-    memcpy(map, &address, sizeof address);
+    memset(map, 0, sizeof(*map));
+    memcpy(map, &address, sizeof(address));
     return CUDA_SUCCESS;
 }
 

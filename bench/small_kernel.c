@@ -69,7 +69,7 @@ static int compile_source(const char *nvrtc_path, const char *source, int cc_maj
         return -1;
     }
     char arch[64];
-    snprintf(arch, sizeof arch, "--gpu-architecture=sm_%d%d", cc_major, cc_minor);
+    snprintf(arch, sizeof(arch), "--gpu-architecture=sm_%d%d", cc_major, cc_minor);
     const char *const options[] = {arch, "-std=c++17"};
     nvrtcProgram program = NULL;
     nvrtcResult result = nvrtc.create(&program, source, "bench_kernel.cu", 0, NULL, NULL);

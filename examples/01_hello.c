@@ -38,18 +38,18 @@ static float float_from_bf16(uint16_t half)
 /* Device memory that holds `count` times the same element; 0 after an error. */
 static uint64_t make_matrix(jit_gemm_context *context, uint16_t element, size_t count)
 {
-    uint16_t *host = malloc(count * sizeof *host);
+    uint16_t *host = malloc(count * sizeof(*host));
     uint64_t address = 0;
 
-    if (!host) {
+    if (host == NULL) {
         return 0;
     }
     for (size_t i = 0; i < count; i++) {
         host[i] = element;
     }
-    if (failed("alloc", jit_gemm_device_alloc(context, count * sizeof *host, &address)) ||
+    if (failed("alloc", jit_gemm_device_alloc(context, count * sizeof(*host), &address)) ||
         failed("upload",
-               jit_gemm_device_upload(context, address, host, count * sizeof *host))) {
+               jit_gemm_device_upload(context, address, host, count * sizeof(*host)))) {
         (void)jit_gemm_device_free(context, address);
         address = 0;
     }
@@ -60,24 +60,25 @@ static uint64_t make_matrix(jit_gemm_context *context, uint16_t element, size_t 
 static int multiply(jit_gemm_context *context, const jit_gemm *gemm)
 {
     static uint16_t result[M * N];
-    jit_gemm_args args = {.struct_size = sizeof args};
+    jit_gemm_args args = {.struct_size = sizeof(args)};
     int wrong = 1;
 
-    args.a = make_matrix(context, BF16_TWO, (size_t)M * K);
-    args.b = make_matrix(context, BF16_THREE, (size_t)K * N);
-    args.d = make_matrix(context, 0, (size_t)M * N);
-    if (args.a && args.b && args.d && !failed("run", jit_gemm_run(gemm, &args, NULL)) &&
-        !failed("download",
-                jit_gemm_device_download(context, result, args.d, sizeof result))) {
+    args.a.pointer = make_matrix(context, BF16_TWO, (size_t)M * K);
+    args.b.pointer = make_matrix(context, BF16_THREE, (size_t)K * N);
+    args.d.pointer = make_matrix(context, 0, (size_t)M * N);
+    if (args.a.pointer && args.b.pointer && args.d.pointer &&
+        !failed("run", jit_gemm_run(gemm, &args, NULL)) &&
+        !failed("download", jit_gemm_device_download(context, result, args.d.pointer,
+                                                     sizeof(result)))) {
         float first = float_from_bf16(result[0]), last = float_from_bf16(result[M * N - 1]);
 
         wrong = first != 6.0f * (float)K || last != 6.0f * (float)K;
         printf("D[0][0] = %g, D[%d][%d] = %g, expected %g: %s\n", (double)first, M - 1,
                N - 1, (double)last, 6.0 * (double)K, wrong ? "WRONG" : "right");
     }
-    (void)jit_gemm_device_free(context, args.a);
-    (void)jit_gemm_device_free(context, args.b);
-    (void)jit_gemm_device_free(context, args.d);
+    (void)jit_gemm_device_free(context, args.a.pointer);
+    (void)jit_gemm_device_free(context, args.b.pointer);
+    (void)jit_gemm_device_free(context, args.d.pointer);
     return wrong;
 }
 
@@ -85,12 +86,12 @@ int main(void)
 {
     jit_gemm_context *context = NULL;
     jit_gemm *gemm = NULL;
-    jit_gemm_info info = {.struct_size = sizeof info};
-    jit_gemm_problem problem = {.struct_size = sizeof problem,
+    jit_gemm_info info = {.struct_size = sizeof(info)};
+    jit_gemm_problem problem = {.struct_size = sizeof(problem),
                                 .m = {.size = M},
                                 .n = {.size = N},
                                 .k = {.size = K},
-                                .a = JIT_GEMM_DTYPE_BF16};
+                                .a = {.dtype = JIT_GEMM_DTYPE_BF16}};
     jit_gemm_status status = jit_gemm_context_create(NULL, &context);
     int code = 1;
 

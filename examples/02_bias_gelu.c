@@ -26,11 +26,11 @@ static int fail(const char *what)
 static int make_problem(jit_gemm_context *context, const char *name, const char *source,
                         jit_gemm_problem *ret_problem)
 {
-    jit_gemm_epilogue epilogue = {sizeof epilogue, name, source, .operand_count = 2,
+    jit_gemm_epilogue epilogue = {sizeof(epilogue), name, source, .operand_count = 2,
                                   .operands = operands};
     char text[128];
 
-    snprintf(text, sizeof text, "%dx%dx%d f16 d=f32 epilogue=%s", M, N, K, name);
+    snprintf(text, sizeof(text), "%dx%dx%d f16 d=f32 epilogue=%s", M, N, K, name);
     return jit_gemm_epilogue_register(context, &epilogue) ||
                    jit_gemm_problem_parse(text, ret_problem)
                ? fail(name)
@@ -42,7 +42,7 @@ static int show_misuse(jit_gemm_context *context)
     jit_gemm_problem problem;
     jit_gemm_artifact *artifact = NULL;
     jit_gemm_diagnostics *diagnostics = NULL;
-    jit_gemm_diagnostic item = {.struct_size = sizeof item};
+    jit_gemm_diagnostic item = {.struct_size = sizeof(item)};
 
     if (make_problem(context, "misspelt", "d = scale *\n    gelu(acc + bais);", &problem) ||
         jit_gemm_build(context, &problem, JIT_GEMM_EMIT_CUBIN, &artifact) !=
@@ -62,9 +62,9 @@ static int run_fused(jit_gemm_context *context)
 {
     static float bias[N], result[M * N];
     const size_t inputs = (size_t)(M + N) * K * 2; /* bytes of A and B, f16 */
-    jit_gemm_operand_arg values[2] = {{0}};
+    jit_gemm_arg values[2] = {{0}};
     jit_gemm_args args = {
-        .struct_size = sizeof args, .operands = values, .operand_count = 2};
+        .struct_size = sizeof(args), .operands = values, .operand_count = 2};
     jit_gemm_problem problem;
     jit_gemm *gemm = NULL;
     jit_gemm_status status;
@@ -75,8 +75,8 @@ static int run_fused(jit_gemm_context *context)
     }
     status = jit_gemm_create(context, &problem, &gemm);
     if (status == JIT_GEMM_OK) {
-        status =
-            jit_gemm_device_alloc(context, inputs + sizeof bias + sizeof result, &args.a);
+        status = jit_gemm_device_alloc(context, inputs + sizeof(bias) + sizeof(result),
+                                       &args.a.pointer);
     }
     if (status != JIT_GEMM_OK) {
         jit_gemm_destroy(&gemm);
@@ -89,14 +89,14 @@ static int run_fused(jit_gemm_context *context)
     for (int i = 0; i < N; i++) {
         bias[i] = 0.01f * (float)i - 0.005f * (float)N;
     }
-    args.b = args.a + (uint64_t)M * K * 2;
-    args.d = args.a + inputs;
-    values[0].pointer = args.d + sizeof result;
+    args.b.pointer = args.a.pointer + (uint64_t)M * K * 2;
+    args.d.pointer = args.a.pointer + inputs;
+    values[0].pointer = args.d.pointer + sizeof(result);
     values[1].value = 2.0f;
-    if (jit_gemm_device_fill(context, args.a, 0, inputs) ||
-        jit_gemm_device_upload(context, values[0].pointer, bias, sizeof bias) ||
+    if (jit_gemm_device_fill(context, args.a.pointer, 0, inputs) ||
+        jit_gemm_device_upload(context, values[0].pointer, bias, sizeof(bias)) ||
         jit_gemm_run(gemm, &args, NULL) ||
-        jit_gemm_device_download(context, result, args.d, sizeof result)) {
+        jit_gemm_device_download(context, result, args.d.pointer, sizeof(result))) {
         worst = fail("run");
     }
     for (int i = 0; i < M * N; i++) {
@@ -105,21 +105,23 @@ static int run_fused(jit_gemm_context *context)
         worst = fmax(worst, fabs((double)result[i] - x * (1 + erf(x * sqrt(0.5)))));
     }
     printf("scale * gelu(acc + bias): largest error %.2g\n", worst);
-    (void)jit_gemm_device_free(context, args.a);
+    (void)jit_gemm_device_free(context, args.a.pointer);
     jit_gemm_destroy(&gemm);
     return !(worst < 1e-5);
 }
 
 int main(void)
 {
-    jit_gemm_context_options options = {.struct_size = sizeof options, .arch = "sm_90a"};
+    jit_gemm_context_options options = {.struct_size = sizeof(options), .arch = "sm_90a"};
     jit_gemm_context *context = NULL;
     int code;
 
     if (jit_gemm_context_create(NULL, &context)) { /* no GPU: a context that compiles */
         (void)jit_gemm_context_create(&options, &context);
     }
-    code = !context ? fail("context") : show_misuse(context) ? 1 : run_fused(context);
+    code = context == NULL        ? fail("context")
+           : show_misuse(context) ? 1
+                                  : run_fused(context);
     jit_gemm_context_destroy(&context);
     return code;
 }

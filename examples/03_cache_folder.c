@@ -26,7 +26,7 @@ static int fail(const char *what)
 /* Without a folder there is no disk cache. NULL after an error. */
 static jit_gemm_context *open_context(const char *folder, jit_gemm_policy policy)
 {
-    jit_gemm_context_options options = {.struct_size = sizeof options,
+    jit_gemm_context_options options = {.struct_size = sizeof(options),
                                         .arch = "sm_90a",
                                         .no_device = 1,
                                         .cache_dir = folder,
@@ -40,7 +40,7 @@ static jit_gemm_context *open_context(const char *folder, jit_gemm_policy policy
 
 static jit_gemm_status build_problem(jit_gemm_context *context, const char *text)
 {
-    jit_gemm_problem problem = {.struct_size = sizeof problem};
+    jit_gemm_problem problem = {.struct_size = sizeof(problem)};
     jit_gemm_artifact *artifact = NULL;
     jit_gemm_status status = jit_gemm_problem_parse(text, &problem);
 
@@ -55,7 +55,7 @@ static jit_gemm_status build_problem(jit_gemm_context *context, const char *text
 static int record_manifest(const char *path)
 {
     jit_gemm_context *context = open_context(NULL, JIT_GEMM_POLICY_ALLOW);
-    int code = context ? 0 : fail("context");
+    int code = context != NULL ? 0 : fail("context");
 
     for (int i = 0; i < PROBLEM_COUNT && code == 0; i++) {
         code = build_problem(context, problems[i]) ? fail(problems[i]) : 0;
@@ -71,13 +71,14 @@ static int record_manifest(const char *path)
 static int prewarm_folder(const char *path, const char *folder)
 {
     static char manifest[65536];
-    jit_gemm_prewarm_result result = {.struct_size = sizeof result};
+    jit_gemm_prewarm_result result = {.struct_size = sizeof(result)};
     jit_gemm_context *context = open_context(folder, JIT_GEMM_POLICY_ALLOW);
     FILE *file = fopen(path, "rb");
-    size_t size = file ? fread(manifest, 1, sizeof manifest, file) : 0;
-    int code = file ? fclose(file) : 1;
+    size_t size = file != NULL ? fread(manifest, 1, sizeof(manifest), file) : 0;
+    int code = file != NULL ? fclose(file) : 1;
 
-    if (code || !context || jit_gemm_prewarm(context, manifest, size, NULL, &result)) {
+    if (code || context == NULL ||
+        jit_gemm_prewarm(context, manifest, size, NULL, &result)) {
         code = fail("prewarm");
     }
     printf("prewarm: %zu problems, %zu were cached, %zu compiled, %zu failed\n",
@@ -90,8 +91,8 @@ static int prewarm_folder(const char *path, const char *folder)
 static int prove_nothing_compiles(const char *folder)
 {
     jit_gemm_context *context = open_context(folder, JIT_GEMM_POLICY_FORBID);
-    jit_gemm_stats stats = {.struct_size = sizeof stats};
-    int code = context ? 0 : fail("context");
+    jit_gemm_stats stats = {.struct_size = sizeof(stats)};
+    int code = context != NULL ? 0 : fail("context");
 
     for (int i = 0; i < PROBLEM_COUNT && code == 0; i++) {
         code = build_problem(context, problems[i]) ? fail(problems[i]) : 0;
@@ -117,7 +118,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
         return 2;
     }
-    snprintf(path, sizeof path, "%s.manifest", argv[1]);
+    snprintf(path, sizeof(path), "%s.manifest", argv[1]);
     return record_manifest(path) || prewarm_folder(path, argv[1]) ||
            prove_nothing_compiles(argv[1]);
 }

@@ -3,6 +3,7 @@
 #ifndef CLI_H
 #define CLI_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -108,7 +109,7 @@ void cli_print_debug_report(const jit_gemm *gemm);
  * failed call's error is printed by cli_report. */
 void cli_log(void *user, jit_gemm_severity severity, const char *text);
 /* Not 0: cli_log prints nothing until it is called with 0. */
-void cli_log_mute(int is_muted);
+void cli_log_mute(bool is_muted);
 
 /* Prints a JSON string with its quotes. */
 void cli_json_text(FILE *file, const char *text, size_t size);
@@ -147,7 +148,7 @@ void cli_context_table(struct cli_context_options *options, int with_device,
 int cli_check_device(const struct cli_context_options *options);
 /* Reads a value of --device that says for which device something is built: `gpu` or
  * `emulator`. CLI_OK, or the error was printed. */
-int cli_read_target(const char *text, int *ret_is_emulator);
+int cli_read_target(const char *text, bool *ret_is_emulator);
 /* Puts the current folder in front of a relative path. CLI_OK, or the error was printed. */
 int cli_absolute_path(const char *path, char *buffer, size_t size);
 /*
@@ -158,7 +159,7 @@ int cli_absolute_path(const char *path, char *buffer, size_t size);
  * there are no kernels for, unless a driver was named; what was taken is said on standard
  * error. CLI_OK, or the error was printed.
  */
-int cli_context_open(const struct cli_context_options *options, int needs_device,
+int cli_context_open(const struct cli_context_options *options, bool needs_device,
                      jit_gemm_policy policy, jit_gemm_context **ret_context);
 
 /* A problem and its epilogue, as the words and options give them. */

@@ -2,6 +2,7 @@
 /* Contexts: the options that every command shares. */
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,7 +46,7 @@ void cli_context_table(struct cli_context_options *options, int with_device,
     ret_table[count] = (struct cli_option){0};
 }
 
-int cli_read_target(const char *text, int *ret_is_emulator)
+int cli_read_target(const char *text, bool *ret_is_emulator)
 {
     if (strcmp(text, "gpu") != 0 && strcmp(text, CLI_EMULATOR) != 0) {
         return cli_usage_error(
@@ -63,7 +64,7 @@ int cli_absolute_path(const char *path, char *buffer, size_t size)
     if (path[0] == '/') {
         used = snprintf(buffer, size, "%s", path);
     } else {
-        if (!getcwd(here, sizeof here)) {
+        if (!getcwd(here, sizeof(here))) {
             return cli_error("the current folder: %s", strerror(errno));
         }
         used = snprintf(buffer, size, "%s/%s", here, path);
@@ -80,24 +81,24 @@ int cli_check_device(const struct cli_context_options *options)
 {
     const char *device = options->device;
 
-    if (!device || strcmp(device, "auto") == 0 || strcmp(device, "gpu") == 0) {
+    if (device == NULL || strcmp(device, "auto") == 0 || strcmp(device, "gpu") == 0) {
         return CLI_OK;
     }
     if (strcmp(device, CLI_EMULATOR) != 0) {
         return cli_usage_error(
             "--device: there is no device `%s`; use auto, gpu or emulator", device);
     }
-    if (options->driver) {
+    if (options->driver != NULL) {
         return cli_usage_error("--device emulator and --driver exclude each other");
     }
     return CLI_OK;
 }
 
-static int is_driver_named(const struct cli_context_options *options)
+static bool is_driver_named(const struct cli_context_options *options)
 {
     const char *variable = getenv("JIT_GEMM_DRIVER");
 
-    return options->driver || (variable && variable[0]);
+    return options->driver != NULL || (variable != NULL && variable[0]);
 }
 
 /* Where no emulator can take the GPU's place. */
@@ -124,7 +125,7 @@ static jit_gemm_status open_with_device(const jit_gemm_context_options *settings
     jit_gemm_status status = jit_gemm_context_create(settings, &context);
 
     if (status == JIT_GEMM_OK) {
-        ret_info->struct_size = sizeof *ret_info;
+        ret_info->struct_size = sizeof(*ret_info);
         status = jit_gemm_device_get_info(context, ret_info);
     }
     if (status != JIT_GEMM_OK) {
@@ -136,7 +137,7 @@ static jit_gemm_status open_with_device(const jit_gemm_context_options *settings
 }
 
 /* Could another driver do better? */
-static int is_for_lack_of_gpu(jit_gemm_status status)
+static bool is_for_lack_of_gpu(jit_gemm_status status)
 {
     return status == JIT_GEMM_ERR_NO_DRIVER || status == JIT_GEMM_ERR_DEVICE ||
            status == JIT_GEMM_ERR_UNSUPPORTED;
@@ -173,7 +174,7 @@ static int open_chosen_device(jit_gemm_context_options *settings,
                               jit_gemm_context **ret_context)
 {
     jit_gemm_device_info info;
-    int is_auto = strcmp(options->device, "auto") == 0;
+    bool is_auto = strcmp(options->device, "auto") == 0;
     jit_gemm_status status = open_with_device(settings, &info, ret_context);
 
     if (status != JIT_GEMM_OK) {
@@ -193,16 +194,16 @@ static int open_chosen_device(jit_gemm_context_options *settings,
     return CLI_OK;
 }
 
-int cli_context_open(const struct cli_context_options *options, int needs_device,
+int cli_context_open(const struct cli_context_options *options, bool needs_device,
                      jit_gemm_policy policy, jit_gemm_context **ret_context)
 {
     char folder[PATH_MAX + 8];
     static int log_errors = 1;
     const char *arch = options->arch ? options->arch : getenv("JIT_GEMM_ARCH");
-    int is_arch_named = arch && arch[0];
-    int is_device_named = options->device && strcmp(options->device, "auto") != 0;
+    bool is_arch_named = arch != NULL && arch[0];
+    bool is_device_named = options->device && strcmp(options->device, "auto") != 0;
     jit_gemm_context_options settings = {
-        .struct_size = sizeof settings,
+        .struct_size = sizeof(settings),
         .arch = options->arch,
         .no_device = !needs_device && !is_device_named && is_arch_named,
         .driver = options->driver,
@@ -221,11 +222,11 @@ int cli_context_open(const struct cli_context_options *options, int needs_device
     if (options->device && strcmp(options->device, CLI_EMULATOR) == 0) {
         settings.driver = CLI_EMULATOR;
     }
-    if (options->cache_dir) {
+    if (options->cache_dir != NULL) {
         if (options->no_cache) {
             return cli_usage_error("--cache and --no-cache exclude each other");
         }
-        if (cli_absolute_path(options->cache_dir, folder, sizeof folder) != CLI_OK) {
+        if (cli_absolute_path(options->cache_dir, folder, sizeof(folder)) != CLI_OK) {
             return CLI_FAILED;
         }
         settings.cache_dir = folder;

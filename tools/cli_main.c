@@ -19,7 +19,7 @@ static const struct cli_command commands[] = {
     {"version", "print the version", cmd_version},
 };
 
-enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
 
 static void print_commands(void)
 {

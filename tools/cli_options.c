@@ -2,6 +2,7 @@
 /* One parser for the options of all commands; the tables it reads also print the help. */
 #include <ctype.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ static void print_help(const struct cli_help *help, const char *words_help,
             char left[64];
             const char *line = option->help;
 
-            snprintf(left, sizeof left, "%s%s%s", option->name, option->value ? " " : "",
+            snprintf(left, sizeof(left), "%s%s%s", option->name, option->value ? " " : "",
                      option->value ? option->value : "");
             printf("  %-24s", left);
             if (strlen(left) > 23) {
@@ -35,7 +36,7 @@ static void print_help(const struct cli_help *help, const char *words_help,
         }
     }
     printf("  %-24s print this text\n", "-h, --help");
-    if (help->examples) {
+    if (help->examples != NULL) {
         printf("\nexamples:\n%s", help->examples);
     }
 }
@@ -54,7 +55,7 @@ static const struct cli_option *find_option(const struct cli_option *const *grou
     return NULL;
 }
 
-static int read_bytes(const char *text, uint64_t *ret_bytes)
+static bool read_bytes(const char *text, uint64_t *ret_bytes)
 {
     static const char units[] = "KMGT";
     char *end;
@@ -65,20 +66,20 @@ static int read_bytes(const char *text, uint64_t *ret_bytes)
     errno = 0;
     value = strtoull(text, &end, 10);
     if (errno || end == text || !isdigit((unsigned char)text[0])) {
-        return 0;
+        return false;
     }
     if (*end) {
         unit = strchr(units, toupper((unsigned char)*end));
-        if (!unit || end[1]) {
-            return 0;
+        if (unit == NULL || end[1]) {
+            return false;
         }
         shift = 10u * ((unsigned)(unit - units) + 1u);
     }
     if (shift && value >> (64u - shift)) {
-        return 0;
+        return false;
     }
     *ret_bytes = (uint64_t)value << shift;
-    return 1;
+    return true;
 }
 
 static int store_value(const struct cli_option *option, const char *value)
@@ -121,7 +122,7 @@ static int store_value(const struct cli_option *option, const char *value)
     case CLI_LIST: {
         struct cli_list *list = option->target;
 
-        if (list->count == sizeof list->items / sizeof list->items[0]) {
+        if (list->count == sizeof(list->items) / sizeof(list->items[0])) {
             return cli_usage_error("%s is given more than %zu times", option->name,
                                    list->count);
         }
@@ -164,7 +165,7 @@ int cli_parse_words(const struct cli_help *help, const char *words_help,
         }
         length = strcspn(word, "=");
         option = find_option(groups, word, length);
-        if (!option) {
+        if (option == NULL) {
             return cli_usage_error("%s: there is no option `%.*s`; `jit-gemm %s --help` "
                                    "lists them",
                                    argv[0], (int)length, word, argv[0]);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Problems and epilogues from words and options. */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,17 +54,17 @@ int cli_parse_problem(const struct cli_help *help, const struct cli_option *own,
     return cli_parse_words(help, problem_help, groups, argc, argv, ret_words);
 }
 
-static int read_operand_kind(const char *text, jit_gemm_operand_kind *ret_kind)
+static bool read_operand_kind(const char *text, jit_gemm_operand_kind *ret_kind)
 {
     static const char *const names[] = {"scalar", "row_vector", "column_vector", "matrix"};
 
     for (int i = 0; i < 4; i++) {
         if (strcmp(text, names[i]) == 0) {
             *ret_kind = (jit_gemm_operand_kind)i;
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 /* name:kind:type[:role] */
@@ -80,18 +81,18 @@ static int read_operand(struct cli_problem *problem, const char *text)
         return cli_usage_error("--operand: an epilogue has at most %d operands",
                                JIT_GEMM_MAX_OPERANDS);
     }
-    if (strlen(text) >= sizeof copy) {
+    if (strlen(text) >= sizeof(copy)) {
         return cli_usage_error("--operand %s: too long", text);
     }
     memcpy(copy, text, strlen(text) + 1);
-    for (char *part = copy; part && count < 5; count++) {
+    for (char *part = copy; part != NULL && count < 5; count++) {
         char *colon = strchr(part, ':');
 
         parts[count] = part;
-        if (colon) {
+        if (colon != NULL) {
             *colon = '\0';
         }
-        part = colon ? colon + 1 : NULL;
+        part = colon != NULL ? colon + 1 : NULL;
     }
     if (count < 3 || count > 4) {
         return cli_usage_error("--operand %s: write NAME:KIND:TYPE or NAME:KIND:TYPE:out",
@@ -101,7 +102,7 @@ static int read_operand(struct cli_problem *problem, const char *text)
         return cli_usage_error("--operand %s: the name has 1 to %d letters", text,
                                JIT_GEMM_NAME_SIZE - 1);
     }
-    memset(operand, 0, sizeof *operand);
+    memset(operand, 0, sizeof(*operand));
     if (!read_operand_kind(parts[1], &operand->kind)) {
         return cli_usage_error("--operand %s: there is no kind `%s`; kinds are scalar, "
                                "row_vector, column_vector, matrix",
@@ -133,10 +134,10 @@ static int read_epilogue(struct cli_problem *problem)
     jit_gemm_problem *target = &problem->problem;
     size_t size;
 
-    if (problem->epilogue_text && problem->epilogue_file) {
+    if (problem->epilogue_text != NULL && problem->epilogue_file != NULL) {
         return cli_usage_error("--epilogue and --epilogue-file exclude each other");
     }
-    if (!problem->epilogue_text && !problem->epilogue_file) {
+    if (problem->epilogue_text == NULL && problem->epilogue_file == NULL) {
         if (target->epilogue[0]) {
             return cli_usage_error("epilogue=%s: give its text with --epilogue or "
                                    "--epilogue-file",
@@ -147,9 +148,9 @@ static int read_epilogue(struct cli_problem *problem)
         }
         return CLI_OK;
     }
-    if (problem->epilogue_file) {
+    if (problem->epilogue_file != NULL) {
         problem->snippet = cli_read_file(problem->epilogue_file, &size);
-        if (!problem->snippet) {
+        if (problem->snippet == NULL) {
             return CLI_FAILED;
         }
         if (strlen(problem->snippet) != size) {
@@ -202,7 +203,7 @@ int cli_problem_read(struct cli_problem *problem, char **words, int count)
         return cli_usage_error("a problem is missing, such as `4096x4096x4096 bf16`");
     }
     text = join_words(words, count);
-    problem->problem = (jit_gemm_problem){.struct_size = sizeof problem->problem};
+    problem->problem = (jit_gemm_problem){.struct_size = sizeof(problem->problem)};
     status = jit_gemm_problem_parse(text, &problem->problem);
     free(text);
     if (status != JIT_GEMM_OK) {
@@ -232,7 +233,7 @@ void cli_problem_free(struct cli_problem *problem)
 jit_gemm_epilogue cli_problem_epilogue(const struct cli_problem *problem)
 {
     const jit_gemm_epilogue epilogue = {
-        .struct_size = sizeof epilogue,
+        .struct_size = sizeof(epilogue),
         .name = problem->problem.epilogue,
         .source = problem->snippet,
         .operand_count = (uint32_t)problem->operand_count,
@@ -248,7 +249,7 @@ int cli_problem_register(const struct cli_problem *problem, jit_gemm_context *co
     const jit_gemm_epilogue epilogue = cli_problem_epilogue(problem);
     jit_gemm_status status;
 
-    if (!problem->snippet) {
+    if (problem->snippet == NULL) {
         return CLI_OK;
     }
     status = jit_gemm_epilogue_register(context, &epilogue);

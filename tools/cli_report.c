@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,7 +68,7 @@ static void print_source_line(const char *text, uint32_t line, uint32_t column)
 
     for (uint32_t i = 1; i < line; i++) {
         text = strchr(text, '\n');
-        if (!text) {
+        if (text == NULL) {
             return;
         }
         text++;
@@ -93,7 +94,7 @@ static void print_diagnostic(const jit_gemm_diagnostic *item,
     if (item->origin == JIT_GEMM_DIAGNOSTIC_SNIPPET) {
         fprintf(stderr, "%u:%u: %s: %s\n", item->line ? item->line : 1,
                 item->column ? item->column : 1, severity_word(item->severity), item->text);
-        if (snippet && snippet->text && item->line) {
+        if (snippet != NULL && snippet->text && item->line) {
             print_source_line(snippet->text, item->line, item->column);
         }
     } else {
@@ -115,7 +116,7 @@ int cli_report(jit_gemm_status status, const struct cli_snippet *snippet, int ve
         count = jit_gemm_diagnostics_count(diagnostics);
     }
     for (size_t i = 0; i < count; i++) {
-        jit_gemm_diagnostic item = {.struct_size = sizeof item};
+        jit_gemm_diagnostic item = {.struct_size = sizeof(item)};
 
         if (jit_gemm_diagnostics_get(diagnostics, i, &item) == JIT_GEMM_OK) {
             print_diagnostic(&item, snippet);
@@ -131,9 +132,9 @@ int cli_report(jit_gemm_status status, const struct cli_snippet *snippet, int ve
     return CLI_FAILED;
 }
 
-static int is_log_muted;
+static bool is_log_muted;
 
-void cli_log_mute(int is_muted)
+void cli_log_mute(bool is_muted)
 {
     is_log_muted = is_muted;
 }
@@ -155,7 +156,7 @@ void cli_print_debug_report(const jit_gemm *gemm)
 
 void cli_log(void *user, jit_gemm_severity severity, const char *text)
 {
-    if (is_log_muted || (severity == JIT_GEMM_SEVERITY_ERROR && !user)) {
+    if (is_log_muted || (severity == JIT_GEMM_SEVERITY_ERROR && user == NULL)) {
         return;
     }
     fprintf(stderr, "jit-gemm: %s: %s\n", severity_word(severity), text);
@@ -202,7 +203,7 @@ void *cli_alloc(size_t bytes)
 {
     void *memory = malloc(bytes ? bytes : 1);
 
-    if (!memory) {
+    if (memory == NULL) {
         fprintf(stderr, "jit-gemm: error: no memory for %zu bytes\n", bytes);
         exit(CLI_FAILED);
     }
@@ -211,13 +212,13 @@ void *cli_alloc(size_t bytes)
 
 char *cli_read_file(const char *path, size_t *ret_size)
 {
-    int is_input = strcmp(path, "-") == 0;
+    bool is_input = strcmp(path, "-") == 0;
     FILE *file = is_input ? stdin : fopen(path, "rb");
     size_t size = 0, room = 4096, part;
     char *text;
     int failed;
 
-    if (!file) {
+    if (file == NULL) {
         cli_error("%s: %s", path, strerror(errno));
         return NULL;
     }
@@ -251,11 +252,11 @@ char *cli_read_file(const char *path, size_t *ret_size)
 
 int cli_write_file(const char *path, const void *data, size_t size)
 {
-    int is_output = strcmp(path, "-") == 0;
+    bool is_output = strcmp(path, "-") == 0;
     FILE *file = is_output ? stdout : fopen(path, "wb");
     int good;
 
-    if (!file) {
+    if (file == NULL) {
         return cli_error("%s: %s", path, strerror(errno));
     }
     good = fwrite(data, 1, size, file) == size;

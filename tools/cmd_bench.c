@@ -50,8 +50,9 @@ static int measure_problem(struct gemm_bench *bench, jit_gemm_context *context,
     if (code != CLI_OK) {
         return code;
     }
-    if (gemm_bench_measure(bench, &problem->problem, problem->snippet ? &epilogue : NULL,
-                           &result, error) != 0) {
+    if (gemm_bench_measure(bench, &problem->problem,
+                           problem->snippet != NULL ? &epilogue : NULL, &result,
+                           error) != 0) {
         return cli_error("%s", error);
     }
     if (options->json) {
@@ -78,7 +79,7 @@ static int measure_words(const struct bench_options *options, struct cli_problem
     char error[GEMM_BENCH_ERROR_SIZE] = "";
     int code = CLI_OK;
 
-    if (options->context.driver) { /* the rivals must use the same one */
+    if (options->context.driver != NULL) { /* the rivals must use the same one */
         setenv("JIT_GEMM_DRIVER", options->context.driver, 1);
     }
     if (gemm_bench_open(context, &settings, &bench, error) != 0) {
@@ -116,7 +117,7 @@ static int open_gpu(const struct bench_options *options, jit_gemm_context **ret_
                                "nothing of a GPU; use `run --device emulator`");
     }
     settings.device = NULL;
-    return cli_context_open(&settings, 1, JIT_GEMM_POLICY_ALLOW, ret_context);
+    return cli_context_open(&settings, true, JIT_GEMM_POLICY_ALLOW, ret_context);
 }
 
 /* Reads all problems before anything is measured: a typing error costs no waiting. */
@@ -160,14 +161,14 @@ int cmd_bench(int argc, char **argv)
     if (code >= 0) {
         return code;
     }
-    if (options.against && strcmp(options.against, "cublaslt") != 0) {
+    if (options.against != NULL && strcmp(options.against, "cublaslt") != 0) {
         return cli_usage_error("--against: there is no `%s`; use cublaslt",
                                options.against);
     }
     if (options.rounds > GEMM_BENCH_MAX_ROUNDS) {
         return cli_usage_error("--rounds: at most %d", GEMM_BENCH_MAX_ROUNDS);
     }
-    if (model.epilogue_file && strcmp(model.epilogue_file, "-") == 0) {
+    if (model.epilogue_file != NULL && strcmp(model.epilogue_file, "-") == 0) {
         return cli_usage_error(
             "--epilogue-file: bench reads it more than once; name a file");
     }

@@ -25,7 +25,7 @@ static int read_emit(const char *text, jit_gemm_emit *ret_emit)
         {"source", JIT_GEMM_EMIT_SOURCE},
     };
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (strcmp(rows[i].name, text) == 0) {
             *ret_emit = rows[i].emit;
             return CLI_OK;
@@ -48,7 +48,7 @@ static int build_artifact(const struct cli_context_options *options,
     const void *data;
     size_t size = 0;
     jit_gemm_status status;
-    int code = cli_context_open(options, 0, JIT_GEMM_POLICY_ALLOW, &context);
+    int code = cli_context_open(options, false, JIT_GEMM_POLICY_ALLOW, &context);
 
     if (code != CLI_OK) {
         return code;
@@ -88,7 +88,7 @@ int cmd_build(int argc, char **argv)
     if (code >= 0) {
         return code;
     }
-    if (!path) {
+    if (path == NULL) {
         return cli_usage_error(
             "build: -o FILE is missing; `-o -` writes to standard output");
     }

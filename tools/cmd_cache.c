@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -18,14 +19,14 @@ int cache_tool_open(const char *folder, int read_only, jg_cache **ret_cache)
                                 .read_only = read_only};
     jg_cache_result result;
 
-    if (folder) {
-        if (cli_absolute_path(folder, path, sizeof path) != CLI_OK) {
+    if (folder != NULL) {
+        if (cli_absolute_path(folder, path, sizeof(path)) != CLI_OK) {
             return CLI_FAILED;
         }
         options.folder = path;
     }
     reason[0] = '\0';
-    result = jg_cache_open(&options, ret_cache, reason, sizeof reason);
+    result = jg_cache_open(&options, ret_cache, reason, sizeof(reason));
     if (result != JG_CACHE_OK) {
         return cli_error("the cache folder cannot be used (%s): %s",
                          jg_cache_result_name(result), reason);
@@ -35,7 +36,7 @@ int cache_tool_open(const char *folder, int read_only, jg_cache **ret_cache)
 
 void cache_key_print(const jg_cache_name *name, char ret_text[CACHE_KEY_SIZE])
 {
-    for (size_t i = 0; i < sizeof name->bytes; i++) {
+    for (size_t i = 0; i < sizeof(name->bytes); i++) {
         snprintf(ret_text + 2 * i, 3, "%02x", name->bytes[i]);
     }
 }
@@ -47,13 +48,13 @@ void cache_entry_value(const jg_cache_entry *entry, const char *key, char *buffe
     size_t key_length = strlen(key);
 
     buffer[0] = '\0';
-    if (!at) {
+    if (at == NULL) {
         return;
     }
     end = at + entry->metadata_size;
     while (at < end) {
         const char *line_end = memchr(at, '\n', (size_t)(end - at));
-        size_t length = (size_t)((line_end ? line_end : end) - at);
+        size_t length = (size_t)((line_end != NULL ? line_end : end) - at);
 
         if (length > key_length && at[key_length] == '=' &&
             memcmp(at, key, key_length) == 0) {
@@ -69,7 +70,7 @@ int cache_entry_is_kernel(const jg_cache_entry *entry)
 {
     char problem[8];
 
-    cache_entry_value(entry, "problem", problem, sizeof problem);
+    cache_entry_value(entry, "problem", problem, sizeof(problem));
     return problem[0] != '\0';
 }
 
@@ -111,9 +112,9 @@ static void add_to_totals(struct totals *totals, const jg_cache_entry *entry)
 
 static void list_json(const jg_cache_entry *entry, const char *key, const char *when)
 {
-    const char *at = entry->metadata ? entry->metadata : "";
-    const char *end = at + (entry->metadata ? entry->metadata_size : 0);
-    int is_first = 1;
+    const char *at = entry->metadata != NULL ? entry->metadata : "";
+    const char *end = at + (entry->metadata != NULL ? entry->metadata_size : 0);
+    bool is_first = true;
 
     printf("{");
     cli_json_field(stdout, "key", key, 1);
@@ -124,15 +125,15 @@ static void list_json(const jg_cache_entry *entry, const char *key, const char *
     printf("\"record\": {");
     while (at < end) {
         const char *line_end = memchr(at, '\n', (size_t)(end - at));
-        size_t length = (size_t)((line_end ? line_end : end) - at);
+        size_t length = (size_t)((line_end != NULL ? line_end : end) - at);
         const char *equals = memchr(at, '=', length);
 
-        if (equals) {
+        if (equals != NULL) {
             printf("%s", is_first ? "" : ", ");
             cli_json_text(stdout, at, (size_t)(equals - at));
             printf(": ");
             cli_json_text(stdout, equals + 1, length - (size_t)(equals + 1 - at));
-            is_first = 0;
+            is_first = false;
         }
         at += length + 1;
     }
@@ -149,20 +150,20 @@ static int list_entry(void *user, const jg_cache_entry *entry)
     }
     add_to_totals(&listing->totals, entry);
     cache_key_print(&entry->name, key);
-    print_time(entry->modified, when, sizeof when);
+    print_time(entry->modified, when, sizeof(when));
     if (listing->json) {
         printf("%s", listing->is_first ? "\n  " : ",\n  ");
-        listing->is_first = 0;
+        listing->is_first = false;
         list_json(entry, key, when);
         return 0;
     }
-    cache_entry_value(entry, "kind", kind, sizeof kind);
-    cache_entry_value(entry, "arch", arch, sizeof arch);
+    cache_entry_value(entry, "kind", kind, sizeof(kind));
+    cache_entry_value(entry, "arch", arch, sizeof(arch));
     if (strcmp(kind, "ptx") == 0) { /* stands beside the cubin of the same problem */
-        snprintf(arch + strlen(arch), sizeof arch - strlen(arch), "/ptx");
+        snprintf(arch + strlen(arch), sizeof(arch) - strlen(arch), "/ptx");
     }
     cache_entry_value(entry, cache_entry_is_kernel(entry) ? "problem" : "kind", problem,
-                      sizeof problem);
+                      sizeof(problem));
     printf("%s %9" PRIu64 " %s %-7s %s\n", key, entry->file_bytes, when, arch,
            entry->state != JG_CACHE_OK ? jg_cache_result_name(entry->state) : problem);
     return 0;
@@ -178,7 +179,7 @@ static const struct cli_help ls_help = {
 
 static int cache_ls(int argc, char **argv)
 {
-    struct listing listing = {.is_first = 1};
+    struct listing listing = {.is_first = true};
     const char *folder = NULL;
     const struct cli_option own[] = {
         {"--all", NULL, "also the library's own small records", CLI_FLAG, &listing.all},
@@ -255,8 +256,8 @@ static int cache_stat(int argc, char **argv)
     }
     result = jg_cache_walk(cache, 0, count_entry, &totals);
     if (totals.entries) {
-        print_time(totals.oldest, oldest, sizeof oldest);
-        print_time(totals.newest, newest, sizeof newest);
+        print_time(totals.oldest, oldest, sizeof(oldest));
+        print_time(totals.newest, newest, sizeof(newest));
     }
     if (result != JG_CACHE_OK) {
         cli_error("the folder cannot be read: %s", jg_cache_result_name(result));
@@ -354,7 +355,7 @@ static int read_age(const char *text, int64_t *ret_seconds)
     if (!isdigit((unsigned char)text[0]) || value < 0 || value > INT32_MAX) {
         return 0;
     }
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
         if (*end == units[i].letter && end[1] == '\0') {
             *ret_seconds = value * units[i].seconds;
             return 1;
@@ -395,7 +396,7 @@ static int cache_gc(int argc, char **argv)
     if (words) {
         return cli_usage_error("cache gc takes no words");
     }
-    if (age_text && !read_age(age_text, &max_age)) {
+    if (age_text != NULL && !read_age(age_text, &max_age)) {
         return cli_usage_error("--max-age: `%s` is no age; write 90s, 15m, 12h or 30d",
                                age_text);
     }
@@ -423,7 +424,7 @@ static const struct cli_command subcommands[] = {
 
 int cmd_cache(int argc, char **argv)
 {
-    const size_t count = sizeof subcommands / sizeof subcommands[0];
+    const size_t count = sizeof(subcommands) / sizeof(subcommands[0]);
 
     if (argc < 2) {
         return cli_usage_error(

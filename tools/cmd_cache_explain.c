@@ -2,6 +2,7 @@
 /* jit-gemm cache explain: from a problem to its entry, or from a key to what it holds. */
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +38,7 @@ static int print_entry_of_key(void *user, const jg_cache_entry *entry)
     printf("%skey=%s\nstate=%s\nfile_bytes=%" PRIu64 "\npayload_bytes=%zu\n",
            search->found ? "\n" : "", key, jg_cache_result_name(entry->state),
            entry->file_bytes, entry->payload_size);
-    if (entry->metadata) {
+    if (entry->metadata != NULL) {
         fwrite(entry->metadata, 1, entry->metadata_size, stdout);
         putchar('\n');
     }
@@ -45,19 +46,19 @@ static int print_entry_of_key(void *user, const jg_cache_entry *entry)
     return 0;
 }
 
-static int is_key(const char *word)
+static bool is_key(const char *word)
 {
     size_t length = strlen(word);
 
     if (length < MIN_KEY_DIGITS || length >= CACHE_KEY_SIZE) {
-        return 0;
+        return false;
     }
     for (size_t i = 0; i < length; i++) {
         if (!isdigit((unsigned char)word[i]) && !(word[i] >= 'a' && word[i] <= 'f')) {
-            return 0;
+            return false;
         }
     }
-    return 1;
+    return true;
 }
 
 static int explain_key(jg_cache *cache, const char *digits)
@@ -97,7 +98,7 @@ static void note_difference(struct near_entry *near, const char *name, int diffe
     size_t used = strlen(near->differences);
 
     if (differs) {
-        snprintf(near->differences + used, sizeof near->differences - used, "%s%s",
+        snprintf(near->differences + used, sizeof(near->differences) - used, "%s%s",
                  used ? ", " : "", name);
         near->count++;
     }
@@ -126,18 +127,20 @@ static void compare_problems(const jit_gemm_problem *a, const jit_gemm_problem *
     note_difference(
         near, "batch",
         dims_differ(a->batch.size ? a->batch : one, b->batch.size ? b->batch : one));
-    note_difference(near, "a", a->a != b->a);
-    note_difference(near, "b", types_differ(a->b, a->a, b->b, b->a));
-    note_difference(near, "c", a->c != b->c);
-    note_difference(near, "d", types_differ(a->d, a->a, b->d, b->a));
+    note_difference(near, "a", a->a.dtype != b->a.dtype);
+    note_difference(near, "b",
+                    types_differ(a->b.dtype, a->a.dtype, b->b.dtype, b->a.dtype));
+    note_difference(near, "c", a->c.dtype != b->c.dtype);
+    note_difference(near, "d",
+                    types_differ(a->d.dtype, a->a.dtype, b->d.dtype, b->a.dtype));
     note_difference(near, "layout",
-                    a->a_layout != b->a_layout || a->b_layout != b->b_layout);
-    note_difference(near, "d_layout", a->d_layout != b->d_layout);
-    note_difference(near, "a_scale", a->a_scale != b->a_scale);
-    note_difference(near, "b_scale", a->b_scale != b->b_scale);
+                    a->a.layout != b->a.layout || a->b.layout != b->b.layout);
+    note_difference(near, "d_layout", a->d.layout != b->d.layout);
+    note_difference(near, "a_scale", a->a.scale.kind != b->a.scale.kind);
+    note_difference(near, "b_scale", a->b.scale.kind != b->b.scale.kind);
     note_difference(near, "workspace", a->workspace_limit != b->workspace_limit);
-    note_difference(near, "input_align", a->input_alignment != b->input_alignment);
-    note_difference(near, "output_align", a->output_alignment != b->output_alignment);
+    note_difference(near, "input_align", a->a.alignment != b->a.alignment);
+    note_difference(near, "output_align", a->d.alignment != b->d.alignment);
     note_difference(near, "epilogue", strcmp(a->epilogue, b->epilogue) != 0);
     note_difference(near, "config", strcmp(a->config, b->config) != 0);
 }
@@ -157,7 +160,7 @@ static void keep_near(struct problem_search *search, const struct near_entry *ne
         search->near_count++;
     }
     memmove(&search->near[at + 1], &search->near[at],
-            (search->near_count - at - 1) * sizeof search->near[0]);
+            (search->near_count - at - 1) * sizeof(search->near[0]));
     search->near[at] = *near;
 }
 
@@ -165,25 +168,25 @@ static int look_at_entry(void *user, const jg_cache_entry *entry)
 {
     struct problem_search *search = user;
     struct near_entry near = {.count = 0};
-    jit_gemm_problem other = {.struct_size = sizeof other};
+    jit_gemm_problem other = {.struct_size = sizeof(other)};
     char arch[32], kind[16];
 
     if (entry->state != JG_CACHE_OK || !cache_entry_is_kernel(entry)) {
         return 0;
     }
     cache_key_print(&entry->name, near.key);
-    cache_entry_value(entry, "kind", kind, sizeof kind);
+    cache_entry_value(entry, "kind", kind, sizeof(kind));
     note_difference(&near, "form (cubin, ptx)", strcmp(kind, search->form) != 0);
-    if (near.count == 0 && entry->material &&
+    if (near.count == 0 && entry->material != NULL &&
         memmem(entry->material, entry->material_size, search->source,
                search->source_size)) {
-        if (search->exact_count < sizeof search->exact / sizeof search->exact[0]) {
-            memcpy(search->exact[search->exact_count++], near.key, sizeof near.key);
+        if (search->exact_count < sizeof(search->exact) / sizeof(search->exact[0])) {
+            memcpy(search->exact[search->exact_count++], near.key, sizeof(near.key));
         }
         return 0;
     }
-    cache_entry_value(entry, "problem", near.problem, sizeof near.problem);
-    cache_entry_value(entry, "arch", arch, sizeof arch);
+    cache_entry_value(entry, "problem", near.problem, sizeof(near.problem));
+    cache_entry_value(entry, "arch", arch, sizeof(arch));
     if (jit_gemm_problem_parse(near.problem, &other) != JIT_GEMM_OK) {
         return 0;
     }
@@ -208,7 +211,7 @@ static void print_near(const struct problem_search *search)
 }
 
 static int explain_in_context(jg_cache *cache, jit_gemm_context *context,
-                              const struct cli_problem *problem, int is_emulator,
+                              const struct cli_problem *problem, bool is_emulator,
                               int verbose)
 {
     struct problem_search search = {.problem = &problem->problem,
@@ -269,7 +272,8 @@ int cache_explain(int argc, char **argv)
     };
     jit_gemm_context *context = NULL;
     jg_cache *cache = NULL;
-    int words = 0, is_emulator = 0, code;
+    bool is_emulator = false;
+    int words = 0, code;
 
     code = cli_parse_problem(&explain_help, own, &problem, &options, 0, argc, argv, &words);
     if (code >= 0) {
@@ -292,7 +296,7 @@ int cache_explain(int argc, char **argv)
         code = cli_problem_read(&problem, argv + 1, words);
     }
     if (code == CLI_OK) {
-        code = cli_context_open(&options, 0, JIT_GEMM_POLICY_FORBID, &context);
+        code = cli_context_open(&options, false, JIT_GEMM_POLICY_FORBID, &context);
     }
     if (code == CLI_OK) {
         code = cache_tool_open(options.cache_dir, 1, &cache);

@@ -38,7 +38,7 @@ static int look_at_device(const struct cli_context_options *options,
                           struct finding *ret_finding)
 {
     jit_gemm_context_options settings = {
-        .struct_size = sizeof settings,
+        .struct_size = sizeof(settings),
         .arch = options->arch,
         .driver = options->driver,
         .nvrtc = options->nvrtc,

@@ -39,11 +39,11 @@ int cmd_env(int argc, char **argv)
     if (words) {
         return cli_usage_error("env takes no words");
     }
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
         const char *value = getenv(variables[i].name);
 
         printf("%s\n    %s\n    %s%s\n", variables[i].name, variables[i].help,
-               value && value[0] ? "= " : "(not set)", value ? value : "");
+               value != NULL && value[0] ? "= " : "(not set)", value != NULL ? value : "");
     }
     return CLI_OK;
 }

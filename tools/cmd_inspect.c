@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* jit-gemm inspect: what a kernel's machine code needs and consists of. */
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,7 +56,7 @@ static const struct {
     {"local_store", "stores to local memory", {"STL"}},
 };
 
-enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
+enum { KIND_COUNT = sizeof(kinds) / sizeof(kinds[0]) };
 
 /* What is known of one kernel. */
 struct findings {
@@ -65,7 +66,7 @@ struct findings {
     const struct listing *listing; /* NULL without nvdisasm */
 };
 
-static int is_of_kind(const char *opcode, size_t kind)
+static bool is_of_kind(const char *opcode, size_t kind)
 {
     for (size_t i = 0; i < 12 && kinds[kind].opcodes[i]; i++) {
         const char *name = kinds[kind].opcodes[i];
@@ -74,10 +75,10 @@ static int is_of_kind(const char *opcode, size_t kind)
         if (name[0] == '*'            ? listing_is_multiplication(opcode)
             : name[length - 1] == '*' ? strncmp(opcode, name, length - 1) == 0
                                       : strcmp(opcode, name) == 0) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 static unsigned count_kind(const struct listing *listing, size_t kind)
@@ -158,7 +159,7 @@ static void print_text(const struct findings *findings)
     const jit_gemm_info *info = findings->info;
 
     printf("kernel:        %s\n", kernel->name);
-    if (info) {
+    if (info != NULL) {
         printf("problem:       %s\nconfig:        %s\n", findings->problem, info->config);
     }
     printf("registers:     %u a thread, of %u\n", kernel->registers,
@@ -167,7 +168,7 @@ static void print_text(const struct findings *findings)
            kernel->frame_bytes ? ": spills, or arrays that are not in registers"
                                : ", no spills");
     printf("threads:       %u a CTA at most\n", kernel->max_threads);
-    if (info) {
+    if (info != NULL) {
         printf("shared memory: %u bytes a CTA, and %u of the code's own\n",
                info->smem_bytes, kernel->static_smem);
         printf("tensor memory: %u columns a CTA\n", info->tmem_columns);
@@ -181,10 +182,10 @@ static void print_text(const struct findings *findings)
     }
     printf("barriers:      %u named\n", kernel->named_barriers);
     printf("code:          %llu bytes\n", (unsigned long long)kernel->code_bytes);
-    if (info && info->compile_ms > 0.0) {
+    if (info != NULL && info->compile_ms > 0.0) {
         printf("compiled in:   %.1f ms\n", info->compile_ms);
     }
-    if (findings->listing) {
+    if (findings->listing != NULL) {
         print_code(findings->listing);
     }
 }
@@ -222,7 +223,7 @@ static void print_json(const struct findings *findings)
 
     printf("{");
     cli_json_field(stdout, "kernel", kernel->name, 1);
-    if (info) {
+    if (info != NULL) {
         cli_json_field(stdout, "problem", findings->problem, 1);
         cli_json_field(stdout, "arch", info->arch, 1);
         cli_json_field(stdout, "config", info->config, 1);
@@ -235,7 +236,7 @@ static void print_json(const struct findings *findings)
            kernel->registers, count_allowed_registers(findings), kernel->frame_bytes,
            kernel->max_threads, kernel->static_smem, kernel->named_barriers,
            kernel->tensor_group, (unsigned long long)kernel->code_bytes);
-    if (findings->listing) {
+    if (findings->listing != NULL) {
         print_json_code(findings->listing);
     }
     printf("}\n");
@@ -253,25 +254,25 @@ static int inspect_code(const char *name, const void *code, size_t size,
     char *text = NULL;
     int found, result = CLI_OK;
 
-    if (wrong) {
+    if (wrong != NULL) {
         return cli_error("%s: %s", name, wrong);
     }
-    found = disassembler_find(program, sizeof program);
+    found = disassembler_find(program, sizeof(program));
     if (found > 0) {
         text = disassembler_run(program, code, size);
     }
-    if (found < 0 || (found > 0 && !text)) {
+    if (found < 0 || (found > 0 && text == NULL)) {
         return CLI_FAILED;
     }
     for (size_t i = 0; i < cubin.count && result == CLI_OK; i++) {
         struct findings findings = {problem, info, &cubin.kernels[i], NULL};
         struct listing listing;
 
-        if (text) {
+        if (text != NULL) {
             wrong = listing_read(text, cubin.kernels[i].name, &listing);
             findings.listing = &listing;
         }
-        if (wrong) {
+        if (wrong != NULL) {
             result = cli_error("%s: %s: %s", program, cubin.kernels[i].name, wrong);
         } else {
             (json ? print_json : print_text)(&findings);
@@ -292,9 +293,9 @@ static int inspect_problem(const struct cli_context_options *options,
     struct cli_snippet snippet = {problem->snippet};
     jit_gemm_context *context = NULL;
     jit_gemm_artifact *artifact = NULL;
-    jit_gemm_info info = {.struct_size = sizeof info};
+    jit_gemm_info info = {.struct_size = sizeof(info)};
     jit_gemm_status status;
-    int code = cli_context_open(options, 0, JIT_GEMM_POLICY_ALLOW, &context);
+    int code = cli_context_open(options, false, JIT_GEMM_POLICY_ALLOW, &context);
 
     if (code == CLI_OK) {
         code = cli_problem_register(problem, context, options->verbose);
@@ -321,20 +322,21 @@ static int inspect_problem(const struct cli_context_options *options,
 }
 
 /* A path: it has a folder in it, or the end of a cubin's name. */
-static int is_path(const char *word)
+static bool is_path(const char *word)
 {
     static const char end[] = ".cubin";
     size_t length = strlen(word);
 
     return strchr(word, '/') ||
-           (length >= sizeof end && strcmp(word + length - sizeof end + 1, end) == 0);
+           (length >= sizeof(end) && strcmp(word + length - sizeof(end) + 1, end) == 0);
 }
 
 static int inspect_file(const char *path, int json)
 {
     size_t size = 0;
     char *code = cli_read_file(path, &size);
-    int result = code ? inspect_code(path, code, size, NULL, NULL, json) : CLI_FAILED;
+    int result =
+        code != NULL ? inspect_code(path, code, size, NULL, NULL, json) : CLI_FAILED;
 
     free(code);
     return result;

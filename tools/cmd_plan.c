@@ -67,7 +67,7 @@ int cmd_plan(int argc, char **argv)
     }
     code = cli_problem_read(&problem, argv + 1, words);
     if (code == CLI_OK) {
-        code = cli_context_open(&options, 0, JIT_GEMM_POLICY_ALLOW, &context);
+        code = cli_context_open(&options, false, JIT_GEMM_POLICY_ALLOW, &context);
     }
     if (code == CLI_OK) {
         code = print_plan(&problem, context, json, options.verbose);

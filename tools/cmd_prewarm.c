@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* jit-gemm prewarm: a manifest into the disk cache. */
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -29,7 +30,7 @@ static void note_interrupt(int number)
 }
 
 struct progress {
-    int is_terminal;
+    bool is_terminal;
     size_t done, total;
 };
 
@@ -56,7 +57,7 @@ static int split_archs(char *text, const char *archs[MAX_ARCHS], size_t *ret_cou
 {
     size_t count = 0;
 
-    for (char *part = strtok(text, ","); part; part = strtok(NULL, ",")) {
+    for (char *part = strtok(text, ","); part != NULL; part = strtok(NULL, ",")) {
         if (count == MAX_ARCHS) {
             return cli_usage_error("--arch: at most %d architectures", MAX_ARCHS);
         }
@@ -81,7 +82,7 @@ static int prewarm_manifest(jit_gemm_context *context, const char *manifest, siz
                             const jit_gemm_prewarm_options *settings, int verbose)
 {
     struct progress *progress = settings->progress_user;
-    jit_gemm_prewarm_result result = {.struct_size = sizeof result};
+    jit_gemm_prewarm_result result = {.struct_size = sizeof(result)};
     struct sigaction action = {.sa_handler = note_interrupt, .sa_flags = (int)SA_RESETHAND};
     double start = read_seconds();
     jit_gemm_status status;
@@ -109,8 +110,8 @@ int cmd_prewarm(int argc, char **argv)
     struct cli_context_options options = {.log_errors = 1};
     struct progress progress = {.is_terminal = isatty(STDERR_FILENO)};
     const char *archs[MAX_ARCHS] = {0}, *device = "gpu";
-    int is_emulator = 0;
-    jit_gemm_prewarm_options settings = {.struct_size = sizeof settings,
+    bool is_emulator = false;
+    jit_gemm_prewarm_options settings = {.struct_size = sizeof(settings),
                                          .progress = show_progress,
                                          .progress_user = &progress};
     int64_t jobs = 0;
@@ -162,8 +163,9 @@ int cmd_prewarm(int argc, char **argv)
         options.arch = archs[0];
     }
     manifest = cli_read_file(argv[1], &size);
-    code = manifest ? cli_context_open(&options, 0, JIT_GEMM_POLICY_ALLOW, &context)
-                    : CLI_FAILED;
+    code = manifest != NULL
+               ? cli_context_open(&options, false, JIT_GEMM_POLICY_ALLOW, &context)
+               : CLI_FAILED;
     if (code == CLI_OK) {
         code = prewarm_manifest(context, manifest, size, &settings, options.verbose);
     }

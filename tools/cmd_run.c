@@ -55,7 +55,7 @@ static int compare_doubles(const void *a, const void *b)
 static int time_launches(struct run_state *state, size_t count)
 {
     jit_gemm_timer *timer = NULL;
-    double *times = cli_alloc(count * sizeof *times);
+    double *times = cli_alloc(count * sizeof(*times));
     jit_gemm_status status = jit_gemm_timer_create(state->launch.context, &timer);
 
     for (int i = 0; i < 2 && status == JIT_GEMM_OK; i++) { /* clocks and caches warm up */
@@ -74,7 +74,7 @@ static int time_launches(struct run_state *state, size_t count)
         }
     }
     if (status == JIT_GEMM_OK) {
-        qsort(times, count, sizeof *times, compare_doubles);
+        qsort(times, count, sizeof(*times), compare_doubles);
         state->kernel_us = 0.5 * (times[(count - 1) / 2] + times[count / 2]);
     }
     jit_gemm_timer_destroy(&timer);
@@ -140,9 +140,9 @@ static void print_json(const struct run_state *state, const char *word, const ch
 
 static void print_last_line(const struct run_state *state, const char *word)
 {
-    char device[sizeof state->launch.device.name];
+    char device[sizeof(state->launch.device.name)];
 
-    memcpy(device, state->launch.device.name, sizeof device);
+    memcpy(device, state->launch.device.name, sizeof(device));
     for (char *letter = device; *letter; letter++) {
         if (*letter == ' ') {
             *letter = '_';
@@ -184,7 +184,8 @@ static int save_result(const struct run_launch *launch, const char *path)
 {
     const struct run_matrix *d = &launch->results.d;
     void *data = run_matrix_download(launch->context, d);
-    int code = data ? cli_write_file(path, data, element_view_bytes(&d->view)) : CLI_FAILED;
+    int code = data != NULL ? cli_write_file(path, data, element_view_bytes(&d->view))
+                            : CLI_FAILED;
 
     free(data);
     return code;
@@ -212,7 +213,7 @@ static int run_problem(struct run_state *state, const struct cli_problem *proble
             code = run_launch_once(launch);
         }
     }
-    if (code == CLI_OK && options->save) {
+    if (code == CLI_OK && options->save != NULL) {
         code = save_result(launch, options->save);
     }
     if (code == CLI_OK && options->verify) {
@@ -239,7 +240,7 @@ static int open_and_run(const struct run_options *options,
         .launch = {.alpha = (float)options->alpha, .beta = (float)options->beta},
         .kernel_us = (double)NAN,
         .verdict = {.rel_error = (double)NAN}};
-    int code = run_sizes_settle(&problem->problem, &options->sizes, &state.launch.inputs);
+    int code = run_sizes_resolve(&problem->problem, &options->sizes, &state.launch.inputs);
 
     if (code == CLI_OK) {
         code = run_launch_open(&options->context, problem, &state.launch);
@@ -260,10 +261,11 @@ static int check_options(const struct run_options *options,
     if (options->repeat < 1 || options->repeat > 100000) {
         return cli_usage_error("--repeat: between 1 and 100000");
     }
-    if ((options->beta < 1 || options->beta > 1) && !problem->problem.c) {
+    if ((options->beta < 1 || options->beta > 1) &&
+        problem->problem.c.dtype == JIT_GEMM_DTYPE_NONE) {
         return cli_usage_error("--beta needs a C in the problem, such as c=bf16");
     }
-    if (options->strides.ldc && !problem->problem.c) {
+    if (options->strides.ldc != 0 && problem->problem.c.dtype == JIT_GEMM_DTYPE_NONE) {
         return cli_usage_error("--ldc needs a C in the problem, such as c=bf16");
     }
     return CLI_OK;

@@ -2,6 +2,7 @@
 /* jit-gemm trace: one launch, and a picture of what its roles did when. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +26,7 @@ struct trace_options {
     struct cli_context_options context;
     int64_t ctas, events;
     const char *path;
-    int is_svg;
+    bool is_svg;
 };
 
 struct trace_state {
@@ -42,8 +43,8 @@ static int read_path(struct trace_options *options)
     if (!options->path) {
         return cli_usage_error("trace: -o FILE is missing");
     }
-    options->is_svg = end && strcmp(end, ".svg") == 0;
-    if (!options->is_svg && !(end && strcmp(end, ".json") == 0)) {
+    options->is_svg = end != NULL && strcmp(end, ".svg") == 0;
+    if (!options->is_svg && !(end != NULL && strcmp(end, ".json") == 0)) {
         return cli_usage_error("-o %s: the name ends in .svg or .json", options->path);
     }
     if (options->ctas < 1 || options->events < 1 ||
@@ -63,11 +64,11 @@ static int add_trace(struct cli_problem *problem)
     if (strstr(config, "trace=")) {
         return cli_usage_error("trace sets trace=1 itself; leave it out of the config");
     }
-    if (used + sizeof " trace=1" > JIT_GEMM_CONFIG_SIZE) {
+    if (used + sizeof(" trace=1") > JIT_GEMM_CONFIG_SIZE) {
         return cli_usage_error("--config: too long to add trace=1");
     }
     memcpy(config + used, used ? " trace=1" : "trace=1",
-           used ? sizeof " trace=1" : sizeof "trace=1");
+           used ? sizeof(" trace=1") : sizeof("trace=1"));
     return CLI_OK;
 }
 
@@ -76,7 +77,7 @@ static jit_gemm_status record(struct trace_state *state, uint32_t events)
 {
     const struct run_launch *launch = &state->launch;
     size_t bytes =
-        (size_t)state->ctas * JIT_GEMM_TRACE_TRACKS * events * sizeof *state->events;
+        (size_t)state->ctas * JIT_GEMM_TRACE_TRACKS * events * sizeof(*state->events);
     jit_gemm_status status = jit_gemm_device_alloc(launch->context, bytes, &state->buffer);
 
     if (status == JIT_GEMM_OK) {
@@ -114,7 +115,7 @@ static int write_timeline(const struct trace_state *state, const char *problem,
         return cli_error("the launch recorded nothing");
     }
     file = fopen(options->path, "w");
-    if (!file) {
+    if (file == NULL) {
         return cli_error("%s: %s", options->path, strerror(errno));
     }
     (options->is_svg ? timeline_write_svg : timeline_write_json)(&timeline, file);
@@ -138,7 +139,7 @@ static int trace_problem(const struct trace_options *options,
     struct run_launch *launch = &state.launch;
     jit_gemm_status status;
     char *text = cli_problem_text(&problem->problem);
-    int code = run_sizes_settle(&problem->problem, &planned, &launch->inputs);
+    int code = run_sizes_resolve(&problem->problem, &planned, &launch->inputs);
 
     if (code == CLI_OK) {
         code = run_launch_open(&options->context, problem, launch);

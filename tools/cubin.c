@@ -2,6 +2,7 @@
 #include "cubin.h"
 
 #include <elf.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,7 +33,7 @@ struct view {
     Elf64_Shdr names; /* of sections */
 };
 
-static int is_inside(const struct view *view, uint64_t offset, uint64_t size)
+static bool is_inside(const struct view *view, uint64_t offset, uint64_t size)
 {
     return offset <= view->size && size <= view->size - offset;
 }
@@ -43,8 +44,8 @@ static int read_section(const struct view *view, uint32_t index, Elf64_Shdr *ret
         return 0;
     }
     memcpy(ret_section,
-           view->bytes + view->header.e_shoff + (uint64_t)index * sizeof *ret_section,
-           sizeof *ret_section);
+           view->bytes + view->header.e_shoff + (uint64_t)index * sizeof(*ret_section),
+           sizeof(*ret_section));
     return ret_section->sh_type == SHT_NOBITS ||
            is_inside(view, ret_section->sh_offset, ret_section->sh_size);
 }
@@ -79,12 +80,12 @@ static struct cubin_kernel *kernel_of_symbol(const struct view *view, uint32_t s
     Elf64_Sym symbol;
 
     if (!read_section(view, symbols_at, &symbols) || symbols.sh_type != SHT_SYMTAB ||
-        index >= symbols.sh_size / sizeof symbol ||
+        index >= symbols.sh_size / sizeof(symbol) ||
         !read_section(view, symbols.sh_link, &names)) {
         return NULL;
     }
-    memcpy(&symbol, view->bytes + symbols.sh_offset + (uint64_t)index * sizeof symbol,
-           sizeof symbol);
+    memcpy(&symbol, view->bytes + symbols.sh_offset + (uint64_t)index * sizeof(symbol),
+           sizeof(symbol));
     return find_kernel(cubin, name_at(view, &names, symbol.st_name));
 }
 
@@ -92,7 +93,7 @@ static uint32_t word_at(const unsigned char *bytes)
 {
     uint32_t word;
 
-    memcpy(&word, bytes, sizeof word);
+    memcpy(&word, bytes, sizeof(word));
     return word;
 }
 
@@ -103,18 +104,18 @@ static void take_info(const struct view *view, const Elf64_Shdr *section,
 {
     if ((attribute == INFO_REGISTERS || attribute == INFO_FRAME_SIZE) && size >= 8) {
         kernel = kernel_of_symbol(view, section->sh_link, word_at(value), cubin);
-        if (kernel && attribute == INFO_REGISTERS) {
+        if (kernel != NULL && attribute == INFO_REGISTERS) {
             kernel->registers = word_at(value + 4);
-        } else if (kernel) {
+        } else if (kernel != NULL) {
             kernel->frame_bytes = word_at(value + 4);
         }
-    } else if (kernel && attribute == INFO_MAX_THREADS && size >= 12) {
+    } else if (kernel != NULL && attribute == INFO_MAX_THREADS && size >= 12) {
         kernel->max_threads = word_at(value) * word_at(value + 4) * word_at(value + 8);
-    } else if (kernel && attribute == INFO_BARRIERS && size >= 1) {
+    } else if (kernel != NULL && attribute == INFO_BARRIERS && size >= 1) {
         kernel->named_barriers = value[0];
-    } else if (kernel && attribute == INFO_TCGEN05_ONE) {
+    } else if (kernel != NULL && attribute == INFO_TCGEN05_ONE) {
         kernel->tensor_group = 1;
-    } else if (kernel && attribute == INFO_TCGEN05_TWO) {
+    } else if (kernel != NULL && attribute == INFO_TCGEN05_TWO) {
         kernel->tensor_group = 2;
     }
 }
@@ -151,14 +152,14 @@ static const char *read_kernels(const struct view *view, struct cubin *cubin)
         }
         name = name_at(view, &view->names, section.sh_name);
         if (section.sh_type == SHT_PROGBITS &&
-            strncmp(name, TEXT_PREFIX, sizeof TEXT_PREFIX - 1) == 0) {
+            strncmp(name, TEXT_PREFIX, sizeof(TEXT_PREFIX) - 1) == 0) {
             struct cubin_kernel *kernel = &cubin->kernels[cubin->count];
 
             if (cubin->count == CUBIN_MAX_KERNELS) {
                 return "it has more kernels than this reads";
             }
-            if (snprintf(kernel->name, sizeof kernel->name, "%s",
-                         name + sizeof TEXT_PREFIX - 1) >= (int)sizeof kernel->name) {
+            if (snprintf(kernel->name, sizeof(kernel->name), "%s",
+                         name + sizeof(TEXT_PREFIX) - 1) >= (int)sizeof(kernel->name)) {
                 return "the name of a kernel is too long";
             }
             kernel->code_bytes = section.sh_size;
@@ -178,17 +179,17 @@ static const char *read_facts(const struct view *view, struct cubin *cubin)
 
         (void)read_section(view, i, &section);
         name = name_at(view, &view->names, section.sh_name);
-        if (strncmp(name, SHARED_PREFIX, sizeof SHARED_PREFIX - 1) == 0) {
-            kernel = find_kernel(cubin, name + sizeof SHARED_PREFIX - 1);
-            if (kernel) {
+        if (strncmp(name, SHARED_PREFIX, sizeof(SHARED_PREFIX) - 1) == 0) {
+            kernel = find_kernel(cubin, name + sizeof(SHARED_PREFIX) - 1);
+            if (kernel != NULL) {
                 kernel->static_smem = (uint32_t)section.sh_size;
             }
             continue;
         }
-        if (strncmp(name, INFO_PREFIX, sizeof INFO_PREFIX - 1) == 0) {
-            kernel = find_kernel(cubin, name + sizeof INFO_PREFIX - 1);
+        if (strncmp(name, INFO_PREFIX, sizeof(INFO_PREFIX) - 1) == 0) {
+            kernel = find_kernel(cubin, name + sizeof(INFO_PREFIX) - 1);
         }
-        if ((kernel || strcmp(name, INFO_OF_ALL) == 0) &&
+        if ((kernel != NULL || strcmp(name, INFO_OF_ALL) == 0) &&
             (section.sh_type == SHT_NOBITS || !read_info(view, &section, kernel, cubin))) {
             return "a section of facts about kernels is damaged";
         }
@@ -196,7 +197,7 @@ static const char *read_facts(const struct view *view, struct cubin *cubin)
     return NULL;
 }
 
-static int is_elf(const void *bytes, size_t size)
+static bool is_elf(const void *bytes, size_t size)
 {
     return size >= SELFMAG && memcmp(bytes, ELFMAG, SELFMAG) == 0;
 }
@@ -208,10 +209,10 @@ const char *cubin_read(const void *bytes, size_t size, struct cubin *ret_cubin)
     const char *problem;
 
     *ret_cubin = (struct cubin){0};
-    if (!is_elf(bytes, size) || size < sizeof view.header) {
+    if (!is_elf(bytes, size) || size < sizeof(view.header)) {
         return "it is no ELF file";
     }
-    memcpy(&view.header, bytes, sizeof view.header);
+    memcpy(&view.header, bytes, sizeof(view.header));
     if (header->e_ident[EI_CLASS] != ELFCLASS64 ||
         header->e_ident[EI_DATA] != ELFDATA2LSB || header->e_machine != MACHINE_CUDA) {
         return "it is no 64-bit ELF file for a CUDA device";
@@ -223,5 +224,5 @@ const char *cubin_read(const void *bytes, size_t size, struct cubin *ret_cubin)
         return "its section table is outside of the file";
     }
     problem = read_kernels(&view, ret_cubin);
-    return problem ? problem : read_facts(&view, ret_cubin);
+    return problem != NULL ? problem : read_facts(&view, ret_cubin);
 }

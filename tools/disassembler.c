@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,15 +17,15 @@
 #define PROGRAM      "nvdisasm"
 #define USUAL_FOLDER "/usr/local/cuda/bin"
 
-static int is_program(const char *path)
+static bool is_program(const char *path)
 {
     struct stat facts;
 
     return stat(path, &facts) == 0 && S_ISREG(facts.st_mode) && access(path, X_OK) == 0;
 }
 
-static int is_in_folder(const char *folder, size_t length, const char *below,
-                        char *ret_path, size_t size)
+static bool is_in_folder(const char *folder, size_t length, const char *below,
+                         char *ret_path, size_t size)
 {
     int used = snprintf(ret_path, size, "%.*s%s/" PROGRAM, (int)length, folder, below);
 
@@ -37,7 +38,7 @@ int disassembler_find(char *ret_path, size_t size)
     const char *named = getenv(DISASSEMBLER_VARIABLE);
     const char *folders = getenv("PATH");
 
-    if (named && named[0]) {
+    if (named != NULL && named[0]) {
         int used = snprintf(ret_path, size, "%s", named);
 
         if (used < 0 || (size_t)used >= size || !is_program(named)) {
@@ -48,7 +49,7 @@ int disassembler_find(char *ret_path, size_t size)
         }
         return 1;
     }
-    while (folders && *folders) {
+    while (folders != NULL && *folders) {
         size_t length = strcspn(folders, ":");
 
         if (is_in_folder(folders, length, "", ret_path, size)) {
@@ -56,10 +57,10 @@ int disassembler_find(char *ret_path, size_t size)
         }
         folders += length + (folders[length] == ':');
     }
-    for (size_t i = 0; i < sizeof homes / sizeof homes[0]; i++) {
+    for (size_t i = 0; i < sizeof(homes) / sizeof(homes[0]); i++) {
         const char *home = getenv(homes[i]);
 
-        if (home && is_in_folder(home, strlen(home), "/bin", ret_path, size)) {
+        if (home != NULL && is_in_folder(home, strlen(home), "/bin", ret_path, size)) {
             return 1;
         }
     }
@@ -72,7 +73,7 @@ static int write_temporary(const void *bytes, size_t size, char *ret_path, size_
     const char *folder = getenv("TMPDIR");
     const char *at = bytes;
     int used = snprintf(ret_path, path_size, "%s/jit-gemm-XXXXXX",
-                        folder && folder[0] ? folder : "/tmp");
+                        folder != NULL && folder[0] ? folder : "/tmp");
     int file = used > 0 && (size_t)used < path_size ? mkstemp(ret_path) : -1;
 
     if (file < 0) {
@@ -166,11 +167,11 @@ char *disassembler_run(const char *path, const void *cubin, size_t size)
     char *const words[] = {program, code_only, as_it_is, file, NULL};
     char *text;
 
-    if (write_temporary(cubin, size, file, sizeof file) != CLI_OK) {
+    if (write_temporary(cubin, size, file, sizeof(file)) != CLI_OK) {
         return NULL;
     }
     text = run_program(path, words, 0);
-    if (!text) {
+    if (text == NULL) {
         free(run_program(path, words, 1));
         cli_error("%s failed; is it older than the chip of this code?", path);
     }

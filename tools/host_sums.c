@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "host_sums.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@ struct operands {
 
 /* Element (row, column) of a stored matrix; `is_transposed`: of its transpose. */
 static double load_element(const struct run_matrix *matrix, const void *data, int64_t batch,
-                           int64_t row, int64_t column, int is_transposed)
+                           int64_t row, int64_t column, bool is_transposed)
 {
     const struct element_view *view = &matrix->view;
     int64_t at = is_transposed ? column * view->ld + row : row * view->ld + column;
@@ -29,13 +30,13 @@ static double load_element(const struct run_matrix *matrix, const void *data, in
 static double load_scale(const struct run_matrix *scale, const void *data, int64_t batch,
                          int64_t index)
 {
-    return data
+    return data != NULL
                ? load_element(scale, data, batch, 0, scale->view.columns > 1 ? index : 0, 0)
                : 1;
 }
 
 static void unpack(const struct run_matrix *matrix, const void *data, int64_t batch,
-                   int64_t rows, int64_t columns, int is_transposed, float *target)
+                   int64_t rows, int64_t columns, bool is_transposed, float *target)
 {
     for (int64_t row = 0; row < rows; row++) {
         for (int64_t column = 0; column < columns; column++) {
@@ -52,7 +53,7 @@ static void sum_rows(const struct operands *operands, int64_t row, int64_t count
 {
     const int64_t n = operands->n;
 
-    memset(sums, 0, (size_t)(count * n) * sizeof *sums);
+    memset(sums, 0, (size_t)(count * n) * sizeof(*sums));
     for (int64_t k = 0; k < operands->k; k++) {
         const float *b = operands->b + k * n;
 
@@ -83,12 +84,12 @@ static void sum_batch(struct work *work, const jit_gemm_problem *problem,
 {
     struct operands *operands = &work->operands;
     const int64_t m = inputs->m, n = inputs->n;
-    const int by_columns = problem->d_layout == JIT_GEMM_D_COLUMN_MAJOR;
+    const bool by_columns = problem->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR;
 
     unpack(&inputs->a, work->a, batch, inputs->m, inputs->k,
-           problem->a_layout != JIT_GEMM_LAYOUT_K_MAJOR, operands->a);
+           problem->a.layout != JIT_GEMM_LAYOUT_K_MAJOR, operands->a);
     unpack(&inputs->b, work->b, batch, inputs->k, n,
-           problem->b_layout == JIT_GEMM_LAYOUT_K_MAJOR, operands->b);
+           problem->b.layout == JIT_GEMM_LAYOUT_K_MAJOR, operands->b);
     for (int64_t row = 0; row < inputs->m; row += ROWS) {
         int64_t count = inputs->m - row < ROWS ? inputs->m - row : ROWS;
 
@@ -124,7 +125,7 @@ static int download_inputs(jit_gemm_context *context, const struct run_inputs *i
     if (!work->b) {
         return CLI_FAILED;
     }
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (rows[i].matrix->base) {
             *rows[i].target = run_matrix_download(context, rows[i].matrix);
             if (!*rows[i].target) {
@@ -140,7 +141,7 @@ int host_sums_create(jit_gemm_context *context, const jit_gemm_problem *problem,
                      jit_gemm_dtype type, struct run_matrix *ret_sums)
 {
     const size_t m = (size_t)inputs->m, n = (size_t)inputs->n, k = (size_t)inputs->k;
-    const int by_columns = problem->d_layout == JIT_GEMM_D_COLUMN_MAJOR;
+    const bool by_columns = problem->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR;
     const struct element_view view = {.dtype = type,
                                       .batch = inputs->batch,
                                       .rows = by_columns ? inputs->n : inputs->m,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The text of a listing to instructions and labels, and what is counted of them. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,27 +25,27 @@ static void copy_part(char *target, size_t size, const char *from, size_t length
     snprintf(target, size, "%.*s", (int)(length < size ? length : size - 1), from);
 }
 
-static int is_branch(const char *opcode)
+static bool is_branch(const char *opcode)
 {
     return strcmp(opcode, "BRA") == 0 || strcmp(opcode, "WARPSYNC") == 0;
 }
 
 /* What follows an instruction of these is reached from elsewhere. */
-static int ends_flow(const char *opcode)
+static bool ends_flow(const char *opcode)
 {
     static const char *const names[] = {"EXIT", "RET", "BRX", "BRXU", "JMX", "KILL", "BPT"};
 
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strcmp(opcode, names[i]) == 0) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 /* An address between the marks of a comment, perhaps a guard, an opcode, operands, as in
  * `@P0 BRA `(.L_x_0) ;`. 0 if the line is none. */
-static int read_instruction(const char *line, struct instruction *ret_instruction)
+static bool read_instruction(const char *line, struct instruction *ret_instruction)
 {
     struct instruction result = {.block = NONE};
     const char *label, *at = line + strspn(line, " ");
@@ -53,31 +54,31 @@ static int read_instruction(const char *line, struct instruction *ret_instructio
     size_t length;
 
     if (!code_starts_with(at, "/*")) {
-        return 0;
+        return false;
     }
     address = strtoul(at + 2, &end, 16);
     if (end == at + 2 || !code_starts_with(end, "*/")) {
-        return 0;
+        return false;
     }
     at = end + 2;
     at += strspn(at, " {");
     if (*at == '@') {
-        result.is_guarded = 1;
+        result.is_guarded = true;
         at += strcspn(at, " ");
         at += strspn(at, " ");
     }
     length = strcspn(at, " .;");
     if (length == 0) {
-        return 0;
+        return false;
     }
     result.address = (uint32_t)address;
-    copy_part(result.opcode, sizeof result.opcode, at, length);
+    copy_part(result.opcode, sizeof(result.opcode), at, length);
     label = strstr(at, "`(");
-    if (label) {
-        copy_part(result.target, sizeof result.target, label + 2, strcspn(label + 2, ")"));
+    if (label != NULL) {
+        copy_part(result.target, sizeof(result.target), label + 2, strcspn(label + 2, ")"));
         result.is_mention = !is_branch(result.opcode);
     }
-    if (label && !result.is_mention) {
+    if (label != NULL && !result.is_mention) {
         const char *operands = at + strcspn(at, " ");
 
         /* A predicate among the operands guards a branch of the uniform kind. */
@@ -86,20 +87,20 @@ static int read_instruction(const char *line, struct instruction *ret_instructio
     }
     result.ends |= ends_flow(result.opcode);
     *ret_instruction = result;
-    return 1;
+    return true;
 }
 
 /* `.L_x_1:` */
-static int read_label(const char *line, int next, struct label *ret_label)
+static bool read_label(const char *line, int next, struct label *ret_label)
 {
     size_t length = strcspn(line, ":");
 
     if (line[0] != '.' || line[length] != ':' || length >= LABEL_SIZE) {
-        return 0;
+        return false;
     }
     *ret_label = (struct label){.instruction = next};
-    copy_part(ret_label->name, sizeof ret_label->name, line, length);
-    return 1;
+    copy_part(ret_label->name, sizeof(ret_label->name), line, length);
+    return true;
 }
 
 /* Where the kernel's section begins; NULL if the text has none. */
@@ -108,9 +109,9 @@ static const char *find_section(const char *text, const char *kernel)
     char head[320];
     const char *at;
 
-    snprintf(head, sizeof head, "\t.section\t.text.%s,", kernel);
+    snprintf(head, sizeof(head), "\t.section\t.text.%s,", kernel);
     at = strstr(text, head);
-    return at ? at + strlen(head) : NULL;
+    return at != NULL ? at + strlen(head) : NULL;
 }
 
 static void read_lines(const char *text, struct code *code)
@@ -120,7 +121,7 @@ static void read_lines(const char *text, struct code *code)
     for (const char *at = text; *at && !code_starts_with(at, "\t.section\t");) {
         size_t length = strcspn(at, "\n");
 
-        copy_part(line, sizeof line, at, length);
+        copy_part(line, sizeof(line), at, length);
         if (read_label(line, code->instruction_count, &code->labels[code->label_count])) {
             code->label_count++;
         } else if (read_instruction(line, &code->instructions[code->instruction_count])) {
@@ -150,7 +151,7 @@ static void count_opcode(const char *name, struct listing *listing)
         return;
     }
     if (at == listing->opcode_count) {
-        copy_part(listing->opcodes[at].name, sizeof listing->opcodes[at].name, name,
+        copy_part(listing->opcodes[at].name, sizeof(listing->opcodes[at]).name, name,
                   strlen(name));
         listing->opcode_count++;
     }
@@ -164,14 +165,14 @@ const char *listing_read(const char *text, const char *kernel, struct listing *r
     size_t lines = 2;
 
     *ret_listing = (struct listing){0};
-    if (!section) {
+    if (section == NULL) {
         return "the disassembly does not have the kernel";
     }
     for (const char *at = section; *at; at++) {
         lines += *at == '\n';
     }
-    code.instructions = cli_alloc(lines * sizeof *code.instructions);
-    code.labels = cli_alloc(lines * sizeof *code.labels);
+    code.instructions = cli_alloc(lines * sizeof(*code.instructions));
+    code.labels = cli_alloc(lines * sizeof(*code.labels));
     read_lines(section + strcspn(section, "\n"), &code);
     if (code.instruction_count > 0) {
         code_connect(&code);
@@ -180,7 +181,7 @@ const char *listing_read(const char *text, const char *kernel, struct listing *r
             count_opcode(code.instructions[i].opcode, ret_listing);
         }
         qsort(ret_listing->opcodes, ret_listing->opcode_count,
-              sizeof ret_listing->opcodes[0], compare_opcodes);
+              sizeof(ret_listing->opcodes[0]), compare_opcodes);
     }
     ret_listing->instructions = (unsigned)code.instruction_count;
     free(code.order);

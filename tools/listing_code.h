@@ -7,6 +7,8 @@
 #ifndef LISTING_CODE_H
 #define LISTING_CODE_H
 
+#include <stdbool.h>
+
 #include "listing.h"
 
 enum { NONE = -1, LABEL_SIZE = 64 };
@@ -17,23 +19,23 @@ struct instruction {
     uint32_t address;
     char opcode[24];
     char target[LABEL_SIZE]; /* the label that it names, or "" */
-    int is_mention;          /* and does not go to: where threads meet again */
-    int is_guarded;          /* may be skipped */
-    int ends;                /* what follows is reached by a label alone, unless guarded */
+    bool is_mention;         /* and does not go to: where threads meet again */
+    bool is_guarded;         /* may be skipped */
+    int ends;                /* what follows is reached only by a label, unless guarded */
     int block;
 };
 
 struct label {
     char name[LABEL_SIZE];
     int instruction; /* that follows it */
-    int is_used;     /* by a branch that names it */
+    bool is_used;    /* by a branch that names it */
 };
 
 struct block {
     int first, count; /* instructions */
     int next[2];      /* blocks that may follow, or NONE */
-    int is_indirect;  /* those of the table may follow too */
-    int is_in_table;  /* no branch names it: an indirect one goes there */
+    bool is_indirect; /* those of the table may follow too */
+    bool is_in_table; /* no branch names it: an indirect one goes there */
     int order;        /* in a reverse postorder; NONE: never reached */
     int dominator;    /* the immediate one */
 };

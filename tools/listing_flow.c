@@ -16,7 +16,7 @@ static int find_label(struct code *code, const char *name)
     for (int i = 0; i < code->label_count; i++) {
         if (strcmp(code->labels[i].name, name) == 0 &&
             code->labels[i].instruction < code->instruction_count) {
-            code->labels[i].is_used = 1;
+            code->labels[i].is_used = true;
             return code->labels[i].instruction;
         }
     }
@@ -66,7 +66,7 @@ static void connect_blocks(struct code *code)
         const struct label *label = &code->labels[i];
 
         if (!label->is_used && label->instruction < code->instruction_count) {
-            code->blocks[code->instructions[label->instruction].block].is_in_table = 1;
+            code->blocks[code->instructions[label->instruction].block].is_in_table = true;
         }
     }
 }
@@ -79,15 +79,15 @@ int code_leads_to(const struct code *code, int from, int to)
            (block->is_indirect && code->blocks[to].is_in_table);
 }
 
-/* Numbers the blocks that are reached, every one after those that lead to it alone. */
+/* Numbers the blocks that are reached, every one after those that lead only to it. */
 static void order_blocks(struct code *code)
 {
     size_t count = (size_t)code->block_count;
-    int *stack = cli_alloc(count * sizeof *stack);
-    int *step = cli_alloc(count * sizeof *step);
+    int *stack = cli_alloc(count * sizeof(*stack));
+    int *step = cli_alloc(count * sizeof(*step));
     int depth = 0, left = code->block_count;
 
-    memset(step, 0, count * sizeof *step);
+    memset(step, 0, count * sizeof(*step));
     stack[depth++] = 0;
     code->blocks[0].order = 0; /* seen; the number comes later */
     while (depth > 0) {
@@ -107,7 +107,7 @@ static void order_blocks(struct code *code)
     }
     code->order_count = code->block_count - left;
     memmove(code->order, code->order + left,
-            (size_t)code->order_count * sizeof *code->order);
+            (size_t)code->order_count * sizeof(*code->order));
     for (int i = 0; i < code->order_count; i++) {
         code->blocks[code->order[i]].order = i;
     }
@@ -163,8 +163,8 @@ void code_connect(struct code *code)
 {
     const size_t most = (size_t)code->instruction_count;
 
-    code->blocks = cli_alloc(most * sizeof *code->blocks);
-    code->order = cli_alloc(most * sizeof *code->order);
+    code->blocks = cli_alloc(most * sizeof(*code->blocks));
+    code->order = cli_alloc(most * sizeof(*code->order));
     cut_blocks(code);
     connect_blocks(code);
     order_blocks(code);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,8 +55,8 @@ static void count_block(const struct code *code, int at, struct listing_loop *lo
 
 /* A repeated wait stands aside: a loop of its own and the way back. What the headers of
  * such loops dominate does not count, unless every turn passes there. */
-static int is_aside(const struct code *code, int at, int header, const char *is_header,
-                    const char *is_inside)
+static bool is_aside(const struct code *code, int at, int header, const char *is_header,
+                     const char *is_inside)
 {
     for (int inner = at; inner != header; inner = code->blocks[inner].dominator) {
         if (is_header[inner] && is_inside[inner]) {
@@ -69,11 +70,11 @@ static int is_aside(const struct code *code, int at, int header, const char *is_
                 }
             }
             if (!always) {
-                return 1;
+                return true;
             }
         }
     }
-    return 0;
+    return false;
 }
 
 static void count_loop(const struct code *code, int header, const char *is_header,
@@ -96,8 +97,8 @@ static int works(const struct listing_loop *loop)
 }
 
 /* Does a loop inside of this one work? */
-static int has_working_loop(const struct code *code, int header, const char *is_header,
-                            const char *is_inside)
+static bool has_working_loop(const struct code *code, int header, const char *is_header,
+                             const char *is_inside)
 {
     char *is_nested = cli_alloc((size_t)code->block_count);
     struct listing_loop nested = {0};

@@ -2,6 +2,7 @@
 #include "run_data.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "jit_gemm/device.h"
@@ -12,8 +13,8 @@ enum { GUARD_BYTES = 4096, COPY_ALIGNMENT = 16 };
 /* Beyond the seeds of the operands. */
 enum { A_SCALE_SEED = 3 + JIT_GEMM_MAX_OPERANDS };
 
-int run_sizes_settle(const jit_gemm_problem *problem, const struct run_sizes *asked,
-                     struct run_inputs *inputs)
+int run_sizes_resolve(const jit_gemm_problem *problem, const struct run_sizes *asked,
+                      struct run_inputs *inputs)
 {
     const struct {
         const char *name;
@@ -27,8 +28,8 @@ int run_sizes_settle(const jit_gemm_problem *problem, const struct run_sizes *as
         {"batch", problem->batch, asked->batch, &inputs->batch},
     };
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const int is_dynamic = rows[i].dim.mode == JIT_GEMM_DIM_DYNAMIC;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const bool is_dynamic = rows[i].dim.mode == JIT_GEMM_DIM_DYNAMIC;
 
         if (rows[i].asked && !is_dynamic && rows[i].asked != rows[i].dim.size) {
             return cli_usage_error("--%s: this size is compiled in; make it dynamic with "
@@ -46,8 +47,8 @@ int run_sizes_settle(const jit_gemm_problem *problem, const struct run_sizes *as
 }
 
 /* Bytes that a matrix of this type is aligned to where the problem promises so many, which
- * are an element's at least; 0 where it promises what the copy engine needs. */
-static uint64_t settle_alignment(jit_gemm_dtype dtype, uint64_t promised)
+ * are an element's at least; 0 where it promises what TMA needs. */
+static uint64_t resolve_alignment(jit_gemm_dtype dtype, uint64_t promised)
 {
     uint64_t bytes = element_size(dtype);
 
@@ -60,7 +61,7 @@ static int create_matrix(jit_gemm_context *context, const struct element_view *v
 {
     struct run_matrix matrix = {.view = *view};
     size_t bytes = element_view_bytes(view);
-    uint64_t offset = settle_alignment(view->dtype, promised);
+    uint64_t offset = resolve_alignment(view->dtype, promised);
     size_t all_bytes = bytes + offset + 2 * (size_t)GUARD_BYTES;
     jit_gemm_status status;
 
@@ -72,7 +73,7 @@ static int create_matrix(jit_gemm_context *context, const struct element_view *v
     *ret_matrix = matrix;
     status = jit_gemm_device_fill(context, matrix.base, element_poison_byte(view->dtype),
                                   all_bytes);
-    if (status == JIT_GEMM_OK && data) {
+    if (status == JIT_GEMM_OK && data != NULL) {
         status = jit_gemm_device_upload(context, matrix.address, data, bytes);
     }
     return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, 0);
@@ -116,7 +117,7 @@ static int make_view(const char *name, jit_gemm_dtype dtype, int64_t batch, int6
                      int64_t columns, int64_t ld, uint64_t promised,
                      struct element_view *ret_view)
 {
-    uint64_t narrow = settle_alignment(dtype, promised);
+    uint64_t narrow = resolve_alignment(dtype, promised);
     uint64_t alignment = narrow ? narrow : COPY_ALIGNMENT;
     int64_t unit = (int64_t)(alignment / element_size(dtype));
     int64_t padded = element_padded_ld(dtype, columns, alignment);
@@ -153,12 +154,12 @@ static int make_view(const char *name, jit_gemm_dtype dtype, int64_t batch, int6
 /* As D lies in memory, and C and matrix operands with it. */
 static int64_t rows_of_d(const jit_gemm_problem *p, const struct run_inputs *inputs)
 {
-    return p->d_layout == JIT_GEMM_D_COLUMN_MAJOR ? inputs->n : inputs->m;
+    return p->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR ? inputs->n : inputs->m;
 }
 
 static int64_t columns_of_d(const jit_gemm_problem *p, const struct run_inputs *inputs)
 {
-    return p->d_layout == JIT_GEMM_D_COLUMN_MAJOR ? inputs->m : inputs->n;
+    return p->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR ? inputs->m : inputs->n;
 }
 
 static int view_operand(const jit_gemm_problem *p, const jit_gemm_operand *operand,
@@ -182,7 +183,7 @@ static int view_operand(const jit_gemm_problem *p, const jit_gemm_operand *opera
         break;
     }
     return make_view(operand->name, operand->dtype, inputs->batch, rows, columns, 0,
-                     p->output_alignment, ret_view);
+                     p->d.alignment, ret_view);
 }
 
 static int create_operand(jit_gemm_context *context, const jit_gemm_problem *p,
@@ -199,28 +200,84 @@ static int create_operand(jit_gemm_context *context, const jit_gemm_problem *p,
         return CLI_OK;
     }
     code = view_operand(p, operand, inputs, &view);
-    return code == CLI_OK ? create_random(context, &view, seed, p->output_alignment,
+    return code == CLI_OK ? create_random(context, &view, seed, p->d.alignment,
                                           &inputs->operands[index])
                           : code;
 }
 
-static int create_scale(jit_gemm_context *context, const char *name, jit_gemm_scale scale,
-                        int64_t count, int64_t batch, uint64_t seed, uint64_t promised,
-                        struct run_matrix *ret_matrix)
-{
-    struct element_view view = {JIT_GEMM_DTYPE_F32, batch, 1, 1, 1, 1};
+/* One matrix that a launch reads, as the problem declares it. */
+struct input_row {
+    const char *name;
+    const jit_gemm_matrix *matrix;
+    int64_t outer, inner; /* rows and columns as stored, unless it is MN-major */
+    int64_t ld;           /* as asked */
+    struct run_matrix *target;
+};
 
-    if (scale == JIT_GEMM_SCALE_NONE) {
+static int create_input(jit_gemm_context *context, const struct input_row *row,
+                        int64_t batch, uint64_t seed)
+{
+    const jit_gemm_matrix *matrix = row->matrix;
+    const bool is_mn_major = matrix->layout == JIT_GEMM_LAYOUT_MN_MAJOR;
+    struct element_view view = {0};
+    if (matrix->dtype == JIT_GEMM_DTYPE_NONE) {
         return CLI_OK;
     }
-    if (scale == JIT_GEMM_SCALE_VECTOR) {
-        int code = make_view(name, JIT_GEMM_DTYPE_F32, batch, 1, count, 0, promised, &view);
+    const int code =
+        make_view(row->name, matrix->dtype, batch, is_mn_major ? row->inner : row->outer,
+                  is_mn_major ? row->outer : row->inner, row->ld, matrix->alignment, &view);
+    return code == CLI_OK
+               ? create_random(context, &view, seed, matrix->alignment, row->target)
+               : code;
+}
 
+/* The scales of a matrix, `count` of them if it is a vector. */
+struct scale_row {
+    const char *name;
+    jit_gemm_scale_kind kind;
+    int64_t count;
+    struct run_matrix *target;
+};
+
+static int create_scale(jit_gemm_context *context, const struct scale_row *row,
+                        int64_t batch, uint64_t seed, uint64_t promised)
+{
+    struct element_view view = {JIT_GEMM_DTYPE_F32, batch, 1, 1, 1, 1};
+    if (row->kind == JIT_GEMM_SCALE_NONE) {
+        return CLI_OK;
+    }
+    if (row->kind == JIT_GEMM_SCALE_VECTOR) {
+        const int code = make_view(row->name, JIT_GEMM_DTYPE_F32, batch, 1, row->count, 0,
+                                   promised, &view);
         if (code != CLI_OK) {
             return code;
         }
     }
-    return create_random(context, &view, seed, promised, ret_matrix);
+    return create_random(context, &view, seed, promised, row->target);
+}
+
+static int create_inputs(jit_gemm_context *context, const jit_gemm_problem *p,
+                         const struct run_strides *strides, uint64_t seed,
+                         struct run_inputs *inputs)
+{
+    const struct input_row rows[] = {
+        {"A", &p->a, inputs->m, inputs->k, strides->lda, &inputs->a},
+        {"B", &p->b, inputs->n, inputs->k, strides->ldb, &inputs->b},
+        {"C", &p->c, inputs->m, inputs->n, strides->ldc, &inputs->c},
+    };
+    const struct scale_row scales[] = {
+        {"a_scale", p->a.scale.kind, inputs->m, &inputs->a_scale},
+        {"b_scale", p->b.scale.kind, inputs->n, &inputs->b_scale},
+    };
+    int code = CLI_OK;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && code == CLI_OK; i++) {
+        code = create_input(context, &rows[i], inputs->batch, seed + i);
+    }
+    for (size_t i = 0; i < sizeof(scales) / sizeof(scales[0]) && code == CLI_OK; i++) {
+        code = create_scale(context, &scales[i], inputs->batch, seed + A_SCALE_SEED + i,
+                            p->d.alignment);
+    }
+    return code;
 }
 
 int run_inputs_create(jit_gemm_context *context, const struct cli_problem *problem,
@@ -228,41 +285,7 @@ int run_inputs_create(jit_gemm_context *context, const struct cli_problem *probl
                       struct run_inputs *inputs)
 {
     const jit_gemm_problem *p = &problem->problem;
-    jit_gemm_dtype b_type = p->b ? p->b : p->a;
-    int a_k_major = p->a_layout == JIT_GEMM_LAYOUT_K_MAJOR;
-    int b_k_major = p->b_layout == JIT_GEMM_LAYOUT_K_MAJOR;
-    struct element_view view = {0};
-    int code;
-
-    code = make_view("A", p->a, inputs->batch, a_k_major ? inputs->m : inputs->k,
-                     a_k_major ? inputs->k : inputs->m, strides->lda, p->input_alignment,
-                     &view);
-    if (code == CLI_OK) {
-        code = create_random(context, &view, seed, p->input_alignment, &inputs->a);
-    }
-    if (code == CLI_OK) {
-        code = make_view("B", b_type, inputs->batch, b_k_major ? inputs->n : inputs->k,
-                         b_k_major ? inputs->k : inputs->n, strides->ldb,
-                         p->input_alignment, &view);
-    }
-    if (code == CLI_OK) {
-        code = create_random(context, &view, seed + 1, p->input_alignment, &inputs->b);
-    }
-    if (code == CLI_OK && p->c) {
-        code = make_view("C", p->c, inputs->batch, rows_of_d(p, inputs),
-                         columns_of_d(p, inputs), strides->ldc, p->output_alignment, &view);
-        if (code == CLI_OK) {
-            code = create_random(context, &view, seed + 2, p->output_alignment, &inputs->c);
-        }
-    }
-    if (code == CLI_OK) {
-        code = create_scale(context, "a_scale", p->a_scale, inputs->m, inputs->batch,
-                            seed + A_SCALE_SEED, p->output_alignment, &inputs->a_scale);
-    }
-    if (code == CLI_OK) {
-        code = create_scale(context, "b_scale", p->b_scale, inputs->n, inputs->batch,
-                            seed + A_SCALE_SEED + 1, p->output_alignment, &inputs->b_scale);
-    }
+    int code = create_inputs(context, p, strides, seed, inputs);
     for (size_t i = 0; i < problem->operand_count && code == CLI_OK; i++) {
         if (problem->operands[i].role == JIT_GEMM_OPERAND_INPUT) {
             code =
@@ -285,12 +308,12 @@ void run_inputs_free(jit_gemm_context *context, struct run_inputs *inputs)
 }
 
 int run_results_create(jit_gemm_context *context, const struct cli_problem *problem,
-                       const struct run_inputs *inputs, int64_t ldd, int is_reference,
+                       const struct run_inputs *inputs, int64_t ldd, bool is_reference,
                        struct run_results *results)
 {
     const jit_gemm_problem *p = &problem->problem;
     const int64_t rows = rows_of_d(p, inputs), columns = columns_of_d(p, inputs);
-    const uint64_t promised = is_reference ? 0 : p->output_alignment;
+    const uint64_t promised = is_reference ? 0 : p->d.alignment;
     struct element_view view = {0};
     int code;
 
@@ -356,48 +379,40 @@ void run_results_free(jit_gemm_context *context, struct run_results *results)
     }
 }
 
+static jit_gemm_arg argument_of(const struct run_matrix *matrix, bool has_ld)
+{
+    return (jit_gemm_arg){.pointer = matrix->address,
+                          .ld = has_ld ? matrix->view.ld : 0,
+                          .batch_stride =
+                              matrix->view.batch > 1 ? matrix->view.batch_stride : 0};
+}
+
 jit_gemm_args run_arguments(const struct cli_problem *problem,
                             const struct run_inputs *inputs,
                             const struct run_results *results,
-                            jit_gemm_operand_arg operands[JIT_GEMM_MAX_OPERANDS])
+                            jit_gemm_arg operands[JIT_GEMM_MAX_OPERANDS])
 {
     for (size_t i = 0; i < problem->operand_count; i++) {
-        const struct run_matrix *matrix =
-            problem->operands[i].role == JIT_GEMM_OPERAND_OUTPUT ? &results->operands[i]
-                                                                 : &inputs->operands[i];
-        int is_matrix = problem->operands[i].kind == JIT_GEMM_OPERAND_MATRIX;
-
-        operands[i] = (jit_gemm_operand_arg){
-            .pointer = matrix->address,
-            .ld = is_matrix ? matrix->view.ld : 0,
-            .batch_stride = inputs->batch > 1 ? matrix->view.batch_stride : 0,
-            .value = inputs->values[i],
-        };
+        const jit_gemm_operand *operand = &problem->operands[i];
+        const bool is_output = operand->role == JIT_GEMM_OPERAND_OUTPUT;
+        operands[i] = argument_of(is_output ? &results->operands[i] : &inputs->operands[i],
+                                  operand->kind == JIT_GEMM_OPERAND_MATRIX);
+        operands[i].value = inputs->values[i];
     }
     return (jit_gemm_args){
         .struct_size = sizeof(jit_gemm_args),
-        .a = inputs->a.address,
-        .b = inputs->b.address,
-        .c = inputs->c.address,
-        .d = results->d.address,
-        .lda = inputs->a.view.ld,
-        .ldb = inputs->b.view.ld,
-        .ldc = inputs->c.view.ld,
-        .ldd = results->d.view.ld,
-        .a_batch_stride = inputs->a.view.batch_stride,
-        .b_batch_stride = inputs->b.view.batch_stride,
-        .c_batch_stride = inputs->c.view.batch_stride,
-        .d_batch_stride = results->d.view.batch_stride,
+        .a = argument_of(&inputs->a, true),
+        .b = argument_of(&inputs->b, true),
+        .c = argument_of(&inputs->c, true),
+        .d = argument_of(&results->d, true),
+        .a_scale = argument_of(&inputs->a_scale, false),
+        .b_scale = argument_of(&inputs->b_scale, false),
+        .operands = operands,
+        .operand_count = problem->operand_count,
         .m = inputs->m,
         .n = inputs->n,
         .k = inputs->k,
         .batch = inputs->batch,
-        .operands = operands,
-        .operand_count = problem->operand_count,
-        .a_scale = inputs->a_scale.address,
-        .b_scale = inputs->b_scale.address,
-        .a_scale_batch_stride = inputs->a_scale.view.batch_stride,
-        .b_scale_batch_stride = inputs->b_scale.view.batch_stride,
         .workspace = results->workspace.address,
         .workspace_bytes = element_view_bytes(&results->workspace.view),
     };
@@ -424,11 +439,11 @@ static int check_guard(jit_gemm_context *context, const char *name, jit_gemm_dty
     unsigned char bytes[GUARD_BYTES];
     jit_gemm_status status;
 
-    status = jit_gemm_device_download(context, bytes, address, sizeof bytes);
+    status = jit_gemm_device_download(context, bytes, address, sizeof(bytes));
     if (status != JIT_GEMM_OK) {
         return cli_report(status, NULL, 0);
     }
-    for (size_t i = 0; i < sizeof bytes; i++) {
+    for (size_t i = 0; i < sizeof(bytes); i++) {
         if (bytes[i] != element_poison_byte(dtype)) {
             return cli_error(
                 "%s: a byte was written %s the matrix, %zu bytes into the guard", name,
@@ -467,7 +482,7 @@ int run_check_guards(jit_gemm_context *context, const struct run_inputs *inputs,
                 {"the scales of A", &inputs->a_scale},
                 {"the scales of B", &inputs->b_scale}};
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         code |= check_guards_of(context, rows[i].name, rows[i].matrix);
     }
     code |= check_guards_of(context, "the workspace", &results->workspace);

@@ -3,6 +3,8 @@
 #ifndef RUN_DATA_H
 #define RUN_DATA_H
 
+#include <stdbool.h>
+
 #include "cli.h"
 #include "verify/elements.h"
 
@@ -42,8 +44,8 @@ struct run_results {
 
 /* Sets the sizes of a launch; a usage error for one that is compiled in otherwise, or that
  * nobody gave. */
-int run_sizes_settle(const jit_gemm_problem *problem, const struct run_sizes *asked,
-                     struct run_inputs *inputs);
+int run_sizes_resolve(const jit_gemm_problem *problem, const struct run_sizes *asked,
+                      struct run_inputs *inputs);
 
 /* Makes the inputs of the problem, with sizes already set in `inputs`; addresses, rows and
  * batches are no better aligned than input_align and output_align promise. The functions
@@ -56,7 +58,7 @@ void run_inputs_free(jit_gemm_context *context, struct run_inputs *inputs);
 
 /* Makes poisoned results, packed ones for a reference. */
 int run_results_create(jit_gemm_context *context, const struct cli_problem *problem,
-                       const struct run_inputs *inputs, int64_t ldd, int is_reference,
+                       const struct run_inputs *inputs, int64_t ldd, bool is_reference,
                        struct run_results *results);
 /* Poisons what a launch has written, the workspace excepted. */
 int run_results_poison(jit_gemm_context *context, const struct run_results *results);
@@ -69,7 +71,7 @@ void run_results_free(jit_gemm_context *context, struct run_results *results);
 jit_gemm_args run_arguments(const struct cli_problem *problem,
                             const struct run_inputs *inputs,
                             const struct run_results *results,
-                            jit_gemm_operand_arg operands[JIT_GEMM_MAX_OPERANDS]);
+                            jit_gemm_arg operands[JIT_GEMM_MAX_OPERANDS]);
 
 /* Makes a matrix with guards around it, poisoned, then filled with `data` (as the view
  * says) unless that is NULL. CLI_OK, or the error was printed; free it in either case. */

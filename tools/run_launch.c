@@ -14,7 +14,7 @@ int run_launch_create(const struct cli_problem *problem, int verbose,
     if (code != CLI_OK) {
         return code;
     }
-    launch->info.struct_size = sizeof launch->info;
+    launch->info.struct_size = sizeof(launch->info);
     status = jit_gemm_create(launch->context, &problem->problem, &launch->gemm);
     if (status == JIT_GEMM_OK) {
         status = jit_gemm_get_info(launch->gemm, &launch->info);
@@ -26,12 +26,12 @@ int run_launch_open(const struct cli_context_options *options,
                     const struct cli_problem *problem, struct run_launch *launch)
 {
     jit_gemm_status status;
-    int code = cli_context_open(options, 1, JIT_GEMM_POLICY_ALLOW, &launch->context);
+    int code = cli_context_open(options, true, JIT_GEMM_POLICY_ALLOW, &launch->context);
 
     if (code != CLI_OK) {
         return code;
     }
-    launch->device.struct_size = sizeof launch->device;
+    launch->device.struct_size = sizeof(launch->device);
     status = jit_gemm_device_get_info(launch->context, &launch->device);
     return status == JIT_GEMM_OK ? run_launch_create(problem, options->verbose, launch)
                                  : cli_report(status, NULL, options->verbose);
@@ -45,14 +45,14 @@ static int find_workspace_bytes(const struct cli_problem *problem,
 {
     const struct run_inputs *inputs = &launch->inputs;
     jit_gemm_problem sized = problem->problem;
-    jit_gemm_info info = {.struct_size = sizeof info};
+    jit_gemm_info info = {.struct_size = sizeof(info)};
     jit_gemm_artifact *unit = NULL;
     jit_gemm_status status;
 
     sized.m = (jit_gemm_dim){.size = inputs->m};
     sized.n = (jit_gemm_dim){.size = inputs->n};
     sized.batch = (jit_gemm_dim){.size = inputs->batch};
-    memcpy(sized.config, launch->info.config, sizeof sized.config);
+    memcpy(sized.config, launch->info.config, sizeof(sized.config));
     status = jit_gemm_build(launch->context, &sized, JIT_GEMM_EMIT_SOURCE, &unit);
     if (status == JIT_GEMM_OK) {
         status = jit_gemm_artifact_get_info(unit, &info);
@@ -80,7 +80,8 @@ void run_launch_set_arguments(const struct cli_problem *problem, struct run_laun
     launch->args =
         run_arguments(problem, &launch->inputs, &launch->results, launch->operand_args);
     launch->args.alpha = &launch->alpha;
-    launch->args.beta = problem->problem.c ? &launch->beta : NULL;
+    launch->args.beta =
+        problem->problem.c.dtype != JIT_GEMM_DTYPE_NONE ? &launch->beta : NULL;
 }
 
 int run_launch_fill(const struct cli_problem *problem, const struct run_strides *strides,
@@ -90,7 +91,7 @@ int run_launch_fill(const struct cli_problem *problem, const struct run_strides 
 
     if (code == CLI_OK) {
         code = run_results_create(launch->context, problem, &launch->inputs, strides->ldd,
-                                  0, &launch->results);
+                                  false, &launch->results);
     }
     if (code == CLI_OK) {
         code = make_workspace(problem, launch);

@@ -17,21 +17,21 @@ struct run_launch {
     struct run_inputs inputs;
     struct run_results results;
     float alpha, beta;
-    jit_gemm_operand_arg operand_args[JIT_GEMM_MAX_OPERANDS];
+    jit_gemm_arg operand_args[JIT_GEMM_MAX_OPERANDS];
     jit_gemm_args args;
 };
 
 /* Opens the context and creates the problem's kernel. Close it in either case. */
 int run_launch_open(const struct cli_context_options *options,
                     const struct cli_problem *problem, struct run_launch *launch);
-/* Creates the kernel alone, in the launch's context. */
+/* Creates only the kernel, in the launch's context. */
 int run_launch_create(const struct cli_problem *problem, int verbose,
                       struct run_launch *launch);
 /* Makes inputs, results and workspace for the sizes that are set in `inputs`, and sets the
  * arguments from them and the factors. */
 int run_launch_fill(const struct cli_problem *problem, const struct run_strides *strides,
                     uint64_t seed, struct run_launch *launch);
-/* Sets the arguments alone. */
+/* Sets only the arguments. */
 void run_launch_set_arguments(const struct cli_problem *problem, struct run_launch *launch);
 /* Launches and waits. */
 int run_launch_once(const struct run_launch *launch);

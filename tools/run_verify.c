@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "run_verify.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,13 +16,14 @@ static void make_reference_problem(const struct cli_problem *problem,
                                    struct cli_problem *ret_reference)
 {
     *ret_reference = *problem;
-    ret_reference->problem.output_alignment = 0; /* it takes any */
+    /* It takes any address. */
+    ret_reference->problem.c.alignment = ret_reference->problem.d.alignment = 0;
     if (element_d_type(&problem->problem) !=
         JIT_GEMM_DTYPE_S32) { /* which need not round */
-        ret_reference->problem.d = JIT_GEMM_DTYPE_F32;
+        ret_reference->problem.d.dtype = JIT_GEMM_DTYPE_F32;
     }
     strcpy(ret_reference->problem.config, "kernel=reference");
-    if (ret_reference->snippet) {
+    if (ret_reference->snippet != NULL) {
         strcpy(ret_reference->problem.epilogue, REFERENCE_EPILOGUE_NAME);
     }
     for (size_t i = 0; i < ret_reference->operand_count; i++) {
@@ -33,23 +35,24 @@ static void make_reference_problem(const struct cli_problem *problem,
 
 static int compare_result(const struct run_launch *launch, const char *name,
                           const struct run_matrix *out, const struct run_matrix *ref,
-                          enum compare_sums sums, int is_quiet, struct run_verdict *verdict)
+                          enum compare_sums sums, bool is_quiet,
+                          struct run_verdict *verdict)
 {
     const struct compare_bounds bounds =
         compare_bounds_for(out->view.dtype, sums, launch->inputs.k);
     struct compare_report report;
     char text[512];
     void *out_data = run_matrix_download(launch->context, out);
-    void *ref_data = out_data ? run_matrix_download(launch->context, ref) : NULL;
+    void *ref_data = out_data != NULL ? run_matrix_download(launch->context, ref) : NULL;
 
-    if (!ref_data) {
+    if (ref_data == NULL) {
         free(out_data);
         return CLI_FAILED;
     }
     compare_matrices(&out->view, out_data, &ref->view, ref_data, &bounds, &report);
-    compare_describe(&report, text, sizeof text);
+    compare_describe(&report, text, sizeof(text));
     if (!report.pass) {
-        verdict->is_wrong = 1;
+        verdict->is_wrong = true;
         cli_error("%s: %s", name, text);
     } else if (!is_quiet) {
         printf("%-8s %s\n", name, text);
@@ -62,21 +65,22 @@ static int compare_result(const struct run_launch *launch, const char *name,
     return CLI_OK;
 }
 
-/* Is D, of s32, the sums themselves? The library's rule, types.h. */
+/* Is D, of s32, the sums themselves? The library's rule, docs/types.md. */
 static int keeps_sums(const struct run_launch *launch, const jit_gemm_problem *p)
 {
-    return element_d_type(p) == JIT_GEMM_DTYPE_S32 && p->c == JIT_GEMM_DTYPE_NONE &&
-           p->a_scale == JIT_GEMM_SCALE_NONE && p->b_scale == JIT_GEMM_SCALE_NONE &&
-           p->epilogue[0] == '\0' && launch->alpha >= 1 && launch->alpha <= 1;
+    return element_d_type(p) == JIT_GEMM_DTYPE_S32 && p->c.dtype == JIT_GEMM_DTYPE_NONE &&
+           p->a.scale.kind == JIT_GEMM_SCALE_NONE &&
+           p->b.scale.kind == JIT_GEMM_SCALE_NONE && p->epilogue[0] == '\0' &&
+           launch->alpha >= 1 && launch->alpha <= 1;
 }
 
 static enum compare_sums find_sums(const struct run_launch *launch,
                                    const jit_gemm_problem *p)
 {
-    if (p->a == JIT_GEMM_DTYPE_S8) {
+    if (p->a.dtype == JIT_GEMM_DTYPE_S8) {
         return keeps_sums(launch, p) ? COMPARE_SUMS_KEPT : COMPARE_SUMS_INTEGER;
     }
-    return element_size(p->a) == 1 && strcmp(launch->info.arch, "sm_90a") == 0
+    return element_size(p->a.dtype) == 1 && strcmp(launch->info.arch, "sm_90a") == 0
                ? COMPARE_SUMS_13_BITS
                : COMPARE_SUMS_F32;
 }
@@ -99,8 +103,8 @@ static int prepare_reference(const struct run_launch *launch, enum compare_sums 
                                 launch->alpha, launch->beta, JIT_GEMM_DTYPE_S32,
                                 &other->results.d);
     }
-    reference->problem.c = JIT_GEMM_DTYPE_F32;
-    reference->problem.a_scale = reference->problem.b_scale = JIT_GEMM_SCALE_NONE;
+    reference->problem.c.dtype = JIT_GEMM_DTYPE_F32;
+    reference->problem.a.scale = reference->problem.b.scale = (jit_gemm_scale){0};
     other->inputs.a_scale = other->inputs.b_scale = (struct run_matrix){0};
     other->inputs.c = (struct run_matrix){0};
     other->alpha = 0;
@@ -118,9 +122,9 @@ static int run_reference(const struct cli_problem *reference, int verbose,
 
     cli_log_mute(!verbose); /* the snippet's warnings were printed once */
     code = run_launch_create(reference, verbose, other);
-    cli_log_mute(0);
+    cli_log_mute(false);
     if (code == CLI_OK) {
-        code = run_results_create(other->context, reference, &other->inputs, 0, 1,
+        code = run_results_create(other->context, reference, &other->inputs, 0, true,
                                   &other->results);
     }
     if (code == CLI_OK) {
@@ -131,7 +135,7 @@ static int run_reference(const struct cli_problem *reference, int verbose,
 }
 
 int run_verify(const struct run_launch *launch, const struct cli_problem *problem,
-               int is_quiet, int verbose, struct run_verdict *verdict)
+               bool is_quiet, int verbose, struct run_verdict *verdict)
 {
     const enum compare_sums sums = find_sums(launch, &problem->problem);
     struct cli_problem reference;

@@ -3,11 +3,13 @@
 #ifndef RUN_VERIFY_H
 #define RUN_VERIFY_H
 
+#include <stdbool.h>
+
 #include "run_launch.h"
 
 struct run_verdict {
     double rel_error; /* largest of all results; NAN before a comparison */
-    int is_wrong;     /* something differs by more than its bound */
+    bool is_wrong;    /* something differs by more than its bound */
 };
 
 /*
@@ -17,6 +19,6 @@ struct run_verdict {
  * sums. CLI_OK if all were compared, or the error was printed.
  */
 int run_verify(const struct run_launch *launch, const struct cli_problem *problem,
-               int is_quiet, int verbose, struct run_verdict *verdict);
+               bool is_quiet, int verbose, struct run_verdict *verdict);
 
 #endif

@@ -22,7 +22,7 @@ enum {
 /* By role: two tracks each. */
 static const char *const colours[] = {"#4477aa", "#228833", "#ccbb44", "#ee6677",
                                       "#aa3377"};
-enum { COLOUR_COUNT = sizeof colours / sizeof colours[0] };
+enum { COLOUR_COUNT = sizeof(colours) / sizeof(colours[0]) };
 
 static const jit_gemm_trace_event *event_at(const struct timeline *timeline, uint32_t cta,
                                             uint32_t track, uint32_t index)
@@ -159,7 +159,7 @@ static double choose_step(double whole)
     double step = 1.0;
 
     for (;;) {
-        for (size_t i = 0; i < sizeof factors / sizeof factors[0]; i++) {
+        for (size_t i = 0; i < sizeof(factors) / sizeof(factors[0]); i++) {
             if (whole / (step * factors[i]) <= MOST_TICKS) {
                 return step * factors[i];
             }
@@ -227,13 +227,13 @@ static int write_rows(const struct timeline *timeline, const struct span *span, 
             if (!count) {
                 continue;
             }
-            if (file) {
+            if (file != NULL) {
                 fprintf(file,
                         "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">CTA %" PRIu32
                         " %s</text>\n",
                         LEFT - 8, top + BAR - 2, cta, jit_gemm_trace_track_name(track));
             }
-            for (uint32_t i = 0; file && i < count; i++) {
+            for (uint32_t i = 0; file != NULL && i < count; i++) {
                 write_bar(span, track, top, event_at(timeline, cta, track, i), file);
             }
             top += ROW;

@@ -3,13 +3,14 @@
 #ifndef TIMELINE_H
 #define TIMELINE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "jit_gemm/debug.h"
 
 struct timeline {
     const char *problem, *config, *device;
-    int is_emulated;                    /* times are no times */
+    bool is_emulated;                   /* times are no times */
     const jit_gemm_trace_event *events; /* as jit_gemm_trace_attach lays them out */
     uint32_t ctas, events_a_track;
 };

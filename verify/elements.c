@@ -50,12 +50,12 @@ int element_dtype_parse(const char *text, jit_gemm_dtype *ret_dtype)
 
 jit_gemm_dtype element_d_type(const jit_gemm_problem *problem)
 {
-    if (problem->d != JIT_GEMM_DTYPE_NONE) {
-        return problem->d;
+    if (problem->d.dtype != JIT_GEMM_DTYPE_NONE) {
+        return problem->d.dtype;
     }
-    return problem->a == JIT_GEMM_DTYPE_TF32 ? JIT_GEMM_DTYPE_F32
-           : problem->a == JIT_GEMM_DTYPE_S8 ? JIT_GEMM_DTYPE_S32
-                                             : problem->a;
+    return problem->a.dtype == JIT_GEMM_DTYPE_TF32 ? JIT_GEMM_DTYPE_F32
+           : problem->a.dtype == JIT_GEMM_DTYPE_S8 ? JIT_GEMM_DTYPE_S32
+                                                   : problem->a.dtype;
 }
 
 static uint32_t float_bits(float value)

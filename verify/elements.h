@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "jit_gemm/types.h"
+#include "jit_gemm/problem.h"
 
 /* Every byte of poisoned memory. Of the float types it makes a NaN that no kernel computes
  * (hardware NaNs are 0x7f, 0x7fff and 0x7fffffff), of the integers, which have none, the

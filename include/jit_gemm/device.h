@@ -17,6 +17,8 @@
 extern "C" {
 #endif
 
+typedef struct jit_gemm_timer jit_gemm_timer; /**< Opaque: a pair of device events. */
+
 /** Plain facts about the context's device. */
 typedef struct jit_gemm_device_info {
     size_t struct_size;       /**< sizeof(jit_gemm_device_info), set by the caller. */

@@ -3,14 +3,33 @@
  * @file jit_gemm.h
  * @brief Fused matrix multiplication, compiled for the exact problem at the first call.
  *
- * Three verbs with three costs:
+ * Three verbs have three costs:
  * - ::jit_gemm_check says whether a problem is legal. Pure, no I/O, microseconds.
- * - ::jit_gemm_create makes it runnable. May compile, may read files, may block.
+ * - ::jit_gemm_create makes it runnable. It may compile, read files and block.
  * - ::jit_gemm_run launches it. One driver call; no allocation, no lock, no file.
  *
- * Threads: a context may be used from any thread at any time. A kernel handle never changes
- * after its creation and may be run from any thread. The error functions are per thread.
- * Destroying a context or a handle must not overlap with a call that uses it.
+ * This header has the functions. Their structs are in problem.h (what to multiply),
+ * epilogue.h (what happens to the result), launch.h (what a launch gives), context.h
+ * (settings and counters) and status.h (what the library says); it includes them all.
+ *
+ * Conventions of every struct:
+ * - A struct that begins with `struct_size` must carry `sizeof` of that struct as the
+ * caller compiled it. A shorter struct (an older caller) is accepted and the missing tail
+ * reads as zero. A longer one (a newer caller) is accepted only if its unknown tail is all
+ * zero, and is otherwise refused with ::JIT_GEMM_ERR_VERSION. The others are frozen.
+ * - Zero means default in every field.
+ * - Everything that a struct points to on the host is copied during the call, unless the
+ * field says that it is borrowed.
+ * - Sizes and strides count elements unless the name says bytes.
+ * - Truth values are `int32_t`, 0 or not 0: bindings of other languages need a type of one
+ * size whose every bit pattern is legal, which `bool` is not.
+ *
+ * Errors: a function that returns a status fills the thread's last error on failure, and
+ * leaves its results untouched. The text names the field, the fact and the remedy.
+ *
+ * Threads: any thread may use a context at any time. A kernel handle never changes after
+ * its creation, and any thread may run it. The error functions are per thread. Destroying a
+ * context or a handle must not overlap with a call that uses it.
  *
  * Device addresses cross as `uint64_t` (a CUdeviceptr), streams as `void *` (a CUstream or
  * cudaStream_t; NULL is the default stream), so that no CUDA header is needed.
@@ -20,7 +39,11 @@
 #ifndef JIT_GEMM_JIT_GEMM_H
 #define JIT_GEMM_JIT_GEMM_H
 
-#include "jit_gemm/types.h"
+#include "jit_gemm/context.h"
+#include "jit_gemm/epilogue.h"
+#include "jit_gemm/launch.h"
+#include "jit_gemm/problem.h"
+#include "jit_gemm/status.h"
 #include "jit_gemm/version.h"
 
 #if defined(__GNUC__)
@@ -96,14 +119,15 @@ JIT_GEMM_API void jit_gemm_diagnostics_destroy(jit_gemm_diagnostics **diagnostic
 /**
  * Creates a context: settings, the disk cache, and the kernels loaded so far.
  *
- * Opens the driver and the device unless `options->no_device` or only an architecture is
- * wanted; a machine without driver or GPU gets a context that can check, plan and build, if
- * an architecture was named. The compiler is opened when the first kernel must be compiled.
- * Where the driver has several devices and none is asked for, the first one is taken that
- * this version has kernels for; if there is none, the error names each.
+ * The call opens the driver and the device unless `options->no_device` is set. A machine
+ * without driver or GPU gets a context that can check, plan and build, if `options->arch`
+ * names an architecture. The compiler is opened when the first kernel must be compiled.
+ * Where the driver has several devices and none is asked for, the context takes the first
+ * one that this version has kernels for; if there is none, the error names each.
  *
- * @param options settings, NULL for all defaults
- * @param[out] ret_context receives the context; untouched on failure
+ * @param options settings, copied; NULL for all defaults
+ * @param[out] ret_context receives the context, which the caller destroys; untouched on
+ * failure
  * @return OK, ARGUMENT, NO_MEMORY, NO_DRIVER, DEVICE, UNSUPPORTED, VERSION
  */
 JIT_GEMM_API jit_gemm_status jit_gemm_context_create(
@@ -117,7 +141,8 @@ JIT_GEMM_API jit_gemm_status jit_gemm_context_create(
  */
 JIT_GEMM_API void jit_gemm_context_destroy(jit_gemm_context **context);
 
-/** Architecture the context plans and builds for, for instance "sm_90a". Never NULL. */
+/** Architecture that the context plans and builds for, for instance "sm_90a". Never NULL;
+ * static. */
 JIT_GEMM_API const char *jit_gemm_context_arch(const jit_gemm_context *context);
 
 /**
@@ -138,8 +163,8 @@ JIT_GEMM_API jit_gemm_status jit_gemm_context_write_manifest(jit_gemm_context *c
                                                              const char *path);
 
 /**
- * Describes driver, device, compiler, cache folder and its trust, a line each, for a
- * person.
+ * Describes driver, device, compiler, cache folder and its trust for a person, one line
+ * each.
  *
  * @param buffer receives the text, cut to `size` bytes and always zero-terminated
  * @param size bytes of `buffer`; 0 only asks for the length
@@ -175,9 +200,12 @@ JIT_GEMM_API jit_gemm_status jit_gemm_epilogue_register(jit_gemm_context *contex
  * Keys: m n k batch (sizes), a b c d (types), layout (nt nn tn tt: A's letter, then B's),
  * d_layout (row column), a_scale b_scale (none tensor vector), dynamic (a list such as
  * `m,n`), workspace (most bytes, such as `64m`), input_align and output_align (bytes),
- * epilogue (a name), config (the rest of the text). Each is a field of ::jit_gemm_problem.
+ * epilogue (a name), config (the rest of the text). Each stands for fields of
+ * ::jit_gemm_problem: `input_align` for the alignment of A and B, `output_align` for D's.
  *
- * @param[out] ret_problem receives the problem, struct_size set; untouched on failure
+ * @param text zero-terminated, read during the call only
+ * @param[out] ret_problem receives the problem, struct_size set and defaults filled in;
+ * untouched on failure
  * @return OK, ARGUMENT (with the position and the key)
  */
 JIT_GEMM_API jit_gemm_status jit_gemm_problem_parse(const char *text,
@@ -186,12 +214,13 @@ JIT_GEMM_API jit_gemm_status jit_gemm_problem_parse(const char *text,
 /**
  * Writes the text form of a problem, without the keys that have their default.
  *
- * ::jit_gemm_problem_parse reads it back to an equal problem.
+ * ::jit_gemm_problem_parse reads it back to an equal problem, its defaults filled in.
  *
+ * @param problem checked first, as far as that needs no context
  * @param buffer receives the text, cut to `size` bytes and always zero-terminated
  * @param size bytes of `buffer`; 0 only asks for the length
  * @param[out] ret_length bytes of the whole text without its end; may be NULL
- * @return OK, ARGUMENT, VERSION
+ * @return OK, ARGUMENT, UNSUPPORTED, VERSION
  */
 JIT_GEMM_API jit_gemm_status jit_gemm_problem_print(const jit_gemm_problem *problem,
                                                     char *buffer, size_t size,
@@ -225,7 +254,8 @@ JIT_GEMM_API jit_gemm_status jit_gemm_plan(jit_gemm_context *context,
  * Machine code and PTX go through the disk cache like a create; the source does not.
  *
  * @param emit what to make
- * @param[out] ret_artifact receives the bytes; untouched on failure
+ * @param[out] ret_artifact receives the bytes, which the caller destroys; untouched on
+ * failure
  * @return as ::jit_gemm_check, and NO_MEMORY, NO_COMPILER, COMPILE, NOT_CACHED
  */
 JIT_GEMM_API jit_gemm_status jit_gemm_build(jit_gemm_context *context,
@@ -233,7 +263,8 @@ JIT_GEMM_API jit_gemm_status jit_gemm_build(jit_gemm_context *context,
                                             jit_gemm_emit emit,
                                             jit_gemm_artifact **ret_artifact);
 
-/** Bytes of an artifact; text forms end with a zero byte that `ret_size` does not count. */
+/** Bytes of an artifact, which live as long as it does. Texts end with a zero byte that
+ * `ret_size` does not count. */
 JIT_GEMM_API const void *jit_gemm_artifact_data(const jit_gemm_artifact *artifact,
                                                 size_t *ret_size);
 
@@ -253,14 +284,15 @@ JIT_GEMM_API void jit_gemm_artifact_destroy(jit_gemm_artifact **artifact);
 
 /**
  * Makes a problem runnable: finds the kernel in memory or in the disk cache or compiles it,
- * and loads it. Threads that ask for the same problem share one compile.
+ * and loads it. The call may block. Threads that ask for the same problem share one
+ * compile.
  *
  * If the driver says then that the device holds no cluster of the chosen size, the context
  * logs a warning and chooses smaller ones from then on, unless the config names `cluster`.
  *
  * @param context a context with a device
- * @param problem the problem
- * @param[out] ret_gemm receives the handle; untouched on failure
+ * @param problem the problem, copied
+ * @param[out] ret_gemm receives the handle, which the caller destroys; untouched on failure
  * @return as ::jit_gemm_build, and NO_DRIVER, DEVICE, LOAD, CAPTURE
  */
 JIT_GEMM_API jit_gemm_status jit_gemm_create(jit_gemm_context *context,
@@ -271,13 +303,13 @@ JIT_GEMM_API jit_gemm_status jit_gemm_create(jit_gemm_context *context,
  * Launches the kernel on a stream. Checks every argument first; legal under stream capture.
  *
  * Addresses, leading dimensions and batch strides of matrices must be multiples of 16
- * bytes, or of what the problem's `input_alignment` and `output_alignment` promise; those
- * of vectors (operands or scales) that lie along D's rows in memory of two elements, or of
- * one if no more is promised. An empty problem (a dynamic M, N or batch of 0) launches
- * nothing.
+ * bytes, or of what the problem's alignments promise. Those of vectors (operands or scales)
+ * that lie along D's rows in memory must be multiples of two elements, or of one if no more
+ * is promised. An empty problem (a dynamic M, N or batch of 0) launches nothing.
  *
  * @param gemm the handle
- * @param args addresses, strides, scalars; copied
+ * @param args addresses, strides, scalars; the device memory must live until the kernel has
+ * ended, the struct only during the call
  * @param stream CUstream or cudaStream_t of the context's device; NULL is the default
  * stream
  * @return OK, ARGUMENT, UNSUPPORTED (alignment), LAUNCH, VERSION

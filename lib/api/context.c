@@ -74,7 +74,7 @@ static void open_cache(jit_gemm_context *context, const jit_gemm_context_options
     if (options->no_cache) {
         return;
     }
-    context->cache_wanted = 1;
+    context->is_cache_wanted = true;
     const jg_cache_options cache_options = {.folder = options->cache_dir,
                                             .environment = jg_env_get(JG_ENV_CACHE_DIR)};
     const jg_cache_result result =
@@ -116,7 +116,7 @@ static jit_gemm_status fill_context(jit_gemm_context *context,
     }
     JG_TRY(create_parts(context));
     JG_TRY(jg_toolchain_create(options->nvrtc, &context->toolchain));
-    JG_TRY(jg_target_settle(context, options));
+    JG_TRY(jg_target_resolve(context, options));
     open_cache(context, options);
     return JIT_GEMM_OK;
 }
@@ -222,7 +222,7 @@ void jg_context_count_build(jit_gemm_context *context, const struct jg_build_cou
     stats->cache_store_errors += counts->cache_store_errors;
     stats->forbidden_misses += counts->forbidden_misses;
     stats->compile_ms += counts->compile_ms;
-    if (context->cache_wanted && context->cache == NULL) {
+    if (context->is_cache_wanted && context->cache == NULL) {
         stats->cache_store_errors += counts->compiles; /* each of them was to be kept */
     }
     pthread_mutex_unlock(&context->mutex);

@@ -3,12 +3,13 @@
 #ifndef JG_API_CONTEXT_H
 #define JG_API_CONTEXT_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
+
 #include "api/record.h"
 #include "api/registry.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include <stdatomic.h>
-
 #include "compile/build.h"
 #include "cuda/device.h"
 #include "jit_gemm/jit_gemm.h"
@@ -28,7 +29,7 @@ struct jit_gemm_context {
     jit_gemm_diagnostics *device_errors; /* the same in words */
 
     struct jg_cache *cache; /* NULL: none is wanted, or it could not be opened */
-    int cache_wanted;       /* the options did not forbid it */
+    bool is_cache_wanted;   /* the options did not forbid it */
     char cache_reason[512]; /* why a wanted cache is not there */
     struct jg_toolchain *toolchain;
 
@@ -45,7 +46,7 @@ jit_gemm_status jg_check_pointer(const void *pointer, const char *name);
 
 /*
  * Gives a struct of the library's size to a caller who set struct_size: the rule of
- * types.h. `name` is that of the argument. ARGUMENT, VERSION.
+ * jit_gemm.h. `name` is that of the argument. ARGUMENT, VERSION.
  */
 jit_gemm_status jg_struct_export(const void *own, size_t own_size, void *user,
                                  const char *name);

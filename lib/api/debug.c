@@ -2,6 +2,8 @@
 /* Debug builds and traces: the public functions. */
 #include "jit_gemm/debug.h"
 
+#include <stdbool.h>
+
 #include "api/context.h"
 #include "api/handle.h"
 #include "base/error.h"
@@ -12,7 +14,7 @@ static const char *const track_names[JIT_GEMM_TRACE_TRACKS] = {
     "load",       "load 1",   "mma",        "mma 1",     "matrices",
     "matrices 1", "epilogue", "epilogue 1", "scheduler", "scheduler 1"};
 
-static jit_gemm_status check_built(int is_built, const char *key)
+static jit_gemm_status check_built(bool is_built, const char *key)
 {
     if (is_built) {
         return JIT_GEMM_OK;

@@ -37,7 +37,7 @@ static void describe_cache(const jit_gemm_context *context, struct jg_str *out)
     if (context->cache != NULL) {
         jg_str_printf(out, "cache: %s, trusted: private to its owner\n",
                       jg_cache_folder(context->cache));
-    } else if (context->cache_wanted) {
+    } else if (context->is_cache_wanted) {
         jg_str_printf(out, "cache: none: %s\n", context->cache_reason);
     } else {
         jg_str_puts(out, "cache: none: the context was told not to use one\n");

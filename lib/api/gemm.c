@@ -119,7 +119,7 @@ static jit_gemm_status build_and_load_once(jit_gemm_context *context,
     return status;
 }
 
-static int names_cluster(const struct jg_problem *problem)
+static bool names_cluster(const struct jg_problem *problem)
 {
     struct jg_config_override override;
     return jg_config_parse(problem->config, &override) == JIT_GEMM_OK &&

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,7 +56,7 @@ static jit_gemm_status fail_write(const char *path, const char *what)
                           "'%s' cannot be %s: %s", path, what, strerror(code));
 }
 
-static int write_whole(int file, const struct jg_str *text)
+static bool write_whole(int file, const struct jg_str *text)
 {
     size_t written = 0;
     while (written < text->size) {
@@ -67,7 +68,7 @@ static int write_whole(int file, const struct jg_str *text)
             errno = ENOSPC;
         }
         if (count <= 0) {
-            return 0;
+            return false;
         }
         written += (size_t)count;
     }
@@ -156,10 +157,10 @@ static jit_gemm_status forward_at_line(const struct reader *reader, jit_gemm_sta
     return fail_at_line(reader, status, "", jg_error_text());
 }
 
-static int next_line(struct reader *reader)
+static bool next_line(struct reader *reader)
 {
     if (reader->offset >= reader->size) {
-        return 0;
+        return false;
     }
     const char *start = reader->text + reader->offset;
     const size_t left = reader->size - reader->offset;
@@ -171,21 +172,21 @@ static int next_line(struct reader *reader)
     if (reader->length > 0 && start[reader->length - 1] == '\r') {
         reader->length--;
     }
-    return 1;
+    return true;
 }
 
 /* Does the line begin with this word? Then its rest is given. */
-static int take_keyword(const struct reader *reader, const char *keyword,
-                        const char **ret_rest, size_t *ret_size)
+static bool take_keyword(const struct reader *reader, const char *keyword,
+                         const char **ret_rest, size_t *ret_size)
 {
     const size_t size = strlen(keyword);
     if (reader->length <= size || memcmp(reader->start, keyword, size) != 0 ||
         reader->start[size] != ' ') {
-        return 0;
+        return false;
     }
     *ret_rest = reader->start + size + 1;
     *ret_size = reader->length - size - 1;
-    return 1;
+    return true;
 }
 
 /* The next piece of a line up to a space; empty at its end. */
@@ -203,27 +204,27 @@ static size_t take_piece(const char **rest, size_t *size, const char **ret_piece
     return length;
 }
 
-static int copy_piece(char *target, const char *piece, size_t size)
+static bool copy_piece(char *target, const char *piece, size_t size)
 {
     if (size == 0 || size >= JIT_GEMM_NAME_SIZE || memchr(piece, '\0', size) != NULL) {
-        return 0;
+        return false;
     }
     memcpy(target, piece, size);
     target[size] = '\0';
-    return 1;
+    return true;
 }
 
-static int find_operand_kind(const char *piece, size_t size,
-                             jit_gemm_operand_kind *ret_kind)
+static bool find_operand_kind(const char *piece, size_t size,
+                              jit_gemm_operand_kind *ret_kind)
 {
     for (int i = JIT_GEMM_OPERAND_SCALAR; i <= JIT_GEMM_OPERAND_MATRIX; i++) {
         const char *name = jg_operand_kind_name((jit_gemm_operand_kind)i);
         if (strlen(name) == size && memcmp(name, piece, size) == 0) {
             *ret_kind = (jit_gemm_operand_kind)i;
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 static jit_gemm_status read_operand(const struct reader *reader, const char *rest,

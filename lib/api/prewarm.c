@@ -2,6 +2,7 @@
 /* Builds every problem of a manifest into the disk cache, several at a time. What the cache
  * has is skipped, so an interrupted prewarm goes on where it stopped. */
 #include <sched.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 #include "api/context.h"
@@ -28,7 +29,7 @@ struct prewarm {
     void *progress_user;
     jg_mutex mutex; /* guards the rest */
     size_t next, done;
-    int cancelled;
+    bool is_cancelled;
     jit_gemm_prewarm_result result;
     jit_gemm_status first_failure;
     jit_gemm_diagnostics *first_errors; /* of it */
@@ -73,10 +74,10 @@ static jit_gemm_status build_into_cache(struct prewarm *prewarm, const struct jg
 
 /* ------------------------------------------------------------------------- the threads */
 
-static int take_task(struct prewarm *prewarm, size_t *ret_task)
+static bool take_task(struct prewarm *prewarm, size_t *ret_task)
 {
     pthread_mutex_lock(&prewarm->mutex);
-    const int found = !prewarm->cancelled && prewarm->next < prewarm->result.total;
+    const bool found = !prewarm->is_cancelled && prewarm->next < prewarm->result.total;
     if (found) {
         *ret_task = prewarm->next++;
     }
@@ -103,13 +104,14 @@ static void note_result(struct prewarm *prewarm, jit_gemm_status status,
 static void tell_progress(struct prewarm *prewarm, const jit_gemm_problem *problem)
 {
     prewarm->done++;
-    if (prewarm->progress == NULL || prewarm->cancelled) {
+    if (prewarm->progress == NULL || prewarm->is_cancelled) {
         return;
     }
     struct jg_str text = {0};
     (void)jg_problem_print(problem, &text);
-    prewarm->cancelled = prewarm->progress(prewarm->progress_user, prewarm->done,
-                                           prewarm->result.total, jg_str_text(&text)) != 0;
+    prewarm->is_cancelled =
+        prewarm->progress(prewarm->progress_user, prewarm->done, prewarm->result.total,
+                          jg_str_text(&text)) != 0;
     jg_str_free(&text);
 }
 
@@ -131,7 +133,7 @@ static void *work_through_tasks(void *user)
     return NULL;
 }
 
-/* As many as there are processors, and memory for a compile each. */
+/* As many as there are processors, and memory for one compile each. */
 static size_t count_jobs(uint32_t wanted, size_t total)
 {
     int64_t jobs = wanted;
@@ -200,7 +202,7 @@ static jit_gemm_status need_cache(const jit_gemm_context *context)
     if (context->cache != NULL) {
         return JIT_GEMM_OK;
     }
-    if (!context->cache_wanted) {
+    if (!context->is_cache_wanted) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "context",
                        "create the context without no_cache",
                        "a prewarm needs a disk cache, and the context was told not to use "
@@ -214,7 +216,7 @@ static jit_gemm_status need_cache(const jit_gemm_context *context)
 
 static jit_gemm_status report_outcome(const struct prewarm *prewarm)
 {
-    if (prewarm->cancelled && prewarm->done < prewarm->result.total) {
+    if (prewarm->is_cancelled && prewarm->done < prewarm->result.total) {
         return jg_fail(JIT_GEMM_ERR_CANCELLED, "options.progress",
                        "run it again to go on: what was built is kept",
                        "the callback asked to stop after %zu of %zu builds", prewarm->done,

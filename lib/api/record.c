@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/record.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -47,64 +48,64 @@ void jg_record_destroy(struct jg_record *record)
 
 /* A linear look at the hashes: a text is added when a kernel was built or loaded, which
  * costs a thousand times more. */
-static int has_text(const struct jg_record *record, const struct jg_hash *hash,
-                    const char *text)
+static bool has_text(const struct jg_record *record, const struct jg_hash *hash,
+                     const char *text)
 {
     for (size_t i = 0; i < record->count; i++) {
         if (jg_hash_equal(&record->items[i].hash, hash) &&
             strcmp(record->items[i].text, text) == 0) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
-static int append_text(struct jg_record *record, const struct jg_hash *hash,
-                       const char *text)
+static bool append_text(struct jg_record *record, const struct jg_hash *hash,
+                        const char *text)
 {
     if (record->count == record->capacity) {
         const size_t capacity = record->capacity > 0 ? record->capacity * 2 : 16;
         struct record_item *items =
             jg_realloc(record->items, capacity * sizeof(struct record_item));
         if (items == NULL) {
-            return 0;
+            return false;
         }
         record->items = items;
         record->capacity = capacity;
     }
     char *copy = jg_copy_text(text, strlen(text));
     if (copy == NULL) {
-        return 0;
+        return false;
     }
     record->items[record->count].hash = *hash;
     record->items[record->count].text = copy;
     record->count++;
-    return 1;
+    return true;
 }
 
 jit_gemm_status jg_record_add(struct jg_record *record, const char *text)
 {
     const struct jg_hash hash = jg_hash_bytes(text, strlen(text));
     pthread_mutex_lock(&record->mutex);
-    const int kept = has_text(record, &hash, text) || append_text(record, &hash, text);
+    const bool is_kept = has_text(record, &hash, text) || append_text(record, &hash, text);
     pthread_mutex_unlock(&record->mutex);
-    return kept ? JIT_GEMM_OK : jg_fail_memory();
+    return is_kept ? JIT_GEMM_OK : jg_fail_memory();
 }
 
-static int has_word(const char *text, const char *word)
+static bool has_word(const char *text, const char *word)
 {
     const size_t size = strlen(word);
     for (const char *at = strstr(text, word); at != NULL; at = strstr(at + 1, word)) {
         if ((at == text || at[-1] == ' ') && (at[size] == ' ' || at[size] == '\0')) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
-int jg_record_has_word(struct jg_record *record, const char *word)
+bool jg_record_has_word(struct jg_record *record, const char *word)
 {
-    int found = 0;
+    bool found = false;
     pthread_mutex_lock(&record->mutex);
     for (size_t i = 0; i < record->count && !found; i++) {
         found = has_word(record->items[i].text, word);

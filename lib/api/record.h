@@ -3,6 +3,8 @@
 #ifndef JG_API_RECORD_H
 #define JG_API_RECORD_H
 
+#include <stdbool.h>
+
 #include "base/str.h"
 
 struct jg_record;
@@ -14,7 +16,7 @@ void jg_record_destroy(struct jg_record *record);
 /* Keeps a copy unless the text is there. NO_MEMORY. */
 jit_gemm_status jg_record_add(struct jg_record *record, const char *text);
 /* Does any of the texts have this word, such as "epilogue=name"? */
-int jg_record_has_word(struct jg_record *record, const char *word);
+bool jg_record_has_word(struct jg_record *record, const char *word);
 /* Appends a line "problem <text>" for each. */
 void jg_record_print(struct jg_record *record, struct jg_str *out);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/registry.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -50,25 +51,25 @@ static const struct jg_epilogue *find_by_name(const struct jg_registry *registry
     return NULL;
 }
 
-static int make_room_for_one(struct jg_registry *registry)
+static bool make_room_for_one(struct jg_registry *registry)
 {
     if (registry->count < registry->capacity) {
-        return 1;
+        return true;
     }
     const size_t capacity = registry->capacity > 0 ? registry->capacity * 2 : 16;
     struct jg_epilogue **items =
         jg_realloc(registry->items, capacity * sizeof(struct jg_epilogue *));
     if (items == NULL) {
-        return 0;
+        return false;
     }
     registry->items = items;
     registry->capacity = capacity;
-    return 1;
+    return true;
 }
 
 /* Takes the epilogue over only if `ret_taken` is set. Called with the mutex held. */
 static jit_gemm_status add_or_compare(struct jg_registry *registry,
-                                      struct jg_epilogue *epilogue, int *ret_taken)
+                                      struct jg_epilogue *epilogue, bool *ret_taken)
 {
     const struct jg_epilogue *known = find_by_name(registry, epilogue->name);
     if (known != NULL) {
@@ -84,7 +85,7 @@ static jit_gemm_status add_or_compare(struct jg_registry *registry,
         return jg_fail_memory();
     }
     registry->items[registry->count++] = epilogue;
-    *ret_taken = 1;
+    *ret_taken = true;
     return JIT_GEMM_OK;
 }
 
@@ -93,7 +94,7 @@ jit_gemm_status jg_registry_add(struct jg_registry *registry, struct jg_log *log
 {
     struct jg_epilogue *epilogue = NULL;
     JG_TRY(jg_epilogue_create(user, &epilogue));
-    int taken = 0;
+    bool taken = false;
     pthread_mutex_lock(&registry->mutex);
     const jit_gemm_status status = add_or_compare(registry, epilogue, &taken);
     pthread_mutex_unlock(&registry->mutex);

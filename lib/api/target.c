@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/target.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/env.h"
@@ -36,8 +37,8 @@ static jit_gemm_status find_named_arch(const char *name, const char *where,
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status settle_arch(jit_gemm_context *context,
-                                   const jit_gemm_context_options *options)
+static jit_gemm_status resolve_arch(jit_gemm_context *context,
+                                    const jit_gemm_context_options *options)
 {
     const char *name = options->arch;
     const char *where = "options.arch";
@@ -59,7 +60,7 @@ static jit_gemm_status settle_arch(jit_gemm_context *context,
 /* ---------------------------------------------------------------------------- device */
 
 /* Are there kernels for the device: those of `arch`, or any if that is NULL? */
-static int device_fits(const struct jg_arch *arch, const struct jg_device_facts *facts)
+static bool device_fits(const struct jg_arch *arch, const struct jg_device_facts *facts)
 {
     return arch != NULL ? jg_arch_runs_on(arch, facts) : jg_arch_for_device(facts) != NULL;
 }
@@ -177,10 +178,10 @@ static jit_gemm_status fail_unsupported_device(const struct jg_arch *arch,
     return status;
 }
 
-jit_gemm_status jg_target_settle(jit_gemm_context *context,
-                                 const jit_gemm_context_options *options)
+jit_gemm_status jg_target_resolve(jit_gemm_context *context,
+                                  const jit_gemm_context_options *options)
 {
-    JG_TRY(settle_arch(context, options));
+    JG_TRY(resolve_arch(context, options));
     const jit_gemm_status status = open_device(context, options, &context->device);
     if (status != JIT_GEMM_OK) {
         if (context->arch == NULL || status == JIT_GEMM_ERR_ARGUMENT ||

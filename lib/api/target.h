@@ -12,8 +12,8 @@
  * architecture depends on it, or if it was asked for wrongly; otherwise the context keeps
  * the reason. As jit_gemm_context_create.
  */
-jit_gemm_status jg_target_settle(jit_gemm_context *context,
-                                 const jit_gemm_context_options *options);
+jit_gemm_status jg_target_resolve(jit_gemm_context *context,
+                                  const jit_gemm_context_options *options);
 
 /* "sm_90a, ...": what this version has kernels for. */
 void jg_target_list(char *buffer, size_t size);

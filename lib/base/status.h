@@ -3,7 +3,7 @@
 #ifndef JG_BASE_STATUS_H
 #define JG_BASE_STATUS_H
 
-#include "jit_gemm/types.h"
+#include "jit_gemm/status.h"
 
 /* Returns the status of an expression if it is not OK. */
 #define JG_TRY(expression)                                  \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Public structs, which begin with their size in bytes: the rule of types.h. */
+/* Public structs, which begin with their size in bytes: the rule of jit_gemm.h. */
 #ifndef JG_BASE_STRUCT_H
 #define JG_BASE_STRUCT_H
 

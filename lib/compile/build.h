@@ -9,6 +9,8 @@
 #include "compile/key.h"
 #include "compile/toolchain.h"
 #include "jg_cache.h"
+#include "jit_gemm/context.h"
+#include "jit_gemm/launch.h"
 
 /* What a build works with. Plain data; everything is borrowed for the call. */
 struct jg_builder {

@@ -185,6 +185,6 @@ static jit_gemm_status check_input(const struct jg_arch *arch, const char *field
 
 jit_gemm_status jg_arch_check(const struct jg_arch *arch, const struct jg_problem *problem)
 {
-    JG_TRY(check_input(arch, "problem.a", "problem.a_layout", &problem->a));
-    return check_input(arch, "problem.b", "problem.b_layout", &problem->b);
+    JG_TRY(check_input(arch, "problem.a.dtype", "problem.a.layout", &problem->a));
+    return check_input(arch, "problem.b.dtype", "problem.b.layout", &problem->b);
 }

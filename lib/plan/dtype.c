@@ -90,7 +90,7 @@ int jg_dtype_parse(const char *text, size_t size, jit_gemm_dtype *ret_dtype)
     return 0;
 }
 
-const char *jg_scale_name(jit_gemm_scale scale)
+const char *jg_scale_name(jit_gemm_scale_kind scale)
 {
     switch (scale) {
     case JIT_GEMM_SCALE_NONE:

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "jit_gemm/types.h"
+#include "jit_gemm/problem.h"
 
 int jg_dtype_exists(jit_gemm_dtype dtype);
 /* "none" for NONE, "unknown" for what is no type. */
@@ -31,6 +31,6 @@ int jg_dtype_is_fp8(jit_gemm_dtype dtype);
 jit_gemm_dtype jg_dtype_default_d(jit_gemm_dtype a);
 
 /* "none", "tensor" or "vector". */
-const char *jg_scale_name(jit_gemm_scale scale);
+const char *jg_scale_name(jit_gemm_scale_kind scale);
 
 #endif

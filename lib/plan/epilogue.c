@@ -83,14 +83,14 @@ const char *jg_operand_kind_name(jit_gemm_operand_kind kind)
     return "unknown";
 }
 
-static int is_one_of(const char *name, const char *const *list, size_t count)
+static bool is_one_of(const char *name, const char *const *list, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (strcmp(name, list[i]) == 0) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 /* Copies a name of at most 63 bytes that is a C identifier. */
@@ -308,23 +308,23 @@ void jg_epilogue_destroy(struct jg_epilogue *epilogue)
     }
 }
 
-int jg_epilogue_equal(const struct jg_epilogue *a, const struct jg_epilogue *b)
+bool jg_epilogue_equal(const struct jg_epilogue *a, const struct jg_epilogue *b)
 {
     if (strcmp(a->name, b->name) != 0 || strcmp(a->source_name, b->source_name) != 0 ||
         a->first_line != b->first_line || a->source_size != b->source_size ||
         memcmp(a->source, b->source, a->source_size) != 0 ||
         a->operand_count != b->operand_count) {
-        return 0;
+        return false;
     }
     for (uint32_t i = 0; i < a->operand_count; i++) {
         const struct jg_operand *x = &a->operands[i];
         const struct jg_operand *y = &b->operands[i];
         if (strcmp(x->name, y->name) != 0 || x->kind != y->kind || x->dtype != y->dtype ||
             x->role != y->role) {
-            return 0;
+            return false;
         }
     }
-    return 1;
+    return true;
 }
 
 void jg_epilogue_bytes(const struct jg_epilogue *epilogue, struct jg_str *out)

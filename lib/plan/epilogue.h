@@ -4,7 +4,10 @@
 #ifndef JG_PLAN_EPILOGUE_H
 #define JG_PLAN_EPILOGUE_H
 
+#include <stdbool.h>
+
 #include "base/str.h"
+#include "jit_gemm/epilogue.h"
 
 struct jg_operand {
     char name[JIT_GEMM_NAME_SIZE];
@@ -40,7 +43,7 @@ struct jg_epilogue {
 jit_gemm_status jg_epilogue_create(const jit_gemm_epilogue *user,
                                    struct jg_epilogue **ret_epilogue);
 void jg_epilogue_destroy(struct jg_epilogue *epilogue);
-int jg_epilogue_equal(const struct jg_epilogue *a, const struct jg_epilogue *b);
+bool jg_epilogue_equal(const struct jg_epilogue *a, const struct jg_epilogue *b);
 /* Canonical bytes of everything that reaches the compiler or changes its messages: name,
  * operands, source, source_name, first_line. */
 void jg_epilogue_bytes(const struct jg_epilogue *epilogue, struct jg_str *out);

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "jit_gemm/types.h"
+#include "jit_gemm/epilogue.h"
 
 struct jg_tensor_map {
     _Alignas(128) unsigned char bytes[128]; /* an opaque CUtensorMap */

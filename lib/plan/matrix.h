@@ -11,7 +11,7 @@ enum { JG_TMA_ALIGNMENT = 16 /* bytes: what TMA needs of addresses, rows and bat
 
 /* What the matrix's values are multiplied by. */
 struct jg_scale {
-    jit_gemm_scale kind;
+    jit_gemm_scale_kind kind;
     jit_gemm_dtype dtype; /* NONE where there is no scale */
 };
 

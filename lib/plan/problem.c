@@ -56,43 +56,168 @@ static jit_gemm_status check_dim(const jit_gemm_dim *dim, enum jg_dim_index inde
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, field, "zero the struct before filling it",
                        "must be 0, is %d", dim->reserved);
     }
-    const int exact = dim->mode == JIT_GEMM_DIM_EXACT;
-    if (dim->size < (exact ? 1 : 0) || dim->size > JG_MAX_SIZE) {
+    const bool is_exact = dim->mode == JIT_GEMM_DIM_EXACT;
+    if (dim->size < (is_exact ? 1 : 0) || dim->size > JG_MAX_SIZE) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, where,
-                       exact ? dim_rows[index].hint
-                             : "give the size to plan for, or 0 if unknown",
-                       "must be %d to %lld, is %lld", exact, (long long)JG_MAX_SIZE,
+                       is_exact ? dim_rows[index].hint
+                                : "give the size to plan for, or 0 if unknown",
+                       "must be %d to %lld, is %lld", is_exact, (long long)JG_MAX_SIZE,
                        (long long)dim->size);
     }
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status check_dtype(const char *where, jit_gemm_dtype dtype,
-                                   const char *types)
+/* What a matrix may be. */
+static const struct matrix_row {
+    char letter;
+    const char *types;
+    const char *layouts;
+    bool has_scale;
+} matrix_rows[JG_MATRIX_COUNT] = {
+#define INPUT_LAYOUTS  "give JIT_GEMM_LAYOUT_K_MAJOR or JIT_GEMM_LAYOUT_MN_MAJOR"
+#define OUTPUT_LAYOUTS "give JIT_GEMM_LAYOUT_ROW_MAJOR or JIT_GEMM_LAYOUT_COLUMN_MAJOR"
+    [JG_MATRIX_A] = {'a', JG_INPUT_TYPES, INPUT_LAYOUTS, true},
+    [JG_MATRIX_B] = {'b', JG_INPUT_TYPES, INPUT_LAYOUTS, true},
+    [JG_MATRIX_C] = {'c', JG_OUTPUT_TYPES, OUTPUT_LAYOUTS, false},
+    [JG_MATRIX_D] = {'d', JG_OUTPUT_TYPES, OUTPUT_LAYOUTS, false},
+#undef INPUT_LAYOUTS
+#undef OUTPUT_LAYOUTS
+};
+
+jit_gemm_matrix *jg_problem_matrix(jit_gemm_problem *problem, enum jg_matrix_index index)
 {
-    if (!jg_dtype_exists(dtype)) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, where, types, "%d is no element type",
-                       (int)dtype);
+    jit_gemm_matrix *const matrices[JG_MATRIX_COUNT] = {&problem->a, &problem->b,
+                                                        &problem->c, &problem->d};
+    return matrices[index];
+}
+
+/* Name of a field of a matrix, for messages: "problem.a.dtype". */
+struct field_name {
+    char text[40];
+};
+
+static struct field_name field_of(const struct matrix_row *row, const char *member)
+{
+    struct field_name name;
+    snprintf(name.text, sizeof(name.text), "problem.%c.%s", row->letter, member);
+    return name;
+}
+
+static jit_gemm_status check_zero(const struct matrix_row *row, const char *member,
+                                  uint32_t value, jit_gemm_status status, const char *hint)
+{
+    if (value != 0) {
+        return jg_fail(status, field_of(row, member).text, hint, "must be 0, is %u", value);
     }
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status check_layout(const char *where, jit_gemm_layout layout)
+static jit_gemm_status check_reserved(const struct matrix_row *row, const char *member,
+                                      uint32_t value)
 {
-    if (layout != JIT_GEMM_LAYOUT_K_MAJOR && layout != JIT_GEMM_LAYOUT_MN_MAJOR) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, where,
-                       "give JIT_GEMM_LAYOUT_K_MAJOR or JIT_GEMM_LAYOUT_MN_MAJOR",
-                       "must be 0 or 1, is %d", (int)layout);
-    }
-    return JIT_GEMM_OK;
+    return check_zero(row, member, value, JIT_GEMM_ERR_ARGUMENT,
+                      "zero the struct before filling it");
 }
 
-static jit_gemm_status check_scale(const char *where, jit_gemm_scale scale)
+/* What only block scales have. */
+static jit_gemm_status check_no_block(const struct matrix_row *row, const char *member,
+                                      uint32_t value)
 {
-    if ((unsigned)scale > JIT_GEMM_SCALE_VECTOR) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, where,
+    return check_zero(row, member, value, JIT_GEMM_ERR_UNSUPPORTED,
+                      "leave it zero: this version has no block scales");
+}
+
+static jit_gemm_status check_scale_kind(const struct matrix_row *row,
+                                        const jit_gemm_scale *scale)
+{
+    const struct field_name field = field_of(row, "scale.kind");
+    if ((unsigned)scale->kind > JIT_GEMM_SCALE_VECTOR) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field.text,
                        "give JIT_GEMM_SCALE_NONE, _TENSOR or _VECTOR",
-                       "must be 0, 1 or 2, is %d", (int)scale);
+                       "must be 0, 1 or 2, is %d", (int)scale->kind);
+    }
+    if (!row->has_scale && scale->kind != JIT_GEMM_SCALE_NONE) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field.text,
+                       "leave it zero, and multiply in an epilogue",
+                       "there is no kernel for a scale of C or D, only of A and B");
+    }
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status check_scale_dtype(const struct matrix_row *row,
+                                         const jit_gemm_scale *scale)
+{
+    const struct field_name field = field_of(row, "scale.dtype");
+    if (!jg_dtype_exists(scale->dtype)) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field.text, "give f32, or zero",
+                       "%d is no element type", (int)scale->dtype);
+    }
+    if (scale->kind == JIT_GEMM_SCALE_NONE && scale->dtype != JIT_GEMM_DTYPE_NONE) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field.text,
+                       "leave it zero, or give the scale a kind",
+                       "a type of scales is given, but there is no scale");
+    }
+    if (scale->dtype != JIT_GEMM_DTYPE_NONE && scale->dtype != JIT_GEMM_DTYPE_F32) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field.text, "give f32, or zero",
+                       "there is no kernel for scales of type %s",
+                       jg_dtype_name(scale->dtype));
+    }
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status check_scale(const struct matrix_row *row,
+                                   const jit_gemm_scale *scale)
+{
+    JG_TRY(check_scale_kind(row, scale));
+    JG_TRY(check_scale_dtype(row, scale));
+    JG_TRY(check_no_block(row, "scale.block_mn", scale->block_mn));
+    JG_TRY(check_no_block(row, "scale.block_k", scale->block_k));
+    JG_TRY(check_no_block(row, "scale.layout", scale->layout));
+    return check_reserved(row, "scale.reserved", scale->reserved);
+}
+
+static jit_gemm_status check_alignment(const struct matrix_row *row,
+                                       const jit_gemm_matrix *matrix)
+{
+    const uint32_t bytes = matrix->alignment;
+    if (bytes > JG_TMA_ALIGNMENT || (bytes & (bytes - 1)) != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field_of(row, "alignment").text,
+                       "give 1, 2, 4 or 8 bytes; 0 means 16",
+                       "must be 0, 1, 2, 4, 8 or 16, is %u", bytes);
+    }
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status check_matrix(const struct matrix_row *row,
+                                    const jit_gemm_matrix *matrix)
+{
+    if (!jg_dtype_exists(matrix->dtype)) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field_of(row, "dtype").text, row->types,
+                       "%d is no element type", (int)matrix->dtype);
+    }
+    if (matrix->layout != JIT_GEMM_LAYOUT_K_MAJOR &&
+        matrix->layout != JIT_GEMM_LAYOUT_MN_MAJOR) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field_of(row, "layout").text, row->layouts,
+                       "must be 0 or 1, is %d", (int)matrix->layout);
+    }
+    JG_TRY(check_scale(row, &matrix->scale));
+    JG_TRY(check_alignment(row, matrix));
+    return check_reserved(row, "reserved", matrix->reserved);
+}
+
+/* Beside D, which is checked already. */
+static jit_gemm_status check_c(const jit_gemm_problem *problem)
+{
+    const jit_gemm_matrix *c = &problem->c;
+    if (c->layout != JIT_GEMM_LAYOUT_ROW_MAJOR && c->layout != problem->d.layout) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.c.layout",
+                       "give D's layout, or zero, which means D's",
+                       "there is no kernel for a column-major C beside a row-major D");
+    }
+    if (c->dtype == JIT_GEMM_DTYPE_NONE && c->alignment != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.c.alignment",
+                       "leave it zero, or name a type of C in problem.c.dtype",
+                       "%u is given, but this problem has no C", c->alignment);
     }
     return JIT_GEMM_OK;
 }
@@ -106,28 +231,69 @@ static jit_gemm_status check_terminated(const char *where, const char *text, siz
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status check_d_layout(jit_gemm_d_layout layout)
+static jit_gemm_status check_names(const jit_gemm_problem *problem)
 {
-    if (layout != JIT_GEMM_D_ROW_MAJOR && layout != JIT_GEMM_D_COLUMN_MAJOR) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.d_layout",
-                       "give JIT_GEMM_D_ROW_MAJOR or JIT_GEMM_D_COLUMN_MAJOR",
-                       "must be 0 or 1, is %d", (int)layout);
+    JG_TRY(check_terminated("problem.epilogue", problem->epilogue, JIT_GEMM_NAME_SIZE));
+    JG_TRY(check_terminated("problem.config", problem->config, JIT_GEMM_CONFIG_SIZE));
+    if (problem->epilogue[0] != '\0' &&
+        !jg_is_identifier(problem->epilogue, strlen(problem->epilogue))) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.epilogue",
+                       "give the name of a registered epilogue", "%s is no C identifier",
+                       jg_quote(problem->epilogue, strlen(problem->epilogue)).text);
     }
     return JIT_GEMM_OK;
 }
 
-/* `alignment` becomes 0 where it says what that means. */
-static jit_gemm_status check_alignment(const char *where, uint64_t *alignment)
+/* Bytes that a matrix promises; 0 means 16. */
+static uint32_t alignment_of(const jit_gemm_matrix *matrix)
 {
-    if (*alignment > JG_TMA_ALIGNMENT || (*alignment & (*alignment - 1)) != 0) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, where, "give 1, 2, 4 or 8 bytes; 0 means 16",
-                       "must be 0, 1, 2, 4, 8 or 16, is %llu",
-                       (unsigned long long)*alignment);
-    }
-    if (*alignment == JG_TMA_ALIGNMENT) {
-        *alignment = 0;
+    return matrix->alignment > 0 ? matrix->alignment : JG_TMA_ALIGNMENT;
+}
+
+static uint32_t lesser_alignment(const jit_gemm_matrix *x, const jit_gemm_matrix *y)
+{
+    return alignment_of(x) < alignment_of(y) ? alignment_of(x) : alignment_of(y);
+}
+
+static jit_gemm_status check_input_alignment(const jit_gemm_problem *problem)
+{
+    const bool is_of_b = alignment_of(&problem->b) < alignment_of(&problem->a);
+    const uint32_t bytes = lesser_alignment(&problem->a, &problem->b);
+    if (bytes < (uint32_t)jg_bytes_of(problem->a.dtype, 1) ||
+        bytes < (uint32_t)jg_bytes_of(problem->b.dtype, 1)) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT,
+                       is_of_b ? "problem.b.alignment" : "problem.a.alignment",
+                       "give at least the bytes of an element of A and of B",
+                       "%u bytes are less than an element", bytes);
     }
     return JIT_GEMM_OK;
+}
+
+/* Of two matrices the lesser holds; 0 where that is what 0 means. */
+static void share_alignment(jit_gemm_matrix *x, jit_gemm_matrix *y)
+{
+    const uint32_t bytes = lesser_alignment(x, y);
+    x->alignment = y->alignment = bytes == JG_TMA_ALIGNMENT ? 0 : bytes;
+}
+
+static void fill_scale(jit_gemm_scale *scale)
+{
+    if (scale->kind != JIT_GEMM_SCALE_NONE) {
+        scale->dtype = JIT_GEMM_DTYPE_F32;
+    }
+}
+
+/* Every default but those of types, and of a C that is absent. */
+static void fill_defaults(jit_gemm_problem *problem)
+{
+    fill_scale(&problem->a.scale);
+    fill_scale(&problem->b.scale);
+    share_alignment(&problem->a, &problem->b);
+    share_alignment(&problem->c, &problem->d);
+    problem->c.layout = problem->d.layout;
+    if (problem->c.dtype == JIT_GEMM_DTYPE_NONE) {
+        memset(&problem->c, 0, sizeof(problem->c));
+    }
 }
 
 jit_gemm_status jg_problem_check_fields(jit_gemm_problem *problem)
@@ -139,43 +305,24 @@ jit_gemm_status jg_problem_check_fields(jit_gemm_problem *problem)
         JG_TRY(
             check_dim(jg_problem_dim(problem, (enum jg_dim_index)i), (enum jg_dim_index)i));
     }
-    JG_TRY(check_dtype("problem.a", problem->a, JG_INPUT_TYPES));
-    JG_TRY(check_dtype("problem.b", problem->b, JG_INPUT_TYPES));
-    JG_TRY(check_dtype("problem.c", problem->c, JG_OUTPUT_TYPES));
-    JG_TRY(check_dtype("problem.d", problem->d, JG_OUTPUT_TYPES));
-    if (problem->a == JIT_GEMM_DTYPE_NONE) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.a", JG_INPUT_TYPES,
+    for (int i = 0; i < JG_MATRIX_COUNT; i++) {
+        JG_TRY(check_matrix(&matrix_rows[i],
+                            jg_problem_matrix(problem, (enum jg_matrix_index)i)));
+    }
+    if (problem->a.dtype == JIT_GEMM_DTYPE_NONE) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.a.dtype", JG_INPUT_TYPES,
                        "the element type of A is not set");
     }
-    if (problem->b == JIT_GEMM_DTYPE_NONE) {
-        problem->b = problem->a;
+    if (problem->b.dtype == JIT_GEMM_DTYPE_NONE) {
+        problem->b.dtype = problem->a.dtype;
     }
-    if (problem->d == JIT_GEMM_DTYPE_NONE) {
-        problem->d = jg_dtype_default_d(problem->a);
+    if (problem->d.dtype == JIT_GEMM_DTYPE_NONE) {
+        problem->d.dtype = jg_dtype_default_d(problem->a.dtype);
     }
-    JG_TRY(check_layout("problem.a_layout", problem->a_layout));
-    JG_TRY(check_layout("problem.b_layout", problem->b_layout));
-    JG_TRY(check_scale("problem.a_scale", problem->a_scale));
-    JG_TRY(check_scale("problem.b_scale", problem->b_scale));
-    JG_TRY(check_d_layout(problem->d_layout));
-    JG_TRY(check_terminated("problem.epilogue", problem->epilogue, JIT_GEMM_NAME_SIZE));
-    JG_TRY(check_terminated("problem.config", problem->config, JIT_GEMM_CONFIG_SIZE));
-    JG_TRY(check_alignment("problem.input_alignment", &problem->input_alignment));
-    JG_TRY(check_alignment("problem.output_alignment", &problem->output_alignment));
-    const uint64_t alignment = problem->input_alignment;
-    if (alignment != 0 && (alignment < (uint64_t)jg_bytes_of(problem->a, 1) ||
-                           alignment < (uint64_t)jg_bytes_of(problem->b, 1))) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.input_alignment",
-                       "give at least the bytes of an element of A and of B",
-                       "%llu bytes are less than an element",
-                       (unsigned long long)alignment);
-    }
-    if (problem->epilogue[0] != '\0' &&
-        !jg_is_identifier(problem->epilogue, strlen(problem->epilogue))) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.epilogue",
-                       "give the name of a registered epilogue", "%s is no C identifier",
-                       jg_quote(problem->epilogue, strlen(problem->epilogue)).text);
-    }
+    JG_TRY(check_c(problem));
+    JG_TRY(check_names(problem));
+    JG_TRY(check_input_alignment(problem));
+    fill_defaults(problem);
     return JIT_GEMM_OK;
 }
 
@@ -188,10 +335,10 @@ static jit_gemm_status check_output(const jit_gemm_problem *problem, const char 
                        "there is no kernel for %s of type %s", matrix,
                        jg_dtype_name(dtype));
     }
-    if (dtype == JIT_GEMM_DTYPE_S32 && problem->a != JIT_GEMM_DTYPE_S8) {
+    if (dtype == JIT_GEMM_DTYPE_S32 && problem->a.dtype != JIT_GEMM_DTYPE_S8) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, where, "give f32, or A and B of type s8",
                        "there is no kernel for %s of type s32 with A of type %s", matrix,
-                       jg_dtype_name(problem->a));
+                       jg_dtype_name(problem->a.dtype));
     }
     return JIT_GEMM_OK;
 }
@@ -202,25 +349,26 @@ static int lesser(int a, int b)
 }
 
 /* The smallest element is the least that can be promised; where an element has more, that
- * much is meant. */
+ * much is meant. `where` is the field that promised the least. */
 static jit_gemm_status check_output_alignment(const jit_gemm_problem *problem,
-                                              const struct jg_epilogue *epilogue)
+                                              const struct jg_epilogue *epilogue,
+                                              const char *where)
 {
-    int least = (int)jg_bytes_of(problem->d, 1);
-    if (problem->c != JIT_GEMM_DTYPE_NONE) {
-        least = lesser(least, (int)jg_bytes_of(problem->c, 1));
+    int least = (int)jg_bytes_of(problem->d.dtype, 1);
+    if (problem->c.dtype != JIT_GEMM_DTYPE_NONE) {
+        least = lesser(least, (int)jg_bytes_of(problem->c.dtype, 1));
     }
     for (uint32_t i = 0; epilogue != NULL && i < epilogue->operand_count; i++) {
         if (epilogue->operands[i].kind != JIT_GEMM_OPERAND_SCALAR) {
             least = lesser(least, (int)jg_bytes_of(epilogue->operands[i].dtype, 1));
         }
     }
-    if (problem->output_alignment != 0 && problem->output_alignment < (uint64_t)least) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.output_alignment",
+    if (alignment_of(&problem->d) < (uint32_t)least) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, where,
                        "give at least the bytes of the smallest element of D, C and the "
                        "operands",
-                       "%llu bytes are less than an element, the smallest has %d",
-                       (unsigned long long)problem->output_alignment, least);
+                       "%u bytes are less than an element, the smallest has %d",
+                       problem->d.alignment, least);
     }
     return JIT_GEMM_OK;
 }
@@ -228,24 +376,24 @@ static jit_gemm_status check_output_alignment(const jit_gemm_problem *problem,
 /* What is legal but has no kernel in this version. */
 static jit_gemm_status check_supported(const jit_gemm_problem *problem)
 {
-    if (!jg_dtype_is_input(problem->a)) {
-        return jg_fail(
-            JIT_GEMM_ERR_UNSUPPORTED, "problem.a",
-            problem->a == JIT_GEMM_DTYPE_F32 ? "give tf32, which is f32 in memory"
-                                             : JG_INPUT_TYPES,
-            "there is no kernel for inputs of type %s", jg_dtype_name(problem->a));
+    const jit_gemm_dtype a = problem->a.dtype;
+    const jit_gemm_dtype b = problem->b.dtype;
+    if (!jg_dtype_is_input(a)) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a.dtype",
+                       a == JIT_GEMM_DTYPE_F32 ? "give tf32, which is f32 in memory"
+                                               : JG_INPUT_TYPES,
+                       "there is no kernel for inputs of type %s", jg_dtype_name(a));
     }
-    if (problem->b != problem->a &&
-        !(jg_dtype_is_fp8(problem->a) && jg_dtype_is_fp8(problem->b))) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.b",
+    if (b != a && !(jg_dtype_is_fp8(a) && jg_dtype_is_fp8(b))) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.b.dtype",
                        "give A and B one type; only e4m3 and e5m2 mix",
                        "there is no kernel for A of type %s and B of type %s",
-                       jg_dtype_name(problem->a), jg_dtype_name(problem->b));
+                       jg_dtype_name(a), jg_dtype_name(b));
     }
-    if (problem->c != JIT_GEMM_DTYPE_NONE) {
-        JG_TRY(check_output(problem, "problem.c", "C", problem->c));
+    if (problem->c.dtype != JIT_GEMM_DTYPE_NONE) {
+        JG_TRY(check_output(problem, "problem.c.dtype", "C", problem->c.dtype));
     }
-    return check_output(problem, "problem.d", "D", problem->d);
+    return check_output(problem, "problem.d.dtype", "D", problem->d.dtype);
 }
 
 static jit_gemm_status check_elements(const char *matrix, const jit_gemm_dim *rows,
@@ -292,12 +440,34 @@ static jit_gemm_status canonical_config(const char *text, char ret_text[])
     return status;
 }
 
-static const struct jg_scale no_scale = {JIT_GEMM_SCALE_NONE, JIT_GEMM_DTYPE_NONE};
-
-static struct jg_scale scale_of(jit_gemm_scale kind)
+/* As `matrix` is once its defaults are filled in. C is laid out and aligned as D, also
+ * where it is absent. */
+static struct jg_matrix canonical_matrix(char letter, const jit_gemm_matrix *matrix,
+                                         const jit_gemm_matrix *lies_as)
 {
-    return (struct jg_scale){kind, kind == JIT_GEMM_SCALE_NONE ? JIT_GEMM_DTYPE_NONE
-                                                               : JIT_GEMM_DTYPE_F32};
+    return (struct jg_matrix){
+        .letter = letter,
+        .dtype = matrix->dtype,
+        .is_mn_major = lies_as->layout == JIT_GEMM_LAYOUT_MN_MAJOR,
+        .alignment = (int)alignment_of(lies_as),
+        .scale = {.kind = matrix->scale.kind, .dtype = matrix->scale.dtype}};
+}
+
+static jit_gemm_status find_epilogue(const char *name, jg_epilogue_find_fn find,
+                                     void *find_user,
+                                     const struct jg_epilogue **ret_epilogue)
+{
+    if (name[0] == '\0') {
+        return JIT_GEMM_OK;
+    }
+    const struct jg_epilogue *epilogue = find != NULL ? find(find_user, name) : NULL;
+    if (epilogue == NULL) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.epilogue",
+                       "register it first with jit_gemm_epilogue_register",
+                       "no epilogue is registered as '%s'", name);
+    }
+    *ret_epilogue = epilogue;
+    return JIT_GEMM_OK;
 }
 
 jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_find_fn find,
@@ -305,6 +475,9 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
 {
     jit_gemm_problem checked = {0};
     JG_TRY(jg_struct_import(user, &checked, sizeof(checked), "problem"));
+    const char *output_alignment = alignment_of(&checked.c) < alignment_of(&checked.d)
+                                       ? "problem.c.alignment"
+                                       : "problem.d.alignment";
     JG_TRY(jg_problem_check_fields(&checked));
     JG_TRY(check_supported(&checked));
     JG_TRY(check_elements("A", &checked.m, &checked.k, "problem.m"));
@@ -313,38 +486,22 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     struct jg_problem problem;
     memset(&problem, 0, sizeof(problem));
     JG_TRY(canonical_config(checked.config, problem.config));
-    if (checked.epilogue[0] != '\0') {
-        problem.epilogue = find != NULL ? find(find_user, checked.epilogue) : NULL;
-        if (problem.epilogue == NULL) {
-            return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.epilogue",
-                           "register it first with jit_gemm_epilogue_register",
-                           "no epilogue is registered as '%s'", checked.epilogue);
-        }
-    }
-    JG_TRY(check_output_alignment(&checked, problem.epilogue));
+    JG_TRY(find_epilogue(checked.epilogue, find, find_user, &problem.epilogue));
+    JG_TRY(check_output_alignment(&checked, problem.epilogue, output_alignment));
     problem.m = round_hint(checked.m, DEFAULT_MATRIX_HINT);
     problem.n = round_hint(checked.n, DEFAULT_MATRIX_HINT);
     problem.k = round_hint(checked.k, DEFAULT_MATRIX_HINT);
     problem.batch = round_hint(checked.batch, 1);
     problem.workspace_limit = checked.workspace_limit;
-    const int input_alignment =
-        checked.input_alignment > 0 ? (int)checked.input_alignment : JG_TMA_ALIGNMENT;
-    const int output_alignment =
-        checked.output_alignment > 0 ? (int)checked.output_alignment : JG_TMA_ALIGNMENT;
-    const bool by_columns = checked.d_layout == JIT_GEMM_D_COLUMN_MAJOR;
-    problem.a =
-        (struct jg_matrix){'a', checked.a, checked.a_layout == JIT_GEMM_LAYOUT_MN_MAJOR,
-                           input_alignment, scale_of(checked.a_scale)};
-    problem.b =
-        (struct jg_matrix){'b', checked.b, checked.b_layout == JIT_GEMM_LAYOUT_MN_MAJOR,
-                           input_alignment, scale_of(checked.b_scale)};
-    problem.c = (struct jg_matrix){'c', checked.c, by_columns, output_alignment, no_scale};
-    problem.d = (struct jg_matrix){'d', checked.d, by_columns, output_alignment, no_scale};
+    problem.a = canonical_matrix('a', &checked.a, &checked.a);
+    problem.b = canonical_matrix('b', &checked.b, &checked.b);
+    problem.c = canonical_matrix('c', &checked.c, &checked.d);
+    problem.d = canonical_matrix('d', &checked.d, &checked.d);
     *ret_problem = problem;
     return JIT_GEMM_OK;
 }
 
-int jg_problem_is_column_major(const struct jg_problem *problem)
+bool jg_problem_is_column_major(const struct jg_problem *problem)
 {
     return problem->d.is_mn_major;
 }
@@ -356,33 +513,35 @@ const jit_gemm_dim *jg_problem_d_row(const struct jg_problem *problem)
 
 /* ---------------------------------------------------------------- canonical bytes */
 
+enum { TAG_DIM = 1, TAG_MATRIX, TAG_EPILOGUE, TAG_CONFIG, TAG_WORKSPACE };
+
+static void add_dim_bytes(const jit_gemm_dim *dim, struct jg_str *out)
+{
+    jg_bytes_u32(out, TAG_DIM);
+    jg_bytes_u32(out, (uint32_t)dim->mode);
+    jg_bytes_u64(out, (uint64_t)dim->size);
+}
+
+static void add_matrix_bytes(const struct jg_matrix *matrix, struct jg_str *out)
+{
+    jg_bytes_u32(out, TAG_MATRIX);
+    jg_bytes_u32(out, (uint32_t)matrix->dtype);
+    jg_bytes_u32(out, (uint32_t)matrix->is_mn_major);
+    jg_bytes_u32(out, (uint32_t)matrix->alignment);
+    jg_bytes_u32(out, (uint32_t)matrix->scale.kind);
+    jg_bytes_u32(out, (uint32_t)matrix->scale.dtype);
+}
+
 void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out)
 {
-    enum {
-        TAG_DIM = 1,
-        TAG_TYPES,
-        TAG_LAYOUTS,
-        TAG_EPILOGUE,
-        TAG_CONFIG,
-        TAG_WORKSPACE,
-        TAG_SCALES,
-        TAG_ALIGNMENT
-    };
-    const jit_gemm_dim *const dims[] = {&problem->m, &problem->n, &problem->k,
-                                        &problem->batch};
-    for (size_t i = 0; i < sizeof(dims) / sizeof(dims[0]); i++) {
-        jg_bytes_u32(out, TAG_DIM);
-        jg_bytes_u32(out, (uint32_t)dims[i]->mode);
-        jg_bytes_u64(out, (uint64_t)dims[i]->size);
-    }
-    jg_bytes_u32(out, TAG_TYPES);
-    jg_bytes_u32(out, (uint32_t)problem->a.dtype);
-    jg_bytes_u32(out, (uint32_t)problem->b.dtype);
-    jg_bytes_u32(out, (uint32_t)problem->c.dtype);
-    jg_bytes_u32(out, (uint32_t)problem->d.dtype);
-    jg_bytes_u32(out, TAG_LAYOUTS);
-    jg_bytes_u32(out, (uint32_t)problem->a.is_mn_major);
-    jg_bytes_u32(out, (uint32_t)problem->b.is_mn_major);
+    add_dim_bytes(&problem->m, out);
+    add_dim_bytes(&problem->n, out);
+    add_dim_bytes(&problem->k, out);
+    add_dim_bytes(&problem->batch, out);
+    add_matrix_bytes(&problem->a, out);
+    add_matrix_bytes(&problem->b, out);
+    add_matrix_bytes(&problem->c, out);
+    add_matrix_bytes(&problem->d, out);
     jg_bytes_u32(out, TAG_EPILOGUE);
     jg_bytes_u32(out, problem->epilogue != NULL);
     if (problem->epilogue != NULL) {
@@ -391,11 +550,4 @@ void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out)
     jg_bytes_field(out, TAG_CONFIG, problem->config, strlen(problem->config));
     jg_bytes_u32(out, TAG_WORKSPACE);
     jg_bytes_u64(out, problem->workspace_limit);
-    jg_bytes_u32(out, TAG_SCALES);
-    jg_bytes_u32(out, (uint32_t)problem->a.scale.kind);
-    jg_bytes_u32(out, (uint32_t)problem->b.scale.kind);
-    jg_bytes_u32(out, TAG_ALIGNMENT);
-    jg_bytes_u32(out, (uint32_t)problem->a.alignment);
-    jg_bytes_u32(out, (uint32_t)problem->d.is_mn_major);
-    jg_bytes_u32(out, (uint32_t)problem->d.alignment);
 }

@@ -19,13 +19,13 @@ struct jg_problem {
 };
 
 /* Do threads load A and B, because TMA does not take them? */
-static inline int jg_loads_by_threads(const struct jg_problem *problem)
+static inline bool jg_loads_by_threads(const struct jg_problem *problem)
 {
     return problem->a.alignment < JG_TMA_ALIGNMENT;
 }
 
 /* Do threads move D, C and matrix operands, because TMA does not take them? */
-static inline int jg_outputs_by_threads(const struct jg_problem *problem)
+static inline bool jg_outputs_by_threads(const struct jg_problem *problem)
 {
     return problem->d.alignment < JG_TMA_ALIGNMENT;
 }
@@ -34,14 +34,14 @@ static inline int jg_outputs_by_threads(const struct jg_problem *problem)
  * Steps 1 of a create: version check of the struct, ranges, types, layouts, epilogue
  * lookup, defaults (batch 1; b = a; d = a, or f32 for tf32 and s32 for s8). The hint of a
  * dynamic dimension is rounded up to a power of two (none given: M 4096, N 4096, K 4096,
- * batch 1), so that near hints share one kernel. ARGUMENT, UNSUPPORTED, VERSION; names the
- * field as "problem.m" and so on.
+ * batch 1), so that near hints share one kernel. ARGUMENT, UNSUPPORTED, VERSION; the error
+ * names the field as "problem.a.dtype" and so on.
  */
 jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_find_fn find,
                                      void *find_user, struct jg_problem *ret_problem);
 
 /* Do columns of D lie in memory one after the other? */
-int jg_problem_is_column_major(const struct jg_problem *problem);
+bool jg_problem_is_column_major(const struct jg_problem *problem);
 /* Elements of D that lie side by side: N, or M. */
 const jit_gemm_dim *jg_problem_d_row(const struct jg_problem *problem);
 

@@ -11,60 +11,17 @@
 static const char problem_example[] =
     "give for instance 'm=4096 n=4096 k=4096 a=bf16' or '4096x4096x4096 bf16'";
 
-enum problem_key {
-    KEY_M,
-    KEY_N,
-    KEY_K,
-    KEY_BATCH,
-    KEY_A,
-    KEY_B,
-    KEY_C,
-    KEY_D,
-    KEY_LAYOUT,
-    KEY_D_LAYOUT,
-    KEY_A_SCALE,
-    KEY_B_SCALE,
-    KEY_DYNAMIC,
-    KEY_WORKSPACE,
-    KEY_INPUT_ALIGN,
-    KEY_OUTPUT_ALIGN,
-    KEY_EPILOGUE,
-    KEY_CONFIG,
-    KEY_COUNT
-};
+struct problem_reader;
 
-static const struct {
+/* A key of the text form. */
+struct problem_key {
     const char *name;
-    const char *place; /* in messages */
-} keys[KEY_COUNT] = {
-    [KEY_M] = {"m", "problem.m"},
-    [KEY_N] = {"n", "problem.n"},
-    [KEY_K] = {"k", "problem.k"},
-    [KEY_BATCH] = {"batch", "problem.batch"},
-    [KEY_A] = {"a", "problem.a"},
-    [KEY_B] = {"b", "problem.b"},
-    [KEY_C] = {"c", "problem.c"},
-    [KEY_D] = {"d", "problem.d"},
-    [KEY_LAYOUT] = {"layout", "problem.layout"},
-    [KEY_D_LAYOUT] = {"d_layout", "problem.d_layout"},
-    [KEY_A_SCALE] = {"a_scale", "problem.a_scale"},
-    [KEY_B_SCALE] = {"b_scale", "problem.b_scale"},
-    [KEY_DYNAMIC] = {"dynamic", "problem.dynamic"},
-    [KEY_WORKSPACE] = {"workspace", "problem.workspace_limit"},
-    [KEY_INPUT_ALIGN] = {"input_align", "problem.input_alignment"},
-    [KEY_OUTPUT_ALIGN] = {"output_align", "problem.output_alignment"},
-    [KEY_EPILOGUE] = {"epilogue", "problem.epilogue"},
-    [KEY_CONFIG] = {"config", "problem.config"},
+    const char *place; /* in messages: the field, or the key where that sets several */
+    jit_gemm_status (*read)(struct problem_reader *reader, const struct problem_key *key,
+                            const struct jg_word *word);
+    int index; /* of the dimension or matrix that it speaks of */
+    const char *hint;
 };
-
-static struct jg_key_list list_keys(void)
-{
-    struct jg_key_list list = {"keys:"};
-    for (int i = 0; i < KEY_COUNT; i++) {
-        jg_key_list_add(&list, keys[i].name);
-    }
-    return list;
-}
 
 /* More than any device holds. */
 #define MAX_WORKSPACE (INT64_C(1) << 50)
@@ -76,24 +33,28 @@ struct problem_reader {
     unsigned seen; /* bit of each key that was given */
 };
 
-static jit_gemm_status mark_key(struct problem_reader *reader, enum problem_key key,
-                                size_t column)
+static jit_gemm_matrix *matrix_of(struct problem_reader *reader,
+                                  const struct problem_key *key)
 {
-    if ((reader->seen & (1u << key)) != 0) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[key].place, "give each key once",
-                       "key '%s' at column %zu is given twice", keys[key].name, column);
-    }
-    reader->seen |= 1u << key;
-    return JIT_GEMM_OK;
+    return jg_problem_matrix(&reader->problem, (enum jg_matrix_index)key->index);
 }
 
-static jit_gemm_status read_size(struct problem_reader *reader, enum problem_key key,
-                                 const struct jg_word *word)
+/* `thing` is what the word's value should be, such as "type". */
+static jit_gemm_status refuse_unknown(const struct problem_key *key, const char *thing,
+                                      const struct jg_word *word)
 {
-    const enum jg_dim_index index = (enum jg_dim_index)(key - KEY_M);
+    return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->place, key->hint,
+                   "unknown %s %s at column %zu", thing,
+                   jg_quote(word->value, word->value_size).text, word->value_column);
+}
+
+static jit_gemm_status read_size(struct problem_reader *reader,
+                                 const struct problem_key *key, const struct jg_word *word)
+{
+    const enum jg_dim_index index = (enum jg_dim_index)key->index;
     jit_gemm_dim *dim = jg_problem_dim(&reader->problem, index);
     if (!jg_number_parse(word->value, word->value_size, 1, JG_MAX_SIZE, &dim->size)) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[key].place, jg_dim_hint(index),
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->place, jg_dim_hint(index),
                        "must be a number from 1 to %lld, is %s at column %zu",
                        (long long)JG_MAX_SIZE, jg_quote(word->value, word->value_size).text,
                        word->value_column);
@@ -101,84 +62,83 @@ static jit_gemm_status read_size(struct problem_reader *reader, enum problem_key
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status read_dtype(struct problem_reader *reader, enum problem_key key,
-                                  const char *value, size_t size, size_t column)
+static jit_gemm_status read_dtype(struct problem_reader *reader,
+                                  const struct problem_key *key, const struct jg_word *word)
 {
-    jit_gemm_dtype *const dtypes[] = {&reader->problem.a, &reader->problem.b,
-                                      &reader->problem.c, &reader->problem.d};
-    jit_gemm_dtype *dtype = dtypes[key - KEY_A];
-    if (!jg_dtype_parse(value, size, dtype) ||
-        (*dtype == JIT_GEMM_DTYPE_NONE && key != KEY_C)) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[key].place,
-                       key == KEY_C   ? JG_OUTPUT_TYPES ", or none"
-                       : key == KEY_D ? JG_OUTPUT_TYPES
-                                      : JG_INPUT_TYPES,
-                       "unknown type %s at column %zu", jg_quote(value, size).text, column);
+    jit_gemm_dtype *dtype = &matrix_of(reader, key)->dtype;
+    if (!jg_dtype_parse(word->value, word->value_size, dtype) ||
+        (*dtype == JIT_GEMM_DTYPE_NONE && key->index != JG_MATRIX_C)) {
+        return refuse_unknown(key, "type", word);
+    }
+    return JIT_GEMM_OK;
+}
+
+/* A letter for each of A and B, which says whether BLAS would have to transpose it. */
+static const char k_major_letters[] = {[JG_MATRIX_A] = 'n', [JG_MATRIX_B] = 't'};
+static const char mn_major_letters[] = {[JG_MATRIX_A] = 't', [JG_MATRIX_B] = 'n'};
+
+static jit_gemm_status read_layouts(struct problem_reader *reader,
+                                    const struct problem_key *key,
+                                    const struct jg_word *word)
+{
+    if (word->value_size != sizeof(k_major_letters)) {
+        return refuse_unknown(key, "layout", word);
+    }
+    for (int i = JG_MATRIX_A; i <= JG_MATRIX_B; i++) {
+        const bool is_k_major = word->value[i] == k_major_letters[i];
+        if (!is_k_major && word->value[i] != mn_major_letters[i]) {
+            return refuse_unknown(key, "layout", word);
+        }
+        jg_problem_matrix(&reader->problem, (enum jg_matrix_index)i)->layout =
+            is_k_major ? JIT_GEMM_LAYOUT_K_MAJOR : JIT_GEMM_LAYOUT_MN_MAJOR;
     }
     return JIT_GEMM_OK;
 }
 
 static jit_gemm_status read_layout(struct problem_reader *reader,
+                                   const struct problem_key *key,
                                    const struct jg_word *word)
 {
-    const char *value = word->value;
-    if (word->value_size != 2 || (value[0] != 'n' && value[0] != 't') ||
-        (value[1] != 'n' && value[1] != 't')) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[KEY_LAYOUT].place,
-                       "layouts: nt (K-major both) nn tn tt; A's letter, then B's",
-                       "unknown layout %s at column %zu",
-                       jg_quote(word->value, word->value_size).text, word->value_column);
+    const bool is_column = jg_word_is(word->value, word->value_size, "column");
+    if (!is_column && !jg_word_is(word->value, word->value_size, "row")) {
+        return refuse_unknown(key, "layout", word);
     }
-    reader->problem.a_layout =
-        value[0] == 'n' ? JIT_GEMM_LAYOUT_K_MAJOR : JIT_GEMM_LAYOUT_MN_MAJOR;
-    reader->problem.b_layout =
-        value[1] == 't' ? JIT_GEMM_LAYOUT_K_MAJOR : JIT_GEMM_LAYOUT_MN_MAJOR;
+    matrix_of(reader, key)->layout =
+        is_column ? JIT_GEMM_LAYOUT_COLUMN_MAJOR : JIT_GEMM_LAYOUT_ROW_MAJOR;
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status read_scale(enum problem_key key, const struct jg_word *word,
-                                  jit_gemm_scale *ret_scale)
+static jit_gemm_status read_scale(struct problem_reader *reader,
+                                  const struct problem_key *key, const struct jg_word *word)
 {
-    for (int scale = JIT_GEMM_SCALE_NONE; scale <= JIT_GEMM_SCALE_VECTOR; scale++) {
-        if (jg_word_is(word->value, word->value_size,
-                       jg_scale_name((jit_gemm_scale)scale))) {
-            *ret_scale = (jit_gemm_scale)scale;
+    for (int i = JIT_GEMM_SCALE_NONE; i <= JIT_GEMM_SCALE_VECTOR; i++) {
+        const jit_gemm_scale_kind kind = (jit_gemm_scale_kind)i;
+        if (jg_word_is(word->value, word->value_size, jg_scale_name(kind))) {
+            matrix_of(reader, key)->scale.kind = kind;
             return JIT_GEMM_OK;
         }
     }
-    return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[key].place, "scales: none tensor vector",
-                   "unknown scale %s at column %zu",
-                   jg_quote(word->value, word->value_size).text, word->value_column);
+    return refuse_unknown(key, "scale", word);
 }
 
-static jit_gemm_status read_d_layout(struct problem_reader *reader,
-                                     const struct jg_word *word)
-{
-    const int is_column = jg_word_is(word->value, word->value_size, "column");
-    if (!is_column && !jg_word_is(word->value, word->value_size, "row")) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[KEY_D_LAYOUT].place,
-                       "give row or column", "unknown layout %s at column %zu",
-                       jg_quote(word->value, word->value_size).text, word->value_column);
-    }
-    reader->problem.d_layout = is_column ? JIT_GEMM_D_COLUMN_MAJOR : JIT_GEMM_D_ROW_MAJOR;
-    return JIT_GEMM_OK;
-}
+static const char *const dim_names[JG_DIM_COUNT] = {
+    [JG_DIM_M] = "m", [JG_DIM_N] = "n", [JG_DIM_K] = "k", [JG_DIM_BATCH] = "batch"};
 
-/* One name of the list; 0 if it names no dimension, or one that is dynamic already. */
-static int mark_dynamic(struct problem_reader *reader, const char *name, size_t size)
+/* One name of the list; false if it names no dimension, or one that is dynamic already. */
+static bool mark_dynamic(struct problem_reader *reader, const char *name, size_t size)
 {
     for (int i = 0; i < JG_DIM_COUNT; i++) {
         jit_gemm_dim *dim = jg_problem_dim(&reader->problem, (enum jg_dim_index)i);
-        if (jg_word_is(name, size, keys[KEY_M + i].name) &&
-            dim->mode == JIT_GEMM_DIM_EXACT) {
+        if (jg_word_is(name, size, dim_names[i]) && dim->mode == JIT_GEMM_DIM_EXACT) {
             dim->mode = JIT_GEMM_DIM_DYNAMIC;
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 static jit_gemm_status read_dynamic(struct problem_reader *reader,
+                                    const struct problem_key *key,
                                     const struct jg_word *word)
 {
     size_t begin = 0;
@@ -188,8 +148,7 @@ static jit_gemm_status read_dynamic(struct problem_reader *reader,
             end++;
         }
         if (!mark_dynamic(reader, word->value + begin, end - begin)) {
-            return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[KEY_DYNAMIC].place,
-                           "give a list of m n k batch, such as dynamic=m,n, each once",
+            return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->place, key->hint,
                            "%s at column %zu is unknown or given twice",
                            jg_quote(word->value + begin, end - begin).text,
                            word->value_column + begin);
@@ -203,6 +162,7 @@ static jit_gemm_status read_dynamic(struct problem_reader *reader,
 static const char size_units[] = "kmg";
 
 static jit_gemm_status read_workspace(struct problem_reader *reader,
+                                      const struct problem_key *key,
                                       const struct jg_word *word)
 {
     size_t digits = word->value_size;
@@ -216,9 +176,7 @@ static jit_gemm_status read_workspace(struct problem_reader *reader,
     }
     int64_t bytes;
     if (!jg_number_parse(word->value, digits, 0, MAX_WORKSPACE >> shift, &bytes)) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[KEY_WORKSPACE].place,
-                       "give bytes, with k, m or g for powers of 1024, such as "
-                       "workspace=64m",
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->place, key->hint,
                        "%s at column %zu is no size up to %lldg",
                        jg_quote(word->value, word->value_size).text, word->value_column,
                        (long long)(MAX_WORKSPACE >> 30));
@@ -227,26 +185,28 @@ static jit_gemm_status read_workspace(struct problem_reader *reader,
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status read_alignment(enum problem_key key, const struct jg_word *word,
-                                      uint64_t *ret_alignment)
+/* Of one matrix; it holds for the other ones that share it. */
+static jit_gemm_status read_alignment(struct problem_reader *reader,
+                                      const struct problem_key *key,
+                                      const struct jg_word *word)
 {
     int64_t bytes;
     if (!jg_number_parse(word->value, word->value_size, 1, JG_TMA_ALIGNMENT, &bytes)) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[key].place,
-                       "give 1, 2, 4, 8 or 16 bytes", "%s at column %zu is no alignment",
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->place, key->hint,
+                       "%s at column %zu is no alignment",
                        jg_quote(word->value, word->value_size).text, word->value_column);
     }
-    *ret_alignment = (uint64_t)bytes;
+    matrix_of(reader, key)->alignment = (uint32_t)bytes;
     return JIT_GEMM_OK;
 }
 
 static jit_gemm_status read_epilogue(struct problem_reader *reader,
+                                     const struct problem_key *key,
                                      const struct jg_word *word)
 {
     if (word->value_size >= JIT_GEMM_NAME_SIZE ||
         !jg_is_identifier(word->value, word->value_size)) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[KEY_EPILOGUE].place,
-                       "give the name of a registered epilogue",
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->place, key->hint,
                        "%s at column %zu is no C identifier of at most %d bytes",
                        jg_quote(word->value, word->value_size).text, word->value_column,
                        JIT_GEMM_NAME_SIZE - 1);
@@ -269,64 +229,83 @@ static size_t trim_begin(const char *text)
 }
 
 /* The config is the rest of the text. */
-static jit_gemm_status read_config(struct problem_reader *reader, const char *rest,
-                                   size_t column)
+static jit_gemm_status read_config(struct problem_reader *reader,
+                                   const struct problem_key *key,
+                                   const struct jg_word *word)
 {
-    rest += trim_begin(rest);
+    const char *rest = word->value + trim_begin(word->value);
     const size_t size = trim_end(rest, strlen(rest));
     if (size >= JIT_GEMM_CONFIG_SIZE) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[KEY_CONFIG].place, "use a shorter text",
-                       "the text at column %zu has %zu bytes, at most %d", column, size,
-                       JIT_GEMM_CONFIG_SIZE - 1);
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->place, key->hint,
+                       "the text at column %zu has %zu bytes, at most %d",
+                       word->value_column, size, JIT_GEMM_CONFIG_SIZE - 1);
     }
     memcpy(reader->problem.config, rest, size);
     struct jg_config_override override;
     return jg_config_parse(reader->problem.config, &override);
 }
 
+#define ALIGNMENT_HINT "give 1, 2, 4, 8 or 16 bytes"
+#define SCALE_HINT     "scales: none tensor vector"
+
+/* In the order in which they are listed and printed. */
+static const struct problem_key keys[] = {
+    {"m", "problem.m", read_size, JG_DIM_M, NULL},
+    {"n", "problem.n", read_size, JG_DIM_N, NULL},
+    {"k", "problem.k", read_size, JG_DIM_K, NULL},
+    {"batch", "problem.batch", read_size, JG_DIM_BATCH, NULL},
+    {"a", "problem.a.dtype", read_dtype, JG_MATRIX_A, JG_INPUT_TYPES},
+    {"b", "problem.b.dtype", read_dtype, JG_MATRIX_B, JG_INPUT_TYPES},
+    {"c", "problem.c.dtype", read_dtype, JG_MATRIX_C, JG_OUTPUT_TYPES ", or none"},
+    {"d", "problem.d.dtype", read_dtype, JG_MATRIX_D, JG_OUTPUT_TYPES},
+    {"layout", "problem.layout", read_layouts, 0,
+     "layouts: nt (K-major both) nn tn tt; A's letter, then B's"},
+    {"d_layout", "problem.d.layout", read_layout, JG_MATRIX_D, "give row or column"},
+    {"a_scale", "problem.a.scale.kind", read_scale, JG_MATRIX_A, SCALE_HINT},
+    {"b_scale", "problem.b.scale.kind", read_scale, JG_MATRIX_B, SCALE_HINT},
+    {"dynamic", "problem.dynamic", read_dynamic, 0,
+     "give a list of m n k batch, such as dynamic=m,n, each once"},
+    {"workspace", "problem.workspace_limit", read_workspace, 0,
+     "give bytes, with k, m or g for powers of 1024, such as workspace=64m"},
+    {"input_align", "problem.a.alignment", read_alignment, JG_MATRIX_A, ALIGNMENT_HINT},
+    {"output_align", "problem.d.alignment", read_alignment, JG_MATRIX_D, ALIGNMENT_HINT},
+    {"epilogue", "problem.epilogue", read_epilogue, 0,
+     "give the name of a registered epilogue"},
+    {"config", "problem.config", read_config, 0, "use a shorter text"},
+};
+
+/* Those that are named here; the others are in the table only. */
+enum { KEY_M, KEY_N, KEY_K, KEY_A = 4, KEY_COUNT = sizeof(keys) / sizeof(keys[0]) };
+
+static struct jg_key_list list_keys(void)
+{
+    struct jg_key_list list = {"keys:"};
+    for (int i = 0; i < KEY_COUNT; i++) {
+        jg_key_list_add(&list, keys[i].name);
+    }
+    return list;
+}
+
+static jit_gemm_status read_key(struct problem_reader *reader,
+                                const struct problem_key *key, const struct jg_word *word)
+{
+    const unsigned bit = 1U << (key - keys);
+    if ((reader->seen & bit) != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->place, "give each key once",
+                       "key '%s' at column %zu is given twice", key->name, word->column);
+    }
+    reader->seen |= bit;
+    return key->read(reader, key, word);
+}
+
+/* `ret_is_last`: the word's value was the rest of the text. */
 static jit_gemm_status read_problem_word(struct problem_reader *reader,
-                                         const struct jg_word *word)
+                                         const struct jg_word *word, bool *ret_is_last)
 {
     for (int i = 0; i < KEY_COUNT; i++) {
-        const enum problem_key key = (enum problem_key)i;
-        if (!jg_word_is(word->key, word->key_size, keys[key].name)) {
-            continue;
-        }
-        JG_TRY(mark_key(reader, key, word->column));
-        switch (key) {
-        case KEY_M:
-        case KEY_N:
-        case KEY_K:
-        case KEY_BATCH:
-            return read_size(reader, key, word);
-        case KEY_A:
-        case KEY_B:
-        case KEY_C:
-        case KEY_D:
-            return read_dtype(reader, key, word->value, word->value_size,
-                              word->value_column);
-        case KEY_LAYOUT:
-            return read_layout(reader, word);
-        case KEY_D_LAYOUT:
-            return read_d_layout(reader, word);
-        case KEY_A_SCALE:
-            return read_scale(key, word, &reader->problem.a_scale);
-        case KEY_B_SCALE:
-            return read_scale(key, word, &reader->problem.b_scale);
-        case KEY_DYNAMIC:
-            return read_dynamic(reader, word);
-        case KEY_WORKSPACE:
-            return read_workspace(reader, word);
-        case KEY_INPUT_ALIGN:
-            return read_alignment(key, word, &reader->problem.input_alignment);
-        case KEY_OUTPUT_ALIGN:
-            return read_alignment(key, word, &reader->problem.output_alignment);
-        case KEY_EPILOGUE:
-            return read_epilogue(reader, word);
-        case KEY_CONFIG:
-            return read_config(reader, word->value, word->value_column);
-        case KEY_COUNT:
-            break;
+        if (jg_word_is(word->key, word->key_size, keys[i].name)) {
+            *ret_is_last = keys[i].read == read_config;
+            return read_key(reader, &keys[i], word);
         }
     }
     return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem", list_keys().text,
@@ -348,25 +327,73 @@ static jit_gemm_status read_short_sizes(struct problem_reader *reader,
     reader->problem.m.size = sizes[0];
     reader->problem.n.size = sizes[1];
     reader->problem.k.size = sizes[2];
-    reader->seen |= 1u << KEY_M | 1u << KEY_N | 1u << KEY_K;
+    reader->seen |= 1U << KEY_M | 1U << KEY_N | 1U << KEY_K;
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status check_complete(const struct problem_reader *reader)
+/* The type behind the sizes of the short form, which has no key. */
+static jit_gemm_status read_short_type(struct problem_reader *reader,
+                                       const struct jg_word *word)
+{
+    const struct jg_word typed = {.value = word->key,
+                                  .value_size = word->key_size,
+                                  .column = word->column,
+                                  .value_column = word->column};
+    return read_key(reader, &keys[KEY_A], &typed);
+}
+
+/* A word without `=`, at place `index` of the text. */
+static jit_gemm_status read_short_word(struct problem_reader *reader, int index,
+                                       bool is_short, const struct jg_word *word)
+{
+    if (index == 0) {
+        return read_short_sizes(reader, word);
+    }
+    if (index == 1 && is_short) {
+        return read_short_type(reader, word);
+    }
+    return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem", list_keys().text,
+                   "%s at column %zu is not of the form key=value",
+                   jg_quote(word->key, word->key_size).text, word->column);
+}
+
+static jit_gemm_status check_complete(struct problem_reader *reader)
 {
     for (int i = KEY_M; i <= KEY_K; i++) {
-        jit_gemm_problem problem = reader->problem;
-        const jit_gemm_dim *dim = jg_problem_dim(&problem, (enum jg_dim_index)(i - KEY_M));
-        if ((reader->seen & (1u << i)) == 0 && dim->mode == JIT_GEMM_DIM_EXACT) {
+        const jit_gemm_dim *dim =
+            jg_problem_dim(&reader->problem, (enum jg_dim_index)keys[i].index);
+        if ((reader->seen & (1U << i)) == 0 && dim->mode == JIT_GEMM_DIM_EXACT) {
             return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[i].place, problem_example,
                            "key '%s' is missing", keys[i].name);
         }
     }
-    if ((reader->seen & (1u << KEY_A)) == 0) {
+    if ((reader->seen & (1U << KEY_A)) == 0) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[KEY_A].place, "give for instance a=bf16",
                        "key 'a', the element type, is missing");
     }
     return JIT_GEMM_OK;
+}
+
+static jit_gemm_status read_words(struct problem_reader *reader, const char *text)
+{
+    size_t offset = 0;
+    struct jg_word word;
+    bool is_short = false;
+    bool is_last = false;
+    int index = 0;
+    for (; !is_last && jg_word_next(text, &offset, &word); index++) {
+        if (word.value != NULL) {
+            JG_TRY(read_problem_word(reader, &word, &is_last));
+        } else {
+            JG_TRY(read_short_word(reader, index, is_short, &word));
+            is_short = true;
+        }
+    }
+    if (index == 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem", problem_example,
+                       "the text is empty");
+    }
+    return check_complete(reader);
 }
 
 jit_gemm_status jg_problem_parse(const char *text, jit_gemm_problem *ret_problem)
@@ -378,33 +405,7 @@ jit_gemm_status jg_problem_parse(const char *text, jit_gemm_problem *ret_problem
     struct problem_reader reader;
     memset(&reader, 0, sizeof(reader));
     reader.problem.struct_size = sizeof(reader.problem);
-    size_t offset = 0;
-    struct jg_word word;
-    int index = 0;
-    int is_short = 0;
-    for (; jg_word_next(text, &offset, &word); index++) {
-        if (word.value != NULL) {
-            JG_TRY(read_problem_word(&reader, &word));
-            if ((reader.seen & (1u << KEY_CONFIG)) != 0) {
-                break;
-            }
-        } else if (index == 1 && is_short) {
-            JG_TRY(mark_key(&reader, KEY_A, word.column));
-            JG_TRY(read_dtype(&reader, KEY_A, word.key, word.key_size, word.column));
-        } else if (index == 0) {
-            JG_TRY(read_short_sizes(&reader, &word));
-            is_short = 1;
-        } else {
-            return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem", list_keys().text,
-                           "%s at column %zu is not of the form key=value",
-                           jg_quote(word.key, word.key_size).text, word.column);
-        }
-    }
-    if (index == 0 && reader.seen == 0) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem", problem_example,
-                       "the text is empty");
-    }
-    JG_TRY(check_complete(&reader));
+    JG_TRY(read_words(&reader, text));
     JG_TRY(jg_problem_check_fields(&reader.problem));
     *ret_problem = reader.problem;
     return JIT_GEMM_OK;
@@ -427,72 +428,110 @@ static void print_workspace(uint64_t bytes, struct jg_str *out)
                   unit > 0 ? &size_units[unit - 1] : "");
 }
 
-/* `problem` has its defaults filled in. */
-static void print_problem(const jit_gemm_problem *problem, struct jg_str *out)
+static void print_sizes(jit_gemm_problem *problem, struct jg_str *out)
 {
-    jit_gemm_problem copy = *problem;
-    const char *separator = "";
     for (int i = 0; i < JG_DIM_COUNT; i++) {
-        const jit_gemm_dim *dim = jg_problem_dim(&copy, (enum jg_dim_index)i);
-        const int is_default_batch =
+        const jit_gemm_dim *dim = jg_problem_dim(problem, (enum jg_dim_index)i);
+        const bool is_default_batch =
             i == JG_DIM_BATCH && dim->mode == JIT_GEMM_DIM_EXACT && dim->size == 1;
         if (dim->size > 0 && !is_default_batch) {
-            jg_str_printf(out, "%s%s=%lld", separator, keys[KEY_M + i].name,
-                          (long long)dim->size);
-            separator = " ";
+            jg_str_printf(out, "%s=%lld ", dim_names[i], (long long)dim->size);
         }
     }
-    jg_str_printf(out, "%sa=%s", separator, jg_dtype_name(problem->a));
-    if (problem->b != problem->a) {
-        jg_str_printf(out, " b=%s", jg_dtype_name(problem->b));
-    }
-    if (problem->c != JIT_GEMM_DTYPE_NONE) {
-        jg_str_printf(out, " c=%s", jg_dtype_name(problem->c));
-    }
-    if (problem->d != jg_dtype_default_d(problem->a)) {
-        jg_str_printf(out, " d=%s", jg_dtype_name(problem->d));
-    }
-    const char a_letter = problem->a_layout == JIT_GEMM_LAYOUT_K_MAJOR ? 'n' : 't';
-    const char b_letter = problem->b_layout == JIT_GEMM_LAYOUT_K_MAJOR ? 't' : 'n';
-    if (a_letter != 'n' || b_letter != 't') {
-        jg_str_printf(out, " layout=%c%c", a_letter, b_letter);
-    }
-    if (problem->d_layout == JIT_GEMM_D_COLUMN_MAJOR) {
-        jg_str_puts(out, " d_layout=column");
-    }
-    if (problem->a_scale != JIT_GEMM_SCALE_NONE) {
-        jg_str_printf(out, " a_scale=%s", jg_scale_name(problem->a_scale));
-    }
-    if (problem->b_scale != JIT_GEMM_SCALE_NONE) {
-        jg_str_printf(out, " b_scale=%s", jg_scale_name(problem->b_scale));
-    }
-    separator = " dynamic=";
+}
+
+static void print_dynamic(jit_gemm_problem *problem, struct jg_str *out)
+{
+    const char *separator = " dynamic=";
     for (int i = 0; i < JG_DIM_COUNT; i++) {
-        if (jg_problem_dim(&copy, (enum jg_dim_index)i)->mode == JIT_GEMM_DIM_DYNAMIC) {
-            jg_str_printf(out, "%s%s", separator, keys[KEY_M + i].name);
+        if (jg_problem_dim(problem, (enum jg_dim_index)i)->mode == JIT_GEMM_DIM_DYNAMIC) {
+            jg_str_printf(out, "%s%s", separator, dim_names[i]);
             separator = ",";
         }
     }
+}
+
+/* A word for each matrix whose type is not what it would be without it. */
+static void print_types(jit_gemm_problem *problem, struct jg_str *out)
+{
+    const jit_gemm_dtype defaults[JG_MATRIX_COUNT] = {
+        [JG_MATRIX_A] = JIT_GEMM_DTYPE_NONE,
+        [JG_MATRIX_B] = problem->a.dtype,
+        [JG_MATRIX_C] = JIT_GEMM_DTYPE_NONE,
+        [JG_MATRIX_D] = jg_dtype_default_d(problem->a.dtype)};
+    const char *separator = "";
+    for (int i = 0; i < JG_MATRIX_COUNT; i++) {
+        const jit_gemm_dtype dtype =
+            jg_problem_matrix(problem, (enum jg_matrix_index)i)->dtype;
+        if (dtype != defaults[i]) {
+            jg_str_printf(out, "%s%c=%s", separator, "abcd"[i], jg_dtype_name(dtype));
+        }
+        separator = " ";
+    }
+}
+
+static char layout_letter(jit_gemm_problem *problem, enum jg_matrix_index index)
+{
+    return jg_problem_matrix(problem, index)->layout == JIT_GEMM_LAYOUT_K_MAJOR
+               ? k_major_letters[index]
+               : mn_major_letters[index];
+}
+
+static void print_layouts(jit_gemm_problem *problem, struct jg_str *out)
+{
+    if (problem->a.layout != JIT_GEMM_LAYOUT_K_MAJOR ||
+        problem->b.layout != JIT_GEMM_LAYOUT_K_MAJOR) {
+        jg_str_printf(out, " layout=%c%c", layout_letter(problem, JG_MATRIX_A),
+                      layout_letter(problem, JG_MATRIX_B));
+    }
+    if (problem->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR) {
+        jg_str_puts(out, " d_layout=column");
+    }
+}
+
+static void print_scale(const char *name, const jit_gemm_scale *scale, struct jg_str *out)
+{
+    if (scale->kind != JIT_GEMM_SCALE_NONE) {
+        jg_str_printf(out, " %s=%s", name, jg_scale_name(scale->kind));
+    }
+}
+
+static void print_alignment(const char *name, uint32_t bytes, struct jg_str *out)
+{
+    if (bytes != 0) {
+        jg_str_printf(out, " %s=%u", name, bytes);
+    }
+}
+
+static void print_config(const char *text, struct jg_str *out)
+{
+    const char *config = text + trim_begin(text);
+    const size_t size = trim_end(config, strlen(config));
+    if (size == 0) {
+        return;
+    }
+    jg_str_puts(out, " config=");
+    for (size_t i = 0; i < size; i++) {
+        jg_str_add(out, strchr("\t\r\n", config[i]) != NULL ? " " : config + i, 1);
+    }
+}
+
+/* `problem` has its defaults filled in and is not changed. */
+static void print_problem(jit_gemm_problem *problem, struct jg_str *out)
+{
+    print_sizes(problem, out);
+    print_types(problem, out);
+    print_layouts(problem, out);
+    print_scale("a_scale", &problem->a.scale, out);
+    print_scale("b_scale", &problem->b.scale, out);
+    print_dynamic(problem, out);
     print_workspace(problem->workspace_limit, out);
-    if (problem->input_alignment != 0) {
-        jg_str_printf(out, " input_align=%llu",
-                      (unsigned long long)problem->input_alignment);
-    }
-    if (problem->output_alignment != 0) {
-        jg_str_printf(out, " output_align=%llu",
-                      (unsigned long long)problem->output_alignment);
-    }
+    print_alignment("input_align", problem->a.alignment, out);
+    print_alignment("output_align", problem->d.alignment, out);
     if (problem->epilogue[0] != '\0') {
         jg_str_printf(out, " epilogue=%s", problem->epilogue);
     }
-    const char *config = problem->config + trim_begin(problem->config);
-    const size_t config_size = trim_end(config, strlen(config));
-    if (config_size > 0) {
-        jg_str_puts(out, " config=");
-        for (size_t i = 0; i < config_size; i++) {
-            jg_str_add(out, strchr("\t\r\n", config[i]) != NULL ? " " : config + i, 1);
-        }
-    }
+    print_config(problem->config, out);
 }
 
 jit_gemm_status jg_problem_print(const jit_gemm_problem *problem, struct jg_str *out)
@@ -506,6 +545,17 @@ jit_gemm_status jg_problem_print(const jit_gemm_problem *problem, struct jg_str 
     return jg_str_status(out);
 }
 
+/* As the caller would have given it, defaults filled in. */
+static jit_gemm_matrix public_matrix(const struct jg_matrix *matrix)
+{
+    const bool is_narrow = matrix->alignment < JG_TMA_ALIGNMENT;
+    return (jit_gemm_matrix){
+        .dtype = matrix->dtype,
+        .layout = matrix->is_mn_major ? JIT_GEMM_LAYOUT_MN_MAJOR : JIT_GEMM_LAYOUT_K_MAJOR,
+        .alignment = is_narrow ? (uint32_t)matrix->alignment : 0,
+        .scale = {.kind = matrix->scale.kind, .dtype = matrix->scale.dtype}};
+}
+
 void jg_problem_text(const struct jg_problem *problem, struct jg_str *out)
 {
     jit_gemm_problem plain;
@@ -514,23 +564,11 @@ void jg_problem_text(const struct jg_problem *problem, struct jg_str *out)
     plain.n = problem->n;
     plain.k = problem->k;
     plain.batch = problem->batch;
-    plain.a = problem->a.dtype;
-    plain.b = problem->b.dtype;
-    plain.c = problem->c.dtype;
-    plain.d = problem->d.dtype;
-    plain.a_layout =
-        problem->a.is_mn_major ? JIT_GEMM_LAYOUT_MN_MAJOR : JIT_GEMM_LAYOUT_K_MAJOR;
-    plain.b_layout =
-        problem->b.is_mn_major ? JIT_GEMM_LAYOUT_MN_MAJOR : JIT_GEMM_LAYOUT_K_MAJOR;
-    plain.a_scale = problem->a.scale.kind;
-    plain.b_scale = problem->b.scale.kind;
-    plain.d_layout =
-        problem->d.is_mn_major ? JIT_GEMM_D_COLUMN_MAJOR : JIT_GEMM_D_ROW_MAJOR;
+    plain.a = public_matrix(&problem->a);
+    plain.b = public_matrix(&problem->b);
+    plain.c = public_matrix(&problem->c);
+    plain.d = public_matrix(&problem->d);
     plain.workspace_limit = problem->workspace_limit;
-    plain.input_alignment =
-        jg_loads_by_threads(problem) ? (uint64_t)problem->a.alignment : 0;
-    plain.output_alignment =
-        jg_outputs_by_threads(problem) ? (uint64_t)problem->d.alignment : 0;
     memcpy(plain.config, problem->config, sizeof(plain.config));
     if (problem->epilogue != NULL) {
         memcpy(plain.epilogue, problem->epilogue->name, sizeof(plain.epilogue));

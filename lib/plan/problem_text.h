@@ -15,8 +15,20 @@ enum jg_dim_index { JG_DIM_M, JG_DIM_N, JG_DIM_K, JG_DIM_BATCH, JG_DIM_COUNT };
 const char *jg_dim_hint(enum jg_dim_index index);
 jit_gemm_dim *jg_problem_dim(jit_gemm_problem *problem, enum jg_dim_index index);
 
-/* Ranges and enumerations of every field, then the defaults (batch 1, b = a, d by a). The
- * config text and the existence of the epilogue are not checked. ARGUMENT. */
+enum jg_matrix_index {
+    JG_MATRIX_A,
+    JG_MATRIX_B,
+    JG_MATRIX_C,
+    JG_MATRIX_D,
+    JG_MATRIX_COUNT
+};
+
+jit_gemm_matrix *jg_problem_matrix(jit_gemm_problem *problem, enum jg_matrix_index index);
+
+/* Ranges and enumerations of every field, then the defaults: batch 1, B's type A's, D's by
+ * A's, C laid out as D, scales of f32, and the lesser alignment in both matrices that share
+ * it. The config text and the existence of the epilogue are not checked. ARGUMENT,
+ * UNSUPPORTED. */
 jit_gemm_status jg_problem_check_fields(jit_gemm_problem *problem);
 
 #endif

@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static int is_separator(char c)
+static bool is_separator(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-int jg_word_next(const char *text, size_t *offset, struct jg_word *ret_word)
+bool jg_word_next(const char *text, size_t *offset, struct jg_word *ret_word)
 {
     size_t begin = *offset;
     while (is_separator(text[begin])) {
@@ -17,17 +17,17 @@ int jg_word_next(const char *text, size_t *offset, struct jg_word *ret_word)
     }
     size_t end = begin;
     size_t equals = 0;
-    int has_value = 0;
+    bool has_value = false;
     while (text[end] != '\0' && !is_separator(text[end])) {
         if (text[end] == '=' && !has_value) {
-            has_value = 1;
+            has_value = true;
             equals = end;
         }
         end++;
     }
     *offset = end;
     if (begin == end) {
-        return 0;
+        return false;
     }
     *ret_word = (struct jg_word){.key = text + begin,
                                  .key_size = (has_value ? equals : end) - begin,
@@ -37,39 +37,39 @@ int jg_word_next(const char *text, size_t *offset, struct jg_word *ret_word)
         ret_word->value_size = end - equals - 1;
         ret_word->value_column = equals + 2;
     }
-    return 1;
+    return true;
 }
 
-int jg_word_is(const char *piece, size_t size, const char *text)
+bool jg_word_is(const char *piece, size_t size, const char *text)
 {
     return strlen(text) == size && memcmp(piece, text, size) == 0;
 }
 
-int jg_number_parse(const char *piece, size_t size, int64_t low, int64_t high,
-                    int64_t *ret_value)
+bool jg_number_parse(const char *piece, size_t size, int64_t low, int64_t high,
+                     int64_t *ret_value)
 {
     int64_t value = 0;
     if (size == 0) {
-        return 0;
+        return false;
     }
     for (size_t i = 0; i < size; i++) {
         if (piece[i] < '0' || piece[i] > '9') {
-            return 0;
+            return false;
         }
         value = value * 10 + (piece[i] - '0');
         if (value > high) {
-            return 0;
+            return false;
         }
     }
     if (value < low) {
-        return 0;
+        return false;
     }
     *ret_value = value;
-    return 1;
+    return true;
 }
 
-int jg_numbers_parse(const char *piece, size_t size, int count, int64_t low, int64_t high,
-                     int64_t *ret_values)
+bool jg_numbers_parse(const char *piece, size_t size, int count, int64_t low, int64_t high,
+                      int64_t *ret_values)
 {
     size_t begin = 0;
     for (int i = 0; i < count; i++) {
@@ -77,23 +77,23 @@ int jg_numbers_parse(const char *piece, size_t size, int count, int64_t low, int
         while (end < size && piece[end] != 'x') {
             end++;
         }
-        const int last = i == count - 1;
-        if ((end == size) != last ||
+        const bool is_last = i == count - 1;
+        if ((end == size) != is_last ||
             !jg_number_parse(piece + begin, end - begin, low, high, &ret_values[i])) {
-            return 0;
+            return false;
         }
         begin = end + 1;
     }
-    return 1;
+    return true;
 }
 
-int jg_is_identifier(const char *piece, size_t size)
+bool jg_is_identifier(const char *piece, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
         const char c = piece[i];
-        const int letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-        if (!letter && !(i > 0 && c >= '0' && c <= '9')) {
-            return 0;
+        const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        if (!is_letter && !(i > 0 && c >= '0' && c <= '9')) {
+            return false;
         }
     }
     return size > 0;

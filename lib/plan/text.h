@@ -3,6 +3,7 @@
 #ifndef JG_PLAN_TEXT_H
 #define JG_PLAN_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,19 +16,19 @@ struct jg_word {
     size_t column, value_column;
 };
 
-/* The next word from *offset, which moves on; 0 at the end of the text. Words are separated
- * by spaces, tabs and line ends. */
-int jg_word_next(const char *text, size_t *offset, struct jg_word *ret_word);
-int jg_word_is(const char *piece, size_t size, const char *text);
+/* The next word from *offset, which moves on; false at the end of the text. Words are
+ * separated by spaces, tabs and line ends. */
+bool jg_word_next(const char *text, size_t *offset, struct jg_word *ret_word);
+bool jg_word_is(const char *piece, size_t size, const char *text);
 
-/* Decimal digits only, no sign; 0 if it is no number or outside of low..high. */
-int jg_number_parse(const char *piece, size_t size, int64_t low, int64_t high,
-                    int64_t *ret_value);
-/* `count` numbers separated by 'x', such as 128x256; 0 if it is anything else. */
-int jg_numbers_parse(const char *piece, size_t size, int count, int64_t low, int64_t high,
-                     int64_t *ret_values);
+/* Decimal digits only, no sign; false if it is no number or outside of low..high. */
+bool jg_number_parse(const char *piece, size_t size, int64_t low, int64_t high,
+                     int64_t *ret_value);
+/* `count` numbers separated by 'x', such as 128x256; false if it is anything else. */
+bool jg_numbers_parse(const char *piece, size_t size, int count, int64_t low, int64_t high,
+                      int64_t *ret_values);
 
-int jg_is_identifier(const char *piece, size_t size);
+bool jg_is_identifier(const char *piece, size_t size);
 
 /* A piece of a user's text in quotes, cut and without control bytes, fit for a message. */
 struct jg_quoted {

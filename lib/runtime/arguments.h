@@ -4,19 +4,22 @@
 #ifndef JG_RUNTIME_ARGUMENTS_H
 #define JG_RUNTIME_ARGUMENTS_H
 
+#include <stdbool.h>
+
+#include "jit_gemm/launch.h"
 #include "runtime/tensor_map.h"
 
 /*
  * Fills everything but the tensor maps, whose keys it gives. Sizes of 0 for M, N or batch
  * end the check early: there is nothing to do then. `args` has the library's own size.
- * ARGUMENT, UNSUPPORTED; the error names the field ("args.lda") and the remedy.
+ * ARGUMENT, UNSUPPORTED; the error names the field ("args.a.ld") and the remedy.
  */
 jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm_args *args,
                                   struct jg_kernel_params *ret_params,
                                   struct jg_map_key ret_keys[JG_MAP_COUNT]);
 
-/* Is there an element of D to compute? */
-static inline int jg_params_are_empty(const struct jg_kernel_params *params)
+/* Is there no element of D to compute? */
+static inline bool jg_params_are_empty(const struct jg_kernel_params *params)
 {
     return params->m == 0 || params->n == 0 || params->batch == 0;
 }

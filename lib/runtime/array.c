@@ -7,23 +7,107 @@
 #include "base/math.h"
 
 /* Strides of a tensor map are below this many bytes. */
-#define JG_STRIDE_BYTES_LIMIT ((int64_t)1 << 40)
+#define STRIDE_BYTES_LIMIT ((int64_t)1 << 40)
 
-struct jg_field_name jg_array_field(const struct jg_array *array, enum jg_array_part part)
+/* A field of an argument. */
+enum part { PART_POINTER, PART_LD, PART_BATCH_STRIDE, PART_VALUE, PART_RESERVED };
+
+static const struct {
+    const char *member;
+    const char *words;
+} parts[] = {
+    [PART_POINTER] = {"pointer", "address"},
+    [PART_LD] = {"ld", "leading dimension"},
+    [PART_BATCH_STRIDE] = {"batch_stride", "batch stride"},
+    [PART_VALUE] = {"value", "value"},
+    [PART_RESERVED] = {"reserved", "meaning"},
+};
+
+/* Name of a field of the arguments, for messages: "args.a.ld". */
+struct field_name {
+    char text[64];
+};
+
+static struct field_name field_of(const struct jg_array *array, enum part part)
 {
-    struct jg_field_name name;
-    if (array->letter == NULL) {
-        static const char *const members[] = {"pointer", "ld", "batch_stride"};
-        snprintf(name.text, sizeof(name.text), "args.operands[%zu].%s",
-                 array->operand_index, members[part]);
-    } else if (part == JG_PART_POINTER) {
-        snprintf(name.text, sizeof(name.text), "args.%s", array->letter);
-    } else if (part == JG_PART_LD) {
-        snprintf(name.text, sizeof(name.text), "args.ld%s", array->letter);
+    struct field_name name;
+    if (array->field != NULL) {
+        snprintf(name.text, sizeof(name.text), "args.%s.%s", array->field,
+                 parts[part].member);
     } else {
-        snprintf(name.text, sizeof(name.text), "args.%s_batch_stride", array->letter);
+        snprintf(name.text, sizeof(name.text), "args.operands[%zu].%s",
+                 array->operand_index, parts[part].member);
     }
     return name;
+}
+
+/* What an argument gives there, for messages; "" for zero. */
+struct part_text {
+    char text[32];
+};
+
+static struct part_text text_of(const jit_gemm_arg *arg, enum part part)
+{
+    struct part_text value = {""};
+    if (part == PART_POINTER && arg->pointer != 0) {
+        snprintf(value.text, sizeof(value.text), "an address");
+    } else if (part == PART_LD && arg->ld != 0) {
+        snprintf(value.text, sizeof(value.text), "%lld", (long long)arg->ld);
+    } else if (part == PART_BATCH_STRIDE && arg->batch_stride != 0) {
+        snprintf(value.text, sizeof(value.text), "%lld", (long long)arg->batch_stride);
+    } else if (part == PART_VALUE && arg->value != 0.0F) {
+        snprintf(value.text, sizeof(value.text), "%g", (double)arg->value);
+    } else if (part == PART_RESERVED && arg->reserved != 0) {
+        snprintf(value.text, sizeof(value.text), "%u", arg->reserved);
+    }
+    return value;
+}
+
+jit_gemm_status jg_array_check_absent(const char *field, const jit_gemm_arg *arg,
+                                      const char *fact, const char *hint)
+{
+    if (arg->pointer == 0 && arg->ld == 0 && arg->batch_stride == 0 && arg->value == 0.0F &&
+        arg->reserved == 0) {
+        return JIT_GEMM_OK;
+    }
+    const struct jg_array array = {.field = field};
+    enum part part = PART_POINTER;
+    while (part < PART_RESERVED && text_of(arg, part).text[0] == '\0') {
+        part++;
+    }
+    return jg_fail(JIT_GEMM_ERR_ARGUMENT, field_of(&array, part).text, hint,
+                   "%s is given, but %s", text_of(arg, part).text, fact);
+}
+
+static jit_gemm_status refuse_part(const struct jg_array *array, const jit_gemm_arg *arg,
+                                   enum part part)
+{
+    if (part == PART_RESERVED) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field_of(array, part).text,
+                       "set the whole entry to zero first", "must be zero, is %u (%s%s)",
+                       arg->reserved, array->field == NULL ? "operand " : "",
+                       array->description);
+    }
+    return jg_fail(JIT_GEMM_ERR_ARGUMENT, field_of(array, part).text, "leave it zero",
+                   "%s %s a %s and %s no %s (%s)", array->description,
+                   array->is_plural ? "are" : "is", array->kind,
+                   array->is_plural ? "have" : "has", parts[part].words,
+                   text_of(arg, part).text);
+}
+
+/* What does not apply must be zero. */
+static jit_gemm_status check_parts(const struct jg_array *array, const jit_gemm_arg *arg)
+{
+    if (arg->reserved != 0) {
+        return refuse_part(array, arg, PART_RESERVED);
+    }
+    if (arg->ld != 0 && !array->has_ld) {
+        return refuse_part(array, arg, PART_LD);
+    }
+    if (arg->value != 0.0F && !array->has_value) {
+        return refuse_part(array, arg, PART_VALUE);
+    }
+    return JIT_GEMM_OK;
 }
 
 /* The most that an address or a stride of so many bytes is a multiple of. */
@@ -32,59 +116,59 @@ static int64_t alignment_of(uint64_t bytes)
     return (int64_t)(bytes & (~bytes + 1));
 }
 
-static jit_gemm_status check_pointer(const struct jg_array *array)
+static jit_gemm_status check_pointer(const struct jg_array *array, uint64_t pointer)
 {
     const uint64_t element_bytes = (uint64_t)array->element_bytes;
     const uint64_t alignment = (uint64_t)array->alignment;
-    if (array->pointer == 0 && (array->rows == 0 || array->columns == 0)) {
+    if (pointer == 0 && (array->rows == 0 || array->columns == 0)) {
         return JIT_GEMM_OK; /* no elements, no memory */
     }
-    if (array->pointer == 0) {
-        const struct jg_field_name name = jg_array_field(array, JG_PART_POINTER);
+    if (pointer == 0) {
+        const struct field_name name = field_of(array, PART_POINTER);
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, name.text, "give a device address",
                        "the address of %s is NULL", array->description);
     }
-    if (array->pointer % element_bytes != 0) {
-        const struct jg_field_name name = jg_array_field(array, JG_PART_POINTER);
+    if (pointer % element_bytes != 0) {
+        const struct field_name name = field_of(array, PART_POINTER);
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, name.text,
                        "give the address of a whole element",
                        "the address 0x%llx of %s is misaligned: no multiple of the %lld "
                        "bytes of an element",
-                       (unsigned long long)array->pointer, array->description,
+                       (unsigned long long)pointer, array->description,
                        (long long)array->element_bytes);
     }
-    if (array->pointer % alignment != 0) {
-        const struct jg_field_name name = jg_array_field(array, JG_PART_POINTER);
+    if (pointer % alignment != 0) {
+        const struct field_name name = field_of(array, PART_POINTER);
         char hint[160];
         snprintf(hint, sizeof(hint),
                  "align the address to %lld bytes, or create a kernel for less: %s=%lld",
                  (long long)array->alignment, array->alignment_key,
-                 (long long)alignment_of(array->pointer));
+                 (long long)alignment_of(pointer));
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, name.text, hint,
                        "the address 0x%llx of %s is misaligned: this kernel moves %lld "
                        "bytes at a time",
-                       (unsigned long long)array->pointer, array->description,
+                       (unsigned long long)pointer, array->description,
                        (long long)array->alignment);
     }
     return JIT_GEMM_OK;
 }
 
 /* A stride that the kernel can use: whole vectors, and within the reach of a map. */
-static jit_gemm_status check_stride(const struct jg_array *array, enum jg_array_part part,
-                                    int64_t stride, int packed)
+static jit_gemm_status check_stride(const struct jg_array *array, enum part part,
+                                    int64_t stride, bool is_packed)
 {
     const int64_t per_vector = array->alignment / array->element_bytes;
-    if (array->has_map && stride >= JG_STRIDE_BYTES_LIMIT / array->element_bytes) {
-        const struct jg_field_name name = jg_array_field(array, part);
+    if (array->has_map && stride >= STRIDE_BYTES_LIMIT / array->element_bytes) {
+        const struct field_name name = field_of(array, part);
         return jg_fail(
             JIT_GEMM_ERR_UNSUPPORTED, name.text,
             "give the stride in elements, below 2^40 bytes",
-            "a stride of %lld elements of %s is too large: the copy engine takes "
-            "strides below 2^40 bytes",
+            "a stride of %lld elements of %s is too large: TMA takes strides below 2^40 "
+            "bytes",
             (long long)stride, array->description);
     }
     if (per_vector > 1 && stride % per_vector != 0) {
-        const struct jg_field_name name = jg_array_field(array, part);
+        const struct field_name name = field_of(array, part);
         const int64_t padded = stride - stride % per_vector + per_vector;
         char hint[224];
         snprintf(hint, sizeof(hint),
@@ -94,47 +178,48 @@ static jit_gemm_status check_stride(const struct jg_array *array, enum jg_array_
                  (long long)alignment_of((uint64_t)(stride * array->element_bytes)));
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, name.text, hint,
                        "the %sstride of %lld elements of %s is no multiple of %lld bytes",
-                       packed ? "packed " : "", (long long)stride, array->description,
+                       is_packed ? "packed " : "", (long long)stride, array->description,
                        (long long)array->alignment);
     }
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status settle_ld(struct jg_array *array)
+static jit_gemm_status resolve_ld(const struct jg_array *array,
+                                  struct jg_matrix_param *param)
 {
     if (!array->has_ld) {
-        array->ld = array->columns;
+        param->ld = array->columns;
         return JIT_GEMM_OK;
     }
-    const int packed = array->ld == 0;
-    if (packed) {
-        array->ld = array->columns;
+    const bool is_packed = param->ld == 0;
+    if (is_packed) {
+        param->ld = array->columns;
     }
-    if (array->ld < array->columns) {
-        const struct jg_field_name name = jg_array_field(array, JG_PART_LD);
+    if (param->ld < array->columns) {
+        const struct field_name name = field_of(array, PART_LD);
         char hint[96];
         snprintf(hint, sizeof(hint), "give at least %lld, or 0 for packed rows",
                  (long long)array->columns);
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, name.text, hint,
                        "the leading dimension %lld of %s is less than its row of %lld "
                        "elements",
-                       (long long)array->ld, array->description, (long long)array->columns);
+                       (long long)param->ld, array->description, (long long)array->columns);
     }
-    return check_stride(array, JG_PART_LD, array->ld, packed);
+    return check_stride(array, PART_LD, param->ld, is_packed);
 }
 
-static jit_gemm_status fail_overflow(const struct jg_array *array, enum jg_array_part part)
+static jit_gemm_status fail_overflow(const struct jg_array *array, enum part part)
 {
-    const struct jg_field_name name = jg_array_field(array, part);
+    const struct field_name name = field_of(array, part);
     return jg_fail(JIT_GEMM_ERR_ARGUMENT, name.text,
                    "give a device address, and strides in elements",
                    "%s would reach past the end of the address space", array->description);
 }
 
-static jit_gemm_status refuse_batch_stride(const struct jg_array *array)
+static jit_gemm_status refuse_batch_stride(const struct jg_array *array, int64_t stride)
 {
-    const struct jg_field_name name = jg_array_field(array, JG_PART_BATCH_STRIDE);
-    if (array->batch_stride == JIT_GEMM_STRIDE_BROADCAST) {
+    const struct field_name name = field_of(array, PART_BATCH_STRIDE);
+    if (stride == JIT_GEMM_STRIDE_BROADCAST) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, name.text,
                        "give elements between batches, or 0 for packed",
                        "%s is written and cannot be broadcast", array->description);
@@ -143,68 +228,95 @@ static jit_gemm_status refuse_batch_stride(const struct jg_array *array)
                    array->may_broadcast ? "give elements between batches, 0 for packed, or "
                                           "JIT_GEMM_STRIDE_BROADCAST"
                                         : "give elements between batches, or 0 for packed",
-                   "the batch stride %lld of %s is negative",
-                   (long long)array->batch_stride, array->description);
+                   "the batch stride %lld of %s is negative", (long long)stride,
+                   array->description);
 }
 
 /* The batch stride: packed, given or broadcast. */
-static jit_gemm_status settle_batch_stride(struct jg_array *array)
+static jit_gemm_status resolve_batch_stride(const struct jg_array *array,
+                                            struct jg_matrix_param *param)
 {
     int64_t packed_stride = 0;
-    if (!jg_mul_checked(array->ld, array->rows, &packed_stride)) {
-        return fail_overflow(array, JG_PART_LD);
+    if (!jg_mul_checked(param->ld, array->rows, &packed_stride)) {
+        return fail_overflow(array, PART_LD);
     }
-    if (array->batch_stride == JIT_GEMM_STRIDE_BROADCAST && array->may_broadcast) {
-        array->batch_stride = 0;
+    if (param->batch_stride == JIT_GEMM_STRIDE_BROADCAST && array->may_broadcast) {
+        param->batch_stride = 0;
         return JIT_GEMM_OK;
     }
-    if (array->batch_stride < 0) {
-        return refuse_batch_stride(array);
+    if (param->batch_stride < 0) {
+        return refuse_batch_stride(array, param->batch_stride);
     }
-    const int packed = array->batch_stride == 0;
-    if (packed) {
-        array->batch_stride = packed_stride;
+    const bool is_packed = param->batch_stride == 0;
+    if (is_packed) {
+        param->batch_stride = packed_stride;
     }
     if (array->batch <= 1) {
         return JIT_GEMM_OK; /* nothing steps over it */
     }
-    const int64_t extent = array->rows > 0 ? packed_stride - array->ld + array->columns : 0;
-    if (!array->may_broadcast && array->batch_stride < extent) {
-        const struct jg_field_name name = jg_array_field(array, JG_PART_BATCH_STRIDE);
+    const int64_t extent = array->rows > 0 ? packed_stride - param->ld + array->columns : 0;
+    if (!array->may_broadcast && param->batch_stride < extent) {
+        const struct field_name name = field_of(array, PART_BATCH_STRIDE);
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, name.text,
                        "give 0 for packed, or at least the elements of one matrix",
                        "the batches of %s overlap: %lld elements apart, %lld elements each",
-                       array->description, (long long)array->batch_stride,
+                       array->description, (long long)param->batch_stride,
                        (long long)extent);
     }
-    return check_stride(array, JG_PART_BATCH_STRIDE, array->batch_stride, packed);
+    return check_stride(array, PART_BATCH_STRIDE, param->batch_stride, is_packed);
 }
 
 /* Does the whole array end below 2^64? */
-static jit_gemm_status check_extent(const struct jg_array *array)
+static jit_gemm_status check_extent(const struct jg_array *array,
+                                    const struct jg_matrix_param *param)
 {
     const int64_t steps = array->batch > 1 ? array->batch - 1 : 0;
     int64_t elements = 0;
     int64_t bytes = 0;
     uint64_t end = 0;
-    if (!jg_mul_checked(array->batch_stride, steps, &elements) ||
-        __builtin_add_overflow(elements, array->ld * array->rows, &elements) ||
+    if (!jg_mul_checked(param->batch_stride, steps, &elements) ||
+        __builtin_add_overflow(elements, param->ld * array->rows, &elements) ||
         !jg_mul_checked(elements, array->element_bytes, &bytes)) {
         if (steps > 0) {
-            return fail_overflow(array, JG_PART_BATCH_STRIDE);
+            return fail_overflow(array, PART_BATCH_STRIDE);
         }
-        return fail_overflow(array, array->has_ld ? JG_PART_LD : JG_PART_POINTER);
+        return fail_overflow(array, array->has_ld ? PART_LD : PART_POINTER);
     }
-    if (__builtin_add_overflow(array->pointer, (uint64_t)bytes, &end)) {
-        return fail_overflow(array, JG_PART_POINTER);
+    if (__builtin_add_overflow(param->pointer, (uint64_t)bytes, &end)) {
+        return fail_overflow(array, PART_POINTER);
     }
     return JIT_GEMM_OK;
 }
 
-jit_gemm_status jg_array_settle(struct jg_array *array)
+/* Of a scalar that is given by value: nothing steps over it. */
+static jit_gemm_status resolve_value(const struct jg_array *array, const jit_gemm_arg *arg,
+                                     struct jg_matrix_param *param)
 {
-    JG_TRY(check_pointer(array));
-    JG_TRY(settle_ld(array));
-    JG_TRY(settle_batch_stride(array));
-    return check_extent(array);
+    if (arg->batch_stride != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field_of(array, PART_BATCH_STRIDE).text,
+                       "leave it zero, or give addresses of one value per batch",
+                       "%s is given by value and has no batch stride (%lld)",
+                       array->description, (long long)arg->batch_stride);
+    }
+    *param = (struct jg_matrix_param){.value = arg->value};
+    return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_array_resolve(const struct jg_array *array, const jit_gemm_arg *arg,
+                                 struct jg_matrix_param *param)
+{
+    JG_TRY(check_parts(array, arg));
+    if (array->has_value && arg->pointer == 0) {
+        return resolve_value(array, arg, param);
+    }
+    JG_TRY(check_pointer(array, arg->pointer));
+    param->pointer = arg->pointer;
+    param->ld = arg->ld;
+    param->batch_stride = arg->batch_stride;
+    param->value = 0.0F;
+    JG_TRY(resolve_ld(array, param));
+    JG_TRY(resolve_batch_stride(array, param));
+    JG_TRY(check_extent(array, param));
+    param->batch_step = array->has_map && param->batch_stride != 0;
+    return JIT_GEMM_OK;
 }

@@ -1,41 +1,42 @@
 /* SPDX-License-Identifier: MIT */
-/* One matrix or vector argument of a launch: its address and strides, checked and with the
- * defaults filled in. */
+/* One matrix, vector or scalar of a launch: checked, with the defaults filled in, in the
+ * form that the device takes. */
 #ifndef JG_RUNTIME_ARRAY_H
 #define JG_RUNTIME_ARRAY_H
 
-#include <stddef.h>
+#include <stdbool.h>
 
 #include "base/status.h"
+#include "jit_gemm/launch.h"
+#include "plan/kernel_params.h"
 
-enum jg_array_part { JG_PART_POINTER, JG_PART_LD, JG_PART_BATCH_STRIDE };
-
-/* Filled by the caller from the arguments; ld and batch_stride are settled in place. */
+/* What a kernel takes in one place of the arguments. */
 struct jg_array {
-    const char *letter;      /* "a" to "d", "a_scale"; NULL for an operand */
+    const char *field;       /* of the arguments: "a", "b_scale"; NULL: an operand */
     size_t operand_index;    /* of an operand */
-    const char *description; /* "A", or the operand's name */
-    uint64_t pointer;
-    int64_t ld;           /* in: as given; out: elements between rows */
-    int64_t batch_stride; /* in: as given; out: elements, 0 broadcasts */
-    int64_t rows, columns;
+    const char *description; /* "A", "the scales", or the operand's name */
+    bool is_plural;          /* the description */
+    const char *kind;        /* "matrix", "row_vector" */
+    int64_t rows, columns;   /* as they lie in memory */
     int64_t batch;
     int64_t element_bytes;
     int64_t alignment; /* bytes, of the address, ld and batch stride: what is promised */
     const char *alignment_key; /* of a problem's text, which promises it */
-    int may_broadcast;
-    int has_ld;
-    int has_map; /* goes through a tensor map */
+    bool may_broadcast;
+    bool has_ld;    /* a matrix; a vector has one row */
+    bool has_value; /* a scalar may be given by value */
+    bool has_map;   /* goes through a tensor map */
 };
 
-/* Name of a field of the arguments, for messages: "args.lda". */
-struct jg_field_name {
-    char text[96];
-};
-struct jg_field_name jg_array_field(const struct jg_array *array, enum jg_array_part part);
+/* Checks the address, the leading dimension, the batch stride and the extent, and that what
+ * does not apply is zero; fills `param`, in place and so also before a failure. The error
+ * names the field, "args.a.ld". ARGUMENT, UNSUPPORTED. */
+jit_gemm_status jg_array_resolve(const struct jg_array *array, const jit_gemm_arg *arg,
+                                 struct jg_matrix_param *param);
 
-/* Checks the address, the leading dimension, the batch stride and the extent. ARGUMENT,
- * UNSUPPORTED. */
-jit_gemm_status jg_array_settle(struct jg_array *array);
+/* Checks that all of an argument is zero which the kernel does not take. `fact` says why,
+ * such as "this problem has no C". ARGUMENT. */
+jit_gemm_status jg_array_check_absent(const char *field, const jit_gemm_arg *arg,
+                                      const char *fact, const char *hint);
 
 #endif

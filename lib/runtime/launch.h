@@ -3,6 +3,7 @@
 #ifndef JG_RUNTIME_LAUNCH_H
 #define JG_RUNTIME_LAUNCH_H
 
+#include "jit_gemm/launch.h"
 #include "runtime/tensor_map.h"
 
 /*

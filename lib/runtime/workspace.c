@@ -22,9 +22,9 @@ static jit_gemm_status check_address(uint64_t address, int64_t needed)
     return JIT_GEMM_OK;
 }
 
-jit_gemm_status jg_workspace_settle(const struct jg_kernel *kernel,
-                                    const jit_gemm_args *args,
-                                    struct jg_kernel_params *params)
+jit_gemm_status jg_workspace_resolve(const struct jg_kernel *kernel,
+                                     const jit_gemm_args *args,
+                                     struct jg_kernel_params *params)
 {
     const struct jg_config *config = &kernel->choice.config;
     params->workspace = 0;
@@ -47,7 +47,7 @@ jit_gemm_status jg_workspace_settle(const struct jg_kernel *kernel,
     }
     const int64_t needed = jg_workspace_bytes(config, tiles);
     JG_TRY(check_address(args->workspace, jg_max(needed, planned)));
-    const int is_given = args->workspace_bytes != 0;
+    const bool is_given = args->workspace_bytes != 0;
     const uint64_t bytes = is_given ? args->workspace_bytes : (uint64_t)planned;
     if (bytes < (uint64_t)needed) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "args.workspace_bytes",

@@ -3,14 +3,15 @@
 #ifndef JG_RUNTIME_WORKSPACE_H
 #define JG_RUNTIME_WORKSPACE_H
 
+#include "jit_gemm/launch.h"
 #include "plan/kernel_params.h"
 #include "runtime/module.h"
 
 /* Checks that the workspace is there and large enough for the sizes in `params`, which were
  * checked before; sets its address, 0 for a kernel that needs none. ARGUMENT, UNSUPPORTED.
  */
-jit_gemm_status jg_workspace_settle(const struct jg_kernel *kernel,
-                                    const jit_gemm_args *args,
-                                    struct jg_kernel_params *params);
+jit_gemm_status jg_workspace_resolve(const struct jg_kernel *kernel,
+                                     const jit_gemm_args *args,
+                                     struct jg_kernel_params *params);
 
 #endif

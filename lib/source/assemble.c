@@ -146,7 +146,7 @@ static void print_name(const char *type, const char *name, const char *value,
 }
 
 /* The kind of operand that reads a scale. */
-static void print_scale(const char *name, jit_gemm_scale scale, const char *vector,
+static void print_scale(const char *name, jit_gemm_scale_kind scale, const char *vector,
                         struct jg_str *out)
 {
     const char *kind = scale == JIT_GEMM_SCALE_VECTOR ? vector : "ScalarInput";

@@ -45,10 +45,11 @@ static void *run_often(void *user)
     const uint64_t base = UINT64_C(0x100000) * (uint64_t)(job->number + 1);
     pthread_barrier_wait(job->barrier);
     for (int i = 0; i < RUNS && job->status == JIT_GEMM_OK; i++) {
-        const jit_gemm_args args = {.struct_size = sizeof(args),
-                                    .a = base,
-                                    .b = base + 0x10000,
-                                    .d = base + 0x20000 + (uint64_t)(i % 3) * 256};
+        const jit_gemm_args args = {
+            .struct_size = sizeof(args),
+            .a = {.pointer = base},
+            .b = {.pointer = base + 0x10000},
+            .d = {.pointer = base + 0x20000 + (uint64_t)(i % 3) * 256}};
         job->status = jit_gemm_run(job->gemm, &args, NULL);
     }
     return NULL;

@@ -58,7 +58,7 @@ static double cpu_ms(void)
 static bool make_matrices(jit_gemm_context *context, jit_gemm_args *args)
 {
     static uint16_t ones[SIZE * SIZE];
-    uint64_t *const matrices[] = {&args->a, &args->b, &args->d};
+    uint64_t *const matrices[] = {&args->a.pointer, &args->b.pointer, &args->d.pointer};
     for (size_t i = 0; i < SIZE * SIZE; i++) {
         ones[i] = 0x3F80;
     }
@@ -108,8 +108,8 @@ static bool run_device(int32_t device)
                                 .m = {.size = SIZE},
                                 .n = {.size = SIZE},
                                 .k = {.size = SIZE},
-                                .a = JIT_GEMM_DTYPE_BF16,
-                                .b = JIT_GEMM_DTYPE_BF16};
+                                .a = {.dtype = JIT_GEMM_DTYPE_BF16},
+                                .b = {.dtype = JIT_GEMM_DTYPE_BF16}};
     jit_gemm_context *context = NULL;
     jit_gemm *gemm = NULL;
     bool good = must("context", jit_gemm_context_create(&options, &context)) &&

@@ -122,7 +122,10 @@ static unsigned short mixed(int row, int col)
 
 static jit_gemm_args args_of(uint64_t a, uint64_t b, uint64_t d)
 {
-    const jit_gemm_args args = {.struct_size = sizeof(args), .a = a, .b = b, .d = d};
+    const jit_gemm_args args = {.struct_size = sizeof(args),
+                                .a = {.pointer = a},
+                                .b = {.pointer = b},
+                                .d = {.pointer = d}};
     return args;
 }
 

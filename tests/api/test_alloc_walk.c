@@ -43,10 +43,10 @@ Test(alloc_walk, create_survives_every_failing_allocation)
     cr_expect_gt(failures, 10);
     cr_assert_not_null(gemm);
     const jit_gemm_args args = {.struct_size = sizeof(args),
-                                .a = 0x10000,
-                                .b = 0x20000,
-                                .d = 0x30000,
-                                .operands = &(jit_gemm_operand_arg){.pointer = 0x40000},
+                                .a = {.pointer = 0x10000},
+                                .b = {.pointer = 0x20000},
+                                .d = {.pointer = 0x30000},
+                                .operands = &(jit_gemm_arg){.pointer = 0x40000},
                                 .operand_count = 1};
     cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s", jit_gemm_last_error());
     jit_gemm_destroy(&gemm);

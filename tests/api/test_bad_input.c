@@ -41,7 +41,7 @@ struct row {
 
 struct call {
     jit_gemm_args args;
-    jit_gemm_operand_arg operands[3];
+    jit_gemm_arg operands[3];
 };
 
 /* Makes the mistake that the row is about. */
@@ -50,37 +50,37 @@ static void make_mistake(int index, struct call *call)
     jit_gemm_args *args = &call->args;
     switch (index) {
     case 0:
-        args->a = 0;
+        args->a.pointer = 0;
         break;
     case 1:
-        args->b += 1;
+        args->b.pointer += 1;
         break;
     case 2:
-        args->b += 8;
+        args->b.pointer += 8;
         break;
     case 3:
-        args->d = 0;
+        args->d.pointer = 0;
         break;
     case 4:
-        args->c = 0;
+        args->c.pointer = 0;
         break;
     case 5:
-        args->lda = 127;
+        args->a.ld = 127;
         break;
     case 6:
-        args->lda = -128;
+        args->a.ld = -128;
         break;
     case 7:
-        args->lda = 129;
+        args->a.ld = 129;
         break;
     case 8:
-        args->ldb = INT64_C(1) << 40;
+        args->b.ld = INT64_C(1) << 40;
         break;
     case 9:
-        args->ldc = INT64_MAX / 2;
+        args->c.ld = INT64_MAX / 2;
         break;
     case 10:
-        args->ldd = 260;
+        args->d.ld = 260;
         break;
     case 11:
         args->m = -1;
@@ -92,13 +92,13 @@ static void make_mistake(int index, struct call *call)
         args->n = 255;
         break;
     case 14:
-        args->a_batch_stride = -2;
+        args->a.batch_stride = -2;
         break;
     case 15:
-        args->d_batch_stride = JIT_GEMM_STRIDE_BROADCAST;
+        args->d.batch_stride = JIT_GEMM_STRIDE_BROADCAST;
         break;
     case 16:
-        args->d_batch_stride = 256;
+        args->d.batch_stride = 256;
         break;
     case 17:
         args->operand_count = 2;
@@ -128,13 +128,34 @@ static void make_mistake(int index, struct call *call)
         args->alpha_device = 2;
         break;
     case 26:
-        args->a = UINT64_MAX - 255;
+        args->a.pointer = UINT64_MAX - 255;
         break;
     case 27:
-        args->b_batch_stride = 12345;
+        args->b.batch_stride = 12345;
         break;
     case 28:
         call->operands[1].ld = 255;
+        break;
+    case 29:
+        args->b.reserved = 2;
+        break;
+    case 30:
+        args->d.value = 0.5F;
+        break;
+    case 31:
+        call->operands[0].value = 1;
+        break;
+    case 32:
+        call->operands[2].value = -1;
+        break;
+    case 33:
+        args->a_scale.reserved = 1;
+        break;
+    case 34:
+        args->b_scale.value = 3;
+        break;
+    case 35:
+        args->a_scale.ld = 100;
         break;
     default:
         cr_assert_fail("no such row");
@@ -144,26 +165,26 @@ static void make_mistake(int index, struct call *call)
 Test(bad_input, every_argument_of_a_run)
 {
     static const struct row rows[] = {
-        {"NULL a", JIT_GEMM_ERR_ARGUMENT, "args.a:", "is NULL"},
-        {"odd b", JIT_GEMM_ERR_ARGUMENT, "args.b:", "misaligned"},
-        {"b at 8 bytes", JIT_GEMM_ERR_UNSUPPORTED, "args.b:",
+        {"NULL a", JIT_GEMM_ERR_ARGUMENT, "args.a.pointer:", "is NULL"},
+        {"odd b", JIT_GEMM_ERR_ARGUMENT, "args.b.pointer:", "misaligned"},
+        {"b at 8 bytes", JIT_GEMM_ERR_UNSUPPORTED, "args.b.pointer:",
          "align the address to 16 bytes, or create a kernel for less: input_align=8"},
-        {"NULL d", JIT_GEMM_ERR_ARGUMENT, "args.d:", "is NULL"},
-        {"NULL c", JIT_GEMM_ERR_ARGUMENT, "args.c:", "is NULL"},
-        {"short lda", JIT_GEMM_ERR_ARGUMENT, "args.lda:", "less than its row of 128"},
-        {"negative lda", JIT_GEMM_ERR_ARGUMENT, "args.lda:", "at least 128"},
-        {"odd lda", JIT_GEMM_ERR_UNSUPPORTED, "args.lda:", "for instance 136"},
-        {"oversized ldb", JIT_GEMM_ERR_UNSUPPORTED, "args.ldb:", "2^40 bytes"},
-        {"overflowing ldc", JIT_GEMM_ERR_UNSUPPORTED, "args.ldc:", "2^40 bytes"},
-        {"ldd not 16 bytes", JIT_GEMM_ERR_UNSUPPORTED, "args.ldd:",
+        {"NULL d", JIT_GEMM_ERR_ARGUMENT, "args.d.pointer:", "is NULL"},
+        {"NULL c", JIT_GEMM_ERR_ARGUMENT, "args.c.pointer:", "is NULL"},
+        {"short lda", JIT_GEMM_ERR_ARGUMENT, "args.a.ld:", "less than its row of 128"},
+        {"negative lda", JIT_GEMM_ERR_ARGUMENT, "args.a.ld:", "at least 128"},
+        {"odd lda", JIT_GEMM_ERR_UNSUPPORTED, "args.a.ld:", "for instance 136"},
+        {"oversized ldb", JIT_GEMM_ERR_UNSUPPORTED, "args.b.ld:", "2^40 bytes"},
+        {"overflowing ldc", JIT_GEMM_ERR_UNSUPPORTED, "args.c.ld:", "2^40 bytes"},
+        {"ldd not 16 bytes", JIT_GEMM_ERR_UNSUPPORTED, "args.d.ld:",
          "multiple of 8 elements, for instance 264, and give that here, or create a kernel "
          "for less: output_align="},
         {"negative m", JIT_GEMM_ERR_ARGUMENT, "args.m:", "out of range"},
         {"large m", JIT_GEMM_ERR_ARGUMENT, "args.m:", "2147483647"},
         {"other n", JIT_GEMM_ERR_ARGUMENT, "args.n:", "compiled for"},
-        {"negative stride", JIT_GEMM_ERR_ARGUMENT, "args.a_batch_stride:", "negative"},
-        {"broadcast d", JIT_GEMM_ERR_ARGUMENT, "args.d_batch_stride:", "is written"},
-        {"overlapping d", JIT_GEMM_ERR_ARGUMENT, "args.d_batch_stride:", "overlap"},
+        {"negative stride", JIT_GEMM_ERR_ARGUMENT, "args.a.batch_stride:", "negative"},
+        {"broadcast d", JIT_GEMM_ERR_ARGUMENT, "args.d.batch_stride:", "is written"},
+        {"overlapping d", JIT_GEMM_ERR_ARGUMENT, "args.d.batch_stride:", "overlap"},
         {"two operands", JIT_GEMM_ERR_ARGUMENT, "args.operand_count:", "declares 3"},
         {"no operands", JIT_GEMM_ERR_ARGUMENT, "args.operands:", "is NULL"},
         {"row vector", JIT_GEMM_ERR_UNSUPPORTED, "args.operands[0].pointer:",
@@ -176,9 +197,22 @@ Test(bad_input, every_argument_of_a_run)
         {"NULL output", JIT_GEMM_ERR_ARGUMENT, "args.operands[2].pointer:", "aux is NULL"},
         {"output", JIT_GEMM_ERR_ARGUMENT, "args.operands[2].batch_stride:", "is written"},
         {"alpha", JIT_GEMM_ERR_ARGUMENT, "args.alpha_device:", "multiple of 4"},
-        {"end of memory", JIT_GEMM_ERR_ARGUMENT, "args.a:", "end of the address space"},
-        {"stride of b", JIT_GEMM_ERR_UNSUPPORTED, "args.b_batch_stride:", "12345"},
+        {"end of memory", JIT_GEMM_ERR_ARGUMENT,
+         "args.a.pointer:", "end of the address space"},
+        {"stride of b", JIT_GEMM_ERR_UNSUPPORTED, "args.b.batch_stride:", "12345"},
         {"ld of r", JIT_GEMM_ERR_ARGUMENT, "args.operands[1].ld:", "less than its row"},
+        {"reserved of b", JIT_GEMM_ERR_ARGUMENT,
+         "args.b.reserved:", "must be zero, is 2 (B)"},
+        {"value of d", JIT_GEMM_ERR_ARGUMENT,
+         "args.d.value:", "D is a matrix and has no value (0.5); leave it zero"},
+        {"value of a vector", JIT_GEMM_ERR_ARGUMENT,
+         "args.operands[0].value:", "bias is a row_vector and has no value (1)"},
+        {"value of aux", JIT_GEMM_ERR_ARGUMENT,
+         "args.operands[2].value:", "aux is a matrix and has no value (-1)"},
+        {"absent, reserved", JIT_GEMM_ERR_ARGUMENT, "args.a_scale.reserved:", "1 is given"},
+        {"absent, value", JIT_GEMM_ERR_ARGUMENT,
+         "args.b_scale.value:", "3 is given, but this problem has no scales of B"},
+        {"absent, ld", JIT_GEMM_ERR_ARGUMENT, "args.a_scale.ld:", "100 is given"},
     };
     struct api_fixture fixture;
     api_fixture_open(&fixture);
@@ -186,10 +220,10 @@ Test(bad_input, every_argument_of_a_run)
     for (int i = 0; i < (int)(sizeof(rows) / sizeof(rows[0])); i++) {
         struct call call = {
             .args = {.struct_size = sizeof(call.args),
-                     .a = 0x10000,
-                     .b = 0x20000,
-                     .c = 0x30000,
-                     .d = 0x40000,
+                     .a = {.pointer = 0x10000},
+                     .b = {.pointer = 0x20000},
+                     .c = {.pointer = 0x30000},
+                     .d = {.pointer = 0x40000},
                      .m = 100,
                      .operand_count = 3},
             .operands = {{.pointer = 0x50004}, {.pointer = 0x60000}, {.pointer = 0x70000}}};
@@ -225,18 +259,18 @@ Test(bad_input, address_arithmetic_does_not_wrap)
     jit_gemm *gemm = NULL;
     cr_assert_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_OK);
     jit_gemm_args args = {.struct_size = sizeof(args),
-                          .a = 0x10000,
-                          .b = 0x20000,
-                          .c = 0x30000,
-                          .d = 0x40000};
+                          .a = {.pointer = 0x10000},
+                          .b = {.pointer = 0x20000},
+                          .c = {.pointer = 0x30000},
+                          .d = {.pointer = 0x40000}};
 
-    args.a = UINT64_MAX - 4095;
+    args.a.pointer = UINT64_MAX - 4095;
     cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
     cr_expect(api_error_has("past the end of the address space"));
-    args.a = 0x10000;
-    args.ldc = INT64_C(1) << 61;
+    args.a.pointer = 0x10000;
+    args.c.ld = INT64_C(1) << 61;
     cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
-    cr_expect(api_error_has("args.ldc:"));
+    cr_expect(api_error_has("args.c.ld:"));
     jit_gemm_destroy(&gemm);
     api_fixture_close(&fixture);
 }
@@ -250,13 +284,25 @@ Test(bad_input, c_that_the_problem_does_not_have)
     cr_assert_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_OK);
     const float two = 2.0F;
     const float zero = 0.0F;
-    const jit_gemm_args good = {
-        .struct_size = sizeof(good), .a = 0x10000, .b = 0x20000, .d = 0x40000};
+    const jit_gemm_args good = {.struct_size = sizeof(good),
+                                .a = {.pointer = 0x10000},
+                                .b = {.pointer = 0x20000},
+                                .d = {.pointer = 0x40000}};
 
     jit_gemm_args args = good;
-    args.c = 0x30000;
+    args.c.pointer = 0x30000;
     cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
-    cr_expect(api_error_has("args.c: an address is given, but this problem has no C"));
+    cr_expect(
+        api_error_has("args.c.pointer: an address is given, but this problem has no C"));
+    args = good;
+    args.c.ld = 512;
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("args.c.ld: 512 is given, but this problem has no C; leave it "
+                            "zero, or name a type of C in problem.c.dtype"));
+    args = good;
+    args.c.batch_stride = -1;
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("args.c.batch_stride: -1 is given"));
     args = good;
     args.beta = &two;
     cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
@@ -278,42 +324,57 @@ Test(bad_input, scales_that_the_problem_does_not_have_or_that_are_missing)
     cr_assert_eq(jit_gemm_create(fixture.context, &none, &plain), JIT_GEMM_OK);
     cr_assert_eq(jit_gemm_create(fixture.context, &both, &scaled), JIT_GEMM_OK);
     const jit_gemm_args good = {.struct_size = sizeof(good),
-                                .a = 0x10000,
-                                .b = 0x20000,
-                                .d = 0x40000,
-                                .ldd = 512,
-                                .a_scale = 0x50004,
-                                .b_scale = 0x60008,
-                                .b_scale_batch_stride = 512};
+                                .a = {.pointer = 0x10000},
+                                .b = {.pointer = 0x20000},
+                                .d = {.pointer = 0x40000, .ld = 512},
+                                .a_scale = {.pointer = 0x50004},
+                                .b_scale = {.pointer = 0x60008, .batch_stride = 512}};
 
     jit_gemm_args args = good;
     cr_expect_eq(jit_gemm_run(scaled, &args, NULL), JIT_GEMM_OK, "%s",
                  jit_gemm_last_error());
-    args.b_scale_batch_stride = JIT_GEMM_STRIDE_BROADCAST;
+    args.b_scale.batch_stride = JIT_GEMM_STRIDE_BROADCAST;
     cr_expect_eq(jit_gemm_run(scaled, &args, NULL), JIT_GEMM_OK);
-    args.b_scale_batch_stride = 0; /* 511: no multiple of the pairs that are read */
+    args.b_scale.batch_stride = 0; /* 511: no multiple of the pairs that are read */
     cr_expect_eq(jit_gemm_run(scaled, &args, NULL), JIT_GEMM_ERR_UNSUPPORTED);
-    cr_expect(api_error_has("args.b_scale_batch_stride: the packed stride of 511"));
+    cr_expect(api_error_has("args.b_scale.batch_stride: the packed stride of 511"));
     args = good;
-    args.a_scale = 0;
+    args.a_scale.pointer = 0;
     cr_expect_eq(jit_gemm_run(scaled, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
-    cr_expect(api_error_has("args.a_scale: the address of the scales is NULL"));
+    cr_expect(api_error_has("args.a_scale.pointer: the address of the scales is NULL"));
     args = good;
-    args.b_scale += 4;
+    args.b_scale.pointer += 4;
     cr_expect_eq(jit_gemm_run(scaled, &args, NULL), JIT_GEMM_ERR_UNSUPPORTED);
-    cr_expect(
-        api_error_has("args.b_scale: the address 0x6000c of the scales is misaligned"));
+    cr_expect(api_error_has(
+        "args.b_scale.pointer: the address 0x6000c of the scales is misaligned"));
 
     args = good;
-    args.ldd = 0;
+    args.a_scale.ld = 1;
+    cr_expect_eq(jit_gemm_run(scaled, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("args.a_scale.ld: the scales are a scalar and have no leading "
+                            "dimension (1); leave it zero"));
+    args = good;
+    args.b_scale.value = 2;
+    cr_expect_eq(jit_gemm_run(scaled, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(
+        api_error_has("args.b_scale.value: the scales are a vector and have no value"));
+    args = good;
+    args.b_scale.reserved = 7;
+    cr_expect_eq(jit_gemm_run(scaled, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("args.b_scale.reserved: must be zero, is 7"));
+
+    args = good;
+    args.d.ld = 0;
     cr_expect_eq(jit_gemm_run(plain, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
-    cr_expect(api_error_has("args.a_scale: scales are given, but this problem has none; "
-                            "leave it zero, or name a scale in the problem"));
-    args.a_scale = 0;
-    args.b_scale = 0;
+    cr_expect(api_error_has("args.a_scale.pointer: an address is given, but this problem "
+                            "has no scales of A; leave it zero, or name a scale in "
+                            "problem.a.scale.kind"));
+    args.a_scale.pointer = 0;
+    args.b_scale.pointer = 0;
     cr_expect_eq(jit_gemm_run(plain, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
-    cr_expect(api_error_has("args.b_scale_batch_stride: scales are given"));
-    args.b_scale_batch_stride = 0;
+    cr_expect(api_error_has("args.b_scale.batch_stride: 512 is given, but this problem has "
+                            "no scales of B"));
+    args.b_scale.batch_stride = 0;
     cr_expect_eq(jit_gemm_run(plain, &args, NULL), JIT_GEMM_OK);
     args.struct_size = offsetof(jit_gemm_args, a_scale); /* an older caller */
     cr_expect_eq(jit_gemm_run(plain, &args, NULL), JIT_GEMM_OK);
@@ -333,7 +394,7 @@ Test(bad_input, problems_that_cannot_be)
     cr_expect_eq(jit_gemm_check(fixture.context, &problem), JIT_GEMM_ERR_ARGUMENT);
     cr_expect(api_error_has("problem.m"));
     problem = good;
-    problem.a = (jit_gemm_dtype)77;
+    problem.a.dtype = (jit_gemm_dtype)77;
     cr_expect_eq(jit_gemm_check(fixture.context, &problem), JIT_GEMM_ERR_ARGUMENT);
     cr_expect(api_error_has("problem.a"));
     problem = good;

@@ -93,8 +93,10 @@ Test(create, handle_outlives_its_context)
     struct api_fixture fixture;
     api_fixture_open(&fixture);
     jit_gemm *gemm = create(&fixture, "256x256x256 bf16");
-    const jit_gemm_args args = {
-        .struct_size = sizeof(args), .a = 0x10000, .b = 0x20000, .d = 0x30000};
+    const jit_gemm_args args = {.struct_size = sizeof(args),
+                                .a = {.pointer = 0x10000},
+                                .b = {.pointer = 0x20000},
+                                .d = {.pointer = 0x30000}};
 
     jit_gemm_context_destroy(&fixture.context);
 
@@ -385,8 +387,10 @@ Test(create, reference_kernel_runs_without_maps)
     jit_gemm *gemm =
         create(&fixture, "m=333 n=17 k=333 a=bf16 d=f32 config=kernel=reference");
     fixture.fake->recording = 1;
-    const jit_gemm_args args = {
-        .struct_size = sizeof(args), .a = 0x10002, .b = 0x20002, .d = 0x30004};
+    const jit_gemm_args args = {.struct_size = sizeof(args),
+                                .a = {.pointer = 0x10002},
+                                .b = {.pointer = 0x20002},
+                                .d = {.pointer = 0x30004}};
 
     cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s", jit_gemm_last_error());
 

@@ -82,8 +82,12 @@ static void run(const jit_gemm *gemm, const char *settings, int launches)
     expect_ok(jit_gemm_device_upload(context, d, values, ELEMENTS * sizeof(*values)));
     cr_assert_eq(emuConfigure(settings), CUDA_SUCCESS, "%s", emuLastError());
     const float one = 1.0F;
-    const jit_gemm_args args = {
-        .struct_size = sizeof(args), .a = a, .b = b, .c = d, .d = d, .beta = &one};
+    const jit_gemm_args args = {.struct_size = sizeof(args),
+                                .a = {.pointer = a},
+                                .b = {.pointer = b},
+                                .c = {.pointer = d},
+                                .d = {.pointer = d},
+                                .beta = &one};
     for (int i = 0; i < launches; i++) {
         expect_ok(jit_gemm_run(gemm, &args, NULL));
     }

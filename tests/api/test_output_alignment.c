@@ -249,22 +249,14 @@ static void run_row(jit_gemm_context *context, const struct row *row, const char
     struct matrix d = make_output(context, row, row->d, 0);
     struct matrix c = make_output(context, row, row->c, 1);
     struct matrix r = make_output(context, row, row->r, 1);
-    const jit_gemm_operand_arg operand = {
+    const jit_gemm_arg operand = {
         .pointer = r.address, .ld = r.place.ld, .batch_stride = r.place.batch_stride};
     jit_gemm_args args = {.struct_size = sizeof args,
-                          .a = a.address,
-                          .b = b.address,
-                          .d = d.address,
-                          .lda = a.place.ld,
-                          .ldb = b.place.ld,
-                          .ldd = d.place.ld,
-                          .a_batch_stride = JIT_GEMM_STRIDE_BROADCAST,
-                          .b_batch_stride = JIT_GEMM_STRIDE_BROADCAST,
-                          .d_batch_stride = d.place.batch_stride};
+                          .a = {a.address, a.place.ld, JIT_GEMM_STRIDE_BROADCAST, 0, 0},
+                          .b = {b.address, b.place.ld, JIT_GEMM_STRIDE_BROADCAST, 0, 0},
+                          .d = {d.address, d.place.ld, d.place.batch_stride, 0, 0}};
     if (row->c != JIT_GEMM_DTYPE_NONE) {
-        args.c = c.address;
-        args.ldc = c.place.ld;
-        args.c_batch_stride = c.place.batch_stride;
+        args.c = (jit_gemm_arg){c.address, c.place.ld, c.place.batch_stride, 0, 0};
     }
     if (row->r != JIT_GEMM_DTYPE_NONE) {
         args.operands = &operand;

@@ -25,8 +25,10 @@ static jit_gemm *create(struct api_fixture *fixture, const char *text)
 
 static jit_gemm_args plain_args(void)
 {
-    const jit_gemm_args args = {
-        .struct_size = sizeof(args), .a = A_ADDRESS, .b = B_ADDRESS, .d = D_ADDRESS};
+    const jit_gemm_args args = {.struct_size = sizeof(args),
+                                .a = {.pointer = A_ADDRESS},
+                                .b = {.pointer = B_ADDRESS},
+                                .d = {.pointer = D_ADDRESS}};
     return args;
 }
 
@@ -65,16 +67,16 @@ Test(run, only_what_changed_is_encoded_again)
     jit_gemm_args args = plain_args();
     run(gemm, &args);
 
-    args.d += 4096;
+    args.d.pointer += 4096;
     run(gemm, &args);
     cr_expect_eq(atomic_load(&fixture.fake->encodes), 4);
-    args.lda = 520;
+    args.a.ld = 520;
     run(gemm, &args);
     cr_expect_eq(atomic_load(&fixture.fake->encodes), 5);
     /* Two buffers in turn are both kept. */
     for (int i = 0; i < 10; i++) {
-        args.d = D_ADDRESS + (i % 2 == 0 ? 0 : 4096);
-        args.lda = i % 2 == 0 ? 0 : 520;
+        args.d.pointer = D_ADDRESS + (i % 2 == 0 ? 0 : 4096);
+        args.a.ld = i % 2 == 0 ? 0 : 520;
         run(gemm, &args);
     }
     cr_expect_eq(atomic_load(&fixture.fake->encodes), 5);
@@ -89,8 +91,8 @@ Test(run, launch_and_maps_are_as_the_plan_says)
     jit_gemm *gemm = create(&fixture, "m=1000 n=520 k=328 batch=3 a=bf16 d=f32 layout=tn "
                                       "config=tile=128x256 cluster=2x1 stages=3 pdl=1");
     jit_gemm_args args = plain_args();
-    args.b_batch_stride = JIT_GEMM_STRIDE_BROADCAST;
-    args.ldd = 524;
+    args.b.batch_stride = JIT_GEMM_STRIDE_BROADCAST;
+    args.d.ld = 524;
     const float alpha = 0.5F;
     args.alpha = &alpha;
 
@@ -163,11 +165,11 @@ Test(run, maps_and_scales_of_other_types)
                      jit_gemm_last_error());
         const long first = atomic_load(&fixture.fake->encodes);
         jit_gemm_args args = {.struct_size = sizeof(args),
-                              .a = 0x10000,
-                              .b = 0x20000,
-                              .d = 0x40000,
-                              .a_scale = 0x50004,
-                              .b_scale = 0x60000};
+                              .a = {.pointer = 0x10000},
+                              .b = {.pointer = 0x20000},
+                              .d = {.pointer = 0x40000},
+                              .a_scale = {.pointer = 0x50004},
+                              .b_scale = {.pointer = 0x60000}};
 
         run(gemm, &args);
 
@@ -202,13 +204,10 @@ Test(run, column_major_d_exchanges_a_and_b)
                  jit_gemm_last_error());
     const long first = atomic_load(&fixture.fake->encodes);
     jit_gemm_args args = {.struct_size = sizeof(args),
-                          .a = 0x10000,
-                          .b = 0x20000,
-                          .c = 0x30000,
-                          .d = 0x40000,
-                          .lda = 264,
-                          .ldb = 272,
-                          .ldd = 520};
+                          .a = {.pointer = 0x10000, .ld = 264},
+                          .b = {.pointer = 0x20000, .ld = 272},
+                          .c = {.pointer = 0x30000},
+                          .d = {.pointer = 0x40000, .ld = 520}};
 
     run(gemm, &args);
 
@@ -224,9 +223,9 @@ Test(run, column_major_d_exchanges_a_and_b)
     const struct fake_encode *d =
         &fixture.fake->last_encodes[(first + 3) % FAKE_ENCODES_KEPT];
     cr_expect_eq(d->strides_bytes[0], 520 * 2);
-    args.ldd = 504;
+    args.d.ld = 504;
     cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
-    cr_expect(api_error_has("args.ldd: "), "%s", jit_gemm_last_error());
+    cr_expect(api_error_has("args.d.ld: "), "%s", jit_gemm_last_error());
     jit_gemm_destroy(&gemm);
     api_fixture_close(&fixture);
 }
@@ -250,12 +249,12 @@ Test(run, c_and_matrix_inputs_have_maps_of_their_own)
     cr_assert_eq(jit_gemm_epilogue_register(fixture.context, &epilogue), JIT_GEMM_OK);
     jit_gemm *gemm =
         create(&fixture, "m=512 n=264 k=512 batch=2 a=bf16 c=f32 epilogue=fused");
-    const jit_gemm_operand_arg values[] = {
+    const jit_gemm_arg values[] = {
         {.pointer = 0x50000000},
         {.pointer = 0x60000000, .ld = 272, .batch_stride = JIT_GEMM_STRIDE_BROADCAST},
         {.pointer = 0x70000000}};
     jit_gemm_args args = plain_args();
-    args.c = C_ADDRESS;
+    args.c.pointer = C_ADDRESS;
     args.operands = values;
     args.operand_count = 3;
 
@@ -285,7 +284,7 @@ Test(run, c_and_matrix_inputs_have_maps_of_their_own)
     /* Without C there is nothing to map, and what has not changed is kept. */
     const float beta = 0.0F;
     args.beta = &beta;
-    args.c = 0;
+    args.c.pointer = 0;
     run(gemm, &args);
     cr_expect_eq(atomic_load(&fixture.fake->encodes), 5);
     jit_gemm_destroy(&gemm);
@@ -309,17 +308,17 @@ Test(run, outputs_of_less_alignment_have_no_maps)
     cr_assert_eq(jit_gemm_epilogue_register(fixture.context, &epilogue), JIT_GEMM_OK);
     jit_gemm *gemm = create(&fixture, "m=512 n=257 batch=2 a=bf16 c=f32 b_scale=vector "
                                       "dynamic=k output_align=2 epilogue=odd");
-    const jit_gemm_operand_arg values[] = {
+    const jit_gemm_arg values[] = {
         {.pointer = 0x50000002, .batch_stride = 257},
         {.pointer = 0x60000006, .ld = 259, .batch_stride = 259 * 512 + 1}};
     jit_gemm_args args = plain_args();
     args.k = 64;
-    args.c = C_ADDRESS + 4;
-    args.ldc = 257;
-    args.d = D_ADDRESS + 2;
-    args.ldd = 257;
-    args.b_scale = 0x70000004;
-    args.b_scale_batch_stride = 259;
+    args.c.pointer = C_ADDRESS + 4;
+    args.c.ld = 257;
+    args.d.pointer = D_ADDRESS + 2;
+    args.d.ld = 257;
+    args.b_scale.pointer = 0x70000004;
+    args.b_scale.batch_stride = 259;
     args.operands = values;
     args.operand_count = 2;
 
@@ -336,12 +335,12 @@ Test(run, outputs_of_less_alignment_have_no_maps)
     cr_expect_eq(fixture.fake->last_encodes[2].address, D_ADDRESS);
     cr_expect_eq(fixture.fake->last_encodes[3].address, D_ADDRESS);
     args.k = 64;
-    args.c = C_ADDRESS + 2; /* elements of 4 bytes */
+    args.c.pointer = C_ADDRESS + 2; /* elements of 4 bytes */
     cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
-    cr_expect(
-        api_error_has("args.c: the address 0x30000002 of C is misaligned: no multiple "
-                      "of the 4 bytes of an element"),
-        "%s", jit_gemm_last_error());
+    cr_expect(api_error_has(
+                  "args.c.pointer: the address 0x30000002 of C is misaligned: no multiple "
+                  "of the 4 bytes of an element"),
+              "%s", jit_gemm_last_error());
     jit_gemm_destroy(&gemm);
     api_fixture_close(&fixture);
 }
@@ -406,8 +405,8 @@ Test(run, k_of_zero_still_runs_the_epilogue)
     jit_gemm *gemm = create(&fixture, "m=512 n=512 k=512 a=bf16 dynamic=k");
     jit_gemm_args args = plain_args();
     args.k = 0;
-    args.a = 0;
-    args.b = 0;
+    args.a.pointer = 0;
+    args.b.pointer = 0;
 
     run(gemm, &args);
 
@@ -427,7 +426,7 @@ Test(run, c_beta_and_device_scalars)
     api_fixture_open(&fixture);
     jit_gemm *gemm = create(&fixture, "m=512 n=512 k=512 a=bf16 c=f32");
     jit_gemm_args args = plain_args();
-    args.c = C_ADDRESS;
+    args.c.pointer = C_ADDRESS;
     args.alpha_device = 0x1004;
 
     run(gemm, &args);
@@ -435,7 +434,7 @@ Test(run, c_beta_and_device_scalars)
     cr_expect_eq(fixture.fake->last_launch.params.alpha.pointer, 0x1004);
     cr_expect_eq(fixture.fake->last_launch.params.c.ld, 512);
     const float zero = 0.0F;
-    args.c = 0;
+    args.c.pointer = 0;
     args.beta = &zero;
     run(gemm, &args);
     cr_expect_eq(fixture.fake->last_launch.params.c.pointer, 0);
@@ -462,7 +461,7 @@ Test(run, operands_arrive_in_declared_order)
                  jit_gemm_last_error());
     jit_gemm *gemm = create(&fixture, "m=512 n=512 k=512 batch=2 a=bf16 epilogue=fused");
     jit_gemm_args args = plain_args();
-    const jit_gemm_operand_arg values[] = {
+    const jit_gemm_arg values[] = {
         {.pointer = 0x5004, .batch_stride = JIT_GEMM_STRIDE_BROADCAST},
         {.pointer = 0x6000, .ld = 516},
         {.value = 2.5F},
@@ -543,7 +542,7 @@ Test(run, refused_launch_is_reported)
     cr_expect(api_error_has("an earlier kernel failed"));
     fixture.fake->failing_function = "cuTensorMapEncodeTiled";
     jit_gemm_args other = args;
-    other.a += 256;
+    other.a.pointer += 256;
     cr_expect_eq(jit_gemm_run(gemm, &other, NULL), JIT_GEMM_ERR_UNSUPPORTED);
     cr_expect(api_error_has("args.a: tensor map"));
     jit_gemm_destroy(&gemm);
@@ -561,12 +560,12 @@ Test(run, older_and_newer_callers)
     } newer = {.args = plain_args()};
     newer.args.struct_size = sizeof(newer);
     jit_gemm_args older = plain_args();
-    older.struct_size = offsetof(jit_gemm_args, lda);
+    older.struct_size = offsetof(jit_gemm_args, m);
 
     cr_expect_eq(jit_gemm_run(gemm, &newer.args, NULL), JIT_GEMM_OK);
     newer.newer_field = 1;
     cr_expect_eq(jit_gemm_run(gemm, &newer.args, NULL), JIT_GEMM_ERR_VERSION);
-    older.lda = 7; /* past the end of the older struct: not read */
+    older.m = 7; /* past the end of the older struct: not read */
     cr_expect_eq(jit_gemm_run(gemm, &older, NULL), JIT_GEMM_OK);
     older.struct_size = 0;
     cr_expect_eq(jit_gemm_run(gemm, &older, NULL), JIT_GEMM_ERR_ARGUMENT);

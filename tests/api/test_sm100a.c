@@ -59,10 +59,10 @@ Test(sm100a, launch_and_maps_of_a_pair_are_as_the_plan_says)
         create(&fixture, "m=1000 n=520 k=328 batch=3 a=bf16 c=bf16 d=f32 "
                          "config=mma=256x256 cluster=4x2 stages=3 scheduler=static pdl=1");
     const jit_gemm_args args = {.struct_size = sizeof(args),
-                                .a = A_ADDRESS,
-                                .b = B_ADDRESS,
-                                .c = C_ADDRESS,
-                                .d = D_ADDRESS};
+                                .a = {.pointer = A_ADDRESS},
+                                .b = {.pointer = B_ADDRESS},
+                                .c = {.pointer = C_ADDRESS},
+                                .d = {.pointer = D_ADDRESS}};
 
     run(gemm, &args);
 
@@ -100,8 +100,10 @@ Test(sm100a, info_of_a_transposed_product_has_the_grid_that_is_launched)
     jit_gemm *gemm = create(&fixture, "m=24 n=1000 k=328 a=bf16 batch=2 "
                                       "config=mma=128x32 cta_group=1 cluster=2x1 stages=3 "
                                       "scheduler=single swap_ab=1");
-    const jit_gemm_args args = {
-        .struct_size = sizeof(args), .a = A_ADDRESS, .b = B_ADDRESS, .d = D_ADDRESS};
+    const jit_gemm_args args = {.struct_size = sizeof(args),
+                                .a = {.pointer = A_ADDRESS},
+                                .b = {.pointer = B_ADDRESS},
+                                .d = {.pointer = D_ADDRESS}};
     jit_gemm_info info = {.struct_size = sizeof(info)};
 
     run(gemm, &args);
@@ -152,8 +154,10 @@ Test(sm100a, swizzle_of_a_map_spans_the_rows_of_its_boxes)
     open_b200(&fixture);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         jit_gemm *gemm = create(&fixture, rows[i].text);
-        const jit_gemm_args args = {
-            .struct_size = sizeof(args), .a = A_ADDRESS, .b = B_ADDRESS, .d = D_ADDRESS};
+        const jit_gemm_args args = {.struct_size = sizeof(args),
+                                    .a = {.pointer = A_ADDRESS},
+                                    .b = {.pointer = B_ADDRESS},
+                                    .d = {.pointer = D_ADDRESS}};
         const long first = atomic_load(&fixture.fake->encodes);
 
         run(gemm, &args);
@@ -184,8 +188,10 @@ Test(sm100a, clusters_of_16_are_allowed_at_load_and_counted)
     jit_gemm *gemm = create(
         &fixture,
         "4096x4096x512 bf16 config=mma=128x64 cluster=4x4 stages=3 scheduler=static");
-    const jit_gemm_args args = {
-        .struct_size = sizeof(args), .a = A_ADDRESS, .b = B_ADDRESS, .d = D_ADDRESS};
+    const jit_gemm_args args = {.struct_size = sizeof(args),
+                                .a = {.pointer = A_ADDRESS},
+                                .b = {.pointer = B_ADDRESS},
+                                .d = {.pointer = D_ADDRESS}};
 
     run(gemm, &args);
 

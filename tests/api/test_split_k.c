@@ -131,14 +131,13 @@ static void expect_kept(const struct fixture *fixture, const struct workspace *w
 static float *run(const struct fixture *fixture, const jit_gemm *gemm, int64_t first,
                   int64_t k, uint64_t workspace)
 {
-    jit_gemm_args args = {.struct_size = sizeof args,
-                          .a = fixture->a + (uint64_t)first * BLOCK * 2,
-                          .b = fixture->b + (uint64_t)first * BLOCK * 2,
-                          .d = fixture->d,
-                          .lda = K,
-                          .ldb = K,
-                          .k = k,
-                          .workspace = workspace};
+    jit_gemm_args args = {
+        .struct_size = sizeof args,
+        .a = {.pointer = fixture->a + (uint64_t)first * BLOCK * 2, .ld = K},
+        .b = {.pointer = fixture->b + (uint64_t)first * BLOCK * 2, .ld = K},
+        .d = {.pointer = fixture->d},
+        .k = k,
+        .workspace = workspace};
     const size_t bytes = (size_t)M * N * sizeof(float);
     check(jit_gemm_device_fill(fixture->context, fixture->d, 0xFF, bytes));
     check(jit_gemm_run(gemm, &args, NULL));
@@ -287,9 +286,9 @@ Test(split_k, larger_launch_than_planned_needs_a_larger_workspace_and_says_so)
     const size_t needed = LOCK_BYTES + (size_t)2 * 3 * 128 * 64 * sizeof(float);
     const struct workspace workspace = make_workspace(&fixture, needed);
     jit_gemm_args args = {.struct_size = sizeof args,
-                          .a = fixture.a,
-                          .b = fixture.b,
-                          .d = fixture.d,
+                          .a = {.pointer = fixture.a},
+                          .b = {.pointer = fixture.b},
+                          .d = {.pointer = fixture.d},
                           .m = M,
                           .workspace = workspace.address};
     float *expected = run(&fixture, whole, 0, 0, 0);

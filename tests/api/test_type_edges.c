@@ -48,17 +48,17 @@ static void open_fixture(struct fixture *fixture, const char *arch, const void *
     *fixture =
         (struct fixture){.arch = arch, .args = {.struct_size = sizeof fixture->args}};
     check(jit_gemm_context_create(&options, &fixture->context));
-    fixture->args.a = upload(fixture, a, bytes);
-    fixture->args.b = upload(fixture, b, bytes);
+    fixture->args.a.pointer = upload(fixture, a, bytes);
+    fixture->args.b.pointer = upload(fixture, b, bytes);
     check(jit_gemm_device_alloc(fixture->context, SIZE * SIZE * sizeof(float),
-                                &fixture->args.d));
+                                &fixture->args.d.pointer));
 }
 
 static void close_fixture(struct fixture *fixture)
 {
-    check(jit_gemm_device_free(fixture->context, fixture->args.a));
-    check(jit_gemm_device_free(fixture->context, fixture->args.b));
-    check(jit_gemm_device_free(fixture->context, fixture->args.d));
+    check(jit_gemm_device_free(fixture->context, fixture->args.a.pointer));
+    check(jit_gemm_device_free(fixture->context, fixture->args.b.pointer));
+    check(jit_gemm_device_free(fixture->context, fixture->args.d.pointer));
     jit_gemm_context_destroy(&fixture->context);
 }
 
@@ -74,7 +74,7 @@ static void run(const struct fixture *fixture, const char *text, void *d, size_t
     }
     check(status);
     check(jit_gemm_run(gemm, &fixture->args, NULL));
-    check(jit_gemm_device_download(fixture->context, d, fixture->args.d, bytes));
+    check(jit_gemm_device_download(fixture->context, d, fixture->args.d.pointer, bytes));
     jit_gemm_destroy(&gemm);
 }
 
@@ -184,10 +184,10 @@ Test(type_edges, sums_of_s8_are_f32_where_something_is, .timeout = 300)
         fixture.args.alpha = &none;
         expect_rows(&fixture, long_sums, zero, "alpha NaN");
         fixture.args.alpha = NULL;
-        fixture.args.a_scale = upload(&fixture, &one, sizeof one);
+        fixture.args.a_scale.pointer = upload(&fixture, &one, sizeof one);
         expect_rows(&fixture, "16x16x2064 s8 a_scale=tensor", rounded_sum, "a scale of 1");
 
-        check(jit_gemm_device_free(fixture.context, fixture.args.a_scale));
+        check(jit_gemm_device_free(fixture.context, fixture.args.a_scale.pointer));
         close_fixture(&fixture);
     }
 }
@@ -323,8 +323,8 @@ Test(type_edges, tf32_is_the_same_whether_copies_or_threads_load_it, .timeout = 
     for (int i = 0; i < ARCHS; i++) {
         struct fixture fixture;
         open_fixture(&fixture, archs[i], a, b, sizeof a);
-        fixture.args.lda = EDGES_LD;
-        fixture.args.ldb = EDGES_LD;
+        fixture.args.a.ld = EDGES_LD;
+        fixture.args.b.ld = EDGES_LD;
         uint32_t copied[SIZE][SIZE];
         run(&fixture, "16x16x37 tf32", copied, sizeof copied);
 
@@ -356,19 +356,19 @@ Test(type_edges, tf32_is_the_same_in_all_layouts, .timeout = 300)
     struct fixture fixture;
     uint32_t want[SIZE][SIZE];
     open_fixture(&fixture, "sm_100a", a, b, sizeof a);
-    fixture.args.lda = fixture.args.ldb = EDGES_LD;
+    fixture.args.a.ld = fixture.args.b.ld = EDGES_LD;
     const uint64_t a_along_m = upload(&fixture, turned_a, sizeof turned_a);
     const uint64_t b_along_n = upload(&fixture, turned_b, sizeof turned_b);
     run(&fixture, "16x16x37 tf32", want, sizeof want);
     for (int i = 0; i < 3; i++) {
         struct fixture turned = fixture;
         if (rows[i].a_turned) {
-            turned.args.a = a_along_m;
-            turned.args.lda = SIZE;
+            turned.args.a.pointer = a_along_m;
+            turned.args.a.ld = SIZE;
         }
         if (rows[i].b_turned) {
-            turned.args.b = b_along_n;
-            turned.args.ldb = SIZE;
+            turned.args.b.pointer = b_along_n;
+            turned.args.b.ld = SIZE;
         }
         expect_bits(&turned, rows[i].copied, want);
         expect_bits(&turned, rows[i].loaded, want);
@@ -396,14 +396,14 @@ Test(type_edges, sum_of_no_products_is_zero)
         for (int j = 0; j < SIZE * SIZE; j++) {
             c[j / SIZE][j % SIZE] = (float)j;
         }
-        fixture.args.c = upload(&fixture, c, sizeof c);
+        fixture.args.c.pointer = upload(&fixture, c, sizeof c);
         for (size_t j = 0; j < sizeof texts / sizeof texts[0]; j++) {
             float d[SIZE][SIZE];
             fixture.args.m = fixture.args.n = j == 1 ? SIZE : 0;
             run(&fixture, texts[j], d, sizeof d);
             cr_expect_eq(memcmp(d, c, sizeof c), 0, "%s, %s", archs[i], texts[j]);
         }
-        check(jit_gemm_device_free(fixture.context, fixture.args.c));
+        check(jit_gemm_device_free(fixture.context, fixture.args.c.pointer));
         close_fixture(&fixture);
     }
 }

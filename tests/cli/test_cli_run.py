@@ -154,7 +154,7 @@ def test_a_pitch_that_the_kernel_cannot_take_is_refused():
     need_compiler()
     with Folder() as folder:
         done = run_computing(folder, "f16 f16 none", "64x64x64", "f16", "--lda", "65")
-        expect(done.returncode == 1 and "lda" in done.stderr, "the field is named", done)
+        expect(done.returncode == 1 and "args.a.ld" in done.stderr, "the field is named", done)
 
 
 def test_gpu_run_passes_and_the_last_line_has_its_form():

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Usage: check_install.sh ROOT SCRATCH CUDA_INCLUDE
-# Installs into an empty prefix, then builds every example, the README's program, a C++ unit
-# and a static program with nothing but pkg-config, and runs what needs no GPU.
+# Installs into an empty prefix, then builds every example, the README's program in C and C++,
+# a C++ unit and a static program with nothing but pkg-config, and runs what needs no GPU.
 set -euo pipefail
 root=$1 scratch=$2 cuda=$3
 prefix=$scratch/prefix
@@ -15,8 +15,8 @@ step "install into $prefix"
 meson setup --prefix "$prefix" --libdir lib -Ddefault_library=both -Dtests=false \
     -Dexamples=false -Dbench=false -Dtoolkit_include="$cuda" "$scratch/build" "$root"
 meson install -C "$scratch/build"
-for file in include/jit_gemm/jit_gemm.h include/jit_gemm/types.h include/jit_gemm/device.h include/jit_gemm/debug.h \
-    include/jit_gemm/version.h lib/libjit_gemm.so lib/libjit_gemm.a \
+for file in include/jit_gemm/{jit_gemm,problem,epilogue,launch,context,status,device,debug,version}.h \
+    lib/libjit_gemm.so lib/libjit_gemm.a \
     lib/pkgconfig/jit_gemm.pc bin/jit-gemm; do
     [ -e "$prefix/$file" ] || { echo "$file was not installed"; exit 1; }
 done
@@ -44,6 +44,11 @@ for source in "$scratch"/examples/*.c; do
     count=$((count + 1))
 done
 [ $count -gt 1 ] || { echo "there are no examples"; exit 1; }
+
+step "g++ readme.c"
+# C++ warns of members that a designated initializer leaves zero; C does not.
+g++ -x c++ -std=c++20 -Wall -Wextra -Wpedantic -Werror -Wno-missing-field-initializers \
+    "${flags[@]}" "$scratch/examples/readme.c" -o "$scratch/readme_cpp" "${libs[@]}"
 
 cat >"$scratch/unit.cpp" <<'END'
 #include <jit_gemm/device.h>

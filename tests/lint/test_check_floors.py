@@ -12,8 +12,8 @@ TABLE = """# Architecture
 <!-- floors -->
 | Floor | Folder | May include | May use |
 |---|---|---|---|
-| 0 | `lib/base` | `include/jit_gemm/types.h` | `libc` `xxhash.h` |
-| 1 | `lib/plan` | `lib/base` `include/jit_gemm/types.h` | `pure` |
+| 0 | `lib/base` | `include/jit_gemm/status.h` | `libc` `xxhash.h` |
+| 1 | `lib/plan` | `lib/base` `include/jit_gemm/status.h` | `pure` |
 | 1 | `lib/cuda` | `lib/base` | `libc` `cuda.h` |
 | 5 | `include` | | `stddef.h` |
 | device | `kernel_src/jg/common` | | |
@@ -36,11 +36,11 @@ GOOD = {
     "yard/base/base.c": '#include "base/base.h"\n\nvoid *emu_alloc(size_t bytes)\n{\n}\n',
     "yard/exec/warp.c": '#include "base/base.h"\n',
     "yard/tests/test_warp.c": '#include <criterion/criterion.h>\n#include "base/base.h"\n',
-    "include/jit_gemm/types.h": "#include <stddef.h>\n",
-    "include/jit_gemm/jit_gemm.h": '#include "jit_gemm/types.h"\n#include "jit_gemm/version.h"\n',
+    "include/jit_gemm/status.h": "#include <stddef.h>\n",
+    "include/jit_gemm/jit_gemm.h": '#include "jit_gemm/status.h"\n#include "jit_gemm/version.h"\n',
     "include/jit_gemm/version.h.in": "#define V @v@\n",
     "lib/base/alloc.c": "#include <stdlib.h>\nvoid f(void) { free(0); f_user(); }\n",
-    "lib/base/str.h": '#include "jit_gemm/types.h"\n#include <xxhash.h>\n',
+    "lib/base/str.h": '#include "jit_gemm/status.h"\n#include <xxhash.h>\n',
     "lib/plan/config.c": '/* time(0) */\n#include "base/str.h"\nconst char *f = "getenv(";\n',
     "lib/cuda/driver.h": '#include <cuda.h>\n#include "base/str.h"\n',
     "kernel_src/jg/common/types.cuh": "#pragma once\n",

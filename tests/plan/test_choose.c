@@ -175,14 +175,14 @@ Test(choose, types_and_layouts_that_no_config_takes_are_unsupported)
         const char *arch, *text, *message;
     } rows[] = {
         {"sm_90a", "512x512x512 tf32 layout=tt",
-         "problem.a_layout: sm_90a multiplies tf32 from K-major layouts only, A is "
+         "problem.a.layout: sm_90a multiplies tf32 from K-major layouts only, A is "
          "MN-major; give layout=nt, both K-major: transpose the matrix first"},
         {"sm_90a", "512x512x512 e4m3 b=e5m2 layout=nn config=tile=128x128",
-         "problem.b_layout: sm_90a multiplies e5m2 from K-major layouts only, B is "
+         "problem.b.layout: sm_90a multiplies e5m2 from K-major layouts only, B is "
          "MN-major"},
-        {"sm_90a", "512x512x512 s8 layout=tn", "problem.a_layout: sm_90a multiplies s8"},
+        {"sm_90a", "512x512x512 s8 layout=tn", "problem.a.layout: sm_90a multiplies s8"},
         {"sm_90a", "512x512x512 tf32 layout=nn input_align=4",
-         "problem.b_layout: sm_90a multiplies tf32 from K-major layouts only, B is "
+         "problem.b.layout: sm_90a multiplies tf32 from K-major layouts only, B is "
          "MN-major"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

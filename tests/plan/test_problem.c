@@ -15,7 +15,7 @@ static jit_gemm_problem make_problem(void)
     problem.m.size = 512;
     problem.n.size = 256;
     problem.k.size = 128;
-    problem.a = JIT_GEMM_DTYPE_BF16;
+    problem.a.dtype = JIT_GEMM_DTYPE_BF16;
     return problem;
 }
 
@@ -105,70 +105,229 @@ Test(problem, wrong_mode_and_reserved_are_refused)
 Test(problem, wrong_types_are_refused)
 {
     jit_gemm_problem problem = make_problem();
-    problem.a = JIT_GEMM_DTYPE_NONE;
+    problem.a.dtype = JIT_GEMM_DTYPE_NONE;
+    expect_refused(
+        &problem, JIT_GEMM_ERR_ARGUMENT,
+        "problem.a.dtype: the element type of A is not set; types: bf16 f16 tf32 e4m3 "
+        "e5m2 s8");
+
+    problem = make_problem();
+    problem.a.dtype = (jit_gemm_dtype)77;
+    expect_refused(
+        &problem, JIT_GEMM_ERR_ARGUMENT,
+        "problem.a.dtype: 77 is no element type; types: bf16 f16 tf32 e4m3 e5m2 s8");
+
+    problem = make_problem();
+    problem.b.dtype = (jit_gemm_dtype)-1;
     expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
-                   "problem.a: the element type of A is not set; types: bf16 f16 tf32 e4m3 "
-                   "e5m2 s8");
+                   "problem.b.dtype: -1 is no element type");
 
     problem = make_problem();
-    problem.a = (jit_gemm_dtype)77;
+    problem.c.dtype = (jit_gemm_dtype)99;
+    expect_refused(
+        &problem, JIT_GEMM_ERR_ARGUMENT,
+        "problem.c.dtype: 99 is no element type; types: bf16 f16 f32 e4m3 e5m2 s32");
+
+    problem = make_problem();
+    problem.d.dtype = (jit_gemm_dtype)99;
     expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
-                   "problem.a: 77 is no element type; types: bf16 f16 tf32 e4m3 e5m2 s8");
-
-    problem = make_problem();
-    problem.b = (jit_gemm_dtype)-1;
-    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT, "problem.b: -1 is no element type");
-
-    problem = make_problem();
-    problem.c = (jit_gemm_dtype)99;
-    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
-                   "problem.c: 99 is no element type; types: bf16 f16 f32 e4m3 e5m2 s32");
-
-    problem = make_problem();
-    problem.d = (jit_gemm_dtype)99;
-    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT, "problem.d: 99 is no element type");
+                   "problem.d.dtype: 99 is no element type");
 }
 
 Test(problem, wrong_scales_are_refused)
 {
     jit_gemm_problem problem = make_problem();
-    problem.a_scale = (jit_gemm_scale)3;
-    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
-                   "problem.a_scale: must be 0, 1 or 2, is 3; give JIT_GEMM_SCALE_NONE, "
-                   "_TENSOR or _VECTOR");
+    problem.a.scale.kind = (jit_gemm_scale_kind)3;
+    expect_refused(
+        &problem, JIT_GEMM_ERR_ARGUMENT,
+        "problem.a.scale.kind: must be 0, 1 or 2, is 3; give JIT_GEMM_SCALE_NONE, "
+        "_TENSOR or _VECTOR");
 
     problem = make_problem();
-    problem.b_scale = (jit_gemm_scale)-1;
-    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT, "problem.b_scale: must be 0, 1 or 2");
+    problem.b.scale.kind = (jit_gemm_scale_kind)-1;
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
+                   "problem.b.scale.kind: must be 0, 1 or 2");
+}
+
+Test(problem, scales_that_no_kernel_has_are_refused_by_name)
+{
+    static const struct {
+        jit_gemm_scale scale;
+        jit_gemm_status status;
+        const char *rest;
+    } rows[] = {
+        {{.kind = JIT_GEMM_SCALE_VECTOR, .dtype = JIT_GEMM_DTYPE_BF16},
+         JIT_GEMM_ERR_UNSUPPORTED,
+         "scale.dtype: there is no kernel for scales of type bf16; give f32, or zero"},
+        {{.kind = JIT_GEMM_SCALE_VECTOR, .dtype = (jit_gemm_dtype)77},
+         JIT_GEMM_ERR_ARGUMENT,
+         "scale.dtype: 77 is no element type"},
+        {{.dtype = JIT_GEMM_DTYPE_F32},
+         JIT_GEMM_ERR_ARGUMENT,
+         "scale.dtype: a type of scales is given, but there is no scale"},
+        {{.block_mn = 128},
+         JIT_GEMM_ERR_UNSUPPORTED,
+         "scale.block_mn: must be 0, is 128; leave it zero: this version has no block "
+         "scales"},
+        {{.kind = JIT_GEMM_SCALE_VECTOR, .block_k = 32},
+         JIT_GEMM_ERR_UNSUPPORTED,
+         "scale.block_k: must be 0, is 32"},
+        {{.kind = JIT_GEMM_SCALE_TENSOR, .layout = 1},
+         JIT_GEMM_ERR_UNSUPPORTED,
+         "scale.layout: must be 0, is 1"},
+        {{.reserved = 5},
+         JIT_GEMM_ERR_ARGUMENT,
+         "scale.reserved: must be 0, is 5; zero the struct before filling it"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char begin[128];
+        jit_gemm_problem problem = make_problem();
+        problem.a.scale = rows[i].scale;
+        snprintf(begin, sizeof(begin), "problem.a.%s", rows[i].rest);
+        expect_refused(&problem, rows[i].status, begin);
+        problem = make_problem();
+        problem.b.scale = rows[i].scale;
+        snprintf(begin, sizeof(begin), "problem.b.%s", rows[i].rest);
+        expect_refused(&problem, rows[i].status, begin);
+    }
+}
+
+Test(problem, scales_of_c_and_d_are_refused)
+{
+    jit_gemm_problem problem = make_problem();
+    problem.d.scale.kind = JIT_GEMM_SCALE_TENSOR;
+    expect_refused(
+        &problem, JIT_GEMM_ERR_UNSUPPORTED,
+        "problem.d.scale.kind: there is no kernel for a scale of C or D, only of "
+        "A and B; leave it zero, and multiply in an epilogue");
+
+    problem = make_problem();
+    problem.c.scale.block_k = 1;
+    expect_refused(&problem, JIT_GEMM_ERR_UNSUPPORTED,
+                   "problem.c.scale.block_k: must be 0");
+}
+
+Test(problem, type_of_scales_may_be_said)
+{
+    jit_gemm_problem problem = make_problem();
+    problem.a.scale.kind = JIT_GEMM_SCALE_TENSOR;
+    jit_gemm_problem said = problem;
+    said.a.scale.dtype = JIT_GEMM_DTYPE_F32;
+
+    const struct jg_problem left_out = normalize(&problem);
+    const struct jg_problem given = normalize(&said);
+
+    cr_expect_eq(memcmp(&left_out, &given, sizeof(given)), 0);
+    cr_expect_eq(given.a.scale.dtype, JIT_GEMM_DTYPE_F32);
+    cr_expect_eq(given.b.scale.dtype, JIT_GEMM_DTYPE_NONE);
+}
+
+Test(problem, c_lies_as_d)
+{
+    jit_gemm_problem problem = make_problem();
+    problem.c.dtype = JIT_GEMM_DTYPE_F32;
+    problem.d.layout = JIT_GEMM_LAYOUT_COLUMN_MAJOR;
+    cr_expect(normalize(&problem).c.is_mn_major, "zero means as D");
+    problem.c.layout = JIT_GEMM_LAYOUT_COLUMN_MAJOR;
+    cr_expect(normalize(&problem).c.is_mn_major);
+
+    problem.d.layout = JIT_GEMM_LAYOUT_ROW_MAJOR;
+    expect_refused(&problem, JIT_GEMM_ERR_UNSUPPORTED,
+                   "problem.c.layout: there is no kernel for a column-major C beside a "
+                   "row-major D; give D's layout, or zero, which means D's");
+    problem.c.layout = (jit_gemm_layout)2;
+    expect_refused(
+        &problem, JIT_GEMM_ERR_ARGUMENT,
+        "problem.c.layout: must be 0 or 1, is 2; give JIT_GEMM_LAYOUT_ROW_MAJOR");
+}
+
+Test(problem, reserved_of_a_matrix_is_refused)
+{
+    jit_gemm_problem problem = make_problem();
+    problem.a.reserved = 1;
+    expect_refused(
+        &problem, JIT_GEMM_ERR_ARGUMENT,
+        "problem.a.reserved: must be 0, is 1; zero the struct before filling it");
+
+    problem = make_problem();
+    problem.c.reserved = 9;
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT, "problem.c.reserved: must be 0, is 9");
 }
 
 Test(problem, wrong_layout_of_d_is_refused)
 {
     jit_gemm_problem problem = make_problem();
-    problem.d_layout = (jit_gemm_d_layout)2;
-    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
-                   "problem.d_layout: must be 0 or 1, is 2; give JIT_GEMM_D_ROW_MAJOR or "
-                   "JIT_GEMM_D_COLUMN_MAJOR");
+    problem.d.layout = (jit_gemm_layout)2;
+    expect_refused(
+        &problem, JIT_GEMM_ERR_ARGUMENT,
+        "problem.d.layout: must be 0 or 1, is 2; give JIT_GEMM_LAYOUT_ROW_MAJOR or "
+        "JIT_GEMM_LAYOUT_COLUMN_MAJOR");
 }
 
 Test(problem, alignments_are_powers_of_two_up_to_16)
 {
-    static const uint64_t wrong[] = {3, 6, 12, 17, 32, UINT64_MAX};
+    static const uint32_t wrong[] = {3, 6, 12, 17, 32, UINT32_MAX};
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         jit_gemm_problem problem = make_problem();
-        problem.input_alignment = wrong[i];
+        problem.a.alignment = wrong[i];
         expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
-                       "problem.input_alignment: must be 0, 1, 2, 4, 8 or 16, is ");
+                       "problem.a.alignment: must be 0, 1, 2, 4, 8 or 16, is ");
         problem = make_problem();
-        problem.output_alignment = wrong[i];
+        problem.d.alignment = wrong[i];
         expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
-                       "problem.output_alignment: must be 0, 1, 2, 4, 8 or 16, is ");
+                       "problem.d.alignment: must be 0, 1, 2, 4, 8 or 16, is ");
     }
     jit_gemm_problem problem = make_problem();
     cr_expect_eq(normalize(&problem).d.alignment, 16);
-    problem.output_alignment = 4;
+    problem.d.alignment = 4;
     cr_expect_eq(normalize(&problem).d.alignment, 4);
     cr_expect_eq(normalize(&problem).a.alignment, 16);
+}
+
+Test(problem, lesser_alignment_holds_for_both_matrices_of_a_pair)
+{
+    static const struct {
+        uint32_t one, other;
+        int expected;
+    } rows[] = {{0, 4, 4}, {4, 0, 4}, {2, 8, 2}, {8, 2, 2}, {16, 8, 8}, {16, 0, 16}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        jit_gemm_problem problem = make_problem();
+        problem.c.dtype = JIT_GEMM_DTYPE_BF16;
+        problem.a.alignment = problem.d.alignment = rows[i].one;
+        problem.b.alignment = problem.c.alignment = rows[i].other;
+
+        const struct jg_problem canonical = normalize(&problem);
+
+        cr_expect_eq(canonical.a.alignment, rows[i].expected, "row %zu", i);
+        cr_expect_eq(canonical.b.alignment, rows[i].expected, "row %zu", i);
+        cr_expect_eq(canonical.c.alignment, rows[i].expected, "row %zu", i);
+        cr_expect_eq(canonical.d.alignment, rows[i].expected, "row %zu", i);
+    }
+}
+
+Test(problem, alignment_names_the_matrix_that_promised_too_little)
+{
+    jit_gemm_problem problem = make_problem();
+    problem.b.alignment = 1;
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
+                   "problem.b.alignment: 1 bytes are less than an element");
+    problem.a.alignment = 1;
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
+                   "problem.a.alignment: 1 bytes are less than an element");
+
+    problem = make_problem();
+    problem.c.dtype = JIT_GEMM_DTYPE_BF16;
+    problem.c.alignment = 1;
+    expect_refused(
+        &problem, JIT_GEMM_ERR_ARGUMENT,
+        "problem.c.alignment: 1 bytes are less than an element, the smallest has "
+        "2");
+
+    problem = make_problem();
+    problem.c.alignment = 4;
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
+                   "problem.c.alignment: 4 is given, but this problem has no C; leave it "
+                   "zero, or name a type of C in problem.c.dtype");
 }
 
 static const struct jg_epilogue *find_given(void *user, const char *name)
@@ -201,7 +360,7 @@ Test(problem, outputs_may_be_promised_the_smallest_element_and_no_less)
 {
     static const struct {
         jit_gemm_dtype c, d, aux; /* aux: NONE without an epilogue */
-        uint64_t alignment;
+        uint32_t alignment;
         const char *message; /* NULL: legal */
     } rows[] = {
         {0, JIT_GEMM_DTYPE_BF16, 0, 2, NULL},
@@ -220,9 +379,9 @@ Test(problem, outputs_may_be_promised_the_smallest_element_and_no_less)
         struct jg_epilogue *epilogue = NULL;
         struct jg_problem canonical;
         jit_gemm_problem problem = make_problem();
-        problem.c = rows[i].c;
-        problem.d = rows[i].d;
-        problem.output_alignment = rows[i].alignment;
+        problem.c.dtype = rows[i].c;
+        problem.d.dtype = rows[i].d;
+        problem.d.alignment = rows[i].alignment;
         if (rows[i].aux != JIT_GEMM_DTYPE_NONE) {
             epilogue = make_epilogue(rows[i].aux);
             strcpy(problem.epilogue, "e");
@@ -235,7 +394,7 @@ Test(problem, outputs_may_be_promised_the_smallest_element_and_no_less)
                      "row %zu: %s", i, jg_error_text());
         cr_expect(rows[i].message == NULL ||
                       (strstr(jg_error_text(), rows[i].message) != NULL &&
-                       strstr(jg_error_text(), "problem.output_alignment: ") != NULL),
+                       strstr(jg_error_text(), "problem.d.alignment: ") != NULL),
                   "row %zu: %s", i, jg_error_text());
         jg_epilogue_destroy(epilogue);
     }
@@ -248,36 +407,36 @@ Test(problem, types_without_a_kernel_are_unsupported)
         const char *begin;
     } rows[] = {
         {JIT_GEMM_DTYPE_F32, 0, 0, 0,
-         "problem.a: there is no kernel for inputs of type f32; give tf32, which is f32 in "
+         "problem.a.dtype: there is no kernel for inputs of type f32; give tf32, which is f32 in "
          "memory"},
         {JIT_GEMM_DTYPE_S32, 0, 0, 0,
-         "problem.a: there is no kernel for inputs of type s32; types: bf16 f16 tf32"},
+         "problem.a.dtype: there is no kernel for inputs of type s32; types: bf16 f16 tf32"},
         {JIT_GEMM_DTYPE_BF16, JIT_GEMM_DTYPE_F16, 0, 0,
-         "problem.b: there is no kernel for A of type bf16 and B of type f16; give A and B "
+         "problem.b.dtype: there is no kernel for A of type bf16 and B of type f16; give A and B "
          "one type; only e4m3 and e5m2 mix"},
         {JIT_GEMM_DTYPE_E4M3, JIT_GEMM_DTYPE_S8, 0, 0,
-         "problem.b: there is no kernel for A of type e4m3 and B of type s8"},
+         "problem.b.dtype: there is no kernel for A of type e4m3 and B of type s8"},
         {JIT_GEMM_DTYPE_S8, JIT_GEMM_DTYPE_E5M2, 0, 0,
-         "problem.b: there is no kernel for A of type s8 and B of type e5m2"},
+         "problem.b.dtype: there is no kernel for A of type s8 and B of type e5m2"},
         {JIT_GEMM_DTYPE_TF32, 0, 0, JIT_GEMM_DTYPE_TF32,
-         "problem.d: there is no kernel for D of type tf32; give f32"},
+         "problem.d.dtype: there is no kernel for D of type tf32; give f32"},
         {JIT_GEMM_DTYPE_S8, 0, 0, JIT_GEMM_DTYPE_S8,
-         "problem.d: there is no kernel for D of type s8; types: bf16 f16 f32 e4m3 e5m2 "
+         "problem.d.dtype: there is no kernel for D of type s8; types: bf16 f16 f32 e4m3 e5m2 "
          "s32"},
         {JIT_GEMM_DTYPE_S8, 0, JIT_GEMM_DTYPE_S8, 0,
-         "problem.c: there is no kernel for C of type s8; types: bf16"},
+         "problem.c.dtype: there is no kernel for C of type s8; types: bf16"},
         {JIT_GEMM_DTYPE_BF16, 0, 0, JIT_GEMM_DTYPE_S32,
-         "problem.d: there is no kernel for D of type s32 with A of type bf16; give f32, "
+         "problem.d.dtype: there is no kernel for D of type s32 with A of type bf16; give f32, "
          "or A and B of type s8"},
         {JIT_GEMM_DTYPE_E4M3, 0, JIT_GEMM_DTYPE_S32, 0,
-         "problem.c: there is no kernel for C of type s32 with A of type e4m3"},
+         "problem.c.dtype: there is no kernel for C of type s32 with A of type e4m3"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         jit_gemm_problem problem = make_problem();
-        problem.a = rows[i].a;
-        problem.b = rows[i].b;
-        problem.c = rows[i].c;
-        problem.d = rows[i].d;
+        problem.a.dtype = rows[i].a;
+        problem.b.dtype = rows[i].b;
+        problem.c.dtype = rows[i].c;
+        problem.d.dtype = rows[i].d;
         expect_refused(&problem, JIT_GEMM_ERR_UNSUPPORTED, rows[i].begin);
     }
 }
@@ -295,7 +454,7 @@ Test(problem, defaults_of_d_and_b_follow_from_a)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         jit_gemm_problem problem = make_problem();
-        problem.a = rows[i].a;
+        problem.a.dtype = rows[i].a;
 
         const struct jg_problem canonical = normalize(&problem);
 
@@ -309,8 +468,8 @@ Test(problem, outputs_of_every_type_are_legal)
     for (int c = JIT_GEMM_DTYPE_NONE; c <= JIT_GEMM_DTYPE_F32; c++) {
         for (int d = JIT_GEMM_DTYPE_NONE; d <= JIT_GEMM_DTYPE_F32; d++) {
             jit_gemm_problem problem = make_problem();
-            problem.c = (jit_gemm_dtype)c;
-            problem.d = (jit_gemm_dtype)d;
+            problem.c.dtype = (jit_gemm_dtype)c;
+            problem.d.dtype = (jit_gemm_dtype)d;
             const struct jg_problem canonical = normalize(&problem);
             cr_expect_eq((int)canonical.c.dtype, c);
             cr_expect_eq((int)canonical.d.dtype, d == 0 ? (int)JIT_GEMM_DTYPE_BF16 : d);
@@ -321,14 +480,14 @@ Test(problem, outputs_of_every_type_are_legal)
 Test(problem, wrong_layouts_are_refused)
 {
     jit_gemm_problem problem = make_problem();
-    problem.a_layout = (jit_gemm_layout)2;
+    problem.a.layout = (jit_gemm_layout)2;
     expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
-                   "problem.a_layout: must be 0 or 1, is 2");
+                   "problem.a.layout: must be 0 or 1, is 2");
 
     problem = make_problem();
-    problem.b_layout = (jit_gemm_layout)-1;
+    problem.b.layout = (jit_gemm_layout)-1;
     expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
-                   "problem.b_layout: must be 0 or 1, is -1");
+                   "problem.b.layout: must be 0 or 1, is -1");
 }
 
 Test(problem, texts_without_an_end_are_refused)
@@ -427,8 +586,8 @@ Test(problem, bytes_are_equal_for_two_ways_of_saying_the_same)
 {
     const jit_gemm_problem plain = make_problem();
     jit_gemm_problem explicit_defaults = plain;
-    explicit_defaults.b = JIT_GEMM_DTYPE_BF16;
-    explicit_defaults.d = JIT_GEMM_DTYPE_BF16;
+    explicit_defaults.b.dtype = JIT_GEMM_DTYPE_BF16;
+    explicit_defaults.d.dtype = JIT_GEMM_DTYPE_BF16;
     explicit_defaults.batch.size = 1;
     cr_expect(same_bytes(&plain, &explicit_defaults));
 
@@ -456,22 +615,22 @@ Test(problem, bytes_differ_in_every_field)
     variants[1].n.size = 255;
     variants[2].k.size = 127;
     variants[3].batch.size = 2;
-    variants[4].a = JIT_GEMM_DTYPE_F16;
-    variants[5].c = JIT_GEMM_DTYPE_BF16;
-    variants[6].d = JIT_GEMM_DTYPE_F32;
-    variants[7].a_layout = JIT_GEMM_LAYOUT_MN_MAJOR;
-    variants[8].b_layout = JIT_GEMM_LAYOUT_MN_MAJOR;
+    variants[4].a.dtype = JIT_GEMM_DTYPE_F16;
+    variants[5].c.dtype = JIT_GEMM_DTYPE_BF16;
+    variants[6].d.dtype = JIT_GEMM_DTYPE_F32;
+    variants[7].a.layout = JIT_GEMM_LAYOUT_MN_MAJOR;
+    variants[8].b.layout = JIT_GEMM_LAYOUT_MN_MAJOR;
     variants[9].m.mode = JIT_GEMM_DIM_DYNAMIC;
     strcpy(variants[10].config, "stages=4");
     strcpy(variants[11].config, "kernel=reference");
-    variants[12].a_scale = JIT_GEMM_SCALE_TENSOR;
-    variants[13].a_scale = JIT_GEMM_SCALE_VECTOR;
-    variants[14].b_scale = JIT_GEMM_SCALE_TENSOR;
-    variants[15].b_scale = JIT_GEMM_SCALE_VECTOR;
-    variants[16].d_layout = JIT_GEMM_D_COLUMN_MAJOR;
-    variants[17].input_alignment = 2;
-    variants[18].output_alignment = 2;
-    variants[19].output_alignment = 4;
+    variants[12].a.scale.kind = JIT_GEMM_SCALE_TENSOR;
+    variants[13].a.scale.kind = JIT_GEMM_SCALE_VECTOR;
+    variants[14].b.scale.kind = JIT_GEMM_SCALE_TENSOR;
+    variants[15].b.scale.kind = JIT_GEMM_SCALE_VECTOR;
+    variants[16].d.layout = JIT_GEMM_LAYOUT_COLUMN_MAJOR;
+    variants[17].a.alignment = 2;
+    variants[18].d.alignment = 2;
+    variants[19].d.alignment = 4;
     for (size_t i = 0; i < 20; i++) {
         cr_expect_not(same_bytes(&plain, &variants[i]), "variant %zu", i);
         for (size_t j = 0; j < i; j++) {

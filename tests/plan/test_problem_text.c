@@ -27,12 +27,12 @@ Test(problem_text, long_form)
     cr_expect_eq(problem.n.size, 2048);
     cr_expect_eq(problem.k.size, 1024);
     cr_expect_eq(problem.batch.size, 3);
-    cr_expect_eq(problem.a, JIT_GEMM_DTYPE_F16);
-    cr_expect_eq(problem.b, JIT_GEMM_DTYPE_F16);
-    cr_expect_eq(problem.c, JIT_GEMM_DTYPE_F32);
-    cr_expect_eq(problem.d, JIT_GEMM_DTYPE_BF16);
-    cr_expect_eq(problem.a_layout, JIT_GEMM_LAYOUT_MN_MAJOR);
-    cr_expect_eq(problem.b_layout, JIT_GEMM_LAYOUT_MN_MAJOR);
+    cr_expect_eq(problem.a.dtype, JIT_GEMM_DTYPE_F16);
+    cr_expect_eq(problem.b.dtype, JIT_GEMM_DTYPE_F16);
+    cr_expect_eq(problem.c.dtype, JIT_GEMM_DTYPE_F32);
+    cr_expect_eq(problem.d.dtype, JIT_GEMM_DTYPE_BF16);
+    cr_expect_eq(problem.a.layout, JIT_GEMM_LAYOUT_MN_MAJOR);
+    cr_expect_eq(problem.b.layout, JIT_GEMM_LAYOUT_MN_MAJOR);
     cr_expect_str_eq(problem.epilogue, "my_gelu");
     cr_expect_str_eq(problem.config, "tile=128x256 cluster=2x1");
 }
@@ -52,9 +52,9 @@ Test(problem_text, defaults_are_explicit_after_parsing)
     const jit_gemm_problem problem = parse("8x8x8 f16");
 
     cr_expect_eq(problem.batch.size, 1);
-    cr_expect_eq(problem.b, JIT_GEMM_DTYPE_F16);
-    cr_expect_eq(problem.c, JIT_GEMM_DTYPE_NONE);
-    cr_expect_eq(problem.d, JIT_GEMM_DTYPE_F16);
+    cr_expect_eq(problem.b.dtype, JIT_GEMM_DTYPE_F16);
+    cr_expect_eq(problem.c.dtype, JIT_GEMM_DTYPE_NONE);
+    cr_expect_eq(problem.d.dtype, JIT_GEMM_DTYPE_F16);
 }
 
 Test(problem_text, layout_letters)
@@ -71,8 +71,8 @@ Test(problem_text, layout_letters)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const jit_gemm_problem problem = parse(rows[i].text);
-        cr_expect_eq(problem.a_layout, rows[i].a, "%s", rows[i].text);
-        cr_expect_eq(problem.b_layout, rows[i].b, "%s", rows[i].text);
+        cr_expect_eq(problem.a.layout, rows[i].a, "%s", rows[i].text);
+        cr_expect_eq(problem.b.layout, rows[i].b, "%s", rows[i].text);
     }
 }
 
@@ -115,10 +115,10 @@ Test(problem_text, every_message)
         {"8x8x8 bf16 f16", "problem: 'f16' at column 12 is not of the form key=value"},
         {"m=8 f16", "problem: 'f16' at column 5 is not of the form key=value"},
         {"8x8x8 e4m2",
-         "problem.a: unknown type 'e4m2' at column 7; types: bf16 f16 tf32 e4m3 "
+         "problem.a.dtype: unknown type 'e4m2' at column 7; types: bf16 f16 tf32 e4m3 "
          "e5m2 s8"},
         {"8x8x8 bf16 a=bf16",
-         "problem.a: key 'a' at column 12 is given twice; give each key "
+         "problem.a.dtype: key 'a' at column 12 is given twice; give each key "
          "once"},
         {"8x8x8 bf16 m=8", "problem.m: key 'm' at column 12 is given twice"},
         {"m=8 n=8 m=8", "problem.m: key 'm' at column 9 is given twice"},
@@ -140,25 +140,25 @@ Test(problem_text, every_message)
         {"8x8x8 bf16 batch=0",
          "problem.batch: must be a number from 1 to 2147483647, is '0' "
          "at column 18; give the number of products"},
-        {"8x8x8 a=", "problem.a: unknown type '' at column 9"},
+        {"8x8x8 a=", "problem.a.dtype: unknown type '' at column 9"},
         {"8x8x8 a=none",
-         "problem.a: unknown type 'none' at column 9; types: bf16 f16 tf32"},
-        {"8x8x8 bf16 b=none", "problem.b: unknown type 'none' at column 14"},
+         "problem.a.dtype: unknown type 'none' at column 9; types: bf16 f16 tf32"},
+        {"8x8x8 bf16 b=none", "problem.b.dtype: unknown type 'none' at column 14"},
         {"8x8x8 bf16 c=s9",
-         "problem.c: unknown type 's9' at column 14; types: bf16 f16 f32 e4m3 e5m2 s32, "
+         "problem.c.dtype: unknown type 's9' at column 14; types: bf16 f16 f32 e4m3 e5m2 s32, "
          "or none"},
-        {"8x8x8 bf16 d=BF16", "problem.d: unknown type 'BF16' at column 14"},
+        {"8x8x8 bf16 d=BF16", "problem.d.dtype: unknown type 'BF16' at column 14"},
         {"8x8x8 bf16 layout=nnn",
          "problem.layout: unknown layout 'nnn' at column 19; "
          "layouts: nt (K-major both) nn tn tt; A's letter, then B's"},
         {"8x8x8 bf16 layout=xy", "problem.layout: unknown layout 'xy' at column 19"},
         {"8x8x8 bf16 d_layout=t",
-         "problem.d_layout: unknown layout 't' at column 21; give row or column"},
+         "problem.d.layout: unknown layout 't' at column 21; give row or column"},
         {"8x8x8 bf16 a_scale=row",
-         "problem.a_scale: unknown scale 'row' at column 20; scales: none tensor vector"},
-        {"8x8x8 bf16 b_scale=", "problem.b_scale: unknown scale '' at column 20"},
+         "problem.a.scale.kind: unknown scale 'row' at column 20; scales: none tensor vector"},
+        {"8x8x8 bf16 b_scale=", "problem.b.scale.kind: unknown scale '' at column 20"},
         {"8x8x8 bf16 a_scale=tensor a_scale=none",
-         "problem.a_scale: key 'a_scale' at column 27 is given twice"},
+         "problem.a.scale.kind: key 'a_scale' at column 27 is given twice"},
         {"8x8x8 bf16 dynamic=",
          "problem.dynamic: '' at column 20 is unknown or given twice; "
          "give a list of m n k batch, such as dynamic=m,n, each once"},
@@ -177,22 +177,22 @@ Test(problem_text, every_message)
         {"8x8x8 bf16 workspace=1048577g", "problem.workspace_limit: '1048577g' at column"},
         {"8x8x8 bf16 workspace=1m workspace=1m",
          "problem.workspace_limit: key 'workspace' at column 25 is given twice"},
-        {"8x8x8 bf16 input_align=0", "problem.input_alignment: '0' at column 24 is no "
+        {"8x8x8 bf16 input_align=0", "problem.a.alignment: '0' at column 24 is no "
                                      "alignment; give 1, 2, 4, 8 or 16 bytes"},
-        {"8x8x8 bf16 input_align=32", "problem.input_alignment: '32' at column 24 is no"},
+        {"8x8x8 bf16 input_align=32", "problem.a.alignment: '32' at column 24 is no"},
         {"8x8x8 bf16 input_align=3",
-         "problem.input_alignment: must be 0, 1, 2, 4, 8 or 16, is 3; give 1, 2, 4 or 8"},
+         "problem.a.alignment: must be 0, 1, 2, 4, 8 or 16, is 3; give 1, 2, 4 or 8"},
         {"8x8x8 bf16 input_align=1",
-         "problem.input_alignment: 1 bytes are less than an element; give at least the bytes "
+         "problem.a.alignment: 1 bytes are less than an element; give at least the bytes "
          "of an element of A and of B"},
-        {"8x8x8 tf32 input_align=2", "problem.input_alignment: 2 bytes are less than an "
+        {"8x8x8 tf32 input_align=2", "problem.a.alignment: 2 bytes are less than an "
                                      "element; give at least the bytes of an element"},
-        {"8x8x8 bf16 output_align=0", "problem.output_alignment: '0' at column 25 is no "
+        {"8x8x8 bf16 output_align=0", "problem.d.alignment: '0' at column 25 is no "
                                       "alignment; give 1, 2, 4, 8 or 16 bytes"},
         {"8x8x8 bf16 output_align=6",
-         "problem.output_alignment: must be 0, 1, 2, 4, 8 or 16, is 6; give 1, 2, 4 or 8"},
+         "problem.d.alignment: must be 0, 1, 2, 4, 8 or 16, is 6; give 1, 2, 4 or 8"},
         {"8x8x8 bf16 output_align=2 output_align=2",
-         "problem.output_alignment: key 'output_align' at column 27 is given twice"},
+         "problem.d.alignment: key 'output_align' at column 27 is given twice"},
         {"8x8x8 bf16 epilogue=",
          "problem.epilogue: '' at column 21 is no C identifier of at "
          "most 63 bytes; give the name of a registered epilogue"},
@@ -205,9 +205,9 @@ Test(problem_text, every_message)
         {"m=8 k=8 a=bf16", "problem.n: key 'n' is missing"},
         {"m=8 n=8 a=bf16", "problem.k: key 'k' is missing"},
         {"m=8 n=8 a=bf16 dynamic=m", "problem.k: key 'k' is missing"},
-        {"m=8 n=8 k=8", "problem.a: key 'a', the element type, is missing; give for "
+        {"m=8 n=8 k=8", "problem.a.dtype: key 'a', the element type, is missing; give for "
                         "instance a=bf16"},
-        {"8x8x8", "problem.a: key 'a', the element type, is missing"},
+        {"8x8x8", "problem.a.dtype: key 'a', the element type, is missing"},
         {"m=8 \x01\x02\xff=3", "problem: unknown key '??\xff' at column 5"},
         {"m=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
          "problem.m: must be a number from 1 to 2147483647, is "
@@ -350,6 +350,15 @@ static jit_gemm_dim draw_dim(int dynamic_without_hint)
     return dim;
 }
 
+static jit_gemm_scale draw_scale(void)
+{
+    const jit_gemm_scale none = {0};
+    const jit_gemm_scale_kind kind = (jit_gemm_scale_kind)draw(3);
+    const jit_gemm_scale scale = {.kind = kind, .dtype = JIT_GEMM_DTYPE_F32};
+    return kind == JIT_GEMM_SCALE_NONE ? none : scale;
+}
+
+/* One that has its defaults filled in, as after parsing. */
 static jit_gemm_problem draw_problem(void)
 {
     static const char *const configs[] = {
@@ -366,15 +375,17 @@ static jit_gemm_problem draw_problem(void)
     problem.n = draw_dim((int)draw(2));
     problem.k = draw_dim((int)draw(2));
     problem.batch = draw_dim((int)draw(2));
-    problem.a = (jit_gemm_dtype)(1 + draw(JIT_GEMM_DTYPE_S32));
-    problem.b = (jit_gemm_dtype)(1 + draw(JIT_GEMM_DTYPE_S32));
-    problem.c = (jit_gemm_dtype)draw(JIT_GEMM_DTYPE_S32 + 1);
-    problem.d = (jit_gemm_dtype)(1 + draw(JIT_GEMM_DTYPE_S32));
-    problem.a_scale = (jit_gemm_scale)draw(3);
-    problem.b_scale = (jit_gemm_scale)draw(3);
-    problem.a_layout = (jit_gemm_layout)draw(2);
-    problem.d_layout = (jit_gemm_d_layout)draw(2);
-    problem.b_layout = (jit_gemm_layout)draw(2);
+    problem.a.dtype = (jit_gemm_dtype)(1 + draw(JIT_GEMM_DTYPE_S32));
+    problem.b.dtype = (jit_gemm_dtype)(1 + draw(JIT_GEMM_DTYPE_S32));
+    problem.c.dtype = (jit_gemm_dtype)draw(JIT_GEMM_DTYPE_S32 + 1);
+    problem.d.dtype = (jit_gemm_dtype)(1 + draw(JIT_GEMM_DTYPE_S32));
+    problem.a.scale = draw_scale();
+    problem.b.scale = draw_scale();
+    problem.a.layout = (jit_gemm_layout)draw(2);
+    problem.d.layout = (jit_gemm_layout)draw(2);
+    problem.b.layout = (jit_gemm_layout)draw(2);
+    problem.c.layout = problem.c.dtype != JIT_GEMM_DTYPE_NONE ? problem.d.layout
+                                                              : JIT_GEMM_LAYOUT_ROW_MAJOR;
     problem.workspace_limit = draw(2) ? draw(UINT64_C(1) << 50) >> draw(50) : 0;
     for (size_t i = 0, size = draw(JIT_GEMM_NAME_SIZE); i < size; i++) {
         problem.epilogue[i] = "abcXYZ_019"[draw(i == 0 ? 7 : 10)];
@@ -442,7 +453,7 @@ Test(problem_text, canonical_text_parses_to_the_same_canonical_problem)
     int refused = 0;
     for (int i = 0; i < 5000; i++) {
         jit_gemm_problem problem = draw_problem();
-        problem.b = problem.a;
+        problem.b.dtype = problem.a.dtype;
         problem.epilogue[0] = '\0';
         struct jg_problem canonical;
         if (jg_problem_normalize(&problem, NULL, NULL, &canonical) != JIT_GEMM_OK) {

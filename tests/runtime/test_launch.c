@@ -18,8 +18,10 @@ static void init_slots(void)
 
 static jit_gemm_args plain_args(void)
 {
-    const jit_gemm_args args = {
-        .struct_size = sizeof(args), .a = 0x10000, .b = 0x20000, .d = 0x30000};
+    const jit_gemm_args args = {.struct_size = sizeof(args),
+                                .a = {.pointer = 0x10000},
+                                .b = {.pointer = 0x20000},
+                                .d = {.pointer = 0x30000}};
     return args;
 }
 
@@ -171,14 +173,14 @@ Test(launch, inputs_that_threads_load_need_their_own_alignment_and_no_map)
     made.kernel->problem.a.alignment = made.kernel->problem.b.alignment = 4;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         jit_gemm_args args = plain_args();
-        args.a = rows[i].a;
-        args.lda = rows[i].lda;
+        args.a.pointer = rows[i].a;
+        args.a.ld = rows[i].lda;
         cr_expect_eq(jg_launch(made.kernel, &slots, &args, NULL), rows[i].status,
                      "row %zu: %s", i, jg_error_text());
     }
     cr_expect_eq(handmade_encodes(), 1, "D alone");
     jit_gemm_args args = plain_args();
-    args.d += 4;
+    args.d.pointer += 4;
     cr_expect_eq(jg_launch(made.kernel, &slots, &args, NULL), JIT_GEMM_ERR_UNSUPPORTED,
                  "D is as before");
     handmade_free(&made);
@@ -195,14 +197,14 @@ Test(launch, outputs_that_threads_move_need_their_own_alignment_and_no_map)
         {0x30004, 1026, JIT_GEMM_OK, NULL},
         {0x30000, 1024, JIT_GEMM_OK, NULL},
         {0x30002, 1026, JIT_GEMM_ERR_UNSUPPORTED,
-         "args.d: the address 0x30002 of D is misaligned: this kernel moves 4 bytes at a "
+         "args.d.pointer: the address 0x30002 of D is misaligned: this kernel moves 4 bytes at a "
          "time; align the address to 4 bytes, or create a kernel for less: output_align=2"},
         {0x30004, 1025, JIT_GEMM_ERR_UNSUPPORTED,
-         "args.ldd: the stride of 1025 elements of D is no multiple of 4 bytes; pad to a "
+         "args.d.ld: the stride of 1025 elements of D is no multiple of 4 bytes; pad to a "
          "multiple of 2 elements, for instance 1026, and give that here, or create a kernel "
          "for less: output_align=2"},
         {0x30001, 1026, JIT_GEMM_ERR_ARGUMENT,
-         "args.d: the address 0x30001 of D is misaligned: no multiple of the 2 bytes of an "
+         "args.d.pointer: the address 0x30001 of D is misaligned: no multiple of the 2 bytes of an "
          "element"},
     };
     struct handmade made;
@@ -211,8 +213,8 @@ Test(launch, outputs_that_threads_move_need_their_own_alignment_and_no_map)
     made.kernel->problem.d.alignment = made.kernel->problem.c.alignment = 4;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         jit_gemm_args args = plain_args();
-        args.d = rows[i].d;
-        args.ldd = rows[i].ldd;
+        args.d.pointer = rows[i].d;
+        args.d.ld = rows[i].ldd;
         cr_expect_eq(jg_launch(made.kernel, &slots, &args, NULL), rows[i].status,
                      "row %zu: %s", i, jg_error_text());
         cr_expect(rows[i].message == NULL ||
@@ -221,7 +223,7 @@ Test(launch, outputs_that_threads_move_need_their_own_alignment_and_no_map)
     }
     cr_expect_eq(handmade_encodes(), 2, "A and B alone");
     jit_gemm_args args = plain_args();
-    args.a += 4;
+    args.a.pointer += 4;
     cr_expect_eq(jg_launch(made.kernel, &slots, &args, NULL), JIT_GEMM_ERR_UNSUPPORTED,
                  "A is as before");
     handmade_free(&made);
@@ -251,7 +253,7 @@ Test(launch, kept_maps_are_used_again)
         cr_assert_eq(jg_launch(made.kernel, &slots, &args, NULL), JIT_GEMM_OK);
     }
     cr_expect_eq(handmade_encodes(), 3);
-    args.b += 512;
+    args.b.pointer += 512;
     cr_assert_eq(jg_launch(made.kernel, &slots, &args, NULL), JIT_GEMM_OK);
     cr_expect_eq(handmade_encodes(), 4);
     cr_expect_eq(handmade_launches(), 6);

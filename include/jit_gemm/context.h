@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file context.h
+ * @brief How a context is set up, what it counts, and how it is prewarmed. No functions.
+ */
+#ifndef JIT_GEMM_CONTEXT_H
+#define JIT_GEMM_CONTEXT_H
+
+#include "jit_gemm/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct jit_gemm_context jit_gemm_context; /**< Opaque: settings, cache, kernels. */
+
+/** May a create compile? */
+typedef enum jit_gemm_policy {
+    JIT_GEMM_POLICY_ALLOW = 0, /**< Compile what is missing. */
+    JIT_GEMM_POLICY_WARN = 1,  /**< Compile, and log a warning with the prewarm command. */
+    JIT_GEMM_POLICY_FORBID = 2 /**< A missing kernel is ::JIT_GEMM_ERR_NOT_CACHED. */
+} jit_gemm_policy;
+
+/** How a context is set up. Strings are copied. */
+typedef struct jit_gemm_context_options {
+    size_t struct_size; /**< sizeof(jit_gemm_context_options), set by the caller. */
+    const char *arch;   /**< `sm_90a`; NULL means the device's, or JIT_GEMM_ARCH. */
+    int32_t device;     /**< Device ordinal for create and run; 0 means the first device
+                           that this version has kernels for, of `arch` if that is named.
+                           With `exact_device` 0 means device 0. */
+    int32_t no_device;  /**< Not 0: never open the driver; only build and plan. */
+    const char *driver; /**< Path of the driver library, or `emulator`: the one that belongs
+                           to this library and executes PTX on the CPU. NULL means
+                           JIT_GEMM_DRIVER, then libcuda.so.1. */
+    const char
+        *nvrtc; /**< Path of NVRTC; NULL means JIT_GEMM_NVRTC, then the usual places. */
+    const char *cache_dir;  /**< Absolute cache folder; NULL means JIT_GEMM_CACHE_DIR, then
+                               the default. */
+    int32_t no_cache;       /**< Not 0: neither read nor write the disk cache. */
+    jit_gemm_policy policy; /**< May a create compile? */
+    jit_gemm_log_fn log;    /**< Receives log lines; NULL means silence. */
+    void *log_user;         /**< Passed to `log`; borrowed by the context. */
+    jit_gemm_severity
+        log_level; /**< Lines less serious than this are dropped; 0: only errors. */
+    int32_t
+        exact_device; /**< Not 0: no other device than `device`, also where that is 0. */
+} jit_gemm_context_options;
+
+/** Counters of a context since its creation. */
+typedef struct jit_gemm_stats {
+    size_t struct_size;        /**< sizeof(jit_gemm_stats), set by the caller. */
+    uint64_t creates;          /**< Successful creates. */
+    uint64_t memory_hits;      /**< Kernels found loaded in this context. */
+    uint64_t disk_hits;        /**< Kernels read from the disk cache. */
+    uint64_t compiles;         /**< Kernels compiled. */
+    uint64_t compile_failures; /**< Compiles that ended in an error. */
+    uint64_t cache_rejects; /**< Disk entries found and refused (damaged or untrusted). */
+    uint64_t cache_store_errors; /**< Kernels that could not be kept on disk. */
+    uint64_t forbidden_misses;   /**< Creates refused because compiling is forbidden. */
+    double compile_ms;           /**< Sum of the time in the compiler. */
+    double load_ms;              /**< Sum of the time in the driver's load. */
+} jit_gemm_stats;
+
+/**
+ * Says how far a prewarm is. The library calls it after each build, one call at a time,
+ * from any of the prewarm's threads.
+ * @param user the pointer given with the callback
+ * @param done builds that have ended
+ * @param total builds in all
+ * @param problem the text of the problem just built; valid only during the call
+ * @return 0 goes on; anything else stops after the builds under way
+ */
+typedef int32_t (*jit_gemm_progress_fn)(void *user, size_t done, size_t total,
+                                        const char *problem);
+
+/** How a prewarm works. Everything is borrowed for the call. */
+typedef struct jit_gemm_prewarm_options {
+    size_t struct_size; /**< sizeof(jit_gemm_prewarm_options), set by the caller. */
+    const char *const
+        *archs;        /**< Architectures to build for; NULL means the context's own. */
+    size_t arch_count; /**< Entries of `archs`. */
+    uint32_t jobs;     /**< Builds at a time; 0 means by processors and memory. */
+    jit_gemm_progress_fn progress; /**< Called after each build; may be NULL. */
+    void *progress_user;           /**< Passed to `progress`. */
+    int32_t ptx; /**< Not 0: build PTX, which the emulator takes; 0: what the context's
+                    device takes, machine code if there is no device. */
+} jit_gemm_prewarm_options;
+
+/** What a prewarm did. */
+typedef struct jit_gemm_prewarm_result {
+    size_t struct_size; /**< sizeof(jit_gemm_prewarm_result), set by the caller. */
+    size_t total;       /**< Problems times architectures in the manifest. */
+    size_t cached;      /**< Found in the cache. */
+    size_t compiled;    /**< Compiled and kept. */
+    size_t failed;      /**< Failed, or compiled but not kept. */
+} jit_gemm_prewarm_result;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

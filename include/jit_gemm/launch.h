@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file launch.h
+ * @brief The kernel of a problem, what is known of it, and what one launch gives to it. No
+ * functions.
+ */
+#ifndef JIT_GEMM_LAUNCH_H
+#define JIT_GEMM_LAUNCH_H
+
+#include "jit_gemm/problem.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct jit_gemm jit_gemm;                   /**< Opaque: one loaded kernel. */
+typedef struct jit_gemm_artifact jit_gemm_artifact; /**< Opaque: bytes made by a build. */
+
+/** Batch stride that says: every batch index uses the same data. Only for inputs. */
+#define JIT_GEMM_STRIDE_BROADCAST ((int64_t)-1)
+
+/**
+ * The run-time side of one matrix, vector or scalar. Frozen: used in arrays.
+ *
+ * `ld` and `batch_stride` count elements. A field that the argument has no use for must be
+ * zero: `ld` of vectors and scalars, `value` of what is no scalar operand, `batch_stride`
+ * of a scalar given by value. All of an argument must be zero if the problem has no such
+ * matrix or scale.
+ */
+typedef struct jit_gemm_arg {
+    uint64_t pointer;     /**< Device address, borrowed until the kernel has ended; 0 lets a
+                             scalar operand take `value`. */
+    int64_t ld;           /**< Elements between stored rows; 0 means packed. */
+    int64_t batch_stride; /**< Elements between batches; 0 means packed; or BROADCAST. */
+    float value;          /**< A scalar given by value, unused if there is a pointer. */
+    uint32_t reserved;    /**< Must be zero. */
+} jit_gemm_arg;
+
+/** The arguments of one launch. Host memory is read during the call only. */
+typedef struct jit_gemm_args {
+    size_t struct_size;           /**< sizeof(jit_gemm_args), set by the caller. */
+    jit_gemm_arg a;               /**< A. */
+    jit_gemm_arg b;               /**< B. */
+    jit_gemm_arg c;               /**< C; its pointer may be 0 if beta is 0 on the host. */
+    jit_gemm_arg d;               /**< D; it has no BROADCAST. */
+    jit_gemm_arg a_scale;         /**< Scales of A: one f32, or M of them. */
+    jit_gemm_arg b_scale;         /**< Scales of B: one f32, or N of them. */
+    const jit_gemm_arg *operands; /**< One entry per operand, in declared order. */
+    size_t operand_count;         /**< Entries of `operands`; must match the epilogue. */
+    int64_t m; /**< Dynamic M: the size of this launch. Exact M: 0, or the compiled size. */
+    int64_t n; /**< As `m`, for N. */
+    int64_t k; /**< As `m`, for K. */
+    int64_t batch;      /**< As `m`, for the batch count. */
+    const float *alpha; /**< Host address of alpha, read during the call; NULL means 1. */
+    const float
+        *beta; /**< Host address of beta, read during the call; NULL means 1 (with a C). */
+    uint64_t alpha_device; /**< Device address of a float alpha; used instead of `alpha` if
+                              not 0. */
+    uint64_t beta_device;  /**< As `alpha_device`, for `beta`. */
+    uint64_t workspace; /**< Device address of memory that the kernel may write, a multiple
+                           of 128; needed if the info's `workspace_bytes` is not 0, and
+                           unused otherwise. Its bytes must be zero before the first launch
+                           that gets it. Every launch leaves it fit for the next one of the
+                           same stream, of any kernel. Launches that may run at the same
+                           time need one each. */
+    uint64_t workspace_bytes; /**< Bytes of `workspace`; 0 means the info's
+                                 `workspace_bytes`. A launch of dynamic sizes beyond the
+                                 planned ones may need more, and says how many. */
+} jit_gemm_args;
+
+/** What ::jit_gemm_build produces. */
+typedef enum jit_gemm_emit {
+    JIT_GEMM_EMIT_CUBIN = 0, /**< Machine code, an ELF file. */
+    JIT_GEMM_EMIT_PTX = 1,   /**< PTX text. */
+    JIT_GEMM_EMIT_SOURCE = 2 /**< The generated CUDA source unit. */
+} jit_gemm_emit;
+
+/** Where a kernel came from. */
+typedef enum jit_gemm_origin {
+    JIT_GEMM_ORIGIN_COMPILED = 0, /**< This call compiled it. */
+    JIT_GEMM_ORIGIN_DISK = 1,     /**< The disk cache had it. */
+    JIT_GEMM_ORIGIN_MEMORY = 2    /**< The context had it loaded. */
+} jit_gemm_origin;
+
+/** What is known of a created or built kernel. */
+typedef struct jit_gemm_info {
+    size_t struct_size;     /**< sizeof(jit_gemm_info), set by the caller. */
+    jit_gemm_origin origin; /**< Where this handle's kernel came from. */
+    uint32_t registers;   /**< Registers per thread at launch; 0 if the device takes PTX. */
+    uint32_t spill_bytes; /**< Bytes of local memory per thread; 0 means no spills, or
+                             that the device takes PTX. */
+    uint32_t smem_bytes;  /**< Bytes of shared memory per CTA. */
+    uint32_t threads;     /**< Threads per CTA. */
+    uint32_t grid_ctas;   /**< CTAs of the launch at the planned size. */
+    double compile_ms;    /**< Time in the compiler; 0 unless this call compiled. */
+    double load_ms;       /**< Time in the driver's load; 0 if taken from memory. */
+    char arch[16];        /**< Architecture of the machine code, `sm_90a`. */
+    char key[33];         /**< Cache key, 32 lower-case hexadecimal digits. */
+    char entry[JIT_GEMM_NAME_SIZE];    /**< Name of the kernel in profilers. */
+    char config[JIT_GEMM_CONFIG_SIZE]; /**< The config in the form that `config` takes. */
+    uint64_t workspace_bytes; /**< Bytes of device memory that a launch of the planned size
+                                 needs as its workspace; 0 means none. */
+    uint32_t
+        tmem_columns;  /**< Columns of tensor memory per CTA; 0 where a chip has none. */
+    uint32_t reserved; /**< Zero. */
+} jit_gemm_info;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

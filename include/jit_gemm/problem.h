@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file problem.h
+ * @brief What to multiply: types, layouts, scales and sizes. No functions.
+ *
+ * A problem has everything that is compiled into a kernel. Addresses, strides and the
+ * sizes of one launch are in launch.h.
+ */
+#ifndef JIT_GEMM_PROBLEM_H
+#define JIT_GEMM_PROBLEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Size of the buffer that holds a name (epilogue, kernel), the ending zero included. */
+#define JIT_GEMM_NAME_SIZE 64
+/** Size of the buffer that holds a config text, the ending zero included. */
+#define JIT_GEMM_CONFIG_SIZE 256
+
+/** Element types. ::JIT_GEMM_DTYPE_NONE means "absent" (for C) or "default". */
+typedef enum jit_gemm_dtype {
+    JIT_GEMM_DTYPE_NONE = 0, /**< Absent. */
+    JIT_GEMM_DTYPE_BF16 = 1, /**< bfloat16, 2 bytes. */
+    JIT_GEMM_DTYPE_F16 = 2,  /**< IEEE binary16, 2 bytes. */
+    JIT_GEMM_DTYPE_F32 = 3,  /**< IEEE binary32, 4 bytes. Not for A and B: see TF32. */
+    JIT_GEMM_DTYPE_TF32 = 4, /**< IEEE binary32 in memory, 4 bytes; multiplied as tf32. */
+    JIT_GEMM_DTYPE_E4M3 = 5, /**< 8-bit float without infinity, up to 448. */
+    JIT_GEMM_DTYPE_E5M2 = 6, /**< 8-bit float, up to 57344. */
+    JIT_GEMM_DTYPE_S8 = 7,   /**< Signed integer, 1 byte. Only for A and B. */
+    JIT_GEMM_DTYPE_S32 = 8   /**< Signed integer, 4 bytes. For C and D where A is s8. */
+} jit_gemm_dtype;
+
+/** Which dimension of a matrix runs fastest in memory. A and B are named by K, C and D by
+ * rows and columns; the values are the same. */
+typedef enum jit_gemm_layout {
+    /** K runs fastest. A is stored M x K, B is stored N x K. Letter: A `n`, B `t`. */
+    JIT_GEMM_LAYOUT_K_MAJOR = 0,
+    /** M or N runs fastest. A is stored K x M, B is stored K x N. Letter: A `t`, B `n`. */
+    JIT_GEMM_LAYOUT_MN_MAJOR = 1,
+    /** Rows lie one after the other. C and D are stored M x N. */
+    JIT_GEMM_LAYOUT_ROW_MAJOR = 0,
+    /** Columns lie one after the other. C and D are stored N x M. */
+    JIT_GEMM_LAYOUT_COLUMN_MAJOR = 1
+} jit_gemm_layout;
+
+/** How many scales a matrix has. */
+typedef enum jit_gemm_scale_kind {
+    JIT_GEMM_SCALE_NONE = 0,   /**< None. */
+    JIT_GEMM_SCALE_TENSOR = 1, /**< One. */
+    JIT_GEMM_SCALE_VECTOR = 2  /**< One per row of A, or one per column of B. */
+} jit_gemm_scale_kind;
+
+/**
+ * What the values of A or B are multiplied by. Frozen: embedded by value.
+ *
+ * This version has scales of f32 per matrix, row or column. The fields of block scales must
+ * be zero: they are refused by name.
+ */
+typedef struct jit_gemm_scale {
+    jit_gemm_scale_kind kind; /**< How many scales there are. */
+    jit_gemm_dtype dtype;     /**< Element type: f32, or zero, which means f32. */
+    uint32_t block_mn;        /**< Rows of A or columns of B per scale; must be zero. */
+    uint32_t block_k;         /**< Elements along K per scale; must be zero. */
+    uint32_t layout;          /**< How block scales lie in memory; must be zero. */
+    uint32_t reserved;        /**< Must be zero. */
+} jit_gemm_scale;
+
+/**
+ * One matrix of a problem. Frozen: embedded by value.
+ *
+ * `alignment` promises the bytes that the matrix's address, its rows and its batches are
+ * multiples of: 1, 2, 4 or 8, and zero means 16. Less is slower. The lesser of A's and B's
+ * holds for both. The lesser of C's and D's holds for C, D, operands and scales. An
+ * element's own bytes count where they are more.
+ */
+typedef struct jit_gemm_matrix {
+    jit_gemm_dtype dtype;   /**< Element type. */
+    jit_gemm_layout layout; /**< Which dimension runs fastest. */
+    uint32_t alignment;     /**< Bytes, as above; of C only where there is a C. */
+    uint32_t reserved;      /**< Must be zero. */
+    jit_gemm_scale scale;   /**< Of A and B; must be zero in C and D. */
+} jit_gemm_matrix;
+
+/** Whether a size is compiled into the kernel. */
+typedef enum jit_gemm_dim_mode {
+    JIT_GEMM_DIM_EXACT = 0,  /**< Compiled in: one kernel per size. */
+    JIT_GEMM_DIM_DYNAMIC = 1 /**< An argument; `size` is the typical one to plan for. */
+} jit_gemm_dim_mode;
+
+/** One dimension of a problem. Frozen: embedded by value. */
+typedef struct jit_gemm_dim {
+    int64_t size;     /**< Elements, 1 to 2^31 - 1; dynamic: 0 if it is unknown. */
+    int32_t mode;     /**< A ::jit_gemm_dim_mode. */
+    int32_t reserved; /**< Must be zero. */
+} jit_gemm_dim;
+
+/**
+ * A problem: D = epilogue(alpha * op(A) * op(B) + beta * C, operands).
+ *
+ * A is M x K, B is K x N, C and D are M x N; there are `batch` of each. With scales, the
+ * product's element (m, n) is also multiplied by those of A's row m and of B's column n:
+ * the f32 factors are multiplied first, alpha * (a_scale * b_scale), then the sum by the
+ * result.
+ */
+typedef struct jit_gemm_problem {
+    size_t struct_size; /**< sizeof(jit_gemm_problem), set by the caller. */
+    jit_gemm_dim m;     /**< Rows of A, C and D. */
+    jit_gemm_dim n;     /**< Columns of B, C and D. */
+    jit_gemm_dim k;     /**< Columns of A, rows of B. */
+    jit_gemm_dim batch; /**< Number of products; all zero means one. */
+    jit_gemm_matrix a;  /**< Of bf16, f16, tf32, e4m3, e5m2 or s8. */
+    jit_gemm_matrix b;  /**< Of A's type, which zero means; e4m3 and e5m2 mix. */
+    jit_gemm_matrix c;  /**< Of bf16, f16, f32, e4m3, e5m2 or s32; dtype zero means that
+                           there is no C. Its layout is D's, or zero, which means D's. */
+    jit_gemm_matrix d;  /**< Of the same types as C; dtype zero means A's, where A is tf32
+                           f32, where A is s8 s32. Matrix operands are laid out as D. */
+    char epilogue[JIT_GEMM_NAME_SIZE]; /**< A registered epilogue; empty means D = acc. */
+    char config[JIT_GEMM_CONFIG_SIZE]; /**< Overrides the choice; empty means choose. */
+    uint64_t workspace_limit; /**< Most bytes of workspace that the choice may ask for, to
+                                 split K; 0: K is split only where `config` says so. */
+} jit_gemm_problem;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
