@@ -22,6 +22,7 @@ GOOD = {
 BAD = [
     ("lib/plan/bad.c", "int x = config->layout.cta_group > 0;\n", "bad.c:1: 'cta_group > 0'"),
     ("lib/plan/bad.c", "\nif (layout.cta_group != 0) {}\n", "bad.c:2: 'cta_group != 0'"),
+    ("lib/source/bad.c", "if (config->layout.mma_m > 0) {}\n", "'mma_m > 0' means a chip"),
     ("lib/source/bad.c", 'int x = strcmp(name, "sm_100a");\n', '"sm_100a" names a chip'),
     ("lib/runtime/bad.c", "int is_blackwell(void);\n", "'blackwell' names a chip"),
     ("lib/runtime/bad.c", "int x = IS_HOPPER;\n", "'HOPPER' names a chip"),

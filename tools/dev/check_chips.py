@@ -7,8 +7,8 @@ Usage: check_chips.py ROOT
 A chip's rooms are kernel_src/jg/<chip>, lib/plan/<chip>, its row in lib/plan/arch.c, and the
 wrappers of its instructions in kernel_src/jg/ptx. Everywhere else below lib and kernel_src a
 name of a chip, as a whole string or in an identifier, a path into a room, or a test that means
-the same (`cta_group > 0`) is an error, printed as `file:line: message`. Comments are free, and so
-are chips named within a longer text, such as a hint.
+the same (`cta_group > 0`, `mma_m > 0`) is an error, printed as `file:line: message`. Comments
+are free, and so are chips named within a longer text, such as a hint.
 """
 import pathlib
 import re
@@ -20,7 +20,8 @@ ROOMS = re.compile(r"^(lib/plan/sm\d+[af]?/|lib/plan/arch\.c$|kernel_src/jg/(sm\
 COMMENT_OR_STRING = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
 # (pattern in code without strings, what is wrong with it)
 CODE = [
-    (r"(?<!%)(?<!% )\b\w*cta_?group\s*(?:>|>=|!=|==)\s*0\b", "means a chip: let the chip say what it has"),
+    (r"(?<!%)(?<!% )\b(?:\w*cta_?group|mma_[mn])\s*(?:>|>=|!=|==)\s*0\b",
+     "means a chip: let the chip say what it has"),
     (r"(?<![a-z0-9])sm_?\d{2,3}[af]?(?![a-z0-9])", "names a chip"),
     (r"(?<![a-z])(?:hopper|blackwell)(?![a-z])", "names a chip"),
     (r"\bcc_m(?:aj|in)or\s*(?:[<>]=?|[!=]=)", "asks for a chip: see jg_arch_runs_on"),
