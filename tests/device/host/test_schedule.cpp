@@ -167,7 +167,7 @@ class OrderCheck {
         EXPECT(order_.total(size_, 0) == entries_, "%u entries", order_.total(size_, 0));
         check_all_once();
         check_raster();
-        for (u32 clusters = 1; clusters <= entries_ + 1; clusters += 1 + clusters / 4) {
+        for (u32 clusters = 1; clusters <= entries_ + 1; clusters += 1 + clusters / 2) {
             check_walk(clusters, order_.walk_static);
             if (clusters % order_.parts == 0) {
                 check_waits(clusters);
@@ -242,6 +242,7 @@ class OrderCheck {
         gridDim.x = clusters * ctas_;
         for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x) {
             for (const Work &work : walk(size_, blockIdx.x % ctas_)) {
+                check_tile(work, blockIdx.x % ctas_);
                 seen.insert({work.batch, work.row, work.col, work.split});
                 found++;
             }
