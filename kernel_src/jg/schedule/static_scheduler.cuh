@@ -13,7 +13,13 @@ namespace jg {
 template <class Order, u32 kClusterSize>
 class StaticIterator {
   public:
-    JG_DEVICE StaticIterator(const Order &order, u32 first) : order_(order), entry_(first)
+    // Computed once, for the iterators of all roles.
+    struct Start {
+        u32 entry = blockIdx.x / kClusterSize;
+    };
+
+    JG_DEVICE StaticIterator(const Order &order, const Start &start)
+        : order_(order), entry_(start.entry)
     {
     }
 
@@ -36,9 +42,9 @@ class StaticIterator {
 template <class Order, u32 kClusterSize>
 class SingleIterator {
   public:
-    JG_DEVICE SingleIterator(const Order &order, u32 first) : order_(order), entry_(first)
-    {
-    }
+    struct Start {};
+
+    JG_DEVICE SingleIterator(const Order &order, const Start &) : order_(order) {}
 
     JG_DEVICE bool has_work() const
     {
@@ -47,12 +53,11 @@ class SingleIterator {
     JG_DEVICE WorkItem next()
     {
         taken_ = true;
-        return order_.item(entry_);
+        return order_.item(blockIdx.x / kClusterSize);
     }
 
   private:
     const Order &order_;
-    u32 entry_;
     bool taken_ = false;
 };
 
@@ -67,39 +72,39 @@ class StaticScheduler {
 
     template <class ShapeT>
     JG_DEVICE StaticScheduler(const ShapeT &shape, const Cluster &cluster)
-        : order_(shape, cluster), first_(blockIdx.x / Cluster::kSize)
+        : order_(shape, cluster)
     {
     }
     template <class ShapeT>
     JG_DEVICE StaticScheduler(const ShapeT &shape, const Cluster &cluster, Storage &)
-        : order_(shape, cluster), first_(blockIdx.x / Cluster::kSize)
+        : order_(shape, cluster)
     {
     }
     static JG_DEVICE void init_barriers(Storage &, u32) {}
 
     JG_DEVICE WorkItem first_item() const
     {
-        return order_.item(first_);
+        return order_.item(blockIdx.x / Cluster::kSize);
     }
     JG_DEVICE Iterator load_iterator() const
     {
-        return Iterator(order_, first_);
+        return Iterator(order_, start_);
     }
     template <Advance>
     JG_DEVICE Iterator thread_iterator() const
     {
-        return Iterator(order_, first_);
+        return Iterator(order_, start_);
     }
     template <Advance>
     JG_DEVICE Iterator warp_iterator() const
     {
-        return Iterator(order_, first_);
+        return Iterator(order_, start_);
     }
     JG_DEVICE void run() const {}
 
   private:
     Order order_;
-    u32 first_; // entry of the list, of the cluster's own place
+    typename Iterator::Start start_;
 };
 
 } // namespace jg

@@ -134,12 +134,7 @@ struct KernelContext {
 #pragma unroll 1
             for (u32 end = order.prologue(item.k_blocks); k < item.k_blocks;
                  end = item.k_blocks) {
-#pragma unroll 1
-                for (; k < end; k += Config::kKGroup) {
-                    const u32 blocks = Group::blocks(item.k_blocks - k);
-                    const ProducerStage stage = tiles.acquire(blocks * Tiles::kBlockBytes);
-                    smem.input[stage.index].send(loader, stage.full, item, k, blocks);
-                }
+                k = send(tiles, item, k, end);
                 order.arrive();
             }
         }
@@ -162,13 +157,7 @@ struct KernelContext {
 #pragma unroll 1
             for (u32 end = order.prologue(item.k_blocks); k < item.k_blocks;
                  end = item.k_blocks) {
-#pragma unroll 1
-                for (; k < end; k += Config::kKGroup) {
-                    auto stage = tiles.acquire_to_fill();
-                    smem.input[stage.index()].fill(filler, item, k,
-                                                   Group::blocks(item.k_blocks - k));
-                    filled.add(stage);
-                }
+                k = fill(tiles, filled, filler, item, k, end);
                 order.arrive();
             }
         }
@@ -258,6 +247,35 @@ struct KernelContext {
         partials.fixup();
         SummedAccumulators<Acc, Partials, Partition> whole(acc, partials);
         epilogue.run(params, out_shape, whole, smem, boxes, tile);
+    }
+
+    // Sends an item's blocks of K from `k` on until `end` is reached, in whole groups;
+    // which one is next.
+    JG_DEVICE u32 send(typename Ring::Producer &tiles, const WorkItem &item, u32 k,
+                       u32 end) const
+    {
+#pragma unroll 1
+        for (; k < end; k += Config::kKGroup) {
+            const u32 blocks = Group::blocks(item.k_blocks - k);
+            const ProducerStage stage = tiles.acquire(blocks * Tiles::kBlockBytes);
+            smem.input[stage.index].send(loader, stage.full, item, k, blocks);
+        }
+        return k;
+    }
+
+    // The same by threads.
+    template <class Filled, class Filler>
+    JG_DEVICE u32 fill(typename Ring::Producer &tiles, Filled &filled, const Filler &filler,
+                       const WorkItem &item, u32 k, u32 end) const
+    {
+#pragma unroll 1
+        for (; k < end; k += Config::kKGroup) {
+            auto stage = tiles.acquire_to_fill();
+            smem.input[stage.index()].fill(filler, item, k,
+                                           Group::blocks(item.k_blocks - k));
+            filled.add(stage);
+        }
+        return k;
     }
 
     // Of the epilogue's warps.
