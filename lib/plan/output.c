@@ -5,7 +5,6 @@
 #include "plan/trial.h"
 
 enum {
-    VECTOR_OUT_STAGES = 2,  /* output stages whose memory holds a staging buffer */
     LOAD_ELEMENT_BITS = 16, /* of a matrix whose part of a step is one stage */
     VECTOR_ELEMENTS = 8
 };
@@ -44,7 +43,7 @@ bool jg_out_stages_check(struct jg_trial *trial)
 {
     const int out_stages = trial->config.storage.out_stages;
     const bool by_columns = jg_problem_is_column_major(trial->problem);
-    if (out_stages >= VECTOR_OUT_STAGES || takes_fragments(trial->problem)) {
+    if (out_stages >= JG_VECTOR_OUT_STAGES || takes_fragments(trial->problem)) {
         return true;
     }
     return jg_trial_reject(
@@ -53,7 +52,7 @@ bool jg_out_stages_check(struct jg_trial *trial)
         "dynamic %s, a D of 8 bits, output_align, or a %s of D that is no multiple of "
         "16 bytes: they need out_stages=%d",
         out_stages, by_columns ? "M" : "N", by_columns ? "column" : "row",
-        VECTOR_OUT_STAGES);
+        JG_VECTOR_OUT_STAGES);
 }
 
 /* --------------------------------------------------------------------- what it loads */

@@ -9,8 +9,10 @@
 
 #include "plan/problem.h"
 
-/* Columns of an accumulator that a store tile of D has at least. */
-enum { JG_STORE_TILE_COLUMNS = 16 };
+enum {
+    JG_STORE_TILE_COLUMNS = 16, /* of an accumulator: what a store tile of D has at least */
+    JG_VECTOR_OUT_STAGES = 2    /* output stages whose memory holds a staging buffer */
+};
 
 enum jg_epilogue_kind {
     JG_EPILOGUE_FRAGMENTS = 0, /* in the accumulator's own layout; D by TMA */

@@ -23,10 +23,9 @@ enum {
     WARP_LANES = 32,
     TMEM_STEP = 32, /* columns that are allocated at least */
     MAX_MMA_N = 256,
-    LEAST_SPAN = 32,        /* bytes of a row of A or B in the narrowest swizzle */
-    WORD_SPAN = 128,        /* in the only one for elements of 32 bits along M or N */
-    STEP = 64,              /* columns of D in a step of the epilogue, and most rows */
-    STAGES_FOR_VECTORS = 2, /* of output, whose memory holds a staging buffer */
+    LEAST_SPAN = 32, /* bytes of a row of A or B in the narrowest swizzle */
+    WORD_SPAN = 128, /* in the only one for elements of 32 bits along M or N */
+    STEP = 64,       /* columns of D in a step of the epilogue, and most rows */
     /* More than half of what a multiprocessor has: one CTA each, because two clusters that
      * each hold a part of the tensor memory which the other waits for would never end. */
     LEAST_SMEM_BYTES = 116 * 1024,
@@ -321,14 +320,14 @@ static bool check_accumulators(struct jg_trial *trial)
     const struct jg_config *config = &trial->config;
     const struct jg_config_layout *layout = &config->layout;
     const int own_columns = jg_sm100a_lanes(config).columns;
-    if (config->storage.out_stages < STAGES_FOR_VECTORS &&
+    if (config->storage.out_stages < JG_VECTOR_OUT_STAGES &&
         own_columns % JG_STORE_TILE_COLUMNS != 0) {
         return jg_trial_reject(
             trial,
             "out_stages=%d is too few for mma=%dx%d cta_group=%d: a CTA's %d columns "
             "are no multiple of %d, as store tiles of D are; out_stages=%d",
             config->storage.out_stages, layout->mma_m, layout->mma_n, layout->cta_group,
-            own_columns, JG_STORE_TILE_COLUMNS, STAGES_FOR_VECTORS);
+            own_columns, JG_STORE_TILE_COLUMNS, JG_VECTOR_OUT_STAGES);
     }
     const int columns = count_tmem_columns(config);
     if (columns > TMEM_COLUMNS) {
