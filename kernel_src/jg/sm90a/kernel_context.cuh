@@ -128,18 +128,20 @@ struct KernelContext {
                       debug::Role::kMma, consumer, threadIdx.x % 128 == 0);
         while (work.has_work()) {
             const auto item = work.next();
-            // Add up the item's K.
-            Mma mma(consumer, tiles);
+            typename Mma::Accumulators sums;
+            // Add up the item's K; all is there when the scope ends.
+            {
+                Mma mma(consumer, tiles, sums);
 #pragma unroll 1
-            for (u32 k = 0; k < item.k_blocks; ++k) {
-                auto stage = tiles.acquire();
-                mma.issue(smem.input[stage.index()], stage, k == 0);
+                for (u32 k = 0; k < item.k_blocks; ++k) {
+                    auto stage = tiles.acquire();
+                    mma.issue(smem.input[stage.index()], stage, k == 0);
+                }
             }
-            mma.finish();
             // Write D, if all parts of K are there.
             work.enter(debug::Role::kEpilogue);
-            if (add_parts(mma, item)) {
-                const Accumulators acc(mma.acc);
+            if (add_parts(sums, item)) {
+                const Accumulators acc(sums);
                 epilogue.run(params, shape, acc, smem, tiles, item);
             }
         }
@@ -148,17 +150,17 @@ struct KernelContext {
 
     // Where K is split, stores this part's sums for the last part's CTA, or adds all
     // others' to them. Are they whole?
-    JG_DEVICE bool add_parts(Mma &mma, const WorkItem &item) const
+    JG_DEVICE bool add_parts(typename Mma::Accumulators &sums, const WorkItem &item) const
     {
         if constexpr (Config::kSplitK > 1) {
             const Partials partials(params, shape, item, roles.consumer(), roles.consumer(),
                                     1 + roles.consumer());
             if (!item.is_last_split) {
-                partials.store_partial(Accumulators(mma.acc));
+                partials.store_partial(Accumulators(sums));
                 return false;
             }
             partials.fixup();
-            partials.add_to(mma.acc);
+            partials.add_to(sums);
         }
         return true;
     }

@@ -27,17 +27,17 @@ class MmaOp {
     static constexpr bool kPromotes = ptx::WgmmaTakes<A, B>::kEightBitFloats;
 
   public:
-    Accumulator<A> acc[kRowBlocks][Partition::kCols / 2];
+    using Accumulators = Accumulator<A>[kRowBlocks][Partition::kCols / 2];
 
-    JG_DEVICE MmaOp(u32 consumer, Consumer &stages)
-        : consumer_(consumer), in_flight_(stages, HoldNothing())
+    JG_DEVICE MmaOp(u32 consumer, Consumer &stages, Accumulators &acc)
+        : acc_(acc), consumer_(consumer), in_flight_(stages, HoldNothing())
     {
         if constexpr (kPromotes) {
 #pragma unroll
             for (u32 i = 0; i < kRowBlocks; ++i) {
 #pragma unroll
                 for (u32 j = 0; j < Partition::kCols / 2; ++j) {
-                    acc[i][j] = 0.0f;
+                    acc_[i][j] = 0.0f;
                 }
             }
         }
@@ -58,12 +58,11 @@ class MmaOp {
         }
     }
 
-    // Waits until acc has all that was issued.
-    JG_DEVICE void finish()
+    // Waits until the accumulators have all that was issued.
+    JG_DEVICE ~MmaOp()
     {
         if constexpr (!kPromotes) {
             ptx::wgmma_wait<0>();
-            in_flight_.release();
         }
     }
 
@@ -86,7 +85,7 @@ class MmaOp {
         ptx::wgmma_fence();
 #pragma unroll
         for (u32 i = 0; i < kRowBlocks; ++i) {
-            Instruction::issue(acc[i], a + i * kRowBlockStep, b, !is_first);
+            Instruction::issue(acc_[i], a + i * kRowBlockStep, b, !is_first);
         }
         ptx::wgmma_commit();
         ptx::wgmma_wait<1>();
@@ -111,11 +110,12 @@ class MmaOp {
             }
 #pragma unroll
             for (u32 j = 0; j < Partition::kCols / 2; ++j) {
-                acc[i][j] += part[j];
+                acc_[i][j] += part[j];
             }
         }
     }
 
+    Accumulators &acc_;
     u32 consumer_;
     Stage in_flight_;
 };
