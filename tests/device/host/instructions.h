@@ -215,9 +215,19 @@ inline void write_global(uint64_t address, const void *source, uint32_t bytes)
     }
 }
 
-/* ----------------------------------------------------------------- tensor memory */
+/* ------------------------------------------------------------------- tensor core */
 
 inline float tensor_memory[TMEM_LANES][TMEM_COLUMNS];
+
+/* A product of 32 bytes of K, as the code asked for it. */
+struct product {
+    uint64_t a, b;        /* matrix descriptors */
+    uint32_t instruction; /* of tcgen05.mma */
+    bool accumulates;
+};
+inline std::vector<product> products;
+/* Where tcgen05.mma is told to leave its sums. */
+enum : uint32_t { ACCUMULATOR = 96 };
 
 /* ------------------------------------------------------------------- tensor copies */
 

@@ -20,17 +20,18 @@
 #    pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 #include <jg/common/cluster_shape.cuh>
-#include <jg/epilogue/fragment_epilogue.cuh>
+#include <jg/epilogue/epilogue_for.cuh>
 #include <jg/epilogue/partial_sums.cuh>
-#include <jg/epilogue/warp_stage.cuh>
+#include <jg/epilogue/staging.cuh>
+#include <jg/schedule/k_group.cuh>
 #include <jg/schedule/k_range.cuh>
-#include <jg/schedule/tile_scheduler.cuh>
+#include <jg/schedule/scheduler_for.cuh>
 #include <jg/sm100a/accum_reader.cuh>
 #include <jg/sm100a/mma_op.cuh>
-#include <jg/sm100a/output_frame.cuh>
 #include <jg/sm100a/tmem.cuh>
 #include <jg/sm90a/accumulators.cuh>
 #include <jg/sm90a/mma_op.cuh>
+#include <jg/tile/input_tiles.cuh>
 #include <jg/tile/thread_loader.cuh>
 #include <jg/tile/tile_loader.cuh>
 #include <jg/tile/tile_swizzle.cuh>
@@ -41,6 +42,7 @@
 
 using jg::bf16, jg::e4m3, jg::e5m2, jg::f16, jg::f32, jg::s32, jg::s8, jg::tf32;
 using jg::i32, jg::u16, jg::u32, jg::u64, jg::u8;
+using jg::WorkItem, jg::WorkTile;
 
 /* ------------------------------------------------------------------------- configs */
 
@@ -55,23 +57,28 @@ struct AnyConfig {
     static constexpr u32 kM = 0, kN = 0, kK = 0, kBatch = 0;
     static constexpr u32 kBlockM = 128, kBlockN = 128, kBlockK = 64;
     static constexpr u32 kCtaGroup = 1, kClusterM = 1, kClusterN = 1;
-    static constexpr u32 kStages = 2, kKGroup = 1, kAccStages = 1, kMatrixStages = 0;
-    static constexpr u32 kOutStages = 2, kSplitK = 1, kPartialsOffset = 0, kSwizzle = 1;
-    static constexpr u32 kASpan = 128, kBSpan = 128, kSlabRows = 0, kSlabSpan = 128;
+    static constexpr u32 kStages = 2, kKGroup = 1, kAccStages = 1;
+    static constexpr u32 kOutStages = 2, kSplitK = 1, kPartialsOffset = 0, kRasterGroup = 1;
+    static constexpr u32 kASwizzleBytes = 128, kASwizzleAtom = 16;
+    static constexpr u32 kBSwizzleBytes = 128, kBSwizzleAtom = 16;
+    static constexpr jg::EpilogueKind kEpilogue = jg::EpilogueKind::kFragments;
+    static constexpr u32 kEpilogueLoadsPerStep = 0, kEpilogueLoadStages = 0;
+    static constexpr bool kWholeRows = false, kWholeCols = false, kWholeVectors = false;
+    static constexpr u32 kStoreTileRows = 0, kStoreTileSwizzleBytes = 128;
     static constexpr u32 kInputAlignment = 16, kOutputAlignment = 16;
     static constexpr bool kAKMajor = true, kBKMajor = true, kColumnMajor = false;
     static constexpr bool kTransposed = false, kHasC = false, kPlain = true;
-    static constexpr bool kRasterAlongM = true, kSplitInOrder = true, kThreadLoads = false;
+    static constexpr bool kRasterAlongM = true, kSplitSerial = true, kThreadLoads = false;
     static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kStatic;
 };
 
 /* Tiles, clusters and their order. */
-template <u32 kRows, u32 kCols, u32 kClusterRows, u32 kClusterCols, u32 kRasterGroup,
+template <u32 kRows, u32 kCols, u32 kClusterRows, u32 kClusterCols, u32 kGroup,
           bool kAlongM, u32 kParts>
 struct OrderConfig : AnyConfig {
     static constexpr u32 kBlockM = kRows, kBlockN = kCols;
     static constexpr u32 kClusterM = kClusterRows, kClusterN = kClusterCols;
-    static constexpr u32 kSwizzle = kRasterGroup, kSplitK = kParts;
+    static constexpr u32 kRasterGroup = kGroup, kSplitK = kParts;
     static constexpr bool kRasterAlongM = kAlongM;
 };
 
@@ -81,17 +88,20 @@ struct KConfig : AnyConfig {
     static constexpr u32 kK = kSize, kSplitK = kParts, kKGroup = kGroup;
 };
 
-/* Tiles of one input type: of A kRows by a block of K, of B kCols; rows of MN-major ones
- * have kABytes and kBBytes. */
+/* Tiles of one input type: of A kRows by a block of K, of B kCols, or of a pair's CTA half
+ * of them; rows of MN-major ones have kABytes and kBBytes. kGroup: CTAs that multiply as
+ * one. kBlocks: of K, in a stage. */
 template <class T, bool kAIsKMajor, bool kBIsKMajor, u32 kRows, u32 kCols, u32 kGroup,
-          u32 kABytes, u32 kBBytes>
+          u32 kABytes, u32 kBBytes, u32 kBlocks = 1, class OtherT = T>
 struct InputConfig : AnyConfig {
     using A = T;
-    using B = T;
+    using B = OtherT;
     static constexpr u32 kBlockM = kRows, kBlockN = kCols, kBlockK = 128 / sizeof(T);
-    static constexpr u32 kCtaGroup = kGroup, kClusterM = kGroup;
+    static constexpr u32 kCtaGroup = kGroup, kClusterM = kGroup, kKGroup = kBlocks;
     static constexpr bool kAKMajor = kAIsKMajor, kBKMajor = kBIsKMajor;
-    static constexpr u32 kASpan = kABytes, kBSpan = kBBytes;
+    static constexpr u32 kASwizzleBytes = kABytes, kBSwizzleBytes = kBBytes;
+    static constexpr u32 kASwizzleAtom = !kAKMajor && sizeof(T) == 4 ? 32 : 16;
+    static constexpr u32 kBSwizzleAtom = !kBKMajor && sizeof(T) == 4 ? 32 : 16;
 };
 
 /* A tile of D of kRows by kCols as the multiplication sees it; with kIsTransposed these are
@@ -103,7 +113,8 @@ struct OutputConfig : AnyConfig {
     static constexpr u32 kBlockM = kRows, kBlockN = kCols;
     static constexpr u32 kCtaGroup = kGroup, kClusterM = kGroup;
     static constexpr bool kTransposed = kIsTransposed;
-    static constexpr u32 kSlabRows = kStoreRows, kSlabSpan = kStoreBytes;
+    static constexpr u32 kStoreTileRows = kStoreRows;
+    static constexpr u32 kStoreTileSwizzleBytes = kStoreBytes;
 };
 
 /* The same with shared memory for so many store tiles of each team that fills them. */
@@ -118,7 +129,7 @@ struct SplitConfig : Config {
     using A = Input;
     using B = Input;
     static constexpr u32 kSplitK = kParts, kPartialsOffset = kOffset;
-    static constexpr bool kSplitInOrder = kIsSerial;
+    static constexpr bool kSplitSerial = kIsSerial;
 };
 
 /* ------------------------------------------------------------------------- cluster */
@@ -141,16 +152,17 @@ ClusterFacts cluster_facts()
 {
     using Cluster = jg::ClusterShape<kM, kN, kGroup>;
     ClusterFacts facts = {
-        kM, kN, kGroup, Cluster::kASlices, Cluster::kBSlices, Cluster::kSharers, {}};
+        kM, kN, kGroup, Cluster::kASlices, Cluster::kBSlices, Cluster::kMulticastPeers, {}};
     for (u32 rank = 0; rank < Cluster::kSize; ++rank) {
         const Cluster cluster(rank);
         u32 shares = 0;
         for (u32 other = 0; other < Cluster::kSize; ++other) {
-            shares |= u32(cluster.shares_tiles_with(other)) << other;
+            shares |= u32(cluster.is_multicast_peer(other)) << other;
         }
-        facts.ranks.push_back({cluster.half(), cluster.leader_rank(), cluster.a_slice(),
-                               cluster.b_slice(), cluster.a_mask(), cluster.b_mask(),
-                               cluster.group_mask(), cluster.feeder_mask(), shares});
+        facts.ranks.push_back({cluster.pair_rank(), cluster.leader_rank(),
+                               cluster.a_slice(), cluster.b_slice(), cluster.a_mask(),
+                               cluster.b_mask(), cluster.group_mask(),
+                               cluster.release_mask(), shares});
     }
     return facts;
 }
@@ -160,37 +172,37 @@ ClusterFacts cluster_facts()
 struct LaunchSize {
     u32 m, n, k, batch;
 };
-using Work = jg::WorkTile; /* row, col, batch, split, slot */
 
 /* The order of one config's tiles, as the CTA of this rank sees it. */
 struct Order {
     u32 rows, cols, cluster_m, cluster_n, raster_group, parts;
     bool along_m;
     u32 (*total)(const LaunchSize &, u32 rank);
-    Work (*entry)(const LaunchSize &, u32 rank, u32 index);
+    WorkItem (*entry)(const LaunchSize &, u32 rank, u32 index);
     /* What CTA blockIdx.x of gridDim.x works on. */
-    std::vector<Work> (*walk_static)(const LaunchSize &, u32 rank);
-    std::vector<Work> (*walk_single)(const LaunchSize &, u32 rank);
+    std::vector<WorkItem> (*walk_static)(const LaunchSize &, u32 rank);
+    std::vector<WorkItem> (*walk_single)(const LaunchSize &, u32 rank);
 };
 template <class Config>
 struct OrderOf {
     using Cluster = jg::ClusterShape<Config::kClusterM, Config::kClusterN>;
-    using Tiles = jg::TileScheduler<Config>;
+    using Tiles = jg::TileOrder<Config>;
 
     static u32 total(const LaunchSize &size, u32 rank)
     {
         return Tiles(size, Cluster(rank)).total();
     }
-    static Work entry(const LaunchSize &size, u32 rank, u32 index)
+    static WorkItem entry(const LaunchSize &size, u32 rank, u32 index)
     {
-        return Tiles(size, Cluster(rank)).tile(index);
+        return Tiles(size, Cluster(rank)).item(index);
     }
-    template <template <class, u32> class Walk>
-    static std::vector<Work> walk(const LaunchSize &size, u32 rank)
+    template <jg::SchedulerKind kKind>
+    static std::vector<WorkItem> walk(const LaunchSize &size, u32 rank)
     {
-        const Tiles tiles(size, Cluster(rank));
-        std::vector<Work> found;
-        for (Walk<Tiles, Cluster::kSize> work(tiles); work.has_work();) {
+        const typename jg::SchedulerFor<Config, Cluster, kKind>::Type scheduler(
+            size, Cluster(rank));
+        std::vector<WorkItem> found;
+        for (auto work = scheduler.load_iterator(); work.has_work();) {
             found.push_back(work.next());
         }
         return found;
@@ -201,13 +213,13 @@ struct OrderOf {
                 Config::kBlockN,
                 Config::kClusterM,
                 Config::kClusterN,
-                Config::kSwizzle,
+                Config::kRasterGroup,
                 Config::kSplitK,
                 Config::kRasterAlongM,
                 total,
                 entry,
-                walk<jg::WorkIterator>,
-                walk<jg::SingleWorkIterator>};
+                walk<jg::SchedulerKind::kStatic>,
+                walk<jg::SchedulerKind::kSingle>};
     }
 };
 
@@ -219,23 +231,29 @@ template <class Config>
 KSpan k_span(u32 k, u32 split)
 {
     const jg::KRange<Config> range(k);
-    const jg::KPart part = range.part(Work{0, 0, 0, split, 0});
+    const jg::KPart part = range.part(split);
     return KSpan{part.first, part.blocks};
 }
 /* Blocks of the next stage of the ring where so many are left. */
 template <class Config>
 u32 blocks_of_stage(u32 left)
 {
-    return jg::sm100a::KGroup<Config>::blocks(left);
+    return jg::KGroup<Config>::blocks(left);
 }
 
 /* --------------------------------------------------------------------- input tiles */
+
+/* An operand's rows of kRowBytes. The plan says how many bytes the swizzle exchanges. */
+template <class T, bool kKMajor>
+constexpr u32 kAtomOf = !kKMajor && sizeof(T) == 4 ? 32 : 16;
+template <class T, bool kKMajor, u32 kRows, u32 kRowBytes>
+using Operand = jg::InputOperand<T, kKMajor, kRows, kRowBytes, kAtomOf<T, kKMajor>>;
 
 /* Where the byte lies that would lie at `offset` of a tile without swizzle. */
 template <class T, bool kKMajor, u32 kRowBytes>
 u32 swizzled(u32 offset)
 {
-    return jg::TileSwizzle<T, kKMajor, kRowBytes>::place(offset);
+    return jg::TileSwizzle<kRowBytes, kAtomOf<T, kKMajor>>::swizzled_offset(offset);
 }
 
 /* Asks for slice `slice` of the tile at element (mn, k) by tensor copies (host::box_loads).
@@ -243,7 +261,7 @@ u32 swizzled(u32 offset)
 template <class T, bool kKMajor, u32 kRows, u32 kSlices, u32 kRowBytes>
 void copy_tile(u8 *tile, u32 slice, u32 mn, u32 k)
 {
-    jg::OperandLoader<T, kKMajor, kRows, kSlices, false, kRowBytes>::load(
+    jg::OperandLoader<Operand<T, kKMajor, kRows, kRowBytes>, kSlices, false>::load(
         tile, nullptr, nullptr, 0, slice, mn, k, 0);
 }
 
@@ -253,47 +271,58 @@ template <class T, bool kKMajor, u32 kRows, u32 kAlignment, u32 kRowBytes>
 void fill_tile(const u8 *tile, const void *matrix, u32 ld, u32 mn, u32 k, u32 mn_size,
                u32 k_size, u32 thread)
 {
-    jg::ThreadOperandLoader<T, kKMajor, kRows, kAlignment, kRowBytes>::load(
+    jg::ThreadOperandLoader<Operand<T, kKMajor, kRows, kRowBytes>, kAlignment>::load(
         jg::ptx::shared_address(tile), host::global_address(matrix), ld, mn, k, mn_size,
         k_size, thread);
 }
 
 /* --------------------------------------------------------------------- descriptors */
 
-/* Of sm_90a: the matrix descriptor of a tile, what the next 32 bytes of K add to it, and
- * where the rows of a warpgroup's next wgmma begin. */
-template <bool kKMajor>
-u64 descriptor_sm90a(const void *tile)
+/* Products of the tiles of a stage, as MmaOp issues them (host::products). */
+template <class Config>
+using TilesOf = jg::InputTiles<Config>;
+template <class Config>
+TilesOf<Config> *tiles_at(u8 *memory)
 {
-    return jg::ptx::wgmma_descriptor<kKMajor>(tile);
-}
-template <bool kKMajor>
-u64 k_step_sm90a()
-{
-    return jg::ptx::wgmma_descriptor_k_step<kKMajor>();
+    return reinterpret_cast<TilesOf<Config> *>(memory);
 }
 
-/* Of sm_100a. */
-template <class Config, class T, bool kKMajor, u32 kRowBytes>
-u64 descriptor_sm100a(const void *tile)
+/* Of sm_90a: by warpgroup `team`. */
+struct NoStages {
+    u32 released = 0;
+
+    u32 wait() const
+    {
+        return 0;
+    }
+    void release(u32)
+    {
+        released++;
+    }
+};
+template <class Config>
+void multiply_sm90a(const TilesOf<Config> &tiles, u32 team)
 {
-    return jg::sm100a::MmaOp<Config>::template layout<T, kKMajor, kRowBytes>() |
-           jg::ptx::tcgen05_descriptor_address(tile);
+    NoStages stages;
+    {
+        jg::sm90a::MmaOp<Config, NoStages> mma(team, stages);
+        jg::HeldStages<NoStages> stage(stages);
+        mma.issue(tiles, stage, true);
+        mma.finish();
+    }
+    EXPECT(stages.released == 1, "a stage is released %u times", stages.released);
 }
-template <class Config, bool kKMajor, u32 kRowBytes>
-u64 k_step_sm100a()
+
+/* Of sm_100a: `blocks` blocks of the stage. */
+template <class Config>
+void multiply_sm100a(const TilesOf<Config> &tiles, u32 blocks = 1, bool is_first = true)
 {
-    return jg::sm100a::MmaOp<Config>::template k_step<kKMajor, kRowBytes>();
+    jg::sm100a::MmaOp<Config>::issue(tiles, blocks, host::ACCUMULATOR, is_first);
 }
 template <class A, class B>
 u32 instruction_sm100a(bool a_k_major, bool b_k_major, u32 m, u32 n)
 {
     return jg::ptx::tcgen05_instruction<A, B>(a_k_major, b_k_major, m, n);
-}
-template <class Config>
-u32 instruction_of_config()
-{
-    return jg::sm100a::MmaOp<Config>::kInstruction;
 }
 inline u32 allocated_columns(u32 columns)
 {
@@ -311,7 +340,7 @@ using ValueOf = std::function<f32(u32 row, u32 col)>;
 template <class Partition>
 struct PartOf {
     static constexpr bool kTransposed = Partition::kTransposed; /* lanes are columns of D */
-    static constexpr u32 kTeams = Partition::kConsumers, kTeamWarps = Partition::kTeamWarps;
+    static constexpr u32 kTeams = Partition::kTeams, kTeamWarps = Partition::kTeamWarps;
     static constexpr u32 kRows = Partition::kRows, kCols = Partition::kCols; /* of a team */
     static constexpr u32 kFragments = Partition::kFragments;
     /* A step of the walk through them. */
@@ -339,21 +368,25 @@ struct PartOf {
     }
 };
 
-/* Tiles that are stored by tensor copies. */
-template <class Partition>
+/* Tiles that are stored by tensor copies, where the plan has it so. */
+template <class Config, class Partition>
 struct StoreTileOf {
-    static constexpr u32 kRows = Partition::kSlabRows, kRowBytes = Partition::kSlabSpan;
-    static constexpr u32 kWarps = Partition::kSlabWarps; /* that fill one */
-    static constexpr bool kFillsTile = Partition::kWholeSlabs;
+    static constexpr u32 kRows = Config::kStoreTileRows;
+    static constexpr u32 kRowBytes = Config::kStoreTileSwizzleBytes;
+    static constexpr u32 kWarps = Partition::kStoreTileWarps; /* that fill one */
+    static constexpr bool kFillsTile =
+        PartOf<Partition>::kColumns % 16 == 0; /* JG_STORE_TILE_COLUMNS */
 };
 
 /* A chip's epilogue: its partition, and what a thread reads accumulators with. */
 template <class ConfigT>
 struct OutputSm90a {
     using Config = ConfigT;
-    using Partition = jg::sm90a::WarpgroupShare<Config>;
+    using Partition = jg::sm90a::EpiloguePartition<Config>;
     using Part = PartOf<Partition>;
-    static constexpr u32 kTileRows = Config::kBlockM, kTileCols = Config::kBlockN;
+    static_assert(jg::check_partition<Partition>(), "see there");
+    static constexpr u32 kTileRows = Partition::kTileRows;
+    static constexpr u32 kTileCols = Partition::kTileCols;
     static constexpr u32 kWarps = 4 * Part::kTeams, kWarpgroups = Partition::kWarpgroups;
     static constexpr bool kInRegisters = true;
 
@@ -373,7 +406,7 @@ struct OutputSm90a {
     }
     /* Registers of this thread, as wgmma leaves them. */
     struct Accumulators {
-        using Reader = jg::sm90a::RegisterAccumulators<Partition, f32>;
+        using Reader = jg::sm90a::RegisterAccumulators<Partition, bf16>;
         f32 registers[Partition::kRows / 64][Partition::kCols / 2];
         Reader reader{registers};
 
@@ -398,10 +431,12 @@ struct OutputSm90a {
 
 template <class ConfigT>
 struct OutputSm100a {
-    using Config = typename jg::sm100a::OutputFrame<ConfigT>::ConfigT;
-    using Partition = jg::sm100a::EpilogueShare<ConfigT>;
+    using Config = ConfigT;
+    using Partition = jg::sm100a::EpiloguePartition<Config>;
     using Part = PartOf<Partition>;
-    static constexpr u32 kTileRows = Config::kBlockM, kTileCols = Config::kBlockN;
+    static_assert(jg::check_partition<Partition>(), "see there");
+    static constexpr u32 kTileRows = Partition::kTileRows;
+    static constexpr u32 kTileCols = Partition::kTileCols;
     static constexpr u32 kWarps = 4, kWarpgroups = Partition::kWarpgroups;
     static constexpr bool kInRegisters = false;
     static constexpr u32 kStage = 1; /* of two, the one that is read */
@@ -431,11 +466,11 @@ struct OutputSm100a {
     }
     struct Ring {
         u32 given_back = 0;
-        u32 take() const
+        u32 wait() const
         {
             return kStage;
         }
-        void give_back(u32 stage)
+        void release(u32 stage)
         {
             given_back += stage == kStage ? 1 : 100;
         }
@@ -454,13 +489,13 @@ struct OutputSm100a {
 
 /* A warp's buffer in shared memory, in which accumulators become vectors of 8 columns. */
 template <class Partition>
-using StagingOf = typename jg::StageFor<Partition>::Type;
+using StagingOf = typename jg::StagingBufferFor<Partition>::Type;
 
 /* The way of accumulators to D by tensor copies. */
 template <class Output, class Snippet, u32 kStoreTiles>
 using FragmentsOf =
-    jg::FragmentEpilogue<StoreTilesConfig<typename Output::Config, kStoreTiles>, Snippet,
-                         typename Output::Partition>;
+    typename jg::EpilogueFor<StoreTilesConfig<typename Output::Config, kStoreTiles>,
+                             Snippet, typename Output::Partition>::Type;
 
 struct LaunchParams {
     jg::TensorMap maps[jg::kMapCount]{};
@@ -480,10 +515,12 @@ struct LaunchParams {
 template <class Output>
 using PartialsOf = jg::PartialSums<typename Output::Config, typename Output::Partition>;
 
-/* Of the plan: bytes of a workspace, and of what lies before its sums (plan_facts.c). */
+/* Of the plan: bytes of a workspace, and of what lies before its sums; bytes that the
+ * swizzle of an input exchanges (plan_facts.c). */
 extern "C" {
 int64_t plan_workspace_bytes(int tile_m, int tile_n, int split_k, int64_t tiles);
 int64_t plan_sums_offset(void);
+int plan_input_atom(int is_k_major, int element_bytes);
 }
 
 #endif

@@ -45,12 +45,12 @@ class TileOfD {
 template <class T, template <class Output> class Check>
 void check_outputs_sm90a()
 {
-    Check<OutputSm90a<OutputConfig<T, 64, 128, 1, false>>>::run();
-    Check<OutputSm90a<OutputConfig<T, 64, 256, 1, false>>>::run();
-    Check<OutputSm90a<OutputConfig<T, 128, 64, 1, false>>>::run();
-    Check<OutputSm90a<OutputConfig<T, 128, 192, 1, false>>>::run();
-    Check<OutputSm90a<OutputConfig<T, 128, 256, 1, false>>>::run();
-    Check<OutputSm90a<OutputConfig<T, 256, 128, 1, false>>>::run();
+    Check<OutputSm90a<OutputConfig<T, 64, 128, 1, false, 64>>>::run();
+    Check<OutputSm90a<OutputConfig<T, 64, 256, 1, false, 64>>>::run();
+    Check<OutputSm90a<OutputConfig<T, 128, 64, 1, false, 64>>>::run();
+    Check<OutputSm90a<OutputConfig<T, 128, 192, 1, false, 64>>>::run();
+    Check<OutputSm90a<OutputConfig<T, 128, 256, 1, false, 64>>>::run();
+    Check<OutputSm90a<OutputConfig<T, 256, 128, 1, false, 64>>>::run();
 }
 // Store tiles as wide as a swizzle may be, if that divides the tile (the plan's rule).
 constexpr u32 width_of_store_tile(u32 columns, u32 element_bytes)
@@ -66,7 +66,8 @@ template <class T, template <class Output> class Check, u32 kRows, u32 kCols, u3
 void check_rows_sm100a()
 {
     constexpr u32 kColumns = kRows == 64 && kGroup == 2 ? kCols / 2 : kCols;
-    Check<OutputSm100a<OutputConfig<T, kRows, kCols, kGroup, false, 0,
+    constexpr u32 kLanes = kRows == 64 && kGroup == 1 ? 16 : 32;
+    Check<OutputSm100a<OutputConfig<T, kRows, kCols, kGroup, false, kLanes,
                                     width_of_store_tile(kColumns, sizeof(T))>>>::run();
 }
 template <class T, template <class Output> class Check, u32 kRows, u32 kCols, u32 kGroup>
@@ -173,7 +174,7 @@ struct StagingCheck {
         host::clear_shared(0xff);
         host::run_warp(warp, [&] {
             const typename Output::Accumulators acc;
-            acc.reader.stage(Staging(host::shared + kBufferAt), step);
+            acc.reader.copy_step(Staging(host::shared + kBufferAt), step);
         });
         u32 beyond = 0;
         for (u32 at = 0; at < 2 * kBufferAt + Staging::kBytes; ++at) {
@@ -252,7 +253,7 @@ struct StoreCheck {
     using Config = typename Output::Config;
     using D = typename Config::D;
     using Tile = TileOfD<Output>;
-    using StoreTile = StoreTileOf<typename Output::Partition>;
+    using StoreTile = StoreTileOf<Config, typename Output::Partition>;
     // Of each team that fills them; all of the tile is in shared memory in the end.
     static constexpr u32 kTileBytes = Output::kTileRows * Output::kTileCols * sizeof(D);
     static constexpr u32 kStoreTileBytes = StoreTile::kRows * StoreTile::kRowBytes;
@@ -261,6 +262,7 @@ struct StoreCheck {
     static constexpr u32 kRow = 3 * Output::kTileRows, kCol = Output::kTileCols;
 
     static inline Tile *computed;
+    static inline u32 finished;
 
     // The user's snippet: D is the sum.
     struct Snippet {
@@ -274,6 +276,13 @@ struct StoreCheck {
                 computed->see(row - kRow, col - kCol, sum);
                 return sum;
             }
+            // Of neighbours that lie in one row of D.
+            template <class Coord>
+            void finish_row(const jg::MatrixParam *, const Coord &coord)
+            {
+                finished += coord.count;
+            }
+            void finish_tile(const jg::MatrixParam *, u32) {}
         };
     };
     using Epilogue = FragmentsOf<Output, Snippet, kStoreTiles>;
@@ -314,19 +323,24 @@ struct StoreCheck {
         const LaunchSize shape = {kRow + rows, kCol + cols, 1, 6};
         host::box_stores.clear();
         host::clear_shared(0xff);
+        finished = 0;
         for (u32 warp = 0; warp < Output::kWarps; ++warp) {
             const u32 warpgroup = Output::warpgroup(warp);
             u8 *memory = host::shared + warpgroup * (kTileBytes / Output::kWarpgroups);
             host::run_warp(warp, [&] {
                 typename Output::Accumulators acc;
                 Epilogue epilogue(params, shape, memory, Output::team(warp));
-                epilogue.run(params, shape, acc.reader, 0, acc, Work{kRow, kCol, 5, 0, 0});
+                epilogue.run(params, shape, acc.reader, 0, acc,
+                             WorkTile{kRow, kCol, 5, 0, 0});
             });
         }
         for (const host::box_copy &box : host::box_stores) {
             EXPECT(box.map == params.map_of_d(), "a copy to something else than D");
             take(box, stored);
         }
+        // Rows of D end on 16 bytes, so neighbours exist together.
+        EXPECT(finished == rows * (Output::Part::kTransposed ? cols : (cols + 1) / 2 * 2),
+               "%u elements are finished, of %ux%u", finished, rows, cols);
     }
 
     static void run()

@@ -4,7 +4,7 @@
 
 constexpr u32 SUMS_OFFSET = 32768;
 
-// A column of tiles of one kind, in these slots of the workspace, the last of which hangs
+// A column of tiles of one kind, with these workspace tiles, the last of which hangs
 // over. Part s of K contributes s + 1 times an element's number.
 template <class Output, bool kIsInteger>
 class PartialsCheck {
@@ -21,11 +21,11 @@ class PartialsCheck {
     static constexpr u32 kChunks = Part::kColumns / kChunk;
 
   public:
-    explicit PartialsCheck(const std::vector<u32> &slots)
-        : slots_(slots), shape_{u32(slots.size()) * kRows - kRows / 2 + 1, 2 * kCols - 5, 1,
+    explicit PartialsCheck(const std::vector<u32> &tiles)
+        : tiles_(tiles), shape_{u32(tiles.size()) * kRows - kRows / 2 + 1, 2 * kCols - 5, 1,
                                 1},
           bytes_(static_cast<size_t>(
-              plan_workspace_bytes(kRows, kCols, kParts, slots.back() + 1)))
+              plan_workspace_bytes(kRows, kCols, kParts, tiles.back() + 1)))
     {
         EXPECT(plan_sums_offset() == SUMS_OFFSET, "sums begin elsewhere");
         workspace_.resize(bytes_ + 128, 0xff); // no number
@@ -39,7 +39,7 @@ class PartialsCheck {
     void run()
     {
         for (u32 split = 0; split < kParts; ++split) {
-            for (u32 tile = 0; tile < slots_.size(); ++tile) {
+            for (u32 tile = 0; tile < tiles_.size(); ++tile) {
                 run_cta(tile, split);
             }
         }
@@ -70,7 +70,8 @@ class PartialsCheck {
 
     void run_cta(u32 tile, u32 split)
     {
-        const Work work = {tile * kRows, kCols, 0, split, slots_[tile]};
+        const WorkTile work = {tile * kRows, kCols, 0, split, tiles_[tile]};
+        const bool is_last = split + 1 == kParts;
         Output::set([&](u32 row, u32 col) {
             return as_register((split + 1) * number(tile, row, col));
         });
@@ -79,11 +80,10 @@ class PartialsCheck {
                 typename Output::Accumulators acc;
                 const Partials partials(params_, shape_, work, Output::team(warp),
                                         Output::warpgroup(warp), 1);
-                EXPECT(partials.is_last() == (split + 1 == kParts), "part %u", split);
-                if (!partials.is_last()) {
-                    partials.hand_on(acc.reader);
+                if (!is_last) {
+                    partials.store_partial(acc.reader);
                 } else {
-                    partials.collect();
+                    partials.fixup();
                     check_sums(partials, acc, tile);
                 }
             });
@@ -128,7 +128,7 @@ class PartialsCheck {
         }
     }
 
-    std::vector<u32> slots_;
+    std::vector<u32> tiles_;
     LaunchSize shape_;
     size_t bytes_;
     std::vector<u8> workspace_;
@@ -140,13 +140,13 @@ class PartialsCheck {
 // By parts that wait for the one before, or add as they come.
 template <template <class Config> class OutputOf, class Config, u32 kParts,
           class Input = bf16>
-void check_partials(const std::vector<u32> &slots)
+void check_partials(const std::vector<u32> &tiles)
 {
     constexpr bool kIsInteger = std::is_same_v<Input, s8>;
     using Serial = SplitConfig<Config, kParts, true, SUMS_OFFSET, Input>;
     using Unordered = SplitConfig<Config, kParts, false, SUMS_OFFSET, Input>;
-    PartialsCheck<OutputOf<Serial>, kIsInteger>(slots).run();
-    PartialsCheck<OutputOf<Unordered>, kIsInteger>(slots).run();
+    PartialsCheck<OutputOf<Serial>, kIsInteger>(tiles).run();
+    PartialsCheck<OutputOf<Unordered>, kIsInteger>(tiles).run();
 }
 
 TEST(partial_sums, each_element_has_the_sum_of_all_parts_on_sm_90a)

@@ -177,7 +177,7 @@ class OrderCheck {
     }
 
   private:
-    void check_tile(const Work &work, u32 rank) const
+    void check_tile(const WorkItem &work, u32 rank) const
     {
         const u32 m = work.row / order_.rows, n = work.col / order_.cols;
         EXPECT(work.row % order_.rows == 0 && work.col % order_.cols == 0 &&
@@ -189,30 +189,31 @@ class OrderCheck {
                "tile at %u, %u of CTA %u", work.row, work.col, rank);
     }
 
-    // Each tile of each CTA and each part of K is in the list once. A tile has a slot of
-    // its own, the same for all parts.
+    // Each tile of each CTA and each part of K is in the list once. A tile has a workspace
+    // tile of its own, the same for all parts.
     void check_all_once() const
     {
         std::set<Place> seen;
-        std::map<Place, u32> slots;
+        std::map<Place, u32> numbers;
         std::set<u32> used;
         for (u32 index = 0; index < entries_ * ctas_; ++index) {
-            const Work work = order_.entry(size_, index % ctas_, index / ctas_);
+            const WorkItem work = order_.entry(size_, index % ctas_, index / ctas_);
             const Place tile = {work.batch, work.row, work.col};
             check_tile(work, index % ctas_);
             EXPECT(seen.insert({work.batch, work.row, work.col, work.split}).second,
                    "tile at %u, %u twice", work.row, work.col);
-            EXPECT(slots.emplace(tile, work.slot).first->second == work.slot,
-                   "tile at %u, %u has two slots", work.row, work.col);
-            used.insert(work.slot);
+            EXPECT(numbers.emplace(tile, work.workspace_tile).first->second ==
+                       work.workspace_tile,
+                   "tile at %u, %u has two of the workspace", work.row, work.col);
+            used.insert(work.workspace_tile);
         }
-        EXPECT(used.size() == slots.size() && *used.rbegin() == slots.size() - 1,
-               "%zu slots for %zu tiles", used.size(), slots.size());
+        EXPECT(used.size() == numbers.size() && *used.rbegin() == numbers.size() - 1,
+               "%zu workspace tiles for %zu tiles", used.size(), numbers.size());
     }
 
     // Where an entry stands: groups of the raster one after the other, steps along it,
     // across it, and a tile's parts.
-    Place place(const Work &work) const
+    Place place(const WorkItem &work) const
     {
         const u32 m = work.row / order_.rows / order_.cluster_m;
         const u32 n = work.col / order_.cols / order_.cluster_n;
@@ -221,27 +222,28 @@ class OrderCheck {
     }
     void check_raster() const
     {
-        Work before = order_.entry(size_, 0, 0);
+        WorkItem before = order_.entry(size_, 0, 0);
         for (u32 index = 1; index < entries_; ++index) {
-            const Work work = order_.entry(size_, 0, index);
+            const WorkItem work = order_.entry(size_, 0, index);
             EXPECT(place(before) < place(work), "entry %u of %ux%u in groups of %u", index,
                    down_, across_, order_.raster_group);
             EXPECT(work.split == index % order_.parts, "entry %u has part %u", index,
                    work.split);
-            EXPECT(work.split == 0 || work.slot == before.slot, "entry %u is no neighbour",
-                   index);
+            EXPECT(work.split == 0 || work.workspace_tile == before.workspace_tile,
+                   "entry %u is no neighbour", index);
             before = work;
         }
     }
 
     // All CTAs of a grid together work on each tile and part once.
-    void check_walk(u32 clusters, std::vector<Work> (*walk)(const LaunchSize &, u32)) const
+    void check_walk(u32 clusters,
+                    std::vector<WorkItem> (*walk)(const LaunchSize &, u32)) const
     {
         std::set<Place> seen;
         size_t found = 0;
         gridDim.x = clusters * ctas_;
         for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x) {
-            for (const Work &work : walk(size_, blockIdx.x % ctas_)) {
+            for (const WorkItem &work : walk(size_, blockIdx.x % ctas_)) {
                 check_tile(work, blockIdx.x % ctas_);
                 seen.insert({work.batch, work.row, work.col, work.split});
                 found++;
@@ -259,7 +261,7 @@ class OrderCheck {
         gridDim.x = clusters * ctas_;
         for (u32 cluster = 0; cluster < clusters; ++cluster) {
             blockIdx.x = cluster * ctas_;
-            for (const Work &work : order_.walk_static(size_, 0)) {
+            for (const WorkItem &work : order_.walk_static(size_, 0)) {
                 EXPECT(work.split == cluster % order_.parts, "cluster %u of %u has part %u",
                        cluster, clusters, work.split);
             }

@@ -12,6 +12,8 @@ void check_swizzle()
 {
     const swizzle mode = hardware::swizzle_for(kRowBytes, kKMajor, sizeof(T));
     std::set<u32> places;
+    EXPECT(plan_input_atom(kKMajor, sizeof(T)) == i32(kAtomOf<T, kKMajor>),
+           "the plan has another atom");
     for (u32 offset = 0; offset < 256 * 128; ++offset) {
         const u32 place = swizzled<T, kKMajor, kRowBytes>(offset);
         EXPECT(place == hardware::swizzled_address(mode, offset),
@@ -105,7 +107,7 @@ struct TileCheck {
     static constexpr u32 kMn = kMnOfTile, kRowBytes = kBytesOfRow;
     static constexpr u32 kBlockK = 128 / sizeof(T);
     static constexpr u32 kTileBytes = kMn * 128;
-    static constexpr u32 kTileAt = 4096; // in shared memory
+    static constexpr u32 kTileAt = 32768; // in shared memory
 
     static swizzle mode()
     {
@@ -156,16 +158,17 @@ struct TileCheck {
         expect_each_byte_once("copies");
     }
 
-    // The tensor core reads rows `first` to `first` + count of the tile by these
-    // descriptors.
+    // The tensor core reads `count` rows of the tile from `first` on by these descriptors.
     static void check_reads(const Matrix &matrix, u32 mn, u32 k, u32 first, u32 count,
-                            hardware::matrix (*decode)(u64), u64 descriptor, u64 step)
+                            hardware::matrix (*decode)(u64),
+                            const std::vector<u64> &descriptors)
     {
         constexpr u32 kStepK = 32 / sizeof(T); // of one instruction
         u32 wrong = 0;
-        for (u32 i = 0; i < kBlockK / kStepK; ++i) {
-            const hardware::matrix tile = decode(descriptor + i * step);
-            EXPECT(tile.legal, "descriptor %llx", descriptor + i * step);
+        EXPECT(descriptors.size() == kBlockK / kStepK, "%zu products", descriptors.size());
+        for (u32 i = 0; i < descriptors.size(); ++i) {
+            const hardware::matrix tile = decode(descriptors[i]);
+            EXPECT(tile.legal, "descriptor %llx", descriptors[i]);
             for (u32 row = 0; row < count; ++row) {
                 for (u32 at = 0; at < kStepK; ++at) {
                     u32 bits = 0;
@@ -190,20 +193,52 @@ struct TypeOf<TileCheck<T, kKMajor, kMn, kRowBytes>> {
     using Type = T;
 };
 
+// Of the products of a block of K, each adds to the one before; the first begins the sum
+// or does not.
+void check_sums(const std::vector<host::product> &products, bool is_first)
+{
+    for (size_t i = 0; i < products.size(); ++i) {
+        EXPECT(products[i].accumulates == (i > 0 || !is_first), "product %zu", i);
+    }
+}
+std::vector<u64> descriptors_of(const std::vector<host::product> &products, bool of_a)
+{
+    std::vector<u64> found;
+    for (const host::product &product : products) {
+        found.push_back(of_a ? product.a : product.b);
+    }
+    return found;
+}
+
+// Tile as operand A of a product, or as B; the other one is K-major and lies elsewhere.
+template <class Tile, bool kIsA>
+void multiply_tile_sm100a(const Matrix &matrix, u32 mn, u32 k)
+{
+    using T = typename TypeOf<Tile>::Type;
+    using Config = std::conditional_t<
+        kIsA, InputConfig<T, Tile::kKMajor, true, Tile::kMn, 128, 1, Tile::kRowBytes, 128>,
+        InputConfig<T, true, Tile::kKMajor, 64, Tile::kMn, 1, 128, Tile::kRowBytes>>;
+    if constexpr (kIsA || Tile::kMn % 8 == 0) {
+        constexpr u32 kOffset = kIsA ? 0 : Config::kBlockM * 128;
+        host::products.clear();
+        multiply_sm100a<Config>(*tiles_at<Config>(host::shared + Tile::kTileAt - kOffset));
+        check_sums(host::products, true);
+        Tile::check_reads(matrix, mn, k, 0, Tile::kMn, hardware::decode_sm100,
+                          descriptors_of(host::products, kIsA));
+    }
+}
+
 template <class Tile, u32 kSlices>
 void check_sm100a()
 {
     using T = typename TypeOf<Tile>::Type;
-    using Config = InputConfig<T, Tile::kKMajor, Tile::kKMajor, 128, 128, 1, 128, 128>;
     constexpr bool kKMajor = Tile::kKMajor;
     if constexpr ((kKMajor ? Tile::kMn : Tile::kBlockK) % (8 * kSlices) == 0) {
         const u32 mn = Tile::kMn, k = Tile::kBlockK; // the second tile along both
         const Matrix matrix(kKMajor, sizeof(T), mn + Tile::kMn, k + Tile::kBlockK, 16);
         Tile::template copy<kSlices>(matrix, mn, k);
-        Tile::check_reads(matrix, mn, k, 0, Tile::kMn, hardware::decode_sm100,
-                          descriptor_sm100a<Config, T, kKMajor, Tile::kRowBytes>(
-                              host::shared + Tile::kTileAt),
-                          k_step_sm100a<Config, kKMajor, Tile::kRowBytes>());
+        multiply_tile_sm100a<Tile, true>(matrix, mn, k);
+        multiply_tile_sm100a<Tile, false>(matrix, mn, k);
     }
 }
 template <class... Tiles>
@@ -231,7 +266,44 @@ TEST(input_tiles, tensor_core_of_sm_100a_reads_what_copies_wrote)
                      TileCheck<tf32, false, 128>>();
 }
 
-// A warpgroup multiplies 64 rows of A at a time, and may have the upper half of B alone.
+// Products of a warpgroup, four for each 64 rows of A that it has; of B all have the rows
+// from `first` on.
+template <class Tile>
+void check_reads_sm90a(const Matrix &matrix, u32 mn, u32 k, u32 first, u32 count, bool is_a)
+{
+    for (size_t at = 0; at < host::products.size(); at += 4) {
+        const auto begin = host::products.begin() + std::ptrdiff_t(at);
+        const std::vector<host::product> products(begin, begin + 4);
+        check_sums(products, true);
+        Tile::check_reads(matrix, mn, k, first, count, hardware::decode_sm90,
+                          descriptors_of(products, is_a));
+        first += is_a ? 64 : 0;
+    }
+}
+
+// Two warpgroups share the rows of A, or the columns of B if there are 64 rows.
+template <class Tile, bool kIsA, u32 kOther>
+void multiply_tile_sm90a(const Matrix &matrix, u32 mn, u32 k)
+{
+    using T = typename TypeOf<Tile>::Type;
+    using Config = std::conditional_t<
+        kIsA, InputConfig<T, Tile::kKMajor, true, Tile::kMn, kOther, 1, 128, 128>,
+        InputConfig<T, true, Tile::kKMajor, kOther, Tile::kMn, 1, 128, 128>>;
+    constexpr u32 kOffset = kIsA ? 0 : Config::kBlockM * 128;
+    constexpr bool kSharesRows = Config::kBlockM >= 128;
+    constexpr u32 kShare = Tile::kMn / (kIsA == kSharesRows ? 2 : 1);
+    constexpr u32 kRowBlocks = Config::kBlockM / (kSharesRows ? 128 : 64);
+    for (u32 team = 0; team < 2; ++team) {
+        host::products.clear();
+        multiply_sm90a<Config>(*tiles_at<Config>(host::shared + Tile::kTileAt - kOffset),
+                               team);
+        EXPECT(host::products.size() == 4 * kRowBlocks, "%zu products of %u rows",
+               host::products.size(), Config::kBlockM);
+        check_reads_sm90a<Tile>(matrix, mn, k, kShare == Tile::kMn ? 0 : team * kShare,
+                                kIsA ? 64 : kShare, kIsA);
+    }
+}
+
 template <class Tile, u32 kSlices>
 void check_sm90a()
 {
@@ -240,11 +312,12 @@ void check_sm90a()
     const u32 mn = Tile::kMn, k = Tile::kBlockK;
     const Matrix matrix(kKMajor, sizeof(T), mn + Tile::kMn, k + Tile::kBlockK, 16);
     Tile::template copy<kSlices>(matrix, mn, k);
-    for (u32 first = 0; first < Tile::kMn; first += 64) {
-        Tile::check_reads(
-            matrix, mn, k, first, Tile::kMn - first, hardware::decode_sm90,
-            descriptor_sm90a<kKMajor>(host::shared + Tile::kTileAt + first * 128),
-            k_step_sm90a<kKMajor>());
+    if constexpr (Tile::kMn == 64 || Tile::kMn % 128 == 0) {
+        multiply_tile_sm90a<Tile, true, 128>(matrix, mn, k);
+    }
+    multiply_tile_sm90a<Tile, false, 128>(matrix, mn, k);
+    if constexpr (Tile::kMn % 128 == 0 || kKMajor) {
+        multiply_tile_sm90a<Tile, false, 64>(matrix, mn, k);
     }
 }
 template <class... Tiles>
@@ -372,8 +445,10 @@ TEST(instruction_descriptor, bits_say_types_majors_and_shape)
 template <u32 kRows, u32 kGroup>
 void check_shape()
 {
-    const u32 bits =
-        instruction_of_config<InputConfig<bf16, true, false, kRows, 96, kGroup, 128, 64>>();
+    using Config = InputConfig<bf16, true, false, kRows, 96, kGroup, 128, 32>;
+    host::products.clear();
+    multiply_sm100a<Config>(*tiles_at<Config>(host::shared));
+    const u32 bits = host::products.at(0).instruction;
     EXPECT(hardware::bits_of(bits, M_BY_16) * 16 == kRows * kGroup, "M in %x", bits);
     EXPECT(hardware::bits_of(bits, N_BY_8) * 8 == 96, "N in %x", bits);
     EXPECT(hardware::bits_of(bits, A_IS_MN_MAJOR) == 0 &&

@@ -5,9 +5,11 @@
 
 #define tcgen05_load      tcgen05_load_by_ptx
 #define tcgen05_wait_load tcgen05_wait_load_by_ptx
+#define tcgen05_mma       tcgen05_mma_by_ptx
 #include "kernel_src/jg/ptx/tcgen05.cuh"
 #undef tcgen05_load
 #undef tcgen05_wait_load
+#undef tcgen05_mma
 
 namespace jg::ptx {
 
@@ -28,6 +30,13 @@ void tcgen05_load(f32 *v, u32 address)
 template <u32 kFragments, u32 kCount>
 void tcgen05_wait_load(f32 (&)[kFragments][kCount])
 {
+}
+
+template <u32 kCtaGroup, Tcgen05Kind>
+void tcgen05_mma(u32 d, u64 a, u64 b, u32 instruction, u32 accumulate)
+{
+    EXPECT(d == host::ACCUMULATOR, "sums at column %u", d);
+    host::products.push_back({a, b, instruction, accumulate != 0});
 }
 
 } // namespace jg::ptx
