@@ -214,19 +214,6 @@ static bool copy_piece(char *target, const char *piece, size_t size)
     return true;
 }
 
-static bool find_operand_kind(const char *piece, size_t size,
-                              jit_gemm_operand_kind *ret_kind)
-{
-    for (int i = JIT_GEMM_OPERAND_SCALAR; i <= JIT_GEMM_OPERAND_MATRIX; i++) {
-        const char *name = jg_operand_kind_name((jit_gemm_operand_kind)i);
-        if (strlen(name) == size && memcmp(name, piece, size) == 0) {
-            *ret_kind = (jit_gemm_operand_kind)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 static jit_gemm_status read_operand(const struct reader *reader, const char *rest,
                                     size_t size, struct epilogue_draft *draft)
 {
@@ -245,9 +232,8 @@ static jit_gemm_status read_operand(const struct reader *reader, const char *res
     }
     operand->name = draft->operand_names[index];
     length = take_piece(&rest, &size, &piece);
-    if (!find_operand_kind(piece, length, &operand->kind)) {
-        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT,
-                            "kinds: scalar row_vector column_vector matrix",
+    if (!jg_operand_kind_parse(piece, length, &operand->kind)) {
+        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, JG_OPERAND_KINDS,
                             "the operand's kind is missing or unknown");
     }
     length = take_piece(&rest, &size, &piece);

@@ -68,19 +68,32 @@ static const char *const keywords[] = {"alignas",      "alignof",
 
 #define IS_ONE_OF(name, list) is_one_of(name, list, sizeof(list) / sizeof((list)[0]))
 
+static const char *const kind_names[] = {[JIT_GEMM_OPERAND_SCALAR] = "scalar",
+                                         [JIT_GEMM_OPERAND_ROW_VECTOR] = "row_vector",
+                                         [JIT_GEMM_OPERAND_COLUMN_VECTOR] = "column_vector",
+                                         [JIT_GEMM_OPERAND_MATRIX] = "matrix"};
+
+enum { KIND_COUNT = sizeof(kind_names) / sizeof(kind_names[0]) };
+
+bool jg_operand_kind_exists(jit_gemm_operand_kind kind)
+{
+    return (unsigned)kind < KIND_COUNT;
+}
+
 const char *jg_operand_kind_name(jit_gemm_operand_kind kind)
 {
-    switch (kind) {
-    case JIT_GEMM_OPERAND_SCALAR:
-        return "scalar";
-    case JIT_GEMM_OPERAND_ROW_VECTOR:
-        return "row_vector";
-    case JIT_GEMM_OPERAND_COLUMN_VECTOR:
-        return "column_vector";
-    case JIT_GEMM_OPERAND_MATRIX:
-        return "matrix";
+    return jg_operand_kind_exists(kind) ? kind_names[kind] : "unknown";
+}
+
+bool jg_operand_kind_parse(const char *text, size_t size, jit_gemm_operand_kind *ret_kind)
+{
+    for (int i = 0; i < KIND_COUNT; i++) {
+        if (jg_word_is(text, size, kind_names[i])) {
+            *ret_kind = (jit_gemm_operand_kind)i;
+            return true;
+        }
     }
-    return "unknown";
+    return false;
 }
 
 static bool is_one_of(const char *name, const char *const *list, size_t count)
@@ -145,10 +158,9 @@ static jit_gemm_status check_operand_kind(const char *where,
                                           const jit_gemm_operand *operand)
 {
     char field[64];
-    if ((unsigned)operand->kind > JIT_GEMM_OPERAND_MATRIX) {
+    if (!jg_operand_kind_exists(operand->kind)) {
         snprintf(field, sizeof(field), "%s.kind", where);
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
-                       "kinds: scalar row_vector column_vector matrix",
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field, JG_OPERAND_KINDS,
                        "%d is no kind of operand", (int)operand->kind);
     }
     if (jg_dtype_bits(operand->dtype) == 0) {

@@ -16,8 +16,13 @@ struct jg_operand {
     jit_gemm_operand_role role;
 };
 
-/* "scalar", "row_vector", "column_vector" or "matrix". */
+/* A hint: the names of all kinds. */
+#define JG_OPERAND_KINDS "kinds: scalar row_vector column_vector matrix"
+/* "unknown" for what is no kind. */
 const char *jg_operand_kind_name(jit_gemm_operand_kind kind);
+bool jg_operand_kind_exists(jit_gemm_operand_kind kind);
+/* By name; false if there is no such name. */
+bool jg_operand_kind_parse(const char *text, size_t size, jit_gemm_operand_kind *ret_kind);
 
 struct jg_epilogue {
     char name[JIT_GEMM_NAME_SIZE];

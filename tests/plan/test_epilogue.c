@@ -346,3 +346,18 @@ Test(epilogue, problem_finds_its_epilogue_and_its_bytes_follow_the_text)
     jg_epilogue_destroy(first);
     jg_epilogue_destroy(second);
 }
+
+Test(epilogue, hint_names_exactly_the_kinds)
+{
+    char names[128] = "kinds:";
+    for (int i = 0; jg_operand_kind_exists((jit_gemm_operand_kind)i); i++) {
+        const size_t size = strlen(names);
+        const char *name = jg_operand_kind_name((jit_gemm_operand_kind)i);
+        jit_gemm_operand_kind parsed = (jit_gemm_operand_kind)-1;
+        snprintf(names + size, sizeof(names) - size, " %s", name);
+        cr_expect(jg_operand_kind_parse(name, strlen(name), &parsed));
+        cr_expect_eq((int)parsed, i);
+    }
+
+    cr_expect_str_eq(names, JG_OPERAND_KINDS);
+}

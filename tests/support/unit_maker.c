@@ -15,21 +15,6 @@ static const struct jg_epilogue *find_epilogue(void *user, const char *name)
     return epilogue != NULL && strcmp(epilogue->name, name) == 0 ? epilogue : NULL;
 }
 
-static jit_gemm_operand_kind read_kind(const char *text)
-{
-    if (strcmp(text, "scalar") == 0) {
-        return JIT_GEMM_OPERAND_SCALAR;
-    }
-    if (strcmp(text, "row_vector") == 0) {
-        return JIT_GEMM_OPERAND_ROW_VECTOR;
-    }
-    if (strcmp(text, "column_vector") == 0) {
-        return JIT_GEMM_OPERAND_COLUMN_VECTOR;
-    }
-    cr_assert_str_eq(text, "matrix");
-    return JIT_GEMM_OPERAND_MATRIX;
-}
-
 static struct jg_epilogue *make_epilogue(const struct unit_request *request)
 {
     static char names[JIT_GEMM_MAX_OPERANDS][JIT_GEMM_NAME_SIZE];
@@ -48,7 +33,7 @@ static struct jg_epilogue *make_epilogue(const struct unit_request *request)
             at += used;
         }
         operands[count].name = names[count];
-        operands[count].kind = read_kind(kind);
+        cr_assert(jg_operand_kind_parse(kind, strlen(kind), &operands[count].kind));
         cr_assert(jg_dtype_parse(dtype, strlen(dtype), &operands[count].dtype));
         operands[count].role =
             strcmp(role, "out") == 0 ? JIT_GEMM_OPERAND_OUTPUT : JIT_GEMM_OPERAND_INPUT;
