@@ -77,7 +77,7 @@ static int keeps_sums(const struct run_launch *launch, const jit_gemm_problem *p
 static enum compare_sums find_sums(const struct run_launch *launch,
                                    const jit_gemm_problem *p)
 {
-    if (p->a.dtype == JIT_GEMM_DTYPE_S8) {
+    if (element_is_integer(p->a.dtype)) {
         return keeps_sums(launch, p) ? COMPARE_SUMS_KEPT : COMPARE_SUMS_INTEGER;
     }
     return element_size(p->a.dtype) == 1 && strcmp(launch->info.arch, "sm_90a") == 0

@@ -4,37 +4,50 @@
 #include <math.h>
 #include <string.h>
 
-static const struct {
+static const struct dtype_row {
     jit_gemm_dtype dtype;
     const char *name;
     size_t bytes;
+    int is_integer;
+    jit_gemm_dtype d;      /* the type of D beside such an A */
+    double random_extreme; /* greatest magnitude of a random element */
 } dtype_rows[] = {
-    {JIT_GEMM_DTYPE_BF16, "bf16", 2}, {JIT_GEMM_DTYPE_F16, "f16", 2},
-    {JIT_GEMM_DTYPE_F32, "f32", 4},   {JIT_GEMM_DTYPE_TF32, "tf32", 4},
-    {JIT_GEMM_DTYPE_E4M3, "e4m3", 1}, {JIT_GEMM_DTYPE_E5M2, "e5m2", 1},
-    {JIT_GEMM_DTYPE_S8, "s8", 1},     {JIT_GEMM_DTYPE_S32, "s32", 4},
+    {JIT_GEMM_DTYPE_BF16, "bf16", 2, 0, JIT_GEMM_DTYPE_BF16, 1},
+    {JIT_GEMM_DTYPE_F16, "f16", 2, 0, JIT_GEMM_DTYPE_F16, 1},
+    {JIT_GEMM_DTYPE_F32, "f32", 4, 0, JIT_GEMM_DTYPE_F32, 1},
+    {JIT_GEMM_DTYPE_TF32, "tf32", 4, 0, JIT_GEMM_DTYPE_F32, 1},
+    {JIT_GEMM_DTYPE_E4M3, "e4m3", 1, 0, JIT_GEMM_DTYPE_E4M3, 1},
+    {JIT_GEMM_DTYPE_E5M2, "e5m2", 1, 0, JIT_GEMM_DTYPE_E5M2, 1},
+    {JIT_GEMM_DTYPE_S8, "s8", 1, 1, JIT_GEMM_DTYPE_S32, 128},
+    {JIT_GEMM_DTYPE_S32, "s32", 4, 1, JIT_GEMM_DTYPE_S32, 1000},
 };
 
 enum { DTYPE_ROWS = sizeof dtype_rows / sizeof dtype_rows[0] };
 
-size_t element_size(jit_gemm_dtype dtype)
+static const struct dtype_row *find_row(jit_gemm_dtype dtype)
 {
+    static const struct dtype_row none = {.name = "none", .random_extreme = 1};
     for (size_t i = 0; i < DTYPE_ROWS; i++) {
         if (dtype_rows[i].dtype == dtype) {
-            return dtype_rows[i].bytes;
+            return &dtype_rows[i];
         }
     }
-    return 0;
+    return &none;
+}
+
+size_t element_size(jit_gemm_dtype dtype)
+{
+    return find_row(dtype)->bytes;
 }
 
 const char *element_dtype_name(jit_gemm_dtype dtype)
 {
-    for (size_t i = 0; i < DTYPE_ROWS; i++) {
-        if (dtype_rows[i].dtype == dtype) {
-            return dtype_rows[i].name;
-        }
-    }
-    return "none";
+    return find_row(dtype)->name;
+}
+
+int element_is_integer(jit_gemm_dtype dtype)
+{
+    return find_row(dtype)->is_integer;
 }
 
 int element_dtype_parse(const char *text, jit_gemm_dtype *ret_dtype)
@@ -50,12 +63,8 @@ int element_dtype_parse(const char *text, jit_gemm_dtype *ret_dtype)
 
 jit_gemm_dtype element_d_type(const jit_gemm_problem *problem)
 {
-    if (problem->d.dtype != JIT_GEMM_DTYPE_NONE) {
-        return problem->d.dtype;
-    }
-    return problem->a.dtype == JIT_GEMM_DTYPE_TF32 ? JIT_GEMM_DTYPE_F32
-           : problem->a.dtype == JIT_GEMM_DTYPE_S8 ? JIT_GEMM_DTYPE_S32
-                                                   : problem->a.dtype;
+    return problem->d.dtype != JIT_GEMM_DTYPE_NONE ? problem->d.dtype
+                                                   : find_row(problem->a.dtype)->d;
 }
 
 static uint32_t float_bits(float value)
@@ -271,7 +280,7 @@ double element_round(jit_gemm_dtype dtype, double value)
 
 unsigned char element_poison_byte(jit_gemm_dtype dtype)
 {
-    return dtype == JIT_GEMM_DTYPE_S8 || dtype == JIT_GEMM_DTYPE_S32 ? 0x80 : 0xff;
+    return element_is_integer(dtype) ? 0x80 : 0xff;
 }
 
 int element_is_poison(jit_gemm_dtype dtype, const void *data, size_t index)
@@ -312,15 +321,9 @@ static uint64_t mix_bits(uint64_t value)
     return value ^ (value >> 31);
 }
 
-/* Greatest magnitude of a random element. */
-static double random_scale(jit_gemm_dtype dtype)
-{
-    return dtype == JIT_GEMM_DTYPE_S8 ? 128 : dtype == JIT_GEMM_DTYPE_S32 ? 1000 : 1;
-}
-
 void element_fill_random(const struct element_view *view, void *data, uint64_t seed)
 {
-    const double scale = random_scale(view->dtype);
+    const double scale = find_row(view->dtype)->random_extreme;
     uint64_t state = mix_bits(seed + 0x9e3779b97f4a7c15u);
 
     for (int64_t batch = 0; batch < view->batch; batch++) {

@@ -3,7 +3,8 @@
 
 #include "plan/text.h"
 
-enum { IS_INPUT = 1, IS_OUTPUT = 2, IS_OPERAND = 4 }; /* where a type may stand */
+/* Where a type may stand, and what it is. */
+enum { IS_INPUT = 1, IS_OUTPUT = 2, IS_OPERAND = 4, IS_INTEGER = 8 };
 
 static const struct row {
     const char *name;
@@ -22,8 +23,8 @@ static const struct row {
                              JIT_GEMM_DTYPE_E4M3},
     [JIT_GEMM_DTYPE_E5M2] = {"e5m2", 8, IS_INPUT | IS_OUTPUT | IS_OPERAND,
                              JIT_GEMM_DTYPE_E5M2},
-    [JIT_GEMM_DTYPE_S8] = {"s8", 8, IS_INPUT, JIT_GEMM_DTYPE_S32},
-    [JIT_GEMM_DTYPE_S32] = {"s32", 32, IS_OUTPUT, JIT_GEMM_DTYPE_NONE},
+    [JIT_GEMM_DTYPE_S8] = {"s8", 8, IS_INPUT | IS_INTEGER, JIT_GEMM_DTYPE_S32},
+    [JIT_GEMM_DTYPE_S32] = {"s32", 32, IS_OUTPUT | IS_INTEGER, JIT_GEMM_DTYPE_NONE},
 };
 
 enum { DTYPE_COUNT = sizeof(rows) / sizeof(rows[0]) };
@@ -67,6 +68,11 @@ int jg_dtype_is_output(jit_gemm_dtype dtype)
 int jg_dtype_is_operand(jit_gemm_dtype dtype)
 {
     return (find_row(dtype)->uses & IS_OPERAND) != 0;
+}
+
+int jg_dtype_is_integer(jit_gemm_dtype dtype)
+{
+    return (find_row(dtype)->uses & IS_INTEGER) != 0;
 }
 
 int jg_dtype_is_fp8(jit_gemm_dtype dtype)

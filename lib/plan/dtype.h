@@ -25,6 +25,8 @@ int jg_dtype_parse(const char *text, size_t size, jit_gemm_dtype *ret_dtype);
 int jg_dtype_is_input(jit_gemm_dtype dtype);
 int jg_dtype_is_output(jit_gemm_dtype dtype);
 int jg_dtype_is_operand(jit_gemm_dtype dtype);
+/* Integers are added up in s32, all other inputs in f32. */
+int jg_dtype_is_integer(jit_gemm_dtype dtype);
 /* e4m3 or e5m2. */
 int jg_dtype_is_fp8(jit_gemm_dtype dtype);
 /* The type of D where none is given; NONE if A cannot be of this type. */

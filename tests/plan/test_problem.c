@@ -712,6 +712,26 @@ Test(dtype, names_and_sizes)
     cr_expect_not(jg_dtype_parse("e4m2", 4, &dtype));
 }
 
+static void expect_hint(const char *hint, int (*is_listed)(jit_gemm_dtype dtype))
+{
+    char names[128] = "types:";
+    for (int i = 1; jg_dtype_exists((jit_gemm_dtype)i); i++) {
+        if (is_listed((jit_gemm_dtype)i)) {
+            const size_t size = strlen(names);
+            snprintf(names + size, sizeof(names) - size, " %s",
+                     jg_dtype_name((jit_gemm_dtype)i));
+        }
+    }
+    cr_expect_str_eq(names, hint);
+}
+
+Test(dtype, hints_name_exactly_the_types_of_the_table)
+{
+    expect_hint(JG_INPUT_TYPES, jg_dtype_is_input);
+    expect_hint(JG_OUTPUT_TYPES, jg_dtype_is_output);
+    expect_hint(JG_OPERAND_TYPES, jg_dtype_is_operand);
+}
+
 Test(dtype, values_are_never_renumbered)
 {
     static const struct {

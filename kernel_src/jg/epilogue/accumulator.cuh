@@ -2,8 +2,8 @@
 // Accumulator: what the tensor core adds up, and how that becomes the snippet's `acc` and
 // D.
 //
-// Products of s8 are added up in s32, all others in f32. On its way to the epilogue an
-// accumulator is 32 bits in an f32's register, whatever it is. The epilogue computes in
+// Products of integers are added up in s32, all others in f32. On its way to the epilogue
+// an accumulator is 32 bits in an f32's register, whatever it is. The epilogue computes in
 // f32; only where nothing is to be computed does an s32 reach a D of s32 as it is.
 #pragma once
 #include <jg/ptx/convert.cuh>
@@ -13,6 +13,13 @@ namespace jg {
 // Of products of elements of type A.
 template <class A>
 using Accumulator = typename Select<IsSame<A, s8>::value, i32, f32>::Type;
+
+// Is that an s32? All who treat the two differently ask this.
+template <class A>
+constexpr JG_DEVICE bool sums_integers()
+{
+    return IsSame<Accumulator<A>, i32>::value;
+}
 
 JG_DEVICE f32 accumulator_bits(f32 accumulator)
 {
@@ -27,7 +34,7 @@ JG_DEVICE f32 accumulator_bits(i32 accumulator)
 template <class A>
 JG_DEVICE f32 accumulator_value(f32 bits)
 {
-    if constexpr (IsSame<A, s8>::value) {
+    if constexpr (sums_integers<A>()) {
         return static_cast<f32>(__float_as_int(bits));
     } else {
         return bits;
@@ -48,7 +55,7 @@ JG_DEVICE void add_accumulator(i32 &accumulator, f32 bits)
 template <class A>
 JG_DEVICE f32 add_accumulators(f32 x, f32 y)
 {
-    if constexpr (IsSame<A, s8>::value) {
+    if constexpr (sums_integers<A>()) {
         return __int_as_float(__float_as_int(x) + __float_as_int(y));
     } else {
         return x + y;

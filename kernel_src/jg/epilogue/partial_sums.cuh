@@ -48,7 +48,7 @@ class PartialSums {
     static constexpr u32 kChunk = kColumns % 32 == 0 ? 32 : kColumns % 16 == 0 ? 16 : 8;
     static constexpr u32 kAcross = kColumns / kChunk;
     // Adds nothing to any accumulator, not even a sign to a zero.
-    static constexpr f32 kNothing = IsSame<A, s8>::value ? 0.0f : -0.0f;
+    static constexpr f32 kNothing = sums_integers<A>() ? 0.0f : -0.0f;
 
   public:
     // `team`: this warp's team; `barrier_id`: of its warpgroup only.
@@ -185,7 +185,7 @@ class PartialSums {
             for (u32 at = 0; at < kChunk / 2; at += 4) {
                 const f32 *v = values[i] + at;
                 const u64 address = address_of(step, i, (col + 2 * at) / 8);
-                if (IsSame<A, s8>::value && adds) {
+                if (sums_integers<A>() && adds) {
                     ptx::add_global_4_s32(address, v[0], v[1], v[2], v[3]);
                 } else if (adds) {
                     ptx::add_global_4(address, v[0], v[1], v[2], v[3]);

@@ -204,7 +204,7 @@ static int step_of_n(const struct jg_product *product,
     if (jg_dtype_bits(product->b.dtype) == 8 && product->b.is_mn_major) {
         return pair ? 32 : 16;
     }
-    if (product->a.dtype == JIT_GEMM_DTYPE_S8 && (pair || layout->mma_n > 32)) {
+    if (jg_dtype_is_integer(product->a.dtype) && (pair || layout->mma_n > 32)) {
         return pair ? 32 : 16;
     }
     return layout->mma_m == 64 ? 8 : 16;
