@@ -58,7 +58,7 @@ static bool read_operand_kind(const char *text, jit_gemm_operand_kind *ret_kind)
 {
     static const char *const names[] = {"scalar", "row_vector", "column_vector", "matrix"};
 
-    for (int i = 0; i < 4; i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strcmp(text, names[i]) == 0) {
             *ret_kind = (jit_gemm_operand_kind)i;
             return true;

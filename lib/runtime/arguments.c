@@ -295,11 +295,28 @@ static jit_gemm_status resolve_scale(const struct launch *launch, const struct r
     return jg_array_resolve(&array, given_at(launch, row), param_at(launch, row));
 }
 
+static void set_operand(const struct launch *launch, const struct jg_operand *operand,
+                        struct jg_array *array)
+{
+    switch (operand->kind) {
+    case JIT_GEMM_OPERAND_SCALAR:
+        set_vector(launch, SIZE_ONE, array);
+        break;
+    case JIT_GEMM_OPERAND_ROW_VECTOR:
+        set_vector(launch, SIZE_N, array);
+        break;
+    case JIT_GEMM_OPERAND_COLUMN_VECTOR:
+        set_vector(launch, SIZE_M, array);
+        break;
+    case JIT_GEMM_OPERAND_MATRIX:
+        set_matrix(launch, &launch->kernel->problem.d, SIZE_M, SIZE_N, array);
+        array->has_map = array->has_map && operand->role == JIT_GEMM_OPERAND_INPUT;
+        break;
+    }
+}
+
 static jit_gemm_status resolve_operand(const struct launch *launch, size_t index)
 {
-    static const enum size counts[] = {[JIT_GEMM_OPERAND_SCALAR] = SIZE_ONE,
-                                       [JIT_GEMM_OPERAND_ROW_VECTOR] = SIZE_N,
-                                       [JIT_GEMM_OPERAND_COLUMN_VECTOR] = SIZE_M};
     const struct jg_operand *operand = &launch->kernel->operands[index];
     const bool is_input = operand->role == JIT_GEMM_OPERAND_INPUT;
     struct jg_array array = {.operand_index = index,
@@ -310,12 +327,7 @@ static jit_gemm_status resolve_operand(const struct launch *launch, size_t index
                              .alignment_key = output_key,
                              .may_broadcast = is_input,
                              .has_value = operand->kind == JIT_GEMM_OPERAND_SCALAR};
-    if (operand->kind == JIT_GEMM_OPERAND_MATRIX) {
-        set_matrix(launch, &launch->kernel->problem.d, SIZE_M, SIZE_N, &array);
-        array.has_map = array.has_map && is_input;
-    } else {
-        set_vector(launch, counts[operand->kind], &array);
-    }
+    set_operand(launch, operand, &array);
     return resolve(&array, &launch->args->operands[index], &launch->params->operands[index],
                    &launch->keys[JG_MAP_OPERANDS + index]);
 }

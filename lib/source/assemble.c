@@ -89,33 +89,32 @@ static void print_heading(const struct jg_arch *arch, const struct jg_problem *p
     jg_str_puts(out, "\n");
 }
 
-/* In memory the columns of a column-major D are its rows: a vector along the one lies along
- * the other. */
-static jit_gemm_operand_kind kind_in_memory(const struct jg_problem *problem,
-                                            jit_gemm_operand_kind kind)
+/* Of kernel_src/jg/epilogue/operands.cuh, less Input or Output. In memory the columns of a
+ * column-major D are its rows: a vector along the one lies along the other. */
+static const char *device_kind(const struct jg_problem *problem, jit_gemm_operand_kind kind)
 {
-    if (jg_problem_is_column_major(problem)) {
-        return kind == JIT_GEMM_OPERAND_ROW_VECTOR      ? JIT_GEMM_OPERAND_COLUMN_VECTOR
-               : kind == JIT_GEMM_OPERAND_COLUMN_VECTOR ? JIT_GEMM_OPERAND_ROW_VECTOR
-                                                        : kind;
+    const bool by_columns = jg_problem_is_column_major(problem);
+    switch (kind) {
+    case JIT_GEMM_OPERAND_SCALAR:
+        return "Scalar";
+    case JIT_GEMM_OPERAND_ROW_VECTOR:
+        return by_columns ? "ColumnVector" : "RowVector";
+    case JIT_GEMM_OPERAND_COLUMN_VECTOR:
+        return by_columns ? "RowVector" : "ColumnVector";
+    case JIT_GEMM_OPERAND_MATRIX:
+        break;
     }
-    return kind;
+    return "Matrix";
 }
 
 static void print_operands(const struct jg_problem *problem, struct jg_str *out)
 {
     const struct jg_epilogue *epilogue = problem->epilogue;
-    static const char *const kinds[] = {
-        [JIT_GEMM_OPERAND_SCALAR] = "Scalar",
-        [JIT_GEMM_OPERAND_ROW_VECTOR] = "RowVector",
-        [JIT_GEMM_OPERAND_COLUMN_VECTOR] = "ColumnVector",
-        [JIT_GEMM_OPERAND_MATRIX] = "Matrix",
-    };
     jg_str_puts(out, "#define JG_OPERANDS(X)");
     for (uint32_t i = 0; epilogue != NULL && i < epilogue->operand_count; i++) {
         const struct jg_operand *operand = &epilogue->operands[i];
         jg_str_printf(out, " \\\n    X(%u, %s, %s%s, %s)", i, operand->name,
-                      kinds[kind_in_memory(problem, operand->kind)],
+                      device_kind(problem, operand->kind),
                       operand->role == JIT_GEMM_OPERAND_OUTPUT ? "Output" : "Input",
                       jg_dtype_name(operand->dtype));
     }
@@ -146,14 +145,18 @@ static void print_name(const char *type, const char *name, const char *value,
 }
 
 /* The kind of operand that reads a scale. */
-static void print_scale(const char *name, jit_gemm_scale_kind scale, const char *vector,
+/* `vector`: the kind of operand that a vector of these scales is. */
+static void print_scale(const char *name, const struct jg_problem *problem,
+                        jit_gemm_scale_kind scale, jit_gemm_operand_kind vector,
                         struct jg_str *out)
 {
-    const char *kind = scale == JIT_GEMM_SCALE_VECTOR ? vector : "ScalarInput";
+    const jit_gemm_operand_kind kind =
+        scale == JIT_GEMM_SCALE_VECTOR ? vector : JIT_GEMM_OPERAND_SCALAR;
     if (scale == JIT_GEMM_SCALE_NONE) {
         jg_str_printf(out, "    using %s = jg::NoScale;\n", name);
     } else {
-        jg_str_printf(out, "    using %s = jg::%s<jg::f32>;\n", name, kind);
+        jg_str_printf(out, "    using %s = jg::%sInput<jg::f32>;\n", name,
+                      device_kind(problem, kind));
     }
 }
 
@@ -221,7 +224,6 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     const uint32_t operand_count =
         problem->epilogue != NULL ? problem->epilogue->operand_count : 0;
     const int has_c = problem->c.dtype != JIT_GEMM_DTYPE_NONE;
-    const int by_columns = jg_problem_is_column_major(problem);
 
     print_line_directive(1, "jit_gemm_config", out);
     jg_str_puts(out, "struct Config {\n");
@@ -262,7 +264,7 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_flag("kBKMajor", !product->b.is_mn_major, out);
     print_flag("kTransposed", product->is_transposed, out);
     print_flag("kHasC", has_c, out);
-    print_flag("kColumnMajor", by_columns, out);
+    print_flag("kColumnMajor", jg_problem_is_column_major(problem), out);
     print_flag("kPlain", is_plain(problem), out);
     print_flag("kLongSnippet", has_long_snippet(problem, config), out);
     print_flag("kRasterAlongM", config->launch.raster == JG_RASTER_ALONG_M, out);
@@ -276,10 +278,9 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_type("B", product->b.dtype, out);
     print_type("C", has_c ? problem->c.dtype : JIT_GEMM_DTYPE_BF16, out);
     print_type("D", problem->d.dtype, out);
-    print_scale("AScale", problem->a.scale.kind,
-                by_columns ? "RowVectorInput" : "ColumnVectorInput", out);
-    print_scale("BScale", problem->b.scale.kind,
-                by_columns ? "ColumnVectorInput" : "RowVectorInput", out);
+    print_scale("AScale", problem, problem->a.scale.kind, JIT_GEMM_OPERAND_COLUMN_VECTOR,
+                out);
+    print_scale("BScale", problem, problem->b.scale.kind, JIT_GEMM_OPERAND_ROW_VECTOR, out);
     jg_str_puts(out, "};\n\n");
 }
 
