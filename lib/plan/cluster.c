@@ -42,7 +42,13 @@ int64_t jg_tiles_along(int64_t size, int tile, int cluster)
     return jg_align_up(jg_ceil_div(size, tile), cluster);
 }
 
-/* Clusters of a static grid: those that run at once. */
+/* Does each cluster stride over the tiles, with the others beside it? */
+static bool has_resident_grid(const struct jg_config *config)
+{
+    return config->launch.scheduler == JG_SCHEDULER_STATIC;
+}
+
+/* Clusters that run at once. */
 static int64_t count_busy_clusters(const struct jg_config *config, int64_t tiles,
                                    int64_t resident)
 {
@@ -52,11 +58,14 @@ static int64_t count_busy_clusters(const struct jg_config *config, int64_t tiles
     return jg_max(jg_min(wanted, resident) / parts, 1) * parts;
 }
 
-int64_t jg_grid_clusters(const struct jg_config *config, int64_t tiles, int64_t resident)
+int64_t jg_grid_clusters(const struct jg_config *config, int64_t tiles, int64_t batch,
+                         int64_t resident)
 {
-    return config->launch.scheduler == JG_SCHEDULER_STATIC
-               ? count_busy_clusters(config, tiles, resident)
-               : tiles * jg_max(config->launch.split_k, 1);
+    if (!has_resident_grid(config)) {
+        return tiles * batch * jg_max(config->launch.split_k, 1);
+    }
+    /* Below 2^63 also where nobody has counted the tiles of all batches. */
+    return count_busy_clusters(config, tiles < resident ? tiles * batch : tiles, resident);
 }
 
 static void size_grid(struct jg_trial *trial)
@@ -66,7 +75,8 @@ static void size_grid(struct jg_trial *trial)
     const int resident = jg_resident_ctas(config, trial->facts);
     const int cluster = config->layout.cluster_m * config->layout.cluster_n;
     const int64_t tiles = derived->tiles / cluster;
-    derived->grid_ctas = (int)jg_grid_clusters(config, tiles, resident / cluster) * cluster;
+    derived->grid_ctas =
+        (int)jg_grid_clusters(config, tiles, 1, resident / cluster) * cluster;
     derived->busy_ctas =
         (int)count_busy_clusters(config, tiles, resident / cluster) * cluster;
     derived->waves =

@@ -13,11 +13,12 @@ bool jg_cluster_check(struct jg_trial *trial);
 int jg_resident_ctas(const struct jg_config *config, const struct jg_device_facts *facts);
 /* Tiles along one dimension, padded to whole clusters. */
 int64_t jg_tiles_along(int64_t size, int tile, int cluster);
-/* Clusters of a launch with this many cluster tiles, where `resident` clusters fit at once:
- * a static grid has no more than fit, the others one for each tile and part of K.
- * All parts of a tile's K take neighbouring clusters, so the grid has a multiple of them
- * (jg/schedule/tile_order.cuh). */
-int64_t jg_grid_clusters(const struct jg_config *config, int64_t tiles, int64_t resident);
+/* Clusters of a launch with this many cluster tiles per batch, where `resident` clusters
+ * fit at once: a grid that strides over the tiles has no more than fit, the others one for
+ * each tile and part of K. All parts of a tile's K take neighbouring clusters, so the grid
+ * has a multiple of them (jg/schedule/tile_order.cuh). */
+int64_t jg_grid_clusters(const struct jg_config *config, int64_t tiles, int64_t batch,
+                         int64_t resident);
 /* Fills tiles, waves, grid and workspace of what is derived; false with a reason if there
  * are too many tiles. */
 bool jg_tiles_count(struct jg_trial *trial);

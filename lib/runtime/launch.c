@@ -29,14 +29,9 @@ unsigned int jg_launch_grid(const struct jg_kernel *kernel, uint32_t m, uint32_t
     if (config->kernel == JG_KERNEL_REFERENCE) {
         return size_reference_grid(kernel, m, n, batch);
     }
-    const int64_t clusters = jg_kernel_cluster_tiles(kernel, m, n);
-    const int64_t resident = kernel->resident_clusters;
-    /* Below 2^63; where all tiles are launched, the arguments have no more than 2^31. */
-    const int64_t tiles =
-        config->launch.scheduler == JG_SCHEDULER_STATIC && clusters >= resident
-            ? clusters
-            : clusters * (int64_t)batch;
-    return (unsigned int)(jg_grid_clusters(config, tiles, resident) *
+    /* Fits: the arguments have no more CTAs than a grid can have. */
+    return (unsigned int)(jg_grid_clusters(config, jg_kernel_cluster_tiles(kernel, m, n),
+                                           batch, kernel->resident_clusters) *
                           jg_kernel_cluster_ctas(kernel));
 }
 
