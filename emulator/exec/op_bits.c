@@ -25,6 +25,38 @@ EMU_OP1(bfind_s32, int32_t, uint32_t, find_top((uint32_t)(a < 0 ? ~a : a), 31, m
 EMU_OP1(bfind_u64, uint64_t, uint32_t, find_top(a, 63, mode))
 EMU_OP1(bfind_s64, int64_t, uint32_t, find_top((uint64_t)(a < 0 ? ~a : a), 63, mode))
 
+/* The position of the n-th one, upwards from `base` or, where n is negative, downwards;
+ * with n = 0 of a one at `base`. All ones if there is none. */
+static uint32_t find_nth(uint32_t mask, uint32_t base, int32_t n)
+{
+    const int step = n < 0 ? -1 : 1;
+    int64_t left = n < 0 ? -(int64_t)n : n;
+    if (n == 0) {
+        return base < 32 && (mask >> base & 1) != 0 ? base : UINT32_MAX;
+    }
+    for (int64_t position = base; position >= 0 && position < 32; position += step) {
+        left -= mask >> position & 1;
+        if (left == 0) {
+            return (uint32_t)position;
+        }
+    }
+    return UINT32_MAX;
+}
+
+EMU_OP3(find_ones, uint32_t, uint32_t, int32_t, uint32_t, find_nth(a, b, c))
+
+/* What follows from a base above 31 is not specified. */
+EMU_EXEC(fns)
+{
+    uint32_t outside = 0;
+    const uint64_t *base = warp->r[insn->src[1]];
+    EMU_FOR_LANES(lanes, lane,
+                  { outside |= (uint32_t)((uint32_t)base[lane] > 31) << lane; });
+    (void)find_ones(warp, insn, lanes);
+    warp->undefined[insn->dst] |= outside;
+    return EMU_NEXT;
+}
+
 static uint64_t reverse(uint64_t value)
 {
     value = (value >> 1 & 0x5555555555555555u) | (value & 0x5555555555555555u) << 1;
@@ -178,6 +210,7 @@ const struct emu_form emu_bits_forms[] = {
     {"bfind", EMU_T(S32), 0, 0, EMU_W(SHIFTAMT), "in", bfind_s32, 0},
     {"bfind", EMU_T(U64), 0, 0, EMU_W(SHIFTAMT), "in", bfind_u64, 0},
     {"bfind", EMU_T(S64), 0, 0, EMU_W(SHIFTAMT), "in", bfind_s64, 0},
+    {"fns", EMU_T(B32), 0, 0, 0, "niii", fns, 0},
     {"brev", EMU_T(B32), 0, 0, 0, "nn", brev_32, 0},
     {"brev", EMU_T(B64), 0, 0, 0, "nn", brev_64, 0},
     {"bfe", EMU_T(U32), 0, 0, 0, "nnii", bfe_u32, 0},

@@ -106,6 +106,25 @@ Test(alu_logic, bits_are_counted_found_and_reversed)
     ALU_CHECK(cases);
 }
 
+Test(alu_logic, nth_one_is_found_upwards_and_downwards)
+{
+    static const struct alu_case cases[] = {
+        {"fns.b32 %d, %a, %b, %c;", 0xAAAAAAAA, 3, 1, 3},
+        {"fns.b32 %d, %a, %b, %c;", 0xAAAAAAAA, 2, 1, 3},
+        {"fns.b32 %d, %a, %b, %c;", 0xAAAAAAAA, 2, 0xFFFFFFFF, 1},
+        {"fns.b32 %d, %a, %b, %c;", 0x80000011, 0, 3, 31},
+        {"fns.b32 %d, %a, %b, %c;", 0x80000011, 31, 0xFFFFFFFD, 0},
+        {"fns.b32 %d, %a, %b, %c;", 0x80000011, 0, 4, 0xFFFFFFFF},
+        {"fns.b32 %d, %a, %b, %c;", 0x80000011, 3, 0xFFFFFFFE, 0xFFFFFFFF},
+        {"fns.b32 %d, %a, %b, %c;", 0x80000011, 4, 0, 4},
+        {"fns.b32 %d, %a, %b, %c;", 0x80000011, 5, 0, 0xFFFFFFFF},
+        {"fns.b32 %d, %a, %b, %c;", 0xFFFFFFFF, 0, 0x80000000, 0xFFFFFFFF},
+        {"fns.b32 %d, %a, 31, 1;", 0x80000000, 0, 0, 31},
+        {"fns.b32 %d, 0, 0, 1;", 0, 0, 0, 0xFFFFFFFF},
+    };
+    ALU_CHECK(cases);
+}
+
 Test(alu_logic, bit_fields_are_cut_out_and_put_in)
 {
     static const struct alu_case cases[] = {
