@@ -84,7 +84,7 @@ class StaticScheduler {
 
     JG_DEVICE WorkItem first_item() const
     {
-        return order_.item(blockIdx.x / Cluster::kSize);
+        return load_iterator().next();
     }
     JG_DEVICE Iterator load_iterator() const
     {
