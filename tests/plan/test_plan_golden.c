@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Golden files: problem text, chosen config and trace of typical problems. A change of the
- * cost model shows here line by line. JIT_GEMM_TEST_UPDATE_GOLDEN=1 rewrites the files.
+ * cost model shows here line by line. JG_UPDATE_GOLDEN=1 rewrites the files.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -140,7 +140,7 @@ static void print_difference(const char *golden, const char *now)
 
 Test(plan_golden, config_and_trace_are_as_recorded)
 {
-    const char *update = getenv("JIT_GEMM_TEST_UPDATE_GOLDEN");
+    const char *update = getenv("JG_UPDATE_GOLDEN");
     for (size_t i = 0; i < sizeof(golden_rows) / sizeof(golden_rows[0]); i++) {
         char path[1024];
         snprintf(path, sizeof(path), "%s/%s.txt", JG_GOLDEN_DIR, golden_rows[i].file);
@@ -158,7 +158,7 @@ Test(plan_golden, config_and_trace_are_as_recorded)
             fprintf(stderr, "%s\n", path);
             print_difference(jg_str_text(&golden), jg_str_text(&now));
         }
-        cr_expect(same, "%s differs; JIT_GEMM_TEST_UPDATE_GOLDEN=1 records it anew", path);
+        cr_expect(same, "%s differs; JG_UPDATE_GOLDEN=1 records it anew", path);
         jg_str_free(&now);
         jg_str_free(&golden);
     }
