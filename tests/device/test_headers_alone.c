@@ -2,35 +2,43 @@
 /* Every device source compiles when it is the only thing that a unit includes, for each
  * chip that it is for; and what breaks a contract of theirs does not compile. */
 #include <criterion/criterion.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "compile/toolchain.h"
+#include "plan/arch.h"
 #include "source/embedded.h"
 
-/* Files that begin so are for one chip; all others are for every chip. */
+/* Files that begin so are for chips that begin so, such as the "sm_10" of a family; what
+ * has no row is for every chip. */
 static const struct {
-    const char *prefix, *arch;
+    const char *prefix, *family;
 } chip_rows[] = {
     {"jg/sm90a/", "sm_90a"},
     {"jg/ptx/wgmma.cuh", "sm_90a"},
-    {"jg/sm100a/", "sm_100a"},
-    {"jg/ptx/tcgen05.cuh", "sm_100a"},
-    {"jg/ptx/launch_control.cuh", "sm_100a"},
+    {"jg/sm100a/", "sm_10"},
+    {"jg/ptx/tcgen05.cuh", "sm_10"},
+    {"jg/ptx/launch_control.cuh", "sm_10"},
 };
-static const char *const archs[] = {"sm_90a", "sm_100a", "sm_103a", "sm_100f"};
-/* "sm_10" of sm_100a: the chips of a family take the same files. */
-enum { FAMILY_SIZE = 5 };
-enum { ARCH_COUNT = sizeof(archs) / sizeof(archs[0]) };
 
-static int is_for(const char *name, const char *arch)
+static bool begins_with(const char *text, const char *prefix)
 {
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static bool is_for(const char *name, const char *arch)
+{
+    bool has_row = false;
     for (size_t i = 0; i < sizeof(chip_rows) / sizeof(chip_rows[0]); i++) {
-        if (strncmp(name, chip_rows[i].prefix, strlen(chip_rows[i].prefix)) == 0) {
-            return strncmp(arch, chip_rows[i].arch, FAMILY_SIZE) == 0;
+        if (begins_with(name, chip_rows[i].prefix)) {
+            has_row = true;
+            if (begins_with(arch, chip_rows[i].family)) {
+                return true;
+            }
         }
     }
-    return 1;
+    return !has_row;
 }
 
 static struct jg_toolchain *open_toolchain(struct jg_compiler **ret_compiler)
@@ -72,12 +80,14 @@ Test(device, every_header_compiles_alone, .timeout = 100)
     struct jg_compiler *compiler = NULL;
     struct jg_toolchain *toolchain = open_toolchain(&compiler);
     cr_assert_gt(jg_embedded_file_count, 0);
-    for (size_t i = 0; i < jg_embedded_file_count * ARCH_COUNT; i++) {
-        const char *name = jg_embedded_files[i / ARCH_COUNT].name;
-        const char *arch = archs[i % ARCH_COUNT];
-        if (is_for(name, arch)) {
-            cr_expect_eq(compile_alone(compiler, arch, name), JIT_GEMM_OK, "%s, %s: %s",
-                         name, arch, jg_error_text());
+    for (int a = 0; jg_arch_at(a) != NULL; a++) {
+        const char *arch = jg_arch_at(a)->name;
+        for (size_t i = 0; i < jg_embedded_file_count; i++) {
+            const char *name = jg_embedded_files[i].name;
+            if (is_for(name, arch)) {
+                cr_expect_eq(compile_alone(compiler, arch, name), JIT_GEMM_OK, "%s, %s: %s",
+                             name, arch, jg_error_text());
+            }
         }
     }
     jg_toolchain_destroy(toolchain);
@@ -88,19 +98,20 @@ Test(device, all_headers_compile_together_in_reverse)
 {
     struct jg_compiler *compiler = NULL;
     struct jg_toolchain *toolchain = open_toolchain(&compiler);
-    for (int a = 0; a < ARCH_COUNT; a++) {
+    for (int a = 0; jg_arch_at(a) != NULL; a++) {
+        const char *arch = jg_arch_at(a)->name;
         struct jg_str text = {0};
         for (size_t i = 2 * jg_embedded_file_count; i > 0; i--) {
             const char *name = jg_embedded_files[(i - 1) % jg_embedded_file_count].name;
-            if (is_for(name, archs[a])) {
+            if (is_for(name, arch)) {
                 jg_str_printf(&text, "#include <%s>\n", name);
             }
         }
         jg_str_puts(&text, "extern \"C\" __global__ void empty() {}\n");
 
-        const jit_gemm_status status = compile(compiler, archs[a], jg_str_text(&text));
+        const jit_gemm_status status = compile(compiler, arch, jg_str_text(&text));
 
-        cr_expect_eq(status, JIT_GEMM_OK, "%s: %s", archs[a], jg_error_text());
+        cr_expect_eq(status, JIT_GEMM_OK, "%s: %s", arch, jg_error_text());
         jg_str_free(&text);
     }
     jg_toolchain_destroy(toolchain);
@@ -142,7 +153,8 @@ static jit_gemm_status compile_partition(struct jg_compiler *compiler, const cha
                   "static_assert(jg::check_partition<P>());\n"
                   "extern \"C\" __global__ void empty() {}\n",
                   members);
-    const jit_gemm_status status = compile(compiler, archs[0], jg_str_text(&text));
+    const jit_gemm_status status =
+        compile(compiler, jg_arch_at(0)->name, jg_str_text(&text));
     jg_str_free(&text);
     return status;
 }
