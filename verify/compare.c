@@ -36,40 +36,35 @@ struct compare_bounds compare_bounds_for(jit_gemm_dtype dtype, enum compare_sums
                                          int64_t k)
 {
     const struct rounding rounding = rounding_to(dtype);
-    const double unit = rounding.unit;
-    double sum = 1e-5 + 2.5e-9 * (double)k;
-    struct compare_bounds bounds = {0};
-
     if (sums == COMPARE_SUMS_KEPT) {
-        return bounds;
+        return (struct compare_bounds){0};
     }
+    double sum = 1e-5 + 2.5e-9 * (double)k;
     if (sums == COMPARE_SUMS_INTEGER) {
         sum = 1e-6;
     } else if (sums == COMPARE_SUMS_13_BITS) {
         sum = 5e-4;
     }
-    bounds.absolute = rounding.absolute;
-    bounds.root = rounding.root;
-    bounds.relative = rounding.norm > sum ? rounding.norm : sum;
-    /* A steep epilogue such as exp turns the absolute error of a sum, which grows as the
-     * square root of K, into a relative one. */
-    bounds.element_relative = 1.01 * unit + sum * sqrt((double)k);
-    bounds.element_rms = 16 * sum;
-    return bounds;
+    return (struct compare_bounds){
+        .absolute = rounding.absolute,
+        .root = rounding.root,
+        .relative = rounding.norm > sum ? rounding.norm : sum,
+        /* A steep epilogue such as exp turns the absolute error of a sum, which grows as
+         * the square root of K, into a relative one. */
+        .element_relative = 1.01 * rounding.unit + sum * sqrt((double)k),
+        .element_rms = 16 * sum};
 }
 
 static double square_mean_root(const struct element_view *view, const void *data)
 {
     double sum = 0;
     uint64_t count = 0;
-
     for (int64_t batch = 0; batch < view->batch; batch++) {
         for (int64_t row = 0; row < view->rows; row++) {
-            size_t start = (size_t)(batch * view->batch_stride + row * view->ld);
-
+            const size_t start = (size_t)(batch * view->batch_stride + row * view->ld);
             for (int64_t column = 0; column < view->columns; column++) {
-                double value = element_load(view->dtype, data, start + (size_t)column);
-
+                const double value =
+                    element_load(view->dtype, data, start + (size_t)column);
                 if (isfinite(value)) {
                     sum += value * value;
                     count++;
@@ -92,36 +87,32 @@ static void note_bad_element(struct compare_report *report, int64_t batch, int64
     }
 }
 
-/* Not 0: at least one of the two is no finite number, and the pair has been judged. */
-static int judge_special(jit_gemm_dtype dtype, double got, double want, int *ret_good)
+/* True: at least one of the two is no finite number, and the pair has been judged. */
+static bool judge_special(jit_gemm_dtype dtype, double got, double want, bool *ret_good)
 {
     if (isfinite(got) && isfinite(want)) {
-        return 0;
+        return false;
     }
     *ret_good = isnan(want) ? isnan(got) : got == element_round(dtype, want);
-    return 1;
+    return true;
 }
 
 /* What the type's conversion makes of values beyond its range. */
 static double saturate(jit_gemm_dtype dtype, double value)
 {
-    const int saturates = dtype == JIT_GEMM_DTYPE_E4M3 || dtype == JIT_GEMM_DTYPE_E5M2 ||
-                          dtype == JIT_GEMM_DTYPE_S32;
+    const bool saturates = dtype == JIT_GEMM_DTYPE_E4M3 || dtype == JIT_GEMM_DTYPE_E5M2 ||
+                           dtype == JIT_GEMM_DTYPE_S32;
     const double greatest = saturates ? element_round(dtype, copysign(0x1p40, value)) : 0;
-
     return saturates && fabs(value) > fabs(greatest) ? greatest : value;
 }
 
 static uint64_t count_stray_writes(const struct element_view *view, const void *data)
 {
     uint64_t count = 0;
-
     for (int64_t batch = 0; batch < view->batch; batch++) {
-        int64_t start = batch * view->batch_stride;
-
+        const int64_t start = batch * view->batch_stride;
         for (int64_t i = 0; i < view->batch_stride; i++) {
-            int64_t row = i / view->ld;
-
+            const int64_t row = i / view->ld;
             if (row < view->rows && i - row * view->ld < view->columns) {
                 i = row * view->ld + view->columns - 1; /* skip the row's elements */
             } else if (!element_is_poison(view->dtype, data, (size_t)(start + i))) {
@@ -132,76 +123,117 @@ static uint64_t count_stray_writes(const struct element_view *view, const void *
     return count;
 }
 
+/* Both matrices, and what their comparison has found so far. */
+struct comparison {
+    const struct element_view *out_view, *ref_view;
+    const void *out, *ref;
+    const struct compare_bounds *bounds;
+    double rms; /* of the reference */
+    double error_sum, ref_sum;
+    uint64_t finite;
+    struct compare_report report;
+};
+
+/* Both values are finite. */
+static bool judge_finite(struct comparison *all, double got, double want)
+{
+    struct compare_report *report = &all->report;
+    const double error = fabs(got - want);
+    all->error_sum += error * error;
+    all->ref_sum += want * want;
+    all->finite++;
+    report->max_error = error > report->max_error ? error : report->max_error;
+    return error <= all->bounds->element_relative * fabs(want) +
+                        all->bounds->element_rms * all->rms + all->bounds->absolute;
+}
+
+static bool judge_element(struct comparison *all, size_t out_index, size_t ref_index,
+                          double got, double want)
+{
+    struct compare_report *report = &all->report;
+    report->elements++;
+    if (element_is_poison(all->ref_view->dtype, all->ref, ref_index)) {
+        report->bad_reference++;
+        return false;
+    }
+    if (element_is_poison(all->out_view->dtype, all->out, out_index)) {
+        report->unwritten++;
+        return false;
+    }
+    bool good;
+    if (judge_special(all->out_view->dtype, got, want, &good)) {
+        report->wrong_nan += !good;
+    } else {
+        good = judge_finite(all, got, want);
+        report->over_bound += !good;
+    }
+    return good;
+}
+
+static void compare_element(struct comparison *all, int64_t batch, int64_t row,
+                            int64_t column)
+{
+    const struct element_view *out = all->out_view;
+    const struct element_view *ref = all->ref_view;
+    const size_t out_index = (size_t)(batch * out->batch_stride + row * out->ld + column);
+    const size_t ref_index = (size_t)(batch * ref->batch_stride + row * ref->ld + column);
+    const double got = element_load(out->dtype, all->out, out_index);
+    double want = element_load(ref->dtype, all->ref, ref_index);
+    if (isfinite(got) && isfinite(want)) {
+        want = saturate(out->dtype, want);
+    }
+    if (!judge_element(all, out_index, ref_index, got, want)) {
+        note_bad_element(&all->report, batch, row, column, got, want);
+    }
+}
+
+/* The error of the whole, and the verdict. */
+static void judge_norm(struct comparison *all)
+{
+    struct compare_report *report = &all->report;
+    report->rel_bound = all->bounds->relative;
+    if (all->ref_sum > 0) {
+        report->rel_error = sqrt(all->error_sum / all->ref_sum);
+        report->rel_bound += all->bounds->root * sqrt((double)all->finite / all->ref_sum);
+    } else {
+        report->rel_error = all->error_sum > 0 ? (double)INFINITY : 0;
+    }
+    report->pass = report->unwritten == 0 && report->stray_writes == 0 &&
+                   report->wrong_nan == 0 && report->over_bound == 0 &&
+                   report->bad_reference == 0 && report->rel_error <= report->rel_bound;
+}
+
 void compare_matrices(const struct element_view *out_view, const void *out,
                       const struct element_view *ref_view, const void *ref,
                       const struct compare_bounds *bounds,
                       struct compare_report *ret_report)
 {
-    struct compare_report report = {.batch = -1, .row = -1, .column = -1};
-    double rms = square_mean_root(ref_view, ref);
-    double error_sum = 0, ref_sum = 0;
-    uint64_t finite = 0;
-
+    struct comparison all = {.out_view = out_view,
+                             .ref_view = ref_view,
+                             .out = out,
+                             .ref = ref,
+                             .bounds = bounds,
+                             .rms = square_mean_root(ref_view, ref),
+                             .report = {.batch = -1, .row = -1, .column = -1}};
     for (int64_t batch = 0; batch < out_view->batch; batch++) {
         for (int64_t row = 0; row < out_view->rows; row++) {
-            int64_t out_start = batch * out_view->batch_stride + row * out_view->ld;
-            int64_t ref_start = batch * ref_view->batch_stride + row * ref_view->ld;
-
             for (int64_t column = 0; column < out_view->columns; column++) {
-                size_t at = (size_t)(out_start + column);
-                size_t ref_at = (size_t)(ref_start + column);
-                double got = element_load(out_view->dtype, out, at);
-                double want = element_load(ref_view->dtype, ref, ref_at);
-                double error;
-                int good = 1;
-
-                report.elements++;
-                if (element_is_poison(ref_view->dtype, ref, ref_at)) {
-                    report.bad_reference++;
-                    good = 0;
-                } else if (element_is_poison(out_view->dtype, out, at)) {
-                    report.unwritten++;
-                    good = 0;
-                } else if (judge_special(out_view->dtype, got, want, &good)) {
-                    report.wrong_nan += !good;
-                } else {
-                    want = saturate(out_view->dtype, want);
-                    error = fabs(got - want);
-                    error_sum += error * error;
-                    ref_sum += want * want;
-                    finite++;
-                    report.max_error = error > report.max_error ? error : report.max_error;
-                    good = error <= bounds->element_relative * fabs(want) +
-                                        bounds->element_rms * rms + bounds->absolute;
-                    report.over_bound += !good;
-                }
-                if (!good) {
-                    note_bad_element(&report, batch, row, column, got, want);
-                }
+                compare_element(&all, batch, row, column);
             }
         }
     }
-    report.stray_writes = count_stray_writes(out_view, out);
-    report.rel_bound = bounds->relative;
-    if (ref_sum > 0) {
-        report.rel_error = sqrt(error_sum / ref_sum);
-        report.rel_bound += bounds->root * sqrt((double)finite / ref_sum);
-    } else {
-        report.rel_error = error_sum > 0 ? (double)INFINITY : 0;
-    }
-    report.pass = report.unwritten == 0 && report.stray_writes == 0 &&
-                  report.wrong_nan == 0 && report.over_bound == 0 &&
-                  report.bad_reference == 0 && report.rel_error <= report.rel_bound;
-    *ret_report = report;
+    all.report.stray_writes = count_stray_writes(out_view, out);
+    judge_norm(&all);
+    *ret_report = all.report;
 }
 
 /* Adds "; 3 unwritten" unless there are none. */
-static size_t describe_count(uint64_t count, const char *what, char *buffer, size_t size,
+static size_t describe_count(uint64_t count, const char *finding, char *buffer, size_t size,
                              size_t used)
 {
     if (count && used < size) {
-        used +=
-            (size_t)snprintf(buffer + used, size - used, "; %" PRIu64 " %s", count, what);
+        used += (size_t)snprintf(buffer + used, size - used, "; %" PRIu64 " %s", count,
+                                 finding);
     }
     return used;
 }

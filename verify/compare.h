@@ -52,7 +52,7 @@ struct compare_report {
     double max_error;  /* largest |out - ref| */
     int64_t batch, row, column; /* first bad element, -1 if there is none */
     double got, want;           /* its values */
-    int pass; /* not 0: all counts are 0, and rel_error is within its bound */
+    bool pass;                  /* all counts are 0, and rel_error is within its bound */
 };
 
 /*

@@ -22,7 +22,7 @@ static const struct dtype_row {
     {JIT_GEMM_DTYPE_S32, "s32", 4, 1, JIT_GEMM_DTYPE_S32, 1000},
 };
 
-enum { DTYPE_ROWS = sizeof dtype_rows / sizeof dtype_rows[0] };
+enum { DTYPE_ROWS = sizeof(dtype_rows) / sizeof(dtype_rows[0]) };
 
 static const struct dtype_row *find_row(jit_gemm_dtype dtype)
 {
@@ -50,15 +50,15 @@ int element_is_integer(jit_gemm_dtype dtype)
     return find_row(dtype)->is_integer;
 }
 
-int element_dtype_parse(const char *text, jit_gemm_dtype *ret_dtype)
+bool element_dtype_parse(const char *text, jit_gemm_dtype *ret_dtype)
 {
     for (size_t i = 0; i < DTYPE_ROWS; i++) {
         if (strcmp(dtype_rows[i].name, text) == 0) {
             *ret_dtype = dtype_rows[i].dtype;
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 jit_gemm_dtype element_d_type(const jit_gemm_problem *problem)
@@ -70,23 +70,20 @@ jit_gemm_dtype element_d_type(const jit_gemm_problem *problem)
 static uint32_t float_bits(float value)
 {
     uint32_t bits;
-
-    memcpy(&bits, &value, sizeof bits);
+    memcpy(&bits, &value, sizeof(bits));
     return bits;
 }
 
 static float bits_float(uint32_t bits)
 {
     float value;
-
-    memcpy(&value, &bits, sizeof value);
+    memcpy(&value, &bits, sizeof(value));
     return value;
 }
 
 static uint16_t bf16_from_float(float value)
 {
     uint32_t bits = float_bits(value);
-
     if ((bits & 0x7fffffffu) > 0x7f800000u) {
         return 0x7fff;
     }
@@ -101,12 +98,9 @@ static float float_from_bf16(uint16_t half)
 
 static uint16_t f16_from_float(float value)
 {
-    uint32_t bits = float_bits(value);
-    uint32_t sign = (bits >> 16) & 0x8000u;
-    uint32_t magnitude = bits & 0x7fffffffu;
-    uint32_t mantissa, rest, half;
-    unsigned shift;
-
+    const uint32_t bits = float_bits(value);
+    const uint32_t sign = (bits >> 16) & 0x8000u;
+    const uint32_t magnitude = bits & 0x7fffffffu;
     if (magnitude > 0x7f800000u) {
         return 0x7fff;
     }
@@ -117,15 +111,15 @@ static uint16_t f16_from_float(float value)
         return (uint16_t)sign;
     }
     if (magnitude >= 0x38800000u) { /* normal */
-        half = magnitude - 0x38000000u;
+        uint32_t half = magnitude - 0x38000000u;
         half += 0xfffu + ((half >> 13) & 1u);
         return (uint16_t)(sign | (half >> 13));
     }
     /* Subnormal: units of 2^-24. */
-    shift = 126u - (magnitude >> 23);
-    mantissa = (magnitude & 0x7fffffu) | 0x800000u;
-    half = mantissa >> shift;
-    rest = mantissa & ((1u << shift) - 1u);
+    const unsigned shift = 126u - (magnitude >> 23);
+    const uint32_t mantissa = (magnitude & 0x7fffffu) | 0x800000u;
+    uint32_t half = mantissa >> shift;
+    const uint32_t rest = mantissa & ((1u << shift) - 1u);
     if (rest > (1u << (shift - 1u)) || (rest == (1u << (shift - 1u)) && (half & 1u))) {
         half++;
     }
@@ -134,16 +128,14 @@ static uint16_t f16_from_float(float value)
 
 static float float_from_f16(uint16_t half)
 {
-    uint32_t sign = ((uint32_t)half & 0x8000u) << 16;
-    uint32_t exponent = ((uint32_t)half >> 10) & 0x1fu;
-    uint32_t mantissa = (uint32_t)half & 0x3ffu;
-
+    const uint32_t sign = ((uint32_t)half & 0x8000u) << 16;
+    const uint32_t exponent = ((uint32_t)half >> 10) & 0x1fu;
+    const uint32_t mantissa = (uint32_t)half & 0x3ffu;
     if (exponent == 0x1f) {
         return bits_float(sign | 0x7f800000u | (mantissa << 13));
     }
     if (exponent == 0) {
-        float value = (float)mantissa * 0x1p-24f;
-
+        const float value = (float)mantissa * 0x1p-24f;
         return sign ? -value : value;
     }
     return bits_float(sign | ((exponent + 112u) << 23) | (mantissa << 13));
@@ -159,32 +151,29 @@ static const struct fp8 e4m3 = {3, 7, 0x7e, 0x7f}, e5m2 = {2, 15, 0x7b, 0x7f};
 
 static unsigned char fp8_from_double(const struct fp8 *type, double value)
 {
-    unsigned sign = signbit(value) ? 0x80u : 0;
-    int exponent = 1 - type->bias;
-    unsigned bits;
-
     if (isnan(value)) {
         return type->nan;
     }
+    const unsigned sign = signbit(value) ? 0x80u : 0;
     value = fabs(value);
     if (value >= ldexp(1, type->bias + 2)) { /* more than either holds */
         return (unsigned char)(sign | type->greatest);
     }
+    int exponent = 1 - type->bias;
     if (value >= ldexp(1, exponent)) {
         exponent = ilogb(value);
     }
     /* A carry out of the fraction makes the next exponent. */
-    bits = (unsigned)(exponent + type->bias - 1) << type->fraction_bits;
+    unsigned bits = (unsigned)(exponent + type->bias - 1) << type->fraction_bits;
     bits += (unsigned)rint(ldexp(value, type->fraction_bits - exponent));
     return (unsigned char)(sign | (bits < type->greatest ? bits : type->greatest));
 }
 
 static double double_from_fp8(const struct fp8 *type, unsigned char byte)
 {
-    unsigned fraction = byte & ((1u << type->fraction_bits) - 1u);
-    int exponent = (byte & 0x7f) >> type->fraction_bits;
+    const unsigned fraction = byte & ((1u << type->fraction_bits) - 1u);
+    const int exponent = (byte & 0x7f) >> type->fraction_bits;
     double value;
-
     if ((byte & 0x7fu) > type->greatest) { /* e5m2 has infinities, e4m3 has none */
         value = type == &e5m2 && fraction == 0 ? (double)INFINITY : (double)NAN;
     } else if (exponent == 0) {
@@ -200,7 +189,6 @@ static double double_from_fp8(const struct fp8 *type, unsigned char byte)
 static float round_to_tf32(float value)
 {
     uint32_t bits = float_bits(value);
-
     if ((bits & 0x7f800000u) == 0x7f800000u) {
         return value;
     }
@@ -273,7 +261,6 @@ void element_store(jit_gemm_dtype dtype, void *data, size_t index, double value)
 double element_round(jit_gemm_dtype dtype, double value)
 {
     uint32_t element[1];
-
     element_store(dtype, element, 0, value);
     return element_load(dtype, element, 0);
 }
@@ -283,17 +270,16 @@ unsigned char element_poison_byte(jit_gemm_dtype dtype)
     return element_is_integer(dtype) ? 0x80 : 0xff;
 }
 
-int element_is_poison(jit_gemm_dtype dtype, const void *data, size_t index)
+bool element_is_poison(jit_gemm_dtype dtype, const void *data, size_t index)
 {
     const size_t size = element_size(dtype);
     const unsigned char *bytes = (const unsigned char *)data + index * size;
-
     for (size_t i = 0; i < size; i++) {
         if (bytes[i] != element_poison_byte(dtype)) {
-            return 0;
+            return false;
         }
     }
-    return 1;
+    return true;
 }
 
 size_t element_view_bytes(const struct element_view *view)
@@ -303,8 +289,7 @@ size_t element_view_bytes(const struct element_view *view)
 
 int64_t element_padded_ld(jit_gemm_dtype dtype, int64_t columns, uint64_t alignment)
 {
-    int64_t unit = (int64_t)(alignment / element_size(dtype));
-
+    const int64_t unit = (int64_t)(alignment / element_size(dtype));
     return (columns + unit - 1) / unit * unit;
 }
 
@@ -325,15 +310,12 @@ void element_fill_random(const struct element_view *view, void *data, uint64_t s
 {
     const double scale = find_row(view->dtype)->random_extreme;
     uint64_t state = mix_bits(seed + 0x9e3779b97f4a7c15u);
-
     for (int64_t batch = 0; batch < view->batch; batch++) {
         for (int64_t row = 0; row < view->rows; row++) {
-            size_t start = (size_t)(batch * view->batch_stride + row * view->ld);
-
+            const size_t start = (size_t)(batch * view->batch_stride + row * view->ld);
             for (int64_t column = 0; column < view->columns; column++) {
-                uint64_t bits = mix_bits(state);
-                float value = (float)(int32_t)(bits >> 32) * 0x1p-31f;
-
+                const uint64_t bits = mix_bits(state);
+                const float value = (float)(int32_t)(bits >> 32) * 0x1p-31f;
                 state += 0x9e3779b97f4a7c15u;
                 element_store(view->dtype, data, start + (size_t)column,
                               scale * (double)value);

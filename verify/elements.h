@@ -4,6 +4,7 @@
 #ifndef VERIFY_ELEMENTS_H
 #define VERIFY_ELEMENTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,8 +29,8 @@ int element_is_integer(jit_gemm_dtype dtype);
 size_t element_size(jit_gemm_dtype dtype);
 /* Name as a problem's text writes it, for instance "bf16". */
 const char *element_dtype_name(jit_gemm_dtype dtype);
-/* Reads a type's name; 0 if there is no such type. */
-int element_dtype_parse(const char *text, jit_gemm_dtype *ret_dtype);
+/* Reads a type's name; false if there is no such type. */
+bool element_dtype_parse(const char *text, jit_gemm_dtype *ret_dtype);
 
 /* The type of D: the problem's, or by A's what the library takes where it names none. */
 jit_gemm_dtype element_d_type(const jit_gemm_problem *problem);
@@ -40,8 +41,8 @@ double element_load(jit_gemm_dtype dtype, const void *data, size_t index);
  * the greatest value; a NaN becomes the type's, of integers 0. A tf32 is stored as f32. */
 void element_store(jit_gemm_dtype dtype, void *data, size_t index, double value);
 double element_round(jit_gemm_dtype dtype, double value);
-/* Not 0: all bits of the element are still those of the poison. */
-int element_is_poison(jit_gemm_dtype dtype, const void *data, size_t index);
+/* True: all bits of the element are still those of the poison. */
+bool element_is_poison(jit_gemm_dtype dtype, const void *data, size_t index);
 
 /* Bytes from the first element to the end of the last batch's stride. */
 size_t element_view_bytes(const struct element_view *view);

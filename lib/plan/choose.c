@@ -103,9 +103,9 @@ static void resolve_mma(struct jg_config_override *override)
     }
     if (!override->has_cta_group) {
         override->values.layout.cta_group = override->values.layout.mma_m == 256 ? 2 : 1;
-        override->has_cta_group = 1;
+        override->has_cta_group = true;
     }
-    override->has_swap_ab = 1; /* 0 where it was not */
+    override->has_swap_ab = true; /* 0 where it was not */
 }
 
 /* How many parts of this candidate's shape differ from what the override names. */

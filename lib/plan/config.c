@@ -31,9 +31,9 @@ static const struct config_key {
     const char *names[MAX_NAMES];
     const char *old_names[MAX_NAMES]; /* read as well */
     int numbers;                      /* 0 if the value is a name */
-    int and_more;                     /* may one more number follow? Only the K of a tile */
+    bool and_more;                    /* may one more number follow? Only the K of a tile */
     int low, high;
-    int only_powers; /* of two */
+    bool only_powers; /* of two */
     enum shown shown;
     const char *hint;
 } config_keys[] = {
@@ -43,7 +43,7 @@ static const struct config_key {
 #define NUMBER(group, name, least, most) \
     KEY(name, group.name), .numbers = 1, .low = (least), .high = (most)
     {KEY(kernel, kernel), .names = {"gemm", "reference"}, .hint = "give gemm or reference"},
-    {KEY(tile, layout.tile_m), .numbers = 2, .and_more = 1, .low = 1, .high = MAX_TILE,
+    {KEY(tile, layout.tile_m), .numbers = 2, .and_more = true, .low = 1, .high = MAX_TILE,
      .hint = "give MxN or MxNxK, such as tile=128x256"},
     {KEY(mma, layout.mma_m), .numbers = 2, .low = 1, .high = MAX_TILE,
      .hint = "give MxN, such as mma=256x256"},
@@ -52,12 +52,12 @@ static const struct config_key {
      .hint = "give MxN, such as cluster=2x1"},
     {KEY(scheduler, launch.scheduler), .names = {"static", "single", "clc"},
      .hint = "give single, static or clc"},
-    {NUMBER(pipeline, k_group, 1, 4), .only_powers = 1, .hint = "give 1, 2 or 4"},
+    {NUMBER(pipeline, k_group, 1, 4), .only_powers = true, .hint = "give 1, 2 or 4"},
     {NUMBER(pipeline, stages, 1, MAX_STAGES), .hint = "give a number from 1 to 64"},
     {NUMBER(storage, acc_stages, 1, 2), .hint = "give 1 or 2"},
     {KEY(raster, launch.raster), .names = {"m", "n"}, .hint = "give m or n"},
     {NUMBER(launch, raster_group, 1, MAX_RASTER_GROUP), .old_key = "swizzle",
-     .only_powers = 1, .hint = "give 1, 2, 4, 8 or 16"},
+     .only_powers = true, .hint = "give 1, 2, 4, 8 or 16"},
     {NUMBER(storage, out_stages, 1, 2), .hint = "give 1 or 2"},
     {NUMBER(launch, pdl, 0, 1), .hint = "give 0 or 1"},
     {NUMBER(launch, split_k, 1, JG_MAX_SPLIT_K), .hint = "give a number from 1 to 64"},
@@ -83,6 +83,14 @@ static int field_at(const struct jg_config_override *override, size_t offset)
     int value;
     memcpy(&value, (const char *) override + offset, sizeof(value));
     return value;
+}
+
+/* Does the override name the key? */
+static bool is_set(const struct jg_config_override *override, const struct config_key *key)
+{
+    bool set;
+    memcpy(&set, (const char *) override + key->has_offset, sizeof(set));
+    return set;
 }
 
 /* By its word or its old one; NULL if it is no key. */
@@ -118,7 +126,7 @@ void jg_config_print_override(const struct jg_config_override *override, struct 
 {
     const char *separator = "";
     for (int i = 0; i < CONFIG_KEY_COUNT; i++) {
-        if (field_at(override, config_keys[i].has_offset)) {
+        if (is_set(override, &config_keys[i])) {
             jg_str_puts(out, separator);
             print_key(&config_keys[i], override, out);
             separator = " ";
@@ -173,48 +181,48 @@ static int find_name(const struct config_key *key, const struct jg_word *word)
     return -1;
 }
 
-/* 0 if the value is not of the key's form. */
-static int read_numbers(const struct config_key *key, const struct jg_word *word, int count,
-                        int *ret_values)
+/* False if the value is not of the key's form. */
+static bool read_numbers(const struct config_key *key, const struct jg_word *word,
+                         int count, int *ret_values)
 {
     int64_t numbers[MAX_NUMBERS];
     if (!jg_numbers_parse(word->value, word->value_size, count, key->low, key->high,
                           numbers)) {
-        return 0;
+        return false;
     }
     for (int i = 0; i < count; i++) {
         if (key->only_powers && (numbers[i] & (numbers[i] - 1)) != 0) {
-            return 0;
+            return false;
         }
         ret_values[i] = (int)numbers[i];
     }
-    return 1;
+    return true;
 }
 
-/* 0 if the value is not of the key's form. */
-static int read_key(const struct config_key *key, const struct jg_word *word,
-                    struct jg_config_override *override)
+/* False if the value is not of the key's form. */
+static bool read_key(const struct config_key *key, const struct jg_word *word,
+                     struct jg_config_override *override)
 {
-    static const int set = 1;
+    static const bool set = true;
     int values[MAX_NUMBERS];
     int count = 1;
     if (key->numbers == 0) {
         values[0] = find_name(key, word);
         if (values[0] < 0) {
-            return 0;
+            return false;
         }
     } else if (key->and_more && read_numbers(key, word, key->numbers + 1, values)) {
         count = key->numbers + 1;
-        override->has_tile_k = 1;
+        override->has_tile_k = true;
     } else if (read_numbers(key, word, key->numbers, values)) {
         count = key->numbers;
     } else {
-        return 0;
+        return false;
     }
     memcpy((char *) override + key->value_offset, values,
            (size_t)count * sizeof(values[0]));
     memcpy((char *) override + key->has_offset, &set, sizeof(set));
-    return 1;
+    return true;
 }
 
 static struct jg_key_list list_keys(void)
@@ -276,24 +284,23 @@ jit_gemm_status jg_config_parse(const char *text, struct jg_config_override *ret
     return JIT_GEMM_OK;
 }
 
-static int has_word(const char *words, const char *wanted)
+static bool has_word(const char *words, const char *wanted)
 {
     size_t offset = 0;
     struct jg_word word;
     while (jg_word_next(words, &offset, &word)) {
         if (jg_word_is(word.key, word.key_size, wanted)) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 jit_gemm_status jg_config_check_keys(const struct jg_config_override *override,
                                      const char *arch, const char *keys)
 {
     for (int i = 0; i < CONFIG_KEY_COUNT; i++) {
-        if (field_at(override, config_keys[i].has_offset) &&
-            !has_word(keys, config_keys[i].key)) {
+        if (is_set(override, &config_keys[i]) && !has_word(keys, config_keys[i].key)) {
             char hint[256];
             snprintf(hint, sizeof(hint), "keys of %s: %s", arch, keys);
             return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.config", hint,

@@ -19,6 +19,8 @@
 #ifndef JG_PLAN_CONFIG_H
 #define JG_PLAN_CONFIG_H
 
+#include <stdbool.h>
+
 #include "base/str.h"
 
 enum { JG_MAX_SPLIT_K = 64 };
@@ -94,11 +96,11 @@ struct jg_config {
 /* Which fields an override text sets; the rest of `values` is zero. */
 struct jg_config_override {
     struct jg_config values;
-    int has_kernel, has_tile, has_tile_k, has_mma, has_cta_group, has_cluster;
-    int has_scheduler, has_k_group, has_stages, has_acc_stages, has_raster,
+    bool has_kernel, has_tile, has_tile_k, has_mma, has_cta_group, has_cluster;
+    bool has_scheduler, has_k_group, has_stages, has_acc_stages, has_raster,
         has_raster_group, has_out_stages, has_pdl;
-    int has_split_k, has_split_order, has_prefetch, has_swap_ab;
-    int has_debug, has_trace;
+    bool has_split_k, has_split_order, has_prefetch, has_swap_ab;
+    bool has_debug, has_trace;
 };
 
 /* `keys` are those that the chip takes, in the order of printing (struct jg_arch). */

@@ -29,7 +29,7 @@ static const struct row {
 
 enum { DTYPE_COUNT = sizeof(rows) / sizeof(rows[0]) };
 
-int jg_dtype_exists(jit_gemm_dtype dtype)
+bool jg_dtype_exists(jit_gemm_dtype dtype)
 {
     return (unsigned)dtype < DTYPE_COUNT;
 }
@@ -55,27 +55,27 @@ int64_t jg_bytes_of(jit_gemm_dtype dtype, int64_t elements)
     return (elements * jg_dtype_bits(dtype) + 7) / 8;
 }
 
-int jg_dtype_is_input(jit_gemm_dtype dtype)
+bool jg_dtype_is_input(jit_gemm_dtype dtype)
 {
     return (find_row(dtype)->uses & IS_INPUT) != 0;
 }
 
-int jg_dtype_is_output(jit_gemm_dtype dtype)
+bool jg_dtype_is_output(jit_gemm_dtype dtype)
 {
     return (find_row(dtype)->uses & IS_OUTPUT) != 0;
 }
 
-int jg_dtype_is_operand(jit_gemm_dtype dtype)
+bool jg_dtype_is_operand(jit_gemm_dtype dtype)
 {
     return (find_row(dtype)->uses & IS_OPERAND) != 0;
 }
 
-int jg_dtype_is_integer(jit_gemm_dtype dtype)
+bool jg_dtype_is_integer(jit_gemm_dtype dtype)
 {
     return (find_row(dtype)->uses & IS_INTEGER) != 0;
 }
 
-int jg_dtype_is_fp8(jit_gemm_dtype dtype)
+bool jg_dtype_is_fp8(jit_gemm_dtype dtype)
 {
     return dtype == JIT_GEMM_DTYPE_E4M3 || dtype == JIT_GEMM_DTYPE_E5M2;
 }
@@ -85,15 +85,15 @@ jit_gemm_dtype jg_dtype_default_d(jit_gemm_dtype a)
     return find_row(a)->d;
 }
 
-int jg_dtype_parse(const char *text, size_t size, jit_gemm_dtype *ret_dtype)
+bool jg_dtype_parse(const char *text, size_t size, jit_gemm_dtype *ret_dtype)
 {
     for (int i = 0; i < DTYPE_COUNT; i++) {
         if (jg_word_is(text, size, rows[i].name)) {
             *ret_dtype = (jit_gemm_dtype)i;
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 const char *jg_scale_name(jit_gemm_scale_kind scale)

@@ -3,32 +3,33 @@
 #ifndef JG_PLAN_DTYPE_H
 #define JG_PLAN_DTYPE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "jit_gemm/problem.h"
 
-int jg_dtype_exists(jit_gemm_dtype dtype);
+bool jg_dtype_exists(jit_gemm_dtype dtype);
 /* "none" for NONE, "unknown" for what is no type. */
 const char *jg_dtype_name(jit_gemm_dtype dtype);
 /* Of an element; 0 for NONE. Sizes are bits: an element may have fewer than 8. */
 int jg_dtype_bits(jit_gemm_dtype dtype);
 /* That so many neighbouring elements take, the last byte whole. */
 int64_t jg_bytes_of(jit_gemm_dtype dtype, int64_t elements);
-/* By name; 0 if there is no such name. */
-int jg_dtype_parse(const char *text, size_t size, jit_gemm_dtype *ret_dtype);
+/* By name; false if there is no such name. */
+bool jg_dtype_parse(const char *text, size_t size, jit_gemm_dtype *ret_dtype);
 
 /* Where types may stand: A and B, C and D, operands of an epilogue. The texts are hints. */
 #define JG_INPUT_TYPES   "types: bf16 f16 tf32 e4m3 e5m2 s8"
 #define JG_OUTPUT_TYPES  "types: bf16 f16 f32 e4m3 e5m2 s32"
 #define JG_OPERAND_TYPES "types: bf16 f16 f32 e4m3 e5m2"
-int jg_dtype_is_input(jit_gemm_dtype dtype);
-int jg_dtype_is_output(jit_gemm_dtype dtype);
-int jg_dtype_is_operand(jit_gemm_dtype dtype);
+bool jg_dtype_is_input(jit_gemm_dtype dtype);
+bool jg_dtype_is_output(jit_gemm_dtype dtype);
+bool jg_dtype_is_operand(jit_gemm_dtype dtype);
 /* Integers are added up in s32, all other inputs in f32. */
-int jg_dtype_is_integer(jit_gemm_dtype dtype);
+bool jg_dtype_is_integer(jit_gemm_dtype dtype);
 /* e4m3 or e5m2. */
-int jg_dtype_is_fp8(jit_gemm_dtype dtype);
+bool jg_dtype_is_fp8(jit_gemm_dtype dtype);
 /* The type of D where none is given; NONE if A cannot be of this type. */
 jit_gemm_dtype jg_dtype_default_d(jit_gemm_dtype a);
 

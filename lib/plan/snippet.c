@@ -39,7 +39,7 @@ struct scanner {
     } open[MAX_DEPTH];
     int depth;
     uint32_t assigned; /* bit of each operand that is assigned */
-    int d_assigned;
+    bool d_assigned;
 };
 
 static jit_gemm_status refuse(const struct scanner *scanner, struct place place,
@@ -71,18 +71,18 @@ static char peek(const struct scanner *scanner, size_t ahead)
     return scanner->text[scanner->offset + ahead];
 }
 
-static int at_end(const struct scanner *scanner)
+static bool at_end(const struct scanner *scanner)
 {
     return scanner->offset == scanner->size;
 }
 
-static int is_name_char(char c)
+static bool is_name_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            c == '_';
 }
 
-static int is_digit(char c)
+static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -90,7 +90,7 @@ static int is_digit(char c)
 /* Is the backslash at text[offset] followed by a line end (or by the end of the text, which
  * the generated source continues with a line end)? Blanks between do not help: some
  * compilers skip them. */
-static int is_splice(const struct scanner *scanner)
+static bool is_splice(const struct scanner *scanner)
 {
     size_t ahead = 1;
     while (peek(scanner, ahead) == ' ' || peek(scanner, ahead) == '\t' ||
@@ -232,7 +232,7 @@ static size_t punctuator_size(const struct scanner *scanner)
 }
 
 /* `<:` is '[', but not in `<::name`, which is '<' and '::'. */
-static int is_digraph(const struct scanner *scanner)
+static bool is_digraph(const struct scanner *scanner)
 {
     const char c = peek(scanner, 0);
     const char next = peek(scanner, 1);
@@ -310,7 +310,7 @@ static jit_gemm_status next_token(struct scanner *scanner, struct token *ret_tok
     return JIT_GEMM_OK;
 }
 
-static int token_is(const struct token *token, const char *text)
+static bool token_is(const struct token *token, const char *text)
 {
     return jg_word_is(token->text, token->size, text);
 }
@@ -365,9 +365,9 @@ static void note_double(struct scanner *scanner, const struct token *token)
     if (scanner->epilogue->double_line != 0) {
         return;
     }
-    const int hexadecimal =
+    const bool hexadecimal =
         token->size > 1 && token->text[0] == '0' && (token->text[1] | 32) == 'x';
-    int floating = 0;
+    bool floating = false;
     for (size_t i = 0; i < token->size; i++) {
         const char c = (char)(token->text[i] | 32);
         floating |= token->text[i] == '.' || c == (hexadecimal ? 'p' : 'e');
@@ -421,13 +421,13 @@ static jit_gemm_status check_bracket(struct scanner *scanner, const struct token
     return JIT_GEMM_OK;
 }
 
-static int is_step(const struct token *token)
+static bool is_step(const struct token *token)
 {
     return token_is(token, "++") || token_is(token, "--");
 }
 
 /* Does the token, when it follows a name, change the variable? */
-static int is_assignment(const struct token *token)
+static bool is_assignment(const struct token *token)
 {
     if (token->kind != TOKEN_PUNCTUATOR || is_step(token)) {
         return token->kind == TOKEN_PUNCTUATOR;
@@ -435,7 +435,7 @@ static int is_assignment(const struct token *token)
     static const char *const comparisons[] = {"==", "!=", "<=", ">="};
     for (size_t i = 0; i < sizeof(comparisons) / sizeof(comparisons[0]); i++) {
         if (token_is(token, comparisons[i])) {
-            return 0;
+            return false;
         }
     }
     return token->size > 0 && token->text[token->size - 1] == '=';
@@ -450,7 +450,7 @@ static jit_gemm_status note_assignment(struct scanner *scanner, const struct tok
         return JIT_GEMM_OK;
     }
     if (token_is(name, "d")) {
-        scanner->d_assigned = 1;
+        scanner->d_assigned = true;
         return JIT_GEMM_OK;
     }
     const struct jg_epilogue *epilogue = scanner->epilogue;

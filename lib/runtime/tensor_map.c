@@ -156,7 +156,7 @@ void jg_map_slots_init(struct jg_map_slots *slots, uint32_t operand_count, void 
     }
 }
 
-static int keys_equal(const struct jg_map_key *a, const struct jg_map_key *b)
+static bool keys_equal(const struct jg_map_key *a, const struct jg_map_key *b)
 {
     return a->pointer == b->pointer && a->ld == b->ld &&
            a->batch_stride == b->batch_stride && a->inner == b->inner &&

@@ -126,7 +126,7 @@ static void print_number(const char *name, int64_t value, struct jg_str *out)
     jg_str_printf(out, "    static constexpr jg::u32 %s = %lld;\n", name, (long long)value);
 }
 
-static void print_flag(const char *name, int value, struct jg_str *out)
+static void print_flag(const char *name, bool value, struct jg_str *out)
 {
     jg_str_printf(out, "    static constexpr bool %s = %s;\n", name,
                   value ? "true" : "false");
@@ -161,7 +161,7 @@ static void print_scale(const char *name, const struct jg_problem *problem,
 }
 
 /* Nothing is computed but the sum, and alpha times it. */
-static int is_plain(const struct jg_problem *problem)
+static bool is_plain(const struct jg_problem *problem)
 {
     return problem->epilogue == NULL && problem->c.dtype == JIT_GEMM_DTYPE_NONE &&
            problem->a.scale.kind == JIT_GEMM_SCALE_NONE &&
@@ -171,8 +171,8 @@ static int is_plain(const struct jg_problem *problem)
 /* Not worth being compiled for several vectors at a time: one has enough to do, and the
  * epilogue is not waited for. Where it is, on sm_90a, several at a time are 4 percent
  * faster at K = 512 (4096x4096, H200). */
-static int has_long_snippet(const struct jg_problem *problem,
-                            const struct jg_config *config)
+static bool has_long_snippet(const struct jg_problem *problem,
+                             const struct jg_config *config)
 {
     return problem->epilogue != NULL && problem->epilogue->long_calls > 1 &&
            config->storage.acc_stages > 1;
@@ -223,7 +223,7 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     const struct jg_product *product = &choice->product;
     const uint32_t operand_count =
         problem->epilogue != NULL ? problem->epilogue->operand_count : 0;
-    const int has_c = problem->c.dtype != JIT_GEMM_DTYPE_NONE;
+    const bool has_c = problem->c.dtype != JIT_GEMM_DTYPE_NONE;
 
     print_line_directive(1, "jit_gemm_config", out);
     jg_str_puts(out, "struct Config {\n");
@@ -327,7 +327,7 @@ jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
                                    const struct jg_choice *choice,
                                    struct jg_source *ret_source)
 {
-    const int reference = choice->config.kernel == JG_KERNEL_REFERENCE;
+    const bool reference = choice->config.kernel == JG_KERNEL_REFERENCE;
     const char *header =
         reference ? "jg/reference/reference_kernel.cuh" : arch->kernel_header;
     const char *kernel = reference ? "jg::reference::gemm_kernel" : arch->kernel_name;

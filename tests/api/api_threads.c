@@ -25,7 +25,7 @@ struct job {
     const char *text;
     jit_gemm *gemm;
     jit_gemm_status status;
-    int has_text; /* the thread has the error's words */
+    bool has_text; /* the thread has the error's words */
     int number;
 };
 

@@ -63,9 +63,9 @@ static bool make_matrices(jit_gemm_context *context, jit_gemm_args *args)
         ones[i] = 0x3F80;
     }
     for (size_t i = 0; i < 3; i++) {
-        if (!must("alloc", jit_gemm_device_alloc(context, sizeof ones, matrices[i])) ||
+        if (!must("alloc", jit_gemm_device_alloc(context, sizeof(ones), matrices[i])) ||
             !must("upload",
-                  jit_gemm_device_upload(context, *matrices[i], ones, sizeof ones))) {
+                  jit_gemm_device_upload(context, *matrices[i], ones, sizeof(ones)))) {
             return false;
         }
     }
@@ -75,7 +75,7 @@ static bool make_matrices(jit_gemm_context *context, jit_gemm_args *args)
 /* False after an error, and where it is too slow. */
 static bool measure(jit_gemm_context *context, const jit_gemm *gemm, const char *name)
 {
-    jit_gemm_args args = {.struct_size = sizeof args};
+    jit_gemm_args args = {.struct_size = sizeof(args)};
     double best = 1e9;
     unsigned long long steps = 0;
     if (!make_matrices(context, &args)) {
@@ -103,8 +103,8 @@ static bool measure(jit_gemm_context *context, const jit_gemm *gemm, const char 
 static bool run_device(int32_t device)
 {
     jit_gemm_context_options options = {
-        .struct_size = sizeof options, .device = device, .exact_device = 1};
-    jit_gemm_problem problem = {.struct_size = sizeof problem,
+        .struct_size = sizeof(options), .device = device, .exact_device = 1};
+    jit_gemm_problem problem = {.struct_size = sizeof(problem),
                                 .m = {.size = SIZE},
                                 .n = {.size = SIZE},
                                 .k = {.size = SIZE},

@@ -17,7 +17,7 @@ enum { GUARD_BYTES = 64, GUARD = 0xa5, SIZE_K = 40 };
 
 static const char *const archs[] = {"sm_90a", "sm_100a"};
 
-enum { ARCHS = sizeof archs / sizeof archs[0] };
+enum { ARCHS = sizeof(archs) / sizeof(archs[0]) };
 
 static void check(jit_gemm_status status)
 {
@@ -26,7 +26,7 @@ static void check(jit_gemm_status status)
 
 static jit_gemm_context *open_context(const char *arch)
 {
-    const jit_gemm_context_options options = {.struct_size = sizeof options,
+    const jit_gemm_context_options options = {.struct_size = sizeof(options),
                                               .arch = arch,
                                               .driver = EMU_LIBRARY_PATH,
                                               .no_cache = 1};
@@ -126,7 +126,7 @@ static uint32_t bits_of(int dtype, int value)
 {
     const float number = (float)value;
     uint32_t bits;
-    memcpy(&bits, &number, sizeof bits);
+    memcpy(&bits, &number, sizeof(bits));
     const uint32_t exponent = bits >> 23;
     const uint32_t fraction = bits & 0x7fffff;
     switch (dtype) {
@@ -242,7 +242,7 @@ static void expect_result(jit_gemm_context *context, const struct row *row,
 static void run_row(jit_gemm_context *context, const struct row *row, const char *arch)
 {
     char text[256];
-    snprintf(text, sizeof text, "%dx%dx%d %s", row->m, row->n, SIZE_K, row->text);
+    snprintf(text, sizeof(text), "%dx%dx%d %s", row->m, row->n, SIZE_K, row->text);
     jit_gemm *gemm = create(context, text);
     struct matrix a = make_input(context, row->a, row->m, a_value);
     struct matrix b = make_input(context, row->a, row->n, b_value);
@@ -251,7 +251,7 @@ static void run_row(jit_gemm_context *context, const struct row *row, const char
     struct matrix r = make_output(context, row, row->r, 1);
     const jit_gemm_arg operand = {
         .pointer = r.address, .ld = r.place.ld, .batch_stride = r.place.batch_stride};
-    jit_gemm_args args = {.struct_size = sizeof args,
+    jit_gemm_args args = {.struct_size = sizeof(args),
                           .a = {a.address, a.place.ld, JIT_GEMM_STRIDE_BROADCAST, 0, 0},
                           .b = {b.address, b.place.ld, JIT_GEMM_STRIDE_BROADCAST, 0, 0},
                           .d = {d.address, d.place.ld, d.place.batch_stride, 0, 0}};
@@ -268,7 +268,7 @@ static void run_row(jit_gemm_context *context, const struct row *row, const char
     cr_assert_eq(done, JIT_GEMM_OK, "%s %s: %s", arch, text, jit_gemm_last_error());
     expect_result(context, row, &d, arch);
     struct matrix *const matrices[] = {&a, &b, &d, &c, &r};
-    for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++) {
+    for (size_t i = 0; i < sizeof(matrices) / sizeof(matrices[0]); i++) {
         free_matrix(context, matrices[i]);
     }
     jit_gemm_destroy(&gemm);
@@ -278,7 +278,7 @@ static void register_sum(jit_gemm_context *context, const char *name, jit_gemm_d
 {
     const jit_gemm_operand operand = {
         .name = "r", .kind = JIT_GEMM_OPERAND_MATRIX, .dtype = dtype};
-    const jit_gemm_epilogue epilogue = {.struct_size = sizeof epilogue,
+    const jit_gemm_epilogue epilogue = {.struct_size = sizeof(epilogue),
                                         .name = name,
                                         .source = "d = acc + r;",
                                         .operands = &operand,
@@ -319,7 +319,7 @@ Test(output_alignment, every_address_and_pitch_and_no_byte_beside, .timeout = 30
         jit_gemm_context *context = open_context(archs[i]);
         register_sum(context, "sum_bf16", JIT_GEMM_DTYPE_BF16);
         register_sum(context, "sum_e5m2", JIT_GEMM_DTYPE_E5M2);
-        for (size_t j = 0; j < sizeof rows / sizeof rows[0]; j++) {
+        for (size_t j = 0; j < sizeof(rows) / sizeof(rows[0]); j++) {
             run_row(context, &rows[j], archs[i]);
         }
         jit_gemm_context_destroy(&context);

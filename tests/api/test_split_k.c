@@ -34,19 +34,19 @@ static void check(jit_gemm_status status)
 static uint64_t make_inputs(jit_gemm_context *context, size_t count, unsigned seed,
                             int whole)
 {
-    uint16_t *elements = malloc(count * sizeof *elements);
+    uint16_t *elements = malloc(count * sizeof(*elements));
     cr_assert_not_null(elements);
     for (size_t i = 0; i < count; i++) {
         seed = seed * 1664525u + 1013904223u;
         const float value = whole ? (float)((int)(seed >> 24) % 5 - 2)
                                   : (float)(int)(seed >> 8) / 16777216.0F - 0.5F;
         uint32_t bits;
-        memcpy(&bits, &value, sizeof bits);
+        memcpy(&bits, &value, sizeof(bits));
         elements[i] = (uint16_t)(bits >> 16);
     }
     uint64_t address = 0;
-    check(jit_gemm_device_alloc(context, count * sizeof *elements, &address));
-    check(jit_gemm_device_upload(context, address, elements, count * sizeof *elements));
+    check(jit_gemm_device_alloc(context, count * sizeof(*elements), &address));
+    check(jit_gemm_device_upload(context, address, elements, count * sizeof(*elements)));
     free(elements);
     return address;
 }
@@ -55,7 +55,7 @@ static void open_fixture(struct fixture *fixture, const char *arch, const char *
                          int whole)
 {
     setenv("JIT_GEMM_EMULATOR", settings, 1);
-    const jit_gemm_context_options options = {.struct_size = sizeof options,
+    const jit_gemm_context_options options = {.struct_size = sizeof(options),
                                               .arch = arch,
                                               .driver = EMU_LIBRARY_PATH,
                                               .no_cache = 1};
@@ -132,7 +132,7 @@ static float *run(const struct fixture *fixture, const jit_gemm *gemm, int64_t f
                   int64_t k, uint64_t workspace)
 {
     jit_gemm_args args = {
-        .struct_size = sizeof args,
+        .struct_size = sizeof(args),
         .a = {.pointer = fixture->a + (uint64_t)first * BLOCK * 2, .ld = K},
         .b = {.pointer = fixture->b + (uint64_t)first * BLOCK * 2, .ld = K},
         .d = {.pointer = fixture->d},
@@ -150,7 +150,7 @@ static float *run(const struct fixture *fixture, const jit_gemm *gemm, int64_t f
 
 static size_t workspace_bytes(const jit_gemm *gemm)
 {
-    jit_gemm_info info = {.struct_size = sizeof info};
+    jit_gemm_info info = {.struct_size = sizeof(info)};
     check(jit_gemm_get_info(gemm, &info));
     return (size_t)info.workspace_bytes;
 }
@@ -158,7 +158,7 @@ static size_t workspace_bytes(const jit_gemm *gemm)
 static size_t first_difference(const float *x, const float *y)
 {
     size_t i = 0;
-    while (i < (size_t)M * N && memcmp(&x[i], &y[i], sizeof x[i]) == 0) {
+    while (i < (size_t)M * N && memcmp(&x[i], &y[i], sizeof(x[i])) == 0) {
         i++;
     }
     return i;
@@ -184,7 +184,7 @@ Test(split_k, turnstile_gives_the_sum_of_the_parts_in_the_order_of_k)
         {"sm_100a", "numbers=exact,async=random,seed=5,sms=4,schedule=random",
          "200x136x520 bf16 d=f32 config=mma=128x128 cluster=2x2 split_k=9", 9},
     };
-    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
         struct fixture fixture;
         open_fixture(&fixture, rows[row].arch, rows[row].settings, 0);
         jit_gemm *split = create(&fixture, rows[row].problem);
@@ -285,7 +285,7 @@ Test(split_k, larger_launch_than_planned_needs_a_larger_workspace_and_says_so)
     jit_gemm *whole = create(&fixture, "200x136x520 bf16 d=f32");
     const size_t needed = LOCK_BYTES + (size_t)2 * 3 * 128 * 64 * sizeof(float);
     const struct workspace workspace = make_workspace(&fixture, needed);
-    jit_gemm_args args = {.struct_size = sizeof args,
+    jit_gemm_args args = {.struct_size = sizeof(args),
                           .a = {.pointer = fixture.a},
                           .b = {.pointer = fixture.b},
                           .d = {.pointer = fixture.d},

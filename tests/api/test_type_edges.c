@@ -15,7 +15,7 @@ enum { SIZE = 16, LONG_K = 2064 };
 
 static const char *const archs[] = {"sm_90a", "sm_100a"};
 
-enum { ARCHS = sizeof archs / sizeof archs[0] };
+enum { ARCHS = sizeof(archs) / sizeof(archs[0]) };
 
 struct fixture {
     jit_gemm_context *context;
@@ -41,12 +41,12 @@ static void open_fixture(struct fixture *fixture, const char *arch, const void *
                          const void *b, size_t bytes)
 {
     setenv("JIT_GEMM_EMULATOR", "numbers=exact,sms=2", 1);
-    const jit_gemm_context_options options = {.struct_size = sizeof options,
+    const jit_gemm_context_options options = {.struct_size = sizeof(options),
                                               .arch = arch,
                                               .driver = EMU_LIBRARY_PATH,
                                               .no_cache = 1};
     *fixture =
-        (struct fixture){.arch = arch, .args = {.struct_size = sizeof fixture->args}};
+        (struct fixture){.arch = arch, .args = {.struct_size = sizeof(fixture->args)}};
     check(jit_gemm_context_create(&options, &fixture->context));
     fixture->args.a.pointer = upload(fixture, a, bytes);
     fixture->args.b.pointer = upload(fixture, b, bytes);
@@ -89,13 +89,13 @@ static int32_t sum_of_row(int row)
 static void open_long_sums(struct fixture *fixture, const char *arch)
 {
     static signed char a[SIZE][LONG_K], b[SIZE][LONG_K];
-    memset(a, 127, sizeof a);
-    memset(b, 127, sizeof b);
+    memset(a, 127, sizeof(a));
+    memset(b, 127, sizeof(b));
     for (int i = 0; i < SIZE; i++) {
         a[i][0] = (signed char)(127 - i);
         b[i][0] = 1;
     }
-    open_fixture(fixture, arch, a, b, sizeof a);
+    open_fixture(fixture, arch, a, b, sizeof(a));
 }
 
 static const char long_sums[] = "16x16x2064 s8";
@@ -104,7 +104,7 @@ static void expect_rows(const struct fixture *fixture, const char *text,
                         int32_t (*want)(int row), const char *what)
 {
     int32_t d[SIZE][SIZE];
-    run(fixture, text, d, sizeof d);
+    run(fixture, text, d, sizeof(d));
     for (int row = 0; row < SIZE; row++) {
         for (int column = 0; column < SIZE; column++) {
             cr_expect_eq(d[row][column], want(row), "%s, %s, row %d: %d instead of %d",
@@ -153,7 +153,7 @@ Test(type_edges, sums_of_s8_are_exact_where_nothing_is_to_be_computed, .timeout 
         expect_rows(&fixture, long_sums, sum_of_row, "plain");
         expect_rows(&fixture, "16x16x2064 s8 config=kernel=reference", sum_of_row,
                     "reference");
-        fixture.args.alpha_device = upload(&fixture, &one, sizeof one);
+        fixture.args.alpha_device = upload(&fixture, &one, sizeof(one));
         expect_rows(&fixture, long_sums, sum_of_row, "alpha 1 on the device");
         expect_rows(&fixture, "m=16 n=16 k=2064 a=s8 config=stages=2", sum_of_row,
                     "two stages");
@@ -169,7 +169,7 @@ Test(type_edges, sums_of_s8_are_f32_where_something_is, .timeout = 300)
         struct fixture fixture;
         open_long_sums(&fixture, archs[i]);
         const jit_gemm_epilogue copy = {
-            .struct_size = sizeof copy, .name = "copy", .source = "d = acc;"};
+            .struct_size = sizeof(copy), .name = "copy", .source = "d = acc;"};
         check(jit_gemm_epilogue_register(fixture.context, &copy));
         const float one = 1, two = 2, many = 1000, few = -1000, none = NAN;
 
@@ -184,7 +184,7 @@ Test(type_edges, sums_of_s8_are_f32_where_something_is, .timeout = 300)
         fixture.args.alpha = &none;
         expect_rows(&fixture, long_sums, zero, "alpha NaN");
         fixture.args.alpha = NULL;
-        fixture.args.a_scale.pointer = upload(&fixture, &one, sizeof one);
+        fixture.args.a_scale.pointer = upload(&fixture, &one, sizeof(one));
         expect_rows(&fixture, "16x16x2064 s8 a_scale=tensor", rounded_sum, "a scale of 1");
 
         check(jit_gemm_device_free(fixture.context, fixture.args.a_scale.pointer));
@@ -216,7 +216,7 @@ static void expect_diagonal(const struct fixture *fixture, const char *text,
                             size_t expected_at)
 {
     unsigned char d[SIZE][SIZE];
-    run(fixture, text, d, sizeof d);
+    run(fixture, text, d, sizeof(d));
     for (int i = 0; i < SIZE; i++) {
         const unsigned char *row = (const unsigned char *)&diagonal[i];
         cr_expect_eq(d[i][i], row[expected_at], "%s, %s: %02x became %02x, not %02x",
@@ -233,7 +233,7 @@ Test(type_edges, conversions_to_8_bit_floats_saturate, .timeout = 300)
     }
     for (int i = 0; i < ARCHS; i++) {
         struct fixture fixture;
-        open_fixture(&fixture, archs[i], a, b, sizeof a);
+        open_fixture(&fixture, archs[i], a, b, sizeof(a));
         const float two = 2;
 
         expect_diagonal(&fixture, "16x16x16 e5m2 d=e4m3", 1);
@@ -264,12 +264,12 @@ Test(type_edges, tf32_is_rounded_to_nearest_even_and_not_cut_off, .timeout = 300
     }
     for (int i = 0; i < ARCHS; i++) {
         struct fixture fixture;
-        open_fixture(&fixture, archs[i], a, b, sizeof a);
+        open_fixture(&fixture, archs[i], a, b, sizeof(a));
         static const char *const texts[] = {"16x16x16 tf32", "16x16x16 tf32 input_align=4",
                                             "16x16x16 tf32 config=kernel=reference"};
-        for (size_t j = 0; j < sizeof texts / sizeof texts[0]; j++) {
+        for (size_t j = 0; j < sizeof(texts) / sizeof(texts[0]); j++) {
             float d[SIZE][SIZE];
-            run(&fixture, texts[j], d, sizeof d);
+            run(&fixture, texts[j], d, sizeof(d));
             for (int row = 0; row < 6; row++) {
                 cr_expect_eq(d[row][row], values[row][1], "%s, %s: %a became %a, not %a",
                              archs[i], texts[j], (double)values[row][0],
@@ -306,7 +306,7 @@ static void expect_bits(const struct fixture *fixture, const char *text,
                         uint32_t want[SIZE][SIZE])
 {
     uint32_t d[SIZE][SIZE];
-    run(fixture, text, d, sizeof d);
+    run(fixture, text, d, sizeof(d));
     for (int row = 0; row < SIZE; row++) {
         for (int column = 0; column < SIZE; column++) {
             cr_expect_eq(d[row][column], want[row][column],
@@ -322,11 +322,11 @@ Test(type_edges, tf32_is_the_same_whether_copies_or_threads_load_it, .timeout = 
     make_edges(a, b);
     for (int i = 0; i < ARCHS; i++) {
         struct fixture fixture;
-        open_fixture(&fixture, archs[i], a, b, sizeof a);
+        open_fixture(&fixture, archs[i], a, b, sizeof(a));
         fixture.args.a.ld = EDGES_LD;
         fixture.args.b.ld = EDGES_LD;
         uint32_t copied[SIZE][SIZE];
-        run(&fixture, "16x16x37 tf32", copied, sizeof copied);
+        run(&fixture, "16x16x37 tf32", copied, sizeof(copied));
 
         expect_bits(&fixture, "16x16x37 tf32 input_align=4", copied);
         expect_bits(&fixture, "16x16x37 tf32 input_align=8", copied);
@@ -355,11 +355,11 @@ Test(type_edges, tf32_is_the_same_in_all_layouts, .timeout = 300)
     }
     struct fixture fixture;
     uint32_t want[SIZE][SIZE];
-    open_fixture(&fixture, "sm_100a", a, b, sizeof a);
+    open_fixture(&fixture, "sm_100a", a, b, sizeof(a));
     fixture.args.a.ld = fixture.args.b.ld = EDGES_LD;
-    const uint64_t a_along_m = upload(&fixture, turned_a, sizeof turned_a);
-    const uint64_t b_along_n = upload(&fixture, turned_b, sizeof turned_b);
-    run(&fixture, "16x16x37 tf32", want, sizeof want);
+    const uint64_t a_along_m = upload(&fixture, turned_a, sizeof(turned_a));
+    const uint64_t b_along_n = upload(&fixture, turned_b, sizeof(turned_b));
+    run(&fixture, "16x16x37 tf32", want, sizeof(want));
     for (int i = 0; i < 3; i++) {
         struct fixture turned = fixture;
         if (rows[i].a_turned) {
@@ -392,16 +392,16 @@ Test(type_edges, sum_of_no_products_is_zero)
         static const uint16_t nans[SIZE][SIZE] = {{0x7E00}};
         float c[SIZE][SIZE];
         struct fixture fixture;
-        open_fixture(&fixture, archs[i], nans, nans, sizeof nans);
+        open_fixture(&fixture, archs[i], nans, nans, sizeof(nans));
         for (int j = 0; j < SIZE * SIZE; j++) {
             c[j / SIZE][j % SIZE] = (float)j;
         }
-        fixture.args.c.pointer = upload(&fixture, c, sizeof c);
-        for (size_t j = 0; j < sizeof texts / sizeof texts[0]; j++) {
+        fixture.args.c.pointer = upload(&fixture, c, sizeof(c));
+        for (size_t j = 0; j < sizeof(texts) / sizeof(texts[0]); j++) {
             float d[SIZE][SIZE];
             fixture.args.m = fixture.args.n = j == 1 ? SIZE : 0;
-            run(&fixture, texts[j], d, sizeof d);
-            cr_expect_eq(memcmp(d, c, sizeof c), 0, "%s, %s", archs[i], texts[j]);
+            run(&fixture, texts[j], d, sizeof(d));
+            cr_expect_eq(memcmp(d, c, sizeof(c)), 0, "%s, %s", archs[i], texts[j]);
         }
         check(jit_gemm_device_free(fixture.context, fixture.args.c.pointer));
         close_fixture(&fixture);

@@ -308,18 +308,18 @@ Test(choose_sm100a, k_is_split_where_tiles_are_few_and_a_workspace_is_allowed)
 {
     static const struct {
         const char *problem;
-        int is_split;
+        bool is_split;
     } rows[] = {
-        {"1024x256x16384 bf16", 0},
-        {"1024x256x16384 bf16 workspace=64m", 1},
-        {"1024x256x16384 bf16 workspace=32k", 0}, /* not even the locks */
-        {"16x4096x4096 bf16 workspace=64m", 1},
-        {"16x4096x4096 bf16 workspace=64m config=split_k=1", 0},
-        {"n=256 k=16384 a=bf16 dynamic=m,k m=64 workspace=64m", 1},
-        {"256x256x256 bf16 workspace=64m", 0},
-        {"1024x1024x1024 bf16 workspace=64m", 0},
-        {"8192x8192x8192 bf16 workspace=8g", 0},
-        {"128x64x4096 bf16 batch=148 workspace=8g", 0},
+        {"1024x256x16384 bf16", false},
+        {"1024x256x16384 bf16 workspace=64m", true},
+        {"1024x256x16384 bf16 workspace=32k", false}, /* not even the locks */
+        {"16x4096x4096 bf16 workspace=64m", true},
+        {"16x4096x4096 bf16 workspace=64m config=split_k=1", false},
+        {"n=256 k=16384 a=bf16 dynamic=m,k m=64 workspace=64m", true},
+        {"256x256x256 bf16 workspace=64m", false},
+        {"1024x1024x1024 bf16 workspace=64m", false},
+        {"8192x8192x8192 bf16 workspace=8g", false},
+        {"128x64x4096 bf16 batch=148 workspace=8g", false},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct jg_problem problem = plan_problem(rows[i].problem);

@@ -8,7 +8,7 @@
 
 /* Chosen anew with this config, beside this limit on the workspace. */
 static void expect_same_config(const struct jg_arch *arch, const struct jg_problem *from,
-                               uint64_t workspace_limit, const char *config, int is_usable)
+                               uint64_t workspace_limit, const char *config, bool is_usable)
 {
     struct jg_problem problem = *from;
     struct jg_choice choice;
@@ -37,7 +37,7 @@ static void expect_line_to_be_read(const struct jg_arch *arch,
     const char *end = strstr(begin, ": ");
     cr_assert(end != NULL && end < line + size);
     jg_str_add(&config, begin, (size_t)(end - begin));
-    const int is_usable =
+    const bool is_usable =
         strncmp(end, ": predicted", 11) == 0 || strncmp(end, ": not faster", 12) == 0;
     static const uint64_t limits[] = {0, 64 << 20};
     for (size_t i = 0; i < 2; i++) {

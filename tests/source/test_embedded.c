@@ -8,15 +8,15 @@
 
 #include "source/embedded.h"
 
-static int is_embedded(const char *name, size_t size)
+static bool is_embedded(const char *name, size_t size)
 {
     for (size_t i = 0; i < jg_embedded_file_count; i++) {
         if (strlen(jg_embedded_files[i].name) == size &&
             memcmp(jg_embedded_files[i].name, name, size) == 0) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 Test(embedded, table_is_sorted_and_terminated)

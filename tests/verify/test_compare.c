@@ -62,7 +62,7 @@ Test(elements, f16_rounds_to_nearest_even)
         {0x3p-25f, 0x0002}, {0x1.ff8p-15f, 0x03ff},    {0x1.fffp-15f, 0x0400},
     };
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         uint16_t bits;
 
         element_store(JIT_GEMM_DTYPE_F16, &bits, 0, rows[i].value);
@@ -119,7 +119,7 @@ Test(elements, narrow_types_round_to_nearest_even_and_saturate)
         {JIT_GEMM_DTYPE_S32, NAN, 0},
     };
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         double rounded = element_round(rows[i].dtype, rows[i].value);
 
         cr_expect_eq(rounded, rows[i].rounded, "%s: %a gave %a, not %a",
@@ -236,7 +236,7 @@ Test(compare, a_broken_reference_is_no_pass)
     struct pair pair;
 
     fill_pair(&pair);
-    memset(&pair.ref[4], 0xff, sizeof pair.ref[4]);
+    memset(&pair.ref[4], 0xff, sizeof(pair.ref[4]));
 
     cr_expect(!judge_pair(&pair).pass);
     cr_expect_eq(judge_pair(&pair).bad_reference, 1);
@@ -294,7 +294,7 @@ Test(compare, whole_numbers_may_differ_next_to_ties_but_not_everywhere)
     compare_matrices(&view, out, &view, ref, &bounds, &report);
     cr_expect(!report.pass);
 
-    memcpy(out, ref, sizeof out);
+    memcpy(out, ref, sizeof(out));
     out[3] += 2;
     compare_matrices(&view, out, &view, ref, &bounds, &report);
     cr_expect(!report.pass);

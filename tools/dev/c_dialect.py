@@ -9,18 +9,21 @@ import re
 # Folders and files that are held. One that is converted is added here, and stays.
 HELD = (
     "cache/",
-    "lib/base/",
-    "lib/compile/",
-    "lib/cuda/",
-    "lib/runtime/instruments.",
-    "lib/runtime/module.",
-    "lib/runtime/table.",
-    "lib/source/embedded.",
+    "examples/",
+    "include/",
+    "lib/",
+    "tests/api/",
     "tests/base/",
     "tests/cache/",
     "tests/compile/",
-    "tests/runtime/test_table.c",
+    "tests/device/test_",
+    "tests/headers/",
+    "tests/plan/",
+    "tests/runtime/",
+    "tests/source/",
     "tests/support/",
+    "tests/verify/",
+    "verify/",
 )
 
 NOT_A_TYPE = {"return", "else", "case", "goto", "sizeof", "do", "in", "typedef"}

@@ -49,7 +49,7 @@ TABLE = "ARCHITECTURE.md"
 ROOTS = ["cache", "include", "lib", "kernel_src", "emulator", "tools", "examples", "bench",
          "tests", "verify"]
 # Folders whose files may be read from the bottom up. One that is mended is added here.
-NO_CIRCLES = ["cache", "lib/base", "lib/cuda", "lib/source", "lib/compile", "lib/runtime",
+NO_CIRCLES = ["cache", "lib/base", "lib/plan", "lib/plan/sm90a", "lib/plan/sm100a", "lib/cuda", "lib/source", "lib/compile", "lib/runtime",
               "lib/api", "verify", "bench"]
 DEFINITION = re.compile(r"^(?!static\b)[A-Za-z_][\w *]*?\b(\w+)\([^;{}]*\)\s*\{", re.M)
 TEST_SOURCE = re.compile(r"'[^'\n]*\btests/[^'\n]*\.[ch]'")

@@ -20,8 +20,7 @@ enum {
     LOAD_ORDER_BYTES = 8, /* the barrier at which matrices wait for the first inputs */
     TMEM_COLUMNS = 512,
     TMEM_ADDRESS_BYTES = 8, /* of the word that publishes the address of tensor memory */
-    WARP_LANES = 32,
-    TMEM_STEP = 32, /* columns that are allocated at least */
+    TMEM_STEP = 32,         /* columns that are allocated at least */
     MAX_MMA_N = 256,
     LEAST_SPAN = 32, /* bytes of a row of A or B in the narrowest swizzle */
     WORD_SPAN = 128, /* in the only one for elements of 32 bits along M or N */
@@ -48,15 +47,6 @@ static int count_load_stages(const struct jg_problem *problem)
         return 2 * step;
     }
     return step <= MAX_LOAD_STAGES ? step : 0;
-}
-
-struct jg_sm100a_lanes jg_sm100a_lanes(const struct jg_config *config)
-{
-    const bool split = config->layout.cta_group == 2 && config->layout.mma_m == 128;
-    return (struct jg_sm100a_lanes){
-        .of_warp = config->layout.mma_m == 64 ? WARP_LANES / 2 : WARP_LANES,
-        .split = split,
-        .columns = split ? config->layout.mma_n / 2 : config->layout.mma_n};
 }
 
 /* What a CTA allocates: a power of two from 32 on (jg/sm100a/tmem.cuh). */
@@ -106,7 +96,7 @@ static int count_step_rows(const struct jg_product *product, const struct jg_con
 {
     const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(config);
     if (product->is_transposed) {
-        *ret_teams = lanes.of_warp == WARP_LANES ? 2 : 1;
+        *ret_teams = lanes.of_warp == JG_SM100A_WARP_LANES ? 2 : 1;
         return lesser(STEP, lanes.columns);
     }
     *ret_teams = lanes.split ? 2 : 1;

@@ -15,7 +15,7 @@
 
 #include "plan/smem.h"
 
-enum { JG_SM100A_MAX_ACC_STAGES = 2 };
+enum { JG_SM100A_MAX_ACC_STAGES = 2, JG_SM100A_WARP_LANES = 32 };
 
 /* Where a CTA's accumulator lies in tensor memory (jg/sm100a/epilogue_partition.cuh). */
 struct jg_sm100a_lanes {
@@ -23,7 +23,15 @@ struct jg_sm100a_lanes {
     bool split;  /* do two warps have the left half of the columns, two the right one? */
     int columns; /* of tensor memory */
 };
-struct jg_sm100a_lanes jg_sm100a_lanes(const struct jg_config *config);
+static inline struct jg_sm100a_lanes jg_sm100a_lanes(const struct jg_config *config)
+{
+    const bool split = config->layout.cta_group == 2 && config->layout.mma_m == 128;
+    return (struct jg_sm100a_lanes){
+        .of_warp =
+            config->layout.mma_m == 64 ? JG_SM100A_WARP_LANES / 2 : JG_SM100A_WARP_LANES,
+        .split = split,
+        .columns = split ? config->layout.mma_n / 2 : config->layout.mma_n};
+}
 
 struct jg_smem jg_sm100a_smem(const struct jg_trial *trial);
 extern const struct jg_stage_limits jg_sm100a_stages;

@@ -25,11 +25,6 @@ const struct jg_stage_limits jg_sm90a_stages = {
 
 /* --------------------------------------------------------------------------- sizes */
 
-bool jg_sm90a_promotes(const struct jg_product *product)
-{
-    return jg_dtype_is_fp8(product->a.dtype);
-}
-
 /* Half of the tile's rows, or of its columns where it has only 64 rows. */
 static int columns_of_warpgroup(const struct jg_config_layout *layout)
 {

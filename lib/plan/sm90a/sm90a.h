@@ -23,7 +23,10 @@ extern const struct jg_stage_limits jg_sm90a_stages;
 struct jg_smem jg_sm90a_smem(const struct jg_config *config);
 /* Do sums leave the tensor core after each stage? Of 8-bit floats it keeps 13 fraction bits
  * (jg/sm90a/mma_op.cuh). */
-bool jg_sm90a_promotes(const struct jg_product *product);
+static inline bool jg_sm90a_promotes(const struct jg_product *product)
+{
+    return jg_dtype_is_fp8(product->a.dtype);
+}
 
 /* The cost model, for comparing candidates; after all else of the trial is derived. */
 double jg_sm90a_predict_us(const struct jg_trial *trial);
