@@ -8,7 +8,7 @@ static const struct dtype_row {
     jit_gemm_dtype dtype;
     const char *name;
     size_t bytes;
-    int is_integer;
+    bool is_integer;
     jit_gemm_dtype d;      /* the type of D beside such an A */
     double random_extreme; /* greatest magnitude of a random element */
 } dtype_rows[] = {
@@ -45,7 +45,7 @@ const char *element_dtype_name(jit_gemm_dtype dtype)
     return find_row(dtype)->name;
 }
 
-int element_is_integer(jit_gemm_dtype dtype)
+bool element_is_integer(jit_gemm_dtype dtype)
 {
     return find_row(dtype)->is_integer;
 }

@@ -24,7 +24,7 @@ struct element_view {
 };
 
 /* Not 0: an integer. Products of integers are added up exactly. */
-int element_is_integer(jit_gemm_dtype dtype);
+bool element_is_integer(jit_gemm_dtype dtype);
 /* Bytes of one element; 0 for NONE. */
 size_t element_size(jit_gemm_dtype dtype);
 /* Name as a problem's text writes it, for instance "bf16". */

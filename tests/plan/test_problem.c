@@ -712,7 +712,7 @@ Test(dtype, names_and_sizes)
     cr_expect_not(jg_dtype_parse("e4m2", 4, &dtype));
 }
 
-static void expect_hint(const char *hint, int (*is_listed)(jit_gemm_dtype dtype))
+static void expect_hint(const char *hint, bool (*is_listed)(jit_gemm_dtype dtype))
 {
     char names[128] = "types:";
     for (int i = 1; jg_dtype_exists((jit_gemm_dtype)i); i++) {

@@ -128,16 +128,9 @@ struct KernelContext {
                       debug::Role::kMma, consumer, threadIdx.x % 128 == 0);
         while (work.has_work()) {
             const auto item = work.next();
+            // Add up the item's K.
             typename Mma::Accumulators sums;
-            // Add up the item's K; all is there when the scope ends.
-            {
-                Mma mma(consumer, tiles, sums);
-#pragma unroll 1
-                for (u32 k = 0; k < item.k_blocks; ++k) {
-                    auto stage = tiles.acquire();
-                    mma.issue(smem.input[stage.index()], stage, k == 0);
-                }
-            }
+            multiply(tiles, item, sums);
             // Write D, if all parts of K are there.
             work.enter(debug::Role::kEpilogue);
             if (add_parts(sums, item)) {
@@ -146,6 +139,18 @@ struct KernelContext {
             }
         }
         epilogue.drain();
+    }
+
+    // Adds up all of an item's K; the sums are there when it returns.
+    JG_DEVICE void multiply(typename Ring::Consumer &tiles, const WorkItem &item,
+                            typename Mma::Accumulators &sums) const
+    {
+        Mma mma(roles.consumer(), tiles, sums);
+#pragma unroll 1
+        for (u32 k = 0; k < item.k_blocks; ++k) {
+            auto stage = tiles.acquire();
+            mma.issue(smem.input[stage.index()], stage, k == 0);
+        }
     }
 
     // Where K is split, stores this part's sums for the last part's CTA, or adds all

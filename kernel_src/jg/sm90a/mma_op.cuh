@@ -74,8 +74,9 @@ class MmaOp {
     {
         using Swizzle = typename Operand::Swizzle;
         static_assert(Swizzle::kBytes == 128 && Swizzle::kAtom == 16, "its only swizzle");
-        return ptx::wgmma_descriptor < Operand::kKMajor ? 16 : Operand::kPanelBytes,
-               Swizzle::kGroupRows * Swizzle::kBytes > (tile);
+        constexpr u32 kLeadingBytes = Operand::kKMajor ? 16 : Operand::kPanelBytes;
+        constexpr u32 kStrideBytes = Swizzle::kGroupRows * Swizzle::kBytes;
+        return ptx::wgmma_descriptor<kLeadingBytes, kStrideBytes>(tile);
     }
 
     // Sums stay where the tensor core adds to them. One group of products stays in flight

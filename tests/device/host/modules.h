@@ -305,10 +305,10 @@ void multiply_sm90a(const TilesOf<Config> &tiles, u32 team)
 {
     NoStages stages;
     {
-        jg::sm90a::MmaOp<Config, NoStages> mma(team, stages);
+        typename jg::sm90a::MmaOp<Config, NoStages>::Accumulators sums;
+        jg::sm90a::MmaOp<Config, NoStages> mma(team, stages, sums);
         jg::HeldStages<NoStages> stage(stages);
         mma.issue(tiles, stage, true);
-        mma.finish();
     }
     EXPECT(stages.released == 1, "a stage is released %u times", stages.released);
 }
