@@ -12,14 +12,14 @@ static const struct dtype_row {
     jit_gemm_dtype d;      /* the type of D beside such an A */
     double random_extreme; /* greatest magnitude of a random element */
 } dtype_rows[] = {
-    {JIT_GEMM_DTYPE_BF16, "bf16", 2, 0, JIT_GEMM_DTYPE_BF16, 1},
-    {JIT_GEMM_DTYPE_F16, "f16", 2, 0, JIT_GEMM_DTYPE_F16, 1},
-    {JIT_GEMM_DTYPE_F32, "f32", 4, 0, JIT_GEMM_DTYPE_F32, 1},
-    {JIT_GEMM_DTYPE_TF32, "tf32", 4, 0, JIT_GEMM_DTYPE_F32, 1},
-    {JIT_GEMM_DTYPE_E4M3, "e4m3", 1, 0, JIT_GEMM_DTYPE_E4M3, 1},
-    {JIT_GEMM_DTYPE_E5M2, "e5m2", 1, 0, JIT_GEMM_DTYPE_E5M2, 1},
-    {JIT_GEMM_DTYPE_S8, "s8", 1, 1, JIT_GEMM_DTYPE_S32, 128},
-    {JIT_GEMM_DTYPE_S32, "s32", 4, 1, JIT_GEMM_DTYPE_S32, 1000},
+    {JIT_GEMM_DTYPE_BF16, "bf16", 2, false, JIT_GEMM_DTYPE_BF16, 1},
+    {JIT_GEMM_DTYPE_F16, "f16", 2, false, JIT_GEMM_DTYPE_F16, 1},
+    {JIT_GEMM_DTYPE_F32, "f32", 4, false, JIT_GEMM_DTYPE_F32, 1},
+    {JIT_GEMM_DTYPE_TF32, "tf32", 4, false, JIT_GEMM_DTYPE_F32, 1},
+    {JIT_GEMM_DTYPE_E4M3, "e4m3", 1, false, JIT_GEMM_DTYPE_E4M3, 1},
+    {JIT_GEMM_DTYPE_E5M2, "e5m2", 1, false, JIT_GEMM_DTYPE_E5M2, 1},
+    {JIT_GEMM_DTYPE_S8, "s8", 1, true, JIT_GEMM_DTYPE_S32, 128},
+    {JIT_GEMM_DTYPE_S32, "s32", 4, true, JIT_GEMM_DTYPE_S32, 1000},
 };
 
 enum { DTYPE_ROWS = sizeof(dtype_rows) / sizeof(dtype_rows[0]) };

@@ -23,7 +23,7 @@ struct element_view {
     int64_t ld, batch_stride;
 };
 
-/* Not 0: an integer. Products of integers are added up exactly. */
+/* Products of integers are added up exactly. */
 bool element_is_integer(jit_gemm_dtype dtype);
 /* Bytes of one element; 0 for NONE. */
 size_t element_size(jit_gemm_dtype dtype);
