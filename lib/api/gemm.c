@@ -78,7 +78,7 @@ static jit_gemm_status build_binary(jit_gemm_context *context,
                                     struct jg_choice *ret_choice,
                                     struct jg_step_result *ret_result)
 {
-    const struct jg_arch *arch = context->arch;                       /* 3 */
+    const struct jg_arch *arch = context->arch;
     JG_TRY(jg_step_choose(context, arch, problem, ret_choice, NULL)); /* 4 */
     const struct jg_builder builder = jg_context_builder(context, context->policy);
     struct jg_build_counts counts = {0};
@@ -151,7 +151,7 @@ static jit_gemm_status make_table_key(const jit_gemm_context *context,
                                       const struct jg_problem *problem,
                                       struct jg_str *ret_key)
 {
-    jg_str_puts(ret_key, context->arch->name);
+    jg_str_puts(ret_key, context->arch->name); /* 2 */
     jg_problem_bytes(problem, ret_key);
     return jg_str_status(ret_key);
 }
@@ -164,7 +164,7 @@ static jit_gemm_status acquire_kernel(jit_gemm_context *context,
     struct jg_table_entry *entry = NULL;
     jit_gemm_status status = make_table_key(context, problem, &key);
     if (status == JIT_GEMM_OK) {
-        status = jg_table_acquire(context->table, key.data, key.size, /* 2 */
+        status = jg_table_acquire(context->table, key.data, key.size, /* 3 */
                                   &gemm->kernel, &entry);
     }
     jg_str_free(&key);
