@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <ftw.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -222,10 +223,10 @@ static int run_child(char **argv)
 
 /* ------------------------------------------------------------------------ the parent */
 
-/* Runs a child and reads its line of numbers. `quiet`: its messages are dropped. */
+/* Runs a child and reads its line of numbers. `is_quiet`: its messages are dropped. */
 static int run_self(const struct create_arguments *arguments, enum via via,
-                    const char *mode, const char *cache_dir, const char *problem, int quiet,
-                    char *line, size_t line_size)
+                    const char *mode, const char *cache_dir, const char *problem,
+                    bool is_quiet, char *line, size_t line_size)
 {
     char via_text[16];
     int ends[2];
@@ -246,7 +247,7 @@ static int run_self(const struct create_arguments *arguments, enum via via,
         dup2(ends[1], STDOUT_FILENO);
         close(ends[0]);
         close(ends[1]);
-        if (quiet && freopen("/dev/null", "w", stderr) == NULL) {
+        if (is_quiet && freopen("/dev/null", "w", stderr) == NULL) {
             _exit(126);
         }
         execv("/proc/self/exe", child_argv);
@@ -467,8 +468,8 @@ static int measure_problem(const struct create_arguments *arguments, const char 
 }
 
 /* Asks a child for the device, so that this process never opens a driver. */
-static int probe_device(const struct create_arguments *arguments, enum via via, int quiet,
-                        char *name, size_t size)
+static int probe_device(const struct create_arguments *arguments, enum via via,
+                        bool is_quiet, char *name, size_t size)
 {
     char folder[PATH_TEXT_BYTES];
     char line[256];
@@ -476,7 +477,7 @@ static int probe_device(const struct create_arguments *arguments, enum via via, 
         return -1;
     }
     const int status =
-        run_self(arguments, via, "probe", folder, "", quiet, line, sizeof(line));
+        run_self(arguments, via, "probe", folder, "", is_quiet, line, sizeof(line));
     remove_folder(folder);
     if (status == 0) {
         bench_copy_line(name, size, line);
@@ -486,18 +487,18 @@ static int probe_device(const struct create_arguments *arguments, enum via via, 
 
 static int resolve_via(struct create_arguments *arguments)
 {
-    const int automatic = arguments->via == VIA_AUTO;
+    const bool is_automatic = arguments->via == VIA_AUTO;
     snprintf(arguments->device, sizeof(arguments->device), "none");
-    if (automatic) {
+    if (is_automatic) {
         arguments->via = VIA_DEVICE;
     }
     if (arguments->via == VIA_BUILD ||
-        probe_device(arguments, arguments->via, automatic, arguments->device,
+        probe_device(arguments, arguments->via, is_automatic, arguments->device,
                      sizeof(arguments->device)) == 0) {
         return 0;
     }
     arguments->via = VIA_BUILD;
-    return automatic ? 0 : -1;
+    return is_automatic ? 0 : -1;
 }
 
 static int read_option(void *user, const char *option, const char *value)

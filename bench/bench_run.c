@@ -23,7 +23,7 @@
 #define MAX_PARAMS   4096
 
 struct run_arguments {
-    int with_null, with_device;
+    bool with_null, with_device;
     int device_is_wanted; /* not 0: its absence is a failure */
     const char *null_driver, *nvrtc_path, *out_path;
     long batches, launches, device;
@@ -454,8 +454,8 @@ static int read_arguments(int argc, char **argv, struct run_arguments *arguments
 int main(int argc, char **argv)
 {
     static char null_driver[2304];
-    struct run_arguments arguments = {.with_null = 1,
-                                      .with_device = 1,
+    struct run_arguments arguments = {.with_null = true,
+                                      .with_device = true,
                                       .null_driver = null_driver,
                                       .batches = 501,
                                       .launches = 200};

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -104,9 +105,9 @@ void bench_join_arguments(int argc, char **argv, char *text, size_t size)
     size_t used = 0;
     text[0] = '\0';
     for (int i = 0; i < argc && used + 1 < size; i++) {
-        const int quote = strpbrk(argv[i], " ;$&|()*") != NULL;
+        const bool has_blanks = strpbrk(argv[i], " ;$&|()*") != NULL;
         const int wrote = snprintf(text + used, size - used, "%s%s%s%s", i > 0 ? " " : "",
-                                   quote ? "'" : "", argv[i], quote ? "'" : "");
+                                   has_blanks ? "'" : "", argv[i], has_blanks ? "'" : "");
         if (wrote < 0) {
             return;
         }

@@ -251,10 +251,10 @@ static int describe_product(struct cublaslt_plan *plan, const struct cublaslt_pr
                             char error[BENCH_ERROR_SIZE])
 {
     struct cublaslt *lib = plan->lib;
-    const int b_k_major = p->b_layout == JIT_GEMM_LAYOUT_K_MAJOR;
-    const int a_k_major = p->a_layout == JIT_GEMM_LAYOUT_K_MAJOR;
+    const bool b_k_major = p->b_layout == JIT_GEMM_LAYOUT_K_MAJOR;
+    const bool a_k_major = p->a_layout == JIT_GEMM_LAYOUT_K_MAJOR;
     /* Products of s8 are summed, and scaled, in s32. */
-    const int integers = p->a_type == JIT_GEMM_DTYPE_S8;
+    const bool integers = p->a_type == JIT_GEMM_DTYPE_S8;
     const cublasComputeType_t compute = integers ? CUBLAS_COMPUTE_32I
                                         : p->a_type == JIT_GEMM_DTYPE_TF32
                                             ? CUBLAS_COMPUTE_32F_FAST_TF32

@@ -262,9 +262,9 @@ static char *write_source(const jit_gemm_epilogue *epilogue, jit_gemm_dtype d_ty
 
 static int takes_types(const jit_gemm_epilogue *epilogue, jit_gemm_dtype d_type)
 {
-    int takes = name_type(d_type) != NULL;
+    bool takes = name_type(d_type) != NULL;
     for (uint32_t i = 0; i < epilogue->operand_count; i++) {
-        takes &= name_type(epilogue->operands[i].dtype) != NULL;
+        takes = takes && name_type(epilogue->operands[i].dtype) != NULL;
     }
     return takes;
 }

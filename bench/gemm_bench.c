@@ -273,10 +273,10 @@ static int play_match(struct match *match, const jit_gemm_problem *problem)
         warm_up(match) != 0) {
         return -1;
     }
-    int chosen = 0;
+    bool is_chosen = false;
     for (size_t i = 1; i < match->contender_count; i++) {
         struct contender *contender = &match->contenders[i];
-        const int keeps_default =
+        const bool keeps_default =
             contender->plan == match->plain && !contender->is_best_of_plain;
         if (keeps_default) {
             continue;
@@ -284,9 +284,9 @@ static int play_match(struct match *match, const jit_gemm_problem *problem)
         if (gemm_match_choose_algorithm(match, contender) != 0) {
             return -1;
         }
-        chosen = 1;
+        is_chosen = true;
     }
-    if (chosen && gemm_match_compare(match) != 0) {
+    if (is_chosen && gemm_match_compare(match) != 0) {
         return -1; /* the algorithms that were chosen, too */
     }
     if (time_rounds(match) != 0) {

@@ -198,7 +198,7 @@ static void add_gelu_bias(struct match *match)
 void gemm_match_add_rivals(struct match *match)
 {
     struct gemm_bench *bench = match->bench;
-    const int fused = match->epilogue != NULL;
+    const bool fused = match->epilogue != NULL;
     const char *default_name =
         fused ? "cublaslt default + elementwise" : "cublaslt default";
     const char *best_name = fused ? "cublaslt best + elementwise" : "cublaslt best";

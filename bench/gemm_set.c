@@ -54,8 +54,8 @@ void gemm_shape_read(const jit_gemm_problem *problem, struct gemm_shape *ret_sha
         .a_layout = problem->a.layout,
         .b_layout = problem->b.layout,
     };
-    const int a_k_major = s.a_layout == JIT_GEMM_LAYOUT_K_MAJOR;
-    const int b_k_major = s.b_layout == JIT_GEMM_LAYOUT_K_MAJOR;
+    const bool a_k_major = s.a_layout == JIT_GEMM_LAYOUT_K_MAJOR;
+    const bool b_k_major = s.b_layout == JIT_GEMM_LAYOUT_K_MAJOR;
     s.lda = round_up_ld(a_k_major ? s.k : s.m, s.a_type);
     s.ldb = round_up_ld(b_k_major ? s.k : s.n, s.b_type);
     s.ldc = s.c_type != JIT_GEMM_DTYPE_NONE ? round_up_ld(s.n, s.c_type) : 0;
@@ -385,22 +385,22 @@ int gemm_sets_read_d(const struct gemm_sets *sets, size_t set, const char *who,
         return bench_fail(error, "%s: %s", who, jit_gemm_last_error());
     }
     size_t at = 0;
-    int bad = 0;
-    int nonzero = 0;
+    bool is_bad = false;
+    bool is_nonzero = false;
     for (int64_t row = 0; row < s->m * s->batch; row++) {
         for (int64_t col = 0; col < s->n; col++) {
             const size_t index = (size_t)(row * s->ldd + col);
             const float value = (float)element_load(s->d_type, raw, index);
-            bad |= !isfinite(value) || element_is_poison(s->d_type, raw, index);
-            nonzero |= value != 0.0F;
+            is_bad = is_bad || !isfinite(value) || element_is_poison(s->d_type, raw, index);
+            is_nonzero = is_nonzero || value != 0.0F;
             ret_values[at++] = value;
         }
     }
     free(raw);
-    if (bad || !nonzero) {
+    if (is_bad || !is_nonzero) {
         return bench_fail(error, "%s: D %s: wrong result, nothing is timed", who,
-                          bad ? "has elements that are not finite or not written"
-                              : "is all zero");
+                          is_bad ? "has elements that are not finite or not written"
+                                 : "is all zero");
     }
     return 0;
 }

@@ -60,6 +60,34 @@ static int fail_with_log(const struct nvrtc_functions *nvrtc, nvrtcProgram progr
     return -1;
 }
 
+/* Compiles the program; the caller frees the cubin. */
+static int make_cubin(const struct nvrtc_functions *nvrtc, nvrtcProgram program,
+                      const char *const options[2], void **ret_cubin,
+                      char error[BENCH_ERROR_SIZE])
+{
+    nvrtcResult result = nvrtc->compile(program, 2, options);
+    if (result != NVRTC_SUCCESS) {
+        return fail_with_log(nvrtc, program, result, error);
+    }
+    size_t size = 0;
+    result = nvrtc->get_cubin_size(program, &size);
+    if (result != NVRTC_SUCCESS || size == 0) {
+        return bench_fail(error, "NVRTC: no machine code: %s",
+                          nvrtc->get_error_string(result));
+    }
+    void *cubin = malloc(size);
+    if (cubin == NULL) {
+        return bench_fail(error, "out of memory");
+    }
+    result = nvrtc->get_cubin(program, cubin);
+    if (result != NVRTC_SUCCESS) {
+        free(cubin);
+        return bench_fail(error, "NVRTC: %s", nvrtc->get_error_string(result));
+    }
+    *ret_cubin = cubin;
+    return 0;
+}
+
 /* For the architecture `sm_<major><minor>`; the caller frees the cubin. */
 static int compile_source(const char *nvrtc_path, const char *source, int cc_major,
                           int cc_minor, void **ret_cubin, char error[BENCH_ERROR_SIZE])
@@ -70,39 +98,14 @@ static int compile_source(const char *nvrtc_path, const char *source, int cc_maj
     }
     char arch[64];
     snprintf(arch, sizeof(arch), "--gpu-architecture=sm_%d%d", cc_major, cc_minor);
-    const char *const options[] = {arch, "-std=c++17"};
+    const char *const options[2] = {arch, "-std=c++17"};
     nvrtcProgram program = NULL;
-    nvrtcResult result = nvrtc.create(&program, source, "bench_kernel.cu", 0, NULL, NULL);
+    const nvrtcResult result =
+        nvrtc.create(&program, source, "bench_kernel.cu", 0, NULL, NULL);
     if (result != NVRTC_SUCCESS) {
         return bench_fail(error, "NVRTC: %s", nvrtc.get_error_string(result));
     }
-    int status = -1;
-    size_t size = 0;
-    void *cubin = NULL;
-    result = nvrtc.compile(program, 2, options);
-    if (result != NVRTC_SUCCESS) {
-        fail_with_log(&nvrtc, program, result, error);
-        goto done;
-    }
-    result = nvrtc.get_cubin_size(program, &size);
-    if (result != NVRTC_SUCCESS || size == 0) {
-        bench_fail(error, "NVRTC: no machine code: %s", nvrtc.get_error_string(result));
-        goto done;
-    }
-    cubin = malloc(size);
-    if (cubin == NULL) {
-        bench_fail(error, "out of memory");
-        goto done;
-    }
-    result = nvrtc.get_cubin(program, cubin);
-    if (result != NVRTC_SUCCESS) {
-        bench_fail(error, "NVRTC: %s", nvrtc.get_error_string(result));
-        free(cubin);
-        goto done;
-    }
-    *ret_cubin = cubin;
-    status = 0;
-done:
+    const int status = make_cubin(&nvrtc, program, options, ret_cubin, error);
     nvrtc.destroy(&program);
     return status;
 }

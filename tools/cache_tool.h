@@ -13,7 +13,7 @@ int cache_explain(int argc, char **argv);
 
 /* Opens the folder of --cache, JIT_GEMM_CACHE_DIR, or the user. CLI_OK, or the error was
  * printed. */
-int cache_tool_open(const char *folder, int read_only, jg_cache **ret_cache);
+int cache_tool_open(const char *folder, bool read_only, jg_cache **ret_cache);
 
 void cache_key_print(const jg_cache_name *name, char ret_text[CACHE_KEY_SIZE]);
 
@@ -22,6 +22,6 @@ void cache_entry_value(const jg_cache_entry *entry, const char *key, char *buffe
                        size_t size);
 
 /* The entry holds a kernel, not one of the library's own small records. */
-int cache_entry_is_kernel(const jg_cache_entry *entry);
+bool cache_entry_is_kernel(const jg_cache_entry *entry);
 
 #endif

@@ -41,7 +41,7 @@ int cli_dispatch(const char *program, const struct cli_command *table, size_t co
 /* -------------------------------------------------------------------------- options */
 
 enum cli_option_kind {
-    CLI_FLAG,   /* target: int, set to 1 */
+    CLI_FLAG,   /* target: bool, set to true */
     CLI_TEXT,   /* target: const char * */
     CLI_INT,    /* target: int64_t, not negative */
     CLI_NUMBER, /* target: double */
@@ -100,7 +100,7 @@ struct cli_snippet {
  * line and a caret for snippets, `jit-gemm: error: ...` for everything else, then hints.
  * Gives CLI_FAILED.
  */
-int cli_report(jit_gemm_status status, const struct cli_snippet *snippet, int verbose);
+int cli_report(jit_gemm_status status, const struct cli_snippet *snippet, bool verbose);
 
 /* Prints on standard error what a kernel with debug=1 said before it gave up, if it did. */
 void cli_print_debug_report(const jit_gemm *gemm);
@@ -108,13 +108,13 @@ void cli_print_debug_report(const jit_gemm *gemm);
 /* A log callback: lines go to standard error; errors only if `user` is not NULL, because a
  * failed call's error is printed by cli_report. */
 void cli_log(void *user, jit_gemm_severity severity, const char *text);
-/* Not 0: cli_log prints nothing until it is called with 0. */
+/* True: cli_log prints nothing until this is called with false. */
 void cli_log_mute(bool is_muted);
 
 /* Prints a JSON string with its quotes. */
 void cli_json_text(FILE *file, const char *text, size_t size);
 /* `"name": "text"` and a comma if `more`. */
-void cli_json_field(FILE *file, const char *name, const char *text, int more);
+void cli_json_field(FILE *file, const char *name, const char *text, bool more);
 /* A JSON number with all its digits, or null if it is not finite. */
 void cli_json_number(FILE *file, double value);
 
@@ -136,13 +136,13 @@ int cli_write_file(const char *path, const void *data, size_t size);
 struct cli_context_options {
     const char *arch, *nvrtc, *cache_dir;
     const char *driver, *device; /* NULL where the command has no such option */
-    int no_cache, verbose;
-    int log_errors; /* print logged errors too: where one call can fail many times */
+    bool no_cache, verbose;
+    bool log_errors; /* print logged errors too: where one call can fail many times */
 };
 #define CLI_CONTEXT_OPTION_COUNT 8
 /* Fills a table whose targets are the fields of `options`. `with_device`: also --device,
  * which is `auto` by default, and --driver. */
-void cli_context_table(struct cli_context_options *options, int with_device,
+void cli_context_table(struct cli_context_options *options, bool with_device,
                        struct cli_option ret_table[CLI_CONTEXT_OPTION_COUNT]);
 /* CLI_OK if --device names one, and agrees with --driver; or the error was printed. */
 int cli_check_device(const struct cli_context_options *options);
@@ -181,14 +181,14 @@ void cli_problem_free(struct cli_problem *problem);
 jit_gemm_epilogue cli_problem_epilogue(const struct cli_problem *problem);
 /* Registers the epilogue, if there is one. CLI_OK, or the error was printed. */
 int cli_problem_register(const struct cli_problem *problem, jit_gemm_context *context,
-                         int verbose);
+                         bool verbose);
 /*
  * cli_parse for a command on problems: its own options, then those of a problem and of a
  * context, with --device or without.
  */
 int cli_parse_problem(const struct cli_help *help, const struct cli_option *own,
                       struct cli_problem *problem, struct cli_context_options *options,
-                      int with_device, int argc, char **argv, int *ret_words);
+                      bool with_device, int argc, char **argv, int *ret_words);
 /* The problem's text; owned by the caller. */
 char *cli_problem_text(const jit_gemm_problem *problem);
 

@@ -10,7 +10,7 @@
 #include "cli.h"
 #include "jit_gemm/device.h"
 
-void cli_context_table(struct cli_context_options *options, int with_device,
+void cli_context_table(struct cli_context_options *options, bool with_device,
                        struct cli_option ret_table[CLI_CONTEXT_OPTION_COUNT])
 {
     size_t count = 0;
@@ -198,7 +198,7 @@ int cli_context_open(const struct cli_context_options *options, bool needs_devic
                      jit_gemm_policy policy, jit_gemm_context **ret_context)
 {
     char folder[PATH_MAX + 8];
-    static int log_errors = 1;
+    static bool log_errors = true;
     const char *arch = options->arch ? options->arch : getenv("JIT_GEMM_ARCH");
     bool is_arch_named = arch != NULL && arch[0];
     bool is_device_named = options->device && strcmp(options->device, "auto") != 0;
@@ -214,7 +214,6 @@ int cli_context_open(const struct cli_context_options *options, bool needs_devic
         .log_user = options->log_errors ? &log_errors : NULL,
         .log_level = options->verbose ? JIT_GEMM_SEVERITY_DEBUG : JIT_GEMM_SEVERITY_WARNING,
     };
-    jit_gemm_status status;
 
     if (cli_check_device(options) != CLI_OK) {
         return CLI_USAGE;
@@ -234,6 +233,6 @@ int cli_context_open(const struct cli_context_options *options, bool needs_devic
     if (options->device && !settings.no_device) {
         return open_chosen_device(&settings, options, ret_context);
     }
-    status = jit_gemm_context_create(&settings, ret_context);
+    jit_gemm_status status = jit_gemm_context_create(&settings, ret_context);
     return status == JIT_GEMM_OK ? CLI_OK : report_no_device(status, options);
 }

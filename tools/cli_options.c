@@ -89,7 +89,7 @@ static int store_value(const struct cli_option *option, const char *value)
     errno = 0;
     switch (option->kind) {
     case CLI_FLAG:
-        *(int *)option->target = 1;
+        *(bool *)option->target = true;
         return CLI_OK;
     case CLI_TEXT:
         *(const char **)option->target = value;
@@ -148,8 +148,6 @@ int cli_parse_words(const struct cli_help *help, const char *words_help,
     for (int i = 1; i < argc; i++) {
         char *word = argv[i];
         const char *value = NULL;
-        const struct cli_option *option;
-        size_t length;
 
         if (only_words || word[0] != '-' || word[1] == '\0') {
             argv[1 + words++] = word;
@@ -163,8 +161,8 @@ int cli_parse_words(const struct cli_help *help, const char *words_help,
             print_help(help, words_help, groups);
             return CLI_OK;
         }
-        length = strcspn(word, "=");
-        option = find_option(groups, word, length);
+        size_t length = strcspn(word, "=");
+        const struct cli_option *option = find_option(groups, word, length);
         if (option == NULL) {
             return cli_usage_error("%s: there is no option `%.*s`; `jit-gemm %s --help` "
                                    "lists them",

@@ -28,7 +28,7 @@ static const char problem_help[] =
 
 int cli_parse_problem(const struct cli_help *help, const struct cli_option *own,
                       struct cli_problem *problem, struct cli_context_options *options,
-                      int with_device, int argc, char **argv, int *ret_words)
+                      bool with_device, int argc, char **argv, int *ret_words)
 {
     const struct cli_option table[] = {
         {"--epilogue", "TEXT", "the epilogue, such as 'd = relu(acc + bias);'", CLI_TEXT,
@@ -75,7 +75,6 @@ static int read_operand(struct cli_problem *problem, const char *text)
     char copy[160];
     char *parts[5] = {0};
     size_t count = 0;
-    const char *role;
 
     if (index == JIT_GEMM_MAX_OPERANDS) {
         return cli_usage_error("--operand: an epilogue has at most %d operands",
@@ -113,7 +112,7 @@ static int read_operand(struct cli_problem *problem, const char *text)
             "--operand %s: there is no type `%s`; types are bf16, f16, f32, e4m3, e5m2",
             text, parts[2]);
     }
-    role = count == 4 ? parts[3] : "";
+    const char *role = count == 4 ? parts[3] : "";
     if (strcmp(role, "sum") == 0 || strcmp(role, "max") == 0 || strcmp(role, "min") == 0) {
         return cli_usage_error("--operand %s: reductions (`%s`) are not in this version",
                                text, role);
@@ -175,12 +174,11 @@ static int read_epilogue(struct cli_problem *problem)
 static char *join_words(char **words, int count)
 {
     size_t size = 1, used = 0;
-    char *text;
 
     for (int i = 0; i < count; i++) {
         size += strlen(words[i]) + 1;
     }
-    text = cli_alloc(size);
+    char *text = cli_alloc(size);
     for (int i = 0; i < count; i++) {
         size_t length = strlen(words[i]);
 
@@ -196,18 +194,15 @@ static char *join_words(char **words, int count)
 
 int cli_problem_read(struct cli_problem *problem, char **words, int count)
 {
-    jit_gemm_status status;
-    char *text;
-
     if (count == 0) {
         return cli_usage_error("a problem is missing, such as `4096x4096x4096 bf16`");
     }
-    text = join_words(words, count);
+    char *text = join_words(words, count);
     problem->problem = (jit_gemm_problem){.struct_size = sizeof(problem->problem)};
-    status = jit_gemm_problem_parse(text, &problem->problem);
+    jit_gemm_status status = jit_gemm_problem_parse(text, &problem->problem);
     free(text);
     if (status != JIT_GEMM_OK) {
-        cli_report(status, NULL, 0);
+        cli_report(status, NULL, false);
         return CLI_USAGE;
     }
     if (problem->config) {
@@ -243,28 +238,26 @@ jit_gemm_epilogue cli_problem_epilogue(const struct cli_problem *problem)
 }
 
 int cli_problem_register(const struct cli_problem *problem, jit_gemm_context *context,
-                         int verbose)
+                         bool verbose)
 {
     struct cli_snippet snippet = {problem->snippet};
     const jit_gemm_epilogue epilogue = cli_problem_epilogue(problem);
-    jit_gemm_status status;
 
     if (problem->snippet == NULL) {
         return CLI_OK;
     }
-    status = jit_gemm_epilogue_register(context, &epilogue);
+    jit_gemm_status status = jit_gemm_epilogue_register(context, &epilogue);
     return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, &snippet, verbose);
 }
 
 char *cli_problem_text(const jit_gemm_problem *problem)
 {
     size_t length = 0;
-    char *text;
 
     if (jit_gemm_problem_print(problem, NULL, 0, &length) != JIT_GEMM_OK) {
         length = 0;
     }
-    text = cli_alloc(length + 1);
+    char *text = cli_alloc(length + 1);
     text[0] = '\0';
     (void)jit_gemm_problem_print(problem, text, length + 1, NULL);
     return text;

@@ -64,8 +64,6 @@ static const char *severity_word(jit_gemm_severity severity)
 
 static void print_source_line(const char *text, uint32_t line, uint32_t column)
 {
-    size_t length;
-
     for (uint32_t i = 1; i < line; i++) {
         text = strchr(text, '\n');
         if (text == NULL) {
@@ -73,7 +71,7 @@ static void print_source_line(const char *text, uint32_t line, uint32_t column)
         }
         text++;
     }
-    length = strcspn(text, "\r\n");
+    size_t length = strcspn(text, "\r\n");
     if (length == 0) {
         return;
     }
@@ -106,7 +104,7 @@ static void print_diagnostic(const jit_gemm_diagnostic *item,
     }
 }
 
-int cli_report(jit_gemm_status status, const struct cli_snippet *snippet, int verbose)
+int cli_report(jit_gemm_status status, const struct cli_snippet *snippet, bool verbose)
 {
     jit_gemm_diagnostics *diagnostics = NULL;
     size_t count = 0;
@@ -142,12 +140,11 @@ void cli_log_mute(bool is_muted)
 void cli_print_debug_report(const jit_gemm *gemm)
 {
     size_t length = 0;
-    char *text;
 
     if (jit_gemm_debug_report(gemm, NULL, 0, &length) != JIT_GEMM_OK || length == 0) {
         return; /* no debug build, or nothing to say */
     }
-    text = cli_alloc(length + 1);
+    char *text = cli_alloc(length + 1);
     if (jit_gemm_debug_report(gemm, text, length + 1, NULL) == JIT_GEMM_OK) {
         fprintf(stderr, "jit-gemm: the kernel gave up:\n%s", text);
     }
@@ -181,7 +178,7 @@ void cli_json_text(FILE *file, const char *text, size_t size)
     fputc('"', file);
 }
 
-void cli_json_field(FILE *file, const char *name, const char *text, int more)
+void cli_json_field(FILE *file, const char *name, const char *text, bool more)
 {
     fprintf(file, "\"%s\": ", name);
     cli_json_text(file, text, strlen(text));
@@ -215,14 +212,12 @@ char *cli_read_file(const char *path, size_t *ret_size)
     bool is_input = strcmp(path, "-") == 0;
     FILE *file = is_input ? stdin : fopen(path, "rb");
     size_t size = 0, room = 4096, part;
-    char *text;
-    int failed;
 
     if (file == NULL) {
         cli_error("%s: %s", path, strerror(errno));
         return NULL;
     }
-    text = cli_alloc(room);
+    char *text = cli_alloc(room);
     while ((part = fread(text + size, 1, room - size - 1, file)) > 0) {
         size += part;
         if (room - size < 2) {
@@ -235,7 +230,7 @@ char *cli_read_file(const char *path, size_t *ret_size)
         }
     }
     text[size] = '\0';
-    failed = ferror(file);
+    int failed = ferror(file);
     if (failed) {
         cli_error("%s: %s", path, strerror(errno));
     }
@@ -254,19 +249,18 @@ int cli_write_file(const char *path, const void *data, size_t size)
 {
     bool is_output = strcmp(path, "-") == 0;
     FILE *file = is_output ? stdout : fopen(path, "wb");
-    int good;
 
     if (file == NULL) {
         return cli_error("%s: %s", path, strerror(errno));
     }
-    good = fwrite(data, 1, size, file) == size;
+    bool good = fwrite(data, 1, size, file) == size;
     good = fflush(file) == 0 && good;
     if (!good) {
         cli_error("%s: %s", path, strerror(errno));
     }
     if (!is_output) {
         if (fclose(file) != 0 && good) {
-            good = 0;
+            good = false;
             cli_error("%s: %s", path, strerror(errno));
         }
         if (!good) {

@@ -23,7 +23,7 @@ struct bench_options {
     struct cli_context_options context;
     const char *against, *cublaslt;
     int64_t rounds, seed;
-    int json;
+    bool json;
 };
 
 /* Where the next problem begins: at a word that opens with a digit or `m=`. */
@@ -156,7 +156,7 @@ int cmd_bench(int argc, char **argv)
     jit_gemm_context *context = NULL;
     int words = 0, code;
 
-    code = cli_parse_problem(&bench_help, own, &model, &options.context, 1, argc, argv,
+    code = cli_parse_problem(&bench_help, own, &model, &options.context, true, argc, argv,
                              &words);
     if (code >= 0) {
         return code;

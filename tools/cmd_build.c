@@ -84,7 +84,8 @@ int cmd_build(int argc, char **argv)
     jit_gemm_emit emit = JIT_GEMM_EMIT_CUBIN;
     int words = 0, code;
 
-    code = cli_parse_problem(&build_help, own, &problem, &options, 0, argc, argv, &words);
+    code =
+        cli_parse_problem(&build_help, own, &problem, &options, false, argc, argv, &words);
     if (code >= 0) {
         return code;
     }

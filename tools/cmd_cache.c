@@ -12,12 +12,11 @@
 
 enum { VALUE_SIZE = 1024 };
 
-int cache_tool_open(const char *folder, int read_only, jg_cache **ret_cache)
+int cache_tool_open(const char *folder, bool read_only, jg_cache **ret_cache)
 {
     char path[PATH_MAX + 8], reason[512];
     jg_cache_options options = {.environment = getenv("JIT_GEMM_CACHE_DIR"),
                                 .read_only = read_only};
-    jg_cache_result result;
 
     if (folder != NULL) {
         if (cli_absolute_path(folder, path, sizeof(path)) != CLI_OK) {
@@ -26,7 +25,7 @@ int cache_tool_open(const char *folder, int read_only, jg_cache **ret_cache)
         options.folder = path;
     }
     reason[0] = '\0';
-    result = jg_cache_open(&options, ret_cache, reason, sizeof(reason));
+    jg_cache_result result = jg_cache_open(&options, ret_cache, reason, sizeof(reason));
     if (result != JG_CACHE_OK) {
         return cli_error("the cache folder cannot be used (%s): %s",
                          jg_cache_result_name(result), reason);
@@ -66,7 +65,7 @@ void cache_entry_value(const jg_cache_entry *entry, const char *key, char *buffe
     }
 }
 
-int cache_entry_is_kernel(const jg_cache_entry *entry)
+bool cache_entry_is_kernel(const jg_cache_entry *entry)
 {
     char problem[8];
 
@@ -93,7 +92,7 @@ struct totals {
 
 struct listing {
     struct totals totals;
-    int json, all, is_first;
+    bool json, all, is_first;
 };
 
 static void add_to_totals(struct totals *totals, const jg_cache_entry *entry)
@@ -117,11 +116,11 @@ static void list_json(const jg_cache_entry *entry, const char *key, const char *
     bool is_first = true;
 
     printf("{");
-    cli_json_field(stdout, "key", key, 1);
-    cli_json_field(stdout, "state", jg_cache_result_name(entry->state), 1);
+    cli_json_field(stdout, "key", key, true);
+    cli_json_field(stdout, "state", jg_cache_result_name(entry->state), true);
     printf("\"file_bytes\": %" PRIu64 ", \"payload_bytes\": %zu, ", entry->file_bytes,
            entry->payload_size);
-    cli_json_field(stdout, "modified", when, 1);
+    cli_json_field(stdout, "modified", when, true);
     printf("\"record\": {");
     while (at < end) {
         const char *line_end = memchr(at, '\n', (size_t)(end - at));
@@ -189,7 +188,6 @@ static int cache_ls(int argc, char **argv)
     };
     const struct cli_option *groups[] = {own, NULL};
     jg_cache *cache = NULL;
-    jg_cache_result result;
     int words = 0, code = cli_parse(&ls_help, groups, argc, argv, &words);
 
     if (code >= 0) {
@@ -198,13 +196,13 @@ static int cache_ls(int argc, char **argv)
     if (words) {
         return cli_usage_error("cache ls takes no words");
     }
-    if (cache_tool_open(folder, 1, &cache) != CLI_OK) {
+    if (cache_tool_open(folder, true, &cache) != CLI_OK) {
         return CLI_FAILED;
     }
     if (listing.json) {
         printf("[");
     }
-    result = jg_cache_walk(cache, 0, list_entry, &listing);
+    jg_cache_result result = jg_cache_walk(cache, 0, list_entry, &listing);
     if (listing.json) {
         printf("%s]\n", listing.is_first ? "" : "\n");
     } else if (result == JG_CACHE_OK) {
@@ -233,7 +231,7 @@ static int cache_stat(int argc, char **argv)
 {
     struct totals totals = {0};
     const char *folder = NULL;
-    int json = 0;
+    bool json = false;
     const struct cli_option own[] = {
         {"--json", NULL, "print one JSON object", CLI_FLAG, &json},
         {"--cache", "DIR", "cache folder; default as everywhere", CLI_TEXT, &folder},
@@ -241,7 +239,6 @@ static int cache_stat(int argc, char **argv)
     };
     const struct cli_option *groups[] = {own, NULL};
     jg_cache *cache = NULL;
-    jg_cache_result result;
     char oldest[32] = "", newest[32] = "";
     int words = 0, code = cli_parse(&stat_help, groups, argc, argv, &words);
 
@@ -251,10 +248,10 @@ static int cache_stat(int argc, char **argv)
     if (words) {
         return cli_usage_error("cache stat takes no words");
     }
-    if (cache_tool_open(folder, 1, &cache) != CLI_OK) {
+    if (cache_tool_open(folder, true, &cache) != CLI_OK) {
         return CLI_FAILED;
     }
-    result = jg_cache_walk(cache, 0, count_entry, &totals);
+    jg_cache_result result = jg_cache_walk(cache, 0, count_entry, &totals);
     if (totals.entries) {
         print_time(totals.oldest, oldest, sizeof(oldest));
         print_time(totals.newest, newest, sizeof(newest));
@@ -263,12 +260,12 @@ static int cache_stat(int argc, char **argv)
         cli_error("the folder cannot be read: %s", jg_cache_result_name(result));
     } else if (json) {
         printf("{");
-        cli_json_field(stdout, "folder", jg_cache_folder(cache), 1);
+        cli_json_field(stdout, "folder", jg_cache_folder(cache), true);
         printf("\"entries\": %" PRIu64 ", \"kernels\": %" PRIu64 ", \"bytes\": %" PRIu64
                ", \"bad\": %" PRIu64 ", ",
                totals.entries, totals.kernels, totals.bytes, totals.bad);
-        cli_json_field(stdout, "oldest", oldest, 1);
-        cli_json_field(stdout, "newest", newest, 0);
+        cli_json_field(stdout, "oldest", oldest, true);
+        cli_json_field(stdout, "newest", newest, false);
         printf("}\n");
     } else {
         printf("folder   %s\nentries  %" PRIu64 ", of these %" PRIu64 " kernels\n"
@@ -284,7 +281,7 @@ static int cache_stat(int argc, char **argv)
 
 struct check {
     uint64_t good, bad;
-    int remove;
+    bool remove;
 };
 
 static int check_entry(void *user, const jg_cache_entry *entry)
@@ -321,7 +318,6 @@ static int cache_verify(int argc, char **argv)
     };
     const struct cli_option *groups[] = {own, NULL};
     jg_cache *cache = NULL;
-    jg_cache_result result;
     int words = 0, code = cli_parse(&verify_help, groups, argc, argv, &words);
 
     if (code >= 0) {
@@ -333,7 +329,7 @@ static int cache_verify(int argc, char **argv)
     if (cache_tool_open(folder, !check.remove, &cache) != CLI_OK) {
         return CLI_FAILED;
     }
-    result = jg_cache_walk(cache, 1, check_entry, &check);
+    jg_cache_result result = jg_cache_walk(cache, 1, check_entry, &check);
     jg_cache_close(cache);
     if (result != JG_CACHE_OK) {
         return cli_error("the folder cannot be read: %s", jg_cache_result_name(result));
@@ -343,7 +339,7 @@ static int cache_verify(int argc, char **argv)
 }
 
 /* Seconds of "90", "90s", "15m", "12h" or "30d". */
-static int read_age(const char *text, int64_t *ret_seconds)
+static bool read_age(const char *text, int64_t *ret_seconds)
 {
     static const struct {
         char letter;
@@ -353,12 +349,12 @@ static int read_age(const char *text, int64_t *ret_seconds)
     long long value = strtoll(text, &end, 10);
 
     if (!isdigit((unsigned char)text[0]) || value < 0 || value > INT32_MAX) {
-        return 0;
+        return false;
     }
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
         if (*end == units[i].letter && end[1] == '\0') {
             *ret_seconds = value * units[i].seconds;
-            return 1;
+            return true;
         }
     }
     *ret_seconds = value;
@@ -387,7 +383,6 @@ static int cache_gc(int argc, char **argv)
     };
     const struct cli_option *groups[] = {own, NULL};
     jg_cache *cache = NULL;
-    jg_cache_result result;
     int words = 0, code = cli_parse(&gc_help, groups, argc, argv, &words);
 
     if (code >= 0) {
@@ -400,10 +395,10 @@ static int cache_gc(int argc, char **argv)
         return cli_usage_error("--max-age: `%s` is no age; write 90s, 15m, 12h or 30d",
                                age_text);
     }
-    if (cache_tool_open(folder, 0, &cache) != CLI_OK) {
+    if (cache_tool_open(folder, false, &cache) != CLI_OK) {
         return CLI_FAILED;
     }
-    result = jg_cache_trim(cache, max_bytes, max_age, &removed, &bytes);
+    jg_cache_result result = jg_cache_trim(cache, max_bytes, max_age, &removed, &bytes);
     jg_cache_close(cache);
     if (result != JG_CACHE_OK) {
         return cli_error("the folder cannot be cleaned: %s", jg_cache_result_name(result));

@@ -104,14 +104,14 @@ static void note_difference(struct near_entry *near, const char *name, int diffe
     }
 }
 
-static int dims_differ(jit_gemm_dim a, jit_gemm_dim b)
+static bool dims_differ(jit_gemm_dim a, jit_gemm_dim b)
 {
     return a.size != b.size || a.mode != b.mode;
 }
 
 /* A type that both leave to A's is no difference of its own. */
-static int types_differ(jit_gemm_dtype x, jit_gemm_dtype x_default, jit_gemm_dtype y,
-                        jit_gemm_dtype y_default)
+static bool types_differ(jit_gemm_dtype x, jit_gemm_dtype x_default, jit_gemm_dtype y,
+                         jit_gemm_dtype y_default)
 {
     return (x || y) && (x ? x : x_default) != (y ? y : y_default);
 }
@@ -212,31 +212,29 @@ static void print_near(const struct problem_search *search)
 
 static int explain_in_context(jg_cache *cache, jit_gemm_context *context,
                               const struct cli_problem *problem, bool is_emulator,
-                              int verbose)
+                              bool verbose)
 {
     struct problem_search search = {.problem = &problem->problem,
                                     .arch = jit_gemm_context_arch(context),
                                     .form = is_emulator ? "ptx" : "cubin"};
     struct cli_snippet snippet = {problem->snippet};
     jit_gemm_artifact *source = NULL, *kernel = NULL;
-    jg_cache_result result;
-    jit_gemm_status status;
-    char *text;
     int code = cli_problem_register(problem, context, verbose);
 
     if (code != CLI_OK) {
         return code;
     }
-    status = jit_gemm_build(context, &problem->problem, JIT_GEMM_EMIT_SOURCE, &source);
+    jit_gemm_status status =
+        jit_gemm_build(context, &problem->problem, JIT_GEMM_EMIT_SOURCE, &source);
     if (status != JIT_GEMM_OK) {
         return cli_report(status, &snippet, verbose);
     }
     search.source = jit_gemm_artifact_data(source, &search.source_size);
-    text = cli_problem_text(&problem->problem);
+    char *text = cli_problem_text(&problem->problem);
     printf("problem  %s\narch     %s\nfolder   %s\n", text, search.arch,
            jg_cache_folder(cache));
     free(text);
-    result = jg_cache_walk(cache, 0, look_at_entry, &search);
+    jg_cache_result result = jg_cache_walk(cache, 0, look_at_entry, &search);
     jit_gemm_artifact_destroy(&source);
     if (result != JG_CACHE_OK) {
         return cli_error("the folder cannot be read: %s", jg_cache_result_name(result));
@@ -275,7 +273,8 @@ int cache_explain(int argc, char **argv)
     bool is_emulator = false;
     int words = 0, code;
 
-    code = cli_parse_problem(&explain_help, own, &problem, &options, 0, argc, argv, &words);
+    code = cli_parse_problem(&explain_help, own, &problem, &options, false, argc, argv,
+                             &words);
     if (code >= 0) {
         return code;
     }
@@ -283,7 +282,7 @@ int cache_explain(int argc, char **argv)
         return cli_usage_error("cache explain reads the cache; leave out --no-cache");
     }
     if (words == 1 && is_key(argv[1])) {
-        code = cache_tool_open(options.cache_dir, 1, &cache);
+        code = cache_tool_open(options.cache_dir, true, &cache);
         if (code == CLI_OK) {
             code = explain_key(cache, argv[1]);
         }
@@ -299,7 +298,7 @@ int cache_explain(int argc, char **argv)
         code = cli_context_open(&options, false, JIT_GEMM_POLICY_FORBID, &context);
     }
     if (code == CLI_OK) {
-        code = cache_tool_open(options.cache_dir, 1, &cache);
+        code = cache_tool_open(options.cache_dir, true, &cache);
     }
     if (code == CLI_OK) {
         code = explain_in_context(cache, context, &problem, is_emulator, options.verbose);

@@ -45,12 +45,11 @@ static int look_at_device(const struct cli_context_options *options,
         .no_cache = options->no_cache,
         .cache_dir = options->cache_dir,
     };
-    jit_gemm_status status;
 
     if (strcmp(options->device, CLI_EMULATOR) == 0) {
         settings.driver = CLI_EMULATOR;
     }
-    status = jit_gemm_context_create(&settings, &ret_finding->context);
+    jit_gemm_status status = jit_gemm_context_create(&settings, &ret_finding->context);
     if (status != JIT_GEMM_OK && !settings.arch) {
         settings.arch = FALLBACK_ARCH;
         status = jit_gemm_context_create(&settings, &ret_finding->context);
@@ -85,14 +84,14 @@ static void print_json(const struct finding *own, const struct finding *emulator
                        const char *emulator_text)
 {
     printf("{");
-    cli_json_field(stdout, "version", jit_gemm_version_string(), 1);
-    cli_json_field(stdout, "arch", jit_gemm_context_arch(own->context), 1);
+    cli_json_field(stdout, "version", jit_gemm_version_string(), true);
+    cli_json_field(stdout, "arch", jit_gemm_context_arch(own->context), true);
     printf("\"can_run\": %s, ", own->status == JIT_GEMM_OK ? "true" : "false");
-    cli_json_field(stdout, "status", jit_gemm_status_name(own->status), 1);
-    cli_json_field(stdout, "description", own->text, 1);
+    cli_json_field(stdout, "status", jit_gemm_status_name(own->status), true);
+    cli_json_field(stdout, "description", own->text, true);
     printf("\"emulator\": {\"can_run\": %s, ",
            emulator->status == JIT_GEMM_OK ? "true" : "false");
-    cli_json_field(stdout, "description", emulator_text, 0);
+    cli_json_field(stdout, "description", emulator_text, false);
     printf("}}\n");
 }
 
@@ -114,7 +113,7 @@ int cmd_doctor(int argc, char **argv)
 {
     struct cli_context_options options = {0}, emulator_options;
     struct finding own = {0}, emulator = {0};
-    int json = 0;
+    bool json = false;
     const struct cli_option rows[] = {
         {"--json", NULL, "print one JSON object", CLI_FLAG, &json},
         {0},
@@ -124,7 +123,7 @@ int cmd_doctor(int argc, char **argv)
     char *emulator_text;
     int words = 0, code;
 
-    cli_context_table(&options, 1, context_table);
+    cli_context_table(&options, true, context_table);
     code = cli_parse(&doctor_help, groups, argc, argv, &words);
     if (code >= 0) {
         return code;

@@ -222,11 +222,11 @@ static void print_json(const struct findings *findings)
     const jit_gemm_info *info = findings->info;
 
     printf("{");
-    cli_json_field(stdout, "kernel", kernel->name, 1);
+    cli_json_field(stdout, "kernel", kernel->name, true);
     if (info != NULL) {
-        cli_json_field(stdout, "problem", findings->problem, 1);
-        cli_json_field(stdout, "arch", info->arch, 1);
-        cli_json_field(stdout, "config", info->config, 1);
+        cli_json_field(stdout, "problem", findings->problem, true);
+        cli_json_field(stdout, "arch", info->arch, true);
+        cli_json_field(stdout, "config", info->config, true);
         printf("\"smem_bytes\": %u, \"tmem_columns\": %u, \"compile_ms\": %.3f, ",
                info->smem_bytes, info->tmem_columns, info->compile_ms);
     }
@@ -246,7 +246,7 @@ static void print_json(const struct findings *findings)
 
 /* Every kernel of the code. `info` and `problem` are NULL for a file. */
 static int inspect_code(const char *name, const void *code, size_t size,
-                        const jit_gemm_info *info, const char *problem, int json)
+                        const jit_gemm_info *info, const char *problem, bool json)
 {
     char program[PATH_MAX];
     struct cubin cubin;
@@ -288,7 +288,7 @@ static int inspect_code(const char *name, const void *code, size_t size,
 }
 
 static int inspect_problem(const struct cli_context_options *options,
-                           const struct cli_problem *problem, int json)
+                           const struct cli_problem *problem, bool json)
 {
     struct cli_snippet snippet = {problem->snippet};
     jit_gemm_context *context = NULL;
@@ -331,7 +331,7 @@ static bool is_path(const char *word)
            (length >= sizeof(end) && strcmp(word + length - sizeof(end) + 1, end) == 0);
 }
 
-static int inspect_file(const char *path, int json)
+static int inspect_file(const char *path, bool json)
 {
     size_t size = 0;
     char *code = cli_read_file(path, &size);
@@ -346,13 +346,15 @@ int cmd_inspect(int argc, char **argv)
 {
     struct cli_context_options options = {0};
     struct cli_problem problem = {0};
-    int json = 0, words = 0, code;
+    bool json = false;
+    int words = 0, code;
     const struct cli_option own[] = {
         {"--json", NULL, "print one JSON object a kernel, a line each", CLI_FLAG, &json},
         {0},
     };
 
-    code = cli_parse_problem(&inspect_help, own, &problem, &options, 0, argc, argv, &words);
+    code = cli_parse_problem(&inspect_help, own, &problem, &options, false, argc, argv,
+                             &words);
     if (code >= 0) {
         return code;
     }

@@ -14,32 +14,28 @@ static const struct cli_help plan_help = {
 };
 
 static int print_plan(const struct cli_problem *problem, jit_gemm_context *context,
-                      int json, int verbose)
+                      bool json, bool verbose)
 {
     struct cli_snippet snippet = {problem->snippet};
     size_t length = 0;
-    jit_gemm_status status;
-    char *plan, *text;
-    int code;
-
-    code = cli_problem_register(problem, context, verbose);
+    int code = cli_problem_register(problem, context, verbose);
     if (code != CLI_OK) {
         return code;
     }
-    status = jit_gemm_plan(context, &problem->problem, NULL, 0, &length);
+    jit_gemm_status status = jit_gemm_plan(context, &problem->problem, NULL, 0, &length);
     if (status != JIT_GEMM_OK) {
         return cli_report(status, &snippet, verbose);
     }
-    plan = cli_alloc(length + 1);
-    text = cli_problem_text(&problem->problem);
+    char *plan = cli_alloc(length + 1);
+    char *text = cli_problem_text(&problem->problem);
     status = jit_gemm_plan(context, &problem->problem, plan, length + 1, NULL);
     if (status != JIT_GEMM_OK) {
         code = cli_report(status, &snippet, verbose);
     } else if (json) {
         printf("{");
-        cli_json_field(stdout, "problem", text, 1);
-        cli_json_field(stdout, "arch", jit_gemm_context_arch(context), 1);
-        cli_json_field(stdout, "plan", plan, 0);
+        cli_json_field(stdout, "problem", text, true);
+        cli_json_field(stdout, "arch", jit_gemm_context_arch(context), true);
+        cli_json_field(stdout, "plan", plan, false);
         printf("}\n");
     } else {
         printf("%s%s", plan, length && plan[length - 1] == '\n' ? "" : "\n");
@@ -54,14 +50,14 @@ int cmd_plan(int argc, char **argv)
     struct cli_context_options options = {0};
     struct cli_problem problem = {0};
     jit_gemm_context *context = NULL;
-    int json = 0;
+    bool json = false;
     const struct cli_option own[] = {
         {"--json", NULL, "print one JSON object", CLI_FLAG, &json},
         {0},
     };
     int words = 0, code;
 
-    code = cli_parse_problem(&plan_help, own, &problem, &options, 1, argc, argv, &words);
+    code = cli_parse_problem(&plan_help, own, &problem, &options, true, argc, argv, &words);
     if (code >= 0) {
         return code;
     }

@@ -79,17 +79,16 @@ static double read_seconds(void)
 }
 
 static int prewarm_manifest(jit_gemm_context *context, const char *manifest, size_t size,
-                            const jit_gemm_prewarm_options *settings, int verbose)
+                            const jit_gemm_prewarm_options *settings, bool verbose)
 {
     struct progress *progress = settings->progress_user;
     jit_gemm_prewarm_result result = {.struct_size = sizeof(result)};
     struct sigaction action = {.sa_handler = note_interrupt, .sa_flags = (int)SA_RESETHAND};
     double start = read_seconds();
-    jit_gemm_status status;
 
     /* The second Ctrl-C ends the program at once; the cache stands that too. */
     sigaction(SIGINT, &action, NULL);
-    status = jit_gemm_prewarm(context, manifest, size, settings, &result);
+    jit_gemm_status status = jit_gemm_prewarm(context, manifest, size, settings, &result);
     if (progress->is_terminal && progress->total) {
         fputc('\n', stderr);
     }
@@ -107,7 +106,7 @@ static int prewarm_manifest(jit_gemm_context *context, const char *manifest, siz
 
 int cmd_prewarm(int argc, char **argv)
 {
-    struct cli_context_options options = {.log_errors = 1};
+    struct cli_context_options options = {.log_errors = true};
     struct progress progress = {.is_terminal = isatty(STDERR_FILENO)};
     const char *archs[MAX_ARCHS] = {0}, *device = "gpu";
     bool is_emulator = false;
@@ -129,7 +128,7 @@ int cmd_prewarm(int argc, char **argv)
     size_t size = 0;
     int words = 0, code;
 
-    cli_context_table(&options, 0, context_table);
+    cli_context_table(&options, false, context_table);
     code = cli_parse(&prewarm_help, groups, argc, argv, &words);
     if (code >= 0) {
         return code;

@@ -34,7 +34,7 @@ struct run_options {
     struct run_strides strides;
     int64_t seed, repeat;
     double alpha, beta;
-    int verify, json;
+    bool verify, json;
     const char *save; /* NULL: D is not kept */
 };
 
@@ -79,7 +79,7 @@ static int time_launches(struct run_state *state, size_t count)
     }
     jit_gemm_timer_destroy(&timer);
     free(times);
-    return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, 0);
+    return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, false);
 }
 
 static void print_facts(const struct run_state *state, const char *text)
@@ -111,14 +111,14 @@ static void print_json(const struct run_state *state, const char *word, const ch
     const jit_gemm_info *info = &state->launch.info;
 
     printf("{");
-    cli_json_field(stdout, "result", word, 1);
-    cli_json_field(stdout, "problem", text, 1);
+    cli_json_field(stdout, "result", word, true);
+    cli_json_field(stdout, "problem", text, true);
     printf("\"rel_error\": ");
     cli_json_number(stdout, state->verdict.rel_error);
     printf(", ");
-    cli_json_field(stdout, "device", state->launch.device.name, 1);
-    cli_json_field(stdout, "arch", info->arch, 1);
-    cli_json_field(stdout, "origin", jit_gemm_origin_name(info->origin), 1);
+    cli_json_field(stdout, "device", state->launch.device.name, true);
+    cli_json_field(stdout, "arch", info->arch, true);
+    cli_json_field(stdout, "origin", jit_gemm_origin_name(info->origin), true);
     printf("\"kernel_us\": ");
     cli_json_number(stdout, state->kernel_us);
     printf(", \"compile_ms\": ");
@@ -133,8 +133,8 @@ static void print_json(const struct run_state *state, const char *word, const ch
            "\"grid_ctas\": %u, \"workspace_bytes\": %" PRIu64 ", ",
            state->launch.device.is_emulated ? "true" : "false", info->smem_bytes,
            info->threads, info->grid_ctas, info->workspace_bytes);
-    cli_json_field(stdout, "key", info->key, 1);
-    cli_json_field(stdout, "config", info->config, 0);
+    cli_json_field(stdout, "key", info->key, true);
+    cli_json_field(stdout, "config", info->config, false);
     printf("}\n");
 }
 
@@ -195,13 +195,12 @@ static int run_problem(struct run_state *state, const struct cli_problem *proble
                        const struct run_options *options)
 {
     struct run_launch *launch = &state->launch;
-    char *text;
     int code = run_launch_fill(problem, &options->strides, (uint64_t)options->seed, launch);
 
     if (code != CLI_OK) {
         return code;
     }
-    text = cli_problem_text(&problem->problem);
+    char *text = cli_problem_text(&problem->problem);
     if (!options->json) {
         print_facts(state, text);
     }
@@ -303,7 +302,7 @@ int cmd_run(int argc, char **argv)
     };
     int words = 0, code;
 
-    code = cli_parse_problem(&run_help, own, &problem, &options.context, 1, argc, argv,
+    code = cli_parse_problem(&run_help, own, &problem, &options.context, true, argc, argv,
                              &words);
     if (code >= 0) {
         return code;

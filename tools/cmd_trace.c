@@ -108,18 +108,16 @@ static int write_timeline(const struct trace_state *state, const char *problem,
                                       .ctas = state->ctas,
                                       .events_a_track = (uint32_t)options->events};
     const size_t count = timeline_count(&timeline);
-    FILE *file;
-    int failed;
 
     if (count == 0) {
         return cli_error("the launch recorded nothing");
     }
-    file = fopen(options->path, "w");
+    FILE *file = fopen(options->path, "w");
     if (file == NULL) {
         return cli_error("%s: %s", options->path, strerror(errno));
     }
     (options->is_svg ? timeline_write_svg : timeline_write_json)(&timeline, file);
-    failed = ferror(file);
+    int failed = ferror(file);
     if (fclose(file) != 0 || failed) {
         remove(options->path);
         return cli_error("%s: cannot be written", options->path);
@@ -182,7 +180,7 @@ int cmd_trace(int argc, char **argv)
     };
     int words = 0, code;
 
-    code = cli_parse_problem(&trace_help, own, &problem, &options.context, 1, argc, argv,
+    code = cli_parse_problem(&trace_help, own, &problem, &options.context, true, argc, argv,
                              &words);
     if (code >= 0) {
         return code;

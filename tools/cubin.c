@@ -38,10 +38,10 @@ static bool is_inside(const struct view *view, uint64_t offset, uint64_t size)
     return offset <= view->size && size <= view->size - offset;
 }
 
-static int read_section(const struct view *view, uint32_t index, Elf64_Shdr *ret_section)
+static bool read_section(const struct view *view, uint32_t index, Elf64_Shdr *ret_section)
 {
     if (index >= view->header.e_shnum) {
-        return 0;
+        return false;
     }
     memcpy(ret_section,
            view->bytes + view->header.e_shoff + (uint64_t)index * sizeof(*ret_section),
@@ -120,8 +120,8 @@ static void take_info(const struct view *view, const Elf64_Shdr *section,
     }
 }
 
-static int read_info(const struct view *view, const Elf64_Shdr *section,
-                     struct cubin_kernel *kernel, struct cubin *cubin)
+static bool read_info(const struct view *view, const Elf64_Shdr *section,
+                      struct cubin_kernel *kernel, struct cubin *cubin)
 {
     const unsigned char *at = view->bytes + section->sh_offset;
     uint64_t left = section->sh_size;
@@ -131,7 +131,7 @@ static int read_info(const struct view *view, const Elf64_Shdr *section,
         size_t head = at[0] == FORMAT_SIZED ? 4 : 2;
 
         if (at[0] < FORMAT_NONE || at[0] > FORMAT_SIZED || head + size > left) {
-            return 0;
+            return false;
         }
         take_info(view, section, kernel, at[1], at + head, size, cubin);
         at += head + size;
@@ -145,12 +145,10 @@ static const char *read_kernels(const struct view *view, struct cubin *cubin)
     Elf64_Shdr section;
 
     for (uint32_t i = 0; i < view->header.e_shnum; i++) {
-        const char *name;
-
         if (!read_section(view, i, &section)) {
             return "a section is outside of the file";
         }
-        name = name_at(view, &view->names, section.sh_name);
+        const char *name = name_at(view, &view->names, section.sh_name);
         if (section.sh_type == SHT_PROGBITS &&
             strncmp(name, TEXT_PREFIX, sizeof(TEXT_PREFIX) - 1) == 0) {
             struct cubin_kernel *kernel = &cubin->kernels[cubin->count];
@@ -175,10 +173,9 @@ static const char *read_facts(const struct view *view, struct cubin *cubin)
 
     for (uint32_t i = 0; i < view->header.e_shnum; i++) {
         struct cubin_kernel *kernel = NULL;
-        const char *name;
 
         (void)read_section(view, i, &section);
-        name = name_at(view, &view->names, section.sh_name);
+        const char *name = name_at(view, &view->names, section.sh_name);
         if (strncmp(name, SHARED_PREFIX, sizeof(SHARED_PREFIX) - 1) == 0) {
             kernel = find_kernel(cubin, name + sizeof(SHARED_PREFIX) - 1);
             if (kernel != NULL) {
@@ -206,7 +203,6 @@ const char *cubin_read(const void *bytes, size_t size, struct cubin *ret_cubin)
 {
     struct view view = {.bytes = bytes, .size = size};
     const Elf64_Ehdr *header = &view.header;
-    const char *problem;
 
     *ret_cubin = (struct cubin){0};
     if (!is_elf(bytes, size) || size < sizeof(view.header)) {
@@ -223,6 +219,6 @@ const char *cubin_read(const void *bytes, size_t size, struct cubin *ret_cubin)
         !read_section(&view, header->e_shstrndx, &view.names)) {
         return "its section table is outside of the file";
     }
-    problem = read_kernels(&view, ret_cubin);
+    const char *problem = read_kernels(&view, ret_cubin);
     return problem != NULL ? problem : read_facts(&view, ret_cubin);
 }

@@ -165,12 +165,11 @@ char *disassembler_run(const char *path, const void *cubin, size_t size)
 {
     char file[4096], program[] = PROGRAM, code_only[] = "-c", as_it_is[] = "-ndf";
     char *const words[] = {program, code_only, as_it_is, file, NULL};
-    char *text;
 
     if (write_temporary(cubin, size, file, sizeof(file)) != CLI_OK) {
         return NULL;
     }
-    text = run_program(path, words, 0);
+    char *text = run_program(path, words, 0);
     if (text == NULL) {
         free(run_program(path, words, 1));
         cli_error("%s failed; is it older than the chip of this code?", path);

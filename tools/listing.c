@@ -10,7 +10,7 @@
 
 enum { LINE_SIZE = 512 };
 
-int listing_is_multiplication(const char *name)
+bool listing_is_multiplication(const char *name)
 {
     size_t length = strlen(name);
 
@@ -50,13 +50,11 @@ static bool read_instruction(const char *line, struct instruction *ret_instructi
     struct instruction result = {.block = NONE};
     const char *label, *at = line + strspn(line, " ");
     char *end = NULL;
-    unsigned long address;
-    size_t length;
 
     if (!code_starts_with(at, "/*")) {
         return false;
     }
-    address = strtoul(at + 2, &end, 16);
+    unsigned long address = strtoul(at + 2, &end, 16);
     if (end == at + 2 || !code_starts_with(end, "*/")) {
         return false;
     }
@@ -67,7 +65,7 @@ static bool read_instruction(const char *line, struct instruction *ret_instructi
         at += strcspn(at, " ");
         at += strspn(at, " ");
     }
-    length = strcspn(at, " .;");
+    size_t length = strcspn(at, " .;");
     if (length == 0) {
         return false;
     }
@@ -107,10 +105,9 @@ static bool read_label(const char *line, int next, struct label *ret_label)
 static const char *find_section(const char *text, const char *kernel)
 {
     char head[320];
-    const char *at;
 
     snprintf(head, sizeof(head), "\t.section\t.text.%s,", kernel);
-    at = strstr(text, head);
+    const char *at = strstr(text, head);
     return at != NULL ? at + strlen(head) : NULL;
 }
 

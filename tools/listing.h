@@ -7,6 +7,7 @@
 #ifndef LISTING_H
 #define LISTING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,7 +35,7 @@ struct listing {
 };
 
 /* Does the tensor core multiply by this opcode? `name`: as in struct listing_opcode. */
-int listing_is_multiplication(const char *name);
+bool listing_is_multiplication(const char *name);
 /*
  * Reads the code of one kernel out of the text of a whole file. NULL if all is well,
  * otherwise what is wrong (static).

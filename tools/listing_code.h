@@ -48,15 +48,15 @@ struct code {
     int instruction_count, label_count, block_count, order_count;
 };
 
-int code_starts_with(const char *text, const char *prefix);
+bool code_starts_with(const char *text, const char *prefix);
 
 /* Makes the blocks of the instructions, their order and their dominators; there is one
  * instruction at least. The caller frees `blocks` and `order`. */
 void code_connect(struct code *code);
 /* May block `to` follow block `from`? */
-int code_leads_to(const struct code *code, int from, int to);
+bool code_leads_to(const struct code *code, int from, int to);
 /* Is block `upper` on every way to block `lower`? */
-int code_dominates(const struct code *code, int upper, int lower);
+bool code_dominates(const struct code *code, int upper, int lower);
 
 /* Adds the innermost loops that work. */
 void code_find_loops(const struct code *code, struct listing *listing);

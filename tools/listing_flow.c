@@ -5,7 +5,7 @@
 #include "cli.h"
 #include "listing_code.h"
 
-int code_starts_with(const char *text, const char *prefix)
+bool code_starts_with(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
@@ -71,7 +71,7 @@ static void connect_blocks(struct code *code)
     }
 }
 
-int code_leads_to(const struct code *code, int from, int to)
+bool code_leads_to(const struct code *code, int from, int to)
 {
     const struct block *block = &code->blocks[from];
 
@@ -130,11 +130,11 @@ static int meet(const struct code *code, int x, int y)
 
 static void find_dominators(struct code *code)
 {
-    int changed = 1;
+    bool changed = true;
 
     code->blocks[0].dominator = 0;
     while (changed) {
-        changed = 0;
+        changed = false;
         for (int i = 1; i < code->order_count; i++) {
             int at = code->order[i], found = NONE;
 
@@ -145,13 +145,13 @@ static void find_dominators(struct code *code)
                     found = found == NONE ? from : meet(code, from, found);
                 }
             }
-            changed |= code->blocks[at].dominator != found;
+            changed = changed || code->blocks[at].dominator != found;
             code->blocks[at].dominator = found;
         }
     }
 }
 
-int code_dominates(const struct code *code, int upper, int lower)
+bool code_dominates(const struct code *code, int upper, int lower)
 {
     while (code->blocks[lower].order > code->blocks[upper].order) {
         lower = code->blocks[lower].dominator;

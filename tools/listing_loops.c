@@ -60,13 +60,13 @@ static bool is_aside(const struct code *code, int at, int header, const char *is
 {
     for (int inner = at; inner != header; inner = code->blocks[inner].dominator) {
         if (is_header[inner] && is_inside[inner]) {
-            int always = 1;
+            bool always = true;
 
             for (int i = 0; i < code->order_count; i++) {
                 int latch = code->order[i];
 
                 if (is_inside[latch] && code_leads_to(code, latch, header)) {
-                    always &= code_dominates(code, inner, latch);
+                    always = always && code_dominates(code, inner, latch);
                 }
             }
             if (!always) {
@@ -91,7 +91,7 @@ static void count_loop(const struct code *code, int header, const char *is_heade
     *ret_loop = loop;
 }
 
-static int works(const struct listing_loop *loop)
+static bool works(const struct listing_loop *loop)
 {
     return loop->multiplications + loop->tma_loads + loop->tmem_loads > 0;
 }

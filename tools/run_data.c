@@ -63,11 +63,9 @@ static int create_matrix(jit_gemm_context *context, const struct element_view *v
     size_t bytes = element_view_bytes(view);
     uint64_t offset = resolve_alignment(view->dtype, promised);
     size_t all_bytes = bytes + offset + 2 * (size_t)GUARD_BYTES;
-    jit_gemm_status status;
-
-    status = jit_gemm_device_alloc(context, all_bytes, &matrix.base);
+    jit_gemm_status status = jit_gemm_device_alloc(context, all_bytes, &matrix.base);
     if (status != JIT_GEMM_OK) {
-        return cli_report(status, NULL, 0);
+        return cli_report(status, NULL, false);
     }
     matrix.address = matrix.base + GUARD_BYTES + offset;
     *ret_matrix = matrix;
@@ -76,7 +74,7 @@ static int create_matrix(jit_gemm_context *context, const struct element_view *v
     if (status == JIT_GEMM_OK && data != NULL) {
         status = jit_gemm_device_upload(context, matrix.address, data, bytes);
     }
-    return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, 0);
+    return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, false);
 }
 
 int run_matrix_create(jit_gemm_context *context, const struct element_view *view,
@@ -89,11 +87,10 @@ static int create_random(jit_gemm_context *context, const struct element_view *v
                          uint64_t seed, uint64_t promised, struct run_matrix *ret_matrix)
 {
     void *data = cli_alloc(element_view_bytes(view));
-    int code;
 
     element_fill_poison(view, data);
     element_fill_random(view, data, seed);
-    code = create_matrix(context, view, data, promised, ret_matrix);
+    int code = create_matrix(context, view, data, promised, ret_matrix);
     free(data);
     return code;
 }
@@ -121,7 +118,6 @@ static int make_view(const char *name, jit_gemm_dtype dtype, int64_t batch, int6
     uint64_t alignment = narrow ? narrow : COPY_ALIGNMENT;
     int64_t unit = (int64_t)(alignment / element_size(dtype));
     int64_t padded = element_padded_ld(dtype, columns, alignment);
-    int64_t batch_stride;
 
     if (narrow) {
         padded = make_odd(padded, unit);
@@ -140,7 +136,7 @@ static int make_view(const char *name, jit_gemm_dtype dtype, int64_t batch, int6
                         name, ld, columns);
         return CLI_USAGE;
     }
-    batch_stride = rows * ld;
+    int64_t batch_stride = rows * ld;
     *ret_view = (struct element_view){
         .dtype = dtype,
         .batch = batch,
@@ -191,7 +187,6 @@ static int create_operand(jit_gemm_context *context, const jit_gemm_problem *p,
                           struct run_inputs *inputs)
 {
     struct element_view view = {0};
-    int code;
 
     if (operand->kind == JIT_GEMM_OPERAND_SCALAR && operand->dtype == JIT_GEMM_DTYPE_F32) {
         struct element_view one = {JIT_GEMM_DTYPE_F32, 1, 1, 1, 1, 1};
@@ -199,7 +194,7 @@ static int create_operand(jit_gemm_context *context, const jit_gemm_problem *p,
         element_fill_random(&one, &inputs->values[index], seed);
         return CLI_OK;
     }
-    code = view_operand(p, operand, inputs, &view);
+    int code = view_operand(p, operand, inputs, &view);
     return code == CLI_OK ? create_random(context, &view, seed, p->d.alignment,
                                           &inputs->operands[index])
                           : code;
@@ -315,10 +310,8 @@ int run_results_create(jit_gemm_context *context, const struct cli_problem *prob
     const int64_t rows = rows_of_d(p, inputs), columns = columns_of_d(p, inputs);
     const uint64_t promised = is_reference ? 0 : p->d.alignment;
     struct element_view view = {0};
-    int code;
-
-    code = make_view("D", element_d_type(p), inputs->batch, rows, columns,
-                     is_reference ? columns : ldd, promised, &view);
+    int code = make_view("D", element_d_type(p), inputs->batch, rows, columns,
+                         is_reference ? columns : ldd, promised, &view);
     if (code == CLI_OK) {
         code = create_matrix(context, &view, NULL, promised, &results->d);
     }
@@ -352,7 +345,7 @@ int run_results_poison(jit_gemm_context *context, const struct run_results *resu
     for (size_t i = 0; i < JIT_GEMM_MAX_OPERANDS && status == JIT_GEMM_OK; i++) {
         status = poison(context, &results->operands[i]);
     }
-    return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, 0);
+    return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, false);
 }
 
 int run_workspace_create(jit_gemm_context *context, uint64_t bytes,
@@ -360,14 +353,14 @@ int run_workspace_create(jit_gemm_context *context, uint64_t bytes,
 {
     const int64_t floats = (int64_t)(bytes / sizeof(float));
     const struct element_view view = {JIT_GEMM_DTYPE_F32, 1, 1, floats, floats, floats};
-    jit_gemm_status status;
     int code = run_matrix_create(context, &view, NULL, &results->workspace);
 
     if (code != CLI_OK) {
         return code;
     }
-    status = jit_gemm_device_fill(context, results->workspace.address, 0, (size_t)bytes);
-    return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, 0);
+    jit_gemm_status status =
+        jit_gemm_device_fill(context, results->workspace.address, 0, (size_t)bytes);
+    return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, false);
 }
 
 void run_results_free(jit_gemm_context *context, struct run_results *results)
@@ -422,11 +415,10 @@ void *run_matrix_download(jit_gemm_context *context, const struct run_matrix *ma
 {
     size_t bytes = element_view_bytes(&matrix->view);
     void *data = cli_alloc(bytes);
-    jit_gemm_status status;
-
-    status = jit_gemm_device_download(context, data, matrix->address, bytes);
+    jit_gemm_status status =
+        jit_gemm_device_download(context, data, matrix->address, bytes);
     if (status != JIT_GEMM_OK) {
-        cli_report(status, NULL, 0);
+        cli_report(status, NULL, false);
         free(data);
         return NULL;
     }
@@ -437,11 +429,10 @@ static int check_guard(jit_gemm_context *context, const char *name, jit_gemm_dty
                        uint64_t address, const char *place)
 {
     unsigned char bytes[GUARD_BYTES];
-    jit_gemm_status status;
-
-    status = jit_gemm_device_download(context, bytes, address, sizeof(bytes));
+    jit_gemm_status status =
+        jit_gemm_device_download(context, bytes, address, sizeof(bytes));
     if (status != JIT_GEMM_OK) {
-        return cli_report(status, NULL, 0);
+        return cli_report(status, NULL, false);
     }
     for (size_t i = 0; i < sizeof(bytes); i++) {
         if (bytes[i] != element_poison_byte(dtype)) {
@@ -456,15 +447,13 @@ static int check_guard(jit_gemm_context *context, const char *name, jit_gemm_dty
 static int check_guards_of(jit_gemm_context *context, const char *name,
                            const struct run_matrix *matrix)
 {
-    int before, after;
-
     if (!matrix->base) {
         return CLI_OK;
     }
-    before = check_guard(context, name, matrix->view.dtype, matrix->address - GUARD_BYTES,
-                         "before");
-    after = check_guard(context, name, matrix->view.dtype,
-                        matrix->address + element_view_bytes(&matrix->view), "after");
+    int before = check_guard(context, name, matrix->view.dtype,
+                             matrix->address - GUARD_BYTES, "before");
+    int after = check_guard(context, name, matrix->view.dtype,
+                            matrix->address + element_view_bytes(&matrix->view), "after");
     return before == CLI_OK ? after : before;
 }
 

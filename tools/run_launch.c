@@ -4,18 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-int run_launch_create(const struct cli_problem *problem, int verbose,
+int run_launch_create(const struct cli_problem *problem, bool verbose,
                       struct run_launch *launch)
 {
     const struct cli_snippet snippet = {problem->snippet};
-    jit_gemm_status status;
     int code = cli_problem_register(problem, launch->context, verbose);
 
     if (code != CLI_OK) {
         return code;
     }
     launch->info.struct_size = sizeof(launch->info);
-    status = jit_gemm_create(launch->context, &problem->problem, &launch->gemm);
+    jit_gemm_status status =
+        jit_gemm_create(launch->context, &problem->problem, &launch->gemm);
     if (status == JIT_GEMM_OK) {
         status = jit_gemm_get_info(launch->gemm, &launch->info);
     }
@@ -25,14 +25,13 @@ int run_launch_create(const struct cli_problem *problem, int verbose,
 int run_launch_open(const struct cli_context_options *options,
                     const struct cli_problem *problem, struct run_launch *launch)
 {
-    jit_gemm_status status;
     int code = cli_context_open(options, true, JIT_GEMM_POLICY_ALLOW, &launch->context);
 
     if (code != CLI_OK) {
         return code;
     }
     launch->device.struct_size = sizeof(launch->device);
-    status = jit_gemm_device_get_info(launch->context, &launch->device);
+    jit_gemm_status status = jit_gemm_device_get_info(launch->context, &launch->device);
     return status == JIT_GEMM_OK ? run_launch_create(problem, options->verbose, launch)
                                  : cli_report(status, NULL, options->verbose);
 }
@@ -47,30 +46,29 @@ static int find_workspace_bytes(const struct cli_problem *problem,
     jit_gemm_problem sized = problem->problem;
     jit_gemm_info info = {.struct_size = sizeof(info)};
     jit_gemm_artifact *unit = NULL;
-    jit_gemm_status status;
 
     sized.m = (jit_gemm_dim){.size = inputs->m};
     sized.n = (jit_gemm_dim){.size = inputs->n};
     sized.batch = (jit_gemm_dim){.size = inputs->batch};
     memcpy(sized.config, launch->info.config, sizeof(sized.config));
-    status = jit_gemm_build(launch->context, &sized, JIT_GEMM_EMIT_SOURCE, &unit);
+    jit_gemm_status status =
+        jit_gemm_build(launch->context, &sized, JIT_GEMM_EMIT_SOURCE, &unit);
     if (status == JIT_GEMM_OK) {
         status = jit_gemm_artifact_get_info(unit, &info);
     }
     *ret_bytes = info.workspace_bytes;
     jit_gemm_artifact_destroy(&unit);
-    return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, 0);
+    return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, false);
 }
 
 static int make_workspace(const struct cli_problem *problem, struct run_launch *launch)
 {
     uint64_t bytes = 0;
-    int code;
 
     if (launch->info.workspace_bytes == 0) {
         return CLI_OK;
     }
-    code = find_workspace_bytes(problem, launch, &bytes);
+    int code = find_workspace_bytes(problem, launch, &bytes);
     return code == CLI_OK ? run_workspace_create(launch->context, bytes, &launch->results)
                           : code;
 }
@@ -110,7 +108,7 @@ int run_launch_once(const struct run_launch *launch)
         status = jit_gemm_device_synchronize(launch->context);
     }
     if (status != JIT_GEMM_OK) {
-        cli_report(status, NULL, 0);
+        cli_report(status, NULL, false);
         cli_print_debug_report(launch->gemm);
         return CLI_FAILED;
     }

@@ -25,7 +25,7 @@ struct run_launch {
 int run_launch_open(const struct cli_context_options *options,
                     const struct cli_problem *problem, struct run_launch *launch);
 /* Creates only the kernel, in the launch's context. */
-int run_launch_create(const struct cli_problem *problem, int verbose,
+int run_launch_create(const struct cli_problem *problem, bool verbose,
                       struct run_launch *launch);
 /* Makes inputs, results and workspace for the sizes that are set in `inputs`, and sets the
  * arguments from them and the factors. */

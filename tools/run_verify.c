@@ -66,7 +66,7 @@ static int compare_result(const struct run_launch *launch, const char *name,
 }
 
 /* Is D, of s32, the sums themselves? The library's rule, docs/types.md. */
-static int keeps_sums(const struct run_launch *launch, const jit_gemm_problem *p)
+static bool keeps_sums(const struct run_launch *launch, const jit_gemm_problem *p)
 {
     return element_d_type(p) == JIT_GEMM_DTYPE_S32 && p->c.dtype == JIT_GEMM_DTYPE_NONE &&
            p->a.scale.kind == JIT_GEMM_SCALE_NONE &&
@@ -115,13 +115,11 @@ static int prepare_reference(const struct run_launch *launch, enum compare_sums 
 }
 
 /* Fills `other->results` by the reference kernel. */
-static int run_reference(const struct cli_problem *reference, int verbose,
+static int run_reference(const struct cli_problem *reference, bool verbose,
                          struct run_launch *other)
 {
-    int code;
-
     cli_log_mute(!verbose); /* the snippet's warnings were printed once */
-    code = run_launch_create(reference, verbose, other);
+    int code = run_launch_create(reference, verbose, other);
     cli_log_mute(false);
     if (code == CLI_OK) {
         code = run_results_create(other->context, reference, &other->inputs, 0, true,
@@ -135,15 +133,14 @@ static int run_reference(const struct cli_problem *reference, int verbose,
 }
 
 int run_verify(const struct run_launch *launch, const struct cli_problem *problem,
-               bool is_quiet, int verbose, struct run_verdict *verdict)
+               bool is_quiet, bool verbose, struct run_verdict *verdict)
 {
     const enum compare_sums sums = find_sums(launch, &problem->problem);
     struct cli_problem reference;
     struct run_launch other = {.context = launch->context}; /* borrows context and inputs */
-    int code;
 
     make_reference_problem(problem, &reference);
-    code = prepare_reference(launch, sums, &reference, &other);
+    int code = prepare_reference(launch, sums, &reference, &other);
     if (code == CLI_OK && !other.results.d.base) {
         code = run_reference(&reference, verbose, &other);
     }

@@ -19,6 +19,6 @@ struct run_verdict {
  * sums. CLI_OK if all were compared, or the error was printed.
  */
 int run_verify(const struct run_launch *launch, const struct cli_problem *problem,
-               bool is_quiet, int verbose, struct run_verdict *verdict);
+               bool is_quiet, bool verbose, struct run_verdict *verdict);
 
 #endif

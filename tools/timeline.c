@@ -101,9 +101,9 @@ void timeline_write_json(const struct timeline *timeline, FILE *file)
     const struct span span = find_span(timeline);
 
     fprintf(file, "{\"displayTimeUnit\": \"ns\", \"otherData\": {");
-    cli_json_field(file, "problem", timeline->problem, 1);
-    cli_json_field(file, "config", timeline->config, 1);
-    cli_json_field(file, "device", timeline->device, 1);
+    cli_json_field(file, "problem", timeline->problem, true);
+    cli_json_field(file, "config", timeline->config, true);
+    cli_json_field(file, "device", timeline->device, true);
     fprintf(file,
             "\"emulated\": %s}, \"traceEvents\": [\n{\"name\": \"process_sort_index\", "
             "\"ph\": \"M\", \"pid\": 0, \"args\": {\"sort_index\": 0}}",

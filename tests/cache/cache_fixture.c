@@ -158,7 +158,7 @@ void entry_path(const struct fixture *f, const jg_cache_name *name, char ret_pat
     snprintf(ret_path + n, 256 - (size_t)n, ".jgk");
 }
 
-int path_exists(const char *path)
+bool path_exists(const char *path)
 {
     struct stat st;
     return lstat(path, &st) == 0;
@@ -167,10 +167,9 @@ int path_exists(const char *path)
 unsigned char *read_file(const char *path, size_t *ret_size)
 {
     struct stat st;
-    unsigned char *bytes;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     require(fd >= 0 && fstat(fd, &st) == 0, path);
-    bytes = malloc((size_t)st.st_size + 1);
+    unsigned char *bytes = malloc((size_t)st.st_size + 1);
     require(bytes != NULL && read(fd, bytes, (size_t)st.st_size) == st.st_size, path);
     close(fd);
     *ret_size = (size_t)st.st_size;

@@ -47,7 +47,7 @@ int sample_get(struct fixture *f, jg_cache *cache, const struct sample *s);
 
 /* Path of an entry's file. */
 void entry_path(const struct fixture *f, const jg_cache_name *name, char ret_path[256]);
-int path_exists(const char *path);
+bool path_exists(const char *path);
 /* Whole files; read_file gives malloc'd bytes. */
 unsigned char *read_file(const char *path, size_t *ret_size);
 void write_file(const char *path, const void *bytes, size_t size);

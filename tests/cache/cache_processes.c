@@ -176,7 +176,6 @@ static void kill_writers(void)
     unsigned long long seed = (unsigned long long)getpid();
     long long end_ms = now_ms() + KILLING_MS;
     int kills = 0, temps;
-    struct tally tally;
 
     fixture_begin(&f);
     reader = fork();
@@ -201,7 +200,7 @@ static void kill_writers(void)
     }
     check(wait_status(reader) == 0, "the reader saw only hits and misses", 0);
     temps = count_files(f.folder, ".tmp");
-    tally = verify_all(&f);
+    struct tally tally = verify_all(&f);
     check(tally.bad == 0, "no bad entry after kills", tally.bad);
     check(tally.entries > 0, "some entries were stored", tally.entries);
     check(count_quarantined(&f) == 0, "nothing quarantined by kills", 0);
@@ -222,9 +221,8 @@ static void kill_at_every_system_call(void)
 
     for (n = 1; n < MAX_STOPS; n++) {
         int status, stops = 0, result, done = 0;
-        pid_t child;
         fixture_begin(&f);
-        child = fork();
+        pid_t child = fork();
         if (child == 0) {
             jg_cache_options options = {.folder = f.folder}; /* with fsync */
             jg_cache *cache = NULL;
@@ -285,11 +283,10 @@ static void kill_at_every_system_call(void)
 static void read_beside_a_trimmer(void)
 {
     struct fixture f;
-    pid_t writer, trimmer, reader;
     long long end_ms = now_ms() + TRIMMING_MS;
 
     fixture_begin(&f);
-    writer = fork();
+    pid_t writer = fork();
     if (writer == 0) {
         jg_cache *cache = fixture_open(&f, 0);
         unsigned long long seed = 5;
@@ -304,7 +301,7 @@ static void read_beside_a_trimmer(void)
         }
         _exit(0);
     }
-    trimmer = fork();
+    pid_t trimmer = fork();
     if (trimmer == 0) {
         jg_cache *cache = fixture_open(&f, 0);
         uint64_t removed, all = 0;
@@ -316,7 +313,7 @@ static void read_beside_a_trimmer(void)
         }
         _exit(all > 0 ? 0 : 2);
     }
-    reader = fork();
+    pid_t reader = fork();
     if (reader == 0) {
         read_until(&f, end_ms);
     }
@@ -334,23 +331,20 @@ static void read_beside_a_trimmer(void)
 static void run_set_user_id(const char *self)
 {
     char root[] = "/var/tmp/jg-cache-test-XXXXXX", copy[64];
-    unsigned char *bytes;
     size_t size;
-    pid_t child;
-    int answer;
 
     if (geteuid() != 0 || !mkdtemp(root)) {
         printf("set-user-id: SKIPPED, needs root and /var/tmp\n");
         return;
     }
     snprintf(copy, sizeof(copy), "%s/copy", root);
-    bytes = read_file(self, &size);
+    unsigned char *bytes = read_file(self, &size);
     write_file(copy, bytes, size);
     free(bytes);
     if (chmod(root, 0755) != 0 || chmod(copy, 04755) != 0) {
         exit(99);
     }
-    child = fork();
+    pid_t child = fork();
     if (child == 0) {
         char environment[96];
         become_nobody(NULL);
@@ -359,7 +353,7 @@ static void run_set_user_id(const char *self)
                (char *[]){environment, "HOME=/var/tmp", NULL});
         _exit(96);
     }
-    answer = wait_status(child);
+    int answer = wait_status(child);
     if (answer == 95) {
         printf("set-user-id: SKIPPED, the file system does not honour the mode\n");
     } else {
@@ -378,14 +372,13 @@ static void run_set_user_id(const char *self)
 static int open_with_raised_rights(void)
 {
     jg_cache *cache = NULL;
-    jg_cache_result result;
     if (geteuid() == getuid()) {
         return 95;
     }
     if (setresuid(0, 0, 0) != 0) {
         return 94;
     }
-    result = jg_cache_open(NULL, &cache, NULL, 0);
+    jg_cache_result result = jg_cache_open(NULL, &cache, NULL, 0);
     jg_cache_close(cache);
     return (int)result;
 }
@@ -393,12 +386,11 @@ static int open_with_raised_rights(void)
 int main(int argc, char **argv)
 {
     char self[512];
-    ssize_t length;
 
     if (argc > 1 && strcmp(argv[1], "--raised") == 0) {
         return open_with_raised_rights();
     }
-    length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
     if (length <= 0) {
         return 99;
     }

@@ -122,10 +122,10 @@ Test(cache_dir, without_variables_the_password_entry_decides)
 {
     struct passwd *entry = getpwuid(geteuid());
     char used[PATH_MAX], expected[PATH_MAX];
-    jg_cache_result result;
     setenv("HOME", "", 1);
 
-    result = try_open(NULL, NULL, 1, used); /* read-only: nothing is made in a real home */
+    /* Read-only: nothing is made in a real home. */
+    jg_cache_result result = try_open(NULL, NULL, 1, used);
 
     if (entry == NULL || !entry->pw_dir || !entry->pw_dir[0]) {
         cr_expect_eq(result, JG_CACHE_NO_FOLDER);
@@ -214,7 +214,6 @@ Test(cache_dir, folder_of_root_serves_another_user)
 {
     char v1[256], path[256];
     struct sample s = sample_make(3, 100, 10, 0), other = sample_make(4, 100, 10, 0);
-    jg_cache *cache;
     if (geteuid() != 0) {
         sample_free(&s);
         sample_free(&other);
@@ -228,7 +227,7 @@ Test(cache_dir, folder_of_root_serves_another_user)
     cr_assert(!chmod(v1, 0755) && !chmod(f.folder, 0755) && !chmod(f.root, 0755));
     become_nobody(NULL);
 
-    cache = fixture_open(&f, 0);
+    jg_cache *cache = fixture_open(&f, 0);
     cr_expect_eq(sample_get(&f, cache, &s), JG_CACHE_OK, "%s", f.reason);
     cr_expect_eq(sample_put(&f, cache, &other), JG_CACHE_IO, "%s", f.reason);
     jg_cache_close(cache);

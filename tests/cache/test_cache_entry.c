@@ -106,11 +106,10 @@ Test(cache_entry, truncation_at_every_byte_is_damage)
 Test(cache_entry, every_flipped_bit_is_no_hit)
 {
     for (size_t bit = 0; bit < good_size * 8; bit++) {
-        int result;
         good[bit / 8] ^= (unsigned char)(1u << bit % 8);
         write_file(path, good, good_size);
         good[bit / 8] ^= (unsigned char)(1u << bit % 8);
-        result = sample_get(&f, f.cache, &s);
+        int result = sample_get(&f, f.cache, &s);
         cr_assert_eq(result, JG_CACHE_DAMAGED, "bit %zu: %s", bit, f.reason);
     }
 }
@@ -226,11 +225,10 @@ Test(cache_entry, swapped_entries_are_refused_and_stored_again)
 {
     struct sample other = sample_make(8, PAYLOAD_BYTES, 50, 20);
     char other_path[256];
-    unsigned char *other_bytes;
     size_t other_size;
     entry_path(&f, &other.name, other_path);
     cr_assert_eq(sample_put(&f, f.cache, &other), JG_CACHE_OK);
-    other_bytes = read_file(other_path, &other_size);
+    unsigned char *other_bytes = read_file(other_path, &other_size);
 
     write_file(path, other_bytes, other_size);
     write_file(other_path, good, good_size);
@@ -312,7 +310,8 @@ Test(cache_entry, twenty_thousand_mutations_never_crash_or_hit, .timeout = 60)
     while (tried < 20000) {
         size_t size = good_size;
         int n_changes = 1 + (int)(next_random(&state) % 3);
-        int rehashed = next_random(&state) % 3 == 0, result;
+        bool rehashed = next_random(&state) % 3 == 0;
+        int result;
         memcpy(bytes, good, good_size);
         for (int i = 0; i < n_changes && size > 100; i++) {
             size = mutate(bytes, size, sizeof(bytes), &state);

@@ -245,10 +245,9 @@ Test(cache_store, modes_do_not_depend_on_the_umask)
     for (int i = 0; i < 3; i++) {
         struct stat st;
         char place[320];
-        jg_cache *cache;
         snprintf(f.folder, sizeof(f.folder), "%.120s/mask%d", f.root, i);
         umask(masks[i]);
-        cache = fixture_open(&f, 0);
+        jg_cache *cache = fixture_open(&f, 0);
         cr_assert_eq(sample_put(&f, cache, &s), JG_CACHE_OK, "%s", f.reason);
         umask(022);
         entry_path(&f, &s.name, path);
@@ -337,14 +336,13 @@ Test(cache_store, short_write_publishes_nothing)
 Test(cache_store, full_disk_publishes_nothing)
 {
     struct sample big = sample_make(0xab, 200000, 64, 10);
-    jg_cache *cache;
     if (unshare(CLONE_NEWNS) != 0 ||
         mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("tmpfs", f.root, "tmpfs", 0, "size=64k,mode=0700") != 0) {
         sample_free(&big);
         SKIP_TEST(&f, "a small tmpfs cannot be mounted here: needs root");
     }
-    cache = fixture_open(&f, 0);
+    jg_cache *cache = fixture_open(&f, 0);
 
     cr_expect_eq(sample_put(&f, cache, &big), JG_CACHE_IO);
     cr_expect(strstr(f.reason, "space"), "%s", f.reason);
@@ -378,10 +376,9 @@ Test(cache_store, no_descriptors_left_is_an_io_failure_and_harms_no_entry)
 Test(cache_store, publish_by_link_is_complete_and_never_replaces)
 {
     char shard[256], temp[320];
-    int fd;
     snprintf(shard, sizeof(shard), "%s/v1/ab", f.folder);
     cr_assert_eq(sample_put(&f, f.cache, &s), JG_CACHE_OK);
-    fd = open(shard, O_RDONLY | O_DIRECTORY);
+    int fd = open(shard, O_RDONLY | O_DIRECTORY);
     snprintf(temp, sizeof(temp), "%s/.tmp-0000000000000001-77-5", shard);
     cr_assert_eq(rename(path, temp), 0);
 
@@ -414,10 +411,9 @@ Test(cache_store, quarantine_spares_a_good_entry_that_replaced_the_bad_one)
 {
     struct stat bad;
     char shard[256];
-    int fd;
     snprintf(shard, sizeof(shard), "%s/v1/ab", f.folder);
     cr_assert_eq(sample_put(&f, f.cache, &s), JG_CACHE_OK);
-    fd = open(shard, O_RDONLY | O_DIRECTORY);
+    int fd = open(shard, O_RDONLY | O_DIRECTORY);
     cr_assert_eq(stat(path, &bad), 0);
     bad.st_ino++; /* what some reader saw was another file */
 

@@ -88,9 +88,8 @@ static void spoil_payload(const struct sample *s)
 {
     char path[256];
     size_t size;
-    unsigned char *bytes;
     entry_path(&f, &s->name, path);
-    bytes = read_file(path, &size);
+    unsigned char *bytes = read_file(path, &size);
     bytes[size - 1] ^= 1;
     write_file(path, bytes, size);
     free(bytes);
@@ -266,14 +265,13 @@ Test(cache_trim, foreign_names_are_never_touched)
                                         "0123456789ABCDEF0123456789abcd.jgk",
                                         "0123456789abcdef0123456789abcd.jgk.old"};
     char path[320], outside[256];
-    struct visits v;
     for (size_t i = 0; i < 5; i++) {
         make_temp(names[i], 400000, path);
     }
     snprintf(outside, sizeof(outside), "%s/notes", f.folder);
     write_file(outside, "x", 1);
 
-    v = walk(0, 0, 0);
+    struct visits v = walk(0, 0, 0);
     cr_expect_eq(v.n, N_ENTRIES);
     cr_expect_eq(jg_cache_trim(f.cache, 1, 1, NULL, NULL), JG_CACHE_OK);
     cr_expect_eq(walk(0, 0, 0).n, 0);

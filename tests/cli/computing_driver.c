@@ -11,6 +11,7 @@
  * (one outside the matrix). The reference kernel, 256 threads a block, makes no mistakes;
  * as an emulator (FAKE_EMULATOR) it computes no sums, which nobody would wait for.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,11 +30,12 @@ struct plan {
     jit_gemm_dtype a_type, d_type;
 };
 
-static int read_plan(struct plan *plan)
+static bool read_plan(struct plan *plan)
 {
     const char *text = getenv("COMPUTING_DRIVER");
 
-    return text && sscanf(text, "%7s %7s %15s", plan->a, plan->d, plan->fault) == 3 &&
+    return text != NULL &&
+           sscanf(text, "%7s %7s %15s", plan->a, plan->d, plan->fault) == 3 &&
            element_dtype_parse(plan->a, &plan->a_type) &&
            element_dtype_parse(plan->d, &plan->d_type);
 }
@@ -92,7 +94,7 @@ DRIVER_API CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fu
 {
     CUresult result = fake_launch_kernel(config, function, params, extra);
     const struct jg_kernel_params *values = params[0];
-    int is_reference = config->blockDimX == 256;
+    bool is_reference = config->blockDimX == 256;
     struct plan plan;
 
     if (result != CUDA_SUCCESS || !read_plan(&plan)) {

@@ -2,6 +2,7 @@
 /* The build step with the dummy compiler: cache flows, policies, damage, dumps. */
 #include <criterion/criterion.h>
 #include <dirent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -609,13 +610,13 @@ Test(build, every_failing_allocation_is_no_memory_or_a_kernel)
     set_up(&bench);
     bench.builder.log = NULL;
     int failures = 0;
-    int finished = 0;
-    for (long number = 1; !finished && number < 2000; number++) {
+    bool is_finished = false;
+    for (long number = 1; !is_finished && number < 2000; number++) {
         struct jg_binary binary = {0};
         const long before = jg_alloc_count();
         jg_alloc_fail_at(number, 0);
         const jit_gemm_status status = build(&bench, &binary);
-        finished = jg_alloc_count() - before < number;
+        is_finished = jg_alloc_count() - before < number;
         jg_alloc_fail_at(0, 0);
         if (status != JIT_GEMM_OK) {
             failures++;
@@ -625,7 +626,7 @@ Test(build, every_failing_allocation_is_no_memory_or_a_kernel)
         }
         jg_binary_free(&binary);
     }
-    cr_expect(finished);
+    cr_expect(is_finished);
     cr_expect_geq(failures, 3);
     tear_down(&bench);
 }

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,8 +232,8 @@ Test(toolchain, usual_places_begin_with_cuda_home_and_end_with_bare_names)
 Test(toolchain, every_failing_allocation_is_no_memory)
 {
     int failures = 0;
-    int finished = 0;
-    for (long number = 1; !finished && number < 500; number++) {
+    bool is_finished = false;
+    for (long number = 1; !is_finished && number < 500; number++) {
         struct jg_toolchain *toolchain = NULL;
         struct jg_compiler *compiler = NULL;
         const long before = jg_alloc_count();
@@ -241,7 +242,7 @@ Test(toolchain, every_failing_allocation_is_no_memory)
         if (status == JIT_GEMM_OK) {
             status = jg_toolchain_compiler(toolchain, NULL, NULL, &compiler);
         }
-        finished = jg_alloc_count() - before < number;
+        is_finished = jg_alloc_count() - before < number;
         jg_alloc_fail_at(0, 0);
         if (status != JIT_GEMM_OK) {
             failures++;
@@ -252,7 +253,7 @@ Test(toolchain, every_failing_allocation_is_no_memory)
         }
         jg_toolchain_destroy(toolchain);
     }
-    cr_expect(finished);
+    cr_expect(is_finished);
     cr_expect_geq(failures, 5);
 }
 

@@ -12,7 +12,8 @@ HEAD = "/* SPDX-License-Identifier: MIT */\n"
 # Only what is held is checked; what looks like a violation and is none stands here too.
 GOOD = {
     "lib/base/node.h": "struct node {\n    struct node *next;\n    char *label;\n    int *label_size;\n"
-                       "    int count;\n};\nstruct box {\n    int label;\n};\n",
+                       "    int count;\n    void *place;\n};\nstruct box {\n    int label;\n"
+                       "    unsigned long long size, place;\n};\n",
     "lib/base/good.c": """
 /* if (!p) and sizeof p and NULL == p */
 static const char text[] = "!p sizeof p";
@@ -22,7 +23,7 @@ static bool is_near(const struct node *a, int label)
     if (a == NULL || (label && !a->count) || *end == 0 || *a->label_size == 0) {
         return false;
     }
-    return a->next != NULL && end[0] && a->label;
+    return a->next != NULL && end[0] && a->label && a->place;
 }
 static int compare(const void *a, const void *b)
 {
@@ -36,7 +37,7 @@ static void sort(int *numbers, size_t count)
     qsort(numbers, count, sizeof(*numbers), compare);
 }
 """,
-    "tools/other.c": "static int is_free(char *p)\n{\n    return !p || sizeof p == 0;\n}\n",
+    "examples/other.c": "static int is_free(char *p)\n{\n    return !p || sizeof p == 0;\n}\n",
 }
 # What is planted in a function whose p is a pointer, and the words that the checker must say.
 IN_FUNCTION = [

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <ftw.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +113,7 @@ jit_gemm_problem api_problem(const char *text)
 
 int api_error_has(const char *text)
 {
-    const int found = strstr(jit_gemm_last_error(), text) != NULL;
+    const bool found = strstr(jit_gemm_last_error(), text) != NULL;
     if (!found) {
         fprintf(stderr, "'%s' is not in '%s'\n", text, jit_gemm_last_error());
     }

@@ -334,7 +334,7 @@ FAKE_API CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction functio
         return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     }
     const int ctas = (int)config->attrs[0].value.clusterDim.x;
-    const int fits = state.most_cluster_ctas == 0 || ctas <= state.most_cluster_ctas;
+    const bool fits = state.most_cluster_ctas == 0 || ctas <= state.most_cluster_ctas;
     *clusters = fits ? state.resident_clusters : 0;
     return CUDA_SUCCESS;
 }

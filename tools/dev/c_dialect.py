@@ -8,13 +8,16 @@ import re
 
 # Folders and files that are held. One that is converted is added here, and stays.
 HELD = (
+    "bench/",
     "cache/",
+    "emulator/",
     "examples/",
     "include/",
     "lib/",
     "tests/api/",
     "tests/base/",
     "tests/cache/",
+    "tests/cli/",
     "tests/compile/",
     "tests/device/test_",
     "tests/headers/",
@@ -23,6 +26,7 @@ HELD = (
     "tests/source/",
     "tests/support/",
     "tests/verify/",
+    "tools/",
     "verify/",
 )
 
@@ -34,7 +38,7 @@ RECORD = re.compile(r"\b(?:struct|union)\s+\w*\s*\{([^{}]*)\}")
 # The formatter writes `char *name` where it declares and `a * b` where it multiplies.
 POINTER = re.compile(r"\b(\w+) (?:const )?(\*+)(?:const |restrict )?(\w+)(?=\s*(?:[=;,):]|(\[)))")
 VALUE = re.compile(r"\b(\w+) (\w+)(?=\s*[=;,)\[:])")
-LIST = re.compile(r"^ +(?:(?:const|static|struct|union|enum|unsigned) )*\w+ \*?\w+(?: = [^,;()]+)?"
+LIST = re.compile(r"^ +(?:(?:const|static|struct|union|enum|unsigned|long) )*\w+ \*?\w+(?: = [^,;()]+)?"
                   r"((?:, \*?\w+(?: = [^,;()]+)?)+);", re.M)
 IN_LIST = re.compile(r", (\*?)(\w+)")
 # An operand: names, members and indices, but no call.
