@@ -37,7 +37,7 @@ struct bench_arguments {
 static const char k_usage[] =
     "usage: bench_gemm [OPTION]... [PROBLEM]...\n"
     "Times problems (text form, quoted) on the GPU; a built-in list if none is named.\n"
-    "  --shapes FILE      adds the problems of a file, one a line, # begins a comment\n"
+    "  --shapes FILE      adds the problems of a file, one per line; # begins a comment\n"
     "  --against WHAT     cublaslt (default) or none\n"
     "  --cublaslt PATH    file or folder of cuBLASLt (or set JIT_GEMM_CUBLASLT)\n"
     "  --nvrtc PATH       file or folder of NVRTC for the rival's elementwise kernel\n"
@@ -47,7 +47,7 @@ static const char k_usage[] =
     "  --warmup-ms N      warm-up before the first problem, default 1000\n"
     "  --device N         device ordinal, default 0\n"
     "  --seed N           seed of the inputs, default 1\n"
-    "  --out FILE         appends one line of JSON a problem\n"
+    "  --out FILE         appends one line of JSON per problem\n"
     "Epilogues that a problem may name: " NAMED_EPILOGUES ".\n";
 
 static int add_problem(struct bench_arguments *arguments, const char *text)
@@ -222,7 +222,7 @@ static int measure_all(const struct bench_arguments *arguments, jit_gemm_context
     if (gemm_bench_open(context, &arguments->options, &bench, error) != 0) {
         fprintf(stderr, "bench_gemm: %s%s\n", error,
                 arguments->options.against_cublaslt
-                    ? "\n(--against none times jit_gemm alone)"
+                    ? "\n(--against none times only jit_gemm)"
                     : "");
         return -1;
     }

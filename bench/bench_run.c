@@ -257,7 +257,7 @@ static void report(struct run_case *run, const struct run_arguments *arguments,
     for (int series = 0; series < SERIES_COUNT; series++) {
         stats[series] = bench_stats_of(run->samples[series], (size_t)arguments->batches);
     }
-    printf("\n%s on %s\n  %-24s %9s %9s %9s %9s %9s  us a call\n", problem, device, "",
+    printf("\n%s on %s\n  %-24s %9s %9s %9s %9s %9s  us per call\n", problem, device, "",
            "median", "min", "quart. 1", "quart. 3", "max");
     for (int series = 0; series < BARE; series++) {
         print_series(k_series_names[series], &stats[series]);

@@ -260,7 +260,7 @@ static char *write_source(const jit_gemm_epilogue *epilogue, jit_gemm_dtype d_ty
     return text;
 }
 
-static int takes_types(const jit_gemm_epilogue *epilogue, jit_gemm_dtype d_type)
+static bool takes_types(const jit_gemm_epilogue *epilogue, jit_gemm_dtype d_type)
 {
     bool takes = name_type(d_type) != NULL;
     for (uint32_t i = 0; i < epilogue->operand_count; i++) {
@@ -275,7 +275,7 @@ int elementwise_create(const struct cuda_driver *driver, const char *nvrtc_path,
 {
     if (!takes_types(epilogue, d_type)) {
         return bench_fail(error, "the second kernel is for D and operands of bf16, f16 and "
-                                 "f32 alone");
+                                 "f32 only");
     }
     struct elementwise *kernel = calloc(1, sizeof(*kernel));
     char *source = write_source(epilogue, d_type);

@@ -69,7 +69,7 @@ int gemm_match_launch(struct match *match, const struct contender *contender, si
 int gemm_match_launch_many(struct match *match, const struct contender *contender,
                            int count);
 int gemm_match_synchronize(struct match *match);
-/* Microseconds a launch on the device, and on the host while it queued them. */
+/* Microseconds per launch on the device, and on the host while it queued them. */
 int gemm_match_time(struct match *match, const struct contender *contender, int count,
                     double *ret_us, double *ret_issue_us);
 /* How many launches fill about `ms` of device time. */

@@ -60,7 +60,7 @@ int gemm_match_synchronize(struct match *match)
     return 0;
 }
 
-/* Microseconds a launch on the device, and on the host while it queued them. */
+/* Microseconds per launch on the device, and on the host while it queued them. */
 int gemm_match_time(struct match *match, const struct contender *contender, int count,
                     double *ret_us, double *ret_issue_us)
 {

@@ -47,7 +47,7 @@ want_build_tools() {
     want libsodium-dev have_library libsodium
 }
 
-# Fetches the package lists, once a run.
+# Fetches the package lists, once per run.
 refreshed=no
 refresh_packages() {
     [ $refreshed = no ] || return 0

@@ -150,7 +150,7 @@ int cmd_bench(int argc, char **argv)
          &options.cublaslt},
         {"--rounds", "N", "timed rounds; 0, the default: 15", CLI_INT, &options.rounds},
         {"--seed", "S", "seed of the inputs, default 1", CLI_INT, &options.seed},
-        {"--json", NULL, "print one JSON object a problem", CLI_FLAG, &options.json},
+        {"--json", NULL, "print one JSON object per problem", CLI_FLAG, &options.json},
         {0},
     };
     jit_gemm_context *context = NULL;

@@ -32,8 +32,8 @@ static const struct {
     {"mma_commit", "commits of multiplications to a barrier", {"UTCBAR"}},
     {"tmem_load", "loads of tensor memory", {"LDTM"}},
     {"tmem_store", "stores and copies to tensor memory", {"STTM", "UTCCP"}},
-    {"tma_load", "loads by the copy engine", {"UTMALDG", "UBLKCP"}},
-    {"tma_store", "stores and reductions by the copy engine", {"UTMASTG", "UTMAREDG"}},
+    {"tma_load", "loads by TMA", {"UTMALDG", "UBLKCP"}},
+    {"tma_store", "stores and reductions by TMA", {"UTMASTG", "UTMAREDG"}},
     {"launch_control", "requests for the next work", {"UGETNEXTWORKID"}},
     {"mbarrier", "operations on mbarriers", {"SYNCS"}},
     {"barrier", "barriers of the CTA and the cluster", {"BAR", "B2R", "UCGABAR_*"}},
@@ -91,7 +91,7 @@ static unsigned count_kind(const struct listing *listing, size_t kind)
     return count;
 }
 
-/* What the launch bound leaves a thread of the 65536 registers of a multiprocessor. */
+/* Registers of a multiprocessor's 65536 that the launch bound leaves to each thread. */
 static unsigned count_allowed_registers(const struct findings *findings)
 {
     unsigned threads = findings->kernel->max_threads;
@@ -120,13 +120,13 @@ static void print_loop(const struct listing_loop *loop)
 {
     const double instructions = loop->instructions;
 
-    printf("  loop at 0x%04x: %u instructions a turn, %u multiplications, %u TMA loads",
+    printf("  loop at 0x%04x: %u instructions per turn, %u multiplications, %u TMA loads",
            loop->address, loop->instructions, loop->multiplications, loop->tma_loads);
     if (loop->tmem_loads) {
         printf(", %u loads of tensor memory", loop->tmem_loads);
     }
     if (loop->multiplications) {
-        printf("; %.1f instructions a multiplication",
+        printf("; %.1f instructions per multiplication",
                instructions / loop->multiplications);
     }
     putchar('\n');
@@ -147,7 +147,7 @@ static void print_code(const struct listing *listing)
         }
     }
     printf("  %5u  others: integers, addresses, moves, branches\n", others);
-    printf("innermost loops, a turn in which no wait is repeated:\n");
+    printf("innermost loops, as one turn in which no wait is repeated:\n");
     for (size_t i = 0; i < listing->loop_count; i++) {
         print_loop(&listing->loops[i]);
     }
@@ -162,16 +162,16 @@ static void print_text(const struct findings *findings)
     if (info != NULL) {
         printf("problem:       %s\nconfig:        %s\n", findings->problem, info->config);
     }
-    printf("registers:     %u a thread, of %u\n", kernel->registers,
+    printf("registers:     %u per thread, of %u\n", kernel->registers,
            count_allowed_registers(findings));
-    printf("local memory:  %u bytes a thread%s\n", kernel->frame_bytes,
+    printf("local memory:  %u bytes per thread%s\n", kernel->frame_bytes,
            kernel->frame_bytes ? ": spills, or arrays that are not in registers"
                                : ", no spills");
-    printf("threads:       %u a CTA at most\n", kernel->max_threads);
+    printf("threads:       %u per CTA at most\n", kernel->max_threads);
     if (info != NULL) {
-        printf("shared memory: %u bytes a CTA, and %u of the code's own\n",
+        printf("shared memory: %u bytes per CTA, and %u of the code's own\n",
                info->smem_bytes, kernel->static_smem);
-        printf("tensor memory: %u columns a CTA\n", info->tmem_columns);
+        printf("tensor memory: %u columns per CTA\n", info->tmem_columns);
     } else {
         printf(
             "shared memory: %u bytes of the code's own; what a launch adds is not here\n",
@@ -349,7 +349,8 @@ int cmd_inspect(int argc, char **argv)
     bool json = false;
     int words = 0, code;
     const struct cli_option own[] = {
-        {"--json", NULL, "print one JSON object a kernel, a line each", CLI_FLAG, &json},
+        {"--json", NULL, "print one JSON object per kernel, one line each", CLI_FLAG,
+         &json},
         {0},
     };
 

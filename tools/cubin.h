@@ -10,9 +10,9 @@ enum { CUBIN_MAX_KERNELS = 16 };
 
 struct cubin_kernel {
     char name[256];
-    uint32_t registers;   /* a thread */
-    uint32_t frame_bytes; /* of local memory, a thread; 0: nothing was spilled */
-    uint32_t static_smem; /* bytes a CTA, beside what a launch asks for; 1024 of them
+    uint32_t registers;   /* per thread */
+    uint32_t frame_bytes; /* of local memory, per thread; 0: nothing was spilled */
+    uint32_t static_smem; /* bytes per CTA, beside what a launch asks for; 1024 of them
                              only align what is dynamic */
     uint32_t named_barriers;
     uint32_t max_threads;  /* of the launch bound; 0 if it has none */

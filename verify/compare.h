@@ -17,7 +17,7 @@ enum compare_sums {
  * What is accepted, by the type of the result and the length K of the sums.
  *
  * The tensor core multiplies exactly, but truncates its f32 accumulator at each step of 16
- * along K, always towards zero: a relative drift of about 4e-8 a step, at most 2.5e-9 * K
+ * along K, always towards zero: a relative drift of about 4e-8 per step, at most 2.5e-9 * K
  * of the result. 1e-5 beside it covers short sums and the epilogue's arithmetic. A 16-bit
  * result is rounded once more, by at most 2^-11 (f16) or 2^-8 (bf16) of each element; over
  * a whole norm that is about 2e-4 and 1.7e-3, and 1e-3 and 4e-3 are accepted; likewise

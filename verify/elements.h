@@ -53,8 +53,8 @@ int64_t element_padded_ld(jit_gemm_dtype dtype, int64_t columns, uint64_t alignm
 /* Poisons all of the view's memory, padding included. */
 void element_fill_poison(const struct element_view *view, void *data);
 /* Uniform in [-1, 1], for s8 in its whole range, for s32 in [-1000, 1000], rounded to the
- * type; the padding keeps its poison. The value of an element depends on the seed and its
- * position alone, not on the strides. */
+ * type; the padding keeps its poison. The value of an element depends only on the seed and
+ * its position, not on the strides. */
 void element_fill_random(const struct element_view *view, void *data, uint64_t seed);
 
 #endif

@@ -13,8 +13,8 @@
 #define RESPONSE_BYTES 16u
 
 /* The response: ctaid x, y, z of the cancelled cluster's first CTA, and what happened. */
-#define ANSWER_CANCELLED 0xC1C50001u
-#define ANSWER_REFUSED   0xC1C50000u
+#define RESPONSE_CANCELLED 0xC1C50001u
+#define RESPONSE_REFUSED   0xC1C50000u
 
 struct cancel_insn {
     struct emu_address response, barrier;
@@ -41,7 +41,7 @@ static void decide(struct emu_cluster *cluster, uint32_t *ret_response)
     grid->next_cluster += taken ? 1 : 0;
     pthread_mutex_unlock(&grid->lock);
     memset(ret_response, 0, RESPONSE_BYTES);
-    ret_response[3] = taken ? ANSWER_CANCELLED : ANSWER_REFUSED;
+    ret_response[3] = taken ? RESPONSE_CANCELLED : RESPONSE_REFUSED;
     if (!taken) {
         return;
     }
@@ -52,8 +52,8 @@ static void decide(struct emu_cluster *cluster, uint32_t *ret_response)
     emu_dependents_allowed(grid, cluster->cta_count);
 }
 
-static bool answer(const struct emu_async *async, const struct cancel_op *op,
-                   struct emu_cta *cta)
+static bool respond(const struct emu_async *async, const struct cancel_op *op,
+                    struct emu_cta *cta)
 {
     struct emu_actor actor = {.warp = async->warp,
                               .insn = async->insn,
@@ -80,7 +80,7 @@ static enum emu_async_result run_cancel(struct emu_async *async)
     }
     struct emu_cta *cta =
         form->multicast ? emu_cluster_cta(cluster, async->part) : async->warp->cta;
-    if (!answer(async, op, cta)) {
+    if (!respond(async, op, cta)) {
         return EMU_ASYNC_FAILED;
     }
     return async->part + 1 < count ? EMU_ASYNC_AGAIN : EMU_ASYNC_DONE;
@@ -187,7 +187,7 @@ static bool get_response(struct emu_warp *warp, const struct emu_insn *insn, uns
         }
         memcpy(ret_response + (size_t)2 * i, &half, sizeof(half));
     }
-    if (ret_response[3] != ANSWER_CANCELLED && ret_response[3] != ANSWER_REFUSED) {
+    if (ret_response[3] != RESPONSE_CANCELLED && ret_response[3] != RESPONSE_REFUSED) {
         emu_report_error(warp, insn, lane, EMU_FINDING_ILLEGAL,
                          "these 16 bytes are no response of try_cancel");
         return false;
@@ -201,7 +201,7 @@ static bool query_lane(struct emu_warp *warp, const struct emu_insn *insn, unsig
     if (!get_response(warp, insn, lane, response)) {
         return false;
     }
-    bool cancelled = response[3] == ANSWER_CANCELLED;
+    bool cancelled = response[3] == RESPONSE_CANCELLED;
     if (insn->mode == IS_CANCELED) {
         emu_set_predicate(warp, insn->dst, lane, cancelled);
         emu_async_of_cta(warp->cta)->saw_refusal |= !cancelled;

@@ -115,7 +115,7 @@ bool emu_mbarrier_error(const struct emu_mbarrier_use *use,
 void emu_mbarrier_warn(const struct emu_mbarrier_use *use,
                        const struct emu_mbarrier *barrier, enum emu_severity severity,
                        const char *format, ...) EMU_PRINTF(4, 5);
-/* Its state, and its last events, one a line. */
+/* Its state, and its last events, one per line. */
 void emu_mbarrier_describe(const struct emu_cta *cta, const struct emu_mbarrier *barrier,
                            struct emu_text *text);
 

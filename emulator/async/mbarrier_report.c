@@ -25,7 +25,7 @@ static void describe(const struct emu_cta *cta, const struct emu_mbarrier *barri
                  barrier->pending, barrier->expected, barrier->tx);
 }
 
-/* The last events, one a line. */
+/* The last events, one per line. */
 static void describe_events(const struct emu_cta *cta, const struct emu_mbarrier *barrier,
                             struct emu_text *text)
 {

@@ -72,7 +72,7 @@ static void attach_cta(struct emu_cta *cta)
     cta->async_state = emu_alloc(sizeof(struct emu_async_cta));
 }
 
-/* Registers are given out in steps of 8 a thread. */
+/* Registers are given out in steps of 8 per thread. */
 static void attach_warp(struct emu_warp *warp)
 {
     struct emu_async_warp *state = emu_alloc(sizeof(*state));

@@ -74,7 +74,7 @@ bool emu_operand_address(struct emu_decoder *decoder, const struct ptx_operand *
 /* An immediate. */
 bool emu_operand_integer(struct emu_decoder *decoder, const struct ptx_operand *operand,
                          int64_t *ret_value);
-/* The elements of a vector (or one register alone) as a list in the program's arena;
+/* The elements of a vector (or a single register) as a list in the program's arena;
  * sinks are EMU_NO_SLOT when `dst`. */
 bool emu_operand_vector(struct emu_decoder *decoder, const struct ptx_operand *operand,
                         bool dst, unsigned bits, uint32_t **ret_slots, uint32_t *ret_count);

@@ -125,7 +125,7 @@ struct emu_cluster;
 struct emu_grid;
 struct emu_async;
 
-/* Shared memory's state, one byte a byte. */
+/* Shared memory's state, one per byte. */
 enum { EMU_UNDEFINED = 0, EMU_DEFINED = 1, EMU_BARRIER = 2 };
 
 /* A strong access that changed nothing and may belong to a loop that waits. */
@@ -183,7 +183,7 @@ struct emu_cta {
     bool exited;
     bool has_met_cluster;    /* one of its warps has waited at the cluster's barrier */
     uint8_t *shared;         /* from offset 0; the first KiB is never legal */
-    uint8_t *shared_state;   /* one byte a byte */
+    uint8_t *shared_state;   /* one per byte */
     uint32_t shared_bytes;   /* end of legal offsets */
     uint32_t dynamic_shared; /* offset of the dynamic part */
     struct emu_shadow *shadow;

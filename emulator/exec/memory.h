@@ -28,7 +28,7 @@ bool emu_memory_release(struct emu_memory *memory, uint64_t address);
 struct emu_allocation {
     uint64_t address, bytes;
     void *base;                 /* what the host allocated */
-    uint8_t *state;             /* one byte a byte: EMU_UNDEFINED or EMU_DEFINED */
+    uint8_t *state;             /* one per byte: EMU_UNDEFINED or EMU_DEFINED */
     struct emu_access_log *log; /* of a checked launch */
     char name[32];
     uint64_t id;
@@ -79,7 +79,7 @@ static inline void emu_actor_is_atomic(struct emu_actor *actor, enum emu_scope s
 
 /*
  * Shared memory of one CTA (the caller resolved the rank and checked that the CTA is
- * there). `defined`: one byte a byte, EMU_UNDEFINED or EMU_DEFINED; NULL on a read means
+ * there). `defined`: one per byte, EMU_UNDEFINED or EMU_DEFINED; NULL on a read means
  * undefined bytes are an error, NULL on a write means all are defined. `alignment` 1: none
  * needed. On failure the error was reported.
  */

@@ -162,7 +162,7 @@ EMU_OP2(bmsk, uint32_t, uint32_t, uint32_t,
 
 /* -------------------------------------------------------------------------------- prmt */
 
-/* `selectors`: four nibbles, one a byte of the result: three bits choose one of the eight
+/* `selectors`: four nibbles, one per byte of the result: three bits choose one of the eight
  * bytes of b:a, the highest asks for its sign instead. */
 static uint32_t permute(uint32_t a, uint32_t b, uint32_t selectors)
 {

@@ -109,7 +109,7 @@ bool emu_cvt_integers(struct emu_decoder *decoder, const struct emu_cvt *cvt)
 
 /* -------------------------------------------------------------------- float to integer */
 
-/* Saturates. NaN gives 0, but where f64 or 64 bits are involved the top bit alone. */
+/* Saturates. NaN gives 0, but only the top bit where f64 or 64 bits are involved. */
 static uint64_t convert_to_integer(const struct emu_cvt *cvt, uint64_t bits)
 {
     const struct emu_cvt_type *to = cvt->to;

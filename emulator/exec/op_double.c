@@ -34,7 +34,7 @@ EMU_OP2(min_f64, uint64_t, uint64_t, uint64_t,
 EMU_OP2(max_f64, uint64_t, uint64_t, uint64_t,
         emu_f64_finish(emu_float_pick(D(a), D(b), true, 0), b, a, a))
 
-/* .approx.ftz works on the upper words alone: the lower one of the operand counts as zero,
+/* .approx.ftz works on the upper words only: the lower one of the operand counts as zero,
  * even where it is all that makes a NaN of an infinity, and so is that of the result. */
 static double upper_of(uint64_t bits)
 {

@@ -87,7 +87,7 @@ static double apply_f64(enum operation operation, double a, double b, double c)
 }
 
 /* The GPU's NaN in place of the host's. */
-static float settle_f32(float result)
+static float finish_f32(float result)
 {
     if (isnan(result)) {
         const uint32_t canonical = 0x7FFFFFFF;
@@ -103,10 +103,10 @@ static float direct_f32(enum operation operation, float a, float b, float c,
     fesetround(get_host_rounding(rounding));
     const float result = apply_f32(operation, a, b, c);
     fesetround(before);
-    return settle_f32(result);
+    return finish_f32(result);
 }
 
-static double settle_f64(double result)
+static double finish_f64(double result)
 {
     if (isnan(result)) {
         const uint64_t canonical = UINT64_C(0x7FF8000000000000);
@@ -122,59 +122,59 @@ static double direct_f64(enum operation operation, double a, double b, double c,
     fesetround(get_host_rounding(rounding));
     const double result = apply_f64(operation, a, b, c);
     fesetround(before);
-    return settle_f64(result);
+    return finish_f64(result);
 }
 
 float emu_add_f32(float a, float b, enum emu_rounding rounding)
 {
-    return rounding == EMU_RN ? settle_f32(a + b) : direct_f32(ADD, a, b, 0, rounding);
+    return rounding == EMU_RN ? finish_f32(a + b) : direct_f32(ADD, a, b, 0, rounding);
 }
 
 float emu_mul_f32(float a, float b, enum emu_rounding rounding)
 {
-    return rounding == EMU_RN ? settle_f32(a * b) : direct_f32(MUL, a, b, 0, rounding);
+    return rounding == EMU_RN ? finish_f32(a * b) : direct_f32(MUL, a, b, 0, rounding);
 }
 
 float emu_fma_f32(float a, float b, float c, enum emu_rounding rounding)
 {
-    return rounding == EMU_RN ? settle_f32(fmaf(a, b, c))
+    return rounding == EMU_RN ? finish_f32(fmaf(a, b, c))
                               : direct_f32(FMA, a, b, c, rounding);
 }
 
 float emu_div_f32(float a, float b, enum emu_rounding rounding)
 {
-    return rounding == EMU_RN ? settle_f32(a / b) : direct_f32(DIV, a, b, 0, rounding);
+    return rounding == EMU_RN ? finish_f32(a / b) : direct_f32(DIV, a, b, 0, rounding);
 }
 
 float emu_sqrt_f32(float a, enum emu_rounding rounding)
 {
-    return rounding == EMU_RN ? settle_f32(sqrtf(a)) : direct_f32(SQRT, a, 0, 0, rounding);
+    return rounding == EMU_RN ? finish_f32(sqrtf(a)) : direct_f32(SQRT, a, 0, 0, rounding);
 }
 
 double emu_add_f64(double a, double b, enum emu_rounding rounding)
 {
-    return rounding == EMU_RN ? settle_f64(a + b) : direct_f64(ADD, a, b, 0, rounding);
+    return rounding == EMU_RN ? finish_f64(a + b) : direct_f64(ADD, a, b, 0, rounding);
 }
 
 double emu_mul_f64(double a, double b, enum emu_rounding rounding)
 {
-    return rounding == EMU_RN ? settle_f64(a * b) : direct_f64(MUL, a, b, 0, rounding);
+    return rounding == EMU_RN ? finish_f64(a * b) : direct_f64(MUL, a, b, 0, rounding);
 }
 
 double emu_fma_f64(double a, double b, double c, enum emu_rounding rounding)
 {
-    return rounding == EMU_RN ? settle_f64(fma(a, b, c))
+    return rounding == EMU_RN ? finish_f64(fma(a, b, c))
                               : direct_f64(FMA, a, b, c, rounding);
 }
 
 double emu_div_f64(double a, double b, enum emu_rounding rounding)
 {
-    return rounding == EMU_RN ? settle_f64(a / b) : direct_f64(DIV, a, b, 0, rounding);
+    return rounding == EMU_RN ? finish_f64(a / b) : direct_f64(DIV, a, b, 0, rounding);
 }
 
 double emu_sqrt_f64(double a, enum emu_rounding rounding)
 {
-    return rounding == EMU_RN ? settle_f64(sqrt(a)) : direct_f64(SQRT, a, 0, 0, rounding);
+    return rounding == EMU_RN ? finish_f64(sqrt(a)) : direct_f64(SQRT, a, 0, 0, rounding);
 }
 
 /*

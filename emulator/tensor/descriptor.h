@@ -61,8 +61,8 @@ bool emu_tile_check(const struct emu_tile *tile, struct emu_error *error);
 uint32_t emu_tile_address(const struct emu_tile *tile, unsigned row, unsigned k);
 
 /*
- * Fetches the tile from the CTA's shared memory: one element a cell, row-major, tile->k
- * cells a row. False: reported (bounds, undefined bytes, races).
+ * Fetches the tile from the CTA's shared memory: one element per cell, row-major,
+ * tile->k cells per row. False: reported (bounds, undefined bytes, races).
  */
 bool emu_tile_fetch(const struct emu_actor *actor, struct emu_cta *cta,
                     const struct emu_tile *tile, uint32_t *cells);

@@ -45,7 +45,7 @@ struct emu_tensor_op {
     struct emu_tensor_op *next;
     enum emu_op_kind kind;
     struct emu_tensor_thread *thread;
-    unsigned cta_group, core; /* core: rank of the CTA, or of the pair's even one */
+    unsigned cta_group, core; /* core: rank of the CTA, or of the pair's leader CTA */
     uint64_t accumulator;     /* address and shape; equal ones are pipelined */
     uint32_t column, columns; /* of tensor memory that it writes */
     uint32_t epoch;

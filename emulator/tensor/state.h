@@ -17,7 +17,7 @@ enum emu_rendezvous {
 };
 
 struct emu_tensor_warp {
-    enum emu_rendezvous meeting;
+    enum emu_rendezvous rendezvous;
     uint32_t met_column; /* result of an allocation */
 
     /* tcgen05.ld and .st that were not waited for, oldest first */
@@ -30,8 +30,8 @@ struct emu_tensor_warp {
     unsigned group_count;
 };
 
-/* Warps of both CTAs of a pair that alloc or dealloc together; kept in the even CTA. */
-struct emu_pair_meeting {
+/* Warps of both CTAs of a pair that alloc or dealloc together; kept in the leader CTA. */
+struct emu_pair_rendezvous {
     struct emu_warp *warps[2];
     const struct emu_insn *insns[2];
     uint32_t address[2], columns[2];
@@ -39,7 +39,7 @@ struct emu_pair_meeting {
 
 struct emu_tensor_cta {
     struct emu_tmem *tmem; /* made at the first use */
-    struct emu_pair_meeting meeting;
+    struct emu_pair_rendezvous rendezvous;
     struct emu_warpgroup *warpgroups;
 };
 
@@ -87,7 +87,7 @@ bool emu_tensor_whole_warp(struct emu_warp *warp, const struct emu_insn *insn,
  * that has not exited. Reports otherwise. */
 bool emu_tensor_check_group(struct emu_warp *warp, const struct emu_insn *insn,
                             unsigned lane, unsigned cta_group);
-/* The CTAs that an operation of this group works on, the even one first; their number. */
+/* The CTAs that an operation of this group works on, the leader CTA first; their number. */
 unsigned emu_tensor_ctas(struct emu_cta *cta, unsigned cta_group, struct emu_cta *ctas[2]);
 
 /* An operation in flight needs its CTA; reports one that has exited. */

@@ -33,10 +33,10 @@ static bool get_columns(struct emu_warp *warp, const struct emu_insn *insn, uint
 
 /* ------------------------------------------------------------------------ pairs of CTAs */
 
-static struct emu_pair_meeting *find_meeting(struct emu_warp *warp)
+static struct emu_pair_rendezvous *find_rendezvous(struct emu_warp *warp)
 {
-    struct emu_cta *even = emu_cluster_cta(warp->cta->cluster, warp->cta->rank & ~1u);
-    return &emu_tensor_cta_of(even)->meeting;
+    struct emu_cta *leader = emu_cluster_cta(warp->cta->cluster, warp->cta->rank & ~1u);
+    return &emu_tensor_cta_of(leader)->rendezvous;
 }
 
 /*
@@ -49,34 +49,34 @@ static enum pair_step meet(struct emu_warp *warp, const struct emu_insn *insn,
                            uint32_t address, uint32_t columns)
 {
     struct emu_tensor_warp *state = emu_tensor_warp_of(warp);
-    if (state->meeting == EMU_RENDEZVOUS_DONE) {
-        state->meeting = EMU_RENDEZVOUS_NONE;
+    if (state->rendezvous == EMU_RENDEZVOUS_DONE) {
+        state->rendezvous = EMU_RENDEZVOUS_NONE;
         return PAIR_DONE;
     }
-    struct emu_pair_meeting *meeting = find_meeting(warp);
+    struct emu_pair_rendezvous *rendezvous = find_rendezvous(warp);
     unsigned own = warp->cta->rank & 1u;
-    if (state->meeting == EMU_RENDEZVOUS_NONE) {
-        if (meeting->warps[own] != NULL) {
+    if (state->rendezvous == EMU_RENDEZVOUS_NONE) {
+        if (rendezvous->warps[own] != NULL) {
             return PAIR_WAITS; /* for another warp of this CTA */
         }
-        state->meeting = EMU_RENDEZVOUS_WAITS;
-        meeting->warps[own] = warp;
-        meeting->insns[own] = insn;
-        meeting->address[own] = address;
-        meeting->columns[own] = columns;
+        state->rendezvous = EMU_RENDEZVOUS_WAITS;
+        rendezvous->warps[own] = warp;
+        rendezvous->insns[own] = insn;
+        rendezvous->address[own] = address;
+        rendezvous->columns[own] = columns;
         emu_note_event(warp);
     }
-    if (meeting->warps[own ^ 1u] == NULL) {
+    if (rendezvous->warps[own ^ 1u] == NULL) {
         return PAIR_WAITS;
     }
-    const struct emu_insn *other = meeting->insns[own ^ 1u];
-    if (other->exec != insn->exec || meeting->columns[0] != meeting->columns[1] ||
-        meeting->address[0] != meeting->address[1]) {
+    const struct emu_insn *other = rendezvous->insns[own ^ 1u];
+    if (other->exec != insn->exec || rendezvous->columns[0] != rendezvous->columns[1] ||
+        rendezvous->address[0] != rendezvous->address[1]) {
         emu_report_error(warp, insn, EMU_LANES, EMU_FINDING_TENSOR_MEMORY,
                          "the two CTAs of the pair do not agree: CTA %u does %s with %u "
                          "columns, its peer %s with %u",
-                         warp->cta->rank, insn->source->opcode, meeting->columns[own],
-                         other->source->opcode, meeting->columns[own ^ 1u]);
+                         warp->cta->rank, insn->source->opcode, rendezvous->columns[own],
+                         other->source->opcode, rendezvous->columns[own ^ 1u]);
         return PAIR_FAILED;
     }
     return PAIR_HERE;
@@ -85,13 +85,13 @@ static enum pair_step meet(struct emu_warp *warp, const struct emu_insn *insn,
 /* Lets the peer's warp go on with the result. */
 static void part(struct emu_warp *warp, uint32_t column)
 {
-    struct emu_pair_meeting *meeting = find_meeting(warp);
+    struct emu_pair_rendezvous *rendezvous = find_rendezvous(warp);
     struct emu_tensor_warp *other =
-        emu_tensor_warp_of(meeting->warps[(warp->cta->rank & 1u) ^ 1u]);
-    other->meeting = EMU_RENDEZVOUS_DONE;
+        emu_tensor_warp_of(rendezvous->warps[(warp->cta->rank & 1u) ^ 1u]);
+    other->rendezvous = EMU_RENDEZVOUS_DONE;
     other->met_column = column;
-    emu_tensor_warp_of(warp)->meeting = EMU_RENDEZVOUS_NONE;
-    *meeting = (struct emu_pair_meeting){0};
+    emu_tensor_warp_of(warp)->rendezvous = EMU_RENDEZVOUS_NONE;
+    *rendezvous = (struct emu_pair_rendezvous){0};
     emu_note_event(warp);
 }
 
@@ -152,7 +152,7 @@ static enum emu_step exec_alloc(struct emu_warp *warp, const struct emu_insn *in
         return EMU_FAILED;
     }
     address += (uint64_t)form->offset;
-    if (state->meeting != EMU_RENDEZVOUS_DONE &&
+    if (state->rendezvous != EMU_RENDEZVOUS_DONE &&
         (!emu_tensor_check_group(warp, insn, EMU_LANES, form->cta_group) ||
          !check_permit(warp, insn, columns))) {
         return EMU_FAILED;
@@ -251,7 +251,7 @@ static enum emu_step exec_dealloc(struct emu_warp *warp, const struct emu_insn *
         !get_columns(warp, insn, lanes, &columns)) {
         return EMU_FAILED;
     }
-    if (emu_tensor_warp_of(warp)->meeting != EMU_RENDEZVOUS_DONE) {
+    if (emu_tensor_warp_of(warp)->rendezvous != EMU_RENDEZVOUS_DONE) {
         if (!emu_tensor_check_group(warp, insn, EMU_LANES, form->cta_group)) {
             return EMU_FAILED;
         }
@@ -280,7 +280,7 @@ static enum emu_step exec_dealloc(struct emu_warp *warp, const struct emu_insn *
     for (unsigned i = 0; i < count; i++) {
         /* Each warp answers for the users of its own CTA. */
         struct emu_warp *freer =
-            ctas[i] == warp->cta ? warp : find_meeting(warp)->warps[ctas[i]->rank & 1u];
+            ctas[i] == warp->cta ? warp : find_rendezvous(warp)->warps[ctas[i]->rank & 1u];
         if (!check_unused(freer, insn, ctas[i], (uint32_t)address, columns)) {
             return EMU_FAILED;
         }
@@ -342,9 +342,9 @@ void emu_tmem_describe_wait(struct emu_warp *warp, const struct emu_insn *insn,
     if (insn->exec != exec_alloc && insn->exec != exec_dealloc) {
         return;
     }
-    const struct emu_pair_meeting *meeting = find_meeting(warp);
+    const struct emu_pair_rendezvous *rendezvous = find_rendezvous(warp);
     unsigned own = warp->cta->rank & 1u;
-    if (meeting->warps[own] == warp && meeting->warps[own ^ 1u] == NULL) {
+    if (rendezvous->warps[own] == warp && rendezvous->warps[own ^ 1u] == NULL) {
         emu_text_add(text, "          waits for a warp of CTA %u to execute the same\n",
                      warp->cta->rank ^ 1u);
     } else {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What rests on documents alone. Everything that is not listed here was executed with
+ * What rests on documents only. Everything that is not listed here was executed with
  * kernels of others that are known to be right on hardware (docs/emulator-evidence.md):
  * tcgen05.mma of layouts A, B, D and F, A of 16 and 32 bits in tensor memory, scale factors
  * of all granularities, e2m1, tcgen05.cp.32x128b.warpx4, tcgen05.ld and .st of 32x32b and

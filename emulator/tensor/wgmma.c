@@ -286,7 +286,7 @@ static bool arrive(struct emu_warp *warp, const struct emu_insn *insn,
     }
     group->at = insn;
     group->arrived |= 1u << warp->index % EMU_WARPGROUP_WARPS;
-    emu_tensor_warp_of(warp)->meeting = EMU_RENDEZVOUS_WAITS;
+    emu_tensor_warp_of(warp)->rendezvous = EMU_RENDEZVOUS_WAITS;
     emu_sync_lanes(&warp->sync);
     emu_note_event(warp);
     return true;
@@ -305,11 +305,11 @@ enum emu_step emu_wgmma_exec(struct emu_warp *warp, const struct emu_insn *insn,
                                 "warp %u is not in a warpgroup: the CTA has %u warps",
                                 warp->index, warp->cta->warp_count);
     }
-    if (state->meeting == EMU_RENDEZVOUS_DONE) {
-        state->meeting = EMU_RENDEZVOUS_NONE;
+    if (state->rendezvous == EMU_RENDEZVOUS_DONE) {
+        state->rendezvous = EMU_RENDEZVOUS_NONE;
         return EMU_NEXT;
     }
-    if (state->meeting == EMU_RENDEZVOUS_NONE && !arrive(warp, insn, group)) {
+    if (state->rendezvous == EMU_RENDEZVOUS_NONE && !arrive(warp, insn, group)) {
         return EMU_FAILED;
     }
     if (group->arrived != EMU_WARPGROUP_ALL) {
@@ -318,9 +318,9 @@ enum emu_step emu_wgmma_exec(struct emu_warp *warp, const struct emu_insn *insn,
     group->at = NULL;
     group->arrived = 0;
     for (unsigned i = 0; i < EMU_WARPGROUP_WARPS; i++) {
-        emu_tensor_warp_of(emu_warpgroup_warp(warp, i))->meeting = EMU_RENDEZVOUS_DONE;
+        emu_tensor_warp_of(emu_warpgroup_warp(warp, i))->rendezvous = EMU_RENDEZVOUS_DONE;
     }
-    state->meeting = EMU_RENDEZVOUS_NONE;
+    state->rendezvous = EMU_RENDEZVOUS_NONE;
     emu_note_event(warp);
     return issue(warp, insn, group) ? EMU_NEXT : EMU_FAILED;
 }

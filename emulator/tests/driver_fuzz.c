@@ -5,8 +5,8 @@
  * mutated PTX. Whatever a call answers, nothing may crash. Pointers are the exception: a
  * driver has to believe those to the program's own memory.
  *
- * emu_driver_fuzz [SEED [ROUNDS]]: each round is a process of its own and depends on its
- * seed alone; one that dies is named, and `emu_driver_fuzz SEED 1` shows it again. Without
+ * emu_driver_fuzz [SEED [ROUNDS]]: each round is a process of its own and depends only on
+ * its seed; one that dies is named, and `emu_driver_fuzz SEED 1` shows it again. Without
  * ROUNDS it goes on for EMULATOR_FUZZ_SECONDS, or three.
  */
 #include <cuda.h>

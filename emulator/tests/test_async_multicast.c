@@ -36,7 +36,7 @@ static const char bulk_ptx[] =
           "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes."
           "multicast::cluster [%r3], [%rd4], 128, [%r1], %h1;\n",
           WAIT("W", 0, 0));
-/* Both CTAs' data are signalled to the even CTA of the pair; it tells its peer. */
+/* Both CTAs' data are signalled to the leader CTA of the pair; it tells its peer. */
 static const char pair_ptx[] = SHARE(
     "1",
     "setp.eq.u32 %p3, %r5, 0;\n"

@@ -59,7 +59,7 @@ static void add_half_dump(struct emu_text *text, unsigned registers)
     }
 }
 
-/* Both CTAs wait for the commit; the even one issues. */
+/* Both CTAs wait for the commit; the leader CTA issues. */
 static void build(const struct mma_case *c, struct emu_text *text, unsigned columns)
 {
     uint32_t at[2][2];

@@ -13,7 +13,7 @@ static double get(const struct emu_session *session, const struct emu_script_mat
     return emu_element_get(buffer->type, data[matrix->buffer], index);
 }
 
-/* As doubles, `columns` contiguous ones a row. */
+/* As doubles, `columns` contiguous ones per row. */
 static double *unpack(const struct emu_session *session,
                       const struct emu_script_matrix *matrix, uint64_t rows,
                       uint64_t columns)

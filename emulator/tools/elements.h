@@ -11,7 +11,7 @@ enum emu_element_kind { EMU_ELEMENT_FLOAT, EMU_ELEMENT_UNSIGNED, EMU_ELEMENT_SIG
 
 struct emu_element_type {
     const char *name;
-    unsigned bits; /* 4: two elements a byte, the first one in the low half */
+    unsigned bits; /* 4: two elements per byte, the first one in the low half */
     enum emu_element_kind kind;
     enum emu_format format; /* of floats */
     int map_type;           /* CUtensorMapDataType, or -1: none fits */

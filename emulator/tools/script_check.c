@@ -97,8 +97,8 @@ static bool parse_pair(struct emu_words *words, struct emu_script_action *gemm,
 }
 
 /* Fills the packed pitch in, and checks that the matrix lies in its buffer. */
-static bool settle(struct emu_words *words, struct emu_script_matrix *matrix,
-                   uint64_t first, uint64_t second, const char *name)
+static bool resolve_matrix(struct emu_words *words, struct emu_script_matrix *matrix,
+                           uint64_t first, uint64_t second, const char *name)
 {
     if (matrix->buffer == EMU_SCRIPT_NONE) {
         return true;
@@ -140,10 +140,10 @@ static bool parse_gemm(struct emu_words *words, struct emu_script_action *gemm)
     if (gemm->beta != 0 && gemm->c.buffer == EMU_SCRIPT_NONE) {
         return emu_words_fail(words, "check gemm: beta without c");
     }
-    return settle(words, &gemm->d, gemm->m, gemm->n, "d") &&
-           settle(words, &gemm->a, gemm->m, gemm->k, "a") &&
-           settle(words, &gemm->b, gemm->n, gemm->k, "b") &&
-           settle(words, &gemm->c, gemm->m, gemm->n, "c");
+    return resolve_matrix(words, &gemm->d, gemm->m, gemm->n, "d") &&
+           resolve_matrix(words, &gemm->a, gemm->m, gemm->k, "a") &&
+           resolve_matrix(words, &gemm->b, gemm->n, gemm->k, "b") &&
+           resolve_matrix(words, &gemm->c, gemm->m, gemm->n, "c");
 }
 
 bool emu_parse_check(struct emu_words *words)

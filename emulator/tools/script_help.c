@@ -46,6 +46,6 @@ const char emu_script_help[] =
     "  expect result NAME             the launch ends with this code; CUDA_SUCCESS when not\n"
     "                                 given\n"
     "\n"
-    "Types: f64 f32 tf32 f16 bf16 e4m3 e5m2 e2m1 (two a byte) ue8m0 ue4m3 u8 u16 u32 u64\n"
+    "Types: f64 f32 tf32 f16 bf16 e4m3 e5m2 e2m1 (two per byte) ue8m0 ue4m3 u8 u16 u32 u64\n"
     "s8 s16 s32 s64; for tensor maps also e2m1_padded e3m2_packed e2m3_packed. Paths are\n"
     "relative to the current directory.\n";

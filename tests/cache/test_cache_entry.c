@@ -165,7 +165,7 @@ Test(cache_entry, lengths_that_wrap_to_the_file_size_are_refused)
 {
     unsigned char bytes[512];
     memcpy(bytes, good, good_size);
-    /* Header and material alone wrap, in 32 bits, to what they had. */
+    /* Only header and material wrap, in 32 bits, to what they had. */
     set_le(bytes + 40, 4, 50 + 0x80000000u);
     set_le(bytes + 44, 4, 20 + 0x80000000u);
     rehash(bytes, HEADER_BYTES);

@@ -8,7 +8,7 @@
  * COMPUTING_DRIVER names the types and what goes wrong in the structured kernel, for
  * instance "bf16 f32 none": type of A and B, type of D, and one of none, element (one is
  * wrong), unwritten (one is left out), stray (a write between two rows), before and after
- * (one outside the matrix). The reference kernel, 256 threads a block, makes no mistakes;
+ * (one outside the matrix). The reference kernel, 256 threads per block, makes no mistakes;
  * as an emulator (FAKE_EMULATOR) it computes no sums, which nobody would wait for.
  */
 #include <stdbool.h>

@@ -187,7 +187,7 @@ def test_gpu_bench_measures():
                     cache=folder.cache)
         expect_exit(done, 0)
         rows = [json.loads(line) for line in done.stdout.splitlines()]
-        expect(len(rows) == 2, "one line a problem", done)
+        expect(len(rows) == 2, "one line per problem", done)
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ def test_a_problem_has_a_plan_too():
            state["smem_bytes"] > 100000 and state["max_threads"] == 192, "facts", done)
     again = tool("inspect", "512x512x512", "bf16", "--arch", "sm_100a")
     expect_exit(again, 0)
-    expect("local memory:  0 bytes a thread, no spills\n" in again.stdout and
+    expect("local memory:  0 bytes per thread, no spills\n" in again.stdout and
            "tensor memory: " in again.stdout, "text", again)
 
 
@@ -145,8 +145,8 @@ def test_loops_are_those_of_one_block_of_k():
             {"address": 0xd0, "instructions": 4, "multiplications": 0, "tma_loads": 2,
              "commits": 0, "tmem_loads": 0}], "loops", done)
         done = tool("inspect", path, variables=variables)
-        expect("loop at 0x0030: 7 instructions a turn, 2 multiplications, 0 TMA loads; "
-               "3.5 instructions a multiplication\n" in done.stdout, "text", done)
+        expect("loop at 0x0030: 7 instructions per turn, 2 multiplications, 0 TMA loads; "
+               "3.5 instructions per multiplication\n" in done.stdout, "text", done)
 
 
 def test_roles_behind_an_indirect_branch_are_found():

@@ -32,9 +32,8 @@ PROBLEMS = [
 THREAD_LOADS = [["bf16", "input_align=2"], ["bf16", "layout=tt", "input_align=4"],
                 ["e4m3", "input_align=1"], ["s8", "input_align=2"], ["tf32", "input_align=4"]]
 # Kinds of instructions that must be there, by chip; and the most instructions of one turn of the
-# loop that multiplies and of one that loads, of which the kernels have about 60 (93 where matrices
-# are loaded); the compiler may
-# unroll the one that loads matrices, two loads a step.
+# loop that multiplies and of one that loads, of which the kernels have about 60 (93 where C or
+# operands are loaded); the compiler may unroll the loop of epilogue loads, two loads per turn.
 CHIPS = {
     "sm_90a": (["mma", "tma_load", "mbarrier"], 100),
     "sm_100a": (["mma", "mma_commit", "tmem_load", "tma_load", "mbarrier"], 100),

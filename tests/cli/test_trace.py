@@ -14,7 +14,7 @@ from cli_harness import (Folder, emulator_by_name, expect, expect_exit, named_te
 
 EMULATOR = pathlib.Path(sys.argv[3]).resolve()
 ROWS = [
-    # problem, config, roles, tiles; as many multiprocessors as make several tiles a CTA
+    # problem, config, roles, tiles; as many multiprocessors as make several tiles per CTA
     (["512x384x320", "bf16", "--arch", "sm_100a"], "mma=128x128 cluster=1x1 stages=3",
      {"load", "mma", "epilogue"}, 12),
     (["1024x256x320", "bf16", "--arch", "sm_100a", "--epilogue", "d = acc + r;", "--operand",

@@ -38,7 +38,7 @@ class Pair:
 
     @property
     def adds_in_any_order(self):
-        return self.config.get("split_order") == "arrival"
+        return self.config.get("split_order") == "unordered"
 
     @property
     def sms(self):

@@ -81,7 +81,7 @@ def test_a_second_accumulator_that_never_comes_names_its_tile(folder):
 def test_a_part_of_k_that_is_not_handed_on_names_tile_and_part(folder):
     store_partial = r"^.*red\.release\.gpu\.global\.add\.u32[^;]*;\n"
     for chip in CHIPS:
-        for order in ("turnstile", "arrival"):
+        for order in ("serial", "unordered"):
             done = mutate(chip, lambda ptx: drop(ptx, store_partial, 0), folder,
                           extra=f" split_k=4 split_order={order} debug=1")
             assert done.returncode == 1, done.stdout
@@ -89,7 +89,7 @@ def test_a_part_of_k_that_is_not_handed_on_names_tile_and_part(folder):
             found = re.findall(r"role (?:epilogue|mma), tile at row \d+ column \d+, part (\d) "
                                r"of K: waited in vain for (\d) parts of the tile's sum, found 0$",
                                report, re.M)
-            right = {("1", "1"), ("3", "3"), ("2", "2" if order == "turnstile" else "1")}
+            right = {("1", "1"), ("3", "3"), ("2", "2" if order == "serial" else "1")}
             assert found and right.issuperset(found), f"{chip} {order}: {report}"
 
 

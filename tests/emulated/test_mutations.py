@@ -41,7 +41,7 @@ LOAD_DRAIN = ("the load warp's drain: the commits that it waits for are those of
 DRAIN_AND_ORDER = {
     ("wait for nothing", 1): LOAD_DRAIN,
     ("wait for nothing", 4): "that matrices wait for the first inputs is about speed"}
-OWN_ANSWER = "the scheduler's warp fences again before it asks, which covers its own reads too"
+OWN_RESPONSE = "the scheduler's warp fences again before it asks, which covers its own reads too"
 NO_COPIES = ("no copy arrives at a barrier; threads and commits come after the CTA's own "
              "synchronisation")
 
@@ -109,11 +109,11 @@ KERNELS = {
     "sm_100a launch control": {
         "of": "tcgen05.mma",
         "harmless": {
-            ("drop fence.proxy.async", 0): OWN_ANSWER,
+            ("drop fence.proxy.async", 0): OWN_RESPONSE,
             ("drop fence.proxy.async", 2): "the load thread announces its next tile later; that "
                                            "releases its read, and who asks waits for it and fences",
             ("wait for nothing", 4): LOAD_DRAIN,
-            ("wait for nothing", 10): "the MMA thread has waited for this answer before the tile "
+            ("wait for nothing", 10): "the MMA thread has waited for this response before the tile "
                                       "whose accumulators the epilogue has waited for",
         },
         "run": ["512x256x200", "bf16", "--arch", "sm_100a",
@@ -123,7 +123,7 @@ KERNELS = {
         "of": "tcgen05.mma",
         "sms": 4,
         "harmless": {
-            ("drop fence.proxy.async", 2): OWN_ANSWER,
+            ("drop fence.proxy.async", 2): OWN_RESPONSE,
             ("wait for nothing", 1): LOAD_DRAIN,
         },
         "run": ["1536x256x200", "bf16", "--arch", "sm_100a",
@@ -157,12 +157,12 @@ KERNELS = {
         "run": ["512x256x640", "bf16", "--arch", "sm_100a",
                 "--config", "mma=256x128 cluster=2x1 stages=3 split_k=3"],
     },
-    "sm_90a split K, arrival": {
+    "sm_90a split K, unordered": {
         "of": "wgmma.mma_async",
         "sms": 4,
         "harmless": {("wait for nothing", 1): "without neighbours the drain is about speed"},
         "run": ["128x256x320", "bf16", "--arch", "sm_90a", "--config",
-                "tile=64x128 cluster=1x1 stages=3 split_k=4 split_order=arrival"],
+                "tile=64x128 cluster=1x1 stages=3 split_k=4 split_order=unordered"],
     },
 }
 
@@ -285,8 +285,8 @@ RULES = {
     "drop a copy": drop(r"cp\.async\.bulk\.tensor[\w.:]*"),
     "wrong multicast mask": rewrite(r"cp\.async\.bulk\.tensor[\w.:]*multicast[\w.:]*",
                                     other_mask),
-    "drop a question to launch control": drop(r"clusterlaunchcontrol\.try_cancel[\w.:]*"),
-    "an answer to one CTA": rewrite(r"clusterlaunchcontrol\.try_cancel[\w.:]*", to_one_cta),
+    "drop a request of launch control": drop(r"clusterlaunchcontrol\.try_cancel[\w.:]*"),
+    "a response to one CTA": rewrite(r"clusterlaunchcontrol\.try_cancel[\w.:]*", to_one_cta),
     "other swizzle of A": rewrite(r"wgmma\.mma_async[\w.]*",
                                   other_descriptor(1, "0x4000000000000000")),
     "other swizzle of A, tcgen05": rewrite(r"tcgen05\.mma[\w.:]*",

@@ -5,7 +5,7 @@
 Usage: thread_programs.py BUILD_FOLDER
 
 They are the tests of the meson folder whose names end in `_threads`: Criterion does not start
-under that sanitizer, so they are plain programs. One line a test: its name, its program and the
+under that sanitizer, so they are plain programs. One line per test: its name, its program and the
 targets that it needs, relative to the folder.
 """
 import json

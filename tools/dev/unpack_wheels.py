@@ -3,7 +3,7 @@
 """Takes the files that we need out of downloaded Python wheels (zip files).
 
 unpack_wheels.py cuda WHEELS TARGET    headers and shared libraries to TARGET/{include,lib}
-unpack_wheels.py nvdisasm WHEELS TARGET  nvdisasm alone
+unpack_wheels.py nvdisasm WHEELS TARGET  only nvdisasm
 unpack_wheels.py tools WHEELS TARGET   clang-format and clang-tidy, with their data
 """
 import pathlib

@@ -17,7 +17,7 @@
  * i, adds i + 1 and counts on. %r2 the CTA, %r3 its successor, %rd2 the thread's sum.
  * `poll` loads the counter into %r4.
  */
-#define TURNSTILE(poll, behind_wait, body, before_signal, signal)                          \
+#define SERIAL(poll, behind_wait, body, before_signal, signal)                             \
     KERNEL("mov.u32 %r2, %ctaid.x;\nadd.u32 %r3, %r2, 1;\nshl.b32 %r5, %r0, 2;\n"          \
            "cvt.u64.u32 %rd2, %r5;\nadd.u64 %rd2, %rd2, %rd0;\nadd.u64 %rd2, %rd2, 256;\n" \
            "@!%p0 bra GO;\nPOLL:\n" poll "setp.ne.u32 %p1, %r4, %r2;\n@%p1 bra POLL;\n"    \
@@ -28,11 +28,11 @@
 
 #define ACQUIRE  "ld.acquire.gpu.global.u32 %r4, [%rd0];\n"
 #define RELEASE  "st.release.gpu.global.u32 [%rd0], %r3;\n"
-#define RIGHT    TURNSTILE(ACQUIRE, MEET, ADD, MEET, RELEASE)
-#define UNOPENED TURNSTILE(ACQUIRE, MEET, ADD, MEET, "")
+#define RIGHT    SERIAL(ACQUIRE, MEET, ADD, MEET, RELEASE)
+#define UNOPENED SERIAL(ACQUIRE, MEET, ADD, MEET, "")
 
 /* Opens the kernel with everything 0. */
-static uint64_t open_turnstile(struct harness *h, const char *ptx)
+static uint64_t open_serial(struct harness *h, const char *ptx)
 {
     static const uint32_t zeros[64 + THREADS];
     uint64_t out = async_open(h, ptx, sizeof(zeros));
@@ -53,7 +53,7 @@ static void expect_right(const char *ptx, uint32_t cluster)
     for (unsigned mode = 0; mode < 16; mode++) {
         struct harness h;
         uint32_t found[64 + THREADS];
-        uint64_t out = open_turnstile(&h, ptx);
+        uint64_t out = open_serial(&h, ptx);
         set_mode(&h, mode);
         uint32_t ctas = cluster == 1 ? CTAS : 3 * cluster;
         cr_expect(harness_run_clusters(&h, ctas, THREADS, cluster), "mode %u: %s", mode,
@@ -74,7 +74,7 @@ static void expect_finding(const char *ptx, uint32_t cluster, enum emu_finding f
 {
     for (unsigned mode = 0; mode < 16; mode++) {
         struct harness h;
-        open_turnstile(&h, ptx);
+        open_serial(&h, ptx);
         set_mode(&h, mode);
         cr_expect_not(
             harness_run_clusters(&h, cluster == 1 ? CTAS : 3 * cluster, THREADS, cluster),
@@ -85,76 +85,74 @@ static void expect_finding(const char *ptx, uint32_t cluster, enum emu_finding f
     }
 }
 
-Test(async_turnstile, release_and_acquire_order_clusters)
+Test(async_serial, release_and_acquire_order_clusters)
 {
     expect_right(RIGHT, 1);
     expect_right(RIGHT, 2);
 }
 
-Test(async_turnstile, other_ways_to_hand_over_are_as_good)
+Test(async_serial, other_ways_to_hand_over_are_as_good)
 {
     static const char *const kernels[] = {
         /* Fences beside relaxed accesses. */
-        TURNSTILE("ld.relaxed.gpu.global.u32 %r4, [%rd0];\n", "fence.acq_rel.gpu;\n" MEET,
-                  ADD, MEET "fence.acq_rel.gpu;\n",
-                  "st.relaxed.gpu.global.u32 [%rd0], %r3;\n"),
-        TURNSTILE("ld.volatile.global.u32 %r4, [%rd0];\n", "membar.gl;\n" MEET, ADD,
-                  "membar.gl;\n" MEET "fence.sc.sys;\n",
-                  "atom.global.add.u32 _, [%rd0], 1;\n"),
+        SERIAL("ld.relaxed.gpu.global.u32 %r4, [%rd0];\n", "fence.acq_rel.gpu;\n" MEET, ADD,
+               MEET "fence.acq_rel.gpu;\n", "st.relaxed.gpu.global.u32 [%rd0], %r3;\n"),
+        SERIAL("ld.volatile.global.u32 %r4, [%rd0];\n", "membar.gl;\n" MEET, ADD,
+               "membar.gl;\n" MEET "fence.sc.sys;\n",
+               "atom.global.add.u32 _, [%rd0], 1;\n"),
         /* Read and modify on both sides; a generic address. */
-        TURNSTILE("atom.acquire.sys.global.or.b32 %r4, [%rd0], 0;\n", MEET, ADD, MEET,
-                  "red.release.gpu.global.add.u32 [%rd0], 1;\n"),
-        TURNSTILE("ld.acquire.sys.u32 %r4, [%rd0];\n", MEET, ADD, MEET,
-                  "atom.acq_rel.gpu.exch.b32 %r9, [%rd0], %r3;\n"),
+        SERIAL("atom.acquire.sys.global.or.b32 %r4, [%rd0], 0;\n", MEET, ADD, MEET,
+               "red.release.gpu.global.add.u32 [%rd0], 1;\n"),
+        SERIAL("ld.acquire.sys.u32 %r4, [%rd0];\n", MEET, ADD, MEET,
+               "atom.acq_rel.gpu.exch.b32 %r9, [%rd0], %r3;\n"),
         /* What was released stays behind a read and modify of somebody else. */
-        TURNSTILE(ACQUIRE "@%p0 red.relaxed.gpu.global.add.u32 [%rd0], 0;\n", MEET, ADD,
-                  MEET, RELEASE),
+        SERIAL(ACQUIRE "@%p0 red.relaxed.gpu.global.add.u32 [%rd0], 0;\n", MEET, ADD, MEET,
+               RELEASE),
         /* A release, and a relaxed write of the same thread. */
-        TURNSTILE(ACQUIRE, MEET, ADD, MEET,
-                  "st.release.gpu.global.u32 [%rd0], %r2;\n"
-                  "st.relaxed.gpu.global.u32 [%rd0], %r3;\n"),
+        SERIAL(ACQUIRE, MEET, ADD, MEET,
+               "st.release.gpu.global.u32 [%rd0], %r2;\n"
+               "st.relaxed.gpu.global.u32 [%rd0], %r3;\n"),
     };
     for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
         expect_right(kernels[i], 1);
     }
 }
 
-Test(async_turnstile, missing_half_is_a_race)
+Test(async_serial, missing_half_is_a_race)
 {
     static const char *const kernels[] = {
-        TURNSTILE(ACQUIRE, MEET, ADD, MEET, "st.relaxed.gpu.global.u32 [%rd0], %r3;\n"),
-        TURNSTILE(ACQUIRE, MEET, ADD, MEET, "red.global.add.u32 [%rd0], 1;\n"),
-        TURNSTILE("ld.relaxed.gpu.global.u32 %r4, [%rd0];\n", MEET, ADD, MEET, RELEASE),
-        TURNSTILE("ld.volatile.global.u32 %r4, [%rd0];\n", MEET, ADD, MEET "membar.gl;\n",
-                  "st.volatile.global.u32 [%rd0], %r3;\n"),
+        SERIAL(ACQUIRE, MEET, ADD, MEET, "st.relaxed.gpu.global.u32 [%rd0], %r3;\n"),
+        SERIAL(ACQUIRE, MEET, ADD, MEET, "red.global.add.u32 [%rd0], 1;\n"),
+        SERIAL("ld.relaxed.gpu.global.u32 %r4, [%rd0];\n", MEET, ADD, MEET, RELEASE),
+        SERIAL("ld.volatile.global.u32 %r4, [%rd0];\n", MEET, ADD, MEET "membar.gl;\n",
+               "st.volatile.global.u32 [%rd0], %r3;\n"),
         /* The fence on the wrong side of the access. */
-        TURNSTILE("fence.acq_rel.gpu;\nld.relaxed.gpu.global.u32 %r4, [%rd0];\n", MEET, ADD,
-                  MEET, RELEASE),
-        TURNSTILE(ACQUIRE, MEET, ADD, MEET,
-                  "st.relaxed.gpu.global.u32 [%rd0], %r3;\nfence.acq_rel.gpu;\n"),
+        SERIAL("fence.acq_rel.gpu;\nld.relaxed.gpu.global.u32 %r4, [%rd0];\n", MEET, ADD,
+               MEET, RELEASE),
+        SERIAL(ACQUIRE, MEET, ADD, MEET,
+               "st.relaxed.gpu.global.u32 [%rd0], %r3;\nfence.acq_rel.gpu;\n"),
         /* Weak accesses order nothing, and are races themselves. */
-        TURNSTILE("ld.global.u32 %r4, [%rd0];\nnanosleep.u32 20;\n", MEET, ADD, MEET,
-                  RELEASE),
-        TURNSTILE(ACQUIRE, MEET, ADD, MEET, "st.global.u32 [%rd0], %r3;\n"),
+        SERIAL("ld.global.u32 %r4, [%rd0];\nnanosleep.u32 20;\n", MEET, ADD, MEET, RELEASE),
+        SERIAL(ACQUIRE, MEET, ADD, MEET, "st.global.u32 [%rd0], %r3;\n"),
     };
     for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
         expect_finding(kernels[i], 1, EMU_FINDING_RACE, "of cluster ");
     }
 }
 
-Test(async_turnstile, scope_must_reach_the_other_cluster)
+Test(async_serial, scope_must_reach_the_other_cluster)
 {
     static const char *const kernels[] = {
-        TURNSTILE("ld.acquire.cta.global.u32 %r4, [%rd0];\n", MEET, ADD, MEET, RELEASE),
-        TURNSTILE("ld.acquire.cluster.global.u32 %r4, [%rd0];\n", MEET, ADD, MEET, RELEASE),
-        TURNSTILE(ACQUIRE, MEET, ADD, MEET, "st.release.cluster.global.u32 [%rd0], %r3;\n"),
-        TURNSTILE(ACQUIRE, MEET, ADD, MEET, "red.release.cta.global.add.u32 [%rd0], 1;\n"),
-        TURNSTILE("ld.relaxed.gpu.global.u32 %r4, [%rd0];\n", "fence.acq_rel.cta;\n" MEET,
-                  ADD, MEET, RELEASE),
-        TURNSTILE(ACQUIRE, MEET, ADD, MEET "fence.acq_rel.cluster;\n",
-                  "st.relaxed.gpu.global.u32 [%rd0], %r3;\n"),
-        TURNSTILE(ACQUIRE, MEET, ADD, MEET "membar.cta;\n",
-                  "atom.global.add.u32 _, [%rd0], 1;\n"),
+        SERIAL("ld.acquire.cta.global.u32 %r4, [%rd0];\n", MEET, ADD, MEET, RELEASE),
+        SERIAL("ld.acquire.cluster.global.u32 %r4, [%rd0];\n", MEET, ADD, MEET, RELEASE),
+        SERIAL(ACQUIRE, MEET, ADD, MEET, "st.release.cluster.global.u32 [%rd0], %r3;\n"),
+        SERIAL(ACQUIRE, MEET, ADD, MEET, "red.release.cta.global.add.u32 [%rd0], 1;\n"),
+        SERIAL("ld.relaxed.gpu.global.u32 %r4, [%rd0];\n", "fence.acq_rel.cta;\n" MEET, ADD,
+               MEET, RELEASE),
+        SERIAL(ACQUIRE, MEET, ADD, MEET "fence.acq_rel.cluster;\n",
+               "st.relaxed.gpu.global.u32 [%rd0], %r3;\n"),
+        SERIAL(ACQUIRE, MEET, ADD, MEET "membar.cta;\n",
+               "atom.global.add.u32 _, [%rd0], 1;\n"),
     };
     for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
         expect_finding(kernels[i], 1, EMU_FINDING_RACE, "of cluster ");
@@ -162,13 +160,13 @@ Test(async_turnstile, scope_must_reach_the_other_cluster)
 }
 
 /* Three clusters of two: in the cluster its scope is enough, beyond it is not. */
-Test(async_turnstile, cluster_scope_orders_the_ctas_of_a_cluster)
+Test(async_serial, cluster_scope_orders_the_ctas_of_a_cluster)
 {
-    const char *ptx = TURNSTILE("ld.acquire.cluster.global.u32 %r4, [%rd0];\n", MEET, ADD,
-                                MEET, "st.release.cluster.global.u32 [%rd0], %r3;\n");
+    const char *ptx = SERIAL("ld.acquire.cluster.global.u32 %r4, [%rd0];\n", MEET, ADD,
+                             MEET, "st.release.cluster.global.u32 [%rd0], %r3;\n");
     for (unsigned mode = 0; mode < 16; mode++) {
         struct harness h;
-        open_turnstile(&h, ptx);
+        open_serial(&h, ptx);
         set_mode(&h, mode);
         cr_expect(harness_run_clusters(&h, 2, THREADS, 2), "%s", harness_text(&h));
         harness_close(&h);
@@ -176,29 +174,28 @@ Test(async_turnstile, cluster_scope_orders_the_ctas_of_a_cluster)
     expect_finding(ptx, 2, EMU_FINDING_RACE, "of cluster ");
 }
 
-Test(async_turnstile, the_rest_of_the_cta_must_meet_the_one_who_waited)
+Test(async_serial, the_rest_of_the_cta_must_meet_the_one_who_waited)
 {
-    expect_finding(TURNSTILE(ACQUIRE, "", ADD, MEET, RELEASE), 1, EMU_FINDING_RACE, "");
-    expect_finding(TURNSTILE(ACQUIRE, MEET, ADD, "", RELEASE), 1, EMU_FINDING_RACE, "");
-    expect_finding(TURNSTILE(ACQUIRE, MEET, "", MEET, RELEASE ADD), 1, EMU_FINDING_RACE,
-                   "");
+    expect_finding(SERIAL(ACQUIRE, "", ADD, MEET, RELEASE), 1, EMU_FINDING_RACE, "");
+    expect_finding(SERIAL(ACQUIRE, MEET, ADD, "", RELEASE), 1, EMU_FINDING_RACE, "");
+    expect_finding(SERIAL(ACQUIRE, MEET, "", MEET, RELEASE ADD), 1, EMU_FINDING_RACE, "");
 }
 
 /* A plain write of another thread ends what a release before it began. */
-Test(async_turnstile, plain_write_replaces_what_was_released)
+Test(async_serial, plain_write_replaces_what_was_released)
 {
-    expect_finding(TURNSTILE(ACQUIRE, MEET, ADD,
-                             MEET RELEASE "bar.sync 0;\nsetp.eq.u32 %p0, %r0, 32;\n",
-                             "st.relaxed.gpu.global.u32 [%rd0], %r3;\n"),
+    expect_finding(SERIAL(ACQUIRE, MEET, ADD,
+                          MEET RELEASE "bar.sync 0;\nsetp.eq.u32 %p0, %r0, 32;\n",
+                          "st.relaxed.gpu.global.u32 [%rd0], %r3;\n"),
                    1, EMU_FINDING_RACE, "of cluster ");
 }
 
-Test(async_turnstile, lock_that_is_never_opened_is_a_deadlock)
+Test(async_serial, lock_that_is_never_opened_is_a_deadlock)
 {
     expect_finding(UNOPENED, 1, EMU_FINDING_DEADLOCK, "waits for something outside itself");
     /* Read and modify that change nothing. */
-    expect_finding(TURNSTILE("atom.acquire.gpu.global.cas.b32 %r4, [%rd0], 999, 7;\n", MEET,
-                             ADD, MEET, ""),
+    expect_finding(SERIAL("atom.acquire.gpu.global.cas.b32 %r4, [%rd0], 999, 7;\n", MEET,
+                          ADD, MEET, ""),
                    1, EMU_FINDING_DEADLOCK, "waits for something outside itself");
     /* Clusters of so many warps that not all have a turn in a slice. */
     expect_finding(UNOPENED, 16, EMU_FINDING_DEADLOCK,
@@ -206,22 +203,22 @@ Test(async_turnstile, lock_that_is_never_opened_is_a_deadlock)
 }
 
 /* Five clusters take turns in no order. */
-Test(async_turnstile, mutex_orders_who_holds_it)
+Test(async_serial, mutex_orders_who_holds_it)
 {
     expect_right(
-        TURNSTILE("mov.u32 %r2, 0;\natom.acquire.gpu.global.cas.b32 %r4, [%rd0], 0, 1;\n",
-                  MEET, ADD, MEET, "st.release.gpu.global.u32 [%rd0], 0;\n"),
+        SERIAL("mov.u32 %r2, 0;\natom.acquire.gpu.global.cas.b32 %r4, [%rd0], 0, 1;\n",
+               MEET, ADD, MEET, "st.release.gpu.global.u32 [%rd0], 0;\n"),
         1);
     expect_finding(
-        TURNSTILE("mov.u32 %r2, 0;\natom.relaxed.gpu.global.cas.b32 %r4, [%rd0], 0, 1;\n",
-                  MEET, ADD, MEET, "st.release.gpu.global.u32 [%rd0], 0;\n"),
+        SERIAL("mov.u32 %r2, 0;\natom.relaxed.gpu.global.cas.b32 %r4, [%rd0], 0, 1;\n",
+               MEET, ADD, MEET, "st.release.gpu.global.u32 [%rd0], 0;\n"),
         1, EMU_FINDING_RACE, "of cluster ");
 }
 
-Test(async_turnstile, reading_the_same_again_is_no_deadlock_where_it_ends)
+Test(async_serial, reading_the_same_again_is_no_deadlock_where_it_ends)
 {
     struct harness h;
-    uint64_t out = open_turnstile(
+    uint64_t out = open_serial(
         &h, KERNEL("mov.u32 %r2, 0;\nL:\nld.volatile.global.u32 %r4, [%rd0];\n"
                    "add.u32 %r2, %r2, 1;\nsetp.lt.u32 %p1, %r2, 5000;\n@%p1 bra L;\n"
                    "@%p0 st.global.u32 [%rd0+4], %r2;\n"));
@@ -255,7 +252,7 @@ static void expect_given_up(const char *ptx, uint32_t cluster, uint32_t count)
     for (unsigned mode = 0; mode < 16; mode++) {
         struct harness h;
         uint32_t found[2];
-        uint64_t out = open_turnstile(&h, ptx);
+        uint64_t out = open_serial(&h, ptx);
         set_mode(&h, mode);
         cr_expect(harness_run_clusters(&h, 3 * cluster, THREADS, cluster), "mode %u: %s",
                   mode, harness_text(&h));
@@ -266,14 +263,14 @@ static void expect_given_up(const char *ptx, uint32_t cluster, uint32_t count)
     }
 }
 
-Test(async_turnstile, time_leaps_where_all_poll_and_look_at_the_clock)
+Test(async_serial, time_leaps_where_all_poll_and_look_at_the_clock)
 {
     expect_given_up(BOUNDED(ACQUIRE, ""), 1, 2);
     expect_given_up(BOUNDED("atom.acquire.gpu.global.or.b32 %r4, [%rd0], 0;\n", ""), 1, 2);
     expect_given_up(BOUNDED(ACQUIRE, ""), 2, 5);
 }
 
-Test(async_turnstile, time_does_not_leap_while_the_one_who_is_waited_for_works)
+Test(async_serial, time_does_not_leap_while_the_one_who_is_waited_for_works)
 {
     expect_given_up(BOUNDED(ACQUIRE, RELEASE_1), 1, 0);
     expect_given_up(BOUNDED(ACQUIRE, LATE("20000")), 1, 0);
@@ -281,10 +278,10 @@ Test(async_turnstile, time_does_not_leap_while_the_one_who_is_waited_for_works)
 }
 
 /* Two looks that find the same do not stop the clock of what comes after them. */
-Test(async_turnstile, clock_goes_on_behind_a_loop_that_polls)
+Test(async_serial, clock_goes_on_behind_a_loop_that_polls)
 {
     struct harness h;
-    uint64_t out = open_turnstile(
+    uint64_t out = open_serial(
         &h, KERNEL("ld.volatile.global.u32 %r4, [%rd0];\nmov.u32 %r2, 0;\nL:\n"
                    "ld.volatile.global.u32 %r4, [%rd0];\nadd.u32 %r2, %r2, 1;\n"
                    "setp.lt.u32 %p1, %r2, 3;\n@%p1 bra L;\nmov.u64 %rd3, %globaltimer;\n"
@@ -324,7 +321,7 @@ static void expect_two(const char *ptx, bool right, enum emu_finding finding)
     for (unsigned mode = 0; mode < 16; mode++) {
         struct harness h;
         uint32_t found[2];
-        uint64_t out = open_turnstile(&h, ptx);
+        uint64_t out = open_serial(&h, ptx);
         set_mode(&h, mode);
         bool good = harness_run(&h, 2, 32);
         cr_expect_eq(good, right, "mode %u: %s", mode, harness_text(&h));
@@ -335,7 +332,7 @@ static void expect_two(const char *ptx, bool right, enum emu_finding finding)
     }
 }
 
-Test(async_turnstile, copies_take_part)
+Test(async_serial, copies_take_part)
 {
     expect_two(TWO(PLAIN_WRITE, PLAIN_READ), true, EMU_FINDING_RACE);
     expect_two(TWO(BULK_WRITE("cp.async.bulk.wait_group 0;\n"), PLAIN_READ), true,
@@ -346,7 +343,7 @@ Test(async_turnstile, copies_take_part)
                EMU_FINDING_RACE);
 }
 
-Test(async_turnstile, copy_of_what_was_written_needs_the_proxy_fence)
+Test(async_serial, copy_of_what_was_written_needs_the_proxy_fence)
 {
     expect_two(TWO(PLAIN_WRITE, BULK_READ), false, EMU_FINDING_PROXY_FENCE);
     expect_two(TWO(PLAIN_WRITE "fence.proxy.async;\n", BULK_READ), true,
