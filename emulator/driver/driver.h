@@ -96,6 +96,8 @@ CUresult emu_function_get_param(const struct ptx_function *ptx,
                                 const struct ptx_module *module, size_t index,
                                 size_t *ret_offset, size_t *ret_bytes);
 
+/* The allocation that holds an address, of any context and device; NULL: none does. */
+struct emu_owned *emu_owned_find(uint64_t address);
 /* Frees the device and host allocations of a context. */
 void emu_memory_free_of(CUcontext context);
 /* Allocates for a context; 0: no memory left. */

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "driver/emulator.h"
-#include "driver/owned.h"
 
 static struct emu_owned *note_owned(CUcontext context, uint64_t address, uint64_t bytes)
 {

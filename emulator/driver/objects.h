@@ -121,6 +121,16 @@ struct CUevent_st {
     uint64_t nanoseconds;
 };
 
+/* An allocation of device or pinned host memory, and whose it is. */
+struct emu_owned {
+    struct emu_owned *next;
+    CUcontext context;
+    uint64_t address, bytes, id;
+    bool of_host;
+    bool mapped;    /* of the host, and in the device's memory */
+    bool of_module; /* a variable: cuMemFree does not take it */
+};
+
 /* The process's driver. */
 struct emu_driver {
     bool initialised;

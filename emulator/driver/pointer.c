@@ -2,8 +2,6 @@
 /* What is known about an address. */
 #include "driver/driver.h"
 
-#include "driver/owned.h"
-
 /* Writes one attribute of an allocation; false: not known. `owned` NULL: not ours. */
 static bool write_attribute(CUpointer_attribute attribute, uint64_t address,
                             const struct emu_owned *owned, void *data)

@@ -54,11 +54,4 @@ enum emu_step emu_access_exec_fence_before(struct emu_warp *warp,
 enum emu_step emu_access_exec_fence_after(struct emu_warp *warp,
                                           const struct emu_insn *insn, uint32_t lanes);
 
-bool emu_decode_tensor_load(struct emu_decoder *decoder);
-bool emu_decode_tensor_store(struct emu_decoder *decoder);
-bool emu_decode_tensor_wait_load(struct emu_decoder *decoder);
-bool emu_decode_tensor_wait_store(struct emu_decoder *decoder);
-bool emu_decode_tensor_fence_before(struct emu_decoder *decoder);
-bool emu_decode_tensor_fence_after(struct emu_decoder *decoder);
-
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Decoding of tcgen05.ld, .st, .wait and .fence. */
-#include "exec/decode.h"
 #include "tensor/access.h"
+#include "tensor/opcodes.h"
 
 static bool take_repeat(struct emu_decoder *decoder, unsigned *ret_repeat)
 {

@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies from shared to tensor memory, and the barrier that tells their end. */
-#include "tensor/copy.h"
-#include "async/mbarrier.h"
-#include "exec/async.h"
-
 #include <string.h>
 
-#include "exec/decode.h"
+#include "async/mbarrier.h"
+#include "exec/async.h"
 #include "tensor/descriptor.h"
+#include "tensor/engine.h"
+#include "tensor/opcodes.h"
 #include "tensor/tmem.h"
 #include "tensor/unvalidated.h"
 
 #define CHUNK_BYTES 16u
 #define MOST_BYTES  32u
 
-const struct emu_copy_shape emu_copy_shapes[EMU_COPY_SHAPES] = {
+/* What a shape of tcgen05.cp means: `rows` of `bytes`; row r goes to the lanes
+ * r % block + (r / block) · block_lanes, and again `copies` - 1 times, copy_lanes apart. */
+struct copy_shape {
+    const char *word, *multicast; /* multicast: NULL when the shape has none */
+    unsigned rows, bytes;
+    unsigned block, block_lanes;
+    unsigned copies, copy_lanes;
+};
+static const struct copy_shape shapes[] = {
     {"128x256b", NULL, 128, 32, 128, 0, 1, 0},
     {"128x128b", NULL, 128, 16, 128, 0, 1, 0},
     {"4x256b", NULL, 4, 32, 1, 32, 1, 0},
@@ -24,7 +31,7 @@ const struct emu_copy_shape emu_copy_shapes[EMU_COPY_SHAPES] = {
 };
 
 struct copy_form {
-    const struct emu_copy_shape *shape;
+    const struct copy_shape *shape;
     unsigned cta_group;
     enum emu_packing packing; /* EMU_PACK_8: bytes as they are */
     int64_t offset;
@@ -72,7 +79,7 @@ static bool read_chunk(const struct emu_actor *actor, struct emu_cta *cta,
 }
 
 static bool copy_row(const struct emu_actor *actor, struct emu_cta *cta,
-                     const struct copy_task *task, const struct emu_copy_shape *shape,
+                     const struct copy_task *task, const struct copy_shape *shape,
                      unsigned row)
 {
     uint8_t data[MOST_BYTES];
@@ -185,8 +192,8 @@ static enum emu_step exec_copy(struct emu_warp *warp, const struct emu_insn *ins
 
 static bool decode_shape(struct emu_decoder *decoder, struct copy_form *form)
 {
-    for (unsigned i = 0; i < EMU_COPY_SHAPES; i++) {
-        const struct emu_copy_shape *shape = &emu_copy_shapes[i];
+    for (unsigned i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+        const struct copy_shape *shape = &shapes[i];
         bool matches = false;
         for (unsigned j = 0; j < decoder->source->word_count; j++) {
             matches |= strcmp(decoder->source->words[j], shape->word) == 0;

@@ -27,6 +27,4 @@ unsigned emu_mma_count_columns(unsigned cta_group, unsigned m, unsigned n);
 /* Reads operands, multiplies, writes D. */
 bool emu_mma_run(struct emu_tensor_op *op);
 
-bool emu_decode_tensor_mma(struct emu_decoder *decoder);
-
 #endif

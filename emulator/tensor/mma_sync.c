@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* mma.sync.aligned: a warp's product of register fragments, done at once. */
-#include "tensor/mma_sync.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/decode.h"
 #include "exec/op_lanes.h"
 #include "numbers/numbers.h"
 #include "tensor/fragment.h"
+#include "tensor/opcodes.h"
 #include "tensor/state.h"
 
 #define M       16u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tcgen05.mma: decoding, and what is checked when a thread issues it. */
-#include "exec/decode.h"
 #include "tensor/mma.h"
+#include "tensor/opcodes.h"
 #include "tensor/tmem.h"
 #include "tensor/unvalidated.h"
 

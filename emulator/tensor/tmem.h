@@ -63,9 +63,6 @@ bool emu_tmem_note(const struct emu_actor *actor, struct emu_cta *cta, uint32_t 
                    uint32_t lanes, uint32_t column, uint32_t columns, bool write);
 
 /* Opcodes: tcgen05.alloc, .dealloc, .relinquish_alloc_permit. */
-bool emu_decode_tmem_alloc(struct emu_decoder *decoder);
-bool emu_decode_tmem_dealloc(struct emu_decoder *decoder);
-bool emu_decode_tmem_relinquish(struct emu_decoder *decoder);
 /* Says what a warp waits for that is blocked at one of them. */
 void emu_tmem_describe_wait(struct emu_warp *warp, const struct emu_insn *insn,
                             struct emu_text *text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* tcgen05.alloc, .dealloc and .relinquish_alloc_permit. */
-#include "exec/decode.h"
 #include "tensor/access.h"
 #include "tensor/engine.h"
+#include "tensor/opcodes.h"
 #include "tensor/tmem.h"
 
 struct alloc_form {

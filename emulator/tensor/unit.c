@@ -4,10 +4,9 @@
 #include "tensor/unit.h"
 
 #include "tensor/access.h"
-#include "tensor/copy.h"
 #include "tensor/engine.h"
 #include "tensor/mma.h"
-#include "tensor/mma_sync.h"
+#include "tensor/opcodes.h"
 #include "tensor/tmem.h"
 #include "tensor/wgmma.h"
 

@@ -89,9 +89,4 @@ enum emu_step emu_wgmma_exec_wait(struct emu_warp *warp, const struct emu_insn *
 void emu_wgmma_describe_wait(struct emu_warp *warp, const struct emu_insn *insn,
                              struct emu_text *text);
 
-bool emu_decode_wgmma(struct emu_decoder *decoder);
-bool emu_decode_wgmma_fence(struct emu_decoder *decoder);
-bool emu_decode_wgmma_commit(struct emu_decoder *decoder);
-bool emu_decode_wgmma_wait(struct emu_decoder *decoder);
-
 #endif

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/decode.h"
+#include "tensor/opcodes.h"
 #include "tensor/wgmma.h"
 
 #define A_REGISTERS 4u

@@ -2,7 +2,7 @@
 /* wgmma.fence, .commit_group and .wait_group, each for one warp. */
 #include <string.h>
 
-#include "exec/decode.h"
+#include "tensor/opcodes.h"
 #include "tensor/wgmma.h"
 
 static enum emu_step exec_fence(struct emu_warp *warp, const struct emu_insn *insn,
