@@ -78,7 +78,7 @@ JIT_GEMM_API const char *jit_gemm_origin_name(jit_gemm_origin origin);
  * Text of the last error of this thread: the field, what is wrong, and what to do.
  *
  * Valid until the next call into the library on this thread. Empty if no call failed yet; a
- * call that succeeds leaves it alone. Never NULL.
+ * call that succeeds does not change it. Never NULL.
  */
 JIT_GEMM_API const char *jit_gemm_last_error(void);
 

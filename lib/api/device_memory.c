@@ -24,11 +24,11 @@ static jit_gemm_status enter_device(const jit_gemm_context *context)
 }
 
 static jit_gemm_status check_result(const struct jg_device *device, CUresult result,
-                                    const char *what)
+                                    const char *call)
 {
     return result == CUDA_SUCCESS
                ? JIT_GEMM_OK
-               : jg_driver_fail(device->driver, JIT_GEMM_ERR_DEVICE, result, what, "");
+               : jg_driver_fail(device->driver, JIT_GEMM_ERR_DEVICE, result, call, "");
 }
 
 jit_gemm_status jit_gemm_device_get_info(jit_gemm_context *context,

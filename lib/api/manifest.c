@@ -48,12 +48,12 @@ void jg_manifest_print(struct jg_record *record, struct jg_registry *epilogues,
     jg_record_print(record, out);
 }
 
-static jit_gemm_status fail_write(const char *path, const char *what)
+static jit_gemm_status fail_write(const char *path, const char *verb)
 {
     const int code = errno;
     return jg_fail_system(JIT_GEMM_ERR_IO, "path",
                           "name a file in a folder that can be written",
-                          "'%s' cannot be %s: %s", path, what, strerror(code));
+                          "'%s' cannot be %s: %s", path, verb, strerror(code));
 }
 
 static bool write_whole(int file, const struct jg_str *text)

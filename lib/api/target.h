@@ -6,7 +6,7 @@
 #include "api/context.h"
 
 /*
- * Settles architecture, facts and device of a context that is being made. Without an
+ * Resolves architecture, facts and device of a context that is being made. Without an
  * explicit ordinal the first device is taken that there are kernels for, of the named
  * architecture if one is named. A device that is missing is an error only if the
  * architecture depends on it, or if it was asked for wrongly; otherwise the context keeps

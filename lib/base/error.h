@@ -53,7 +53,7 @@ const char *jg_diagnostics_log(const jit_gemm_diagnostics *diagnostics);
 void jg_diagnostics_destroy(jit_gemm_diagnostics **diagnostics);
 
 /* Puts a taken record back as this thread's last error, so that a thread which waited for
- * another one's build reports the same error. Copies. */
+ * another thread's build reports the same error. Copies. */
 void jg_error_restore(jit_gemm_status status, const jit_gemm_diagnostics *diagnostics);
 
 #endif

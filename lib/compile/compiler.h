@@ -21,7 +21,7 @@ struct jg_compile_result {
     struct jg_str ptx;
     struct jg_str log;
     uint32_t registers;   /* as ptxas says; 0 if PTX was asked for */
-    uint32_t spill_bytes; /* of local memory a thread: spills, and arrays left there */
+    uint32_t spill_bytes; /* of local memory per thread: spills, and arrays left there */
     double compile_ms;
 };
 

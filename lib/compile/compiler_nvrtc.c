@@ -43,7 +43,7 @@ void jg_compile_result_free(struct jg_compile_result *result)
     jg_str_free(&result->log);
 }
 
-/* For PTX the virtual architecture alone, so that nothing is assembled: "sm_90a" becomes
+/* For PTX only the virtual architecture, so that nothing is assembled: "sm_90a" becomes
  * "compute_90a". */
 static void print_arch_option(const struct jg_compile_request *request, char *buffer,
                               size_t size)

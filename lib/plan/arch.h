@@ -16,7 +16,7 @@
 struct jg_derived {
     int threads;       /* of a CTA */
     int smem_bytes;    /* dynamic shared memory, a multiple of 1024 */
-    int max_registers; /* a role may have; the launch bound's limit */
+    int max_registers; /* that a role may have: the limit of the launch bound */
     int tmem_columns;  /* of tensor memory that a CTA allocates; 0 if the chip has none */
     struct jg_output output;
     struct jg_box a_box, b_box;      /* of the tensor maps of the product's A and B */

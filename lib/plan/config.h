@@ -27,12 +27,12 @@ enum { JG_MAX_SPLIT_K = 64 };
 
 enum jg_kernel_family {
     JG_KERNEL_GEMM = 0,     /* the structured kernel of the architecture */
-    JG_KERNEL_REFERENCE = 1 /* one thread an element, f64 accumulation, any alignment */
+    JG_KERNEL_REFERENCE = 1 /* one thread per element, f64 accumulation, any alignment */
 };
 
 enum jg_raster {
-    JG_RASTER_ALONG_M = 0, /* consecutive tiles walk down M inside a group of columns */
-    JG_RASTER_ALONG_N = 1  /* consecutive tiles walk along N inside a group of rows */
+    JG_RASTER_ALONG_M = 0, /* consecutive tiles go down M inside a group of columns */
+    JG_RASTER_ALONG_N = 1  /* consecutive tiles go along N inside a group of rows */
 };
 
 /* In which order the parts of a tile's sum are added up. */

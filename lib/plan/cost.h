@@ -5,8 +5,8 @@
 
 #include "plan/problem.h"
 
-/* Clocks for a stage of so many bytes that threads bring, 0 if they do not. Fitted to the
- * runs of bench/results/2026-11-22-h200-unaligned.txt, on an H200. */
+/* Clocks that threads take to load a stage of so many bytes; 0 if TMA loads it. Fitted to
+ * the runs of bench/results/2026-11-22-h200-unaligned.txt, on an H200. */
 double jg_thread_loads_clk(const struct jg_problem *problem, double stage_bytes);
 
 /* Two costs that overlap: the greater, and what still shows of the lesser. */

@@ -12,9 +12,9 @@
 bool jg_dtype_exists(jit_gemm_dtype dtype);
 /* "none" for NONE, "unknown" for what is no type. */
 const char *jg_dtype_name(jit_gemm_dtype dtype);
-/* Of an element; 0 for NONE. Sizes are bits: an element may have fewer than 8. */
+/* Bits of an element; 0 for NONE. An element may have fewer than 8. */
 int jg_dtype_bits(jit_gemm_dtype dtype);
-/* That so many neighbouring elements take, the last byte whole. */
+/* Bytes that so many neighbouring elements take, the last byte whole. */
 int64_t jg_bytes_of(jit_gemm_dtype dtype, int64_t elements);
 /* By name; false if there is no such name. */
 bool jg_dtype_parse(const char *text, size_t size, jit_gemm_dtype *ret_dtype);

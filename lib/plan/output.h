@@ -49,7 +49,8 @@ struct jg_output jg_output_choose(const struct jg_trial *trial,
  * None with output_align. */
 int jg_output_loads(const struct jg_problem *problem);
 
-/* Vectors need the memory of two output stages; are there as many? */
+/* Are there the two output stages whose memory the epilogue by vectors needs? False with a
+ * reason. */
 bool jg_out_stages_check(struct jg_trial *trial);
 
 /* Bytes of matrices of D's shape that the epilogue reads or writes, per element. */

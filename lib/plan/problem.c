@@ -269,7 +269,7 @@ static jit_gemm_status check_input_alignment(const jit_gemm_problem *problem)
     return JIT_GEMM_OK;
 }
 
-/* Of two matrices the lesser holds; 0 where that is what 0 means. */
+/* The lesser alignment of two matrices holds for both; 16 bytes are written as 0. */
 static void share_alignment(jit_gemm_matrix *x, jit_gemm_matrix *y)
 {
     const uint32_t bytes = lesser_alignment(x, y);
@@ -348,8 +348,8 @@ static int lesser(int a, int b)
     return a < b ? a : b;
 }
 
-/* The smallest element is the least that can be promised; where an element has more, that
- * much is meant. `where` is the field that promised the least. */
+/* Nobody can promise less than the smallest element. Larger elements are aligned to their
+ * own size at least. `where` is the field that promised the least. */
 static jit_gemm_status check_output_alignment(const jit_gemm_problem *problem,
                                               const struct jg_epilogue *epilogue,
                                               const char *where)
@@ -405,7 +405,7 @@ static jit_gemm_status check_elements(const char *matrix, const jit_gemm_dim *ro
     const int64_t elements = rows->size * columns->size;
     if (elements > MAX_ELEMENTS) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, where, "split the problem",
-                       "%s would have %lld x %lld = %lld elements a batch, at most %lld",
+                       "%s would have %lld x %lld = %lld elements per batch, at most %lld",
                        matrix, (long long)rows->size, (long long)columns->size,
                        (long long)elements, (long long)MAX_ELEMENTS);
     }

@@ -31,11 +31,11 @@ static inline bool jg_outputs_by_threads(const struct jg_problem *problem)
 }
 
 /*
- * Steps 1 of a create: version check of the struct, ranges, types, layouts, epilogue
- * lookup, defaults (batch 1; b = a; d = a, or f32 for tf32 and s32 for s8). The hint of a
- * dynamic dimension is rounded up to a power of two (none given: M 4096, N 4096, K 4096,
- * batch 1), so that near hints share one kernel. ARGUMENT, UNSUPPORTED, VERSION; the error
- * names the field as "problem.a.dtype" and so on.
+ * Step 1 of a create: version check of the struct, ranges, types, layouts, epilogue lookup,
+ * defaults (batch 1; b = a; d = a, or f32 for tf32 and s32 for s8). The hint of a dynamic
+ * dimension is rounded up to a power of two (none given: M 4096, N 4096, K 4096, batch 1),
+ * so that near hints share one kernel. ARGUMENT, UNSUPPORTED, VERSION; the error names the
+ * field as "problem.a.dtype" and so on.
  */
 jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_find_fn find,
                                      void *find_user, struct jg_problem *ret_problem);

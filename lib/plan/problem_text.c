@@ -16,7 +16,7 @@ struct problem_reader;
 /* A key of the text form. */
 struct problem_key {
     const char *name;
-    const char *place; /* in messages: the field, or the key where that sets several */
+    const char *where; /* in messages: the field, or the key where that sets several */
     jit_gemm_status (*read)(struct problem_reader *reader, const struct problem_key *key,
                             const struct jg_word *word);
     int index; /* of the dimension or matrix that it speaks of */
@@ -43,7 +43,7 @@ static jit_gemm_matrix *matrix_of(struct problem_reader *reader,
 static jit_gemm_status refuse_unknown(const struct problem_key *key, const char *thing,
                                       const struct jg_word *word)
 {
-    return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->place, key->hint,
+    return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->where, key->hint,
                    "unknown %s %s at column %zu", thing,
                    jg_quote(word->value, word->value_size).text, word->value_column);
 }
@@ -54,7 +54,7 @@ static jit_gemm_status read_size(struct problem_reader *reader,
     const enum jg_dim_index index = (enum jg_dim_index)key->index;
     jit_gemm_dim *dim = jg_problem_dim(&reader->problem, index);
     if (!jg_number_parse(word->value, word->value_size, 1, JG_MAX_SIZE, &dim->size)) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->place, jg_dim_hint(index),
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->where, jg_dim_hint(index),
                        "must be a number from 1 to %lld, is %s at column %zu",
                        (long long)JG_MAX_SIZE, jg_quote(word->value, word->value_size).text,
                        word->value_column);
@@ -148,7 +148,7 @@ static jit_gemm_status read_dynamic(struct problem_reader *reader,
             end++;
         }
         if (!mark_dynamic(reader, word->value + begin, end - begin)) {
-            return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->place, key->hint,
+            return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->where, key->hint,
                            "%s at column %zu is unknown or given twice",
                            jg_quote(word->value + begin, end - begin).text,
                            word->value_column + begin);
@@ -176,7 +176,7 @@ static jit_gemm_status read_workspace(struct problem_reader *reader,
     }
     int64_t bytes;
     if (!jg_number_parse(word->value, digits, 0, MAX_WORKSPACE >> shift, &bytes)) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->place, key->hint,
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->where, key->hint,
                        "%s at column %zu is no size up to %lldg",
                        jg_quote(word->value, word->value_size).text, word->value_column,
                        (long long)(MAX_WORKSPACE >> 30));
@@ -192,7 +192,7 @@ static jit_gemm_status read_alignment(struct problem_reader *reader,
 {
     int64_t bytes;
     if (!jg_number_parse(word->value, word->value_size, 1, JG_TMA_ALIGNMENT, &bytes)) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->place, key->hint,
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->where, key->hint,
                        "%s at column %zu is no alignment",
                        jg_quote(word->value, word->value_size).text, word->value_column);
     }
@@ -206,7 +206,7 @@ static jit_gemm_status read_epilogue(struct problem_reader *reader,
 {
     if (word->value_size >= JIT_GEMM_NAME_SIZE ||
         !jg_is_identifier(word->value, word->value_size)) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->place, key->hint,
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->where, key->hint,
                        "%s at column %zu is no C identifier of at most %d bytes",
                        jg_quote(word->value, word->value_size).text, word->value_column,
                        JIT_GEMM_NAME_SIZE - 1);
@@ -236,7 +236,7 @@ static jit_gemm_status read_config(struct problem_reader *reader,
     const char *rest = word->value + trim_begin(word->value);
     const size_t size = trim_end(rest, strlen(rest));
     if (size >= JIT_GEMM_CONFIG_SIZE) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->place, key->hint,
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->where, key->hint,
                        "the text at column %zu has %zu bytes, at most %d",
                        word->value_column, size, JIT_GEMM_CONFIG_SIZE - 1);
     }
@@ -291,7 +291,7 @@ static jit_gemm_status read_key(struct problem_reader *reader,
 {
     const unsigned bit = 1U << (key - keys);
     if ((reader->seen & bit) != 0) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->place, "give each key once",
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->where, "give each key once",
                        "key '%s' at column %zu is given twice", key->name, word->column);
     }
     reader->seen |= bit;
@@ -342,7 +342,7 @@ static jit_gemm_status read_short_type(struct problem_reader *reader,
     return read_key(reader, &keys[KEY_A], &typed);
 }
 
-/* A word without `=`, at place `index` of the text. */
+/* A word without `=`: number `index` of the text. */
 static jit_gemm_status read_short_word(struct problem_reader *reader, int index,
                                        bool is_short, const struct jg_word *word)
 {
@@ -363,12 +363,12 @@ static jit_gemm_status check_complete(struct problem_reader *reader)
         const jit_gemm_dim *dim =
             jg_problem_dim(&reader->problem, (enum jg_dim_index)keys[i].index);
         if ((reader->seen & (1U << i)) == 0 && dim->mode == JIT_GEMM_DIM_EXACT) {
-            return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[i].place, problem_example,
+            return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[i].where, problem_example,
                            "key '%s' is missing", keys[i].name);
         }
     }
     if ((reader->seen & (1U << KEY_A)) == 0) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[KEY_A].place, "give for instance a=bf16",
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[KEY_A].where, "give for instance a=bf16",
                        "key 'a', the element type, is missing");
     }
     return JIT_GEMM_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the two halves of the problem: its checks (problem.c) and its text form
+/* Shared by the two files of the problem: its checks (problem.c) and its text form
  * (problem_text.c, which defines jg_problem_parse, jg_problem_print and jg_problem_text).
  */
 #ifndef JG_PLAN_PROBLEM_TEXT_H

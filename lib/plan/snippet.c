@@ -15,7 +15,7 @@
 
 enum { MAX_DEPTH = 256 };
 
-struct place {
+struct position {
     uint32_t line, column;
 };
 
@@ -25,28 +25,28 @@ struct token {
     enum token_kind kind;
     const char *text;
     size_t size;
-    struct place begin, end; /* end: just past the token */
+    struct position begin, end; /* end: just past the token */
 };
 
 struct scanner {
     struct jg_epilogue *epilogue;
     const char *text;
     size_t size, offset;
-    struct place place; /* of text[offset] */
+    struct position position; /* of text[offset] */
     struct {
         char bracket;
-        struct place place;
+        struct position position;
     } open[MAX_DEPTH];
     int depth;
     uint32_t assigned; /* bit of each operand that is assigned */
     bool d_assigned;
 };
 
-static jit_gemm_status refuse(const struct scanner *scanner, struct place place,
+static jit_gemm_status refuse(const struct scanner *scanner, struct position position,
                               const char *hint, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-static jit_gemm_status refuse(const struct scanner *scanner, struct place place,
+static jit_gemm_status refuse(const struct scanner *scanner, struct position position,
                               const char *hint, const char *format, ...)
 {
     char text[192];
@@ -55,14 +55,15 @@ static jit_gemm_status refuse(const struct scanner *scanner, struct place place,
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     jg_error_begin(JIT_GEMM_ERR_COMPILE);
-    jg_error_add(JIT_GEMM_SEVERITY_ERROR, JIT_GEMM_DIAGNOSTIC_SNIPPET, place.line,
-                 place.column, scanner->epilogue->source_name, text, hint);
+    jg_error_add(JIT_GEMM_SEVERITY_ERROR, JIT_GEMM_DIAGNOSTIC_SNIPPET, position.line,
+                 position.column, scanner->epilogue->source_name, text, hint);
     return JIT_GEMM_ERR_COMPILE;
 }
 
 /* --------------------------------------------------------------------- characters */
 
-/* The character `ahead` places on; 0 past the end (zero bytes are refused earlier). */
+/* The character that stands `ahead` further on; 0 past the end (zero bytes are refused
+ * earlier). */
 static char peek(const struct scanner *scanner, size_t ahead)
 {
     if (ahead >= scanner->size - scanner->offset) {
@@ -106,20 +107,21 @@ static jit_gemm_status check_character(const struct scanner *scanner)
 {
     const char c = scanner->text[scanner->offset];
     if (c == '\0') {
-        return refuse(scanner, scanner->place, "give a text without zero bytes",
+        return refuse(scanner, scanner->position, "give a text without zero bytes",
                       "zero byte in the snippet");
     }
     if (c == '\r' && peek(scanner, 1) != '\n') {
-        return refuse(scanner, scanner->place, "end lines with a line feed",
+        return refuse(scanner, scanner->position, "end lines with a line feed",
                       "carriage return inside of a line");
     }
     if (c == '\\' && is_splice(scanner)) {
-        return refuse(scanner, scanner->place, "put it on one line, or break without '\\'",
+        return refuse(scanner, scanner->position,
+                      "put it on one line, or break without '\\'",
                       "line splice: backslash before a line end");
     }
     if (c == '?' && peek(scanner, 1) == '?' && peek(scanner, 2) != '\0' &&
         strchr("=/'()!<>-", peek(scanner, 2)) != NULL) {
-        return refuse(scanner, scanner->place, "write the character itself",
+        return refuse(scanner, scanner->position, "write the character itself",
                       "trigraph '?\?%c'", peek(scanner, 2));
     }
     return JIT_GEMM_OK;
@@ -129,10 +131,10 @@ static jit_gemm_status advance(struct scanner *scanner)
 {
     JG_TRY(check_character(scanner));
     if (scanner->text[scanner->offset++] == '\n') {
-        scanner->place.line++;
-        scanner->place.column = 1;
+        scanner->position.line++;
+        scanner->position.column = 1;
     } else {
-        scanner->place.column++;
+        scanner->position.column++;
     }
     return JIT_GEMM_OK;
 }
@@ -149,7 +151,7 @@ static jit_gemm_status advance_by(struct scanner *scanner, size_t count)
 
 static jit_gemm_status skip_block_comment(struct scanner *scanner)
 {
-    const struct place begin = scanner->place;
+    const struct position begin = scanner->position;
     JG_TRY(advance_by(scanner, 2));
     while (!at_end(scanner)) {
         if (peek(scanner, 0) == '*' && peek(scanner, 1) == '/') {
@@ -182,7 +184,7 @@ static jit_gemm_status skip_blanks(struct scanner *scanner)
 /* A string or character literal from its quote on. */
 static jit_gemm_status scan_literal(struct scanner *scanner)
 {
-    const struct place begin = scanner->place;
+    const struct position begin = scanner->position;
     const char quote = peek(scanner, 0);
     JG_TRY(advance(scanner));
     while (!at_end(scanner) && peek(scanner, 0) != '\n') {
@@ -248,20 +250,20 @@ static jit_gemm_status check_punctuator(const struct scanner *scanner)
 {
     const char c = peek(scanner, 0);
     if (c == '#' || (c == '%' && peek(scanner, 1) == ':')) {
-        return refuse(scanner, scanner->place,
+        return refuse(scanner, scanner->position,
                       "a snippet is statements only; name a constant with 'const float'",
                       "preprocessor directives are not allowed in a snippet");
     }
     if (is_digraph(scanner)) {
-        return refuse(scanner, scanner->place, "write the bracket itself", "digraph '%c%c'",
-                      c, peek(scanner, 1));
+        return refuse(scanner, scanner->position, "write the bracket itself",
+                      "digraph '%c%c'", c, peek(scanner, 1));
     }
     if (c == '\\') {
-        return refuse(scanner, scanner->place, "remove it",
+        return refuse(scanner, scanner->position, "remove it",
                       "backslash outside of a literal");
     }
     if ((unsigned char)c >= 0x7f || (unsigned char)c < 0x20 || strchr("@$`", c) != NULL) {
-        return refuse(scanner, scanner->place,
+        return refuse(scanner, scanner->position,
                       "use plain ASCII outside of comments and literals",
                       "character 0x%02x has no meaning here", (unsigned)(unsigned char)c);
     }
@@ -285,7 +287,7 @@ static jit_gemm_status next_token(struct scanner *scanner, struct token *ret_tok
     JG_TRY(skip_blanks(scanner));
     struct token token = {.kind = TOKEN_END,
                           .text = scanner->text + scanner->offset,
-                          .begin = scanner->place};
+                          .begin = scanner->position};
     if (!at_end(scanner)) {
         JG_TRY(check_character(scanner));
         const char c = peek(scanner, 0);
@@ -305,7 +307,7 @@ static jit_gemm_status next_token(struct scanner *scanner, struct token *ret_tok
         }
     }
     token.size = (size_t)(scanner->text + scanner->offset - token.text);
-    token.end = scanner->place;
+    token.end = scanner->position;
     *ret_token = token;
     return JIT_GEMM_OK;
 }
@@ -402,7 +404,7 @@ static jit_gemm_status check_bracket(struct scanner *scanner, const struct token
                           "brackets are nested deeper than %d", MAX_DEPTH);
         }
         scanner->open[scanner->depth].bracket = c;
-        scanner->open[scanner->depth].place = token->begin;
+        scanner->open[scanner->depth].position = token->begin;
         scanner->depth++;
         return JIT_GEMM_OK;
     }
@@ -415,8 +417,8 @@ static jit_gemm_status check_bracket(struct scanner *scanner, const struct token
     if (closing_of(bracket) != c) {
         return refuse(scanner, token->begin, "close brackets in the order of opening",
                       "'%c' does not match '%c' at %u:%u", c, bracket,
-                      scanner->open[scanner->depth].place.line,
-                      scanner->open[scanner->depth].place.column);
+                      scanner->open[scanner->depth].position.line,
+                      scanner->open[scanner->depth].position.column);
     }
     return JIT_GEMM_OK;
 }
@@ -493,10 +495,10 @@ static jit_gemm_status check_end(const struct scanner *scanner, const struct tok
 {
     if (scanner->depth > 0) {
         const int top = scanner->depth - 1;
-        return refuse(scanner, scanner->open[top].place, "close it", "'%c' is never closed",
-                      scanner->open[top].bracket);
+        return refuse(scanner, scanner->open[top].position, "close it",
+                      "'%c' is never closed", scanner->open[top].bracket);
     }
-    const struct place begin = {scanner->epilogue->first_line, 1};
+    const struct position begin = {scanner->epilogue->first_line, 1};
     if (last->kind == TOKEN_END) {
         return refuse(scanner, begin, "assign d, for instance 'd = acc;'",
                       "the snippet has no statement");
@@ -542,9 +544,9 @@ jit_gemm_status jg_snippet_check(struct jg_epilogue *epilogue)
     struct scanner scanner = {.epilogue = epilogue,
                               .text = epilogue->source,
                               .size = epilogue->source_size,
-                              .place = {epilogue->first_line, 1}};
+                              .position = {epilogue->first_line, 1}};
     if (epilogue->source_size > JG_SNIPPET_MAX_BYTES) {
-        return refuse(&scanner, scanner.place, "use a shorter snippet",
+        return refuse(&scanner, scanner.position, "use a shorter snippet",
                       "the snippet has %zu bytes, at most %d", epilogue->source_size,
                       JG_SNIPPET_MAX_BYTES);
     }

@@ -44,8 +44,9 @@ bool jg_split_check(struct jg_trial *trial)
     return true;
 }
 
-/* In serial order each part waits for the one before, else only the first and the last
- * are alone. Rows and columns beyond the problem are not moved. */
+/* In serial order each part waits for the one before it. Unordered, two waits lie one after
+ * the other: that of the others for the first part, and that of the last part for all. Rows
+ * and columns beyond the problem are not moved. */
 struct jg_split_cost jg_split_cost_of(const struct jg_trial *trial)
 {
     const struct jg_config *config = &trial->config;

@@ -112,7 +112,7 @@ struct launch {
     int64_t sizes[SIZE_COUNT];
 };
 
-/* A matrix or the scales of one. `declared` is its place in the problem, `given` in the
+/* A matrix or the scales of one. `declared` is its offset in the problem, `given` in the
  * arguments, `param` in the parameters. */
 struct row {
     const char *field;
@@ -173,8 +173,9 @@ static struct jg_matrix_param *param_at(const struct launch *launch, const struc
     return (void *)((char *)launch->params + row->param);
 }
 
-/* Where the product has the matrix of a row: A and B as the kernel takes them. */
-static const struct row *place_of(const struct launch *launch, const struct row *row)
+/* The row whose parameter and map the product has for this matrix: A and B as the kernel
+ * takes them. */
+static const struct row *row_in_product(const struct launch *launch, const struct row *row)
 {
     if (row->map > JG_MAP_B || launch->kernel->choice.product.a.letter == 'a') {
         return row;
@@ -254,8 +255,8 @@ static bool is_unread(const struct launch *launch, const struct row *row)
 static jit_gemm_status resolve_matrix(const struct launch *launch, const struct row *row)
 {
     const struct jg_matrix *matrix = declared_at(launch, row);
-    const struct row *place = place_of(launch, row);
-    struct jg_map_key *key = &launch->keys[place->map];
+    const struct row *target = row_in_product(launch, row);
+    struct jg_map_key *key = &launch->keys[target->map];
     if (matrix->dtype == JIT_GEMM_DTYPE_NONE) {
         *key = (struct jg_map_key){0};
         return resolve_absent(launch, row);
@@ -273,7 +274,7 @@ static jit_gemm_status resolve_matrix(const struct launch *launch, const struct 
                              .alignment_key = row->alignment_key,
                              .may_broadcast = row->map != JG_MAP_D};
     set_matrix(launch, matrix, row->outer, row->inner, &array);
-    return resolve(&array, given_at(launch, row), param_at(launch, place), key);
+    return resolve(&array, given_at(launch, row), param_at(launch, target), key);
 }
 
 static jit_gemm_status resolve_scale(const struct launch *launch, const struct row *row)
@@ -337,7 +338,7 @@ static jit_gemm_status check_operand_list(const struct jg_kernel *kernel,
 {
     if (args->operand_count != kernel->operand_count) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "args.operand_count",
-                       "give one entry an operand, in declared order",
+                       "give one entry per operand, in declared order",
                        "%zu operands are given, but %s%s%s declares %u",
                        args->operand_count,
                        kernel->epilogue_name[0] != '\0' ? "epilogue '" : "no epilogue",
@@ -375,11 +376,11 @@ static jit_gemm_status resolve_all(const struct launch *launch)
 
 /* A and B without elements (K is 0) need no memory, but a map needs an address: the kernel
  * asks for what lies beyond K and gets zeros. */
-static void place_empty_inputs(struct jg_map_key *keys, uint64_t address)
+static void point_empty_inputs(struct jg_map_key *keys, uint64_t address)
 {
-    const uint64_t place = address / JG_TMA_ALIGNMENT * JG_TMA_ALIGNMENT;
-    keys[JG_MAP_A].pointer = place;
-    keys[JG_MAP_B].pointer = place;
+    const uint64_t aligned = address / JG_TMA_ALIGNMENT * JG_TMA_ALIGNMENT;
+    keys[JG_MAP_A].pointer = aligned;
+    keys[JG_MAP_B].pointer = aligned;
 }
 
 jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm_args *args,
@@ -404,7 +405,7 @@ jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm
                                             [SIZE_K] = ret_params->k}};
     JG_TRY(resolve_all(&launch));
     if (ret_params->k == 0 && !jg_loads_by_threads(&kernel->problem)) {
-        place_empty_inputs(ret_keys, ret_params->d.pointer);
+        point_empty_inputs(ret_keys, ret_params->d.pointer);
     }
     /* All that speaks of the problem is resolved: the kernel takes the product's sizes. */
     const struct jg_product_size size =

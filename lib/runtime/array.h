@@ -10,7 +10,7 @@
 #include "jit_gemm/launch.h"
 #include "plan/kernel_params.h"
 
-/* What a kernel takes in one place of the arguments. */
+/* What a kernel takes as one of its arguments. */
 struct jg_array {
     const char *field;       /* of the arguments: "a", "b_scale"; NULL: an operand */
     size_t operand_index;    /* of an operand */

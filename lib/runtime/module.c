@@ -151,7 +151,7 @@ static void log_differences(const struct jg_kernel *kernel, struct jg_log *log)
     if (derived->max_registers > 0 &&
         kernel->registers > (uint32_t)derived->max_registers) {
         jg_log_line(log, JIT_GEMM_SEVERITY_WARNING,
-                    "%s: %u registers a thread, the plan allows %d", kernel->entry,
+                    "%s: %u registers per thread, the plan allows %d", kernel->entry,
                     kernel->registers, derived->max_registers);
     }
     if (kernel->local_bytes > 0) {

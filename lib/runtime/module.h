@@ -26,8 +26,8 @@ struct jg_kernel {
     struct jg_operand operands[JIT_GEMM_MAX_OPERANDS];
     char epilogue_name[JIT_GEMM_NAME_SIZE]; /* "" without one */
     int resident_clusters;                  /* clusters that fit on the device at once */
-    uint32_t registers;                     /* a thread, at launch; 0 for PTX: unknown */
-    uint32_t local_bytes;                   /* a thread; 0 for PTX: unknown */
+    uint32_t registers;                     /* per thread, at launch; 0 for PTX: unknown */
+    uint32_t local_bytes;                   /* per thread; 0 for PTX: unknown */
     double load_ms;                         /* time in the driver */
     struct jg_debug_slot *debug_slots; /* pinned; NULL unless debug=1 (instruments.h) */
     char arch[16];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernels of a context, by canonical problem bytes. One build a key at a time: the
+ * The kernels of a context, by canonical problem bytes. One build per key at a time: the
  * first thread gets the right to build, the others wait and get the same kernel or the same
  * error. A failed build is not remembered.
  */

@@ -88,12 +88,12 @@ static jit_gemm_status fail_encode(const struct jg_kernel *kernel, CUresult resu
     } else {
         snprintf(name, sizeof(name), "args.operands[%d]", (int)operand - JG_MAP_OPERANDS);
     }
-    char what[256];
-    snprintf(what, sizeof(what),
+    char subject[256];
+    snprintf(subject, sizeof(subject),
              "%s: tensor map of %u x %u x %u elements at 0x%llx with strides %lld and %lld",
              name, key->batch, key->outer, key->inner, (unsigned long long)key->pointer,
              (long long)key->ld, (long long)key->batch_stride);
-    return jg_driver_fail(kernel->device->driver, JIT_GEMM_ERR_UNSUPPORTED, result, what,
+    return jg_driver_fail(kernel->device->driver, JIT_GEMM_ERR_UNSUPPORTED, result, subject,
                           "see the limits of pointers and strides in the manual");
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tensor maps of A, B, C, D and matrix inputs: what the copy engine must know of a matrix.
- * Encoding one costs the host about as much as the rest of a launch, so a handle keeps the
- * last ones.
+ * Tensor maps of A, B, C, D and matrix inputs: what TMA must know of a matrix. Encoding one
+ * costs the host about as much as the rest of a launch, so a handle keeps the last ones.
  *
  * Threads: a handle may run on many threads and a run takes no lock. The maps are kept in a
  * few slots; a launch takes the first slot that is free, without ever waiting, and gives it

@@ -2,9 +2,9 @@
 /*
  * How fast the emulator is, with the fast numbers and everything checked, on one thread:
  * launch and synchronize of a 256^3 bf16 problem of each chip, and how many thread
- * instructions a second a kernel of plain ones takes. (In a GEMM most of the time goes into
- * copies and products, of which one instruction does many.) Processor time, the best of
- * several runs, so that a busy machine changes little.
+ * instructions per second a kernel of plain ones takes. (In a GEMM most of the time goes
+ * into copies and products, of which one instruction does many.) Processor time, the best
+ * of several runs, so that a busy machine changes little.
  *
  * emu_speed EMULATOR: its path; the program is linked with the same.
  */
@@ -25,7 +25,7 @@ enum { SIZE = 256, RUNS = 7, SKIPPED = 77 };
 
 /* What is asked for on a current core, and how much slower a machine of tests may be. */
 #define MOST_MS        100.0
-#define LEAST_PER_US   40.0 /* millions of thread instructions a second */
+#define LEAST_PER_US   40.0 /* millions of thread instructions per second */
 #define SLOWER_MACHINE 3.0
 
 /* Sanitizers make everything many times slower. */
@@ -169,7 +169,7 @@ static bool run_plain(void)
     }
     good = best > LEAST_PER_US / SLOWER_MACHINE;
     printf(
-        "plain instructions: %.1f million of threads a second; %.0f are asked for, and a "
+        "plain instructions: %.1f million of threads per second; %.0f are asked for, and a "
         "machine %.0f times slower is let pass: %s\n",
         best, LEAST_PER_US, SLOWER_MACHINE, good ? "good" : "TOO SLOW");
     return good;

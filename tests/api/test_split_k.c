@@ -165,7 +165,7 @@ static size_t first_difference(const float *x, const float *y)
 }
 
 /* The parts begin at block part * 9 / parts. */
-Test(split_k, turnstile_gives_the_sum_of_the_parts_in_the_order_of_k)
+Test(split_k, serial_order_gives_the_sum_of_the_parts_in_the_order_of_k)
 {
     static const struct {
         const char *arch, *settings, *problem;

@@ -29,12 +29,12 @@ static const char unit[] =
     "    %s\n"
     "}\n";
 
-static jit_gemm_status compile(const char *what, struct jg_str *ret_ptx)
+static jit_gemm_status compile(const char *body, struct jg_str *ret_ptx)
 {
     char text[sizeof(unit) + 400];
     struct jg_toolchain *toolchain = NULL;
     struct jg_compiler *compiler = NULL;
-    snprintf(text, sizeof(text), unit, what);
+    snprintf(text, sizeof(text), unit, body);
     cr_assert_eq(jg_toolchain_create(NULL, &toolchain), JIT_GEMM_OK);
     if (jg_toolchain_compiler(toolchain, NULL, NULL, &compiler) != JIT_GEMM_OK) {
         cr_skip_test("NVRTC is needed: %s", jg_error_text());
@@ -52,10 +52,10 @@ static jit_gemm_status compile(const char *what, struct jg_str *ret_ptx)
 
 /* What a unit that does this takes and gives back, in order: 0 for stage 0, 100 when it is
  * given back. */
-static void expect_log(const char *what, const uint32_t *expected, size_t count)
+static void expect_log(const char *body, const uint32_t *expected, size_t count)
 {
     struct jg_str ptx;
-    cr_assert_eq(compile(what, &ptx), JIT_GEMM_OK, "%s", jg_error_text());
+    cr_assert_eq(compile(body, &ptx), JIT_GEMM_OK, "%s", jg_error_text());
     struct jg_driver *driver = NULL;
     struct jg_device *device = NULL;
     CUcontext previous = NULL;
@@ -89,15 +89,15 @@ static void expect_log(const char *what, const uint32_t *expected, size_t count)
     for (size_t i = 0; i < LOG_SIZE; i++) {
         const uint32_t wanted = i < count ? expected[i] : UINT32_MAX;
         cr_expect_eq(seen[i], wanted, "entry %zu is %u, not %u, of: %s", i, seen[i], wanted,
-                     what);
+                     body);
     }
     jg_str_free(&ptx);
 }
 
-#define EXPECT_LOG(what, ...)                                               \
+#define EXPECT_LOG(body, ...)                                               \
     do {                                                                    \
         const uint32_t expected[] = {__VA_ARGS__};                          \
-        expect_log(what, expected, sizeof(expected) / sizeof(expected[0])); \
+        expect_log(body, expected, sizeof(expected) / sizeof(expected[0])); \
     } while (0)
 
 Test(held_stages, stage_goes_back_when_its_scope_ends, .timeout = 60)

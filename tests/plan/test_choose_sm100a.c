@@ -124,7 +124,7 @@ Test(choose_sm100a, every_shape_that_the_tensor_core_has_can_be_named)
     }
 }
 
-/* An override that names an mma means the plain product, and pairs for 256 rows alone. */
+/* An override that names an mma means the plain product, and pairs for 256 rows only. */
 Test(choose_sm100a, mma_alone_means_one_cta_and_no_swap)
 {
     expect_config("16x4096x4096 bf16 config=mma=128x64", "mma=128x64 cta_group=1");
@@ -133,7 +133,7 @@ Test(choose_sm100a, mma_alone_means_one_cta_and_no_swap)
     expect_config("16x4096x4096 bf16 config=mma=64x8 swap_ab=1", "swap_ab=1");
 }
 
-/* Slabs of D fill the tile: their rows, and the span of their swizzle. */
+/* Store tiles of D fill the tile: their rows, and the bytes of their swizzle. */
 Test(choose_sm100a, store_tiles_of_d_divide_the_tile)
 {
     static const struct {
@@ -431,12 +431,12 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
         {"4096x4096x4096 bf16", "mma=1x256", "mma=1x256: M is 64 or 128"},
         {"4096x4096x4096 bf16", "mma=1x256 cta_group=2", "mma=1x256: M is 128 or 256"},
         {"4096x4096x4096 bf16", "mma=64x12",
-         "mma=64x12: N is a multiple of 8 of at most 256 with M of 64 and cta_group=1"},
+         "mma=64x12: N must be a multiple of 8, at most 256, with M of 64 and cta_group=1"},
         {"4096x4096x4096 bf16", "mma=128x24",
-         "mma=128x24: N is a multiple of 16 of at most 256 with M of 128 and cta_group=1"},
+         "mma=128x24: N must be a multiple of 16, at most 256, with M of 128 and cta_group=1"},
         {"4096x4096x4096 bf16", "mma=128x24 cta_group=2",
-         "mma=128x24: N is a multiple of 16 of at most 256 with M of 128 and cta_group=2"},
-        {"4096x4096x4096 bf16", "mma=256x272", "mma=256x272: N is a multiple of 16"},
+         "mma=128x24: N must be a multiple of 16, at most 256, with M of 128 and cta_group=2"},
+        {"4096x4096x4096 bf16", "mma=256x272", "mma=256x272: N must be a multiple of 16"},
         {"4096x4096x4096 bf16", "mma=64x8 cluster=16x1",
          "cluster=16x1: 16 CTAs cannot share the load of 8 columns of B"},
         {"4096x4096x4096 bf16", "mma=64x8 cluster=16x1 swap_ab=1",
@@ -453,7 +453,7 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
          "stages=5 needs 279552 bytes of shared memory, sm_100a has 232448; at most "
          "stages=4 with mma=256x128 cta_group=2 k_group=2 out_stages=2"},
         {"4096x4096x4096 bf16", "prefetch=b pdl=0",
-         "prefetch=b needs pdl=1: it is for the time before the grid before ends"},
+         "prefetch=b needs pdl=1: it works while the previous grid still runs"},
         {"4096x4096x4096 bf16 c=f32", "mma=256x256 stages=5",
          "stages=5 needs 263168 bytes of shared memory, sm_100a has 232448; at most "
          "stages=4 with mma=256x256 cta_group=2, 4 stages of C and matrix operands and "
@@ -476,11 +476,11 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
          "mma=256x32 cta_group=2 gives a CTA 16 columns of the product's N; A, which is not "
          "K-major here, needs a multiple of 32"},
         {"4096x4096x4096 s8", "mma=128x48 cta_group=2",
-         "mma=128x48: N is a multiple of 32 of at most 256"},
+         "mma=128x48: N must be a multiple of 32, at most 256"},
         {"4096x4096x4096 s8", "mma=64x40",
-         "mma=64x40: N is a multiple of 16 of at most 256"},
+         "mma=64x40: N must be a multiple of 16, at most 256"},
         {"4096x4096x4096 e5m2 layout=nn", "mma=64x24",
-         "mma=64x24: N is a multiple of 16 of at most 256"},
+         "mma=64x24: N must be a multiple of 16, at most 256"},
         {"4096x4096x4096 bf16", "mma=64x24 out_stages=1",
          "out_stages=1 is too few for mma=64x24 cta_group=1: a CTA's 24 columns are no "
          "multiple of 16, as store tiles of D are; out_stages=2"},
@@ -491,8 +491,8 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
         {"4096x4096x4096 bf16 input_align=2", "mma=128x128 cluster=1x1 prefetch=b",
          "prefetch=b asks TMA, which does not take input_align=2"},
         {"4096x4096x4096 bf16 input_align=2", "mma=128x128 cluster=1x1 scheduler=clc",
-         "scheduler=clc answers one thread that loads, and with input_align=2 there are "
-         "more: scheduler=static"},
+         "scheduler=clc serves one load thread, and input_align=2 has more: give "
+         "scheduler=static"},
         {"256x256x200 bf16", "split_k=5",
          "split_k=5: K of 200 has 4 blocks of 64, and each part needs one"},
         {"16384x16384x4096 bf16", "mma=128x64 split_k=2",

@@ -178,7 +178,7 @@ Test(launch, inputs_that_threads_load_need_their_own_alignment_and_no_map)
         cr_expect_eq(jg_launch(made.kernel, &slots, &args, NULL), rows[i].status,
                      "row %zu: %s", i, jg_error_text());
     }
-    cr_expect_eq(handmade_encodes(), 1, "D alone");
+    cr_expect_eq(handmade_encodes(), 1, "only D");
     jit_gemm_args args = plain_args();
     args.d.pointer += 4;
     cr_expect_eq(jg_launch(made.kernel, &slots, &args, NULL), JIT_GEMM_ERR_UNSUPPORTED,
@@ -221,7 +221,7 @@ Test(launch, outputs_that_threads_move_need_their_own_alignment_and_no_map)
                       strstr(jg_error_text(), rows[i].message) != NULL,
                   "row %zu: %s", i, jg_error_text());
     }
-    cr_expect_eq(handmade_encodes(), 2, "A and B alone");
+    cr_expect_eq(handmade_encodes(), 2, "only A and B");
     jit_gemm_args args = plain_args();
     args.a.pointer += 4;
     cr_expect_eq(jg_launch(made.kernel, &slots, &args, NULL), JIT_GEMM_ERR_UNSUPPORTED,

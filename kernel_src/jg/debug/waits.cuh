@@ -15,11 +15,11 @@
 namespace jg::debug {
 
 // What a warp does; also the number of its row in a trace, twice (track.cuh).
-enum class Role : u32 { kLoad, kMma, kMatrices, kEpilogue, kScheduler };
-// Whose stage: of input tiles that the tensor core reads by itself, of tiles and matrices
-// that warps read, of accumulators, of work; the sign that the load has begun (kThrottle),
-// and that it has sent its first stages (kLoadOrder); and parts of a tile's sum, a count
-// instead of a stage.
+enum class Role : u32 { kLoad, kMma, kEpilogueLoad, kEpilogue, kScheduler };
+// Whose stage: of input tiles that the tensor core reads by itself; of input tiles and
+// epilogue loads that warps read; of accumulators; of work; the sign that the load has
+// begun (kThrottle), and that it has sent its first stages (kLoadOrder); and parts of a
+// tile's sum, a count instead of a stage.
 enum class Ring : u32 {
     kTiles,
     kWarps,
@@ -65,7 +65,7 @@ constexpr u32 kGraceSleeps = 100; // of a millisecond
 extern "C" __device__ u64 jg_debug_slots;
 __device__ u64 jg_debug_slots = 0;
 
-// One lane a warp: the lowest of those here.
+// One lane per warp: the lowest of those here.
 JG_DEVICE bool writes_slot()
 {
     const u32 lanes = ptx::active_lanes();

@@ -78,7 +78,7 @@ struct EpilogueLoad {
         }
     };
 
-    // All of a tile's matrices, by the load thread.
+    // All epilogue loads of a tile, by the load thread.
     template <class Params, class Smem, class Producer>
     static JG_DEVICE void load(const Params &params, Smem &smem, Producer &ring,
                                const WorkTile &tile, bool with_c)

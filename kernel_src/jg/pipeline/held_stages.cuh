@@ -2,7 +2,7 @@
 // HeldStages: stages of a ring in the hands of one side. They go back when the scope ends,
 // or at release(), so that no way through the code forgets one or gives one back twice.
 //
-// View is a side of a ring and has, for HeldStages alone,
+// View is one side of a ring. HeldStages needs of it
 //   u32 wait()               blocks until the next stage is this side's, and returns it
 //   void release(u32)        hands it to the other side: a producer commits it
 // Called by: whoever calls the view.

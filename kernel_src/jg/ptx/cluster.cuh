@@ -42,7 +42,7 @@ JG_DEVICE void named_barrier_sync(u32 id, u32 threads)
     // clang-format on
 }
 
-// All warps of a warpgroup. Registers a thread, 24 to 240, a multiple of 8.
+// All warps of a warpgroup. Registers per thread, 24 to 240, a multiple of 8.
 template <u32 kRegisters>
 JG_DEVICE void give_registers_back()
 {

@@ -7,7 +7,7 @@
 
 namespace jg::ptx {
 
-// Two neighbouring elements (the pair is aligned to its own size), the first alone, or
+// Two neighbouring elements (the pair is aligned to its own size), only the first, or
 // nothing, by `count`. Predicated, not branched around, so that an unrolled epilogue stays
 // one straight block. What is not read is 0.
 template <class T>

@@ -10,7 +10,7 @@ namespace jg::ptx {
 constexpr u32 kClcResponseBytes = 16;
 
 // Requests a cluster that was not launched yet. The response lands in this CTA's shared
-// memory and counts there towards `barrier`. Not again once a response was a refusal.
+// memory and counts there towards `barrier`. Do not call it again after a refusal.
 JG_DEVICE void clc_request(void *response, u64 *barrier)
 {
     // clang-format off
@@ -56,9 +56,9 @@ JG_DEVICE ClcResponse load_clc_response(const void *response)
     return ClcResponse{granted != 0, first_cta};
 }
 
-// Between loads of a response and the next response in its place, which another proxy
-// writes: the first by the thread that arrives for the readers, the second by who requests,
-// after the wait for those arrivals.
+// Between loads of a response and the next response at the same address, which another
+// proxy writes. The first fence is for the thread that arrives for the readers, the second
+// for the one that requests, after its wait for those arrivals.
 JG_DEVICE void fence_proxy_release_shared()
 {
     // clang-format off

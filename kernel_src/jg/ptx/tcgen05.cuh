@@ -8,7 +8,7 @@
 #include <jg/ptx/address.cuh>
 
 // Of a family target, sm_100f, and of each "a" target of the family. Older compilers know
-// sm_100a alone.
+// only sm_100a.
 #if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_FEAT_SM100_ALL) && \
     !(defined(__CUDA_ARCH_FAMILY_SPECIFIC__) && __CUDA_ARCH_FAMILY_SPECIFIC__ / 100 == 10)
 #    error "jg/ptx/tcgen05.cuh needs sm_100a, sm_103a or sm_100f"
@@ -190,16 +190,16 @@ template <>
 struct Tcgen05Type<s8> : Tcgen05Input<Tcgen05Kind::kI8, 1> {
 };
 
-// The instruction descriptor: bits 4-5 type of the sums (f32 1, s32 2), 7-9 and 10-12 types
-// of A and B, 15 and 16 one where A and B are MN-major, 17-22 N >> 3, 24-28 M >> 4. M is
-// that of the whole group.
+// The instruction descriptor: bits 4-5 type of the accumulators (f32 1, s32 2), 7-9 and
+// 10-12 types of A and B, 15 and 16 one where A and B are MN-major, 17-22 N >> 3, 24-28 M
+// >> 4. M is that of the whole group.
 template <class A, class B>
 constexpr JG_DEVICE u32 tcgen05_instruction(bool a_k_major, bool b_k_major, u32 m, u32 n)
 {
     static_assert(Tcgen05Type<A>::kKind == Tcgen05Type<B>::kKind,
                   "tcgen05.mma does not take A and B together");
-    const u32 sum = Tcgen05Type<A>::kKind == Tcgen05Kind::kI8 ? 2 : 1;
-    return sum << 4 | Tcgen05Type<A>::kType << 7 | Tcgen05Type<B>::kType << 10 |
+    const u32 accumulator = Tcgen05Type<A>::kKind == Tcgen05Kind::kI8 ? 2 : 1;
+    return accumulator << 4 | Tcgen05Type<A>::kType << 7 | Tcgen05Type<B>::kType << 10 |
            (a_k_major ? 0u : 1u) << 15 | (b_k_major ? 0u : 1u) << 16 | (n >> 3) << 17 |
            (m >> 4) << 24;
 }

@@ -3,8 +3,8 @@
 // into registers, as four instructions of 32 bytes of K in one statement: that compiles
 // much faster than four.
 //
-// Inputs of 16 bits may be MN-major, all others are K-major. Sums are f32, of s8 s32; sums
-// of e4m3 and e5m2 keep 13 fraction bits (measured on an H200).
+// Inputs of 16 bits may be MN-major, all others are K-major. Accumulators are f32, of s8
+// s32; those of e4m3 and e5m2 keep 13 fraction bits (measured on an H200).
 //
 // Accumulator of thread t, warp w = t / 32 % 4, lane l: registers 4j .. 4j + 3 hold
 // (16 w + l / 4, 8 j + 2 (l % 4)), the next column, and the same two columns 8 rows below.
@@ -41,7 +41,7 @@ JG_DEVICE void wgmma_wait()
     // clang-format on
 }
 
-// Keeps ordinary code that reads or writes these registers on its side of this place: the
+// Keeps ordinary code that reads or writes these registers on its side of this line: the
 // compiler knows no order between it and the waits above.
 template <u32 kCount>
 JG_DEVICE void wgmma_hold_registers(f32 (&d)[kCount])
@@ -59,7 +59,7 @@ JG_DEVICE void wgmma_hold_registers(f32 (&d)[kCount])
 // swizzle 1.
 //
 // K-major: rows of 128 bytes; stride offset = 8 rows. The leading offset is not used.
-// MN-major: panels of 64 elements by 64 K, one K a row of 128 bytes; stride offset = 8 K,
+// MN-major: panels of 64 elements by 64 K, one K per row of 128 bytes; stride offset = 8 K,
 // leading offset = the next panel.
 template <u64 kLeadingBytes, u64 kStrideBytes>
 JG_DEVICE u64 wgmma_descriptor(const void *tile)
@@ -173,7 +173,7 @@ struct WgmmaSteps {
     static constexpr u64 kBStep = wgmma_descriptor_k_step<kBKMajor>();
 };
 
-// d += A * B over one stage, or = where `accumulate` is 0. Sum: f32, or i32 for s8.
+// d += A * B over one stage, or = where `accumulate` is 0. Accumulator: f32, or i32 for s8.
 template <class TypeA, class TypeB, u32 kN, bool kAKMajor, bool kBKMajor>
 struct Wgmma;
 
@@ -183,8 +183,8 @@ struct Wgmma<TypeA, TypeB, 64, kAKMajor, kBKMajor>
     using Steps = WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor>;
     using Steps::kAStep, Steps::kBStep, Steps::kTransposeA, Steps::kTransposeB;
 
-    template <class Sum>
-    static JG_DEVICE void issue(Sum (&d)[32], u64 a, u64 b, u32 accumulate)
+    template <class Accumulator>
+    static JG_DEVICE void issue(Accumulator (&d)[32], u64 a, u64 b, u32 accumulate)
     {
         // clang-format off
         JG_WGMMA("64", JG_REGS_0, "%32", "%33", "%34", "%35", "%36", "%37", "%38", JG_OUT_64N)
@@ -198,8 +198,8 @@ struct Wgmma<TypeA, TypeB, 128, kAKMajor, kBKMajor>
     using Steps = WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor>;
     using Steps::kAStep, Steps::kBStep, Steps::kTransposeA, Steps::kTransposeB;
 
-    template <class Sum>
-    static JG_DEVICE void issue(Sum (&d)[64], u64 a, u64 b, u32 accumulate)
+    template <class Accumulator>
+    static JG_DEVICE void issue(Accumulator (&d)[64], u64 a, u64 b, u32 accumulate)
     {
         // clang-format off
         JG_WGMMA("128", JG_REGS_0 ", " JG_REGS_1, "%64", "%65", "%66", "%67", "%68", "%69", "%70", JG_OUT_128N)
@@ -213,8 +213,8 @@ struct Wgmma<TypeA, TypeB, 192, kAKMajor, kBKMajor>
     using Steps = WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor>;
     using Steps::kAStep, Steps::kBStep, Steps::kTransposeA, Steps::kTransposeB;
 
-    template <class Sum>
-    static JG_DEVICE void issue(Sum (&d)[96], u64 a, u64 b, u32 accumulate)
+    template <class Accumulator>
+    static JG_DEVICE void issue(Accumulator (&d)[96], u64 a, u64 b, u32 accumulate)
     {
         // clang-format off
         JG_WGMMA("192", JG_REGS_0 ", " JG_REGS_1 ", " JG_REGS_2, "%96", "%97", "%98", "%99", "%100", "%101", "%102", JG_OUT_192N)
@@ -228,8 +228,8 @@ struct Wgmma<TypeA, TypeB, 256, kAKMajor, kBKMajor>
     using Steps = WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor>;
     using Steps::kAStep, Steps::kBStep, Steps::kTransposeA, Steps::kTransposeB;
 
-    template <class Sum>
-    static JG_DEVICE void issue(Sum (&d)[128], u64 a, u64 b, u32 accumulate)
+    template <class Accumulator>
+    static JG_DEVICE void issue(Accumulator (&d)[128], u64 a, u64 b, u32 accumulate)
     {
         // clang-format off
         JG_WGMMA("256", JG_REGS_0 ", " JG_REGS_1 ", " JG_REGS_2 ", " JG_REGS_3, "%128", "%129", "%130", "%131", "%132", "%133", "%134", JG_OUT_256N)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The reference: one thread an element, products and sums in f64, the same epilogue. Slow,
+// The reference: one thread per element, products and sums in f64, the same epilogue. Slow,
 // and free of everything that can go wrong in the fast kernels: no copies, no barriers, no
 // alignment rules. A factor of 0 reads nothing, as in BLAS: with alpha 0 the epilogue is
-// applied to C alone, for callers who have the sums already.
+// applied to C only, for callers who have the sums already.
 #pragma once
 #include <jg/common/choices.cuh>
 #include <jg/common/kernel_params.cuh>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// KRange: which blocks of K a part of a tile's sum covers.
+// KRange: which blocks of K one of the parts of a tile covers.
 #pragma once
 #include <jg/common/math.cuh>
 

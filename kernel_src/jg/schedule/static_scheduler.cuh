@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // StaticScheduler: clusters know their items from the start. StaticIterator: a cluster
-// takes every `clusters of the grid`-th entry of the list; SingleIterator: that of its own
-// place and no other, without a loop.
+// takes every `clusters of the grid`-th entry of the list; SingleIterator: only the entry
+// of its own index, without a loop.
 //
 // Called by: see scheduler_for.cuh. Nothing is waited for or signalled.
 #pragma once

@@ -13,7 +13,7 @@
 //   that it waits for, directly or through others, run or have ended, however few clusters
 //   the device holds at a time and whatever else it executes.
 // - The lowest cluster that has not ended waits for nobody.
-// The other schedulers have a cluster per entry. Launch control hands entries out to
+// The other schedulers have one cluster per entry. Launch control hands entries out to
 // clusters that run, in the order in which clusters would have started. So the lowest entry
 // that is not done belongs to a cluster that runs and has nothing before it to do, and
 // waits for nobody.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ClcScheduler: cluster launch control. The grid has a cluster per entry of the list; a
+// ClcScheduler: cluster launch control. The grid has one cluster per entry of the list; a
 // cluster that runs takes over the entries of clusters that were not launched yet, one
 // after the other, and ends when it is refused one. It draws no conclusion from a refusal:
 // what nobody took over is launched. Clusters are given up in the order of their indices;
@@ -101,7 +101,7 @@ class ClcIterator {
     const Order &order_;
     ClcStorage &storage_;
     PipelineState<kClcStages> state_;
-    u32 entry_; // of the list: a cluster of the grid for each
+    u32 entry_; // of the list: one cluster of the grid for each
     bool is_first_cta_;
     bool granted_ = true;
     bool taken_ = false;

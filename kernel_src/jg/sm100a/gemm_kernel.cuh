@@ -68,7 +68,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
         if (kernel.cluster.pair_rank() == 0 && ptx::elect_one()) {
             kernel.multiply();
         }
-    } else if (roles.is_matrix_warp()) {
+    } else if (roles.is_epilogue_load_warp()) {
         if constexpr (Kernel::kLoadsForEpilogue) {
             if (ptx::elect_one()) {
                 kernel.load_for_epilogue();

@@ -89,7 +89,7 @@ struct KernelContext {
         : params(launch), smem(shared_memory()),
           cluster(kAlone ? 0 : ptx::cluster_cta_rank()), shape(launch),
           scheduler(shape, cluster, smem.scheduler), input(smem.ring, cluster),
-          epilogue_input(smem.matrix_ring, OneCta(0)), load_order(smem.load_order),
+          epilogue_input(smem.epilogue_load_ring, OneCta(0)), load_order(smem.load_order),
           accumulators(smem.accumulators, cluster), tmem(smem.tmem_address),
           loader(launch, cluster)
     {
@@ -104,7 +104,7 @@ struct KernelContext {
         EpilogueT::prefetch_maps(params);
         Ring::init_barriers(smem.ring);
         if constexpr (kLoadsForEpilogue) {
-            EpilogueRing::init_barriers(smem.matrix_ring);
+            EpilogueRing::init_barriers(smem.epilogue_load_ring);
         }
         LoadOrderT::init_barrier(smem.load_order);
         Accumulators::init_barriers(smem.accumulators);
@@ -171,12 +171,12 @@ struct KernelContext {
         RoleWork work(scheduler.template thread_iterator<Advance::kNow>(),
                       debug::Role::kMma);
         auto tiles = input.consumer();
-        auto sums = accumulators.producer(work.track());
+        auto ring = accumulators.producer(work.track());
         const auto columns = tmem.accumulators();
         while (work.has_work()) {
             const auto item = work.next();
-            // Take an accumulator: it is the epilogue's when the scope ends.
-            const auto accumulator = sums.acquire();
+            // Acquire an accumulator: it is committed to the epilogue when the scope ends.
+            const auto accumulator = ring.acquire();
             // Add up the item's K.
 #pragma unroll 1
             for (u32 k = 0; k < item.k_blocks; k += Config::kKGroup) {
@@ -186,7 +186,7 @@ struct KernelContext {
             }
         }
         if constexpr (kAlone) {
-            sums.drain();
+            ring.drain();
         }
     }
 
@@ -194,7 +194,7 @@ struct KernelContext {
     JG_DEVICE void load_for_epilogue() const
     {
         RoleWork work(scheduler.template thread_iterator<Advance::kDelayed>(),
-                      debug::Role::kMatrices);
+                      debug::Role::kEpilogueLoad);
         auto boxes = epilogue_input.producer();
         const bool with_c = Config::kHasC && params.beta.load() != 0.0f;
         while (work.has_work()) {
@@ -212,7 +212,7 @@ struct KernelContext {
     {
         RoleWork work(scheduler.template warp_iterator<Advance::kDelayed>(),
                       debug::Role::kEpilogue, 0, threadIdx.x == 0);
-        auto sums = accumulators.consumer(work.track());
+        auto ring = accumulators.consumer(work.track());
         auto boxes = epilogue_input.consumer();
         const u32 columns = tmem.accumulators().base;
         const auto out_shape = Output::shape(shape);
@@ -221,7 +221,7 @@ struct KernelContext {
             const auto item = work.next();
             // Wait for the accumulator: it is the MMA thread's again when its last part is
             // in registers.
-            AccumReader<Partition, decltype(sums)> acc(sums, columns);
+            AccumReader<Partition, decltype(ring)> acc(ring, columns);
             if constexpr (Config::kSplitK == 1) {
                 epilogue.run(params, out_shape, acc, smem, boxes, Output::tile(item));
             } else {
@@ -231,8 +231,8 @@ struct KernelContext {
         epilogue.drain();
     }
 
-    // ... where an item has a part of K: stores its sums for the last part's CTA, or adds
-    // all others' to them.
+    // ... where an item has a part of K: stores its accumulators for the last part's CTA,
+    // or adds those of all others to them.
     template <class Acc, class Boxes>
     JG_DEVICE void write_part(EpilogueT &epilogue, Acc &acc, Boxes &boxes,
                               const WorkItem &item) const

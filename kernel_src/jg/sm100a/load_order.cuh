@@ -3,15 +3,15 @@
 //
 // When a CTA begins, both of its rings are empty, and what is asked for first arrives
 // first. The multiplication needs the first stage of A and B; the epilogue reads C and
-// matrix operands when all of K is done. So the matrix thread waits until the load warp has
-// sent the prologue, what the ring takes of the first item: all of its stages, or fewer
-// where K has fewer. From then on the rings keep the order, each stage is sent when one was
-// read.
+// matrix operands when all of K is done. So the epilogue-load thread waits until the load
+// warp has sent the prologue: what the ring takes of the first item, all of its stages, or
+// fewer where K has fewer. From then on the rings keep the order: each stage is sent when
+// one was read.
 //
-// Called by: all threads that load (LoadPrologue), around what is sent before the matrices,
-// and the matrix thread before its first copy (wait). Signals: one arrival of
+// Called by: all threads that load (LoadPrologue), around what is sent before the epilogue
+// loads, and the epilogue-load thread before its first copy (wait). Signals: one arrival of
 // each of the kLoadWarps. Before use: init_barrier by one thread, then a synchronisation of
-// the CTA. Where there are no matrices nobody waits, and all of it is empty.
+// the CTA. Where nothing is loaded for the epilogue nobody waits, and all of it is empty.
 #pragma once
 #include <jg/common/math.cuh>
 #include <jg/debug/track.cuh>
@@ -19,7 +19,7 @@
 
 namespace jg::sm100a {
 
-template <bool kWithMatrices>
+template <bool kWithEpilogueLoads>
 struct LoadOrderBarrier {
     u64 sent; // only its first phase is used
 };
@@ -29,11 +29,11 @@ struct LoadOrderBarrier<false> {
 
 // The load warp's side. Of an item's blocks of K the first prologue() are sent, then
 // arrive(), then the rest.
-template <bool kWithMatrices, u32 kRingBlocks>
+template <bool kWithEpilogueLoads, u32 kRingBlocks>
 class LoadPrologue {
   public:
     // `arrives`: of a warp's threads that call, one.
-    JG_DEVICE LoadPrologue(LoadOrderBarrier<kWithMatrices> &barrier, bool arrives)
+    JG_DEVICE LoadPrologue(LoadOrderBarrier<kWithEpilogueLoads> &barrier, bool arrives)
         : barrier_(barrier), arrives_(arrives)
     {
     }
@@ -41,12 +41,12 @@ class LoadPrologue {
     // Of so many blocks of an item: what the ring takes of the first item, else all.
     JG_DEVICE u32 prologue(u32 blocks) const
     {
-        return kWithMatrices && is_first_ ? min_u32(blocks, kRingBlocks) : blocks;
+        return kWithEpilogueLoads && is_first_ ? min_u32(blocks, kRingBlocks) : blocks;
     }
 
     JG_DEVICE void arrive()
     {
-        if constexpr (kWithMatrices) {
+        if constexpr (kWithEpilogueLoads) {
             if (is_first_ && arrives_) {
                 ptx::mbarrier_arrive(&barrier_.sent);
             }
@@ -55,22 +55,22 @@ class LoadPrologue {
     }
 
   private:
-    LoadOrderBarrier<kWithMatrices> &barrier_;
+    LoadOrderBarrier<kWithEpilogueLoads> &barrier_;
     bool arrives_, is_first_ = true;
 };
 
 // `kRingBlocks`: of K, that the ring of input tiles holds.
-template <bool kWithMatrices, u32 kRingBlocks, u32 kLoadWarps>
+template <bool kWithEpilogueLoads, u32 kRingBlocks, u32 kLoadWarps>
 class LoadOrder {
-    using Barrier = LoadOrderBarrier<kWithMatrices>;
-    using Producer = LoadPrologue<kWithMatrices, kRingBlocks>;
+    using Barrier = LoadOrderBarrier<kWithEpilogueLoads>;
+    using Producer = LoadPrologue<kWithEpilogueLoads, kRingBlocks>;
 
   public:
     JG_DEVICE explicit LoadOrder(Barrier &barrier) : barrier_(barrier) {}
 
     static JG_DEVICE void init_barrier(Barrier &barrier)
     {
-        if constexpr (kWithMatrices) {
+        if constexpr (kWithEpilogueLoads) {
             ptx::mbarrier_init(&barrier.sent, kLoadWarps);
         }
     }

@@ -49,7 +49,7 @@ class MmaOp {
     using Tiles = InputTiles<Config>;
 
     // Issues the products of the first `blocks` of a stage's blocks; `is_first` starts the
-    // sum.
+    // accumulator.
     static JG_DEVICE void issue(const Tiles &tiles, u32 blocks, u32 accumulator,
                                 bool is_first)
     {

@@ -10,13 +10,13 @@
 
 namespace jg::sm100a {
 
-template <bool kWithMatrices, bool kWithScheduler, bool kThreadLoads>
+template <bool kWithEpilogueLoads, bool kWithScheduler, bool kThreadLoads>
 struct Roles {
     static constexpr u32 kEpilogueWarps = 4;
     static constexpr u32 kLoadWarp = 4;
     static constexpr u32 kMmaWarp = 5;
-    static constexpr u32 kMatrixWarp = 6;
-    static constexpr u32 kSchedulerWarp = kMatrixWarp + kWithMatrices;
+    static constexpr u32 kEpilogueLoadWarp = 6;
+    static constexpr u32 kSchedulerWarp = kEpilogueLoadWarp + kWithEpilogueLoads;
     static constexpr u32 kHelpingWarp = kSchedulerWarp + kWithScheduler;
     static constexpr u32 kLoadWarps = kThreadLoads ? 4 : 1;
     static constexpr u32 kThreads = 32 * (kHelpingWarp + kLoadWarps - 1);
@@ -44,9 +44,9 @@ struct Roles {
     {
         return warp == kMmaWarp;
     }
-    JG_DEVICE bool is_matrix_warp() const
+    JG_DEVICE bool is_epilogue_load_warp() const
     {
-        return kWithMatrices && warp == kMatrixWarp;
+        return kWithEpilogueLoads && warp == kEpilogueLoadWarp;
     }
     JG_DEVICE bool is_scheduler_warp() const
     {

@@ -13,11 +13,11 @@ namespace jg::sm100a {
 
 // Stages of the ring that brings C and matrix operands: a box of the whole step each.
 template <u32 kStages, u32 kBytes>
-struct MatrixBoxes {
+struct EpilogueLoadBoxes {
     u8 boxes[kStages][kBytes];
 };
 template <u32 kBytes>
-struct MatrixBoxes<0, kBytes> {
+struct EpilogueLoadBoxes<0, kBytes> {
 };
 
 // More than half of what a multiprocessor has, asked for even where less is used: so no two
@@ -34,9 +34,9 @@ struct alignas(1024) Smem {
 
     InputTiles<Config> input[Config::kStages];
     u8 out[kWarps][Config::kOutStages][Partition::kWarpBytes];
-    MatrixBoxes<Config::kEpilogueLoadStages, kEpilogueLoadBytes> matrices;
+    EpilogueLoadBoxes<Config::kEpilogueLoadStages, kEpilogueLoadBytes> epilogue_loads;
     RingBarriers<Config::kStages> ring;
-    RingBarriers<Config::kEpilogueLoadStages> matrix_ring;
+    RingBarriers<Config::kEpilogueLoadStages> epilogue_load_ring;
     OutputBarriers<Config::kAccStages> accumulators;
     typename Scheduler::Storage scheduler;
     LoadOrderBarrier<(Config::kEpilogueLoadStages > 0)> load_order;
@@ -44,11 +44,11 @@ struct alignas(1024) Smem {
 
     JG_DEVICE u8 *epilogue_load_boxes(u32 stage)
     {
-        return matrices.boxes[stage];
+        return epilogue_loads.boxes[stage];
     }
     JG_DEVICE const u8 *epilogue_load_boxes(u32 stage) const
     {
-        return matrices.boxes[stage];
+        return epilogue_loads.boxes[stage];
     }
 };
 

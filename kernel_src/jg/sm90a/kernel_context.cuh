@@ -118,7 +118,7 @@ struct KernelContext {
         finish_loading(tiles);
     }
 
-    // Half of every tile, from its sums to D: a math warpgroup.
+    // Half of every tile, from its accumulators to D: a math warpgroup.
     JG_DEVICE void multiply_and_write() const
     {
         const u32 consumer = roles.consumer();
@@ -141,7 +141,7 @@ struct KernelContext {
         epilogue.drain();
     }
 
-    // Adds up all of an item's K; the sums are there when it returns.
+    // Adds up all of an item's K; the accumulators have it when it returns.
     JG_DEVICE void multiply(typename Ring::Consumer &tiles, const WorkItem &item,
                             typename Mma::Accumulators &sums) const
     {
@@ -153,8 +153,8 @@ struct KernelContext {
         }
     }
 
-    // Where K is split, stores this part's sums for the last part's CTA, or adds all
-    // others' to them. Are they whole?
+    // Where K is split, stores this part's accumulators for the last part's CTA, or adds
+    // those of all others to them. Are they whole?
     JG_DEVICE bool add_parts(typename Mma::Accumulators &sums, const WorkItem &item) const
     {
         if constexpr (Config::kSplitK > 1) {

@@ -22,7 +22,7 @@ class MmaOp {
     static_assert(Config::kBlockK * sizeof(A) == 128, "a stage is 128 bytes of K");
     using Instruction =
         ptx::Wgmma<A, B, Partition::kCols, Config::kAKMajor, Config::kBKMajor>;
-    // Sums of 8-bit floats keep 13 fraction bits: each stage's is added up in f32
+    // Accumulators of 8-bit floats keep 13 fraction bits: each stage's is added up in f32
     // registers.
     static constexpr bool kPromotes = ptx::WgmmaTakes<A, B>::kEightBitFloats;
 
@@ -44,7 +44,7 @@ class MmaOp {
     }
 
     // Adds the products of a stage's tiles, and releases the stage when they are read;
-    // `is_first` starts the sum.
+    // `is_first` starts the accumulator.
     JG_DEVICE void issue(const Tiles &tiles, Stage &stage, bool is_first)
     {
         const u64 a =
@@ -79,8 +79,8 @@ class MmaOp {
         return ptx::wgmma_descriptor<kLeadingBytes, kStrideBytes>(tile);
     }
 
-    // Sums stay where the tensor core adds to them. One group of products stays in flight
-    // while the next stage is awaited.
+    // Accumulators stay where the tensor core adds to them. One group of products stays in
+    // flight while the next stage is awaited.
     JG_DEVICE void add_in_flight(u64 a, u64 b, Stage &stage, bool is_first)
     {
         ptx::wgmma_fence();

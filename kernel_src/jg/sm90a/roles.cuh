@@ -10,7 +10,7 @@ struct Roles {
     static constexpr u32 kConsumers = 2;
     static constexpr u32 kThreads = 128 * (1 + kConsumers);
     static constexpr u32 kLoadWarps = 4; // where tiles are loaded by threads
-    // Registers a thread: 128 * (load + 2 * math) <= 65536 of the SM. Threads that load
+    // Registers per thread: 128 * (load + 2 * math) <= 65536 of the SM. Threads that load
     // themselves need more than the one that starts copies.
     static constexpr u32 kLoadRegisters = 40;
     static constexpr u32 kMathRegisters = 232;

@@ -13,7 +13,7 @@ struct alignas(1024) Smem {
     u8 out[2][Config::kOutStages][8192];
     RingBarriers<Config::kStages> ring;
 
-    // Where a stage holds matrices of the epilogue instead: a box a warpgroup.
+    // Where a stage holds an epilogue load instead: one box per warpgroup.
     static constexpr u32 kEpilogueLoadBytes = InputTiles<Config>::B::kBlockBytes;
     JG_DEVICE u8 *epilogue_load_boxes(u32 stage)
     {

@@ -88,7 +88,8 @@ struct ThreadOperandLoader {
     static constexpr u32 kWords = Operand::kBlockBytes / kStep; // of a thread
     // The swizzle repeats after 1024 bytes.
     static constexpr u32 kPeriod = 1024 / kStep;
-    // Words at once: of one panel, and no more than registers hold (72 a thread on sm_90a).
+    // Words at once: of one panel, and no more than registers hold (72 per thread on
+    // sm_90a).
     static constexpr u32 kMostAtOnce = kAlignment == 1 ? 8 : 16;
     static constexpr u32 kPanelWords = kKMajor ? kWords : kBlockK / kStepLines;
 

@@ -42,7 +42,7 @@ struct OperandLoader {
     }
 
   private:
-    // Calls `use` with the box's place in the tile, in bytes, and its coordinates.
+    // Calls `use` with the box's offset in the tile, in bytes, and its coordinates.
     template <class Use>
     static JG_DEVICE void for_each_box(u32 slice, u32 row, u32 k, Use use)
     {

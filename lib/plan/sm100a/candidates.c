@@ -8,10 +8,9 @@
 /* Elements of a CTA's rows and an MMA's columns up to which a stage has 4 or 2 blocks. */
 enum { K_GROUP_4_TILE = 64 * 16, K_GROUP_2_TILE = 64 * 96 };
 
-/* What is tried, in order of preference between equals. Of two that give a CTA 64 rows,
- * only pairs: a multiplication of 64 rows alone takes as long as one of 128. Where D has
- * few rows in memory the transposed product wastes least: their length is spread over many
- * CTAs. */
+/* What is tried, in order of preference between equals. CTAs of 64 rows come in pairs only:
+ * a CTA that multiplies 64 rows by itself takes as long as for 128. Where D has few rows in
+ * memory, the transposed product wastes least: many CTAs share the length of the rows. */
 static const struct candidate {
     int m, n, cta_group; /* of the MMA */
     int cluster_m, cluster_n;
@@ -65,14 +64,15 @@ static bool is_one_wave(const struct jg_trial *trial)
 }
 
 /*
- * One wave needs no loop. For all else the hardware hands tiles out: an SM that is late,
- * because another kernel still has it or the one before this is slow to leave, then gets
- * fewer, where a static share would be waited for; and the grid follows the sizes of each
- * launch. The price is one warp and, as others have measured, about 1 us from a request to
- * its response, which passes while the tile before is loaded. The choice rests on such
- * published figures (kernels of this kind reach cuBLAS with either); nothing here was timed
- * on the chip, hence scheduler=static for who wants to compare. Parts of K keep the static
- * share, where a cluster waits for its neighbour only (jg/schedule/tile_order.cuh).
+ * One wave needs no loop. For all else the hardware hands tiles out. A multiprocessor may
+ * be late, because another kernel still has it or the previous one is slow to leave: it
+ * then gets fewer tiles, where a static share would be waited for. The grid also follows
+ * the sizes of each launch. The price is one warp and, as others have measured, about 1 us
+ * from a request to its response, which passes while the previous tile is loaded. The
+ * choice rests on such published figures (kernels of this kind reach cuBLAS with either);
+ * nothing here was timed on the chip, hence scheduler=static for those who want to compare.
+ * Parts of K keep the static share, where a cluster waits for its neighbour only
+ * (jg/schedule/tile_order.cuh).
  */
 static enum jg_scheduler choose_scheduler(const struct jg_trial *trial)
 {

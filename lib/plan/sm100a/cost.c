@@ -9,9 +9,9 @@
 /*
  * Rates of a B200, for comparing candidates; rounded. They are published measurements of
  * others, put together; this kernel has not been timed on the chip. A multiplication takes
- * the greater of what the tensor core needs and of what shared memory gives it. A stage
- * arrives at 80 bytes a clock, whoever sends it, and L2 sends 20 TB/s to all
- * multiprocessors; one stage alone takes a latency and its bytes.
+ * as long as the tensor core needs, or as long as shared memory needs to feed it, if that
+ * is more. A stage arrives at 80 bytes per clock, whoever sends it, and L2 sends 20 TB/s to
+ * all multiprocessors; a single stage takes a latency and its bytes.
  */
 #define CLOCK_HZ             1.85e9
 #define MEMORY_BYTES_S       7.1e12
@@ -26,26 +26,27 @@
 #define FILL_CLK             2200.0
 #define CLUSTER_CLK          800.0
 #define LAUNCH_US            3.0
-/* Where K is split: what a CTA stores to or loads from L2 of a tile's sums, and until one
- * CTA knows what another has stored. Assumed. */
+/* Where K is split: bytes per clock of a tile's partial sums that a CTA moves to or from
+ * L2, and clocks until one CTA knows what another has stored. Assumed. */
 #define SUMS_BYTES_CLK 40.0
 #define HAND_ON_CLK    1500.0
-/* What the members of a cluster, beyond a pair, wait for each other, each time it doubles:
- * assumed. */
+/* Part of the time that the CTAs of a cluster lose by waiting for each other, for each
+ * doubling beyond a pair: assumed. */
 #define CLUSTER_LOSS 0.02
-/* What multiplying rows and columns beyond the problem costs in power, were it all of them:
- * assumed. Of two that are as fast, the one that wastes less. */
+/* Part of the time that power would cost if all multiplied rows and columns lay beyond the
+ * problem: assumed. Of two equally fast candidates, the one that wastes less wins. */
 #define WASTE_LOSS 0.02
 
 /* Clocks of one multiplication of 32 bytes of K, the same for all types. */
 static double count_mma_clk(const struct jg_config_layout *layout)
 {
     const double n = layout->mma_n;
-    const bool half = layout->tile_m == 64; /* rows of a CTA */
-    if (layout->cta_group == 1) {           /* 64 rows use half of the tensor core */
-        return jg_larger(n / 2.0, half ? 16.0 + n / 4.0 : 32.0 + n / 4.0);
+    const bool has_64_rows = layout->tile_m == 64; /* of a CTA */
+    if (layout->cta_group == 1) {                  /* 64 rows use half of the tensor core */
+        return jg_larger(n / 2.0, has_64_rows ? 16.0 + n / 4.0 : 32.0 + n / 4.0);
     }
-    return half ? jg_larger(n / 4.0, 17.5 + n / 8.0) : jg_larger(n / 2.0, 34.0 + n / 7.0);
+    return has_64_rows ? jg_larger(n / 4.0, 17.5 + n / 8.0)
+                       : jg_larger(n / 2.0, 34.0 + n / 7.0);
 }
 
 /* Bytes of a block of K that a CTA multiplies, of which it shares B with its pair. */

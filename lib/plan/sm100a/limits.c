@@ -11,20 +11,20 @@
 
 enum {
     THREADS = 192,     /* six warps */
-    WARP_THREADS = 32, /* each warp more: for matrices, for launch control */
+    WARP_THREADS = 32, /* of each further warp: for epilogue loads, for launch control */
     HELPING_WARPS = 3, /* where threads load A and B */
     MAX_REGISTERS = 255,
     EPILOGUE_WARPS = 4,
     MAX_LOAD_STAGES = 4,
-    CLC_BYTES = 112,      /* answers of launch control and their barriers */
-    LOAD_ORDER_BYTES = 8, /* the barrier at which matrices wait for the first inputs */
+    CLC_BYTES = 112,      /* responses of launch control, and their barriers */
+    LOAD_ORDER_BYTES = 8, /* where epilogue loads wait for the first inputs */
     TMEM_COLUMNS = 512,
     TMEM_ADDRESS_BYTES = 8, /* of the word that publishes the address of tensor memory */
     TMEM_STEP = 32,         /* columns that are allocated at least */
     MAX_MMA_N = 256,
-    LEAST_SPAN = 32, /* bytes of a row of A or B in the narrowest swizzle */
-    WORD_SPAN = 128, /* in the only one for elements of 32 bits along M or N */
-    STEP = 64,       /* columns of D in a step of the epilogue, and most rows */
+    LEAST_SWIZZLE_BYTES = 32, /* of a row of A or B in the narrowest swizzle */
+    WORD_SWIZZLE_BYTES = 128, /* of the only one for elements of 32 bits along M or N */
+    STEP = 64,                /* columns of D in a step of the epilogue, and most rows */
     /* More than half of what a multiprocessor has: one CTA each, because two clusters that
      * each hold a part of the tensor memory which the other waits for would never end. */
     LEAST_SMEM_BYTES = 116 * 1024,
@@ -133,7 +133,8 @@ static struct input input_b(const struct jg_trial *trial)
                           .slices = layout->cluster_m / layout->cta_group};
 }
 
-/* A row is one M or N and holds K, or one K and as much of M or N as a swizzle spans. */
+/* K-major, a row is one M or N and holds K. MN-major, a row is one K and holds as much of M
+ * or N as the swizzle has bytes for. */
 static struct jg_box size_box(const struct input *input, int tile_k)
 {
     const bool is_mn_major = input->matrix->is_mn_major;
@@ -214,7 +215,7 @@ static bool check_shape(struct jg_trial *trial)
     if (layout->mma_n % step != 0 || layout->mma_n > MAX_MMA_N) {
         return jg_trial_reject(
             trial,
-            "mma=%dx%d: N is a multiple of %d of at most %d with M of %d and "
+            "mma=%dx%d: N must be a multiple of %d, at most %d, with M of %d and "
             "cta_group=%d on sm_100a%s",
             layout->mma_m, layout->mma_n, step, MAX_MMA_N, layout->mma_m, layout->cta_group,
             jg_dtype_bits(product->b.dtype) == 8 ? ", for these inputs" : "");
@@ -246,14 +247,15 @@ static bool check_cluster(struct jg_trial *trial)
     return jg_cluster_check(trial);
 }
 
-/* Can the CTAs of the cluster load their parts of it in whole rows? */
+/* Can the CTAs of the cluster share its load in whole rows? */
 static bool check_input(struct jg_trial *trial, const struct input *input)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
     const struct jg_matrix *matrix = input->matrix;
     const char letter = (char)toupper(matrix->letter);
     const int element_bits = jg_dtype_bits(matrix->dtype);
-    const int step = 8 * (element_bits == 32 ? WORD_SPAN : LEAST_SPAN) / element_bits;
+    const int step =
+        8 * (element_bits == 32 ? WORD_SWIZZLE_BYTES : LEAST_SWIZZLE_BYTES) / element_bits;
     if (matrix->is_mn_major && input->count % step != 0) {
         return jg_trial_reject(
             trial,
@@ -283,7 +285,7 @@ static const char *prefetch_name(const struct jg_trial *trial)
     return trial->config.pipeline.prefetch == JG_PREFETCH_A ? "a" : "b";
 }
 
-/* What TMA does not take, and what it would have done. */
+/* Where threads load A and B: refuses what needs TMA or a single load thread. */
 static bool check_thread_loads(struct jg_trial *trial)
 {
     const int alignment = trial->product.a.alignment;
@@ -298,8 +300,8 @@ static bool check_thread_loads(struct jg_trial *trial)
     if (trial->config.launch.scheduler == JG_SCHEDULER_CLC) {
         return jg_trial_reject(
             trial,
-            "scheduler=clc answers one thread that loads, and with input_align=%d "
-            "there are more: scheduler=static",
+            "scheduler=clc serves one load thread, and input_align=%d has more: give "
+            "scheduler=static",
             alignment);
     }
     return true;
@@ -332,8 +334,7 @@ static bool check_prefetch(struct jg_trial *trial)
 {
     if (trial->config.pipeline.prefetch != JG_PREFETCH_NONE && !trial->config.launch.pdl) {
         return jg_trial_reject(
-            trial,
-            "prefetch=%s needs pdl=1: it is for the time before the grid before ends",
+            trial, "prefetch=%s needs pdl=1: it works while the previous grid still runs",
             prefetch_name(trial));
     }
     return true;

@@ -9,12 +9,12 @@
 /*
  * Rates of an H200, for comparing candidates; rounded, only differences between candidates
  * of one problem count. A multiprocessor does 4096 dense 16-bit FLOP per clock; of any type
- * it multiplies as many bytes of K, a row and a column, 4096 per clock. Sums of 8-bit
- * floats are also added up in registers, 128 per clock at most, and the tensor core is
- * waited for after each 64 rows. What a multiprocessor draws from L2 depends on whether all
- * draw and inputs stream through it, or they stay there. The numbers are fitted to 132 runs
- * (bench/results/2026-11-21-h200-sweep.txt): over its eight sizes the choice is within 1
- * percent of the best candidate. Of 42 runs with 8-bit inputs (2026-11-22-h200-8bit.txt)
+ * it multiplies as many bytes of K, a row and a column, 4096 per clock. Accumulators of
+ * 8-bit floats are also added up in registers, 128 per clock at most, and the tensor core
+ * is waited for after each 64 rows. What a multiprocessor draws from L2 depends on whether
+ * all draw and inputs stream through it, or they stay there. The numbers are fitted to 132
+ * runs (bench/results/2026-11-21-h200-sweep.txt): over its eight sizes the choice is within
+ * 1 percent of the best candidate. Of 42 runs with 8-bit inputs (2026-11-22-h200-8bit.txt)
  * the choice is the best one for e4m3, and within 3 percent of it for s8.
  */
 #define CLOCK_HZ           1.6e9
@@ -33,10 +33,11 @@
  * within the ring. */
 #define CLUSTER_CLK         1400.0
 #define CLUSTER_LATENCY_CLK 1400.0
-/* Where K is split: what a CTA stores to or loads from L2 of a tile's sums, and until one
- * CTA knows what another has stored. 234 runs (2026-11-22-h200-split.txt) say 1.3 to 2 us
- * per part with tiles of 64x128, as these do; where all multiprocessors take part the gain
- * is overrated, at 512x512x16384 by 13 percent. */
+/* Where K is split: bytes per clock of a tile's partial sums that a CTA moves to or from
+ * L2, and clocks until one CTA knows what another has stored. 234 runs
+ * (2026-11-22-h200-split.txt) say 1.3 to 2 us per part with tiles of 64x128, as these do;
+ * where all multiprocessors take part the gain is overrated, at 512x512x16384 by 13
+ * percent. */
 #define SUMS_BYTES_CLK 40.0
 #define HAND_ON_CLK    1500.0
 

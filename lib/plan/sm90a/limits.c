@@ -13,7 +13,7 @@ enum {
     OUTPUT_ROWS = 64,    /* of a store tile of D and of a box of a matrix */
     MIN_STAGES = 2,
     MAX_STAGES = 8,
-    MAX_PROMOTED_COLUMNS = 192 /* of a warpgroup with a second set of sums */
+    MAX_PROMOTED_COLUMNS = 192 /* of a warpgroup with a second set of accumulators */
 };
 
 const struct jg_sm90a_pair jg_sm90a_tiles[JG_SM90A_TILES] = {
