@@ -98,7 +98,7 @@ struct jg_output jg_output_choose(const struct jg_trial *trial,
     const bool whole_n =
         is_multiple(&trial->product.n, (int64_t)layout->tile_n * layout->cluster_n);
     /* D lies in memory as the product, or as its transpose. */
-    const bool transposed = trial->product.is_transposed;
+    const bool transposed = trial->product.d_is_transpose;
     const bool fragments =
         takes_fragments(problem) && facts->columns % JG_STORE_TILE_COLUMNS == 0;
     return (struct jg_output){

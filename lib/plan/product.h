@@ -15,7 +15,7 @@ struct jg_product {
     jit_gemm_dim m, n, k, batch;
     struct jg_matrix a, b; /* as the kernel takes them; the letter is the problem's */
     struct jg_matrix d;    /* as it lies in memory */
-    bool is_transposed;    /* does D lie in memory as the transpose of the product? */
+    bool d_is_transpose;   /* does D lie in memory as the transpose of the product? */
 };
 
 struct jg_product jg_product_make(const struct jg_problem *problem, bool swap_ab);

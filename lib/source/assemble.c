@@ -262,7 +262,7 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_number("kOperandCount", operand_count, out);
     print_flag("kAKMajor", !product->a.is_mn_major, out);
     print_flag("kBKMajor", !product->b.is_mn_major, out);
-    print_flag("kTransposed", product->is_transposed, out);
+    print_flag("kTransposed", product->d_is_transpose, out);
     print_flag("kHasC", has_c, out);
     print_flag("kColumnMajor", jg_problem_is_column_major(problem), out);
     print_flag("kPlain", is_plain(problem), out);

@@ -20,7 +20,7 @@ Test(product, of_a_problem_as_it_is_has_its_sizes_and_matrices)
     cr_expect_eq(product.a.letter, 'a');
     cr_expect_eq(product.b.letter, 'b');
     cr_expect_eq(product.a.is_mn_major, problem.a.is_mn_major);
-    cr_expect(!product.is_transposed);
+    cr_expect(!product.d_is_transpose);
 }
 
 Test(product, swapped_takes_b_as_its_a_and_n_as_its_m)
@@ -37,14 +37,14 @@ Test(product, swapped_takes_b_as_its_a_and_n_as_its_m)
     cr_expect_eq(product.b.letter, 'a');
     cr_expect_eq(product.b.is_mn_major, problem.a.is_mn_major);
     cr_expect_eq(product.d.dtype, JIT_GEMM_DTYPE_BF16);
-    cr_expect(product.is_transposed);
+    cr_expect(product.d_is_transpose);
 }
 
 Test(product, d_lies_as_its_transpose_if_one_of_both_is_turned)
 {
     static const struct {
         const char *problem;
-        bool swap_ab, is_transposed;
+        bool swap_ab, d_is_transpose;
     } rows[] = {{"8x16x8 bf16", false, false},
                 {"8x16x8 bf16", true, true},
                 {"8x16x8 bf16 d_layout=column", false, true},
@@ -54,7 +54,7 @@ Test(product, d_lies_as_its_transpose_if_one_of_both_is_turned)
 
         const struct jg_product product = jg_product_make(&problem, rows[i].swap_ab);
 
-        cr_expect_eq(product.is_transposed, rows[i].is_transposed, "row %zu", i);
+        cr_expect_eq(product.d_is_transpose, rows[i].d_is_transpose, "row %zu", i);
     }
 }
 

@@ -78,7 +78,7 @@ static struct jg_box size_store_tile(const struct jg_product *product,
 {
     const int element_bits = jg_dtype_bits(product->d.dtype);
     const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(config);
-    if (product->is_transposed) { /* lanes lie side by side in D */
+    if (product->d_is_transpose) { /* lanes lie side by side in D */
         const int warps = 8 * JG_ROW_BYTES / element_bits / lanes.of_warp;
         const int rows = lesser(warps * lanes.of_warp, power_in(lanes.columns));
         return (struct jg_box){(int)jg_max(rows, JG_STORE_TILE_COLUMNS), JG_ROW_BYTES,
@@ -95,7 +95,7 @@ static int count_step_rows(const struct jg_product *product, const struct jg_con
                            int *ret_teams)
 {
     const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(config);
-    if (product->is_transposed) {
+    if (product->d_is_transpose) {
         *ret_teams = lanes.of_warp == JG_SM100A_WARP_LANES ? 2 : 1;
         return lesser(STEP, lanes.columns);
     }
