@@ -22,8 +22,8 @@
 
 namespace jg {
 
-// 4 bytes of neighbouring elements, of which the first `count` are read; the rest is 0. No
-// load stands behind a branch, so that those of many words are under way at once.
+// 4 bytes of neighbouring elements, of which the first `count` are read, or none; the rest
+// is 0. No load stands behind a branch, so that those of many words are under way at once.
 template <class T, u32 kAlignment>
 class ThreadWord {
     static constexpr u32 kPiece = kAlignment < 4 ? kAlignment : 4; // bytes of a load
@@ -34,16 +34,17 @@ class ThreadWord {
     static constexpr bool kEndsInside = kPiece > sizeof(T); // may a row, of a piece?
 
   public:
-    JG_DEVICE void load(u64 address, u32 count)
+    JG_DEVICE void load(u64 address, u32 count, bool exists)
     {
 #pragma unroll
         for (u32 i = 0; i < kPieces; ++i) {
-            pieces_[i] = ptx::load_global_if<kPiece>(address + i * kPiece,
-                                                     count * sizeof(T) >= (i + 1) * kPiece);
+            pieces_[i] = ptx::load_global_if<kPiece>(
+                address + i * kPiece, exists && count * sizeof(T) >= (i + 1) * kPiece);
         }
         if constexpr (kEndsInside) {
-            last_ = ptx::load_global_if<1>(address + count - 1, count % 2 == 1);
-            last_shift_ = (count - 1) * 8;
+            // An odd count is 1 or 3; of all others this is 0.
+            last_ = ptx::load_global_if<1>(address + (count & 2), exists && count % 2 == 1);
+            last_shift_ = (count & 2) * 8;
         }
     }
 
@@ -152,7 +153,7 @@ struct ThreadOperandLoader {
 #pragma unroll
             for (u32 i = 0; i < kAtOnce; ++i) {
                 const bool exists = outer + i * kStepLines < outer_size;
-                words[i].load(source + i * step, exists ? count : 0);
+                words[i].load(source + i * step, count, exists);
             }
 #pragma unroll
             for (u32 i = 0; i < kAtOnce; ++i) {
