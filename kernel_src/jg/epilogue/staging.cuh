@@ -74,8 +74,8 @@ class StagingBuffer {
 };
 
 // Rows of 32 f32, or pairs of rows of 16, in lines of 128 bytes; the 16-byte chunks of a
-// line are permuted by its number. Neither the stores (with 32 columns: 4 even or 4 odd
-// rows of 8 f32) nor the loads (2 rows of 4 vectors) meet in a bank.
+// line are permuted by its number. Neither the stores (4 even or 4 odd rows of 8 f32) nor
+// the loads (2 rows of 4 vectors, or 4 of 2) meet in a bank.
 template <u32 kWarpRows, u32 kWarpCols>
 class TransposedStagingBuffer {
   public:
@@ -112,10 +112,17 @@ class TransposedStagingBuffer {
         constexpr u32 kLineRows = 32 / kCols;
         const u32 line = row / kLineRows;
         const u32 in_line = row % kLineRows * (kCols / 4) + chunk;
-        return base_ + line * 128 + ((in_line ^ line % 8) * 16);
+        return base_ + line * 128 + ((in_line ^ permutation(line)) * 16);
     }
 
   private:
+    // Of two rows in a line, stores reach the same one in 4 neighbouring lines, 2 chunks of
+    // each; loads all chunks with the same lowest bit in 2 lines.
+    static JG_DEVICE u32 permutation(u32 line)
+    {
+        return kCols == 32 ? line % 8 : line % 4 * 2 + line % 2;
+    }
+
     u32 base_;
 };
 

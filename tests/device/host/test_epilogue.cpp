@@ -182,11 +182,8 @@ struct StagingCheck {
             beyond += host::shared_writes[at] > (is_inside ? 1 : 0);
         }
         EXPECT(beyond == 0, "%u bytes beyond the buffer, or twice", beyond);
-        // Stores to rows of 16 columns meet in pairs.
-        EXPECT(host::count_bank_conflicts() <=
-                   (Staging::kCols == 16 ? Staging::kRows / 2 : 0),
-               "%u conflicts of stores, %ux%u", host::count_bank_conflicts(),
-               Staging::kRows, Staging::kCols);
+        EXPECT(host::count_bank_conflicts() == 0, "%u conflicts of stores, %ux%u",
+               host::count_bank_conflicts(), Staging::kRows, Staging::kCols);
     }
 
     // A vector a lane, as many rows as they are; those beyond the tile are left out.
