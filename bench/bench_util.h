@@ -48,7 +48,8 @@ void bench_print_json_string(FILE *out, const char *text);
  */
 int bench_open_output(const char *program, const char *path, FILE **ret_file);
 
-/* Closes what bench_open_output gave. Returns 0, or -1 after a message: not all is kept. */
+/* Closes what bench_open_output gave. Returns 0, or -1 after a message: then something
+ * was not written. */
 int bench_close_output(const char *program, const char *path, FILE *file);
 
 /* Joins argv with spaces; cut to `size`. */

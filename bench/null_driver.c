@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A CUDA driver that does nothing and says that all went well: what is left of a launch is
- * the library's own time. Use it as JIT_GEMM_DRIVER=.../null_driver.so. It looks like one
- * H200; it loads no code, copies no bytes, and its events measure no time.
+ * A CUDA driver that does nothing and reports success: what remains of a launch is the
+ * library's own time. Use it as JIT_GEMM_DRIVER=.../null_driver.so. It looks like one H200;
+ * it loads no code, copies no bytes, and its events measure no time.
  */
 #include <stddef.h>
 #include <string.h>
@@ -264,7 +264,8 @@ ENTRY(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode * mode))
     return CUDA_SUCCESS;
 }
 
-/* Addresses of nothing, 256-byte aligned and never given twice. One thread at a time. */
+/* Addresses at which nothing lies, 256-byte aligned, each given once. One thread at a
+ * time. */
 ENTRY(cuMemAlloc_v2, (CUdeviceptr * address, size_t bytes))
 {
     *address = next_address;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compiles one small CUDA kernel with NVRTC and loads it: for the rivals, not for us. */
+/* Compiles one small CUDA kernel with NVRTC and loads it; only the rivals use it. */
 #ifndef BENCH_SMALL_KERNEL_H
 #define BENCH_SMALL_KERNEL_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which folder the cache lives in, and whether its owner and modes allow to trust it. */
+/* Which folder the cache lives in, and whether its owner and modes make it trustworthy. */
 #include "internal.h"
 
 #include <errno.h>

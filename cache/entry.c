@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The format of an entry, byte for byte as docs/cache-format.md tells. No I/O, no heap. */
+/* The format of an entry, byte for byte as docs/cache-format.md describes it. No I/O, no
+ * heap. */
 #include "internal.h"
 
 #include <sodium/crypto_hash_sha256.h>

@@ -120,8 +120,8 @@ void cli_json_number(FILE *file, double value);
 
 /* Memory that is there, or the program ends with a message. Freed with free(). */
 void *cli_alloc(size_t bytes);
-/* Reads a whole file, "-" for standard input, with a zero byte behind it. Prints the error
- * and gives NULL on failure. */
+/* Reads a whole file, "-" for standard input, with a zero byte behind it. On failure
+ * prints the error and gives NULL. */
 char *cli_read_file(const char *path, size_t *ret_size);
 /* Writes a whole file, standard output for "-". CLI_OK, or CLI_FAILED after an error line;
  * nothing is left behind then. */
@@ -155,9 +155,9 @@ int cli_absolute_path(const char *path, char *buffer, size_t size);
  * Opens a context. A relative cache folder is taken from the current folder. If no device
  * is needed and an architecture is named (--arch or JIT_GEMM_ARCH), no driver is opened.
  *
- * With --device `auto` the emulator takes the place of a GPU that is not there or that
- * there are no kernels for, unless a driver was named; what was taken is said on standard
- * error. CLI_OK, or the error was printed.
+ * With --device `auto` the emulator stands in where there is no GPU, or no kernels for it,
+ * unless a driver was named; a note on standard error says which device was taken. CLI_OK,
+ * or the error was printed.
  */
 int cli_context_open(const struct cli_context_options *options, bool needs_device,
                      jit_gemm_policy policy, jit_gemm_context **ret_context);

@@ -120,7 +120,8 @@ static int open_gpu(const struct bench_options *options, jit_gemm_context **ret_
     return cli_context_open(&settings, true, JIT_GEMM_POLICY_ALLOW, ret_context);
 }
 
-/* Reads all problems before anything is measured: a typing error costs no waiting. */
+/* Reads all problems before anything is measured, so that a typing error is told at
+ * once. */
 static int check_words(const struct cli_problem *model, char **words, int count)
 {
     for (int at = 0; at < count;) {

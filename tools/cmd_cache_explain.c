@@ -84,7 +84,7 @@ struct near_entry {
 struct problem_search {
     const jit_gemm_problem *problem;
     const char *arch;
-    const char *form;   /* kind of the entry that is looked for: "cubin", "ptx" */
+    const char *kind;   /* code kind of the entry that is looked for: "cubin", "ptx" */
     const char *source; /* the generated unit: part of the key material */
     size_t source_size;
     char exact[4][CACHE_KEY_SIZE]; /* entries of this very source */
@@ -176,7 +176,7 @@ static int look_at_entry(void *user, const jg_cache_entry *entry)
     }
     cache_key_print(&entry->name, near.key);
     cache_entry_value(entry, "kind", kind, sizeof(kind));
-    note_difference(&near, "form (cubin, ptx)", strcmp(kind, search->form) != 0);
+    note_difference(&near, "form (cubin, ptx)", strcmp(kind, search->kind) != 0);
     if (near.count == 0 && entry->material != NULL &&
         memmem(entry->material, entry->material_size, search->source,
                search->source_size)) {
@@ -216,7 +216,7 @@ static int explain_in_context(jg_cache *cache, jit_gemm_context *context,
 {
     struct problem_search search = {.problem = &problem->problem,
                                     .arch = jit_gemm_context_arch(context),
-                                    .form = is_emulator ? "ptx" : "cubin"};
+                                    .kind = is_emulator ? "ptx" : "cubin"};
     struct cli_snippet snippet = {problem->snippet};
     jit_gemm_artifact *source = NULL, *kernel = NULL;
     int code = cli_problem_register(problem, context, verbose);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The sums of a problem, made on the host: for devices on which a naive kernel would take
- * longer than anybody waits. */
+/* The sums of a problem, made on the host: for devices on which a naive kernel would
+ * take too long. */
 #ifndef HOST_SUMS_H
 #define HOST_SUMS_H
 

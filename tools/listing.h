@@ -34,7 +34,8 @@ struct listing {
     size_t loop_count;
 };
 
-/* Does the tensor core multiply by this opcode? `name`: as in struct listing_opcode. */
+/* Is this opcode a multiplication of the tensor core? `name`: as in struct
+ * listing_opcode. */
 bool listing_is_multiplication(const char *name);
 /*
  * Reads the code of one kernel out of the text of a whole file. NULL if all is well,

@@ -13,8 +13,8 @@
 
 enum { NONE = -1, LABEL_SIZE = 64 };
 
-/* One instruction; its block is what a run of instructions without a branch or a label is.
- */
+/* One instruction. A block is a run of instructions without a branch or a label in
+ * between. */
 struct instruction {
     uint32_t address;
     char opcode[24];

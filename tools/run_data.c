@@ -46,8 +46,8 @@ int run_sizes_resolve(const jit_gemm_problem *problem, const struct run_sizes *a
     return CLI_OK;
 }
 
-/* Bytes that a matrix of this type is aligned to where the problem promises so many, which
- * are an element's at least; 0 where it promises what TMA needs. */
+/* Bytes that a matrix of this type is aligned to if the problem promises `promised`: at
+ * least an element's; 0 where the promise is what TMA needs. */
 static uint64_t resolve_alignment(jit_gemm_dtype dtype, uint64_t promised)
 {
     uint64_t bytes = element_size(dtype);
@@ -101,15 +101,15 @@ void run_matrix_free(jit_gemm_context *context, struct run_matrix *matrix)
     *matrix = (struct run_matrix){0};
 }
 
-/* `size` elements, one `unit` more where that is an even number of them: what lies an odd
- * number apart is no better aligned than by one. */
+/* `size`, or one `unit` more where it is an even number of units: what lies an odd
+ * number of units apart is aligned to one unit and no better. */
 static int64_t make_odd(int64_t size, int64_t unit)
 {
     return size % unit == 0 && size / unit % 2 == 0 ? size + unit : size;
 }
 
-/* A view of `rows` x `columns`; `ld` 0 means padded as the promised alignment asks, and no
- * better, which is said for matrices. */
+/* A view of `rows` x `columns`; `ld` 0 means padded to the promised alignment and no
+ * better. */
 static int make_view(const char *name, jit_gemm_dtype dtype, int64_t batch, int64_t rows,
                      int64_t columns, int64_t ld, uint64_t promised,
                      struct element_view *ret_view)

@@ -42,8 +42,8 @@ struct run_results {
     struct run_matrix workspace; /* zeroed for a kernel that needs none */
 };
 
-/* Sets the sizes of a launch; a usage error for one that is compiled in otherwise, or that
- * nobody gave. */
+/* Sets the sizes of a launch. A size that differs from the compiled one, or that nobody
+ * gave, is a usage error. */
 int run_sizes_resolve(const jit_gemm_problem *problem, const struct run_sizes *asked,
                       struct run_inputs *inputs);
 

@@ -36,9 +36,9 @@ int run_launch_open(const struct cli_context_options *options,
                                  : cli_report(status, NULL, options->verbose);
 }
 
-/* What the launch's sizes need, which may be more than the planned ones do: asked of the
- * same config for just these. K says nothing of it, and may be shorter than it has parts. A
- * source unit is assembled for that, and nothing compiled. */
+/* What the launch's sizes need, which may be more than the planned sizes do: a source
+ * unit of the same config is assembled for these sizes, and not compiled. K does not change
+ * the need, and may be too short for its parts. */
 static int find_workspace_bytes(const struct cli_problem *problem,
                                 const struct run_launch *launch, uint64_t *ret_bytes)
 {

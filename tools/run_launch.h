@@ -7,8 +7,8 @@
 
 #include "jit_gemm/device.h"
 
-/* Zeroed: nothing to close. The functions give CLI_OK, or an exit code after printing the
- * error. */
+/* All zero means that there is nothing to close. The functions give CLI_OK, or an exit
+ * code after printing the error. */
 struct run_launch {
     jit_gemm_context *context;
     jit_gemm_device_info device;

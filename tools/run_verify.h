@@ -14,8 +14,8 @@ struct run_verdict {
 
 /*
  * Makes the same results with the reference kernel, which sums in f64 and keeps f32 or s32,
- * and compares D and every output operand: a line each on standard output unless
- * `is_quiet`, an error line for one that is wrong. On an emulated device the host makes the
+ * and compares D and every output operand: one line per matrix on standard output unless
+ * `is_quiet`, an error line for each wrong one. On an emulated device the host makes the
  * sums. CLI_OK if all were compared, or the error was printed.
  */
 int run_verify(const struct run_launch *launch, const struct cli_problem *problem,

@@ -32,10 +32,11 @@ const char *element_dtype_name(jit_gemm_dtype dtype);
 /* Reads a type's name; false if there is no such type. */
 bool element_dtype_parse(const char *text, jit_gemm_dtype *ret_dtype);
 
-/* The type of D: the problem's, or by A's what the library takes where it names none. */
+/* The type of D: the problem's, or, where it names none, what the library derives from
+ * A's type. */
 jit_gemm_dtype element_d_type(const jit_gemm_problem *problem);
 
-/* The value as a kernel sees it: that of tf32 is an f32 rounded to 10 fraction bits. */
+/* The value as a kernel sees it; a tf32 is an f32 rounded to 10 fraction bits. */
 double element_load(jit_gemm_dtype dtype, const void *data, size_t index);
 /* Rounds to nearest, ties to even. Overflow becomes infinity, of 8-bit floats and integers
  * the greatest value; a NaN becomes the type's, of integers 0. A tf32 is stored as f32. */

@@ -24,7 +24,8 @@ struct emu_box {
     uint32_t data_bytes;   /* all rows without gaps: what complete_tx counts */
 };
 
-/* What of a row lies inside of the tensor: bytes [from, to) of row_bytes, at an address. */
+/* The part of a row that lies inside of the tensor: bytes [from, to) of row_bytes, at an
+ * address. */
 struct emu_box_row {
     uint64_t address; /* of byte `from` */
     uint32_t from, to;
@@ -36,8 +37,8 @@ bool emu_box_tensor(const struct emu_tensor_map *map, const int64_t *coordinates
                     unsigned count, bool four_rows, struct emu_box *ret_box,
                     struct emu_error *error);
 struct emu_box_row emu_box_row(const struct emu_box *box, uint32_t row);
-/* What a store or a reduction writes of it: where dimension 0 ends inside of 16 bytes, they
- * go on to the end of these, as GPUs of compute capability 9.0 show. */
+/* What a store or a reduction writes of it. Where dimension 0 ends inside of 16 bytes,
+ * the write goes on to their end, as on GPUs of compute capability 9.0. */
 struct emu_box_row emu_box_stored_row(const struct emu_box *box, uint32_t row);
 /* A row near the middle where the image can be cut; 0 when it is too small. */
 uint32_t emu_box_middle(const struct emu_box *box);

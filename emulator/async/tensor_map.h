@@ -30,7 +30,7 @@ enum emu_map_type {
     EMU_MAP_TYPE_COUNT
 };
 
-/* As CUtensorMapSwizzle; the last one only tensormap.replace can set. */
+/* As CUtensorMapSwizzle; only tensormap.replace can set the last one. */
 enum emu_map_swizzle {
     EMU_SWIZZLE_NONE,
     EMU_SWIZZLE_32B,
@@ -58,9 +58,9 @@ struct emu_tensor_map {
 };
 
 /*
- * Checks everything that the driver checks and fills the 128 bytes; what is wrong is said
- * in the error. The numbers are those of cuTensorMapEncodeTiled: `strides` has rank - 1
- * entries, the other arrays rank.
+ * Checks everything that the driver checks and fills the 128 bytes; the error says what is
+ * wrong. The numbers are those of cuTensorMapEncodeTiled: `strides` has rank - 1 entries,
+ * the other arrays rank.
  */
 bool emu_tensor_map_encode(void *map, unsigned type, unsigned rank, uint64_t base,
                            const uint64_t *dims, const uint64_t *strides,

@@ -42,9 +42,9 @@ bool emu_load_multicast(struct emu_warp *warp, const struct emu_insn *insn, unsi
 bool emu_store_issue(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
                      const struct emu_store *store);
 
-/* True when several lanes issue the same copy: a forgotten election, usually. `slot`: the
- * address or coordinate that tells copies apart. A plain store is `harmless`; kernels that
- * are known to run leave it to whole warps. */
+/* True when several lanes issue the same copy, usually because no lane was elected.
+ * `slot`: the address or coordinate that tells copies apart. `harmless`: a plain store,
+ * which kernels that are known to run leave to whole warps. */
 bool emu_warn_of_lanes(struct emu_warp *warp, const struct emu_insn *insn, uint32_t lanes,
                        uint32_t slot, bool harmless);
 

@@ -10,8 +10,8 @@
 
 #include "base/base.h"
 
-/* A cluster of one of three grids in a row, which is as many as can run at a time. Clusters
- * of a grid that a shadow watches have one number together: cluster 0. */
+/* A cluster, and which of three successive grids it belongs to: no more can run at a
+ * time. Clusters of a grid that a shadow watches have one number together: cluster 0. */
 uint16_t emu_log_cluster(unsigned grid_order, uint64_t cluster);
 /* Whether a number from a log is of the grid before that one. */
 bool emu_log_is_of_grid_before(uint16_t number, unsigned grid_order);

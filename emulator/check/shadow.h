@@ -80,9 +80,9 @@ struct emu_conflict {
 };
 
 /*
- * Of a cell are kept: writers with disjoint bytes (and atomic ones that nothing orders), at
- * most 4; and the last 8 distinct readers since they were written. With more of them the
- * oldest is forgotten: a race may then go unseen, but none is made up.
+ * A cell keeps writers with disjoint bytes (and atomic ones that nothing orders), at most
+ * 4, and the last 8 distinct readers since then. Beyond that the oldest is forgotten: a
+ * race may then go unseen, but none is made up.
  *
  * Pages are made at the first touch and take 7 times the memory they watch. Not
  * thread-safe: who shares a memory among threads holds a lock.

@@ -16,12 +16,11 @@
 /* ----------------------------------------------------------------------------- frame */
 
 void emu_lock(void);
-/* Locks. NOT_INITIALIZED before cuInit; emu_leave is owed in any case. */
+/* Locks. NOT_INITIALIZED before cuInit; emu_leave must follow in any case. */
 CUresult emu_enter(void);
 /* As emu_enter, with the calling thread's context: INVALID_CONTEXT, or its sticky error. */
 CUresult emu_enter_context(CUcontext *ret_context);
-/* As emu_enter_context, but leaves waiting launches alone: for a launch that may join them.
- */
+/* As emu_enter_context, but runs no waiting launches: for a launch that may join them. */
 CUresult emu_enter_launch(CUcontext *ret_context);
 /* Runs the launches that wait; part of emu_enter. */
 void emu_launches_run(void);

@@ -9,13 +9,13 @@
 const char *emuModuleFormat(void);
 
 /*
- * Settings for later launches, "seed=7,async=latest"; what is not named is as cuInit left
- * it (the defaults and the environment variable JIT_GEMM_EMULATOR). NULL or "": all is.
- * INVALID_VALUE: emuLastError says why.
+ * Settings for later launches, such as "seed=7,async=latest". What the text does not name
+ * is as cuInit left it (the defaults and the environment variable JIT_GEMM_EMULATOR); NULL
+ * and "" name nothing. INVALID_VALUE: emuLastError says why.
  */
 CUresult emuConfigure(const char *settings);
 
-/* Why the last call that was refused was refused, in the calling thread's own copy. */
+/* Why the driver last refused a call; the text is the calling thread's own copy. */
 const char *emuLastError(void);
 
 /* All findings of launches so far, of severity 0 (advice), 1 (warnings) or 2 (errors) and

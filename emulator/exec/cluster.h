@@ -35,8 +35,8 @@ enum emu_cluster_state {
 /* Takes up to `turns` turns of warps. */
 enum emu_cluster_state emu_cluster_run(struct emu_cluster *cluster, uint64_t turns);
 
-/* Nobody in it can go on. True if some look at the clock, as waits do that end by
- * themselves: then time has passed. */
+/* Nobody in it can go on. True if some look at the clock, as waits with a time limit do:
+ * then time has passed. */
 bool emu_cluster_skip_time(struct emu_cluster *cluster);
 
 /* ----------------------------------------------------------------------------- async */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which instructions were executed, merged over launches, processes and kernels in one text
- * file. A line each: executed (1 or 0), opcode with its qualifiers, file and line of the
- * source; separated by tabs, sorted. A line that the instruction was inlined into has
- * `inlined` for the opcode.
+ * file. One line per instruction: executed (1 or 0), opcode with its qualifiers, file and
+ * line of the source; separated by tabs, sorted. A line into which the instruction was
+ * inlined has `inlined` for the opcode.
  */
 #ifndef EMU_EXEC_COVERAGE_H
 #define EMU_EXEC_COVERAGE_H

@@ -41,7 +41,7 @@ enum emu_step {
     EMU_FAILED   /* an error was reported: the launch ends */
 };
 
-/* Executes for the lanes of `lanes` (never 0). Registers: warp->r[slot][lane]. */
+/* Executes for the lanes in `lanes` (never 0). Registers: warp->r[slot][lane]. */
 typedef enum emu_step (*emu_exec)(struct emu_warp *warp, const struct emu_insn *insn,
                                   uint32_t lanes);
 

@@ -36,8 +36,8 @@ static inline bool emu_f64_is_nan(uint64_t bits)
     return bits << 1 > UINT64_C(0xFFE0000000000000);
 }
 
-/* A result of f64 arithmetic. One that is NaN is the first operand that is, made quiet:
- * unlike in f32, sign and payload stay, even where sub would change the sign. */
+/* A result of f64 arithmetic. A NaN is the first operand that is one, made quiet: unlike
+ * in f32 it keeps sign and payload, even where sub would change the sign. */
 static inline uint64_t emu_f64_finish(double result, uint64_t first, uint64_t second,
                                       uint64_t third)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The names of arithmetic, logic, comparisons and moves, and the decoder of their tables.
- */
+/* The names of arithmetic, logic, comparisons and moves; the decoder of their tables. */
 #include "exec/op_form.h"
 
 #include <string.h>

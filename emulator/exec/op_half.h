@@ -30,8 +30,8 @@ static inline uint32_t emu_half_widen(enum emu_format format, uint16_t half)
     if (magnitude == infinity) {
         return sign | 0x7F800000;
     }
-    /* The fields in f32's places stand for the value short of the difference of the biases;
-     * the product is exact, for subnormals too. */
+    /* Fields moved to f32's places stand for the value divided by a power of two, the
+     * difference of the biases; multiplying by it is exact, for subnormals too. */
     return sign | emu_f32_bits(emu_f32_of(magnitude << 13) * 0x1p112f);
 }
 

@@ -17,10 +17,10 @@ void emu_strong_read(struct emu_warp *warp, uint64_t address, unsigned order);
 void emu_strong_write(struct emu_warp *warp, uint64_t address, unsigned order, bool modify);
 
 /*
- * A strong access was done that changed nothing, and saw what `seen` is a digest of. In a
- * loop that waits for others the warp should not go on: EMU_YIELDED when it saw the same
- * before, EMU_SPUN when nothing at all has changed in the warp since, so that without
- * others it never ends. `global`: others may be other clusters.
+ * A strong access changed nothing; `seen` is a digest of what it saw. In a loop that waits
+ * for others the warp should not go on: EMU_YIELDED when it saw the same before, EMU_SPUN
+ * when nothing at all has changed in the warp since, so that the loop never ends without
+ * others. `global`: others may be other clusters.
  */
 enum emu_step emu_strong_poll(struct emu_warp *warp, const struct emu_insn *insn,
                               uint64_t seen, bool global);

@@ -109,7 +109,7 @@ struct emu_mma_rule {
 /*
  * D[m][n] (+)= A[m][k] · B[n][k], one instruction of rule.k along K.
  *
- * a, b: one element per 32-bit cell, raw bits of the format, row-major, `rule->k` a row.
+ * a, b: one element per 32-bit cell, raw bits of the format, row-major, `rule->k` per row.
  * d: 32-bit cells (f32 bits, f16 bits in the low half, or s32), row pitch d_pitch cells.
  * accumulate: false means D = A·B and D is not read.
  * a_scales, b_scales: one factor per scale_block elements, raw bits, row-major; NULL when

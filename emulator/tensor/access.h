@@ -31,12 +31,11 @@ struct emu_tensor_access {
     uint32_t *undefined; /* by register: lanes */
 };
 
-/* The instruction of a load or store of the warp on these columns that was not waited for,
- * or NULL. */
+/* A load or store of the warp on these columns that nobody has waited for, or NULL. */
 const struct emu_insn *emu_access_find(const struct emu_warp *warp, uint32_t column,
                                        uint32_t columns);
-/* See await_registers of exec/unit.h: without tcgen05.wait::ld, who reads a register of a
- * tcgen05.ld waits for it. */
+/* See await_registers of exec/unit.h: an instruction that reads a register of a
+ * tcgen05.ld waits for it, even without tcgen05.wait::ld. */
 enum emu_step emu_access_await_registers(struct emu_warp *warp,
                                          const struct emu_insn *insn);
 void emu_access_free_all(struct emu_tensor_warp *state);

@@ -42,7 +42,7 @@ enum emu_packing {
 };
 /* Elements in 16 bytes. */
 unsigned emu_packing_elements(enum emu_packing packing);
-/* Takes 16 bytes apart: one element a cell, `pitch` cells from one to the next. */
+/* Takes 16 bytes apart: one element per cell, `pitch` cells from one to the next. */
 void emu_packing_unpack(enum emu_packing packing, const uint8_t bytes[16], uint32_t *cells,
                         size_t pitch);
 

@@ -2,7 +2,7 @@
 /*
  * The queue of tcgen05.mma, .cp and .commit, and in which order they take effect.
  *
- * Of an operation each may take effect at any later step, but: those of one tensor core
+ * Each operation may take effect at any later step, but: those of one tensor core
  * keep the order in which they were issued, except that in the mode `reorder` only what is
  * promised holds, namely cp before mma, mma before mma of the same accumulator and shape,
  * within a thread or across threads that synchronised with tcgen05.fence. mma before cp of
@@ -69,7 +69,7 @@ struct emu_actor emu_tensor_op_actor(const struct emu_tensor_op *op, enum emu_pr
 /* An MMA reads scale factors there. */
 void emu_tensor_note_scales(struct emu_tensor_op *op, uint32_t column, uint32_t columns);
 
-/* Adds to what a warp offers other threads what the lanes have issued so far. */
+/* Adds what the lanes have issued so far to what the warp offers other threads. */
 void emu_tensor_offer_issued(struct emu_warp *warp, uint32_t lanes);
 
 /* An operation in the queue that works on these columns of the CTA, or NULL. */

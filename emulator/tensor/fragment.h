@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which lane's which register holds which element: the fragments of mma.sync and wgmma, and
+ * Which register of which lane holds an element: the fragments of mma.sync and wgmma, and
  * the shapes of tcgen05.ld and .st.
  */
 #ifndef EMU_TENSOR_FRAGMENT_H
@@ -12,8 +12,8 @@
 typedef uint32_t emu_fragment_register[EMU_LANES];
 
 /*
- * A of 16 rows, from 2 or 4 registers of a warp: one element a cell, row-major, k cells a
- * row. `bits`: 8, 16 or 32 per element. K is registers/2 · 4 · (32 / bits).
+ * A of 16 rows, from 2 or 4 registers of a warp: one element per cell, row-major, k cells
+ * per row. `bits`: 8, 16 or 32 per element. K is registers/2 · 4 · (32 / bits).
  */
 void emu_fragment_get_a(const emu_fragment_register *registers, unsigned count,
                         unsigned bits, uint32_t *cells, unsigned k);

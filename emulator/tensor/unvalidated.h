@@ -28,8 +28,8 @@ enum emu_feature {
     EMU_FEATURE_COUNT
 };
 
-/* Advises, once in a cluster for each, that the kernel relies on the features of the mask:
- * bit i stands for enum emu_feature i. */
+/* Advises, once per cluster and feature, that the kernel relies on the features of the
+ * mask; bit i stands for feature i of enum emu_feature. */
 void emu_features_advise(struct emu_warp *warp, const struct emu_insn *insn,
                          uint32_t features);
 static inline uint32_t emu_feature_if(bool used, enum emu_feature feature)

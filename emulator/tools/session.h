@@ -17,8 +17,8 @@ struct emu_session {
     CUtensorMap *maps;
 };
 
-/* Runs it; false when anything differs from what the file asks for, which was then said on
- * `out`. cuInit was called. */
+/* Runs it; false when anything differs from what the file asks for; `out` then says
+ * what. The caller has called cuInit. */
 bool emu_session_run(const struct emu_script *script, const char *ptx, FILE *out);
 
 /* Carries out one print, dump or check. */
@@ -27,7 +27,7 @@ bool emu_session_act(const struct emu_session *session,
 bool emu_session_check_gemm(const struct emu_session *session,
                             const struct emu_script_action *gemm);
 
-/* The contents that a buffer begins with; what lacks is said on `out`. */
+/* The initial contents of a buffer; `out` says what is missing. */
 bool emu_buffer_fill(const struct emu_script_buffer *buffer, void *data, FILE *out);
 
 #endif

@@ -22,7 +22,7 @@ static inline bool emu_words_left(const struct emu_words *words)
 {
     return words->at < words->count;
 }
-/* `value_name` names the word in the message when it lacks or is wrong. */
+/* `value_name` names the word in the message when it is missing or wrong. */
 bool emu_words_next(struct emu_words *words, const char *value_name, const char **ret_word);
 bool emu_words_number(struct emu_words *words, const char *value_name, uint64_t least,
                       uint64_t most, uint64_t *ret_number);
