@@ -16,10 +16,10 @@ enum { M = 512, N = 256, K = 128, NO_GPU = 77 };
 #define BF16_THREE 0x4040u
 
 /* Prints the reason of a failure; not 0 if there was one. */
-static int failed(const char *what, jit_gemm_status status)
+static int failed(const char *call, jit_gemm_status status)
 {
     if (status != JIT_GEMM_OK) {
-        fprintf(stderr, "%s: %s: %s\n", what, jit_gemm_status_name(status),
+        fprintf(stderr, "%s: %s: %s\n", call, jit_gemm_status_name(status),
                 jit_gemm_last_error());
     }
     return status != JIT_GEMM_OK;

@@ -16,9 +16,9 @@ static const jit_gemm_operand operands[] = {
     {.name = "scale", .kind = JIT_GEMM_OPERAND_SCALAR, .dtype = JIT_GEMM_DTYPE_F32},
 };
 
-static int fail(const char *what)
+static int fail(const char *call)
 {
-    fprintf(stderr, "%s: %s\n", what, jit_gemm_last_error());
+    fprintf(stderr, "%s: %s\n", call, jit_gemm_last_error());
     return 1;
 }
 
@@ -66,14 +66,12 @@ static int run_fused(jit_gemm_context *context)
     jit_gemm_args args = {
         .struct_size = sizeof(args), .operands = values, .operand_count = 2};
     jit_gemm_problem problem;
-    jit_gemm *gemm = NULL;
-    jit_gemm_status status;
-    double worst = 0;
 
     if (make_problem(context, "bias_gelu", "d = scale * gelu(acc + bias);", &problem)) {
         return 1;
     }
-    status = jit_gemm_create(context, &problem, &gemm);
+    jit_gemm *gemm = NULL;
+    jit_gemm_status status = jit_gemm_create(context, &problem, &gemm);
     if (status == JIT_GEMM_OK) {
         status = jit_gemm_device_alloc(context, inputs + sizeof(bias) + sizeof(result),
                                        &args.a.pointer);
@@ -93,6 +91,7 @@ static int run_fused(jit_gemm_context *context)
     args.d.pointer = args.a.pointer + inputs;
     values[0].pointer = args.d.pointer + sizeof(result);
     values[1].value = 2.0f;
+    double worst = 0;
     if (jit_gemm_device_fill(context, args.a.pointer, 0, inputs) ||
         jit_gemm_device_upload(context, values[0].pointer, bias, sizeof(bias)) ||
         jit_gemm_run(gemm, &args, NULL) ||
@@ -100,8 +99,7 @@ static int run_fused(jit_gemm_context *context)
         worst = fail("run");
     }
     for (int i = 0; i < M * N; i++) {
-        double x = (double)bias[i % N];
-
+        const double x = (double)bias[i % N];
         worst = fmax(worst, fabs((double)result[i] - x * (1 + erf(x * sqrt(0.5)))));
     }
     printf("scale * gelu(acc + bias): largest error %.2g\n", worst);
@@ -114,14 +112,13 @@ int main(void)
 {
     jit_gemm_context_options options = {.struct_size = sizeof(options), .arch = "sm_90a"};
     jit_gemm_context *context = NULL;
-    int code;
 
     if (jit_gemm_context_create(NULL, &context)) { /* no GPU: a context that compiles */
         (void)jit_gemm_context_create(&options, &context);
     }
-    code = context == NULL        ? fail("context")
-           : show_misuse(context) ? 1
-                                  : run_fused(context);
+    const int code = context == NULL        ? fail("context")
+                     : show_misuse(context) ? 1
+                                            : run_fused(context);
     jit_gemm_context_destroy(&context);
     return code;
 }

@@ -17,9 +17,9 @@ static const char *const problems[PROBLEM_COUNT] = {
     "1024x1024x512 bf16",
 };
 
-static int fail(const char *what)
+static int fail(const char *call)
 {
-    fprintf(stderr, "%s: %s\n", what, jit_gemm_last_error());
+    fprintf(stderr, "%s: %s\n", call, jit_gemm_last_error());
     return 1;
 }
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/steps.h"
+#include "api/gemm.h"
 #include "base/alloc.h"
 #include "base/error.h"
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "api/context.h"
-#include "api/handle.h"
+#include "api/gemm.h"
 #include "base/error.h"
 #include "runtime/instruments.h"
 
@@ -30,12 +30,7 @@ jit_gemm_status jit_gemm_debug_report(const jit_gemm *gemm, char *buffer, size_t
     JG_TRY(check_built(jg_handle_kernel(gemm)->choice.config.launch.debug, "debug"));
     struct jg_str text = {0};
     jg_debug_report_print(jg_handle_kernel(gemm), &text);
-    const jit_gemm_status status = jg_str_status(&text);
-    if (status == JIT_GEMM_OK) {
-        jg_str_export(jg_str_text(&text), text.size, buffer, size, ret_length);
-    }
-    jg_str_free(&text);
-    return status;
+    return jg_str_deliver(&text, JIT_GEMM_OK, buffer, size, ret_length);
 }
 
 const char *jit_gemm_trace_track_name(uint32_t track)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One call, end to end: the twelve steps of ARCHITECTURE.md's call table, in order. */
-#include "api/handle.h"
-#include "api/steps.h"
+#include "api/gemm.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -214,15 +213,9 @@ jit_gemm_status jit_gemm_plan(jit_gemm_context *context, const jit_gemm_problem 
     struct jg_choice choice;
     JG_TRY(jg_step_normalize(context, problem, &own));
     struct jg_str trace = {0};
-    jit_gemm_status status = jg_step_choose(context, context->arch, &own, &choice, &trace);
-    if (status == JIT_GEMM_OK) {
-        status = jg_str_status(&trace);
-    }
-    if (status == JIT_GEMM_OK) {
-        jg_str_export(jg_str_text(&trace), trace.size, buffer, size, ret_length);
-    }
-    jg_str_free(&trace);
-    return status;
+    const jit_gemm_status status =
+        jg_step_choose(context, context->arch, &own, &choice, &trace);
+    return jg_str_deliver(&trace, status, buffer, size, ret_length);
 }
 
 jit_gemm_status jit_gemm_create(jit_gemm_context *context, const jit_gemm_problem *problem,

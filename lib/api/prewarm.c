@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "api/context.h"
+#include "api/gemm.h"
 #include "api/manifest.h"
-#include "api/steps.h"
 #include "api/target.h"
 #include "base/alloc.h"
 #include "base/error.h"

@@ -91,13 +91,6 @@ jit_gemm_status jit_gemm_problem_print(const jit_gemm_problem *problem, char *bu
         JG_TRY(jg_check_pointer(buffer, "buffer"));
     }
     struct jg_str text = {0};
-    jit_gemm_status status = jg_problem_print(problem, &text);
-    if (status == JIT_GEMM_OK) {
-        status = jg_str_status(&text);
-    }
-    if (status == JIT_GEMM_OK) {
-        jg_str_export(jg_str_text(&text), text.size, buffer, size, ret_length);
-    }
-    jg_str_free(&text);
-    return status;
+    const jit_gemm_status status = jg_problem_print(problem, &text);
+    return jg_str_deliver(&text, status, buffer, size, ret_length);
 }

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/str.h"
 
 struct jit_gemm_diagnostics {
     jit_gemm_diagnostic *items; /* where, text and hint share one block at `where` */

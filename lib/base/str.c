@@ -126,3 +126,14 @@ void jg_str_export(const char *text, size_t length, char *buffer, size_t size,
         *ret_length = length;
     }
 }
+
+jit_gemm_status jg_str_deliver(struct jg_str *str, jit_gemm_status status, char *buffer,
+                               size_t size, size_t *ret_length)
+{
+    const jit_gemm_status result = status != JIT_GEMM_OK ? status : jg_str_status(str);
+    if (result == JIT_GEMM_OK) {
+        jg_str_export(jg_str_text(str), str->size, buffer, size, ret_length);
+    }
+    jg_str_free(str);
+    return result;
+}

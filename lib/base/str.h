@@ -35,5 +35,9 @@ void jg_str_free(struct jg_str *str);
  * ret_length (may be NULL) receives the whole length. */
 void jg_str_export(const char *text, size_t length, char *buffer, size_t size,
                    size_t *ret_length);
+/* Frees a text that was made with this status, and exports it if all went well: the status,
+ * or NO_MEMORY if any growth failed. */
+jit_gemm_status jg_str_deliver(struct jg_str *str, jit_gemm_status status, char *buffer,
+                               size_t size, size_t *ret_length);
 
 #endif

@@ -431,13 +431,7 @@ static jit_gemm_status canonical_config(const char *text, char ret_text[])
     JG_TRY(jg_config_parse(text, &override));
     struct jg_str canonical = {0};
     jg_config_print_override(&override, &canonical);
-    const jit_gemm_status status = jg_str_status(&canonical);
-    if (status == JIT_GEMM_OK) {
-        jg_str_export(jg_str_text(&canonical), canonical.size, ret_text,
-                      JIT_GEMM_CONFIG_SIZE, NULL);
-    }
-    jg_str_free(&canonical);
-    return status;
+    return jg_str_deliver(&canonical, JIT_GEMM_OK, ret_text, JIT_GEMM_CONFIG_SIZE, NULL);
 }
 
 /* As `matrix` is once its defaults are filled in. C is laid out and aligned as D, also

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/error.h"
 #include "base/math.h"
 #include "plan/cluster.h"
 #include "runtime/arguments.h"

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
-
 _Static_assert(sizeof(CUtensorMap) == sizeof(struct jg_tensor_map),
                "a tensor map is 128 bytes on both sides");
 

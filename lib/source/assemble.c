@@ -2,7 +2,6 @@
 #include "source/assemble.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/math.h"
 #include "jit_gemm/version.h"

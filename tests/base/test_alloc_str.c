@@ -166,3 +166,29 @@ Test(str, export_cuts_terminates_and_tells_the_length)
     jg_str_export("abcdef", 6, NULL, 0, &length);
     cr_expect_eq(length, 6);
 }
+
+Test(str, text_is_delivered_and_freed_unless_its_maker_failed)
+{
+    struct jg_str good = {0};
+    struct jg_str bad = {0};
+    char buffer[8] = "zzz";
+    size_t length = 77;
+    jg_str_puts(&good, "abc");
+    jg_str_puts(&bad, "half a text");
+
+    const jit_gemm_status failed =
+        jg_str_deliver(&bad, JIT_GEMM_ERR_ARGUMENT, buffer, sizeof(buffer), &length);
+
+    cr_expect_eq(failed, JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_str_eq(buffer, "zzz");
+    cr_expect_eq(length, 77);
+    cr_expect_null(bad.data);
+
+    const jit_gemm_status delivered =
+        jg_str_deliver(&good, JIT_GEMM_OK, buffer, sizeof(buffer), &length);
+
+    cr_expect_eq(delivered, JIT_GEMM_OK);
+    cr_expect_str_eq(buffer, "abc");
+    cr_expect_eq(length, 3);
+    cr_expect_null(good.data);
+}

@@ -151,10 +151,9 @@ Test(elements, values_depend_on_the_position_not_on_the_padding)
 Test(compare, equal_matrices_pass)
 {
     struct pair pair;
-    struct compare_report report;
 
     fill_pair(&pair);
-    report = judge_pair(&pair);
+    const struct compare_report report = judge_pair(&pair);
 
     cr_expect(report.pass);
     cr_expect_eq(report.elements, BATCH * ROWS * COLUMNS);
@@ -164,11 +163,10 @@ Test(compare, equal_matrices_pass)
 Test(compare, an_unwritten_element_fails)
 {
     struct pair pair;
-    struct compare_report report;
 
     fill_pair(&pair);
     pair.out[STRIDE + 2 * LD + 3] = 0xffff;
-    report = judge_pair(&pair);
+    const struct compare_report report = judge_pair(&pair);
 
     cr_expect(!report.pass);
     cr_expect_eq(report.unwritten, 1);
@@ -178,11 +176,10 @@ Test(compare, an_unwritten_element_fails)
 Test(compare, a_write_into_the_padding_fails)
 {
     struct pair pair;
-    struct compare_report report;
 
     fill_pair(&pair);
     pair.out[LD + COLUMNS] = 0;
-    report = judge_pair(&pair);
+    const struct compare_report report = judge_pair(&pair);
 
     cr_expect(!report.pass);
     cr_expect_eq(report.stray_writes, 1);
@@ -191,11 +188,10 @@ Test(compare, a_write_into_the_padding_fails)
 Test(compare, one_wrong_element_fails)
 {
     struct pair pair;
-    struct compare_report report;
 
     fill_pair(&pair);
     pair.ref[2 * LD + 1] += 0.1f;
-    report = judge_pair(&pair);
+    const struct compare_report report = judge_pair(&pair);
 
     cr_expect(!report.pass);
     cr_expect_eq(report.over_bound, 1);
@@ -205,14 +201,13 @@ Test(compare, one_wrong_element_fails)
 Test(compare, nan_must_be_in_both_or_in_none)
 {
     struct pair pair;
-    struct compare_report report;
 
     fill_pair(&pair);
     pair.out[0] = 0x7fff;
     pair.ref[0] = NAN;
     cr_expect(judge_pair(&pair).pass);
     pair.out[1] = 0x7fff;
-    report = judge_pair(&pair);
+    const struct compare_report report = judge_pair(&pair);
 
     cr_expect(!report.pass);
     cr_expect_eq(report.wrong_nan, 1);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The steps of a create that need no device, shared by create, build and prewarm. */
-#ifndef JG_API_STEPS_H
-#define JG_API_STEPS_H
+/* The steps of a create that need no device, shared by create, build and prewarm; and what
+ * other files of this floor see of a handle. */
+#ifndef JG_API_GEMM_H
+#define JG_API_GEMM_H
 
 #include "api/context.h"
 
@@ -25,5 +26,8 @@ jit_gemm_status jg_step_binary(const struct jg_builder *builder, const struct jg
                                const struct jg_choice *choice,
                                struct jg_step_result *ret_result,
                                struct jg_build_counts *counts);
+
+/* Lives as long as the handle. */
+const struct jg_kernel *jg_handle_kernel(const jit_gemm *gemm);
 
 #endif
