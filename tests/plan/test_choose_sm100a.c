@@ -335,7 +335,7 @@ Test(choose_sm100a, k_is_split_where_tiles_are_few_and_a_workspace_is_allowed)
     }
 }
 
-Test(choose_sm100a, workspace_has_locks_and_a_tile_of_sums_a_cta)
+Test(choose_sm100a, workspace_has_locks_and_one_tile_of_sums_per_cta)
 {
     const struct jg_choice choice =
         choose("1000x520x4096 bf16 batch=3 config=mma=256x128 cluster=4x2 split_k=3");

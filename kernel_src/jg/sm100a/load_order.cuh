@@ -32,13 +32,14 @@ struct LoadOrderBarrier<false> {
 template <bool kWithEpilogueLoads, u32 kRingBlocks>
 class LoadPrologue {
   public:
-    // `arrives`: of a warp's threads that call, one.
+    // `arrives`: true in one of the warp's threads that call.
     JG_DEVICE LoadPrologue(LoadOrderBarrier<kWithEpilogueLoads> &barrier, bool arrives)
         : barrier_(barrier), arrives_(arrives)
     {
     }
 
-    // Of so many blocks of an item: what the ring takes of the first item, else all.
+    // How many of an item's blocks are sent first: what the ring takes of the first item,
+    // else all.
     JG_DEVICE u32 prologue(u32 blocks) const
     {
         return kWithEpilogueLoads && is_first_ ? min_u32(blocks, kRingBlocks) : blocks;
@@ -59,7 +60,7 @@ class LoadPrologue {
     bool arrives_, is_first_ = true;
 };
 
-// `kRingBlocks`: of K, that the ring of input tiles holds.
+// `kRingBlocks`: blocks of K that the input ring holds.
 template <bool kWithEpilogueLoads, u32 kRingBlocks, u32 kLoadWarps>
 class LoadOrder {
     using Barrier = LoadOrderBarrier<kWithEpilogueLoads>;

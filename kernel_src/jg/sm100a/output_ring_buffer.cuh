@@ -5,7 +5,7 @@
 // part of it: it is full when the multiplications that were issued while the producer held
 // it are done: their commit arrives in each CTA of a pair. It is empty again when the
 // epilogue warps have read it, those of both CTAs of a pair, which arrive in the leader
-// CTA. With two stages a tile is multiplied while the one before it is written.
+// CTA. With two stages, one tile is multiplied while the previous one is written.
 //
 // Called by: the MMA thread (producer view), all threads of the epilogue warps, through an
 // AccumReader (consumer view). Before use: init_barriers by one thread, then a CTA or

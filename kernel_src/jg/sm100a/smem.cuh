@@ -11,7 +11,7 @@
 
 namespace jg::sm100a {
 
-// Stages of the ring that brings C and matrix operands: a box of the whole step each.
+// Stages of the epilogue-load ring: one box of the whole step each.
 template <u32 kStages, u32 kBytes>
 struct EpilogueLoadBoxes {
     u8 boxes[kStages][kBytes];

@@ -5,8 +5,8 @@
 // Called by one whole warp (allocate, release; in a pair one in each CTA) and by all who
 // address a region. Before allocate: a cluster synchronisation, where CTAs are pairs,
 // because the other CTA must run. Between allocate and the first address: a synchronisation
-// of the CTA, of the cluster where CTAs are pairs. Before release: one that all readers and
-// all multiplications precede.
+// of the CTA, of the cluster where CTAs are pairs. Before release: a synchronisation after
+// all reads and all multiplications.
 #pragma once
 #include <jg/ptx/tcgen05.cuh>
 #include <jg/sm100a/epilogue_partition.cuh>
