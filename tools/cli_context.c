@@ -110,7 +110,7 @@ static int report_no_device(jit_gemm_status status,
         fputs(
             "    `jit-gemm doctor` lists the architectures that this version has kernels "
             "for.\n    Without a GPU `--device emulator` executes them on the CPU; `build`, "
-            "`plan` and\n    `prewarm` need neither, with `--arch sm_100a`, say.\n",
+            "`plan` and\n    `prewarm` need neither, for instance with `--arch sm_100a`.\n",
             stderr);
     }
     return CLI_FAILED;

@@ -176,7 +176,7 @@ static int look_at_entry(void *user, const jg_cache_entry *entry)
     }
     cache_key_print(&entry->name, near.key);
     cache_entry_value(entry, "kind", kind, sizeof(kind));
-    note_difference(&near, "form (cubin, ptx)", strcmp(kind, search->kind) != 0);
+    note_difference(&near, "code kind (cubin, ptx)", strcmp(kind, search->kind) != 0);
     if (near.count == 0 && entry->material != NULL &&
         memmem(entry->material, entry->material_size, search->source,
                search->source_size)) {

@@ -67,9 +67,8 @@ bool emu_decode_grid_control(struct emu_decoder *decoder)
 enum { INCREASE = 1 }; /* insn->mode; insn->offset: the new count */
 
 /*
- * Registers that a warp gives back are its CTA's, and another warp that asks for more waits
- * until there are enough. What a launch allocates is not known to everybody who launches;
- * without it nothing blocks.
+ * Registers that a warp gives back belong to its CTA; a warp that asks for more waits until
+ * there are enough. Where the launch does not say how many there are, nothing blocks.
  */
 static enum emu_step exec_registers(struct emu_warp *warp, const struct emu_insn *insn,
                                     uint32_t lanes)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fence and membar. Memory is sequentially consistent here, so they change nothing but what
- * the race checker takes for known.
+ * fence and membar. Memory is sequentially consistent here, so they change only what the
+ * race checker takes for known.
  *
  * A proxy fence for one state space is taken as one for all.
  */
@@ -86,8 +86,8 @@ static unsigned take_sem(struct emu_decoder *decoder, unsigned absent)
     return sem < 0 ? absent : halves[sem];
 }
 
-/* .sync_restrict: what the half of the fence goes with. Returns false when it is wrong;
- * *ret_there tells whether it was written. */
+/* .sync_restrict: what this half of the fence goes with. False: it is wrong. *ret_there:
+ * it was written. */
 static bool take_restriction(struct emu_decoder *decoder, unsigned half, bool *ret_there)
 {
     const char *space = emu_take_prefix(decoder, "sync_restrict::");

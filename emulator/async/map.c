@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tensor maps in the hands of a kernel. The hardware keeps copies of the descriptors that a
- * CTA has used, so a change needs a fence before the next use: what the CTA has read, and
- * what instructions of this cluster have changed, is remembered and compared at each use.
+ * CTA has used, so a change needs a fence before the next use. What the CTA has read and
+ * what instructions of this cluster have changed is therefore remembered, and compared at
+ * each use.
  */
 #include "async/map.h"
 

@@ -22,8 +22,8 @@ enum field {
     FIELD_COUNT
 };
 
-/* `ordinals`: how many of it a map has, 0 where it has one; `most`: the greatest immediate,
- * 0 where any register may stand. */
+/* `ordinals`: how many of this field a map has, 0 for a single one; `most`: the greatest
+ * immediate, 0 where a register may stand. */
 static const struct {
     const char *name;
     bool wide;

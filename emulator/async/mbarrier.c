@@ -252,8 +252,8 @@ bool emu_mbarrier_arrive(const struct emu_mbarrier_use *use, struct emu_mbarrier
                                   barrier->expected);
     }
     if (!barrier->observed) {
-        /* Kernels that are known to run do it where consumers release a stage of another
-         * CTA, whose producer is late. */
+        /* Kernels that are known to run do this: consumers release a stage of another
+         * CTA whose producer is late. */
         bool remote = use->cta != use->warp->cta;
         emu_mbarrier_warn(use, barrier, remote ? EMU_ADVICE : EMU_WARNING,
                           "an arrival for this phase, but nobody has waited successfully "

@@ -125,8 +125,8 @@ static enum emu_step exec_tx(struct emu_warp *warp, const struct emu_insn *insn,
 
 /*
  * An arrival at another CTA's mbarrier has to be of cluster scope. The default scope is the
- * CTA; widespread kernels leave it out, others write .cta, and both work: it is let pass
- * with advice.
+ * CTA; widespread kernels leave it out, others write .cta, and both work, so both pass with
+ * advice.
  */
 static void check_scope(const struct emu_mbarrier_use *use,
                         const struct emu_mbarrier *barrier)
@@ -236,11 +236,11 @@ static bool is_done_by_token(const struct emu_mbarrier_use *use,
 }
 
 /*
- * A waiter that goes through the phases one by one asks for the one it saw last, or for the
- * next. Where that one and another after it are over, the parity means a later phase than
- * the waiter thinks, and it waits in vain. Waiters that take turns skip a phase on purpose:
- * they ask for the parity that they saw last. `seen`: completed phases at the waiter's last
- * success.
+ * A waiter that goes through the phases one by one asks for the phase that it saw last, or
+ * for the next. Where that phase and the one after it are over, the parity means a later
+ * phase than the waiter thinks, and it waits in vain. Waiters that take turns skip a phase
+ * on purpose: they ask for the parity that they saw last. `seen`: completed phases at the
+ * waiter's last success.
  */
 static bool is_done_by_parity(const struct emu_mbarrier_use *use,
                               struct emu_mbarrier *barrier, uint64_t parity, bool *ret_done)

@@ -43,9 +43,9 @@ static bool check_use(const struct emu_tensor_map *map, const int64_t *coordinat
                         "multiple of 128",
                         coordinates[0]);
     }
-    /* An H200 stops with an illegal instruction where this is not so: for loads, stores,
-     * reductions and prefetches, every type and swizzle, and boxes that lie wholly outside
-     * of the tensor as well. */
+    /* Where this is not so, an H200 stops with an illegal instruction: for loads,
+     * stores, reductions and prefetches, every type and swizzle, and boxes that lie wholly
+     * outside of the tensor as well. */
     if (coordinates[0] * (int64_t)emu_map_type_bits(map->type) % 128 != 0) {
         return emu_fail(error,
                         "coordinate 0 is %" PRId64

@@ -62,8 +62,8 @@ bool emu_warn_of_lanes(struct emu_warp *warp, const struct emu_insn *insn, uint3
 
 /* ------------------------------------------------------------------------------- loads */
 
-/* The NaN that fills what lies outside of a tensor: the same 16 bits over and over,
- * whatever the type. Seen on a GPU of compute capability 9.0. */
+/* The NaN that fills what lies outside of a tensor: the same 16 bits repeated, whatever
+ * the type. Seen on a GPU of compute capability 9.0. */
 static void fill_nan(uint8_t *data, uint32_t bytes)
 {
     static const uint16_t pattern = 0x7FF7;

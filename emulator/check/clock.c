@@ -177,9 +177,9 @@ void emu_clock_raise(struct emu_clock *clock, uint32_t agent, uint32_t epoch)
         return;
     }
     if (index >= clock->count) {
-        /* Agents are made one after the other: room for several at once. Only here:
-         * clocks that are joined take over the room of each other, and must not add to it.
-         */
+        /* Agents are made one after the other, so room is made for several at once. Only
+         * here: clocks that are joined take over each other's room and must not add to it.
+         * */
         uint32_t room = index < 12 ? 16 : index + 1 + index / 4;
         make_room(clock, room < EMU_CLOCK_BLOCK ? room : EMU_CLOCK_BLOCK);
     }

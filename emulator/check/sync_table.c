@@ -2,8 +2,8 @@
 #include "check/sync_table.h"
 
 /*
- * A view and whom it is for. One of a wide scope is there for the narrower ones too,
- * because an acquire of CTA scope takes up what a thread of the same CTA published.
+ * A view and its scope. A view of a wide scope serves the narrower ones too, because an
+ * acquire of CTA scope takes up what a thread of the same CTA published.
  */
 struct publication {
     enum emu_scope scope;

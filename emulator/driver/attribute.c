@@ -47,8 +47,7 @@ unsigned emu_function_max_threads(const struct ptx_function *ptx)
     return threads == 0 || threads > 1024 ? 1024 : threads;
 }
 
-/* A compiler that turns PTX into machine code chooses within this bound; the choice itself
- * is not known here. */
+/* The compiler of machine code chooses within this bound; its choice is not known here. */
 unsigned emu_function_registers(const struct ptx_function *ptx)
 {
     if (ptx->max_registers != 0) {

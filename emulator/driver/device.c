@@ -47,7 +47,7 @@ void emu_devices_start(void)
         struct emu_device *device = &emu_driver.devices[i];
         device->profile = &profiles[i];
         /* Each byte of the device costs two of the host: itself, and whether it is
-         * defined. A quarter for each device leaves nothing over. */
+         * defined. A quarter of the host's memory per device leaves nothing over. */
         uint64_t bytes = host_bytes / 4;
         device->memory = emu_memory_create(
             bytes < profiles[i].memory_bytes ? bytes : profiles[i].memory_bytes);

@@ -157,8 +157,8 @@ static bool check_log(const struct emu_actor *actor,
 
 /* ---------------------------------------------------------------------------- shared */
 
-/* A CTA that has not begun has no shared memory yet. It is known to have where something
- * that it did is known, or where the own CTA has met the whole cluster. */
+/* A CTA that has not begun has no shared memory yet. It is known to have begun where the
+ * actor knows something that it did, or where the actor's CTA has met the whole cluster. */
 static bool has_begun(const struct emu_cta *cta, const struct emu_warp *warp)
 {
     bool known = warp->cta->has_met_cluster;

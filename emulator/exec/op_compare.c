@@ -8,8 +8,8 @@
 
 /* -------------------------------------------------------------------------- relations */
 
-/* Each gives the lanes where it holds, of all 32: what lies in lanes that do not execute is
- * of no interest, but harmless to read. */
+/* Each gives the lanes, of all 32, where it holds. Values of lanes that do not execute
+ * are of no interest, but harmless to read. */
 typedef uint32_t (*relation)(const uint64_t *x, const uint64_t *y);
 
 #define RELATION(name, type, read, expression)                 \

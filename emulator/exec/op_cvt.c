@@ -61,8 +61,8 @@ static uint64_t convert_float(const struct emu_cvt *cvt, uint64_t bits)
         value = emu_cvt_clamp(value);
     }
     const uint64_t result = emu_encode(cvt->to->format, value, cvt->how);
-    /* .ftz asks whether the result is tiny as if exponents had no end; where rounding
-     * reached the least normal number, rounding a multiple tells. */
+    /* .ftz asks whether the result would be tiny if exponents had no end; where rounding
+     * reached the least normal number, rounding a multiple decides. */
     if (cvt->how.flush && (result & 0x7FFFFFFF) == 0x00800000) {
         const uint64_t lifted = emu_encode(EMU_F32, value * 0x1p24, cvt->how);
         return (lifted & 0x7FFFFFFF) < 0x0C800000 ? result & 0x80000000 : result;
@@ -70,8 +70,9 @@ static uint64_t convert_float(const struct emu_cvt *cvt, uint64_t bits)
     return result;
 }
 
-/* cvt.rna.tf32 rounds the pattern, so a NaN loses what lies below tf32's mantissa, and may
- * become infinity; .satfinite takes one place off whatever is not finite. */
+/* cvt.rna.tf32 rounds the pattern, so a NaN loses what lies below tf32's mantissa, and
+ * may become infinity; .satfinite takes one unit of the last place off whatever is not
+ * finite. */
 static uint64_t round_tf32_away(const struct emu_cvt *cvt, uint64_t bits)
 {
     if ((bits & 0x7F800000) != 0x7F800000) {

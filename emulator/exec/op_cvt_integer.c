@@ -169,8 +169,8 @@ bool emu_cvt_to_integer(struct emu_decoder *decoder, const struct emu_cvt *cvt)
 
 /* -------------------------------------------------------------------- integer to float */
 
-/* A double that rounds to any shorter format as the integer itself would: the places that a
- * double lacks are only told apart from zero, by an odd last bit. */
+/* A double that rounds to any shorter format as the integer itself would: an odd last
+ * bit stands for all places that a double does not have, unless they are zero. */
 static double make_sticky(uint64_t magnitude)
 {
     if (magnitude >> 53 == 0) {

@@ -70,7 +70,7 @@ EMU_EXEC(fma_pair_plain)
 #define ROUNDING    EMU_ROUNDING_OF(mode)
 
 /*
- * With .ftz a result is zero when it is tiny after rounding as if exponents had no end.
+ * With .ftz a result is zero when it would be tiny after rounding if exponents had no end.
  * That differs from a subnormal result where rounding reached the least normal number;
  * there the operation is done again, 2^24 times as large, to see what its 24 bits would
  * have been.

@@ -101,9 +101,9 @@ EMU_OP2(max_s16x2, uint32_t, uint32_t, uint32_t,
 
 /* ---------------------------------------------------------------------------- division */
 
-/* Division by zero gives all ones, and so does its remainder: what the sequences that
- * stand for a division on the hardware deliver. The quotient of the least number and -1
- * wraps to itself. */
+/* Division by zero gives all ones as quotient and remainder, as the instruction
+ * sequences that divide on the hardware do. The quotient of the least number and -1 wraps
+ * to itself. */
 #define DIVIDE_UNSIGNED(bits)                                            \
     EMU_OP2(div_u##bits, uint##bits##_t, uint##bits##_t, uint##bits##_t, \
             b == 0 ? (uint##bits##_t) - 1 : (uint##bits##_t)(a / b))     \

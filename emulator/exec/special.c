@@ -113,8 +113,8 @@ static uint32_t get_lane_value(const struct emu_warp *warp, enum special kind,
     }
 }
 
-/* Time grows with every turn in the cluster and with every instruction that a warp of it
- * executes, so it is the same for all its warps, and a loop that waits for it ends. */
+/* Time grows with every turn of the cluster and with every instruction of its warps. It
+ * is the same for all of them, and a loop that waits for it ends. */
 static uint64_t get_time(struct emu_warp *warp)
 {
     struct emu_cluster *cluster = warp->cta->cluster;

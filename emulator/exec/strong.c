@@ -48,8 +48,9 @@ static struct emu_poll *find_poll(struct emu_warp *warp, const struct emu_insn *
     return poll;
 }
 
-/* A loop that looks at the clock besides changes nothing but the time that it knows. So the
- * clock stands for three turns of it and goes on in the fourth: the loop may end by it. */
+/* A loop that also looks at the clock changes only the time that it knows. So the clock
+ * stands still for three of its turns and goes on in the fourth, by which the loop may end.
+ * */
 static void stop_clock(struct emu_warp *warp, unsigned turn)
 {
     warp->time_stands = turn % 4 == 3 ? 0 : warp->steps + EMU_SPIN_STEPS;

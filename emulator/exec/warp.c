@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A warp's turn, and its lanes' ways apart and together again.
+ * A warp's turn, and how its lanes diverge and converge.
  *
  * Lanes that go different ways form groups, one per program counter. The group with the
  * smallest counter runs, because the others wait for it ahead; where it has to wait for

@@ -223,8 +223,8 @@ static bool may_go(const struct emu_tensor_cluster *cluster, const struct emu_te
     return true;
 }
 
-/* A commit that may go does: the earlier it arrives, the sooner others rely on it. Of the
- * rest one is taken at random. */
+/* A commit that may go goes first: the earlier it arrives, the sooner others rely on it.
+ * Otherwise one operation is taken at random. */
 static struct emu_tensor_op *choose(struct emu_cluster *cluster,
                                     struct emu_tensor_cluster *state)
 {

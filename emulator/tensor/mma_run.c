@@ -81,8 +81,8 @@ static unsigned unpack_word(const struct emu_instruction *instruction, uint32_t 
         }
         return 8;
     default:
-        /* A byte each. Four bits lie in the middle of theirs, as tcgen05.cp puts them when
-         * it decompresses; six in its lower end. */
+        /* One byte per element. Four bits lie in the middle of their byte, as tcgen05.cp
+         * puts them when it decompresses; six bits at its lower end. */
         for (unsigned i = 0; i < 4; i++) {
             uint32_t byte = word >> 8 * i & 0xFFu;
             cells[i] = instruction->a_packing == EMU_PACK_4_PADDED   ? byte >> 2 & 0xFu

@@ -230,7 +230,7 @@ def test_prewarm_for_the_emulator_makes_what_a_run_finds():
             expect_exit(done, 0)
             expect("cached   yes" in done.stdout and
                    re.findall(r"^entry    (\w+)$", done.stdout, re.M) == [keys[kind]] and
-                   "differs in form (cubin, ptx)\n" in done.stdout, target, done)
+                   "differs in code kind (cubin, ptx)\n" in done.stdout, target, done)
 
 
 if __name__ == "__main__":
