@@ -170,6 +170,29 @@ inline uint32_t count_bank_conflicts()
     return conflicts;
 }
 
+/* ----------------------------------------------------------------------- barriers */
+
+/* Of a cluster, whose CTAs have them at the same address; counts by rank. */
+struct barrier {
+    uint32_t wanted; /* arrivals that complete a phase */
+    std::map<uint32_t, uint32_t> arrivals, bytes;
+};
+inline std::map<const void *, barrier> barriers;
+/* Of the CTA that runs. */
+inline uint32_t cta_rank;
+
+/* ----------------------------------------------------------------- launch control */
+
+struct clc_request {
+    const void *response, *barrier;
+    bool to_all; /* CTAs of the cluster */
+};
+inline std::vector<clc_request> clc_requests;
+/* First CTAs of the clusters that are given up, in order; then there are refusals. */
+inline std::vector<uint32_t> clc_grants;
+/* What the thread that runs has read so far. */
+inline std::vector<const void *> clc_reads;
+
 /* ------------------------------------------------------------------ global memory */
 
 /* What may be read and written; everything else is an error. */
@@ -218,6 +241,14 @@ inline void write_global(uint64_t address, const void *source, uint32_t bytes)
 /* ------------------------------------------------------------------- tensor core */
 
 inline float tensor_memory[TMEM_LANES][TMEM_COLUMNS];
+
+/* Columns that are allocated, by their address, and by how many CTAs together. */
+struct tmem_allocation {
+    uint32_t columns, group;
+};
+inline std::map<uint32_t, tmem_allocation> tmem_allocations;
+/* Where the next one begins. */
+inline uint32_t tmem_free;
 
 /* A product of 32 bytes of K, as the code asked for it. */
 struct product {

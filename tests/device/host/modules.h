@@ -20,6 +20,7 @@
 #    pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 #include <jg/common/cluster_shape.cuh>
+#include <jg/common/kernel_params.cuh>
 #include <jg/epilogue/epilogue_for.cuh>
 #include <jg/epilogue/partial_sums.cuh>
 #include <jg/epilogue/staging.cuh>
@@ -27,6 +28,7 @@
 #include <jg/schedule/k_range.cuh>
 #include <jg/schedule/scheduler_for.cuh>
 #include <jg/sm100a/accum_reader.cuh>
+#include <jg/sm100a/kernel_context.cuh>
 #include <jg/sm100a/mma_op.cuh>
 #include <jg/sm100a/tmem.cuh>
 #include <jg/sm90a/accumulators.cuh>
@@ -182,6 +184,8 @@ struct Order {
     /* What CTA blockIdx.x of gridDim.x works on. */
     std::vector<WorkItem> (*walk_static)(const LaunchSize &, u32 rank);
     std::vector<WorkItem> (*walk_single)(const LaunchSize &, u32 rank);
+    /* What it begins with, known before it works. */
+    WorkItem (*first)(const LaunchSize &, u32 rank);
 };
 template <class Config>
 struct OrderOf {
@@ -207,6 +211,12 @@ struct OrderOf {
         }
         return found;
     }
+    static WorkItem first(const LaunchSize &size, u32 rank)
+    {
+        using Scheduler =
+            typename jg::SchedulerFor<Config, Cluster, jg::SchedulerKind::kStatic>::Type;
+        return Scheduler(size, Cluster(rank)).first_item();
+    }
     static Order get()
     {
         return {Config::kBlockM,
@@ -219,7 +229,78 @@ struct OrderOf {
                 total,
                 entry,
                 walk<jg::SchedulerKind::kStatic>,
-                walk<jg::SchedulerKind::kSingle>};
+                walk<jg::SchedulerKind::kSingle>,
+                first};
+    }
+};
+
+/* A kernel whose clusters take over the items of others by launch control. */
+template <u32 kClusterRows, u32 kClusterCols, u32 kGroup, u32 kLoadStages>
+struct ClcConfig : AnyConfig {
+    static constexpr u32 kClusterM = kClusterRows, kClusterN = kClusterCols;
+    static constexpr u32 kCtaGroup = kGroup, kEpilogueLoadStages = kLoadStages;
+    static constexpr u32 kEpilogueLoadsPerStep = kLoadStages > 0 ? 1 : 0;
+    static constexpr bool kHasC = kLoadStages > 0;
+    static constexpr u32 kOutStages = 2, kStoreTileRows = 32;
+    static constexpr jg::EpilogueKind kEpilogue = jg::EpilogueKind::kVectors;
+    static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kClc;
+};
+/* What the host says of the kernel's sizes. */
+template <class Config>
+struct KernelConfig : Config {
+    using Cluster =
+        jg::ClusterShape<Config::kClusterM, Config::kClusterN, Config::kCtaGroup>;
+    using Scheduler = typename jg::SchedulerFor<Config, Cluster>::Type;
+    using Roles = jg::sm100a::Roles<(Config::kEpilogueLoadStages > 0), Scheduler::kHasWarp,
+                                    Config::kThreadLoads>;
+    static constexpr u32 kThreads = Roles::kThreads, kOperandCount = 0;
+    static constexpr u32 kParamsBytes = sizeof(jg::KernelParams<0>);
+    static constexpr u32 kSmemBytes = std::max<u32>(
+        sizeof(jg::sm100a::Smem<Config, Scheduler>), jg::sm100a::kLeastSmemBytes);
+};
+struct NoSnippet {
+    static constexpr u32 kOperandCount = 0, kLoads = 0;
+};
+/* Scheduler of the CTA of this rank; the cluster's work iterators by who has them. */
+template <class Config>
+struct ClcOf {
+    using Context =
+        jg::sm100a::KernelContext<KernelConfig<Config>, NoSnippet, jg::KernelParams<0>>;
+    using Storage = jg::sm100a::ClcStorage;
+    static constexpr u32 kStages = jg::sm100a::kClcStages;
+    static constexpr u32 kEpilogueWarps = Context::RolesT::kEpilogueWarps;
+    static constexpr bool kLoadsForEpilogue = Context::kLoadsForEpilogue;
+    typename Context::Cluster cluster;
+    typename Context::Scheduler scheduler;
+
+    ClcOf(const LaunchSize &size, u32 rank, Storage &storage)
+        : cluster(rank), scheduler(size, cluster, storage)
+    {
+    }
+    static void init_barriers(Storage &storage)
+    {
+        Context::Scheduler::init_barriers(storage, Context::kClcConsumers);
+    }
+
+    auto load() const
+    {
+        return scheduler.load_iterator();
+    }
+    auto multiply() const
+    {
+        return scheduler.template thread_iterator<jg::Advance::kNow>();
+    }
+    auto load_for_epilogue() const
+    {
+        return scheduler.template thread_iterator<jg::Advance::kDelayed>();
+    }
+    auto write() const
+    {
+        return scheduler.template warp_iterator<jg::Advance::kDelayed>();
+    }
+    void run() const
+    {
+        scheduler.run();
     }
 };
 
@@ -276,9 +357,7 @@ void fill_tile(const u8 *tile, const void *matrix, u32 ld, u32 mn, u32 k, u32 mn
         k_size, thread);
 }
 
-/* --------------------------------------------------------------------- descriptors */
-
-/* Products of the tiles of a stage, as MmaOp issues them (host::products). */
+/* A stage of the input ring, and what a CTA sends to it or fills in it. */
 template <class Config>
 using TilesOf = jg::InputTiles<Config>;
 template <class Config>
@@ -286,7 +365,22 @@ TilesOf<Config> *tiles_at(u8 *memory)
 {
     return reinterpret_cast<TilesOf<Config> *>(memory);
 }
+template <class Config, class Loader>
+void send_stage(TilesOf<Config> &tiles, const Loader &loader, const WorkItem &item,
+                u32 first, u32 blocks)
+{
+    tiles.send(loader, nullptr, item, first, blocks);
+}
+template <class Config, class Loader>
+void fill_stage(TilesOf<Config> &tiles, const Loader &loader, const WorkItem &item,
+                u32 first, u32 blocks)
+{
+    tiles.fill(loader, item, first, blocks);
+}
 
+/* --------------------------------------------------------------------- descriptors */
+
+/* Products of the tiles of a stage, as MmaOp issues them (host::products). */
 /* Of sm_90a: by warpgroup `team`. */
 struct NoStages {
     u32 released = 0;
@@ -328,6 +422,37 @@ inline u32 allocated_columns(u32 columns)
 {
     return jg::sm100a::round_up_columns(columns);
 }
+
+/* Tensor memory of a CTA: what it asks for and frees (host::tmem_allocations), and where
+ * its accumulators are. `published`: a word of shared memory. */
+template <class Config>
+struct TmemOf {
+    const jg::sm100a::Tmem<Config> tmem;
+
+    explicit TmemOf(u32 &published) : tmem(published) {}
+
+    void allocate() const
+    {
+        tmem.allocate();
+    }
+    void release() const
+    {
+        tmem.release();
+    }
+    u32 accumulator(u32 stage) const
+    {
+        return tmem.accumulators().block(stage);
+    }
+    /* Where the epilogue looks for that stage. */
+    u32 accumulator_of_reader(u32 stage) const
+    {
+        return tmem.accumulators().base + stage * jg::sm100a::LaneLayout<Config>::kPitch;
+    }
+};
+template <u32 kRows, u32 kCols, u32 kGroup, u32 kCount>
+struct TmemConfig : OutputConfig<f32, kRows, kCols, kGroup, false> {
+    static constexpr u32 kAccStages = kCount;
+};
 
 /* ------------------------------------------------------------------------ epilogue */
 

@@ -24,6 +24,8 @@
 
 #define __device__
 #define __forceinline__ inline
+#define __shared__
+#define __align__(bytes) __attribute__((aligned(bytes)))
 
 struct float4 {
     float x, y, z, w;

@@ -307,6 +307,260 @@ TEST(tile_order, each_tile_and_part_is_worked_on_once_in_groups_of_the_raster)
     check_orders<8, false>();
 }
 
+// ----------------------------------------------------------------------- work items
+
+// The items of one launch with this K, of one order.
+class ItemCheck {
+  public:
+    ItemCheck(const Order &order, u32 k, u32 block_k)
+        : order_(order), ctas_(order.cluster_m * order.cluster_n),
+          block_k_(block_k), size_{3 * order.rows * order.cluster_m,
+                                   2 * order.cols * order.cluster_n, k, 2}
+    {
+    }
+
+    // `clusters`: of the grid, for clusters that take several items.
+    void run(u32 clusters) const
+    {
+        check_cover(clusters, order_.walk_static);
+        check_cover(order_.total(size_, 0), order_.walk_single);
+    }
+
+  private:
+    struct Sum {
+        std::vector<u32> times; // of each block of K
+        u32 parts, last_parts;
+        bool last_was_last; // of the parts by number
+    };
+
+    // An item has a block at least; one beyond the end of K adds zeros.
+    void add(const WorkItem &item, Sum &sum) const
+    {
+        EXPECT(item.k_blocks >= 1 && item.k_first % block_k_ == 0, "%u blocks from %u on",
+               item.k_blocks, item.k_first);
+        const size_t begin = item.k_first / block_k_, end = begin + item.k_blocks;
+        EXPECT(end <= sum.times.size() || begin >= sum.times.size(),
+               "blocks %zu to %zu of %zu", begin, end, sum.times.size());
+        for (size_t i = begin; i < end && i < sum.times.size(); ++i) {
+            sum.times[i]++;
+        }
+        sum.parts++;
+        sum.last_parts += item.is_last_split;
+        sum.last_was_last |= item.is_last_split && item.split == order_.parts - 1;
+    }
+
+    // Together they add up each block of K once for each tile of the grid's clusters; one
+    // of a tile's items, that of the last part, has the epilogue.
+    void check_cover(u32 clusters,
+                     std::vector<WorkItem> (*walk)(const LaunchSize &, u32)) const
+    {
+        const Sum none = {std::vector<u32>((size_.k + block_k_ - 1) / block_k_), 0, 0,
+                          false};
+        std::map<Place, Sum> tiles;
+        gridDim.x = clusters * ctas_;
+        for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x) {
+            const std::vector<WorkItem> items = walk(size_, blockIdx.x % ctas_);
+            for (const WorkItem &item : items) {
+                add(item, tiles.emplace(Place{item.row, item.col, item.batch}, none)
+                              .first->second);
+            }
+            if (!items.empty()) {
+                check_first(items[0]);
+            }
+        }
+        EXPECT(tiles.size() * order_.parts == order_.total(size_, 0) * ctas_, "%zu tiles",
+               tiles.size());
+        for (const auto &[tile, sum] : tiles) {
+            EXPECT(std::count(sum.times.begin(), sum.times.end(), 1u) ==
+                       std::ptrdiff_t(sum.times.size()),
+                   "tile at %u, %u: not all of %zu blocks once", tile[0], tile[1],
+                   sum.times.size());
+            EXPECT(sum.parts == order_.parts && sum.last_parts == 1 && sum.last_was_last,
+                   "tile at %u, %u: %u items, %u of them the last", tile[0], tile[1],
+                   sum.parts, sum.last_parts);
+        }
+    }
+
+    void check_first(const WorkItem &item) const
+    {
+        const WorkItem first = order_.first(size_, blockIdx.x % ctas_);
+        EXPECT(first.row == item.row && first.col == item.col &&
+                   first.batch == item.batch && first.split == item.split &&
+                   first.workspace_tile == item.workspace_tile &&
+                   first.k_first == item.k_first && first.k_blocks == item.k_blocks &&
+                   first.is_last_split == item.is_last_split,
+               "CTA %u begins with another item", blockIdx.x);
+    }
+
+    Order order_;
+    u32 ctas_, block_k_;
+    LaunchSize size_;
+};
+
+template <u32 kClusterM, u32 kClusterN, u32 kParts>
+void check_items()
+{
+    using Config = OrderConfig<64, 16, kClusterM, kClusterN, 2, false, kParts>;
+    for (u32 k : {0u, 1u, 64u, 65u, 5 * 64u, 11 * 64u - 1}) {
+        for (u32 clusters = kParts; clusters <= 4 * kParts; clusters += kParts) {
+            ItemCheck(OrderOf<Config>::get(), k, Config::kBlockK).run(clusters);
+        }
+    }
+}
+
+TEST(work_item, items_add_up_each_block_of_k_once_and_one_of_a_tile_is_the_last)
+{
+    check_items<1, 1, 1>();
+    check_items<2, 1, 1>();
+    check_items<1, 1, 2>();
+    check_items<2, 2, 3>();
+    check_items<1, 2, 5>();
+    check_items<1, 1, 16>();
+}
+
+// -------------------------------------------------------------------- launch control
+
+// All work iterators of a cluster whose requests are granted some times, then refused.
+// Waits end at once here; what is looked at is that all find the same items, and that as
+// many arrive at each barrier as it was told.
+template <class Config>
+class ClcCheck {
+    using Clc = ClcOf<Config>;
+    static constexpr u32 kCtas = Config::kClusterM * Config::kClusterN;
+    static constexpr u32 kOwn = 2; // the cluster's place in the grid
+
+  public:
+    explicit ClcCheck(u32 grants) : items_(grants + 1)
+    {
+        storage_ = reinterpret_cast<typename Clc::Storage *>(host::shared);
+        host::barriers.clear();
+        host::clc_requests.clear();
+        host::clc_grants.clear();
+        for (u32 i = 0; i < grants; ++i) {
+            host::clc_grants.push_back((kOwn + 3 + 2 * i) * kCtas);
+        }
+        Clc::init_barriers(*storage_);
+    }
+
+    void run()
+    {
+        for (u32 rank = 0; rank < kCtas; ++rank) {
+            host::cta_rank = rank;
+            blockIdx.x = kOwn * kCtas + rank;
+            run_cta(Clc(size(), rank, *storage_), rank);
+        }
+        check_requests();
+        check_barriers();
+    }
+
+  private:
+    static LaunchSize size()
+    {
+        return {Config::kBlockM * Config::kClusterM * 8,
+                Config::kBlockN * Config::kClusterN * 8, 640, 2};
+    }
+
+    void run_cta(const Clc &clc, u32 rank)
+    {
+        threadIdx.x = 4 * 32;
+        check_items(clc.load(), rank);
+        if (rank % Config::kClusterM % Config::kCtaGroup == 0) {
+            threadIdx.x = 5 * 32;
+            check_items(clc.multiply(), rank);
+        }
+        if (Clc::kLoadsForEpilogue) {
+            threadIdx.x = 6 * 32;
+            check_items(clc.load_for_epilogue(), rank);
+        }
+        for (u32 warp = 0; warp < Clc::kEpilogueWarps; ++warp) {
+            host::run_warp(warp, [&] { check_items(clc.write(), rank); });
+        }
+        host::run_warp(7, [&] {
+            host::clc_reads.clear();
+            clc.run();
+        });
+    }
+
+    // Its own item, then those that were granted; each response is read once, in its stage.
+    template <class Iterator>
+    void check_items(Iterator work, u32 rank) const
+    {
+        u32 found = 0;
+        for (host::clc_reads.clear(); work.has_work(); ++found) {
+            const WorkItem item = work.next();
+            const u32 entry = found == 0 ? kOwn : host::clc_grants[found - 1] / kCtas;
+            const WorkItem wanted = OrderOf<Config>::entry(size(), rank, entry);
+            EXPECT(item.row == wanted.row && item.col == wanted.col &&
+                       item.batch == wanted.batch,
+                   "item %u is at %u, %u", found, item.row, item.col);
+        }
+        EXPECT(found == items_ && host::clc_reads.size() == items_,
+               "%u items, %zu responses of %u", found, host::clc_reads.size(), items_);
+        for (u32 i = 0; i < host::clc_reads.size(); ++i) {
+            EXPECT(host::clc_reads[i] == storage_->responses[i % Clc::kStages],
+                   "response %u is read elsewhere", i);
+        }
+    }
+
+    // One for each item, for all CTAs, where it is read.
+    void check_requests() const
+    {
+        EXPECT(host::clc_requests.size() == items_, "%zu requests for %u items",
+               host::clc_requests.size(), items_);
+        for (u32 i = 0; i < host::clc_requests.size(); ++i) {
+            const host::clc_request &request = host::clc_requests[i];
+            EXPECT(request.response == storage_->responses[i % Clc::kStages] &&
+                       request.barrier == &storage_->full[i % Clc::kStages] &&
+                       request.to_all == (kCtas > 1),
+                   "request %u goes elsewhere", i);
+        }
+    }
+
+    // So many phases were completed, in these CTAs, and no more has arrived.
+    static void check_barrier(const char *name, const u64 *at, u32 phases, u32 ctas,
+                              u32 bytes)
+    {
+        host::barrier &barrier = host::barriers[at];
+        for (u32 rank = 0; rank < kCtas; ++rank) {
+            const u32 wanted = rank < ctas ? phases : 0;
+            EXPECT(barrier.arrivals[rank] == wanted * barrier.wanted,
+                   "%s: %u arrivals in CTA %u, of %u in each of %u phases", name,
+                   barrier.arrivals[rank], rank, barrier.wanted, wanted);
+            EXPECT(barrier.bytes[rank] == wanted * bytes, "%s: %u bytes in CTA %u", name,
+                   barrier.bytes[rank], rank);
+        }
+    }
+    void check_barriers() const
+    {
+        for (u32 i = 0; i < Clc::kStages; ++i) {
+            const u32 phases = (items_ + Clc::kStages - 1 - i) / Clc::kStages;
+            check_barrier("full", &storage_->full[i], phases, kCtas, 16);
+            check_barrier("empty", &storage_->empty[i], phases, 1, 0);
+        }
+        check_barrier("throttle", &storage_->throttle, items_, 1, 0);
+    }
+
+    u32 items_;
+    typename Clc::Storage *storage_;
+};
+
+template <u32 kClusterM, u32 kClusterN, u32 kGroup>
+void check_launch_control()
+{
+    for (u32 grants = 0; grants <= 7; ++grants) {
+        ClcCheck<ClcConfig<kClusterM, kClusterN, kGroup, 0>>(grants).run();
+        ClcCheck<ClcConfig<kClusterM, kClusterN, kGroup, 2>>(grants).run();
+    }
+}
+
+TEST(launch_control, all_of_a_cluster_find_the_same_items_and_arrive_as_often_as_told)
+{
+    check_launch_control<1, 1, 1>();
+    check_launch_control<2, 1, 2>();
+    check_launch_control<2, 2, 1>();
+    check_launch_control<4, 2, 2>();
+}
+
 // ------------------------------------------------------------------------ parts of K
 
 // Parts of K elements: they follow each other, differ by a block at most, and what has none

@@ -193,8 +193,7 @@ struct TypeOf<TileCheck<T, kKMajor, kMn, kRowBytes>> {
     using Type = T;
 };
 
-// Of the products of a block of K, each adds to the one before; the first begins the sum
-// or does not.
+// Each product of a stage adds to the one before; the first begins the sum or does not.
 void check_sums(const std::vector<host::product> &products, bool is_first)
 {
     for (size_t i = 0; i < products.size(); ++i) {
@@ -335,6 +334,99 @@ TEST(input_tiles, tensor_core_of_sm_90a_reads_what_copies_wrote)
                     TileCheck<f16, false, 256>>();
 }
 
+// ---------------------------------------------------------------- blocks of a stage
+
+// Writes down where the blocks of a stage are to lie, and which part of K they have.
+struct NotedBlock {
+    u32 a, b, k;
+};
+struct NotingLoader {
+    std::vector<NotedBlock> *blocks;
+
+    void load(const u8 *a, const u8 *b, const WorkTile &, u32 k) const
+    {
+        blocks->push_back({jg::ptx::shared_address(a), jg::ptx::shared_address(b), k});
+    }
+    void load(const u8 *a, const u8 *b, u64 *, const WorkTile &work, u32 k) const
+    {
+        load(a, b, work, k);
+    }
+};
+
+// A stage has kKGroup blocks of both operands, apart from each other and without a gap. The
+// first `count` of them are sent, filled and multiplied, with the K that the item says.
+template <class Config>
+void check_stage(u32 count)
+{
+    constexpr u32 kStageAt = 1024, kGroup = Config::kKGroup;
+    constexpr u32 kABytes = Config::kBlockM * 128;
+    constexpr u32 kBBytes = Config::kBlockN / Config::kCtaGroup * 128;
+    TilesOf<Config> &tiles = *tiles_at<Config>(host::shared + kStageAt);
+    const WorkItem item = {{0, 0, 0, 0, 0}, 320, 9, true};
+    std::vector<NotedBlock> sent, filled;
+    host::products.clear();
+
+    send_stage<Config>(tiles, NotingLoader{&sent}, item, 3, count);
+    fill_stage<Config>(tiles, NotingLoader{&filled}, item, 3, count);
+    multiply_sm100a<Config>(tiles, count, false);
+    check_sums(host::products, false);
+    host::products.clear();
+    multiply_sm100a<Config>(tiles, count, true);
+    check_sums(host::products, true);
+
+    constexpr size_t kProducts = 4; // of a block
+    EXPECT(sent.size() == count && filled.size() == count &&
+               host::products.size() == kProducts * count,
+           "%zu, %zu and %zu blocks of %u", sent.size(), filled.size(),
+           host::products.size() / kProducts, count);
+    std::vector<u32> times(kStageAt + sizeof(tiles) + kStageAt);
+    for (u32 i = 0; i < count && i < sent.size() && i < filled.size(); ++i) {
+        const hardware::matrix a = hardware::decode_sm100(host::products[kProducts * i].a);
+        const hardware::matrix b = hardware::decode_sm100(host::products[kProducts * i].b);
+        EXPECT(sent[i].k == item.k_first + (3 + i) * Config::kBlockK &&
+                   filled[i].k == sent[i].k,
+               "block %u has K from %u on", i, sent[i].k);
+        EXPECT(filled[i].a == sent[i].a && filled[i].b == sent[i].b &&
+                   a.start == sent[i].a && b.start == sent[i].b,
+               "block %u lies elsewhere for others", i);
+        EXPECT(sent[i].a % 1024 == 0 && sent[i].b % 1024 == 0, "block %u at %u and %u", i,
+               sent[i].a, sent[i].b);
+        for (u32 at = 0; at < kABytes + kBBytes; ++at) {
+            times.at(at < kABytes ? sent[i].a + at : sent[i].b + at - kABytes)++;
+        }
+    }
+    const auto begin = times.begin() + kStageAt;
+    const std::ptrdiff_t once = std::count(begin, begin + sizeof(tiles), 1u);
+    EXPECT(once == std::ptrdiff_t(count * (kABytes + kBBytes)) &&
+               once ==
+                   std::count_if(times.begin(), times.end(), [](u32 n) { return n > 0; }),
+           "%td bytes of %u blocks are there once in the stage", once, count);
+    EXPECT(sizeof(tiles) == TilesOf<Config>::kBytes &&
+               sizeof(tiles) == kGroup * (kABytes + kBBytes) &&
+               TilesOf<Config>::kBlockBytes == kABytes + kBBytes,
+           "a stage has %zu bytes", sizeof(tiles));
+}
+template <class... Configs>
+void check_stages()
+{
+    const auto check = [](auto config) {
+        for (u32 count = 1; count <= decltype(config)::kKGroup; ++count) {
+            check_stage<decltype(config)>(count);
+        }
+    };
+    (check(Configs()), ...);
+}
+
+TEST(input_stage, blocks_lie_apart_and_fill_it_and_those_of_an_item_are_read)
+{
+    check_stages<InputConfig<bf16, true, true, 128, 256, 1, 128, 128, 1>,
+                 InputConfig<bf16, false, false, 64, 32, 1, 128, 64, 2>,
+                 InputConfig<bf16, false, true, 128, 48, 1, 128, 128, 4>,
+                 InputConfig<bf16, true, false, 64, 32, 2, 128, 32, 4>,
+                 InputConfig<e4m3, true, false, 128, 96, 1, 128, 32, 2>,
+                 InputConfig<tf32, false, false, 128, 64, 2, 128, 128, 2>>();
+}
+
 // ------------------------------------------------------------------ loads by threads
 
 // Threads leave the tile as copies do, and nothing else, of matrices that end in it.
@@ -472,4 +564,64 @@ TEST(tensor_memory, allocated_columns_are_the_least_power_of_two_that_suffices)
                    (got == 32 || got / 2 < columns),
                "%u for %u", got, columns);
     }
+}
+
+// The stages of accumulators lie apart in what is allocated, and where the epilogue looks
+// for them; the least that can be allocated suffices. In a pair with 64 rows a CTA has half
+// of the columns in each half of its lanes.
+template <u32 kRows, u32 kCols, u32 kGroup, u32 kCount>
+void check_regions(u32 begin)
+{
+    const TmemOf<TmemConfig<kRows, kCols, kGroup, kCount>> tmem(
+        *reinterpret_cast<u32 *>(host::shared));
+    host::tmem_allocations.clear();
+    host::tmem_free = begin;
+    tmem.allocate();
+    const u32 allocated = host::tmem_allocations[begin].columns;
+    u32 columns = 0; // of a stage
+    for (u32 col = 0; col < kCols; ++col) {
+        columns = std::max(
+            columns,
+            hardware::find_in_tensor_memory(kRows, kCols, kGroup, 0, col).column + 1);
+    }
+
+    std::set<u32> used;
+    for (u32 stage = 0; stage < kCount; ++stage) {
+        const u32 first = tmem.accumulator(stage);
+        EXPECT(first == tmem.accumulator_of_reader(stage),
+               "stage %u lies elsewhere for "
+               "the epilogue",
+               stage);
+        for (u32 col = first; col < first + columns; ++col) {
+            EXPECT(col >= begin && col < begin + allocated && used.insert(col).second,
+                   "column %u of stage %u, of %u", col, stage, allocated);
+        }
+    }
+    EXPECT(allocated >= 32 && (allocated & (allocated - 1)) == 0 &&
+               (allocated == 32 || allocated / 2 < *used.rbegin() + 1 - begin),
+           "%u columns are allocated for %zu", allocated, used.size());
+    tmem.release();
+    EXPECT(host::tmem_allocations.empty(), "some columns are not freed");
+}
+template <u32 kRows, u32 kCols, u32 kGroup>
+void check_regions_of()
+{
+    for (u32 begin : {0u, 32u, 256u}) {
+        check_regions<kRows, kCols, kGroup, 1>(begin);
+        check_regions<kRows, kCols, kGroup, 2>(begin);
+    }
+}
+
+TEST(tensor_memory, stages_lie_apart_in_what_is_allocated_and_freed)
+{
+    check_regions_of<128, 256, 1>();
+    check_regions_of<128, 80, 1>();
+    check_regions_of<128, 16, 1>();
+    check_regions_of<128, 256, 2>();
+    check_regions_of<128, 48, 2>();
+    check_regions_of<64, 256, 1>();
+    check_regions_of<64, 24, 1>();
+    check_regions_of<64, 256, 2>();
+    check_regions_of<64, 64, 2>();
+    check_regions_of<64, 144, 2>();
 }

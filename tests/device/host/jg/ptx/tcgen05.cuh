@@ -3,15 +3,41 @@
 #pragma once
 #include "tests/device/host/instructions.h"
 
-#define tcgen05_load      tcgen05_load_by_ptx
-#define tcgen05_wait_load tcgen05_wait_load_by_ptx
-#define tcgen05_mma       tcgen05_mma_by_ptx
+#define tcgen05_allocate   tcgen05_allocate_by_ptx
+#define tcgen05_relinquish tcgen05_relinquish_by_ptx
+#define tcgen05_free       tcgen05_free_by_ptx
+#define tcgen05_load       tcgen05_load_by_ptx
+#define tcgen05_wait_load  tcgen05_wait_load_by_ptx
+#define tcgen05_mma        tcgen05_mma_by_ptx
 #include "kernel_src/jg/ptx/tcgen05.cuh"
+#undef tcgen05_allocate
+#undef tcgen05_relinquish
+#undef tcgen05_free
 #undef tcgen05_load
 #undef tcgen05_wait_load
 #undef tcgen05_mma
 
 namespace jg::ptx {
+
+template <u32 kCtaGroup>
+void tcgen05_allocate(u32 *target, u32 columns)
+{
+    host::tmem_allocations[host::tmem_free] = {columns, kCtaGroup};
+    *target = host::tmem_free;
+}
+template <u32 kCtaGroup>
+void tcgen05_relinquish()
+{
+}
+template <u32 kCtaGroup>
+void tcgen05_free(u32 address, u32 columns)
+{
+    const auto found = host::tmem_allocations.find(address);
+    EXPECT(found != host::tmem_allocations.end() && found->second.columns == columns &&
+               found->second.group == kCtaGroup,
+           "%u columns at %u are freed, which were not allocated so", columns, address);
+    host::tmem_allocations.erase(address);
+}
 
 // PTX ISA, tcgen05.ld of shape 16x256b: of each 8 columns a lane gets two neighbours of row
 // lane / 4, and the same of the row 8 below. A warp reaches the 32 lanes of its number.
