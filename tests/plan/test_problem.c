@@ -525,8 +525,8 @@ Test(problem, matrices_too_large_for_any_device_are_refused)
     jit_gemm_problem problem = make_problem();
     problem.m.size = problem.k.size = INT64_C(1) << 20;
     expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
-                   "problem.m: A would have 1048576 x 1048576 = 1099511627776 elements a "
-                   "batch, at most 274877906944; split the problem");
+                   "problem.m: A would have 1048576 x 1048576 = 1099511627776 elements "
+                   "per batch, at most 274877906944; split the problem");
 
     problem = make_problem();
     problem.n.size = problem.k.size = INT64_C(1) << 20;
