@@ -12,4 +12,12 @@ struct WorkTile {
     u32 workspace_tile; // number of the tile in the launch: where its partial sums lie
 };
 
+// The batch coordinate of a tile in a tensor map; `step` is the map's, 0 where it is
+// broadcast. In a map of one batch there is only the first.
+template <class Config>
+JG_DEVICE u32 map_batch(const WorkTile &tile, u32 step)
+{
+    return Config::kBatch == 1 ? 0 : tile.batch * step;
+}
+
 } // namespace jg

@@ -72,7 +72,7 @@ struct EpilogueLoad {
                         stage.full,
                         static_cast<i32>(col(tile, team, step) + half * (128 / sizeof(T))),
                         static_cast<i32>(row(tile, team, step)),
-                        static_cast<i32>(tile.batch * batch_step));
+                        static_cast<i32>(map_batch<Config>(tile, batch_step)));
                 }
             }
         }

@@ -103,10 +103,10 @@ class TileLoader {
                         u32 k) const
     {
         LoaderA::load(a_tile, a_map_, barrier, cluster_.a_mask(), cluster_.a_slice(),
-                      work.row, k, batch_of(work, a_batch_step_));
+                      work.row, k, map_batch<Config>(work, a_batch_step_));
         LoaderB::load(b_tile, b_map_, barrier, cluster_.b_mask(), cluster_.b_slice(),
                       work.col + cluster_.pair_rank() * kBRows, k,
-                      batch_of(work, b_batch_step_));
+                      map_batch<Config>(work, b_batch_step_));
     }
 
     // This CTA's slices of `blocks` blocks of one operand, from K on.
@@ -117,22 +117,16 @@ class TileLoader {
         for (u32 i = 0; i < blocks; ++i, k += Config::kBlockK) {
             if constexpr (kOperand == Prefetch::kA) {
                 LoaderA::prefetch(a_map_, cluster_.a_slice(), work.row, k,
-                                  batch_of(work, a_batch_step_));
+                                  map_batch<Config>(work, a_batch_step_));
             } else {
                 LoaderB::prefetch(b_map_, cluster_.b_slice(),
                                   work.col + cluster_.pair_rank() * kBRows, k,
-                                  batch_of(work, b_batch_step_));
+                                  map_batch<Config>(work, b_batch_step_));
             }
         }
     }
 
   private:
-    // In a map of one batch there is only the first.
-    static JG_DEVICE u32 batch_of(const WorkTile &work, u32 step)
-    {
-        return Config::kBatch == 1 ? 0 : work.batch * step;
-    }
-
     const TensorMap *a_map_;
     const TensorMap *b_map_;
     u32 a_batch_step_, b_batch_step_;
