@@ -38,6 +38,11 @@ struct s32 {
     i32 value;
 };
 
+// Bits of an element in memory. Sizes of tiles are counted with them, because sizeof cannot
+// say an element of less than a byte.
+template <class T>
+constexpr u32 kBits = 8 * sizeof(T);
+
 // An opaque CUtensorMap. Lives in the kernel's parameters, never in local memory.
 struct alignas(128) TensorMap {
     u64 words[16];

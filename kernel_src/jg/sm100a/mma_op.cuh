@@ -17,13 +17,13 @@ class MmaOp {
     static constexpr u32 kN = Config::kBlockN;
     using A = typename Config::A;
     using B = typename Config::B;
-    static_assert(Config::kBlockK * sizeof(A) == 128 && sizeof(A) == sizeof(B),
+    static_assert(Config::kBlockK * kBits<A> == 8 * 128 && kBits<A> == kBits<B>,
                   "a block is 128 bytes of K");
     static_assert(kN % (kM == 64 ? 8 : 16) == 0 && kN <= 256, "what the MMA takes");
 
     static constexpr u32 kInstruction =
         ptx::tcgen05_instruction<A, B>(Config::kAKMajor, Config::kBKMajor, kM, kN);
-    static constexpr u32 kMmaK = 32 / sizeof(A); // of one instruction
+    static constexpr u32 kMmaK = 8 * 32 / kBits<A>; // of one instruction
 
     // From one group of rows to the next a swizzle's period; along M or N, where a row ends
     // inside the tile, a panel.

@@ -19,7 +19,7 @@ class MmaOp {
     using Tiles = InputTiles<Config>;
     using Stage = HeldStages<Consumer>;
     static constexpr u32 kRowBlocks = Partition::kRows / 64;
-    static_assert(Config::kBlockK * sizeof(A) == 128, "a stage is 128 bytes of K");
+    static_assert(Config::kBlockK * kBits<A> == 8 * 128, "a stage is 128 bytes of K");
     using Instruction =
         ptx::Wgmma<A, B, Partition::kCols, Config::kAKMajor, Config::kBKMajor>;
     // Accumulators of 8-bit floats keep 13 fraction bits: each stage's is added up in f32

@@ -17,10 +17,10 @@ struct InputOperand {
     using Swizzle = TileSwizzle<kRowBytes, kAtomBytes>;
     static constexpr bool kKMajor = kIsKMajor;
     static constexpr u32 kRows = kRowsOfCta; // of M or N
-    static constexpr u32 kBlockK = 128 / sizeof(Type);
+    static constexpr u32 kBlockK = 8 * 128 / kBits<Type>;
     static constexpr u32 kBlockBytes = kRows * 128;
     static constexpr u32 kSwizzleBytes = kRowBytes;
-    static constexpr u32 kPanelRows = kSwizzleBytes / sizeof(Type); // of M or N
+    static constexpr u32 kPanelRows = 8 * kSwizzleBytes / kBits<Type>; // of M or N
     static constexpr u32 kPanelBytes = kBlockK * kSwizzleBytes;
     static_assert(kKMajor || kRows % kPanelRows == 0, "whole panels");
     static_assert(!kKMajor || kSwizzleBytes == 128, "a block of K");
