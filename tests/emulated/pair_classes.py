@@ -132,7 +132,7 @@ CLASSES = {
     "one accumulator": lambda p: p.number("acc_stages") == 1,
     "two accumulators": lambda p: p.number("acc_stages") == 2,
     "raster along M": lambda p: p.config.get("raster") == "m",
-    "groups of tiles": lambda p: p.number("swizzle") > 1,
+    "groups of tiles": lambda p: p.number("raster_group") > 1,
 }
 
 

@@ -81,7 +81,7 @@ def draw_config(draw):
     words = [f"mma={m}x{n}", f"cta_group={group}", f"cluster={cluster[0]}x{cluster[1]}",
              f"stages={stages}"]
     optional = [("acc_stages", [1, 2], 0.3), ("raster", ["m", "n"], 0.3),
-                ("swizzle", [1, 2, 4], 0.3), ("out_stages", [1, 2], 0.2), ("pdl", [0], 0.1),
+                ("raster_group", [1, 2, 4], 0.3), ("out_stages", [1, 2], 0.2), ("pdl", [0], 0.1),
                 ("scheduler", ["single", "static", "clc"], 0.6), ("split_k", [2, 3, 4], 0.2),
                 ("split_order", ["unordered"], 0.2), ("k_group", [2, 4], 0.2),
                 ("swap_ab", [1], 0.25)]
