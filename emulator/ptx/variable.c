@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Declarations of variables and parameters: type, shape, place. */
+#include <assert.h>
 #include <string.h>
 
 #include "ptx/internal.h"
@@ -99,6 +100,7 @@ static bool parse_dimensions(struct ptx_parser *parser, struct ptx_variable *var
 static bool lay_out(struct ptx_parser *parser, struct ptx_area *area,
                     struct ptx_variable *variable)
 {
+    assert(variable->alignment > 0); /* an element's, where the text says none */
     variable->offset = emu_align_up(area->bytes, variable->alignment);
     area->bytes = variable->offset + variable->bytes;
     if (variable->alignment > area->alignment) {

@@ -40,8 +40,9 @@ static const struct config_key {
 #define KEY(name, first_field)                                                   \
     .key = #name, .has_offset = offsetof(struct jg_config_override, has_##name), \
     .value_offset = offsetof(struct jg_config_override, values.first_field)
-#define NUMBER(group, name, least, most) \
-    KEY(name, group.name), .numbers = 1, .low = (least), .high = (most)
+#define NUMBER(group, name, least, most)                                                   \
+    KEY(name, group.name), .numbers = 1, /* NOLINT(bugprone-macro-parentheses): a field */ \
+        .low = (least), .high = (most)
     {KEY(kernel, kernel), .names = {"gemm", "reference"}, .hint = "give gemm or reference"},
     {KEY(tile, layout.tile_m), .numbers = 2, .and_more = true, .low = 1, .high = MAX_TILE,
      .hint = "give MxN or MxNxK, such as tile=128x256"},

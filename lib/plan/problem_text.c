@@ -472,9 +472,10 @@ static void print_types(jit_gemm_problem *problem, struct jg_str *out)
 
 static char layout_letter(jit_gemm_problem *problem, enum jg_matrix_index index)
 {
-    return jg_problem_matrix(problem, index)->layout == JIT_GEMM_LAYOUT_K_MAJOR
-               ? k_major_letters[index]
-               : mn_major_letters[index];
+    const jit_gemm_layout layout = jg_problem_matrix(problem, index)->layout;
+    const char *letters =
+        layout == JIT_GEMM_LAYOUT_K_MAJOR ? k_major_letters : mn_major_letters;
+    return letters[index];
 }
 
 static void print_layouts(jit_gemm_problem *problem, struct jg_str *out)
