@@ -90,7 +90,7 @@ static int count(const char *text, const char *word)
     return found;
 }
 
-Test(operand_hooks, rows_and_tiles_are_finished_by_both_epilogues, .timeout = 60)
+Test(operand_hooks, rows_and_tiles_are_finished_by_both_epilogues)
 {
     struct jg_toolchain *toolchain = NULL;
     struct jg_compiler *compiler = NULL;
