@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Groups of asynchronous copies of one thread. Operations are numbered from 1; a group ends
- * behind the operation that was the last one when it was committed. The number of an
- * operation is also its epoch: who waited for a group knows all operations up to its end.
+ * after the operation that was the last one when it was committed. The number of an
+ * operation is also its epoch: a wait for a group learns of all operations up to its end.
  */
 #ifndef EMU_ASYNC_GROUPS_H
 #define EMU_ASYNC_GROUPS_H
@@ -19,7 +19,7 @@ struct emu_lane_groups {
     uint32_t ops;                     /* issued */
     uint32_t read_awaited;            /* operations that a wait has covered */
     const struct emu_insn *last_insn; /* of the last operation, for reports */
-    /* Groups from number `first` on; the last of them is open. Earlier ones are over. */
+    /* Groups from number `first` on; the last of them is open. Earlier ones have ended. */
     struct emu_group *groups;
     uint32_t first, count;
 };

@@ -3,9 +3,9 @@
  * mbarriers: objects in shared memory that count arrivals and bytes. The memory itself
  * holds nothing; the object is found by its offset.
  *
- * Each is an agent for clocks. Its epoch is `base` at the initialisation and grows by one
- * with each completed phase: who waited for a phase knows that epoch, and data that came
- * with the phase carry it.
+ * Each is an agent (check/clock.h). Its epoch is `base` at the initialisation and grows by
+ * one with each completed phase. A warp that has waited for a phase knows that epoch, and
+ * data that came with the phase are stamped with it.
  */
 #ifndef EMU_ASYNC_MBARRIER_H
 #define EMU_ASYNC_MBARRIER_H
@@ -13,7 +13,7 @@
 #include "exec/machine.h"
 
 #define EMU_MBARRIER_BYTES  8u
-#define EMU_MBARRIER_MOST   ((1u << 20) - 1) /* of each count; tx reaches as far below 0 */
+#define EMU_MBARRIER_MOST   ((1u << 20) - 1) /* of each count; of -tx too */
 #define EMU_MBARRIER_EVENTS 8u
 
 enum emu_mbarrier_op {
@@ -31,23 +31,23 @@ struct emu_mbarrier_event {
     uint16_t cta, warp;
     uint8_t op; /* enum emu_mbarrier_op */
     uint32_t amount;
-    uint64_t phase; /* that it fell into */
+    uint64_t phase; /* during which it happened */
 };
 
 struct emu_mbarrier {
     bool live;
     uint32_t offset, agent, base;
-    uint64_t phase; /* completed ones */
+    uint64_t phase; /* number of completed phases */
     uint32_t expected, pending;
     int64_t tx;
-    bool observed; /* somebody waited successfully for the phase before this one */
-    struct emu_view gathered; /* of arrivals up to now */
-    struct emu_view released; /* of all completed phases */
+    bool observed;            /* a wait for the phase before this one has succeeded */
+    struct emu_view gathered; /* what arrivals of this phase published */
+    struct emu_view released; /* what those of completed phases published */
     uint64_t *seen; /* by warp of the CTA: completed phases at its last success, 0: none */
     struct emu_mbarrier_event events[EMU_MBARRIER_EVENTS];
-    unsigned event_count;   /* ever */
-    struct emu_warp *maker; /* who initialised it, as its how manieth */
-    uint64_t made;
+    unsigned event_count;   /* since the initialisation, also those no longer kept */
+    struct emu_warp *maker; /* the warp that initialised it ... */
+    uint64_t made;          /* ... and how many that warp had initialised by then */
 };
 
 struct emu_mbarrier_table {
@@ -56,7 +56,7 @@ struct emu_mbarrier_table {
     uint32_t *by_offset; /* index + 1, by offset / 8; made with the first mbarrier */
 };
 
-/* Who operates, and where. */
+/* Which warp operates on which mbarrier. */
 struct emu_mbarrier_use {
     struct emu_warp *warp; /* the issuer */
     const struct emu_insn *insn;
@@ -67,8 +67,8 @@ struct emu_mbarrier_use {
 
 /* The live mbarrier at that offset, or NULL. */
 struct emu_mbarrier *emu_mbarrier_find(struct emu_cta *cta, uint32_t offset);
-/* The same for an operation: what is wrong is reported. `known`: must know of its
- * initialisation (NULL: not checked). */
+/* The same for an operation, which reports what is wrong. `known` is a view that must have
+ * the initialisation; NULL: not checked. */
 struct emu_mbarrier *emu_mbarrier_use(const struct emu_mbarrier_use *use,
                                       const struct emu_view *known);
 
@@ -92,11 +92,12 @@ bool emu_mbarrier_add_pending(const struct emu_mbarrier_use *use,
 bool emu_mbarrier_async_arrive(struct emu_warp *issuer, const struct emu_insn *insn,
                                struct emu_cta *cta, uint32_t offset,
                                const struct emu_view *view);
-/* complete_tx of `bytes`. Returns (in ret_agent, ret_epoch) what stamps the data that came
- * with it: call emu_mbarrier_stamp before writing, then this after. */
+/* complete_tx of `bytes`. Call emu_mbarrier_stamp before the data are written, and this
+ * afterwards. */
 bool emu_mbarrier_complete_tx(struct emu_warp *issuer, const struct emu_insn *insn,
                               struct emu_cta *cta, uint32_t offset, uint32_t bytes);
-/* The agent and epoch that an observer of the barrier's current phase will know. */
+/* The agent and epoch that a wait for the current phase will know: the stamp of data that
+ * come with that phase. */
 bool emu_mbarrier_stamp(struct emu_warp *issuer, const struct emu_insn *insn,
                         struct emu_cta *cta, uint32_t offset, uint32_t *ret_agent,
                         uint32_t *ret_epoch);

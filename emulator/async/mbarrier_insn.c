@@ -236,11 +236,11 @@ static bool is_done_by_token(const struct emu_mbarrier_use *use,
 }
 
 /*
- * A waiter that goes through the phases one by one asks for the phase that it saw last, or
- * for the next. Where that phase and the one after it are over, the parity means a later
- * phase than the waiter thinks, and it waits in vain. Waiters that take turns skip a phase
- * on purpose: they ask for the parity that they saw last. `seen`: completed phases at the
- * waiter's last success.
+ * A warp that waits for every phase in turn asks for the phase that it saw last, or for the
+ * next one. If that phase and the one after it have completed, the parity means a later
+ * phase than the warp expects, and its wait may never end. Warps that take turns skip a
+ * phase on purpose: they ask for the parity that they saw last. `seen`: completed phases at
+ * the warp's last successful wait.
  */
 static bool is_done_by_parity(const struct emu_mbarrier_use *use,
                               struct emu_mbarrier *barrier, uint64_t parity, bool *ret_done)

@@ -20,8 +20,8 @@ bool emu_take_address(struct emu_decoder *decoder, unsigned operand, enum emu_sp
 /* A source register or constant as operand `index`. */
 bool emu_operand_value(struct emu_decoder *decoder, unsigned index, unsigned bits,
                        uint32_t *ret_slot);
-/* .L2::cache_hint and its operand, which is the last one: takes both. `io_count` operands
- * are there, without it afterwards. */
+/* Takes .L2::cache_hint and its operand, which is the last one. `io_count` is the number of
+ * operands, afterwards without that one. */
 bool emu_take_cache_hint(struct emu_decoder *decoder, unsigned *io_count);
 /* True when the operand is a predicate register. */
 bool emu_operand_is_predicate(const struct emu_decoder *decoder, unsigned index);

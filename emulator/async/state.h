@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What async/ hangs into warps, CTAs and clusters. */
+/* The state that async/ keeps in warps, CTAs and clusters. */
 #ifndef EMU_ASYNC_STATE_H
 #define EMU_ASYNC_STATE_H
 
@@ -39,7 +39,7 @@ struct emu_async_warp {
     uint32_t registers;                        /* of one thread; 0: unknown */
     unsigned register_changes;
     uint32_t last_register_change;
-    /* The mbarrier that a wait failed at last, for reports. */
+    /* The mbarrier of the last wait that failed, for reports. */
     const struct emu_insn *waited_at;
     uint32_t waited_offset;
 };
@@ -52,8 +52,8 @@ struct emu_async_cta {
     uint32_t free_registers;
     bool allowed_dependents;
     bool saw_refusal; /* of launch control */
-    /* What its warps left behind at relaxed arrivals at the cluster's barrier, in the
-     * current phase and before. */
+    /* What its warps had done when they arrived relaxed at the cluster's barrier: in the
+     * current phase, and in earlier ones. */
     struct emu_clock leaving, left;
     struct emu_seen_map *maps;
 };
@@ -61,8 +61,8 @@ struct emu_async_cta {
 struct emu_async_cluster {
     uint64_t phase; /* of the cluster's barrier */
     struct emu_view gathered, released;
-    /* Initialisations of mbarriers that relaxed arrivals left behind, without
-     * fence.mbarrier_init, in the current phase and before. */
+    /* Initialisations of mbarriers without fence.mbarrier_init before a relaxed arrival:
+     * in the current phase, and in earlier ones. */
     struct emu_clock inits_leaving, inits_left;
     struct emu_changed_map *changed_maps;
     uint64_t map_changes;

@@ -25,8 +25,8 @@ enum emu_map_type {
     EMU_MAP_TF32,
     EMU_MAP_TF32_FTZ,
     EMU_MAP_U4_ALIGN8,  /* 16 x 4 bits in 8 bytes */
-    EMU_MAP_U4_ALIGN16, /* 16 x 4 bits, in shared memory followed by 8 bytes of nothing */
-    EMU_MAP_U6_ALIGN16, /* 16 x 6 bits, in shared memory followed by 4 bytes of nothing */
+    EMU_MAP_U4_ALIGN16, /* 16 x 4 bits, in shared memory followed by a gap of 8 bytes */
+    EMU_MAP_U6_ALIGN16, /* 16 x 6 bits, in shared memory followed by a gap of 4 bytes */
     EMU_MAP_TYPE_COUNT
 };
 
@@ -68,7 +68,7 @@ bool emu_tensor_map_encode(void *map, unsigned type, unsigned rank, uint64_t bas
                            unsigned interleave, unsigned swizzle, unsigned l2_promotion,
                            unsigned fill, struct emu_error *error);
 
-/* Unpacks; fails on bytes that are no tensor map, or were changed behind its back. */
+/* Unpacks; fails on bytes that are no tensor map, or whose check sum is wrong. */
 bool emu_tensor_map_unpack(const void *map, struct emu_tensor_map *ret_map,
                            struct emu_error *error);
 void emu_tensor_map_pack(const struct emu_tensor_map *map, void *ret_bytes);

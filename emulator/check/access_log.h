@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which clusters read and wrote each byte of an allocation during a launch. The log finds
- * those that meet although nothing can order them, in whatever order they ran: clusters of
- * a grid that share no lock and no counter, and grids of which the later one has not waited
- * for the earlier one. Clusters that can be ordered are watched by a shadow instead.
+ * clusters that access the same byte although nothing can order them: clusters of a grid
+ * that share no lock and no counter, and clusters of two grids of which the later one has
+ * not waited for the earlier one. The order in which they ran does not matter. Clusters
+ * that can be ordered are checked by shadow memory (shadow.h) instead.
  */
 #ifndef EMU_CHECK_ACCESS_LOG_H
 #define EMU_CHECK_ACCESS_LOG_H
@@ -11,7 +12,7 @@
 #include "base/base.h"
 
 /* A cluster, and which of three successive grids it belongs to: no more can run at a
- * time. Clusters of a grid that a shadow watches have one number together: cluster 0. */
+ * time. All clusters of a grid that shadow memory checks have one number: cluster 0. */
 uint16_t emu_log_cluster(unsigned grid_order, uint64_t cluster);
 /* Whether a number from a log is of the grid before that one. */
 bool emu_log_is_of_grid_before(uint16_t number, unsigned grid_order);
@@ -22,15 +23,15 @@ struct emu_access_log *emu_access_log_create(uint64_t bytes);
 void emu_access_log_free(struct emu_access_log *log);
 void emu_access_log_clear(struct emu_access_log *log);
 
-/* Who accessed the byte before. */
+/* The earlier access to the byte. */
 struct emu_log_conflict {
     uint64_t byte;
     uint16_t cluster;
     bool was_write;
 };
-/* Notes an access and compares it with those before; false: ret_conflict says with whom it
- * meets. An access that `may_meet` others is noted only. Thread-safe; of two accesses at
- * the same moment the race may go unseen. */
+/* Notes an access and compares it with those before; false: ret_conflict is the one
+ * it conflicts with. An access that `may_meet` others is noted only. Thread-safe; a race of
+ * two accesses at the same moment may be missed. */
 bool emu_access_log_note(struct emu_access_log *log, uint16_t cluster, bool may_meet,
                          uint64_t offset, uint32_t bytes, bool write,
                          struct emu_log_conflict *ret_conflict);

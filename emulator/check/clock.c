@@ -100,8 +100,7 @@ static void join_array(uint32_t *to, const uint32_t *at, uint32_t count)
     }
 }
 
-/* Joins what is known of one foreign block; `part` holds it, if it is there to be shared.
- */
+/* Joins what is known of one other block; `part` holds that, where it can be shared. */
 static void join_foreign(struct emu_clock *clock, uint32_t first, const uint32_t *at,
                          uint32_t count, struct emu_clock_part *part)
 {
@@ -177,9 +176,8 @@ void emu_clock_raise(struct emu_clock *clock, uint32_t agent, uint32_t epoch)
         return;
     }
     if (index >= clock->count) {
-        /* Agents are made one after the other, so room is made for several at once. Only
-         * here: clocks that are joined take over each other's room and must not add to it.
-         * */
+        /* Agents are made one after the other, so the array grows by several at once. Only
+         * here: a clock that is joined takes the other's size and must not add to it. */
         uint32_t room = index < 12 ? 16 : index + 1 + index / 4;
         make_room(clock, room < EMU_CLOCK_BLOCK ? room : EMU_CLOCK_BLOCK);
     }

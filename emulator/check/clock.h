@@ -8,9 +8,9 @@
  * issued. A clock holds, for each agent, the last action that is known to have happened.
  *
  * Agents are numbered in blocks; a cluster takes one block, rarely more. A clock is an
- * array for the block that it heard of first, which is nearly always the only one: clusters
- * know of each other only where they meet in global memory. What it knows of other blocks
- * is shared with the clocks that it learned it from.
+ * array for its own block, the first one that it has learned of. That is nearly always the
+ * only one: clusters learn of each other only through global memory. What a clock knows of
+ * other blocks is shared with the clocks that it was taken from.
  */
 #ifndef EMU_CHECK_CLOCK_H
 #define EMU_CHECK_CLOCK_H
@@ -18,7 +18,7 @@
 #include "base/base.h"
 
 #define EMU_CLOCK_BLOCK  16384u  /* agents */
-#define EMU_CLOCK_BLOCKS 262143u /* so that UINT32_MAX is no agent */
+#define EMU_CLOCK_BLOCKS 262143u /* at most; UINT32_MAX is then no agent */
 
 /* What is known of a block that is not the clock's own; not changed while it is shared. The
  * clocks that share it belong to one grid, which one thread steps. */
@@ -49,7 +49,7 @@ static inline uint32_t emu_clock_get(const struct emu_clock *clock, uint32_t age
 /* Raises one component; never lowers it. */
 void emu_clock_raise(struct emu_clock *clock, uint32_t agent, uint32_t epoch);
 void emu_clock_join(struct emu_clock *clock, const struct emu_clock *other);
-/* Keeps what both know. */
+/* Keeps what both have. */
 void emu_clock_meet(struct emu_clock *clock, const struct emu_clock *other);
 void emu_clock_copy(struct emu_clock *clock, const struct emu_clock *other);
 void emu_clock_free(struct emu_clock *clock);
@@ -60,12 +60,12 @@ void emu_clock_free(struct emu_clock *clock);
  * happened: actions that happened before now.
  * proxied: those of them whose generic-proxy accesses a proxy fence made visible to the
  *     async proxy.
- * fenced: those that a tcgen05.fence::before_thread_sync (or a commit) closed on the way
- *     here: offered, in force after fence::after_thread_sync.
+ * fenced: those before a tcgen05.fence::before_thread_sync (or a commit); they count for
+ *     tcgen05 operations after the next fence::after_thread_sync.
  * tensor: those that a tcgen05 operation issued now is ordered after.
- * met: those that come first in practice, though PTX does not promise it: what the same CTA
- *     left behind at a barrier of the cluster where it arrived relaxed (a CTA is one
- *     multiprocessor); a load of tensor memory whose registers were read.
+ * met: those that are earlier on hardware, though PTX does not promise it: what the same
+ * CTA did before it arrived relaxed at the cluster's barrier (a CTA runs on one
+ *     multiprocessor), and a load of tensor memory whose registers were read.
  */
 struct emu_view {
     struct emu_clock happened, proxied, fenced, tensor, met;

@@ -9,7 +9,7 @@
 #include "base/base.h"
 
 enum emu_severity {
-    EMU_ADVICE,  /* practised by known-good kernels, though not blessed by the text */
+    EMU_ADVICE,  /* the PTX ISA does not allow it, but kernels known to work do it */
     EMU_WARNING, /* suspicious; the launch goes on */
     EMU_ERROR    /* the launch fails */
 };

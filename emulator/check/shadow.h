@@ -69,10 +69,10 @@ enum emu_conflict_kind {
 struct emu_conflict {
     enum emu_conflict_kind kind;
     bool was_write, is_write;
-    /* Against the letter of PTX, but kernels that are known to run on hardware do it: the
-     * two sides met at a relaxed barrier of the cluster only; or the one in tensor memory
-     * was waited for, but there is no tcgen05.fence on the way; or lanes of one warp write
-     * the same value by one instruction. */
+    /* The PTX ISA does not allow it, but kernels known to work do it: only a relaxed
+     * barrier of the cluster orders the two accesses; or the access to tensor memory was
+     * waited for, but without tcgen05.fence; or lanes of one warp write the same value by
+     * one instruction. */
     bool tolerated;
     bool repeated; /* the last of these */
     uint64_t byte; /* first byte in conflict, as an offset in the memory */
@@ -82,10 +82,10 @@ struct emu_conflict {
 /*
  * A cell keeps writers with disjoint bytes (and atomic ones that nothing orders), at most
  * 4, and the last 8 distinct readers since then. Beyond that the oldest is forgotten: a
- * race may then go unseen, but none is made up.
+ * race may then be missed, but none is reported that is not there.
  *
  * Pages are made at the first touch and take 7 times the memory they watch. Not
- * thread-safe: who shares a memory among threads holds a lock.
+ * thread-safe: threads that share a memory must hold a lock.
  */
 struct emu_shadow;
 struct emu_shadow *emu_shadow_create(uint64_t bytes);

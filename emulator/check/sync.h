@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How warps come to know of each other's accesses: releases and acquires, fences, and
- * relaxed signals beside fences. A relaxed signal behind a release fence publishes the view
- * that the warp had at the fence, and what a relaxed wait saw counts from the next acquire
- * fence on.
+ * How warps learn of each other's accesses: releases and acquires, fences, and relaxed
+ * signals together with fences. A relaxed signal after a release fence publishes the
+ * happens-before view that the warp had at the fence. What a relaxed wait saw counts from
+ * the next acquire fence on.
  */
 #ifndef EMU_CHECK_SYNC_H
 #define EMU_CHECK_SYNC_H
 
 #include "check/clock.h"
 
-/* Whom a strong access or a fence orders; .sys is as good as .gpu here. */
+/* What a strong access or a fence orders; .sys is treated as .gpu. */
 enum emu_scope {
     EMU_SCOPE_NONE, /* a weak access */
     EMU_SCOPE_CTA,
@@ -19,28 +19,28 @@ enum emu_scope {
     EMU_SCOPES
 };
 
-/* A view that was published. One may lie at many addresses. */
+/* A view that was published, possibly at many addresses. */
 struct emu_published {
     unsigned users;
     struct emu_view view;
 };
-/* NULL is as good as nothing published. */
+/* NULL: nothing was published. */
 void emu_published_leave(struct emu_published *published);
-/* Adds to what lies in *to; shares it where that is possible. */
+/* Adds `from` to *to; shares it where that is possible. */
 void emu_published_join(struct emu_published **to, struct emu_published *from);
 
 /* A warp as an agent, its happens-before view, and what its fences have collected. */
 struct emu_sync {
     bool checked;          /* otherwise all functions of this header do nothing with it */
-    uint32_t agent, epoch; /* the epoch grows whenever what was done is closed */
+    uint32_t agent, epoch; /* the epoch ends at each release, fence and convergence */
     uint64_t group[EMU_SCOPES]; /* that the warp belongs to: its CTA, its cluster, all */
     struct emu_view view;
     /* By scope: what the last release fence published, what relaxed reads have seen. */
     struct emu_published *fenced[EMU_SCOPES];
     struct emu_view seen_relaxed[EMU_SCOPES];
-    struct emu_clock inits; /* mbarriers that it initialised: */
-    /* their number, and how many of them it has made visible to the async proxy by
-     * fence.mbarrier_init or fence.proxy.async. */
+    struct emu_clock inits; /* of the mbarriers that it initialised */
+    /* The number of those mbarriers, and how many of them it has made visible to the async
+     * proxy by fence.mbarrier_init or fence.proxy.async. */
     uint64_t inits_made, inits_published;
 };
 void emu_sync_free(struct emu_sync *sync);

@@ -22,8 +22,8 @@ struct emu_async {
     struct emu_warp *warp; /* the issuer */
     const struct emu_insn *insn;
     unsigned lane;
-    unsigned part;        /* how often it answered EMU_ASYNC_AGAIN */
-    bool lazy;            /* as late as possible: behind all that are not */
+    unsigned part;        /* how often `run` has returned EMU_ASYNC_AGAIN */
+    bool lazy;            /* as late as possible: after all operations that are not */
     struct emu_view view; /* of the issuer, at issue */
     enum emu_async_result (*run)(struct emu_async *async);
     void (*destroy)(struct emu_async *async); /* frees what the payload owns, or NULL */

@@ -8,7 +8,7 @@
 
 /* ------------------------------------------------------------------------------ warp */
 
-/* A warp that failed a wait counts as going on again after that many instructions. */
+/* A warp whose wait failed counts as making progress after that many instructions. */
 #define EMU_SPIN_STEPS 200u
 
 enum emu_turn {
@@ -35,8 +35,8 @@ enum emu_cluster_state {
 /* Takes up to `turns` turns of warps. */
 enum emu_cluster_state emu_cluster_run(struct emu_cluster *cluster, uint64_t turns);
 
-/* Nobody in it can go on. True if some look at the clock, as waits with a time limit do:
- * then time has passed. */
+/* No warp in it can go on. True if some read the clock, as waits with a time limit do: then
+ * time has passed. */
 bool emu_cluster_skip_time(struct emu_cluster *cluster);
 
 /* ----------------------------------------------------------------------------- async */

@@ -128,7 +128,7 @@ struct emu_async;
 /* Shared memory's state, one per byte. */
 enum { EMU_UNDEFINED = 0, EMU_DEFINED = 1, EMU_BARRIER = 2 };
 
-/* A strong access that changed nothing and may belong to a loop that waits. */
+/* A strong access that changed nothing, and may be part of a loop that waits. */
 #define EMU_POLLS 4u
 struct emu_poll {
     const struct emu_insn *insn;
@@ -152,13 +152,13 @@ struct emu_warp {
     uint8_t *local;       /* per lane local_bytes bytes */
     uint8_t *local_state; /* EMU_UNDEFINED or EMU_DEFINED */
 
-    struct emu_sync sync;              /* for races */
+    struct emu_sync sync;              /* for finding races */
     const struct emu_insn *blocked_at; /* what it waits for, for reports; NULL: runnable */
     uint64_t steps;                    /* instructions executed */
     uint64_t last_spin;                /* `steps` at the last failed wait; 0: never */
     struct emu_poll polls[EMU_POLLS];
     unsigned next_poll;
-    uint64_t time_stands;          /* until `steps` is that, its clock shows the same: */
+    uint64_t time_stands;          /* its clock does not move until `steps` is that */
     uint64_t time_shown;           /* 0: what it shows next */
     struct emu_allocation *recent; /* the allocation of the last global access */
     uint32_t loads_in_flight;      /* tcgen05.ld whose registers have no value yet */
@@ -177,7 +177,7 @@ struct emu_sm {
 
 struct emu_cta {
     struct emu_cluster *cluster;
-    struct emu_sm *sm; /* where others may be too; NULL: it is taken to be alone */
+    struct emu_sm *sm; /* which other CTAs may share; NULL: none does */
     unsigned rank;     /* in the cluster */
     uint32_t id[3];    /* %ctaid */
     bool exited;
@@ -221,7 +221,7 @@ struct emu_cluster {
     uint64_t seen_events; /* of all clusters beside it, at its last slice */
     bool failed;
     bool waits_for_grid;               /* a warp waits for something outside the cluster */
-    struct emu_sync_table *sync_table; /* what strong accesses published */
+    struct emu_sync_table *sync_table; /* views that strong accesses published */
     struct emu_watch *watches;         /* shadows of global allocations; see the grid's */
     void *async_state;
     void *tensor_state;
@@ -256,7 +256,7 @@ struct emu_grid {
     uint32_t cluster_grid[3]; /* grid size in clusters */
     pthread_mutex_t lock;     /* of next_cluster and of what units keep here */
     bool failed;
-    uint64_t warp_steps, thread_steps; /* executed, for statistics */
+    uint64_t warp_steps, thread_steps; /* executed */
     uint64_t dependents_launched;      /* CTAs that allowed the next grid to start */
     bool dependents_allowed;           /* all of them did */
     bool finished;                     /* all its clusters have ended */
@@ -264,7 +264,7 @@ struct emu_grid {
     /* Where clusters can meet (shares_grid), global memory is watched for all of them: */
     struct emu_sync_table *sync_table;
     struct emu_watch *watches;
-    uint64_t *blocks; /* of agents: index of the cluster that took it */
+    uint64_t *blocks; /* by block of agents: index of the cluster that took it */
     uint32_t block_count;
     void *async_state;
 };

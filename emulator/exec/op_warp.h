@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What instructions in which lanes of a warp meet have in common. */
+/* What instructions share that several lanes of a warp execute together. */
 #ifndef EMU_EXEC_OP_WARP_H
 #define EMU_EXEC_OP_WARP_H
 

@@ -75,7 +75,7 @@ void emu_tensor_offer_issued(struct emu_warp *warp, uint32_t lanes);
 /* An operation in the queue that works on these columns of the CTA, or NULL. */
 const struct emu_tensor_op *emu_tensor_find_op(const struct emu_cta *cta, uint32_t column,
                                                uint32_t columns);
-/* Another thread of the CTA (pair) has issued something, and this one nothing. */
+/* Has another thread of the CTA or pair issued something, and this one nothing? */
 bool emu_tensor_is_wrong_thread(const struct emu_tensor_op *commit);
 
 void emu_tensor_engine_free(struct emu_tensor_cluster *cluster);

@@ -158,7 +158,7 @@ Test(async_multicast, misuse_is_named)
     expect_error(other_destination, 1, EMU_FINDING_ILLEGAL, "own CTA only");
 }
 
-/* CTA 1 leaves without a meeting while CTA 0's copy to it is under way. */
+/* CTA 1 exits without waiting for CTA 0 while CTA 0's copy to it is under way. */
 Test(async_multicast, copy_to_a_cta_that_has_exited_is_found)
 {
     struct harness h;

@@ -218,7 +218,7 @@ Test(alu_warp, reductions_go_over_all_members)
     check_lanes(LANE_0_IS_NAN "redux.sync.max.NaN.f32 %d, %e, -1;", float_nan);
 }
 
-/* ------------------------------------------------------------------ election, meeting */
+/* -------------------------------------------------------------- election, membermasks */
 
 static uint64_t lane_0_leads(unsigned lane)
 {

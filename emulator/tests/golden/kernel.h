@@ -29,8 +29,8 @@ void gold_kernel_read(struct gold_kernel *kernel, unsigned in_offset, unsigned o
                       unsigned bytes);
 void gold_kernel_write(struct gold_kernel *kernel, unsigned offset, unsigned out_offset,
                        unsigned bytes, unsigned rank_bytes);
-/* The barrier, and a meeting of the CTA (or the cluster) after which every thread and the
- * async proxy see it and what was written to shared memory. */
+/* Initialises the mbarrier, then waits for all of the CTA (or the cluster), so that every
+ * thread and the async proxy see it and what was written to shared memory. */
 void gold_kernel_ready(struct gold_kernel *kernel, bool cluster);
 /* Opens and closes what only thread 0 does. */
 void gold_kernel_one(struct gold_kernel *kernel, const char *format, ...) GOLD_PRINTF(2, 3);
