@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "jit_gemm/jit_gemm.h"
+#include "jit_gemm/named_epilogues.h"
 
 /* Exit codes of the program. */
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
@@ -28,11 +29,17 @@ int cmd_plan(int argc, char **argv);
 int cmd_inspect(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 int cmd_prewarm(int argc, char **argv);
+int cmd_epilogue(int argc, char **argv);
 int cmd_cache(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_env(int argc, char **argv);
 int cmd_version(int argc, char **argv);
+
+/* Subcommands of `epilogue`, each in its own file. */
+int epilogue_check(int argc, char **argv);
+int epilogue_list(int argc, char **argv);
+int epilogue_show(int argc, char **argv);
 
 /* Runs the command that argv[0] names; `program` is what usage errors call the caller. */
 int cli_dispatch(const char *program, const struct cli_command *table, size_t count,
@@ -137,9 +144,10 @@ struct cli_context_options {
     const char *arch, *nvrtc, *cache_dir;
     const char *driver, *device; /* NULL where the command has no such option */
     bool no_cache, verbose;
+    int64_t compile_limit_s; /* 0: the library's default */
     bool log_errors; /* print logged errors too: where one call can fail many times */
 };
-#define CLI_CONTEXT_OPTION_COUNT 8
+#define CLI_CONTEXT_OPTION_COUNT 9
 /* Fills a table whose targets are the fields of `options`. `with_device`: also --device,
  * which is `auto` by default, and --driver. */
 void cli_context_table(struct cli_context_options *options, bool with_device,
@@ -162,13 +170,20 @@ int cli_absolute_path(const char *path, char *buffer, size_t size);
 int cli_context_open(const struct cli_context_options *options, bool needs_device,
                      jit_gemm_policy policy, jit_gemm_context **ret_context);
 
+/* One of the library's own epilogues; false if it has none of this name. */
+bool cli_find_named_epilogue(const char *name, jit_gemm_dtype d,
+                             jit_gemm_named_epilogue *ret_named);
+
 /* A problem and its epilogue, as the words and options give them. */
 struct cli_problem {
-    const char *epilogue_text, *epilogue_file, *config;
+    const char *epilogue_text, *epilogue_file, *code_file, *symbol, *config;
     struct cli_list operand_texts;
     /* Filled by cli_problem_read. */
     jit_gemm_problem problem;
-    char *snippet; /* owned; NULL without an epilogue */
+    char *snippet; /* owned; NULL without an epilogue, or with a compiled one */
+    bool is_named; /* it is the library's own, which nobody registers */
+    char *code;    /* owned; of a compiled epilogue, otherwise NULL */
+    size_t code_size;
     char names[JIT_GEMM_MAX_OPERANDS][JIT_GEMM_NAME_SIZE];
     jit_gemm_operand operands[JIT_GEMM_MAX_OPERANDS];
     size_t operand_count;
@@ -177,6 +192,13 @@ struct cli_problem {
  * the error was printed. Free with cli_problem_free in either case. */
 int cli_problem_read(struct cli_problem *problem, char **words, int count);
 void cli_problem_free(struct cli_problem *problem);
+/* Fills a table of --epilogue, --epilogue-file and --operand, for `problem`. */
+#define CLI_EPILOGUE_OPTION_COUNT 6
+void cli_epilogue_table(struct cli_problem *problem,
+                        struct cli_option ret_table[CLI_EPILOGUE_OPTION_COUNT]);
+/* Reads the snippet and operands of those options, as cli_problem_read does. */
+int cli_epilogue_read(struct cli_problem *problem);
+bool cli_problem_has_epilogue(const struct cli_problem *problem);
 /* The epilogue as the library wants it; it points into the problem. */
 jit_gemm_epilogue cli_problem_epilogue(const struct cli_problem *problem);
 /* Registers the epilogue, if there is one. CLI_OK, or the error was printed. */

@@ -10,6 +10,8 @@
 #include "cli.h"
 #include "jit_gemm/device.h"
 
+enum { MOST_SECONDS = 1000000 };
+
 void cli_context_table(struct cli_context_options *options, bool with_device,
                        struct cli_option ret_table[CLI_CONTEXT_OPTION_COUNT])
 {
@@ -40,6 +42,9 @@ void cli_context_table(struct cli_context_options *options, bool with_device,
     ret_table[count++] =
         (struct cli_option){"--no-cache", NULL, "neither read nor write the disk cache",
                             CLI_FLAG, &options->no_cache};
+    ret_table[count++] =
+        (struct cli_option){"--compile-limit", "SECONDS", "most time of one compile; 120",
+                            CLI_INT, &options->compile_limit_s};
     ret_table[count++] = (struct cli_option){
         "--verbose", NULL, "say what the library does, and show compiler logs", CLI_FLAG,
         &options->verbose};
@@ -218,6 +223,10 @@ int cli_context_open(const struct cli_context_options *options, bool needs_devic
     if (cli_check_device(options) != CLI_OK) {
         return CLI_USAGE;
     }
+    if (options->compile_limit_s > MOST_SECONDS) {
+        return cli_usage_error("--compile-limit: at most %d seconds", MOST_SECONDS);
+    }
+    settings.compile_limit_ms = (uint32_t)options->compile_limit_s * 1000u;
     if (options->device && strcmp(options->device, CLI_EMULATOR) == 0) {
         settings.driver = CLI_EMULATOR;
     }

@@ -12,6 +12,7 @@ static const struct cli_command commands[] = {
      cmd_inspect},
     {"trace", "run once, and draw what each role of the kernel did when", cmd_trace},
     {"prewarm", "compile every problem of a manifest into the disk cache", cmd_prewarm},
+    {"epilogue", "the library's own epilogues; check one in milliseconds", cmd_epilogue},
     {"cache", "look after the disk cache: ls, stat, verify, gc, explain", cmd_cache},
     {"bench", "time problems, alone or beside cuBLASLt", cmd_bench},
     {"doctor", "say what this machine has and what will work", cmd_doctor},

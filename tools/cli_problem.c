@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Problems and epilogues from words and options. */
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,13 +10,21 @@
 
 #define DEFAULT_EPILOGUE_NAME "epilogue"
 
-static const char problem_help[] =
+/* Pieces of the help. Types and kinds are the library's own lists, which it gives as hints
+ * of its errors: "types: bf16 f16". */
+struct help_texts {
+    char inputs[96], outputs[96], operands[96], kinds[96];
+    char problem[2000];
+    char operand_option[640];
+};
+
+static const char problem_format[] =
     "a PROBLEM is `4096x4096x4096 bf16` or `m=4096 n=4096 k=4096 a=bf16`, and then:\n"
     "  batch=N                   products; 1\n"
-    "  b=TYPE                    as A; e4m3 and e5m2 mix. A and B: bf16 f16 tf32 e4m3\n"
-    "                            e5m2 s8\n"
-    "  c=TYPE d=TYPE             no C, and D as A (f32 for tf32, s32 for s8); each one of\n"
-    "                            bf16 f16 f32 e4m3 e5m2 s32\n"
+    "  b=TYPE                    as A; e4m3 and e5m2 mix. A and B have\n"
+    "                            %s\n"
+    "  c=TYPE d=TYPE             no C, and D as A (f32 for tf32, s32 for s8). Both have\n"
+    "                            %s\n"
     "  layout=nt|nn|tn|tt        A's letter, then B's; nt: both K-major\n"
     "  d_layout=row|column       of D, C and matrix operands; row\n"
     "  a_scale=, b_scale=        none, tensor or vector; none\n"
@@ -23,23 +32,78 @@ static const char problem_help[] =
     "  workspace=64m             memory in which K may be split; none\n"
     "  input_align=2             bytes that A and B are aligned to; 16\n"
     "  output_align=2            the same of D, C, operands and scales; 16\n"
-    "  epilogue=NAME             names the one of --epilogue; epilogue\n"
+    "  pair=interleaved|halves   columns of B that make one of D, where the epilogue names\n"
+    "                            acc0 and acc1; interleaved\n"
+    "  epilogue=NAME             one of `jit-gemm epilogue list`, or names the one of\n"
+    "                            --epilogue; epilogue\n"
     "  config=...                as --config; the last key\n\n";
+
+/* The hint of the error that the library has just given. */
+static void read_hint(char *text, size_t size)
+{
+    jit_gemm_diagnostics *diagnostics = NULL;
+    jit_gemm_diagnostic first = {.struct_size = sizeof(first)};
+    text[0] = '\0';
+    if (jit_gemm_diagnostics_take(&diagnostics) == JIT_GEMM_OK &&
+        jit_gemm_diagnostics_get(diagnostics, 0, &first) == JIT_GEMM_OK) {
+        snprintf(text, size, "%s", first.hint);
+    }
+    jit_gemm_diagnostics_destroy(&diagnostics);
+}
+
+/* Made of what the library says, once. */
+static const struct help_texts *make_help(void)
+{
+    static struct help_texts texts;
+    jit_gemm_problem problem;
+    jit_gemm_operand operand;
+    char name[JIT_GEMM_NAME_SIZE];
+    (void)jit_gemm_problem_parse("a=?", &problem);
+    read_hint(texts.inputs, sizeof(texts.inputs));
+    (void)jit_gemm_problem_parse("d=?", &problem);
+    read_hint(texts.outputs, sizeof(texts.outputs));
+    (void)jit_gemm_operand_parse("x:?:f32", name, &operand);
+    read_hint(texts.kinds, sizeof(texts.kinds));
+    (void)jit_gemm_operand_parse("x:matrix:?", name, &operand);
+    read_hint(texts.operands, sizeof(texts.operands));
+    snprintf(texts.problem, sizeof(texts.problem), problem_format, texts.inputs,
+             texts.outputs);
+    snprintf(texts.operand_option, sizeof(texts.operand_option),
+             "an operand of the epilogue, in order.\n%s\n%s\n"
+             "row_vector is by col, column_vector by row;\n"
+             "ROLE: out (the epilogue writes a matrix); sum, max, min (of\n"
+             "what it assigns, for each row: column_vector, column:\n"
+             "row_vector, or all: scalar)",
+             texts.kinds, texts.operands);
+    return &texts;
+}
+
+void cli_epilogue_table(struct cli_problem *problem,
+                        struct cli_option ret_table[CLI_EPILOGUE_OPTION_COUNT])
+{
+    const struct cli_option table[CLI_EPILOGUE_OPTION_COUNT] = {
+        {"--epilogue", "TEXT", "the epilogue, such as 'd = relu(acc + bias);'", CLI_TEXT,
+         &problem->epilogue_text},
+        {"--epilogue-file", "FILE", "the same, from a file; - is standard input", CLI_TEXT,
+         &problem->epilogue_file},
+        {"--epilogue-code", "FILE",
+         "the epilogue as a compiled function, from nvcc, clang or\nnumba: PTX or LTO-IR",
+         CLI_TEXT, &problem->code_file},
+        {"--epilogue-symbol", "NAME", "the function's name in that file", CLI_TEXT,
+         &problem->symbol},
+        {"--operand", "NAME:KIND:TYPE[:ROLE]", make_help()->operand_option, CLI_LIST,
+         &problem->operand_texts},
+        {0},
+    };
+
+    memcpy(ret_table, table, sizeof(table));
+}
 
 int cli_parse_problem(const struct cli_help *help, const struct cli_option *own,
                       struct cli_problem *problem, struct cli_context_options *options,
                       bool with_device, int argc, char **argv, int *ret_words)
 {
     const struct cli_option table[] = {
-        {"--epilogue", "TEXT", "the epilogue, such as 'd = relu(acc + bias);'", CLI_TEXT,
-         &problem->epilogue_text},
-        {"--epilogue-file", "FILE", "the same, from a file; - is standard input", CLI_TEXT,
-         &problem->epilogue_file},
-        {"--operand", "NAME:KIND:TYPE[:out]",
-         "an operand of the epilogue, in order. KIND: scalar,\nrow_vector (by col), "
-         "column_vector (by row), matrix;\nTYPE: bf16, f16, f32, e4m3, e5m2; "
-         "out: the epilogue writes it",
-         CLI_LIST, &problem->operand_texts},
         {"--config", "TEXT",
          "override the choice, in the form that `plan` prints:\n"
          "'tile=128x256 cluster=2x1' for sm_90a,\n'mma=256x128 cluster=2x1' for sm_100a, or "
@@ -47,106 +111,71 @@ int cli_parse_problem(const struct cli_help *help, const struct cli_option *own,
          CLI_TEXT, &problem->config},
         {0},
     };
+    struct cli_option epilogue_table[CLI_EPILOGUE_OPTION_COUNT];
     struct cli_option context_table[CLI_CONTEXT_OPTION_COUNT];
-    const struct cli_option *groups[] = {own, table, context_table, NULL};
+    const struct cli_option *groups[] = {own, epilogue_table, table, context_table, NULL};
 
+    cli_epilogue_table(problem, epilogue_table);
     cli_context_table(options, with_device, context_table);
-    return cli_parse_words(help, problem_help, groups, argc, argv, ret_words);
+    return cli_parse_words(help, make_help()->problem, groups, argc, argv, ret_words);
 }
 
-static bool read_operand_kind(const char *text, jit_gemm_operand_kind *ret_kind)
-{
-    static const char *const names[] = {"scalar", "row_vector", "column_vector", "matrix"};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strcmp(text, names[i]) == 0) {
-            *ret_kind = (jit_gemm_operand_kind)i;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* name:kind:type[:role] */
 static int read_operand(struct cli_problem *problem, const char *text)
 {
-    size_t index = problem->operand_count;
-    jit_gemm_operand *operand = &problem->operands[index];
-    char copy[160];
-    char *parts[5] = {0};
-    size_t count = 0;
-
+    const size_t index = problem->operand_count;
     if (index == JIT_GEMM_MAX_OPERANDS) {
         return cli_usage_error("--operand: an epilogue has at most %d operands",
                                JIT_GEMM_MAX_OPERANDS);
     }
-    if (strlen(text) >= sizeof(copy)) {
-        return cli_usage_error("--operand %s: too long", text);
+    const jit_gemm_status status =
+        jit_gemm_operand_parse(text, problem->names[index], &problem->operands[index]);
+    if (status != JIT_GEMM_OK) {
+        cli_report(status, NULL, false);
+        return CLI_USAGE;
     }
-    memcpy(copy, text, strlen(text) + 1);
-    for (char *part = copy; part != NULL && count < 5; count++) {
-        char *colon = strchr(part, ':');
-
-        parts[count] = part;
-        if (colon != NULL) {
-            *colon = '\0';
-        }
-        part = colon != NULL ? colon + 1 : NULL;
-    }
-    if (count < 3 || count > 4) {
-        return cli_usage_error("--operand %s: write NAME:KIND:TYPE or NAME:KIND:TYPE:out",
-                               text);
-    }
-    if (parts[0][0] == '\0' || strlen(parts[0]) >= JIT_GEMM_NAME_SIZE) {
-        return cli_usage_error("--operand %s: the name has 1 to %d letters", text,
-                               JIT_GEMM_NAME_SIZE - 1);
-    }
-    memset(operand, 0, sizeof(*operand));
-    if (!read_operand_kind(parts[1], &operand->kind)) {
-        return cli_usage_error("--operand %s: there is no kind `%s`; kinds are scalar, "
-                               "row_vector, column_vector, matrix",
-                               text, parts[1]);
-    }
-    if (!element_dtype_parse(parts[2], &operand->dtype)) {
-        return cli_usage_error(
-            "--operand %s: there is no type `%s`; types are bf16, f16, f32, e4m3, e5m2",
-            text, parts[2]);
-    }
-    const char *role = count == 4 ? parts[3] : "";
-    if (strcmp(role, "sum") == 0 || strcmp(role, "max") == 0 || strcmp(role, "min") == 0) {
-        return cli_usage_error("--operand %s: reductions (`%s`) are not in this version",
-                               text, role);
-    }
-    if (strcmp(role, "out") == 0) {
-        operand->role = JIT_GEMM_OPERAND_OUTPUT;
-    } else if (count == 4) {
-        return cli_usage_error("--operand %s: `%s` is not `out`", text, role);
-    }
-    memcpy(problem->names[index], parts[0], strlen(parts[0]) + 1);
-    operand->name = problem->names[index];
     problem->operand_count++;
     return CLI_OK;
 }
 
-static int read_epilogue(struct cli_problem *problem)
+static char *copy_text(const char *text)
 {
-    jit_gemm_problem *target = &problem->problem;
+    const size_t bytes = strlen(text) + 1;
+    char *copy = cli_alloc(bytes);
+
+    memcpy(copy, text, bytes);
+    return copy;
+}
+
+/* One of the library's own, if the problem names one. */
+static int read_named_epilogue(struct cli_problem *problem)
+{
+    const char *name = problem->problem.epilogue;
+    jit_gemm_named_epilogue named;
+
+    if (!cli_find_named_epilogue(name, element_d_type(&problem->problem), &named)) {
+        return cli_usage_error("epilogue=%s: give its text with --epilogue or "
+                               "--epilogue-file, or take one that `jit-gemm epilogue list` "
+                               "names",
+                               name);
+    }
+    if (problem->operand_texts.count) {
+        return cli_usage_error("--operand: those of epilogue=%s are known; `jit-gemm "
+                               "epilogue show %s` has them",
+                               name, name);
+    }
+    problem->is_named = true;
+    problem->snippet = copy_text(named.source);
+    problem->operand_count = named.operand_count;
+    for (size_t i = 0; i < named.operand_count; i++) {
+        problem->operands[i] = named.operands[i];
+    }
+    return CLI_OK;
+}
+
+static int read_snippet(struct cli_problem *problem)
+{
     size_t size;
 
-    if (problem->epilogue_text != NULL && problem->epilogue_file != NULL) {
-        return cli_usage_error("--epilogue and --epilogue-file exclude each other");
-    }
-    if (problem->epilogue_text == NULL && problem->epilogue_file == NULL) {
-        if (target->epilogue[0]) {
-            return cli_usage_error("epilogue=%s: give its text with --epilogue or "
-                                   "--epilogue-file",
-                                   target->epilogue);
-        }
-        if (problem->operand_texts.count) {
-            return cli_usage_error("--operand needs an --epilogue that uses it");
-        }
-        return CLI_OK;
-    }
     if (problem->epilogue_file != NULL) {
         problem->snippet = cli_read_file(problem->epilogue_file, &size);
         if (problem->snippet == NULL) {
@@ -156,9 +185,53 @@ static int read_epilogue(struct cli_problem *problem)
             return cli_error("%s: a zero byte is in the text", problem->epilogue_file);
         }
     } else {
-        const size_t bytes = strlen(problem->epilogue_text) + 1;
-        problem->snippet = cli_alloc(bytes);
-        memcpy(problem->snippet, problem->epilogue_text, bytes);
+        problem->snippet = copy_text(problem->epilogue_text);
+    }
+    return CLI_OK;
+}
+
+static int read_code(struct cli_problem *problem)
+{
+    if (problem->symbol == NULL) {
+        return cli_usage_error("--epilogue-code needs --epilogue-symbol NAME, the "
+                               "function's name in that file");
+    }
+    problem->code = cli_read_file(problem->code_file, &problem->code_size);
+    if (problem->code == NULL) {
+        return CLI_FAILED;
+    }
+    return problem->code_size > 0 ? CLI_OK
+                                  : cli_error("%s: the file is empty", problem->code_file);
+}
+
+int cli_epilogue_read(struct cli_problem *problem)
+{
+    jit_gemm_problem *target = &problem->problem;
+    const bool has_text = problem->epilogue_text != NULL || problem->epilogue_file != NULL;
+
+    if (problem->epilogue_text != NULL && problem->epilogue_file != NULL) {
+        return cli_usage_error("--epilogue and --epilogue-file exclude each other");
+    }
+    if (has_text && problem->code_file != NULL) {
+        return cli_usage_error("%s and --epilogue-code exclude each other",
+                               problem->epilogue_text != NULL ? "--epilogue"
+                                                              : "--epilogue-file");
+    }
+    if (problem->symbol != NULL && problem->code_file == NULL) {
+        return cli_usage_error("--epilogue-symbol needs --epilogue-code FILE");
+    }
+    if (!has_text && problem->code_file == NULL) {
+        if (target->epilogue[0]) {
+            return read_named_epilogue(problem);
+        }
+        if (problem->operand_texts.count) {
+            return cli_usage_error("--operand needs an --epilogue that uses it");
+        }
+        return CLI_OK;
+    }
+    const int code = has_text ? read_snippet(problem) : read_code(problem);
+    if (code != CLI_OK) {
+        return code;
     }
     if (!target->epilogue[0]) {
         strcpy(target->epilogue, DEFAULT_EPILOGUE_NAME);
@@ -216,13 +289,19 @@ int cli_problem_read(struct cli_problem *problem, char **words, int count)
         }
         memcpy(problem->problem.config, problem->config, strlen(problem->config) + 1);
     }
-    return read_epilogue(problem);
+    return cli_epilogue_read(problem);
 }
 
 void cli_problem_free(struct cli_problem *problem)
 {
     free(problem->snippet);
-    problem->snippet = NULL;
+    free(problem->code);
+    problem->snippet = problem->code = NULL;
+}
+
+bool cli_problem_has_epilogue(const struct cli_problem *problem)
+{
+    return problem->snippet != NULL || problem->code != NULL;
 }
 
 jit_gemm_epilogue cli_problem_epilogue(const struct cli_problem *problem)
@@ -233,6 +312,9 @@ jit_gemm_epilogue cli_problem_epilogue(const struct cli_problem *problem)
         .source = problem->snippet,
         .operand_count = (uint32_t)problem->operand_count,
         .operands = problem->operands,
+        .code = problem->code,
+        .code_size = problem->code_size,
+        .symbol = problem->symbol,
     };
     return epilogue;
 }
@@ -243,7 +325,7 @@ int cli_problem_register(const struct cli_problem *problem, jit_gemm_context *co
     struct cli_snippet snippet = {problem->snippet};
     const jit_gemm_epilogue epilogue = cli_problem_epilogue(problem);
 
-    if (problem->snippet == NULL) {
+    if (!cli_problem_has_epilogue(problem) || problem->is_named) {
         return CLI_OK;
     }
     jit_gemm_status status = jit_gemm_epilogue_register(context, &epilogue);

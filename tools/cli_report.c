@@ -62,8 +62,17 @@ static const char *severity_word(jit_gemm_severity severity)
     return "debug";
 }
 
+/* Is the byte one of a character's later ones in UTF-8? They take no place of their own. */
+static bool is_continuation(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+/* Of a line that no terminal shows whole, the part around the column is printed. */
 static void print_source_line(const char *text, uint32_t line, uint32_t column)
 {
+    enum { LONGEST = 160, BEFORE = 60 };
+
     for (uint32_t i = 1; i < line; i++) {
         text = strchr(text, '\n');
         if (text == NULL) {
@@ -72,16 +81,31 @@ static void print_source_line(const char *text, uint32_t line, uint32_t column)
         text++;
     }
     size_t length = strcspn(text, "\r\n");
-    if (length == 0) {
+    size_t first = length > LONGEST && column > BEFORE ? column - BEFORE : 0;
+    if (length == 0 || first >= length) {
         return;
     }
-    fprintf(stderr, "    %.*s\n", (int)length, text);
+    while (first > 0 && is_continuation(text[first])) {
+        first--;
+    }
+    size_t shown = length - first > LONGEST ? LONGEST : length - first;
+    while (shown < length - first && is_continuation(text[first + shown])) {
+        shown++;
+    }
+    fputs(first > 0 ? "    ..." : "    ", stderr);
+    for (size_t i = first; i < first + shown; i++) { /* a terminal must not obey it */
+        const bool is_control = (unsigned char)text[i] < 0x20 || text[i] == 0x7f;
+        fputc(is_control && text[i] != '\t' ? '?' : text[i], stderr);
+    }
+    fputs(first + shown < length ? "...\n" : "\n", stderr);
     if (column == 0 || column > length + 1) {
         return;
     }
-    fputs("    ", stderr);
-    for (size_t i = 0; i + 1 < column; i++) {
-        fputc(text[i] == '\t' ? '\t' : ' ', stderr);
+    fputs(first > 0 ? "       " : "    ", stderr);
+    for (size_t i = first; i + 1 < column; i++) {
+        if (!is_continuation(text[i])) {
+            fputc(text[i] == '\t' ? '\t' : ' ', stderr);
+        }
     }
     fputs("^\n", stderr);
 }

@@ -51,7 +51,7 @@ static int measure_problem(struct gemm_bench *bench, jit_gemm_context *context,
         return code;
     }
     if (gemm_bench_measure(bench, &problem->problem,
-                           problem->snippet != NULL ? &epilogue : NULL, &result,
+                           cli_problem_has_epilogue(problem) ? &epilogue : NULL, &result,
                            error) != 0) {
         return cli_error("%s", error);
     }

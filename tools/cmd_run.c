@@ -13,8 +13,8 @@ static const struct cli_help run_help = {
     "Makes random inputs in [-1, 1], creates the problem and runs it. --verify compares D\n"
     "and every output operand with a reference kernel that sums in f64 and keeps f32,\n"
     "element by element and as a whole. Inputs' padding and all results are poisoned with\n"
-    "NaN before the run, and guards around every buffer are checked after it. The last\n"
-    "line is\n"
+    "NaN before the run, and guards around every buffer are checked after it. Where the\n"
+    "snippet can be interpreted, the reference is compared with that too. The last line is\n"
     "  PASS rel_error=... device=... arch=... origin=compiled|disk|memory kernel_us=...\n"
     "or the same with FAIL, and exit code 1; without --verify it begins with DONE.\n"
     "f32 scalars are passed by value, all other operands by pointer.\n"
@@ -106,6 +106,20 @@ static void print_facts(const struct run_state *state, const char *text)
     }
 }
 
+/* Whether the reference was compared with the interpreted snippet; why not, if there is
+ * one. */
+static void print_json_interpretation(const struct run_interpretation *interpretation)
+{
+    printf(", \"interpreted\": %s, \"interpreted_elements\": %" PRIu64,
+           interpretation->elements > 0 && interpretation->reason[0] == '\0' ? "true"
+                                                                             : "false",
+           interpretation->elements);
+    if (interpretation->reason[0] != '\0') {
+        printf(", ");
+        cli_json_field(stdout, "not_interpreted", interpretation->reason, false);
+    }
+}
+
 static void print_json(const struct run_state *state, const char *word, const char *text)
 {
     const jit_gemm_info *info = &state->launch.info;
@@ -129,6 +143,7 @@ static void print_json(const struct run_state *state, const char *word, const ch
         printf(", \"registers\": %u, \"spill_bytes\": %u", info->registers,
                info->spill_bytes);
     }
+    print_json_interpretation(&state->verdict.interpretation);
     printf(", \"emulated\": %s, \"smem_bytes\": %u, \"threads\": %u, "
            "\"grid_ctas\": %u, \"workspace_bytes\": %" PRIu64 ", ",
            state->launch.device.is_emulated ? "true" : "false", info->smem_bytes,

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "jit_gemm/device.h"
 
@@ -150,12 +151,12 @@ static int make_view(const char *name, jit_gemm_dtype dtype, int64_t batch, int6
 /* As D lies in memory, and C and matrix operands with it. */
 static int64_t rows_of_d(const jit_gemm_problem *p, const struct run_inputs *inputs)
 {
-    return p->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR ? inputs->n : inputs->m;
+    return p->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR ? inputs->d_columns : inputs->m;
 }
 
 static int64_t columns_of_d(const jit_gemm_problem *p, const struct run_inputs *inputs)
 {
-    return p->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR ? inputs->m : inputs->n;
+    return p->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR ? inputs->m : inputs->d_columns;
 }
 
 static int view_operand(const jit_gemm_problem *p, const jit_gemm_operand *operand,
@@ -168,6 +169,9 @@ static int view_operand(const jit_gemm_problem *p, const jit_gemm_operand *opera
         *ret_view = (struct element_view){operand->dtype, inputs->batch, 1, 1, 1, 1};
         return CLI_OK;
     case JIT_GEMM_OPERAND_ROW_VECTOR:
+        columns = inputs->d_columns;
+        break;
+    case JIT_GEMM_OPERAND_PAIR_VECTOR:
         columns = inputs->n;
         break;
     case JIT_GEMM_OPERAND_COLUMN_VECTOR:
@@ -302,6 +306,34 @@ void run_inputs_free(jit_gemm_context *context, struct run_inputs *inputs)
     }
 }
 
+bool run_reduces(const jit_gemm_operand *operand)
+{
+    return operand->role != JIT_GEMM_OPERAND_INPUT &&
+           operand->role != JIT_GEMM_OPERAND_OUTPUT;
+}
+
+bool run_holds_elements(const jit_gemm_problem *p, const jit_gemm_operand *operand)
+{
+    return operand->kind == JIT_GEMM_OPERAND_MATRIX ||
+           (run_reduces(operand) && strstr(p->config, "kernel=reference") != NULL);
+}
+
+/* Of an operand that a launch writes. */
+static int view_result(const jit_gemm_problem *p, const jit_gemm_operand *operand,
+                       const struct run_inputs *inputs, bool is_reference,
+                       struct element_view *ret_view)
+{
+    const int64_t rows = rows_of_d(p, inputs), columns = columns_of_d(p, inputs);
+
+    if (!run_holds_elements(p, operand)) {
+        return view_operand(p, operand, inputs, ret_view);
+    }
+    return make_view(operand->name,
+                     run_reduces(operand) ? JIT_GEMM_DTYPE_F32 : operand->dtype,
+                     inputs->batch, rows, columns, is_reference ? columns : 0,
+                     is_reference ? 0 : p->d.alignment, ret_view);
+}
+
 int run_results_create(jit_gemm_context *context, const struct cli_problem *problem,
                        const struct run_inputs *inputs, int64_t ldd, bool is_reference,
                        struct run_results *results)
@@ -318,11 +350,10 @@ int run_results_create(jit_gemm_context *context, const struct cli_problem *prob
     for (size_t i = 0; i < problem->operand_count && code == CLI_OK; i++) {
         const jit_gemm_operand *operand = &problem->operands[i];
 
-        if (operand->role != JIT_GEMM_OPERAND_OUTPUT) {
+        if (operand->role == JIT_GEMM_OPERAND_INPUT) {
             continue;
         }
-        code = make_view(operand->name, operand->dtype, inputs->batch, rows, columns,
-                         is_reference ? columns : 0, promised, &view);
+        code = view_result(p, operand, inputs, is_reference, &view);
         if (code == CLI_OK) {
             code = create_matrix(context, &view, NULL, promised, &results->operands[i]);
         }
@@ -387,9 +418,9 @@ jit_gemm_args run_arguments(const struct cli_problem *problem,
 {
     for (size_t i = 0; i < problem->operand_count; i++) {
         const jit_gemm_operand *operand = &problem->operands[i];
-        const bool is_output = operand->role == JIT_GEMM_OPERAND_OUTPUT;
-        operands[i] = argument_of(is_output ? &results->operands[i] : &inputs->operands[i],
-                                  operand->kind == JIT_GEMM_OPERAND_MATRIX);
+        const bool is_input = operand->role == JIT_GEMM_OPERAND_INPUT;
+        operands[i] = argument_of(is_input ? &inputs->operands[i] : &results->operands[i],
+                                  run_holds_elements(&problem->problem, operand));
         operands[i].value = inputs->values[i];
     }
     return (jit_gemm_args){

@@ -29,6 +29,7 @@ struct run_strides {
 /* Everything that one launch reads. */
 struct run_inputs {
     int64_t m, n, k, batch; /* sizes of the launch */
+    int64_t d_columns;      /* of D, which with a gated epilogue has half of B's */
     struct run_matrix a, b, c;
     struct run_matrix a_scale, b_scale; /* f32; zeroed where there are none */
     struct run_matrix operands[JIT_GEMM_MAX_OPERANDS]; /* zeroed for outputs */
@@ -55,6 +56,12 @@ int run_inputs_create(jit_gemm_context *context, const struct cli_problem *probl
                       const struct run_strides *strides, uint64_t seed,
                       struct run_inputs *inputs);
 void run_inputs_free(jit_gemm_context *context, struct run_inputs *inputs);
+
+/* Does the operand hold a value for each element? Matrices do, and for the reference kernel
+ * what others reduce, in f32. */
+bool run_holds_elements(const jit_gemm_problem *p, const jit_gemm_operand *operand);
+/* Does the kernel fold what the snippet assigns to it? */
+bool run_reduces(const jit_gemm_operand *operand);
 
 /* Makes poisoned results, packed ones for a reference. */
 int run_results_create(jit_gemm_context *context, const struct cli_problem *problem,

@@ -18,6 +18,8 @@ int run_launch_create(const struct cli_problem *problem, bool verbose,
         jit_gemm_create(launch->context, &problem->problem, &launch->gemm);
     if (status == JIT_GEMM_OK) {
         status = jit_gemm_get_info(launch->gemm, &launch->info);
+        launch->inputs.d_columns =
+            launch->info.is_gated ? launch->inputs.n / 2 : launch->inputs.n;
     }
     return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, &snippet, verbose);
 }

@@ -7,6 +7,7 @@
 
 #include "host_sums.h"
 #include "verify/compare.h"
+#include "verify/reduce.h"
 
 #define REFERENCE_EPILOGUE_NAME "reference_epilogue"
 
@@ -23,7 +24,8 @@ static void make_reference_problem(const struct cli_problem *problem,
         ret_reference->problem.d.dtype = JIT_GEMM_DTYPE_F32;
     }
     strcpy(ret_reference->problem.config, "kernel=reference");
-    if (ret_reference->snippet != NULL) {
+    if (cli_problem_has_epilogue(ret_reference)) { /* operands keep their types */
+        ret_reference->is_named = false;
         strcpy(ret_reference->problem.epilogue, REFERENCE_EPILOGUE_NAME);
     }
     for (size_t i = 0; i < ret_reference->operand_count; i++) {
@@ -33,23 +35,67 @@ static void make_reference_problem(const struct cli_problem *problem,
     }
 }
 
-static int compare_result(const struct run_launch *launch, const char *name,
-                          const struct run_matrix *out, const struct run_matrix *ref,
-                          enum compare_sums sums, bool is_quiet,
-                          struct run_verdict *verdict)
+/* What is compared, and how. */
+struct pair {
+    const char *name;
+    const struct run_matrix *out, *ref;
+    enum compare_sums sums;
+    const struct reduction *reduction; /* that `ref` has the contributions of, or NULL */
+};
+
+/* As a D lies in memory whose columns may be its rows. */
+static struct reduction find_reduction(const jit_gemm_problem *p,
+                                       const jit_gemm_operand *operand)
 {
+    const bool by_columns = p->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR;
+    const bool is_of_rows = (operand->kind == JIT_GEMM_OPERAND_COLUMN_VECTOR) != by_columns;
+
+    return (struct reduction){.operation =
+                                  operand->role == JIT_GEMM_OPERAND_MAX   ? REDUCE_MAX
+                                  : operand->role == JIT_GEMM_OPERAND_MIN ? REDUCE_MIN
+                                                                          : REDUCE_SUM,
+                              .of = operand->kind == JIT_GEMM_OPERAND_SCALAR ? REDUCE_ALL
+                                    : is_of_rows                             ? REDUCE_ROWS
+                                                 : REDUCE_COLUMNS};
+}
+
+/* `out_data` with `ref_data`, which a reduction folds first. */
+static void compare_pair(const struct pair *pair, int64_t k, const void *out_data,
+                         const void *ref_data, struct compare_report *ret_report)
+{
+    const struct element_view *out = &pair->out->view, *ref = &pair->ref->view;
+
+    if (pair->reduction == NULL) {
+        const struct compare_bounds bounds = compare_bounds_for(out->dtype, pair->sums, k);
+
+        compare_matrices(out, out_data, ref, ref_data, &bounds, ret_report);
+        return;
+    }
+    const struct element_view view = reduce_view(ref, pair->reduction);
+    float *folded = cli_alloc(element_view_bytes(&view));
+    const double magnitude = reduce_elements(ref, ref_data, pair->reduction, folded);
     const struct compare_bounds bounds =
-        compare_bounds_for(out->view.dtype, sums, launch->inputs.k);
+        reduce_bounds_for(out->dtype, pair->reduction, pair->sums, k, magnitude);
+
+    compare_matrices(out, out_data, &view, folded, &bounds, ret_report);
+    free(folded);
+}
+
+static int compare_result(const struct run_launch *launch, const struct pair *pair,
+                          bool is_quiet, struct run_verdict *verdict)
+{
+    const char *name = pair->name;
     struct compare_report report;
     char text[512];
-    void *out_data = run_matrix_download(launch->context, out);
-    void *ref_data = out_data != NULL ? run_matrix_download(launch->context, ref) : NULL;
+    void *out_data = run_matrix_download(launch->context, pair->out);
+    void *ref_data =
+        out_data != NULL ? run_matrix_download(launch->context, pair->ref) : NULL;
 
     if (ref_data == NULL) {
         free(out_data);
         return CLI_FAILED;
     }
-    compare_matrices(&out->view, out_data, &ref->view, ref_data, &bounds, &report);
+    compare_pair(pair, launch->inputs.k, out_data, ref_data, &report);
     compare_describe(&report, text, sizeof(text));
     if (!report.pass) {
         verdict->is_wrong = true;
@@ -74,15 +120,21 @@ static bool keeps_sums(const struct run_launch *launch, const jit_gemm_problem *
            launch->alpha >= 1 && launch->alpha <= 1;
 }
 
-static enum compare_sums find_sums(const struct run_launch *launch,
-                                   const jit_gemm_problem *p)
+/* What the library says of the kernel's sums, in the words of the comparison. */
+static int find_sums(const struct run_launch *launch, const jit_gemm_problem *p,
+                     enum compare_sums *ret_sums)
 {
+    const uint32_t bits = launch->info.sum_fraction_bits;
     if (element_is_integer(p->a.dtype)) {
-        return keeps_sums(launch, p) ? COMPARE_SUMS_KEPT : COMPARE_SUMS_INTEGER;
+        *ret_sums = keeps_sums(launch, p) ? COMPARE_SUMS_KEPT : COMPARE_SUMS_INTEGER;
+    } else if (bits >= 23) {
+        *ret_sums = COMPARE_SUMS_F32;
+    } else if (bits == 13) {
+        *ret_sums = COMPARE_SUMS_13_BITS;
+    } else {
+        return cli_error("--verify knows no bound for sums of %u fraction bits", bits);
     }
-    return element_size(p->a.dtype) == 1 && strcmp(launch->info.arch, "sm_90a") == 0
-               ? COMPARE_SUMS_13_BITS
-               : COMPARE_SUMS_F32;
+    return CLI_OK;
 }
 
 /* Sets inputs and factors of the reference's launch. The naive sums would take an emulated
@@ -135,25 +187,40 @@ static int run_reference(const struct cli_problem *reference, bool verbose,
 int run_verify(const struct run_launch *launch, const struct cli_problem *problem,
                bool is_quiet, bool verbose, struct run_verdict *verdict)
 {
-    const enum compare_sums sums = find_sums(launch, &problem->problem);
+    enum compare_sums sums = COMPARE_SUMS_F32;
     struct cli_problem reference;
     struct run_launch other = {.context = launch->context}; /* borrows context and inputs */
 
+    if (find_sums(launch, &problem->problem, &sums) != CLI_OK) {
+        return CLI_FAILED;
+    }
     make_reference_problem(problem, &reference);
     int code = prepare_reference(launch, sums, &reference, &other);
     if (code == CLI_OK && !other.results.d.base) {
         code = run_reference(&reference, verbose, &other);
     }
     if (code == CLI_OK) {
-        code = compare_result(launch, "D", &launch->results.d, &other.results.d, sums,
-                              is_quiet, verdict);
+        const struct pair pair = {
+            .name = "D", .out = &launch->results.d, .ref = &other.results.d, .sums = sums};
+        code = compare_result(launch, &pair, is_quiet, verdict);
     }
     for (size_t i = 0; i < problem->operand_count && code == CLI_OK; i++) {
-        if (problem->operands[i].role == JIT_GEMM_OPERAND_OUTPUT) {
-            code = compare_result(launch, problem->operands[i].name,
-                                  &launch->results.operands[i], &other.results.operands[i],
-                                  sums, is_quiet, verdict);
+        const jit_gemm_operand *operand = &problem->operands[i];
+        const bool is_folded =
+            run_reduces(operand) && !run_holds_elements(&problem->problem, operand);
+        const struct reduction reduction = find_reduction(&problem->problem, operand);
+        const struct pair pair = {.name = operand->name,
+                                  .out = &launch->results.operands[i],
+                                  .ref = &other.results.operands[i],
+                                  .sums = sums,
+                                  .reduction = is_folded ? &reduction : NULL};
+        if (operand->role != JIT_GEMM_OPERAND_INPUT) {
+            code = compare_result(launch, &pair, is_quiet, verdict);
         }
+    }
+    if (code == CLI_OK && problem->snippet != NULL) {
+        code = run_interpret(launch, problem, &other.results, &verdict->interpretation);
+        verdict->is_wrong |= verdict->interpretation.wrong > 0;
     }
     if (launch->device.is_emulated && other.inputs.c.base != launch->inputs.c.base) {
         run_matrix_free(launch->context, &other.inputs.c);

@@ -8,7 +8,7 @@
 /* How the kernel adds up. */
 enum compare_sums {
     COMPARE_SUMS_F32,     /* in f32, truncated */
-    COMPARE_SUMS_13_BITS, /* 8-bit floats of sm_90a: 13 fraction bits over 128 of K */
+    COMPARE_SUMS_13_BITS, /* with 13 fraction bits over 128 of K, and those sums in f32 */
     COMPARE_SUMS_INTEGER, /* exactly, and the epilogue in f32 */
     COMPARE_SUMS_KEPT     /* exactly, and D is the sum */
 };
@@ -24,9 +24,10 @@ enum compare_sums {
  * 2^-4 and 2^-3 for e4m3 and e5m2, and below their normal range half of the least step.
  * Inputs are exact: the reference reads tf32 as the kernels round it.
  *
- * On sm_90a sums of 8-bit floats lose, 32 products at a time, what lies 13 bits below the
- * largest term: about 1e-4 of a sum of random signs, whatever K is. 5e-4 is accepted.
- * Integer sums are exact, which leaves the epilogue's arithmetic, or nothing at all.
+ * Where a tensor core keeps 13 fraction bits, sums lose, 32 products at a time, what lies
+ * 13 bits below the largest term: about 1e-4 of a sum of random signs, whatever K is. 5e-4
+ * is accepted. Integer sums are exact, which leaves the epilogue's arithmetic, or nothing
+ * at all.
  */
 struct compare_bounds {
     double relative;         /* of ||out - ref|| / ||ref||, both Frobenius norms */

@@ -21,6 +21,10 @@ typedef enum jit_gemm_policy {
     JIT_GEMM_POLICY_FORBID = 2 /**< A missing kernel is ::JIT_GEMM_ERR_NOT_CACHED. */
 } jit_gemm_policy;
 
+/** For jit_gemm_context_options.compile_limit_ms: a compile may take as long as it likes.
+ */
+#define JIT_GEMM_NO_LIMIT UINT32_MAX
+
 /** How a context is set up. Strings are copied. */
 typedef struct jit_gemm_context_options {
     size_t struct_size; /**< sizeof(jit_gemm_context_options), set by the caller. */
@@ -44,6 +48,11 @@ typedef struct jit_gemm_context_options {
         log_level; /**< Lines less serious than this are dropped; 0: only errors. */
     int32_t
         exact_device; /**< Not 0: no other device than `device`, also where that is 0. */
+    uint32_t compile_limit_ms; /**< Most time of one compile; 0 means 120000 (two minutes),
+                                  ::JIT_GEMM_NO_LIMIT none. The compiler looks at it
+                                  between its steps, of which one may take seconds; what
+                                  takes longer is ::JIT_GEMM_ERR_COMPILE. */
+    int32_t reserved;          /**< Must be zero. */
 } jit_gemm_context_options;
 
 /** Counters of a context since its creation. */

@@ -183,13 +183,47 @@ JIT_GEMM_API jit_gemm_status jit_gemm_context_describe(jit_gemm_context *context
  *
  * The snippet is code and runs with the caller's rights on the GPU; what could change code
  * outside its function (directives, `asm`, unbalanced braces, line splices) is refused. The
- * same registration twice is fine; another one under a known name is ARGUMENT.
+ * same registration twice is fine; another one under a known name is ARGUMENT, and so is a
+ * name of the library's own (::jit_gemm_epilogue_named).
  *
- * @return OK, ARGUMENT (operands), COMPILE (the text; see the diagnostics), NO_MEMORY,
- * VERSION
+ * @return OK, ARGUMENT (name, operands), COMPILE (the text; see the diagnostics),
+ * NO_MEMORY, VERSION
  */
 JIT_GEMM_API jit_gemm_status jit_gemm_epilogue_register(jit_gemm_context *context,
                                                         const jit_gemm_epilogue *epilogue);
+
+/**
+ * Reads the text form of an operand: `NAME:KIND:TYPE`, such as `bias:row_vector:bf16`, and
+ * `:out`, `:sum`, `:max` or `:min` behind it where it is no input.
+ *
+ * KIND is a ::jit_gemm_operand_kind in small letters, TYPE as in a problem's text. Whether
+ * an epilogue may have such an operand is said by ::jit_gemm_epilogue_register.
+ *
+ * @param text zero-terminated, read during the call only
+ * @param[out] ret_name ::JIT_GEMM_NAME_SIZE bytes that receive the name; untouched on
+ * failure
+ * @param[out] ret_operand receives the operand, which borrows `ret_name`; untouched on
+ * failure
+ * @return OK, ARGUMENT
+ */
+JIT_GEMM_API jit_gemm_status jit_gemm_operand_parse(const char *text, char *ret_name,
+                                                    jit_gemm_operand *ret_operand);
+
+/**
+ * Checks an epilogue without registering it, for a problem or a device: milliseconds.
+ *
+ * The library's own scan is always done. Where NVRTC is there and the context's policy does
+ * not forbid compiling, the snippet is compiled by itself as well, which finds unknown
+ * names and wrong types; a create gives the same messages. A compiled function is scanned.
+ *
+ * @param context for its compiler, architecture and log; NULL: only the scan
+ * @param[out] ret_depth receives how far the check went; may be NULL; untouched on failure
+ * @return OK, ARGUMENT (operands), COMPILE (the text; see the diagnostics), NO_COMPILER
+ * (NVRTC is there and does not work), NO_MEMORY, VERSION
+ */
+JIT_GEMM_API jit_gemm_status jit_gemm_epilogue_check(jit_gemm_context *context,
+                                                     const jit_gemm_epilogue *epilogue,
+                                                     jit_gemm_epilogue_depth *ret_depth);
 
 /* ----------------------------------------------------------------------------- problems */
 
@@ -200,7 +234,8 @@ JIT_GEMM_API jit_gemm_status jit_gemm_epilogue_register(jit_gemm_context *contex
  * Keys: m n k batch (sizes), a b c d (types), layout (nt nn tn tt: A's letter, then B's),
  * d_layout (row column), a_scale b_scale (none tensor vector), dynamic (a list such as
  * `m,n`), workspace (most bytes, such as `64m`), input_align and output_align (bytes),
- * epilogue (a name), config (the rest of the text). Each stands for fields of
+ * pair (interleaved halves), epilogue (a name), config (the rest of the text). Each stands
+ * for fields of
  * ::jit_gemm_problem: `input_align` for the alignment of A and B, `output_align` for D's.
  *
  * @param text zero-terminated, read during the call only
@@ -305,7 +340,8 @@ JIT_GEMM_API jit_gemm_status jit_gemm_create(jit_gemm_context *context,
  * Addresses, leading dimensions and batch strides of matrices must be multiples of 16
  * bytes, or of what the problem's alignments promise. Those of vectors (operands or scales)
  * that lie along D's rows in memory must be multiples of two elements, or of one if no more
- * is promised. An empty problem (a dynamic M, N or batch of 0) launches nothing.
+ * is promised. An empty problem (a dynamic M, N or batch of 0) launches nothing, and of its
+ * arguments only sizes and `reserved` are checked.
  *
  * @param gemm the handle
  * @param args addresses, strides, scalars; the device memory must live until the kernel has

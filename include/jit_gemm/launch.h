@@ -20,12 +20,14 @@ typedef struct jit_gemm_artifact jit_gemm_artifact; /**< Opaque: bytes made by a
 #define JIT_GEMM_STRIDE_BROADCAST ((int64_t)-1)
 
 /**
- * The run-time side of one matrix, vector or scalar. Frozen: used in arrays.
+ * The run-time side of one matrix, vector or scalar. Frozen: used in arrays. A scalar that
+ * is written (a reduction) has a pointer, and a batch stride of at least 1.
  *
  * `ld` and `batch_stride` count elements. A field that the argument has no use for must be
  * zero: `ld` of vectors and scalars, `value` of what is no scalar operand, `batch_stride`
  * of a scalar given by value. All of an argument must be zero if the problem has no such
- * matrix or scale.
+ * matrix or scale. `reserved` must be zero in every argument of every launch, also where
+ * the launch reads nothing of it.
  */
 typedef struct jit_gemm_arg {
     uint64_t pointer;     /**< Device address, borrowed until the kernel has ended; 0 lets a
@@ -38,11 +40,13 @@ typedef struct jit_gemm_arg {
 
 /** The arguments of one launch. Host memory is read during the call only. */
 typedef struct jit_gemm_args {
-    size_t struct_size;           /**< sizeof(jit_gemm_args), set by the caller. */
-    jit_gemm_arg a;               /**< A. */
-    jit_gemm_arg b;               /**< B. */
-    jit_gemm_arg c;               /**< C; its pointer may be 0 if beta is 0 on the host. */
-    jit_gemm_arg d;               /**< D; it has no BROADCAST. */
+    size_t struct_size; /**< sizeof(jit_gemm_args), set by the caller. */
+    jit_gemm_arg a;     /**< A. */
+    jit_gemm_arg b;     /**< B. */
+    jit_gemm_arg c;     /**< C. Its pointer may be 0 if beta is 0 on the host: C is not read
+                           then, and its `ld` and `batch_stride` are not looked at. With a
+                           pointer they are checked, whatever beta is. */
+    jit_gemm_arg d;     /**< D; it has no BROADCAST. */
     jit_gemm_arg a_scale;         /**< Scales of A: one f32, or M of them. */
     jit_gemm_arg b_scale;         /**< Scales of B: one f32, or N of them. */
     const jit_gemm_arg *operands; /**< One entry per operand, in declared order. */
@@ -99,9 +103,15 @@ typedef struct jit_gemm_info {
     char entry[JIT_GEMM_NAME_SIZE];    /**< Name of the kernel in profilers. */
     char config[JIT_GEMM_CONFIG_SIZE]; /**< The config in the form that `config` takes. */
     uint64_t workspace_bytes; /**< Bytes of device memory that a launch of the planned size
-                                 needs as its workspace; 0 means none. */
+                                 needs as its workspace, to split K or for reductions; 0
+                                 means none. */
     uint32_t
-        tmem_columns;  /**< Columns of tensor memory per CTA; 0 where a chip has none. */
+        tmem_columns; /**< Columns of tensor memory per CTA; 0 where a chip has none. */
+    uint32_t sum_fraction_bits; /**< Fraction bits that sums of products keep: 23 as an
+                                   f32, or less where the tensor core keeps less; 52 in the
+                                   reference kernel; 0: the sums are exact integers. */
+    uint32_t is_gated; /**< 1 if the epilogue takes two accumulators, so that D has N / 2
+                            columns; else 0. */
     uint32_t reserved; /**< Zero. */
 } jit_gemm_info;
 

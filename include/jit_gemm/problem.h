@@ -85,6 +85,14 @@ typedef struct jit_gemm_matrix {
     jit_gemm_scale scale;   /**< Of A and B; must be zero in C and D. */
 } jit_gemm_matrix;
 
+/** Which two columns of B make a column of D, where the epilogue is a gated one: its
+ * snippet names `acc0` and `acc1`. */
+typedef enum jit_gemm_pair {
+    JIT_GEMM_PAIR_INTERLEAVED = 0, /**< Column j of D: columns 2 * j and 2 * j + 1 of B. */
+    JIT_GEMM_PAIR_HALVES = 1 /**< Column j of D: columns j and j + N / 2 of B, as where the
+                                weights of a gate and of what it scales are stacked. */
+} jit_gemm_pair;
+
 /** Whether a size is compiled into the kernel. */
 typedef enum jit_gemm_dim_mode {
     JIT_GEMM_DIM_EXACT = 0,  /**< Compiled in: one kernel per size. */
@@ -101,7 +109,9 @@ typedef struct jit_gemm_dim {
 /**
  * A problem: D = epilogue(alpha * op(A) * op(B) + beta * C, operands).
  *
- * A is M x K, B is K x N, C and D are M x N; there are `batch` of each. With scales, the
+ * A is M x K, B is K x N, C and D are M x N; there are `batch` of each. With a gated
+ * epilogue N is the number of B's columns, which is even, and D is M x N / 2; it is
+ * row-major, and there is no C. With scales, the
  * product's element (m, n) is also multiplied by those of A's row m and of B's column n:
  * the f32 factors are multiplied first, alpha * (a_scale * b_scale), then the sum by the
  * result.
@@ -118,10 +128,14 @@ typedef struct jit_gemm_problem {
                            there is no C. Its layout is D's, or zero, which means D's. */
     jit_gemm_matrix d;  /**< Of the same types as C; dtype zero means A's, where A is tf32
                            f32, where A is s8 s32. Matrix operands are laid out as D. */
-    char epilogue[JIT_GEMM_NAME_SIZE]; /**< A registered epilogue; empty means D = acc. */
+    char epilogue[JIT_GEMM_NAME_SIZE]; /**< A registered epilogue, or one of the library's
+                                            own; empty means D = acc. */
     char config[JIT_GEMM_CONFIG_SIZE]; /**< Overrides the choice; empty means choose. */
     uint64_t workspace_limit; /**< Most bytes of workspace that the choice may ask for, to
-                                 split K; 0: K is split only where `config` says so. */
+                                 split K; 0: K is split only where `config` says so. What
+                                 reductions need comes on top: it is not limited. */
+    jit_gemm_pair pair;       /**< Of a gated epilogue; must be zero without one. */
+    int32_t reserved;         /**< Must be zero. */
 } jit_gemm_problem;
 
 #ifdef __cplusplus

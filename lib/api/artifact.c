@@ -87,6 +87,8 @@ static jit_gemm_status describe_plan(const jit_gemm_context *context,
     info->grid_ctas = (uint32_t)choice->derived.grid_ctas;
     info->workspace_bytes = (uint64_t)choice->derived.workspace_bytes;
     info->tmem_columns = (uint32_t)choice->derived.tmem_columns;
+    info->is_gated = choice->product.is_gated;
+    info->sum_fraction_bits = (uint32_t)choice->derived.sum_fraction_bits;
     return status;
 }
 

@@ -9,6 +9,9 @@
 #include "base/error.h"
 #include "base/struct.h"
 
+/* No kernel of ours comes near, on any machine that was tried. */
+enum { DEFAULT_COMPILE_LIMIT_MS = 120000 };
+
 /* -------------------------------------------------------------------- struct helpers */
 
 jit_gemm_status jg_check_pointer(const void *pointer, const char *name)
@@ -57,6 +60,11 @@ static jit_gemm_status check_options(const jit_gemm_context_options *options)
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "options.log_level",
                        "give one of JIT_GEMM_SEVERITY_ERROR, WARNING, INFO, DEBUG",
                        "%d is no severity", (int)options->log_level);
+    }
+    if (options->reserved != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "options.reserved",
+                       "zero the struct before filling it", "must be 0, is %d",
+                       options->reserved);
     }
     if (options->cache_dir != NULL && options->cache_dir[0] != '/') {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "options.cache_dir",
@@ -109,6 +117,9 @@ static jit_gemm_status fill_context(jit_gemm_context *context,
                                     const jit_gemm_context_options *options)
 {
     context->policy = options->policy;
+    context->compile_limit_ms = options->compile_limit_ms == JIT_GEMM_NO_LIMIT ? 0
+                                : options->compile_limit_ms > 0 ? options->compile_limit_ms
+                                                                : DEFAULT_COMPILE_LIMIT_MS;
     context->stats.struct_size = sizeof(context->stats);
     context->log = jg_log_create(options->log, options->log_user, options->log_level);
     if (context->log == NULL) {
@@ -207,6 +218,7 @@ struct jg_builder jg_context_builder(const jit_gemm_context *context,
                                        .dump_dir = context->dump_dir,
                                        .toolchain = context->toolchain,
                                        .policy = policy,
+                                       .compile_limit_ms = context->compile_limit_ms,
                                        .code_kind = jg_target_code_kind(context)};
     return builder;
 }

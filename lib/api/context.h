@@ -22,7 +22,8 @@ struct jit_gemm_context {
     struct jg_device_facts facts; /* that is planned for */
     atomic_int most_cluster_ctas; /* the same field of the facts: a load may lower it */
     jit_gemm_policy policy;
-    char *dump_dir; /* NULL: none */
+    uint32_t compile_limit_ms; /* 0: none */
+    char *dump_dir;            /* NULL: none */
 
     struct jg_device *device;            /* counted; NULL: none could be opened */
     jit_gemm_status device_status;       /* why there is none */

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/struct.h"
+#include "plan/compiled.h"
 #include "runtime/launch.h"
 
 struct jit_gemm {
@@ -38,12 +39,33 @@ jit_gemm_status jg_step_choose(const jit_gemm_context *context, const struct jg_
                                const struct jg_problem *problem,
                                struct jg_choice *ret_choice, struct jg_str *trace)
 {
+    JG_TRY(jg_compiled_check_arch(problem->epilogue, arch->name));
     struct jg_device_facts facts = arch->default_facts;
     if (arch == context->arch) {
         facts = context->facts;
         facts.most_cluster_ctas = atomic_load(&context->most_cluster_ctas);
     }
     return jg_config_choose(arch, problem, &facts, ret_choice, trace);
+}
+
+static jit_gemm_status assemble(const struct jg_arch *arch,
+                                const struct jg_problem *problem,
+                                const struct jg_choice *choice,
+                                struct jg_source *ret_source, struct jg_str *ret_text)
+{
+    JG_TRY(jg_source_assemble(arch, problem, choice, ret_source)); /* 5 */
+    jg_problem_text(problem, ret_text);
+    return jg_str_status(ret_text);
+}
+
+static jit_gemm_status build_unit(const struct jg_builder *builder,
+                                  const struct jg_build_unit *unit,
+                                  struct jg_step_result *ret_result,
+                                  struct jg_build_counts *counts)
+{
+    JG_TRY(jg_build(builder, unit, &ret_result->binary, counts)); /* 6 to 9 */
+    memcpy(ret_result->entry, unit->source->entry, sizeof(ret_result->entry));
+    return JIT_GEMM_OK;
 }
 
 jit_gemm_status jg_step_binary(const struct jg_builder *builder, const struct jg_arch *arch,
@@ -53,17 +75,12 @@ jit_gemm_status jg_step_binary(const struct jg_builder *builder, const struct jg
                                struct jg_build_counts *counts)
 {
     struct jg_source source = {0};
-    JG_TRY(jg_source_assemble(arch, problem, choice, &source)); /* 5 */
     struct jg_str text = {0};
-    jg_problem_text(problem, &text);
-    jit_gemm_status status = jg_str_status(&text);
+    jit_gemm_status status = assemble(arch, problem, choice, &source, &text);
     if (status == JIT_GEMM_OK) {
         const struct jg_build_unit unit = {&source, arch, problem->epilogue,
                                            jg_str_text(&text)};
-        status = jg_build(builder, &unit, &ret_result->binary, counts); /* 6 to 9 */
-    }
-    if (status == JIT_GEMM_OK) {
-        memcpy(ret_result->entry, source.entry, sizeof(ret_result->entry));
+        status = build_unit(builder, &unit, ret_result, counts);
     }
     jg_str_free(&text);
     jg_source_free(&source);
@@ -87,33 +104,42 @@ static jit_gemm_status build_binary(jit_gemm_context *context,
     return jg_context_record(context, problem, status);
 }
 
-/* `ret_unfit_ctas`: of the cluster, if that is why the load has failed; else untouched. */
+/* `result` is the caller's to free, also after a failure. `ret_unfit_ctas`: of the cluster,
+ * if that is why the load has failed; else untouched. */
+static jit_gemm_status load_result(jit_gemm_context *context,
+                                   const struct jg_problem *problem,
+                                   struct jg_step_result *result, struct jit_gemm *gemm,
+                                   int *ret_unfit_ctas)
+{
+    struct jg_choice choice;
+    bool none_fits = false;
+    JG_TRY(build_binary(context, problem, &choice, result));
+    const struct jg_module_request request = {.problem = problem,
+                                              .choice = &choice,
+                                              .ret_none_fits = &none_fits,
+                                              .binary = &result->binary,
+                                              .arch = context->arch,
+                                              .entry = result->entry,
+                                              .log = context->log};
+    const jit_gemm_status status =
+        jg_module_load(context->device, &request, &gemm->kernel); /* 10 */
+    if (none_fits) {
+        *ret_unfit_ctas = choice.config.layout.cluster_m * choice.config.layout.cluster_n;
+    }
+    JG_TRY(status);
+    gemm->origin = result->binary.origin;
+    gemm->compile_ms = result->binary.compile_ms;
+    gemm->load_ms = gemm->kernel->load_ms;
+    return JIT_GEMM_OK;
+}
+
 static jit_gemm_status build_and_load_once(jit_gemm_context *context,
                                            const struct jg_problem *problem,
                                            struct jit_gemm *gemm, int *ret_unfit_ctas)
 {
-    struct jg_choice choice;
     struct jg_step_result result = {0};
-    bool none_fits = false;
-    jit_gemm_status status = build_binary(context, problem, &choice, &result);
-    if (status == JIT_GEMM_OK) {
-        const struct jg_module_request request = {.problem = problem,
-                                                  .choice = &choice,
-                                                  .ret_none_fits = &none_fits,
-                                                  .binary = &result.binary,
-                                                  .arch = context->arch,
-                                                  .entry = result.entry,
-                                                  .log = context->log};
-        status = jg_module_load(context->device, &request, &gemm->kernel); /* 10 */
-    }
-    if (status == JIT_GEMM_OK) {
-        gemm->origin = result.binary.origin;
-        gemm->compile_ms = result.binary.compile_ms;
-        gemm->load_ms = gemm->kernel->load_ms;
-    }
-    if (none_fits) {
-        *ret_unfit_ctas = choice.config.layout.cluster_m * choice.config.layout.cluster_n;
-    }
+    const jit_gemm_status status =
+        load_result(context, problem, &result, gemm, ret_unfit_ctas);
     jg_binary_free(&result.binary);
     return status;
 }
@@ -146,38 +172,37 @@ static jit_gemm_status build_and_load(jit_gemm_context *context,
     }
 }
 
-static jit_gemm_status make_table_key(const jit_gemm_context *context,
-                                      const struct jg_problem *problem,
-                                      struct jg_str *ret_key)
+/* `ret_entry`: the right to build; NULL if the kernel was there. */
+static jit_gemm_status look_up(jit_gemm_context *context, const struct jg_str *key,
+                               struct jit_gemm *gemm, struct jg_table_entry **ret_entry)
 {
-    jg_str_puts(ret_key, context->arch->name); /* 2 */
-    jg_problem_bytes(problem, ret_key);
-    return jg_str_status(ret_key);
+    JG_TRY(jg_str_status(key));
+    return jg_table_acquire(context->table, key->data, key->size, /* 3 */
+                            &gemm->kernel, ret_entry);
 }
 
 static jit_gemm_status acquire_kernel(jit_gemm_context *context,
                                       const struct jg_problem *problem,
                                       struct jit_gemm *gemm)
 {
-    struct jg_str key = {0};
     struct jg_table_entry *entry = NULL;
-    jit_gemm_status status = make_table_key(context, problem, &key);
-    if (status == JIT_GEMM_OK) {
-        status = jg_table_acquire(context->table, key.data, key.size, /* 3 */
-                                  &gemm->kernel, &entry);
-    }
+    struct jg_str key = {0};
+    jg_str_puts(&key, context->arch->name); /* 2 */
+    jg_problem_bytes(problem, &key);
+    const jit_gemm_status found = look_up(context, &key, gemm, &entry);
     jg_str_free(&key);
-    if (status != JIT_GEMM_OK || entry == NULL) {
+    JG_TRY(found);
+    if (entry == NULL) {
         gemm->origin = JIT_GEMM_ORIGIN_MEMORY;
+        return JIT_GEMM_OK;
+    }
+    const jit_gemm_status status = build_and_load(context, problem, gemm);
+    if (status != JIT_GEMM_OK) {
+        jg_table_abandon(context->table, entry, status);
         return status;
     }
-    status = build_and_load(context, problem, gemm);
-    if (status == JIT_GEMM_OK) {
-        jg_table_publish(context->table, entry, gemm->kernel); /* 11 */
-    } else {
-        jg_table_abandon(context->table, entry, status);
-    }
-    return status;
+    jg_table_publish(context->table, entry, gemm->kernel); /* 11 */
+    return JIT_GEMM_OK;
 }
 
 static void count_create(jit_gemm_context *context, const struct jit_gemm *gemm)
@@ -275,6 +300,8 @@ jit_gemm_status jit_gemm_get_info(const jit_gemm *gemm, jit_gemm_info *ret_info)
         .load_ms = gemm->load_ms,
         .workspace_bytes = (uint64_t)kernel->choice.derived.workspace_bytes,
         .tmem_columns = (uint32_t)kernel->choice.derived.tmem_columns,
+        .is_gated = product->is_gated,
+        .sum_fraction_bits = (uint32_t)kernel->choice.derived.sum_fraction_bits,
     };
     snprintf(info.arch, sizeof(info.arch), "%s", kernel->arch);
     snprintf(info.key, sizeof(info.key), "%s", kernel->key);

@@ -11,7 +11,9 @@
 
 #include "api/context.h"
 #include "base/alloc.h"
+#include "base/base64.h"
 #include "base/error.h"
+#include "plan/operand_text.h"
 #include "plan/text.h"
 
 static const char first_line[] = "jit_gemm manifest 1";
@@ -23,9 +25,20 @@ static void print_epilogue(const struct jg_epilogue *epilogue, struct jg_str *ou
     jg_str_printf(out, "epilogue %s\n", epilogue->name);
     for (uint32_t i = 0; i < epilogue->operand_count; i++) {
         const struct jg_operand *operand = &epilogue->operands[i];
-        jg_str_printf(out, "operand %s %s %s%s\n", operand->name,
+        const bool has_role = operand->role != JIT_GEMM_OPERAND_INPUT;
+        jg_str_printf(out, "operand %s %s %s%s%s\n", operand->name,
                       jg_operand_kind_name(operand->kind), jg_dtype_name(operand->dtype),
-                      operand->role == JIT_GEMM_OPERAND_OUTPUT ? " out" : "");
+                      has_role ? " " : "",
+                      has_role ? jg_operand_role_name(operand->role) : "");
+    }
+    if (jg_epilogue_is_compiled(epilogue)) {
+        const struct jg_compiled *compiled = &epilogue->compiled;
+        jg_str_printf(out, "code %s %zu %s %s\n",
+                      compiled->kind == JIT_GEMM_CODE_PTX ? "ptx" : "ltoir",
+                      compiled->code_size, compiled->symbol, epilogue->source_name);
+        jg_base64_print(compiled->code, compiled->code_size, out);
+        jg_str_puts(out, "end\n");
+        return;
     }
     jg_str_printf(out, "source %zu %u %s\n", epilogue->source_size, epilogue->first_line,
                   epilogue->source_name);
@@ -79,6 +92,7 @@ static bool write_whole(int file, const struct jg_str *text)
 static jit_gemm_status replace_file(const char *path, const struct jg_str *text)
 {
     static atomic_uint number; /* two threads may write the same path */
+    JG_TRY(jg_str_status(text));
     struct jg_str temporary = {0};
     jg_str_printf(&temporary, "%s.%ld.%u.tmp", path, (long)getpid(),
                   atomic_fetch_add(&number, 1));
@@ -112,10 +126,7 @@ jit_gemm_status jit_gemm_context_write_manifest(jit_gemm_context *context, const
     JG_TRY(jg_check_pointer(path, "path"));
     struct jg_str text = {0};
     jg_manifest_print(context->asked, context->epilogues, &text);
-    jit_gemm_status status = jg_str_status(&text);
-    if (status == JIT_GEMM_OK) {
-        status = replace_file(path, &text);
-    }
+    const jit_gemm_status status = replace_file(path, &text);
     jg_str_free(&text);
     return status;
 }
@@ -137,6 +148,9 @@ struct epilogue_draft {
     char operand_names[JIT_GEMM_MAX_OPERANDS][JIT_GEMM_NAME_SIZE];
     jit_gemm_operand operands[JIT_GEMM_MAX_OPERANDS];
     char *source_name;
+    size_t source_line; /* of the manifest */
+    char *symbol;
+    struct jg_str code;
 };
 
 static jit_gemm_status fail_at_line(const struct reader *reader, jit_gemm_status status,
@@ -217,39 +231,14 @@ static bool copy_piece(char *target, const char *piece, size_t size)
 static jit_gemm_status read_operand(const struct reader *reader, const char *rest,
                                     size_t size, struct epilogue_draft *draft)
 {
-    static const char hint[] = "write: operand NAME KIND DTYPE [out]";
     const uint32_t index = draft->epilogue.operand_count;
     if (index >= JIT_GEMM_MAX_OPERANDS) {
         return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT,
                             "an epilogue has at most 16 operands", "too many operands");
     }
-    jit_gemm_operand *operand = &draft->operands[index];
-    const char *piece = NULL;
-    size_t length = take_piece(&rest, &size, &piece);
-    if (!copy_piece(draft->operand_names[index], piece, length)) {
-        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, hint,
-                            "the operand's name is missing or too long");
-    }
-    operand->name = draft->operand_names[index];
-    length = take_piece(&rest, &size, &piece);
-    if (!jg_operand_kind_parse(piece, length, &operand->kind)) {
-        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, JG_OPERAND_KINDS,
-                            "the operand's kind is missing or unknown");
-    }
-    length = take_piece(&rest, &size, &piece);
-    if (!jg_dtype_parse(piece, length, &operand->dtype)) {
-        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, JG_OPERAND_TYPES,
-                            "the operand's type is missing or unknown");
-    }
-    length = take_piece(&rest, &size, &piece);
-    if (length == 3 && memcmp(piece, "out", 3) == 0) {
-        operand->role = JIT_GEMM_OPERAND_OUTPUT;
-        length = take_piece(&rest, &size, &piece);
-    }
-    if (length != 0 || size != 0) {
-        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, hint,
-                            "something follows the operand");
-    }
+    JG_TRY(forward_at_line(reader,
+                           jg_operand_parse(rest, size, ' ', draft->operand_names[index],
+                                            &draft->operands[index])));
     draft->epilogue.operand_count++;
     return JIT_GEMM_OK;
 }
@@ -289,6 +278,7 @@ static jit_gemm_status read_source(struct reader *reader, const char *rest, size
     }
     draft->epilogue.source_name = draft->source_name;
     draft->epilogue.first_line = (uint32_t)line;
+    draft->source_line = reader->line + 1;
     draft->epilogue.source = reader->text + reader->offset;
     draft->epilogue.source_size = (size_t)bytes;
     for (size_t i = 0; i <= (size_t)bytes; i++) {
@@ -302,8 +292,77 @@ static jit_gemm_status read_source(struct reader *reader, const char *rest, size
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status read_epilogue_lines(struct reader *reader,
-                                           struct epilogue_draft *draft)
+/* "ptx" or "ltoir" */
+static bool parse_code_kind(const char *piece, size_t size, jit_gemm_code_kind *ret_kind)
+{
+    const bool is_ptx = jg_word_is(piece, size, "ptx");
+    *ret_kind = is_ptx ? JIT_GEMM_CODE_PTX : JIT_GEMM_CODE_LTOIR;
+    return is_ptx || jg_word_is(piece, size, "ltoir");
+}
+
+/* The lines of base64 and the line "end". */
+static jit_gemm_status read_code_lines(struct reader *reader, int64_t bytes,
+                                       struct jg_str *code)
+{
+    while (next_line(reader)) {
+        if (reader->length == 3 && memcmp(reader->start, "end", 3) == 0) {
+            JG_TRY(jg_str_status(code));
+            return (int64_t)code->size == bytes
+                       ? JIT_GEMM_OK
+                       : fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT,
+                                      "give the code whole, as it was written",
+                                      "the code has another number of bytes than it says");
+        }
+        if (!jg_base64_parse_line(reader->start, reader->length, code)) {
+            return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT,
+                                "write the code as base64, in lines of whole groups",
+                                "the line is no base64");
+        }
+        if ((int64_t)code->size > bytes) {
+            return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "write: end, after the code",
+                                "the code has more bytes than it says");
+        }
+    }
+    return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "write: end, after the code",
+                        "the manifest ends inside an epilogue");
+}
+
+/* The code line, the code and the line "end". */
+static jit_gemm_status read_code(struct reader *reader, const char *rest, size_t size,
+                                 struct epilogue_draft *draft)
+{
+    static const char hint[] = "write: code ptx|ltoir BYTES SYMBOL SOURCE_NAME";
+    const char *piece = NULL;
+    int64_t bytes = 0;
+    size_t length = take_piece(&rest, &size, &piece);
+    if (!parse_code_kind(piece, length, &draft->epilogue.code_kind)) {
+        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, hint,
+                            "the kind of code is missing or unknown");
+    }
+    length = take_piece(&rest, &size, &piece);
+    if (!jg_number_parse(piece, length, 1, JIT_GEMM_MAX_CODE_BYTES, &bytes)) {
+        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, hint,
+                            "the number of bytes is missing or out of range");
+    }
+    length = take_piece(&rest, &size, &piece);
+    if (length == 0 || size == 0 || memchr(piece, '\0', length + 1 + size) != NULL) {
+        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, hint,
+                            "the symbol or the source name is missing, or has a zero byte");
+    }
+    draft->symbol = jg_copy_text(piece, length);
+    draft->source_name = jg_copy_text(rest, size);
+    if (draft->symbol == NULL || draft->source_name == NULL) {
+        return jg_fail_memory();
+    }
+    JG_TRY(read_code_lines(reader, bytes, &draft->code));
+    draft->epilogue.symbol = draft->symbol;
+    draft->epilogue.source_name = draft->source_name;
+    draft->epilogue.code = draft->code.data;
+    draft->epilogue.code_size = draft->code.size;
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status read_draft_lines(struct reader *reader, struct epilogue_draft *draft)
 {
     while (next_line(reader)) {
         const char *rest = NULL;
@@ -312,14 +371,100 @@ static jit_gemm_status read_epilogue_lines(struct reader *reader,
             JG_TRY(read_operand(reader, rest, size, draft));
         } else if (take_keyword(reader, "source", &rest, &size)) {
             return read_source(reader, rest, size, draft);
+        } else if (take_keyword(reader, "code", &rest, &size)) {
+            return read_code(reader, rest, size, draft);
         } else {
             return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT,
-                                "an epilogue has operand lines, a source line, and end",
-                                "neither an operand nor a source");
+                                "an epilogue has operand lines, a source or code line, "
+                                "and end",
+                                "neither an operand nor a source nor code");
         }
     }
     return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "write: source, the snippet, end",
                         "the manifest ends inside an epilogue");
+}
+
+void jg_manifest_locate_error(const struct jg_manifest *manifest, const char *epilogue)
+{
+    size_t index = 0;
+    while (index < manifest->snippet_count &&
+           strcmp(manifest->snippets[index].name, epilogue) != 0) {
+        index++;
+    }
+    jit_gemm_diagnostics *diagnostics = NULL;
+    const jit_gemm_status status = jg_error_status();
+    if (index == manifest->snippet_count ||
+        jg_diagnostics_take(&diagnostics) != JIT_GEMM_OK) {
+        return;
+    }
+    const struct jg_manifest_snippet *snippet = &manifest->snippets[index];
+    jg_error_begin(status);
+    for (size_t i = 0; i < jg_diagnostics_count(diagnostics); i++) {
+        const jit_gemm_diagnostic *item = jg_diagnostics_at(diagnostics, i);
+        struct jg_str text = {0};
+        jg_str_puts(&text, item->text);
+        if (item->origin == JIT_GEMM_DIAGNOSTIC_SNIPPET &&
+            item->line >= snippet->first_line) {
+            jg_str_printf(&text, " (epilogue '%s', manifest line %zu)", epilogue,
+                          snippet->line + (item->line - snippet->first_line));
+        }
+        jg_error_add(item->severity, item->origin, item->line, item->column, item->where,
+                     text.failed ? item->text : jg_str_text(&text), item->hint);
+        jg_str_free(&text);
+    }
+    const char *log = jg_diagnostics_log(diagnostics);
+    jg_error_log(log, strlen(log));
+    jg_diagnostics_destroy(&diagnostics);
+}
+
+static jit_gemm_status note_snippet(struct jg_manifest *manifest,
+                                    const struct epilogue_draft *draft)
+{
+    if (manifest->snippet_count == manifest->snippet_capacity) {
+        const size_t capacity =
+            manifest->snippet_capacity > 0 ? manifest->snippet_capacity * 2 : 16;
+        struct jg_manifest_snippet *snippets =
+            jg_realloc(manifest->snippets, capacity * sizeof(*snippets));
+        if (snippets == NULL) {
+            return jg_fail_memory();
+        }
+        manifest->snippets = snippets;
+        manifest->snippet_capacity = capacity;
+    }
+    struct jg_manifest_snippet *own = &manifest->snippets[manifest->snippet_count++];
+    *own = (struct jg_manifest_snippet){.first_line = draft->epilogue.first_line,
+                                        .line = draft->source_line};
+    memcpy(own->name, draft->name, sizeof(own->name));
+    return JIT_GEMM_OK;
+}
+
+/* From the epilogue's line to its end. */
+static jit_gemm_status read_draft(struct reader *reader, const char *rest, size_t size,
+                                  struct epilogue_draft *draft)
+{
+    draft->epilogue.struct_size = sizeof(draft->epilogue);
+    draft->epilogue.name = draft->name;
+    draft->epilogue.operands = draft->operands;
+    if (!copy_piece(draft->name, rest, size)) {
+        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "write: epilogue NAME",
+                            "the epilogue's name is missing or too long");
+    }
+    return read_draft_lines(reader, draft);
+}
+
+static jit_gemm_status register_draft(struct reader *reader, const char *rest, size_t size,
+                                      struct jg_log *log, struct epilogue_draft *draft,
+                                      struct jg_manifest *manifest)
+{
+    const struct reader at_start = {.line = reader->line};
+    JG_TRY(read_draft(reader, rest, size, draft));
+    JG_TRY(note_snippet(manifest, draft));
+    const jit_gemm_status status = forward_at_line(
+        &at_start, jg_registry_add(manifest->epilogues, log, &draft->epilogue));
+    if (status == JIT_GEMM_ERR_COMPILE) {
+        jg_manifest_locate_error(manifest, draft->name);
+    }
+    return status;
 }
 
 static jit_gemm_status read_epilogue(struct reader *reader, const char *rest, size_t size,
@@ -329,26 +474,37 @@ static jit_gemm_status read_epilogue(struct reader *reader, const char *rest, si
     if (draft == NULL) {
         return jg_fail_memory();
     }
-    const size_t line = reader->line;
-    draft->epilogue.struct_size = sizeof(draft->epilogue);
-    draft->epilogue.name = draft->name;
-    draft->epilogue.operands = draft->operands;
-    jit_gemm_status status = JIT_GEMM_OK;
-    if (!copy_piece(draft->name, rest, size)) {
-        status = fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "write: epilogue NAME",
-                              "the epilogue's name is missing or too long");
-    }
-    if (status == JIT_GEMM_OK) {
-        status = read_epilogue_lines(reader, draft);
-    }
-    if (status == JIT_GEMM_OK) {
-        const struct reader at_start = {.line = line};
-        status = forward_at_line(
-            &at_start, jg_registry_add(manifest->epilogues, log, &draft->epilogue));
-    }
+    const jit_gemm_status status = register_draft(reader, rest, size, log, draft, manifest);
     jg_free(draft->source_name);
+    jg_free(draft->symbol);
+    jg_str_free(&draft->code);
     jg_free(draft);
     return status;
+}
+
+static jit_gemm_status reserve_problem(struct jg_manifest *manifest)
+{
+    if (manifest->problem_count < manifest->problem_capacity) {
+        return JIT_GEMM_OK;
+    }
+    const size_t capacity =
+        manifest->problem_capacity > 0 ? manifest->problem_capacity * 2 : 16;
+    jit_gemm_problem *problems =
+        jg_realloc(manifest->problems, capacity * sizeof(jit_gemm_problem));
+    if (problems == NULL) {
+        return jg_fail_memory();
+    }
+    manifest->problems = problems;
+    manifest->problem_capacity = capacity;
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status parse_problem(const char *text, struct jg_manifest *manifest)
+{
+    jit_gemm_problem *problem = &manifest->problems[manifest->problem_count];
+    struct jg_problem canonical;
+    JG_TRY(jg_problem_parse(text, problem));
+    return jg_problem_normalize(problem, jg_registry_find, manifest->epilogues, &canonical);
 }
 
 static jit_gemm_status read_problem(const struct reader *reader, const char *rest,
@@ -358,28 +514,12 @@ static jit_gemm_status read_problem(const struct reader *reader, const char *res
         return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "write plain text",
                             "the line has a zero byte");
     }
-    if (manifest->problem_count == manifest->problem_capacity) {
-        const size_t capacity =
-            manifest->problem_capacity > 0 ? manifest->problem_capacity * 2 : 16;
-        jit_gemm_problem *problems =
-            jg_realloc(manifest->problems, capacity * sizeof(jit_gemm_problem));
-        if (problems == NULL) {
-            return jg_fail_memory();
-        }
-        manifest->problems = problems;
-        manifest->problem_capacity = capacity;
-    }
+    JG_TRY(reserve_problem(manifest));
     char *text = jg_copy_text(rest, size);
     if (text == NULL) {
         return jg_fail_memory();
     }
-    jit_gemm_problem *problem = &manifest->problems[manifest->problem_count];
-    struct jg_problem canonical;
-    jit_gemm_status status = jg_problem_parse(text, problem);
-    if (status == JIT_GEMM_OK) {
-        status = jg_problem_normalize(problem, jg_registry_find, manifest->epilogues,
-                                      &canonical);
-    }
+    const jit_gemm_status status = parse_problem(text, manifest);
     jg_free(text);
     JG_TRY(forward_at_line(reader, status));
     manifest->problem_count++;
@@ -450,6 +590,7 @@ jit_gemm_status jg_manifest_parse(const char *text, size_t size, struct jg_log *
 void jg_manifest_free(struct jg_manifest *manifest)
 {
     jg_registry_destroy(manifest->epilogues);
+    jg_free(manifest->snippets);
     jg_free(manifest->problems);
     *manifest = (struct jg_manifest){0};
 }

@@ -4,7 +4,7 @@
  *
  *     jit_gemm manifest 1
  *     epilogue NAME
- *     operand NAME KIND DTYPE [out]
+ *     operand NAME KIND DTYPE [out|sum|max|min]
  *     source BYTES FIRST_LINE SOURCE_NAME
  *     <BYTES bytes, then a line feed>
  *     end
@@ -19,8 +19,17 @@
 #include "api/record.h"
 #include "api/registry.h"
 
+/* Where a snippet stands. */
+struct jg_manifest_snippet {
+    char name[JIT_GEMM_NAME_SIZE]; /* of its epilogue */
+    uint32_t first_line;           /* in the user's file */
+    size_t line;                   /* of the same line in the manifest */
+};
+
 struct jg_manifest {
     struct jg_registry *epilogues;
+    struct jg_manifest_snippet *snippets;
+    size_t snippet_count, snippet_capacity;
     jit_gemm_problem *problems;
     size_t problem_count, problem_capacity;
 };
@@ -29,11 +38,15 @@ struct jg_manifest {
 void jg_manifest_print(struct jg_record *record, struct jg_registry *epilogues,
                        struct jg_str *out);
 /*
- * Reads a manifest. ARGUMENT (the error names the line), COMPILE (a snippet), VERSION (of
+ * Reads a manifest. ARGUMENT (the error names the line), COMPILE (a snippet; its
+ * epilogue and line too), VERSION (of
  * the format), NO_MEMORY. Free it with jg_manifest_free.
  */
 jit_gemm_status jg_manifest_parse(const char *text, size_t size, struct jg_log *log,
                                   struct jg_manifest *ret_manifest);
+/* Adds an epilogue's name and the manifest's lines to the thread's error, which is COMPILE.
+ * Leaves it as it is without memory, or if the manifest has no such epilogue. */
+void jg_manifest_locate_error(const struct jg_manifest *manifest, const char *epilogue);
 void jg_manifest_free(struct jg_manifest *manifest);
 
 #endif

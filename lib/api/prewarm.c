@@ -69,6 +69,9 @@ static jit_gemm_status build_into_cache(struct prewarm *prewarm, const struct jg
         }
     }
     jg_binary_free(&result.binary);
+    if (status == JIT_GEMM_ERR_COMPILE) {
+        jg_manifest_locate_error(prewarm->manifest, user->epilogue);
+    }
     return status;
 }
 

@@ -7,11 +7,17 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/thread.h"
+#include "plan/named_epilogue.h"
+
+struct list {
+    struct jg_epilogue **items; /* owned */
+    size_t count, capacity;
+};
 
 struct jg_registry {
     jg_mutex mutex;
-    struct jg_epilogue **items; /* owned */
-    size_t count, capacity;
+    struct list own;   /* the caller's */
+    struct list named; /* those of the library that were asked for: one per type of D */
 };
 
 struct jg_registry *jg_registry_create(void)
@@ -27,43 +33,48 @@ struct jg_registry *jg_registry_create(void)
     return registry;
 }
 
+static void free_list(struct list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        jg_epilogue_destroy(list->items[i]);
+    }
+    jg_free(list->items);
+}
+
 void jg_registry_destroy(struct jg_registry *registry)
 {
     if (registry == NULL) {
         return;
     }
-    for (size_t i = 0; i < registry->count; i++) {
-        jg_epilogue_destroy(registry->items[i]);
-    }
-    jg_free(registry->items);
+    free_list(&registry->own);
+    free_list(&registry->named);
     pthread_mutex_destroy(&registry->mutex);
     jg_free(registry);
 }
 
-static const struct jg_epilogue *find_by_name(const struct jg_registry *registry,
-                                              const char *name)
+static const struct jg_epilogue *find_by_name(const struct list *list, const char *name)
 {
-    for (size_t i = 0; i < registry->count; i++) {
-        if (strcmp(registry->items[i]->name, name) == 0) {
-            return registry->items[i];
+    for (size_t i = 0; i < list->count; i++) {
+        if (strcmp(list->items[i]->name, name) == 0) {
+            return list->items[i];
         }
     }
     return NULL;
 }
 
-static bool make_room_for_one(struct jg_registry *registry)
+static bool make_room_for_one(struct list *list)
 {
-    if (registry->count < registry->capacity) {
+    if (list->count < list->capacity) {
         return true;
     }
-    const size_t capacity = registry->capacity > 0 ? registry->capacity * 2 : 16;
+    const size_t capacity = list->capacity > 0 ? list->capacity * 2 : 16;
     struct jg_epilogue **items =
-        jg_realloc(registry->items, capacity * sizeof(struct jg_epilogue *));
+        jg_realloc(list->items, capacity * sizeof(struct jg_epilogue *));
     if (items == NULL) {
         return false;
     }
-    registry->items = items;
-    registry->capacity = capacity;
+    list->items = items;
+    list->capacity = capacity;
     return true;
 }
 
@@ -71,7 +82,13 @@ static bool make_room_for_one(struct jg_registry *registry)
 static jit_gemm_status add_or_compare(struct jg_registry *registry,
                                       struct jg_epilogue *epilogue, bool *ret_taken)
 {
-    const struct jg_epilogue *known = find_by_name(registry, epilogue->name);
+    if (jg_named_epilogue_find(epilogue->name) != NULL) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "epilogue.name",
+                       "choose another name, or name it in the problem without "
+                       "registering one",
+                       "'%s' is an epilogue of the library", epilogue->name);
+    }
+    const struct jg_epilogue *known = find_by_name(&registry->own, epilogue->name);
     if (known != NULL) {
         if (jg_epilogue_equal(known, epilogue)) {
             return JIT_GEMM_OK;
@@ -81,12 +98,23 @@ static jit_gemm_status add_or_compare(struct jg_registry *registry,
                        "and source name again",
                        "another epilogue is registered as '%s'", epilogue->name);
     }
-    if (!make_room_for_one(registry)) {
+    if (!make_room_for_one(&registry->own)) {
         return jg_fail_memory();
     }
-    registry->items[registry->count++] = epilogue;
+    registry->own.items[registry->own.count++] = epilogue;
     *ret_taken = true;
     return JIT_GEMM_OK;
+}
+
+void jg_epilogue_warn(const struct jg_epilogue *epilogue, struct jg_log *log)
+{
+    if (epilogue->double_line > 0) {
+        jg_log_line(
+            log, JIT_GEMM_SEVERITY_WARNING,
+            "%s:%u:%u: warning: a literal of type double makes the arithmetic slow; "
+            "add an f, as in 0.5f",
+            epilogue->source_name, epilogue->double_line, epilogue->double_column);
+    }
 }
 
 jit_gemm_status jg_registry_add(struct jg_registry *registry, struct jg_log *log,
@@ -102,30 +130,65 @@ jit_gemm_status jg_registry_add(struct jg_registry *registry, struct jg_log *log
         jg_epilogue_destroy(epilogue);
         return status;
     }
-    if (epilogue->double_line > 0) {
-        jg_log_line(
-            log, JIT_GEMM_SEVERITY_WARNING,
-            "%s:%u:%u: warning: a literal of type double makes the arithmetic slow; "
-            "add an f, as in 0.5f",
-            epilogue->source_name, epilogue->double_line, epilogue->double_column);
-    }
+    jg_epilogue_warn(epilogue, log);
     return JIT_GEMM_OK;
 }
 
-const struct jg_epilogue *jg_registry_find(void *registry, const char *name)
+static bool has_equal_operands(const struct jg_epilogue *epilogue,
+                               const struct jg_named_epilogue *named,
+                               const jit_gemm_operand *operands)
+{
+    for (uint32_t i = 0; i < named->operand_count; i++) {
+        if (epilogue->operands[i].dtype != operands[i].dtype) {
+            return false;
+        }
+    }
+    return strcmp(epilogue->name, named->name) == 0;
+}
+
+/* One of the library's own, made when it is first asked for. Called with the mutex held. */
+static jit_gemm_status find_named(struct jg_registry *registry,
+                                  const struct jg_named_epilogue *named, jit_gemm_dtype d,
+                                  const struct jg_epilogue **ret_epilogue)
+{
+    struct list *list = &registry->named;
+    jit_gemm_operand operands[JIT_GEMM_MAX_OPERANDS];
+    jg_named_epilogue_operands(named, d, operands);
+    for (size_t i = 0; i < list->count; i++) {
+        if (has_equal_operands(list->items[i], named, operands)) {
+            *ret_epilogue = list->items[i];
+            return JIT_GEMM_OK;
+        }
+    }
+    if (!make_room_for_one(list)) {
+        return jg_fail_memory();
+    }
+    JG_TRY(jg_named_epilogue_create(named, d, &list->items[list->count]));
+    *ret_epilogue = list->items[list->count++];
+    return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_registry_find(void *registry, const char *name, jit_gemm_dtype d,
+                                 const struct jg_epilogue **ret_epilogue)
 {
     struct jg_registry *own = registry;
+    const struct jg_named_epilogue *named = jg_named_epilogue_find(name);
+    jit_gemm_status status = JIT_GEMM_OK;
     pthread_mutex_lock(&own->mutex);
-    const struct jg_epilogue *epilogue = find_by_name(own, name);
+    if (named != NULL) {
+        status = find_named(own, named, d, ret_epilogue);
+    } else {
+        *ret_epilogue = find_by_name(&own->own, name);
+    }
     pthread_mutex_unlock(&own->mutex);
-    return epilogue;
+    return status;
 }
 
 const struct jg_epilogue *jg_registry_at(struct jg_registry *registry, size_t index)
 {
     pthread_mutex_lock(&registry->mutex);
     const struct jg_epilogue *epilogue =
-        index < registry->count ? registry->items[index] : NULL;
+        index < registry->own.count ? registry->own.items[index] : NULL;
     pthread_mutex_unlock(&registry->mutex);
     return epilogue;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Epilogues by name. Append-only: a found epilogue stays valid and unchanged as long as the
- * registry, so nobody holds a lock while it is used. */
+/* Epilogues by name: the caller's, and the library's own. Append-only: a found epilogue
+ * stays valid and unchanged as long as the registry, so nobody holds a lock while it is
+ * used. */
 #ifndef JG_API_REGISTRY_H
 #define JG_API_REGISTRY_H
 
@@ -16,14 +17,19 @@ void jg_registry_destroy(struct jg_registry *registry);
 
 /*
  * Checks and adds. The same registration twice is fine. Warns of double literals.
- * ARGUMENT (another epilogue has the name, operands), COMPILE, NO_MEMORY, VERSION.
+ * ARGUMENT (another epilogue, or one of the library's own, has the name; operands),
+ * COMPILE, NO_MEMORY, VERSION.
  */
 jit_gemm_status jg_registry_add(struct jg_registry *registry, struct jg_log *log,
                                 const jit_gemm_epilogue *user);
 
+/* Logs what is legal and slow: the first double literal. */
+void jg_epilogue_warn(const struct jg_epilogue *epilogue, struct jg_log *log);
+
 /* A jg_epilogue_find_fn; `registry` is the registry. */
-const struct jg_epilogue *jg_registry_find(void *registry, const char *name);
-/* In order of registration; NULL past the end. */
+jit_gemm_status jg_registry_find(void *registry, const char *name, jit_gemm_dtype d,
+                                 const struct jg_epilogue **ret_epilogue);
+/* The caller's, in order of registration; NULL past the end. */
 const struct jg_epilogue *jg_registry_at(struct jg_registry *registry, size_t index);
 
 #endif

@@ -95,39 +95,71 @@ static jit_gemm_status fail_unsupported(const struct jg_arch *arch,
                           "this version has no kernels for %s", jg_str_text(devices));
 }
 
-/* The first device that fits. The others before it are named in the log, or in the error if
- * there is none. */
-static jit_gemm_status choose_ordinal(const jit_gemm_context *context,
-                                      const struct jg_driver *driver, int *ret_ordinal)
+/* The first device that fits; -1 if there is none. Those before it are printed to `passed`.
+ */
+static jit_gemm_status find_ordinal(const jit_gemm_context *context,
+                                    const struct jg_driver *driver, struct jg_str *passed,
+                                    int *ret_ordinal)
 {
     int count = 0;
     JG_TRY(jg_device_count(driver, &count));
-    struct jg_str passed = {0};
-    jit_gemm_status status = JIT_GEMM_OK;
-    int chosen = -1;
-    for (int i = 0; i < count && chosen < 0 && status == JIT_GEMM_OK; i++) {
+    for (int i = 0; i < count; i++) {
         struct jg_device_facts facts = {0};
-        status = jg_device_read_facts(driver, i, &facts);
-        if (status == JIT_GEMM_OK && device_fits(context->arch, &facts)) {
-            chosen = i;
-        } else if (status == JIT_GEMM_OK) {
-            print_device(i, &facts, &passed);
-            status = jg_str_status(&passed);
+        JG_TRY(jg_device_read_facts(driver, i, &facts));
+        if (device_fits(context->arch, &facts)) {
+            *ret_ordinal = i;
+            return JIT_GEMM_OK;
         }
+        print_device(i, &facts, passed);
+        JG_TRY(jg_str_status(passed));
     }
-    if (status == JIT_GEMM_OK && chosen < 0) {
-        status = fail_unsupported(context->arch, &passed);
-    } else if (status == JIT_GEMM_OK) {
-        if (passed.size > 0) {
-            jg_log_line(context->log, JIT_GEMM_SEVERITY_INFO,
-                        "device %d was taken: kernels for %s do not run on %s", chosen,
-                        context->arch != NULL ? context->arch->name : "any architecture",
-                        jg_str_text(&passed));
-        }
-        *ret_ordinal = chosen;
+    *ret_ordinal = -1;
+    return JIT_GEMM_OK;
+}
+
+/* The devices that were passed are named in the log, or in the error if none fits. */
+static jit_gemm_status find_and_tell(const jit_gemm_context *context,
+                                     const struct jg_driver *driver, struct jg_str *passed,
+                                     int *ret_ordinal)
+{
+    int chosen = -1;
+    JG_TRY(find_ordinal(context, driver, passed, &chosen));
+    if (chosen < 0) {
+        return fail_unsupported(context->arch, passed);
     }
+    if (passed->size > 0) {
+        jg_log_line(context->log, JIT_GEMM_SEVERITY_INFO,
+                    "device %d was taken: kernels for %s do not run on %s", chosen,
+                    context->arch != NULL ? context->arch->name : "any architecture",
+                    jg_str_text(passed));
+    }
+    *ret_ordinal = chosen;
+    return JIT_GEMM_OK;
+}
+
+/* The device that is asked for, or else the first that fits. */
+static jit_gemm_status choose_ordinal(const jit_gemm_context *context,
+                                      const jit_gemm_context_options *options,
+                                      const struct jg_driver *driver, int *ret_ordinal)
+{
+    if (options->device != 0 || options->exact_device) {
+        *ret_ordinal = options->device;
+        return JIT_GEMM_OK;
+    }
+    struct jg_str passed = {0};
+    const jit_gemm_status status = find_and_tell(context, driver, &passed, ret_ordinal);
     jg_str_free(&passed);
     return status;
+}
+
+static jit_gemm_status open_with_driver(const jit_gemm_context *context,
+                                        const jit_gemm_context_options *options,
+                                        struct jg_driver *driver,
+                                        struct jg_device **ret_device)
+{
+    int ordinal = 0;
+    JG_TRY(choose_ordinal(context, options, driver, &ordinal));
+    return jg_device_open(driver, ordinal, ret_device);
 }
 
 static jit_gemm_status open_device(const jit_gemm_context *context,
@@ -141,14 +173,7 @@ static jit_gemm_status open_device(const jit_gemm_context *context,
     }
     struct jg_driver *driver = NULL;
     JG_TRY(jg_driver_open(options->driver, jg_env_get(JG_ENV_DRIVER), &driver));
-    int ordinal = options->device;
-    jit_gemm_status status = JIT_GEMM_OK;
-    if (ordinal == 0 && !options->exact_device) {
-        status = choose_ordinal(context, driver, &ordinal);
-    }
-    if (status == JIT_GEMM_OK) {
-        status = jg_device_open(driver, ordinal, ret_device);
-    }
+    const jit_gemm_status status = open_with_driver(context, options, driver, ret_device);
     if (status != JIT_GEMM_OK) {
         jg_driver_close(driver);
     }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Versions, statuses, the last error and diagnostics: public names over lib/base. */
+#include <string.h>
+
 #include "api/context.h"
 #include "base/error.h"
 #include "compile/key.h"
+#include "plan/operand_text.h"
 
 const char *jit_gemm_version_string(void)
 {
@@ -82,6 +85,15 @@ jit_gemm_status jit_gemm_problem_parse(const char *text, jit_gemm_problem *ret_p
     JG_TRY(jg_check_pointer(text, "text"));
     JG_TRY(jg_check_pointer(ret_problem, "ret_problem"));
     return jg_problem_parse(text, ret_problem);
+}
+
+jit_gemm_status jit_gemm_operand_parse(const char *text, char *ret_name,
+                                       jit_gemm_operand *ret_operand)
+{
+    JG_TRY(jg_check_pointer(text, "text"));
+    JG_TRY(jg_check_pointer(ret_name, "ret_name"));
+    JG_TRY(jg_check_pointer(ret_operand, "ret_operand"));
+    return jg_operand_parse(text, strlen(text), ':', ret_name, ret_operand);
 }
 
 jit_gemm_status jit_gemm_problem_print(const jit_gemm_problem *problem, char *buffer,

@@ -216,7 +216,8 @@ static jit_gemm_status find_by_signature(const struct build *build, const char *
     return JIT_GEMM_OK;
 }
 
-/* Without a compiler on this machine every signature that the folder knows is tried. */
+/* Without compiler or linker on this machine every signature that the folder knows is
+ * tried. */
 static jit_gemm_status find_by_known_signatures(const struct build *build,
                                                 struct jg_binary *ret_binary,
                                                 bool *ret_is_found)
@@ -244,7 +245,18 @@ static jit_gemm_status find_on_disk(const struct build *build, struct jg_binary 
     }
     const char *signature =
         jg_toolchain_signature(builder->toolchain, builder->cache, builder->log);
-    if (signature != NULL) {
+    if (signature != NULL && build->unit->source->linked != NULL) {
+        struct jg_str linked = {0};
+        jit_gemm_status status =
+            jg_toolchain_linked_signature(builder->toolchain, signature, &linked);
+        if (status == JIT_GEMM_OK) {
+            status = find_by_signature(build, linked.data, ret_binary, ret_is_found);
+        }
+        jg_str_free(&linked);
+        if (status != JIT_GEMM_ERR_NO_COMPILER) {
+            return status;
+        }
+    } else if (signature != NULL) {
         return find_by_signature(build, signature, ret_binary, ret_is_found);
     }
     return find_by_known_signatures(build, ret_binary, ret_is_found);
@@ -329,7 +341,8 @@ static void log_compile(const struct build *build, const struct jg_compile_resul
 
 /* Runs the compiler and looks at what it made. */
 static jit_gemm_status run_compiler(const struct build *build, struct jg_compiler *compiler,
-                                    const char *key, struct jg_compile_result *ret_result)
+                                    const struct jg_nvjitlink *linker, const char *key,
+                                    struct jg_compile_result *ret_result)
 {
     const struct jg_compile_request request = {
         .arch = build->unit->arch->name,
@@ -337,6 +350,8 @@ static jit_gemm_status run_compiler(const struct build *build, struct jg_compile
         .text = jg_str_text(&build->unit->source->text),
         .entry = build->unit->source->entry,
         .epilogue = build->unit->epilogue,
+        .limit_ms = build->builder->compile_limit_ms,
+        .linker = linker,
     };
     struct jg_compile_result result = {0};
     const jit_gemm_status status = compiler->compile(compiler, &request, &result);
@@ -364,27 +379,48 @@ static jit_gemm_status run_compiler(const struct build *build, struct jg_compile
     return JIT_GEMM_OK;
 }
 
-/* Opens the compiler, makes the key of what it will make, compiles. */
-static jit_gemm_status compile_with_key(const struct build *build,
-                                        const char **ret_signature, struct jg_key *ret_key,
-                                        struct jg_compile_result *ret_result)
+/* Opens what must make the unit, and says what it is. */
+static jit_gemm_status open_tools(const struct build *build,
+                                  struct jg_compiler **ret_compiler,
+                                  const struct jg_nvjitlink **ret_linker,
+                                  struct jg_str *ret_signature)
 {
     const struct jg_builder *builder = build->builder;
-    JG_TRY(ask_policy(build));
     struct jg_compiler *compiler = NULL;
     JG_TRY(
         jg_toolchain_compiler(builder->toolchain, builder->cache, builder->log, &compiler));
+    if (build->unit->source->linked != NULL) {
+        JG_TRY(jg_toolchain_linker(builder->toolchain, ret_linker));
+        JG_TRY(jg_toolchain_linked_signature(builder->toolchain, compiler->signature,
+                                             ret_signature));
+    } else {
+        jg_str_puts(ret_signature, compiler->signature);
+    }
+    *ret_compiler = compiler;
+    return jg_str_status(ret_signature);
+}
+
+/* Opens the compiler, makes the key of what it will make, compiles. The signature is the
+ * caller's to free, also on failure. */
+static jit_gemm_status compile_with_key(const struct build *build,
+                                        struct jg_str *ret_signature,
+                                        struct jg_key *ret_key,
+                                        struct jg_compile_result *ret_result)
+{
+    struct jg_compiler *compiler = NULL;
+    const struct jg_nvjitlink *linker = NULL;
     struct jg_key key = {0};
-    JG_TRY(jg_key_make(build->unit->source, compiler->signature, build->unit->arch->name,
-                       builder->code_kind, &key));
+    JG_TRY(ask_policy(build));
+    JG_TRY(open_tools(build, &compiler, &linker, ret_signature));
+    JG_TRY(jg_key_make(build->unit->source, jg_str_text(ret_signature),
+                       build->unit->arch->name, build->builder->code_kind, &key));
     char hex[33];
     jg_hash_hex(&key.hash, hex);
-    const jit_gemm_status status = run_compiler(build, compiler, hex, ret_result);
+    const jit_gemm_status status = run_compiler(build, compiler, linker, hex, ret_result);
     if (status != JIT_GEMM_OK) {
         jg_key_free(&key);
         return status;
     }
-    *ret_signature = compiler->signature;
     *ret_key = key;
     return JIT_GEMM_OK;
 }
@@ -409,12 +445,17 @@ jit_gemm_status jg_build(const struct jg_builder *builder, const struct jg_build
         return JIT_GEMM_OK;
     }
 
-    const char *signature = NULL;
+    struct jg_str signature = {0};
     struct jg_key key = {0};
     struct jg_compile_result result = {0};
-    JG_TRY(compile_with_key(&build, &signature, &key, &result));
+    const jit_gemm_status status = compile_with_key(&build, &signature, &key, &result);
+    if (status != JIT_GEMM_OK) {
+        jg_str_free(&signature);
+        return status;
+    }
     binary.origin = JIT_GEMM_ORIGIN_COMPILED;
-    binary.is_on_disk = keep_on_disk(&build, &key, signature, &result);
+    binary.is_on_disk = keep_on_disk(&build, &key, jg_str_text(&signature), &result);
+    jg_str_free(&signature);
     binary.registers = result.registers;
     binary.spill_bytes = result.spill_bytes;
     binary.compile_ms = result.compile_ms;

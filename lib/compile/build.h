@@ -19,6 +19,7 @@ struct jg_builder {
     const char *dump_dir;   /* NULL, or where unit, log, PTX and cubin are written */
     struct jg_toolchain *toolchain;
     jit_gemm_policy policy;
+    uint32_t compile_limit_ms; /* of one compile; 0: none */
     enum jg_code_kind
         code_kind; /* of what is made; entries of both kinds live side by side */
 };

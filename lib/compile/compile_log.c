@@ -340,6 +340,116 @@ static int add_snippet_messages(const char *log, const struct jg_epilogue *epilo
     return errors;
 }
 
+/* ------------------------------------------------------- functions that have no body */
+
+/* A name as the snippet has it: "_Z3fooff" becomes "foo". */
+static struct line_view demangle(const char *name, size_t size)
+{
+    char *end = NULL;
+    if (has_prefix(name, size, "_Z") && size > 2 && isdigit((unsigned char)name[2])) {
+        const unsigned long length = strtoul(name + 2, &end, 10);
+        if (length <= size - (size_t)(end - name)) {
+            return (struct line_view){end, length};
+        }
+    }
+    return (struct line_view){name, size};
+}
+
+static bool is_name_byte(char byte)
+{
+    return isalnum((unsigned char)byte) || byte == '_';
+}
+
+/* Where the word first stands in the snippet, comments included; false if nowhere. */
+static bool find_word(const struct jg_epilogue *epilogue, const struct line_view *word,
+                      uint32_t *ret_line, uint32_t *ret_column)
+{
+    uint32_t line = epilogue->first_line;
+    uint32_t column = 1;
+    for (size_t i = 0; word->size > 0 && i + word->size <= epilogue->source_size; i++) {
+        const char *at = epilogue->source + i;
+        if (memcmp(at, word->begin, word->size) == 0 && !is_name_byte(at[word->size]) &&
+            (i == 0 || !is_name_byte(at[-1]))) {
+            *ret_line = line;
+            *ret_column = column;
+            return true;
+        }
+        column = *at == '\n' ? 1 : column + 1;
+        line += *at == '\n' ? 1 : 0;
+    }
+    return false;
+}
+
+/* Reports a function without a body, in a new record if that is wanted; false if its name
+ * does not stand in the snippet. */
+static bool add_bodiless(const struct jg_epilogue *epilogue, const char *mangled,
+                         size_t size, bool begins_record)
+{
+    const struct line_view name = demangle(mangled, size);
+    uint32_t line = 0;
+    uint32_t column = 0;
+    if (!find_word(epilogue, &name, &line, &column)) {
+        return false;
+    }
+    struct jg_str text = {0};
+    jg_str_printf(&text, "'%.*s' is a function that is declared and has no body",
+                  (int)name.size, name.begin);
+    if (begins_record) {
+        jg_error_begin(JIT_GEMM_ERR_COMPILE);
+    }
+    jg_error_add(JIT_GEMM_SEVERITY_ERROR, JIT_GEMM_DIAGNOSTIC_SNIPPET, line, column,
+                 epilogue->source_name, jg_str_text(&text),
+                 "write the formula where it is used, or call a function of the prelude");
+    jg_str_free(&text);
+    return true;
+}
+
+/* "ptxas fatal   : Unresolved extern function '_Z1ff'" */
+static int add_unresolved_functions(const char *log, const struct jg_epilogue *epilogue)
+{
+    static const char words[] = "Unresolved extern function '";
+    int errors = 0;
+    struct line_view line;
+    while (epilogue != NULL && next_line(&log, &line)) {
+        const char *at = find_in_line(&line, words);
+        const char *name = at != NULL ? at + strlen(words) : NULL;
+        const char *end = name != NULL
+                              ? memchr(name, '\'', (size_t)(line.begin + line.size - name))
+                              : NULL;
+        if (end != NULL) {
+            errors += add_bodiless(epilogue, name, (size_t)(end - name), false) ? 1 : 0;
+        }
+    }
+    return errors;
+}
+
+jit_gemm_status jg_compile_log_check_ptx(const char *ptx,
+                                         const struct jg_epilogue *epilogue)
+{
+    static const char words[] = ".extern .func ";
+    /* Of the driver: a call of them is complete. */
+    static const char *const provided[] = {"vprintf", "malloc", "free", "__assertfail"};
+    const char *at = ptx;
+    while (epilogue != NULL && (at = strstr(at, words)) != NULL) {
+        at += strlen(words);
+        at += strspn(at, " ");
+        if (*at == '(') {
+            at += strcspn(at, ")");
+            at += strspn(at, ") ");
+        }
+        const size_t size = strcspn(at, "( \n");
+        bool is_provided = false;
+        for (size_t i = 0; i < sizeof(provided) / sizeof(provided[0]); i++) {
+            is_provided |=
+                strlen(provided[i]) == size && memcmp(at, provided[i], size) == 0;
+        }
+        if (!is_provided && add_bodiless(epilogue, at, size, true)) {
+            return JIT_GEMM_ERR_COMPILE;
+        }
+    }
+    return JIT_GEMM_OK;
+}
+
 static const char bug_hint[] = "this is a bug of jit_gemm, not of the snippet; please "
                                "report it with the compiler's log";
 
@@ -368,7 +478,8 @@ jit_gemm_status jg_compile_log_fail(const char *log, size_t size,
                                     const struct jg_epilogue *epilogue)
 {
     jg_error_begin(JIT_GEMM_ERR_COMPILE);
-    if (add_snippet_messages(log, epilogue) == 0 && add_generated_messages(log) == 0) {
+    if (add_snippet_messages(log, epilogue) == 0 &&
+        add_unresolved_functions(log, epilogue) == 0 && add_generated_messages(log) == 0) {
         jg_error_add(JIT_GEMM_SEVERITY_ERROR, JIT_GEMM_DIAGNOSTIC_GENERATED, 0, 0,
                      "compiler", "the compiler refused the unit and its log has no error",
                      bug_hint);

@@ -16,6 +16,13 @@
 jit_gemm_status jg_compile_log_fail(const char *log, size_t size,
                                     const struct jg_epilogue *epilogue);
 
+/*
+ * PTX is not linked, so that nobody else misses the body of a function that a snippet has
+ * only declared. OK, or COMPILE with the function's place. epilogue may be NULL.
+ */
+jit_gemm_status jg_compile_log_check_ptx(const char *ptx,
+                                         const struct jg_epilogue *epilogue);
+
 /* Registers, and bytes of local memory (the stack frame), that the assembler reports for
  * the entry; false if the log does not tell. */
 bool jg_compile_log_usage(const char *log, const char *entry, uint32_t *ret_registers,

@@ -7,13 +7,17 @@
 #include "compile/code.h"
 #include "plan/epilogue.h"
 
+struct jg_nvjitlink;
+
 struct jg_compile_request {
     const char *arch;            /* "sm_90a" */
     enum jg_code_kind code_kind; /* PTX: the unit is not assembled, and there is no cubin */
     const char *text;            /* source unit, zero-terminated */
     const char *entry;           /* kernel name, for messages */
-    const struct jg_epilogue
-        *epilogue; /* for messages in the user's coordinates; may be NULL */
+    const struct jg_epilogue *epilogue; /* for messages in the user's coordinates, and for
+                                           its LTO-IR; may be NULL */
+    const struct jg_nvjitlink *linker;  /* where the epilogue is LTO-IR, otherwise NULL */
+    uint32_t limit_ms; /* of time, as far as the compiler looks at it; 0: none */
 };
 
 struct jg_compile_result {
@@ -32,7 +36,7 @@ struct jg_compiler {
     /* Where it was loaded from, for a person; "" if it is no file. */
     const char *path;
     /* Thread-safe. COMPILE (diagnostics and log in the error record), NO_COMPILER,
-     * NO_MEMORY, INTERNAL. */
+     * NO_MEMORY, INTERNAL; of an epilogue in LTO-IR also ARGUMENT and UNSUPPORTED. */
     jit_gemm_status (*compile)(struct jg_compiler *compiler,
                                const struct jg_compile_request *request,
                                struct jg_compile_result *ret_result);

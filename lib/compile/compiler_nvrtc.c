@@ -9,6 +9,7 @@
 #include "base/thread.h"
 #include "compile/compile_log.h"
 #include "compile/compiler.h"
+#include "compile/link_epilogue.h"
 #include "cuda/nvrtc.h"
 #include "source/embedded.h"
 
@@ -44,14 +45,14 @@ void jg_compile_result_free(struct jg_compile_result *result)
 }
 
 /* For PTX only the virtual architecture, so that nothing is assembled: "sm_90a" becomes
- * "compute_90a". */
+ * "compute_90a". LTO-IR is not assembled here in any case. */
 static void print_arch_option(const struct jg_compile_request *request, char *buffer,
                               size_t size)
 {
     static const char real_prefix[] = "sm_";
     const char *arch = request->arch;
     const char *prefix = "";
-    if (request->code_kind == JG_CODE_PTX &&
+    if (request->code_kind == JG_CODE_PTX && request->linker == NULL &&
         strncmp(arch, real_prefix, sizeof(real_prefix) - 1) == 0) {
         arch += sizeof(real_prefix) - 1;
         prefix = "compute_";
@@ -99,39 +100,183 @@ static void cut_current_folder(struct jg_str *ptx)
     ptx->size = (size_t)(end - ptx->data);
 }
 
+struct time_limit {
+    double end_ms;
+};
+
+static bool is_past(void *user)
+{
+    const struct time_limit *limit = user;
+    return jg_now_ms() >= limit->end_ms;
+}
+
+/* What takes so long is the snippet, if there is one. */
+static jit_gemm_status fail_limit(const struct jg_compile_request *request)
+{
+    const struct jg_epilogue *epilogue = request->epilogue;
+    char text[96];
+    snprintf(text, sizeof(text), "the compiler was stopped: it had taken its %u ms",
+             request->limit_ms);
+    jg_error_begin(JIT_GEMM_ERR_COMPILE);
+    jg_error_add(JIT_GEMM_SEVERITY_ERROR,
+                 epilogue != NULL ? JIT_GEMM_DIAGNOSTIC_SNIPPET
+                                  : JIT_GEMM_DIAGNOSTIC_SYSTEM,
+                 epilogue != NULL ? epilogue->first_line : 0, epilogue != NULL ? 1 : 0,
+                 epilogue != NULL ? epilogue->source_name : "compiler", text,
+                 epilogue != NULL ? "shorten the snippet, or raise "
+                                    "options.compile_limit_ms (--compile-limit)"
+                                  : "raise options.compile_limit_ms (--compile-limit)");
+    return JIT_GEMM_ERR_COMPILE;
+}
+
+enum { MAX_OPTIONS = FIXED_OPTION_COUNT + 2 };
+
+/* The same for an epilogue that is a compiled function: there is no snippet that a message
+ * could stand at, and what NVRTC or its assembler says is about that function. */
+static jit_gemm_status fail_compiled(const struct jg_epilogue *epilogue,
+                                     const struct jg_str *log)
+{
+    struct jg_str first = {0};
+    jg_str_puts(&first, jg_error_text());
+    const bool is_pasted = epilogue->compiled.kind == JIT_GEMM_CODE_PTX;
+    const jit_gemm_status status =
+        first.failed
+            ? jg_fail_memory()
+            : jg_fail_system(JIT_GEMM_ERR_COMPILE,
+                             is_pasted ? "epilogue.code" : "epilogue.symbol",
+                             is_pasted ? "compile it for an older target, such as sm_80, "
+                                         "with a toolkit that is not newer than NVRTC"
+                                       : "give the function another name",
+                             "the kernel with the function '%s' is refused: %s",
+                             epilogue->compiled.symbol, jg_str_text(&first));
+    jg_error_log(jg_str_text(log), log->size);
+    jg_str_free(&first);
+    return status;
+}
+
+/* Compiles a text. One that the compiler refuses is a failure here. */
+static jit_gemm_status compile_text(const struct nvrtc_compiler *compiler,
+                                    const struct jg_compile_request *request,
+                                    struct time_limit *limit, const char *text,
+                                    const char *extra_option,
+                                    struct jg_nvrtc_output *ret_output)
+{
+    char arch_option[64];
+    print_arch_option(request, arch_option, sizeof(arch_option));
+    const char *options[MAX_OPTIONS] = {arch_option};
+    memcpy(options + 1, fixed_options, sizeof(fixed_options));
+    options[FIXED_OPTION_COUNT + 1] = extra_option;
+    const struct jg_nvrtc_input input = {
+        .is_over = request->limit_ms > 0 ? is_past : NULL,
+        .user = limit,
+        .name = UNIT_NAME,
+        .text = text,
+        .header_names = compiler->header_names,
+        .header_texts = compiler->header_texts,
+        .header_count = (int)jg_embedded_file_count,
+        .options = options,
+        .option_count = FIXED_OPTION_COUNT + (extra_option != NULL ? 2 : 1),
+        .wants_ltoir = extra_option != NULL,
+    };
+    struct jg_nvrtc_output output = {0};
+    JG_TRY(jg_nvrtc_compile(compiler->nvrtc, &input, &output));
+    if (output.is_cancelled) {
+        jg_nvrtc_output_free(&output);
+        return fail_limit(request);
+    }
+    if (!output.is_accepted) {
+        jit_gemm_status status = jg_compile_log_fail(jg_str_text(&output.log),
+                                                     output.log.size, request->epilogue);
+        if (status == JIT_GEMM_ERR_COMPILE && jg_epilogue_is_compiled(request->epilogue)) {
+            status = fail_compiled(request->epilogue, &output.log);
+        }
+        jg_nvrtc_output_free(&output);
+        return status;
+    }
+    *ret_output = output;
+    return JIT_GEMM_OK;
+}
+
+/* The kernel's half and the probe to LTO-IR, and then the link. */
+static jit_gemm_status compile_and_link(const struct nvrtc_compiler *compiler,
+                                        const struct jg_compile_request *request,
+                                        struct time_limit *limit,
+                                        struct jg_compile_result *result)
+{
+    static const char lto_option[] = "-dlto";
+    struct jg_nvrtc_output kernel = {0};
+    struct jg_nvrtc_output probe = {0};
+    struct jg_nvjitlink_output linked = {0};
+    struct jg_str probe_text = {0};
+    jg_link_probe_text(request->epilogue, &probe_text);
+    jit_gemm_status status = jg_str_status(&probe_text);
+    if (status == JIT_GEMM_OK) {
+        status = compile_text(compiler, request, limit, jg_str_text(&probe_text),
+                              lto_option, &probe);
+    }
+    if (status == JIT_GEMM_OK) {
+        status = jg_link_check_function(request, &probe.ltoir);
+    }
+    if (status == JIT_GEMM_OK) {
+        status = compile_text(compiler, request, limit, request->text, lto_option, &kernel);
+    }
+    if (status == JIT_GEMM_OK) {
+        status = jg_link_kernel(request, &kernel.ltoir, &linked);
+    }
+    if (status == JIT_GEMM_OK) {
+        struct jg_str *code =
+            request->code_kind == JG_CODE_PTX ? &result->ptx : &result->cubin;
+        *code = linked.code; /* moved */
+        linked.code = (struct jg_str){0};
+        jg_str_printf(&kernel.log, "%s", jg_str_text(&linked.log));
+        result->log = kernel.log; /* moved */
+        kernel.log = (struct jg_str){0};
+        status = jg_str_status(&result->log);
+    }
+    jg_nvjitlink_output_free(&linked);
+    jg_nvrtc_output_free(&kernel);
+    jg_nvrtc_output_free(&probe);
+    jg_str_free(&probe_text);
+    return status;
+}
+
+static jit_gemm_status compile_alone(const struct nvrtc_compiler *compiler,
+                                     const struct jg_compile_request *request,
+                                     struct time_limit *limit,
+                                     struct jg_compile_result *result)
+{
+    struct jg_nvrtc_output output = {0};
+    JG_TRY(compile_text(compiler, request, limit, request->text, NULL, &output));
+    if (!jg_epilogue_is_compiled(request->epilogue)) {
+        const jit_gemm_status linked =
+            jg_compile_log_check_ptx(jg_str_text(&output.ptx), request->epilogue);
+        if (linked != JIT_GEMM_OK) {
+            jg_nvrtc_output_free(&output);
+            return linked;
+        }
+    }
+    result->cubin = output.cubin;
+    result->ptx = output.ptx;
+    result->log = output.log;
+    return JIT_GEMM_OK;
+}
+
 static jit_gemm_status compile_unit(struct jg_compiler *base,
                                     const struct jg_compile_request *request,
                                     struct jg_compile_result *ret_result)
 {
     const struct nvrtc_compiler *compiler = (const struct nvrtc_compiler *)base;
-    char arch_option[64];
-    print_arch_option(request, arch_option, sizeof(arch_option));
-    const char *options[FIXED_OPTION_COUNT + 1] = {arch_option};
-    memcpy(options + 1, fixed_options, sizeof(fixed_options));
-    const struct jg_nvrtc_input input = {
-        .name = UNIT_NAME,
-        .text = request->text,
-        .header_names = compiler->header_names,
-        .header_texts = compiler->header_texts,
-        .header_count = (int)jg_embedded_file_count,
-        .options = options,
-        .option_count = FIXED_OPTION_COUNT + 1,
-    };
-    struct jg_nvrtc_output output = {0};
+    struct jg_compile_result result = {0};
     const double begin_ms = jg_now_ms();
-    JG_TRY(jg_nvrtc_compile(compiler->nvrtc, &input, &output));
-    if (!output.is_accepted) {
-        const jit_gemm_status status = jg_compile_log_fail(
-            jg_str_text(&output.log), output.log.size, request->epilogue);
-        jg_nvrtc_output_free(&output);
+    struct time_limit limit = {.end_ms = begin_ms + request->limit_ms};
+    const jit_gemm_status status =
+        request->linker != NULL ? compile_and_link(compiler, request, &limit, &result)
+                                : compile_alone(compiler, request, &limit, &result);
+    if (status != JIT_GEMM_OK) {
+        jg_compile_result_free(&result);
         return status;
     }
-    struct jg_compile_result result = {
-        .cubin = output.cubin,
-        .ptx = output.ptx,
-        .log = output.log,
-        .compile_ms = jg_now_ms() - begin_ms,
-    };
+    result.compile_ms = jg_now_ms() - begin_ms;
     if (request->code_kind == JG_CODE_PTX) {
         cut_current_folder(&result.ptx);
     }

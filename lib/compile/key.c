@@ -13,7 +13,8 @@ enum key_field {
     KEY_ARCH = 6,
     KEY_ENTRY = 7,
     KEY_TEXT = 8,
-    KEY_CODE_KIND = 9
+    KEY_CODE_KIND = 9,
+    KEY_LINKED = 10 /* only where something is linked */
 };
 
 static void add_text_field(struct jg_str *out, enum key_field field, const char *text)
@@ -37,6 +38,9 @@ jit_gemm_status jg_key_from_parts(const struct jg_key_parts *parts, struct jg_ke
     add_text_field(&material, KEY_CODE_KIND, parts->code_kind);
     add_text_field(&material, KEY_ENTRY, parts->entry);
     jg_bytes_field(&material, KEY_TEXT, parts->text, parts->text_size);
+    if (parts->linked != NULL) {
+        jg_bytes_field(&material, KEY_LINKED, parts->linked, parts->linked_size);
+    }
 
     material.failed |= format.failed;
     jg_str_free(&format);
@@ -64,6 +68,8 @@ jit_gemm_status jg_key_make(const struct jg_source *source, const char *compiler
         .entry = source->entry,
         .text = jg_str_text(&source->text),
         .text_size = source->text.size,
+        .linked = source->linked,
+        .linked_size = source->linked_size,
     };
     return jg_key_from_parts(&parts, ret_key);
 }

@@ -34,6 +34,8 @@ struct jg_key_parts {
     const char *entry;
     const char *text;
     size_t text_size;
+    const char *linked; /* code that is linked to the unit; NULL without any */
+    size_t linked_size;
 };
 
 /* The material, field by field in that order, after the magic "jit_gemm kernel key". */

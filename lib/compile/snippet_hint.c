@@ -3,8 +3,15 @@
 
 #include <string.h>
 
+#include "plan/text.h"
+
 /* The names that JG_EPILOGUE_BEGIN puts in scope (jg/epilogue/user_epilogue.cuh). */
-static const char *const scope_names[] = {"acc", "d", "row", "col", "batch", "M", "N", "K"};
+/* A snippet has the first, or the next two. */
+enum { ACC_NAME, ACC0_NAME, ACC1_NAME };
+static const char *const scope_names[] = {"acc", "acc0",  "acc1", "d", "row",
+                                          "col", "batch", "M",    "N", "K"};
+/* Macros of jg/epilogue/prelude.cuh. */
+static const char *const constant_names[] = {"NAN", "INFINITY"};
 static const char *const function_calls[] = {
     "abs(x)",    "clamp(x, low, high)",
     "exp(x)",    "fma(x, y, z)",
@@ -17,6 +24,7 @@ static const char *const function_calls[] = {
 };
 enum {
     SCOPE_COUNT = sizeof(scope_names) / sizeof(scope_names[0]),
+    CONSTANT_COUNT = sizeof(constant_names) / sizeof(constant_names[0]),
     FUNCTION_COUNT = sizeof(function_calls) / sizeof(function_calls[0]),
     WORD_MAX = 64
 };
@@ -54,49 +62,6 @@ static void copy_quoted(const char *message, char word[WORD_MAX])
     }
 }
 
-static bool is_lower_equal(char a, char b)
-{
-    const char lower_a = (char)(a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a);
-    const char lower_b = (char)(b >= 'A' && b <= 'Z' ? b - 'A' + 'a' : b);
-    return lower_a == lower_b;
-}
-
-static size_t min_of_3(size_t a, size_t b, size_t c)
-{
-    const size_t ab = a < b ? a : b;
-    return ab < c ? ab : c;
-}
-
-/* Edits (a change, an insertion, a removal, a swap of neighbours) from one word to another;
- * letters that differ in case only are equal. */
-static size_t count_edits(const char *from, const char *to, size_t to_size)
-{
-    size_t rows[3][WORD_MAX + 1] = {{0}};
-    size_t *before = rows[0];
-    size_t *last = rows[1];
-    size_t *row = rows[2];
-    const size_t from_size = strlen(from);
-    for (size_t j = 0; j <= to_size; j++) {
-        last[j] = j;
-    }
-    for (size_t i = 1; i <= from_size; i++) {
-        row[0] = i;
-        for (size_t j = 1; j <= to_size; j++) {
-            const size_t change = is_lower_equal(from[i - 1], to[j - 1]) ? 0 : 1;
-            row[j] = min_of_3(last[j] + 1, row[j - 1] + 1, last[j - 1] + change);
-            if (i > 1 && j > 1 && is_lower_equal(from[i - 1], to[j - 2]) &&
-                is_lower_equal(from[i - 2], to[j - 1]) && before[j - 2] + 1 < row[j]) {
-                row[j] = before[j - 2] + 1;
-            }
-        }
-        size_t *free_row = before;
-        before = last;
-        last = row;
-        row = free_row;
-    }
-    return last[to_size];
-}
-
 struct nearest {
     const char *name;
     size_t size;
@@ -106,10 +71,7 @@ struct nearest {
 static void try_nearest(const char *word, const char *name, size_t size,
                         struct nearest *best)
 {
-    if (size >= WORD_MAX) {
-        return;
-    }
-    const size_t edits = count_edits(word, name, size);
+    const size_t edits = jg_count_edits(word, strlen(word), name, size);
     if (edits < best->edits) {
         *best = (struct nearest){name, size, edits};
     }
@@ -146,12 +108,20 @@ static void list_functions(struct jg_str *out)
 
 static void list_names(const struct jg_epilogue *epilogue, struct jg_str *out)
 {
-    jg_str_puts(out, "names in scope: ");
+    const char *separator = "names in scope: ";
     for (int i = 0; i < SCOPE_COUNT; i++) {
-        jg_str_printf(out, "%s%s", i > 0 ? ", " : "", scope_names[i]);
+        const bool is_of_pair = i == ACC0_NAME || i == ACC1_NAME;
+        if (epilogue->is_gated ? i == ACC_NAME : is_of_pair) {
+            continue;
+        }
+        jg_str_printf(out, "%s%s", separator, scope_names[i]);
+        separator = ", ";
     }
     for (uint32_t i = 0; i < epilogue->operand_count; i++) {
         jg_str_printf(out, ", %s", epilogue->operands[i].name);
+    }
+    for (int i = 0; i < CONSTANT_COUNT; i++) {
+        jg_str_printf(out, ", %s", constant_names[i]);
     }
 }
 
@@ -182,9 +152,40 @@ static const char *explain_known_word(const char *word)
         {"uint64_t", "there is no standard library; write unsigned long long"},
         {"int64_t", "there is no standard library; write long long"},
         {"NULL", "there are no pointers in a snippet; every value is a float"},
-        {"INFINITY", "write 1.0f / 0.0f"},
+        {"inf", "write INFINITY"},
+        {"FLT_EPSILON", "write 1.19209290e-07f"},
+        {"HUGE_VALF", "write INFINITY"},
+        {"result", "the result is d"},
+        {"out", "the result is d; other outputs are operands"},
+        {"x", "the product is acc"},
+        {"string", "there is no standard library"},
+        {"vector", "there is no standard library"},
         {"FLT_MAX", "write 3.40282347e38f"},
         {"M_PI", "write 3.14159265f"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (strcmp(rows[i].word, word) == 0) {
+            return rows[i].hint;
+        }
+    }
+    return NULL;
+}
+
+/* Well-known functions that have another name or form here. */
+static const char *explain_known_call(const char *word)
+{
+    static const struct {
+        const char *word;
+        const char *hint;
+    } rows[] = {
+        {"swish", "did you mean silu? It is x * sigmoid(x)"},
+        {"leaky_relu", "write acc > 0.0f ? acc : 0.01f * acc"},
+        {"elu", "write acc > 0.0f ? acc : exp(acc) - 1.0f"},
+        {"softplus", "write log(1.0f + exp(acc))"},
+        {"hardswish", "write acc * clamp(acc + 3.0f, 0.0f, 6.0f) / 6.0f"},
+        {"square", "write acc * acc"},
+        {"erff", "gelu(x) is the exact form, with the error function in it"},
+        {"__expf", "the prelude has exp(x)"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (strcmp(rows[i].word, word) == 0) {
@@ -201,8 +202,8 @@ static void explain_unknown_word(const struct jg_epilogue *epilogue, const char 
         at != NULL && strncmp(at, word, strlen(word)) == 0 ? at + strlen(word) : "";
     after += strspn(after, " \t");
     const bool is_call = *after == '(';
-    const char *known = explain_known_word(word);
-    if (known != NULL && !is_call) {
+    const char *known = is_call ? explain_known_call(word) : explain_known_word(word);
+    if (known != NULL) {
         jg_str_puts(out, known);
         return;
     }
@@ -215,6 +216,9 @@ static void explain_unknown_word(const struct jg_epilogue *epilogue, const char 
     for (uint32_t i = 0; i < epilogue->operand_count && !is_call; i++) {
         const char *name = epilogue->operands[i].name;
         try_nearest(word, name, strlen(name), &best);
+    }
+    for (int i = 0; i < CONSTANT_COUNT && !is_call; i++) {
+        try_nearest(word, constant_names[i], strlen(constant_names[i]), &best);
     }
     for (int i = 0; i < FUNCTION_COUNT && is_call; i++) {
         try_nearest(word, function_calls[i], strcspn(function_calls[i], "("), &best);
@@ -317,12 +321,46 @@ static const struct hint_row {
      "floats have no remainder and no bit operators; convert first, as in int(acc)"},
     {"has already been declared", HINT_TEXT, "choose another name"},
     {"expected a \";\"", HINT_TEXT, "end the statement before this place with a semicolon"},
+    {"(*)(", HINT_TEXT, "call the function: its arguments stand in parentheses"},
     {"cannot be assigned to an entity", HINT_TEXT, "results are plain floats"},
     {"cannot be used to initialize", HINT_TEXT, "values are plain floats"},
     {"no suitable constructor", HINT_TEXT,
      "a snippet works on one element: every value is a float"},
     {"no suitable conversion", HINT_TEXT,
      "a snippet works on one element: every value is a float"},
+    {"is incompatible with parameter", HINT_TEXT, "every value in a snippet is a float"},
+    {"too many initializer values", HINT_TEXT, "every value in a snippet is a float"},
+    {"complete object type", HINT_TEXT,
+     "there are no pointers in a snippet; arguments stand in parentheses"},
+    {"floating constant is out of range", HINT_TEXT,
+     "the largest float is 3.40282347e38f; INFINITY is a constant"},
+    {"invalid binary number", HINT_TEXT, "write digits 0 and 1 after 0b"},
+    {"invalid floating constant", HINT_TEXT,
+     "write float constants with a point and an f, such as 1.0f"},
+    {"digit separator", HINT_TEXT,
+     "write float constants with a point and an f, such as 1.0f"},
+    {"static assertion failed", HINT_TEXT, "remove it, or the reason for it"},
+    {"expected an expression", HINT_TEXT,
+     "a value or a closing bracket is missing at this place, or an operator is too many"},
+    {"expected a statement", HINT_TEXT, "remove it, or write what it belongs to before it"},
+    {"expected a \":\"", HINT_TEXT, "a conditional is `condition ? value : other`"},
+    {"expected a \"(\"", HINT_TEXT, "a condition stands in parentheses"},
+    {"expected a \")\"", HINT_TEXT, "a comma, an operator or a bracket is missing here"},
+    {"expected an identifier", HINT_TEXT, "a name is missing here"},
+    {"expected a declaration", HINT_TEXT, "a snippet is statements, such as 'd = acc;'"},
+    {"invalid hexadecimal number", HINT_TEXT, "write digits after 0x"},
+    {"invalid octal", HINT_TEXT, "a number that begins with 0 is octal; drop the 0"},
+    {"extra text after expected end of number", HINT_TEXT,
+     "write float constants with a point and an f, such as 1.0f"},
+    {"constant value", HINT_TEXT,
+     "sizes of arrays and labels of cases are constants known to the compiler"},
+    {"break statement", HINT_TEXT, "break belongs in a loop or a switch; use if and else"},
+    {"continue statement", HINT_TEXT, "continue belongs in a loop; use if and else"},
+    {"case label", HINT_TEXT, "case belongs in a switch"},
+    {"default label", HINT_TEXT, "default belongs in a switch"},
+    {"type specifier", HINT_TEXT, "declare a variable as 'float x = ...;'"},
+    {"type deduction", HINT_TEXT, "declare a variable as 'float x = ...;'"},
+    {"requires an initializer", HINT_TEXT, "give it a value: 'float x = ...;'"},
     {"exception handling", HINT_TEXT, "a snippet is arithmetic on one element"},
 };
 
@@ -334,6 +372,7 @@ void jg_snippet_hint(const struct jg_epilogue *epilogue, const char *message,
         row = strstr(message, hint_rows[i].words) != NULL ? &hint_rows[i] : NULL;
     }
     if (row == NULL) {
+        list_names(epilogue, out);
         return;
     }
     char word[WORD_MAX] = "";

@@ -16,6 +16,7 @@ struct jg_toolchain {
     struct jg_library_paths paths;
     struct jg_compiler *compiler;     /* NULL until it is opened */
     struct jg_str recorded_signature; /* from the cache; kept as long as the toolchain */
+    struct jg_nvjitlink linker;       /* version 0 until it is opened */
     bool is_absent;                   /* a search for the signature found nothing usable */
 };
 
@@ -182,6 +183,7 @@ void jg_toolchain_destroy(struct jg_toolchain *toolchain)
     if (toolchain->compiler != NULL) {
         toolchain->compiler->destroy(toolchain->compiler);
     }
+    jg_nvjitlink_close(&toolchain->linker);
     jg_library_paths_free(&toolchain->paths);
     jg_str_free(&toolchain->recorded_signature);
     pthread_mutex_destroy(&toolchain->mutex);
@@ -381,15 +383,59 @@ jit_gemm_status jg_toolchain_describe(struct jg_toolchain *toolchain,
     return JIT_GEMM_OK;
 }
 
+/* Called with the mutex held. */
+static jit_gemm_status open_linker(struct jg_toolchain *toolchain, struct jg_str *reasons)
+{
+    if (toolchain->linker.version != 0) {
+        return JIT_GEMM_OK;
+    }
+    const char *beside = toolchain->paths.count > 0 ? toolchain->paths.paths[0] : NULL;
+    return jg_nvjitlink_open(beside, &toolchain->linker, reasons);
+}
+
+jit_gemm_status jg_toolchain_linker(struct jg_toolchain *toolchain,
+                                    const struct jg_nvjitlink **ret_linker)
+{
+    struct jg_str reasons = {0};
+    pthread_mutex_lock(&toolchain->mutex);
+    jit_gemm_status status = open_linker(toolchain, &reasons);
+    pthread_mutex_unlock(&toolchain->mutex);
+    if (status == JIT_GEMM_OK) {
+        *ret_linker = &toolchain->linker;
+    } else if (status == JIT_GEMM_ERR_NO_COMPILER) {
+        status = jg_fail_system(
+            JIT_GEMM_ERR_NO_COMPILER, "nvJitLink",
+            "install nvJitLink (CUDA 12.9 or newer) beside NVRTC, or give the epilogue as "
+            "PTX, which needs no linker",
+            "an epilogue in LTO-IR must be linked, and no usable nvJitLink was found "
+            "(tried: %s)",
+            jg_str_text(&reasons));
+    }
+    jg_str_free(&reasons);
+    return status;
+}
+
+jit_gemm_status jg_toolchain_linked_signature(struct jg_toolchain *toolchain,
+                                              const char *compiler_signature,
+                                              struct jg_str *out)
+{
+    const struct jg_nvjitlink *linker = NULL;
+    JG_TRY(jg_toolchain_linker(toolchain, &linker));
+    jg_str_printf(out, "%s; -dlto; nvjitlink %s; ", compiler_signature, linker->identity);
+    jg_nvjitlink_options(out);
+    return jg_str_status(out);
+}
+
 void jg_toolchain_describe_linker(struct jg_toolchain *toolchain, struct jg_str *out)
 {
-    struct jg_nvjitlink linker;
     struct jg_str reasons = {0};
-    const char *beside = toolchain->paths.count > 0 ? toolchain->paths.paths[0] : NULL;
-    if (jg_nvjitlink_open(beside, &linker, &reasons) == JIT_GEMM_OK) {
-        jg_str_printf(out, "nvjitlink %d.%d (%s)", linker.version / 1000,
-                      linker.version % 1000 / 10, jg_str_text(&linker.path));
-        jg_nvjitlink_close(&linker);
+    pthread_mutex_lock(&toolchain->mutex);
+    const jit_gemm_status status = open_linker(toolchain, &reasons);
+    pthread_mutex_unlock(&toolchain->mutex);
+    const struct jg_nvjitlink *linker = &toolchain->linker; /* never changes once open */
+    if (status == JIT_GEMM_OK) {
+        jg_str_printf(out, "nvjitlink %d.%d (%s)", linker->version / 1000,
+                      linker->version % 1000 / 10, jg_str_text(&linker->path));
     } else {
         jg_str_printf(out, "none: nvJitLink 12.9 or newer was not found (tried: %s)",
                       jg_str_text(&reasons));

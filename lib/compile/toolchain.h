@@ -60,8 +60,19 @@ void jg_toolchain_remember(struct jg_cache *cache, struct jg_log *log,
 jit_gemm_status jg_toolchain_describe(struct jg_toolchain *toolchain,
                                       struct jg_cache *cache, struct jg_str *out);
 
-/* One line on nvJitLink: version and path, or why there is none. No create needs it as long
- * as epilogues are snippets, so that is no failure. */
+struct jg_nvjitlink;
+/* nvJitLink, opened at the first call. It belongs to the toolchain and may be used by many
+ * threads. NO_COMPILER with every place that was tried, NO_MEMORY. */
+jit_gemm_status jg_toolchain_linker(struct jg_toolchain *toolchain,
+                                    const struct jg_nvjitlink **ret_linker);
+/* Appends the signature of kernels that compiler and linker made together. Fails as
+ * jg_toolchain_linker. */
+jit_gemm_status jg_toolchain_linked_signature(struct jg_toolchain *toolchain,
+                                              const char *compiler_signature,
+                                              struct jg_str *out);
+
+/* One line on nvJitLink: version and path, or why there is none. Only epilogues in LTO-IR
+ * need it, so that is no failure. */
 void jg_toolchain_describe_linker(struct jg_toolchain *toolchain, struct jg_str *out);
 
 #endif

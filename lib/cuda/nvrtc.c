@@ -2,17 +2,16 @@
 #include "cuda/nvrtc.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <nvrtc.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/env.h"
 #include "base/error.h"
-#include "base/hash.h"
+#include "cuda/library_identity.h"
 
 struct jg_nvrtc_functions {
     nvrtcResult (*version)(int *, int *);
@@ -27,7 +26,14 @@ struct jg_nvrtc_functions {
     nvrtcResult (*cubin)(nvrtcProgram, char *);
     nvrtcResult (*ptx_size)(nvrtcProgram, size_t *);
     nvrtcResult (*ptx)(nvrtcProgram, char *);
+    /* NULL before 12.9's later builds: then a compile cannot be ended. */
+    nvrtcResult (*set_flow_callback)(nvrtcProgram, int (*)(void *, void *), void *);
+    nvrtcResult (*ltoir_size)(nvrtcProgram, size_t *);
+    nvrtcResult (*ltoir)(nvrtcProgram, char *);
 };
+
+/* In headers of 13.0 and newer under the name NVRTC_ERROR_CANCELLED. */
+enum { RESULT_CANCELLED = 16 };
 
 /* --------------------------------------------------------------------------------- paths
  */
@@ -69,6 +75,8 @@ static const char *find_functions(void *library, struct jg_nvrtc_functions *func
         {"nvrtcGetCUBIN", &functions->cubin},
         {"nvrtcGetPTXSize", &functions->ptx_size},
         {"nvrtcGetPTX", &functions->ptx},
+        {"nvrtcGetLTOIRSize", &functions->ltoir_size},
+        {"nvrtcGetLTOIR", &functions->ltoir},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (!find_function(library, rows[i].name, rows[i].slot)) {
@@ -76,82 +84,6 @@ static const char *find_functions(void *library, struct jg_nvrtc_functions *func
         }
     }
     return NULL;
-}
-
-struct build_id_search {
-    ElfW(Addr) base;
-    struct jg_str *out;
-};
-
-static int copy_build_id(struct dl_phdr_info *info, size_t size, void *user)
-{
-    (void)size;
-    struct build_id_search *search = user;
-    if (info->dlpi_addr != search->base) {
-        return 0;
-    }
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        if (segment->p_type != PT_NOTE) {
-            continue;
-        }
-        const unsigned char *at =
-            (const unsigned char *)(info->dlpi_addr + segment->p_vaddr); // NOLINT
-        const unsigned char *end = at + segment->p_memsz;
-        while ((size_t)(end - at) >= sizeof(ElfW(Nhdr))) {
-            ElfW(Nhdr) note;
-            memcpy(&note, at, sizeof(note));
-            const unsigned char *name = at + sizeof(note);
-            const unsigned char *value = name + ((note.n_namesz + 3u) & ~3u);
-            if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-                memcmp(name, "GNU", 4) == 0) {
-                for (unsigned b = 0; b < note.n_descsz; b++) {
-                    jg_str_printf(search->out, "%02x", value[b]);
-                }
-                return 1;
-            }
-            at = value + ((note.n_descsz + 3u) & ~3u);
-        }
-    }
-    return 1;
-}
-
-/* Without a build id the bytes of the file say which build it is: hashes of blocks, each
- * chained to the one before. */
-static void hash_file(const char *path, struct jg_str *out)
-{
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) {
-        jg_str_puts(out, "unknown");
-        return;
-    }
-    struct jg_hash chain[2];
-    memset(chain, 0, sizeof(chain));
-    char block[16384];
-    for (size_t got; (got = fread(block, 1, sizeof(block), file)) > 0;) {
-        chain[1] = jg_hash_bytes(block, got);
-        chain[0] = jg_hash_bytes(chain, sizeof(chain));
-    }
-    fclose(file);
-    char hex[33];
-    jg_hash_hex(&chain[0], hex);
-    jg_str_printf(out, "hash-%s", hex);
-}
-
-/* Path of the loaded file and what tells this build from every other. */
-static void identify_library(void *library, struct jg_nvrtc *nvrtc, struct jg_str *build)
-{
-    struct link_map *map = NULL;
-    if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || map == NULL) {
-        jg_str_puts(build, "unknown");
-        return;
-    }
-    jg_str_puts(&nvrtc->path, map->l_name);
-    struct build_id_search search = {map->l_addr, build};
-    dl_iterate_phdr(copy_build_id, &search);
-    if (build->size == 0) {
-        hash_file(map->l_name, build);
-    }
 }
 
 /*
@@ -181,6 +113,7 @@ static enum jg_nvrtc_open_result fill_handle(const char *path, void *library,
                                              struct jg_nvrtc_functions *functions,
                                              struct jg_str *reason)
 {
+    (void)find_function(library, "nvrtcSetFlowCallback", &functions->set_flow_callback);
     const char *missing = find_functions(library, functions);
     if (missing != NULL) {
         jg_str_printf(reason, "%s has no function %s", path, missing);
@@ -200,7 +133,7 @@ static enum jg_nvrtc_open_result fill_handle(const char *path, void *library,
         return JG_NVRTC_TOO_OLD;
     }
     struct jg_str build = {0};
-    identify_library(library, nvrtc, &build);
+    jg_library_identify(library, &nvrtc->path, &build);
     snprintf(nvrtc->identity, sizeof(nvrtc->identity), "%d.%d build %s", major, minor,
              jg_str_text(&build));
     const bool has_failed = build.failed || nvrtc->path.failed;
@@ -291,14 +224,39 @@ static jit_gemm_status read_output(const struct jg_nvrtc *nvrtc, const char *cal
     return JIT_GEMM_OK;
 }
 
+/* NVRTC's form of `is_over`: once it has said 1 it must go on saying so. */
+struct flow {
+    const struct jg_nvrtc_input *input;
+    atomic_bool is_over;
+};
+
+static int ask_if_over(void *user, void *reserved)
+{
+    struct flow *flow = user;
+    (void)reserved;
+    if (!atomic_load(&flow->is_over) && flow->input->is_over(flow->input->user)) {
+        atomic_store(&flow->is_over, true);
+    }
+    return atomic_load(&flow->is_over) ? 1 : 0;
+}
+
 /* The log is fetched whatever the outcome is. */
 static jit_gemm_status compile_program(const struct jg_nvrtc *nvrtc, nvrtcProgram program,
                                        const struct jg_nvrtc_input *input,
                                        struct jg_nvrtc_output *output)
 {
     const struct jg_nvrtc_functions *functions = nvrtc->functions;
+    struct flow flow = {.input = input};
+    atomic_init(&flow.is_over, false);
+    if (input->is_over != NULL && functions->set_flow_callback != NULL) {
+        (void)functions->set_flow_callback(program, ask_if_over, &flow);
+    }
     const nvrtcResult result =
         functions->compile(program, input->option_count, input->options);
+    if ((int)result == RESULT_CANCELLED && atomic_load(&flow.is_over)) {
+        output->is_cancelled = true;
+        return JIT_GEMM_OK;
+    }
     JG_TRY(read_output(nvrtc, "nvrtcGetProgramLog", program, functions->log_size,
                        functions->log, true, &output->log));
     if (result == NVRTC_ERROR_COMPILATION) {
@@ -316,6 +274,12 @@ static jit_gemm_status compile_program(const struct jg_nvrtc *nvrtc, nvrtcProgra
         const jit_gemm_status status = fail_call(nvrtc, "nvrtcCompileProgram", result);
         jg_error_log(jg_str_text(&output->log), output->log.size);
         return status;
+    }
+    if (input->wants_ltoir) {
+        JG_TRY(read_output(nvrtc, "nvrtcGetLTOIR", program, functions->ltoir_size,
+                           functions->ltoir, false, &output->ltoir));
+        output->is_accepted = true;
+        return JIT_GEMM_OK;
     }
     JG_TRY(read_output(nvrtc, "nvrtcGetCUBIN", program, functions->cubin_size,
                        functions->cubin, false, &output->cubin));
@@ -351,6 +315,7 @@ void jg_nvrtc_output_free(struct jg_nvrtc_output *output)
 {
     jg_str_free(&output->cubin);
     jg_str_free(&output->ptx);
+    jg_str_free(&output->ltoir);
     jg_str_free(&output->log);
     *output = (struct jg_nvrtc_output){0};
 }

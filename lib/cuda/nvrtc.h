@@ -44,12 +44,17 @@ struct jg_nvrtc_input {
     int header_count;
     const char *const *options;
     int option_count;
+    /* Asked now and then, from any thread; true ends the compile. NULL: never. */
+    bool (*is_over)(void *user);
+    void *user;
+    bool wants_ltoir; /* as the options say: `-dlto`; then nothing else is made */
 };
 
 struct jg_nvrtc_output {
-    bool is_accepted; /* the text compiled; otherwise only `log` is filled */
+    bool is_accepted;  /* the text compiled; otherwise only `log` is filled */
+    bool is_cancelled; /* `is_over` ended it */
     /* `cubin` stays empty where the architecture is a virtual one ("compute_90a") */
-    struct jg_str cubin, ptx, log;
+    struct jg_str cubin, ptx, ltoir, log;
 };
 
 /* Compiles. A refused text is no failure: the log says why. Thread-safe. NO_COMPILER (the

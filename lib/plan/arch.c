@@ -183,8 +183,46 @@ static jit_gemm_status check_input(const struct jg_arch *arch, const char *field
     return JIT_GEMM_OK;
 }
 
+/* What no kernel but the reference does beside a gated epilogue. */
+static jit_gemm_status check_gated(const struct jg_problem *problem)
+{
+    if (!problem->is_gated) {
+        return JIT_GEMM_OK;
+    }
+    if (problem->c.dtype != JIT_GEMM_DTYPE_NONE) {
+        return jg_fail(
+            JIT_GEMM_ERR_UNSUPPORTED, "problem.c.dtype",
+            "leave it zero, and add a matrix operand of D's shape in the snippet",
+            "there is no kernel for a gated epilogue with a C");
+    }
+    if (problem->b.is_mn_major && problem->pair == JIT_GEMM_PAIR_INTERLEAVED) {
+        return jg_fail(
+            JIT_GEMM_ERR_UNSUPPORTED, "problem.pair",
+            "give a K-major B, or its halves: pair=halves",
+            "there is no kernel for pairs of neighbouring columns of an MN-major "
+            "B: copies do not take apart what lies side by side");
+    }
+    const int64_t half_bytes = jg_bytes_of(problem->b.dtype, problem->n.size / 2);
+    if (problem->b.is_mn_major && problem->n.mode == JIT_GEMM_DIM_EXACT &&
+        half_bytes % JG_TMA_ALIGNMENT != 0) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.n",
+                       "give a K-major B, or halves of a multiple of 16 bytes",
+                       "half of a row of the MN-major B has %lld bytes, and TMA needs a "
+                       "multiple of %d",
+                       (long long)half_bytes, JG_TMA_ALIGNMENT);
+    }
+    if (jg_loads_by_threads(problem)) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a.alignment",
+                       "align A and B to 16 bytes",
+                       "there is no kernel for a gated epilogue with input_align=%d",
+                       problem->a.alignment);
+    }
+    return JIT_GEMM_OK;
+}
+
 jit_gemm_status jg_arch_check(const struct jg_arch *arch, const struct jg_problem *problem)
 {
     JG_TRY(check_input(arch, "problem.a.dtype", "problem.a.layout", &problem->a));
-    return check_input(arch, "problem.b.dtype", "problem.b.layout", &problem->b);
+    JG_TRY(check_input(arch, "problem.b.dtype", "problem.b.layout", &problem->b));
+    return check_gated(problem);
 }

@@ -18,15 +18,17 @@ struct jg_derived {
     int smem_bytes;    /* dynamic shared memory, a multiple of 1024 */
     int max_registers; /* that a role may have: the limit of the launch bound */
     int tmem_columns;  /* of tensor memory that a CTA allocates; 0 if the chip has none */
+    int sum_fraction_bits; /* that sums of products keep; 0: they are exact integers */
     struct jg_output output;
     struct jg_box a_box, b_box;      /* of the tensor maps of the product's A and B */
     struct jg_box d_box, matrix_box; /* of D; of C and matrix operands */
+    int gate_columns; /* of an accumulator, from acc0 to acc1 of an element; 0: not gated */
     int64_t tiles_m, tiles_n; /* at the planned size, in tiles, padded to whole clusters */
     int64_t tiles;            /* tiles_m * tiles_n * batch */
     int grid_ctas;            /* CTAs of the launched grid at the planned size */
     int busy_ctas;            /* those of it that run at once */
     double waves;             /* tiles * split_k / CTAs that fit at once */
-    int64_t workspace_bytes;  /* at the planned size; 0 where K is not split */
+    int64_t workspace_bytes;  /* at the planned size; 0 where none is needed */
     double predicted_us;      /* of the cost model; for comparing candidates only */
 };
 

@@ -11,6 +11,7 @@
 
 enum {
     REFERENCE_THREADS = 256,
+    REFERENCE_FRACTION_BITS = 52,  /* of its f64 sums */
     REFERENCE_MAX_GRID = 65535 * 8 /* the rest is a grid-stride loop */
 };
 
@@ -76,6 +77,8 @@ static jit_gemm_status choose_reference(const struct jg_arch *arch,
     choice.config.layout.swap_ab = jg_problem_is_column_major(problem);
     choice.product = jg_product_make(problem, choice.config.layout.swap_ab);
     choice.derived.threads = REFERENCE_THREADS;
+    choice.derived.sum_fraction_bits =
+        jg_dtype_is_integer(problem->a.dtype) ? 0 : REFERENCE_FRACTION_BITS;
     const int64_t blocks =
         jg_ceil_div(problem->m.size * problem->n.size, REFERENCE_THREADS);
     int64_t grid;

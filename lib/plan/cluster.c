@@ -81,7 +81,32 @@ static void size_grid(struct jg_trial *trial)
         (int)count_busy_clusters(config, tiles, resident / cluster) * cluster;
     derived->waves =
         (double)derived->tiles * (double)jg_max(config->launch.split_k, 1) / resident;
-    derived->workspace_bytes = jg_workspace_bytes(config, derived->tiles);
+}
+
+/* What a launch of the planned size takes of a workspace; false with a reason if that is
+ * more than it has. */
+static bool size_workspace(struct jg_trial *trial)
+{
+    const struct jg_epilogue *epilogue = trial->problem->epilogue;
+    const struct jg_product *product = &trial->product;
+    struct jg_derived *derived = &trial->derived;
+    const struct jg_product_size size = {(uint32_t)product->m.size,
+                                         (uint32_t)product->n.size};
+    const struct jg_reduction_frame frame = jg_reduction_frame_make(
+        &trial->config, product, &derived->output, size, product->batch.size);
+    const struct jg_workspace_use use =
+        jg_workspace_measure(&trial->config, derived->tiles, &frame,
+                             epilogue != NULL ? epilogue->operands : NULL,
+                             epilogue != NULL ? epilogue->operand_count : 0);
+    if (use.words > JG_WORKSPACE_WORDS) {
+        return jg_trial_reject(
+            trial,
+            "reductions: a workspace has %d counters, and the problem's tiles need %lld; "
+            "split it",
+            JG_WORKSPACE_WORDS, (long long)use.words);
+    }
+    derived->workspace_bytes = use.bytes;
+    return true;
 }
 
 bool jg_tiles_count(struct jg_trial *trial)
@@ -105,5 +130,5 @@ bool jg_tiles_count(struct jg_trial *trial)
             split_k, JG_WORKSPACE_TILES, (long long)derived->tiles);
     }
     size_grid(trial);
-    return true;
+    return size_workspace(trial);
 }

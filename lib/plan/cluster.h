@@ -19,8 +19,8 @@ int64_t jg_tiles_along(int64_t size, int tile, int cluster);
  * has a multiple of them (jg/schedule/tile_order.cuh). */
 int64_t jg_grid_clusters(const struct jg_config *config, int64_t tiles, int64_t batch,
                          int64_t resident);
-/* Fills tiles, waves, grid and workspace of what is derived; false with a reason if there
- * are too many tiles. */
+/* Fills tiles, waves, grid and workspace of what is derived, whose output is there; false
+ * with a reason if there are too many tiles. */
 bool jg_tiles_count(struct jg_trial *trial);
 
 #endif

@@ -27,7 +27,7 @@ static const struct row {
     [JIT_GEMM_DTYPE_S32] = {"s32", 32, IS_OUTPUT | IS_INTEGER, JIT_GEMM_DTYPE_NONE},
 };
 
-enum { DTYPE_COUNT = sizeof(rows) / sizeof(rows[0]) };
+enum { DTYPE_COUNT = sizeof(rows) / sizeof(rows[0]), F32_FRACTION_BITS = 23 };
 
 bool jg_dtype_exists(jit_gemm_dtype dtype)
 {
@@ -78,6 +78,11 @@ bool jg_dtype_is_integer(jit_gemm_dtype dtype)
 bool jg_dtype_is_fp8(jit_gemm_dtype dtype)
 {
     return dtype == JIT_GEMM_DTYPE_E4M3 || dtype == JIT_GEMM_DTYPE_E5M2;
+}
+
+int jg_dtype_sum_fraction_bits(jit_gemm_dtype input)
+{
+    return jg_dtype_is_integer(input) ? 0 : F32_FRACTION_BITS;
 }
 
 jit_gemm_dtype jg_dtype_default_d(jit_gemm_dtype a)

@@ -30,6 +30,8 @@ bool jg_dtype_is_operand(jit_gemm_dtype dtype);
 bool jg_dtype_is_integer(jit_gemm_dtype dtype);
 /* e4m3 or e5m2. */
 bool jg_dtype_is_fp8(jit_gemm_dtype dtype);
+/* Fraction bits of the type that sums have on the device; 0: they are exact integers. */
+int jg_dtype_sum_fraction_bits(jit_gemm_dtype input);
 /* The type of D where none is given; NONE if A cannot be of this type. */
 jit_gemm_dtype jg_dtype_default_d(jit_gemm_dtype a);
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "base/struct.h"
+#include "plan/compiled.h"
 #include "plan/dtype.h"
 #include "plan/snippet.h"
 #include "plan/text.h"
@@ -16,13 +17,16 @@ enum { MAX_SOURCE_NAME = 1024 };
 /* Line numbers of the whole snippet must stay within what a #line directive takes. */
 #define MAX_FIRST_LINE (UINT32_C(2147483647) - JG_SNIPPET_MAX_BYTES)
 
-static const char *const names_in_scope[] = {"acc",   "d", "row", "col",
-                                             "batch", "M", "N",   "K"};
+static const char *const names_in_scope[] = {
+    "acc", "acc0", "acc1", "d", "row", "col", "batch", "M", "N", "K", "NAN", "INFINITY"};
 static const char *const prelude_names[] = {"relu", "gelu", "gelu_tanh", "silu", "sigmoid",
                                             "tanh", "exp",  "log",       "sqrt", "rsqrt",
                                             "min",  "max",  "clamp",     "fma",  "abs"};
 static const char *const device_names[] = {"threadIdx", "blockIdx", "blockDim", "gridDim",
                                            "warpSize"};
+/* Macros that the compiler defines for every unit. */
+static const char *const macro_names[] = {"NULL",    "assert", "va_arg",
+                                          "va_copy", "va_end", "va_start"};
 static const char *const keywords[] = {"alignas",      "alignof",
                                        "and",          "and_eq",
                                        "asm",          "auto",
@@ -71,7 +75,8 @@ static const char *const keywords[] = {"alignas",      "alignof",
 static const char *const kind_names[] = {[JIT_GEMM_OPERAND_SCALAR] = "scalar",
                                          [JIT_GEMM_OPERAND_ROW_VECTOR] = "row_vector",
                                          [JIT_GEMM_OPERAND_COLUMN_VECTOR] = "column_vector",
-                                         [JIT_GEMM_OPERAND_MATRIX] = "matrix"};
+                                         [JIT_GEMM_OPERAND_MATRIX] = "matrix",
+                                         [JIT_GEMM_OPERAND_PAIR_VECTOR] = "pair_vector"};
 
 enum { KIND_COUNT = sizeof(kind_names) / sizeof(kind_names[0]) };
 
@@ -90,6 +95,30 @@ bool jg_operand_kind_parse(const char *text, size_t size, jit_gemm_operand_kind 
     for (int i = 0; i < KIND_COUNT; i++) {
         if (jg_word_is(text, size, kind_names[i])) {
             *ret_kind = (jit_gemm_operand_kind)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *const role_names[] = {[JIT_GEMM_OPERAND_INPUT] = "in",
+                                         [JIT_GEMM_OPERAND_OUTPUT] = "out",
+                                         [JIT_GEMM_OPERAND_SUM] = "sum",
+                                         [JIT_GEMM_OPERAND_MAX] = "max",
+                                         [JIT_GEMM_OPERAND_MIN] = "min"};
+
+enum { ROLE_COUNT = sizeof(role_names) / sizeof(role_names[0]) };
+
+const char *jg_operand_role_name(jit_gemm_operand_role role)
+{
+    return (unsigned)role < ROLE_COUNT ? role_names[role] : "unknown";
+}
+
+bool jg_operand_role_parse(const char *text, size_t size, jit_gemm_operand_role *ret_role)
+{
+    for (int i = JIT_GEMM_OPERAND_OUTPUT; i < ROLE_COUNT; i++) {
+        if (jg_word_is(text, size, role_names[i])) {
+            *ret_role = (jit_gemm_operand_role)i;
             return true;
         }
     }
@@ -127,7 +156,23 @@ static jit_gemm_status copy_identifier(const char *where, const char *name, char
     return JIT_GEMM_OK;
 }
 
-/* Why an operand cannot have this name; NULL if it can. */
+/* Why no name may begin so; NULL if it may. */
+static const char *find_prefix_conflict(const char *name)
+{
+    if (strncmp(name, "jg", 2) == 0 || strncmp(name, "JG", 2) == 0 ||
+        strncmp(name, "__", 2) == 0) {
+        return "begins with a reserved prefix (jg, JG, __)";
+    }
+    if (strncmp(name, "NV_", 3) == 0 || strncmp(name, "CUDART", 6) == 0) {
+        return "begins as macros of CUDA do (NV_, CUDART)";
+    }
+    if (name[0] == '_' && name[1] >= 'A' && name[1] <= 'Z') {
+        return "begins as names of the compiler do ('_' and a capital)";
+    }
+    return NULL;
+}
+
+/* Why an operand, or a compiled function, cannot have this name; NULL if it can. */
 static const char *find_name_conflict(const struct jg_epilogue *epilogue, const char *name)
 {
     if (IS_ONE_OF(name, keywords)) {
@@ -142,9 +187,12 @@ static const char *find_name_conflict(const struct jg_epilogue *epilogue, const 
     if (IS_ONE_OF(name, device_names)) {
         return "is a built-in variable of CUDA";
     }
-    if (strncmp(name, "jg", 2) == 0 || strncmp(name, "JG", 2) == 0 ||
-        strncmp(name, "__", 2) == 0) {
-        return "begins with a reserved prefix (jg, JG, __)";
+    if (IS_ONE_OF(name, macro_names)) {
+        return "is a macro of CUDA";
+    }
+    const char *prefix = find_prefix_conflict(name);
+    if (prefix != NULL) {
+        return prefix;
     }
     for (uint32_t i = 0; i < epilogue->operand_count; i++) {
         if (strcmp(epilogue->operands[i].name, name) == 0) {
@@ -152,6 +200,49 @@ static const char *find_name_conflict(const struct jg_epilogue *epilogue, const 
         }
     }
     return NULL;
+}
+
+/* Is the role one that an operand of this kind and type can have? */
+static jit_gemm_status check_operand_role(const char *where,
+                                          const jit_gemm_operand *operand)
+{
+    const char *kind = jg_operand_kind_name(operand->kind);
+    char field[64];
+    snprintf(field, sizeof(field), "%s.role", where);
+    if ((unsigned)operand->role >= ROLE_COUNT) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
+                       "give a JIT_GEMM_OPERAND_INPUT, _OUTPUT, _SUM, _MAX or _MIN",
+                       "%d is no role of an operand", (int)operand->role);
+    }
+    const bool is_matrix = operand->kind == JIT_GEMM_OPERAND_MATRIX;
+    if (operand->role == JIT_GEMM_OPERAND_OUTPUT && !is_matrix) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
+                       "declare it as a matrix, or say what to do with the elements: sum, "
+                       "max or min",
+                       "an output must be a matrix, is a %s", kind);
+    }
+    if (operand->role <= JIT_GEMM_OPERAND_OUTPUT) {
+        return JIT_GEMM_OK;
+    }
+    if (operand->kind == JIT_GEMM_OPERAND_PAIR_VECTOR) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
+                       "declare it as a row_vector: one value for each column of D",
+                       "a pair_vector is an input, not a %s", role_names[operand->role]);
+    }
+    if (is_matrix) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
+                       "declare it as a column_vector (of each row), a row_vector (of each "
+                       "column) or a scalar, or make it an output",
+                       "a %s has fewer values than D, a matrix has as many",
+                       role_names[operand->role]);
+    }
+    if (jg_dtype_bits(operand->dtype) < 16) {
+        snprintf(field, sizeof(field), "%s.dtype", where);
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field, "give f32, bf16 or f16",
+                       "there is no kernel for a %s of type %s", role_names[operand->role],
+                       jg_dtype_name(operand->dtype));
+    }
+    return JIT_GEMM_OK;
 }
 
 static jit_gemm_status check_operand_kind(const char *where,
@@ -174,19 +265,7 @@ static jit_gemm_status check_operand_kind(const char *where,
                        "there is no kernel for an operand of type %s",
                        jg_dtype_name(operand->dtype));
     }
-    if ((unsigned)operand->role > JIT_GEMM_OPERAND_OUTPUT) {
-        snprintf(field, sizeof(field), "%s.role", where);
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
-                       "give JIT_GEMM_OPERAND_INPUT or JIT_GEMM_OPERAND_OUTPUT",
-                       "must be 0 or 1, is %d", (int)operand->role);
-    }
-    if (operand->role == JIT_GEMM_OPERAND_OUTPUT &&
-        operand->kind != JIT_GEMM_OPERAND_MATRIX) {
-        snprintf(field, sizeof(field), "%s.role", where);
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field, "declare it as a matrix",
-                       "an output must be a matrix, is a %s",
-                       jg_operand_kind_name(operand->kind));
-    }
+    JG_TRY(check_operand_role(where, operand));
     if (operand->reserved != 0) {
         snprintf(field, sizeof(field), "%s.reserved", where);
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, field, "zero the struct before filling it",
@@ -263,7 +342,9 @@ static jit_gemm_status copy_source(struct jg_epilogue *epilogue,
 {
     if (user->source == NULL) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "epilogue.source",
-                       "give the snippet, for instance 'd = relu(acc);'", "is NULL");
+                       "give the snippet, for instance 'd = relu(acc);', or a compiled "
+                       "function in epilogue.code",
+                       "is NULL");
     }
     if (user->first_line > MAX_FIRST_LINE) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "epilogue.first_line",
@@ -284,13 +365,85 @@ static jit_gemm_status copy_source(struct jg_epilogue *epilogue,
     return JIT_GEMM_OK;
 }
 
+/* The snippet sees a pair vector by two names, which no other operand may have. */
+static jit_gemm_status check_pair_names(const struct jg_epilogue *epilogue,
+                                        const struct jg_operand *operand)
+{
+    const size_t size = strlen(operand->name);
+    for (uint32_t i = 0; i < epilogue->operand_count; i++) {
+        const char *other = epilogue->operands[i].name;
+        if (strncmp(other, operand->name, size) == 0 &&
+            (strcmp(other + size, "0") == 0 || strcmp(other + size, "1") == 0)) {
+            char field[64];
+            snprintf(field, sizeof(field), "epilogue.operands[%u].name", i);
+            return jg_fail(JIT_GEMM_ERR_ARGUMENT, field, "use another name",
+                           "'%s' is what the snippet calls a value of the pair_vector '%s'",
+                           other, operand->name);
+        }
+    }
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status check_pair_vectors(const struct jg_epilogue *epilogue)
+{
+    for (uint32_t i = 0; i < epilogue->operand_count; i++) {
+        if (epilogue->operands[i].kind == JIT_GEMM_OPERAND_PAIR_VECTOR) {
+            JG_TRY(check_pair_names(epilogue, &epilogue->operands[i]));
+        }
+    }
+    return JIT_GEMM_OK;
+}
+
+/* After the scan of the snippet, which says whether there are pairs. */
+static jit_gemm_status check_gated(const struct jg_epilogue *epilogue)
+{
+    for (uint32_t i = 0; i < epilogue->operand_count && !epilogue->is_gated; i++) {
+        const struct jg_operand *operand = &epilogue->operands[i];
+        if (operand->kind == JIT_GEMM_OPERAND_PAIR_VECTOR) {
+            char field[64];
+            snprintf(field, sizeof(field), "epilogue.operands[%u].kind", i);
+            return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
+                           "declare a row_vector, or name acc0 and acc1 in the snippet",
+                           "'%s' is a pair_vector, but the epilogue is not gated",
+                           operand->name);
+        }
+    }
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status copy_compiled(struct jg_epilogue *epilogue,
+                                     const jit_gemm_epilogue *user)
+{
+    JG_TRY(jg_compiled_check_symbol(user->symbol));
+    const char *conflict = find_name_conflict(epilogue, user->symbol);
+    if (conflict != NULL) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "epilogue.symbol",
+                       "give the function another name", "'%s' %s", user->symbol, conflict);
+    }
+    const char *source_name =
+        user->source_name != NULL ? user->source_name : epilogue->name;
+    JG_TRY(check_source_name(source_name));
+    epilogue->source_name = jg_copy_text(source_name, strlen(source_name));
+    if (epilogue->source_name == NULL) {
+        return jg_fail_memory();
+    }
+    return jg_compiled_create(user, epilogue);
+}
+
 static jit_gemm_status fill_epilogue(struct jg_epilogue *epilogue,
                                      const jit_gemm_epilogue *user)
 {
     JG_TRY(copy_identifier("epilogue.name", user->name, epilogue->name));
     JG_TRY(copy_operands(epilogue, user));
+    if (user->code != NULL) {
+        JG_TRY(copy_compiled(epilogue, user));
+        return check_gated(epilogue);
+    }
+    JG_TRY(jg_compiled_refuse_rest(user));
     JG_TRY(copy_source(epilogue, user));
-    return jg_snippet_check(epilogue);
+    JG_TRY(check_pair_vectors(epilogue));
+    JG_TRY(jg_snippet_check(epilogue));
+    return check_gated(epilogue);
 }
 
 jit_gemm_status jg_epilogue_create(const jit_gemm_epilogue *user,
@@ -311,11 +464,22 @@ jit_gemm_status jg_epilogue_create(const jit_gemm_epilogue *user,
     return JIT_GEMM_OK;
 }
 
+bool jg_epilogue_reduces(const struct jg_epilogue *epilogue)
+{
+    for (uint32_t i = 0; epilogue != NULL && i < epilogue->operand_count; i++) {
+        if (jg_operand_reduces(&epilogue->operands[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void jg_epilogue_destroy(struct jg_epilogue *epilogue)
 {
     if (epilogue != NULL) {
         jg_free(epilogue->source);
         jg_free(epilogue->source_name);
+        jg_compiled_free(&epilogue->compiled);
         jg_free(epilogue);
     }
 }
@@ -325,6 +489,7 @@ bool jg_epilogue_equal(const struct jg_epilogue *a, const struct jg_epilogue *b)
     if (strcmp(a->name, b->name) != 0 || strcmp(a->source_name, b->source_name) != 0 ||
         a->first_line != b->first_line || a->source_size != b->source_size ||
         memcmp(a->source, b->source, a->source_size) != 0 ||
+        !jg_compiled_equal(&a->compiled, &b->compiled) ||
         a->operand_count != b->operand_count) {
         return false;
     }
@@ -341,7 +506,7 @@ bool jg_epilogue_equal(const struct jg_epilogue *a, const struct jg_epilogue *b)
 
 void jg_epilogue_bytes(const struct jg_epilogue *epilogue, struct jg_str *out)
 {
-    enum { TAG_NAME = 1, TAG_OPERAND, TAG_SOURCE, TAG_SOURCE_NAME };
+    enum { TAG_NAME = 1, TAG_OPERAND, TAG_SOURCE, TAG_SOURCE_NAME, TAG_CODE, TAG_SYMBOL };
     jg_bytes_field(out, TAG_NAME, epilogue->name, strlen(epilogue->name));
     jg_bytes_u32(out, epilogue->operand_count);
     for (uint32_t i = 0; i < epilogue->operand_count; i++) {
@@ -355,4 +520,9 @@ void jg_epilogue_bytes(const struct jg_epilogue *epilogue, struct jg_str *out)
     jg_bytes_field(out, TAG_SOURCE_NAME, epilogue->source_name,
                    strlen(epilogue->source_name));
     jg_bytes_u32(out, epilogue->first_line);
+    if (jg_epilogue_is_compiled(epilogue)) {
+        const struct jg_compiled *compiled = &epilogue->compiled;
+        jg_bytes_field(out, TAG_CODE, compiled->code, compiled->code_size);
+        jg_bytes_field(out, TAG_SYMBOL, compiled->symbol, strlen(compiled->symbol));
+    }
 }

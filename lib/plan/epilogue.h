@@ -16,17 +16,41 @@ struct jg_operand {
     jit_gemm_operand_role role;
 };
 
+/* Does the kernel add up, or compare, what the snippet assigns? */
+static inline bool jg_operand_reduces(const struct jg_operand *operand)
+{
+    return operand->role >= JIT_GEMM_OPERAND_SUM;
+}
+
+/* A hint: the names of all roles but that of an input, which has none. */
+#define JG_OPERAND_ROLES "roles: out sum max min, or none for an input"
+/* "unknown" for what is no role, "in" for an input. */
+const char *jg_operand_role_name(jit_gemm_operand_role role);
+/* By name; false if there is no such name. */
+bool jg_operand_role_parse(const char *text, size_t size, jit_gemm_operand_role *ret_role);
+
 /* A hint: the names of all kinds. */
-#define JG_OPERAND_KINDS "kinds: scalar row_vector column_vector matrix"
+#define JG_OPERAND_KINDS "kinds: scalar row_vector column_vector matrix pair_vector"
 /* "unknown" for what is no kind. */
 const char *jg_operand_kind_name(jit_gemm_operand_kind kind);
 bool jg_operand_kind_exists(jit_gemm_operand_kind kind);
 /* By name; false if there is no such name. */
 bool jg_operand_kind_parse(const char *text, size_t size, jit_gemm_operand_kind *ret_kind);
 
+/* The other form of an epilogue: a compiled function, which the snippet calls. */
+struct jg_compiled {
+    jit_gemm_code_kind kind; /* AUTO: there is none, the snippet is the caller's */
+    char *code;              /* zero-terminated, owned */
+    size_t code_size;
+    char *symbol;    /* owned */
+    char *body;      /* of PTX: what an asm statement needs (plan/ptx_function.h), owned */
+    int ptx_arch;    /* of PTX: 90 for "sm_90a" */
+    char ptx_suffix; /* 'a', 'f' or '\0' */
+};
+
 struct jg_epilogue {
     char name[JIT_GEMM_NAME_SIZE];
-    char *source; /* zero-terminated, owned */
+    char *source; /* zero-terminated, owned; with a compiled function, the call */
     size_t source_size;
     char *source_name; /* owned */
     uint32_t first_line;
@@ -37,23 +61,39 @@ struct jg_epilogue {
     uint32_t double_line, double_column;
     uint32_t
         long_calls; /* calls in the snippet of what is more than an instruction or two */
+    bool is_gated;  /* does the snippet take two accumulators, acc0 and acc1? */
+    struct jg_compiled compiled;
 };
 
 /*
- * Checks and copies. Operands: identifiers that are no keyword, no name in scope (acc d row
- * col batch M N K), no prelude function, nothing that begins with jg, JG or __, unique;
- * kind, dtype and role legal (outputs are matrices). Snippet: jg_snippet_check. ARGUMENT,
+ * Checks and copies. Operands: identifiers that are no keyword, no name in scope (acc acc0
+ * acc1 d row col batch M N K), no prelude function, nothing that begins with jg, JG or __,
+ * unique; kind, dtype and role legal (outputs are matrices, reductions are none). Snippet:
+ * jg_snippet_check. Compiled function: jg_compiled_create (plan/compiled.h). ARGUMENT,
  * COMPILE, NO_MEMORY, VERSION.
  */
 jit_gemm_status jg_epilogue_create(const jit_gemm_epilogue *user,
                                    struct jg_epilogue **ret_epilogue);
+/* Does any operand? False for NULL. */
+bool jg_epilogue_reduces(const struct jg_epilogue *epilogue);
 void jg_epilogue_destroy(struct jg_epilogue *epilogue);
+static inline bool jg_epilogue_is_compiled(const struct jg_epilogue *epilogue)
+{
+    return epilogue != NULL && epilogue->compiled.kind != JIT_GEMM_CODE_AUTO;
+}
+/* Must its kernel go through the linker? PTX is pasted into the source unit. */
+static inline bool jg_epilogue_is_linked(const struct jg_epilogue *epilogue)
+{
+    return epilogue != NULL && epilogue->compiled.kind == JIT_GEMM_CODE_LTOIR;
+}
 bool jg_epilogue_equal(const struct jg_epilogue *a, const struct jg_epilogue *b);
 /* Canonical bytes of everything that reaches the compiler or changes its messages: name,
- * operands, source, source_name, first_line. */
+ * operands, source, source_name, first_line, and of a compiled function code and symbol. */
 void jg_epilogue_bytes(const struct jg_epilogue *epilogue, struct jg_str *out);
-/* Lookup by a pure function, so that plan needs no context: NULL if there is no such name.
- */
-typedef const struct jg_epilogue *(*jg_epilogue_find_fn)(void *user, const char *name);
+/* Lookup by a function, so that plan needs no context: NULL if there is no such name. D's
+ * type decides on operands of the library's own epilogues. NO_MEMORY. */
+typedef jit_gemm_status (*jg_epilogue_find_fn)(void *user, const char *name,
+                                               jit_gemm_dtype d,
+                                               const struct jg_epilogue **ret_epilogue);
 
 #endif

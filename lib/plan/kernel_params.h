@@ -15,7 +15,8 @@ struct jg_tensor_map {
     _Alignas(128) unsigned char bytes[128]; /* an opaque CUtensorMap */
 };
 
-/* A matrix, a vector or a scalar of a launch. */
+/* A matrix, a vector or a scalar of a launch. Of a reduction, ld is the byte of the
+ * workspace at which its partial results begin, and batch_step its first counter there. */
 struct jg_matrix_param {
     uint64_t pointer;     /* device address; 0: a scalar by value, or absent */
     int64_t ld;           /* elements */
@@ -47,7 +48,7 @@ struct jg_kernel_params {
         b_scale; /* a, b: as the kernel takes them */
     struct jg_scalar_param alpha, beta;
     uint32_t m, n, k, batch; /* sizes of this launch, exact ones included */
-    uint64_t workspace;      /* device address; of kernels that split K */
+    uint64_t workspace;      /* device address; of kernels that need one */
     uint64_t reserved;
     struct jg_matrix_param operands[JIT_GEMM_MAX_OPERANDS];
     /* Maps of operands follow the last of those that the kernel has: see

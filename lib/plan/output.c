@@ -14,7 +14,8 @@ enum {
 static bool has_scalars_only(const struct jg_epilogue *epilogue)
 {
     for (uint32_t i = 0; epilogue != NULL && i < epilogue->operand_count; i++) {
-        if (epilogue->operands[i].kind != JIT_GEMM_OPERAND_SCALAR) {
+        const struct jg_operand *operand = &epilogue->operands[i];
+        if (operand->kind != JIT_GEMM_OPERAND_SCALAR || jg_operand_reduces(operand)) {
             return false;
         }
     }
@@ -24,9 +25,9 @@ static bool has_scalars_only(const struct jg_epilogue *epilogue)
 /* Do rows of D end on 16 bytes at every launch? */
 static bool has_even_rows(const struct jg_problem *problem)
 {
-    const jit_gemm_dim *row = jg_problem_d_row(problem);
-    return row->mode != JIT_GEMM_DIM_DYNAMIC &&
-           jg_bytes_of(problem->d.dtype, row->size) % JG_TMA_ALIGNMENT == 0;
+    const jit_gemm_dim row = jg_problem_d_row(problem);
+    return row.mode != JIT_GEMM_DIM_DYNAMIC &&
+           jg_bytes_of(problem->d.dtype, row.size) % JG_TMA_ALIGNMENT == 0;
 }
 
 /* May the problem take fragments, whatever the config? */
@@ -48,8 +49,8 @@ bool jg_out_stages_check(struct jg_trial *trial)
     }
     return jg_trial_reject(
         trial,
-        "out_stages=%d is too few for C, vector scales, vector or matrix operands, a "
-        "dynamic %s, a D of 8 bits, output_align, or a %s of D that is no multiple of "
+        "out_stages=%d is too few for C, vector scales, vector or matrix operands, "
+        "reductions, a dynamic %s, a D of 8 bits, output_align, or a %s of D that is no multiple of "
         "16 bytes: they need out_stages=%d",
         out_stages, by_columns ? "M" : "N", by_columns ? "column" : "row",
         JG_VECTOR_OUT_STAGES);
@@ -59,8 +60,8 @@ bool jg_out_stages_check(struct jg_trial *trial)
 
 int jg_output_loads(const struct jg_problem *problem)
 {
-    if (jg_outputs_by_threads(problem)) {
-        return 0;
+    if (jg_outputs_by_threads(problem) || problem->is_gated) {
+        return 0; /* a step of a gated D is narrower than a box */
     }
     int loads = jg_dtype_bits(problem->c.dtype) / LOAD_ELEMENT_BITS;
     for (uint32_t i = 0; problem->epilogue != NULL && i < problem->epilogue->operand_count;
@@ -93,6 +94,7 @@ struct jg_output jg_output_choose(const struct jg_trial *trial,
 {
     const struct jg_problem *problem = trial->problem;
     const struct jg_config_layout *layout = &trial->config.layout;
+    const jit_gemm_dim d_row = jg_problem_d_row(problem);
     const bool whole_m =
         is_multiple(&trial->product.m, (int64_t)layout->tile_m * layout->cluster_m);
     const bool whole_n =
@@ -107,12 +109,15 @@ struct jg_output jg_output_choose(const struct jg_trial *trial,
         .load_stages = facts->own_ring ? facts->ring_stages : 0,
         .whole_rows = transposed ? whole_n : whole_m,
         .whole_cols = transposed ? whole_m : whole_n,
-        .whole_vectors = is_multiple(jg_problem_d_row(problem), VECTOR_ELEMENTS)};
+        .whole_vectors = is_multiple(&d_row, VECTOR_ELEMENTS),
+        .reduces = jg_epilogue_reduces(problem->epilogue),
+        .parts = facts->parts};
 }
 
 /* ------------------------------------------------------------------------------- cost */
 
-/* The sum of what `cost` says of D, C and each matrix operand. */
+/* The sum of what `cost` says of D, C and each matrix operand, per element of the product.
+ */
 static double sum_matrices(const struct jg_problem *problem,
                            double (*cost)(const struct jg_problem *problem,
                                           jit_gemm_dtype dtype))
@@ -128,7 +133,7 @@ static double sum_matrices(const struct jg_problem *problem,
             sum += cost(problem, operand->dtype);
         }
     }
-    return sum;
+    return problem->is_gated ? sum / 2.0 : sum;
 }
 
 static double element_bytes(const struct jg_problem *problem, jit_gemm_dtype dtype)

@@ -11,12 +11,19 @@
 
 enum {
     JG_STORE_TILE_COLUMNS = 16, /* of an accumulator: what a store tile of D has at least */
-    JG_VECTOR_OUT_STAGES = 2    /* output stages whose memory holds a staging buffer */
+    JG_VECTOR_OUT_STAGES = 2,   /* output stages whose memory holds a staging buffer */
+    JG_GATED_STEP = 32          /* columns of a gated D in a step of the epilogue */
 };
 
 enum jg_epilogue_kind {
     JG_EPILOGUE_FRAGMENTS = 0, /* in the accumulator's own layout; D by TMA */
     JG_EPILOGUE_VECTORS = 1    /* in vectors of 8 columns; D by the threads */
+};
+
+/* Partial results of reductions (plan/reduction.h) that a tile has: of each of its rows
+ * as D lies in memory, of each column, of all. What the chip's warps come to. */
+struct jg_partial_results {
+    int row, column, tensor;
 };
 
 struct jg_output {
@@ -27,35 +34,39 @@ struct jg_output {
     /* Do the tiles of all clusters end where D, as it lies in memory, ends? */
     bool whole_rows, whole_cols;
     bool whole_vectors; /* do vectors of 8 elements end where a row of D ends? */
+    bool reduces;       /* are there reductions? */
+    struct jg_partial_results parts;
 };
 
 struct jg_trial;
 
 /* What is known of the kernel beside the trial. */
 struct jg_output_facts {
-    int columns;     /* of an accumulator of one team of warps */
+    int columns;     /* of D, or of its transpose, that a team of warps has of a tile */
     int ring_stages; /* of the ring that can bring C and matrix operands; 0 if none can */
     bool own_ring;   /* or is it that of the input tiles? */
+    struct jg_partial_results parts;
 };
 
-/* Fragments for scalars only, scales too, where the rows of D are known to end on 16 bytes,
- * which a TMA store would fill up, D has 16 or 32 bits and an alignment that TMA takes, and
- * store tiles fill the accumulator; vectors for all others. */
+/* Fragments for scalars that are read only, scales too, where the rows of D are known to
+ * end on 16 bytes, which a TMA store would fill up, D has 16 or 32 bits and an alignment
+ * that TMA takes, and store tiles fill the accumulator; vectors for all others. */
 struct jg_output jg_output_choose(const struct jg_trial *trial,
                                   const struct jg_output_facts *facts);
 
 /* Stages that C and the matrix operands of one step of the epilogue take: one each, two
  * where elements have 32 bits, none where they have 8: those would fill half of a stage.
- * None with output_align. */
+ * None with output_align, or a gated epilogue. */
 int jg_output_loads(const struct jg_problem *problem);
 
 /* Are there the two output stages whose memory the epilogue by vectors needs? False with a
  * reason. */
 bool jg_out_stages_check(struct jg_trial *trial);
 
-/* Bytes of matrices of D's shape that the epilogue reads or writes, per element. */
+/* Bytes of matrices of D's shape that the epilogue reads or writes, per element of the
+ * product. */
 double jg_output_bytes(const struct jg_problem *problem);
-/* Clocks to move them, per element: so many bytes per clock, or, where output_align makes
+/* Clocks to move them, likewise: so many bytes per clock, or, where output_align makes
  * accesses narrow, an instruction of a warp each four clocks (assumed), if that is more. */
 double jg_output_clk(const struct jg_problem *problem, double bytes_clk);
 

@@ -222,6 +222,22 @@ static jit_gemm_status check_c(const jit_gemm_problem *problem)
     return JIT_GEMM_OK;
 }
 
+static jit_gemm_status check_pair(const jit_gemm_problem *problem)
+{
+    if (problem->pair != JIT_GEMM_PAIR_INTERLEAVED &&
+        problem->pair != JIT_GEMM_PAIR_HALVES) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.pair",
+                       "give JIT_GEMM_PAIR_INTERLEAVED or JIT_GEMM_PAIR_HALVES",
+                       "must be 0 or 1, is %d", (int)problem->pair);
+    }
+    if (problem->reserved != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.reserved",
+                       "zero the struct before filling it", "must be 0, is %d",
+                       problem->reserved);
+    }
+    return JIT_GEMM_OK;
+}
+
 static jit_gemm_status check_terminated(const char *where, const char *text, size_t size)
 {
     if (memchr(text, '\0', size) == NULL) {
@@ -320,6 +336,7 @@ jit_gemm_status jg_problem_check_fields(jit_gemm_problem *problem)
         problem->d.dtype = jg_dtype_default_d(problem->a.dtype);
     }
     JG_TRY(check_c(problem));
+    JG_TRY(check_pair(problem));
     JG_TRY(check_names(problem));
     JG_TRY(check_input_alignment(problem));
     fill_defaults(problem);
@@ -447,20 +464,51 @@ static struct jg_matrix canonical_matrix(char letter, const jit_gemm_matrix *mat
         .scale = {.kind = matrix->scale.kind, .dtype = matrix->scale.dtype}};
 }
 
-static jit_gemm_status find_epilogue(const char *name, jg_epilogue_find_fn find,
-                                     void *find_user,
+static jit_gemm_status find_epilogue(const jit_gemm_problem *problem,
+                                     jg_epilogue_find_fn find, void *find_user,
                                      const struct jg_epilogue **ret_epilogue)
 {
+    const char *name = problem->epilogue;
     if (name[0] == '\0') {
         return JIT_GEMM_OK;
     }
-    const struct jg_epilogue *epilogue = find != NULL ? find(find_user, name) : NULL;
+    const struct jg_epilogue *epilogue = NULL;
+    if (find != NULL) {
+        JG_TRY(find(find_user, name, problem->d.dtype, &epilogue));
+    }
     if (epilogue == NULL) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.epilogue",
-                       "register it first with jit_gemm_epilogue_register",
-                       "no epilogue is registered as '%s'", name);
+        return jg_fail(
+            JIT_GEMM_ERR_ARGUMENT, "problem.epilogue",
+            "register it first with jit_gemm_epilogue_register, or take one that "
+            "`jit-gemm epilogue list` names",
+            "no epilogue is registered as '%s'", name);
     }
     *ret_epilogue = epilogue;
+    return JIT_GEMM_OK;
+}
+
+/* Of a problem with its epilogue: what a pair of columns needs, or that there is one. */
+static jit_gemm_status check_gated(const jit_gemm_problem *problem,
+                                   const struct jg_epilogue *epilogue)
+{
+    if (epilogue == NULL || !epilogue->is_gated) {
+        return problem->pair == JIT_GEMM_PAIR_INTERLEAVED
+                   ? JIT_GEMM_OK
+                   : jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.pair",
+                             "leave it zero, or name acc0 and acc1 in the snippet",
+                             "halves of B are given, but the epilogue is not gated");
+    }
+    if (problem->n.mode == JIT_GEMM_DIM_EXACT && problem->n.size % 2 != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.n",
+                       "give the number of columns of B, which has two for each of D",
+                       "a gated epilogue needs an even N, %lld is odd",
+                       (long long)problem->n.size);
+    }
+    if (problem->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.d.layout",
+                       "give JIT_GEMM_LAYOUT_ROW_MAJOR",
+                       "there is no kernel for a gated epilogue with a column-major D");
+    }
     return JIT_GEMM_OK;
 }
 
@@ -480,13 +528,19 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     struct jg_problem problem;
     memset(&problem, 0, sizeof(problem));
     JG_TRY(canonical_config(checked.config, problem.config));
-    JG_TRY(find_epilogue(checked.epilogue, find, find_user, &problem.epilogue));
+    JG_TRY(find_epilogue(&checked, find, find_user, &problem.epilogue));
+    JG_TRY(check_gated(&checked, problem.epilogue));
     JG_TRY(check_output_alignment(&checked, problem.epilogue, output_alignment));
+    problem.is_gated = problem.epilogue != NULL && problem.epilogue->is_gated;
     problem.m = round_hint(checked.m, DEFAULT_MATRIX_HINT);
     problem.n = round_hint(checked.n, DEFAULT_MATRIX_HINT);
+    if (problem.is_gated && problem.n.size == 1) {
+        problem.n.size = 2; /* the hint of a dynamic N */
+    }
     problem.k = round_hint(checked.k, DEFAULT_MATRIX_HINT);
     problem.batch = round_hint(checked.batch, 1);
     problem.workspace_limit = checked.workspace_limit;
+    problem.pair = checked.pair;
     problem.a = canonical_matrix('a', &checked.a, &checked.a);
     problem.b = canonical_matrix('b', &checked.b, &checked.b);
     problem.c = canonical_matrix('c', &checked.c, &checked.d);
@@ -500,14 +554,19 @@ bool jg_problem_is_column_major(const struct jg_problem *problem)
     return problem->d.is_mn_major;
 }
 
-const jit_gemm_dim *jg_problem_d_row(const struct jg_problem *problem)
+jit_gemm_dim jg_problem_d_row(const struct jg_problem *problem)
 {
-    return jg_problem_is_column_major(problem) ? &problem->m : &problem->n;
+    if (jg_problem_is_column_major(problem)) {
+        return problem->m;
+    }
+    jit_gemm_dim row = problem->n;
+    row.size = jg_problem_d_columns(problem, row.size);
+    return row;
 }
 
 /* ---------------------------------------------------------------- canonical bytes */
 
-enum { TAG_DIM = 1, TAG_MATRIX, TAG_EPILOGUE, TAG_CONFIG, TAG_WORKSPACE };
+enum { TAG_DIM = 1, TAG_MATRIX, TAG_EPILOGUE, TAG_CONFIG, TAG_WORKSPACE, TAG_PAIR };
 
 static void add_dim_bytes(const jit_gemm_dim *dim, struct jg_str *out)
 {
@@ -544,4 +603,6 @@ void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out)
     jg_bytes_field(out, TAG_CONFIG, problem->config, strlen(problem->config));
     jg_bytes_u32(out, TAG_WORKSPACE);
     jg_bytes_u64(out, problem->workspace_limit);
+    jg_bytes_u32(out, TAG_PAIR);
+    jg_bytes_u32(out, (uint32_t)problem->pair);
 }

@@ -16,7 +16,15 @@ struct jg_problem {
     const struct jg_epilogue *epilogue; /* NULL: D = acc. Not owned */
     char config[JIT_GEMM_CONFIG_SIZE];  /* override text, empty means choose */
     uint64_t workspace_limit;           /* bytes; 0: K is split only by `config` */
+    bool is_gated;                      /* the epilogue: two columns of B make one of D */
+    jit_gemm_pair pair;                 /* which two */
 };
+
+/* Columns of D, where B has so many. */
+static inline int64_t jg_problem_d_columns(const struct jg_problem *problem, int64_t n)
+{
+    return problem->is_gated ? n / 2 : n;
+}
 
 /* Do threads load A and B, because TMA does not take them? */
 static inline bool jg_loads_by_threads(const struct jg_problem *problem)
@@ -42,8 +50,8 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
 
 /* Do columns of D lie in memory one after the other? */
 bool jg_problem_is_column_major(const struct jg_problem *problem);
-/* Elements of D that lie side by side: N, or M. */
-const jit_gemm_dim *jg_problem_d_row(const struct jg_problem *problem);
+/* Elements of D that lie side by side: its columns, or M. */
+jit_gemm_dim jg_problem_d_row(const struct jg_problem *problem);
 
 /* Canonical bytes: equal bytes if and only if the same kernel is wanted. */
 void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out);

@@ -245,6 +245,21 @@ static jit_gemm_status read_config(struct problem_reader *reader,
     return jg_config_parse(reader->problem.config, &override);
 }
 
+static const char *const pair_names[] = {
+    [JIT_GEMM_PAIR_INTERLEAVED] = "interleaved", [JIT_GEMM_PAIR_HALVES] = "halves"};
+
+static jit_gemm_status read_pair(struct problem_reader *reader,
+                                 const struct problem_key *key, const struct jg_word *word)
+{
+    for (int i = JIT_GEMM_PAIR_INTERLEAVED; i <= JIT_GEMM_PAIR_HALVES; i++) {
+        if (jg_word_is(word->value, word->value_size, pair_names[i])) {
+            reader->problem.pair = (jit_gemm_pair)i;
+            return JIT_GEMM_OK;
+        }
+    }
+    return refuse_unknown(key, "pair", word);
+}
+
 #define ALIGNMENT_HINT "give 1, 2, 4, 8 or 16 bytes"
 #define SCALE_HINT     "scales: none tensor vector"
 
@@ -269,6 +284,7 @@ static const struct problem_key keys[] = {
      "give bytes, with k, m or g for powers of 1024, such as workspace=64m"},
     {"input_align", "problem.a.alignment", read_alignment, JG_MATRIX_A, ALIGNMENT_HINT},
     {"output_align", "problem.d.alignment", read_alignment, JG_MATRIX_D, ALIGNMENT_HINT},
+    {"pair", "problem.pair", read_pair, 0, "give interleaved or halves"},
     {"epilogue", "problem.epilogue", read_epilogue, 0,
      "give the name of a registered epilogue"},
     {"config", "problem.config", read_config, 0, "use a shorter text"},
@@ -529,6 +545,9 @@ static void print_problem(jit_gemm_problem *problem, struct jg_str *out)
     print_workspace(problem->workspace_limit, out);
     print_alignment("input_align", problem->a.alignment, out);
     print_alignment("output_align", problem->d.alignment, out);
+    if (problem->pair != JIT_GEMM_PAIR_INTERLEAVED) {
+        jg_str_printf(out, " pair=%s", pair_names[problem->pair]);
+    }
     if (problem->epilogue[0] != '\0') {
         jg_str_printf(out, " epilogue=%s", problem->epilogue);
     }
@@ -570,6 +589,7 @@ void jg_problem_text(const struct jg_problem *problem, struct jg_str *out)
     plain.c = public_matrix(&problem->c);
     plain.d = public_matrix(&problem->d);
     plain.workspace_limit = problem->workspace_limit;
+    plain.pair = problem->pair;
     memcpy(plain.config, problem->config, sizeof(plain.config));
     if (problem->epilogue != NULL) {
         memcpy(plain.epilogue, problem->epilogue->name, sizeof(plain.epilogue));

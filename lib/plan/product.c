@@ -10,7 +10,8 @@ struct jg_product jg_product_make(const struct jg_problem *problem, bool swap_ab
                                .a = swap_ab ? problem->b : problem->a,
                                .b = swap_ab ? problem->a : problem->b,
                                .d = problem->d,
-                               .d_is_transpose = swap_ab != problem->d.is_mn_major};
+                               .d_is_transpose = swap_ab != problem->d.is_mn_major,
+                               .is_gated = problem->is_gated};
 }
 
 struct jg_product_size jg_product_size(const struct jg_product *product, uint32_t m,

@@ -16,6 +16,7 @@ struct jg_product {
     struct jg_matrix a, b; /* as the kernel takes them; the letter is the problem's */
     struct jg_matrix d;    /* as it lies in memory */
     bool d_is_transpose;   /* does D lie in memory as the transpose of the product? */
+    bool is_gated;         /* do two columns make one of D? */
 };
 
 struct jg_product jg_product_make(const struct jg_problem *problem, bool swap_ab);

@@ -6,59 +6,29 @@
  */
 #include "plan/snippet.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "plan/snippet_names.h"
 #include "plan/text.h"
 
-enum { MAX_DEPTH = 256 };
-
-struct position {
-    uint32_t line, column;
-};
-
-enum token_kind { TOKEN_END, TOKEN_NAME, TOKEN_NUMBER, TOKEN_LITERAL, TOKEN_PUNCTUATOR };
-
-struct token {
-    enum token_kind kind;
-    const char *text;
-    size_t size;
-    struct position begin, end; /* end: just past the token */
-};
+/* Names of accumulators: one, or the two of a gated epilogue. */
+enum { ACC, ACC0, ACC1, ACC_NAMES };
+static const char *const acc_names[ACC_NAMES] = {"acc", "acc0", "acc1"};
 
 struct scanner {
     struct jg_epilogue *epilogue;
     const char *text;
     size_t size, offset;
-    struct position position; /* of text[offset] */
+    struct jg_position position; /* of text[offset] */
     struct {
         char bracket;
-        struct position position;
-    } open[MAX_DEPTH];
+        struct jg_position position;
+    } open[JG_SNIPPET_MAX_DEPTH];
     int depth;
-    uint32_t assigned; /* bit of each operand that is assigned */
-    bool d_assigned;
+    struct jg_position accs[ACC_NAMES]; /* where each is named first; line 0: nowhere */
 };
-
-static jit_gemm_status refuse(const struct scanner *scanner, struct position position,
-                              const char *hint, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-
-static jit_gemm_status refuse(const struct scanner *scanner, struct position position,
-                              const char *hint, const char *format, ...)
-{
-    char text[192];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    jg_error_begin(JIT_GEMM_ERR_COMPILE);
-    jg_error_add(JIT_GEMM_SEVERITY_ERROR, JIT_GEMM_DIAGNOSTIC_SNIPPET, position.line,
-                 position.column, scanner->epilogue->source_name, text, hint);
-    return JIT_GEMM_ERR_COMPILE;
-}
 
 /* --------------------------------------------------------------------- characters */
 
@@ -107,22 +77,25 @@ static jit_gemm_status check_character(const struct scanner *scanner)
 {
     const char c = scanner->text[scanner->offset];
     if (c == '\0') {
-        return refuse(scanner, scanner->position, "give a text without zero bytes",
-                      "zero byte in the snippet");
+        return jg_snippet_refuse(scanner->epilogue, scanner->position,
+                                 "give a text without zero bytes",
+                                 "zero byte in the snippet");
     }
     if (c == '\r' && peek(scanner, 1) != '\n') {
-        return refuse(scanner, scanner->position, "end lines with a line feed",
-                      "carriage return inside of a line");
+        return jg_snippet_refuse(scanner->epilogue, scanner->position,
+                                 "end lines with a line feed",
+                                 "carriage return inside of a line");
     }
     if (c == '\\' && is_splice(scanner)) {
-        return refuse(scanner, scanner->position,
-                      "put it on one line, or break without '\\'",
-                      "line splice: backslash before a line end");
+        return jg_snippet_refuse(scanner->epilogue, scanner->position,
+                                 "put it on one line, or break without '\\'",
+                                 "line splice: backslash before a line end");
     }
     if (c == '?' && peek(scanner, 1) == '?' && peek(scanner, 2) != '\0' &&
         strchr("=/'()!<>-", peek(scanner, 2)) != NULL) {
-        return refuse(scanner, scanner->position, "write the character itself",
-                      "trigraph '?\?%c'", peek(scanner, 2));
+        return jg_snippet_refuse(scanner->epilogue, scanner->position,
+                                 "write the character itself", "trigraph '?\?%c'",
+                                 peek(scanner, 2));
     }
     return JIT_GEMM_OK;
 }
@@ -151,7 +124,7 @@ static jit_gemm_status advance_by(struct scanner *scanner, size_t count)
 
 static jit_gemm_status skip_block_comment(struct scanner *scanner)
 {
-    const struct position begin = scanner->position;
+    const struct jg_position begin = scanner->position;
     JG_TRY(advance_by(scanner, 2));
     while (!at_end(scanner)) {
         if (peek(scanner, 0) == '*' && peek(scanner, 1) == '/') {
@@ -159,7 +132,8 @@ static jit_gemm_status skip_block_comment(struct scanner *scanner)
         }
         JG_TRY(advance(scanner));
     }
-    return refuse(scanner, begin, "close it with '*/'", "comment without an end");
+    return jg_snippet_refuse(scanner->epilogue, begin, "close it with '*/'",
+                             "comment without an end");
 }
 
 static jit_gemm_status skip_blanks(struct scanner *scanner)
@@ -184,7 +158,7 @@ static jit_gemm_status skip_blanks(struct scanner *scanner)
 /* A string or character literal from its quote on. */
 static jit_gemm_status scan_literal(struct scanner *scanner)
 {
-    const struct position begin = scanner->position;
+    const struct jg_position begin = scanner->position;
     const char quote = peek(scanner, 0);
     JG_TRY(advance(scanner));
     while (!at_end(scanner) && peek(scanner, 0) != '\n') {
@@ -197,9 +171,9 @@ static jit_gemm_status scan_literal(struct scanner *scanner)
             JG_TRY(advance(scanner));
         }
     }
-    return refuse(scanner, begin, "close it on the same line",
-                  quote == '"' ? "string literal without an end"
-                               : "character literal without an end");
+    return jg_snippet_refuse(scanner->epilogue, begin, "close it on the same line",
+                             quote == '"' ? "string literal without an end"
+                                          : "character literal without an end");
 }
 
 /* A preprocessing number, digit separators included: 1'000, 0x1p-3f, 1e+5. */
@@ -246,62 +220,87 @@ static bool is_digraph(const struct scanner *scanner)
     return (c == '<' && next == '%') || ((c == '%' || c == ':') && next == '>');
 }
 
+/* "U+2212" for a character of UTF-8, which an editor may have put in place of an ordinary
+ * one; "'@'" for another that prints, "0x01" for one that does not. */
+static void print_character(const struct scanner *scanner, char *buffer, size_t size)
+{
+    const unsigned char first = (unsigned char)peek(scanner, 0);
+    if (first > 0x20 && first < 0x7f) {
+        snprintf(buffer, size, "'%c'", first);
+        return;
+    }
+    const int more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : first >= 0xc2 ? 1 : 0;
+    unsigned code = more > 0 ? first & (0x3fu >> more) : first;
+    bool is_whole = more > 0 && first < 0xf5;
+    for (int i = 1; i <= more && is_whole; i++) {
+        const unsigned char next = (unsigned char)peek(scanner, (size_t)i);
+        is_whole = (next & 0xc0) == 0x80;
+        code = code << 6 | (next & 0x3fu);
+    }
+    snprintf(buffer, size, is_whole ? "U+%04X" : "0x%02x", is_whole ? code : first);
+}
+
 static jit_gemm_status check_punctuator(const struct scanner *scanner)
 {
     const char c = peek(scanner, 0);
     if (c == '#' || (c == '%' && peek(scanner, 1) == ':')) {
-        return refuse(scanner, scanner->position,
-                      "a snippet is statements only; name a constant with 'const float'",
-                      "preprocessor directives are not allowed in a snippet");
+        return jg_snippet_refuse(
+            scanner->epilogue, scanner->position,
+            "a snippet is statements only; name a constant with 'const float'",
+            "preprocessor directives are not allowed in a snippet");
     }
     if (is_digraph(scanner)) {
-        return refuse(scanner, scanner->position, "write the bracket itself",
-                      "digraph '%c%c'", c, peek(scanner, 1));
+        return jg_snippet_refuse(scanner->epilogue, scanner->position,
+                                 "write the bracket itself", "digraph '%c%c'", c,
+                                 peek(scanner, 1));
     }
     if (c == '\\') {
-        return refuse(scanner, scanner->position, "remove it",
-                      "backslash outside of a literal");
+        return jg_snippet_refuse(scanner->epilogue, scanner->position, "remove it",
+                                 "backslash outside of a literal");
     }
     if ((unsigned char)c >= 0x7f || (unsigned char)c < 0x20 || strchr("@$`", c) != NULL) {
-        return refuse(scanner, scanner->position,
-                      "use plain ASCII outside of comments and literals",
-                      "character 0x%02x has no meaning here", (unsigned)(unsigned char)c);
+        char shown[16];
+        print_character(scanner, shown, sizeof(shown));
+        return jg_snippet_refuse(scanner->epilogue, scanner->position,
+                                 "use plain ASCII outside of comments and literals",
+                                 "character %s has no meaning here", shown);
     }
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status scan_name(struct scanner *scanner, const struct token *token)
+static jit_gemm_status scan_name(struct scanner *scanner, const struct jg_token *token)
 {
     while (is_name_char(peek(scanner, 0))) {
         JG_TRY(advance(scanner));
     }
     if (peek(scanner, 0) == '"' && scanner->text[scanner->offset - 1] == 'R') {
-        return refuse(scanner, token->begin, "use an ordinary string literal",
-                      "raw string literals are not allowed in a snippet");
+        return jg_snippet_refuse(scanner->epilogue, token->begin,
+                                 "use an ordinary string literal",
+                                 "raw string literals are not allowed in a snippet");
     }
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status next_token(struct scanner *scanner, struct token *ret_token)
+static jit_gemm_status next_token(struct scanner *scanner, struct jg_token *ret_token)
 {
     JG_TRY(skip_blanks(scanner));
-    struct token token = {.kind = TOKEN_END,
-                          .text = scanner->text + scanner->offset,
-                          .begin = scanner->position};
+    struct jg_token token = {.kind = JG_TOKEN_END,
+                             .text = scanner->text + scanner->offset,
+                             .begin = scanner->position};
     if (!at_end(scanner)) {
         JG_TRY(check_character(scanner));
         const char c = peek(scanner, 0);
         if (is_digit(c) || (c == '.' && is_digit(peek(scanner, 1)))) {
-            token.kind = TOKEN_NUMBER;
+            token.kind = JG_TOKEN_NUMBER;
             JG_TRY(scan_number(scanner));
         } else if (is_name_char(c)) {
-            token.kind = TOKEN_NAME;
+            token.kind = JG_TOKEN_NAME;
             JG_TRY(scan_name(scanner, &token));
         } else if (c == '"' || c == '\'') {
-            token.kind = TOKEN_LITERAL;
+            token.kind = JG_TOKEN_LITERAL;
             JG_TRY(scan_literal(scanner));
         } else {
-            token.kind = TOKEN_PUNCTUATOR;
+            token.kind = JG_TOKEN_PUNCTUATOR;
             JG_TRY(check_punctuator(scanner));
             JG_TRY(advance_by(scanner, punctuator_size(scanner)));
         }
@@ -310,11 +309,6 @@ static jit_gemm_status next_token(struct scanner *scanner, struct token *ret_tok
     token.end = scanner->position;
     *ret_token = token;
     return JIT_GEMM_OK;
-}
-
-static bool token_is(const struct token *token, const char *text)
-{
-    return jg_word_is(token->text, token->size, text);
 }
 
 /* -------------------------------------------------------------------------- rules */
@@ -330,6 +324,8 @@ static const struct {
     {"__pragma", "remove it"},
     {"return", "use if and else: the kernel goes on after the snippet"},
     {"goto", "use if, else and loops"},
+    {"operator", "write the arithmetic where it is used"},
+    {"mutable", "capture by reference: a copy of the result is not stored"},
     {"static", "use a local variable"},
     {"extern", "use a local variable"},
     {"thread_local", "use a local variable"},
@@ -342,27 +338,89 @@ static const struct {
     {"gridDim", "use M, N and K"},
 };
 
-static jit_gemm_status check_name(const struct scanner *scanner, const struct token *token)
+/* Of the source unit: a snippet that names them reaches out of its function. An operand of
+ * that name stands before them. */
+static const char *const frame_names[] = {"Config", "Epilogue", "snippet", NULL};
+
+static bool is_operand(const struct jg_epilogue *epilogue, const struct jg_token *name)
+{
+    for (uint32_t i = 0; i < epilogue->operand_count; i++) {
+        if (jg_token_is(name, epilogue->operands[i].name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static jit_gemm_status check_name(const struct scanner *scanner,
+                                  const struct jg_token *token)
 {
     for (size_t i = 0; i < sizeof(forbidden_names) / sizeof(forbidden_names[0]); i++) {
-        if (token_is(token, forbidden_names[i].name)) {
-            return refuse(scanner, token->begin, forbidden_names[i].hint,
-                          "'%s' is not allowed in a snippet", forbidden_names[i].name);
+        if (jg_token_is(token, forbidden_names[i].name)) {
+            return jg_snippet_refuse(
+                scanner->epilogue, token->begin, forbidden_names[i].hint,
+                "'%s' is not allowed in a snippet", forbidden_names[i].name);
         }
+    }
+    if (jg_token_is_one_of(token, frame_names) && !is_operand(scanner->epilogue, token)) {
+        return jg_snippet_refuse(scanner->epilogue, token->begin, "use another name",
+                                 "%s is a name of the kernel around the snippet",
+                                 jg_quote(token->text, token->size).text);
     }
     if (token->size >= 2 &&
         (memcmp(token->text, "jg", 2) == 0 || memcmp(token->text, "JG", 2) == 0 ||
          memcmp(token->text, "__", 2) == 0)) {
-        return refuse(scanner, token->begin,
-                      "use another name; the prelude has exp, log, sqrt, tanh and others",
-                      "%s begins with a reserved prefix (jg, JG, __)",
-                      jg_quote(token->text, token->size).text);
+        return jg_snippet_refuse(
+            scanner->epilogue, token->begin,
+            "use another name; the prelude has exp, log, sqrt, tanh and others",
+            "%s begins with a reserved prefix (jg, JG, __)",
+            jg_quote(token->text, token->size).text);
     }
     return JIT_GEMM_OK;
 }
 
+/* The compiler only warns of an integer that no type can hold, and goes on with its low
+ * bits. */
+static jit_gemm_status check_integer(const struct scanner *scanner,
+                                     const struct jg_token *token)
+{
+    const char *at = token->text;
+    const char *end = at + token->size;
+    uint64_t base = 10;
+    if (at[0] == '0' && token->size > 1) {
+        const char prefix = (char)(at[1] | 32);
+        base = prefix == 'x' ? 16 : prefix == 'b' ? 2 : 8;
+        at += base == 8 ? 1 : 2;
+    }
+    uint64_t value = 0;
+    bool fits = true;
+    for (; at < end; at++) {
+        static const char digits[] = "0123456789abcdef";
+        const char *digit = memchr(digits, is_digit(*at) ? *at : *at | 32, base);
+        if (*at == '\'') {
+            continue;
+        }
+        if (digit == NULL) {
+            break;
+        }
+        const uint64_t number = (uint64_t)(digit - digits);
+        fits &= value <= (UINT64_MAX - number) / base;
+        value = value * base + number;
+    }
+    /* What ends with letters of its own is a float, or wrong in another way. */
+    while (at < end && strchr("uUlL", *at) != NULL) {
+        at++;
+    }
+    if (fits || at < end) {
+        return JIT_GEMM_OK;
+    }
+    return jg_snippet_refuse(
+        scanner->epilogue, token->begin, "write it as a float, such as 1e20f",
+        "the number %s fits no integer type", jg_quote(token->text, token->size).text);
+}
+
 /* Remembers the first literal that makes the arithmetic double. */
-static void note_double(struct scanner *scanner, const struct token *token)
+static void note_double(struct scanner *scanner, const struct jg_token *token)
 {
     if (scanner->epilogue->double_line != 0) {
         return;
@@ -392,16 +450,17 @@ static char closing_of(char bracket)
     }
 }
 
-static jit_gemm_status check_bracket(struct scanner *scanner, const struct token *token)
+static jit_gemm_status check_bracket(struct scanner *scanner, const struct jg_token *token)
 {
     const char c = token->text[0];
     if (token->size != 1 || strchr("()[]{}", c) == NULL) {
         return JIT_GEMM_OK;
     }
     if (strchr("([{", c) != NULL) {
-        if (scanner->depth == MAX_DEPTH) {
-            return refuse(scanner, token->begin, "nest less",
-                          "brackets are nested deeper than %d", MAX_DEPTH);
+        if (scanner->depth == JG_SNIPPET_MAX_DEPTH) {
+            return jg_snippet_refuse(scanner->epilogue, token->begin, "nest less",
+                                     "brackets are nested deeper than %d",
+                                     JG_SNIPPET_MAX_DEPTH);
         }
         scanner->open[scanner->depth].bracket = c;
         scanner->open[scanner->depth].position = token->begin;
@@ -409,134 +468,128 @@ static jit_gemm_status check_bracket(struct scanner *scanner, const struct token
         return JIT_GEMM_OK;
     }
     if (scanner->depth == 0) {
-        return refuse(scanner, token->begin, "remove it, or open it before",
-                      "'%c' closes nothing", c);
+        return jg_snippet_refuse(scanner->epilogue, token->begin,
+                                 "remove it, or open it before", "'%c' closes nothing", c);
     }
     scanner->depth--;
     const char bracket = scanner->open[scanner->depth].bracket;
     if (closing_of(bracket) != c) {
-        return refuse(scanner, token->begin, "close brackets in the order of opening",
-                      "'%c' does not match '%c' at %u:%u", c, bracket,
-                      scanner->open[scanner->depth].position.line,
-                      scanner->open[scanner->depth].position.column);
+        return jg_snippet_refuse(scanner->epilogue, token->begin,
+                                 "close brackets in the order of opening",
+                                 "'%c' does not match '%c' at %u:%u", c, bracket,
+                                 scanner->open[scanner->depth].position.line,
+                                 scanner->open[scanner->depth].position.column);
     }
     return JIT_GEMM_OK;
 }
 
-static bool is_step(const struct token *token)
+/* Notes the first place of an accumulator's name. */
+static void note_accumulator(struct scanner *scanner, const struct jg_token *name)
 {
-    return token_is(token, "++") || token_is(token, "--");
+    for (int i = 0; i < ACC_NAMES; i++) {
+        if (name->kind == JG_TOKEN_NAME && jg_token_is(name, acc_names[i]) &&
+            scanner->accs[i].line == 0) {
+            scanner->accs[i] = name->begin;
+        }
+    }
 }
 
-/* Does the token, when it follows a name, change the variable? */
-static bool is_assignment(const struct token *token)
+/* A snippet takes one accumulator, or two. */
+static jit_gemm_status check_accumulators(const struct scanner *scanner)
 {
-    if (token->kind != TOKEN_PUNCTUATOR || is_step(token)) {
-        return token->kind == TOKEN_PUNCTUATOR;
+    const struct jg_position *accs = scanner->accs;
+    const bool has_acc0 = accs[ACC0].line != 0;
+    const bool has_acc1 = accs[ACC1].line != 0;
+    if (has_acc0 != has_acc1) {
+        const int named = has_acc0 ? ACC0 : ACC1;
+        const int missing = has_acc0 ? ACC1 : ACC0;
+        return jg_snippet_refuse(
+            scanner->epilogue, accs[named],
+            "a gated snippet combines both, such as 'd = silu(acc0) * acc1;'; one "
+            "accumulator is called acc",
+            "%s is named, and %s is not", acc_names[named], acc_names[missing]);
     }
-    static const char *const comparisons[] = {"==", "!=", "<=", ">="};
-    for (size_t i = 0; i < sizeof(comparisons) / sizeof(comparisons[0]); i++) {
-        if (token_is(token, comparisons[i])) {
-            return false;
-        }
+    if (has_acc0 && accs[ACC].line != 0) {
+        return jg_snippet_refuse(
+            scanner->epilogue, accs[ACC],
+            "name acc0 and acc1, which make an element of D, or only acc",
+            "acc is not in scope beside acc0 and acc1");
     }
-    return token->size > 0 && token->text[token->size - 1] == '=';
-}
-
-/* Looks at a name with its neighbours: is it an operand, or `d`, that is assigned? */
-static jit_gemm_status note_assignment(struct scanner *scanner, const struct token *before,
-                                       const struct token *name, const struct token *after)
-{
-    if (name->kind != TOKEN_NAME || token_is(before, ".") || token_is(before, "->") ||
-        token_is(before, "::") || !(is_step(before) || is_assignment(after))) {
-        return JIT_GEMM_OK;
-    }
-    if (token_is(name, "d")) {
-        scanner->d_assigned = true;
-        return JIT_GEMM_OK;
-    }
-    const struct jg_epilogue *epilogue = scanner->epilogue;
-    for (uint32_t i = 0; i < epilogue->operand_count; i++) {
-        const struct jg_operand *operand = &epilogue->operands[i];
-        if (!token_is(name, operand->name)) {
-            continue;
-        }
-        if (operand->role == JIT_GEMM_OPERAND_INPUT) {
-            return refuse(scanner, name->begin,
-                          "copy it to a variable of your own, or declare it as an output",
-                          "input '%s' cannot be assigned", operand->name);
-        }
-        scanner->assigned |= 1u << i;
-    }
+    scanner->epilogue->is_gated = has_acc0;
     return JIT_GEMM_OK;
 }
 
 /* Counts what looks like a call, but for statements, casts and functions of an instruction
  * or two. */
-static void note_call(struct scanner *scanner, const struct token *name,
-                      const struct token *after)
+static void note_call(struct scanner *scanner, const struct jg_token *name,
+                      const struct jg_token *after)
 {
     static const char *const short_names[] = {
         "if",  "for", "while", "switch", "sizeof", "float", "int",
         "abs", "fma", "min",   "max",    "clamp",  "relu",
     };
-    if (name->kind != TOKEN_NAME || !token_is(after, "(")) {
+    if (name->kind != JG_TOKEN_NAME || !jg_token_is(after, "(")) {
         return;
     }
     for (size_t i = 0; i < sizeof(short_names) / sizeof(short_names[0]); i++) {
-        if (token_is(name, short_names[i])) {
+        if (jg_token_is(name, short_names[i])) {
             return;
         }
     }
     scanner->epilogue->long_calls++;
 }
 
-static jit_gemm_status check_end(const struct scanner *scanner, const struct token *last)
+static jit_gemm_status check_end(const struct scanner *scanner, const struct jg_token *last)
 {
     if (scanner->depth > 0) {
         const int top = scanner->depth - 1;
-        return refuse(scanner, scanner->open[top].position, "close it",
-                      "'%c' is never closed", scanner->open[top].bracket);
+        return jg_snippet_refuse(scanner->epilogue, scanner->open[top].position, "close it",
+                                 "'%c' is never closed", scanner->open[top].bracket);
     }
-    const struct position begin = {scanner->epilogue->first_line, 1};
-    if (last->kind == TOKEN_END) {
-        return refuse(scanner, begin, "assign d, for instance 'd = acc;'",
-                      "the snippet has no statement");
+    const struct jg_position begin = {scanner->epilogue->first_line, 1};
+    if (last->kind == JG_TOKEN_END) {
+        return jg_snippet_refuse(scanner->epilogue, begin,
+                                 "assign d, for instance 'd = acc;'",
+                                 "the snippet has no statement");
     }
-    if (!token_is(last, ";") && !token_is(last, "}")) {
-        return refuse(scanner, last->end, "end the statement with ';'",
-                      "expected ';' after %s", jg_quote(last->text, last->size).text);
-    }
-    if (!scanner->d_assigned) {
-        return refuse(scanner, begin, "assign it, for instance 'd = acc;'",
-                      "the result 'd' is never assigned");
-    }
-    for (uint32_t i = 0; i < scanner->epilogue->operand_count; i++) {
-        const struct jg_operand *operand = &scanner->epilogue->operands[i];
-        if (operand->role == JIT_GEMM_OPERAND_OUTPUT &&
-            (scanner->assigned & (1u << i)) == 0) {
-            return refuse(scanner, begin, "assign it, or remove the operand",
-                          "output '%s' is never assigned", operand->name);
-        }
+    if (!jg_token_is(last, ";") && !jg_token_is(last, "}")) {
+        return jg_snippet_refuse(scanner->epilogue, last->end, "end the statement with ';'",
+                                 "expected ';' after %s",
+                                 jg_quote(last->text, last->size).text);
     }
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status check_token(struct scanner *scanner, const struct token *token)
+static jit_gemm_status check_token(struct scanner *scanner, const struct jg_token *token)
 {
     switch (token->kind) {
-    case TOKEN_NAME:
+    case JG_TOKEN_NAME:
         return check_name(scanner, token);
-    case TOKEN_NUMBER:
+    case JG_TOKEN_NUMBER:
         note_double(scanner, token);
-        return JIT_GEMM_OK;
-    case TOKEN_PUNCTUATOR:
+        return check_integer(scanner, token);
+    case JG_TOKEN_PUNCTUATOR:
         return check_bracket(scanner, token);
-    case TOKEN_LITERAL:
-    case TOKEN_END:
+    case JG_TOKEN_LITERAL:
+    case JG_TOKEN_END:
         break;
     }
     return JIT_GEMM_OK;
+}
+
+static jit_gemm_status scan_all(struct scanner *scanner, struct jg_snippet_names *names)
+{
+    struct jg_token next;
+    do {
+        JG_TRY(next_token(scanner, &next));
+        JG_TRY(check_token(scanner, &next));
+        note_accumulator(scanner, &next);
+        note_call(scanner, &names->token, &next);
+        JG_TRY(jg_snippet_names_take(names, &next));
+    } while (next.kind != JG_TOKEN_END);
+    JG_TRY(check_end(scanner, &names->before));
+    JG_TRY(check_accumulators(scanner));
+    return jg_snippet_names_finish(names);
 }
 
 jit_gemm_status jg_snippet_check(struct jg_epilogue *epilogue)
@@ -546,24 +599,13 @@ jit_gemm_status jg_snippet_check(struct jg_epilogue *epilogue)
                               .size = epilogue->source_size,
                               .position = {epilogue->first_line, 1}};
     if (epilogue->source_size > JG_SNIPPET_MAX_BYTES) {
-        return refuse(&scanner, scanner.position, "use a shorter snippet",
-                      "the snippet has %zu bytes, at most %d", epilogue->source_size,
-                      JG_SNIPPET_MAX_BYTES);
+        return jg_snippet_refuse(epilogue, scanner.position, "use a shorter snippet",
+                                 "the snippet has %zu bytes, at most %d",
+                                 epilogue->source_size, JG_SNIPPET_MAX_BYTES);
     }
     epilogue->double_line = epilogue->double_column = 0;
     epilogue->long_calls = 0;
-    struct token before = {.kind = TOKEN_END, .text = "", .size = 0};
-    struct token token = before;
-    struct token after;
-    do {
-        JG_TRY(next_token(&scanner, &after));
-        JG_TRY(check_token(&scanner, &after));
-        JG_TRY(note_assignment(&scanner, &before, &token, &after));
-        note_call(&scanner, &token, &after);
-        if (after.kind != TOKEN_END) {
-            before = token;
-            token = after;
-        }
-    } while (after.kind != TOKEN_END);
-    return check_end(&scanner, &token);
+    const struct jg_token none = {.kind = JG_TOKEN_END, .text = ""};
+    struct jg_snippet_names names = {.epilogue = epilogue, .before = none, .token = none};
+    return scan_all(&scanner, &names);
 }

@@ -10,16 +10,22 @@
 
 /*
  * Tokenises (comments, string and character literals, identifiers, numbers, punctuation)
- * and refuses, with line and column: preprocessor directives and `_Pragma`/`__pragma`;
- * `asm`, `__asm`, `__asm__`; backslash-newline and trigraphs; NUL bytes, unterminated
- * comments and literals; raw string literals; unbalanced or crossed (), [], {}; closing
- * below depth 0; more than 64 KiB; goto-free rules: `return`, `goto`, `__syncthreads`,
- * `__syncwarp`, `__shared__`, `static`, `threadIdx`, `blockIdx`, `blockDim`, `gridDim`,
- * identifiers beginning with jg, JG or `__`. Also refused: an INPUT operand that is
- * assigned; an OUTPUT operand or `d` that is never assigned (assigned = identifier followed
- * by =, op=, ++, -- or preceded by ++, --), digraphs, bytes outside ASCII (but in comments
- * and literals), and a text whose last statement lacks its `;`. Fills double_line,
- * double_column and long_calls.
+ * and refuses, with line and column:
+ * - what could end the function or hide an end: preprocessor directives and
+ *   `_Pragma`/`__pragma`; `asm`, `__asm`, `__asm__`; line splices, trigraphs, digraphs;
+ *   zero bytes, bytes outside ASCII (but in comments and literals), raw string literals,
+ *   unterminated comments and literals; unbalanced or crossed (), [], {}; a text whose last
+ *   statement lacks its `;`; more than 64 KiB;
+ * - names that reach out: `return`, `goto`, `static`, `__shared__`, `__syncthreads`,
+ *   `__syncwarp`, `threadIdx`, `blockIdx`, `blockDim`, `gridDim`, those of the unit around
+ *   the snippet, everything that begins with jg, JG or `__`;
+ * - what would compile and store something else (plan/snippet_names.h): a variable that
+ *   hides the result, the product or an operand; an input that is assigned; an output that
+ *   is read before it is assigned; an output or `d` that is never assigned (assigned: an
+ *   identifier followed by =, op=, ++, -- or preceded by ++, --), an operand that is never
+ *   named; functions, which would have no body.
+ *
+ * Fills double_line, double_column and long_calls.
  */
 jit_gemm_status jg_snippet_check(struct jg_epilogue *epilogue);
 

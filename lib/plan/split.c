@@ -13,11 +13,15 @@ static const int splits[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32};
 
 enum { SPLIT_COUNT = sizeof(splits) / sizeof(splits[0]) };
 
-int64_t jg_workspace_bytes(const struct jg_config *config, int64_t tiles)
+struct jg_workspace_use jg_split_use(const struct jg_config *config, int64_t tiles)
 {
     const int64_t tile_bytes =
         (int64_t)config->layout.tile_m * config->layout.tile_n * (int64_t)sizeof(float);
-    return config->launch.split_k > 1 ? JG_WORKSPACE_SUMS_OFFSET + tiles * tile_bytes : 0;
+    if (config->launch.split_k <= 1) {
+        return (struct jg_workspace_use){0};
+    }
+    return (struct jg_workspace_use){
+        .words = 2 * tiles, .bytes = JG_WORKSPACE_SUMS_OFFSET + tiles * tile_bytes};
 }
 
 static int64_t count_blocks(const struct jg_product *product)
@@ -69,6 +73,13 @@ static void complete(const struct jg_arch *arch, struct jg_trial *trial, int spl
     arch->complete(trial);
 }
 
+/* Does the problem's limit leave room for the sums? What reductions need is no choice. */
+static bool has_room(const struct jg_trial *trial)
+{
+    const struct jg_workspace_use use = jg_split_use(&trial->config, trial->derived.tiles);
+    return (uint64_t)use.bytes <= trial->problem->workspace_limit;
+}
+
 /* Of those that may be tried; 1 if none can be. */
 static int find_fastest(const struct jg_arch *arch, const struct jg_trial *trial)
 {
@@ -81,8 +92,7 @@ static int find_fastest(const struct jg_arch *arch, const struct jg_trial *trial
             break;
         }
         complete(arch, &part, splits[i]);
-        if (!arch->derive(&part) ||
-            (uint64_t)part.derived.workspace_bytes > trial->problem->workspace_limit) {
+        if (!arch->derive(&part) || !has_room(&part)) {
             continue;
         }
         const double us = part.derived.predicted_us;

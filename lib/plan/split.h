@@ -3,19 +3,22 @@
 #ifndef JG_PLAN_SPLIT_H
 #define JG_PLAN_SPLIT_H
 
+#include "plan/reduction.h"
 #include "plan/trial.h"
 
-/* A workspace begins with the locks of the tiles, two words each, whichever kernel uses it:
- * what one kernel leaves behind is then never taken for a lock by the next. */
+/* A workspace begins with words that are zero between launches, whichever kernel uses it:
+ * what one kernel leaves behind is then never taken for a lock by the next. First the locks
+ * of the tiles, two each, where K is split; then the counters of reductions. */
 enum {
-    JG_WORKSPACE_TILES = 4096,                         /* most of one launch */
-    JG_WORKSPACE_SUMS_OFFSET = 8 * JG_WORKSPACE_TILES, /* bytes */
+    JG_WORKSPACE_TILES = 4096, /* most of one launch that splits K */
+    JG_WORKSPACE_WORDS = 2 * JG_WORKSPACE_TILES,
+    JG_WORKSPACE_SUMS_OFFSET = 4 * JG_WORKSPACE_WORDS, /* bytes */
     JG_WORKSPACE_ALIGNMENT = 128
 };
 
-/* Bytes of the workspace of a launch with this many tiles of a CTA: locks, then sums. 0
- * where K is not split. */
-int64_t jg_workspace_bytes(const struct jg_config *config, int64_t tiles);
+/* What of a workspace a launch with this many tiles of a CTA takes to split K: locks, then
+ * sums. Nothing where K is not split. */
+struct jg_workspace_use jg_split_use(const struct jg_config *config, int64_t tiles);
 
 /* Completes the trial's config with the override's number of parts of K, or with that of
  * the least predicted time among those that the problem's limit on the workspace allows. */

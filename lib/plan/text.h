@@ -36,6 +36,10 @@ struct jg_quoted {
 };
 struct jg_quoted jg_quote(const char *piece, size_t size);
 
+/* Edits (a change, an insertion, a removal, a swap of neighbours) from one word to another;
+ * letters that differ in case only are equal. SIZE_MAX for words of more than 64 bytes. */
+size_t jg_count_edits(const char *from, size_t from_size, const char *to, size_t to_size);
+
 /* The keys that a text may have, for a hint: begins as {"keys:"}. */
 struct jg_key_list {
     char text[256];

@@ -61,6 +61,11 @@ static jit_gemm_status resolve_sizes(const struct jg_kernel *kernel,
     const struct jg_problem *problem = &kernel->problem;
     JG_TRY(resolve_size(&problem->m, args->m, "args.m", &params->m));
     JG_TRY(resolve_size(&problem->n, args->n, "args.n", &params->n));
+    if (problem->is_gated && params->n % 2 != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "args.n",
+                       "give the number of columns of B, which has two for each of D",
+                       "a gated epilogue needs an even N, %u is odd", params->n);
+    }
     JG_TRY(resolve_size(&problem->k, args->k, "args.k", &params->k));
     JG_TRY(resolve_size(&problem->batch, args->batch, "args.batch", &params->batch));
     return check_tile_count(kernel, params);
@@ -101,7 +106,7 @@ static jit_gemm_status resolve_beta(const struct jg_kernel *kernel,
 /* ------------------------------------------------------ what the kernel has declared */
 
 /* A size of the launch, or 1. */
-enum size { SIZE_ONE, SIZE_M, SIZE_N, SIZE_K, SIZE_COUNT };
+enum size { SIZE_ONE, SIZE_M, SIZE_N, SIZE_K, SIZE_D_COLUMNS, SIZE_COUNT };
 
 /* What is resolved, and where to. */
 struct launch {
@@ -139,8 +144,8 @@ static const struct row matrix_rows[] = {
      .alignment_key = input_key},
     {ROW(b, b), .description = "B", .outer = SIZE_N, .inner = SIZE_K, .map = JG_MAP_B,
      .alignment_key = input_key},
-    {ROW(d, d), .description = "D", .outer = SIZE_M, .inner = SIZE_N, .map = JG_MAP_D,
-     .alignment_key = output_key},
+    {ROW(d, d), .description = "D", .outer = SIZE_M, .inner = SIZE_D_COLUMNS,
+     .map = JG_MAP_D, .alignment_key = output_key},
     {ROW(c, c), .description = "C", .outer = SIZE_M, .inner = SIZE_N, .map = JG_MAP_C,
      .alignment_key = output_key, .absent = "this problem has no C",
      .remedy = "leave it zero, or name a type of C in problem.c.dtype"},
@@ -203,15 +208,23 @@ static void set_matrix(const struct launch *launch, const struct jg_matrix *lies
     set_alignment(launch->kernel, lies_as->alignment, array);
 }
 
+/* Is a vector of so many elements read as D's rows lie in memory? */
+static bool lies_along_rows(const struct jg_problem *problem, enum size count)
+{
+    if (problem->d.is_mn_major) {
+        return count == SIZE_M;
+    }
+    return count == SIZE_D_COLUMNS || (count == SIZE_N && !problem->is_gated);
+}
+
 /* A vector along the rows of D in memory is read in pairs, unless less is promised. */
 static void set_vector(const struct launch *launch, enum size count, struct jg_array *array)
 {
-    const struct jg_matrix *d = &launch->kernel->problem.d;
-    const enum size along_rows = d->is_mn_major ? SIZE_M : SIZE_N;
-    const int64_t wanted = (count == along_rows ? 2 : 1) * array->element_bytes;
+    const struct jg_problem *problem = &launch->kernel->problem;
+    const int64_t wanted = (lies_along_rows(problem, count) ? 2 : 1) * array->element_bytes;
     array->rows = 1;
     array->columns = launch->sizes[count];
-    set_alignment(launch->kernel, jg_min(wanted, d->alignment), array);
+    set_alignment(launch->kernel, jg_min(wanted, problem->d.alignment), array);
 }
 
 /* --------------------------------------------------------------------- what is given */
@@ -261,11 +274,6 @@ static jit_gemm_status resolve_matrix(const struct launch *launch, const struct 
         *key = (struct jg_map_key){0};
         return resolve_absent(launch, row);
     }
-    if (is_unread(launch, row)) {
-        *key = (struct jg_map_key){0};
-        *param_at(launch, row) = (struct jg_matrix_param){0};
-        return JIT_GEMM_OK;
-    }
     struct jg_array array = {.field = row->field,
                              .description = row->description,
                              .kind = "matrix",
@@ -274,7 +282,21 @@ static jit_gemm_status resolve_matrix(const struct launch *launch, const struct 
                              .alignment_key = row->alignment_key,
                              .may_broadcast = row->map != JG_MAP_D};
     set_matrix(launch, matrix, row->outer, row->inner, &array);
+    if (is_unread(launch, row)) {
+        *key = (struct jg_map_key){0};
+        *param_at(launch, row) = (struct jg_matrix_param){0};
+        return jg_array_check_parts(&array, given_at(launch, row));
+    }
     return resolve(&array, given_at(launch, row), param_at(launch, target), key);
+}
+
+/* Of a vector with a value for each column of B, where two of them make one of D: elements
+ * from one pair to the next, and in a pair (jg/epilogue/operands.cuh). */
+static void set_gate_steps(const struct launch *launch, struct jg_matrix_param *param)
+{
+    const bool halves = launch->kernel->problem.pair == JIT_GEMM_PAIR_HALVES;
+    param->ld = halves ? 1 : 2;
+    param->batch_step = halves ? (uint32_t)launch->sizes[SIZE_D_COLUMNS] : 1;
 }
 
 static jit_gemm_status resolve_scale(const struct launch *launch, const struct row *row)
@@ -293,24 +315,42 @@ static jit_gemm_status resolve_scale(const struct launch *launch, const struct r
                              .alignment_key = row->alignment_key,
                              .may_broadcast = true};
     set_vector(launch, is_vector ? row->inner : SIZE_ONE, &array);
-    return jg_array_resolve(&array, given_at(launch, row), param_at(launch, row));
+    JG_TRY(jg_array_resolve(&array, given_at(launch, row), param_at(launch, row)));
+    if (launch->kernel->problem.is_gated && is_vector && row->inner == SIZE_N) {
+        set_gate_steps(launch, param_at(launch, row));
+    }
+    return JIT_GEMM_OK;
+}
+
+/* Is it a reduction of the reference kernel, which gets what each element contributes? */
+static bool holds_elements(const struct jg_kernel *kernel, const struct jg_operand *operand)
+{
+    return jg_operand_reduces(operand) &&
+           kernel->choice.config.kernel == JG_KERNEL_REFERENCE;
 }
 
 static void set_operand(const struct launch *launch, const struct jg_operand *operand,
                         struct jg_array *array)
 {
+    if (holds_elements(launch->kernel, operand)) {
+        set_matrix(launch, &launch->kernel->problem.d, SIZE_M, SIZE_D_COLUMNS, array);
+        return;
+    }
     switch (operand->kind) {
     case JIT_GEMM_OPERAND_SCALAR:
         set_vector(launch, SIZE_ONE, array);
         break;
     case JIT_GEMM_OPERAND_ROW_VECTOR:
+        set_vector(launch, SIZE_D_COLUMNS, array);
+        break;
+    case JIT_GEMM_OPERAND_PAIR_VECTOR:
         set_vector(launch, SIZE_N, array);
         break;
     case JIT_GEMM_OPERAND_COLUMN_VECTOR:
         set_vector(launch, SIZE_M, array);
         break;
     case JIT_GEMM_OPERAND_MATRIX:
-        set_matrix(launch, &launch->kernel->problem.d, SIZE_M, SIZE_N, array);
+        set_matrix(launch, &launch->kernel->problem.d, SIZE_M, SIZE_D_COLUMNS, array);
         array->has_map = array->has_map && operand->role == JIT_GEMM_OPERAND_INPUT;
         break;
     }
@@ -320,17 +360,28 @@ static jit_gemm_status resolve_operand(const struct launch *launch, size_t index
 {
     const struct jg_operand *operand = &launch->kernel->operands[index];
     const bool is_input = operand->role == JIT_GEMM_OPERAND_INPUT;
-    struct jg_array array = {.operand_index = index,
-                             .description = operand->name,
-                             .kind = jg_operand_kind_name(operand->kind),
-                             .batch = launch->params->batch,
-                             .element_bytes = jg_bytes_of(operand->dtype, 1),
-                             .alignment_key = output_key,
-                             .may_broadcast = is_input,
-                             .has_value = operand->kind == JIT_GEMM_OPERAND_SCALAR};
+    const bool is_matrix = holds_elements(launch->kernel, operand);
+    const jit_gemm_dtype dtype = is_matrix ? JIT_GEMM_DTYPE_F32 : operand->dtype;
+    struct jg_array array = {
+        .operand_index = index,
+        .description = operand->name,
+        .kind = jg_operand_kind_name(is_matrix ? JIT_GEMM_OPERAND_MATRIX : operand->kind),
+        .batch = launch->params->batch,
+        .element_bytes = jg_bytes_of(dtype, 1),
+        .alignment_key = output_key,
+        .may_broadcast = is_input,
+        .has_value = is_input && operand->kind == JIT_GEMM_OPERAND_SCALAR};
     set_operand(launch, operand, &array);
-    return resolve(&array, &launch->args->operands[index], &launch->params->operands[index],
-                   &launch->keys[JG_MAP_OPERANDS + index]);
+    if (!is_input && operand->kind != JIT_GEMM_OPERAND_MATRIX) {
+        array.alignment = array.element_bytes; /* written by elements */
+    }
+    struct jg_matrix_param *param = &launch->params->operands[index];
+    JG_TRY(resolve(&array, &launch->args->operands[index], param,
+                   &launch->keys[JG_MAP_OPERANDS + index]));
+    if (operand->kind == JIT_GEMM_OPERAND_PAIR_VECTOR) {
+        set_gate_steps(launch, param);
+    }
+    return JIT_GEMM_OK;
 }
 
 static jit_gemm_status check_operand_list(const struct jg_kernel *kernel,
@@ -374,6 +425,48 @@ static jit_gemm_status resolve_all(const struct launch *launch)
     return resolve_operands(launch);
 }
 
+static jit_gemm_status check_row_reserved(const jit_gemm_args *args, const struct row *row)
+{
+    const jit_gemm_arg *arg = (const void *)((const char *)args + row->given);
+    if (arg->reserved == 0) {
+        return JIT_GEMM_OK;
+    }
+    const struct jg_array array = {.field = row->field, .description = row->description};
+    return jg_array_refuse_reserved(&array, arg);
+}
+
+static jit_gemm_status check_operand_reserved(const struct jg_kernel *kernel,
+                                              const jit_gemm_args *args, size_t index)
+{
+    const jit_gemm_arg *arg = &args->operands[index];
+    if (arg->reserved == 0) {
+        return JIT_GEMM_OK;
+    }
+    const struct jg_array array = {.operand_index = index,
+                                   .description = kernel->operands[index].name};
+    return jg_array_refuse_reserved(&array, arg);
+}
+
+/* What is reserved must be zero in every launch, also of what that launch does not read.
+ * A list of operands of another length is not looked at: if they are needed, it is refused.
+ */
+static jit_gemm_status check_reserved(const struct jg_kernel *kernel,
+                                      const jit_gemm_args *args)
+{
+    for (size_t i = 0; i < sizeof(matrix_rows) / sizeof(matrix_rows[0]); i++) {
+        JG_TRY(check_row_reserved(args, &matrix_rows[i]));
+    }
+    for (size_t i = 0; i < sizeof(scale_rows) / sizeof(scale_rows[0]); i++) {
+        JG_TRY(check_row_reserved(args, &scale_rows[i]));
+    }
+    const bool has_list =
+        args->operands != NULL && args->operand_count == kernel->operand_count;
+    for (size_t i = 0; has_list && i < args->operand_count; i++) {
+        JG_TRY(check_operand_reserved(kernel, args, i));
+    }
+    return JIT_GEMM_OK;
+}
+
 /* A and B without elements (K is 0) need no memory, but a map needs an address: the kernel
  * asks for what lies beyond K and gets zeros. */
 static void point_empty_inputs(struct jg_map_key *keys, uint64_t address)
@@ -388,6 +481,7 @@ jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm
                                   struct jg_map_key ret_keys[JG_MAP_COUNT])
 {
     JG_TRY(resolve_sizes(kernel, args, ret_params));
+    JG_TRY(check_reserved(kernel, args));
     if (jg_params_are_empty(ret_params)) {
         return JIT_GEMM_OK;
     }
@@ -395,15 +489,18 @@ jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm
     JG_TRY(resolve_factor(args->alpha_device, args->alpha, "args.alpha_device",
                           &ret_params->alpha));
     JG_TRY(resolve_beta(kernel, args, &ret_params->beta));
-    const struct launch launch = {.kernel = kernel,
-                                  .args = args,
-                                  .params = ret_params,
-                                  .keys = ret_keys,
-                                  .sizes = {[SIZE_ONE] = 1,
-                                            [SIZE_M] = ret_params->m,
-                                            [SIZE_N] = ret_params->n,
-                                            [SIZE_K] = ret_params->k}};
+    const struct launch launch = {
+        .kernel = kernel,
+        .args = args,
+        .params = ret_params,
+        .keys = ret_keys,
+        .sizes = {[SIZE_ONE] = 1,
+                  [SIZE_M] = ret_params->m,
+                  [SIZE_N] = ret_params->n,
+                  [SIZE_D_COLUMNS] = jg_problem_d_columns(&kernel->problem, ret_params->n),
+                  [SIZE_K] = ret_params->k}};
     JG_TRY(resolve_all(&launch));
+    jg_workspace_place_reductions(kernel, ret_params);
     if (ret_params->k == 0 && !jg_loads_by_threads(&kernel->problem)) {
         point_empty_inputs(ret_keys, ret_params->d.pointer);
     }

@@ -20,7 +20,7 @@ static const struct {
     [PART_LD] = {"ld", "leading dimension"},
     [PART_BATCH_STRIDE] = {"batch_stride", "batch stride"},
     [PART_VALUE] = {"value", "value"},
-    [PART_RESERVED] = {"reserved", "meaning"},
+    [PART_RESERVED] = {"reserved", ""},
 };
 
 /* Name of a field of the arguments, for messages: "args.a.ld". */
@@ -57,22 +57,28 @@ static struct part_text text_of(const jit_gemm_arg *arg, enum part part)
         snprintf(value.text, sizeof(value.text), "%lld", (long long)arg->batch_stride);
     } else if (part == PART_VALUE && arg->value != 0.0F) {
         snprintf(value.text, sizeof(value.text), "%g", (double)arg->value);
-    } else if (part == PART_RESERVED && arg->reserved != 0) {
-        snprintf(value.text, sizeof(value.text), "%u", arg->reserved);
     }
     return value;
+}
+
+jit_gemm_status jg_array_refuse_reserved(const struct jg_array *array,
+                                         const jit_gemm_arg *arg)
+{
+    return jg_fail(JIT_GEMM_ERR_ARGUMENT, field_of(array, PART_RESERVED).text,
+                   "set the whole entry to zero first", "must be zero, is %u (%s%s)",
+                   arg->reserved, array->field == NULL ? "operand " : "",
+                   array->description);
 }
 
 jit_gemm_status jg_array_check_absent(const char *field, const jit_gemm_arg *arg,
                                       const char *fact, const char *hint)
 {
-    if (arg->pointer == 0 && arg->ld == 0 && arg->batch_stride == 0 && arg->value == 0.0F &&
-        arg->reserved == 0) {
+    if (arg->pointer == 0 && arg->ld == 0 && arg->batch_stride == 0 && arg->value == 0.0F) {
         return JIT_GEMM_OK;
     }
     const struct jg_array array = {.field = field};
     enum part part = PART_POINTER;
-    while (part < PART_RESERVED && text_of(arg, part).text[0] == '\0') {
+    while (part < PART_VALUE && text_of(arg, part).text[0] == '\0') {
         part++;
     }
     return jg_fail(JIT_GEMM_ERR_ARGUMENT, field_of(&array, part).text, hint,
@@ -82,12 +88,6 @@ jit_gemm_status jg_array_check_absent(const char *field, const jit_gemm_arg *arg
 static jit_gemm_status refuse_part(const struct jg_array *array, const jit_gemm_arg *arg,
                                    enum part part)
 {
-    if (part == PART_RESERVED) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field_of(array, part).text,
-                       "set the whole entry to zero first", "must be zero, is %u (%s%s)",
-                       arg->reserved, array->field == NULL ? "operand " : "",
-                       array->description);
-    }
     return jg_fail(JIT_GEMM_ERR_ARGUMENT, field_of(array, part).text, "leave it zero",
                    "%s %s a %s and %s no %s (%s)", array->description,
                    array->is_plural ? "are" : "is", array->kind,
@@ -95,12 +95,8 @@ static jit_gemm_status refuse_part(const struct jg_array *array, const jit_gemm_
                    text_of(arg, part).text);
 }
 
-/* What does not apply must be zero. */
-static jit_gemm_status check_parts(const struct jg_array *array, const jit_gemm_arg *arg)
+jit_gemm_status jg_array_check_parts(const struct jg_array *array, const jit_gemm_arg *arg)
 {
-    if (arg->reserved != 0) {
-        return refuse_part(array, arg, PART_RESERVED);
-    }
     if (arg->ld != 0 && !array->has_ld) {
         return refuse_part(array, arg, PART_LD);
     }
@@ -305,7 +301,7 @@ static jit_gemm_status resolve_value(const struct jg_array *array, const jit_gem
 jit_gemm_status jg_array_resolve(const struct jg_array *array, const jit_gemm_arg *arg,
                                  struct jg_matrix_param *param)
 {
-    JG_TRY(check_parts(array, arg));
+    JG_TRY(jg_array_check_parts(array, arg));
     if (array->has_value && arg->pointer == 0) {
         return resolve_value(array, arg, param);
     }

@@ -28,14 +28,22 @@ struct jg_array {
     bool has_map;   /* goes through a tensor map */
 };
 
-/* Checks the address, the leading dimension, the batch stride and the extent, and that what
- * does not apply is zero; fills `param`, in place and so also before a failure. The error
+/* ARGUMENT, for a `reserved` that is not zero. Of the array only field, operand_index and
+ * description are looked at. */
+jit_gemm_status jg_array_refuse_reserved(const struct jg_array *array,
+                                         const jit_gemm_arg *arg);
+
+/* Checks that what such an array never has is zero: an ld, a value. ARGUMENT. */
+jit_gemm_status jg_array_check_parts(const struct jg_array *array, const jit_gemm_arg *arg);
+
+/* Checks the address, the leading dimension, the batch stride and the extent, and with
+ * jg_array_check_parts; fills `param`, in place and so also before a failure. The error
  * names the field, "args.a.ld". ARGUMENT, UNSUPPORTED. */
 jit_gemm_status jg_array_resolve(const struct jg_array *array, const jit_gemm_arg *arg,
                                  struct jg_matrix_param *param);
 
-/* Checks that all of an argument is zero which the kernel does not take. `fact` says why,
- * such as "this problem has no C". ARGUMENT. */
+/* Checks that all of an argument but `reserved` is zero which the kernel does not take.
+ * `fact` says why, such as "this problem has no C". ARGUMENT. */
 jit_gemm_status jg_array_check_absent(const char *field, const jit_gemm_arg *arg,
                                       const char *fact, const char *hint);
 

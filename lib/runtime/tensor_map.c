@@ -95,15 +95,20 @@ static jit_gemm_status fail_encode(const struct jg_kernel *kernel, CUresult resu
                           "see the limits of pointers and strides in the manual");
 }
 
-/* A contiguous or outer size of 0 (K = 0) is encoded as 1: the kernel then loads nothing.
- * UNSUPPORTED if the driver refuses it. */
-static jit_gemm_status encode_map(const struct jg_kernel *kernel, enum jg_map_index operand,
-                                  const struct jg_map_key *key,
-                                  struct jg_tensor_map *ret_map)
+enum { MAX_DIMS = 4 };
+
+/* What the driver is told of a matrix, innermost dimension first; strides of all but that.
+ */
+struct map_shape {
+    cuuint32_t dims;
+    cuuint64_t sizes[MAX_DIMS];
+    cuuint64_t strides_bytes[MAX_DIMS - 1];
+};
+
+/* Rows by columns by batches. A contiguous or outer size of 0 (K = 0) is encoded as 1: the
+ * kernel then loads nothing. */
+static struct map_shape shape_matrix(const struct jg_map_key *key, jit_gemm_dtype dtype)
 {
-    const jit_gemm_dtype dtype = dtype_of_operand(kernel, operand);
-    const cuuint64_t dims[3] = {key->inner > 0 ? key->inner : 1,
-                                key->outer > 0 ? key->outer : 1, key->batch};
     /* A packed matrix without columns has a stride of 0, which the hardware refuses; so is
      * any stride of a dimension that is 1. */
     const uint64_t row_bytes =
@@ -111,19 +116,57 @@ static jit_gemm_status encode_map(const struct jg_kernel *kernel, enum jg_map_in
     const uint64_t batch_bytes = key->batch > 1 && key->batch_stride > 0
                                      ? (uint64_t)jg_bytes_of(dtype, key->batch_stride)
                                      : row_bytes;
-    const cuuint64_t strides_bytes[2] = {row_bytes, batch_bytes};
+    return (struct map_shape){.dims = 3,
+                              .sizes = {key->inner > 0 ? key->inner : 1,
+                                        key->outer > 0 ? key->outer : 1, key->batch},
+                              .strides_bytes = {row_bytes, batch_bytes}};
+}
+
+/* The same of a B whose columns come in pairs: which of the two is a dimension of its own,
+ * before the batches (jg/tile/input_operand.cuh). */
+static struct map_shape shape_gated(const struct jg_problem *problem,
+                                    const struct jg_map_key *key)
+{
+    struct map_shape shape = shape_matrix(key, problem->b.dtype);
+    const bool halves = problem->pair == JIT_GEMM_PAIR_HALVES;
+    const uint64_t row_bytes = shape.strides_bytes[0];
+    const int columns = problem->b.is_mn_major ? 0 : 1; /* their dimension */
+    const uint64_t pairs = shape.sizes[columns] / 2;
+    const uint64_t column_bytes =
+        problem->b.is_mn_major ? (uint64_t)jg_bytes_of(problem->b.dtype, 1) : row_bytes;
+    shape.dims = 4;
+    shape.sizes[columns] = pairs;
+    shape.sizes[3] = shape.sizes[2];
+    shape.sizes[2] = 2;
+    shape.strides_bytes[2] = shape.strides_bytes[1];
+    shape.strides_bytes[1] = halves ? pairs * column_bytes : column_bytes;
+    if (!halves) { /* a K-major B */
+        shape.strides_bytes[0] = 2 * row_bytes;
+    }
+    return shape;
+}
+
+/* UNSUPPORTED if the driver refuses it. */
+static jit_gemm_status encode_map(const struct jg_kernel *kernel, enum jg_map_index operand,
+                                  const struct jg_map_key *key,
+                                  struct jg_tensor_map *ret_map)
+{
+    const jit_gemm_dtype dtype = dtype_of_operand(kernel, operand);
+    const bool is_gated = operand == JG_MAP_B && kernel->choice.product.is_gated;
+    const struct map_shape shape =
+        is_gated ? shape_gated(&kernel->problem, key) : shape_matrix(key, dtype);
     const struct jg_box box = box_of_operand(kernel, operand);
-    const cuuint32_t box_dims[3] = {8 * (cuuint32_t)box.row_bytes /
-                                        (cuuint32_t)jg_dtype_bits(dtype),
-                                    (cuuint32_t)box.rows, 1};
-    const cuuint32_t element_strides[3] = {1, 1, 1};
+    const cuuint32_t box_dims[MAX_DIMS] = {8 * (cuuint32_t)box.row_bytes /
+                                               (cuuint32_t)jg_dtype_bits(dtype),
+                                           (cuuint32_t)box.rows, 1, 1};
+    const cuuint32_t element_strides[MAX_DIMS] = {1, 1, 1, 1};
     CUtensorMap map;
     void *address = NULL;
     const uintptr_t bits = (uintptr_t)key->pointer;
     memcpy(&address, &bits, sizeof(address));
     const CUresult result = kernel->device->driver->tensor_map_encode_tiled(
-        &map, type_of_map(dtype), 3, address, dims, strides_bytes, box_dims,
-        element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of_box(&box),
+        &map, type_of_map(dtype), shape.dims, address, shape.sizes, shape.strides_bytes,
+        box_dims, element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of_box(&box),
         CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (result != CUDA_SUCCESS) {
         return fail_encode(kernel, result, operand, key);

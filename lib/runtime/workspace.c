@@ -3,14 +3,25 @@
 
 #include "base/error.h"
 #include "base/math.h"
+#include "plan/reduction.h"
 #include "plan/split.h"
 
-static jit_gemm_status check_address(uint64_t address, int64_t needed)
+/* Why the kernel needs a workspace; NULL if it needs none. */
+static const char *find_need(const struct jg_kernel *kernel)
+{
+    const bool splits = kernel->choice.config.launch.split_k > 1;
+    if (kernel->choice.derived.output.reduces) {
+        return splits ? "splits K and has reductions," : "has reductions";
+    }
+    return splits ? "splits K" : NULL;
+}
+
+static jit_gemm_status check_address(const char *need, uint64_t address, int64_t needed)
 {
     if (address == 0) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "args.workspace",
                        "give the address of so much device memory, filled with zeros once",
-                       "this kernel splits K and needs a workspace of %lld bytes",
+                       "this kernel %s and needs a workspace of %lld bytes", need,
                        (long long)needed);
     }
     if (address % JG_WORKSPACE_ALIGNMENT != 0) {
@@ -22,21 +33,32 @@ static jit_gemm_status check_address(uint64_t address, int64_t needed)
     return JIT_GEMM_OK;
 }
 
-jit_gemm_status jg_workspace_resolve(const struct jg_kernel *kernel,
-                                     const jit_gemm_args *args,
-                                     struct jg_kernel_params *params)
+static struct jg_reduction_frame frame_of(const struct jg_kernel *kernel,
+                                          const struct jg_kernel_params *params)
 {
-    const struct jg_config *config = &kernel->choice.config;
-    params->workspace = 0;
-    if (config->launch.split_k <= 1) {
-        return JIT_GEMM_OK;
-    }
-    const int64_t planned = kernel->choice.derived.workspace_bytes;
+    const struct jg_choice *choice = &kernel->choice;
+    return jg_reduction_frame_make(
+        &choice->config, &choice->product, &choice->derived.output,
+        jg_product_size(&choice->product, params->m, params->n), params->batch);
+}
+
+static int64_t count_tiles(const struct jg_kernel *kernel,
+                           const struct jg_kernel_params *params)
+{
     const struct jg_product_size size =
         jg_product_size(&kernel->choice.product, params->m, params->n);
-    const int64_t tiles = jg_kernel_cluster_tiles(kernel, size.m, size.n) *
-                          (int64_t)params->batch * jg_kernel_cluster_ctas(kernel);
-    if (tiles > JG_WORKSPACE_TILES) {
+    return jg_kernel_cluster_tiles(kernel, size.m, size.n) * (int64_t)params->batch *
+           jg_kernel_cluster_ctas(kernel);
+}
+
+/* What the launch takes of its workspace, if that has as many words. */
+static jit_gemm_status measure(const struct jg_kernel *kernel,
+                               const struct jg_kernel_params *params,
+                               struct jg_workspace_use *ret_use)
+{
+    const struct jg_config *config = &kernel->choice.config;
+    const int64_t tiles = count_tiles(kernel, params);
+    if (config->launch.split_k > 1 && tiles > JG_WORKSPACE_TILES) {
         return jg_fail(
             JIT_GEMM_ERR_UNSUPPORTED, "args.workspace",
             "split the matrix over several launches, or create the kernel "
@@ -45,8 +67,34 @@ jit_gemm_status jg_workspace_resolve(const struct jg_kernel *kernel,
             "%lld",
             JG_WORKSPACE_TILES, params->m, params->n, params->batch, (long long)tiles);
     }
-    const int64_t needed = jg_workspace_bytes(config, tiles);
-    JG_TRY(check_address(args->workspace, jg_max(needed, planned)));
+    const struct jg_reduction_frame frame = frame_of(kernel, params);
+    *ret_use = jg_workspace_measure(config, tiles, &frame, kernel->operands,
+                                    kernel->operand_count);
+    if (ret_use->words > JG_WORKSPACE_WORDS) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "args.workspace",
+                       "split the matrix or the batch over several launches",
+                       "a workspace has %d counters for reductions, but %u x %u with batch "
+                       "%u needs %lld",
+                       JG_WORKSPACE_WORDS, params->m, params->n, params->batch,
+                       (long long)ret_use->words);
+    }
+    return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_workspace_resolve(const struct jg_kernel *kernel,
+                                     const jit_gemm_args *args,
+                                     struct jg_kernel_params *params)
+{
+    const char *need = find_need(kernel);
+    params->workspace = 0;
+    if (need == NULL) {
+        return JIT_GEMM_OK;
+    }
+    const int64_t planned = kernel->choice.derived.workspace_bytes;
+    struct jg_workspace_use use = {0};
+    JG_TRY(measure(kernel, params, &use));
+    const int64_t needed = use.bytes;
+    JG_TRY(check_address(need, args->workspace, jg_max(needed, planned)));
     const bool is_given = args->workspace_bytes != 0;
     const uint64_t bytes = is_given ? args->workspace_bytes : (uint64_t)planned;
     if (bytes < (uint64_t)needed) {
@@ -60,4 +108,24 @@ jit_gemm_status jg_workspace_resolve(const struct jg_kernel *kernel,
     }
     params->workspace = args->workspace;
     return JIT_GEMM_OK;
+}
+
+void jg_workspace_place_reductions(const struct jg_kernel *kernel,
+                                   struct jg_kernel_params *params)
+{
+    if (!kernel->choice.derived.output.reduces) {
+        return;
+    }
+    const struct jg_reduction_frame frame = frame_of(kernel, params);
+    struct jg_workspace_use use = jg_workspace_measure(
+        &kernel->choice.config, count_tiles(kernel, params), &frame, NULL, 0);
+    use.bytes = jg_max(use.bytes, JG_WORKSPACE_SUMS_OFFSET);
+    for (uint32_t i = 0; i < kernel->operand_count; i++) {
+        if (jg_operand_reduces(&kernel->operands[i])) {
+            const struct jg_reduction_place place =
+                jg_reduction_reserve(&frame, &kernel->operands[i], &use);
+            params->operands[i].ld = place.offset_bytes;
+            params->operands[i].batch_step = (uint32_t)place.counter;
+        }
+    }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory in which the CTAs of a kernel that splits K add up their sums. */
+/* The memory in which the CTAs of a kernel that splits K, or has reductions, add up. */
 #ifndef JG_RUNTIME_WORKSPACE_H
 #define JG_RUNTIME_WORKSPACE_H
 
@@ -13,5 +13,10 @@
 jit_gemm_status jg_workspace_resolve(const struct jg_kernel *kernel,
                                      const jit_gemm_args *args,
                                      struct jg_kernel_params *params);
+
+/* Says to the operands that reduce where their part of it is. `params` has the problem's
+ * sizes, and the workspace is resolved. */
+void jg_workspace_place_reductions(const struct jg_kernel *kernel,
+                                   struct jg_kernel_params *params);
 
 #endif

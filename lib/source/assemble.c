@@ -7,6 +7,7 @@
 #include "jit_gemm/version.h"
 #include "plan/kernel_params.h"
 #include "plan/split.h"
+#include "source/compiled_function.h"
 #include "source/embedded.h"
 
 enum { EPILOGUE_NAME_SHOWN = 16 /* bytes of an epilogue's name in an entry's name */ };
@@ -88,8 +89,8 @@ static void print_heading(const struct jg_arch *arch, const struct jg_problem *p
     jg_str_puts(out, "\n");
 }
 
-/* Of kernel_src/jg/epilogue/operands.cuh, less Input or Output. In memory the columns of a
- * column-major D are its rows: a vector along the one lies along the other. */
+/* Of kernel_src/jg/epilogue/operands.cuh and reductions.cuh, less the role. In memory the
+ * columns of a column-major D are its rows: a vector along the one lies along the other. */
 static const char *device_kind(const struct jg_problem *problem, jit_gemm_operand_kind kind)
 {
     const bool by_columns = jg_problem_is_column_major(problem);
@@ -100,24 +101,65 @@ static const char *device_kind(const struct jg_problem *problem, jit_gemm_operan
         return by_columns ? "ColumnVector" : "RowVector";
     case JIT_GEMM_OPERAND_COLUMN_VECTOR:
         return by_columns ? "RowVector" : "ColumnVector";
+    case JIT_GEMM_OPERAND_PAIR_VECTOR:
+        return "Gate0Vector";
     case JIT_GEMM_OPERAND_MATRIX:
         break;
     }
     return "Matrix";
 }
 
+/* The snippet sees a value of each of the two columns. */
+static void print_pair_vector(const struct jg_operand *operand, uint32_t index,
+                              struct jg_str *out)
+{
+    for (int i = 0; i < 2; i++) {
+        jg_str_printf(out, " \\\n    JG_ROW(%u, %s%d, Gate%dVectorInput, %s)", index,
+                      operand->name, i, i, jg_dtype_name(operand->dtype));
+    }
+}
+
+/* What a role adds to the kind: Input or Output, or what a reduction does. */
+static const char *device_role(jit_gemm_operand_role role)
+{
+    switch (role) {
+    case JIT_GEMM_OPERAND_INPUT:
+        break;
+    case JIT_GEMM_OPERAND_OUTPUT:
+        return "Output";
+    case JIT_GEMM_OPERAND_SUM:
+        return "Sum";
+    case JIT_GEMM_OPERAND_MAX:
+        return "Max";
+    case JIT_GEMM_OPERAND_MIN:
+        return "Min";
+    }
+    return "Input";
+}
+
 static void print_operands(const struct jg_problem *problem, struct jg_str *out)
 {
     const struct jg_epilogue *epilogue = problem->epilogue;
-    jg_str_puts(out, "#define JG_OPERANDS(X)");
+    jg_str_puts(out, "#define JG_OPERANDS(JG_ROW)");
     for (uint32_t i = 0; epilogue != NULL && i < epilogue->operand_count; i++) {
         const struct jg_operand *operand = &epilogue->operands[i];
-        jg_str_printf(out, " \\\n    X(%u, %s, %s%s, %s)", i, operand->name,
-                      device_kind(problem, operand->kind),
-                      operand->role == JIT_GEMM_OPERAND_OUTPUT ? "Output" : "Input",
+        if (operand->kind == JIT_GEMM_OPERAND_PAIR_VECTOR) {
+            print_pair_vector(operand, i, out);
+            continue;
+        }
+        jg_str_printf(out, " \\\n    JG_ROW(%u, %s, %s%s, %s)", i, operand->name,
+                      device_kind(problem, operand->kind), device_role(operand->role),
                       jg_dtype_name(operand->dtype));
     }
     jg_str_puts(out, "\n");
+}
+
+/* How many accumulators the snippet takes (jg/epilogue/user_epilogue.cuh). */
+static void print_gated(const struct jg_epilogue *epilogue, struct jg_str *out)
+{
+    if (epilogue != NULL && epilogue->is_gated) {
+        jg_str_puts(out, "#define JG_GATED 1\n");
+    }
 }
 
 static void print_number(const char *name, int64_t value, struct jg_str *out)
@@ -156,6 +198,23 @@ static void print_scale(const char *name, const struct jg_problem *problem,
     } else {
         jg_str_printf(out, "    using %s = jg::%sInput<jg::f32>;\n", name,
                       device_kind(problem, kind));
+    }
+}
+
+/* Of a gated D those of both accumulators' columns. */
+static void print_b_scales(const struct jg_problem *problem, struct jg_str *out)
+{
+    const jit_gemm_scale_kind scale = problem->b.scale.kind;
+    if (!problem->is_gated) {
+        print_scale("BScale", problem, scale, JIT_GEMM_OPERAND_ROW_VECTOR, out);
+        print_scale("BGateScale", problem, JIT_GEMM_SCALE_NONE, JIT_GEMM_OPERAND_SCALAR,
+                    out);
+    } else if (scale == JIT_GEMM_SCALE_VECTOR) {
+        jg_str_puts(out, "    using BScale = jg::Gate0VectorInput<jg::f32>;\n"
+                         "    using BGateScale = jg::Gate1VectorInput<jg::f32>;\n");
+    } else {
+        print_scale("BScale", problem, scale, JIT_GEMM_OPERAND_SCALAR, out);
+        print_scale("BGateScale", problem, scale, JIT_GEMM_OPERAND_SCALAR, out);
     }
 }
 
@@ -199,6 +258,11 @@ static void print_output(const struct jg_derived *derived, struct jg_str *out)
     print_flag("kWholeRows", output->whole_rows, out);
     print_flag("kWholeCols", output->whole_cols, out);
     print_flag("kWholeVectors", output->whole_vectors, out);
+    if (output->reduces) {
+        print_number("kRowParts", output->parts.row, out);
+        print_number("kColumnParts", output->parts.column, out);
+        print_number("kTensorParts", output->parts.tensor, out);
+    }
     print_number("kStoreTileRows", derived->d_box.rows, out);
     print_number("kStoreTileSwizzleBytes", derived->d_box.row_bytes, out);
 }
@@ -262,6 +326,9 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_flag("kAKMajor", !product->a.is_mn_major, out);
     print_flag("kBKMajor", !product->b.is_mn_major, out);
     print_flag("kTransposed", product->d_is_transpose, out);
+    print_flag("kGated", product->is_gated, out);
+    print_flag("kGateHalves", problem->pair == JIT_GEMM_PAIR_HALVES, out);
+    print_number("kGateColumns", derived->gate_columns, out);
     print_flag("kHasC", has_c, out);
     print_flag("kColumnMajor", jg_problem_is_column_major(problem), out);
     print_flag("kPlain", is_plain(problem), out);
@@ -279,7 +346,7 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_type("D", problem->d.dtype, out);
     print_scale("AScale", problem, problem->a.scale.kind, JIT_GEMM_OPERAND_COLUMN_VECTOR,
                 out);
-    print_scale("BScale", problem, problem->b.scale.kind, JIT_GEMM_OPERAND_ROW_VECTOR, out);
+    print_b_scales(problem, out);
     jg_str_puts(out, "};\n\n");
 }
 
@@ -290,6 +357,10 @@ static void print_epilogue(const struct jg_epilogue *epilogue, struct jg_str *ou
     const size_t size =
         epilogue != NULL ? epilogue->source_size : sizeof(default_snippet) - 1;
 
+    if (jg_epilogue_is_compiled(epilogue)) {
+        print_line_directive(1, JG_SOURCE_COMPILED, out);
+        jg_print_compiled_function(epilogue, out);
+    }
     print_line_directive(1, JG_SOURCE_FRAME, out);
     jg_str_puts(out, "JG_EPILOGUE_BEGIN\n");
     if (epilogue != NULL) {
@@ -337,6 +408,7 @@ jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
     struct jg_str *text = &source.text;
     print_heading(arch, problem, &choice->config, text);
     print_operands(problem, text);
+    print_gated(problem->epilogue, text);
     if (choice->config.launch.debug) {
         jg_str_puts(text, "#define JG_DEBUG 1\n");
     }
@@ -353,8 +425,23 @@ jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
         jg_source_free(&source);
         return status;
     }
+    if (jg_epilogue_is_linked(problem->epilogue)) {
+        source.linked = problem->epilogue->compiled.code;
+        source.linked_size = problem->epilogue->compiled.code_size;
+    }
     *ret_source = source;
     return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_source_assemble_snippet(const struct jg_epilogue *epilogue,
+                                           struct jg_str *out)
+{
+    const struct jg_problem problem = {.epilogue = epilogue};
+    print_operands(&problem, out);
+    print_gated(epilogue, out);
+    jg_str_puts(out, "#include <jg/epilogue/user_epilogue.cuh>\n\n");
+    print_epilogue(epilogue, out);
+    return jg_str_status(out);
 }
 
 void jg_source_free(struct jg_source *source)

@@ -5,7 +5,8 @@
  *
  * The unit's parts carry #line names, so that a message of the compiler says which part it
  * speaks of: jit_gemm_config, jit_gemm_epilogue (the frame around the snippet),
- * jit_gemm_entry, and the snippet's own file name.
+ * jit_gemm_compiled (the declaration or the text of a compiled function), jit_gemm_entry,
+ * and the snippet's own file name.
  */
 #ifndef JG_SOURCE_ASSEMBLE_H
 #define JG_SOURCE_ASSEMBLE_H
@@ -21,11 +22,15 @@
 #define JG_SOURCE_FRAME        "jit_gemm_epilogue"
 #define JG_SOURCE_FRAME_END    4
 #define JG_SOURCE_DEFAULT_NAME "jit_gemm_default"
+/* #line name of what is said of a compiled function. */
+#define JG_SOURCE_COMPILED "jit_gemm_compiled"
 
 struct jg_source {
     struct jg_str text;
     char entry[JIT_GEMM_NAME_SIZE]; /* name of the extern "C" kernel */
     struct jg_hash headers;         /* digest of every embedded header */
+    const char *linked; /* LTO-IR that the unit is linked with, the epilogue's; or NULL */
+    size_t linked_size;
 };
 
 /* NO_MEMORY. The caller frees. */
@@ -33,6 +38,10 @@ jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
                                    const struct jg_problem *problem,
                                    const struct jg_choice *choice,
                                    struct jg_source *ret_source);
+/* Appends a unit that holds the snippet in its function and no kernel: the compiler says of
+ * it what it would say of the whole. NO_MEMORY. */
+jit_gemm_status jg_source_assemble_snippet(const struct jg_epilogue *epilogue,
+                                           struct jg_str *out);
 void jg_source_free(struct jg_source *source);
 
 /* Appends the snippet's file name as the compiler's messages show it: control characters

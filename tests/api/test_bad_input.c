@@ -209,7 +209,8 @@ Test(bad_input, every_argument_of_a_run)
          "args.operands[0].value:", "bias is a row_vector and has no value (1)"},
         {"value of aux", JIT_GEMM_ERR_ARGUMENT,
          "args.operands[2].value:", "aux is a matrix and has no value (-1)"},
-        {"absent, reserved", JIT_GEMM_ERR_ARGUMENT, "args.a_scale.reserved:", "1 is given"},
+        {"absent, reserved", JIT_GEMM_ERR_ARGUMENT,
+         "args.a_scale.reserved:", "must be zero, is 1 (the scales)"},
         {"absent, value", JIT_GEMM_ERR_ARGUMENT,
          "args.b_scale.value:", "3 is given, but this problem has no scales of B"},
         {"absent, ld", JIT_GEMM_ERR_ARGUMENT, "args.a_scale.ld:", "100 is given"},
@@ -308,6 +309,58 @@ Test(bad_input, c_that_the_problem_does_not_have)
     cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
     cr_expect(api_error_has("args.beta:"));
     args.beta = &zero;
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+Test(bad_input, reserved_of_what_a_launch_does_not_read)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    jit_gemm *gemm = create_fused(&fixture);
+    const float zero = 0.0F;
+    jit_gemm_arg operands[] = {
+        {.pointer = 0x50004}, {.pointer = 0x60000}, {.pointer = 0x70000}};
+    const jit_gemm_args good = {.struct_size = sizeof(good),
+                                .a = {.pointer = 0x10000},
+                                .b = {.pointer = 0x20000},
+                                .d = {.pointer = 0x40000},
+                                .operands = operands,
+                                .operand_count = 3,
+                                .m = 100,
+                                .beta = &zero};
+
+    /* C, unread because of beta: its strides are nobody's, the rest is checked. */
+    jit_gemm_args args = good;
+    args.c.ld = 3;
+    args.c.batch_stride = -7;
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s", jit_gemm_last_error());
+    args.c.reserved = 4;
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(
+        api_error_has("args.c.reserved: must be zero, is 4 (C); set the whole entry"));
+    args.c.reserved = 0;
+    args.c.value = 2;
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("args.c.value: C is a matrix and has no value (2)"));
+    args = good;
+    args.c = (jit_gemm_arg){.pointer = 0x30000, .ld = 3};
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("args.c.ld:"), "with a pointer it is checked");
+
+    /* An empty launch reads nothing. */
+    args = good;
+    args.m = 0;
+    args.a.reserved = 1;
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("args.a.reserved: must be zero, is 1 (A)"));
+    args = good;
+    args.m = 0;
+    operands[1].reserved = 9;
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("args.operands[1].reserved: must be zero, is 9 (operand r)"));
+    args.operand_count = 2; /* of another length than is declared: not looked at */
     cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK);
     jit_gemm_destroy(&gemm);
     api_fixture_close(&fixture);
@@ -412,6 +465,16 @@ Test(bad_input, problems_that_cannot_be)
     cr_expect(api_error_has("ret_gemm"));
     cr_expect_eq(jit_gemm_problem_parse("m=12 n=", &problem), JIT_GEMM_ERR_ARGUMENT);
     cr_expect_eq(jit_gemm_problem_parse(NULL, &problem), JIT_GEMM_ERR_ARGUMENT);
+    char name[JIT_GEMM_NAME_SIZE];
+    jit_gemm_operand operand;
+    cr_expect_eq(jit_gemm_operand_parse(NULL, name, &operand), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("text: is NULL"));
+    cr_expect_eq(jit_gemm_operand_parse("s:scalar:f32", NULL, &operand),
+                 JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("ret_name: is NULL"));
+    cr_expect_eq(jit_gemm_operand_parse("s:scalar:f32", name, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("ret_operand: is NULL"));
+    cr_expect_eq(jit_gemm_operand_parse("s:scalar:f32", name, &operand), JIT_GEMM_OK);
     api_fixture_close(&fixture);
 }
 
@@ -448,5 +511,83 @@ Test(bad_input, snippets_and_epilogues)
     cr_expect_eq(jit_gemm_epilogue_register(fixture.context, &epilogue), JIT_GEMM_OK);
     cr_expect_not_null(strstr(fixture.log, "slow:1:11: warning: a literal of type double"),
                        "%s", fixture.log);
+    api_fixture_close(&fixture);
+}
+
+Test(bad_input, results_of_reductions_need_addresses_of_their_own)
+{
+    static const jit_gemm_operand operands[] = {
+        {.name = "s",
+         .kind = JIT_GEMM_OPERAND_COLUMN_VECTOR,
+         .dtype = JIT_GEMM_DTYPE_F32,
+         .role = JIT_GEMM_OPERAND_SUM},
+        {.name = "m",
+         .kind = JIT_GEMM_OPERAND_SCALAR,
+         .dtype = JIT_GEMM_DTYPE_BF16,
+         .role = JIT_GEMM_OPERAND_MAX},
+    };
+    static const struct {
+        size_t index;
+        jit_gemm_arg arg;
+        const char *error;
+    } rows[] = {
+        {0, {0}, "args.operands[0].pointer: the address of s is NULL; give a device"},
+        {0, {.pointer = 0x50002}, "args.operands[0].pointer: the address 0x50002 of s is"},
+        {0,
+         {.pointer = 0x50004, .ld = 512},
+         "args.operands[0].ld: s is a column_vector and has no leading dimension (512)"},
+        {0,
+         {.pointer = 0x50004, .value = 1},
+         "args.operands[0].value: s is a column_vector and has no value (1)"},
+        {0,
+         {.pointer = 0x50004, .batch_stride = JIT_GEMM_STRIDE_BROADCAST},
+         "args.operands[0].batch_stride: s is written and cannot be broadcast"},
+        {0,
+         {.pointer = 0x50004, .batch_stride = 511},
+         "args.operands[0].batch_stride: the batches of s overlap: 511 elements apart, 512"},
+        {0,
+         {.pointer = UINT64_MAX - 1027},
+         "args.operands[0].pointer: s would reach past the end of the address space"},
+        {1, {0}, "args.operands[1].pointer: the address of m is NULL; give a device"},
+        {1, {.value = 2}, "args.operands[1].value: m is a scalar and has no value (2)"},
+        {1,
+         {.pointer = 0x60002, .batch_stride = JIT_GEMM_STRIDE_BROADCAST},
+         "args.operands[1].batch_stride: m is written and cannot be broadcast"},
+    };
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    const jit_gemm_epilogue epilogue = {.struct_size = sizeof(epilogue),
+                                        .name = "reduces",
+                                        .source = "d = s = m = acc;",
+                                        .operands = operands,
+                                        .operand_count = 2};
+    cr_assert_eq(jit_gemm_epilogue_register(fixture.context, &epilogue), JIT_GEMM_OK);
+    const jit_gemm_problem problem =
+        api_problem("m=512 n=256 k=128 batch=2 a=bf16 epilogue=reduces");
+    jit_gemm *gemm = NULL;
+    cr_assert_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_OK);
+    jit_gemm_arg given[2];
+    const jit_gemm_args args = {.struct_size = sizeof(args),
+                                .a = {.pointer = 0x10000},
+                                .b = {.pointer = 0x20000},
+                                .d = {.pointer = 0x30000},
+                                .workspace = 0x40000,
+                                .operands = given,
+                                .operand_count = 2};
+    for (size_t i = 0; i <= sizeof(rows) / sizeof(rows[0]); i++) {
+        given[0] = (jit_gemm_arg){.pointer = 0x50004}; /* aligned to an element */
+        given[1] = (jit_gemm_arg){.pointer = 0x60002, .batch_stride = 3};
+        if (i == sizeof(rows) / sizeof(rows[0])) {
+            cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s",
+                         jit_gemm_last_error());
+            break;
+        }
+        given[rows[i].index] = rows[i].arg;
+
+        cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT, "row %zu", i);
+
+        cr_expect(api_error_has(rows[i].error), "row %zu: %s", i, jit_gemm_last_error());
+    }
+    jit_gemm_destroy(&gemm);
     api_fixture_close(&fixture);
 }

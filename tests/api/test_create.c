@@ -380,6 +380,61 @@ Test(build, an_artifact_says_what_was_built)
     api_fixture_close(&fixture);
 }
 
+Test(create, info_says_what_sums_keep)
+{
+    static const struct {
+        const char *arch, *problem;
+        uint32_t bits;
+    } rows[] = {
+        {"sm_90a", "512x512x512 bf16", 23},
+        {"sm_90a", "512x512x512 tf32", 23},
+        {"sm_90a", "512x512x512 e4m3 d=f32", 13},
+        {"sm_90a", "512x512x512 e5m2 b=e4m3", 13},
+        {"sm_90a", "512x512x512 s8", 0},
+        {"sm_90a", "512x512x512 e4m3 config=kernel=reference", 52},
+        {"sm_90a", "512x512x512 s8 config=kernel=reference", 0},
+        {"sm_100a", "512x512x512 bf16", 23},
+        {"sm_100a", "512x512x512 e4m3", 23},
+        {"sm_100a", "512x512x512 s8", 0},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct api_fixture fixture;
+        jit_gemm_context_options options = api_fixture_options(&fixture);
+        options.no_device = 1;
+        options.arch = rows[i].arch;
+        api_fixture_open_with(&fixture, &options, 0);
+        const jit_gemm_problem problem = api_problem(rows[i].problem);
+        jit_gemm_artifact *artifact = NULL;
+        jit_gemm_info info = {.struct_size = sizeof(info), .sum_fraction_bits = 99};
+
+        cr_assert_eq(
+            jit_gemm_build(fixture.context, &problem, JIT_GEMM_EMIT_SOURCE, &artifact),
+            JIT_GEMM_OK, "%s", jit_gemm_last_error());
+        cr_assert_eq(jit_gemm_artifact_get_info(artifact, &info), JIT_GEMM_OK);
+
+        cr_expect_eq(info.sum_fraction_bits, rows[i].bits, "%s %s: %u", rows[i].arch,
+                     rows[i].problem, info.sum_fraction_bits);
+        jit_gemm_artifact_destroy(&artifact);
+        api_fixture_close(&fixture);
+    }
+}
+
+Test(create, info_of_a_handle_says_what_sums_keep)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    const jit_gemm_problem problem = api_problem("512x512x512 e4m3");
+    jit_gemm *gemm = NULL;
+    jit_gemm_info info = {.struct_size = sizeof(info)};
+    cr_assert_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_OK);
+
+    cr_assert_eq(jit_gemm_get_info(gemm, &info), JIT_GEMM_OK);
+
+    cr_expect_eq(info.sum_fraction_bits, 13);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
 Test(create, reference_kernel_runs_without_maps)
 {
     struct api_fixture fixture;

@@ -53,14 +53,27 @@ Test(manifest, round_trip_through_a_context)
         {.name = "aux",
          .kind = JIT_GEMM_OPERAND_MATRIX,
          .dtype = JIT_GEMM_DTYPE_F32,
-         .role = JIT_GEMM_OPERAND_OUTPUT}};
+         .role = JIT_GEMM_OPERAND_OUTPUT},
+        {.name = "s",
+         .kind = JIT_GEMM_OPERAND_COLUMN_VECTOR,
+         .dtype = JIT_GEMM_DTYPE_F32,
+         .role = JIT_GEMM_OPERAND_SUM},
+        {.name = "m",
+         .kind = JIT_GEMM_OPERAND_SCALAR,
+         .dtype = JIT_GEMM_DTYPE_BF16,
+         .role = JIT_GEMM_OPERAND_MAX},
+        {.name = "b",
+         .kind = JIT_GEMM_OPERAND_ROW_VECTOR,
+         .dtype = JIT_GEMM_DTYPE_F32,
+         .role = JIT_GEMM_OPERAND_MIN}};
     const jit_gemm_epilogue used = {.struct_size = sizeof(used),
                                     .name = "used",
-                                    .source = "aux = acc;\n\nd = acc + bias; // end",
+                                    .source =
+                                        "s = m = b = aux = acc;\n\nd = acc + bias; // end",
                                     .source_name = "folder/some file.epi",
                                     .first_line = 12,
                                     .operands = operands,
-                                    .operand_count = 2};
+                                    .operand_count = 5};
     const jit_gemm_epilogue unused = {
         .struct_size = sizeof(unused), .name = "use", .source = "d = acc;"};
     cr_assert_eq(jit_gemm_epilogue_register(fixture.context, &used), JIT_GEMM_OK);
@@ -98,6 +111,35 @@ Test(manifest, round_trip_through_a_context)
     cr_expect_eq(jit_gemm_context_write_manifest(fixture.context, "/nonexistent/x"),
                  JIT_GEMM_ERR_IO);
     cr_expect(api_error_has("path: '/nonexistent/x"));
+    api_fixture_close(&fixture);
+}
+
+Test(manifest, epilogues_of_the_library_are_named_only)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    const char *const texts[] = {"512x512x512 bf16 epilogue=bias_relu",
+                                 "512x512x512 bf16 d=f32 epilogue=bias_relu",
+                                 "256x512x512 bf16 epilogue=bias_relu"};
+    for (size_t i = 0; i < 3; i++) {
+        const jit_gemm_problem problem = api_problem(texts[i]);
+        jit_gemm *gemm = NULL;
+        cr_assert_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_OK, "%s",
+                     jit_gemm_last_error());
+        jit_gemm_destroy(&gemm);
+    }
+    char path[128];
+    snprintf(path, sizeof(path), "%s/manifest", fixture.folder);
+
+    cr_assert_eq(jit_gemm_context_write_manifest(fixture.context, path), JIT_GEMM_OK, "%s",
+                 jit_gemm_last_error());
+
+    char *text = read_file(path);
+    cr_expect_null(strstr(text, "source"), "%s", text);
+    const jit_gemm_prewarm_result result = prewarm(&fixture, text, NULL, JIT_GEMM_OK);
+    cr_expect_eq(result.total, 3);
+    cr_expect_eq(result.cached, 3);
+    free(text);
     api_fixture_close(&fixture);
 }
 
@@ -252,11 +294,11 @@ Test(manifest, mistakes_are_named_with_their_line)
         {"jit_gemm manifest 1\nproblem 64x64x64 bf16 epilogue=who\n", JIT_GEMM_ERR_ARGUMENT,
          "line 2: problem.epilogue: no epilogue is registered as 'who'"},
         {"jit_gemm manifest 1\nepilogue e\noperand x square f32\n", JIT_GEMM_ERR_ARGUMENT,
-         "line 3: the operand's kind"},
+         "line 3: operand: there is no kind 'square', in 'x square f32'; kinds: scalar"},
         {"jit_gemm manifest 1\nepilogue e\noperand x matrix f99\n", JIT_GEMM_ERR_ARGUMENT,
-         "line 3: the operand's type"},
+         "line 3: operand: operands have no type 'f99', in 'x matrix f99'; types: bf16"},
         {"jit_gemm manifest 1\nepilogue e\noperand x matrix f32 in\n",
-         JIT_GEMM_ERR_ARGUMENT, "line 3: something follows"},
+         JIT_GEMM_ERR_ARGUMENT, "line 3: operand: there is no role 'in'"},
         {"jit_gemm manifest 1\nepilogue e\n", JIT_GEMM_ERR_ARGUMENT,
          "the manifest ends inside an epilogue"},
         {"jit_gemm manifest 1\nepilogue e\nsource 99 1 e\nd = acc;\nend\n",
@@ -267,8 +309,42 @@ Test(manifest, mistakes_are_named_with_their_line)
          JIT_GEMM_ERR_ARGUMENT, "line 5: the epilogue does not end"},
         {"jit_gemm manifest 1\nepilogue 9\nsource 8 1 e\nd = acc;\nend\n",
          JIT_GEMM_ERR_ARGUMENT, "line 2: epilogue.name"},
+        {"jit_gemm manifest 1\nepilogue e\ncode sass 4 f f.ptx\n", JIT_GEMM_ERR_ARGUMENT,
+         "line 3: the kind of code"},
+        {"jit_gemm manifest 1\nepilogue e\ncode ptx 0 f f.ptx\n", JIT_GEMM_ERR_ARGUMENT,
+         "line 3: the number of bytes"},
+        {"jit_gemm manifest 1\nepilogue e\ncode ptx 1048577 f f.ptx\n",
+         JIT_GEMM_ERR_ARGUMENT, "line 3: the number of bytes"},
+        {"jit_gemm manifest 1\nepilogue e\ncode ptx 4 f\n", JIT_GEMM_ERR_ARGUMENT,
+         "line 3: the symbol or the source name"},
+        {"jit_gemm manifest 1\nepilogue e\ncode ptx 4 f f.ptx\nZm9v!\nend\n",
+         JIT_GEMM_ERR_ARGUMENT, "line 4: the line is no base64"},
+        {"jit_gemm manifest 1\nepilogue e\ncode ptx 4 f f.ptx\nZm9v\nend\n",
+         JIT_GEMM_ERR_ARGUMENT, "line 5: the code has another number of bytes"},
+        {"jit_gemm manifest 1\nepilogue e\ncode ptx 4 f f.ptx\nZm9vYmFy\nend\n",
+         JIT_GEMM_ERR_ARGUMENT, "line 4: the code has more bytes"},
+        {"jit_gemm manifest 1\nepilogue e\ncode ptx 3 f f.ptx\nZm9v\n",
+         JIT_GEMM_ERR_ARGUMENT, "the manifest ends inside an epilogue"},
+        {"jit_gemm manifest 1\nepilogue e\ncode ptx 3 f f.ptx\nZm9v\nend\n",
+         JIT_GEMM_ERR_ARGUMENT, "line 2: epilogue.code: it is neither PTX nor LTO-IR"},
         {"jit_gemm manifest 1\nepilogue e\nsource 10 1 e\nreturn 0;;\nend\n",
-         JIT_GEMM_ERR_COMPILE, "1:1: error:"},
+         JIT_GEMM_ERR_COMPILE,
+         "1:1: error: 'return' is not allowed in a snippet (epilogue 'e', manifest line 4); "},
+        {"jit_gemm manifest 1\n\n# note\nepilogue first\nsource 8 1 e\nd = acc;\nend\n"
+         "epilogue second\noperand s scalar f32\nsource 18 7 e.epi\n// s\n\nd = acc + *;"
+         "\nend\n",
+         JIT_GEMM_ERR_COMPILE,
+         "7:1: error: operand 's' is never used (epilogue 'second', manifest line 11); "},
+        {"jit_gemm manifest 1\nepilogue e\nsource 18 7 e.epi\n\n\nfloat d = acc;//"
+         "\nend\n",
+         JIT_GEMM_ERR_COMPILE,
+         "9:7: error: a variable 'd' would hide the result 'd' (epilogue 'e', manifest "
+         "line 6); "},
+        {"jit_gemm manifest 1\nepilogue e\nsource 16 7 e.epi\nd = DUMMY_ERROR;\nend\n"
+         "problem 64x64x64 bf16 epilogue=e\n",
+         JIT_GEMM_ERR_COMPILE,
+         "7:1: error: identifier \"DUMMY_ERROR\" is undefined (epilogue 'e', manifest line "
+         "4); "},
     };
     struct api_fixture fixture;
     api_fixture_open(&fixture);

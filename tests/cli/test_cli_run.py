@@ -76,6 +76,35 @@ def test_every_mistake_of_a_kernel_fails():
                                 done.stdout.splitlines()[-1]), "last line", done)
 
 
+def test_a_fault_that_kernel_and_reference_share_is_seen_by_the_interpreter():
+    """The computing driver takes D = acc, whatever the snippet says, of both kernels alike."""
+    need_compiler()
+    with Folder() as folder:
+        words = ["100x60x72", "bf16", "d=f32", "batch=2", "--verify", "--repeat", "1", "--json"]
+        done = run_computing(folder, "bf16 f32 none", *words, "--epilogue", "d = acc * 1.5f;")
+        expect(done.returncode == 1 and "D: the reference is wrong" in done.stderr, "not seen", done)
+        expect(json.loads(done.stdout)["result"] == "FAIL", "result", done)
+        done = run_computing(folder, "bf16 f32 none", *words, "--epilogue", "d = acc * 1.0f;")
+        expect_exit(done, 0)
+        state = json.loads(done.stdout)
+        expect(state["interpreted"] is True and state["interpreted_elements"] == 256, "not done", done)
+
+
+def test_a_snippet_that_cannot_be_interpreted_says_why():
+    need_compiler()
+    with Folder() as folder:
+        done = run_computing(folder, "bf16 f32 none", "100x60x72", "bf16", "d=f32", "--verify", "--json",
+                             "--repeat", "1", "--epilogue", "float t[2] = {acc, acc}; d = t[1];")
+        expect_exit(done, 0)
+        state = json.loads(done.stdout)
+        expect(state["interpreted"] is False and state["not_interpreted"].startswith("1:8: '['"),
+               "reason", done)
+        done = run_computing(folder, "bf16 f32 none", "100x60x72", "bf16", "d=f32", "--verify", "--json",
+                             "--repeat", "1", "--epilogue", "d = acc; if (row > 3) { d += 0.0f * float(1 << col); }")
+        state = json.loads(done.stdout)
+        expect(state["interpreted"] is False and ": a shift by" in state["not_interpreted"], "reason", done)
+
+
 def test_promises_of_alignment_are_not_outdone_and_guards_begin_at_the_matrix():
     need_compiler()
     words = ["100x60x72", "bf16", "output_align=2", "batch=2", "--verify", "--repeat", "1"]

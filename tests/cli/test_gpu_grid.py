@@ -24,7 +24,7 @@ def read_grid():
     lines = GRID.read_text(encoding="utf-8").splitlines()
     lines = [line for line in lines if line.strip() and not line.startswith("#")]
     if WRAPPER:
-        sizes = [re.match(r"(\d+)x(\d+)x(\d+) ", line) for line in lines]
+        sizes = [re.match(r"(?:m=)?(\d+)(?:x| n=)(\d+)(?:x| k=)", line) for line in lines]
         lines = [line for line, size in zip(lines, sizes)
                  if int(size[1]) * int(size[2]) <= SMALL_ELEMENTS]
     return lines

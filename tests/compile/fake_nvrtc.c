@@ -86,6 +86,20 @@ FAKE_API nvrtcResult nvrtcGetPTXSize(nvrtcProgram program, size_t *size)
     return NVRTC_SUCCESS;
 }
 
+FAKE_API nvrtcResult nvrtcGetLTOIRSize(nvrtcProgram program, size_t *size)
+{
+    (void)program;
+    *size = 0;
+    return NVRTC_SUCCESS;
+}
+
+FAKE_API nvrtcResult nvrtcGetLTOIR(nvrtcProgram program, char *ltoir)
+{
+    (void)program;
+    (void)ltoir;
+    return NVRTC_SUCCESS;
+}
+
 #ifndef FAKE_INCOMPLETE
 FAKE_API nvrtcResult nvrtcGetPTX(nvrtcProgram program, char *ptx)
 {

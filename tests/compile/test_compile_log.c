@@ -31,7 +31,9 @@ Test(compile_log, message_with_caret_gives_line_and_column)
                          "\n1 error detected in the compilation of \"u.cu\".\n");
 
     cr_expect_eq(status, JIT_GEMM_ERR_COMPILE);
-    cr_expect_str_eq(jg_error_text(), "41:11: error: expected an expression");
+    cr_expect_str_eq(jg_error_text(), "41:11: error: expected an expression; a value or a "
+                                      "closing bracket is missing at this place, or an "
+                                      "operator is too many");
     jit_gemm_diagnostics *diagnostics = take();
     cr_assert_eq(jg_diagnostics_count(diagnostics), 1);
     const jit_gemm_diagnostic *item = jg_diagnostics_at(diagnostics, 0);
@@ -70,7 +72,8 @@ Test(compile_log, odd_file_names_are_told_apart)
 
         fail_with(&unit, jg_str_text(&log));
 
-        cr_expect_str_eq(jg_error_text(), "9:1: error: text", "%s", names[i]);
+        cr_expect_eq(strncmp(jg_error_text(), "9:1: error: text; names in scope", 32), 0,
+                     "%s", names[i]);
         jg_str_free(&log);
         unit_free(&unit);
     }
@@ -160,11 +163,13 @@ Test(compile_log, our_namespaces_do_not_show)
     struct unit unit = unit_make_snippet("d = acc;", "my.cu", 1);
 
     fail_with(&unit, "my.cu(1): error: function \"jg::prelude::relu(jg::f32)\" is bad\n");
-    cr_expect_str_eq(jg_error_text(), "1: error: function \"relu(float)\" is bad");
+    cr_expect_not_null(
+        strstr(jg_error_text(), "1: error: function \"relu(float)\" is bad; "));
 
     fail_with(&unit, "my.cu(1): error: \"x\" is \"jg::Forms::Argument\" (aka \"float\") or "
                      "\"jg::U\" (aka \"int\"), not \"y\"\n");
-    cr_expect_str_eq(jg_error_text(), "1: error: \"x\" is \"float\" or \"int\", not \"y\"");
+    cr_expect_not_null(
+        strstr(jg_error_text(), "1: error: \"x\" is \"float\" or \"int\", not \"y\"; "));
     unit_free(&unit);
 }
 

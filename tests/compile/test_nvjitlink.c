@@ -68,3 +68,25 @@ Test(nvjitlink, old_library_is_passed_over_with_its_version)
     jg_str_free(&reasons);
     unit_remove_folder(folder);
 }
+
+Test(nvjitlink, library_without_a_function_is_passed_over_by_name)
+{
+    char folder[64];
+    char beside[128];
+    unit_make_folder(folder);
+    copy_as_nvjitlink(JG_FAKE_NVJITLINK_INCOMPLETE, folder);
+    snprintf(beside, sizeof(beside), "%s/libnvrtc.so.13", folder);
+    struct jg_nvjitlink linker = {0};
+    struct jg_str reasons = {0};
+
+    const jit_gemm_status status = jg_nvjitlink_open(beside, &linker, &reasons);
+
+    cr_expect_not_null(strstr(jg_str_text(&reasons), "has no function nvJitLinkGetInfoLog"),
+                       "%s", jg_str_text(&reasons));
+    if (status == JIT_GEMM_OK) {
+        cr_expect_neq(linker.version, 99080);
+        jg_nvjitlink_close(&linker);
+    }
+    jg_str_free(&reasons);
+    unit_remove_folder(folder);
+}

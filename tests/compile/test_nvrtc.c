@@ -189,6 +189,13 @@ static const struct unit_request whole_units[] = {
     {.problem = "256x333x128 bf16 c=f32 config=tile=128x256",
      .snippet = "aux = acc; d = tanh(acc + x * y);",
      .operands = "x:matrix:f32 y:matrix:bf16 aux:matrix:f32:out"},
+    {.problem = "512x512x128 bf16 config=tile=128x256",
+     .snippet = "d = gelu(acc + r); s = d * d; b = d; m = abs(acc); lo = d;",
+     .operands = "r:matrix:bf16 s:column_vector:f32:sum b:row_vector:bf16:sum "
+                 "m:scalar:f32:max lo:row_vector:f32:min"},
+    {.problem = "300x333x128 e4m3 d=bf16 d_layout=column dynamic=m,n config=tile=64x256",
+     .snippet = "d = acc; s = acc; b = acc; m = acc;",
+     .operands = "s:column_vector:f32:max b:row_vector:f16:sum m:scalar:f32:sum"},
 };
 
 Test(nvrtc, whole_units_compile, .timeout = 100)

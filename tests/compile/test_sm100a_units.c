@@ -128,6 +128,17 @@ static const struct unit_row unit_rows[] = {
       .operands = "x:matrix:f32 y:matrix:bf16 aux:matrix:f32:out"},
      {pair, pair_multicast_load, pair_commit},
      {one_cta, tensor_store}},
+    {{.problem = "512x512x512 bf16 config=mma=256x192",
+      .snippet = "d = gelu(acc + r); s = d * d; b = d; m = abs(acc); lo = d;",
+      .operands = "r:matrix:bf16 s:column_vector:f32:sum b:row_vector:bf16:sum "
+                  "m:scalar:f32:max lo:row_vector:f32:min"},
+     {pair, "shfl.sync.bfly.b32", "atom.acq_rel.gpu.global.add.u32"},
+     {one_cta, tensor_store}},
+    {{.problem = "512x512x512 bf16 dynamic=m,n config=mma=128x96 swap_ab=1",
+      .snippet = "d = acc; m = acc;",
+      .operands = "m:scalar:f32:sum"},
+     {one_cta, "atom.acq_rel.gpu.global.add.u32"},
+     {pair, tensor_store}},
 };
 
 /* What every kernel has: tensor memory is given back, loads are waited for, and each side

@@ -139,20 +139,24 @@ Test(device, header_of_another_chip_says_so)
 }
 
 /* A chip's EpiloguePartition of a tile of 128x128 with the parts that `members` give its
- * teams. */
-static jit_gemm_status compile_partition(struct jg_compiler *compiler, const char *members)
+ * teams, made of so many columns of the accumulator. */
+static jit_gemm_status compile_partition(struct jg_compiler *compiler, const char *members,
+                                         int gate_columns, const char *acc_columns)
 {
     struct jg_str text = {0};
     jg_str_printf(&text,
                   "#include <jg/epilogue/partition.cuh>\n"
-                  "struct Config { static constexpr jg::u32 kStoreTileRows = 64; };\n"
+                  "struct Config {\n"
+                  "    static constexpr jg::u32 kStoreTileRows = 64, kGateColumns = %d;\n"
+                  "};\n"
                   "struct P : jg::RowPartition<Config, 1, 4> {\n"
                   "    static constexpr jg::u32 kTileRows = 128, kTileCols = 128;\n"
                   "    static constexpr jg::u32 kTeams = 2, kWarpgroups = 2;\n"
-                  "%s};\n"
+                  "%s    static constexpr jg::u32 kAccColumns = %s;\n"
+                  "};\n"
                   "static_assert(jg::check_partition<P>());\n"
                   "extern \"C\" __global__ void empty() {}\n",
-                  members);
+                  gate_columns, members, acc_columns);
     const jit_gemm_status status =
         compile(compiler, jg_arch_at(0)->name, jg_str_text(&text));
     jg_str_free(&text);
@@ -171,22 +175,31 @@ Test(device, partition_covers_the_tile_once)
     static const struct {
         const char *members;
         const char *message; /* NULL: it compiles */
+        int gate_columns;
+        const char *acc_columns; /* NULL: as many as D has */
     } rows[] = {
-        {PART("64", "128", "64 * team", "0"), NULL},
-        {PART("128", "64", "0", "64 * team"), NULL},
-        {PART("64", "128", "0", "0"), "cover the tile once"},
-        {PART("64", "128", "128 * team", "0"), "cover the tile once"},
-        {PART("64", "64", "64 * team", "64 * team"), "cover the tile once"},
-        {PART("128", "64", "0", "32 * team"), "cover the tile once"},
+        {PART("64", "128", "64 * team", "0"), NULL, 0, NULL},
+        {PART("128", "64", "0", "64 * team"), NULL, 0, NULL},
+        {PART("64", "128", "64 * team", "0"), NULL, 128, "256"},
+        {PART("64", "128", "64 * team", "0"), "acc0 or acc1 of all elements", 64, "256"},
+        {PART("64", "128", "64 * team", "0"), "acc0 or acc1 of all elements", 128, "128"},
+        {PART("64", "128", "64 * team", "0"), "a step's row is that of a box", 0, "256"},
+        {PART("64", "128", "0", "0"), "cover the tile once", 0, NULL},
+        {PART("64", "128", "128 * team", "0"), "cover the tile once", 0, NULL},
+        {PART("64", "64", "64 * team", "64 * team"), "cover the tile once", 0, NULL},
+        {PART("128", "64", "0", "32 * team"), "cover the tile once", 0, NULL},
         {PART("128", "64", "0", "64 * team") "static constexpr jg::u32 kStepRows = 32;\n",
-         "a step is a team's lanes"},
+         "a step is a team's lanes", 0, NULL},
         {PART("128", "64", "0", "64 * team") "static constexpr jg::u32 kTeamWarps = 2;\n",
-         "share out all warps"},
+         "share out all warps", 0, NULL},
     };
     struct jg_compiler *compiler = NULL;
     struct jg_toolchain *toolchain = open_toolchain(&compiler);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const jit_gemm_status status = compile_partition(compiler, rows[i].members);
+        const char *acc_columns =
+            rows[i].acc_columns != NULL ? rows[i].acc_columns : "kCols";
+        const jit_gemm_status status =
+            compile_partition(compiler, rows[i].members, rows[i].gate_columns, acc_columns);
         if (rows[i].message == NULL) {
             cr_expect_eq(status, JIT_GEMM_OK, "row %zu: %s", i, jg_error_text());
         } else {

@@ -9,6 +9,7 @@
  */
 #include <cuda.h>
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,16 +27,56 @@ __attribute__((visibility("default"))) CUresult CUDAAPI cuLibraryLoadData(
 typedef CUresult (*load_function)(CUlibrary *, const void *, CUjit_option *, void **,
                                   unsigned int, CUlibraryOption *, void **, unsigned int);
 
-static char *read_file(const char *path)
+/* The text of a mutant, kept until the next one; NULL if it cannot be read, or not whole.
+ */
+static const char *read_mutant(const char *path)
 {
+    static char text[1 << 22];
     FILE *file = fopen(path, "rb");
     if (file == NULL) {
         return NULL;
     }
-    static char text[1 << 22];
-    size_t length = fread(text, 1, sizeof(text) - 1, file);
-    text[length] = 0;
+    const size_t length = fread(text, 1, sizeof(text), file);
+    const bool is_whole = ferror(file) == 0 && length < sizeof(text);
     fclose(file);
+    if (!is_whole) {
+        return NULL;
+    }
+    text[length] = '\0';
+    return text;
+}
+
+/* Writes the text as it came. */
+static bool dump_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "wb");
+    if (file == NULL) {
+        return false;
+    }
+    const bool is_written = fputs(text, file) >= 0;
+    return fclose(file) == 0 && is_written;
+}
+
+/* What is loaded in the place of `code`; NULL if a file fails. */
+static const char *replace_text(const char *code)
+{
+    const char *of = getenv("MUTANT_OF");
+    const char *dump = getenv("MUTANT_DUMP");
+    const char *mutant = getenv("MUTANT");
+    if (of == NULL || strstr(code, of) == NULL) {
+        return code;
+    }
+    if (dump != NULL && !dump_text(dump, code)) {
+        fprintf(stderr, "mutating driver: cannot write %s\n", dump);
+        return NULL;
+    }
+    if (mutant == NULL) {
+        return code;
+    }
+    const char *text = read_mutant(mutant);
+    if (text == NULL) {
+        fprintf(stderr, "mutating driver: cannot read %s\n", mutant);
+    }
     return text;
 }
 
@@ -44,29 +85,16 @@ CUresult CUDAAPI cuLibraryLoadData(CUlibrary *library, const void *code,
                                    unsigned int jit_count, CUlibraryOption *library_options,
                                    void **library_values, unsigned int library_count)
 {
-    const char *of = getenv("MUTANT_OF");
-    const char *dump = getenv("MUTANT_DUMP");
-    const char *mutant = getenv("MUTANT");
     load_function next = NULL;
-    void *symbol = dlsym(RTLD_NEXT, "cuLibraryLoadData");
+    void *const symbol = dlsym(RTLD_NEXT, "cuLibraryLoadData");
     memcpy(&next, &symbol, sizeof(next));
     if (next == NULL) {
         return CUDA_ERROR_NOT_FOUND;
     }
-    if (of != NULL && strstr(code, of) != NULL) {
-        FILE *file = dump == NULL ? NULL : fopen(dump, "wb");
-        if (file != NULL) {
-            fputs(code, file);
-            fclose(file);
-        }
-        if (mutant != NULL) {
-            code = read_file(mutant);
-            if (code == NULL) {
-                fprintf(stderr, "mutating driver: cannot read %s\n", mutant);
-                return CUDA_ERROR_FILE_NOT_FOUND;
-            }
-        }
+    const char *text = replace_text(code);
+    if (text == NULL) {
+        return CUDA_ERROR_FILE_NOT_FOUND;
     }
-    return next(library, code, jit_options, jit_values, jit_count, library_options,
+    return next(library, text, jit_options, jit_values, jit_count, library_options,
                 library_values, library_count);
 }

@@ -18,7 +18,7 @@ class Pair:
         self.m, self.n, self.k, self.batch, self.block = m, n, k, batch, block
         self.cluster, self.epilogue = cluster, epilogue
         self.text = shlex.join([*words, *launch])
-        self.has_outputs = any(word.endswith(":out") for word in words)
+        self.has_outputs = any(word.endswith((":out", ":sum", ":max")) for word in words)
         self.config = {}
 
     def read_plan(self, plan):
@@ -117,6 +117,8 @@ CLASSES = {
     "epilogue: a row and a column vector": lambda p: p.epilogue == 2,
     "epilogue: a matrix": lambda p: p.epilogue == 3,
     "epilogue: a second output": lambda p: p.epilogue == 4,
+    "epilogue: reductions": lambda p: p.epilogue == 5,
+    "epilogue: gated pair": lambda p: p.epilogue in (6, 7),
     **{f"scheduler {name}": lambda p, name=name: p.config["scheduler"] == name
        for name in ("single", "static", "clc")},
     "one CTA multiplies": lambda p: p.number("cta_group") == 1,

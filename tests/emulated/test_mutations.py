@@ -20,6 +20,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import emulator_coverage as coverage  # noqa: E402
 from emulated_runs import Runner, complaint, pool, print_result  # noqa: E402
+from mutated_kernels import KERNELS  # noqa: E402
 
 # Asynchrony and scheduling; in the order of how much they catch.
 MODES = [
@@ -34,137 +35,6 @@ MODES = [
 ]
 COMMON = "max_steps=1000000,threads=1,show=advice"  # few steps: one that hangs is given up soon
 SMS = 2  # multiprocessors: few, so that a CTA has several tiles
-
-# Mutants that are no faults, by rule and place among the rule's places, with the reason.
-LOAD_DRAIN = ("the load warp's drain: the commits that it waits for are those of a tile whose "
-              "accumulators the epilogue has waited for before the CTA ends")
-DRAIN_AND_ORDER = {
-    ("wait for nothing", 1): LOAD_DRAIN,
-    ("wait for nothing", 4): "that matrices wait for the first inputs is about speed"}
-OWN_RESPONSE = "the scheduler's warp fences again before it asks, which covers its own reads too"
-NO_COPIES = ("no copy arrives at a barrier; threads and commits come after the CTA's own "
-             "synchronisation")
-
-KERNELS = {
-    "sm_90a plain": {
-        "of": "wgmma.mma_async",
-        "harmless": {("wait for nothing", 1): "without neighbours the drain is about speed"},
-        "run": ["256x256x320", "bf16", "--arch", "sm_90a", "--config", "tile=64x128 stages=3"],
-    },
-    "sm_90a cluster, matrix operand": {
-        "of": "wgmma.mma_async",
-        "run": ["512x256x320", "bf16", "--arch", "sm_90a",
-                "--config", "tile=128x128 cluster=2x1 stages=3",
-                "--epilogue", "d = max(acc + bias, 0.0f) + r;",
-                "--operand", "bias:row_vector:bf16", "--operand", "r:matrix:bf16"],
-    },
-    "sm_90a 8-bit floats": {
-        "of": "wgmma.mma_async",
-        "run": ["256x256x640", "e4m3", "d=bf16", "--arch", "sm_90a",
-                "--config", "tile=128x128 cluster=2x1 stages=3"],
-    },
-    "sm_100a plain": {
-        "of": "tcgen05.mma",
-        "harmless": {("wait for nothing", 1): LOAD_DRAIN},
-        "run": ["512x256x320", "bf16", "--arch", "sm_100a",
-                "--config", "mma=128x64 cluster=1x1 scheduler=static stages=3"],
-    },
-    "sm_100a pair, matrix operand": {
-        "of": "tcgen05.mma", "harmless": DRAIN_AND_ORDER,
-        "run": ["1024x256x320", "bf16", "--arch", "sm_100a",
-                "--config", "mma=256x128 cluster=2x1 scheduler=static stages=3",
-                "--epilogue", "d = max(acc + bias, 0.0f) + r;",
-                "--operand", "bias:row_vector:bf16", "--operand", "r:matrix:bf16"],
-    },
-    "sm_100a 64 rows": {
-        "of": "tcgen05.mma", "harmless": {("wait for nothing", 1): LOAD_DRAIN},
-        "run": ["256x192x320", "bf16", "--arch", "sm_100a",
-                "--config", "mma=64x96 cluster=1x1 scheduler=static k_group=1 stages=3"],
-    },
-    "sm_100a pair of 64 rows, matrix operand": {
-        "of": "tcgen05.mma", "harmless": DRAIN_AND_ORDER,
-        "run": ["256x256x320", "bf16", "--arch", "sm_100a", "--config",
-                "mma=128x64 cta_group=2 cluster=2x1 scheduler=static k_group=1 stages=3",
-                "--epilogue", "d = max(acc + bias, 0.0f) + r;",
-                "--operand", "bias:row_vector:bf16", "--operand", "r:matrix:bf16"],
-    },
-    "sm_100a transposed product": {
-        "of": "tcgen05.mma", "harmless": {("wait for nothing", 1): LOAD_DRAIN},
-        "run": ["64x512x320", "bf16", "--arch", "sm_100a",
-                "--config", "mma=128x32 cluster=1x1 scheduler=static k_group=1 stages=3 swap_ab=1"],
-    },
-    "sm_100a transposed product, matrix operand": {
-        "of": "tcgen05.mma", "harmless": DRAIN_AND_ORDER,
-        "run": ["64x512x320", "bf16", "--arch", "sm_100a", "--config",
-                "mma=128x32 cta_group=2 cluster=2x1 scheduler=static k_group=1 stages=3 swap_ab=1",
-                "--epilogue", "d = max(acc + bias, 0.0f) + r;",
-                "--operand", "bias:row_vector:bf16", "--operand", "r:matrix:bf16"],
-    },
-    "sm_100a groups of K": {
-        "of": "tcgen05.mma",
-        "harmless": {("wait for nothing", 1): LOAD_DRAIN},
-        "run": ["512x256x320", "bf16", "--arch", "sm_100a",
-                "--config", "mma=128x64 cluster=1x1 scheduler=static k_group=2 stages=2"],
-    },
-    "sm_100a launch control": {
-        "of": "tcgen05.mma",
-        "harmless": {
-            ("drop fence.proxy.async", 0): OWN_RESPONSE,
-            ("drop fence.proxy.async", 2): "the load thread announces its next tile later; that "
-                                           "releases its read, and who asks waits for it and fences",
-            ("wait for nothing", 4): LOAD_DRAIN,
-            ("wait for nothing", 10): "the MMA thread has waited for this response before the tile "
-                                      "whose accumulators the epilogue has waited for",
-        },
-        "run": ["512x256x200", "bf16", "--arch", "sm_100a",
-                "--config", "mma=128x64 cluster=1x1 scheduler=clc stages=5"],
-    },
-    "sm_100a launch control, pairs in a cluster": {
-        "of": "tcgen05.mma",
-        "sms": 4,
-        "harmless": {
-            ("drop fence.proxy.async", 2): OWN_RESPONSE,
-            ("wait for nothing", 1): LOAD_DRAIN,
-        },
-        "run": ["1536x256x200", "bf16", "--arch", "sm_100a",
-                "--config", "mma=256x128 cluster=4x1 scheduler=clc stages=5"],
-    },
-    "sm_100a loads by threads": {
-        "of": "tcgen05.mma",
-        "harmless": {("drop fence.mbarrier_init", 0): NO_COPIES,
-                     ("wait for nothing", 1): LOAD_DRAIN},
-        "run": ["512x256x320", "bf16", "input_align=8", "--arch", "sm_100a",
-                "--config", "mma=128x64 stages=3"],
-    },
-    "sm_100a tf32 along M and N": {
-        "of": "tcgen05.mma",
-        "harmless": {("wait for nothing", 1): LOAD_DRAIN},
-        "run": ["256x256x140", "tf32", "layout=tn", "--arch", "sm_100a",
-                "--config", "mma=128x64 cluster=1x1 scheduler=static stages=3"],
-    },
-    "sm_90a loads by threads": {
-        "of": "wgmma.mma_async",
-        "harmless": {("drop fence.mbarrier_init", 0): NO_COPIES,
-                     ("wait for nothing", 1): "without neighbours the drain is about speed"},
-        "run": ["256x256x320", "bf16", "input_align=8", "--arch", "sm_90a",
-                "--config", "tile=64x128 stages=3"],
-    },
-    # As many clusters at once as there are parts of K.
-    "sm_100a pair, split K": {
-        "of": "tcgen05.mma",
-        "sms": 6,
-        "harmless": {("wait for nothing", 0): LOAD_DRAIN},
-        "run": ["512x256x640", "bf16", "--arch", "sm_100a",
-                "--config", "mma=256x128 cluster=2x1 stages=3 split_k=3"],
-    },
-    "sm_90a split K, unordered": {
-        "of": "wgmma.mma_async",
-        "sms": 4,
-        "harmless": {("wait for nothing", 1): "without neighbours the drain is about speed"},
-        "run": ["128x256x320", "bf16", "--arch", "sm_90a", "--config",
-                "tile=64x128 cluster=1x1 stages=3 split_k=4 split_order=unordered"],
-    },
-}
 
 
 def statement(pattern):
@@ -259,7 +129,13 @@ def other_mask(guard, opcode, operands):
 
 
 def relaxed(guard, opcode, operands):
-    return guard + re.sub("release|acquire", "relaxed", opcode) + operands
+    return guard + re.sub("acq_rel|release|acquire", "relaxed", opcode) + operands
+
+
+def keep_own(guard, opcode, operands):
+    """What a lane has itself for what another one has."""
+    parts = operand_list(operands)
+    return f"{guard}mov.b32 {parts[0].split('|')[0]}, {parts[1]};"
 
 
 RULES = {
@@ -299,6 +175,12 @@ RULES = {
     "drop the clearing of a lock": drop(r"st\.global\.u32"),
     "drop a vector of sums": drop(r"(?:st\.global|ld\.global|red\.[\w.]*add)\.v4\.f32"),
     "free tensor memory early": drop(r"tcgen05\.dealloc[\w.:]*"),
+    "reductions: release and acquire made relaxed": rewrite(r"atom\.acq_rel[\w.]*", relaxed),
+    "reductions: count one more": rewrite(r"atom\.acq_rel[\w.]*", one_more),
+    "reductions: keep one's own": rewrite(r"shfl\.sync\.bfly[\w.]*", keep_own),
+    "reductions: drop a store": drop(r"st\.global\.u32"),
+    "reductions: drop a value for another warp": drop(r"st\.shared\.f32"),
+    "reductions: drop bar.sync": drop(r"(?:bar\.sync|barrier\.sync)[\w.]*"),
     "other stride of B": rewrite(r"wgmma\.mma_async[\w.]*",
                                  other_descriptor(2, "0x0000000800000000")),
 }
@@ -320,6 +202,8 @@ class Kernel:
         self.of = KERNELS[name]["of"]
         self.sms = KERNELS[name].get("sms", SMS)
         self.harmless = KERNELS[name].get("harmless", {})
+        self.rules = {rule: places for rule, places in RULES.items()
+                      if rule.startswith("reductions: ") == KERNELS[name].get("reduces", False)}
         self.words = ["run", *KERNELS[name]["run"], "--verify"]
         dump = folder / "kernel.ptx"
         done = self.run(MODES[0], {"MUTANT_DUMP": str(dump)})
@@ -333,7 +217,7 @@ class Kernel:
                                covered="MUTANT" not in variables, MUTANT_OF=self.of, **variables)
 
     def mutants(self):
-        for rule, places in RULES.items():
+        for rule, places in self.rules.items():
             for number, (match, change) in enumerate(places(self.ptx)):
                 if (rule, number) in self.harmless:
                     continue

@@ -1,12 +1,12 @@
 // jit_gemm 0.1.0, source format 5, sm_90a
 // problem: m=256 n=256 k=64 a=f16 epilogue=everything config=kernel=gemm tile=128x192x64 cluster=1x1 stages=2 raster=m raster_group=4 out_stages=2 pdl=1
 // config: kernel=gemm tile=128x192x64 cluster=1x1 stages=2 raster=m raster_group=4 out_stages=2 pdl=1 split_k=1
-#define JG_OPERANDS(X) \
-    X(0, s, ScalarInput, f32) \
-    X(1, bias, RowVectorInput, f16) \
-    X(2, rows, ColumnVectorInput, f32) \
-    X(3, m, MatrixInput, f16) \
-    X(4, aux, MatrixOutput, f32)
+#define JG_OPERANDS(JG_ROW) \
+    JG_ROW(0, s, ScalarInput, f32) \
+    JG_ROW(1, bias, RowVectorInput, f16) \
+    JG_ROW(2, rows, ColumnVectorInput, f32) \
+    JG_ROW(3, m, MatrixInput, f16) \
+    JG_ROW(4, aux, MatrixOutput, f32)
 #include <jg/sm90a/gemm_kernel.cuh>
 
 #line 1 "jit_gemm_config"
@@ -48,6 +48,9 @@ struct Config {
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;
     static constexpr bool kTransposed = false;
+    static constexpr bool kGated = false;
+    static constexpr bool kGateHalves = false;
+    static constexpr jg::u32 kGateColumns = 0;
     static constexpr bool kHasC = false;
     static constexpr bool kColumnMajor = false;
     static constexpr bool kPlain = false;
@@ -62,6 +65,7 @@ struct Config {
     using D = jg::f16;
     using AScale = jg::NoScale;
     using BScale = jg::NoScale;
+    using BGateScale = jg::NoScale;
 };
 
 #line 1 "jit_gemm_epilogue"

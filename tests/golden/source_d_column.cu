@@ -1,9 +1,9 @@
 // jit_gemm 0.1.0, source format 5, sm_90a
 // problem: m=512 n=384 k=256 a=bf16 layout=tt d_layout=column a_scale=vector epilogue=test config=kernel=gemm tile=128x128x64 cluster=2x1 stages=2 raster=m raster_group=4 out_stages=2 pdl=1
 // config: kernel=gemm tile=128x128x64 cluster=2x1 stages=2 raster=m raster_group=4 out_stages=2 pdl=1 split_k=1
-#define JG_OPERANDS(X) \
-    X(0, bias, ColumnVectorInput, f32) \
-    X(1, u, RowVectorInput, f32)
+#define JG_OPERANDS(JG_ROW) \
+    JG_ROW(0, bias, ColumnVectorInput, f32) \
+    JG_ROW(1, u, RowVectorInput, f32)
 #include <jg/sm90a/gemm_kernel.cuh>
 
 #line 1 "jit_gemm_config"
@@ -45,6 +45,9 @@ struct Config {
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = false;
     static constexpr bool kTransposed = false;
+    static constexpr bool kGated = false;
+    static constexpr bool kGateHalves = false;
+    static constexpr jg::u32 kGateColumns = 0;
     static constexpr bool kHasC = false;
     static constexpr bool kColumnMajor = true;
     static constexpr bool kPlain = false;
@@ -59,6 +62,7 @@ struct Config {
     using D = jg::bf16;
     using AScale = jg::RowVectorInput<jg::f32>;
     using BScale = jg::NoScale;
+    using BGateScale = jg::NoScale;
 };
 
 #line 1 "jit_gemm_epilogue"

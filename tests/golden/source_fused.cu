@@ -1,9 +1,9 @@
 // jit_gemm 0.1.0, source format 5, sm_90a
 // problem: m=4096 n=4096 k=4096 a=bf16 epilogue=gelu_bias config=kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=m raster_group=8 out_stages=2 pdl=1
 // config: kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=m raster_group=8 out_stages=2 pdl=1 split_k=1
-#define JG_OPERANDS(X) \
-    X(0, bias, RowVectorInput, bf16) \
-    X(1, r, MatrixInput, bf16)
+#define JG_OPERANDS(JG_ROW) \
+    JG_ROW(0, bias, RowVectorInput, bf16) \
+    JG_ROW(1, r, MatrixInput, bf16)
 #include <jg/sm90a/gemm_kernel.cuh>
 
 #line 1 "jit_gemm_config"
@@ -45,6 +45,9 @@ struct Config {
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;
     static constexpr bool kTransposed = false;
+    static constexpr bool kGated = false;
+    static constexpr bool kGateHalves = false;
+    static constexpr jg::u32 kGateColumns = 0;
     static constexpr bool kHasC = false;
     static constexpr bool kColumnMajor = false;
     static constexpr bool kPlain = false;
@@ -59,6 +62,7 @@ struct Config {
     using D = jg::bf16;
     using AScale = jg::NoScale;
     using BScale = jg::NoScale;
+    using BGateScale = jg::NoScale;
 };
 
 #line 1 "jit_gemm_epilogue"

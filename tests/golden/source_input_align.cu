@@ -1,7 +1,7 @@
 // jit_gemm 0.1.0, source format 5, sm_90a
 // problem: m=333 n=512 k=201 a=f16 layout=tn input_align=2 config=kernel=gemm tile=64x128x64 cluster=1x1 stages=6 raster=n raster_group=2 out_stages=2 pdl=0
 // config: kernel=gemm tile=64x128x64 cluster=1x1 stages=6 raster=n raster_group=2 out_stages=2 pdl=0 split_k=1
-#define JG_OPERANDS(X)
+#define JG_OPERANDS(JG_ROW)
 #include <jg/sm90a/gemm_kernel.cuh>
 
 #line 1 "jit_gemm_config"
@@ -43,6 +43,9 @@ struct Config {
     static constexpr bool kAKMajor = false;
     static constexpr bool kBKMajor = false;
     static constexpr bool kTransposed = false;
+    static constexpr bool kGated = false;
+    static constexpr bool kGateHalves = false;
+    static constexpr jg::u32 kGateColumns = 0;
     static constexpr bool kHasC = false;
     static constexpr bool kColumnMajor = false;
     static constexpr bool kPlain = true;
@@ -58,6 +61,7 @@ struct Config {
     using D = jg::f16;
     using AScale = jg::NoScale;
     using BScale = jg::NoScale;
+    using BGateScale = jg::NoScale;
 };
 
 #line 1 "jit_gemm_epilogue"

@@ -1,8 +1,8 @@
 // jit_gemm 0.1.0, source format 5, sm_100a
 // problem: m=333 n=345 k=64 a=e4m3 d=bf16 output_align=2 epilogue=test config=kernel=gemm mma=128x64 cta_group=1 cluster=1x1 stages=2 acc_stages=1 raster=n raster_group=2 out_stages=2 pdl=1
 // config: kernel=gemm mma=128x64 cta_group=1 cluster=1x1 scheduler=single k_group=1 stages=2 acc_stages=1 raster=n raster_group=2 out_stages=2 pdl=1 split_k=1
-#define JG_OPERANDS(X) \
-    X(0, r, MatrixInput, f32)
+#define JG_OPERANDS(JG_ROW) \
+    JG_ROW(0, r, MatrixInput, f32)
 #include <jg/sm100a/gemm_kernel.cuh>
 
 #line 1 "jit_gemm_config"
@@ -44,6 +44,9 @@ struct Config {
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;
     static constexpr bool kTransposed = false;
+    static constexpr bool kGated = false;
+    static constexpr bool kGateHalves = false;
+    static constexpr jg::u32 kGateColumns = 0;
     static constexpr bool kHasC = false;
     static constexpr bool kColumnMajor = false;
     static constexpr bool kPlain = false;
@@ -58,6 +61,7 @@ struct Config {
     using D = jg::bf16;
     using AScale = jg::NoScale;
     using BScale = jg::NoScale;
+    using BGateScale = jg::NoScale;
 };
 
 #line 1 "jit_gemm_epilogue"

@@ -1,7 +1,7 @@
 // jit_gemm 0.1.0, source format 5, sm_90a
 // problem: m=17 n=333 k=1 a=bf16 d=f32 layout=nn epilogue=test config=kernel=reference
 // config: kernel=reference
-#define JG_OPERANDS(X)
+#define JG_OPERANDS(JG_ROW)
 #include <jg/reference/reference_kernel.cuh>
 
 #line 1 "jit_gemm_config"
@@ -35,6 +35,9 @@ struct Config {
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = false;
     static constexpr bool kTransposed = false;
+    static constexpr bool kGated = false;
+    static constexpr bool kGateHalves = false;
+    static constexpr jg::u32 kGateColumns = 0;
     static constexpr bool kHasC = false;
     static constexpr bool kColumnMajor = false;
     static constexpr bool kPlain = false;
@@ -49,6 +52,7 @@ struct Config {
     using D = jg::f32;
     using AScale = jg::NoScale;
     using BScale = jg::NoScale;
+    using BGateScale = jg::NoScale;
 };
 
 #line 1 "jit_gemm_epilogue"

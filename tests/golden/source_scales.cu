@@ -1,7 +1,7 @@
 // jit_gemm 0.1.0, source format 5, sm_90a
 // problem: m=512 n=512 k=4096 a=e4m3 b=e5m2 d=bf16 a_scale=vector b_scale=tensor config=kernel=gemm tile=128x128x128 cluster=1x1 stages=4 raster=m raster_group=1 out_stages=2 pdl=1
 // config: kernel=gemm tile=128x128x128 cluster=1x1 stages=4 raster=m raster_group=1 out_stages=2 pdl=1 split_k=1
-#define JG_OPERANDS(X)
+#define JG_OPERANDS(JG_ROW)
 #include <jg/sm90a/gemm_kernel.cuh>
 
 #line 1 "jit_gemm_config"
@@ -43,6 +43,9 @@ struct Config {
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;
     static constexpr bool kTransposed = false;
+    static constexpr bool kGated = false;
+    static constexpr bool kGateHalves = false;
+    static constexpr jg::u32 kGateColumns = 0;
     static constexpr bool kHasC = false;
     static constexpr bool kColumnMajor = false;
     static constexpr bool kPlain = false;
@@ -57,6 +60,7 @@ struct Config {
     using D = jg::bf16;
     using AScale = jg::ColumnVectorInput<jg::f32>;
     using BScale = jg::ScalarInput<jg::f32>;
+    using BGateScale = jg::NoScale;
 };
 
 #line 1 "jit_gemm_epilogue"

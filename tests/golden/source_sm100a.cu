@@ -1,8 +1,8 @@
 // jit_gemm 0.1.0, source format 5, sm_100a
 // problem: m=4096 n=512 k=4096 a=bf16 c=bf16 dynamic=m epilogue=test config=kernel=gemm mma=256x128 cta_group=2 cluster=4x1 scheduler=clc k_group=1 stages=5 acc_stages=2 raster=n raster_group=2 out_stages=2 pdl=1
 // config: kernel=gemm mma=256x128 cta_group=2 cluster=4x1 scheduler=clc k_group=1 stages=5 acc_stages=2 raster=n raster_group=2 out_stages=2 pdl=1 split_k=1
-#define JG_OPERANDS(X) \
-    X(0, bias, RowVectorInput, bf16)
+#define JG_OPERANDS(JG_ROW) \
+    JG_ROW(0, bias, RowVectorInput, bf16)
 #include <jg/sm100a/gemm_kernel.cuh>
 
 #line 1 "jit_gemm_config"
@@ -44,6 +44,9 @@ struct Config {
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;
     static constexpr bool kTransposed = false;
+    static constexpr bool kGated = false;
+    static constexpr bool kGateHalves = false;
+    static constexpr jg::u32 kGateColumns = 0;
     static constexpr bool kHasC = true;
     static constexpr bool kColumnMajor = false;
     static constexpr bool kPlain = false;
@@ -58,6 +61,7 @@ struct Config {
     using D = jg::bf16;
     using AScale = jg::NoScale;
     using BScale = jg::NoScale;
+    using BGateScale = jg::NoScale;
 };
 
 #line 1 "jit_gemm_epilogue"

@@ -1,7 +1,7 @@
 // jit_gemm 0.1.0, source format 5, sm_100a
 // problem: m=512 n=512 k=4096 a=bf16 config=kernel=gemm mma=128x128 cta_group=1 cluster=1x1 stages=4 acc_stages=1 raster=n raster_group=2 out_stages=2 pdl=1 split_k=4 split_order=serial
 // config: kernel=gemm mma=128x128 cta_group=1 cluster=1x1 scheduler=single k_group=1 stages=4 acc_stages=1 raster=n raster_group=2 out_stages=2 pdl=1 split_k=4 split_order=serial
-#define JG_OPERANDS(X)
+#define JG_OPERANDS(JG_ROW)
 #include <jg/sm100a/gemm_kernel.cuh>
 
 #line 1 "jit_gemm_config"
@@ -45,6 +45,9 @@ struct Config {
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;
     static constexpr bool kTransposed = false;
+    static constexpr bool kGated = false;
+    static constexpr bool kGateHalves = false;
+    static constexpr jg::u32 kGateColumns = 0;
     static constexpr bool kHasC = false;
     static constexpr bool kColumnMajor = false;
     static constexpr bool kPlain = true;
@@ -59,6 +62,7 @@ struct Config {
     using D = jg::bf16;
     using AScale = jg::NoScale;
     using BScale = jg::NoScale;
+    using BGateScale = jg::NoScale;
 };
 
 #line 1 "jit_gemm_epilogue"

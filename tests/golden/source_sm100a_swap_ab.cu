@@ -1,8 +1,8 @@
 // jit_gemm 0.1.0, source format 5, sm_100a
 // problem: m=24 n=4096 k=512 a=bf16 d=f32 layout=tt epilogue=test config=kernel=gemm mma=128x32 cta_group=2 cluster=2x1 stages=8 acc_stages=1 raster=m raster_group=1 out_stages=2 pdl=1 swap_ab=1
 // config: kernel=gemm mma=128x32 cta_group=2 cluster=2x1 scheduler=single k_group=2 stages=8 acc_stages=1 raster=m raster_group=1 out_stages=2 pdl=1 split_k=1 swap_ab=1
-#define JG_OPERANDS(X) \
-    X(0, bias, RowVectorInput, f32)
+#define JG_OPERANDS(JG_ROW) \
+    JG_ROW(0, bias, RowVectorInput, f32)
 #include <jg/sm100a/gemm_kernel.cuh>
 
 #line 1 "jit_gemm_config"
@@ -44,6 +44,9 @@ struct Config {
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = false;
     static constexpr bool kTransposed = true;
+    static constexpr bool kGated = false;
+    static constexpr bool kGateHalves = false;
+    static constexpr jg::u32 kGateColumns = 0;
     static constexpr bool kHasC = false;
     static constexpr bool kColumnMajor = false;
     static constexpr bool kPlain = false;
@@ -58,6 +61,7 @@ struct Config {
     using D = jg::f32;
     using AScale = jg::NoScale;
     using BScale = jg::NoScale;
+    using BGateScale = jg::NoScale;
 };
 
 #line 1 "jit_gemm_epilogue"

@@ -37,7 +37,7 @@ static void sort(int *numbers, size_t count)
     qsort(numbers, count, sizeof(*numbers), compare);
 }
 """,
-    "tests/emulated/other.c": "static int is_free(char *p)\n{\n    return !p || sizeof p == 0;\n}\n",
+    "sketches/other.c": "static int is_free(char *p)\n{\n    return !p || sizeof p == 0;\n}\n",
 }
 # What is planted in a function whose p is a pointer, and the words that the checker must say.
 IN_FUNCTION = [

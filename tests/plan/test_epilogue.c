@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "plan/epilogue.h"
+#include "plan/operand_text.h"
 #include "plan/problem.h"
 
 static jit_gemm_operand make_operand(const char *name)
@@ -106,6 +107,9 @@ Test(epilogue, sixteen_operands_of_every_kind_and_type_are_legal)
         operands[i].dtype = (jit_gemm_dtype)(1 + i % 3);
     }
     jit_gemm_epilogue user = make_user(operands, 16);
+    user.source =
+        "d = acc + o0 + o1 + o2 + o3 + o4 + o5 + o6 + o7 + o8 + o9 + o10 + o11 + _x +"
+        " A + ACC + float2_;";
     struct jg_epilogue *epilogue = create(&user);
     cr_expect_eq(epilogue->operand_count, 16);
     jg_epilogue_destroy(epilogue);
@@ -218,10 +222,10 @@ Test(epilogue, wrong_operands_are_named)
                    "epilogue.operands[0].name: 'a b' is no C");
 
     operand = make_operand("x");
-    operand.kind = (jit_gemm_operand_kind)4;
+    operand.kind = (jit_gemm_operand_kind)5;
     expect_refused(&user, JIT_GEMM_ERR_ARGUMENT,
-                   "epilogue.operands[0].kind: 4 is no kind of operand; kinds: scalar "
-                   "row_vector column_vector matrix");
+                   "epilogue.operands[0].kind: 5 is no kind of operand; kinds: scalar "
+                   "row_vector column_vector matrix pair_vector");
     operand.kind = (jit_gemm_operand_kind)-1;
     expect_refused(&user, JIT_GEMM_ERR_ARGUMENT,
                    "epilogue.operands[0].kind: -1 is no kind");
@@ -232,14 +236,34 @@ Test(epilogue, wrong_operands_are_named)
                    "epilogue.operands[0].dtype: 0 is no element type; types: bf16 f16 f32");
 
     operand = make_operand("x");
-    operand.role = (jit_gemm_operand_role)2;
+    operand.role = (jit_gemm_operand_role)5;
     expect_refused(&user, JIT_GEMM_ERR_ARGUMENT,
-                   "epilogue.operands[0].role: must be 0 or 1, is 2");
+                   "epilogue.operands[0].role: 5 is no role of an operand; give a "
+                   "JIT_GEMM_OPERAND_INPUT, _OUTPUT, _SUM, _MAX or _MIN");
+    operand.role = (jit_gemm_operand_role)-1;
+    expect_refused(&user, JIT_GEMM_ERR_ARGUMENT,
+                   "epilogue.operands[0].role: -1 is no role of an operand");
     operand.role = JIT_GEMM_OPERAND_OUTPUT;
     expect_refused(
         &user, JIT_GEMM_ERR_ARGUMENT,
         "epilogue.operands[0].role: an output must be a matrix, is a row_vector; "
-        "declare it as a matrix");
+        "declare it as a matrix, or say what to do with the elements: sum, max or min");
+
+    operand = make_operand("x");
+    operand.role = JIT_GEMM_OPERAND_MAX;
+    operand.kind = JIT_GEMM_OPERAND_MATRIX;
+    expect_refused(&user, JIT_GEMM_ERR_ARGUMENT,
+                   "epilogue.operands[0].role: a max has fewer values than D, a matrix has "
+                   "as many; declare it as a column_vector (of each row), a row_vector (of "
+                   "each column) or a scalar, or make it an output");
+    operand.kind = JIT_GEMM_OPERAND_SCALAR;
+    operand.dtype = JIT_GEMM_DTYPE_E4M3;
+    expect_refused(&user, JIT_GEMM_ERR_UNSUPPORTED,
+                   "epilogue.operands[0].dtype: there is no kernel for a max of type e4m3; "
+                   "give f32, bf16 or f16");
+    operand.dtype = JIT_GEMM_DTYPE_BF16;
+    expect_refused(&user, JIT_GEMM_ERR_COMPILE,
+                   "1:1: error: output 'x' is never assigned; assign it");
 
     operand = make_operand("x");
     operand.reserved = 1;
@@ -279,19 +303,28 @@ Test(epilogue, equality_and_bytes_see_every_field)
     jit_gemm_operand other_dtype = x;
     other_dtype.dtype = JIT_GEMM_DTYPE_BF16;
 
-    enum { COUNT = 10 };
+    jit_gemm_operand other_role = x;
+    other_role.role = JIT_GEMM_OPERAND_SUM;
+    jit_gemm_operand other_reduction = x;
+    other_reduction.role = JIT_GEMM_OPERAND_MIN;
+
+    enum { COUNT = 12 };
     jit_gemm_epilogue users[COUNT];
     for (int i = 0; i < COUNT; i++) {
         users[i] = make_user(&x, 1);
+        users[i].source = "d = acc + x * y;"; /* names both operands */
     }
     users[2].name = "other";
-    users[3].source = "d = acc + 1;";
+    users[3].source = "d = acc + x - y;";
     users[4].source_name = "file";
     users[5].first_line = 2;
     users[6].operand_count = 0;
     users[7].operands = &other_name;
     users[8].operands = &other_kind;
     users[9].operands = &other_dtype;
+    users[10].operands = &other_role;
+    users[11].operands = &other_reduction;
+    users[10].source = users[11].source = "x = d = acc;";
 
     struct jg_epilogue *epilogues[COUNT];
     for (int i = 0; i < COUNT; i++) {
@@ -310,10 +343,13 @@ Test(epilogue, equality_and_bytes_see_every_field)
     }
 }
 
-static const struct jg_epilogue *find_ep(void *user, const char *name)
+static jit_gemm_status find_ep(void *user, const char *name, jit_gemm_dtype d,
+                               const struct jg_epilogue **ret_epilogue)
 {
-    struct jg_epilogue *epilogue = user;
-    return strcmp(epilogue->name, name) == 0 ? epilogue : NULL;
+    const struct jg_epilogue *epilogue = user;
+    (void)d;
+    *ret_epilogue = strcmp(epilogue->name, name) == 0 ? epilogue : NULL;
+    return JIT_GEMM_OK;
 }
 
 Test(epilogue, problem_finds_its_epilogue_and_its_bytes_follow_the_text)
@@ -360,4 +396,76 @@ Test(epilogue, hint_names_exactly_the_kinds)
     }
 
     cr_expect_str_eq(names, JG_OPERAND_KINDS);
+}
+
+Test(epilogue, operand_has_a_text_form)
+{
+    static const struct {
+        const char *text;
+        jit_gemm_operand operand;
+    } rows[] = {
+        {"s:scalar:f32", {"s", JIT_GEMM_OPERAND_SCALAR, JIT_GEMM_DTYPE_F32, 0, 0}},
+        {"bias:row_vector:bf16",
+         {"bias", JIT_GEMM_OPERAND_ROW_VECTOR, JIT_GEMM_DTYPE_BF16, 0, 0}},
+        {"v:column_vector:e5m2",
+         {"v", JIT_GEMM_OPERAND_COLUMN_VECTOR, JIT_GEMM_DTYPE_E5M2, 0, 0}},
+        {"aux:matrix:f16:out",
+         {"aux", JIT_GEMM_OPERAND_MATRIX, JIT_GEMM_DTYPE_F16, JIT_GEMM_OPERAND_OUTPUT, 0}},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char name[JIT_GEMM_NAME_SIZE];
+        jit_gemm_operand operand;
+
+        cr_assert_eq(
+            jg_operand_parse(rows[i].text, strlen(rows[i].text), ':', name, &operand),
+            JIT_GEMM_OK, "%s", jg_error_text());
+
+        cr_expect_str_eq(name, rows[i].operand.name);
+        cr_expect_eq(operand.name, name);
+        cr_expect_eq(operand.kind, rows[i].operand.kind);
+        cr_expect_eq(operand.dtype, rows[i].operand.dtype);
+        cr_expect_eq(operand.role, rows[i].operand.role);
+        cr_expect_eq(operand.reserved, 0);
+    }
+}
+
+Test(epilogue, wrong_text_of_an_operand_is_named_and_leaves_the_results)
+{
+    static const char long_name[] =
+        "a234567890123456789012345678901234567890123456789012345678901234:scalar:f32";
+    static const struct {
+        const char *text;
+        size_t size; /* 0: up to the zero byte */
+        jit_gemm_status status;
+        const char *error;
+    } rows[] = {
+        {"", 0, JIT_GEMM_ERR_ARGUMENT,
+         "operand: '' has too few words; write NAME:KIND:TYPE"},
+        {"x:scalar", 0, JIT_GEMM_ERR_ARGUMENT, "operand: 'x:scalar' has too few words"},
+        {"x:scalar:f32:out:", 0, JIT_GEMM_ERR_ARGUMENT, "has too many words"},
+        {"::::::::::", 0, JIT_GEMM_ERR_ARGUMENT, "has too many words"},
+        {":scalar:f32", 0, JIT_GEMM_ERR_ARGUMENT, "the name is missing"},
+        {long_name, 0, JIT_GEMM_ERR_ARGUMENT, "too long"},
+        {"a\0b:scalar:f32", 14, JIT_GEMM_ERR_ARGUMENT, "has a zero byte"},
+        {"x::f32", 0, JIT_GEMM_ERR_ARGUMENT, "there is no kind ''"},
+        {"x:Scalar:f32", 0, JIT_GEMM_ERR_ARGUMENT, "there is no kind 'Scalar'"},
+        {"x:scalar:", 0, JIT_GEMM_ERR_ARGUMENT, "operands have no type ''"},
+        {"x:scalar:none", 0, JIT_GEMM_ERR_ARGUMENT, "operands have no type 'none'"},
+        {"x:scalar:s32", 0, JIT_GEMM_ERR_ARGUMENT, "operands have no type 's32'"},
+        {"x:matrix:f32:", 0, JIT_GEMM_ERR_ARGUMENT, "there is no role ''"},
+        {"x:matrix:f32:outer", 0, JIT_GEMM_ERR_ARGUMENT, "there is no role 'outer'"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char name[JIT_GEMM_NAME_SIZE] = "untouched";
+        jit_gemm_operand operand = {.reserved = 7};
+        const size_t size = rows[i].size > 0 ? rows[i].size : strlen(rows[i].text);
+
+        cr_expect_eq(jg_operand_parse(rows[i].text, size, ':', name, &operand),
+                     rows[i].status, "%s", rows[i].text);
+
+        cr_expect_not_null(strstr(jg_error_text(), rows[i].error), "%s: %s", rows[i].text,
+                           jg_error_text());
+        cr_expect_str_eq(name, "untouched");
+        cr_expect_eq(operand.reserved, 7);
+    }
 }

@@ -53,10 +53,13 @@ static const struct {
     {"plan_sm100a_epilogue", "sm_100a", "m=2048 n=2048 k=512 a=bf16 epilogue=fused"},
 };
 
-static const struct jg_epilogue *find_fused(void *user, const char *name)
+static jit_gemm_status find_fused(void *user, const char *name, jit_gemm_dtype d,
+                                  const struct jg_epilogue **ret_epilogue)
 {
     const struct jg_epilogue *epilogue = user;
-    return strcmp(epilogue->name, name) == 0 ? epilogue : NULL;
+    (void)d;
+    *ret_epilogue = strcmp(epilogue->name, name) == 0 ? epilogue : NULL;
+    return JIT_GEMM_OK;
 }
 
 static struct jg_epilogue *make_fused(void)

@@ -330,10 +330,13 @@ Test(problem, alignment_names_the_matrix_that_promised_too_little)
                    "zero, or name a type of C in problem.c.dtype");
 }
 
-static const struct jg_epilogue *find_given(void *user, const char *name)
+static jit_gemm_status find_given(void *user, const char *name, jit_gemm_dtype d,
+                                  const struct jg_epilogue **ret_epilogue)
 {
     (void)name;
-    return user;
+    (void)d;
+    *ret_epilogue = user;
+    return JIT_GEMM_OK;
 }
 
 /* One with an output matrix, a scalar and a vector; `aux` has the smallest elements. */

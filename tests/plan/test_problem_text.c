@@ -100,7 +100,7 @@ Test(problem_text, every_message)
         {"m=1 n=5 mm=3",
          "problem: unknown key 'mm' at column 9; keys: m n k batch a b c d "
          "layout d_layout a_scale b_scale dynamic workspace input_align output_align "
-         "epilogue config"},
+         "pair epilogue config"},
         {"=3", "problem: unknown key '' at column 1"},
         {"M=3", "problem: unknown key 'M' at column 1"},
         {"gemm",
@@ -198,6 +198,8 @@ Test(problem_text, every_message)
          "most 63 bytes; give the name of a registered epilogue"},
         {"8x8x8 bf16 epilogue=3d",
          "problem.epilogue: '3d' at column 21 is no C identifier"},
+        {"8x8x8 bf16 pair=both",
+         "problem.pair: unknown pair 'both' at column 17; give interleaved or halves"},
         {"8x8x8 bf16 epilogue=a-b", "problem.epilogue: 'a-b' at column 21 is no C"},
         {"8x8x8 bf16 config=tile=1", "config: '1' at column 6 is no value of 'tile'"},
         {"8x8x8 bf16 config=m=1", "config: unknown key 'm' at column 1"},
@@ -295,6 +297,9 @@ Test(problem_text, print_leaves_defaults_out)
         {"8x8x8 bf16 output_align=16", "m=8 n=8 k=8 a=bf16"},
         {"8x8x8 bf16 epilogue=e output_align=1 input_align=4",
          "m=8 n=8 k=8 a=bf16 input_align=4 output_align=1 epilogue=e"},
+        {"8x8x8 bf16 pair=interleaved", "m=8 n=8 k=8 a=bf16"},
+        {"8x8x8 bf16 epilogue=e pair=halves input_align=4",
+         "m=8 n=8 k=8 a=bf16 input_align=4 pair=halves epilogue=e"},
         {"8x8x8 tf32 d=f32", "m=8 n=8 k=8 a=tf32"},
         {"8x8x8 tf32 d=bf16", "m=8 n=8 k=8 a=tf32 d=bf16"},
         {"8x8x8 e4m3 b=e5m2 c=e5m2 d=e4m3", "m=8 n=8 k=8 a=e4m3 b=e5m2 c=e5m2"},

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "handmade_kernel.h"
 #include "runtime/launch.h"
+#include "runtime/workspace.h"
 
 static struct jg_map_slots slots;
 
@@ -152,6 +153,89 @@ Test(launch, workspace_is_required_and_checked_where_k_is_split)
     jit_gemm_args empty = plain_args();
     empty.m = 0;
     cr_expect_eq(jg_launch(made.kernel, &slots, &empty, NULL), JIT_GEMM_OK, "no elements");
+    handmade_free(&made);
+}
+
+Test(launch, reductions_are_given_counters_and_partial_results_behind_what_splits_k)
+{
+    enum { WORDS = 4 * 8192, SUMS = 128 * 256 * 4, PLANNED = 1 << 20 };
+    struct handmade made;
+    handmade_kernel(&made); /* 1024 x 1024 by tiles of 128 x 256 */
+    struct jg_kernel *kernel = made.kernel;
+    kernel->choice.derived.output.reduces = true;
+    kernel->choice.derived.output.parts = (struct jg_partial_results){1, 2, 8};
+    kernel->choice.derived.workspace_bytes = PLANNED;
+    kernel->operand_count = 3;
+    kernel->operands[0] = (struct jg_operand){"s", JIT_GEMM_OPERAND_COLUMN_VECTOR,
+                                              JIT_GEMM_DTYPE_F32, JIT_GEMM_OPERAND_SUM};
+    kernel->operands[1] = (struct jg_operand){"b", JIT_GEMM_OPERAND_ROW_VECTOR,
+                                              JIT_GEMM_DTYPE_BF16, JIT_GEMM_OPERAND_MAX};
+    kernel->operands[2] = (struct jg_operand){"m", JIT_GEMM_OPERAND_SCALAR,
+                                              JIT_GEMM_DTYPE_F32, JIT_GEMM_OPERAND_MIN};
+    for (int split_k = 1; split_k <= 2; split_k++) {
+        struct jg_kernel_params params = {.m = 1024, .n = 1024, .k = 64, .batch = 1};
+        kernel->choice.config.launch.split_k = split_k;
+
+        jg_workspace_place_reductions(kernel, &params);
+
+        const int64_t locks = split_k > 1 ? 2 * 32 : 0;
+        int64_t offset = WORDS + (split_k > 1 ? 32 * SUMS : 0);
+        cr_expect_eq(params.operands[0].batch_step, locks);
+        cr_expect_eq(params.operands[0].ld, offset);
+        offset += 1024 * 4 * 4; /* rows, tiles across */
+        cr_expect_eq(params.operands[1].batch_step, locks + 8);
+        cr_expect_eq(params.operands[1].ld, offset);
+        offset += 1024 * 8 * 2 * 4; /* columns, tiles down, two parts each */
+        cr_expect_eq(params.operands[2].batch_step, locks + 8 + 4);
+        cr_expect_eq(params.operands[2].ld, offset);
+    }
+    kernel->operand_count = 0;
+    handmade_free(&made);
+}
+
+Test(launch, reductions_need_a_workspace_with_as_many_counters)
+{
+    static const struct {
+        int64_t m;
+        uint64_t workspace, bytes;
+        jit_gemm_status status;
+        const char *message;
+    } rows[] = {
+        {1024, 0, 0, JIT_GEMM_ERR_ARGUMENT,
+         "args.workspace: this kernel has reductions and needs a workspace of 49152 bytes"},
+        {1024, 0x40000, 49151, JIT_GEMM_ERR_ARGUMENT,
+         "args.workspace_bytes: 1024 x 1024 with batch 1 needs a workspace of 49152 bytes, "
+         "49151 are given; give a larger workspace"},
+        {1024 * 1024, 0x40000, 64, JIT_GEMM_ERR_ARGUMENT, "args.workspace_bytes: "},
+        {1024 * 1024 + 1, 0x40000, 0, JIT_GEMM_ERR_UNSUPPORTED,
+         "args.workspace: a workspace has 8192 counters for reductions, but 1048577 x 1024 "
+         "with batch 1 needs 8193; split the matrix or the batch over several launches"},
+        {INT32_MAX, 0x40000, 0, JIT_GEMM_ERR_UNSUPPORTED, "a workspace has 8192 counters"},
+    };
+    struct handmade made;
+    handmade_kernel(&made);
+    init_slots();
+    struct jg_kernel *kernel = made.kernel;
+    kernel->problem.m.mode = JIT_GEMM_DIM_DYNAMIC;
+    kernel->choice.derived.output.reduces = true;
+    kernel->choice.derived.output.parts = (struct jg_partial_results){1, 2, 8};
+    kernel->choice.derived.workspace_bytes = 1024;
+    kernel->operand_count = 1;
+    kernel->operands[0] = (struct jg_operand){"s", JIT_GEMM_OPERAND_COLUMN_VECTOR,
+                                              JIT_GEMM_DTYPE_F32, JIT_GEMM_OPERAND_SUM};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        jit_gemm_args args = plain_args();
+        args.m = rows[i].m;
+        args.workspace = rows[i].workspace;
+        args.workspace_bytes = rows[i].bytes;
+
+        cr_expect_eq(jg_launch(kernel, &slots, &args, NULL), rows[i].status, "row %zu", i);
+
+        cr_expect_not_null(strstr(jg_error_text(), rows[i].message), "row %zu: %s", i,
+                           jg_error_text());
+    }
+    cr_expect_eq(handmade_launches(), 0);
+    kernel->operand_count = 0;
     handmade_free(&made);
 }
 

@@ -12,6 +12,20 @@
 #include "source/embedded.h"
 #include "unit_maker.h"
 
+/* With a quote, a register, a label and local memory: what a C string must not change. */
+static char ptx_text[] =
+    ".version 8.0\n.target sm_80\n.address_size 64\n.visible .func (.param .b32 r) keep("
+    ".param .b32 a, .param .b32 b, .param .b32 c, .param .b32 d, .param .b32 e, .param .b64 f)"
+    "\n{\n\t.reg .pred %p<2>;\n\t.reg .f32 %f<3>; .reg .b64 %rd<2>;\n"
+    "\tld.param.f32 %f1, [e]; ld.param.u64 %rd1, [f]; st.f32 [%rd1], %f1;\n"
+    "\tsetp.gt.f32 %p1, %f1, 0f00000000;\n\t@%p1 bra $L__BB0_2;\n"
+    "\t.pragma \"nounroll\";\n\tmov.f32 %f1, 0f00000000;\n$L__BB0_2:\n"
+    "\tst.param.f32 [r+0], %f1;\n\tret;\n}\n";
+static const struct jg_str ptx = {.data = ptx_text, .size = sizeof(ptx_text) - 1};
+static char ltoir_text[] = "\xed"
+                           "CN\x7f and then bytes";
+static const struct jg_str ltoir = {.data = ltoir_text, .size = sizeof(ltoir_text) - 1};
+
 static const struct {
     const char *file;
     struct unit_request request;
@@ -53,6 +67,19 @@ static const struct {
       .snippet = "d = gelu(acc + bias);",
       .operands = "bias:row_vector:bf16",
       .arch = "sm_100a"}},
+    {"source_compiled_ptx.cu",
+     {.problem = "m=256 n=256 k=64 a=bf16 config=kernel=reference",
+      .operands = "bias:row_vector:bf16 aux:matrix:f32:out",
+      .code = &ptx,
+      .symbol = "keep",
+      .name = "keep",
+      .source_name = "keep.ptx"}},
+    {"source_compiled_ltoir.cu",
+     {.problem = "m=256 n=256 k=64 a=bf16 config=kernel=reference",
+      .operands = "bias:row_vector:bf16",
+      .code = &ltoir,
+      .symbol = "leaky",
+      .name = "leaky"}},
     {"source_scales.cu",
      {.problem = "m=512 n=512 k=4096 a=e4m3 b=e5m2 d=bf16 a_scale=vector b_scale=tensor "
                  "config=kernel=gemm tile=128x128x128 cluster=1x1 stages=4 raster=m "
@@ -68,6 +95,20 @@ static const struct {
                  "out_stages=2 pdl=1 swap_ab=1",
       .snippet = "d = acc + bias;",
       .operands = "bias:row_vector:f32",
+      .arch = "sm_100a"}},
+    {"source_gated.cu",
+     {.problem = "m=512 n=1024 k=256 a=e4m3 d=bf16 b_scale=vector pair=halves "
+                 "config=kernel=gemm tile=128x128x128 cluster=2x1 stages=4 raster=m "
+                 "raster_group=1 out_stages=2 pdl=1",
+      .snippet = "d = silu(acc0 + b0) * (acc1 + b1);",
+      .operands = "b:pair_vector:bf16",
+      .name = "swiglu"}},
+    {"source_sm100a_gated.cu",
+     {.problem = "m=512 n=1024 k=256 a=bf16 config=kernel=gemm mma=256x128 cta_group=2 "
+                 "cluster=2x1 stages=4 acc_stages=2 raster=m raster_group=1 out_stages=2 "
+                 "pdl=1 scheduler=static k_group=1",
+      .snippet = "d = silu(acc0) * acc1;",
+      .name = "swiglu",
       .arch = "sm_100a"}},
     {"source_input_align.cu",
      {.problem = "m=333 n=512 k=201 a=f16 layout=tn input_align=2 config=kernel=gemm "
@@ -87,6 +128,19 @@ static const struct {
           "out_stages=2 pdl=1",
       .snippet = "d = acc + bias * u + row;",
       .operands = "bias:row_vector:f32 u:column_vector:f32"}},
+    {"source_reductions.cu",
+     {.problem = "m=300 n=264 k=256 a=bf16 config=kernel=gemm tile=64x128x64 cluster=1x1 "
+                 "stages=2 raster=m swizzle=4 out_stages=2 pdl=1",
+      .snippet = "d = acc; s = d * d; b = d; m = abs(acc); lo = acc;",
+      .operands = "s:column_vector:f32:sum b:row_vector:bf16:sum m:scalar:f32:max "
+                  "lo:column_vector:f16:min"}},
+    {"source_reductions_d_column.cu",
+     {.problem = "m=300 n=264 k=256 a=bf16 d_layout=column config=kernel=gemm mma=128x96 "
+                 "cta_group=1 cluster=1x1 scheduler=clc k_group=1 stages=2 acc_stages=2 "
+                 "raster=m swizzle=4 out_stages=2 pdl=1 split_k=1 swap_ab=0",
+      .snippet = "d = acc; s = d * d; b = d;",
+      .operands = "s:column_vector:f32:sum b:row_vector:f32:max",
+      .arch = "sm_100a"}},
     {"source_reference.cu",
      {.problem = "m=17 n=333 k=1 a=bf16 d=f32 layout=nn config=kernel=reference",
       .snippet = "d = relu(acc);"}},
@@ -174,6 +228,19 @@ Test(assemble, units_equal_the_golden_files)
         cr_expect_str_eq(jg_str_text(&unit.source.text), expected, "%s differs:\n%s",
                          golden_cases[i].file, jg_str_text(&unit.source.text));
         free(expected);
+        unit_free(&unit);
+    }
+}
+
+Test(assemble, only_ltoir_is_linked)
+{
+    for (int i = 0; i < GOLDEN_COUNT; i++) {
+        struct unit unit = unit_make(&golden_cases[i].request);
+
+        const bool is_linked = golden_cases[i].request.code == &ltoir;
+
+        cr_expect_eq(unit.source.linked != NULL, is_linked, "%s", golden_cases[i].file);
+        cr_expect_eq(unit.source.linked_size, is_linked ? ltoir.size : 0);
         unit_free(&unit);
     }
 }

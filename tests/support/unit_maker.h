@@ -6,13 +6,15 @@
 #include "source/assemble.h"
 
 struct unit_request {
-    const char *problem;     /* without the epilogue: it is added */
-    const char *snippet;     /* NULL: no epilogue */
-    const char *operands;    /* "bias:row_vector:bf16 aux:matrix:f32:out"; NULL: none */
-    const char *name;        /* of the epilogue; NULL: "test" */
-    const char *source_name; /* NULL: the epilogue's name */
-    uint32_t first_line;     /* 0: 1 */
-    const char *arch;        /* NULL: sm_90a */
+    const char *problem;       /* without the epilogue: it is added */
+    const char *snippet;       /* NULL: no epilogue */
+    const char *operands;      /* "bias:row_vector:bf16 aux:matrix:f32:out"; NULL: none */
+    const char *name;          /* of the epilogue; NULL: "test" */
+    const char *source_name;   /* NULL: the epilogue's name */
+    uint32_t first_line;       /* 0: 1 */
+    const char *arch;          /* NULL: sm_90a */
+    const struct jg_str *code; /* a compiled function in the snippet's place; NULL: none */
+    const char *symbol;        /* of it */
 };
 
 struct unit {
@@ -26,8 +28,11 @@ struct unit {
 
 /* Fails the running test if any step fails. */
 struct unit unit_make(const struct unit_request *request);
-/* The same for one snippet with operands bias (row vector), r (matrix), s (scalar) and aux
- * (output matrix, only if the snippet names it), reference kernel: fast to compile. */
+/* The same with an epilogue that is there, or NULL; unit_free destroys it. */
+struct unit unit_make_registered(const char *problem, const char *arch,
+                                 struct jg_epilogue *epilogue);
+/* The same for one snippet with the operands of epilogue_list_operands, reference kernel:
+ * fast to compile. */
 struct unit unit_make_snippet(const char *snippet, const char *source_name,
                               uint32_t first_line);
 void unit_free(struct unit *unit);

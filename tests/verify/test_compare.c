@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "verify/compare.h"
+#include "verify/reduce.h"
 
 enum { BATCH = 2, ROWS = 3, COLUMNS = 5, LD = 8, STRIDE = ROWS * LD };
 
@@ -309,4 +310,66 @@ Test(compare, half_a_unit_of_rounding_passes_and_two_units_do_not)
     }
 
     cr_expect(!judge_pair(&pair).pass);
+}
+
+/* 2 x 2 x 3 elements with padding that is never read. */
+static const struct element_view small_view = {JIT_GEMM_DTYPE_F32, 2, 2, 3, 4, 8};
+static const float small[16] = {1, 2, 3,  NAN, 4,  5,   -6, NAN,
+                                7, 8, -9, NAN, 10, NAN, 12, NAN};
+
+Test(reduce, each_row_each_column_or_all_of_each_batch_has_a_result)
+{
+    static const struct {
+        struct reduction reduction;
+        int count;
+        float results[6];
+    } rows[] = {
+        {{REDUCE_SUM, REDUCE_ROWS}, 4, {6, 3, 6, NAN}},
+        {{REDUCE_SUM, REDUCE_COLUMNS}, 6, {5, 7, -3, 17, NAN, 3}},
+        {{REDUCE_SUM, REDUCE_ALL}, 2, {9, NAN}},
+        {{REDUCE_MAX, REDUCE_ROWS}, 4, {3, 5, 8, NAN}},
+        {{REDUCE_MIN, REDUCE_COLUMNS}, 6, {1, 2, -6, 7, NAN, -9}},
+        {{REDUCE_MIN, REDUCE_ALL}, 2, {-6, NAN}},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        float results[6] = {0};
+        const struct element_view view = reduce_view(&small_view, &rows[i].reduction);
+
+        const double magnitude =
+            reduce_elements(&small_view, small, &rows[i].reduction, results);
+
+        cr_expect_eq(view.batch * view.columns, rows[i].count, "row %zu", i);
+        cr_expect(magnitude > 0, "row %zu", i);
+        for (int j = 0; j < rows[i].count; j++) {
+            const float wanted = rows[i].results[j];
+            cr_expect(isnan(wanted) ? isnan(results[j])
+                                    : results[j] >= wanted && results[j] <= wanted,
+                      "row %zu: [%d] is %g", i, j, (double)results[j]);
+        }
+    }
+}
+
+Test(reduce, sum_that_cancels_is_judged_by_its_terms_and_a_missing_term_is_seen)
+{
+    enum { COUNT = 4096 };
+    static float terms[COUNT];
+    const struct element_view view = {JIT_GEMM_DTYPE_F32, 1, 1, COUNT, COUNT, COUNT};
+    const struct reduction reduction = {REDUCE_SUM, REDUCE_ALL};
+    for (int i = 0; i < COUNT; i++) {
+        terms[i] = i % 2 == 0 ? 1.0F + (float)i / COUNT : -terms[i - 1];
+    }
+    terms[COUNT - 1] += 0.001F; /* what is left: 64000 times less than the terms' norm */
+    float wanted[1];
+    const double magnitude = reduce_elements(&view, terms, &reduction, wanted);
+    const struct compare_bounds bounds =
+        reduce_bounds_for(JIT_GEMM_DTYPE_F32, &reduction, COMPARE_SUMS_F32, 64, magnitude);
+    const struct element_view one = reduce_view(&view, &reduction);
+    const float close[1] = {wanted[0] + 0.0003F}, missing[1] = {wanted[0] - terms[7]};
+    struct compare_report report;
+
+    compare_matrices(&one, close, &one, wanted, &bounds, &report);
+    cr_expect(report.pass, "%g of %g", report.rel_error, report.rel_bound);
+    compare_matrices(&one, missing, &one, wanted, &bounds, &report);
+    cr_expect(!report.pass);
+    cr_expect_eq(report.over_bound, 1);
 }

@@ -7,7 +7,8 @@
 
 namespace jg {
 
-// A matrix, a vector or a scalar of a launch.
+// A matrix, a vector or a scalar of a launch. Of a reduction, ld is the byte of the
+// workspace at which its partial results begin, and batch_step its first counter there.
 struct MatrixParam {
     u64 pointer;      // device address; 0: a scalar by value, or absent
     i64 ld;           // elements
@@ -49,7 +50,7 @@ struct GemmParams {
     MatrixParam a, b, c, d, a_scale, b_scale;
     ScalarParam alpha, beta;
     u32 m, n, k, batch; // sizes of this launch
-    u64 workspace; // device address; of kernels that split K (epilogue/partial_sums.cuh)
+    u64 workspace;      // device address; of kernels that split K or reduce (epilogue/)
     u64 reserved;
 };
 static_assert(sizeof(GemmParams) == 768, "as the host has it");

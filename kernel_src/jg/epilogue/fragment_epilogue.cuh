@@ -44,8 +44,6 @@ class FragmentEpilogue {
                   "whole warps fill a store tile");
     static_assert(4 % kTileWarps == 0 && kGroups % 2 == 0, "of a warpgroup, in pairs");
     using Operands = typename Epilogue::template Fragment<Epilogue::kScalarsOnly>;
-    // Neighbouring elements of the accumulator that lie in one row of D.
-    static constexpr u32 kRowElements = kTransposed ? 1 : 2;
     using CoordT = VectorCoord<false, Config::kOutputAlignment>;
     using Store = TmaStore<Config::kOutStages, kTileBytes, kTileWarps>;
 
@@ -80,14 +78,17 @@ class FragmentEpilogue {
         for (u32 i = 0; i < kDown * kAcross; ++i) {
             const u32 down = i / kAcross, across = i % kAcross;
             u32 tile_row = row, tile_col = col;
-            f32 values[kFragments][4 * kGroups];
+            Values values;
             if constexpr (kTransposed) {
                 tile_row += i * kTileRows;
-                acc.read(0, i * kTileRows, values);
+                acc.read(0, i * kTileRows, values.acc);
             } else {
                 tile_row += down * Partition::kStepRows;
                 tile_col += across * kTileCols;
-                acc.read(down, across * kTileCols, values);
+                acc.read(down, across * kTileCols, values.acc);
+            }
+            if constexpr (Config::kGated) {
+                acc.read(down, Partition::kGateColumns + across * kTileCols, values.gated);
             }
             // The same for all who fill the store tile.
             const bool inside = (Config::kWholeRows || tile_row < shape.m) &&
@@ -97,7 +98,6 @@ class FragmentEpilogue {
                                  tile.batch);
             }
         }
-        operands.finish_tile(params.operands, tile.batch);
     }
 
     JG_DEVICE void drain()
@@ -106,6 +106,12 @@ class FragmentEpilogue {
     }
 
   private:
+    // Accumulators of a store tile; of a gated D those of acc0, and those of acc1.
+    struct Values {
+        f32 acc[kFragments][4 * kGroups];
+        f32 gated[Config::kGated ? kFragments : 1][4 * kGroups];
+    };
+
     // The store tile that this warp helps to fill.
     static JG_DEVICE u32 store_tile()
     {
@@ -119,16 +125,14 @@ class FragmentEpilogue {
     }
 
     template <class Params, class ShapeT>
-    JG_DEVICE void
-    write_store_tile(const Params &params, const ShapeT &shape, Operands &operands,
-                     const f32 (&acc)[kFragments][4 * kGroups], u32 row, u32 col, u32 batch)
+    JG_DEVICE void write_store_tile(const Params &params, const ShapeT &shape,
+                                    Operands &operands, const Values &acc, u32 row, u32 col,
+                                    u32 batch)
     {
         // Load: scalars.
         operands.load(params.operands, batch);
         typename Scales<Config>::template Fragment<Scales<Config>::kScalarsOnly> scales;
         scales.load(params, batch);
-        const f32 factor = scales.factor(alpha_);
-
         const DElement<Config> d_element(alpha_);
         const CoordT first = first_coord(row, col, batch);
         const u32 buffer = ptx::shared_address(store_.acquire());
@@ -138,9 +142,9 @@ class FragmentEpilogue {
             for (u32 pair = 0; pair < kGroups / 2; ++pair) {
                 // Compute: two groups of 8 columns of the accumulator.
                 f32 values[2][2][2];
-                compute(params, shape, operands, d_element, factor,
-                        acc[fragment] + 8 * pair, at(first, 16 * fragment, 16 * pair),
-                        values);
+                compute(shape, operands, d_element, scales, acc.acc[fragment] + 8 * pair,
+                        acc.gated[Config::kGated ? fragment : 0] + 8 * pair,
+                        at(first, 16 * fragment, 16 * pair), values);
                 // Store: to shared memory.
                 fragments_.store(buffer, fragment, pair, values);
             }
@@ -166,33 +170,29 @@ class FragmentEpilogue {
 
     // values[group][half][element] of 8 accumulators: two groups of 8 columns, of each two
     // neighbouring elements of lanes that are 8 apart.
-    template <class Params, class ShapeT>
-    JG_DEVICE void compute(const Params &params, const ShapeT &shape, Operands &operands,
-                           const DElement<Config> &d_element, f32 factor, const f32 *acc,
-                           const CoordT &first, f32 (&values)[2][2][2]) const
+    template <class ShapeT, class ScalesT>
+    JG_DEVICE void compute(const ShapeT &shape, Operands &operands,
+                           const DElement<Config> &d_element, const ScalesT &scales,
+                           const f32 *acc, const f32 *gated, const CoordT &first,
+                           f32 (&values)[2][2][2]) const
     {
+        using A = typename Config::A;
+        const f32 factor = scales.factor(alpha_);
 #pragma unroll
         for (u32 i = 0; i < 8; ++i) {
             const u32 group = i / 4, half = i / 2 % 2, element = i % 2;
             const CoordT coord = at(first, 8 * half, 8 * group + element);
-            const f32 value =
-                operands.apply(factor * accumulator_value<typename Config::A>(acc[i]),
-                               shape, coord.row, coord.col, coord.batch);
-            values[group][half][element] = d_element.finish(value, acc[i]);
-            if (element + 1 >= kRowElements) {
-                finish_row(params, shape, operands,
-                           at(first, 8 * half, 8 * group + element + 1 - kRowElements));
+            f32 value = factor * accumulator_value<A>(acc[i]);
+            if constexpr (Config::kGated) {
+                const f32 acc1 =
+                    scales.gated_factor(alpha_) * accumulator_value<A>(gated[i]);
+                value =
+                    operands.apply(value, acc1, shape, coord.row, coord.col, coord.batch);
+            } else {
+                value = operands.apply(value, shape, coord.row, coord.col, coord.batch);
             }
+            values[group][half][element] = d_element.finish(value, acc[i]);
         }
-    }
-
-    // From `coord` on; neighbours exist together, because rows end on 16 bytes.
-    template <class Params, class ShapeT>
-    JG_DEVICE void finish_row(const Params &params, const ShapeT &shape, Operands &operands,
-                              CoordT coord) const
-    {
-        coord.count = coord.row < shape.m && coord.col < shape.n ? kRowElements : 0;
-        operands.finish_row(params.operands, coord);
     }
 
     f32 alpha_;

@@ -8,16 +8,19 @@
 //   Element   one element, for the reference kernel
 // and
 //   Argument  what the snippet sees: f32, or f32 & for an output
-//   kScalar   is it a scalar?
+//   kScalar   is it a scalar that is read?
+//   kParams   parameters of the launch that it counts for: 1, but for the second of two
+//             that read the same one
 //   kLoads    stages of the ring that a step's part takes, if matrices go through one; as
 //             the plan counts them (lib/plan/output.c)
 //
-// An epilogue makes a Vector or Fragment once per tile and calls, beside loads and stores,
-//   finish_row(param, coord)    after the elements that a thread computes of one row at a
-//                               time: all since the last call lie there side by side, and
-//                               coord.count of them exist
-//   finish_tile(param, batch)   after the last element of the tile
-// Kinds that reduce use them; for all others they are empty.
+// VectorEpilogue makes a Vector once per tile and calls, beside loads and stores, with what
+// a reduction needs of the team of warps (reducing_team.cuh),
+//   finish_row(param, coord, team)   after each vector, by all lanes of the warp: those of
+//                                    which nothing exists have a coord.count of 0
+//   finish_step(param, team)         after the last vector of a step
+//   finish_tile(param, team)         after the last step of a tile
+// Kinds that reduce (kReduces, reductions.cuh) use them; for all others they are empty.
 #pragma once
 #include <jg/common/kernel_params.cuh>
 #include <jg/epilogue/thread_values.cuh>
@@ -26,17 +29,26 @@ namespace jg {
 
 // What all but reductions share.
 struct NothingToFinish {
-    template <class CoordT>
-    JG_DEVICE void finish_row(const MatrixParam &, const CoordT &)
+    template <class CoordT, class TeamT>
+    JG_DEVICE void finish_row(const MatrixParam &, const CoordT &, const TeamT &)
     {
     }
-    JG_DEVICE void finish_tile(const MatrixParam &, u32) {}
+    template <class TeamT>
+    JG_DEVICE void finish_step(const MatrixParam &, const TeamT &)
+    {
+    }
+    template <class TeamT>
+    JG_DEVICE void finish_tile(const MatrixParam &, const TeamT &)
+    {
+    }
 };
 
 // What inputs share: they store nothing.
 struct InputForms {
     using Argument = f32;
+    static constexpr u32 kParams = 1;
     static constexpr bool kScalar = false;
+    static constexpr bool kReduces = false;
     static constexpr u32 kLoads = 0;
 
     template <class StepLoader>
@@ -82,7 +94,7 @@ struct ScalarInput : InputForms {
         }
     };
 
-    struct Fragment : NothingToFinish {
+    struct Fragment {
         f32 scalar;
         JG_DEVICE void load(const MatrixParam &param, u32 batch)
         {
@@ -154,6 +166,58 @@ struct RowVectorInput : InputForms {
         }
     };
 };
+
+// A value for each column of B, of which two make one of a gated D: those of acc0, or of
+// acc1. From one to the next there are param.ld elements, from acc0's to acc1's
+// param.batch_step.
+template <class T, u32 kAccumulator>
+struct GateVectorInput : InputForms {
+    static constexpr u32 kParams = kAccumulator == 0 ? 1 : 0;
+
+    static JG_DEVICE const T *find(const MatrixParam &param, u32 col, u32 batch)
+    {
+        return param.base<const T>(batch) + param.ld * static_cast<i64>(col) +
+               kAccumulator * param.batch_step;
+    }
+
+    struct Vector : NoVectorStore {
+        f32 values[8];
+        template <class CoordT>
+        JG_DEVICE void load_columns(const MatrixParam &param, const CoordT &coord)
+        {
+#pragma unroll
+            for (u32 i = 0; i < 8; ++i) {
+                values[i] = i < coord.count
+                                ? to_f32(*find(param, coord.col + i, coord.batch))
+                                : 0.0f;
+            }
+        }
+        template <class CoordT, class Reader>
+        JG_DEVICE void load_row(const MatrixParam &, const CoordT &, Reader &)
+        {
+        }
+        JG_DEVICE f32 value(u32 i) const
+        {
+            return values[i];
+        }
+    };
+
+    struct Element : NoElementStore {
+        f32 element;
+        JG_DEVICE void load(const MatrixParam &param, u32, u32 col, u32 batch)
+        {
+            element = to_f32(*find(param, col, batch));
+        }
+        JG_DEVICE f32 value() const
+        {
+            return element;
+        }
+    };
+};
+template <class T>
+using Gate0VectorInput = GateVectorInput<T, 0>;
+template <class T>
+using Gate1VectorInput = GateVectorInput<T, 1>;
 
 // M values, indexed by row.
 template <class T>
@@ -243,7 +307,9 @@ struct MatrixInput : InputForms {
 template <class T>
 struct MatrixOutput {
     using Argument = f32 &;
+    static constexpr u32 kParams = 1;
     static constexpr bool kScalar = false;
+    static constexpr bool kReduces = false;
     static constexpr u32 kLoads = 0;
     template <class StepLoader>
     static JG_DEVICE void load_step(const TensorMap &, const MatrixParam &, StepLoader &)

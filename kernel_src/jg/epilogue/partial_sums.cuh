@@ -37,15 +37,19 @@ class PartialSums {
     // transposed.
     static constexpr u32 kPartSteps =
         Partition::kTransposed ? 1 : Partition::kRows / Partition::kStepRows;
-    static constexpr u32 kColumns =
-        Partition::kTransposed ? Partition::kRows : Partition::kCols;
+    static constexpr u32 kColumns = Partition::kAccColumns;
+    // Those of neighbouring elements of D.
+    static constexpr u32 kElementColumns =
+        Partition::kGateColumns > 0 ? Partition::kGateColumns : kColumns;
     static constexpr u32 kGroups = kColumns / 8;
     static constexpr u32 kGroupBytes = kThreads * 4 * sizeof(f32); // all threads' vectors
     static constexpr u32 kBytes =
         kPartSteps * Partition::kFragments * kGroups * kGroupBytes;
     static constexpr u32 kLocks = 2; // of a tile, for as many warpgroups; on every chip
     // What is read from tensor memory at a time, and lies in the problem or not.
-    static constexpr u32 kChunk = kColumns % 32 == 0 ? 32 : kColumns % 16 == 0 ? 16 : 8;
+    static constexpr u32 kChunk = kElementColumns % 32 == 0   ? 32
+                                  : kElementColumns % 16 == 0 ? 16
+                                                              : 8;
     static constexpr u32 kAcross = kColumns / kChunk;
     // Adds nothing to any accumulator, not even a sign to a zero.
     static constexpr f32 kNothing = sums_integers<A>() ? 0.0f : -0.0f;
@@ -205,7 +209,7 @@ class PartialSums {
         constexpr bool kWholeColumns =
             Partition::kTransposed ? Config::kWholeRows : Config::kWholeCols;
         return (kWholeLanes || step * Partition::kStepRows < lanes_) &&
-               (kWholeColumns || col < columns_);
+               (kWholeColumns || col % kElementColumns < columns_);
     }
 
     JG_DEVICE u64 address_of(u32 step, u32 i, u32 group) const

@@ -2,9 +2,9 @@
 // RowPartition, ColumnPartition: which part of the tile a warp of the epilogue holds.
 //
 // Teams of whole warps share the tile. A team walks through its part in steps of some rows
-// by 64 columns. Accumulators come in fragments of 16 lanes by some columns of the
-// accumulator; a warp has kFragments of them side by side. With RowPartition a lane is a
-// row of D: a warp holds kWarpRows rows of a step and all of its columns. With
+// by 64 columns, or 32 where D is gated. Accumulators come in fragments of 16 lanes by some
+// columns of the accumulator; a warp has kFragments of them side by side. With RowPartition
+// a lane is a row of D: a warp holds kWarpRows rows of a step and all of its columns. With
 // ColumnPartition a lane is a column of D, which lies transposed in the accumulator: a warp
 // holds kWarpCols columns of a step and all of its rows. Store tiles of D are filled by
 // kStoreTileWarps neighbouring warps; the plan says how large they are.
@@ -13,6 +13,7 @@
 //   kTileRows, kTileCols   of a CTA's tile, in D as it lies in memory
 //   kTeams                 that share the tile; kWarpgroups of four warps each have them
 //   kRows, kCols           a team's part; first_row(team), first_col(team) in the tile
+//   kAccColumns            columns of a team's accumulators: of a gated D two make one
 // check_partition says to the compiler what that promises. The chip also has accumulators,
 // with
 //   kIndexed                  can they be read by a computed index?
@@ -25,12 +26,14 @@
 
 namespace jg {
 
-template <u32 kFragmentsOfWarp, u32 kWarpsOfTeam>
+// kGate: columns of an accumulator from `acc0` to `acc1` of an element; 0: it has one.
+template <u32 kFragmentsOfWarp, u32 kWarpsOfTeam, u32 kGate>
 struct PartitionParts {
     static constexpr u32 kFragments = kFragmentsOfWarp;
     static constexpr u32 kTeamWarps = kWarpsOfTeam;
     static constexpr u32 kTeamThreads = 32 * kTeamWarps;
-    static constexpr u32 kStepCols = 64;
+    static constexpr u32 kGateColumns = kGate;
+    static constexpr u32 kStepCols = kGate > 0 ? 32 : 64;
     // Shared memory of a warp's store tiles and staging buffer, per output stage.
     static constexpr u32 kWarpBytes = 16 * kFragments * 128;
 
@@ -46,8 +49,8 @@ struct PartitionParts {
 };
 
 template <class Config, u32 kFragmentsOfWarp, u32 kWarpsOfTeam>
-struct RowPartition : PartitionParts<kFragmentsOfWarp, kWarpsOfTeam> {
-    using Parts = PartitionParts<kFragmentsOfWarp, kWarpsOfTeam>;
+struct RowPartition : PartitionParts<kFragmentsOfWarp, kWarpsOfTeam, Config::kGateColumns> {
+    using Parts = PartitionParts<kFragmentsOfWarp, kWarpsOfTeam, Config::kGateColumns>;
     static constexpr bool kTransposed = false;
     static constexpr u32 kWarpRows = 16 * kFragmentsOfWarp;
     static constexpr u32 kWarpCols = Parts::kStepCols;
@@ -66,8 +69,8 @@ struct RowPartition : PartitionParts<kFragmentsOfWarp, kWarpsOfTeam> {
 };
 
 template <class Config, u32 kFragmentsOfWarp, u32 kRowsOfStep>
-struct ColumnPartition : PartitionParts<kFragmentsOfWarp, 64 / (16 * kFragmentsOfWarp)> {
-    using Parts = PartitionParts<kFragmentsOfWarp, 64 / (16 * kFragmentsOfWarp)>;
+struct ColumnPartition : PartitionParts<kFragmentsOfWarp, 64 / (16 * kFragmentsOfWarp), 0> {
+    using Parts = PartitionParts<kFragmentsOfWarp, 64 / (16 * kFragmentsOfWarp), 0>;
     static constexpr bool kTransposed = true;
     static constexpr u32 kWarpRows = kRowsOfStep;
     static constexpr u32 kWarpCols = 16 * kFragmentsOfWarp;
@@ -130,8 +133,13 @@ constexpr JG_DEVICE bool check_partition()
     static_assert((P::kTransposed ? P::kWarpRows : P::kWarpCols) ==
                       (P::kTransposed ? P::kStepRows : P::kStepCols),
                   "a warp has all columns of a step");
-    static_assert(kColumns % 8 == 0 && P::kStepRows % 8 == 0 && P::kStepCols == 64,
-                  "columns come in groups of 8, and a step's row is that of a box");
+    static_assert(kColumns % 8 == 0 && P::kStepRows % 8 == 0,
+                  "columns come in groups of 8");
+    static_assert(P::kGateColumns == 0 ? P::kStepCols == 64 && P::kAccColumns == kColumns
+                                       : P::kAccColumns == 2 * P::kGateColumns &&
+                                             P::kGateColumns == kColumns,
+                  "a step's row is that of a box, or each half of the columns has acc0 or "
+                  "acc1 of all elements");
     static_assert(P::kWarpBytes == 16 * P::kFragments * 128,
                   "an output stage holds rows of 128 bytes for a warp's lanes");
     return true;

@@ -3,6 +3,14 @@
 #pragma once
 #include <jg/ptx/arithmetic.cuh>
 
+// As in C's <math.h>, which may be there on the host.
+#ifndef NAN
+#    define NAN (__int_as_float(0x7fffffff))
+#endif
+#ifndef INFINITY
+#    define INFINITY (__int_as_float(0x7f800000))
+#endif
+
 namespace jg::prelude {
 
 JG_DEVICE f32 exp(f32 x)

@@ -4,7 +4,8 @@
 //
 // Config::AScale and Config::BScale are operands of the epilogue, or NoScale: they are read
 // as those are, in the same three forms (operands.cuh). An accumulator's factor is alpha *
-// (a * b), each product rounded to f32.
+// (a * b), each product rounded to f32. Where D is gated, Config::BGateScale has the scales
+// of acc1's columns, and BScale those of acc0's.
 #pragma once
 #include <jg/epilogue/operands.cuh>
 
@@ -48,17 +49,20 @@ template <class Config>
 struct Scales {
     using A = typename Config::AScale;
     using B = typename Config::BScale;
+    using BGate = typename Config::BGateScale;
     static constexpr bool kScalarsOnly = A::kScalar && B::kScalar;
 
     struct Vector {
         typename A::Vector a;
         typename B::Vector b;
+        typename BGate::Vector b_gate;
 
         template <class Params, class CoordT>
         JG_DEVICE void load_columns(const Params &params, const CoordT &coord)
         {
             a.load_columns(params.a_scale, coord);
             b.load_columns(params.b_scale, coord);
+            b_gate.load_columns(params.b_scale, coord);
         }
         template <class Params, class CoordT, class Reader>
         JG_DEVICE void load_row(const Params &params, const CoordT &coord, Reader &reader)
@@ -70,6 +74,10 @@ struct Scales {
         {
             return alpha * (a.value(i) * b.value(i));
         }
+        JG_DEVICE f32 gated_factor(f32 alpha, u32 i) const
+        {
+            return alpha * (a.value(i) * b_gate.value(i));
+        }
     };
 
     // Of scalars only; the parameter keeps it unmade for others.
@@ -77,33 +85,45 @@ struct Scales {
     struct Fragment {
         typename Select<kWanted, A, NoScale>::Type::Fragment a;
         typename Select<kWanted, B, NoScale>::Type::Fragment b;
+        typename Select<kWanted, BGate, NoScale>::Type::Fragment b_gate;
 
         template <class Params>
         JG_DEVICE void load(const Params &params, u32 batch)
         {
             a.load(params.a_scale, batch);
             b.load(params.b_scale, batch);
+            b_gate.load(params.b_scale, batch);
         }
         JG_DEVICE f32 factor(f32 alpha) const
         {
             return alpha * (a.value() * b.value());
+        }
+        JG_DEVICE f32 gated_factor(f32 alpha) const
+        {
+            return alpha * (a.value() * b_gate.value());
         }
     };
 
     struct Element {
         typename A::Element a;
         typename B::Element b;
+        typename BGate::Element b_gate;
 
         template <class Params>
         JG_DEVICE void load(const Params &params, u32 row, u32 col, u32 batch)
         {
             a.load(params.a_scale, row, col, batch);
             b.load(params.b_scale, row, col, batch);
+            b_gate.load(params.b_scale, row, col, batch);
         }
         // In f64, for the reference.
         JG_DEVICE double factor(double alpha) const
         {
             return alpha * (double(a.value()) * double(b.value()));
+        }
+        JG_DEVICE double gated_factor(double alpha) const
+        {
+            return alpha * (double(a.value()) * double(b_gate.value()));
         }
     };
 };

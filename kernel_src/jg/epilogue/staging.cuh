@@ -13,13 +13,14 @@
 
 namespace jg {
 
-// A vector of a buffer: two chunks of a row.
+// A vector of a buffer: two chunks of a row, which no permutation takes apart.
 template <class Buffer>
 JG_DEVICE void load_vector(const Buffer &buffer, u32 row, u32 vector, f32 (&values)[8])
 {
+    const u32 address = buffer.address_of(row, 2 * vector);
 #pragma unroll
     for (u32 i = 0; i < 2; ++i) {
-        const float4 part = ptx::load_shared_4(buffer.address_of(row, 2 * vector + i));
+        const float4 part = ptx::load_shared_4(address ^ (i * 16));
         values[4 * i] = part.x;
         values[4 * i + 1] = part.y;
         values[4 * i + 2] = part.z;
@@ -43,14 +44,14 @@ class StagingBuffer {
 
     // This thread's part of the 16 rows from `row` on: groups of 8 columns, 4 accumulators
     // each, of `acc` from `first` on.
-    template <u32 kGroups = kCols / 8, class Accumulator, u32 kCount>
+    template <u32 kGroups = kCols / 8, u32 kFirstGroup = 0, class Accumulator, u32 kCount>
     JG_DEVICE void store(u32 row, const Accumulator (&acc)[kCount], u32 first = 0) const
     {
         const u32 lane = threadIdx.x % 32;
+        const u32 own = address_of(row + lane / 4, lane % 4 / 2) + lane % 2 * 8;
 #pragma unroll
         for (u32 group = 0; group < kGroups; ++group) {
-            const u32 address =
-                address_of(row + lane / 4, 2 * group + lane % 4 / 2) + lane % 2 * 8;
+            const u32 address = own ^ (permuted(2 * (kFirstGroup + group)) * 16);
             const Accumulator *v = acc + first + 4 * group;
             // 8 rows on, the permutation is the same.
             ptx::store_shared_two_pairs<8 * kCols * sizeof(f32)>(
@@ -63,13 +64,19 @@ class StagingBuffer {
         load_vector(*this, row, vector, values);
     }
 
-    // Of a 16-byte chunk of a row.
+    // Of a 16-byte chunk of a row. Rows begin at multiples of their size: an exclusive or
+    // with the place of a chunk in the row is an addition.
     JG_DEVICE u32 address_of(u32 row, u32 chunk) const
     {
-        return base_ + row * (kCols * 4) + ((chunk ^ (chunk >> 3) ^ (row % 8 * 2)) * 16);
+        return base_ + row * (kCols * 4) + ((permuted(chunk) ^ (row % 8 * 2)) * 16);
     }
 
   private:
+    static constexpr JG_DEVICE u32 permuted(u32 chunk)
+    {
+        return chunk ^ (chunk >> 3);
+    }
+
     u32 base_;
 };
 
@@ -90,9 +97,10 @@ class TransposedStagingBuffer {
 
     // This thread's part of the 16 columns from `col` on: groups of 8 rows, 4 accumulators
     // each.
-    template <u32 kGroups, u32 kCount>
+    template <u32 kGroups, u32 kFirstGroup = 0, u32 kCount>
     JG_DEVICE void store(u32 col, const f32 (&acc)[kCount]) const
     {
+        static_assert(kFirstGroup == 0, "lanes do not come in two halves");
         const u32 lane = threadIdx.x % 32;
 #pragma unroll
         for (u32 i = 0; i < 4 * kGroups; ++i) {
@@ -136,15 +144,26 @@ struct StagingBufferFor<Partition, true> {
     using Type = TransposedStagingBuffer<Partition::kWarpRows, Partition::kWarpCols>;
 };
 
-template <class Partition, u32 kColumns, class Accumulators, class Buffer>
-JG_DEVICE void copy_columns(const Accumulators &acc, const Buffer &buffer, u32 step,
-                            u32 col)
+template <class Partition, u32 kColumns, u32 kFirstGroup, class Accumulators, class Buffer>
+JG_DEVICE void copy_part(const Accumulators &acc, const Buffer &buffer, u32 step, u32 col)
 {
     f32 values[Partition::kFragments][kColumns / 2];
     acc.read(step, col, values);
 #pragma unroll
     for (u32 i = 0; i < Partition::kFragments; ++i) {
-        buffer.template store<kColumns / 8>(16 * i, values[i]);
+        buffer.template store<kColumns / 8, kFirstGroup>(16 * i, values[i]);
+    }
+}
+
+// Of a gated D the accumulators of acc0, and beside them those of acc1.
+template <class Partition, u32 kColumns, class Accumulators, class Buffer>
+JG_DEVICE void copy_columns(const Accumulators &acc, const Buffer &buffer, u32 step,
+                            u32 col)
+{
+    copy_part<Partition, kColumns, 0>(acc, buffer, step, col);
+    if constexpr (Partition::kGateColumns > 0) {
+        copy_part<Partition, kColumns, Partition::kStepCols / 8>(
+            acc, buffer, step, Partition::kGateColumns + col);
     }
 }
 

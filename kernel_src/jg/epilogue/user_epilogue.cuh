@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The struct around the user's snippet.
 //
-// The source unit defines JG_OPERANDS(X) as a list of X(index, name, Kind, type), then
-// writes
+// The source unit defines JG_OPERANDS(JG_ROW) as a list of
+// JG_ROW(index, name, Kind, type), and JG_GATED where the snippet takes two accumulators,
+// then writes
 //
 //     JG_EPILOGUE_BEGIN
 //     ... the snippet ...
@@ -10,14 +11,25 @@
 //
 // which makes `struct Epilogue`: the operands of one vector, fragment or element as
 // members, and the snippet as the body of a function whose parameters are the names in
-// scope. `d` starts as `acc`. What is called when: operands.cuh.
+// scope. `d` starts as the first accumulator. What is called when: operands.cuh.
 #pragma once
 #include <jg/epilogue/operands.cuh>
 #include <jg/epilogue/prelude.cuh>
+#include <jg/epilogue/reductions.cuh>
 
 // clang-format off
-#define JG_OPERAND_COUNT(index, name, Kind, type)              + 1
+#ifdef JG_GATED
+#define JG_ACC_PARAMETERS                                      jg::f32 acc0, jg::f32 acc1
+#define JG_ACC_VALUES                                          acc0, acc1
+#define JG_ACC_FIRST                                           acc0
+#else
+#define JG_ACC_PARAMETERS                                      jg::f32 acc
+#define JG_ACC_VALUES                                          acc
+#define JG_ACC_FIRST                                           acc
+#endif
+#define JG_OPERAND_COUNT(index, name, Kind, type)              + jg::Kind<jg::type>::kParams
 #define JG_OPERAND_IS_SCALAR(index, name, Kind, type)          && jg::Kind<jg::type>::kScalar
+#define JG_OPERAND_REDUCES(index, name, Kind, type)            || jg::Kind<jg::type>::kReduces
 #define JG_OPERAND_LOADS(index, name, Kind, type)             + jg::Kind<jg::type>::kLoads
 #define JG_OPERAND_LOAD_STEP(index, name, Kind, type)        jg::Kind<jg::type>::load_step(params.operand_maps[index], params.operands[index], loader);
 #define JG_OPERAND_PARAMETER(index, name, Kind, type)          , jg::Kind<jg::type>::Argument name
@@ -29,8 +41,9 @@
 #define JG_OPERAND_LOAD_COLUMNS(index, name, Kind, type)       operand_##name.load_columns(params[index], coord);
 #define JG_OPERAND_LOAD_ROW(index, name, Kind, type)           operand_##name.load_row(params[index], coord, reader);
 #define JG_OPERAND_STORE(index, name, Kind, type)              operand_##name.store(params[index], coord);
-#define JG_OPERAND_FINISH_ROW(index, name, Kind, type)         operand_##name.finish_row(params[index], coord);
-#define JG_OPERAND_FINISH_TILE(index, name, Kind, type)        operand_##name.finish_tile(params[index], batch);
+#define JG_OPERAND_FINISH_ROW(index, name, Kind, type)         operand_##name.finish_row(params[index], coord, team);
+#define JG_OPERAND_FINISH_STEP(index, name, Kind, type)        operand_##name.finish_step(params[index], team);
+#define JG_OPERAND_FINISH_TILE(index, name, Kind, type)        operand_##name.finish_tile(params[index], team);
 #define JG_OPERAND_ELEMENT(index, name, Kind, type)            jg::Kind<jg::type>::Element operand_##name;
 #define JG_OPERAND_ELEMENT_LOAD(index, name, Kind, type)       operand_##name.load(params[index], row, col, batch);
 #define JG_OPERAND_ELEMENT_VALUE(index, name, Kind, type)      , operand_##name.value()
@@ -41,6 +54,7 @@
         static constexpr jg::u32 kOperandCount = 0 JG_OPERANDS(JG_OPERAND_COUNT);          \
         static constexpr jg::u32 kLoads = 0 JG_OPERANDS(JG_OPERAND_LOADS);               \
         static constexpr bool kScalarsOnly = true JG_OPERANDS(JG_OPERAND_IS_SCALAR);       \
+        static constexpr bool kReduces = false JG_OPERANDS(JG_OPERAND_REDUCES);            \
                                                                                            \
         template <class Params, class StepLoader>                                          \
         static JG_DEVICE void load_step(const Params &params, StepLoader &loader)        \
@@ -63,11 +77,12 @@
                 JG_OPERANDS(JG_OPERAND_LOAD_ROW)                                           \
             }                                                                              \
             template <class ShapeT, class CoordT>                                          \
-            JG_DEVICE jg::f32 apply(jg::f32 acc, const ShapeT &shape,                      \
+            JG_DEVICE jg::f32 apply(JG_ACC_PARAMETERS, const ShapeT &shape,                \
                                     const CoordT &coord, jg::u32 i)                        \
             {                                                                              \
-                jg::f32 d = acc;                                                           \
-                snippet(acc, d, shape.problem_row(coord.row, coord.col + i),               \
+                jg::f32 d = JG_ACC_FIRST;                                                  \
+                snippet(JG_ACC_VALUES, d,                                                  \
+                        shape.problem_row(coord.row, coord.col + i),                       \
                         shape.problem_col(coord.row, coord.col + i),                       \
                         static_cast<int>(coord.batch), shape.problem_m(), shape.problem_n(),\
                         static_cast<int>(shape.k) JG_OPERANDS(JG_OPERAND_VECTOR_VALUE));   \
@@ -78,12 +93,19 @@
             {                                                                              \
                 JG_OPERANDS(JG_OPERAND_STORE)                                              \
             }                                                                              \
-            template <class CoordT>                                                        \
-            JG_DEVICE void finish_row(const jg::MatrixParam *params, const CoordT &coord)  \
+            template <class CoordT, class TeamT>                                           \
+            JG_DEVICE void finish_row(const jg::MatrixParam *params, const CoordT &coord,  \
+                                      const TeamT &team)                                   \
             {                                                                              \
                 JG_OPERANDS(JG_OPERAND_FINISH_ROW)                                         \
             }                                                                              \
-            JG_DEVICE void finish_tile(const jg::MatrixParam *params, jg::u32 batch)       \
+            template <class TeamT>                                                         \
+            JG_DEVICE void finish_step(const jg::MatrixParam *params, const TeamT &team)   \
+            {                                                                              \
+                JG_OPERANDS(JG_OPERAND_FINISH_STEP)                                        \
+            }                                                                              \
+            template <class TeamT>                                                         \
+            JG_DEVICE void finish_tile(const jg::MatrixParam *params, const TeamT &team)   \
             {                                                                              \
                 JG_OPERANDS(JG_OPERAND_FINISH_TILE)                                        \
             }                                                                              \
@@ -99,23 +121,15 @@
                 JG_OPERANDS(JG_OPERAND_FRAGMENT_LOAD)                                      \
             }                                                                              \
             template <class ShapeT>                                                        \
-            JG_DEVICE jg::f32 apply(jg::f32 acc, const ShapeT &shape, jg::u32 row,         \
+            JG_DEVICE jg::f32 apply(JG_ACC_PARAMETERS, const ShapeT &shape, jg::u32 row,   \
                                     jg::u32 col, jg::u32 batch)                            \
             {                                                                              \
-                jg::f32 d = acc;                                                           \
-                snippet(acc, d, shape.problem_row(row, col), shape.problem_col(row, col),  \
+                jg::f32 d = JG_ACC_FIRST;                                                  \
+                snippet(JG_ACC_VALUES, d,                                                  \
+                        shape.problem_row(row, col), shape.problem_col(row, col),          \
                         static_cast<int>(batch), shape.problem_m(), shape.problem_n(),     \
                         static_cast<int>(shape.k) JG_OPERANDS(JG_OPERAND_FRAGMENT_VALUE)); \
                 return d;                                                                  \
-            }                                                                              \
-            template <class CoordT>                                                        \
-            JG_DEVICE void finish_row(const jg::MatrixParam *params, const CoordT &coord)  \
-            {                                                                              \
-                JG_OPERANDS(JG_OPERAND_FINISH_ROW)                                         \
-            }                                                                              \
-            JG_DEVICE void finish_tile(const jg::MatrixParam *params, jg::u32 batch)       \
-            {                                                                              \
-                JG_OPERANDS(JG_OPERAND_FINISH_TILE)                                        \
             }                                                                              \
         };                                                                                 \
                                                                                            \
@@ -123,12 +137,13 @@
             JG_OPERANDS(JG_OPERAND_ELEMENT)                                                \
                                                                                            \
             template <class ShapeT>                                                        \
-            JG_DEVICE jg::f32 run(const jg::MatrixParam *params, jg::f32 acc,              \
+            JG_DEVICE jg::f32 run(const jg::MatrixParam *params, JG_ACC_PARAMETERS,        \
                                   const ShapeT &shape, jg::u32 row, jg::u32 col, jg::u32 batch)\
             {                                                                              \
                 JG_OPERANDS(JG_OPERAND_ELEMENT_LOAD)                                       \
-                jg::f32 d = acc;                                                           \
-                snippet(acc, d, shape.problem_row(row, col), shape.problem_col(row, col),  \
+                jg::f32 d = JG_ACC_FIRST;                                                  \
+                snippet(JG_ACC_VALUES, d,                                                  \
+                        shape.problem_row(row, col), shape.problem_col(row, col),          \
                         static_cast<int>(batch), shape.problem_m(), shape.problem_n(),     \
                         static_cast<int>(shape.k) JG_OPERANDS(JG_OPERAND_ELEMENT_VALUE));  \
                 JG_OPERANDS(JG_OPERAND_ELEMENT_STORE)                                      \
@@ -136,7 +151,8 @@
             }                                                                              \
         };                                                                                 \
                                                                                            \
-        static JG_DEVICE void snippet(float acc, float &d, const int row, const int col,   \
+        static JG_DEVICE void snippet(JG_ACC_PARAMETERS, float &d,                         \
+                                      const int row, const int col,                        \
                                       const int batch, const int M, const int N,           \
                                       const int K JG_OPERANDS(JG_OPERAND_PARAMETER))       \
         {                                                                                  \

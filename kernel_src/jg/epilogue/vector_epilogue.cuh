@@ -30,8 +30,8 @@ class VectorEpilogue {
     static_assert(Config::kOutStages * Partition::kWarpBytes >= Staging::kBytes,
                   "VectorEpilogue needs out_stages=2");
 
-    static constexpr u32 kAcross = Staging::kCols / 8; // vectors of a row
-    static constexpr u32 kPassRows = 32 / kAcross;     // a vector per thread
+    static constexpr u32 kAcross = Partition::kWarpCols / 8; // vectors of a row
+    static constexpr u32 kPassRows = 32 / kAcross;           // a vector per thread
     static constexpr u32 kPasses =
         (Staging::kRows + kPassRows - 1) / kPassRows; // of a step
     // Every 8 rows the permutations of both buffers repeat: what a turn is. A long snippet
@@ -43,6 +43,10 @@ class VectorEpilogue {
     static constexpr bool kStepsEndAcross = Partition::kCols % Partition::kStepCols == 0;
     static constexpr bool kStepsEndDown =
         Partition::kRows % Partition::kStepRows == 0 && Staging::kRows % kPassRows == 0;
+
+    using Team =
+        typename Select<Epilogue::kReduces, ReducingTeam<Config, Load, Partition, Staging>,
+                        NoReducingTeam>::Type;
 
     // With N a multiple of 8, a vector exists as a whole or not at all.
     using CoordT = VectorCoord<Config::kWholeVectors, Config::kOutputAlignment>;
@@ -75,7 +79,7 @@ class VectorEpilogue {
     template <class Params, class ShapeT>
     JG_DEVICE VectorEpilogue(const Params &params, const ShapeT &, u8 *smem, u32 team)
         : alpha_(params.alpha.load()), beta_(Config::kHasC ? params.beta.load() : 0.0f),
-          team_(team), staging_(smem + Partition::warp() * Staging::kBytes)
+          team_(team), smem_(smem), staging_(smem + Partition::warp() * Staging::kBytes)
     {
     }
 
@@ -91,6 +95,7 @@ class VectorEpilogue {
                        const Smem &smem, Consumer &ring, const WorkTile &tile)
     {
         Inputs inputs;
+        Team team(params.workspace, shape, tile, smem_, team_);
 #pragma unroll 1
         for (u32 step = 0; step < Load::kSteps; ++step) {
             // Load: what needs no ring lands while accumulators are staged.
@@ -106,9 +111,15 @@ class VectorEpilogue {
             // Load the rest, compute, store: a vector at a time.
             typename Load::template Reader<Smem, Consumer> reader(smem, ring, team_,
                                                                   1 + team_, beta_ != 0.0f);
-            write_step(params, shape, inputs, reader, first, count_rows(step));
+            team.enter_step(step);
+            write_step(params, shape, inputs, reader, team, first, count_rows(step));
+            if constexpr (Epilogue::kReduces) {
+                __syncwarp(); // what was staged is read
+                inputs.operands.finish_step(params.operands, team);
+            }
         }
-        inputs.operands.finish_tile(params.operands, tile.batch);
+        inputs.operands.finish_tile(params.operands, team);
+        team.leave_tile();
     }
 
     JG_DEVICE void drain() {}
@@ -148,9 +159,11 @@ class VectorEpilogue {
     // warp's part of the step.
     template <class Params, class ShapeT, class Reader>
     JG_DEVICE void write_step(const Params &params, const ShapeT &shape, Inputs &inputs,
-                              Reader &reader, const CoordT &first, u32 rows) const
+                              Reader &reader, Team &team, const CoordT &first,
+                              u32 rows) const
     {
-        if (!kStepsEndAcross && first.count == 0) {
+        const bool is_beyond = !kStepsEndAcross && first.count == 0;
+        if (!Epilogue::kReduces && is_beyond) {
             return; // what lies beyond the tile was not staged
         }
         Cursor at{threadIdx.x % 32, 0, 0, first,
@@ -161,9 +174,14 @@ class VectorEpilogue {
             for (at.i = 0; at.i < kTurnPasses; ++at.i) {
                 at.coord.count =
                     Config::kWholeRows || at.coord.row < shape.m ? first.count : 0;
-                if (kStepsEndDown || at.row() < rows) {
+                if ((kStepsEndDown || at.row() < rows) &&
+                    !(Epilogue::kReduces && is_beyond)) {
                     write_vector(params, shape, inputs, reader, at);
+                } else {
+                    at.coord.count = 0;
                 }
+                team.enter_pass(at.pass + at.i);
+                inputs.operands.finish_row(params.operands, at.coord, team);
                 at.coord.row += kPassRows;
                 at.target += kPassRows * params.d.ld;
             }
@@ -183,11 +201,16 @@ class VectorEpilogue {
         // Compute: accumulators as they were staged, to elements of D.
         f32 values[8];
         staging_.load(at.row(), at.vector(), values);
-        compute(shape, inputs, at.coord, values);
+        if constexpr (Config::kGated) {
+            f32 gated[8];
+            staging_.load(at.row(), kAcross + at.vector(), gated);
+            compute_gated(shape, inputs, at.coord, values, gated);
+        } else {
+            compute(shape, inputs, at.coord, values);
+        }
 
         // Store: outputs and D.
         inputs.operands.store(params.operands, at.coord);
-        inputs.operands.finish_row(params.operands, at.coord);
         Packed8<D> packed;
         packed.assign(values);
         packed.template store<CoordT>(at.target, at.coord.count);
@@ -239,8 +262,26 @@ class VectorEpilogue {
         }
     }
 
+    // The same of two accumulators each.
+    template <class ShapeT>
+    JG_DEVICE void compute_gated(const ShapeT &shape, Inputs &inputs, const CoordT &coord,
+                                 f32 (&values)[8], const f32 (&gated)[8]) const
+    {
+        const DElement<Config> element(alpha_);
+#pragma unroll
+        for (u32 i = 0; i < 8; ++i) {
+            const f32 acc0 = inputs.scales.factor(alpha_, i) *
+                             accumulator_value<typename Config::A>(values[i]);
+            const f32 acc1 = inputs.scales.gated_factor(alpha_, i) *
+                             accumulator_value<typename Config::A>(gated[i]);
+            values[i] =
+                element.finish(inputs.operands.apply(acc0, acc1, shape, coord, i), 0.0f);
+        }
+    }
+
     f32 alpha_, beta_;
     u32 team_;
+    const u8 *smem_; // of all warps
     Staging staging_;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Shared-memory addresses as PTX wants them, and who this thread is.
+// Shared-memory addresses as PTX wants them, who this thread is, and what its neighbours
+// have.
 #pragma once
 #include <jg/common/types.cuh>
 
@@ -28,6 +29,17 @@ JG_DEVICE bool elect_one()
                  "}\n" : "=r"(elected));
     // clang-format on
     return elected != 0;
+}
+
+// What the lane has whose number differs in `bits`. All lanes of the warp.
+JG_DEVICE f32 exchange_lanes(f32 value, u32 bits)
+{
+    f32 other;
+    // clang-format off
+    asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, 0xffffffff;"
+                 : "=f"(other) : "f"(value), "r"(bits));
+    // clang-format on
+    return other;
 }
 
 } // namespace jg::ptx

@@ -231,4 +231,16 @@ JG_DEVICE void add_release(u64 address, u32 value)
     // clang-format on
 }
 
+// Both at once: what the others who added had before they did is seen after it. What was
+// there before.
+JG_DEVICE u32 add_acquire_release(u64 address, u32 value)
+{
+    u32 before;
+    // clang-format off
+    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;"
+                 : "=r"(before) : "l"(address), "r"(value) : "memory");
+    // clang-format on
+    return before;
+}
+
 } // namespace jg::ptx

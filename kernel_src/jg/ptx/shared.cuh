@@ -31,6 +31,15 @@ JG_DEVICE void store_shared(u32 address, f32 x)
     // clang-format on
 }
 
+JG_DEVICE f32 load_shared(u32 address)
+{
+    f32 x;
+    // clang-format off
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(address) : "memory");
+    // clang-format on
+    return x;
+}
+
 JG_DEVICE void store_shared_pair(u32 address, f32 x, f32 y)
 {
     // clang-format off

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// TMA, the bulk tensor copies, three-dimensional maps: (inner, outer, batch) in elements.
+// TMA, the bulk tensor copies, of three-dimensional maps: (inner, outer, batch) in
+// elements. Loads of four-dimensional ones have another coordinate before the batch.
 #pragma once
 #include <jg/ptx/address.cuh>
 
@@ -23,6 +24,16 @@ JG_DEVICE void tma_load(void *target, const TensorMap *map, u64 *barrier, i32 in
                     "r"(inner), "r"(outer), "r"(batch) : "memory");
     // clang-format on
 }
+JG_DEVICE void tma_load(void *target, const TensorMap *map, u64 *barrier, i32 inner,
+                        i32 outer, i32 half, i32 batch)
+{
+    // clang-format off
+    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+                 " [%0], [%1, {%3, %4, %5, %6}], [%2];"
+                 :: "r"(shared_address(target)), "l"(map), "r"(shared_address(barrier)),
+                    "r"(inner), "r"(outer), "r"(half), "r"(batch) : "memory");
+    // clang-format on
+}
 
 // The same into every CTA of `mask`, at the same offset; each one's barrier gets the bytes.
 JG_DEVICE void tma_load_multicast(void *target, const TensorMap *map, u64 *barrier,
@@ -35,6 +46,16 @@ JG_DEVICE void tma_load_multicast(void *target, const TensorMap *map, u64 *barri
                     "h"(mask), "r"(inner), "r"(outer), "r"(batch) : "memory");
     // clang-format on
 }
+JG_DEVICE void tma_load_multicast(void *target, const TensorMap *map, u64 *barrier,
+                                  u16 mask, i32 inner, i32 outer, i32 half, i32 batch)
+{
+    // clang-format off
+    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+                 ".multicast::cluster [%0], [%1, {%4, %5, %6, %7}], [%2], %3;"
+                 :: "r"(shared_address(target)), "l"(map), "r"(shared_address(barrier)),
+                    "h"(mask), "r"(inner), "r"(outer), "r"(half), "r"(batch) : "memory");
+    // clang-format on
+}
 
 // Global to L2 only.
 JG_DEVICE void tma_prefetch(const TensorMap *map, i32 inner, i32 outer, i32 batch)
@@ -42,6 +63,13 @@ JG_DEVICE void tma_prefetch(const TensorMap *map, i32 inner, i32 outer, i32 batc
     // clang-format off
     asm volatile("cp.async.bulk.prefetch.tensor.3d.L2.global.tile [%0, {%1, %2, %3}];"
                  :: "l"(map), "r"(inner), "r"(outer), "r"(batch) : "memory");
+    // clang-format on
+}
+JG_DEVICE void tma_prefetch(const TensorMap *map, i32 inner, i32 outer, i32 half, i32 batch)
+{
+    // clang-format off
+    asm volatile("cp.async.bulk.prefetch.tensor.4d.L2.global.tile [%0, {%1, %2, %3, %4}];"
+                 :: "l"(map), "r"(inner), "r"(outer), "r"(half), "r"(batch) : "memory");
     // clang-format on
 }
 
@@ -62,6 +90,17 @@ JG_DEVICE void tma_load_pair(void *target, const TensorMap *map, u64 *barrier, i
                     "r"(inner), "r"(outer), "r"(batch) : "memory");
     // clang-format on
 }
+JG_DEVICE void tma_load_pair(void *target, const TensorMap *map, u64 *barrier, i32 inner,
+                             i32 outer, i32 half, i32 batch)
+{
+    // clang-format off
+    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+                 ".cta_group::2 [%0], [%1, {%3, %4, %5, %6}], [%2];"
+                 :: "r"(shared_address(target)), "l"(map),
+                    "r"(shared_address(barrier) & kEvenCtaOfPair),
+                    "r"(inner), "r"(outer), "r"(half), "r"(batch) : "memory");
+    // clang-format on
+}
 
 JG_DEVICE void tma_load_pair_multicast(void *target, const TensorMap *map, u64 *barrier,
                                        u16 mask, i32 inner, i32 outer, i32 batch)
@@ -72,6 +111,17 @@ JG_DEVICE void tma_load_pair_multicast(void *target, const TensorMap *map, u64 *
                  :: "r"(shared_address(target)), "l"(map),
                     "r"(shared_address(barrier) & kEvenCtaOfPair),
                     "h"(mask), "r"(inner), "r"(outer), "r"(batch) : "memory");
+    // clang-format on
+}
+JG_DEVICE void tma_load_pair_multicast(void *target, const TensorMap *map, u64 *barrier,
+                                       u16 mask, i32 inner, i32 outer, i32 half, i32 batch)
+{
+    // clang-format off
+    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+                 ".multicast::cluster.cta_group::2 [%0], [%1, {%4, %5, %6, %7}], [%2], %3;"
+                 :: "r"(shared_address(target)), "l"(map),
+                    "r"(shared_address(barrier) & kEvenCtaOfPair),
+                    "h"(mask), "r"(inner), "r"(outer), "r"(half), "r"(batch) : "memory");
     // clang-format on
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 #include <jg/common/choices.cuh>
 #include <jg/common/kernel_params.cuh>
+#include <jg/epilogue/output_frame.cuh>
 #include <jg/epilogue/scales.cuh>
 #include <jg/epilogue/user_epilogue.cuh>
 
@@ -31,6 +32,33 @@ JG_DEVICE double dot(const Params &params, u32 k_count, u32 row, u32 col, u32 ba
     return sum;
 }
 
+// alpha * scales * A * B + beta * C, of row `row` and of the column of B that makes
+// accumulator `accumulator` of D's column `col`.
+template <class Config, u32 kAccumulator, class Params, class ShapeT>
+JG_DEVICE double element_sum(const Params &params, const ShapeT &shape, u32 row, u32 col,
+                             u32 batch, double alpha, double beta)
+{
+    const u32 b_col = !Config::kGated       ? col
+                      : Config::kGateHalves ? kAccumulator * (shape.n / 2) + col
+                                            : 2 * col + kAccumulator;
+    double sum = 0.0;
+    if (alpha != 0.0) {
+        typename Scales<Config>::Element scales;
+        scales.load(params, row, col, batch);
+        const double factor =
+            kAccumulator == 0 ? scales.factor(alpha) : scales.gated_factor(alpha);
+        sum = factor * dot<Config>(params, shape.k, row, b_col, batch);
+    }
+    if constexpr (Config::kHasC) {
+        if (beta != 0.0) {
+            using C = typename Config::C;
+            sum += beta *
+                   double(to_f32(*params.c.template element<const C>(row, b_col, batch)));
+        }
+    }
+    return sum;
+}
+
 template <class Config, class Epilogue, class Params>
 JG_DEVICE void gemm_kernel(const Params &params)
 {
@@ -40,28 +68,26 @@ JG_DEVICE void gemm_kernel(const Params &params)
     const Shape<Config, Params> shape(params);
     const double alpha = params.alpha.load();
     const double beta = Config::kHasC ? params.beta.load() : 0.0f;
-    const u64 per_batch = u64(shape.m) * shape.n;
+    const auto out_shape = OutputFrame<Config>::shape(shape);
+    const u64 per_batch = u64(out_shape.m) * out_shape.n;
     const u64 total = per_batch * shape.batch;
     for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
          i += u64(gridDim.x) * blockDim.x) {
         const u32 batch = u32(i / per_batch);
-        const u32 row = u32(i % per_batch / shape.n);
-        const u32 col = u32(i % shape.n);
-        double sum = 0.0;
-        if (alpha != 0.0) {
-            typename Scales<Config>::Element scales;
-            scales.load(params, row, col, batch);
-            sum = scales.factor(alpha) * dot<Config>(params, shape.k, row, col, batch);
-        }
-        if constexpr (Config::kHasC) {
-            if (beta != 0.0) {
-                using C = typename Config::C;
-                sum += beta *
-                       double(to_f32(*params.c.template element<const C>(row, col, batch)));
-            }
-        }
+        const u32 row = u32(i % per_batch / out_shape.n);
+        const u32 col = u32(i % out_shape.n);
+        const double sum =
+            element_sum<Config, 0>(params, shape, row, col, batch, alpha, beta);
         typename Epilogue::Element element;
-        const f32 d = element.run(params.operands, f32(sum), shape, row, col, batch);
+        f32 d;
+        if constexpr (Config::kGated) {
+            const double gated =
+                element_sum<Config, 1>(params, shape, row, col, batch, alpha, beta);
+            d = element.run(params.operands, f32(sum), f32(gated), out_shape, row, col,
+                            batch);
+        } else {
+            d = element.run(params.operands, f32(sum), out_shape, row, col, batch);
+        }
         using D = typename Config::D;
         D &target = *params.d.template element<D>(row, col, batch);
         target = Convert<D>::from(d);

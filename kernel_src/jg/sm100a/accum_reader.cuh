@@ -16,8 +16,6 @@ namespace jg::sm100a {
 template <class Partition, class Consumer>
 class AccumReader {
     static constexpr u32 kLane = 1u << 16; // what one lane adds to an address
-    static constexpr u32 kColumns =
-        Partition::kTransposed ? Partition::kRows : Partition::kCols;
 
   public:
     static constexpr bool kIndexed = true;
@@ -38,7 +36,7 @@ class AccumReader {
             ptx::tcgen05_load<kCount>(values[i], address_ + 16 * i * kLane + col);
         }
         ptx::tcgen05_wait_load(values);
-        if (col + 2 * kCount == kColumns) {
+        if (col + 2 * kCount == Partition::kAccColumns) {
             ring_.release(stage_);
         }
     }

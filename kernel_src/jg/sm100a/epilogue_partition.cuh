@@ -29,11 +29,12 @@ struct EpiloguePartition : RowPartition<Config, LaneLayout<Config>::kWarpLanes /
                                         LaneLayout<Config>::kSplit ? 2 : 4> {
     using Layout = LaneLayout<Config>;
     static constexpr u32 kTileRows = Config::kBlockM;
-    static constexpr u32 kTileCols = Config::kBlockN;
+    static constexpr u32 kTileCols = Config::kGated ? Config::kBlockN / 2 : Config::kBlockN;
     static constexpr u32 kWarpgroups = 1;
     static constexpr u32 kTeams = Layout::kSplit ? 2 : 1;
     static constexpr u32 kRows = kTileRows;
-    static constexpr u32 kCols = Layout::kColumns;
+    static constexpr u32 kCols = kTileCols / kTeams;
+    static constexpr u32 kAccColumns = Layout::kColumns;
 
     static constexpr JG_DEVICE u32 first_row(u32)
     {
@@ -63,6 +64,7 @@ struct EpiloguePartition<Config, true>
     static constexpr u32 kTeams = Layout::kWarpLanes == 16 ? 1 : 2;
     static constexpr u32 kRows = Layout::kColumns;
     static constexpr u32 kCols = 64;
+    static constexpr u32 kAccColumns = Layout::kColumns;
 
     static constexpr JG_DEVICE u32 first_row(u32 team)
     {

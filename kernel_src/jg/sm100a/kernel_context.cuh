@@ -7,6 +7,7 @@
 // work for its cluster.
 #pragma once
 #include <jg/epilogue/epilogue_for.cuh>
+#include <jg/epilogue/output_frame.cuh>
 #include <jg/epilogue/partial_sums.cuh>
 #include <jg/pipeline/warpgroup_signals.cuh>
 #include <jg/sm100a/accum_reader.cuh>
@@ -14,7 +15,6 @@
 #include <jg/sm100a/commit_signals.cuh>
 #include <jg/sm100a/load_order.cuh>
 #include <jg/sm100a/mma_op.cuh>
-#include <jg/sm100a/output_frame.cuh>
 #include <jg/sm100a/roles.cuh>
 #include <jg/sm100a/smem.cuh>
 #include <jg/sm100a/tmem.cuh>

@@ -14,7 +14,7 @@ template <class Partition, class A>
 class RegisterAccumulators {
   public:
     static constexpr bool kIndexed = false;
-    using Registers = Accumulator<A>[Partition::kRows / 64][Partition::kCols / 2];
+    using Registers = Accumulator<A>[Partition::kRows / 64][Partition::kAccColumns / 2];
 
     // acc[i]: rows 64 * i of the warpgroup's part of the tile.
     JG_DEVICE explicit RegisterAccumulators(const Registers &acc) : acc_(acc) {}
@@ -31,9 +31,16 @@ class RegisterAccumulators {
     template <class Buffer, u32 kStep = 0>
     JG_DEVICE void copy_step(const Buffer &buffer, u32 step) const
     {
-        constexpr u32 kAcross = Partition::kCols / Buffer::kCols;
+        constexpr u32 kAcross = Partition::kCols / Partition::kStepCols;
+        constexpr u32 kFirst = kStep % kAcross * Partition::kStepCols;
         if (step == kStep) {
-            buffer.store(0, acc_[kStep / kAcross], kStep % kAcross * Buffer::kCols / 2);
+            buffer.template store<Partition::kStepCols / 8>(0, acc_[kStep / kAcross],
+                                                            kFirst / 2);
+            if constexpr (Partition::kGateColumns > 0) {
+                constexpr u32 kGroups = Partition::kStepCols / 8;
+                buffer.template store<kGroups, kGroups>(
+                    0, acc_[kStep / kAcross], (Partition::kGateColumns + kFirst) / 2);
+            }
         } else if constexpr (kStep + 1 < Partition::kRows / 64 * kAcross) {
             copy_step<Buffer, kStep + 1>(buffer, step);
         }

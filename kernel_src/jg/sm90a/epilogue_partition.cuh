@@ -12,12 +12,14 @@ namespace jg::sm90a {
 template <class Config>
 struct EpiloguePartition : RowPartition<Config, 1, 4> {
     static constexpr u32 kTileRows = Config::kBlockM;
-    static constexpr u32 kTileCols = Config::kBlockN;
+    static constexpr u32 kTileCols = Config::kGated ? Config::kBlockN / 2 : Config::kBlockN;
     static constexpr u32 kTeams = Roles::kConsumers;
     static constexpr u32 kWarpgroups = kTeams;
     static constexpr bool kSplitRows = kTileRows >= 128;
     static constexpr u32 kRows = kSplitRows ? kTileRows / 2 : kTileRows;
     static constexpr u32 kCols = kSplitRows ? kTileCols : kTileCols / 2;
+    // Of the accumulator, whose columns make D's.
+    static constexpr u32 kAccColumns = kSplitRows ? Config::kBlockN : Config::kBlockN / 2;
 
     static constexpr JG_DEVICE u32 first_row(u32 team)
     {
@@ -26,6 +28,11 @@ struct EpiloguePartition : RowPartition<Config, 1, 4> {
     static constexpr JG_DEVICE u32 first_col(u32 team)
     {
         return kSplitRows ? 0 : team * kCols;
+    }
+    // Of the tile's columns in the product.
+    static constexpr JG_DEVICE u32 first_acc_column(u32 team)
+    {
+        return kSplitRows ? 0 : team * kAccColumns;
     }
 };
 

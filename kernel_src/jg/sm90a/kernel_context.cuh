@@ -7,6 +7,7 @@
 // work for its cluster.
 #pragma once
 #include <jg/epilogue/epilogue_for.cuh>
+#include <jg/epilogue/output_frame.cuh>
 #include <jg/epilogue/partial_sums.cuh>
 #include <jg/pipeline/warpgroup_signals.cuh>
 #include <jg/schedule/scheduler_for.cuh>
@@ -29,6 +30,7 @@ struct KernelContext {
     using Scheduler = typename SchedulerFor<Config, Cluster>::Type;
     using ShapeT = Shape<Config, Params>;
     using Mma = MmaOp<Config, typename Ring::Consumer>;
+    using Output = OutputFrame<Config>;
     using Partition = EpiloguePartition<Config>;
     using EpilogueLoadT = EpilogueLoad<Config, Epilogue, Partition>;
     using EpilogueT = typename EpilogueFor<Config, Epilogue, Partition>::Type;
@@ -91,7 +93,7 @@ struct KernelContext {
             }
             // Send what the epilogue reads, behind the last block of K.
             if (item.is_last_split) {
-                EpilogueLoadT::load(params, smem, tiles, item, with_c);
+                EpilogueLoadT::load(params, smem, tiles, Output::tile(item), with_c);
             }
         }
         finish_loading(tiles);
@@ -123,7 +125,8 @@ struct KernelContext {
     {
         const u32 consumer = roles.consumer();
         auto tiles = input.consumer();
-        EpilogueT epilogue(params, shape, smem.out[consumer][0], consumer);
+        const auto out_shape = Output::shape(shape);
+        EpilogueT epilogue(params, out_shape, smem.out[consumer][0], consumer);
         RoleWork work(scheduler.template warp_iterator<Advance::kDelayed>(),
                       debug::Role::kMma, consumer, threadIdx.x % 128 == 0);
         while (work.has_work()) {
@@ -135,7 +138,7 @@ struct KernelContext {
             work.enter(debug::Role::kEpilogue);
             if (add_parts(sums, item)) {
                 const Accumulators acc(sums);
-                epilogue.run(params, shape, acc, smem, tiles, item);
+                epilogue.run(params, out_shape, acc, smem, tiles, Output::tile(item));
             }
         }
         epilogue.drain();
@@ -158,7 +161,8 @@ struct KernelContext {
     JG_DEVICE bool add_parts(typename Mma::Accumulators &sums, const WorkItem &item) const
     {
         if constexpr (Config::kSplitK > 1) {
-            const Partials partials(params, shape, item, roles.consumer(), roles.consumer(),
+            const Partials partials(params, Output::shape(shape), Output::tile(item),
+                                    roles.consumer(), roles.consumer(),
                                     1 + roles.consumer());
             if (!item.is_last_split) {
                 partials.store_partial(Accumulators(sums));

@@ -21,13 +21,13 @@ class MmaOp {
     static constexpr u32 kRowBlocks = Partition::kRows / 64;
     static_assert(Config::kBlockK * kBits<A> == 8 * 128, "a stage is 128 bytes of K");
     using Instruction =
-        ptx::Wgmma<A, B, Partition::kCols, Config::kAKMajor, Config::kBKMajor>;
+        ptx::Wgmma<A, B, Partition::kAccColumns, Config::kAKMajor, Config::kBKMajor>;
     // Accumulators of 8-bit floats keep 13 fraction bits: each stage's is added up in f32
     // registers.
     static constexpr bool kPromotes = ptx::WgmmaTakes<A, B>::kEightBitFloats;
 
   public:
-    using Accumulators = Accumulator<A>[kRowBlocks][Partition::kCols / 2];
+    using Accumulators = Accumulator<A>[kRowBlocks][Partition::kAccColumns / 2];
 
     JG_DEVICE MmaOp(u32 consumer, Consumer &stages, Accumulators &acc)
         : acc_(acc), consumer_(consumer), in_flight_(stages, HoldNothing())
@@ -36,7 +36,7 @@ class MmaOp {
 #pragma unroll
             for (u32 i = 0; i < kRowBlocks; ++i) {
 #pragma unroll
-                for (u32 j = 0; j < Partition::kCols / 2; ++j) {
+                for (u32 j = 0; j < Partition::kAccColumns / 2; ++j) {
                     acc_[i][j] = 0.0f;
                 }
             }
@@ -49,8 +49,8 @@ class MmaOp {
     {
         const u64 a =
             descriptor<InputA<Config>>(tiles.a[0] + Partition::first_row(consumer_) * 128);
-        const u64 b =
-            descriptor<InputB<Config>>(tiles.b[0] + Partition::first_col(consumer_) * 128);
+        const u64 b = descriptor<InputB<Config>>(
+            tiles.b[0] + Partition::first_acc_column(consumer_) * 128);
         if constexpr (kPromotes) {
             add_promoted(a, b, stage);
         } else {
@@ -97,7 +97,7 @@ class MmaOp {
     // registers; meanwhile it works for the other warpgroup.
     JG_DEVICE void add_promoted(u64 a, u64 b, Stage &stage)
     {
-        f32 part[Partition::kCols / 2];
+        f32 part[Partition::kAccColumns / 2];
 #pragma unroll
         for (u32 i = 0; i < kRowBlocks; ++i) {
             ptx::wgmma_hold_registers(part);
@@ -110,7 +110,7 @@ class MmaOp {
                 stage.release();
             }
 #pragma unroll
-            for (u32 j = 0; j < Partition::kCols / 2; ++j) {
+            for (u32 j = 0; j < Partition::kAccColumns / 2; ++j) {
                 acc_[i][j] += part[j];
             }
         }

@@ -5,18 +5,24 @@
 // where a tile has no multiple of that; a panel is such rows for all of the block, and the
 // next elements of M or N are a panel further.
 //
+// Where two columns of B make one of a gated D, a tile has kGateRows columns of acc0, then
+// as many of acc1, and so on: the two of an element lie that far apart in the accumulator.
+// In B's tensor map these columns are a dimension, and which accumulator one.
+//
 // Whoever loads or multiplies a tile obeys these constants.
 #pragma once
 #include <jg/tile/tile_swizzle.cuh>
 
 namespace jg {
 
-template <class Element, bool kIsKMajor, u32 kRowsOfCta, u32 kRowBytes, u32 kAtomBytes>
+template <class Element, bool kIsKMajor, u32 kRowsOfCta, u32 kRowBytes, u32 kAtomBytes,
+          u32 kGate = 0>
 struct InputOperand {
     using Type = Element;
     using Swizzle = TileSwizzle<kRowBytes, kAtomBytes>;
     static constexpr bool kKMajor = kIsKMajor;
     static constexpr u32 kRows = kRowsOfCta; // of M or N
+    static constexpr u32 kGateRows = kGate;  // 0: not gated
     static constexpr u32 kBlockK = 8 * 128 / kBits<Type>;
     static constexpr u32 kBlockBytes = kRows * 128;
     static constexpr u32 kSwizzleBytes = kRowBytes;
@@ -24,6 +30,7 @@ struct InputOperand {
     static constexpr u32 kPanelBytes = kBlockK * kSwizzleBytes;
     static_assert(kKMajor || kRows % kPanelRows == 0, "whole panels");
     static_assert(!kKMajor || kSwizzleBytes == 128, "a block of K");
+    static_assert(kGateRows % (kKMajor ? 8 : kPanelRows) == 0, "whole boxes of each half");
 };
 
 template <class Config>
@@ -34,6 +41,6 @@ using InputA = InputOperand<typename Config::A, Config::kAKMajor, Config::kBlock
 template <class Config>
 using InputB =
     InputOperand<typename Config::B, Config::kBKMajor, Config::kBlockN / Config::kCtaGroup,
-                 Config::kBSwizzleBytes, Config::kBSwizzleAtom>;
+                 Config::kBSwizzleBytes, Config::kBSwizzleAtom, Config::kGateColumns>;
 
 } // namespace jg

@@ -26,8 +26,8 @@ struct OperandLoader {
     static JG_DEVICE void load(u8 *tile, const TensorMap *map, u64 *barrier, u16 mask,
                                u32 slice, u32 row, u32 k, u32 batch)
     {
-        for_each_box(slice, row, k, [&](u32 offset, u32 inner, u32 outer) {
-            copy(tile + offset, map, barrier, mask, inner, outer, batch);
+        for_each_box(slice, row, k, [&](u32 offset, u32 inner, u32 outer, u32 half) {
+            copy(tile + offset, map, barrier, mask, inner, outer, half, batch);
         });
     }
 
@@ -35,44 +35,81 @@ struct OperandLoader {
     static JG_DEVICE void prefetch(const TensorMap *map, u32 slice, u32 row, u32 k,
                                    u32 batch)
     {
-        for_each_box(slice, row, k, [&](u32, u32 inner, u32 outer) {
-            ptx::tma_prefetch(map, static_cast<i32>(inner), static_cast<i32>(outer),
-                              static_cast<i32>(batch));
+        for_each_box(slice, row, k, [&](u32, u32 inner, u32 outer, u32 half) {
+            const i32 x = static_cast<i32>(inner);
+            const i32 y = static_cast<i32>(outer);
+            const i32 z = static_cast<i32>(batch);
+            if constexpr (kGateRows > 0) {
+                ptx::tma_prefetch(map, x, y, static_cast<i32>(half), z);
+            } else {
+                ptx::tma_prefetch(map, x, y, z);
+            }
         });
     }
 
   private:
+    static constexpr u32 kGateRows = Operand::kGateRows;
+
+    // Column `row` of the product, in B: which of those of acc0 or acc1, and which of both.
+    static JG_DEVICE u32 column_of_half(u32 row)
+    {
+        return kGateRows > 0 ? row / (2 * kGateRows) * kGateRows + row % kGateRows : row;
+    }
+    static JG_DEVICE u32 half(u32 row)
+    {
+        return kGateRows > 0 ? row / kGateRows % 2 : 0;
+    }
+
     // Calls `use` with the box's offset in the tile, in bytes, and its coordinates.
     template <class Use>
     static JG_DEVICE void for_each_box(u32 slice, u32 row, u32 k, Use use)
     {
         if constexpr (Operand::kKMajor) {
             constexpr u32 kSliceRows = Operand::kRows / kSlices;
-            use(slice * kSliceRows * 128, k, row + slice * kSliceRows);
+            constexpr u32 kBoxRows =
+                kGateRows > 0 && kGateRows < kSliceRows ? kGateRows : kSliceRows;
+#pragma unroll
+            for (u32 box = 0; box < kSliceRows / kBoxRows; ++box) {
+                const u32 first = slice * kSliceRows + box * kBoxRows;
+                use(first * 128, k, column_of_half(row + first), half(row + first));
+            }
         } else {
             constexpr u32 kSliceK = Operand::kBlockK / kSlices;
 #pragma unroll
             for (u32 panel = 0; panel < Operand::kRows / Operand::kPanelRows; ++panel) {
+                const u32 first = row + panel * Operand::kPanelRows;
                 use(panel * Operand::kPanelBytes + slice * kSliceK * Operand::kSwizzleBytes,
-                    row + panel * Operand::kPanelRows, k + slice * kSliceK);
+                    column_of_half(first), k + slice * kSliceK, half(first));
             }
         }
     }
 
     static JG_DEVICE void copy(u8 *target, const TensorMap *map, u64 *barrier, u16 mask,
-                               u32 inner, u32 outer, u32 batch)
+                               u32 inner, u32 outer, u32 half, u32 batch)
     {
         const i32 x = static_cast<i32>(inner);
         const i32 y = static_cast<i32>(outer);
         const i32 z = static_cast<i32>(batch);
-        if constexpr (kPair && kSlices > 1) {
-            ptx::tma_load_pair_multicast(target, map, barrier, mask, x, y, z);
-        } else if constexpr (kPair) {
-            ptx::tma_load_pair(target, map, barrier, x, y, z);
-        } else if constexpr (kSlices > 1) {
-            ptx::tma_load_multicast(target, map, barrier, mask, x, y, z);
+        if constexpr (kGateRows > 0) {
+            copy_to<kPair, (kSlices > 1)>(target, map, barrier, mask, x, y,
+                                          static_cast<i32>(half), z);
         } else {
-            ptx::tma_load(target, map, barrier, x, y, z);
+            copy_to<kPair, (kSlices > 1)>(target, map, barrier, mask, x, y, z);
+        }
+    }
+
+    template <bool kOfPair, bool kMulticast, class... Coordinates>
+    static JG_DEVICE void copy_to(u8 *target, const TensorMap *map, u64 *barrier, u16 mask,
+                                  Coordinates... at)
+    {
+        if constexpr (kOfPair && kMulticast) {
+            ptx::tma_load_pair_multicast(target, map, barrier, mask, at...);
+        } else if constexpr (kOfPair) {
+            ptx::tma_load_pair(target, map, barrier, at...);
+        } else if constexpr (kMulticast) {
+            ptx::tma_load_multicast(target, map, barrier, mask, at...);
+        } else {
+            ptx::tma_load(target, map, barrier, at...);
         }
     }
 };

@@ -24,6 +24,7 @@ enum {
     MAX_MMA_N = 256,
     LEAST_SWIZZLE_BYTES = 32, /* of a row of A or B in the narrowest swizzle */
     WORD_SWIZZLE_BYTES = 128, /* of the only one for elements of 32 bits along M or N */
+    GROUP_COLUMNS = 8,        /* of an accumulator that the epilogue reads at least */
     STEP = 64,                /* columns of D in a step of the epilogue, and most rows */
     /* More than half of what a multiprocessor has: one CTA each, because two clusters that
      * each hold a part of the tensor memory which the other waits for would never end. */
@@ -71,6 +72,12 @@ static int lesser(int a, int b)
     return a < b ? a : b;
 }
 
+/* Of D, that a team of warps has: two of the product's make one where it is gated. */
+static int columns_of_d(const struct jg_product *product, const struct jg_config *config)
+{
+    return jg_sm100a_lanes(config).columns / (product->is_gated ? 2 : 1);
+}
+
 /* A store tile of D as wide as a swizzle may be, if that divides the tile. Else the
  * epilogue by vectors writes, and the box is never used. */
 static struct jg_box size_store_tile(const struct jg_product *product,
@@ -84,7 +91,8 @@ static struct jg_box size_store_tile(const struct jg_product *product,
         return (struct jg_box){(int)jg_max(rows, JG_STORE_TILE_COLUMNS), JG_ROW_BYTES,
                                JG_ATOM_BYTES};
     }
-    const int bytes = lesser(JG_ROW_BYTES, power_in(lanes.columns * element_bits / 8));
+    const int columns = columns_of_d(product, config);
+    const int bytes = lesser(JG_ROW_BYTES, power_in(columns * element_bits / 8));
     const int least_bytes = JG_STORE_TILE_COLUMNS * element_bits / 8;
     return (struct jg_box){lanes.of_warp, bytes < least_bytes ? JG_ROW_BYTES : bytes,
                            JG_ATOM_BYTES};
@@ -110,6 +118,7 @@ struct input {
     const char *unit; /* what lies along it */
     int count;        /* of M or N */
     int slices;       /* CTAs that load a part each and send it to the others */
+    int gate_columns; /* 0: neighbours in the matrix lie side by side */
 };
 
 /* A is shared along N, B by the CTAs along M that have the same rank in their pair. */
@@ -123,6 +132,12 @@ static struct input input_a(const struct jg_trial *trial)
                           .slices = layout->cluster_n};
 }
 
+/* From one accumulator of an element to the other: half of what a warp holds. */
+static int count_gate_columns(const struct jg_trial *trial)
+{
+    return trial->product.is_gated ? columns_of_d(&trial->product, &trial->config) : 0;
+}
+
 static struct input input_b(const struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
@@ -130,7 +145,8 @@ static struct input input_b(const struct jg_trial *trial)
                           .size = 'N',
                           .unit = "columns",
                           .count = layout->tile_n / layout->cta_group,
-                          .slices = layout->cluster_m / layout->cta_group};
+                          .slices = layout->cluster_m / layout->cta_group,
+                          .gate_columns = count_gate_columns(trial)};
 }
 
 /* K-major, a row is one M or N and holds K. MN-major, a row is one K and holds as much of M
@@ -138,8 +154,11 @@ static struct input input_b(const struct jg_trial *trial)
 static struct jg_box size_box(const struct input *input, int tile_k)
 {
     const bool is_mn_major = input->matrix->is_mn_major;
-    const int bytes = (int)jg_bytes_of(input->matrix->dtype, input->count);
-    return (struct jg_box){(is_mn_major ? tile_k : input->count) / input->slices,
+    const int gate_columns = input->gate_columns > 0 ? input->gate_columns : input->count;
+    const int bytes =
+        (int)jg_bytes_of(input->matrix->dtype, lesser(input->count, gate_columns));
+    return (struct jg_box){is_mn_major ? tile_k / input->slices
+                                       : lesser(input->count / input->slices, gate_columns),
                            is_mn_major ? lesser(JG_ROW_BYTES, power_in(bytes))
                                        : JG_ROW_BYTES,
                            jg_input_atom(input->matrix)};
@@ -155,6 +174,7 @@ static void size_boxes(struct jg_trial *trial)
     int teams;
     derived->a_box = size_box(&a, tile_k);
     derived->b_box = size_box(&b, tile_k);
+    derived->gate_columns = b.gate_columns;
     derived->d_box = size_store_tile(&trial->product, &trial->config);
     derived->matrix_box =
         (struct jg_box){count_step_rows(&trial->product, &trial->config, &teams),
@@ -273,6 +293,31 @@ static bool check_input(struct jg_trial *trial, const struct input *input)
     return true;
 }
 
+/* Each half of the columns that a warp holds has an accumulator of a gated D. */
+static bool check_gate(struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const int gate_columns = count_gate_columns(trial);
+    const struct jg_matrix *b = &trial->product.b;
+    const int step =
+        b->is_mn_major ? 8 * LEAST_SWIZZLE_BYTES / jg_dtype_bits(b->dtype) : GROUP_COLUMNS;
+    if (!trial->product.is_gated) {
+        return true;
+    }
+    if (layout->swap_ab) {
+        return jg_trial_reject(trial,
+                               "swap_ab=1: the pairs of a gated epilogue lie along N");
+    }
+    if (gate_columns % step != 0) {
+        return jg_trial_reject(
+            trial,
+            "mma=%dx%d cta_group=%d: half of a CTA's columns, %d, are no multiple of %d, as "
+            "the pairs of a gated epilogue need",
+            layout->mma_m, layout->mma_n, layout->cta_group, gate_columns, step);
+    }
+    return true;
+}
+
 static bool check_inputs(struct jg_trial *trial)
 {
     const struct input a = input_a(trial);
@@ -311,7 +356,7 @@ static bool check_accumulators(struct jg_trial *trial)
 {
     const struct jg_config *config = &trial->config;
     const struct jg_config_layout *layout = &config->layout;
-    const int own_columns = jg_sm100a_lanes(config).columns;
+    const int own_columns = columns_of_d(&trial->product, config);
     if (config->storage.out_stages < JG_VECTOR_OUT_STAGES &&
         own_columns % JG_STORE_TILE_COLUMNS != 0) {
         return jg_trial_reject(
@@ -362,12 +407,27 @@ static bool check_stages(struct jg_trial *trial)
     return jg_stages_check(trial, &smem, &limits);
 }
 
+/* A step has all lanes of a team. Where those are columns of D, a team has 64 of them, and
+ * all rows unless the columns of tensor memory are halved; else all rows, and all columns
+ * likewise. */
+static struct jg_partial_results count_parts(const struct jg_trial *trial)
+{
+    const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(&trial->config);
+    const int halves = lanes.split ? 2 : 1;
+    const bool is_transpose = trial->product.d_is_transpose;
+    return (struct jg_partial_results){
+        .row = is_transpose ? trial->config.layout.tile_m / STEP : halves,
+        .column = is_transpose ? halves : 1,
+        .tensor = EPILOGUE_WARPS};
+}
+
 static struct jg_output choose_output(const struct jg_trial *trial)
 {
     const struct jg_output_facts facts = {.columns =
-                                              jg_sm100a_lanes(&trial->config).columns,
+                                              columns_of_d(&trial->product, &trial->config),
                                           .ring_stages = count_load_stages(trial->problem),
-                                          .own_ring = true};
+                                          .own_ring = true,
+                                          .parts = count_parts(trial)};
     return jg_output_choose(trial, &facts);
 }
 
@@ -384,23 +444,25 @@ static int count_threads(const struct jg_trial *trial)
 bool jg_sm100a_derive(struct jg_trial *trial)
 {
     /* Cheapest first. */
-    if (!check_shape(trial) || !check_cluster(trial) || !jg_split_check(trial) ||
-        !check_inputs(trial) || !check_thread_loads(trial) || !check_accumulators(trial) ||
-        !check_prefetch(trial) || !check_stages(trial) || !jg_out_stages_check(trial)) {
+    if (!check_shape(trial) || !check_gate(trial) || !check_cluster(trial) ||
+        !jg_split_check(trial) || !check_inputs(trial) || !check_thread_loads(trial) ||
+        !check_accumulators(trial) || !check_prefetch(trial) || !check_stages(trial) ||
+        !jg_out_stages_check(trial)) {
         return false;
     }
     const struct jg_smem smem = jg_sm100a_smem(trial);
     const int stages = trial->config.pipeline.stages;
-    trial->derived =
-        (struct jg_derived){.threads = count_threads(trial),
-                            .smem_bytes = (int)jg_smem_bytes(&smem, stages),
-                            .max_registers = MAX_REGISTERS,
-                            .tmem_columns = count_tmem_columns(&trial->config)};
+    trial->derived = (struct jg_derived){
+        .threads = count_threads(trial),
+        .smem_bytes = (int)jg_smem_bytes(&smem, stages),
+        .max_registers = MAX_REGISTERS,
+        .tmem_columns = count_tmem_columns(&trial->config),
+        .sum_fraction_bits = jg_dtype_sum_fraction_bits(trial->product.a.dtype)};
+    trial->derived.output = choose_output(trial);
     if (!jg_tiles_count(trial)) {
         return false;
     }
     size_boxes(trial);
-    trial->derived.output = choose_output(trial);
     trial->derived.predicted_us = jg_sm100a_predict_us(trial);
     return true;
 }

@@ -3,12 +3,14 @@
  * (kernel_src/jg/sm90a/smem.cuh). */
 #include <stdio.h>
 
+#include "base/math.h"
 #include "plan/cluster.h"
 #include "plan/sm90a/sm90a.h"
 #include "plan/split.h"
 
 enum {
-    THREADS = 384,       /* three warpgroups */
+    THREADS = 384, /* three warpgroups */
+    WARPGROUP_WARPS = 4,
     MAX_REGISTERS = 168, /* 65536 / 384, in steps of 8 */
     OUTPUT_ROWS = 64,    /* of a store tile of D and of a box of a matrix */
     MIN_STAGES = 2,
@@ -31,6 +33,12 @@ static int columns_of_warpgroup(const struct jg_config_layout *layout)
     return layout->tile_m >= 128 ? layout->tile_n : layout->tile_n / JG_SM90A_CONSUMERS;
 }
 
+/* Of D: two of the product's make one where it is gated. */
+static int columns_of_d(const struct jg_trial *trial)
+{
+    return columns_of_warpgroup(&trial->config.layout) / (trial->product.is_gated ? 2 : 1);
+}
+
 struct jg_smem jg_sm90a_smem(const struct jg_config *config)
 {
     const int64_t rows = config->layout.tile_m + config->layout.tile_n;
@@ -51,11 +59,21 @@ static void size_boxes(struct jg_trial *trial)
     const int a_rows = product->a.is_mn_major ? layout->tile_k : layout->tile_m;
     const int b_rows = product->b.is_mn_major ? layout->tile_k : layout->tile_n;
     const struct jg_box output = {OUTPUT_ROWS, JG_ROW_BYTES, JG_ATOM_BYTES};
+    const int d_bytes = (int)jg_bytes_of(product->d.dtype, columns_of_d(trial));
     derived->a_box = (struct jg_box){a_rows / layout->cluster_n, JG_ROW_BYTES,
                                      jg_input_atom(&product->a)};
     derived->b_box = (struct jg_box){b_rows / layout->cluster_m, JG_ROW_BYTES,
                                      jg_input_atom(&product->b)};
+    if (product->is_gated) {
+        derived->gate_columns = columns_of_d(trial);
+        if (!product->b.is_mn_major) {
+            derived->b_box.rows = (int)jg_min(derived->b_box.rows, derived->gate_columns);
+        }
+    }
     derived->d_box = output;
+    if (d_bytes % JG_ROW_BYTES != 0) { /* whole store tiles in a team's part */
+        derived->d_box.row_bytes = (int)jg_min(d_bytes & -d_bytes, JG_ROW_BYTES);
+    }
     derived->matrix_box = output;
 }
 
@@ -108,6 +126,24 @@ static bool check_tile(struct jg_trial *trial)
     return true;
 }
 
+/* Each half of a warpgroup's columns has an accumulator of a gated D. */
+static bool check_gate(struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const int gate_columns = columns_of_d(trial);
+    const struct jg_matrix *b = &trial->product.b;
+    const int step =
+        b->is_mn_major ? 8 * JG_ROW_BYTES / jg_dtype_bits(b->dtype) : JG_GATED_STEP;
+    if (trial->product.is_gated && gate_columns % step != 0) {
+        return jg_trial_reject(
+            trial,
+            "tile=%dx%d: half of a warpgroup's columns, %d, are no multiple of %d, as the "
+            "pairs of a gated epilogue need",
+            layout->tile_m, layout->tile_n, gate_columns, step);
+    }
+    return true;
+}
+
 static bool check_cluster(struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
@@ -132,34 +168,51 @@ static bool check_stages(struct jg_trial *trial)
     return jg_stages_check(trial, &smem, &limits);
 }
 
+static int count_fraction_bits(const struct jg_trial *trial)
+{
+    return jg_sm90a_promotes(&trial->product)
+               ? JG_SM90A_FP8_FRACTION_BITS
+               : jg_dtype_sum_fraction_bits(trial->product.a.dtype);
+}
+
+/* A warpgroup has steps of 64 rows, and all columns of its rows unless those are halved. */
+static struct jg_partial_results count_parts(const struct jg_config_layout *layout)
+{
+    return (struct jg_partial_results){.row = layout->tile_n / columns_of_warpgroup(layout),
+                                       .column = layout->tile_m / OUTPUT_ROWS,
+                                       .tensor = JG_SM90A_CONSUMERS * WARPGROUP_WARPS};
+}
+
 /* C and matrix operands come through the ring of input tiles; through one that threads
  * fill, nothing else comes. */
 static struct jg_output choose_output(const struct jg_trial *trial)
 {
     const struct jg_output_facts facts = {
-        .columns = columns_of_warpgroup(&trial->config.layout),
+        .columns = columns_of_d(trial),
         .ring_stages =
-            jg_loads_by_threads(trial->problem) ? 0 : trial->config.pipeline.stages};
+            jg_loads_by_threads(trial->problem) ? 0 : trial->config.pipeline.stages,
+        .parts = count_parts(&trial->config.layout)};
     return jg_output_choose(trial, &facts);
 }
 
 bool jg_sm90a_derive(struct jg_trial *trial)
 {
     /* Cheapest first. */
-    if (!check_tile(trial) || !check_cluster(trial) || !jg_split_check(trial) ||
-        !check_stages(trial) || !jg_out_stages_check(trial)) {
+    if (!check_tile(trial) || !check_gate(trial) || !check_cluster(trial) ||
+        !jg_split_check(trial) || !check_stages(trial) || !jg_out_stages_check(trial)) {
         return false;
     }
     const struct jg_smem smem = jg_sm90a_smem(&trial->config);
     const int stages = trial->config.pipeline.stages;
     trial->derived = (struct jg_derived){.threads = THREADS,
                                          .smem_bytes = (int)jg_smem_bytes(&smem, stages),
-                                         .max_registers = MAX_REGISTERS};
+                                         .max_registers = MAX_REGISTERS,
+                                         .sum_fraction_bits = count_fraction_bits(trial)};
+    trial->derived.output = choose_output(trial);
     if (!jg_tiles_count(trial)) {
         return false;
     }
     size_boxes(trial);
-    trial->derived.output = choose_output(trial);
     trial->derived.predicted_us = jg_sm90a_predict_us(trial);
     return true;
 }

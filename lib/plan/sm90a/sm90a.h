@@ -21,8 +21,11 @@ extern const struct jg_sm90a_pair jg_sm90a_clusters[JG_SM90A_CLUSTERS];
 
 extern const struct jg_stage_limits jg_sm90a_stages;
 struct jg_smem jg_sm90a_smem(const struct jg_config *config);
-/* Do accumulators leave the tensor core after each stage? It keeps 13 fraction bits of
- * those of 8-bit floats (jg/sm90a/mma_op.cuh). */
+/* What the tensor core keeps of sums of 8-bit floats. */
+enum { JG_SM90A_FP8_FRACTION_BITS = 13 };
+
+/* Do accumulators leave the tensor core after each stage? Those of 8-bit floats lose too
+ * much there (jg/sm90a/mma_op.cuh). */
 static inline bool jg_sm90a_promotes(const struct jg_product *product)
 {
     return jg_dtype_is_fp8(product->a.dtype);

@@ -267,6 +267,7 @@ struct box_copy {
     const void *map;
     uint32_t address;            /* of shared memory */
     int32_t inner, outer, batch; /* of its first element */
+    int32_t half;                /* of a matrix whose columns come in pairs */
 };
 inline std::vector<box_copy> box_loads, box_stores;
 

@@ -56,6 +56,7 @@ struct AnyConfig {
     using D = f32;
     using AScale = jg::NoScale;
     using BScale = jg::NoScale;
+    using BGateScale = jg::NoScale;
     static constexpr u32 kM = 0, kN = 0, kK = 0, kBatch = 0;
     static constexpr u32 kBlockM = 128, kBlockN = 128, kBlockK = 64;
     static constexpr u32 kCtaGroup = 1, kClusterM = 1, kClusterN = 1;
@@ -70,6 +71,8 @@ struct AnyConfig {
     static constexpr u32 kInputAlignment = 16, kOutputAlignment = 16;
     static constexpr bool kAKMajor = true, kBKMajor = true, kColumnMajor = false;
     static constexpr bool kTransposed = false, kHasC = false, kPlain = true;
+    static constexpr bool kGated = false;
+    static constexpr u32 kGateColumns = 0;
     static constexpr bool kRasterAlongM = true, kSplitSerial = true, kThreadLoads = false;
     static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kStatic;
 };
@@ -344,6 +347,16 @@ void copy_tile(u8 *tile, u32 slice, u32 mn, u32 k)
 {
     jg::OperandLoader<Operand<T, kKMajor, kRows, kRowBytes>, kSlices, false>::load(
         tile, nullptr, nullptr, 0, slice, mn, k, 0);
+}
+
+/* The same of a B whose columns come in pairs: kGate columns of one accumulator, then as
+ * many of the other. */
+template <class T, bool kKMajor, u32 kRows, u32 kGate, u32 kSlices>
+void copy_gated_tile(u8 *tile, u32 slice, u32 column)
+{
+    using B = jg::InputOperand<T, kKMajor, kRows, 128, 16, kGate>;
+    jg::OperandLoader<B, kSlices, false>::load(tile, nullptr, nullptr, 0, slice, column, 0,
+                                               0);
 }
 
 /* One of 128 threads' part of the tile at element (mn, k) of a matrix of mn_size by k_size.
@@ -645,7 +658,7 @@ using PartialsOf = jg::PartialSums<typename Output::Config, typename Output::Par
 extern "C" {
 int64_t plan_workspace_bytes(int tile_m, int tile_n, int split_k, int64_t tiles);
 int64_t plan_sums_offset(void);
-int plan_input_atom(int is_k_major, int element_bytes);
+int plan_input_atom(bool is_k_major, int element_bytes);
 }
 
 #endif

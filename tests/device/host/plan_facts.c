@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* What the tests of device modules hold these against, of the plan. */
+#include <stdbool.h>
+
 #include "plan/box.h"
 #include "plan/split.h"
 
 int64_t plan_workspace_bytes(int tile_m, int tile_n, int split_k, int64_t tiles);
 int64_t plan_sums_offset(void);
-int plan_input_atom(int is_k_major, int element_bytes);
+int plan_input_atom(bool is_k_major, int element_bytes);
 
 int64_t plan_workspace_bytes(int tile_m, int tile_n, int split_k, int64_t tiles)
 {
     const struct jg_config config = {.layout = {.tile_m = tile_m, .tile_n = tile_n},
                                      .launch = {.split_k = split_k}};
-    return jg_workspace_bytes(&config, tiles);
+    return jg_split_use(&config, tiles).bytes;
 }
 
 int64_t plan_sums_offset(void)
@@ -19,7 +21,7 @@ int64_t plan_sums_offset(void)
     return JG_WORKSPACE_SUMS_OFFSET;
 }
 
-int plan_input_atom(int is_k_major, int element_bytes)
+int plan_input_atom(bool is_k_major, int element_bytes)
 {
     const struct jg_matrix matrix = {.letter = 'a',
                                      .dtype = element_bytes == 4   ? JIT_GEMM_DTYPE_TF32

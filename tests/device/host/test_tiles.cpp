@@ -184,6 +184,59 @@ struct TileCheck {
     }
 };
 
+// ------------------------------------------------------------------ pairs of columns
+
+// Each pair of columns of B lies in the tile once, its two accumulators kGate columns
+// apart.
+template <bool kKMajor, u32 kColumns, u32 kGate, u32 kSlices>
+void check_gated_copies()
+{
+    constexpr u32 kPanel = 64, kBlockK = 64; // of bf16
+    const u32 first = 3 * kColumns;          // of the fourth tile
+    const u32 base = host::shared_offset(host::shared);
+    constexpr u32 kBoxColumns = !kKMajor                     ? kPanel
+                                : kGate < kColumns / kSlices ? kGate
+                                                             : kColumns / kSlices;
+    std::map<std::pair<i32, i32>, std::set<u32>> places; // of (half, column of the half)
+    host::box_loads.clear();
+    for (u32 slice = 0; slice < kSlices; ++slice) {
+        copy_gated_tile<bf16, kKMajor, kColumns, kGate, kSlices>(host::shared, slice,
+                                                                 first);
+    }
+    for (const host::box_copy &box : host::box_loads) {
+        const u32 at = box.address - base;
+        const u32 column = kKMajor ? at / 128 : at / (kBlockK * 128) * kPanel;
+        for (u32 i = 0; i < kBoxColumns; ++i) {
+            places[{box.half, (kKMajor ? box.outer : box.inner) + i32(i)}].insert(column +
+                                                                                  i);
+        }
+    }
+    EXPECT(places.size() == kColumns, "%zu columns of %u", places.size(), kColumns);
+    for (u32 i = 0; i < kColumns / 2; ++i) {
+        const i32 column = i32(first / 2 + i);
+        const std::set<u32> &acc0 = places[{0, column}], &acc1 = places[{1, column}];
+        EXPECT(acc0.size() == 1 && acc1.size() == 1 &&
+                   *acc1.begin() == *acc0.begin() + kGate,
+               "pair %d of a tile of %u in %u slices", column, kColumns, kSlices);
+        EXPECT(*acc0.begin() == i / kGate * 2 * kGate + i % kGate, "pair %d lies elsewhere",
+               column);
+    }
+}
+
+TEST(input_tiles, both_columns_of_a_pair_come_into_the_tile)
+{
+    check_gated_copies<true, 256, 128, 1>();
+    check_gated_copies<true, 256, 128, 2>();
+    check_gated_copies<true, 256, 128, 4>();
+    check_gated_copies<true, 192, 96, 2>();
+    check_gated_copies<true, 128, 32, 1>();
+    check_gated_copies<true, 128, 32, 4>();
+    check_gated_copies<true, 16, 8, 1>();
+    check_gated_copies<false, 256, 128, 1>();
+    check_gated_copies<false, 256, 64, 1>();
+    check_gated_copies<false, 128, 64, 1>();
+}
+
 // ------------------------------------------------------------ copies and descriptors
 
 template <class Tile>

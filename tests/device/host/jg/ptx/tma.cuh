@@ -22,7 +22,17 @@ namespace jg::ptx {
 inline void tma_load(void *target, const TensorMap *map, u64 *, i32 inner, i32 outer,
                      i32 batch)
 {
-    host::box_loads.push_back({map, shared_address(target), inner, outer, batch});
+    host::box_loads.push_back({map, shared_address(target), inner, outer, batch, 0});
+}
+inline void tma_load(void *target, const TensorMap *map, u64 *, i32 inner, i32 outer,
+                     i32 half, i32 batch)
+{
+    host::box_loads.push_back({map, shared_address(target), inner, outer, batch, half});
+}
+inline void tma_load_multicast(void *target, const TensorMap *map, u64 *barrier, u16,
+                               i32 inner, i32 outer, i32 half, i32 batch)
+{
+    tma_load(target, map, barrier, inner, outer, half, batch);
 }
 inline void tma_load_multicast(void *target, const TensorMap *map, u64 *barrier, u16,
                                i32 inner, i32 outer, i32 batch)
@@ -32,7 +42,7 @@ inline void tma_load_multicast(void *target, const TensorMap *map, u64 *barrier,
 inline void tma_store(const void *source, const TensorMap *map, i32 inner, i32 outer,
                       i32 batch)
 {
-    host::box_stores.push_back({map, shared_address(source), inner, outer, batch});
+    host::box_stores.push_back({map, shared_address(source), inner, outer, batch, 0});
 }
 inline void tma_store_commit() {}
 template <u32 kPending>

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: MIT
+// ReducingTeam: what a reduction of an epilogue (reductions.cuh) needs of the team of warps
+// whose part of a tile it is: where the thread is, the team's scratch, the workspace.
+//
+// A team reduces its part of a tile to partial results and stores them in the workspace: of
+// each row, of each column, of the whole. Those of one block of results (a tile's rows, its
+// columns, or a batch) are a matrix in the order of tiles:
+//
+//   partial results   [part][result of the block]   at byte param.ld of the workspace
+//   counter           a word, number param.batch_step + block, from the workspace's begin
+//
+// A team that has stored its partial results counts; the one that finds itself last of its
+// block folds all of them in the order of parts, writes the results, and clears the counter
+// for the next launch. So nobody waits for another CTA, outputs need no initial value, and
+// the bits do not depend on who is last. The host lays both out (lib/plan/reduction.c); the
+// words are those of the locks of PartialSums, which come first where K is split.
+//
+// Called by all threads of a team, together. Waits: for the other warps of the team only,
+// at its named barrier. Signals: the counter, by an addition that releases and acquires.
+// Tiles beyond the problem have no part in this.
+#pragma once
+#include <jg/common/kernel_params.cuh>
+#include <jg/common/math.cuh>
+#include <jg/common/work_tile.cuh>
+#include <jg/epilogue/thread_values.cuh>
+#include <jg/ptx/cluster.cuh>
+#include <jg/ptx/global.cuh>
+#include <jg/ptx/shared.cuh>
+
+namespace jg {
+
+// A block of results: which one, and how many partial results of each there are.
+struct ReducedBlock {
+    u32 block;
+    u32 parts;
+    u32 tiles; // that have a part in it
+    u32 first; // result of the tensor that its first one is
+    u32 end;   // of the tensor's results
+};
+
+template <class Config, class Load, class Partition, class Staging>
+class ReducingTeam {
+    static constexpr u32 kTileRows = Partition::kTileRows;
+    static constexpr u32 kTileCols = Partition::kTileCols;
+    static constexpr u32 kThreads = Partition::kTeamThreads;
+    // Parts of a tile: of its rows, of its columns, of all.
+    static constexpr u32 kRowParts = kTileCols / Partition::kCols;
+    static constexpr u32 kColumnPartRows =
+        Partition::kTransposed ? Partition::kRows : Partition::kStepRows;
+    static constexpr u32 kColumnParts = kTileRows / kColumnPartRows;
+    static constexpr u32 kTensorParts = Partition::kTeams * Partition::kTeamWarps;
+    static_assert(kRowParts == Config::kRowParts && kColumnParts == Config::kColumnParts &&
+                      kTensorParts == Config::kTensorParts,
+                  "host and device disagree on partial results");
+    static_assert(Staging::kBytes >= 64 * sizeof(f32) ||
+                      Staging::kBytes >= Partition::kStepRows * sizeof(f32),
+                  "a warp's scratch holds the rows or the columns of a step");
+    static_assert(Staging::kBytes >= kThreads * sizeof(f32),
+                  "the first warp's holds a value of each thread");
+
+  public:
+    static constexpr bool kTransposed = Partition::kTransposed;
+    // Of the staging buffer: vectors of a row, and rows that a warp has a pass for.
+    static constexpr u32 kAcross = Partition::kWarpCols / 8;
+    static constexpr u32 kPassRows = 32 / kAcross;
+    static constexpr u32 kPasses = (Staging::kRows + kPassRows - 1) / kPassRows;
+    static constexpr u32 kWarpRows = Partition::kWarpRows; // of a step
+    // Of these each lane keeps at most so many.
+    static constexpr u32 kLaneRows = (kPasses + kAcross - 1) / kAcross;
+
+    // `smem`: the staging buffers of the warpgroup.
+    template <class ShapeT>
+    JG_DEVICE ReducingTeam(u64 workspace, const ShapeT &shape, const WorkTile &tile,
+                           const u8 *smem, u32 team)
+        : workspace_(workspace), rows_(shape.m), cols_(shape.n), tile_(tile), team_(team),
+          step_(0), pass_(0),
+          scratch_(ptx::shared_address(smem + (Partition::warp() - Partition::team_warp()) *
+                                                  Staging::kBytes))
+    {
+    }
+
+    // ------------------------------------------------------------------ where a thread is
+
+    JG_DEVICE void enter_step(u32 step)
+    {
+        step_ = step;
+    }
+    JG_DEVICE void enter_pass(u32 pass)
+    {
+        pass_ = pass;
+    }
+    // Is the step the last one of these rows? Of all?
+    JG_DEVICE bool is_last_across() const
+    {
+        return step_ % Load::kStepsAcross + 1 == Load::kStepsAcross;
+    }
+    JG_DEVICE bool is_last_step() const
+    {
+        return step_ + 1 == Load::kSteps;
+    }
+    static JG_DEVICE u32 warp_row()
+    {
+        return Partition::warp_row();
+    }
+    static JG_DEVICE u32 warp_col()
+    {
+        return Partition::warp_col();
+    }
+    static JG_DEVICE u32 lane()
+    {
+        return threadIdx.x % 32;
+    }
+    static JG_DEVICE u32 thread()
+    {
+        return Partition::team_warp() * 32 + lane();
+    }
+
+    // Which of the pass's rows lies with which lane once all lanes of a row know its sum:
+    // that of pass p with the lane of vector p % kAcross, as its row number p / kAcross.
+    JG_DEVICE bool keeps_pass(u32 i) const
+    {
+        return pass_ == i * kAcross + lane() % kAcross;
+    }
+    // Row `i` of this lane, of the warp's part of a step; may lie beyond it.
+    static JG_DEVICE u32 kept_row(u32 i)
+    {
+        return kPassRows * (i * kAcross + lane() % kAcross) + lane() / kAcross;
+    }
+
+    // First row and column of the step in the tile, and how many there are.
+    JG_DEVICE u32 step_row() const
+    {
+        return Partition::first_row(team_) +
+               step_ / Load::kStepsAcross * Partition::kStepRows;
+    }
+    JG_DEVICE u32 step_col() const
+    {
+        return Partition::first_col(team_) + step_ % Load::kStepsAcross * Load::kCols;
+    }
+    JG_DEVICE u32 step_rows() const
+    {
+        return min_u32(Partition::kStepRows,
+                       Partition::first_row(team_) + Partition::kRows - step_row());
+    }
+    JG_DEVICE u32 step_cols() const
+    {
+        return min_u32(Load::kCols,
+                       Partition::first_col(team_) + Partition::kCols - step_col());
+    }
+
+    // ---------------------------------------------------------- partial results of a part
+
+    JG_DEVICE void store_row(const MatrixParam &param, u32 row, f32 value) const
+    {
+        const u32 part = tile_.col / kTileCols * kRowParts +
+                         Partition::first_col(team_) / Partition::kCols;
+        store<kTileRows>(param, row_block(), part, row, value);
+    }
+    // Of the rows of this step, or, where D lies transposed, of all of the team's.
+    JG_DEVICE void store_column(const MatrixParam &param, u32 col, f32 value) const
+    {
+        const u32 row = kTransposed ? Partition::first_row(team_) : step_row();
+        const u32 part = tile_.row / kTileRows * kColumnParts + row / kColumnPartRows;
+        store<kTileCols>(param, column_block(), part, col, value);
+    }
+    // Of this warp.
+    JG_DEVICE void store_tensor(const MatrixParam &param, f32 value) const
+    {
+        const u32 tile = tile_.row / kTileRows * tiles_across() + tile_.col / kTileCols;
+        store<1>(param, tensor_block(),
+                 tile * kTensorParts + thread() / 32 + team_ * Partition::kTeamWarps, 0,
+                 value);
+    }
+
+    // One value of each warp for each of `count` elements, from this warp's scratch on;
+    // when sync has met all, the fold of all warps', in their order. The scratch is the
+    // staging buffer: of a warp whose lanes have met behind their last load, until the next
+    // step.
+    JG_DEVICE void put(u32 i, f32 value) const
+    {
+        ptx::store_shared(scratch(Partition::team_warp(), i), value);
+    }
+    template <class Op>
+    JG_DEVICE f32 fold_warps(u32 i) const
+    {
+        f32 value = ptx::load_shared(scratch(0, i));
+#pragma unroll
+        for (u32 warp = 1; warp < Partition::kTeamWarps; ++warp) {
+            value = Op::fold(value, ptx::load_shared(scratch(warp, i)));
+        }
+        return value;
+    }
+    JG_DEVICE void sync() const
+    {
+        ptx::named_barrier_sync(1 + team_, kThreads);
+    }
+
+    // ------------------------------------------------------------------------ the results
+
+    template <class Op, class T>
+    JG_DEVICE void finish_rows(const MatrixParam &param) const
+    {
+        finish<Op, T, kTileRows>(param, row_block());
+    }
+    template <class Op, class T>
+    JG_DEVICE void finish_columns(const MatrixParam &param) const
+    {
+        finish<Op, T, kTileCols>(param, column_block());
+    }
+    template <class Op, class T>
+    JG_DEVICE void finish_tensor(const MatrixParam &param) const
+    {
+        finish<Op, T, 1>(param, tensor_block());
+    }
+
+    // Before staging buffers are filled again: what is_last and finish have left is read.
+    // Not under a condition: ptxas then takes the lanes of a warp for apart in the main
+    // loop, too, and keeps its descriptors in registers of each (31 instructions more per
+    // block of K).
+    JG_DEVICE void leave_tile() const
+    {
+        sync();
+    }
+
+    // Has the tile an element of D? Others come of clusters beyond its edge.
+    JG_DEVICE bool exists() const
+    {
+        return tile_.row < rows_ && tile_.col < cols_;
+    }
+
+  private:
+    JG_DEVICE u32 tiles_down() const
+    {
+        return ceil_div(rows_, kTileRows);
+    }
+    JG_DEVICE u32 tiles_across() const
+    {
+        return ceil_div(cols_, kTileCols);
+    }
+    JG_DEVICE ReducedBlock row_block() const
+    {
+        return {tile_.batch * tiles_down() + tile_.row / kTileRows,
+                tiles_across() * kRowParts, tiles_across(), tile_.row, rows_};
+    }
+    JG_DEVICE ReducedBlock column_block() const
+    {
+        return {tile_.batch * tiles_across() + tile_.col / kTileCols,
+                tiles_down() * kColumnParts, tiles_down(), tile_.col, cols_};
+    }
+    JG_DEVICE ReducedBlock tensor_block() const
+    {
+        const u32 tiles = tiles_down() * tiles_across();
+        return {tile_.batch, tiles * kTensorParts, tiles, 0, 1};
+    }
+
+    JG_DEVICE u32 scratch(u32 warp, u32 i) const
+    {
+        return scratch_ + warp * Staging::kBytes + i * static_cast<u32>(sizeof(f32));
+    }
+
+    // Of result `i` of the block; from one part to the next there are kWidth results.
+    template <u32 kWidth>
+    JG_DEVICE u64 address(const MatrixParam &param, const ReducedBlock &block, u32 part,
+                          u32 i) const
+    {
+        const u64 index = (static_cast<u64>(block.block) * block.parts + part) * kWidth + i;
+        return workspace_ + static_cast<u64>(param.ld) + index * sizeof(f32);
+    }
+    template <u32 kWidth>
+    JG_DEVICE void store(const MatrixParam &param, const ReducedBlock &block, u32 part,
+                         u32 i, f32 value) const
+    {
+        if (exists()) {
+            ptx::store_global_bits<4>(address<kWidth>(param, block, part, i),
+                                      __float_as_uint(value));
+        }
+    }
+
+    // Counts this team's part of the tile. Was it the last of the block?
+    JG_DEVICE bool is_last(const MatrixParam &param, const ReducedBlock &block) const
+    {
+        sync(); // all warps' partial results are stored
+        if (thread() == 0) {
+            const u64 counter =
+                workspace_ +
+                (static_cast<u64>(param.batch_step) + block.block) * sizeof(u32);
+            const u32 before = ptx::add_acquire_release(counter, 1);
+            const bool last = before + 1 == block.tiles * Partition::kTeams;
+            if (last) { // nobody else will look at it in this launch
+                ptx::store_global_bits<4>(counter, 0);
+            }
+            ptx::store_shared(scratch(0, 0), last ? 1.0f : 0.0f);
+        }
+        sync();
+        return ptx::load_shared(scratch(0, 0)) != 0.0f;
+    }
+
+    // The fold of every kStep-th partial result of result `i`, from `part` on.
+    template <class Op, u32 kWidth, u32 kStep>
+    JG_DEVICE f32 fold_parts(const MatrixParam &param, const ReducedBlock &block, u32 part,
+                             u32 i) const
+    {
+        f32 value = Op::nothing();
+        u64 at = address<kWidth>(param, block, part, i);
+#pragma unroll 8
+        for (; part < block.parts; part += kStep) {
+            const u64 bits = ptx::load_global_bits<4>(at);
+            value = Op::fold(value, __uint_as_float(static_cast<u32>(bits)));
+            at += kStep * kWidth * sizeof(f32);
+        }
+        return value;
+    }
+
+    // A thread for each result, or several, which share its parts, where there are enough.
+    template <class Op, class T, u32 kWidth>
+    JG_DEVICE void finish(const MatrixParam &param, const ReducedBlock &block) const
+    {
+        constexpr u32 kShares = kThreads / kWidth > 1 ? kThreads / kWidth : 1;
+        if (!exists() || !is_last(param, block)) {
+            return;
+        }
+        T *results = param.base<T>(tile_.batch) + block.first;
+        const u32 count = min_u32(kWidth, block.end - block.first);
+        if constexpr (kShares == 1) {
+#pragma unroll 1
+            for (u32 i = thread(); i < count; i += kThreads) {
+                results[i] =
+                    Convert<T>::from(fold_parts<Op, kWidth, 1>(param, block, 0, i));
+            }
+        } else {
+            const u32 share = thread() / kWidth;
+            f32 value = Op::nothing();
+            if (share < kShares) {
+                value =
+                    fold_parts<Op, kWidth, kShares>(param, block, share, thread() % kWidth);
+            }
+            sync(); // all know that they are last
+            ptx::store_shared(scratch(0, thread()), value);
+            sync();
+            if (thread() < count) {
+                value = ptx::load_shared(scratch(0, thread()));
+#pragma unroll 8
+                for (u32 i = 1; i < kShares; ++i) {
+                    value = Op::fold(value,
+                                     ptx::load_shared(scratch(0, i * kWidth + thread())));
+                }
+                results[thread()] = Convert<T>::from(value);
+            }
+        }
+    }
+
+    u64 workspace_;
+    u32 rows_, cols_; // of D in memory
+    WorkTile tile_;
+    u32 team_, step_, pass_;
+    u32 scratch_;
+};
+
+// For epilogues that reduce nothing.
+struct NoReducingTeam {
+    template <class ShapeT>
+    JG_DEVICE NoReducingTeam(u64, const ShapeT &, const WorkTile &, const u8 *, u32)
+    {
+    }
+    JG_DEVICE void enter_step(u32) {}
+    JG_DEVICE void enter_pass(u32) {}
+    JG_DEVICE void leave_tile() const {}
+};
+
+} // namespace jg

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+// Reductions: operands that the snippet assigns for each element and that hold, when the
+// kernel has ended, one value of each row, of each column, or of all of D in memory, of
+// each batch: the sum of what was assigned, or the greatest or least of it.
+//
+// A kind has the forms of operands.cuh but Fragment: epilogues that reduce are vectors. An
+// element that the snippet does not assign adds nothing, nor does one beyond D. The order
+// of folding is fixed: within a thread, over the lanes of a warp, the steps of a tile, the
+// warps of a team, and the tiles. Called and synchronised as ReducingTeam says.
+//
+// The reference kernel does not reduce: there the operand is a matrix of f32, which gets
+// what the snippet assigned for each element.
+#pragma once
+#include <jg/epilogue/reducing_team.cuh>
+#include <jg/ptx/address.cuh>
+#include <jg/ptx/arithmetic.cuh>
+
+namespace jg {
+
+struct SumOp {
+    static JG_DEVICE f32 nothing()
+    {
+        return 0.0f;
+    }
+    static JG_DEVICE f32 fold(f32 x, f32 y)
+    {
+        return x + y;
+    }
+};
+
+// NaN if one of them is NaN, as in the prelude.
+struct MaxOp {
+    static JG_DEVICE f32 nothing()
+    {
+        return __uint_as_float(0xff800000u); // -infinity
+    }
+    static JG_DEVICE f32 fold(f32 x, f32 y)
+    {
+        return ptx::max_nan(x, y);
+    }
+};
+
+struct MinOp {
+    static JG_DEVICE f32 nothing()
+    {
+        return __uint_as_float(0x7f800000u);
+    }
+    static JG_DEVICE f32 fold(f32 x, f32 y)
+    {
+        return ptx::min_nan(x, y);
+    }
+};
+
+// Of the lanes whose numbers differ in the bits from kFirst up to, not with, kEnd; all of
+// them get it.
+template <class Op, u32 kFirst, u32 kEnd>
+JG_DEVICE f32 fold_lanes(f32 value)
+{
+#pragma unroll
+    for (u32 bit = kFirst; bit < kEnd; bit *= 2) {
+        value = Op::fold(value, ptx::exchange_lanes(value, bit));
+    }
+    return value;
+}
+
+// What all reductions share.
+template <class Op>
+struct ReductionForms {
+    using Argument = f32 &;
+    static constexpr u32 kParams = 1;
+    static constexpr bool kScalar = false;
+    static constexpr bool kReduces = true;
+    static constexpr u32 kLoads = 0;
+    template <class StepLoader>
+    static JG_DEVICE void load_step(const TensorMap &, const MatrixParam &, StepLoader &)
+    {
+    }
+
+    struct VectorBase {
+        f32 values[8]; // of the row that was computed last
+        template <class CoordT>
+        JG_DEVICE void load_columns(const MatrixParam &, const CoordT &)
+        {
+        }
+        template <class CoordT, class Reader>
+        JG_DEVICE void load_row(const MatrixParam &, const CoordT &, Reader &)
+        {
+        }
+        JG_DEVICE f32 &value(u32 i)
+        {
+            values[i] = Op::nothing();
+            return values[i];
+        }
+        template <class CoordT>
+        JG_DEVICE void store(const MatrixParam &, const CoordT &)
+        {
+        }
+        // Of those that exist.
+        template <class CoordT>
+        JG_DEVICE f32 existing(const CoordT &coord, u32 i) const
+        {
+            return i < coord.count ? values[i] : Op::nothing();
+        }
+        template <class CoordT>
+        JG_DEVICE f32 fold_row(const CoordT &coord) const
+        {
+            f32 x[8];
+#pragma unroll
+            for (u32 i = 0; i < 8; ++i) {
+                x[i] = existing(coord, i);
+            }
+            return Op::fold(Op::fold(Op::fold(x[0], x[1]), Op::fold(x[2], x[3])),
+                            Op::fold(Op::fold(x[4], x[5]), Op::fold(x[6], x[7])));
+        }
+    };
+
+    struct Element {
+        f32 element;
+        JG_DEVICE void load(const MatrixParam &, u32, u32, u32) {}
+        JG_DEVICE f32 &value()
+        {
+            element = Op::nothing();
+            return element;
+        }
+        JG_DEVICE void store(const MatrixParam &param, u32 row, u32 col, u32 batch)
+        {
+            *param.element<f32>(row, col, batch) = element;
+        }
+    };
+};
+
+// A value of each row: M of them. A lane keeps those of some rows. Where lanes of the
+// accumulator are columns, the warps of a team have parts of a row.
+template <class Op, class T>
+struct ReducedColumnVector : ReductionForms<Op> {
+    struct Vector : ReductionForms<Op>::VectorBase {
+        f32 kept[2] = {Op::nothing(), Op::nothing()};
+
+        template <class CoordT, class TeamT>
+        JG_DEVICE void finish_row(const MatrixParam &, const CoordT &coord,
+                                  const TeamT &team)
+        {
+            static_assert(TeamT::kLaneRows <= 2, "no room");
+            const f32 x = fold_lanes<Op, 1, TeamT::kAcross>(this->fold_row(coord));
+#pragma unroll
+            for (u32 i = 0; i < TeamT::kLaneRows; ++i) {
+                kept[i] = team.keeps_pass(i) ? Op::fold(kept[i], x) : kept[i];
+            }
+        }
+        template <class TeamT>
+        JG_DEVICE void finish_step(const MatrixParam &param, const TeamT &team)
+        {
+            if (!team.is_last_across()) {
+                return;
+            }
+#pragma unroll
+            for (u32 i = 0; i < TeamT::kLaneRows; ++i) {
+                const u32 row = TeamT::kept_row(i);
+                if constexpr (TeamT::kTransposed) {
+                    if (row < team.step_rows()) {
+                        team.put(row, kept[i]);
+                    }
+                } else if (row < TeamT::kWarpRows) {
+                    team.store_row(param, team.step_row() + TeamT::warp_row() + row,
+                                   kept[i]);
+                }
+                kept[i] = Op::nothing();
+            }
+            if constexpr (TeamT::kTransposed) {
+                const u32 row = TeamT::thread();
+                team.sync();
+                if (row < team.step_rows()) {
+                    team.store_row(param, team.step_row() + row,
+                                   team.template fold_warps<Op>(row));
+                }
+                team.sync();
+            }
+        }
+        template <class TeamT>
+        JG_DEVICE void finish_tile(const MatrixParam &param, const TeamT &team)
+        {
+            team.template finish_rows<Op, T>(param);
+        }
+    };
+};
+
+// A value of each column: N of them. Where lanes of the accumulator are rows, the warps of
+// a team have parts of a column; elsewhere a thread has the same columns in all steps.
+template <class Op, class T>
+struct ReducedRowVector : ReductionForms<Op> {
+    struct Vector : ReductionForms<Op>::VectorBase {
+        f32 kept[8] = {Op::nothing(), Op::nothing(), Op::nothing(), Op::nothing(),
+                       Op::nothing(), Op::nothing(), Op::nothing(), Op::nothing()};
+
+        template <class CoordT, class TeamT>
+        JG_DEVICE void finish_row(const MatrixParam &, const CoordT &coord, const TeamT &)
+        {
+#pragma unroll
+            for (u32 i = 0; i < 8; ++i) {
+                kept[i] = Op::fold(kept[i], this->existing(coord, i));
+            }
+        }
+        template <class TeamT>
+        JG_DEVICE void finish_step(const MatrixParam &param, const TeamT &team)
+        {
+            if (TeamT::kTransposed && !team.is_last_step()) {
+                return;
+            }
+            const u32 first = TeamT::lane() * 8; // of a lane whose vector this is
+#pragma unroll
+            for (u32 i = 0; i < 8; ++i) {
+                const f32 x = fold_lanes<Op, TeamT::kAcross, 32>(kept[i]);
+                kept[i] = Op::nothing();
+                if (TeamT::lane() < TeamT::kAcross) {
+                    if constexpr (TeamT::kTransposed) {
+                        team.store_column(
+                            param, team.step_col() + TeamT::warp_col() + first + i, x);
+                    } else {
+                        team.put(first + i, x);
+                    }
+                }
+            }
+            if constexpr (!TeamT::kTransposed) {
+                const u32 col = TeamT::thread();
+                team.sync();
+                if (col < team.step_cols()) {
+                    team.store_column(param, team.step_col() + col,
+                                      team.template fold_warps<Op>(col));
+                }
+                team.sync();
+            }
+        }
+        template <class TeamT>
+        JG_DEVICE void finish_tile(const MatrixParam &param, const TeamT &team)
+        {
+            team.template finish_columns<Op, T>(param);
+        }
+    };
+};
+
+// One value.
+template <class Op, class T>
+struct ReducedScalar : ReductionForms<Op> {
+    struct Vector : ReductionForms<Op>::VectorBase {
+        f32 kept = Op::nothing();
+
+        template <class CoordT, class TeamT>
+        JG_DEVICE void finish_row(const MatrixParam &, const CoordT &coord, const TeamT &)
+        {
+            kept = Op::fold(kept, this->fold_row(coord));
+        }
+        template <class TeamT>
+        JG_DEVICE void finish_step(const MatrixParam &, const TeamT &)
+        {
+        }
+        template <class TeamT>
+        JG_DEVICE void finish_tile(const MatrixParam &param, const TeamT &team)
+        {
+            const f32 x = fold_lanes<Op, 1, 32>(kept);
+            if (TeamT::lane() == 0) {
+                team.store_tensor(param, x);
+            }
+            team.template finish_tensor<Op, T>(param);
+        }
+    };
+};
+
+// As the source unit names them: the kind, then what is done.
+template <class T>
+using ScalarSum = ReducedScalar<SumOp, T>;
+template <class T>
+using ScalarMax = ReducedScalar<MaxOp, T>;
+template <class T>
+using ScalarMin = ReducedScalar<MinOp, T>;
+template <class T>
+using RowVectorSum = ReducedRowVector<SumOp, T>;
+template <class T>
+using RowVectorMax = ReducedRowVector<MaxOp, T>;
+template <class T>
+using RowVectorMin = ReducedRowVector<MinOp, T>;
+template <class T>
+using ColumnVectorSum = ReducedColumnVector<SumOp, T>;
+template <class T>
+using ColumnVectorMax = ReducedColumnVector<MaxOp, T>;
+template <class T>
+using ColumnVectorMin = ReducedColumnVector<MinOp, T>;
+
+} // namespace jg

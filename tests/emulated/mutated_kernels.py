@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""The kernels that test_mutations.py changes: by name what their PTX has in it that of others
+has not, the words of `jit-gemm run`, how many multiprocessors they need, and what is harmless."""
+
+# Mutants that are no faults, by rule and place among the rule's places, with the reason.
+LOAD_DRAIN = ("the load warp's drain: the commits that it waits for are those of a tile whose "
+              "accumulators the epilogue has waited for before the CTA ends")
+DRAIN_AND_ORDER = {
+    ("wait for nothing", 1): LOAD_DRAIN,
+    ("wait for nothing", 4): "that matrices wait for the first inputs is about speed"}
+OWN_RESPONSE = "the scheduler's warp fences again before it asks, which covers its own reads too"
+STORED_BEFORE = ("the first operand's partial results are stored before a barrier that the others "
+                 "have in the step")
+NO_COPIES = ("no copy arrives at a barrier; threads and commits come after the CTA's own "
+             "synchronisation")
+
+KERNELS = {
+    "sm_90a plain": {
+        "of": "wgmma.mma_async",
+        "harmless": {("wait for nothing", 1): "without neighbours the drain is about speed"},
+        "run": ["256x256x320", "bf16", "--arch", "sm_90a", "--config", "tile=64x128 stages=3"],
+    },
+    "sm_90a cluster, matrix operand": {
+        "of": "wgmma.mma_async",
+        "run": ["512x256x320", "bf16", "--arch", "sm_90a",
+                "--config", "tile=128x128 cluster=2x1 stages=3",
+                "--epilogue", "d = max(acc + bias, 0.0f) + r;",
+                "--operand", "bias:row_vector:bf16", "--operand", "r:matrix:bf16"],
+    },
+    "sm_90a 8-bit floats": {
+        "of": "wgmma.mma_async",
+        "run": ["256x256x640", "e4m3", "d=bf16", "--arch", "sm_90a",
+                "--config", "tile=128x128 cluster=2x1 stages=3"],
+    },
+    "sm_100a plain": {
+        "of": "tcgen05.mma",
+        "harmless": {("wait for nothing", 1): LOAD_DRAIN},
+        "run": ["512x256x320", "bf16", "--arch", "sm_100a",
+                "--config", "mma=128x64 cluster=1x1 scheduler=static stages=3"],
+    },
+    "sm_100a pair, matrix operand": {
+        "of": "tcgen05.mma", "harmless": DRAIN_AND_ORDER,
+        "run": ["1024x256x320", "bf16", "--arch", "sm_100a",
+                "--config", "mma=256x128 cluster=2x1 scheduler=static stages=3",
+                "--epilogue", "d = max(acc + bias, 0.0f) + r;",
+                "--operand", "bias:row_vector:bf16", "--operand", "r:matrix:bf16"],
+    },
+    "sm_100a 64 rows": {
+        "of": "tcgen05.mma", "harmless": {("wait for nothing", 1): LOAD_DRAIN},
+        "run": ["256x192x320", "bf16", "--arch", "sm_100a",
+                "--config", "mma=64x96 cluster=1x1 scheduler=static k_group=1 stages=3"],
+    },
+    "sm_100a pair of 64 rows, matrix operand": {
+        "of": "tcgen05.mma", "harmless": DRAIN_AND_ORDER,
+        "run": ["256x256x320", "bf16", "--arch", "sm_100a", "--config",
+                "mma=128x64 cta_group=2 cluster=2x1 scheduler=static k_group=1 stages=3",
+                "--epilogue", "d = max(acc + bias, 0.0f) + r;",
+                "--operand", "bias:row_vector:bf16", "--operand", "r:matrix:bf16"],
+    },
+    "sm_100a transposed product": {
+        "of": "tcgen05.mma", "harmless": {("wait for nothing", 1): LOAD_DRAIN},
+        "run": ["64x512x320", "bf16", "--arch", "sm_100a",
+                "--config", "mma=128x32 cluster=1x1 scheduler=static k_group=1 stages=3 swap_ab=1"],
+    },
+    "sm_100a transposed product, matrix operand": {
+        "of": "tcgen05.mma", "harmless": DRAIN_AND_ORDER,
+        "run": ["64x512x320", "bf16", "--arch", "sm_100a", "--config",
+                "mma=128x32 cta_group=2 cluster=2x1 scheduler=static k_group=1 stages=3 swap_ab=1",
+                "--epilogue", "d = max(acc + bias, 0.0f) + r;",
+                "--operand", "bias:row_vector:bf16", "--operand", "r:matrix:bf16"],
+    },
+    "sm_100a groups of K": {
+        "of": "tcgen05.mma",
+        "harmless": {("wait for nothing", 1): LOAD_DRAIN},
+        "run": ["512x256x320", "bf16", "--arch", "sm_100a",
+                "--config", "mma=128x64 cluster=1x1 scheduler=static k_group=2 stages=2"],
+    },
+    "sm_100a launch control": {
+        "of": "tcgen05.mma",
+        "harmless": {
+            ("drop fence.proxy.async", 0): OWN_RESPONSE,
+            ("drop fence.proxy.async", 2): "the load thread announces its next tile later; that "
+                                           "releases its read, and who asks waits for it and fences",
+            ("wait for nothing", 4): LOAD_DRAIN,
+            ("wait for nothing", 10): "the MMA thread has waited for this response before the tile "
+                                      "whose accumulators the epilogue has waited for",
+        },
+        "run": ["512x256x200", "bf16", "--arch", "sm_100a",
+                "--config", "mma=128x64 cluster=1x1 scheduler=clc stages=5"],
+    },
+    "sm_100a launch control, pairs in a cluster": {
+        "of": "tcgen05.mma",
+        "sms": 4,
+        "harmless": {
+            ("drop fence.proxy.async", 2): OWN_RESPONSE,
+            ("wait for nothing", 1): LOAD_DRAIN,
+        },
+        "run": ["1536x256x200", "bf16", "--arch", "sm_100a",
+                "--config", "mma=256x128 cluster=4x1 scheduler=clc stages=5"],
+    },
+    "sm_100a loads by threads": {
+        "of": "tcgen05.mma",
+        "harmless": {("drop fence.mbarrier_init", 0): NO_COPIES,
+                     ("wait for nothing", 1): LOAD_DRAIN},
+        "run": ["512x256x320", "bf16", "input_align=8", "--arch", "sm_100a",
+                "--config", "mma=128x64 stages=3"],
+    },
+    "sm_100a tf32 along M and N": {
+        "of": "tcgen05.mma",
+        "harmless": {("wait for nothing", 1): LOAD_DRAIN},
+        "run": ["256x256x140", "tf32", "layout=tn", "--arch", "sm_100a",
+                "--config", "mma=128x64 cluster=1x1 scheduler=static stages=3"],
+    },
+    "sm_90a loads by threads": {
+        "of": "wgmma.mma_async",
+        "harmless": {("drop fence.mbarrier_init", 0): NO_COPIES,
+                     ("wait for nothing", 1): "without neighbours the drain is about speed"},
+        "run": ["256x256x320", "bf16", "input_align=8", "--arch", "sm_90a",
+                "--config", "tile=64x128 stages=3"],
+    },
+    # As many clusters at once as there are parts of K.
+    "sm_100a pair, split K": {
+        "of": "tcgen05.mma",
+        "sms": 6,
+        "harmless": {("wait for nothing", 0): LOAD_DRAIN},
+        "run": ["512x256x640", "bf16", "--arch", "sm_100a",
+                "--config", "mma=256x128 cluster=2x1 stages=3 split_k=3"],
+    },
+    "sm_90a split K, unordered": {
+        "of": "wgmma.mma_async",
+        "sms": 4,
+        "harmless": {("wait for nothing", 1): "without neighbours the drain is about speed"},
+        "run": ["128x256x320", "bf16", "--arch", "sm_90a", "--config",
+                "tile=64x128 cluster=1x1 stages=3 split_k=4 split_order=unordered"],
+    },
+    # Only what reductions add (the rest is that of kernels above): a team's warps above each
+    # other and side by side, in two steps.
+    "sm_90a reductions": {
+        "of": "wgmma.mma_async",
+        "reduces": True, "harmless": {("reductions: drop bar.sync", 3): STORED_BEFORE},
+        "run": ["192x256x64", "bf16", "--arch", "sm_90a", "--config", "tile=128x128 stages=2",
+                "--epilogue", "d = s = b = m = acc;",
+                "--operand", "s:column_vector:f32:sum", "--operand", "b:row_vector:f32:sum",
+                "--operand", "m:scalar:f32:sum"],
+    },
+    "sm_100a reductions, transposed product": {
+        "of": "tcgen05.mma",
+        "reduces": True, "harmless": {("reductions: drop bar.sync", 3): STORED_BEFORE},
+        "run": ["192x256x64", "bf16", "--arch", "sm_100a", "--config",
+                "mma=128x128 cluster=1x1 scheduler=static k_group=1 stages=2 swap_ab=1",
+                "--epilogue", "d = s = b = m = acc;",
+                "--operand", "s:column_vector:f32:sum", "--operand", "b:row_vector:f32:sum",
+                "--operand", "m:scalar:f32:sum"],
+    },
+}

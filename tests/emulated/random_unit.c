@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT */
+#include "random_unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_INPUTS = 6 };
+
+void unit_fail(struct unit *unit, const char *what, const char *text)
+{
+    if (unit->wrong[0] == '\0') {
+        snprintf(unit->wrong, sizeof(unit->wrong), "%s: %s", what, text);
+    }
+}
+
+bool unit_check(struct unit *unit, const char *what, jit_gemm_status status)
+{
+    if (status != JIT_GEMM_OK) {
+        unit_fail(unit, what, jit_gemm_last_error());
+    }
+    return status == JIT_GEMM_OK;
+}
+
+uint32_t unit_below(struct unit *unit, uint32_t count)
+{
+    return draw_below(&unit->draws, count);
+}
+
+static bool chance(struct unit *unit, uint32_t percent)
+{
+    return unit_below(unit, 100) < percent;
+}
+
+/* ------------------------------------------------------------------------- problems */
+
+static int64_t draw_size(struct unit *unit, uint32_t most)
+{
+    static const int64_t borders[] = {1, 7, 8, 31, 32, 33, 63, 64, 65, 80};
+    return chance(unit, 40) ? borders[unit_below(unit, 10)] : 1 + unit_below(unit, most);
+}
+
+struct types {
+    const char *a, *b;
+    const char *d[4];
+    uint32_t d_count;
+    bool is_nt_on_sm_90a;
+};
+
+static void draw_config(struct unit *unit, char *text, size_t size)
+{
+    static const char *const configs[2][4] = {
+        {"tile=64x64", "tile=64x128 stages=3", "tile=128x64", "tile=64x64 cluster=2x1"},
+        {"mma=128x64", "mma=64x64", "mma=256x64 cta_group=2 cluster=2x1",
+         "mma=128x32 swap_ab=1"}};
+    text[0] = '\0';
+    if (chance(unit, 60)) {
+        snprintf(text, size, " config=%s%s", configs[unit->arch][unit_below(unit, 4)],
+                 chance(unit, 30) ? " split_k=2" : "");
+    }
+}
+
+void unit_draw_problem(struct unit *unit)
+{
+    static const struct types types[] = {
+        {"bf16", "bf16", {"bf16", "f32", "f16", "e4m3"}, 4, 0},
+        {"f16", "f16", {"f16", "f32"}, 2, 0},
+        {"tf32", "tf32", {"f32", "bf16"}, 2, 1},
+        {"e4m3", "e5m2", {"bf16", "f32", "e5m2"}, 3, 1},
+        {"s8", "s8", {"f32", "s32", "bf16"}, 3, 1}};
+    static const char *const layouts[] = {"nt", "nn", "tn", "tt"};
+    static const float factors[] = {1, 0.5f, -2, 1};
+    const struct types *type = &types[chance(unit, 60) ? 0 : unit_below(unit, 5)];
+    char config[128];
+    char sizes[96];
+    unit->m = draw_size(unit, 80);
+    unit->n = draw_size(unit, 80);
+    unit->k = draw_size(unit, 100);
+    unit->batch = chance(unit, 15) ? 2 : 1;
+    unit->is_dynamic = chance(unit, 20);
+    unit->alpha = factors[unit_below(unit, 4)];
+    unit->beta = 1;
+    snprintf(sizes, sizeof(sizes), "m=%d n=%d k=%d", (int)unit->m, (int)unit->n,
+             (int)unit->k);
+    draw_config(unit, config, sizeof(config));
+    const bool has_c = chance(unit, 25);
+    unit->beta = has_c ? factors[unit_below(unit, 4)] : 1;
+    const bool is_nt = type->is_nt_on_sm_90a && unit->arch == 0;
+    snprintf(unit->problem_text, sizeof(unit->problem_text),
+             "%s batch=%d a=%s b=%s%s d=%s layout=%s d_layout=%s%s%s%s epilogue=random%s",
+             unit->is_dynamic ? "m=256 n=256 k=256 dynamic=m,n,k" : sizes, (int)unit->batch,
+             type->a, type->b, has_c ? " c=f32" : "",
+             type->d[unit_below(unit, type->d_count)],
+             is_nt ? "nt" : layouts[unit_below(unit, 4)],
+             chance(unit, 25) ? "column" : "row", chance(unit, 10) ? " output_align=4" : "",
+             chance(unit, 15) ? " a_scale=vector b_scale=tensor" : "",
+             chance(unit, 15) ? " workspace=16m" : "", config);
+}
+
+/* ------------------------------------------------------------------------- operands */
+
+static void add_operand(struct unit *unit, char letter, jit_gemm_operand_kind kind,
+                        jit_gemm_dtype dtype, jit_gemm_operand_role role)
+{
+    const uint32_t i = unit->operand_count++;
+    snprintf(unit->names[i], sizeof(unit->names[i]), "%c%u", letter, i);
+    unit->operands[i] = (jit_gemm_operand){
+        .name = unit->names[i], .kind = kind, .dtype = dtype, .role = role};
+}
+
+static jit_gemm_dtype draw_type(struct unit *unit)
+{
+    static const jit_gemm_dtype types[] = {JIT_GEMM_DTYPE_F32, JIT_GEMM_DTYPE_BF16,
+                                           JIT_GEMM_DTYPE_F16, JIT_GEMM_DTYPE_E4M3,
+                                           JIT_GEMM_DTYPE_E5M2};
+    return types[chance(unit, 50) ? 0 : unit_below(unit, 5)];
+}
+
+/* Inputs first, then outputs. A part of the units has scalars or no outputs only, which
+ * take other ways through the epilogue. */
+void unit_draw_operands(struct unit *unit)
+{
+    const bool has_scalars_only = chance(unit, 8);
+    unit->input_count = 1 + unit_below(unit, has_scalars_only ? 2 : MAX_INPUTS);
+    for (uint32_t i = 0; i < unit->input_count; i++) {
+        const jit_gemm_operand_kind kind = has_scalars_only
+                                               ? JIT_GEMM_OPERAND_SCALAR
+                                               : (jit_gemm_operand_kind)unit_below(unit, 4);
+        add_operand(unit, 'v', kind, draw_type(unit), JIT_GEMM_OPERAND_INPUT);
+    }
+    const bool has_outputs = !has_scalars_only && !chance(unit, 4);
+    while (has_outputs && unit->operand_count < JIT_GEMM_MAX_OPERANDS) {
+        add_operand(unit, 'y', JIT_GEMM_OPERAND_MATRIX, draw_type(unit),
+                    JIT_GEMM_OPERAND_OUTPUT);
+    }
+}
+
+/* Inputs that no snippet reads so far: the last one has to, an unused operand is an error.
+ */
+static void list_unread(const struct unit *unit, const char **unread)
+{
+    for (uint32_t i = 0; i < unit->input_count; i++) {
+        if (strstr(unit->source, unit->names[i]) == NULL) {
+            *unread++ = unit->names[i];
+        }
+    }
+}
+
+void unit_draw_snippets(struct unit *unit, bool has_one_rounding)
+{
+    struct snippet_scope scope = {
+        .leaves = {"acc"}, .leaf_count = 1, .has_one_rounding = has_one_rounding};
+    for (uint32_t i = 0; i < unit->input_count; i++) {
+        scope.leaves[scope.leaf_count++] = unit->names[i];
+    }
+    unit->source = calloc(JIT_GEMM_MAX_OPERANDS + 1, SNIPPET_SIZE);
+    const char *unread[MAX_INPUTS + 1] = {NULL};
+    for (uint32_t output = unit->input_count; output <= unit->operand_count; output++) {
+        struct snippet_of *snippet = &unit->snippets[unit->snippet_count++];
+        const bool is_d = output == unit->operand_count;
+        snippet->output = output;
+        if (is_d) {
+            list_unread(unit, unread);
+        }
+        make_snippet(&unit->draws, &scope, unread, is_d ? "d" : unit->names[output],
+                     snippet->text, sizeof(snippet->text));
+        strcat(unit->source, snippet->text);
+    }
+}
+
+/* ----------------------------------------------------------------------------- data */
+
+bool unit_is_column_major(const struct unit *unit)
+{
+    return unit->problem.d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR;
+}
+
+/* Rows and columns as stored; rows are padded as the problem promises. */
+static struct array make_array(const struct unit *unit, jit_gemm_dtype dtype, int64_t rows,
+                               int64_t columns, uint32_t promised)
+{
+    struct array array = {
+        .view = {.dtype = dtype,
+                 .batch = unit->batch,
+                 .rows = rows,
+                 .columns = columns,
+                 .ld = element_padded_ld(dtype, columns, promised > 0 ? promised : 16)}};
+    array.view.batch_stride = rows * array.view.ld;
+    array.data = malloc(element_view_bytes(&array.view) + 1);
+    element_fill_poison(&array.view, array.data);
+    return array;
+}
+
+/* Multiples of 1/2 up to 1, or small integers: sums of 100 products are exact in 13 bits.
+ */
+static void fill_exact(struct unit *unit, struct array *array)
+{
+    const struct element_view *view = &array->view;
+    const double step = element_is_integer(view->dtype) ? 1 : 0.5;
+    for (int64_t i = 0; i < view->batch * view->rows * view->columns; i++) {
+        const int64_t at = i / view->columns * view->ld + i % view->columns;
+        element_store(view->dtype, array->data, (size_t)at,
+                      ((double)unit_below(unit, 5) - 2) * step);
+    }
+}
+
+static void fill_any(struct unit *unit, struct array *array)
+{
+    static const double special[] = {0, -0.0, 100, -100, 1, -1, 0.5, 6};
+    const struct element_view *view = &array->view;
+    for (int64_t i = 0; i < view->batch * view->rows * view->columns; i++) {
+        const int64_t at = i / view->columns * view->ld + i % view->columns;
+        const double value = chance(unit, 3)
+                                 ? special[unit_below(unit, 8)]
+                                 : (double)unit_below(unit, 1u << 24) * 0x1p-22 - 2;
+        element_store(view->dtype, array->data, (size_t)at, value);
+    }
+}
+
+static struct array make_operand(struct unit *unit, const jit_gemm_operand *operand)
+{
+    const bool by_columns = unit_is_column_major(unit);
+    switch (operand->kind) {
+    case JIT_GEMM_OPERAND_ROW_VECTOR:
+        return make_array(unit, operand->dtype, 1, unit->n, unit->problem.d.alignment);
+    case JIT_GEMM_OPERAND_COLUMN_VECTOR:
+        return make_array(unit, operand->dtype, 1, unit->m, unit->problem.d.alignment);
+    case JIT_GEMM_OPERAND_MATRIX:
+        return make_array(unit, operand->dtype, by_columns ? unit->n : unit->m,
+                          by_columns ? unit->m : unit->n, unit->problem.d.alignment);
+    default:
+        return make_array(unit, operand->dtype, 1, 1, 16);
+    }
+}
+
+static bool upload(struct unit *unit, jit_gemm_context *context, struct array *array)
+{
+    const size_t bytes = element_view_bytes(&array->view);
+    return unit_check(unit, "alloc",
+                      jit_gemm_device_alloc(context, bytes, &array->address)) &&
+           unit_check(unit, "upload",
+                      jit_gemm_device_upload(context, array->address, array->data, bytes));
+}
+
+static void make_input(struct unit *unit, const jit_gemm_matrix *matrix, int64_t outer,
+                       int64_t inner, struct array *ret_array)
+{
+    const bool is_mn_major = matrix->layout == JIT_GEMM_LAYOUT_MN_MAJOR;
+    *ret_array = make_array(unit, matrix->dtype, is_mn_major ? inner : outer,
+                            is_mn_major ? outer : inner, matrix->alignment);
+    fill_exact(unit, ret_array);
+}
+
+bool unit_make_data(struct unit *unit, jit_gemm_context *context)
+{
+    const jit_gemm_problem *problem = &unit->problem;
+    const int64_t rows = unit_is_column_major(unit) ? unit->n : unit->m;
+    const int64_t columns = unit_is_column_major(unit) ? unit->m : unit->n;
+    make_input(unit, &problem->a, unit->m, unit->k, &unit->arrays[MATRIX_A]);
+    make_input(unit, &problem->b, unit->n, unit->k, &unit->arrays[MATRIX_B]);
+    if (problem->c.dtype != JIT_GEMM_DTYPE_NONE) {
+        unit->arrays[MATRIX_C] =
+            make_array(unit, problem->c.dtype, rows, columns, problem->d.alignment);
+        fill_exact(unit, &unit->arrays[MATRIX_C]);
+    }
+    unit->arrays[MATRIX_D] =
+        make_array(unit, problem->d.dtype, rows, columns, problem->d.alignment);
+    for (uint32_t i = 0; i < unit->operand_count; i++) {
+        unit->arrays[i] = make_operand(unit, &unit->operands[i]);
+        if (unit->operands[i].role == JIT_GEMM_OPERAND_INPUT) {
+            fill_any(unit, &unit->arrays[i]);
+        }
+    }
+    for (int i = 0; i < MAX_MATRICES; i++) {
+        if (unit->arrays[i].data != NULL && !upload(unit, context, &unit->arrays[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void unit_free_data(struct unit *unit, jit_gemm_context *context)
+{
+    for (int i = 0; i < MAX_MATRICES; i++) {
+        (void)jit_gemm_device_free(context, unit->arrays[i].address);
+        free(unit->arrays[i].data);
+        unit->arrays[i] = (struct array){0};
+    }
+    (void)jit_gemm_device_free(context, unit->workspace);
+    unit->workspace = 0;
+}
+
+/* --------------------------------------------------------------------------- launch */
+
+static jit_gemm_arg argument_of(const struct array *array, bool is_matrix)
+{
+    return (jit_gemm_arg){.pointer = array->address,
+                          .ld = is_matrix ? array->view.ld : 0,
+                          .batch_stride =
+                              array->view.batch > 1 ? array->view.batch_stride : 0};
+}
+
+bool unit_make_workspace(struct unit *unit, jit_gemm_context *context, jit_gemm *gemm)
+{
+    jit_gemm_info info = {.struct_size = sizeof(info)};
+    enum { MOST = 1 << 22 };
+    if (!unit_check(unit, "info", jit_gemm_get_info(gemm, &info))) {
+        return false;
+    }
+    return info.workspace_bytes == 0 ||
+           (unit_check(unit, "workspace",
+                       jit_gemm_device_alloc(context, MOST, &unit->workspace)) &&
+            unit_check(unit, "workspace",
+                       jit_gemm_device_fill(context, unit->workspace, 0, MOST)));
+}
+
+bool unit_make_scales(struct unit *unit, jit_gemm_context *context,
+                      struct unit_scales *scales)
+{
+    if (unit->problem.a.scale.kind == JIT_GEMM_SCALE_NONE) {
+        return true;
+    }
+    scales->a = make_array(unit, JIT_GEMM_DTYPE_F32, 1, unit->m, unit->problem.d.alignment);
+    scales->b = make_array(unit, JIT_GEMM_DTYPE_F32, 1, 1, 16);
+    for (int64_t i = 0; i < unit->batch; i++) {
+        for (int64_t row = 0; row < unit->m; row++) {
+            element_store(JIT_GEMM_DTYPE_F32, scales->a.data,
+                          (size_t)(i * scales->a.view.batch_stride + row),
+                          row % 3 == 0 ? 0.5 : 2);
+        }
+        element_store(JIT_GEMM_DTYPE_F32, scales->b.data,
+                      (size_t)(i * scales->b.view.batch_stride), 0.25);
+    }
+    return upload(unit, context, &scales->a) && upload(unit, context, &scales->b);
+}
+
+void unit_free_scales(struct unit_scales *scales, jit_gemm_context *context)
+{
+    (void)jit_gemm_device_free(context, scales->a.address);
+    (void)jit_gemm_device_free(context, scales->b.address);
+    free(scales->a.data);
+    free(scales->b.data);
+}
+
+/* Every second scalar of f32 by value, where all batches have one. */
+static jit_gemm_arg operand_argument(const struct unit *unit, uint32_t i)
+{
+    const jit_gemm_operand *operand = &unit->operands[i];
+    const struct array *array = &unit->arrays[i];
+    if (operand->kind == JIT_GEMM_OPERAND_SCALAR && operand->dtype == JIT_GEMM_DTYPE_F32 &&
+        unit->batch == 1 && i % 2 == 0) {
+        return (jit_gemm_arg){.value = *(const float *)array->data};
+    }
+    return argument_of(array, operand->kind == JIT_GEMM_OPERAND_MATRIX);
+}
+
+bool unit_run(struct unit *unit, jit_gemm_context *context, jit_gemm *gemm,
+              const struct unit_scales *scales)
+{
+    jit_gemm_arg operands[JIT_GEMM_MAX_OPERANDS] = {{0}};
+    for (uint32_t i = 0; i < unit->operand_count; i++) {
+        operands[i] = operand_argument(unit, i);
+    }
+    jit_gemm_args args = {.struct_size = sizeof(args),
+                          .a = argument_of(&unit->arrays[MATRIX_A], true),
+                          .b = argument_of(&unit->arrays[MATRIX_B], true),
+                          .d = argument_of(&unit->arrays[MATRIX_D], true),
+                          .operands = operands,
+                          .operand_count = unit->operand_count,
+                          .alpha = &unit->alpha,
+                          .workspace = unit->workspace,
+                          .workspace_bytes = unit->workspace != 0 ? 1 << 22 : 0};
+    if (unit->arrays[MATRIX_C].data != NULL) {
+        args.c = argument_of(&unit->arrays[MATRIX_C], true);
+        args.beta = &unit->beta;
+    }
+    if (scales->a.data != NULL) {
+        args.a_scale = argument_of(&scales->a, false);
+        args.b_scale = argument_of(&scales->b, false);
+    }
+    if (unit->is_dynamic) {
+        args.m = unit->m;
+        args.n = unit->n;
+        args.k = unit->k;
+    }
+    return unit_check(unit, "run", jit_gemm_run(gemm, &args, NULL)) &&
+           unit_check(unit, "run", jit_gemm_device_synchronize(context));
+}
+
+bool unit_download(struct unit *unit, jit_gemm_context *context, uint32_t index)
+{
+    struct array *array = &unit->arrays[index];
+    return unit_check(unit, "download",
+                      jit_gemm_device_download(context, array->data, array->address,
+                                               element_view_bytes(&array->view)));
+}

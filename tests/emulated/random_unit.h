@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* One kernel with random snippets: its problem, its operands, its data and its launches. */
+#ifndef RANDOM_UNIT_H
+#define RANDOM_UNIT_H
+
+#include <stdbool.h>
+
+#include "jit_gemm/device.h"
+#include "jit_gemm/jit_gemm.h"
+#include "snippet_maker.h"
+#include "verify/elements.h"
+
+enum {
+    MAX_MATRICES = JIT_GEMM_MAX_OPERANDS + 4, /* the operands, A, B, C and D */
+    MATRIX_A = JIT_GEMM_MAX_OPERANDS,
+    MATRIX_B,
+    MATRIX_C,
+    MATRIX_D,
+    SNIPPET_SIZE = 4096
+};
+
+/* One matrix, vector or scalar of a launch, on the host and on the device. */
+struct array {
+    struct element_view view; /* as stored */
+    void *data;
+    uint64_t address;
+};
+
+/* One text, and what it assigns: an operand, or D where it is operand_count. */
+struct snippet_of {
+    char text[SNIPPET_SIZE];
+    uint32_t output;
+};
+
+struct unit {
+    uint64_t seed;
+    struct draws draws;
+    int arch;
+    char problem_text[512];
+    jit_gemm_problem problem;
+    int64_t m, n, k, batch; /* of the launch */
+    bool is_dynamic;
+    float alpha, beta;
+    char names[JIT_GEMM_MAX_OPERANDS][16];
+    jit_gemm_operand operands[JIT_GEMM_MAX_OPERANDS];
+    uint32_t operand_count, input_count;
+    struct snippet_of snippets[JIT_GEMM_MAX_OPERANDS + 1];
+    uint32_t snippet_count;
+    char *source;
+    struct array arrays[MAX_MATRICES];
+    uint64_t workspace;
+    char wrong[1024]; /* empty while nothing is */
+};
+
+/* Scales by which sums stay exact: of row 0, 3, 6... of A 0.5, of the others 2; of B 0.25.
+ */
+struct unit_scales {
+    struct array a, b;
+};
+
+/* Keeps the first thing that is wrong. */
+void unit_fail(struct unit *unit, const char *what, const char *text);
+/* True if the status is OK. */
+bool unit_check(struct unit *unit, const char *what, jit_gemm_status status);
+/* 0 to count - 1. */
+uint32_t unit_below(struct unit *unit, uint32_t count);
+
+/* Of the chip in `arch`; a problem need not be legal. */
+void unit_draw_problem(struct unit *unit);
+void unit_draw_operands(struct unit *unit);
+/* One for each output, and `source` of all. `has_one_rounding` as snippet_maker.h has it.
+ */
+void unit_draw_snippets(struct unit *unit, bool has_one_rounding);
+
+bool unit_is_column_major(const struct unit *unit);
+/* On the host and on the device; outputs are poisoned. False after a failure. */
+bool unit_make_data(struct unit *unit, jit_gemm_context *context);
+void unit_free_data(struct unit *unit, jit_gemm_context *context);
+bool unit_make_workspace(struct unit *unit, jit_gemm_context *context, jit_gemm *gemm);
+bool unit_make_scales(struct unit *unit, jit_gemm_context *context,
+                      struct unit_scales *scales);
+void unit_free_scales(struct unit_scales *scales, jit_gemm_context *context);
+/* Launches and waits. */
+bool unit_run(struct unit *unit, jit_gemm_context *context, jit_gemm *gemm,
+              const struct unit_scales *scales);
+/* Brings an array back to the host. */
+bool unit_download(struct unit *unit, jit_gemm_context *context, uint32_t index);
+
+#endif

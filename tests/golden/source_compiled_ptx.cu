@@ -1,0 +1,115 @@
+// jit_gemm 0.1.0, source format 5, sm_90a
+// problem: m=256 n=256 k=64 a=bf16 epilogue=keep config=kernel=reference
+// config: kernel=reference
+#define JG_OPERANDS(JG_ROW) \
+    JG_ROW(0, bias, RowVectorInput, bf16) \
+    JG_ROW(1, aux, MatrixOutput, f32)
+#include <jg/reference/reference_kernel.cuh>
+
+#line 1 "jit_gemm_config"
+struct Config {
+    static constexpr jg::u32 kM = 256;
+    static constexpr jg::u32 kN = 256;
+    static constexpr jg::u32 kK = 64;
+    static constexpr jg::u32 kBatch = 1;
+    static constexpr jg::u32 kBlockM = 0;
+    static constexpr jg::u32 kBlockN = 0;
+    static constexpr jg::u32 kBlockK = 0;
+    static constexpr jg::u32 kCtaGroup = 1;
+    static constexpr jg::u32 kClusterM = 0;
+    static constexpr jg::u32 kClusterN = 0;
+    static constexpr jg::u32 kStages = 0;
+    static constexpr jg::u32 kKGroup = 1;
+    static constexpr jg::u32 kAccStages = 1;
+    static constexpr jg::u32 kOutStages = 0;
+    static constexpr jg::u32 kASwizzleBytes = 0;
+    static constexpr jg::u32 kASwizzleAtom = 0;
+    static constexpr jg::u32 kBSwizzleBytes = 0;
+    static constexpr jg::u32 kBSwizzleAtom = 0;
+    static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kStatic;
+    static constexpr jg::Prefetch kPrefetch = jg::Prefetch::kNone;
+    static constexpr jg::u32 kRasterGroup = 0;
+    static constexpr jg::u32 kSplitK = 1;
+    static constexpr jg::u32 kThreads = 256;
+    static constexpr jg::u32 kSmemBytes = 0;
+    static constexpr jg::u32 kParamsBytes = 1152;
+    static constexpr jg::u32 kOperandCount = 2;
+    static constexpr bool kAKMajor = true;
+    static constexpr bool kBKMajor = true;
+    static constexpr bool kTransposed = false;
+    static constexpr bool kGated = false;
+    static constexpr bool kGateHalves = false;
+    static constexpr jg::u32 kGateColumns = 0;
+    static constexpr bool kHasC = false;
+    static constexpr bool kColumnMajor = false;
+    static constexpr bool kPlain = false;
+    static constexpr bool kLongSnippet = false;
+    static constexpr bool kRasterAlongM = true;
+    static constexpr bool kPdl = false;
+    static constexpr bool kThreadLoads = false;
+    static constexpr jg::u32 kOutputAlignment = 16;
+    using A = jg::bf16;
+    using B = jg::bf16;
+    using C = jg::bf16;
+    using D = jg::bf16;
+    using AScale = jg::NoScale;
+    using BScale = jg::NoScale;
+    using BGateScale = jg::NoScale;
+};
+
+#line 1 "jit_gemm_compiled"
+static JG_DEVICE float jg_compiled_epilogue(float acc, int row, int col, int batch, float bias, float *aux)
+{
+    float d;
+    asm volatile(
+        "{\n"
+        ".reg .b32 jg_d;\n"
+        ".reg .b32 jg_p0;\n"
+        "mov.b32 jg_p0, %1;\n"
+        ".reg .b32 jg_p1;\n"
+        "mov.b32 jg_p1, %2;\n"
+        ".reg .b32 jg_p2;\n"
+        "mov.b32 jg_p2, %3;\n"
+        ".reg .b32 jg_p3;\n"
+        "mov.b32 jg_p3, %4;\n"
+        ".reg .b32 jg_p4;\n"
+        "mov.b32 jg_p4, %5;\n"
+        ".reg .b64 jg_p5;\n"
+        "mov.b64 jg_p5, %6;\n"
+        "{\n"
+        ".reg .pred %%p<2>;\n"
+        ".reg .f32 %%f<3>;\n"
+        ".reg .b64 %%rd<2>;\n"
+        "mov.b32 %%f1, jg_p4;\n"
+        "mov.b64 %%rd1, jg_p5;\n"
+        "st.f32 [%%rd1], %%f1;\n"
+        "setp.gt.f32 %%p1, %%f1, 0f00000000;\n"
+        "@%%p1 bra $L__BB0_2;\n"
+        ".pragma \"nounroll\";\n"
+        "mov.f32 %%f1, 0f00000000;\n"
+        "$L__BB0_2:\n"
+        "mov.b32 jg_d, %%f1;\n"
+        "bra jg_end;\n"
+        "}\n"
+        "jg_end:\n"
+        "mov.b32 %0, jg_d;\n"
+        "}"
+        : "=f"(d)
+        : "f"(acc), "r"(row), "r"(col), "r"(batch), "f"(bias), "l"(aux)
+        : "memory");
+    return d;
+}
+
+#line 1 "jit_gemm_epilogue"
+JG_EPILOGUE_BEGIN
+#line 1 "keep.ptx"
+d = jg_compiled_epilogue(acc, row, col, batch, bias, &aux);
+#line 4 "jit_gemm_epilogue"
+JG_EPILOGUE_END
+
+#line 1 "jit_gemm_entry"
+extern "C" __global__ void __launch_bounds__(256, 1)
+jit_gemm_sm90a_bf16_bf16_reference_keep_c6506b04(const __grid_constant__ jg::KernelParams<Config::kOperandCount> params)
+{
+    jg::reference::gemm_kernel<Config, Epilogue>(params);
+}

@@ -1,0 +1,83 @@
+// jit_gemm 0.1.0, source format 5, sm_100a
+// problem: m=300 n=264 k=256 a=bf16 d_layout=column epilogue=test config=kernel=gemm mma=128x96 cta_group=1 cluster=1x1 scheduler=clc k_group=1 stages=2 acc_stages=2 raster=m raster_group=4 out_stages=2 pdl=1 split_k=1 swap_ab=0
+// config: kernel=gemm mma=128x96 cta_group=1 cluster=1x1 scheduler=clc k_group=1 stages=2 acc_stages=2 raster=m raster_group=4 out_stages=2 pdl=1 split_k=1
+#define JG_OPERANDS(JG_ROW) \
+    JG_ROW(0, s, RowVectorSum, f32) \
+    JG_ROW(1, b, ColumnVectorMax, f32)
+#include <jg/sm100a/gemm_kernel.cuh>
+
+#line 1 "jit_gemm_config"
+struct Config {
+    static constexpr jg::u32 kM = 300;
+    static constexpr jg::u32 kN = 264;
+    static constexpr jg::u32 kK = 256;
+    static constexpr jg::u32 kBatch = 1;
+    static constexpr jg::u32 kBlockM = 128;
+    static constexpr jg::u32 kBlockN = 96;
+    static constexpr jg::u32 kBlockK = 64;
+    static constexpr jg::u32 kCtaGroup = 1;
+    static constexpr jg::u32 kClusterM = 1;
+    static constexpr jg::u32 kClusterN = 1;
+    static constexpr jg::u32 kStages = 2;
+    static constexpr jg::u32 kKGroup = 1;
+    static constexpr jg::u32 kAccStages = 2;
+    static constexpr jg::EpilogueKind kEpilogue = jg::EpilogueKind::kVectors;
+    static constexpr jg::u32 kEpilogueLoadsPerStep = 0;
+    static constexpr jg::u32 kEpilogueLoadStages = 0;
+    static constexpr bool kWholeRows = false;
+    static constexpr bool kWholeCols = false;
+    static constexpr bool kWholeVectors = false;
+    static constexpr jg::u32 kRowParts = 2;
+    static constexpr jg::u32 kColumnParts = 1;
+    static constexpr jg::u32 kTensorParts = 4;
+    static constexpr jg::u32 kStoreTileRows = 32;
+    static constexpr jg::u32 kStoreTileSwizzleBytes = 128;
+    static constexpr jg::u32 kOutStages = 2;
+    static constexpr jg::u32 kASwizzleBytes = 128;
+    static constexpr jg::u32 kASwizzleAtom = 16;
+    static constexpr jg::u32 kBSwizzleBytes = 128;
+    static constexpr jg::u32 kBSwizzleAtom = 16;
+    static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kClc;
+    static constexpr jg::Prefetch kPrefetch = jg::Prefetch::kNone;
+    static constexpr jg::u32 kRasterGroup = 4;
+    static constexpr jg::u32 kSplitK = 1;
+    static constexpr jg::u32 kThreads = 224;
+    static constexpr jg::u32 kSmemBytes = 118784;
+    static constexpr jg::u32 kParamsBytes = 1152;
+    static constexpr jg::u32 kOperandCount = 2;
+    static constexpr bool kAKMajor = true;
+    static constexpr bool kBKMajor = true;
+    static constexpr bool kTransposed = true;
+    static constexpr bool kGated = false;
+    static constexpr bool kGateHalves = false;
+    static constexpr jg::u32 kGateColumns = 0;
+    static constexpr bool kHasC = false;
+    static constexpr bool kColumnMajor = true;
+    static constexpr bool kPlain = false;
+    static constexpr bool kLongSnippet = false;
+    static constexpr bool kRasterAlongM = true;
+    static constexpr bool kPdl = true;
+    static constexpr bool kThreadLoads = false;
+    static constexpr jg::u32 kOutputAlignment = 16;
+    using A = jg::bf16;
+    using B = jg::bf16;
+    using C = jg::bf16;
+    using D = jg::bf16;
+    using AScale = jg::NoScale;
+    using BScale = jg::NoScale;
+    using BGateScale = jg::NoScale;
+};
+
+#line 1 "jit_gemm_epilogue"
+JG_EPILOGUE_BEGIN
+#line 1 "test"
+d = acc; s = d * d; b = d;
+#line 4 "jit_gemm_epilogue"
+JG_EPILOGUE_END
+
+#line 1 "jit_gemm_entry"
+extern "C" __global__ void __launch_bounds__(224, 1)
+jit_gemm_sm100a_bf16_bf16_128x96_test_c19319d3(const __grid_constant__ jg::KernelParams<Config::kOperandCount> params)
+{
+    jg::sm100a::gemm_kernel<Config, Epilogue>(params);
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* Gated epilogues: two columns of B make one of D. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "plan/choose.h"
+
+static struct jg_epilogue *make_epilogue(const char *source, jit_gemm_operand_kind kind)
+{
+    const jit_gemm_operand operand = {
+        .name = "b", .kind = kind, .dtype = JIT_GEMM_DTYPE_BF16};
+    jit_gemm_epilogue user = {.struct_size = sizeof(user),
+                              .name = "gated",
+                              .source = source,
+                              .operands = &operand,
+                              .operand_count = strstr(source, "b") != NULL};
+    struct jg_epilogue *epilogue = NULL;
+    cr_assert_eq(jg_epilogue_create(&user, &epilogue), JIT_GEMM_OK, "%s", jg_error_text());
+    return epilogue;
+}
+
+static jit_gemm_status find(void *user, const char *name, jit_gemm_dtype d,
+                            const struct jg_epilogue **ret_epilogue)
+{
+    (void)d;
+    cr_assert_str_eq(name, "gated");
+    *ret_epilogue = user;
+    return JIT_GEMM_OK;
+}
+
+/* With the epilogue `gated`. */
+static jit_gemm_status normalize(const char *text, struct jg_epilogue *epilogue,
+                                 struct jg_problem *ret_problem)
+{
+    jit_gemm_problem problem;
+    cr_assert_eq(jg_problem_parse(text, &problem), JIT_GEMM_OK, "%s", jg_error_text());
+    strcpy(problem.epilogue, "gated");
+    return jg_problem_normalize(&problem, find, epilogue, ret_problem);
+}
+
+/* ... and the choice for a chip. */
+static jit_gemm_status choose(const char *arch, const char *text,
+                              struct jg_epilogue *epilogue, struct jg_choice *ret_choice)
+{
+    struct jg_problem problem;
+    cr_assert_eq(normalize(text, epilogue, &problem), JIT_GEMM_OK, "%s", jg_error_text());
+    const struct jg_arch *chip = jg_arch_find(arch);
+    return jg_config_choose(chip, &problem, &chip->default_facts, ret_choice, NULL);
+}
+
+Test(gated, d_has_half_of_the_columns)
+{
+    struct jg_epilogue *epilogue =
+        make_epilogue("d = silu(acc0) * acc1;", JIT_GEMM_OPERAND_SCALAR);
+    struct jg_problem problem;
+    cr_expect(epilogue->is_gated);
+    cr_assert_eq(normalize("64x96x32 bf16 pair=halves", epilogue, &problem), JIT_GEMM_OK);
+    cr_expect(problem.is_gated);
+    cr_expect_eq(problem.pair, JIT_GEMM_PAIR_HALVES);
+    cr_expect_eq(jg_problem_d_row(&problem).size, 48);
+    cr_expect_eq(jg_problem_d_columns(&problem, 10), 5);
+    jg_epilogue_destroy(epilogue);
+}
+
+Test(gated, both_pairs_are_different_kernels)
+{
+    struct jg_epilogue *epilogue =
+        make_epilogue("d = silu(acc0) * acc1;", JIT_GEMM_OPERAND_SCALAR);
+    static const char *const texts[] = {"64x96x32 bf16", "64x96x32 bf16 pair=halves"};
+    struct jg_str bytes[2] = {{0}};
+    for (int i = 0; i < 2; i++) {
+        struct jg_problem problem;
+        cr_assert_eq(normalize(texts[i], epilogue, &problem), JIT_GEMM_OK);
+        jg_problem_bytes(&problem, &bytes[i]);
+    }
+    cr_expect(bytes[0].size != bytes[1].size ||
+              memcmp(jg_str_text(&bytes[0]), jg_str_text(&bytes[1]), bytes[0].size) != 0);
+    jg_str_free(&bytes[0]);
+    jg_str_free(&bytes[1]);
+    jg_epilogue_destroy(epilogue);
+}
+
+Test(gated, what_a_pair_needs_is_refused_by_name)
+{
+    struct jg_epilogue *gated =
+        make_epilogue("d = silu(acc0) * acc1;", JIT_GEMM_OPERAND_SCALAR);
+    struct jg_epilogue *plain = make_epilogue("d = acc;", JIT_GEMM_OPERAND_SCALAR);
+    const struct {
+        const char *text;
+        struct jg_epilogue *epilogue;
+        jit_gemm_status status;
+        const char *begin;
+    } rows[] = {
+        {"64x95x32 bf16", gated, JIT_GEMM_ERR_ARGUMENT,
+         "problem.n: a gated epilogue needs an even N, 95 is odd"},
+        {"64x96x32 bf16 d_layout=column", gated, JIT_GEMM_ERR_UNSUPPORTED,
+         "problem.d.layout: there is no kernel for a gated epilogue with a column-major D"},
+        {"64x96x32 bf16 pair=halves", plain, JIT_GEMM_ERR_ARGUMENT,
+         "problem.pair: halves of B are given, but the epilogue is not gated"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_problem problem;
+        cr_expect_eq(normalize(rows[i].text, rows[i].epilogue, &problem), rows[i].status);
+        cr_expect_eq(strncmp(jg_error_text(), rows[i].begin, strlen(rows[i].begin)), 0,
+                     "got '%s'", jg_error_text());
+    }
+    jit_gemm_problem user = {.struct_size = sizeof(user),
+                             .m = {.size = 8},
+                             .n = {.size = 8},
+                             .k = {.size = 8},
+                             .a.dtype = JIT_GEMM_DTYPE_BF16,
+                             .pair = (jit_gemm_pair)2};
+    struct jg_problem problem;
+    cr_expect_eq(jg_problem_normalize(&user, NULL, NULL, &problem), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_str_eq(jg_error_text(), "problem.pair: must be 0 or 1, is 2; give "
+                                      "JIT_GEMM_PAIR_INTERLEAVED or JIT_GEMM_PAIR_HALVES");
+    user.pair = JIT_GEMM_PAIR_INTERLEAVED;
+    user.reserved = 3;
+    cr_expect_eq(jg_problem_normalize(&user, NULL, NULL, &problem), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_str_eq(jg_error_text(), "problem.reserved: must be 0, is 3; zero the struct "
+                                      "before filling it");
+    jg_epilogue_destroy(gated);
+    jg_epilogue_destroy(plain);
+}
+
+Test(gated, what_has_no_kernel_is_refused_by_name)
+{
+    struct jg_epilogue *epilogue =
+        make_epilogue("d = silu(acc0) * acc1;", JIT_GEMM_OPERAND_SCALAR);
+    static const struct {
+        const char *text, *begin;
+    } rows[] = {
+        {"64x96x32 bf16 c=bf16",
+         "problem.c.dtype: there is no kernel for a gated epilogue with a C"},
+        {"64x96x32 bf16 layout=nn",
+         "problem.pair: there is no kernel for pairs of neighbouring columns of an MN-major"},
+        {"64x90x32 bf16 layout=nn pair=halves",
+         "problem.n: half of a row of the MN-major B has 90 bytes"},
+        {"64x96x32 bf16 input_align=2",
+         "problem.a.alignment: there is no kernel for a gated epilogue with input_align=2"},
+    };
+    static const char *const archs[] = {"sm_90a", "sm_100a"};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        for (int chip = 0; chip < 2; chip++) {
+            struct jg_choice choice;
+            cr_expect_eq(choose(archs[chip], rows[i].text, epilogue, &choice),
+                         JIT_GEMM_ERR_UNSUPPORTED);
+            cr_expect_eq(strncmp(jg_error_text(), rows[i].begin, strlen(rows[i].begin)), 0,
+                         "got '%s'", jg_error_text());
+        }
+    }
+    jg_epilogue_destroy(epilogue);
+}
+
+/* Which way out: as of any other epilogue, by D's columns. */
+Test(gated, scalars_only_take_fragments)
+{
+    struct jg_epilogue *scalars =
+        make_epilogue("d = silu(acc0) * acc1;", JIT_GEMM_OPERAND_SCALAR);
+    struct jg_epilogue *vectors =
+        make_epilogue("d = silu(acc0 + b0) * (acc1 + b1);", JIT_GEMM_OPERAND_PAIR_VECTOR);
+    static const char *const archs[] = {"sm_90a", "sm_100a"};
+    for (int i = 0; i < 2; i++) {
+        struct jg_choice choice;
+        cr_assert_eq(choose(archs[i], "2048x2048x512 bf16", scalars, &choice), JIT_GEMM_OK);
+        cr_expect_eq(choice.derived.output.epilogue, JG_EPILOGUE_FRAGMENTS);
+        cr_assert_eq(choose(archs[i], "2048x2052x512 bf16", scalars, &choice), JIT_GEMM_OK);
+        cr_expect_eq(choice.derived.output.epilogue, JG_EPILOGUE_VECTORS, "odd rows of D");
+        cr_assert_eq(choose(archs[i], "2048x2048x512 bf16", vectors, &choice), JIT_GEMM_OK);
+        cr_expect_eq(choice.derived.output.epilogue, JG_EPILOGUE_VECTORS);
+    }
+    jg_epilogue_destroy(scalars);
+    jg_epilogue_destroy(vectors);
+}
+
+/* Each team of the epilogue has both accumulators of its elements. */
+Test(gated, columns_of_a_team_are_halved)
+{
+    struct jg_epilogue *epilogue =
+        make_epilogue("d = silu(acc0) * acc1;", JIT_GEMM_OPERAND_SCALAR);
+    static const struct {
+        const char *arch, *text;
+        int gate_columns, box_rows;
+    } rows[] = {
+        {"sm_90a", "512x512x512 bf16 config=tile=128x256 cluster=1x1", 128, 128},
+        {"sm_90a", "512x512x512 bf16 config=tile=128x256 cluster=2x1", 128, 128},
+        {"sm_90a", "512x512x512 bf16 config=tile=64x256 cluster=2x1", 64, 64},
+        {"sm_90a", "512x512x512 bf16 layout=nn pair=halves config=tile=128x256 cluster=2x1",
+         128, 32},
+        {"sm_100a", "512x512x512 bf16 config=mma=256x256 cluster=2x1", 128, 128},
+        {"sm_100a", "512x512x512 bf16 config=mma=256x256 cluster=4x1", 128, 64},
+        {"sm_100a", "512x512x512 bf16 config=mma=128x256 cta_group=2 cluster=2x1", 64, 64},
+        {"sm_100a", "512x512x512 bf16 config=mma=128x16 cta_group=1 cluster=1x1", 8, 8},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_choice choice;
+        cr_assert_eq(choose(rows[i].arch, rows[i].text, epilogue, &choice), JIT_GEMM_OK,
+                     "%s: %s", rows[i].text, jg_error_text());
+        cr_expect_eq(choice.derived.gate_columns, rows[i].gate_columns, "%s", rows[i].text);
+        cr_expect_eq(choice.derived.b_box.rows, rows[i].box_rows, "%s", rows[i].text);
+    }
+    jg_epilogue_destroy(epilogue);
+}
+
+Test(gated, tiles_without_whole_pairs_are_rejected)
+{
+    struct jg_epilogue *epilogue =
+        make_epilogue("d = silu(acc0) * acc1;", JIT_GEMM_OPERAND_SCALAR);
+    static const struct {
+        const char *arch, *text, *begin;
+    } rows[] = {
+        {"sm_90a", "512x512x512 bf16 layout=nn pair=halves config=tile=128x192",
+         "problem.config: tile=128x192: half of a warpgroup's columns, 96, are no multiple "
+         "of 64"},
+        {"sm_100a", "512x512x512 bf16 config=mma=128x64 cta_group=1 swap_ab=1",
+         "problem.config: swap_ab=1: the pairs of a gated epilogue lie along N"},
+        {"sm_100a", "512x512x512 bf16 config=mma=64x24 cta_group=1",
+         "problem.config: mma=64x24 cta_group=1: half of a CTA's columns, 12, are no "
+         "multiple of 8"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_choice choice;
+        cr_expect_eq(choose(rows[i].arch, rows[i].text, epilogue, &choice),
+                     JIT_GEMM_ERR_ARGUMENT);
+        cr_expect_eq(strncmp(jg_error_text(), rows[i].begin, strlen(rows[i].begin)), 0,
+                     "got '%s'", jg_error_text());
+    }
+    jg_epilogue_destroy(epilogue);
+}
+
+Test(gated, pair_vectors_belong_to_gated_snippets)
+{
+    jit_gemm_operand operands[] = {
+        {.name = "b", .kind = JIT_GEMM_OPERAND_PAIR_VECTOR, .dtype = JIT_GEMM_DTYPE_BF16},
+        {.name = "b1", .kind = JIT_GEMM_OPERAND_ROW_VECTOR, .dtype = JIT_GEMM_DTYPE_BF16}};
+    jit_gemm_epilogue user = {.struct_size = sizeof(user),
+                              .name = "gated",
+                              .source = "d = acc + b0;",
+                              .operands = operands,
+                              .operand_count = 1};
+    struct jg_epilogue *epilogue = NULL;
+    cr_expect_eq(jg_epilogue_create(&user, &epilogue), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_str_eq(
+        jg_error_text(),
+        "epilogue.operands[0].kind: 'b' is a pair_vector, but the epilogue is "
+        "not gated; declare a row_vector, or name acc0 and acc1 in the snippet");
+    user.source = "d = (acc0 + b0) * acc1 + b1;";
+    user.operand_count = 2;
+    cr_expect_eq(jg_epilogue_create(&user, &epilogue), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_str_eq(jg_error_text(),
+                     "epilogue.operands[1].name: 'b1' is what the snippet calls a value of "
+                     "the pair_vector 'b'; use another name");
+    user.operand_count = 1;
+    cr_expect_eq(jg_epilogue_create(&user, &epilogue), JIT_GEMM_OK, "%s", jg_error_text());
+    jg_epilogue_destroy(epilogue);
+    operands[0].dtype = JIT_GEMM_DTYPE_F32;
+    operands[0].role = JIT_GEMM_OPERAND_SUM;
+    cr_expect_eq(jg_epilogue_create(&user, &epilogue), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_str_eq(jg_error_text(),
+                     "epilogue.operands[0].role: a pair_vector is an input, not a sum; "
+                     "declare it as a row_vector: one value for each column of D");
+}

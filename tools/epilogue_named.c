@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* jit-gemm epilogue list and show: the library's own epilogues. */
+#include <string.h>
+
+#include "cli.h"
+#include "verify/elements.h"
+
+static const struct cli_help list_help = {
+    "epilogue list [--json]",
+    "Lists the library's own epilogues: the name for epilogue=NAME in a problem, and what\n"
+    "it computes. None has to be registered.\n",
+    "  jit-gemm epilogue list\n",
+};
+static const struct cli_help show_help = {
+    "epilogue show NAME [--d TYPE] [--json]",
+    "Shows one of the library's own epilogues: what it computes, the equivalent in\n"
+    "cuBLASLt, its operands in the order of a launch, and its snippet.\n",
+    "  jit-gemm epilogue show bias_gelu\n"
+    "  jit-gemm epilogue show quantise --d e4m3\n",
+};
+
+static const char *kind_name(jit_gemm_operand_kind kind)
+{
+    static const char *const names[] = {"scalar", "row_vector", "column_vector", "matrix"};
+
+    return names[kind];
+}
+
+/* What depends on the type of D has no type while that is not known. */
+static const char *type_name(jit_gemm_dtype dtype)
+{
+    return dtype == JIT_GEMM_DTYPE_NONE ? "as_d" : element_dtype_name(dtype);
+}
+
+static const char *role_suffix(jit_gemm_operand_role role)
+{
+    return role == JIT_GEMM_OPERAND_OUTPUT ? ":out" : "";
+}
+
+bool cli_find_named_epilogue(const char *name, jit_gemm_dtype d,
+                             jit_gemm_named_epilogue *ret_named)
+{
+    for (uint32_t i = 0; i < jit_gemm_epilogue_named_count(); i++) {
+        jit_gemm_named_epilogue named = {.struct_size = sizeof(named)};
+
+        if (jit_gemm_epilogue_named(i, d, &named) == JIT_GEMM_OK &&
+            strcmp(named.name, name) == 0) {
+            *ret_named = named;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void print_json(const jit_gemm_named_epilogue *named)
+{
+    printf("{");
+    cli_json_field(stdout, "name", named->name, true);
+    cli_json_field(stdout, "math", named->math, true);
+    cli_json_field(stdout, "cublaslt", named->cublaslt, true);
+    cli_json_field(stdout, "source", named->source, true);
+    printf("\"operands\": [");
+    for (uint32_t i = 0; i < named->operand_count; i++) {
+        const jit_gemm_operand *operand = &named->operands[i];
+
+        printf("%s{", i > 0 ? ", " : "");
+        cli_json_field(stdout, "name", operand->name, true);
+        cli_json_field(stdout, "kind", kind_name(operand->kind), true);
+        cli_json_field(stdout, "type", type_name(operand->dtype), true);
+        cli_json_field(stdout, "role",
+                       operand->role == JIT_GEMM_OPERAND_OUTPUT ? "out" : "in", false);
+        printf("}");
+    }
+    printf("]}");
+}
+
+static void print_text(const jit_gemm_named_epilogue *named)
+{
+    printf("%s\n  %s\n  cuBLASLt: %s\n", named->name, named->math, named->cublaslt);
+    for (uint32_t i = 0; i < named->operand_count; i++) {
+        const jit_gemm_operand *operand = &named->operands[i];
+
+        printf("  operand %s:%s:%s%s\n", operand->name, kind_name(operand->kind),
+               type_name(operand->dtype), role_suffix(operand->role));
+    }
+    printf("\n%s", named->source);
+}
+
+int epilogue_list(int argc, char **argv)
+{
+    bool json = false;
+    int words = 0;
+    const struct cli_option table[] = {
+        {"--json", NULL, "print a JSON array instead", CLI_FLAG, &json}, {0}};
+    const struct cli_option *groups[] = {table, NULL};
+    const int code = cli_parse(&list_help, groups, argc, argv, &words);
+
+    if (code >= 0) {
+        return code;
+    }
+    if (words > 0) {
+        return cli_usage_error("epilogue list takes no words; `epilogue show %s` shows one",
+                               argv[1]);
+    }
+    for (uint32_t i = 0; i < jit_gemm_epilogue_named_count(); i++) {
+        jit_gemm_named_epilogue named = {.struct_size = sizeof(named)};
+        const jit_gemm_status status =
+            jit_gemm_epilogue_named(i, JIT_GEMM_DTYPE_NONE, &named);
+
+        if (status != JIT_GEMM_OK) {
+            return cli_report(status, NULL, false);
+        }
+        if (json) {
+            printf("%s", i > 0 ? ",\n " : "[");
+            print_json(&named);
+        } else {
+            printf("%-19s %s\n", named.name, named.math);
+        }
+    }
+    if (json) {
+        printf("]\n");
+    }
+    return CLI_OK;
+}
+
+int epilogue_show(int argc, char **argv)
+{
+    bool json = false;
+    const char *d_text = NULL;
+    int words = 0;
+    const struct cli_option table[] = {
+        {"--d", "TYPE", "the type of D, which some operands have too", CLI_TEXT, &d_text},
+        {"--json", NULL, "print a JSON object instead", CLI_FLAG, &json},
+        {0}};
+    const struct cli_option *groups[] = {table, NULL};
+    const int code = cli_parse(&show_help, groups, argc, argv, &words);
+    jit_gemm_dtype d = JIT_GEMM_DTYPE_NONE;
+    jit_gemm_named_epilogue named;
+
+    if (code >= 0) {
+        return code;
+    }
+    if (words != 1) {
+        return cli_usage_error("give one name; `jit-gemm epilogue list` has them");
+    }
+    if (d_text != NULL && !element_dtype_parse(d_text, &d)) {
+        return cli_usage_error("--d: there is no type `%s`", d_text);
+    }
+    if (!cli_find_named_epilogue(argv[1], d, &named)) {
+        return cli_usage_error(
+            "the library has no epilogue `%s`; `jit-gemm epilogue list` has them", argv[1]);
+    }
+    if (json) {
+        print_json(&named);
+        printf("\n");
+    } else {
+        print_text(&named);
+    }
+    return CLI_OK;
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+#include "run_interpret.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The corners and some between. */
+enum { SAMPLES = 256 };
+
+/* What the reference's f64 may have lost of a sum's terms. */
+#define SUM_ERROR 1e-12
+
+enum {
+    INPUT_A = JIT_GEMM_MAX_OPERANDS,
+    INPUT_B,
+    INPUT_C,
+    INPUT_A_SCALE,
+    INPUT_B_SCALE,
+    INPUT_COUNT
+};
+
+struct interpreter {
+    const struct run_launch *launch;
+    const struct cli_problem *problem;
+    const struct run_results *reference;
+    struct snippet *snippet;
+    void *inputs[INPUT_COUNT]; /* as on the device; NULL where there is none */
+    void *outputs[JIT_GEMM_MAX_OPERANDS + 1]; /* of the reference; D is the last */
+    struct run_interpretation result;
+};
+
+struct place {
+    int64_t row, column, batch;
+};
+
+static const struct run_matrix *input_at(const struct interpreter *all, int index)
+{
+    const struct run_inputs *inputs = &all->launch->inputs;
+
+    switch (index) {
+    case INPUT_A:
+        return &inputs->a;
+    case INPUT_B:
+        return &inputs->b;
+    case INPUT_C:
+        return &inputs->c;
+    case INPUT_A_SCALE:
+        return &inputs->a_scale;
+    case INPUT_B_SCALE:
+        return &inputs->b_scale;
+    default:
+        return &inputs->operands[index];
+    }
+}
+
+static const struct run_matrix *output_at(const struct interpreter *all, size_t index)
+{
+    return index == all->problem->operand_count ? &all->reference->d
+                                                : &all->reference->operands[index];
+}
+
+static int download_all(struct interpreter *all)
+{
+    for (int i = 0; i < INPUT_COUNT; i++) {
+        const struct run_matrix *matrix = input_at(all, i);
+
+        if (matrix->base != 0) {
+            all->inputs[i] = run_matrix_download(all->launch->context, matrix);
+            if (all->inputs[i] == NULL) {
+                return CLI_FAILED;
+            }
+        }
+    }
+    for (size_t i = 0; i <= all->problem->operand_count; i++) {
+        const struct run_matrix *matrix = output_at(all, i);
+
+        if (matrix->base != 0) {
+            all->outputs[i] = run_matrix_download(all->launch->context, matrix);
+            if (all->outputs[i] == NULL) {
+                return CLI_FAILED;
+            }
+        }
+    }
+    return CLI_OK;
+}
+
+/* --------------------------------------------------------------------------- elements */
+
+static double load(const struct run_matrix *matrix, const void *data, int64_t batch,
+                   int64_t row, int64_t column)
+{
+    const struct element_view *view = &matrix->view;
+
+    return element_load(view->dtype, data,
+                        (size_t)(batch * view->batch_stride + row * view->ld + column));
+}
+
+/* Of a matrix that lies as D. */
+static double load_as_d(const struct interpreter *all, const struct run_matrix *matrix,
+                        const void *data, const struct place *place)
+{
+    const bool by_columns = all->problem->problem.d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR;
+
+    return load(matrix, data, place->batch, by_columns ? place->column : place->row,
+                by_columns ? place->row : place->column);
+}
+
+/* Of a row of A or a column of B; 1 where there is none. */
+static double scale_at(const struct interpreter *all, int index, int64_t batch, int64_t at)
+{
+    const struct run_matrix *scale = input_at(all, index);
+
+    return all->inputs[index] != NULL
+               ? load(scale, all->inputs[index], batch, 0, scale->view.columns > 1 ? at : 0)
+               : 1;
+}
+
+static double dot(const struct interpreter *all, const struct place *place)
+{
+    const jit_gemm_problem *problem = &all->problem->problem;
+    const bool is_a_turned = problem->a.layout == JIT_GEMM_LAYOUT_MN_MAJOR;
+    const bool is_b_turned = problem->b.layout == JIT_GEMM_LAYOUT_MN_MAJOR;
+    const struct run_matrix *a = &all->launch->inputs.a;
+    const struct run_matrix *b = &all->launch->inputs.b;
+    double sum = 0;
+
+    for (int64_t k = 0; k < all->launch->inputs.k; k++) {
+        sum += load(a, all->inputs[INPUT_A], place->batch, is_a_turned ? k : place->row,
+                    is_a_turned ? place->row : k) *
+               load(b, all->inputs[INPUT_B], place->batch, is_b_turned ? k : place->column,
+                    is_b_turned ? place->column : k);
+    }
+    return sum;
+}
+
+/* What the reference's `acc` may be: its sum rounded to f32. */
+static struct interval acc_at(const struct interpreter *all, const struct place *place)
+{
+    const struct run_launch *launch = all->launch;
+    double sum = (double)launch->alpha * dot(all, place) *
+                 scale_at(all, INPUT_A_SCALE, place->batch, place->row) *
+                 scale_at(all, INPUT_B_SCALE, place->batch, place->column);
+    double error = fabs(sum) * SUM_ERROR;
+
+    if (all->inputs[INPUT_C] != NULL && (launch->beta < 0 || launch->beta > 0)) {
+        const double c = (double)launch->beta *
+                         load_as_d(all, &launch->inputs.c, all->inputs[INPUT_C], place);
+        sum += c;
+        error += fabs(c) * SUM_ERROR;
+    }
+    return interval_to_float((struct interval){sum - error, sum + error});
+}
+
+static double operand_at(const struct interpreter *all, size_t index,
+                         const struct place *place)
+{
+    const struct run_matrix *matrix = &all->launch->inputs.operands[index];
+    const void *data = all->inputs[index];
+
+    if (data == NULL) { /* a scalar by value */
+        return (double)all->launch->inputs.values[index];
+    }
+    switch (all->problem->operands[index].kind) {
+    case JIT_GEMM_OPERAND_ROW_VECTOR:
+        return load(matrix, data, place->batch, 0, place->column);
+    case JIT_GEMM_OPERAND_COLUMN_VECTOR:
+        return load(matrix, data, place->batch, 0, place->row);
+    case JIT_GEMM_OPERAND_MATRIX:
+        return load_as_d(all, matrix, data, place);
+    default:
+        return load(matrix, data, place->batch, 0, 0);
+    }
+}
+
+static struct snippet_element element_at(const struct interpreter *all,
+                                         const struct place *place)
+{
+    const struct run_inputs *inputs = &all->launch->inputs;
+    struct snippet_element element = {.acc = acc_at(all, place),
+                                      .row = (int32_t)place->row,
+                                      .col = (int32_t)place->column,
+                                      .batch = (int32_t)place->batch,
+                                      .m = (int32_t)inputs->m,
+                                      .n = (int32_t)inputs->n,
+                                      .k = (int32_t)inputs->k};
+
+    for (size_t i = 0; i < all->problem->operand_count; i++) {
+        if (all->problem->operands[i].role == JIT_GEMM_OPERAND_INPUT) {
+            element.operands[i] = interval_of(operand_at(all, i, place));
+        }
+    }
+    return element;
+}
+
+/* ------------------------------------------------------------------------- comparison */
+
+static bool is_allowed(jit_gemm_dtype dtype, struct interval want, double got)
+{
+    if (interval_is_nan(want)) {
+        const double nan = element_round(dtype, (double)NAN);
+
+        return isnan(nan) ? isnan(got) : got <= nan && got >= nan;
+    }
+    return got >= element_round(dtype, want.low) && got <= element_round(dtype, want.high);
+}
+
+static void compare_result(struct interpreter *all, size_t index, struct interval want,
+                           const struct place *place)
+{
+    const struct run_matrix *matrix = output_at(all, index);
+    const bool is_d = index == all->problem->operand_count;
+
+    if (all->outputs[index] == NULL || interval_is_unknown(want)) {
+        return;
+    }
+    const double got = load_as_d(all, matrix, all->outputs[index], place);
+    all->result.elements++;
+    if (is_allowed(matrix->view.dtype, want, got)) {
+        return;
+    }
+    if (all->result.wrong++ == 0) {
+        cli_error("%s: the reference is wrong: it has %.9g at batch %" PRId64
+                  ", row %" PRId64 ", column %" PRId64
+                  "; interpreted, the snippet gives %.9g to %.9g",
+                  is_d ? "D" : all->problem->operands[index].name, got, place->batch,
+                  place->row, place->column, want.low, want.high);
+    }
+}
+
+static void compare_place(struct interpreter *all, const struct place *place)
+{
+    const struct snippet_element element = element_at(all, place);
+    char reason[SNIPPET_REASON_SIZE] = "";
+    struct snippet_results results;
+    const enum snippet_outcome outcome =
+        snippet_run(all->snippet, &element, &results, reason);
+
+    if (outcome == SNIPPET_CANNOT) {
+        memcpy(all->result.reason, reason, sizeof(reason));
+    }
+    if (outcome != SNIPPET_DONE) {
+        return;
+    }
+    for (size_t i = 0; i < all->problem->operand_count; i++) {
+        compare_result(all, i, results.operands[i], place);
+    }
+    compare_result(all, all->problem->operand_count, results.d, place);
+}
+
+/* The first and the last element, and others at steps that meet all rows and columns. */
+static void compare_samples(struct interpreter *all)
+{
+    const struct run_inputs *inputs = &all->launch->inputs;
+    const int64_t per_batch = inputs->m * inputs->n;
+    const int64_t last = per_batch * inputs->batch - 1;
+    const int64_t count = last + 1 < SAMPLES ? last + 1 : SAMPLES;
+
+    for (int64_t i = 0; i < count && all->result.reason[0] == '\0'; i++) {
+        const int64_t at =
+            count > 1 ? (int64_t)((double)last * (double)i / (double)(count - 1)) : 0;
+        const struct place place = {.batch = at / per_batch,
+                                    .row = at % per_batch / inputs->n,
+                                    .column = at % inputs->n};
+        compare_place(all, &place);
+    }
+}
+
+static void read_snippet(struct interpreter *all)
+{
+    struct snippet_operand operands[JIT_GEMM_MAX_OPERANDS];
+    const char *text = all->problem->snippet;
+
+    for (size_t i = 0; i < all->problem->operand_count; i++) {
+        operands[i] = (struct snippet_operand){all->problem->operands[i].name,
+                                               all->problem->operands[i].role !=
+                                                   JIT_GEMM_OPERAND_INPUT};
+    }
+    all->snippet = snippet_read(text, strlen(text), operands, all->problem->operand_count,
+                                all->result.reason);
+    if (all->snippet != NULL && snippet_is_pair(all->snippet)) {
+        snippet_free(all->snippet);
+        all->snippet = NULL;
+        strcpy(all->result.reason, "1:1: pairs are not interpreted here");
+    }
+}
+
+int run_interpret(const struct run_launch *launch, const struct cli_problem *problem,
+                  const struct run_results *reference,
+                  struct run_interpretation *ret_interpretation)
+{
+    struct interpreter all = {.launch = launch, .problem = problem, .reference = reference};
+    int code = CLI_OK;
+
+    read_snippet(&all);
+    if (all.snippet != NULL) {
+        code = download_all(&all);
+        if (code == CLI_OK) {
+            compare_samples(&all);
+            if (all.result.elements == 0 && all.result.reason[0] == '\0') {
+                strcpy(all.result.reason,
+                       "1:1: no result of the sampled elements is decided");
+            }
+        }
+    }
+    snippet_free(all.snippet);
+    for (int i = 0; i < INPUT_COUNT; i++) {
+        free(all.inputs[i]);
+    }
+    for (size_t i = 0; i <= JIT_GEMM_MAX_OPERANDS; i++) {
+        free(all.outputs[i]);
+    }
+    *ret_interpretation = all.result;
+    return code;
+}
