@@ -39,14 +39,14 @@ static int make_problem(jit_gemm_context *context, const char *name, const char 
 
 static int show_misuse(jit_gemm_context *context)
 {
-    jit_gemm_problem problem;
-    jit_gemm_artifact *artifact = NULL;
     jit_gemm_diagnostics *diagnostics = NULL;
     jit_gemm_diagnostic item = {.struct_size = sizeof(item)};
 
-    if (make_problem(context, "misspelt", "d = scale *\n    gelu(acc + bais);", &problem) ||
-        jit_gemm_build(context, &problem, JIT_GEMM_EMIT_CUBIN, &artifact) !=
-            JIT_GEMM_ERR_COMPILE ||
+    const jit_gemm_epilogue misspelt = {sizeof(misspelt), "misspelt",
+                                        "d = scale *\n    gelu(acc + bais);",
+                                        .operand_count = 2, .operands = operands};
+
+    if (jit_gemm_epilogue_register(context, &misspelt) != JIT_GEMM_ERR_COMPILE ||
         jit_gemm_diagnostics_take(&diagnostics) != JIT_GEMM_OK ||
         jit_gemm_diagnostics_get(diagnostics, 0, &item) != JIT_GEMM_OK) {
         return fail("a compile error was expected here");
@@ -67,7 +67,7 @@ static int run_fused(jit_gemm_context *context)
         .struct_size = sizeof(args), .operands = values, .operand_count = 2};
     jit_gemm_problem problem;
 
-    if (make_problem(context, "bias_gelu", "d = scale * gelu(acc + bias);", &problem)) {
+    if (make_problem(context, "scaled_gelu", "d = scale * gelu(acc + bias);", &problem)) {
         return 1;
     }
     jit_gemm *gemm = NULL;
