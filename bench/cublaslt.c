@@ -16,6 +16,7 @@
 #    include <cublasLt.h>
 
 #    include "dynlib.h"
+#    include "verify/elements.h"
 
 #    define MAX_ALGORITHMS 32
 
@@ -165,27 +166,38 @@ void cublaslt_close(struct cublaslt **lib)
     *lib = NULL;
 }
 
-static cudaDataType_t convert_type(jit_gemm_dtype type)
+/* A type in cuBLASLt's words; -1 with an error for what it does not have. */
+static int convert_type(jit_gemm_dtype type, cudaDataType_t *ret_type,
+                        char error[BENCH_ERROR_SIZE])
 {
     switch (type) {
-    case JIT_GEMM_DTYPE_F16:
-        return CUDA_R_16F;
-    case JIT_GEMM_DTYPE_F32:
-    case JIT_GEMM_DTYPE_TF32:
-        return CUDA_R_32F; /* the compute type says that it is multiplied as tf32 */
-    case JIT_GEMM_DTYPE_E4M3:
-        return CUDA_R_8F_E4M3;
-    case JIT_GEMM_DTYPE_E5M2:
-        return CUDA_R_8F_E5M2;
-    case JIT_GEMM_DTYPE_S8:
-        return CUDA_R_8I;
-    case JIT_GEMM_DTYPE_S32:
-        return CUDA_R_32I;
     case JIT_GEMM_DTYPE_BF16:
+        *ret_type = CUDA_R_16BF;
+        return 0;
+    case JIT_GEMM_DTYPE_F16:
+        *ret_type = CUDA_R_16F;
+        return 0;
+    case JIT_GEMM_DTYPE_F32:
+    case JIT_GEMM_DTYPE_TF32: /* the compute type says that it is multiplied as tf32 */
+        *ret_type = CUDA_R_32F;
+        return 0;
+    case JIT_GEMM_DTYPE_E4M3:
+        *ret_type = CUDA_R_8F_E4M3;
+        return 0;
+    case JIT_GEMM_DTYPE_E5M2:
+        *ret_type = CUDA_R_8F_E5M2;
+        return 0;
+    case JIT_GEMM_DTYPE_S8:
+        *ret_type = CUDA_R_8I;
+        return 0;
+    case JIT_GEMM_DTYPE_S32:
+        *ret_type = CUDA_R_32I;
+        return 0;
     case JIT_GEMM_DTYPE_NONE:
         break;
     }
-    return CUDA_R_16BF;
+    return bench_fail(error, "cuBLASLt: element type %d (%s) has no counterpart there",
+                      (int)type, element_dtype_name(type));
 }
 
 static int create_layout(struct cublaslt *lib, jit_gemm_dtype type, int64_t rows,
@@ -193,10 +205,12 @@ static int create_layout(struct cublaslt *lib, jit_gemm_dtype type, int64_t rows
                          cublasLtMatrixLayout_t *ret_layout, char error[BENCH_ERROR_SIZE])
 {
     const int32_t count = (int32_t)batch;
-    if (check_status(lib,
-                     lib->layout_create(ret_layout, convert_type(type), (uint64_t)rows,
-                                        (uint64_t)cols, ld),
-                     "cublasLtMatrixLayoutCreate", error) != 0) {
+    cudaDataType_t own_type = CUDA_R_32F;
+    if (convert_type(type, &own_type, error) != 0 ||
+        check_status(
+            lib,
+            lib->layout_create(ret_layout, own_type, (uint64_t)rows, (uint64_t)cols, ld),
+            "cublasLtMatrixLayoutCreate", error) != 0) {
         return -1;
     }
     if (batch == 1) {
@@ -227,11 +241,15 @@ static int set_gelu_bias(struct cublaslt_plan *plan, const struct cublaslt_produ
                          char error[BENCH_ERROR_SIZE])
 {
     const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_GELU_BIAS;
-    const int32_t type = (int32_t)convert_type(product->bias_type);
     const uint64_t bias = product->bias_example;
     if (product->bias_type != product->d_type) {
         return bench_fail(error, "cuBLASLt's GELU_BIAS needs a bias of D's type");
     }
+    cudaDataType_t own_type = CUDA_R_32F;
+    if (convert_type(product->bias_type, &own_type, error) != 0) {
+        return -1;
+    }
+    const int32_t type = (int32_t)own_type;
     if (set_attribute(plan, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof(epilogue),
                       "CUBLASLT_MATMUL_DESC_EPILOGUE", error) != 0 ||
         set_attribute(plan, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &type, sizeof(type),

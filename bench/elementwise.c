@@ -158,6 +158,8 @@ static void write_loads(FILE *out, uint32_t i, const jit_gemm_operand *operand)
                 "[row + r * blockDim.y]);\n",
                 i, i, type, i);
         break;
+    case JIT_GEMM_OPERAND_PAIR_VECTOR: /* refused before */
+        break;
     case JIT_GEMM_OPERAND_MATRIX:
         fprintf(out,
                 "  %s *const m%u = (%s *)p.operands[%u].pointer"
@@ -186,6 +188,8 @@ static void write_argument(FILE *out, uint32_t i, const jit_gemm_operand *operan
         break;
     case JIT_GEMM_OPERAND_COLUMN_VECTOR:
         fprintf(out, ", c%u[r]", i);
+        break;
+    case JIT_GEMM_OPERAND_PAIR_VECTOR:
         break;
     case JIT_GEMM_OPERAND_MATRIX:
         fprintf(out, is_output(operand) ? ", o%u[j]" : ", v%u[r].get(j)", i);
@@ -260,6 +264,17 @@ static char *write_source(const jit_gemm_epilogue *epilogue, jit_gemm_dtype d_ty
     return text;
 }
 
+static bool reduces(const jit_gemm_epilogue *epilogue)
+{
+    for (uint32_t i = 0; i < epilogue->operand_count; i++) {
+        const jit_gemm_operand_role role = epilogue->operands[i].role;
+        if (role != JIT_GEMM_OPERAND_INPUT && role != JIT_GEMM_OPERAND_OUTPUT) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool takes_types(const jit_gemm_epilogue *epilogue, jit_gemm_dtype d_type)
 {
     bool takes = name_type(d_type) != NULL;
@@ -273,9 +288,15 @@ int elementwise_create(const struct cuda_driver *driver, const char *nvrtc_path,
                        const jit_gemm_epilogue *epilogue, jit_gemm_dtype d_type,
                        struct elementwise **ret_kernel, char error[BENCH_ERROR_SIZE])
 {
+    if (epilogue->source == NULL) {
+        return bench_fail(error, "the second kernel is for snippets only");
+    }
     if (!takes_types(epilogue, d_type)) {
         return bench_fail(error, "the second kernel is for D and operands of bf16, f16 and "
                                  "f32 only");
+    }
+    if (reduces(epilogue)) {
+        return bench_fail(error, "the second kernel has no reductions");
     }
     struct elementwise *kernel = calloc(1, sizeof(*kernel));
     char *source = write_source(epilogue, d_type);

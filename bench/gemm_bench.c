@@ -220,7 +220,10 @@ static void describe_kernel(struct match *match, const jit_gemm_problem *problem
         JIT_GEMM_OK) {
         snprintf(result->problem, sizeof(result->problem), "?");
     }
-    if (match->epilogue != NULL) {
+    if (match->epilogue != NULL && match->epilogue->source == NULL) {
+        snprintf(result->epilogue, sizeof(result->epilogue), "the compiled function %s",
+                 match->epilogue->symbol);
+    } else if (match->epilogue != NULL) {
         const size_t size = match->epilogue->source_size != 0
                                 ? match->epilogue->source_size
                                 : strlen(match->epilogue->source);

@@ -130,7 +130,7 @@ static void squeeze(const char *source, size_t size, char *text, size_t text_siz
 static bool match_gelu_bias(const jit_gemm_epilogue *epilogue, uint32_t *ret_bias,
                             uint32_t *ret_residual)
 {
-    if (epilogue->operand_count != 2) {
+    if (epilogue->operand_count != 2 || epilogue->source == NULL) {
         return false;
     }
     const uint32_t bias = epilogue->operands[0].kind == JIT_GEMM_OPERAND_ROW_VECTOR ? 0 : 1;

@@ -80,19 +80,33 @@ static size_t matrix_bytes(int64_t batch_stride, int64_t batch, jit_gemm_dtype t
     return (size_t)batch_stride * (size_t)batch * element_size(type);
 }
 
+static bool reduces(jit_gemm_operand_role role)
+{
+    return role != JIT_GEMM_OPERAND_INPUT && role != JIT_GEMM_OPERAND_OUTPUT;
+}
+
 /* Vectors have 64 bytes to spare, so that vector loads past their end stay inside. */
 static void place_operand(const struct gemm_shape *shape, const jit_gemm_operand *operand,
                           size_t *used, struct gemm_operand_place *ret_place)
 {
     struct gemm_operand_place place = {
         .kind = operand->kind, .dtype = operand->dtype, .role = operand->role};
-    const size_t element = element_size(operand->dtype);
+    /* Inputs are shared by all of a batch, results are not. */
+    const size_t batch = reduces(operand->role) ? (size_t)shape->batch : 1;
+    const size_t element = batch * element_size(operand->dtype);
     switch (operand->kind) {
     case JIT_GEMM_OPERAND_SCALAR:
-        place.value = 0.75F;
+        if (reduces(operand->role)) {
+            place.bytes = element;
+        } else {
+            place.value = 0.75F;
+        }
         break;
     case JIT_GEMM_OPERAND_ROW_VECTOR:
         place.bytes = (size_t)shape->n * element + 64;
+        break;
+    case JIT_GEMM_OPERAND_PAIR_VECTOR:
+        place.bytes = 2 * (size_t)shape->n * element + 64;
         break;
     case JIT_GEMM_OPERAND_COLUMN_VECTOR:
         place.bytes = (size_t)shape->m * element + 64;
@@ -141,6 +155,9 @@ static uint64_t address_of(const struct gemm_sets *sets, size_t set, size_t offs
 static jit_gemm_arg operand_argument(const struct gemm_sets *sets, size_t set,
                                      const struct gemm_operand_place *place)
 {
+    if (reduces(place->role)) {
+        return (jit_gemm_arg){.pointer = address_of(sets, set, place->offset)};
+    }
     if (place->kind == JIT_GEMM_OPERAND_SCALAR) {
         return (jit_gemm_arg){.value = place->value};
     }

@@ -8,7 +8,7 @@
 
 /* Their names, for help texts. */
 #define NAMED_EPILOGUES \
-    "gelu_bias_residual, gelu_bias_residual_f16, silu_bias, relu, largest"
+    "gelu_bias_residual, gelu_bias_residual_f16, silu_bias, relu_only, largest"
 
 /* Registers all of them. */
 int named_epilogues_register(jit_gemm_context *context, char error[BENCH_ERROR_SIZE]);
