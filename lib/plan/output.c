@@ -11,11 +11,12 @@ enum {
 
 /* ----------------------------------------------------------------------- the epilogue */
 
-static bool has_scalars_only(const struct jg_epilogue *epilogue)
+/* Are all operands scalars and vectors that are read? */
+static bool reads_vectors_only(const struct jg_epilogue *epilogue)
 {
     for (uint32_t i = 0; epilogue != NULL && i < epilogue->operand_count; i++) {
         const struct jg_operand *operand = &epilogue->operands[i];
-        if (operand->kind != JIT_GEMM_OPERAND_SCALAR || jg_operand_reduces(operand)) {
+        if (operand->kind == JIT_GEMM_OPERAND_MATRIX || jg_operand_reduces(operand)) {
             return false;
         }
     }
@@ -35,9 +36,7 @@ static bool takes_fragments(const struct jg_problem *problem)
 {
     return !jg_outputs_by_threads(problem) && problem->c.dtype == JIT_GEMM_DTYPE_NONE &&
            jg_dtype_bits(problem->d.dtype) > 8 && has_even_rows(problem) &&
-           problem->a.scale.kind != JIT_GEMM_SCALE_VECTOR &&
-           problem->b.scale.kind != JIT_GEMM_SCALE_VECTOR &&
-           has_scalars_only(problem->epilogue);
+           reads_vectors_only(problem->epilogue);
 }
 
 bool jg_out_stages_check(struct jg_trial *trial)
@@ -49,9 +48,9 @@ bool jg_out_stages_check(struct jg_trial *trial)
     }
     return jg_trial_reject(
         trial,
-        "out_stages=%d is too few for C, vector scales, vector or matrix operands, "
-        "reductions, a dynamic %s, a D of 8 bits, output_align, or a %s of D that is no multiple of "
-        "16 bytes: they need out_stages=%d",
+        "out_stages=%d is too few for C, matrix operands, reductions, a dynamic %s, a D of 8 "
+        "bits, output_align, or a %s of D that is no multiple of 16 bytes: they need "
+        "out_stages=%d",
         out_stages, by_columns ? "M" : "N", by_columns ? "column" : "row",
         JG_VECTOR_OUT_STAGES);
 }

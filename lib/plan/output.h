@@ -48,9 +48,10 @@ struct jg_output_facts {
     struct jg_partial_results parts;
 };
 
-/* Fragments for scalars that are read only, scales too, where the rows of D are known to
- * end on 16 bytes, which a TMA store would fill up, D has 16 or 32 bits and an alignment
- * that TMA takes, and store tiles fill the accumulator; vectors for all others. */
+/* Fragments for scalars and vectors that are read only, scales too, where the rows of D are
+ * known to end on 16 bytes, which a TMA store would fill up, D has 16 or 32 bits and an
+ * alignment that TMA takes, and store tiles fill the accumulator; vectors for all others.
+ */
 struct jg_output jg_output_choose(const struct jg_trial *trial,
                                   const struct jg_output_facts *facts);
 

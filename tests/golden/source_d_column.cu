@@ -21,7 +21,7 @@ struct Config {
     static constexpr jg::u32 kStages = 2;
     static constexpr jg::u32 kKGroup = 1;
     static constexpr jg::u32 kAccStages = 1;
-    static constexpr jg::EpilogueKind kEpilogue = jg::EpilogueKind::kVectors;
+    static constexpr jg::EpilogueKind kEpilogue = jg::EpilogueKind::kFragments;
     static constexpr jg::u32 kEpilogueLoadsPerStep = 0;
     static constexpr jg::u32 kEpilogueLoadStages = 0;
     static constexpr bool kWholeRows = false;

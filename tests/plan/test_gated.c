@@ -154,7 +154,7 @@ Test(gated, what_has_no_kernel_is_refused_by_name)
 }
 
 /* Which way out: as of any other epilogue, by D's columns. */
-Test(gated, scalars_only_take_fragments)
+Test(gated, scalars_and_vectors_take_fragments)
 {
     struct jg_epilogue *scalars =
         make_epilogue("d = silu(acc0) * acc1;", JIT_GEMM_OPERAND_SCALAR);
@@ -168,7 +168,7 @@ Test(gated, scalars_only_take_fragments)
         cr_assert_eq(choose(archs[i], "2048x2052x512 bf16", scalars, &choice), JIT_GEMM_OK);
         cr_expect_eq(choice.derived.output.epilogue, JG_EPILOGUE_VECTORS, "odd rows of D");
         cr_assert_eq(choose(archs[i], "2048x2048x512 bf16", vectors, &choice), JIT_GEMM_OK);
-        cr_expect_eq(choice.derived.output.epilogue, JG_EPILOGUE_VECTORS);
+        cr_expect_eq(choice.derived.output.epilogue, JG_EPILOGUE_FRAGMENTS);
     }
     jg_epilogue_destroy(scalars);
     jg_epilogue_destroy(vectors);

@@ -57,7 +57,7 @@ static struct jg_output choose(const char *text, const struct operand *operands,
     return choose_output(&problem, problem.d.is_mn_major, facts);
 }
 
-Test(output, scalars_that_tma_can_store_take_fragments)
+Test(output, scalars_and_vectors_that_tma_can_store_take_fragments)
 {
     static const struct {
         const char *text;
@@ -77,9 +77,10 @@ Test(output, scalars_that_tma_can_store_take_fragments)
         {"256x512x64 bf16 dynamic=m d_layout=column", {{SCALAR_F32}}, JG_EPILOGUE_VECTORS},
         {"256x512x64 bf16 c=bf16", {{SCALAR_F32}}, JG_EPILOGUE_VECTORS},
         {"256x512x64 e4m3 d=e4m3", {{SCALAR_F32}}, JG_EPILOGUE_VECTORS},
-        {"256x512x64 e4m3 d=bf16 b_scale=vector", {{SCALAR_F32}}, JG_EPILOGUE_VECTORS},
+        {"256x512x64 e4m3 d=bf16 b_scale=vector", {{SCALAR_F32}}, JG_EPILOGUE_FRAGMENTS},
         {"256x512x64 bf16 output_align=8", {{SCALAR_F32}}, JG_EPILOGUE_VECTORS},
-        {"256x512x64 bf16", {{SCALAR_F32}, {ROW_BF16}}, JG_EPILOGUE_VECTORS},
+        {"256x512x64 bf16", {{SCALAR_F32}, {ROW_BF16}}, JG_EPILOGUE_FRAGMENTS},
+        {"256x512x64 bf16 output_align=2", {{ROW_BF16}}, JG_EPILOGUE_VECTORS},
         {"256x512x64 bf16", {{OUTPUT_F32}}, JG_EPILOGUE_VECTORS},
         {"256x512x64 bf16", {{SCALAR_F32}, {MAX_F32}}, JG_EPILOGUE_VECTORS},
         {"256x512x64 bf16", {{SUM_F32}}, JG_EPILOGUE_VECTORS},

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// FragmentEpilogue: accumulators to D for epilogues of scalars only, where N is known to
-// end on a 16-byte boundary of D: a TMA store clips at N rounded up to 16 bytes (measured
-// on an H200).
+// FragmentEpilogue: accumulators to D for epilogues of scalars and vectors, where N is
+// known to end on a 16-byte boundary of D: a TMA store clips at N rounded up to 16 bytes
+// (measured on an H200).
 //
 // Applies alpha and the snippet in registers, in the accumulator's own layout; converts;
 // stores fragments to store tiles in shared memory (FragmentStore) and has them sent to D
-// (TmaStore). Called by all 128 threads of a warpgroup that holds accumulators. Waits for
-// accumulators, which `acc` gives back, and for buffers of store tiles; signals nobody.
+// (TmaStore). Vectors are read a store tile ahead. Called by all 128 threads of a warpgroup
+// that holds accumulators. Waits for accumulators, which `acc` gives back, and for buffers
+// of store tiles; signals nobody.
 #pragma once
 #include <jg/common/work_tile.cuh>
 #include <jg/epilogue/accumulator.cuh>
@@ -34,7 +35,7 @@ class FragmentEpilogue {
     static constexpr u32 kAcross = kTransposed ? 1 : Partition::kCols / kTileCols;
     static constexpr u32 kDown =
         Partition::kRows / (kTransposed ? kTileRows : Partition::kStepRows);
-    static_assert(Epilogue::kScalarsOnly && Scales<Config>::kScalarsOnly && !Config::kHasC,
+    static_assert(Epilogue::kHasFragments && !Config::kHasC,
                   "the plan chose fragments for what needs vectors");
     static_assert(kTransposed ? Partition::kRows % kTileRows == 0
                               : Partition::kCols % kTileCols == 0,
@@ -43,8 +44,8 @@ class FragmentEpilogue {
                               : kTileRows == kTileWarps * Partition::kWarpRows,
                   "whole warps fill a store tile");
     static_assert(4 % kTileWarps == 0 && kGroups % 2 == 0, "of a warpgroup, in pairs");
-    using Operands = typename Epilogue::template Fragment<Epilogue::kScalarsOnly>;
-    using CoordT = VectorCoord<false, Config::kOutputAlignment>;
+    using CoordT = FragmentCoord<kTransposed, kFragments, kGroups, Config::kWholeRows,
+                                 Config::kWholeCols>;
     using Store = TmaStore<Config::kOutStages, kTileBytes, kTileWarps>;
 
   public:
@@ -68,34 +69,31 @@ class FragmentEpilogue {
     JG_DEVICE void run(const Params &params, const ShapeT &shape, Accumulators &acc,
                        const Smem &, Consumer &, const WorkTile &tile)
     {
-        const u32 ahead = Partition::team_warp() / kTileWarps; // tiles of lower warps
-        const u32 row =
-            tile.row + Partition::first_row(team_) + (kTransposed ? 0 : ahead * kTileRows);
-        const u32 col =
-            tile.col + Partition::first_col(team_) + (kTransposed ? ahead * kTileCols : 0);
-        Operands operands;
-#pragma unroll(Accumulators::kIndexed ? 1 : kDown *kAcross)
-        for (u32 i = 0; i < kDown * kAcross; ++i) {
-            const u32 down = i / kAcross, across = i % kAcross;
-            u32 tile_row = row, tile_col = col;
+        constexpr u32 kStoreTiles = kDown * kAcross;
+        Inputs next;
+        next.load(params, coord_of(shape, tile, 0));
+        // Without a snippet it is short enough to be unrolled where registers are read.
+#pragma unroll(Accumulators::kIndexed || !Config::kPlain ? 1 : kStoreTiles)
+        for (u32 i = 0; i < kStoreTiles; ++i) {
+            const CoordT first = coord_of(shape, tile, i);
+            const Inputs inputs = next;
+            if (i + 1 < kStoreTiles) {
+                next.load(params, coord_of(shape, tile, i + 1));
+            }
+            const u32 step = kTransposed ? 0 : i / kAcross;
+            const u32 column = kTransposed ? i * kTileRows : i % kAcross * kTileCols;
             Values values;
-            if constexpr (kTransposed) {
-                tile_row += i * kTileRows;
-                acc.read(0, i * kTileRows, values.acc);
-            } else {
-                tile_row += down * Partition::kStepRows;
-                tile_col += across * kTileCols;
-                acc.read(down, across * kTileCols, values.acc);
-            }
+            acc.read(step, column, values.acc);
             if constexpr (Config::kGated) {
-                acc.read(down, Partition::kGateColumns + across * kTileCols, values.gated);
+                acc.read(step, Partition::kGateColumns + column, values.gated);
             }
+            const u32 row = tile_row(tile, i), col = tile_col(tile, i);
             // The same for all who fill the store tile.
-            const bool inside = (Config::kWholeRows || tile_row < shape.m) &&
-                                (Config::kWholeCols || tile_col < shape.n);
+            const bool inside = (Config::kWholeRows || row < shape.m) &&
+                                (Config::kWholeCols || col < shape.n);
             if (inside) {
-                write_store_tile(params, shape, operands, values, tile_row, tile_col,
-                                 tile.batch);
+                write_store_tile(shape, inputs, values, first);
+                store_.store(row, col, tile.batch);
             }
         }
     }
@@ -106,6 +104,19 @@ class FragmentEpilogue {
     }
 
   private:
+    // What a thread reads beside accumulators, for a store tile.
+    struct Inputs {
+        typename Epilogue::template Fragment<CoordT> operands;
+        typename Scales<Config>::template Fragment<CoordT> scales;
+
+        template <class Params>
+        JG_DEVICE void load(const Params &params, const CoordT &coord)
+        {
+            operands.load(params.operands, coord);
+            scales.load(params, coord);
+        }
+    };
+
     // Accumulators of a store tile; of a gated D those of acc0, and those of acc1.
     struct Values {
         f32 acc[kFragments][4 * kGroups];
@@ -124,17 +135,35 @@ class FragmentEpilogue {
                (kTransposed ? Partition::kWarpCols : Partition::kWarpRows);
     }
 
-    template <class Params, class ShapeT>
-    JG_DEVICE void write_store_tile(const Params &params, const ShapeT &shape,
-                                    Operands &operands, const Values &acc, u32 row, u32 col,
-                                    u32 batch)
+    // First row and column of the store tile number `i` that this warp helps to fill. Those
+    // of lower warps lie before it.
+    JG_DEVICE u32 tile_row(const WorkTile &tile, u32 i) const
     {
-        // Load: scalars.
-        operands.load(params.operands, batch);
-        typename Scales<Config>::template Fragment<Scales<Config>::kScalarsOnly> scales;
-        scales.load(params, batch);
-        const DElement<Config> d_element(alpha_);
-        const CoordT first = first_coord(row, col, batch);
+        const u32 ahead = Partition::team_warp() / kTileWarps;
+        return tile.row + Partition::first_row(team_) +
+               (kTransposed ? i * kTileRows
+                            : ahead * kTileRows + i / kAcross * Partition::kStepRows);
+    }
+    JG_DEVICE u32 tile_col(const WorkTile &tile, u32 i) const
+    {
+        const u32 ahead = Partition::team_warp() / kTileWarps;
+        return tile.col + Partition::first_col(team_) +
+               (kTransposed ? ahead * kTileCols : i % kAcross * kTileCols);
+    }
+    // This thread's first element of it.
+    template <class ShapeT>
+    JG_DEVICE CoordT coord_of(const ShapeT &shape, const WorkTile &tile, u32 i) const
+    {
+        const u32 lane = first_lane() + threadIdx.x % 32 / 4, column = threadIdx.x % 4 * 2;
+        return {tile_row(tile, i) + (kTransposed ? column : lane),
+                tile_col(tile, i) + (kTransposed ? lane : column), tile.batch, shape.m,
+                shape.n};
+    }
+
+    template <class ShapeT>
+    JG_DEVICE void write_store_tile(const ShapeT &shape, const Inputs &inputs,
+                                    const Values &acc, const CoordT &first)
+    {
         const u32 buffer = ptx::shared_address(store_.acquire());
 #pragma unroll
         for (u32 fragment = 0; fragment < kFragments; ++fragment) {
@@ -142,56 +171,39 @@ class FragmentEpilogue {
             for (u32 pair = 0; pair < kGroups / 2; ++pair) {
                 // Compute: two groups of 8 columns of the accumulator.
                 f32 values[2][2][2];
-                compute(shape, operands, d_element, scales, acc.acc[fragment] + 8 * pair,
-                        acc.gated[Config::kGated ? fragment : 0] + 8 * pair,
-                        at(first, 16 * fragment, 16 * pair), values);
+                compute(shape, inputs, acc, first, fragment, pair, values);
                 // Store: to shared memory.
                 fragments_.store(buffer, fragment, pair, values);
             }
         }
-        // Store: to D.
-        store_.store(row, col, batch);
-    }
-
-    // This thread's first element of a store tile.
-    static JG_DEVICE CoordT first_coord(u32 row, u32 col, u32 batch)
-    {
-        const u32 lane = threadIdx.x % 32;
-        CoordT coord{row, col, batch, 0};
-        return at(coord, first_lane() + lane / 4, lane % 4 * 2);
-    }
-    // So many lanes and columns of the accumulator on.
-    static JG_DEVICE CoordT at(CoordT coord, u32 lanes, u32 columns)
-    {
-        coord.row += kTransposed ? columns : lanes;
-        coord.col += kTransposed ? lanes : columns;
-        return coord;
     }
 
     // values[group][half][element] of 8 accumulators: two groups of 8 columns, of each two
     // neighbouring elements of lanes that are 8 apart.
-    template <class ShapeT, class ScalesT>
-    JG_DEVICE void compute(const ShapeT &shape, Operands &operands,
-                           const DElement<Config> &d_element, const ScalesT &scales,
-                           const f32 *acc, const f32 *gated, const CoordT &first,
+    template <class ShapeT>
+    JG_DEVICE void compute(const ShapeT &shape, const Inputs &inputs, const Values &acc,
+                           const CoordT &first, u32 fragment, u32 pair,
                            f32 (&values)[2][2][2]) const
     {
         using A = typename Config::A;
-        const f32 factor = scales.factor(alpha_);
+        const DElement<Config> d_element(alpha_);
 #pragma unroll
         for (u32 i = 0; i < 8; ++i) {
             const u32 group = i / 4, half = i / 2 % 2, element = i % 2;
-            const CoordT coord = at(first, 8 * half, 8 * group + element);
-            f32 value = factor * accumulator_value<A>(acc[i]);
+            const FragmentIndex at{fragment, half, 2 * pair + group, element};
+            const u32 row = first.row + (kTransposed ? at.column() : at.lane());
+            const u32 col = first.col + (kTransposed ? at.lane() : at.column());
+            const f32 bits = acc.acc[fragment][8 * pair + i];
+            f32 value = inputs.scales.factor(alpha_, at) * accumulator_value<A>(bits);
             if constexpr (Config::kGated) {
-                const f32 acc1 =
-                    scales.gated_factor(alpha_) * accumulator_value<A>(gated[i]);
+                const f32 acc1 = inputs.scales.gated_factor(alpha_, at) *
+                                 accumulator_value<A>(acc.gated[fragment][8 * pair + i]);
                 value =
-                    operands.apply(value, acc1, shape, coord.row, coord.col, coord.batch);
+                    inputs.operands.apply(value, acc1, shape, row, col, first.batch, at);
             } else {
-                value = operands.apply(value, shape, coord.row, coord.col, coord.batch);
+                value = inputs.operands.apply(value, shape, row, col, first.batch, at);
             }
-            values[group][half][element] = d_element.finish(value, acc[i]);
+            values[group][half][element] = d_element.finish(value, bits);
         }
     }
 

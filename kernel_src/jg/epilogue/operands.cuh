@@ -4,11 +4,11 @@
 // Every kind K<T> has up to three forms of what one thread holds:
 //   Vector    8 neighbouring columns of one row. load_columns: what all rows share;
 //             load_row: the rest, row by row. Loads are as wide as the coord allows.
-//   Fragment  for epilogues of scalars only, which work in the accumulator's own layout
+//   Fragment  for a thread's elements of a store tile, in the accumulator's own layout
 //   Element   one element, for the reference kernel
 // and
 //   Argument  what the snippet sees: f32, or f32 & for an output
-//   kScalar   is it a scalar that is read?
+//   kHasFragment   without it an epilogue goes out by vectors (lib/plan/output.c)
 //   kParams   parameters of the launch that it counts for: 1, but for the second of two
 //             that read the same one
 //   kLoads    stages of the ring that a step's part takes, if matrices go through one; as
@@ -23,6 +23,7 @@
 // Kinds that reduce (kReduces, reductions.cuh) use them; for all others they are empty.
 #pragma once
 #include <jg/common/kernel_params.cuh>
+#include <jg/epilogue/fragment_values.cuh>
 #include <jg/epilogue/thread_values.cuh>
 
 namespace jg {
@@ -47,7 +48,7 @@ struct NothingToFinish {
 struct InputForms {
     using Argument = f32;
     static constexpr u32 kParams = 1;
-    static constexpr bool kScalar = false;
+    static constexpr bool kHasFragment = true;
     static constexpr bool kReduces = false;
     static constexpr u32 kLoads = 0;
 
@@ -70,8 +71,6 @@ struct InputForms {
 // One value.
 template <class T>
 struct ScalarInput : InputForms {
-    static constexpr bool kScalar = true;
-
     static JG_DEVICE f32 read(const MatrixParam &param, u32 batch)
     {
         return param.pointer ? to_f32(*param.base<const T>(batch)) : param.value;
@@ -94,13 +93,14 @@ struct ScalarInput : InputForms {
         }
     };
 
+    template <class CoordT>
     struct Fragment {
         f32 scalar;
-        JG_DEVICE void load(const MatrixParam &param, u32 batch)
+        JG_DEVICE void load(const MatrixParam &param, const CoordT &coord)
         {
-            scalar = read(param, batch);
+            scalar = read(param, coord.batch);
         }
-        JG_DEVICE f32 value() const
+        JG_DEVICE f32 value(const FragmentIndex &) const
         {
             return scalar;
         }
@@ -154,6 +154,20 @@ struct RowVectorInput : InputForms {
         }
     };
 
+    template <class CoordT>
+    struct Fragment {
+        FragmentVector<CoordT, CoordT::kTransposed> vector;
+        JG_DEVICE void load(const MatrixParam &param, const CoordT &coord)
+        {
+            vector.template load<CoordT::kWholeCols>(param.base<const T>(coord.batch),
+                                                     coord.col, coord.col_end);
+        }
+        JG_DEVICE f32 value(const FragmentIndex &at) const
+        {
+            return vector.value(at);
+        }
+    };
+
     struct Element : NoElementStore {
         f32 element;
         JG_DEVICE void load(const MatrixParam &param, u32, u32 col, u32 batch)
@@ -202,6 +216,24 @@ struct GateVectorInput : InputForms {
         }
     };
 
+    template <class CoordT>
+    struct Fragment {
+        FragmentVector<CoordT, CoordT::kTransposed> vector;
+        JG_DEVICE void load(const MatrixParam &param, const CoordT &coord)
+        {
+#pragma unroll
+            for (u32 i = 0; i < vector.kCount; ++i) {
+                const u32 col = coord.col + vector.offset(i);
+                const bool exists = CoordT::kWholeCols || col < coord.col_end;
+                vector.values[i] = exists ? to_f32(*find(param, col, coord.batch)) : 0.0f;
+            }
+        }
+        JG_DEVICE f32 value(const FragmentIndex &at) const
+        {
+            return vector.value(at);
+        }
+    };
+
     struct Element : NoElementStore {
         f32 element;
         JG_DEVICE void load(const MatrixParam &param, u32, u32 col, u32 batch)
@@ -241,6 +273,20 @@ struct ColumnVectorInput : InputForms {
         }
     };
 
+    template <class CoordT>
+    struct Fragment {
+        FragmentVector<CoordT, !CoordT::kTransposed> vector;
+        JG_DEVICE void load(const MatrixParam &param, const CoordT &coord)
+        {
+            vector.template load<CoordT::kWholeRows>(param.base<const T>(coord.batch),
+                                                     coord.row, coord.row_end);
+        }
+        JG_DEVICE f32 value(const FragmentIndex &at) const
+        {
+            return vector.value(at);
+        }
+    };
+
     struct Element : NoElementStore {
         f32 element;
         JG_DEVICE void load(const MatrixParam &param, u32 row, u32, u32 batch)
@@ -258,6 +304,7 @@ struct ColumnVectorInput : InputForms {
 // ring: a step would fill half of a stage.
 template <class T>
 struct MatrixInput : InputForms {
+    static constexpr bool kHasFragment = false;
     static constexpr u32 kLoads = sizeof(T) / 2;
     // Has the load warp bring the step's part into the ring.
     template <class StepLoader>
@@ -308,7 +355,7 @@ template <class T>
 struct MatrixOutput {
     using Argument = f32 &;
     static constexpr u32 kParams = 1;
-    static constexpr bool kScalar = false;
+    static constexpr bool kHasFragment = false;
     static constexpr bool kReduces = false;
     static constexpr u32 kLoads = 0;
     template <class StepLoader>
@@ -352,6 +399,12 @@ struct MatrixOutput {
             *param.element<T>(row, col, batch) = Convert<T>::from(element);
         }
     };
+};
+
+// What a kind has for fragments; looked up only where an epilogue has them.
+template <class Kind, class CoordT>
+struct FragmentOf {
+    using Type = typename Kind::template Fragment<CoordT>;
 };
 
 } // namespace jg

@@ -68,7 +68,7 @@ template <class Op>
 struct ReductionForms {
     using Argument = f32 &;
     static constexpr u32 kParams = 1;
-    static constexpr bool kScalar = false;
+    static constexpr bool kHasFragment = false;
     static constexpr bool kReduces = true;
     static constexpr u32 kLoads = 0;
     template <class StepLoader>

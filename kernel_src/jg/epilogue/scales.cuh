@@ -13,8 +13,6 @@ namespace jg {
 
 // A scale of 1, which nobody reads.
 struct NoScale : InputForms {
-    static constexpr bool kScalar = true;
-
     struct Vector {
         template <class CoordT>
         JG_DEVICE void load_columns(const MatrixParam &, const CoordT &)
@@ -29,9 +27,10 @@ struct NoScale : InputForms {
             return 1.0f;
         }
     };
+    template <class CoordT>
     struct Fragment {
-        JG_DEVICE void load(const MatrixParam &, u32) {}
-        JG_DEVICE f32 value() const
+        JG_DEVICE void load(const MatrixParam &, const CoordT &) {}
+        JG_DEVICE f32 value(const FragmentIndex &) const
         {
             return 1.0f;
         }
@@ -50,7 +49,6 @@ struct Scales {
     using A = typename Config::AScale;
     using B = typename Config::BScale;
     using BGate = typename Config::BGateScale;
-    static constexpr bool kScalarsOnly = A::kScalar && B::kScalar;
 
     struct Vector {
         typename A::Vector a;
@@ -80,27 +78,26 @@ struct Scales {
         }
     };
 
-    // Of scalars only; the parameter keeps it unmade for others.
-    template <bool kWanted>
+    template <class CoordT>
     struct Fragment {
-        typename Select<kWanted, A, NoScale>::Type::Fragment a;
-        typename Select<kWanted, B, NoScale>::Type::Fragment b;
-        typename Select<kWanted, BGate, NoScale>::Type::Fragment b_gate;
+        typename A::template Fragment<CoordT> a;
+        typename B::template Fragment<CoordT> b;
+        typename BGate::template Fragment<CoordT> b_gate;
 
         template <class Params>
-        JG_DEVICE void load(const Params &params, u32 batch)
+        JG_DEVICE void load(const Params &params, const CoordT &coord)
         {
-            a.load(params.a_scale, batch);
-            b.load(params.b_scale, batch);
-            b_gate.load(params.b_scale, batch);
+            a.load(params.a_scale, coord);
+            b.load(params.b_scale, coord);
+            b_gate.load(params.b_scale, coord);
         }
-        JG_DEVICE f32 factor(f32 alpha) const
+        JG_DEVICE f32 factor(f32 alpha, const FragmentIndex &at) const
         {
-            return alpha * (a.value() * b.value());
+            return alpha * (a.value(at) * b.value(at));
         }
-        JG_DEVICE f32 gated_factor(f32 alpha) const
+        JG_DEVICE f32 gated_factor(f32 alpha, const FragmentIndex &at) const
         {
-            return alpha * (a.value() * b_gate.value());
+            return alpha * (a.value(at) * b_gate.value(at));
         }
     };
 

@@ -28,16 +28,16 @@
 #define JG_ACC_FIRST                                           acc
 #endif
 #define JG_OPERAND_COUNT(index, name, Kind, type)              + jg::Kind<jg::type>::kParams
-#define JG_OPERAND_IS_SCALAR(index, name, Kind, type)          && jg::Kind<jg::type>::kScalar
+#define JG_OPERAND_HAS_FRAGMENT(index, name, Kind, type)       && jg::Kind<jg::type>::kHasFragment
 #define JG_OPERAND_REDUCES(index, name, Kind, type)            || jg::Kind<jg::type>::kReduces
 #define JG_OPERAND_LOADS(index, name, Kind, type)             + jg::Kind<jg::type>::kLoads
 #define JG_OPERAND_LOAD_STEP(index, name, Kind, type)        jg::Kind<jg::type>::load_step(params.operand_maps[index], params.operands[index], loader);
 #define JG_OPERAND_PARAMETER(index, name, Kind, type)          , jg::Kind<jg::type>::Argument name
 #define JG_OPERAND_VECTOR(index, name, Kind, type)             jg::Kind<jg::type>::Vector operand_##name;
 #define JG_OPERAND_VECTOR_VALUE(index, name, Kind, type)       , operand_##name.value(i)
-#define JG_OPERAND_FRAGMENT(index, name, Kind, type)           typename jg::Select<kWanted, jg::Kind<jg::type>, jg::ScalarInput<jg::type>>::Type::Fragment operand_##name;
-#define JG_OPERAND_FRAGMENT_VALUE(index, name, Kind, type)     , operand_##name.value()
-#define JG_OPERAND_FRAGMENT_LOAD(index, name, Kind, type)      operand_##name.load(params[index], batch);
+#define JG_OPERAND_FRAGMENT(index, name, Kind, type)           typename jg::FragmentOf<jg::Kind<jg::type>, CoordT>::Type operand_##name;
+#define JG_OPERAND_FRAGMENT_VALUE(index, name, Kind, type)     , operand_##name.value(at)
+#define JG_OPERAND_FRAGMENT_LOAD(index, name, Kind, type)      operand_##name.load(params[index], coord);
 #define JG_OPERAND_LOAD_COLUMNS(index, name, Kind, type)       operand_##name.load_columns(params[index], coord);
 #define JG_OPERAND_LOAD_ROW(index, name, Kind, type)           operand_##name.load_row(params[index], coord, reader);
 #define JG_OPERAND_STORE(index, name, Kind, type)              operand_##name.store(params[index], coord);
@@ -53,7 +53,7 @@
     struct Epilogue {                                                                      \
         static constexpr jg::u32 kOperandCount = 0 JG_OPERANDS(JG_OPERAND_COUNT);          \
         static constexpr jg::u32 kLoads = 0 JG_OPERANDS(JG_OPERAND_LOADS);               \
-        static constexpr bool kScalarsOnly = true JG_OPERANDS(JG_OPERAND_IS_SCALAR);       \
+        static constexpr bool kHasFragments = true JG_OPERANDS(JG_OPERAND_HAS_FRAGMENT);   \
         static constexpr bool kReduces = false JG_OPERANDS(JG_OPERAND_REDUCES);            \
                                                                                            \
         template <class Params, class StepLoader>                                          \
@@ -111,18 +111,18 @@
             }                                                                              \
         };                                                                                 \
                                                                                            \
-        /* Of scalars only;  the parameter keeps it unmade for others. */                  \
-        template <bool kWanted>                                                            \
+        template <class CoordT>                                                            \
         struct Fragment {                                                                  \
             JG_OPERANDS(JG_OPERAND_FRAGMENT)                                               \
                                                                                            \
-            JG_DEVICE void load(const jg::MatrixParam *params, jg::u32 batch)              \
+            JG_DEVICE void load(const jg::MatrixParam *params, const CoordT &coord)        \
             {                                                                              \
                 JG_OPERANDS(JG_OPERAND_FRAGMENT_LOAD)                                      \
             }                                                                              \
             template <class ShapeT>                                                        \
             JG_DEVICE jg::f32 apply(JG_ACC_PARAMETERS, const ShapeT &shape, jg::u32 row,   \
-                                    jg::u32 col, jg::u32 batch)                            \
+                                    jg::u32 col, jg::u32 batch,                            \
+                                    const jg::FragmentIndex &at) const                     \
             {                                                                              \
                 jg::f32 d = JG_ACC_FIRST;                                                  \
                 snippet(JG_ACC_VALUES, d,                                                  \

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
 // From accumulators to D: every element passes through one lane, one buffer and one store.
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
 #include "modules.h"
 
 // Elements of a tile of D, each with a number of its own that 16 bits hold.
@@ -260,15 +264,31 @@ struct StoreCheck {
 
     static inline Tile *computed;
 
-    // The user's snippet: D is the sum.
+    // The user's snippet: D is the sum. It has a vector of each kind, whose elements are
+    // their own numbers; what lies beyond D reads as 0.
     struct Snippet {
-        static constexpr bool kScalarsOnly = true;
-        template <bool>
+        static constexpr bool kHasFragments = true;
+        template <class CoordT>
         struct Fragment {
-            void load(const jg::MatrixParam *, u32) {}
-            template <class Shape>
-            f32 apply(f32 sum, const Shape &, u32 row, u32 col, u32)
+            typename jg::RowVectorInput<f32>::Fragment<CoordT> by_col;
+            typename jg::ColumnVectorInput<f32>::Fragment<CoordT> by_row;
+            u32 row_end, col_end;
+
+            void load(const jg::MatrixParam *params, const CoordT &coord)
             {
+                by_col.load(params[0], coord);
+                by_row.load(params[0], coord);
+                row_end = coord.row_end;
+                col_end = coord.col_end;
+            }
+            template <class Shape>
+            f32 apply(f32 sum, const Shape &, u32 row, u32 col, u32,
+                      const jg::FragmentIndex &at) const
+            {
+                EXPECT(by_col.value(at) == (col < col_end ? f32(col) : 0.0f), "column %u",
+                       col);
+                EXPECT(by_row.value(at) == (row < row_end ? f32(row) : 0.0f), "row %u",
+                       row);
                 computed->see(row - kRow, col - kCol, sum);
                 return sum;
             }
@@ -308,7 +328,12 @@ struct StoreCheck {
     // Of a D with the first `rows` and `cols` of the tile.
     static void check(u32 rows, u32 cols, Tile &stored)
     {
-        const LaunchParams params{};
+        // Of the longer dimension; nothing beyond it may be read.
+        std::vector<f32> numbers(std::max(kRow + rows, kCol + cols));
+        std::iota(numbers.begin(), numbers.end(), 0.0f);
+        const jg::MatrixParam vector{reinterpret_cast<u64>(numbers.data()), 0, 0, 0, 0};
+        LaunchParams params{};
+        params.operands = &vector;
         const LaunchSize shape = {kRow + rows, kCol + cols, 1, 6};
         host::box_stores.clear();
         host::clear_shared(0xff);
@@ -345,9 +370,9 @@ struct StoreCheck {
     {
         auto numbers = std::make_unique<Tile>(), stored = std::make_unique<Tile>();
         computed = numbers.get();
-        check(1, 1, *stored);
+        check(2, 2, *stored); // rows that TMA stores have an even number of elements
         constexpr u32 kRows = StoreTile::kRows, kCols = StoreTile::kRowBytes / sizeof(D);
-        stored->expect_once("stored of one element", kRows, kCols);
+        stored->expect_once("stored of four elements", kRows, kCols);
     }
 };
 

@@ -27,6 +27,11 @@ struct Convert {
 template <class T>
 f32 to_f32(T element);
 
+template <>
+inline f32 to_f32(f32 element)
+{
+    return element;
+}
 // To nearest even, as copies into shared memory do.
 template <>
 inline f32 to_f32(tf32 element)

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// FragmentCoord, FragmentIndex, FragmentVector: where in D a thread's elements of a store
+// tile lie, and what it holds of a vector for them. Used by operands and FragmentEpilogue;
+// waits for nothing.
+//
+// Of every group of 8 columns of the accumulator a thread has two neighbouring ones, in two
+// lanes of each fragment, 8 apart. Lanes are rows of D, or its columns where D lies
+// transposed in the accumulator.
+#pragma once
+#include <jg/ptx/global.cuh>
+
+namespace jg {
+
+// A thread's first element of a store tile, and the size of D. kAllRows: all rows of the
+// store tile exist; kAllCols: all of its columns.
+template <bool kTransposedD, u32 kFragmentCount, u32 kGroupCount, bool kAllRows,
+          bool kAllCols>
+struct FragmentCoord {
+    static constexpr bool kTransposed = kTransposedD;
+    static constexpr u32 kFragments = kFragmentCount, kGroups = kGroupCount;
+    static constexpr bool kWholeRows = kAllRows, kWholeCols = kAllCols;
+    u32 row, col, batch;
+    u32 row_end, col_end;
+};
+
+// One of a thread's elements: in which fragment, at which of its two lanes; in which group
+// of columns, which of the two.
+struct FragmentIndex {
+    u32 fragment, half, group, element;
+
+    JG_DEVICE u32 lane() const
+    {
+        return 16 * fragment + 8 * half;
+    }
+    JG_DEVICE u32 column() const
+    {
+        return 8 * group + element;
+    }
+};
+
+// What a thread needs of a vector with a value for each lane, or for each column of the
+// accumulator.
+template <class CoordT, bool kByLane>
+struct FragmentVector {
+    static constexpr u32 kCount = 2 * (kByLane ? CoordT::kFragments : CoordT::kGroups);
+    f32 values[kCount];
+
+    // From the thread's first element on.
+    static JG_DEVICE u32 offset(u32 i)
+    {
+        return kByLane ? 8 * i : i / 2 * 8 + i % 2;
+    }
+    // Elements from `first` on; those from `end` on do not exist, and are 0. Neighbours
+    // exist both or not at all, and are read as pairs.
+    template <bool kWhole, class T>
+    JG_DEVICE void load(const T *vector, u32 first, u32 end)
+    {
+#pragma unroll
+        for (u32 i = 0; i < kCount; i += kByLane ? 1 : 2) {
+            const u32 index = first + offset(i);
+            const bool exists = kWhole || index < end;
+            if constexpr (kByLane) {
+                values[i] = exists ? to_f32(vector[index]) : 0.0f;
+            } else {
+                ptx::load_pair(values[i], values[i + 1], vector + index, exists ? 2 : 0);
+            }
+        }
+    }
+    JG_DEVICE f32 value(const FragmentIndex &at) const
+    {
+        return values[kByLane ? 2 * at.fragment + at.half : 2 * at.group + at.element];
+    }
+};
+
+} // namespace jg
