@@ -14,7 +14,7 @@
  * of its errors: "types: bf16 f16". */
 struct help_texts {
     char inputs[96], outputs[96], operands[96], kinds[96];
-    char problem[2000];
+    char problem[2200];
     char operand_option[640];
 };
 
@@ -34,6 +34,8 @@ static const char problem_format[] =
     "  output_align=2            the same of D, C, operands and scales; 16\n"
     "  pair=interleaved|halves   columns of B that make one of D, where the epilogue names\n"
     "                            acc0 and acc1; interleaved\n"
+    "  max_registers=N           fail if a thread has more at launch; any\n"
+    "  local_memory=none         fail if a thread has some, as spills need it; any\n"
     "  epilogue=NAME             one of `jit-gemm epilogue list`, or names the one of\n"
     "                            --epilogue; epilogue\n"
     "  config=...                as --config; the last key\n\n";

@@ -17,8 +17,10 @@ static void make_reference_problem(const struct cli_problem *problem,
                                    struct cli_problem *ret_reference)
 {
     *ret_reference = *problem;
-    /* It takes any address. */
+    /* It takes any address, and may need what it likes. */
     ret_reference->problem.c.alignment = ret_reference->problem.d.alignment = 0;
+    ret_reference->problem.register_limit = 0;
+    ret_reference->problem.no_local_memory = 0;
     if (element_d_type(&problem->problem) !=
         JIT_GEMM_DTYPE_S32) { /* which need not round */
         ret_reference->problem.d.dtype = JIT_GEMM_DTYPE_F32;

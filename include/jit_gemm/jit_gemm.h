@@ -234,9 +234,9 @@ JIT_GEMM_API jit_gemm_status jit_gemm_epilogue_check(jit_gemm_context *context,
  * Keys: m n k batch (sizes), a b c d (types), layout (nt nn tn tt: A's letter, then B's),
  * d_layout (row column), a_scale b_scale (none tensor vector), dynamic (a list such as
  * `m,n`), workspace (most bytes, such as `64m`), input_align and output_align (bytes),
- * pair (interleaved halves), epilogue (a name), config (the rest of the text). Each stands
- * for fields of
- * ::jit_gemm_problem: `input_align` for the alignment of A and B, `output_align` for D's.
+ * pair (interleaved halves), max_registers (of a thread), local_memory (any none), epilogue
+ * (a name), config (the rest of the text). Each stands for fields of ::jit_gemm_problem:
+ * `input_align` for the alignment of A and B, `output_align` for D's.
  *
  * @param text zero-terminated, read during the call only
  * @param[out] ret_problem receives the problem, struct_size set and defaults filled in;
@@ -291,7 +291,7 @@ JIT_GEMM_API jit_gemm_status jit_gemm_plan(jit_gemm_context *context,
  * @param emit what to make
  * @param[out] ret_artifact receives the bytes, which the caller destroys; untouched on
  * failure
- * @return as ::jit_gemm_check, and NO_MEMORY, NO_COMPILER, COMPILE, NOT_CACHED
+ * @return as ::jit_gemm_check, and NO_MEMORY, NO_COMPILER, COMPILE, NOT_CACHED, BUDGET
  */
 JIT_GEMM_API jit_gemm_status jit_gemm_build(jit_gemm_context *context,
                                             const jit_gemm_problem *problem,

@@ -115,6 +115,12 @@ typedef struct jit_gemm_dim {
  * product's element (m, n) is also multiplied by those of A's row m and of B's column n:
  * the f32 factors are multiplied first, alpha * (a_scale * b_scale), then the sum by the
  * result.
+ *
+ * `register_limit` and `no_local_memory` are a budget: they change neither the machine code
+ * nor the choice. The finished kernel is compared with them, whether it was compiled, read
+ * from the disk cache or is loaded already. One that needs more stays there for those who
+ * allow it. A kernel of PTX has no registers yet: where the device takes PTX, as the
+ * emulator, a budget is ::JIT_GEMM_ERR_UNSUPPORTED.
  */
 typedef struct jit_gemm_problem {
     size_t struct_size; /**< sizeof(jit_gemm_problem), set by the caller. */
@@ -136,6 +142,12 @@ typedef struct jit_gemm_problem {
                                  reductions need comes on top: it is not limited. */
     jit_gemm_pair pair;       /**< Of a gated epilogue; must be zero without one. */
     int32_t reserved;         /**< Must be zero. */
+    uint32_t register_limit;  /**< Most registers a thread at launch, up to 255; 0: any. It
+                                 is compared with ::jit_gemm_info.registers: a kernel with
+                                 more is ::JIT_GEMM_ERR_BUDGET. What warps of sm_90a
+                                 give to each other after the launch is not counted. */
+    int32_t no_local_memory;  /**< Not 0: a kernel with local memory, as spills need it, is
+                                 ::JIT_GEMM_ERR_BUDGET (::jit_gemm_info.spill_bytes). */
 } jit_gemm_problem;
 
 #ifdef __cplusplus

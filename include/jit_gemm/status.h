@@ -37,6 +37,8 @@ typedef enum jit_gemm_status {
     JIT_GEMM_ERR_CANCELLED = -14, /**< The caller's progress callback asked to stop. */
     JIT_GEMM_ERR_IO =
         -15, /**< A file that the caller named could not be read or written. */
+    JIT_GEMM_ERR_BUDGET =
+        -16, /**< The kernel needs more of the device than the problem allows. */
     JIT_GEMM_ERR_INTERNAL =
         -99 /**< A bug in the library; please report it with the text. */
 } jit_gemm_status;

@@ -27,6 +27,10 @@ static jit_gemm_status emit_code(jit_gemm_context *context,
     jg_context_count_build(context, &counts);
     status = jg_context_record(context, problem, status);
     if (status == JIT_GEMM_OK) {
+        status = jg_budget_check(&problem->budget, result.entry, result.binary.registers,
+                                 result.binary.spill_bytes);
+    }
+    if (status == JIT_GEMM_OK) {
         jit_gemm_info *info = &artifact->info;
         info->origin = result.binary.origin;
         info->registers = result.binary.registers;
@@ -106,6 +110,9 @@ jit_gemm_status jit_gemm_build(jit_gemm_context *context, const jit_gemm_problem
     struct jg_problem own;
     struct jg_choice choice;
     JG_TRY(jg_step_normalize(context, problem, &own));
+    if (emit != JIT_GEMM_EMIT_CUBIN) {
+        JG_TRY(jg_budget_refuse_ptx(&own.budget));
+    }
     JG_TRY(jg_step_choose(context, context->arch, &own, &choice, NULL));
     struct jit_gemm_artifact *artifact = jg_alloc(sizeof(*artifact));
     if (artifact == NULL) {

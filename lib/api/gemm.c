@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/target.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/struct.h"
@@ -251,6 +252,9 @@ jit_gemm_status jit_gemm_create(jit_gemm_context *context, const jit_gemm_proble
     struct jg_problem own;
     JG_TRY(jg_step_normalize(context, problem, &own)); /* 1 */
     JG_TRY(jg_context_need_device(context));
+    if (jg_target_code_kind(context) == JG_CODE_PTX) {
+        JG_TRY(jg_budget_refuse_ptx(&own.budget));
+    }
     const uint32_t operand_count = own.epilogue != NULL ? own.epilogue->operand_count : 0;
     struct jit_gemm *gemm = jg_alloc(sizeof(*gemm) + jg_map_slots_bytes(operand_count));
     if (gemm == NULL) {
@@ -258,7 +262,12 @@ jit_gemm_status jit_gemm_create(jit_gemm_context *context, const jit_gemm_proble
     }
     gemm->slots = &gemm->own_slots;
     jg_map_slots_init(gemm->slots, operand_count, gemm->entries);
-    const jit_gemm_status status = acquire_kernel(context, &own, gemm); /* 2 to 11 */
+    jit_gemm_status status = acquire_kernel(context, &own, gemm); /* 2 to 11 */
+    if (status == JIT_GEMM_OK) {
+        /* Not earlier: who waited for the same kernel may allow it more. */
+        status = jg_budget_check(&own.budget, gemm->kernel->entry, gemm->kernel->registers,
+                                 gemm->kernel->local_bytes);
+    }
     if (status != JIT_GEMM_OK) {
         jg_kernel_release(gemm->kernel);
         jg_free(gemm);

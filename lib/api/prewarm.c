@@ -54,6 +54,9 @@ static jit_gemm_status build_into_cache(struct prewarm *prewarm, const struct jg
     struct jg_choice choice;
     JG_TRY(jg_problem_normalize(user, jg_registry_find, prewarm->manifest->epilogues,
                                 &problem));
+    if (prewarm->code_kind == JG_CODE_PTX) {
+        JG_TRY(jg_budget_refuse_ptx(&problem.budget));
+    }
     JG_TRY(jg_step_choose(context, arch, &problem, &choice, NULL));
     struct jg_builder builder = jg_context_builder(context, JIT_GEMM_POLICY_ALLOW);
     builder.code_kind = prewarm->code_kind;
@@ -67,6 +70,10 @@ static jit_gemm_status build_into_cache(struct prewarm *prewarm, const struct jg
         if (result.binary.origin == JIT_GEMM_ORIGIN_COMPILED && !result.binary.is_on_disk) {
             status = fail_not_kept(prewarm);
         }
+    }
+    if (status == JIT_GEMM_OK) {
+        status = jg_budget_check(&problem.budget, result.entry, result.binary.registers,
+                                 result.binary.spill_bytes);
     }
     jg_binary_free(&result.binary);
     if (status == JIT_GEMM_ERR_COMPILE) {

@@ -30,6 +30,8 @@ static const struct status_row status_rows[] = {
      "A struct is newer than the library and uses fields that it lacks."},
     {JIT_GEMM_ERR_CANCELLED, "CANCELLED", "The progress callback asked to stop."},
     {JIT_GEMM_ERR_IO, "IO", "A file that the caller named could not be read or written."},
+    {JIT_GEMM_ERR_BUDGET, "BUDGET",
+     "The kernel needs more registers or local memory than the problem allows."},
     {JIT_GEMM_ERR_INTERNAL, "INTERNAL",
      "A bug in the library; please report it with its text."},
 };

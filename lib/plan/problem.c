@@ -238,6 +238,17 @@ static jit_gemm_status check_pair(const jit_gemm_problem *problem)
     return JIT_GEMM_OK;
 }
 
+static jit_gemm_status check_budget(const jit_gemm_problem *problem)
+{
+    if (problem->register_limit > JG_MAX_THREAD_REGISTERS) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.register_limit",
+                       "give the most registers of a thread, or 0 for any number",
+                       "must be 0 to %d, is %u", JG_MAX_THREAD_REGISTERS,
+                       problem->register_limit);
+    }
+    return JIT_GEMM_OK;
+}
+
 static jit_gemm_status check_terminated(const char *where, const char *text, size_t size)
 {
     if (memchr(text, '\0', size) == NULL) {
@@ -337,6 +348,7 @@ jit_gemm_status jg_problem_check_fields(jit_gemm_problem *problem)
     }
     JG_TRY(check_c(problem));
     JG_TRY(check_pair(problem));
+    JG_TRY(check_budget(problem));
     JG_TRY(check_names(problem));
     JG_TRY(check_input_alignment(problem));
     fill_defaults(problem);
@@ -541,6 +553,8 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     problem.batch = round_hint(checked.batch, 1);
     problem.workspace_limit = checked.workspace_limit;
     problem.pair = checked.pair;
+    problem.budget =
+        (struct jg_budget){checked.register_limit, checked.no_local_memory != 0};
     problem.a = canonical_matrix('a', &checked.a, &checked.a);
     problem.b = canonical_matrix('b', &checked.b, &checked.b);
     problem.c = canonical_matrix('c', &checked.c, &checked.d);

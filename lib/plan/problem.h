@@ -4,6 +4,7 @@
 #ifndef JG_PLAN_PROBLEM_H
 #define JG_PLAN_PROBLEM_H
 
+#include "plan/budget.h"
 #include "plan/epilogue.h"
 #include "plan/matrix.h"
 
@@ -18,6 +19,7 @@ struct jg_problem {
     uint64_t workspace_limit;           /* bytes; 0: K is split only by `config` */
     bool is_gated;                      /* the epilogue: two columns of B make one of D */
     jit_gemm_pair pair;                 /* which two */
+    struct jg_budget budget; /* of the request: neither in the bytes nor in the text */
 };
 
 /* Columns of D, where B has so many. */
@@ -59,7 +61,7 @@ void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out);
 /* Text form of a public problem; see jit_gemm_problem_parse and _print. */
 jit_gemm_status jg_problem_parse(const char *text, jit_gemm_problem *ret_problem);
 jit_gemm_status jg_problem_print(const jit_gemm_problem *problem, struct jg_str *out);
-/* Text form of a canonical problem. */
+/* Text form of a canonical problem: all that its kernel depends on. */
 void jg_problem_text(const struct jg_problem *problem, struct jg_str *out);
 
 #endif

@@ -260,6 +260,34 @@ static jit_gemm_status read_pair(struct problem_reader *reader,
     return refuse_unknown(key, "pair", word);
 }
 
+static jit_gemm_status read_registers(struct problem_reader *reader,
+                                      const struct problem_key *key,
+                                      const struct jg_word *word)
+{
+    int64_t registers;
+    if (!jg_number_parse(word->value, word->value_size, 1, JG_MAX_THREAD_REGISTERS,
+                         &registers)) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->where, key->hint,
+                       "must be a number from 1 to %d, is %s at column %zu",
+                       JG_MAX_THREAD_REGISTERS,
+                       jg_quote(word->value, word->value_size).text, word->value_column);
+    }
+    reader->problem.register_limit = (uint32_t)registers;
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status read_local_memory(struct problem_reader *reader,
+                                         const struct problem_key *key,
+                                         const struct jg_word *word)
+{
+    const bool is_none = jg_word_is(word->value, word->value_size, "none");
+    if (!is_none && !jg_word_is(word->value, word->value_size, "any")) {
+        return refuse_unknown(key, "amount", word);
+    }
+    reader->problem.no_local_memory = is_none;
+    return JIT_GEMM_OK;
+}
+
 #define ALIGNMENT_HINT "give 1, 2, 4, 8 or 16 bytes"
 #define SCALE_HINT     "scales: none tensor vector"
 
@@ -285,6 +313,9 @@ static const struct problem_key keys[] = {
     {"input_align", "problem.a.alignment", read_alignment, JG_MATRIX_A, ALIGNMENT_HINT},
     {"output_align", "problem.d.alignment", read_alignment, JG_MATRIX_D, ALIGNMENT_HINT},
     {"pair", "problem.pair", read_pair, 0, "give interleaved or halves"},
+    {"max_registers", "problem.register_limit", read_registers, 0,
+     "give the most registers of a thread, such as max_registers=168"},
+    {"local_memory", "problem.no_local_memory", read_local_memory, 0, "give any or none"},
     {"epilogue", "problem.epilogue", read_epilogue, 0,
      "give the name of a registered epilogue"},
     {"config", "problem.config", read_config, 0, "use a shorter text"},
@@ -547,6 +578,12 @@ static void print_problem(jit_gemm_problem *problem, struct jg_str *out)
     print_alignment("output_align", problem->d.alignment, out);
     if (problem->pair != JIT_GEMM_PAIR_INTERLEAVED) {
         jg_str_printf(out, " pair=%s", pair_names[problem->pair]);
+    }
+    if (problem->register_limit > 0) {
+        jg_str_printf(out, " max_registers=%u", problem->register_limit);
+    }
+    if (problem->no_local_memory != 0) {
+        jg_str_puts(out, " local_memory=none");
     }
     if (problem->epilogue[0] != '\0') {
         jg_str_printf(out, " epilogue=%s", problem->epilogue);

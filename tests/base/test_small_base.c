@@ -32,6 +32,7 @@ Test(status, every_code_has_its_own_name_and_a_sentence)
         JIT_GEMM_ERR_VERSION,
         JIT_GEMM_ERR_CANCELLED,
         JIT_GEMM_ERR_IO,
+        JIT_GEMM_ERR_BUDGET,
         JIT_GEMM_ERR_INTERNAL,
     };
     const size_t count = sizeof(codes) / sizeof(codes[0]);

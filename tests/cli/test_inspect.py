@@ -5,6 +5,7 @@ A stand-in for nvdisasm prints a listing of this file, so the counts are known b
 of CUDA is needed; the cubin comes from NVRTC. Prints TAP.
 """
 import json
+import re
 import sys
 
 from cli_harness import (ARCH, SMALL, Folder, expect, expect_exit, named_tests, need_compiler,
@@ -115,6 +116,29 @@ def test_a_problem_has_a_plan_too():
     expect_exit(again, 0)
     expect("local memory:  0 bytes per thread, no spills\n" in again.stdout and
            "tensor memory: " in again.stdout, "text", again)
+
+
+def test_a_budget_is_compared_with_what_is_reported():
+    need_compiler()
+    table = "float t[16]; for (int i = 0; i < 16; ++i) { t[i] = acc * float(i); } d = t[col & 15];"
+    with Folder() as folder:
+        def build_with(budget, *more):
+            return tool("build", *SMALL, *budget.split(), *ARCH, "-o", folder.path / "gemm.cubin",
+                        *more, cache=folder.cache)
+
+        expect_exit(build_with("max_registers=168 local_memory=none"), 0)
+        for _ in range(2): # what the disk has is compared too
+            done = build_with("max_registers=167")
+            expect_exit(done, 1)
+            expect("has 168 registers a thread, 167 are allowed\n    hint: raise it" in done.stderr,
+                   "text", done)
+            done = build_with("local_memory=none", "--epilogue", table)
+            expect_exit(done, 1)
+            expect(re.search(r"has [1-9]\d* bytes of local memory a thread, none are allowed\n",
+                             done.stderr), "text", done)
+        expect_exit(build_with("", "--epilogue", table), 0)
+        done = tool("run", *SMALL, "max_registers=168", *ARCH, "--device", "emulator")
+        expect(done.returncode == 1 and "not machine code" in done.stderr, "PTX is taken", done)
 
 
 def test_instructions_are_counted_by_kind():

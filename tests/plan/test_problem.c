@@ -605,6 +605,11 @@ Test(problem, bytes_are_equal_for_two_ways_of_saying_the_same)
     one.m.size = 1000;
     other.m.size = 600;
     cr_expect(same_bytes(&one, &other));
+
+    one = other = plain;
+    one.register_limit = 168;
+    one.no_local_memory = 1;
+    cr_expect(same_bytes(&one, &other), "a budget changes no machine code");
 }
 
 Test(problem, bytes_differ_in_every_field)

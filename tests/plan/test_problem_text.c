@@ -100,7 +100,7 @@ Test(problem_text, every_message)
         {"m=1 n=5 mm=3",
          "problem: unknown key 'mm' at column 9; keys: m n k batch a b c d "
          "layout d_layout a_scale b_scale dynamic workspace input_align output_align "
-         "pair epilogue config"},
+         "pair max_registers local_memory epilogue config"},
         {"=3", "problem: unknown key '' at column 1"},
         {"M=3", "problem: unknown key 'M' at column 1"},
         {"gemm",
@@ -193,6 +193,12 @@ Test(problem_text, every_message)
          "problem.d.alignment: must be 0, 1, 2, 4, 8 or 16, is 6; give 1, 2, 4 or 8"},
         {"8x8x8 bf16 output_align=2 output_align=2",
          "problem.d.alignment: key 'output_align' at column 27 is given twice"},
+        {"8x8x8 bf16 max_registers=256",
+         "problem.register_limit: must be a number from 1 to 255, is '256' at column 26; "
+         "give the most registers of a thread, such as max_registers=168"},
+        {"8x8x8 bf16 max_registers=0", "problem.register_limit: must be a number from 1"},
+        {"8x8x8 bf16 local_memory=0",
+         "problem.no_local_memory: unknown amount '0' at column 25; give any or none"},
         {"8x8x8 bf16 epilogue=",
          "problem.epilogue: '' at column 21 is no C identifier of at "
          "most 63 bytes; give the name of a registered epilogue"},
@@ -392,6 +398,8 @@ static jit_gemm_problem draw_problem(void)
     problem.c.layout = problem.c.dtype != JIT_GEMM_DTYPE_NONE ? problem.d.layout
                                                               : JIT_GEMM_LAYOUT_ROW_MAJOR;
     problem.workspace_limit = draw(2) ? draw(UINT64_C(1) << 50) >> draw(50) : 0;
+    problem.register_limit = draw(2) ? (uint32_t)draw(256) : 0;
+    problem.no_local_memory = (int32_t)draw(2);
     for (size_t i = 0, size = draw(JIT_GEMM_NAME_SIZE); i < size; i++) {
         problem.epilogue[i] = "abcXYZ_019"[draw(i == 0 ? 7 : 10)];
     }
@@ -470,6 +478,7 @@ Test(problem_text, canonical_text_parses_to_the_same_canonical_problem)
         }
         struct jg_str text = {0};
         jg_problem_text(&canonical, &text);
+        canonical.budget = (struct jg_budget){0}; /* no kernel depends on it */
         jit_gemm_problem back = parse(jg_str_text(&text));
         struct jg_problem again;
         cr_assert_eq(jg_problem_normalize(&back, NULL, NULL, &again), JIT_GEMM_OK);
