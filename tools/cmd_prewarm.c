@@ -14,19 +14,20 @@ enum { MAX_ARCHS = 8, BAR_WIDTH = 30 };
 static const struct cli_help prewarm_help = {
     "prewarm MANIFEST --arch ARCH[,ARCH...] [--device gpu|emulator] [OPTION...]",
     "Compiles every problem of a manifest into the disk cache; what is there already is\n"
-    "kept. Needs no GPU. Ctrl-C stops after the builds under way; run it again to go on.\n"
+    "kept. Needs no GPU. Ctrl-C ends it, with the compiles under way; run it again to go on.\n"
     "The manifest is what jit_gemm_context_write_manifest writes; - is standard input.\n",
     "  jit-gemm prewarm model.manifest --arch sm_90a\n"
     "  jit-gemm prewarm model.manifest --arch sm_90a --jobs 4 --cache /srv/model/kernels\n"
     "  jit-gemm prewarm model.manifest --arch sm_90a --device emulator\n",
 };
 
-static volatile sig_atomic_t is_interrupted;
+/* For the signal handler: set as long as it is installed. */
+static _Atomic(jit_gemm_context *) interruptible;
 
-static void note_interrupt(int number)
+static void cancel_compiles(int number)
 {
     (void)number;
-    is_interrupted = 1;
+    (void)jit_gemm_cancel(interruptible);
 }
 
 struct progress {
@@ -49,7 +50,7 @@ static int show_progress(void *user, size_t done, size_t total, const char *prob
         fprintf(stderr, "\r\033[K[%s] %zu/%zu %.60s", bar, done, total, problem);
         fflush(stderr);
     }
-    return is_interrupted != 0;
+    return 0;
 }
 
 /* Splits in place. */
@@ -83,12 +84,15 @@ static int prewarm_manifest(jit_gemm_context *context, const char *manifest, siz
 {
     struct progress *progress = settings->progress_user;
     jit_gemm_prewarm_result result = {.struct_size = sizeof(result)};
-    struct sigaction action = {.sa_handler = note_interrupt, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction action = {.sa_handler = cancel_compiles,
+                               .sa_flags = (int)SA_RESETHAND};
     double start = read_seconds();
 
     /* The second Ctrl-C ends the program at once; the cache stands that too. */
+    interruptible = context;
     sigaction(SIGINT, &action, NULL);
     jit_gemm_status status = jit_gemm_prewarm(context, manifest, size, settings, &result);
+    signal(SIGINT, SIG_DFL);
     if (progress->is_terminal && progress->total) {
         fputc('\n', stderr);
     }

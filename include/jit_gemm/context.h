@@ -62,7 +62,8 @@ typedef struct jit_gemm_stats {
     uint64_t memory_hits;      /**< Kernels found loaded in this context. */
     uint64_t disk_hits;        /**< Kernels read from the disk cache. */
     uint64_t compiles;         /**< Kernels compiled. */
-    uint64_t compile_failures; /**< Compiles that ended in an error. */
+    uint64_t compile_failures; /**< Compiles that ended in an error; a cancelled one does
+                                  not count. */
     uint64_t cache_rejects; /**< Disk entries found and refused (damaged or untrusted). */
     uint64_t cache_store_errors; /**< Kernels that could not be kept on disk. */
     uint64_t forbidden_misses;   /**< Creates refused because compiling is forbidden. */

@@ -135,11 +135,23 @@ JIT_GEMM_API jit_gemm_status jit_gemm_context_create(
 
 /**
  * Destroys a context and sets the pointer to NULL. Accepts NULL.
- *
  * Handles created from it stay valid: what they need lives until the last of them is
  * destroyed.
  */
 JIT_GEMM_API void jit_gemm_context_destroy(jit_gemm_context **context);
+
+/**
+ * Cancels compiles: each create, build, prewarm and epilogue check that began before, on
+ * any thread, and compiles or waits for another thread's compile, fails with CANCELLED.
+ *
+ * Does not wait for them. The compiler looks between its steps, of which one may take
+ * seconds; nvJitLink never looks. What needs no compile, or is done by then, succeeds, and
+ * only what was finished is in the cache. A call that begins later works as ever: if it
+ * waits for a compile that is cancelled, it makes it itself. Takes no lock and allocates
+ * nothing, so that a signal handler may call it.
+ * @return OK, ARGUMENT
+ */
+JIT_GEMM_API jit_gemm_status jit_gemm_cancel(jit_gemm_context *context);
 
 /** Architecture that the context plans and builds for, for instance "sm_90a". Never NULL;
  * static. */
@@ -155,7 +167,6 @@ JIT_GEMM_API jit_gemm_status jit_gemm_context_stats(const jit_gemm_context *cont
 /**
  * Writes every problem that was asked of this context, with the epilogues they use, as a
  * manifest for ::jit_gemm_prewarm.
- *
  * @param path file to write; replaced at once by rename
  * @return OK, ARGUMENT, NO_MEMORY, IO
  */
@@ -163,8 +174,7 @@ JIT_GEMM_API jit_gemm_status jit_gemm_context_write_manifest(jit_gemm_context *c
                                                              const char *path);
 
 /**
- * Describes driver, device, compiler, cache folder and its trust for a person, one line
- * each.
+ * Describes driver, device, compiler, cache folder and its trust, one line each.
  *
  * @param buffer receives the text, cut to `size` bytes and always zero-terminated
  * @param size bytes of `buffer`; 0 only asks for the length
@@ -219,7 +229,7 @@ JIT_GEMM_API jit_gemm_status jit_gemm_operand_parse(const char *text, char *ret_
  * @param context for its compiler, architecture and log; NULL: only the scan
  * @param[out] ret_depth receives how far the check went; may be NULL; untouched on failure
  * @return OK, ARGUMENT (operands), COMPILE (the text; see the diagnostics), NO_COMPILER
- * (NVRTC is there and does not work), NO_MEMORY, VERSION
+ * (NVRTC is there and does not work), NO_MEMORY, CANCELLED, VERSION
  */
 JIT_GEMM_API jit_gemm_status jit_gemm_epilogue_check(jit_gemm_context *context,
                                                      const jit_gemm_epilogue *epilogue,
@@ -239,8 +249,7 @@ JIT_GEMM_API jit_gemm_status jit_gemm_epilogue_check(jit_gemm_context *context,
  * `input_align` for the alignment of A and B, `output_align` for D's.
  *
  * @param text zero-terminated, read during the call only
- * @param[out] ret_problem receives the problem, struct_size set and defaults filled in;
- * untouched on failure
+ * @param[out] ret_problem receives the problem, defaults filled in; untouched on failure
  * @return OK, ARGUMENT (with the position and the key)
  */
 JIT_GEMM_API jit_gemm_status jit_gemm_problem_parse(const char *text,
@@ -291,7 +300,8 @@ JIT_GEMM_API jit_gemm_status jit_gemm_plan(jit_gemm_context *context,
  * @param emit what to make
  * @param[out] ret_artifact receives the bytes, which the caller destroys; untouched on
  * failure
- * @return as ::jit_gemm_check, and NO_MEMORY, NO_COMPILER, COMPILE, NOT_CACHED, BUDGET
+ * @return as ::jit_gemm_check, and NO_MEMORY, NO_COMPILER, COMPILE, NOT_CACHED, BUDGET,
+ * CANCELLED
  */
 JIT_GEMM_API jit_gemm_status jit_gemm_build(jit_gemm_context *context,
                                             const jit_gemm_problem *problem,
@@ -362,7 +372,6 @@ JIT_GEMM_API jit_gemm_status jit_gemm_get_info(const jit_gemm *gemm,
 
 /**
  * Destroys a handle and sets the pointer to NULL. Accepts NULL.
- *
  * Work already launched goes on; the kernel is unloaded with the last handle and context.
  */
 JIT_GEMM_API void jit_gemm_destroy(jit_gemm **gemm);

@@ -34,7 +34,8 @@ typedef enum jit_gemm_status {
     JIT_GEMM_ERR_CAPTURE = -12, /**< The call may block and the stream is being captured. */
     JIT_GEMM_ERR_VERSION =
         -13, /**< A struct is newer than the library and uses fields it lacks. */
-    JIT_GEMM_ERR_CANCELLED = -14, /**< The caller's progress callback asked to stop. */
+    JIT_GEMM_ERR_CANCELLED =
+        -14, /**< The caller asked to stop: by a progress callback or jit_gemm_cancel. */
     JIT_GEMM_ERR_IO =
         -15, /**< A file that the caller named could not be read or written. */
     JIT_GEMM_ERR_BUDGET =

@@ -12,13 +12,13 @@ struct jit_gemm_artifact {
     jit_gemm_info info;
 };
 
-static jit_gemm_status emit_code(jit_gemm_context *context,
+static jit_gemm_status emit_code(jit_gemm_context *context, const struct jg_stop *stop,
                                  const struct jg_problem *problem,
                                  const struct jg_choice *choice,
                                  enum jg_code_kind code_kind,
                                  struct jit_gemm_artifact *artifact)
 {
-    struct jg_builder builder = jg_context_builder(context, context->policy);
+    struct jg_builder builder = jg_context_builder(context, context->policy, stop);
     builder.code_kind = code_kind;
     struct jg_step_result result = {0};
     struct jg_build_counts counts = {0};
@@ -59,16 +59,16 @@ static jit_gemm_status emit_source(const jit_gemm_context *context,
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status emit_artifact(jit_gemm_context *context,
+static jit_gemm_status emit_artifact(jit_gemm_context *context, const struct jg_stop *stop,
                                      const struct jg_problem *problem,
                                      const struct jg_choice *choice, jit_gemm_emit emit,
                                      struct jit_gemm_artifact *artifact)
 {
     switch (emit) {
     case JIT_GEMM_EMIT_CUBIN:
-        return emit_code(context, problem, choice, JG_CODE_CUBIN, artifact);
+        return emit_code(context, stop, problem, choice, JG_CODE_CUBIN, artifact);
     case JIT_GEMM_EMIT_PTX:
-        return emit_code(context, problem, choice, JG_CODE_PTX, artifact);
+        return emit_code(context, stop, problem, choice, JG_CODE_PTX, artifact);
     case JIT_GEMM_EMIT_SOURCE:
         break;
     }
@@ -107,6 +107,7 @@ jit_gemm_status jit_gemm_build(jit_gemm_context *context, const jit_gemm_problem
             "give JIT_GEMM_EMIT_CUBIN, JIT_GEMM_EMIT_PTX or JIT_GEMM_EMIT_SOURCE",
             "%d is nothing that can be made", (int)emit);
     }
+    const struct jg_stop stop = jg_context_stop(context);
     struct jg_problem own;
     struct jg_choice choice;
     JG_TRY(jg_step_normalize(context, problem, &own));
@@ -120,7 +121,7 @@ jit_gemm_status jit_gemm_build(jit_gemm_context *context, const jit_gemm_problem
     }
     jit_gemm_status status = describe_plan(context, &choice, &artifact->info);
     if (status == JIT_GEMM_OK) {
-        status = emit_artifact(context, &own, &choice, emit, artifact);
+        status = emit_artifact(context, &stop, &own, &choice, emit, artifact);
     }
     if (status != JIT_GEMM_OK) {
         jg_free(artifact);

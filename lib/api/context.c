@@ -163,6 +163,7 @@ jit_gemm_status jit_gemm_context_create(const jit_gemm_context_options *options,
         return jg_fail_memory();
     }
     atomic_init(&context->most_cluster_ctas, 0);
+    atomic_init(&context->cancels, 0);
     if (pthread_mutex_init(&context->mutex, NULL) != 0) {
         jg_free(context);
         return jg_fail_memory();
@@ -182,6 +183,16 @@ void jit_gemm_context_destroy(jit_gemm_context **context)
         free_context(*context);
         *context = NULL;
     }
+}
+
+/* In a signal handler too: an atomic of an unsigned takes no lock where this is built. */
+_Static_assert(ATOMIC_INT_LOCK_FREE == 2, "jit_gemm_cancel must take no lock");
+
+jit_gemm_status jit_gemm_cancel(jit_gemm_context *context)
+{
+    JG_TRY(jg_check_pointer(context, "context"));
+    atomic_fetch_add(&context->cancels, 1);
+    return JIT_GEMM_OK;
 }
 
 const char *jit_gemm_context_arch(const jit_gemm_context *context)
@@ -210,8 +221,13 @@ jit_gemm_status jit_gemm_epilogue_register(jit_gemm_context *context,
 
 /* ------------------------------------------------------------------ for this floor */
 
+struct jg_stop jg_context_stop(const jit_gemm_context *context)
+{
+    return (struct jg_stop){&context->cancels, atomic_load(&context->cancels)};
+}
+
 struct jg_builder jg_context_builder(const jit_gemm_context *context,
-                                     jit_gemm_policy policy)
+                                     jit_gemm_policy policy, const struct jg_stop *stop)
 {
     const struct jg_builder builder = {.cache = context->cache,
                                        .log = context->log,
@@ -219,6 +235,7 @@ struct jg_builder jg_context_builder(const jit_gemm_context *context,
                                        .toolchain = context->toolchain,
                                        .policy = policy,
                                        .compile_limit_ms = context->compile_limit_ms,
+                                       .stop = *stop,
                                        .code_kind = jg_target_code_kind(context)};
     return builder;
 }

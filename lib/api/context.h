@@ -9,6 +9,7 @@
 #include "api/record.h"
 #include "api/registry.h"
 #include "base/log.h"
+#include "base/stop.h"
 #include "base/thread.h"
 #include "compile/build.h"
 #include "cuda/device.h"
@@ -38,6 +39,7 @@ struct jit_gemm_context {
     struct jg_record *asked; /* texts of the problems that were asked for */
     struct jg_table *table;
 
+    atomic_uint cancels;  /* calls of jit_gemm_cancel */
     jg_mutex mutex;       /* guards the counters */
     jit_gemm_stats stats; /* struct_size is the library's */
 };
@@ -56,9 +58,11 @@ jit_gemm_status jg_struct_export(const void *own, size_t own_size, void *user,
  * of the device that could not be opened. */
 jit_gemm_status jg_context_need_device(const jit_gemm_context *context);
 
-/* A builder over this context's parts. */
+/* For a call that begins now: whether it is cancelled from now on. */
+struct jg_stop jg_context_stop(const jit_gemm_context *context);
+/* A builder over this context's parts, for the call of this stop. */
 struct jg_builder jg_context_builder(const jit_gemm_context *context,
-                                     jit_gemm_policy policy);
+                                     jit_gemm_policy policy, const struct jg_stop *stop);
 /* Adds what a build counted. */
 void jg_context_count_build(jit_gemm_context *context,
                             const struct jg_build_counts *counts);

@@ -90,40 +90,48 @@ jit_gemm_status jg_step_binary(const struct jg_builder *builder, const struct jg
 
 /* ------------------------------------------------------------ steps 2 to 11: a kernel */
 
-static jit_gemm_status build_binary(jit_gemm_context *context,
-                                    const struct jg_problem *problem,
+/* One create. */
+struct create {
+    jit_gemm_context *context;
+    const struct jg_problem *problem;
+    struct jg_stop stop;
+    struct jit_gemm *gemm; /* is being filled */
+};
+
+static jit_gemm_status build_binary(const struct create *create,
                                     struct jg_choice *ret_choice,
                                     struct jg_step_result *ret_result)
 {
+    jit_gemm_context *context = create->context;
     const struct jg_arch *arch = context->arch;
-    JG_TRY(jg_step_choose(context, arch, problem, ret_choice, NULL)); /* 4 */
-    const struct jg_builder builder = jg_context_builder(context, context->policy);
+    JG_TRY(jg_step_choose(context, arch, create->problem, ret_choice, NULL)); /* 4 */
+    const struct jg_builder builder =
+        jg_context_builder(context, context->policy, &create->stop);
     struct jg_build_counts counts = {0};
     const jit_gemm_status status =
-        jg_step_binary(&builder, arch, problem, ret_choice, ret_result, &counts);
+        jg_step_binary(&builder, arch, create->problem, ret_choice, ret_result, &counts);
     jg_context_count_build(context, &counts);
-    return jg_context_record(context, problem, status);
+    return jg_context_record(context, create->problem, status);
 }
 
 /* `result` is the caller's to free, also after a failure. `ret_unfit_ctas`: of the cluster,
  * if that is why the load has failed; else untouched. */
-static jit_gemm_status load_result(jit_gemm_context *context,
-                                   const struct jg_problem *problem,
-                                   struct jg_step_result *result, struct jit_gemm *gemm,
-                                   int *ret_unfit_ctas)
+static jit_gemm_status load_result(const struct create *create,
+                                   struct jg_step_result *result, int *ret_unfit_ctas)
 {
+    struct jit_gemm *gemm = create->gemm;
     struct jg_choice choice;
     bool none_fits = false;
-    JG_TRY(build_binary(context, problem, &choice, result));
-    const struct jg_module_request request = {.problem = problem,
+    JG_TRY(build_binary(create, &choice, result));
+    const struct jg_module_request request = {.problem = create->problem,
                                               .choice = &choice,
                                               .ret_none_fits = &none_fits,
                                               .binary = &result->binary,
-                                              .arch = context->arch,
+                                              .arch = create->context->arch,
                                               .entry = result->entry,
-                                              .log = context->log};
+                                              .log = create->context->log};
     const jit_gemm_status status =
-        jg_module_load(context->device, &request, &gemm->kernel); /* 10 */
+        jg_module_load(create->context->device, &request, &gemm->kernel); /* 10 */
     if (none_fits) {
         *ret_unfit_ctas = choice.config.layout.cluster_m * choice.config.layout.cluster_n;
     }
@@ -134,13 +142,10 @@ static jit_gemm_status load_result(jit_gemm_context *context,
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status build_and_load_once(jit_gemm_context *context,
-                                           const struct jg_problem *problem,
-                                           struct jit_gemm *gemm, int *ret_unfit_ctas)
+static jit_gemm_status build_and_load_once(const struct create *create, int *ret_unfit_ctas)
 {
     struct jg_step_result result = {0};
-    const jit_gemm_status status =
-        load_result(context, problem, &result, gemm, ret_unfit_ctas);
+    const jit_gemm_status status = load_result(create, &result, ret_unfit_ctas);
     jg_binary_free(&result.binary);
     return status;
 }
@@ -154,16 +159,14 @@ static bool names_cluster(const struct jg_problem *problem)
 
 /* If not one cluster fits, which only the driver knows, smaller ones are chosen from then
  * on; a config that names its cluster stands or falls with it. */
-static jit_gemm_status build_and_load(jit_gemm_context *context,
-                                      const struct jg_problem *problem,
-                                      struct jit_gemm *gemm)
+static jit_gemm_status build_and_load(const struct create *create)
 {
+    jit_gemm_context *context = create->context;
     JG_TRY(jg_module_refuse_capture(context->device));
     for (;;) {
         int unfit_ctas = 0;
-        const jit_gemm_status status =
-            build_and_load_once(context, problem, gemm, &unfit_ctas);
-        if (unfit_ctas < 2 || names_cluster(problem)) {
+        const jit_gemm_status status = build_and_load_once(create, &unfit_ctas);
+        if (unfit_ctas < 2 || names_cluster(create->problem)) {
             return status;
         }
         jg_log_line(context->log, JIT_GEMM_SEVERITY_WARNING,
@@ -174,35 +177,34 @@ static jit_gemm_status build_and_load(jit_gemm_context *context,
 }
 
 /* `ret_entry`: the right to build; NULL if the kernel was there. */
-static jit_gemm_status look_up(jit_gemm_context *context, const struct jg_str *key,
-                               struct jit_gemm *gemm, struct jg_table_entry **ret_entry)
+static jit_gemm_status look_up(const struct create *create, const struct jg_str *key,
+                               struct jg_table_entry **ret_entry)
 {
     JG_TRY(jg_str_status(key));
-    return jg_table_acquire(context->table, key->data, key->size, /* 3 */
-                            &gemm->kernel, ret_entry);
+    return jg_table_acquire(create->context->table, key->data, key->size, /* 3 */
+                            &create->stop, &create->gemm->kernel, ret_entry);
 }
 
-static jit_gemm_status acquire_kernel(jit_gemm_context *context,
-                                      const struct jg_problem *problem,
-                                      struct jit_gemm *gemm)
+static jit_gemm_status acquire_kernel(const struct create *create)
 {
+    jit_gemm_context *context = create->context;
     struct jg_table_entry *entry = NULL;
     struct jg_str key = {0};
     jg_str_puts(&key, context->arch->name); /* 2 */
-    jg_problem_bytes(problem, &key);
-    const jit_gemm_status found = look_up(context, &key, gemm, &entry);
+    jg_problem_bytes(create->problem, &key);
+    const jit_gemm_status found = look_up(create, &key, &entry);
     jg_str_free(&key);
     JG_TRY(found);
     if (entry == NULL) {
-        gemm->origin = JIT_GEMM_ORIGIN_MEMORY;
+        create->gemm->origin = JIT_GEMM_ORIGIN_MEMORY;
         return JIT_GEMM_OK;
     }
-    const jit_gemm_status status = build_and_load(context, problem, gemm);
+    const jit_gemm_status status = build_and_load(create);
     if (status != JIT_GEMM_OK) {
         jg_table_abandon(context->table, entry, status);
         return status;
     }
-    jg_table_publish(context->table, entry, gemm->kernel); /* 11 */
+    jg_table_publish(context->table, entry, create->gemm->kernel); /* 11 */
     return JIT_GEMM_OK;
 }
 
@@ -249,6 +251,7 @@ jit_gemm_status jit_gemm_create(jit_gemm_context *context, const jit_gemm_proble
 {
     JG_TRY(jg_check_pointer(context, "context"));
     JG_TRY(jg_check_pointer(ret_gemm, "ret_gemm"));
+    const struct jg_stop stop = jg_context_stop(context);
     struct jg_problem own;
     JG_TRY(jg_step_normalize(context, problem, &own)); /* 1 */
     JG_TRY(jg_context_need_device(context));
@@ -262,7 +265,8 @@ jit_gemm_status jit_gemm_create(jit_gemm_context *context, const jit_gemm_proble
     }
     gemm->slots = &gemm->own_slots;
     jg_map_slots_init(gemm->slots, operand_count, gemm->entries);
-    jit_gemm_status status = acquire_kernel(context, &own, gemm); /* 2 to 11 */
+    const struct create create = {context, &own, stop, gemm};
+    jit_gemm_status status = acquire_kernel(&create); /* 2 to 11 */
     if (status == JIT_GEMM_OK) {
         /* Not earlier: who waited for the same kernel may allow it more. */
         status = jg_budget_check(&own.budget, gemm->kernel->entry, gemm->kernel->registers,

@@ -27,6 +27,7 @@ struct prewarm {
     enum jg_code_kind code_kind;
     jit_gemm_progress_fn progress;
     void *progress_user;
+    struct jg_stop stop;
     jg_mutex mutex; /* guards the rest */
     size_t next, done;
     bool is_cancelled;
@@ -58,7 +59,8 @@ static jit_gemm_status build_into_cache(struct prewarm *prewarm, const struct jg
         JG_TRY(jg_budget_refuse_ptx(&problem.budget));
     }
     JG_TRY(jg_step_choose(context, arch, &problem, &choice, NULL));
-    struct jg_builder builder = jg_context_builder(context, JIT_GEMM_POLICY_ALLOW);
+    struct jg_builder builder =
+        jg_context_builder(context, JIT_GEMM_POLICY_ALLOW, &prewarm->stop);
     builder.code_kind = prewarm->code_kind;
     struct jg_step_result result = {0};
     struct jg_build_counts counts = {0};
@@ -87,6 +89,7 @@ static jit_gemm_status build_into_cache(struct prewarm *prewarm, const struct jg
 static bool take_task(struct prewarm *prewarm, size_t *ret_task)
 {
     pthread_mutex_lock(&prewarm->mutex);
+    prewarm->is_cancelled |= jg_stop_is_asked(&prewarm->stop);
     const bool found = !prewarm->is_cancelled && prewarm->next < prewarm->result.total;
     if (found) {
         *ret_task = prewarm->next++;
@@ -136,8 +139,12 @@ static void *work_through_tasks(void *user)
         const jit_gemm_status status =
             build_into_cache(prewarm, prewarm->archs[task / count], problem, &origin);
         pthread_mutex_lock(&prewarm->mutex);
-        note_result(prewarm, status, origin);
-        tell_progress(prewarm, problem);
+        if (status == JIT_GEMM_ERR_CANCELLED) {
+            prewarm->is_cancelled = true;
+        } else {
+            note_result(prewarm, status, origin);
+            tell_progress(prewarm, problem);
+        }
         pthread_mutex_unlock(&prewarm->mutex);
     }
     return NULL;
@@ -227,10 +234,12 @@ static jit_gemm_status need_cache(const jit_gemm_context *context)
 static jit_gemm_status report_outcome(const struct prewarm *prewarm)
 {
     if (prewarm->is_cancelled && prewarm->done < prewarm->result.total) {
-        return jg_fail(JIT_GEMM_ERR_CANCELLED, "options.progress",
-                       "run it again to go on: what was built is kept",
-                       "the callback asked to stop after %zu of %zu builds", prewarm->done,
-                       prewarm->result.total);
+        const bool is_by_cancel = jg_stop_is_asked(&prewarm->stop);
+        return jg_fail(
+            JIT_GEMM_ERR_CANCELLED, is_by_cancel ? "context" : "options.progress",
+            "run it again to go on: what was built is kept", "%s after %zu of %zu builds",
+            is_by_cancel ? "jit_gemm_cancel was called" : "the callback asked to stop",
+            prewarm->done, prewarm->result.total);
     }
     if (prewarm->first_failure == JIT_GEMM_OK) {
         return JIT_GEMM_OK;
@@ -271,6 +280,7 @@ jit_gemm_status jit_gemm_prewarm(jit_gemm_context *context, const char *manifest
         JG_TRY(jg_struct_import(options, &own, sizeof(own), "options"));
     }
     struct prewarm prewarm = {.context = context,
+                              .stop = jg_context_stop(context),
                               .result = {.struct_size = sizeof(prewarm.result)}};
     if (ret_result != NULL) {
         JG_TRY(jg_struct_export(&prewarm.result, sizeof(prewarm.result), ret_result,

@@ -28,7 +28,7 @@ static const struct status_row status_rows[] = {
      "The call may block, and the stream is being captured."},
     {JIT_GEMM_ERR_VERSION, "VERSION",
      "A struct is newer than the library and uses fields that it lacks."},
-    {JIT_GEMM_ERR_CANCELLED, "CANCELLED", "The progress callback asked to stop."},
+    {JIT_GEMM_ERR_CANCELLED, "CANCELLED", "The caller asked to stop."},
     {JIT_GEMM_ERR_IO, "IO", "A file that the caller named could not be read or written."},
     {JIT_GEMM_ERR_BUDGET, "BUDGET",
      "The kernel needs more registers or local memory than the problem allows."},

@@ -351,10 +351,14 @@ static jit_gemm_status run_compiler(const struct build *build, struct jg_compile
         .entry = build->unit->source->entry,
         .epilogue = build->unit->epilogue,
         .limit_ms = build->builder->compile_limit_ms,
+        .stop = build->builder->stop,
         .linker = linker,
     };
     struct jg_compile_result result = {0};
     const jit_gemm_status status = compiler->compile(compiler, &request, &result);
+    if (status == JIT_GEMM_ERR_CANCELLED) {
+        return status;
+    }
     if (status != JIT_GEMM_OK) {
         build->counts->compile_failures++;
         dump_refusal(build, key, status);
@@ -411,6 +415,9 @@ static jit_gemm_status compile_with_key(const struct build *build,
     const struct jg_nvjitlink *linker = NULL;
     struct jg_key key = {0};
     JG_TRY(ask_policy(build));
+    if (jg_stop_is_asked(&build->builder->stop)) {
+        return jg_stop_fail();
+    }
     JG_TRY(open_tools(build, &compiler, &linker, ret_signature));
     JG_TRY(jg_key_make(build->unit->source, jg_str_text(ret_signature),
                        build->unit->arch->name, build->builder->code_kind, &key));

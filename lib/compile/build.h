@@ -20,6 +20,7 @@ struct jg_builder {
     struct jg_toolchain *toolchain;
     jit_gemm_policy policy;
     uint32_t compile_limit_ms; /* of one compile; 0: none */
+    struct jg_stop stop;       /* ends a compile, and lets none begin */
     enum jg_code_kind
         code_kind; /* of what is made; entries of both kinds live side by side */
 };
@@ -52,7 +53,7 @@ struct jg_build_counts {
  * Finds or makes the code of a unit. counts (may be NULL) is added to, also on failure; not
  * thread-safe. Trouble with the cache is logged and counted, never a failure.
  *
- * COMPILE, NO_COMPILER, NOT_CACHED (policy FORBID), NO_MEMORY, INTERNAL.
+ * COMPILE, NO_COMPILER, NOT_CACHED (policy FORBID), NO_MEMORY, CANCELLED, INTERNAL.
  */
 jit_gemm_status jg_build(const struct jg_builder *builder, const struct jg_build_unit *unit,
                          struct jg_binary *ret_binary, struct jg_build_counts *counts);

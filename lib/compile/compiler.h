@@ -3,6 +3,7 @@
 #ifndef JG_COMPILE_COMPILER_H
 #define JG_COMPILE_COMPILER_H
 
+#include "base/stop.h"
 #include "base/str.h"
 #include "compile/code.h"
 #include "plan/epilogue.h"
@@ -17,7 +18,9 @@ struct jg_compile_request {
     const struct jg_epilogue *epilogue; /* for messages in the user's coordinates, and for
                                            its LTO-IR; may be NULL */
     const struct jg_nvjitlink *linker;  /* where the epilogue is LTO-IR, otherwise NULL */
-    uint32_t limit_ms; /* of time, as far as the compiler looks at it; 0: none */
+    /* Both as far as the compiler looks at them, between its steps. */
+    uint32_t limit_ms; /* of time; 0: none */
+    struct jg_stop stop;
 };
 
 struct jg_compile_result {
@@ -36,7 +39,8 @@ struct jg_compiler {
     /* Where it was loaded from, for a person; "" if it is no file. */
     const char *path;
     /* Thread-safe. COMPILE (diagnostics and log in the error record), NO_COMPILER,
-     * NO_MEMORY, INTERNAL; of an epilogue in LTO-IR also ARGUMENT and UNSUPPORTED. */
+     * NO_MEMORY, CANCELLED, INTERNAL; of an epilogue in LTO-IR also ARGUMENT and
+     * UNSUPPORTED. */
     jit_gemm_status (*compile)(struct jg_compiler *compiler,
                                const struct jg_compile_request *request,
                                struct jg_compile_result *ret_result);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -100,14 +101,16 @@ static void cut_current_folder(struct jg_str *ptx)
     ptx->size = (size_t)(end - ptx->data);
 }
 
-struct time_limit {
-    double end_ms;
+/* What may end a compile before it is done. */
+struct limits {
+    double end_ms; /* INFINITY: none */
+    const struct jg_stop *stop;
 };
 
-static bool is_past(void *user)
+static bool is_over(void *user)
 {
-    const struct time_limit *limit = user;
-    return jg_now_ms() >= limit->end_ms;
+    const struct limits *limits = user;
+    return jg_stop_is_asked(limits->stop) || jg_now_ms() >= limits->end_ms;
 }
 
 /* What takes so long is the snippet, if there is one. */
@@ -157,7 +160,7 @@ static jit_gemm_status fail_compiled(const struct jg_epilogue *epilogue,
 /* Compiles a text. One that the compiler refuses is a failure here. */
 static jit_gemm_status compile_text(const struct nvrtc_compiler *compiler,
                                     const struct jg_compile_request *request,
-                                    struct time_limit *limit, const char *text,
+                                    struct limits *limits, const char *text,
                                     const char *extra_option,
                                     struct jg_nvrtc_output *ret_output)
 {
@@ -167,8 +170,8 @@ static jit_gemm_status compile_text(const struct nvrtc_compiler *compiler,
     memcpy(options + 1, fixed_options, sizeof(fixed_options));
     options[FIXED_OPTION_COUNT + 1] = extra_option;
     const struct jg_nvrtc_input input = {
-        .is_over = request->limit_ms > 0 ? is_past : NULL,
-        .user = limit,
+        .is_over = is_over,
+        .user = limits,
         .name = UNIT_NAME,
         .text = text,
         .header_names = compiler->header_names,
@@ -182,7 +185,7 @@ static jit_gemm_status compile_text(const struct nvrtc_compiler *compiler,
     JG_TRY(jg_nvrtc_compile(compiler->nvrtc, &input, &output));
     if (output.is_cancelled) {
         jg_nvrtc_output_free(&output);
-        return fail_limit(request);
+        return jg_stop_is_asked(&request->stop) ? jg_stop_fail() : fail_limit(request);
     }
     if (!output.is_accepted) {
         jit_gemm_status status = jg_compile_log_fail(jg_str_text(&output.log),
@@ -200,7 +203,7 @@ static jit_gemm_status compile_text(const struct nvrtc_compiler *compiler,
 /* The kernel's half and the probe to LTO-IR, and then the link. */
 static jit_gemm_status compile_and_link(const struct nvrtc_compiler *compiler,
                                         const struct jg_compile_request *request,
-                                        struct time_limit *limit,
+                                        struct limits *limits,
                                         struct jg_compile_result *result)
 {
     static const char lto_option[] = "-dlto";
@@ -211,14 +214,15 @@ static jit_gemm_status compile_and_link(const struct nvrtc_compiler *compiler,
     jg_link_probe_text(request->epilogue, &probe_text);
     jit_gemm_status status = jg_str_status(&probe_text);
     if (status == JIT_GEMM_OK) {
-        status = compile_text(compiler, request, limit, jg_str_text(&probe_text),
+        status = compile_text(compiler, request, limits, jg_str_text(&probe_text),
                               lto_option, &probe);
     }
     if (status == JIT_GEMM_OK) {
         status = jg_link_check_function(request, &probe.ltoir);
     }
     if (status == JIT_GEMM_OK) {
-        status = compile_text(compiler, request, limit, request->text, lto_option, &kernel);
+        status =
+            compile_text(compiler, request, limits, request->text, lto_option, &kernel);
     }
     if (status == JIT_GEMM_OK) {
         status = jg_link_kernel(request, &kernel.ltoir, &linked);
@@ -242,11 +246,11 @@ static jit_gemm_status compile_and_link(const struct nvrtc_compiler *compiler,
 
 static jit_gemm_status compile_alone(const struct nvrtc_compiler *compiler,
                                      const struct jg_compile_request *request,
-                                     struct time_limit *limit,
+                                     struct limits *limits,
                                      struct jg_compile_result *result)
 {
     struct jg_nvrtc_output output = {0};
-    JG_TRY(compile_text(compiler, request, limit, request->text, NULL, &output));
+    JG_TRY(compile_text(compiler, request, limits, request->text, NULL, &output));
     if (!jg_epilogue_is_compiled(request->epilogue)) {
         const jit_gemm_status linked =
             jg_compile_log_check_ptx(jg_str_text(&output.ptx), request->epilogue);
@@ -268,10 +272,12 @@ static jit_gemm_status compile_unit(struct jg_compiler *base,
     const struct nvrtc_compiler *compiler = (const struct nvrtc_compiler *)base;
     struct jg_compile_result result = {0};
     const double begin_ms = jg_now_ms();
-    struct time_limit limit = {.end_ms = begin_ms + request->limit_ms};
+    struct limits limits = {.end_ms = request->limit_ms > 0 ? begin_ms + request->limit_ms
+                                                            : (double)INFINITY,
+                            .stop = &request->stop};
     const jit_gemm_status status =
-        request->linker != NULL ? compile_and_link(compiler, request, &limit, &result)
-                                : compile_alone(compiler, request, &limit, &result);
+        request->linker != NULL ? compile_and_link(compiler, request, &limits, &result)
+                                : compile_alone(compiler, request, &limits, &result);
     if (status != JIT_GEMM_OK) {
         jg_compile_result_free(&result);
         return status;

@@ -6,11 +6,18 @@
 #include "base/log.h"
 #include "compile/compiler.h"
 
-/* Compiles the snippet's function alone, for an architecture. Warnings on the snippet are
- * logged. `limit_ms`: of time, 0 is none. COMPILE with the diagnostics of a create;
- * NO_COMPILER, NO_MEMORY, INTERNAL. */
-jit_gemm_status jg_snippet_compile(struct jg_compiler *compiler, const char *arch,
-                                   const struct jg_epilogue *epilogue, uint32_t limit_ms,
-                                   struct jg_log *log);
+/* What a compile of a snippet alone goes by. Everything is borrowed for the call. */
+struct jg_snippet_check {
+    const char *arch;
+    uint32_t limit_ms; /* of time; 0: none */
+    struct jg_stop stop;
+    struct jg_log *log; /* receives warnings on the snippet; may be NULL */
+};
+
+/* Compiles the snippet's function alone. COMPILE with the diagnostics of a create;
+ * NO_COMPILER, NO_MEMORY, CANCELLED, INTERNAL. */
+jit_gemm_status jg_snippet_compile(struct jg_compiler *compiler,
+                                   const struct jg_epilogue *epilogue,
+                                   const struct jg_snippet_check *check);
 
 #endif

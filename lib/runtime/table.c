@@ -30,6 +30,7 @@ struct jg_table {
     struct jg_table_entry **buckets;
     size_t bucket_count; /* a power of two */
     size_t entry_count;
+    int waiters;
 };
 
 #define FIRST_BUCKET_COUNT 64
@@ -163,21 +164,29 @@ static void remove_entry(struct jg_table *table, struct jg_table_entry *entry)
     table->entry_count--;
 }
 
-/* Called with the mutex held; it is held again at the end. */
+/* Called with the mutex held; it is held again at the end. No kernel with OK: the build was
+ * cancelled, and who waited was not. */
 static jit_gemm_status wait_for_build(struct jg_table *table, struct jg_table_entry *entry,
+                                      const struct jg_stop *stop,
                                       struct jg_kernel **ret_kernel)
 {
     entry->waiters++;
+    table->waiters++;
     while (entry->state == ENTRY_BUILDING) {
         pthread_cond_wait(&table->changed, &table->mutex);
     }
+    table->waiters--;
     entry->waiters--;
     if (entry->state == ENTRY_READY) {
         *ret_kernel = jg_kernel_retain(entry->kernel);
         return JIT_GEMM_OK;
     }
-    const jit_gemm_status status = entry->status;
-    if (entry->diagnostics != NULL) {
+    const bool is_for_others =
+        entry->status == JIT_GEMM_ERR_CANCELLED && !jg_stop_is_asked(stop);
+    const jit_gemm_status status = is_for_others ? JIT_GEMM_OK : entry->status;
+    if (is_for_others) {
+        /* The thread's last error stays what it was. */
+    } else if (entry->diagnostics != NULL) {
         jg_error_restore(status, entry->diagnostics);
     } else {
         jg_fail_system(status, "create", "try again",
@@ -191,7 +200,7 @@ static jit_gemm_status wait_for_build(struct jg_table *table, struct jg_table_en
 }
 
 jit_gemm_status jg_table_acquire(struct jg_table *table, const void *key, size_t key_size,
-                                 struct jg_kernel **ret_kernel,
+                                 const struct jg_stop *stop, struct jg_kernel **ret_kernel,
                                  struct jg_table_entry **ret_entry)
 {
     const struct jg_hash hash = jg_hash_bytes(key, key_size);
@@ -199,14 +208,16 @@ jit_gemm_status jg_table_acquire(struct jg_table *table, const void *key, size_t
     struct jg_kernel *kernel = NULL;
     struct jg_table_entry *to_build = NULL;
     pthread_mutex_lock(&table->mutex);
-    struct jg_table_entry *entry = find_entry(table, &hash, key, key_size);
-    if (entry == NULL) {
-        to_build = insert_entry(table, &hash, key, key_size);
-        status = to_build != NULL ? JIT_GEMM_OK : jg_fail_memory();
-    } else if (entry->state == ENTRY_READY) {
-        kernel = jg_kernel_retain(entry->kernel);
-    } else {
-        status = wait_for_build(table, entry, &kernel);
+    while (status == JIT_GEMM_OK && kernel == NULL && to_build == NULL) {
+        struct jg_table_entry *entry = find_entry(table, &hash, key, key_size);
+        if (entry == NULL) {
+            to_build = insert_entry(table, &hash, key, key_size);
+            status = to_build != NULL ? JIT_GEMM_OK : jg_fail_memory();
+        } else if (entry->state == ENTRY_READY) {
+            kernel = jg_kernel_retain(entry->kernel);
+        } else {
+            status = wait_for_build(table, entry, stop, &kernel);
+        }
     }
     pthread_mutex_unlock(&table->mutex);
     if (status == JIT_GEMM_OK) {
@@ -242,4 +253,12 @@ void jg_table_abandon(struct jg_table *table, struct jg_table_entry *entry,
     if (waiters == 0) {
         free_entry(entry);
     }
+}
+
+int jg_table_waiters(struct jg_table *table)
+{
+    pthread_mutex_lock(&table->mutex);
+    const int waiters = table->waiters;
+    pthread_mutex_unlock(&table->mutex);
+    return waiters;
 }

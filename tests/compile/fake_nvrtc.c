@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A library that looks like NVRTC of another version, for the tests of the search. Its
  * compiler refuses everything. FAKE_MAJOR and FAKE_MINOR are given by the build;
- * FAKE_INCOMPLETE leaves a function out. */
+ * FAKE_INCOMPLETE leaves a function out. With FAKE_FLOW its compiles go on until they are
+ * told to stop. */
 #include <nvrtc.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #define FAKE_API __attribute__((visibility("default")))
@@ -40,12 +43,41 @@ FAKE_API nvrtcResult nvrtcDestroyProgram(nvrtcProgram *program)
     return NVRTC_SUCCESS;
 }
 
+#ifdef FAKE_FLOW
+static int (*ask_if_over)(void *, void *);
+static void *ask_user;
+static atomic_int questions;
+
+nvrtcResult nvrtcSetFlowCallback(nvrtcProgram program, int (*callback)(void *, void *),
+                                 void *user);
+FAKE_API nvrtcResult nvrtcSetFlowCallback(nvrtcProgram program,
+                                          int (*callback)(void *, void *), void *user)
+{
+    (void)program;
+    ask_if_over = callback;
+    ask_user = user;
+    return NVRTC_SUCCESS;
+}
+
+int fake_nvrtc_questions(void);
+FAKE_API int fake_nvrtc_questions(void)
+{
+    return atomic_load(&questions);
+}
+#endif
+
 FAKE_API nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count,
                                          const char *const *options)
 {
     (void)program;
     (void)count;
     (void)options;
+#ifdef FAKE_FLOW
+    while (ask_if_over(ask_user, NULL) == 0) {
+        atomic_fetch_add(&questions, 1);
+        sched_yield();
+    }
+#endif
     return FAKE_RESULT;
 }
 

@@ -17,6 +17,8 @@ struct compilers {
     struct jg_compiler *compiler;
 };
 
+static const struct jg_snippet_check without_limit = {.arch = "sm_90a"};
+
 static struct compilers open_compilers(void)
 {
     struct compilers own = {.builder = {.code_kind = JG_CODE_PTX}};
@@ -50,7 +52,7 @@ static void expect_refused(void *user, const struct wrong_snippet *row)
     cr_assert_eq(wrong_snippet_make(row, &epilogue), JIT_GEMM_OK, "row %u: %s", row->row,
                  jg_error_text());
 
-    cr_expect_eq(jg_snippet_compile(own->compiler, "sm_90a", epilogue, 0, NULL),
+    cr_expect_eq(jg_snippet_compile(own->compiler, epilogue, &without_limit),
                  JIT_GEMM_ERR_COMPILE, "row %u compiled: %.60s", row->row, row->text);
     char alone[1024];
     snprintf(alone, sizeof(alone), "%s", jg_error_text());
@@ -112,7 +114,7 @@ Test(operand_names, every_legal_one_compiles)
         cr_assert_eq(epilogue_make(&request, &epilogue), JIT_GEMM_OK, "%s: %s", snippet,
                      jg_error_text());
 
-        cr_expect_eq(jg_snippet_compile(own.compiler, "sm_90a", epilogue, 0, NULL),
+        cr_expect_eq(jg_snippet_compile(own.compiler, epilogue, &without_limit),
                      JIT_GEMM_OK, "%s: %s", snippet, jg_error_text());
         for (size_t p = 0; p < sizeof(problems) / sizeof(problems[0]); p++) {
             cr_expect_eq(
@@ -140,9 +142,9 @@ Test(compile_limit, a_compile_that_takes_too_long_is_ended)
     cr_expect_str_eq(jg_error_text(),
                      "7:1: error: the compiler was stopped: it had taken its 1 ms; shorten "
                      "the snippet, or raise options.compile_limit_ms (--compile-limit)");
-    cr_expect_eq(jg_snippet_compile(own.compiler, "sm_90a", epilogue, 1, NULL),
-                 JIT_GEMM_ERR_COMPILE);
-    cr_expect_eq(jg_snippet_compile(own.compiler, "sm_90a", epilogue, 0, NULL), JIT_GEMM_OK,
+    const struct jg_snippet_check one_ms = {.arch = "sm_90a", .limit_ms = 1};
+    cr_expect_eq(jg_snippet_compile(own.compiler, epilogue, &one_ms), JIT_GEMM_ERR_COMPILE);
+    cr_expect_eq(jg_snippet_compile(own.compiler, epilogue, &without_limit), JIT_GEMM_OK,
                  "%s", jg_error_text());
     jg_epilogue_destroy(epilogue);
     cr_expect_eq(compile_kernel(&own.builder, NULL, "256x256x64 bf16", "sm_90a"),
@@ -150,6 +152,28 @@ Test(compile_limit, a_compile_that_takes_too_long_is_ended)
     cr_expect_str_eq(jg_error_text(),
                      "compiler: the compiler was stopped: it had taken its 1 ms; raise "
                      "options.compile_limit_ms (--compile-limit)");
+    jg_toolchain_destroy(own.builder.toolchain);
+}
+
+/* The compiler itself is asked to stop at its first look; a build would not have begun. */
+Test(compile_limit, a_compile_that_is_cancelled_is_ended)
+{
+    struct compilers own = open_compilers();
+    const struct epilogue_request request = {.snippet = "d = gelu(acc);"};
+    struct jg_epilogue *epilogue = NULL;
+    atomic_uint requests;
+    cr_assert_eq(epilogue_make(&request, &epilogue), JIT_GEMM_OK);
+    atomic_init(&requests, 1);
+    struct jg_snippet_check check = {.arch = "sm_90a", .stop = {&requests, 0}};
+
+    cr_expect_eq(jg_snippet_compile(own.compiler, epilogue, &check),
+                 JIT_GEMM_ERR_CANCELLED);
+    cr_expect_not_null(strstr(jg_error_text(), "context: jit_gemm_cancel was called"));
+    check.stop.seen = 1;
+    cr_expect_eq(jg_snippet_compile(own.compiler, epilogue, &check), JIT_GEMM_OK, "%s",
+                 jg_error_text());
+
+    jg_epilogue_destroy(epilogue);
     jg_toolchain_destroy(own.builder.toolchain);
 }
 

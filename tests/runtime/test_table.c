@@ -16,7 +16,8 @@ static jit_gemm_status acquire(struct jg_table *table, const char *key,
 {
     *ret_kernel = NULL;
     *ret_entry = NULL;
-    return jg_table_acquire(table, key, strlen(key), ret_kernel, ret_entry);
+    static const struct jg_stop nobody_stops = {0};
+    return jg_table_acquire(table, key, strlen(key), &nobody_stops, ret_kernel, ret_entry);
 }
 
 Test(table, published_kernel_is_found_and_counted)

@@ -2,6 +2,7 @@
 #include "compiler_dummy.h"
 
 #include <elf.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
@@ -14,7 +15,8 @@
 struct dummy_compiler {
     struct jg_compiler base; /* first */
     int delay_ms;
-    atomic_int calls;
+    atomic_int calls, held;
+    atomic_bool is_holding;
 };
 
 enum { SECTION_NULL, SECTION_TEXT, SECTION_SYMBOLS, SECTION_STRINGS, SECTION_COUNT };
@@ -79,6 +81,14 @@ static jit_gemm_status compile_dummy(struct jg_compiler *base,
     const struct timespec delay = {dummy->delay_ms / 1000,
                                    (long)(dummy->delay_ms % 1000) * 1000000L};
     nanosleep(&delay, NULL);
+    atomic_fetch_add(&dummy->held, 1);
+    while (atomic_load(&dummy->is_holding)) {
+        sched_yield();
+    }
+    atomic_fetch_sub(&dummy->held, 1);
+    if (jg_stop_is_asked(&request->stop)) {
+        return jg_stop_fail();
+    }
     if (strstr(request->text, "DUMMY_ERROR") != NULL) {
         struct jg_str log = {0};
         jg_str_printf(&log,
@@ -134,4 +144,14 @@ int jg_compiler_dummy_calls(const struct jg_compiler *compiler)
 {
     const struct dummy_compiler *dummy = (const struct dummy_compiler *)compiler;
     return atomic_load(&dummy->calls);
+}
+
+void jg_compiler_dummy_hold(struct jg_compiler *compiler, bool is_holding)
+{
+    atomic_store(&((struct dummy_compiler *)compiler)->is_holding, is_holding);
+}
+
+int jg_compiler_dummy_held(const struct jg_compiler *compiler)
+{
+    return atomic_load(&((const struct dummy_compiler *)compiler)->held);
 }

@@ -13,4 +13,10 @@
 jit_gemm_status jg_compiler_dummy_create(int delay_ms, struct jg_compiler **ret_compiler);
 int jg_compiler_dummy_calls(const struct jg_compiler *compiler);
 
+/* From now on each compile waits inside until this is called with false, and looks only
+ * then whether it was cancelled: as between two long steps. */
+void jg_compiler_dummy_hold(struct jg_compiler *compiler, bool is_holding);
+/* Compiles that wait so. */
+int jg_compiler_dummy_held(const struct jg_compiler *compiler);
+
 #endif
