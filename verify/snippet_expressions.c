@@ -85,8 +85,23 @@ static snippet_node_id read_literal(struct reader *reader)
 
 static snippet_node_id read_unary(struct reader *reader);
 
+/* The only function that depends on the element's place. */
+static snippet_node_id read_uniform(struct reader *reader, const struct snippet_word *word)
+{
+    reader_expect(reader, "(");
+    const snippet_node_id seed =
+        reader_convert(reader, word, reader_conditional(reader), SNIPPET_FLOAT);
+    reader_expect(reader, ")");
+    return reader_add(reader, word,
+                      (struct snippet_node){
+                          .kind = SNIPPET_UNIFORM, .type = SNIPPET_FLOAT, .first = seed});
+}
+
 static snippet_node_id read_call(struct reader *reader, const struct snippet_word *word)
 {
+    if (snippet_word_is(word, "uniform")) {
+        return read_uniform(reader, word);
+    }
     char name[READER_NAME_SIZE] = {0};
     memcpy(name, word->text,
            word->size < READER_NAME_SIZE ? word->size : READER_NAME_SIZE - 1);

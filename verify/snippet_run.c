@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "verify/random.h"
 #include "verify/snippet_tree.h"
 
 /* Nodes that one element may walk through. */
@@ -302,6 +303,22 @@ static struct interval call(struct run *run, const struct snippet_node *node)
                                         : interval_unknown();
 }
 
+/* Of a seed that is not known to the bit, or NaN, whose bits a double does not tell, any
+ * number may come; and of zero, whose sign may be another one. */
+static struct interval draw_uniform(struct run *run, const struct snippet_node *node)
+{
+    const struct interval seed = evaluate(run, node->first);
+    if (!interval_is_exact(seed) || seed.low == 0 || (double)(float)seed.low != seed.low) {
+        return (struct interval){0, 1 - 0x1p-24};
+    }
+    const float value = (float)seed.low;
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    return interval_of(random_uniform(bits, (uint32_t)run->slots[SNIPPET_SLOT_ROW].low,
+                                      (uint32_t)run->slots[SNIPPET_SLOT_COL].low,
+                                      (uint32_t)run->slots[SNIPPET_SLOT_BATCH].low));
+}
+
 static struct interval negate_value(struct run *run, const struct snippet_node *node)
 {
     const struct interval x = evaluate(run, node->first);
@@ -336,6 +353,8 @@ static struct interval evaluate_kind(struct run *run, const struct snippet_node 
         return convert(run, node);
     case SNIPPET_CALL:
         return call(run, node);
+    case SNIPPET_UNIFORM:
+        return draw_uniform(run, node);
     case SNIPPET_BINARY:
         return apply_binary(run, node);
     case SNIPPET_NEGATE:

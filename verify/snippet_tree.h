@@ -22,6 +22,7 @@ enum snippet_kind {
     SNIPPET_VARIABLE,    /* slot */
     SNIPPET_CONVERT,     /* first, to type */
     SNIPPET_CALL,        /* function, of first, second, third */
+    SNIPPET_UNIFORM,     /* uniform(first) */
     SNIPPET_BINARY,      /* first op second; both of one type, but for shifts */
     SNIPPET_NEGATE,      /* -first */
     SNIPPET_COMPLEMENT,  /* ~first */

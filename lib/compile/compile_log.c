@@ -275,7 +275,9 @@ static size_t measure_alias(const char *at, size_t size)
  * `"float"`. */
 static void clean_text(const struct message *message, struct jg_str *out)
 {
-    static const char *const noise[][2] = {{"jg::prelude::", ""}, {"jg::f32", "float"}};
+    static const char *const noise[][2] = {{"jg::prelude::", ""},
+                                           {"jg::f32", "float"},
+                                           {"jg::Uniform::operator()", "uniform"}};
     const char *at = message->text;
     const char *end = at + message->text_size;
     bool is_inside_alias = false;

@@ -20,7 +20,7 @@ static const char *const function_calls[] = {
     "min(x, y)", "relu(x)",
     "rsqrt(x)",  "sigmoid(x)",
     "silu(x)",   "sqrt(x)",
-    "tanh(x)",
+    "tanh(x)",   "uniform(seed)",
 };
 enum {
     SCOPE_COUNT = sizeof(scope_names) / sizeof(scope_names[0]),
@@ -184,6 +184,10 @@ static const char *explain_known_call(const char *word)
         {"softplus", "write log(1.0f + exp(acc))"},
         {"hardswish", "write acc * clamp(acc + 3.0f, 0.0f, 6.0f) / 6.0f"},
         {"square", "write acc * acc"},
+        {"rand", "write uniform(seed), with a scalar operand seed"},
+        {"random", "write uniform(seed), with a scalar operand seed"},
+        {"curand_uniform", "write uniform(seed), with a scalar operand seed"},
+        {"dropout", "write uniform(seed) < keep ? acc * scale : 0.0f"},
         {"erff", "gelu(x) is the exact form, with the error function in it"},
         {"__expf", "the prelude has exp(x)"},
     };
@@ -313,6 +317,7 @@ static const struct hint_row {
     {"namespace \"std\"", HINT_FUNCTIONS, "there is no standard library; "},
     {"name followed by \"::\"", HINT_FUNCTIONS, "there is no standard library; "},
     {"arguments in function call", HINT_CALL, ""},
+    {"function \"uniform\"", HINT_TEXT, "call it as uniform(seed)"},
     {"more than one instance of overloaded function", HINT_TEXT,
      "write float constants with a point and an f, such as 1.0f"},
     {"user-defined literal", HINT_TEXT,

@@ -62,6 +62,7 @@ struct jg_epilogue {
     uint32_t
         long_calls; /* calls in the snippet of what is more than an instruction or two */
     bool is_gated;  /* does the snippet take two accumulators, acc0 and acc1? */
+    bool is_random; /* does it name `uniform`? */
     struct jg_compiled compiled;
 };
 

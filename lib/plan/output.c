@@ -23,6 +23,12 @@ static bool reads_vectors_only(const struct jg_epilogue *epilogue)
     return true;
 }
 
+/* Four columns share their random numbers: a vector has all of them, fragments have two. */
+static bool is_random(const struct jg_epilogue *epilogue)
+{
+    return epilogue != NULL && epilogue->is_random;
+}
+
 /* Do rows of D end on 16 bytes at every launch? */
 static bool has_even_rows(const struct jg_problem *problem)
 {
@@ -36,7 +42,7 @@ static bool takes_fragments(const struct jg_problem *problem)
 {
     return !jg_outputs_by_threads(problem) && problem->c.dtype == JIT_GEMM_DTYPE_NONE &&
            jg_dtype_bits(problem->d.dtype) > 8 && has_even_rows(problem) &&
-           reads_vectors_only(problem->epilogue);
+           reads_vectors_only(problem->epilogue) && !is_random(problem->epilogue);
 }
 
 bool jg_out_stages_check(struct jg_trial *trial)
@@ -48,8 +54,8 @@ bool jg_out_stages_check(struct jg_trial *trial)
     }
     return jg_trial_reject(
         trial,
-        "out_stages=%d is too few for C, matrix operands, reductions, a dynamic %s, a D of 8 "
-        "bits, output_align, or a %s of D that is no multiple of 16 bytes: they need "
+        "out_stages=%d is too few for C, matrix operands, reductions, `uniform`, a dynamic %s, "
+        "a D of 8 bits, output_align, or a %s of D that is no multiple of 16 bytes: they need "
         "out_stages=%d",
         out_stages, by_columns ? "M" : "N", by_columns ? "column" : "row",
         JG_VECTOR_OUT_STAGES);

@@ -483,9 +483,26 @@ static jit_gemm_status check_bracket(struct scanner *scanner, const struct jg_to
     return JIT_GEMM_OK;
 }
 
-/* Notes the first place of an accumulator's name. */
-static void note_accumulator(struct scanner *scanner, const struct jg_token *name)
+/* `uniform` is an object, which knows the element's place: nothing but a call of it means
+ * anything. */
+static jit_gemm_status check_uniform(const struct scanner *scanner,
+                                     const struct jg_token *name,
+                                     const struct jg_token *after)
 {
+    if (name->kind != JG_TOKEN_NAME || !jg_token_is(name, "uniform") ||
+        jg_token_is(after, "(")) {
+        return JIT_GEMM_OK;
+    }
+    return jg_snippet_refuse(scanner->epilogue, name->begin,
+                             "call it as uniform(seed), or use another name",
+                             "'uniform' is a function of the prelude");
+}
+
+/* Notes the first place of an accumulator's name, and whether there are random numbers. */
+static void note_name(struct scanner *scanner, const struct jg_token *name)
+{
+    scanner->epilogue->is_random |=
+        name->kind == JG_TOKEN_NAME && jg_token_is(name, "uniform");
     for (int i = 0; i < ACC_NAMES; i++) {
         if (name->kind == JG_TOKEN_NAME && jg_token_is(name, acc_names[i]) &&
             scanner->accs[i].line == 0) {
@@ -583,7 +600,8 @@ static jit_gemm_status scan_all(struct scanner *scanner, struct jg_snippet_names
     do {
         JG_TRY(next_token(scanner, &next));
         JG_TRY(check_token(scanner, &next));
-        note_accumulator(scanner, &next);
+        note_name(scanner, &next);
+        JG_TRY(check_uniform(scanner, &names->token, &next));
         note_call(scanner, &names->token, &next);
         JG_TRY(jg_snippet_names_take(names, &next));
     } while (next.kind != JG_TOKEN_END);
@@ -605,6 +623,7 @@ jit_gemm_status jg_snippet_check(struct jg_epilogue *epilogue)
     }
     epilogue->double_line = epilogue->double_column = 0;
     epilogue->long_calls = 0;
+    epilogue->is_random = false;
     const struct jg_token none = {.kind = JG_TOKEN_END, .text = ""};
     struct jg_snippet_names names = {.epilogue = epilogue, .before = none, .token = none};
     return scan_all(&scanner, &names);

@@ -154,11 +154,15 @@ static void print_operands(const struct jg_problem *problem, struct jg_str *out)
     jg_str_puts(out, "\n");
 }
 
-/* How many accumulators the snippet takes (jg/epilogue/user_epilogue.cuh). */
-static void print_gated(const struct jg_epilogue *epilogue, struct jg_str *out)
+/* Whether the snippet takes two accumulators, and random numbers
+ * (jg/epilogue/user_epilogue.cuh). */
+static void print_traits(const struct jg_epilogue *epilogue, struct jg_str *out)
 {
     if (epilogue != NULL && epilogue->is_gated) {
         jg_str_puts(out, "#define JG_GATED 1\n");
+    }
+    if (epilogue != NULL && epilogue->is_random) {
+        jg_str_puts(out, "#define JG_RANDOM 1\n");
     }
 }
 
@@ -408,7 +412,7 @@ jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
     struct jg_str *text = &source.text;
     print_heading(arch, problem, &choice->config, text);
     print_operands(problem, text);
-    print_gated(problem->epilogue, text);
+    print_traits(problem->epilogue, text);
     if (choice->config.launch.debug) {
         jg_str_puts(text, "#define JG_DEBUG 1\n");
     }
@@ -438,7 +442,7 @@ jit_gemm_status jg_source_assemble_snippet(const struct jg_epilogue *epilogue,
 {
     const struct jg_problem problem = {.epilogue = epilogue};
     print_operands(&problem, out);
-    print_gated(epilogue, out);
+    print_traits(epilogue, out);
     jg_str_puts(out, "#include <jg/epilogue/user_epilogue.cuh>\n\n");
     print_epilogue(epilogue, out);
     return jg_str_status(out);

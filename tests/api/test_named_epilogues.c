@@ -12,6 +12,7 @@
 
 #include "jit_gemm/device.h"
 #include "jit_gemm/named_epilogues.h"
+#include "verify/random.h"
 
 enum { SIZE = 16, ELEMENTS = SIZE * SIZE, ARCHS = 2 };
 
@@ -24,6 +25,7 @@ struct values {
     double acc, bias, residual, aux;
     double acc1; /* of a gated pair, whose first one is acc; else 1 */
     double scale, low, high, slope;
+    double number, keep; /* uniform(seed) of the element */
 };
 
 static double formula_gelu(double x)
@@ -157,6 +159,15 @@ static double geglu_tanh(const struct values *v)
     return gelu_tanh(v) * v->acc1;
 }
 
+static double dropout(const struct values *v)
+{
+    return v->number < v->keep ? v->acc * v->scale : 0;
+}
+static double bias_dropout_residual(const struct values *v)
+{
+    return (v->number < v->keep ? bias(v) * v->scale : 0) + v->residual;
+}
+
 /* `aux` is NULL where there is no second output. */
 static const struct row {
     const char *name;
@@ -172,6 +183,8 @@ static const struct row {
     {"geglu", geglu, NULL, true, false},
     {"geglu_tanh", geglu_tanh, NULL, true, false},
     {"identity", identity, NULL, false, false},
+    {"dropout", dropout, NULL, false, false},
+    {"bias_dropout_residual", bias_dropout_residual, NULL, false, false},
     {"bias", bias, NULL, false, false},
     {"relu", relu, NULL, false, false},
     {"bias_relu", bias_relu, NULL, false, false},
@@ -221,7 +234,7 @@ struct data {
     uint16_t a[ELEMENTS], b[ELEMENTS]; /* bf16: multiples of 1/4 from -2 to 2 */
     float acc[ELEMENTS];
     float bias[SIZE], residual[ELEMENTS], aux[ELEMENTS];
-    float scalars[4]; /* scale, low, high, slope */
+    float scalars[6]; /* scale, low, high, slope, seed, keep */
 };
 
 static unsigned next(unsigned *state)
@@ -265,19 +278,24 @@ static void fill_data(struct data *data)
     data->scalars[1] = -1.5f;
     data->scalars[2] = 2.25f;
     data->scalars[3] = 0.01f;
+    data->scalars[4] = 1;
+    data->scalars[5] = 0.625f;
 }
 
 static struct values values_at(const struct data *data, bool is_gated, int i)
 {
-    return (struct values){.acc = (double)data->acc[is_gated ? 2 * i : i],
-                           .acc1 = is_gated ? (double)data->acc[2 * i + 1] : 1,
-                           .bias = (double)data->bias[i % SIZE],
-                           .residual = (double)data->residual[i],
-                           .aux = (double)data->aux[i],
-                           .scale = (double)data->scalars[0],
-                           .low = (double)data->scalars[1],
-                           .high = (double)data->scalars[2],
-                           .slope = (double)data->scalars[3]};
+    return (struct values){
+        .acc = (double)data->acc[is_gated ? 2 * i : i],
+        .acc1 = is_gated ? (double)data->acc[2 * i + 1] : 1,
+        .bias = (double)data->bias[i % SIZE],
+        .residual = (double)data->residual[i],
+        .aux = (double)data->aux[i],
+        .scale = (double)data->scalars[0],
+        .low = (double)data->scalars[1],
+        .high = (double)data->scalars[2],
+        .slope = (double)data->scalars[3],
+        .number = random_uniform(0x3f800000, (uint32_t)(i / SIZE), (uint32_t)(i % SIZE), 0),
+        .keep = (double)data->scalars[5]};
 }
 
 /* --------------------------------------------------------------------- the device */
@@ -334,8 +352,8 @@ static void close_fixture(struct fixture *fixture)
 static jit_gemm_arg argument_for(const struct fixture *fixture,
                                  const jit_gemm_operand *operand)
 {
-    static const char *const scalars[] = {"scale", "low", "high", "slope"};
-    for (int i = 0; i < 4; i++) {
+    static const char *const scalars[] = {"scale", "low", "high", "slope", "seed", "keep"};
+    for (int i = 0; i < 6; i++) {
         if (strcmp(operand->name, scalars[i]) == 0) {
             return (jit_gemm_arg){.value = fixture->data.scalars[i]};
         }

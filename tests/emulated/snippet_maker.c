@@ -131,9 +131,10 @@ static void put_leaf(struct maker *maker)
     } else if (kind < 94) { /* the double seldom: it is slow to interpret */
         put(maker, "%s", numbers[below(maker, chance(maker, 25) ? 10 : 9)]);
     } else {
-        put(maker, "float(");
+        const bool is_random = chance(maker, 30);
+        put(maker, is_random ? "uniform(" : "float(");
         put_integer(maker, 1);
-        put(maker, ") * 0.03125f");
+        put(maker, is_random ? ")" : ") * 0.03125f");
     }
 }
 

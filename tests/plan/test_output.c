@@ -92,6 +92,19 @@ Test(output, scalars_and_vectors_that_tma_can_store_take_fragments)
     }
 }
 
+Test(output, random_numbers_take_vectors)
+{
+    struct jg_epilogue epilogue = {.is_random = true};
+    struct jg_problem problem = plan_problem("256x512x64 bf16");
+    problem.epilogue = &epilogue;
+
+    cr_expect_eq(choose_output(&problem, false, &plain_facts).epilogue,
+                 JG_EPILOGUE_VECTORS);
+    epilogue.is_random = false;
+    cr_expect_eq(choose_output(&problem, false, &plain_facts).epilogue,
+                 JG_EPILOGUE_FRAGMENTS);
+}
+
 Test(output, accumulators_that_store_tiles_do_not_fill_take_vectors)
 {
     for (int columns = 8; columns <= 256; columns += 8) {

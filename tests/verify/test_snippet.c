@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "verify/random.h"
 #include "verify/snippet.h"
 
 /* The prelude in f64. */
@@ -348,6 +349,57 @@ Test(snippet, pairs_are_known_by_their_names)
     cr_expect_eq(outcome, SNIPPET_DONE);
     expect_in(text, "d", results.d, silu(2) * 3);
     snippet_free(snippet);
+}
+
+/* Random123's kat_vectors: philox4x32, 10 rounds. */
+Test(snippet, philox_gives_the_published_words)
+{
+    static const struct {
+        uint32_t counter[4], key[2], words[4];
+    } rows[] = {
+        {{0}, {0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+        {{UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX},
+         {UINT32_MAX, UINT32_MAX},
+         {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+        {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+         {0xa4093822, 0x299f31d0},
+         {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        uint32_t words[4];
+        random_philox(rows[i].counter, rows[i].key, words);
+        cr_expect_eq(memcmp(words, rows[i].words, sizeof(words)), 0, "row %zu", i);
+    }
+}
+
+/* The first of the words above; and no number at all of a seed that is not known. */
+Test(snippet, uniform_is_exact_where_its_seed_is)
+{
+    static const struct {
+        const char *text;
+        uint32_t seed; /* 0: it is not known */
+    } rows[] = {
+        {"d = uniform(x);", 0x3f800000},
+        {"int row = 77; d = uniform(x);", 0x3f800000},
+        {"d = uniform(-x - 1.0f);", 0xc0000000},
+        {"d = uniform(3);", 0x40400000},
+        {"d = uniform(1e-45f);", 1},
+        {"d = uniform(0.0f);", 0},
+        {"d = uniform(-0.0f);", 0},
+        {"d = uniform(NAN);", 0},
+        {"d = uniform(exp(x));", 0},
+    };
+    const struct snippet_element element = {
+        .row = 5, .col = 7, .batch = 2, .operands = {interval_of(1)}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char reason[SNIPPET_REASON_SIZE] = "";
+        struct interval d;
+        cr_expect_eq(run_once(rows[i].text, &element, &d, reason), SNIPPET_DONE, "%s",
+                     reason);
+        const double want = random_uniform(rows[i].seed, 5, 7, 2);
+        cr_expect_eq(d.low, rows[i].seed != 0 ? want : 0, "%s", rows[i].text);
+        cr_expect_eq(d.high, rows[i].seed != 0 ? want : 1 - 0x1p-24, "%s", rows[i].text);
+    }
 }
 
 Test(snippet, what_is_not_decided_or_not_defined_has_no_value)

@@ -2,8 +2,8 @@
 // The struct around the user's snippet.
 //
 // The source unit defines JG_OPERANDS(JG_ROW) as a list of
-// JG_ROW(index, name, Kind, type), and JG_GATED where the snippet takes two accumulators,
-// then writes
+// JG_ROW(index, name, Kind, type), JG_GATED where the snippet takes two accumulators, and
+// JG_RANDOM where it calls `uniform`, then writes
 //
 //     JG_EPILOGUE_BEGIN
 //     ... the snippet ...
@@ -15,6 +15,7 @@
 #pragma once
 #include <jg/epilogue/operands.cuh>
 #include <jg/epilogue/prelude.cuh>
+#include <jg/epilogue/random.cuh>
 #include <jg/epilogue/reductions.cuh>
 
 // clang-format off
@@ -26,6 +27,12 @@
 #define JG_ACC_PARAMETERS                                      jg::f32 acc
 #define JG_ACC_VALUES                                          acc
 #define JG_ACC_FIRST                                           acc
+#endif
+#ifdef JG_RANDOM
+// coord.col is a multiple of 8. So written, the compiler sees that neighbours share a counter.
+#define JG_VECTOR_COLUMN(coord, i)                             ((coord.col & ~7u) | i)
+#else
+#define JG_VECTOR_COLUMN(coord, i)                             (coord.col + i)
 #endif
 #define JG_OPERAND_COUNT(index, name, Kind, type)              + jg::Kind<jg::type>::kParams
 #define JG_OPERAND_HAS_FRAGMENT(index, name, Kind, type)       && jg::Kind<jg::type>::kHasFragment
@@ -82,8 +89,8 @@
             {                                                                              \
                 jg::f32 d = JG_ACC_FIRST;                                                  \
                 snippet(JG_ACC_VALUES, d,                                                  \
-                        shape.problem_row(coord.row, coord.col + i),                       \
-                        shape.problem_col(coord.row, coord.col + i),                       \
+                        shape.problem_row(coord.row, JG_VECTOR_COLUMN(coord, i)),          \
+                        shape.problem_col(coord.row, JG_VECTOR_COLUMN(coord, i)),          \
                         static_cast<int>(coord.batch), shape.problem_m(), shape.problem_n(),\
                         static_cast<int>(shape.k) JG_OPERANDS(JG_OPERAND_VECTOR_VALUE));   \
                 return d;                                                                  \
@@ -171,6 +178,7 @@
             using jg::prelude::silu;                                                       \
             using jg::prelude::sqrt;                                                       \
             using jg::prelude::tanh;                                                       \
+            [[maybe_unused]] const jg::Uniform uniform = {row, col, batch};                \
             {
 
 #define JG_EPILOGUE_END }}};

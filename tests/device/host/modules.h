@@ -23,6 +23,7 @@
 #include <jg/common/kernel_params.cuh>
 #include <jg/epilogue/epilogue_for.cuh>
 #include <jg/epilogue/partial_sums.cuh>
+#include <jg/epilogue/random.cuh>
 #include <jg/epilogue/staging.cuh>
 #include <jg/schedule/k_group.cuh>
 #include <jg/schedule/k_range.cuh>

@@ -236,6 +236,42 @@ struct StagingCheck {
     }
 };
 
+// kat_vectors of Random123, the code of the paper's authors: philox4x32, 10 rounds.
+TEST(random, philox_gives_the_published_words)
+{
+    static const struct {
+        jg::PhiloxWords counter;
+        u32 key0, key1;
+        jg::PhiloxWords words;
+    } rows[] = {
+        {{0, 0, 0, 0}, 0, 0, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+        {{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
+         0xffffffff,
+         0xffffffff,
+         {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+        {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+         0xa4093822,
+         0x299f31d0,
+         {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+    };
+    for (const auto &row : rows) {
+        const jg::PhiloxWords got = jg::philox4x32_10(row.counter, row.key0, row.key1);
+        EXPECT(got.w0 == row.words.w0 && got.w1 == row.words.w1 && got.w2 == row.words.w2 &&
+                   got.w3 == row.words.w3,
+               "%08x %08x %08x %08x", got.w0, got.w1, got.w2, got.w3);
+    }
+}
+
+// The first row above is seed 0 at the first columns of the first row.
+TEST(random, columns_take_the_words_in_turn)
+{
+    static const u32 words[] = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8};
+    for (int col = 0; col < 4; ++col) {
+        const f32 got = jg::Uniform{0, col, 0}(0.0f);
+        EXPECT(got == static_cast<f32>(words[col] >> 8) / 16777216.0f, "%d: %a", col, got);
+    }
+}
+
 TEST(staging, vectors_have_each_element_once_without_bank_conflicts_on_sm_90a)
 {
     check_outputs_sm90a<f32, StagingCheck>();

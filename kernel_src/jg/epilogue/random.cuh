@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// A snippet's random numbers: Philox4x32-10 of Salmon, Moraes, Dror and Shaw, "Parallel
+// random numbers: as easy as 1, 2, 3", SC 2011. It counts instead of keeping a state, so
+// that a number depends on its seed and its place alone, and every kernel makes the same
+// one again.
+#pragma once
+#include <jg/common/types.cuh>
+
+namespace jg {
+
+struct PhiloxWords {
+    u32 w0, w1, w2, w3;
+};
+
+// Ten rounds on a counter. The multipliers and the steps of the key are those of the
+// paper's section 3: found by search; and the golden ratio, and the square root of 3 less
+// 1, times 2^32.
+JG_DEVICE PhiloxWords philox4x32_10(PhiloxWords counter, u32 key0, u32 key1)
+{
+    constexpr u32 kMultiplier0 = 0xd2511f53;
+    constexpr u32 kMultiplier1 = 0xcd9e8d57;
+    constexpr u32 kKeyStep0 = 0x9e3779b9;
+    constexpr u32 kKeyStep1 = 0xbb67ae85;
+#pragma unroll
+    for (u32 round = 0; round < 10; ++round) {
+        const u64 product0 = static_cast<u64>(kMultiplier0) * counter.w0;
+        const u64 product1 = static_cast<u64>(kMultiplier1) * counter.w2;
+        counter = {
+            static_cast<u32>(product1 >> 32) ^ counter.w1 ^ (key0 + round * kKeyStep0),
+            static_cast<u32>(product1),
+            static_cast<u32>(product0 >> 32) ^ counter.w3 ^ (key1 + round * kKeyStep1),
+            static_cast<u32>(product0)};
+    }
+    return counter;
+}
+
+// `uniform` of the element at a place of D. Four columns that begin at a multiple of 4
+// share a counter, so that a thread which has them makes their numbers at once.
+struct Uniform {
+    int row, col, batch;
+
+    // In [0, 1), a multiple of 2^-24. All 32 bits of the seed count.
+    JG_DEVICE f32 operator()(f32 seed) const
+    {
+        const u32 column = static_cast<u32>(col);
+        const PhiloxWords words =
+            philox4x32_10({column / 4, static_cast<u32>(row), static_cast<u32>(batch), 0},
+                          __float_as_uint(seed), 0);
+        const u32 low = column % 2 != 0 ? words.w1 : words.w0;
+        const u32 high = column % 2 != 0 ? words.w3 : words.w2;
+        const u32 word = column % 4 < 2 ? low : high;
+        return static_cast<f32>(word >> 8) * 0x1p-24f;
+    }
+};
+
+} // namespace jg
