@@ -110,11 +110,10 @@ typedef struct jit_gemm_dim {
  * A problem: D = epilogue(alpha * op(A) * op(B) + beta * C, operands).
  *
  * A is M x K, B is K x N, C and D are M x N; there are `batch` of each. With a gated
- * epilogue N is the number of B's columns, which is even, and D is M x N / 2; it is
- * row-major, and there is no C. With scales, the
- * product's element (m, n) is also multiplied by those of A's row m and of B's column n:
- * the f32 factors are multiplied first, alpha * (a_scale * b_scale), then the sum by the
- * result.
+ * epilogue N is the number of B's columns, which is even, D is M x N / 2, and there is no
+ * C. With scales, the product's element (m, n) is also multiplied by those of A's row m and
+ * of B's column n: the f32 factors are multiplied first, alpha * (a_scale * b_scale), then
+ * the sum by the result.
  *
  * `register_limit` and `no_local_memory` are a budget: they change neither the machine code
  * nor the choice. The finished kernel is compared with them, whether it was compiled, read

@@ -516,11 +516,6 @@ static jit_gemm_status check_gated(const jit_gemm_problem *problem,
                        "a gated epilogue needs an even N, %lld is odd",
                        (long long)problem->n.size);
     }
-    if (problem->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.d.layout",
-                       "give JIT_GEMM_LAYOUT_ROW_MAJOR",
-                       "there is no kernel for a gated epilogue with a column-major D");
-    }
     return JIT_GEMM_OK;
 }
 

@@ -14,6 +14,16 @@ struct jg_product jg_product_make(const struct jg_problem *problem, bool swap_ab
                                .is_gated = problem->is_gated};
 }
 
+int jg_product_gate_rows(const struct jg_product *product)
+{
+    return product->is_gated && product->a.letter == 'b' ? 2 : 1;
+}
+
+int jg_product_gate_columns(const struct jg_product *product)
+{
+    return product->is_gated && product->b.letter == 'b' ? 2 : 1;
+}
+
 struct jg_product_size jg_product_size(const struct jg_product *product, uint32_t m,
                                        uint32_t n)
 {

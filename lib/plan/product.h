@@ -16,10 +16,15 @@ struct jg_product {
     struct jg_matrix a, b; /* as the kernel takes them; the letter is the problem's */
     struct jg_matrix d;    /* as it lies in memory */
     bool d_is_transpose;   /* does D lie in memory as the transpose of the product? */
-    bool is_gated;         /* do two columns make one of D? */
+    bool is_gated;         /* do two columns of the problem's B make one of D? */
 };
 
 struct jg_product jg_product_make(const struct jg_problem *problem, bool swap_ab);
+
+/* Rows of the product that make one of D or of its transpose, and columns: of a gated one
+ * two, where the problem's B has them. */
+int jg_product_gate_rows(const struct jg_product *product);
+int jg_product_gate_columns(const struct jg_product *product);
 
 /* M and N of the product where those of the problem are these. */
 struct jg_product_size {

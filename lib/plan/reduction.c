@@ -13,15 +13,16 @@ struct jg_reduction_frame jg_reduction_frame_make(const struct jg_config *config
     const bool is_transpose = product->d_is_transpose;
     const int tile_m = config->layout.tile_m;
     const int tile_n = config->layout.tile_n;
-    const int columns = product->is_gated ? tile_n / 2 : tile_n; /* of D */
+    const int rows = tile_m / jg_product_gate_rows(product); /* of D or its transpose */
+    const int columns = tile_n / jg_product_gate_columns(product);
     const int64_t tiles_m = jg_ceil_div(size.m, tile_m);
     const int64_t tiles_n = jg_ceil_div(size.n, tile_n);
     return (struct jg_reduction_frame){.parts = output->parts,
                                        .tiles_down = is_transpose ? tiles_n : tiles_m,
                                        .tiles_across = is_transpose ? tiles_m : tiles_n,
                                        .batch = batch,
-                                       .tile_rows = is_transpose ? tile_n : tile_m,
-                                       .tile_columns = is_transpose ? tile_m : columns,
+                                       .tile_rows = is_transpose ? columns : rows,
+                                       .tile_columns = is_transpose ? rows : columns,
                                        .is_column_major = product->d.is_mn_major};
 }
 

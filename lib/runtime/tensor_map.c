@@ -122,8 +122,8 @@ static struct map_shape shape_matrix(const struct jg_map_key *key, jit_gemm_dtyp
                               .strides_bytes = {row_bytes, batch_bytes}};
 }
 
-/* The same of a B whose columns come in pairs: which of the two is a dimension of its own,
- * before the batches (jg/tile/input_operand.cuh). */
+/* The same of the problem's B where its columns come in pairs: which of the two is a
+ * dimension of its own, before the batches (jg/tile/input_operand.cuh). */
 static struct map_shape shape_gated(const struct jg_problem *problem,
                                     const struct jg_map_key *key)
 {
@@ -152,9 +152,11 @@ static jit_gemm_status encode_map(const struct jg_kernel *kernel, enum jg_map_in
                                   struct jg_tensor_map *ret_map)
 {
     const jit_gemm_dtype dtype = dtype_of_operand(kernel, operand);
-    const bool is_gated = operand == JG_MAP_B && kernel->choice.product.is_gated;
+    const struct jg_product *product = &kernel->choice.product;
+    const bool has_pairs = (operand == JG_MAP_A && jg_product_gate_rows(product) > 1) ||
+                           (operand == JG_MAP_B && jg_product_gate_columns(product) > 1);
     const struct map_shape shape =
-        is_gated ? shape_gated(&kernel->problem, key) : shape_matrix(key, dtype);
+        has_pairs ? shape_gated(&kernel->problem, key) : shape_matrix(key, dtype);
     const struct jg_box box = box_of_operand(kernel, operand);
     const cuuint32_t box_dims[MAX_DIMS] = {8 * (cuuint32_t)box.row_bytes /
                                                (cuuint32_t)jg_dtype_bits(dtype),

@@ -101,8 +101,8 @@ static const char *device_kind(const struct jg_problem *problem, jit_gemm_operan
         return by_columns ? "ColumnVector" : "RowVector";
     case JIT_GEMM_OPERAND_COLUMN_VECTOR:
         return by_columns ? "RowVector" : "ColumnVector";
-    case JIT_GEMM_OPERAND_PAIR_VECTOR:
-        return "Gate0Vector";
+    case JIT_GEMM_OPERAND_PAIR_VECTOR: /* less Gate0 or Gate1 */
+        return by_columns ? "ColumnVector" : "Vector";
     case JIT_GEMM_OPERAND_MATRIX:
         break;
     }
@@ -110,12 +110,14 @@ static const char *device_kind(const struct jg_problem *problem, jit_gemm_operan
 }
 
 /* The snippet sees a value of each of the two columns. */
-static void print_pair_vector(const struct jg_operand *operand, uint32_t index,
+static void print_pair_vector(const struct jg_problem *problem,
+                              const struct jg_operand *operand, uint32_t index,
                               struct jg_str *out)
 {
     for (int i = 0; i < 2; i++) {
-        jg_str_printf(out, " \\\n    JG_ROW(%u, %s%d, Gate%dVectorInput, %s)", index,
-                      operand->name, i, i, jg_dtype_name(operand->dtype));
+        jg_str_printf(out, " \\\n    JG_ROW(%u, %s%d, Gate%d%sInput, %s)", index,
+                      operand->name, i, i, device_kind(problem, operand->kind),
+                      jg_dtype_name(operand->dtype));
     }
 }
 
@@ -144,7 +146,7 @@ static void print_operands(const struct jg_problem *problem, struct jg_str *out)
     for (uint32_t i = 0; epilogue != NULL && i < epilogue->operand_count; i++) {
         const struct jg_operand *operand = &epilogue->operands[i];
         if (operand->kind == JIT_GEMM_OPERAND_PAIR_VECTOR) {
-            print_pair_vector(operand, i, out);
+            print_pair_vector(problem, operand, i, out);
             continue;
         }
         jg_str_printf(out, " \\\n    JG_ROW(%u, %s, %s%s, %s)", i, operand->name,
@@ -214,8 +216,9 @@ static void print_b_scales(const struct jg_problem *problem, struct jg_str *out)
         print_scale("BGateScale", problem, JIT_GEMM_SCALE_NONE, JIT_GEMM_OPERAND_SCALAR,
                     out);
     } else if (scale == JIT_GEMM_SCALE_VECTOR) {
-        jg_str_puts(out, "    using BScale = jg::Gate0VectorInput<jg::f32>;\n"
-                         "    using BGateScale = jg::Gate1VectorInput<jg::f32>;\n");
+        const char *kind = device_kind(problem, JIT_GEMM_OPERAND_PAIR_VECTOR);
+        jg_str_printf(out, "    using BScale = jg::Gate0%sInput<jg::f32>;\n", kind);
+        jg_str_printf(out, "    using BGateScale = jg::Gate1%sInput<jg::f32>;\n", kind);
     } else {
         print_scale("BScale", problem, scale, JIT_GEMM_OPERAND_SCALAR, out);
         print_scale("BGateScale", problem, scale, JIT_GEMM_OPERAND_SCALAR, out);
@@ -331,6 +334,7 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_flag("kBKMajor", !product->b.is_mn_major, out);
     print_flag("kTransposed", product->d_is_transpose, out);
     print_flag("kGated", product->is_gated, out);
+    print_flag("kGateInA", jg_product_gate_rows(product) > 1, out);
     print_flag("kGateHalves", problem->pair == JIT_GEMM_PAIR_HALVES, out);
     print_number("kGateColumns", derived->gate_columns, out);
     print_flag("kHasC", has_c, out);

@@ -26,6 +26,7 @@ PROBLEMS = [
     (["bf16", "c=bf16", "--epilogue", "d = gelu(acc + bias) + r;", "--operand",
       "bias:row_vector:bf16", "--operand", "r:matrix:bf16"], VECTORS),
     (["bf16", "c=f32", "output_align=2"], VECTORS),
+    (["bf16", "d_layout=column", "--epilogue", "d = silu(acc0) * acc1;"], FRAGMENTS),
 ]
 # Inputs that threads load: nothing may be spilled, whatever they load and how.
 THREAD_LOADS = [["bf16", "input_align=2"], ["bf16", "layout=tt", "input_align=4"],

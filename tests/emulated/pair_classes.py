@@ -37,6 +37,10 @@ class Pair:
         return int(self.config.get(key, usual))
 
     @property
+    def is_gated(self):
+        return self.epilogue in (6, 7)
+
+    @property
     def adds_in_any_order(self):
         return self.config.get("split_order") == "unordered"
 
@@ -47,9 +51,12 @@ class Pair:
 
     @property
     def tile(self):
-        """Rows and columns of D of one multiplication: of a CTA, or of a pair."""
+        """Rows of A and columns of B of one multiplication, or of both that make an accumulator each:
+        of a CTA, or of a pair."""
         m, n = map(int, self.config["mma"].split("x"))
-        return (n, m) if self.number("swap_ab", 0) else (m, n)
+        if self.number("swap_ab", 0):
+            return n, 2 * m if self.is_gated else m
+        return m, n
 
     @property
     def tiles(self):
@@ -118,7 +125,9 @@ CLASSES = {
     "epilogue: a matrix": lambda p: p.epilogue == 3,
     "epilogue: a second output": lambda p: p.epilogue == 4,
     "epilogue: reductions": lambda p: p.epilogue == 5,
-    "epilogue: gated pair": lambda p: p.epilogue in (6, 7),
+    "epilogue: gated pair": lambda p: p.is_gated,
+    "gated pair along M": lambda p: p.is_gated and p.number("swap_ab", 0) == 1,
+    "gated pair, column-major D": lambda p: p.is_gated and p.has("d_layout=column"),
     **{f"scheduler {name}": lambda p, name=name: p.config["scheduler"] == name
        for name in ("single", "static", "clc")},
     "one CTA multiplies": lambda p: p.number("cta_group") == 1,

@@ -106,10 +106,14 @@ def draw_pair(draw):
     config, (tile_m, tile_n), cluster, stages = draw_config(draw)
     epilogue = draw.choices(EPILOGUES, EPILOGUE_WEIGHTS)[0]
     gated = any("acc0" in word for word in epilogue)
+    halves = gated and draw.random() < 0.5
+    layout = draw.choices(["nt", "nn", "tn", "tt"], [5, 1, 1, 1])[0]
+    # Columns of B that a gated problem may have: pairs, or halves that a TMA copy can begin at.
+    step_n = 32 if halves and layout in ("nn", "tn") else 2 if gated else 1
     while True:
         batch = draw.choices([1, 2, 3], [8, 1, 1])[0]
         m, n, k = draw_size(draw, tile_m), draw_size(draw, tile_n), draw_k(draw, block, stages)
-        n += n % 2 if gated else 0
+        n += -n % step_n
         if m * n * k * batch <= MOST_PRODUCTS:
             break
     d = draw.choice(d_types)
@@ -122,21 +126,21 @@ def draw_pair(draw):
         words += [f"m={m}", f"n={n}", f"k={k}"]
     if batch > 1:
         words.append(f"batch={batch}")
-    words.append("layout=" + draw.choices(["nt", "nn", "tn", "tt"], [5, 1, 1, 1])[0])
+    words.append("layout=" + layout)
     if draw.random() < 0.15:
         words.append("d_layout=column")
-    if draw.random() < 0.15:  # loaded by threads, not by TMA
+    if cluster == (1, 1) and draw.random() < 0.5:  # loaded by threads, not by TMA
         element = 128 // block
         words.append(f"input_align={draw.choice([n for n in (1, 2, 4, 8) if n >= element])}")
     if draw.random() < 0.15:  # D, C and operands moved by threads
         least = LEAST_ALIGNMENT[d]
         words.append(f"output_align={draw.choice([size for size in (1, 2, 4, 8) if size >= least])}")
-    if draw.random() < 0.2:
+    if not gated and draw.random() < 0.2:
         words.append("c=" + draw.choice([d, "s32" if a == "s8" else "f32"]))
         launch += ["--beta", draw.choice(["2", "2", "-0.5"])]
     if draw.random() < 0.2:
         words.append(draw.choice(["a_scale=tensor", "b_scale=vector", "a_scale=vector b_scale=tensor"]))
-    if gated and draw.random() < 0.5:
+    if halves:
         words.append("pair=halves")
     words += ["--config", " ".join(config)]
     return Pair(words + epilogue, launch, m, n, k, batch, block, cluster,

@@ -46,6 +46,7 @@ struct Config {
     static constexpr bool kBKMajor = false;
     static constexpr bool kTransposed = false;
     static constexpr bool kGated = false;
+    static constexpr bool kGateInA = false;
     static constexpr bool kGateHalves = false;
     static constexpr jg::u32 kGateColumns = 0;
     static constexpr bool kHasC = false;

@@ -47,6 +47,7 @@ struct Config {
     static constexpr bool kBKMajor = true;
     static constexpr bool kTransposed = false;
     static constexpr bool kGated = true;
+    static constexpr bool kGateInA = false;
     static constexpr bool kGateHalves = true;
     static constexpr jg::u32 kGateColumns = 64;
     static constexpr bool kHasC = false;

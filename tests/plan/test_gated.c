@@ -94,8 +94,6 @@ Test(gated, what_a_pair_needs_is_refused_by_name)
     } rows[] = {
         {"64x95x32 bf16", gated, JIT_GEMM_ERR_ARGUMENT,
          "problem.n: a gated epilogue needs an even N, 95 is odd"},
-        {"64x96x32 bf16 d_layout=column", gated, JIT_GEMM_ERR_UNSUPPORTED,
-         "problem.d.layout: there is no kernel for a gated epilogue with a column-major D"},
         {"64x96x32 bf16 pair=halves", plain, JIT_GEMM_ERR_ARGUMENT,
          "problem.pair: halves of B are given, but the epilogue is not gated"},
     };
@@ -174,6 +172,50 @@ Test(gated, scalars_and_vectors_take_fragments)
     jg_epilogue_destroy(vectors);
 }
 
+/* The product's A has the pairs where it is the problem's B. */
+Test(gated, pairs_lie_where_the_columns_of_b_are)
+{
+    struct jg_epilogue *epilogue =
+        make_epilogue("d = silu(acc0) * acc1;", JIT_GEMM_OPERAND_SCALAR);
+    static const struct {
+        const char *arch, *text;
+        int rows, columns; /* of the product, for one of D */
+        bool is_transpose;
+    } rows[] = {
+        {"sm_90a", "512x512x512 bf16", 1, 2, false},
+        {"sm_90a", "512x512x512 bf16 d_layout=column", 2, 1, false},
+        {"sm_100a", "512x512x512 bf16 config=mma=128x64", 1, 2, false},
+        {"sm_100a", "512x512x512 bf16 config=mma=128x64 swap_ab=1", 2, 1, true},
+        {"sm_100a", "512x512x512 bf16 d_layout=column config=mma=128x64", 1, 2, true},
+        {"sm_100a", "512x512x512 bf16 d_layout=column config=mma=128x64 swap_ab=1", 2, 1,
+         false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_choice choice;
+        cr_assert_eq(choose(rows[i].arch, rows[i].text, epilogue, &choice), JIT_GEMM_OK,
+                     "%s: %s", rows[i].text, jg_error_text());
+        cr_expect_eq(jg_product_gate_rows(&choice.product), rows[i].rows, "%s",
+                     rows[i].text);
+        cr_expect_eq(jg_product_gate_columns(&choice.product), rows[i].columns, "%s",
+                     rows[i].text);
+        cr_expect_eq(choice.product.d_is_transpose, rows[i].is_transpose, "%s",
+                     rows[i].text);
+    }
+    jg_epilogue_destroy(epilogue);
+}
+
+/* Few rows of D: the columns of B are rows of the multiplication, as without pairs. */
+Test(gated, small_m_is_chosen_swapped)
+{
+    struct jg_epilogue *epilogue =
+        make_epilogue("d = silu(acc0) * acc1;", JIT_GEMM_OPERAND_SCALAR);
+    struct jg_choice choice;
+    cr_assert_eq(choose("sm_100a", "16x28672x4096 bf16", epilogue, &choice), JIT_GEMM_OK);
+    cr_expect(choice.config.layout.swap_ab);
+    cr_expect_eq(choice.config.layout.tile_m, 256, "two accumulators of 128 rows");
+    jg_epilogue_destroy(epilogue);
+}
+
 /* Each team of the epilogue has both accumulators of its elements. */
 Test(gated, columns_of_a_team_are_halved)
 {
@@ -192,6 +234,10 @@ Test(gated, columns_of_a_team_are_halved)
         {"sm_100a", "512x512x512 bf16 config=mma=256x256 cluster=4x1", 128, 64},
         {"sm_100a", "512x512x512 bf16 config=mma=128x256 cta_group=2 cluster=2x1", 64, 64},
         {"sm_100a", "512x512x512 bf16 config=mma=128x16 cta_group=1 cluster=1x1", 8, 8},
+        {"sm_90a", "512x512x512 bf16 d_layout=column config=tile=128x256 cluster=1x1", 128,
+         256},
+        {"sm_100a", "512x512x512 bf16 config=mma=128x64 cta_group=2 cluster=2x1 swap_ab=1",
+         32, 32},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct jg_choice choice;
@@ -213,8 +259,15 @@ Test(gated, tiles_without_whole_pairs_are_rejected)
         {"sm_90a", "512x512x512 bf16 layout=nn pair=halves config=tile=128x192",
          "problem.config: tile=128x192: half of a warpgroup's columns, 96, are no multiple "
          "of 64"},
-        {"sm_100a", "512x512x512 bf16 config=mma=128x64 cta_group=1 swap_ab=1",
-         "problem.config: swap_ab=1: the pairs of a gated epilogue lie along N"},
+        {"sm_90a", "512x512x512 bf16 d_layout=column config=tile=128x192",
+         "problem.config: tile=128x192: of each accumulator of a gated, column-major D it has "
+         "64 rows, and 96 columns"},
+        {"sm_90a", "512x512x512 bf16 d_layout=column config=tile=64x256",
+         "problem.config: tile=64x256: of each accumulator of a gated, column-major D it has "
+         "32 rows"},
+        {"sm_100a",
+         "512x512x512 bf16 config=mma=128x256 cta_group=1 swap_ab=1 acc_stages=2",
+         "problem.config: acc_stages=2 take 1024 columns of tensor memory"},
         {"sm_100a", "512x512x512 bf16 config=mma=64x24 cta_group=1",
          "problem.config: mma=64x24 cta_group=1: half of a CTA's columns, 12, are no "
          "multiple of 8"},

@@ -110,6 +110,13 @@ static const struct {
       .snippet = "d = silu(acc0) * acc1;",
       .name = "swiglu",
       .arch = "sm_100a"}},
+    {"source_gated_d_column.cu",
+     {.problem = "m=512 n=1024 k=256 a=e4m3 d=bf16 b_scale=vector d_layout=column "
+                 "config=kernel=gemm tile=128x128x128 cluster=2x1 stages=4 raster=m "
+                 "raster_group=1 out_stages=2 pdl=1",
+      .snippet = "d = silu(acc0 + b0) * (acc1 + b1);",
+      .operands = "b:pair_vector:bf16",
+      .name = "swiglu"}},
     {"source_input_align.cu",
      {.problem = "m=333 n=512 k=201 a=f16 layout=tn input_align=2 config=kernel=gemm "
                  "tile=64x128x64 cluster=1x1 stages=6 raster=n swizzle=2 out_stages=2 "

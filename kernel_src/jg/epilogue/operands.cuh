@@ -21,6 +21,7 @@
 //   finish_step(param, team)         after the last vector of a step
 //   finish_tile(param, team)         after the last step of a tile
 // Kinds that reduce (kReduces, reductions.cuh) use them; for all others they are empty.
+// Vectors of pairs are in gate_operands.cuh.
 #pragma once
 #include <jg/common/kernel_params.cuh>
 #include <jg/epilogue/fragment_values.cuh>
@@ -180,76 +181,6 @@ struct RowVectorInput : InputForms {
         }
     };
 };
-
-// A value for each column of B, of which two make one of a gated D: those of acc0, or of
-// acc1. From one to the next there are param.ld elements, from acc0's to acc1's
-// param.batch_step.
-template <class T, u32 kAccumulator>
-struct GateVectorInput : InputForms {
-    static constexpr u32 kParams = kAccumulator == 0 ? 1 : 0;
-
-    static JG_DEVICE const T *find(const MatrixParam &param, u32 col, u32 batch)
-    {
-        return param.base<const T>(batch) + param.ld * static_cast<i64>(col) +
-               kAccumulator * param.batch_step;
-    }
-
-    struct Vector : NoVectorStore {
-        f32 values[8];
-        template <class CoordT>
-        JG_DEVICE void load_columns(const MatrixParam &param, const CoordT &coord)
-        {
-#pragma unroll
-            for (u32 i = 0; i < 8; ++i) {
-                values[i] = i < coord.count
-                                ? to_f32(*find(param, coord.col + i, coord.batch))
-                                : 0.0f;
-            }
-        }
-        template <class CoordT, class Reader>
-        JG_DEVICE void load_row(const MatrixParam &, const CoordT &, Reader &)
-        {
-        }
-        JG_DEVICE f32 value(u32 i) const
-        {
-            return values[i];
-        }
-    };
-
-    template <class CoordT>
-    struct Fragment {
-        FragmentVector<CoordT, CoordT::kTransposed> vector;
-        JG_DEVICE void load(const MatrixParam &param, const CoordT &coord)
-        {
-#pragma unroll
-            for (u32 i = 0; i < vector.kCount; ++i) {
-                const u32 col = coord.col + vector.offset(i);
-                const bool exists = CoordT::kWholeCols || col < coord.col_end;
-                vector.values[i] = exists ? to_f32(*find(param, col, coord.batch)) : 0.0f;
-            }
-        }
-        JG_DEVICE f32 value(const FragmentIndex &at) const
-        {
-            return vector.value(at);
-        }
-    };
-
-    struct Element : NoElementStore {
-        f32 element;
-        JG_DEVICE void load(const MatrixParam &param, u32, u32 col, u32 batch)
-        {
-            element = to_f32(*find(param, col, batch));
-        }
-        JG_DEVICE f32 value() const
-        {
-            return element;
-        }
-    };
-};
-template <class T>
-using Gate0VectorInput = GateVectorInput<T, 0>;
-template <class T>
-using Gate1VectorInput = GateVectorInput<T, 1>;
 
 // M values, indexed by row.
 template <class T>

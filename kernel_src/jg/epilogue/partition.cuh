@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
 // RowPartition, ColumnPartition: which part of the tile a warp of the epilogue holds.
 //
-// Teams of whole warps share the tile. A team walks through its part in steps of some rows
-// by 64 columns, or 32 where D is gated. Accumulators come in fragments of 16 lanes by some
-// columns of the accumulator; a warp has kFragments of them side by side. With RowPartition
-// a lane is a row of D: a warp holds kWarpRows rows of a step and all of its columns. With
-// ColumnPartition a lane is a column of D, which lies transposed in the accumulator: a warp
-// holds kWarpCols columns of a step and all of its rows. Store tiles of D are filled by
-// kStoreTileWarps neighbouring warps; the plan says how large they are.
+// Teams of whole warps share the tile. A team walks through its part in steps of up to 64
+// columns of the accumulator, or 32 for each of the two of a gated D. Accumulators come in
+// fragments of 16 lanes by some columns of the accumulator; a warp has kFragments of them
+// side by side. With RowPartition a lane is a row of D: a warp holds kWarpRows rows of a
+// step and all of its columns. With ColumnPartition a lane is a column of D, which lies
+// transposed in the accumulator: a warp holds kWarpCols columns of a step and all of its
+// rows. Store tiles of D are filled by kStoreTileWarps neighbouring warps; the plan says
+// how large they are.
 //
 // Each chip has an EpiloguePartition, which derives from one of them and adds
 //   kTileRows, kTileCols   of a CTA's tile, in D as it lies in memory
 //   kTeams                 that share the tile; kWarpgroups of four warps each have them
 //   kRows, kCols           a team's part; first_row(team), first_col(team) in the tile
-//   kAccColumns            columns of a team's accumulators: of a gated D two make one
+//   kAccColumns            columns of a team's accumulators: of a gated D two make one, or
+//                          one row where it is transposed
 // check_partition says to the compiler what that promises. The chip also has accumulators,
 // with
 //   kIndexed                  can they be read by a computed index?
@@ -33,7 +35,6 @@ struct PartitionParts {
     static constexpr u32 kTeamWarps = kWarpsOfTeam;
     static constexpr u32 kTeamThreads = 32 * kTeamWarps;
     static constexpr u32 kGateColumns = kGate;
-    static constexpr u32 kStepCols = kGate > 0 ? 32 : 64;
     // Shared memory of a warp's store tiles and staging buffer, per output stage.
     static constexpr u32 kWarpBytes = 16 * kFragments * 128;
 
@@ -53,8 +54,10 @@ struct RowPartition : PartitionParts<kFragmentsOfWarp, kWarpsOfTeam, Config::kGa
     using Parts = PartitionParts<kFragmentsOfWarp, kWarpsOfTeam, Config::kGateColumns>;
     static constexpr bool kTransposed = false;
     static constexpr u32 kWarpRows = 16 * kFragmentsOfWarp;
-    static constexpr u32 kWarpCols = Parts::kStepCols;
+    static constexpr u32 kStepCols = Parts::kGateColumns > 0 ? 32 : 64;
+    static constexpr u32 kWarpCols = kStepCols;
     static constexpr u32 kStepRows = kWarpsOfTeam * kWarpRows;
+    static constexpr u32 kStepAccColumns = kStepCols; // of each accumulator
     static constexpr u32 kStoreTileWarps = Config::kStoreTileRows / kWarpRows;
 
     // First row and column of a step that this warp holds.
@@ -68,13 +71,19 @@ struct RowPartition : PartitionParts<kFragmentsOfWarp, kWarpsOfTeam, Config::kGa
     }
 };
 
-template <class Config, u32 kFragmentsOfWarp, u32 kRowsOfStep>
-struct ColumnPartition : PartitionParts<kFragmentsOfWarp, 64 / (16 * kFragmentsOfWarp), 0> {
-    using Parts = PartitionParts<kFragmentsOfWarp, 64 / (16 * kFragmentsOfWarp), 0>;
+// kRowsOfTeam: all rows of the team's part.
+template <class Config, u32 kFragmentsOfWarp, u32 kRowsOfTeam>
+struct ColumnPartition
+    : PartitionParts<kFragmentsOfWarp, 64 / (16 * kFragmentsOfWarp), Config::kGateColumns> {
+    using Parts = PartitionParts<kFragmentsOfWarp, 64 / (16 * kFragmentsOfWarp),
+                                 Config::kGateColumns>;
     static constexpr bool kTransposed = true;
-    static constexpr u32 kWarpRows = kRowsOfStep;
+    static constexpr u32 kMostRows = Parts::kGateColumns > 0 ? 32 : 64;
+    static constexpr u32 kStepRows = kRowsOfTeam < kMostRows ? kRowsOfTeam : kMostRows;
+    static constexpr u32 kStepCols = 64;
+    static constexpr u32 kWarpRows = kStepRows;
     static constexpr u32 kWarpCols = 16 * kFragmentsOfWarp;
-    static constexpr u32 kStepRows = kRowsOfStep;
+    static constexpr u32 kStepAccColumns = kStepRows; // of each accumulator
     static constexpr u32 kStoreTileWarps =
         Config::kStoreTileSwizzleBytes / sizeof(typename Config::D) / kWarpCols;
 

@@ -63,7 +63,7 @@ class ReducingTeam {
     // Of the staging buffer: vectors of a row, and rows that a warp has a pass for.
     static constexpr u32 kAcross = Partition::kWarpCols / 8;
     static constexpr u32 kPassRows = 32 / kAcross;
-    static constexpr u32 kPasses = (Staging::kRows + kPassRows - 1) / kPassRows;
+    static constexpr u32 kPasses = (Partition::kWarpRows + kPassRows - 1) / kPassRows;
     static constexpr u32 kWarpRows = Partition::kWarpRows; // of a step
     // Of these each lane keeps at most so many.
     static constexpr u32 kLaneRows = (kPasses + kAcross - 1) / kAcross;

@@ -67,6 +67,7 @@ struct Scales {
         {
             a.load_row(params.a_scale, coord, reader);
             b.load_row(params.b_scale, coord, reader);
+            b_gate.load_row(params.b_scale, coord, reader);
         }
         JG_DEVICE f32 factor(f32 alpha, u32 i) const
         {

@@ -100,11 +100,10 @@ class TransposedStagingBuffer {
     template <u32 kGroups, u32 kFirstGroup = 0, u32 kCount>
     JG_DEVICE void store(u32 col, const f32 (&acc)[kCount]) const
     {
-        static_assert(kFirstGroup == 0, "lanes do not come in two halves");
         const u32 lane = threadIdx.x % 32;
 #pragma unroll
         for (u32 i = 0; i < 4 * kGroups; ++i) {
-            const u32 row = i / 4 * 8 + lane % 4 * 2 + i % 2;
+            const u32 row = (kFirstGroup + i / 4) * 8 + lane % 4 * 2 + i % 2;
             const u32 column = col + i / 2 % 2 * 8 + lane / 4;
             ptx::store_shared(address_of(row, column / 4) + column % 4 * 4, acc[i]);
         }
@@ -134,14 +133,17 @@ class TransposedStagingBuffer {
     u32 base_;
 };
 
-// The staging buffer of a partition's warps.
+// The staging buffer of a partition's warps. Of a gated D the accumulators of acc0 come
+// first, then those of acc1, in the columns of the buffer or, transposed, in its rows.
 template <class Partition, bool kTransposed = Partition::kTransposed>
 struct StagingBufferFor {
     using Type = StagingBuffer<Partition::kWarpRows>;
 };
 template <class Partition>
 struct StagingBufferFor<Partition, true> {
-    using Type = TransposedStagingBuffer<Partition::kWarpRows, Partition::kWarpCols>;
+    static constexpr u32 kAccumulators = Partition::kGateColumns > 0 ? 2 : 1;
+    using Type =
+        TransposedStagingBuffer<kAccumulators * Partition::kWarpRows, Partition::kWarpCols>;
 };
 
 template <class Partition, u32 kColumns, u32 kFirstGroup, class Accumulators, class Buffer>
@@ -155,14 +157,14 @@ JG_DEVICE void copy_part(const Accumulators &acc, const Buffer &buffer, u32 step
     }
 }
 
-// Of a gated D the accumulators of acc0, and beside them those of acc1.
+// Of a gated D the accumulators of acc0, and behind them those of acc1.
 template <class Partition, u32 kColumns, class Accumulators, class Buffer>
 JG_DEVICE void copy_columns(const Accumulators &acc, const Buffer &buffer, u32 step,
                             u32 col)
 {
     copy_part<Partition, kColumns, 0>(acc, buffer, step, col);
     if constexpr (Partition::kGateColumns > 0) {
-        copy_part<Partition, kColumns, Partition::kStepCols / 8>(
+        copy_part<Partition, kColumns, Partition::kStepAccColumns / 8>(
             acc, buffer, step, Partition::kGateColumns + col);
     }
 }
@@ -173,8 +175,7 @@ template <class Partition, class Accumulators, class Buffer>
 JG_DEVICE void copy_indexed_step(const Accumulators &acc, const Buffer &buffer, u32 step)
 {
     constexpr u32 kColumns = Partition::kTransposed ? Partition::kRows : Partition::kCols;
-    constexpr u32 kStep =
-        Partition::kTransposed ? Partition::kStepRows : Partition::kStepCols;
+    constexpr u32 kStep = Partition::kStepAccColumns;
     constexpr u32 kTail = kColumns % kStep;
     constexpr u32 kAcross = (kColumns + kStep - 1) / kStep;
     const u32 across = step % kAcross;

@@ -13,6 +13,7 @@
 // members, and the snippet as the body of a function whose parameters are the names in
 // scope. `d` starts as the first accumulator. What is called when: operands.cuh.
 #pragma once
+#include <jg/epilogue/gate_operands.cuh>
 #include <jg/epilogue/operands.cuh>
 #include <jg/epilogue/prelude.cuh>
 #include <jg/epilogue/random.cuh>

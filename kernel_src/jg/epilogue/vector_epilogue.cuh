@@ -33,7 +33,7 @@ class VectorEpilogue {
     static constexpr u32 kAcross = Partition::kWarpCols / 8; // vectors of a row
     static constexpr u32 kPassRows = 32 / kAcross;           // a vector per thread
     static constexpr u32 kPasses =
-        (Staging::kRows + kPassRows - 1) / kPassRows; // of a step
+        (Partition::kWarpRows + kPassRows - 1) / kPassRows; // of a step
     // Every 8 rows the permutations of both buffers repeat: what a turn is. A long snippet
     // is worth more than what that saves, in time to compile.
     static constexpr u32 kTurnPasses =
@@ -41,8 +41,8 @@ class VectorEpilogue {
     static constexpr bool kWholeTurns = kTurnPasses * kPassRows == 8;
     // Else steps reach beyond the tile, or passes beyond a step.
     static constexpr bool kStepsEndAcross = Partition::kCols % Partition::kStepCols == 0;
-    static constexpr bool kStepsEndDown =
-        Partition::kRows % Partition::kStepRows == 0 && Staging::kRows % kPassRows == 0;
+    static constexpr bool kStepsEndDown = Partition::kRows % Partition::kStepRows == 0 &&
+                                          Partition::kWarpRows % kPassRows == 0;
 
     using Team =
         typename Select<Epilogue::kReduces, ReducingTeam<Config, Load, Partition, Staging>,
@@ -129,7 +129,7 @@ class VectorEpilogue {
     // columns may that be fewer than all.
     static JG_DEVICE u32 count_rows(u32 step)
     {
-        return min_u32(Staging::kRows,
+        return min_u32(Partition::kWarpRows,
                        Partition::kRows - step / Load::kStepsAcross * Partition::kStepRows);
     }
 
@@ -203,7 +203,8 @@ class VectorEpilogue {
         staging_.load(at.row(), at.vector(), values);
         if constexpr (Config::kGated) {
             f32 gated[8];
-            staging_.load(at.row(), kAcross + at.vector(), gated);
+            staging_.load(at.row() + (Partition::kTransposed ? Partition::kStepRows : 0),
+                          at.vector() + (Partition::kTransposed ? 0 : kAcross), gated);
             compute_gated(shape, inputs, at.coord, values, gated);
         } else {
             compute(shape, inputs, at.coord, values);

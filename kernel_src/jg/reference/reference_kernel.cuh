@@ -32,28 +32,31 @@ JG_DEVICE double dot(const Params &params, u32 k_count, u32 row, u32 col, u32 ba
     return sum;
 }
 
-// alpha * scales * A * B + beta * C, of row `row` and of the column of B that makes
-// accumulator `accumulator` of D's column `col`.
+// alpha * scales * A * B + beta * C of D's element in memory. Of a gated D the product has
+// two columns for each of D, or with Config::kGateInA two rows: that of `kAccumulator`.
 template <class Config, u32 kAccumulator, class Params, class ShapeT>
 JG_DEVICE double element_sum(const Params &params, const ShapeT &shape, u32 row, u32 col,
                              u32 batch, double alpha, double beta)
 {
-    const u32 b_col = !Config::kGated       ? col
-                      : Config::kGateHalves ? kAccumulator * (shape.n / 2) + col
-                                            : 2 * col + kAccumulator;
+    u32 a_row = row, b_col = col;
+    if constexpr (Config::kGated) {
+        u32 &own = Config::kGateInA ? a_row : b_col;
+        const u32 half = (Config::kGateInA ? shape.m : shape.n) / 2;
+        own = Config::kGateHalves ? kAccumulator * half + own : 2 * own + kAccumulator;
+    }
     double sum = 0.0;
     if (alpha != 0.0) {
         typename Scales<Config>::Element scales;
         scales.load(params, row, col, batch);
         const double factor =
             kAccumulator == 0 ? scales.factor(alpha) : scales.gated_factor(alpha);
-        sum = factor * dot<Config>(params, shape.k, row, b_col, batch);
+        sum = factor * dot<Config>(params, shape.k, a_row, b_col, batch);
     }
     if constexpr (Config::kHasC) {
         if (beta != 0.0) {
             using C = typename Config::C;
             sum += beta *
-                   double(to_f32(*params.c.template element<const C>(row, b_col, batch)));
+                   double(to_f32(*params.c.template element<const C>(a_row, b_col, batch)));
         }
     }
     return sum;

@@ -4,16 +4,19 @@
 //
 // Called by the MMA thread; in a pair, by that of the leader CTA, for both CTAs. Each has
 // its half of the rows of A and of D, and its half of the columns of B at the same offset
-// of its shared memory.
+// of its shared memory. With Config::kGateInA the rows of acc0 and those of acc1 are
+// multiplied by the same B, one after the other.
 #pragma once
 #include <jg/ptx/tcgen05.cuh>
+#include <jg/sm100a/epilogue_partition.cuh>
 #include <jg/tile/input_tiles.cuh>
 
 namespace jg::sm100a {
 
 template <class Config>
 class MmaOp {
-    static constexpr u32 kM = Config::kBlockM * Config::kCtaGroup;
+    using Layout = LaneLayout<Config>;
+    static constexpr u32 kM = Layout::kRows * Config::kCtaGroup;
     static constexpr u32 kN = Config::kBlockN;
     using A = typename Config::A;
     using B = typename Config::B;
@@ -38,6 +41,10 @@ class MmaOp {
                                        : Swizzle::kBytes == 64  ? ptx::Tcgen05Swizzle::k64
                                                                 : ptx::Tcgen05Swizzle::k32);
     }
+    // What to add to a descriptor for the rows of acc1: all of a block's K, of those of
+    // acc0.
+    static constexpr u64 kRowsStep = Layout::kRows * 128 >> 4;
+
     // What to add to a descriptor for the next instruction's K.
     template <class Operand>
     static constexpr JG_DEVICE u64 k_step()
@@ -69,9 +76,13 @@ class MmaOp {
         const u64 b = layout<InputB<Config>>() | ptx::tcgen05_descriptor_address(b_tile);
 #pragma unroll
         for (u32 i = 0; i < Config::kBlockK / kMmaK; ++i) {
-            ptx::tcgen05_mma<Config::kCtaGroup, ptx::Tcgen05Type<A>::kKind>(
-                accumulator, a + i * k_step<InputA<Config>>(),
-                b + i * k_step<InputB<Config>>(), kInstruction, i > 0 || !is_first);
+#pragma unroll
+            for (u32 j = 0; j < Layout::kMmas; ++j) {
+                ptx::tcgen05_mma<Config::kCtaGroup, ptx::Tcgen05Type<A>::kKind>(
+                    accumulator + j * Layout::kMmaColumns,
+                    a + i * k_step<InputA<Config>>() + j * kRowsStep,
+                    b + i * k_step<InputB<Config>>(), kInstruction, i > 0 || !is_first);
+            }
         }
     }
 };

@@ -65,6 +65,8 @@ class Tmem {
   private:
     static constexpr u32 kAllocated = round_up_columns(Accumulators::kEnd);
     static_assert(kAllocated <= 512, "a multiprocessor has 512 columns");
+    static_assert(LaneLayout<Config>::kRows == 128 || LaneLayout<Config>::kRows == 64,
+                  "rows of a CTA");
 
     u32 &published_;
 };

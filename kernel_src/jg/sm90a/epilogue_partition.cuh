@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // EpiloguePartition: a math warpgroup's part of the tile, which it multiplies and writes.
 //
-// Half of the tile's rows, or half of its columns where it has only 64 rows. A wgmma gives
-// each warp 16 of 64 rows, so a team is a warpgroup. Used by MmaOp and both epilogues.
+// Half of the tile's rows, or half of its columns where D has only 64 rows of it. A wgmma
+// gives each warp 16 of 64 rows, so a team is a warpgroup. Used by MmaOp and both
+// epilogues. With Config::kGateInA there are two multiplications, one for each accumulator
+// of a gated D, whose columns lie side by side.
 #pragma once
 #include <jg/epilogue/partition.cuh>
 #include <jg/sm90a/roles.cuh>
@@ -11,15 +13,18 @@ namespace jg::sm90a {
 
 template <class Config>
 struct EpiloguePartition : RowPartition<Config, 1, 4> {
-    static constexpr u32 kTileRows = Config::kBlockM;
-    static constexpr u32 kTileCols = Config::kGated ? Config::kBlockN / 2 : Config::kBlockN;
+    static constexpr u32 kMmas = Config::kGateInA ? 2 : 1;
+    static constexpr u32 kTileRows = Config::kBlockM / kMmas;
+    static constexpr u32 kTileCols =
+        Config::kGated && !Config::kGateInA ? Config::kBlockN / 2 : Config::kBlockN;
     static constexpr u32 kTeams = Roles::kConsumers;
     static constexpr u32 kWarpgroups = kTeams;
     static constexpr bool kSplitRows = kTileRows >= 128;
     static constexpr u32 kRows = kSplitRows ? kTileRows / 2 : kTileRows;
     static constexpr u32 kCols = kSplitRows ? kTileCols : kTileCols / 2;
-    // Of the accumulator, whose columns make D's.
-    static constexpr u32 kAccColumns = kSplitRows ? Config::kBlockN : Config::kBlockN / 2;
+    // Of one multiplication, and of the accumulators, whose columns make D's.
+    static constexpr u32 kMmaColumns = kSplitRows ? Config::kBlockN : Config::kBlockN / 2;
+    static constexpr u32 kAccColumns = kMmas * kMmaColumns;
 
     static constexpr JG_DEVICE u32 first_row(u32 team)
     {
@@ -32,7 +37,7 @@ struct EpiloguePartition : RowPartition<Config, 1, 4> {
     // Of the tile's columns in the product.
     static constexpr JG_DEVICE u32 first_acc_column(u32 team)
     {
-        return kSplitRows ? 0 : team * kAccColumns;
+        return kSplitRows ? 0 : team * kMmaColumns;
     }
 };
 

@@ -19,9 +19,11 @@ class MmaOp {
     using Tiles = InputTiles<Config>;
     using Stage = HeldStages<Consumer>;
     static constexpr u32 kRowBlocks = Partition::kRows / 64;
+    static constexpr u32 kMmas = Partition::kMmas; // for each of them
     static_assert(Config::kBlockK * kBits<A> == 8 * 128, "a stage is 128 bytes of K");
     using Instruction =
-        ptx::Wgmma<A, B, Partition::kAccColumns, Config::kAKMajor, Config::kBKMajor>;
+        ptx::Wgmma<A, B, Partition::kMmaColumns, Config::kAKMajor, Config::kBKMajor>;
+    using Sums = Accumulator<A>[Partition::kMmaColumns / 2]; // of one multiplication
     // Accumulators of 8-bit floats keep 13 fraction bits: each stage's is added up in f32
     // registers.
     static constexpr bool kPromotes = ptx::WgmmaTakes<A, B>::kEightBitFloats;
@@ -68,6 +70,18 @@ class MmaOp {
 
   private:
     static constexpr u64 kRowBlockStep = 8192 >> 4;
+    static constexpr u64 kGateStep = Partition::kTileRows * 128 >> 4; // to rows of acc1
+
+    // Which block of rows a multiplication has, and the rows of which accumulator.
+    static constexpr JG_DEVICE u64 a_step(u32 mma)
+    {
+        return mma / kMmas * kRowBlockStep + mma % kMmas * kGateStep;
+    }
+    JG_DEVICE Sums &sums(u32 mma) const
+    {
+        return reinterpret_cast<Sums &>(
+            acc_[mma / kMmas][mma % kMmas * (Partition::kMmaColumns / 2)]);
+    }
 
     template <class Operand>
     static JG_DEVICE u64 descriptor(const u8 *tile)
@@ -85,8 +99,8 @@ class MmaOp {
     {
         ptx::wgmma_fence();
 #pragma unroll
-        for (u32 i = 0; i < kRowBlocks; ++i) {
-            Instruction::issue(acc_[i], a + i * kRowBlockStep, b, !is_first);
+        for (u32 i = 0; i < kRowBlocks * kMmas; ++i) {
+            Instruction::issue(sums(i), a + a_step(i), b, !is_first);
         }
         ptx::wgmma_commit();
         ptx::wgmma_wait<1>();
@@ -97,21 +111,22 @@ class MmaOp {
     // registers; meanwhile it works for the other warpgroup.
     JG_DEVICE void add_promoted(u64 a, u64 b, Stage &stage)
     {
-        f32 part[Partition::kAccColumns / 2];
+        Sums part;
 #pragma unroll
-        for (u32 i = 0; i < kRowBlocks; ++i) {
+        for (u32 i = 0; i < kRowBlocks * kMmas; ++i) {
             ptx::wgmma_hold_registers(part);
             ptx::wgmma_fence();
-            Instruction::issue(part, a + i * kRowBlockStep, b, 0);
+            Instruction::issue(part, a + a_step(i), b, 0);
             ptx::wgmma_commit();
             ptx::wgmma_wait<0>();
             ptx::wgmma_hold_registers(part);
-            if (i + 1 == kRowBlocks) {
+            if (i + 1 == kRowBlocks * kMmas) {
                 stage.release();
             }
+            Sums &whole = sums(i);
 #pragma unroll
-            for (u32 j = 0; j < Partition::kAccColumns / 2; ++j) {
-                acc_[i][j] += part[j];
+            for (u32 j = 0; j < Partition::kMmaColumns / 2; ++j) {
+                whole[j] += part[j];
             }
         }
     }

@@ -5,9 +5,11 @@
 // where a tile has no multiple of that; a panel is such rows for all of the block, and the
 // next elements of M or N are a panel further.
 //
-// Where two columns of B make one of a gated D, a tile has kGateRows columns of acc0, then
-// as many of acc1, and so on: the two of an element lie that far apart in the accumulator.
-// In B's tensor map these columns are a dimension, and which accumulator one.
+// Where two columns of the problem's B make one of a gated D, a tile has kGateRows columns
+// of acc0, then as many of acc1, and so on. In the tensor map these columns are a
+// dimension, and which accumulator one. In the product's B the two of an element lie that
+// far apart in the accumulator. With Config::kGateInA the product's A has them, all of
+// acc0 before those of acc1: the tensor core multiplies each by itself.
 //
 // Whoever loads or multiplies a tile obeys these constants.
 #pragma once
@@ -22,7 +24,7 @@ struct InputOperand {
     using Swizzle = TileSwizzle<kRowBytes, kAtomBytes>;
     static constexpr bool kKMajor = kIsKMajor;
     static constexpr u32 kRows = kRowsOfCta; // of M or N
-    static constexpr u32 kGateRows = kGate;  // 0: not gated
+    static constexpr u32 kGateRows = kGate;  // 0: one accumulator, or the other operand's
     static constexpr u32 kBlockK = 8 * 128 / kBits<Type>;
     static constexpr u32 kBlockBytes = kRows * 128;
     static constexpr u32 kSwizzleBytes = kRowBytes;
@@ -35,12 +37,14 @@ struct InputOperand {
 
 template <class Config>
 using InputA = InputOperand<typename Config::A, Config::kAKMajor, Config::kBlockM,
-                            Config::kASwizzleBytes, Config::kASwizzleAtom>;
+                            Config::kASwizzleBytes, Config::kASwizzleAtom,
+                            Config::kGateInA ? Config::kBlockM / 2 : 0>;
 
 // Of a pair of CTAs each has half of the columns.
 template <class Config>
 using InputB =
     InputOperand<typename Config::B, Config::kBKMajor, Config::kBlockN / Config::kCtaGroup,
-                 Config::kBSwizzleBytes, Config::kBSwizzleAtom, Config::kGateColumns>;
+                 Config::kBSwizzleBytes, Config::kBSwizzleAtom,
+                 Config::kGateInA ? 0 : Config::kGateColumns>;
 
 } // namespace jg

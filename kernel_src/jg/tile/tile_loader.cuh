@@ -50,8 +50,8 @@ struct OperandLoader {
   private:
     static constexpr u32 kGateRows = Operand::kGateRows;
 
-    // Column `row` of the product, in B: which of those of acc0 or acc1, and which of both.
-    static JG_DEVICE u32 column_of_half(u32 row)
+    // Row `row` of a gated operand: which of those of acc0 or acc1, and which of both.
+    static JG_DEVICE u32 row_of_half(u32 row)
     {
         return kGateRows > 0 ? row / (2 * kGateRows) * kGateRows + row % kGateRows : row;
     }
@@ -71,7 +71,7 @@ struct OperandLoader {
 #pragma unroll
             for (u32 box = 0; box < kSliceRows / kBoxRows; ++box) {
                 const u32 first = slice * kSliceRows + box * kBoxRows;
-                use(first * 128, k, column_of_half(row + first), half(row + first));
+                use(first * 128, k, row_of_half(row + first), half(row + first));
             }
         } else {
             constexpr u32 kSliceK = Operand::kBlockK / kSlices;
@@ -79,7 +79,7 @@ struct OperandLoader {
             for (u32 panel = 0; panel < Operand::kRows / Operand::kPanelRows; ++panel) {
                 const u32 first = row + panel * Operand::kPanelRows;
                 use(panel * Operand::kPanelBytes + slice * kSliceK * Operand::kSwizzleBytes,
-                    column_of_half(first), k + slice * kSliceK, half(first));
+                    row_of_half(first), k + slice * kSliceK, half(first));
             }
         }
     }

@@ -108,11 +108,12 @@ static int choose_k_group(const struct jg_trial *trial)
     return k_group;
 }
 
-static void complete_layout(struct jg_config_layout *layout, int tile_k)
+static void complete_layout(const struct jg_product *product,
+                            struct jg_config_layout *layout)
 {
-    layout->tile_m = layout->mma_m / layout->cta_group;
+    layout->tile_m = jg_product_gate_rows(product) * (layout->mma_m / layout->cta_group);
     layout->tile_n = layout->mma_n;
-    layout->tile_k = tile_k;
+    layout->tile_k = jg_tile_k(product);
     if (layout->tile_m == 0) { /* mma=1x.. of a pair: refused later */
         layout->tile_m = 1;
     }
@@ -124,7 +125,7 @@ void jg_sm100a_complete(struct jg_trial *trial)
     const struct jg_config *wanted = &override->values;
     struct jg_config *config = &trial->config;
     jg_trial_complete(trial);
-    complete_layout(&config->layout, jg_tile_k(&trial->product));
+    complete_layout(&trial->product, &config->layout);
     config->pipeline.prefetch =
         override->has_prefetch ? wanted->pipeline.prefetch : JG_PREFETCH_NONE;
     config->launch.scheduler =

@@ -41,8 +41,8 @@
 static double count_mma_clk(const struct jg_config_layout *layout)
 {
     const double n = layout->mma_n;
-    const bool has_64_rows = layout->tile_m == 64; /* of a CTA */
-    if (layout->cta_group == 1) {                  /* 64 rows use half of the tensor core */
+    const bool has_64_rows = layout->mma_m / layout->cta_group == 64; /* of a CTA */
+    if (layout->cta_group == 1) { /* 64 rows use half of the tensor core */
         return jg_larger(n / 2.0, has_64_rows ? 16.0 + n / 4.0 : 32.0 + n / 4.0);
     }
     return has_64_rows ? jg_larger(n / 4.0, 17.5 + n / 8.0)
@@ -90,7 +90,8 @@ static double count_block_clk(const struct jg_trial *trial)
     const struct jg_config_pipeline *pipeline = &trial->config.pipeline;
     const double row_bytes = JG_ROW_BYTES;
     const double stage_bytes = count_stage_bytes(layout);
-    double block_clk = row_bytes / MMA_ROW_BYTES * count_mma_clk(layout);
+    const double mmas = jg_product_gate_rows(&trial->product);
+    double block_clk = row_bytes / MMA_ROW_BYTES * mmas * count_mma_clk(layout);
     block_clk = jg_overlap(block_clk, count_load_clk(trial));
     for (int groups = layout->cluster_m * layout->cluster_n / layout->cta_group; groups > 1;
          groups /= 2) {

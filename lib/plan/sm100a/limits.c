@@ -51,9 +51,11 @@ static int count_load_stages(const struct jg_problem *problem)
 }
 
 /* What a CTA allocates: a power of two from 32 on (jg/sm100a/tmem.cuh). */
-static int count_tmem_columns(const struct jg_config *config)
+static int count_tmem_columns(const struct jg_product *product,
+                              const struct jg_config *config)
 {
-    const int64_t pitch = jg_align_up(jg_sm100a_lanes(config).columns, TMEM_STEP);
+    const int mmas = jg_product_gate_rows(product); /* an accumulator each */
+    const int64_t pitch = jg_align_up(mmas * jg_sm100a_lanes(config).columns, TMEM_STEP);
     int columns = TMEM_STEP;
     while (columns < pitch * config->storage.acc_stages) {
         columns *= 2;
@@ -72,10 +74,11 @@ static int lesser(int a, int b)
     return a < b ? a : b;
 }
 
-/* Of D, that a team of warps has: two of the product's make one where it is gated. */
+/* Of D or its transpose, that a team of warps has: two of the product's make one where its
+ * B has the pairs of a gated D. */
 static int columns_of_d(const struct jg_product *product, const struct jg_config *config)
 {
-    return jg_sm100a_lanes(config).columns / (product->is_gated ? 2 : 1);
+    return jg_sm100a_lanes(config).columns / jg_product_gate_columns(product);
 }
 
 /* A store tile of D as wide as a swizzle may be, if that divides the tile. Else the
@@ -87,7 +90,8 @@ static struct jg_box size_store_tile(const struct jg_product *product,
     const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(config);
     if (product->d_is_transpose) { /* lanes lie side by side in D */
         const int warps = 8 * JG_ROW_BYTES / element_bits / lanes.of_warp;
-        const int rows = lesser(warps * lanes.of_warp, power_in(lanes.columns));
+        const int rows =
+            lesser(warps * lanes.of_warp, power_in(columns_of_d(product, config)));
         return (struct jg_box){(int)jg_max(rows, JG_STORE_TILE_COLUMNS), JG_ROW_BYTES,
                                JG_ATOM_BYTES};
     }
@@ -105,7 +109,8 @@ static int count_step_rows(const struct jg_product *product, const struct jg_con
     const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(config);
     if (product->d_is_transpose) {
         *ret_teams = lanes.of_warp == JG_SM100A_WARP_LANES ? 2 : 1;
-        return lesser(STEP, lanes.columns);
+        return lesser(product->is_gated ? JG_GATED_STEP : STEP,
+                      columns_of_d(product, config));
     }
     *ret_teams = lanes.split ? 2 : 1;
     return EPILOGUE_WARPS * lanes.of_warp / *ret_teams;
@@ -118,24 +123,20 @@ struct input {
     const char *unit; /* what lies along it */
     int count;        /* of M or N */
     int slices;       /* CTAs that load a part each and send it to the others */
-    int gate_columns; /* 0: neighbours in the matrix lie side by side */
+    int gate;         /* of M or N, from acc0 to acc1; 0: it has one accumulator's only */
 };
 
 /* A is shared along N, B by the CTAs along M that have the same rank in their pair. */
 static struct input input_a(const struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
-    return (struct input){.matrix = &trial->product.a,
-                          .size = 'M',
-                          .unit = "rows",
-                          .count = layout->tile_m,
-                          .slices = layout->cluster_n};
-}
-
-/* From one accumulator of an element to the other: half of what a warp holds. */
-static int count_gate_columns(const struct jg_trial *trial)
-{
-    return trial->product.is_gated ? columns_of_d(&trial->product, &trial->config) : 0;
+    return (struct input){
+        .matrix = &trial->product.a,
+        .size = 'M',
+        .unit = "rows",
+        .count = layout->tile_m,
+        .slices = layout->cluster_n,
+        .gate = jg_product_gate_rows(&trial->product) > 1 ? layout->tile_m / 2 : 0};
 }
 
 static struct input input_b(const struct jg_trial *trial)
@@ -146,7 +147,9 @@ static struct input input_b(const struct jg_trial *trial)
                           .unit = "columns",
                           .count = layout->tile_n / layout->cta_group,
                           .slices = layout->cluster_m / layout->cta_group,
-                          .gate_columns = count_gate_columns(trial)};
+                          .gate = jg_product_gate_columns(&trial->product) > 1
+                                      ? columns_of_d(&trial->product, &trial->config)
+                                      : 0};
 }
 
 /* K-major, a row is one M or N and holds K. MN-major, a row is one K and holds as much of M
@@ -154,14 +157,12 @@ static struct input input_b(const struct jg_trial *trial)
 static struct jg_box size_box(const struct input *input, int tile_k)
 {
     const bool is_mn_major = input->matrix->is_mn_major;
-    const int gate_columns = input->gate_columns > 0 ? input->gate_columns : input->count;
-    const int bytes =
-        (int)jg_bytes_of(input->matrix->dtype, lesser(input->count, gate_columns));
-    return (struct jg_box){is_mn_major ? tile_k / input->slices
-                                       : lesser(input->count / input->slices, gate_columns),
-                           is_mn_major ? lesser(JG_ROW_BYTES, power_in(bytes))
-                                       : JG_ROW_BYTES,
-                           jg_input_atom(input->matrix)};
+    const int most = input->gate > 0 ? input->gate : input->count; /* of one accumulator */
+    const int bytes = (int)jg_bytes_of(input->matrix->dtype, lesser(input->count, most));
+    return (struct jg_box){
+        is_mn_major ? tile_k / input->slices : lesser(input->count / input->slices, most),
+        is_mn_major ? lesser(JG_ROW_BYTES, power_in(bytes)) : JG_ROW_BYTES,
+        jg_input_atom(input->matrix)};
 }
 
 /* Boxes of the tensor maps. */
@@ -174,7 +175,8 @@ static void size_boxes(struct jg_trial *trial)
     int teams;
     derived->a_box = size_box(&a, tile_k);
     derived->b_box = size_box(&b, tile_k);
-    derived->gate_columns = b.gate_columns;
+    derived->gate_columns =
+        trial->product.is_gated ? columns_of_d(&trial->product, &trial->config) : 0;
     derived->d_box = size_store_tile(&trial->product, &trial->config);
     derived->matrix_box =
         (struct jg_box){count_step_rows(&trial->product, &trial->config, &teams),
@@ -293,22 +295,16 @@ static bool check_input(struct jg_trial *trial, const struct input *input)
     return true;
 }
 
-/* Each half of the columns that a warp holds has an accumulator of a gated D. */
+/* Each half of the columns that a warp holds has an accumulator of a gated D, if those are
+ * not multiplied by themselves. */
 static bool check_gate(struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
-    const int gate_columns = count_gate_columns(trial);
+    const int gate_columns = columns_of_d(&trial->product, &trial->config);
     const struct jg_matrix *b = &trial->product.b;
     const int step =
         b->is_mn_major ? 8 * LEAST_SWIZZLE_BYTES / jg_dtype_bits(b->dtype) : GROUP_COLUMNS;
-    if (!trial->product.is_gated) {
-        return true;
-    }
-    if (layout->swap_ab) {
-        return jg_trial_reject(trial,
-                               "swap_ab=1: the pairs of a gated epilogue lie along N");
-    }
-    if (gate_columns % step != 0) {
+    if (jg_product_gate_columns(&trial->product) > 1 && gate_columns % step != 0) {
         return jg_trial_reject(
             trial,
             "mma=%dx%d cta_group=%d: half of a CTA's columns, %d, are no multiple of %d, as "
@@ -366,7 +362,7 @@ static bool check_accumulators(struct jg_trial *trial)
             config->storage.out_stages, layout->mma_m, layout->mma_n, layout->cta_group,
             own_columns, JG_STORE_TILE_COLUMNS, JG_VECTOR_OUT_STAGES);
     }
-    const int columns = count_tmem_columns(config);
+    const int columns = count_tmem_columns(&trial->product, config);
     if (columns > TMEM_COLUMNS) {
         return jg_trial_reject(
             trial, "acc_stages=%d take %d columns of tensor memory, which has %d",
@@ -415,10 +411,10 @@ static struct jg_partial_results count_parts(const struct jg_trial *trial)
     const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(&trial->config);
     const int halves = lanes.split ? 2 : 1;
     const bool is_transpose = trial->product.d_is_transpose;
-    return (struct jg_partial_results){
-        .row = is_transpose ? trial->config.layout.tile_m / STEP : halves,
-        .column = is_transpose ? halves : 1,
-        .tensor = EPILOGUE_WARPS};
+    const int rows = trial->config.layout.tile_m / jg_product_gate_rows(&trial->product);
+    return (struct jg_partial_results){.row = is_transpose ? rows / STEP : halves,
+                                       .column = is_transpose ? halves : 1,
+                                       .tensor = EPILOGUE_WARPS};
 }
 
 static struct jg_output choose_output(const struct jg_trial *trial)
@@ -456,7 +452,7 @@ bool jg_sm100a_derive(struct jg_trial *trial)
         .threads = count_threads(trial),
         .smem_bytes = (int)jg_smem_bytes(&smem, stages),
         .max_registers = MAX_REGISTERS,
-        .tmem_columns = count_tmem_columns(&trial->config),
+        .tmem_columns = count_tmem_columns(&trial->product, &trial->config),
         .sum_fraction_bits = jg_dtype_sum_fraction_bits(trial->product.a.dtype)};
     trial->derived.output = choose_output(trial);
     if (!jg_tiles_count(trial)) {

@@ -13,6 +13,7 @@ enum {
     WARPGROUP_WARPS = 4,
     MAX_REGISTERS = 168, /* 65536 / 384, in steps of 8 */
     OUTPUT_ROWS = 64,    /* of a store tile of D and of a box of a matrix */
+    MMA_COLUMNS = 64,    /* of a wgmma that the kernel has, a multiple of these */
     MIN_STAGES = 2,
     MAX_STAGES = 8,
     MAX_PROMOTED_COLUMNS = 192 /* of a warpgroup with a second set of accumulators */
@@ -27,16 +28,24 @@ const struct jg_stage_limits jg_sm90a_stages = {
 
 /* --------------------------------------------------------------------------- sizes */
 
-/* Half of the tile's rows, or of its columns where it has only 64 rows. */
-static int columns_of_warpgroup(const struct jg_config_layout *layout)
+/* Of D: two of the product's make one where its A has the pairs of a gated D. */
+static int rows_of_d(const struct jg_trial *trial)
 {
-    return layout->tile_m >= 128 ? layout->tile_n : layout->tile_n / JG_SM90A_CONSUMERS;
+    return trial->config.layout.tile_m / jg_product_gate_rows(&trial->product);
 }
 
-/* Of D: two of the product's make one where it is gated. */
+/* Of one multiplication. A warpgroup has half of the rows that D has of the tile, or half
+ * of its columns where those are only 64. */
+static int columns_of_warpgroup(const struct jg_trial *trial)
+{
+    const int tile_n = trial->config.layout.tile_n;
+    return rows_of_d(trial) >= 128 ? tile_n : tile_n / JG_SM90A_CONSUMERS;
+}
+
+/* Of D: two of the product's make one where its B has the pairs of a gated D. */
 static int columns_of_d(const struct jg_trial *trial)
 {
-    return columns_of_warpgroup(&trial->config.layout) / (trial->product.is_gated ? 2 : 1);
+    return columns_of_warpgroup(trial) / jg_product_gate_columns(&trial->product);
 }
 
 struct jg_smem jg_sm90a_smem(const struct jg_config *config)
@@ -66,9 +75,12 @@ static void size_boxes(struct jg_trial *trial)
                                      jg_input_atom(&product->b)};
     if (product->is_gated) {
         derived->gate_columns = columns_of_d(trial);
-        if (!product->b.is_mn_major) {
-            derived->b_box.rows = (int)jg_min(derived->b_box.rows, derived->gate_columns);
-        }
+    }
+    if (jg_product_gate_rows(product) > 1 && !product->a.is_mn_major) {
+        derived->a_box.rows = (int)jg_min(derived->a_box.rows, rows_of_d(trial));
+    }
+    if (jg_product_gate_columns(product) > 1 && !product->b.is_mn_major) {
+        derived->b_box.rows = (int)jg_min(derived->b_box.rows, derived->gate_columns);
     }
     derived->d_box = output;
     if (d_bytes % JG_ROW_BYTES != 0) { /* whole store tiles in a team's part */
@@ -116,7 +128,7 @@ static bool check_tile(struct jg_trial *trial)
             layout->tile_n, layout->tile_k, dtype, jg_tile_k(&trial->product));
     }
     if (jg_sm90a_promotes(&trial->product) &&
-        columns_of_warpgroup(layout) > MAX_PROMOTED_COLUMNS) {
+        columns_of_warpgroup(trial) > MAX_PROMOTED_COLUMNS) {
         return jg_trial_reject(
             trial,
             "tile=%dx%d: sums of %s are added up in a second set of registers, for which "
@@ -126,20 +138,31 @@ static bool check_tile(struct jg_trial *trial)
     return true;
 }
 
-/* Each half of a warpgroup's columns has an accumulator of a gated D. */
+/* Each half of a warpgroup's columns has an accumulator of a gated D; or each half of the
+ * tile's rows, which a warpgroup multiplies 64 at a time. */
 static bool check_gate(struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
+    const struct jg_product *product = &trial->product;
     const int gate_columns = columns_of_d(trial);
-    const struct jg_matrix *b = &trial->product.b;
+    const struct jg_matrix *b = &product->b;
     const int step =
         b->is_mn_major ? 8 * JG_ROW_BYTES / jg_dtype_bits(b->dtype) : JG_GATED_STEP;
-    if (trial->product.is_gated && gate_columns % step != 0) {
+    if (jg_product_gate_columns(product) > 1 && gate_columns % step != 0) {
         return jg_trial_reject(
             trial,
             "tile=%dx%d: half of a warpgroup's columns, %d, are no multiple of %d, as the "
             "pairs of a gated epilogue need",
             layout->tile_m, layout->tile_n, gate_columns, step);
+    }
+    if (jg_product_gate_rows(product) > 1 &&
+        (rows_of_d(trial) < OUTPUT_ROWS || gate_columns % MMA_COLUMNS != 0)) {
+        return jg_trial_reject(
+            trial,
+            "tile=%dx%d: of each accumulator of a gated, column-major D it has %d rows, and "
+            "%d columns for a warpgroup, which multiplies 64 rows by a multiple of %d "
+            "columns; tile=256x128, 128x256 and 128x128 fit",
+            layout->tile_m, layout->tile_n, rows_of_d(trial), gate_columns, MMA_COLUMNS);
     }
     return true;
 }
@@ -176,10 +199,11 @@ static int count_fraction_bits(const struct jg_trial *trial)
 }
 
 /* A warpgroup has steps of 64 rows, and all columns of its rows unless those are halved. */
-static struct jg_partial_results count_parts(const struct jg_config_layout *layout)
+static struct jg_partial_results count_parts(const struct jg_trial *trial)
 {
-    return (struct jg_partial_results){.row = layout->tile_n / columns_of_warpgroup(layout),
-                                       .column = layout->tile_m / OUTPUT_ROWS,
+    return (struct jg_partial_results){.row = trial->config.layout.tile_n /
+                                              columns_of_warpgroup(trial),
+                                       .column = rows_of_d(trial) / OUTPUT_ROWS,
                                        .tensor = JG_SM90A_CONSUMERS * WARPGROUP_WARPS};
 }
 
@@ -191,7 +215,7 @@ static struct jg_output choose_output(const struct jg_trial *trial)
         .columns = columns_of_d(trial),
         .ring_stages =
             jg_loads_by_threads(trial->problem) ? 0 : trial->config.pipeline.stages,
-        .parts = count_parts(&trial->config.layout)};
+        .parts = count_parts(trial)};
     return jg_output_choose(trial, &facts);
 }
 

@@ -1,0 +1,82 @@
+// jit_gemm 0.1.0, source format 5, sm_90a
+// problem: m=512 n=1024 k=256 a=e4m3 d=bf16 d_layout=column b_scale=vector epilogue=swiglu config=kernel=gemm tile=128x128x128 cluster=2x1 stages=4 raster=m raster_group=1 out_stages=2 pdl=1
+// config: kernel=gemm tile=128x128x128 cluster=2x1 stages=4 raster=m raster_group=1 out_stages=2 pdl=1 split_k=1
+#define JG_OPERANDS(JG_ROW) \
+    JG_ROW(0, b0, Gate0ColumnVectorInput, bf16) \
+    JG_ROW(0, b1, Gate1ColumnVectorInput, bf16)
+#define JG_GATED 1
+#include <jg/sm90a/gemm_kernel.cuh>
+
+#line 1 "jit_gemm_config"
+struct Config {
+    static constexpr jg::u32 kM = 1024;
+    static constexpr jg::u32 kN = 512;
+    static constexpr jg::u32 kK = 256;
+    static constexpr jg::u32 kBatch = 1;
+    static constexpr jg::u32 kBlockM = 128;
+    static constexpr jg::u32 kBlockN = 128;
+    static constexpr jg::u32 kBlockK = 128;
+    static constexpr jg::u32 kCtaGroup = 1;
+    static constexpr jg::u32 kClusterM = 2;
+    static constexpr jg::u32 kClusterN = 1;
+    static constexpr jg::u32 kStages = 4;
+    static constexpr jg::u32 kKGroup = 1;
+    static constexpr jg::u32 kAccStages = 1;
+    static constexpr jg::EpilogueKind kEpilogue = jg::EpilogueKind::kFragments;
+    static constexpr jg::u32 kEpilogueLoadsPerStep = 0;
+    static constexpr jg::u32 kEpilogueLoadStages = 0;
+    static constexpr bool kWholeRows = true;
+    static constexpr bool kWholeCols = true;
+    static constexpr bool kWholeVectors = true;
+    static constexpr jg::u32 kStoreTileRows = 64;
+    static constexpr jg::u32 kStoreTileSwizzleBytes = 128;
+    static constexpr jg::u32 kOutStages = 2;
+    static constexpr jg::u32 kASwizzleBytes = 128;
+    static constexpr jg::u32 kASwizzleAtom = 16;
+    static constexpr jg::u32 kBSwizzleBytes = 128;
+    static constexpr jg::u32 kBSwizzleAtom = 16;
+    static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kStatic;
+    static constexpr jg::Prefetch kPrefetch = jg::Prefetch::kNone;
+    static constexpr jg::u32 kRasterGroup = 1;
+    static constexpr jg::u32 kSplitK = 1;
+    static constexpr jg::u32 kThreads = 384;
+    static constexpr jg::u32 kSmemBytes = 164864;
+    static constexpr jg::u32 kParamsBytes = 1024;
+    static constexpr jg::u32 kOperandCount = 1;
+    static constexpr bool kAKMajor = true;
+    static constexpr bool kBKMajor = true;
+    static constexpr bool kTransposed = false;
+    static constexpr bool kGated = true;
+    static constexpr bool kGateInA = true;
+    static constexpr bool kGateHalves = false;
+    static constexpr jg::u32 kGateColumns = 64;
+    static constexpr bool kHasC = false;
+    static constexpr bool kColumnMajor = true;
+    static constexpr bool kPlain = false;
+    static constexpr bool kLongSnippet = false;
+    static constexpr bool kRasterAlongM = true;
+    static constexpr bool kPdl = true;
+    static constexpr bool kThreadLoads = false;
+    static constexpr jg::u32 kOutputAlignment = 16;
+    using A = jg::e4m3;
+    using B = jg::e4m3;
+    using C = jg::bf16;
+    using D = jg::bf16;
+    using AScale = jg::NoScale;
+    using BScale = jg::Gate0ColumnVectorInput<jg::f32>;
+    using BGateScale = jg::Gate1ColumnVectorInput<jg::f32>;
+};
+
+#line 1 "jit_gemm_epilogue"
+JG_EPILOGUE_BEGIN
+#line 1 "swiglu"
+d = silu(acc0 + b0) * (acc1 + b1);
+#line 4 "jit_gemm_epilogue"
+JG_EPILOGUE_END
+
+#line 1 "jit_gemm_entry"
+extern "C" __global__ void __launch_bounds__(384, 1)
+jit_gemm_sm90a_e4m3_bf16_128x128_swiglu_95627795(const __grid_constant__ jg::KernelParams<Config::kOperandCount> params)
+{
+    jg::sm90a::gemm_kernel<Config, Epilogue>(params);
+}
