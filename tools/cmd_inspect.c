@@ -120,6 +120,11 @@ static void print_loop(const struct listing_loop *loop)
 {
     const double instructions = loop->instructions;
 
+    if (loop->outer) {
+        printf("    in each of its turns a loop at 0x%04x: %u instructions per turn\n",
+               loop->address, loop->instructions);
+        return;
+    }
     printf("  loop at 0x%04x: %u instructions per turn, %u multiplications, %u TMA loads",
            loop->address, loop->instructions, loop->multiplications, loop->tma_loads);
     if (loop->tmem_loads) {
@@ -147,7 +152,7 @@ static void print_code(const struct listing *listing)
         }
     }
     printf("  %5u  others: integers, addresses, moves, branches\n", others);
-    printf("innermost loops, as one turn in which no wait is repeated:\n");
+    printf("loops, as one turn in which no wait is repeated, without loops in them:\n");
     for (size_t i = 0; i < listing->loop_count; i++) {
         print_loop(&listing->loops[i]);
     }
@@ -208,10 +213,11 @@ static void print_json_code(const struct listing *listing)
     for (size_t i = 0; i < listing->loop_count; i++) {
         const struct listing_loop *loop = &listing->loops[i];
 
-        printf("%s{\"address\": %u, \"instructions\": %u, \"multiplications\": %u, "
-               "\"tma_loads\": %u, \"commits\": %u, \"tmem_loads\": %u}",
-               i ? ", " : "", loop->address, loop->instructions, loop->multiplications,
-               loop->tma_loads, loop->commits, loop->tmem_loads);
+        printf("%s{\"address\": %u, \"outer\": %u, \"instructions\": %u, "
+               "\"multiplications\": %u, \"tma_loads\": %u, \"commits\": %u, "
+               "\"tmem_loads\": %u}",
+               i ? ", " : "", loop->address, loop->outer, loop->instructions,
+               loop->multiplications, loop->tma_loads, loop->commits, loop->tmem_loads);
     }
     printf("]");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A listing of machine code as nvdisasm prints it, and what it says of a kernel: how often
- * each opcode occurs, and the innermost loops. A loop is what a backward branch closes: the
+ * each opcode occurs, and the loops that work. A loop is what a backward branch closes: the
  * branch's target is on every way to it (a natural loop).
  */
 #ifndef LISTING_H
@@ -16,11 +16,13 @@ struct listing_opcode {
     unsigned count;
 };
 
-/* An innermost loop that multiplies on the tensor core, loads by TMA, or loads tensor
- * memory. */
+/* The innermost loop that multiplies on the tensor core, loads by TMA, or loads tensor
+ * memory; or a loop inside of that one that every turn enters, and that repeats no wait. */
 struct listing_loop {
     uint32_t address;      /* of its first instruction */
-    unsigned instructions; /* of one turn in which no wait has to be repeated */
+    uint32_t outer;        /* address of the loop that it stands in, or 0 */
+    unsigned instructions; /* of one turn in which no wait has to be repeated; those of
+                              loops inside of it are not counted */
     unsigned multiplications, tma_loads, commits, tmem_loads;
 };
 

@@ -58,7 +58,7 @@ bool code_leads_to(const struct code *code, int from, int to);
 /* Is block `upper` on every way to block `lower`? */
 bool code_dominates(const struct code *code, int upper, int lower);
 
-/* Adds the innermost loops that work. */
+/* Adds the innermost loops that work, and behind each the loops inside of it. */
 void code_find_loops(const struct code *code, struct listing *listing);
 
 #endif

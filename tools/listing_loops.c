@@ -77,18 +77,81 @@ static bool is_aside(const struct code *code, int at, int header, const char *is
     return false;
 }
 
-static void count_loop(const struct code *code, int header, const char *is_header,
-                       const char *is_inside, struct listing_loop *ret_loop)
+static bool waits(const struct code *code, const char *is_inside)
+{
+    for (int i = 0; i < code->instruction_count; i++) {
+        if (is_inside[code->instructions[i].block] &&
+            strcmp(code->instructions[i].opcode, "SYNCS") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Is this the header of a loop inside of the one at `header`, which every turn enters to
+ * compute? `is_nested` receives its blocks. */
+static bool is_nested_loop(const struct code *code, int at, int header,
+                           const char *is_header, const char *is_inside, char *is_nested)
+{
+    if (at == header || !is_header[at] || !is_inside[at] ||
+        is_aside(code, at, header, is_header, is_inside)) {
+        return false;
+    }
+    (void)mark_loop(code, at, is_nested);
+    return !waits(code, is_nested);
+}
+
+/* One turn of the loop at `header`, without the loops inside of it. */
+static struct listing_loop count_loop(const struct code *code, int header,
+                                      const char *is_header, const char *is_inside)
 {
     struct listing_loop loop = {.address =
                                     code->instructions[code->blocks[header].first].address};
+    char *is_own = cli_alloc((size_t)code->block_count);
+    char *is_nested = cli_alloc((size_t)code->block_count);
 
+    memcpy(is_own, is_inside, (size_t)code->block_count);
     for (int i = 0; i < code->block_count; i++) {
-        if (is_inside[i] && !is_aside(code, i, header, is_header, is_inside)) {
+        if (is_nested_loop(code, i, header, is_header, is_inside, is_nested)) {
+            for (int j = 0; j < code->block_count; j++) {
+                is_own[j] = (char)(is_own[j] && !is_nested[j]);
+            }
+        }
+    }
+    for (int i = 0; i < code->block_count; i++) {
+        if (is_own[i] && !is_aside(code, i, header, is_header, is_inside)) {
             count_block(code, i, &loop);
         }
     }
-    *ret_loop = loop;
+    free(is_own);
+    free(is_nested);
+    return loop;
+}
+
+static void add_loop(struct listing *listing, struct listing_loop loop)
+{
+    if (listing->loop_count < LISTING_MAX_LOOPS) {
+        listing->loops[listing->loop_count++] = loop;
+    }
+}
+
+/* The loop at `header`, then those inside of it. */
+static void add_loops(const struct code *code, int header, const char *is_header,
+                      const char *is_inside, struct listing *listing)
+{
+    const struct listing_loop outer = count_loop(code, header, is_header, is_inside);
+    char *is_nested = cli_alloc((size_t)code->block_count);
+
+    add_loop(listing, outer);
+    for (int i = 0; i < code->block_count; i++) {
+        if (is_nested_loop(code, i, header, is_header, is_inside, is_nested)) {
+            struct listing_loop loop = count_loop(code, i, is_header, is_nested);
+
+            loop.outer = outer.address;
+            add_loop(listing, loop);
+        }
+    }
+    free(is_nested);
 }
 
 static bool works(const struct listing_loop *loop)
@@ -127,16 +190,20 @@ void code_find_loops(const struct code *code, struct listing *listing)
             (char)(code->blocks[i].order != NONE && mark_loop(code, i, is_inside));
     }
     for (int i = 0; i < code->block_count; i++) {
-        struct listing_loop loop;
+        struct listing_loop all = {0};
 
-        if (!is_header[i] || listing->loop_count == LISTING_MAX_LOOPS) {
+        if (!is_header[i]) {
             continue;
         }
         (void)mark_loop(code, i, is_inside);
-        count_loop(code, i, is_header, is_inside, &loop);
+        for (int j = 0; j < code->block_count; j++) {
+            if (is_inside[j] && !is_aside(code, j, i, is_header, is_inside)) {
+                count_block(code, j, &all);
+            }
+        }
         /* Not the loops around a loop that works: those over tiles. */
-        if (works(&loop) && !has_working_loop(code, i, is_header, is_inside)) {
-            listing->loops[listing->loop_count++] = loop;
+        if (works(&all) && !has_working_loop(code, i, is_header, is_inside)) {
+            add_loops(code, i, is_header, is_inside, listing);
         }
     }
     free(is_inside);

@@ -64,6 +64,22 @@ TABLE = """
         /*0070*/               @P1 BRA `(.L_x_23) ;
         /*0080*/                   EXIT ;
 """
+# Steps of an epilogue: each waits in its place, then turns through rows.
+EPILOGUE_ROLE = """
+        /*0000*/                   MOV R0, RZ ;
+.L_x_30:
+        /*0010*/                   LDTM.x8 R4, tmem[UR12] ;
+.L_x_31:
+        /*0020*/                   SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [R2+URZ], R4 ;
+        /*0030*/              @!P0 BRA `(.L_x_31) ;
+        /*0040*/                   STS [R3], R4 ;
+.L_x_32:
+        /*0050*/                   FFMA R4, R4, R5, R6 ;
+        /*0060*/                   FFMA R5, R4, R5, R6 ;
+        /*0070*/               @P1 BRA `(.L_x_32) ;
+        /*0080*/               @P2 BRA `(.L_x_30) ;
+        /*0090*/                   EXIT ;
+"""
 OTHER = '\t.section\t.text.other,"ax",@progbits\n        /*0000*/  LDL R1, [R2] ;\n'
 
 
@@ -164,9 +180,9 @@ def test_loops_are_those_of_one_block_of_k():
         done = tool("inspect", path, "--json", variables=variables)
         expect_exit(done, 0)
         expect(json.loads(done.stdout)["loops"] == [
-            {"address": 0x30, "instructions": 7, "multiplications": 2, "tma_loads": 0,
+            {"address": 0x30, "outer": 0, "instructions": 7, "multiplications": 2, "tma_loads": 0,
              "commits": 1, "tmem_loads": 0},
-            {"address": 0xd0, "instructions": 4, "multiplications": 0, "tma_loads": 2,
+            {"address": 0xd0, "outer": 0, "instructions": 4, "multiplications": 0, "tma_loads": 2,
              "commits": 0, "tmem_loads": 0}], "loops", done)
         done = tool("inspect", path, variables=variables)
         expect("loop at 0x0030: 7 instructions per turn, 2 multiplications, 0 TMA loads; "
@@ -184,6 +200,20 @@ def test_roles_behind_an_indirect_branch_are_found():
         expect([loop["address"] for loop in loops] == [0x10, 0x50] and
                [loop["instructions"] for loop in loops] == [2, 3] and
                [loop["tmem_loads"] for loop in loops] == [0, 1], "loops", done)
+
+
+def test_a_loop_inside_of_one_that_works_is_counted_by_itself():
+    with Folder() as folder:
+        path, name = build(folder)
+        variables = stand_in(folder, SECTION.replace("NAME", name) + EPILOGUE_ROLE)
+        done = tool("inspect", path, "--json", variables=variables)
+        expect_exit(done, 0)
+        expect([(loop["address"], loop["outer"], loop["instructions"], loop["tmem_loads"])
+                for loop in json.loads(done.stdout)["loops"]] ==
+               [(0x10, 0, 5, 1), (0x50, 0x10, 3, 0)], "loops", done)
+        done = tool("inspect", path, variables=variables)
+        expect("1 loads of tensor memory\n    in each of its turns a loop at 0x0050: 3 instructions "
+               "per turn\n" in done.stdout, "text", done)
 
 
 def test_a_listing_without_the_kernel_is_an_error():

@@ -40,6 +40,15 @@ CHIPS = {
     "sm_103a": (["mma", "mma_commit", "tmem_load", "tma_load", "mbarrier"], 100),
     "sm_100f": (["mma", "mma_commit", "tmem_load", "tma_load", "mbarrier"], 100),
 }
+# Ways out of tensor memory at mma=256x256: words, how often the loop inside of a step turns (two vectors
+# of 8 columns for each thread of a warp of 32 rows), and the most instructions of a warp for 64 columns
+# (docs/sm100a-budget.md).
+WAYS_OUT = [
+    ([], 0, 155),
+    (["--epilogue", "d = gelu(acc + bias);", "--operand", "bias:row_vector:bf16"], 0, 860),
+    (["--epilogue", "d = gelu(acc + bias) + r;", "--operand", "bias:row_vector:bf16",
+      "--operand", "r:matrix:bf16"], 32 * 64 // 8 // 32 // 2, 1140),
+]
 # The same sources as sm_100a: the rows that show both ways out.
 FAMILY = ("sm_103a", "sm_100f")
 FAMILY_PROBLEMS = [PROBLEMS[0], PROBLEMS[3]]
@@ -132,8 +141,27 @@ def test_largest_kernel_stays_small():
     expect(code_bytes <= MOST_CODE_BYTES, f"{code_bytes} bytes of machine code")
 
 
+def make_way_out_test(words, turns, most):
+    def test():
+        need_compiler()
+        done = tool("inspect", SIZE, "bf16", *words, "--arch", "sm_100a", "--config", "mma=256x256",
+                    "--no-cache", "--json")
+        expect_exit(done, 0)
+        state = json.loads(done.stdout)
+        if "loops" not in state:
+            raise Skip("there is no nvdisasm")
+        steps = [loop for loop in state["loops"] if loop["tmem_loads"]]
+        expect(len(steps) == 1, "one loop reads tensor memory", done)
+        inner = [loop for loop in state["loops"] if loop["outer"] == steps[0]["address"]]
+        expect(len(inner) == (turns > 0), "loops inside of a step", done)
+        count = steps[0]["instructions"] + turns * sum(loop["instructions"] for loop in inner)
+        expect(count <= most, f"{count} instructions for 64 columns", done)
+    return f"way out {' '.join(words)}", test
+
+
 if __name__ == "__main__":
     sys.exit(run_tests([("the largest kernel stays small", test_largest_kernel_stays_small)] +
+                       [make_way_out_test(*row) for row in WAYS_OUT] +
                        [make_test(arch, words, way_out) for arch in CHIPS
                         for words, way_out in (FAMILY_PROBLEMS if arch in FAMILY else PROBLEMS)] +
                        [make_test(arch, words) for arch in ("sm_90a", "sm_100a")
