@@ -195,29 +195,9 @@ static jit_gemm_status check_gated(const struct jg_problem *problem)
             "leave it zero, and add a matrix operand of D's shape in the snippet",
             "there is no kernel for a gated epilogue with a C");
     }
-    if (problem->b.is_mn_major && problem->pair == JIT_GEMM_PAIR_INTERLEAVED) {
-        return jg_fail(
-            JIT_GEMM_ERR_UNSUPPORTED, "problem.pair",
-            "give a K-major B, or its halves: pair=halves",
-            "there is no kernel for pairs of neighbouring columns of an MN-major "
-            "B: copies do not take apart what lies side by side");
-    }
-    const int64_t half_bytes = jg_bytes_of(problem->b.dtype, problem->n.size / 2);
-    if (problem->b.is_mn_major && problem->n.mode == JIT_GEMM_DIM_EXACT &&
-        half_bytes % JG_TMA_ALIGNMENT != 0) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.n",
-                       "give a K-major B, or halves of a multiple of 16 bytes",
-                       "half of a row of the MN-major B has %lld bytes, and TMA needs a "
-                       "multiple of %d",
-                       (long long)half_bytes, JG_TMA_ALIGNMENT);
-    }
-    if (jg_loads_by_threads(problem)) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a.alignment",
-                       "align A and B to 16 bytes",
-                       "there is no kernel for a gated epilogue with input_align=%d",
-                       problem->a.alignment);
-    }
-    return JIT_GEMM_OK;
+    return problem->n.mode == JIT_GEMM_DIM_EXACT
+               ? jg_problem_check_halves(problem, "problem.n", problem->n.size)
+               : JIT_GEMM_OK;
 }
 
 jit_gemm_status jg_arch_check(const struct jg_arch *arch, const struct jg_problem *problem)

@@ -42,7 +42,8 @@ static bool takes_fragments(const struct jg_problem *problem)
 {
     return !jg_outputs_by_threads(problem) && problem->c.dtype == JIT_GEMM_DTYPE_NONE &&
            jg_dtype_bits(problem->d.dtype) > 8 && has_even_rows(problem) &&
-           reads_vectors_only(problem->epilogue) && !is_random(problem->epilogue);
+           !jg_problem_has_neighbours(problem) && reads_vectors_only(problem->epilogue) &&
+           !is_random(problem->epilogue);
 }
 
 bool jg_out_stages_check(struct jg_trial *trial)
@@ -55,8 +56,8 @@ bool jg_out_stages_check(struct jg_trial *trial)
     return jg_trial_reject(
         trial,
         "out_stages=%d is too few for C, matrix operands, reductions, `uniform`, a dynamic %s, "
-        "a D of 8 bits, output_align, or a %s of D that is no multiple of 16 bytes: they need "
-        "out_stages=%d",
+        "a D of 8 bits, output_align, pairs of neighbours in an MN-major B, or a %s of D that "
+        "is no multiple of 16 bytes: they need out_stages=%d",
         out_stages, by_columns ? "M" : "N", by_columns ? "column" : "row",
         JG_VECTOR_OUT_STAGES);
 }

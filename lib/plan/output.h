@@ -15,6 +15,11 @@ enum {
     JG_GATED_STEP = 32          /* columns of a gated D in a step of the epilogue */
 };
 
+/* Why a trial is refused whose product's A has pairs that no copy takes apart. */
+#define JG_NEIGHBOURS_ALONG_M                                                            \
+    "pairs of neighbours in an MN-major B lie along the rows of the multiplication, in " \
+    "different lanes; "
+
 enum jg_epilogue_kind {
     JG_EPILOGUE_FRAGMENTS = 0, /* in the accumulator's own layout; D by TMA */
     JG_EPILOGUE_VECTORS = 1    /* in vectors of 8 columns; D by the threads */
@@ -50,8 +55,8 @@ struct jg_output_facts {
 
 /* Fragments for scalars and vectors that are read only, scales too, where the rows of D are
  * known to end on 16 bytes, which a TMA store would fill up, D has 16 or 32 bits and an
- * alignment that TMA takes, and store tiles fill the accumulator; vectors for all others.
- */
+ * alignment that TMA takes, pairs of a gated one are no neighbours, and store tiles fill
+ * the accumulator; vectors for all others. */
 struct jg_output jg_output_choose(const struct jg_trial *trial,
                                   const struct jg_output_facts *facts);
 

@@ -558,6 +558,25 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     return JIT_GEMM_OK;
 }
 
+jit_gemm_status jg_problem_check_halves(const struct jg_problem *problem, const char *field,
+                                        int64_t n)
+{
+    const int64_t half_bytes = jg_bytes_of(problem->b.dtype, n / 2);
+    if (!problem->is_gated || !problem->b.is_mn_major ||
+        problem->pair != JIT_GEMM_PAIR_HALVES || half_bytes % problem->b.alignment == 0) {
+        return JIT_GEMM_OK;
+    }
+    char hint[96];
+    snprintf(hint, sizeof(hint),
+             "give a K-major B, halves of a multiple of %d bytes, or a lesser input_align",
+             problem->b.alignment);
+    return jg_fail(
+        JIT_GEMM_ERR_UNSUPPORTED, field, hint,
+        "half of a row of the MN-major B has %lld bytes, and what loads it needs "
+        "a multiple of %d",
+        (long long)half_bytes, problem->b.alignment);
+}
+
 bool jg_problem_is_column_major(const struct jg_problem *problem)
 {
     return problem->d.is_mn_major;

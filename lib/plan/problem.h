@@ -28,10 +28,23 @@ static inline int64_t jg_problem_d_columns(const struct jg_problem *problem, int
     return problem->is_gated ? n / 2 : n;
 }
 
+/* UNSUPPORTED, with the field, where both halves of a row of B with `n` columns are loaded
+ * and the second one does not begin where its loads may. */
+jit_gemm_status jg_problem_check_halves(const struct jg_problem *problem, const char *field,
+                                        int64_t n);
+
 /* Do threads load A and B, because TMA does not take them? */
 static inline bool jg_loads_by_threads(const struct jg_problem *problem)
 {
     return problem->a.alignment < JG_TMA_ALIGNMENT;
+}
+
+/* Are the accumulators of an element of D neighbours? Of an MN-major B no copy takes apart
+ * what lies side by side. */
+static inline bool jg_problem_has_neighbours(const struct jg_problem *problem)
+{
+    return problem->is_gated && problem->b.is_mn_major &&
+           problem->pair == JIT_GEMM_PAIR_INTERLEAVED;
 }
 
 /* Do threads move D, C and matrix operands, because TMA does not take them? */

@@ -66,6 +66,9 @@ static jit_gemm_status resolve_sizes(const struct jg_kernel *kernel,
                        "give the number of columns of B, which has two for each of D",
                        "a gated epilogue needs an even N, %u is odd", params->n);
     }
+    if (kernel->choice.config.kernel == JG_KERNEL_GEMM) {
+        JG_TRY(jg_problem_check_halves(problem, "args.n", params->n));
+    }
     JG_TRY(resolve_size(&problem->k, args->k, "args.k", &params->k));
     JG_TRY(resolve_size(&problem->batch, args->batch, "args.batch", &params->batch));
     return check_tile_count(kernel, params);

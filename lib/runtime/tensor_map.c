@@ -154,7 +154,8 @@ static jit_gemm_status encode_map(const struct jg_kernel *kernel, enum jg_map_in
     const jit_gemm_dtype dtype = dtype_of_operand(kernel, operand);
     const struct jg_product *product = &kernel->choice.product;
     const bool has_pairs = (operand == JG_MAP_A && jg_product_gate_rows(product) > 1) ||
-                           (operand == JG_MAP_B && jg_product_gate_columns(product) > 1);
+                           (operand == JG_MAP_B && jg_product_gate_columns(product) > 1 &&
+                            !jg_problem_has_neighbours(&kernel->problem));
     const struct map_shape shape =
         has_pairs ? shape_gated(&kernel->problem, key) : shape_matrix(key, dtype);
     const struct jg_box box = box_of_operand(kernel, operand);

@@ -127,6 +127,9 @@ CLASSES = {
     "epilogue: reductions": lambda p: p.epilogue == 5,
     "epilogue: gated pair": lambda p: p.is_gated,
     "gated pair along M": lambda p: p.is_gated and p.number("swap_ab", 0) == 1,
+    "gated pair of neighbours in an MN-major B": lambda p:
+        p.is_gated and not p.has("pair=halves") and (p.has("layout=nn") or p.has("layout=tn")),
+    "gated pair loaded by threads": lambda p: p.is_gated and p.value("input_align") is not None,
     "gated pair, column-major D": lambda p: p.is_gated and p.has("d_layout=column"),
     **{f"scheduler {name}": lambda p, name=name: p.config["scheduler"] == name
        for name in ("single", "static", "clc")},

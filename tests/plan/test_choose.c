@@ -281,8 +281,8 @@ Test(choose, matrices_and_ragged_rows_need_both_output_stages)
             strstr(
                 jg_error_text(),
                 "out_stages=1 is too few for C, matrix operands, reductions, `uniform`, a "
-                "dynamic N, a D of 8 bits, output_align, or a row of D that is no multiple of 16 "
-                "bytes: they need out_stages=2"),
+                "dynamic N, a D of 8 bits, output_align, pairs of neighbours in an MN-major "
+                "B, or a row of D that is no multiple of 16 bytes: they need out_stages=2"),
             "%s: %s", texts[i], jg_error_text());
     }
 }

@@ -131,12 +131,13 @@ Test(gated, what_has_no_kernel_is_refused_by_name)
     } rows[] = {
         {"64x96x32 bf16 c=bf16",
          "problem.c.dtype: there is no kernel for a gated epilogue with a C"},
-        {"64x96x32 bf16 layout=nn",
-         "problem.pair: there is no kernel for pairs of neighbouring columns of an MN-major"},
         {"64x90x32 bf16 layout=nn pair=halves",
-         "problem.n: half of a row of the MN-major B has 90 bytes"},
-        {"64x96x32 bf16 input_align=2",
-         "problem.a.alignment: there is no kernel for a gated epilogue with input_align=2"},
+         "problem.n: half of a row of the MN-major B has 90 bytes, and what loads it needs a "
+         "multiple of 16; give a K-major B, halves of a multiple of 16 bytes, or a lesser "
+         "input_align"},
+        {"64x90x32 bf16 layout=nn pair=halves input_align=4",
+         "problem.n: half of a row of the MN-major B has 90 bytes, and what loads it needs a "
+         "multiple of 4"},
     };
     static const char *const archs[] = {"sm_90a", "sm_100a"};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -165,6 +166,9 @@ Test(gated, scalars_and_vectors_take_fragments)
         cr_expect_eq(choice.derived.output.epilogue, JG_EPILOGUE_FRAGMENTS);
         cr_assert_eq(choose(archs[i], "2048x2052x512 bf16", scalars, &choice), JIT_GEMM_OK);
         cr_expect_eq(choice.derived.output.epilogue, JG_EPILOGUE_VECTORS, "odd rows of D");
+        cr_assert_eq(choose(archs[i], "2048x2048x512 bf16 layout=nn", scalars, &choice),
+                     JIT_GEMM_OK);
+        cr_expect_eq(choice.derived.output.epilogue, JG_EPILOGUE_VECTORS, "neighbours");
         cr_assert_eq(choose(archs[i], "2048x2048x512 bf16", vectors, &choice), JIT_GEMM_OK);
         cr_expect_eq(choice.derived.output.epilogue, JG_EPILOGUE_FRAGMENTS);
     }
@@ -234,6 +238,8 @@ Test(gated, columns_of_a_team_are_halved)
         {"sm_100a", "512x512x512 bf16 config=mma=256x256 cluster=4x1", 128, 64},
         {"sm_100a", "512x512x512 bf16 config=mma=128x256 cta_group=2 cluster=2x1", 64, 64},
         {"sm_100a", "512x512x512 bf16 config=mma=128x16 cta_group=1 cluster=1x1", 8, 8},
+        {"sm_90a", "512x512x512 bf16 layout=nn config=tile=128x192 cluster=2x1", 1, 32},
+        {"sm_100a", "512x512x512 bf16 layout=nn config=mma=256x192 cluster=4x1", 1, 32},
         {"sm_90a", "512x512x512 bf16 d_layout=column config=tile=128x256 cluster=1x1", 128,
          256},
         {"sm_100a", "512x512x512 bf16 config=mma=128x64 cta_group=2 cluster=2x1 swap_ab=1",
@@ -265,6 +271,14 @@ Test(gated, tiles_without_whole_pairs_are_rejected)
         {"sm_90a", "512x512x512 bf16 d_layout=column config=tile=64x256",
          "problem.config: tile=64x256: of each accumulator of a gated, column-major D it has "
          "32 rows"},
+        {"sm_100a", "512x512x512 bf16 layout=nn config=mma=128x64 swap_ab=1",
+         "problem.config: swap_ab=1: pairs of neighbours in an MN-major B lie along the rows "
+         "of the multiplication, in different lanes; give a K-major B, pair=halves, or "
+         "swap_ab=0"},
+        {"sm_90a", "512x512x512 bf16 layout=nn d_layout=column config=tile=128x128",
+         "problem.config: pairs of neighbours in an MN-major B lie along the rows of the "
+         "multiplication, in different lanes; give a K-major B, pair=halves, or a row-major "
+         "D"},
         {"sm_100a",
          "512x512x512 bf16 config=mma=128x256 cta_group=1 swap_ab=1 acc_stages=2",
          "problem.config: acc_stages=2 take 1024 columns of tensor memory"},

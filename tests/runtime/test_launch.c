@@ -385,3 +385,37 @@ Test(launch, too_many_tiles_are_refused)
     cr_expect_eq(handmade_launches(), 0);
     handmade_free(&made);
 }
+
+/* Of a gated epilogue: N is even, and a half of an MN-major B begins where it may. */
+Test(launch, columns_that_make_no_pairs_are_refused)
+{
+    static const struct {
+        uint32_t n;
+        const char *message; /* NULL: it launches */
+    } rows[] = {
+        {1023, "args.n: a gated epilogue needs an even N, 1023 is odd"},
+        {1022, "args.n: half of a row of the MN-major B has 1022 bytes"},
+        {1008, NULL},
+    };
+    struct handmade made;
+    handmade_kernel(&made);
+    init_slots();
+    struct jg_problem *problem = &made.kernel->problem;
+    problem->n.mode = JIT_GEMM_DIM_DYNAMIC;
+    problem->is_gated = made.kernel->choice.product.is_gated = true;
+    problem->pair = JIT_GEMM_PAIR_HALVES;
+    problem->b.is_mn_major = true;
+    jit_gemm_args args = plain_args();
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        args.n = rows[i].n;
+        args.b.ld = 1024;
+        args.d.ld = 512;
+        const jit_gemm_status status = jg_launch(made.kernel, &slots, &args, NULL);
+        cr_expect_eq(status == JIT_GEMM_OK, rows[i].message == NULL, "%s", jg_error_text());
+        cr_expect(rows[i].message == NULL ||
+                      strstr(jg_error_text(), rows[i].message) == jg_error_text(),
+                  "%s", jg_error_text());
+    }
+    cr_expect_eq(handmade_launches(), 1);
+    handmade_free(&made);
+}

@@ -40,7 +40,8 @@ class PartialSums {
     static constexpr u32 kColumns = Partition::kAccColumns;
     // Those of neighbouring elements of D.
     static constexpr u32 kElementColumns =
-        Partition::kGateColumns > 0 ? Partition::kGateColumns : kColumns;
+        Partition::kGateColumns > 0 && !Partition::kNeighbours ? Partition::kGateColumns
+                                                               : kColumns;
     static constexpr u32 kGroups = kColumns / 8;
     static constexpr u32 kGroupBytes = kThreads * 4 * sizeof(f32); // all threads' vectors
     static constexpr u32 kBytes =
@@ -208,8 +209,9 @@ class PartialSums {
             Partition::kTransposed ? Config::kWholeCols : Config::kWholeRows;
         constexpr bool kWholeColumns =
             Partition::kTransposed ? Config::kWholeRows : Config::kWholeCols;
+        const u32 element = Partition::kNeighbours ? col / 2 : col % kElementColumns;
         return (kWholeLanes || step * Partition::kStepRows < lanes_) &&
-               (kWholeColumns || col % kElementColumns < columns_);
+               (kWholeColumns || element < columns_);
     }
 
     JG_DEVICE u64 address_of(u32 step, u32 i, u32 group) const

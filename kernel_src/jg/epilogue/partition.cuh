@@ -28,13 +28,15 @@
 
 namespace jg {
 
-// kGate: columns of an accumulator from `acc0` to `acc1` of an element; 0: it has one.
+// kGate: columns of an accumulator from `acc0` to `acc1` of an element, 1 where they are
+// neighbours; 0: it has one.
 template <u32 kFragmentsOfWarp, u32 kWarpsOfTeam, u32 kGate>
 struct PartitionParts {
     static constexpr u32 kFragments = kFragmentsOfWarp;
     static constexpr u32 kTeamWarps = kWarpsOfTeam;
     static constexpr u32 kTeamThreads = 32 * kTeamWarps;
     static constexpr u32 kGateColumns = kGate;
+    static constexpr bool kNeighbours = kGate == 1;
     // Shared memory of a warp's store tiles and staging buffer, per output stage.
     static constexpr u32 kWarpBytes = 16 * kFragments * 128;
 
@@ -144,11 +146,12 @@ constexpr JG_DEVICE bool check_partition()
                   "a warp has all columns of a step");
     static_assert(kColumns % 8 == 0 && P::kStepRows % 8 == 0,
                   "columns come in groups of 8");
-    static_assert(P::kGateColumns == 0 ? P::kStepCols == 64 && P::kAccColumns == kColumns
-                                       : P::kAccColumns == 2 * P::kGateColumns &&
-                                             P::kGateColumns == kColumns,
+    static_assert(P::kGateColumns == 0
+                      ? P::kStepCols == 64 && P::kAccColumns == kColumns
+                      : P::kAccColumns == 2 * kColumns &&
+                            (P::kNeighbours || P::kGateColumns == kColumns),
                   "a step's row is that of a box, or each half of the columns has acc0 or "
-                  "acc1 of all elements");
+                  "acc1 of all elements, or each other one");
     static_assert(P::kWarpBytes == 16 * P::kFragments * 128,
                   "an output stage holds rows of 128 bytes for a warp's lanes");
     return true;

@@ -133,8 +133,36 @@ class TransposedStagingBuffer {
     u32 base_;
 };
 
+// Both accumulators of a vector of D.
+template <class Partition, class Buffer>
+JG_DEVICE void load_gated(const Buffer &buffer, u32 row, u32 vector, f32 (&acc0)[8],
+                          f32 (&acc1)[8])
+{
+    constexpr bool kByRows = Partition::kTransposed;
+    if constexpr (!Partition::kNeighbours) {
+        buffer.load(row, vector, acc0);
+        buffer.load(row + (kByRows ? Partition::kStepRows : 0),
+                    vector + (kByRows ? 0 : Partition::kStepCols / 8), acc1);
+    } else if constexpr (kByRows) {
+        buffer.load(2 * row, vector, acc0);
+        buffer.load(2 * row + 1, vector, acc1);
+    } else {
+#pragma unroll
+        for (u32 i = 0; i < 2; ++i) {
+            f32 both[8];
+            buffer.load(row, 2 * vector + i, both);
+#pragma unroll
+            for (u32 j = 0; j < 4; ++j) {
+                acc0[4 * i + j] = both[2 * j];
+                acc1[4 * i + j] = both[2 * j + 1];
+            }
+        }
+    }
+}
+
 // The staging buffer of a partition's warps. Of a gated D the accumulators of acc0 come
-// first, then those of acc1, in the columns of the buffer or, transposed, in its rows.
+// first, then those of acc1, in the columns of the buffer or, transposed, in its rows; or
+// they take turns, as in the accumulator.
 template <class Partition, bool kTransposed = Partition::kTransposed>
 struct StagingBufferFor {
     using Type = StagingBuffer<Partition::kWarpRows>;
@@ -157,13 +185,17 @@ JG_DEVICE void copy_part(const Accumulators &acc, const Buffer &buffer, u32 step
     }
 }
 
-// Of a gated D the accumulators of acc0, and behind them those of acc1.
+// Of a gated D the accumulators of acc0, and behind them those of acc1, or both in turn.
 template <class Partition, u32 kColumns, class Accumulators, class Buffer>
 JG_DEVICE void copy_columns(const Accumulators &acc, const Buffer &buffer, u32 step,
                             u32 col)
 {
-    copy_part<Partition, kColumns, 0>(acc, buffer, step, col);
-    if constexpr (Partition::kGateColumns > 0) {
+    if constexpr (Partition::kNeighbours) {
+        copy_part<Partition, 2 * kColumns, 0>(acc, buffer, step, 2 * col);
+    } else {
+        copy_part<Partition, kColumns, 0>(acc, buffer, step, col);
+    }
+    if constexpr (Partition::kGateColumns > 1) {
         copy_part<Partition, kColumns, Partition::kStepAccColumns / 8>(
             acc, buffer, step, Partition::kGateColumns + col);
     }

@@ -200,13 +200,12 @@ class VectorEpilogue {
 
         // Compute: accumulators as they were staged, to elements of D.
         f32 values[8];
-        staging_.load(at.row(), at.vector(), values);
         if constexpr (Config::kGated) {
             f32 gated[8];
-            staging_.load(at.row() + (Partition::kTransposed ? Partition::kStepRows : 0),
-                          at.vector() + (Partition::kTransposed ? 0 : kAcross), gated);
+            load_gated<Partition>(staging_, at.row(), at.vector(), values, gated);
             compute_gated(shape, inputs, at.coord, values, gated);
         } else {
+            staging_.load(at.row(), at.vector(), values);
             compute(shape, inputs, at.coord, values);
         }
 

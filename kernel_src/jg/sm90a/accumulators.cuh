@@ -40,12 +40,16 @@ class RegisterAccumulators {
         constexpr u32 kAcross = Partition::kCols / Partition::kStepCols;
         constexpr u32 kFirst = kStep % kAcross * Partition::kStepCols;
         if (step == kStep) {
-            buffer.template store<Partition::kStepCols / 8>(0, acc_[kStep / kAcross],
-                                                            kFirst / 2);
-            if constexpr (Partition::kGateColumns > 0) {
-                constexpr u32 kGroups = Partition::kStepCols / 8;
+            constexpr u32 kGroups = Partition::kStepCols / 8;
+            const auto &acc = acc_[kStep / kAcross];
+            if constexpr (Partition::kNeighbours) {
+                buffer.template store<2 * kGroups>(0, acc, kFirst);
+            } else {
+                buffer.template store<kGroups>(0, acc, kFirst / 2);
+            }
+            if constexpr (Partition::kGateColumns > 1) {
                 buffer.template store<kGroups, kGroups>(
-                    0, acc_[kStep / kAcross], (Partition::kGateColumns + kFirst) / 2);
+                    0, acc, (Partition::kGateColumns + kFirst) / 2);
             }
         } else if constexpr (kStep + 1 < Partition::kRows / 64 * kAcross) {
             copy_step<Buffer, kStep + 1>(buffer, step);

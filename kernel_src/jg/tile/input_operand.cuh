@@ -9,7 +9,8 @@
 // of acc0, then as many of acc1, and so on. In the tensor map these columns are a
 // dimension, and which accumulator one. In the product's B the two of an element lie that
 // far apart in the accumulator. With Config::kGateInA the product's A has them, all of
-// acc0 before those of acc1: the tensor core multiplies each by itself.
+// acc0 before those of acc1: the tensor core multiplies each by itself. Neighbours of an
+// MN-major matrix, which no copy takes apart, come as they are (kGateColumns is 1).
 //
 // Whoever loads or multiplies a tile obeys these constants.
 #pragma once
@@ -33,6 +34,16 @@ struct InputOperand {
     static_assert(kKMajor || kRows % kPanelRows == 0, "whole panels");
     static_assert(!kKMajor || kSwizzleBytes == 128, "a block of K");
     static_assert(kGateRows % (kKMajor ? 8 : kPanelRows) == 0, "whole boxes of each half");
+
+    // Row `row` of the product: which of those of acc0 or acc1, and which of both.
+    static JG_DEVICE u32 row_of_half(u32 row)
+    {
+        return kGateRows > 0 ? row / (2 * kGateRows) * kGateRows + row % kGateRows : row;
+    }
+    static JG_DEVICE u32 half(u32 row)
+    {
+        return kGateRows > 0 ? row / kGateRows % 2 : 0;
+    }
 };
 
 template <class Config>
@@ -45,6 +56,6 @@ template <class Config>
 using InputB =
     InputOperand<typename Config::B, Config::kBKMajor, Config::kBlockN / Config::kCtaGroup,
                  Config::kBSwizzleBytes, Config::kBSwizzleAtom,
-                 Config::kGateInA ? 0 : Config::kGateColumns>;
+                 Config::kGateInA || Config::kGateColumns == 1 ? 0 : Config::kGateColumns>;
 
 } // namespace jg

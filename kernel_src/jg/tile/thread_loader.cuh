@@ -7,8 +7,9 @@
 // which takes no registers while it is under way; else, and where elements are rounded, it
 // loads and stores words of 4 bytes, with loads as wide as is promised. What lies beyond
 // the matrix is 0 and is not read. tf32 is rounded on the way, as the copies do: aligned or
-// not, the tensor core reads the same bits. The caller waits for the stage before, and
-// hands it on after.
+// not, the tensor core reads the same bits. Where the operand has the pairs of a gated D,
+// its rows come from where those of each accumulator lie: kHalves says which form they
+// have. The caller waits for the stage before, and hands it on after.
 #pragma once
 #include <jg/common/kernel_params.cuh>
 #include <jg/common/math.cuh>
@@ -71,7 +72,7 @@ class ThreadWord {
     u32 last_, last_shift_;
 };
 
-template <class Operand, u32 kAlignment>
+template <class Operand, u32 kAlignment, bool kHalves = false>
 struct ThreadOperandLoader {
     using T = typename Operand::Type;
     using Swizzle = typename Operand::Swizzle;
@@ -89,10 +90,13 @@ struct ThreadOperandLoader {
     static constexpr u32 kWords = Operand::kBlockBytes / kStep; // of a thread
     // The swizzle repeats after 1024 bytes.
     static constexpr u32 kPeriod = 1024 / kStep;
-    // Words at once: of one panel, and no more than registers hold (72 per thread on
-    // sm_90a).
+    // Words at once: of one panel or one accumulator's rows, and no more than registers
+    // hold (72 per thread on sm_90a).
     static constexpr u32 kMostAtOnce = kAlignment == 1 ? 8 : 16;
-    static constexpr u32 kPanelWords = kKMajor ? kWords : kBlockK / kStepLines;
+    static constexpr u32 kGateRows = Operand::kGateRows;
+    static constexpr u32 kPanelWords = !kKMajor        ? kBlockK / kStepLines
+                                       : kGateRows > 0 ? kGateRows / kStepLines
+                                                       : kWords;
 
     static constexpr JG_DEVICE u32 words_at_once()
     {
@@ -110,21 +114,33 @@ struct ThreadOperandLoader {
     static JG_DEVICE void load(u32 tile, u64 matrix, i64 ld, u32 row, u32 k, u32 rows,
                                u32 k_size, u32 thread)
     {
-        const u32 outer_size = kKMajor ? rows : k_size;
-        const u32 inner_size = kKMajor ? k_size : rows;
-        const u64 step = static_cast<u64>(ld) * (kStepLines * sizeof(T));
+        // Of each accumulator; from one row to the next, and to the same one of acc1.
+        const u32 own_rows = kGateRows > 0 ? rows / 2 : rows;
+        constexpr u32 kRowStep = kGateRows > 0 && !kHalves ? 2 : 1;
+        const u32 half_step = kHalves ? own_rows : 1;
+        const u32 outer_size = kKMajor ? own_rows : k_size;
+        const u32 inner_size = kKMajor ? k_size : own_rows;
+        const u64 step =
+            static_cast<u64>(ld) * (kStepLines * (kKMajor ? kRowStep : 1) * sizeof(T));
 #pragma unroll 1
         for (u32 first = 0; first < kWords; first += kAtOnce) {
             const u32 offset = first * kStep + thread * kWordBytes;
             const u32 line = offset / kRowBytes;
             const u32 column = offset % kRowBytes / sizeof(T);
-            const u32 outer = kKMajor ? row + line : k + line % kBlockK;
-            const u32 inner =
-                kKMajor ? k + column : row + line / kBlockK * Operand::kPanelRows + column;
+            const u32 first_row =
+                row + (kKMajor ? line : line / kBlockK * Operand::kPanelRows);
+            const u32 own_row = Operand::row_of_half(first_row);
+            const u32 outer = kKMajor ? own_row : k + line % kBlockK;
+            const u32 inner = (kKMajor ? k : own_row) + column;
             const u32 count = inner < inner_size
                                   ? min_u32(kWordBytes / sizeof(T), inner_size - inner)
                                   : 0;
-            const u64 source = matrix + (ld * static_cast<i64>(outer) + inner) * sizeof(T);
+            const u32 beyond = Operand::half(first_row) * half_step; // rows of acc0
+            const u64 source =
+                matrix +
+                (ld * static_cast<i64>(kKMajor ? outer * kRowStep + beyond : outer) +
+                 inner + (kKMajor ? 0 : beyond)) *
+                    sizeof(T);
             u32 targets[kPeriod];
 #pragma unroll
             for (u32 i = 0; i < kPeriod; ++i) {
@@ -168,8 +184,10 @@ template <class Config, class ShapeT>
 class ThreadLoader {
     using A = typename Config::A;
     using B = typename Config::B;
-    using LoaderA = ThreadOperandLoader<InputA<Config>, Config::kInputAlignment>;
-    using LoaderB = ThreadOperandLoader<InputB<Config>, Config::kInputAlignment>;
+    using LoaderA =
+        ThreadOperandLoader<InputA<Config>, Config::kInputAlignment, Config::kGateHalves>;
+    using LoaderB =
+        ThreadOperandLoader<InputB<Config>, Config::kInputAlignment, Config::kGateHalves>;
     static_assert(Config::kClusterM * Config::kClusterN == 1, "each CTA loads for itself");
 
   public:

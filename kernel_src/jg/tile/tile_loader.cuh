@@ -50,16 +50,6 @@ struct OperandLoader {
   private:
     static constexpr u32 kGateRows = Operand::kGateRows;
 
-    // Row `row` of a gated operand: which of those of acc0 or acc1, and which of both.
-    static JG_DEVICE u32 row_of_half(u32 row)
-    {
-        return kGateRows > 0 ? row / (2 * kGateRows) * kGateRows + row % kGateRows : row;
-    }
-    static JG_DEVICE u32 half(u32 row)
-    {
-        return kGateRows > 0 ? row / kGateRows % 2 : 0;
-    }
-
     // Calls `use` with the box's offset in the tile, in bytes, and its coordinates.
     template <class Use>
     static JG_DEVICE void for_each_box(u32 slice, u32 row, u32 k, Use use)
@@ -71,7 +61,8 @@ struct OperandLoader {
 #pragma unroll
             for (u32 box = 0; box < kSliceRows / kBoxRows; ++box) {
                 const u32 first = slice * kSliceRows + box * kBoxRows;
-                use(first * 128, k, row_of_half(row + first), half(row + first));
+                use(first * 128, k, Operand::row_of_half(row + first),
+                    Operand::half(row + first));
             }
         } else {
             constexpr u32 kSliceK = Operand::kBlockK / kSlices;
@@ -79,7 +70,7 @@ struct OperandLoader {
             for (u32 panel = 0; panel < Operand::kRows / Operand::kPanelRows; ++panel) {
                 const u32 first = row + panel * Operand::kPanelRows;
                 use(panel * Operand::kPanelBytes + slice * kSliceK * Operand::kSwizzleBytes,
-                    row_of_half(first), k + slice * kSliceK, half(first));
+                    Operand::row_of_half(first), k + slice * kSliceK, Operand::half(first));
             }
         }
     }

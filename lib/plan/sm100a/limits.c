@@ -147,7 +147,8 @@ static struct input input_b(const struct jg_trial *trial)
                           .unit = "columns",
                           .count = layout->tile_n / layout->cta_group,
                           .slices = layout->cluster_m / layout->cta_group,
-                          .gate = jg_product_gate_columns(&trial->product) > 1
+                          .gate = jg_product_gate_columns(&trial->product) > 1 &&
+                                          !jg_problem_has_neighbours(trial->problem)
                                       ? columns_of_d(&trial->product, &trial->config)
                                       : 0};
 }
@@ -175,8 +176,10 @@ static void size_boxes(struct jg_trial *trial)
     int teams;
     derived->a_box = size_box(&a, tile_k);
     derived->b_box = size_box(&b, tile_k);
-    derived->gate_columns =
-        trial->product.is_gated ? columns_of_d(&trial->product, &trial->config) : 0;
+    derived->gate_columns = !trial->product.is_gated ? 0
+                            : jg_problem_has_neighbours(trial->problem)
+                                ? 1
+                                : columns_of_d(&trial->product, &trial->config);
     derived->d_box = size_store_tile(&trial->product, &trial->config);
     derived->matrix_box =
         (struct jg_box){count_step_rows(&trial->product, &trial->config, &teams),
@@ -302,8 +305,14 @@ static bool check_gate(struct jg_trial *trial)
     const struct jg_config_layout *layout = &trial->config.layout;
     const int gate_columns = columns_of_d(&trial->product, &trial->config);
     const struct jg_matrix *b = &trial->product.b;
-    const int step =
-        b->is_mn_major ? 8 * LEAST_SWIZZLE_BYTES / jg_dtype_bits(b->dtype) : GROUP_COLUMNS;
+    const bool has_neighbours = jg_problem_has_neighbours(trial->problem);
+    const int step = b->is_mn_major && !has_neighbours
+                         ? 8 * LEAST_SWIZZLE_BYTES / jg_dtype_bits(b->dtype)
+                         : GROUP_COLUMNS;
+    if (jg_product_gate_rows(&trial->product) > 1 && has_neighbours) {
+        return jg_trial_reject(trial, "swap_ab=1: " JG_NEIGHBOURS_ALONG_M
+                                      "give a K-major B, pair=halves, or swap_ab=0");
+    }
     if (jg_product_gate_columns(&trial->product) > 1 && gate_columns % step != 0) {
         return jg_trial_reject(
             trial,

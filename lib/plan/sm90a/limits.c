@@ -74,7 +74,8 @@ static void size_boxes(struct jg_trial *trial)
     derived->b_box = (struct jg_box){b_rows / layout->cluster_m, JG_ROW_BYTES,
                                      jg_input_atom(&product->b)};
     if (product->is_gated) {
-        derived->gate_columns = columns_of_d(trial);
+        derived->gate_columns =
+            jg_problem_has_neighbours(trial->problem) ? 1 : columns_of_d(trial);
     }
     if (jg_product_gate_rows(product) > 1 && !product->a.is_mn_major) {
         derived->a_box.rows = (int)jg_min(derived->a_box.rows, rows_of_d(trial));
@@ -146,14 +147,20 @@ static bool check_gate(struct jg_trial *trial)
     const struct jg_product *product = &trial->product;
     const int gate_columns = columns_of_d(trial);
     const struct jg_matrix *b = &product->b;
-    const int step =
-        b->is_mn_major ? 8 * JG_ROW_BYTES / jg_dtype_bits(b->dtype) : JG_GATED_STEP;
+    const bool has_neighbours = jg_problem_has_neighbours(trial->problem);
+    const int step = b->is_mn_major && !has_neighbours
+                         ? 8 * JG_ROW_BYTES / jg_dtype_bits(b->dtype)
+                         : JG_GATED_STEP;
     if (jg_product_gate_columns(product) > 1 && gate_columns % step != 0) {
         return jg_trial_reject(
             trial,
             "tile=%dx%d: half of a warpgroup's columns, %d, are no multiple of %d, as the "
             "pairs of a gated epilogue need",
             layout->tile_m, layout->tile_n, gate_columns, step);
+    }
+    if (jg_product_gate_rows(product) > 1 && has_neighbours) {
+        return jg_trial_reject(trial, JG_NEIGHBOURS_ALONG_M
+                               "give a K-major B, pair=halves, or a row-major D");
     }
     if (jg_product_gate_rows(product) > 1 &&
         (rows_of_d(trial) < OUTPUT_ROWS || gate_columns % MMA_COLUMNS != 0)) {
