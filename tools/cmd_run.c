@@ -35,7 +35,8 @@ struct run_options {
     int64_t seed, repeat;
     double alpha, beta;
     bool verify, json;
-    const char *save; /* NULL: D is not kept */
+    const char *save;     /* NULL: D is not kept */
+    const char *in_place; /* NULL: D has memory of its own */
 };
 
 /* One run under way. */
@@ -206,6 +207,13 @@ static int save_result(const struct run_launch *launch, const char *path)
     return code;
 }
 
+static int prepare_and_run(const struct run_launch *launch)
+{
+    const int code = run_launch_prepare(launch);
+
+    return code == CLI_OK ? run_launch_once(launch) : code;
+}
+
 static int run_problem(struct run_state *state, const struct cli_problem *problem,
                        const struct run_options *options)
 {
@@ -219,12 +227,12 @@ static int run_problem(struct run_state *state, const struct cli_problem *proble
     if (!options->json) {
         print_facts(state, text);
     }
-    code = run_launch_once(launch);
+    code = prepare_and_run(launch);
     if (code == CLI_OK && launch->info.workspace_bytes) {
         /* Once more with what the first one left in the workspace. */
         code = run_results_poison(launch->context, &launch->results);
         if (code == CLI_OK) {
-            code = run_launch_once(launch);
+            code = prepare_and_run(launch);
         }
     }
     if (code == CLI_OK && options->save != NULL) {
@@ -250,10 +258,11 @@ static int run_problem(struct run_state *state, const struct cli_problem *proble
 static int open_and_run(const struct run_options *options,
                         const struct cli_problem *problem)
 {
-    struct run_state state = {
-        .launch = {.alpha = (float)options->alpha, .beta = (float)options->beta},
-        .kernel_us = (double)NAN,
-        .verdict = {.rel_error = (double)NAN}};
+    struct run_state state = {.launch = {.alpha = (float)options->alpha,
+                                         .beta = (float)options->beta,
+                                         .in_place = options->in_place},
+                              .kernel_us = (double)NAN,
+                              .verdict = {.rel_error = (double)NAN}};
     int code = run_sizes_resolve(&problem->problem, &options->sizes, &state.launch.inputs);
 
     if (code == CLI_OK) {
@@ -310,6 +319,9 @@ int cmd_run(int argc, char **argv)
         {"--ldb", "N", "the same for B", CLI_INT, &options.strides.ldb},
         {"--ldc", "N", "the same for C", CLI_INT, &options.strides.ldc},
         {"--ldd", "N", "the same for D", CLI_INT, &options.strides.ldd},
+        {"--in-place", "NAME",
+         "write D over C, or over the matrix operand of this name,\nwhich lies as D",
+         CLI_TEXT, &options.in_place},
         {"--save", "FILE", "write D as it lies on the device, elements of its type",
          CLI_TEXT, &options.save},
         {"--json", NULL, "print one JSON object instead", CLI_FLAG, &options.json},

@@ -52,6 +52,8 @@ static int find_workspace_bytes(const struct cli_problem *problem,
     sized.m = (jit_gemm_dim){.size = inputs->m};
     sized.n = (jit_gemm_dim){.size = inputs->n};
     sized.batch = (jit_gemm_dim){.size = inputs->batch};
+    sized.register_limit = 0; /* of no meaning for a source unit */
+    sized.no_local_memory = 0;
     memcpy(sized.config, launch->info.config, sizeof(sized.config));
     jit_gemm_status status =
         jit_gemm_build(launch->context, &sized, JIT_GEMM_EMIT_SOURCE, &unit);
@@ -75,10 +77,58 @@ static int make_workspace(const struct cli_problem *problem, struct run_launch *
                           : code;
 }
 
+static bool is_in_place(const struct cli_problem *problem, size_t operand, const char *name)
+{
+    return problem->operands[operand].kind == JIT_GEMM_OPERAND_MATRIX &&
+           problem->operands[operand].role == JIT_GEMM_OPERAND_INPUT &&
+           strcmp(problem->operands[operand].name, name) == 0;
+}
+
+/* Finds what D is written over: it has to lie as D does. */
+static int find_in_place(const struct cli_problem *problem, struct run_launch *launch)
+{
+    const struct element_view *d = &launch->results.d.view;
+    const struct run_matrix *found = NULL;
+
+    if (launch->in_place == NULL) {
+        return CLI_OK;
+    }
+    if (strcmp(launch->in_place, "C") == 0 && launch->inputs.c.base != 0) {
+        found = &launch->inputs.c;
+    }
+    for (size_t i = 0; i < problem->operand_count && found == NULL; i++) {
+        if (is_in_place(problem, i, launch->in_place)) {
+            found = &launch->inputs.operands[i];
+        }
+    }
+    if (found == NULL) {
+        return cli_usage_error(
+            "--in-place: there is no matrix `%s` to read; give C, or the "
+            "name of a matrix operand",
+            launch->in_place);
+    }
+    if (found->view.dtype != d->dtype || found->view.ld != d->ld ||
+        found->view.batch_stride != d->batch_stride) {
+        return cli_usage_error("--in-place: `%s` does not lie as D; give it D's type and "
+                               "leading dimension",
+                               launch->in_place);
+    }
+    launch->in_place_values = found;
+    return CLI_OK;
+}
+
 void run_launch_set_arguments(const struct cli_problem *problem, struct run_launch *launch)
 {
     launch->args =
         run_arguments(problem, &launch->inputs, &launch->results, launch->operand_args);
+    if (launch->in_place_values == &launch->inputs.c) {
+        launch->args.c = launch->args.d;
+    }
+    for (size_t i = 0; i < problem->operand_count; i++) {
+        if (launch->in_place_values == &launch->inputs.operands[i]) {
+            launch->operand_args[i] = launch->args.d;
+        }
+    }
     launch->args.alpha = &launch->alpha;
     launch->args.beta =
         problem->problem.c.dtype != JIT_GEMM_DTYPE_NONE ? &launch->beta : NULL;
@@ -94,12 +144,31 @@ int run_launch_fill(const struct cli_problem *problem, const struct run_strides 
                                   false, &launch->results);
     }
     if (code == CLI_OK) {
+        code = find_in_place(problem, launch);
+    }
+    if (code == CLI_OK) {
         code = make_workspace(problem, launch);
     }
     if (code == CLI_OK) {
         run_launch_set_arguments(problem, launch);
     }
     return code;
+}
+
+int run_launch_prepare(const struct run_launch *launch)
+{
+    if (launch->in_place_values == NULL) {
+        return CLI_OK;
+    }
+    void *values = run_matrix_download(launch->context, launch->in_place_values);
+    if (values == NULL) {
+        return CLI_FAILED;
+    }
+    const jit_gemm_status status =
+        jit_gemm_device_upload(launch->context, launch->results.d.address, values,
+                               element_view_bytes(&launch->results.d.view));
+    free(values);
+    return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, false);
 }
 
 int run_launch_once(const struct run_launch *launch)

@@ -17,6 +17,9 @@ struct run_launch {
     struct run_inputs inputs;
     struct run_results results;
     float alpha, beta;
+    const char
+        *in_place; /* what D is written over: "C", or a matrix operand; NULL: nothing */
+    const struct run_matrix *in_place_values; /* found by this name; in `inputs` */
     jit_gemm_arg operand_args[JIT_GEMM_MAX_OPERANDS];
     jit_gemm_args args;
 };
@@ -33,6 +36,8 @@ int run_launch_fill(const struct cli_problem *problem, const struct run_strides 
                     uint64_t seed, struct run_launch *launch);
 /* Sets only the arguments. */
 void run_launch_set_arguments(const struct cli_problem *problem, struct run_launch *launch);
+/* Puts what D is written over into its place, before each launch whose result counts. */
+int run_launch_prepare(const struct run_launch *launch);
 /* Launches and waits. */
 int run_launch_once(const struct run_launch *launch);
 void run_launch_close(struct run_launch *launch);

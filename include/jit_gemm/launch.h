@@ -46,7 +46,9 @@ typedef struct jit_gemm_args {
     jit_gemm_arg c;     /**< C. Its pointer may be 0 if beta is 0 on the host: C is not read
                            then, and its `ld` and `batch_stride` are not looked at. With a
                            pointer they are checked, whatever beta is. */
-    jit_gemm_arg d;     /**< D; it has no BROADCAST. */
+    jit_gemm_arg d;     /**< D; it has no BROADCAST. May be the memory of C, or of a matrix
+                           operand that is read, with the same type, `ld` and
+                           `batch_stride`; no other overlap. */
     jit_gemm_arg a_scale;         /**< Scales of A: one f32, or M of them. */
     jit_gemm_arg b_scale;         /**< Scales of B: one f32, or N of them. */
     const jit_gemm_arg *operands; /**< One entry per operand, in declared order. */

@@ -94,6 +94,17 @@ def test_sums_of_the_host_take_factors_layouts_and_c():
                "registers" not in state, str(state))
 
 
+def test_d_over_an_input_that_does_not_lie_as_d_is_refused():
+    need_compiler()
+    with Copy() as copy:
+        rows = [([], "C", "there is no matrix `C` to read; give C, or the name of a matrix"),
+                (["c=f32"], "C", "`C` does not lie as D; give it D's type and leading dim"),
+                (["c=bf16"], "r", "there is no matrix `r` to read")]
+        for more, name, message in rows:
+            done = copy.run("run", *SMALL, *more, *ARCH, "--device", "emulator", "--in-place", name)
+            expect(done.returncode == 2 and message in done.stderr, message, done)
+
+
 def test_one_launch_and_no_timing():
     need_compiler()
     with Copy() as copy:
