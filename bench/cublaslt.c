@@ -193,6 +193,7 @@ static int convert_type(jit_gemm_dtype type, cudaDataType_t *ret_type,
     case JIT_GEMM_DTYPE_S32:
         *ret_type = CUDA_R_32I;
         return 0;
+    case JIT_GEMM_DTYPE_UE8M0:
     case JIT_GEMM_DTYPE_NONE:
         break;
     }

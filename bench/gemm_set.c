@@ -316,8 +316,10 @@ int gemm_sets_check(const jit_gemm_problem *problem, char error[BENCH_ERROR_SIZE
                                  "write such as m=64 in the problem");
     }
     if (problem->a.scale.kind != JIT_GEMM_SCALE_NONE ||
-        problem->b.scale.kind != JIT_GEMM_SCALE_NONE) {
-        return bench_fail(error, "scales are not measured: leave a_scale and b_scale out");
+        problem->b.scale.kind != JIT_GEMM_SCALE_NONE ||
+        problem->d.scale.kind != JIT_GEMM_SCALE_NONE) {
+        return bench_fail(
+            error, "scales are not measured: leave a_scale, b_scale and d_scale out");
     }
     if (problem->d.layout != JIT_GEMM_LAYOUT_ROW_MAJOR) {
         return bench_fail(error, "a column-major D is not measured: measure N x M with a "

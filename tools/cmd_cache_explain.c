@@ -116,6 +116,16 @@ static bool types_differ(jit_gemm_dtype x, jit_gemm_dtype x_default, jit_gemm_dt
     return (x || y) && (x ? x : x_default) != (y ? y : y_default);
 }
 
+static void note_scale_difference(struct near_entry *near, const char *name,
+                                  const char *layout_name, const jit_gemm_scale *a,
+                                  const jit_gemm_scale *b)
+{
+    note_difference(near, name,
+                    a->kind != b->kind || a->block_mn != b->block_mn ||
+                        a->block_k != b->block_k);
+    note_difference(near, layout_name, a->layout != b->layout);
+}
+
 static void compare_problems(const jit_gemm_problem *a, const jit_gemm_problem *b,
                              struct near_entry *near)
 {
@@ -136,8 +146,9 @@ static void compare_problems(const jit_gemm_problem *a, const jit_gemm_problem *
     note_difference(near, "layout",
                     a->a.layout != b->a.layout || a->b.layout != b->b.layout);
     note_difference(near, "d_layout", a->d.layout != b->d.layout);
-    note_difference(near, "a_scale", a->a.scale.kind != b->a.scale.kind);
-    note_difference(near, "b_scale", a->b.scale.kind != b->b.scale.kind);
+    note_scale_difference(near, "a_scale", "a_scale_layout", &a->a.scale, &b->a.scale);
+    note_scale_difference(near, "b_scale", "b_scale_layout", &a->b.scale, &b->b.scale);
+    note_scale_difference(near, "d_scale", "d_scale_layout", &a->d.scale, &b->d.scale);
     note_difference(near, "workspace", a->workspace_limit != b->workspace_limit);
     note_difference(near, "input_align", a->a.alignment != b->a.alignment);
     note_difference(near, "output_align", a->d.alignment != b->d.alignment);

@@ -20,6 +20,7 @@ static const struct dtype_row {
     {JIT_GEMM_DTYPE_E5M2, "e5m2", 1, false, JIT_GEMM_DTYPE_E5M2, 1},
     {JIT_GEMM_DTYPE_S8, "s8", 1, true, JIT_GEMM_DTYPE_S32, 128},
     {JIT_GEMM_DTYPE_S32, "s32", 4, true, JIT_GEMM_DTYPE_S32, 1000},
+    {JIT_GEMM_DTYPE_UE8M0, "ue8m0", 1, false, JIT_GEMM_DTYPE_NONE, 1},
 };
 
 enum { DTYPE_ROWS = sizeof(dtype_rows) / sizeof(dtype_rows[0]) };
@@ -196,6 +197,26 @@ static float round_to_tf32(float value)
     return bits_float(bits & ~0x1fffu);
 }
 
+static double double_from_ue8m0(unsigned char byte)
+{
+    return byte == 0xff ? (double)NAN : ldexp(1, byte - 127);
+}
+
+/* To the next power of two that is not less. */
+static unsigned char ue8m0_from_double(double value)
+{
+    int exponent;
+    if (isnan(value)) {
+        return 0xff;
+    }
+    if (isinf(value)) {
+        return 254;
+    }
+    const double fraction = frexp(value, &exponent); /* in [0.5, 1) */
+    const int power = fraction <= 0.5 ? exponent - 1 : exponent;
+    return value < 0x1p-127 ? 0 : power > 127 ? 254 : (unsigned char)(power + 127);
+}
+
 static double clamp_integer(double value, double low, double high)
 {
     if (isnan(value)) {
@@ -218,6 +239,8 @@ double element_load(jit_gemm_dtype dtype, const void *data, size_t index)
         return double_from_fp8(&e4m3, ((const unsigned char *)data)[index]);
     case JIT_GEMM_DTYPE_E5M2:
         return double_from_fp8(&e5m2, ((const unsigned char *)data)[index]);
+    case JIT_GEMM_DTYPE_UE8M0:
+        return double_from_ue8m0(((const unsigned char *)data)[index]);
     case JIT_GEMM_DTYPE_S8:
         return ((const int8_t *)data)[index];
     case JIT_GEMM_DTYPE_S32:
@@ -244,6 +267,9 @@ void element_store(jit_gemm_dtype dtype, void *data, size_t index, double value)
         return;
     case JIT_GEMM_DTYPE_E5M2:
         ((unsigned char *)data)[index] = fp8_from_double(&e5m2, value);
+        return;
+    case JIT_GEMM_DTYPE_UE8M0:
+        ((unsigned char *)data)[index] = ue8m0_from_double(value);
         return;
     case JIT_GEMM_DTYPE_S8:
         ((int8_t *)data)[index] = (int8_t)clamp_integer(value, INT8_MIN, INT8_MAX);

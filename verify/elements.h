@@ -39,7 +39,8 @@ jit_gemm_dtype element_d_type(const jit_gemm_problem *problem);
 /* The value as a kernel sees it; a tf32 is an f32 rounded to 10 fraction bits. */
 double element_load(jit_gemm_dtype dtype, const void *data, size_t index);
 /* Rounds to nearest, ties to even. Overflow becomes infinity, of 8-bit floats and integers
- * the greatest value; a NaN becomes the type's, of integers 0. A tf32 is stored as f32. */
+ * the greatest value; a NaN becomes the type's, of integers 0. A tf32 is stored as f32. A
+ * ue8m0 is rounded up. */
 void element_store(jit_gemm_dtype dtype, void *data, size_t index, double value);
 double element_round(jit_gemm_dtype dtype, double value);
 /* True: all bits of the element are still those of the poison. */

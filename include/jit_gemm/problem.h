@@ -31,7 +31,9 @@ typedef enum jit_gemm_dtype {
     JIT_GEMM_DTYPE_E4M3 = 5, /**< 8-bit float without infinity, up to 448. */
     JIT_GEMM_DTYPE_E5M2 = 6, /**< 8-bit float, up to 57344. */
     JIT_GEMM_DTYPE_S8 = 7,   /**< Signed integer, 1 byte. Only for A and B. */
-    JIT_GEMM_DTYPE_S32 = 8   /**< Signed integer, 4 bytes. For C and D where A is s8. */
+    JIT_GEMM_DTYPE_S32 = 8,  /**< Signed integer, 4 bytes. For C and D where A is s8. */
+    JIT_GEMM_DTYPE_UE8M0 = 9 /**< A power of two from 2^-127 to 2^127, or NaN, 1 byte: the
+                                exponent plus 127, 255 is NaN. Only for scales. */
 } jit_gemm_dtype;
 
 /** Which dimension of a matrix runs fastest in memory. A and B are named by K, C and D by
@@ -51,22 +53,39 @@ typedef enum jit_gemm_layout {
 typedef enum jit_gemm_scale_kind {
     JIT_GEMM_SCALE_NONE = 0,   /**< None. */
     JIT_GEMM_SCALE_TENSOR = 1, /**< One. */
-    JIT_GEMM_SCALE_VECTOR = 2  /**< One per row of A, or one per column of B. */
+    JIT_GEMM_SCALE_VECTOR = 2, /**< One per row of A, or one per column of B. */
+    JIT_GEMM_SCALE_BLOCK = 3   /**< One per block of `block_mn` x `block_k` elements. */
 } jit_gemm_scale_kind;
 
+/** How the scales of blocks lie in memory. Scale (r, kb) is that of block `kb` along K of
+ * block row `r`; there are `blocks` of them along K. docs/scales.md has the formulas. */
+typedef enum jit_gemm_scale_layout {
+    /** At index r * blocks + kb. */
+    JIT_GEMM_SCALE_LAYOUT_ROW = 0,
+    /** At index kb * ld + r, where ld is the number of block rows rounded up to 4. */
+    JIT_GEMM_SCALE_LAYOUT_COLUMN = 1,
+    /** In pieces of 128 block rows by 4 blocks, 512 bytes each, as Blackwell's tensor core
+     * takes scales of one byte. */
+    JIT_GEMM_SCALE_LAYOUT_128X4 = 2
+} jit_gemm_scale_layout;
+
 /**
- * What the values of A or B are multiplied by. Frozen: embedded by value.
+ * What the values of a matrix are multiplied by: an element's value is what is stored,
+ * times its scale. Frozen: embedded by value.
  *
- * This version has scales of f32 per matrix, row or column. The fields of block scales must
- * be zero: they are refused by name.
+ * Blocks have `block_mn` rows of A or columns of B and `block_k` elements along K. D is the
+ * A of the next product: its blocks have `block_mn` rows and `block_k` columns. There are
+ * blocks of 1x128 and 128x128 with scales of f32, and of 1x32 with scales of ue8m0, the MX
+ * format; the last ones along a dimension may have fewer elements. All fields but `kind`
+ * and `dtype` must be zero for other kinds.
  */
 typedef struct jit_gemm_scale {
     jit_gemm_scale_kind kind; /**< How many scales there are. */
-    jit_gemm_dtype dtype;     /**< Element type: f32, or zero, which means f32. */
-    uint32_t block_mn;        /**< Rows of A or columns of B per scale; must be zero. */
-    uint32_t block_k;         /**< Elements along K per scale; must be zero. */
-    uint32_t layout;          /**< How block scales lie in memory; must be zero. */
-    uint32_t reserved;        /**< Must be zero. */
+    jit_gemm_dtype dtype; /**< Element type: f32, of 1x32 blocks ue8m0; zero means it. */
+    uint32_t block_mn;    /**< Rows of A or D, or columns of B, of a block. */
+    uint32_t block_k;     /**< Elements along K, or columns of D, of a block. */
+    uint32_t layout;      /**< Of blocks: a ::jit_gemm_scale_layout. */
+    uint32_t reserved;    /**< Must be zero. */
 } jit_gemm_scale;
 
 /**
@@ -82,7 +101,7 @@ typedef struct jit_gemm_matrix {
     jit_gemm_layout layout; /**< Which dimension runs fastest. */
     uint32_t alignment;     /**< Bytes, as above; of C only where there is a C. */
     uint32_t reserved;      /**< Must be zero. */
-    jit_gemm_scale scale;   /**< Of A and B; must be zero in C and D. */
+    jit_gemm_scale scale;   /**< Must be zero in C. */
 } jit_gemm_matrix;
 
 /** Which two columns of B make a column of D, where the epilogue is a gated one: its

@@ -4,7 +4,7 @@
 #include "plan/text.h"
 
 /* Where a type may stand, and what it is. */
-enum { IS_INPUT = 1, IS_OUTPUT = 2, IS_OPERAND = 4, IS_INTEGER = 8 };
+enum { IS_INPUT = 1, IS_OUTPUT = 2, IS_OPERAND = 4, IS_INTEGER = 8, IS_SCALE = 16 };
 
 static const struct row {
     const char *name;
@@ -25,6 +25,7 @@ static const struct row {
                              JIT_GEMM_DTYPE_E5M2},
     [JIT_GEMM_DTYPE_S8] = {"s8", 8, IS_INPUT | IS_INTEGER, JIT_GEMM_DTYPE_S32},
     [JIT_GEMM_DTYPE_S32] = {"s32", 32, IS_OUTPUT | IS_INTEGER, JIT_GEMM_DTYPE_NONE},
+    [JIT_GEMM_DTYPE_UE8M0] = {"ue8m0", 8, IS_SCALE, JIT_GEMM_DTYPE_NONE},
 };
 
 enum { DTYPE_COUNT = sizeof(rows) / sizeof(rows[0]), F32_FRACTION_BITS = 23 };
@@ -75,6 +76,11 @@ bool jg_dtype_is_integer(jit_gemm_dtype dtype)
     return (find_row(dtype)->uses & IS_INTEGER) != 0;
 }
 
+bool jg_dtype_is_of_scales(jit_gemm_dtype dtype)
+{
+    return find_row(dtype)->uses == IS_SCALE;
+}
+
 bool jg_dtype_is_fp8(jit_gemm_dtype dtype)
 {
     return dtype == JIT_GEMM_DTYPE_E4M3 || dtype == JIT_GEMM_DTYPE_E5M2;
@@ -99,17 +105,4 @@ bool jg_dtype_parse(const char *text, size_t size, jit_gemm_dtype *ret_dtype)
         }
     }
     return false;
-}
-
-const char *jg_scale_name(jit_gemm_scale_kind scale)
-{
-    switch (scale) {
-    case JIT_GEMM_SCALE_NONE:
-        return "none";
-    case JIT_GEMM_SCALE_TENSOR:
-        return "tensor";
-    case JIT_GEMM_SCALE_VECTOR:
-        return "vector";
-    }
-    return "unknown";
 }

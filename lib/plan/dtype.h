@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Element types and scales: names, sizes, and where a type may stand. */
+/* Element types: names, sizes, and where a type may stand. */
 #ifndef JG_PLAN_DTYPE_H
 #define JG_PLAN_DTYPE_H
 
@@ -28,14 +28,13 @@ bool jg_dtype_is_output(jit_gemm_dtype dtype);
 bool jg_dtype_is_operand(jit_gemm_dtype dtype);
 /* Integers are added up in s32, all other inputs in f32. */
 bool jg_dtype_is_integer(jit_gemm_dtype dtype);
+/* For scales only? */
+bool jg_dtype_is_of_scales(jit_gemm_dtype dtype);
 /* e4m3 or e5m2. */
 bool jg_dtype_is_fp8(jit_gemm_dtype dtype);
 /* Fraction bits of the type that sums have on the device; 0: they are exact integers. */
 int jg_dtype_sum_fraction_bits(jit_gemm_dtype input);
 /* The type of D where none is given; NONE if A cannot be of this type. */
 jit_gemm_dtype jg_dtype_default_d(jit_gemm_dtype a);
-
-/* "none", "tensor" or "vector". */
-const char *jg_scale_name(jit_gemm_scale_kind scale);
 
 #endif

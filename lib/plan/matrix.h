@@ -9,18 +9,12 @@
 
 enum { JG_TMA_ALIGNMENT = 16 /* bytes: what TMA needs of addresses, rows and batches */ };
 
-/* What the matrix's values are multiplied by. */
-struct jg_scale {
-    jit_gemm_scale_kind kind;
-    jit_gemm_dtype dtype; /* NONE where there is no scale */
-};
-
 struct jg_matrix {
     char letter;          /* of the problem's matrix: 'a', 'b', 'c' or 'd' */
     jit_gemm_dtype dtype; /* NONE: there is no such matrix */
     bool is_mn_major; /* does M or N run fastest? Of C and D: M, columns after columns */
     int alignment;    /* bytes; what the problem promises of it in memory */
-    struct jg_scale scale;
+    jit_gemm_scale scale; /* complete */
 };
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/struct.h"
 #include "plan/config.h"
 #include "plan/problem_text.h"
+#include "plan/scale.h"
 #include "plan/text.h"
 
 /* Most elements of one matrix of one batch: keeps every byte offset and every stride of a
@@ -72,14 +73,13 @@ static const struct matrix_row {
     char letter;
     const char *types;
     const char *layouts;
-    bool has_scale;
 } matrix_rows[JG_MATRIX_COUNT] = {
 #define INPUT_LAYOUTS  "give JIT_GEMM_LAYOUT_K_MAJOR or JIT_GEMM_LAYOUT_MN_MAJOR"
 #define OUTPUT_LAYOUTS "give JIT_GEMM_LAYOUT_ROW_MAJOR or JIT_GEMM_LAYOUT_COLUMN_MAJOR"
-    [JG_MATRIX_A] = {'a', JG_INPUT_TYPES, INPUT_LAYOUTS, true},
-    [JG_MATRIX_B] = {'b', JG_INPUT_TYPES, INPUT_LAYOUTS, true},
-    [JG_MATRIX_C] = {'c', JG_OUTPUT_TYPES, OUTPUT_LAYOUTS, false},
-    [JG_MATRIX_D] = {'d', JG_OUTPUT_TYPES, OUTPUT_LAYOUTS, false},
+    [JG_MATRIX_A] = {'a', JG_INPUT_TYPES, INPUT_LAYOUTS},
+    [JG_MATRIX_B] = {'b', JG_INPUT_TYPES, INPUT_LAYOUTS},
+    [JG_MATRIX_C] = {'c', JG_OUTPUT_TYPES, OUTPUT_LAYOUTS},
+    [JG_MATRIX_D] = {'d', JG_OUTPUT_TYPES, OUTPUT_LAYOUTS},
 #undef INPUT_LAYOUTS
 #undef OUTPUT_LAYOUTS
 };
@@ -103,77 +103,13 @@ static struct field_name field_of(const struct matrix_row *row, const char *memb
     return name;
 }
 
-static jit_gemm_status check_zero(const struct matrix_row *row, const char *member,
-                                  uint32_t value, jit_gemm_status status, const char *hint)
+static jit_gemm_status check_reserved(const struct matrix_row *row, uint32_t value)
 {
     if (value != 0) {
-        return jg_fail(status, field_of(row, member).text, hint, "must be 0, is %u", value);
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field_of(row, "reserved").text,
+                       "zero the struct before filling it", "must be 0, is %u", value);
     }
     return JIT_GEMM_OK;
-}
-
-static jit_gemm_status check_reserved(const struct matrix_row *row, const char *member,
-                                      uint32_t value)
-{
-    return check_zero(row, member, value, JIT_GEMM_ERR_ARGUMENT,
-                      "zero the struct before filling it");
-}
-
-/* What only block scales have. */
-static jit_gemm_status check_no_block(const struct matrix_row *row, const char *member,
-                                      uint32_t value)
-{
-    return check_zero(row, member, value, JIT_GEMM_ERR_UNSUPPORTED,
-                      "leave it zero: this version has no block scales");
-}
-
-static jit_gemm_status check_scale_kind(const struct matrix_row *row,
-                                        const jit_gemm_scale *scale)
-{
-    const struct field_name field = field_of(row, "scale.kind");
-    if ((unsigned)scale->kind > JIT_GEMM_SCALE_VECTOR) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field.text,
-                       "give JIT_GEMM_SCALE_NONE, _TENSOR or _VECTOR",
-                       "must be 0, 1 or 2, is %d", (int)scale->kind);
-    }
-    if (!row->has_scale && scale->kind != JIT_GEMM_SCALE_NONE) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field.text,
-                       "leave it zero, and multiply in an epilogue",
-                       "there is no kernel for a scale of C or D, only of A and B");
-    }
-    return JIT_GEMM_OK;
-}
-
-static jit_gemm_status check_scale_dtype(const struct matrix_row *row,
-                                         const jit_gemm_scale *scale)
-{
-    const struct field_name field = field_of(row, "scale.dtype");
-    if (!jg_dtype_exists(scale->dtype)) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field.text, "give f32, or zero",
-                       "%d is no element type", (int)scale->dtype);
-    }
-    if (scale->kind == JIT_GEMM_SCALE_NONE && scale->dtype != JIT_GEMM_DTYPE_NONE) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field.text,
-                       "leave it zero, or give the scale a kind",
-                       "a type of scales is given, but there is no scale");
-    }
-    if (scale->dtype != JIT_GEMM_DTYPE_NONE && scale->dtype != JIT_GEMM_DTYPE_F32) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field.text, "give f32, or zero",
-                       "there is no kernel for scales of type %s",
-                       jg_dtype_name(scale->dtype));
-    }
-    return JIT_GEMM_OK;
-}
-
-static jit_gemm_status check_scale(const struct matrix_row *row,
-                                   const jit_gemm_scale *scale)
-{
-    JG_TRY(check_scale_kind(row, scale));
-    JG_TRY(check_scale_dtype(row, scale));
-    JG_TRY(check_no_block(row, "scale.block_mn", scale->block_mn));
-    JG_TRY(check_no_block(row, "scale.block_k", scale->block_k));
-    JG_TRY(check_no_block(row, "scale.layout", scale->layout));
-    return check_reserved(row, "scale.reserved", scale->reserved);
 }
 
 static jit_gemm_status check_alignment(const struct matrix_row *row,
@@ -195,14 +131,19 @@ static jit_gemm_status check_matrix(const struct matrix_row *row,
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, field_of(row, "dtype").text, row->types,
                        "%d is no element type", (int)matrix->dtype);
     }
+    if (jg_dtype_is_of_scales(matrix->dtype)) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field_of(row, "dtype").text, row->types,
+                       "%s is a type of scales, and of no matrix",
+                       jg_dtype_name(matrix->dtype));
+    }
     if (matrix->layout != JIT_GEMM_LAYOUT_K_MAJOR &&
         matrix->layout != JIT_GEMM_LAYOUT_MN_MAJOR) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, field_of(row, "layout").text, row->layouts,
                        "must be 0 or 1, is %d", (int)matrix->layout);
     }
-    JG_TRY(check_scale(row, &matrix->scale));
+    JG_TRY(jg_scale_check(row->letter, &matrix->scale));
     JG_TRY(check_alignment(row, matrix));
-    return check_reserved(row, "reserved", matrix->reserved);
+    return check_reserved(row, matrix->reserved);
 }
 
 /* Beside D, which is checked already. */
@@ -219,7 +160,7 @@ static jit_gemm_status check_c(const jit_gemm_problem *problem)
                        "leave it zero, or name a type of C in problem.c.dtype",
                        "%u is given, but this problem has no C", c->alignment);
     }
-    return JIT_GEMM_OK;
+    return jg_scale_check_kernel('c', &c->scale);
 }
 
 static jit_gemm_status check_pair(const jit_gemm_problem *problem)
@@ -303,18 +244,12 @@ static void share_alignment(jit_gemm_matrix *x, jit_gemm_matrix *y)
     x->alignment = y->alignment = bytes == JG_TMA_ALIGNMENT ? 0 : bytes;
 }
 
-static void fill_scale(jit_gemm_scale *scale)
-{
-    if (scale->kind != JIT_GEMM_SCALE_NONE) {
-        scale->dtype = JIT_GEMM_DTYPE_F32;
-    }
-}
-
 /* Every default but those of types, and of a C that is absent. */
 static void fill_defaults(jit_gemm_problem *problem)
 {
-    fill_scale(&problem->a.scale);
-    fill_scale(&problem->b.scale);
+    for (int i = 0; i < JG_MATRIX_COUNT; i++) {
+        jg_scale_complete(&jg_problem_matrix(problem, (enum jg_matrix_index)i)->scale);
+    }
     share_alignment(&problem->a, &problem->b);
     share_alignment(&problem->c, &problem->d);
     problem->c.layout = problem->d.layout;
@@ -422,7 +357,10 @@ static jit_gemm_status check_supported(const jit_gemm_problem *problem)
     if (problem->c.dtype != JIT_GEMM_DTYPE_NONE) {
         JG_TRY(check_output(problem, "problem.c.dtype", "C", problem->c.dtype));
     }
-    return check_output(problem, "problem.d.dtype", "D", problem->d.dtype);
+    JG_TRY(check_output(problem, "problem.d.dtype", "D", problem->d.dtype));
+    JG_TRY(jg_scale_check_kernel('a', &problem->a.scale));
+    JG_TRY(jg_scale_check_kernel('b', &problem->b.scale));
+    return jg_scale_check_kernel('d', &problem->d.scale);
 }
 
 static jit_gemm_status check_elements(const char *matrix, const jit_gemm_dim *rows,
@@ -468,12 +406,11 @@ static jit_gemm_status canonical_config(const char *text, char ret_text[])
 static struct jg_matrix canonical_matrix(char letter, const jit_gemm_matrix *matrix,
                                          const jit_gemm_matrix *lies_as)
 {
-    return (struct jg_matrix){
-        .letter = letter,
-        .dtype = matrix->dtype,
-        .is_mn_major = lies_as->layout == JIT_GEMM_LAYOUT_MN_MAJOR,
-        .alignment = (int)alignment_of(lies_as),
-        .scale = {.kind = matrix->scale.kind, .dtype = matrix->scale.dtype}};
+    return (struct jg_matrix){.letter = letter,
+                              .dtype = matrix->dtype,
+                              .is_mn_major = lies_as->layout == JIT_GEMM_LAYOUT_MN_MAJOR,
+                              .alignment = (int)alignment_of(lies_as),
+                              .scale = matrix->scale};
 }
 
 static jit_gemm_status find_epilogue(const jit_gemm_problem *problem,
@@ -611,6 +548,9 @@ static void add_matrix_bytes(const struct jg_matrix *matrix, struct jg_str *out)
     jg_bytes_u32(out, (uint32_t)matrix->alignment);
     jg_bytes_u32(out, (uint32_t)matrix->scale.kind);
     jg_bytes_u32(out, (uint32_t)matrix->scale.dtype);
+    jg_bytes_u32(out, matrix->scale.block_mn);
+    jg_bytes_u32(out, matrix->scale.block_k);
+    jg_bytes_u32(out, matrix->scale.layout);
 }
 
 void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out)

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/struct.h"
 #include "plan/config.h"
+#include "plan/scale.h"
 #include "plan/text.h"
 
 static const char problem_example[] =
@@ -111,14 +112,20 @@ static jit_gemm_status read_layout(struct problem_reader *reader,
 static jit_gemm_status read_scale(struct problem_reader *reader,
                                   const struct problem_key *key, const struct jg_word *word)
 {
-    for (int i = JIT_GEMM_SCALE_NONE; i <= JIT_GEMM_SCALE_VECTOR; i++) {
-        const jit_gemm_scale_kind kind = (jit_gemm_scale_kind)i;
-        if (jg_word_is(word->value, word->value_size, jg_scale_name(kind))) {
-            matrix_of(reader, key)->scale.kind = kind;
-            return JIT_GEMM_OK;
-        }
-    }
-    return refuse_unknown(key, "scale", word);
+    jit_gemm_scale *scale = &matrix_of(reader, key)->scale;
+    return jg_scale_parse(word->value, word->value_size, scale)
+               ? JIT_GEMM_OK
+               : refuse_unknown(key, "scale", word);
+}
+
+static jit_gemm_status read_scale_layout(struct problem_reader *reader,
+                                         const struct problem_key *key,
+                                         const struct jg_word *word)
+{
+    uint32_t *layout = &matrix_of(reader, key)->scale.layout;
+    return jg_scale_layout_parse(word->value, word->value_size, layout)
+               ? JIT_GEMM_OK
+               : refuse_unknown(key, "layout", word);
 }
 
 static const char *const dim_names[JG_DIM_COUNT] = {
@@ -289,7 +296,6 @@ static jit_gemm_status read_local_memory(struct problem_reader *reader,
 }
 
 #define ALIGNMENT_HINT "give 1, 2, 4, 8 or 16 bytes"
-#define SCALE_HINT     "scales: none tensor vector"
 
 /* In the order in which they are listed and printed. */
 static const struct problem_key keys[] = {
@@ -304,8 +310,15 @@ static const struct problem_key keys[] = {
     {"layout", "problem.layout", read_layouts, 0,
      "layouts: nt (K-major both) nn tn tt; A's letter, then B's"},
     {"d_layout", "problem.d.layout", read_layout, JG_MATRIX_D, "give row or column"},
-    {"a_scale", "problem.a.scale.kind", read_scale, JG_MATRIX_A, SCALE_HINT},
-    {"b_scale", "problem.b.scale.kind", read_scale, JG_MATRIX_B, SCALE_HINT},
+    {"a_scale", "problem.a.scale.kind", read_scale, JG_MATRIX_A, JG_SCALES},
+    {"a_scale_layout", "problem.a.scale.layout", read_scale_layout, JG_MATRIX_A,
+     JG_SCALE_LAYOUTS},
+    {"b_scale", "problem.b.scale.kind", read_scale, JG_MATRIX_B, JG_SCALES},
+    {"b_scale_layout", "problem.b.scale.layout", read_scale_layout, JG_MATRIX_B,
+     JG_SCALE_LAYOUTS},
+    {"d_scale", "problem.d.scale.kind", read_scale, JG_MATRIX_D, JG_SCALES},
+    {"d_scale_layout", "problem.d.scale.layout", read_scale_layout, JG_MATRIX_D,
+     JG_SCALE_LAYOUTS},
     {"dynamic", "problem.dynamic", read_dynamic, 0,
      "give a list of m n k batch, such as dynamic=m,n, each once"},
     {"workspace", "problem.workspace_limit", read_workspace, 0,
@@ -537,10 +550,14 @@ static void print_layouts(jit_gemm_problem *problem, struct jg_str *out)
     }
 }
 
-static void print_scale(const char *name, const jit_gemm_scale *scale, struct jg_str *out)
+static void print_scale(char letter, const jit_gemm_scale *scale, struct jg_str *out)
 {
     if (scale->kind != JIT_GEMM_SCALE_NONE) {
-        jg_str_printf(out, " %s=%s", name, jg_scale_name(scale->kind));
+        jg_str_printf(out, " %c_scale=%s", letter, jg_scale_name(scale));
+    }
+    if (scale->layout != JIT_GEMM_SCALE_LAYOUT_ROW) {
+        jg_str_printf(out, " %c_scale_layout=%s", letter,
+                      jg_scale_layout_name(scale->layout));
     }
 }
 
@@ -570,8 +587,9 @@ static void print_problem(jit_gemm_problem *problem, struct jg_str *out)
     print_sizes(problem, out);
     print_types(problem, out);
     print_layouts(problem, out);
-    print_scale("a_scale", &problem->a.scale, out);
-    print_scale("b_scale", &problem->b.scale, out);
+    print_scale('a', &problem->a.scale, out);
+    print_scale('b', &problem->b.scale, out);
+    print_scale('d', &problem->d.scale, out);
     print_dynamic(problem, out);
     print_workspace(problem->workspace_limit, out);
     print_alignment("input_align", problem->a.alignment, out);
@@ -606,11 +624,11 @@ jit_gemm_status jg_problem_print(const jit_gemm_problem *problem, struct jg_str 
 static jit_gemm_matrix public_matrix(const struct jg_matrix *matrix)
 {
     const bool is_narrow = matrix->alignment < JG_TMA_ALIGNMENT;
-    return (jit_gemm_matrix){
-        .dtype = matrix->dtype,
-        .layout = matrix->is_mn_major ? JIT_GEMM_LAYOUT_MN_MAJOR : JIT_GEMM_LAYOUT_K_MAJOR,
-        .alignment = is_narrow ? (uint32_t)matrix->alignment : 0,
-        .scale = {.kind = matrix->scale.kind, .dtype = matrix->scale.dtype}};
+    return (jit_gemm_matrix){.dtype = matrix->dtype,
+                             .layout = matrix->is_mn_major ? JIT_GEMM_LAYOUT_MN_MAJOR
+                                                           : JIT_GEMM_LAYOUT_K_MAJOR,
+                             .alignment = is_narrow ? (uint32_t)matrix->alignment : 0,
+                             .scale = matrix->scale};
 }
 
 void jg_problem_text(const struct jg_problem *problem, struct jg_str *out)

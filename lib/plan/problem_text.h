@@ -26,8 +26,8 @@ enum jg_matrix_index {
 jit_gemm_matrix *jg_problem_matrix(jit_gemm_problem *problem, enum jg_matrix_index index);
 
 /* Ranges and enumerations of every field, then the defaults: batch 1, B's type A's, D's by
- * A's, C laid out as D, scales of f32, and the lesser alignment in both matrices that share
- * it. The config text and the existence of the epilogue are not checked. ARGUMENT,
+ * A's, C laid out as D, types of scales, and the lesser alignment in both matrices that
+ * share it. The config text and the existence of the epilogue are not checked. ARGUMENT,
  * UNSUPPORTED. */
 jit_gemm_status jg_problem_check_fields(jit_gemm_problem *problem);
 

@@ -304,7 +304,7 @@ static void set_gate_steps(const struct launch *launch, struct jg_matrix_param *
 
 static jit_gemm_status resolve_scale(const struct launch *launch, const struct row *row)
 {
-    const struct jg_scale *scale = &declared_at(launch, row)->scale;
+    const jit_gemm_scale *scale = &declared_at(launch, row)->scale;
     if (scale->kind == JIT_GEMM_SCALE_NONE) {
         return resolve_absent(launch, row);
     }

@@ -137,16 +137,15 @@ Test(problem, wrong_types_are_refused)
 Test(problem, wrong_scales_are_refused)
 {
     jit_gemm_problem problem = make_problem();
-    problem.a.scale.kind = (jit_gemm_scale_kind)3;
+    problem.a.scale.kind = (jit_gemm_scale_kind)4;
     expect_refused(
         &problem, JIT_GEMM_ERR_ARGUMENT,
-        "problem.a.scale.kind: must be 0, 1 or 2, is 3; give JIT_GEMM_SCALE_NONE, "
-        "_TENSOR or _VECTOR");
+        "problem.a.scale.kind: must be 0 to 3, is 4; give JIT_GEMM_SCALE_NONE, _TENSOR, "
+        "_VECTOR or _BLOCK");
 
     problem = make_problem();
     problem.b.scale.kind = (jit_gemm_scale_kind)-1;
-    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT,
-                   "problem.b.scale.kind: must be 0, 1 or 2");
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT, "problem.b.scale.kind: must be 0 to 3");
 }
 
 Test(problem, scales_that_no_kernel_has_are_refused_by_name)
@@ -166,15 +165,32 @@ Test(problem, scales_that_no_kernel_has_are_refused_by_name)
          JIT_GEMM_ERR_ARGUMENT,
          "scale.dtype: a type of scales is given, but there is no scale"},
         {{.block_mn = 128},
-         JIT_GEMM_ERR_UNSUPPORTED,
-         "scale.block_mn: must be 0, is 128; leave it zero: this version has no block "
-         "scales"},
+         JIT_GEMM_ERR_ARGUMENT,
+         "scale.block_mn: must be 0, is 128: the scale is none of blocks; leave it zero, or "
+         "give the kind JIT_GEMM_SCALE_BLOCK"},
         {{.kind = JIT_GEMM_SCALE_VECTOR, .block_k = 32},
-         JIT_GEMM_ERR_UNSUPPORTED,
+         JIT_GEMM_ERR_ARGUMENT,
          "scale.block_k: must be 0, is 32"},
         {{.kind = JIT_GEMM_SCALE_TENSOR, .layout = 1},
-         JIT_GEMM_ERR_UNSUPPORTED,
+         JIT_GEMM_ERR_ARGUMENT,
          "scale.layout: must be 0, is 1"},
+        {{.kind = JIT_GEMM_SCALE_BLOCK, .block_mn = 2, .block_k = 64},
+         JIT_GEMM_ERR_UNSUPPORTED,
+         "scale.block_k: there are no scales of blocks of 2x64 and type none; give blocks "
+         "of 1x128 or 128x128 and f32, or of 1x32 and ue8m0"},
+        {{.kind = JIT_GEMM_SCALE_BLOCK,
+          .dtype = JIT_GEMM_DTYPE_F32,
+          .block_mn = 1,
+          .block_k = 32},
+         JIT_GEMM_ERR_UNSUPPORTED,
+         "scale.block_k: there are no scales of blocks of 1x32 and type f32"},
+        {{.kind = JIT_GEMM_SCALE_BLOCK, .block_mn = 1, .block_k = 128, .layout = 3},
+         JIT_GEMM_ERR_ARGUMENT,
+         "scale.layout: must be 0, 1 or 2, is 3; give JIT_GEMM_SCALE_LAYOUT_ROW, _COLUMN or "
+         "_128X4"},
+        {{.kind = JIT_GEMM_SCALE_BLOCK, .block_mn = 128, .block_k = 128},
+         JIT_GEMM_ERR_UNSUPPORTED,
+         "scale.kind: there is no kernel for scale 128x128 of"},
         {{.reserved = 5},
          JIT_GEMM_ERR_ARGUMENT,
          "scale.reserved: must be 0, is 5; zero the struct before filling it"},
@@ -196,15 +212,31 @@ Test(problem, scales_of_c_and_d_are_refused)
 {
     jit_gemm_problem problem = make_problem();
     problem.d.scale.kind = JIT_GEMM_SCALE_TENSOR;
-    expect_refused(
-        &problem, JIT_GEMM_ERR_UNSUPPORTED,
-        "problem.d.scale.kind: there is no kernel for a scale of C or D, only of "
-        "A and B; leave it zero, and multiply in an epilogue");
+    expect_refused(&problem, JIT_GEMM_ERR_UNSUPPORTED,
+                   "problem.d.scale.kind: there is no kernel for scale tensor of D yet; "
+                   "leave it zero, and multiply in an epilogue");
 
     problem = make_problem();
-    problem.c.scale.block_k = 1;
+    problem.c.scale.kind = JIT_GEMM_SCALE_VECTOR;
     expect_refused(&problem, JIT_GEMM_ERR_UNSUPPORTED,
-                   "problem.c.scale.block_k: must be 0");
+                   "problem.c.scale.kind: there is no kernel for scale vector of C yet");
+    problem.c.scale.kind = JIT_GEMM_SCALE_NONE;
+    problem.c.scale.block_k = 1;
+    expect_refused(&problem, JIT_GEMM_ERR_ARGUMENT, "problem.c.scale.block_k: must be 0");
+}
+
+Test(problem, type_of_scales_is_no_type_of_a_matrix)
+{
+    jit_gemm_problem problem = make_problem();
+    problem.a.dtype = JIT_GEMM_DTYPE_UE8M0;
+    expect_refused(&problem, JIT_GEMM_ERR_UNSUPPORTED,
+                   "problem.a.dtype: ue8m0 is a type of scales, and of no matrix; types: "
+                   "bf16 f16 tf32 e4m3 e5m2 s8");
+
+    problem = make_problem();
+    problem.d.dtype = JIT_GEMM_DTYPE_UE8M0;
+    expect_refused(&problem, JIT_GEMM_ERR_UNSUPPORTED,
+                   "problem.d.dtype: ue8m0 is a type of scales, and of no matrix");
 }
 
 Test(problem, type_of_scales_may_be_said)

@@ -99,8 +99,9 @@ Test(problem_text, every_message)
         {" \t\n ", "problem: the text is empty; give for instance"},
         {"m=1 n=5 mm=3",
          "problem: unknown key 'mm' at column 9; keys: m n k batch a b c d "
-         "layout d_layout a_scale b_scale dynamic workspace input_align output_align "
-         "pair max_registers local_memory epilogue config"},
+         "layout d_layout a_scale a_scale_layout b_scale b_scale_layout d_scale "
+         "d_scale_layout dynamic workspace input_align output_align pair max_registers "
+         "local_memory epilogue config"},
         {"=3", "problem: unknown key '' at column 1"},
         {"M=3", "problem: unknown key 'M' at column 1"},
         {"gemm",
@@ -155,7 +156,15 @@ Test(problem_text, every_message)
         {"8x8x8 bf16 d_layout=t",
          "problem.d.layout: unknown layout 't' at column 21; give row or column"},
         {"8x8x8 bf16 a_scale=row",
-         "problem.a.scale.kind: unknown scale 'row' at column 20; scales: none tensor vector"},
+         "problem.a.scale.kind: unknown scale 'row' at column 20; scales: none tensor vector "
+         "1x128 128x128 mx"},
+        {"8x8x8 bf16 d_scale=mx d_scale_layout=4x128",
+         "problem.d.scale.layout: unknown layout '4x128' at column 38; layouts: row column "
+         "128x4"},
+        {"8x8x8 bf16 b_scale_layout=row b_scale=vector b_scale_layout=column",
+         "problem.b.scale.layout: key 'b_scale_layout' at column 46 is given twice"},
+        {"8x8x8 bf16 b_scale=vector b_scale_layout=column",
+         "problem.b.scale.layout: must be 0, is 1: the scale is none of blocks"},
         {"8x8x8 bf16 b_scale=", "problem.b.scale.kind: unknown scale '' at column 20"},
         {"8x8x8 bf16 a_scale=tensor a_scale=none",
          "problem.a.scale.kind: key 'a_scale' at column 27 is given twice"},
@@ -294,6 +303,10 @@ Test(problem_text, print_leaves_defaults_out)
         {"8x8x8 bf16 d_layout=row", "m=8 n=8 k=8 a=bf16"},
         {"8x8x8 bf16 d_layout=column layout=tt",
          "m=8 n=8 k=8 a=bf16 layout=tt d_layout=column"},
+        {"8x8x8 e4m3 d_scale_layout=128x4 b_scale=128x128 d_scale=mx a_scale_layout=column "
+         "a_scale=1x128 b_scale_layout=row",
+         "m=8 n=8 k=8 a=e4m3 a_scale=1x128 a_scale_layout=column b_scale=128x128 d_scale=mx "
+         "d_scale_layout=128x4"},
         {"8x8x8 e4m3 b_scale=vector dynamic=m layout=nn a_scale=tensor d=bf16",
          "m=8 n=8 k=8 a=e4m3 d=bf16 layout=nn a_scale=tensor b_scale=vector dynamic=m"},
         {"8x8x8 bf16 input_align=16", "m=8 n=8 k=8 a=bf16"},
@@ -363,10 +376,24 @@ static jit_gemm_dim draw_dim(int dynamic_without_hint)
 
 static jit_gemm_scale draw_scale(void)
 {
-    const jit_gemm_scale none = {0};
-    const jit_gemm_scale_kind kind = (jit_gemm_scale_kind)draw(3);
-    const jit_gemm_scale scale = {.kind = kind, .dtype = JIT_GEMM_DTYPE_F32};
-    return kind == JIT_GEMM_SCALE_NONE ? none : scale;
+    static const jit_gemm_scale scales[] = {
+        {.kind = JIT_GEMM_SCALE_NONE},
+        {.kind = JIT_GEMM_SCALE_TENSOR, .dtype = JIT_GEMM_DTYPE_F32},
+        {.kind = JIT_GEMM_SCALE_VECTOR, .dtype = JIT_GEMM_DTYPE_F32},
+        {.kind = JIT_GEMM_SCALE_BLOCK,
+         .dtype = JIT_GEMM_DTYPE_F32,
+         .block_mn = 128,
+         .block_k = 128},
+        {.kind = JIT_GEMM_SCALE_BLOCK,
+         .dtype = JIT_GEMM_DTYPE_UE8M0,
+         .block_mn = 1,
+         .block_k = 32},
+    };
+    jit_gemm_scale scale = scales[draw(draw(4) ? 1 : sizeof(scales) / sizeof(scales[0]))];
+    if (scale.kind == JIT_GEMM_SCALE_BLOCK) {
+        scale.layout = (uint32_t)draw(3);
+    }
+    return scale;
 }
 
 /* One that has its defaults filled in, as after parsing. */
@@ -392,6 +419,7 @@ static jit_gemm_problem draw_problem(void)
     problem.d.dtype = (jit_gemm_dtype)(1 + draw(JIT_GEMM_DTYPE_S32));
     problem.a.scale = draw_scale();
     problem.b.scale = draw_scale();
+    problem.d.scale = draw_scale();
     problem.a.layout = (jit_gemm_layout)draw(2);
     problem.d.layout = (jit_gemm_layout)draw(2);
     problem.b.layout = (jit_gemm_layout)draw(2);

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/scale.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "plan/dtype.h"
+#include "plan/text.h"
+
+/* The scales that there are. */
+static const struct form {
+    const char *name;
+    jit_gemm_scale scale;
+} forms[] = {
+    {"none", {.kind = JIT_GEMM_SCALE_NONE}},
+    {"tensor", {.kind = JIT_GEMM_SCALE_TENSOR, .dtype = JIT_GEMM_DTYPE_F32}},
+    {"vector", {.kind = JIT_GEMM_SCALE_VECTOR, .dtype = JIT_GEMM_DTYPE_F32}},
+    {"1x128",
+     {.kind = JIT_GEMM_SCALE_BLOCK,
+      .dtype = JIT_GEMM_DTYPE_F32,
+      .block_mn = 1,
+      .block_k = 128}},
+    {"128x128",
+     {.kind = JIT_GEMM_SCALE_BLOCK,
+      .dtype = JIT_GEMM_DTYPE_F32,
+      .block_mn = 128,
+      .block_k = 128}},
+    {"mx",
+     {.kind = JIT_GEMM_SCALE_BLOCK,
+      .dtype = JIT_GEMM_DTYPE_UE8M0,
+      .block_mn = 1,
+      .block_k = 32}},
+};
+
+enum { FORM_COUNT = sizeof(forms) / sizeof(forms[0]) };
+
+static const char *const layout_names[] = {[JIT_GEMM_SCALE_LAYOUT_ROW] = "row",
+                                           [JIT_GEMM_SCALE_LAYOUT_COLUMN] = "column",
+                                           [JIT_GEMM_SCALE_LAYOUT_128X4] = "128x4"};
+
+enum { LAYOUT_COUNT = sizeof(layout_names) / sizeof(layout_names[0]) };
+
+/* NULL if the fields make none; a type that is left out fits. */
+static const struct form *find_form(const jit_gemm_scale *scale)
+{
+    for (int i = 0; i < FORM_COUNT; i++) {
+        const jit_gemm_scale *form = &forms[i].scale;
+        if (scale->kind == form->kind && scale->block_mn == form->block_mn &&
+            scale->block_k == form->block_k &&
+            (scale->dtype == form->dtype || scale->dtype == JIT_GEMM_DTYPE_NONE)) {
+            return &forms[i];
+        }
+    }
+    return NULL;
+}
+
+/* --------------------------------------------------------------------------- names */
+
+const char *jg_scale_name(const jit_gemm_scale *scale)
+{
+    const struct form *form = find_form(scale);
+    return form != NULL ? form->name : "unknown";
+}
+
+bool jg_scale_parse(const char *text, size_t size, jit_gemm_scale *scale)
+{
+    for (int i = 0; i < FORM_COUNT; i++) {
+        if (jg_word_is(text, size, forms[i].name)) {
+            const uint32_t layout = scale->layout;
+            *scale = forms[i].scale;
+            scale->layout = layout;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *jg_scale_layout_name(uint32_t layout)
+{
+    return layout < LAYOUT_COUNT ? layout_names[layout] : "unknown";
+}
+
+bool jg_scale_layout_parse(const char *text, size_t size, uint32_t *ret_layout)
+{
+    for (uint32_t i = 0; i < LAYOUT_COUNT; i++) {
+        if (jg_word_is(text, size, layout_names[i])) {
+            *ret_layout = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* -------------------------------------------------------------------------- checks */
+
+/* Name of a field, for messages: "problem.a.scale.kind". */
+struct field_name {
+    char text[40];
+};
+
+static struct field_name field_of(char letter, const char *member)
+{
+    struct field_name name;
+    snprintf(name.text, sizeof(name.text), "problem.%c.scale.%s", letter, member);
+    return name;
+}
+
+/* Of a scale that is not one of blocks. */
+static jit_gemm_status check_no_block(char letter, const char *member, uint32_t value)
+{
+    if (value != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field_of(letter, member).text,
+                       "leave it zero, or give the kind JIT_GEMM_SCALE_BLOCK",
+                       "must be 0, is %u: the scale is none of blocks", value);
+    }
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status check_dtype(char letter, const jit_gemm_scale *scale)
+{
+    const struct field_name field = field_of(letter, "dtype");
+    if (!jg_dtype_exists(scale->dtype)) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field.text, "give f32, or zero",
+                       "%d is no element type", (int)scale->dtype);
+    }
+    if (scale->kind == JIT_GEMM_SCALE_NONE && scale->dtype != JIT_GEMM_DTYPE_NONE) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field.text,
+                       "leave it zero, or give the scale a kind",
+                       "a type of scales is given, but there is no scale");
+    }
+    if (find_form(scale) == NULL) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field.text, "give f32, or zero",
+                       "there is no kernel for scales of type %s",
+                       jg_dtype_name(scale->dtype));
+    }
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status check_block(char letter, const jit_gemm_scale *scale)
+{
+    if (find_form(scale) == NULL) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field_of(letter, "block_k").text,
+                       "give blocks of 1x128 or 128x128 and f32, or of 1x32 and ue8m0",
+                       "there are no scales of blocks of %ux%u and type %s",
+                       scale->block_mn, scale->block_k, jg_dtype_name(scale->dtype));
+    }
+    if (scale->layout >= LAYOUT_COUNT) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field_of(letter, "layout").text,
+                       "give JIT_GEMM_SCALE_LAYOUT_ROW, _COLUMN or _128X4",
+                       "must be 0, 1 or 2, is %u", scale->layout);
+    }
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status check_plain(char letter, const jit_gemm_scale *scale)
+{
+    JG_TRY(check_no_block(letter, "block_mn", scale->block_mn));
+    JG_TRY(check_no_block(letter, "block_k", scale->block_k));
+    JG_TRY(check_no_block(letter, "layout", scale->layout));
+    return check_dtype(letter, scale);
+}
+
+jit_gemm_status jg_scale_check(char letter, const jit_gemm_scale *scale)
+{
+    if ((unsigned)scale->kind > JIT_GEMM_SCALE_BLOCK) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field_of(letter, "kind").text,
+                       "give JIT_GEMM_SCALE_NONE, _TENSOR, _VECTOR or _BLOCK",
+                       "must be 0 to 3, is %d", (int)scale->kind);
+    }
+    if (scale->reserved != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field_of(letter, "reserved").text,
+                       "zero the struct before filling it", "must be 0, is %u",
+                       scale->reserved);
+    }
+    return scale->kind == JIT_GEMM_SCALE_BLOCK ? check_block(letter, scale)
+                                               : check_plain(letter, scale);
+}
+
+void jg_scale_complete(jit_gemm_scale *scale)
+{
+    const struct form *form = find_form(scale);
+    if (form != NULL) {
+        scale->dtype = form->scale.dtype;
+    }
+}
+
+jit_gemm_status jg_scale_check_kernel(char letter, const jit_gemm_scale *scale)
+{
+    const bool is_input = letter == 'a' || letter == 'b';
+    if (scale->kind == JIT_GEMM_SCALE_NONE ||
+        (is_input && scale->kind != JIT_GEMM_SCALE_BLOCK)) {
+        return JIT_GEMM_OK;
+    }
+    return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field_of(letter, "kind").text,
+                   is_input ? "give a scale of the tensor, or a vector of them"
+                            : "leave it zero, and multiply in an epilogue",
+                   "there is no kernel for scale %s of %c yet", jg_scale_name(scale),
+                   toupper(letter));
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Scales of a matrix: which there are, their names, what may be combined. */
+#ifndef JG_PLAN_SCALE_H
+#define JG_PLAN_SCALE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+#include "jit_gemm/problem.h"
+
+/* Hints: all names. */
+#define JG_SCALES        "scales: none tensor vector 1x128 128x128 mx"
+#define JG_SCALE_LAYOUTS "layouts: row column 128x4"
+
+/* As a problem's text writes it; "unknown" for what jg_scale_check refuses. */
+const char *jg_scale_name(const jit_gemm_scale *scale);
+/* Sets kind, type and block of the scale by name; false if there is no such name. */
+bool jg_scale_parse(const char *text, size_t size, jit_gemm_scale *scale);
+const char *jg_scale_layout_name(uint32_t layout);
+bool jg_scale_layout_parse(const char *text, size_t size, uint32_t *ret_layout);
+
+/* Do the fields make one of the scales? Its type may be left out. `letter`: of the matrix,
+ * for messages. ARGUMENT, UNSUPPORTED. */
+jit_gemm_status jg_scale_check(char letter, const jit_gemm_scale *scale);
+/* Fills in the type. */
+void jg_scale_complete(jit_gemm_scale *scale);
+/* Is there a kernel for such a scale of this matrix? UNSUPPORTED. */
+jit_gemm_status jg_scale_check_kernel(char letter, const jit_gemm_scale *scale);
+
+#endif
