@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "jit_gemm/device.h"
+#include "verify/quantise.h"
 
 /* Filled with poison too: what is read past a matrix shows as NaN in the result. */
 enum { GUARD_BYTES = 4096, COPY_ALIGNMENT = 16 };
@@ -347,6 +348,11 @@ int run_results_create(jit_gemm_context *context, const struct cli_problem *prob
     if (code == CLI_OK) {
         code = create_matrix(context, &view, NULL, promised, &results->d);
     }
+    if (code == CLI_OK && p->d.scale.kind != JIT_GEMM_SCALE_NONE) {
+        view = quantise_scale_view(&p->d.scale, inputs->batch, rows, columns);
+        code = create_matrix(context, &view, NULL, element_size(view.dtype),
+                             &results->d_scale);
+    }
     for (size_t i = 0; i < problem->operand_count && code == CLI_OK; i++) {
         const jit_gemm_operand *operand = &problem->operands[i];
 
@@ -373,6 +379,9 @@ int run_results_poison(jit_gemm_context *context, const struct run_results *resu
 {
     jit_gemm_status status = poison(context, &results->d);
 
+    if (status == JIT_GEMM_OK) {
+        status = poison(context, &results->d_scale);
+    }
     for (size_t i = 0; i < JIT_GEMM_MAX_OPERANDS && status == JIT_GEMM_OK; i++) {
         status = poison(context, &results->operands[i]);
     }
@@ -397,6 +406,7 @@ int run_workspace_create(jit_gemm_context *context, uint64_t bytes,
 void run_results_free(jit_gemm_context *context, struct run_results *results)
 {
     run_matrix_free(context, &results->d);
+    run_matrix_free(context, &results->d_scale);
     run_matrix_free(context, &results->workspace);
     for (size_t i = 0; i < JIT_GEMM_MAX_OPERANDS; i++) {
         run_matrix_free(context, &results->operands[i]);
@@ -431,6 +441,7 @@ jit_gemm_args run_arguments(const struct cli_problem *problem,
         .d = argument_of(&results->d, true),
         .a_scale = argument_of(&inputs->a_scale, false),
         .b_scale = argument_of(&inputs->b_scale, false),
+        .d_scale = argument_of(&results->d_scale, false),
         .operands = operands,
         .operand_count = problem->operand_count,
         .m = inputs->m,
@@ -500,7 +511,8 @@ int run_check_guards(jit_gemm_context *context, const struct run_inputs *inputs,
                 {"C", &inputs->c},
                 {"D", &results->d},
                 {"the scales of A", &inputs->a_scale},
-                {"the scales of B", &inputs->b_scale}};
+                {"the scales of B", &inputs->b_scale},
+                {"the scales of D", &results->d_scale}};
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         code |= check_guards_of(context, rows[i].name, rows[i].matrix);

@@ -40,6 +40,7 @@ struct run_inputs {
 struct run_results {
     struct run_matrix d;
     struct run_matrix operands[JIT_GEMM_MAX_OPERANDS]; /* zeroed for inputs */
+    struct run_matrix d_scale;                         /* zeroed where D has none */
     struct run_matrix workspace; /* zeroed for a kernel that needs none */
 };
 

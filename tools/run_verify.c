@@ -7,6 +7,7 @@
 
 #include "host_sums.h"
 #include "verify/compare.h"
+#include "verify/quantise.h"
 #include "verify/reduce.h"
 
 #define REFERENCE_EPILOGUE_NAME "reference_epilogue"
@@ -21,6 +22,7 @@ static void make_reference_problem(const struct cli_problem *problem,
     ret_reference->problem.c.alignment = ret_reference->problem.d.alignment = 0;
     ret_reference->problem.register_limit = 0;
     ret_reference->problem.no_local_memory = 0;
+    ret_reference->problem.d.scale = (jit_gemm_scale){0}; /* the host scales */
     if (element_d_type(&problem->problem) !=
         JIT_GEMM_DTYPE_S32) { /* which need not round */
         ret_reference->problem.d.dtype = JIT_GEMM_DTYPE_F32;
@@ -83,12 +85,27 @@ static void compare_pair(const struct pair *pair, int64_t k, const void *out_dat
     free(folded);
 }
 
+static void tell(const char *name, const struct compare_report *report, bool is_quiet,
+                 struct run_verdict *verdict)
+{
+    char text[512];
+
+    compare_describe(report, text, sizeof(text));
+    if (!report->pass) {
+        verdict->is_wrong = true;
+        cli_error("%s: %s", name, text);
+    } else if (!is_quiet) {
+        printf("%-8s %s\n", name, text);
+    }
+    if (!(verdict->rel_error >= report->rel_error)) { /* also while it is NAN */
+        verdict->rel_error = report->rel_error;
+    }
+}
+
 static int compare_result(const struct run_launch *launch, const struct pair *pair,
                           bool is_quiet, struct run_verdict *verdict)
 {
-    const char *name = pair->name;
     struct compare_report report;
-    char text[512];
     void *out_data = run_matrix_download(launch->context, pair->out);
     void *ref_data =
         out_data != NULL ? run_matrix_download(launch->context, pair->ref) : NULL;
@@ -98,28 +115,60 @@ static int compare_result(const struct run_launch *launch, const struct pair *pa
         return CLI_FAILED;
     }
     compare_pair(pair, launch->inputs.k, out_data, ref_data, &report);
-    compare_describe(&report, text, sizeof(text));
-    if (!report.pass) {
-        verdict->is_wrong = true;
-        cli_error("%s: %s", name, text);
-    } else if (!is_quiet) {
-        printf("%-8s %s\n", name, text);
-    }
-    if (!(verdict->rel_error >= report.rel_error)) { /* also while it is NAN */
-        verdict->rel_error = report.rel_error;
-    }
+    tell(pair->name, &report, is_quiet, verdict);
     free(out_data);
     free(ref_data);
     return CLI_OK;
 }
 
-/* Is D, of s32, the sums themselves? The library's rule, docs/types.md. */
-static bool keeps_sums(const struct run_launch *launch, const jit_gemm_problem *p)
+/* Are the values of the epilogue the sums of integers themselves? */
+static bool has_plain_sums(const struct run_launch *launch, const jit_gemm_problem *p)
 {
-    return element_d_type(p) == JIT_GEMM_DTYPE_S32 && p->c.dtype == JIT_GEMM_DTYPE_NONE &&
+    return element_is_integer(p->a.dtype) && p->c.dtype == JIT_GEMM_DTYPE_NONE &&
            p->a.scale.kind == JIT_GEMM_SCALE_NONE &&
            p->b.scale.kind == JIT_GEMM_SCALE_NONE && p->epilogue[0] == '\0' &&
            launch->alpha >= 1 && launch->alpha <= 1;
+}
+
+/* D and the scales that the kernel computed for it. */
+static int compare_quantised(const struct run_launch *launch, const struct pair *pair,
+                             const jit_gemm_problem *p, bool is_quiet,
+                             struct run_verdict *verdict)
+{
+    const struct run_matrix *scales = &launch->results.d_scale;
+    struct compare_bounds bounds =
+        compare_bounds_for(JIT_GEMM_DTYPE_F32, pair->sums, launch->inputs.k);
+    struct compare_report elements, of_scales;
+    void *data = run_matrix_download(launch->context, pair->out);
+    void *scale_data = run_matrix_download(launch->context, scales);
+    void *ref_data = run_matrix_download(launch->context, pair->ref);
+    const bool is_there = data != NULL && scale_data != NULL && ref_data != NULL;
+
+    if (has_plain_sums(launch, p)) {
+        bounds = (struct compare_bounds){0};
+    }
+    if (is_there) {
+        const struct quantised all = {.scale = &p->d.scale,
+                                      .view = &pair->out->view,
+                                      .scale_view = &scales->view,
+                                      .ref_view = &pair->ref->view,
+                                      .data = data,
+                                      .scales = scale_data,
+                                      .ref = ref_data};
+        quantise_compare(&all, &bounds, &elements, &of_scales);
+        tell(pair->name, &elements, is_quiet, verdict);
+        tell("d_scale", &of_scales, is_quiet, verdict);
+    }
+    free(data);
+    free(scale_data);
+    free(ref_data);
+    return is_there ? CLI_OK : CLI_FAILED;
+}
+
+/* Is D, of s32, the sums themselves? The library's rule, docs/types.md. */
+static bool keeps_sums(const struct run_launch *launch, const jit_gemm_problem *p)
+{
+    return element_d_type(p) == JIT_GEMM_DTYPE_S32 && has_plain_sums(launch, p);
 }
 
 /* What the library says of the kernel's sums, in the words of the comparison. */
@@ -204,7 +253,9 @@ int run_verify(const struct run_launch *launch, const struct cli_problem *proble
     if (code == CLI_OK) {
         const struct pair pair = {
             .name = "D", .out = &launch->results.d, .ref = &other.results.d, .sums = sums};
-        code = compare_result(launch, &pair, is_quiet, verdict);
+        code = problem->problem.d.scale.kind != JIT_GEMM_SCALE_NONE
+                   ? compare_quantised(launch, &pair, &problem->problem, is_quiet, verdict)
+                   : compare_result(launch, &pair, is_quiet, verdict);
     }
     for (size_t i = 0; i < problem->operand_count && code == CLI_OK; i++) {
         const jit_gemm_operand *operand = &problem->operands[i];

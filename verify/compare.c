@@ -55,7 +55,7 @@ struct compare_bounds compare_bounds_for(jit_gemm_dtype dtype, enum compare_sums
         .element_rms = 16 * sum};
 }
 
-static double square_mean_root(const struct element_view *view, const void *data)
+double compare_root_mean_square(const struct element_view *view, const void *data)
 {
     double sum = 0;
     uint64_t count = 0;
@@ -106,7 +106,7 @@ static double saturate(jit_gemm_dtype dtype, double value)
     return saturates && fabs(value) > fabs(greatest) ? greatest : value;
 }
 
-static uint64_t count_stray_writes(const struct element_view *view, const void *data)
+uint64_t compare_count_strays(const struct element_view *view, const void *data)
 {
     uint64_t count = 0;
     for (int64_t batch = 0; batch < view->batch; batch++) {
@@ -213,7 +213,7 @@ void compare_matrices(const struct element_view *out_view, const void *out,
                              .out = out,
                              .ref = ref,
                              .bounds = bounds,
-                             .rms = square_mean_root(ref_view, ref),
+                             .rms = compare_root_mean_square(ref_view, ref),
                              .report = {.batch = -1, .row = -1, .column = -1}};
     for (int64_t batch = 0; batch < out_view->batch; batch++) {
         for (int64_t row = 0; row < out_view->rows; row++) {
@@ -222,7 +222,7 @@ void compare_matrices(const struct element_view *out_view, const void *out,
             }
         }
     }
-    all.report.stray_writes = count_stray_writes(out_view, out);
+    all.report.stray_writes = compare_count_strays(out_view, out);
     judge_norm(&all);
     *ret_report = all.report;
 }

@@ -66,6 +66,11 @@ void compare_matrices(const struct element_view *out_view, const void *out,
                       const struct compare_bounds *bounds,
                       struct compare_report *ret_report);
 
+/* Of a matrix's finite elements; 0 if there are none. */
+double compare_root_mean_square(const struct element_view *view, const void *data);
+/* Elements between rows and between batches that are no longer poison. */
+uint64_t compare_count_strays(const struct element_view *view, const void *data);
+
 /* One line of text about a report: what is wrong, or the error and its bound. */
 void compare_describe(const struct compare_report *report, char *buffer, size_t size);
 

@@ -72,6 +72,11 @@ typedef struct jit_gemm_args {
     uint64_t workspace_bytes; /**< Bytes of `workspace`; 0 means the info's
                                  `workspace_bytes`. A launch of dynamic sizes beyond the
                                  planned ones may need more, and says how many. */
+    jit_gemm_arg d_scale; /**< Scales of D, written: R = M rows of KB = ceil(D's columns /
+                             block_k) of them. A batch takes R * KB elements in layout row,
+                             KB * (R rounded up to 4) in column, ceil(R / 128) * ceil(KB /
+                             4) * 512 in 128x4; its stride is that if it is 0. It has no
+                             `ld`. docs/scales.md says what lies where. */
 } jit_gemm_args;
 
 /** What ::jit_gemm_build produces. */

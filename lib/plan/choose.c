@@ -71,6 +71,11 @@ static jit_gemm_status choose_reference(const struct jg_arch *arch,
                                         const struct jg_problem *problem,
                                         struct jg_choice *ret_choice, struct jg_str *trace)
 {
+    if (problem->d.scale.kind != JIT_GEMM_SCALE_NONE) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.d.scale.kind",
+                       "leave it zero, or the kernel to the choice",
+                       "the reference kernel computes no scales of D");
+    }
     struct jg_choice choice;
     memset(&choice, 0, sizeof(choice));
     choice.config.kernel = JG_KERNEL_REFERENCE;

@@ -23,7 +23,10 @@
 
 #include "base/str.h"
 
-enum { JG_MAX_SPLIT_K = 64 };
+enum {
+    JG_MAX_SPLIT_K = 64,
+    JG_MAX_OUT_STAGES = 5 /* of blocks that wait for their scale; 2 of all others */
+};
 
 enum jg_kernel_family {
     JG_KERNEL_GEMM = 0,     /* the structured kernel of the architecture */
@@ -63,7 +66,8 @@ struct jg_config_layout {
 /* Where the product waits. */
 struct jg_config_storage {
     int acc_stages; /* accumulators: 1 or 2; 0: they are registers */
-    int out_stages; /* store tiles of each team of warps that fills them: 1 or 2 */
+    int out_stages; /* store tiles of each team of warps that fills them: 1 or 2, or as many
+                       as blocks of D take that wait for their scale */
 };
 
 /* How the inputs come. */

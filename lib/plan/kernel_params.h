@@ -44,18 +44,18 @@ enum jg_map_index {
 
 struct jg_kernel_params {
     struct jg_tensor_map maps[JG_MAP_OPERANDS];
-    struct jg_matrix_param a, b, c, d, a_scale,
-        b_scale; /* a, b: as the kernel takes them */
+    struct jg_matrix_param a, b, c, d, a_scale, b_scale,
+        d_scale; /* a, b: as the kernel takes them */
     struct jg_scalar_param alpha, beta;
     uint32_t m, n, k, batch; /* sizes of this launch, exact ones included */
     uint64_t workspace;      /* device address; of kernels that need one */
-    uint64_t reserved;
+    uint64_t reserved[13];
     struct jg_matrix_param operands[JIT_GEMM_MAX_OPERANDS];
     /* Maps of operands follow the last of those that the kernel has: see
      * jg_kernel_params_map. */
     struct jg_tensor_map room[JIT_GEMM_MAX_OPERANDS];
 };
-_Static_assert(offsetof(struct jg_kernel_params, operands) == 768,
+_Static_assert(offsetof(struct jg_kernel_params, operands) == 896,
                "as jg/common/kernel_params.cuh has it");
 _Static_assert(sizeof(struct jg_kernel_params) <= 4096, "all that a launch takes");
 

@@ -2,6 +2,7 @@
 #include "plan/output.h"
 
 #include "base/math.h"
+#include "plan/scale.h"
 #include "plan/trial.h"
 
 enum {
@@ -46,10 +47,104 @@ static bool takes_fragments(const struct jg_problem *problem)
            !is_random(problem->epilogue);
 }
 
-bool jg_out_stages_check(struct jg_trial *trial)
+/* ------------------------------------------------------------ scales of blocks of D */
+
+enum {
+    STEP = 64,         /* columns of D in a step of the epilogue, JG_GATED_STEP if gated */
+    PANEL_COLUMNS = 32 /* of f32 in an output stage */
+};
+
+static bool computes_scales(const struct jg_problem *problem)
+{
+    return problem->d.scale.kind != JIT_GEMM_SCALE_NONE;
+}
+
+static int step_columns(const struct jg_problem *problem)
+{
+    return problem->is_gated ? JG_GATED_STEP : STEP;
+}
+
+/* Is a block spread over steps, so that its elements wait for the last one? */
+static bool spreads_blocks(const struct jg_problem *problem)
+{
+    return computes_scales(problem) &&
+           (int)problem->d.scale.block_k > step_columns(problem);
+}
+
+/* Elements of a block, or of a team's half of it, wait in f32. Beyond them are the second
+ * accumulators of the last step, or what two teams exchange. */
+int jg_out_stages_choose(const struct jg_problem *problem,
+                         const struct jg_team_columns *columns)
+{
+    const int block = (int)problem->d.scale.block_k;
+    if (!spreads_blocks(problem)) {
+        return JG_VECTOR_OUT_STAGES;
+    }
+    const bool is_half = columns->count < block;
+    return (is_half ? columns->count : block) / PANEL_COLUMNS +
+           (problem->is_gated || is_half ? 1 : 0);
+}
+
+/* Whole blocks, each in a team or halved between two. */
+static bool check_blocks(struct jg_trial *trial, const struct jg_team_columns *columns)
+{
+    const struct jg_problem *problem = trial->problem;
+    const char *name = jg_scale_name(&problem->d.scale);
+    const int block = (int)problem->d.scale.block_k;
+    const int whole = spreads_blocks(problem) ? block : step_columns(problem);
+    if (!computes_scales(problem)) {
+        return true;
+    }
+    if (trial->product.d_is_transpose) {
+        return jg_trial_reject(
+            trial,
+            "swap_ab=1: there is no kernel for scale %s of D in a transposed product",
+            name);
+    }
+    if (spreads_blocks(problem) && jg_problem_has_neighbours(problem)) {
+        return jg_trial_reject(trial,
+                               "there is no kernel for scale %s of D with pairs of "
+                               "neighbours in an MN-major B; pair=halves has one",
+                               name);
+    }
+    const bool may_share = columns->shared && spreads_blocks(problem);
+    if (columns->count % whole != 0 && !(may_share && 2 * columns->count == whole)) {
+        return jg_trial_reject(
+            trial,
+            "the %d columns of D that a team of warps has of a tile are no multiple of %d%s, "
+            "as scale %s of D needs",
+            columns->count, whole, may_share ? ", or half of it" : "", name);
+    }
+    return true;
+}
+
+static bool check_stages_of_blocks(struct jg_trial *trial,
+                                   const struct jg_team_columns *columns)
+{
+    const int needed = jg_out_stages_choose(trial->problem, columns);
+    const int out_stages = trial->config.storage.out_stages;
+    const bool is_exact = spreads_blocks(trial->problem);
+    if (out_stages <= JG_VECTOR_OUT_STAGES && !is_exact) {
+        return true;
+    }
+    if (!is_exact) {
+        return jg_trial_reject(
+            trial, "out_stages=%d: only scales of blocks of D take more than %d",
+            out_stages, JG_VECTOR_OUT_STAGES);
+    }
+    return out_stages == needed ||
+           jg_trial_reject(
+               trial, "out_stages=%d: scale %s of D takes out_stages=%d with this tile",
+               out_stages, jg_scale_name(&trial->problem->d.scale), needed);
+}
+
+bool jg_out_stages_check(struct jg_trial *trial, const struct jg_team_columns *columns)
 {
     const int out_stages = trial->config.storage.out_stages;
     const bool by_columns = jg_problem_is_column_major(trial->problem);
+    if (!check_blocks(trial, columns) || !check_stages_of_blocks(trial, columns)) {
+        return false;
+    }
     if (out_stages >= JG_VECTOR_OUT_STAGES || takes_fragments(trial->problem)) {
         return true;
     }

@@ -65,9 +65,18 @@ struct jg_output jg_output_choose(const struct jg_trial *trial,
  * None with output_align, or a gated epilogue. */
 int jg_output_loads(const struct jg_problem *problem);
 
-/* Are there the two output stages whose memory the epilogue by vectors needs? False with a
- * reason. */
-bool jg_out_stages_check(struct jg_trial *trial);
+/* What a team of warps has of a tile of D. */
+struct jg_team_columns {
+    int count;   /* columns */
+    bool shared; /* does another team have as many of the same rows beside them? */
+};
+
+/* Output stages where the config leaves them open: as many as there must be. */
+int jg_out_stages_choose(const struct jg_problem *problem,
+                         const struct jg_team_columns *columns);
+/* Are there the output stages whose memory the epilogue by vectors needs, and are the
+ * blocks whole whose scales it computes? False with a reason. */
+bool jg_out_stages_check(struct jg_trial *trial, const struct jg_team_columns *columns);
 
 /* Bytes of matrices of D's shape that the epilogue reads or writes, per element of the
  * product. */

@@ -456,6 +456,32 @@ static jit_gemm_status check_gated(const jit_gemm_problem *problem,
     return JIT_GEMM_OK;
 }
 
+/* Of a problem with its epilogue: what scales need that the kernel computes for D. */
+static jit_gemm_status check_computed_scale(const jit_gemm_problem *problem,
+                                            const struct jg_epilogue *epilogue)
+{
+    const char *name = jg_scale_name(&problem->d.scale);
+    if (problem->d.scale.kind == JIT_GEMM_SCALE_NONE) {
+        return JIT_GEMM_OK;
+    }
+    if (!jg_dtype_is_fp8(problem->d.dtype)) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.d.dtype", "give e4m3 or e5m2",
+                       "there is no kernel for scale %s of a D of type %s", name,
+                       jg_dtype_name(problem->d.dtype));
+    }
+    if (problem->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.d.layout",
+                       "give JIT_GEMM_LAYOUT_ROW_MAJOR",
+                       "there is no kernel for scale %s of a column-major D", name);
+    }
+    if (jg_epilogue_reduces(epilogue)) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.d.scale.kind",
+                       "leave the reduction out, or the scale",
+                       "there is no kernel for scale %s of D beside a reduction", name);
+    }
+    return JIT_GEMM_OK;
+}
+
 jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_find_fn find,
                                      void *find_user, struct jg_problem *ret_problem)
 {
@@ -474,6 +500,7 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     JG_TRY(canonical_config(checked.config, problem.config));
     JG_TRY(find_epilogue(&checked, find, find_user, &problem.epilogue));
     JG_TRY(check_gated(&checked, problem.epilogue));
+    JG_TRY(check_computed_scale(&checked, problem.epilogue));
     JG_TRY(check_output_alignment(&checked, problem.epilogue, output_alignment));
     problem.is_gated = problem.epilogue != NULL && problem.epilogue->is_gated;
     problem.m = round_hint(checked.m, DEFAULT_MATRIX_HINT);

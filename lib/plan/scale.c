@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/math.h"
 #include "plan/dtype.h"
 #include "plan/text.h"
 
@@ -185,16 +186,60 @@ void jg_scale_complete(jit_gemm_scale *scale)
     }
 }
 
+/* Of D: are the blocks those of a row, and is the layout one of its type? */
+static jit_gemm_status check_computed(const jit_gemm_scale *scale)
+{
+    const bool is_mx = scale->dtype == JIT_GEMM_DTYPE_UE8M0;
+    const uint32_t other_layout =
+        is_mx ? JIT_GEMM_SCALE_LAYOUT_COLUMN : JIT_GEMM_SCALE_LAYOUT_128X4;
+    if (scale->layout == other_layout) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.d.scale.layout",
+                       is_mx ? "give the layout row or 128x4"
+                             : "give the layout row or column",
+                       "there is no kernel for scale %s of D in layout %s yet",
+                       jg_scale_name(scale), jg_scale_layout_name(scale->layout));
+    }
+    return JIT_GEMM_OK;
+}
+
 jit_gemm_status jg_scale_check_kernel(char letter, const jit_gemm_scale *scale)
 {
     const bool is_input = letter == 'a' || letter == 'b';
-    if (scale->kind == JIT_GEMM_SCALE_NONE ||
-        (is_input && scale->kind != JIT_GEMM_SCALE_BLOCK)) {
+    const bool is_block = scale->kind == JIT_GEMM_SCALE_BLOCK;
+    if (scale->kind == JIT_GEMM_SCALE_NONE || (is_input && !is_block)) {
         return JIT_GEMM_OK;
     }
+    if (letter == 'd' && is_block && scale->block_mn == 1) {
+        return check_computed(scale);
+    }
     return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field_of(letter, "kind").text,
-                   is_input ? "give a scale of the tensor, or a vector of them"
-                            : "leave it zero, and multiply in an epilogue",
+                   is_input        ? "give a scale of the tensor, or a vector of them"
+                   : letter == 'd' ? "give 1x128 or mx, or multiply in an epilogue"
+                                   : "leave it zero, and multiply in an epilogue",
                    "there is no kernel for scale %s of %c yet", jg_scale_name(scale),
                    toupper(letter));
+}
+
+/* ---------------------------------------------------------------------------- sizes */
+
+enum {
+    COLUMN_STEP = 4,  /* what a column of scales is rounded up to */
+    PIECE_ROWS = 128, /* of the layout 128x4 */
+    PIECE_BLOCKS = 4
+};
+
+struct jg_scale_extent jg_scale_extent(const jit_gemm_scale *scale, int64_t mn, int64_t k)
+{
+    const int64_t rows = jg_ceil_div(mn, scale->block_mn);
+    const int64_t blocks = jg_ceil_div(k, scale->block_k);
+    switch ((jit_gemm_scale_layout)scale->layout) {
+    case JIT_GEMM_SCALE_LAYOUT_ROW:
+        break;
+    case JIT_GEMM_SCALE_LAYOUT_COLUMN:
+        return (struct jg_scale_extent){blocks, jg_align_up(rows, COLUMN_STEP)};
+    case JIT_GEMM_SCALE_LAYOUT_128X4:
+        return (struct jg_scale_extent){jg_ceil_div(rows, PIECE_ROWS),
+                                        jg_align_up(blocks, PIECE_BLOCKS) * PIECE_ROWS};
+    }
+    return (struct jg_scale_extent){rows, blocks};
 }

@@ -28,4 +28,11 @@ void jg_scale_complete(jit_gemm_scale *scale);
 /* Is there a kernel for such a scale of this matrix? UNSUPPORTED. */
 jit_gemm_status jg_scale_check_kernel(char letter, const jit_gemm_scale *scale);
 
+/* Scales of blocks of one batch, as rows of elements in memory. */
+struct jg_scale_extent {
+    int64_t rows, columns;
+};
+/* Of a matrix of `mn` rows or columns, and `k` elements along K. */
+struct jg_scale_extent jg_scale_extent(const jit_gemm_scale *scale, int64_t mn, int64_t k);
+
 #endif

@@ -4,15 +4,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { OUT_STAGES = 2 /* so that one is filled while the other is stored */ };
-
-void jg_trial_complete(struct jg_trial *trial)
+void jg_trial_complete(struct jg_trial *trial, int out_stages)
 {
     const struct jg_config_override *override = trial->override;
     const struct jg_config *wanted = &override->values;
     struct jg_config *config = &trial->config;
     config->storage.out_stages =
-        override->has_out_stages ? wanted->storage.out_stages : OUT_STAGES;
+        override->has_out_stages ? wanted->storage.out_stages : out_stages;
     config->launch.pdl = override->has_pdl ? wanted->launch.pdl : 1;
     config->launch.debug = wanted->launch.debug;
     config->launch.trace = wanted->launch.trace;

@@ -19,8 +19,9 @@ struct jg_trial {
     char reason[JG_REASON_SIZE]; /* why the config cannot be; "" if it can */
 };
 
-/* What every chip fills in alike: output stages, dependent launch, instruments. */
-void jg_trial_complete(struct jg_trial *trial);
+/* What every chip fills in alike: output stages, these where the config leaves them open,
+ * dependent launch, instruments. */
+void jg_trial_complete(struct jg_trial *trial, int out_stages);
 /* Notes the reason; always false, so that a check can return it. */
 bool jg_trial_reject(struct jg_trial *trial, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/math.h"
+#include "plan/scale.h"
 #include "runtime/array.h"
 #include "runtime/workspace.h"
 
@@ -161,6 +162,9 @@ static const struct row scale_rows[] = {
     {ROW(b, b_scale), .description = "the scales", .outer = SIZE_ONE, .inner = SIZE_N,
      .alignment_key = output_key, .absent = "this problem has no scales of B",
      .remedy = "leave it zero, or name a scale in problem.b.scale.kind"},
+    {ROW(d, d_scale), .description = "the scales", .outer = SIZE_M, .inner = SIZE_D_COLUMNS,
+     .alignment_key = output_key, .absent = "this problem has no scales of D",
+     .remedy = "leave it zero, or name a scale in problem.d.scale.kind"},
 };
 
 #undef ROW
@@ -302,11 +306,35 @@ static void set_gate_steps(const struct launch *launch, struct jg_matrix_param *
     param->batch_step = halves ? (uint32_t)launch->sizes[SIZE_D_COLUMNS] : 1;
 }
 
+/* Those that the kernel computes. */
+static jit_gemm_status resolve_block_scale(const struct launch *launch,
+                                           const struct row *row,
+                                           const jit_gemm_scale *scale)
+{
+    const struct jg_scale_extent extent =
+        jg_scale_extent(scale, launch->sizes[row->outer], launch->sizes[row->inner]);
+    const int64_t element_bytes = jg_bytes_of(scale->dtype, 1);
+    const struct jg_array array = {.field = row->field,
+                                   .description = row->description,
+                                   .is_plural = true,
+                                   .kind = "packed tensor",
+                                   .rows = extent.rows,
+                                   .columns = extent.columns,
+                                   .batch = launch->params->batch,
+                                   .element_bytes = element_bytes,
+                                   .alignment = element_bytes,
+                                   .alignment_key = row->alignment_key};
+    return jg_array_resolve(&array, given_at(launch, row), param_at(launch, row));
+}
+
 static jit_gemm_status resolve_scale(const struct launch *launch, const struct row *row)
 {
     const jit_gemm_scale *scale = &declared_at(launch, row)->scale;
     if (scale->kind == JIT_GEMM_SCALE_NONE) {
         return resolve_absent(launch, row);
+    }
+    if (scale->kind == JIT_GEMM_SCALE_BLOCK) {
+        return resolve_block_scale(launch, row, scale);
     }
     const bool is_vector = scale->kind == JIT_GEMM_SCALE_VECTOR;
     struct jg_array array = {.field = row->field,

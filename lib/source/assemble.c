@@ -225,6 +225,22 @@ static void print_b_scales(const struct jg_problem *problem, struct jg_str *out)
     }
 }
 
+/* What the kernel computes of D's blocks (jg/epilogue/output_scale.cuh). */
+static void print_d_scale(const jit_gemm_scale *scale, struct jg_str *out)
+{
+    static const char *const layouts[] = {[JIT_GEMM_SCALE_LAYOUT_ROW] = "kRow",
+                                          [JIT_GEMM_SCALE_LAYOUT_COLUMN] = "kColumn",
+                                          [JIT_GEMM_SCALE_LAYOUT_128X4] = "k128x4"};
+    if (scale->kind == JIT_GEMM_SCALE_NONE) {
+        jg_str_puts(out, "    using DScale = jg::NoOutputScale;\n");
+    } else {
+        jg_str_printf(out,
+                      "    using DScale = jg::OutputScale<jg::%s, %u, "
+                      "jg::ScaleLayout::%s>;\n",
+                      jg_dtype_name(scale->dtype), scale->block_k, layouts[scale->layout]);
+    }
+}
+
 /* Nothing is computed but the sum, and alpha times it. */
 static bool is_plain(const struct jg_problem *problem)
 {
@@ -355,6 +371,9 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_scale("AScale", problem, problem->a.scale.kind, JIT_GEMM_OPERAND_COLUMN_VECTOR,
                 out);
     print_b_scales(problem, out);
+    if (config->kernel != JG_KERNEL_REFERENCE) {
+        print_d_scale(&problem->d.scale, out);
+    }
     jg_str_puts(out, "};\n\n");
 }
 

@@ -43,7 +43,7 @@ struct Config {
     static constexpr jg::u32 kSplitK = 1;
     static constexpr jg::u32 kThreads = 384;
     static constexpr jg::u32 kSmemBytes = 115712;
-    static constexpr jg::u32 kParamsBytes = 1664;
+    static constexpr jg::u32 kParamsBytes = 1792;
     static constexpr jg::u32 kOperandCount = 5;
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;
@@ -67,6 +67,7 @@ struct Config {
     using AScale = jg::NoScale;
     using BScale = jg::NoScale;
     using BGateScale = jg::NoScale;
+    using DScale = jg::NoOutputScale;
 };
 
 #line 1 "jit_gemm_epilogue"

@@ -40,7 +40,7 @@ struct Config {
     static constexpr jg::u32 kSplitK = 1;
     static constexpr jg::u32 kThreads = 384;
     static constexpr jg::u32 kSmemBytes = 99328;
-    static constexpr jg::u32 kParamsBytes = 1152;
+    static constexpr jg::u32 kParamsBytes = 1280;
     static constexpr jg::u32 kOperandCount = 2;
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = false;
@@ -64,6 +64,7 @@ struct Config {
     using AScale = jg::RowVectorInput<jg::f32>;
     using BScale = jg::NoScale;
     using BGateScale = jg::NoScale;
+    using DScale = jg::NoOutputScale;
 };
 
 #line 1 "jit_gemm_epilogue"

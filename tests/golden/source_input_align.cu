@@ -38,7 +38,7 @@ struct Config {
     static constexpr jg::u32 kSplitK = 1;
     static constexpr jg::u32 kThreads = 384;
     static constexpr jg::u32 kSmemBytes = 181248;
-    static constexpr jg::u32 kParamsBytes = 768;
+    static constexpr jg::u32 kParamsBytes = 896;
     static constexpr jg::u32 kOperandCount = 0;
     static constexpr bool kAKMajor = false;
     static constexpr bool kBKMajor = false;
@@ -63,6 +63,7 @@ struct Config {
     using AScale = jg::NoScale;
     using BScale = jg::NoScale;
     using BGateScale = jg::NoScale;
+    using DScale = jg::NoOutputScale;
 };
 
 #line 1 "jit_gemm_epilogue"

@@ -40,7 +40,7 @@ struct Config {
     static constexpr bool kSplitSerial = true;
     static constexpr jg::u32 kThreads = 192;
     static constexpr jg::u32 kSmemBytes = 164864;
-    static constexpr jg::u32 kParamsBytes = 768;
+    static constexpr jg::u32 kParamsBytes = 896;
     static constexpr jg::u32 kOperandCount = 0;
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;
@@ -64,6 +64,7 @@ struct Config {
     using AScale = jg::NoScale;
     using BScale = jg::NoScale;
     using BGateScale = jg::NoScale;
+    using DScale = jg::NoOutputScale;
 };
 
 #line 1 "jit_gemm_epilogue"

@@ -344,8 +344,9 @@ Test(config, every_message)
          "16"},
         {"raster_group=32", "config: '32' at column 14 is no value of 'raster_group'"},
         {"raster_group=0", "config: '0' at column 14 is no value of 'raster_group'"},
-        {"out_stages=3",
-         "config: '3' at column 12 is no value of 'out_stages'; give 1 or 2"},
+        {"out_stages=6",
+         "config: '6' at column 12 is no value of 'out_stages'; give 1 or 2, up to 5 with "
+         "d_scale"},
         {"swizzle=3", "config: '3' at column 9 is no value of 'swizzle'; give 1, 2, 4, 8"},
         {"swizzle=2 raster_group=2",
          "config: key 'raster_group' at column 11 is given twice; give each key once"},

@@ -214,7 +214,7 @@ Test(problem, scales_of_c_and_d_are_refused)
     problem.d.scale.kind = JIT_GEMM_SCALE_TENSOR;
     expect_refused(&problem, JIT_GEMM_ERR_UNSUPPORTED,
                    "problem.d.scale.kind: there is no kernel for scale tensor of D yet; "
-                   "leave it zero, and multiply in an epilogue");
+                   "give 1x128 or mx, or multiply in an epilogue");
 
     problem = make_problem();
     problem.c.scale.kind = JIT_GEMM_SCALE_VECTOR;

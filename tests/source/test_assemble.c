@@ -117,6 +117,12 @@ static const struct {
       .snippet = "d = silu(acc0 + b0) * (acc1 + b1);",
       .operands = "b:pair_vector:bf16",
       .name = "swiglu"}},
+    {"source_quantised.cu",
+     {.problem = "m=300 n=600 k=256 a=bf16 d=e4m3 d_scale=1x128 d_scale_layout=column "
+                 "config=kernel=gemm tile=128x256x64 cluster=2x1 stages=2 raster=m "
+                 "raster_group=1 pdl=1",
+      .snippet = "d = silu(acc0) * acc1;",
+      .name = "swiglu"}},
     {"source_input_align.cu",
      {.problem = "m=333 n=512 k=201 a=f16 layout=tn input_align=2 config=kernel=gemm "
                  "tile=64x128x64 cluster=1x1 stages=6 raster=n swizzle=2 out_stages=2 "

@@ -47,13 +47,13 @@ enum MapIndex : u32 { kMapA, kMapB, kMapC, kMapD, kMapCount };
 
 struct GemmParams {
     TensorMap maps[kMapCount];
-    MatrixParam a, b, c, d, a_scale, b_scale;
+    MatrixParam a, b, c, d, a_scale, b_scale, d_scale;
     ScalarParam alpha, beta;
     u32 m, n, k, batch; // sizes of this launch
     u64 workspace;      // device address; of kernels that split K or reduce (epilogue/)
-    u64 reserved;
+    u64 reserved[13];
 };
-static_assert(sizeof(GemmParams) == 768, "as the host has it");
+static_assert(sizeof(GemmParams) == 896, "as the host has it");
 
 template <u32 kOperandCount>
 struct KernelParams : GemmParams {

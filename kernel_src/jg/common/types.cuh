@@ -31,6 +31,9 @@ struct e4m3 {
 struct e5m2 {
     u8 bits;
 };
+struct ue8m0 { // a scale: a power of two
+    u8 bits;
+};
 struct s8 {
     signed char value;
 };

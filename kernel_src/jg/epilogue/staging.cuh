@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // StagingBuffer: a warp's shared memory, in which accumulators become vectors of 8
-// neighbouring columns of D. TransposedStagingBuffer: the same where D lies transposed in
-// the accumulator.
+// neighbouring columns of D. PanelStagingBuffer: the same for several steps side by side.
+// TransposedStagingBuffer: where D lies transposed in the accumulator.
 //
 // Filled by accumulators (copy_step), read by VectorEpilogue. The memory belongs to one
 // warp only, which orders its stores and loads by __syncwarp: nothing here waits or
@@ -75,6 +75,89 @@ class StagingBuffer {
     static constexpr JG_DEVICE u32 permuted(u32 chunk)
     {
         return chunk ^ (chunk >> 3);
+    }
+
+    u32 base_;
+};
+
+// Panels of 32 columns: kRows rows of 128 bytes each, whose 16-byte chunks are permuted by
+// the row, and by the panel among two neighbours, so that neither the fragment's stores nor
+// the vector's loads meet in a bank. Step `i` has kStepPanels of them from panel i *
+// kStepPanels on, and beyond that its second accumulators, where D is gated. What a vector
+// was computed to may be put in its place.
+template <u32 kWarpRows, u32 kStepPanels, u32 kPanels>
+class PanelStagingBuffer {
+  public:
+    static constexpr u32 kRows = kWarpRows;
+    static constexpr u32 kPanelBytes = kRows * 128;
+    static constexpr u32 kBytes = kPanels * kPanelBytes;
+
+    JG_DEVICE explicit PanelStagingBuffer(const u8 *memory)
+        : base_(ptx::shared_address(memory))
+    {
+    }
+
+    // The same memory from a step's first panel on.
+    JG_DEVICE PanelStagingBuffer step(u32 index) const
+    {
+        PanelStagingBuffer from = *this;
+        from.base_ += index * kStepPanels * kPanelBytes;
+        return from;
+    }
+    // Address of the last panel.
+    JG_DEVICE u32 scratch() const
+    {
+        return base_ + kBytes - kPanelBytes;
+    }
+
+    // This thread's part of the 16 rows from `row` on: groups of 8 columns, 4 accumulators
+    // each, of `acc` from `first` on.
+    template <u32 kGroups, u32 kFirstGroup = 0, class Accumulator, u32 kCount>
+    JG_DEVICE void store(u32 row, const Accumulator (&acc)[kCount], u32 first = 0) const
+    {
+        const u32 lane = threadIdx.x % 32;
+        const u32 own = address_of(row + lane / 4, lane % 4 / 2) + lane % 2 * 8;
+#pragma unroll
+        for (u32 group = 0; group < kGroups; ++group) {
+            const u32 chunk = 2 * (kFirstGroup + group);
+            const u32 address = (own ^ (permuted(chunk) % 8 * 16)) + panel_of(chunk);
+            const Accumulator *v = acc + first + 4 * group;
+            // 8 rows on, the permutation is the same.
+            ptx::store_shared_two_pairs<8 * 128>(
+                address, accumulator_bits(v[0]), accumulator_bits(v[1]),
+                accumulator_bits(v[2]), accumulator_bits(v[3]));
+        }
+    }
+    JG_DEVICE void load(u32 row, u32 vector, f32 (&values)[8]) const
+    {
+        load_vector(*this, row, vector, values);
+    }
+    JG_DEVICE void put(u32 row, u32 vector, const f32 (&values)[8]) const
+    {
+        const u32 address = address_of(row, 2 * vector);
+#pragma unroll
+        for (u32 i = 0; i < 2; ++i) {
+            const u32 words[4] = {
+                __float_as_uint(values[4 * i]), __float_as_uint(values[4 * i + 1]),
+                __float_as_uint(values[4 * i + 2]), __float_as_uint(values[4 * i + 3])};
+            ptx::store_shared_4(address ^ (i * 16), words);
+        }
+    }
+
+    // Of a 16-byte chunk of a row.
+    JG_DEVICE u32 address_of(u32 row, u32 chunk) const
+    {
+        return base_ + panel_of(chunk) + row * 128 + ((permuted(chunk) ^ row) % 8 * 16);
+    }
+
+  private:
+    static constexpr JG_DEVICE u32 panel_of(u32 chunk)
+    {
+        return chunk / 8 * kPanelBytes;
+    }
+    static constexpr JG_DEVICE u32 permuted(u32 chunk)
+    {
+        return chunk ^ (chunk / 8 % 2);
     }
 
     u32 base_;

@@ -14,6 +14,7 @@
 #include <jg/common/math.cuh>
 #include <jg/epilogue/accumulator.cuh>
 #include <jg/epilogue/epilogue_load.cuh>
+#include <jg/epilogue/quantise.cuh>
 #include <jg/epilogue/scales.cuh>
 #include <jg/epilogue/staging.cuh>
 #include <jg/epilogue/user_epilogue.cuh>
@@ -26,7 +27,8 @@ class VectorEpilogue {
     using D = typename Config::D;
     using C = typename Config::C;
     using Load = EpilogueLoad<Config, Epilogue, Partition>;
-    using Staging = typename StagingBufferFor<Partition>::Type;
+    using Blocks = typename BlocksFor<Config, Partition>::Type;
+    using Staging = typename StagingOf<Blocks, Partition>::Type;
     static_assert(Config::kOutStages * Partition::kWarpBytes >= Staging::kBytes,
                   "VectorEpilogue needs out_stages=2");
 
@@ -57,6 +59,7 @@ class VectorEpilogue {
         u32 pass, i; // of the turn that begins with that pass
         CoordT coord;
         D *target;
+        Staging staged;
 
         JG_DEVICE u32 row() const
         {
@@ -96,6 +99,7 @@ class VectorEpilogue {
     {
         Inputs inputs;
         Team team(params.workspace, shape, tile, smem_, team_);
+        Blocks blocks(staging_, team_);
 #pragma unroll 1
         for (u32 step = 0; step < Load::kSteps; ++step) {
             // Load: what needs no ring lands while accumulators are staged.
@@ -105,14 +109,20 @@ class VectorEpilogue {
 
             // Stage: accumulators, from fragments to rows.
             __syncwarp();
-            acc.copy_step(staging_, step);
+            acc.copy_step(staged(step), step);
             __syncwarp();
 
             // Load the rest, compute, store: a vector at a time.
             typename Load::template Reader<Smem, Consumer> reader(smem, ring, team_,
                                                                   1 + team_, beta_ != 0.0f);
             team.enter_step(step);
-            write_step(params, shape, inputs, reader, team, first, count_rows(step));
+            write_step(params, shape, inputs, reader, team, blocks, first, step);
+            if constexpr (Blocks::kSpread) {
+                if (Blocks::is_last(step)) {
+                    blocks.finish(params, shape,
+                                  first_coord(shape, tile, step + 1 - Blocks::kSteps));
+                }
+            }
             if constexpr (Epilogue::kReduces) {
                 __syncwarp(); // what was staged is read
                 inputs.operands.finish_step(params.operands, team);
@@ -131,6 +141,16 @@ class VectorEpilogue {
     {
         return min_u32(Partition::kWarpRows,
                        Partition::kRows - step / Load::kStepsAcross * Partition::kStepRows);
+    }
+
+    // Where a step's accumulators are staged.
+    JG_DEVICE Staging staged(u32 step) const
+    {
+        if constexpr (Blocks::kSpread) {
+            return staging_.step(step % Blocks::kSteps);
+        } else {
+            return staging_;
+        }
     }
 
     // This thread's first vector of a step: its row, its columns, and how many of those
@@ -155,19 +175,23 @@ class VectorEpilogue {
         return coord;
     }
 
-    // All vectors of this thread in a step, a turn of passes at a time. `rows`: of the
-    // warp's part of the step.
+    // All vectors of this thread in a step, a turn of passes at a time.
     template <class Params, class ShapeT, class Reader>
     JG_DEVICE void write_step(const Params &params, const ShapeT &shape, Inputs &inputs,
-                              Reader &reader, Team &team, const CoordT &first,
-                              u32 rows) const
+                              Reader &reader, Team &team, Blocks &blocks,
+                              const CoordT &first, u32 step) const
     {
+        const u32 rows = count_rows(step);
         const bool is_beyond = !kStepsEndAcross && first.count == 0;
         if (!Epilogue::kReduces && is_beyond) {
             return; // what lies beyond the tile was not staged
         }
-        Cursor at{threadIdx.x % 32, 0, 0, first,
-                  params.d.template element<D>(first.row, first.col, first.batch)};
+        Cursor at{threadIdx.x % 32,
+                  0,
+                  0,
+                  first,
+                  params.d.template element<D>(first.row, first.col, first.batch),
+                  staged(step)};
 #pragma unroll 1
         for (at.pass = 0; at.pass < kPasses; at.pass += kTurnPasses) {
 #pragma unroll
@@ -176,7 +200,7 @@ class VectorEpilogue {
                     Config::kWholeRows || at.coord.row < shape.m ? first.count : 0;
                 if ((kStepsEndDown || at.row() < rows) &&
                     !(Epilogue::kReduces && is_beyond)) {
-                    write_vector(params, shape, inputs, reader, at);
+                    write_vector(params, shape, inputs, reader, blocks, at);
                 } else {
                     at.coord.count = 0;
                 }
@@ -190,7 +214,7 @@ class VectorEpilogue {
 
     template <class Params, class ShapeT, class Reader>
     JG_DEVICE void write_vector(const Params &params, const ShapeT &shape, Inputs &inputs,
-                                Reader &reader, const Cursor &at) const
+                                Reader &reader, Blocks &blocks, const Cursor &at) const
     {
         // Load: C, and what differs from row to row.
         seek(reader, at);
@@ -202,18 +226,25 @@ class VectorEpilogue {
         f32 values[8];
         if constexpr (Config::kGated) {
             f32 gated[8];
-            load_gated<Partition>(staging_, at.row(), at.vector(), values, gated);
+            load_gated<Partition>(at.staged, at.row(), at.vector(), values, gated);
             compute_gated(shape, inputs, at.coord, values, gated);
         } else {
-            staging_.load(at.row(), at.vector(), values);
+            at.staged.load(at.row(), at.vector(), values);
             compute(shape, inputs, at.coord, values);
         }
 
-        // Store: outputs and D.
+        // Store: outputs and D, scaled, or kept until its scale is known.
         inputs.operands.store(params.operands, at.coord);
-        Packed8<D> packed;
-        packed.assign(values);
-        packed.template store<CoordT>(at.target, at.coord.count);
+        if constexpr (Blocks::kSpread) {
+            blocks.keep(at.staged, at.pass + at.i, at.coord, values);
+        } else {
+            if constexpr (Blocks::kInStep) {
+                blocks.scale(params.d_scale, shape, at.coord, values);
+            }
+            Packed8<D> packed;
+            packed.assign(values);
+            packed.template store<CoordT>(at.target, at.coord.count);
+        }
     }
 
     // To this thread's vector of the step in every box of matrices.

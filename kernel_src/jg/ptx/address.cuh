@@ -42,4 +42,15 @@ JG_DEVICE f32 exchange_lanes(f32 value, u32 bits)
     return other;
 }
 
+// What lane `lane` has. All lanes of the warp.
+JG_DEVICE f32 read_lane(f32 value, u32 lane)
+{
+    f32 other;
+    // clang-format off
+    asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;"
+                 : "=f"(other) : "f"(value), "r"(lane));
+    // clang-format on
+    return other;
+}
+
 } // namespace jg::ptx

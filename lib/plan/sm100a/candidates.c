@@ -124,7 +124,8 @@ void jg_sm100a_complete(struct jg_trial *trial)
     const struct jg_config_override *override = trial->override;
     const struct jg_config *wanted = &override->values;
     struct jg_config *config = &trial->config;
-    jg_trial_complete(trial);
+    const struct jg_team_columns columns = jg_sm100a_team_columns(trial);
+    jg_trial_complete(trial, jg_out_stages_choose(trial->problem, &columns));
     complete_layout(&trial->product, &config->layout);
     config->pipeline.prefetch =
         override->has_prefetch ? wanted->pipeline.prefetch : JG_PREFETCH_NONE;

@@ -186,6 +186,12 @@ static void size_boxes(struct jg_trial *trial)
                         JG_ROW_BYTES, JG_ATOM_BYTES};
 }
 
+struct jg_team_columns jg_sm100a_team_columns(const struct jg_trial *trial)
+{
+    return (struct jg_team_columns){.count = columns_of_d(&trial->product, &trial->config),
+                                    .shared = jg_sm100a_lanes(&trial->config).split};
+}
+
 struct jg_smem jg_sm100a_smem(const struct jg_trial *trial)
 {
     const struct jg_config *config = &trial->config;
@@ -448,11 +454,12 @@ static int count_threads(const struct jg_trial *trial)
 
 bool jg_sm100a_derive(struct jg_trial *trial)
 {
+    const struct jg_team_columns columns = jg_sm100a_team_columns(trial);
     /* Cheapest first. */
     if (!check_shape(trial) || !check_gate(trial) || !check_cluster(trial) ||
         !jg_split_check(trial) || !check_inputs(trial) || !check_thread_loads(trial) ||
         !check_accumulators(trial) || !check_prefetch(trial) || !check_stages(trial) ||
-        !jg_out_stages_check(trial)) {
+        !jg_out_stages_check(trial, &columns)) {
         return false;
     }
     const struct jg_smem smem = jg_sm100a_smem(trial);

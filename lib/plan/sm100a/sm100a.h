@@ -34,6 +34,8 @@ static inline struct jg_sm100a_lanes jg_sm100a_lanes(const struct jg_config *con
 }
 
 struct jg_smem jg_sm100a_smem(const struct jg_trial *trial);
+/* Of D, or of its transpose, that a team of warps has of a tile. */
+struct jg_team_columns jg_sm100a_team_columns(const struct jg_trial *trial);
 extern const struct jg_stage_limits jg_sm100a_stages;
 
 /* The cost model, for comparing candidates; after all else of the trial is derived. */

@@ -26,7 +26,8 @@ void jg_sm90a_complete(struct jg_trial *trial)
 {
     const struct jg_config_override *override = trial->override;
     struct jg_config *config = &trial->config;
-    jg_trial_complete(trial);
+    const struct jg_team_columns columns = jg_sm90a_team_columns(trial);
+    jg_trial_complete(trial, jg_out_stages_choose(trial->problem, &columns));
     if (config->layout.tile_k == 0) { /* the config does not name it */
         config->layout.tile_k = jg_tile_k(&trial->product);
     }

@@ -48,6 +48,12 @@ static int columns_of_d(const struct jg_trial *trial)
     return columns_of_warpgroup(trial) / jg_product_gate_columns(&trial->product);
 }
 
+struct jg_team_columns jg_sm90a_team_columns(const struct jg_trial *trial)
+{
+    return (struct jg_team_columns){.count = columns_of_d(trial),
+                                    .shared = trial->config.layout.tile_m < 128};
+}
+
 struct jg_smem jg_sm90a_smem(const struct jg_config *config)
 {
     const int64_t rows = config->layout.tile_m + config->layout.tile_n;
@@ -228,9 +234,11 @@ static struct jg_output choose_output(const struct jg_trial *trial)
 
 bool jg_sm90a_derive(struct jg_trial *trial)
 {
+    const struct jg_team_columns columns = jg_sm90a_team_columns(trial);
     /* Cheapest first. */
     if (!check_tile(trial) || !check_gate(trial) || !check_cluster(trial) ||
-        !jg_split_check(trial) || !check_stages(trial) || !jg_out_stages_check(trial)) {
+        !jg_split_check(trial) || !check_stages(trial) ||
+        !jg_out_stages_check(trial, &columns)) {
         return false;
     }
     const struct jg_smem smem = jg_sm90a_smem(&trial->config);

@@ -21,6 +21,8 @@ extern const struct jg_sm90a_pair jg_sm90a_clusters[JG_SM90A_CLUSTERS];
 
 extern const struct jg_stage_limits jg_sm90a_stages;
 struct jg_smem jg_sm90a_smem(const struct jg_config *config);
+/* Of D, that a warpgroup has of a tile. */
+struct jg_team_columns jg_sm90a_team_columns(const struct jg_trial *trial);
 /* What the tensor core keeps of sums of 8-bit floats. */
 enum { JG_SM90A_FP8_FRACTION_BITS = 13 };
 

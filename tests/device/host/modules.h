@@ -58,6 +58,7 @@ struct AnyConfig {
     using AScale = jg::NoScale;
     using BScale = jg::NoScale;
     using BGateScale = jg::NoScale;
+    using DScale = jg::NoOutputScale;
     static constexpr u32 kM = 0, kN = 0, kK = 0, kBatch = 0;
     static constexpr u32 kBlockM = 128, kBlockN = 128, kBlockK = 64;
     static constexpr u32 kCtaGroup = 1, kClusterM = 1, kClusterN = 1;

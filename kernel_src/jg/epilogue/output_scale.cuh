@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// OutputScale: scales of blocks of D that the kernel computes: their values, and where they
+// lie in memory.
+//
+// Config::DScale is one, or NoOutputScale. From the greatest magnitude of a block's
+// elements, `amax`, follow the scale, which is stored, and its reciprocal, which elements
+// are multiplied by before they are rounded to D's type. docs/scales.md defines both bit
+// for bit; verify/quantise.c has the same once more. Used by the classes of
+// quantise.cuh; waits for nothing.
+#pragma once
+#include <jg/common/kernel_params.cuh>
+#include <jg/ptx/arithmetic.cuh>
+
+namespace jg {
+
+enum class ScaleLayout { kRow, kColumn, k128x4 };
+
+// A D whose elements are worth what is stored.
+struct NoOutputScale {
+    static constexpr u32 kBlock = 0;
+};
+
+// The greatest finite element.
+template <class T>
+constexpr f32 kGreatest = 0.0f;
+template <>
+constexpr f32 kGreatest<e4m3> = 448.0f;
+template <>
+constexpr f32 kGreatest<e5m2> = 57344.0f;
+
+// A scale as it is stored, and its reciprocal. `greatest`: of D's type. NaN if `amax` is.
+template <class T>
+struct ScaleValue;
+
+template <>
+struct ScaleValue<f32> {
+    f32 stored, reciprocal;
+
+    JG_DEVICE ScaleValue(f32 amax, f32 greatest)
+    {
+        const f32 most = __uint_as_float(0x7f7fffffu);  // finite
+        const f32 least = __uint_as_float(0x00800000u); // normal: its reciprocal is finite
+        const f32 quotient = (amax > most ? most : amax) / greatest;
+        stored = amax == 0.0f ? 1.0f : ptx::max_nan(quotient, least);
+        reciprocal = 1.0f / stored;
+    }
+};
+
+// The next power of two.
+template <>
+struct ScaleValue<ue8m0> {
+    ue8m0 stored;
+    f32 reciprocal;
+
+    JG_DEVICE ScaleValue(f32 amax, f32 greatest)
+    {
+        const u32 bits = __float_as_uint(amax / greatest); // of no sign
+        const u32 half_least = 0x00400000u;                // 2^-127
+        const u32 exponent = bits <= half_least ? 0 : (bits + 0x007fffffu) >> 23;
+        const u32 byte = exponent < 254 ? exponent : 254;
+        const u32 inverse = byte < 254 ? (254 - byte) << 23 : half_least;
+        const bool is_nan = bits > 0x7f800000u;
+        stored.bits = static_cast<u8>(is_nan ? 255 : byte);
+        reciprocal = __uint_as_float(is_nan ? 0x7fffffffu : inverse);
+    }
+};
+
+// Of blocks of a row and kBlockCols columns.
+template <class T, u32 kBlockCols, ScaleLayout kLayout>
+struct OutputScale {
+    using Type = T;
+    static constexpr u32 kBlock = kBlockCols;
+
+    // The scale of block `block` of `blocks` that a row has. What the last one leaves of
+    // four blocks in 128x4 is zero.
+    static JG_DEVICE void store(const MatrixParam &param, u32 row, u32 block, u32 blocks,
+                                u32 batch, T value)
+    {
+        T *target = param.base<T>(batch);
+        target[index(param.ld, row, block)] = value;
+        if constexpr (kLayout == ScaleLayout::k128x4) {
+            if (block + 1 == blocks) {
+                for (u32 pad = blocks; pad % 4 != 0; ++pad) {
+                    target[index(param.ld, row, pad)] = T{0};
+                }
+            }
+        }
+    }
+
+  private:
+    // ld: scales of a row, rounded up of a column, or of 128 rows.
+    static JG_DEVICE i64 index(i64 ld, u32 row, u32 block)
+    {
+        if constexpr (kLayout == ScaleLayout::kRow) {
+            return ld * row + block;
+        } else if constexpr (kLayout == ScaleLayout::kColumn) {
+            return ld * block + row;
+        } else {
+            return ld * (row / 128) + static_cast<i64>(block / 4) * 512 +
+                   (row % 32 * 16 + row % 128 / 32 * 4 + block % 4);
+        }
+    }
+};
+
+} // namespace jg

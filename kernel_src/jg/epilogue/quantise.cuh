@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+// StepBlocks, SpreadBlocks: how the epilogue by vectors scales blocks of D
+// (output_scale.cuh), of a row each. Blocks of 32 columns lie in a step: a few lanes have
+// one. Blocks of 128 are spread over steps: elements go back to where accumulators were
+// staged, as f32, until the block's greatest magnitude is known; where two teams have half
+// of a block each, they exchange that of each row. Every element is computed once.
+//
+// The plan chooses tiles whose blocks are whole (lib/plan/output.c). Called by all lanes of
+// a warp together. Waits: SpreadBlocks, where two teams share blocks, at a named barrier of
+// both, twice a block.
+#pragma once
+#include <jg/epilogue/output_scale.cuh>
+#include <jg/epilogue/partition.cuh>
+#include <jg/epilogue/staging.cuh>
+#include <jg/epilogue/thread_values.cuh>
+#include <jg/ptx/address.cuh>
+#include <jg/ptx/cluster.cuh>
+
+namespace jg {
+
+struct NoBlocks {
+    static constexpr bool kInStep = false;
+    static constexpr bool kSpread = false;
+
+    template <class Staging>
+    JG_DEVICE NoBlocks(const Staging &, u32)
+    {
+    }
+};
+
+// Of a vector's elements that exist; NaN if one of them is.
+template <class CoordT>
+JG_DEVICE f32 find_amax(const CoordT &coord, const f32 (&values)[8])
+{
+    f32 amax = 0.0f;
+#pragma unroll
+    for (u32 i = 0; i < 8; ++i) {
+        amax = ptx::max_nan(amax, i < coord.count ? ::fabsf(values[i]) : 0.0f);
+    }
+    return amax;
+}
+
+// Of kLanes neighbouring lanes; all of them get it.
+template <u32 kLanes>
+JG_DEVICE f32 share_amax(f32 amax)
+{
+#pragma unroll
+    for (u32 bit = 1; bit < kLanes; bit *= 2) {
+        amax = ptx::max_nan(amax, ptx::exchange_lanes(amax, bit));
+    }
+    return amax;
+}
+
+JG_DEVICE void multiply_all(f32 (&values)[8], f32 factor)
+{
+#pragma unroll
+    for (u32 i = 0; i < 8; ++i) {
+        values[i] *= factor;
+    }
+}
+
+template <class Config, class Partition>
+struct StepBlocks {
+    static constexpr bool kInStep = true;
+    static constexpr bool kSpread = false;
+    using Scale = typename Config::DScale;
+    static constexpr u32 kLanes = Scale::kBlock / 8;
+    static_assert(Partition::kWarpCols % Scale::kBlock == 0 &&
+                      Partition::kCols % Partition::kStepCols == 0,
+                  "a step has whole blocks");
+
+    template <class Staging>
+    JG_DEVICE StepBlocks(const Staging &, u32)
+    {
+    }
+
+    // Scales this lane's vector, and stores its block's scale.
+    template <class ShapeT, class CoordT>
+    static JG_DEVICE void scale(const MatrixParam &param, const ShapeT &shape,
+                                const CoordT &coord, f32 (&values)[8])
+    {
+        const ScaleValue<typename Scale::Type> scale(
+            share_amax<kLanes>(find_amax(coord, values)), kGreatest<typename Config::D>);
+        multiply_all(values, scale.reciprocal);
+        if (threadIdx.x % kLanes == 0 && coord.count > 0) {
+            Scale::store(param, coord.row, coord.col / Scale::kBlock,
+                         (shape.n + Scale::kBlock - 1) / Scale::kBlock, coord.batch,
+                         scale.stored);
+        }
+    }
+};
+
+template <class Config, class Partition>
+class SpreadBlocks {
+    using D = typename Config::D;
+    using Scale = typename Config::DScale;
+    static constexpr u32 kRows = Partition::kWarpRows;
+    static constexpr u32 kAcross = Partition::kWarpCols / 8; // vectors of a row of a step
+    static constexpr u32 kPassRows = 32 / kAcross;
+    static constexpr u32 kPasses = kRows / kPassRows;
+    // Does a team have half of a block, and its neighbour the other one?
+    static constexpr bool kShared = Partition::kCols < Scale::kBlock;
+    static constexpr u32 kCols = kShared ? Partition::kCols : Scale::kBlock;
+    // A gated step's second accumulators lie beyond its elements; what teams exchange lies
+    // beyond all of theirs.
+    static constexpr u32 kPanels =
+        kCols / 32 + (Partition::kGateColumns > 0 || kShared ? 1 : 0);
+    static constexpr u32 kBarrier = 6; // 1 to 5 are those of teams
+
+  public:
+    static constexpr bool kInStep = false;
+    static constexpr bool kSpread = true;
+    static constexpr u32 kSteps = kCols / Partition::kStepCols;
+    using Staging = PanelStagingBuffer<kRows, Partition::kStepCols / 32, kPanels>;
+    static_assert(Config::kOutStages == kPanels, "host and device disagree on staging");
+    static_assert(!Partition::kTransposed && kPasses <= kAcross,
+                  "a lane keeps one row's amax");
+    static_assert(Partition::kCols % kCols == 0 &&
+                      (!kShared || (2 * kCols == Scale::kBlock && Partition::kTeams == 2)),
+                  "tiles have whole blocks");
+
+    // `staging`: of this warp.
+    JG_DEVICE SpreadBlocks(const Staging &staging, u32 team)
+        : staging_(staging), team_(team), amax_(0.0f)
+    {
+    }
+
+    // Is this the last step of a block?
+    static JG_DEVICE bool is_last(u32 step)
+    {
+        return step % kSteps + 1 == kSteps;
+    }
+
+    // Puts back a vector of a step: that of pass `pass` of this lane.
+    template <class CoordT>
+    JG_DEVICE void keep(const Staging &staged, u32 pass, const CoordT &coord,
+                        const f32 (&values)[8])
+    {
+        const f32 amax = share_amax<kAcross>(find_amax(coord, values));
+        amax_ = lane() % kAcross == pass ? ptx::max_nan(amax_, amax) : amax_;
+        staged.put(kPassRows * pass + lane() / kAcross, lane() % kAcross, values);
+    }
+
+    // Scales and stores all that was kept of a block, whose first vector of this lane is
+    // `first`.
+    template <class Params, class ShapeT, class CoordT>
+    JG_DEVICE void finish(const Params &params, const ShapeT &shape, const CoordT &first)
+    {
+        if constexpr (kShared) {
+            exchange_amax();
+        }
+        const ScaleValue<typename Scale::Type> scale(amax_, kGreatest<D>);
+        store_scale(params.d_scale, shape, first, scale.stored);
+        amax_ = 0.0f;
+#pragma unroll 1
+        for (u32 pass = 0; pass < kPasses; ++pass) {
+            const u32 row = kPassRows * pass + lane() / kAcross;
+            const u32 source = lane() / kAcross * kAcross + pass;
+            const f32 reciprocal = ptx::read_lane(scale.reciprocal, source);
+            CoordT coord = first;
+            coord.row += kPassRows * pass;
+#pragma unroll
+            for (u32 step = 0; step < kSteps; ++step) {
+                f32 values[8];
+                staging_.step(step).load(row, lane() % kAcross, values);
+                multiply_all(values, reciprocal);
+                Packed8<D> packed;
+                packed.assign(values);
+                packed.template store<CoordT>(
+                    params.d.template element<D>(coord.row, coord.col, coord.batch),
+                    coord.row < shape.m ? count_columns(shape, coord.col) : 0);
+                coord.col += Partition::kStepCols;
+            }
+        }
+    }
+
+  private:
+    static JG_DEVICE u32 lane()
+    {
+        return threadIdx.x % 32;
+    }
+
+    template <class ShapeT>
+    static JG_DEVICE u32 count_columns(const ShapeT &shape, u32 col)
+    {
+        return col >= shape.n ? 0 : shape.n - col < 8 ? shape.n - col : 8;
+    }
+
+    // The row of this lane's amax, in the warp's part of a step; beyond it there is none.
+    static JG_DEVICE u32 kept_row()
+    {
+        return kPassRows * (lane() % kAcross) + lane() / kAcross;
+    }
+
+    // The greater one of this team's and its neighbour's.
+    JG_DEVICE void exchange_amax()
+    {
+        const u32 own = staging_.scratch();
+        const u32 other = team_ == 0 ? own + Partition::kTeamWarps * Staging::kBytes
+                                     : own - Partition::kTeamWarps * Staging::kBytes;
+        const u32 row = kept_row();
+        __syncwarp(); // what was staged there is read
+        if (row < kRows) {
+            ptx::store_shared(own + row * sizeof(f32), amax_);
+        }
+        ptx::named_barrier_sync(kBarrier, 2 * Partition::kTeamThreads);
+        if (row < kRows) {
+            amax_ = ptx::max_nan(amax_, ptx::load_shared(other + row * sizeof(f32)));
+        }
+        ptx::named_barrier_sync(kBarrier, 2 * Partition::kTeamThreads);
+    }
+
+    template <class ShapeT, class CoordT>
+    JG_DEVICE void store_scale(const MatrixParam &param, const ShapeT &shape,
+                               const CoordT &first, typename Scale::Type value) const
+    {
+        const u32 row = first.row - lane() / kAcross + kept_row();
+        const u32 block = (first.col - lane() % kAcross * 8) / Scale::kBlock;
+        const bool is_own = !kShared || team_ == 0;
+        if (is_own && kept_row() < kRows && row < shape.m &&
+            block * Scale::kBlock < shape.n) {
+            Scale::store(param, row, block, (shape.n + Scale::kBlock - 1) / Scale::kBlock,
+                         first.batch, value);
+        }
+    }
+
+    Staging staging_;
+    u32 team_;
+    f32 amax_; // of row kept_row() of the block so far
+};
+
+// What a Config asks for, and the staging buffer for that.
+template <class Config, class Partition, u32 kBlock = Config::DScale::kBlock>
+struct BlocksFor {
+    using Type = StepBlocks<Config, Partition>;
+};
+template <class Config, class Partition>
+struct BlocksFor<Config, Partition, 0> {
+    using Type = NoBlocks;
+};
+template <class Config, class Partition>
+struct BlocksFor<Config, Partition, 128> {
+    using Type = SpreadBlocks<Config, Partition>;
+};
+template <class Blocks, class Partition, bool kSpread = Blocks::kSpread>
+struct StagingOf {
+    using Type = typename StagingBufferFor<Partition>::Type;
+};
+template <class Blocks, class Partition>
+struct StagingOf<Blocks, Partition, true> {
+    using Type = typename Blocks::Staging;
+};
+
+} // namespace jg

@@ -1,0 +1,81 @@
+// jit_gemm 0.1.0, source format 5, sm_90a
+// problem: m=300 n=600 k=256 a=bf16 d=e4m3 d_scale=1x128 d_scale_layout=column epilogue=swiglu config=kernel=gemm tile=128x256x64 cluster=2x1 stages=2 raster=m raster_group=1 pdl=1
+// config: kernel=gemm tile=128x256x64 cluster=2x1 stages=2 raster=m raster_group=1 out_stages=5 pdl=1 split_k=1
+#define JG_OPERANDS(JG_ROW)
+#define JG_GATED 1
+#include <jg/sm90a/gemm_kernel.cuh>
+
+#line 1 "jit_gemm_config"
+struct Config {
+    static constexpr jg::u32 kM = 300;
+    static constexpr jg::u32 kN = 600;
+    static constexpr jg::u32 kK = 256;
+    static constexpr jg::u32 kBatch = 1;
+    static constexpr jg::u32 kBlockM = 128;
+    static constexpr jg::u32 kBlockN = 256;
+    static constexpr jg::u32 kBlockK = 64;
+    static constexpr jg::u32 kCtaGroup = 1;
+    static constexpr jg::u32 kClusterM = 2;
+    static constexpr jg::u32 kClusterN = 1;
+    static constexpr jg::u32 kStages = 2;
+    static constexpr jg::u32 kKGroup = 1;
+    static constexpr jg::u32 kAccStages = 1;
+    static constexpr jg::EpilogueKind kEpilogue = jg::EpilogueKind::kVectors;
+    static constexpr jg::u32 kEpilogueLoadsPerStep = 0;
+    static constexpr jg::u32 kEpilogueLoadStages = 0;
+    static constexpr bool kWholeRows = false;
+    static constexpr bool kWholeCols = false;
+    static constexpr bool kWholeVectors = false;
+    static constexpr jg::u32 kStoreTileRows = 64;
+    static constexpr jg::u32 kStoreTileSwizzleBytes = 128;
+    static constexpr jg::u32 kOutStages = 5;
+    static constexpr jg::u32 kASwizzleBytes = 128;
+    static constexpr jg::u32 kASwizzleAtom = 16;
+    static constexpr jg::u32 kBSwizzleBytes = 128;
+    static constexpr jg::u32 kBSwizzleAtom = 16;
+    static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kStatic;
+    static constexpr jg::Prefetch kPrefetch = jg::Prefetch::kNone;
+    static constexpr jg::u32 kRasterGroup = 1;
+    static constexpr jg::u32 kSplitK = 1;
+    static constexpr jg::u32 kThreads = 384;
+    static constexpr jg::u32 kSmemBytes = 181248;
+    static constexpr jg::u32 kParamsBytes = 896;
+    static constexpr jg::u32 kOperandCount = 0;
+    static constexpr bool kAKMajor = true;
+    static constexpr bool kBKMajor = true;
+    static constexpr bool kTransposed = false;
+    static constexpr bool kGated = true;
+    static constexpr bool kGateInA = false;
+    static constexpr bool kGateHalves = false;
+    static constexpr jg::u32 kGateColumns = 128;
+    static constexpr bool kHasC = false;
+    static constexpr bool kColumnMajor = false;
+    static constexpr bool kPlain = false;
+    static constexpr bool kLongSnippet = false;
+    static constexpr bool kRasterAlongM = true;
+    static constexpr bool kPdl = true;
+    static constexpr bool kThreadLoads = false;
+    static constexpr jg::u32 kOutputAlignment = 16;
+    using A = jg::bf16;
+    using B = jg::bf16;
+    using C = jg::bf16;
+    using D = jg::e4m3;
+    using AScale = jg::NoScale;
+    using BScale = jg::NoScale;
+    using BGateScale = jg::NoScale;
+    using DScale = jg::OutputScale<jg::f32, 128, jg::ScaleLayout::kColumn>;
+};
+
+#line 1 "jit_gemm_epilogue"
+JG_EPILOGUE_BEGIN
+#line 1 "swiglu"
+d = silu(acc0) * acc1;
+#line 4 "jit_gemm_epilogue"
+JG_EPILOGUE_END
+
+#line 1 "jit_gemm_entry"
+extern "C" __global__ void __launch_bounds__(384, 1)
+jit_gemm_sm90a_bf16_e4m3_128x256_swiglu_f2e28d2e(const __grid_constant__ jg::KernelParams<Config::kOperandCount> params)
+{
+    jg::sm90a::gemm_kernel<Config, Epilogue>(params);
+}

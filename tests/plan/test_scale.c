@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* Scales that a kernel computes for blocks of D: which there are, what memory they take,
+ * and which tiles have whole blocks. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "plan/scale.h"
+#include "plan_fixture.h"
+
+/* Of a row-major D without an epilogue. */
+static jit_gemm_status normalize(const char *text)
+{
+    jit_gemm_problem problem;
+    struct jg_problem canonical;
+    cr_assert_eq(jg_problem_parse(text, &problem), JIT_GEMM_OK, "%s", jg_error_text());
+    return jg_problem_normalize(&problem, NULL, NULL, &canonical);
+}
+
+Test(scale, computed_scales_that_there_is_a_kernel_for)
+{
+    static const char *const texts[] = {
+        "8x8x8 e4m3 d_scale=1x128",
+        "8x8x8 bf16 d=e5m2 d_scale=1x128 d_scale_layout=column",
+        "8x8x8 s8 d=e4m3 d_scale=mx",
+        "8x8x8 e4m3 c=bf16 d_scale=mx d_scale_layout=128x4 output_align=1",
+    };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        cr_expect_eq(normalize(texts[i]), JIT_GEMM_OK, "%s", jg_error_text());
+    }
+}
+
+Test(scale, computed_scales_that_there_is_no_kernel_for_are_refused_by_name)
+{
+    static const struct {
+        const char *text, *message;
+    } rows[] = {
+        {"8x8x8 e4m3 d_scale=128x128",
+         "problem.d.scale.kind: there is no kernel for scale 128x128 of D yet; give 1x128"},
+        {"8x8x8 e4m3 d_scale=vector",
+         "problem.d.scale.kind: there is no kernel for scale vector of D yet"},
+        {"8x8x8 e4m3 d_scale=1x128 d_scale_layout=128x4",
+         "problem.d.scale.layout: there is no kernel for scale 1x128 of D in layout 128x4 "
+         "yet; give the layout row or column"},
+        {"8x8x8 e4m3 d_scale=mx d_scale_layout=column",
+         "problem.d.scale.layout: there is no kernel for scale mx of D in layout column "
+         "yet; give the layout row or 128x4"},
+        {"8x8x8 bf16 d_scale=mx",
+         "problem.d.dtype: there is no kernel for scale mx of a D of type bf16; give e4m3 "
+         "or e5m2"},
+        {"8x8x8 e4m3 d_scale=1x128 d_layout=column",
+         "problem.d.layout: there is no kernel for scale 1x128 of a column-major D; give "
+         "JIT_GEMM_LAYOUT_ROW_MAJOR"},
+        {"8x8x8 e4m3 a_scale=1x128",
+         "problem.a.scale.kind: there is no kernel for scale 1x128 of A yet"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        cr_expect_eq(normalize(rows[i].text), JIT_GEMM_ERR_UNSUPPORTED, "%s", rows[i].text);
+        cr_expect_eq(strncmp(jg_error_text(), rows[i].message, strlen(rows[i].message)), 0,
+                     "%s: %s", rows[i].text, jg_error_text());
+    }
+}
+
+Test(scale, extents_are_those_of_the_layouts)
+{
+    static const struct {
+        const char *scale;
+        jit_gemm_scale_layout layout;
+        int64_t mn, k, rows, columns;
+    } rows[] = {
+        {"1x128", JIT_GEMM_SCALE_LAYOUT_ROW, 5, 128, 5, 1},
+        {"1x128", JIT_GEMM_SCALE_LAYOUT_ROW, 5, 129, 5, 2},
+        {"1x128", JIT_GEMM_SCALE_LAYOUT_COLUMN, 5, 300, 3, 8},
+        {"1x128", JIT_GEMM_SCALE_LAYOUT_COLUMN, 8, 300, 3, 8},
+        {"mx", JIT_GEMM_SCALE_LAYOUT_128X4, 128, 128, 1, 512},
+        {"mx", JIT_GEMM_SCALE_LAYOUT_128X4, 129, 129, 2, 1024},
+        {"128x128", JIT_GEMM_SCALE_LAYOUT_ROW, 300, 300, 3, 3},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        jit_gemm_scale scale = {.layout = rows[i].layout};
+        cr_assert(jg_scale_parse(rows[i].scale, strlen(rows[i].scale), &scale));
+        const struct jg_scale_extent extent =
+            jg_scale_extent(&scale, rows[i].mn, rows[i].k);
+        cr_expect_eq(extent.rows, rows[i].rows, "row %zu: %lld", i, (long long)extent.rows);
+        cr_expect_eq(extent.columns, rows[i].columns, "row %zu: %lld", i,
+                     (long long)extent.columns);
+    }
+}
+
+/* --------------------------------------------------------------------------- tiles */
+
+/* An epilogue of two accumulators, for problems of text. */
+static struct jg_epilogue gated = {.name = "gated", .is_gated = true};
+
+static jit_gemm_status choose(const char *arch_name, const char *text, bool is_gated,
+                              struct jg_choice *ret_choice, struct jg_str *trace)
+{
+    const struct jg_arch *arch = jg_arch_find(arch_name);
+    struct jg_problem problem = plan_problem(text);
+    if (is_gated) {
+        problem.epilogue = &gated;
+        problem.is_gated = true;
+    }
+    return jg_config_choose(arch, &problem, &arch->default_facts, ret_choice, trace);
+}
+
+Test(scale, output_stages_hold_a_block)
+{
+    static const struct {
+        const char *arch, *text;
+        bool is_gated;
+        int out_stages;
+    } rows[] = {
+        {"sm_90a", "512x512x512 e4m3 d_scale=mx", false, 2},
+        {"sm_90a", "512x512x512 e4m3 d_scale=mx", true, 2},
+        {"sm_90a", "512x512x512 e4m3 d_scale=1x128 config=tile=128x128", false, 4},
+        {"sm_90a", "512x512x512 bf16 d=e4m3 d_scale=1x128 config=tile=128x256", true, 5},
+        {"sm_90a", "512x512x512 e4m3 d_scale=1x128 config=tile=64x128", false, 3},
+        {"sm_90a", "512x512x512 e4m3 d_scale=1x128 config=tile=64x256", true, 3},
+        {"sm_90a", "512x512x512 e4m3 d_scale=1x128 config=tile=64x256", false, 4},
+        {"sm_100a", "512x512x512 e4m3 d_scale=1x128 config=mma=256x128", false, 4},
+        {"sm_100a", "512x512x512 e4m3 d_scale=1x128 config=mma=256x256", true, 5},
+        {"sm_100a", "512x512x512 e4m3 d_scale=1x128 config=mma=128x128 cta_group=2", false,
+         3},
+        {"sm_100a", "512x512x512 e4m3 d_scale=1x128 config=mma=128x256 cta_group=2", true,
+         3},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_choice choice;
+        cr_expect_eq(choose(rows[i].arch, rows[i].text, rows[i].is_gated, &choice, NULL),
+                     JIT_GEMM_OK, "%s: %s", rows[i].text, jg_error_text());
+        cr_expect_eq(choice.config.storage.out_stages, rows[i].out_stages, "row %zu: %d", i,
+                     choice.config.storage.out_stages);
+    }
+}
+
+Test(scale, configs_without_whole_blocks_are_refused)
+{
+    static const struct {
+        const char *arch, *text;
+        bool is_gated;
+        const char *message;
+    } rows[] = {
+        {"sm_90a", "512x512x512 e4m3 d_scale=1x128 config=tile=128x192", false,
+         "the 192 columns of D that a team of warps has of a tile are no multiple of 128, as "
+         "scale 1x128 of D needs"},
+        {"sm_90a", "512x512x512 e4m3 d_scale=1x128 config=tile=128x128", true,
+         "the 64 columns of D that a team of warps has of a tile are no multiple of 128, as"},
+        {"sm_90a", "512x512x512 bf16 d=e4m3 d_scale=1x128 config=tile=64x128", true,
+         "the 32 columns of D that a team of warps has of a tile are no multiple of 128, or "
+         "half of it, as"},
+        {"sm_90a", "512x512x512 e4m3 d_scale=1x128 config=tile=128x128 out_stages=2", false,
+         "out_stages=2: scale 1x128 of D takes out_stages=4 with this tile"},
+        {"sm_90a", "512x512x512 bf16 config=out_stages=3", false,
+         "out_stages=3: only scales of blocks of D take more than 2"},
+        {"sm_90a", "512x512x512 e4m3 d_scale=mx config=kernel=reference", false,
+         "problem.d.scale.kind: the reference kernel computes no scales of D"},
+        {"sm_100a", "512x512x512 e4m3 d_scale=mx config=mma=128x96", false,
+         "the 96 columns of D that a team of warps has of a tile are no multiple of 64, as "
+         "scale mx of D needs"},
+        {"sm_100a", "512x512x512 e4m3 d_scale=mx config=mma=128x64 cta_group=2", false,
+         "the 32 columns of D that a team of warps has of a tile are no multiple of 64, as"},
+        {"sm_100a", "512x512x512 e4m3 d_scale=mx config=mma=128x64 swap_ab=1", false,
+         "swap_ab=1: there is no kernel for scale mx of D in a transposed product"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_choice choice;
+        cr_expect_neq(choose(rows[i].arch, rows[i].text, rows[i].is_gated, &choice, NULL),
+                      JIT_GEMM_OK, "%s", rows[i].text);
+        cr_expect_not_null(strstr(jg_error_text(), rows[i].message), "%s: %s", rows[i].text,
+                           jg_error_text());
+    }
+}
+
+/* What an engine of experts asks for: 8-bit inputs, pairs, blocks of 128. */
+Test(scale, gated_eight_bit_inputs_have_a_tile_on_both_chips)
+{
+    static const char *const archs[] = {"sm_90a", "sm_100a"};
+    for (size_t i = 0; i < sizeof(archs) / sizeof(archs[0]); i++) {
+        struct jg_choice choice;
+        cr_expect_eq(
+            choose(archs[i], "4096x4096x4096 e4m3 d_scale=1x128", true, &choice, NULL),
+            JIT_GEMM_OK, "%s: %s", archs[i], jg_error_text());
+    }
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/quantise.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* ---------------------------------------------------------------------------- layouts */
+
+static int64_t divide_up(int64_t value, int64_t by)
+{
+    return (value + by - 1) / by;
+}
+
+static int64_t count_blocks(const jit_gemm_scale *scale, int64_t columns)
+{
+    return divide_up(columns, scale->block_k);
+}
+
+struct element_view quantise_scale_view(const jit_gemm_scale *scale, int64_t batch,
+                                        int64_t rows, int64_t columns)
+{
+    const int64_t blocks = count_blocks(scale, columns);
+    int64_t count = rows * blocks;
+    if (scale->layout == JIT_GEMM_SCALE_LAYOUT_COLUMN) {
+        count = blocks * divide_up(rows, 4) * 4;
+    } else if (scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4) {
+        count = divide_up(rows, 128) * divide_up(blocks, 4) * 512;
+    }
+    /* Batches of one more element: a stride that is not packed. */
+    return (struct element_view){.dtype = scale->dtype,
+                                 .batch = batch,
+                                 .rows = 1,
+                                 .columns = count,
+                                 .ld = count,
+                                 .batch_stride = count + (batch > 1 ? 1 : 0)};
+}
+
+int64_t quantise_scale_index(const jit_gemm_scale *scale, int64_t rows, int64_t columns,
+                             int64_t row, int64_t block)
+{
+    const int64_t blocks = count_blocks(scale, columns);
+    if (scale->layout == JIT_GEMM_SCALE_LAYOUT_COLUMN) {
+        return block * (divide_up(rows, 4) * 4) + row;
+    }
+    if (scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4) {
+        const int64_t piece = row / 128 * divide_up(blocks, 4) + block / 4;
+        return piece * 512 + row % 32 * 16 + row % 128 / 32 * 4 + block % 4;
+    }
+    return row * blocks + block;
+}
+
+/* ----------------------------------------------------------------------------- values */
+
+float quantise_scale(const jit_gemm_scale *scale, jit_gemm_dtype d, float amax)
+{
+    const float greatest = d == JIT_GEMM_DTYPE_E4M3 ? 448.0F : 57344.0F;
+    if (isnan(amax)) {
+        return NAN;
+    }
+    if (scale->dtype == JIT_GEMM_DTYPE_UE8M0) {
+        return (float)element_round(JIT_GEMM_DTYPE_UE8M0, (double)(amax / greatest));
+    }
+    if (fpclassify(amax) == FP_ZERO) {
+        return 1;
+    }
+    const float quotient = (isinf(amax) ? FLT_MAX : amax) / greatest;
+    return quotient < FLT_MIN ? FLT_MIN : quotient;
+}
+
+double quantise_element(jit_gemm_dtype d, float scale, float value)
+{
+    const float reciprocal = 1.0F / scale; /* of a power of two exact */
+    const float scaled = value * reciprocal;
+    return element_round(d, (double)scaled);
+}
+
+/* ------------------------------------------------------------------------- comparison */
+
+struct comparison {
+    const struct quantised *all;
+    const struct compare_bounds *bounds;
+    double rms;
+    double error_sum, ref_sum;
+    struct compare_report elements, scales;
+    unsigned char *is_known; /* of each element of the scales' memory */
+};
+
+static void note(struct compare_report *report, int64_t batch, int64_t row, int64_t column,
+                 double got, double want)
+{
+    if (report->row < 0) {
+        report->batch = batch;
+        report->row = row;
+        report->column = column;
+        report->got = got;
+        report->want = want;
+    }
+}
+
+static float ref_at(const struct quantised *all, int64_t batch, int64_t row, int64_t column)
+{
+    const struct element_view *view = all->ref_view;
+    return all->ref[batch * view->batch_stride + row * view->ld + column];
+}
+
+/* How far the kernel's value may be from the reference's. */
+static double error_of(const struct comparison *work, float ref)
+{
+    return isfinite(ref)
+               ? work->bounds->element_relative * fabs((double)ref) +
+                     work->bounds->element_rms * work->rms + work->bounds->absolute
+               : 0;
+}
+
+/* Some columns of a row: a block. */
+struct span {
+    int64_t batch, row, begin, end;
+};
+
+/* The least and the greatest that the block's amax may be. */
+struct amax_range {
+    float low, high;
+};
+
+static struct amax_range find_amax(const struct comparison *work, const struct span *span)
+{
+    struct amax_range range = {0, 0};
+    for (int64_t column = span->begin; column < span->end; column++) {
+        const float ref = ref_at(work->all, span->batch, span->row, column);
+        const double error = error_of(work, ref);
+        if (isnan(ref)) {
+            return (struct amax_range){NAN, NAN};
+        }
+        range.low = fmaxf(range.low, (float)(fabs((double)ref) - error));
+        range.high = fmaxf(range.high, (float)(fabs((double)ref) + error));
+    }
+    return range;
+}
+
+/* An amax of zero, whose scale of f32 is 1, is a range of its own. */
+static bool is_scale_right(const struct comparison *work, struct amax_range amax, float got)
+{
+    const jit_gemm_scale *scale = work->all->scale;
+    const jit_gemm_dtype d = work->all->view->dtype;
+    const float high = quantise_scale(scale, d, amax.high);
+    if (isnan(amax.high)) {
+        return isnan(got);
+    }
+    if (amax.low <= 0) {
+        const float zero = quantise_scale(scale, d, 0);
+        const float least = amax.high > 0 ? FLT_MIN : zero;
+        return (got >= zero && got <= zero) || (got <= high && got >= fminf(least, high));
+    }
+    return got >= quantise_scale(scale, d, amax.low) && got <= high;
+}
+
+static void compare_scale(struct comparison *work, const struct span *span, float got)
+{
+    const struct amax_range amax = find_amax(work, span);
+    work->scales.elements++;
+    if (!is_scale_right(work, amax, got)) {
+        work->scales.over_bound++;
+        note(&work->scales, span->batch, span->row, span->begin, (double)got,
+             (double)quantise_scale(work->all->scale, work->all->view->dtype, amax.high));
+    }
+}
+
+static void compare_element(struct comparison *work, const struct span *span,
+                            int64_t column, float scale)
+{
+    const struct element_view *view = work->all->view;
+    const float ref = ref_at(work->all, span->batch, span->row, column);
+    const double error = error_of(work, ref);
+    const size_t at =
+        (size_t)(span->batch * view->batch_stride + span->row * view->ld + column);
+    const double got = element_load(view->dtype, work->all->data, at);
+    const double low = quantise_element(view->dtype, scale, (float)((double)ref - error));
+    const double high = quantise_element(view->dtype, scale, (float)((double)ref + error));
+    work->elements.elements++;
+    if (isnan(low) || isnan(got)) {
+        work->elements.wrong_nan += isnan(low) != isnan(got);
+    } else if (got < low || got > high) {
+        work->elements.over_bound++;
+    } else {
+        const double difference = isfinite(ref) ? got * (double)scale - (double)ref : 0;
+        work->error_sum += difference * difference;
+        work->ref_sum += isfinite(ref) ? (double)ref * (double)ref : 0;
+        work->elements.max_error = fmax(work->elements.max_error, fabs(difference));
+        return;
+    }
+    if (isnan(low) != isnan(got) || !isnan(got)) {
+        note(&work->elements, span->batch, span->row, column, got, low);
+    }
+}
+
+static void compare_block(struct comparison *work, const struct span *span)
+{
+    const struct quantised *all = work->all;
+    const struct element_view *view = all->scale_view;
+    const int64_t index =
+        span->batch * view->batch_stride +
+        quantise_scale_index(all->scale, all->view->rows, all->view->columns, span->row,
+                             span->begin / all->scale->block_k);
+    const float scale = (float)element_load(view->dtype, all->scales, (size_t)index);
+    work->is_known[index] = 1;
+    compare_scale(work, span, scale);
+    for (int64_t column = span->begin; column < span->end; column++) {
+        compare_element(work, span, column, scale);
+    }
+}
+
+/* In 128x4 the blocks that are missing of a row's last four have scales of zero bytes. */
+static void compare_pads(struct comparison *work, int64_t batch, int64_t row)
+{
+    const struct quantised *all = work->all;
+    const int64_t blocks = count_blocks(all->scale, all->view->columns);
+    if (all->scale->layout != JIT_GEMM_SCALE_LAYOUT_128X4) {
+        return;
+    }
+    for (int64_t pad = blocks; pad % 4 != 0; pad++) {
+        const int64_t index =
+            batch * all->scale_view->batch_stride +
+            quantise_scale_index(all->scale, all->view->rows, all->view->columns, row, pad);
+        const unsigned char got = ((const unsigned char *)all->scales)[index];
+        work->is_known[index] = 1;
+        if (got != 0) {
+            work->scales.over_bound++;
+            note(&work->scales, batch, row, pad * all->scale->block_k, got, 0);
+        }
+    }
+}
+
+static void compare_row(struct comparison *work, int64_t batch, int64_t row)
+{
+    const int64_t columns = work->all->view->columns;
+    const int64_t block = work->all->scale->block_k;
+    for (int64_t begin = 0; begin < columns; begin += block) {
+        const int64_t end = begin + block < columns ? begin + block : columns;
+        const struct span span = {batch, row, begin, end};
+        compare_block(work, &span);
+    }
+    compare_pads(work, batch, row);
+}
+
+static void count_stray_scales(struct comparison *work)
+{
+    const struct element_view *view = work->all->scale_view;
+    const size_t count = (size_t)(view->batch * view->batch_stride);
+    for (size_t i = 0; i < count; i++) {
+        work->scales.stray_writes +=
+            !work->is_known[i] && !element_is_poison(view->dtype, work->all->scales, i);
+    }
+}
+
+static void judge(struct compare_report *report)
+{
+    report->pass =
+        report->wrong_nan == 0 && report->over_bound == 0 && report->stray_writes == 0;
+}
+
+void quantise_compare(const struct quantised *all, const struct compare_bounds *bounds,
+                      struct compare_report *ret_elements,
+                      struct compare_report *ret_scales)
+{
+    const struct compare_report none = {.batch = -1, .row = -1, .column = -1};
+    const size_t scales = (size_t)(all->scale_view->batch * all->scale_view->batch_stride);
+    struct comparison work = {.all = all,
+                              .bounds = bounds,
+                              .rms = compare_root_mean_square(all->ref_view, all->ref),
+                              .elements = none,
+                              .scales = none,
+                              .is_known = calloc(scales, 1)};
+    for (int64_t batch = 0; batch < all->view->batch; batch++) {
+        for (int64_t row = 0; row < all->view->rows; row++) {
+            compare_row(&work, batch, row);
+        }
+    }
+    work.elements.stray_writes = compare_count_strays(all->view, all->data);
+    count_stray_scales(&work);
+    free(work.is_known);
+    work.elements.rel_error = work.ref_sum > 0 ? sqrt(work.error_sum / work.ref_sum) : 0;
+    work.elements.rel_bound =
+        compare_bounds_for(all->view->dtype, COMPARE_SUMS_F32, 0).relative;
+    judge(&work.elements);
+    judge(&work.scales);
+    *ret_elements = work.elements;
+    *ret_scales = work.scales;
+}

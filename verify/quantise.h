@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* Blocks of D with scales that the kernel computes, once more on the host (docs/scales.md):
+ * where scales lie, what they are, and whether a kernel's are right. */
+#ifndef VERIFY_QUANTISE_H
+#define VERIFY_QUANTISE_H
+
+#include "verify/compare.h"
+
+/* The memory of the scales of a D of `rows` x `columns`: a row per batch. */
+struct element_view quantise_scale_view(const jit_gemm_scale *scale, int64_t batch,
+                                        int64_t rows, int64_t columns);
+/* Element of a batch of it that has the scale of block `block` of row `row`. */
+int64_t quantise_scale_index(const jit_gemm_scale *scale, int64_t rows, int64_t columns,
+                             int64_t row, int64_t block);
+
+/* The scale of a block whose greatest magnitude is `amax`, of elements of type `d`. */
+float quantise_scale(const jit_gemm_scale *scale, jit_gemm_dtype d, float amax);
+/* An element of type `d` as it is stored beside a scale. */
+double quantise_element(jit_gemm_dtype d, float scale, float value);
+
+/* A kernel's D with its scales, and the same D in f32, not scaled, of a reference. */
+struct quantised {
+    const jit_gemm_scale *scale;
+    const struct element_view *view, *scale_view, *ref_view;
+    const void *data, *scales;
+    const float *ref;
+};
+
+/*
+ * Are both what an element of the reference gives that is off by no more than `bounds`
+ * (compare_bounds_for, of f32) allow? A scale must be one of an amax within its bounds; an
+ * element one that the kernel's own scale makes of a value within its bounds: both are
+ * monotone, and where the bounds are zero both must be equal. What pads rows, batches and
+ * layouts must be poison, or zero where the layout says so.
+ */
+void quantise_compare(const struct quantised *all, const struct compare_bounds *bounds,
+                      struct compare_report *ret_elements,
+                      struct compare_report *ret_scales);
+
+#endif
