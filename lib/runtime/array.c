@@ -218,7 +218,8 @@ static jit_gemm_status refuse_batch_stride(const struct jg_array *array, int64_t
     if (stride == JIT_GEMM_STRIDE_BROADCAST) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, name.text,
                        "give elements between batches, or 0 for packed",
-                       "%s is written and cannot be broadcast", array->description);
+                       "%s %s written and cannot be broadcast", array->description,
+                       array->is_plural ? "are" : "is");
     }
     return jg_fail(JIT_GEMM_ERR_ARGUMENT, name.text,
                    array->may_broadcast ? "give elements between batches, 0 for packed, or "

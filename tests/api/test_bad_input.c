@@ -436,6 +436,67 @@ Test(bad_input, scales_that_the_problem_does_not_have_or_that_are_missing)
     api_fixture_close(&fixture);
 }
 
+Test(bad_input, scales_of_d_that_cannot_be)
+{
+    static const struct {
+        const char *what;
+        jit_gemm_arg given;
+        const char *message;
+    } rows[] = {
+        {"missing", {0}, "args.d_scale.pointer: the address of the scales is NULL"},
+        {"misaligned",
+         {.pointer = 0x50002},
+         "args.d_scale.pointer: the address 0x50002 of the scales is misaligned"},
+        {"ld",
+         {.pointer = 0x50004, .ld = 4},
+         "args.d_scale.ld: the scales are a packed tensor and have no leading dimension"},
+        {"broadcast",
+         {.pointer = 0x50004, .batch_stride = JIT_GEMM_STRIDE_BROADCAST},
+         "args.d_scale.batch_stride: the scales are written and cannot be broadcast"},
+        {"overlapping batches",
+         {.pointer = 0x50004, .batch_stride = 5 * 304 - 1},
+         "args.d_scale.batch_stride: the batches of the scales overlap: 1519 elements"},
+        {"reserved", {.reserved = 1}, "args.d_scale.reserved: must be zero, is 1"},
+    };
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    const jit_gemm_problem problem = api_problem("m=301 n=513 k=512 batch=3 a=e4m3 "
+                                                 "d_scale=1x128 d_scale_layout=column "
+                                                 "output_align=1");
+    const jit_gemm_problem none = api_problem("512x512x512 bf16");
+    jit_gemm *gemm = NULL, *plain = NULL;
+    cr_assert_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_OK, "%s",
+                 jit_gemm_last_error());
+    cr_assert_eq(jit_gemm_create(fixture.context, &none, &plain), JIT_GEMM_OK);
+    jit_gemm_args args = {.struct_size = sizeof(args),
+                          .a = {.pointer = 0x10000},
+                          .b = {.pointer = 0x20000},
+                          .d = {.pointer = 0x40000},
+                          .d_scale = {.pointer = 0x50004}};
+    fixture.fake->recording = 1;
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s", jit_gemm_last_error());
+    const struct jg_kernel_params *params = &fixture.fake->last_launch.params;
+    cr_expect_eq(params->d_scale.pointer, 0x50004);
+    cr_expect_eq(params->d_scale.ld, 304); /* 301 rows rounded up to 4 */
+    cr_expect_eq(params->d_scale.batch_stride, 5 * 304);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        args.d_scale = rows[i].given;
+        cr_expect_neq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s", rows[i].what);
+        cr_expect(api_error_has(rows[i].message), "%s: %s", rows[i].what,
+                  jit_gemm_last_error());
+    }
+    args.d_scale = (jit_gemm_arg){.pointer = 0x50004};
+    cr_expect_eq(jit_gemm_run(plain, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("args.d_scale.pointer: an address is given, but this problem "
+                            "has no scales of D; leave it zero, or name a scale in "
+                            "problem.d.scale.kind"));
+    args.struct_size = offsetof(jit_gemm_args, d_scale); /* an older caller */
+    cr_expect_eq(jit_gemm_run(plain, &args, NULL), JIT_GEMM_OK);
+    jit_gemm_destroy(&plain);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
 Test(bad_input, problems_that_cannot_be)
 {
     struct api_fixture fixture;

@@ -80,11 +80,11 @@ class StagingBuffer {
     u32 base_;
 };
 
-// Panels of 32 columns: kRows rows of 128 bytes each, whose 16-byte chunks are permuted by
-// the row, and by the panel among two neighbours, so that neither the fragment's stores nor
-// the vector's loads meet in a bank. Step `i` has kStepPanels of them from panel i *
-// kStepPanels on, and beyond that its second accumulators, where D is gated. What a vector
-// was computed to may be put in its place.
+// Panels of 32 columns: kRows rows of 128 bytes each, whose 16-byte chunks are permuted so
+// that neither the fragment's stores (4 rows of 32 bytes at once), nor the vector's loads
+// (8 vectors of a row in two panels, or 4 of two rows in one) meet in a bank. Step `i` has
+// kStepPanels of them from panel i * kStepPanels on, and beyond that its second
+// accumulators, where D is gated. What a vector was computed to may be put in its place.
 template <u32 kWarpRows, u32 kStepPanels, u32 kPanels>
 class PanelStagingBuffer {
   public:
@@ -147,7 +147,8 @@ class PanelStagingBuffer {
     // Of a 16-byte chunk of a row.
     JG_DEVICE u32 address_of(u32 row, u32 chunk) const
     {
-        return base_ + panel_of(chunk) + row * 128 + ((permuted(chunk) ^ row) % 8 * 16);
+        const u32 of_row = row % 4 * 2 + row % 2;
+        return base_ + panel_of(chunk) + row * 128 + ((permuted(chunk) ^ of_row) % 8 * 16);
     }
 
   private:

@@ -631,6 +631,12 @@ struct OutputSm100a {
 template <class Partition>
 using StagingOf = typename jg::StagingBufferFor<Partition>::Type;
 
+/* The same for all steps of a row side by side; a vector may be put back. */
+template <class Partition>
+using PanelStagingOf =
+    jg::PanelStagingBuffer<Partition::kWarpRows, Partition::kStepCols / 32,
+                           Partition::kCols / 32>;
+
 /* The way of accumulators to D by tensor copies. */
 template <class Output, class Snippet, u32 kStoreTiles>
 using FragmentsOf =

@@ -281,6 +281,110 @@ TEST(staging, vectors_have_each_element_once_without_bank_conflicts_on_sm_100a)
     check_outputs_sm100a<f32, StagingCheck>();
 }
 
+// Steps that wait side by side: all of a row's accumulators go into a warp's buffer, each
+// vector comes out, goes back and comes out again.
+template <class Output>
+struct PanelStagingCheck {
+    using Part = typename Output::Part;
+    using Tile = TileOfD<Output>;
+    using Staging = PanelStagingOf<typename Output::Partition>;
+    static constexpr u32 kVectors = Part::kStepCols / 8; // of a row of a step
+    static constexpr u32 kAcross = Part::kCols / Part::kStepCols;
+    static constexpr u32 kDown = Part::kRows / Part::kStepRows;
+    static constexpr u32 kBufferAt = 2048;
+
+    static Staging step(u32 across)
+    {
+        return Staging(host::shared + kBufferAt).step(across);
+    }
+    static void expect_no_conflicts(const char *what)
+    {
+        EXPECT(host::count_bank_conflicts() == 0, "%u conflicts of %s, %u rows",
+               host::count_bank_conflicts(), what, Staging::kRows);
+    }
+
+    static void store(u32 warp, u32 down)
+    {
+        host::clear_shared(0xff);
+        for (u32 across = 0; across < kAcross; ++across) {
+            host::run_warp(warp, [&] {
+                const typename Output::Accumulators acc;
+                acc.reader.copy_step(step(across), down * kAcross + across);
+            });
+            expect_no_conflicts("stores");
+        }
+        u32 beyond = 0;
+        for (u32 at = 0; at < 2 * kBufferAt + Staging::kBytes; ++at) {
+            const bool is_inside = at >= kBufferAt && at < kBufferAt + Staging::kBytes;
+            beyond += host::shared_writes[at] > (is_inside ? 1 : 0);
+        }
+        EXPECT(beyond == 0, "%u bytes beyond the buffer, or twice", beyond);
+    }
+
+    // `use`: what a lane does with its vector, at row and column of D.
+    template <class Use>
+    static void visit(u32 warp, u32 down, const char *what, Use use)
+    {
+        for (u32 pass = 0; pass < kAcross * Staging::kRows * kVectors / 32; ++pass) {
+            host::run_warp(warp, [&] {
+                const u32 index = pass * 32 + threadIdx.x % 32;
+                const u32 vector = index % kVectors,
+                          row = index / kVectors % Staging::kRows;
+                const u32 across = index / kVectors / Staging::kRows;
+                use(step(across), row, vector,
+                    Part::first_row(Output::team(warp)) + down * Part::kStepRows +
+                        Part::warp_row() + row,
+                    Part::first_col(Output::team(warp)) + across * Part::kStepCols +
+                        vector * 8);
+            });
+            expect_no_conflicts(what);
+        }
+    }
+
+    static void run()
+    {
+        auto tile = std::make_unique<Tile>();
+        Output::set(Tile::number);
+        for (u32 i = 0; i < Output::kWarps * kDown; ++i) {
+            const u32 warp = i / kDown, down = i % kDown;
+            store(warp, down);
+            visit(warp, down, "loads",
+                  [&](Staging at, u32 row, u32 vector, u32 d_row, u32 d_col) {
+                      f32 values[8];
+                      at.load(row, vector, values);
+                      for (u32 j = 0; j < 8; ++j) {
+                          EXPECT(values[j] == Tile::number(d_row, d_col + j), "staged");
+                      }
+                  });
+            visit(warp, down, "puts",
+                  [&](Staging at, u32 row, u32 vector, u32 d_row, u32 d_col) {
+                      f32 values[8];
+                      for (u32 j = 0; j < 8; ++j) {
+                          values[j] = -Tile::number(d_row, d_col + j);
+                      }
+                      at.put(row, vector, values);
+                  });
+            visit(warp, down, "loads",
+                  [&](Staging at, u32 row, u32 vector, u32 d_row, u32 d_col) {
+                      f32 values[8];
+                      at.load(row, vector, values);
+                      for (u32 j = 0; j < 8; ++j) {
+                          tile->see(d_row, d_col + j, -values[j]);
+                      }
+                  });
+        }
+        tile->expect_once("panels");
+    }
+};
+
+TEST(staging, steps_side_by_side_keep_what_is_put_back)
+{
+    check_outputs_sm90a<f32, PanelStagingCheck>();
+    check_rows_sm100a<f32, PanelStagingCheck, 128, 256, 1>();
+    check_rows_sm100a<f32, PanelStagingCheck, 64, 192, 1>();
+    check_rows_sm100a<f32, PanelStagingCheck, 64, 256, 2>();
+}
+
 // ---------------------------------------------------------------------- store tiles
 
 // The whole epilogue of fragments: what it computes with which coordinates, and what tensor

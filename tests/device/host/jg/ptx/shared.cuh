@@ -8,6 +8,7 @@
 #define store_shared           store_shared_by_ptx
 #define store_shared_pair      store_shared_pair_by_ptx
 #define store_shared_two_pairs store_shared_two_pairs_by_ptx
+#define store_shared_4         store_shared_4_by_ptx
 #define load_shared_4          load_shared_4_by_ptx
 #include "kernel_src/jg/ptx/shared.cuh"
 #undef stmatrix_x4
@@ -15,6 +16,7 @@
 #undef store_shared
 #undef store_shared_pair
 #undef store_shared_two_pairs
+#undef store_shared_4
 #undef load_shared_4
 
 namespace jg::ptx {
@@ -47,6 +49,12 @@ void store_shared_two_pairs(u32 address, f32 x, f32 y, f32 z, f32 w)
 {
     store_shared_pair(address, x, y);
     store_shared_pair(address + kOffset, z, w);
+}
+
+inline void store_shared_4(u32 address, const u32 (&words)[4])
+{
+    host::note_access(address, sizeof(words));
+    host::write_shared(address, words, sizeof(words));
 }
 
 inline float4 load_shared_4(u32 address)

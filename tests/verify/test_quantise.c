@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* Does the comparison of scaled blocks find what a kernel could do wrong? */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "verify/quantise.h"
+
+enum { ROWS = 3, COLUMNS = 300, LD = 304, BLOCKS = 3, MOST_SCALES = 4096 };
+
+/* A right D of random elements, with its scales. */
+struct blocks {
+    jit_gemm_scale scale;
+    struct element_view view, ref_view, scale_view;
+    float ref[ROWS * COLUMNS];
+    unsigned char d[ROWS * LD];
+    uint32_t scales[MOST_SCALES];
+};
+
+static void make_blocks(struct blocks *blocks, jit_gemm_dtype type, uint32_t block,
+                        jit_gemm_scale_layout layout)
+{
+    memset(blocks, 0, sizeof(*blocks));
+    blocks->scale = (jit_gemm_scale){.kind = JIT_GEMM_SCALE_BLOCK,
+                                     .dtype = type,
+                                     .block_mn = 1,
+                                     .block_k = block,
+                                     .layout = layout};
+    blocks->ref_view = (struct element_view){JIT_GEMM_DTYPE_F32, 1, ROWS, COLUMNS, COLUMNS,
+                                             ROWS * COLUMNS};
+    blocks->view =
+        (struct element_view){JIT_GEMM_DTYPE_E4M3, 1, ROWS, COLUMNS, LD, ROWS * LD};
+    blocks->scale_view = quantise_scale_view(&blocks->scale, 1, ROWS, COLUMNS);
+    cr_assert_leq(element_view_bytes(&blocks->scale_view), sizeof(blocks->scales));
+    element_fill_random(&blocks->ref_view, blocks->ref, 7);
+    element_fill_poison(&blocks->view, blocks->d);
+    element_fill_poison(&blocks->scale_view, blocks->scales);
+    for (int row = 0; row < ROWS; row++) {
+        for (int begin = 0; begin < COLUMNS; begin += (int)block) {
+            const int end = begin + (int)block < COLUMNS ? begin + (int)block : COLUMNS;
+            float amax = 0;
+            for (int column = begin; column < end; column++) {
+                amax = fmaxf(amax, fabsf(blocks->ref[row * COLUMNS + column]));
+            }
+            const float scale = quantise_scale(&blocks->scale, JIT_GEMM_DTYPE_E4M3, amax);
+            const int64_t index = quantise_scale_index(&blocks->scale, ROWS, COLUMNS, row,
+                                                       begin / (int64_t)block);
+            element_store(type, blocks->scales, (size_t)index, (double)scale);
+            for (int column = begin; column < end; column++) {
+                element_store(JIT_GEMM_DTYPE_E4M3, blocks->d, (size_t)(row * LD + column),
+                              quantise_element(JIT_GEMM_DTYPE_E4M3, scale,
+                                               blocks->ref[row * COLUMNS + column]));
+            }
+        }
+    }
+    if (layout == JIT_GEMM_SCALE_LAYOUT_128X4) { /* 300 columns lack 2 of their last 4 */
+        for (int row = 0; row < ROWS; row++) {
+            for (int block_of_row = 10; block_of_row < 12; block_of_row++) {
+                ((unsigned char *)blocks->scales)[quantise_scale_index(
+                    &blocks->scale, ROWS, COLUMNS, row, block_of_row)] = 0;
+            }
+        }
+    }
+}
+
+/* Are elements right, and scales? */
+static void compare(const struct blocks *blocks, struct compare_report *ret_elements,
+                    struct compare_report *ret_scales)
+{
+    const struct quantised all = {.scale = &blocks->scale,
+                                  .view = &blocks->view,
+                                  .scale_view = &blocks->scale_view,
+                                  .ref_view = &blocks->ref_view,
+                                  .data = blocks->d,
+                                  .scales = blocks->scales,
+                                  .ref = blocks->ref};
+    const struct compare_bounds exact = {0};
+    quantise_compare(&all, &exact, ret_elements, ret_scales);
+}
+
+static bool passes(const struct blocks *blocks)
+{
+    struct compare_report elements, scales;
+    compare(blocks, &elements, &scales);
+    return elements.pass && scales.pass;
+}
+
+static void make_1x128(struct blocks *blocks)
+{
+    make_blocks(blocks, JIT_GEMM_DTYPE_F32, 128, JIT_GEMM_SCALE_LAYOUT_ROW);
+}
+
+static void make_pieces(struct blocks *blocks)
+{
+    make_blocks(blocks, JIT_GEMM_DTYPE_UE8M0, 32, JIT_GEMM_SCALE_LAYOUT_128X4);
+}
+
+Test(quantise, right_blocks_pass_in_every_layout)
+{
+    static struct blocks blocks;
+    make_1x128(&blocks);
+    cr_expect(passes(&blocks));
+    make_blocks(&blocks, JIT_GEMM_DTYPE_F32, 128, JIT_GEMM_SCALE_LAYOUT_COLUMN);
+    cr_expect(passes(&blocks));
+    make_blocks(&blocks, JIT_GEMM_DTYPE_UE8M0, 32, JIT_GEMM_SCALE_LAYOUT_ROW);
+    cr_expect(passes(&blocks));
+    make_pieces(&blocks);
+    cr_expect(passes(&blocks));
+}
+
+Test(quantise, a_scale_that_is_off_by_one_unit_fails)
+{
+    static struct blocks blocks;
+    struct compare_report elements, scales;
+    make_1x128(&blocks);
+    blocks.scales[4]++; /* row 1, block 1 */
+    compare(&blocks, &elements, &scales);
+    cr_expect_eq(scales.over_bound, 1);
+    cr_expect_eq(scales.row, 1);
+    cr_expect_eq(scales.column, 128);
+    make_pieces(&blocks);
+    ((unsigned char *)blocks.scales)[0]++;
+    compare(&blocks, &elements, &scales);
+    cr_expect_eq(scales.over_bound, 1);
+}
+
+Test(quantise, an_element_that_is_off_by_one_unit_fails)
+{
+    static struct blocks blocks;
+    struct compare_report elements, scales;
+    make_1x128(&blocks);
+    blocks.d[2 * LD + 299] ^= 1;
+    compare(&blocks, &elements, &scales);
+    cr_expect_eq(elements.over_bound + elements.wrong_nan, 1);
+    cr_expect_eq(elements.row, 2);
+    cr_expect_eq(elements.column, 299);
+    cr_expect(scales.pass);
+}
+
+Test(quantise, a_scale_that_was_not_written_fails)
+{
+    static struct blocks blocks;
+    make_1x128(&blocks);
+    memset(&blocks.scales[8], 0xff, sizeof(blocks.scales[8]));
+    cr_expect_not(passes(&blocks));
+}
+
+Test(quantise, a_write_beside_rows_or_scales_fails)
+{
+    static struct blocks blocks;
+    struct compare_report elements, scales;
+    make_1x128(&blocks);
+    blocks.d[COLUMNS] = 0;
+    compare(&blocks, &elements, &scales);
+    cr_expect_eq(elements.stray_writes, 1);
+    make_blocks(&blocks, JIT_GEMM_DTYPE_F32, 128, JIT_GEMM_SCALE_LAYOUT_COLUMN);
+    blocks.scales[ROWS] = 0; /* what rounds the first column up to 4 */
+    compare(&blocks, &elements, &scales);
+    cr_expect_eq(scales.stray_writes, 1);
+}
+
+Test(quantise, missing_blocks_of_four_must_be_zero)
+{
+    static struct blocks blocks;
+    struct compare_report elements, scales;
+    make_pieces(&blocks);
+    ((unsigned char *)
+         blocks.scales)[quantise_scale_index(&blocks.scale, ROWS, COLUMNS, 1, 10)] = 0xff;
+    compare(&blocks, &elements, &scales);
+    cr_expect_eq(scales.over_bound, 1);
+    cr_expect_eq(scales.row, 1);
+}
+
+Test(quantise, powers_of_two_are_rounded_up)
+{
+    static const struct {
+        double value;
+        unsigned char byte;
+    } rows[] = {{0, 0},         {0x1p-149, 0},      {0x1p-127, 0}, {0x1.8p-127, 1},
+                {0x1p-126, 1},  {1, 127},           {1.5, 128},    {0x1.000002p0, 128},
+                {0x1p127, 254}, {(double)NAN, 255}, {2, 128},      {(double)INFINITY, 254}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        unsigned char byte = 77;
+        element_store(JIT_GEMM_DTYPE_UE8M0, &byte, 0, rows[i].value);
+        cr_expect_eq(byte, rows[i].byte, "%a: %u", rows[i].value, byte);
+    }
+    cr_expect(element_round(JIT_GEMM_DTYPE_UE8M0, 3) >= 4);
+    cr_expect(isnan(element_round(JIT_GEMM_DTYPE_UE8M0, (double)NAN)));
+}
