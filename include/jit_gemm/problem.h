@@ -30,7 +30,7 @@ typedef enum jit_gemm_dtype {
     JIT_GEMM_DTYPE_TF32 = 4, /**< IEEE binary32 in memory, 4 bytes; multiplied as tf32. */
     JIT_GEMM_DTYPE_E4M3 = 5, /**< 8-bit float without infinity, up to 448. */
     JIT_GEMM_DTYPE_E5M2 = 6, /**< 8-bit float, up to 57344. */
-    JIT_GEMM_DTYPE_S8 = 7,   /**< Signed integer, 1 byte. Only for A and B. */
+    JIT_GEMM_DTYPE_S8 = 7,   /**< Signed integer, 1 byte. */
     JIT_GEMM_DTYPE_S32 = 8,  /**< Signed integer, 4 bytes. For C and D where A is s8. */
     JIT_GEMM_DTYPE_UE8M0 = 9 /**< A power of two from 2^-127 to 2^127, or NaN, 1 byte: the
                                 exponent plus 127, 255 is NaN. Only for scales. */
@@ -148,10 +148,11 @@ typedef struct jit_gemm_problem {
     jit_gemm_dim batch; /**< Number of products; all zero means one. */
     jit_gemm_matrix a;  /**< Of bf16, f16, tf32, e4m3, e5m2 or s8. */
     jit_gemm_matrix b;  /**< Of A's type, which zero means; e4m3 and e5m2 mix. */
-    jit_gemm_matrix c;  /**< Of bf16, f16, f32, e4m3, e5m2 or s32; dtype zero means that
-                           there is no C. Its layout is D's, or zero, which means D's. */
-    jit_gemm_matrix d;  /**< Of the same types as C; dtype zero means A's, where A is tf32
-                           f32, where A is s8 s32. Matrix operands are laid out as D. */
+    jit_gemm_matrix
+        c;             /**< Of bf16, f16, f32, e4m3, e5m2, s8 or s32; dtype zero means
+                          that there is no C. Its layout is D's, or zero, which means D's. */
+    jit_gemm_matrix d; /**< Of the same types as C; dtype zero means A's, where A is tf32
+                          f32, where A is s8 s32. Matrix operands are laid out as D. */
     char epilogue[JIT_GEMM_NAME_SIZE]; /**< A registered epilogue, or one of the library's
                                             own; empty means D = acc. */
     char config[JIT_GEMM_CONFIG_SIZE]; /**< Overrides the choice; empty means choose. */

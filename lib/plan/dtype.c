@@ -23,7 +23,7 @@ static const struct row {
                              JIT_GEMM_DTYPE_E4M3},
     [JIT_GEMM_DTYPE_E5M2] = {"e5m2", 8, IS_INPUT | IS_OUTPUT | IS_OPERAND,
                              JIT_GEMM_DTYPE_E5M2},
-    [JIT_GEMM_DTYPE_S8] = {"s8", 8, IS_INPUT | IS_INTEGER, JIT_GEMM_DTYPE_S32},
+    [JIT_GEMM_DTYPE_S8] = {"s8", 8, IS_INPUT | IS_OUTPUT | IS_INTEGER, JIT_GEMM_DTYPE_S32},
     [JIT_GEMM_DTYPE_S32] = {"s32", 32, IS_OUTPUT | IS_INTEGER, JIT_GEMM_DTYPE_NONE},
     [JIT_GEMM_DTYPE_UE8M0] = {"ue8m0", 8, IS_SCALE, JIT_GEMM_DTYPE_NONE},
 };

@@ -21,12 +21,13 @@ bool jg_dtype_parse(const char *text, size_t size, jit_gemm_dtype *ret_dtype);
 
 /* Where types may stand: A and B, C and D, operands of an epilogue. The texts are hints. */
 #define JG_INPUT_TYPES   "types: bf16 f16 tf32 e4m3 e5m2 s8"
-#define JG_OUTPUT_TYPES  "types: bf16 f16 f32 e4m3 e5m2 s32"
+#define JG_OUTPUT_TYPES  "types: bf16 f16 f32 e4m3 e5m2 s8 s32"
 #define JG_OPERAND_TYPES "types: bf16 f16 f32 e4m3 e5m2"
 bool jg_dtype_is_input(jit_gemm_dtype dtype);
 bool jg_dtype_is_output(jit_gemm_dtype dtype);
 bool jg_dtype_is_operand(jit_gemm_dtype dtype);
-/* Integers are added up in s32, all other inputs in f32. */
+/* Integers are added up in s32, all other inputs in f32; 8-bit ones are also what an f32 of
+ * the epilogue is rounded to, whatever the inputs are. */
 bool jg_dtype_is_integer(jit_gemm_dtype dtype);
 /* For scales only? */
 bool jg_dtype_is_of_scales(jit_gemm_dtype dtype);

@@ -299,7 +299,7 @@ static jit_gemm_status check_output(const jit_gemm_problem *problem, const char 
                        "there is no kernel for %s of type %s", matrix,
                        jg_dtype_name(dtype));
     }
-    if (jg_dtype_is_integer(dtype) && !jg_dtype_is_integer(problem->a.dtype)) {
+    if (dtype == JIT_GEMM_DTYPE_S32 && !jg_dtype_is_integer(problem->a.dtype)) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, where, "give f32, or A and B of type s8",
                        "there is no kernel for %s of type s32 with A of type %s", matrix,
                        jg_dtype_name(problem->a.dtype));

@@ -245,6 +245,44 @@ Test(type_edges, conversions_to_8_bit_floats_saturate, .timeout = 300)
     }
 }
 
+/* ----------------------------------------------------------------------- D of s8 */
+
+/* Values on the diagonal of A as f16, and what becomes of them. */
+static const struct {
+    uint16_t value;
+    signed char s8;
+} integers[SIZE] = {
+    {0x3800, 0},    {0x3e00, 2},    {0x4100, 2},    {0xb800, 0},   /* 0.5 1.5 2.5 -0.5 */
+    {0xbe00, -2},   {0x57f0, 127},  {0x57f8, 127},  {0x5800, 127}, /* -1.5 127 127.5 128 */
+    {0x7bff, 127},  {0x7c00, 127},  {0xfc00, -128}, {0x7e00, 0}, /* 65504, infinity, NaN */
+    {0xd800, -128}, {0xd804, -128}, {0xd808, -128}, {0xd7f8, -128} /* -128 and near it */
+};
+
+Test(type_edges, conversions_to_s8_saturate, .timeout = 300)
+{
+    static uint16_t a[SIZE][SIZE], b[SIZE][SIZE];
+    static const char *const texts[] = {"16x16x16 f16 d=s8",
+                                        "16x16x16 f16 d=s8 output_align=1",
+                                        "16x16x16 f16 d=s8 config=kernel=reference"};
+    for (int i = 0; i < SIZE; i++) {
+        a[i][i] = integers[i].value;
+        b[i][i] = 0x3c00;
+    }
+    for (int i = 0; i < ARCHS; i++) {
+        struct fixture fixture;
+        open_fixture(&fixture, archs[i], a, b, sizeof(a));
+        for (size_t j = 0; j < sizeof(texts) / sizeof(texts[0]); j++) {
+            signed char d[SIZE][SIZE];
+            run(&fixture, texts[j], d, sizeof(d));
+            for (int row = 0; row < SIZE; row++) {
+                cr_expect_eq(d[row][row], integers[row].s8, "%s, %s: %04x became %d",
+                             archs[i], texts[j], integers[row].value, d[row][row]);
+            }
+        }
+        close_fixture(&fixture);
+    }
+}
+
 /* ---------------------------------------------------------------------------- tf32 */
 
 Test(type_edges, tf32_is_rounded_to_nearest_even_and_not_cut_off, .timeout = 300)

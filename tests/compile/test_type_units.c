@@ -55,6 +55,15 @@ static const struct type_row hopper_rows[] = {
       .snippet = "d = acc * s;",
       .operands = "s:scalar:f32"},
      ".m64n192k32.s32.s8.s8 "},
+    {{.problem = "512x333x512 s8 c=s8 d=s8 config=tile=128x192",
+      .snippet = "d = acc * s;",
+      .operands = "s:scalar:f32"},
+     ".m64n192k32.s32.s8.s8 "},
+    {{.problem = "512x333x512 bf16 d=e4m3 d_scale=1x128 config=tile=128x256"},
+     ".m64n256k16.f32.bf16.bf16 "},
+    {{.problem = "512x512x512 e4m3 d=e5m2 d_scale=mx d_scale_layout=128x4 "
+                 "config=tile=128x192"},
+     ".m64n192k32.f32.e4m3.e4m3 "},
 };
 
 static const struct type_row blackwell_rows[] = {
@@ -86,6 +95,9 @@ static const struct type_row blackwell_rows[] = {
       .snippet = "d = acc * s;",
       .operands = "s:scalar:f32"},
      ".kind::i8 ["},
+    {{.problem = "512x333x512 bf16 c=s8 d=s8 config=mma=256x128"}, ".kind::f16 ["},
+    {{.problem = "512x333x512 e4m3 d_scale=1x128 config=mma=256x256"}, ".kind::f8f6f4 ["},
+    {{.problem = "512x512x512 bf16 d=e4m3 d_scale=mx config=mma=256x192"}, ".kind::f16 ["},
 };
 
 static void expect_units(const char *arch, const struct type_row *rows, size_t count)

@@ -126,7 +126,7 @@ Test(problem, wrong_types_are_refused)
     problem.c.dtype = (jit_gemm_dtype)99;
     expect_refused(
         &problem, JIT_GEMM_ERR_ARGUMENT,
-        "problem.c.dtype: 99 is no element type; types: bf16 f16 f32 e4m3 e5m2 s32");
+        "problem.c.dtype: 99 is no element type; types: bf16 f16 f32 e4m3 e5m2 s8 s32");
 
     problem = make_problem();
     problem.d.dtype = (jit_gemm_dtype)99;
@@ -455,11 +455,8 @@ Test(problem, types_without_a_kernel_are_unsupported)
          "problem.b.dtype: there is no kernel for A of type s8 and B of type e5m2"},
         {JIT_GEMM_DTYPE_TF32, 0, 0, JIT_GEMM_DTYPE_TF32,
          "problem.d.dtype: there is no kernel for D of type tf32; give f32"},
-        {JIT_GEMM_DTYPE_S8, 0, 0, JIT_GEMM_DTYPE_S8,
-         "problem.d.dtype: there is no kernel for D of type s8; types: bf16 f16 f32 e4m3 e5m2 "
-         "s32"},
-        {JIT_GEMM_DTYPE_S8, 0, JIT_GEMM_DTYPE_S8, 0,
-         "problem.c.dtype: there is no kernel for C of type s8; types: bf16"},
+        {JIT_GEMM_DTYPE_TF32, 0, JIT_GEMM_DTYPE_TF32, JIT_GEMM_DTYPE_S8,
+         "problem.c.dtype: there is no kernel for C of type tf32; give f32"},
         {JIT_GEMM_DTYPE_BF16, 0, 0, JIT_GEMM_DTYPE_S32,
          "problem.d.dtype: there is no kernel for D of type s32 with A of type bf16; give f32, "
          "or A and B of type s8"},
@@ -778,8 +775,8 @@ Test(dtype, values_are_never_renumbered)
         const char *name;
         int value, bytes;
     } rows[] = {
-        {"bf16", 1, 2}, {"f16", 2, 2},  {"f32", 3, 4}, {"tf32", 4, 4},
-        {"e4m3", 5, 1}, {"e5m2", 6, 1}, {"s8", 7, 1},  {"s32", 8, 4},
+        {"bf16", 1, 2}, {"f16", 2, 2}, {"f32", 3, 4}, {"tf32", 4, 4},  {"e4m3", 5, 1},
+        {"e5m2", 6, 1}, {"s8", 7, 1},  {"s32", 8, 4}, {"ue8m0", 9, 1},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         jit_gemm_dtype dtype = JIT_GEMM_DTYPE_NONE;

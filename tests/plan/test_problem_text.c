@@ -146,7 +146,7 @@ Test(problem_text, every_message)
          "problem.a.dtype: unknown type 'none' at column 9; types: bf16 f16 tf32"},
         {"8x8x8 bf16 b=none", "problem.b.dtype: unknown type 'none' at column 14"},
         {"8x8x8 bf16 c=s9",
-         "problem.c.dtype: unknown type 's9' at column 14; types: bf16 f16 f32 e4m3 e5m2 s32, "
+         "problem.c.dtype: unknown type 's9' at column 14; types: bf16 f16 f32 e4m3 e5m2 s8 s32, "
          "or none"},
         {"8x8x8 bf16 d=BF16", "problem.d.dtype: unknown type 'BF16' at column 14"},
         {"8x8x8 bf16 layout=nnn",

@@ -122,6 +122,30 @@ struct Convert<s32> {
     }
 };
 
+// To nearest even, saturating; NaN becomes 0. Two of them are 16 bits.
+template <>
+struct Convert<s8> {
+    static JG_DEVICE s8 from(f32 value)
+    {
+        const i32 rounded = __float2int_rn(value);
+        const i32 low = rounded < -128 ? -128 : rounded;
+        return s8{static_cast<signed char>(low > 127 ? 127 : low)};
+    }
+    static JG_DEVICE u32 pack(f32 low, f32 high)
+    {
+        return static_cast<u8>(from(low).value) |
+               static_cast<u32>(static_cast<u8>(from(high).value)) << 8;
+    }
+    static JG_DEVICE f32 low(u32 pair)
+    {
+        return to_f32(s8{static_cast<signed char>(pair)});
+    }
+    static JG_DEVICE f32 high(u32 pair)
+    {
+        return to_f32(s8{static_cast<signed char>(pair >> 8)});
+    }
+};
+
 // 8-bit floats: two of them are 16 bits, and pass through f16, which holds them all.
 template <>
 struct Convert<e4m3> {
