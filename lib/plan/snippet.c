@@ -336,11 +336,14 @@ static const struct {
     {"blockIdx", "use row, col and batch"},
     {"blockDim", "use M, N and K"},
     {"gridDim", "use M, N and K"},
+    {"warpSize", "a snippet sees one element, and no warp"},
 };
 
 /* Of the source unit: a snippet that names them reaches out of its function. An operand of
  * that name stands before them. */
-static const char *const frame_names[] = {"Config", "Epilogue", "snippet", NULL};
+static const char *const frame_names[] = {
+    "Config",        "Epilogue", "snippet",      "Vector",   "Fragment", "Element",
+    "kOperandCount", "kLoads",   "kScalarsOnly", "kReduces", NULL};
 
 static bool is_operand(const struct jg_epilogue *epilogue, const struct jg_token *name)
 {

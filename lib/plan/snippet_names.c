@@ -308,10 +308,14 @@ static jit_gemm_status take_output(struct jg_snippet_names *names, uint32_t oper
                                  names->epilogue->operands[operand].name);
     }
     if (!jg_token_is(next, "=") || is_step(&names->before)) {
-        return jg_snippet_refuse(names->epilogue, names->token.begin,
-                                 "assign it before; an output has no value of its own",
-                                 "output '%s' is read before it is assigned",
-                                 names->epilogue->operands[operand].name);
+        return jg_snippet_refuse(
+            names->epilogue, names->token.begin,
+            jg_operand_reduces(&names->epilogue->operands[operand])
+                ? "assign with '=' what this element contributes; the "
+                  "kernel folds it"
+                : "assign it before; an output has no value of its own",
+            "output '%s' is read before it is assigned",
+            names->epilogue->operands[operand].name);
     }
     if (names->begun == 0) {
         names->begun_depth = names->depth;
@@ -344,6 +348,32 @@ static void note_near(struct jg_snippet_names *names)
     }
 }
 
+static jit_gemm_status refuse_written_input(const struct jg_snippet_names *names,
+                                            const struct jg_token *name)
+{
+    return jg_snippet_refuse(
+        names->epilogue, name->begin,
+        "copy it to a variable of your own, or declare it as an output",
+        "input %s cannot be assigned", jg_quote(name->text, name->size).text);
+}
+
+/* `(d) = acc` and `(bias) = acc`, behind the bracket: what it holds is assigned. */
+static jit_gemm_status take_lone_name(struct jg_snippet_names *names,
+                                      const struct jg_token *next)
+{
+    const struct jg_epilogue *epilogue = names->epilogue;
+    const struct jg_token *name = &names->before;
+    if (!names->is_lone_name || is_step(next) || !is_assignment(next)) {
+        return JIT_GEMM_OK;
+    }
+    names->is_d_assigned |= jg_token_is(name, "d");
+    const uint32_t operand = find_operand(epilogue, name);
+    return operand < epilogue->operand_count &&
+                   epilogue->operands[operand].role == JIT_GEMM_OPERAND_INPUT
+               ? refuse_written_input(names, name)
+               : JIT_GEMM_OK;
+}
+
 /* A name that is not being declared. */
 static jit_gemm_status take_use(struct jg_snippet_names *names, const struct jg_token *next)
 {
@@ -366,14 +396,7 @@ static jit_gemm_status take_use(struct jg_snippet_names *names, const struct jg_
     if (epilogue->operands[operand].role != JIT_GEMM_OPERAND_INPUT) {
         return take_output(names, operand, next);
     }
-    if (is_changed) {
-        return jg_snippet_refuse(epilogue, name->begin,
-                                 "copy it to a variable of your own, or declare it as an "
-                                 "output",
-                                 "input '%s' cannot be assigned",
-                                 epilogue->operands[operand].name);
-    }
-    return JIT_GEMM_OK;
+    return is_changed ? refuse_written_input(names, name) : JIT_GEMM_OK;
 }
 
 /* ---------------------------------------------------------------------------- tokens */
@@ -470,6 +493,11 @@ static jit_gemm_status take_token(struct jg_snippet_names *names,
         }
         names->wrapped = jg_token_is_one_of(&names->token, type_words) ? 1 : 0;
     }
+    if (jg_token_is(&names->token, ")")) {
+        JG_TRY(take_lone_name(names, next));
+    }
+    names->is_lone_name = names->token.kind == JG_TOKEN_NAME &&
+                          jg_token_is(&names->before, "(") && jg_token_is(next, ")");
     switch (names->token.kind) {
     case JG_TOKEN_NAME:
         return take_name(names, next);

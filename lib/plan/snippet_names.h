@@ -41,6 +41,7 @@ struct jg_snippet_names {
     int depth;
     enum jg_snippet_scope_kind closed; /* of the bracket that `before` closes */
     bool is_parameter_list;            /* `before` opens what may be a parameter list */
+    bool is_lone_name;                 /* `before` is a name alone in parentheses */
     int wrapped;    /* tokens read of a first `float(x)` in it, which is a parameter too */
     uint32_t named; /* bit of each operand that is named */
     uint32_t begun; /* of each output whose first assignment has begun */
