@@ -4,7 +4,8 @@
  * write; where C or matrix operands are to be brought, one more loads those, and where
  * the hardware hands tiles out, one more asks for them. A CTA has a tile of 128 or 64 rows;
  * with cta_group=2 two CTAs multiply as one, each loading half of B. With swap_ab the
- * product is made transposed: its rows are the problem's columns. The ring has `stages`
+ * product is made transposed: its rows are the problem's columns; of a gated D a tile then
+ * has twice as many, half of them for each accumulator. The ring has `stages`
  * pairs of A and B slices of 128 bytes of K; tensor memory has `acc_stages` accumulators,
  * so that a tile is multiplied while the one before is written. With split_k several CTAs
  * multiply a part of K each for the same tile. What TMA does not take is loaded by

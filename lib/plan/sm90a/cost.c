@@ -61,9 +61,11 @@ static double count_mma_clk(const struct jg_trial *trial)
     if (!jg_sm90a_promotes(&trial->product)) {
         return mma_clk;
     }
-    const int row_blocks = (int)jg_max(layout->tile_m / (64 * JG_SM90A_CONSUMERS), 1);
+    const int mmas = jg_product_gate_rows(&trial->product);
+    const int row_blocks =
+        (int)jg_max(layout->tile_m / mmas / (64 * JG_SM90A_CONSUMERS), 1);
     return jg_overlap(mma_clk, tile_m * tile_n / PROMOTED_ELEMS_CLK) +
-           PROMOTED_WAIT_CLK * row_blocks;
+           PROMOTED_WAIT_CLK * row_blocks * mmas;
 }
 
 /* What one multiprocessor draws from L2. */
