@@ -372,6 +372,17 @@ void fill_tile(const u8 *tile, const void *matrix, u32 ld, u32 mn, u32 k, u32 mn
         k_size, thread);
 }
 
+/* The same of a B whose columns come in pairs, neighbours or halves. */
+template <class T, bool kKMajor, u32 kRows, u32 kGate, bool kHalves, u32 kAlignment>
+void fill_gated_tile(const u8 *tile, const void *matrix, u32 ld, u32 mn, u32 mn_size,
+                     u32 k_size, u32 thread)
+{
+    using B = jg::InputOperand<T, kKMajor, kRows, 128, kAtomOf<T, kKMajor>, kGate>;
+    jg::ThreadOperandLoader<B, kAlignment, kHalves>::load(jg::ptx::shared_address(tile),
+                                                          host::global_address(matrix), ld,
+                                                          mn, 0, mn_size, k_size, thread);
+}
+
 /* A stage of the input ring, and what a CTA sends to it or fills in it. */
 template <class Config>
 using TilesOf = jg::InputTiles<Config>;

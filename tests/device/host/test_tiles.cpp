@@ -537,6 +537,68 @@ TEST(thread_loader, threads_fill_each_byte_of_a_tile_once_as_copies_do)
     check_filled<TileCheck<tf32, false, 96>, 4, 8>();
 }
 
+// Of pairs of columns the second tile: kGate columns of acc0, then as many of acc1.
+template <class T, bool kKMajor, u32 kColumns, u32 kGate, bool kHalves, u32 kAlignment>
+void check_gated_threads(u32 mn_size)
+{
+    using Tile = TileCheck<T, kKMajor, kColumns>;
+    constexpr u32 kPanel = 128 / sizeof(T); // columns in a row of an MN-major tile
+    const u32 k_size = Tile::kBlockK - 3;
+    const Matrix matrix(kKMajor, sizeof(T), mn_size, k_size, kAlignment);
+    host::clear_shared(0xee);
+    for (u32 thread = 0; thread < 128; ++thread) {
+        threadIdx.x = thread;
+        fill_gated_tile<T, kKMajor, kColumns, kGate, kHalves, kAlignment>(
+            host::shared + Tile::kTileAt, matrix.begin(), matrix.ld(), kColumns, mn_size,
+            k_size, thread);
+    }
+    for (std::vector<host::access> &of_lane : host::accesses) {
+        of_lane.clear();
+    }
+
+    Tile::expect_each_byte_once("threads");
+    u32 wrong = 0;
+    for (u32 i = 0; i < kColumns * Tile::kBlockK; ++i) {
+        const u32 column = i / Tile::kBlockK, k = i % Tile::kBlockK;
+        const u32 pair = kColumns / 2 + column / (2 * kGate) * kGate + column % kGate;
+        const u32 half = column / kGate % 2;
+        const u32 mn = kHalves ? half * (mn_size / 2) + pair : 2 * pair + half;
+        const u32 wanted = pair < mn_size / 2 ? matrix.element(mn, k) : 0;
+        const u32 offset = kKMajor ? column * 128 + k * u32(sizeof(T))
+                                   : (column / kPanel * Tile::kBlockK + k) * 128 +
+                                         column % kPanel * u32(sizeof(T));
+        u32 bits = 0;
+        std::memcpy(&bits, host::shared + Tile::kTileAt + swizzled<T, kKMajor, 128>(offset),
+                    sizeof(T));
+        wrong += bits != wanted;
+    }
+    EXPECT(wrong == 0, "%u elements of a tile of %u, aligned to %u, of %u columns", wrong,
+           kColumns, kAlignment, mn_size);
+}
+template <class T, u32 kColumns, u32 kGate, u32... kAlignments>
+void check_gated_fills()
+{
+    for (u32 columns : {2 * kColumns, 2 * kColumns - 2, kColumns + 6}) {
+        (check_gated_threads<T, true, kColumns, kGate, false, kAlignments>(columns), ...);
+        (check_gated_threads<T, true, kColumns, kGate, true, kAlignments>(columns), ...);
+    }
+    if constexpr (kGate % (128 / sizeof(T)) == 0) {
+        for (u32 columns : {2 * kColumns, 2 * kColumns - 16, kColumns + 48}) {
+            (check_gated_threads<T, false, kColumns, kGate, true, kAlignments>(columns),
+             ...);
+        }
+    }
+}
+
+TEST(thread_loader, threads_fill_both_columns_of_pairs)
+{
+    check_gated_fills<bf16, 16, 8, 2, 4, 8>();
+    check_gated_fills<bf16, 192, 96, 2, 4, 8>();
+    check_gated_fills<bf16, 256, 64, 2, 4, 8>();
+    check_gated_fills<e4m3, 256, 128, 1, 2, 4, 8>();
+    check_gated_fills<tf32, 128, 64, 4, 8>();
+}
+
 // --------------------------------------------------------------- instruction descriptors
 
 // PTX ISA, "instruction descriptor" of tcgen05.mma: bits, and numbers of types by kind.
