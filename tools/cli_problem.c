@@ -30,6 +30,8 @@ static const char problem_format[] =
     "  a_scale=, b_scale=        none, tensor or vector; none\n"
     "  d_scale=                  none, or computed: 1x128 or mx; none\n"
     "  d_scale_layout=           of D's scales: row, column or 128x4; row\n"
+    "  a_scale_layout=, b_scale_layout=\n"
+    "                            of scales of blocks, of which A and B have none yet\n"
     "  dynamic=m,n,k,batch       sizes that a launch sets; those above are planned for\n"
     "  workspace=64m             memory in which K may be split; none\n"
     "  input_align=2             bytes that A and B are aligned to; 16\n"

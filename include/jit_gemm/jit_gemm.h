@@ -8,9 +8,10 @@
  * - ::jit_gemm_create makes it runnable. It may compile, read files and block.
  * - ::jit_gemm_run launches it. One driver call; no allocation, no lock, no file.
  *
- * This header has the functions. Their structs are in problem.h (what to multiply),
- * epilogue.h (what happens to the result), launch.h (what a launch gives), context.h
- * (settings and counters) and status.h (what the library says); it includes them all.
+ * This header has the functions, but for those that say what went wrong (error.h). Their
+ * structs are in problem.h (what to multiply), epilogue.h (what happens to the result),
+ * launch.h (what a launch gives), context.h (settings and counters) and status.h (what the
+ * library says); it includes them all.
  *
  * Conventions of every struct:
  * - A struct that begins with `struct_size` must carry `sizeof` of that struct as the
@@ -41,78 +42,16 @@
 
 #include "jit_gemm/context.h"
 #include "jit_gemm/epilogue.h"
+#include "jit_gemm/error.h"
+#include "jit_gemm/export.h"
 #include "jit_gemm/launch.h"
 #include "jit_gemm/problem.h"
 #include "jit_gemm/status.h"
 #include "jit_gemm/version.h"
 
-#if defined(__GNUC__)
-#    define JIT_GEMM_API __attribute__((visibility("default")))
-#else
-#    define JIT_GEMM_API
-#endif
-
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* ------------------------------------------------------------------ versions and errors */
-
-/** Version of the loaded library, for instance "0.1.0". Never NULL; static. */
-JIT_GEMM_API const char *jit_gemm_version_string(void);
-
-/** Version of the loaded library as major * 10000 + minor * 100 + patch. */
-JIT_GEMM_API int jit_gemm_version(void);
-
-/** Name of a status without prefix, for instance "UNSUPPORTED". Never NULL; static. */
-JIT_GEMM_API const char *jit_gemm_status_name(jit_gemm_status status);
-
-/** One sentence that explains a status. Never NULL; static. */
-JIT_GEMM_API const char *jit_gemm_status_text(jit_gemm_status status);
-
-/** Name of an origin: "compiled", "disk" or "memory"; "unknown" for any other value. Never
- * NULL; static. */
-JIT_GEMM_API const char *jit_gemm_origin_name(jit_gemm_origin origin);
-
-/**
- * Text of the last error of this thread: the field, what is wrong, and what to do.
- *
- * Valid until the next call into the library on this thread. Empty if no call failed yet; a
- * call that succeeds does not change it. Never NULL.
- */
-JIT_GEMM_API const char *jit_gemm_last_error(void);
-
-/**
- * Takes the structured form of the last error of this thread.
- *
- * @param[out] ret_diagnostics receives an object that the caller destroys; untouched on
- * failure
- * @return OK, ARGUMENT if there is no error to take, NO_MEMORY
- */
-JIT_GEMM_API jit_gemm_status
-jit_gemm_diagnostics_take(jit_gemm_diagnostics **ret_diagnostics);
-
-/** Number of diagnostics in the object; 0 for NULL. */
-JIT_GEMM_API size_t jit_gemm_diagnostics_count(const jit_gemm_diagnostics *diagnostics);
-
-/**
- * Reads one diagnostic.
- *
- * @param diagnostics the object
- * @param index from 0
- * @param[in,out] ret_diagnostic struct_size set by the caller; strings live as long as the
- * object
- * @return OK, ARGUMENT
- */
-JIT_GEMM_API jit_gemm_status
-jit_gemm_diagnostics_get(const jit_gemm_diagnostics *diagnostics, size_t index,
-                         jit_gemm_diagnostic *ret_diagnostic);
-
-/** The compiler's whole log, as it wrote it. Never NULL, may be empty. */
-JIT_GEMM_API const char *jit_gemm_diagnostics_log(const jit_gemm_diagnostics *diagnostics);
-
-/** Destroys the object and sets the pointer to NULL. Accepts NULL. */
-JIT_GEMM_API void jit_gemm_diagnostics_destroy(jit_gemm_diagnostics **diagnostics);
 
 /* ---------------------------------------------------------------------------- contexts */
 
