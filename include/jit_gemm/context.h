@@ -102,7 +102,7 @@ typedef struct jit_gemm_prewarm_result {
     size_t total;       /**< Problems times architectures in the manifest. */
     size_t cached;      /**< Found in the cache. */
     size_t compiled;    /**< Compiled and kept. */
-    size_t failed;      /**< Failed, or compiled but not kept. */
+    size_t failed;      /**< Failed, compiled but not kept, or over the budget. */
 } jit_gemm_prewarm_result;
 
 #ifdef __cplusplus
