@@ -384,6 +384,7 @@ static jit_gemm_status take_use(struct jg_snippet_names *names, const struct jg_
     const bool is_changed = is_step(&names->before) || is_assignment(next);
     if (jg_token_is(name, "d")) {
         names->is_d_assigned |= is_changed;
+        names->first_d = names->first_d.line == 0 ? name->begin : names->first_d;
         return JIT_GEMM_OK;
     }
     const struct jg_epilogue *epilogue = names->epilogue;
@@ -548,8 +549,13 @@ jit_gemm_status jg_snippet_names_finish(const struct jg_snippet_names *names)
     const struct jg_epilogue *epilogue = names->epilogue;
     const struct jg_position begin = {epilogue->first_line, 1};
     if (!names->is_d_assigned) {
-        return jg_snippet_refuse(epilogue, begin, "assign it, for instance 'd = acc;'",
-                                 "the result 'd' is never assigned");
+        const bool is_named = names->first_d.line != 0;
+        return jg_snippet_refuse(
+            epilogue, is_named ? names->first_d : begin,
+            is_named ? "assign it, for instance 'd = acc;': a reference or a "
+                       "pointer to it is not followed"
+                     : "assign it, for instance 'd = acc;'",
+            "the result 'd' is never assigned");
     }
     for (uint32_t i = 0; i < epilogue->operand_count; i++) {
         const bool is_input = epilogue->operands[i].role == JIT_GEMM_OPERAND_INPUT;

@@ -51,6 +51,7 @@ struct jg_snippet_names {
         near[JIT_GEMM_MAX_OPERANDS]; /* a word like the operand's name, or END */
     size_t near_edits[JIT_GEMM_MAX_OPERANDS];
     bool is_d_assigned;
+    struct jg_position first_d; /* where it is named first; line 0: nowhere */
 };
 
 /* Takes the next token, the end too; brackets match up to it. COMPILE. */
