@@ -110,6 +110,11 @@ static bool are_exact(struct interval x, struct interval y)
     return interval_is_exact(x) && interval_is_exact(y);
 }
 
+static bool is_zero(struct interval x)
+{
+    return x.low == 0 && x.high == 0;
+}
+
 struct interval interval_negate(struct interval x)
 {
     return interval_is_unknown(x) ? x : (struct interval){-x.high, -x.low};
@@ -128,8 +133,10 @@ struct interval interval_add(struct interval x, struct interval y,
     if (x.low + y.low == 0 && are_exact(x, y)) {
         return interval_of(x.low + y.low); /* keeps the sign of a zero */
     }
-    return interval_to_float(
+    const struct interval sum = interval_to_float(
         from_ends(sum_down(x.low, y.low), sum_up(x.high, y.high), are_exact(x, y)));
+    /* A product to which nothing is added is one still, and may be contracted later. */
+    return is_zero(x) ? interval_join(sum, y) : is_zero(y) ? interval_join(sum, x) : sum;
 }
 
 struct interval interval_subtract(struct interval x, struct interval y,
