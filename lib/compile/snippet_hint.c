@@ -118,7 +118,12 @@ static void list_names(const struct jg_epilogue *epilogue, struct jg_str *out)
         separator = ", ";
     }
     for (uint32_t i = 0; i < epilogue->operand_count; i++) {
-        jg_str_printf(out, ", %s", epilogue->operands[i].name);
+        const char *name = epilogue->operands[i].name;
+        if (epilogue->operands[i].kind == JIT_GEMM_OPERAND_PAIR_VECTOR) {
+            jg_str_printf(out, ", %s0, %s1", name, name);
+        } else {
+            jg_str_printf(out, ", %s", name);
+        }
     }
     for (int i = 0; i < CONSTANT_COUNT; i++) {
         jg_str_printf(out, ", %s", constant_names[i]);
@@ -232,7 +237,9 @@ static void explain_unknown_word(const struct jg_epilogue *epilogue, const char 
     }
     for (uint32_t i = 0; i < epilogue->operand_count && !is_call; i++) {
         const char *name = epilogue->operands[i].name;
-        try_nearest(word, name, strlen(name), &best);
+        if (epilogue->operands[i].kind != JIT_GEMM_OPERAND_PAIR_VECTOR) {
+            try_nearest(word, name, strlen(name), &best);
+        }
     }
     for (int i = 0; i < CONSTANT_COUNT && !is_call; i++) {
         try_nearest(word, constant_names[i], strlen(constant_names[i]), &best);

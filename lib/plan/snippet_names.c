@@ -131,6 +131,7 @@ static jit_gemm_status check_hiding(const struct jg_snippet_names *names,
                                     const struct jg_token *name)
 {
     const struct jg_epilogue *epilogue = names->epilogue;
+    const struct jg_quoted quoted = jg_quote(name->text, name->size);
     const uint32_t operand = find_operand(epilogue, name);
     if (operand < epilogue->operand_count) {
         return jg_snippet_refuse(
@@ -138,10 +139,9 @@ static jit_gemm_status check_hiding(const struct jg_snippet_names *names,
             epilogue->operands[operand].role == JIT_GEMM_OPERAND_INPUT
                 ? "use another name for the variable"
                 : "assign the output without a type before it, or use another name",
-            "a variable '%s' would hide the operand '%s'", epilogue->operands[operand].name,
+            "a variable %s would hide the operand '%s'", quoted.text,
             epilogue->operands[operand].name);
     }
-    const struct jg_quoted quoted = jg_quote(name->text, name->size);
     if (jg_token_is_one_of(name, constant_words)) {
         return jg_snippet_refuse(epilogue, name->begin, "use another name for the variable",
                                  "a variable %s would hide the constant %s", quoted.text,
@@ -293,15 +293,16 @@ static void end_assignments(struct jg_snippet_names *names)
     names->begun = 0;
 }
 
-static jit_gemm_status take_output(struct jg_snippet_names *names, uint32_t operand,
-                                   const struct jg_token *next)
+static jit_gemm_status take_output(struct jg_snippet_names *names,
+                                   const struct jg_token *name, const struct jg_token *next)
 {
+    const uint32_t operand = find_operand(names->epilogue, name);
     const uint32_t bit = 1u << operand;
     if ((names->assigned & bit) != 0 || top_of(names)->kind == JG_SNIPPET_CAPTURE) {
         return JIT_GEMM_OK;
     }
     if (jg_token_is(next, "[")) {
-        return jg_snippet_refuse(names->epilogue, names->token.begin,
+        return jg_snippet_refuse(names->epilogue, name->begin,
                                  "it is the float of this element; assign to it without an "
                                  "index",
                                  "output '%s' has no index",
@@ -309,7 +310,7 @@ static jit_gemm_status take_output(struct jg_snippet_names *names, uint32_t oper
     }
     if (!jg_token_is(next, "=") || is_step(&names->before)) {
         return jg_snippet_refuse(
-            names->epilogue, names->token.begin,
+            names->epilogue, name->begin,
             jg_operand_reduces(&names->epilogue->operands[operand])
                 ? "assign with '=' what this element contributes; the "
                   "kernel folds it"
@@ -333,6 +334,11 @@ static void note_near(struct jg_snippet_names *names)
     for (uint32_t i = 0; i < names->epilogue->operand_count; i++) {
         const char *name = names->epilogue->operands[i].name;
         const size_t size = strlen(name);
+        if (jg_token_is(word, name)) { /* of a pair vector, whose values are NAME0, NAME1 */
+            names->near[i] = *word;
+            names->near_edits[i] = 0;
+            continue;
+        }
         if (size < MIN_SIZE || word->size < MIN_SIZE || size > word->size + MAX_EDITS ||
             word->size > size + MAX_EDITS) {
             continue;
@@ -363,15 +369,16 @@ static jit_gemm_status take_lone_name(struct jg_snippet_names *names,
 {
     const struct jg_epilogue *epilogue = names->epilogue;
     const struct jg_token *name = &names->before;
-    if (!names->is_lone_name || is_step(next) || !is_assignment(next)) {
+    const bool is_changed = is_assignment(next) && !is_step(next);
+    names->is_d_assigned |= is_changed && jg_token_is(name, "d");
+    const uint32_t operand = find_operand(epilogue, name);
+    if (operand == epilogue->operand_count) {
         return JIT_GEMM_OK;
     }
-    names->is_d_assigned |= jg_token_is(name, "d");
-    const uint32_t operand = find_operand(epilogue, name);
-    return operand < epilogue->operand_count &&
-                   epilogue->operands[operand].role == JIT_GEMM_OPERAND_INPUT
-               ? refuse_written_input(names, name)
-               : JIT_GEMM_OK;
+    if (epilogue->operands[operand].role != JIT_GEMM_OPERAND_INPUT) {
+        return take_output(names, name, next);
+    }
+    return is_changed ? refuse_written_input(names, name) : JIT_GEMM_OK;
 }
 
 /* A name that is not being declared. */
@@ -395,7 +402,7 @@ static jit_gemm_status take_use(struct jg_snippet_names *names, const struct jg_
     }
     names->named |= 1u << operand;
     if (epilogue->operands[operand].role != JIT_GEMM_OPERAND_INPUT) {
-        return take_output(names, operand, next);
+        return names->is_lone_name ? JIT_GEMM_OK : take_output(names, name, next);
     }
     return is_changed ? refuse_written_input(names, name) : JIT_GEMM_OK;
 }
@@ -494,16 +501,15 @@ static jit_gemm_status take_token(struct jg_snippet_names *names,
         }
         names->wrapped = jg_token_is_one_of(&names->token, type_words) ? 1 : 0;
     }
-    if (jg_token_is(&names->token, ")")) {
-        JG_TRY(take_lone_name(names, next));
-    }
+    const bool is_behind_lone_name = names->is_lone_name;
     names->is_lone_name = names->token.kind == JG_TOKEN_NAME &&
                           jg_token_is(&names->before, "(") && jg_token_is(next, ")");
     switch (names->token.kind) {
     case JG_TOKEN_NAME:
         return take_name(names, next);
     case JG_TOKEN_PUNCTUATOR:
-        return take_punctuator(names);
+        JG_TRY(take_punctuator(names));
+        return is_behind_lone_name ? take_lone_name(names, next) : JIT_GEMM_OK;
     case JG_TOKEN_NUMBER:
     case JG_TOKEN_LITERAL:
     case JG_TOKEN_END:
@@ -536,7 +542,14 @@ static jit_gemm_status refuse_unused(const struct jg_snippet_names *names, uint3
                                           : "assign it, or remove the operand",
                                  "%s '%s' is never %s", what, unused->name, verb);
     }
-    char hint[JIT_GEMM_NAME_SIZE + 64];
+    char hint[2 * JIT_GEMM_NAME_SIZE + 64];
+    if (jg_token_is(near, unused->name)) {
+        snprintf(hint, sizeof(hint), "name %s0 and %s1, those of acc0's and acc1's columns",
+                 unused->name, unused->name);
+        return jg_snippet_refuse(epilogue, near->begin, hint,
+                                 "the pair vector '%s' has two values for an element",
+                                 unused->name);
+    }
     snprintf(hint, sizeof(hint), "did you mean %s? Otherwise remove the operand",
              unused->name);
     return jg_snippet_refuse(epilogue, near->begin, hint, "%s '%s' is never %s, but %s is",
