@@ -14,7 +14,7 @@
  * of its errors: "types: bf16 f16". */
 struct help_texts {
     char inputs[96], outputs[96], operands[96], kinds[96];
-    char problem[2200];
+    char problem[2400];
     char operand_option[640];
 };
 
@@ -28,10 +28,9 @@ static const char problem_format[] =
     "  layout=nt|nn|tn|tt        A's letter, then B's; nt: both K-major\n"
     "  d_layout=row|column       of D, C and matrix operands; row\n"
     "  a_scale=, b_scale=        none, tensor or vector; none\n"
-    "  d_scale=                  none, or computed: 1x128 or mx; none\n"
-    "  d_scale_layout=           of D's scales: row, column or 128x4; row\n"
-    "  a_scale_layout=, b_scale_layout=\n"
-    "                            of scales of blocks, of which A and B have none yet\n"
+    "  d_scale=                  none, or computed for blocks: 1x128 (f32) or mx (1x32); none\n"
+    "  a_scale_layout=, b_scale_layout=, d_scale_layout=\n"
+    "                            of scales of blocks: row, column or 128x4; row\n"
     "  dynamic=m,n,k,batch       sizes that a launch sets; those above are planned for\n"
     "  workspace=64m             memory in which K may be split; none\n"
     "  input_align=2             bytes that A and B are aligned to; 16\n"
