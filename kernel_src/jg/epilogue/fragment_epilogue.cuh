@@ -72,8 +72,7 @@ class FragmentEpilogue {
         constexpr u32 kStoreTiles = kDown * kAcross;
         Inputs next;
         next.load(params, coord_of(shape, tile, 0));
-        // Without a snippet it is short enough to be unrolled where registers are read.
-#pragma unroll(Accumulators::kIndexed || !Config::kPlain ? 1 : kStoreTiles)
+#pragma unroll(Accumulators::kIndexed ? 1 : kStoreTiles)
         for (u32 i = 0; i < kStoreTiles; ++i) {
             const CoordT first = coord_of(shape, tile, i);
             const Inputs inputs = next;

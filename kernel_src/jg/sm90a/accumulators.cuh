@@ -3,8 +3,8 @@
 // threads of a math warpgroup, each for its own.
 //
 // Registers have no index at run time: which ones are read must be known when the code is
-// compiled. Hence a chain of comparisons, of which nothing is left where the loop around it
-// is unrolled.
+// compiled. Hence loops that are unrolled, and a chain of comparisons where a step is
+// computed.
 #pragma once
 #include <jg/epilogue/accumulator.cuh>
 
@@ -19,18 +19,12 @@ class RegisterAccumulators {
     // acc[i]: rows 64 * i of the warpgroup's part of the tile.
     JG_DEVICE explicit RegisterAccumulators(const Registers &acc) : acc_(acc) {}
 
-    template <u32 kCount, u32 kPart = 0>
+    template <u32 kCount>
     JG_DEVICE void read(u32 step, u32 col, f32 (&values)[1][kCount]) const
     {
-        constexpr u32 kAcross = Partition::kAccColumns / 2 / kCount;
-        if (step * kAcross + col / 2 / kCount == kPart) {
 #pragma unroll
-            for (u32 i = 0; i < kCount; ++i) {
-                values[0][i] =
-                    accumulator_bits(acc_[kPart / kAcross][kPart % kAcross * kCount + i]);
-            }
-        } else if constexpr (kPart + 1 < Partition::kRows / 64 * kAcross) {
-            read<kCount, kPart + 1>(step, col, values);
+        for (u32 i = 0; i < kCount; ++i) {
+            values[0][i] = accumulator_bits(acc_[step][col / 2 + i]);
         }
     }
 
