@@ -54,7 +54,7 @@ static int count_load_stages(const struct jg_problem *problem)
 static int count_tmem_columns(const struct jg_product *product,
                               const struct jg_config *config)
 {
-    const int mmas = jg_product_gate_rows(product); /* an accumulator each */
+    const int64_t mmas = jg_product_gate_rows(product); /* an accumulator each */
     const int64_t pitch = jg_align_up(mmas * jg_sm100a_lanes(config).columns, TMEM_STEP);
     int columns = TMEM_STEP;
     while (columns < pitch * config->storage.acc_stages) {
