@@ -211,14 +211,14 @@ def measure(library, name, size, rounds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("library")
+    parser.add_argument("path", metavar="LIBRARY")
     parser.add_argument("--sizes", default="4096x4096x4096,4096x14336x4096,64x28672x4096")
     parser.add_argument("--only", default=",".join(CASES))
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--out")
     options = parser.parse_args()
     torch.cuda.init()
-    library = Library(options.library)
+    library = Library(options.path)
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}; us, medians")
     print(f"{'epilogue':20} {'size':>18} {'fused':>9} {'plain':>9} {'matmul':>9} {'torch':>9} "
           f"{'/plain':>7} {'matmul/':>7} {'torch/':>7}")

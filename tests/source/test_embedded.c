@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "plan/epilogue.h"
 #include "source/embedded.h"
 
 static bool is_embedded(const char *name, size_t size)
@@ -63,6 +65,43 @@ Test(embedded, includes_name_embedded_files_only)
                       file->name, at);
         }
     }
+}
+
+/* Refused as a name of what stands around the snippet. */
+static void expect_refused(const char *name, int size)
+{
+    char text[128];
+    struct jg_epilogue *epilogue = NULL;
+    snprintf(text, sizeof(text), "d = acc; %.*s;", size, name);
+    const jit_gemm_epilogue user = {
+        .struct_size = sizeof(user), .name = "user", .source = text};
+    cr_expect_eq(jg_epilogue_create(&user, &epilogue), JIT_GEMM_ERR_COMPILE, "%s", text);
+    cr_expect_not_null(strstr(jg_error_text(), "is a name of the kernel"), "%s: %s", text,
+                       jg_error_text());
+    jg_epilogue_destroy(epilogue);
+}
+
+/* The members of the struct whose function a snippet becomes. */
+Test(embedded, names_around_the_snippet_are_refused)
+{
+    static const char *const before[] = {"struct ", "constexpr jg::u32 ", "constexpr bool ",
+                                         "static JG_DEVICE void "};
+    int count = 0;
+    for (size_t i = 0; i < jg_embedded_file_count; i++) {
+        if (strcmp(jg_embedded_files[i].name, "jg/epilogue/user_epilogue.cuh") != 0) {
+            continue;
+        }
+        const char *const body =
+            strstr(jg_embedded_files[i].text, "#define JG_EPILOGUE_BEGIN");
+        cr_assert_not_null(body);
+        for (size_t j = 0; j < sizeof(before) / sizeof(before[0]); j++) {
+            for (const char *at = body; (at = strstr(at, before[j])) != NULL; count++) {
+                at += strlen(before[j]);
+                expect_refused(at, (int)strcspn(at, " ({"));
+            }
+        }
+    }
+    cr_expect_geq(count, 10, "%d members", count);
 }
 
 Test(digest, changes_with_every_part)

@@ -53,7 +53,7 @@ struct FragmentVector {
     // Elements from `first` on; those from `end` on do not exist, and are 0. Neighbours
     // exist both or not at all, and are read as pairs.
     template <bool kWhole, class T>
-    JG_DEVICE void load(const T *vector, u32 first, u32 end)
+    JG_DEVICE void load_from(const T *vector, u32 first, u32 end)
     {
 #pragma unroll
         for (u32 i = 0; i < kCount; i += kByLane ? 1 : 2) {

@@ -47,20 +47,15 @@ struct GateVectorInput : GateInput<T, kAccumulator> {
     };
 
     template <class CoordT>
-    struct Fragment {
-        FragmentVector<CoordT, CoordT::kTransposed> vector;
+    struct Fragment : FragmentVector<CoordT, CoordT::kTransposed> {
         JG_DEVICE void load(const MatrixParam &param, const CoordT &coord)
         {
 #pragma unroll
-            for (u32 i = 0; i < vector.kCount; ++i) {
-                const u32 col = coord.col + vector.offset(i);
+            for (u32 i = 0; i < this->kCount; ++i) {
+                const u32 col = coord.col + this->offset(i);
                 const bool exists = CoordT::kWholeCols || col < coord.col_end;
-                vector.values[i] = exists ? read(param, col, coord.batch) : 0.0f;
+                this->values[i] = exists ? read(param, col, coord.batch) : 0.0f;
             }
-        }
-        JG_DEVICE f32 value(const FragmentIndex &at) const
-        {
-            return vector.value(at);
         }
     };
 
@@ -104,20 +99,15 @@ struct GateColumnVectorInput : GateInput<T, kAccumulator> {
     };
 
     template <class CoordT>
-    struct Fragment {
-        FragmentVector<CoordT, !CoordT::kTransposed> vector;
+    struct Fragment : FragmentVector<CoordT, !CoordT::kTransposed> {
         JG_DEVICE void load(const MatrixParam &param, const CoordT &coord)
         {
 #pragma unroll
-            for (u32 i = 0; i < vector.kCount; ++i) {
-                const u32 row = coord.row + vector.offset(i);
+            for (u32 i = 0; i < this->kCount; ++i) {
+                const u32 row = coord.row + this->offset(i);
                 const bool exists = CoordT::kWholeRows || row < coord.row_end;
-                vector.values[i] = exists ? read(param, row, coord.batch) : 0.0f;
+                this->values[i] = exists ? read(param, row, coord.batch) : 0.0f;
             }
-        }
-        JG_DEVICE f32 value(const FragmentIndex &at) const
-        {
-            return vector.value(at);
         }
     };
 

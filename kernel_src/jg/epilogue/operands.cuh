@@ -156,16 +156,11 @@ struct RowVectorInput : InputForms {
     };
 
     template <class CoordT>
-    struct Fragment {
-        FragmentVector<CoordT, CoordT::kTransposed> vector;
+    struct Fragment : FragmentVector<CoordT, CoordT::kTransposed> {
         JG_DEVICE void load(const MatrixParam &param, const CoordT &coord)
         {
-            vector.template load<CoordT::kWholeCols>(param.base<const T>(coord.batch),
-                                                     coord.col, coord.col_end);
-        }
-        JG_DEVICE f32 value(const FragmentIndex &at) const
-        {
-            return vector.value(at);
+            this->template load_from<CoordT::kWholeCols>(param.base<const T>(coord.batch),
+                                                         coord.col, coord.col_end);
         }
     };
 
@@ -205,16 +200,11 @@ struct ColumnVectorInput : InputForms {
     };
 
     template <class CoordT>
-    struct Fragment {
-        FragmentVector<CoordT, !CoordT::kTransposed> vector;
+    struct Fragment : FragmentVector<CoordT, !CoordT::kTransposed> {
         JG_DEVICE void load(const MatrixParam &param, const CoordT &coord)
         {
-            vector.template load<CoordT::kWholeRows>(param.base<const T>(coord.batch),
-                                                     coord.row, coord.row_end);
-        }
-        JG_DEVICE f32 value(const FragmentIndex &at) const
-        {
-            return vector.value(at);
+            this->template load_from<CoordT::kWholeRows>(param.base<const T>(coord.batch),
+                                                         coord.row, coord.row_end);
         }
     };
 

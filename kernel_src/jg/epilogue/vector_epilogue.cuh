@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// VectorEpilogue: accumulators to D for epilogues with vectors or matrices, for C, for a D
-// of 8 bits, for a D whose rows may end inside a 16-byte chunk, and for one that TMA does
-// not take.
+// VectorEpilogue: accumulators to D for epilogues with matrices, reductions or random
+// numbers, for C, for a D of 8 bits, for scales of D's blocks, for a D whose rows may end
+// inside a 16-byte chunk, and for one that TMA does not take.
 //
 // Each warp passes its part of a step through shared memory, so that a thread gets 8
 // neighbouring columns of a row: matrix operands and D then move in whole lines of 128
