@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the plan chose by name: values of Config's constants (lib/source/assemble.c).
+// What the plan chose, or the problem says, by name: values of Config's constants
+// (lib/source/assemble.c).
 #pragma once
 
 namespace jg {
@@ -9,5 +10,9 @@ enum class SchedulerKind { kSingle, kStatic, kClc };
 
 // The operand whose first blocks are prefetched: see tile/tile_loader.cuh.
 enum class Prefetch { kNone, kA, kB };
+
+// How scales of blocks lie in memory: those of a row of blocks along K side by side, those
+// of a block of K, or in pieces of 128 rows by 4 blocks (docs/scales.md).
+enum class ScaleLayout { kRow, kColumn, k128x4 };
 
 } // namespace jg

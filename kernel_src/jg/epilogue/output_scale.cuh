@@ -8,12 +8,11 @@
 // for bit; verify/quantise.c has the same once more. Used by the classes of
 // quantise.cuh; waits for nothing.
 #pragma once
+#include <jg/common/choices.cuh>
 #include <jg/common/kernel_params.cuh>
 #include <jg/ptx/arithmetic.cuh>
 
 namespace jg {
-
-enum class ScaleLayout { kRow, kColumn, k128x4 };
 
 // A D whose elements are worth what is stored.
 struct NoOutputScale {

@@ -4,6 +4,7 @@
 // alignment rules. A factor of 0 reads nothing, as in BLAS: with alpha 0 the epilogue is
 // applied to C only, for callers who have the sums already.
 #pragma once
+#include <jg/common/block_scale.cuh>
 #include <jg/common/choices.cuh>
 #include <jg/common/kernel_params.cuh>
 #include <jg/epilogue/output_frame.cuh>
@@ -11,6 +12,17 @@
 #include <jg/epilogue/user_epilogue.cuh>
 
 namespace jg::reference {
+
+// The scale of the block of row `mn` of A or column of B, and of block `k` of K.
+template <class Scale>
+JG_DEVICE double block_scale(const MatrixParam &param, u32 mn, u32 k, u32 batch)
+{
+    if constexpr (Scale::kBlockMn > 0) {
+        return double(Scale::value(param, mn, k, batch));
+    } else {
+        return 1.0;
+    }
+}
 
 template <class Config, class Params>
 JG_DEVICE double dot(const Params &params, u32 k_count, u32 row, u32 col, u32 batch)
@@ -25,7 +37,13 @@ JG_DEVICE double dot(const Params &params, u32 k_count, u32 row, u32 col, u32 ba
     const i64 b_step = Config::kBKMajor ? 1 : params.b.ld;
     double sum = 0.0;
     for (u32 k = 0; k < k_count; ++k) {
-        sum += double(to_f32(*a)) * double(to_f32(*b));
+        double product = double(to_f32(*a)) * double(to_f32(*b));
+        if constexpr (kHasBlockScales<Config>) {
+            product *=
+                block_scale<typename Config::ABlockScale>(params.a_scale, row, k, batch) *
+                block_scale<typename Config::BBlockScale>(params.b_scale, col, k, batch);
+        }
+        sum += product;
         a += a_step;
         b += b_step;
     }

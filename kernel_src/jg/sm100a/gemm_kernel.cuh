@@ -36,13 +36,13 @@ JG_DEVICE void begin_kernel(const Kernel &kernel)
 
 // Nobody leaves, and no tensor memory is freed, while a neighbour may still copy, multiply,
 // read or arrive. In a CTA of its own the MMA thread has waited for the epilogue's last
-// load.
+// load of an accumulator; promoted sums are loaded later.
 template <class Kernel>
 JG_DEVICE void end_kernel(const Kernel &kernel)
 {
-    if constexpr (!Kernel::kAlone) {
+    if constexpr (!Kernel::kAlone || Kernel::kPromotes) {
         __syncwarp();
-        ptx::cluster_sync();
+        ptx::synchronize<Kernel::Cluster::kSize>();
     }
     if (kernel.roles.is_mma_warp()) {
         __syncwarp();

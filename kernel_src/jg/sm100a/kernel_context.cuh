@@ -15,6 +15,7 @@
 #include <jg/sm100a/commit_signals.cuh>
 #include <jg/sm100a/load_order.cuh>
 #include <jg/sm100a/mma_op.cuh>
+#include <jg/sm100a/promotion.cuh>
 #include <jg/sm100a/roles.cuh>
 #include <jg/sm100a/smem.cuh>
 #include <jg/sm100a/tmem.cuh>
@@ -38,6 +39,9 @@ struct KernelContext {
     using EpilogueLoadT = EpilogueLoad<Config, Epilogue, Partition>;
     using EpilogueT = typename EpilogueFor<Config, Epilogue, Partition>::Type;
     using Partials = PartialSums<Config, Partition>;
+    using Promoted = PromotedSums<Config, Partition>;
+    static constexpr bool kPromotes = kHasBlockScales<Config>; // after each block of K
+    static_assert(!kPromotes || Config::kKGroup == 1, "a stage has one block's scale");
     static constexpr bool kLoadsForEpilogue = Config::kEpilogueLoadStages > 0;
     using RolesT = Roles<kLoadsForEpilogue, Scheduler::kHasWarp, Config::kThreadLoads>;
     using Ring = InputRingBuffer<Config::kStages, Tiles::kBytes, CommitSignals<Cluster>,
@@ -175,19 +179,32 @@ struct KernelContext {
         const auto columns = tmem.accumulators();
         while (work.has_work()) {
             const auto item = work.next();
-            // Acquire an accumulator: it is committed to the epilogue when the scope ends.
-            const auto accumulator = ring.acquire();
-            // Add up the item's K.
-#pragma unroll 1
-            for (u32 k = 0; k < item.k_blocks; k += Config::kKGroup) {
-                const auto stage = tiles.acquire();
-                Mma::issue(smem.input[stage.index()], Group::blocks(item.k_blocks - k),
-                           columns.block(accumulator.index()), k == 0);
-            }
+            const u32 part = kPromotes ? 1 : item.k_blocks;
+            u32 k = 0;
+            do {
+                // Acquire an accumulator: it is committed when the scope ends.
+                const auto accumulator = ring.acquire();
+                // Add up the item's K, or a block of it that is multiplied by scales.
+                k = add_up(tiles, columns.block(accumulator.index()), k, k + part);
+            } while (kPromotes && k < item.k_blocks);
         }
         if constexpr (kAlone) {
             ring.drain();
         }
+    }
+
+    // Adds blocks `k` to `end` of K to an accumulator, in whole groups; which one is next.
+    JG_DEVICE u32 add_up(typename Ring::Consumer &tiles, u32 accumulator, u32 k,
+                         u32 end) const
+    {
+        const u32 first = k;
+#pragma unroll 1
+        for (; k < end; k += Config::kKGroup) {
+            const auto stage = tiles.acquire();
+            Mma::issue(smem.input[stage.index()], Group::blocks(end - k), accumulator,
+                       k == first);
+        }
+        return k;
     }
 
     // Brings C and matrix operands: one thread.
@@ -221,14 +238,31 @@ struct KernelContext {
             const auto item = work.next();
             // Wait for the accumulator: it is the MMA thread's again when its last part is
             // in registers.
-            AccumReader<Partition, decltype(ring)> acc(ring, columns);
-            if constexpr (Config::kSplitK == 1) {
-                epilogue.run(params, out_shape, acc, smem, boxes, Output::tile(item));
+            if constexpr (kPromotes) {
+                const u32 sums = tmem.sums().base;
+                const Promoted all(params, shape, item, ring, columns, sums);
+                SumsRegion region;
+                AccumReader<Partition, SumsRegion> acc(region, sums);
+                write_item(epilogue, acc, boxes, item);
             } else {
-                write_part(epilogue, acc, boxes, item);
+                AccumReader<Partition, decltype(ring)> acc(ring, columns);
+                write_item(epilogue, acc, boxes, item);
             }
         }
         epilogue.drain();
+    }
+
+    // Of an item's accumulators, all of K or a part of it.
+    template <class Acc, class Boxes>
+    JG_DEVICE void write_item(EpilogueT &epilogue, Acc &acc, Boxes &boxes,
+                              const WorkItem &item) const
+    {
+        if constexpr (Config::kSplitK == 1) {
+            epilogue.run(params, Output::shape(shape), acc, smem, boxes,
+                         Output::tile(item));
+        } else {
+            write_part(epilogue, acc, boxes, item);
+        }
     }
 
     // ... where an item has a part of K: stores its accumulators for the last part's CTA,

@@ -8,6 +8,7 @@
 // of the CTA, of the cluster where CTAs are pairs. Before release: a synchronisation after
 // all reads and all multiplications.
 #pragma once
+#include <jg/common/block_scale.cuh>
 #include <jg/ptx/tcgen05.cuh>
 #include <jg/sm100a/epilogue_partition.cuh>
 
@@ -42,7 +43,10 @@ struct TmemRegion {
 template <class Config>
 class Tmem {
   public:
-    using Accumulators = TmemRegion<0, LaneLayout<Config>::kPitch, Config::kAccStages>;
+    static constexpr u32 kPitch = LaneLayout<Config>::kPitch;
+    using Accumulators = TmemRegion<0, kPitch, Config::kAccStages>;
+    // Sums of parts that were multiplied by scales (promotion.cuh).
+    using Sums = TmemRegion<Accumulators::kEnd, kPitch, kHasBlockScales<Config> ? 1 : 0>;
 
     // `published`: a word of shared memory that takes the address.
     JG_DEVICE explicit Tmem(u32 &published) : published_(published) {}
@@ -61,9 +65,13 @@ class Tmem {
     {
         return Accumulators(published_);
     }
+    JG_DEVICE Sums sums() const
+    {
+        return Sums(published_);
+    }
 
   private:
-    static constexpr u32 kAllocated = round_up_columns(Accumulators::kEnd);
+    static constexpr u32 kAllocated = round_up_columns(Sums::kEnd);
     static_assert(kAllocated <= 512, "a multiprocessor has 512 columns");
     static_assert(LaneLayout<Config>::kRows == 128 || LaneLayout<Config>::kRows == 64,
                   "rows of a CTA");

@@ -148,7 +148,7 @@ struct KernelContext {
     JG_DEVICE void multiply(typename Ring::Consumer &tiles, const WorkItem &item,
                             typename Mma::Accumulators &sums) const
     {
-        Mma mma(roles.consumer(), tiles, sums);
+        Mma mma(params, shape, item, roles.consumer(), tiles, sums);
 #pragma unroll 1
         for (u32 k = 0; k < item.k_blocks; ++k) {
             auto stage = tiles.acquire();

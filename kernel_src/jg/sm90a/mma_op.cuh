@@ -6,6 +6,7 @@
 #include <jg/pipeline/held_stages.cuh>
 #include <jg/ptx/wgmma.cuh>
 #include <jg/sm90a/epilogue_partition.cuh>
+#include <jg/tile/block_scales.cuh>
 #include <jg/tile/input_tiles.cuh>
 
 namespace jg::sm90a {
@@ -27,12 +28,18 @@ class MmaOp {
     // Accumulators of 8-bit floats keep 13 fraction bits: each stage's is added up in f32
     // registers.
     static constexpr bool kPromotes = ptx::WgmmaTakes<A, B>::kEightBitFloats;
+    using Scales = BlockScales<Config, 2 * kRowBlocks * kMmas, Partition::kMmaColumns>;
+    static_assert(kPromotes || !Scales::kPresent, "scales are those of promoted sums");
 
   public:
     using Accumulators = Accumulator<A>[kRowBlocks][Partition::kAccColumns / 2];
 
-    JG_DEVICE MmaOp(u32 consumer, Consumer &stages, Accumulators &acc)
-        : acc_(acc), consumer_(consumer), in_flight_(stages, HoldNothing())
+    template <class Params, class ShapeT>
+    JG_DEVICE MmaOp(const Params &params, const ShapeT &shape, const WorkItem &item,
+                    u32 consumer, Consumer &stages, Accumulators &acc)
+        : acc_(acc), consumer_(consumer), in_flight_(stages, HoldNothing()),
+          scales_(params, shape, item, RowsOfThread{consumer},
+                  Partition::first_acc_column(consumer), threadIdx.x % 4 * 2)
     {
         if constexpr (kPromotes) {
 #pragma unroll
@@ -69,6 +76,19 @@ class MmaOp {
     }
 
   private:
+    // Rows of the tile that a thread has of each multiplication: two.
+    struct RowsOfThread {
+        u32 consumer;
+
+        JG_DEVICE u32 operator()(u32 i) const
+        {
+            const u32 mma = i / 2;
+            return Partition::first_row(consumer) + mma / kMmas * 64 +
+                   mma % kMmas * Partition::kTileRows + threadIdx.x / 32 % 4 * 16 +
+                   threadIdx.x % 32 / 4 + i % 2 * 8;
+        }
+    };
+
     static constexpr u64 kRowBlockStep = 8192 >> 4;
     static constexpr u64 kGateStep = Partition::kTileRows * 128 >> 4; // to rows of acc1
 
@@ -107,8 +127,9 @@ class MmaOp {
         in_flight_.replace_by(stage);
     }
 
-    // The tensor core sums up one stage of 64 rows at a time, which is then added to f32
-    // registers; meanwhile it works for the other warpgroup.
+    // The tensor core sums up one stage of 64 rows at a time, which is then multiplied by
+    // the scales of its blocks, if there are any, and added to f32 registers; meanwhile it
+    // works for the other warpgroup.
     JG_DEVICE void add_promoted(u64 a, u64 b, Stage &stage)
     {
         Sums part;
@@ -118,6 +139,9 @@ class MmaOp {
             ptx::wgmma_fence();
             Instruction::issue(part, a + a_step(i), b, 0);
             ptx::wgmma_commit();
+            if (Scales::kPresent && i == 0) {
+                scales_.advance();
+            }
             ptx::wgmma_wait<0>();
             ptx::wgmma_hold_registers(part);
             if (i + 1 == kRowBlocks * kMmas) {
@@ -126,14 +150,25 @@ class MmaOp {
             Sums &whole = sums(i);
 #pragma unroll
             for (u32 j = 0; j < Partition::kMmaColumns / 2; ++j) {
-                whole[j] += part[j];
+                whole[j] = add_part(whole[j], part[j], i, j);
             }
+        }
+    }
+
+    // Value `j` of a multiplication: two columns of a row, and two of the row 8 below it.
+    JG_DEVICE f32 add_part(f32 whole, f32 part, u32 mma, u32 j) const
+    {
+        if constexpr (Scales::kPresent) {
+            return scales_.add(part, whole, 2 * mma + j / 2 % 2, j / 4 * 2 + j % 2);
+        } else {
+            return whole + part;
         }
     }
 
     Accumulators &acc_;
     u32 consumer_;
     Stage in_flight_;
+    Scales scales_;
 };
 
 } // namespace jg::sm90a

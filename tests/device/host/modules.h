@@ -58,6 +58,8 @@ struct AnyConfig {
     using AScale = jg::NoScale;
     using BScale = jg::NoScale;
     using BGateScale = jg::NoScale;
+    using ABlockScale = jg::NoBlockScale;
+    using BBlockScale = jg::NoBlockScale;
     using DScale = jg::NoOutputScale;
     static constexpr u32 kM = 0, kN = 0, kK = 0, kBatch = 0;
     static constexpr u32 kBlockM = 128, kBlockN = 128, kBlockK = 64;
@@ -406,6 +408,24 @@ void fill_stage(TilesOf<Config> &tiles, const Loader &loader, const WorkItem &it
 
 /* --------------------------------------------------------------------- descriptors */
 
+struct LaunchParams {
+    jg::TensorMap maps[jg::kMapCount]{};
+    jg::MatrixParam a_scale{}, b_scale{};
+    jg::ScalarParam alpha{0, 1.0f, 0};
+    const jg::MatrixParam *operands = nullptr;
+    u64 workspace = 0;
+
+    const void *map_of_d() const
+    {
+        return &maps[jg::kMapD];
+    }
+};
+
+/* Sizes of a launch without any. */
+struct LaunchShape {
+    u32 m = 0, n = 0, k = 0;
+};
+
 /* Products of the tiles of a stage, as MmaOp issues them (host::products). */
 /* Of sm_90a: by warpgroup `team`. */
 struct NoStages {
@@ -426,7 +446,9 @@ void multiply_sm90a(const TilesOf<Config> &tiles, u32 team)
     NoStages stages;
     {
         typename jg::sm90a::MmaOp<Config, NoStages>::Accumulators sums;
-        jg::sm90a::MmaOp<Config, NoStages> mma(team, stages, sums);
+        const LaunchParams params;
+        jg::sm90a::MmaOp<Config, NoStages> mma(params, LaunchShape{}, jg::WorkItem{}, team,
+                                               stages, sums);
         jg::HeldStages<NoStages> stage(stages);
         mma.issue(tiles, stage, true);
     }
@@ -653,19 +675,6 @@ template <class Output, class Snippet, u32 kStoreTiles>
 using FragmentsOf =
     typename jg::EpilogueFor<StoreTilesConfig<typename Output::Config, kStoreTiles>,
                              Snippet, typename Output::Partition>::Type;
-
-struct LaunchParams {
-    jg::TensorMap maps[jg::kMapCount]{};
-    jg::MatrixParam a_scale{}, b_scale{};
-    jg::ScalarParam alpha{0, 1.0f, 0};
-    const jg::MatrixParam *operands = nullptr;
-    u64 workspace = 0;
-
-    const void *map_of_d() const
-    {
-        return &maps[jg::kMapD];
-    }
-};
 
 /* -------------------------------------------------------------------- partial sums */
 
