@@ -337,6 +337,37 @@ static jit_gemm_status check_output_alignment(const jit_gemm_problem *problem,
     return JIT_GEMM_OK;
 }
 
+/* Scales of blocks of A or B: those of 8-bit floats, and not beside others. */
+static jit_gemm_status check_block_scales(const jit_gemm_problem *problem)
+{
+    const jit_gemm_scale_kind a = problem->a.scale.kind;
+    const jit_gemm_scale_kind b = problem->b.scale.kind;
+    const bool is_a = a == JIT_GEMM_SCALE_BLOCK;
+    const jit_gemm_scale_kind other = is_a ? b : a;
+    if (!is_a && b != JIT_GEMM_SCALE_BLOCK) {
+        return JIT_GEMM_OK;
+    }
+    if (!jg_dtype_is_fp8(problem->a.dtype)) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED,
+                       is_a ? "problem.a.scale.kind" : "problem.b.scale.kind",
+                       "give A and B e4m3 or e5m2, or a scale of the tensor or a vector",
+                       "there is no kernel for scales of blocks of %s",
+                       jg_dtype_name(problem->a.dtype));
+    }
+    if (other == JIT_GEMM_SCALE_TENSOR || other == JIT_GEMM_SCALE_VECTOR) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED,
+                       is_a ? "problem.b.scale.kind" : "problem.a.scale.kind",
+                       "give it scales of blocks too or none, and a scale of the tensor in "
+                       "alpha or its vector in an epilogue",
+                       "there is no kernel for scales of blocks of %c beside a %s of %c",
+                       is_a ? 'A' : 'B',
+                       other == JIT_GEMM_SCALE_TENSOR ? "scale of the tensor"
+                                                      : "vector of scales",
+                       is_a ? 'B' : 'A');
+    }
+    return JIT_GEMM_OK;
+}
+
 /* What is legal but has no kernel in this version. */
 static jit_gemm_status check_supported(const jit_gemm_problem *problem)
 {
@@ -360,7 +391,8 @@ static jit_gemm_status check_supported(const jit_gemm_problem *problem)
     JG_TRY(check_output(problem, "problem.d.dtype", "D", problem->d.dtype));
     JG_TRY(jg_scale_check_kernel('a', &problem->a.scale));
     JG_TRY(jg_scale_check_kernel('b', &problem->b.scale));
-    return jg_scale_check_kernel('d', &problem->d.scale);
+    JG_TRY(jg_scale_check_kernel('d', &problem->d.scale));
+    return check_block_scales(problem);
 }
 
 static jit_gemm_status check_elements(const char *matrix, const jit_gemm_dim *rows,
@@ -522,12 +554,31 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     return JIT_GEMM_OK;
 }
 
+/* Do the halves of B begin at blocks of their own? */
+static jit_gemm_status check_blocks_of_halves(const struct jg_problem *problem,
+                                              const char *field, int64_t n)
+{
+    const jit_gemm_scale *scale = &problem->b.scale;
+    const int64_t half = n / 2;
+    if (scale->kind != JIT_GEMM_SCALE_BLOCK || half % scale->block_mn == 0) {
+        return JIT_GEMM_OK;
+    }
+    return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field,
+                   "give halves of a multiple of the block's columns, or blocks of 1x128",
+                   "half of B has %lld columns, which are no whole blocks of %u: one of "
+                   "scale %s would belong to both",
+                   (long long)half, scale->block_mn, jg_scale_name(scale));
+}
+
 jit_gemm_status jg_problem_check_halves(const struct jg_problem *problem, const char *field,
                                         int64_t n)
 {
     const int64_t half_bytes = jg_bytes_of(problem->b.dtype, n / 2);
-    if (!problem->is_gated || !problem->b.is_mn_major ||
-        problem->pair != JIT_GEMM_PAIR_HALVES || half_bytes % problem->b.alignment == 0) {
+    if (!problem->is_gated || problem->pair != JIT_GEMM_PAIR_HALVES) {
+        return JIT_GEMM_OK;
+    }
+    JG_TRY(check_blocks_of_halves(problem, field, n));
+    if (!problem->b.is_mn_major || half_bytes % problem->b.alignment == 0) {
         return JIT_GEMM_OK;
     }
     char hint[96];

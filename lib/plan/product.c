@@ -24,6 +24,12 @@ int jg_product_gate_columns(const struct jg_product *product)
     return product->is_gated && product->b.letter == 'b' ? 2 : 1;
 }
 
+bool jg_product_has_block_scales(const struct jg_product *product)
+{
+    return product->a.scale.kind == JIT_GEMM_SCALE_BLOCK ||
+           product->b.scale.kind == JIT_GEMM_SCALE_BLOCK;
+}
+
 struct jg_product_size jg_product_size(const struct jg_product *product, uint32_t m,
                                        uint32_t n)
 {

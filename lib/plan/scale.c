@@ -202,6 +202,26 @@ static jit_gemm_status check_computed(const jit_gemm_scale *scale)
     return JIT_GEMM_OK;
 }
 
+/* Of A or B: scales by which sums of a block of K are multiplied, of f32. */
+static jit_gemm_status check_input(char letter, const jit_gemm_scale *scale)
+{
+    if (scale->dtype != JIT_GEMM_DTYPE_F32) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field_of(letter, "kind").text,
+                       "give 1x128 or 128x128, a scale of the tensor, or a vector of them",
+                       "there is no kernel for scale %s of %c yet", jg_scale_name(scale),
+                       toupper(letter));
+    }
+    if (scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4) {
+        return jg_fail(
+            JIT_GEMM_ERR_UNSUPPORTED, field_of(letter, "layout").text,
+            "give the layout row or column",
+            "there is no kernel for scale %s of %c in layout 128x4, which is one "
+            "of scales of one byte",
+            jg_scale_name(scale), toupper(letter));
+    }
+    return JIT_GEMM_OK;
+}
+
 jit_gemm_status jg_scale_check_kernel(char letter, const jit_gemm_scale *scale)
 {
     const bool is_input = letter == 'a' || letter == 'b';
@@ -209,13 +229,15 @@ jit_gemm_status jg_scale_check_kernel(char letter, const jit_gemm_scale *scale)
     if (scale->kind == JIT_GEMM_SCALE_NONE || (is_input && !is_block)) {
         return JIT_GEMM_OK;
     }
+    if (is_input) {
+        return check_input(letter, scale);
+    }
     if (letter == 'd' && is_block && scale->block_mn == 1) {
         return check_computed(scale);
     }
     return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field_of(letter, "kind").text,
-                   is_input        ? "give a scale of the tensor, or a vector of them"
-                   : letter == 'd' ? "give 1x128 or mx, or multiply in an epilogue"
-                                   : "leave it zero, and multiply in an epilogue",
+                   letter == 'd' ? "give 1x128 or mx, or multiply in an epilogue"
+                                 : "leave it zero, and multiply in an epilogue",
                    "there is no kernel for scale %s of %c yet", jg_scale_name(scale),
                    toupper(letter));
 }

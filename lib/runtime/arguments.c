@@ -142,7 +142,7 @@ static const char output_key[] = "output_align";
     .given = offsetof(jit_gemm_args, name),                          \
     .param = offsetof(struct jg_kernel_params, name)
 
-/* A and B stand at the index of their map. */
+/* In both tables A and B come first. */
 static const struct row matrix_rows[] = {
     {ROW(a, a), .description = "A", .outer = SIZE_M, .inner = SIZE_K, .map = JG_MAP_A,
      .alignment_key = input_key},
@@ -185,14 +185,16 @@ static struct jg_matrix_param *param_at(const struct launch *launch, const struc
     return (void *)((char *)launch->params + row->param);
 }
 
-/* The row whose parameter and map the product has for this matrix: A and B as the kernel
- * takes them. */
+/* The row whose parameter and map the product has for this matrix or the scales of its
+ * blocks: A and B as the kernel takes them. */
 static const struct row *row_in_product(const struct launch *launch, const struct row *row)
 {
-    if (row->map > JG_MAP_B || launch->kernel->choice.product.a.letter == 'a') {
+    const bool is_input = row->declared == offsetof(struct jg_problem, a) ||
+                          row->declared == offsetof(struct jg_problem, b);
+    if (!is_input || launch->kernel->choice.product.a.letter == 'a') {
         return row;
     }
-    return &matrix_rows[row->map == JG_MAP_A ? JG_MAP_B : JG_MAP_A];
+    return row->declared == offsetof(struct jg_problem, a) ? row + 1 : row - 1;
 }
 
 /* `bytes` are promised, an element's where that has more. Matrices that are promised what
@@ -306,11 +308,44 @@ static void set_gate_steps(const struct launch *launch, struct jg_matrix_param *
     param->batch_step = halves ? (uint32_t)launch->sizes[SIZE_D_COLUMNS] : 1;
 }
 
+/* Those of blocks of A and B: rows in memory, which may lie further apart than packed. */
+static jit_gemm_status resolve_input_blocks(const struct launch *launch,
+                                            const struct row *row,
+                                            const jit_gemm_scale *scale)
+{
+    const int64_t rows = jg_ceil_div(launch->sizes[row->inner], scale->block_mn);
+    const int64_t blocks = jg_ceil_div(launch->sizes[SIZE_K], scale->block_k);
+    const struct jg_scale_extent packed =
+        jg_scale_extent(scale, launch->sizes[row->inner], launch->sizes[SIZE_K]);
+    const bool by_columns = scale->layout == JIT_GEMM_SCALE_LAYOUT_COLUMN;
+    const int64_t element_bytes = jg_bytes_of(scale->dtype, 1);
+    const struct jg_array array = {.field = row->field,
+                                   .description = row->description,
+                                   .is_plural = true,
+                                   .kind = "matrix",
+                                   .rows = packed.rows,
+                                   .columns = by_columns ? rows : blocks,
+                                   .batch = launch->params->batch,
+                                   .element_bytes = element_bytes,
+                                   .alignment = element_bytes,
+                                   .alignment_key = row->alignment_key,
+                                   .may_broadcast = true,
+                                   .has_ld = true};
+    jit_gemm_arg given = *given_at(launch, row);
+    if (given.ld == 0) {
+        given.ld = packed.columns;
+    }
+    return jg_array_resolve(&array, &given, param_at(launch, row_in_product(launch, row)));
+}
+
 /* Those that the kernel computes. */
 static jit_gemm_status resolve_block_scale(const struct launch *launch,
                                            const struct row *row,
                                            const jit_gemm_scale *scale)
 {
+    if (row->declared != offsetof(struct jg_problem, d)) {
+        return resolve_input_blocks(launch, row, scale);
+    }
     const struct jg_scale_extent extent =
         jg_scale_extent(scale, launch->sizes[row->outer], launch->sizes[row->inner]);
     const int64_t element_bytes = jg_bytes_of(scale->dtype, 1);
@@ -331,7 +366,8 @@ static jit_gemm_status resolve_scale(const struct launch *launch, const struct r
 {
     const jit_gemm_scale *scale = &declared_at(launch, row)->scale;
     if (scale->kind == JIT_GEMM_SCALE_NONE) {
-        return resolve_absent(launch, row);
+        return jg_array_check_absent(row->field, given_at(launch, row), row->absent,
+                                     row->remedy);
     }
     if (scale->kind == JIT_GEMM_SCALE_BLOCK) {
         return resolve_block_scale(launch, row, scale);
@@ -449,6 +485,9 @@ static jit_gemm_status resolve_all(const struct launch *launch)
 {
     for (size_t i = 0; i < sizeof(matrix_rows) / sizeof(matrix_rows[0]); i++) {
         JG_TRY(resolve_matrix(launch, &matrix_rows[i]));
+    }
+    for (size_t i = 0; i < sizeof(scale_rows) / sizeof(scale_rows[0]); i++) {
+        *param_at(launch, &scale_rows[i]) = (struct jg_matrix_param){0};
     }
     for (size_t i = 0; i < sizeof(scale_rows) / sizeof(scale_rows[0]); i++) {
         JG_TRY(resolve_scale(launch, &scale_rows[i]));

@@ -191,7 +191,11 @@ static void print_name(const char *type, const char *name, const char *value,
                   value);
 }
 
-/* The kind of operand that reads a scale. */
+static bool is_read_by_epilogue(jit_gemm_scale_kind scale)
+{
+    return scale == JIT_GEMM_SCALE_TENSOR || scale == JIT_GEMM_SCALE_VECTOR;
+}
+
 /* `vector`: the kind of operand that a vector of these scales is. */
 static void print_scale(const char *name, const struct jg_problem *problem,
                         jit_gemm_scale_kind scale, jit_gemm_operand_kind vector,
@@ -199,7 +203,7 @@ static void print_scale(const char *name, const struct jg_problem *problem,
 {
     const jit_gemm_operand_kind kind =
         scale == JIT_GEMM_SCALE_VECTOR ? vector : JIT_GEMM_OPERAND_SCALAR;
-    if (scale == JIT_GEMM_SCALE_NONE) {
+    if (!is_read_by_epilogue(scale)) {
         jg_str_printf(out, "    using %s = jg::NoScale;\n", name);
     } else {
         jg_str_printf(out, "    using %s = jg::%sInput<jg::f32>;\n", name,
@@ -225,19 +229,33 @@ static void print_b_scales(const struct jg_problem *problem, struct jg_str *out)
     }
 }
 
+static const char *const scale_layouts[] = {[JIT_GEMM_SCALE_LAYOUT_ROW] = "kRow",
+                                            [JIT_GEMM_SCALE_LAYOUT_COLUMN] = "kColumn",
+                                            [JIT_GEMM_SCALE_LAYOUT_128X4] = "k128x4"};
+
+/* What sums of a block of K are multiplied by (jg/common/block_scale.cuh). */
+static void print_block_scale(const char *name, const jit_gemm_scale *scale,
+                              struct jg_str *out)
+{
+    if (scale->kind != JIT_GEMM_SCALE_BLOCK) {
+        jg_str_printf(out, "    using %s = jg::NoBlockScale;\n", name);
+    } else {
+        jg_str_printf(out, "    using %s = jg::BlockScale<%u, jg::ScaleLayout::%s>;\n",
+                      name, scale->block_mn, scale_layouts[scale->layout]);
+    }
+}
+
 /* What the kernel computes of D's blocks (jg/epilogue/output_scale.cuh). */
 static void print_d_scale(const jit_gemm_scale *scale, struct jg_str *out)
 {
-    static const char *const layouts[] = {[JIT_GEMM_SCALE_LAYOUT_ROW] = "kRow",
-                                          [JIT_GEMM_SCALE_LAYOUT_COLUMN] = "kColumn",
-                                          [JIT_GEMM_SCALE_LAYOUT_128X4] = "k128x4"};
     if (scale->kind == JIT_GEMM_SCALE_NONE) {
         jg_str_puts(out, "    using DScale = jg::NoOutputScale;\n");
     } else {
         jg_str_printf(out,
                       "    using DScale = jg::OutputScale<jg::%s, %u, "
                       "jg::ScaleLayout::%s>;\n",
-                      jg_dtype_name(scale->dtype), scale->block_k, layouts[scale->layout]);
+                      jg_dtype_name(scale->dtype), scale->block_k,
+                      scale_layouts[scale->layout]);
     }
 }
 
@@ -245,8 +263,8 @@ static void print_d_scale(const jit_gemm_scale *scale, struct jg_str *out)
 static bool is_plain(const struct jg_problem *problem)
 {
     return problem->epilogue == NULL && problem->c.dtype == JIT_GEMM_DTYPE_NONE &&
-           problem->a.scale.kind == JIT_GEMM_SCALE_NONE &&
-           problem->b.scale.kind == JIT_GEMM_SCALE_NONE;
+           !is_read_by_epilogue(problem->a.scale.kind) &&
+           !is_read_by_epilogue(problem->b.scale.kind);
 }
 
 /* Not worth being compiled for several vectors at a time: one has enough to do, and the
@@ -371,6 +389,8 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_scale("AScale", problem, problem->a.scale.kind, JIT_GEMM_OPERAND_COLUMN_VECTOR,
                 out);
     print_b_scales(problem, out);
+    print_block_scale("ABlockScale", &product->a.scale, out);
+    print_block_scale("BBlockScale", &product->b.scale, out);
     if (config->kernel != JG_KERNEL_REFERENCE) {
         print_d_scale(&problem->d.scale, out);
     }

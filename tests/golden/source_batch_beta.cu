@@ -62,6 +62,8 @@ struct Config {
     using AScale = jg::NoScale;
     using BScale = jg::NoScale;
     using BGateScale = jg::NoScale;
+    using ABlockScale = jg::NoBlockScale;
+    using BBlockScale = jg::NoBlockScale;
     using DScale = jg::NoOutputScale;
 };
 

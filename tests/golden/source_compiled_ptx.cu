@@ -56,6 +56,8 @@ struct Config {
     using AScale = jg::NoScale;
     using BScale = jg::NoScale;
     using BGateScale = jg::NoScale;
+    using ABlockScale = jg::NoBlockScale;
+    using BBlockScale = jg::NoBlockScale;
 };
 
 #line 1 "jit_gemm_compiled"

@@ -65,6 +65,8 @@ struct Config {
     using AScale = jg::NoScale;
     using BScale = jg::Gate0ColumnVectorInput<jg::f32>;
     using BGateScale = jg::Gate1ColumnVectorInput<jg::f32>;
+    using ABlockScale = jg::NoBlockScale;
+    using BBlockScale = jg::NoBlockScale;
     using DScale = jg::NoOutputScale;
 };
 

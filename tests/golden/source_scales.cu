@@ -62,6 +62,8 @@ struct Config {
     using AScale = jg::ColumnVectorInput<jg::f32>;
     using BScale = jg::ScalarInput<jg::f32>;
     using BGateScale = jg::NoScale;
+    using ABlockScale = jg::NoBlockScale;
+    using BBlockScale = jg::NoBlockScale;
     using DScale = jg::NoOutputScale;
 };
 

@@ -190,7 +190,7 @@ Test(problem, scales_that_no_kernel_has_are_refused_by_name)
          "_128X4"},
         {{.kind = JIT_GEMM_SCALE_BLOCK, .block_mn = 128, .block_k = 128},
          JIT_GEMM_ERR_UNSUPPORTED,
-         "scale.kind: there is no kernel for scale 128x128 of"},
+         "scale.kind: there is no kernel for scales of blocks of"},
         {{.reserved = 5},
          JIT_GEMM_ERR_ARGUMENT,
          "scale.reserved: must be 0, is 5; zero the struct before filling it"},

@@ -87,6 +87,9 @@ static enum jg_scheduler choose_scheduler(const struct jg_trial *trial)
 /* One accumulator is enough where each CTA has one tile. */
 static int choose_acc_stages(const struct jg_trial *trial)
 {
+    if (jg_product_has_block_scales(&trial->product)) { /* each block of K takes one */
+        return JG_SM100A_MAX_ACC_STAGES;
+    }
     return trial->config.launch.scheduler == JG_SCHEDULER_SINGLE || is_one_wave(trial)
                ? 1
                : JG_SM100A_MAX_ACC_STAGES;
@@ -101,6 +104,9 @@ static int choose_k_group(const struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
     const int tile = layout->tile_m * layout->mma_n;
+    if (jg_product_has_block_scales(&trial->product)) {
+        return 1;
+    }
     int k_group = tile <= K_GROUP_4_TILE ? 4 : tile <= K_GROUP_2_TILE ? 2 : 1;
     while (k_group > 1 && jg_split_blocks(trial) < 2 * (int64_t)k_group) {
         k_group /= 2;

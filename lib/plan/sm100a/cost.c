@@ -22,10 +22,14 @@
 #define LONE_STAGE_BYTES_CLK 53.0
 #define EPILOGUE_ELEMS_CLK   16.0
 #define EPILOGUE_BYTES_CLK   40.0
-#define DRAIN_CLK            450.0
-#define FILL_CLK             2200.0
-#define CLUSTER_CLK          800.0
-#define LAUNCH_US            3.0
+/* Of a column of 32 lanes on its way to promoted sums, and of each block of K: counted from
+ * instructions, not measured. */
+#define PROMOTED_CLK      2.0
+#define PROMOTED_WAIT_CLK 100.0
+#define DRAIN_CLK         450.0
+#define FILL_CLK          2200.0
+#define CLUSTER_CLK       800.0
+#define LAUNCH_US         3.0
 /* Where K is split: bytes per clock of a tile's partial sums that a CTA moves to or from
  * L2, and clocks until one CTA knows what another has stored. Assumed. */
 #define SUMS_BYTES_CLK 40.0
@@ -84,6 +88,16 @@ static double useful_part_of(const struct jg_trial *trial)
     return m * n * batch / ((double)trial->derived.tiles * tile_m * tile_n);
 }
 
+/* Of a block of K: each warp of the epilogue reads the accumulators of its lanes, and
+ * multiplies and adds them, 32 at a time. */
+static double count_promotion_clk(const struct jg_trial *trial)
+{
+    const double columns =
+        jg_product_gate_rows(&trial->product) * jg_sm100a_lanes(&trial->config).columns;
+    return PROMOTED_CLK * columns * jg_sm100a_lanes(&trial->config).of_warp / 32.0 +
+           PROMOTED_WAIT_CLK;
+}
+
 static double count_block_clk(const struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
@@ -93,6 +107,9 @@ static double count_block_clk(const struct jg_trial *trial)
     const double mmas = jg_product_gate_rows(&trial->product);
     double block_clk = row_bytes / MMA_ROW_BYTES * mmas * count_mma_clk(layout);
     block_clk = jg_overlap(block_clk, count_load_clk(trial));
+    if (jg_product_has_block_scales(&trial->product)) {
+        block_clk = jg_overlap(block_clk, count_promotion_clk(trial));
+    }
     for (int groups = layout->cluster_m * layout->cluster_n / layout->cta_group; groups > 1;
          groups /= 2) {
         block_clk *= 1.0 + CLUSTER_LOSS;

@@ -22,10 +22,12 @@ enum {
     TMEM_ADDRESS_BYTES = 8, /* of the word that publishes the address of tensor memory */
     TMEM_STEP = 32,         /* columns that are allocated at least */
     MAX_MMA_N = 256,
-    LEAST_SWIZZLE_BYTES = 32, /* of a row of A or B in the narrowest swizzle */
-    WORD_SWIZZLE_BYTES = 128, /* of the only one for elements of 32 bits along M or N */
-    GROUP_COLUMNS = 8,        /* of an accumulator that the epilogue reads at least */
-    STEP = 64,                /* columns of D in a step of the epilogue, and most rows */
+    MAX_PROMOTED_COLUMNS = 128, /* of sums in registers */
+    MAX_SCALED_COLUMNS = 64,    /* of those that have scales of their own beside them */
+    LEAST_SWIZZLE_BYTES = 32,   /* of a row of A or B in the narrowest swizzle */
+    WORD_SWIZZLE_BYTES = 128,   /* of the only one for elements of 32 bits along M or N */
+    GROUP_COLUMNS = 8,          /* of an accumulator that the epilogue reads at least */
+    STEP = 64,                  /* columns of D in a step of the epilogue, and most rows */
     /* More than half of what a multiprocessor has: one CTA each, because two clusters that
      * each hold a part of the tensor memory which the other waits for would never end. */
     LEAST_SMEM_BYTES = 116 * 1024,
@@ -56,8 +58,9 @@ static int count_tmem_columns(const struct jg_product *product,
 {
     const int64_t mmas = jg_product_gate_rows(product); /* an accumulator each */
     const int64_t pitch = jg_align_up(mmas * jg_sm100a_lanes(config).columns, TMEM_STEP);
+    const int sums = jg_product_has_block_scales(product) ? 1 : 0; /* beside accumulators */
     int columns = TMEM_STEP;
-    while (columns < pitch * config->storage.acc_stages) {
+    while (columns < pitch * (config->storage.acc_stages + sums)) {
         columns *= 2;
     }
     return columns;
@@ -386,6 +389,35 @@ static bool check_accumulators(struct jg_trial *trial)
     return true;
 }
 
+/* Where sums are multiplied by scales after each block of K, a thread of the epilogue has
+ * those of its lane in registers, and of single columns their scales too. */
+static bool check_promotion(struct jg_trial *trial)
+{
+    const struct jg_config *config = &trial->config;
+    const struct jg_product *product = &trial->product;
+    const int columns = jg_product_gate_rows(product) * jg_sm100a_lanes(config).columns;
+    const jit_gemm_scale *of_b = &product->b.scale;
+    const bool by_columns = of_b->kind == JIT_GEMM_SCALE_BLOCK && of_b->block_mn == 1;
+    const int most = by_columns ? MAX_SCALED_COLUMNS : MAX_PROMOTED_COLUMNS;
+    if (!jg_product_has_block_scales(product)) {
+        return true;
+    }
+    if (config->pipeline.k_group > 1) {
+        return jg_trial_reject(
+            trial, "k_group=%d: scales of blocks are those of one block of K; k_group=1",
+            config->pipeline.k_group);
+    }
+    if (columns > most) {
+        return jg_trial_reject(
+            trial,
+            "mma=%dx%d cta_group=%d: sums that are multiplied by scales of blocks are %d "
+            "columns of registers, for which sm_100a has room up to %d%s",
+            config->layout.mma_m, config->layout.mma_n, config->layout.cta_group, columns,
+            most, by_columns ? " where each column has scales of its own" : "");
+    }
+    return true;
+}
+
 static bool check_prefetch(struct jg_trial *trial)
 {
     if (trial->config.pipeline.prefetch != JG_PREFETCH_NONE && !trial->config.launch.pdl) {
@@ -458,8 +490,8 @@ bool jg_sm100a_derive(struct jg_trial *trial)
     /* Cheapest first. */
     if (!check_shape(trial) || !check_gate(trial) || !check_cluster(trial) ||
         !jg_split_check(trial) || !check_inputs(trial) || !check_thread_loads(trial) ||
-        !check_accumulators(trial) || !check_prefetch(trial) || !check_stages(trial) ||
-        !jg_out_stages_check(trial, &columns)) {
+        !check_accumulators(trial) || !check_promotion(trial) || !check_prefetch(trial) ||
+        !check_stages(trial) || !jg_out_stages_check(trial, &columns)) {
         return false;
     }
     const struct jg_smem smem = jg_sm100a_smem(trial);

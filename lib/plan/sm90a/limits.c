@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Hopper's sizes and limits. The kernel asserts the same sizes
  * (kernel_src/jg/sm90a/smem.cuh). */
+#include <ctype.h>
 #include <stdio.h>
 
 #include "base/math.h"
@@ -16,7 +17,9 @@ enum {
     MMA_COLUMNS = 64,    /* of a wgmma that the kernel has, a multiple of these */
     MIN_STAGES = 2,
     MAX_STAGES = 8,
-    MAX_PROMOTED_COLUMNS = 192 /* of a warpgroup with a second set of accumulators */
+    MAX_PROMOTED_COLUMNS = 192, /* of a warpgroup with a second set of accumulators */
+    MAX_SCALED_ROWS = 128,      /* of a tile whose columns have scales of their own */
+    MAX_SCALED_COLUMNS = 128    /* of a warpgroup of it */
 };
 
 const struct jg_sm90a_pair jg_sm90a_tiles[JG_SM90A_TILES] = {
@@ -119,6 +122,24 @@ static void list_pairs(const struct jg_sm90a_pair *pairs, int count, char *text,
     }
 }
 
+/* Scales of single columns are as many values more as a warpgroup's columns have. */
+static bool check_column_scales(struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const jit_gemm_scale *scale = &trial->product.b.scale;
+    if (scale->kind != JIT_GEMM_SCALE_BLOCK || scale->block_mn > 1 ||
+        (columns_of_warpgroup(trial) <= MAX_SCALED_COLUMNS &&
+         layout->tile_m <= MAX_SCALED_ROWS)) {
+        return true;
+    }
+    return jg_trial_reject(
+        trial,
+        "tile=%dx%d: each column of %c has scales of its own, for which sm_90a has "
+        "registers up to tile=%dx%d",
+        layout->tile_m, layout->tile_n, toupper(trial->product.b.letter), MAX_SCALED_ROWS,
+        MAX_SCALED_COLUMNS);
+}
+
 static bool check_tile(struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
@@ -142,7 +163,7 @@ static bool check_tile(struct jg_trial *trial)
             "sm_90a has room up to %d columns of a warpgroup",
             layout->tile_m, layout->tile_n, dtype, MAX_PROMOTED_COLUMNS);
     }
-    return true;
+    return check_column_scales(trial);
 }
 
 /* Each half of a warpgroup's columns has an accumulator of a gated D; or each half of the
