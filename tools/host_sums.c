@@ -12,8 +12,8 @@ enum { ROWS = 4 };
 /* One batch on the host, types and layouts undone. */
 struct operands {
     int64_t m, n, k;
-    float *a; /* M x K */
-    float *b; /* K x N */
+    double *a; /* M x K, times the scales of blocks */
+    double *b; /* K x N, the same */
 };
 
 /* Element (row, column) of a stored matrix; `is_transposed`: of its transpose. */
@@ -26,28 +26,39 @@ static double load_element(const struct run_matrix *matrix, const void *data, in
     return element_load(view->dtype, data, (size_t)(batch * view->batch_stride + at));
 }
 
-/* Of a row of A or a column of B; 1 where there is none. */
-static double load_scale(const struct run_matrix *scale, const void *data, int64_t batch,
-                         int64_t index)
+/* Of a row of A or a column of B; 1 where there is none, or one of blocks. */
+static double load_scale(const jit_gemm_scale *kind, const struct run_matrix *scale,
+                         const void *data, int64_t batch, int64_t index)
 {
-    return data != NULL
+    return data != NULL && kind->kind != JIT_GEMM_SCALE_BLOCK
                ? load_element(scale, data, batch, 0, scale->view.columns > 1 ? index : 0, 0)
                : 1;
 }
 
-static void unpack(const struct run_matrix *matrix, const void *data, int64_t batch,
-                   int64_t rows, int64_t columns, bool is_transposed, float *target)
+/* A or B with its scales, as they lie on the device. */
+struct input {
+    const jit_gemm_scale *kind;
+    const struct run_matrix *matrix, *scales;
+    const void *data, *scale_data;
+};
+
+/* `is_b`: rows of the target are elements along K. */
+static void unpack(const struct input *input, int64_t batch, int64_t rows, int64_t columns,
+                   bool is_transposed, bool is_b, double *target)
 {
     for (int64_t row = 0; row < rows; row++) {
         for (int64_t column = 0; column < columns; column++) {
             target[row * columns + column] =
-                (float)load_element(matrix, data, batch, row, column, is_transposed);
+                load_element(input->matrix, input->data, batch, row, column,
+                             is_transposed) *
+                run_block_scale(input->kind, input->scales, input->scale_data, batch,
+                                is_b ? column : row, is_b ? row : column);
         }
     }
 }
 
 /* Sums of `count` rows of D, from `row` on, into rows of N doubles. The product of two
- * floats is exact in f64. */
+ * floats is exact in f64; scales of blocks make it one of 2^-53 at most. */
 static void sum_rows(const struct operands *operands, int64_t row, int64_t count,
                      double *sums)
 {
@@ -55,14 +66,14 @@ static void sum_rows(const struct operands *operands, int64_t row, int64_t count
 
     memset(sums, 0, (size_t)(count * n) * sizeof(*sums));
     for (int64_t k = 0; k < operands->k; k++) {
-        const float *b = operands->b + k * n;
+        const double *b = operands->b + k * n;
 
         for (int64_t i = 0; i < count; i++) {
-            double factor = (double)operands->a[(row + i) * operands->k + k];
+            double factor = operands->a[(row + i) * operands->k + k];
             double *target = sums + i * n;
 
             for (int64_t column = 0; column < n; column++) {
-                target[column] += factor * (double)b[column];
+                target[column] += factor * b[column];
             }
         }
     }
@@ -85,11 +96,14 @@ static void sum_batch(struct work *work, const jit_gemm_problem *problem,
     struct operands *operands = &work->operands;
     const int64_t m = inputs->m, n = inputs->n;
     const bool by_columns = problem->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR;
+    const jit_gemm_scale *a_kind = &problem->a.scale, *b_kind = &problem->b.scale;
+    const struct input a = {a_kind, &inputs->a, &inputs->a_scale, work->a, work->a_scale};
+    const struct input b = {b_kind, &inputs->b, &inputs->b_scale, work->b, work->b_scale};
 
-    unpack(&inputs->a, work->a, batch, inputs->m, inputs->k,
-           problem->a.layout != JIT_GEMM_LAYOUT_K_MAJOR, operands->a);
-    unpack(&inputs->b, work->b, batch, inputs->k, n,
-           problem->b.layout == JIT_GEMM_LAYOUT_K_MAJOR, operands->b);
+    unpack(&a, batch, inputs->m, inputs->k, problem->a.layout != JIT_GEMM_LAYOUT_K_MAJOR,
+           false, operands->a);
+    unpack(&b, batch, inputs->k, n, problem->b.layout == JIT_GEMM_LAYOUT_K_MAJOR, true,
+           operands->b);
     for (int64_t row = 0; row < inputs->m; row += ROWS) {
         int64_t count = inputs->m - row < ROWS ? inputs->m - row : ROWS;
 
@@ -97,9 +111,10 @@ static void sum_batch(struct work *work, const jit_gemm_problem *problem,
         for (int64_t i = 0; i < count * n; i++) {
             const int64_t r = row + i / n, column = i % n;
             const int64_t place = by_columns ? column * m + r : r * n + column;
-            double value = work->sums[i] * alpha *
-                           load_scale(&inputs->a_scale, work->a_scale, batch, r) *
-                           load_scale(&inputs->b_scale, work->b_scale, batch, column);
+            double value =
+                work->sums[i] * alpha *
+                load_scale(a_kind, &inputs->a_scale, work->a_scale, batch, r) *
+                load_scale(b_kind, &inputs->b_scale, work->b_scale, batch, column);
 
             if (work->c && beta != 0) { /* as in the kernels: 0 reads nothing */
                 value +=
@@ -153,8 +168,8 @@ int host_sums_create(jit_gemm_context *context, const jit_gemm_problem *problem,
     int code = download_inputs(context, inputs, &work);
 
     if (code == CLI_OK) {
-        work.operands.a = cli_alloc(m * k * sizeof(float));
-        work.operands.b = cli_alloc(k * n * sizeof(float));
+        work.operands.a = cli_alloc(m * k * sizeof(double));
+        work.operands.b = cli_alloc(k * n * sizeof(double));
         work.sums = cli_alloc(ROWS * n * sizeof(double));
         work.result = cli_alloc(element_view_bytes(&view));
         for (int64_t batch = 0; batch < inputs->batch; batch++) {

@@ -234,19 +234,56 @@ static int create_input(jit_gemm_context *context, const struct input_row *row,
 /* The scales of a matrix, `count` of them if it is a vector. */
 struct scale_row {
     const char *name;
-    jit_gemm_scale_kind kind;
-    int64_t count;
+    const jit_gemm_scale *scale;
+    int64_t count, k;
     struct run_matrix *target;
 };
+
+/* Scales of blocks, in rows that lie further apart than packed; between them is poison. */
+static struct element_view view_blocks(const struct scale_row *row, int64_t batch)
+{
+    const jit_gemm_scale *scale = row->scale;
+    const int64_t rows = (row->count + scale->block_mn - 1) / scale->block_mn;
+    const int64_t blocks = (row->k + scale->block_k - 1) / scale->block_k;
+    const bool by_columns = scale->layout == JIT_GEMM_SCALE_LAYOUT_COLUMN;
+    struct element_view view = {.dtype = scale->dtype ? scale->dtype : JIT_GEMM_DTYPE_F32,
+                                .batch = batch,
+                                .rows = by_columns ? blocks : rows,
+                                .columns = by_columns ? rows : blocks};
+
+    view.ld = view.columns + 3;
+    view.batch_stride = view.rows * view.ld + 1;
+    return view;
+}
+
+double run_block_scale(const jit_gemm_scale *scale, const struct run_matrix *scales,
+                       const void *data, int64_t batch, int64_t mn, int64_t k)
+{
+    const struct element_view *view = &scales->view;
+
+    if (scale->kind != JIT_GEMM_SCALE_BLOCK) {
+        return 1;
+    }
+    const int64_t row = mn / scale->block_mn, block = k / scale->block_k;
+    const int64_t at = scale->layout == JIT_GEMM_SCALE_LAYOUT_COLUMN
+                           ? block * view->ld + row
+                           : row * view->ld + block;
+    return element_load(view->dtype, data, (size_t)(batch * view->batch_stride + at));
+}
 
 static int create_scale(jit_gemm_context *context, const struct scale_row *row,
                         int64_t batch, uint64_t seed, uint64_t promised)
 {
     struct element_view view = {JIT_GEMM_DTYPE_F32, batch, 1, 1, 1, 1};
-    if (row->kind == JIT_GEMM_SCALE_NONE) {
+    const jit_gemm_scale_kind kind = row->scale->kind;
+    if (kind == JIT_GEMM_SCALE_NONE) {
         return CLI_OK;
     }
-    if (row->kind == JIT_GEMM_SCALE_VECTOR) {
+    if (kind == JIT_GEMM_SCALE_BLOCK) {
+        view = view_blocks(row, batch);
+        promised = 0;
+    }
+    if (kind == JIT_GEMM_SCALE_VECTOR) {
         const int code = make_view(row->name, JIT_GEMM_DTYPE_F32, batch, 1, row->count, 0,
                                    promised, &view);
         if (code != CLI_OK) {
@@ -266,8 +303,8 @@ static int create_inputs(jit_gemm_context *context, const jit_gemm_problem *p,
         {"C", &p->c, inputs->m, inputs->n, strides->ldc, &inputs->c},
     };
     const struct scale_row scales[] = {
-        {"a_scale", p->a.scale.kind, inputs->m, &inputs->a_scale},
-        {"b_scale", p->b.scale.kind, inputs->n, &inputs->b_scale},
+        {"a_scale", &p->a.scale, inputs->m, inputs->k, &inputs->a_scale},
+        {"b_scale", &p->b.scale, inputs->n, inputs->k, &inputs->b_scale},
     };
     int code = CLI_OK;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && code == CLI_OK; i++) {
@@ -439,8 +476,10 @@ jit_gemm_args run_arguments(const struct cli_problem *problem,
         .b = argument_of(&inputs->b, true),
         .c = argument_of(&inputs->c, true),
         .d = argument_of(&results->d, true),
-        .a_scale = argument_of(&inputs->a_scale, false),
-        .b_scale = argument_of(&inputs->b_scale, false),
+        .a_scale = argument_of(&inputs->a_scale,
+                               problem->problem.a.scale.kind == JIT_GEMM_SCALE_BLOCK),
+        .b_scale = argument_of(&inputs->b_scale,
+                               problem->problem.b.scale.kind == JIT_GEMM_SCALE_BLOCK),
         .d_scale = argument_of(&results->d_scale, false),
         .operands = operands,
         .operand_count = problem->operand_count,

@@ -107,14 +107,29 @@ static double load_as_d(const struct interpreter *all, const struct run_matrix *
                 by_columns ? place->row : place->column);
 }
 
-/* Of a row of A or a column of B; 1 where there is none. */
+static const jit_gemm_scale *kind_at(const struct interpreter *all, int index)
+{
+    const jit_gemm_problem *problem = &all->problem->problem;
+
+    return index == INPUT_A_SCALE ? &problem->a.scale : &problem->b.scale;
+}
+
+/* Of a row of A or a column of B; 1 where there is none, or one of blocks. */
 static double scale_at(const struct interpreter *all, int index, int64_t batch, int64_t at)
 {
     const struct run_matrix *scale = input_at(all, index);
 
-    return all->inputs[index] != NULL
+    return all->inputs[index] != NULL && kind_at(all, index)->kind != JIT_GEMM_SCALE_BLOCK
                ? load(scale, all->inputs[index], batch, 0, scale->view.columns > 1 ? at : 0)
                : 1;
+}
+
+/* Of element `k` of a row of A or a column of B; 1 where blocks have none. */
+static double block_scale_at(const struct interpreter *all, int index, int64_t batch,
+                             int64_t mn, int64_t k)
+{
+    return run_block_scale(kind_at(all, index), input_at(all, index), all->inputs[index],
+                           batch, mn, k);
 }
 
 static double dot(const struct interpreter *all, const struct place *place)
@@ -130,7 +145,9 @@ static double dot(const struct interpreter *all, const struct place *place)
         sum += load(a, all->inputs[INPUT_A], place->batch, is_a_turned ? k : place->row,
                     is_a_turned ? place->row : k) *
                load(b, all->inputs[INPUT_B], place->batch, is_b_turned ? k : place->column,
-                    is_b_turned ? place->column : k);
+                    is_b_turned ? place->column : k) *
+               block_scale_at(all, INPUT_A_SCALE, place->batch, place->row, k) *
+               block_scale_at(all, INPUT_B_SCALE, place->batch, place->column, k);
     }
     return sum;
 }

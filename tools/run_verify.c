@@ -195,6 +195,8 @@ static int find_sums(const struct run_launch *launch, const jit_gemm_problem *p,
 static int prepare_reference(const struct run_launch *launch, enum compare_sums sums,
                              struct cli_problem *reference, struct run_launch *other)
 {
+    struct run_matrix sums_as_c = {0};
+
     other->inputs = launch->inputs;
     other->alpha = launch->alpha;
     other->beta = launch->beta;
@@ -206,15 +208,16 @@ static int prepare_reference(const struct run_launch *launch, enum compare_sums 
                                 launch->alpha, launch->beta, JIT_GEMM_DTYPE_S32,
                                 &other->results.d);
     }
+    const int code =
+        host_sums_create(launch->context, &reference->problem, &launch->inputs,
+                         launch->alpha, launch->beta, JIT_GEMM_DTYPE_F32, &sums_as_c);
     reference->problem.c.dtype = JIT_GEMM_DTYPE_F32;
     reference->problem.a.scale = reference->problem.b.scale = (jit_gemm_scale){0};
     other->inputs.a_scale = other->inputs.b_scale = (struct run_matrix){0};
-    other->inputs.c = (struct run_matrix){0};
+    other->inputs.c = sums_as_c;
     other->alpha = 0;
     other->beta = 1;
-    return host_sums_create(launch->context, &reference->problem, &launch->inputs,
-                            launch->alpha, launch->beta, JIT_GEMM_DTYPE_F32,
-                            &other->inputs.c);
+    return code;
 }
 
 /* Fills `other->results` by the reference kernel. */
