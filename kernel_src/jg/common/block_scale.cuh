@@ -36,7 +36,10 @@ struct BlockScale {
 
 // Does the kernel have any?
 template <class Config>
-constexpr bool kHasBlockScales =
-    Config::ABlockScale::kBlockMn > 0 || Config::BBlockScale::kBlockMn > 0;
+constexpr JG_DEVICE bool has_block_scales()
+{
+    return !IsSame<typename Config::ABlockScale, NoBlockScale>::value ||
+           !IsSame<typename Config::BBlockScale, NoBlockScale>::value;
+}
 
 } // namespace jg

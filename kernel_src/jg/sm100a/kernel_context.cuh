@@ -40,7 +40,7 @@ struct KernelContext {
     using EpilogueT = typename EpilogueFor<Config, Epilogue, Partition>::Type;
     using Partials = PartialSums<Config, Partition>;
     using Promoted = PromotedSums<Config, Partition>;
-    static constexpr bool kPromotes = kHasBlockScales<Config>; // after each block of K
+    static constexpr bool kPromotes = has_block_scales<Config>(); // after each block of K
     static_assert(!kPromotes || Config::kKGroup == 1, "a stage has one block's scale");
     static constexpr bool kLoadsForEpilogue = Config::kEpilogueLoadStages > 0;
     using RolesT = Roles<kLoadsForEpilogue, Scheduler::kHasWarp, Config::kThreadLoads>;

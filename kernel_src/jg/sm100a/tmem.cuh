@@ -46,7 +46,7 @@ class Tmem {
     static constexpr u32 kPitch = LaneLayout<Config>::kPitch;
     using Accumulators = TmemRegion<0, kPitch, Config::kAccStages>;
     // Sums of parts that were multiplied by scales (promotion.cuh).
-    using Sums = TmemRegion<Accumulators::kEnd, kPitch, kHasBlockScales<Config> ? 1 : 0>;
+    using Sums = TmemRegion<Accumulators::kEnd, kPitch, has_block_scales<Config>() ? 1 : 0>;
 
     // `published`: a word of shared memory that takes the address.
     JG_DEVICE explicit Tmem(u32 &published) : published_(published) {}

@@ -29,7 +29,8 @@ class MmaOp {
     // registers.
     static constexpr bool kPromotes = ptx::WgmmaTakes<A, B>::kEightBitFloats;
     using Scales = BlockScales<Config, 2 * kRowBlocks * kMmas, Partition::kMmaColumns>;
-    static_assert(kPromotes || !Scales::kPresent, "scales are those of promoted sums");
+    static_assert(kPromotes || !has_block_scales<Config>(),
+                  "scales are those of promoted sums");
 
   public:
     using Accumulators = Accumulator<A>[kRowBlocks][Partition::kAccColumns / 2];
@@ -139,8 +140,10 @@ class MmaOp {
             ptx::wgmma_fence();
             Instruction::issue(part, a + a_step(i), b, 0);
             ptx::wgmma_commit();
-            if (Scales::kPresent && i == 0) {
-                scales_.advance();
+            if constexpr (has_block_scales<Config>()) {
+                if (i == 0) {
+                    scales_.advance();
+                }
             }
             ptx::wgmma_wait<0>();
             ptx::wgmma_hold_registers(part);
@@ -158,7 +161,7 @@ class MmaOp {
     // Value `j` of a multiplication: two columns of a row, and two of the row 8 below it.
     JG_DEVICE f32 add_part(f32 whole, f32 part, u32 mma, u32 j) const
     {
-        if constexpr (Scales::kPresent) {
+        if constexpr (has_block_scales<Config>()) {
             return scales_.add(part, whole, 2 * mma + j / 2 % 2, j / 4 * 2 + j % 2);
         } else {
             return whole + part;

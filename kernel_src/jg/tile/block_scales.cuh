@@ -110,7 +110,7 @@ class ScalesAt<NoBlockScale, Operand, kGateHalves, kCount, kAhead> {
 };
 
 // Of a thread that holds kRowCount rows of kColumns columns (of all its lanes).
-template <class Config, u32 kRowCount, u32 kColumns>
+template <class Config, u32 kRowCount, u32 kColumns, bool = has_block_scales<Config>()>
 class BlockScales {
     using A = typename Config::ABlockScale;
     using B = typename Config::BBlockScale;
@@ -132,8 +132,6 @@ class BlockScales {
     static constexpr u32 kBCount = kRun == 1 ? kColumns / 4 : kColumns / kRun;
 
   public:
-    static constexpr bool kPresent = kHasA || kHasB;
-
     // `rows(i)`: of the tile, those of the thread; `column`: the first of its lanes'
     // columns in the tile; `lane_column`: this lane's first, counted from that.
     template <class Params, class ShapeT, class Rows>
@@ -181,6 +179,16 @@ class BlockScales {
     ScalesAt<A, InputA<Config>, Config::kGateHalves, kRowCount, true> a_;
     ScalesAt<B, InputB<Config>, Config::kGateHalves, kBCount, (kRun > 1)> b_;
     u32 k_block_, k_blocks_;
+};
+
+// Of a kernel without.
+template <class Config, u32 kRowCount, u32 kColumns>
+class BlockScales<Config, kRowCount, kColumns, false> {
+  public:
+    template <class Params, class ShapeT, class Rows>
+    JG_DEVICE BlockScales(const Params &, const ShapeT &, const WorkItem &, Rows, u32, u32)
+    {
+    }
 };
 
 } // namespace jg
