@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "plan/scale.h"
 #include "plan/sm100a/sm100a.h"
 #include "plan/sm90a/sm90a.h"
 
@@ -41,7 +42,7 @@ static const struct jg_input_feature blackwell_inputs[] = {
 /* What the chips of the family have in common. */
 #define BLACKWELL                                                                       \
     .kernel_header = "jg/sm100a/gemm_kernel.cuh",                                       \
-    .kernel_name = "jg::sm100a::gemm_kernel",                                           \
+    .kernel_name = "jg::sm100a::gemm_kernel", .multiplies_mx = true,                    \
     .config_keys =                                                                      \
         "kernel mma cta_group cluster scheduler k_group stages acc_stages raster "      \
         "raster_group out_stages pdl split_k split_order prefetch swap_ab debug trace", \
@@ -200,9 +201,36 @@ static jit_gemm_status check_gated(const struct jg_problem *problem)
                : JIT_GEMM_OK;
 }
 
+/* Scales that the tensor core multiplies by. */
+static jit_gemm_status check_mx(const struct jg_arch *arch,
+                                const struct jg_problem *problem)
+{
+    if (!jg_scale_is_mx(&problem->a.scale)) {
+        return JIT_GEMM_OK;
+    }
+    if (!arch->multiplies_mx) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a.scale.kind",
+                       "give scales of f32, 1x128 or 128x128, or build for sm_100a",
+                       "the tensor core of %s does not multiply by scales", arch->name);
+    }
+    if (problem->is_gated) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a.scale.kind",
+                       "give scales of f32, 1x128 or 128x128, or multiply twice",
+                       "there is no kernel for a gated epilogue with scale mx yet");
+    }
+    if (jg_loads_by_threads(problem)) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a.alignment",
+                       "align A and B to 16 bytes and leave it zero",
+                       "there is no kernel for scale mx with an input_align of %d",
+                       problem->a.alignment);
+    }
+    return JIT_GEMM_OK;
+}
+
 jit_gemm_status jg_arch_check(const struct jg_arch *arch, const struct jg_problem *problem)
 {
     JG_TRY(check_input(arch, "problem.a.dtype", "problem.a.layout", &problem->a));
     JG_TRY(check_input(arch, "problem.b.dtype", "problem.b.layout", &problem->b));
+    JG_TRY(check_mx(arch, problem));
     return check_gated(problem);
 }

@@ -38,6 +38,8 @@ enum jg_map_index {
     JG_MAP_B,
     JG_MAP_C,
     JG_MAP_D,
+    JG_MAP_A_SCALE, /* scales that the tensor core multiplies by */
+    JG_MAP_B_SCALE,
     JG_MAP_OPERANDS, /* plus the operand's index */
     JG_MAP_COUNT = JG_MAP_OPERANDS + JIT_GEMM_MAX_OPERANDS
 };
@@ -55,7 +57,7 @@ struct jg_kernel_params {
      * jg_kernel_params_map. */
     struct jg_tensor_map room[JIT_GEMM_MAX_OPERANDS];
 };
-_Static_assert(offsetof(struct jg_kernel_params, operands) == 896,
+_Static_assert(offsetof(struct jg_kernel_params, operands) == 1152,
                "as jg/common/kernel_params.cuh has it");
 _Static_assert(sizeof(struct jg_kernel_params) <= 4096, "all that a launch takes");
 

@@ -354,6 +354,14 @@ static jit_gemm_status check_block_scales(const jit_gemm_problem *problem)
                        "there is no kernel for scales of blocks of %s",
                        jg_dtype_name(problem->a.dtype));
     }
+    if (jg_scale_is_mx(&problem->a.scale) != jg_scale_is_mx(&problem->b.scale)) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED,
+                       jg_scale_is_mx(&problem->a.scale) ? "problem.b.scale.kind"
+                                                         : "problem.a.scale.kind",
+                       "give A and B the scale mx, or neither",
+                       "there is no kernel for scale %s of A beside %s of B",
+                       jg_scale_name(&problem->a.scale), jg_scale_name(&problem->b.scale));
+    }
     if (other == JIT_GEMM_SCALE_TENSOR || other == JIT_GEMM_SCALE_VECTOR) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED,
                        is_a ? "problem.b.scale.kind" : "problem.a.scale.kind",

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/product.h"
 
+#include "plan/scale.h"
+
 struct jg_product jg_product_make(const struct jg_problem *problem, bool swap_ab)
 {
     return (struct jg_product){.m = swap_ab ? problem->n : problem->m,
@@ -24,10 +26,16 @@ int jg_product_gate_columns(const struct jg_product *product)
     return product->is_gated && product->b.letter == 'b' ? 2 : 1;
 }
 
-bool jg_product_has_block_scales(const struct jg_product *product)
+bool jg_product_promotes_scales(const struct jg_product *product)
 {
-    return product->a.scale.kind == JIT_GEMM_SCALE_BLOCK ||
-           product->b.scale.kind == JIT_GEMM_SCALE_BLOCK;
+    return !jg_product_is_block_scaled(product) &&
+           (product->a.scale.kind == JIT_GEMM_SCALE_BLOCK ||
+            product->b.scale.kind == JIT_GEMM_SCALE_BLOCK);
+}
+
+bool jg_product_is_block_scaled(const struct jg_product *product)
+{
+    return jg_scale_is_mx(&product->a.scale);
 }
 
 struct jg_product_size jg_product_size(const struct jg_product *product, uint32_t m,

@@ -26,8 +26,11 @@ struct jg_product jg_product_make(const struct jg_problem *problem, bool swap_ab
 int jg_product_gate_rows(const struct jg_product *product);
 int jg_product_gate_columns(const struct jg_product *product);
 
-/* Are sums multiplied by scales after each block of K? */
-bool jg_product_has_block_scales(const struct jg_product *product);
+/* Are sums multiplied by scales when they leave the tensor core, after each block of K? */
+bool jg_product_promotes_scales(const struct jg_product *product);
+
+/* Does the tensor core multiply by scales? */
+bool jg_product_is_block_scaled(const struct jg_product *product);
 
 /* M and N of the product where those of the problem are these. */
 struct jg_product_size {

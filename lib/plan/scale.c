@@ -202,14 +202,22 @@ static jit_gemm_status check_computed(const jit_gemm_scale *scale)
     return JIT_GEMM_OK;
 }
 
-/* Of A or B: scales by which sums of a block of K are multiplied, of f32. */
+bool jg_scale_is_mx(const jit_gemm_scale *scale)
+{
+    return scale->kind == JIT_GEMM_SCALE_BLOCK && scale->dtype == JIT_GEMM_DTYPE_UE8M0;
+}
+
+/* Of A or B: f32, which sums of a block of K are multiplied by, or as the tensor core takes
+ * them. */
 static jit_gemm_status check_input(char letter, const jit_gemm_scale *scale)
 {
-    if (scale->dtype != JIT_GEMM_DTYPE_F32) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field_of(letter, "kind").text,
-                       "give 1x128 or 128x128, a scale of the tensor, or a vector of them",
-                       "there is no kernel for scale %s of %c yet", jg_scale_name(scale),
-                       toupper(letter));
+    if (jg_scale_is_mx(scale)) {
+        return scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4
+                   ? JIT_GEMM_OK
+                   : jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field_of(letter, "layout").text,
+                             "give the layout 128x4",
+                             "there is no kernel for scale mx of %c in layout %s yet",
+                             toupper(letter), jg_scale_layout_name(scale->layout));
     }
     if (scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4) {
         return jg_fail(

@@ -109,6 +109,8 @@ static jit_gemm_status resolve_beta(const struct jg_kernel *kernel,
 
 /* ------------------------------------------------------ what the kernel has declared */
 
+enum { SCALE_WORD = 4 }; /* scales of one byte that a tensor map counts as one */
+
 /* A size of the launch, or 1. */
 enum size { SIZE_ONE, SIZE_M, SIZE_N, SIZE_K, SIZE_D_COLUMNS, SIZE_COUNT };
 
@@ -338,13 +340,43 @@ static jit_gemm_status resolve_input_blocks(const struct launch *launch,
     return jg_array_resolve(&array, &given, param_at(launch, row_in_product(launch, row)));
 }
 
+/* Those of MX: pieces of 512 bytes, which a tensor map has as rows of words of four. */
+static jit_gemm_status resolve_pieces(const struct launch *launch, const struct row *row,
+                                      const jit_gemm_scale *scale)
+{
+    const struct row *target = row_in_product(launch, row);
+    const bool is_gemm = launch->kernel->choice.config.kernel == JG_KERNEL_GEMM;
+    const bool is_a = target->declared == offsetof(struct jg_problem, a);
+    const struct jg_scale_extent extent =
+        jg_scale_extent(scale, launch->sizes[row->inner], launch->sizes[SIZE_K]);
+    const struct jg_array array = {.field = row->field,
+                                   .description = row->description,
+                                   .is_plural = true,
+                                   .kind = "packed tensor",
+                                   .rows = extent.rows,
+                                   .columns = extent.columns,
+                                   .batch = launch->params->batch,
+                                   .element_bytes = 1,
+                                   .alignment = is_gemm ? JG_TMA_ALIGNMENT : 1,
+                                   .alignment_key = row->alignment_key,
+                                   .may_broadcast = true,
+                                   .has_map = is_gemm};
+    struct jg_map_key *key = &launch->keys[is_a ? JG_MAP_A_SCALE : JG_MAP_B_SCALE];
+    JG_TRY(resolve(&array, given_at(launch, row), param_at(launch, target), key));
+    key->ld /= SCALE_WORD;
+    key->batch_stride /= SCALE_WORD;
+    key->inner /= SCALE_WORD;
+    return JIT_GEMM_OK;
+}
+
 /* Those that the kernel computes. */
 static jit_gemm_status resolve_block_scale(const struct launch *launch,
                                            const struct row *row,
                                            const jit_gemm_scale *scale)
 {
     if (row->declared != offsetof(struct jg_problem, d)) {
-        return resolve_input_blocks(launch, row, scale);
+        return jg_scale_is_mx(scale) ? resolve_pieces(launch, row, scale)
+                                     : resolve_input_blocks(launch, row, scale);
     }
     const struct jg_scale_extent extent =
         jg_scale_extent(scale, launch->sizes[row->outer], launch->sizes[row->inner]);
@@ -486,6 +518,7 @@ static jit_gemm_status resolve_all(const struct launch *launch)
     for (size_t i = 0; i < sizeof(matrix_rows) / sizeof(matrix_rows[0]); i++) {
         JG_TRY(resolve_matrix(launch, &matrix_rows[i]));
     }
+    launch->keys[JG_MAP_A_SCALE] = launch->keys[JG_MAP_B_SCALE] = (struct jg_map_key){0};
     for (size_t i = 0; i < sizeof(scale_rows) / sizeof(scale_rows[0]); i++) {
         *param_at(launch, &scale_rows[i]) = (struct jg_matrix_param){0};
     }
@@ -537,13 +570,17 @@ static jit_gemm_status check_reserved(const struct jg_kernel *kernel,
     return JIT_GEMM_OK;
 }
 
-/* A and B without elements (K is 0) need no memory, but a map needs an address: the kernel
- * asks for what lies beyond K and gets zeros. */
-static void point_empty_inputs(struct jg_map_key *keys, uint64_t address)
+/* A and B, and scales of MX, without elements (K is 0) need no memory, but a map needs an
+ * address: the kernel asks for what lies beyond K and gets zeros. */
+static void point_empty_inputs(struct jg_map_key *keys, uint64_t address, bool with_scales)
 {
     const uint64_t aligned = address / JG_TMA_ALIGNMENT * JG_TMA_ALIGNMENT;
     keys[JG_MAP_A].pointer = aligned;
     keys[JG_MAP_B].pointer = aligned;
+    if (with_scales) {
+        keys[JG_MAP_A_SCALE].pointer = aligned;
+        keys[JG_MAP_B_SCALE].pointer = aligned;
+    }
 }
 
 jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm_args *args,
@@ -572,7 +609,8 @@ jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm
     JG_TRY(resolve_all(&launch));
     jg_workspace_place_reductions(kernel, ret_params);
     if (ret_params->k == 0 && !jg_loads_by_threads(&kernel->problem)) {
-        point_empty_inputs(ret_keys, ret_params->d.pointer);
+        point_empty_inputs(ret_keys, ret_params->d.pointer,
+                           jg_product_is_block_scaled(&kernel->choice.product));
     }
     /* All that speaks of the problem is resolved: the kernel takes the product's sizes. */
     const struct jg_product_size size =

@@ -7,6 +7,9 @@
 _Static_assert(sizeof(CUtensorMap) == sizeof(struct jg_tensor_map),
                "a tensor map is 128 bytes on both sides");
 
+/* Of 128 rows by 4 scales (jg/sm100a/scale_tiles.cuh). */
+enum { SCALE_PIECE_BYTES = 512 };
+
 /* A stride that the hardware takes, of a dimension that has none. */
 #define JG_ANY_STRIDE_BYTES 128
 
@@ -46,6 +49,9 @@ static jit_gemm_dtype dtype_of_operand(const struct jg_kernel *kernel,
         return kernel->problem.c.dtype;
     case JG_MAP_D:
         return kernel->problem.d.dtype;
+    case JG_MAP_A_SCALE:
+    case JG_MAP_B_SCALE:
+        return JIT_GEMM_DTYPE_S32; /* words of four scales */
     default:
         return kernel->operands[operand - JG_MAP_OPERANDS].dtype;
     }
@@ -62,6 +68,9 @@ static struct jg_box box_of_operand(const struct jg_kernel *kernel,
         return derived->b_box;
     case JG_MAP_D:
         return derived->d_box;
+    case JG_MAP_A_SCALE:
+    case JG_MAP_B_SCALE:
+        return (struct jg_box){.rows = 1, .row_bytes = SCALE_PIECE_BYTES};
     default:
         return derived->matrix_box;
     }
@@ -70,7 +79,8 @@ static struct jg_box box_of_operand(const struct jg_kernel *kernel,
 /* As the kernel reads them (kernel_src/jg/tile/tile_swizzle.cuh). */
 static CUtensorMapSwizzle swizzle_of_box(const struct jg_box *box)
 {
-    return box->atom == 32         ? CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B
+    return box->atom == 0          ? CU_TENSOR_MAP_SWIZZLE_NONE
+           : box->atom == 32       ? CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B
            : box->row_bytes == 128 ? CU_TENSOR_MAP_SWIZZLE_128B
            : box->row_bytes == 64  ? CU_TENSOR_MAP_SWIZZLE_64B
                                    : CU_TENSOR_MAP_SWIZZLE_32B;
@@ -79,11 +89,14 @@ static CUtensorMapSwizzle swizzle_of_box(const struct jg_box *box)
 static jit_gemm_status fail_encode(const struct jg_kernel *kernel, CUresult result,
                                    enum jg_map_index operand, const struct jg_map_key *key)
 {
-    const char letters[JG_MAP_OPERANDS] = {kernel->choice.product.a.letter,
-                                           kernel->choice.product.b.letter, 'c', 'd'};
+    const char a = kernel->choice.product.a.letter;
+    const char b = kernel->choice.product.b.letter;
+    const char letters[JG_MAP_OPERANDS] = {a, b, 'c', 'd', a, b};
+    const bool is_scale = operand == JG_MAP_A_SCALE || operand == JG_MAP_B_SCALE;
     char name[64];
     if (operand < JG_MAP_OPERANDS) {
-        snprintf(name, sizeof(name), "args.%c", letters[operand]);
+        snprintf(name, sizeof(name), "args.%c%s", letters[operand],
+                 is_scale ? "_scale" : "");
     } else {
         snprintf(name, sizeof(name), "args.operands[%d]", (int)operand - JG_MAP_OPERANDS);
     }

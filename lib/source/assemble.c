@@ -6,6 +6,7 @@
 #include "base/math.h"
 #include "jit_gemm/version.h"
 #include "plan/kernel_params.h"
+#include "plan/scale.h"
 #include "plan/split.h"
 #include "source/compiled_function.h"
 #include "source/embedded.h"
@@ -239,6 +240,8 @@ static void print_block_scale(const char *name, const jit_gemm_scale *scale,
 {
     if (scale->kind != JIT_GEMM_SCALE_BLOCK) {
         jg_str_printf(out, "    using %s = jg::NoBlockScale;\n", name);
+    } else if (jg_scale_is_mx(scale)) {
+        jg_str_printf(out, "    using %s = jg::MxScale;\n", name);
     } else {
         jg_str_printf(out, "    using %s = jg::BlockScale<%u, jg::ScaleLayout::%s>;\n",
                       name, scale->block_mn, scale_layouts[scale->layout]);

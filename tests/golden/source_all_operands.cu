@@ -43,7 +43,7 @@ struct Config {
     static constexpr jg::u32 kSplitK = 1;
     static constexpr jg::u32 kThreads = 384;
     static constexpr jg::u32 kSmemBytes = 115712;
-    static constexpr jg::u32 kParamsBytes = 1792;
+    static constexpr jg::u32 kParamsBytes = 2048;
     static constexpr jg::u32 kOperandCount = 5;
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;

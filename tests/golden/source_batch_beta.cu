@@ -38,7 +38,7 @@ struct Config {
     static constexpr jg::u32 kSplitK = 1;
     static constexpr jg::u32 kThreads = 384;
     static constexpr jg::u32 kSmemBytes = 99328;
-    static constexpr jg::u32 kParamsBytes = 896;
+    static constexpr jg::u32 kParamsBytes = 1152;
     static constexpr jg::u32 kOperandCount = 0;
     static constexpr bool kAKMajor = false;
     static constexpr bool kBKMajor = false;

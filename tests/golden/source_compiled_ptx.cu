@@ -32,7 +32,7 @@ struct Config {
     static constexpr jg::u32 kSplitK = 1;
     static constexpr jg::u32 kThreads = 256;
     static constexpr jg::u32 kSmemBytes = 0;
-    static constexpr jg::u32 kParamsBytes = 1280;
+    static constexpr jg::u32 kParamsBytes = 1536;
     static constexpr jg::u32 kOperandCount = 2;
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;

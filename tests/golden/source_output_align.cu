@@ -39,7 +39,7 @@ struct Config {
     static constexpr jg::u32 kSplitK = 1;
     static constexpr jg::u32 kThreads = 192;
     static constexpr jg::u32 kSmemBytes = 118784;
-    static constexpr jg::u32 kParamsBytes = 1152;
+    static constexpr jg::u32 kParamsBytes = 1408;
     static constexpr jg::u32 kOperandCount = 1;
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;

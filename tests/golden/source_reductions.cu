@@ -45,7 +45,7 @@ struct Config {
     static constexpr jg::u32 kSplitK = 1;
     static constexpr jg::u32 kThreads = 384;
     static constexpr jg::u32 kSmemBytes = 82944;
-    static constexpr jg::u32 kParamsBytes = 1536;
+    static constexpr jg::u32 kParamsBytes = 1792;
     static constexpr jg::u32 kOperandCount = 4;
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;

@@ -43,7 +43,7 @@ struct Config {
     static constexpr jg::u32 kSplitK = 1;
     static constexpr jg::u32 kThreads = 224;
     static constexpr jg::u32 kSmemBytes = 118784;
-    static constexpr jg::u32 kParamsBytes = 1280;
+    static constexpr jg::u32 kParamsBytes = 1536;
     static constexpr jg::u32 kOperandCount = 2;
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;

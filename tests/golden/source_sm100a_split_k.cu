@@ -40,7 +40,7 @@ struct Config {
     static constexpr bool kSplitSerial = true;
     static constexpr jg::u32 kThreads = 192;
     static constexpr jg::u32 kSmemBytes = 164864;
-    static constexpr jg::u32 kParamsBytes = 896;
+    static constexpr jg::u32 kParamsBytes = 1152;
     static constexpr jg::u32 kOperandCount = 0;
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;

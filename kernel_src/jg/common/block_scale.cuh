@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// BlockScale: the f32 scales of blocks of an input, and where they lie in memory
+// BlockScale, MxScale: the scales of blocks of an input, and where they lie in memory
 // (docs/scales.md). Config::ABlockScale and BBlockScale are those of the product's A and B,
-// or NoBlockScale. Both chips multiply by them block by block (tile/block_scales.cuh), the
-// reference element by element.
+// or NoBlockScale. Sums of f32-scaled blocks are promoted block by block
+// (tile/block_scales.cuh), those of MX the tensor core multiplies itself
+// (sm100a/scale_tiles.cuh); the reference multiplies element by element.
 #pragma once
 #include <jg/common/choices.cuh>
 #include <jg/common/kernel_params.cuh>
@@ -34,12 +35,40 @@ struct BlockScale {
     }
 };
 
-// Does the kernel have any?
+// One ue8m0 for a row of A or column of B and 32 elements along K, in the layout 128x4.
+struct MxScale {
+    static constexpr u32 kBlockMn = 1;
+    static constexpr u32 kBlockK = 32;
+    static constexpr u32 kPieceRows = 128;
+    static constexpr u32 kPieceBlocks = 4;
+    static constexpr u32 kPieceBytes = kPieceRows * kPieceBlocks;
+
+    // `ld`: bytes of 128 rows.
+    static JG_DEVICE f32 value(const MatrixParam &param, u32 mn, u32 k, u32 batch)
+    {
+        const u32 block = k / kBlockK;
+        const u8 byte = *(param.base<const u8>(batch) + param.ld * (mn / kPieceRows) +
+                          block / kPieceBlocks * kPieceBytes + mn % 32 * 16 +
+                          mn % kPieceRows / 32 * 4 + block % kPieceBlocks);
+        const u32 bits = byte == 0 ? 0x00400000u : byte == 255 ? 0x7fffffffu : byte << 23;
+        return __uint_as_float(bits);
+    }
+};
+
+// Does the tensor core multiply by scales?
 template <class Config>
-constexpr JG_DEVICE bool has_block_scales()
+constexpr JG_DEVICE bool is_block_scaled()
 {
-    return !IsSame<typename Config::ABlockScale, NoBlockScale>::value ||
-           !IsSame<typename Config::BBlockScale, NoBlockScale>::value;
+    return IsSame<typename Config::ABlockScale, MxScale>::value;
+}
+
+// Are sums multiplied by scales when they leave the tensor core?
+template <class Config>
+constexpr JG_DEVICE bool promotes_block_scales()
+{
+    return !is_block_scaled<Config>() &&
+           (!IsSame<typename Config::ABlockScale, NoBlockScale>::value ||
+            !IsSame<typename Config::BBlockScale, NoBlockScale>::value);
 }
 
 } // namespace jg

@@ -43,7 +43,7 @@ struct ScalarParam {
 };
 
 // Which of GemmParams::maps.
-enum MapIndex : u32 { kMapA, kMapB, kMapC, kMapD, kMapCount };
+enum MapIndex : u32 { kMapA, kMapB, kMapC, kMapD, kMapAScale, kMapBScale, kMapCount };
 
 struct GemmParams {
     TensorMap maps[kMapCount];
@@ -53,7 +53,7 @@ struct GemmParams {
     u64 workspace;      // device address; of kernels that split K or reduce (epilogue/)
     u64 reserved[13];
 };
-static_assert(sizeof(GemmParams) == 896, "as the host has it");
+static_assert(sizeof(GemmParams) == 1152, "as the host has it");
 
 template <u32 kOperandCount>
 struct KernelParams : GemmParams {

@@ -275,6 +275,59 @@ JG_DEVICE void tcgen05_mma(u32 d, u64 a, u64 b, u32 instruction, u32 accumulate)
 }
 #undef JG_TCGEN05_MMA
 
+// The instruction descriptor where each 32 elements of K have scales of ue8m0 (kind
+// mxf8f6f4): bits 7-9 and 10-12 types of A and B, 15 and 16 one where A and B are MN-major,
+// 17-22 N >> 3, 23 one for ue8m0, 27-28 M >> 7. Bits 4-5 and 29-30 say which byte of a cell
+// of tensor memory has the scales of B and of A.
+template <class A, class B>
+constexpr JG_DEVICE u32 tcgen05_scaled_instruction(bool a_k_major, bool b_k_major, u32 m,
+                                                   u32 n)
+{
+    static_assert(Tcgen05Type<A>::kKind == Tcgen05Kind::kF8f6f4 &&
+                      Tcgen05Type<B>::kKind == Tcgen05Kind::kF8f6f4,
+                  "8-bit floats");
+    return Tcgen05Type<A>::kType << 7 | Tcgen05Type<B>::kType << 10 |
+           (a_k_major ? 0u : 1u) << 15 | (b_k_major ? 0u : 1u) << 16 | (n >> 3) << 17 |
+           1u << 23 | (m >> 7) << 27;
+}
+constexpr JG_DEVICE u32 tcgen05_scale_id(u32 byte)
+{
+    return byte << 29 | byte << 4;
+}
+
+// Known values.
+static_assert(tcgen05_scaled_instruction<e4m3, e4m3>(true, true, 128, 128) == 0x08a00000);
+static_assert(tcgen05_scaled_instruction<e5m2, e4m3>(true, true, 256, 256) == 0x10c00080);
+
+// Copies 512 bytes of shared memory to four columns of tensor memory: row r of 32 rows of
+// 16 bytes to lane r, and to the same lane of each other quarter. In a pair both CTAs copy
+// from their own memory to their own. What this thread multiplies later finds it there.
+template <u32 kCtaGroup>
+JG_DEVICE void tcgen05_copy_scales(u32 address, u64 descriptor)
+{
+    // clang-format off
+    asm volatile("tcgen05.cp.cta_group::%2.32x128b.warpx4 [%0], %1;"
+                 :: "r"(address), "l"(descriptor), "n"(kCtaGroup) : "memory");
+    // clang-format on
+}
+
+// As tcgen05_mma, each product times the scale of its block of A and of B, whose cells
+// begin at `a_scales` and `b_scales`.
+template <u32 kCtaGroup>
+JG_DEVICE void tcgen05_mma_scaled(u32 d, u64 a, u64 b, u32 instruction, u32 a_scales,
+                                  u32 b_scales, u32 accumulate)
+{
+    // clang-format off
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "setp.ne.b32 p, %6, 0;\n"
+                 "tcgen05.mma.cta_group::%7.kind::mxf8f6f4.block_scale [%0], %1, %2, %3, [%4], [%5], p;\n"
+                 "}\n" :: "r"(d), "l"(a), "l"(b), "r"(instruction), "r"(a_scales),
+                          "r"(b_scales), "r"(accumulate), "n"(kCtaGroup)
+                 : "memory");
+    // clang-format on
+}
+
 // One arrival on the barrier when all multiplications that this thread issued are done, and
 // with them their reads of shared memory.
 template <u32 kCtaGroup>

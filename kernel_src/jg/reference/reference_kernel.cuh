@@ -38,7 +38,7 @@ JG_DEVICE double dot(const Params &params, u32 k_count, u32 row, u32 col, u32 ba
     double sum = 0.0;
     for (u32 k = 0; k < k_count; ++k) {
         double product = double(to_f32(*a)) * double(to_f32(*b));
-        if constexpr (has_block_scales<Config>()) {
+        if constexpr (is_block_scaled<Config>() || promotes_block_scales<Config>()) {
             product *=
                 block_scale<typename Config::ABlockScale>(params.a_scale, row, k, batch) *
                 block_scale<typename Config::BBlockScale>(params.b_scale, col, k, batch);

@@ -34,18 +34,23 @@ struct KernelContext {
     using Group = KGroup<Config>;
     using Tiles = InputTiles<Config>;
     using Mma = MmaOp<Config>;
+    using ScaleLoaderT = ScaleLoader<Config, Cluster>;
+    static constexpr u32 kScaleBytes = ScaleTiles<Config>::kBytes; // of a stage
+    static_assert(kScaleBytes == 0 || Config::kKGroup == 1,
+                  "a stage has one block's scales");
     using Output = OutputFrame<Config>;
     using Partition = EpiloguePartition<Config>;
     using EpilogueLoadT = EpilogueLoad<Config, Epilogue, Partition>;
     using EpilogueT = typename EpilogueFor<Config, Epilogue, Partition>::Type;
     using Partials = PartialSums<Config, Partition>;
     using Promoted = PromotedSums<Config, Partition>;
-    static constexpr bool kPromotes = has_block_scales<Config>(); // after each block of K
+    static constexpr bool kPromotes =
+        promotes_block_scales<Config>(); // after each block of K
     static_assert(!kPromotes || Config::kKGroup == 1, "a stage has one block's scale");
     static constexpr bool kLoadsForEpilogue = Config::kEpilogueLoadStages > 0;
     using RolesT = Roles<kLoadsForEpilogue, Scheduler::kHasWarp, Config::kThreadLoads>;
-    using Ring = InputRingBuffer<Config::kStages, Tiles::kBytes, CommitSignals<Cluster>,
-                                 RolesT::kLoadWarps>;
+    using Ring = InputRingBuffer<Config::kStages, Tiles::kBytes + kScaleBytes,
+                                 CommitSignals<Cluster>, RolesT::kLoadWarps>;
     using EpilogueSignals =
         WarpgroupSignals<Partition::kTeams, OneCta, Partition::kTeamThreads>;
     using EpilogueRing = InputRingBuffer<Config::kEpilogueLoadStages,
@@ -88,6 +93,7 @@ struct KernelContext {
     const Accumulators accumulators;
     const Tmem<Config> tmem;
     const TileLoader<Config, Cluster> loader;
+    const ScaleLoaderT scale_loader;
 
     JG_DEVICE explicit KernelContext(const Params &launch)
         : params(launch), smem(shared_memory()),
@@ -95,7 +101,7 @@ struct KernelContext {
           scheduler(shape, cluster, smem.scheduler), input(smem.ring, cluster),
           epilogue_input(smem.epilogue_load_ring, OneCta(0)), load_order(smem.load_order),
           accumulators(smem.accumulators, cluster), tmem(smem.tmem_address),
-          loader(launch, cluster)
+          loader(launch, cluster), scale_loader(launch)
     {
     }
 
@@ -104,6 +110,9 @@ struct KernelContext {
     {
         if constexpr (!Config::kThreadLoads) {
             loader.prefetch_maps();
+        }
+        if constexpr (kScaleBytes > 0) {
+            scale_loader.prefetch_maps();
         }
         EpilogueT::prefetch_maps(params);
         Ring::init_barriers(smem.ring);
@@ -185,7 +194,7 @@ struct KernelContext {
                 // Acquire an accumulator: it is committed when the scope ends.
                 const auto accumulator = ring.acquire();
                 // Add up the item's K, or a block of it that is multiplied by scales.
-                k = add_up(tiles, columns.block(accumulator.index()), k, k + part);
+                k = add_up(tiles, item, columns.block(accumulator.index()), k, k + part);
             } while (kPromotes && k < item.k_blocks);
         }
         if constexpr (kAlone) {
@@ -194,15 +203,22 @@ struct KernelContext {
     }
 
     // Adds blocks `k` to `end` of K to an accumulator, in whole groups; which one is next.
-    JG_DEVICE u32 add_up(typename Ring::Consumer &tiles, u32 accumulator, u32 k,
-                         u32 end) const
+    JG_DEVICE u32 add_up(typename Ring::Consumer &tiles, const WorkItem &item,
+                         u32 accumulator, u32 k, u32 end) const
     {
         const u32 first = k;
 #pragma unroll 1
         for (; k < end; k += Config::kKGroup) {
             const auto stage = tiles.acquire();
-            Mma::issue(smem.input[stage.index()], Group::blocks(end - k), accumulator,
-                       k == first);
+            const u32 i = stage.index();
+            if constexpr (kScaleBytes > 0) {
+                const u32 begin = item.k_first + k * Config::kBlockK;
+                Mma::issue_scaled(smem.input[i], smem.scales.stage[i],
+                                  tmem.scales().block(i), accumulator, item.col,
+                                  begin < shape.k ? shape.k - begin : 0, k == first);
+            } else {
+                Mma::issue(smem.input[i], Group::blocks(end - k), accumulator, k == first);
+            }
         }
         return k;
     }
@@ -291,8 +307,13 @@ struct KernelContext {
 #pragma unroll 1
         for (; k < end; k += Config::kKGroup) {
             const u32 blocks = Group::blocks(item.k_blocks - k);
-            const ProducerStage stage = tiles.acquire(blocks * Tiles::kBlockBytes);
+            const ProducerStage stage =
+                tiles.acquire(blocks * Tiles::kBlockBytes + kScaleBytes);
             smem.input[stage.index].send(loader, stage.full, item, k, blocks);
+            if constexpr (kScaleBytes > 0) {
+                scale_loader.load(smem.scales.stage[stage.index], stage.full, item,
+                                  item.k_first + k * Config::kBlockK);
+            }
         }
         return k;
     }

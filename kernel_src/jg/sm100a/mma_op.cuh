@@ -9,9 +9,21 @@
 #pragma once
 #include <jg/ptx/tcgen05.cuh>
 #include <jg/sm100a/epilogue_partition.cuh>
+#include <jg/sm100a/scale_tiles.cuh>
 #include <jg/tile/input_tiles.cuh>
 
 namespace jg::sm100a {
+
+// 0 where the tensor core multiplies by no scales.
+template <class A, class B>
+constexpr JG_DEVICE u32 scaled_instruction(bool a_k_major, bool b_k_major, u32 m, u32 n)
+{
+    if constexpr (ptx::Tcgen05Type<A>::kKind == ptx::Tcgen05Kind::kF8f6f4) {
+        return ptx::tcgen05_scaled_instruction<A, B>(a_k_major, b_k_major, m, n);
+    } else {
+        return 0;
+    }
+}
 
 template <class Config>
 class MmaOp {
@@ -68,7 +80,51 @@ class MmaOp {
         }
     }
 
+    // The same for a stage of one block, times its scales, which are brought to tensor
+    // memory before. `scales`: the cells of this stage, which its last multiplications have
+    // read when the stage is filled again. `column`: of the product, the tile's first; `k`:
+    // elements of K from the block's first on. Scales beyond the end of K, which may be
+    // anything, are not read.
+    static JG_DEVICE void issue_scaled(const Tiles &tiles,
+                                       const ScaleTiles<Config> &scale_tiles, u32 scales,
+                                       u32 accumulator, u32 column, u32 k, bool is_first)
+    {
+        const u32 b_scales = scales + 4;
+        copy_scales(scales, scale_tiles.a[0]);
+#pragma unroll
+        for (u32 i = 0; i < ScaleTiles<Config>::kBPieces; ++i) {
+            copy_scales(b_scales + 4 * i, scale_tiles.b[i]);
+        }
+        const u64 a =
+            layout<InputA<Config>>() | ptx::tcgen05_descriptor_address(tiles.a[0]);
+        const u64 b =
+            layout<InputB<Config>>() | ptx::tcgen05_descriptor_address(tiles.b[0]);
+#pragma unroll
+        for (u32 i = 0; i < Config::kBlockK / kMmaK; ++i) {
+            if (kWholeBlocks || i == 0 || i * kMmaK < k) {
+                ptx::tcgen05_mma_scaled<Config::kCtaGroup>(
+                    accumulator, a + i * k_step<InputA<Config>>(),
+                    b + i * k_step<InputB<Config>>(),
+                    kScaledInstruction | ptx::tcgen05_scale_id(i), scales,
+                    b_scales + column % MxScale::kPieceRows / 32, i > 0 || !is_first);
+            }
+        }
+    }
+
   private:
+    static constexpr bool kWholeBlocks =
+        Config::kK != 0 && Config::kK % Config::kBlockK == 0;
+    static constexpr u32 kScaledInstruction =
+        scaled_instruction<A, B>(Config::kAKMajor, Config::kBKMajor, kM, kN);
+
+    // A piece: rows of 16 bytes, not swizzled.
+    static JG_DEVICE void copy_scales(u32 address, const u8 *piece)
+    {
+        ptx::tcgen05_copy_scales<Config::kCtaGroup>(
+            address, ptx::tcgen05_descriptor(16, 128, ptx::Tcgen05Swizzle::kNone) |
+                         ptx::tcgen05_descriptor_address(piece));
+    }
+
     static JG_DEVICE void issue_block(const u8 *a_tile, const u8 *b_tile, u32 accumulator,
                                       bool is_first)
     {

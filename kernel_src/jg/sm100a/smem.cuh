@@ -7,6 +7,7 @@
 #include <jg/sm100a/epilogue_partition.cuh>
 #include <jg/sm100a/load_order.cuh>
 #include <jg/sm100a/output_ring_buffer.cuh>
+#include <jg/sm100a/scale_tiles.cuh>
 #include <jg/tile/input_tiles.cuh>
 
 namespace jg::sm100a {
@@ -35,6 +36,7 @@ struct alignas(1024) Smem {
     InputTiles<Config> input[Config::kStages];
     u8 out[kWarps][Config::kOutStages][Partition::kWarpBytes];
     EpilogueLoadBoxes<Config::kEpilogueLoadStages, kEpilogueLoadBytes> epilogue_loads;
+    ScaleStages<Config> scales;
     RingBarriers<Config::kStages> ring;
     RingBarriers<Config::kEpilogueLoadStages> epilogue_load_ring;
     OutputBarriers<Config::kAccStages> accumulators;

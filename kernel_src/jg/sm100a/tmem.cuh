@@ -11,6 +11,7 @@
 #include <jg/common/block_scale.cuh>
 #include <jg/ptx/tcgen05.cuh>
 #include <jg/sm100a/epilogue_partition.cuh>
+#include <jg/sm100a/scale_tiles.cuh>
 
 namespace jg::sm100a {
 
@@ -46,7 +47,12 @@ class Tmem {
     static constexpr u32 kPitch = LaneLayout<Config>::kPitch;
     using Accumulators = TmemRegion<0, kPitch, Config::kAccStages>;
     // Sums of parts that were multiplied by scales (promotion.cuh).
-    using Sums = TmemRegion<Accumulators::kEnd, kPitch, has_block_scales<Config>() ? 1 : 0>;
+    using Sums =
+        TmemRegion<Accumulators::kEnd, kPitch, promotes_block_scales<Config>() ? 1 : 0>;
+    // Scales of each stage of the input ring: a column has those of 32 rows.
+    static constexpr u32 kScaleColumns = ScaleTiles<Config>::kBytes / 128;
+    using Scales =
+        TmemRegion<Sums::kEnd, kScaleColumns, kScaleColumns ? Config::kStages : 0>;
 
     // `published`: a word of shared memory that takes the address.
     JG_DEVICE explicit Tmem(u32 &published) : published_(published) {}
@@ -65,13 +71,17 @@ class Tmem {
     {
         return Accumulators(published_);
     }
+    JG_DEVICE Scales scales() const
+    {
+        return Scales(published_);
+    }
     JG_DEVICE Sums sums() const
     {
         return Sums(published_);
     }
 
   private:
-    static constexpr u32 kAllocated = round_up_columns(Sums::kEnd);
+    static constexpr u32 kAllocated = round_up_columns(Scales::kEnd);
     static_assert(kAllocated <= 512, "a multiprocessor has 512 columns");
     static_assert(LaneLayout<Config>::kRows == 128 || LaneLayout<Config>::kRows == 64,
                   "rows of a CTA");

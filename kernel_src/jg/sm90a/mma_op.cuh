@@ -29,7 +29,7 @@ class MmaOp {
     // registers.
     static constexpr bool kPromotes = ptx::WgmmaTakes<A, B>::kEightBitFloats;
     using Scales = BlockScales<Config, 2 * kRowBlocks * kMmas, Partition::kMmaColumns>;
-    static_assert(kPromotes || !has_block_scales<Config>(),
+    static_assert(kPromotes || !promotes_block_scales<Config>(),
                   "scales are those of promoted sums");
 
   public:
@@ -140,7 +140,7 @@ class MmaOp {
             ptx::wgmma_fence();
             Instruction::issue(part, a + a_step(i), b, 0);
             ptx::wgmma_commit();
-            if constexpr (has_block_scales<Config>()) {
+            if constexpr (promotes_block_scales<Config>()) {
                 if (i == 0) {
                     scales_.advance();
                 }
@@ -161,7 +161,7 @@ class MmaOp {
     // Value `j` of a multiplication: two columns of a row, and two of the row 8 below it.
     JG_DEVICE f32 add_part(f32 whole, f32 part, u32 mma, u32 j) const
     {
-        if constexpr (has_block_scales<Config>()) {
+        if constexpr (promotes_block_scales<Config>()) {
             return scales_.add(part, whole, 2 * mma + j / 2 % 2, j / 4 * 2 + j % 2);
         } else {
             return whole + part;

@@ -110,7 +110,7 @@ class ScalesAt<NoBlockScale, Operand, kGateHalves, kCount, kAhead> {
 };
 
 // Of a thread that holds kRowCount rows of kColumns columns (of all its lanes).
-template <class Config, u32 kRowCount, u32 kColumns, bool = has_block_scales<Config>()>
+template <class Config, u32 kRowCount, u32 kColumns, bool = promotes_block_scales<Config>()>
 class BlockScales {
     using A = typename Config::ABlockScale;
     using B = typename Config::BBlockScale;

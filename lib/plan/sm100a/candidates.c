@@ -7,6 +7,7 @@
 
 /* Elements of a CTA's rows and an MMA's columns up to which a stage has 4 or 2 blocks. */
 enum { K_GROUP_4_TILE = 64 * 16, K_GROUP_2_TILE = 64 * 96 };
+enum { TMEM_COLUMNS = 512, MAX_STAGES = 8 };
 
 /* What is tried, in order of preference between equals. CTAs of 64 rows come in pairs only:
  * a CTA that multiplies 64 rows by itself takes as long as for 128. Where D has few rows in
@@ -87,7 +88,13 @@ static enum jg_scheduler choose_scheduler(const struct jg_trial *trial)
 /* One accumulator is enough where each CTA has one tile. */
 static int choose_acc_stages(const struct jg_trial *trial)
 {
-    if (jg_product_has_block_scales(&trial->product)) { /* each block of K takes one */
+    const int scales =
+        MAX_STAGES * jg_sm100a_scale_columns(&trial->product, &trial->config);
+    if (scales > 0 &&
+        JG_SM100A_MAX_ACC_STAGES * trial->config.layout.mma_n + scales > TMEM_COLUMNS) {
+        return 1;
+    }
+    if (jg_product_promotes_scales(&trial->product)) { /* each block of K takes one */
         return JG_SM100A_MAX_ACC_STAGES;
     }
     return trial->config.launch.scheduler == JG_SCHEDULER_SINGLE || is_one_wave(trial)
@@ -104,7 +111,8 @@ static int choose_k_group(const struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
     const int tile = layout->tile_m * layout->mma_n;
-    if (jg_product_has_block_scales(&trial->product)) {
+    if (jg_product_promotes_scales(&trial->product) ||
+        jg_product_is_block_scaled(&trial->product)) {
         return 1;
     }
     int k_group = tile <= K_GROUP_4_TILE ? 4 : tile <= K_GROUP_2_TILE ? 2 : 1;

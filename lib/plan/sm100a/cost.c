@@ -107,7 +107,7 @@ static double count_block_clk(const struct jg_trial *trial)
     const double mmas = jg_product_gate_rows(&trial->product);
     double block_clk = row_bytes / MMA_ROW_BYTES * mmas * count_mma_clk(layout);
     block_clk = jg_overlap(block_clk, count_load_clk(trial));
-    if (jg_product_has_block_scales(&trial->product)) {
+    if (jg_product_promotes_scales(&trial->product)) {
         block_clk = jg_overlap(block_clk, count_promotion_clk(trial));
     }
     for (int groups = layout->cluster_m * layout->cluster_n / layout->cta_group; groups > 1;

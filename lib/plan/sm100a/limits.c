@@ -24,6 +24,9 @@ enum {
     MAX_MMA_N = 256,
     MAX_PROMOTED_COLUMNS = 128, /* of sums in registers */
     MAX_SCALED_COLUMNS = 64,    /* of those that have scales of their own beside them */
+    SCALE_ROWS = 128,           /* of a piece of scales, and of a CTA that has some */
+    SCALES_OF_COLUMN = 32,      /* rows in a column of tensor memory */
+    SCALE_COLUMN_BYTES = 128,   /* of shared memory that becomes one */
     LEAST_SWIZZLE_BYTES = 32,   /* of a row of A or B in the narrowest swizzle */
     WORD_SWIZZLE_BYTES = 128,   /* of the only one for elements of 32 bits along M or N */
     GROUP_COLUMNS = 8,          /* of an accumulator that the epilogue reads at least */
@@ -52,24 +55,42 @@ static int count_load_stages(const struct jg_problem *problem)
     return step <= MAX_LOAD_STAGES ? step : 0;
 }
 
+/* The greatest power of two that divides it. */
+static int power_in(int value)
+{
+    return value & -value;
+}
+
+/* Pieces of 128 rows that a tile of so many columns touches at most. */
+static int count_scale_pieces(int columns)
+{
+    const int step = power_in(columns);
+    const int last = step < SCALE_ROWS ? SCALE_ROWS - step : 0;
+    return (int)jg_ceil_div(last + columns, SCALE_ROWS);
+}
+
+int jg_sm100a_scale_columns(const struct jg_product *product,
+                            const struct jg_config *config)
+{
+    if (!jg_product_is_block_scaled(product)) {
+        return 0;
+    }
+    return SCALE_ROWS / SCALES_OF_COLUMN * (1 + count_scale_pieces(config->layout.mma_n));
+}
+
 /* What a CTA allocates: a power of two from 32 on (jg/sm100a/tmem.cuh). */
 static int count_tmem_columns(const struct jg_product *product,
                               const struct jg_config *config)
 {
     const int64_t mmas = jg_product_gate_rows(product); /* an accumulator each */
     const int64_t pitch = jg_align_up(mmas * jg_sm100a_lanes(config).columns, TMEM_STEP);
-    const int sums = jg_product_has_block_scales(product) ? 1 : 0; /* beside accumulators */
+    const int sums = jg_product_promotes_scales(product) ? 1 : 0; /* beside accumulators */
     int columns = TMEM_STEP;
-    while (columns < pitch * (config->storage.acc_stages + sums)) {
+    const int scales = config->pipeline.stages * jg_sm100a_scale_columns(product, config);
+    while (columns < pitch * (config->storage.acc_stages + sums) + scales) {
         columns *= 2;
     }
     return columns;
-}
-
-/* The greatest power of two that divides it. */
-static int power_in(int value)
-{
-    return value & -value;
 }
 
 static int lesser(int a, int b)
@@ -208,7 +229,9 @@ struct jg_smem jg_sm100a_smem(const struct jg_trial *trial)
     const int k_group = config->pipeline.k_group;
     return (struct jg_smem){
         .stage_blocks = k_group,
-        .stage_bytes = k_group * rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES,
+        .stage_bytes =
+            k_group * rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES +
+            (int64_t)SCALE_COLUMN_BYTES * jg_sm100a_scale_columns(&trial->product, config),
         .other_bytes = warp_rows * config->storage.out_stages * JG_ROW_BYTES +
                        load_stages * matrix_bytes +
                        (load_stages > 0 ? LOAD_ORDER_BYTES : 0) +
@@ -399,7 +422,7 @@ static bool check_promotion(struct jg_trial *trial)
     const jit_gemm_scale *of_b = &product->b.scale;
     const bool by_columns = of_b->kind == JIT_GEMM_SCALE_BLOCK && of_b->block_mn == 1;
     const int most = by_columns ? MAX_SCALED_COLUMNS : MAX_PROMOTED_COLUMNS;
-    if (!jg_product_has_block_scales(product)) {
+    if (!jg_product_promotes_scales(product)) {
         return true;
     }
     if (config->pipeline.k_group > 1) {
@@ -414,6 +437,30 @@ static bool check_promotion(struct jg_trial *trial)
             "columns of registers, for which sm_100a has room up to %d%s",
             config->layout.mma_m, config->layout.mma_n, config->layout.cta_group, columns,
             most, by_columns ? " where each column has scales of its own" : "");
+    }
+    return true;
+}
+
+/* Where the tensor core multiplies by scales. */
+static bool check_block_scaled(struct jg_trial *trial)
+{
+    const struct jg_config *config = &trial->config;
+    const struct jg_config_layout *layout = &config->layout;
+    if (!jg_product_is_block_scaled(&trial->product)) {
+        return true;
+    }
+    if (layout->mma_m != SCALE_ROWS * layout->cta_group ||
+        layout->mma_n % SCALES_OF_COLUMN != 0) {
+        return jg_trial_reject(
+            trial,
+            "mma=%dx%d cta_group=%d: with scale mx a CTA has %d rows, and N is a multiple "
+            "of %d",
+            layout->mma_m, layout->mma_n, layout->cta_group, SCALE_ROWS, SCALES_OF_COLUMN);
+    }
+    if (config->pipeline.k_group > 1) {
+        return jg_trial_reject(trial,
+                               "k_group=%d: with scale mx a stage has one block; k_group=1",
+                               config->pipeline.k_group);
     }
     return true;
 }
@@ -490,8 +537,9 @@ bool jg_sm100a_derive(struct jg_trial *trial)
     /* Cheapest first. */
     if (!check_shape(trial) || !check_gate(trial) || !check_cluster(trial) ||
         !jg_split_check(trial) || !check_inputs(trial) || !check_thread_loads(trial) ||
-        !check_accumulators(trial) || !check_promotion(trial) || !check_prefetch(trial) ||
-        !check_stages(trial) || !jg_out_stages_check(trial, &columns)) {
+        !check_promotion(trial) || !check_block_scaled(trial) ||
+        !check_accumulators(trial) || !check_prefetch(trial) || !check_stages(trial) ||
+        !jg_out_stages_check(trial, &columns)) {
         return false;
     }
     const struct jg_smem smem = jg_sm100a_smem(trial);

@@ -34,6 +34,10 @@ static inline struct jg_sm100a_lanes jg_sm100a_lanes(const struct jg_config *con
         .columns = split ? config->layout.mma_n / 2 : config->layout.mma_n};
 }
 
+/* Columns of tensor memory that a stage's scales take, where the tensor core multiplies by
+ * them; else 0. */
+int jg_sm100a_scale_columns(const struct jg_product *product,
+                            const struct jg_config *config);
 struct jg_smem jg_sm100a_smem(const struct jg_trial *trial);
 /* Of D, or of its transpose, that a team of warps has of a tile. */
 struct jg_team_columns jg_sm100a_team_columns(const struct jg_trial *trial);
