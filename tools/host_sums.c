@@ -52,7 +52,8 @@ static void unpack(const struct input *input, int64_t batch, int64_t rows, int64
                 load_element(input->matrix, input->data, batch, row, column,
                              is_transposed) *
                 run_block_scale(input->kind, input->scales, input->scale_data, batch,
-                                is_b ? column : row, is_b ? row : column);
+                                is_b ? column : row, is_b ? row : column,
+                                is_b ? rows : columns);
         }
     }
 }

@@ -2,6 +2,7 @@
 #include "run_data.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -243,6 +244,9 @@ struct scale_row {
 static struct element_view view_blocks(const struct scale_row *row, int64_t batch)
 {
     const jit_gemm_scale *scale = row->scale;
+    if (scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4) {
+        return quantise_scale_view(scale, batch, row->count, row->k);
+    }
     const int64_t rows = (row->count + scale->block_mn - 1) / scale->block_mn;
     const int64_t blocks = (row->k + scale->block_k - 1) / scale->block_k;
     const bool by_columns = scale->layout == JIT_GEMM_SCALE_LAYOUT_COLUMN;
@@ -256,19 +260,59 @@ static struct element_view view_blocks(const struct scale_row *row, int64_t batc
     return view;
 }
 
+/* Element of a batch that is scale (row, block). */
+static int64_t index_block(const jit_gemm_scale *scale, const struct element_view *view,
+                           int64_t row, int64_t block, int64_t count_of_k)
+{
+    switch ((jit_gemm_scale_layout)scale->layout) {
+    case JIT_GEMM_SCALE_LAYOUT_ROW:
+        break;
+    case JIT_GEMM_SCALE_LAYOUT_COLUMN:
+        return block * view->ld + row;
+    case JIT_GEMM_SCALE_LAYOUT_128X4:
+        return quantise_scale_index(scale, 0, count_of_k, row, block);
+    }
+    return row * view->ld + block;
+}
+
 double run_block_scale(const jit_gemm_scale *scale, const struct run_matrix *scales,
-                       const void *data, int64_t batch, int64_t mn, int64_t k)
+                       const void *data, int64_t batch, int64_t mn, int64_t k,
+                       int64_t count_of_k)
 {
     const struct element_view *view = &scales->view;
 
     if (scale->kind != JIT_GEMM_SCALE_BLOCK) {
         return 1;
     }
-    const int64_t row = mn / scale->block_mn, block = k / scale->block_k;
-    const int64_t at = scale->layout == JIT_GEMM_SCALE_LAYOUT_COLUMN
-                           ? block * view->ld + row
-                           : row * view->ld + block;
+    const int64_t at =
+        index_block(scale, view, mn / scale->block_mn, k / scale->block_k, count_of_k);
     return element_load(view->dtype, data, (size_t)(batch * view->batch_stride + at));
+}
+
+/* Powers of two about 1 for the blocks that there are; all else stays NaN. */
+static int create_pieces(jit_gemm_context *context, const struct scale_row *row,
+                         const struct element_view *view, uint64_t seed)
+{
+    const int64_t blocks = (row->k + row->scale->block_k - 1) / row->scale->block_k;
+    struct element_view random = {JIT_GEMM_DTYPE_F32, 1, 1, blocks, blocks, blocks};
+    float *values = cli_alloc((size_t)(blocks > 0 ? blocks : 1) * sizeof(float));
+    void *data = cli_alloc(element_view_bytes(view));
+
+    element_fill_poison(view, data);
+    for (int64_t i = 0; i < view->batch * row->count; i++) {
+        const int64_t batch = i / row->count, r = i % row->count;
+        element_fill_random(&random, values, seed + (uint64_t)i);
+        for (int64_t block = 0; block < blocks; block++) {
+            const int64_t at = batch * view->batch_stride +
+                               index_block(row->scale, view, r, block, row->k);
+            element_store(view->dtype, data, (size_t)at,
+                          ldexp(1, (int)(4 * values[block])));
+        }
+    }
+    const int code = create_matrix(context, view, data, COPY_ALIGNMENT, row->target);
+    free(values);
+    free(data);
+    return code;
 }
 
 static int create_scale(jit_gemm_context *context, const struct scale_row *row,
@@ -282,6 +326,10 @@ static int create_scale(jit_gemm_context *context, const struct scale_row *row,
     if (kind == JIT_GEMM_SCALE_BLOCK) {
         view = view_blocks(row, batch);
         promised = 0;
+        if (row->scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4) {
+            view.batch_stride = (view.batch_stride + 15) / 16 * 16;
+            return create_pieces(context, row, &view, seed);
+        }
     }
     if (kind == JIT_GEMM_SCALE_VECTOR) {
         const int code = make_view(row->name, JIT_GEMM_DTYPE_F32, batch, 1, row->count, 0,
@@ -476,10 +524,8 @@ jit_gemm_args run_arguments(const struct cli_problem *problem,
         .b = argument_of(&inputs->b, true),
         .c = argument_of(&inputs->c, true),
         .d = argument_of(&results->d, true),
-        .a_scale = argument_of(&inputs->a_scale,
-                               problem->problem.a.scale.kind == JIT_GEMM_SCALE_BLOCK),
-        .b_scale = argument_of(&inputs->b_scale,
-                               problem->problem.b.scale.kind == JIT_GEMM_SCALE_BLOCK),
+        .a_scale = argument_of(&inputs->a_scale, inputs->a_scale.view.rows > 1),
+        .b_scale = argument_of(&inputs->b_scale, inputs->b_scale.view.rows > 1),
         .d_scale = argument_of(&results->d_scale, false),
         .operands = operands,
         .operand_count = problem->operand_count,

@@ -88,10 +88,12 @@ int run_matrix_create(jit_gemm_context *context, const struct element_view *view
 void run_matrix_free(jit_gemm_context *context, struct run_matrix *matrix);
 /* The matrix's memory, padding included; owned by the caller. NULL after an error. */
 void *run_matrix_download(jit_gemm_context *context, const struct run_matrix *matrix);
-/* The scale of the block of row `mn` of A or column of B, and of element `k` along K;
- * `data` is what run_matrix_download gave of `scales`. 1 if the scale is none of blocks. */
+/* The scale of the block of row `mn` of A or column of B, and of element `k` along K, of
+ * which there are `count_of_k`. `data` is what run_matrix_download gave of `scales`. 1 if
+ * the scale is none of blocks. */
 double run_block_scale(const jit_gemm_scale *scale, const struct run_matrix *scales,
-                       const void *data, int64_t batch, int64_t mn, int64_t k);
+                       const void *data, int64_t batch, int64_t mn, int64_t k,
+                       int64_t count_of_k);
 /* CLI_OK if the guards of all matrices are untouched. */
 int run_check_guards(jit_gemm_context *context, const struct run_inputs *inputs,
                      const struct run_results *results);

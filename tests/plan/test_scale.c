@@ -17,6 +17,8 @@ static jit_gemm_status normalize(const char *text)
     return jg_problem_normalize(&problem, NULL, NULL, &canonical);
 }
 
+#define MX "a_scale=mx a_scale_layout=128x4 b_scale=mx b_scale_layout=128x4"
+
 Test(scale, computed_scales_that_there_is_a_kernel_for)
 {
     static const char *const texts[] = {
@@ -37,6 +39,7 @@ Test(scale, scales_of_input_blocks_that_there_is_a_kernel_for)
         "8x8x8 a=e5m2 b=e4m3 a_scale=128x128 a_scale_layout=column",
         "8x8x8 e4m3 d=bf16 b_scale=1x128 b_scale_layout=column d_layout=column",
         "8x8x8 e4m3 a_scale=1x128 b_scale=1x128 d_scale=1x128 input_align=1",
+        "8x8x8 a=e4m3 b=e5m2 " MX,
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         cr_expect_eq(normalize(texts[i]), JIT_GEMM_OK, "%s", jg_error_text());
@@ -48,9 +51,16 @@ Test(scale, scales_of_input_blocks_that_there_is_no_kernel_for_are_refused_by_na
     static const struct {
         const char *text, *message;
     } rows[] = {
-        {"8x8x8 e4m3 a_scale=mx",
-         "problem.a.scale.kind: there is no kernel for scale mx of A yet; give 1x128 or "
-         "128x128"},
+        {"8x8x8 e4m3 a_scale=mx b_scale=mx",
+         "problem.a.scale.layout: there is no kernel for scale mx of A in layout row yet; "
+         "give the layout 128x4"},
+        {"8x8x8 e4m3 a_scale=mx a_scale_layout=128x4",
+         "problem.b.scale.kind: there is no kernel for scale mx of A beside none of B; give "
+         "A and B the scale mx, or neither"},
+        {"8x8x8 e4m3 b_scale=mx b_scale_layout=128x4 a_scale=1x128",
+         "problem.a.scale.kind: there is no kernel for scale 1x128 of A beside mx of B"},
+        {"8x8x8 bf16 a_scale=mx a_scale_layout=128x4 b_scale=mx b_scale_layout=128x4",
+         "problem.a.scale.kind: there is no kernel for scales of blocks of bf16"},
         {"8x8x8 e4m3 b_scale=128x128 b_scale_layout=128x4",
          "problem.b.scale.layout: there is no kernel for scale 128x128 of B in layout 128x4"},
         {"8x8x8 bf16 a_scale=1x128",
@@ -202,6 +212,31 @@ Test(scale, configs_without_whole_blocks_are_refused)
          "the 32 columns of D that a team of warps has of a tile are no multiple of 64, as"},
         {"sm_100a", "512x512x512 e4m3 d_scale=mx config=mma=128x64 swap_ab=1", false,
          "swap_ab=1: there is no kernel for scale mx of D in a transposed product"},
+        {"sm_100a", "512x512x512 e4m3 a_scale=1x128 config=mma=256x192", false,
+         "mma=256x192 cta_group=2: sums that are multiplied by scales of blocks are 192 "
+         "columns of registers, for which sm_100a has room up to 128"},
+        {"sm_100a", "512x512x512 e4m3 b_scale=1x128 config=mma=256x128", false,
+         "room up to 64 where each column has scales of its own"},
+        {"sm_100a", "512x512x512 e4m3 a_scale=1x128 config=mma=128x64 k_group=2", false,
+         "k_group=2: scales of blocks are those of one block of K; k_group=1"},
+        {"sm_90a", "512x512x512 e4m3 b_scale=1x128 config=tile=128x192", false,
+         "each column of B has scales of its own, for which sm_90a has registers up to "
+         "tile=128x128"},
+        {"sm_90a", "512x512x512 e4m3 " MX, false,
+         "problem.a.scale.kind: the tensor core of sm_90a does not multiply by scales; give "
+         "scales of f32"},
+        {"sm_100a", "512x512x512 e4m3 " MX, true,
+         "problem.a.scale.kind: there is no kernel for a gated epilogue with scale mx yet"},
+        {"sm_100a", "512x512x512 e4m3 input_align=4 " MX, false,
+         "problem.a.alignment: there is no kernel for scale mx with an input_align of 4"},
+        {"sm_100a", "512x512x512 e4m3 " MX " config=mma=64x64", false,
+         "mma=64x64 cta_group=1: with scale mx a CTA has 128 rows, and N is a multiple of 32"},
+        {"sm_100a", "512x512x512 e4m3 " MX " config=mma=128x48", false,
+         "with scale mx a CTA has 128 rows, and N is a multiple of 32"},
+        {"sm_100a", "512x512x512 e4m3 " MX " config=mma=128x64 k_group=2", false,
+         "k_group=2: with scale mx a stage has one block; k_group=1"},
+        {"sm_100a", "512x512x512 e4m3 " MX " config=mma=256x256 acc_stages=2", false,
+         "columns of tensor memory, which has 512"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct jg_choice choice;
@@ -221,5 +256,31 @@ Test(scale, gated_eight_bit_inputs_have_a_tile_on_both_chips)
         cr_expect_eq(
             choose(archs[i], "4096x4096x4096 e4m3 d_scale=1x128", true, &choice, NULL),
             JIT_GEMM_OK, "%s: %s", archs[i], jg_error_text());
+    }
+}
+
+/* Beside accumulators: sums of promoted parts, and scales of each stage, four columns for
+ * 128 rows. */
+Test(scale, block_scales_of_inputs_take_tensor_memory)
+{
+    static const struct {
+        const char *text;
+        int acc_stages, columns;
+    } rows[] = {
+        {"4096x4096x4096 e4m3 a_scale=1x128 config=mma=256x128", 2, 512},
+        {"4096x4096x4096 e4m3 a_scale=1x128 config=mma=128x64", 2, 256},
+        {"4096x4096x4096 e4m3 " MX " config=mma=256x256 stages=5", 1, 512},
+        {"4096x4096x4096 e4m3 " MX " config=mma=256x192 stages=6", 2, 512},
+        {"512x512x512 e4m3 " MX " config=mma=128x64 stages=4 acc_stages=1", 1, 128},
+        {"512x512x512 e4m3 " MX " config=mma=128x96 stages=6 acc_stages=1", 1, 256},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_choice choice;
+        cr_expect_eq(choose("sm_100a", rows[i].text, false, &choice, NULL), JIT_GEMM_OK,
+                     "%s: %s", rows[i].text, jg_error_text());
+        cr_expect_eq(choice.config.storage.acc_stages, rows[i].acc_stages, "row %zu: %d", i,
+                     choice.config.storage.acc_stages);
+        cr_expect_eq(choice.derived.tmem_columns, rows[i].columns, "row %zu: %d", i,
+                     choice.derived.tmem_columns);
     }
 }
