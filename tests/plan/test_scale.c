@@ -215,8 +215,6 @@ Test(scale, configs_without_whole_blocks_are_refused)
         {"sm_100a", "512x512x512 e4m3 a_scale=1x128 config=mma=256x192", false,
          "mma=256x192 cta_group=2: sums that are multiplied by scales of blocks are 192 "
          "columns of registers, for which sm_100a has room up to 128"},
-        {"sm_100a", "512x512x512 e4m3 b_scale=1x128 config=mma=256x128", false,
-         "room up to 64 where each column has scales of its own"},
         {"sm_100a", "512x512x512 e4m3 a_scale=1x128 config=mma=128x64 k_group=2", false,
          "k_group=2: scales of blocks are those of one block of K; k_group=1"},
         {"sm_90a", "512x512x512 e4m3 b_scale=1x128 config=tile=128x192", false,

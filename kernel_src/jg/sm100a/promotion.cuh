@@ -43,8 +43,7 @@ class PromotedSums {
     {
         const u32 warp = Partition::warp();
         Scales scales(params, shape, item, RowsOfThread{warp},
-                      Layout::kSplit ? warp / 2 * Layout::kMmaColumns : 0,
-                      threadIdx.x % 4 * 2);
+                      Layout::kSplit ? warp / 2 * Layout::kMmaColumns : 0);
         f32 whole[kFragments][kValues] = {};
 #pragma unroll 1
         for (u32 k = 0; k < item.k_blocks; ++k) {
@@ -78,15 +77,18 @@ class PromotedSums {
             f32 values[kFragments][kLoaded];
             part.read(0, 2 * first, values);
             const u32 mma = 2 * first / Layout::kMmaColumns;
-            const u32 value =
-                first - mma * Layout::kMmaColumns / 2; // of the multiplication
+            const u32 group = first / 4 - mma * Layout::kMmaColumns / 8; // of it
 #pragma unroll
-            for (u32 i = 0; i < kFragments * kLoaded; ++i) {
-                const u32 fragment = i / kLoaded, j = i % kLoaded;
-                f32 &sum = whole[fragment][first + j];
-                sum = scales.add(values[fragment][j], sum,
-                                 2 * (mma * kFragments + fragment) + j / 2 % 2,
-                                 (value + j) / 4 * 2 + j % 2);
+            for (u32 i = 0; i < kLoaded; i += 4) {
+                const f32 *parts[kFragments];
+                f32 *sums[kFragments];
+#pragma unroll
+                for (u32 fragment = 0; fragment < kFragments; ++fragment) {
+                    parts[fragment] = values[fragment] + i;
+                    sums[fragment] = whole[fragment] + first + i;
+                }
+                scales.template add_group<kFragments>(parts, sums, 2 * mma * kFragments,
+                                                      group + i / 4);
             }
         }
     }

@@ -40,7 +40,7 @@ class MmaOp {
                     u32 consumer, Consumer &stages, Accumulators &acc)
         : acc_(acc), consumer_(consumer), in_flight_(stages, HoldNothing()),
           scales_(params, shape, item, RowsOfThread{consumer},
-                  Partition::first_acc_column(consumer), threadIdx.x % 4 * 2)
+                  Partition::first_acc_column(consumer))
     {
         if constexpr (kPromotes) {
 #pragma unroll
@@ -152,19 +152,24 @@ class MmaOp {
             }
             Sums &whole = sums(i);
 #pragma unroll
-            for (u32 j = 0; j < Partition::kMmaColumns / 2; ++j) {
-                whole[j] = add_part(whole[j], part[j], i, j);
+            for (u32 group = 0; group < Partition::kMmaColumns / 8; ++group) {
+                add_group(whole + 4 * group, part + 4 * group, i, group);
             }
         }
     }
 
-    // Value `j` of a multiplication: two columns of a row, and two of the row 8 below it.
-    JG_DEVICE f32 add_part(f32 whole, f32 part, u32 mma, u32 j) const
+    // Eight columns of a multiplication: two values of a row, and two of the row 8 below.
+    JG_DEVICE void add_group(f32 *whole, const f32 *part, u32 mma, u32 group) const
     {
         if constexpr (promotes_block_scales<Config>()) {
-            return scales_.add(part, whole, 2 * mma + j / 2 % 2, j / 4 * 2 + j % 2);
+            const f32 *parts[1] = {part};
+            f32 *sums[1] = {whole};
+            scales_.template add_group<1>(parts, sums, 2 * mma, group);
         } else {
-            return whole + part;
+#pragma unroll
+            for (u32 i = 0; i < 4; ++i) {
+                whole[i] += part[i];
+            }
         }
     }
 

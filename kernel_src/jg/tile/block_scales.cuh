@@ -12,9 +12,9 @@
 // the last; a block beyond the end of K has the scale 0. Both are multiplied by zeros only
 // where they are finite, and reach no element of D.
 //
-// Scales are read from global memory by the threads that use them, before they wait for a
-// block's products: one block of K ahead, unless each column has its own, for which there
-// are no registers. Called by: the threads that hold the accumulators; waits for nothing.
+// Scales are read from global memory by the threads that use them, one block of K ahead, so
+// that the tensor core hides their way. Called by: whole warps, of the threads that hold
+// the accumulators; waits for nothing.
 #pragma once
 #include <jg/common/block_scale.cuh>
 #include <jg/common/math.cuh>
@@ -23,9 +23,9 @@
 
 namespace jg {
 
-// Scales of one matrix at kCount places of a thread: rows of the product's A or B.
-// `kAhead`: they are asked for one block of K before they are taken.
-template <class Scale, class Operand, bool kGateHalves, u32 kCount, bool kAhead>
+// Scales of one matrix at kCount places of a thread: rows of the product's A or B. They are
+// asked for one block of K before they are taken.
+template <class Scale, class Operand, bool kGateHalves, u32 kCount>
 class ScalesAt {
   public:
     // `rows`: what all of the product's matrix has.
@@ -39,24 +39,21 @@ class ScalesAt {
     {
         places_[i] = row_in_matrix(row) / Scale::kBlockMn;
     }
-    // Before the first block of K is taken.
-    JG_DEVICE void begin(u32 k_block, u32 k_blocks)
+    // Asks for a block's, if it is one of K's: beyond the end there are none in memory.
+    JG_DEVICE void ask(u32 k_block, u32 k_blocks)
     {
-        if constexpr (kAhead) {
-            load(next_, k_block, k_blocks);
+        const bool exists = k_block < k_blocks;
+#pragma unroll
+        for (u32 i = 0; i < kCount; ++i) {
+            next_[i] = exists ? *Scale::address(base_, ld_, places_[i], k_block) : 0.0f;
         }
     }
-    // Those of a block are the values from now on.
-    JG_DEVICE void take(u32 k_block, u32 k_blocks)
+    // What was asked for are the values from now on.
+    JG_DEVICE void take()
     {
-        if constexpr (kAhead) {
 #pragma unroll
-            for (u32 i = 0; i < kCount; ++i) {
-                values_[i] = next_[i];
-            }
-            load(next_, k_block + 1, k_blocks);
-        } else {
-            load(values_, k_block, k_blocks);
+        for (u32 i = 0; i < kCount; ++i) {
+            values_[i] = next_[i];
         }
     }
     JG_DEVICE f32 value(u32 i) const
@@ -65,16 +62,6 @@ class ScalesAt {
     }
 
   private:
-    // Beyond the end of K there are none in memory.
-    JG_DEVICE void load(f32 (&values)[kCount], u32 k_block, u32 k_blocks) const
-    {
-        const bool exists = k_block < k_blocks;
-#pragma unroll
-        for (u32 i = 0; i < kCount; ++i) {
-            values[i] = exists ? *Scale::address(base_, ld_, places_[i], k_block) : 0.0f;
-        }
-    }
-
     // Of a gated product the problem's matrix has the rows of acc0 and acc1 side by side,
     // or one half after the other.
     JG_DEVICE u32 row_in_matrix(u32 row) const
@@ -92,17 +79,17 @@ class ScalesAt {
     i64 ld_;
     u32 rows_;
     u32 places_[kCount];
-    f32 next_[kAhead ? kCount : 1], values_[kCount];
+    f32 next_[kCount], values_[kCount];
 };
 
 // A matrix without: a factor of 1, which nobody multiplies by.
-template <class Operand, bool kGateHalves, u32 kCount, bool kAhead>
-class ScalesAt<NoBlockScale, Operand, kGateHalves, kCount, kAhead> {
+template <class Operand, bool kGateHalves, u32 kCount>
+class ScalesAt<NoBlockScale, Operand, kGateHalves, kCount> {
   public:
     JG_DEVICE ScalesAt(const MatrixParam &, u32, u32) {}
     JG_DEVICE void locate(u32, u32) {}
-    JG_DEVICE void begin(u32, u32) {}
-    JG_DEVICE void take(u32, u32) {}
+    JG_DEVICE void ask(u32, u32) {}
+    JG_DEVICE void take() {}
     JG_DEVICE f32 value(u32) const
     {
         return 1.0f;
@@ -129,14 +116,16 @@ class BlockScales {
         return bits & (~bits + 1);
     }
     static constexpr u32 kRun = count_run();
-    static constexpr u32 kBCount = kRun == 1 ? kColumns / 4 : kColumns / kRun;
+    // Where each column has its own, a lane asks for every 32nd, and its warp shares them.
+    static constexpr bool kShared = kRun == 1;
+    static constexpr u32 kBCount = kShared ? (kColumns + 31) / 32 : kColumns / kRun;
 
   public:
-    // `rows(i)`: of the tile, those of the thread; `column`: the first of its lanes'
-    // columns in the tile; `lane_column`: this lane's first, counted from that.
+    // `rows(i)`: of the tile, those of the thread; `column`: of the tile, the first of its
+    // lanes' columns. A lane has columns 2 * (lane % 4) and the next of each group of 8.
     template <class Params, class ShapeT, class Rows>
     JG_DEVICE BlockScales(const Params &params, const ShapeT &shape, const WorkItem &item,
-                          Rows rows, u32 column, u32 lane_column)
+                          Rows rows, u32 column)
         : a_(params.a_scale, item.batch, shape.m), b_(params.b_scale, item.batch, shape.n),
           k_block_(item.k_first / Config::kBlockK),
           k_blocks_(ceil_div(shape.k, Config::kBlockK))
@@ -147,37 +136,65 @@ class BlockScales {
         }
 #pragma unroll
         for (u32 i = 0; i < kBCount; ++i) {
-            const u32 own = kRun == 1 ? i / 2 * 8 + lane_column + i % 2 : i * kRun;
-            b_.locate(i, item.col + column + own);
+            b_.locate(i,
+                      item.col + column + (kShared ? 32 * i + threadIdx.x % 32 : kRun * i));
         }
-        a_.begin(k_block_, k_blocks_);
-        b_.begin(k_block_, k_blocks_);
+        ask();
     }
 
     // Goes on to the next block of K, at first to the item's first. While its products are
-    // added up, scales are on their way.
+    // added up, the next scales are on their way.
     JG_DEVICE void advance()
     {
-        a_.take(k_block_, k_blocks_);
-        b_.take(k_block_, k_blocks_);
+        a_.take();
+        b_.take();
         ++k_block_;
+        ask();
     }
 
-    // Adds part `part` of a row to `sum`; `row`: which of the thread's. `j`: which of the
-    // thread's values of that row, two of each group of eight columns.
-    JG_DEVICE f32 add(f32 part, f32 sum, u32 row, u32 j) const
+    // Adds a group of 8 columns of two rows, `row` and the next of the thread's: `part` to
+    // `sums`, two columns of each. Whole warps.
+    template <u32 kRows>
+    JG_DEVICE void add_group(const f32 *(&parts)[kRows], f32 *(&sums)[kRows], u32 row,
+                             u32 group) const
     {
-        const u32 at = kRun == 1 ? j : j / 2 * 8 / kRun;
-        if constexpr (kHasA && kHasB) {
-            return __fmaf_rn(part, __fmul_rn(a_.value(row), b_.value(at)), sum);
-        } else {
-            return __fmaf_rn(part, kHasA ? a_.value(row) : b_.value(at), sum);
+        const f32 left = column_scale(group, 0), right = column_scale(group, 1);
+#pragma unroll
+        for (u32 i = 0; i < kRows; ++i) {
+#pragma unroll
+            for (u32 half = 0; half < 2; ++half) {
+                const f32 a = a_.value(row + 2 * i + half);
+                f32 *sum = sums[i] + 2 * half;
+                const f32 *part = parts[i] + 2 * half;
+                sum[0] = add(part[0], sum[0], a, left);
+                sum[1] = add(part[1], sum[1], a, right);
+            }
         }
     }
 
   private:
-    ScalesAt<A, InputA<Config>, Config::kGateHalves, kRowCount, true> a_;
-    ScalesAt<B, InputB<Config>, Config::kGateHalves, kBCount, (kRun > 1)> b_;
+    JG_DEVICE void ask()
+    {
+        a_.ask(k_block_, k_blocks_);
+        b_.ask(k_block_, k_blocks_);
+    }
+    static JG_DEVICE f32 add(f32 part, f32 sum, f32 a, f32 b)
+    {
+        return __fmaf_rn(part, kHasA && kHasB ? __fmul_rn(a, b) : kHasA ? a : b, sum);
+    }
+    // Of column `i` of this lane's two of a group.
+    JG_DEVICE f32 column_scale(u32 group, u32 i) const
+    {
+        if constexpr (kShared) {
+            return __shfl_sync(0xffffffffu, b_.value(group / 4),
+                               static_cast<int>(group % 4 * 8 + threadIdx.x % 4 * 2 + i));
+        } else {
+            return b_.value(group * 8 / kRun);
+        }
+    }
+
+    ScalesAt<A, InputA<Config>, Config::kGateHalves, kRowCount> a_;
+    ScalesAt<B, InputB<Config>, Config::kGateHalves, kBCount> b_;
     u32 k_block_, k_blocks_;
 };
 
@@ -186,7 +203,7 @@ template <class Config, u32 kRowCount, u32 kColumns>
 class BlockScales<Config, kRowCount, kColumns, false> {
   public:
     template <class Params, class ShapeT, class Rows>
-    JG_DEVICE BlockScales(const Params &, const ShapeT &, const WorkItem &, Rows, u32, u32)
+    JG_DEVICE BlockScales(const Params &, const ShapeT &, const WorkItem &, Rows, u32)
     {
     }
 };

@@ -23,7 +23,6 @@ enum {
     TMEM_STEP = 32,         /* columns that are allocated at least */
     MAX_MMA_N = 256,
     MAX_PROMOTED_COLUMNS = 128, /* of sums in registers */
-    MAX_SCALED_COLUMNS = 64,    /* of those that have scales of their own beside them */
     SCALE_ROWS = 128,           /* of a piece of scales, and of a CTA that has some */
     SCALES_OF_COLUMN = 32,      /* rows in a column of tensor memory */
     SCALE_COLUMN_BYTES = 128,   /* of shared memory that becomes one */
@@ -413,15 +412,12 @@ static bool check_accumulators(struct jg_trial *trial)
 }
 
 /* Where sums are multiplied by scales after each block of K, a thread of the epilogue has
- * those of its lane in registers, and of single columns their scales too. */
+ * those of its lane in registers. */
 static bool check_promotion(struct jg_trial *trial)
 {
     const struct jg_config *config = &trial->config;
     const struct jg_product *product = &trial->product;
     const int columns = jg_product_gate_rows(product) * jg_sm100a_lanes(config).columns;
-    const jit_gemm_scale *of_b = &product->b.scale;
-    const bool by_columns = of_b->kind == JIT_GEMM_SCALE_BLOCK && of_b->block_mn == 1;
-    const int most = by_columns ? MAX_SCALED_COLUMNS : MAX_PROMOTED_COLUMNS;
     if (!jg_product_promotes_scales(product)) {
         return true;
     }
@@ -430,13 +426,13 @@ static bool check_promotion(struct jg_trial *trial)
             trial, "k_group=%d: scales of blocks are those of one block of K; k_group=1",
             config->pipeline.k_group);
     }
-    if (columns > most) {
+    if (columns > MAX_PROMOTED_COLUMNS) {
         return jg_trial_reject(
             trial,
             "mma=%dx%d cta_group=%d: sums that are multiplied by scales of blocks are %d "
-            "columns of registers, for which sm_100a has room up to %d%s",
+            "columns of registers, for which sm_100a has room up to %d",
             config->layout.mma_m, config->layout.mma_n, config->layout.cta_group, columns,
-            most, by_columns ? " where each column has scales of its own" : "");
+            MAX_PROMOTED_COLUMNS);
     }
     return true;
 }
