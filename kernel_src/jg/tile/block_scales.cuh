@@ -180,7 +180,7 @@ class BlockScales {
     }
     static JG_DEVICE f32 add(f32 part, f32 sum, f32 a, f32 b)
     {
-        return __fmaf_rn(part, kHasA && kHasB ? __fmul_rn(a, b) : kHasA ? a : b, sum);
+        return ::fmaf(part, kHasA && kHasB ? a * b : kHasA ? a : b, sum);
     }
     // Of column `i` of this lane's two of a group.
     JG_DEVICE f32 column_scale(u32 group, u32 i) const
