@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "verify/elements.h"
+#include "verify/quantise.h"
 
 /* Elements of the random block that fills every matrix, from another place each time. Odd,
  * so that the rows of a matrix do not repeat. */
@@ -53,6 +54,9 @@ void gemm_shape_read(const jit_gemm_problem *problem, struct gemm_shape *ret_sha
         .d_type = element_d_type(problem),
         .a_layout = problem->a.layout,
         .b_layout = problem->b.layout,
+        .a_scale = problem->a.scale,
+        .b_scale = problem->b.scale,
+        .d_scale = problem->d.scale,
     };
     const bool a_k_major = s.a_layout == JIT_GEMM_LAYOUT_K_MAJOR;
     const bool b_k_major = s.b_layout == JIT_GEMM_LAYOUT_K_MAJOR;
@@ -64,6 +68,10 @@ void gemm_shape_read(const jit_gemm_problem *problem, struct gemm_shape *ret_sha
     s.b_batch_stride = s.ldb * (b_k_major ? s.n : s.k);
     s.c_batch_stride = s.ldc * s.m;
     s.d_batch_stride = s.ldd * s.m;
+    if (s.d_scale.dtype == JIT_GEMM_DTYPE_NONE) {
+        s.d_scale.dtype =
+            s.d_scale.block_k == 32 ? JIT_GEMM_DTYPE_UE8M0 : JIT_GEMM_DTYPE_F32;
+    }
     *ret_shape = s;
 }
 
@@ -121,6 +129,31 @@ static void place_operand(const struct gemm_shape *shape, const jit_gemm_operand
     *ret_place = place;
 }
 
+static void place_scales(const jit_gemm_scale *scale, int64_t mn,
+                         const struct gemm_shape *shape, size_t *used,
+                         struct gemm_scale_place *ret_place)
+{
+    gemm_scales_describe(scale, mn, shape->k, shape->batch, &ret_place->scales);
+    ret_place->bytes =
+        (size_t)(ret_place->scales.count * ret_place->scales.batches) * sizeof(float);
+    ret_place->batch_stride =
+        ret_place->scales.batches > 1 ? ret_place->scales.count : JIT_GEMM_STRIDE_BROADCAST;
+    ret_place->offset = reserve(used, ret_place->bytes);
+}
+
+/* Those that the kernel computes. */
+static void place_d_scales(const struct gemm_shape *shape, size_t *used,
+                           struct gemm_scale_place *ret_place)
+{
+    if (shape->d_scale.kind == JIT_GEMM_SCALE_BLOCK) {
+        const struct element_view view =
+            quantise_scale_view(&shape->d_scale, shape->batch, shape->m, shape->n);
+        ret_place->bytes = element_view_bytes(&view);
+        ret_place->batch_stride = view.batch_stride;
+    }
+    ret_place->offset = reserve(used, ret_place->bytes);
+}
+
 static void lay_out_set(struct gemm_sets *sets, const jit_gemm_epilogue *epilogue)
 {
     const struct gemm_shape *s = &sets->shape;
@@ -134,7 +167,10 @@ static void lay_out_set(struct gemm_sets *sets, const jit_gemm_epilogue *epilogu
     sets->a_offset = reserve(&used, a_bytes);
     sets->b_offset = reserve(&used, b_bytes);
     sets->c_offset = reserve(&used, c_bytes);
-    sets->input_bytes = a_bytes + b_bytes + c_bytes;
+    place_scales(&s->a_scale, s->m, s, &used, &sets->a_scale);
+    place_scales(&s->b_scale, s->n, s, &used, &sets->b_scale);
+    sets->input_bytes =
+        a_bytes + b_bytes + c_bytes + sets->a_scale.bytes + sets->b_scale.bytes;
     sets->operand_count = epilogue != NULL ? epilogue->operand_count : 0;
     for (uint32_t i = 0; i < sets->operand_count; i++) {
         place_operand(s, &epilogue->operands[i], &used, &sets->operands[i]);
@@ -143,6 +179,7 @@ static void lay_out_set(struct gemm_sets *sets, const jit_gemm_epilogue *epilogu
         }
     }
     sets->d_offset = reserve(&used, sets->d_bytes);
+    place_d_scales(s, &used, &sets->d_scale);
     sets->set_bytes = used;
 }
 
@@ -176,6 +213,16 @@ static jit_gemm_arg matrix_argument(const struct gemm_sets *sets, size_t set, si
                           .batch_stride = sets->shape.batch > 1 ? batch_stride : 0};
 }
 
+static jit_gemm_arg scale_argument(const struct gemm_sets *sets, size_t set,
+                                   const struct gemm_scale_place *place)
+{
+    if (place->bytes == 0) {
+        return (jit_gemm_arg){0};
+    }
+    return (jit_gemm_arg){.pointer = address_of(sets, set, place->offset),
+                          .batch_stride = sets->shape.batch > 1 ? place->batch_stride : 0};
+}
+
 static void fill_arguments(struct gemm_sets *sets, size_t set)
 {
     const struct gemm_shape *s = &sets->shape;
@@ -188,6 +235,9 @@ static void fill_arguments(struct gemm_sets *sets, size_t set)
         .a = matrix_argument(sets, set, sets->a_offset, s->lda, s->a_batch_stride),
         .b = matrix_argument(sets, set, sets->b_offset, s->ldb, s->b_batch_stride),
         .d = matrix_argument(sets, set, sets->d_offset, s->ldd, s->d_batch_stride),
+        .a_scale = scale_argument(sets, set, &sets->a_scale),
+        .b_scale = scale_argument(sets, set, &sets->b_scale),
+        .d_scale = scale_argument(sets, set, &sets->d_scale),
         .operands = sets->operand_count > 0 ? operands : NULL,
         .operand_count = sets->operand_count,
         .m = s->m,
@@ -252,6 +302,25 @@ static size_t list_inputs(const struct gemm_sets *sets,
     return count;
 }
 
+static int fill_scales(const struct gemm_sets *sets, size_t set,
+                       const struct gemm_scale_place *place, uint64_t *state,
+                       char error[BENCH_ERROR_SIZE])
+{
+    if (place->bytes == 0) {
+        return 0;
+    }
+    float *values = malloc(place->bytes);
+    if (values == NULL) {
+        return bench_fail(error, "out of memory");
+    }
+    gemm_scales_fill(&place->scales, next_random(state), values);
+    const jit_gemm_status status = jit_gemm_device_upload(
+        sets->context, address_of(sets, set, place->offset), values, place->bytes);
+    free(values);
+    return status == JIT_GEMM_OK ? 0
+                                 : bench_fail(error, "upload: %s", jit_gemm_last_error());
+}
+
 static int fill_inputs(const struct gemm_sets *sets, uint64_t seed,
                        char error[BENCH_ERROR_SIZE])
 {
@@ -271,6 +340,12 @@ static int fill_inputs(const struct gemm_sets *sets, uint64_t seed,
                     ? bench_fail(error, "out of memory")
                     : upload_random(sets, address_of(sets, set, pieces[i].offset),
                                     pieces[i].bytes, blocks[type], type, &state, error);
+        }
+        if (status == 0) {
+            status = fill_scales(sets, set, &sets->a_scale, &state, error);
+        }
+        if (status == 0) {
+            status = fill_scales(sets, set, &sets->b_scale, &state, error);
         }
     }
     for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
@@ -314,12 +389,6 @@ int gemm_sets_check(const jit_gemm_problem *problem, char error[BENCH_ERROR_SIZE
         (problem->batch.size == 0 && problem->batch.mode == JIT_GEMM_DIM_DYNAMIC)) {
         return bench_fail(error, "a dynamic size that is not given cannot be measured: "
                                  "write such as m=64 in the problem");
-    }
-    if (problem->a.scale.kind != JIT_GEMM_SCALE_NONE ||
-        problem->b.scale.kind != JIT_GEMM_SCALE_NONE ||
-        problem->d.scale.kind != JIT_GEMM_SCALE_NONE) {
-        return bench_fail(
-            error, "scales are not measured: leave a_scale, b_scale and d_scale out");
     }
     if (problem->d.layout != JIT_GEMM_LAYOUT_ROW_MAJOR) {
         return bench_fail(error, "a column-major D is not measured: measure N x M with a "
@@ -384,8 +453,73 @@ int gemm_sets_poison(const struct gemm_sets *sets, size_t set, char error[BENCH_
 {
     if (jit_gemm_device_fill(sets->context, address_of(sets, set, sets->d_offset),
                              element_poison_byte(sets->shape.d_type),
-                             sets->d_bytes) != JIT_GEMM_OK) {
+                             sets->d_bytes) != JIT_GEMM_OK ||
+        (sets->d_scale.bytes > 0 &&
+         jit_gemm_device_fill(sets->context, sets->args[set].d_scale.pointer,
+                              element_poison_byte(sets->shape.d_scale.dtype),
+                              sets->d_scale.bytes) != JIT_GEMM_OK)) {
         return bench_fail(error, "fill: %s", jit_gemm_last_error());
+    }
+    return 0;
+}
+
+/* Memory of a set on the host; NULL with an error. */
+static void *download(const struct gemm_sets *sets, uint64_t address, size_t bytes,
+                      const char *who, char error[BENCH_ERROR_SIZE])
+{
+    void *raw = malloc(bytes);
+    if (raw == NULL) {
+        bench_fail(error, "out of memory");
+    } else if (jit_gemm_device_download(sets->context, raw, address, bytes) !=
+               JIT_GEMM_OK) {
+        bench_fail(error, "%s: %s", who, jit_gemm_last_error());
+        free(raw);
+        raw = NULL;
+    }
+    return raw;
+}
+
+/* D on the host, with its scales, which may be NULL. */
+struct raw_result {
+    unsigned char *d;
+    void *scales;
+    int64_t scale_batch_stride;
+};
+
+/* The scale of an element; NaN for one that cannot be. `row` counts through all batches. */
+static double load_d_scale(const struct gemm_shape *s, const struct raw_result *raw,
+                           int64_t row, int64_t column)
+{
+    const int64_t at = row / s->m * raw->scale_batch_stride +
+                       quantise_scale_index(&s->d_scale, s->m, s->n, row % s->m,
+                                            column / s->d_scale.block_k);
+    const double scale = element_load(s->d_scale.dtype, raw->scales, (size_t)at);
+    return scale > 0.0 ? scale : (double)NAN;
+}
+
+static int convert_result(const struct gemm_shape *s, const struct raw_result *raw,
+                          const char *who, float *ret_values, char error[BENCH_ERROR_SIZE])
+{
+    size_t at = 0;
+    bool is_bad = false;
+    bool is_nonzero = false;
+    for (int64_t row = 0; row < s->m * s->batch; row++) {
+        for (int64_t col = 0; col < s->n; col++) {
+            const size_t index = (size_t)(row * s->ldd + col);
+            double value = element_load(s->d_type, raw->d, index);
+            if (raw->scales != NULL) {
+                value *= load_d_scale(s, raw, row, col);
+            }
+            is_bad =
+                is_bad || !isfinite(value) || element_is_poison(s->d_type, raw->d, index);
+            is_nonzero = is_nonzero || value != 0.0;
+            ret_values[at++] = (float)value;
+        }
+    }
+    if (is_bad || !is_nonzero) {
+        return bench_fail(error, "%s: D %s: wrong result, nothing is timed", who,
+                          is_bad ? "has elements that are not finite or not written"
+                                 : "is all zero");
     }
     return 0;
 }
@@ -393,35 +527,21 @@ int gemm_sets_poison(const struct gemm_sets *sets, size_t set, char error[BENCH_
 int gemm_sets_read_d(const struct gemm_sets *sets, size_t set, const char *who,
                      float *ret_values, char error[BENCH_ERROR_SIZE])
 {
-    const struct gemm_shape *s = &sets->shape;
-    unsigned char *raw = malloc(sets->d_bytes);
-    if (raw == NULL) {
-        return bench_fail(error, "out of memory");
+    const jit_gemm_args *args = &sets->args[set];
+    struct raw_result raw = {.d =
+                                 download(sets, args->d.pointer, sets->d_bytes, who, error),
+                             .scale_batch_stride = sets->d_scale.batch_stride};
+    int status = raw.d != NULL ? 0 : -1;
+    if (status == 0 && sets->d_scale.bytes > 0) {
+        raw.scales = download(sets, args->d_scale.pointer, sets->d_scale.bytes, who, error);
+        status = raw.scales != NULL ? 0 : -1;
     }
-    if (jit_gemm_device_download(sets->context, raw, address_of(sets, set, sets->d_offset),
-                                 sets->d_bytes) != JIT_GEMM_OK) {
-        free(raw);
-        return bench_fail(error, "%s: %s", who, jit_gemm_last_error());
+    if (status == 0) {
+        status = convert_result(&sets->shape, &raw, who, ret_values, error);
     }
-    size_t at = 0;
-    bool is_bad = false;
-    bool is_nonzero = false;
-    for (int64_t row = 0; row < s->m * s->batch; row++) {
-        for (int64_t col = 0; col < s->n; col++) {
-            const size_t index = (size_t)(row * s->ldd + col);
-            const float value = (float)element_load(s->d_type, raw, index);
-            is_bad = is_bad || !isfinite(value) || element_is_poison(s->d_type, raw, index);
-            is_nonzero = is_nonzero || value != 0.0F;
-            ret_values[at++] = value;
-        }
-    }
-    free(raw);
-    if (is_bad || !is_nonzero) {
-        return bench_fail(error, "%s: D %s: wrong result, nothing is timed", who,
-                          is_bad ? "has elements that are not finite or not written"
-                                 : "is all zero");
-    }
-    return 0;
+    free(raw.d);
+    free(raw.scales);
+    return status;
 }
 
 void gemm_sets_destroy(struct gemm_sets **sets)

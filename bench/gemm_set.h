@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "bench_util.h"
+#include "gemm_scale.h"
 #include "jit_gemm/device.h"
 
 /* A problem with its defaults filled in, and how its matrices lie in memory. */
@@ -15,6 +16,7 @@ struct gemm_shape {
     jit_gemm_layout a_layout, b_layout;
     int64_t lda, ldb, ldc, ldd; /* elements, rounded up to 16 bytes */
     int64_t a_batch_stride, b_batch_stride, c_batch_stride, d_batch_stride; /* elements */
+    jit_gemm_scale a_scale, b_scale, d_scale;
 };
 
 /* Where one operand of the epilogue lies inside a set. */
@@ -27,6 +29,13 @@ struct gemm_operand_place {
     float value;
 };
 
+/* Where the scales of A, B or D lie inside a set. */
+struct gemm_scale_place {
+    struct gemm_scales scales; /* of A and B */
+    int64_t batch_stride;      /* elements, or that of a broadcast */
+    size_t offset, bytes;      /* no bytes: there are none */
+};
+
 struct gemm_sets {
     jit_gemm_context *context;
     struct gemm_shape shape;
@@ -37,6 +46,7 @@ struct gemm_sets {
     size_t input_bytes; /* one set, inputs only */
     size_t a_offset, b_offset, c_offset, d_offset;
     size_t d_bytes;
+    struct gemm_scale_place a_scale, b_scale, d_scale;
     uint32_t operand_count;
     struct gemm_operand_place operands[JIT_GEMM_MAX_OPERANDS];
     jit_gemm_arg *operand_args; /* operand_count of each set, set by set */
@@ -51,7 +61,8 @@ int gemm_sets_check(const jit_gemm_problem *problem, char error[BENCH_ERROR_SIZE
 
 /*
  * Allocates and fills the sets: at least two, and enough that their inputs together exceed
- * `rotate_bytes`. `epilogue` may be NULL. Inputs are uniform in [-1, 1].
+ * `rotate_bytes`. `epilogue` may be NULL. Inputs are uniform in [-1, 1], scales
+ * as gemm_scales_fill has them.
  */
 int gemm_sets_create(jit_gemm_context *context, const jit_gemm_problem *problem,
                      const jit_gemm_epilogue *epilogue, size_t rotate_bytes,
@@ -62,13 +73,15 @@ int gemm_sets_create(jit_gemm_context *context, const jit_gemm_problem *problem,
 int gemm_sets_give_workspace(struct gemm_sets *sets, const jit_gemm *gemm,
                              char error[BENCH_ERROR_SIZE]);
 
-/* Fills D of a set with poison (verify/elements.h): an unwritten element shows. */
+/* Fills D of a set, and its scales, with poison (verify/elements.h): an unwritten element
+ * shows. */
 int gemm_sets_poison(const struct gemm_sets *sets, size_t set,
                      char error[BENCH_ERROR_SIZE]);
 
 /*
- * Reads D of a set as m * n * batch floats into `ret_values`. Fails if an element is NaN,
- * infinite or poison, or if all are zero: then a kernel did not compute what it should.
+ * Reads D of a set as m * n * batch floats into `ret_values`, times its scales if it has
+ * any. Fails if an element is NaN, infinite or poison, if a scale is not positive, or if
+ * all elements are zero: then a kernel did not compute what it should.
  */
 int gemm_sets_read_d(const struct gemm_sets *sets, size_t set, const char *who,
                      float *ret_values, char error[BENCH_ERROR_SIZE]);

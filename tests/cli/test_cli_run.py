@@ -158,7 +158,6 @@ def test_a_launch_beyond_the_planned_sizes_gets_the_workspace_that_it_needs():
 
 def test_bench_refuses_what_it_does_not_measure():
     rows = ((["n=64", "k=64", "a=f16", "dynamic=m"], "dynamic size"),
-            (["64x64x64", "f16", "a_scale=tensor"], "scales are not measured"),
             (["64x64x64", "f16", "d_layout=column"], "column-major D"))
     with Folder() as folder:
         for words, message in rows:
@@ -177,6 +176,22 @@ def test_bench_times_nothing_that_was_not_written():
         done = tool(*words, cache=folder.cache, variables={"COMPUTING_DRIVER": types + " none"})
         expect_exit(done, 0)
         expect(re.search(r"^  jit_gemm +\d", done.stdout, re.M), "a time", done)
+
+
+def test_bench_gives_every_scale_and_reads_those_of_d():
+    need_compiler()
+    rows = (["a_scale=1x128", "b_scale=128x128", "b_scale_layout=column"],
+            ["a_scale=vector", "b_scale=tensor"])
+    with Folder() as folder:
+        for scales in rows:
+            done = tool("bench", "68x64x136", "e4m3", "d=bf16", "batch=2", *scales, "--rounds", "1",
+                        "--driver", DRIVER, cache=folder.cache,
+                        variables={"COMPUTING_DRIVER": "e4m3 bf16 none"})
+            expect_exit(done, 0)
+            expect(re.search(r"^  jit_gemm +\d", done.stdout, re.M), "a time", done)
+        done = tool("bench", "64x64x64", "e4m3", "d_scale=1x128", "--rounds", "1", "--driver", DRIVER,
+                    cache=folder.cache, variables={"COMPUTING_DRIVER": "e4m3 e4m3 none"})
+        expect(done.returncode == 1 and "not written" in done.stderr, "scales of D", done)
 
 
 def test_a_pitch_that_the_kernel_cannot_take_is_refused():
