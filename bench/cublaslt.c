@@ -20,6 +20,21 @@
 
 #    define MAX_ALGORITHMS 32
 
+/* Modes came with 12.8; the library that is opened may be newer than the header. */
+#    define FIRST_SCALE_MODE  ((cublasLtMatmulDescAttributes_t)31)
+#    define SECOND_SCALE_MODE ((cublasLtMatmulDescAttributes_t)32)
+#    if CUBLAS_VERSION >= 120900
+_Static_assert((int)FIRST_SCALE_MODE == (int)CUBLASLT_MATMUL_DESC_A_SCALE_MODE &&
+                   (int)SECOND_SCALE_MODE == (int)CUBLASLT_MATMUL_DESC_B_SCALE_MODE,
+               "attributes are numbered as the header has them");
+_Static_assert(
+    (int)CUBLASLT_SCALE_SCALAR == (int)CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F &&
+        (int)CUBLASLT_SCALE_OUTER_VEC == (int)CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F &&
+        (int)CUBLASLT_SCALE_VEC128 == (int)CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F &&
+        (int)CUBLASLT_SCALE_BLK128X128 == (int)CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F,
+    "modes are numbered as the header has them");
+#    endif
+
 struct cublaslt {
     cublasLtHandle_t handle;
     char description[DYNLIB_PATH_SIZE + 64];
@@ -61,7 +76,7 @@ struct cublaslt_plan {
     cublasLtMatrixLayout_t first, second, c, d; /* column-major view: first is our B */
     cublasLtMatmulHeuristicResult_t algorithms[MAX_ALGORITHMS];
     int count;
-    bool has_c, has_bias;
+    bool has_c, has_bias, has_a_scale, has_b_scale;
     bool has_integers; /* of s8: alpha and beta are s32 */
 };
 
@@ -261,6 +276,46 @@ static int set_gelu_bias(struct cublaslt_plan *plan, const struct cublaslt_produ
                          "CUBLASLT_MATMUL_DESC_BIAS_POINTER", error);
 }
 
+static int set_scale_mode(struct cublaslt_plan *plan,
+                          cublasLtMatmulDescAttributes_t attribute,
+                          enum cublaslt_scale_mode mode, const char *name,
+                          char error[BENCH_ERROR_SIZE])
+{
+    const int32_t value = (int32_t)mode;
+    if (mode == CUBLASLT_SCALE_SCALAR) { /* the default, of older libraries too */
+        return 0;
+    }
+    return set_attribute(plan, attribute, &value, sizeof(value), name, error);
+}
+
+/* Our B is the first matrix there, whose scales the library calls A's. */
+static int set_scales(struct cublaslt_plan *plan, uint64_t a_scale, uint64_t b_scale,
+                      char error[BENCH_ERROR_SIZE])
+{
+    if (plan->has_b_scale &&
+        set_attribute(plan, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &b_scale, sizeof(b_scale),
+                      "CUBLASLT_MATMUL_DESC_A_SCALE_POINTER", error) != 0) {
+        return -1;
+    }
+    if (!plan->has_a_scale) {
+        return 0;
+    }
+    return set_attribute(plan, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &a_scale,
+                         sizeof(a_scale), "CUBLASLT_MATMUL_DESC_B_SCALE_POINTER", error);
+}
+
+static int describe_scales(struct cublaslt_plan *plan, const struct cublaslt_product *p,
+                           char error[BENCH_ERROR_SIZE])
+{
+    if (set_scale_mode(plan, FIRST_SCALE_MODE, p->b_scale_mode,
+                       "CUBLASLT_MATMUL_DESC_A_SCALE_MODE", error) != 0 ||
+        set_scale_mode(plan, SECOND_SCALE_MODE, p->a_scale_mode,
+                       "CUBLASLT_MATMUL_DESC_B_SCALE_MODE", error) != 0) {
+        return -1;
+    }
+    return set_scales(plan, p->a_scale_example, p->b_scale_example, error);
+}
+
 /*
  * Row-major D (M x N) is column-major D' (N x M), and D' = B' * A': our B comes first. A
  * K-major B (stored N x K) is a column-major K x N matrix, to be transposed; an N-major B
@@ -290,6 +345,9 @@ static int describe_product(struct cublaslt_plan *plan, const struct cublaslt_pr
         return -1;
     }
     if (p->bias_type != JIT_GEMM_DTYPE_NONE && set_gelu_bias(plan, p, error) != 0) {
+        return -1;
+    }
+    if (describe_scales(plan, p, error) != 0) {
         return -1;
     }
     if (create_layout(lib, p->b_type, b_k_major ? p->k : p->n, b_k_major ? p->n : p->k,
@@ -361,6 +419,8 @@ int cublaslt_plan_create(struct cublaslt *lib, const struct cublaslt_product *pr
     plan->has_c = product->c_type != JIT_GEMM_DTYPE_NONE;
     plan->has_integers = product->a_type == JIT_GEMM_DTYPE_S8;
     plan->has_bias = product->bias_type != JIT_GEMM_DTYPE_NONE;
+    plan->has_a_scale = product->a_scale_example != 0;
+    plan->has_b_scale = product->b_scale_example != 0;
     if (describe_product(plan, product, error) != 0 ||
         ask_heuristic(plan, max_algorithms, error) != 0) {
         cublaslt_plan_destroy(&plan);
@@ -400,6 +460,9 @@ int cublaslt_plan_run(struct cublaslt_plan *plan, int algorithm,
     if (plan->has_bias && set_attribute(plan, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
                                         &addresses->bias, sizeof(addresses->bias),
                                         "CUBLASLT_MATMUL_DESC_BIAS_POINTER", error) != 0) {
+        return -1;
+    }
+    if (set_scales(plan, addresses->a_scale, addresses->b_scale, error) != 0) {
         return -1;
     }
     return check_status(

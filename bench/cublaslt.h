@@ -19,6 +19,14 @@
 struct cublaslt;      /* the opened library with a handle; one thread at a time */
 struct cublaslt_plan; /* one product with the algorithms that the heuristic offers */
 
+/* How many scales A or B has. The numbers are cuBLASLt's own. */
+enum cublaslt_scale_mode {
+    CUBLASLT_SCALE_SCALAR = 0,     /* one, or none where the address is 0 */
+    CUBLASLT_SCALE_OUTER_VEC = 3,  /* one for each row of A, or column of B */
+    CUBLASLT_SCALE_VEC128 = 4,     /* one for each block of 1 x 128 */
+    CUBLASLT_SCALE_BLK128X128 = 5, /* one for each block of 128 x 128 */
+};
+
 /* A row-major product D = A * B (+ C), accumulated in f32, of s8 in s32, in the words of
  * jit_gemm_problem.
  */
@@ -31,11 +39,13 @@ struct cublaslt_product {
     jit_gemm_dtype bias_type; /* not NONE: CUBLASLT_EPILOGUE_GELU_BIAS (tanh form) with a
                                  bias of N values; must equal d_type */
     uint64_t bias_example;    /* an address with the alignment of all biases */
+    enum cublaslt_scale_mode a_scale_mode, b_scale_mode;
+    uint64_t a_scale_example, b_scale_example; /* 0: no scale */
 };
 
 /* Addresses of one launch. */
 struct cublaslt_addresses {
-    uint64_t a, b, c, d, bias;
+    uint64_t a, b, c, d, bias, a_scale, b_scale;
 };
 
 /* Opens the library on the current CUDA context. `path` may be NULL. */

@@ -328,6 +328,7 @@ int gemm_bench_measure(struct gemm_bench *bench, const jit_gemm_problem *problem
     elementwise_destroy(&match->whole);
     elementwise_destroy(&match->add);
     jit_gemm_destroy(&match->gemm);
+    rival_scales_destroy(&match->rival_scales);
     gemm_sets_destroy(&match->sets);
     free(match);
     free(result);

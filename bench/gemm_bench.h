@@ -8,9 +8,9 @@
  * over the rounds. Before anything is timed, the results of all contenders are compared.
  *
  * Used by bench_gemm and by the command line. Sources to compile: gemm_bench.c,
- * gemm_rivals.c, gemm_timing.c, gemm_set.c, gemm_scale.c, gemm_report.c, cublaslt.c,
- * elementwise.c, small_kernel.c, cuda_driver.c, dynlib.c, bench_util.c; links jit_gemm,
- * libdl and libm; needs the CUDA headers as a system include folder.
+ * gemm_rivals.c, gemm_timing.c, gemm_set.c, gemm_scale.c, rival_scales.c, gemm_report.c,
+ * cublaslt.c, elementwise.c, small_kernel.c, cuda_driver.c, dynlib.c, bench_util.c; links
+ * jit_gemm, libdl and libm; needs the CUDA headers as a system include folder.
  *
  * Functions that can fail return 0 on success and leave a text in `error` otherwise.
  */

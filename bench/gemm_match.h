@@ -14,6 +14,7 @@
 #include "elementwise.h"
 #include "gemm_bench.h"
 #include "gemm_set.h"
+#include "rival_scales.h"
 
 struct gemm_bench {
     jit_gemm_context *context;
@@ -52,6 +53,7 @@ struct match {
     jit_gemm *gemm;
     struct gemm_sets *sets;
     size_t next_set;
+    struct rival_scales *rival_scales; /* of `plain` and `gelu_bias`; NULL: no rival */
     struct cublaslt_plan *plain, *gelu_bias;
     struct elementwise *whole, *add; /* separate kernels: the epilogue; only the residual */
     uint32_t whole_operands[JIT_GEMM_MAX_OPERANDS];

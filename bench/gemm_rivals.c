@@ -31,6 +31,14 @@ static struct gemm_bench_entry *add_entry(struct match *match, const char *name)
     return entry;
 }
 
+/* Notes of an entry are joined by semicolons. */
+static void add_note(struct gemm_bench_entry *entry, const char *text)
+{
+    const size_t used = strlen(entry->note);
+    snprintf(entry->note + used, sizeof(entry->note) - used, "%s%s",
+             used > 0 && text[0] != '\0' ? "; " : "", text);
+}
+
 static void add_absent(struct match *match, const char *name, const char *why)
 {
     struct gemm_bench_entry *entry = add_entry(match, name);
@@ -50,11 +58,16 @@ struct contender *gemm_match_add(struct match *match, const char *name,
     contender->after = after;
     contender->after_operands = after_operands;
     contender->tolerance = choose_tolerance(match->sets->shape.d_type, after != NULL);
+    if (plan != NULL) {
+        add_note(contender->entry, match->rival_scales->note);
+    }
     return contender;
 }
 
-static struct cublaslt_product describe_product(const struct gemm_shape *s)
+static struct cublaslt_product describe_product(const struct match *match)
 {
+    const struct gemm_shape *s = &match->sets->shape;
+    const struct rival_scales *scales = match->rival_scales;
     return (struct cublaslt_product){.m = s->m,
                                      .n = s->n,
                                      .k = s->k,
@@ -72,7 +85,11 @@ static struct cublaslt_product describe_product(const struct gemm_shape *s)
                                      .a_batch_stride = s->a_batch_stride,
                                      .b_batch_stride = s->b_batch_stride,
                                      .c_batch_stride = s->c_batch_stride,
-                                     .d_batch_stride = s->d_batch_stride};
+                                     .d_batch_stride = s->d_batch_stride,
+                                     .a_scale_mode = scales->a.mode,
+                                     .b_scale_mode = scales->b.mode,
+                                     .a_scale_example = rival_scales_of_a(scales, 0),
+                                     .b_scale_example = rival_scales_of_b(scales, 0)};
 }
 
 /* An algorithm that does not launch is passed over. */
@@ -108,9 +125,9 @@ int gemm_match_choose_algorithm(struct match *match, struct contender *contender
         return -1;
     }
     contender->algorithm = best;
-    const size_t used = strlen(contender->entry->note);
-    snprintf(contender->entry->note + used, sizeof(contender->entry->note) - used,
-             "heuristic %d of %d was fastest", best + 1, count);
+    char text[64];
+    snprintf(text, sizeof(text), "heuristic %d of %d was fastest", best + 1, count);
+    add_note(contender->entry, text);
     return 0;
 }
 
@@ -164,7 +181,7 @@ static void add_gelu_bias(struct match *match)
     if (!match_gelu_bias(match->epilogue, &bias, &residual)) {
         return;
     }
-    struct cublaslt_product product = describe_product(&match->sets->shape);
+    struct cublaslt_product product = describe_product(match);
     product.bias_type = match->epilogue->operands[bias].dtype;
     product.bias_example = match->sets->args[0].operands[bias].pointer;
     char why[BENCH_ERROR_SIZE];
@@ -190,8 +207,7 @@ static void add_gelu_bias(struct match *match)
     struct contender *contender =
         gemm_match_add(match, name, match->gelu_bias, match->add, &match->add_operand);
     contender->bias_operand = bias;
-    bench_copy_line(contender->entry->note, sizeof(contender->entry->note),
-                    "gelu by tanh, ours by erf; ");
+    add_note(contender->entry, "gelu by tanh, ours by erf");
 }
 
 /* cuBLASLt's product, then perhaps the epilogue as a kernel of its own. */
@@ -202,8 +218,13 @@ void gemm_match_add_rivals(struct match *match)
     const char *default_name =
         fused ? "cublaslt default + elementwise" : "cublaslt default";
     const char *best_name = fused ? "cublaslt best + elementwise" : "cublaslt best";
-    const struct cublaslt_product product = describe_product(&match->sets->shape);
     char why[BENCH_ERROR_SIZE];
+    if (rival_scales_create(match->sets, &match->rival_scales, why) != 0) {
+        add_absent(match, default_name, why);
+        add_absent(match, best_name, why);
+        return;
+    }
+    const struct cublaslt_product product = describe_product(match);
     int status = cublaslt_plan_create(bench->cublaslt, &product, bench->options.heuristics,
                                       &match->plain, why);
     if (status == 0 && fused) {

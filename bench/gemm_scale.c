@@ -22,7 +22,8 @@ static int64_t round_up(int64_t elements)
 void gemm_scales_describe(const jit_gemm_scale *scale, int64_t mn, int64_t k, int64_t batch,
                           struct gemm_scales *ret_scales)
 {
-    struct gemm_scales s = {.block_mn = mn, .block_k = k, .batches = batch};
+    struct gemm_scales s = {
+        .mn = mn, .k = k, .block_mn = mn, .block_k = k, .batches = batch};
     if (scale->kind == JIT_GEMM_SCALE_NONE) {
         *ret_scales = s;
         return;

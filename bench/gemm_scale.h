@@ -13,6 +13,7 @@
  * r * row_stride + kb * block_stride of a batch's.
  */
 struct gemm_scales {
+    int64_t mn, k;             /* elements of the matrix */
     int64_t block_mn, block_k; /* elements of a block */
     int64_t rows, blocks;
     int64_t row_stride, block_stride;

@@ -17,7 +17,9 @@ static int launch_rival(struct match *match, const struct contender *contender, 
         .d = args->d.pointer,
         .bias = args->operand_count > contender->bias_operand
                     ? args->operands[contender->bias_operand].pointer
-                    : 0};
+                    : 0,
+        .a_scale = rival_scales_of_a(match->rival_scales, set),
+        .b_scale = rival_scales_of_b(match->rival_scales, set)};
     if (cublaslt_plan_run(contender->plan, contender->algorithm, &addresses,
                           match->bench->workspace, match->error) != 0) {
         return -1;
