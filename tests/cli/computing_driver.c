@@ -10,7 +10,11 @@
  * wrong), unwritten (one is left out), stray (a write between two rows), before and after
  * (one outside the matrix). The reference kernel, 256 threads per block, makes no mistakes;
  * as an emulator (FAKE_EMULATOR) it computes no sums, which nobody would wait for.
+ *
+ * COMPUTING_SCALES has the blocks of the scales of A and B: rows, elements along K, and the
+ * layout, for instance "1 128 column 128 128 row". A vector has one block along K.
  */
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,10 +29,30 @@
 CUresult fake_launch_kernel(const CUlaunchConfig *config, CUfunction function,
                             void **params, void **extra);
 
+/* Of one matrix; no rows: without scales. */
+struct blocks {
+    int64_t rows, elements;
+    char layout[8];
+};
+
 struct plan {
     char a[8], d[8], fault[16];
     jit_gemm_dtype a_type, d_type;
+    struct blocks a_blocks, b_blocks;
 };
+
+static void read_scales(struct plan *plan)
+{
+    const char *text = getenv("COMPUTING_SCALES");
+    struct blocks a, b;
+
+    if (text != NULL &&
+        sscanf(text, "%" SCNd64 " %" SCNd64 " %7s %" SCNd64 " %" SCNd64 " %7s", &a.rows,
+               &a.elements, a.layout, &b.rows, &b.elements, b.layout) == 6) {
+        plan->a_blocks = a;
+        plan->b_blocks = b;
+    }
+}
 
 static bool read_plan(struct plan *plan)
 {
@@ -38,6 +62,20 @@ static bool read_plan(struct plan *plan)
            sscanf(text, "%7s %7s %15s", plan->a, plan->d, plan->fault) == 3 &&
            element_dtype_parse(plan->a, &plan->a_type) &&
            element_dtype_parse(plan->d, &plan->d_type);
+}
+
+static double load_scale(const struct jg_matrix_param *param, const struct blocks *blocks,
+                         int64_t batch, int64_t row, int64_t k)
+{
+    const float *scales = (const float *)(uintptr_t)param->pointer;
+
+    if (blocks->rows == 0 || scales == NULL) {
+        return 1;
+    }
+    const int64_t r = row / blocks->rows, block = k / blocks->elements;
+    const int64_t at =
+        strcmp(blocks->layout, "row") == 0 ? r * param->ld + block : block * param->ld + r;
+    return (double)scales[batch * param->batch_stride + at];
 }
 
 static void compute_batch(const struct jg_kernel_params *params, const struct plan *plan,
@@ -57,7 +95,9 @@ static void compute_batch(const struct jg_kernel_params *params, const struct pl
 
             for (int64_t k = 0; params->alpha.value != 0 && k < params->k; k++) {
                 sum += element_load(plan->a_type, a, (size_t)(a_at + k)) *
-                       element_load(plan->a_type, b, (size_t)(b_at + k));
+                       element_load(plan->a_type, b, (size_t)(b_at + k)) *
+                       load_scale(&params->a_scale, &plan->a_blocks, batch, row, k) *
+                       load_scale(&params->b_scale, &plan->b_blocks, batch, column, k);
             }
             sum *= (double)params->alpha.value;
             if (params->c.pointer) {
@@ -95,7 +135,7 @@ DRIVER_API CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fu
     CUresult result = fake_launch_kernel(config, function, params, extra);
     const struct jg_kernel_params *values = params[0];
     bool is_reference = config->blockDimX == 256;
-    struct plan plan;
+    struct plan plan = {0};
 
     if (result != CUDA_SUCCESS || !read_plan(&plan)) {
         return result != CUDA_SUCCESS ? result : CUDA_ERROR_INVALID_VALUE;
@@ -105,6 +145,7 @@ DRIVER_API CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fu
         return CUDA_ERROR_LAUNCH_TIMEOUT;
     }
 #endif
+    read_scales(&plan);
     for (int64_t batch = 0; batch < values->batch; batch++) {
         compute_batch(values, &plan, is_reference ? JIT_GEMM_DTYPE_F32 : plan.d_type,
                       batch);
@@ -113,4 +154,37 @@ DRIVER_API CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fu
         make_mistake(values, &plan);
     }
     return CUDA_SUCCESS;
+}
+
+/* What bench/ asks for besides; it launches no kernel of its own here. */
+
+DRIVER_API CUresult cuModuleLoadData(CUmodule *module, const void *image)
+{
+    (void)module;
+    (void)image;
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+DRIVER_API CUresult cuModuleUnload(CUmodule module)
+{
+    (void)module;
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+DRIVER_API CUresult cuModuleGetFunction(CUfunction *function, CUmodule module,
+                                        const char *name)
+{
+    (void)function;
+    (void)module;
+    (void)name;
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+DRIVER_API CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
+                                       int value)
+{
+    (void)function;
+    (void)attribute;
+    (void)value;
+    return CUDA_ERROR_NOT_SUPPORTED;
 }

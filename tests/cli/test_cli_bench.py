@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Drives `jit-gemm bench --against cublaslt` with scales. Prints TAP.
+
+Usage: test_cli_bench.py JIT_GEMM SOURCE_ROOT COMPUTING_DRIVER COMPUTING_CUBLASLT
+
+Both compute on the host, and each reads scales where it has them: the two agree only if bench
+gives the same values to both.
+"""
+import re
+import sys
+
+from cli_harness import Folder, expect, expect_exit, named_tests, need_compiler, run_tests, tool
+
+DRIVER, CUBLASLT = sys.argv[3:5]
+VECTOR = "1 1000000 column"
+TENSOR = "1000000 1000000 column"
+
+
+def bench(folder, scales, *words):
+    types = f"{words[1]} {'bf16' if 'd=bf16' in words else words[1]} none"
+    return tool("bench", *words, "--rounds", "1", "--against", "cublaslt", "--cublaslt", CUBLASLT,
+                "--driver", DRIVER, cache=folder.cache,
+                variables={"COMPUTING_DRIVER": types, "COMPUTING_SCALES": scales,
+                           "JIT_GEMM_DRIVER": DRIVER})
+
+
+def test_both_compute_the_same_product_with_scales():
+    need_compiler()
+    rows = (("1 128 row 128 128 row", ["4x132x272", "a_scale=1x128", "b_scale=128x128"]),
+            ("1 128 column 128 128 column", ["4x132x272", "a_scale=1x128", "a_scale_layout=column",
+                                             "b_scale=128x128", "b_scale_layout=column"]),
+            ("128 128 row 1 128 column", ["132x4x272", "a_scale=128x128", "b_scale=1x128",
+                                          "b_scale_layout=column"]),
+            ("0 0 row 128 128 row", ["4x132x272", "b_scale=128x128"]),
+            (TENSOR + " " + VECTOR, ["12x20x64", "a_scale=tensor", "b_scale=vector"]),
+            (TENSOR + " 0 0 row", ["12x20x64", "a_scale=tensor"]))
+    with Folder() as folder:
+        for scales, words in rows:
+            done = bench(folder, scales, words[0], "e4m3", "d=bf16", *words[1:])
+            expect_exit(done, 0)
+            for name in ("default", "best"):
+                expect(re.search(rf"^  cublaslt {name} +\d", done.stdout, re.M), str(words), done)
+            ones = words[1].startswith("b_scale")
+            expect(("scales of A are ones" in done.stdout) == ones, "a note", done)
+
+
+def test_what_cublaslt_has_no_mode_for_is_absent():
+    need_compiler()
+    rows = ((["e4m3", "d=bf16", "a_scale=128x128", "b_scale=128x128"], "128x128 of both A and B"),
+            (["e4m3", "a_scale=vector", "b_scale=vector"], "no D of e4m3"),
+            (["e4m3", "d=bf16", "batch=2", "a_scale=1x128", "b_scale=1x128"], "of a batch"),
+            (["bf16", "a_scale=tensor"], "A is bf16"))
+    with Folder() as folder:
+        for words, message in rows:
+            done = bench(folder, "0 0 row 0 0 row", "16x16x64", *words)
+            expect_exit(done, 0)
+            expect(len(re.findall(rf"absent: cuBLASLt .*{message}", done.stdout)) == 2, message, done)
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(named_tests(globals())))
