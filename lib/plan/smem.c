@@ -10,6 +10,40 @@ int jg_tile_k(const struct jg_product *product)
     return 8 * JG_ROW_BYTES / jg_dtype_bits(product->a.dtype);
 }
 
+/* ------------------------------------------------------------------ scales of blocks */
+
+enum {
+    PLACE_ROWS = 8,          /* that have one place, where a scale is of more */
+    SCALE_RING_BYTES = 2816, /* unless that were fewer than LEAST_SLOTS: what the largest
+                              * rings of tiles leave */
+    LEAST_SLOTS = 2,
+    MOST_SLOTS = 8
+};
+
+static int count_places(const jit_gemm_scale *scale, int rows)
+{
+    if (scale->kind != JIT_GEMM_SCALE_BLOCK) {
+        return 0;
+    }
+    return scale->block_mn > 1 ? rows / PLACE_ROWS : rows;
+}
+
+struct jg_scale_ring jg_scale_ring_of(const struct jg_product *product,
+                                      const struct jg_config *config)
+{
+    if (!jg_product_promotes_scales(product)) {
+        return (struct jg_scale_ring){0};
+    }
+    const int places = count_places(&product->a.scale, config->layout.tile_m) +
+                       count_places(&product->b.scale, config->layout.tile_n);
+    const int64_t slot_bytes = places * (int64_t)sizeof(float) + JG_RING_BARRIER_BYTES;
+    const int64_t slots =
+        jg_max(LEAST_SLOTS, jg_min(SCALE_RING_BYTES / slot_bytes, MOST_SLOTS));
+    return (struct jg_scale_ring){(int)slots, slots * slot_bytes};
+}
+
+/* ------------------------------------------------------------------------------ sizes */
+
 int64_t jg_smem_bytes(const struct jg_smem *smem, int stages)
 {
     const int64_t used_bytes = stages * smem->stage_bytes + smem->other_bytes;

@@ -21,6 +21,15 @@ struct jg_smem {
     int64_t least_bytes; /* asked for even where less is used */
 };
 
+/* The ring in which sums of a block of K find the scales of its blocks
+ * (jg/tile/block_scales.cuh). */
+struct jg_scale_ring {
+    int slots; /* 0 where there are no such scales */
+    int64_t bytes;
+};
+struct jg_scale_ring jg_scale_ring_of(const struct jg_product *product,
+                                      const struct jg_config *config);
+
 /* Rounded up to the alignment of a swizzled tile. */
 int64_t jg_smem_bytes(const struct jg_smem *smem, int stages);
 

@@ -33,7 +33,8 @@ static const char *const ring_names[] = {"input tiles",
                                          "accumulators",
                                          "work",
                                          "the sign that the load has begun",
-                                         "the sign that the first inputs were sent"};
+                                         "the sign that the first inputs were sent",
+                                         "scales of blocks"};
 enum { RING_PARTS = sizeof(ring_names) / sizeof(ring_names[0]) };
 
 static const char *name_of(const char *const *names, size_t count, uint32_t index)

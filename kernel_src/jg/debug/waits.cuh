@@ -18,8 +18,8 @@ namespace jg::debug {
 enum class Role : u32 { kLoad, kMma, kEpilogueLoad, kEpilogue, kScheduler };
 // Whose stage: of input tiles that the tensor core reads by itself; of input tiles and
 // epilogue loads that warps read; of accumulators; of work; the sign that the load has
-// begun (kThrottle), and that it has sent its first stages (kLoadOrder); and parts of a
-// tile's sum, a count instead of a stage.
+// begun (kThrottle), and that it has sent its first stages (kLoadOrder); of scales of
+// blocks; and parts of a tile's sum, a count instead of a stage.
 enum class Ring : u32 {
     kTiles,
     kWarps,
@@ -27,6 +27,7 @@ enum class Ring : u32 {
     kWork,
     kThrottle,
     kLoadOrder,
+    kScales,
     kParts
 };
 enum class Side : u32 { kFull, kEmpty };

@@ -59,6 +59,13 @@ class InputProducer {
         return ProducerStage{stage, &barriers_.full[stage]};
     }
 
+    // Where copies of threads hand the stage on by themselves. Blocks until it is empty.
+    JG_DEVICE ProducerStage acquire_empty()
+    {
+        const u32 stage = wait();
+        return ProducerStage{stage, &barriers_.full[stage]};
+    }
+
     // Where threads fill stages. Blocks until the stage is empty; the warp hands it on when
     // the scope ends.
     JG_DEVICE HeldStages<InputProducer> acquire_to_fill()

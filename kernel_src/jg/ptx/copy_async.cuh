@@ -18,6 +18,16 @@ JG_DEVICE void copy_async(u32 target, u64 source, u32 bytes)
     // clang-format on
 }
 
+// One arrival of this thread on the barrier, among those that it was initialised for, when
+// all copies that it has started are complete.
+JG_DEVICE void copy_async_arrive(u64 *barrier)
+{
+    // clang-format off
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];"
+                 :: "r"(shared_address(barrier)) : "memory");
+    // clang-format on
+}
+
 JG_DEVICE void copy_async_commit()
 {
     asm volatile("cp.async.commit_group;" ::: "memory");

@@ -74,6 +74,8 @@ JG_DEVICE void gemm_kernel(const Params &params)
                 kernel.load_for_epilogue();
             }
         }
+    } else if (roles.is_scale_warp()) {
+        kernel.load_scales();
     } else if (roles.is_scheduler_warp()) {
         kernel.scheduler.run();
     } else {

@@ -48,7 +48,9 @@ struct KernelContext {
         promotes_block_scales<Config>(); // after each block of K
     static_assert(!kPromotes || Config::kKGroup == 1, "a stage has one block's scale");
     static constexpr bool kLoadsForEpilogue = Config::kEpilogueLoadStages > 0;
-    using RolesT = Roles<kLoadsForEpilogue, Scheduler::kHasWarp, Config::kThreadLoads>;
+    using RolesT =
+        Roles<kLoadsForEpilogue, Scheduler::kHasWarp, kPromotes, Config::kThreadLoads>;
+    using ScaleRingT = ScaleRing<Config, RolesT::kEpilogueWarps>;
     using Ring = InputRingBuffer<Config::kStages, Tiles::kBytes + kScaleBytes,
                                  CommitSignals<Cluster>, RolesT::kLoadWarps>;
     using EpilogueSignals =
@@ -59,10 +61,11 @@ struct KernelContext {
         LoadOrder<kLoadsForEpilogue, Config::kStages * Config::kKGroup, RolesT::kLoadWarps>;
     using Accumulators =
         OutputRingBuffer<Config::kAccStages, RolesT::kEpilogueWarps, Cluster>;
-    // Work iterators of a cluster: of the load thread, the epilogue's warps and the thread
-    // that loads for them in every CTA, of the MMA thread in one of each group.
+    // Work iterators of a cluster: of the load thread, the epilogue's warps, the thread
+    // that loads for them and the warp that brings scales in every CTA, of the MMA thread
+    // in one of each group.
     static constexpr u32 kClcConsumers =
-        Cluster::kSize * (1 + RolesT::kEpilogueWarps + kLoadsForEpilogue) +
+        Cluster::kSize * (1 + RolesT::kEpilogueWarps + kLoadsForEpilogue + kPromotes) +
         Cluster::kSize / Cluster::kCtaGroup;
     static constexpr bool kAlone = Cluster::kSize == 1;
     static constexpr u32 kPartialsBarrier = 5; // 1 to 4 are those of teams and store tiles
@@ -94,6 +97,7 @@ struct KernelContext {
     const Tmem<Config> tmem;
     const TileLoader<Config, Cluster> loader;
     const ScaleLoaderT scale_loader;
+    const ScaleRingT scale_ring;
 
     JG_DEVICE explicit KernelContext(const Params &launch)
         : params(launch), smem(shared_memory()),
@@ -101,7 +105,7 @@ struct KernelContext {
           scheduler(shape, cluster, smem.scheduler), input(smem.ring, cluster),
           epilogue_input(smem.epilogue_load_ring, OneCta(0)), load_order(smem.load_order),
           accumulators(smem.accumulators, cluster), tmem(smem.tmem_address),
-          loader(launch, cluster), scale_loader(launch)
+          loader(launch, cluster), scale_loader(launch), scale_ring(smem.scale_slots)
     {
     }
 
@@ -116,6 +120,7 @@ struct KernelContext {
         }
         EpilogueT::prefetch_maps(params);
         Ring::init_barriers(smem.ring);
+        ScaleRingT::init_barriers(smem.scale_slots);
         if constexpr (kLoadsForEpilogue) {
             EpilogueRing::init_barriers(smem.epilogue_load_ring);
         }
@@ -240,6 +245,22 @@ struct KernelContext {
         }
     }
 
+    // Brings scales of blocks, where sums are multiplied by them: one warp.
+    JG_DEVICE void load_scales() const
+    {
+        RoleWork work(scheduler.template warp_iterator<Advance::kNow>(), debug::Role::kLoad,
+                      1, false);
+        ScaleFiller<Config, ScaleRingT> scales(params, shape, scale_ring, smem.scale_slots);
+        while (work.has_work()) {
+            const auto item = work.next();
+            scales.begin(item);
+#pragma unroll 1
+            for (u32 k = 0; k < item.k_blocks; ++k) {
+                scales.fill();
+            }
+        }
+    }
+
     // Makes D of accumulators: four warps.
     JG_DEVICE void write() const
     {
@@ -247,6 +268,7 @@ struct KernelContext {
                       debug::Role::kEpilogue, 0, threadIdx.x == 0);
         auto ring = accumulators.consumer(work.track());
         auto boxes = epilogue_input.consumer();
+        auto scales = scale_ring.consumer();
         const u32 columns = tmem.accumulators().base;
         const auto out_shape = Output::shape(shape);
         EpilogueT epilogue(params, out_shape, smem.out[0][0], team());
@@ -256,7 +278,8 @@ struct KernelContext {
             // in registers.
             if constexpr (kPromotes) {
                 const u32 sums = tmem.sums().base;
-                const Promoted all(params, shape, item, ring, columns, sums);
+                const Promoted all(item.k_blocks, ring, columns, scales, smem.scale_slots,
+                                   sums);
                 SumsRegion region;
                 AccumReader<Partition, SumsRegion> acc(region, sums);
                 write_item(epilogue, acc, boxes, item);

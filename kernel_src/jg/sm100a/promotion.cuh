@@ -37,19 +37,22 @@ class PromotedSums {
 
   public:
     // `sums`: address of the region.
-    template <class Params, class ShapeT, class Ring>
-    JG_DEVICE PromotedSums(const Params &params, const ShapeT &shape, const WorkItem &item,
-                           Ring &ring, u32 accumulators, u32 sums)
+    template <class Ring, class ScaleConsumer>
+    JG_DEVICE PromotedSums(u32 k_blocks, Ring &ring, u32 accumulators,
+                           ScaleConsumer &scales, const ScaleSlots<Config> &slots, u32 sums)
     {
         const u32 warp = Partition::warp();
-        Scales scales(params, shape, item, RowsOfThread{warp},
-                      Layout::kSplit ? warp / 2 * Layout::kMmaColumns : 0);
         f32 whole[kFragments][kValues] = {};
 #pragma unroll 1
-        for (u32 k = 0; k < item.k_blocks; ++k) {
-            scales.advance();
+        for (u32 k = 0; k < k_blocks; ++k) {
+            auto slot = scales.acquire();
+            const Scales factors(slots.slot[slot.index()], RowsOfThread{warp},
+                                 Layout::kSplit ? warp / 2 * Layout::kMmaColumns : 0);
+            if constexpr (Scales::kOwned) {
+                slot.release();
+            }
             const AccumReader<Partition, Ring> part(ring, accumulators);
-            add(whole, part, scales);
+            add(whole, part, factors);
         }
         store(whole, sums + (warp * 32 << 16));
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Who does what: four warps write, one loads tiles, one multiplies; where C or matrix
 // operands are to be brought, one more loads those; where tiles are asked for, one more
-// does that; where tiles are loaded by threads, three more help the one that loads.
+// does that; where sums are multiplied by scales of blocks, one more brings those; where
+// tiles are loaded by threads, three more help the one that loads.
 //
 // The writing warps come first: a warp reaches the quarter of tensor memory that its number
 // modulo 4 names.
@@ -10,14 +11,15 @@
 
 namespace jg::sm100a {
 
-template <bool kWithEpilogueLoads, bool kWithScheduler, bool kThreadLoads>
+template <bool kWithEpilogueLoads, bool kWithScheduler, bool kWithScales, bool kThreadLoads>
 struct Roles {
     static constexpr u32 kEpilogueWarps = 4;
     static constexpr u32 kLoadWarp = 4;
     static constexpr u32 kMmaWarp = 5;
     static constexpr u32 kEpilogueLoadWarp = 6;
     static constexpr u32 kSchedulerWarp = kEpilogueLoadWarp + kWithEpilogueLoads;
-    static constexpr u32 kHelpingWarp = kSchedulerWarp + kWithScheduler;
+    static constexpr u32 kScaleWarp = kSchedulerWarp + kWithScheduler;
+    static constexpr u32 kHelpingWarp = kScaleWarp + kWithScales;
     static constexpr u32 kLoadWarps = kThreadLoads ? 4 : 1;
     static constexpr u32 kThreads = 32 * (kHelpingWarp + kLoadWarps - 1);
 
@@ -47,6 +49,10 @@ struct Roles {
     JG_DEVICE bool is_epilogue_load_warp() const
     {
         return kWithEpilogueLoads && warp == kEpilogueLoadWarp;
+    }
+    JG_DEVICE bool is_scale_warp() const
+    {
+        return kWithScales && warp == kScaleWarp;
     }
     JG_DEVICE bool is_scheduler_warp() const
     {

@@ -8,6 +8,7 @@
 #include <jg/sm100a/load_order.cuh>
 #include <jg/sm100a/output_ring_buffer.cuh>
 #include <jg/sm100a/scale_tiles.cuh>
+#include <jg/tile/block_scales.cuh>
 #include <jg/tile/input_tiles.cuh>
 
 namespace jg::sm100a {
@@ -37,6 +38,7 @@ struct alignas(1024) Smem {
     u8 out[kWarps][Config::kOutStages][Partition::kWarpBytes];
     EpilogueLoadBoxes<Config::kEpilogueLoadStages, kEpilogueLoadBytes> epilogue_loads;
     ScaleStages<Config> scales;
+    ScaleSlots<Config> scale_slots; // of sums that are promoted
     RingBarriers<Config::kStages> ring;
     RingBarriers<Config::kEpilogueLoadStages> epilogue_load_ring;
     OutputBarriers<Config::kAccStages> accumulators;

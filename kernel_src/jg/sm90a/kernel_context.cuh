@@ -30,6 +30,8 @@ struct KernelContext {
     using Scheduler = typename SchedulerFor<Config, Cluster>::Type;
     using ShapeT = Shape<Config, Params>;
     using Mma = MmaOp<Config, typename Ring::Consumer>;
+    static constexpr bool kScales = promotes_block_scales<Config>();
+    using ScaleRingT = ScaleRing<Config, Roles::kMathWarps>;
     using Output = OutputFrame<Config>;
     using Partition = EpiloguePartition<Config>;
     using EpilogueLoadT = EpilogueLoad<Config, Epilogue, Partition>;
@@ -58,11 +60,13 @@ struct KernelContext {
     const Scheduler scheduler;
     const Ring input;
     const TileLoader<Config, Cluster> loader;
+    const ScaleRingT scale_ring;
 
     JG_DEVICE explicit KernelContext(const Params &launch)
         : params(launch), smem(shared_memory()),
           cluster(Cluster::kSize > 1 ? ptx::cluster_cta_rank() : 0), shape(launch),
-          scheduler(shape, cluster), input(smem.ring, cluster), loader(launch, cluster)
+          scheduler(shape, cluster), input(smem.ring, cluster), loader(launch, cluster),
+          scale_ring(smem.scales)
     {
     }
 
@@ -74,6 +78,7 @@ struct KernelContext {
         }
         EpilogueT::prefetch_maps(params);
         Ring::init_barriers(smem.ring);
+        ScaleRingT::init_barriers(smem.scales);
         ptx::fence_mbarrier_init();
     }
 
@@ -99,20 +104,40 @@ struct KernelContext {
         finish_loading(tiles);
     }
 
+    // Brings scales of blocks of A and B: one warp.
+    JG_DEVICE void load_scales() const
+    {
+        RoleWork work(scheduler.load_iterator(), debug::Role::kLoad, 1, false);
+        ScaleFiller<Config, ScaleRingT> scales(params, shape, scale_ring, smem.scales);
+        while (work.has_work()) {
+            const auto item = work.next();
+            scales.begin(item);
+#pragma unroll 1
+            for (u32 k = 0; k < item.k_blocks; ++k) {
+                scales.fill();
+            }
+        }
+    }
+
     // The same for inputs that TMA does not take: four warps.
     JG_DEVICE void load_by_threads() const
     {
         auto tiles = input.producer();
         const ThreadLoader<Config, ShapeT> loader(params, shape, threadIdx.x);
+        ScaleFiller<Config, ScaleRingT> scales(params, shape, scale_ring, smem.scales);
         FilledStages<decltype(loader), decltype(tiles)> filled(tiles);
         RoleWork work(scheduler.load_iterator(), debug::Role::kLoad, 0, threadIdx.x == 0);
         while (work.has_work()) {
             const auto item = work.next();
             // Fill stages with A and B.
+            scales.begin(item);
 #pragma unroll 1
             for (u32 k = 0; k < item.k_blocks; ++k) {
                 auto stage = tiles.acquire_to_fill();
                 smem.input[stage.index()].fill(loader, item, k, 1);
+                if (kScales && roles.is_load_warp()) {
+                    scales.fill();
+                }
                 filled.add(stage);
             }
         }
@@ -125,6 +150,7 @@ struct KernelContext {
     {
         const u32 consumer = roles.consumer();
         auto tiles = input.consumer();
+        auto scales = scale_ring.consumer();
         const auto out_shape = Output::shape(shape);
         EpilogueT epilogue(params, out_shape, smem.out[consumer][0], consumer);
         RoleWork work(scheduler.template warp_iterator<Advance::kDelayed>(),
@@ -133,7 +159,7 @@ struct KernelContext {
             const auto item = work.next();
             // Add up the item's K.
             typename Mma::Accumulators sums;
-            multiply(tiles, item, sums);
+            multiply(tiles, scales, item, sums);
             // Write D, if all parts of K are there.
             work.enter(debug::Role::kEpilogue);
             if (add_parts(sums, item)) {
@@ -145,14 +171,19 @@ struct KernelContext {
     }
 
     // Adds up all of an item's K; the accumulators have it when it returns.
-    JG_DEVICE void multiply(typename Ring::Consumer &tiles, const WorkItem &item,
+    JG_DEVICE void multiply(typename Ring::Consumer &tiles,
+                            typename ScaleRingT::Consumer &scales, const WorkItem &item,
                             typename Mma::Accumulators &sums) const
     {
-        Mma mma(params, shape, item, roles.consumer(), tiles, sums);
+        Mma mma(roles.consumer(), tiles, sums);
 #pragma unroll 1
         for (u32 k = 0; k < item.k_blocks; ++k) {
             auto stage = tiles.acquire();
-            mma.issue(smem.input[stage.index()], stage, k == 0);
+            if constexpr (kScales) {
+                mma.issue_scaled(smem.input[stage.index()], stage, smem.scales, scales);
+            } else {
+                mma.issue(smem.input[stage.index()], stage, k == 0);
+            }
         }
     }
 

@@ -28,19 +28,14 @@ class MmaOp {
     // Accumulators of 8-bit floats keep 13 fraction bits: each stage's is added up in f32
     // registers.
     static constexpr bool kPromotes = ptx::WgmmaTakes<A, B>::kEightBitFloats;
-    using Scales = BlockScales<Config, 2 * kRowBlocks * kMmas, Partition::kMmaColumns>;
     static_assert(kPromotes || !promotes_block_scales<Config>(),
                   "scales are those of promoted sums");
 
   public:
     using Accumulators = Accumulator<A>[kRowBlocks][Partition::kAccColumns / 2];
 
-    template <class Params, class ShapeT>
-    JG_DEVICE MmaOp(const Params &params, const ShapeT &shape, const WorkItem &item,
-                    u32 consumer, Consumer &stages, Accumulators &acc)
-        : acc_(acc), consumer_(consumer), in_flight_(stages, HoldNothing()),
-          scales_(params, shape, item, RowsOfThread{consumer},
-                  Partition::first_acc_column(consumer))
+    JG_DEVICE MmaOp(u32 consumer, Consumer &stages, Accumulators &acc)
+        : acc_(acc), consumer_(consumer), in_flight_(stages, HoldNothing())
     {
         if constexpr (kPromotes) {
 #pragma unroll
@@ -57,15 +52,32 @@ class MmaOp {
     // `is_first` starts the accumulator.
     JG_DEVICE void issue(const Tiles &tiles, Stage &stage, bool is_first)
     {
-        const u64 a =
-            descriptor<InputA<Config>>(tiles.a[0] + Partition::first_row(consumer_) * 128);
-        const u64 b = descriptor<InputB<Config>>(
-            tiles.b[0] + Partition::first_acc_column(consumer_) * 128);
+        const u64 a = a_descriptor(tiles);
+        const u64 b = b_descriptor(tiles);
         if constexpr (kPromotes) {
-            add_promoted(a, b, stage);
+            add_promoted(a, b, stage, [] { return PlainSums(); });
         } else {
             add_in_flight(a, b, stage, is_first);
         }
+    }
+
+    // The same, times the scales of the tiles' blocks, whose slot comes from `ring`.
+    template <class Slots, class ScaleConsumer>
+    JG_DEVICE void issue_scaled(const Tiles &tiles, Stage &stage, const Slots &slots,
+                                ScaleConsumer &ring)
+    {
+        using Scales = BlockScales<Config, 2 * kRowBlocks * kMmas, Partition::kMmaColumns>;
+        HeldStages<ScaleConsumer> slot(ring, HoldNothing());
+        add_promoted(a_descriptor(tiles), b_descriptor(tiles), stage, [&] {
+            auto taken = ring.acquire();
+            slot.replace_by(taken);
+            const Scales scales(slots.slot[slot.index()], RowsOfThread{consumer_},
+                                Partition::first_acc_column(consumer_));
+            if constexpr (Scales::kOwned) {
+                slot.release();
+            }
+            return scales;
+        });
     }
 
     // Waits until the accumulators have all that was issued.
@@ -77,6 +89,19 @@ class MmaOp {
     }
 
   private:
+    // What is added as it is.
+    struct PlainSums {
+        template <u32 kRows>
+        JG_DEVICE void add_group(const f32 *(&parts)[kRows], f32 *(&sums)[kRows], u32,
+                                 u32) const
+        {
+#pragma unroll
+            for (u32 i = 0; i < 4; ++i) {
+                sums[0][i] += parts[0][i];
+            }
+        }
+    };
+
     // Rows of the tile that a thread has of each multiplication: two.
     struct RowsOfThread {
         u32 consumer;
@@ -114,6 +139,17 @@ class MmaOp {
         return ptx::wgmma_descriptor<kLeadingBytes, kStrideBytes>(tile);
     }
 
+    JG_DEVICE u64 a_descriptor(const Tiles &tiles) const
+    {
+        return descriptor<InputA<Config>>(tiles.a[0] +
+                                          Partition::first_row(consumer_) * 128);
+    }
+    JG_DEVICE u64 b_descriptor(const Tiles &tiles) const
+    {
+        return descriptor<InputB<Config>>(tiles.b[0] +
+                                          Partition::first_acc_column(consumer_) * 128);
+    }
+
     // Accumulators stay where the tensor core adds to them. One group of products stays in
     // flight while the next stage is awaited.
     JG_DEVICE void add_in_flight(u64 a, u64 b, Stage &stage, bool is_first)
@@ -128,55 +164,44 @@ class MmaOp {
         in_flight_.replace_by(stage);
     }
 
-    // The tensor core sums up one stage of 64 rows at a time, which is then multiplied by
-    // the scales of its blocks, if there are any, and added to f32 registers; meanwhile it
-    // works for the other warpgroup.
-    JG_DEVICE void add_promoted(u64 a, u64 b, Stage &stage)
+    // The tensor core sums up one stage of 64 rows at a time, which is then added to f32
+    // registers, times scales where there are some: `how` gives what adds, while the tensor
+    // core works. Meanwhile it works for the other warpgroup.
+    template <class How>
+    JG_DEVICE void add_promoted(u64 a, u64 b, Stage &stage, How how)
     {
         Sums part;
+        start_part(part, a + a_step(0), b);
+        const auto adder = how();
 #pragma unroll
         for (u32 i = 0; i < kRowBlocks * kMmas; ++i) {
-            ptx::wgmma_hold_registers(part);
-            ptx::wgmma_fence();
-            Instruction::issue(part, a + a_step(i), b, 0);
-            ptx::wgmma_commit();
-            if constexpr (promotes_block_scales<Config>()) {
-                if (i == 0) {
-                    scales_.advance();
-                }
+            if (i > 0) {
+                start_part(part, a + a_step(i), b);
             }
             ptx::wgmma_wait<0>();
             ptx::wgmma_hold_registers(part);
             if (i + 1 == kRowBlocks * kMmas) {
                 stage.release();
             }
-            Sums &whole = sums(i);
 #pragma unroll
             for (u32 group = 0; group < Partition::kMmaColumns / 8; ++group) {
-                add_group(whole + 4 * group, part + 4 * group, i, group);
+                const f32 *parts[1] = {part + 4 * group};
+                f32 *wholes[1] = {sums(i) + 4 * group};
+                adder.template add_group<1>(parts, wholes, 2 * i, group);
             }
         }
     }
-
-    // Eight columns of a multiplication: two values of a row, and two of the row 8 below.
-    JG_DEVICE void add_group(f32 *whole, const f32 *part, u32 mma, u32 group) const
+    static JG_DEVICE void start_part(Sums &part, u64 a, u64 b)
     {
-        if constexpr (promotes_block_scales<Config>()) {
-            const f32 *parts[1] = {part};
-            f32 *sums[1] = {whole};
-            scales_.template add_group<1>(parts, sums, 2 * mma, group);
-        } else {
-#pragma unroll
-            for (u32 i = 0; i < 4; ++i) {
-                whole[i] += part[i];
-            }
-        }
+        ptx::wgmma_hold_registers(part);
+        ptx::wgmma_fence();
+        Instruction::issue(part, a, b, 0);
+        ptx::wgmma_commit();
     }
 
     Accumulators &acc_;
     u32 consumer_;
     Stage in_flight_;
-    Scales scales_;
 };
 
 } // namespace jg::sm90a

@@ -9,6 +9,7 @@ namespace jg::sm90a {
 struct Roles {
     static constexpr u32 kConsumers = 2;
     static constexpr u32 kThreads = 128 * (1 + kConsumers);
+    static constexpr u32 kMathWarps = 4 * kConsumers;
     static constexpr u32 kLoadWarps = 4; // where tiles are loaded by threads
     // Registers per thread: 128 * (load + 2 * math) <= 65536 of the SM. Threads that load
     // themselves need more than the one that starts copies.
@@ -26,6 +27,11 @@ struct Roles {
     JG_DEVICE bool is_load_warp() const
     {
         return warp == 0;
+    }
+    // Where scales of blocks are copied, and tiles are not loaded by threads.
+    JG_DEVICE bool is_scale_warp() const
+    {
+        return warp == 1;
     }
     // 0 or 1, of a math warp.
     JG_DEVICE u32 consumer() const

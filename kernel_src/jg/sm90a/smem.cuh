@@ -3,6 +3,7 @@
 // (lib/plan/sm90a/limits.c); the kernel asserts that they agree.
 #pragma once
 #include <jg/pipeline/input_ring_buffer.cuh>
+#include <jg/tile/block_scales.cuh>
 #include <jg/tile/input_tiles.cuh>
 
 namespace jg::sm90a {
@@ -12,6 +13,7 @@ struct alignas(1024) Smem {
     InputTiles<Config> input[Config::kStages];
     u8 out[2][Config::kOutStages][8192];
     RingBarriers<Config::kStages> ring;
+    ScaleSlots<Config> scales;
 
     // Where a stage holds an epilogue load instead: one box per warpgroup.
     static constexpr u32 kEpilogueLoadBytes = InputTiles<Config>::B::kBlockBytes;

@@ -2,9 +2,7 @@
 // BlockScales: the f32 scales of blocks of A and of B, by which sums of a block of K are
 // multiplied when they leave the tensor core.
 //
-// Config::ABlockScale and BBlockScale are those of the product's A and B, or NoBlockScale.
-// A thread holds accumulators of kRowCount rows, in groups of eight columns, two of each
-// group: the layout of wgmma's accumulators. For each block of K an accumulator becomes
+// For each block of K an accumulator becomes
 //
 //   sum = fma(part, a_scale * b_scale, sum)
 //
@@ -12,148 +10,283 @@
 // the last; a block beyond the end of K has the scale 0. Both are multiplied by zeros only
 // where they are finite, and reach no element of D.
 //
-// Scales are read from global memory by the threads that use them, one block of K ahead, so
-// that the tensor core hides their way. Called by: whole warps, of the threads that hold
-// the accumulators; waits for nothing.
+// A warp of its own copies a block's scales to shared memory, some blocks ahead, into a
+// ring beside that of the input tiles: whatever their layout and address, and without a
+// register of those who use them.
+//
+//   ScaleSlot     what a block of a tile has, the payload of a stage
+//   ScaleFiller   copies them; called by one whole warp
+//   BlockScales   those of a thread's accumulators; called by whole warps that hold a slot
 #pragma once
 #include <jg/common/block_scale.cuh>
 #include <jg/common/math.cuh>
+#include <jg/pipeline/input_ring_buffer.cuh>
+#include <jg/ptx/copy_async.cuh>
 #include <jg/schedule/work_item.cuh>
 #include <jg/tile/input_operand.cuh>
 
 namespace jg {
 
-// Scales of one matrix at kCount places of a thread: rows of the product's A or B. They are
-// asked for one block of K before they are taken.
-template <class Scale, class Operand, bool kGateHalves, u32 kCount>
-class ScalesAt {
-  public:
-    // `rows`: what all of the product's matrix has.
-    JG_DEVICE ScalesAt(const MatrixParam &param, u32 batch, u32 rows)
-        : base_(param.base<const f32>(batch)), ld_(param.ld), rows_(rows)
-    {
-    }
+// Scales of a tile's rows and columns, and of one block of K: of each, or of eight that
+// have one. The host computes the same size (lib/plan/scale.c).
+template <class Config>
+struct ScaleSlot {
+    using A = typename Config::ABlockScale;
+    using B = typename Config::BBlockScale;
+    static constexpr u32 kARun = A::kBlockMn > 1 ? 8 : 1;
+    static constexpr u32 kBRun = B::kBlockMn > 1 ? 8 : 1;
+    static constexpr u32 kACount = A::kBlockMn > 0 ? Config::kBlockM / kARun : 0;
+    static constexpr u32 kBCount = B::kBlockMn > 0 ? Config::kBlockN / kBRun : 0;
 
-    // Place `i` is row `row` of the product.
-    JG_DEVICE void locate(u32 i, u32 row)
+    f32 scales[kACount + kBCount]; // A's first
+
+    JG_DEVICE f32 *a()
     {
-        places_[i] = row_in_matrix(row) / Scale::kBlockMn;
+        return scales;
     }
-    // Asks for a block's, if it is one of K's: beyond the end there are none in memory.
-    JG_DEVICE void ask(u32 k_block, u32 k_blocks)
+    JG_DEVICE f32 *b()
     {
-        const bool exists = k_block < k_blocks;
-#pragma unroll
-        for (u32 i = 0; i < kCount; ++i) {
-            next_[i] = exists ? *Scale::address(base_, ld_, places_[i], k_block) : 0.0f;
+        return scales + kACount;
+    }
+    JG_DEVICE const f32 *a() const
+    {
+        return scales;
+    }
+    JG_DEVICE const f32 *b() const
+    {
+        return scales + kACount;
+    }
+};
+
+// The ring: as many slots as have room, two at least. `kReaders`: warps that read them.
+template <u32 kReaders>
+struct ScaleSignals {
+    using Cluster = ClusterShape<1, 1>;
+    static constexpr debug::Ring kRing = debug::Ring::kScales;
+    static constexpr u32 kReleases = kReaders;
+
+    JG_DEVICE explicit ScaleSignals(const Cluster &) {}
+
+    // By whole warps, whose reads are over.
+    JG_DEVICE void release(u64 *empty) const
+    {
+        __syncwarp();
+        if (threadIdx.x % 32 == 0) {
+            ptx::mbarrier_arrive(empty);
         }
     }
-    // What was asked for are the values from now on.
-    JG_DEVICE void take()
+};
+
+template <class Config, bool = promotes_block_scales<Config>()>
+struct ScaleSlots {
+    static constexpr u32 kCount = Config::kScaleSlots;
+    RingBarriers<kCount> ring;
+    ScaleSlot<Config> slot[kCount];
+};
+template <class Config>
+struct ScaleSlots<Config, false> {
+    static constexpr u32 kCount = 0;
+};
+
+template <class Config, u32 kReaders, bool = promotes_block_scales<Config>()>
+class ScaleRing {
+    static constexpr u32 kFillers = 32; // lanes of the warp that copies
+    using Ring = InputRingBuffer<Config::kScaleSlots, sizeof(ScaleSlot<Config>),
+                                 ScaleSignals<kReaders>, kFillers>;
+
+  public:
+    using Producer = typename Ring::Producer;
+    using Consumer = typename Ring::Consumer;
+
+    JG_DEVICE explicit ScaleRing(ScaleSlots<Config> &slots)
+        : ring_(slots.ring, ClusterShape<1, 1>(0))
     {
-#pragma unroll
-        for (u32 i = 0; i < kCount; ++i) {
-            values_[i] = next_[i];
-        }
     }
-    JG_DEVICE f32 value(u32 i) const
+    static JG_DEVICE void init_barriers(ScaleSlots<Config> &slots)
     {
-        return values_[i];
+        Ring::init_barriers(slots.ring);
+    }
+    JG_DEVICE Producer producer() const
+    {
+        return ring_.producer();
+    }
+    JG_DEVICE Consumer consumer() const
+    {
+        return ring_.consumer();
     }
 
   private:
-    // Of a gated product the problem's matrix has the rows of acc0 and acc1 side by side,
-    // or one half after the other.
-    JG_DEVICE u32 row_in_matrix(u32 row) const
+    Ring ring_;
+};
+template <class Config, u32 kReaders>
+class ScaleRing<Config, kReaders, false> {
+  public:
+    struct Consumer {};
+
+    JG_DEVICE explicit ScaleRing(ScaleSlots<Config> &) {}
+    static JG_DEVICE void init_barriers(ScaleSlots<Config> &) {}
+    JG_DEVICE Consumer consumer() const
+    {
+        return Consumer();
+    }
+};
+
+// Of one matrix: the places of a lane, every 32nd of the slot's.
+template <class Scale, class Operand, bool kGateHalves, u32 kRun, u32 kCount>
+class ScaleColumn {
+    static constexpr u32 kOwn = (kCount + 31) / 32;
+
+  public:
+    // `rows`: of all the product's matrix has; `row`, `k`: the first of an item.
+    JG_DEVICE void begin(const MatrixParam &param, u32 rows, u32 row, u32 k, u32 batch)
+    {
+        const f32 *base = param.base<const f32>(batch);
+        step_ = Scale::address(base, param.ld, 0, 1) - base;
+#pragma unroll
+        for (u32 i = 0; i < kOwn; ++i) {
+            const u32 own = row_in_matrix(row + place(i) * kRun, rows);
+            sources_[i] =
+                Scale::address(base, param.ld, own / Scale::kBlockMn, k / Scale::kBlockK);
+        }
+    }
+    // Copies those of a block, zeros where K has none, and goes on to the next.
+    JG_DEVICE void copy(f32 *target, bool exists)
+    {
+#pragma unroll
+        for (u32 i = 0; i < kOwn; ++i) {
+            if (kCount % 32 == 0 || place(i) < kCount) {
+                ptx::copy_async<4>(ptx::shared_address(target + place(i)),
+                                   reinterpret_cast<u64>(sources_[i]), exists ? 4 : 0);
+            }
+            sources_[i] += step_;
+        }
+    }
+
+  private:
+    static JG_DEVICE u32 place(u32 i)
+    {
+        return 32 * i + threadIdx.x % 32;
+    }
+    // Row `row` of the product. Of a gated product the problem's matrix has the rows of
+    // acc0 and acc1 side by side, or one half after the other.
+    static JG_DEVICE u32 row_in_matrix(u32 row, u32 rows)
     {
         if constexpr (Operand::kGateRows == 0) {
-            return min_u32(row, rows_ - 1);
+            return min_u32(row, rows - 1);
         } else {
-            const u32 own = min_u32(Operand::row_of_half(row), rows_ / 2 - 1);
+            const u32 own = min_u32(Operand::row_of_half(row), rows / 2 - 1);
             const u32 half = Operand::half(row);
-            return kGateHalves ? half * (rows_ / 2) + own : 2 * own + half;
+            return kGateHalves ? half * (rows / 2) + own : 2 * own + half;
         }
     }
 
-    const f32 *base_;
-    i64 ld_;
-    u32 rows_;
-    u32 places_[kCount];
-    f32 next_[kCount], values_[kCount];
+    const f32 *sources_[kOwn];
+    i64 step_;
 };
-
-// A matrix without: a factor of 1, which nobody multiplies by.
-template <class Operand, bool kGateHalves, u32 kCount>
-class ScalesAt<NoBlockScale, Operand, kGateHalves, kCount> {
+template <class Operand, bool kGateHalves, u32 kRun, u32 kCount>
+class ScaleColumn<NoBlockScale, Operand, kGateHalves, kRun, kCount> {
   public:
-    JG_DEVICE ScalesAt(const MatrixParam &, u32, u32) {}
-    JG_DEVICE void locate(u32, u32) {}
-    JG_DEVICE void ask(u32, u32) {}
-    JG_DEVICE void take() {}
-    JG_DEVICE f32 value(u32) const
-    {
-        return 1.0f;
-    }
+    JG_DEVICE void begin(const MatrixParam &, u32, u32, u32, u32) {}
+    JG_DEVICE void copy(f32 *, bool) {}
 };
 
-// Of a thread that holds kRowCount rows of kColumns columns (of all its lanes).
-template <class Config, u32 kRowCount, u32 kColumns, bool = promotes_block_scales<Config>()>
-class BlockScales {
-    using A = typename Config::ABlockScale;
-    using B = typename Config::BBlockScale;
-    static constexpr bool kHasA = A::kBlockMn > 0;
-    static constexpr bool kHasB = B::kBlockMn > 0;
+template <class Config, class Ring, bool = promotes_block_scales<Config>()>
+class ScaleFiller {
+    using Slot = ScaleSlot<Config>;
+    static constexpr bool kHalves = Config::kGateHalves;
+    template <class Scale, class Operand, u32 kRun, u32 kCount>
+    using Column = ScaleColumn<Scale, Operand, kHalves, kRun, kCount>;
 
-    // Columns that have one scale of B: they begin at multiples of it.
+  public:
+    template <class Params, class ShapeT>
+    JG_DEVICE ScaleFiller(const Params &params, const ShapeT &shape, const Ring &ring,
+                          ScaleSlots<Config> &slots)
+        : a_param_(params.a_scale), b_param_(params.b_scale), m_(shape.m), n_(shape.n),
+          k_(shape.k), ring_(ring.producer()), slots_(slots)
+    {
+    }
+
+    // Before an item's first block.
+    JG_DEVICE void begin(const WorkItem &item)
+    {
+        at_ = item.k_first;
+        a_.begin(a_param_, m_, item.row, item.k_first, item.batch);
+        b_.begin(b_param_, n_, item.col, item.k_first, item.batch);
+    }
+
+    // Blocks until a slot is empty, and copies those of the item's next block to it.
+    // Readers have it when they are there.
+    JG_DEVICE void fill()
+    {
+        const ProducerStage stage = ring_.acquire_empty();
+        Slot &slot = slots_.slot[stage.index];
+        a_.copy(slot.a(), at_ < k_);
+        b_.copy(slot.b(), at_ < k_);
+        at_ += Config::kBlockK;
+        ptx::copy_async_arrive(stage.full);
+    }
+
+  private:
+    const MatrixParam &a_param_;
+    const MatrixParam &b_param_;
+    u32 m_, n_, k_;
+    u32 at_ = 0; // element of K
+    Column<typename Slot::A, InputA<Config>, Slot::kARun, Slot::kACount> a_;
+    Column<typename Slot::B, InputB<Config>, Slot::kBRun, Slot::kBCount> b_;
+    typename Ring::Producer ring_;
+    ScaleSlots<Config> &slots_;
+};
+template <class Config, class Ring>
+class ScaleFiller<Config, Ring, false> {
+  public:
+    template <class Params, class ShapeT>
+    JG_DEVICE ScaleFiller(const Params &, const ShapeT &, const Ring &,
+                          ScaleSlots<Config> &)
+    {
+    }
+    JG_DEVICE void begin(const WorkItem &) {}
+    JG_DEVICE void fill() {}
+};
+
+// Of a thread that holds kRowCount rows of kColumns columns (of all its lanes): in groups
+// of eight columns it has two of each, 2 * (lane % 4) and the next.
+template <class Config, u32 kRowCount, u32 kColumns>
+class BlockScales {
+    using Slot = ScaleSlot<Config>;
+    static constexpr bool kHasA = Slot::kACount > 0;
+    static constexpr bool kHasB = Slot::kBCount > 0;
+    static constexpr bool kByColumns = kHasB && Slot::kBRun == 1;
+    // Columns that have one scale: of the thread's, they begin at multiples of it.
     static constexpr JG_DEVICE u32 count_run()
     {
-        if (B::kBlockMn == 1) {
-            return 1;
-        }
-        const u32 gate = InputB<Config>::kGateRows;
-        const u32 most = Config::kGated ? 64 : 128;
-        const u32 bits = kColumns | most | gate;
+        const u32 bits = kColumns | (Config::kGated ? 64 : 128) | InputB<Config>::kGateRows;
         return bits & (~bits + 1);
     }
     static constexpr u32 kRun = count_run();
-    // Where each column has its own, a lane asks for every 32nd, and its warp shares them.
-    static constexpr bool kShared = kRun == 1;
-    static constexpr u32 kBCount = kShared ? (kColumns + 31) / 32 : kColumns / kRun;
+    static constexpr u32 kRuns = kByColumns || !kHasB ? 1 : kColumns / kRun;
 
   public:
+    // Are they all in registers, so that the slot can go back?
+    static constexpr bool kOwned = !kByColumns;
+
     // `rows(i)`: of the tile, those of the thread; `column`: of the tile, the first of its
-    // lanes' columns. A lane has columns 2 * (lane % 4) and the next of each group of 8.
-    template <class Params, class ShapeT, class Rows>
-    JG_DEVICE BlockScales(const Params &params, const ShapeT &shape, const WorkItem &item,
-                          Rows rows, u32 column)
-        : a_(params.a_scale, item.batch, shape.m), b_(params.b_scale, item.batch, shape.n),
-          k_block_(item.k_first / Config::kBlockK),
-          k_blocks_(ceil_div(shape.k, Config::kBlockK))
+    // lanes' columns.
+    template <class Rows>
+    JG_DEVICE BlockScales(const Slot &slot, Rows rows, u32 column)
+        : columns_(slot.b() + column + threadIdx.x % 4 * 2)
     {
 #pragma unroll
-        for (u32 i = 0; i < kRowCount; ++i) {
-            a_.locate(i, item.row + rows(i));
+        for (u32 i = 0; kHasA && i < kRowCount; ++i) {
+            a_[i] = slot.a()[rows(i) / Slot::kARun];
         }
 #pragma unroll
-        for (u32 i = 0; i < kBCount; ++i) {
-            b_.locate(i,
-                      item.col + column + (kShared ? 32 * i + threadIdx.x % 32 : kRun * i));
+        for (u32 i = 0; kHasB && !kByColumns && i < kRuns; ++i) {
+            b_[i] = slot.b()[(column + i * kRun) / Slot::kBRun];
         }
-        ask();
     }
 
-    // Goes on to the next block of K, at first to the item's first. While its products are
-    // added up, the next scales are on their way.
-    JG_DEVICE void advance()
-    {
-        a_.take();
-        b_.take();
-        ++k_block_;
-        ask();
-    }
-
-    // Adds a group of 8 columns of two rows, `row` and the next of the thread's: `part` to
-    // `sums`, two columns of each. Whole warps.
+    // Adds a group of 8 columns of rows `row` on of the thread, two for each of `parts`, to
+    // `sums`: two columns of each row.
     template <u32 kRows>
     JG_DEVICE void add_group(const f32 *(&parts)[kRows], f32 *(&sums)[kRows], u32 row,
                              u32 group) const
@@ -163,7 +296,7 @@ class BlockScales {
         for (u32 i = 0; i < kRows; ++i) {
 #pragma unroll
             for (u32 half = 0; half < 2; ++half) {
-                const f32 a = a_.value(row + 2 * i + half);
+                const f32 a = a_[kHasA ? row + 2 * i + half : 0];
                 f32 *sum = sums[i] + 2 * half;
                 const f32 *part = parts[i] + 2 * half;
                 sum[0] = add(part[0], sum[0], a, left);
@@ -173,39 +306,21 @@ class BlockScales {
     }
 
   private:
-    JG_DEVICE void ask()
-    {
-        a_.ask(k_block_, k_blocks_);
-        b_.ask(k_block_, k_blocks_);
-    }
     static JG_DEVICE f32 add(f32 part, f32 sum, f32 a, f32 b)
     {
         return ::fmaf(part, kHasA && kHasB ? a * b : kHasA ? a : b, sum);
     }
-    // Of column `i` of this lane's two of a group.
     JG_DEVICE f32 column_scale(u32 group, u32 i) const
     {
-        if constexpr (kShared) {
-            return __shfl_sync(0xffffffffu, b_.value(group / 4),
-                               static_cast<int>(group % 4 * 8 + threadIdx.x % 4 * 2 + i));
+        if constexpr (kByColumns) {
+            return columns_[group * 8 + i];
         } else {
-            return b_.value(group * 8 / kRun);
+            return b_[kHasB ? group * 8 / kRun : 0];
         }
     }
 
-    ScalesAt<A, InputA<Config>, Config::kGateHalves, kRowCount> a_;
-    ScalesAt<B, InputB<Config>, Config::kGateHalves, kBCount> b_;
-    u32 k_block_, k_blocks_;
-};
-
-// Of a kernel without.
-template <class Config, u32 kRowCount, u32 kColumns>
-class BlockScales<Config, kRowCount, kColumns, false> {
-  public:
-    template <class Params, class ShapeT, class Rows>
-    JG_DEVICE BlockScales(const Params &, const ShapeT &, const WorkItem &, Rows, u32)
-    {
-    }
+    const f32 *columns_;
+    f32 a_[kHasA ? kRowCount : 1], b_[kRuns];
 };
 
 } // namespace jg

@@ -233,6 +233,7 @@ struct jg_smem jg_sm100a_smem(const struct jg_trial *trial)
             (int64_t)SCALE_COLUMN_BYTES * jg_sm100a_scale_columns(&trial->product, config),
         .other_bytes = warp_rows * config->storage.out_stages * JG_ROW_BYTES +
                        load_stages * matrix_bytes +
+                       jg_scale_ring_of(&trial->product, config).bytes +
                        (load_stages > 0 ? LOAD_ORDER_BYTES : 0) +
                        (int64_t)config->storage.acc_stages * JG_RING_BARRIER_BYTES +
                        (config->launch.scheduler == JG_SCHEDULER_CLC ? CLC_BYTES : 0) +
@@ -523,6 +524,7 @@ static int count_threads(const struct jg_trial *trial)
 {
     const int more_warps = (count_load_stages(trial->problem) > 0) +
                            (trial->config.launch.scheduler == JG_SCHEDULER_CLC) +
+                           jg_product_promotes_scales(&trial->product) +
                            (jg_loads_by_threads(trial->problem) ? HELPING_WARPS : 0);
     return THREADS + more_warps * WARP_THREADS;
 }
@@ -546,6 +548,7 @@ bool jg_sm100a_derive(struct jg_trial *trial)
         .max_registers = MAX_REGISTERS,
         .tmem_columns = count_tmem_columns(&trial->product, &trial->config),
         .sum_fraction_bits = jg_dtype_sum_fraction_bits(trial->product.a.dtype)};
+    trial->derived.scale_slots = jg_scale_ring_of(&trial->product, &trial->config).slots;
     trial->derived.output = choose_output(trial);
     if (!jg_tiles_count(trial)) {
         return false;

@@ -33,7 +33,7 @@ void jg_sm90a_complete(struct jg_trial *trial)
     }
     config->storage.acc_stages = 1;
     config->pipeline.k_group = 1;
-    const struct jg_smem smem = jg_sm90a_smem(config);
+    const struct jg_smem smem = jg_sm90a_smem(trial);
     config->pipeline.stages = override->has_stages
                                   ? override->values.pipeline.stages
                                   : jg_stages_choose(trial, &smem, &jg_sm90a_stages);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Hopper's sizes and limits. The kernel asserts the same sizes
  * (kernel_src/jg/sm90a/smem.cuh). */
-#include <ctype.h>
 #include <stdio.h>
 
 #include "base/math.h"
@@ -17,9 +16,7 @@ enum {
     MMA_COLUMNS = 64,    /* of a wgmma that the kernel has, a multiple of these */
     MIN_STAGES = 2,
     MAX_STAGES = 8,
-    MAX_PROMOTED_COLUMNS = 192, /* of a warpgroup with a second set of accumulators */
-    MAX_SCALED_ROWS = 128,      /* of a tile whose columns have scales of their own */
-    MAX_SCALED_COLUMNS = 128    /* of a warpgroup of it */
+    MAX_PROMOTED_COLUMNS = 192 /* of a warpgroup with a second set of accumulators */
 };
 
 const struct jg_sm90a_pair jg_sm90a_tiles[JG_SM90A_TILES] = {
@@ -57,14 +54,16 @@ struct jg_team_columns jg_sm90a_team_columns(const struct jg_trial *trial)
                                     .shared = trial->config.layout.tile_m < 128};
 }
 
-struct jg_smem jg_sm90a_smem(const struct jg_config *config)
+struct jg_smem jg_sm90a_smem(const struct jg_trial *trial)
 {
+    const struct jg_config *config = &trial->config;
     const int64_t rows = config->layout.tile_m + config->layout.tile_n;
     return (struct jg_smem){.stage_blocks = 1,
                             .stage_bytes = rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES,
                             .other_bytes = (int64_t)JG_SM90A_CONSUMERS *
-                                           config->storage.out_stages * OUTPUT_ROWS *
-                                           JG_ROW_BYTES};
+                                               config->storage.out_stages * OUTPUT_ROWS *
+                                               JG_ROW_BYTES +
+                                           jg_scale_ring_of(&trial->product, config).bytes};
 }
 
 /* Boxes of the tensor maps. With a cluster each CTA loads its share and sends it to the
@@ -122,24 +121,6 @@ static void list_pairs(const struct jg_sm90a_pair *pairs, int count, char *text,
     }
 }
 
-/* Scales of single columns are as many values more as a warpgroup's columns have. */
-static bool check_column_scales(struct jg_trial *trial)
-{
-    const struct jg_config_layout *layout = &trial->config.layout;
-    const jit_gemm_scale *scale = &trial->product.b.scale;
-    if (scale->kind != JIT_GEMM_SCALE_BLOCK || scale->block_mn > 1 ||
-        (columns_of_warpgroup(trial) <= MAX_SCALED_COLUMNS &&
-         layout->tile_m <= MAX_SCALED_ROWS)) {
-        return true;
-    }
-    return jg_trial_reject(
-        trial,
-        "tile=%dx%d: each column of %c has scales of its own, for which sm_90a has "
-        "registers up to tile=%dx%d",
-        layout->tile_m, layout->tile_n, toupper(trial->product.b.letter), MAX_SCALED_ROWS,
-        MAX_SCALED_COLUMNS);
-}
-
 static bool check_tile(struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
@@ -163,7 +144,7 @@ static bool check_tile(struct jg_trial *trial)
             "sm_90a has room up to %d columns of a warpgroup",
             layout->tile_m, layout->tile_n, dtype, MAX_PROMOTED_COLUMNS);
     }
-    return check_column_scales(trial);
+    return true;
 }
 
 /* Each half of a warpgroup's columns has an accumulator of a gated D; or each half of the
@@ -219,7 +200,7 @@ static bool check_stages(struct jg_trial *trial)
     const struct jg_config_layout *layout = &trial->config.layout;
     char shape[32];
     snprintf(shape, sizeof(shape), "tile=%dx%d", layout->tile_m, layout->tile_n);
-    const struct jg_smem smem = jg_sm90a_smem(&trial->config);
+    const struct jg_smem smem = jg_sm90a_smem(trial);
     struct jg_stage_limits limits = jg_sm90a_stages;
     limits.shape = shape;
     return jg_stages_check(trial, &smem, &limits);
@@ -262,12 +243,13 @@ bool jg_sm90a_derive(struct jg_trial *trial)
         !jg_out_stages_check(trial, &columns)) {
         return false;
     }
-    const struct jg_smem smem = jg_sm90a_smem(&trial->config);
+    const struct jg_smem smem = jg_sm90a_smem(trial);
     const int stages = trial->config.pipeline.stages;
     trial->derived = (struct jg_derived){.threads = THREADS,
                                          .smem_bytes = (int)jg_smem_bytes(&smem, stages),
                                          .max_registers = MAX_REGISTERS,
                                          .sum_fraction_bits = count_fraction_bits(trial)};
+    trial->derived.scale_slots = jg_scale_ring_of(&trial->product, &trial->config).slots;
     trial->derived.output = choose_output(trial);
     if (!jg_tiles_count(trial)) {
         return false;

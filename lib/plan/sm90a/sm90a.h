@@ -20,7 +20,7 @@ extern const struct jg_sm90a_pair jg_sm90a_tiles[JG_SM90A_TILES];
 extern const struct jg_sm90a_pair jg_sm90a_clusters[JG_SM90A_CLUSTERS];
 
 extern const struct jg_stage_limits jg_sm90a_stages;
-struct jg_smem jg_sm90a_smem(const struct jg_config *config);
+struct jg_smem jg_sm90a_smem(const struct jg_trial *trial);
 /* Of D, that a warpgroup has of a tile. */
 struct jg_team_columns jg_sm90a_team_columns(const struct jg_trial *trial);
 /* What the tensor core keeps of sums of 8-bit floats. */

@@ -259,7 +259,7 @@ struct KernelConfig : Config {
         jg::ClusterShape<Config::kClusterM, Config::kClusterN, Config::kCtaGroup>;
     using Scheduler = typename jg::SchedulerFor<Config, Cluster>::Type;
     using Roles = jg::sm100a::Roles<(Config::kEpilogueLoadStages > 0), Scheduler::kHasWarp,
-                                    Config::kThreadLoads>;
+                                    false, Config::kThreadLoads>;
     static constexpr u32 kThreads = Roles::kThreads, kOperandCount = 0;
     static constexpr u32 kParamsBytes = sizeof(jg::KernelParams<0>);
     static constexpr u32 kSmemBytes = std::max<u32>(
@@ -421,11 +421,6 @@ struct LaunchParams {
     }
 };
 
-/* Sizes of a launch without any. */
-struct LaunchShape {
-    u32 m = 0, n = 0, k = 0;
-};
-
 /* Products of the tiles of a stage, as MmaOp issues them (host::products). */
 /* Of sm_90a: by warpgroup `team`. */
 struct NoStages {
@@ -446,9 +441,7 @@ void multiply_sm90a(const TilesOf<Config> &tiles, u32 team)
     NoStages stages;
     {
         typename jg::sm90a::MmaOp<Config, NoStages>::Accumulators sums;
-        const LaunchParams params;
-        jg::sm90a::MmaOp<Config, NoStages> mma(params, LaunchShape{}, jg::WorkItem{}, team,
-                                               stages, sums);
+        jg::sm90a::MmaOp<Config, NoStages> mma(team, stages, sums);
         jg::HeldStages<NoStages> stage(stages);
         mma.issue(tiles, stage, true);
     }
