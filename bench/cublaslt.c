@@ -209,6 +209,8 @@ static int convert_type(jit_gemm_dtype type, cudaDataType_t *ret_type,
         *ret_type = CUDA_R_32I;
         return 0;
     case JIT_GEMM_DTYPE_UE8M0:
+    case JIT_GEMM_DTYPE_E2M1:
+    case JIT_GEMM_DTYPE_UE4M3:
     case JIT_GEMM_DTYPE_NONE:
         break;
     }

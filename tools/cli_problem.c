@@ -25,10 +25,12 @@ static const char problem_format[] =
     "                            %s\n"
     "  c=TYPE d=TYPE             no C, and D as A (f32 for tf32, s32 for s8). Both have\n"
     "                            %s\n"
+    "  d=mxfp8|mxfp8e5m2|nvfp4   e4m3, e5m2 or e2m1 with d_scale=mx or nv\n"
     "  layout=nt|nn|tn|tt        A's letter, then B's; nt: both K-major\n"
     "  d_layout=row|column       of D, C and matrix operands; row\n"
     "  a_scale=, b_scale=        none, tensor or vector; none\n"
-    "  d_scale=                  none, or computed for blocks: 1x128 (f32) or mx (1x32); none\n"
+    "  d_scale=                  none, or computed for blocks: 1x128 (f32), mx (1x32) or\n"
+    "                            nv (1x16, d=e2m1); none\n"
     "  a_scale_layout=, b_scale_layout=, d_scale_layout=\n"
     "                            of scales of blocks: row, column or 128x4; row\n"
     "  dynamic=m,n,k,batch       sizes that a launch sets; those above are planned for\n"
@@ -65,7 +67,7 @@ static const struct help_texts *make_help(void)
     char name[JIT_GEMM_NAME_SIZE];
     (void)jit_gemm_problem_parse("a=?", &problem);
     read_hint(texts.inputs, sizeof(texts.inputs));
-    (void)jit_gemm_problem_parse("d=?", &problem);
+    (void)jit_gemm_problem_parse("c=?", &problem);
     read_hint(texts.outputs, sizeof(texts.outputs));
     (void)jit_gemm_operand_parse("x:?:f32", name, &operand);
     read_hint(texts.kinds, sizeof(texts.kinds));

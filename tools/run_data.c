@@ -119,7 +119,7 @@ static int make_view(const char *name, jit_gemm_dtype dtype, int64_t batch, int6
 {
     uint64_t narrow = resolve_alignment(dtype, promised);
     uint64_t alignment = narrow ? narrow : COPY_ALIGNMENT;
-    int64_t unit = (int64_t)(alignment / element_size(dtype));
+    int64_t unit = element_count(dtype, alignment);
     int64_t padded = element_padded_ld(dtype, columns, alignment);
 
     if (narrow) {

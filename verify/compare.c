@@ -25,6 +25,8 @@ static struct rounding rounding_to(jit_gemm_dtype dtype)
         return (struct rounding){0x1p-4, 0x1p-4, 0x1p-10, 0x1p-10};
     case JIT_GEMM_DTYPE_E5M2:
         return (struct rounding){0x1p-3, 0x1p-3, 0x1p-17, 0x1p-17};
+    case JIT_GEMM_DTYPE_E2M1: /* only beside scales, where it is compared by them */
+        return (struct rounding){0x1p-2, 0x1p-2, 0x1p-2, 0x1p-2};
     case JIT_GEMM_DTYPE_S8: /* the reference is not rounded */
         return (struct rounding){0, 0x1p-24, 0.5, 0.3};
     case JIT_GEMM_DTYPE_S32:

@@ -7,20 +7,22 @@
 static const struct dtype_row {
     jit_gemm_dtype dtype;
     const char *name;
-    size_t bytes;
+    size_t bits;
     bool is_integer;
     jit_gemm_dtype d;      /* the type of D beside such an A */
     double random_extreme; /* greatest magnitude of a random element */
 } dtype_rows[] = {
-    {JIT_GEMM_DTYPE_BF16, "bf16", 2, false, JIT_GEMM_DTYPE_BF16, 1},
-    {JIT_GEMM_DTYPE_F16, "f16", 2, false, JIT_GEMM_DTYPE_F16, 1},
-    {JIT_GEMM_DTYPE_F32, "f32", 4, false, JIT_GEMM_DTYPE_F32, 1},
-    {JIT_GEMM_DTYPE_TF32, "tf32", 4, false, JIT_GEMM_DTYPE_F32, 1},
-    {JIT_GEMM_DTYPE_E4M3, "e4m3", 1, false, JIT_GEMM_DTYPE_E4M3, 1},
-    {JIT_GEMM_DTYPE_E5M2, "e5m2", 1, false, JIT_GEMM_DTYPE_E5M2, 1},
-    {JIT_GEMM_DTYPE_S8, "s8", 1, true, JIT_GEMM_DTYPE_S32, 128},
-    {JIT_GEMM_DTYPE_S32, "s32", 4, true, JIT_GEMM_DTYPE_S32, 1000},
-    {JIT_GEMM_DTYPE_UE8M0, "ue8m0", 1, false, JIT_GEMM_DTYPE_NONE, 1},
+    {JIT_GEMM_DTYPE_BF16, "bf16", 16, false, JIT_GEMM_DTYPE_BF16, 1},
+    {JIT_GEMM_DTYPE_F16, "f16", 16, false, JIT_GEMM_DTYPE_F16, 1},
+    {JIT_GEMM_DTYPE_F32, "f32", 32, false, JIT_GEMM_DTYPE_F32, 1},
+    {JIT_GEMM_DTYPE_TF32, "tf32", 32, false, JIT_GEMM_DTYPE_F32, 1},
+    {JIT_GEMM_DTYPE_E4M3, "e4m3", 8, false, JIT_GEMM_DTYPE_E4M3, 1},
+    {JIT_GEMM_DTYPE_E5M2, "e5m2", 8, false, JIT_GEMM_DTYPE_E5M2, 1},
+    {JIT_GEMM_DTYPE_S8, "s8", 8, true, JIT_GEMM_DTYPE_S32, 128},
+    {JIT_GEMM_DTYPE_S32, "s32", 32, true, JIT_GEMM_DTYPE_S32, 1000},
+    {JIT_GEMM_DTYPE_UE8M0, "ue8m0", 8, false, JIT_GEMM_DTYPE_NONE, 1},
+    {JIT_GEMM_DTYPE_E2M1, "e2m1", 4, false, JIT_GEMM_DTYPE_NONE, 1},
+    {JIT_GEMM_DTYPE_UE4M3, "ue4m3", 8, false, JIT_GEMM_DTYPE_NONE, 1},
 };
 
 enum { DTYPE_ROWS = sizeof(dtype_rows) / sizeof(dtype_rows[0]) };
@@ -36,9 +38,14 @@ static const struct dtype_row *find_row(jit_gemm_dtype dtype)
     return &none;
 }
 
+size_t element_bytes(jit_gemm_dtype dtype, size_t count)
+{
+    return (count * find_row(dtype)->bits + 7) / 8;
+}
+
 size_t element_size(jit_gemm_dtype dtype)
 {
-    return find_row(dtype)->bytes;
+    return element_bytes(dtype, 1);
 }
 
 const char *element_dtype_name(jit_gemm_dtype dtype)
@@ -217,6 +224,46 @@ static unsigned char ue8m0_from_double(double value)
     return value < 0x1p-127 ? 0 : power > 127 ? 254 : (unsigned char)(power + 127);
 }
 
+/* Values of e2m1 by their code, which has the sign above it. */
+static const double e2m1_values[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+
+enum { E2M1_GREATEST = 7, E2M1_SIGN = 8 };
+
+/* In the middle of two values the one with the even code is taken. */
+static unsigned e2m1_from_double(double value)
+{
+    unsigned code = 0;
+    if (isnan(value)) {
+        return E2M1_GREATEST;
+    }
+    for (; code < E2M1_GREATEST; code++) {
+        const double middle = (e2m1_values[code] + e2m1_values[code + 1]) / 2;
+        if (fabs(value) < middle || (code % 2 == 0 && fabs(value) <= middle)) {
+            break;
+        }
+    }
+    return signbit(value) ? code | E2M1_SIGN : code;
+}
+
+static double double_from_e2m1(unsigned code)
+{
+    const double value = e2m1_values[code & E2M1_GREATEST];
+    return code & E2M1_SIGN ? -value : value;
+}
+
+/* Elements of half a byte: the even one is in its lower half. */
+static unsigned load_nibble(const void *data, size_t index)
+{
+    return ((const unsigned char *)data)[index / 2] >> (index % 2 * 4) & 0xfu;
+}
+
+static void store_nibble(void *data, size_t index, unsigned nibble)
+{
+    unsigned char *byte = (unsigned char *)data + index / 2;
+    const unsigned shift = index % 2 * 4;
+    *byte = (unsigned char)((*byte & ~(0xfu << shift)) | nibble << shift);
+}
+
 static double clamp_integer(double value, double low, double high)
 {
     if (isnan(value)) {
@@ -241,6 +288,10 @@ double element_load(jit_gemm_dtype dtype, const void *data, size_t index)
         return double_from_fp8(&e5m2, ((const unsigned char *)data)[index]);
     case JIT_GEMM_DTYPE_UE8M0:
         return double_from_ue8m0(((const unsigned char *)data)[index]);
+    case JIT_GEMM_DTYPE_UE4M3: /* whose sign nobody reads */
+        return double_from_fp8(&e4m3, ((const unsigned char *)data)[index] & 0x7f);
+    case JIT_GEMM_DTYPE_E2M1:
+        return double_from_e2m1(load_nibble(data, index));
     case JIT_GEMM_DTYPE_S8:
         return ((const int8_t *)data)[index];
     case JIT_GEMM_DTYPE_S32:
@@ -271,6 +322,12 @@ void element_store(jit_gemm_dtype dtype, void *data, size_t index, double value)
     case JIT_GEMM_DTYPE_UE8M0:
         ((unsigned char *)data)[index] = ue8m0_from_double(value);
         return;
+    case JIT_GEMM_DTYPE_UE4M3:
+        ((unsigned char *)data)[index] = fp8_from_double(&e4m3, fabs(value));
+        return;
+    case JIT_GEMM_DTYPE_E2M1:
+        store_nibble(data, index, e2m1_from_double(value));
+        return;
     case JIT_GEMM_DTYPE_S8:
         ((int8_t *)data)[index] = (int8_t)clamp_integer(value, INT8_MIN, INT8_MAX);
         return;
@@ -286,7 +343,7 @@ void element_store(jit_gemm_dtype dtype, void *data, size_t index, double value)
 
 double element_round(jit_gemm_dtype dtype, double value)
 {
-    uint32_t element[1];
+    uint32_t element[1] = {0};
     element_store(dtype, element, 0, value);
     return element_load(dtype, element, 0);
 }
@@ -300,6 +357,9 @@ bool element_is_poison(jit_gemm_dtype dtype, const void *data, size_t index)
 {
     const size_t size = element_size(dtype);
     const unsigned char *bytes = (const unsigned char *)data + index * size;
+    if (find_row(dtype)->bits == 4) {
+        return load_nibble(data, index) == (element_poison_byte(dtype) & 0xfu);
+    }
     for (size_t i = 0; i < size; i++) {
         if (bytes[i] != element_poison_byte(dtype)) {
             return false;
@@ -310,12 +370,17 @@ bool element_is_poison(jit_gemm_dtype dtype, const void *data, size_t index)
 
 size_t element_view_bytes(const struct element_view *view)
 {
-    return (size_t)view->batch * (size_t)view->batch_stride * element_size(view->dtype);
+    return element_bytes(view->dtype, (size_t)view->batch * (size_t)view->batch_stride);
+}
+
+int64_t element_count(jit_gemm_dtype dtype, uint64_t bytes)
+{
+    return (int64_t)(8 * bytes / find_row(dtype)->bits);
 }
 
 int64_t element_padded_ld(jit_gemm_dtype dtype, int64_t columns, uint64_t alignment)
 {
-    const int64_t unit = (int64_t)(alignment / element_size(dtype));
+    const int64_t unit = element_count(dtype, alignment);
     return (columns + unit - 1) / unit * unit;
 }
 

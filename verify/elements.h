@@ -12,7 +12,8 @@
 
 /* Every byte of poisoned memory. Of the float types it makes a NaN that no kernel computes
  * (hardware NaNs are 0x7f, 0x7fff and 0x7fffffff), of the integers, which have none, the
- * least value of s8 and a sum that takes more than a hundred thousand products. */
+ * least value of s8 and a sum that takes more than a hundred thousand products. An e2m1 has
+ * none either: there it is -6. */
 unsigned char element_poison_byte(jit_gemm_dtype dtype);
 
 /* A batch of row-major matrices. Strides are in elements; padding is between `columns` and
@@ -25,8 +26,11 @@ struct element_view {
 
 /* Products of integers are added up exactly. */
 bool element_is_integer(jit_gemm_dtype dtype);
-/* Bytes of one element; 0 for NONE. */
+/* Bytes of one element, a part of a byte counted whole; 0 for NONE. */
 size_t element_size(jit_gemm_dtype dtype);
+/* Bytes that so many neighbours take, the last one whole; elements in so many bytes. */
+size_t element_bytes(jit_gemm_dtype dtype, size_t count);
+int64_t element_count(jit_gemm_dtype dtype, uint64_t bytes);
 /* Name as a problem's text writes it, for instance "bf16". */
 const char *element_dtype_name(jit_gemm_dtype dtype);
 /* Reads a type's name; false if there is no such type. */
@@ -39,8 +43,8 @@ jit_gemm_dtype element_d_type(const jit_gemm_problem *problem);
 /* The value as a kernel sees it; a tf32 is an f32 rounded to 10 fraction bits. */
 double element_load(jit_gemm_dtype dtype, const void *data, size_t index);
 /* Rounds to nearest, ties to even. Overflow becomes infinity, of 8-bit floats and integers
- * the greatest value; a NaN becomes the type's, of integers 0. A tf32 is stored as f32. A
- * ue8m0 is rounded up. */
+ * the greatest value, of e2m1 also a NaN; a NaN becomes the type's, of integers 0. A tf32
+ * is stored as f32. A ue8m0 is rounded up, a ue4m3 keeps no sign. */
 void element_store(jit_gemm_dtype dtype, void *data, size_t index, double value);
 double element_round(jit_gemm_dtype dtype, double value);
 /* True: all bits of the element are still those of the poison. */

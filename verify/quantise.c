@@ -52,14 +52,23 @@ int64_t quantise_scale_index(const jit_gemm_scale *scale, int64_t rows, int64_t 
 
 /* ----------------------------------------------------------------------------- values */
 
+static float greatest_of(jit_gemm_dtype d)
+{
+    return d == JIT_GEMM_DTYPE_E2M1 ? 6.0F : d == JIT_GEMM_DTYPE_E4M3 ? 448.0F : 57344.0F;
+}
+
 float quantise_scale(const jit_gemm_scale *scale, jit_gemm_dtype d, float amax)
 {
-    const float greatest = d == JIT_GEMM_DTYPE_E4M3 ? 448.0F : 57344.0F;
+    const float greatest = greatest_of(d);
     if (isnan(amax)) {
         return NAN;
     }
     if (scale->dtype == JIT_GEMM_DTYPE_UE8M0) {
         return (float)element_round(JIT_GEMM_DTYPE_UE8M0, (double)(amax / greatest));
+    }
+    if (scale->dtype == JIT_GEMM_DTYPE_UE4M3) { /* not 0: its reciprocal is finite */
+        return fmaxf((float)element_round(JIT_GEMM_DTYPE_UE4M3, (double)(amax / greatest)),
+                     0x1p-9F);
     }
     if (fpclassify(amax) == FP_ZERO) {
         return 1;
@@ -183,9 +192,10 @@ static void compare_element(struct comparison *work, const struct span *span,
     } else if (got < low || got > high) {
         work->elements.over_bound++;
     } else {
-        const double difference = isfinite(ref) ? got * (double)scale - (double)ref : 0;
+        const bool is_finite = isfinite(ref) && isfinite(scale);
+        const double difference = is_finite ? got * (double)scale - (double)ref : 0;
         work->error_sum += difference * difference;
-        work->ref_sum += isfinite(ref) ? (double)ref * (double)ref : 0;
+        work->ref_sum += is_finite ? (double)ref * (double)ref : 0;
         work->elements.max_error = fmax(work->elements.max_error, fabs(difference));
         return;
     }

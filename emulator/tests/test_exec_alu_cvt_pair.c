@@ -66,6 +66,15 @@ Test(alu_cvt_pair, four_bit_floats_share_a_byte)
         {TO_BYTE("cvt.rn.satfinite.e2m1x2.f32"), F32_NAN, F32_M1000, 0, 0x7F},
         /* 2.5 and 3.5 are ties between 2 and 3, and 3 and 4. */
         {TO_BYTE("cvt.rn.satfinite.e2m1x2.f32"), 0x40200000, 0x40600000, 0, 0x46},
+        /* 0.25 and 0.75, 1.25 and 1.75, 5 and infinity. */
+        {TO_BYTE("cvt.rn.satfinite.e2m1x2.f32"), 0x3E800000, 0x3F400000, 0, 0x02},
+        {TO_BYTE("cvt.rn.satfinite.e2m1x2.f32"), 0x3FA00000, 0x3FE00000, 0, 0x24},
+        {TO_BYTE("cvt.rn.satfinite.e2m1x2.f32"), 0x40A00000, 0xFF800000, 0, 0x6F},
+        /* The next ones: after 0.25, before 0.75, after 1.25, before 1.75. */
+        {TO_BYTE("cvt.rn.satfinite.e2m1x2.f32"), 0x3E800001, 0x3F3FFFFF, 0, 0x11},
+        {TO_BYTE("cvt.rn.satfinite.e2m1x2.f32"), 0x3FA00001, 0x3FDFFFFF, 0, 0x33},
+        {TO_BYTE("cvt.rn.satfinite.e2m1x2.f32"), 0x40200001, 0x405FFFFF, 0, 0x55},
+        {TO_BYTE("cvt.rn.satfinite.e2m1x2.f32"), 0x40A00001, 0x80000000, 0, 0x78},
         {TO_BYTE("cvt.rn.satfinite.relu.e2m1x2.f32"), 0xBF800000, F32_ONE, 0, 0x02},
         {FROM_BYTE("cvt.rn.f16x2.e2m1x2"), 0x79, 0, 0, 0x4600B800},
         {"{ .reg .b8 pair; cvt.rn.satfinite.e2m1x2.f16x2 pair, %a; cvt.u32.u8 %d, pair; }",

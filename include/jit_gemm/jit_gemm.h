@@ -181,7 +181,7 @@ JIT_GEMM_API jit_gemm_status jit_gemm_epilogue_check(jit_gemm_context *context,
  * bf16`.
  *
  * Keys: m n k batch (sizes), a b c d (types), layout (nt nn tn tt: A's letter, then B's),
- * d_layout (row column), a_scale b_scale d_scale (none tensor vector 1x128 128x128 mx),
+ * d_layout (row column), a_scale b_scale d_scale (none tensor vector 1x128 128x128 mx nv),
  * a_scale_layout b_scale_layout d_scale_layout (row column 128x4), dynamic (a list such as
  * `m,n`), workspace (most bytes, such as `64m`), input_align and output_align (bytes),
  * pair (interleaved halves), max_registers (of a thread), local_memory (any none), epilogue

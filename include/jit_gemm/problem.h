@@ -23,17 +23,22 @@ extern "C" {
 
 /** Element types. ::JIT_GEMM_DTYPE_NONE means "absent" (for C) or "default". */
 typedef enum jit_gemm_dtype {
-    JIT_GEMM_DTYPE_NONE = 0, /**< Absent. */
-    JIT_GEMM_DTYPE_BF16 = 1, /**< bfloat16, 2 bytes. */
-    JIT_GEMM_DTYPE_F16 = 2,  /**< IEEE binary16, 2 bytes. */
-    JIT_GEMM_DTYPE_F32 = 3,  /**< IEEE binary32, 4 bytes. Not for A and B: see TF32. */
-    JIT_GEMM_DTYPE_TF32 = 4, /**< IEEE binary32 in memory, 4 bytes; multiplied as tf32. */
-    JIT_GEMM_DTYPE_E4M3 = 5, /**< 8-bit float without infinity, up to 448. */
-    JIT_GEMM_DTYPE_E5M2 = 6, /**< 8-bit float, up to 57344. */
-    JIT_GEMM_DTYPE_S8 = 7,   /**< Signed integer, 1 byte. */
-    JIT_GEMM_DTYPE_S32 = 8,  /**< Signed integer, 4 bytes. For C and D where A is s8. */
-    JIT_GEMM_DTYPE_UE8M0 = 9 /**< A power of two from 2^-127 to 2^127, or NaN, 1 byte: the
-                                exponent plus 127, 255 is NaN. Only for scales. */
+    JIT_GEMM_DTYPE_NONE = 0,  /**< Absent. */
+    JIT_GEMM_DTYPE_BF16 = 1,  /**< bfloat16, 2 bytes. */
+    JIT_GEMM_DTYPE_F16 = 2,   /**< IEEE binary16, 2 bytes. */
+    JIT_GEMM_DTYPE_F32 = 3,   /**< IEEE binary32, 4 bytes. Not for A and B: see TF32. */
+    JIT_GEMM_DTYPE_TF32 = 4,  /**< IEEE binary32 in memory, 4 bytes; multiplied as tf32. */
+    JIT_GEMM_DTYPE_E4M3 = 5,  /**< 8-bit float without infinity, up to 448. */
+    JIT_GEMM_DTYPE_E5M2 = 6,  /**< 8-bit float, up to 57344. */
+    JIT_GEMM_DTYPE_S8 = 7,    /**< Signed integer, 1 byte. */
+    JIT_GEMM_DTYPE_S32 = 8,   /**< Signed integer, 4 bytes. For C and D where A is s8. */
+    JIT_GEMM_DTYPE_UE8M0 = 9, /**< A power of two from 2^-127 to 2^127, or NaN, 1 byte: the
+                                 exponent plus 127, 255 is NaN. Only for scales. */
+    JIT_GEMM_DTYPE_E2M1 = 10, /**< 4-bit float: 0, 0.5, 1, 1.5, 2, 3, 4, 6, and the same
+                                 below zero. Two in a byte, the even column in its lower
+                                 half. Only for D with scales of 1x16 blocks. */
+    JIT_GEMM_DTYPE_UE4M3 = 11 /**< The values of e4m3 without a sign, 1 byte. Only for
+                                 scales. */
 } jit_gemm_dtype;
 
 /** Which dimension of a matrix runs fastest in memory. A and B are named by K, C and D by
@@ -75,17 +80,18 @@ typedef enum jit_gemm_scale_layout {
  *
  * Blocks have `block_mn` rows of A or columns of B and `block_k` elements along K. D is the
  * A of the next product: its blocks have `block_mn` rows and `block_k` columns. There are
- * blocks of 1x128 and 128x128 with scales of f32, and of 1x32 with scales of ue8m0, the MX
- * format; the last ones along a dimension may have fewer elements. All fields but `kind`
- * and `dtype` must be zero for other kinds.
+ * blocks of 1x128 and 128x128 with scales of f32, of 1x32 with scales of ue8m0, the MX
+ * format, and of 1x16 with scales of ue4m3, the NV format; the last ones along a dimension
+ * may have fewer elements. All fields but `kind` and `dtype` must be zero for other kinds.
  */
 typedef struct jit_gemm_scale {
     jit_gemm_scale_kind kind; /**< How many scales there are. */
-    jit_gemm_dtype dtype; /**< Element type: f32, of 1x32 blocks ue8m0; zero means it. */
-    uint32_t block_mn;    /**< Rows of A or D, or columns of B, of a block. */
-    uint32_t block_k;     /**< Elements along K, or columns of D, of a block. */
-    uint32_t layout;      /**< Of blocks: a ::jit_gemm_scale_layout. */
-    uint32_t reserved;    /**< Must be zero. */
+    jit_gemm_dtype dtype;     /**< Element type: f32, of 1x32 blocks ue8m0, of 1x16 blocks
+                                 ue4m3; zero means it. */
+    uint32_t block_mn;        /**< Rows of A or D, or columns of B, of a block. */
+    uint32_t block_k;         /**< Elements along K, or columns of D, of a block. */
+    uint32_t layout;          /**< Of blocks: a ::jit_gemm_scale_layout. */
+    uint32_t reserved;        /**< Must be zero. */
 } jit_gemm_scale;
 
 /**
@@ -151,8 +157,9 @@ typedef struct jit_gemm_problem {
     jit_gemm_matrix
         c;             /**< Of bf16, f16, f32, e4m3, e5m2, s8 or s32; dtype zero means
                           that there is no C. Its layout is D's, or zero, which means D's. */
-    jit_gemm_matrix d; /**< Of the same types as C; dtype zero means A's, where A is tf32
-                          f32, where A is s8 s32. Matrix operands are laid out as D. */
+    jit_gemm_matrix d; /**< Of the same types as C, or e2m1; dtype zero means A's, where
+                          A is tf32 f32, where A is s8 s32. Matrix operands are laid out
+                          as D. */
     char epilogue[JIT_GEMM_NAME_SIZE]; /**< A registered epilogue, or one of the library's
                                             own; empty means D = acc. */
     char config[JIT_GEMM_CONFIG_SIZE]; /**< Overrides the choice; empty means choose. */

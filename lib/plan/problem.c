@@ -396,7 +396,9 @@ static jit_gemm_status check_supported(const jit_gemm_problem *problem)
     if (problem->c.dtype != JIT_GEMM_DTYPE_NONE) {
         JG_TRY(check_output(problem, "problem.c.dtype", "C", problem->c.dtype));
     }
-    JG_TRY(check_output(problem, "problem.d.dtype", "D", problem->d.dtype));
+    if (!jg_dtype_is_scaled_d(problem->d.dtype)) {
+        JG_TRY(check_output(problem, "problem.d.dtype", "D", problem->d.dtype));
+    }
     JG_TRY(jg_scale_check_kernel('a', &problem->a.scale));
     JG_TRY(jg_scale_check_kernel('b', &problem->b.scale));
     JG_TRY(jg_scale_check_kernel('d', &problem->d.scale));
@@ -501,11 +503,13 @@ static jit_gemm_status check_computed_scale(const jit_gemm_problem *problem,
                                             const struct jg_epilogue *epilogue)
 {
     const char *name = jg_scale_name(&problem->d.scale);
-    if (problem->d.scale.kind == JIT_GEMM_SCALE_NONE) {
+    if (problem->d.scale.kind == JIT_GEMM_SCALE_NONE &&
+        !jg_dtype_is_scaled_d(problem->d.dtype)) {
         return JIT_GEMM_OK;
     }
-    if (!jg_dtype_is_fp8(problem->d.dtype)) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.d.dtype", "give e4m3 or e5m2",
+    if (!jg_scale_takes_d(&problem->d.scale, problem->d.dtype)) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.d.dtype",
+                       "give e4m3 or e5m2 with scale 1x128 or mx, or e2m1 with scale nv",
                        "there is no kernel for scale %s of a D of type %s", name,
                        jg_dtype_name(problem->d.dtype));
     }
@@ -520,6 +524,19 @@ static jit_gemm_status check_computed_scale(const jit_gemm_problem *problem,
                        "there is no kernel for scale %s of D beside a reduction", name);
     }
     return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_problem_check_bytes(const struct jg_problem *problem, const char *field,
+                                       int64_t n)
+{
+    const int64_t columns = jg_problem_d_columns(problem, n);
+    if (columns * jg_dtype_bits(problem->d.dtype) % 8 == 0) {
+        return JIT_GEMM_OK;
+    }
+    return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field,
+                   "pad B to an even number of columns of D",
+                   "a row of D has %lld elements of type %s, which end inside a byte",
+                   (long long)columns, jg_dtype_name(problem->d.dtype));
 }
 
 jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_find_fn find,
@@ -558,6 +575,9 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     problem.b = canonical_matrix('b', &checked.b, &checked.b);
     problem.c = canonical_matrix('c', &checked.c, &checked.d);
     problem.d = canonical_matrix('d', &checked.d, &checked.d);
+    if (problem.n.mode == JIT_GEMM_DIM_EXACT) {
+        JG_TRY(jg_problem_check_bytes(&problem, "problem.n", problem.n.size));
+    }
     *ret_problem = problem;
     return JIT_GEMM_OK;
 }

@@ -33,6 +33,11 @@ static inline int64_t jg_problem_d_columns(const struct jg_problem *problem, int
 jit_gemm_status jg_problem_check_halves(const struct jg_problem *problem, const char *field,
                                         int64_t n);
 
+/* UNSUPPORTED, with the field, where a row of D, of `n` columns of B, ends inside a byte.
+ */
+jit_gemm_status jg_problem_check_bytes(const struct jg_problem *problem, const char *field,
+                                       int64_t n);
+
 /* Do threads load A and B, because TMA does not take them? */
 static inline bool jg_loads_by_threads(const struct jg_problem *problem)
 {

@@ -63,10 +63,18 @@ static jit_gemm_status read_size(struct problem_reader *reader,
     return JIT_GEMM_OK;
 }
 
+static jit_gemm_status mark_scale(struct problem_reader *reader,
+                                  const struct problem_key *key,
+                                  const struct jg_word *word);
+
 static jit_gemm_status read_dtype(struct problem_reader *reader,
                                   const struct problem_key *key, const struct jg_word *word)
 {
     jit_gemm_dtype *dtype = &matrix_of(reader, key)->dtype;
+    if (key->index != JG_MATRIX_C &&
+        jg_scale_format_parse(word->value, word->value_size, matrix_of(reader, key))) {
+        return mark_scale(reader, key, word);
+    }
     if (!jg_dtype_parse(word->value, word->value_size, dtype) ||
         (*dtype == JIT_GEMM_DTYPE_NONE && key->index != JG_MATRIX_C)) {
         return refuse_unknown(key, "type", word);
@@ -306,7 +314,8 @@ static const struct problem_key keys[] = {
     {"a", "problem.a.dtype", read_dtype, JG_MATRIX_A, JG_INPUT_TYPES},
     {"b", "problem.b.dtype", read_dtype, JG_MATRIX_B, JG_INPUT_TYPES},
     {"c", "problem.c.dtype", read_dtype, JG_MATRIX_C, JG_OUTPUT_TYPES ", or none"},
-    {"d", "problem.d.dtype", read_dtype, JG_MATRIX_D, JG_OUTPUT_TYPES},
+    {"d", "problem.d.dtype", read_dtype, JG_MATRIX_D,
+     JG_OUTPUT_TYPES "; with scales: mxfp8 mxfp8e5m2 nvfp4"},
     {"layout", "problem.layout", read_layouts, 0,
      "layouts: nt (K-major both) nn tn tt; A's letter, then B's"},
     {"d_layout", "problem.d.layout", read_layout, JG_MATRIX_D, "give row or column"},
@@ -336,6 +345,25 @@ static const struct problem_key keys[] = {
 
 /* Those that are named here; the others are in the table only. */
 enum { KEY_M, KEY_N, KEY_K, KEY_A = 4, KEY_COUNT = sizeof(keys) / sizeof(keys[0]) };
+
+/* Counts the scale's key as given: the type has brought it along. */
+static jit_gemm_status mark_scale(struct problem_reader *reader,
+                                  const struct problem_key *key, const struct jg_word *word)
+{
+    int i = 0;
+    while (keys[i].read != read_scale || keys[i].index != key->index) {
+        i++;
+    }
+    if ((reader->seen & (1U << i)) != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->where,
+                       "leave one of them out, or name the element type alone",
+                       "%s at column %zu brings its scales along, and '%s' is given too",
+                       jg_quote(word->value, word->value_size).text, word->value_column,
+                       keys[i].name);
+    }
+    reader->seen |= 1U << i;
+    return JIT_GEMM_OK;
+}
 
 static struct jg_key_list list_keys(void)
 {

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/math.h"
@@ -32,9 +33,27 @@ static const struct form {
       .dtype = JIT_GEMM_DTYPE_UE8M0,
       .block_mn = 1,
       .block_k = 32}},
+    {"nv",
+     {.kind = JIT_GEMM_SCALE_BLOCK,
+      .dtype = JIT_GEMM_DTYPE_UE4M3,
+      .block_mn = 1,
+      .block_k = 16}},
 };
 
 enum { FORM_COUNT = sizeof(forms) / sizeof(forms[0]) };
+
+/* An element type and its scales under one name. */
+static const struct format {
+    const char *name;
+    jit_gemm_dtype dtype;
+    const char *scale;
+} formats[] = {
+    {"mxfp8", JIT_GEMM_DTYPE_E4M3, "mx"},
+    {"mxfp8e5m2", JIT_GEMM_DTYPE_E5M2, "mx"},
+    {"nvfp4", JIT_GEMM_DTYPE_E2M1, "nv"},
+};
+
+enum { FORMAT_COUNT = sizeof(formats) / sizeof(formats[0]) };
 
 static const char *const layout_names[] = {[JIT_GEMM_SCALE_LAYOUT_ROW] = "row",
                                            [JIT_GEMM_SCALE_LAYOUT_COLUMN] = "column",
@@ -72,6 +91,18 @@ bool jg_scale_parse(const char *text, size_t size, jit_gemm_scale *scale)
             *scale = forms[i].scale;
             scale->layout = layout;
             return true;
+        }
+    }
+    return false;
+}
+
+bool jg_scale_format_parse(const char *text, size_t size, jit_gemm_matrix *matrix)
+{
+    for (int i = 0; i < FORMAT_COUNT; i++) {
+        if (jg_word_is(text, size, formats[i].name)) {
+            matrix->dtype = formats[i].dtype;
+            return jg_scale_parse(formats[i].scale, strlen(formats[i].scale),
+                                  &matrix->scale);
         }
     }
     return false;
@@ -142,7 +173,8 @@ static jit_gemm_status check_block(char letter, const jit_gemm_scale *scale)
 {
     if (find_form(scale) == NULL) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field_of(letter, "block_k").text,
-                       "give blocks of 1x128 or 128x128 and f32, or of 1x32 and ue8m0",
+                       "give blocks of 1x128 or 128x128 and f32, of 1x32 and ue8m0, or of "
+                       "1x16 and ue4m3",
                        "there are no scales of blocks of %ux%u and type %s",
                        scale->block_mn, scale->block_k, jg_dtype_name(scale->dtype));
     }
@@ -189,13 +221,13 @@ void jg_scale_complete(jit_gemm_scale *scale)
 /* Of D: are the blocks those of a row, and is the layout one of its type? */
 static jit_gemm_status check_computed(const jit_gemm_scale *scale)
 {
-    const bool is_mx = scale->dtype == JIT_GEMM_DTYPE_UE8M0;
+    const bool is_byte = jg_dtype_bits(scale->dtype) == 8;
     const uint32_t other_layout =
-        is_mx ? JIT_GEMM_SCALE_LAYOUT_COLUMN : JIT_GEMM_SCALE_LAYOUT_128X4;
+        is_byte ? JIT_GEMM_SCALE_LAYOUT_COLUMN : JIT_GEMM_SCALE_LAYOUT_128X4;
     if (scale->layout == other_layout) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.d.scale.layout",
-                       is_mx ? "give the layout row or 128x4"
-                             : "give the layout row or column",
+                       is_byte ? "give the layout row or 128x4"
+                               : "give the layout row or column",
                        "there is no kernel for scale %s of D in layout %s yet",
                        jg_scale_name(scale), jg_scale_layout_name(scale->layout));
     }
@@ -218,6 +250,11 @@ static jit_gemm_status check_input(char letter, const jit_gemm_scale *scale)
                              "give the layout 128x4",
                              "there is no kernel for scale mx of %c in layout %s yet",
                              toupper(letter), jg_scale_layout_name(scale->layout));
+    }
+    if (scale->dtype != JIT_GEMM_DTYPE_F32) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field_of(letter, "kind").text,
+                       "give 1x128, 128x128 or mx", "there is no kernel for scale %s of %c",
+                       jg_scale_name(scale), toupper(letter));
     }
     if (scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4) {
         return jg_fail(
@@ -244,10 +281,16 @@ jit_gemm_status jg_scale_check_kernel(char letter, const jit_gemm_scale *scale)
         return check_computed(scale);
     }
     return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field_of(letter, "kind").text,
-                   letter == 'd' ? "give 1x128 or mx, or multiply in an epilogue"
+                   letter == 'd' ? "give 1x128, mx or nv, or multiply in an epilogue"
                                  : "leave it zero, and multiply in an epilogue",
                    "there is no kernel for scale %s of %c yet", jg_scale_name(scale),
                    toupper(letter));
+}
+
+bool jg_scale_takes_d(const jit_gemm_scale *scale, jit_gemm_dtype d)
+{
+    return scale->dtype == JIT_GEMM_DTYPE_UE4M3 ? d == JIT_GEMM_DTYPE_E2M1
+                                                : jg_dtype_is_fp8(d);
 }
 
 /* ---------------------------------------------------------------------------- sizes */

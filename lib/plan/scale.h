@@ -10,19 +10,24 @@
 #include "jit_gemm/problem.h"
 
 /* Hints: all names. */
-#define JG_SCALES        "scales: none tensor vector 1x128 128x128 mx"
+#define JG_SCALES        "scales: none tensor vector 1x128 128x128 mx nv"
 #define JG_SCALE_LAYOUTS "layouts: row column 128x4"
 
 /* As a problem's text writes it; "unknown" for what jg_scale_check refuses. */
 const char *jg_scale_name(const jit_gemm_scale *scale);
 /* Sets kind, type and block of the scale by name; false if there is no such name. */
 bool jg_scale_parse(const char *text, size_t size, jit_gemm_scale *scale);
+/* A name for an element type and its scales together, such as nvfp4; false if there is no
+ * such name. The layout stays. */
+bool jg_scale_format_parse(const char *text, size_t size, jit_gemm_matrix *matrix);
 const char *jg_scale_layout_name(uint32_t layout);
 bool jg_scale_layout_parse(const char *text, size_t size, uint32_t *ret_layout);
 
 /* Do the fields make one of the scales? Its type may be left out. `letter`: of the matrix,
  * for messages. ARGUMENT, UNSUPPORTED. */
 jit_gemm_status jg_scale_check(char letter, const jit_gemm_scale *scale);
+/* May a D of this type have such scales of its blocks? */
+bool jg_scale_takes_d(const jit_gemm_scale *scale, jit_gemm_dtype d);
 /* Fills in the type. */
 void jg_scale_complete(jit_gemm_scale *scale);
 /* Is there a kernel for such a scale of this matrix? UNSUPPORTED. */

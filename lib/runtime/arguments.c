@@ -67,6 +67,7 @@ static jit_gemm_status resolve_sizes(const struct jg_kernel *kernel,
                        "give the number of columns of B, which has two for each of D",
                        "a gated epilogue needs an even N, %u is odd", params->n);
     }
+    JG_TRY(jg_problem_check_bytes(problem, "args.n", params->n));
     if (kernel->choice.config.kernel == JG_KERNEL_GEMM) {
         JG_TRY(jg_problem_check_halves(problem, "args.n", params->n));
     }
@@ -205,8 +206,10 @@ static void set_alignment(const struct jg_kernel *kernel, int64_t bytes,
                           struct jg_array *array)
 {
     const bool is_gemm = kernel->choice.config.kernel == JG_KERNEL_GEMM;
-    array->alignment = is_gemm ? jg_max(bytes, array->element_bytes) : array->element_bytes;
-    array->has_map = is_gemm && array->has_ld && bytes == JG_TMA_ALIGNMENT;
+    const int64_t element_bytes = jg_bytes_of(array->dtype, 1);
+    array->alignment = is_gemm ? jg_max(bytes, element_bytes) : element_bytes;
+    array->has_map = is_gemm && array->has_ld && bytes == JG_TMA_ALIGNMENT &&
+                     !jg_dtype_is_scaled_d(array->dtype); /* its threads store it */
 }
 
 static void set_matrix(const struct launch *launch, const struct jg_matrix *lies_as,
@@ -232,7 +235,8 @@ static bool lies_along_rows(const struct jg_problem *problem, enum size count)
 static void set_vector(const struct launch *launch, enum size count, struct jg_array *array)
 {
     const struct jg_problem *problem = &launch->kernel->problem;
-    const int64_t wanted = (lies_along_rows(problem, count) ? 2 : 1) * array->element_bytes;
+    const int64_t wanted =
+        jg_bytes_of(array->dtype, lies_along_rows(problem, count) ? 2 : 1);
     array->rows = 1;
     array->columns = launch->sizes[count];
     set_alignment(launch->kernel, jg_min(wanted, problem->d.alignment), array);
@@ -289,7 +293,7 @@ static jit_gemm_status resolve_matrix(const struct launch *launch, const struct 
                              .description = row->description,
                              .kind = "matrix",
                              .batch = launch->params->batch,
-                             .element_bytes = jg_bytes_of(matrix->dtype, 1),
+                             .dtype = matrix->dtype,
                              .alignment_key = row->alignment_key,
                              .may_broadcast = row->map != JG_MAP_D};
     set_matrix(launch, matrix, row->outer, row->inner, &array);
@@ -320,7 +324,6 @@ static jit_gemm_status resolve_input_blocks(const struct launch *launch,
     const struct jg_scale_extent packed =
         jg_scale_extent(scale, launch->sizes[row->inner], launch->sizes[SIZE_K]);
     const bool by_columns = scale->layout == JIT_GEMM_SCALE_LAYOUT_COLUMN;
-    const int64_t element_bytes = jg_bytes_of(scale->dtype, 1);
     const struct jg_array array = {.field = row->field,
                                    .description = row->description,
                                    .is_plural = true,
@@ -328,8 +331,8 @@ static jit_gemm_status resolve_input_blocks(const struct launch *launch,
                                    .rows = packed.rows,
                                    .columns = by_columns ? rows : blocks,
                                    .batch = launch->params->batch,
-                                   .element_bytes = element_bytes,
-                                   .alignment = element_bytes,
+                                   .dtype = scale->dtype,
+                                   .alignment = jg_bytes_of(scale->dtype, 1),
                                    .alignment_key = row->alignment_key,
                                    .may_broadcast = true,
                                    .has_ld = true};
@@ -356,7 +359,7 @@ static jit_gemm_status resolve_pieces(const struct launch *launch, const struct 
                                    .rows = extent.rows,
                                    .columns = extent.columns,
                                    .batch = launch->params->batch,
-                                   .element_bytes = 1,
+                                   .dtype = scale->dtype,
                                    .alignment = is_gemm ? JG_TMA_ALIGNMENT : 1,
                                    .alignment_key = row->alignment_key,
                                    .may_broadcast = true,
@@ -380,7 +383,6 @@ static jit_gemm_status resolve_block_scale(const struct launch *launch,
     }
     const struct jg_scale_extent extent =
         jg_scale_extent(scale, launch->sizes[row->outer], launch->sizes[row->inner]);
-    const int64_t element_bytes = jg_bytes_of(scale->dtype, 1);
     const struct jg_array array = {.field = row->field,
                                    .description = row->description,
                                    .is_plural = true,
@@ -388,8 +390,8 @@ static jit_gemm_status resolve_block_scale(const struct launch *launch,
                                    .rows = extent.rows,
                                    .columns = extent.columns,
                                    .batch = launch->params->batch,
-                                   .element_bytes = element_bytes,
-                                   .alignment = element_bytes,
+                                   .dtype = scale->dtype,
+                                   .alignment = jg_bytes_of(scale->dtype, 1),
                                    .alignment_key = row->alignment_key};
     return jg_array_resolve(&array, given_at(launch, row), param_at(launch, row));
 }
@@ -410,7 +412,7 @@ static jit_gemm_status resolve_scale(const struct launch *launch, const struct r
                              .is_plural = true,
                              .kind = is_vector ? "vector" : "scalar",
                              .batch = launch->params->batch,
-                             .element_bytes = jg_bytes_of(scale->dtype, 1),
+                             .dtype = scale->dtype,
                              .alignment_key = row->alignment_key,
                              .may_broadcast = true};
     set_vector(launch, is_vector ? row->inner : SIZE_ONE, &array);
@@ -466,13 +468,13 @@ static jit_gemm_status resolve_operand(const struct launch *launch, size_t index
         .description = operand->name,
         .kind = jg_operand_kind_name(is_matrix ? JIT_GEMM_OPERAND_MATRIX : operand->kind),
         .batch = launch->params->batch,
-        .element_bytes = jg_bytes_of(dtype, 1),
+        .dtype = dtype,
         .alignment_key = output_key,
         .may_broadcast = is_input,
         .has_value = is_input && operand->kind == JIT_GEMM_OPERAND_SCALAR};
     set_operand(launch, operand, &array);
     if (!is_input && operand->kind != JIT_GEMM_OPERAND_MATRIX) {
-        array.alignment = array.element_bytes; /* written by elements */
+        array.alignment = jg_bytes_of(dtype, 1); /* written by elements */
     }
     struct jg_matrix_param *param = &launch->params->operands[index];
     JG_TRY(resolve(&array, &launch->args->operands[index], param,

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/math.h"
+#include "plan/dtype.h"
 
 /* Strides of a tensor map are below this many bytes. */
 #define STRIDE_BYTES_LIMIT ((int64_t)1 << 40)
@@ -114,7 +115,7 @@ static int64_t alignment_of(uint64_t bytes)
 
 static jit_gemm_status check_pointer(const struct jg_array *array, uint64_t pointer)
 {
-    const uint64_t element_bytes = (uint64_t)array->element_bytes;
+    const uint64_t element_bytes = (uint64_t)jg_bytes_of(array->dtype, 1);
     const uint64_t alignment = (uint64_t)array->alignment;
     if (pointer == 0 && (array->rows == 0 || array->columns == 0)) {
         return JIT_GEMM_OK; /* no elements, no memory */
@@ -126,12 +127,11 @@ static jit_gemm_status check_pointer(const struct jg_array *array, uint64_t poin
     }
     if (pointer % element_bytes != 0) {
         const struct field_name name = field_of(array, PART_POINTER);
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, name.text,
-                       "give the address of a whole element",
-                       "the address 0x%llx of %s is misaligned: no multiple of the %lld "
-                       "bytes of an element",
-                       (unsigned long long)pointer, array->description,
-                       (long long)array->element_bytes);
+        return jg_fail(
+            JIT_GEMM_ERR_ARGUMENT, name.text, "give the address of a whole element",
+            "the address 0x%llx of %s is misaligned: no multiple of the %lld "
+            "bytes of an element",
+            (unsigned long long)pointer, array->description, (long long)element_bytes);
     }
     if (pointer % alignment != 0) {
         const struct field_name name = field_of(array, PART_POINTER);
@@ -153,8 +153,8 @@ static jit_gemm_status check_pointer(const struct jg_array *array, uint64_t poin
 static jit_gemm_status check_stride(const struct jg_array *array, enum part part,
                                     int64_t stride, bool is_packed)
 {
-    const int64_t per_vector = array->alignment / array->element_bytes;
-    if (array->has_map && stride >= STRIDE_BYTES_LIMIT / array->element_bytes) {
+    const int64_t per_vector = 8 * array->alignment / jg_dtype_bits(array->dtype);
+    if (array->has_map && stride >= STRIDE_BYTES_LIMIT / jg_bytes_of(array->dtype, 1)) {
         const struct field_name name = field_of(array, part);
         return jg_fail(
             JIT_GEMM_ERR_UNSUPPORTED, name.text,
@@ -166,12 +166,17 @@ static jit_gemm_status check_stride(const struct jg_array *array, enum part part
     if (per_vector > 1 && stride % per_vector != 0) {
         const struct field_name name = field_of(array, part);
         const int64_t padded = stride - stride % per_vector + per_vector;
+        const int64_t bits = stride * jg_dtype_bits(array->dtype);
+        char less[96] = "";
         char hint[224];
+        if (bits % 8 == 0) {
+            snprintf(less, sizeof(less), ", or create a kernel for less: %s=%lld",
+                     array->alignment_key, (long long)alignment_of((uint64_t)bits / 8));
+        }
         snprintf(hint, sizeof(hint),
                  "pad to a multiple of %lld elements, for instance %lld, and give that "
-                 "here, or create a kernel for less: %s=%lld",
-                 (long long)per_vector, (long long)padded, array->alignment_key,
-                 (long long)alignment_of((uint64_t)(stride * array->element_bytes)));
+                 "here%s",
+                 (long long)per_vector, (long long)padded, less);
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, name.text, hint,
                        "the %sstride of %lld elements of %s is no multiple of %lld bytes",
                        is_packed ? "packed " : "", (long long)stride, array->description,
@@ -263,6 +268,14 @@ static jit_gemm_status resolve_batch_stride(const struct jg_array *array,
     return check_stride(array, PART_BATCH_STRIDE, param->batch_stride, is_packed);
 }
 
+/* False if there are too many. */
+static bool bytes_checked(jit_gemm_dtype dtype, int64_t elements, int64_t *ret_bytes)
+{
+    const int bits = jg_dtype_bits(dtype);
+    *ret_bytes = elements / 8 * bits + 8; /* at least so many where they are parts */
+    return bits < 8 || jg_mul_checked(elements, bits / 8, ret_bytes);
+}
+
 /* Does the whole array end below 2^64? */
 static jit_gemm_status check_extent(const struct jg_array *array,
                                     const struct jg_matrix_param *param)
@@ -273,7 +286,7 @@ static jit_gemm_status check_extent(const struct jg_array *array,
     uint64_t end = 0;
     if (!jg_mul_checked(param->batch_stride, steps, &elements) ||
         __builtin_add_overflow(elements, param->ld * array->rows, &elements) ||
-        !jg_mul_checked(elements, array->element_bytes, &bytes)) {
+        !bytes_checked(array->dtype, elements, &bytes)) {
         if (steps > 0) {
             return fail_overflow(array, PART_BATCH_STRIDE);
         }

@@ -19,7 +19,7 @@ struct jg_array {
     const char *kind;        /* "matrix", "row_vector" */
     int64_t rows, columns;   /* as they lie in memory */
     int64_t batch;
-    int64_t element_bytes;
+    jit_gemm_dtype dtype;
     int64_t alignment; /* bytes, of the address, ld and batch stride: what is promised */
     const char *alignment_key; /* of a problem's text, which promises it */
     bool may_broadcast;

@@ -497,6 +497,52 @@ Test(bad_input, scales_of_d_that_cannot_be)
     api_fixture_close(&fixture);
 }
 
+Test(bad_input, half_bytes_of_d_that_cannot_be)
+{
+    static const struct {
+        int64_t n, ld, batch_stride;
+        const char *message;
+    } rows[] = {
+        {515, 0, 0,
+         "args.n: a row of D has 515 elements of type e2m1, which end inside a "
+         "byte; pad B to an even number of columns of D"},
+        {514, 515, 0,
+         "args.d.ld: the stride of 515 elements of D is no multiple of 1 bytes; "
+         "pad to a multiple of 2 elements, for instance 516, and give that here"},
+        {514, 514, 300 * 514 + 1,
+         "args.d.batch_stride: the stride of 154201 elements of D is no multiple of 1"},
+        {514, 512, 0,
+         "args.d.ld: the leading dimension 512 of D is less than its row of 514"},
+    };
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    const jit_gemm_problem problem = api_problem("m=300 k=512 batch=2 a=bf16 d=nvfp4 "
+                                                 "output_align=1 dynamic=n");
+    jit_gemm *gemm = NULL;
+    cr_assert_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_OK, "%s",
+                 jit_gemm_last_error());
+    jit_gemm_args args = {.struct_size = sizeof(args),
+                          .n = 514,
+                          .a = {.pointer = 0x10000},
+                          .b = {.pointer = 0x20000},
+                          .d = {.pointer = 0x40001, .ld = 516},
+                          .d_scale = {.pointer = 0x50001}};
+    fixture.fake->recording = 1;
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s", jit_gemm_last_error());
+    cr_expect_eq(fixture.fake->last_launch.params.d.ld, 516);
+    cr_expect_eq(fixture.fake->last_launch.params.d.batch_stride, 300 * 516);
+    cr_expect_eq(fixture.fake->last_launch.params.d_scale.ld, 33);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        args.n = rows[i].n;
+        args.d.ld = rows[i].ld;
+        args.d.batch_stride = rows[i].batch_stride;
+        cr_expect_neq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s", rows[i].message);
+        cr_expect(api_error_has(rows[i].message), "%s", jit_gemm_last_error());
+    }
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
 Test(bad_input, problems_that_cannot_be)
 {
     struct api_fixture fixture;

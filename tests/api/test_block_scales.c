@@ -119,57 +119,116 @@ static const struct known {
     unsigned char d[4]; /* beside it, e4m3 */
     unsigned char mx;   /* scale of mx */
     unsigned char mx_d[4];
-} rows_of_e4m3[] = {
-    {"zeros", {0, -0.0F, 0, 0}, 1, {0, 0x80, 0, 0}, 0, {0, 0x80, 0, 0}},
+    unsigned char nv; /* scale of nv, with tensor scales of one */
+    unsigned char nv_d[2];
+} known_rows[] = {
+    {"zeros", {0, -0.0F, 0, 0}, 1, {0, 0x80, 0, 0}, 0, {0, 0x80, 0, 0}, 0x01, {0x80, 0x00}},
     {"448",
      {448, -448, 224, 1},
      1,
      {0x7e, 0xfe, 0x76, 0x38},
      127,
-     {0x7e, 0xfe, 0x76, 0x38}},
+     {0x7e, 0xfe, 0x76, 0x38},
+     0x69,
+     {0xf7, 0x05}},
     {"the next after 448",
      {448.00003F, 448, 1, 0},
      1.0000001F,
      {0x7e, 0x7e, 0x38, 0},
      128,
-     {0x76, 0x76, 0x30, 0}},
-    {"896", {896, 448, 2, -2}, 2, {0x7e, 0x76, 0x38, 0xb8}, 128, {0x7e, 0x76, 0x38, 0xb8}},
-    {"ties", {448, 17, 19, 0x1p-10F}, 1, {0x7e, 0x58, 0x5a, 0}, 127, {0x7e, 0x58, 0x5a, 0}},
+     {0x76, 0x76, 0x30, 0},
+     0x69,
+     {0x77, 0x00}},
+    {"896",
+     {896, 448, 2, -2},
+     2,
+     {0x7e, 0x76, 0x38, 0xb8},
+     128,
+     {0x7e, 0x76, 0x38, 0xb8},
+     0x71,
+     {0x57, 0x80}},
+    {"ties",
+     {448, 17, 19, 0x1p-10F},
+     1,
+     {0x7e, 0x58, 0x5a, 0},
+     127,
+     {0x7e, 0x58, 0x5a, 0},
+     0x69,
+     {0x07, 0x01}},
     {"infinity",
      {INFINITY, 1, -INFINITY, 0},
      FLT_MAX / 448,
      {0x7e, 0, 0xfe, 0},
      254,
-     {0x7e, 0, 0xfe, 0}},
+     {0x7e, 0, 0xfe, 0},
+     0x7e,
+     {0x07, 0x0f}},
     {"NaN",
      {1, NAN, INFINITY, 0},
      NAN,
      {0x7f, 0x7f, 0x7f, 0x7f},
      255,
-     {0x7f, 0x7f, 0x7f, 0x7f}},
+     {0x7f, 0x7f, 0x7f, 0x7f},
+     0x7f,
+     {0x77, 0x77}},
     {"the greatest",
      {FLT_MAX, 1, 0, 0},
      FLT_MAX / 448,
      {0x7e, 0, 0, 0},
      247,
-     {0x78, 0, 0, 0}},
+     {0x78, 0, 0, 0},
+     0x7e,
+     {0x07, 0x00}},
     {"the least normal",
      {FLT_MIN, -FLT_MIN, 0, 0},
      FLT_MIN,
      {0x38, 0xb8, 0, 0},
      0,
-     {0x40, 0xc0, 0, 0}},
-    {"the least", {0x1p-149F, 0, 0, 0}, FLT_MIN, {0, 0, 0, 0}, 0, {0, 0, 0, 0}},
+     {0x40, 0xc0, 0, 0},
+     0x01,
+     {0x80, 0x00}},
+    {"the least",
+     {0x1p-149F, 0, 0, 0},
+     FLT_MIN,
+     {0, 0, 0, 0},
+     0,
+     {0, 0, 0, 0},
+     0x01,
+     {0x00, 0x00}},
+    {"ties of nv",
+     {6, 0.25F, -0.75F, 1.25F},
+     6.0F / 448,
+     {0x7e, 0x59, 0xe6, 0x6c},
+     121,
+     {0x7c, 0x58, 0xe4, 0x6a},
+     0x38,
+     {0x07, 0x2a}},
+    {"more ties of nv",
+     {6, 1.75F, -2.5F, 3.5F},
+     6.0F / 448,
+     {0x7e, 0x70, 0xf4, 0x78},
+     121,
+     {0x7c, 0x6e, 0xf2, 0x76},
+     0x38,
+     {0x47, 0x6c}},
+    {"a tie of nv's scale",
+     {6.375F, 5, -5.125F, 0.25F},
+     6.375F / 448,
+     {0x7e, 0x7b, 0xfb, 0x59},
+     121,
+     {0x7d, 0x7a, 0xfa, 0x58},
+     0x38,
+     {0x67, 0x0f}},
 };
 
-enum { KNOWN_ROWS = sizeof(rows_of_e4m3) / sizeof(rows_of_e4m3[0]) };
+enum { KNOWN_ROWS = sizeof(known_rows) / sizeof(known_rows[0]) };
 
 static void fill_known(struct data *data)
 {
     memset(data->values, 0, sizeof(data->values));
     for (int row = 0; row < KNOWN_ROWS; row++) {
-        memcpy(data->values[0][row], rows_of_e4m3[row].values,
-               sizeof(rows_of_e4m3[row].values));
+        memcpy(data->values[0][row], known_rows[row].values,
+               sizeof(known_rows[row].values));
     }
 }
 
@@ -180,43 +239,65 @@ static float f32_at(const struct data *data, size_t index)
     return value;
 }
 
-static void expect_known(const struct data *data, const char *arch, bool is_mx)
+static void expect_bytes(const struct data *data, const struct known *known, int at,
+                         const unsigned char *want, int count)
 {
-    const int blocks = is_mx ? (COLUMNS + 31) / 32 : (COLUMNS + 127) / 128;
+    for (int i = 0; i < count; i++) {
+        cr_expect_eq(data->d[at + i], want[i], "%s, byte %d: %02x", known->what, i,
+                     data->d[at + i]);
+    }
+}
+
+static void expect_known_f32(const struct data *data)
+{
     for (int row = 0; row < KNOWN_ROWS; row++) {
-        const struct known *known = &rows_of_e4m3[row];
-        const size_t index = (size_t)(row * blocks);
-        const unsigned char *want = is_mx ? known->mx_d : known->d;
-        if (is_mx) {
-            cr_expect_eq(data->scales[index], known->mx, "%s, %s: %u", arch, known->what,
-                         data->scales[index]);
-        } else {
-            const float got = f32_at(data, index);
-            cr_expect(isnan(known->scale) ? isnan(got)
-                                          : got >= known->scale && got <= known->scale,
-                      "%s, %s: %a", arch, known->what, (double)got);
-        }
-        for (int i = 0; i < 4; i++) {
-            const unsigned char got = data->d[row * COLUMNS + i];
-            cr_expect_eq(got, want[i], "%s, %s, mx %d, element %d: %02x", arch, known->what,
-                         is_mx, i, got);
-        }
+        const struct known *known = &known_rows[row];
+        const float got = f32_at(data, (size_t)(row * ((COLUMNS + 127) / 128)));
+        cr_expect(isnan(known->scale) ? isnan(got)
+                                      : got >= known->scale && got <= known->scale,
+                  "%s: %a", known->what, (double)got);
+        expect_bytes(data, known, row * COLUMNS, known->d, 4);
+    }
+}
+
+static void expect_known_mx(const struct data *data)
+{
+    for (int row = 0; row < KNOWN_ROWS; row++) {
+        const struct known *known = &known_rows[row];
+        const unsigned char got = data->scales[row * ((COLUMNS + 31) / 32)];
+        cr_expect_eq(got, known->mx, "%s: %u", known->what, got);
+        expect_bytes(data, known, row * COLUMNS, known->mx_d, 4);
+    }
+}
+
+static void expect_known_nv(const struct data *data)
+{
+    for (int row = 0; row < KNOWN_ROWS; row++) {
+        const struct known *known = &known_rows[row];
+        const unsigned char got = data->scales[row * ((COLUMNS + 15) / 16)];
+        cr_expect_eq(got, known->nv, "%s: %02x", known->what, got);
+        expect_bytes(data, known, row * COLUMNS / 2, known->nv_d, 2);
     }
 }
 
 Test(block_scales, edges_have_known_bytes)
 {
+    static const struct {
+        const char *text;
+        void (*expect)(const struct data *data);
+    } kinds[] = {{"d=e4m3 d_scale=1x128", expect_known_f32},
+                 {"d=e4m3 d_scale=mx", expect_known_mx},
+                 {"d=e2m1 d_scale=nv", expect_known_nv}};
     struct data *data = malloc(sizeof(*data));
     cr_assert_not_null(data);
     for (int i = 0; i < ARCHS; i++) {
         jit_gemm_context *context = open_context(archs[i]);
-        const jit_gemm_problem f32 = make_problem("d=e4m3 d_scale=1x128");
-        const jit_gemm_problem mx = make_problem("d=e4m3 d_scale=mx");
-        fill_known(data);
-        run(context, &f32, data);
-        expect_known(data, archs[i], false);
-        run(context, &mx, data);
-        expect_known(data, archs[i], true);
+        for (size_t j = 0; j < sizeof(kinds) / sizeof(kinds[0]); j++) {
+            const jit_gemm_problem problem = make_problem(kinds[j].text);
+            fill_known(data);
+            run(context, &problem, data);
+            kinds[j].expect(data);
+        }
         jit_gemm_context_destroy(&context);
     }
     free(data);
@@ -267,16 +348,19 @@ static void expect_quantised(const struct data *data, const jit_gemm_problem *pr
         cr_assert_eq(data->scales[i], GUARD, "%s: byte %zu beyond the scales", what,
                      i - end);
     }
-    for (size_t i = BATCH * ROWS * COLUMNS; i < sizeof(data->d); i++) {
+    for (size_t i = element_view_bytes(&view); i < sizeof(data->d); i++) {
         cr_assert_eq(data->d[i], GUARD, "%s: a byte beyond D", what);
     }
 }
 
 Test(block_scales, layouts_and_types_are_exact)
 {
-    static const char *const texts[] = {
-        "d=e5m2 d_scale=1x128", "d=e4m3 d_scale=1x128 d_scale_layout=column",
-        "d=e5m2 d_scale=mx", "d=e4m3 d_scale=mx d_scale_layout=128x4"};
+    static const char *const texts[] = {"d=e5m2 d_scale=1x128",
+                                        "d=e4m3 d_scale=1x128 d_scale_layout=column",
+                                        "d=e5m2 d_scale=mx",
+                                        "d=e4m3 d_scale=mx d_scale_layout=128x4",
+                                        "d=nvfp4",
+                                        "d=nvfp4 d_scale_layout=128x4"};
     struct data *data = malloc(sizeof(*data));
     cr_assert_not_null(data);
     fill_random(data);

@@ -28,6 +28,7 @@ PROBLEMS = [
     (["bf16", "c=f32", "output_align=2"], VECTORS),
     (["bf16", "d_layout=column", "--epilogue", "d = silu(acc0) * acc1;"], FRAGMENTS),
     (["bf16", "d=e4m3", "d_scale=1x128", "--epilogue", "d = silu(acc0) * acc1;"], VECTORS),
+    (["bf16", "d=nvfp4"], VECTORS),
 ]
 # Inputs that threads load: nothing may be spilled, whatever they load and how.
 THREAD_LOADS = [["bf16", "input_align=2"], ["bf16", "layout=tt", "input_align=4"],

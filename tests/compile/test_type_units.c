@@ -64,6 +64,8 @@ static const struct type_row hopper_rows[] = {
     {{.problem = "512x512x512 e4m3 d=e5m2 d_scale=mx d_scale_layout=128x4 "
                  "config=tile=128x192"},
      ".m64n192k32.f32.e4m3.e4m3 "},
+    {{.problem = "512x512x512 bf16 d=nvfp4 config=tile=128x192"},
+     "cvt.rn.satfinite.e4m3x2.f32 "},
 };
 
 static const struct type_row blackwell_rows[] = {
@@ -98,6 +100,8 @@ static const struct type_row blackwell_rows[] = {
     {{.problem = "512x333x512 bf16 c=s8 d=s8 config=mma=256x128"}, ".kind::f16 ["},
     {{.problem = "512x333x512 e4m3 d_scale=1x128 config=mma=256x256"}, ".kind::f8f6f4 ["},
     {{.problem = "512x512x512 bf16 d=e4m3 d_scale=mx config=mma=256x192"}, ".kind::f16 ["},
+    {{.problem = "512x512x512 bf16 d=nvfp4 config=mma=256x256"},
+     "cvt.rn.satfinite.e2m1x2.f32 "},
 };
 
 static void expect_units(const char *arch, const struct type_row *rows, size_t count)

@@ -177,7 +177,7 @@ Test(problem, scales_that_no_kernel_has_are_refused_by_name)
         {{.kind = JIT_GEMM_SCALE_BLOCK, .block_mn = 2, .block_k = 64},
          JIT_GEMM_ERR_UNSUPPORTED,
          "scale.block_k: there are no scales of blocks of 2x64 and type none; give blocks "
-         "of 1x128 or 128x128 and f32, or of 1x32 and ue8m0"},
+         "of 1x128 or 128x128 and f32, of 1x32 and ue8m0, or of 1x16 and ue4m3"},
         {{.kind = JIT_GEMM_SCALE_BLOCK,
           .dtype = JIT_GEMM_DTYPE_F32,
           .block_mn = 1,
@@ -214,7 +214,7 @@ Test(problem, scales_of_c_and_d_are_refused)
     problem.d.scale.kind = JIT_GEMM_SCALE_TENSOR;
     expect_refused(&problem, JIT_GEMM_ERR_UNSUPPORTED,
                    "problem.d.scale.kind: there is no kernel for scale tensor of D yet; "
-                   "give 1x128 or mx, or multiply in an epilogue");
+                   "give 1x128, mx or nv, or multiply in an epilogue");
 
     problem = make_problem();
     problem.c.scale.kind = JIT_GEMM_SCALE_VECTOR;
@@ -743,6 +743,8 @@ Test(dtype, names_and_sizes)
     cr_expect_eq(jg_bytes_of(JIT_GEMM_DTYPE_F16, 3), 6);
     cr_expect_eq(jg_bytes_of(JIT_GEMM_DTYPE_TF32, INT64_C(1) << 38), INT64_C(1) << 40);
     cr_expect_eq(jg_bytes_of(JIT_GEMM_DTYPE_NONE, 3), 0);
+    cr_expect_eq(jg_dtype_bits(JIT_GEMM_DTYPE_E2M1), 4);
+    cr_expect_eq(jg_bytes_of(JIT_GEMM_DTYPE_E2M1, 5), 3);
     cr_expect(jg_dtype_parse("f16xx", 3, &dtype));
     cr_expect_eq(dtype, JIT_GEMM_DTYPE_F16);
     cr_expect_not(jg_dtype_parse("f1", 2, &dtype));
@@ -775,8 +777,9 @@ Test(dtype, values_are_never_renumbered)
         const char *name;
         int value, bytes;
     } rows[] = {
-        {"bf16", 1, 2}, {"f16", 2, 2}, {"f32", 3, 4}, {"tf32", 4, 4},  {"e4m3", 5, 1},
-        {"e5m2", 6, 1}, {"s8", 7, 1},  {"s32", 8, 4}, {"ue8m0", 9, 1},
+        {"bf16", 1, 2},  {"f16", 2, 2},   {"f32", 3, 4},    {"tf32", 4, 4},
+        {"e4m3", 5, 1},  {"e5m2", 6, 1},  {"s8", 7, 1},     {"s32", 8, 4},
+        {"ue8m0", 9, 1}, {"e2m1", 10, 1}, {"ue4m3", 11, 1},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         jit_gemm_dtype dtype = JIT_GEMM_DTYPE_NONE;

@@ -158,6 +158,12 @@ Test(problem_text, every_message)
         {"8x8x8 bf16 a_scale=row",
          "problem.a.scale.kind: unknown scale 'row' at column 20; scales: none tensor vector "
          "1x128 128x128 mx"},
+        {"8x8x8 bf16 d_scale=nv d=nvfp4",
+         "problem.d.dtype: 'nvfp4' at column 25 brings its scales along, and 'd_scale' is "
+         "given too; leave one of them out, or name the element type alone"},
+        {"8x8x8 bf16 d=nvfp4 d_scale=nv",
+         "problem.d.scale.kind: key 'd_scale' at column 20 is given twice"},
+        {"8x8x8 bf16 c=nvfp4", "problem.c.dtype: unknown type 'nvfp4' at column 14"},
         {"8x8x8 bf16 d_scale=mx d_scale_layout=4x128",
          "problem.d.scale.layout: unknown layout '4x128' at column 38; layouts: row column "
          "128x4"},
@@ -307,6 +313,10 @@ Test(problem_text, print_leaves_defaults_out)
          "a_scale=1x128 b_scale_layout=row",
          "m=8 n=8 k=8 a=e4m3 a_scale=1x128 a_scale_layout=column b_scale=128x128 d_scale=mx "
          "d_scale_layout=128x4"},
+        {"8x8x8 bf16 d_scale_layout=128x4 d=nvfp4",
+         "m=8 n=8 k=8 a=bf16 d=e2m1 d_scale=nv d_scale_layout=128x4"},
+        {"8x8x8 mxfp8 b=mxfp8e5m2 d=f32",
+         "m=8 n=8 k=8 a=e4m3 b=e5m2 d=f32 a_scale=mx b_scale=mx"},
         {"8x8x8 e4m3 b_scale=vector dynamic=m layout=nn a_scale=tensor d=bf16",
          "m=8 n=8 k=8 a=e4m3 d=bf16 layout=nn a_scale=tensor b_scale=vector dynamic=m"},
         {"8x8x8 bf16 input_align=16", "m=8 n=8 k=8 a=bf16"},
@@ -388,6 +398,10 @@ static jit_gemm_scale draw_scale(void)
          .dtype = JIT_GEMM_DTYPE_UE8M0,
          .block_mn = 1,
          .block_k = 32},
+        {.kind = JIT_GEMM_SCALE_BLOCK,
+         .dtype = JIT_GEMM_DTYPE_UE4M3,
+         .block_mn = 1,
+         .block_k = 16},
     };
     jit_gemm_scale scale = scales[draw(draw(4) ? 1 : sizeof(scales) / sizeof(scales[0]))];
     if (scale.kind == JIT_GEMM_SCALE_BLOCK) {

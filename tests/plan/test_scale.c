@@ -25,6 +25,9 @@ Test(scale, computed_scales_that_there_is_a_kernel_for)
         "8x8x8 e4m3 d_scale=1x128",
         "8x8x8 bf16 d=e5m2 d_scale=1x128 d_scale_layout=column",
         "8x8x8 s8 d=e4m3 d_scale=mx",
+        "8x8x8 bf16 d=e2m1 d_scale=nv",
+        "8x8x8 s8 d=nvfp4 d_scale_layout=128x4",
+        "8x8x8 bf16 d=mxfp8e5m2",
         "8x8x8 e4m3 c=bf16 d_scale=mx d_scale_layout=128x4 output_align=1",
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -51,6 +54,9 @@ Test(scale, scales_of_input_blocks_that_there_is_no_kernel_for_are_refused_by_na
     static const struct {
         const char *text, *message;
     } rows[] = {
+        {"8x8x8 e4m3 a_scale=nv b_scale=nv",
+         "problem.a.scale.kind: there is no kernel for scale nv of A; give 1x128, 128x128 "
+         "or mx"},
         {"8x8x8 e4m3 a_scale=mx b_scale=mx",
          "problem.a.scale.layout: there is no kernel for scale mx of A in layout row yet; "
          "give the layout 128x4"},
@@ -99,7 +105,23 @@ Test(scale, computed_scales_that_there_is_no_kernel_for_are_refused_by_name)
          "yet; give the layout row or 128x4"},
         {"8x8x8 bf16 d_scale=mx",
          "problem.d.dtype: there is no kernel for scale mx of a D of type bf16; give e4m3 "
-         "or e5m2"},
+         "or e5m2 with scale 1x128 or mx, or e2m1 with scale nv"},
+        {"8x8x8 e4m3 d_scale=nv",
+         "problem.d.dtype: there is no kernel for scale nv of a D of type e4m3"},
+        {"8x8x8 bf16 d=e2m1 d_scale=mx",
+         "problem.d.dtype: there is no kernel for scale mx of a D of type e2m1"},
+        {"8x8x8 bf16 d=e2m1",
+         "problem.d.dtype: there is no kernel for scale none of a D of type e2m1; give e4m3 "
+         "or e5m2 with scale 1x128 or mx, or e2m1 with scale nv"},
+        {"8x8x8 bf16 c=e2m1", "problem.c.dtype: there is no kernel for C of type e2m1"},
+        {"8x8x8 e2m1 d=f32", "problem.a.dtype: there is no kernel for inputs of type e2m1"},
+        {"8x9x8 bf16 d=nvfp4",
+         "problem.n: a row of D has 9 elements of type e2m1, which end inside a byte; pad B "
+         "to an even number of columns of D"},
+        {"8x8x8 bf16 d=nvfp4 d_scale_layout=column",
+         "problem.d.scale.layout: there is no kernel for scale nv of D in layout column"},
+        {"8x8x8 bf16 d=nvfp4 d_layout=column",
+         "problem.d.layout: there is no kernel for scale nv of a column-major D"},
         {"8x8x8 e4m3 d_scale=1x128 d_layout=column",
          "problem.d.layout: there is no kernel for scale 1x128 of a column-major D; give "
          "JIT_GEMM_LAYOUT_ROW_MAJOR"},

@@ -91,6 +91,58 @@ Test(elements, every_8_bit_float_survives_a_round_trip)
     }
 }
 
+/* The 8 codes of e2m1 without a sign, what lies in the middle of two, and which of them has
+ * that: the even one. */
+static const struct {
+    double value, middle;
+    unsigned char code, of_middle;
+} e2m1_rows[] = {{0, 0.25, 0, 0}, {0.5, 0.75, 1, 2}, {1, 1.25, 2, 2}, {1.5, 1.75, 3, 4},
+                 {2, 2.5, 4, 4},  {3, 3.5, 5, 6},    {4, 5, 6, 6},    {6, 7, 7, 7}};
+
+Test(elements, e2m1_has_known_codes_and_takes_the_even_one_in_the_middle)
+{
+    for (size_t i = 0; i < sizeof(e2m1_rows) / sizeof(e2m1_rows[0]); i++) {
+        const double values[] = {e2m1_rows[i].value, e2m1_rows[i].middle,
+                                 e2m1_rows[i].middle * (1 - 0x1p-20),
+                                 e2m1_rows[i].middle * (1 + 0x1p-20)};
+        const unsigned char next = i < 7 ? (unsigned char)(i + 1) : 7;
+        const unsigned char codes[] = {e2m1_rows[i].code, e2m1_rows[i].of_middle,
+                                       e2m1_rows[i].code, next};
+        for (size_t j = 0; j < 4; j++) {
+            unsigned char pair = 0x55;
+            element_store(JIT_GEMM_DTYPE_E2M1, &pair, 0, values[j]);
+            cr_expect_eq(pair, 0x50 | codes[j], "%g: %02x", values[j], pair);
+            element_store(JIT_GEMM_DTYPE_E2M1, &pair, 1, -values[j]);
+            cr_expect_eq(pair, 0x80 | codes[j] << 4 | codes[j], "%g: %02x", -values[j],
+                         pair);
+            cr_expect_eq(element_load(JIT_GEMM_DTYPE_E2M1, &pair, 1),
+                         -e2m1_rows[codes[j]].value);
+            cr_expect_eq(element_load(JIT_GEMM_DTYPE_E2M1, &pair, 0),
+                         e2m1_rows[codes[j]].value);
+        }
+    }
+}
+
+Test(elements, two_of_e2m1_share_a_byte)
+{
+    const struct element_view view = {JIT_GEMM_DTYPE_E2M1, 1, 3, 6, 8, 24};
+    unsigned char data[12];
+    cr_expect_eq(element_view_bytes(&view), sizeof(data));
+    cr_expect_eq(element_bytes(JIT_GEMM_DTYPE_E2M1, 5), 3);
+    cr_expect_eq(element_padded_ld(JIT_GEMM_DTYPE_E2M1, 33, 16), 64);
+    element_fill_poison(&view, data);
+    for (size_t i = 0; i < 6; i++) {
+        element_store(JIT_GEMM_DTYPE_E2M1, data, 8 + i, 1);
+    }
+    cr_expect_eq(data[3], 0xff);
+    cr_expect_eq(data[4], 0x22);
+    cr_expect_eq(data[6], 0x22);
+    cr_expect_eq(data[7], 0xff);
+    cr_expect_eq(compare_count_strays(&view, data), 0);
+    element_store(JIT_GEMM_DTYPE_E2M1, data, 15, 1);
+    cr_expect_eq(compare_count_strays(&view, data), 1);
+}
+
 Test(elements, narrow_types_round_to_nearest_even_and_saturate)
 {
     static const struct {
@@ -110,6 +162,11 @@ Test(elements, narrow_types_round_to_nearest_even_and_saturate)
         {JIT_GEMM_DTYPE_E5M2, 1e9, 57344},
         {JIT_GEMM_DTYPE_E5M2, 0x1p-17, 0},
         {JIT_GEMM_DTYPE_E5M2, -0x1.8p-17, -0x1p-16},
+        {JIT_GEMM_DTYPE_UE4M3, -1.1875, 1.25},
+        {JIT_GEMM_DTYPE_UE4M3, 1e9, 448},
+        {JIT_GEMM_DTYPE_E2M1, INFINITY, 6},
+        {JIT_GEMM_DTYPE_E2M1, -7, -6},
+        {JIT_GEMM_DTYPE_E2M1, NAN, 6},
         {JIT_GEMM_DTYPE_TF32, 1 + 0x1p-11, 1},
         {JIT_GEMM_DTYPE_TF32, 1 + 0x3p-11, 1 + 0x1p-9},
         {JIT_GEMM_DTYPE_S8, -128.4, -128},

@@ -20,6 +20,8 @@ struct blocks {
 static void make_blocks(struct blocks *blocks, jit_gemm_dtype type, uint32_t block,
                         jit_gemm_scale_layout layout)
 {
+    const jit_gemm_dtype d =
+        type == JIT_GEMM_DTYPE_UE4M3 ? JIT_GEMM_DTYPE_E2M1 : JIT_GEMM_DTYPE_E4M3;
     memset(blocks, 0, sizeof(*blocks));
     blocks->scale = (jit_gemm_scale){.kind = JIT_GEMM_SCALE_BLOCK,
                                      .dtype = type,
@@ -28,8 +30,7 @@ static void make_blocks(struct blocks *blocks, jit_gemm_dtype type, uint32_t blo
                                      .layout = layout};
     blocks->ref_view = (struct element_view){JIT_GEMM_DTYPE_F32, 1, ROWS, COLUMNS, COLUMNS,
                                              ROWS * COLUMNS};
-    blocks->view =
-        (struct element_view){JIT_GEMM_DTYPE_E4M3, 1, ROWS, COLUMNS, LD, ROWS * LD};
+    blocks->view = (struct element_view){d, 1, ROWS, COLUMNS, LD, ROWS * LD};
     blocks->scale_view = quantise_scale_view(&blocks->scale, 1, ROWS, COLUMNS);
     cr_assert_leq(element_view_bytes(&blocks->scale_view), sizeof(blocks->scales));
     element_fill_random(&blocks->ref_view, blocks->ref, 7);
@@ -42,14 +43,14 @@ static void make_blocks(struct blocks *blocks, jit_gemm_dtype type, uint32_t blo
             for (int column = begin; column < end; column++) {
                 amax = fmaxf(amax, fabsf(blocks->ref[row * COLUMNS + column]));
             }
-            const float scale = quantise_scale(&blocks->scale, JIT_GEMM_DTYPE_E4M3, amax);
+            const float scale = quantise_scale(&blocks->scale, d, amax);
             const int64_t index = quantise_scale_index(&blocks->scale, ROWS, COLUMNS, row,
                                                        begin / (int64_t)block);
             element_store(type, blocks->scales, (size_t)index, (double)scale);
             for (int column = begin; column < end; column++) {
-                element_store(JIT_GEMM_DTYPE_E4M3, blocks->d, (size_t)(row * LD + column),
-                              quantise_element(JIT_GEMM_DTYPE_E4M3, scale,
-                                               blocks->ref[row * COLUMNS + column]));
+                element_store(
+                    d, blocks->d, (size_t)(row * LD + column),
+                    quantise_element(d, scale, blocks->ref[row * COLUMNS + column]));
             }
         }
     }
@@ -106,6 +107,50 @@ Test(quantise, right_blocks_pass_in_every_layout)
     cr_expect(passes(&blocks));
     make_pieces(&blocks);
     cr_expect(passes(&blocks));
+    make_blocks(&blocks, JIT_GEMM_DTYPE_UE4M3, 16, JIT_GEMM_SCALE_LAYOUT_ROW);
+    cr_expect(passes(&blocks));
+}
+
+Test(quantise, half_a_byte_that_is_wrong_fails)
+{
+    static struct blocks blocks;
+    struct compare_report elements, scales;
+    make_blocks(&blocks, JIT_GEMM_DTYPE_UE4M3, 16, JIT_GEMM_SCALE_LAYOUT_ROW);
+    blocks.d[(2 * LD + 298) / 2] ^= 0x10; /* column 299 */
+    compare(&blocks, &elements, &scales);
+    cr_expect_eq(elements.over_bound, 1);
+    cr_expect_eq(elements.column, 299);
+    cr_expect(scales.pass);
+    blocks.d[(2 * LD + 298) / 2] ^= 0x10;
+    ((unsigned char *)blocks.scales)[20]++; /* row 1, block 1 of 19 */
+    compare(&blocks, &elements, &scales);
+    cr_expect_eq(scales.over_bound, 1);
+    cr_expect_eq(scales.column, 16);
+}
+
+Test(quantise, scales_of_nv_are_rounded_to_nearest_and_never_zero)
+{
+    const jit_gemm_scale nv = {.kind = JIT_GEMM_SCALE_BLOCK,
+                               .dtype = JIT_GEMM_DTYPE_UE4M3,
+                               .block_mn = 1,
+                               .block_k = 16};
+    static const struct {
+        float amax, scale;
+    } rows[] = {{0, 0x1p-9F},
+                {0x1p-149F, 0x1p-9F},
+                {6, 1},
+                {6 * 1.0625F, 1},
+                {6 * 1.1875F, 1.25F},
+                {6 * 448, 448},
+                {6 * 0x1.8p-9F, 0x1p-8F},
+                {1e9F, 448},
+                {INFINITY, 448}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const float scale = quantise_scale(&nv, JIT_GEMM_DTYPE_E2M1, rows[i].amax);
+        cr_expect(scale >= rows[i].scale && scale <= rows[i].scale, "%a: %a",
+                  (double)rows[i].amax, (double)scale);
+    }
+    cr_expect(isnan(quantise_scale(&nv, JIT_GEMM_DTYPE_E2M1, NAN)));
 }
 
 Test(quantise, a_scale_that_is_off_by_one_unit_fails)

@@ -20,13 +20,15 @@ struct MatrixParam {
     template <class T>
     JG_DEVICE T *base(u32 batch) const
     {
-        return reinterpret_cast<T *>(pointer) + batch_stride * static_cast<i64>(batch);
+        return reinterpret_cast<T *>(pointer) +
+               storage_step<T>(batch_stride * static_cast<i64>(batch));
     }
     // Of the element that lies there in memory.
     template <class T>
     JG_DEVICE T *element(u32 row, u32 col, u32 batch) const
     {
-        return base<T>(batch) + ld * static_cast<i64>(row) + col;
+        return base<T>(batch) + storage_step<T>(ld * static_cast<i64>(row)) +
+               storage_step<T>(col);
     }
 };
 

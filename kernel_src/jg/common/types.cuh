@@ -34,6 +34,12 @@ struct e5m2 {
 struct ue8m0 { // a scale: a power of two
     u8 bits;
 };
+struct ue4m3 { // a scale: an e4m3 without its sign
+    u8 bits;
+};
+struct e2m1 { // two of them: the even one has the lower half
+    u8 bits;
+};
 struct s8 {
     signed char value;
 };
@@ -45,6 +51,16 @@ struct s32 {
 // say an element of less than a byte.
 template <class T>
 constexpr u32 kBits = 8 * sizeof(T);
+template <>
+constexpr u32 kBits<e2m1> = 4;
+
+// How far a pointer moves over so many elements. Of those that share bytes it is an even
+// number of them.
+template <class T>
+JG_DEVICE constexpr i64 storage_step(i64 elements)
+{
+    return kBits<T> < 8 ? elements >> 1 : elements;
+}
 
 // An opaque CUtensorMap. Lives in the kernel's parameters, never in local memory.
 struct alignas(128) TensorMap {

@@ -11,6 +11,7 @@
 #include <jg/common/choices.cuh>
 #include <jg/common/kernel_params.cuh>
 #include <jg/ptx/arithmetic.cuh>
+#include <jg/ptx/convert.cuh>
 
 namespace jg {
 
@@ -26,6 +27,8 @@ template <>
 constexpr f32 kGreatest<e4m3> = 448.0f;
 template <>
 constexpr f32 kGreatest<e5m2> = 57344.0f;
+template <>
+constexpr f32 kGreatest<e2m1> = 6.0f;
 
 // A scale as it is stored, and its reciprocal. `greatest`: of D's type. NaN if `amax` is.
 template <class T>
@@ -61,6 +64,20 @@ struct ScaleValue<ue8m0> {
         const bool is_nan = bits > 0x7f800000u;
         stored.bits = static_cast<u8>(is_nan ? 255 : byte);
         reciprocal = __uint_as_float(is_nan ? 0x7fffffffu : inverse);
+    }
+};
+
+// The nearest e4m3 that is not 0.
+template <>
+struct ScaleValue<ue4m3> {
+    ue4m3 stored;
+    f32 reciprocal;
+
+    JG_DEVICE ScaleValue(f32 amax, f32 greatest)
+    {
+        const u8 bits = Convert<e4m3>::from(amax / greatest).bits;
+        stored.bits = bits > 0 ? bits : 1;
+        reciprocal = 1.0f / to_f32(e4m3{stored.bits});
     }
 };
 

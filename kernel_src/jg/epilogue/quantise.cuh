@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // StepBlocks, SpreadBlocks: how the epilogue by vectors scales blocks of D
-// (output_scale.cuh), of a row each. Blocks of 32 columns lie in a step: a few lanes have
-// one. Blocks of 128 are spread over steps: elements go back to where accumulators were
-// staged, as f32, until the block's greatest magnitude is known; where two teams have half
-// of a block each, they exchange that of each row. Every element is computed once.
+// (output_scale.cuh), of a row each. Blocks of 16 or 32 columns lie in a step: a few lanes
+// have one. Blocks of 128 are spread over steps: elements go back to where accumulators
+// were staged, as f32, until the block's greatest magnitude is known; where two teams have
+// half of a block each, they exchange that of each row. Every element is computed once.
 //
 // The plan chooses tiles whose blocks are whole (lib/plan/output.c). Called by all lanes of
 // a warp together. Waits: SpreadBlocks, where two teams share blocks, at a named barrier of

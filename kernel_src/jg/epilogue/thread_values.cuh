@@ -17,10 +17,11 @@ struct VectorCoord {
     u32 count;
 };
 
-// Eight neighbouring elements as they are in memory.
+// Eight neighbouring elements as they are in memory. Of those that share bytes an even
+// number of them exists.
 template <class T>
 struct Packed8 {
-    static constexpr u32 kBytes = 8 * sizeof(T);
+    static constexpr u32 kBytes = kBits<T>; // eight elements: as many as one has bits
     static constexpr u32 kWords = kBytes / 4;
     u32 words[kWords];
 
@@ -44,10 +45,10 @@ struct Packed8 {
         constexpr u32 kAccess = access_bytes(CoordT::kAlignment);
         const u64 address = reinterpret_cast<u64>(target);
         if (kAccess == sizeof(T) || count == 8) {
-            ptx::store_global_words<kAccess, kBytes>(words, address, count * sizeof(T));
+            ptx::store_global_words<kAccess, kBytes>(words, address, count * kBits<T> / 8);
         } else if (!CoordT::kWholeVectors) {
             ptx::store_global_words<sizeof(T), kBytes - sizeof(T)>(words, address,
-                                                                   count * sizeof(T));
+                                                                   count * kBits<T> / 8);
         }
     }
     JG_DEVICE f32 value(u32 i) const
@@ -71,6 +72,9 @@ struct Packed8 {
             if constexpr (sizeof(T) == 4) {
                 words[i] = __float_as_uint(values[i]);
                 words[i + 1] = __float_as_uint(values[i + 1]);
+            } else if constexpr (kBits<T> == 4) {
+                const u32 pair = Convert<T>::pack(values[i], values[i + 1]);
+                words[0] = i > 0 ? words[0] | pair << (4 * i) : pair;
             } else if constexpr (sizeof(T) == 1) {
                 const u32 pair = Convert<T>::pack(values[i], values[i + 1]);
                 words[i / 4] = i % 4 ? words[i / 4] | pair << 16 : pair;

@@ -207,7 +207,7 @@ class VectorEpilogue {
                 team.enter_pass(at.pass + at.i);
                 inputs.operands.finish_row(params.operands, at.coord, team);
                 at.coord.row += kPassRows;
-                at.target += kPassRows * params.d.ld;
+                at.target += storage_step<D>(kPassRows * params.d.ld);
             }
         }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Element types to f32 and back, one value or two at a time. Rounds to nearest even. What
-// is too large for e4m3, e5m2 or s32 becomes the largest value of its sign; a NaN stays
-// one, and becomes 0 in s32.
+// is too large for e4m3, e5m2, e2m1 or s32 becomes the largest value of its sign; a NaN
+// stays one, and becomes 0 in s32.
 #pragma once
 #include <jg/common/types.cuh>
 
@@ -208,6 +208,46 @@ struct Convert<e5m2> {
     static JG_DEVICE f32 high(u32 pair)
     {
         return Convert<f16>::high(halves(pair));
+    }
+};
+
+#if defined(__CUDA_ARCH_FEAT_SM100_ALL) || \
+    (defined(__CUDA_ARCH_FAMILY_SPECIFIC__) && __CUDA_ARCH_FAMILY_SPECIFIC__ / 100 == 10)
+constexpr bool kHasE2m1 = true;
+#else
+constexpr bool kHasE2m1 = false;
+#endif
+
+// A 4-bit float; NaN becomes 6. Beside the middle of two values the comparisons take the
+// nearer one, in the middle that with the even code; they are so written that a NaN is
+// beyond all of them.
+JG_DEVICE u32 e2m1_code(f32 value)
+{
+    const f32 x = ::fabsf(value);
+    const u32 code = !(x <= 0.25f) + !(x < 0.75f) + !(x <= 1.25f) + !(x < 1.75f) +
+                     !(x <= 2.5f) + !(x < 3.5f) + !(x <= 5.0f);
+    return x <= __uint_as_float(0x7f800000u) ? code | __float_as_uint(value) >> 31 << 3
+                                             : code;
+}
+
+// Two of them are 8 bits.
+template <>
+struct Convert<e2m1> {
+    static JG_DEVICE u32 pack(f32 low, f32 high)
+    {
+        if constexpr (kHasE2m1) {
+            u32 result;
+            // clang-format off
+            asm("{\n"
+                ".reg .b8 pair;\n"
+                "cvt.rn.satfinite.e2m1x2.f32 pair, %1, %2;\n"
+                "cvt.u32.u8 %0, pair;\n"
+                "}" : "=r"(result) : "f"(high), "f"(low));
+            // clang-format on
+            return result;
+        } else {
+            return e2m1_code(low) | e2m1_code(high) << 4;
+        }
     }
 };
 

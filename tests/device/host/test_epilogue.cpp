@@ -526,3 +526,32 @@ TEST(store_tiles, each_element_reaches_d_once_on_sm_100a)
     check_outputs_sm100a<f32, StoreCheck>();
     check_outputs_sm100a<bf16, StoreCheck>();
 }
+
+/* ------------------------------------------------------------------------ conversions */
+
+void expect_code(float value, u32 code)
+{
+    const u32 got = jg::e2m1_code(value);
+    EXPECT(got == code, "%a became %x, not %x", value, got, code);
+}
+
+// What kernels without an instruction for it do: codes, ties to even, what is too much,
+// NaN.
+TEST(convert, four_bit_floats_are_rounded_to_the_even_code)
+{
+    static const float values[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+    for (u32 code = 0; code < 8; code++) {
+        expect_code(values[code], code);
+        expect_code(-values[code], code | 8);
+        if (code < 7) {
+            const float middle = (values[code] + values[code + 1]) / 2;
+            expect_code(middle, code % 2 == 0 ? code : code + 1);
+            expect_code(middle * (1 - 0x1p-22f), code);
+            expect_code(-middle * (1 + 0x1p-22f), (code + 1) | 8);
+        }
+    }
+    expect_code(7, 7);
+    expect_code(-__builtin_inff(), 15);
+    expect_code(__builtin_nanf(""), 7);
+    expect_code(-__builtin_nanf(""), 7);
+}
