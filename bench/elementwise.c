@@ -159,6 +159,9 @@ static void write_loads(FILE *out, uint32_t i, const jit_gemm_operand *operand)
                 i, i, type, i);
         break;
     case JIT_GEMM_OPERAND_PAIR_VECTOR: /* refused before */
+    case JIT_GEMM_OPERAND_BLOCK_1X128:
+    case JIT_GEMM_OPERAND_BLOCK_1X32:
+    case JIT_GEMM_OPERAND_BLOCK_1X16:
         break;
     case JIT_GEMM_OPERAND_MATRIX:
         fprintf(out,
@@ -190,6 +193,9 @@ static void write_argument(FILE *out, uint32_t i, const jit_gemm_operand *operan
         fprintf(out, ", c%u[r]", i);
         break;
     case JIT_GEMM_OPERAND_PAIR_VECTOR:
+    case JIT_GEMM_OPERAND_BLOCK_1X128:
+    case JIT_GEMM_OPERAND_BLOCK_1X32:
+    case JIT_GEMM_OPERAND_BLOCK_1X16:
         break;
     case JIT_GEMM_OPERAND_MATRIX:
         fprintf(out, is_output(operand) ? ", o%u[j]" : ", v%u[r].get(j)", i);

@@ -119,6 +119,11 @@ static void place_operand(const struct gemm_shape *shape, const jit_gemm_operand
     case JIT_GEMM_OPERAND_COLUMN_VECTOR:
         place.bytes = (size_t)shape->m * element + 64;
         break;
+    case JIT_GEMM_OPERAND_BLOCK_1X128:
+    case JIT_GEMM_OPERAND_BLOCK_1X32:
+    case JIT_GEMM_OPERAND_BLOCK_1X16: /* more than there are */
+        place.bytes = (size_t)shape->m * ((size_t)shape->n / 16 + 1) * element;
+        break;
     case JIT_GEMM_OPERAND_MATRIX:
         place.ld = round_up_ld(shape->n, operand->dtype);
         place.batch_stride = place.ld * shape->m;

@@ -80,7 +80,8 @@ static const struct help_texts *make_help(void)
              "row_vector is by col, column_vector by row;\n"
              "ROLE: out (the epilogue writes a matrix); sum, max, min (of\n"
              "what it assigns, for each row: column_vector, column:\n"
-             "row_vector, or all: scalar)",
+             "row_vector, block of a row: 1x128, 1x32, 1x16, or all:\n"
+             "scalar)",
              texts.kinds, texts.operands);
     return &texts;
 }

@@ -161,6 +161,14 @@ static int64_t columns_of_d(const jit_gemm_problem *p, const struct run_inputs *
     return p->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR ? inputs->m : inputs->d_columns;
 }
 
+int64_t run_block_columns(jit_gemm_operand_kind kind)
+{
+    return kind == JIT_GEMM_OPERAND_BLOCK_1X128  ? 128
+           : kind == JIT_GEMM_OPERAND_BLOCK_1X32 ? 32
+           : kind == JIT_GEMM_OPERAND_BLOCK_1X16 ? 16
+                                                 : 0;
+}
+
 static int view_operand(const jit_gemm_problem *p, const jit_gemm_operand *operand,
                         const struct run_inputs *inputs, struct element_view *ret_view)
 {
@@ -178,6 +186,13 @@ static int view_operand(const jit_gemm_problem *p, const jit_gemm_operand *opera
         break;
     case JIT_GEMM_OPERAND_COLUMN_VECTOR:
         columns = inputs->m;
+        break;
+    case JIT_GEMM_OPERAND_BLOCK_1X128:
+    case JIT_GEMM_OPERAND_BLOCK_1X32:
+    case JIT_GEMM_OPERAND_BLOCK_1X16:
+        rows = inputs->m;
+        columns = (inputs->d_columns + run_block_columns(operand->kind) - 1) /
+                  run_block_columns(operand->kind);
         break;
     case JIT_GEMM_OPERAND_MATRIX:
         rows = rows_of_d(p, inputs);
@@ -515,7 +530,8 @@ jit_gemm_args run_arguments(const struct cli_problem *problem,
         const jit_gemm_operand *operand = &problem->operands[i];
         const bool is_input = operand->role == JIT_GEMM_OPERAND_INPUT;
         operands[i] = argument_of(is_input ? &inputs->operands[i] : &results->operands[i],
-                                  run_holds_elements(&problem->problem, operand));
+                                  run_holds_elements(&problem->problem, operand) ||
+                                      run_block_columns(operand->kind) > 0);
         operands[i].value = inputs->values[i];
     }
     return (jit_gemm_args){

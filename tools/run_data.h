@@ -62,6 +62,8 @@ void run_inputs_free(jit_gemm_context *context, struct run_inputs *inputs);
  * what others reduce, in f32. */
 bool run_holds_elements(const jit_gemm_problem *p, const jit_gemm_operand *operand);
 /* Does the kernel fold what the snippet assigns to it? */
+/* Columns of D in a block, of a kind that has a value for each; else 0. */
+int64_t run_block_columns(jit_gemm_operand_kind kind);
 bool run_reduces(const jit_gemm_operand *operand);
 
 /* Makes poisoned results, packed ones for a reference. */

@@ -58,8 +58,10 @@ static struct reduction find_reduction(const jit_gemm_problem *p,
                                   operand->role == JIT_GEMM_OPERAND_MAX   ? REDUCE_MAX
                                   : operand->role == JIT_GEMM_OPERAND_MIN ? REDUCE_MIN
                                                                           : REDUCE_SUM,
-                              .of = operand->kind == JIT_GEMM_OPERAND_SCALAR ? REDUCE_ALL
-                                    : is_of_rows                             ? REDUCE_ROWS
+                              .block = run_block_columns(operand->kind),
+                              .of = run_block_columns(operand->kind) > 0 ? REDUCE_BLOCKS
+                                    : operand->kind == JIT_GEMM_OPERAND_SCALAR ? REDUCE_ALL
+                                    : is_of_rows                               ? REDUCE_ROWS
                                                  : REDUCE_COLUMNS};
 }
 

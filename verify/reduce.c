@@ -6,15 +6,27 @@
 struct element_view reduce_view(const struct element_view *elements,
                                 const struct reduction *reduction)
 {
-    const int64_t count = reduction->of == REDUCE_ROWS      ? elements->rows
-                          : reduction->of == REDUCE_COLUMNS ? elements->columns
-                                                            : 1;
+    int64_t rows = 1, columns = 1;
+    switch (reduction->of) {
+    case REDUCE_ROWS:
+        columns = elements->rows;
+        break;
+    case REDUCE_COLUMNS:
+        columns = elements->columns;
+        break;
+    case REDUCE_BLOCKS:
+        rows = elements->rows;
+        columns = (elements->columns + reduction->block - 1) / reduction->block;
+        break;
+    case REDUCE_ALL:
+        break;
+    }
     return (struct element_view){.dtype = JIT_GEMM_DTYPE_F32,
                                  .batch = elements->batch,
-                                 .rows = 1,
-                                 .columns = count,
-                                 .ld = count,
-                                 .batch_stride = count};
+                                 .rows = rows,
+                                 .columns = columns,
+                                 .ld = columns,
+                                 .batch_stride = rows * columns};
 }
 
 /* Of one result, so far. */
@@ -60,27 +72,52 @@ static struct fold fold_block(const struct element_view *view, const void *data,
     return fold;
 }
 
+/* What makes result (row, column) of `batch`. */
+static struct block block_of(const struct element_view *elements,
+                             const struct reduction *reduction, int64_t batch, int64_t row,
+                             int64_t column)
+{
+    struct block block = {.batch = batch, .rows = 1, .columns = 1};
+    switch (reduction->of) {
+    case REDUCE_ROWS:
+        block.row = column;
+        block.columns = elements->columns;
+        break;
+    case REDUCE_COLUMNS:
+        block.column = column;
+        block.rows = elements->rows;
+        break;
+    case REDUCE_ALL:
+        block.rows = elements->rows;
+        block.columns = elements->columns;
+        break;
+    case REDUCE_BLOCKS:
+        block.row = row;
+        block.column = column * reduction->block;
+        block.columns = elements->columns - block.column < reduction->block
+                            ? elements->columns - block.column
+                            : reduction->block;
+        break;
+    }
+    return block;
+}
+
 double reduce_elements(const struct element_view *elements, const void *data,
                        const struct reduction *reduction, float *results)
 {
-    const bool by_rows = reduction->of == REDUCE_ROWS;
-    const bool by_columns = reduction->of == REDUCE_COLUMNS;
     const struct element_view view = reduce_view(elements, reduction);
     double squares = 0;
     for (int64_t batch = 0; batch < view.batch; batch++) {
-        for (int64_t i = 0; i < view.columns; i++) {
-            const struct block block = {.batch = batch,
-                                        .row = by_rows ? i : 0,
-                                        .column = by_columns ? i : 0,
-                                        .rows = by_rows ? 1 : elements->rows,
-                                        .columns = by_columns ? 1 : elements->columns};
+        for (int64_t i = 0; i < view.batch_stride; i++) {
+            const struct block block =
+                block_of(elements, reduction, batch, i / view.ld, i % view.ld);
             const struct fold fold =
                 fold_block(elements, data, &block, reduction->operation);
             results[batch * view.batch_stride + i] = (float)fold.value;
             squares += isfinite(fold.squares) ? fold.squares : 0;
         }
     }
-    const double count = (double)(view.batch * view.columns);
+    const double count = (double)(view.batch * view.batch_stride);
     return count > 0 ? sqrt(squares / count) : 0;
 }
 

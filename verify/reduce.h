@@ -8,15 +8,17 @@
 
 /* What the elements become. */
 enum reduce_operation { REDUCE_SUM, REDUCE_MAX, REDUCE_MIN };
-/* What has a result of its own in each batch: each row of the view, each column, or all. */
-enum reduce_of { REDUCE_ROWS, REDUCE_COLUMNS, REDUCE_ALL };
+/* What has a result of its own in each batch: each row of the view, each column, all, or
+ * each block of some columns of a row. */
+enum reduce_of { REDUCE_ROWS, REDUCE_COLUMNS, REDUCE_ALL, REDUCE_BLOCKS };
 
 struct reduction {
     enum reduce_operation operation;
     enum reduce_of of;
+    int64_t block; /* columns */
 };
 
-/* The results: packed f32, one row a batch. */
+/* The results: packed f32, one row a batch, of blocks one a row. */
 struct element_view reduce_view(const struct element_view *elements,
                                 const struct reduction *reduction);
 

@@ -21,9 +21,15 @@ typedef enum jit_gemm_operand_kind {
     JIT_GEMM_OPERAND_ROW_VECTOR = 1,    /**< A value per column of D, indexed by `col`. */
     JIT_GEMM_OPERAND_COLUMN_VECTOR = 2, /**< M values, indexed by `row`. */
     JIT_GEMM_OPERAND_MATRIX = 3,        /**< A value per element of D, laid out as D. */
-    JIT_GEMM_OPERAND_PAIR_VECTOR = 4    /**< Of a gated epilogue: N values, one per column
+    JIT_GEMM_OPERAND_PAIR_VECTOR = 4,   /**< Of a gated epilogue: N values, one per column
                                            of B. The snippet sees NAME0 and NAME1, those of
                                            acc0's and acc1's columns. */
+    /** A value for each block of 128 columns of a row of D, of which the last one may have
+     * fewer: M rows of as many values as there are blocks. Only of reductions, and of a
+     * row-major D. */
+    JIT_GEMM_OPERAND_BLOCK_1X128 = 5,
+    JIT_GEMM_OPERAND_BLOCK_1X32 = 6, /**< The same of 32 columns. */
+    JIT_GEMM_OPERAND_BLOCK_1X16 = 7  /**< The same of 16 columns. */
 } jit_gemm_operand_kind;
 
 /** What the kernel does with an operand. New values may be appended. */
@@ -31,11 +37,12 @@ typedef enum jit_gemm_operand_role {
     JIT_GEMM_OPERAND_INPUT = 0,  /**< Reads it; its name is a float in the snippet. */
     JIT_GEMM_OPERAND_OUTPUT = 1, /**< Writes it; its name is assignable. Only matrices. */
     /** Writes the sum of what the snippet assigns: a column vector has the sum of each row
-     * of D, a row vector of each column, a scalar of all of D; each batch for itself. Added
-     * in f32 and in a fixed order, so that equal inputs give equal bits in every launch;
-     * converted to the operand's type at the end. An element for which the snippet assigns
-     * nothing adds nothing. Needs a workspace (::jit_gemm_args); an empty problem, which
-     * launches nothing, writes nothing here either. The reference kernel (config
+     * of D, a row vector of each column, a scalar of all of D, a kind of blocks of each
+     * block; each batch for itself. Added in f32 and in a fixed order, so that equal inputs
+     * give equal bits in every launch; converted to the operand's type at the end. An
+     * element for which the snippet assigns nothing adds nothing. Needs a workspace
+     * (::jit_gemm_args), but for blocks; an empty problem, which launches nothing, writes
+     * nothing here either. The reference kernel (config
      * `kernel=reference`) does not reduce: for it the operand is a matrix of f32, laid out
      * as D, that gets what was assigned for each element. */
     JIT_GEMM_OPERAND_SUM = 2,

@@ -76,7 +76,10 @@ static const char *const kind_names[] = {[JIT_GEMM_OPERAND_SCALAR] = "scalar",
                                          [JIT_GEMM_OPERAND_ROW_VECTOR] = "row_vector",
                                          [JIT_GEMM_OPERAND_COLUMN_VECTOR] = "column_vector",
                                          [JIT_GEMM_OPERAND_MATRIX] = "matrix",
-                                         [JIT_GEMM_OPERAND_PAIR_VECTOR] = "pair_vector"};
+                                         [JIT_GEMM_OPERAND_PAIR_VECTOR] = "pair_vector",
+                                         [JIT_GEMM_OPERAND_BLOCK_1X128] = "1x128",
+                                         [JIT_GEMM_OPERAND_BLOCK_1X32] = "1x32",
+                                         [JIT_GEMM_OPERAND_BLOCK_1X16] = "1x16"};
 
 enum { KIND_COUNT = sizeof(kind_names) / sizeof(kind_names[0]) };
 
@@ -99,6 +102,14 @@ bool jg_operand_kind_parse(const char *text, size_t size, jit_gemm_operand_kind 
         }
     }
     return false;
+}
+
+int jg_operand_kind_block(jit_gemm_operand_kind kind)
+{
+    return kind == JIT_GEMM_OPERAND_BLOCK_1X128  ? 128
+           : kind == JIT_GEMM_OPERAND_BLOCK_1X32 ? 32
+           : kind == JIT_GEMM_OPERAND_BLOCK_1X16 ? 16
+                                                 : 0;
 }
 
 static const char *const role_names[] = {[JIT_GEMM_OPERAND_INPUT] = "in",
@@ -221,6 +232,11 @@ static jit_gemm_status check_operand_role(const char *where,
                        "max or min",
                        "an output must be a matrix, is a %s", kind);
     }
+    if (operand->role == JIT_GEMM_OPERAND_INPUT && jg_operand_kind_block(operand->kind)) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
+                       "say what to do with the elements of a block: sum, max or min",
+                       "a %s is no input: it is written", kind);
+    }
     if (operand->role <= JIT_GEMM_OPERAND_OUTPUT) {
         return JIT_GEMM_OK;
     }
@@ -232,7 +248,8 @@ static jit_gemm_status check_operand_role(const char *where,
     if (is_matrix) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
                        "declare it as a column_vector (of each row), a row_vector (of each "
-                       "column) or a scalar, or make it an output",
+                       "column), a 1x128, 1x32 or 1x16 (of blocks) or a scalar, or make it "
+                       "an output",
                        "a %s has fewer values than D, a matrix has as many",
                        role_names[operand->role]);
     }
@@ -472,6 +489,16 @@ bool jg_epilogue_reduces(const struct jg_epilogue *epilogue)
         }
     }
     return false;
+}
+
+const struct jg_operand *jg_epilogue_find_blocks(const struct jg_epilogue *epilogue)
+{
+    for (uint32_t i = 0; epilogue != NULL && i < epilogue->operand_count; i++) {
+        if (jg_operand_kind_block(epilogue->operands[i].kind) > 0) {
+            return &epilogue->operands[i];
+        }
+    }
+    return NULL;
 }
 
 void jg_epilogue_destroy(struct jg_epilogue *epilogue)

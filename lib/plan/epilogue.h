@@ -22,6 +22,14 @@ static inline bool jg_operand_reduces(const struct jg_operand *operand)
     return operand->role >= JIT_GEMM_OPERAND_SUM;
 }
 
+/* Columns of D that a value of a kind of blocks belongs to; 0 of all other kinds. */
+int jg_operand_kind_block(jit_gemm_operand_kind kind);
+/* Is it folded over tiles, by way of the workspace? A block lies in one tile. */
+static inline bool jg_operand_needs_workspace(const struct jg_operand *operand)
+{
+    return jg_operand_reduces(operand) && jg_operand_kind_block(operand->kind) == 0;
+}
+
 /* A hint: the names of all roles but that of an input, which has none. */
 #define JG_OPERAND_ROLES "roles: out sum max min, or none for an input"
 /* "unknown" for what is no role, "in" for an input. */
@@ -30,7 +38,8 @@ const char *jg_operand_role_name(jit_gemm_operand_role role);
 bool jg_operand_role_parse(const char *text, size_t size, jit_gemm_operand_role *ret_role);
 
 /* A hint: the names of all kinds. */
-#define JG_OPERAND_KINDS "kinds: scalar row_vector column_vector matrix pair_vector"
+#define JG_OPERAND_KINDS \
+    "kinds: scalar row_vector column_vector matrix pair_vector 1x128 1x32 1x16"
 /* "unknown" for what is no kind. */
 const char *jg_operand_kind_name(jit_gemm_operand_kind kind);
 bool jg_operand_kind_exists(jit_gemm_operand_kind kind);
@@ -77,6 +86,8 @@ jit_gemm_status jg_epilogue_create(const jit_gemm_epilogue *user,
                                    struct jg_epilogue **ret_epilogue);
 /* Does any operand? False for NULL. */
 bool jg_epilogue_reduces(const struct jg_epilogue *epilogue);
+/* The first operand of a kind of blocks; NULL if there is none. */
+const struct jg_operand *jg_epilogue_find_blocks(const struct jg_epilogue *epilogue);
 void jg_epilogue_destroy(struct jg_epilogue *epilogue);
 static inline bool jg_epilogue_is_compiled(const struct jg_epilogue *epilogue)
 {

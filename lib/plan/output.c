@@ -118,6 +118,43 @@ static bool check_blocks(struct jg_trial *trial, const struct jg_team_columns *c
     return true;
 }
 
+/* The same of an operand that holds a value of each block. */
+static bool check_reduced_block(struct jg_trial *trial, const struct jg_operand *operand,
+                                const struct jg_team_columns *columns)
+{
+    const int block = jg_operand_kind_block(operand->kind);
+    const char *name = jg_operand_kind_name(operand->kind);
+    if (block == 0) {
+        return true;
+    }
+    if (trial->product.d_is_transpose) {
+        return jg_trial_reject(
+            trial, "swap_ab=1: there is no kernel for the %s '%s' in a transposed product",
+            name, operand->name);
+    }
+    const bool may_share = columns->shared && block > STEP;
+    if (columns->count % block != 0 && !(may_share && 2 * columns->count == block)) {
+        return jg_trial_reject(
+            trial,
+            "the %d columns of D that a team of warps has of a tile are no multiple of %d%s, "
+            "as the %s '%s' needs",
+            columns->count, block, may_share ? ", or half of it" : "", name, operand->name);
+    }
+    return true;
+}
+
+static bool check_reduced_blocks(struct jg_trial *trial,
+                                 const struct jg_team_columns *columns)
+{
+    const struct jg_epilogue *epilogue = trial->problem->epilogue;
+    for (uint32_t i = 0; epilogue != NULL && i < epilogue->operand_count; i++) {
+        if (!check_reduced_block(trial, &epilogue->operands[i], columns)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool check_stages_of_blocks(struct jg_trial *trial,
                                    const struct jg_team_columns *columns)
 {
@@ -142,7 +179,8 @@ bool jg_out_stages_check(struct jg_trial *trial, const struct jg_team_columns *c
 {
     const int out_stages = trial->config.storage.out_stages;
     const bool by_columns = jg_problem_is_column_major(trial->problem);
-    if (!check_blocks(trial, columns) || !check_stages_of_blocks(trial, columns)) {
+    if (!check_blocks(trial, columns) || !check_reduced_blocks(trial, columns) ||
+        !check_stages_of_blocks(trial, columns)) {
         return false;
     }
     if (out_stages >= JG_VECTOR_OUT_STAGES || takes_fragments(trial->problem)) {

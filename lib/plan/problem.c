@@ -526,6 +526,21 @@ static jit_gemm_status check_computed_scale(const jit_gemm_problem *problem,
     return JIT_GEMM_OK;
 }
 
+/* Of a problem with its epilogue: are the blocks that it reduces those of rows in memory?
+ */
+static jit_gemm_status check_reduced_blocks(const jit_gemm_problem *problem,
+                                            const struct jg_epilogue *epilogue)
+{
+    const struct jg_operand *operand = jg_epilogue_find_blocks(epilogue);
+    if (operand != NULL && problem->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.d.layout",
+                       "give JIT_GEMM_LAYOUT_ROW_MAJOR",
+                       "there is no kernel for the %s '%s' of a column-major D",
+                       jg_operand_kind_name(operand->kind), operand->name);
+    }
+    return JIT_GEMM_OK;
+}
+
 jit_gemm_status jg_problem_check_bytes(const struct jg_problem *problem, const char *field,
                                        int64_t n)
 {
@@ -558,6 +573,7 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     JG_TRY(find_epilogue(&checked, find, find_user, &problem.epilogue));
     JG_TRY(check_gated(&checked, problem.epilogue));
     JG_TRY(check_computed_scale(&checked, problem.epilogue));
+    JG_TRY(check_reduced_blocks(&checked, problem.epilogue));
     JG_TRY(check_output_alignment(&checked, problem.epilogue, output_alignment));
     problem.is_gated = problem.epilogue != NULL && problem.epilogue->is_gated;
     problem.m = round_hint(checked.m, DEFAULT_MATRIX_HINT);

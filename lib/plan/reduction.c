@@ -71,7 +71,7 @@ struct jg_workspace_use jg_workspace_measure(const struct jg_config *config, int
 {
     struct jg_workspace_use use = jg_split_use(config, tiles);
     for (uint32_t i = 0; i < operand_count; i++) {
-        if (jg_operand_reduces(&operands[i])) {
+        if (jg_operand_needs_workspace(&operands[i])) {
             use.bytes = jg_max(use.bytes, JG_WORKSPACE_SUMS_OFFSET);
             (void)jg_reduction_reserve(frame, &operands[i], &use);
         }

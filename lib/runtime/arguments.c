@@ -450,6 +450,14 @@ static void set_operand(const struct launch *launch, const struct jg_operand *op
     case JIT_GEMM_OPERAND_COLUMN_VECTOR:
         set_vector(launch, SIZE_M, array);
         break;
+    case JIT_GEMM_OPERAND_BLOCK_1X128:
+    case JIT_GEMM_OPERAND_BLOCK_1X32:
+    case JIT_GEMM_OPERAND_BLOCK_1X16:
+        array->rows = launch->sizes[SIZE_M];
+        array->columns = jg_ceil_div(launch->sizes[SIZE_D_COLUMNS],
+                                     jg_operand_kind_block(operand->kind));
+        array->has_ld = true;
+        break;
     case JIT_GEMM_OPERAND_MATRIX:
         set_matrix(launch, &launch->kernel->problem.d, SIZE_M, SIZE_D_COLUMNS, array);
         array->has_map = array->has_map && operand->role == JIT_GEMM_OPERAND_INPUT;

@@ -6,11 +6,22 @@
 #include "plan/reduction.h"
 #include "plan/split.h"
 
+static bool folds_tiles(const struct jg_kernel *kernel)
+{
+    for (uint32_t i = 0; i < kernel->operand_count; i++) {
+        if (kernel->choice.derived.output.reduces &&
+            jg_operand_needs_workspace(&kernel->operands[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Why the kernel needs a workspace; NULL if it needs none. */
 static const char *find_need(const struct jg_kernel *kernel)
 {
     const bool splits = kernel->choice.config.launch.split_k > 1;
-    if (kernel->choice.derived.output.reduces) {
+    if (folds_tiles(kernel)) {
         return splits ? "splits K and has reductions," : "has reductions";
     }
     return splits ? "splits K" : NULL;
@@ -113,7 +124,7 @@ jit_gemm_status jg_workspace_resolve(const struct jg_kernel *kernel,
 void jg_workspace_place_reductions(const struct jg_kernel *kernel,
                                    struct jg_kernel_params *params)
 {
-    if (!kernel->choice.derived.output.reduces) {
+    if (!folds_tiles(kernel)) {
         return;
     }
     const struct jg_reduction_frame frame = frame_of(kernel, params);
@@ -121,7 +132,7 @@ void jg_workspace_place_reductions(const struct jg_kernel *kernel,
         &kernel->choice.config, count_tiles(kernel, params), &frame, NULL, 0);
     use.bytes = jg_max(use.bytes, JG_WORKSPACE_SUMS_OFFSET);
     for (uint32_t i = 0; i < kernel->operand_count; i++) {
-        if (jg_operand_reduces(&kernel->operands[i])) {
+        if (jg_operand_needs_workspace(&kernel->operands[i])) {
             const struct jg_reduction_place place =
                 jg_reduction_reserve(&frame, &kernel->operands[i], &use);
             params->operands[i].ld = place.offset_bytes;

@@ -104,6 +104,12 @@ static const char *device_kind(const struct jg_problem *problem, jit_gemm_operan
         return by_columns ? "RowVector" : "ColumnVector";
     case JIT_GEMM_OPERAND_PAIR_VECTOR: /* less Gate0 or Gate1 */
         return by_columns ? "ColumnVector" : "Vector";
+    case JIT_GEMM_OPERAND_BLOCK_1X128: /* of a row-major D only */
+        return "Block1x128";
+    case JIT_GEMM_OPERAND_BLOCK_1X32:
+        return "Block1x32";
+    case JIT_GEMM_OPERAND_BLOCK_1X16:
+        return "Block1x16";
     case JIT_GEMM_OPERAND_MATRIX:
         break;
     }

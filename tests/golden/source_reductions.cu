@@ -5,7 +5,10 @@
     JG_ROW(0, s, ColumnVectorSum, f32) \
     JG_ROW(1, b, RowVectorSum, bf16) \
     JG_ROW(2, m, ScalarMax, f32) \
-    JG_ROW(3, lo, ColumnVectorMin, f16)
+    JG_ROW(3, lo, ColumnVectorMin, f16) \
+    JG_ROW(4, w, Block1x128Max, f32) \
+    JG_ROW(5, p, Block1x32Sum, bf16) \
+    JG_ROW(6, q, Block1x16Min, f32)
 #include <jg/sm90a/gemm_kernel.cuh>
 
 #line 1 "jit_gemm_config"
@@ -46,8 +49,8 @@ struct Config {
     static constexpr jg::u32 kScaleSlots = 0;
     static constexpr jg::u32 kThreads = 384;
     static constexpr jg::u32 kSmemBytes = 82944;
-    static constexpr jg::u32 kParamsBytes = 1792;
-    static constexpr jg::u32 kOperandCount = 4;
+    static constexpr jg::u32 kParamsBytes = 2304;
+    static constexpr jg::u32 kOperandCount = 7;
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;
     static constexpr bool kTransposed = false;
@@ -78,13 +81,13 @@ struct Config {
 #line 1 "jit_gemm_epilogue"
 JG_EPILOGUE_BEGIN
 #line 1 "test"
-d = acc; s = d * d; b = d; m = abs(acc); lo = acc;
+d = acc; s = d * d; b = d; m = abs(acc); lo = acc; w = d; p = d; q = d;
 #line 4 "jit_gemm_epilogue"
 JG_EPILOGUE_END
 
 #line 1 "jit_gemm_entry"
 extern "C" __global__ void __launch_bounds__(384, 1)
-jit_gemm_sm90a_bf16_bf16_64x128_test_d40e74e6(const __grid_constant__ jg::KernelParams<Config::kOperandCount> params)
+jit_gemm_sm90a_bf16_bf16_64x128_test_6610fd9e(const __grid_constant__ jg::KernelParams<Config::kOperandCount> params)
 {
     jg::sm90a::gemm_kernel<Config, Epilogue>(params);
 }

@@ -222,10 +222,18 @@ Test(epilogue, wrong_operands_are_named)
                    "epilogue.operands[0].name: 'a b' is no C");
 
     operand = make_operand("x");
-    operand.kind = (jit_gemm_operand_kind)5;
+    operand.kind = (jit_gemm_operand_kind)8;
     expect_refused(&user, JIT_GEMM_ERR_ARGUMENT,
-                   "epilogue.operands[0].kind: 5 is no kind of operand; kinds: scalar "
-                   "row_vector column_vector matrix pair_vector");
+                   "epilogue.operands[0].kind: 8 is no kind of operand; kinds: scalar "
+                   "row_vector column_vector matrix pair_vector 1x128 1x32 1x16");
+    operand.kind = JIT_GEMM_OPERAND_BLOCK_1X32;
+    expect_refused(&user, JIT_GEMM_ERR_ARGUMENT,
+                   "epilogue.operands[0].role: a 1x32 is no input: it is written; say what "
+                   "to do with the elements of a block: sum, max or min");
+    operand.role = JIT_GEMM_OPERAND_OUTPUT;
+    expect_refused(&user, JIT_GEMM_ERR_ARGUMENT,
+                   "epilogue.operands[0].role: an output must be a matrix, is a 1x32");
+    operand.role = JIT_GEMM_OPERAND_INPUT;
     operand.kind = (jit_gemm_operand_kind)-1;
     expect_refused(&user, JIT_GEMM_ERR_ARGUMENT,
                    "epilogue.operands[0].kind: -1 is no kind");
@@ -252,10 +260,12 @@ Test(epilogue, wrong_operands_are_named)
     operand = make_operand("x");
     operand.role = JIT_GEMM_OPERAND_MAX;
     operand.kind = JIT_GEMM_OPERAND_MATRIX;
-    expect_refused(&user, JIT_GEMM_ERR_ARGUMENT,
-                   "epilogue.operands[0].role: a max has fewer values than D, a matrix has "
-                   "as many; declare it as a column_vector (of each row), a row_vector (of "
-                   "each column) or a scalar, or make it an output");
+    expect_refused(
+        &user, JIT_GEMM_ERR_ARGUMENT,
+        "epilogue.operands[0].role: a max has fewer values than D, a matrix has "
+        "as many; declare it as a column_vector (of each row), a row_vector (of "
+        "each column), a 1x128, 1x32 or 1x16 (of blocks) or a scalar, or make it "
+        "an output");
     operand.kind = JIT_GEMM_OPERAND_SCALAR;
     operand.dtype = JIT_GEMM_DTYPE_E4M3;
     expect_refused(&user, JIT_GEMM_ERR_UNSUPPORTED,

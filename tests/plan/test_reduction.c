@@ -9,6 +9,7 @@
 
 #define SUM_OF_ROWS    JIT_GEMM_OPERAND_COLUMN_VECTOR, JIT_GEMM_DTYPE_F32, JIT_GEMM_OPERAND_SUM
 #define SUM_OF_COLUMNS JIT_GEMM_OPERAND_ROW_VECTOR, JIT_GEMM_DTYPE_F32, JIT_GEMM_OPERAND_SUM
+#define MAX_OF_BLOCKS  JIT_GEMM_OPERAND_BLOCK_1X128, JIT_GEMM_DTYPE_F32, JIT_GEMM_OPERAND_MAX
 #define MAX_OF_ALL     JIT_GEMM_OPERAND_SCALAR, JIT_GEMM_DTYPE_BF16, JIT_GEMM_OPERAND_MAX
 
 /* A problem with one operand. */
@@ -25,6 +26,7 @@ static jit_gemm_status choose(const struct row *row, struct jg_choice *ret_choic
     struct jg_epilogue epilogue;
     memset(&epilogue, 0, sizeof(epilogue));
     epilogue.operand_count = 1;
+    strcpy(epilogue.operands[0].name, "m");
     epilogue.operands[0].kind = row->kind;
     epilogue.operands[0].dtype = row->dtype;
     epilogue.operands[0].role = row->role;
@@ -118,5 +120,37 @@ Test(reduction, more_blocks_than_counters_are_refused_with_their_number)
                              "reductions: a workspace has 8192 counters, and the problem's "
                              "tiles need 8193") != NULL,
                   "row %zu: %s", i, jg_error_text());
+    }
+}
+
+Test(reduction, blocks_take_nothing_of_a_workspace_and_whole_blocks_of_a_tile)
+{
+    static const struct {
+        struct row row;
+        const char *message; /* NULL: it is taken */
+    } rows[] = {
+        {{"sm_90a", "300x700x64 bf16", MAX_OF_BLOCKS, 0, 0}, NULL},
+        {{"sm_90a", "300x700x64 bf16 config=tile=64x128", MAX_OF_BLOCKS, 0, 0}, NULL},
+        {{"sm_90a", "300x700x64 bf16 config=tile=128x192", MAX_OF_BLOCKS, 0, 0},
+         "the 192 columns of D that a team of warps has of a tile are no multiple of 128, "
+         "as the 1x128 'm' needs"},
+        {{"sm_100a", "300x700x64 bf16", MAX_OF_BLOCKS, 0, 0}, NULL},
+        {{"sm_100a", "300x700x64 bf16 config=mma=128x128 cta_group=2", MAX_OF_BLOCKS, 0, 0},
+         NULL},
+        {{"sm_100a", "300x700x64 bf16 config=mma=128x128 swap_ab=1", MAX_OF_BLOCKS, 0, 0},
+         "swap_ab=1: there is no kernel for the 1x128 'm' in a transposed product"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_choice choice;
+        const jit_gemm_status status = choose(&rows[i].row, &choice);
+        if (rows[i].message == NULL) {
+            cr_assert_eq(status, JIT_GEMM_OK, "row %zu: %s", i, jg_error_text());
+            cr_expect_eq(choice.derived.workspace_bytes, 0, "row %zu", i);
+            cr_expect_eq(choice.derived.output.epilogue, JG_EPILOGUE_VECTORS, "row %zu", i);
+        } else {
+            cr_expect_neq(status, JIT_GEMM_OK, "row %zu", i);
+            cr_expect_not_null(strstr(jg_error_text(), rows[i].message), "row %zu: %s", i,
+                               jg_error_text());
+        }
     }
 }

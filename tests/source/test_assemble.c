@@ -144,9 +144,10 @@ static const struct {
     {"source_reductions.cu",
      {.problem = "m=300 n=264 k=256 a=bf16 config=kernel=gemm tile=64x128x64 cluster=1x1 "
                  "stages=2 raster=m swizzle=4 out_stages=2 pdl=1",
-      .snippet = "d = acc; s = d * d; b = d; m = abs(acc); lo = acc;",
-      .operands = "s:column_vector:f32:sum b:row_vector:bf16:sum m:scalar:f32:max "
-                  "lo:column_vector:f16:min"}},
+      .snippet = "d = acc; s = d * d; b = d; m = abs(acc); lo = acc; w = d; p = d; q = d;",
+      .operands =
+          "s:column_vector:f32:sum b:row_vector:bf16:sum m:scalar:f32:max "
+          "lo:column_vector:f16:min w:1x128:f32:max p:1x32:bf16:sum q:1x16:f32:min"}},
     {"source_reductions_d_column.cu",
      {.problem = "m=300 n=264 k=256 a=bf16 d_layout=column config=kernel=gemm mma=128x96 "
                  "cta_group=1 cluster=1x1 scheduler=clc k_group=1 stages=2 acc_stages=2 "

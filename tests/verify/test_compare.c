@@ -379,23 +379,25 @@ Test(reduce, each_row_each_column_or_all_of_each_batch_has_a_result)
     static const struct {
         struct reduction reduction;
         int count;
-        float results[6];
+        float results[8];
     } rows[] = {
-        {{REDUCE_SUM, REDUCE_ROWS}, 4, {6, 3, 6, NAN}},
-        {{REDUCE_SUM, REDUCE_COLUMNS}, 6, {5, 7, -3, 17, NAN, 3}},
-        {{REDUCE_SUM, REDUCE_ALL}, 2, {9, NAN}},
-        {{REDUCE_MAX, REDUCE_ROWS}, 4, {3, 5, 8, NAN}},
-        {{REDUCE_MIN, REDUCE_COLUMNS}, 6, {1, 2, -6, 7, NAN, -9}},
-        {{REDUCE_MIN, REDUCE_ALL}, 2, {-6, NAN}},
+        {{REDUCE_SUM, REDUCE_ROWS, 0}, 4, {6, 3, 6, NAN}},
+        {{REDUCE_SUM, REDUCE_COLUMNS, 0}, 6, {5, 7, -3, 17, NAN, 3}},
+        {{REDUCE_SUM, REDUCE_ALL, 0}, 2, {9, NAN}},
+        {{REDUCE_MAX, REDUCE_ROWS, 0}, 4, {3, 5, 8, NAN}},
+        {{REDUCE_MIN, REDUCE_COLUMNS, 0}, 6, {1, 2, -6, 7, NAN, -9}},
+        {{REDUCE_MIN, REDUCE_ALL, 0}, 2, {-6, NAN}},
+        {{REDUCE_MAX, REDUCE_BLOCKS, 2}, 8, {2, 3, 5, -6, 8, -9, NAN, 12}},
+        {{REDUCE_SUM, REDUCE_BLOCKS, 3}, 4, {6, 3, 6, NAN}},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        float results[6] = {0};
+        float results[8] = {0};
         const struct element_view view = reduce_view(&small_view, &rows[i].reduction);
 
         const double magnitude =
             reduce_elements(&small_view, small, &rows[i].reduction, results);
 
-        cr_expect_eq(view.batch * view.columns, rows[i].count, "row %zu", i);
+        cr_expect_eq(view.batch * view.rows * view.columns, rows[i].count, "row %zu", i);
         cr_expect(magnitude > 0, "row %zu", i);
         for (int j = 0; j < rows[i].count; j++) {
             const float wanted = rows[i].results[j];
@@ -411,7 +413,7 @@ Test(reduce, sum_that_cancels_is_judged_by_its_terms_and_a_missing_term_is_seen)
     enum { COUNT = 4096 };
     static float terms[COUNT];
     const struct element_view view = {JIT_GEMM_DTYPE_F32, 1, 1, COUNT, COUNT, COUNT};
-    const struct reduction reduction = {REDUCE_SUM, REDUCE_ALL};
+    const struct reduction reduction = {REDUCE_SUM, REDUCE_ALL, 0};
     for (int i = 0; i < COUNT; i++) {
         terms[i] = i % 2 == 0 ? 1.0F + (float)i / COUNT : -terms[i - 1];
     }

@@ -15,9 +15,12 @@
 // the bits do not depend on who is last. The host lays both out (lib/plan/reduction.c); the
 // words are those of the locks of PartialSums, which come first where K is split.
 //
-// Called by all threads of a team, together. Waits: for the other warps of the team only,
-// at its named barrier. Signals: the counter, by an addition that releases and acquires.
-// Tiles beyond the problem have no part in this.
+// A block of a row that lies in a tile is no block of results: its value is stored at once.
+//
+// Called by all threads of a team, together. Waits: for the other warps of the team, at its
+// named barrier, and for the team beside it where both have half of such a block, at
+// another one. Signals: the counter, by an addition that releases and acquires. Tiles
+// beyond the problem have no part in this.
 #pragma once
 #include <jg/common/kernel_params.cuh>
 #include <jg/common/math.cuh>
@@ -49,6 +52,10 @@ class ReducingTeam {
         Partition::kTransposed ? Partition::kRows : Partition::kStepRows;
     static constexpr u32 kColumnParts = kTileRows / kColumnPartRows;
     static constexpr u32 kTensorParts = Partition::kTeams * Partition::kTeamWarps;
+    // From the scratch of a team to that of the one beside it, and the barrier of both: 1
+    // to 5 are those of teams.
+    static constexpr u32 kTeamBytes = Partition::kTeamWarps * Staging::kBytes;
+    static constexpr u32 kNeighbours = 6;
     static_assert(kRowParts == Config::kRowParts && kColumnParts == Config::kColumnParts &&
                       kTensorParts == Config::kTensorParts,
                   "host and device disagree on partial results");
@@ -65,6 +72,8 @@ class ReducingTeam {
     static constexpr u32 kPassRows = 32 / kAcross;
     static constexpr u32 kPasses = (Partition::kWarpRows + kPassRows - 1) / kPassRows;
     static constexpr u32 kWarpRows = Partition::kWarpRows; // of a step
+    static constexpr u32 kCols = Partition::kCols;
+    static constexpr u32 kStepCols = Partition::kStepCols;
     // Of these each lane keeps at most so many.
     static constexpr u32 kLaneRows = (kPasses + kAcross - 1) / kAcross;
 
@@ -97,6 +106,11 @@ class ReducingTeam {
     JG_DEVICE bool is_last_step() const
     {
         return step_ + 1 == Load::kSteps;
+    }
+    // Is the step the last one of `steps` side by side?
+    JG_DEVICE bool is_last_of(u32 steps) const
+    {
+        return step_ % Load::kStepsAcross % steps + 1 == steps;
     }
     static JG_DEVICE u32 warp_row()
     {
@@ -170,6 +184,35 @@ class ReducingTeam {
         store<1>(param, tensor_block(),
                  tile * kTensorParts + thread() / 32 + team_ * Partition::kTeamWarps, 0,
                  value);
+    }
+
+    // The value of row `row` of the tile, of the block of a row that this step ends.
+    template <u32 kBlock, class T>
+    JG_DEVICE void store_block(const MatrixParam &param, u32 row, f32 value) const
+    {
+        const u32 block = (tile_.col + step_col()) / kBlock;
+        const bool is_own = kCols >= kBlock || team_ == 0;
+        if (is_own && tile_.row + row < rows_ && block * kBlock < cols_) {
+            *param.element<T>(tile_.row + row, block, tile_.batch) =
+                Convert<T>::from(value);
+        }
+    }
+    // Of row `row` of this warp, if it `exists`: the first team's value with that of the
+    // one beside it. Only the first team gets it.
+    template <class Op>
+    JG_DEVICE f32 fold_neighbour(u32 row, bool exists, f32 value) const
+    {
+        static_assert(Partition::kTeams == 2, "two teams have half of a block each");
+        const u32 own = scratch(Partition::team_warp(), row);
+        if (exists) {
+            ptx::store_shared(own, value);
+        }
+        ptx::named_barrier_sync(kNeighbours, 2 * kThreads);
+        if (exists && team_ == 0) {
+            value = Op::fold(value, ptx::load_shared(own + kTeamBytes));
+        }
+        ptx::named_barrier_sync(kNeighbours, 2 * kThreads);
+        return value;
     }
 
     // One value of each warp for each of `count` elements, from this warp's scratch on;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Reductions: operands that the snippet assigns for each element and that hold, when the
-// kernel has ended, one value of each row, of each column, or of all of D in memory, of
-// each batch: the sum of what was assigned, or the greatest or least of it.
+// kernel has ended, one value of each row, of each column, of each block of a row, or of
+// all of D in memory, of each batch: the sum of what was assigned, or the greatest or least
+// of it.
 //
 // A kind has the forms of operands.cuh but Fragment: epilogues that reduce are vectors. An
 // element that the snippet does not assign adds nothing, nor does one beyond D. The order
@@ -265,6 +266,69 @@ struct ReducedScalar : ReductionForms<Op> {
     };
 };
 
+// A value of each block of kBlock columns of a row, in M rows. A step has whole ones: some
+// neighbouring lanes have one.
+template <class Op, class T, u32 kBlock>
+struct ReducedStepBlocks : ReductionForms<Op> {
+    struct Vector : ReductionForms<Op>::VectorBase {
+        template <class CoordT, class TeamT>
+        JG_DEVICE void finish_row(const MatrixParam &param, const CoordT &coord,
+                                  const TeamT &)
+        {
+            constexpr u32 kLanes = kBlock / 8;
+            static_assert(TeamT::kAcross % kLanes == 0, "a step has whole blocks");
+            const f32 x = fold_lanes<Op, 1, kLanes>(this->fold_row(coord));
+            if (TeamT::lane() % kLanes == 0 && coord.count > 0) {
+                *param.element<T>(coord.row, coord.col / kBlock, coord.batch) =
+                    Convert<T>::from(x);
+            }
+        }
+        template <class TeamT>
+        JG_DEVICE void finish_step(const MatrixParam &, const TeamT &)
+        {
+        }
+        template <class TeamT>
+        JG_DEVICE void finish_tile(const MatrixParam &, const TeamT &)
+        {
+        }
+    };
+};
+
+// The same of blocks of several steps. Where two teams have half of each, the first one
+// folds both halves.
+template <class Op, class T, u32 kBlock>
+struct ReducedSpreadBlocks : ReductionForms<Op> {
+    struct Vector : ReducedColumnVector<Op, T>::Vector {
+        template <class TeamT>
+        JG_DEVICE void finish_step(const MatrixParam &param, const TeamT &team)
+        {
+            constexpr bool kShared = TeamT::kCols < kBlock;
+            constexpr u32 kSteps = (kShared ? TeamT::kCols : kBlock) / TeamT::kStepCols;
+            if (!team.is_last_of(kSteps)) {
+                return;
+            }
+#pragma unroll
+            for (u32 i = 0; i < TeamT::kLaneRows; ++i) {
+                const u32 row = TeamT::kept_row(i);
+                const bool exists = row < TeamT::kWarpRows;
+                f32 value = this->kept[i];
+                if constexpr (kShared) {
+                    value = team.template fold_neighbour<Op>(row, exists, value);
+                }
+                if (exists) {
+                    team.template store_block<kBlock, T>(
+                        param, team.step_row() + TeamT::warp_row() + row, value);
+                }
+                this->kept[i] = Op::nothing();
+            }
+        }
+        template <class TeamT>
+        JG_DEVICE void finish_tile(const MatrixParam &, const TeamT &)
+        {
+        }
+    };
+};
+
 // As the source unit names them: the kind, then what is done.
 template <class T>
 using ScalarSum = ReducedScalar<SumOp, T>;
@@ -284,5 +348,23 @@ template <class T>
 using ColumnVectorMax = ReducedColumnVector<MaxOp, T>;
 template <class T>
 using ColumnVectorMin = ReducedColumnVector<MinOp, T>;
+template <class T>
+using Block1x128Sum = ReducedSpreadBlocks<SumOp, T, 128>;
+template <class T>
+using Block1x128Max = ReducedSpreadBlocks<MaxOp, T, 128>;
+template <class T>
+using Block1x128Min = ReducedSpreadBlocks<MinOp, T, 128>;
+template <class T>
+using Block1x32Sum = ReducedStepBlocks<SumOp, T, 32>;
+template <class T>
+using Block1x32Max = ReducedStepBlocks<MaxOp, T, 32>;
+template <class T>
+using Block1x32Min = ReducedStepBlocks<MinOp, T, 32>;
+template <class T>
+using Block1x16Sum = ReducedStepBlocks<SumOp, T, 16>;
+template <class T>
+using Block1x16Max = ReducedStepBlocks<MaxOp, T, 16>;
+template <class T>
+using Block1x16Min = ReducedStepBlocks<MinOp, T, 16>;
 
 } // namespace jg
