@@ -72,7 +72,7 @@ static bool spreads_blocks(const struct jg_problem *problem)
 }
 
 /* Elements of a block, or of a team's half of it, wait in f32. Beyond them are the second
- * accumulators of the last step, or what two teams exchange. */
+ * accumulators of the last step, what two teams exchange, or the scratch of reductions. */
 int jg_out_stages_choose(const struct jg_problem *problem,
                          const struct jg_team_columns *columns)
 {
@@ -81,8 +81,9 @@ int jg_out_stages_choose(const struct jg_problem *problem,
         return JG_VECTOR_OUT_STAGES;
     }
     const bool is_half = columns->count < block;
-    return (is_half ? columns->count : block) / PANEL_COLUMNS +
-           (problem->is_gated || is_half ? 1 : 0);
+    const bool has_more =
+        problem->is_gated || is_half || jg_epilogue_reduces(problem->epilogue);
+    return (is_half ? columns->count : block) / PANEL_COLUMNS + (has_more ? 1 : 0);
 }
 
 /* Whole blocks, each in a team or halved between two. */

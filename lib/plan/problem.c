@@ -498,9 +498,8 @@ static jit_gemm_status check_gated(const jit_gemm_problem *problem,
     return JIT_GEMM_OK;
 }
 
-/* Of a problem with its epilogue: what scales need that the kernel computes for D. */
-static jit_gemm_status check_computed_scale(const jit_gemm_problem *problem,
-                                            const struct jg_epilogue *epilogue)
+/* What scales need that the kernel computes for D. */
+static jit_gemm_status check_computed_scale(const jit_gemm_problem *problem)
 {
     const char *name = jg_scale_name(&problem->d.scale);
     if (problem->d.scale.kind == JIT_GEMM_SCALE_NONE &&
@@ -517,11 +516,6 @@ static jit_gemm_status check_computed_scale(const jit_gemm_problem *problem,
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.d.layout",
                        "give JIT_GEMM_LAYOUT_ROW_MAJOR",
                        "there is no kernel for scale %s of a column-major D", name);
-    }
-    if (jg_epilogue_reduces(epilogue)) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.d.scale.kind",
-                       "leave the reduction out, or the scale",
-                       "there is no kernel for scale %s of D beside a reduction", name);
     }
     return JIT_GEMM_OK;
 }
@@ -572,7 +566,7 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     JG_TRY(canonical_config(checked.config, problem.config));
     JG_TRY(find_epilogue(&checked, find, find_user, &problem.epilogue));
     JG_TRY(check_gated(&checked, problem.epilogue));
-    JG_TRY(check_computed_scale(&checked, problem.epilogue));
+    JG_TRY(check_computed_scale(&checked));
     JG_TRY(check_reduced_blocks(&checked, problem.epilogue));
     JG_TRY(check_output_alignment(&checked, problem.epilogue, output_alignment));
     problem.is_gated = problem.epilogue != NULL && problem.epilogue->is_gated;

@@ -219,18 +219,28 @@ static void check_problems(const char *arch, const char *const *texts)
 Test(reduced_blocks, hopper_kernels_fold_each_block)
 {
     static const char *const texts[] = {
-        "d=f32", "d=f32 dynamic=m,n config=tile=64x256 cluster=1x1",
+        "d=f32",
+        "d=f32 dynamic=m,n config=tile=64x256 cluster=1x1",
         "d=f32 config=tile=64x128 cluster=1x2",
-        "output_align=4 config=tile=128x128 cluster=2x1", NULL};
+        "output_align=4 config=tile=128x128 cluster=2x1",
+        "d=e4m3 d_scale=1x128 output_align=4 config=tile=128x128",
+        "d=e4m3 d_scale=1x128 output_align=4 config=tile=64x128",
+        "d=nvfp4 output_align=2",
+        NULL};
     check_problems("sm_90a", texts);
 }
 
 Test(reduced_blocks, blackwell_kernels_fold_each_block)
 {
-    static const char *const texts[] = {"d=f32", "d=f32 config=mma=128x128 cta_group=2",
-                                        "d=f32 dynamic=m,n config=mma=256x256",
-                                        "output_align=4 config=mma=64x128 cluster=1x1",
-                                        NULL};
+    static const char *const texts[] = {
+        "d=f32",
+        "d=f32 config=mma=128x128 cta_group=2",
+        "d=f32 dynamic=m,n config=mma=256x256",
+        "output_align=4 config=mma=64x128 cluster=1x1",
+        "d=e4m3 d_scale=1x128 output_align=4",
+        "d=e5m2 d_scale=1x128 output_align=4 config=mma=128x128 cta_group=2",
+        "d=nvfp4 output_align=2",
+        NULL};
     check_problems("sm_100a", texts);
 }
 

@@ -164,16 +164,52 @@ Test(scale, extents_are_those_of_the_layouts)
 /* An epilogue of two accumulators, for problems of text. */
 static struct jg_epilogue gated = {.name = "gated", .is_gated = true};
 
-static jit_gemm_status choose(const char *arch_name, const char *text, bool is_gated,
-                              struct jg_choice *ret_choice, struct jg_str *trace)
+static jit_gemm_status choose_with(const char *arch_name, const char *text,
+                                   const struct jg_epilogue *epilogue,
+                                   struct jg_choice *ret_choice, struct jg_str *trace)
 {
     const struct jg_arch *arch = jg_arch_find(arch_name);
     struct jg_problem problem = plan_problem(text);
-    if (is_gated) {
-        problem.epilogue = &gated;
-        problem.is_gated = true;
-    }
+    problem.epilogue = epilogue;
+    problem.is_gated = epilogue != NULL && epilogue->is_gated;
     return jg_config_choose(arch, &problem, &arch->default_facts, ret_choice, trace);
+}
+
+static jit_gemm_status choose(const char *arch_name, const char *text, bool is_gated,
+                              struct jg_choice *ret_choice, struct jg_str *trace)
+{
+    return choose_with(arch_name, text, is_gated ? &gated : NULL, ret_choice, trace);
+}
+
+Test(scale, reductions_have_a_stage_of_their_own_beside_a_block)
+{
+    static const struct {
+        const char *arch, *text;
+        bool is_gated;
+        int out_stages;
+    } rows[] = {
+        {"sm_90a", "512x512x512 e4m3 d_scale=mx", false, 2},
+        {"sm_90a", "512x512x512 e4m3 d_scale=1x128 config=tile=128x128", false, 5},
+        {"sm_90a", "512x512x512 bf16 d=e4m3 d_scale=1x128 config=tile=128x256", true, 5},
+        {"sm_90a", "512x512x512 e4m3 d_scale=1x128 config=tile=64x128", false, 3},
+        {"sm_100a", "512x512x512 e4m3 d_scale=1x128 config=mma=256x128", false, 5},
+        {"sm_100a", "512x512x512 e4m3 d_scale=1x128 config=mma=128x128 cta_group=2", false,
+         3},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_epilogue reducing = {
+            .name = "reducing",
+            .is_gated = rows[i].is_gated,
+            .operand_count = 1,
+            .operands = {
+                {"m", JIT_GEMM_OPERAND_SCALAR, JIT_GEMM_DTYPE_F32, JIT_GEMM_OPERAND_MAX}}};
+        struct jg_choice choice;
+        cr_assert_eq(choose_with(rows[i].arch, rows[i].text, &reducing, &choice, NULL),
+                     JIT_GEMM_OK, "%s: %s", rows[i].text, jg_error_text());
+        cr_expect_eq(choice.config.storage.out_stages, rows[i].out_stages, "%s: %d",
+                     rows[i].text, choice.config.storage.out_stages);
+        cr_expect(choice.derived.output.reduces, "%s", rows[i].text);
+    }
 }
 
 Test(scale, output_stages_hold_a_block)

@@ -90,7 +90,7 @@ struct StepBlocks {
     }
 };
 
-template <class Config, class Partition>
+template <class Config, class Partition, bool kReduces>
 class SpreadBlocks {
     using D = typename Config::D;
     using Scale = typename Config::DScale;
@@ -101,10 +101,10 @@ class SpreadBlocks {
     // Does a team have half of a block, and its neighbour the other one?
     static constexpr bool kShared = Partition::kCols < Scale::kBlock;
     static constexpr u32 kCols = kShared ? Partition::kCols : Scale::kBlock;
-    // A gated step's second accumulators lie beyond its elements; what teams exchange lies
-    // beyond all of theirs.
+    // A gated step's second accumulators lie beyond its elements; what teams exchange, and
+    // the scratch of reductions, lies beyond all of theirs.
     static constexpr u32 kPanels =
-        kCols / 32 + (Partition::kGateColumns > 0 || kShared ? 1 : 0);
+        kCols / 32 + (Partition::kGateColumns > 0 || kShared || kReduces ? 1 : 0);
     static constexpr u32 kBarrier = 6; // 1 to 5 are those of teams
 
   public:
@@ -229,18 +229,18 @@ class SpreadBlocks {
     f32 amax_; // of row kept_row() of the block so far
 };
 
-// What a Config asks for, and the staging buffer for that.
-template <class Config, class Partition, u32 kBlock = Config::DScale::kBlock>
+// What a Config asks for, beside reductions or not, and the staging buffer for that.
+template <class Config, class Partition, bool kReduces, u32 kBlock = Config::DScale::kBlock>
 struct BlocksFor {
     using Type = StepBlocks<Config, Partition>;
 };
-template <class Config, class Partition>
-struct BlocksFor<Config, Partition, 0> {
+template <class Config, class Partition, bool kReduces>
+struct BlocksFor<Config, Partition, kReduces, 0> {
     using Type = NoBlocks;
 };
-template <class Config, class Partition>
-struct BlocksFor<Config, Partition, 128> {
-    using Type = SpreadBlocks<Config, Partition>;
+template <class Config, class Partition, bool kReduces>
+struct BlocksFor<Config, Partition, kReduces, 128> {
+    using Type = SpreadBlocks<Config, Partition, kReduces>;
 };
 template <class Blocks, class Partition, bool kSpread = Blocks::kSpread>
 struct StagingOf {

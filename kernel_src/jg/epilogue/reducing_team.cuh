@@ -59,10 +59,11 @@ class ReducingTeam {
     static_assert(kRowParts == Config::kRowParts && kColumnParts == Config::kColumnParts &&
                       kTensorParts == Config::kTensorParts,
                   "host and device disagree on partial results");
-    static_assert(Staging::kBytes >= 64 * sizeof(f32) ||
-                      Staging::kBytes >= Partition::kStepRows * sizeof(f32),
+    static constexpr u32 kScratchBytes = Staging::kBytes - Staging::kScratch;
+    static_assert(kScratchBytes >= 64 * sizeof(f32) ||
+                      kScratchBytes >= Partition::kStepRows * sizeof(f32),
                   "a warp's scratch holds the rows or the columns of a step");
-    static_assert(Staging::kBytes >= kThreads * sizeof(f32),
+    static_assert(kScratchBytes >= kThreads * sizeof(f32),
                   "the first warp's holds a value of each thread");
 
   public:
@@ -84,7 +85,8 @@ class ReducingTeam {
         : workspace_(workspace), rows_(shape.m), cols_(shape.n), tile_(tile), team_(team),
           step_(0), pass_(0),
           scratch_(ptx::shared_address(smem + (Partition::warp() - Partition::team_warp()) *
-                                                  Staging::kBytes))
+                                                  Staging::kBytes) +
+                   Staging::kScratch)
     {
     }
 

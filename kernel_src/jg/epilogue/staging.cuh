@@ -3,8 +3,9 @@
 // neighbouring columns of D. PanelStagingBuffer: the same for several steps side by side.
 // TransposedStagingBuffer: where D lies transposed in the accumulator.
 //
-// Filled by accumulators (copy_step), read by VectorEpilogue. The memory belongs to one
-// warp only, which orders its stores and loads by __syncwarp: nothing here waits or
+// Filled by accumulators (copy_step), read by VectorEpilogue. From byte kScratch on nothing
+// is kept from step to step: reductions have it between two of them. The memory belongs to
+// one warp only, which orders its stores and loads by __syncwarp: nothing here waits or
 // signals.
 #pragma once
 #include <jg/epilogue/accumulator.cuh>
@@ -37,6 +38,7 @@ class StagingBuffer {
     static constexpr u32 kRows = kWarpRows;
     static constexpr u32 kCols = 64;
     static constexpr u32 kBytes = kRows * kCols * sizeof(f32);
+    static constexpr u32 kScratch = 0;
 
     JG_DEVICE explicit StagingBuffer(const u8 *memory) : base_(ptx::shared_address(memory))
     {
@@ -91,6 +93,7 @@ class PanelStagingBuffer {
     static constexpr u32 kRows = kWarpRows;
     static constexpr u32 kPanelBytes = kRows * 128;
     static constexpr u32 kBytes = kPanels * kPanelBytes;
+    static constexpr u32 kScratch = kBytes - kPanelBytes;
 
     JG_DEVICE explicit PanelStagingBuffer(const u8 *memory)
         : base_(ptx::shared_address(memory))
@@ -107,7 +110,7 @@ class PanelStagingBuffer {
     // Address of the last panel.
     JG_DEVICE u32 scratch() const
     {
-        return base_ + kBytes - kPanelBytes;
+        return base_ + kScratch;
     }
 
     // This thread's part of the 16 rows from `row` on: groups of 8 columns, 4 accumulators
@@ -173,6 +176,7 @@ class TransposedStagingBuffer {
     static constexpr u32 kRows = kWarpRows;
     static constexpr u32 kCols = kWarpCols;
     static constexpr u32 kBytes = kRows * kCols * sizeof(f32);
+    static constexpr u32 kScratch = 0;
 
     JG_DEVICE explicit TransposedStagingBuffer(const u8 *memory)
         : base_(ptx::shared_address(memory))

@@ -27,7 +27,7 @@ class VectorEpilogue {
     using D = typename Config::D;
     using C = typename Config::C;
     using Load = EpilogueLoad<Config, Epilogue, Partition>;
-    using Blocks = typename BlocksFor<Config, Partition>::Type;
+    using Blocks = typename BlocksFor<Config, Partition, Epilogue::kReduces>::Type;
     using Staging = typename StagingOf<Blocks, Partition>::Type;
     static_assert(Config::kOutStages * Partition::kWarpBytes >= Staging::kBytes,
                   "VectorEpilogue needs out_stages=2");
