@@ -25,8 +25,8 @@ typedef enum jit_gemm_operand_kind {
                                            of B. The snippet sees NAME0 and NAME1, those of
                                            acc0's and acc1's columns. */
     /** A value for each block of 128 columns of a row of D, of which the last one may have
-     * fewer: M rows of as many values as there are blocks. Only of reductions, and of a
-     * row-major D. */
+     * fewer: M rows of as many values as there are blocks, `ld` of the argument apart. Only
+     * of reductions, and of a row-major D. */
     JIT_GEMM_OPERAND_BLOCK_1X128 = 5,
     JIT_GEMM_OPERAND_BLOCK_1X32 = 6, /**< The same of 32 columns. */
     JIT_GEMM_OPERAND_BLOCK_1X16 = 7  /**< The same of 16 columns. */

@@ -23,11 +23,11 @@ typedef struct jit_gemm_artifact jit_gemm_artifact; /**< Opaque: bytes made by a
  * The run-time side of one matrix, vector or scalar. Frozen: used in arrays. A scalar that
  * is written (a reduction) has a pointer, and a batch stride of at least 1.
  *
- * `ld` and `batch_stride` count elements. A field that the argument has no use for must be
- * zero: `ld` of vectors and scalars, `value` of what is no scalar operand, `batch_stride`
- * of a scalar given by value. All of an argument must be zero if the problem has no such
- * matrix or scale. `reserved` must be zero in every argument of every launch, also where
- * the launch reads nothing of it.
+ * `ld` and `batch_stride` count elements; those of e2m1 are even. A field that the argument
+ * has no use for must be zero: `ld` of vectors and scalars, `value` of what is no scalar
+ * operand, `batch_stride` of a scalar given by value. All of an argument must be zero if
+ * the problem has no such matrix or scale. `reserved` must be zero in every argument of
+ * every launch, also where the launch reads nothing of it.
  */
 typedef struct jit_gemm_arg {
     uint64_t pointer;     /**< Device address, borrowed until the kernel has ended; 0 lets a
