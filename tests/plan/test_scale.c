@@ -275,9 +275,6 @@ Test(scale, configs_without_whole_blocks_are_refused)
          "columns of registers, for which sm_100a has room up to 128"},
         {"sm_100a", "512x512x512 e4m3 a_scale=1x128 config=mma=128x64 k_group=2", false,
          "k_group=2: scales of blocks are those of one block of K; k_group=1"},
-        {"sm_90a", "512x512x512 e4m3 b_scale=1x128 config=tile=128x192", false,
-         "each column of B has scales of its own, for which sm_90a has registers up to "
-         "tile=128x128"},
         {"sm_90a", "512x512x512 e4m3 " MX, false,
          "problem.a.scale.kind: the tensor core of sm_90a does not multiply by scales; give "
          "scales of f32"},
