@@ -27,6 +27,8 @@ struct scanner {
         struct jg_position position;
     } open[JG_SNIPPET_MAX_DEPTH];
     int depth;
+    int tokens;                         /* so far */
+    int operators;                      /* side by side before this token */
     struct jg_position accs[ACC_NAMES]; /* where each is named first; line 0: nowhere */
 };
 
@@ -580,8 +582,29 @@ static jit_gemm_status check_end(const struct scanner *scanner, const struct jg_
     return JIT_GEMM_OK;
 }
 
+static jit_gemm_status check_counts(struct scanner *scanner, const struct jg_token *token)
+{
+    const bool is_operator =
+        token->kind == JG_TOKEN_PUNCTUATOR && strchr("()[]{};,", token->text[0]) == NULL;
+    scanner->operators = is_operator ? scanner->operators + 1 : 0;
+    scanner->tokens += token->kind != JG_TOKEN_END;
+    if (scanner->operators > JG_SNIPPET_MAX_OPERATORS) {
+        return jg_snippet_refuse(scanner->epilogue, token->begin, "remove some",
+                                 "more than %d operators stand side by side",
+                                 JG_SNIPPET_MAX_OPERATORS);
+    }
+    if (scanner->tokens > JG_SNIPPET_MAX_TOKENS) {
+        return jg_snippet_refuse(
+            scanner->epilogue, token->begin, "use a shorter snippet, or a loop",
+            "the snippet has more than %d names, numbers and operators",
+            JG_SNIPPET_MAX_TOKENS);
+    }
+    return JIT_GEMM_OK;
+}
+
 static jit_gemm_status check_token(struct scanner *scanner, const struct jg_token *token)
 {
+    JG_TRY(check_counts(scanner, token));
     switch (token->kind) {
     case JG_TOKEN_NAME:
         return check_name(scanner, token);

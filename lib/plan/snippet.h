@@ -15,7 +15,8 @@
  *   `_Pragma`/`__pragma`; `asm`, `__asm`, `__asm__`; line splices, trigraphs, digraphs;
  *   zero bytes, bytes outside ASCII (but in comments and literals), raw string literals,
  *   unterminated comments and literals; unbalanced or crossed (), [], {}; a text whose last
- *   statement lacks its `;`; more than 64 KiB;
+ *   statement lacks its `;`; more than 64 KiB, 8192 tokens, 64 brackets inside of each
+ *   other or 64 operators side by side;
  * - names that reach out: `return`, `goto`, `static`, `__shared__`, `__syncthreads`,
  *   `__syncwarp`, `threadIdx`, `blockIdx`, `blockDim`, `gridDim`, those of the unit around
  *   the snippet, everything that begins with jg, JG or `__`;

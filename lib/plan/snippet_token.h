@@ -8,8 +8,11 @@
 #include "base/status.h"
 #include "plan/epilogue.h"
 
-/* Brackets may be nested this deep. */
-#define JG_SNIPPET_MAX_DEPTH 256
+/* Compilers recurse with each of these, and take far longer than in proportion: brackets
+ * inside of each other, operators side by side, and tokens in all. */
+#define JG_SNIPPET_MAX_DEPTH     64
+#define JG_SNIPPET_MAX_OPERATORS 64
+#define JG_SNIPPET_MAX_TOKENS    8192
 
 /* In the user's file. Columns count bytes from 1: a tab is one, and a character of UTF-8 as
  * many as it has. */

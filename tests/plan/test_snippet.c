@@ -140,8 +140,42 @@ Test(snippet, size_and_nesting_are_limited)
     memset(text, '(', 300);
     cr_expect_eq(register_snippet(text, 400, &epilogue), JIT_GEMM_ERR_COMPILE);
     cr_expect_str_eq(jg_error_text(),
-                     "1:257: error: brackets are nested deeper than 256; nest less");
+                     "1:65: error: brackets are nested deeper than 64; nest less");
     free(text);
+}
+
+/* A text of `head`, `count` times `part`, and `tail`. */
+static jit_gemm_status register_repeated(const char *head, const char *part, int count,
+                                         const char *tail)
+{
+    struct jg_str text = {0};
+    struct jg_epilogue *epilogue = NULL;
+    jg_str_puts(&text, head);
+    for (int i = 0; i < count; i++) {
+        jg_str_puts(&text, part);
+    }
+    jg_str_puts(&text, tail);
+    const jit_gemm_status status = register_snippet(jg_str_text(&text), 0, &epilogue);
+    jg_epilogue_destroy(epilogue);
+    jg_str_free(&text);
+    return status;
+}
+
+Test(snippet, what_a_compiler_recurses_on_is_limited)
+{
+    cr_expect_eq(register_repeated("d = ", "-", 63, "acc;"), JIT_GEMM_OK, "%s",
+                 jg_error_text());
+    cr_expect_eq(register_repeated("d = ", "- ", 64, "acc;"), JIT_GEMM_ERR_COMPILE);
+    cr_expect_str_eq(jg_error_text(), "1:131: error: more than 64 operators stand side by "
+                                      "side; remove some");
+    cr_expect_eq(register_repeated("d = acc", "+acc", 4094, ";"), JIT_GEMM_OK, "%s",
+                 jg_error_text());
+    cr_expect_eq(register_repeated("d = acc", "+acc", 4095, ";"), JIT_GEMM_ERR_COMPILE);
+    cr_expect_not_null(strstr(jg_error_text(), "the snippet has more than 8192 names, "
+                                               "numbers and operators; use a shorter"),
+                       "%s", jg_error_text());
+    cr_expect_eq(register_repeated("d = ", "gelu(", 250, "acc);"), JIT_GEMM_ERR_COMPILE);
+    cr_expect_not_null(strstr(jg_error_text(), "brackets are nested deeper than 64"));
 }
 
 Test(snippet, first_double_literal_is_noted)
