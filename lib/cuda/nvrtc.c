@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/env.h"
 #include "base/error.h"
+#include "base/task.h"
 #include "cuda/library_identity.h"
 
 struct jg_nvrtc_functions {
@@ -224,36 +225,68 @@ static jit_gemm_status read_output(const struct jg_nvrtc *nvrtc, const char *cal
     return JIT_GEMM_OK;
 }
 
-/* NVRTC's form of `is_over`: once it has said 1 it must go on saying so. */
-struct flow {
-    const struct jg_nvrtc_input *input;
-    atomic_bool is_over;
+/*
+ * A compile with all that it reads, since it may go on when nobody waits for it any more:
+ * NVRTC looks at its callback between steps only, and one step can take minutes.
+ */
+struct job {
+    struct jg_nvrtc nvrtc; /* with `functions`; no identity and no path but its own */
+    struct jg_nvrtc_functions functions;
+    nvrtcProgram program;
+    char *text;
+    char **options;
+    int option_count;
+    bool wants_ltoir;
+    atomic_bool is_over; /* once true it stays so, as NVRTC wants it */
+    struct jg_nvrtc_output output;
 };
+
+/* Once it was told to end, a compile that does not is left alone. */
+enum { GRACE_MS = 1000 };
 
 static int ask_if_over(void *user, void *reserved)
 {
-    struct flow *flow = user;
+    struct job *job = user;
     (void)reserved;
-    if (!atomic_load(&flow->is_over) && flow->input->is_over(flow->input->user)) {
-        atomic_store(&flow->is_over, true);
+    return atomic_load(&job->is_over) ? 1 : 0;
+}
+
+static void stop_job(void *user)
+{
+    struct job *job = user;
+    atomic_store(&job->is_over, true);
+}
+
+static void free_job(void *user)
+{
+    struct job *job = user;
+    if (job->program != NULL) {
+        job->functions.destroy(&job->program);
     }
-    return atomic_load(&flow->is_over) ? 1 : 0;
+    jg_nvrtc_output_free(&job->output);
+    for (int i = 0; job->options != NULL && i < job->option_count; i++) {
+        jg_free(job->options[i]);
+    }
+    jg_free((void *)job->options);
+    jg_free(job->text);
+    jg_str_free(&job->nvrtc.path);
+    jg_free(job);
 }
 
 /* The log is fetched whatever the outcome is. */
-static jit_gemm_status compile_program(const struct jg_nvrtc *nvrtc, nvrtcProgram program,
-                                       const struct jg_nvrtc_input *input,
-                                       struct jg_nvrtc_output *output)
+static jit_gemm_status compile_program(void *user)
 {
+    struct job *job = user;
+    const struct jg_nvrtc *nvrtc = &job->nvrtc;
+    const nvrtcProgram program = job->program;
+    struct jg_nvrtc_output *output = &job->output;
     const struct jg_nvrtc_functions *functions = nvrtc->functions;
-    struct flow flow = {.input = input};
-    atomic_init(&flow.is_over, false);
-    if (input->is_over != NULL && functions->set_flow_callback != NULL) {
-        (void)functions->set_flow_callback(program, ask_if_over, &flow);
+    if (functions->set_flow_callback != NULL) {
+        (void)functions->set_flow_callback(program, ask_if_over, job);
     }
     const nvrtcResult result =
-        functions->compile(program, input->option_count, input->options);
-    if ((int)result == RESULT_CANCELLED && atomic_load(&flow.is_over)) {
+        functions->compile(program, job->option_count, (const char *const *)job->options);
+    if ((int)result == RESULT_CANCELLED && atomic_load(&job->is_over)) {
         output->is_cancelled = true;
         return JIT_GEMM_OK;
     }
@@ -275,7 +308,7 @@ static jit_gemm_status compile_program(const struct jg_nvrtc *nvrtc, nvrtcProgra
         jg_error_log(jg_str_text(&output->log), output->log.size);
         return status;
     }
-    if (input->wants_ltoir) {
+    if (job->wants_ltoir) {
         JG_TRY(read_output(nvrtc, "nvrtcGetLTOIR", program, functions->ltoir_size,
                            functions->ltoir, false, &output->ltoir));
         output->is_accepted = true;
@@ -289,26 +322,75 @@ static jit_gemm_status compile_program(const struct jg_nvrtc *nvrtc, nvrtcProgra
     return JIT_GEMM_OK;
 }
 
+/* Copies all but the headers, which nobody frees. */
+static bool fill_job(const struct jg_nvrtc *nvrtc, const struct jg_nvrtc_input *input,
+                     struct job *job)
+{
+    job->functions = *nvrtc->functions;
+    job->nvrtc.functions = &job->functions;
+    job->nvrtc.version = nvrtc->version;
+    jg_str_puts(&job->nvrtc.path, jg_str_text(&nvrtc->path));
+    job->wants_ltoir = input->wants_ltoir;
+    job->option_count = input->option_count;
+    job->text = jg_copy_text(input->text, strlen(input->text));
+    job->options = jg_alloc_array((size_t)input->option_count + 1, sizeof(char *));
+    bool is_whole = job->options != NULL && job->text != NULL && !job->nvrtc.path.failed;
+    for (int i = 0; is_whole && i < input->option_count; i++) {
+        job->options[i] = jg_copy_text(input->options[i], strlen(input->options[i]));
+        is_whole = job->options[i] != NULL;
+    }
+    return is_whole;
+}
+
+static jit_gemm_status create_job(const struct jg_nvrtc *nvrtc,
+                                  const struct jg_nvrtc_input *input, struct job **ret_job)
+{
+    struct job *job = jg_alloc(sizeof(*job));
+    if (job == NULL) {
+        return jg_fail_memory();
+    }
+    atomic_init(&job->is_over, false);
+    if (!fill_job(nvrtc, input, job)) {
+        free_job(job);
+        return jg_fail_memory();
+    }
+    const nvrtcResult result =
+        nvrtc->functions->create(&job->program, job->text, input->name, input->header_count,
+                                 input->header_texts, input->header_names);
+    if (result != NVRTC_SUCCESS) {
+        job->program = NULL;
+        free_job(job);
+        return fail_call(nvrtc, "nvrtcCreateProgram", result);
+    }
+    *ret_job = job;
+    return JIT_GEMM_OK;
+}
+
 jit_gemm_status jg_nvrtc_compile(const struct jg_nvrtc *nvrtc,
                                  const struct jg_nvrtc_input *input,
                                  struct jg_nvrtc_output *ret_output)
 {
-    nvrtcProgram program = NULL;
-    const nvrtcResult result =
-        nvrtc->functions->create(&program, input->text, input->name, input->header_count,
-                                 input->header_texts, input->header_names);
-    if (result != NVRTC_SUCCESS) {
-        return fail_call(nvrtc, "nvrtcCreateProgram", result);
+    struct job *job = NULL;
+    bool is_left = false;
+    JG_TRY(create_job(nvrtc, input, &job));
+    const struct jg_task task = {.work = compile_program,
+                                 .user = job,
+                                 .is_over = input->is_over,
+                                 .over_user = input->user,
+                                 .stop = stop_job,
+                                 .release = free_job,
+                                 .grace_ms = GRACE_MS};
+    const jit_gemm_status status = jg_task_run(&task, &is_left);
+    if (is_left) {
+        *ret_output = (struct jg_nvrtc_output){.is_cancelled = true};
+        return JIT_GEMM_OK;
     }
-    struct jg_nvrtc_output output = {0};
-    const jit_gemm_status status = compile_program(nvrtc, program, input, &output);
-    nvrtc->functions->destroy(&program);
-    if (status != JIT_GEMM_OK) {
-        jg_nvrtc_output_free(&output);
-        return status;
+    if (status == JIT_GEMM_OK) {
+        *ret_output = job->output; /* moved */
+        job->output = (struct jg_nvrtc_output){0};
     }
-    *ret_output = output;
-    return JIT_GEMM_OK;
+    free_job(job);
+    return status;
 }
 
 void jg_nvrtc_output_free(struct jg_nvrtc_output *output)

@@ -44,7 +44,8 @@ struct jg_nvrtc_input {
     int header_count;
     const char *const *options;
     int option_count;
-    /* Asked now and then, from any thread; true ends the compile. NULL: never. */
+    /* Asked now and then by the calling thread; true ends the compile, or if that does not
+     * come about within a second, the wait for it. NULL: never. */
     bool (*is_over)(void *user);
     void *user;
     bool wants_ltoir; /* as the options say: `-dlto`; then nothing else is made */
@@ -57,7 +58,9 @@ struct jg_nvrtc_output {
     struct jg_str cubin, ptx, ltoir, log;
 };
 
-/* Compiles. A refused text is no failure: the log says why. Thread-safe. NO_COMPILER (the
+/* Compiles, on a thread with a large stack (base/task.h): the compiler recurses as deep as
+ * the text is nested. A refused text is no failure: the log says why. Header texts live for
+ * ever. Thread-safe. NO_COMPILER (the
  * library lacks a part of itself), INTERNAL, NO_MEMORY. */
 jit_gemm_status jg_nvrtc_compile(const struct jg_nvrtc *nvrtc,
                                  const struct jg_nvrtc_input *input,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The real compiler on whole units: what it makes, and that it reads nothing else. */
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -98,6 +99,64 @@ Test(nvrtc, one_compile_gives_cubin_ptx_log_and_numbers)
     cr_expect_gt(result.compile_ms, 0.0);
     cr_expect_not_null(strstr(jg_str_text(&result.log), "registers"));
     jg_compile_result_free(&result);
+    jg_toolchain_destroy(toolchain);
+}
+
+static void *compile_nested(void *user)
+{
+    struct jg_compiler *compiler = user;
+    struct jg_str text = {0};
+    struct jg_compile_result result = {0};
+    jg_str_puts(&text, "extern \"C\" __global__ void k(float *p) { *p = ");
+    for (int i = 0; i < 4000; i++) {
+        jg_str_puts(&text, "- ");
+    }
+    jg_str_puts(&text, "*p; }");
+    const jit_gemm_status status = compile_text(compiler, jg_str_text(&text), &result);
+    cr_expect_eq(status, JIT_GEMM_OK, "%s", jg_error_text());
+    jg_compile_result_free(&result);
+    jg_str_free(&text);
+    return NULL;
+}
+
+/* Neither the depth of the text nor the caller's stack decides. */
+Test(nvrtc, a_thread_of_64_kb_compiles_what_is_nested_4000_deep)
+{
+    struct jg_compiler *compiler = NULL;
+    struct jg_toolchain *toolchain = open_toolchain(&compiler);
+    pthread_attr_t attributes;
+    pthread_t thread;
+    cr_assert_eq(pthread_attr_init(&attributes), 0);
+    cr_assert_eq(pthread_attr_setstacksize(&attributes, 64 << 10), 0);
+
+    cr_assert_eq(pthread_create(&thread, &attributes, compile_nested, compiler), 0);
+    cr_assert_eq(pthread_join(thread, NULL), 0);
+
+    pthread_attr_destroy(&attributes);
+    jg_toolchain_destroy(toolchain);
+}
+
+/* One step of the compiler takes minutes here, and it looks at nothing meanwhile. */
+Test(nvrtc, a_compile_that_does_not_end_is_left_alone)
+{
+    struct jg_compiler *compiler = NULL;
+    struct jg_toolchain *toolchain = open_toolchain(&compiler);
+    struct jg_str text = {0};
+    jg_str_puts(&text, "extern \"C\" __global__ void k(float *p) { float x = *p;");
+    for (int i = 0; i < 60000; i++) {
+        jg_str_puts(&text, "x = x * erff(x) + expf(x);");
+    }
+    jg_str_puts(&text, "*p = x; }");
+    const struct jg_compile_request request = {
+        .arch = "sm_90a", .text = jg_str_text(&text), .entry = "k", .limit_ms = 1};
+    struct jg_compile_result result = {0};
+
+    const jit_gemm_status status = compiler->compile(compiler, &request, &result);
+
+    cr_expect_eq(status, JIT_GEMM_ERR_COMPILE);
+    cr_expect_not_null(strstr(jg_error_text(), "it had taken its 1 ms"), "%s",
+                       jg_error_text());
+    jg_str_free(&text);
     jg_toolchain_destroy(toolchain);
 }
 

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/task.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/thread.h"
+
+/* How often the caller asks whether it is over: a signal handler may say so, which can wake
+ * nobody. */
+enum { ASK_EVERY_MS = 5 };
+
+struct running {
+    struct jg_task task;
+    jg_mutex mutex;
+    jg_condition changed;
+    bool is_done, is_left;
+    jit_gemm_status status;            /* of the work, once it is done */
+    jit_gemm_diagnostics *diagnostics; /* and its error */
+};
+
+static void free_running(struct running *running)
+{
+    jg_diagnostics_destroy(&running->diagnostics);
+    pthread_cond_destroy(&running->changed);
+    pthread_mutex_destroy(&running->mutex);
+    jg_free(running);
+}
+
+static void *run_work(void *user)
+{
+    struct running *running = user;
+    jit_gemm_diagnostics *diagnostics = NULL;
+    const jit_gemm_status status = running->task.work(running->task.user);
+    if (status != JIT_GEMM_OK) {
+        (void)jg_diagnostics_take(&diagnostics);
+    }
+    pthread_mutex_lock(&running->mutex);
+    running->is_done = true;
+    running->status = status;
+    running->diagnostics = diagnostics;
+    const bool is_left = running->is_left;
+    pthread_cond_signal(&running->changed);
+    pthread_mutex_unlock(&running->mutex);
+    if (is_left) {
+        running->task.release(running->task.user);
+        free_running(running);
+    }
+    return NULL;
+}
+
+/* Signals are for the program's own threads. */
+static bool start_thread(struct running *running, pthread_t *ret_thread)
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    if (pthread_attr_init(&attributes) != 0) {
+        return false;
+    }
+    sigfillset(&all);
+    bool is_started = pthread_attr_setstacksize(&attributes, JG_TASK_STACK_BYTES) == 0 &&
+                      pthread_sigmask(SIG_SETMASK, &all, &before) == 0;
+    if (is_started) {
+        is_started = pthread_create(ret_thread, &attributes, run_work, running) == 0;
+        (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    }
+    pthread_attr_destroy(&attributes);
+    return is_started;
+}
+
+static struct timespec time_after(unsigned ms)
+{
+    struct timespec then;
+    clock_gettime(CLOCK_MONOTONIC, &then);
+    then.tv_nsec += (long)ms * 1000000;
+    then.tv_sec += then.tv_nsec / 1000000000;
+    then.tv_nsec %= 1000000000;
+    return then;
+}
+
+/* Called with the mutex held. False if the work goes on without anybody waiting. */
+static bool wait_for_work(struct running *running)
+{
+    const struct jg_task *task = &running->task;
+    bool is_stopped = false;
+    double left_alone_ms = 0.0;
+    while (!running->is_done) {
+        if (task->is_over == NULL) {
+            pthread_cond_wait(&running->changed, &running->mutex);
+            continue;
+        }
+        if (!is_stopped && task->is_over(task->over_user)) {
+            is_stopped = true;
+            left_alone_ms = jg_now_ms() + task->grace_ms;
+            task->stop(task->user);
+        }
+        if (is_stopped && jg_now_ms() >= left_alone_ms) {
+            return false;
+        }
+        const struct timespec next = time_after(ASK_EVERY_MS);
+        pthread_cond_timedwait(&running->changed, &running->mutex, &next);
+    }
+    return true;
+}
+
+/* NULL without memory. */
+static struct running *create_running(const struct jg_task *task)
+{
+    struct running *running = jg_alloc(sizeof(*running));
+    pthread_condattr_t clock;
+    if (running == NULL || pthread_condattr_init(&clock) != 0) {
+        jg_free(running);
+        return NULL;
+    }
+    running->task = *task;
+    bool is_made = pthread_condattr_setclock(&clock, CLOCK_MONOTONIC) == 0 &&
+                   pthread_mutex_init(&running->mutex, NULL) == 0;
+    if (is_made && pthread_cond_init(&running->changed, &clock) != 0) {
+        pthread_mutex_destroy(&running->mutex);
+        is_made = false;
+    }
+    pthread_condattr_destroy(&clock);
+    if (!is_made) {
+        jg_free(running);
+        return NULL;
+    }
+    return running;
+}
+
+jit_gemm_status jg_task_run(const struct jg_task *task, bool *ret_is_left)
+{
+    struct running *running = create_running(task);
+    pthread_t thread;
+    if (running == NULL) {
+        return jg_fail_memory();
+    }
+    if (!start_thread(running, &thread)) {
+        free_running(running);
+        return jg_fail_memory();
+    }
+    pthread_mutex_lock(&running->mutex);
+    const bool is_done = wait_for_work(running);
+    running->is_left = !is_done;
+    pthread_mutex_unlock(&running->mutex);
+    *ret_is_left = !is_done;
+    if (!is_done) {
+        pthread_detach(thread); /* it frees what it has */
+        return JIT_GEMM_OK;
+    }
+    pthread_join(thread, NULL);
+    const jit_gemm_status status = running->status;
+    if (status != JIT_GEMM_OK) {
+        jg_error_restore(status, running->diagnostics);
+    }
+    free_running(running);
+    return status;
+}

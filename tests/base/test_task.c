@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/task.h"
+
+struct work {
+    sem_t may_end, has_ended;
+    bool is_over;
+    int stops, releases;
+    bool are_signals_blocked;
+    size_t stack_bytes;
+};
+
+static void init_work(struct work *work)
+{
+    memset(work, 0, sizeof(*work));
+    cr_assert_eq(sem_init(&work->may_end, 0, 0), 0);
+    cr_assert_eq(sem_init(&work->has_ended, 0, 0), 0);
+}
+
+static bool is_over(void *user)
+{
+    return ((struct work *)user)->is_over;
+}
+
+static void stop(void *user)
+{
+    ((struct work *)user)->stops++;
+}
+
+static void release(void *user)
+{
+    struct work *work = user;
+    work->releases++;
+    sem_post(&work->has_ended);
+}
+
+static jit_gemm_status look_around(void *user)
+{
+    struct work *work = user;
+    sigset_t blocked;
+    pthread_attr_t attributes;
+    void *address = NULL;
+    cr_assert_eq(pthread_sigmask(SIG_SETMASK, NULL, &blocked), 0);
+    cr_assert_eq(pthread_getattr_np(pthread_self(), &attributes), 0);
+    cr_assert_eq(pthread_attr_getstack(&attributes, &address, &work->stack_bytes), 0);
+    pthread_attr_destroy(&attributes);
+    work->are_signals_blocked =
+        sigismember(&blocked, SIGINT) == 1 && sigismember(&blocked, SIGUSR1) == 1;
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status fail(void *user)
+{
+    (void)user;
+    return jg_fail(JIT_GEMM_ERR_COMPILE, "field", "remedy", "fact");
+}
+
+static jit_gemm_status wait_for_leave(void *user)
+{
+    struct work *work = user;
+    while (sem_wait(&work->may_end) != 0) {
+    }
+    return fail(NULL);
+}
+
+Test(task, runs_with_a_large_stack_and_without_signals)
+{
+    struct work work;
+    init_work(&work);
+    const struct jg_task task = {.work = look_around, .user = &work, .release = release};
+    bool is_left = true;
+
+    cr_expect_eq(jg_task_run(&task, &is_left), JIT_GEMM_OK);
+
+    cr_expect(!is_left);
+    cr_expect(work.are_signals_blocked);
+    cr_expect_geq(work.stack_bytes, (size_t)JG_TASK_STACK_BYTES);
+    cr_expect_eq(work.releases, 0);
+}
+
+Test(task, its_error_becomes_the_callers)
+{
+    const struct jg_task task = {.work = fail};
+    bool is_left = true;
+
+    cr_expect_eq(jg_task_run(&task, &is_left), JIT_GEMM_ERR_COMPILE);
+
+    cr_expect_str_eq(jg_error_text(), "field: fact; remedy");
+}
+
+Test(task, that_does_not_stop_is_left_and_frees_what_it_has)
+{
+    struct work work;
+    init_work(&work);
+    work.is_over = true;
+    const struct jg_task task = {.work = wait_for_leave,
+                                 .user = &work,
+                                 .is_over = is_over,
+                                 .over_user = &work,
+                                 .stop = stop,
+                                 .release = release,
+                                 .grace_ms = 1};
+    bool is_left = false;
+
+    cr_expect_eq(jg_task_run(&task, &is_left), JIT_GEMM_OK);
+
+    cr_expect(is_left);
+    cr_expect_eq(work.stops, 1);
+    sem_post(&work.may_end);
+    while (sem_wait(&work.has_ended) != 0) {
+    }
+    cr_expect_eq(work.releases, 1);
+}
