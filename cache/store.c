@@ -6,10 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -448,6 +451,36 @@ int jg_cache_store_rename_new(int shard_fd, const char *temp, const char *file)
     return jg_cache_store_link_new(shard_fd, temp, file);
 }
 
+/*
+ * Beyond the limit on a file's size a write sends SIGXFSZ to its thread, which would end
+ * the program before EFBIG could be told. It waits while we write, and is taken back if a
+ * write of ours has sent it.
+ */
+struct size_signal {
+    sigset_t signal, before;
+    bool is_held;
+};
+
+static void hold_size_signal(struct size_signal *held)
+{
+    sigset_t pending;
+    sigemptyset(&held->signal);
+    sigaddset(&held->signal, SIGXFSZ);
+    held->is_held = sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 0 &&
+                    pthread_sigmask(SIG_BLOCK, &held->signal, &held->before) == 0;
+}
+
+static void release_size_signal(const struct size_signal *held)
+{
+    static const struct timespec now = {0, 0};
+    if (!held->is_held) {
+        return;
+    }
+    while (sigtimedwait(&held->signal, NULL, &now) < 0 && errno == EINTR) {
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &held->before, NULL);
+}
+
 /* 0, or an errno value. */
 static int write_all(int fd, const void *data, size_t size)
 {
@@ -497,12 +530,15 @@ jg_cache_result jg_cache_store_publish(const jg_cache *cache, int shard_fd,
     }
     const char *action = "write a temporary file in the cache";
     int error = fchmod(fd, 0600) == 0 ? 0 : errno;
+    struct size_signal held;
+    hold_size_signal(&held);
     if (error == 0) {
         error = write_all(fd, header, layout->header_bytes);
     }
     if (error == 0) {
         error = write_all(fd, payload, (size_t)layout->payload_bytes);
     }
+    release_size_signal(&held);
     if (error == 0 && !cache->no_sync) {
         error = sync_fd(fd, false);
     }

@@ -321,10 +321,16 @@ Test(cache_store, short_write_publishes_nothing)
     struct rlimit limit = {4096, 4096};
     jg_cache_counts counts;
     struct sample big = sample_make(0xab, 100000, 64, 10);
-    signal(SIGXFSZ, SIG_IGN);
+    sigset_t before, after;
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    sigemptyset(&before);
+    sigemptyset(&after);
+    pthread_sigmask(SIG_SETMASK, NULL, &before);
 
+    /* The signal that ends a program at its limit does not get through. */
     cr_expect_eq(sample_put(&f, f.cache, &big), JG_CACHE_IO);
+    pthread_sigmask(SIG_SETMASK, NULL, &after);
+    cr_expect_eq(sigismember(&after, SIGXFSZ), sigismember(&before, SIGXFSZ));
     cr_expect_gt(strlen(f.reason), 0);
     cr_expect_eq(count_files(f.folder, ""), 0);
     cr_expect_eq(sample_get(&f, f.cache, &big), JG_CACHE_MISS);
