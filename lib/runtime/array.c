@@ -165,13 +165,15 @@ static jit_gemm_status check_stride(const struct jg_array *array, enum part part
     }
     if (per_vector > 1 && stride % per_vector != 0) {
         const struct field_name name = field_of(array, part);
-        const int64_t padded = stride - stride % per_vector + per_vector;
-        const int64_t bits = stride * jg_dtype_bits(array->dtype);
+        /* The next multiple, or the one before where 64 bits end. */
+        const int64_t below = stride - stride % per_vector;
+        const int64_t padded = below <= INT64_MAX - per_vector ? below + per_vector : below;
+        const uint64_t bits = (uint64_t)stride * (uint64_t)jg_dtype_bits(array->dtype);
         char less[96] = "";
         char hint[224];
         if (bits % 8 == 0) {
             snprintf(less, sizeof(less), ", or create a kernel for less: %s=%lld",
-                     array->alignment_key, (long long)alignment_of((uint64_t)bits / 8));
+                     array->alignment_key, (long long)alignment_of(bits / 8));
         }
         snprintf(hint, sizeof(hint),
                  "pad to a multiple of %lld elements, for instance %lld, and give that "

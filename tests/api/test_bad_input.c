@@ -276,6 +276,35 @@ Test(bad_input, address_arithmetic_does_not_wrap)
     api_fixture_close(&fixture);
 }
 
+Test(bad_input, strides_at_the_end_of_64_bits_are_refused_without_overflow)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    const jit_gemm_problem problem =
+        api_problem("m=512 n=256 k=128 batch=2 a=bf16 input_align=8 output_align=8");
+    jit_gemm *gemm = NULL;
+    cr_assert_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_OK);
+    const jit_gemm_args good = {.struct_size = sizeof(good),
+                                .a = {.pointer = 0x10000},
+                                .b = {.pointer = 0x20000},
+                                .d = {.pointer = 0x40000}};
+    static const int64_t strides[] = {INT64_MAX,     INT64_MAX - 1, INT64_MAX - 2,
+                                      INT64_MAX - 3, INT64_MAX / 2, INT64_MAX / 512};
+    for (size_t i = 0; i < sizeof(strides) / sizeof(strides[0]); i++) {
+        jit_gemm_args args = good;
+        args.d.ld = strides[i];
+        cr_expect_eq(jit_gemm_run(gemm, &args, NULL) == JIT_GEMM_OK, false);
+        cr_expect(api_error_has("args.d.ld:"));
+        cr_expect_null(strstr(jit_gemm_last_error(), " -"), "%s", jit_gemm_last_error());
+        args = good;
+        args.d.batch_stride = strides[i];
+        cr_expect_eq(jit_gemm_run(gemm, &args, NULL) == JIT_GEMM_OK, false);
+        cr_expect_null(strstr(jit_gemm_last_error(), " -"), "%s", jit_gemm_last_error());
+    }
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
 Test(bad_input, c_that_the_problem_does_not_have)
 {
     struct api_fixture fixture;
