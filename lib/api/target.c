@@ -185,6 +185,7 @@ static jit_gemm_status keep_device_error(jit_gemm_context *context, jit_gemm_sta
 {
     context->device_status = status;
     JG_TRY(jg_diagnostics_take(&context->device_errors));
+    jg_error_clear(); /* nothing has failed yet */
     jg_log_line(context->log, JIT_GEMM_SEVERITY_INFO,
                 "no device: kernels for %s can be planned and built, not run",
                 context->arch->name);

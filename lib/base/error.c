@@ -128,6 +128,11 @@ static struct error_record *begin_record(jit_gemm_status status)
     return record;
 }
 
+void jg_error_clear(void)
+{
+    clear_record(own_record());
+}
+
 static void note_lack_of_memory(struct error_record *record)
 {
     static const char note[] = " (out of memory while this error was described)";

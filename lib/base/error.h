@@ -43,6 +43,9 @@ const char *jg_error_text(void);
 /* Status of the record; JIT_GEMM_OK if there is none. */
 jit_gemm_status jg_error_status(void);
 
+/* No error: for a failure that was kept elsewhere, in a call that succeeds. */
+void jg_error_clear(void);
+
 /* The public diagnostics object. Take detaches the record of this thread. */
 jit_gemm_status jg_diagnostics_take(jit_gemm_diagnostics **ret_diagnostics);
 size_t jg_diagnostics_count(const jit_gemm_diagnostics *diagnostics);
