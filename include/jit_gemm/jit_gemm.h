@@ -28,6 +28,10 @@
  * Errors: a function that returns a status fills the thread's last error on failure, and
  * leaves its results untouched. The text names the field, the fact and the remedy.
  *
+ * Processes: a child of fork has none of its parent's threads and cannot use its driver. It
+ * makes contexts of its own, best after exec; one of its parent is refused with ARGUMENT,
+ * destroying it there does nothing, and kernels of the parent must not be run.
+ *
  * Threads: any thread may use a context at any time. A kernel handle never changes after
  * its creation, and any thread may run it. The error functions are per thread. Destroying a
  * context or a handle must not overlap with a call that uses it.

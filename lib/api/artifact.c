@@ -99,7 +99,7 @@ static jit_gemm_status describe_plan(const jit_gemm_context *context,
 jit_gemm_status jit_gemm_build(jit_gemm_context *context, const jit_gemm_problem *problem,
                                jit_gemm_emit emit, jit_gemm_artifact **ret_artifact)
 {
-    JG_TRY(jg_check_pointer(context, "context"));
+    JG_TRY(jg_check_context(context));
     JG_TRY(jg_check_pointer(ret_artifact, "ret_artifact"));
     if ((unsigned)emit > JIT_GEMM_EMIT_SOURCE) {
         return jg_fail(

@@ -2,6 +2,7 @@
 #include "api/context.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "api/target.h"
 #include "base/alloc.h"
@@ -20,6 +21,18 @@ jit_gemm_status jg_check_pointer(const void *pointer, const char *name)
         return JIT_GEMM_OK;
     }
     return jg_fail(JIT_GEMM_ERR_ARGUMENT, name, "pass the address of one", "is NULL");
+}
+
+jit_gemm_status jg_check_context(const jit_gemm_context *context)
+{
+    JG_TRY(jg_check_pointer(context, "context"));
+    if (context->process == getpid()) {
+        return JIT_GEMM_OK;
+    }
+    return jg_fail(JIT_GEMM_ERR_ARGUMENT, "context",
+                   "create a context after the fork, in the process that uses it",
+                   "it was made by process %ld, and this is its child %ld",
+                   (long)context->process, (long)getpid());
 }
 
 jit_gemm_status jg_struct_export(const void *own, size_t own_size, void *user,
@@ -162,6 +175,7 @@ jit_gemm_status jit_gemm_context_create(const jit_gemm_context_options *options,
     if (context == NULL) {
         return jg_fail_memory();
     }
+    context->process = getpid();
     atomic_init(&context->most_cluster_ctas, 0);
     atomic_init(&context->cancels, 0);
     if (pthread_mutex_init(&context->mutex, NULL) != 0) {
@@ -180,7 +194,10 @@ jit_gemm_status jit_gemm_context_create(const jit_gemm_context_options *options,
 void jit_gemm_context_destroy(jit_gemm_context **context)
 {
     if (context != NULL && *context != NULL) {
-        free_context(*context);
+        /* A child's copy may hold locks of threads that it does not have: it is left. */
+        if ((*context)->process == getpid()) {
+            free_context(*context);
+        }
         *context = NULL;
     }
 }
@@ -203,7 +220,7 @@ const char *jit_gemm_context_arch(const jit_gemm_context *context)
 jit_gemm_status jit_gemm_context_stats(const jit_gemm_context *context,
                                        jit_gemm_stats *ret_stats)
 {
-    JG_TRY(jg_check_pointer(context, "context"));
+    JG_TRY(jg_check_context(context));
     /* The lock is no part of what a const context promises. */
     jg_mutex *mutex = (jg_mutex *)&context->mutex;
     pthread_mutex_lock(mutex);
@@ -215,7 +232,7 @@ jit_gemm_status jit_gemm_context_stats(const jit_gemm_context *context,
 jit_gemm_status jit_gemm_epilogue_register(jit_gemm_context *context,
                                            const jit_gemm_epilogue *epilogue)
 {
-    JG_TRY(jg_check_pointer(context, "context"));
+    JG_TRY(jg_check_context(context));
     return jg_registry_add(context->epilogues, context->log, epilogue);
 }
 

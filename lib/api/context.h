@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "api/record.h"
 #include "api/registry.h"
@@ -19,6 +20,7 @@
 
 struct jit_gemm_context {
     struct jg_log *log;
+    pid_t process; /* that made it */
     const struct jg_arch *arch;
     struct jg_device_facts facts; /* that is planned for */
     atomic_int most_cluster_ctas; /* the same field of the facts: a load may lower it */
@@ -46,6 +48,10 @@ struct jit_gemm_context {
 
 /* OK, or ARGUMENT naming the argument. */
 jit_gemm_status jg_check_pointer(const void *pointer, const char *name);
+
+/* OK, or ARGUMENT: it is NULL, or was made before a fork, whose child has neither the
+ * threads that build with it nor the driver's state. */
+jit_gemm_status jg_check_context(const jit_gemm_context *context);
 
 /*
  * Gives a struct of the library's size to a caller who set struct_size: the rule of

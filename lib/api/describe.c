@@ -80,7 +80,7 @@ static void describe_linker(const jit_gemm_context *context, struct jg_str *out)
 jit_gemm_status jit_gemm_context_describe(jit_gemm_context *context, char *buffer,
                                           size_t size, size_t *ret_length)
 {
-    JG_TRY(jg_check_pointer(context, "context"));
+    JG_TRY(jg_check_context(context));
     if (size > 0) {
         JG_TRY(jg_check_pointer(buffer, "buffer"));
     }

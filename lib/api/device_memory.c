@@ -15,7 +15,7 @@ struct jit_gemm_timer {
 /* Makes the context's device current on this thread. It need not fit the architecture. */
 static jit_gemm_status enter_device(const jit_gemm_context *context)
 {
-    JG_TRY(jg_check_pointer(context, "context"));
+    JG_TRY(jg_check_context(context));
     if (context->device == NULL) {
         jg_error_restore(context->device_status, context->device_errors);
         return context->device_status;

@@ -223,7 +223,7 @@ static void count_create(jit_gemm_context *context, const struct jit_gemm *gemm)
 
 jit_gemm_status jit_gemm_check(jit_gemm_context *context, const jit_gemm_problem *problem)
 {
-    JG_TRY(jg_check_pointer(context, "context"));
+    JG_TRY(jg_check_context(context));
     struct jg_problem own;
     struct jg_choice choice;
     JG_TRY(jg_step_normalize(context, problem, &own));
@@ -233,7 +233,7 @@ jit_gemm_status jit_gemm_check(jit_gemm_context *context, const jit_gemm_problem
 jit_gemm_status jit_gemm_plan(jit_gemm_context *context, const jit_gemm_problem *problem,
                               char *buffer, size_t size, size_t *ret_length)
 {
-    JG_TRY(jg_check_pointer(context, "context"));
+    JG_TRY(jg_check_context(context));
     if (size > 0) {
         JG_TRY(jg_check_pointer(buffer, "buffer"));
     }
@@ -249,7 +249,7 @@ jit_gemm_status jit_gemm_plan(jit_gemm_context *context, const jit_gemm_problem 
 jit_gemm_status jit_gemm_create(jit_gemm_context *context, const jit_gemm_problem *problem,
                                 jit_gemm **ret_gemm)
 {
-    JG_TRY(jg_check_pointer(context, "context"));
+    JG_TRY(jg_check_context(context));
     JG_TRY(jg_check_pointer(ret_gemm, "ret_gemm"));
     const struct jg_stop stop = jg_context_stop(context);
     struct jg_problem own;

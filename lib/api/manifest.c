@@ -122,7 +122,7 @@ static jit_gemm_status replace_file(const char *path, const struct jg_str *text)
 
 jit_gemm_status jit_gemm_context_write_manifest(jit_gemm_context *context, const char *path)
 {
-    JG_TRY(jg_check_pointer(context, "context"));
+    JG_TRY(jg_check_context(context));
     JG_TRY(jg_check_pointer(path, "path"));
     struct jg_str text = {0};
     jg_manifest_print(context->asked, context->epilogues, &text);

@@ -273,7 +273,7 @@ jit_gemm_status jit_gemm_prewarm(jit_gemm_context *context, const char *manifest
                                  size_t size, const jit_gemm_prewarm_options *options,
                                  jit_gemm_prewarm_result *ret_result)
 {
-    JG_TRY(jg_check_pointer(context, "context"));
+    JG_TRY(jg_check_context(context));
     JG_TRY(jg_check_pointer(manifest, "manifest"));
     jit_gemm_prewarm_options own = {.struct_size = sizeof(own)};
     if (options != NULL) {

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Contexts: options, the device or its absence, and what is said of them. */
 #include <criterion/criterion.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "api_fixture.h"
 #include "jit_gemm/device.h"
@@ -289,4 +293,62 @@ Test(context, versions_and_statuses)
     jit_gemm_artifact_destroy(NULL);
     jit_gemm_timer_destroy(NULL);
     cr_expect_str_eq(jit_gemm_context_arch(NULL), "");
+}
+
+Test(context, creating_one_without_a_device_leaves_no_error)
+{
+    const jit_gemm_context_options options = {
+        .struct_size = sizeof(options), .arch = "sm_90a", .no_device = 1, .no_cache = 1};
+    jit_gemm_context *context = NULL;
+
+    cr_assert_eq(jit_gemm_context_create(&options, &context), JIT_GEMM_OK);
+
+    cr_expect_str_empty(jit_gemm_last_error());
+    jit_gemm *gemm = NULL;
+    const jit_gemm_problem problem = api_problem("512x512x512 bf16");
+    cr_expect_eq(jit_gemm_create(context, &problem, &gemm), JIT_GEMM_ERR_NO_DRIVER);
+    cr_expect(api_error_has("options.no_device"));
+    jit_gemm_context_destroy(&context);
+}
+
+static void *create_held(void *user)
+{
+    struct api_fixture *fixture = user;
+    const jit_gemm_problem problem = api_problem("512x512x512 bf16");
+    jit_gemm *gemm = NULL;
+    cr_expect_eq(jit_gemm_create(fixture->context, &problem, &gemm), JIT_GEMM_OK);
+    jit_gemm_destroy(&gemm);
+    return NULL;
+}
+
+/* The thread that builds is not there: a wait for it would have no end. */
+Test(context, a_child_of_fork_is_refused_while_its_parent_builds)
+{
+    struct api_fixture fixture;
+    pthread_t thread;
+    api_fixture_open(&fixture);
+    jg_compiler_dummy_hold(fixture.compiler, true);
+    cr_assert_eq(pthread_create(&thread, NULL, create_held, &fixture), 0);
+    while (jg_compiler_dummy_held(fixture.compiler) == 0) {
+        sched_yield();
+    }
+
+    const pid_t child = fork();
+    if (child == 0) {
+        const jit_gemm_problem problem = api_problem("512x512x512 bf16");
+        jit_gemm *gemm = NULL;
+        bool is_good =
+            jit_gemm_create(fixture.context, &problem, &gemm) == JIT_GEMM_ERR_ARGUMENT &&
+            api_error_has("create a context after the fork");
+        jit_gemm_context_destroy(&fixture.context);
+        is_good &= fixture.context == NULL;
+        _exit(is_good ? 0 : 1);
+    }
+    int status = -1;
+    cr_assert_eq(waitpid(child, &status, 0), child);
+
+    cr_expect_eq(status, 0);
+    jg_compiler_dummy_hold(fixture.compiler, false);
+    pthread_join(thread, NULL);
+    api_fixture_close(&fixture);
 }
