@@ -76,7 +76,7 @@ def test_the_caret_stands_below_the_character():
         shown, caret = done.stderr.splitlines()[1:3]
         expect(shown.endswith(line) and caret.index("^") == shown.index(mark), repr(text), done)
     done = tool("epilogue", "check", "--no-cache", "--epilogue",
-                "d = acc" + " + acc" * 5000 + " @ 1;")
+                "d = acc" + " + acc" * 4000 + " @ 1;")
     shown, caret = done.stderr.splitlines()[1:3]
     escape = tool("epilogue", "check", "--no-cache", "--epilogue", "/* \x1b[2J */ d = acc @ 1;")
     expect("\x1b" not in escape.stderr and "?[2J" in escape.stderr, "escape sequence", escape)
