@@ -25,12 +25,45 @@ static bool has_raised_rights(void)
     return getauxval(AT_SECURE) != 0 || getuid() != geteuid() || getgid() != getegid();
 }
 
+/* The path without "." and "..", which are taken as text; false if it is too long. */
+static bool simplify_path(const char *path, char ret_simple[PATH_MAX])
+{
+    size_t used = 0;
+    for (const char *at = path + strspn(path, "/"); *at != '\0'; at += strspn(at, "/")) {
+        const size_t length = strcspn(at, "/");
+        if (length == 2 && memcmp(at, "..", 2) == 0) {
+            while (used > 0 && ret_simple[--used] != '/') {
+            }
+        } else if (length != 1 || at[0] != '.') {
+            if (used + length + 2 > PATH_MAX) {
+                return false;
+            }
+            ret_simple[used] = '/';
+            memcpy(ret_simple + used + 1, at, length);
+            used += length + 1;
+        }
+        at += length;
+    }
+    ret_simple[used] = '\0';
+    return true;
+}
+
+/* Everybody may write there, and what is there goes with the next boot. */
 static bool is_below_tmp(const char *path)
 {
-    while (path[0] == '/' && path[1] == '/') {
-        path++;
+    static const char *const shared[] = {"/tmp", "/var/tmp", "/dev/shm"};
+    char simple[PATH_MAX];
+    if (!simplify_path(path, simple)) {
+        return true;
     }
-    return strncmp(path, "/tmp", 4) == 0 && (path[4] == '/' || path[4] == '\0');
+    for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++) {
+        const size_t length = strlen(shared[i]);
+        if (strncmp(simple, shared[i], length) == 0 &&
+            (simple[length] == '/' || simple[length] == '\0')) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Sets the path to base and tail; `source` names where the base comes from. */
@@ -58,8 +91,10 @@ static jg_cache_result derive_path(const char *source, const char *base, const c
                                    const struct jg_cache_why *why)
 {
     if (is_below_tmp(base)) {
-        jg_cache_say(why, "%s is below /tmp, which is used only when named: name a folder",
-                     source);
+        jg_cache_say(why,
+                     "%s is below a shared temporary folder (%.200s), which is used only "
+                     "when named: set JIT_GEMM_CACHE_DIR to a folder of yours",
+                     source, base);
         return JG_CACHE_NO_FOLDER;
     }
     return take_path(source, base, tail, base_may_be_created, ret_chosen, why);
@@ -153,9 +188,10 @@ static jg_cache_result check_parent(const struct stat *st, uid_t uid, const char
                      (unsigned long)st->st_uid);
         return JG_CACHE_UNTRUSTED;
     }
-    if ((st->st_mode & S_IWOTH) != 0 && (st->st_mode & S_ISVTX) == 0) {
-        jg_cache_say(why, "a parent of %.300s may be written by everybody (mode %04o)",
-                     path, (unsigned)(st->st_mode & 07777));
+    if ((st->st_mode & (S_IWGRP | S_IWOTH)) != 0 && (st->st_mode & S_ISVTX) == 0) {
+        jg_cache_say(why, "a parent of %.300s may be written by %s (mode %04o)", path,
+                     (st->st_mode & S_IWOTH) != 0 ? "everybody" : "its group",
+                     (unsigned)(st->st_mode & 07777));
         return JG_CACHE_UNTRUSTED;
     }
     return JG_CACHE_OK;

@@ -101,7 +101,7 @@ typedef struct jg_cache_options {
  * Opens a folder, creating `<folder>/v1` and missing parents with mode 0700 (a home folder
  * must exist). Refuses as UNTRUSTED a relative path, a folder that is not the effective
  * user's or root's, one that others may write, and one below a parent of another user or
- * one that everybody may write (unless sticky).
+ * one that its group or everybody may write (unless sticky).
  *
  * @param options may be NULL: all zero
  * @param[out] ret_cache receives the cache; untouched on failure

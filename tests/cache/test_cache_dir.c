@@ -58,9 +58,10 @@ static const char *make_folder(const char *name, mode_t mode, char ret_path[256]
 /* A folder outside /tmp, for folders that are derived and not named. */
 static const char *make_home(char ret_path[256])
 {
-    static const char *const places[] = {"/var/tmp", "/dev/shm"};
+    const struct passwd *entry = getpwuid(geteuid());
+    const char *const places[] = {entry != NULL ? entry->pw_dir : "/run", "/run"};
     for (size_t i = 0; i < 2; i++) {
-        snprintf(ret_path, 256, "%s/jg-cache-test-XXXXXX", places[i]);
+        snprintf(ret_path, 256, "%s/.jg-cache-test-XXXXXX", places[i]);
         if (mkdtemp(ret_path)) {
             return ret_path;
         }
@@ -149,8 +150,14 @@ Test(cache_dir, derived_folder_is_never_below_tmp)
 {
     setenv("XDG_CACHE_HOME", f.root, 1);
     cr_expect_eq(try_open(NULL, NULL, 0, NULL), JG_CACHE_NO_FOLDER);
-    setenv("XDG_CACHE_HOME", "//tmp", 1);
-    cr_expect_eq(try_open(NULL, NULL, 0, NULL), JG_CACHE_NO_FOLDER);
+    static const char *const spellings[] = {
+        "//tmp",      "/./tmp/x",      "/var/../tmp/x",       "/var/tmp",
+        "/dev/shm/x", "/../dev/./shm", "/tmp/../var//tmp/./x"};
+    for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++) {
+        setenv("XDG_CACHE_HOME", spellings[i], 1);
+        cr_expect_eq(try_open(NULL, NULL, 0, NULL), JG_CACHE_NO_FOLDER, "%s", spellings[i]);
+        cr_expect(strstr(reason, "JIT_GEMM_CACHE_DIR"), "%s", reason);
+    }
     unsetenv("XDG_CACHE_HOME");
     setenv("HOME", f.root, 1);
     cr_expect_eq(try_open(NULL, NULL, 0, NULL), JG_CACHE_NO_FOLDER);
@@ -190,6 +197,17 @@ Test(cache_dir, parent_that_everybody_may_write_is_refused_unless_sticky)
     cr_expect_not(path_exists(path));
     cr_assert_eq(chmod(parent, 01777), 0);
     cr_expect_eq(try_open(path, NULL, 0, NULL), JG_CACHE_OK, "%s", reason);
+}
+
+Test(cache_dir, parent_that_its_group_may_write_is_refused)
+{
+    char parent[256], path[300];
+    make_folder("group", 0775, parent);
+    snprintf(path, sizeof(path), "%s/cache", parent);
+
+    cr_expect_eq(try_open(path, NULL, 0, NULL), JG_CACHE_UNTRUSTED);
+    cr_expect(strstr(reason, "may be written by its group (mode 0775)"), "%s", reason);
+    cr_expect_not(path_exists(path));
 }
 
 Test(cache_dir, folders_and_parents_of_another_user_are_refused)
