@@ -11,13 +11,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { N_SHARDS = 256, FIRST_CAPACITY = 64 };
+/* Clocks of machines that share a folder may differ by less than FUTURE_SECONDS. */
+enum { N_SHARDS = 256, FIRST_CAPACITY = 64, FUTURE_SECONDS = 24 * 60 * 60 };
 
 /* An entry's file as a trim sees it; a walk fills the name only. */
 struct found {
     jg_cache_name name;
     uint64_t bytes;
     struct timespec modified;
+    int64_t age_seconds; /* of a trim */
 };
 
 struct found_list {
@@ -82,8 +84,8 @@ static int compare_names(const void *a, const void *b)
 static int compare_ages(const void *a, const void *b)
 {
     const struct found *x = a, *y = b;
-    if (x->modified.tv_sec != y->modified.tv_sec) {
-        return x->modified.tv_sec < y->modified.tv_sec ? -1 : 1;
+    if (x->age_seconds != y->age_seconds) {
+        return x->age_seconds > y->age_seconds ? -1 : 1;
     }
     if (x->modified.tv_nsec != y->modified.tv_nsec) {
         return x->modified.tv_nsec < y->modified.tv_nsec ? -1 : 1;
@@ -272,7 +274,7 @@ static jg_cache_result scan_shard(const jg_cache *cache, unsigned shard, int sha
             }
             continue;
         }
-        struct found item;
+        struct found item = {.age_seconds = 0};
         if (!S_ISREG(st.st_mode) || !parse_entry_name(shard, file->d_name, &item.name)) {
             continue;
         }
@@ -327,23 +329,41 @@ static jg_cache_result empty_quarantine(const jg_cache *cache, uint64_t *bytes)
     return JG_CACHE_OK;
 }
 
-/* Removes an entry unless it was stored anew or used since the scan. True if it did. */
-static bool remove_found(const jg_cache *cache, const struct found *item)
+/* What became of an entry that was to go. */
+enum removal { REMOVED, CHANGED, NOT_ALLOWED };
+
+/* Removes an entry unless it was stored anew or used since the scan. */
+static enum removal remove_found(const jg_cache *cache, const struct found *item)
 {
     int shard_fd = -1;
     if (jg_cache_store_open_shard(cache, item->name.bytes[0], false, &shard_fd, &silent) !=
         JG_CACHE_OK) {
-        return false;
+        return NOT_ALLOWED;
     }
     char file[JG_CACHE_FILE_NAME_BYTES];
     jg_cache_store_file_name(&item->name, file);
     struct stat st;
-    const bool is_removed =
-        fstatat(shard_fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+    enum removal removal = CHANGED;
+    if (fstatat(shard_fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
         st.st_mtim.tv_sec == item->modified.tv_sec &&
-        st.st_mtim.tv_nsec == item->modified.tv_nsec && unlinkat(shard_fd, file, 0) == 0;
+        st.st_mtim.tv_nsec == item->modified.tv_nsec) {
+        removal = unlinkat(shard_fd, file, 0) == 0 ? REMOVED : NOT_ALLOWED;
+    }
     close(shard_fd);
-    return is_removed;
+    return removal;
+}
+
+/* A stamp beyond today says nothing of the age, and would keep its entry for ever: such an
+ * entry is the oldest. */
+static void age_future_stamps(struct found_list *list, int64_t now)
+{
+    for (size_t i = 0; i < list->n_items; i++) {
+        struct found *item = &list->items[i];
+        item->age_seconds = now - (int64_t)item->modified.tv_sec;
+        if (item->age_seconds < -FUTURE_SECONDS) {
+            item->age_seconds = INT64_MAX;
+        }
+    }
 }
 
 /* Lists the entries of every shard. The first failure is returned; all are tried. */
@@ -369,34 +389,38 @@ static jg_cache_result scan_shards(const jg_cache *cache, struct found_list *lis
     return first_failure;
 }
 
-/* Removes entries by age, then the oldest until the rest fits. Returns their number. */
-static uint64_t remove_by_limits(const jg_cache *cache, struct found_list *list,
-                                 uint64_t max_bytes, int64_t max_age_seconds,
-                                 uint64_t *bytes)
+/* Removes entries by age, then the oldest until the rest fits, and counts them. IO if one
+ * could not be removed; what it holds still counts. */
+static jg_cache_result remove_by_limits(const jg_cache *cache, struct found_list *list,
+                                        uint64_t max_bytes, int64_t max_age_seconds,
+                                        uint64_t *removed, uint64_t *bytes)
 {
-    const int64_t now = (int64_t)time(NULL);
-    uint64_t removed = 0, total = 0;
+    jg_cache_result result = JG_CACHE_OK;
+    uint64_t total = 0;
     for (size_t i = 0; i < list->n_items; i++) {
         total += list->items[i].bytes;
     }
+    age_future_stamps(list, (int64_t)time(NULL));
     if (list->n_items > 0) {
         qsort(list->items, list->n_items, sizeof(*list->items), compare_ages);
     }
     for (size_t i = 0; i < list->n_items; i++) {
         const struct found *item = &list->items[i];
-        const bool is_too_old =
-            max_age_seconds > 0 && now - item->modified.tv_sec > max_age_seconds;
+        const bool is_too_old = max_age_seconds > 0 && item->age_seconds > max_age_seconds;
         const bool is_too_much = max_bytes > 0 && total > max_bytes;
         if (!is_too_old && !is_too_much) {
             break; /* all that follow are younger */
         }
-        total -= item->bytes;
-        if (remove_found(cache, item)) {
-            removed++;
+        const enum removal removal = remove_found(cache, item);
+        if (removal == REMOVED) {
+            total -= item->bytes;
+            *removed += 1;
             *bytes += item->bytes;
+        } else if (removal == NOT_ALLOWED) {
+            result = JG_CACHE_IO;
         }
     }
-    return removed;
+    return result;
 }
 
 jg_cache_result jg_cache_trim(jg_cache *cache, uint64_t max_bytes, int64_t max_age_seconds,
@@ -412,7 +436,9 @@ jg_cache_result jg_cache_trim(jg_cache *cache, uint64_t max_bytes, int64_t max_a
         result = empty_quarantine(cache, &freed);
         const jg_cache_result scanned = scan_shards(cache, &list, &freed);
         result = result == JG_CACHE_OK ? scanned : result;
-        removed = remove_by_limits(cache, &list, max_bytes, max_age_seconds, &freed);
+        const jg_cache_result cleared =
+            remove_by_limits(cache, &list, max_bytes, max_age_seconds, &removed, &freed);
+        result = result == JG_CACHE_OK ? cleared : result;
     }
     free(list.items);
     if (ret_removed != NULL) {

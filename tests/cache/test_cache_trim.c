@@ -188,16 +188,60 @@ Test(cache_trim, used_entry_outlives_a_younger_one)
     cr_expect_eq(sample_get(&f, f.cache, &samples[9]), JG_CACHE_OK);
 }
 
-Test(cache_trim, entry_from_the_future_is_not_too_old)
+static void stamp(const struct sample *sample, time_t at)
 {
     char path[256];
-    struct timespec times[2] = {{time(NULL) + 315360000, 0}, {time(NULL) + 315360000, 0}};
-    uint64_t removed;
-    entry_path(&f, &samples[0].name, path);
+    const struct timespec times[2] = {{at, 0}, {at, 0}};
+    entry_path(&f, &sample->name, path);
     cr_assert_eq(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+Test(cache_trim, entry_from_the_far_future_is_the_oldest)
+{
+    uint64_t removed;
+    stamp(&samples[0], time(NULL) + 315360000);
+
+    cr_expect_eq(jg_cache_trim(f.cache, 0, 31536000, &removed, NULL), JG_CACHE_OK);
+
+    cr_expect_eq(removed, 1);
+    cr_expect_eq(sample_get(&f, f.cache, &samples[0]), JG_CACHE_MISS);
+}
+
+Test(cache_trim, entry_of_a_clock_that_is_a_little_ahead_is_the_youngest)
+{
+    uint64_t removed;
+    stamp(&samples[0], time(NULL) + 3600);
+
     cr_expect_eq(jg_cache_trim(f.cache, 0, 1, &removed, NULL), JG_CACHE_OK);
+
     cr_expect_eq(removed, N_ENTRIES - 1);
     cr_expect_eq(sample_get(&f, f.cache, &samples[0]), JG_CACHE_OK);
+}
+
+/* Folders that may be read and not written, as another user where this one is root. */
+Test(cache_trim, what_cannot_be_removed_is_told_and_still_counts)
+{
+    const uid_t user = geteuid();
+    uint64_t removed = 7;
+    char path[256];
+    for (unsigned i = 0; i < N_ENTRIES; i++) {
+        entry_path(&f, &samples[i].name, path);
+        *strrchr(path, '/') = '\0';
+        cr_assert_eq(chmod(path, 0555), 0);
+    }
+    cr_assert(user != 0 || seteuid(65534) == 0);
+
+    const jg_cache_result result = jg_cache_trim(f.cache, 1, 0, &removed, NULL);
+
+    cr_assert(user != 0 || seteuid(0) == 0);
+    cr_expect_eq(result, JG_CACHE_IO);
+    cr_expect_eq(removed, 0);
+    for (unsigned i = 0; i < N_ENTRIES; i++) {
+        entry_path(&f, &samples[i].name, path);
+        *strrchr(path, '/') = '\0';
+        cr_assert_eq(chmod(path, 0700), 0);
+        cr_expect_eq(sample_get(&f, f.cache, &samples[i]), JG_CACHE_OK);
+    }
 }
 
 /* A temporary file of a writer, as old as told. */
