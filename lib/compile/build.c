@@ -2,9 +2,11 @@
 #include "compile/build.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "compile/code.h"
@@ -106,8 +108,17 @@ static void dump_file(const struct build *build, const char *key, const char *su
     struct jg_str path = {0};
     jg_str_printf(&path, "%s/%s-%.8s.%s", build->builder->dump_dir,
                   build->unit->source->entry, key, suffix);
-    FILE *file = path.failed ? NULL : fopen(path.data, "wb");
+    /* A file of its own: what somebody has put there, such as a link, is not followed. */
+    int fd = -1;
+    if (!path.failed) {
+        (void)unlink(path.data);
+        fd = open(path.data, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    }
+    FILE *file = fd >= 0 ? fdopen(fd, "wb") : NULL;
     int code = path.failed ? ENOMEM : file == NULL ? errno : 0;
+    if (file == NULL && fd >= 0) {
+        close(fd);
+    }
     if (file != NULL && fwrite(bytes->data, 1, bytes->size, file) != bytes->size) {
         code = errno;
     }

@@ -377,6 +377,32 @@ static bool has_dump(const char *folder, const char *stem, const char *suffix)
     return stat(path, &facts) == 0 && facts.st_size > 0;
 }
 
+Test(build, dumps_replace_a_planted_link_and_do_not_follow_it)
+{
+    struct bench bench;
+    set_up(&bench);
+    char dump[64], victim[96], planted[256];
+    unit_make_folder(dump);
+    bench.builder.dump_dir = dump;
+    struct jg_binary first = build_well(&bench);
+    snprintf(victim, sizeof(victim), "%s/victim", dump);
+    snprintf(planted, sizeof(planted), "%s/%s-%.8s.cu", dump, bench.unit.source.entry,
+             first.key);
+    cr_assert_eq(unlink(planted), 0);
+    cr_assert_eq(symlink(victim, planted), 0);
+
+    struct jg_binary second = build_well(&bench);
+
+    struct stat facts;
+    cr_expect_neq(stat(victim, &facts), 0);
+    cr_assert_eq(lstat(planted, &facts), 0);
+    cr_expect(S_ISREG(facts.st_mode));
+    jg_binary_free(&first);
+    jg_binary_free(&second);
+    unit_remove_folder(dump);
+    tear_down(&bench);
+}
+
 Test(build, dump_folder_receives_the_four_files)
 {
     struct bench bench;
