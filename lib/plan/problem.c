@@ -577,7 +577,9 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     }
     problem.k = round_hint(checked.k, DEFAULT_MATRIX_HINT);
     problem.batch = round_hint(checked.batch, 1);
-    problem.workspace_limit = checked.workspace_limit;
+    problem.workspace_limit = checked.workspace_limit < JG_WORKSPACE_MOST
+                                  ? checked.workspace_limit
+                                  : JG_WORKSPACE_MOST; /* and any more means the same */
     problem.pair = checked.pair;
     problem.budget =
         (struct jg_budget){checked.register_limit, checked.no_local_memory != 0};

@@ -8,6 +8,9 @@
 #include "plan/epilogue.h"
 #include "plan/matrix.h"
 
+/* Bytes; a larger limit of a workspace means the same, and is this one as text. */
+#define JG_WORKSPACE_MOST (UINT64_C(1) << 50)
+
 struct jg_problem {
     jit_gemm_dim m, n, k,
         batch; /* a dynamic size is rounded up to a power of two: see below */

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/struct.h"
 #include "plan/config.h"
+#include "plan/problem.h"
 #include "plan/scale.h"
 #include "plan/text.h"
 
@@ -25,7 +26,6 @@ struct problem_key {
 };
 
 /* More than any device holds. */
-#define MAX_WORKSPACE (INT64_C(1) << 50)
 
 /* ------------------------------------------------------------------------- parsing */
 
@@ -190,11 +190,12 @@ static jit_gemm_status read_workspace(struct problem_reader *reader,
         }
     }
     int64_t bytes;
-    if (!jg_number_parse(word->value, digits, 0, MAX_WORKSPACE >> shift, &bytes)) {
+    if (!jg_number_parse(word->value, digits, 0, (int64_t)(JG_WORKSPACE_MOST >> shift),
+                         &bytes)) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->where, key->hint,
                        "%s at column %zu is no size up to %lldg",
                        jg_quote(word->value, word->value_size).text, word->value_column,
-                       (long long)(MAX_WORKSPACE >> 30));
+                       (long long)(JG_WORKSPACE_MOST >> 30));
     }
     reader->problem.workspace_limit = (uint64_t)bytes << shift;
     return JIT_GEMM_OK;
@@ -504,6 +505,7 @@ jit_gemm_status jg_problem_parse(const char *text, jit_gemm_problem *ret_problem
 /* With the greatest unit that loses nothing. */
 static void print_workspace(uint64_t bytes, struct jg_str *out)
 {
+    bytes = bytes < JG_WORKSPACE_MOST ? bytes : JG_WORKSPACE_MOST;
     if (bytes == 0) {
         return;
     }

@@ -465,6 +465,29 @@ Test(problem_text, parse_of_print_is_the_problem)
     }
 }
 
+Test(problem_text, any_limit_of_a_workspace_prints_and_parses_back)
+{
+    static const uint64_t limits[] = {UINT64_MAX, (UINT64_C(1) << 50) + 1,
+                                      UINT64_C(1) << 50, UINT64_C(1) << 63};
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+        jit_gemm_problem problem, back;
+        struct jg_problem own, again;
+        struct jg_str text = {0};
+        cr_assert_eq(jg_problem_parse("64x64x64 bf16", &problem), JIT_GEMM_OK);
+        problem.workspace_limit = limits[i];
+        cr_assert_eq(jg_problem_normalize(&problem, NULL, NULL, &own), JIT_GEMM_OK);
+
+        cr_assert_eq(jg_problem_print(&problem, &text), JIT_GEMM_OK, "%s", jg_error_text());
+        cr_assert_eq(jg_problem_parse(jg_str_text(&text), &back), JIT_GEMM_OK, "%s: %s",
+                     jg_str_text(&text), jg_error_text());
+
+        cr_assert_eq(jg_problem_normalize(&back, NULL, NULL, &again), JIT_GEMM_OK);
+        cr_expect_eq(again.workspace_limit, own.workspace_limit);
+        cr_expect_eq(back.workspace_limit, UINT64_C(1) << 50);
+        jg_str_free(&text);
+    }
+}
+
 Test(problem_text, random_bytes_never_crash_the_parser)
 {
     static const char alphabet[] =
