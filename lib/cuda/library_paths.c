@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,11 +46,26 @@ static void note_searched(struct jg_library_paths *paths, const char *path)
     jg_str_printf(&paths->searched, "%s%s", paths->searched.size > 0 ? ", " : "", path);
 }
 
-/* Adds the libraries that lie in a folder. */
+/* Nobody but the user and root may put something else in its place. */
+static bool is_trusted(const struct stat *facts)
+{
+    return (facts->st_uid == geteuid() || facts->st_uid == 0) &&
+           (facts->st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/* Adds the libraries that lie in a folder, if both are to be trusted. */
 static jit_gemm_status add_folder(struct jg_library_paths *paths, const char *folder,
                                   const struct jg_library_names *names)
 {
+    struct stat folder_facts;
     note_searched(paths, folder);
+    if (stat(folder, &folder_facts) != 0) {
+        return JIT_GEMM_OK;
+    }
+    if (!is_trusted(&folder_facts)) {
+        jg_str_puts(&paths->searched, " (not trusted: others may write there)");
+        return JIT_GEMM_OK;
+    }
     for (size_t i = 0; i < names->count; i++) {
         struct jg_str path = {0};
         jg_str_printf(&path, "%s/%s", folder, names->names[i]);
@@ -57,7 +73,12 @@ static jit_gemm_status add_folder(struct jg_library_paths *paths, const char *fo
         jit_gemm_status status = jg_str_status(&path);
         if (status == JIT_GEMM_OK && stat(path.data, &facts) == 0 &&
             S_ISREG(facts.st_mode)) {
-            status = add_path(paths, path.data);
+            if (is_trusted(&facts)) {
+                status = add_path(paths, path.data);
+            } else {
+                jg_str_printf(&paths->searched, " (%s is not trusted: others may write it)",
+                              names->names[i]);
+            }
         }
         jg_str_free(&path);
         JG_TRY(status);
@@ -131,24 +152,24 @@ static bool find_folder(const char *path, char folder[PATH_MAX])
            cut_to_folder(copy) && realpath(copy, folder) != NULL;
 }
 
-/* Folder of the file that this code was loaded from. */
+/* Folder of the file that this code was loaded from: a library's, or the program's if that
+ * was linked with it, which the loader knows by the name that it was called with. */
 static bool find_own_folder(char folder[PATH_MAX])
 {
     static const char marker = 0;
-    Dl_info info;
-    return dladdr(&marker, &info) != 0 && info.dli_fname != NULL &&
-           find_folder(info.dli_fname, folder);
-}
-
-static bool find_program_folder(char folder[PATH_MAX])
-{
-    char path[PATH_MAX];
-    const ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
-    if (size <= 0) {
+    Dl_info own, program;
+    char path[PATH_MAX] = "";
+    if (dladdr(&marker, &own) == 0 || own.dli_fname == NULL) {
         return false;
     }
-    path[size] = '\0';
-    return find_folder(path, folder);
+    const void *headers =
+        (const void *)getauxval(AT_PHDR); // NOLINT: an address as a number
+    if (dladdr(headers, &program) != 0 && program.dli_fbase == own.dli_fbase) {
+        const ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
+        path[size > 0 ? size : 0] = '\0';
+        return find_folder(path, folder);
+    }
+    return find_folder(own.dli_fname, folder);
 }
 
 /* The folder that lies beside a folder under that name. */
@@ -170,20 +191,11 @@ static jit_gemm_status add_companion_paths(struct jg_library_paths *paths,
                                            const char *sibling,
                                            const struct jg_library_names *names)
 {
-    char folders[2][PATH_MAX];
-    int count = find_own_folder(folders[0]) ? 1 : 0;
-    if (find_program_folder(folders[count]) &&
-        (count == 0 || strcmp(folders[0], folders[1]) != 0)) {
-        count++;
-    }
-    for (int i = 0; i < count; i++) {
-        JG_TRY(add_folder(paths, folders[i], names));
-        cut_to_folder(folders[i]);
-    }
-    for (int i = 0; i < count; i++) {
-        if (i == 0 || strcmp(folders[0], folders[1]) != 0) {
-            JG_TRY(add_sibling(paths, folders[i], sibling, names));
-        }
+    char folder[PATH_MAX];
+    if (find_own_folder(folder)) {
+        JG_TRY(add_folder(paths, folder, names));
+        cut_to_folder(folder);
+        JG_TRY(add_sibling(paths, folder, sibling, names));
     }
     return add_bare_names(paths, names);
 }

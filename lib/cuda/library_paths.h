@@ -18,6 +18,9 @@ struct jg_library_paths {
 };
 
 /*
+ * Libraries are code: of a folder only those are taken that belong to the user or to root,
+ * as the folder does, and that nobody else may write; `searched` says which were not.
+ *
  * Lists paths, best first. `named` is a library, or a folder that has one, and is then the
  * only path; NULL: $CUDA_HOME, the usual folders, the folder given at build time, and the
  * loader's own search. NO_MEMORY.
@@ -27,8 +30,8 @@ jit_gemm_status jg_library_paths_find(const struct jg_library_names *names,
                                       struct jg_library_paths *ret_paths);
 /*
  * Lists paths of a library that is installed beside this one, best first: the folder of
- * the library that this code is in, that of the program, `sibling` beside either of them
- * (so it is in a build tree), and the loader's own search. NO_MEMORY.
+ * the library that this code is in, `sibling` beside it (so it is in a build tree), and the
+ * loader's own search. NO_MEMORY.
  */
 jit_gemm_status jg_library_paths_companion(const struct jg_library_names *names,
                                            const char *sibling,

@@ -229,6 +229,39 @@ Test(toolchain, usual_places_begin_with_cuda_home_and_end_with_bare_names)
     unit_remove_folder(folder);
 }
 
+Test(toolchain, a_library_that_others_may_write_is_passed)
+{
+    char folder[64], place[96], library[128];
+    unit_make_folder(folder);
+    snprintf(place, sizeof(place), "%s/lib64", folder);
+    cr_assert_eq(mkdir(place, 0700), 0);
+    snprintf(library, sizeof(library), "%s/libnvrtc.so.12", place);
+    copy_file(JG_FAKE_NVRTC_OLD, library);
+    cr_assert_eq(unsetenv("JIT_GEMM_NVRTC"), 0);
+    cr_assert_eq(setenv("CUDA_HOME", folder, 1), 0);
+    static const struct {
+        mode_t library, folder;
+        bool is_taken;
+    } rows[] = {{0644, 0755, true},
+                {0666, 0755, false},
+                {0664, 0755, false},
+                {0644, 0777, false},
+                {0644, 0775, false}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_library_paths places = {0};
+        cr_assert_eq(chmod(library, rows[i].library), 0);
+        cr_assert_eq(chmod(place, rows[i].folder), 0);
+
+        cr_assert_eq(jg_nvrtc_find(NULL, &places), JIT_GEMM_OK);
+
+        cr_expect_eq(strcmp(places.paths[0], library) == 0, rows[i].is_taken, "row %zu", i);
+        cr_expect_eq(strstr(jg_str_text(&places.searched), "not trusted") == NULL,
+                     rows[i].is_taken, "%s", jg_str_text(&places.searched));
+        jg_library_paths_free(&places);
+    }
+    unit_remove_folder(folder);
+}
+
 Test(toolchain, every_failing_allocation_is_no_memory)
 {
     int failures = 0;
