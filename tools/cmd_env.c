@@ -20,6 +20,8 @@ static const struct {
     {"JIT_GEMM_ARCH", "architecture to plan and build for, such as sm_90a"},
     {"JIT_GEMM_DRIVER", "path of the CUDA driver library, or `emulator`"},
     {"JIT_GEMM_NVRTC", "path of the compiler library, NVRTC"},
+    {"CUDA_HOME",
+     "a CUDA toolkit: its lib64 is searched for NVRTC before the usual folders"},
     {"JIT_GEMM_DUMP_DIR",
      "folder that receives source unit, log, PTX and cubin of each compile"},
     {"JIT_GEMM_NVDISASM", "path of nvdisasm; `jit-gemm inspect` reads it itself"},
