@@ -243,5 +243,9 @@ int cli_context_open(const struct cli_context_options *options, bool needs_devic
         return open_chosen_device(&settings, options, ret_context);
     }
     jit_gemm_status status = jit_gemm_context_create(&settings, ret_context);
+    if (!needs_device && !options->device && is_for_lack_of_gpu(status) &&
+        !is_driver_named(options)) {
+        return open_emulator_instead(&settings, status, options, ret_context);
+    }
     return status == JIT_GEMM_OK ? CLI_OK : report_no_device(status, options);
 }

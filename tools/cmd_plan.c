@@ -63,6 +63,8 @@ int cmd_plan(int argc, char **argv)
     }
     code = cli_problem_read(&problem, argv + 1, words);
     if (code == CLI_OK) {
+        /* A plan reads and keeps nothing: trouble with the cache is none of it. */
+        options.no_cache |= options.cache_dir == NULL;
         code = cli_context_open(&options, false, JIT_GEMM_POLICY_ALLOW, &context);
     }
     if (code == CLI_OK) {

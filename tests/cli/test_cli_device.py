@@ -167,8 +167,8 @@ def test_gpu_refuses_an_emulated_device():
 
 # -------------------------------------------------------------------------------- lookup
 
-def test_emulator_is_found_beside_library_program_and_in_the_build_tree():
-    for folder in ("lib", "bin", "emulator"):
+def test_emulator_is_found_beside_the_library_and_in_the_build_tree():
+    for folder in ("lib", "emulator"):
         with Copy(folder) as copy:
             done = copy.run("plan", *SMALL, *ARCH, "--device", "emulator")
             expect_exit(done, 0)
@@ -179,6 +179,22 @@ def test_emulator_is_found_beside_library_program_and_in_the_build_tree():
                    done)
 
 
+def test_an_emulator_planted_beside_the_program_is_not_loaded():
+    with Copy("bin") as copy:
+        done = copy.run("plan", *SMALL, *ARCH, "--device", "emulator")
+        expect(f"{copy.path.resolve()}/bin" not in done.stderr and "Fake" not in done.stderr,
+               "the program's folder", done)
+
+
+def test_an_emulator_that_others_may_write_is_not_loaded():
+    with Copy("lib") as copy:
+        copy.emulator.chmod(0o666)
+        done = copy.run("plan", *SMALL, *ARCH, "--device", "emulator")
+        expect("Fake" not in done.stderr and
+               (done.returncode == 0 or f"{EMULATOR_NAME} is not trusted" in done.stderr),
+               "mode", done)
+
+
 def test_missing_emulator_says_where_it_was_looked_for():
     with Copy(None) as copy:
         done = copy.run("run", *SMALL, *ARCH, "--device", "emulator")
@@ -186,7 +202,7 @@ def test_missing_emulator_says_where_it_was_looked_for():
             raise Skip("the loader finds an emulator: one is installed")
         expect_exit(done, 1)
         root = copy.path.resolve()
-        expect(f"looked in {root}/lib, {root}/bin, {root}/emulator, {EMULATOR_NAME}" in
+        expect(f"looked in {root}/lib, {root}/emulator, {EMULATOR_NAME}" in
                done.stderr, "places", done)
         state = json.loads(copy.run("doctor", "--json").stdout)
         expect(state["emulator"]["can_run"] is False and
@@ -242,6 +258,31 @@ def test_prewarm_for_the_emulator_makes_what_a_run_finds():
             expect("cached   yes" in done.stdout and
                    re.findall(r"^entry    (\w+)$", done.stdout, re.M) == [keys[kind]] and
                    "differs in code kind (cubin, ptx)\n" in done.stdout, target, done)
+
+
+def test_without_a_gpu_all_commands_take_one_chip():
+    need_compiler()
+    rows = [("plan",), ("build", "-o", "/dev/null"), ("inspect",), ("cache", "explain"),
+            ("build", "--emit", "source", "-o", "/dev/null")]
+    notes = set()
+    for row in rows:
+        done = tool(*row, *SMALL)
+        if row == ("plan",) and "the emulator" not in done.stderr:
+            raise Skip("there is a GPU, or no emulator")
+        if row != ("inspect",):  # it wants nvdisasm
+            expect(done.returncode == 0, " ".join(row), done)
+        notes.add(done.stderr.splitlines()[0])
+    expect(len(notes) == 1, f"one rule for all: {notes}")
+    done = tool("build", *SMALL, "-o", "/dev/null",
+                variables={"JIT_GEMM_DRIVER": "/dev/null/libcuda.so.1"})
+    expect(done.returncode == 1 and "--arch" in done.stderr, "a named driver is not replaced",
+           done)
+
+
+def test_a_plan_says_nothing_of_the_cache():
+    variables = {"JIT_GEMM_CACHE_DIR": "", "XDG_CACHE_HOME": "", "HOME": "/var/../tmp"}
+    done = tool("plan", *SMALL, *ARCH, variables=variables)
+    expect(done.returncode == 0 and done.stderr == "", "no word of a cache", done)
 
 
 if __name__ == "__main__":
