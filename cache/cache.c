@@ -106,6 +106,26 @@ static jg_cache_result look_up(const jg_cache *cache, int shard_fd, const jg_cac
     return result;
 }
 
+bool jg_cache_reject(jg_cache *cache, const jg_cache_name *name)
+{
+    static const struct jg_cache_why silent = {NULL, 0};
+    struct jg_cache_loaded loaded = {0};
+    struct stat seen;
+    int shard_fd = -1;
+    if (cache == NULL || jg_cache_store_open_shard(cache, name->bytes[0], false, &shard_fd,
+                                                   &silent) != JG_CACHE_OK) {
+        return false;
+    }
+    bool is_gone = false;
+    if (jg_cache_store_load(cache, shard_fd, name, false, &loaded, &seen, &silent) !=
+        JG_CACHE_MISS) {
+        is_gone = jg_cache_store_quarantine(cache, shard_fd, name, &seen);
+    }
+    jg_cache_store_release(&loaded);
+    close(shard_fd);
+    return is_gone;
+}
+
 /* A hit renews the time by which trimming sorts, at most once an hour; best effort. */
 static void renew_stamp(const jg_cache *cache, int shard_fd, const jg_cache_name *name,
                         const struct stat *seen)

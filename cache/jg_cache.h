@@ -131,6 +131,12 @@ jg_cache_result jg_cache_get(jg_cache *cache, const jg_cache_key *key,
                              jg_cache_blob *ret_blob, char *reason, size_t reason_size);
 
 /**
+ * Takes an entry out that is whole and still of no use: moves it into `quarantine`, so that
+ * a later put can publish another. False if there is none, or it could not be moved.
+ */
+bool jg_cache_reject(jg_cache *cache, const jg_cache_name *name);
+
+/**
  * Publishes a blob: private temporary file in the same folder, fsync, rename without
  * replace. What is already there is verified first: a good entry of equal key material is
  * EXISTS (its payload is kept, not compared), a good one of other material MISMATCH, and

@@ -114,18 +114,40 @@ static jit_gemm_status build_binary(const struct create *create,
     return jg_context_record(context, create->problem, status);
 }
 
-/* `result` is the caller's to free, also after a failure. `ret_unfit_ctas`: of the cluster,
- * if that is why the load has failed; else untouched. */
+/* Why a load has failed. */
+struct misfit {
+    int unfit_ctas;   /* of the cluster, if not one fits; else 0 */
+    bool is_rejected; /* it was an entry of the cache, which is gone now */
+};
+
+/* An entry whose checksums are right and whose code the driver refuses would fail for ever.
+ * The error stays the thread's. */
+static bool reject_entry(const struct create *create, const struct jg_binary *binary)
+{
+    jit_gemm_context *context = create->context;
+    const struct jg_builder builder =
+        jg_context_builder(context, context->policy, &create->stop);
+    if (!jg_build_reject(&builder, binary, jit_gemm_last_error())) {
+        return false;
+    }
+    const struct jg_build_counts counts = {.cache_rejects = 1};
+    jg_context_count_build(context, &counts);
+    return true;
+}
+
+/* `result` is the caller's to free, also after a failure. `misfit` is zero before. */
 static jit_gemm_status load_result(const struct create *create,
-                                   struct jg_step_result *result, int *ret_unfit_ctas)
+                                   struct jg_step_result *result, struct misfit *misfit)
 {
     struct jit_gemm *gemm = create->gemm;
     struct jg_choice choice;
     bool none_fits = false;
+    bool is_refused = false;
     JG_TRY(build_binary(create, &choice, result));
     const struct jg_module_request request = {.problem = create->problem,
                                               .choice = &choice,
                                               .ret_none_fits = &none_fits,
+                                              .ret_is_refused = &is_refused,
                                               .binary = &result->binary,
                                               .arch = create->context->arch,
                                               .entry = result->entry,
@@ -133,8 +155,10 @@ static jit_gemm_status load_result(const struct create *create,
     const jit_gemm_status status =
         jg_module_load(create->context->device, &request, &gemm->kernel); /* 10 */
     if (none_fits) {
-        *ret_unfit_ctas = choice.config.layout.cluster_m * choice.config.layout.cluster_n;
+        misfit->unfit_ctas =
+            choice.config.layout.cluster_m * choice.config.layout.cluster_n;
     }
+    misfit->is_rejected = is_refused && reject_entry(create, &result->binary);
     JG_TRY(status);
     gemm->origin = result->binary.origin;
     gemm->compile_ms = result->binary.compile_ms;
@@ -142,10 +166,11 @@ static jit_gemm_status load_result(const struct create *create,
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status build_and_load_once(const struct create *create, int *ret_unfit_ctas)
+static jit_gemm_status build_and_load_once(const struct create *create,
+                                           struct misfit *misfit)
 {
     struct jg_step_result result = {0};
-    const jit_gemm_status status = load_result(create, &result, ret_unfit_ctas);
+    const jit_gemm_status status = load_result(create, &result, misfit);
     jg_binary_free(&result.binary);
     return status;
 }
@@ -164,8 +189,12 @@ static jit_gemm_status build_and_load(const struct create *create)
     jit_gemm_context *context = create->context;
     JG_TRY(jg_module_refuse_capture(context->device));
     for (;;) {
-        int unfit_ctas = 0;
-        const jit_gemm_status status = build_and_load_once(create, &unfit_ctas);
+        struct misfit misfit = {0};
+        const jit_gemm_status status = build_and_load_once(create, &misfit);
+        if (misfit.is_rejected) {
+            continue; /* the next one compiles */
+        }
+        const int unfit_ctas = misfit.unfit_ctas;
         if (unfit_ctas < 2 || names_cluster(create->problem)) {
             return status;
         }

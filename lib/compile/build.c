@@ -184,6 +184,9 @@ static bool accept_blob(const struct build *build, const struct jg_key *key,
     const char *wrong = check_code(build, blob->payload, blob->payload_size);
     if (wrong != NULL) {
         note_refused_entry(build, "damaged", wrong);
+        jg_cache_name name;
+        memcpy(name.bytes, key->hash.bytes, sizeof(name.bytes));
+        (void)jg_cache_reject(build->builder->cache, &name);
         return false;
     }
     struct jg_binary binary = {
@@ -485,6 +488,23 @@ jit_gemm_status jg_build(const struct jg_builder *builder, const struct jg_build
     jg_compile_result_free(&result);
     *ret_binary = binary;
     return JIT_GEMM_OK;
+}
+
+bool jg_build_reject(const struct jg_builder *builder, const struct jg_binary *binary,
+                     const char *reason)
+{
+    jg_cache_name name;
+    for (size_t i = 0; i < sizeof(name.bytes); i++) {
+        const char digits[3] = {binary->key[2 * i], binary->key[2 * i + 1]};
+        name.bytes[i] = (unsigned char)strtoul(digits, NULL, 16);
+    }
+    if (binary->origin != JIT_GEMM_ORIGIN_DISK || !jg_cache_reject(builder->cache, &name)) {
+        return false;
+    }
+    jg_log_line(builder->log, JIT_GEMM_SEVERITY_WARNING,
+                "cache entry %s is compiled again: the driver does not load it: %s",
+                binary->key, reason);
+    return true;
 }
 
 void jg_binary_free(struct jg_binary *binary)

@@ -57,6 +57,12 @@ struct jg_build_counts {
  */
 jit_gemm_status jg_build(const struct jg_builder *builder, const struct jg_build_unit *unit,
                          struct jg_binary *ret_binary, struct jg_build_counts *counts);
+/*
+ * Takes the entry out that a binary came from, because the driver refuses its code: the
+ * next build compiles. False if it came from no entry, or the entry could not be moved.
+ */
+bool jg_build_reject(const struct jg_builder *builder, const struct jg_binary *binary,
+                     const char *reason);
 void jg_binary_free(struct jg_binary *binary);
 
 /*

@@ -35,19 +35,29 @@ static jit_gemm_status allow_cluster(const struct jg_kernel *kernel)
     return JIT_GEMM_OK;
 }
 
+/* Is it for what the code is, and not for what the device has left? */
+static bool is_about_code(CUresult result)
+{
+    return result == CUDA_ERROR_INVALID_IMAGE || result == CUDA_ERROR_NO_BINARY_FOR_GPU ||
+           result == CUDA_ERROR_INVALID_PTX || result == CUDA_ERROR_INVALID_SOURCE ||
+           result == CUDA_ERROR_NOT_FOUND || result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+}
+
 static jit_gemm_status load_library(struct jg_kernel *kernel,
-                                    const struct jg_binary *binary)
+                                    const struct jg_binary *binary, bool *ret_is_refused)
 {
     const struct jg_driver *driver = kernel->device->driver;
     CUresult result = driver->library_load_data(&kernel->library, binary->code.data, NULL,
                                                 NULL, 0, NULL, NULL, 0);
     if (result != CUDA_SUCCESS) {
         kernel->library = NULL;
+        *ret_is_refused = is_about_code(result);
         return fail_load(kernel, result, "cuLibraryLoadData",
                          "is the driver older than the compiler? see jit-gemm doctor");
     }
     result = driver->library_get_kernel(&kernel->function, kernel->library, kernel->entry);
     if (result != CUDA_SUCCESS) {
+        *ret_is_refused = is_about_code(result);
         return fail_load(kernel, result, "cuLibraryGetKernel",
                          "the machine code lacks its entry: empty the disk cache");
     }
@@ -170,7 +180,7 @@ static void log_differences(const struct jg_kernel *kernel, struct jg_log *log)
 static jit_gemm_status load_in_context(struct jg_kernel *kernel,
                                        const struct jg_module_request *request)
 {
-    JG_TRY(load_library(kernel, request->binary));
+    JG_TRY(load_library(kernel, request->binary, request->ret_is_refused));
     /* Brings the code into the primary context now, so that no launch has to. */
     const CUresult result =
         kernel->device->driver->kernel_get_function(&kernel->primary, kernel->function);

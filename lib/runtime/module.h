@@ -53,8 +53,9 @@ struct jg_module_request {
     const struct jg_binary *binary;
     const struct jg_arch *arch;
     const char *entry;
-    struct jg_log *log;  /* may be NULL */
-    bool *ret_none_fits; /* set if not one cluster fits on the device, else untouched */
+    struct jg_log *log;   /* may be NULL */
+    bool *ret_none_fits;  /* set if not one cluster fits on the device, else untouched */
+    bool *ret_is_refused; /* set if the driver refuses the code itself, else untouched */
 };
 
 /*

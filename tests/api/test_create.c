@@ -178,6 +178,53 @@ Test(create, unwritable_cache_folder_costs_only_a_counter)
     api_fixture_close(&fixture);
 }
 
+/* Its checksums are right: nothing but the driver knows. */
+Test(create, entry_that_the_driver_refuses_is_compiled_once_more)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    jit_gemm *gemm = create(&fixture, "512x512x512 bf16");
+    jit_gemm_destroy(&gemm);
+    api_fixture_reopen(&fixture);
+    fixture.fake->failing_result = CUDA_ERROR_INVALID_IMAGE;
+    fixture.fake->failing_function = "cuLibraryLoadData";
+    fixture.fake->failing_times = 1;
+
+    gemm = create(&fixture, "512x512x512 bf16");
+
+    cr_expect_eq(info_of(gemm).origin, JIT_GEMM_ORIGIN_COMPILED);
+    cr_expect_eq(stats_of(&fixture).cache_rejects, 1);
+    cr_expect_not_null(
+        strstr(fixture.log, "is compiled again: the driver does not load it"), "%s",
+        fixture.log);
+    jit_gemm_destroy(&gemm);
+    api_fixture_reopen(&fixture);
+    gemm = create(&fixture, "512x512x512 bf16");
+    cr_expect_eq(info_of(gemm).origin, JIT_GEMM_ORIGIN_DISK);
+    cr_expect_eq(stats_of(&fixture).cache_rejects, 0);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+/* What was just compiled is not compiled for ever. */
+Test(create, fresh_code_that_the_driver_refuses_fails_at_once)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    fixture.fake->failing_result = CUDA_ERROR_INVALID_IMAGE;
+    fixture.fake->failing_function = "cuLibraryLoadData";
+    const jit_gemm_problem problem = api_problem("512x512x512 bf16");
+    jit_gemm *gemm = NULL;
+
+    cr_expect_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_ERR_LOAD);
+    cr_expect_eq(jg_compiler_dummy_calls(fixture.compiler), 1);
+    cr_expect_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_ERR_LOAD);
+
+    cr_expect_eq(jg_compiler_dummy_calls(fixture.compiler), 2);
+    fixture.fake->failing_function = NULL;
+    api_fixture_close(&fixture);
+}
+
 Test(create, load_failure_is_reported_and_leaves_nothing)
 {
     struct api_fixture fixture;

@@ -327,6 +327,10 @@ Test(build, good_entry_with_foreign_payload_is_refused)
     cr_expect_eq(bench.counts.cache_rejects, 1);
     cr_expect_null(jg_code_check(JG_CODE_CUBIN, binary.code.data, binary.code.size,
                                  bench.unit.source.entry));
+    cr_expect(binary.is_on_disk);
+    struct jg_binary next = build_well(&bench);
+    cr_expect_eq(next.origin, JIT_GEMM_ORIGIN_DISK);
+    jg_binary_free(&next);
     jg_key_free(&key);
     jg_binary_free(&binary);
     tear_down(&bench);

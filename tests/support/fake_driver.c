@@ -71,6 +71,9 @@ static CUresult enter(const char *function)
 {
     atomic_fetch_add_explicit(&state.calls, 1, memory_order_relaxed);
     if (state.failing_function != NULL && strcmp(state.failing_function, function) == 0) {
+        if (state.failing_times > 0 && --state.failing_times == 0) {
+            state.failing_function = NULL;
+        }
         return state.failing_result;
     }
     return CUDA_SUCCESS;

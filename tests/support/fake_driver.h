@@ -45,7 +45,8 @@ struct fake_driver {
     int capture;                  /* what cuStreamIsCapturing reports */
     const char *failing_function; /* this function returns failing_result */
     CUresult failing_result;
-    int recording; /* keep the last launch and encodes; one thread only */
+    int failing_times; /* so often, and then no more; 0: always */
+    int recording;     /* keep the last launch and encodes; one thread only */
     CUresult (*set_context)(CUcontext context); /* cuCtxSetCurrent of this library */
     /* Counted by the driver. */
     atomic_long calls, launches, encodes, loads, unloads, retains, releases, allocations;
