@@ -19,6 +19,9 @@ typedef struct jit_gemm_artifact jit_gemm_artifact; /**< Opaque: bytes made by a
 /** Batch stride that says: every batch index uses the same data. Only for inputs. */
 #define JIT_GEMM_STRIDE_BROADCAST ((int64_t)-1)
 
+/** A dynamic size of none: 0 would also be what a forgotten size is, and is refused. */
+#define JIT_GEMM_SIZE_EMPTY ((int64_t)-1)
+
 /**
  * The run-time side of one matrix, vector or scalar. Frozen: used in arrays. A scalar that
  * is written (a reduction) has a pointer, and a batch stride of at least 1.
@@ -53,7 +56,8 @@ typedef struct jit_gemm_args {
     jit_gemm_arg b_scale;         /**< Scales of B: one f32, or N of them. */
     const jit_gemm_arg *operands; /**< One entry per operand, in declared order. */
     size_t operand_count;         /**< Entries of `operands`; must match the epilogue. */
-    int64_t m; /**< Dynamic M: the size of this launch. Exact M: 0, or the compiled size. */
+    int64_t m; /**< Dynamic M: the size of this launch, or ::JIT_GEMM_SIZE_EMPTY. Exact M:
+                  0, or the compiled size. */
     int64_t n; /**< As `m`, for N. */
     int64_t k; /**< As `m`, for K. */
     int64_t batch;      /**< As `m`, for the batch count. */

@@ -28,8 +28,18 @@ static jit_gemm_status resolve_size(const jit_gemm_dim *dim, int64_t given,
         *ret_size = (uint32_t)dim->size;
         return JIT_GEMM_OK;
     }
+    if (given == JIT_GEMM_SIZE_EMPTY) {
+        *ret_size = 0;
+        return JIT_GEMM_OK;
+    }
+    if (given == 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
+                       "give the size of this launch, or JIT_GEMM_SIZE_EMPTY for none",
+                       "the size is dynamic, and none is given");
+    }
     if (given < 0 || given > INT32_MAX) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field, "give 0 to 2147483647",
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
+                       "give 1 to 2147483647, or JIT_GEMM_SIZE_EMPTY for none",
                        "the size %lld is out of range", (long long)given);
     }
     *ret_size = (uint32_t)given;

@@ -83,7 +83,7 @@ static void make_mistake(int index, struct call *call)
         args->d.ld = 260;
         break;
     case 11:
-        args->m = -1;
+        args->m = -2;
         break;
     case 12:
         args->m = INT64_C(1) << 31;
@@ -380,12 +380,12 @@ Test(bad_input, reserved_of_what_a_launch_does_not_read)
 
     /* An empty launch reads nothing. */
     args = good;
-    args.m = 0;
+    args.m = JIT_GEMM_SIZE_EMPTY;
     args.a.reserved = 1;
     cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
     cr_expect(api_error_has("args.a.reserved: must be zero, is 1 (A)"));
     args = good;
-    args.m = 0;
+    args.m = JIT_GEMM_SIZE_EMPTY;
     operands[1].reserved = 9;
     cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
     cr_expect(api_error_has("args.operands[1].reserved: must be zero, is 9 (operand r)"));

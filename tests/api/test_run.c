@@ -330,7 +330,7 @@ Test(run, outputs_of_less_alignment_have_no_maps)
     cr_expect_eq(params->d.ld, 257);
     cr_expect_eq(params->operands[1].pointer, 0x60000006);
     cr_expect_eq(params->operands[1].batch_stride, 259 * 512 + 1);
-    args.k = 0;
+    args.k = JIT_GEMM_SIZE_EMPTY;
     run(gemm, &args);
     cr_expect_eq(fixture.fake->last_encodes[2].address, D_ADDRESS);
     cr_expect_eq(fixture.fake->last_encodes[3].address, D_ADDRESS);
@@ -388,12 +388,37 @@ Test(run, empty_output_is_fine_and_launches_nothing)
     struct api_fixture fixture;
     api_fixture_open(&fixture);
     jit_gemm *gemm = create(&fixture, "m=512 n=512 k=512 a=bf16 dynamic=m");
-    const jit_gemm_args args = {.struct_size = sizeof(args)};
+    const jit_gemm_args args = {.struct_size = sizeof(args), .m = JIT_GEMM_SIZE_EMPTY};
     const long calls = atomic_load(&fixture.fake->calls);
 
     run(gemm, &args);
 
     cr_expect_eq(atomic_load(&fixture.fake->calls), calls);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+/* Otherwise D would be as it was, and the status OK. */
+Test(run, dynamic_size_that_is_forgotten_is_refused_by_name)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    jit_gemm *gemm = create(&fixture, "m=512 n=512 k=512 a=bf16 dynamic=m,n,k,batch");
+    static const char *const fields[] = {
+        "args.m: ", "args.n: ", "args.k: ", "args.batch: "};
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        jit_gemm_args args = plain_args();
+        int64_t *const sizes[] = {&args.m, &args.n, &args.k, &args.batch};
+        for (size_t j = 0; j < 4; j++) {
+            *sizes[j] = j == i ? 0 : 64;
+        }
+
+        cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+
+        cr_expect(api_error_has(fields[i]));
+        cr_expect(api_error_has("none is given; give the size of this launch, or "
+                                "JIT_GEMM_SIZE_EMPTY for none"));
+    }
     jit_gemm_destroy(&gemm);
     api_fixture_close(&fixture);
 }
@@ -404,7 +429,7 @@ Test(run, k_of_zero_still_runs_the_epilogue)
     api_fixture_open(&fixture);
     jit_gemm *gemm = create(&fixture, "m=512 n=512 k=512 a=bf16 dynamic=k");
     jit_gemm_args args = plain_args();
-    args.k = 0;
+    args.k = JIT_GEMM_SIZE_EMPTY;
     args.a.pointer = 0;
     args.b.pointer = 0;
 

@@ -151,7 +151,7 @@ Test(launch, workspace_is_required_and_checked_where_k_is_split)
     }
     cr_expect_eq(handmade_launches(), 3);
     jit_gemm_args empty = plain_args();
-    empty.m = 0;
+    empty.m = JIT_GEMM_SIZE_EMPTY;
     cr_expect_eq(jg_launch(made.kernel, &slots, &empty, NULL), JIT_GEMM_OK, "no elements");
     handmade_free(&made);
 }
