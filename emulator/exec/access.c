@@ -233,6 +233,39 @@ static bool check_shared(const struct emu_actor *actor, struct emu_cta *cta,
     return true;
 }
 
+/* Undefined bytes of global memory travel with a copy, and are told where they are used:
+ * their origin is what the reader of the report wants to know. */
+static void note_unwritten(struct emu_cluster *cluster,
+                           const struct emu_allocation *allocation, uint64_t offset,
+                           uint32_t bytes)
+{
+    if (cluster->unwritten != NULL || !cluster->grid->launch.settings.definedness) {
+        return;
+    }
+    const uint8_t *hole = memchr(allocation->state + offset, EMU_UNDEFINED, bytes);
+    if (hole != NULL) {
+        cluster->unwritten = allocation;
+        cluster->unwritten_byte = (uint64_t)(hole - allocation->state);
+    }
+}
+
+static bool refuse_unwritten(const struct emu_actor *actor, const struct emu_cta *cta,
+                             uint32_t offset)
+{
+    const struct emu_cluster *cluster = cta->cluster;
+    if (cluster->unwritten == NULL) {
+        return refuse(actor, EMU_FINDING_UNDEFINED,
+                      "read of shared memory that was never written: offset %u of CTA %u",
+                      offset, cta->rank);
+    }
+    return refuse(actor, EMU_FINDING_UNDEFINED,
+                  "read of undefined bytes of shared memory: offset %u of CTA %u; this "
+                  "cluster has read global memory that was never written: byte %" PRIu64
+                  " of the %" PRIu64 " bytes at 0x%" PRIx64 ": fill it before the launch",
+                  offset, cta->rank, cluster->unwritten_byte, cluster->unwritten->bytes,
+                  cluster->unwritten->address);
+}
+
 bool emu_shared_read(const struct emu_actor *actor, struct emu_cta *cta, uint32_t offset,
                      uint32_t bytes, uint32_t alignment, void *data, uint8_t *defined)
 {
@@ -245,10 +278,7 @@ bool emu_shared_read(const struct emu_actor *actor, struct emu_cta *cta, uint32_
     } else if (emu_launch_of(cta)->settings.definedness) {
         const uint8_t *hole = memchr(cta->shared_state + offset, EMU_UNDEFINED, bytes);
         if (hole != NULL) {
-            return refuse(
-                actor, EMU_FINDING_UNDEFINED,
-                "read of shared memory that was never written: offset %u of CTA %u",
-                (uint32_t)(hole - cta->shared_state), cta->rank);
+            return refuse_unwritten(actor, cta, (uint32_t)(hole - cta->shared_state));
         }
     }
     return cta->shadow == NULL ||
@@ -331,6 +361,7 @@ bool emu_global_read(const struct emu_actor *actor, uint64_t address, uint32_t b
     memcpy(data, emu_pointer(address), bytes);
     if (defined != NULL) {
         memcpy(defined, allocation->state + offset, bytes);
+        note_unwritten(cluster, allocation, offset, bytes);
     } else if (cluster->grid->launch.settings.definedness) {
         const uint8_t *hole = memchr(allocation->state + offset, EMU_UNDEFINED, bytes);
         if (hole != NULL) {

@@ -202,13 +202,15 @@ struct emu_cluster {
     unsigned cta_count;
     unsigned warps_left;
     struct emu_random random;
-    uint64_t now;            /* turns taken; the clock of asynchronous operations */
-    uint64_t turn_began;     /* steps of the warp whose turn it is, at its beginning */
-    uint64_t skipped;        /* time that passed while all waited for it */
-    unsigned skips;          /* how often */
-    bool time_was_read;      /* since time was last skipped */
-    uint64_t warp_steps;     /* executed */
-    uint64_t steps_at_event; /* warp_steps when something last happened */
+    uint64_t now;        /* turns taken; the clock of asynchronous operations */
+    uint64_t turn_began; /* steps of the warp whose turn it is, at its beginning */
+    uint64_t skipped;    /* time that passed while all waited for it */
+    unsigned skips;      /* how often */
+    bool time_was_read;  /* since time was last skipped */
+    const struct emu_allocation *unwritten; /* the first whose undefined bytes were read */
+    uint64_t unwritten_byte;                /* and the first of them; NULL: none was */
+    uint64_t warp_steps;                    /* executed */
+    uint64_t steps_at_event;                /* warp_steps when something last happened */
     uint64_t events; /* changes that other warps can see; none and no async: deadlock */
     struct emu_async *pending; /* in order of submission */
     struct emu_async *pending_last;

@@ -91,6 +91,23 @@ g++ -std=c++17 "${flags[@]}" "$scratch/unit.cpp" -o "$scratch/unit_static" \
     -L"$scratch/static" "${static_libs[@]}"
 env -u LD_LIBRARY_PATH "$scratch/unit_static"
 
-step "the installed command plans without a GPU"
-"$prefix/bin/jit-gemm" plan 512x512x512 bf16 --arch sm_90a
+step "the installed command plans without a GPU, and finds its library by itself"
+env -u LD_LIBRARY_PATH "$prefix/bin/jit-gemm" plan 512x512x512 bf16 --arch sm_90a
+
+export JIT_GEMM_CACHE_DIR=$scratch/cache
+if "$prefix/bin/jit-gemm" build 64x64x64 bf16 --arch sm_100a -o "$scratch/k.cubin"; then
+    step "the README's program on the emulator"
+    JIT_GEMM_DRIVER=emulator "$scratch/examples/readme"
+    JIT_GEMM_DRIVER=emulator "$scratch/readme_cpp"
+
+    step "the same with an A that is not written, which the report names"
+    sed 's/a, 0x3f, 1024 \* 512 \* 2/a, 0x3f, 2/' "$scratch/examples/readme.c" >"$scratch/a.c"
+    gcc -std=c11 "${flags[@]}" "$scratch/a.c" -o "$scratch/a" "${libs[@]}"
+    if JIT_GEMM_DRIVER=emulator "$scratch/a" 2>"$scratch/report"; then
+        echo "nobody saw that A was not written"
+        exit 1
+    fi
+    grep "global memory that was never written: byte 2 of the 1048576 bytes at 0x" \
+        "$scratch/report"
+fi
 echo "$count examples, 2 C++ programs and the command work from $prefix"
