@@ -32,13 +32,37 @@ static const char *name_of_error(const struct jg_driver *driver, CUresult result
     return "no name";
 }
 
+/* Does a kernel's failure stay with the process? The driver answers every later call so, in
+ * contexts that are made later too. */
+static bool is_sticky(CUresult result)
+{
+    switch (result) {
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_LAUNCH_FAILED:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_ASSERT:
+        return true;
+    default:
+        return false;
+    }
+}
+
 jit_gemm_status jg_driver_fail(const struct jg_driver *driver, jit_gemm_status status,
                                CUresult result, const char *where, const char *hint)
 {
     const jit_gemm_status kind =
         result == CUDA_ERROR_OUT_OF_MEMORY ? JIT_GEMM_ERR_NO_MEMORY : status;
-    return jg_fail_system(kind, where, hint, "%s (%s, %d)", text_of_error(driver, result),
-                          name_of_error(driver, result), (int)result);
+    return jg_fail_system(kind, where, hint, "%s (%s, %d)%s", text_of_error(driver, result),
+                          name_of_error(driver, result), (int)result,
+                          is_sticky(result)
+                              ? ": a kernel has failed, and all calls on this device fail "
+                                "from now on; only a new process can go on"
+                              : "");
 }
 
 /* Opens the first name that works; `tried` collects what each of the others said. A driver

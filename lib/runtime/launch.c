@@ -95,14 +95,13 @@ static CUresult launch(const struct jg_kernel *kernel, struct jg_kernel_params *
 
 static const char *hint_for_launch(const struct jg_kernel *kernel, CUresult result)
 {
-    static const char see_text[] = "see the driver's text";
     const struct jg_driver *driver = kernel->device->driver;
     if (kernel->choice.config.launch.debug) {
         return "an earlier kernel failed; jit_gemm_debug_report says whether one of this "
                "handle gave up";
     }
     if (driver->takes_ptx) { /* no tool of the GPU's helps there */
-        return see_text;
+        return "the emulator's report is on standard error";
     }
     switch (result) {
     case CUDA_ERROR_INVALID_HANDLE:
@@ -114,7 +113,7 @@ static const char *hint_for_launch(const struct jg_kernel *kernel, CUresult resu
     case CUDA_ERROR_MISALIGNED_ADDRESS:
         return "an earlier kernel failed; run under compute-sanitizer to find it";
     default:
-        return see_text;
+        return "";
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "api_fixture.h"
 #include "base/alloc.h"
+#include "jit_gemm/device.h"
 
 #define A_ADDRESS UINT64_C(0x10000000)
 #define B_ADDRESS UINT64_C(0x20000000)
@@ -565,12 +566,35 @@ Test(run, refused_launch_is_reported)
 
     cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_LAUNCH);
     cr_expect(api_error_has("an earlier kernel failed"));
+    cr_expect(
+        api_error_has("all calls on this device fail from now on; only a new process"));
     fixture.fake->failing_function = "cuTensorMapEncodeTiled";
     jit_gemm_args other = args;
     other.a.pointer += 256;
     cr_expect_eq(jit_gemm_run(gemm, &other, NULL), JIT_GEMM_ERR_UNSUPPORTED);
     cr_expect(api_error_has("args.a: tensor map"));
     jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+/* A context that is made after the failure meets it at its first call. */
+Test(run, a_context_after_a_failed_kernel_says_that_the_process_must_end)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    fixture.fake->failing_result = CUDA_ERROR_LAUNCH_FAILED;
+    fixture.fake->failing_function = "cuMemAlloc_v2";
+    uint64_t address = 0;
+
+    cr_expect_eq(jit_gemm_device_alloc(fixture.context, 256, &address),
+                 JIT_GEMM_ERR_DEVICE);
+    cr_expect(api_error_has("a kernel has failed, and all calls on this device fail from "
+                            "now on; only a new process can go on"));
+    fixture.fake->failing_result = CUDA_ERROR_INVALID_VALUE;
+    cr_expect_eq(jit_gemm_device_alloc(fixture.context, 256, &address),
+                 JIT_GEMM_ERR_DEVICE);
+    cr_expect_not(api_error_has("a new process"));
+    fixture.fake->failing_function = NULL;
     api_fixture_close(&fixture);
 }
 
