@@ -8,6 +8,10 @@
 #include "exec/strong.h"
 #include "exec/unit.h"
 
+/* A cluster executes at most so many times max_steps instructions, whatever comes of them:
+ * a loop that stores or adds atomically makes progress for ever. */
+enum { STEPS_IN_ALL = 1000 };
+
 struct emu_cta *emu_cluster_cta(struct emu_cluster *cluster, unsigned rank)
 {
     return rank < cluster->cta_count ? &cluster->ctas[rank] : NULL;
@@ -429,6 +433,11 @@ enum emu_cluster_state emu_cluster_run(struct emu_cluster *cluster, uint64_t tur
             return report_stuck(cluster, EMU_FINDING_NO_PROGRESS,
                                 "max_steps instructions were executed and nothing was "
                                 "stored, signalled or finished:");
+        }
+        if (cluster->warp_steps / STEPS_IN_ALL > cluster->grid->launch.settings.max_steps) {
+            return report_stuck(cluster, EMU_FINDING_NO_PROGRESS,
+                                "1000 times max_steps instructions were executed by one "
+                                "cluster, which stores or signals without end:");
         }
     }
     return cluster->warps_left == 0 ? finish(cluster) : EMU_CLUSTER_RUNNING;

@@ -80,6 +80,19 @@ Test(driver_failure, kernel_without_end_times_out)
     EXPECT_CU(CUDA_ERROR_LAUNCH_TIMEOUT, cu.cuCtxSynchronize());
 }
 
+/* Each of them is something that happens. */
+Test(driver_failure, atomics_without_end_time_out)
+{
+    CUdeviceptr to = 0;
+    ASSERT_CU(cu.emuConfigure("max_steps=200"));
+    ASSERT_CU(cu.cuMemAlloc_v2(&to, 4));
+    ASSERT_CU(cu.cuMemsetD32_v2(to, 0, 1));
+    void *params[] = {&to};
+    EXPECT_CU(CUDA_SUCCESS, cu.cuLaunchKernel(get_kernel("adds"), 1, 1, 1, 1, 1, 1, 0, NULL,
+                                              params, NULL));
+    EXPECT_CU(CUDA_ERROR_LAUNCH_TIMEOUT, cu.cuCtxSynchronize());
+}
+
 Test(driver_failure, write_to_a_constant_is_refused)
 {
     CUdeviceptr seven = 0;

@@ -118,6 +118,9 @@ static const char kernel_text[] =
     ".visible .entry empty() { ret; }\n"
     ".visible .entry traps() { trap; ret; }\n"
     ".visible .entry spins() { L: bra L; ret; }\n"
+    ".visible .entry adds(.param .u64 to) { .reg .b64 %%rd<2>; .reg .b32 %%r<2>;\n"
+    "  ld.param.u64 %%rd1, [to];\n"
+    "  L: atom.global.add.u32 %%r1, [%%rd1], 1; bra L; ret; }\n"
     ".visible .entry unknown() { frobnicate.b32 0; ret; }\n";
 
 char *kernels_for(const char *target)
