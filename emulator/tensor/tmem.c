@@ -47,11 +47,29 @@ static bool is_free(struct emu_cta *cta, uint32_t unit, uint32_t units)
     return true;
 }
 
+/* Where to look first: the lowest columns are nobody's right. Where all are free the seed
+ * draws one of the places, so that an address that was never read is wrong; otherwise from
+ * the beginning, as that leaves the largest pieces. */
+static uint32_t first_unit(struct emu_cta *const *ctas, unsigned count, uint32_t units)
+{
+    const struct emu_cluster *cluster = ctas[0]->cluster;
+    for (unsigned i = 0; i < count; i++) {
+        if (!is_free(ctas[i], 0, EMU_TMEM_UNITS)) {
+            return 0;
+        }
+    }
+    const uint64_t drawn =
+        emu_mix(cluster->grid->launch.settings.seed, ~(cluster->index + ctas[0]->rank));
+    return (uint32_t)(drawn % (EMU_TMEM_UNITS / units)) * units;
+}
+
 bool emu_tmem_find_place(struct emu_cta *const *ctas, unsigned count, uint32_t columns,
                          uint32_t *ret_column)
 {
     uint32_t units = columns / EMU_TMEM_UNIT;
-    for (uint32_t unit = 0; unit + units <= EMU_TMEM_UNITS; unit += units) {
+    const uint32_t begin = first_unit(ctas, count, units);
+    for (uint32_t passed = 0; passed + units <= EMU_TMEM_UNITS; passed += units) {
+        const uint32_t unit = (begin + passed) % EMU_TMEM_UNITS;
         if (is_free(ctas[0], unit, units) &&
             (count == 1 || is_free(ctas[1], unit, units))) {
             *ret_column = unit * EMU_TMEM_UNIT;

@@ -23,6 +23,7 @@ static void expect(const char *body, unsigned ctas, unsigned threads,
     struct emu_text text = {0};
     uint64_t out = 0;
     harness_open(&h);
+    h.settings.seed = 43; /* the first allocation begins at column 0 */
     begin_kernel(&text, 100, threads, 1024);
     emu_text_add(&text, body, 0);
     end_kernel(&text);
@@ -165,6 +166,39 @@ Test(emu_tensor_alloc, a_warp_reaches_its_own_quarter)
     expect(ALLOC_ALL "add.u32 %%r3, %%r3, 0x80000;\n"
                      "tcgen05.ld.sync.aligned.16x64b.x1.b32 {%%r20}, [%%r3];\n",
            1, 128, EMU_FINDING_MISALIGNED, "first lane of this shape");
+}
+
+/* How many of eight seeds find a fault in a kernel of one warp. */
+static unsigned count_seeds_that_find(const char *body)
+{
+    static const uint8_t image[4 * 1024];
+    unsigned count = 0;
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        struct harness h;
+        struct emu_text text = {0};
+        uint64_t out = 0;
+        harness_open(&h);
+        h.settings.seed = seed;
+        begin_kernel(&text, 100, 32, 1024);
+        emu_text_add(&text, body, 0);
+        end_kernel(&text);
+        count += !run_kernel(&h, &text, image, 1024, 1, 32, 1, &out, 1024);
+        harness_close(&h);
+    }
+    return count;
+}
+
+/* On hardware the first allocation may begin at column 0 every time but the one that
+ * counts. */
+Test(emu_tensor_alloc, an_address_that_is_taken_as_0_is_found)
+{
+    cr_expect_eq(count_seeds_that_find(ALLOC("1", "slot", "64") LOAD_SLOT LOAD("%%r3")
+                                           DEALLOC("1", "%%r3", "64")),
+                 0);
+    cr_expect_geq(count_seeds_that_find(ALLOC("1", "slot", "64") LOAD_SLOT
+                                        "mov.u32 %%r4, 0;\n" LOAD("%%r4")
+                                            DEALLOC("1", "%%r3", "64")),
+                  4);
 }
 
 Test(emu_tensor_alloc, fresh_tensor_memory_is_undefined)
