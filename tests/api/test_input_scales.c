@@ -1,0 +1,641 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Scales of blocks of A and B, on the emulator through the public API, bit for bit. Inputs
+ * are small integers and scales powers of two, so that every sum is exact and the host's is
+ * the same. Whatever lies between scales is NaN, which no element of D may become.
+ */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emulated_fixture.h"
+#include "verify/elements.h"
+
+enum { GAP = 3, BATCH_GAP = 7 }; /* scales between rows and between batches */
+
+#define SIZES "m=132 n=260 k=288 batch=2 a=e4m3 d=f32 "
+
+/* A or B: values of `mn` rows along K, and their scales as a launch is given them. */
+struct input {
+    const jit_gemm_scale *scale;
+    int64_t mn, k, batch;
+    float *values;
+    unsigned char *bytes; /* the same, e4m3 */
+    float *scales;
+    int64_t ld, batch_stride; /* what lies where; 0 is a broadcast */
+    size_t scale_count;
+};
+
+struct data {
+    const jit_gemm_problem *problem;
+    int64_t m, n, k, batch, columns; /* columns: of D */
+    struct input a, b;
+    float *d;
+};
+
+static void *allocate(size_t count, size_t bytes)
+{
+    void *memory = calloc(count, bytes);
+    cr_assert_not_null(memory);
+    return memory;
+}
+
+static uint32_t draw(uint32_t *state)
+{
+    *state = *state * 1664525U + 1013904223U;
+    return *state >> 16;
+}
+
+/* ------------------------------------------------------------------------- inputs */
+
+static bool has_blocks(const struct input *input)
+{
+    return input->scale->kind == JIT_GEMM_SCALE_BLOCK;
+}
+
+static int64_t round_up(int64_t value, int64_t step)
+{
+    return (value + step - 1) / step * step;
+}
+
+/* The scale of a block. */
+static float *scale_at(const struct input *input, int64_t batch, int64_t row, int64_t block)
+{
+    const bool by_columns = input->scale->layout == JIT_GEMM_SCALE_LAYOUT_COLUMN;
+    const int64_t at = by_columns ? block * input->ld + row : row * input->ld + block;
+    return &input->scales[batch * input->batch_stride + at];
+}
+
+static float value_at(const struct input *input, int64_t batch, int64_t row, int64_t k)
+{
+    return input->values[(batch * input->mn + row) * input->k + k];
+}
+
+static void set_value(struct input *input, int64_t batch, int64_t row, int64_t k,
+                      float value)
+{
+    const int64_t at = (batch * input->mn + row) * input->k + k;
+    input->values[at] = value;
+    element_store(JIT_GEMM_DTYPE_E4M3, input->bytes, (size_t)at, (double)value);
+}
+
+/* Where scales lie: packed by the rules of docs/scales.md, or with gaps. */
+static void place_scales(struct input *input, bool is_spread)
+{
+    const int64_t rows =
+        round_up(input->mn, input->scale->block_mn) / input->scale->block_mn;
+    const int64_t blocks = round_up(input->k, 128) / 128;
+    const bool by_columns = input->scale->layout == JIT_GEMM_SCALE_LAYOUT_COLUMN;
+    input->ld = by_columns ? round_up(rows, 4) : blocks;
+    input->ld += is_spread ? GAP : 0;
+    input->batch_stride = input->ld * (by_columns ? blocks : rows);
+    input->batch_stride += is_spread ? BATCH_GAP : 0;
+    input->scale_count = (size_t)(input->batch_stride * input->batch);
+    input->scales = allocate(input->scale_count, sizeof(float));
+    for (size_t i = 0; i < input->scale_count; i++) {
+        input->scales[i] = NAN;
+    }
+}
+
+static void fill_scales(struct input *input, uint32_t *state)
+{
+    const int64_t blocks = round_up(input->k, 128) / 128;
+    for (int64_t batch = 0; batch < input->batch; batch++) {
+        for (int64_t row = 0; row * input->scale->block_mn < input->mn; row++) {
+            for (int64_t block = 0; block < blocks; block++) {
+                *scale_at(input, batch, row, block) = ldexpf(1, (int)(draw(state) % 7) - 3);
+            }
+        }
+    }
+}
+
+static struct input make_input(const jit_gemm_scale *scale, int64_t mn,
+                               const struct data *data, bool is_spread, uint32_t state)
+{
+    struct input input = {.scale = scale, .mn = mn, .k = data->k, .batch = data->batch};
+    const size_t count = (size_t)(input.batch * mn * input.k);
+    input.values = allocate(count, sizeof(float));
+    input.bytes = allocate(count, 1);
+    for (int64_t row = 0; row < input.batch * mn; row++) {
+        for (int64_t k = 0; k < input.k; k++) {
+            set_value(&input, 0, row, k, (float)(draw(&state) % 5) - 2);
+        }
+    }
+    if (has_blocks(&input)) {
+        place_scales(&input, is_spread);
+        fill_scales(&input, &state);
+    }
+    return input;
+}
+
+static void free_input(struct input *input)
+{
+    free(input->values);
+    free(input->bytes);
+    free(input->scales);
+}
+
+/* Of a batch that is 0 in the problem there is one. `is_gated`: two columns of B make one
+ * of D. */
+static struct data make_data(const jit_gemm_problem *problem, bool is_gated, bool is_spread)
+{
+    struct data data = {.problem = problem,
+                        .m = problem->m.size,
+                        .n = problem->n.size,
+                        .k = problem->k.size,
+                        .batch = problem->batch.size};
+    data.columns = is_gated ? data.n / 2 : data.n;
+    data.a = make_input(&problem->a.scale, data.m, &data, is_spread, 1);
+    data.b = make_input(&problem->b.scale, data.n, &data, is_spread, 2);
+    data.d = allocate((size_t)(data.batch * data.m * data.columns), sizeof(float));
+    return data;
+}
+
+static void free_data(struct data *data)
+{
+    free_input(&data->a);
+    free_input(&data->b);
+    free(data->d);
+}
+
+/* ------------------------------------------------------------------------- the sums */
+
+static float load_scale(const struct input *input, int64_t batch, int64_t row, int64_t k)
+{
+    return has_blocks(input)
+               ? *scale_at(input, batch, row / input->scale->block_mn, k / 128)
+               : 1;
+}
+
+/* As docs/scales.md has it. */
+static float sum_of(const struct data *data, int64_t batch, int64_t row, int64_t column)
+{
+    float sum = 0;
+    for (int64_t first = 0; first < data->k; first += 128) {
+        float part = 0;
+        for (int64_t k = first; k < first + 128 && k < data->k; k++) {
+            part +=
+                value_at(&data->a, batch, row, k) * value_at(&data->b, batch, column, k);
+        }
+        const float scale = load_scale(&data->a, batch, row, first) *
+                            load_scale(&data->b, batch, column, first);
+        sum = fmaf(part, scale, sum);
+    }
+    return sum;
+}
+
+/* What D must be; where two columns make one, their difference. */
+static float wanted_at(const struct data *data, int64_t batch, int64_t row, int64_t column)
+{
+    if (data->columns == data->n) {
+        return sum_of(data, batch, row, column);
+    }
+    const bool by_halves = data->problem->pair == JIT_GEMM_PAIR_HALVES;
+    const int64_t first = by_halves ? column : 2 * column;
+    const int64_t second = by_halves ? column + data->columns : 2 * column + 1;
+    return sum_of(data, batch, row, first) - sum_of(data, batch, row, second);
+}
+
+static float d_at(const struct data *data, int64_t batch, int64_t row, int64_t column)
+{
+    const bool by_columns = data->problem->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR;
+    return data->d[batch * data->m * data->columns +
+                   (by_columns ? column * data->m + row : row * data->columns + column)];
+}
+
+static bool is_same(float x, float y)
+{
+    return (isnan(x) && isnan(y)) || memcmp(&x, &y, sizeof(x)) == 0;
+}
+
+/* Compares D with the host's sums, bit for bit; returns how many elements are NaN. */
+static int64_t expect_sums(const struct data *data, const char *what)
+{
+    int64_t wrong = 0, nans = 0;
+    char first[96] = "";
+    for (int64_t i = 0; i < data->batch * data->m * data->columns; i++) {
+        const int64_t batch = i / data->columns / data->m;
+        const int64_t row = i / data->columns % data->m, column = i % data->columns;
+        const float wanted = wanted_at(data, batch, row, column);
+        const float got = d_at(data, batch, row, column);
+        nans += isnan(got);
+        if (!is_same(got, wanted) && wrong++ == 0) {
+            snprintf(first, sizeof(first), "batch %d (%d, %d): %a, not %a", (int)batch,
+                     (int)row, (int)column, (double)got, (double)wanted);
+        }
+    }
+    cr_expect_eq(wrong, 0, "%s: %lld elements are wrong, %s", what, (long long)wrong,
+                 first);
+    return nans;
+}
+
+/* ------------------------------------------------------------------------- launches */
+
+static jit_gemm_arg upload_scales(jit_gemm_context *context, const struct input *input)
+{
+    const bool is_broadcast = input->batch_stride == 0;
+    if (!has_blocks(input)) {
+        return (jit_gemm_arg){0};
+    }
+    return (jit_gemm_arg){
+        .pointer =
+            emulated_upload(context, input->scales, input->scale_count * sizeof(float)),
+        .ld = input->ld,
+        .batch_stride = is_broadcast ? JIT_GEMM_STRIDE_BROADCAST : input->batch_stride};
+}
+
+static uint64_t upload_values(jit_gemm_context *context, const struct input *input)
+{
+    return emulated_upload(context, input->bytes,
+                           (size_t)(input->batch * input->mn * input->k));
+}
+
+/* `is_implied`: the launch is not told where scales lie. Fills D. */
+static void run(jit_gemm_context *context, jit_gemm *gemm, struct data *data,
+                bool is_implied)
+{
+    const size_t d_bytes = (size_t)(data->batch * data->m * data->columns) * sizeof(float);
+    jit_gemm_args args = {.struct_size = sizeof(args),
+                          .a = {.pointer = upload_values(context, &data->a)},
+                          .b = {.pointer = upload_values(context, &data->b)},
+                          .d = {.pointer = emulated_upload(context, data->d, d_bytes)},
+                          .a_scale = upload_scales(context, &data->a),
+                          .b_scale = upload_scales(context, &data->b)};
+    if (is_implied) {
+        args.a_scale.ld = args.b_scale.ld = 0;
+        args.a_scale.batch_stride = args.b_scale.batch_stride = 0;
+    }
+    emulated_check(jit_gemm_run(gemm, &args, NULL));
+    emulated_check(jit_gemm_device_download(context, data->d, args.d.pointer, d_bytes));
+    const uint64_t addresses[] = {args.a.pointer, args.b.pointer, args.d.pointer,
+                                  args.a_scale.pointer, args.b_scale.pointer};
+    for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
+        emulated_free(context, addresses[i]);
+    }
+}
+
+static jit_gemm_context *open_context(const char *arch)
+{
+    const jit_gemm_epilogue epilogue = {.struct_size = sizeof(epilogue),
+                                        .name = "difference",
+                                        .source = "d = acc0 - acc1;"};
+    jit_gemm_context *context = emulated_open(arch, "sms=4,async=random,seed=5");
+    emulated_check(jit_gemm_epilogue_register(context, &epilogue));
+    return context;
+}
+
+/* Runs a problem with scales packed and with gaps, each as its index says. */
+static void expect_exact(const char *arch, const char *const *texts, int count,
+                         const char *sizes, bool is_gated)
+{
+    jit_gemm_context *context = open_context(arch);
+    for (int i = 0; i < count; i++) {
+        char text[256];
+        snprintf(text, sizeof(text), "%s %s", sizes, texts[i]);
+        const jit_gemm_problem problem = emulated_problem(text);
+        jit_gemm *gemm = emulated_create(context, &problem);
+        struct data data = make_data(&problem, is_gated, i % 2 == 1);
+        run(context, gemm, &data, i % 2 == 0);
+        snprintf(text, sizeof(text), "%s, %s", arch, texts[i]);
+        cr_expect_eq(expect_sums(&data, text), 0, "%s: an element is NaN", text);
+        free_data(&data);
+        jit_gemm_destroy(&gemm);
+    }
+    jit_gemm_context_destroy(&context);
+}
+
+/* ------------------------------------------------------------------- kinds and layouts */
+
+#define COUNT_OF(list) ((int)(sizeof(list) / sizeof((list)[0])))
+#define BY_COLUMN_A    "a_scale_layout=column "
+#define BY_COLUMN_B    "b_scale_layout=column "
+
+/* Neighbours of the list have gaps or none. */
+static const char *const kinds[] = {
+    "a_scale=1x128 b_scale=128x128",
+    "a_scale=1x128 b_scale=128x128 " BY_COLUMN_A BY_COLUMN_B,
+    "a_scale=1x128 b_scale=1x128 " BY_COLUMN_A,
+    "a_scale=1x128 b_scale=1x128 " BY_COLUMN_B,
+    "a_scale=128x128 b_scale=128x128 " BY_COLUMN_A,
+    "a_scale=128x128 b_scale=128x128 " BY_COLUMN_B,
+    "a_scale=128x128 b_scale=1x128 " BY_COLUMN_A BY_COLUMN_B,
+    "a_scale=128x128 b_scale=1x128",
+    "a_scale=1x128 " BY_COLUMN_A,
+    "a_scale=1x128",
+    "a_scale=128x128 " BY_COLUMN_A,
+    "a_scale=128x128",
+    "b_scale=1x128 " BY_COLUMN_B,
+    "b_scale=1x128",
+    "b_scale=128x128 " BY_COLUMN_B,
+    "b_scale=128x128",
+    "a_scale=1x128 b_scale=128x128 config=kernel=reference",
+};
+
+Test(input_scales, sums_are_the_hosts_on_sm_90a)
+{
+    expect_exact("sm_90a", kinds, COUNT_OF(kinds), SIZES, false);
+}
+
+Test(input_scales, sums_are_the_hosts_on_sm_100a)
+{
+    expect_exact("sm_100a", kinds, COUNT_OF(kinds), SIZES, false);
+}
+
+Test(input_scales, sums_of_the_transposed_product_are_the_hosts)
+{
+    static const char *const texts[] = {
+        "d_layout=column a_scale=1x128 b_scale=128x128",
+        "d_layout=column a_scale=128x128 b_scale=1x128 " BY_COLUMN_B,
+        "d_layout=column b_scale=1x128",
+    };
+    for (int i = 0; i < EMULATED_ARCHS; i++) {
+        expect_exact(emulated_archs[i], texts, COUNT_OF(texts), SIZES, false);
+    }
+}
+
+Test(input_scales, accumulators_of_gated_pairs_are_the_hosts)
+{
+    static const char *const texts[] = {
+        "pair=halves a_scale=1x128 b_scale=128x128",
+        "a_scale=1x128 b_scale=128x128 " BY_COLUMN_B,
+        "b_scale=1x128",
+        "pair=halves d_layout=column a_scale=1x128 b_scale=1x128",
+        "d_layout=column a_scale=128x128 b_scale=128x128",
+    };
+    for (int i = 0; i < EMULATED_ARCHS; i++) {
+        expect_exact(emulated_archs[i], texts, COUNT_OF(texts),
+                     "m=132 n=512 k=160 batch=1 a=e4m3 d=f32 epilogue=difference", true);
+    }
+}
+
+/* ------------------------------------------------------------------------------ edges */
+
+/* A batch's blocks `row` by `block` have this scale. */
+struct edge {
+    const char *what;
+    bool is_b;
+    int64_t row, block;
+    float value;
+};
+
+/* Elements of D that the scales of a row of blocks reach. */
+static int64_t count_reached(const struct data *data, const struct edge *edge)
+{
+    const struct input *input = edge->is_b ? &data->b : &data->a;
+    const int64_t first = edge->row * input->scale->block_mn;
+    const int64_t left = input->mn - first;
+    const int64_t rows = left < input->scale->block_mn ? left : input->scale->block_mn;
+    return rows * (edge->is_b ? data->m : data->n);
+}
+
+static const char *const edge_kinds[] = {
+    "a_scale=1x128 b_scale=128x128 " BY_COLUMN_A,
+    "a_scale=128x128 b_scale=1x128 " BY_COLUMN_B,
+};
+
+enum { EDGE_KINDS = sizeof(edge_kinds) / sizeof(edge_kinds[0]) };
+
+/* Runs one problem of each kind on each chip after `change` and gives the elements that are
+ * NaN to `expect`. */
+static void run_edges(void (*change)(struct data *data),
+                      void (*expect)(const struct data *data, int64_t nans))
+{
+    for (int i = 0; i < EMULATED_ARCHS * EDGE_KINDS; i++) {
+        char text[256];
+        jit_gemm_context *context = open_context(emulated_archs[i / EDGE_KINDS]);
+        snprintf(text, sizeof(text), SIZES "%s", edge_kinds[i % EDGE_KINDS]);
+        const jit_gemm_problem problem = emulated_problem(text);
+        jit_gemm *gemm = emulated_create(context, &problem);
+        struct data data = make_data(&problem, false, true);
+        change(&data);
+        run(context, gemm, &data, false);
+        expect(&data, expect_sums(&data, text));
+        free_data(&data);
+        jit_gemm_destroy(&gemm);
+        jit_gemm_context_destroy(&context);
+    }
+}
+
+static int64_t last_row(const struct input *input)
+{
+    return (input->mn - 1) / input->scale->block_mn;
+}
+
+/* One scale is NaN: of A's last row of blocks, in the first batch. */
+static void make_a_nan(struct data *data)
+{
+    *scale_at(&data->a, 0, last_row(&data->a), 1) = NAN;
+}
+
+static void expect_row_of_nan(const struct data *data, int64_t nans)
+{
+    const struct edge edge = {.row = last_row(&data->a)};
+    cr_expect_eq(nans, count_reached(data, &edge), "%lld elements", (long long)nans);
+}
+
+Test(input_scales, scale_of_a_that_is_nan_makes_its_rows_nan)
+{
+    run_edges(make_a_nan, expect_row_of_nan);
+}
+
+/* ... of B's last columns, in the second batch, in the block that K cuts. */
+static void make_b_nan(struct data *data)
+{
+    *scale_at(&data->b, 1, last_row(&data->b), 2) = NAN;
+}
+
+static void expect_columns_of_nan(const struct data *data, int64_t nans)
+{
+    const struct edge edge = {.is_b = true, .row = last_row(&data->b)};
+    cr_expect_eq(nans, count_reached(data, &edge), "%lld elements", (long long)nans);
+}
+
+Test(input_scales, scale_of_b_that_is_nan_makes_its_columns_nan)
+{
+    run_edges(make_b_nan, expect_columns_of_nan);
+}
+
+/* Scales of 0 and blocks of zeros are no numbers of another kind; an infinite scale of a
+ * block whose products add up to 0 is NaN, and so is one beside a scale of 0. */
+static void make_zeros_and_infinities(struct data *data)
+{
+    for (int64_t k = 128; k < 256; k++) { /* a row without products, in a finite block */
+        set_value(&data->a, 0, 3, k, 0);
+        set_value(&data->a, 1, 5, k, 0); /* ... and in an infinite one */
+    }
+    *scale_at(&data->a, 0, 0, 0) = 0;
+    *scale_at(&data->a, 0, last_row(&data->a), 2) = INFINITY;
+    *scale_at(&data->a, 1, 5 / data->a.scale->block_mn, 1) = INFINITY;
+    *scale_at(&data->b, 0, 1, 1) = 0;
+    *scale_at(&data->b, 1, 1, 1) = 0;
+    *scale_at(&data->b, 0, 0, 2) = -INFINITY;
+}
+
+static void expect_some_of_each(const struct data *data, int64_t nans)
+{
+    int64_t infinities = 0;
+    for (int64_t i = 0; i < data->batch * data->m * data->n; i++) {
+        infinities += isinf(data->d[i]) != 0;
+    }
+    cr_expect_geq(nans, data->n, "a row of zeros times an infinite scale");
+    cr_expect_gt(infinities, 0, "sums times an infinite scale");
+}
+
+Test(input_scales, zeros_and_infinities_are_those_of_ieee)
+{
+    run_edges(make_zeros_and_infinities, expect_some_of_each);
+}
+
+static void share_scales(struct data *data)
+{
+    data->a.batch_stride = data->b.batch_stride = 0;
+}
+
+static void expect_no_nan(const struct data *data, int64_t nans)
+{
+    cr_expect_eq(nans, 0, "%lld elements of %lld", (long long)nans,
+                 (long long)(data->m * data->n));
+}
+
+Test(input_scales, batches_may_share_scales)
+{
+    run_edges(share_scales, expect_no_nan);
+}
+
+/* ---------------------------------------------------------------------------- K is 0 */
+
+/* Neither inputs nor scales need an address. */
+Test(input_scales, without_k_d_is_beta_times_c)
+{
+    enum { M = 132, N = 260 };
+    static float c[M * N], d[M * N];
+    const float half = 0.5F;
+    for (int i = 0; i < M * N; i++) {
+        c[i] = (float)(i % 97 - 48);
+    }
+    for (int i = 0; i < EMULATED_ARCHS * EDGE_KINDS; i++) {
+        char text[256];
+        jit_gemm_context *context = open_context(emulated_archs[i / EDGE_KINDS]);
+        snprintf(text, sizeof(text), "m=132 n=260 k=288 a=e4m3 d=f32 c=f32 dynamic=k %s",
+                 edge_kinds[i % EDGE_KINDS]);
+        const jit_gemm_problem problem = emulated_problem(text);
+        jit_gemm *gemm = emulated_create(context, &problem);
+        memset(d, 0xff, sizeof(d));
+        const jit_gemm_args args = {
+            .struct_size = sizeof(args),
+            .c = {.pointer = emulated_upload(context, c, sizeof(c))},
+            .d = {.pointer = emulated_upload(context, d, sizeof(d))},
+            .beta = &half};
+        emulated_check(jit_gemm_run(gemm, &args, NULL));
+        emulated_check(jit_gemm_device_download(context, d, args.d.pointer, sizeof(d)));
+        int wrong = 0;
+        for (int j = 0; j < M * N; j++) {
+            wrong += !is_same(d[j], half * c[j]);
+        }
+        cr_expect_eq(wrong, 0, "%s: %d elements are wrong", text, wrong);
+        emulated_free(context, args.c.pointer);
+        emulated_free(context, args.d.pointer);
+        jit_gemm_destroy(&gemm);
+        jit_gemm_context_destroy(&context);
+    }
+}
+
+/* ----------------------------------------------------------------------------- errors */
+
+/* What is wrong about the arguments of a launch. */
+struct mistake {
+    jit_gemm_arg a_scale, b_scale;
+    const char *message;
+};
+
+static void expect_refused(jit_gemm *gemm, const struct mistake *mistake, uint64_t memory,
+                           int64_t n)
+{
+    const jit_gemm_args args = {.struct_size = sizeof(args),
+                                .a = {.pointer = memory},
+                                .b = {.pointer = memory},
+                                .d = {.pointer = memory},
+                                .a_scale = mistake->a_scale,
+                                .b_scale = mistake->b_scale,
+                                .n = n};
+    cr_expect_neq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s", mistake->message);
+    cr_expect_eq(strncmp(jit_gemm_last_error(), mistake->message, strlen(mistake->message)),
+                 0, "%s, not %s", jit_gemm_last_error(), mistake->message);
+}
+
+enum { ADDRESS = 4096 }; /* nobody reads it */
+
+static void expect_all_refused(const char *text, const struct mistake *mistakes, int count,
+                               int64_t n)
+{
+    jit_gemm_context *context = open_context("sm_90a");
+    const jit_gemm_problem problem = emulated_problem(text);
+    jit_gemm *gemm = emulated_create(context, &problem);
+    for (int i = 0; i < count; i++) {
+        expect_refused(gemm, &mistakes[i], ADDRESS, n);
+    }
+    jit_gemm_destroy(&gemm);
+    jit_gemm_context_destroy(&context);
+}
+
+Test(input_scales, wrong_arguments_are_refused_by_name)
+{
+    const jit_gemm_arg right = {.pointer = ADDRESS};
+    const struct mistake mistakes[] = {
+        {{0}, right, "args.a_scale.pointer: the address of the scales is NULL; give a"},
+        {right, {0}, "args.b_scale.pointer: the address of the scales is NULL; give a"},
+        {{.pointer = ADDRESS, .ld = 131},
+         right,
+         "args.a_scale.ld: the leading dimension 131 of the scales is less than its row of "
+         "132 elements; give at least 132, or 0"},
+        {right,
+         {.pointer = ADDRESS, .ld = 2},
+         "args.b_scale.ld: the leading dimension 2 of the scales is less than its row of 3 "
+         "elements; give at least 3, or 0"},
+        {{.pointer = ADDRESS + 2},
+         right,
+         "args.a_scale.pointer: the address 0x1002 of the scales is misaligned: no multiple "
+         "of the 4 bytes of an element"},
+        {right,
+         {.pointer = ADDRESS, .batch_stride = -5},
+         "args.b_scale.batch_stride: the batch stride -5 of the scales is negative; give "
+         "elements between batches, 0 for packed, or JIT_GEMM_STRIDE_BROADCAST"},
+        {right,
+         {.pointer = ADDRESS, .value = 2},
+         "args.b_scale.value: the scales are a matrix and have no value (2); leave it zero"},
+    };
+    expect_all_refused(SIZES "a_scale=1x128 b_scale=128x128 " BY_COLUMN_A, mistakes,
+                       COUNT_OF(mistakes), 0);
+}
+
+Test(input_scales, scales_that_there_are_none_of_are_refused_by_name)
+{
+    const struct mistake mistakes[] = {
+        {{.pointer = ADDRESS},
+         {.pointer = ADDRESS},
+         "args.b_scale.pointer: an address is given, but this problem has no scales of B"},
+    };
+    const struct mistake with_ld[] = {
+        {{.pointer = ADDRESS, .ld = 4},
+         {0},
+         "args.a_scale.ld: the scales are a scalar and have no leading dimension (4)"},
+    };
+    expect_all_refused(SIZES "a_scale=1x128", mistakes, COUNT_OF(mistakes), 0);
+    expect_all_refused(SIZES "a_scale=tensor", with_ld, COUNT_OF(with_ld), 0);
+}
+
+Test(input_scales, halves_of_a_launch_are_whole_blocks)
+{
+    const struct mistake mistakes[] = {
+        {{.pointer = ADDRESS},
+         {.pointer = ADDRESS},
+         "args.n: half of B has 192 columns, which are no whole blocks of 128: one of scale "
+         "128x128 would belong to both; give halves of a multiple of the block's columns, "
+         "or blocks of 1x128"},
+    };
+    expect_all_refused("m=132 n=512 k=160 a=e4m3 d=f32 epilogue=difference pair=halves "
+                       "dynamic=n a_scale=1x128 b_scale=128x128",
+                       mistakes, COUNT_OF(mistakes), 384);
+}

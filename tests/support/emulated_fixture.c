@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#include "emulated_fixture.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+const char *const emulated_archs[EMULATED_ARCHS] = {"sm_90a", "sm_100a"};
+
+void emulated_check(jit_gemm_status status)
+{
+    cr_assert_eq(status, JIT_GEMM_OK, "%s", jit_gemm_last_error());
+}
+
+jit_gemm_context *emulated_open(const char *arch, const char *settings)
+{
+    const jit_gemm_context_options options = {.struct_size = sizeof(options),
+                                              .arch = arch,
+                                              .driver = EMU_LIBRARY_PATH,
+                                              .no_cache = 1};
+    jit_gemm_context *context = NULL;
+    setenv("JIT_GEMM_EMULATOR", settings, 1);
+    emulated_check(jit_gemm_context_create(&options, &context));
+    return context;
+}
+
+jit_gemm_problem emulated_problem(const char *text)
+{
+    jit_gemm_problem problem;
+    emulated_check(jit_gemm_problem_parse(text, &problem));
+    return problem;
+}
+
+jit_gemm *emulated_create(jit_gemm_context *context, const jit_gemm_problem *problem)
+{
+    jit_gemm *gemm = NULL;
+    const jit_gemm_status status = jit_gemm_create(context, problem, &gemm);
+    if (status == JIT_GEMM_ERR_NO_COMPILER) {
+        cr_skip_test("NVRTC is needed: %s", jit_gemm_last_error());
+    }
+    emulated_check(status);
+    return gemm;
+}
+
+uint64_t emulated_upload(jit_gemm_context *context, const void *data, size_t bytes)
+{
+    uint64_t address = 0;
+    emulated_check(jit_gemm_device_alloc(context, bytes, &address));
+    emulated_check(jit_gemm_device_upload(context, address, data, bytes));
+    return address;
+}
+
+void emulated_free(jit_gemm_context *context, uint64_t address)
+{
+    if (address != 0) {
+        emulated_check(jit_gemm_device_free(context, address));
+    }
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernels on the emulator through the public API, for Criterion tests. Whoever uses it is
+ * compiled with the emulator's path, EMU_LIBRARY_PATH. */
+#ifndef JG_TESTS_EMULATED_FIXTURE_H
+#define JG_TESTS_EMULATED_FIXTURE_H
+
+#include <stddef.h>
+
+#include "jit_gemm/device.h"
+#include "jit_gemm/jit_gemm.h"
+
+/* The chips that there are kernels for. */
+enum { EMULATED_ARCHS = 2 };
+extern const char *const emulated_archs[EMULATED_ARCHS];
+
+/* Aborts the test unless the call succeeded. */
+void emulated_check(jit_gemm_status status);
+
+/* A context of that chip without a disk cache. `settings`: those of the emulator. */
+jit_gemm_context *emulated_open(const char *arch, const char *settings);
+
+/* A problem from its text. */
+jit_gemm_problem emulated_problem(const char *text);
+/* Its kernel; skips the test where there is no compiler. */
+jit_gemm *emulated_create(jit_gemm_context *context, const jit_gemm_problem *problem);
+
+/* Device memory of exactly these bytes; free with jit_gemm_device_free. */
+uint64_t emulated_upload(jit_gemm_context *context, const void *data, size_t bytes);
+/* Frees it; nothing where the address is 0. */
+void emulated_free(jit_gemm_context *context, uint64_t address);
+
+#endif
