@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The device modules under test, by the names that the tests use. What a module, a member
- * or a constant of Config is called on the device stands here and nowhere else in this
- * folder. */
+ * or a constant of Config is called on the device stands here, of scales of blocks in
+ * scaled_sums.h, and nowhere else in this folder. */
 #ifndef JG_TESTS_MODULES_H
 #define JG_TESTS_MODULES_H
 

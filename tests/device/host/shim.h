@@ -75,6 +75,14 @@ inline int __float2int_rn(float value)
 {
     return static_cast<int>(std::nearbyint(value));
 }
+inline float __fmul_rn(float x, float y)
+{
+    return x * y;
+}
+inline float __fmaf_rn(float x, float y, float z)
+{
+    return std::fma(x, y, z);
+}
 inline float rsqrtf(float value)
 {
     return 1.0f / std::sqrt(value);

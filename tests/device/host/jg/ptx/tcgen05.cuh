@@ -8,6 +8,8 @@
 #define tcgen05_free       tcgen05_free_by_ptx
 #define tcgen05_load       tcgen05_load_by_ptx
 #define tcgen05_wait_load  tcgen05_wait_load_by_ptx
+#define tcgen05_store      tcgen05_store_by_ptx
+#define tcgen05_wait_store tcgen05_wait_store_by_ptx
 #define tcgen05_mma        tcgen05_mma_by_ptx
 #include "kernel_src/jg/ptx/tcgen05.cuh"
 #undef tcgen05_allocate
@@ -15,6 +17,8 @@
 #undef tcgen05_free
 #undef tcgen05_load
 #undef tcgen05_wait_load
+#undef tcgen05_store
+#undef tcgen05_wait_store
 #undef tcgen05_mma
 
 namespace jg::ptx {
@@ -39,20 +43,34 @@ void tcgen05_free(u32 address, u32 columns)
     host::tmem_allocations.erase(address);
 }
 
-// PTX ISA, tcgen05.ld of shape 16x256b: of each 8 columns a lane gets two neighbours of row
-// lane / 4, and the same of the row 8 below. A warp reaches the 32 lanes of its number.
+// PTX ISA, tcgen05.ld and st of shape 16x256b: of each 8 columns a lane has two neighbours
+// of row lane / 4, and the same of the row 8 below. A warp reaches the 32 lanes of its
+// number.
 template <u32 kCount>
-void tcgen05_load(f32 *v, u32 address)
+f32 &tcgen05_place(u32 address, u32 i)
 {
     const u32 lane = threadIdx.x % 32, first = address >> 16, col = address & 0xffffu;
     EXPECT(first / 32 == threadIdx.x / 32 % 4 && first % 16 == 0 &&
                col + 2 * kCount <= host::TMEM_COLUMNS,
            "tensor memory at %x of thread %u", address, threadIdx.x);
+    return host::tensor_memory[first + lane / 4 + i / 2 % 2 * 8]
+                              [col + i / 4 * 8 + lane % 4 * 2 + i % 2];
+}
+template <u32 kCount>
+void tcgen05_load(f32 *v, u32 address)
+{
     for (u32 i = 0; i < kCount; ++i) {
-        v[i] = host::tensor_memory[first + lane / 4 + i / 2 % 2 * 8]
-                                  [col + i / 4 * 8 + lane % 4 * 2 + i % 2];
+        v[i] = tcgen05_place<kCount>(address, i);
     }
 }
+template <u32 kCount>
+void tcgen05_store(u32 address, const f32 *v)
+{
+    for (u32 i = 0; i < kCount; ++i) {
+        tcgen05_place<kCount>(address, i) = v[i];
+    }
+}
+inline void tcgen05_wait_store() {}
 template <u32 kFragments, u32 kCount>
 void tcgen05_wait_load(f32 (&)[kFragments][kCount])
 {

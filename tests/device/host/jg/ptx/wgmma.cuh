@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Host meaning of the wrappers of this name: a product is written down.
+// Host meaning of the wrappers of this name: a product is written down, and each element of
+// it is 1.
 #pragma once
 #include "tests/device/host/instructions.h"
 
@@ -23,8 +24,11 @@ struct Wgmma {
     using Steps = WgmmaSteps<A, B, kAKMajor, kBKMajor>;
 
     template <class Sum>
-    static void issue(Sum (&)[kN / 2], u64 a, u64 b, u32 accumulate)
+    static void issue(Sum (&sums)[kN / 2], u64 a, u64 b, u32 accumulate)
     {
+        for (Sum &sum : sums) {
+            sum = accumulate != 0 ? sum + 1 : 1;
+        }
         for (u32 i = 0; i < 4; ++i) {
             host::products.push_back({a + i * Steps::kAStep, b + i * Steps::kBStep, 0,
                                       i > 0 || accumulate != 0});

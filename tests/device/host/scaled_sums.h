@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* Sums that are multiplied by the scales of blocks of A and B, by the names that the tests
+ * use, as modules.h has them of other modules. */
+#ifndef JG_TESTS_SCALED_SUMS_H
+#define JG_TESTS_SCALED_SUMS_H
+
+#include "modules.h"
+
+/* What has the pairs of a gated D: nobody, neighbouring columns of the product, halves of a
+ * team's columns, or halves of the tile's rows. */
+enum class Pairs { kNone, kNeighbours, kInColumns, kInRows };
+
+template <u32 kMn, bool kByColumns>
+using BlockScaleOf = std::conditional_t<
+    kMn == 0, jg::NoBlockScale,
+    jg::BlockScale<kMn, kByColumns ? jg::ScaleLayout::kColumn : jg::ScaleLayout::kRow>>;
+
+/* Scales of kAMn rows of A and of kBMn columns of B; 0: it has none. kTeamCols: columns of
+ * a team's lanes. kHalves: pairs are columns of two halves of the problem's B. */
+template <u32 kRows, u32 kCols, u32 kGroup, u32 kTeamCols, Pairs kPairs, bool kHalves,
+          u32 kAMn, u32 kBMn, bool kByColumns>
+struct ScaledConfig : OutputConfig<f32, kRows, kCols, kGroup, false> {
+    using A = e4m3;
+    using B = e4m3;
+    using ABlockScale = BlockScaleOf<kAMn, kByColumns>;
+    using BBlockScale = BlockScaleOf<kBMn, !kByColumns>;
+    static constexpr u32 kAScaleRows = kAMn, kBScaleRows = kBMn;
+    static constexpr bool kAByColumns = kByColumns, kBByColumns = !kByColumns;
+    static constexpr u32 kBlockK = 128, kAccStages = 2;
+    static constexpr bool kGated = kPairs != Pairs::kNone;
+    static constexpr bool kGateInA = kPairs == Pairs::kInRows, kGateHalves = kHalves;
+    static constexpr u32 kGateColumns = kPairs == Pairs::kNone         ? 0
+                                        : kPairs == Pairs::kNeighbours ? 1
+                                        : kPairs == Pairs::kInColumns  ? kTeamCols / 2
+                                                                       : kTeamCols;
+};
+
+/* An accumulator of a tile, as the epilogue has it: row and column of D, or of its
+ * transpose, and which of two. */
+struct ScaledSum {
+    u32 row, col, acc;
+    f32 value;
+};
+/* Column `col` of those that a team's accumulators have. */
+template <class Config, class Partition>
+ScaledSum scaled_sum(u32 team, u32 row, u32 col, f32 value)
+{
+    constexpr u32 kGate = Config::kGateColumns;
+    const u32 own = kGate == 0 ? col : kGate == 1 ? col / 2 : col % kGate;
+    const u32 acc = kGate == 0 ? 0 : kGate == 1 ? col % 2 : col / kGate;
+    return {row, Partition::first_col(team) + own, acc, value};
+}
+
+/* All accumulators of an item, each of whose products is 1. */
+template <class Config>
+struct ScaledSumsSm90a {
+    using Partition = jg::sm90a::EpiloguePartition<Config>;
+    using Mma = jg::sm90a::MmaOp<Config, NoStages>;
+    static constexpr u32 kTileRows = Partition::kTileRows, kTileCols = Partition::kTileCols;
+
+    static std::vector<ScaledSum> run(const LaunchParams &params, const LaunchShape &shape,
+                                      const WorkItem &item)
+    {
+        std::vector<ScaledSum> sums;
+        for (u32 thread = 0; thread < 128 * Partition::kTeams; ++thread) {
+            threadIdx.x = thread;
+            add_thread(params, shape, item, sums);
+        }
+        return sums;
+    }
+
+  private:
+    static void add_thread(const LaunchParams &params, const LaunchShape &shape,
+                           const WorkItem &item, std::vector<ScaledSum> &sums)
+    {
+        const u32 team = threadIdx.x / 128, lane = threadIdx.x % 32;
+        typename Mma::Accumulators acc;
+        NoStages stages;
+        {
+            Mma mma(params, shape, item, team, stages, acc);
+            for (u32 k = 0; k < item.k_blocks; ++k) {
+                jg::HeldStages<NoStages> stage(stages);
+                mma.issue(*tiles_at<Config>(host::shared), stage, k == 0);
+            }
+        }
+        host::products.clear();
+        for (u32 block = 0; block < Partition::kRows / 64; ++block) {
+            for (u32 j = 0; j < Partition::kAccColumns / 2; ++j) {
+                const u32 row = Partition::first_row(team) + block * 64 +
+                                threadIdx.x / 32 % 4 * 16 + hardware::fragment_row(lane, j);
+                sums.push_back(scaled_sum<Config, Partition>(
+                    team, row, hardware::fragment_col(lane, j), acc[block][j]));
+            }
+        }
+    }
+};
+
+template <class Config>
+struct ScaledSumsSm100a {
+    using Partition = jg::sm100a::EpiloguePartition<Config>;
+    using Layout = typename Partition::Layout;
+    using Tmem = jg::sm100a::Tmem<Config>;
+    static constexpr u32 kTileRows = Partition::kTileRows, kTileCols = Partition::kTileCols;
+    static constexpr u32 kAccumulators = Config::kAccStages * Layout::kPitch;
+
+    /* Each block of K comes in another accumulator. */
+    struct Ring {
+        u32 begun = 0, ended = 0;
+        u32 wait()
+        {
+            return begun++ % Config::kAccStages;
+        }
+        void release(u32 stage)
+        {
+            EXPECT(stage == ended % Config::kAccStages, "accumulator %u", stage);
+            ended++;
+        }
+    };
+
+    static std::vector<ScaledSum> run(const LaunchParams &params, const LaunchShape &shape,
+                                      const WorkItem &item)
+    {
+        for (auto &lane : host::tensor_memory) {
+            std::fill(std::begin(lane), std::end(lane), -1.0f);
+            std::fill_n(std::begin(lane), kAccumulators, 1.0f);
+        }
+        u32 published = 0;
+        const Tmem tmem(published);
+        for (u32 thread = 0; thread < 128; ++thread) {
+            threadIdx.x = thread;
+            Ring ring;
+            const jg::sm100a::PromotedSums<Config, Partition> sums(
+                params, shape, item, ring, tmem.accumulators().base, tmem.sums().base);
+            EXPECT(ring.ended == item.k_blocks, "%u accumulators of %u are given back",
+                   ring.ended, item.k_blocks);
+        }
+        expect_accumulators();
+        return read(tmem.sums().base);
+    }
+
+  private:
+    static void expect_accumulators()
+    {
+        u32 written = 0;
+        for (auto &lane : host::tensor_memory) {
+            written += kAccumulators - u32(std::count(lane, lane + kAccumulators, 1.0f));
+        }
+        EXPECT(written == 0, "%u accumulators are written", written);
+    }
+    static std::vector<ScaledSum> read(u32 first)
+    {
+        std::vector<ScaledSum> sums;
+        const u32 cols = Config::kBlockN, rows = Config::kBlockM;
+        for (u32 i = 0; i < rows * cols; ++i) {
+            const u32 mma = i / cols / Layout::kRows, row = i / cols % Layout::kRows;
+            const auto [lane, column] = hardware::find_in_tensor_memory(
+                Layout::kRows, cols, Config::kCtaGroup, row, i % cols);
+            const u32 team = Layout::kSplit ? i % cols / (cols / 2) : 0;
+            const u32 of_team = mma * Layout::kMmaColumns + column;
+            sums.push_back(scaled_sum<Config, Partition>(
+                team, row, of_team, host::tensor_memory[lane][first + of_team]));
+        }
+        return sums;
+    }
+};
+
+#endif
