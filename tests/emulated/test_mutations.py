@@ -22,6 +22,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import emulator_coverage as coverage  # noqa: E402
 from emulated_runs import Runner, complaint, pool, print_result  # noqa: E402
 from mutated_kernels import KERNELS  # noqa: E402
+from mutation_rules import RULES, are_for  # noqa: E402
 
 # Asynchrony and scheduling; in the order of how much they catch.
 MODES = [
@@ -37,155 +38,6 @@ MODES = [
 COMMON = "max_steps=1000000,threads=1,show=advice"  # few steps: one that hangs is given up soon
 EVERY = int(os.environ.get("JIT_GEMM_TEST_EVERY", "3"))  # which of the places of a rule
 SMS = 2  # multiprocessors: few, so that a CTA has several tiles
-
-
-def statement(pattern):
-    """A rule's pattern: one statement at the start of a line, perhaps guarded."""
-    return re.compile(r"^(\s*(?:@!?%?\w+\s+)?)(" + pattern + r")([^;]*;)", re.M)
-
-
-def replaced(match, text):
-    return lambda ptx: ptx[:match.start()] + text + ptx[match.end():]
-
-
-def drop(pattern):
-    return rewrite(pattern, lambda guard, opcode, operands: "")
-
-
-def rewrite(pattern, change):
-    """`change` gives the new statement from (guard, opcode, operands), or None."""
-    def places(ptx):
-        for match in statement(pattern).finditer(ptx):
-            text = change(match.group(1), match.group(2), match.group(3))
-            if text is not None:
-                yield match, replaced(match, text)
-    return places
-
-
-def scoped(declaration, guard, body):
-    return "{\n" + declaration + "\n" + guard + body + "\n}"
-
-
-def operand_list(operands):
-    """Operands at the top level, split at commas."""
-    parts, depth, part = [], 0, ""
-    for letter in operands.rstrip("; \t\n"):
-        depth += (letter in "{[(") - (letter in "}])")
-        if letter == "," and depth == 0:
-            parts.append(part.strip())
-            part = ""
-        else:
-            part += letter
-    return parts + [part.strip()]
-
-
-def always_ready(guard, opcode, operands):
-    return f"{guard}setp.eq.u32 {operand_list(operands)[0]}, 0, 0;"
-
-
-def wrong_parity(guard, opcode, operands):
-    parts = operand_list(operands)
-    parts[2:3] = ["mutant"]
-    was = operand_list(operands)[2]
-    return (f".reg .b32 mutant;\nxor.b32 mutant, {was}, 1;\n"
-            f"{guard}{opcode} {', '.join(parts)};")
-
-
-def more_bytes(guard, opcode, operands):
-    parts = operand_list(operands)
-    was, parts[-1] = parts[-1], "mutant"
-    return scoped(f".reg .b32 mutant;\nadd.u32 mutant, {was}, 16;", guard,
-                  f"{opcode} {', '.join(parts)};")
-
-
-def one_more(guard, opcode, operands):
-    parts = operand_list(operands)
-    was, parts[-1] = parts[-1], "mutant"
-    return scoped(f".reg .b32 mutant;\nadd.u32 mutant, {was}, 1;", guard,
-                  f"{opcode} {', '.join(parts)};")
-
-
-def later_group(guard, opcode, operands):
-    return f"{guard}{opcode} {int(operands.strip(' ;')) + 1};"
-
-
-def to_one_cta(guard, opcode, operands):
-    wide = ".multicast::cluster::all"
-    return f"{guard}{opcode.replace(wide, '')}{operands}" if wide in opcode else None
-
-
-def other_descriptor(index, bits):
-    def change(guard, opcode, operands):
-        parts = operand_list(operands)
-        was, parts[index] = parts[index], "mutant"
-        return scoped(f".reg .b64 mutant;\nxor.b64 mutant, {was}, {bits};", guard,
-                      f"{opcode} {', '.join(parts)};")
-    return change
-
-
-def other_mask(guard, opcode, operands):
-    parts = operand_list(operands)
-    was, parts[3] = parts[3], "mutant"
-    return scoped(f".reg .b16 mutant;\nxor.b16 mutant, {was}, 1;", guard,
-                  f"{opcode} {', '.join(parts)};")
-
-
-def relaxed(guard, opcode, operands):
-    return guard + re.sub("acq_rel|release|acquire", "relaxed", opcode) + operands
-
-
-def keep_own(guard, opcode, operands):
-    """What a lane has itself for what another one has."""
-    parts = operand_list(operands)
-    return f"{guard}mov.b32 {parts[0].split('|')[0]}, {parts[1]};"
-
-
-RULES = {
-    "drop fence.proxy.async": drop(r"fence\.proxy\.async[\w.:]*"),
-    "drop fence.mbarrier_init": drop(r"fence\.mbarrier_init[\w.]*"),
-    "drop wgmma.fence": drop(r"wgmma\.fence[\w.]*"),
-    "drop wgmma.commit_group": drop(r"wgmma\.commit_group[\w.]*"),
-    "drop wgmma.wait_group": drop(r"wgmma\.wait_group[\w.]*"),
-    "wait for one wgmma group fewer": rewrite(r"wgmma\.wait_group[\w.]*", later_group),
-    "drop tcgen05.fence": drop(r"tcgen05\.fence[\w.:]*"),
-    "drop tcgen05.wait": drop(r"tcgen05\.wait[\w.:]*"),
-    "drop tcgen05.commit": drop(r"tcgen05\.commit[\w.:]*"),
-    "drop mbarrier.arrive": drop(r"mbarrier\.arrive\.(?!expect)[\w.:]*"),
-    "drop expect_tx": drop(r"mbarrier\.arrive\.expect_tx[\w.:]*"),
-    "expect 16 bytes more": rewrite(r"mbarrier\.arrive\.expect_tx[\w.:]*", more_bytes),
-    "one arrival more": rewrite(r"mbarrier\.init[\w.:]*", one_more),
-    "wait for nothing": rewrite(r"mbarrier\.try_wait[\w.:]*", always_ready),
-    "wrong phase": rewrite(r"mbarrier\.try_wait[\w.:]*", wrong_parity),
-    "drop bar.sync": drop(r"(?:bar\.sync|barrier\.sync)[\w.]*"),
-    "drop the cluster barrier": drop(r"barrier\.cluster\.(?:arrive|wait)[\w.]*"),
-    "drop bulk commit_group": drop(r"cp\.async\.bulk\.commit_group"),
-    "drop bulk wait_group": drop(r"cp\.async\.bulk\.wait_group[\w.]*"),
-    "drop a copy": drop(r"cp\.async\.bulk\.tensor[\w.:]*"),
-    "wrong multicast mask": rewrite(r"cp\.async\.bulk\.tensor[\w.:]*multicast[\w.:]*",
-                                    other_mask),
-    "drop a request of launch control": drop(r"clusterlaunchcontrol\.try_cancel[\w.:]*"),
-    "a response to one CTA": rewrite(r"clusterlaunchcontrol\.try_cancel[\w.:]*", to_one_cta),
-    "other swizzle of A": rewrite(r"wgmma\.mma_async[\w.]*",
-                                  other_descriptor(1, "0x4000000000000000")),
-    "other swizzle of A, tcgen05": rewrite(r"tcgen05\.mma[\w.:]*",
-                                           other_descriptor(1, "0x2000000000000000")),
-    "other stride of B, tcgen05": rewrite(r"tcgen05\.mma[\w.:]*",
-                                          other_descriptor(2, "0x0000000800000000")),
-    "release made relaxed": rewrite(r"red\.release[\w.]*", relaxed),
-    "acquire made relaxed": rewrite(r"ld\.acquire[\w.]*", relaxed),
-    "drop the count of a part": drop(r"red\.release[\w.]*"),
-    "drop the clearing of a lock": drop(r"st\.global\.u32"),
-    "drop a vector of sums": drop(r"(?:st\.global|ld\.global|red\.[\w.]*add)\.v4\.f32"),
-    "free tensor memory early": drop(r"tcgen05\.dealloc[\w.:]*"),
-    "reductions: release and acquire made relaxed": rewrite(r"atom\.acq_rel[\w.]*", relaxed),
-    "reductions: count one more": rewrite(r"atom\.acq_rel[\w.]*", one_more),
-    "reductions: keep one's own": rewrite(r"shfl\.sync\.bfly[\w.]*", keep_own),
-    "reductions: drop a store": drop(r"st\.global\.u32"),
-    "reductions: drop a value for another warp": drop(r"st\.shared\.f32"),
-    "reductions: drop bar.sync": drop(r"(?:bar\.sync|barrier\.sync)[\w.]*"),
-    "other stride of B": rewrite(r"wgmma\.mma_async[\w.]*",
-                                 other_descriptor(2, "0x0000000800000000")),
-}
 
 
 def findings(done):
@@ -205,7 +57,7 @@ class Kernel:
         self.sms = KERNELS[name].get("sms", SMS)
         self.harmless = KERNELS[name].get("harmless", {})
         self.rules = {rule: places for rule, places in RULES.items()
-                      if rule.startswith("reductions: ") == KERNELS[name].get("reduces", False)}
+                      if are_for(rule) == KERNELS[name].get("only", "")}
         self.words = ["run", *KERNELS[name]["run"], "--verify"]
         dump = folder / "kernel.ptx"
         done = self.run(MODES[0], {"MUTANT_DUMP": str(dump)})
