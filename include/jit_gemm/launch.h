@@ -27,10 +27,11 @@ typedef struct jit_gemm_artifact jit_gemm_artifact; /**< Opaque: bytes made by a
  * is written (a reduction) has a pointer, and a batch stride of at least 1.
  *
  * `ld` and `batch_stride` count elements; those of e2m1 are even. A field that the argument
- * has no use for must be zero: `ld` of vectors and scalars, `value` of what is no scalar
- * operand, `batch_stride` of a scalar given by value. All of an argument must be zero if
- * the problem has no such matrix or scale. `reserved` must be zero in every argument of
- * every launch, also where the launch reads nothing of it.
+ * has no use for must be zero: `ld` of vectors and scalars (scales of blocks of f32 have
+ * one), `value` of what is no scalar operand, `batch_stride` of a scalar given by value.
+ * All of an argument must be zero if the problem has no such matrix or scale. `reserved`
+ * must be zero in every argument of every launch, also where the launch reads nothing of
+ * it.
  */
 typedef struct jit_gemm_arg {
     uint64_t pointer;     /**< Device address, borrowed until the kernel has ended; 0 lets a
@@ -52,8 +53,12 @@ typedef struct jit_gemm_args {
     jit_gemm_arg d;     /**< D; it has no BROADCAST. May be the memory of C, or of a matrix
                            operand that is read, with the same type, `ld` and
                            `batch_stride`; no other overlap. */
-    jit_gemm_arg a_scale;         /**< Scales of A: one f32, or M of them. */
-    jit_gemm_arg b_scale;         /**< Scales of B: one f32, or N of them. */
+    jit_gemm_arg a_scale; /**< Scales of A: one f32, or M of them; or those of R = M /
+                             block_mn rows of KB = K / block_k blocks, both rounded up. In
+                             layout row `ld` counts from one row to the next (0: KB), in
+                             column from one block of K to the next (0: R rounded up to 4).
+                             Not read where K is 0. */
+    jit_gemm_arg b_scale; /**< Scales of B: the same, with N for M. */
     const jit_gemm_arg *operands; /**< One entry per operand, in declared order. */
     size_t operand_count;         /**< Entries of `operands`; must match the epilogue. */
     int64_t m; /**< Dynamic M: the size of this launch, or ::JIT_GEMM_SIZE_EMPTY. Exact M:

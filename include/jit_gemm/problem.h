@@ -136,9 +136,12 @@ typedef struct jit_gemm_dim {
  *
  * A is M x K, B is K x N, C and D are M x N; there are `batch` of each. With a gated
  * epilogue N is the number of B's columns, which is even, D is M x N / 2, and there is no
- * C. With scales, the product's element (m, n) is also multiplied by those of A's row m and
- * of B's column n: the f32 factors are multiplied first, alpha * (a_scale * b_scale), then
- * the sum by the result.
+ * C. With scales of the tensor or vectors, the product's element (m, n) is also multiplied
+ * by those of A's row m and of B's column n: the f32 factors are multiplied first, alpha *
+ * (a_scale * b_scale), then the sum by the result. With scales of blocks the sum is made
+ * block by block of K, in f32: sum = fma(part, a_scale * b_scale, sum), where `part` is
+ * what the tensor core gives for the block; alpha multiplies the whole. A matrix may have
+ * scales of blocks beside another without, but not beside one with a scale or a vector.
  *
  * `register_limit` and `no_local_memory` are a budget: they change neither the machine code
  * nor the choice. The finished kernel is compared with them, whether it was compiled, read
