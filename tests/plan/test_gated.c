@@ -220,6 +220,24 @@ Test(gated, small_m_is_chosen_swapped)
     jg_epilogue_destroy(epilogue);
 }
 
+/* A block of 128 columns of D is 256 of B, for which sm_100a has registers in two teams. */
+Test(gated, scales_of_blocks_of_all_matrices_have_a_tile)
+{
+    static const char *const texts[] = {
+        "4096x4096x4096 e4m3 a_scale=1x128 b_scale=128x128 d_scale=1x128",
+        "4096x4096x4096 e4m3 a_scale=1x128 b_scale=128x128 d_scale=1x128 pair=halves",
+        "200x1024x512 e5m2 b_scale=128x128 d_scale=1x128"};
+    static const char *const archs[] = {"sm_90a", "sm_100a"};
+    struct jg_epilogue *epilogue =
+        make_epilogue("d = silu(acc0) * acc1;", JIT_GEMM_OPERAND_SCALAR);
+    struct jg_choice choice;
+    for (size_t i = 0; i < 2 * sizeof(texts) / sizeof(texts[0]); i++) {
+        cr_expect_eq(choose(archs[i % 2], texts[i / 2], epilogue, &choice), JIT_GEMM_OK,
+                     "%s, %s: %s", archs[i % 2], texts[i / 2], jg_error_text());
+    }
+    jg_epilogue_destroy(epilogue);
+}
+
 /* Each team of the epilogue has both accumulators of its elements. */
 Test(gated, columns_of_a_team_are_halved)
 {

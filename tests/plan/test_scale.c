@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Scales that a kernel computes for blocks of D: which there are, what memory they take,
- * and which tiles have whole blocks. */
+/* Scales of blocks: which there are, what memory they take, which tiles have whole blocks
+ * of D, and which have room for those of A and B. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -85,6 +86,38 @@ Test(scale, scales_of_input_blocks_that_there_is_no_kernel_for_are_refused_by_na
         cr_expect_eq(normalize(rows[i].text), JIT_GEMM_ERR_UNSUPPORTED, "%s", rows[i].text);
         cr_expect_eq(strncmp(jg_error_text(), rows[i].message, strlen(rows[i].message)), 0,
                      "%s: %s", rows[i].text, jg_error_text());
+    }
+}
+
+Test(scale, tiles_without_room_for_scales_of_blocks_are_refused_by_name)
+{
+    static const struct {
+        const char *arch, *scales, *config, *message;
+    } rows[] = {
+        {"sm_90a", "a_scale=1x128 b_scale=1x128", "tile=256x128",
+         "each column of B has scales of its own, for which sm_90a has registers up to "
+         "tile=128x128"},
+        {"sm_90a", "a_scale=1x128 d_layout=column", "tile=128x192",
+         "each column of A has scales of its own"},
+        {"sm_90a", "a_scale=1x128 b_scale=128x128", "tile=128x256",
+         "room up to 192 columns"},
+        {"sm_100a", "a_scale=1x128 b_scale=128x128", "mma=256x192",
+         "are 192 columns of registers, for which sm_100a has room up to 128"},
+        {"sm_100a", "b_scale=1x128", "mma=128x80",
+         "up to 64 where each column has scales of its own"},
+        {"sm_100a", "a_scale=1x128", "mma=128x64 k_group=2",
+         "k_group=2: scales of blocks are those of one block of K; k_group=1"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_arch *arch = jg_arch_find(rows[i].arch);
+        struct jg_choice choice;
+        char text[128];
+        snprintf(text, sizeof(text), "1024x1024x1024 e4m3 %s", rows[i].scales);
+        struct jg_problem problem = plan_problem(text);
+        snprintf(problem.config, sizeof(problem.config), "%s", rows[i].config);
+        cr_expect_eq(jg_config_choose(arch, &problem, &arch->default_facts, &choice, NULL),
+                     JIT_GEMM_ERR_ARGUMENT, "%s", rows[i].config);
+        cr_expect_not_null(strstr(jg_error_text(), rows[i].message), "%s", jg_error_text());
     }
 }
 

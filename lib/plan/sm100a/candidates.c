@@ -11,7 +11,9 @@ enum { TMEM_COLUMNS = 512, MAX_STAGES = 8 };
 
 /* What is tried, in order of preference between equals. CTAs of 64 rows come in pairs only:
  * a CTA that multiplies 64 rows by itself takes as long as for 128. Where D has few rows in
- * memory, the transposed product wastes least: many CTAs share the length of the rows. */
+ * memory, the transposed product wastes least: many CTAs share the length of the rows. The
+ * last ones are tried only where sums of a gated D are multiplied by scales of blocks: as
+ * many columns as there are registers for, and half of a block of D for each team. */
 static const struct candidate {
     int m, n, cta_group; /* of the MMA */
     int cluster_m, cluster_n;
@@ -26,15 +28,26 @@ static const struct candidate {
     {128, 64, 1, 1, 1, false},  {128, 64, 1, 2, 1, false},  {128, 64, 1, 1, 2, false},
     {128, 128, 2, 2, 1, false}, {128, 64, 2, 2, 1, false},  {128, 32, 2, 2, 1, false},
     {128, 16, 1, 1, 1, true},   {128, 32, 1, 1, 1, true},   {128, 32, 2, 2, 1, true},
-    {128, 64, 2, 2, 1, true},
+    {128, 64, 2, 2, 1, true},   {128, 256, 2, 2, 1, false}, {128, 256, 2, 4, 1, false},
 };
 
-enum { CANDIDATE_COUNT = sizeof(candidates) / sizeof(candidates[0]) };
+enum {
+    CANDIDATE_COUNT = sizeof(candidates) / sizeof(candidates[0]),
+    GATED_COUNT = 2 /* the last of them */
+};
+
+static int count_candidates(const struct jg_problem *problem)
+{
+    const struct jg_product product = jg_product_make(problem, false);
+    return product.is_gated && jg_product_promotes_scales(&product)
+               ? CANDIDATE_COUNT
+               : CANDIDATE_COUNT - GATED_COUNT;
+}
 
 bool jg_sm100a_candidate(const struct jg_problem *problem, int index,
                          struct jg_config *ret_config)
 {
-    if (index < 0 || index >= CANDIDATE_COUNT) {
+    if (index < 0 || index >= count_candidates(problem)) {
         return false;
     }
     const struct candidate *candidate = &candidates[index];
