@@ -29,6 +29,8 @@ PROBLEMS = [
     (["bf16", "d_layout=column", "--epilogue", "d = silu(acc0) * acc1;"], FRAGMENTS),
     (["bf16", "d=e4m3", "d_scale=1x128", "--epilogue", "d = silu(acc0) * acc1;"], VECTORS),
     (["bf16", "d=nvfp4"], VECTORS),
+    (["e4m3", "d=bf16", "a_scale=1x128", "b_scale=128x128"], FRAGMENTS),
+    (["e4m3", "d=bf16", "a_scale=1x128", "b_scale=1x128", "dynamic=m,n,k"], VECTORS),
 ]
 # Inputs that threads load: nothing may be spilled, whatever they load and how.
 THREAD_LOADS = [["bf16", "input_align=2"], ["bf16", "layout=tt", "input_align=4"],
@@ -76,7 +78,8 @@ def check_facts(state):
 def check_code(state, arch, way_out):
     wanted, longest = CHIPS[arch]
     if arch == "sm_90a" and "a=e4m3" in state["problem"]:
-        longest *= 4  # each block's sums are added up in registers
+        # Each block's sums are added up in registers, perhaps times a scale of each column.
+        longest *= 7 if "b_scale=1x128" in state["problem"] else 4
     mix = state["mix"]
     wanted = wanted + (["tma_store"] if way_out == FRAGMENTS else [])
     missing = [kind for kind in wanted if mix[kind] == 0]
