@@ -330,7 +330,6 @@ static const char *const kinds[] = {
     "b_scale=1x128",
     "b_scale=128x128 " BY_COLUMN_B,
     "b_scale=128x128",
-    "a_scale=1x128 b_scale=128x128 config=kernel=reference",
 };
 
 Test(input_scales, sums_are_the_hosts_on_sm_90a)
@@ -341,6 +340,16 @@ Test(input_scales, sums_are_the_hosts_on_sm_90a)
 Test(input_scales, sums_are_the_hosts_on_sm_100a)
 {
     expect_exact("sm_100a", kinds, COUNT_OF(kinds), SIZES, false);
+}
+
+Test(input_scales, sums_of_the_reference_kernel_are_the_hosts)
+{
+    static const char *const texts[] = {
+        "a_scale=1x128 b_scale=128x128 " BY_COLUMN_B "config=kernel=reference",
+        "a_scale=128x128 b_scale=1x128 " BY_COLUMN_A "config=kernel=reference",
+    };
+    expect_exact("sm_90a", texts, COUNT_OF(texts), "m=9 n=140 k=160 batch=2 a=e4m3 d=f32",
+                 false);
 }
 
 Test(input_scales, sums_of_the_transposed_product_are_the_hosts)
