@@ -207,7 +207,10 @@ static float d_at(const struct data *data, int64_t batch, int64_t row, int64_t c
 
 static bool is_same(float x, float y)
 {
-    return (isnan(x) && isnan(y)) || memcmp(&x, &y, sizeof(x)) == 0;
+    uint32_t bits_of_x, bits_of_y;
+    memcpy(&bits_of_x, &x, sizeof(x));
+    memcpy(&bits_of_y, &y, sizeof(y));
+    return (isnan(x) && isnan(y)) || bits_of_x == bits_of_y;
 }
 
 /* Compares D with the host's sums, bit for bit; returns how many elements are NaN. */
@@ -309,26 +312,24 @@ static void expect_exact(const char *arch, const char *const *texts, int count,
 /* ------------------------------------------------------------------- kinds and layouts */
 
 #define COUNT_OF(list) ((int)(sizeof(list) / sizeof((list)[0])))
-#define BY_COLUMN_A    "a_scale_layout=column "
-#define BY_COLUMN_B    "b_scale_layout=column "
 
 /* Neighbours of the list have gaps or none. */
 static const char *const kinds[] = {
     "a_scale=1x128 b_scale=128x128",
-    "a_scale=1x128 b_scale=128x128 " BY_COLUMN_A BY_COLUMN_B,
-    "a_scale=1x128 b_scale=1x128 " BY_COLUMN_A,
-    "a_scale=1x128 b_scale=1x128 " BY_COLUMN_B,
-    "a_scale=128x128 b_scale=128x128 " BY_COLUMN_A,
-    "a_scale=128x128 b_scale=128x128 " BY_COLUMN_B,
-    "a_scale=128x128 b_scale=1x128 " BY_COLUMN_A BY_COLUMN_B,
+    "a_scale=1x128 b_scale=128x128 a_scale_layout=column b_scale_layout=column",
+    "a_scale=1x128 b_scale=1x128 a_scale_layout=column",
+    "a_scale=1x128 b_scale=1x128 b_scale_layout=column",
+    "a_scale=128x128 b_scale=128x128 a_scale_layout=column",
+    "a_scale=128x128 b_scale=128x128 b_scale_layout=column",
+    "a_scale=128x128 b_scale=1x128 a_scale_layout=column b_scale_layout=column",
     "a_scale=128x128 b_scale=1x128",
-    "a_scale=1x128 " BY_COLUMN_A,
+    "a_scale=1x128 a_scale_layout=column",
     "a_scale=1x128",
-    "a_scale=128x128 " BY_COLUMN_A,
+    "a_scale=128x128 a_scale_layout=column",
     "a_scale=128x128",
-    "b_scale=1x128 " BY_COLUMN_B,
+    "b_scale=1x128 b_scale_layout=column",
     "b_scale=1x128",
-    "b_scale=128x128 " BY_COLUMN_B,
+    "b_scale=128x128 b_scale_layout=column",
     "b_scale=128x128",
 };
 
@@ -345,8 +346,8 @@ Test(input_scales, sums_are_the_hosts_on_sm_100a)
 Test(input_scales, sums_of_the_reference_kernel_are_the_hosts)
 {
     static const char *const texts[] = {
-        "a_scale=1x128 b_scale=128x128 " BY_COLUMN_B "config=kernel=reference",
-        "a_scale=128x128 b_scale=1x128 " BY_COLUMN_A "config=kernel=reference",
+        "a_scale=1x128 b_scale=128x128 b_scale_layout=column config=kernel=reference",
+        "a_scale=128x128 b_scale=1x128 a_scale_layout=column config=kernel=reference",
     };
     expect_exact("sm_90a", texts, COUNT_OF(texts), "m=9 n=140 k=160 batch=2 a=e4m3 d=f32",
                  false);
@@ -356,7 +357,7 @@ Test(input_scales, sums_of_the_transposed_product_are_the_hosts)
 {
     static const char *const texts[] = {
         "d_layout=column a_scale=1x128 b_scale=128x128",
-        "d_layout=column a_scale=128x128 b_scale=1x128 " BY_COLUMN_B,
+        "d_layout=column a_scale=128x128 b_scale=1x128 b_scale_layout=column",
         "d_layout=column b_scale=1x128",
     };
     for (int i = 0; i < EMULATED_ARCHS; i++) {
@@ -368,7 +369,7 @@ Test(input_scales, accumulators_of_gated_pairs_are_the_hosts)
 {
     static const char *const texts[] = {
         "pair=halves a_scale=1x128 b_scale=128x128",
-        "a_scale=1x128 b_scale=128x128 " BY_COLUMN_B,
+        "a_scale=1x128 b_scale=128x128 b_scale_layout=column",
         "b_scale=1x128",
         "pair=halves d_layout=column a_scale=1x128 b_scale=1x128",
         "d_layout=column a_scale=128x128 b_scale=128x128",
@@ -400,8 +401,8 @@ static int64_t count_reached(const struct data *data, const struct edge *edge)
 }
 
 static const char *const edge_kinds[] = {
-    "a_scale=1x128 b_scale=128x128 " BY_COLUMN_A,
-    "a_scale=128x128 b_scale=1x128 " BY_COLUMN_B,
+    "a_scale=1x128 b_scale=128x128 a_scale_layout=column",
+    "a_scale=128x128 b_scale=1x128 b_scale_layout=column",
 };
 
 enum { EDGE_KINDS = sizeof(edge_kinds) / sizeof(edge_kinds[0]) };
@@ -615,8 +616,8 @@ Test(input_scales, wrong_arguments_are_refused_by_name)
          {.pointer = ADDRESS, .value = 2},
          "args.b_scale.value: the scales are a matrix and have no value (2); leave it zero"},
     };
-    expect_all_refused(SIZES "a_scale=1x128 b_scale=128x128 " BY_COLUMN_A, mistakes,
-                       COUNT_OF(mistakes), 0);
+    expect_all_refused(SIZES "a_scale=1x128 b_scale=128x128 a_scale_layout=column",
+                       mistakes, COUNT_OF(mistakes), 0);
 }
 
 Test(input_scales, scales_that_there_are_none_of_are_refused_by_name)
