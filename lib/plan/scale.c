@@ -101,6 +101,7 @@ bool jg_scale_format_parse(const char *text, size_t size, jit_gemm_matrix *matri
     for (int i = 0; i < FORMAT_COUNT; i++) {
         if (jg_word_is(text, size, formats[i].name)) {
             matrix->dtype = formats[i].dtype;
+            matrix->scale.layout = JIT_GEMM_SCALE_LAYOUT_128X4; /* the tensor core's */
             return jg_scale_parse(formats[i].scale, strlen(formats[i].scale),
                                   &matrix->scale);
         }

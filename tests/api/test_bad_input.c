@@ -546,7 +546,8 @@ Test(bad_input, half_bytes_of_d_that_cannot_be)
     struct api_fixture fixture;
     api_fixture_open(&fixture);
     const jit_gemm_problem problem = api_problem("m=300 k=512 batch=2 a=bf16 d=nvfp4 "
-                                                 "output_align=1 dynamic=n");
+                                                 "d_scale_layout=row output_align=1 "
+                                                 "dynamic=n");
     jit_gemm *gemm = NULL;
     cr_assert_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_OK, "%s",
                  jit_gemm_last_error());

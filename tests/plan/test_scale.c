@@ -94,17 +94,10 @@ Test(scale, tiles_without_room_for_scales_of_blocks_are_refused_by_name)
     static const struct {
         const char *arch, *scales, *config, *message;
     } rows[] = {
-        {"sm_90a", "a_scale=1x128 b_scale=1x128", "tile=256x128",
-         "each column of B has scales of its own, for which sm_90a has registers up to "
-         "tile=128x128"},
-        {"sm_90a", "a_scale=1x128 d_layout=column", "tile=128x192",
-         "each column of A has scales of its own"},
         {"sm_90a", "a_scale=1x128 b_scale=128x128", "tile=128x256",
          "room up to 192 columns"},
         {"sm_100a", "a_scale=1x128 b_scale=128x128", "mma=256x192",
          "are 192 columns of registers, for which sm_100a has room up to 128"},
-        {"sm_100a", "b_scale=1x128", "mma=128x80",
-         "up to 64 where each column has scales of its own"},
         {"sm_100a", "a_scale=1x128", "mma=128x64 k_group=2",
          "k_group=2: scales of blocks are those of one block of K; k_group=1"},
     };
@@ -303,11 +296,6 @@ Test(scale, configs_without_whole_blocks_are_refused)
          "the 32 columns of D that a team of warps has of a tile are no multiple of 64, as"},
         {"sm_100a", "512x512x512 e4m3 d_scale=mx config=mma=128x64 swap_ab=1", false,
          "swap_ab=1: there is no kernel for scale mx of D in a transposed product"},
-        {"sm_100a", "512x512x512 e4m3 a_scale=1x128 config=mma=256x192", false,
-         "mma=256x192 cta_group=2: sums that are multiplied by scales of blocks are 192 "
-         "columns of registers, for which sm_100a has room up to 128"},
-        {"sm_100a", "512x512x512 e4m3 a_scale=1x128 config=mma=128x64 k_group=2", false,
-         "k_group=2: scales of blocks are those of one block of K; k_group=1"},
         {"sm_90a", "512x512x512 e4m3 " MX, false,
          "problem.a.scale.kind: the tensor core of sm_90a does not multiply by scales; give "
          "scales of f32"},
