@@ -336,9 +336,10 @@ enum removal { REMOVED, CHANGED, NOT_ALLOWED };
 static enum removal remove_found(const jg_cache *cache, const struct found *item)
 {
     int shard_fd = -1;
-    if (jg_cache_store_open_shard(cache, item->name.bytes[0], false, &shard_fd, &silent) !=
-        JG_CACHE_OK) {
-        return NOT_ALLOWED;
+    const jg_cache_result opened =
+        jg_cache_store_open_shard(cache, item->name.bytes[0], false, &shard_fd, &silent);
+    if (opened != JG_CACHE_OK) {
+        return opened == JG_CACHE_MISS ? CHANGED : NOT_ALLOWED;
     }
     char file[JG_CACHE_FILE_NAME_BYTES];
     jg_cache_store_file_name(&item->name, file);
@@ -347,7 +348,9 @@ static enum removal remove_found(const jg_cache *cache, const struct found *item
     if (fstatat(shard_fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
         st.st_mtim.tv_sec == item->modified.tv_sec &&
         st.st_mtim.tv_nsec == item->modified.tv_nsec) {
-        removal = unlinkat(shard_fd, file, 0) == 0 ? REMOVED : NOT_ALLOWED;
+        removal = unlinkat(shard_fd, file, 0) == 0 ? REMOVED
+                  : errno == ENOENT                ? CHANGED /* another trim has it */
+                                                   : NOT_ALLOWED;
     }
     close(shard_fd);
     return removal;
