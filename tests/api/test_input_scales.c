@@ -535,6 +535,7 @@ Test(input_scales, without_k_d_is_beta_times_c)
         memset(d, 0xff, sizeof(d));
         const jit_gemm_args args = {
             .struct_size = sizeof(args),
+            .k = JIT_GEMM_SIZE_EMPTY,
             .c = {.pointer = emulated_upload(context, c, sizeof(c))},
             .d = {.pointer = emulated_upload(context, d, sizeof(d))},
             .beta = &half};
