@@ -26,13 +26,99 @@ struct ScaledConfig : OutputConfig<f32, kRows, kCols, kGroup, false> {
     using BBlockScale = BlockScaleOf<kBMn, !kByColumns>;
     static constexpr u32 kAScaleRows = kAMn, kBScaleRows = kBMn;
     static constexpr bool kAByColumns = kByColumns, kBByColumns = !kByColumns;
-    static constexpr u32 kBlockK = 128, kAccStages = 2;
+    static constexpr u32 kBlockK = 128, kAccStages = 2, kScaleSlots = 3;
     static constexpr bool kGated = kPairs != Pairs::kNone;
     static constexpr bool kGateInA = kPairs == Pairs::kInRows, kGateHalves = kHalves;
     static constexpr u32 kGateColumns = kPairs == Pairs::kNone         ? 0
                                         : kPairs == Pairs::kNeighbours ? 1
                                         : kPairs == Pairs::kInColumns  ? kTeamCols / 2
                                                                        : kTeamCols;
+};
+
+/* Sizes of a launch. */
+struct LaunchShape {
+    u32 m, n, k;
+};
+
+/* The slots of an item with as many blocks of K as there are slots, or fewer, which
+ * kReaders warps read. The lanes of the warp that fills them run one after the other. */
+template <class Config, u32 kReaders>
+class FilledSlots {
+    using Slots = jg::ScaleSlots<Config>;
+    using Ring = jg::ScaleRing<Config, kReaders>;
+
+  public:
+    using Consumer = typename Ring::Consumer;
+
+    FilledSlots(const LaunchParams &params, const LaunchShape &shape, const WorkItem &item)
+        : used_(item.k_blocks), ring_(slots())
+    {
+        host::clear_shared(0xff); /* NaN */
+        host::barriers.clear();
+        Ring::init_barriers(slots());
+        host::run_warp(FILLER, [&] {
+            jg::ScaleFiller<Config, Ring> filler(params, shape, ring_, slots());
+            filler.begin(item);
+            for (u32 k = 0; k < item.k_blocks; ++k) {
+                filler.fill();
+            }
+        });
+        expect_filled();
+    }
+    static const Slots &slots_to_read()
+    {
+        return slots();
+    }
+    Consumer consumer() const
+    {
+        return ring_.consumer();
+    }
+    /* After all threads: each warp has given each slot back, once. */
+    void expect_released() const
+    {
+        for (u32 i = 0; i < Config::kScaleSlots; ++i) {
+            expect_arrivals(slots().ring.empty[i], kReaders, i);
+        }
+    }
+
+  private:
+    enum : u32 {
+        FILLER = 2,
+        PLACE = 128 * 1024, /* in shared memory, behind the tiles */
+        AROUND = 4096       /* what is looked at beside it */
+    };
+
+    static Slots &slots()
+    {
+        return *reinterpret_cast<Slots *>(host::shared + PLACE);
+    }
+    void expect_arrivals(const u64 &barrier, u32 wanted, u32 slot) const
+    {
+        host::barrier &own = host::barriers[&barrier];
+        const u32 come = own.arrivals[host::cta_rank];
+        EXPECT(own.wanted == wanted && come == (slot < used_ ? wanted : 0),
+               "slot %u: %u arrivals of %u, not %u", slot, come, own.wanted, wanted);
+    }
+    /* Every scale of a slot is written once, and nothing beside them. */
+    void expect_filled() const
+    {
+        u32 others = 0;
+        std::vector<u8> writes(host::shared_writes + PLACE - AROUND,
+                               host::shared_writes + PLACE + sizeof(Slots) + AROUND);
+        for (u32 i = 0; i < Config::kScaleSlots; ++i) {
+            const auto &scales = slots().slot[i].scales;
+            u8 *first = writes.data() + AROUND + host::shared_offset(scales) - PLACE;
+            others += u32(sizeof(scales) -
+                          std::count(first, first + sizeof(scales), u8(i < used_ ? 1 : 0)));
+            std::fill_n(first, sizeof(scales), u8(0));
+            expect_arrivals(slots().ring.full[i], host::LANES, i);
+        }
+        others += u32(writes.size() - std::count(writes.begin(), writes.end(), u8(0)));
+        EXPECT(others == 0, "%u bytes are not written once", others);
+    }
+
+    u32 used_;
+    const Ring ring_;
 };
 
 /* An accumulator of a tile, as the epilogue has it: row and column of D, or of its
@@ -61,26 +147,32 @@ struct ScaledSumsSm90a {
     static std::vector<ScaledSum> run(const LaunchParams &params, const LaunchShape &shape,
                                       const WorkItem &item)
     {
+        const Scales scales(params, shape, item);
         std::vector<ScaledSum> sums;
         for (u32 thread = 0; thread < 128 * Partition::kTeams; ++thread) {
             threadIdx.x = thread;
-            add_thread(params, shape, item, sums);
+            add_thread(scales, item, sums);
         }
+        scales.expect_released();
         return sums;
     }
 
   private:
-    static void add_thread(const LaunchParams &params, const LaunchShape &shape,
-                           const WorkItem &item, std::vector<ScaledSum> &sums)
+    using Scales = FilledSlots<Config, 4 * Partition::kTeams>;
+
+    static void add_thread(const Scales &scales, const WorkItem &item,
+                           std::vector<ScaledSum> &sums)
     {
         const u32 team = threadIdx.x / 128, lane = threadIdx.x % 32;
         typename Mma::Accumulators acc;
         NoStages stages;
+        typename Scales::Consumer ring = scales.consumer();
         {
-            Mma mma(params, shape, item, team, stages, acc);
+            Mma mma(team, stages, acc);
             for (u32 k = 0; k < item.k_blocks; ++k) {
                 jg::HeldStages<NoStages> stage(stages);
-                mma.issue(*tiles_at<Config>(host::shared), stage, k == 0);
+                mma.issue_scaled(*tiles_at<Config>(host::shared), stage,
+                                 Scales::slots_to_read(), ring);
             }
         }
         host::products.clear();
@@ -126,19 +218,25 @@ struct ScaledSumsSm100a {
         }
         u32 published = 0;
         const Tmem tmem(published);
+        const Scales scales(params, shape, item);
         for (u32 thread = 0; thread < 128; ++thread) {
             threadIdx.x = thread;
             Ring ring;
+            typename Scales::Consumer slots = scales.consumer();
             const jg::sm100a::PromotedSums<Config, Partition> sums(
-                params, shape, item, ring, tmem.accumulators().base, tmem.sums().base);
+                item.k_blocks, ring, tmem.accumulators().base, slots,
+                Scales::slots_to_read(), tmem.sums().base);
             EXPECT(ring.ended == item.k_blocks, "%u accumulators of %u are given back",
                    ring.ended, item.k_blocks);
         }
+        scales.expect_released();
         expect_accumulators();
         return read(tmem.sums().base);
     }
 
   private:
+    using Scales = FilledSlots<Config, 4>;
+
     static void expect_accumulators()
     {
         u32 written = 0;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Host meaning of the wrappers of this name.
+// Host meaning of the wrappers of this name: a copy is there at once, and so is the arrival
+// of a thread that waits for its copies.
 #pragma once
 #include "tests/device/host/instructions.h"
 
-#define copy_async copy_async_by_ptx
+#define copy_async        copy_async_by_ptx
+#define copy_async_arrive copy_async_arrive_by_ptx
 #include "kernel_src/jg/ptx/copy_async.cuh"
 #undef copy_async
+#undef copy_async_arrive
 
 namespace jg::ptx {
 
@@ -19,6 +22,10 @@ void copy_async(u32 target, u64 source, u32 bytes)
         std::memcpy(word, from, bytes);
     }
     host::write_shared(target, word, kBytes);
+}
+inline void copy_async_arrive(u64 *barrier)
+{
+    host::barriers[barrier].arrivals[host::cta_rank]++;
 }
 
 } // namespace jg::ptx
