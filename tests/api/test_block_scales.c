@@ -355,12 +355,10 @@ static void expect_quantised(const struct data *data, const jit_gemm_problem *pr
 
 Test(block_scales, layouts_and_types_are_exact)
 {
-    static const char *const texts[] = {"d=e5m2 d_scale=1x128",
-                                        "d=e4m3 d_scale=1x128 d_scale_layout=column",
-                                        "d=e5m2 d_scale=mx",
-                                        "d=e4m3 d_scale=mx d_scale_layout=128x4",
-                                        "d=nvfp4 d_scale_layout=row",
-                                        "d=nvfp4 d_scale_layout=128x4"};
+    static const char *const texts[] = {
+        "d=e5m2 d_scale=1x128",       "d=e4m3 d_scale=1x128 d_scale_layout=column",
+        "d=e5m2 d_scale=mx",          "d=e4m3 d_scale=mx d_scale_layout=128x4",
+        "d=nvfp4 d_scale_layout=row", "d=nvfp4 d_scale_layout=128x4"};
     struct data *data = malloc(sizeof(*data));
     cr_assert_not_null(data);
     fill_random(data);

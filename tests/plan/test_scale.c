@@ -43,7 +43,7 @@ Test(scale, scales_of_input_blocks_that_there_is_a_kernel_for)
         "8x8x8 a=e5m2 b=e4m3 a_scale=128x128 a_scale_layout=column",
         "8x8x8 e4m3 d=bf16 b_scale=1x128 b_scale_layout=column d_layout=column",
         "8x8x8 e4m3 a_scale=1x128 b_scale=1x128 d_scale=1x128 input_align=1",
-        "8x8x8 a=e4m3 b=e5m2 " MX,
+        ("8x8x8 a=e4m3 b=e5m2 " MX),
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         cr_expect_eq(normalize(texts[i]), JIT_GEMM_OK, "%s", jg_error_text());
@@ -296,20 +296,20 @@ Test(scale, configs_without_whole_blocks_are_refused)
          "the 32 columns of D that a team of warps has of a tile are no multiple of 64, as"},
         {"sm_100a", "512x512x512 e4m3 d_scale=mx config=mma=128x64 swap_ab=1", false,
          "swap_ab=1: there is no kernel for scale mx of D in a transposed product"},
-        {"sm_90a", "512x512x512 e4m3 " MX, false,
+        {"sm_90a", ("512x512x512 e4m3 " MX), false,
          "problem.a.scale.kind: the tensor core of sm_90a does not multiply by scales; give "
          "scales of f32"},
-        {"sm_100a", "512x512x512 e4m3 " MX, true,
+        {"sm_100a", ("512x512x512 e4m3 " MX), true,
          "problem.a.scale.kind: there is no kernel for a gated epilogue with scale mx yet"},
-        {"sm_100a", "512x512x512 e4m3 input_align=4 " MX, false,
+        {"sm_100a", ("512x512x512 e4m3 input_align=4 " MX), false,
          "problem.a.alignment: there is no kernel for scale mx with an input_align of 4"},
-        {"sm_100a", "512x512x512 e4m3 " MX " config=mma=64x64", false,
+        {"sm_100a", ("512x512x512 e4m3 " MX " config=mma=64x64"), false,
          "mma=64x64 cta_group=1: with scale mx a CTA has 128 rows, and N is a multiple of 32"},
-        {"sm_100a", "512x512x512 e4m3 " MX " config=mma=128x48", false,
+        {"sm_100a", ("512x512x512 e4m3 " MX " config=mma=128x48"), false,
          "with scale mx a CTA has 128 rows, and N is a multiple of 32"},
-        {"sm_100a", "512x512x512 e4m3 " MX " config=mma=128x64 k_group=2", false,
+        {"sm_100a", ("512x512x512 e4m3 " MX " config=mma=128x64 k_group=2"), false,
          "k_group=2: with scale mx a stage has one block; k_group=1"},
-        {"sm_100a", "512x512x512 e4m3 " MX " config=mma=256x256 acc_stages=2", false,
+        {"sm_100a", ("512x512x512 e4m3 " MX " config=mma=256x256 acc_stages=2"), false,
          "columns of tensor memory, which has 512"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -343,10 +343,10 @@ Test(scale, block_scales_of_inputs_take_tensor_memory)
     } rows[] = {
         {"4096x4096x4096 e4m3 a_scale=1x128 config=mma=256x128", 2, 512},
         {"4096x4096x4096 e4m3 a_scale=1x128 config=mma=128x64", 2, 256},
-        {"4096x4096x4096 e4m3 " MX " config=mma=256x256 stages=5", 1, 512},
-        {"4096x4096x4096 e4m3 " MX " config=mma=256x192 stages=6", 2, 512},
-        {"512x512x512 e4m3 " MX " config=mma=128x64 stages=4 acc_stages=1", 1, 128},
-        {"512x512x512 e4m3 " MX " config=mma=128x96 stages=6 acc_stages=1", 1, 256},
+        {("4096x4096x4096 e4m3 " MX " config=mma=256x256 stages=5"), 1, 512},
+        {("4096x4096x4096 e4m3 " MX " config=mma=256x192 stages=6"), 2, 512},
+        {("512x512x512 e4m3 " MX " config=mma=128x64 stages=4 acc_stages=1"), 1, 128},
+        {("512x512x512 e4m3 " MX " config=mma=128x96 stages=6 acc_stages=1"), 1, 256},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct jg_choice choice;
