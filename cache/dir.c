@@ -52,7 +52,7 @@ static bool simplify_path(const char *path, char ret_simple[PATH_MAX])
 static bool is_below_tmp(const char *path)
 {
     static const char *const shared[] = {"/tmp", "/var/tmp", "/dev/shm"};
-    char simple[PATH_MAX];
+    char simple[PATH_MAX] = "";
     if (!simplify_path(path, simple)) {
         return true;
     }

@@ -278,7 +278,7 @@ static jit_gemm_status compile_program(void *user)
 {
     struct job *job = user;
     const struct jg_nvrtc *nvrtc = &job->nvrtc;
-    const nvrtcProgram program = job->program;
+    nvrtcProgram program = job->program;
     struct jg_nvrtc_output *output = &job->output;
     const struct jg_nvrtc_functions *functions = nvrtc->functions;
     if (functions->set_flow_callback != NULL) {
@@ -372,7 +372,10 @@ jit_gemm_status jg_nvrtc_compile(const struct jg_nvrtc *nvrtc,
 {
     struct job *job = NULL;
     bool is_left = false;
-    JG_TRY(create_job(nvrtc, input, &job));
+    const jit_gemm_status created = create_job(nvrtc, input, &job);
+    if (created != JIT_GEMM_OK || job == NULL) {
+        return created;
+    }
     const struct jg_task task = {.work = compile_program,
                                  .user = job,
                                  .is_over = input->is_over,
