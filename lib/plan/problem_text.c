@@ -31,7 +31,8 @@ struct problem_key {
 
 struct problem_reader {
     jit_gemm_problem problem;
-    unsigned seen; /* bit of each key that was given */
+    unsigned seen;     /* bit of each key that was given */
+    bool a_has_scales; /* A's type brought its scales along */
 };
 
 static jit_gemm_matrix *matrix_of(struct problem_reader *reader,
@@ -73,6 +74,7 @@ static jit_gemm_status read_dtype(struct problem_reader *reader,
     jit_gemm_dtype *dtype = &matrix_of(reader, key)->dtype;
     if (key->index != JG_MATRIX_C &&
         jg_scale_format_parse(word->value, word->value_size, matrix_of(reader, key))) {
+        reader->a_has_scales |= key->index == JG_MATRIX_A;
         return mark_scale(reader, key, word);
     }
     if (!jg_dtype_parse(word->value, word->value_size, dtype) ||
@@ -459,6 +461,11 @@ static jit_gemm_status check_complete(struct problem_reader *reader)
     if ((reader->seen & (1U << KEY_A)) == 0) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[KEY_A].where, "give for instance a=bf16",
                        "key 'a', the element type, is missing");
+    }
+    jit_gemm_matrix *b = &reader->problem.b;
+    if (reader->a_has_scales && b->dtype == JIT_GEMM_DTYPE_NONE &&
+        b->scale.kind == JIT_GEMM_SCALE_NONE) { /* as A: its type and its scales */
+        b->scale = reader->problem.a.scale;
     }
     return JIT_GEMM_OK;
 }

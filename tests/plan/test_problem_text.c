@@ -315,6 +315,8 @@ Test(problem_text, print_leaves_defaults_out)
          "d_scale_layout=128x4"},
         {"8x8x8 bf16 d=nvfp4 d_scale_layout=row", "m=8 n=8 k=8 a=bf16 d=e2m1 d_scale=nv"},
         {"8x8x8 bf16 d=nvfp4", "m=8 n=8 k=8 a=bf16 d=e2m1 d_scale=nv d_scale_layout=128x4"},
+        {"8x8x8 mxfp8 d=bf16", "m=8 n=8 k=8 a=e4m3 d=bf16 a_scale=mx a_scale_layout=128x4 "
+                               "b_scale=mx b_scale_layout=128x4"},
         {"8x8x8 mxfp8 b=mxfp8e5m2 d=f32",
          "m=8 n=8 k=8 a=e4m3 b=e5m2 d=f32 a_scale=mx a_scale_layout=128x4 "
          "b_scale=mx b_scale_layout=128x4"},
