@@ -11,7 +11,8 @@ DRAIN_AND_ORDER = {
 OWN_RESPONSE = "the scheduler's warp fences again before it asks, which covers its own reads too"
 STORED_BEFORE = ("the first operand's partial results are stored before a barrier that the others "
                  "have in the step")
-OWN_RUN = "a run of columns of one scale begins inside of B"
+LAST_RUN = "columns that N lacks have the scale of the last run that it has"
+OWN_RUN = "all columns of a tile have one scale of B"
 USED = "registers that are read stand for the wait, and nothing is given back before the next one"
 NO_COPIES = ("no copy arrives at a barrier; threads and commits come after the CTA's own "
              "synchronisation")
@@ -158,17 +159,41 @@ KERNELS = {
     # beyond the guards; scales are 40 bytes apart, as the rules have it.
     "sm_90a scales of blocks": {
         "of": "wgmma.mma_async",
-        "only": "scales", "harmless": {("scales: no clamp", 2): OWN_RUN},
+        "only": "scales", "harmless": {
+            ("scales: places of four rows", 0): OWN_RUN,
+            ("scales: take those of the next row or run", 2): OWN_RUN,
+            ("scales: take those of 8 rows on", 2): OWN_RUN},
         "run": ["129x136x896", "e4m3", "d=bf16", "a_scale=1x128", "b_scale=128x128",
                 "--arch", "sm_90a", "--config", "tile=128x128 cluster=1x1 stages=3"],
+    },
+    # A part without any of K has a block beyond its end, whose scales would lie beyond the guards.
+    "sm_90a scales of blocks, split K": {
+        "of": "wgmma.mma_async",
+        "sms": 8,
+        "only": "split scales",
+        "run": ["129x136x128", "e4m3", "d=bf16", "a_scale=1x128", "a_scale_layout=column",
+                "b_scale=128x128", "b_scale_layout=column", "dynamic=k", "--arch", "sm_90a",
+                "--config", "tile=128x128 cluster=1x1 stages=3 split_k=2"],
     },
     "sm_100a scales of blocks": {
         "of": "tcgen05.mma",
         "only": "scales",
-        "harmless": {("scales: no clamp", 4): OWN_RUN,
-                     ("scales: drop tcgen05.wait::ld", 0): USED},
+        "harmless": {
+            ("scales: take those of the next row or run", 5): LAST_RUN,
+            ("scales: take those of each other", 5): LAST_RUN,
+            **{("scales: drop tcgen05.wait::ld", i): USED for i in range(6)}},
         "run": ["129x136x896", "e4m3", "d=bf16", "a_scale=1x128", "b_scale=128x128",
                 "--arch", "sm_100a",
-                "--config", "mma=128x32 cluster=1x1 scheduler=static stages=3"],
+                "--config", "mma=128x96 cluster=1x1 scheduler=static stages=3"],
+    },
+    # Only what scales add of which the tensor core has those of each 32. Tiles of columns that
+    # begin inside of a piece and end in the next one, and a last block of K that has one of its
+    # four steps.
+    "sm_100a scales of MX": {
+        "of": "tcgen05.mma",
+        "only": "mx",
+        "run": ["130x288x416", "e4m3", "d=bf16", "a_scale=mx", "a_scale_layout=128x4",
+                "b_scale=mx", "b_scale_layout=128x4", "--arch", "sm_100a",
+                "--config", "mma=128x96 cluster=1x1 scheduler=static stages=3"],
     },
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The ways in which test_mutations.py breaks a kernel's PTX. A rule is a function that finds its
 places in a text: each gives the match, and a function from the text to the mutant. A rule whose
-name begins with "reductions: " or "scales: " is for kernels of that kind only."""
+name begins with a kind, as in "scales: drop a copy", is for kernels of that kind only."""
 import re
 
 
@@ -43,6 +43,10 @@ def operand_list(operands):
         else:
             part += letter
     return parts + [part.strip()]
+
+
+def drop_text(guard, opcode, operands):
+    return ""
 
 
 def always_ready(guard, opcode, operands):
@@ -151,185 +155,6 @@ RULES = {
     "reductions: drop bar.sync": drop(r"(?:bar\.sync|barrier\.sync)[\w.]*"),
     "other stride of B": rewrite(r"wgmma\.mma_async[\w.]*",
                                  other_descriptor(2, "0x0000000800000000")),
-}
-
-
-# ------------------------------------------------------------------------- scales of blocks
-
-# Bytes between rows of the scales of the kernels "scales of blocks", and to the sums of an
-# accumulator's neighbour in tensor memory: see there.
-SCALE_ROW = 40
-ACCUMULATOR_COLUMNS = 32
-
-
-def some(places, first, step):
-    """Every so many of a rule's places."""
-    def chosen(ptx):
-        return list(places(ptx))[first::step]
-    return chosen
-
-
-def scale_loads(change):
-    """Loads of scales: of f32, and not of what may also be a parameter, as alpha is."""
-    def places(ptx):
-        parameters = set(re.findall(r"ld\.param\.f32\s+(%\w+)", ptx))
-        for match in statement(r"ld\.global\.f32").finditer(ptx):
-            target = operand_list(match.group(3))[0]
-            if target not in parameters:
-                yield match, replaced(match, change(*match.groups()))
-    return places
-
-
-def offset_by(distance):
-    return lambda guard, opcode, operands: guard + opcode + operands.replace(
-        "]", f"+{distance}]")
-
-
-def exchange_parameters(ptx):
-    """Addresses and rows of the scales of A are those of B, and the other way round."""
-    a, b = 640, 672  # bytes, of GemmParams
-    names = {f"+{x + i}]": f"+{y + i}]" for x, y in ((a, b), (b, a)) for i in (0, 8, 16)}
-    pattern = re.compile(r"(?<=ld\.param)(.*)(\+\d+\])")
-    match = pattern.search(ptx)
-    yield match, lambda ptx: pattern.sub(
-        lambda found: found.group(1) + names.get(found.group(2), found.group(2)), ptx)
-
-
-def take_other_factor(ptx):
-    """The factor of another row's or column's sum, where they change."""
-    before = None
-    for match in statement(r"fma\.rn\.f32").finditer(ptx):
-        target, part, factor, whole = operand_list(match.group(3))
-        if target == whole:
-            if before not in (None, factor):
-                yield match, replaced(match, f"{match.group(1)}fma.rn.f32 {target}, {part}, "
-                                             f"{before}, {whole};")
-            before = factor
-
-
-def of_sums(make):
-    """A promoted sum's multiplication and addition."""
-    def change(guard, opcode, operands):
-        target, part, factor, whole = operand_list(operands)
-        return guard + make(target, part, factor, whole) if target == whole else None
-    return rewrite(r"fma\.rn\.f32", change)
-
-
-def keep_factor(index):
-    def change(guard, opcode, operands):
-        parts = operand_list(operands)
-        return f"{guard}mov.f32 {parts[0]}, {parts[index]};"
-    return rewrite(r"mul\.rn\.f32", change)
-
-
-def keep_scales(ptx):
-    """Scales that were loaded ahead are not taken."""
-    loads = list(statement(r"ld\.global\.f32").finditer(ptx))
-    loaded = {operand_list(match.group(3))[0] for match in loads}
-    for match in statement(r"mov\.f32").finditer(ptx, loads[-1].end()):
-        if operand_list(match.group(3))[1] in loaded:
-            yield match, replaced(match, "")
-
-
-def without_clamp(guard, opcode, operands):
-    parts = operand_list(operands)
-    return f"{guard}mov.u32 {parts[0]}, {parts[1]};"
-
-
-def loads_before_sums(change):
-    """Loads of accumulators, which come before the sums are stored."""
-    def places(ptx):
-        end = ptx.find("tcgen05.st")
-        for match in statement(r"tcgen05\.ld[\w.]*").finditer(ptx):
-            if match.start() < end:
-                yield match, replaced(match, change(*match.groups()))
-    return places
-
-
-def sums_over_accumulator(ptx):
-    """The sums lie where the last accumulator does, for all who store or load them."""
-    pattern = statement(r"tcgen05\.(?:st|ld)[\w.]*")
-    lower = offset_in_register(-ACCUMULATOR_COLUMNS)
-    first = next(statement(r"tcgen05\.st[\w.]*").finditer(ptx), None)
-    if first is not None:
-        begin = first.start()
-        yield first, lambda ptx: ptx[:begin] + pattern.sub(
-            lambda match: lower(*match.groups()) + "\n", ptx[begin:])
-
-
-def offset_in_register(distance):
-    """The address, which has no room for an offset."""
-    def change(guard, opcode, operands):
-        address = re.search(r"\[(%\w+)\]", operands).group(1)
-        return scoped(f".reg .b32 mutant;\nadd.s32 mutant, {address}, {distance};", guard,
-                      opcode + operands.replace(f"[{address}]", "[mutant]"))
-    return change
-
-
-def without_last_barrier(ptx):
-    """Tensor memory is freed while others may still read."""
-    end = ptx.find("tcgen05.dealloc")
-    matches = [match for match in statement(r"(?:bar|barrier)\.sync").finditer(ptx)
-               if match.start() < end]
-    if matches:
-        yield matches[-1], replaced(matches[-1], "")
-
-
-def give_back_early(ptx):
-    """An accumulator is given back before it is read: the arrival, and what guards it, stand
-    before the first load. Places of the source go: what is inlined refers to them in order."""
-    load = next(loads_before_sums(drop_text)(ptx), None)
-    if load is None:
-        return
-    pattern = re.compile(r"tcgen05\.fence::before_thread_sync;\n(?:.*\n)*?.*mbarrier\.arrive\..*\n"
-                         r"(?:.*\n)*?\$L.*\n")
-    match = pattern.search(ptx, load[0].end())
-    moved = re.sub(r"\t\.loc.*\n", "", match.group(0))
-    first = load[0].start()
-    yield match, lambda ptx: (ptx[:first] + "\n" + moved + ptx[first:match.start()] +
-                              ptx[match.end():])
-
-
-def drop_text(guard, opcode, operands):
-    return ""
-
-
-def starts(change):
-    """The predicate by which a product is added to what the accumulator has."""
-    def places(ptx):
-        for match in re.finditer(r"setp\.ne\.b32 p, (%\w+), 0;", ptx):
-            yield match, replaced(match, change)
-    return places
-
-
-RULES |= {
-    "scales: those of the next block of K": scale_loads(offset_by(4)),
-    "scales: those of the block of K before": scale_loads(offset_by(-4)),
-    "scales: those of the next row": scale_loads(offset_by(SCALE_ROW)),
-    "scales: those of 8 rows on": scale_loads(offset_by(8 * SCALE_ROW)),
-    "scales: drop a load": scale_loads(drop_text),
-    "scales: those of the first block of K": keep_scales,
-    "scales: those of A for those of B": exchange_parameters,
-    "scales: no clamp": rewrite(r"min\.u32", without_clamp),
-    "scales: the factor of another sum": take_other_factor,
-    "scales: only those of A": keep_factor(1),
-    "scales: only those of B": keep_factor(2),
-    "scales: a part without its factor": some(of_sums(
-        lambda target, part, factor, whole: f"add.f32 {target}, {part}, {whole};"), 0, 8),
-    "scales: a sum begins anew": some(of_sums(
-        lambda target, part, factor, whole: f"mul.f32 {target}, {part}, {factor};"), 3, 8),
-    "scales: a product is added to those of another block": some(
-        starts("setp.eq.b32 p, 0, 0;"), 0, 4),
-    "scales: a block's products are lost": some(starts("setp.ne.b32 p, 0, 0;"), 1, 4),
-    "scales: drop wgmma.wait_group": drop(r"wgmma\.wait_group[\w.]*"),
-    "scales: drop tcgen05.wait::ld": drop(r"tcgen05\.wait::ld[\w.]*"),
-    "scales: drop tcgen05.wait::st": drop(r"tcgen05\.wait::st[\w.]*"),
-    "scales: the next accumulator": loads_before_sums(offset_in_register(ACCUMULATOR_COLUMNS)),
-    "scales: drop a store of sums": drop(r"tcgen05\.st[\w.]*"),
-    "scales: sums over an accumulator": sums_over_accumulator,
-    "scales: free tensor memory early": without_last_barrier,
-    "scales: an accumulator is given back early": give_back_early,
-    "scales: drop tcgen05.fence": drop(r"tcgen05\.fence[\w.:]*"),
 }
 
 

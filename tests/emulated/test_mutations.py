@@ -23,6 +23,7 @@ import emulator_coverage as coverage  # noqa: E402
 from emulated_runs import Runner, complaint, pool, print_result  # noqa: E402
 from mutated_kernels import KERNELS  # noqa: E402
 from mutation_rules import RULES, are_for  # noqa: E402
+from scale_mutation_rules import SCALE_RULES  # noqa: E402
 
 # Asynchrony and scheduling; in the order of how much they catch.
 MODES = [
@@ -56,7 +57,7 @@ class Kernel:
         self.of = KERNELS[name]["of"]
         self.sms = KERNELS[name].get("sms", SMS)
         self.harmless = KERNELS[name].get("harmless", {})
-        self.rules = {rule: places for rule, places in RULES.items()
+        self.rules = {rule: places for rule, places in (RULES | SCALE_RULES).items()
                       if are_for(rule) == KERNELS[name].get("only", "")}
         self.words = ["run", *KERNELS[name]["run"], "--verify"]
         dump = folder / "kernel.ptx"
