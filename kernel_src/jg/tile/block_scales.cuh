@@ -19,6 +19,7 @@
 //   BlockScales   those of a thread's accumulators; called by whole warps that hold a slot
 #pragma once
 #include <jg/common/block_scale.cuh>
+#include <jg/common/cluster_shape.cuh>
 #include <jg/common/math.cuh>
 #include <jg/pipeline/input_ring_buffer.cuh>
 #include <jg/ptx/copy_async.cuh>
