@@ -94,6 +94,11 @@ Test(scale, tiles_without_room_for_scales_of_blocks_are_refused_by_name)
     static const struct {
         const char *arch, *scales, *config, *message;
     } rows[] = {
+        {"sm_90a", "a_scale=1x128 b_scale=1x128", "tile=256x128",
+         "each column of B has scales of its own, for which sm_90a has registers up to "
+         "tile=128x128"},
+        {"sm_90a", "a_scale=1x128 d_layout=column", "tile=64x256",
+         "each column of A has scales of its own"},
         {"sm_90a", "a_scale=1x128 b_scale=128x128", "tile=128x256",
          "room up to 192 columns"},
         {"sm_100a", "a_scale=1x128 b_scale=128x128", "mma=256x192",

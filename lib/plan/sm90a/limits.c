@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Hopper's sizes and limits. The kernel asserts the same sizes
  * (kernel_src/jg/sm90a/smem.cuh). */
+#include <ctype.h>
 #include <stdio.h>
 
 #include "base/math.h"
@@ -16,7 +17,8 @@ enum {
     MMA_COLUMNS = 64,    /* of a wgmma that the kernel has, a multiple of these */
     MIN_STAGES = 2,
     MAX_STAGES = 8,
-    MAX_PROMOTED_COLUMNS = 192 /* of a warpgroup with a second set of accumulators */
+    MAX_PROMOTED_COLUMNS = 192, /* of a warpgroup with a second set of accumulators */
+    MAX_SCALED_TILE = 128       /* rows and columns, where these have scales of their own */
 };
 
 const struct jg_sm90a_pair jg_sm90a_tiles[JG_SM90A_TILES] = {
@@ -121,6 +123,24 @@ static void list_pairs(const struct jg_sm90a_pair *pairs, int count, char *text,
     }
 }
 
+/* Scales of single columns are as many values more as a warpgroup's columns have: larger
+ * tiles were seen to spill. */
+static bool check_column_scales(struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const struct jg_matrix *b = &trial->product.b;
+    if (b->scale.kind != JIT_GEMM_SCALE_BLOCK || b->scale.block_mn > 1 ||
+        (layout->tile_m <= MAX_SCALED_TILE && layout->tile_n <= MAX_SCALED_TILE)) {
+        return true;
+    }
+    return jg_trial_reject(
+        trial,
+        "tile=%dx%d: each column of %c has scales of its own, for which sm_90a has "
+        "registers up to tile=%dx%d",
+        layout->tile_m, layout->tile_n, toupper(b->letter), MAX_SCALED_TILE,
+        MAX_SCALED_TILE);
+}
+
 static bool check_tile(struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
@@ -144,7 +164,7 @@ static bool check_tile(struct jg_trial *trial)
             "sm_90a has room up to %d columns of a warpgroup",
             layout->tile_m, layout->tile_n, dtype, MAX_PROMOTED_COLUMNS);
     }
-    return true;
+    return check_column_scales(trial);
 }
 
 /* Each half of a warpgroup's columns has an accumulator of a gated D; or each half of the
