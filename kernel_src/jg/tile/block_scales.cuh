@@ -29,7 +29,8 @@
 namespace jg {
 
 // Scales of a tile's rows and columns, and of one block of K: of each, or of eight that
-// have one. The host computes the same size (lib/plan/scale.c).
+// have one. The host's size of it (lib/plan/smem.c) is part of Config::kSmemBytes, which
+// the kernel asserts.
 template <class Config>
 struct ScaleSlot {
     using A = typename Config::ABlockScale;

@@ -7,7 +7,6 @@
 
 /* Elements of a CTA's rows and an MMA's columns up to which a stage has 4 or 2 blocks. */
 enum { K_GROUP_4_TILE = 64 * 16, K_GROUP_2_TILE = 64 * 96 };
-enum { TMEM_COLUMNS = 512, MAX_STAGES = 8 };
 
 /* What is tried, in order of preference between equals. CTAs of 64 rows come in pairs only:
  * a CTA that multiplies 64 rows by itself takes as long as for 128. Where D has few rows in
@@ -102,9 +101,9 @@ static enum jg_scheduler choose_scheduler(const struct jg_trial *trial)
 static int choose_acc_stages(const struct jg_trial *trial)
 {
     const int scales =
-        MAX_STAGES * jg_sm100a_scale_columns(&trial->product, &trial->config);
-    if (scales > 0 &&
-        JG_SM100A_MAX_ACC_STAGES * trial->config.layout.mma_n + scales > TMEM_COLUMNS) {
+        jg_sm100a_stages.most * jg_sm100a_scale_columns(&trial->product, &trial->config);
+    if (scales > 0 && JG_SM100A_MAX_ACC_STAGES * trial->config.layout.mma_n + scales >
+                          JG_SM100A_TMEM_COLUMNS) {
         return 1;
     }
     if (jg_product_promotes_scales(&trial->product)) { /* each block of K takes one */

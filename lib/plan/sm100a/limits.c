@@ -16,9 +16,8 @@ enum {
     MAX_REGISTERS = 255,
     EPILOGUE_WARPS = 4,
     MAX_LOAD_STAGES = 4,
-    CLC_BYTES = 112,      /* responses of launch control, and their barriers */
-    LOAD_ORDER_BYTES = 8, /* where epilogue loads wait for the first inputs */
-    TMEM_COLUMNS = 512,
+    CLC_BYTES = 112,        /* responses of launch control, and their barriers */
+    LOAD_ORDER_BYTES = 8,   /* where epilogue loads wait for the first inputs */
     TMEM_ADDRESS_BYTES = 8, /* of the word that publishes the address of tensor memory */
     TMEM_STEP = 32,         /* columns that are allocated at least */
     MAX_MMA_N = 256,
@@ -404,10 +403,10 @@ static bool check_accumulators(struct jg_trial *trial)
             own_columns, JG_STORE_TILE_COLUMNS, JG_VECTOR_OUT_STAGES);
     }
     const int columns = count_tmem_columns(&trial->product, config);
-    if (columns > TMEM_COLUMNS) {
+    if (columns > JG_SM100A_TMEM_COLUMNS) {
         return jg_trial_reject(
             trial, "acc_stages=%d take %d columns of tensor memory, which has %d",
-            config->storage.acc_stages, columns, TMEM_COLUMNS);
+            config->storage.acc_stages, columns, JG_SM100A_TMEM_COLUMNS);
     }
     return true;
 }

@@ -16,7 +16,11 @@
 
 #include "plan/smem.h"
 
-enum { JG_SM100A_MAX_ACC_STAGES = 2, JG_SM100A_WARP_LANES = 32 };
+enum {
+    JG_SM100A_MAX_ACC_STAGES = 2,
+    JG_SM100A_WARP_LANES = 32,
+    JG_SM100A_TMEM_COLUMNS = 512
+};
 
 /* Where a CTA's accumulator lies in tensor memory (jg/sm100a/epilogue_partition.cuh). */
 struct jg_sm100a_lanes {
