@@ -353,6 +353,23 @@ static jit_gemm_status resolve_input_blocks(const struct launch *launch,
     return jg_array_resolve(&array, &given, param_at(launch, row_in_product(launch, row)));
 }
 
+/* Scales of blocks that have no ld. */
+static struct jg_array packed_scales(const struct launch *launch, const struct row *row,
+                                     const jit_gemm_scale *scale, int64_t mn, int64_t k)
+{
+    const struct jg_scale_extent extent = jg_scale_extent(scale, mn, k);
+    return (struct jg_array){.field = row->field,
+                             .description = row->description,
+                             .is_plural = true,
+                             .kind = "packed tensor",
+                             .rows = extent.rows,
+                             .columns = extent.columns,
+                             .batch = launch->params->batch,
+                             .dtype = scale->dtype,
+                             .alignment = jg_bytes_of(scale->dtype, 1),
+                             .alignment_key = row->alignment_key};
+}
+
 /* Those of MX: pieces of 512 bytes, which a tensor map has as rows of words of four. */
 static jit_gemm_status resolve_pieces(const struct launch *launch, const struct row *row,
                                       const jit_gemm_scale *scale)
@@ -360,20 +377,13 @@ static jit_gemm_status resolve_pieces(const struct launch *launch, const struct 
     const struct row *target = row_in_product(launch, row);
     const bool is_gemm = launch->kernel->choice.config.kernel == JG_KERNEL_GEMM;
     const bool is_a = target->declared == offsetof(struct jg_problem, a);
-    const struct jg_scale_extent extent =
-        jg_scale_extent(scale, launch->sizes[row->inner], launch->sizes[SIZE_K]);
-    const struct jg_array array = {.field = row->field,
-                                   .description = row->description,
-                                   .is_plural = true,
-                                   .kind = "packed tensor",
-                                   .rows = extent.rows,
-                                   .columns = extent.columns,
-                                   .batch = launch->params->batch,
-                                   .dtype = scale->dtype,
-                                   .alignment = is_gemm ? JG_TMA_ALIGNMENT : 1,
-                                   .alignment_key = row->alignment_key,
-                                   .may_broadcast = true,
-                                   .has_map = is_gemm};
+    struct jg_array array =
+        packed_scales(launch, row, scale, launch->sizes[row->inner], launch->sizes[SIZE_K]);
+    array.may_broadcast = true;
+    array.has_map = is_gemm;
+    if (is_gemm) {
+        array.alignment = JG_TMA_ALIGNMENT;
+    }
     struct jg_map_key *key = &launch->keys[is_a ? JG_MAP_A_SCALE : JG_MAP_B_SCALE];
     JG_TRY(resolve(&array, given_at(launch, row), param_at(launch, target), key));
     key->ld /= SCALE_WORD;
@@ -391,18 +401,8 @@ static jit_gemm_status resolve_block_scale(const struct launch *launch,
         return jg_scale_is_mx(scale) ? resolve_pieces(launch, row, scale)
                                      : resolve_input_blocks(launch, row, scale);
     }
-    const struct jg_scale_extent extent =
-        jg_scale_extent(scale, launch->sizes[row->outer], launch->sizes[row->inner]);
-    const struct jg_array array = {.field = row->field,
-                                   .description = row->description,
-                                   .is_plural = true,
-                                   .kind = "packed tensor",
-                                   .rows = extent.rows,
-                                   .columns = extent.columns,
-                                   .batch = launch->params->batch,
-                                   .dtype = scale->dtype,
-                                   .alignment = jg_bytes_of(scale->dtype, 1),
-                                   .alignment_key = row->alignment_key};
+    const struct jg_array array = packed_scales(
+        launch, row, scale, launch->sizes[row->outer], launch->sizes[row->inner]);
     return jg_array_resolve(&array, given_at(launch, row), param_at(launch, row));
 }
 

@@ -12,16 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jit_gemm/device.h"
-#include "jit_gemm/jit_gemm.h"
+#include "emulated_fixture.h"
 #include "verify/quantise.h"
 
 enum { ROWS = 37, COLUMNS = 300, BATCH = 2, K = 16, GUARD = 0xa5, GUARD_BYTES = 64 };
 enum { SCALE_BYTES = 1 << 16 }; /* more than any layout takes */
-
-static const char *const archs[] = {"sm_90a", "sm_100a"};
-
-enum { ARCHS = sizeof(archs) / sizeof(archs[0]) };
 
 /* What a launch reads and writes, on the host. */
 struct data {
@@ -29,11 +24,6 @@ struct data {
     unsigned char d[BATCH * ROWS * COLUMNS + GUARD_BYTES];
     unsigned char scales[SCALE_BYTES];
 };
-
-static void check(jit_gemm_status status)
-{
-    cr_assert_eq(status, JIT_GEMM_OK, "%s", jit_gemm_last_error());
-}
 
 static jit_gemm_context *open_context(const char *arch)
 {
@@ -44,23 +34,9 @@ static jit_gemm_context *open_context(const char *arch)
                                         .source = "d = x;",
                                         .operand_count = 1,
                                         .operands = &operand};
-    const jit_gemm_context_options options = {.struct_size = sizeof(options),
-                                              .arch = arch,
-                                              .driver = EMU_LIBRARY_PATH,
-                                              .no_cache = 1};
-    jit_gemm_context *context = NULL;
-    setenv("JIT_GEMM_EMULATOR", "sms=2,async=random,seed=9", 1);
-    check(jit_gemm_context_create(&options, &context));
-    check(jit_gemm_epilogue_register(context, &epilogue));
+    jit_gemm_context *context = emulated_open(arch, "sms=2,async=random,seed=9");
+    emulated_check(jit_gemm_epilogue_register(context, &epilogue));
     return context;
-}
-
-static uint64_t upload(jit_gemm_context *context, const void *data, size_t bytes)
-{
-    uint64_t address = 0;
-    check(jit_gemm_device_alloc(context, bytes, &address));
-    check(jit_gemm_device_upload(context, address, data, bytes));
-    return address;
 }
 
 /* Runs the problem with `data->values` and fills the rest of it. */
@@ -68,31 +44,29 @@ static void run(jit_gemm_context *context, const jit_gemm_problem *problem,
                 struct data *data)
 {
     static const unsigned char zeros[BATCH * COLUMNS * K * 2];
-    jit_gemm *gemm = NULL;
-    const jit_gemm_status status = jit_gemm_create(context, problem, &gemm);
-    if (status == JIT_GEMM_ERR_NO_COMPILER) {
-        cr_skip_test("NVRTC is needed: %s", jit_gemm_last_error());
-    }
-    check(status);
+    jit_gemm *gemm = emulated_create(context, problem);
     memset(data->d, GUARD, sizeof(data->d));
     memset(data->scales, GUARD, sizeof(data->scales));
-    const jit_gemm_arg x = {.pointer = upload(context, data->values, sizeof(data->values))};
+    const jit_gemm_arg x = {
+        .pointer = emulated_upload(context, data->values, sizeof(data->values))};
     const jit_gemm_args args = {
         .struct_size = sizeof(args),
-        .a = {.pointer = upload(context, zeros, sizeof(zeros))},
-        .b = {.pointer = upload(context, zeros, sizeof(zeros))},
-        .d = {.pointer = upload(context, data->d, sizeof(data->d))},
-        .d_scale = {.pointer = upload(context, data->scales, sizeof(data->scales))},
+        .a = {.pointer = emulated_upload(context, zeros, sizeof(zeros))},
+        .b = {.pointer = emulated_upload(context, zeros, sizeof(zeros))},
+        .d = {.pointer = emulated_upload(context, data->d, sizeof(data->d))},
+        .d_scale = {.pointer =
+                        emulated_upload(context, data->scales, sizeof(data->scales))},
         .operands = &x,
         .operand_count = 1};
-    check(jit_gemm_run(gemm, &args, NULL));
-    check(jit_gemm_device_download(context, data->d, args.d.pointer, sizeof(data->d)));
-    check(jit_gemm_device_download(context, data->scales, args.d_scale.pointer,
-                                   sizeof(data->scales)));
+    emulated_check(jit_gemm_run(gemm, &args, NULL));
+    emulated_check(
+        jit_gemm_device_download(context, data->d, args.d.pointer, sizeof(data->d)));
+    emulated_check(jit_gemm_device_download(context, data->scales, args.d_scale.pointer,
+                                            sizeof(data->scales)));
     const uint64_t addresses[] = {args.a.pointer, args.b.pointer, args.d.pointer,
                                   args.d_scale.pointer, x.pointer};
     for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
-        check(jit_gemm_device_free(context, addresses[i]));
+        emulated_check(jit_gemm_device_free(context, addresses[i]));
     }
     jit_gemm_destroy(&gemm);
 }
@@ -104,7 +78,7 @@ static jit_gemm_problem make_problem(const char *rest)
     snprintf(text, sizeof(text),
              "m=%d n=%d k=%d batch=%d a=bf16 output_align=1 epilogue=given %s", ROWS,
              COLUMNS, K, BATCH, rest);
-    check(jit_gemm_problem_parse(text, &problem));
+    emulated_check(jit_gemm_problem_parse(text, &problem));
     return problem;
 }
 
@@ -290,8 +264,8 @@ Test(block_scales, edges_have_known_bytes)
                  {"d=e2m1 d_scale=nv", expect_known_nv}};
     struct data *data = malloc(sizeof(*data));
     cr_assert_not_null(data);
-    for (int i = 0; i < ARCHS; i++) {
-        jit_gemm_context *context = open_context(archs[i]);
+    for (int i = 0; i < EMULATED_ARCHS; i++) {
+        jit_gemm_context *context = open_context(emulated_archs[i]);
         for (size_t j = 0; j < sizeof(kinds) / sizeof(kinds[0]); j++) {
             const jit_gemm_problem problem = make_problem(kinds[j].text);
             fill_known(data);
@@ -362,8 +336,8 @@ Test(block_scales, layouts_and_types_are_exact)
     struct data *data = malloc(sizeof(*data));
     cr_assert_not_null(data);
     fill_random(data);
-    for (int i = 0; i < ARCHS; i++) {
-        jit_gemm_context *context = open_context(archs[i]);
+    for (int i = 0; i < EMULATED_ARCHS; i++) {
+        jit_gemm_context *context = open_context(emulated_archs[i]);
         for (size_t j = 0; j < sizeof(texts) / sizeof(texts[0]); j++) {
             const jit_gemm_problem problem = make_problem(texts[j]);
             run(context, &problem, data);
@@ -381,7 +355,7 @@ Test(block_scales, pads_are_zero_or_untouched)
     struct data *data = malloc(sizeof(*data));
     cr_assert_not_null(data);
     fill_random(data);
-    jit_gemm_context *context = open_context(archs[0]);
+    jit_gemm_context *context = open_context(emulated_archs[0]);
     const jit_gemm_problem column =
         make_problem("d=e4m3 d_scale=1x128 d_scale_layout=column");
     run(context, &column, data);

@@ -251,14 +251,7 @@ struct KernelContext {
         RoleWork work(scheduler.template warp_iterator<Advance::kNow>(), debug::Role::kLoad,
                       1, false);
         ScaleFiller<Config, ScaleRingT> scales(params, shape, scale_ring, smem.scale_slots);
-        while (work.has_work()) {
-            const auto item = work.next();
-            scales.begin(item);
-#pragma unroll 1
-            for (u32 k = 0; k < item.k_blocks; ++k) {
-                scales.fill();
-            }
-        }
+        scales.run(work);
     }
 
     // Makes D of accumulators: four warps.

@@ -109,14 +109,7 @@ struct KernelContext {
     {
         RoleWork work(scheduler.load_iterator(), debug::Role::kLoad, 1, false);
         ScaleFiller<Config, ScaleRingT> scales(params, shape, scale_ring, smem.scales);
-        while (work.has_work()) {
-            const auto item = work.next();
-            scales.begin(item);
-#pragma unroll 1
-            for (u32 k = 0; k < item.k_blocks; ++k) {
-                scales.fill();
-            }
-        }
+        scales.run(work);
     }
 
     // The same for inputs that TMA does not take: four warps.

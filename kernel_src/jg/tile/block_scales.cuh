@@ -208,6 +208,20 @@ class ScaleFiller {
     {
     }
 
+    // All of a role that does nothing else.
+    template <class Work>
+    JG_DEVICE void run(Work &work)
+    {
+        while (work.has_work()) {
+            const auto item = work.next();
+            begin(item);
+#pragma unroll 1
+            for (u32 k = 0; k < item.k_blocks; ++k) {
+                fill();
+            }
+        }
+    }
+
     // Before an item's first block.
     JG_DEVICE void begin(const WorkItem &item)
     {
@@ -244,6 +258,10 @@ class ScaleFiller<Config, Ring, false> {
     template <class Params, class ShapeT>
     JG_DEVICE ScaleFiller(const Params &, const ShapeT &, const Ring &,
                           ScaleSlots<Config> &)
+    {
+    }
+    template <class Work>
+    JG_DEVICE void run(Work &)
     {
     }
     JG_DEVICE void begin(const WorkItem &) {}
