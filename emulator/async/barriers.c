@@ -59,6 +59,7 @@ static void test_barrier(struct emu_cta *cta, struct emu_named_barrier *barrier,
     barrier->trues = barrier->falses = 0;
     memset(barrier->lanes, 0, sizeof(barrier->lanes));
     cta->cluster->events++;
+    emu_end_lull(cta);
 }
 
 static void count_warp(struct emu_warp *warp, struct emu_named_barrier *barrier)
@@ -167,7 +168,7 @@ static bool arrive(struct emu_warp *warp, const struct emu_insn *insn, uint32_t 
     }
     emu_sync_release(&warp->sync, &barrier->gathered);
     barrier->lanes[warp->index] |= lanes;
-    emu_note_event(warp);
+    emu_note_write(warp);
     count_warp(warp, barrier);
     test_barrier(cta, barrier, (unsigned)index);
     return true;

@@ -37,6 +37,7 @@ static void test_barrier(struct emu_cluster *cluster)
     for (unsigned i = 0; i < cluster->cta_count; i++) {
         struct emu_async_cta *cta = emu_async_of_cta(&cluster->ctas[i]);
         emu_clock_join(&cta->left, &cta->leaving);
+        emu_end_lull(&cluster->ctas[i]);
     }
     cluster->events++;
 }
@@ -70,7 +71,7 @@ static enum emu_step exec_arrive(struct emu_warp *warp, const struct emu_insn *i
     } else {
         emu_sync_release(&warp->sync, &cluster->gathered);
     }
-    emu_note_event(warp);
+    emu_note_write(warp);
     test_barrier(warp->cta->cluster);
     return EMU_NEXT;
 }

@@ -91,7 +91,7 @@ static void note_event(const struct emu_mbarrier_use *use, struct emu_mbarrier *
                                     .op = (uint8_t)op,
                                     .amount = amount,
                                     .phase = barrier->phase};
-    emu_note_event(use->warp);
+    emu_note_write(use->warp);
 }
 
 /* The phase completes when all have arrived and all bytes have come. */
@@ -110,6 +110,7 @@ static bool test_phase(const struct emu_mbarrier_use *use, struct emu_mbarrier *
     barrier->phase++;
     barrier->pending = barrier->expected;
     barrier->observed = false;
+    emu_end_lull(use->cta);
     if (emu_checks_races(use->cta)) {
         emu_clock_raise(&barrier->gathered.happened, barrier->agent,
                         barrier->base + (uint32_t)barrier->phase);

@@ -76,6 +76,9 @@ static enum emu_async_result run_part(struct emu_cluster *cluster, struct emu_as
     async->part++;
     async->due = cluster->now + random_delay(cluster);
     cluster->events++;
+    if (result != EMU_ASYNC_AGAIN) {
+        emu_end_lull(async->warp->cta);
+    }
     return result;
 }
 

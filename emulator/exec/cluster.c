@@ -131,6 +131,7 @@ static void create_cta(struct emu_cluster *cluster, unsigned rank)
     unsigned threads = launch->block[0] * launch->block[1] * launch->block[2];
     cta->warp_count = (unsigned)emu_ceil_div(threads, EMU_LANES);
     cta->warps_left = cta->warp_count;
+    cta->lull = 1;
     cta->warps = emu_alloc(cta->warp_count * sizeof(*cta->warps));
     for (const struct emu_unit *const *unit = units_of(cluster); *unit != NULL; unit++) {
         (*unit)->attach_cta(cta);
@@ -270,17 +271,47 @@ static enum emu_cluster_state report_stuck(struct emu_cluster *cluster,
 
 /* -------------------------------------------------------------------------- scheduler */
 
+/*
+ * A lull of a CTA is a time in which nothing ends a wait in it. A warp that waits is not
+ * asked again in the same lull: it would see the same. When all warps wait so, it is time
+ * for what is under way. Who waits for memory, or for other clusters, is asked again and
+ * again.
+ */
+static void note_wait(struct emu_cluster *cluster, struct emu_warp *warp)
+{
+    struct emu_cta *cta = warp->cta;
+    /* Lanes that are apart wait for different things: two turns ask them all. */
+    bool all_asked = warp->mask == warp->live || warp->asked_in == cta->lull;
+    warp->asked_in = cta->lull;
+    if (all_asked && warp->waits_in != cta->lull) {
+        warp->waits_in = cta->lull;
+        cta->waiting_warps++;
+        cluster->waiting_warps++;
+    }
+}
+
+static void note_success(struct emu_cluster *cluster, struct emu_warp *warp)
+{
+    if (warp->waits_in == warp->cta->lull) {
+        warp->cta->waiting_warps--;
+        cluster->waiting_warps--;
+    }
+    warp->asked_in = warp->waits_in = 0;
+}
+
 static bool is_idle(const struct emu_cluster *cluster)
 {
-    return cluster->idle_turns > 2 * cluster->warps_left + 8;
+    return cluster->waiting_warps == cluster->warps_left ||
+           cluster->idle_turns > 2 * (cluster->warps_left - cluster->waiting_warps) + 8;
 }
 
 static struct emu_warp *next_in_turn(struct emu_cluster *cluster, unsigned after)
 {
     unsigned total = warp_total(cluster);
+    bool ask_all = is_idle(cluster);
     for (unsigned i = 1; i <= total; i++) {
         struct emu_warp *warp = warp_at(cluster, (after + i) % total);
-        if (!warp->finished) {
+        if (!warp->finished && (ask_all || warp->waits_in != warp->cta->lull)) {
             cluster->cursor = (after + i) % total;
             return warp;
         }
@@ -372,7 +403,8 @@ static enum emu_cluster_state idle(struct emu_cluster *cluster)
         cluster->idle_turns = 0;
         return EMU_CLUSTER_RUNNING;
     }
-    if (cluster->waits_for_grid) {
+    if (cluster->waits_for_grid && cluster->idle_turns > 3 * cluster->warps_left + 8) {
+        /* All have been asked since nobody went on. */
         cluster->idle_turns = 0;
         return EMU_CLUSTER_WAITING;
     }
@@ -400,7 +432,7 @@ enum emu_cluster_state emu_cluster_run(struct emu_cluster *cluster, uint64_t tur
         uint64_t events = cluster->events;
         uint64_t steps = warp->steps;
         cluster->turn_began = steps;
-        cluster->waits_for_grid = false;
+        cluster->waits_for_grid = cluster->waits_for_memory = false;
         enum emu_turn result = emu_warp_turn(warp, quantum);
         cluster->warp_steps += warp->steps - steps;
         if (result == EMU_TURN_FAILED || cluster->failed) {
@@ -411,6 +443,12 @@ enum emu_cluster_state emu_cluster_run(struct emu_cluster *cluster, uint64_t tur
             if (--warp->cta->warps_left == 0 && !end_cta(warp->cta)) {
                 return EMU_CLUSTER_FAILED;
             }
+        }
+        if (result == EMU_TURN_WAITED && !cluster->waits_for_grid &&
+            !cluster->waits_for_memory) {
+            note_wait(cluster, warp);
+        } else {
+            note_success(cluster, warp);
         }
         bool went_on = result == EMU_TURN_ENDED || cluster->events != events || ran;
         if (went_on) {

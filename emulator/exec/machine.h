@@ -156,6 +156,9 @@ struct emu_warp {
     const struct emu_insn *blocked_at; /* what it waits for, for reports; NULL: runnable */
     uint64_t steps;                    /* instructions executed */
     uint64_t last_spin;                /* `steps` at the last failed wait; 0: never */
+    uint64_t
+        asked_in; /* the lull of its CTA in which a turn of it last ended with a wait */
+    uint64_t waits_in; /* and the one in which all its lanes were found waiting */
     struct emu_poll polls[EMU_POLLS];
     unsigned next_poll;
     uint64_t time_stands;          /* its clock does not move until `steps` is that */
@@ -190,6 +193,8 @@ struct emu_cta {
     struct emu_warp *warps;
     unsigned warp_count;
     unsigned warps_left;
+    uint64_t lull;          /* counts the times without an end of a wait; see cluster.c */
+    unsigned waiting_warps; /* found in this one */
     void *async_state;
     void *tensor_state;
 };
@@ -222,7 +227,9 @@ struct emu_cluster {
     unsigned starved;     /* warp that the STARVE schedule holds back */
     uint64_t seen_events; /* of all clusters beside it, at its last slice */
     bool failed;
+    unsigned waiting_warps;            /* of all CTAs */
     bool waits_for_grid;               /* a warp waits for something outside the cluster */
+    bool waits_for_memory;             /* or for what another thread writes */
     struct emu_sync_table *sync_table; /* views that strong accesses published */
     struct emu_watch *watches;         /* shadows of global allocations; see the grid's */
     void *async_state;
@@ -301,8 +308,26 @@ static inline bool emu_checks_races(const struct emu_cta *cta)
 /* The CTA with that rank in the cluster, or NULL. */
 struct emu_cta *emu_cluster_cta(struct emu_cluster *cluster, unsigned rank);
 
+/* Something for which warps of the CTA may wait. */
+static inline void emu_end_lull(struct emu_cta *cta)
+{
+    cta->lull++;
+    cta->cluster->waiting_warps -= cta->waiting_warps;
+    cta->waiting_warps = 0;
+}
+
 /* A change that other warps may wait for. */
 static inline void emu_note_event(struct emu_warp *warp)
+{
+    struct emu_cluster *cluster = warp->cta->cluster;
+    cluster->events++;
+    for (unsigned i = 0; i < cluster->cta_count; i++) {
+        emu_end_lull(&cluster->ctas[i]);
+    }
+}
+
+/* A change in memory, or one that ends no wait by itself. */
+static inline void emu_note_write(struct emu_warp *warp)
 {
     warp->cta->cluster->events++;
 }

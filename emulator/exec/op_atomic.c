@@ -189,7 +189,7 @@ static enum emu_step execute(struct emu_warp *warp, const struct emu_insn *insn,
     if (!changed) {
         return emu_strong_poll(warp, insn, seen, any_global);
     }
-    emu_note_event(warp);
+    emu_note_write(warp);
     return EMU_NEXT;
 }
 

@@ -165,7 +165,7 @@ static enum emu_step execute_store(struct emu_warp *warp, const struct emu_insn 
         }
     }
     if (space != EMU_SPACE_LOCAL && space != EMU_SPACE_PARAM) {
-        emu_note_event(warp);
+        emu_note_write(warp);
     }
     return EMU_NEXT;
 }

@@ -240,3 +240,32 @@ Test(async_mbarrier, arrival_from_another_cta_with_cta_scope_is_let_pass_with_ad
     cr_expect_eq(harness_found(&h, EMU_FINDING_BARRIER), 1, "%s", harness_text(&h));
     harness_close(&h);
 }
+
+/* CTA 0 copies 100 times and then lets CTA 1 go on, whose 16 warps ask in a loop. */
+#define COPY_100_TIMES                                                                     \
+    "mov.u32 %r4, 0;\nCOPY:\nmbarrier.arrive.expect_tx.shared.b64 _, [%r1+8], 16;\n"       \
+    "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r1+64], [%rd0], 16, " \
+    "[%r1+8];\nand.b32 %r5, %r4, 1;\nW:\n"                                                 \
+    "mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r1+8], %r5;\n@!%p2 bra W;\n"          \
+    "add.u32 %r4, %r4, 1;\nsetp.lt.u32 %p2, %r4, 100;\n@%p2 bra COPY;\n"
+static const char waiting_cta[] =
+    KERNEL(INIT(0, 1) INIT(8, 1) "barrier.cluster.arrive;\nbarrier.cluster.wait;\n"
+                                 "mov.u32 %r3, %cluster_ctarank;\n"
+                                 "setp.eq.u32 %p1, %r3, 1;\n@%p1 bra CTA_1;\n"
+                                 "@!%p0 bra END;\n" COPY_100_TIMES
+                                 "mapa.shared::cluster.u32 %r6, %r1, 1;\n"
+                                 "mbarrier.arrive.release.cluster.shared::cluster.b64 _, "
+                                 "[%r6];\nbra END;\nCTA_1:\n" WAIT("V", 0, 0) "END:\n");
+
+Test(async_mbarrier, who_waits_is_not_asked_again_before_something_happened_in_its_cta)
+{
+    static const uint32_t zeros[4];
+    struct harness h;
+    uint64_t out = async_open(&h, waiting_cta, sizeof(zeros));
+    emu_memory_write(h.memory, out, zeros, sizeof(zeros));
+    h.settings.async = EMU_ASYNC_LATEST;
+    cr_expect(harness_run_clusters(&h, 2, 512, 2), "%s", harness_text(&h));
+    async_expect_clean(&h);
+    cr_expect_lt(h.thread_steps, 2 * 512 * 40, "%llu", (unsigned long long)h.thread_steps);
+    harness_close(&h);
+}
