@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Runs every line of a file on the emulator with `jit-gemm run --verify`.
+"""Runs lines of a file on the emulator with `jit-gemm run --verify`; which: see grid_lines.py.
 
-Arguments: the tool, the source folder, the emulator, the file beside this one, and how many lines
-to go on at a time (1 if left out). A run passes if the numbers are right and the emulator found
+Arguments: the tool, the source folder, the emulator, the file beside this one, and how many of
+these lines to go on at a time (1 if left out). A run passes if the numbers are right and the emulator found
 nothing worse than advice: no race, no missing fence, no wrong barrier.
 """
 import pathlib
@@ -12,15 +12,11 @@ import sys
 from cli_harness import emulator_by_name, expect, need_compiler, run_tests, tool
 import emulator_coverage as coverage
 from emulated_runs import complaint
+from grid_lines import grid_lines
 
 GRID = pathlib.Path(__file__).with_name(sys.argv[4])
 EMULATOR = pathlib.Path(sys.argv[3]).resolve()
 EVERY = int(sys.argv[5]) if len(sys.argv) > 5 else 1
-
-
-def read_grid():
-    lines = GRID.read_text(encoding="utf-8").splitlines()
-    return [line for line in lines if line.strip() and not line.startswith("#")][::EVERY]
 
 
 def make_test(line):
@@ -37,6 +33,6 @@ def make_test(line):
 
 if __name__ == "__main__":
     coverage.begin()
-    failed = run_tests([(line, make_test(line)) for line in read_grid()])
+    failed = run_tests([(line, make_test(line)) for line in list(grid_lines(GRID))[::EVERY]])
     coverage.finish()
     sys.exit(failed)

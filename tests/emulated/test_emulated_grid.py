@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs the small problems of tests/cli/gpu_grid.txt on the emulator, `jit-gemm run --verify`,
-each under one of the modes in turn, for the architecture that is named.
+"""Runs small problems of tests/cli/gpu_grid.txt on the emulator, `jit-gemm run --verify`, each
+under one of the modes in turn, for the architecture that is named. Which: see grid_lines.py.
 
 Usage: test_emulated_grid.py JIT_GEMM DRIVER GRID ARCH
 
@@ -16,18 +16,17 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import emulator_coverage as coverage  # noqa: E402
 from emulated_runs import Runner, complaint, pool, print_result  # noqa: E402
+from grid_lines import grid_lines  # noqa: E402
 
 MODES = ["async=random,schedule=random", "async=latest,schedule=fair",
          "async=reorder,schedule=starve", "async=eager,schedule=deep"]
 MOST_PRODUCTS = 64 << 20  # M * N * K
 
 
-def read_grid(path, arch):
-    for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
-        size = re.match(r"(\d+)x(\d+)x(\d+) ", line)
-        if size and int(size[1]) * int(size[2]) * int(size[3]) <= MOST_PRODUCTS:
-            if arch == "sm_90a" or "--config" not in line:
-                yield line
+def is_for(line, arch):
+    size = re.match(r"(\d+)x(\d+)x(\d+) ", line)
+    return (size and int(size[1]) * int(size[2]) * int(size[3]) <= MOST_PRODUCTS and
+            (arch == "sm_90a" or "--config" not in line))
 
 
 def main():
@@ -44,7 +43,8 @@ def main():
                 f"{mode},seed={number},threads=1,show=advice"))
 
         jobs = [(line, workers.submit(run, number, line))
-                for number, line in enumerate(read_grid(grid, arch))]
+                for number, line in enumerate(
+                    grid_lines(pathlib.Path(grid), lambda line: is_for(line, arch)))]
         print(f"1..{len(jobs)}", flush=True)
         for number, (line, job) in enumerate(jobs, 1):
             mode, wrong = job.result()

@@ -13,7 +13,7 @@ step() { echo "-- $*"; }
 
 step "install into $prefix"
 meson setup --prefix "$prefix" --libdir lib -Ddefault_library=both -Dtests=false \
-    -Dexamples=false -Dbench=false -Dtoolkit_include="$cuda" "$scratch/build" "$root"
+    -Dexamples=false -Dbench=false -Doptimization=0 -Dtoolkit_include="$cuda" "$scratch/build" "$root"
 meson install -C "$scratch/build"
 for file in include/jit_gemm/{jit_gemm,problem,epilogue,launch,context,status,device,debug,version}.h \
     lib/libjit_gemm.so lib/libjit_gemm.a \
