@@ -304,7 +304,14 @@ double run_block_scale(const jit_gemm_scale *scale, const struct run_matrix *sca
     return element_load(view->dtype, data, (size_t)(batch * view->batch_stride + at));
 }
 
-/* Powers of two about 1 for the blocks that there are; all else stays NaN. */
+/* A scale about 1, of ue8m0 a power of two. */
+static double scale_of(jit_gemm_dtype dtype, float random)
+{
+    return dtype == JIT_GEMM_DTYPE_UE8M0 ? ldexp(1, (int)(4 * random))
+                                         : 0.125 + 2.0 * fabs((double)random);
+}
+
+/* For the blocks that there are; all else stays NaN. */
 static int create_pieces(jit_gemm_context *context, const struct scale_row *row,
                          const struct element_view *view, uint64_t seed)
 {
@@ -321,7 +328,7 @@ static int create_pieces(jit_gemm_context *context, const struct scale_row *row,
             const int64_t at = batch * view->batch_stride +
                                index_block(row->scale, view, r, block, row->k);
             element_store(view->dtype, data, (size_t)at,
-                          ldexp(1, (int)(4 * values[block])));
+                          scale_of(view->dtype, values[block]));
         }
     }
     const int code = create_matrix(context, view, data, COPY_ALIGNMENT, row->target);

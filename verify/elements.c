@@ -21,7 +21,7 @@ static const struct dtype_row {
     {JIT_GEMM_DTYPE_S8, "s8", 8, true, JIT_GEMM_DTYPE_S32, 128},
     {JIT_GEMM_DTYPE_S32, "s32", 32, true, JIT_GEMM_DTYPE_S32, 1000},
     {JIT_GEMM_DTYPE_UE8M0, "ue8m0", 8, false, JIT_GEMM_DTYPE_NONE, 1},
-    {JIT_GEMM_DTYPE_E2M1, "e2m1", 4, false, JIT_GEMM_DTYPE_NONE, 1},
+    {JIT_GEMM_DTYPE_E2M1, "e2m1", 4, false, JIT_GEMM_DTYPE_NONE, 6},
     {JIT_GEMM_DTYPE_UE4M3, "ue4m3", 8, false, JIT_GEMM_DTYPE_NONE, 1},
 };
 

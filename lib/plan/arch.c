@@ -20,14 +20,15 @@ static const struct jg_input_feature hopper_inputs[] = {
     {JIT_GEMM_DTYPE_NONE, false}};
 
 static const struct jg_input_feature b200_inputs[] = {
-    {JIT_GEMM_DTYPE_BF16, true}, {JIT_GEMM_DTYPE_F16, true},  {JIT_GEMM_DTYPE_TF32, true},
-    {JIT_GEMM_DTYPE_E4M3, true}, {JIT_GEMM_DTYPE_E5M2, true}, {JIT_GEMM_DTYPE_S8, true},
-    {JIT_GEMM_DTYPE_NONE, false}};
+    {JIT_GEMM_DTYPE_BF16, true},  {JIT_GEMM_DTYPE_F16, true},  {JIT_GEMM_DTYPE_TF32, true},
+    {JIT_GEMM_DTYPE_E4M3, true},  {JIT_GEMM_DTYPE_E5M2, true}, {JIT_GEMM_DTYPE_S8, true},
+    {JIT_GEMM_DTYPE_E2M1, false}, {JIT_GEMM_DTYPE_NONE, false}};
 
 /* The multiplication of 8-bit integers (kind::i8) is sm_100a's only. */
 static const struct jg_input_feature blackwell_inputs[] = {
     {JIT_GEMM_DTYPE_BF16, true}, {JIT_GEMM_DTYPE_F16, true},  {JIT_GEMM_DTYPE_TF32, true},
-    {JIT_GEMM_DTYPE_E4M3, true}, {JIT_GEMM_DTYPE_E5M2, true}, {JIT_GEMM_DTYPE_NONE, false}};
+    {JIT_GEMM_DTYPE_E4M3, true}, {JIT_GEMM_DTYPE_E5M2, true}, {JIT_GEMM_DTYPE_E2M1, false},
+    {JIT_GEMM_DTYPE_NONE, false}};
 
 /* ------------------------------------------------------------------------- the chips */
 
@@ -42,7 +43,7 @@ static const struct jg_input_feature blackwell_inputs[] = {
 /* What the chips of the family have in common. */
 #define BLACKWELL                                                                       \
     .kernel_header = "jg/sm100a/gemm_kernel.cuh",                                       \
-    .kernel_name = "jg::sm100a::gemm_kernel", .multiplies_mx = true,                    \
+    .kernel_name = "jg::sm100a::gemm_kernel", .multiplies_scales = true,                \
     .config_keys =                                                                      \
         "kernel mma cta_group cluster scheduler k_group stages acc_stages raster "      \
         "raster_group out_stages pdl split_k split_order prefetch swap_ab debug trace", \
@@ -148,19 +149,17 @@ static const struct jg_input_feature *find_input(const struct jg_arch *arch,
     return input->dtype == dtype ? input : NULL;
 }
 
-/* With the name of a relative that multiplies the type, if there is one. */
+/* With the name of the first that multiplies the type, if there is one. */
 static jit_gemm_status refuse_type(const struct jg_arch *arch, const char *field,
                                    jit_gemm_dtype dtype)
 {
     char hint[128] = "give A and B another type";
-    for (int i = 0; i < ARCH_COUNT; i++) {
+    for (int i = ARCH_COUNT - 1; i >= 0; i--) {
         const struct jg_compute_capability *device = &archs[i].runs_on[0];
-        if (device->major == arch->runs_on[0].major &&
-            find_input(&archs[i], dtype) != NULL) {
+        if (find_input(&archs[i], dtype) != NULL) {
             snprintf(hint, sizeof(hint),
                      "build for %s, which runs on compute capability %d.%d", archs[i].name,
                      device->major, device->minor);
-            break;
         }
     }
     return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field, hint,
@@ -202,13 +201,13 @@ static jit_gemm_status check_gated(const struct jg_problem *problem)
 }
 
 /* Scales that the tensor core multiplies by. */
-static jit_gemm_status check_mx(const struct jg_arch *arch,
-                                const struct jg_problem *problem)
+static jit_gemm_status check_scaled(const struct jg_arch *arch,
+                                    const struct jg_problem *problem)
 {
-    if (!jg_scale_is_mx(&problem->a.scale)) {
+    if (!jg_scale_is_multiplied(&problem->a.scale)) {
         return JIT_GEMM_OK;
     }
-    if (!arch->multiplies_mx) {
+    if (!arch->multiplies_scales) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a.scale.kind",
                        "give scales of f32, 1x128 or 128x128, or build for sm_100a",
                        "the tensor core of %s does not multiply by scales", arch->name);
@@ -216,13 +215,14 @@ static jit_gemm_status check_mx(const struct jg_arch *arch,
     if (problem->is_gated) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a.scale.kind",
                        "give scales of f32, 1x128 or 128x128, or multiply twice",
-                       "there is no kernel for a gated epilogue with scale mx yet");
+                       "there is no kernel for a gated epilogue with scale %s yet",
+                       jg_scale_name(&problem->a.scale));
     }
     if (jg_loads_by_threads(problem)) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a.alignment",
                        "align A and B to 16 bytes and leave it zero",
-                       "there is no kernel for scale mx with an input_align of %d",
-                       problem->a.alignment);
+                       "there is no kernel for scale %s with an input_align of %d",
+                       jg_scale_name(&problem->a.scale), problem->a.alignment);
     }
     return JIT_GEMM_OK;
 }
@@ -231,6 +231,6 @@ jit_gemm_status jg_arch_check(const struct jg_arch *arch, const struct jg_proble
 {
     JG_TRY(check_input(arch, "problem.a.dtype", "problem.a.layout", &problem->a));
     JG_TRY(check_input(arch, "problem.b.dtype", "problem.b.layout", &problem->b));
-    JG_TRY(check_mx(arch, problem));
+    JG_TRY(check_scaled(arch, problem));
     return check_gated(problem);
 }

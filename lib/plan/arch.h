@@ -54,7 +54,7 @@ struct jg_arch {
     struct jg_compute_capability runs_on[JG_MAX_COMPUTE_CAPABILITIES];
     struct jg_device_facts default_facts;  /* used when planning without the device */
     const struct jg_input_feature *inputs; /* up to one of type NONE */
-    bool multiplies_mx;                    /* by scales of blocks of 32 elements of K */
+    bool multiplies_scales;                /* by scales of blocks, MX and NV */
     const char *kernel_header;             /* "jg/sm90a/gemm_kernel.cuh" */
     const char *kernel_name; /* C++ name of the kernel function template in that header */
     const char *config_keys; /* words: the keys of a config that this chip takes and

@@ -10,7 +10,7 @@ enum {
     IS_OPERAND = 4,
     IS_INTEGER = 8,
     IS_SCALE = 16,
-    IS_SCALED_D = 32
+    IS_SCALED = 32
 };
 
 static const struct row {
@@ -33,7 +33,7 @@ static const struct row {
     [JIT_GEMM_DTYPE_S8] = {"s8", 8, IS_INPUT | IS_OUTPUT | IS_INTEGER, JIT_GEMM_DTYPE_S32},
     [JIT_GEMM_DTYPE_S32] = {"s32", 32, IS_OUTPUT | IS_INTEGER, JIT_GEMM_DTYPE_NONE},
     [JIT_GEMM_DTYPE_UE8M0] = {"ue8m0", 8, IS_SCALE, JIT_GEMM_DTYPE_NONE},
-    [JIT_GEMM_DTYPE_E2M1] = {"e2m1", 4, IS_SCALED_D, JIT_GEMM_DTYPE_NONE},
+    [JIT_GEMM_DTYPE_E2M1] = {"e2m1", 4, IS_SCALED, JIT_GEMM_DTYPE_BF16},
     [JIT_GEMM_DTYPE_UE4M3] = {"ue4m3", 8, IS_SCALE, JIT_GEMM_DTYPE_NONE},
 };
 
@@ -75,9 +75,9 @@ bool jg_dtype_is_output(jit_gemm_dtype dtype)
     return (find_row(dtype)->uses & IS_OUTPUT) != 0;
 }
 
-bool jg_dtype_is_scaled_d(jit_gemm_dtype dtype)
+bool jg_dtype_is_scaled(jit_gemm_dtype dtype)
 {
-    return (find_row(dtype)->uses & IS_SCALED_D) != 0;
+    return (find_row(dtype)->uses & IS_SCALED) != 0;
 }
 
 bool jg_dtype_is_operand(jit_gemm_dtype dtype)

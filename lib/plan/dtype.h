@@ -26,8 +26,8 @@ bool jg_dtype_parse(const char *text, size_t size, jit_gemm_dtype *ret_dtype);
 bool jg_dtype_is_input(jit_gemm_dtype dtype);
 bool jg_dtype_is_output(jit_gemm_dtype dtype);
 bool jg_dtype_is_operand(jit_gemm_dtype dtype);
-/* Of D only, beside scales of its blocks? */
-bool jg_dtype_is_scaled_d(jit_gemm_dtype dtype);
+/* Of A, B and D, beside scales of their blocks only? */
+bool jg_dtype_is_scaled(jit_gemm_dtype dtype);
 /* Integers are added up in s32, all other inputs in f32; 8-bit ones are also what an f32 of
  * the epilogue is rounded to, whatever the inputs are. */
 bool jg_dtype_is_integer(jit_gemm_dtype dtype);

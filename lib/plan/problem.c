@@ -17,6 +17,7 @@
 #define MAX_ELEMENTS        (INT64_C(1) << 38)
 #define MAX_HINT            (INT64_C(1) << 30)
 #define DEFAULT_MATRIX_HINT 4096
+#define K_STEP_OF_E2M1      64 /* of kinds mxf4 and mxf4nvf4 (PTX ISA, tcgen05.mma, shapes) */
 
 /* -------------------------------------------------------------------------- checks */
 
@@ -337,7 +338,23 @@ static jit_gemm_status check_output_alignment(const jit_gemm_problem *problem,
     return JIT_GEMM_OK;
 }
 
-/* Scales of blocks of A or B: those of 8-bit floats, and not beside others. */
+/* Of A and B, whose scales are alike: do the blocks have scales of this type? */
+static jit_gemm_status check_scaled_type(const jit_gemm_problem *problem)
+{
+    const jit_gemm_scale *scale = &problem->a.scale;
+    const bool is_e2m1 = problem->a.dtype == JIT_GEMM_DTYPE_E2M1;
+    if (is_e2m1 ? jg_scale_is_multiplied(scale) : scale->dtype != JIT_GEMM_DTYPE_UE4M3) {
+        return JIT_GEMM_OK;
+    }
+    return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a.scale.kind",
+                   is_e2m1
+                       ? "give the scale mx or nv in the layout 128x4 (a=mxfp4 or nvfp4)"
+                       : "give e2m1 (a=nvfp4), or the scale mx",
+                   "there is no kernel for scale %s of A of type %s", jg_scale_name(scale),
+                   jg_dtype_name(problem->a.dtype));
+}
+
+/* Scales of blocks of A or B: those of 8-bit and 4-bit floats, and not beside others. */
 static jit_gemm_status check_block_scales(const jit_gemm_problem *problem)
 {
     const jit_gemm_scale_kind a = problem->a.scale.kind;
@@ -347,18 +364,20 @@ static jit_gemm_status check_block_scales(const jit_gemm_problem *problem)
     if (!is_a && b != JIT_GEMM_SCALE_BLOCK) {
         return JIT_GEMM_OK;
     }
-    if (!jg_dtype_is_fp8(problem->a.dtype)) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED,
-                       is_a ? "problem.a.scale.kind" : "problem.b.scale.kind",
-                       "give A and B e4m3 or e5m2, or a scale of the tensor or a vector",
-                       "there is no kernel for scales of blocks of %s",
-                       jg_dtype_name(problem->a.dtype));
+    if (!jg_dtype_is_fp8(problem->a.dtype) && !jg_dtype_is_scaled(problem->a.dtype)) {
+        return jg_fail(
+            JIT_GEMM_ERR_UNSUPPORTED,
+            is_a ? "problem.a.scale.kind" : "problem.b.scale.kind",
+            "give A and B e4m3, e5m2 or e2m1, or a scale of the tensor or a vector",
+            "there is no kernel for scales of blocks of %s",
+            jg_dtype_name(problem->a.dtype));
     }
-    if (jg_scale_is_mx(&problem->a.scale) != jg_scale_is_mx(&problem->b.scale)) {
+    const bool is_multiplied = jg_scale_is_multiplied(&problem->a.scale);
+    if (is_multiplied != jg_scale_is_multiplied(&problem->b.scale) ||
+        (is_multiplied && problem->a.scale.dtype != problem->b.scale.dtype)) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED,
-                       jg_scale_is_mx(&problem->a.scale) ? "problem.b.scale.kind"
-                                                         : "problem.a.scale.kind",
-                       "give A and B the scale mx, or neither",
+                       is_multiplied ? "problem.b.scale.kind" : "problem.a.scale.kind",
+                       "give A and B one of the scales mx and nv, or neither",
                        "there is no kernel for scale %s of A beside %s of B",
                        jg_scale_name(&problem->a.scale), jg_scale_name(&problem->b.scale));
     }
@@ -373,7 +392,7 @@ static jit_gemm_status check_block_scales(const jit_gemm_problem *problem)
                                                       : "vector of scales",
                        is_a ? 'B' : 'A');
     }
-    return JIT_GEMM_OK;
+    return check_scaled_type(problem);
 }
 
 /* What is legal but has no kernel in this version. */
@@ -381,7 +400,13 @@ static jit_gemm_status check_supported(const jit_gemm_problem *problem)
 {
     const jit_gemm_dtype a = problem->a.dtype;
     const jit_gemm_dtype b = problem->b.dtype;
-    if (!jg_dtype_is_input(a)) {
+    if (jg_dtype_is_scaled(a) && problem->a.scale.kind != JIT_GEMM_SCALE_BLOCK) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a.dtype",
+                       "give A and B scales of blocks, mx or nv (a=mxfp4 or nvfp4)",
+                       "the tensor core multiplies %s with scales of its blocks only",
+                       jg_dtype_name(a));
+    }
+    if (!jg_dtype_is_input(a) && !jg_dtype_is_scaled(a)) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a.dtype",
                        a == JIT_GEMM_DTYPE_F32 ? "give tf32, which is f32 in memory"
                                                : JG_INPUT_TYPES,
@@ -396,7 +421,7 @@ static jit_gemm_status check_supported(const jit_gemm_problem *problem)
     if (problem->c.dtype != JIT_GEMM_DTYPE_NONE) {
         JG_TRY(check_output(problem, "problem.c.dtype", "C", problem->c.dtype));
     }
-    if (!jg_dtype_is_scaled_d(problem->d.dtype)) {
+    if (!jg_dtype_is_scaled(problem->d.dtype)) {
         JG_TRY(check_output(problem, "problem.d.dtype", "D", problem->d.dtype));
     }
     JG_TRY(jg_scale_check_kernel('a', &problem->a.scale));
@@ -503,7 +528,7 @@ static jit_gemm_status check_computed_scale(const jit_gemm_problem *problem)
 {
     const char *name = jg_scale_name(&problem->d.scale);
     if (problem->d.scale.kind == JIT_GEMM_SCALE_NONE &&
-        !jg_dtype_is_scaled_d(problem->d.dtype)) {
+        !jg_dtype_is_scaled(problem->d.dtype)) {
         return JIT_GEMM_OK;
     }
     if (!jg_scale_takes_d(&problem->d.scale, problem->d.dtype)) {
@@ -590,8 +615,24 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     if (problem.n.mode == JIT_GEMM_DIM_EXACT) {
         JG_TRY(jg_problem_check_bytes(&problem, "problem.n", problem.n.size));
     }
+    if (problem.k.mode == JIT_GEMM_DIM_EXACT) {
+        JG_TRY(jg_problem_check_k(&problem, "problem.k", problem.k.size));
+    }
     *ret_problem = problem;
     return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_problem_check_k(const struct jg_problem *problem, const char *field,
+                                   int64_t k)
+{
+    if (problem->a.dtype != JIT_GEMM_DTYPE_E2M1 || k % K_STEP_OF_E2M1 == 0) {
+        return JIT_GEMM_OK;
+    }
+    return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field,
+                   "pad A and B with zeros along K, and their scales with those of zeros",
+                   "the tensor core multiplies %d elements of e2m1 along K at a time, and "
+                   "%lld is no multiple of them",
+                   K_STEP_OF_E2M1, (long long)k);
 }
 
 /* Do the halves of B begin at blocks of their own? */

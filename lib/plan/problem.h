@@ -41,6 +41,11 @@ jit_gemm_status jg_problem_check_halves(const struct jg_problem *problem, const 
 jit_gemm_status jg_problem_check_bytes(const struct jg_problem *problem, const char *field,
                                        int64_t n);
 
+/* UNSUPPORTED, with the field, where the tensor core multiplies A and B by more of K at a
+ * time than `k` is a multiple of, and what scales lie behind the end would matter. */
+jit_gemm_status jg_problem_check_k(const struct jg_problem *problem, const char *field,
+                                   int64_t k);
+
 /* Do threads load A and B, because TMA does not take them? */
 static inline bool jg_loads_by_threads(const struct jg_problem *problem)
 {

@@ -314,8 +314,10 @@ static const struct problem_key keys[] = {
     {"n", "problem.n", read_size, JG_DIM_N, NULL},
     {"k", "problem.k", read_size, JG_DIM_K, NULL},
     {"batch", "problem.batch", read_size, JG_DIM_BATCH, NULL},
-    {"a", "problem.a.dtype", read_dtype, JG_MATRIX_A, JG_INPUT_TYPES},
-    {"b", "problem.b.dtype", read_dtype, JG_MATRIX_B, JG_INPUT_TYPES},
+#define SCALED_TYPES "; with scales: mxfp8 mxfp8e5m2 mxfp4 nvfp4"
+    {"a", "problem.a.dtype", read_dtype, JG_MATRIX_A, JG_INPUT_TYPES SCALED_TYPES},
+    {"b", "problem.b.dtype", read_dtype, JG_MATRIX_B, JG_INPUT_TYPES SCALED_TYPES},
+#undef SCALED_TYPES
     {"c", "problem.c.dtype", read_dtype, JG_MATRIX_C, JG_OUTPUT_TYPES ", or none"},
     {"d", "problem.d.dtype", read_dtype, JG_MATRIX_D,
      JG_OUTPUT_TYPES "; with scales: mxfp8 mxfp8e5m2 nvfp4"},

@@ -35,7 +35,7 @@ bool jg_product_promotes_scales(const struct jg_product *product)
 
 bool jg_product_is_block_scaled(const struct jg_product *product)
 {
-    return jg_scale_is_mx(&product->a.scale);
+    return jg_scale_is_multiplied(&product->a.scale);
 }
 
 struct jg_product_size jg_product_size(const struct jg_product *product, uint32_t m,

@@ -50,6 +50,7 @@ static const struct format {
 } formats[] = {
     {"mxfp8", JIT_GEMM_DTYPE_E4M3, "mx"},
     {"mxfp8e5m2", JIT_GEMM_DTYPE_E5M2, "mx"},
+    {"mxfp4", JIT_GEMM_DTYPE_E2M1, "mx"},
     {"nvfp4", JIT_GEMM_DTYPE_E2M1, "nv"},
 };
 
@@ -235,27 +236,23 @@ static jit_gemm_status check_computed(const jit_gemm_scale *scale)
     return JIT_GEMM_OK;
 }
 
-bool jg_scale_is_mx(const jit_gemm_scale *scale)
+bool jg_scale_is_multiplied(const jit_gemm_scale *scale)
 {
-    return scale->kind == JIT_GEMM_SCALE_BLOCK && scale->dtype == JIT_GEMM_DTYPE_UE8M0;
+    return scale->kind == JIT_GEMM_SCALE_BLOCK && jg_dtype_bits(scale->dtype) == 8;
 }
 
 /* Of A or B: f32, which sums of a block of K are multiplied by, or as the tensor core takes
  * them. */
 static jit_gemm_status check_input(char letter, const jit_gemm_scale *scale)
 {
-    if (jg_scale_is_mx(scale)) {
+    if (jg_scale_is_multiplied(scale)) {
         return scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4
                    ? JIT_GEMM_OK
                    : jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field_of(letter, "layout").text,
                              "give the layout 128x4",
-                             "there is no kernel for scale mx of %c in layout %s yet",
-                             toupper(letter), jg_scale_layout_name(scale->layout));
-    }
-    if (scale->dtype != JIT_GEMM_DTYPE_F32) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field_of(letter, "kind").text,
-                       "give 1x128, 128x128 or mx", "there is no kernel for scale %s of %c",
-                       jg_scale_name(scale), toupper(letter));
+                             "there is no kernel for scale %s of %c in layout %s yet",
+                             jg_scale_name(scale), toupper(letter),
+                             jg_scale_layout_name(scale->layout));
     }
     if (scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4) {
         return jg_fail(

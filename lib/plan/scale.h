@@ -33,8 +33,8 @@ void jg_scale_complete(jit_gemm_scale *scale);
 /* Is there a kernel for such a scale of this matrix? UNSUPPORTED. */
 jit_gemm_status jg_scale_check_kernel(char letter, const jit_gemm_scale *scale);
 
-/* Of MX: which the tensor core multiplies by, if the chip's does. */
-bool jg_scale_is_mx(const jit_gemm_scale *scale);
+/* Of MX or NV: which the tensor core multiplies by, if the chip's does. */
+bool jg_scale_is_multiplied(const jit_gemm_scale *scale);
 
 /* Scales of blocks of one batch, as rows of elements in memory. */
 struct jg_scale_extent {

@@ -82,6 +82,7 @@ static jit_gemm_status resolve_sizes(const struct jg_kernel *kernel,
         JG_TRY(jg_problem_check_halves(problem, "args.n", params->n));
     }
     JG_TRY(resolve_size(&problem->k, args->k, "args.k", &params->k));
+    JG_TRY(jg_problem_check_k(problem, "args.k", params->k));
     JG_TRY(resolve_size(&problem->batch, args->batch, "args.batch", &params->batch));
     return check_tile_count(kernel, params);
 }
@@ -218,8 +219,7 @@ static void set_alignment(const struct jg_kernel *kernel, int64_t bytes,
     const bool is_gemm = kernel->choice.config.kernel == JG_KERNEL_GEMM;
     const int64_t element_bytes = jg_bytes_of(array->dtype, 1);
     array->alignment = is_gemm ? jg_max(bytes, element_bytes) : element_bytes;
-    array->has_map = is_gemm && array->has_ld && bytes == JG_TMA_ALIGNMENT &&
-                     !jg_dtype_is_scaled_d(array->dtype); /* its threads store it */
+    array->has_map = is_gemm && array->has_ld && bytes == JG_TMA_ALIGNMENT;
 }
 
 static void set_matrix(const struct launch *launch, const struct jg_matrix *lies_as,
@@ -307,6 +307,9 @@ static jit_gemm_status resolve_matrix(const struct launch *launch, const struct 
                              .alignment_key = row->alignment_key,
                              .may_broadcast = row->map != JG_MAP_D};
     set_matrix(launch, matrix, row->outer, row->inner, &array);
+    if (row->map == JG_MAP_D && jg_dtype_is_scaled(matrix->dtype)) {
+        array.has_map = false; /* threads store it */
+    }
     if (is_unread(launch, row)) {
         *key = (struct jg_map_key){0};
         *param_at(launch, row) = (struct jg_matrix_param){0};
@@ -398,8 +401,8 @@ static jit_gemm_status resolve_block_scale(const struct launch *launch,
                                            const jit_gemm_scale *scale)
 {
     if (row->declared != offsetof(struct jg_problem, d)) {
-        return jg_scale_is_mx(scale) ? resolve_pieces(launch, row, scale)
-                                     : resolve_input_blocks(launch, row, scale);
+        return jg_scale_is_multiplied(scale) ? resolve_pieces(launch, row, scale)
+                                             : resolve_input_blocks(launch, row, scale);
     }
     const struct jg_array array = packed_scales(
         launch, row, scale, launch->sizes[row->outer], launch->sizes[row->inner]);

@@ -28,8 +28,9 @@ static CUtensorMapDataType type_of_map(jit_gemm_dtype dtype)
     case JIT_GEMM_DTYPE_S8:
     case JIT_GEMM_DTYPE_UE8M0:
     case JIT_GEMM_DTYPE_UE4M3:
-    case JIT_GEMM_DTYPE_E2M1: /* no map has it: threads store such a D */
         return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+    case JIT_GEMM_DTYPE_E2M1: /* two in a byte of shared memory too */
+        return CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B;
     case JIT_GEMM_DTYPE_S32:
         return CU_TENSOR_MAP_DATA_TYPE_INT32;
     case JIT_GEMM_DTYPE_F32:

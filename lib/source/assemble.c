@@ -246,8 +246,9 @@ static void print_block_scale(const char *name, const jit_gemm_scale *scale,
 {
     if (scale->kind != JIT_GEMM_SCALE_BLOCK) {
         jg_str_printf(out, "    using %s = jg::NoBlockScale;\n", name);
-    } else if (jg_scale_is_mx(scale)) {
-        jg_str_printf(out, "    using %s = jg::MxScale;\n", name);
+    } else if (jg_scale_is_multiplied(scale)) {
+        jg_str_printf(out, "    using %s = jg::%s;\n", name,
+                      scale->dtype == JIT_GEMM_DTYPE_UE8M0 ? "MxScale" : "NvScale");
     } else {
         jg_str_printf(out, "    using %s = jg::BlockScale<%u, jg::ScaleLayout::%s>;\n",
                       name, scale->block_mn, scale_layouts[scale->layout]);

@@ -44,6 +44,9 @@ Test(scale, scales_of_input_blocks_that_there_is_a_kernel_for)
         "8x8x8 e4m3 d=bf16 b_scale=1x128 b_scale_layout=column d_layout=column",
         "8x8x8 e4m3 a_scale=1x128 b_scale=1x128 d_scale=1x128 input_align=1",
         ("8x8x8 a=e4m3 b=e5m2 " MX),
+        "8x8x64 mxfp4",
+        "8x8x128 a=nvfp4 d=nvfp4",
+        "m=8 n=8 k=100 a=nvfp4 dynamic=k",
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         cr_expect_eq(normalize(texts[i]), JIT_GEMM_OK, "%s", jg_error_text());
@@ -56,14 +59,26 @@ Test(scale, scales_of_input_blocks_that_there_is_no_kernel_for_are_refused_by_na
         const char *text, *message;
     } rows[] = {
         {"8x8x8 e4m3 a_scale=nv b_scale=nv",
-         "problem.a.scale.kind: there is no kernel for scale nv of A; give 1x128, 128x128 "
-         "or mx"},
+         "problem.a.scale.layout: there is no kernel for scale nv of A in layout row yet; "
+         "give the layout 128x4"},
+        {"8x8x8 e4m3 a_scale=nv a_scale_layout=128x4 b_scale=nv b_scale_layout=128x4",
+         "problem.a.scale.kind: there is no kernel for scale nv of A of type e4m3; give e2m1"},
+        {"8x8x64 a=nvfp4 b=mxfp4",
+         "problem.b.scale.kind: there is no kernel for scale nv of A beside mx of B"},
+        {"8x8x64 a=mxfp4 b=mxfp8",
+         "problem.b.dtype: there is no kernel for A of type e2m1 and B of type e4m3"},
+        {"8x8x64 e2m1 a_scale=1x128 b_scale=1x128",
+         "problem.a.scale.kind: there is no kernel for scale 1x128 of A of type e2m1; give "
+         "the scale mx or nv"},
+        {"8x8x96 nvfp4",
+         "problem.k: the tensor core multiplies 64 elements of e2m1 along K at a time, and "
+         "96 is no multiple of them; pad A and B"},
         {"8x8x8 e4m3 a_scale=mx b_scale=mx",
          "problem.a.scale.layout: there is no kernel for scale mx of A in layout row yet; "
          "give the layout 128x4"},
         {"8x8x8 e4m3 a_scale=mx a_scale_layout=128x4",
          "problem.b.scale.kind: there is no kernel for scale mx of A beside none of B; give "
-         "A and B the scale mx, or neither"},
+         "A and B one of the scales mx and nv, or neither"},
         {"8x8x8 e4m3 b_scale=mx b_scale_layout=128x4 a_scale=1x128",
          "problem.a.scale.kind: there is no kernel for scale 1x128 of A beside mx of B"},
         {"8x8x8 bf16 a_scale=mx a_scale_layout=128x4 b_scale=mx b_scale_layout=128x4",
@@ -72,7 +87,7 @@ Test(scale, scales_of_input_blocks_that_there_is_no_kernel_for_are_refused_by_na
          "problem.b.scale.layout: there is no kernel for scale 128x128 of B in layout 128x4"},
         {"8x8x8 bf16 a_scale=1x128",
          "problem.a.scale.kind: there is no kernel for scales of blocks of bf16; give A and "
-         "B e4m3 or e5m2"},
+         "B e4m3, e5m2 or e2m1"},
         {"8x8x8 s8 b_scale=1x128",
          "problem.b.scale.kind: there is no kernel for scales of blocks of s8"},
         {"8x8x8 e4m3 a_scale=1x128 b_scale=tensor",
@@ -145,7 +160,8 @@ Test(scale, computed_scales_that_there_is_no_kernel_for_are_refused_by_name)
          "problem.d.dtype: there is no kernel for scale none of a D of type e2m1; give e4m3 "
          "or e5m2 with scale 1x128 or mx, or e2m1 with scale nv"},
         {"8x8x8 bf16 c=e2m1", "problem.c.dtype: there is no kernel for C of type e2m1"},
-        {"8x8x8 e2m1 d=f32", "problem.a.dtype: there is no kernel for inputs of type e2m1"},
+        {"8x8x8 e2m1 d=f32",
+         "problem.a.dtype: the tensor core multiplies e2m1 with scales of its blocks only"},
         {"8x9x8 bf16 d=nvfp4",
          "problem.n: a row of D has 9 elements of type e2m1, which end inside a byte; pad B "
          "to an even number of columns of D"},
@@ -210,6 +226,44 @@ static jit_gemm_status choose(const char *arch_name, const char *text, bool is_g
                               struct jg_choice *ret_choice, struct jg_str *trace)
 {
     return choose_with(arch_name, text, is_gated ? &gated : NULL, ret_choice, trace);
+}
+
+/* Pieces of scales of a stage: one of MXFP8, two of MXFP4, four of NVFP4 along K, each with
+ * those of 128 rows of A and of two or three bands of columns of B, 4 columns a piece. */
+Test(scale, tensor_memory_holds_the_scales_of_each_stage)
+{
+    static const struct {
+        const char *text;
+        int columns;
+    } rows[] = {
+        {"512x512x512 mxfp8 config=mma=128x64 stages=2 acc_stages=1", 128},
+        {"512x512x512 mxfp4 config=mma=128x64 stages=4 acc_stages=1", 128},
+        {"512x512x512 mxfp4 config=mma=128x64 stages=5 acc_stages=1", 256},
+        {"512x512x512 nvfp4 config=mma=128x64 stages=2 acc_stages=1", 128},
+        {"512x512x512 nvfp4 config=mma=128x64 stages=3 acc_stages=1", 256},
+        {"512x512x512 nvfp4 config=mma=256x256 stages=5 acc_stages=1", 512},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_choice choice;
+        cr_assert_eq(choose("sm_100a", rows[i].text, false, &choice, NULL), JIT_GEMM_OK,
+                     "%s: %s", rows[i].text, jg_error_text());
+        cr_expect_eq(choice.derived.tmem_columns, rows[i].columns, "%s: %d", rows[i].text,
+                     choice.derived.tmem_columns);
+    }
+}
+
+/* A tile that is the only one begins with its scales; others begin at multiples of 32. */
+Test(scale, few_tokens_have_a_tile_of_their_own)
+{
+    struct jg_choice choice;
+    cr_assert_eq(choose("sm_100a", "5x512x512 nvfp4", false, &choice, NULL), JIT_GEMM_OK,
+                 "%s", jg_error_text());
+    cr_expect_eq(choice.config.layout.mma_n, 16, "%d", choice.config.layout.mma_n);
+    cr_expect(choice.config.layout.swap_ab);
+    cr_assert_eq(
+        choose("sm_100a", "m=5 n=512 k=512 a=nvfp4 dynamic=m", false, &choice, NULL),
+        JIT_GEMM_OK, "%s", jg_error_text());
+    cr_expect_eq(choice.config.layout.mma_n % 32, 0, "%d", choice.config.layout.mma_n);
 }
 
 Test(scale, reductions_have_a_stage_of_their_own_beside_a_block)
@@ -312,6 +366,12 @@ Test(scale, configs_without_whole_blocks_are_refused)
          "mma=64x64 cta_group=1: with scale mx a CTA has 128 rows, and N is a multiple of 32"},
         {"sm_100a", ("512x512x512 e4m3 " MX " config=mma=128x48"), false,
          "with scale mx a CTA has 128 rows, and N is a multiple of 32"},
+        {"sm_90a", "512x512x512 nvfp4", false,
+         "problem.a.dtype: the tensor core of sm_90a does not multiply e2m1; build for "
+         "sm_100a"},
+        {"sm_100a", "512x512x512 nvfp4 layout=tn", false,
+         "problem.a.layout: sm_100a multiplies e2m1 from K-major layouts only, A is "
+         "MN-major"},
         {"sm_100a", ("512x512x512 e4m3 " MX " config=mma=128x64 k_group=2"), false,
          "k_group=2: with scale mx a stage has one block; k_group=1"},
         {"sm_100a", ("512x512x512 e4m3 " MX " config=mma=256x256 acc_stages=2"), false,

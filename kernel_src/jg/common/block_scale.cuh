@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// BlockScale, MxScale: the scales of blocks of an input, and where they lie in memory
-// (docs/scales.md). Config::ABlockScale and BBlockScale are those of the product's A and B,
-// or NoBlockScale. Sums of f32-scaled blocks are promoted block by block
-// (tile/block_scales.cuh), those of MX the tensor core multiplies itself
+// BlockScale, MxScale, NvScale: the scales of blocks of an input, and where they lie in
+// memory (docs/scales.md). Config::ABlockScale and BBlockScale are those of the product's A
+// and B, or NoBlockScale. Sums of f32-scaled blocks are promoted block by block
+// (tile/block_scales.cuh), by those of MX and NV the tensor core multiplies itself
 // (sm100a/scale_tiles.cuh); the reference multiplies element by element.
 #pragma once
 #include <jg/common/choices.cuh>
@@ -35,31 +35,39 @@ struct BlockScale {
     }
 };
 
-// One ue8m0 for a row of A or column of B and 32 elements along K, in the layout 128x4.
-struct MxScale {
+// What the layout 128x4 is made of: the scales of 128 rows and of 4 blocks along K.
+struct ScalePiece {
+    static constexpr u32 kRows = 128;
+    static constexpr u32 kBlocks = 4;
+    static constexpr u32 kBytes = kRows * kBlocks;
+};
+
+// A scale of one byte for a row of A or column of B and so many elements along K, in the
+// layout 128x4.
+template <class T, u32 kElements>
+struct PieceScale {
+    using Type = T;
     static constexpr u32 kBlockMn = 1;
-    static constexpr u32 kBlockK = 32;
-    static constexpr u32 kPieceRows = 128;
-    static constexpr u32 kPieceBlocks = 4;
-    static constexpr u32 kPieceBytes = kPieceRows * kPieceBlocks;
+    static constexpr u32 kBlockK = kElements;
 
     // `ld`: bytes of 128 rows.
     static JG_DEVICE f32 value(const MatrixParam &param, u32 mn, u32 k, u32 batch)
     {
         const u32 block = k / kBlockK;
-        const u8 byte = *(param.base<const u8>(batch) + param.ld * (mn / kPieceRows) +
-                          block / kPieceBlocks * kPieceBytes + mn % 32 * 16 +
-                          mn % kPieceRows / 32 * 4 + block % kPieceBlocks);
-        const u32 bits = byte == 0 ? 0x00400000u : byte == 255 ? 0x7fffffffu : byte << 23;
-        return __uint_as_float(bits);
+        return to_f32(*(param.base<const T>(batch) + param.ld * (mn / ScalePiece::kRows) +
+                        block / ScalePiece::kBlocks * ScalePiece::kBytes + mn % 32 * 16 +
+                        mn % ScalePiece::kRows / 32 * 4 + block % ScalePiece::kBlocks));
     }
 };
+using MxScale = PieceScale<ue8m0, 32>;
+using NvScale = PieceScale<ue4m3, 16>;
 
 // Does the tensor core multiply by scales?
 template <class Config>
 constexpr JG_DEVICE bool is_block_scaled()
 {
-    return IsSame<typename Config::ABlockScale, MxScale>::value;
+    return IsSame<typename Config::ABlockScale, MxScale>::value ||
+           IsSame<typename Config::ABlockScale, NvScale>::value;
 }
 
 // Are sums multiplied by scales when they leave the tensor core?

@@ -53,6 +53,8 @@ template <class T>
 constexpr u32 kBits = 8 * sizeof(T);
 template <>
 constexpr u32 kBits<e2m1> = 4;
+template <class T>
+constexpr u32 kBits<const T> = kBits<T>;
 
 // How far a pointer moves over so many elements. Of those that share bytes it is an even
 // number of them.

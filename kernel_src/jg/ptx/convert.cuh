@@ -261,4 +261,26 @@ JG_DEVICE f32 to_f32(e5m2 element)
     return Convert<e5m2>::low(element.bits);
 }
 
+JG_DEVICE f32 to_f32(ue8m0 scale)
+{
+    return __uint_as_float(scale.bits == 0     ? 0x00400000u
+                           : scale.bits == 255 ? 0x7fffffffu
+                                               : u32(scale.bits) << 23);
+}
+
+JG_DEVICE f32 to_f32(ue4m3 scale)
+{
+    return Convert<e4m3>::low(scale.bits & 127);
+}
+
+// One of a pair.
+JG_DEVICE f32 to_f32(e2m1 pair, u32 index)
+{
+    const u32 code = pair.bits >> 4 * index & 15;
+    const u32 exponent = code >> 1 & 3;
+    const u32 normal = (exponent + 126) << 23 | (code & 1) << 22;
+    const u32 subnormal = code & 1 ? 0x3f000000u : 0u; // 0.5
+    return __uint_as_float((exponent > 0 ? normal : subnormal) | code >> 3 << 31);
+}
+
 } // namespace jg

@@ -188,7 +188,7 @@ JG_DEVICE u64 tcgen05_descriptor_address(const void *tile)
 }
 
 // What tcgen05.mma calls an input type: its kind, and its number within the kind.
-enum class Tcgen05Kind : u32 { kF16, kTf32, kF8f6f4, kI8 };
+enum class Tcgen05Kind : u32 { kF16, kTf32, kF8f6f4, kI8, kMxf4 };
 
 template <Tcgen05Kind kOfKind, u32 kNumber>
 struct Tcgen05Input {
@@ -211,6 +211,9 @@ struct Tcgen05Type<e4m3> : Tcgen05Input<Tcgen05Kind::kF8f6f4, 0> {
 };
 template <>
 struct Tcgen05Type<e5m2> : Tcgen05Input<Tcgen05Kind::kF8f6f4, 1> {
+};
+template <>
+struct Tcgen05Type<e2m1> : Tcgen05Input<Tcgen05Kind::kMxf4, 1> { // with scales only
 };
 template <>
 struct Tcgen05Type<s8> : Tcgen05Input<Tcgen05Kind::kI8, 1> {
@@ -275,20 +278,21 @@ JG_DEVICE void tcgen05_mma(u32 d, u64 a, u64 b, u32 instruction, u32 accumulate)
 }
 #undef JG_TCGEN05_MMA
 
-// The instruction descriptor where each 32 elements of K have scales of ue8m0 (kind
-// mxf8f6f4): bits 7-9 and 10-12 types of A and B, 15 and 16 one where A and B are MN-major,
-// 17-22 N >> 3, 23 one for ue8m0, 27-28 M >> 7. Bits 4-5 and 29-30 say which byte of a cell
-// of tensor memory has the scales of B and of A.
-template <class A, class B>
+// The instruction descriptor where blocks of K have scales of type Scale: bits 7-9 and
+// 10-12 types of A and B, 15 and 16 one where A and B are MN-major, 17-22 N >> 3, 23 one
+// for ue8m0, 27-28 M >> 7. Bits 4-5 and 29-30 say at which byte of a cell of tensor memory
+// the scales of B and of A begin.
+template <class A, class B, class Scale>
 constexpr JG_DEVICE u32 tcgen05_scaled_instruction(bool a_k_major, bool b_k_major, u32 m,
                                                    u32 n)
 {
-    static_assert(Tcgen05Type<A>::kKind == Tcgen05Kind::kF8f6f4 &&
-                      Tcgen05Type<B>::kKind == Tcgen05Kind::kF8f6f4,
-                  "8-bit floats");
+    static_assert(Tcgen05Type<A>::kKind == Tcgen05Type<B>::kKind &&
+                      (Tcgen05Type<A>::kKind == Tcgen05Kind::kMxf4 ||
+                       Tcgen05Type<A>::kKind == Tcgen05Kind::kF8f6f4),
+                  "8-bit floats, or 4-bit ones, which are K-major");
     return Tcgen05Type<A>::kType << 7 | Tcgen05Type<B>::kType << 10 |
            (a_k_major ? 0u : 1u) << 15 | (b_k_major ? 0u : 1u) << 16 | (n >> 3) << 17 |
-           1u << 23 | (m >> 7) << 27;
+           (IsSame<Scale, ue8m0>::value ? 1u : 0u) << 23 | (m >> 7) << 27;
 }
 constexpr JG_DEVICE u32 tcgen05_scale_id(u32 byte)
 {
@@ -296,8 +300,12 @@ constexpr JG_DEVICE u32 tcgen05_scale_id(u32 byte)
 }
 
 // Known values.
-static_assert(tcgen05_scaled_instruction<e4m3, e4m3>(true, true, 128, 128) == 0x08a00000);
-static_assert(tcgen05_scaled_instruction<e5m2, e4m3>(true, true, 256, 256) == 0x10c00080);
+static_assert(tcgen05_scaled_instruction<e4m3, e4m3, ue8m0>(true, true, 128, 128) ==
+              0x08a00000);
+static_assert(tcgen05_scaled_instruction<e5m2, e4m3, ue8m0>(true, true, 256, 256) ==
+              0x10c00080);
+static_assert(tcgen05_scaled_instruction<e2m1, e2m1, ue4m3>(true, true, 256, 256) ==
+              0x10400480);
 
 // Copies 512 bytes of shared memory to four columns of tensor memory: row r of 32 rows of
 // 16 bytes to lane r, and to the same lane of each other quarter. In a pair both CTAs copy
@@ -312,21 +320,31 @@ JG_DEVICE void tcgen05_copy_scales(u32 address, u64 descriptor)
 }
 
 // As tcgen05_mma, each product times the scale of its block of A and of B, whose cells
-// begin at `a_scales` and `b_scales`.
-template <u32 kCtaGroup>
+// begin at `a_scales` and `b_scales`. Of e2m1 a block is 16 elements with scales of ue4m3,
+// and 32 with those of ue8m0, as of all other types.
+#define JG_TCGEN05_MMA_SCALED(kind)                                              \
+    asm volatile("{\n"                                                           \
+                 ".reg .pred p;\n"                                               \
+                 "setp.ne.b32 p, %6, 0;\n"                                       \
+                 "tcgen05.mma.cta_group::%7.kind::" kind                         \
+                 " [%0], %1, %2, %3, [%4], [%5], p;\n"                           \
+                 "}\n" ::"r"(d),                                                 \
+                 "l"(a), "l"(b), "r"(instruction), "r"(a_scales), "r"(b_scales), \
+                 "r"(accumulate), "n"(kCtaGroup)                                 \
+                 : "memory")
+template <u32 kCtaGroup, class A, class Scale>
 JG_DEVICE void tcgen05_mma_scaled(u32 d, u64 a, u64 b, u32 instruction, u32 a_scales,
                                   u32 b_scales, u32 accumulate)
 {
-    // clang-format off
-    asm volatile("{\n"
-                 ".reg .pred p;\n"
-                 "setp.ne.b32 p, %6, 0;\n"
-                 "tcgen05.mma.cta_group::%7.kind::mxf8f6f4.block_scale [%0], %1, %2, %3, [%4], [%5], p;\n"
-                 "}\n" :: "r"(d), "l"(a), "l"(b), "r"(instruction), "r"(a_scales),
-                          "r"(b_scales), "r"(accumulate), "n"(kCtaGroup)
-                 : "memory");
-    // clang-format on
+    if constexpr (!IsSame<A, e2m1>::value) {
+        JG_TCGEN05_MMA_SCALED("mxf8f6f4.block_scale");
+    } else if constexpr (IsSame<Scale, ue8m0>::value) {
+        JG_TCGEN05_MMA_SCALED("mxf4.block_scale.block32");
+    } else {
+        JG_TCGEN05_MMA_SCALED("mxf4nvf4.block_scale.block16");
+    }
 }
+#undef JG_TCGEN05_MMA_SCALED
 
 // One arrival on the barrier when all multiplications that this thread issued are done, and
 // with them their reads of shared memory.

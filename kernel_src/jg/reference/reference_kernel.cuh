@@ -24,6 +24,17 @@ JG_DEVICE double block_scale(const MatrixParam &param, u32 mn, u32 k, u32 batch)
     }
 }
 
+// Element `k` of a row of A or column of B.
+template <class T>
+JG_DEVICE double input_value(const T *first, i64 step, u32 k)
+{
+    if constexpr (kBits<T> == 4) { // K-major
+        return double(to_f32(first[k / 2], k % 2));
+    } else {
+        return double(to_f32(first[step * k]));
+    }
+}
+
 template <class Config, class Params>
 JG_DEVICE double dot(const Params &params, u32 k_count, u32 row, u32 col, u32 batch)
 {
@@ -37,15 +48,13 @@ JG_DEVICE double dot(const Params &params, u32 k_count, u32 row, u32 col, u32 ba
     const i64 b_step = Config::kBKMajor ? 1 : params.b.ld;
     double sum = 0.0;
     for (u32 k = 0; k < k_count; ++k) {
-        double product = double(to_f32(*a)) * double(to_f32(*b));
+        double product = input_value(a, a_step, k) * input_value(b, b_step, k);
         if constexpr (is_block_scaled<Config>() || promotes_block_scales<Config>()) {
             product *=
                 block_scale<typename Config::ABlockScale>(params.a_scale, row, k, batch) *
                 block_scale<typename Config::BBlockScale>(params.b_scale, col, k, batch);
         }
         sum += product;
-        a += a_step;
-        b += b_step;
     }
     return sum;
 }

@@ -14,17 +14,6 @@
 
 namespace jg::sm100a {
 
-// 0 where the tensor core multiplies by no scales.
-template <class A, class B>
-constexpr JG_DEVICE u32 scaled_instruction(bool a_k_major, bool b_k_major, u32 m, u32 n)
-{
-    if constexpr (ptx::Tcgen05Type<A>::kKind == ptx::Tcgen05Kind::kF8f6f4) {
-        return ptx::tcgen05_scaled_instruction<A, B>(a_k_major, b_k_major, m, n);
-    } else {
-        return 0;
-    }
-}
-
 template <class Config>
 class MmaOp {
     using Layout = LaneLayout<Config>;
@@ -89,11 +78,17 @@ class MmaOp {
                                        const ScaleTiles<Config> &scale_tiles, u32 scales,
                                        u32 accumulator, u32 column, u32 k, bool is_first)
     {
-        const u32 b_scales = scales + 4;
-        copy_scales(scales, scale_tiles.a[0]);
+        using Scale = typename Config::ABlockScale;
+        using Scales = ScaleTiles<Config>;
+        constexpr u32 kPieceColumns = 4 * Scales::kBPieces; // of B, from a piece of K on
+        const u32 b_scales = scales + 4 * Scales::kKPieces;
 #pragma unroll
-        for (u32 i = 0; i < ScaleTiles<Config>::kBPieces; ++i) {
-            copy_scales(b_scales + 4 * i, scale_tiles.b[i]);
+        for (u32 j = 0; j < Scales::kKPieces; ++j) {
+            copy_scales(scales + 4 * j, scale_tiles.a[j]);
+#pragma unroll
+            for (u32 i = 0; i < Scales::kBPieces; ++i) {
+                copy_scales(b_scales + j * kPieceColumns + 4 * i, scale_tiles.b[j][i]);
+            }
         }
         const u64 a =
             layout<InputA<Config>>() | ptx::tcgen05_descriptor_address(tiles.a[0]);
@@ -102,11 +97,17 @@ class MmaOp {
 #pragma unroll
         for (u32 i = 0; i < Config::kBlockK / kMmaK; ++i) {
             if (kWholeBlocks || i == 0 || i * kMmaK < k) {
-                ptx::tcgen05_mma_scaled<Config::kCtaGroup>(
+                const u32 block = i * kMmaK / Scale::kBlockK; // the first of this K
+                const u32 piece = block / ScalePiece::kBlocks;
+                ptx::tcgen05_mma_scaled<Config::kCtaGroup, A, typename Scale::Type>(
                     accumulator, a + i * k_step<InputA<Config>>(),
                     b + i * k_step<InputB<Config>>(),
-                    kScaledInstruction | ptx::tcgen05_scale_id(i), scales,
-                    b_scales + column % MxScale::kPieceRows / 32, i > 0 || !is_first);
+                    ptx::tcgen05_scaled_instruction<A, B, typename Scale::Type>(
+                        Config::kAKMajor, Config::kBKMajor, kM, kN) |
+                        ptx::tcgen05_scale_id(block % ScalePiece::kBlocks),
+                    scales + 4 * piece,
+                    b_scales + piece * kPieceColumns + column % ScalePiece::kRows / 32,
+                    i > 0 || !is_first);
             }
         }
     }
@@ -114,8 +115,6 @@ class MmaOp {
   private:
     static constexpr bool kWholeBlocks =
         Config::kK != 0 && Config::kK % Config::kBlockK == 0;
-    static constexpr u32 kScaledInstruction =
-        scaled_instruction<A, B>(Config::kAKMajor, Config::kBKMajor, kM, kN);
 
     // A piece: rows of 16 bytes, not swizzled.
     static JG_DEVICE void copy_scales(u32 address, const u8 *piece)

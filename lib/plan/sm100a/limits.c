@@ -6,6 +6,7 @@
 
 #include "base/math.h"
 #include "plan/cluster.h"
+#include "plan/scale.h"
 #include "plan/sm100a/sm100a.h"
 #include "plan/split.h"
 
@@ -24,6 +25,7 @@ enum {
     MAX_PROMOTED_COLUMNS = 128, /* of sums in registers */
     SCALE_ROWS = 128,           /* of a piece of scales, and of a CTA that has some */
     SCALES_OF_COLUMN = 32,      /* rows in a column of tensor memory */
+    SCALES_OF_CELL = 4,         /* along K */
     SCALE_COLUMN_BYTES = 128,   /* of shared memory that becomes one */
     LEAST_SWIZZLE_BYTES = 32,   /* of a row of A or B in the narrowest swizzle */
     WORD_SWIZZLE_BYTES = 128,   /* of the only one for elements of 32 bits along M or N */
@@ -73,7 +75,10 @@ int jg_sm100a_scale_columns(const struct jg_product *product,
     if (!jg_product_is_block_scaled(product)) {
         return 0;
     }
-    return SCALE_ROWS / SCALES_OF_COLUMN * (1 + count_scale_pieces(config->layout.mma_n));
+    /* Pieces along K, of four blocks each. */
+    const int blocks = jg_tile_k(product) / (int)product->a.scale.block_k;
+    return blocks / SCALES_OF_CELL * SCALE_ROWS / SCALES_OF_COLUMN *
+           (1 + count_scale_pieces(config->layout.mma_n));
 }
 
 /* What a CTA allocates: a power of two from 32 on (jg/sm100a/tmem.cuh). */
@@ -445,18 +450,21 @@ static bool check_block_scaled(struct jg_trial *trial)
     if (!jg_product_is_block_scaled(&trial->product)) {
         return true;
     }
+    const jit_gemm_dim *n = &trial->product.n;
+    const bool is_one_tile = n->mode == JIT_GEMM_DIM_EXACT && n->size <= layout->mma_n;
     if (layout->mma_m != SCALE_ROWS * layout->cta_group ||
-        layout->mma_n % SCALES_OF_COLUMN != 0) {
+        (layout->mma_n % SCALES_OF_COLUMN != 0 && !is_one_tile)) {
         return jg_trial_reject(
             trial,
-            "mma=%dx%d cta_group=%d: with scale mx a CTA has %d rows, and N is a multiple "
-            "of %d",
-            layout->mma_m, layout->mma_n, layout->cta_group, SCALE_ROWS, SCALES_OF_COLUMN);
+            "mma=%dx%d cta_group=%d: with scale %s a CTA has %d rows, and N is a multiple "
+            "of %d, or one tile has all columns",
+            layout->mma_m, layout->mma_n, layout->cta_group,
+            jg_scale_name(&trial->product.a.scale), SCALE_ROWS, SCALES_OF_COLUMN);
     }
     if (config->pipeline.k_group > 1) {
-        return jg_trial_reject(trial,
-                               "k_group=%d: with scale mx a stage has one block; k_group=1",
-                               config->pipeline.k_group);
+        return jg_trial_reject(
+            trial, "k_group=%d: with scale %s a stage has one block; k_group=1",
+            config->pipeline.k_group, jg_scale_name(&trial->product.a.scale));
     }
     return true;
 }

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * MXFP8, MXFP4 and NVFP4: A and B by whose scales the tensor core multiplies, on the
+ * emulator through the public API, bit for bit. Elements and scales have few bits, so that
+ * every sum is exact and the host's is the same. Scales of rows and blocks that the
+ * matrices lack are NaN, which no element of D may become.
+ */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emulated_fixture.h"
+#include "verify/elements.h"
+
+enum { PIECE_ROWS = 128, PIECE_BLOCKS = 4, NAN_OF_UE8M0 = 0xff, NAN_OF_UE4M3 = 0x7f };
+
+/* A or B: `mn` rows along K, all of them packed. */
+struct input {
+    const jit_gemm_matrix *matrix;
+    int64_t mn, k, batch;
+    unsigned char *elements, *scales;
+    double *products; /* of each element and its scale */
+    size_t element_bytes, scale_bytes;
+};
+
+struct data {
+    int64_t m, n, k, batch;
+    struct input a, b;
+    float *d;
+};
+
+static uint32_t draw(uint32_t *state)
+{
+    *state = *state * 1664525U + 1013904223U;
+    return *state >> 16;
+}
+
+static void *allocate(size_t bytes)
+{
+    void *memory = calloc(bytes, 1);
+    cr_assert_not_null(memory);
+    return memory;
+}
+
+/* ------------------------------------------------------------------------- inputs */
+
+/* The byte of a scale in the layout 128x4 (docs/scales.md). */
+static unsigned char *scale_at(const struct input *input, int64_t batch, int64_t row,
+                               int64_t k)
+{
+    const int64_t block = k / input->matrix->scale.block_k;
+    const int64_t blocks = (input->k - 1) / input->matrix->scale.block_k + 1;
+    const int64_t pieces = (blocks + PIECE_BLOCKS - 1) / PIECE_BLOCKS;
+    const int64_t bands = (input->mn + PIECE_ROWS - 1) / PIECE_ROWS;
+    const int64_t piece =
+        (batch * bands + row / PIECE_ROWS) * pieces + block / PIECE_BLOCKS;
+    return &input->scales[piece * PIECE_ROWS * PIECE_BLOCKS + row % 32 * 16 +
+                          row % PIECE_ROWS / 32 * 4 + block % PIECE_BLOCKS];
+}
+
+static void multiply(struct input *input)
+{
+    for (int64_t i = 0; i < input->batch * input->mn * input->k; i++) {
+        const int64_t row = i / input->k;
+        const unsigned char *scale =
+            scale_at(input, row / input->mn, row % input->mn, i % input->k);
+        input->products[i] =
+            element_load(input->matrix->dtype, input->elements, (size_t)i) *
+            element_load(input->matrix->scale.dtype, scale, 0);
+    }
+}
+
+/* All codes of e2m1, small integers of the other types. */
+static double draw_value(jit_gemm_dtype dtype, uint32_t *state)
+{
+    static const double values[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+    const uint32_t drawn = draw(state);
+    if (dtype != JIT_GEMM_DTYPE_E2M1) {
+        return (double)(drawn % 5) - 2;
+    }
+    return drawn % 16 < 8 ? values[drawn % 8] : -values[drawn % 8];
+}
+
+/* Powers of two, or eighths with all fractions of ue4m3. */
+static double draw_scale(jit_gemm_dtype dtype, uint32_t *state)
+{
+    return dtype == JIT_GEMM_DTYPE_UE8M0 ? ldexp(1, (int)(draw(state) % 7) - 3)
+                                         : (double)(8 + draw(state) % 8) / 8;
+}
+
+static struct input make_input(const jit_gemm_matrix *matrix, int64_t mn,
+                               const struct data *data, uint32_t state)
+{
+    struct input input = {.matrix = matrix, .mn = mn, .k = data->k, .batch = data->batch};
+    const int64_t block_k = matrix->scale.block_k;
+    const bool is_packed = matrix->dtype == JIT_GEMM_DTYPE_E2M1;
+    input.element_bytes = (size_t)(data->batch * mn * data->k) / (is_packed ? 2 : 1);
+    input.elements = allocate(input.element_bytes);
+    input.products = allocate((size_t)(data->batch * mn * data->k) * sizeof(double));
+    const int64_t pieces =
+        (data->k + PIECE_BLOCKS * block_k - 1) / (PIECE_BLOCKS * block_k);
+    const int64_t bands = (mn + PIECE_ROWS - 1) / PIECE_ROWS;
+    input.scale_bytes = (size_t)(data->batch * bands * pieces * PIECE_ROWS * PIECE_BLOCKS);
+    input.scales = allocate(input.scale_bytes);
+    memset(input.scales,
+           matrix->scale.dtype == JIT_GEMM_DTYPE_UE8M0 ? NAN_OF_UE8M0 : NAN_OF_UE4M3,
+           input.scale_bytes);
+    for (int64_t row = 0; row < data->batch * mn; row++) {
+        for (int64_t k = 0; k < data->k; k++) {
+            element_store(matrix->dtype, input.elements, (size_t)(row * data->k + k),
+                          draw_value(matrix->dtype, &state));
+            if (k % block_k == 0) {
+                element_store(matrix->scale.dtype, scale_at(&input, row / mn, row % mn, k),
+                              0, draw_scale(matrix->scale.dtype, &state));
+            }
+        }
+    }
+    return input;
+}
+
+static struct data make_data(const jit_gemm_problem *problem)
+{
+    struct data data = {.m = problem->m.size,
+                        .n = problem->n.size,
+                        .k = problem->k.size,
+                        .batch = problem->batch.size};
+    data.a = make_input(&problem->a, data.m, &data, 1);
+    data.b = make_input(&problem->b, data.n, &data, 2);
+    data.d = allocate((size_t)(data.batch * data.m * data.n) * sizeof(float));
+    return data;
+}
+
+static void free_data(struct data *data)
+{
+    const struct input *const inputs[] = {&data->a, &data->b};
+    for (int i = 0; i < 2; i++) {
+        free(inputs[i]->elements);
+        free(inputs[i]->scales);
+        free(inputs[i]->products);
+    }
+    free(data->d);
+}
+
+/* ------------------------------------------------------------------------- launches */
+
+static void run(jit_gemm_context *context, const jit_gemm_problem *problem,
+                struct data *data)
+{
+    const size_t d_bytes = (size_t)(data->batch * data->m * data->n) * sizeof(float);
+    jit_gemm *gemm = emulated_create(context, problem);
+    const struct input *a = &data->a, *b = &data->b;
+    const uint64_t addresses[] = {emulated_upload(context, a->elements, a->element_bytes),
+                                  emulated_upload(context, b->elements, b->element_bytes),
+                                  emulated_upload(context, a->scales, a->scale_bytes),
+                                  emulated_upload(context, b->scales, b->scale_bytes),
+                                  emulated_upload(context, data->d, d_bytes)};
+    jit_gemm_info info = {.struct_size = sizeof(info)};
+    emulated_check(jit_gemm_get_info(gemm, &info));
+    unsigned char *zeros = allocate(info.workspace_bytes + 1);
+    const uint64_t workspace = emulated_upload(context, zeros, info.workspace_bytes + 1);
+    const jit_gemm_args args = {.struct_size = sizeof(args),
+                                .workspace = workspace,
+                                .workspace_bytes = info.workspace_bytes,
+                                .a = {.pointer = addresses[0]},
+                                .b = {.pointer = addresses[1]},
+                                .d = {.pointer = addresses[4]},
+                                .a_scale = {.pointer = addresses[2]},
+                                .b_scale = {.pointer = addresses[3]}};
+    emulated_check(jit_gemm_run(gemm, &args, NULL));
+    emulated_check(jit_gemm_device_download(context, data->d, addresses[4], d_bytes));
+    for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
+        emulated_free(context, addresses[i]);
+    }
+    emulated_free(context, workspace);
+    free(zeros);
+    jit_gemm_destroy(&gemm);
+}
+
+static double sum_of(const struct data *data, int64_t batch, int64_t row, int64_t column)
+{
+    const double *a = &data->a.products[(batch * data->m + row) * data->k];
+    const double *b = &data->b.products[(batch * data->n + column) * data->k];
+    double sum = 0;
+    for (int64_t k = 0; k < data->k; k++) {
+        sum += a[k] * b[k];
+    }
+    return sum;
+}
+
+/* Every element of D is the host's sum; returns how many are NaN. */
+static int64_t expect_sums(struct data *data, const char *text)
+{
+    int64_t nans = 0;
+    multiply(&data->a);
+    multiply(&data->b);
+    for (int64_t i = 0; i < data->batch * data->m * data->n; i++) {
+        const int64_t batch = i / data->n / data->m;
+        const int64_t row = i / data->n % data->m, column = i % data->n;
+        const double wanted = sum_of(data, batch, row, column);
+        const double got = (double)data->d[i];
+        nans += isnan(got);
+        cr_assert((isnan(got) && isnan(wanted)) || got == wanted,
+                  "%s, batch %d (%d, %d): %g, not %g", text, (int)batch, (int)row,
+                  (int)column, got, wanted);
+    }
+    return nans;
+}
+
+static const char *const types[] = {"a=mxfp8", "a=mxfp8e5m2 b=mxfp8", "a=mxfp4", "a=nvfp4"};
+
+enum { TYPES = sizeof(types) / sizeof(types[0]) };
+
+static void expect_exact(const char *sizes, const char *config, const char *settings)
+{
+    jit_gemm_context *context = emulated_open("sm_100a", settings);
+    for (int i = 0; i < TYPES; i++) {
+        char text[256];
+        snprintf(text, sizeof(text), "%s d=f32 %s config=%s", sizes, types[i], config);
+        const jit_gemm_problem problem = emulated_problem(text);
+        struct data data = make_data(&problem);
+        run(context, &problem, &data);
+        cr_expect_eq(expect_sums(&data, text), 0, "%s: an element is NaN", text);
+        free_data(&data);
+    }
+    jit_gemm_context_destroy(&context);
+}
+
+/* K of more blocks than a stage has, and its last stage is not full. */
+#define SIZES "m=140 n=300 k=1088 batch=2"
+
+Test(multiplied_scales, sums_of_one_cta_are_the_hosts)
+{
+    expect_exact(SIZES, "mma=128x96 stages=2", "sms=4,async=latest");
+    expect_exact(SIZES, "mma=128x128", "sms=4,async=random,schedule=starve,seed=3");
+}
+
+Test(multiplied_scales, sums_of_a_pair_are_the_hosts)
+{
+    expect_exact(SIZES, "mma=256x64 cta_group=2", "sms=4,async=reorder,seed=4");
+    expect_exact("m=300 n=300 k=320 batch=1", "mma=256x256 cta_group=2 cluster=4x1",
+                 "sms=4,async=latest,seed=5");
+}
+
+Test(multiplied_scales, sums_of_parts_of_k_are_the_hosts)
+{
+    expect_exact(SIZES " workspace=64m", "mma=128x64 split_k=3",
+                 "sms=4,async=random,seed=6");
+}
+
+Test(multiplied_scales, sums_of_few_tokens_are_the_hosts)
+{
+    expect_exact("m=5 n=300 k=576 batch=2", "mma=128x32 swap_ab=1", "sms=4,async=latest");
+    expect_exact("m=5 n=300 k=576 batch=2", "mma=128x16 swap_ab=1", "sms=4,async=latest");
+    expect_exact("m=40 n=300 k=576 batch=1", "mma=128x48 swap_ab=1", "sms=4,async=random");
+}
+
+Test(multiplied_scales, sums_of_the_reference_kernel_are_the_hosts)
+{
+    expect_exact("m=9 n=140 k=192 batch=2", "kernel=reference", "sms=4");
+}
+
+/* A NaN scale makes its row NaN and no other, and a block of zeros nothing. */
+Test(multiplied_scales, a_nan_reaches_its_own_row_only_and_zeros_none)
+{
+    jit_gemm_context *context = emulated_open("sm_100a", "sms=4,async=latest");
+    for (int i = 0; i < TYPES; i++) {
+        char text[256];
+        snprintf(text, sizeof(text), "m=130 n=40 k=320 batch=1 d=f32 %s", types[i]);
+        const jit_gemm_problem problem = emulated_problem(text);
+        struct data data = make_data(&problem);
+        const jit_gemm_dtype dtype = problem.a.scale.dtype;
+        element_store(dtype, scale_at(&data.a, 0, 129, 288), 0, NAN);
+        element_store(dtype, scale_at(&data.b, 0, 7, 0), 0, 0);
+        run(context, &problem, &data);
+        cr_expect_eq(expect_sums(&data, text), data.n, "%s: a row has %d elements", text,
+                     (int)data.n);
+        free_data(&data);
+    }
+    jit_gemm_context_destroy(&context);
+}
