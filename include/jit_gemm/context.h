@@ -59,7 +59,8 @@ typedef struct jit_gemm_context_options {
 typedef struct jit_gemm_stats {
     size_t struct_size;        /**< sizeof(jit_gemm_stats), set by the caller. */
     uint64_t creates;          /**< Successful creates. */
-    uint64_t memory_hits;      /**< Kernels found loaded in this context. */
+    uint64_t memory_hits;      /**< Kernels found loaded in this context, or just made by
+                                  another thread of the process. */
     uint64_t disk_hits;        /**< Kernels read from the disk cache. */
     uint64_t compiles;         /**< Kernels compiled. */
     uint64_t compile_failures; /**< Compiles that ended in an error; a cancelled one does
@@ -100,7 +101,7 @@ typedef struct jit_gemm_prewarm_options {
 typedef struct jit_gemm_prewarm_result {
     size_t struct_size; /**< sizeof(jit_gemm_prewarm_result), set by the caller. */
     size_t total;       /**< Problems times architectures in the manifest. */
-    size_t cached;      /**< Found in the cache. */
+    size_t cached;      /**< Found in the cache, or just made by another thread. */
     size_t compiled;    /**< Compiled and kept. */
     size_t failed;      /**< Failed, compiled but not kept, or over the budget. */
 } jit_gemm_prewarm_result;

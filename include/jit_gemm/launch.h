@@ -99,7 +99,8 @@ typedef enum jit_gemm_emit {
 typedef enum jit_gemm_origin {
     JIT_GEMM_ORIGIN_COMPILED = 0, /**< This call compiled it. */
     JIT_GEMM_ORIGIN_DISK = 1,     /**< The disk cache had it. */
-    JIT_GEMM_ORIGIN_MEMORY = 2    /**< The context had it loaded. */
+    JIT_GEMM_ORIGIN_MEMORY = 2    /**< The context had it loaded, or another thread of the
+                                     process was just compiling it. */
 } jit_gemm_origin;
 
 /** What is known of a created or built kernel. */

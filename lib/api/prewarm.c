@@ -69,7 +69,7 @@ static jit_gemm_status build_into_cache(struct prewarm *prewarm, const struct jg
     jg_context_count_build(context, &counts);
     if (status == JIT_GEMM_OK) {
         *ret_origin = result.binary.origin;
-        if (result.binary.origin == JIT_GEMM_ORIGIN_COMPILED && !result.binary.is_on_disk) {
+        if (!result.binary.is_on_disk) {
             status = fail_not_kept(prewarm);
         }
     }
@@ -103,7 +103,7 @@ static void note_result(struct prewarm *prewarm, jit_gemm_status status,
                         jit_gemm_origin origin)
 {
     if (status == JIT_GEMM_OK) {
-        prewarm->result.cached += origin == JIT_GEMM_ORIGIN_DISK;
+        prewarm->result.cached += origin != JIT_GEMM_ORIGIN_COMPILED;
         prewarm->result.compiled += origin == JIT_GEMM_ORIGIN_COMPILED;
         return;
     }

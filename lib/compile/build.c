@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "compile/code.h"
 #include "compile/compile_log.h"
+#include "compile/flight.h"
 
 /* One build under way. */
 struct build {
@@ -52,17 +53,17 @@ static void add_metadata(struct jg_str *out, const char *key, const char *value)
 }
 
 static void print_metadata(const struct build *build, const char *signature,
-                           const struct jg_compile_result *result, struct jg_str *out)
+                           const struct jg_binary *binary, struct jg_str *out)
 {
     add_metadata(out, "kind", jg_code_kind_name(build->builder->code_kind));
     add_metadata(out, "problem", build->unit->problem_text);
     add_metadata(out, "arch", build->unit->arch->name);
     add_metadata(out, "entry", build->unit->source->entry);
     if (build->builder->code_kind == JG_CODE_CUBIN) {
-        jg_str_printf(out, "registers=%u\nspill_bytes=%u\n", result->registers,
-                      result->spill_bytes);
+        jg_str_printf(out, "registers=%u\nspill_bytes=%u\n", binary->registers,
+                      binary->spill_bytes);
     }
-    jg_str_printf(out, "compile_ms=%.3f\n", result->compile_ms);
+    jg_str_printf(out, "compile_ms=%.3f\n", binary->compile_ms);
     add_metadata(out, "compiler", signature);
     add_metadata(out, "library", JG_LIBRARY_VERSION);
 }
@@ -278,17 +279,17 @@ static jit_gemm_status find_on_disk(const struct build *build, struct jg_binary 
 
 /* True if the disk cache has it. */
 static bool keep_on_disk(const struct build *build, const struct jg_key *key,
-                         const char *signature, struct jg_compile_result *result)
+                         const char *signature, const struct jg_binary *binary)
 {
     const struct jg_builder *builder = build->builder;
-    const struct jg_str *code = code_of_result(build, result);
     if (builder->cache == NULL) {
         return false;
     }
     struct jg_str metadata = {0};
-    print_metadata(build, signature, result, &metadata);
+    print_metadata(build, signature, binary, &metadata);
     const jg_cache_key cache_key = cache_key_of(key);
-    const jg_cache_value value = {code->data, code->size, metadata.data, metadata.size};
+    const jg_cache_value value = {binary->code.data, binary->code.size, metadata.data,
+                                  metadata.size};
     char reason[256] = "out of memory";
     jg_cache_result stored = JG_CACHE_NO_MEMORY;
     if (!metadata.failed) {
@@ -418,32 +419,109 @@ static jit_gemm_status open_tools(const struct build *build,
     return jg_str_status(ret_signature);
 }
 
-/* Opens the compiler, makes the key of what it will make, compiles. The signature is the
- * caller's to free, also on failure. */
-static jit_gemm_status compile_with_key(const struct build *build,
-                                        struct jg_str *ret_signature,
-                                        struct jg_key *ret_key,
-                                        struct jg_compile_result *ret_result)
+/* What must make the unit, and what it will be. */
+struct making {
+    struct jg_compiler *compiler;
+    const struct jg_nvjitlink *linker; /* NULL where nothing is linked */
+    struct jg_str signature;
+    struct jg_key key;
+};
+
+static void free_making(struct making *making)
 {
-    struct jg_compiler *compiler = NULL;
-    const struct jg_nvjitlink *linker = NULL;
-    struct jg_key key = {0};
+    jg_str_free(&making->signature);
+    jg_key_free(&making->key);
+}
+
+/* What is made is the caller's to free, also on failure. */
+static jit_gemm_status prepare(const struct build *build, struct making *making)
+{
     JG_TRY(ask_policy(build));
     if (jg_stop_is_asked(&build->builder->stop)) {
         return jg_stop_fail();
     }
-    JG_TRY(open_tools(build, &compiler, &linker, ret_signature));
-    JG_TRY(jg_key_make(build->unit->source, jg_str_text(ret_signature),
-                       build->unit->arch->name, build->builder->code_kind, &key));
-    char hex[33];
-    jg_hash_hex(&key.hash, hex);
-    const jit_gemm_status status = run_compiler(build, compiler, linker, hex, ret_result);
-    if (status != JIT_GEMM_OK) {
-        jg_key_free(&key);
-        return status;
-    }
-    *ret_key = key;
+    JG_TRY(open_tools(build, &making->compiler, &making->linker, &making->signature));
+    return jg_key_make(build->unit->source, jg_str_text(&making->signature),
+                       build->unit->arch->name, build->builder->code_kind, &making->key);
+}
+
+/* Compiles, and keeps what was made on disk. */
+static jit_gemm_status compile_and_keep(const struct build *build,
+                                        const struct making *making,
+                                        struct jg_binary *ret_binary)
+{
+    struct jg_binary binary = {.origin = JIT_GEMM_ORIGIN_COMPILED};
+    struct jg_compile_result result = {0};
+    jg_hash_hex(&making->key.hash, binary.key);
+    JG_TRY(run_compiler(build, making->compiler, making->linker, binary.key, &result));
+    struct jg_str *code = code_of_result(build, &result);
+    binary.code = *code; /* moved */
+    *code = (struct jg_str){0};
+    binary.registers = result.registers;
+    binary.spill_bytes = result.spill_bytes;
+    binary.compile_ms = result.compile_ms;
+    jg_compile_result_free(&result);
+    binary.is_on_disk =
+        keep_on_disk(build, &making->key, jg_str_text(&making->signature), &binary);
+    *ret_binary = binary;
     return JIT_GEMM_OK;
+}
+
+static void note_found(const struct build *build, const struct jg_binary *binary,
+                       const char *where)
+{
+    const struct jg_builder *builder = build->builder;
+    jg_log_line(builder->log, JIT_GEMM_SEVERITY_DEBUG, "found %s for %s %s: %s",
+                build->unit->problem_text, build->unit->arch->name, where, binary->key);
+    dump_file(build, binary->key, "cu", &build->unit->source->text);
+    dump_file(build, binary->key, jg_code_kind_name(builder->code_kind), &binary->code);
+}
+
+/* What another thread of the process has made. Its cache may be another folder. */
+static void take_over(const struct build *build, const struct making *making,
+                      struct jg_binary *binary)
+{
+    note_found(build, binary, "on another thread");
+    binary->is_on_disk =
+        keep_on_disk(build, &making->key, jg_str_text(&making->signature), binary);
+    binary->origin = JIT_GEMM_ORIGIN_MEMORY;
+    binary->compile_ms = 0.0;
+}
+
+/* Alone with this key in the process. It may have been made since the first look, unless
+ * that look has found an entry that is of no use. */
+static jit_gemm_status make_alone(const struct build *build, const struct making *making,
+                                  bool look_again, struct jg_binary *ret_binary)
+{
+    bool is_found = false;
+    if (look_again && build->builder->cache != NULL) {
+        JG_TRY(find_by_signature(build, jg_str_text(&making->signature), ret_binary,
+                                 &is_found));
+    }
+    if (is_found) {
+        build->counts->disk_hits++;
+        note_found(build, ret_binary, "on disk");
+        return JIT_GEMM_OK;
+    }
+    return compile_and_keep(build, making, ret_binary);
+}
+
+/* The threads of a process that need one key at a time compile it once. */
+static jit_gemm_status make_once(const struct build *build, const struct making *making,
+                                 bool look_again, struct jg_binary *ret_binary)
+{
+    const struct jg_flight_ask ask = {.key = &making->key,
+                                      .stop = build->builder->stop,
+                                      .limit_ms = build->builder->compile_limit_ms};
+    struct jg_flight *flight = NULL;
+    JG_TRY(jg_flight_join(&ask, &flight, ret_binary));
+    if (flight == NULL) {
+        take_over(build, making, ret_binary);
+        return JIT_GEMM_OK;
+    }
+    const jit_gemm_status status = make_alone(build, making, look_again, ret_binary);
+    jg_flight_land(flight, status, ret_binary);
+    return status;
 }
 
 /* ----------------------------------------------------------------------------- whole */
@@ -453,41 +531,27 @@ jit_gemm_status jg_build(const struct jg_builder *builder, const struct jg_build
 {
     struct jg_build_counts unwanted = {0};
     const struct build build = {builder, unit, counts != NULL ? counts : &unwanted};
+    const uint64_t rejects = build.counts->cache_rejects;
     struct jg_binary binary = {0};
     bool is_found = false;
     JG_TRY(find_on_disk(&build, &binary, &is_found));
     if (is_found) {
         build.counts->disk_hits++;
-        jg_log_line(builder->log, JIT_GEMM_SEVERITY_DEBUG, "found %s for %s on disk: %s",
-                    unit->problem_text, unit->arch->name, binary.key);
-        dump_file(&build, binary.key, "cu", &unit->source->text);
-        dump_file(&build, binary.key, jg_code_kind_name(builder->code_kind), &binary.code);
+        note_found(&build, &binary, "on disk");
         *ret_binary = binary;
         return JIT_GEMM_OK;
     }
-
-    struct jg_str signature = {0};
-    struct jg_key key = {0};
-    struct jg_compile_result result = {0};
-    const jit_gemm_status status = compile_with_key(&build, &signature, &key, &result);
-    if (status != JIT_GEMM_OK) {
-        jg_str_free(&signature);
-        return status;
+    struct making making = {0};
+    const bool look_again = build.counts->cache_rejects == rejects;
+    jit_gemm_status status = prepare(&build, &making);
+    if (status == JIT_GEMM_OK) {
+        status = make_once(&build, &making, look_again, &binary);
     }
-    binary.origin = JIT_GEMM_ORIGIN_COMPILED;
-    binary.is_on_disk = keep_on_disk(&build, &key, jg_str_text(&signature), &result);
-    jg_str_free(&signature);
-    binary.registers = result.registers;
-    binary.spill_bytes = result.spill_bytes;
-    binary.compile_ms = result.compile_ms;
-    jg_hash_hex(&key.hash, binary.key);
-    jg_key_free(&key);
-    struct jg_str *code = code_of_result(&build, &result);
-    binary.code = *code; /* moved */
-    *code = (struct jg_str){0};
-    jg_compile_result_free(&result);
-    *ret_binary = binary;
-    return JIT_GEMM_OK;
+    free_making(&making);
+    if (status == JIT_GEMM_OK) {
+        *ret_binary = binary;
+    }
+    return status;
 }
 
 bool jg_build_reject(const struct jg_builder *builder, const struct jg_binary *binary,
@@ -505,9 +569,4 @@ bool jg_build_reject(const struct jg_builder *builder, const struct jg_binary *b
                 "cache entry %s is compiled again: the driver does not load it: %s",
                 binary->key, reason);
     return true;
-}
-
-void jg_binary_free(struct jg_binary *binary)
-{
-    jg_str_free(&binary->code);
 }

@@ -5,12 +5,12 @@
 #define JG_COMPILE_BUILD_H
 
 #include "base/log.h"
+#include "compile/binary.h"
 #include "compile/compiler.h"
 #include "compile/key.h"
 #include "compile/toolchain.h"
 #include "jg_cache.h"
 #include "jit_gemm/context.h"
-#include "jit_gemm/launch.h"
 
 /* What a build works with. Plain data; everything is borrowed for the call. */
 struct jg_builder {
@@ -23,16 +23,6 @@ struct jg_builder {
     struct jg_stop stop;       /* ends a compile, and lets none begin */
     enum jg_code_kind
         code_kind; /* of what is made; entries of both kinds live side by side */
-};
-
-struct jg_binary {
-    struct jg_str code; /* of the builder's kind; zero-terminated */
-    char key[33];
-    jit_gemm_origin origin; /* COMPILED or DISK */
-    bool is_on_disk;        /* the disk cache has it now */
-    uint32_t registers;     /* from the compiler; kept in the entry; 0 for PTX: unknown */
-    uint32_t spill_bytes;
-    double compile_ms; /* of this call; 0 from disk */
 };
 
 /* What is built. Everything is borrowed for the call. */
@@ -51,7 +41,8 @@ struct jg_build_counts {
 
 /*
  * Finds or makes the code of a unit. counts (may be NULL) is added to, also on failure; not
- * thread-safe. Trouble with the cache is logged and counted, never a failure.
+ * thread-safe. Trouble with the cache is logged and counted, never a failure. Threads that
+ * need one key at a time compile it once: the others wait, as long as a compile may take.
  *
  * COMPILE, NO_COMPILER, NOT_CACHED (policy FORBID), NO_MEMORY, CANCELLED, INTERNAL.
  */
@@ -63,7 +54,6 @@ jit_gemm_status jg_build(const struct jg_builder *builder, const struct jg_build
  */
 bool jg_build_reject(const struct jg_builder *builder, const struct jg_binary *binary,
                      const char *reason);
-void jg_binary_free(struct jg_binary *binary);
 
 /*
  * Metadata of a cache entry: ASCII lines `key=value`, each ended by a line feed, in this

@@ -2,10 +2,13 @@
 /* The build step with the dummy compiler: cache flows, policies, damage, dumps. */
 #include <criterion/criterion.h>
 #include <dirent.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -124,6 +127,44 @@ Test(build, another_handle_on_the_folder_hits_too)
     cr_expect_eq(second.origin, JIT_GEMM_ORIGIN_DISK);
     jg_binary_free(&first);
     jg_binary_free(&second);
+    tear_down(&bench);
+}
+
+static void *build_on_a_thread(void *user)
+{
+    struct jg_binary binary = {0};
+    struct bench *bench = user;
+    const jit_gemm_status status = build(bench, &binary);
+    jg_binary_free(&binary);
+    return status == JIT_GEMM_OK ? bench : NULL;
+}
+
+/* The thread that compiles does not exist there: nobody would ever be done. */
+Test(build, child_of_a_fork_does_not_wait_for_a_compile_of_its_parent, .timeout = 60)
+{
+    struct bench bench;
+    set_up(&bench);
+    pthread_t thread;
+    void *result = NULL;
+    jg_compiler_dummy_hold(bench.dummy, true);
+    cr_assert_eq(pthread_create(&thread, NULL, build_on_a_thread, &bench), 0);
+    while (jg_compiler_dummy_held(bench.dummy) == 0) {
+        sched_yield();
+    }
+
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(30); /* where it waits all the same, it is not left behind */
+        jg_compiler_dummy_hold(bench.dummy, false);
+        _exit(build_on_a_thread(&bench) != NULL ? 0 : 1);
+    }
+    int exit_status = -1;
+    cr_assert_eq(waitpid(child, &exit_status, 0), child);
+    jg_compiler_dummy_hold(bench.dummy, false);
+    pthread_join(thread, &result);
+
+    cr_expect_eq(exit_status, 0);
+    cr_expect_not_null(result);
     tear_down(&bench);
 }
 
