@@ -165,6 +165,8 @@ typedef struct jg_cache_entry {
     const void *metadata;  /**< The caller's record; NULL if none or unreadable. */
     size_t metadata_size;  /**< Bytes of metadata. */
     size_t payload_size;   /**< Bytes of payload by the header; 0 if unreadable. */
+    const void *payload;   /**< The bytes; NULL unless `verify` was asked for and all is
+                              well. */
 } jg_cache_entry;
 
 /** Visits an entry: return 0 to go on, 1 to remove the entry and go on, anything else to

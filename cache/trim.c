@@ -174,6 +174,7 @@ static jg_cache_result visit_entry(const jg_cache *cache, int shard_fd,
             entry.metadata = jg_cache_entry_metadata(loaded.header, &loaded.layout);
         }
         entry.payload_size = (size_t)loaded.layout.payload_bytes;
+        entry.payload = loaded.payload;
     }
     const int answer = visit->function(visit->user, &entry);
     jg_cache_store_release(&loaded);

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "cache_tool.h"
+#include "compile/stored.h"
 
 enum { VALUE_SIZE = 1024 };
 
@@ -288,22 +289,28 @@ static int check_entry(void *user, const jg_cache_entry *entry)
 {
     struct check *check = user;
     char key[CACHE_KEY_SIZE];
+    const char *wrong = entry->state == JG_CACHE_OK
+                            ? jg_stored_check(entry->material, entry->material_size,
+                                              entry->payload, entry->payload_size)
+                            : NULL;
 
-    if (entry->state == JG_CACHE_OK) {
+    if (entry->state == JG_CACHE_OK && wrong == NULL) {
         check->good++;
         return 0;
     }
     check->bad++;
     cache_key_print(&entry->name, key);
-    printf("%s %s%s\n", key, jg_cache_result_name(entry->state),
+    printf("%s %s%s%s\n", key, wrong != NULL ? "bad code: " : "",
+           wrong != NULL ? wrong : jg_cache_result_name(entry->state),
            check->remove ? ", removed" : "");
     return check->remove;
 }
 
 static const struct cli_help verify_help = {
     "cache verify [--remove] [--cache DIR]",
-    "Reads every entry and verifies its checksums. Bad entries are named, and exit code 1\n"
-    "says that there were some. They do no harm: reading one is a miss.\n",
+    "Reads every entry, verifies its checksums, and looks at its code as a create does. Bad\n"
+    "entries are named, and exit code 1 says that there were some. They do no harm: reading\n"
+    "one is a miss.\n",
     "  jit-gemm cache verify --remove\n",
 };
 
@@ -412,7 +419,7 @@ static int cache_gc(int argc, char **argv)
 static const struct cli_command subcommands[] = {
     {"ls", "list the kernels", cache_ls},
     {"stat", "say which folder is in use and what it holds", cache_stat},
-    {"verify", "verify every entry's checksums", cache_verify},
+    {"verify", "verify every entry's checksums and code", cache_verify},
     {"gc", "remove old entries and leftovers", cache_gc},
     {"explain", "say which entry a problem maps to, or what an entry holds", cache_explain},
 };

@@ -3,21 +3,9 @@
 
 #include <string.h>
 
-/* Never renumbered: they are on disk. */
-enum key_field {
-    KEY_MAGIC = 1,
-    KEY_SOURCE_FORMAT = 2,
-    KEY_LIBRARY_VERSION = 3,
-    KEY_HEADERS = 4,
-    KEY_COMPILER = 5,
-    KEY_ARCH = 6,
-    KEY_ENTRY = 7,
-    KEY_TEXT = 8,
-    KEY_CODE_KIND = 9,
-    KEY_LINKED = 10 /* only where something is linked */
-};
+#include "compile/stored.h"
 
-static void add_text_field(struct jg_str *out, enum key_field field, const char *text)
+static void add_text_field(struct jg_str *out, enum jg_key_field field, const char *text)
 {
     jg_bytes_field(out, (uint32_t)field, text, strlen(text));
 }
@@ -28,18 +16,18 @@ jit_gemm_status jg_key_from_parts(const struct jg_key_parts *parts, struct jg_ke
     jg_bytes_u32(&format, parts->source_format);
 
     struct jg_str material = {0};
-    add_text_field(&material, KEY_MAGIC, "jit_gemm kernel key");
-    jg_bytes_field(&material, KEY_SOURCE_FORMAT, jg_str_text(&format), format.size);
-    add_text_field(&material, KEY_LIBRARY_VERSION, parts->version);
-    jg_bytes_field(&material, KEY_HEADERS, parts->headers.bytes,
+    add_text_field(&material, JG_KEY_MAGIC, JG_KEY_MAGIC_TEXT);
+    jg_bytes_field(&material, JG_KEY_SOURCE_FORMAT, jg_str_text(&format), format.size);
+    add_text_field(&material, JG_KEY_LIBRARY_VERSION, parts->version);
+    jg_bytes_field(&material, JG_KEY_HEADERS, parts->headers.bytes,
                    sizeof(parts->headers.bytes));
-    add_text_field(&material, KEY_COMPILER, parts->compiler_signature);
-    add_text_field(&material, KEY_ARCH, parts->arch);
-    add_text_field(&material, KEY_CODE_KIND, parts->code_kind);
-    add_text_field(&material, KEY_ENTRY, parts->entry);
-    jg_bytes_field(&material, KEY_TEXT, parts->text, parts->text_size);
+    add_text_field(&material, JG_KEY_COMPILER, parts->compiler_signature);
+    add_text_field(&material, JG_KEY_ARCH, parts->arch);
+    add_text_field(&material, JG_KEY_CODE_KIND, parts->code_kind);
+    add_text_field(&material, JG_KEY_ENTRY, parts->entry);
+    jg_bytes_field(&material, JG_KEY_TEXT, parts->text, parts->text_size);
     if (parts->linked != NULL) {
-        jg_bytes_field(&material, KEY_LINKED, parts->linked, parts->linked_size);
+        jg_bytes_field(&material, JG_KEY_LINKED, parts->linked, parts->linked_size);
     }
 
     material.failed |= format.failed;

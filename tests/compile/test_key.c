@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compile/key.h"
+#include "compile/stored.h"
 
 static struct jg_key_parts make_parts(void)
 {
@@ -134,4 +135,60 @@ Test(key, same_parts_give_the_same_key)
     cr_expect_arr_eq(first.material.data, second.material.data, first.material.size);
     jg_key_free(&first);
     jg_key_free(&second);
+}
+
+/* An exact allocation, so that the sanitizer sees a read past the end. */
+static const char *check_copy(const struct jg_key *key, size_t size, const char *code)
+{
+    char *copy = malloc(size > 0 ? size : 1);
+    memcpy(copy, key->material.data, size);
+    const char *wrong = jg_stored_check(copy, size, code, strlen(code));
+    free(copy);
+    return wrong;
+}
+
+static const char ptx[] = ".version 9.0\n.visible .entry kernel_a()\n{\n}\n";
+
+Test(stored, code_is_looked_at_as_its_key_says)
+{
+    struct jg_key_parts parts = make_parts();
+    parts.code_kind = "ptx";
+    parts.entry = "kernel_a";
+    struct jg_key good = make_key(&parts);
+    parts.entry = "kernel_b";
+    struct jg_key other_kernel = make_key(&parts);
+    parts.code_kind = "cubin";
+    struct jg_key other_form = make_key(&parts);
+
+    cr_expect_null(check_copy(&good, good.material.size, ptx));
+    cr_expect_str_eq(check_copy(&other_kernel, other_kernel.material.size, ptx),
+                     "it has no kernel of the expected name");
+    cr_expect_str_eq(check_copy(&other_form, other_form.material.size, ptx),
+                     "it is shorter than an ELF header");
+    jg_key_free(&good);
+    jg_key_free(&other_kernel);
+    jg_key_free(&other_form);
+}
+
+/* The small records of compilers are entries of the same folder. */
+Test(stored, what_is_no_kernel_is_left_alone)
+{
+    cr_expect_null(jg_stored_check(NULL, 0, "anything", 8));
+    cr_expect_null(jg_stored_check("jit_gemm toolchain", 18, "anything", 8));
+}
+
+Test(stored, material_that_is_cut_anywhere_is_refused_or_no_kernel)
+{
+    struct jg_key_parts parts = make_parts();
+    parts.code_kind = "ptx";
+    parts.entry = "kernel_a";
+    struct jg_key key = make_key(&parts);
+    int refused = 0;
+
+    for (size_t size = 0; size < key.material.size - parts.text_size - 12; size++) {
+        refused += check_copy(&key, size, ptx) != NULL;
+    }
+
+    cr_expect_gt(refused, 50);
+    jg_key_free(&key);
 }

@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""jit-gemm prewarm and cache, as a user would drive them. Prints TAP.
+
+Usage: test_cli_cache.py JIT_GEMM SOURCE_ROOT
+
+Nothing here needs a GPU. Tests that compile are skipped, with the library's own words, where
+NVRTC is missing.
+"""
+import ctypes
+import hashlib
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+
+from cli_harness import (ARCH, SMALL, TOOL, Folder, Skip, expect, expect_exit, named_tests,
+                         need_compiler, run_tests, tool)
+
+
+def make_manifest(folder):
+    """What the library itself writes, from the example program beside this build."""
+    example = TOOL.parent.parent / "examples" / "example_03_cache_folder"
+    if not example.exists():
+        raise Skip("the examples are not built")
+    done = subprocess.run([str(example), str(folder.path / "recorded")], check=False,
+                          capture_output=True, timeout=120)
+    expect(done.returncode == 0, done.stdout.decode() + done.stderr.decode())
+    return folder.path / "recorded.manifest"
+
+
+def test_prewarm_fills_a_cache_that_the_cache_commands_know():
+    need_compiler()
+    with Folder() as folder:
+        manifest = make_manifest(folder)
+        words = ["prewarm", manifest, *ARCH, "--cache", folder.cache]
+        done = tool(*words)
+        expect_exit(done, 0)
+        expect(re.search(r"^prewarm: total=2 cached=0 compiled=2 failed=0 ", done.stdout, re.M),
+               "summary", done)
+        expect("\r" not in done.stderr, "a progress bar in a pipe", done)
+        done = tool(*words)
+        expect("total=2 cached=2 compiled=0 failed=0" in done.stdout, "resumed", done)
+
+        rows = json.loads(tool("cache", "ls", "--json", cache=folder.cache).stdout)
+        expect(len(rows) == 2 and all(row["record"]["arch"] == "sm_90a" for row in rows),
+               str(rows))
+        done = tool("cache", "ls", cache=folder.cache)
+        expect("m=1024 n=1024 k=512 a=bf16" in done.stdout, "ls", done)
+        state = json.loads(tool("cache", "stat", "--json", cache=folder.cache).stdout)
+        expect(state["kernels"] == 2 and state["bad"] == 0, str(state))
+        done = tool("cache", "stat", "--cache", folder.cache)
+        expect("2 kernels" in done.stdout, "stat", done)
+        done = tool("cache", "verify", cache=folder.cache)
+        expect(done.returncode == 0 and "bad=0" in done.stdout, "verify", done)
+
+        done = tool("cache", "explain", "1024x1024x512", "bf16", *ARCH, cache=folder.cache)
+        expect_exit(done, 0)
+        keys = [row["key"] for row in rows if row["record"]["problem"].startswith("m=1024")]
+        expect("cached   yes" in done.stdout and f"entry    {keys[0]}" in done.stdout,
+               "explain", done)
+        done = tool("cache", "explain", "1024x1024x768", "bf16", *ARCH, cache=folder.cache)
+        expect_exit(done, 1)
+        expect("cached   no" in done.stdout and f"near     {keys[0]}" in done.stdout and
+               "differs in k\n" in done.stdout, "near", done)
+        done = tool("cache", "explain", keys[0][:12], cache=folder.cache)
+        expect(done.returncode == 0 and f"key={keys[0]}" in done.stdout and
+               "registers=" in done.stdout, "explain a key", done)
+        done = tool("cache", "explain", "0123456789abcdef" * 2, cache=folder.cache)
+        expect_exit(done, 1)
+
+        done = tool("cache", "gc", "--max-bytes", "1", cache=folder.cache)
+        expect(done.returncode == 0 and re.match(r"gc: removed=[1-9]", done.stdout), "gc", done)
+        rows = json.loads(tool("cache", "ls", "--json", cache=folder.cache).stdout)
+        expect(rows == [], "gc left " + str(rows))
+
+
+def test_verify_finds_and_removes_a_damaged_entry():
+    need_compiler()
+    with Folder() as folder:
+        expect_exit(tool("build", *SMALL, *ARCH, "-o", "/dev/null", cache=folder.cache), 0)
+        files = sorted((path for path in folder.cache.rglob("*") if path.is_file()),
+                       key=lambda path: path.stat().st_size)
+        data = bytearray(files[-1].read_bytes())
+        data[-100] ^= 1
+        files[-1].write_bytes(data)
+        done = tool("cache", "verify", cache=folder.cache)
+        expect(done.returncode == 1 and "bad=1" in done.stdout, "found", done)
+        expect_exit(tool("cache", "verify", "--remove", cache=folder.cache), 1)
+        done = tool("cache", "verify", cache=folder.cache)
+        expect(done.returncode == 0 and "bad=0" in done.stdout, "removed", done)
+
+
+def forge(file, payload):
+    """Gives an entry another payload, with the checksums that belong to it."""
+    try:
+        xxhash = ctypes.CDLL("libxxhash.so.0")
+    except OSError as error:
+        raise Skip("there is no libxxhash.so.0") from error
+    xxhash.XXH3_64bits.restype = ctypes.c_uint64
+    data = file.read_bytes()
+    header = bytearray(data[:int.from_bytes(data[12:16], "little")])
+    header[16:24] = (len(header) + len(payload)).to_bytes(8, "little")
+    header[48:56] = len(payload).to_bytes(8, "little")
+    header[64:96] = hashlib.sha256(payload).digest()
+    checked = bytes(header[:-8])
+    header[-8:] = xxhash.XXH3_64bits(checked, ctypes.c_size_t(len(checked))).to_bytes(8, "little")
+    file.write_bytes(bytes(header) + payload)
+
+
+def test_verify_names_an_entry_with_right_checksums_and_bad_code():
+    need_compiler()
+    with Folder() as folder:
+        expect_exit(tool("build", *SMALL, *ARCH, "-o", "/dev/null", cache=folder.cache), 0)
+        largest = max((path for path in folder.cache.rglob("*.jgk")),
+                      key=lambda path: path.stat().st_size)
+        for payload, reason in ((b"no code at all" * 100, "it is not an ELF file"),
+                                (b"", "it is shorter than an ELF header")):
+            forge(largest, payload)
+            done = tool("cache", "verify", cache=folder.cache)
+            expect(done.returncode == 1 and "bad=1" in done.stdout, "found", done)
+            key = largest.parent.name + largest.stem
+            expect(f"{key} bad code: {reason}\n" in done.stdout, "named", done)
+        expect_exit(tool("cache", "verify", "--remove", cache=folder.cache), 1)
+        expect_exit(tool("cache", "verify", cache=folder.cache), 0)
+
+
+def test_prewarm_reports_a_bad_manifest():
+    with Folder() as folder:
+        manifest = folder.path / "bad.manifest"
+        manifest.write_text("this is no manifest\n", encoding="ascii")
+        done = tool("prewarm", manifest, *ARCH, cache=folder.cache)
+        expect(done.returncode == 1 and "error: " in done.stderr, "bad text", done)
+        done = tool("prewarm", folder.path / "none", *ARCH, cache=folder.cache)
+        expect(done.returncode == 1 and "none: " in done.stderr, "no file", done)
+
+
+def test_prewarm_stops_at_an_interrupt_and_goes_on():
+    need_compiler()
+    with Folder() as folder:
+        lines = make_manifest(folder).read_text(encoding="utf-8").splitlines(keepends=True)
+        found = [line for line in lines if "m=1024 n=1024 k=512" in line]
+        expect(len(found) == 1, "the manifest's form: " + "".join(lines))
+        at = lines.index(found[0])
+        lines[at:at + 1] = [found[0].replace("m=1024", f"m={1024 + 64 * i}")
+                            for i in range(40)]
+        manifest = folder.path / "long.manifest"
+        manifest.write_text("".join(lines), encoding="utf-8")
+        words = [str(TOOL), "prewarm", str(manifest), *ARCH, "--jobs", "1", "--cache",
+                 str(folder.cache)]
+        try:
+            leader, follower = pty.openpty()
+        except OSError as error:
+            raise Skip(f"no pseudo-terminal here: {error}") from error
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=follower) as process:
+            os.close(follower)
+            shown = b""
+            while b" 1/41" not in shown:
+                shown += os.read(leader, 1024)
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.1)
+            while True:  # the terminal must be drained, or the tool waits for it
+                try:
+                    if not os.read(leader, 1024):
+                        break
+                except OSError:
+                    break
+            output = process.stdout.read().decode()
+            code = process.wait(timeout=60)
+        os.close(leader)
+        expect(b"\r" in shown and b"[" in shown, "no progress bar on a terminal")
+        expect(code == 1 and output.startswith("prewarm cancelled: total=41"), output)
+        done = tool("cache", "verify", cache=folder.cache)
+        expect(done.returncode == 0, "the cache after an interrupt", done)
+
+
+def test_a_missing_cache_folder_is_said():
+    done = tool("cache", "stat", "--cache", "/dev/null/jit_gemm")
+    expect(done.returncode == 1 and "cache folder" in done.stderr, "message", done)
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(named_tests(globals())))
