@@ -45,8 +45,10 @@ jg_cache_result jg_cache_open(const jg_cache_options *options, jg_cache **ret_ca
     atomic_init(&cache->rejects, 0);
     atomic_init(&cache->stores, 0);
     atomic_init(&cache->store_errors, 0);
-    const jg_cache_result result =
-        jg_cache_dir_open(options, cache->uid, &cache->folder, &cache->folder_fd, &why);
+    atomic_init(&cache->trimmed, 0);
+    cache->max_bytes = options->max_bytes;
+    atomic_init(&cache->unseen_bytes, 0);
+    const jg_cache_result result = jg_cache_dir_open(options, cache, &why);
     if (result != JG_CACHE_OK) {
         free(cache);
         return result;
@@ -126,12 +128,14 @@ bool jg_cache_reject(jg_cache *cache, const jg_cache_name *name)
     return is_gone;
 }
 
-/* A hit renews the time by which trimming sorts, at most once an hour; best effort. */
+/* A hit renews the time by which trimming sorts, at most once an hour; best effort. So does
+ * one whose stamp lies in the future, and would count as the oldest. */
 static void renew_stamp(const jg_cache *cache, int shard_fd, const jg_cache_name *name,
                         const struct stat *seen)
 {
+    const time_t age = time(NULL) - seen->st_mtim.tv_sec;
     if (cache->read_only || seen->st_uid != cache->uid ||
-        time(NULL) - seen->st_mtim.tv_sec <= JG_CACHE_STAMP_INTERVAL_S) {
+        (age <= JG_CACHE_STAMP_INTERVAL_S && age >= -JG_CACHE_STAMP_INTERVAL_S)) {
         return;
     }
     char file[JG_CACHE_FILE_NAME_BYTES];
@@ -246,7 +250,7 @@ static jg_cache_result put_in_shard(const jg_cache *cache, int shard_fd,
     return result;
 }
 
-static jg_cache_result put(const jg_cache *cache, const jg_cache_key *key,
+static jg_cache_result put(jg_cache *cache, const jg_cache_key *key,
                            const jg_cache_value *value, const struct jg_cache_why *why)
 {
     struct jg_cache_layout layout;
@@ -259,11 +263,19 @@ static jg_cache_result put(const jg_cache *cache, const jg_cache_key *key,
         jg_cache_say(why, "the cache was opened read-only");
         return JG_CACHE_IO;
     }
-    int shard_fd = -1;
-    result = jg_cache_store_open_shard(cache, key->name.bytes[0], true, &shard_fd, why);
+    bool try_again = true;
+    while (try_again) {
+        int shard_fd = -1;
+        result = jg_cache_store_open_shard(cache, key->name.bytes[0], true, &shard_fd, why);
+        if (result == JG_CACHE_OK) {
+            result = put_in_shard(cache, shard_fd, &layout, key, value, why);
+            close(shard_fd);
+        }
+        try_again = result == JG_CACHE_IO && jg_cache_dir_renew(cache);
+    }
     if (result == JG_CACHE_OK) {
-        result = put_in_shard(cache, shard_fd, &layout, key, value, why);
-        close(shard_fd);
+        jg_cache_say(why, "%s", ""); /* of a try before */
+        jg_cache_trim_after_put(cache, &key->name, layout.total_bytes);
     }
     return result;
 }
@@ -306,4 +318,5 @@ void jg_cache_get_counts(const jg_cache *cache, jg_cache_counts *ret_counts)
     ret_counts->rejects = atomic_load(&cache->rejects);
     ret_counts->stores = atomic_load(&cache->stores);
     ret_counts->store_errors = atomic_load(&cache->store_errors);
+    ret_counts->trimmed = atomic_load(&cache->trimmed);
 }

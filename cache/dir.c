@@ -391,8 +391,20 @@ static jg_cache_result open_versioned(int parent_fd, uid_t uid, bool create,
     return result;
 }
 
-jg_cache_result jg_cache_dir_open(const jg_cache_options *options, uid_t uid,
-                                  char **ret_folder, int *ret_fd,
+/* Walks to the chosen folder and opens what is in it. */
+static jg_cache_result open_chosen(const struct chosen *chosen, uid_t uid, bool create,
+                                   int *ret_fd, const struct jg_cache_why *why)
+{
+    int parent_fd = -1;
+    jg_cache_result result = walk_path(chosen, uid, create, &parent_fd, why);
+    if (result == JG_CACHE_OK) {
+        result = open_versioned(parent_fd, uid, create, chosen->path, ret_fd, why);
+        close(parent_fd);
+    }
+    return result;
+}
+
+jg_cache_result jg_cache_dir_open(const jg_cache_options *options, jg_cache *cache,
                                   const struct jg_cache_why *why)
 {
     struct chosen chosen = {.tail = 0};
@@ -404,14 +416,8 @@ jg_cache_result jg_cache_dir_open(const jg_cache_options *options, uid_t uid,
         chosen.path[n - 1] = '\0';
         chosen.tail -= chosen.tail > 0;
     }
-    int parent_fd = -1;
-    result = walk_path(&chosen, uid, !options->read_only, &parent_fd, why);
-    if (result != JG_CACHE_OK) {
-        return result;
-    }
     int fd = -1;
-    result = open_versioned(parent_fd, uid, !options->read_only, chosen.path, &fd, why);
-    close(parent_fd);
+    result = open_chosen(&chosen, cache->uid, !options->read_only, &fd, why);
     if (result != JG_CACHE_OK) {
         return result;
     }
@@ -421,7 +427,27 @@ jg_cache_result jg_cache_dir_open(const jg_cache_options *options, uid_t uid,
         jg_cache_say(why, "no memory for the name of the cache folder");
         return JG_CACHE_NO_MEMORY;
     }
-    *ret_folder = folder;
-    *ret_fd = fd;
+    cache->folder = folder;
+    cache->folder_fd = fd;
+    cache->tail = chosen.tail;
     return JG_CACHE_OK;
+}
+
+bool jg_cache_dir_renew(const jg_cache *cache)
+{
+    const struct jg_cache_why silent = {NULL, 0};
+    struct stat st;
+    if (cache->read_only || fstat(cache->folder_fd, &st) != 0 || st.st_nlink > 0) {
+        return false;
+    }
+    struct chosen chosen = {.tail = cache->tail};
+    const char *end = strrchr(cache->folder, '/');
+    memcpy(chosen.path, cache->folder, (size_t)(end - cache->folder));
+    int fd = -1;
+    if (open_chosen(&chosen, cache->uid, true, &fd, &silent) != JG_CACHE_OK) {
+        return false;
+    }
+    const bool is_renewed = dup3(fd, cache->folder_fd, O_CLOEXEC) >= 0;
+    close(fd);
+    return is_renewed;
 }

@@ -22,15 +22,20 @@
 #define JG_CACHE_STAMP_INTERVAL_S  3600 /* a hit renews the stamp at most this often */
 #define JG_CACHE_FILE_NAME_BYTES   35   /* 30 digits, ".jgk", terminator */
 #define JG_CACHE_QUARANTINE_FOLDER "quarantine"
+#define JG_CACHE_TRIM_INTERVAL_S   3600       /* puts trim this often */
+#define JG_CACHE_TRIM_STAMP        ".trimmed" /* empty; its time is that of the last trim */
 
 struct jg_cache {
-    int folder_fd; /* the versioned folder */
+    int folder_fd; /* the versioned folder; another one if that was removed */
     bool read_only;
     bool no_sync;
     uid_t uid;          /* effective user at open: the only owner trusted beside root */
     uint64_t pid_space; /* this boot and process-id namespace; 0: unknown */
-    char *folder;       /* for messages only; owned */
-    atomic_uint_fast64_t hits, misses, rejects, stores, store_errors;
+    char *folder;       /* path of the versioned folder; owned */
+    size_t tail;        /* bytes at the end of its parent's path that may be created */
+    uint64_t max_bytes; /* 0: no limit */
+    atomic_uint_fast64_t unseen_bytes; /* published since the last look at the size */
+    atomic_uint_fast64_t hits, misses, rejects, stores, store_errors, trimmed;
 };
 
 /* Where a one-sentence reason goes; text may be NULL. */
@@ -90,10 +95,15 @@ const unsigned char *jg_cache_entry_metadata(const unsigned char *header,
  * in the reason. */
 jg_cache_result jg_cache_dir_check(const struct stat *st, uid_t uid, const char *folder,
                                    const struct jg_cache_why *why);
-/* Opens `<folder>/v1`; `*ret_folder` is the caller's to free. */
-jg_cache_result jg_cache_dir_open(const jg_cache_options *options, uid_t uid,
-                                  char **ret_folder, int *ret_fd,
+/* Opens `<folder>/v1` as the cache's folder, and fills what the cache knows of it. */
+jg_cache_result jg_cache_dir_open(const jg_cache_options *options, jg_cache *cache,
                                   const struct jg_cache_why *why);
+/* If the folder was removed, makes it anew in its place: every user of `folder_fd` is in
+ * the new one then. True if another try is worth it. */
+bool jg_cache_dir_renew(const jg_cache *cache);
+
+/* trim.c: after a put that has published so many bytes, see jg_cache_put. */
+void jg_cache_trim_after_put(jg_cache *cache, const jg_cache_name *name, uint64_t bytes);
 
 /* store.c: files of entries. */
 struct jg_cache_loaded {

@@ -81,6 +81,7 @@ typedef struct jg_cache_counts {
     uint64_t rejects;      /**< Gets that refused an entry or could not read it. */
     uint64_t stores;       /**< Puts that published an entry. */
     uint64_t store_errors; /**< Puts that failed: neither OK nor EXISTS. */
+    uint64_t trimmed;      /**< Entries that puts removed, for the limit on bytes. */
 } jg_cache_counts;
 
 /**
@@ -95,6 +96,7 @@ typedef struct jg_cache_options {
     const char *environment; /**< Value of the caller's own variable, or NULL. */
     bool read_only;          /**< Never write, create, quarantine or remove. */
     bool no_sync;            /**< Skip fsync (tests, tmpfs). Reads verify either way. */
+    uint64_t max_bytes;      /**< Puts trim a folder that holds more; 0 means no limit. */
 } jg_cache_options;
 
 /**
@@ -144,6 +146,13 @@ bool jg_cache_reject(jg_cache *cache, const jg_cache_name *name);
  *
  * An IO whose reason is about syncing the folder of a new entry means: published, but a
  * power cut may lose it.
+ *
+ * A folder that was removed since the open is made again, by the rules of the open. Under a
+ * limit on bytes a put that has published also looks, now and then, how much the folder
+ * holds, and removes the least recently used entries until seven eighths of the limit are
+ * left; never the one just published. It looks once an hour for all who share the folder,
+ * and whenever this cache has published a sixteenth of the limit. What that finds wrong is
+ * no failure of the put.
  */
 jg_cache_result jg_cache_put(jg_cache *cache, const jg_cache_key *key,
                              const jg_cache_value *value, char *reason, size_t reason_size);

@@ -393,27 +393,45 @@ static jg_cache_result scan_shards(const jg_cache *cache, struct found_list *lis
     return first_failure;
 }
 
+/* What a trim leaves. */
+struct limits {
+    uint64_t max_bytes;        /* a folder that holds more is cut; 0: none is */
+    uint64_t left_bytes;       /* to as much as this */
+    int64_t max_age_seconds;   /* 0: no limit */
+    const jg_cache_name *kept; /* stays whatever the limits say; may be NULL */
+};
+
+static bool is_kept(const struct limits *limits, const jg_cache_name *name)
+{
+    return limits->kept != NULL &&
+           memcmp(limits->kept->bytes, name->bytes, sizeof(name->bytes)) == 0;
+}
+
 /* Removes entries by age, then the oldest until the rest fits, and counts them. IO if one
  * could not be removed; what it holds still counts. */
 static jg_cache_result remove_by_limits(const jg_cache *cache, struct found_list *list,
-                                        uint64_t max_bytes, int64_t max_age_seconds,
-                                        uint64_t *removed, uint64_t *bytes)
+                                        const struct limits *limits, uint64_t *removed,
+                                        uint64_t *bytes)
 {
     jg_cache_result result = JG_CACHE_OK;
     uint64_t total = 0;
     for (size_t i = 0; i < list->n_items; i++) {
         total += list->items[i].bytes;
     }
+    const bool is_cut = limits->max_bytes > 0 && total > limits->max_bytes;
     age_future_stamps(list, (int64_t)time(NULL));
     if (list->n_items > 0) {
         qsort(list->items, list->n_items, sizeof(*list->items), compare_ages);
     }
     for (size_t i = 0; i < list->n_items; i++) {
         const struct found *item = &list->items[i];
-        const bool is_too_old = max_age_seconds > 0 && item->age_seconds > max_age_seconds;
-        const bool is_too_much = max_bytes > 0 && total > max_bytes;
-        if (!is_too_old && !is_too_much) {
+        const bool is_too_old =
+            limits->max_age_seconds > 0 && item->age_seconds > limits->max_age_seconds;
+        if (!is_too_old && !(is_cut && total > limits->left_bytes)) {
             break; /* all that follow are younger */
+        }
+        if (is_kept(limits, &item->name)) {
+            continue;
         }
         const enum removal removal = remove_found(cache, item);
         if (removal == REMOVED) {
@@ -427,24 +445,32 @@ static jg_cache_result remove_by_limits(const jg_cache *cache, struct found_list
     return result;
 }
 
+static jg_cache_result trim(const jg_cache *cache, const struct limits *limits,
+                            uint64_t *removed, uint64_t *bytes)
+{
+    struct found_list list = {0};
+    jg_cache_result result = empty_quarantine(cache, bytes);
+    const jg_cache_result scanned = scan_shards(cache, &list, bytes);
+    result = result == JG_CACHE_OK ? scanned : result;
+    const jg_cache_result cleared = remove_by_limits(cache, &list, limits, removed, bytes);
+    free(list.items);
+    return result == JG_CACHE_OK ? cleared : result;
+}
+
 jg_cache_result jg_cache_trim(jg_cache *cache, uint64_t max_bytes, int64_t max_age_seconds,
                               uint64_t *ret_removed, uint64_t *ret_bytes)
 {
     if (cache != NULL && cache->read_only) {
         return JG_CACHE_IO;
     }
-    struct found_list list = {0};
+    const struct limits limits = {.max_bytes = max_bytes,
+                                  .left_bytes = max_bytes,
+                                  .max_age_seconds = max_age_seconds};
     jg_cache_result result = JG_CACHE_OK;
     uint64_t removed = 0, freed = 0;
     if (cache != NULL) {
-        result = empty_quarantine(cache, &freed);
-        const jg_cache_result scanned = scan_shards(cache, &list, &freed);
-        result = result == JG_CACHE_OK ? scanned : result;
-        const jg_cache_result cleared =
-            remove_by_limits(cache, &list, max_bytes, max_age_seconds, &removed, &freed);
-        result = result == JG_CACHE_OK ? cleared : result;
+        result = trim(cache, &limits, &removed, &freed);
     }
-    free(list.items);
     if (ret_removed != NULL) {
         *ret_removed = removed;
     }
@@ -452,4 +478,49 @@ jg_cache_result jg_cache_trim(jg_cache *cache, uint64_t max_bytes, int64_t max_a
         *ret_bytes = freed;
     }
     return result;
+}
+
+/* --------------------------------------------------------------------- after a put */
+
+/* Has nobody who shares the folder trimmed it for a while? A stamp from the future counts
+ * as none. */
+static bool is_long_ago(const jg_cache *cache)
+{
+    struct stat st;
+    if (fstatat(cache->folder_fd, JG_CACHE_TRIM_STAMP, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+        return true;
+    }
+    const time_t age = time(NULL) - st.st_mtim.tv_sec;
+    return age > JG_CACHE_TRIM_INTERVAL_S || age < -JG_CACHE_TRIM_INTERVAL_S;
+}
+
+/* Best effort: without a stamp there are only more trims. */
+static void stamp_trim(const jg_cache *cache)
+{
+    const int fd =
+        openat(cache->folder_fd, JG_CACHE_TRIM_STAMP,
+               O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+    if (fd >= 0) {
+        (void)futimens(fd, NULL);
+        close(fd);
+    }
+}
+
+void jg_cache_trim_after_put(jg_cache *cache, const jg_cache_name *name, uint64_t bytes)
+{
+    if (cache->max_bytes == 0) {
+        return;
+    }
+    const uint64_t unseen = atomic_fetch_add(&cache->unseen_bytes, bytes) + bytes;
+    if (unseen <= cache->max_bytes / 16 && !is_long_ago(cache)) {
+        return;
+    }
+    const struct limits limits = {.max_bytes = cache->max_bytes,
+                                  .left_bytes = cache->max_bytes - cache->max_bytes / 8,
+                                  .kept = name};
+    uint64_t removed = 0, freed = 0;
+    atomic_store(&cache->unseen_bytes, 0);
+    stamp_trim(cache); /* first, so that others do not do the same */
+    (void)trim(cache, &limits, &removed, &freed);
+    atomic_fetch_add(&cache->trimmed, removed);
 }

@@ -32,7 +32,10 @@ TestSuite(cache_dir, .init = begin, .fini = end);
 static jg_cache_result try_open(const char *folder, const char *environment, int read_only,
                                 char ret_used[PATH_MAX])
 {
-    jg_cache_options options = {folder, environment, read_only, 1};
+    jg_cache_options options = {.folder = folder,
+                                .environment = environment,
+                                .read_only = read_only,
+                                .no_sync = true};
     jg_cache *cache = NULL;
     jg_cache_result result = jg_cache_open(&options, &cache, reason, sizeof(reason));
     if (ret_used) {

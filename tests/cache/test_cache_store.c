@@ -88,7 +88,7 @@ Test(cache_store, synced_put_works_and_leaves_no_temporary_file)
 
 Test(cache_store, null_cache_misses_and_keeps_nothing)
 {
-    jg_cache_counts counts = {1, 1, 1, 1, 1};
+    jg_cache_counts counts = {1, 1, 1, 1, 1, 1};
     uint64_t removed = 5, bytes = 5;
 
     cr_expect_eq(sample_get(&f, NULL, &s), JG_CACHE_MISS);

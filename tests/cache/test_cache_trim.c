@@ -321,3 +321,146 @@ Test(cache_trim, foreign_names_are_never_touched)
     cr_expect_eq(walk(0, 0, 0).n, 0);
     cr_expect_eq(count_files(f.folder, ""), 6);
 }
+
+/* ------------------------------------------------------------------------ after a put */
+
+enum { ENTRY_BYTES = 1192 };
+
+/* The folder's ten entries, and a cache that allows eight. */
+static jg_cache *open_limited(void)
+{
+    const jg_cache_options options = {
+        .folder = f.folder, .no_sync = true, .max_bytes = (uint64_t)8 * ENTRY_BYTES};
+    jg_cache *cache = NULL;
+    cr_assert_eq(jg_cache_open(&options, &cache, f.reason, sizeof(f.reason)), JG_CACHE_OK,
+                 "%s", f.reason);
+    return cache;
+}
+
+static uint64_t count_trimmed(const jg_cache *cache)
+{
+    jg_cache_counts counts;
+    jg_cache_get_counts(cache, &counts);
+    return counts.trimmed;
+}
+
+static void put_number(jg_cache *cache, unsigned number)
+{
+    struct sample sample = sample_make(number, 1000, 64, 8);
+    cr_assert_eq(sample_put(&f, cache, &sample), JG_CACHE_OK, "%s", f.reason);
+    cr_expect_eq(sample_get(&f, cache, &sample), JG_CACHE_OK);
+    sample_free(&sample);
+}
+
+Test(cache_trim, put_over_the_limit_removes_the_least_recently_used)
+{
+    jg_cache *cache = open_limited();
+
+    put_number(cache, 1000);
+
+    cr_expect_eq(count_trimmed(cache), 4, "seven of eleven are left");
+    for (int i = 0; i < N_ENTRIES; i++) {
+        cr_expect_eq(sample_get(&f, cache, &samples[i]),
+                     i < 6 ? JG_CACHE_OK : JG_CACHE_MISS, "entry %d", i);
+    }
+    jg_cache_close(cache);
+}
+
+Test(cache_trim, put_into_a_folder_without_a_limit_removes_nothing)
+{
+    put_number(f.cache, 1000);
+
+    cr_expect_eq(count_trimmed(f.cache), 0);
+    cr_expect_eq(count_files(f.folder, ".trimmed"), 0);
+}
+
+static time_t time_of(const char *path)
+{
+    struct stat st;
+    cr_assert_eq(stat(path, &st), 0, "%s", path);
+    return st.st_mtim.tv_sec;
+}
+
+static void set_time(const char *path, time_t when)
+{
+    const struct timespec times[2] = {{when, 0}, {when, 0}};
+    cr_assert_eq(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* A limit of 800 entries: a sixteenth is fifty. */
+Test(cache_trim, puts_look_at_the_folder_once_an_hour_or_after_a_share_of_the_limit)
+{
+    const jg_cache_options options = {
+        .folder = f.folder, .no_sync = true, .max_bytes = (uint64_t)800 * ENTRY_BYTES};
+    char stamp_path[256];
+    const time_t recent = time(NULL) - 600, long_ago = recent - 86400;
+    jg_cache *cache = NULL;
+    cr_assert_eq(jg_cache_open(&options, &cache, NULL, 0), JG_CACHE_OK);
+    snprintf(stamp_path, sizeof(stamp_path), "%s/" JG_CACHE_TRIM_STAMP,
+             jg_cache_folder(cache));
+
+    put_number(cache, 1000);
+    cr_expect_gt(time_of(stamp_path), recent, "the first put looks");
+    set_time(stamp_path, recent);
+    for (unsigned i = 1; i <= 50; i++) {
+        put_number(cache, 1000 + i);
+    }
+    cr_expect_eq(time_of(stamp_path), recent, "the next fifty do not");
+    put_number(cache, 1051);
+    cr_expect_gt(time_of(stamp_path), recent, "the one after them does");
+    set_time(stamp_path, long_ago);
+    put_number(cache, 1052);
+    cr_expect_gt(time_of(stamp_path), recent, "and so does one after an hour");
+    jg_cache_close(cache);
+}
+
+Test(cache_trim, put_of_an_entry_beyond_the_limit_keeps_it)
+{
+    const jg_cache_options options = {.folder = f.folder, .no_sync = true, .max_bytes = 1};
+    jg_cache *cache = NULL;
+    cr_assert_eq(jg_cache_open(&options, &cache, NULL, 0), JG_CACHE_OK);
+
+    put_number(cache, 1000);
+
+    cr_expect_eq(count_trimmed(cache), N_ENTRIES);
+    jg_cache_close(cache);
+}
+
+Test(cache_trim, hit_on_an_entry_from_the_future_makes_it_the_youngest)
+{
+    uint64_t removed;
+    stamp(&samples[0], time(NULL) + 315360000);
+    cr_assert_eq(sample_get(&f, f.cache, &samples[0]), JG_CACHE_OK);
+
+    cr_expect_eq(jg_cache_trim(f.cache, ENTRY_BYTES, 0, &removed, NULL), JG_CACHE_OK);
+
+    cr_expect_eq(removed, N_ENTRIES - 1);
+    cr_expect_eq(sample_get(&f, f.cache, &samples[0]), JG_CACHE_OK);
+}
+
+/* ------------------------------------------------------------------ a removed folder */
+
+Test(cache_trim, folder_that_was_removed_is_made_again_at_the_next_put)
+{
+    fixture_remove_tree(f.folder);
+    cr_expect_eq(sample_get(&f, f.cache, &samples[0]), JG_CACHE_MISS);
+
+    cr_expect_eq(sample_put(&f, f.cache, &samples[0]), JG_CACHE_OK, "%s", f.reason);
+
+    cr_expect_str_empty(f.reason);
+    cr_expect_eq(sample_get(&f, f.cache, &samples[0]), JG_CACHE_OK);
+    jg_cache *other = fixture_open(&f, 1);
+    cr_expect_eq(sample_get(&f, other, &samples[0]), JG_CACHE_OK, "others find it, too");
+    jg_cache_close(other);
+}
+
+Test(cache_trim, folder_that_others_may_write_is_not_taken_in_place_of_a_removed_one)
+{
+    fixture_remove_tree(f.folder);
+    cr_assert_eq(mkdir(f.folder, 0700), 0);
+    cr_assert_eq(chmod(f.folder, 0777), 0);
+
+    cr_expect_eq(sample_put(&f, f.cache, &samples[0]), JG_CACHE_IO);
+
+    cr_expect_eq(count_files(f.folder, ""), 0);
+}

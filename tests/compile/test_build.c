@@ -377,6 +377,23 @@ Test(build, good_entry_with_foreign_payload_is_refused)
     tear_down(&bench);
 }
 
+Test(build, folder_that_was_removed_is_made_again_for_the_next_kernel)
+{
+    struct bench bench;
+    set_up(&bench);
+    unit_remove_folder(bench.folder);
+
+    struct jg_binary first = build_well(&bench);
+    struct jg_binary second = build_well(&bench);
+
+    cr_expect(first.is_on_disk);
+    cr_expect_eq(second.origin, JIT_GEMM_ORIGIN_DISK);
+    cr_expect_eq(bench.counts.cache_store_errors, 0);
+    jg_binary_free(&first);
+    jg_binary_free(&second);
+    tear_down(&bench);
+}
+
 Test(build, folder_that_vanished_costs_a_count_not_the_build)
 {
     struct bench bench;
