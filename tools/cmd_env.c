@@ -17,6 +17,8 @@ static const struct {
     const char *help;
 } variables[] = {
     {"JIT_GEMM_CACHE_DIR", "absolute path of the writable cache folder"},
+    {"JIT_GEMM_CACHE_LIMIT",
+     "most bytes of that folder, such as 512m or 4g, which is the default; or none"},
     {"JIT_GEMM_ARCH", "architecture to plan and build for, such as sm_90a"},
     {"JIT_GEMM_DRIVER", "path of the CUDA driver library, or `emulator`"},
     {"JIT_GEMM_NVRTC", "path of the compiler library, NVRTC"},

@@ -53,6 +53,10 @@ typedef struct jit_gemm_context_options {
                                   between its steps, of which one may take seconds; what
                                   takes longer is ::JIT_GEMM_ERR_COMPILE. */
     int32_t reserved;          /**< Must be zero. */
+    uint64_t cache_limit; /**< Most bytes of the disk cache; 0 means JIT_GEMM_CACHE_LIMIT,
+                             then 4 GiB; UINT64_MAX means no limit. Beyond it the least
+                             recently used kernels are removed, now and then when one is
+                             kept; for a short time it holds a little more. */
 } jit_gemm_context_options;
 
 /** Counters of a context since its creation. */
@@ -70,6 +74,8 @@ typedef struct jit_gemm_stats {
     uint64_t forbidden_misses;   /**< Creates refused because compiling is forbidden. */
     double compile_ms;           /**< Sum of the time in the compiler. */
     double load_ms;              /**< Sum of the time in the driver's load. */
+    uint64_t cache_trimmed;      /**< Disk entries that this context removed, because the
+                                    cache was over its limit. */
 } jit_gemm_stats;
 
 /**

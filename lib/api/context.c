@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/context.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,6 +15,9 @@
 
 /* No kernel of ours comes near, on any machine that was tried. */
 enum { DEFAULT_COMPILE_LIMIT_MS = 120000 };
+
+/* Tens of thousands of kernels. */
+#define DEFAULT_CACHE_LIMIT (UINT64_C(4) << 30)
 
 /* -------------------------------------------------------------------- struct helpers */
 
@@ -89,15 +95,53 @@ static jit_gemm_status check_options(const jit_gemm_context_options *options)
 
 /* ----------------------------------------------------------------------------- parts */
 
+/* Bytes of "512m": k, m and g are powers of 1024. */
+static bool read_bytes(const char *text, uint64_t *ret_bytes)
+{
+    static const char letters[] = "kmg";
+    char *end = NULL;
+    errno = 0;
+    const unsigned long long number = strtoull(text, &end, 10);
+    const char *letter =
+        *end != '\0' ? strchr(letters, tolower((unsigned char)*end)) : NULL;
+    const unsigned shift = letter != NULL ? 10 * (unsigned)(letter - letters + 1) : 0;
+    if (!isdigit((unsigned char)text[0]) || errno != 0 || number == 0 ||
+        end[letter != NULL ? 1 : 0] != '\0' || number > UINT64_MAX >> shift) {
+        return false;
+    }
+    *ret_bytes = (uint64_t)number << shift;
+    return true;
+}
+
+/* In the cache's own terms: 0 is no limit. */
+static jit_gemm_status find_cache_limit(const jit_gemm_context_options *options,
+                                        uint64_t *ret_limit)
+{
+    const char *text = jg_env_get(JG_ENV_CACHE_LIMIT);
+    uint64_t limit = DEFAULT_CACHE_LIMIT;
+    if (options->cache_limit != 0) {
+        limit = options->cache_limit;
+    } else if (text != NULL && strcmp(text, "none") == 0) {
+        limit = UINT64_MAX;
+    } else if (text != NULL && !read_bytes(text, &limit)) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, jg_env_name(JG_ENV_CACHE_LIMIT),
+                       "give bytes, such as 512m or 4g, or none", "'%s' is no size", text);
+    }
+    *ret_limit = limit == UINT64_MAX ? 0 : limit;
+    return JIT_GEMM_OK;
+}
+
 /* A cache that cannot be had costs time, never the call. */
-static void open_cache(jit_gemm_context *context, const jit_gemm_context_options *options)
+static jit_gemm_status open_cache(jit_gemm_context *context,
+                                  const jit_gemm_context_options *options)
 {
     if (options->no_cache) {
-        return;
+        return JIT_GEMM_OK;
     }
     context->is_cache_wanted = true;
-    const jg_cache_options cache_options = {.folder = options->cache_dir,
-                                            .environment = jg_env_get(JG_ENV_CACHE_DIR)};
+    jg_cache_options cache_options = {.folder = options->cache_dir,
+                                      .environment = jg_env_get(JG_ENV_CACHE_DIR)};
+    JG_TRY(find_cache_limit(options, &cache_options.max_bytes));
     const jg_cache_result result =
         jg_cache_open(&cache_options, &context->cache, context->cache_reason,
                       sizeof(context->cache_reason));
@@ -106,6 +150,7 @@ static void open_cache(jit_gemm_context *context, const jit_gemm_context_options
                     "no disk cache, kernels are compiled again in every process: %s (%s)",
                     context->cache_reason, jg_cache_result_name(result));
     }
+    return JIT_GEMM_OK;
 }
 
 static jit_gemm_status create_parts(jit_gemm_context *context)
@@ -141,8 +186,7 @@ static jit_gemm_status fill_context(jit_gemm_context *context,
     JG_TRY(create_parts(context));
     JG_TRY(jg_toolchain_create(options->nvrtc, &context->toolchain));
     JG_TRY(jg_target_resolve(context, options));
-    open_cache(context, options);
-    return JIT_GEMM_OK;
+    return open_cache(context, options);
 }
 
 static void free_context(jit_gemm_context *context)
@@ -224,8 +268,11 @@ jit_gemm_status jit_gemm_context_stats(const jit_gemm_context *context,
     /* The lock is no part of what a const context promises. */
     jg_mutex *mutex = (jg_mutex *)&context->mutex;
     pthread_mutex_lock(mutex);
-    const jit_gemm_stats stats = context->stats;
+    jit_gemm_stats stats = context->stats;
     pthread_mutex_unlock(mutex);
+    jg_cache_counts counts;
+    jg_cache_get_counts(context->cache, &counts);
+    stats.cache_trimmed = counts.trimmed;
     return jg_struct_export(&stats, sizeof(stats), ret_stats, "ret_stats");
 }
 

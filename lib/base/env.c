@@ -4,10 +4,18 @@
 #include <stdlib.h>
 
 static const char *const env_names[JG_ENV_COUNT] = {
-    [JG_ENV_CACHE_DIR] = "JIT_GEMM_CACHE_DIR", [JG_ENV_ARCH] = "JIT_GEMM_ARCH",
-    [JG_ENV_DRIVER] = "JIT_GEMM_DRIVER",       [JG_ENV_NVRTC] = "JIT_GEMM_NVRTC",
+    [JG_ENV_CACHE_DIR] = "JIT_GEMM_CACHE_DIR",
+    [JG_ENV_ARCH] = "JIT_GEMM_ARCH",
+    [JG_ENV_DRIVER] = "JIT_GEMM_DRIVER",
+    [JG_ENV_NVRTC] = "JIT_GEMM_NVRTC",
     [JG_ENV_DUMP_DIR] = "JIT_GEMM_DUMP_DIR",
+    [JG_ENV_CACHE_LIMIT] = "JIT_GEMM_CACHE_LIMIT",
 };
+
+const char *jg_env_name(enum jg_env variable)
+{
+    return env_names[variable];
+}
 
 const char *jg_env_get(enum jg_env variable)
 {

@@ -7,14 +7,17 @@
 #include "base/status.h"
 
 enum jg_env {
-    JG_ENV_CACHE_DIR, /* JIT_GEMM_CACHE_DIR: absolute path of the writable cache folder */
-    JG_ENV_ARCH,      /* JIT_GEMM_ARCH: architecture to plan and build for */
-    JG_ENV_DRIVER,    /* JIT_GEMM_DRIVER: path of the driver library, or "emulator" */
-    JG_ENV_NVRTC,     /* JIT_GEMM_NVRTC: path of the compiler library */
-    JG_ENV_DUMP_DIR,  /* JIT_GEMM_DUMP_DIR: folder for source unit, log, PTX and cubin */
+    JG_ENV_CACHE_DIR,   /* JIT_GEMM_CACHE_DIR: absolute path of the writable cache folder */
+    JG_ENV_ARCH,        /* JIT_GEMM_ARCH: architecture to plan and build for */
+    JG_ENV_DRIVER,      /* JIT_GEMM_DRIVER: path of the driver library, or "emulator" */
+    JG_ENV_NVRTC,       /* JIT_GEMM_NVRTC: path of the compiler library */
+    JG_ENV_DUMP_DIR,    /* JIT_GEMM_DUMP_DIR: folder for source unit, log, PTX and cubin */
+    JG_ENV_CACHE_LIMIT, /* JIT_GEMM_CACHE_LIMIT: most bytes of that folder */
     JG_ENV_COUNT
 };
 
+/* Its name, for messages. */
+const char *jg_env_name(enum jg_env variable);
 /* The value, or NULL if unset, empty, or the program runs with raised rights. */
 const char *jg_env_get(enum jg_env variable);
 

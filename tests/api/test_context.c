@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -351,4 +352,63 @@ Test(context, a_child_of_fork_is_refused_while_its_parent_builds)
     jg_compiler_dummy_hold(fixture.compiler, false);
     pthread_join(thread, NULL);
     api_fixture_close(&fixture);
+}
+
+static jit_gemm_status create_many(struct api_fixture *fixture, uint64_t cache_limit,
+                                   jit_gemm_stats *ret_stats)
+{
+    jit_gemm_context_options options = api_fixture_options(fixture);
+    options.cache_limit = cache_limit;
+    api_fixture_open_with(fixture, &options, 0);
+    for (int i = 1; i <= 6; i++) {
+        char text[64];
+        jit_gemm *gemm = NULL;
+        snprintf(text, sizeof(text), "%dx256x256 bf16", 64 * i);
+        const jit_gemm_problem problem = api_problem(text);
+        cr_assert_eq(jit_gemm_create(fixture->context, &problem, &gemm), JIT_GEMM_OK, "%s",
+                     jit_gemm_last_error());
+        jit_gemm_destroy(&gemm);
+    }
+    *ret_stats = (jit_gemm_stats){.struct_size = sizeof(*ret_stats)};
+    return jit_gemm_context_stats(fixture->context, ret_stats);
+}
+
+Test(context, cache_over_its_limit_loses_the_oldest_kernels)
+{
+    struct api_fixture small, usual;
+    jit_gemm_stats stats;
+
+    cr_expect_eq(create_many(&small, 1, &stats), JIT_GEMM_OK);
+    cr_expect_gt(stats.cache_trimmed, 3, "only the last one stays");
+    cr_expect_eq(create_many(&usual, 0, &stats), JIT_GEMM_OK);
+    cr_expect_eq(stats.cache_trimmed, 0);
+
+    api_fixture_close(&small);
+    api_fixture_close(&usual);
+}
+
+Test(context, cache_limit_of_the_environment_is_read_or_refused_by_name)
+{
+    struct api_fixture fixture;
+    jit_gemm_stats stats;
+    jit_gemm_context *context = NULL;
+
+    setenv("JIT_GEMM_CACHE_LIMIT", "1k", 1);
+    cr_expect_eq(create_many(&fixture, 0, &stats), JIT_GEMM_OK);
+    cr_expect_gt(stats.cache_trimmed, 0);
+    api_fixture_close(&fixture);
+    setenv("JIT_GEMM_CACHE_LIMIT", "none", 1);
+    cr_expect_eq(create_many(&fixture, 0, &stats), JIT_GEMM_OK);
+    cr_expect_eq(stats.cache_trimmed, 0);
+    api_fixture_close(&fixture);
+    static const char *const wrong[] = {"much", "-1", "0", "12q", "5mb", "99999999999g"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        const jit_gemm_context_options options = {.struct_size = sizeof(options),
+                                                  .driver = JG_FAKE_DRIVER};
+        setenv("JIT_GEMM_CACHE_LIMIT", wrong[i], 1);
+        cr_expect_eq(jit_gemm_context_create(&options, &context), JIT_GEMM_ERR_ARGUMENT,
+                     "%s", wrong[i]);
+        cr_expect(api_error_has("JIT_GEMM_CACHE_LIMIT: "));
+        cr_expect(api_error_has("is no size"));
+    }
 }
