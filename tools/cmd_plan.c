@@ -1,17 +1,88 @@
 /* SPDX-License-Identifier: MIT */
 /* jit-gemm plan: the choice and its reasons. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli.h"
 
 static const struct cli_help plan_help = {
     "plan PROBLEM... [OPTION...]",
-    "Prints the configuration that the library chooses for a problem, the reason, and\n"
-    "each rejected candidate with its own. Nothing is compiled; no device is opened if\n"
-    "the architecture is named. The printed configuration is what --config takes.\n",
+    "Prints the configuration that the library chooses for a problem and what it predicts,\n"
+    "and each rejected candidate with its reason, the fastest first. The line that begins with\n"
+    "`chosen:` has both, for scripts; --json has a line for each candidate. Nothing is\n"
+    "compiled; no device is opened if the architecture is named. The printed configuration\n"
+    "is what --config takes.\n",
     "  jit-gemm plan 4096x4096x4096 bf16 --arch sm_90a\n"
     "  jit-gemm plan m=128 n=8192 k=4096 a=f16 dynamic=m --arch sm_90a --json\n",
 };
+
+enum { COLUMNS = 120, INDENT = 4 };
+
+/* Prints words so that no line is longer than COLUMNS; all lines but the first are
+ * indented. `column` is where the first one stands. */
+static void print_folded(const char *text, size_t size, size_t column)
+{
+    for (size_t at = 0; at < size;) {
+        const char *blank = memchr(text + at, ' ', size - at);
+        const size_t length = blank != NULL ? (size_t)(blank - text) - at : size - at;
+
+        if (at > 0 && column + 1 + length > COLUMNS) {
+            printf("\n%*s", INDENT, "");
+            column = INDENT;
+        } else if (at > 0) {
+            printf(" ");
+            column++;
+        }
+        printf("%.*s", (int)length, text + at);
+        column += length;
+        at += length + 1;
+    }
+    printf("\n");
+}
+
+static const char *find_text(const char *line, const char *end, const char *text)
+{
+    return memmem(line, (size_t)(end - line), text, strlen(text));
+}
+
+/* "rejected: CONFIG: WHY", as the library has it, with the reason first. Scripts read the
+ * config and the prediction on the line that begins with "chosen: ": it is broken behind
+ * them only. */
+static void print_plan_line(const char *line, const char *end)
+{
+    static const char chosen[] = "chosen: ";
+    const char *config = find_text(line, end, ": ");
+    const char *why = config != NULL ? find_text(config + 2, end, ": ") : NULL;
+
+    if (why == NULL) {
+        print_folded(line, (size_t)(end - line), 0);
+        return;
+    }
+    config += 2;
+    why += 2;
+    const char *numbers = find_text(why, end, ", ");
+    if (strncmp(line, chosen, sizeof(chosen) - 1) != 0) {
+        printf("%.*s", (int)(config - line), line);
+        print_folded(why, (size_t)(end - why), (size_t)(config - line));
+        printf("%*s", INDENT, "");
+        print_folded(config, (size_t)(why - config) - 2, INDENT);
+    } else if (numbers == NULL) {
+        printf("%.*s\n", (int)(end - line), line);
+    } else {
+        printf("%.*s\n%*s", (int)(numbers - line), line, INDENT, "");
+        print_folded(numbers + 2, (size_t)(end - numbers) - 2, INDENT);
+    }
+}
+
+static void print_plan_text(const char *plan)
+{
+    while (*plan != '\0') {
+        const size_t size = strcspn(plan, "\n");
+
+        print_plan_line(plan, plan + size);
+        plan += size + (plan[size] == '\n' ? 1 : 0);
+    }
+}
 
 static int print_plan(const struct cli_problem *problem, jit_gemm_context *context,
                       bool json, bool verbose)
@@ -38,7 +109,7 @@ static int print_plan(const struct cli_problem *problem, jit_gemm_context *conte
         cli_json_field(stdout, "plan", plan, false);
         printf("}\n");
     } else {
-        printf("%s%s", plan, length && plan[length - 1] == '\n' ? "" : "\n");
+        print_plan_text(plan);
     }
     free(text);
     free(plan);

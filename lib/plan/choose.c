@@ -2,8 +2,10 @@
 #include "plan/choose.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/math.h"
 #include "plan/split.h"
@@ -210,37 +212,99 @@ static void find_best(const struct jg_arch *arch, struct jg_trial *best, int *re
     }
 }
 
-static void trace_rejected(const struct jg_arch *arch, const struct jg_trial *trial,
-                           bool fits, struct jg_str *trace)
+/* A candidate that was not chosen, and where its line goes. */
+struct loser {
+    int index;
+    bool fits;   /* what the override names */
+    bool usable; /* and that the chip takes */
+    double predicted_us;
+};
+
+/* Those that could have been chosen by their predictions, then those that the chip refuses,
+ * then those that the config excludes; otherwise as the chip lists them. */
+static int compare_losers(const void *a, const void *b)
+{
+    const struct loser *x = a;
+    const struct loser *y = b;
+    if (x->fits != y->fits || x->usable != y->usable) {
+        return x->fits != y->fits ? (x->fits ? -1 : 1) : (x->usable ? -1 : 1);
+    }
+    if (x->usable && x->predicted_us != y->predicted_us) {
+        return x->predicted_us < y->predicted_us ? -1 : 1;
+    }
+    return x->index - y->index;
+}
+
+/* Words that the numbers below, with one digit, cannot say. */
+static const char *slower_words(double predicted_us, double best_us)
+{
+    return predicted_us <= best_us / (1.0 - BETTER_BY)
+               ? "a tie, and the chosen one is listed earlier: "
+           : predicted_us < best_us + 0.1 ? "slower by less than 0.1 us: "
+                                          : "slower: ";
+}
+
+static void trace_loser(const struct jg_arch *arch, const struct jg_trial *trial,
+                        const struct loser *loser, double best_us, struct jg_str *trace)
 {
     trace_begin(trace, "rejected", arch, &trial->config);
-    if (!fits) {
+    if (!loser->fits) {
         jg_str_puts(trace, "the config names another one\n");
-    } else if (!is_usable(trial)) {
+    } else if (!loser->usable) {
         jg_str_printf(trace, "%s\n", trial->reason);
     } else {
-        jg_str_puts(trace, "not faster: ");
+        jg_str_puts(trace, slower_words(loser->predicted_us, best_us));
         trace_numbers(trace, trial);
     }
 }
 
-/* The best one, and all others as they were before the override changed them. */
-static void trace_all(const struct jg_arch *arch, const struct jg_trial *best,
-                      int best_index, struct jg_str *trace)
+/* Fills the list if there is one; all candidates as they were before the override changed
+ * them. Returns how many there are. */
+static int list_losers(const struct jg_arch *arch, const struct jg_trial *best,
+                       int best_index, struct loser *ret_losers)
 {
     struct jg_trial trial = *best;
-    if (is_usable(best)) {
-        trace_begin(trace, "chosen", arch, &best->config);
-        trace_numbers(trace, best);
-    }
+    int count = 0;
     for (int i = 0; arch->candidate(trial.problem, i, &trial.config); i++) {
         if (i == best_index && is_usable(best)) {
             continue;
         }
-        const bool fits = count_differences(trial.override, &trial.config) == 0;
-        examine(arch, &trial);
-        trace_rejected(arch, &trial, fits, trace);
+        if (ret_losers != NULL) {
+            const bool fits = count_differences(trial.override, &trial.config) == 0;
+            examine(arch, &trial);
+            ret_losers[count] = (struct loser){.index = i,
+                                               .fits = fits,
+                                               .usable = fits && is_usable(&trial),
+                                               .predicted_us = trial.derived.predicted_us};
+        }
+        count++;
     }
+    return count;
+}
+
+/* The best one, and all others. */
+static void trace_all(const struct jg_arch *arch, const struct jg_trial *best,
+                      int best_index, struct jg_str *trace)
+{
+    const int count = list_losers(arch, best, best_index, NULL);
+    struct loser *losers = jg_alloc_array((size_t)count, sizeof(*losers));
+    if (losers == NULL) {
+        trace->failed = true;
+        return;
+    }
+    if (is_usable(best)) {
+        trace_begin(trace, "chosen", arch, &best->config);
+        trace_numbers(trace, best);
+    }
+    (void)list_losers(arch, best, best_index, losers);
+    qsort(losers, (size_t)count, sizeof(*losers), compare_losers);
+    for (int i = 0; i < count; i++) {
+        struct jg_trial trial = *best;
+        (void)arch->candidate(trial.problem, losers[i].index, &trial.config);
+        examine(arch, &trial);
+        trace_loser(arch, &trial, &losers[i], best->derived.predicted_us, trace);
+    }
+    jg_free(losers);
 }
 
 static jit_gemm_status fail_unusable(const struct jg_trial *best)

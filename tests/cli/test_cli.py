@@ -220,6 +220,29 @@ def test_build_into_a_missing_folder_fails():
     expect(done.returncode == 1 and "/dev/null/x" in done.stderr, "message", done)
 
 
+# -------------------------------------------------------------------------------- plan
+
+def test_a_plan_is_sorted_and_folded_and_calls_a_tie_a_tie():
+    for words in (["4096x4096x4096", "bf16", "--arch", "sm_100a"],
+                  ["4096x4096x4096", "e4m3", "output_align=2", "--arch", "sm_90a"],
+                  ["64x4096x4096", "bf16", "--config", "cluster=1x1", "--arch", "sm_100a"]):
+        done = tool("plan", *words)
+        expect_exit(done, 0)
+        lines = done.stdout.splitlines()
+        expect(re.match(r"chosen: kernel=gemm [^:]*: predicted [0-9.]+ us$", lines[0]), lines[0], done)
+        expect(max(map(len, lines[1:])) <= 120, "a long line", done)
+        whole = json.loads(tool("plan", *words, "--json").stdout)["plan"].splitlines()
+        expect(whole[0].startswith(lines[0] + ", " + lines[1].strip()), "not the library's", done)
+        times = [float(time) for time in re.findall(r"predicted ([0-9.]+) us", "\n".join(whole))]
+        expect(len(times) > 2 and times == sorted(times), f"not sorted: {times}", done)
+        best = re.search(r"predicted ([0-9.]+) us", lines[0])[1]
+        for line in whole[1:]:
+            if f": predicted {best} us" in line:
+                expect(": a tie, " in line or ": slower by less than 0.1 us: " in line, line, done)
+    expect("a tie, and the chosen one is listed earlier: predicted" in
+           tool("plan", "4096x4096x4096", "bf16", "--arch", "sm_100a").stdout, "no tie")
+
+
 # ---------------------------------------------------------------------------- snippets
 
 def test_a_refused_snippet_begins_with_line_and_column():

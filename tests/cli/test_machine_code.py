@@ -59,10 +59,10 @@ FAMILY_PROBLEMS = [PROBLEMS[0], PROBLEMS[3]]
 
 
 def candidates(arch, words):
-    done = tool("plan", SIZE, *words, "--arch", arch)
+    done = tool("plan", SIZE, *words, "--arch", arch, "--json")
     expect_exit(done, 0)
     found = re.findall(r"^(?:chosen: |rejected: )(kernel=gemm [a-z_0-9= ]+)"
-                       r"(?:: not faster|: predicted)", done.stdout, re.M)
+                       r"(?:: slower|: a tie|: predicted)", json.loads(done.stdout)["plan"], re.M)
     expect(len(found) >= 5, "hardly any candidates", done)
     # All of the plain ones, some of all others.
     return found if words == PROBLEMS[0][0] and arch not in FAMILY else found[::5]

@@ -37,8 +37,9 @@ static void expect_line_to_be_read(const struct jg_arch *arch,
     const char *end = strstr(begin, ": ");
     cr_assert(end != NULL && end < line + size);
     jg_str_add(&config, begin, (size_t)(end - begin));
-    const bool is_usable =
-        strncmp(end, ": predicted", 11) == 0 || strncmp(end, ": not faster", 12) == 0;
+    const bool is_usable = strncmp(end, ": predicted", 11) == 0 ||
+                           strncmp(end, ": a tie", 7) == 0 ||
+                           strncmp(end, ": slower", 8) == 0;
     static const uint64_t limits[] = {0, 64 << 20};
     for (size_t i = 0; i < 2; i++) {
         expect_same_config(arch, problem, limits[i], jg_str_text(&config), is_usable);
