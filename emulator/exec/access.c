@@ -80,6 +80,8 @@ static void report_conflict(const struct emu_actor *actor, const char *where,
         const struct ptx_insn *other = program->insns[conflict->other.insn].source;
         emu_text_add(&text, "%s at ", other->opcode);
         ptx_describe_location(program->module, &other->location, &text);
+    } else {
+        emu_text_add(&text, "an access whose instruction is not known");
     }
     if (conflict->other.lane < EMU_LANES) {
         emu_text_add(&text, ", lane %u", conflict->other.lane);

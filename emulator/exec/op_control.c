@@ -126,6 +126,9 @@ static bool decode_call(struct emu_decoder *decoder)
     if (callee == NULL) {
         return emu_decode_fail(decoder, "a call through a register is not supported");
     }
+    if (strcmp(callee->name, "vprintf") == 0) {
+        return emu_decode_fail(decoder, "printf prints on a GPU only: take it out");
+    }
     if (strcmp(callee->name, "__assertfail") != 0) {
         return emu_decode_fail(decoder,
                                "a call of %s: only __assertfail can be called, everything "

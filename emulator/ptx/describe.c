@@ -114,8 +114,9 @@ static const char *base_name(const char *path)
 void ptx_describe_location(const struct ptx_module *module,
                            const struct ptx_location *location, struct emu_text *text)
 {
-    const bool named =
-        location->file < module->file_count && module->files[location->file] != NULL;
+    const bool named = location->file < module->file_count &&
+                       module->files[location->file] != NULL &&
+                       base_name(module->files[location->file])[0] != '\0';
     if (location->line == 0) {
         emu_text_add(text, "ptx line %u", location->ptx_line);
         return;

@@ -82,6 +82,21 @@ Test(ptx_locations, lines_and_files)
     ".b8 95,90,78,50,106,103,49,50,114,117,110,95,112,114,111,100,117,99" \
     ",101,114,69,118,0\n}\n"
 
+Test(ptx_locations, file_without_a_name_is_told_by_its_number)
+{
+    const char *const files[] = {"", "folder/"};
+    const struct ptx_module module = {.files = (const char **)files, .file_count = 2};
+    const struct ptx_location first = {.line = 3, .ptx_line = 41};
+    const struct ptx_location second = {.file = 1, .line = 4, .ptx_line = 42};
+    struct emu_text text = {0};
+    ptx_describe_location(&module, &first, &text);
+    emu_text_add(&text, "; ");
+    ptx_describe_location(&module, &second, &text);
+    cr_expect_str_eq(emu_text_get(&text), "file 0, line 3; file 1, line 4", "%s",
+                     emu_text_get(&text));
+    emu_text_free(&text);
+}
+
 Test(ptx_locations, inlined_functions_have_names_and_callers)
 {
     struct ptx_module *module = parse_module(
