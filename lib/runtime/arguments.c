@@ -509,14 +509,17 @@ static jit_gemm_status resolve_operand(const struct launch *launch, size_t index
 static jit_gemm_status check_operand_list(const struct jg_kernel *kernel,
                                           const jit_gemm_args *args)
 {
+    static const char field[] = "args.operand_count";
+    if (args->operand_count != kernel->operand_count && kernel->epilogue_name[0] == '\0') {
+        return jg_fail(
+            JIT_GEMM_ERR_ARGUMENT, field, "give none, or name an epilogue in the problem",
+            "%zu operands are given, but the problem has no epilogue", args->operand_count);
+    }
     if (args->operand_count != kernel->operand_count) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "args.operand_count",
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
                        "give one entry per operand, in declared order",
-                       "%zu operands are given, but %s%s%s declares %u",
-                       args->operand_count,
-                       kernel->epilogue_name[0] != '\0' ? "epilogue '" : "no epilogue",
-                       kernel->epilogue_name, kernel->epilogue_name[0] != '\0' ? "'" : "",
-                       kernel->operand_count);
+                       "%zu operands are given, but epilogue '%s' declares %u",
+                       args->operand_count, kernel->epilogue_name, kernel->operand_count);
     }
     if (args->operand_count > 0 && args->operands == NULL) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "args.operands",

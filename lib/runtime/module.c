@@ -43,6 +43,17 @@ static bool is_about_code(CUresult result)
            result == CUDA_ERROR_NOT_FOUND || result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
 }
 
+/* What helps where a library was loaded and its kernel cannot be had. */
+static const char *hint_of_kernel(const struct jg_kernel *kernel, CUresult result)
+{
+    if (result == CUDA_ERROR_NOT_FOUND) {
+        return "the machine code lacks its entry: empty the disk cache";
+    }
+    return kernel->device->driver->takes_ptx
+               ? "the emulator names what it does not execute on standard error"
+               : "see whether the program's other calls of the driver work";
+}
+
 static jit_gemm_status load_library(struct jg_kernel *kernel,
                                     const struct jg_binary *binary, bool *ret_is_refused)
 {
@@ -59,7 +70,7 @@ static jit_gemm_status load_library(struct jg_kernel *kernel,
     if (result != CUDA_SUCCESS) {
         *ret_is_refused = is_about_code(result);
         return fail_load(kernel, result, "cuLibraryGetKernel",
-                         "the machine code lacks its entry: empty the disk cache");
+                         hint_of_kernel(kernel, result));
     }
     const int smem_bytes = kernel->choice.derived.smem_bytes;
     if (smem_bytes > 0) {

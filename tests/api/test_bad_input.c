@@ -728,3 +728,27 @@ Test(bad_input, results_of_reductions_need_addresses_of_their_own)
     jit_gemm_destroy(&gemm);
     api_fixture_close(&fixture);
 }
+
+Test(bad_input, operands_without_an_epilogue_are_called_that)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    const jit_gemm_problem problem = api_problem("256x256x256 bf16");
+    const jit_gemm_arg operands[3] = {{.pointer = 4096}};
+    const jit_gemm_args args = {.struct_size = sizeof(args),
+                                .a = {.pointer = 4096},
+                                .b = {.pointer = 4096},
+                                .d = {.pointer = 8192},
+                                .operands = operands,
+                                .operand_count = 3};
+    jit_gemm *gemm = NULL;
+    cr_assert_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_OK);
+
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+
+    cr_expect(
+        api_error_has("args.operand_count: 3 operands are given, but the problem has no "
+                      "epilogue"));
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}

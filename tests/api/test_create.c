@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The twelve steps without a GPU: where a kernel comes from, and who owns what. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api_fixture.h"
@@ -257,6 +258,35 @@ Test(create, load_failure_is_reported_and_leaves_nothing)
     fixture.fake->failing_function = "cuLibraryLoadData";
     jit_gemm *gemm = NULL;
     cr_expect_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_ERR_NO_MEMORY);
+    api_fixture_close(&fixture);
+}
+
+static const char *hint_of_refusal(struct api_fixture *fixture, CUresult result)
+{
+    static char hint[256];
+    jit_gemm_diagnostics *diagnostics = NULL;
+    jit_gemm_diagnostic item = {.struct_size = sizeof(item)};
+    jit_gemm *gemm = NULL;
+    const jit_gemm_problem problem = api_problem("512x512x512 bf16");
+    fixture->fake->failing_result = result;
+    fixture->fake->failing_function = "cuLibraryGetKernel";
+    cr_expect_eq(jit_gemm_create(fixture->context, &problem, &gemm), JIT_GEMM_ERR_LOAD);
+    fixture->fake->failing_function = NULL;
+    cr_assert_eq(jit_gemm_diagnostics_take(&diagnostics), JIT_GEMM_OK);
+    cr_assert_eq(jit_gemm_diagnostics_get(diagnostics, 0, &item), JIT_GEMM_OK);
+    snprintf(hint, sizeof(hint), "%s", item.hint);
+    jit_gemm_diagnostics_destroy(&diagnostics);
+    return hint;
+}
+
+Test(create, only_code_without_its_kernel_is_a_reason_to_empty_the_cache)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+
+    cr_expect_not_null(
+        strstr(hint_of_refusal(&fixture, CUDA_ERROR_NOT_FOUND), "empty the disk cache"));
+    cr_expect_null(strstr(hint_of_refusal(&fixture, CUDA_ERROR_NOT_SUPPORTED), "cache"));
     api_fixture_close(&fixture);
 }
 

@@ -83,5 +83,12 @@ def test_the_caret_stands_below_the_character():
     expect(len(shown) < 200 and shown[caret.index("^")] == "@", "a long line is cut", done)
 
 
+def test_printf_on_the_emulator_is_named_and_the_cache_left_alone():
+    need_compiler()
+    done = tool("run", *SMALL, *ARCH, "--device", "emulator", "--epilogue", 'printf("%f", acc); d = acc;')
+    expect(done.returncode == 1 and "printf prints on a GPU only: take it out" in done.stderr, "cause", done)
+    expect("(snippet)" in done.stderr and "empty the disk cache" not in done.stderr, "hint", done)
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(named_tests(globals())))
