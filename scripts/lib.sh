@@ -77,6 +77,19 @@ can_install() {
     [ -n "$(apt-cache show --no-all-versions "$1" 2>/dev/null)" ]
 }
 
+# why_no_download LOG: what to do about what pip says there.
+why_no_download() {
+    if grep -qiE 'certificate|SSLError' "$1"; then
+        echo "a certificate was refused; name the one of your proxy in PIP_CERT"
+    elif grep -qiE 'hash|MISMATCH' "$1"; then
+        echo "a file is not the one whose hash is in the list"
+    elif grep -qiE 'resol[uv]|unreachable|timed out|connection|No matching distribution' "$1"; then
+        echo "is the network there, and the package index (PIP_INDEX_URL)?"
+    else
+        echo "pip says why above"
+    fi
+}
+
 # fetch_wheels LIST FOLDER: the wheels of a pinned list, with their hashes verified.
 fetch_wheels() {
     local list=$1 folder=$2
@@ -85,8 +98,10 @@ fetch_wheels() {
         install_missing
     }
     python3 -m pip download --quiet --no-deps --only-binary=:all: --require-hashes \
-        --disable-pip-version-check -r "$list" -d "$folder" ||
-        die "could not download the packages of $list; is the network there?"
+        --disable-pip-version-check -r "$list" -d "$folder" 2>"$build/pip.log" || {
+        tail -n 20 "$build/pip.log" >&2
+        die "could not download the packages of $list: $(why_no_download "$build/pip.log")"
+    }
 }
 
 # "driver=13000 gpu=9.0 name=NVIDIA H200", or "driver=none".
