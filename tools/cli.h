@@ -11,8 +11,12 @@
 #include "jit_gemm/jit_gemm.h"
 #include "jit_gemm/named_epilogues.h"
 
-/* Exit codes of the program. */
+/* Exit codes of the program. USAGE: what was asked for is wrong, or not supported by this
+ * version: words, names, types, sizes, architectures. FAILED: anything else. */
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+
+/* The exit code of a call's status. */
+int cli_exit_code(jit_gemm_status status);
 
 /* ------------------------------------------------------------------------- commands */
 
@@ -105,7 +109,7 @@ struct cli_snippet {
 /*
  * Prints the thread's last error after a failed call: `line:column: error: ...` with the
  * line and a caret for snippets, `jit-gemm: error: ...` for everything else, then hints.
- * Gives CLI_FAILED.
+ * Gives the status's exit code.
  */
 int cli_report(jit_gemm_status status, const struct cli_snippet *snippet, bool verbose);
 

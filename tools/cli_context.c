@@ -110,7 +110,8 @@ static bool is_driver_named(const struct cli_context_options *options)
 static int report_no_device(jit_gemm_status status,
                             const struct cli_context_options *options)
 {
-    cli_report(status, NULL, options->verbose);
+    const int code = cli_report(status, NULL, options->verbose);
+
     if (status == JIT_GEMM_ERR_NO_DRIVER) {
         fputs(
             "    `jit-gemm doctor` lists the architectures that this version has kernels "
@@ -118,7 +119,7 @@ static int report_no_device(jit_gemm_status status,
             "`plan` and\n    `prewarm` need neither, for instance with `--arch sm_100a`.\n",
             stderr);
     }
-    return CLI_FAILED;
+    return code;
 }
 
 /* A context whose device is there and has kernels. */

@@ -31,8 +31,10 @@ static void print_commands(void)
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         printf("  %-9s %s\n", commands[i].name, commands[i].summary);
     }
-    printf("\n`jit-gemm COMMAND --help` explains a command and shows examples.\n"
-           "Exit codes: 0 done, 1 failed, 2 wrong usage. Errors go to standard error.\n");
+    printf(
+        "\n`jit-gemm COMMAND --help` explains a command and shows examples.\n"
+        "Exit codes: 0 done; 1 failed, or verified and found wrong; 2 what was asked for is\n"
+        "wrong or not supported. Errors go to standard error.\n");
 }
 
 int cli_dispatch(const char *program, const struct cli_command *table, size_t count,

@@ -128,6 +128,14 @@ static void print_diagnostic(const jit_gemm_diagnostic *item,
     }
 }
 
+int cli_exit_code(jit_gemm_status status)
+{
+    return status == JIT_GEMM_OK ? CLI_OK
+           : status == JIT_GEMM_ERR_ARGUMENT || status == JIT_GEMM_ERR_UNSUPPORTED
+               ? CLI_USAGE
+               : CLI_FAILED;
+}
+
 int cli_report(jit_gemm_status status, const struct cli_snippet *snippet, bool verbose)
 {
     jit_gemm_diagnostics *diagnostics = NULL;
@@ -151,7 +159,7 @@ int cli_report(jit_gemm_status status, const struct cli_snippet *snippet, bool v
         fprintf(stderr, "compiler log:\n%s\n", jit_gemm_diagnostics_log(diagnostics));
     }
     jit_gemm_diagnostics_destroy(&diagnostics);
-    return CLI_FAILED;
+    return cli_exit_code(status);
 }
 
 static bool is_log_muted;

@@ -105,7 +105,10 @@ static int prewarm_manifest(jit_gemm_context *context, const char *manifest, siz
     if (status == JIT_GEMM_ERR_CANCELLED) {
         return cli_error("cancelled; the same command goes on where it stopped");
     }
-    return status == JIT_GEMM_OK ? CLI_OK : CLI_FAILED;
+    /* Where nothing was tried, what was asked for is to blame. */
+    return result.compiled + result.cached + result.failed == 0 ? cli_exit_code(status)
+           : status == JIT_GEMM_OK                              ? CLI_OK
+                                                                : CLI_FAILED;
 }
 
 int cmd_prewarm(int argc, char **argv)

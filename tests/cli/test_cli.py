@@ -141,7 +141,7 @@ def test_plan_prints_a_config_that_it_takes_back():
 
 def test_an_illegal_config_is_refused_with_the_reason():
     done = tool("plan", *SMALL, *ARCH, "--config", "tile=3x5")
-    expect(done.returncode == 1 and "config" in done.stderr, "refused", done)
+    expect(done.returncode == 2 and "config" in done.stderr, "refused", done)
 
 
 def test_no_architecture_and_no_driver_is_said():
@@ -218,6 +218,20 @@ def test_build_into_a_missing_folder_fails():
     need_compiler()
     done = tool("build", *SMALL, *ARCH, "--emit", "source", "-o", "/dev/null/x", "--no-cache")
     expect(done.returncode == 1 and "/dev/null/x" in done.stderr, "message", done)
+
+
+# -------------------------------------------------------------------------- exit codes
+
+def test_what_is_asked_for_and_wrong_or_not_supported_is_exit_2():
+    help_text = tool("--help").stdout
+    expect("2 what was asked for is\nwrong or not supported" in help_text, help_text)
+    for words in (["plan", *SMALL, "--arch", "sm_13"], ["plan", "256x256x256", "bf17", *ARCH],
+                  ["plan", "256x256x256", "s8", "--arch", "sm_103a"],
+                  ["plan", *SMALL, *ARCH, "--config", "tile=3x3"],
+                  ["build", *SMALL, "--arch", "sm_13", "-o", "/dev/null"],
+                  ["prewarm", "/dev/null", "--arch", "sm_13"], ["inspect", *SMALL, "--arch", "sm_13"]):
+        done = tool(*words)
+        expect(done.returncode == 2 and "hint: " in done.stderr, f"{words}", done)
 
 
 # -------------------------------------------------------------------------------- plan

@@ -134,7 +134,7 @@ def test_prewarm_reports_a_bad_manifest():
         manifest = folder.path / "bad.manifest"
         manifest.write_text("this is no manifest\n", encoding="ascii")
         done = tool("prewarm", manifest, *ARCH, cache=folder.cache)
-        expect(done.returncode == 1 and "error: " in done.stderr, "bad text", done)
+        expect(done.returncode == 2 and "error: " in done.stderr, "bad text", done)
         done = tool("prewarm", folder.path / "none", *ARCH, cache=folder.cache)
         expect(done.returncode == 1 and "none: " in done.stderr, "no file", done)
 

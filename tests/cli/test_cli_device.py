@@ -133,7 +133,7 @@ def test_auto_takes_the_emulator_where_no_gpu_is_and_says_why():
 def test_auto_with_an_unknown_architecture_says_so_once():
     with Copy() as copy:
         done = copy.run("run", *SMALL, "--arch", "sm_12")
-        expect(done.returncode == 1 and done.stderr.count("no kernels for 'sm_12'") == 1,
+        expect(done.returncode == 2 and done.stderr.count("no kernels for 'sm_12'") == 1,
                "message", done)
 
 

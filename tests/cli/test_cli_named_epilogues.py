@@ -59,7 +59,7 @@ def test_a_problem_takes_them_without_registration():
 
 def test_their_names_are_taken():
     done = tool("plan", *SMALL, "epilogue=relu", "--epilogue", "d = acc;", *ARCH)
-    expect(done.returncode == 1, "it was taken", done)
+    expect(done.returncode == 2, "it was taken", done)
     expect("'relu' is an epilogue of the library" in done.stderr and "choose another name" in done.stderr,
            "no remedy", done)
 

@@ -41,7 +41,7 @@ def test_wrong_operands_are_named():
         expect_exit(done, 2)
         expect(message in done.stderr and operand in done.stderr, f"{operand}: {message}", done)
     done = tool("plan", *SMALL, *ARCH, "--epilogue", "d = s = acc;", "--operand", "s:matrix:f32:sum")
-    expect_exit(done, 1)
+    expect_exit(done, 2)
     expect("role: a sum has fewer values than D" in done.stderr, "a sum of a matrix", done)
     done = tool("plan", *SMALL, *ARCH, "--operand", "bias:row_vector:f32")
     expect("--operand needs an --epilogue" in done.stderr, "no epilogue", done)
