@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How fast the emulator is, with the fast numbers and everything checked, on one thread:
- * launch and synchronize of a 256^3 bf16 problem of each chip, and how many thread
- * instructions per second a kernel of plain ones takes. (In a GEMM most of the time goes
- * into copies and products, of which one instruction does many.) Processor time, the best
- * of several runs, so that a busy machine changes little.
+ * What the emulator has to do, with the fast numbers and everything checked, on one thread:
+ * how many thread instructions a 256^3 bf16 problem of each chip takes, those of polling
+ * included, and that a kernel of plain ones takes as many as it has. These are bounded. How
+ * fast they went is printed for who wants to know, and judged by nobody: processor time,
+ * the best of several runs. (In a GEMM most of it goes into copies and products, of which
+ * one instruction does many.)
  *
  * emu_speed EMULATOR: its path; the program is linked with the same.
  */
@@ -21,24 +22,11 @@
 unsigned long long emuThreadSteps(void);
 const char *emuLastError(void);
 
-enum { SIZE = 256, RUNS = 7, SKIPPED = 77 };
+enum { SIZE = 256, RUNS = 7 };
 
-/* What is asked for on a current core, and how much slower a machine of tests may be. */
-#define MOST_MS        100.0
-#define LEAST_PER_US   40.0 /* millions of thread instructions per second */
-#define SLOWER_MACHINE 3.0
-
-/* Sanitizers make everything many times slower. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#    define SANITIZED 1
-#elif defined(__has_feature)
-#    if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#        define SANITIZED 1
-#    endif
-#endif
-#ifndef SANITIZED
-#    define SANITIZED 0
-#endif
+/* Both chips take about 830 thousand. A launch that polls where it could sleep, or kernels
+ * that do more than they did, are beyond this. */
+#define MOST_STEPS 1000000ULL
 
 static bool must(const char *what, jit_gemm_status status)
 {
@@ -72,12 +60,12 @@ static bool make_matrices(jit_gemm_context *context, jit_gemm_args *args)
     return true;
 }
 
-/* False after an error, and where it is too slow. */
+/* False after an error, and where it takes too many. */
 static bool measure(jit_gemm_context *context, const jit_gemm *gemm, const char *name)
 {
     jit_gemm_args args = {.struct_size = sizeof(args)};
     double best = 1e9;
-    unsigned long long steps = 0;
+    unsigned long long most = 0;
     if (!make_matrices(context, &args)) {
         return false;
     }
@@ -89,14 +77,14 @@ static bool measure(jit_gemm_context *context, const jit_gemm *gemm, const char 
             return false;
         }
         double ms = cpu_ms() - begin;
-        steps = emuThreadSteps() - before;
+        unsigned long long steps = emuThreadSteps() - before;
+        most = steps > most ? steps : most;
         best = ms < best ? ms : best;
     }
-    bool good = best < MOST_MS * SLOWER_MACHINE;
-    printf(
-        "256^3 bf16, %s: %.1f ms, %llu thousand thread instructions; %.0f ms are asked for, and "
-        "%.0f times that is let pass: %s\n",
-        name, best, steps / 1000, MOST_MS, SLOWER_MACHINE, good ? "good" : "TOO SLOW");
+    bool good = most <= MOST_STEPS;
+    printf("256^3 bf16, %s: %llu thousand thread instructions, %llu thousand are let pass: "
+           "%s (%.1f ms)\n",
+           name, most / 1000, MOST_STEPS / 1000, good ? "good" : "TOO MANY", best);
     return good;
 }
 
@@ -121,6 +109,9 @@ static bool run_device(int32_t device)
 }
 
 /* ---------------------------------------------------------------- plain instructions */
+
+/* Before the loop, in it, and behind it without the ret, which is no step. */
+enum { THREADS = 256, TURNS = 2000, PLAIN_STEPS = 6 + TURNS * 12 + 4 };
 
 /* 8 warps, 2000 turns of integer and float arithmetic, shared memory and a branch. */
 static const char plain[] =
@@ -153,6 +144,7 @@ static bool run_plain(void)
     CUdeviceptr to = 0;
     void *params[] = {&to};
     double best = 0;
+    unsigned long long most = 0;
     bool good = load_plain(&function, &to);
     for (int run = 0; good && run < RUNS; run++) {
         unsigned long long before = emuThreadSteps();
@@ -160,18 +152,18 @@ static bool run_plain(void)
         good = cuLaunchKernel(function, 1, 1, 1, 256, 1, 1, 0, NULL, params, NULL) ==
                    CUDA_SUCCESS &&
                cuCtxSynchronize() == CUDA_SUCCESS;
-        double rate = (double)(emuThreadSteps() - before) / (cpu_ms() - begin) / 1e3;
+        unsigned long long steps = emuThreadSteps() - before;
+        double rate = (double)steps / (cpu_ms() - begin) / 1e3;
+        most = steps > most ? steps : most;
         best = rate > best ? rate : best;
     }
     if (!good) {
         printf("plain instructions: %s\n", emuLastError());
         return false;
     }
-    good = best > LEAST_PER_US / SLOWER_MACHINE;
-    printf(
-        "plain instructions: %.1f million of threads per second; %.0f are asked for, and a "
-        "machine %.0f times slower is let pass: %s\n",
-        best, LEAST_PER_US, SLOWER_MACHINE, good ? "good" : "TOO SLOW");
+    good = most == (unsigned long long)THREADS * PLAIN_STEPS;
+    printf("plain instructions: %llu of threads, of %d: %s (%.1f million per second)\n",
+           most, THREADS * PLAIN_STEPS, good ? "good" : "NOT EACH ONCE", best);
     return good;
 }
 
@@ -180,10 +172,6 @@ int main(int count, char **words)
     if (count != 2) {
         printf("usage: emu_speed EMULATOR\n");
         return 2;
-    }
-    if (SANITIZED) {
-        printf("skipped: a sanitizer makes the times meaningless\n");
-        return SKIPPED;
     }
     setenv("JIT_GEMM_DRIVER", words[1], 1);
     setenv("JIT_GEMM_EMULATOR", "numbers=fast,threads=1", 1);

@@ -2,6 +2,7 @@
 /* The table of kernels, without a driver: one build a key, failures are not remembered. */
 #include <criterion/criterion.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -132,8 +133,9 @@ Test(table, waiter_gets_the_builders_error)
     pthread_t thread;
     cr_assert_eq(acquire(waiter.table, "one", &kernel, &entry), JIT_GEMM_OK);
     cr_assert_eq(pthread_create(&thread, NULL, wait_for_the_builder, &waiter), 0);
-    const struct timespec pause = {0, 50 * 1000 * 1000};
-    nanosleep(&pause, NULL);
+    while (jg_table_waiters(waiter.table) != 1) {
+        sched_yield();
+    }
     jg_fail(JIT_GEMM_ERR_COMPILE, "snippet", "", "broken");
 
     jg_table_abandon(waiter.table, entry, JIT_GEMM_ERR_COMPILE);
