@@ -8,13 +8,15 @@
 /* Of the picture, in its units. */
 enum {
     LEFT = 130,
-    TOP = 76,
+    LEGEND = 66,
+    TOP = 92,
     WIDTH = 1200,
     ROW = 16,
     BAR = 12,
     RIGHT = 20,
     BOTTOM = 34,
     GAP = 6,         /* between CTAs */
+    SAMPLE = 90,     /* of the legend, with its word */
     LABEL_ROOM = 66, /* a bar of this width shows its tile */
     MOST_TICKS = 12
 };
@@ -168,6 +170,45 @@ static double choose_step(double whole)
     }
 }
 
+static const char *unit_of(const struct timeline *timeline)
+{
+    return timeline->is_emulated ? "steps" : "ns";
+}
+
+static bool has_role(const struct timeline *timeline, uint32_t role)
+{
+    for (uint32_t cta = 0; cta < timeline->ctas; cta++) {
+        if (count_events(timeline, cta, 2 * role) > 0 ||
+            count_events(timeline, cta, 2 * role + 1) > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The colours of the roles that did something, and what a bar is. */
+static void write_legend(const struct timeline *timeline, FILE *file)
+{
+    int x = 10;
+
+    for (uint32_t role = 0; role < COLOUR_COUNT; role++) {
+        if (!has_role(timeline, role)) {
+            continue;
+        }
+        fprintf(file,
+                "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\"/>\n"
+                "<text x=\"%d\" y=\"%d\" class=\"legend\">%s</text>\n",
+                x, LEGEND - BAR + 2, BAR, BAR, colours[role], x + BAR + 4, LEGEND,
+                jit_gemm_trace_track_name(2 * role));
+        x += SAMPLE;
+    }
+    fprintf(
+        file,
+        "<text x=\"%d\" y=\"%d\">A bar is a role at one tile, named by its first row and "
+        "column: from when it had what it waited for until it was done.</text>\n",
+        x, LEGEND);
+}
+
 static void write_axis(const struct timeline *timeline, const struct span *span, int bottom,
                        FILE *file)
 {
@@ -182,15 +223,16 @@ static void write_axis(const struct timeline *timeline, const struct span *span,
                 "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">",
                 x, TOP - 4, x, bottom, x, bottom + 16);
         if (timeline->is_emulated) {
-            fprintf(file, "%.0f</text>\n", step * i);
+            fprintf(file, "%.0f %s</text>\n", step * i, unit_of(timeline));
         } else {
             fprintf(file, "%g us</text>\n", step * i * 1e-3);
         }
     }
 }
 
-static void write_bar(const struct span *span, uint32_t track, int top,
-                      const jit_gemm_trace_event *event, FILE *file)
+static void write_bar(const struct timeline *timeline, const struct span *span,
+                      uint32_t track, int top, const jit_gemm_trace_event *event,
+                      FILE *file)
 {
     const double scale = WIDTH / (double)(span->end - span->begin);
     const double x = LEFT + (double)(event->begin_ns - span->begin) * scale;
@@ -201,10 +243,10 @@ static void write_bar(const struct span *span, uint32_t track, int top,
             "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\" fill=\"%s\" "
             "stroke=\"#ffffff\" stroke-width=\"0.4\"><title>%s, tile %" PRIu32 ",%" PRIu32
             " batch %" PRIu32 ", multiprocessor %" PRIu32 ", %" PRIu64
-            " ns</title></rect>\n",
+            " %s</title></rect>\n",
             x, top, width, BAR, colours[track / 2 % COLOUR_COUNT],
             jit_gemm_trace_track_name(track), event->row, event->col, event->batch,
-            event->sm, event->end_ns - event->begin_ns);
+            event->sm, event->end_ns - event->begin_ns, unit_of(timeline));
     if (width >= LABEL_ROOM) {
         fprintf(file,
                 "<text x=\"%.1f\" y=\"%d\" fill=\"#ffffff\">%" PRIu32 ",%" PRIu32
@@ -234,7 +276,8 @@ static int write_rows(const struct timeline *timeline, const struct span *span, 
                         LEFT - 8, top + BAR - 2, cta, jit_gemm_trace_track_name(track));
             }
             for (uint32_t i = 0; file != NULL && i < count; i++) {
-                write_bar(span, track, top, event_at(timeline, cta, track, i), file);
+                write_bar(timeline, span, track, top, event_at(timeline, cta, track, i),
+                          file);
             }
             top += ROW;
         }
@@ -260,11 +303,11 @@ void timeline_write_svg(const struct timeline *timeline, FILE *file)
     write_text(file, timeline->config);
     fprintf(file, "</text>\n<text x=\"10\" y=\"50\">");
     write_text(file, timeline->device);
-    fprintf(
-        file, "%s A bar is one tile, named by its first row and column.</text>\n",
-        timeline->is_emulated
-            ? ": emulated. The axis counts steps of a cluster, which say the order, no time."
-            : ".");
+    fprintf(file, "%s</text>\n",
+            timeline->is_emulated ? ": emulated. The axis counts steps of a cluster, which "
+                                    "say the order, no time."
+                                  : ". The axis is time since the first bar.");
+    write_legend(timeline, file);
     write_axis(timeline, &span, bottom, file);
     (void)write_rows(timeline, &span, file);
     fprintf(file, "</svg>\n");

@@ -78,6 +78,26 @@ def test_a_tile_is_loaded_before_it_ends_in_the_epilogue():
                     expect(before["ts"] + before["dur"] <= after["ts"], "bars overlap")
 
 
+def test_a_bar_begins_where_its_wait_ends():
+    """With one block of K, and copies that come as late as they may, a multiplication that has all it
+    needs takes as many steps for each tile. With its wait it would take some times more."""
+    need_compiler()
+    words, config, _, tiles = ROWS[1]
+    with Folder() as folder:
+        path = folder.path / "timeline.json"
+        trace([word.replace("x320", "x64") for word in words], config, path, "--ctas", "64")
+        events = load_events(path)
+        lengths = sorted(event["dur"] for event in events if event["cat"] == "mma")
+        expect(len(lengths) == tiles // 2, f"one for each pair: {lengths}")
+        expect(lengths[-1] < 3 * lengths[0], f"some have waited: {lengths}")
+        ends = {(event["pid"], event["args"]["row"], event["args"]["col"]): event["ts"] + event["dur"]
+                for event in events if event["cat"] == "load"}
+        for event in events:
+            if event["cat"] == "mma":
+                tile = (event["pid"], event["args"]["row"], event["args"]["col"])
+                expect(event["ts"] >= ends[tile], f"tile {tile} was not there yet")
+
+
 def test_bounds_leave_out_what_does_not_fit():
     need_compiler()
     with Folder() as folder:
@@ -103,6 +123,11 @@ def test_the_picture_has_a_row_for_each_role():
             expect(f"CTA 0 {role}" in texts, f"no row for {role}: {texts}")
         expect(any("emulated" in (text or "") for text in texts), "emulation is not said")
         bars = [rect for rect in root.iter(name + "rect") if rect.find(name + "title") is not None]
+        legend = {text.text for text in root.iter(name + "text") if text.get("class") == "legend"}
+        rows = {text.split()[2] for text in texts if re.match(r"CTA [0-9]+ ", text or "")}
+        expect(legend == rows and rows >= roles, f"legend: {legend}, rows: {rows}")
+        expect(any(re.fullmatch(r"[0-9]+ steps", text or "") for text in texts), "no unit at the axis")
+        expect(all(bar.find(name + "title").text.endswith(" steps") for bar in bars), "no unit of a bar")
         epilogues = [bar for bar in bars if bar.find(name + "title").text.startswith("epilogue")]
         expect(len(epilogues) == tiles, f"{len(epilogues)} bars of the epilogue")
         width = float(root.get("width"))

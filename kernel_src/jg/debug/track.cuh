@@ -6,13 +6,15 @@
 //
 // Without both it is empty. Called by: schedule/role_work.cuh for each role, `next` for
 // each tile, `begin` and `end` around the work on it; and by those who wait first for what
-// the role works on, whose `begin` is the one that counts.
+// the role works on, whose `begin` is the one that counts. After `settle` none counts.
 #pragma once
 #include <jg/debug/waits.cuh>
 
 namespace jg::debug {
 
 #ifdef JG_TRACE
+
+constexpr bool kTraces = true;
 
 struct TraceEvent {
     u64 begin_ns, end_ns; // end 0: there is no event
@@ -46,15 +48,24 @@ class Recorder {
     {
         tile_ = tile;
         at_ = 0;
+        is_settled_ = false;
     }
     JG_DEVICE void enter(Role role)
     {
         tracks_[1] = track_of(role);
         at_ = 1;
+        is_settled_ = false;
     }
     JG_DEVICE void begin()
     {
-        begin_ns_ = ptx::global_timer_ns();
+        if (!is_settled_) {
+            begin_ns_ = ptx::global_timer_ns();
+        }
+    }
+    JG_DEVICE void settle()
+    {
+        begin();
+        is_settled_ = true;
     }
     JG_DEVICE void end()
     {
@@ -77,18 +88,21 @@ class Recorder {
     u32 which_;
     u32 tracks_[2], counts_[2] = {0, 0}; // of the role, and of the one that it enters
     u32 at_ = 0;
-    bool records_;
+    bool records_, is_settled_ = false;
     u64 begin_ns_ = 0;
     WorkTile tile_ = {};
 };
 
 #else
 
+constexpr bool kTraces = false;
+
 struct Recorder {
     JG_DEVICE Recorder(Role, u32, bool) {}
     JG_DEVICE void enter(Role) {}
     JG_DEVICE void next(const WorkTile &) {}
     JG_DEVICE void begin() {}
+    JG_DEVICE void settle() {}
     JG_DEVICE void end() {}
 };
 
@@ -136,6 +150,11 @@ class Track {
             slot().role = role_;
         }
 #endif
+    }
+    // All that the work on the tile waited for at its begin is there.
+    JG_DEVICE void settle()
+    {
+        recorder_.settle();
     }
     JG_DEVICE void end()
     {

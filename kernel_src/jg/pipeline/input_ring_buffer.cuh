@@ -73,6 +73,12 @@ class InputProducer {
         return HeldStages<InputProducer>(*this);
     }
 
+    // Blocks until the next stage is empty, and takes nothing.
+    JG_DEVICE void peek() const
+    {
+        wait_empty(state_.stage);
+    }
+
     // Blocks until every stage is empty: no copy and no arrival is under way any more.
     JG_DEVICE void drain()
     {
@@ -129,6 +135,12 @@ class InputConsumer {
         return HeldStages<InputConsumer>(*this);
     }
 
+    // Blocks until the next stage is full, and takes nothing.
+    JG_DEVICE void peek() const
+    {
+        wait_full(state_.stage);
+    }
+
   private:
     template <class View, u32 kCount, u32 kOptional>
     friend class HeldStages;
@@ -136,10 +148,14 @@ class InputConsumer {
     JG_DEVICE u32 wait()
     {
         const u32 stage = state_.stage;
-        debug::wait(&barriers_.full[stage], state_.phase,
-                    debug::BarrierId{Signals::kRing, debug::Side::kFull, stage});
+        wait_full(stage);
         state_.advance();
         return stage;
+    }
+    JG_DEVICE void wait_full(u32 stage) const
+    {
+        debug::wait(&barriers_.full[stage], state_.phase,
+                    debug::BarrierId{Signals::kRing, debug::Side::kFull, stage});
     }
     JG_DEVICE void release(u32 stage) const
     {

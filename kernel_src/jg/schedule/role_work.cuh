@@ -53,6 +53,18 @@ class RoleWork {
     {
         track_.enter(role);
     }
+    // In a trace the work on the item begins when the next stage of this side of a ring can
+    // be taken, if it takes any.
+    template <class View>
+    JG_DEVICE void settle_at_stage(const View &view, bool takes_any)
+    {
+        if constexpr (debug::kTraces) {
+            if (takes_any) {
+                view.peek();
+            }
+            track_.settle();
+        }
+    }
     // For those who wait before the work on an item begins.
     JG_DEVICE debug::Track &track()
     {

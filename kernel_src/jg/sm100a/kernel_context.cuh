@@ -147,6 +147,7 @@ struct KernelContext {
         RoleWork work(scheduler.load_iterator(), debug::Role::kLoad);
         while (work.has_work()) {
             const auto item = work.next();
+            work.settle_at_stage(tiles, item.k_blocks > 0);
             // Prologue, arrive, rest. Of later items the prologue is all.
             u32 k = 0;
 #pragma unroll 1
@@ -170,6 +171,7 @@ struct KernelContext {
         RoleWork work(scheduler.load_iterator(), debug::Role::kLoad, 0, thread == 0);
         while (work.has_work()) {
             const auto item = work.next();
+            work.settle_at_stage(tiles, item.k_blocks > 0);
             // Prologue, arrive, rest. Of later items the prologue is all.
             u32 k = 0;
 #pragma unroll 1
@@ -198,6 +200,7 @@ struct KernelContext {
             do {
                 // Acquire an accumulator: it is committed when the scope ends.
                 const auto accumulator = ring.acquire();
+                work.settle_at_stage(tiles, k < item.k_blocks);
                 // Add up the item's K, or a block of it that is multiplied by scales.
                 k = add_up(tiles, item, columns.block(accumulator.index()), k, k + part);
             } while (kPromotes && k < item.k_blocks);
@@ -240,6 +243,7 @@ struct KernelContext {
             // The first inputs of the multiplication go first.
             load_order.wait(work.track());
             if (item.is_last_split) {
+                work.settle_at_stage(boxes, true);
                 EpilogueLoadT::load(params, smem, boxes, Output::tile(item), with_c);
             }
         }

@@ -121,7 +121,7 @@ class OutputConsumer {
                                 stage);
         ptx::tcgen05_fence_after_sync();
         state_.advance();
-        track_.begin();
+        track_.settle();
         return stage;
     }
     // One arrival of this warp, whose loads are complete.

@@ -90,6 +90,7 @@ struct KernelContext {
         RoleWork work(scheduler.load_iterator(), debug::Role::kLoad);
         while (work.has_work()) {
             const auto item = work.next();
+            work.settle_at_stage(tiles, item.k_blocks > 0);
             // Send A and B.
 #pragma unroll 1
             for (u32 k = 0; k < item.k_blocks; ++k) {
@@ -122,6 +123,7 @@ struct KernelContext {
         RoleWork work(scheduler.load_iterator(), debug::Role::kLoad, 0, threadIdx.x == 0);
         while (work.has_work()) {
             const auto item = work.next();
+            work.settle_at_stage(tiles, item.k_blocks > 0);
             // Fill stages with A and B.
             scales.begin(item);
 #pragma unroll 1
@@ -150,6 +152,7 @@ struct KernelContext {
                       debug::Role::kMma, consumer, threadIdx.x % 128 == 0);
         while (work.has_work()) {
             const auto item = work.next();
+            work.settle_at_stage(tiles, item.k_blocks > 0);
             // Add up the item's K.
             typename Mma::Accumulators sums;
             multiply(tiles, scales, item, sums);
