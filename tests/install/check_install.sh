@@ -93,6 +93,10 @@ env -u LD_LIBRARY_PATH "$scratch/unit_static"
 
 step "the installed command plans without a GPU, and finds its library by itself"
 env -u LD_LIBRARY_PATH "$prefix/bin/jit-gemm" plan 512x512x512 bf16 --arch sm_90a
+step "and from where the prefix was moved to"
+mv "$prefix" "$scratch/moved"
+env -u LD_LIBRARY_PATH "$scratch/moved/bin/jit-gemm" plan 512x512x512 bf16 --arch sm_90a
+mv "$scratch/moved" "$prefix"
 
 export JIT_GEMM_CACHE_DIR=$scratch/cache
 if "$prefix/bin/jit-gemm" build 64x64x64 bf16 --arch sm_100a -o "$scratch/k.cubin"; then

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Usage: check_setup.sh ROOT SCRATCH CUDA_INCLUDE
+# What `meson setup` says on a machine where packages are missing: all of them at once, and how to
+# get them. Without Criterion only, everything but the tests is set up.
+set -euo pipefail
+root=$1 scratch=$2 cuda=$3
+rm -rf "$scratch"
+mkdir -p "$scratch/none" "$scratch/some"
+for package in libxxhash libsodium; do
+    folder=$(pkg-config --variable=pcfiledir "$package")
+    cp "$folder/$package.pc" "$scratch/some"
+done
+
+# expect STATUS PACKAGES WORDS... -- OPTION...: meson setup, which sees these packages only.
+expect() {
+    local wanted=$1 packages=$2 status=0 words=() word
+    shift 2
+    while [ "$1" != -- ]; do
+        words+=("$1")
+        shift
+    done
+    shift
+    rm -rf "$scratch/build"
+    PKG_CONFIG_LIBDIR=$scratch/$packages PKG_CONFIG_PATH='' \
+        meson setup "$@" "$scratch/build" "$root" >"$scratch/log" 2>&1 || status=1
+    for word in "${words[@]}"; do
+        grep -qF -- "$word" "$scratch/log" || status="$status, without '$word'"
+    done
+    [ "$status" = "$wanted" ] || { cat "$scratch/log"; echo "$packages $*: $status"; exit 1; }
+}
+
+expect 1 none 'cuda.h and nvrtc.h' 'toolkit_include=FOLDER' libxxhash-dev libsodium-dev \
+    'libcriterion-dev (without it they are left out)' './scripts/demo' -- -Dtoolkit_include=/none
+expect 1 some 'libcriterion-dev, or pass -Dtests=false' -- -Dtests=true "-Dtoolkit_include=$cuda"
+expect 0 some 'no tests are built' libcriterion-dev -- "-Dtoolkit_include=$cuda"
+[ -z "$(meson introspect --tests "$scratch/build" | tr -d '[]\n ')" ] || {
+    echo "there are tests without Criterion"
+    exit 1
+}
+expect 0 some 'Build targets' -- -Dtests=false "-Dtoolkit_include=$cuda"
+echo "meson setup tells what is missing"
