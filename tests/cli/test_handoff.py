@@ -19,7 +19,7 @@ esac
 case "$*" in
 *debug=1*) echo "the kernel gave up: CTA 0 waits" >&2; exit 1;;
 *64x32*) sleep 60;;
-*swap_ab=1*) echo "jit-gemm: error: problem.config: no swap_ab here" >&2; exit 1;;
+*swap_ab=1*) echo "jit-gemm: error: problem.config: no swap_ab here" >&2; exit 2;;
 *256x128*) echo "FAIL rel_error=1"; exit 1;;
 esac
 while [ $# -gt 1 ]; do [ "$1" = --save ] && echo "$$" >"$2"; shift; done
