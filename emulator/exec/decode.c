@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "exec/target.h"
 #include "exec/unit.h"
 
 static const struct emu_opcode *const own_tables[] = {
@@ -497,6 +498,9 @@ static bool decode_insn(struct context *context, uint32_t index)
     if (source->word_count > 64) {
         return emu_decode_fail(decoder, "it has more than 64 qualifiers");
     }
+    if (!emu_target_check(decoder)) {
+        return false;
+    }
     for (const char *c = opcode->name; c != NULL; c = strchr(c + 1, '.')) {
         decoder->taken = decoder->taken << 1 | 1;
     }
@@ -536,7 +540,8 @@ struct emu_program *emu_program_decode(const struct ptx_module *module,
     state->address_context = context;
     state->variable_value = emu_alloc(module->variable_count * sizeof(uint64_t));
     lay_out_registers(program);
-    bool good = lay_out_variables(state);
+    bool good =
+        emu_target_check_function(module, function, error) && lay_out_variables(state);
     for (uint32_t i = 0; good && i < program->insn_count; i++) {
         good = decode_insn(state, i);
     }

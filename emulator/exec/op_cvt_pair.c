@@ -15,26 +15,25 @@ static const struct {
     bool zero, up, nearest; /* .rz, .rp, .rn */
     enum presence satfinite;
     bool relu;
-    unsigned sm;
 } rules[] = {
-    {"f16x2", "f32", true, false, true, MAYBE, true, 80},
-    {"bf16x2", "f32", true, false, true, MAYBE, true, 80},
-    {"e4m3x2", "f32", false, false, true, ALWAYS, true, 89},
-    {"e5m2x2", "f32", false, false, true, ALWAYS, true, 89},
-    {"e4m3x2", "f16x2", false, false, true, ALWAYS, true, 89},
-    {"e5m2x2", "f16x2", false, false, true, ALWAYS, true, 89},
-    {"f16x2", "e4m3x2", false, false, true, NEVER, true, 89},
-    {"f16x2", "e5m2x2", false, false, true, NEVER, true, 89},
-    {"e2m1x2", "f32", false, false, true, ALWAYS, true, 100},
-    {"e2m3x2", "f32", false, false, true, ALWAYS, true, 100},
-    {"e3m2x2", "f32", false, false, true, ALWAYS, true, 100},
-    {"e2m1x2", "f16x2", false, false, true, ALWAYS, true, 100},
-    {"f16x2", "e2m1x2", false, false, true, NEVER, true, 100},
-    {"f16x2", "e2m3x2", false, false, true, NEVER, true, 100},
-    {"f16x2", "e3m2x2", false, false, true, NEVER, true, 100},
-    {"ue8m0x2", "f32", true, true, false, MAYBE, false, 100},
-    {"ue8m0x2", "bf16x2", true, true, false, MAYBE, false, 100},
-    {"bf16x2", "ue8m0x2", false, false, true, NEVER, false, 100},
+    {"f16x2", "f32", true, false, true, MAYBE, true},
+    {"bf16x2", "f32", true, false, true, MAYBE, true},
+    {"e4m3x2", "f32", false, false, true, ALWAYS, true},
+    {"e5m2x2", "f32", false, false, true, ALWAYS, true},
+    {"e4m3x2", "f16x2", false, false, true, ALWAYS, true},
+    {"e5m2x2", "f16x2", false, false, true, ALWAYS, true},
+    {"f16x2", "e4m3x2", false, false, true, NEVER, true},
+    {"f16x2", "e5m2x2", false, false, true, NEVER, true},
+    {"e2m1x2", "f32", false, false, true, ALWAYS, true},
+    {"e2m3x2", "f32", false, false, true, ALWAYS, true},
+    {"e3m2x2", "f32", false, false, true, ALWAYS, true},
+    {"e2m1x2", "f16x2", false, false, true, ALWAYS, true},
+    {"f16x2", "e2m1x2", false, false, true, NEVER, true},
+    {"f16x2", "e2m3x2", false, false, true, NEVER, true},
+    {"f16x2", "e3m2x2", false, false, true, NEVER, true},
+    {"ue8m0x2", "f32", true, true, false, MAYBE, false},
+    {"ue8m0x2", "bf16x2", true, true, false, MAYBE, false},
+    {"bf16x2", "ue8m0x2", false, false, true, NEVER, false},
 };
 
 /* Two f32 sources: the first goes into the upper half. */
@@ -118,7 +117,7 @@ bool emu_cvt_pairs(struct emu_decoder *decoder, const struct emu_cvt *cvt,
                      : cvt->to->format == EMU_F16 ? join_f16
                                                   : join_bf16;
         *ret_sources = joins ? 2 : 1;
-        return emu_form_target(decoder, rules[i].sm);
+        return true;
     }
     return emu_decode_fail(decoder, "not supported from .%s to .%s", cvt->from->name,
                            cvt->to->name);

@@ -56,31 +56,31 @@ EMU_OP1(rcp_upper, uint64_t, uint64_t, to_upper(emu_div_f64(1, upper_of(a), EMU_
 EMU_OP1(rsqrt_upper, uint64_t, uint64_t,
         to_upper(emu_div_f64(1, emu_sqrt_f64(upper_of(a), EMU_RN), EMU_RN)))
 
-#define DIRECTED(name, shape, exec)                          \
-    {name, EMU_T(F64), 0, EMU_W(RN), 0, shape, exec, 0},     \
-        {name, EMU_T(F64), 0, EMU_W(RZ), 0, shape, exec, 0}, \
-        {name, EMU_T(F64), 0, EMU_W(RM), 0, shape, exec, 0}, \
-    {                                                        \
-        name, EMU_T(F64), 0, EMU_W(RP), 0, shape, exec, 0    \
+#define DIRECTED(name, shape, exec)                       \
+    {name, EMU_T(F64), 0, EMU_W(RN), 0, shape, exec},     \
+        {name, EMU_T(F64), 0, EMU_W(RZ), 0, shape, exec}, \
+        {name, EMU_T(F64), 0, EMU_W(RM), 0, shape, exec}, \
+    {                                                     \
+        name, EMU_T(F64), 0, EMU_W(RP), 0, shape, exec    \
     }
 
 const struct emu_form emu_f64_forms[] = {
-    {"add", EMU_T(F64), 0, 0, EMU_ROUNDING, "nnn", add_f64, 0},
-    {"sub", EMU_T(F64), 0, 0, EMU_ROUNDING, "nnn", sub_f64, 0},
-    {"mul", EMU_T(F64), 0, 0, EMU_ROUNDING, "nnn", mul_f64, 0},
+    {"add", EMU_T(F64), 0, 0, EMU_ROUNDING, "nnn", add_f64},
+    {"sub", EMU_T(F64), 0, 0, EMU_ROUNDING, "nnn", sub_f64},
+    {"mul", EMU_T(F64), 0, 0, EMU_ROUNDING, "nnn", mul_f64},
     DIRECTED("fma", "nnnn", fma_f64),
     DIRECTED("mad", "nnnn", fma_f64),
     DIRECTED("div", "nnn", div_f64),
     DIRECTED("rcp", "nn", rcp_f64),
     DIRECTED("sqrt", "nn", sqrt_f64),
-    {"rsqrt", EMU_T(F64), 0, EMU_W(APPROX), 0, "nn", rsqrt_f64, 0},
-    {"rsqrt", EMU_T(F64), 0, EMU_W(APPROX) | EMU_W(FTZ), 0, "nn", rsqrt_upper, 0},
-    {"rcp", EMU_T(F64), 0, EMU_W(APPROX) | EMU_W(FTZ), 0, "nn", rcp_upper, 0},
-    {"abs", EMU_T(F64), 0, 0, 0, "nn", abs_f64, 0},
-    {"neg", EMU_T(F64), 0, 0, 0, "nn", neg_f64, 0},
-    {"copysign", EMU_T(F64), 0, 0, 0, "nnn", copysign_f64, 0},
-    {"min", EMU_T(F64), 0, 0, 0, "nnn", min_f64, 0},
-    {"max", EMU_T(F64), 0, 0, 0, "nnn", max_f64, 0},
+    {"rsqrt", EMU_T(F64), 0, EMU_W(APPROX), 0, "nn", rsqrt_f64},
+    {"rsqrt", EMU_T(F64), 0, EMU_W(APPROX) | EMU_W(FTZ), 0, "nn", rsqrt_upper},
+    {"rcp", EMU_T(F64), 0, EMU_W(APPROX) | EMU_W(FTZ), 0, "nn", rcp_upper},
+    {"abs", EMU_T(F64), 0, 0, 0, "nn", abs_f64},
+    {"neg", EMU_T(F64), 0, 0, 0, "nn", neg_f64},
+    {"copysign", EMU_T(F64), 0, 0, 0, "nnn", copysign_f64},
+    {"min", EMU_T(F64), 0, 0, 0, "nnn", min_f64},
+    {"max", EMU_T(F64), 0, 0, 0, "nnn", max_f64},
     {0},
 };
 
@@ -102,14 +102,14 @@ APPROXIMATE(hyperbolic_tangent, EMU_TANH)
 #define FTZ    EMU_W(FTZ)
 
 const struct emu_form emu_approx_forms[] = {
-    {"ex2", EMU_T(F32), 0, APPROX, FTZ, "nn", ex2, 0},
-    {"lg2", EMU_T(F32), 0, APPROX, FTZ, "nn", lg2, 0},
-    {"rcp", EMU_T(F32), 0, APPROX, FTZ, "nn", rcp, 0},
-    {"rsqrt", EMU_T(F32), 0, APPROX, FTZ, "nn", rsqrt, 0},
-    {"sqrt", EMU_T(F32), 0, APPROX, FTZ, "nn", square_root, 0},
-    {"sin", EMU_T(F32), 0, APPROX, FTZ, "nn", sine, 0},
-    {"cos", EMU_T(F32), 0, APPROX, FTZ, "nn", cosine, 0},
-    {"tanh", EMU_T(F32), 0, APPROX, 0, "nn", hyperbolic_tangent, 0},
+    {"ex2", EMU_T(F32), 0, APPROX, FTZ, "nn", ex2},
+    {"lg2", EMU_T(F32), 0, APPROX, FTZ, "nn", lg2},
+    {"rcp", EMU_T(F32), 0, APPROX, FTZ, "nn", rcp},
+    {"rsqrt", EMU_T(F32), 0, APPROX, FTZ, "nn", rsqrt},
+    {"sqrt", EMU_T(F32), 0, APPROX, FTZ, "nn", square_root},
+    {"sin", EMU_T(F32), 0, APPROX, FTZ, "nn", sine},
+    {"cos", EMU_T(F32), 0, APPROX, FTZ, "nn", cosine},
+    {"tanh", EMU_T(F32), 0, APPROX, 0, "nn", hyperbolic_tangent},
     {0},
 };
 

@@ -198,55 +198,55 @@ TESTP_ALL(f64, UINT64_C(0x8000000000000000), UINT64_C(0x7FF0000000000000),
 
 #define MODES   (EMU_ROUNDING | EMU_W(FTZ) | EMU_W(SAT))
 #define PICKING (EMU_W(FTZ) | EMU_W(NAN))
-#define ONE_ROUNDING(name, type, need, may, shape, exec, sm)       \
-    {name, type, 0, EMU_W(RN) | (need), may, shape, exec, sm},     \
-        {name, type, 0, EMU_W(RZ) | (need), may, shape, exec, sm}, \
-        {name, type, 0, EMU_W(RM) | (need), may, shape, exec, sm}, \
-    {                                                              \
-        name, type, 0, EMU_W(RP) | (need), may, shape, exec, sm    \
+#define ONE_ROUNDING(name, type, need, may, shape, exec)       \
+    {name, type, 0, EMU_W(RN) | (need), may, shape, exec},     \
+        {name, type, 0, EMU_W(RZ) | (need), may, shape, exec}, \
+        {name, type, 0, EMU_W(RM) | (need), may, shape, exec}, \
+    {                                                          \
+        name, type, 0, EMU_W(RP) | (need), may, shape, exec    \
     }
-#define TESTP_FORMS(type, suffix)                                               \
-    {"testp", type, 0, EMU_W(FINITE), 0, "pn", finite_##suffix, 0},             \
-        {"testp", type, 0, EMU_W(INFINITE), 0, "pn", infinite_##suffix, 0},     \
-        {"testp", type, 0, EMU_W(NUMBER), 0, "pn", number_##suffix, 0},         \
-        {"testp", type, 0, EMU_W(NOTANUMBER), 0, "pn", notanumber_##suffix, 0}, \
-        {"testp", type, 0, EMU_W(NORMAL), 0, "pn", normal_##suffix, 0},         \
-    {                                                                           \
-        "testp", type, 0, EMU_W(SUBNORMAL), 0, "pn", subnormal_##suffix, 0      \
+#define TESTP_FORMS(type, suffix)                                            \
+    {"testp", type, 0, EMU_W(FINITE), 0, "pn", finite_##suffix},             \
+        {"testp", type, 0, EMU_W(INFINITE), 0, "pn", infinite_##suffix},     \
+        {"testp", type, 0, EMU_W(NUMBER), 0, "pn", number_##suffix},         \
+        {"testp", type, 0, EMU_W(NOTANUMBER), 0, "pn", notanumber_##suffix}, \
+        {"testp", type, 0, EMU_W(NORMAL), 0, "pn", normal_##suffix},         \
+    {                                                                        \
+        "testp", type, 0, EMU_W(SUBNORMAL), 0, "pn", subnormal_##suffix      \
     }
 
 const struct emu_form emu_f32_forms[] = {
-    {"add", EMU_T(F32), 0, 0, EMU_W(RN), "nnn", add_plain, 0},
-    {"sub", EMU_T(F32), 0, 0, EMU_W(RN), "nnn", sub_plain, 0},
-    {"mul", EMU_T(F32), 0, 0, EMU_W(RN), "nnn", mul_plain, 0},
-    {"fma", EMU_T(F32), 0, EMU_W(RN), 0, "nnnn", fma_plain, 0},
-    {"mad", EMU_T(F32), 0, EMU_W(RN), 0, "nnnn", fma_plain, 0},
-    {"add", EMU_T(F32), 0, 0, MODES, "nnn", add_any, 0},
-    {"sub", EMU_T(F32), 0, 0, MODES, "nnn", sub_any, 0},
-    {"mul", EMU_T(F32), 0, 0, MODES, "nnn", mul_any, 0},
-    ONE_ROUNDING("fma", EMU_T(F32), 0, EMU_W(FTZ) | EMU_W(SAT), "nnnn", fma_any, 0),
-    ONE_ROUNDING("mad", EMU_T(F32), 0, EMU_W(FTZ) | EMU_W(SAT), "nnnn", fma_any, 0),
-    ONE_ROUNDING("div", EMU_T(F32), 0, EMU_W(FTZ), "nnn", div_any, 0),
-    ONE_ROUNDING("rcp", EMU_T(F32), 0, EMU_W(FTZ), "nn", rcp_any, 0),
-    ONE_ROUNDING("sqrt", EMU_T(F32), 0, EMU_W(FTZ), "nn", sqrt_any, 0),
-    {"div", EMU_T(F32), 0, EMU_W(FULL), EMU_W(FTZ), "nnn", div_any, 0},
-    {"div", EMU_T(F32), 0, EMU_W(APPROX), EMU_W(FTZ), "nnn", div_approx, 0},
-    {"abs", EMU_T(F32), 0, 0, EMU_W(FTZ), "nn", abs_f32, 0},
-    {"neg", EMU_T(F32), 0, 0, EMU_W(FTZ), "nn", neg_f32, 0},
-    {"copysign", EMU_T(F32), 0, 0, 0, "nnn", copysign_f32, 0},
-    {"min", EMU_T(F32), 0, 0, PICKING, "nnn", min_f32, 0},
-    {"max", EMU_T(F32), 0, 0, PICKING, "nnn", max_f32, 0},
-    {"min", EMU_T(F32), 0, EMU_W(XORSIGN) | EMU_W(ABS), PICKING, "nnn", min_f32, 0},
-    {"max", EMU_T(F32), 0, EMU_W(XORSIGN) | EMU_W(ABS), PICKING, "nnn", max_f32, 0},
-    {"min", EMU_T(F32), 0, 0, PICKING | EMU_W(ABS), "nnnn", min3_f32, 100},
-    {"max", EMU_T(F32), 0, 0, PICKING | EMU_W(ABS), "nnnn", max3_f32, 100},
-    {"add", 0, 0, EMU_W(F32X2), EMU_W(RN), "lll", add_pair_plain, 100},
-    {"mul", 0, 0, EMU_W(F32X2), EMU_W(RN), "lll", mul_pair_plain, 100},
-    {"fma", 0, 0, EMU_W(F32X2) | EMU_W(RN), 0, "llll", fma_pair_plain, 100},
-    {"add", 0, 0, EMU_W(F32X2), EMU_ROUNDING | EMU_W(FTZ), "lll", add_pair, 100},
-    {"sub", 0, 0, EMU_W(F32X2), EMU_ROUNDING | EMU_W(FTZ), "lll", sub_pair, 100},
-    {"mul", 0, 0, EMU_W(F32X2), EMU_ROUNDING | EMU_W(FTZ), "lll", mul_pair, 100},
-    ONE_ROUNDING("fma", 0, EMU_W(F32X2), EMU_W(FTZ), "llll", fma_pair, 100),
+    {"add", EMU_T(F32), 0, 0, EMU_W(RN), "nnn", add_plain},
+    {"sub", EMU_T(F32), 0, 0, EMU_W(RN), "nnn", sub_plain},
+    {"mul", EMU_T(F32), 0, 0, EMU_W(RN), "nnn", mul_plain},
+    {"fma", EMU_T(F32), 0, EMU_W(RN), 0, "nnnn", fma_plain},
+    {"mad", EMU_T(F32), 0, EMU_W(RN), 0, "nnnn", fma_plain},
+    {"add", EMU_T(F32), 0, 0, MODES, "nnn", add_any},
+    {"sub", EMU_T(F32), 0, 0, MODES, "nnn", sub_any},
+    {"mul", EMU_T(F32), 0, 0, MODES, "nnn", mul_any},
+    ONE_ROUNDING("fma", EMU_T(F32), 0, EMU_W(FTZ) | EMU_W(SAT), "nnnn", fma_any),
+    ONE_ROUNDING("mad", EMU_T(F32), 0, EMU_W(FTZ) | EMU_W(SAT), "nnnn", fma_any),
+    ONE_ROUNDING("div", EMU_T(F32), 0, EMU_W(FTZ), "nnn", div_any),
+    ONE_ROUNDING("rcp", EMU_T(F32), 0, EMU_W(FTZ), "nn", rcp_any),
+    ONE_ROUNDING("sqrt", EMU_T(F32), 0, EMU_W(FTZ), "nn", sqrt_any),
+    {"div", EMU_T(F32), 0, EMU_W(FULL), EMU_W(FTZ), "nnn", div_any},
+    {"div", EMU_T(F32), 0, EMU_W(APPROX), EMU_W(FTZ), "nnn", div_approx},
+    {"abs", EMU_T(F32), 0, 0, EMU_W(FTZ), "nn", abs_f32},
+    {"neg", EMU_T(F32), 0, 0, EMU_W(FTZ), "nn", neg_f32},
+    {"copysign", EMU_T(F32), 0, 0, 0, "nnn", copysign_f32},
+    {"min", EMU_T(F32), 0, 0, PICKING, "nnn", min_f32},
+    {"max", EMU_T(F32), 0, 0, PICKING, "nnn", max_f32},
+    {"min", EMU_T(F32), 0, EMU_W(XORSIGN) | EMU_W(ABS), PICKING, "nnn", min_f32},
+    {"max", EMU_T(F32), 0, EMU_W(XORSIGN) | EMU_W(ABS), PICKING, "nnn", max_f32},
+    {"min", EMU_T(F32), 0, 0, PICKING | EMU_W(ABS), "nnnn", min3_f32},
+    {"max", EMU_T(F32), 0, 0, PICKING | EMU_W(ABS), "nnnn", max3_f32},
+    {"add", 0, 0, EMU_W(F32X2), EMU_W(RN), "lll", add_pair_plain},
+    {"mul", 0, 0, EMU_W(F32X2), EMU_W(RN), "lll", mul_pair_plain},
+    {"fma", 0, 0, EMU_W(F32X2) | EMU_W(RN), 0, "llll", fma_pair_plain},
+    {"add", 0, 0, EMU_W(F32X2), EMU_ROUNDING | EMU_W(FTZ), "lll", add_pair},
+    {"sub", 0, 0, EMU_W(F32X2), EMU_ROUNDING | EMU_W(FTZ), "lll", sub_pair},
+    {"mul", 0, 0, EMU_W(F32X2), EMU_ROUNDING | EMU_W(FTZ), "lll", mul_pair},
+    ONE_ROUNDING("fma", 0, EMU_W(F32X2), EMU_W(FTZ), "llll", fma_pair),
     TESTP_FORMS(EMU_T(F32), f32),
     TESTP_FORMS(EMU_T(F64), f64),
     {0},

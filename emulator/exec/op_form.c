@@ -69,13 +69,6 @@ unsigned emu_form_bits(enum ptx_type type)
     return 8 * ptx_type_bytes(type);
 }
 
-bool emu_form_target(struct emu_decoder *decoder, unsigned sm)
-{
-    return decoder->program->module->sm >= sm ||
-           emu_decode_fail(decoder, "it needs sm_%u, and the module is for sm_%u", sm,
-                           decoder->program->module->sm);
-}
-
 /* ---------------------------------------------------------------------------- operands */
 
 static bool has_bits(struct emu_decoder *decoder, const struct ptx_operand *operand,
@@ -307,8 +300,7 @@ bool emu_form_decode(struct emu_decoder *decoder)
             decoder->insn->mode = request.mode;
             decoder->insn->type = (uint8_t)type;
             decoder->insn->type2 = (uint8_t)first_type(request.type2);
-            return emu_form_target(decoder, form->sm) &&
-                   decode_operands(decoder, form, type);
+            return decode_operands(decoder, form, type);
         }
     }
     return refuse(decoder, &request);

@@ -84,7 +84,6 @@ struct emu_form {
      * end is no operand: the predicate of the condition code goes to insn->target. */
     const char *shape;
     emu_exec exec;
-    unsigned sm; /* least target; 0: all */
 };
 
 /* Tables end with a NULL name. */
@@ -120,7 +119,5 @@ bool emu_form_predicate_source(struct emu_decoder *decoder,
                                const struct ptx_operand *operand, unsigned index);
 bool emu_form_is_float(enum ptx_type type);
 unsigned emu_form_bits(enum ptx_type type);
-/* Fails when the module's target is below sm. */
-bool emu_form_target(struct emu_decoder *decoder, unsigned sm);
 
 #endif

@@ -160,33 +160,33 @@ HALF_EXEC(tanh_half, 1, take_tanh)
 #define FTZ   EMU_W(FTZ)
 
 /* Rows of min and max: plain, and with both .xorsign and .abs. */
-#define EXTREMES(name, exec)                                                            \
-    {name, F16S, 0, 0, FTZ | EMU_W(NAN), "nnn", exec, 0},                               \
-        {name, F16S, 0, EMU_W(XORSIGN) | EMU_W(ABS), FTZ | EMU_W(NAN), "nnn", exec, 0}, \
-        {name, BF16S, 0, 0, EMU_W(NAN), "nnn", exec, 0},                                \
-    {                                                                                   \
-        name, BF16S, 0, EMU_W(XORSIGN) | EMU_W(ABS), EMU_W(NAN), "nnn", exec, 0         \
+#define EXTREMES(name, exec)                                                         \
+    {name, F16S, 0, 0, FTZ | EMU_W(NAN), "nnn", exec},                               \
+        {name, F16S, 0, EMU_W(XORSIGN) | EMU_W(ABS), FTZ | EMU_W(NAN), "nnn", exec}, \
+        {name, BF16S, 0, 0, EMU_W(NAN), "nnn", exec},                                \
+    {                                                                                \
+        name, BF16S, 0, EMU_W(XORSIGN) | EMU_W(ABS), EMU_W(NAN), "nnn", exec         \
     }
 
 const struct emu_form emu_half_forms[] = {
-    {"add", F16S, 0, 0, RN | FTZ | EMU_W(SAT), "nnn", add_half, 0},
-    {"add", BF16S, 0, 0, RN, "nnn", add_half, 90},
-    {"sub", F16S, 0, 0, RN | FTZ | EMU_W(SAT), "nnn", sub_half, 0},
-    {"sub", BF16S, 0, 0, RN, "nnn", sub_half, 90},
-    {"mul", F16S, 0, 0, RN | FTZ | EMU_W(SAT), "nnn", mul_half, 0},
-    {"mul", BF16S, 0, 0, RN, "nnn", mul_half, 90},
-    {"fma", F16S, 0, RN, FTZ | EMU_W(SAT), "nnnn", fma_half, 0},
-    {"fma", F16S, 0, RN | EMU_W(RELU), FTZ, "nnnn", fma_half, 0},
-    {"fma", BF16S, 0, RN, EMU_W(RELU), "nnnn", fma_half, 0},
-    {"neg", F16S, 0, 0, FTZ, "nn", neg_half, 0},
-    {"neg", BF16S, 0, 0, 0, "nn", neg_half, 0},
-    {"abs", F16S, 0, 0, FTZ, "nn", abs_half, 0},
-    {"abs", BF16S, 0, 0, 0, "nn", abs_half, 0},
+    {"add", F16S, 0, 0, RN | FTZ | EMU_W(SAT), "nnn", add_half},
+    {"add", BF16S, 0, 0, RN, "nnn", add_half},
+    {"sub", F16S, 0, 0, RN | FTZ | EMU_W(SAT), "nnn", sub_half},
+    {"sub", BF16S, 0, 0, RN, "nnn", sub_half},
+    {"mul", F16S, 0, 0, RN | FTZ | EMU_W(SAT), "nnn", mul_half},
+    {"mul", BF16S, 0, 0, RN, "nnn", mul_half},
+    {"fma", F16S, 0, RN, FTZ | EMU_W(SAT), "nnnn", fma_half},
+    {"fma", F16S, 0, RN | EMU_W(RELU), FTZ, "nnnn", fma_half},
+    {"fma", BF16S, 0, RN, EMU_W(RELU), "nnnn", fma_half},
+    {"neg", F16S, 0, 0, FTZ, "nn", neg_half},
+    {"neg", BF16S, 0, 0, 0, "nn", neg_half},
+    {"abs", F16S, 0, 0, FTZ, "nn", abs_half},
+    {"abs", BF16S, 0, 0, 0, "nn", abs_half},
     EXTREMES("min", min_half),
     EXTREMES("max", max_half),
-    {"ex2", F16S, 0, EMU_W(APPROX), 0, "nn", ex2_half, 0},
-    {"ex2", BF16S, 0, EMU_W(APPROX) | FTZ, 0, "nn", ex2_half, 90},
-    {"tanh", F16S, 0, EMU_W(APPROX), 0, "nn", tanh_half, 0},
-    {"tanh", BF16S, 0, EMU_W(APPROX), 0, "nn", tanh_half, 90},
+    {"ex2", F16S, 0, EMU_W(APPROX), 0, "nn", ex2_half},
+    {"ex2", BF16S, 0, EMU_W(APPROX) | FTZ, 0, "nn", ex2_half},
+    {"tanh", F16S, 0, EMU_W(APPROX), 0, "nn", tanh_half},
+    {"tanh", BF16S, 0, EMU_W(APPROX), 0, "nn", tanh_half},
     {0},
 };

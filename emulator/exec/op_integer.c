@@ -128,41 +128,41 @@ DIVIDE_SIGNED(64)
 /* ------------------------------------------------------------------------------- forms */
 
 /* One row for each of the six integer types. */
-#define BY_TYPE(name, shape, stem)                         \
-    {name, EMU_T(U16), 0, 0, 0, shape, stem##_u16, 0},     \
-        {name, EMU_T(S16), 0, 0, 0, shape, stem##_s16, 0}, \
-        {name, EMU_T(U32), 0, 0, 0, shape, stem##_u32, 0}, \
-        {name, EMU_T(S32), 0, 0, 0, shape, stem##_s32, 0}, \
-        {name, EMU_T(U64), 0, 0, 0, shape, stem##_u64, 0}, \
-    {                                                      \
-        name, EMU_T(S64), 0, 0, 0, shape, stem##_s64, 0    \
+#define BY_TYPE(name, shape, stem)                      \
+    {name, EMU_T(U16), 0, 0, 0, shape, stem##_u16},     \
+        {name, EMU_T(S16), 0, 0, 0, shape, stem##_s16}, \
+        {name, EMU_T(U32), 0, 0, 0, shape, stem##_u32}, \
+        {name, EMU_T(S32), 0, 0, 0, shape, stem##_s32}, \
+        {name, EMU_T(U64), 0, 0, 0, shape, stem##_u64}, \
+    {                                                   \
+        name, EMU_T(S64), 0, 0, 0, shape, stem##_s64    \
     }
 
 const struct emu_form emu_integer_forms[] = {
-    {"add", EMU_T_I32, 0, 0, 0, "nnn", add_32, 0},
-    {"add", EMU_T_I64, 0, 0, 0, "nnn", add_64, 0},
-    {"add", EMU_T_I16, 0, 0, 0, "nnn", add_16, 0},
-    {"add", EMU_T(S32), 0, EMU_W(SAT), 0, "nnn", add_sat, 0},
-    {"add", 0, 0, EMU_W(U16X2), 0, "iii", add_16x2, 90},
-    {"add", 0, 0, EMU_W(S16X2), 0, "iii", add_16x2, 90},
-    {"sub", EMU_T_I32, 0, 0, 0, "nnn", sub_32, 0},
-    {"sub", EMU_T_I64, 0, 0, 0, "nnn", sub_64, 0},
-    {"sub", EMU_T_I16, 0, 0, 0, "nnn", sub_16, 0},
-    {"sub", EMU_T(S32), 0, EMU_W(SAT), 0, "nnn", sub_sat, 0},
-    {"neg", EMU_T(S16), 0, 0, 0, "nn", neg_16, 0},
-    {"neg", EMU_T(S32), 0, 0, 0, "nn", neg_32, 0},
-    {"neg", EMU_T(S64), 0, 0, 0, "nn", neg_64, 0},
-    {"abs", EMU_T(S16), 0, 0, 0, "nn", abs_16, 0},
-    {"abs", EMU_T(S32), 0, 0, 0, "nn", abs_32, 0},
-    {"abs", EMU_T(S64), 0, 0, 0, "nn", abs_64, 0},
+    {"add", EMU_T_I32, 0, 0, 0, "nnn", add_32},
+    {"add", EMU_T_I64, 0, 0, 0, "nnn", add_64},
+    {"add", EMU_T_I16, 0, 0, 0, "nnn", add_16},
+    {"add", EMU_T(S32), 0, EMU_W(SAT), 0, "nnn", add_sat},
+    {"add", 0, 0, EMU_W(U16X2), 0, "iii", add_16x2},
+    {"add", 0, 0, EMU_W(S16X2), 0, "iii", add_16x2},
+    {"sub", EMU_T_I32, 0, 0, 0, "nnn", sub_32},
+    {"sub", EMU_T_I64, 0, 0, 0, "nnn", sub_64},
+    {"sub", EMU_T_I16, 0, 0, 0, "nnn", sub_16},
+    {"sub", EMU_T(S32), 0, EMU_W(SAT), 0, "nnn", sub_sat},
+    {"neg", EMU_T(S16), 0, 0, 0, "nn", neg_16},
+    {"neg", EMU_T(S32), 0, 0, 0, "nn", neg_32},
+    {"neg", EMU_T(S64), 0, 0, 0, "nn", neg_64},
+    {"abs", EMU_T(S16), 0, 0, 0, "nn", abs_16},
+    {"abs", EMU_T(S32), 0, 0, 0, "nn", abs_32},
+    {"abs", EMU_T(S64), 0, 0, 0, "nn", abs_64},
     BY_TYPE("min", "nnn", min),
     BY_TYPE("max", "nnn", max),
-    {"min", EMU_T(S32), 0, EMU_W(RELU), 0, "nnn", min_relu, 90},
-    {"max", EMU_T(S32), 0, EMU_W(RELU), 0, "nnn", max_relu, 90},
-    {"min", 0, 0, EMU_W(U16X2), 0, "iii", min_u16x2, 90},
-    {"max", 0, 0, EMU_W(U16X2), 0, "iii", max_u16x2, 90},
-    {"min", 0, 0, EMU_W(S16X2), EMU_W(RELU), "iii", min_s16x2, 90},
-    {"max", 0, 0, EMU_W(S16X2), EMU_W(RELU), "iii", max_s16x2, 90},
+    {"min", EMU_T(S32), 0, EMU_W(RELU), 0, "nnn", min_relu},
+    {"max", EMU_T(S32), 0, EMU_W(RELU), 0, "nnn", max_relu},
+    {"min", 0, 0, EMU_W(U16X2), 0, "iii", min_u16x2},
+    {"max", 0, 0, EMU_W(U16X2), 0, "iii", max_u16x2},
+    {"min", 0, 0, EMU_W(S16X2), EMU_W(RELU), "iii", min_s16x2},
+    {"max", 0, 0, EMU_W(S16X2), EMU_W(RELU), "iii", max_s16x2},
     BY_TYPE("sad", "nnnn", sad),
     BY_TYPE("div", "nnn", div),
     BY_TYPE("rem", "nnn", rem),

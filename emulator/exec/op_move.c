@@ -209,9 +209,9 @@ EMU_EXEC(slct_f32)
      EMU_T(F32) | EMU_T(F64))
 
 const struct emu_form emu_select_forms[] = {
-    {"selp", SELECTABLE, 0, 0, 0, "nnnp", selp, 0},
-    {"slct", SELECTABLE, EMU_T(S32), 0, 0, "nnni", slct_s32, 0},
-    {"slct", SELECTABLE, EMU_T(F32), 0, EMU_W(FTZ), "nnni", slct_f32, 0},
+    {"selp", SELECTABLE, 0, 0, 0, "nnnp", selp},
+    {"slct", SELECTABLE, EMU_T(S32), 0, 0, "nnni", slct_s32},
+    {"slct", SELECTABLE, EMU_T(F32), 0, EMU_W(FTZ), "nnni", slct_f32},
     {0},
 };
 

@@ -206,52 +206,52 @@ CARRY_MAD(madc_hi, true, true)
 
 /* ------------------------------------------------------------------------------- forms */
 
-#define PRODUCTS(name, shape, wide_shape, stem)                                \
-    {name, EMU_T_I32, 0, EMU_W(LO), 0, shape, stem##_lo_32, 0},                \
-        {name, EMU_T_I64, 0, EMU_W(LO), 0, shape, stem##_lo_64, 0},            \
-        {name, EMU_T_I16, 0, EMU_W(LO), 0, shape, stem##_lo_16, 0},            \
-        {name, EMU_T(U16), 0, EMU_W(HI), 0, shape, stem##_hi_u16, 0},          \
-        {name, EMU_T(S16), 0, EMU_W(HI), 0, shape, stem##_hi_s16, 0},          \
-        {name, EMU_T(U32), 0, EMU_W(HI), 0, shape, stem##_hi_u32, 0},          \
-        {name, EMU_T(S32), 0, EMU_W(HI), 0, shape, stem##_hi_s32, 0},          \
-        {name, EMU_T(U64), 0, EMU_W(HI), 0, shape, stem##_hi_u64, 0},          \
-        {name, EMU_T(S64), 0, EMU_W(HI), 0, shape, stem##_hi_s64, 0},          \
-        {name, EMU_T(U16), 0, EMU_W(WIDE), 0, wide_shape, stem##_wide_u16, 0}, \
-        {name, EMU_T(S16), 0, EMU_W(WIDE), 0, wide_shape, stem##_wide_s16, 0}, \
-        {name, EMU_T(U32), 0, EMU_W(WIDE), 0, wide_shape, stem##_wide_u32, 0}, \
-    {                                                                          \
-        name, EMU_T(S32), 0, EMU_W(WIDE), 0, wide_shape, stem##_wide_s32, 0    \
+#define PRODUCTS(name, shape, wide_shape, stem)                             \
+    {name, EMU_T_I32, 0, EMU_W(LO), 0, shape, stem##_lo_32},                \
+        {name, EMU_T_I64, 0, EMU_W(LO), 0, shape, stem##_lo_64},            \
+        {name, EMU_T_I16, 0, EMU_W(LO), 0, shape, stem##_lo_16},            \
+        {name, EMU_T(U16), 0, EMU_W(HI), 0, shape, stem##_hi_u16},          \
+        {name, EMU_T(S16), 0, EMU_W(HI), 0, shape, stem##_hi_s16},          \
+        {name, EMU_T(U32), 0, EMU_W(HI), 0, shape, stem##_hi_u32},          \
+        {name, EMU_T(S32), 0, EMU_W(HI), 0, shape, stem##_hi_s32},          \
+        {name, EMU_T(U64), 0, EMU_W(HI), 0, shape, stem##_hi_u64},          \
+        {name, EMU_T(S64), 0, EMU_W(HI), 0, shape, stem##_hi_s64},          \
+        {name, EMU_T(U16), 0, EMU_W(WIDE), 0, wide_shape, stem##_wide_u16}, \
+        {name, EMU_T(S16), 0, EMU_W(WIDE), 0, wide_shape, stem##_wide_s16}, \
+        {name, EMU_T(U32), 0, EMU_W(WIDE), 0, wide_shape, stem##_wide_u32}, \
+    {                                                                       \
+        name, EMU_T(S32), 0, EMU_W(WIDE), 0, wide_shape, stem##_wide_s32    \
     }
 
 const struct emu_form emu_multiply_forms[] = {
     PRODUCTS("mul", "nnn", "wnn", mul),
     PRODUCTS("mad", "nnnn", "wnnw", mad),
-    {"mad", EMU_T(S32), 0, EMU_W(HI) | EMU_W(SAT), 0, "nnnn", mad_hi_sat, 0},
-    {"mul24", EMU_T(U32), 0, EMU_W(LO), 0, "nnn", mul24_lo_u, 0},
-    {"mul24", EMU_T(S32), 0, EMU_W(LO), 0, "nnn", mul24_lo_s, 0},
-    {"mul24", EMU_T(U32), 0, EMU_W(HI), 0, "nnn", mul24_hi_u, 0},
-    {"mul24", EMU_T(S32), 0, EMU_W(HI), 0, "nnn", mul24_hi_s, 0},
-    {"mad24", EMU_T(U32), 0, EMU_W(LO), 0, "nnnn", mad24_lo_u, 0},
-    {"mad24", EMU_T(S32), 0, EMU_W(LO), 0, "nnnn", mad24_lo_s, 0},
-    {"mad24", EMU_T(U32), 0, EMU_W(HI), 0, "nnnn", mad24_hi_u, 0},
-    {"mad24", EMU_T(S32), 0, EMU_W(HI), 0, "nnnn", mad24_hi_s, 0},
-    {"mad24", EMU_T(S32), 0, EMU_W(HI) | EMU_W(SAT), 0, "nnnn", mad24_hi_sat, 0},
-    {"dp4a", EMU_T_I32, EMU_T_I32, 0, 0, "iiii", dp4a, 0},
-    {"dp2a", EMU_T_I32, EMU_T_I32, EMU_W(LO), 0, "iiii", dp2a_lo, 0},
-    {"dp2a", EMU_T_I32, EMU_T_I32, EMU_W(HI), 0, "iiii", dp2a_hi, 0},
+    {"mad", EMU_T(S32), 0, EMU_W(HI) | EMU_W(SAT), 0, "nnnn", mad_hi_sat},
+    {"mul24", EMU_T(U32), 0, EMU_W(LO), 0, "nnn", mul24_lo_u},
+    {"mul24", EMU_T(S32), 0, EMU_W(LO), 0, "nnn", mul24_lo_s},
+    {"mul24", EMU_T(U32), 0, EMU_W(HI), 0, "nnn", mul24_hi_u},
+    {"mul24", EMU_T(S32), 0, EMU_W(HI), 0, "nnn", mul24_hi_s},
+    {"mad24", EMU_T(U32), 0, EMU_W(LO), 0, "nnnn", mad24_lo_u},
+    {"mad24", EMU_T(S32), 0, EMU_W(LO), 0, "nnnn", mad24_lo_s},
+    {"mad24", EMU_T(U32), 0, EMU_W(HI), 0, "nnnn", mad24_hi_u},
+    {"mad24", EMU_T(S32), 0, EMU_W(HI), 0, "nnnn", mad24_hi_s},
+    {"mad24", EMU_T(S32), 0, EMU_W(HI) | EMU_W(SAT), 0, "nnnn", mad24_hi_sat},
+    {"dp4a", EMU_T_I32, EMU_T_I32, 0, 0, "iiii", dp4a},
+    {"dp2a", EMU_T_I32, EMU_T_I32, EMU_W(LO), 0, "iiii", dp2a_lo},
+    {"dp2a", EMU_T_I32, EMU_T_I32, EMU_W(HI), 0, "iiii", dp2a_hi},
     {0},
 };
 
 #define I32_64 (EMU_T_I32 | EMU_T_I64)
 
 const struct emu_form emu_carry_forms[] = {
-    {"add", I32_64, 0, EMU_W(CC), 0, "nnnc", add_cc, 0},
-    {"addc", I32_64, 0, 0, EMU_W(CC), "nnnc", addc, 0},
-    {"sub", I32_64, 0, EMU_W(CC), 0, "nnnc", sub_cc, 0},
-    {"subc", I32_64, 0, 0, EMU_W(CC), "nnnc", subc, 0},
-    {"mad", I32_64, 0, EMU_W(LO) | EMU_W(CC), 0, "nnnnc", mad_lo_cc, 0},
-    {"mad", I32_64, 0, EMU_W(HI) | EMU_W(CC), 0, "nnnnc", mad_hi_cc, 0},
-    {"madc", I32_64, 0, EMU_W(LO), EMU_W(CC), "nnnnc", madc_lo, 0},
-    {"madc", I32_64, 0, EMU_W(HI), EMU_W(CC), "nnnnc", madc_hi, 0},
+    {"add", I32_64, 0, EMU_W(CC), 0, "nnnc", add_cc},
+    {"addc", I32_64, 0, 0, EMU_W(CC), "nnnc", addc},
+    {"sub", I32_64, 0, EMU_W(CC), 0, "nnnc", sub_cc},
+    {"subc", I32_64, 0, 0, EMU_W(CC), "nnnc", subc},
+    {"mad", I32_64, 0, EMU_W(LO) | EMU_W(CC), 0, "nnnnc", mad_lo_cc},
+    {"mad", I32_64, 0, EMU_W(HI) | EMU_W(CC), 0, "nnnnc", mad_hi_cc},
+    {"madc", I32_64, 0, EMU_W(LO), EMU_W(CC), "nnnnc", madc_lo},
+    {"madc", I32_64, 0, EMU_W(HI), EMU_W(CC), "nnnnc", madc_hi},
     {0},
 };

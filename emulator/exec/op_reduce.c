@@ -213,9 +213,6 @@ static bool decode_redux(struct emu_decoder *decoder)
     if (type == PTX_F32) {
         insn->mode = (uint16_t)((emu_take(decoder, "abs") ? EMU_MODE_ABS : 0) |
                                 (emu_take(decoder, "NaN") ? EMU_MODE_NAN : 0));
-        if (!emu_form_target(decoder, 100)) {
-            return false;
-        }
     }
     return emu_form_dst(decoder, emu_operand(decoder, 0), 32, &insn->dst) &&
            emu_form_src(decoder, emu_operand(decoder, 1), 32, type == PTX_F32,

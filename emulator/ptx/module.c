@@ -6,6 +6,15 @@
 
 /* ---------------------------------------------------------------------------- header */
 
+/* The last minor version of each major one. */
+static const unsigned last_minor[] = {0, 5, 3, 2, 3, 0, 5, 8, 8, 2};
+
+static bool is_known_version(unsigned major, unsigned minor)
+{
+    return major > 0 && major < sizeof(last_minor) / sizeof(last_minor[0]) &&
+           minor <= last_minor[major];
+}
+
 /* `.version 9.0`: two integers, which the lexer sees as one decimal number. */
 static bool parse_version(struct ptx_parser *parser)
 {
@@ -28,10 +37,52 @@ static bool parse_version(struct ptx_parser *parser)
     if (!ok) {
         return ptx_fail_expected(parser, "a version such as 9.0");
     }
+    if (!is_known_version(parts[0], parts[1])) {
+        return ptx_fail(parser, "PTX %u.%u is not known; the latest is 9.2", parts[0],
+                        parts[1]);
+    }
     parser->module->version_major = parts[0];
     parser->module->version_minor = parts[1];
     ptx_next(parser);
     return !parser->failed;
+}
+
+/* Targets, with the first version of PTX that has each, and the last where a later name
+ * took its place. Versions are ten times what is written. */
+static const struct {
+    unsigned sm;
+    char suffix;
+    uint8_t first, last;
+} targets[] = {
+    {10, 0, 10, 0},    {11, 0, 10, 0},     {12, 0, 12, 0},     {13, 0, 12, 0},
+    {20, 0, 20, 0},    {30, 0, 30, 0},     {32, 0, 40, 0},     {35, 0, 31, 0},
+    {37, 0, 41, 0},    {50, 0, 40, 0},     {52, 0, 41, 0},     {53, 0, 42, 0},
+    {60, 0, 50, 0},    {61, 0, 50, 0},     {62, 0, 50, 0},     {70, 0, 60, 0},
+    {72, 0, 61, 0},    {75, 0, 63, 0},     {80, 0, 70, 0},     {86, 0, 71, 0},
+    {87, 0, 74, 0},    {88, 0, 88, 0},     {89, 0, 78, 0},     {90, 0, 78, 0},
+    {90, 'a', 80, 0},  {100, 0, 86, 0},    {100, 'a', 86, 0},  {100, 'f', 88, 0},
+    {101, 0, 86, 88},  {101, 'a', 86, 88}, {101, 'f', 88, 88}, {103, 0, 88, 0},
+    {103, 'a', 88, 0}, {103, 'f', 88, 0},  {110, 0, 90, 0},    {110, 'a', 90, 0},
+    {110, 'f', 90, 0}, {120, 0, 87, 0},    {120, 'a', 87, 0},  {120, 'f', 88, 0},
+    {121, 0, 88, 0},   {121, 'a', 88, 0},  {121, 'f', 88, 0},
+};
+
+/* Fails unless the module's version of PTX has its target. */
+static bool check_target(struct ptx_parser *parser, const struct ptx_token *name)
+{
+    const struct ptx_module *module = parser->module;
+    const unsigned version = module->version_major * 10 + module->version_minor;
+    for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
+        if (targets[i].sm == module->sm && targets[i].suffix == module->sm_suffix) {
+            const bool has = version >= targets[i].first &&
+                             (targets[i].last == 0 || version <= targets[i].last);
+            return has || ptx_fail_at(parser, name->line, name->column,
+                                      "PTX %u.%u has no target %s", module->version_major,
+                                      module->version_minor, module->target);
+        }
+    }
+    return ptx_fail_at(parser, name->line, name->column,
+                       "expected a target such as sm_90a but met '%.200s'", module->target);
 }
 
 /* "sm_100a": 100 and 'a' */
@@ -66,6 +117,9 @@ static bool parse_target(struct ptx_parser *parser)
         return ptx_fail_at(parser, name.line, name.column,
                            "expected a target such as sm_90a but met '%.200s'",
                            name.name->text);
+    }
+    if (!check_target(parser, &name)) {
+        return false;
     }
     while (ptx_accept(parser, ',')) {
         if (!ptx_expect_word(parser, "an option of the target", &name)) {

@@ -103,11 +103,6 @@ bool emu_tensor_operand(struct emu_warp *warp, const struct emu_insn *insn, unsi
 bool emu_tensor_take_group(struct emu_decoder *decoder, unsigned *ret_group)
 {
     static const char *const words[] = {"cta_group::1", "cta_group::2"};
-    const struct ptx_module *module = decoder->program->module;
-    if (module->sm / 10 != 10 || (module->sm_suffix != 'a' && module->sm_suffix != 'f')) {
-        return emu_decode_fail(decoder, "it needs a target such as sm_100a, not %s",
-                               module->target);
-    }
     int group = emu_take_one_of(decoder, words, 2);
     if (group < 0) {
         return emu_decode_fail(decoder, "it has no cta_group");

@@ -163,11 +163,6 @@ bool emu_decode_wgmma(struct emu_decoder *decoder)
     unsigned family = 0;
     decoder->insn->extra = form;
     decoder->insn->exec = emu_wgmma_exec;
-    const struct ptx_module *module = decoder->program->module;
-    if (module->sm != 90 || module->sm_suffix != 'a') {
-        return emu_decode_fail(decoder, "it needs the target sm_90a, not %s",
-                               module->target);
-    }
     if (emu_take(decoder, "sp")) {
         return emu_decode_fail(decoder, "sparse wgmma is not supported");
     }

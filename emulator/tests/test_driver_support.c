@@ -51,7 +51,7 @@ void expect_reason(const char *part)
 }
 
 static const char kernel_text[] =
-    ".version 8.7\n"
+    ".version 9.0\n"
     ".target %s\n"
     ".address_size 64\n"
     ".global .align 4 .u32 table[3] = {5, 6, 7};\n"

@@ -7,7 +7,7 @@
 Test(ptx_functions, head_of_the_module)
 {
     struct ptx_module *a = parse_text(".version 8.6\n.target sm_100a\n.address_size 64\n");
-    struct ptx_module *b = parse_text(".version 9.10 .target sm_90 , debug");
+    struct ptx_module *b = parse_text(".version 9.1 .target sm_90 , debug");
     struct ptx_module *c = parse_text(".version 9.0 .target sm_103f .address_size 32");
 
     cr_expect_eq(a->version_major, 8);
@@ -16,7 +16,7 @@ Test(ptx_functions, head_of_the_module)
     cr_expect_eq(a->sm, 100);
     cr_expect_eq(a->sm_suffix, 'a');
     cr_expect_eq(a->address_bits, 64);
-    cr_expect_eq(b->version_minor, 10);
+    cr_expect_eq(b->version_minor, 1);
     cr_expect_eq(b->sm, 90);
     cr_expect_eq(b->sm_suffix, 0);
     cr_expect_eq(b->address_bits, 32);
@@ -191,6 +191,12 @@ Test(ptx_functions, heads_that_are_refused)
         {"", "1:1: expected '.version' but the text ends"},
         {".target sm_90a", "1:1: expected '.version' but met '.target'"},
         {".version 9", "1:10: expected a version such as 9.0 but met '9'"},
+        {".version 99.9", "1:10: PTX 99.9 is not known; the latest is 9.2"},
+        {".version 7.9 .target sm_80", "1:10: PTX 7.9 is not known; the latest is 9.2"},
+        {".version 9.0 .target sm_1",
+         "1:22: expected a target such as sm_90a but met 'sm_1'"},
+        {".version 8.5 .target sm_100a", "1:22: PTX 8.5 has no target sm_100a"},
+        {".version 9.0 .target sm_101a", "1:22: PTX 9.0 has no target sm_101a"},
         {".version 9.0 .entry", "1:14: expected '.target' but met '.entry'"},
         {".version 9.0 .target compute_90",
          "1:22: expected a target such as sm_90a but met 'compute_90'"},
