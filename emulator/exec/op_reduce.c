@@ -11,7 +11,7 @@ enum { VOTE_ALL, VOTE_ANY, VOTE_UNI, VOTE_BALLOT };
 EMU_EXEC(vote)
 {
     uint32_t masks[EMU_LANES];
-    const enum emu_step step = emu_warp_meet(warp, insn, lanes, insn->src[1], false, masks);
+    const enum emu_step step = emu_warp_meet(warp, insn, lanes, insn->src[1], true, masks);
     if (step != EMU_NEXT) {
         return step;
     }
@@ -69,7 +69,7 @@ enum { MATCH_ANY, MATCH_ALL };
 EMU_EXEC(match)
 {
     uint32_t masks[EMU_LANES];
-    const enum emu_step step = emu_warp_meet(warp, insn, lanes, insn->src[1], false, masks);
+    const enum emu_step step = emu_warp_meet(warp, insn, lanes, insn->src[1], true, masks);
     if (step != EMU_NEXT) {
         return step;
     }
@@ -173,7 +173,7 @@ static uint32_t reduce(const struct emu_insn *insn, const uint64_t *values,
 EMU_EXEC(redux)
 {
     uint32_t masks[EMU_LANES];
-    const enum emu_step step = emu_warp_meet(warp, insn, lanes, insn->src[1], false, masks);
+    const enum emu_step step = emu_warp_meet(warp, insn, lanes, insn->src[1], true, masks);
     if (step != EMU_NEXT) {
         return step;
     }

@@ -135,7 +135,7 @@ static bool find_source(unsigned mode, unsigned lane, uint32_t b, uint32_t c,
 EMU_EXEC(shfl)
 {
     uint32_t masks[EMU_LANES];
-    const enum emu_step step = emu_warp_meet(warp, insn, lanes, insn->src[3], false, masks);
+    const enum emu_step step = emu_warp_meet(warp, insn, lanes, insn->src[3], true, masks);
     if (step != EMU_NEXT) {
         return step;
     }
@@ -154,14 +154,12 @@ EMU_EXEC(shfl)
                         (uint32_t)warp->r[insn->src[2]][lane], &source)) {
             in_range |= 1u << lane;
         }
-        if ((masks[lane] >> source & 1) == 0) {
-            return emu_report_error(warp, insn, lane, EMU_FINDING_ILLEGAL,
-                                    "it reads from lane %u, which does not take part "
-                                    "(membermask %08x)",
-                                    source, masks[lane]);
-        }
+        /* What comes from a lane that is inactive or no member is undefined, not an error
+         * (PTX ISA 9.7.9.6). */
+        const bool takes_part = (masks[lane] >> source & 1) != 0;
         results[lane] = values[source];
-        undefined |= (value_undefined >> source & 1) << lane;
+        undefined |= (uint32_t)(!takes_part || (value_undefined >> source & 1) != 0)
+                     << lane;
     }
     if (insn->dst != EMU_NO_SLOT) {
         uint64_t *d = warp->r[insn->dst];

@@ -307,6 +307,14 @@ Test(alu_warp, early_lanes_wait_for_late_ones)
                 swapped_halves);
 }
 
+#define HALF_EXITS "setp.lt.u32 %q, %t, 16; @%q exit; "
+
+static uint64_t one_in_all(unsigned lane)
+{
+    (void)lane;
+    return 1;
+}
+
 static uint64_t upper_half_only(unsigned lane)
 {
     return lane < 16 ? 0xEEEEEEEEEEEEEEEE : 1;
@@ -318,15 +326,52 @@ Test(alu_warp, a_barrier_does_not_wait_for_lanes_that_have_exited)
                 upper_half_only);
 }
 
+static uint64_t upper_half_of_ballot(unsigned lane)
+{
+    return lane < 16 ? 0xEEEEEEEEEEEEEEEE : 0xFFFF0000;
+}
+
+static uint64_t sum_of_upper_half(unsigned lane)
+{
+    return lane < 16 ? 0xEEEEEEEEEEEEEEEE : 376; /* 16 + 17 + … + 31 */
+}
+
+static uint64_t swapped_in_upper_half(unsigned lane)
+{
+    return lane < 16 ? 0xEEEEEEEEEEEEEEEE : lane ^ 1;
+}
+
+Test(alu_warp, a_full_mask_means_the_lanes_that_have_not_exited)
+{
+    check_lanes(HALF_EXITS "setp.ne.u32 %q, %t, 99; vote.sync.ballot.b32 %d, %q, -1;" DONE,
+                upper_half_of_ballot);
+    check_lanes(HALF_EXITS "setp.ge.u32 %q, %t, 16; vote.sync.all.pred %p, %q, -1;" DONE,
+                upper_half_only);
+    check_lanes(HALF_EXITS "match.any.sync.b32 %d, 7, -1;", upper_half_of_ballot);
+    check_lanes(HALF_EXITS "match.all.sync.b32 %d|%q, 7, -1;" DONE, upper_half_of_ballot);
+    check_lanes(HALF_EXITS "redux.sync.add.u32 %d, %t, -1;", sum_of_upper_half);
+    check_lanes(HALF_EXITS "shfl.sync.bfly.b32 %d, %t, 1, 31, -1;", swapped_in_upper_half);
+}
+
+Test(alu_warp, what_is_shuffled_from_a_lane_that_is_not_there_is_undefined)
+{
+    check_finding(HALF_EXITS "shfl.sync.bfly.b32 %d, %t, 16, 31, -1;",
+                  EMU_FINDING_UNDEFINED, "undefined");
+    check_finding("setp.lt.u32 %q, %t, 16; @!%q bra OUT;"
+                  "shfl.sync.idx.b32 %d, %t, 20, 31, 0xFFFF; OUT:",
+                  EMU_FINDING_UNDEFINED, "undefined");
+    check_lanes("setp.lt.u32 %q, %t, 16; @!%q bra OUT;"
+                "shfl.sync.idx.b32 %d, %t, 20, 31, 0xFFFF; mov.u32 %d, 0;"
+                "OUT: mov.pred %p, 1;" DONE,
+                one_in_all);
+}
+
 Test(alu_warp, misuse_of_membermasks_is_found)
 {
     check_finding("vote.sync.all.pred %p, %r, 0xFFFF;", EMU_FINDING_ILLEGAL,
                   "not in its own membermask");
-    check_finding("setp.lt.u32 %q, %t, 16; @%q exit; vote.sync.any.pred %p, %r, -1;",
+    check_finding("setp.lt.u32 %q, %t, 16; @%q exit; elect.sync %d|%p, -1;",
                   EMU_FINDING_ILLEGAL, "exited");
-    check_finding("setp.lt.u32 %q, %t, 16; @!%q bra OUT;"
-                  "shfl.sync.idx.b32 %d, %t, 20, 31, 0xFFFF; OUT:",
-                  EMU_FINDING_ILLEGAL, "lane 20");
     check_finding("setp.eq.u32 %q, %t, 0; selp.b32 %e, 0x7FFFFFFF, -1, %q;"
                   "vote.sync.any.pred %p, %r, %e;",
                   EMU_FINDING_ILLEGAL, "differs");
