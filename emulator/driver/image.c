@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "driver/driver.h"
+#include "driver/fatbin.h"
 
 /* Where the program wants to read what was wrong. */
 struct log {
@@ -57,27 +58,9 @@ static void write_log(const struct log *log, const char *text)
     }
 }
 
-/* What kind of binary this is, or NULL: it can be text. */
-static const char *name_binary(const void *data)
+static bool is_cubin(const void *data)
 {
-    static const struct {
-        unsigned char magic[4];
-        const char *name;
-    } kinds[] = {{{0x7F, 'E', 'L', 'F'}, "a cubin"},
-                 {{0xB1, 0x43, 0x62, 0x46}, "a wrapped fatbin"},
-                 {{0x50, 0xED, 0x55, 0xBA}, "a fatbin"}};
-    const unsigned char *bytes = data;
-    for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        /* A text may be shorter: no byte is read behind one that differs. */
-        unsigned same = 0;
-        while (same < 4 && bytes[same] == kinds[i].magic[same]) {
-            same++;
-        }
-        if (same == 4) {
-            return kinds[i].name;
-        }
-    }
-    return NULL;
+    return strncmp(data, "\177ELF", 4) == 0;
 }
 
 bool emu_image_fits(const struct emu_image *image, const struct emu_device *device)
@@ -107,20 +90,10 @@ static bool fits_any(const struct emu_image *image, const struct emu_device *dev
     return false;
 }
 
-static CUresult parse(const char *call, const void *data, const struct emu_device *device,
-                      struct emu_image **ret_image)
+/* Takes the module, or releases it. */
+static CUresult take_module(const char *call, struct ptx_module *ptx,
+                            const struct emu_device *device, struct emu_image **ret_image)
 {
-    struct emu_error error = {0};
-    const char *binary = name_binary(data);
-    if (binary != NULL) {
-        return emu_refuse(CUDA_ERROR_NO_BINARY_FOR_GPU,
-                          "%s: the image is %s; only PTX text can be emulated", call,
-                          binary);
-    }
-    struct ptx_module *ptx = ptx_parse(data, strlen(data), &error);
-    if (ptx == NULL) {
-        return emu_refuse(CUDA_ERROR_INVALID_PTX, "%s: PTX %s", call, error.text);
-    }
     struct emu_image *image = emu_alloc(sizeof(*image));
     image->ptx = ptx;
     image->users = 1;
@@ -137,6 +110,107 @@ static CUresult parse(const char *call, const void *data, const struct emu_devic
     }
     *ret_image = image;
     return CUDA_SUCCESS;
+}
+
+/* Whether a device takes `one` rather than `other`: the later target, and the narrower one.
+ */
+static bool is_better(const struct ptx_module *one, const struct ptx_module *other)
+{
+    static const char order[] = {0, 'f', 'a'};
+    const void *first = memchr(order, one->sm_suffix, sizeof(order));
+    const void *second = memchr(order, other->sm_suffix, sizeof(order));
+    return one->sm != other->sm ? one->sm > other->sm
+                                : (const char *)first > (const char *)second;
+}
+
+/* Walks through a fatbin for the PTX that fits best. */
+struct choice {
+    struct ptx_module *best;
+    bool fits;
+    unsigned codes, compressed;
+    struct emu_error error; /* of PTX that cannot be parsed */
+};
+
+static void consider(struct choice *choice, const char *text, size_t length,
+                     const struct emu_device *device)
+{
+    struct ptx_module *ptx = ptx_parse(text, length, &choice->error);
+    if (ptx == NULL) {
+        return;
+    }
+    const bool fits = fits_any(&(struct emu_image){.ptx = ptx}, device);
+    const bool takes = choice->best == NULL || (fits && !choice->fits) ||
+                       (fits == choice->fits && is_better(ptx, choice->best));
+    ptx_module_free(takes ? choice->best : ptx);
+    if (takes) {
+        choice->best = ptx;
+        choice->fits = fits;
+    }
+}
+
+/* Why none of it can run here. */
+static CUresult refuse_fatbin(const char *call, const struct choice *choice,
+                              const struct emu_device *device)
+{
+    const unsigned sm = device == NULL ? 100 : device->profile->sm;
+    if (choice->error.set) {
+        return emu_refuse(CUDA_ERROR_INVALID_PTX, "%s: PTX %s", call, choice->error.text);
+    }
+    if (choice->compressed > 0) {
+        return emu_refuse(CUDA_ERROR_NO_BINARY_FOR_GPU,
+                          "%s: the PTX of the fatbin is compressed; compile with `nvcc "
+                          "--no-compress`",
+                          call);
+    }
+    return emu_refuse(
+        CUDA_ERROR_NO_BINARY_FOR_GPU,
+        "%s: the fatbin has no PTX, but %u codes of other kinds; compile with "
+        "`nvcc -gencode arch=compute_%ua,code=compute_%ua --no-compress`",
+        call, choice->codes, sm, sm);
+}
+
+static CUresult parse_fatbin(const char *call, struct emu_fatbin fatbin,
+                             const struct emu_device *device, struct emu_image **ret_image)
+{
+    struct choice choice = {0};
+    const char *text = NULL;
+    size_t length = 0;
+    enum emu_fatbin_entry entry = emu_fatbin_next(&fatbin, &text, &length);
+    for (; entry != EMU_FATBIN_END && entry != EMU_FATBIN_BROKEN;
+         entry = emu_fatbin_next(&fatbin, &text, &length)) {
+        choice.codes += entry == EMU_FATBIN_CODE;
+        choice.compressed += entry == EMU_FATBIN_COMPRESSED;
+        if (entry == EMU_FATBIN_PTX) {
+            consider(&choice, text, length, device);
+        }
+    }
+    if (entry == EMU_FATBIN_BROKEN) {
+        ptx_module_free(choice.best);
+        return emu_refuse(CUDA_ERROR_INVALID_IMAGE, "%s: the fatbin is broken", call);
+    }
+    if (choice.best == NULL ||
+        (!choice.fits && (choice.compressed > 0 || choice.error.set))) {
+        ptx_module_free(choice.best);
+        return refuse_fatbin(call, &choice, device);
+    }
+    return take_module(call, choice.best, device, ret_image);
+}
+
+static CUresult parse(const char *call, const void *data, const struct emu_device *device,
+                      struct emu_image **ret_image)
+{
+    struct emu_error error = {0};
+    struct emu_fatbin fatbin;
+    if (is_cubin(data)) {
+        return emu_refuse(CUDA_ERROR_NO_BINARY_FOR_GPU,
+                          "%s: the image is a cubin; only PTX text can be emulated", call);
+    }
+    if (emu_fatbin_open(data, &fatbin)) {
+        return parse_fatbin(call, fatbin, device, ret_image);
+    }
+    struct ptx_module *ptx = ptx_parse(data, strlen(data), &error);
+    return ptx == NULL ? emu_refuse(CUDA_ERROR_INVALID_PTX, "%s: PTX %s", call, error.text)
+                       : take_module(call, ptx, device, ret_image);
 }
 
 CUresult emu_image_load(const char *call, const void *data, const struct emu_device *device,

@@ -20,8 +20,6 @@ Test(driver_module, text_that_is_not_ptx_is_refused_with_its_line)
         {".version 8.7\n.target sm_100a\n.address_size 64\n.entry k() { ret }",
          CUDA_ERROR_INVALID_PTX, "4:"},
         {"\177ELF\002\001\001", CUDA_ERROR_NO_BINARY_FOR_GPU, "cubin"},
-        {"\x50\xED\x55\xBA", CUDA_ERROR_NO_BINARY_FOR_GPU, "fatbin"},
-        {"\xB1\x43\x62\x46", CUDA_ERROR_NO_BINARY_FOR_GPU, "fatbin"},
         {".version 8.7\n.target sm_90a\n.address_size 64\n", CUDA_ERROR_NO_BINARY_FOR_GPU,
          "sm_90a does not run on Emulated B200"},
         {".version 8.7\n.target sm_101a\n.address_size 64\n", CUDA_ERROR_NO_BINARY_FOR_GPU,
@@ -31,6 +29,119 @@ Test(driver_module, text_that_is_not_ptx_is_refused_with_its_line)
         CUmodule module = wrong_handle();
         EXPECT_CU(cases[i].result, cu.cuModuleLoadData(&module, cases[i].text));
         expect_reason(cases[i].reason);
+    }
+}
+
+/* ------------------------------------------------------------------------------ fatbins */
+
+enum { PTX = 1, CUBIN = 2 };
+
+struct fatbin {
+    unsigned char bytes[32768];
+    size_t used;
+};
+
+static void put(struct fatbin *fatbin, uint64_t value, unsigned bytes)
+{
+    cr_assert_leq(fatbin->used + bytes, sizeof(fatbin->bytes));
+    memcpy(fatbin->bytes + fatbin->used, &value, bytes);
+    fatbin->used += bytes;
+}
+
+/* Adds an entry as nvcc writes it, and brings the size in the header up to date. */
+static void add_entry(struct fatbin *fatbin, unsigned kind, unsigned flags,
+                      const char *code)
+{
+    const size_t bytes = (strlen(code) + 8) / 8 * 8;
+    if (fatbin->used == 0) {
+        put(fatbin, 0xBA55ED50, 4);
+        put(fatbin, 1, 2);
+        put(fatbin, 16, 2);
+        put(fatbin, 0, 8);
+    }
+    put(fatbin, kind | 0x01010000, 4);
+    put(fatbin, 64, 4);
+    put(fatbin, bytes, 8);
+    put(fatbin, 0, 8);
+    put(fatbin, UINT64_C(90) << 32 | 9 << 16, 8);
+    put(fatbin, 0, 8);
+    put(fatbin, 0x11 | flags, 8);
+    put(fatbin, 0, 8);
+    put(fatbin, 0, 8);
+    for (size_t i = 0; i < bytes; i++) {
+        put(fatbin, i < strlen(code) ? (unsigned char)code[i] : 0, 1);
+    }
+    const uint64_t all = fatbin->used - 16;
+    memcpy(fatbin->bytes + 8, &all, 8);
+}
+
+static const char *target_of(CUmodule module)
+{
+    static const char *const names[] = {"sm_90", "sm_90a", "sm_100a"};
+    static const char *const entries[] = {"old", "h200", "b200"};
+    CUfunction function = NULL;
+    for (size_t i = 0; i < 3; i++) {
+        if (cu.cuModuleGetFunction(&function, module, entries[i]) == CUDA_SUCCESS) {
+            return names[i];
+        }
+    }
+    return "none";
+}
+
+#define FATBIN_PTX(target, entry)                                                \
+    ".version 9.0\n.target " target "\n.address_size 64\n.visible .entry " entry \
+    "() { ret; }\n"
+
+Test(driver_module, of_a_fatbin_the_ptx_that_fits_best_is_taken)
+{
+    static struct fatbin fatbin;
+    add_entry(&fatbin, CUBIN, 0, "\177ELF");
+    add_entry(&fatbin, PTX, 0, FATBIN_PTX("sm_100a", "b200"));
+    add_entry(&fatbin, PTX, 0, FATBIN_PTX("sm_90", "old"));
+    add_entry(&fatbin, PTX, 0, FATBIN_PTX("sm_90a", "h200"));
+    const struct {
+        uint32_t magic, version;
+        const void *fatbin;
+        void *more;
+    } wrapper = {0x466243B1, 1, fatbin.bytes, NULL};
+    const char *const expected[] = {"sm_100a", "sm_90a"};
+
+    for (int ordinal = 0; ordinal < 2; ordinal++) {
+        CUcontext context = NULL;
+        CUmodule module = NULL;
+        ASSERT_CU(cu.cuCtxCreate(&context, NULL, 0, ordinal));
+
+        ASSERT_CU(cu.cuModuleLoadData(&module, &wrapper));
+        cr_expect_str_eq(target_of(module), expected[ordinal]);
+        ASSERT_CU(cu.cuModuleLoadData(&module, fatbin.bytes));
+        cr_expect_str_eq(target_of(module), expected[ordinal]);
+    }
+}
+
+Test(driver_module, a_fatbin_without_usable_ptx_says_how_to_compile)
+{
+    static struct fatbin fatbins[5];
+    static const struct {
+        CUresult result;
+        const char *reason;
+    } expected[] = {
+        {CUDA_ERROR_NO_BINARY_FOR_GPU, "arch=compute_100a,code=compute_100a --no-compress"},
+        {CUDA_ERROR_NO_BINARY_FOR_GPU, "compressed; compile with `nvcc --no-compress`"},
+        {CUDA_ERROR_INVALID_PTX, "PTX 1:1"},
+        {CUDA_ERROR_NO_BINARY_FOR_GPU, "sm_90a does not run"},
+        {CUDA_ERROR_INVALID_IMAGE, "broken"},
+    };
+    add_entry(&fatbins[0], CUBIN, 0, "\177ELF");
+    add_entry(&fatbins[1], PTX, 0x8000, "(\xb5/\xfd");
+    add_entry(&fatbins[2], PTX, 0, "hello");
+    add_entry(&fatbins[3], PTX, 0, FATBIN_PTX("sm_90a", "h200"));
+    add_entry(&fatbins[4], PTX, 0, FATBIN_PTX("sm_90", "old"));
+    fatbins[4].bytes[16 + 8] = 0xFF;
+
+    for (size_t i = 0; i < 5; i++) {
+        CUmodule module = NULL;
+        EXPECT_CU(expected[i].result, cu.cuModuleLoadData(&module, fatbins[i].bytes));
+        expect_reason(expected[i].reason);
     }
 }
 
