@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "test_driver_support.h"
+#include "test_fatbin.h"
 
 TestSuite(driver_module, .init = start_context);
 
@@ -34,47 +35,6 @@ Test(driver_module, text_that_is_not_ptx_is_refused_with_its_line)
 
 /* ------------------------------------------------------------------------------ fatbins */
 
-enum { PTX = 1, CUBIN = 2 };
-
-struct fatbin {
-    unsigned char bytes[32768];
-    size_t used;
-};
-
-static void put(struct fatbin *fatbin, uint64_t value, unsigned bytes)
-{
-    cr_assert_leq(fatbin->used + bytes, sizeof(fatbin->bytes));
-    memcpy(fatbin->bytes + fatbin->used, &value, bytes);
-    fatbin->used += bytes;
-}
-
-/* Adds an entry as nvcc writes it, and brings the size in the header up to date. */
-static void add_entry(struct fatbin *fatbin, unsigned kind, unsigned flags,
-                      const char *code)
-{
-    const size_t bytes = (strlen(code) + 8) / 8 * 8;
-    if (fatbin->used == 0) {
-        put(fatbin, 0xBA55ED50, 4);
-        put(fatbin, 1, 2);
-        put(fatbin, 16, 2);
-        put(fatbin, 0, 8);
-    }
-    put(fatbin, kind | 0x01010000, 4);
-    put(fatbin, 64, 4);
-    put(fatbin, bytes, 8);
-    put(fatbin, 0, 8);
-    put(fatbin, UINT64_C(90) << 32 | 9 << 16, 8);
-    put(fatbin, 0, 8);
-    put(fatbin, 0x11 | flags, 8);
-    put(fatbin, 0, 8);
-    put(fatbin, 0, 8);
-    for (size_t i = 0; i < bytes; i++) {
-        put(fatbin, i < strlen(code) ? (unsigned char)code[i] : 0, 1);
-    }
-    const uint64_t all = fatbin->used - 16;
-    memcpy(fatbin->bytes + 8, &all, 8);
-}
-
 static const char *target_of(CUmodule module)
 {
     static const char *const names[] = {"sm_90", "sm_90a", "sm_100a"};
@@ -88,22 +48,18 @@ static const char *target_of(CUmodule module)
     return "none";
 }
 
-#define FATBIN_PTX(target, entry)                                                \
+#define EMPTY_PTX(target, entry)                                                 \
     ".version 9.0\n.target " target "\n.address_size 64\n.visible .entry " entry \
     "() { ret; }\n"
 
 Test(driver_module, of_a_fatbin_the_ptx_that_fits_best_is_taken)
 {
     static struct fatbin fatbin;
-    add_entry(&fatbin, CUBIN, 0, "\177ELF");
-    add_entry(&fatbin, PTX, 0, FATBIN_PTX("sm_100a", "b200"));
-    add_entry(&fatbin, PTX, 0, FATBIN_PTX("sm_90", "old"));
-    add_entry(&fatbin, PTX, 0, FATBIN_PTX("sm_90a", "h200"));
-    const struct {
-        uint32_t magic, version;
-        const void *fatbin;
-        void *more;
-    } wrapper = {0x466243B1, 1, fatbin.bytes, NULL};
+    fatbin_add(&fatbin, FATBIN_CUBIN, 0, "\177ELF");
+    fatbin_add(&fatbin, FATBIN_PTX, 0, EMPTY_PTX("sm_100a", "b200"));
+    fatbin_add(&fatbin, FATBIN_PTX, 0, EMPTY_PTX("sm_90", "old"));
+    fatbin_add(&fatbin, FATBIN_PTX, 0, EMPTY_PTX("sm_90a", "h200"));
+    const struct fatbin_wrapper wrapper = fatbin_wrap(&fatbin);
     const char *const expected[] = {"sm_100a", "sm_90a"};
 
     for (int ordinal = 0; ordinal < 2; ordinal++) {
@@ -131,11 +87,11 @@ Test(driver_module, a_fatbin_without_usable_ptx_says_how_to_compile)
         {CUDA_ERROR_NO_BINARY_FOR_GPU, "sm_90a does not run"},
         {CUDA_ERROR_INVALID_IMAGE, "broken"},
     };
-    add_entry(&fatbins[0], CUBIN, 0, "\177ELF");
-    add_entry(&fatbins[1], PTX, 0x8000, "(\xb5/\xfd");
-    add_entry(&fatbins[2], PTX, 0, "hello");
-    add_entry(&fatbins[3], PTX, 0, FATBIN_PTX("sm_90a", "h200"));
-    add_entry(&fatbins[4], PTX, 0, FATBIN_PTX("sm_90", "old"));
+    fatbin_add(&fatbins[0], FATBIN_CUBIN, 0, "\177ELF");
+    fatbin_add(&fatbins[1], FATBIN_PTX, 0x8000, "(\xb5/\xfd");
+    fatbin_add(&fatbins[2], FATBIN_PTX, 0, "hello");
+    fatbin_add(&fatbins[3], FATBIN_PTX, 0, EMPTY_PTX("sm_90a", "h200"));
+    fatbin_add(&fatbins[4], FATBIN_PTX, 0, EMPTY_PTX("sm_90", "old"));
     fatbins[4].bytes[16 + 8] = 0xFF;
 
     for (size_t i = 0; i < 5; i++) {
