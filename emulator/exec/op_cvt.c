@@ -26,6 +26,11 @@ static const struct emu_cvt_type types[] = {
     {"e3m2x2", EMU_CVT_PAIR, 16, EMU_E3M2, false},
     {"e2m1x2", EMU_CVT_PAIR, 8, EMU_E2M1, false},
     {"ue8m0x2", EMU_CVT_PAIR, 16, EMU_UE8M0, false},
+    {"e4m3x4", EMU_CVT_FOUR, 32, EMU_E4M3, false},
+    {"e5m2x4", EMU_CVT_FOUR, 32, EMU_E5M2, false},
+    {"e2m3x4", EMU_CVT_FOUR, 32, EMU_E2M3, false},
+    {"e3m2x4", EMU_CVT_FOUR, 32, EMU_E3M2, false},
+    {"e2m1x4", EMU_CVT_FOUR, 16, EMU_E2M1, false},
 };
 enum { TYPE_COUNT = sizeof(types) / sizeof(types[0]) };
 
@@ -183,8 +188,8 @@ static bool decode_floats(struct emu_decoder *decoder, const struct emu_cvt *cvt
 
 /* ---------------------------------------------------------------------------- decoding */
 
-static bool has_register(struct emu_decoder *decoder, const struct ptx_operand *operand,
-                         const struct emu_cvt_type *type)
+bool emu_cvt_register(struct emu_decoder *decoder, const struct ptx_operand *operand,
+                      const struct emu_cvt_type *type)
 {
     const unsigned bits = emu_operand_bits(decoder, operand);
     return operand->kind != PTX_REGISTER || bits == type->bits ||
@@ -198,7 +203,7 @@ static bool take_operands(struct emu_decoder *decoder, struct emu_cvt *cvt,
 {
     const struct ptx_operand *to = emu_operand(decoder, 0);
     if (!emu_need_operands(decoder, sources + 1, sources + 1) ||
-        !has_register(decoder, to, cvt->to)) {
+        !emu_cvt_register(decoder, to, cvt->to)) {
         return false;
     }
     cvt->to_bits = emu_operand_bits(decoder, to);
@@ -209,7 +214,7 @@ static bool take_operands(struct emu_decoder *decoder, struct emu_cvt *cvt,
         const struct ptx_operand *from = emu_operand(decoder, k + 1);
         const unsigned bits =
             from->kind == PTX_REGISTER ? emu_operand_bits(decoder, from) : cvt->from->bits;
-        if (!has_register(decoder, from, cvt->from) ||
+        if (!emu_cvt_register(decoder, from, cvt->from) ||
             !emu_form_src(decoder, from, bits, cvt->from->kind >= EMU_CVT_FLOAT,
                           &decoder->insn->src[k])) {
             return false;
@@ -235,6 +240,11 @@ static void take_rounding(struct emu_decoder *decoder, struct emu_cvt *cvt)
     static const enum emu_rounding meanings[] = {EMU_RN, EMU_RZ, EMU_RM, EMU_RP, EMU_RNA,
                                                  EMU_RN, EMU_RZ, EMU_RM, EMU_RP};
     enum { FIRST_INTEGRAL = 5 };
+    cvt->is_random = emu_take(decoder, "rs");
+    if (cvt->is_random) {
+        cvt->how.rounding = EMU_RS;
+        return;
+    }
     const int index = emu_take_one_of(decoder, roundings, 9);
     cvt->has_rounding = index >= 0 && index < FIRST_INTEGRAL;
     cvt->has_integral = index >= FIRST_INTEGRAL;
@@ -258,7 +268,10 @@ bool emu_cvt_decode(struct emu_decoder *decoder)
     cvt->how.saturate_finite = cvt->satfinite;
     cvt->how.relu = cvt->relu;
     cvt->how.flush = cvt->ftz && cvt->to->format == EMU_F32;
-    if (cvt->to->kind == EMU_CVT_PAIR || cvt->from->kind == EMU_CVT_PAIR) {
+    if (cvt->is_random) {
+        return emu_cvt_random(decoder, cvt);
+    }
+    if (cvt->to->kind >= EMU_CVT_PAIR || cvt->from->kind >= EMU_CVT_PAIR) {
         unsigned sources = 0;
         return emu_cvt_pairs(decoder, cvt, &sources) &&
                take_operands(decoder, cvt, sources);

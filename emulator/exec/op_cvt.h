@@ -11,7 +11,8 @@ enum emu_cvt_kind {
     EMU_CVT_UNSIGNED,
     EMU_CVT_SIGNED,
     EMU_CVT_FLOAT,
-    EMU_CVT_PAIR /* of floats, the first in the upper half */
+    EMU_CVT_PAIR, /* of floats, the first in the upper half */
+    EMU_CVT_FOUR  /* the same of four */
 };
 
 struct emu_cvt_type {
@@ -27,6 +28,7 @@ struct emu_cvt {
     const struct emu_cvt_type *to, *from;
     bool has_rounding; /* how.rounding was written as .rn, .rz, … */
     bool has_integral; /* or as .rni, .rzi, …: to a whole number */
+    bool is_random;    /* or as .rs */
     bool ftz, sat, satfinite, relu;
     struct emu_encode how;
     unsigned to_bits; /* of the destination's register */
@@ -42,6 +44,12 @@ bool emu_cvt_from_integer(struct emu_decoder *decoder, const struct emu_cvt *cvt
 /* The same of a conversion to or from a pair, and how many source operands it has. */
 bool emu_cvt_pairs(struct emu_decoder *decoder, const struct emu_cvt *cvt,
                    unsigned *ret_sources);
+
+/* The same of .rs, with its operands. */
+bool emu_cvt_random(struct emu_decoder *decoder, struct emu_cvt *cvt);
+/* Whether the register, if it is one, can hold the type. */
+bool emu_cvt_register(struct emu_decoder *decoder, const struct ptx_operand *operand,
+                      const struct emu_cvt_type *type);
 
 /* ------------------------------------------------------------------ for one value */
 

@@ -30,9 +30,10 @@ static int get_host_rounding(enum emu_rounding rounding)
     case EMU_RP:
         return FE_UPWARD;
     case EMU_RNA:
+    case EMU_RS:
         break;
     }
-    assert(false && "arithmetic knows no rounding to nearest away");
+    assert(false && "arithmetic knows no such rounding");
     return FE_TONEAREST;
 }
 

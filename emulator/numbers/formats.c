@@ -100,6 +100,8 @@ static bool rounds_up(enum emu_rounding rounding, bool negative, uint64_t rest,
         return rest != 0 && negative;
     case EMU_RP:
         return rest != 0 && !negative;
+    case EMU_RS: /* has another way */
+        break;
     }
     assert(false && "an unknown rounding");
     return false;
@@ -108,7 +110,7 @@ static bool rounds_up(enum emu_rounding rounding, bool negative, uint64_t rest,
 /* The magnitude's pattern of a finite value other than zero, as if exponents had no end:
  * the result may lie above shape->largest. */
 static uint64_t round_magnitude(const struct emu_shape *shape, uint64_t bits,
-                                enum emu_rounding rounding)
+                                const struct emu_encode *how)
 {
     const bool negative = bits >> 63 != 0;
     uint64_t significand = bits & ((UINT64_C(1) << DOUBLE_MANTISSA_BITS) - 1);
@@ -127,13 +129,18 @@ static uint64_t round_magnitude(const struct emu_shape *shape, uint64_t bits,
     uint64_t kept;
     if (shift <= 0) {
         kept = significand << -shift;
+    } else if (how->rounding == EMU_RS) {
+        kept = shift > DOUBLE_MANTISSA_BITS ? 0 : significand >> shift;
+        /* Exact: what is cut off has no more bits than a double. */
+        const uint64_t cut_off = kept == 0 ? significand : significand - (kept << shift);
+        kept += ldexp((double)cut_off, -shift) >= 1 - ldexp(how->random, -16);
     } else {
         /* Beyond 54 places everything is discarded and less than half a unit. */
         const int places = shift > 54 ? 54 : shift;
         const uint64_t half = UINT64_C(1) << (places - 1);
         const uint64_t rest = significand & (2 * half - 1);
         kept = significand >> places;
-        kept += rounds_up(rounding, negative, rest, half, (kept & 1) != 0);
+        kept += rounds_up(how->rounding, negative, rest, half, (kept & 1) != 0);
     }
     /* A normal number's leading bit adds 1 to the exponent field, and so does a carry. */
     return ((uint64_t)(leading + shape->bias - 1) << shape->mantissa_bits) + kept;
@@ -172,7 +179,7 @@ static uint64_t encode_shape(const struct emu_shape *shape, double value,
     if (isinf(value)) {
         magnitude = overflow_magnitude(shape, negative, true, how);
     } else {
-        magnitude = value == 0 ? 0 : round_magnitude(shape, bits, how->rounding);
+        magnitude = value == 0 ? 0 : round_magnitude(shape, bits, how);
         if (magnitude > shape->largest) {
             magnitude = overflow_magnitude(shape, negative, false, how);
         }
@@ -234,6 +241,9 @@ static uint64_t encode_integer(double value, double least, double most,
         break;
     case EMU_RP:
         up = rest > 0 && !negative;
+        break;
+    case EMU_RS: /* no integer has it */
+        assert(false && "a rounding of floats");
         break;
     }
     whole = negative ? -(whole + up) : whole + up;

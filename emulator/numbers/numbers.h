@@ -34,6 +34,7 @@ enum emu_rounding {
     EMU_RM,  /* down */
     EMU_RP,  /* up */
     EMU_RNA, /* nearest, ties away from zero */
+    EMU_RS   /* by random bits: away from zero where they and what is cut off make a unit */
 };
 
 struct emu_encode {
@@ -41,6 +42,7 @@ struct emu_encode {
     bool saturate_finite; /* .satfinite: overflow and infinity become the largest finite */
     bool relu;            /* negatives and -0 become +0; NaN stays NaN */
     bool flush;           /* .ftz: a subnormal result becomes zero of its sign */
+    uint16_t random;      /* of EMU_RS: in 65536ths of a unit of the last place */
 };
 
 /* The value of `bits`, exactly: a double holds every value of every format. */

@@ -95,3 +95,54 @@ Test(alu_cvt_pair, scale_factors_are_powers_of_two)
     };
     ALU_CHECK(cases);
 }
+
+Test(alu_cvt_pair, random_bits_decide_where_they_fill_a_unit)
+{
+    enum { HALF_BF16 = 0x3F808000, HALF_F16 = 0x3F801000, JUST_ABOVE = 0x3F800001 };
+    static const struct alu_case cases[] = {
+        /* 1 and half a unit, 1 and the least bit: each has its half of the word. */
+        {"cvt.rs.bf16x2.f32 %d, %a, %b, %c;", HALF_BF16, JUST_ABOVE, 0x8000FFFF,
+         0x3F813F81},
+        {"cvt.rs.bf16x2.f32 %d, %a, %b, %c;", HALF_BF16, JUST_ABOVE, 0x7FFFFFFE,
+         0x3F803F80},
+        {"cvt.rs.relu.bf16x2.f32 %d, %a, %b, %c;", 0xBF800000, HALF_BF16, 0x8000,
+         0x00003F81},
+        {"cvt.rs.bf16x2.f32 %d, %a, %b, %c;", 0x7F7FFFFF, 0x7FC00000, 0x10000, 0x7F807FFF},
+        {"cvt.rs.satfinite.bf16x2.f32 %d, %a, %b, %c;", 0x7F7FFFFF, 0xFF800000, 0x10000,
+         0x7F7FFF7F},
+        /* f16: the low 13 bits of a half. */
+        {"cvt.rs.f16x2.f32 %d, %a, %b, %c;", HALF_F16, JUST_ABOVE, 0x10001FFF, 0x3C013C01},
+        {"cvt.rs.f16x2.f32 %d, %a, %b, %c;", HALF_F16, JUST_ABOVE, 0xF000FFFF, 0x3C013C01},
+        {"cvt.rs.f16x2.f32 %d, %a, %b, %c;", HALF_F16, JUST_ABOVE, 0x0FFF1FFE, 0x3C003C00},
+        {"cvt.rs.f16x2.f32 %d, %a, %b, %c;", 0xC0000000, 0, 0xFFFFFFFF, 0xC0000000},
+    };
+    ALU_CHECK(cases);
+}
+
+Test(alu_cvt_pair, four_elements_share_random_bits_in_both_orders)
+{
+#define FOUR(type, relu) "cvt.rs" relu ".satfinite." type ".f32 %d, {%a, %a, %a, %a}, %b;"
+    enum { SIXTEENTH = 0x3F880000, EIGHTH = 0x3F900000, QUARTER = 0x3FA00000 };
+    static const struct alu_case cases[] = {
+        /* Half a unit above 1: whoever reads 0x8000 of the shared bits goes up. */
+        {FOUR("e4m3x4", ""), SIXTEENTH, 0x00018000, 0, 0x39383839},
+        {FOUR("e4m3x4", ""), SIXTEENTH, 0x80000001, 0, 0x38393938},
+        {FOUR("e4m3x4", ""), SIXTEENTH, 0x7FFE7FFE, 0, 0x38383838},
+        {FOUR("e5m2x4", ""), EIGHTH, 0x00018000, 0, 0x3D3C3C3D},
+        {FOUR("e2m3x4", ""), SIXTEENTH, 0x00018000, 0, 0x09080809},
+        {FOUR("e3m2x4", ""), EIGHTH, 0x00018000, 0, 0x0D0C0C0D},
+        /* e2m1: the low bytes of both halves for the lower two. */
+        {"cvt.rs.satfinite.e2m1x4.f32 %hd, {%a, %a, %a, %a}, %b;", QUARTER, 0x00800100, 0,
+         0x3223},
+        {"cvt.rs.satfinite.e2m1x4.f32 %hd, {%a, %b, %c, %a}, 0;", 0x4E6E6B28, 0x3F800000,
+         0xBF800000, 0x72A7},
+        /* Subnormal results: 2^-10 is half of e4m3's least, 2^-24 a 32768th of it. */
+        {FOUR("e4m3x4", ""), 0x3A800000, 0x00018000, 0, 0x01000001},
+        {FOUR("e4m3x4", ""), 0x33800000, 0x0000FFFE, 0, 0x00000001},
+        {FOUR("e4m3x4", ""), 0x33800000, 0x0000FFFD, 0, 0x00000000},
+        {FOUR("e4m3x4", ".relu"), 0xBF880000, 0xFFFFFFFF, 0, 0},
+        {FOUR("e4m3x4", ""), 0xC61C4000, 0, 0, 0xFEFEFEFE},
+        {FOUR("e4m3x4", ""), 0x7FC00000, 0, 0, 0x7F7F7F7F},
+    };
+    ALU_CHECK(cases);
+}
