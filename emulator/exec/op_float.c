@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Arithmetic of f32, and of pairs of f32. */
 #include "exec/op_float.h"
+#include "exec/op_half.h"
 
 #define F(x)  emu_f32_of(x)
 #define IN(x) emu_f32_read(x, mode)
@@ -194,6 +195,21 @@ TESTP_ALL(f32, UINT64_C(0x80000000), 0x7F800000, 0x00800000)
 TESTP_ALL(f64, UINT64_C(0x8000000000000000), UINT64_C(0x7FF0000000000000),
           UINT64_C(0x0010000000000000))
 
+/* --------------------------------------------------- of f32 with f16 or bf16 operands */
+
+/* The source's value: every one of f16 and bf16 is one of f32. */
+static float widen(const struct emu_insn *insn, uint16_t half)
+{
+    return F(emu_half_widen(insn->type2 == PTX_F16 ? EMU_F16 : EMU_BF16, half));
+}
+
+EMU_OP2(add_mixed, uint16_t, uint32_t, uint32_t,
+        FINISH(emu_add_f32(widen(insn, a), F(b), ROUNDING)))
+EMU_OP2(sub_mixed, uint16_t, uint32_t, uint32_t,
+        FINISH(emu_add_f32(widen(insn, a), -F(b), ROUNDING)))
+EMU_OP3(fma_mixed, uint16_t, uint16_t, uint32_t, uint32_t,
+        FINISH(emu_fma_f32(widen(insn, a), widen(insn, b), F(c), ROUNDING)))
+
 /* ------------------------------------------------------------------------------- forms */
 
 #define MODES   (EMU_ROUNDING | EMU_W(FTZ) | EMU_W(SAT))
@@ -240,6 +256,12 @@ const struct emu_form emu_f32_forms[] = {
     {"max", EMU_T(F32), 0, EMU_W(XORSIGN) | EMU_W(ABS), PICKING, "nnn", max_f32},
     {"min", EMU_T(F32), 0, 0, PICKING | EMU_W(ABS), "nnnn", min3_f32},
     {"max", EMU_T(F32), 0, 0, PICKING | EMU_W(ABS), "nnnn", max3_f32},
+    {"add", EMU_T(F32), EMU_T_HALF, 0, EMU_ROUNDING | EMU_W(SAT), "nbn", add_mixed},
+    {"sub", EMU_T(F32), EMU_T_HALF, 0, EMU_ROUNDING | EMU_W(SAT), "nbn", sub_mixed},
+    {"fma", EMU_T(F32), EMU_T_HALF, EMU_W(RN), EMU_W(SAT), "nbbn", fma_mixed},
+    {"fma", EMU_T(F32), EMU_T_HALF, EMU_W(RZ), EMU_W(SAT), "nbbn", fma_mixed},
+    {"fma", EMU_T(F32), EMU_T_HALF, EMU_W(RM), EMU_W(SAT), "nbbn", fma_mixed},
+    {"fma", EMU_T(F32), EMU_T_HALF, EMU_W(RP), EMU_W(SAT), "nbbn", fma_mixed},
     {"add", 0, 0, EMU_W(F32X2), EMU_W(RN), "lll", add_pair_plain},
     {"mul", 0, 0, EMU_W(F32X2), EMU_W(RN), "lll", mul_pair_plain},
     {"fma", 0, 0, EMU_W(F32X2) | EMU_W(RN), 0, "llll", fma_pair_plain},

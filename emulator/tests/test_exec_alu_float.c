@@ -51,6 +51,29 @@ Test(alu_float, fma_rounds_once)
     ALU_CHECK(cases);
 }
 
+Test(alu_float, halves_are_widened_before_the_operation)
+{
+    enum { F16_ONE = 0x3C00, F16_NEXT = 0x3C01, BF16_ONE = 0x3F80, BF16_NEXT = 0x3F81 };
+    static const struct alu_case cases[] = {
+        {"add.f32.f16 %d, %ha, %b;", F16_NEXT, F32_ONE, 0, 0x40001000},
+        {"add.f32.bf16 %d, %ha, %b;", BF16_NEXT, F32_ONE, 0, 0x40008000},
+        {"add.f32.f16 %d, %ha, %b;", 0x0001, 0, 0, 0x33800000},
+        {"add.f32.f16 %d, %ha, %b;", 0x7C00, NEG_INF, 0, F32_NAN},
+        {"add.rp.f32.f16 %d, %ha, %b;", F16_ONE, 0x33800000, 0, F32_NEXT},
+        {"add.rz.f32.f16 %d, %ha, %b;", F16_ONE, 0x33800000, 0, F32_ONE},
+        {"add.sat.f32.f16 %d, %ha, %b;", F16_ONE, F32_ONE, 0, F32_ONE},
+        {"add.sat.f32.bf16 %d, %ha, %b;", 0x7FC0, F32_ONE, 0, 0},
+        {"sub.f32.f16 %d, %ha, %b;", F16_ONE, F32_THREE, 0, F32_SIGN | F32_TWO},
+        {"sub.rm.f32.bf16 %d, %ha, %b;", BF16_ONE, F32_ONE, 0, F32_SIGN},
+        {"fma.rn.f32.f16 %d, %ha, %hb, %c;", F16_NEXT, F16_NEXT, NEG_ONE, 0x3B001000},
+        {"fma.rn.f32.bf16 %d, %ha, %hb, %c;", BF16_NEXT, BF16_NEXT, NEG_ONE, 0x3C808000},
+        {"fma.rp.f32.f16 %d, %ha, %hb, %c;", 0x0001, 0x0001, F32_ONE, F32_NEXT},
+        {"fma.rz.f32.f16 %d, %ha, %hb, %c;", 0x0001, 0x0001, F32_ONE, F32_ONE},
+        {"fma.rm.sat.f32.bf16 %d, %ha, %hb, %c;", BF16_ONE, BF16_ONE, F32_TWO, F32_ONE},
+    };
+    ALU_CHECK(cases);
+}
+
 Test(alu_float, nan_is_the_canonical_one_and_sat_makes_it_zero)
 {
     static const struct alu_case cases[] = {
