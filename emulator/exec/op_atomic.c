@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "exec/op_float.h"
+#include "exec/op_form.h"
 #include "exec/op_memory.h"
 #include "exec/strong.h"
 #include "numbers/numbers.h"
@@ -128,9 +129,33 @@ static uint64_t combine(const struct emu_insn *insn, bool global, uint64_t old,
     return old;
 }
 
-/* insn: mode space, mode2 operation, type, type2 order; dst (or list for vectors), src[0]
- * address, src[1] operand, src[2] second operand of cas. Vectors: list holds destinations
- * (or none) and then operands. */
+/* Whether a cas of 128 bits finds what it compares with: both halves, or nothing. */
+static bool finds_both(const struct emu_warp *warp, const struct emu_insn *insn,
+                       unsigned lane, const uint8_t *data)
+{
+    const uint32_t *operands = insn->list + insn->vector;
+    const uint64_t wanted[2] = {warp->r[operands[0]][lane], warp->r[operands[1]][lane]};
+    return memcmp(data, wanted, sizeof(wanted)) == 0;
+}
+
+static bool are_operands_defined(struct emu_warp *warp, const struct emu_insn *insn,
+                                 uint32_t lanes)
+{
+    bool good = emu_need_defined(warp, insn, lanes, insn->src[0], "address");
+    for (unsigned i = 0; good && i < insn->vector; i++) {
+        good = emu_need_defined(warp, insn, lanes, insn->list[insn->vector + i],
+                                "operand of the atomic");
+        if (good && insn->src[2] != EMU_NO_SLOT) {
+            good = emu_need_defined(warp, insn, lanes, insn->src[2] + i,
+                                    "operand of the atomic");
+        }
+    }
+    return good;
+}
+
+/* insn: mode space, mode2 operation, type, type2 order; src[0] address, src[2] second
+ * operand of cas; list destinations (or none) and then operands, `vector` of each. What has
+ * 128 bits is a vector of two halves, which lie in neighbouring slots. */
 static enum emu_step execute(struct emu_warp *warp, const struct emu_insn *insn,
                              uint32_t lanes)
 {
@@ -141,13 +166,8 @@ static enum emu_step execute(struct emu_warp *warp, const struct emu_insn *insn,
     uint64_t seen = 0;
     const uint32_t *results = insn->list;
     const uint32_t *operands = insn->list + insn->vector;
-    if (!emu_need_defined(warp, insn, lanes, insn->src[0], "address")) {
+    if (!are_operands_defined(warp, insn, lanes)) {
         return EMU_FAILED;
-    }
-    for (unsigned i = 0; i < insn->vector; i++) {
-        if (!emu_need_defined(warp, insn, lanes, operands[i], "operand of the atomic")) {
-            return EMU_FAILED;
-        }
     }
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
         unsigned lane = emu_lowest_bit(rest);
@@ -170,11 +190,16 @@ static enum emu_step execute(struct emu_warp *warp, const struct emu_insn *insn,
         any_global = any_global || global;
         memcpy(before, data, total);
         seen = emu_mix(emu_mix(seen, address), emu_hash(data, total));
+        const bool keeps = insn->type == PTX_B128 && insn->mode2 == CAS &&
+                           !finds_both(warp, insn, lane, data);
         for (unsigned i = 0; i < insn->vector; i++) {
             uint64_t old = 0;
             memcpy(&old, data + (size_t)i * bytes, bytes);
-            uint64_t second = insn->src[2] == EMU_NO_SLOT ? 0 : warp->r[insn->src[2]][lane];
-            uint64_t now = combine(insn, global, old, warp->r[operands[i]][lane], second);
+            uint64_t second =
+                insn->src[2] == EMU_NO_SLOT ? 0 : warp->r[insn->src[2] + i][lane];
+            uint64_t now =
+                keeps ? old
+                      : combine(insn, global, old, warp->r[operands[i]][lane], second);
             memcpy(data + (size_t)i * bytes, &now, bytes);
             if (results[i] != EMU_NO_SLOT) {
                 emu_set(warp, results[i], lane, old);
@@ -193,9 +218,12 @@ static enum emu_step execute(struct emu_warp *warp, const struct emu_insn *insn,
     return EMU_NEXT;
 }
 
-/* `vector`: only then there are extremes of halves. */
+/* `vector`: only then there are extremes of halves, and only sums and extremes. */
 static bool is_legal(enum operation operation, enum ptx_type type, bool vector)
 {
+    if (vector && operation > MAX) {
+        return false;
+    }
     bool integer =
         (type >= PTX_U32 && type <= PTX_U64) || type == PTX_S32 || type == PTX_S64;
     switch (operation) {
@@ -217,6 +245,38 @@ static bool is_legal(enum operation operation, enum ptx_type type, bool vector)
     }
 }
 
+/* Operands of 128 bits, each in two slots. */
+static bool take_wide_operands(struct emu_decoder *decoder, bool is_cas)
+{
+    struct emu_insn *insn = decoder->insn;
+    const struct ptx_operand *to = emu_operand(decoder, 0);
+    uint32_t result = EMU_NO_SLOT;
+    uint32_t operand = 0;
+    if (!(to->kind == PTX_SINK || emu_form_dst(decoder, to, 128, &result)) ||
+        !emu_operand_address(decoder, emu_operand(decoder, 1), &insn->src[0],
+                             &insn->offset)) {
+        return false;
+    }
+    for (unsigned i = 2; i < (is_cas ? 4 : 3); i++) {
+        if (emu_operand(decoder, i)->kind != PTX_REGISTER) {
+            return emu_decode_fail(decoder, "an operand of 128 bits is not a register");
+        }
+        if (!emu_form_src(decoder, emu_operand(decoder, i), 128, false,
+                          i == 2 ? &operand : &insn->src[2])) {
+            return false;
+        }
+    }
+    insn->bytes = 8;
+    insn->vector = 2;
+    insn->list_count = 4;
+    insn->list = emu_decode_alloc(decoder, insn->list_count * sizeof(*insn->list));
+    for (unsigned i = 0; i < 2; i++) {
+        insn->list[i] = result == EMU_NO_SLOT ? result : result + i;
+        insn->list[2 + i] = operand + i;
+    }
+    return true;
+}
+
 static bool decode(struct emu_decoder *decoder, bool has_result)
 {
     static const char *const vectors[] = {"v2", "v4", "v8"};
@@ -231,8 +291,10 @@ static bool decode(struct emu_decoder *decoder, bool has_result)
     int operation = emu_take_one_of(decoder, operation_names, 10);
     int vector = emu_take_one_of(decoder, vectors, 3);
     emu_take(decoder, "noftz");
-    if (operation < 0 || !emu_need_type(decoder, &type) ||
-        !is_legal((enum operation)operation, type, vector >= 0)) {
+    const bool good = operation >= 0 && emu_need_type(decoder, &type);
+    const bool wide = type == PTX_B128 && has_result && vector < 0;
+    if (!good || (wide ? operation != CAS && operation != EXCH
+                       : !is_legal((enum operation)operation, type, vector >= 0))) {
         return emu_decode_fail(decoder, "this operation and type are not supported");
     }
     unsigned first = has_result ? 1 : 0;
@@ -246,6 +308,9 @@ static bool decode(struct emu_decoder *decoder, bool has_result)
     insn->bytes = (uint8_t)ptx_type_bytes(type);
     insn->vector = (uint8_t)(vector < 0 ? 1 : 2 << vector);
     insn->exec = execute;
+    if (wide) {
+        return take_wide_operands(decoder, operation == CAS);
+    }
     uint32_t *operands = NULL;
     uint32_t *results = NULL;
     uint32_t operand_count = 0;

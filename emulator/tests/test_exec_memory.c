@@ -94,3 +94,86 @@ Test(exec_memory, each_thread_has_local_memory_of_its_own)
     }
     harness_close(&h);
 }
+
+/* ----------------------------------------------------------------------------- 128 bits */
+
+#define WIDE(body)                                                                     \
+    ".version 9.0\n.target sm_90a\n.address_size 64\n"                                 \
+    ".visible .entry k(.param .u64 cells)\n{\n"                                        \
+    ".reg .b128 %q<4>; .reg .b64 %rd<12>; .reg .b32 %r<4>;\n"                          \
+    ".shared .align 16 .b8 smem[16];\n"                                                \
+    "ld.param.u64 %rd0, [cells]; mov.u64 %rd1, 1; mov.u64 %rd2, 2; mov.u64 %rd3, 3;\n" \
+    "mov.u64 %rd4, 4; mov.b128 %q1, {%rd1, %rd2}; mov.b128 %q2, {%rd3, %rd4};\n" body  \
+    "mov.b128 {%rd5, %rd6}, %q0; st.global.v2.b64 [%rd0+64], {%rd5, %rd6}; ret;\n}\n"
+
+/* Runs a thread over cells of 16 bytes; the fifth is what the atomic gave back. */
+static void run_wide(const char *ptx, const uint64_t before[2], uint64_t after[10])
+{
+    struct harness h;
+    uint64_t cells[10] = {before[0], before[1]};
+    harness_open(&h);
+    harness_load(&h, ptx);
+    const uint64_t buffer = harness_buffer(&h, "cells", sizeof(cells), cells);
+    harness_param_u64(&h, buffer);
+    cr_assert(harness_run(&h, 1, 1), "%s", harness_text(&h));
+    harness_read(&h, buffer, after, sizeof(cells));
+    harness_close(&h);
+}
+
+Test(exec_memory, a_cas_of_128_bits_compares_both_halves)
+{
+    static const struct {
+        uint64_t before[2], after[2];
+    } cases[] = {{{1, 2}, {3, 4}}, {{1, 9}, {1, 9}}, {{9, 2}, {9, 2}}};
+    for (size_t i = 0; i < 3; i++) {
+        uint64_t after[10];
+        run_wide(WIDE("atom.relaxed.gpu.global.cas.b128 %q0, [%rd0], %q1, %q2;\n"),
+                 cases[i].before, after);
+        cr_expect_arr_eq(after, cases[i].after, 16);
+        cr_expect_arr_eq(after + 8, cases[i].before, 16);
+    }
+}
+
+Test(exec_memory, an_exchange_of_128_bits_gives_back_what_was_there)
+{
+    const uint64_t before[2] = {7, 8};
+    uint64_t after[10];
+
+    run_wide(WIDE("atom.global.b128.exch %q0, [%rd0], %q2;\n"), before, after);
+    cr_expect_arr_eq(after, ((uint64_t[]){3, 4}), 16);
+    cr_expect_arr_eq(after + 8, before, 16);
+
+    run_wide(WIDE("st.shared.v2.b64 [smem], {%rd4, %rd1};\n"
+                  "atom.shared.exch.b128 _, [smem], %q2; ld.shared.b128 %q0, [smem];\n"),
+             before, after);
+    cr_expect_arr_eq(after + 8, ((uint64_t[]){3, 4}), 16);
+}
+
+Test(exec_memory, atomics_of_128_bits_exchange_and_nothing_else)
+{
+    static const char *const bodies[] = {
+        WIDE("atom.global.and.b128 %q0, [%rd0], %q1;\n"),
+        WIDE("atom.global.exch.b128 %q0, [%rd0], %rd1;\n"),
+        WIDE("atom.global.exch.b128 %q0, [%rd0], 5;\n"),
+        WIDE("atom.global.v2.cas.b32 {%r0, %r1}, [%rd0], {%r0, %r1}, %r2;\n"),
+        WIDE("red.global.exch.b128 [%rd0], %q1;\n")};
+    for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+        struct harness h;
+        harness_open(&h);
+        cr_expect_not(harness_try_load(&h, bodies[i]), "case %zu is accepted", i);
+        harness_close(&h);
+    }
+}
+
+Test(exec_memory, an_undefined_value_must_not_be_swapped_in)
+{
+    struct harness h;
+    uint64_t cells[10] = {0};
+    harness_open(&h);
+    harness_load(&h, WIDE("mov.b128 %q0, {%rd1, %rd2}; .reg .b64 %u;\n"
+                          "atom.global.cas.b64 %rd7, [%rd0], 0, %u;\n"));
+    harness_param_u64(&h, harness_buffer(&h, "cells", sizeof(cells), cells));
+    cr_expect_not(harness_run(&h, 1, 1));
+    cr_expect_eq(harness_found(&h, EMU_FINDING_UNDEFINED), 1, "%s", harness_text(&h));
+    harness_close(&h);
+}

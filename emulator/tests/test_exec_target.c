@@ -321,6 +321,8 @@ static const struct {
     {"8.5", "sm_90", false, "add.f32.f16 %f1, %h1, %f2;"},
     {"8.6", "sm_100", true, "fma.rn.f32.bf16 %f1, %h1, %h2, %f2;"},
     {"8.6", "sm_90", false, "fma.rn.f32.bf16 %f1, %h1, %h2, %f2;"},
+    {"8.3", "sm_90", true, "atom.global.cas.b128 %q1, [%rd1], %q2, %q3;"},
+    {"8.3", "sm_80", false, "atom.global.cas.b128 %q1, [%rd1], %q2, %q3;"},
     {"7.0", "sm_80", true, "cvt.rna.tf32.f32 %r1, %f1;"},
     {"7.0", "sm_75", false, "cvt.rna.tf32.f32 %r1, %f1;"},
     {"7.8", "sm_90", true, "cvt.rn.tf32.f32 %r1, %f1;"},
