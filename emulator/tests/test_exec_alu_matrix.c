@@ -136,3 +136,124 @@ Test(alu_matrix, undefined_bytes_stay_undefined)
                        "ld.shared.u32 v, [%e]; setp.eq.u32 %p, v, 0; @%p bra OUT; OUT:",
                   EMU_FINDING_UNDEFINED);
 }
+
+/* ----------------------------------------------------------------- elements of 8 bits */
+
+/* Byte `column` of the row of lane `row` at smem + 16 row; %e has the addresses of rows. */
+static uint8_t byte_at(unsigned row, unsigned column)
+{
+    return (uint8_t)((16 * (row % 16) + column) ^ (row < 16 ? 0 : 0x80));
+}
+
+#define FILL_BYTES                                                                 \
+    ".shared .align 16 .b8 smem[512]; .reg .b32 v, w; .reg .b32 f<4>;"             \
+    "and.b32 v, %t, 15; shl.b32 v, v, 4; mul.lo.u32 v, v, 0x01010101;"             \
+    "add.u32 v, v, 0x03020100; shr.u32 w, %t, 4; mul.lo.u32 w, w, 0x80808080;"     \
+    "xor.b32 v, v, w; mov.u32 %e, smem; shl.b32 w, %t, 4; add.u32 %e, %e, w;"      \
+    "st.shared.u32 [%e], v; xor.b32 v, v, 0x04040404; st.shared.u32 [%e+4], v;"    \
+    "xor.b32 v, v, 0x0C0C0C0C; st.shared.u32 [%e+8], v; xor.b32 v, v, 0x04040404;" \
+    "st.shared.u32 [%e+12], v; bar.warp.sync -1;"
+
+/* The body leaves two registers in %D; what each byte must be is a function of where it is.
+ */
+static void check_bytes(const char *body, uint8_t (*expect)(unsigned lane, unsigned byte))
+{
+    const struct alu_case one = {body, 0, 0, 0, 0};
+    struct harness h;
+    uint64_t results[32];
+    cr_assert(alu_run(&h, &one, 0xFFFFFFFF, 0, results), "%s: %s", body, harness_text(&h));
+    for (unsigned lane = 0; lane < 32; lane++) {
+        for (unsigned byte = 0; byte < 8; byte++) {
+            const uint8_t got = (uint8_t)(results[lane] >> 8 * byte);
+            cr_expect_eq(got, expect(lane, byte),
+                         "%s: byte %u of lane %u is %02x, not %02x", body, byte, lane, got,
+                         expect(lane, byte));
+        }
+    }
+    harness_close(&h);
+}
+
+/* Four neighbours along the rows' index, of column lane / 4, then of the one 8 further. */
+static uint8_t of_first_16x16(unsigned lane, unsigned byte)
+{
+    return byte_at(4 * (lane % 4) + byte % 4, lane / 4 + byte / 4 * 8);
+}
+
+static uint8_t of_second_16x16(unsigned lane, unsigned byte)
+{
+    return byte_at(16 + 4 * (lane % 4) + byte % 4, lane / 4 + byte / 4 * 8);
+}
+
+Test(alu_matrix, bytes_of_16x16_are_transposed)
+{
+    check_bytes(FILL_BYTES "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {f0, f1}, [%e];"
+                           "mov.b64 %D, {f0, f1}; mov.b32 %e, 0;",
+                of_first_16x16);
+    check_bytes(FILL_BYTES
+                "ldmatrix.sync.aligned.m16n16.x2.trans.shared.b8 {f0, f1, f2, f3}, [%e];"
+                "mov.b64 %D, {f2, f3}; mov.b32 %e, 0;",
+                of_second_16x16);
+}
+
+/* Element `column` of 6 or 4 bits in a row. */
+static uint8_t element_at(unsigned row, unsigned column, unsigned bits)
+{
+    const unsigned first = column * bits / 8;
+    const unsigned both = byte_at(row, first) | (unsigned)byte_at(row, first + 1) << 8;
+    return (uint8_t)(both >> column * bits % 8 & ((1u << bits) - 1));
+}
+
+static uint8_t unpacked_4(unsigned lane, unsigned byte)
+{
+    return element_at(lane / 4 + byte / 4 * 8, 4 * (lane % 4) + byte % 4, 4);
+}
+
+static uint8_t unpacked_6(unsigned lane, unsigned byte)
+{
+    return element_at(lane / 4 + byte / 4 * 8, 4 * (lane % 4) + byte % 4, 6);
+}
+
+static uint8_t unpacked_6_transposed(unsigned lane, unsigned byte)
+{
+    return element_at(4 * (lane % 4) + byte % 4, lane / 4 + byte / 4 * 8, 6);
+}
+
+Test(alu_matrix, short_elements_become_bytes)
+{
+    check_bytes(FILL_BYTES
+                "ldmatrix.sync.aligned.m8n16.x2.shared.b8x16.b4x16_p64 {f0, f1}, [%e];"
+                "mov.b64 %D, {f0, f1}; mov.b32 %e, 0;",
+                unpacked_4);
+    check_bytes(FILL_BYTES
+                "ldmatrix.sync.aligned.m8n16.x2.shared.b8x16.b6x16_p32 {f0, f1}, [%e];"
+                "mov.b64 %D, {f0, f1}; mov.b32 %e, 0;",
+                unpacked_6);
+    check_bytes(FILL_BYTES "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8x16.b6x16_p32 "
+                           "{f0, f1}, [%e]; mov.b64 %D, {f0, f1}; mov.b32 %e, 0;",
+                unpacked_6_transposed);
+}
+
+/* Rows that were stored, read as words: byte j of row r is byte 2 (j / 8) + r % 2 of lane
+ * 4 (j % 8) + r / 2, which holds 4 lane + byte. Lane l reads words l % 4 of row l / 4 % 8.
+ */
+static uint8_t stored_16x8(unsigned lane, unsigned byte)
+{
+    const unsigned row = lane / 4 % 8;
+    const unsigned column = 4 * (lane % 4) + byte % 4;
+    const unsigned from = 4 * (column % 8) + row / 2;
+    const unsigned value = 4 * from + 2 * (column / 8) + row % 2;
+    return (uint8_t)(byte < 4 ? value : value ^ 0x80);
+}
+
+Test(alu_matrix, bytes_of_16x8_are_stored_by_columns)
+{
+    check_bytes(".shared .align 16 .b8 smem[256]; .reg .b32 v, w, f<2>; mov.u32 %e, smem;"
+                "shl.b32 w, %t, 4; and.b32 w, w, 255; add.u32 w, %e, w;"
+                "shl.b32 v, %t, 2; mul.lo.u32 v, v, 0x01010101; add.u32 v, v, 0x03020100;"
+                "xor.b32 f1, v, 0x80808080;"
+                "stmatrix.sync.aligned.m16n8.x2.trans.shared.b8 [w], {v, f1};"
+                "bar.warp.sync -1; shl.b32 w, %t, 2; add.u32 w, %e, w;"
+                "ld.shared.u32 f0, [w]; ld.shared.u32 f1, [w+128];"
+                "mov.b64 %D, {f0, f1}; mov.b32 %e, 0;",
+                stored_16x8);
+}
