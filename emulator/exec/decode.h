@@ -9,12 +9,20 @@
 
 #include "exec/machine.h"
 
+/* An instruction whose target was checked: others with its opcode need no second look. */
+struct emu_checked {
+    const char *opcode; /* the parser keeps equal ones once */
+    unsigned operands;
+    bool last_is_constant;
+};
+
 struct emu_decoder {
     struct emu_program *program;
     const struct ptx_insn *source;
     struct emu_insn *insn; /* being filled; zeroed but for guard, index, source, vector 1 */
     struct emu_error *error;
     uint64_t taken; /* words that were understood */
+    struct emu_checked checked[256];
 };
 
 /* `name`: leading words, e.g. "cp.async.bulk.tensor"; the longest match wins. */

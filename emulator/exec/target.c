@@ -285,6 +285,12 @@ static bool has_words(const struct row *row, const struct ptx_insn *insn)
     return true;
 }
 
+static bool last_is_constant(const struct ptx_insn *insn)
+{
+    const unsigned count = insn->operand_count;
+    return count > 0 && insn->operands[count - 1].kind == PTX_INTEGER;
+}
+
 static bool has_operands(const struct row *row, const struct ptx_insn *insn)
 {
     const unsigned count = insn->operand_count;
@@ -294,7 +300,7 @@ static bool has_operands(const struct row *row, const struct ptx_insn *insn)
     case FOUR:
         return count == 4;
     case LAST_CONSTANT:
-        return count > 0 && insn->operands[count - 1].kind == PTX_INTEGER;
+        return last_is_constant(insn);
     default:
         return true;
     }
@@ -407,6 +413,16 @@ static bool check_name(const struct ptx_module *module, const char *name,
     return true;
 }
 
+/* The place for an instruction of that kind, which may hold another. */
+static struct emu_checked *find_checked(struct emu_decoder *decoder,
+                                        const struct ptx_insn *insn)
+{
+    const uint64_t hash = emu_mix((uint64_t)(uintptr_t)insn->opcode,
+                                  2 * insn->operand_count + last_is_constant(insn));
+    return &decoder
+                ->checked[hash % (sizeof(decoder->checked) / sizeof(decoder->checked[0]))];
+}
+
 static bool check_opcode(const struct ptx_module *module, const struct ptx_insn *insn,
                          struct emu_text *ret_reason)
 {
@@ -433,7 +449,15 @@ bool emu_target_check(struct emu_decoder *decoder)
     const struct ptx_module *module = decoder->program->module;
     const struct ptx_insn *insn = decoder->source;
     struct emu_text reason = {0};
-    bool good = check_opcode(module, insn, &reason);
+    struct emu_checked *known = find_checked(decoder, insn);
+    const bool was_checked = known->opcode == insn->opcode &&
+                             known->operands == insn->operand_count &&
+                             known->last_is_constant == last_is_constant(insn);
+    bool good = was_checked || check_opcode(module, insn, &reason);
+    if (good) {
+        *known =
+            (struct emu_checked){insn->opcode, insn->operand_count, last_is_constant(insn)};
+    }
     for (unsigned i = 0; good && i < insn->operand_count; i++) {
         if (insn->operands[i].kind == PTX_SPECIAL) {
             good = check_name(module, insn->operands[i].text, &reason);
