@@ -12,7 +12,7 @@
 /* What the operands say besides the words. */
 enum operands {
     ANY,
-    THREE,        /* there are three of them */
+    COUNT,        /* there are three of them, the last a count, without .noComplete */
     FOUR,         /* there are four of them */
     LAST_CONSTANT /* the last one is an integer constant */
 };
@@ -152,7 +152,7 @@ static const struct row rows[] = {
     {"mbarrier.try_wait", "", "7.8:90+", ANY},
     {"mbarrier.expect_tx|mbarrier.complete_tx", "", "8.0:90+", ANY},
     {ARRIVES, "expect_tx", "8.0:90+", ANY},
-    {ARRIVES, "", "7.8:90+", THREE}, /* a count */
+    {ARRIVES, "", "7.8:90+", COUNT},
     {ARRIVES "|" WAITS, "acquire|release", "8.0:80+", ANY},
     {ARRIVES "|" WAITS, "relaxed", "8.6:90+", ANY},
     {"cp.async", "", "7.0:80+", ANY},
@@ -295,8 +295,8 @@ static bool has_operands(const struct row *row, const struct ptx_insn *insn)
 {
     const unsigned count = insn->operand_count;
     switch (row->operands) {
-    case THREE:
-        return count == 3;
+    case COUNT:
+        return count == 3 && strstr(insn->opcode, ".noComplete") == NULL;
     case FOUR:
         return count == 4;
     case LAST_CONSTANT:

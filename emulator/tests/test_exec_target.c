@@ -335,6 +335,7 @@ static const struct {
      "stmatrix.sync.aligned.m16n8.x1.trans.shared.b8 [smem], {%r1};"},
     {"9.0", "sm_100", false,
      "stmatrix.sync.aligned.m16n8.x1.trans.shared.b8 [smem], {%r1};"},
+    {"7.0", "sm_80", true, "mbarrier.arrive.noComplete.shared.b64 %rd2, [smem], 1;"},
     {"7.0", "sm_80", true, "cvt.rna.tf32.f32 %r1, %f1;"},
     {"7.0", "sm_75", false, "cvt.rna.tf32.f32 %r1, %f1;"},
     {"7.8", "sm_90", true, "cvt.rn.tf32.f32 %r1, %f1;"},
