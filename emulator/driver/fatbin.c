@@ -2,8 +2,11 @@
 /* Walking through a fatbin. */
 #include "driver/fatbin.h"
 
+#include <dlfcn.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "base/base.h"
 
 /* In the program's data; it leads to the fatbin. */
 struct wrapper {
@@ -29,7 +32,9 @@ struct entry {
 
 static const uint32_t wrapper_magic = 0x466243B1;
 static const uint32_t header_magic = 0xBA55ED50;
-static const uint64_t compressed_flags = 0x2000 | 0x8000; /* LZ4, Zstandard */
+static const uint64_t lz4_flag = 0x2000;
+static const uint64_t zstandard_flag = 0x8000;
+static const uint64_t most_bytes = UINT64_C(64) << 20; /* as of a text */
 
 /* A text may be shorter than a number: no byte is read behind one that differs. */
 static bool begins_with(const void *data, uint32_t magic)
@@ -60,8 +65,8 @@ bool emu_fatbin_open(const void *data, struct emu_fatbin *ret_fatbin)
     return true;
 }
 
-enum emu_fatbin_entry emu_fatbin_next(struct emu_fatbin *fatbin, const char **ret_text,
-                                      size_t *ret_length)
+enum emu_fatbin_entry emu_fatbin_next(struct emu_fatbin *fatbin,
+                                      struct emu_fatbin_ptx *ret_ptx)
 {
     const size_t left = (size_t)(fatbin->end - fatbin->at);
     struct entry entry;
@@ -81,10 +86,51 @@ enum emu_fatbin_entry emu_fatbin_next(struct emu_fatbin *fatbin, const char **re
     if (entry.kind != 1) {
         return EMU_FATBIN_CODE;
     }
-    if ((entry.flags & compressed_flags) != 0) {
-        return EMU_FATBIN_COMPRESSED;
+    const bool is_compressed = (entry.flags & (lz4_flag | zstandard_flag)) != 0;
+    if (is_compressed &&
+        (entry.compressed_bytes > entry.bytes || entry.full_bytes > most_bytes)) {
+        return EMU_FATBIN_BROKEN;
     }
-    *ret_text = code;
-    *ret_length = strnlen(code, (size_t)entry.bytes);
-    return EMU_FATBIN_PTX;
+    *ret_ptx =
+        (struct emu_fatbin_ptx){.data = code,
+                                .bytes = is_compressed ? entry.compressed_bytes
+                                                       : strnlen(code, (size_t)entry.bytes),
+                                .is_zstandard = (entry.flags & zstandard_flag) != 0,
+                                .full_bytes = (size_t)entry.full_bytes};
+    return is_compressed ? EMU_FATBIN_COMPRESSED : EMU_FATBIN_PTX;
+}
+
+/* ------------------------------------------------------------------------- compression */
+
+/* libzstd is opened when it is needed: nothing else needs it. */
+typedef size_t (*decompress_function)(void *to, size_t room, const void *from,
+                                      size_t bytes);
+
+static decompress_function find_decompress(void)
+{
+    static decompress_function found; /* under the driver's lock */
+    if (found == NULL) {
+        void *library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
+        void *symbol = library == NULL ? NULL : dlsym(library, "ZSTD_decompress");
+        memcpy(&found, &symbol, sizeof(found));
+    }
+    return found;
+}
+
+char *emu_fatbin_expand(const struct emu_fatbin_ptx *ptx, const char **ret_reason)
+{
+    const decompress_function decompress = ptx->is_zstandard ? find_decompress() : NULL;
+    if (decompress == NULL) {
+        *ret_reason = ptx->is_zstandard ? "there is no libzstd.so.1 to expand it"
+                                        : "it is LZ4, which is not supported";
+        return NULL;
+    }
+    char *text = emu_alloc(ptx->full_bytes + 1);
+    /* An error is a number above any size. */
+    if (decompress(text, ptx->full_bytes, ptx->data, ptx->bytes) != ptx->full_bytes) {
+        emu_free(text);
+        *ret_reason = "it is damaged";
+        return NULL;
+    }
+    return text;
 }

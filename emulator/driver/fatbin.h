@@ -14,6 +14,14 @@ struct emu_fatbin {
     const unsigned char *at, *end;
 };
 
+/* PTX: a text, not ended by a zero, which lives as long as the fatbin; or compressed. */
+struct emu_fatbin_ptx {
+    const char *data;
+    size_t bytes;
+    bool is_zstandard; /* else LZ4; both only where it is compressed */
+    size_t full_bytes; /* of the text that it becomes */
+};
+
 enum emu_fatbin_entry {
     EMU_FATBIN_END,
     EMU_FATBIN_PTX,
@@ -24,8 +32,11 @@ enum emu_fatbin_entry {
 
 /* False when the data is neither a fatbin nor the wrapper that leads to one. */
 bool emu_fatbin_open(const void *data, struct emu_fatbin *ret_fatbin);
-/* The next entry. The text of PTX is not ended by a zero, and lives as long as the data. */
-enum emu_fatbin_entry emu_fatbin_next(struct emu_fatbin *fatbin, const char **ret_text,
-                                      size_t *ret_length);
+/* The next entry; ret_ptx is filled for both kinds of PTX. */
+enum emu_fatbin_entry emu_fatbin_next(struct emu_fatbin *fatbin,
+                                      struct emu_fatbin_ptx *ret_ptx);
+/* The text that compressed PTX becomes, of full_bytes, to be freed with emu_free. NULL: the
+ * machine has no libzstd.so.1, it is LZ4, or it is damaged; ret_reason says which. */
+char *emu_fatbin_expand(const struct emu_fatbin_ptx *ptx, const char **ret_reason);
 
 #endif

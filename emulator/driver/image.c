@@ -127,7 +127,8 @@ static bool is_better(const struct ptx_module *one, const struct ptx_module *oth
 struct choice {
     struct ptx_module *best;
     bool fits;
-    unsigned codes, compressed;
+    unsigned codes;
+    const char *compressed; /* why compressed PTX cannot be read, or NULL */
     struct emu_error error; /* of PTX that cannot be parsed */
 };
 
@@ -156,11 +157,11 @@ static CUresult refuse_fatbin(const char *call, const struct choice *choice,
     if (choice->error.set) {
         return emu_refuse(CUDA_ERROR_INVALID_PTX, "%s: PTX %s", call, choice->error.text);
     }
-    if (choice->compressed > 0) {
+    if (choice->compressed != NULL) {
         return emu_refuse(CUDA_ERROR_NO_BINARY_FOR_GPU,
-                          "%s: the PTX of the fatbin is compressed; compile with `nvcc "
-                          "--no-compress`",
-                          call);
+                          "%s: the PTX of the fatbin is compressed, and %s; compile with "
+                          "`nvcc --no-compress`",
+                          call, choice->compressed);
     }
     return emu_refuse(
         CUDA_ERROR_NO_BINARY_FOR_GPU,
@@ -173,15 +174,19 @@ static CUresult parse_fatbin(const char *call, struct emu_fatbin fatbin,
                              const struct emu_device *device, struct emu_image **ret_image)
 {
     struct choice choice = {0};
-    const char *text = NULL;
-    size_t length = 0;
-    enum emu_fatbin_entry entry = emu_fatbin_next(&fatbin, &text, &length);
+    struct emu_fatbin_ptx ptx = {0};
+    enum emu_fatbin_entry entry = emu_fatbin_next(&fatbin, &ptx);
     for (; entry != EMU_FATBIN_END && entry != EMU_FATBIN_BROKEN;
-         entry = emu_fatbin_next(&fatbin, &text, &length)) {
+         entry = emu_fatbin_next(&fatbin, &ptx)) {
         choice.codes += entry == EMU_FATBIN_CODE;
-        choice.compressed += entry == EMU_FATBIN_COMPRESSED;
         if (entry == EMU_FATBIN_PTX) {
-            consider(&choice, text, length, device);
+            consider(&choice, ptx.data, ptx.bytes, device);
+        } else if (entry == EMU_FATBIN_COMPRESSED) {
+            char *text = emu_fatbin_expand(&ptx, &choice.compressed);
+            if (text != NULL) {
+                consider(&choice, text, strlen(text), device);
+            }
+            emu_free(text);
         }
     }
     if (entry == EMU_FATBIN_BROKEN) {
@@ -189,7 +194,7 @@ static CUresult parse_fatbin(const char *call, struct emu_fatbin fatbin,
         return emu_refuse(CUDA_ERROR_INVALID_IMAGE, "%s: the fatbin is broken", call);
     }
     if (choice.best == NULL ||
-        (!choice.fits && (choice.compressed > 0 || choice.error.set))) {
+        (!choice.fits && (choice.compressed != NULL || choice.error.set))) {
         ptx_module_free(choice.best);
         return refuse_fatbin(call, &choice, device);
     }

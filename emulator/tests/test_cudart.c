@@ -354,16 +354,9 @@ Test(cudart, a_program_of_nvcc_runs_unmodified)
     cr_assert_not_null(mkdtemp(folder));
     snprintf(program, sizeof(program), "%s/program", folder);
     snprintf(output, sizeof(output), "%s/output", folder);
-    char *const compile[] = {EMU_NVCC_PATH,
-                             "--cudart",
-                             "shared",
-                             "-gencode",
-                             "arch=compute_90,code=compute_90",
-                             "--no-compress",
-                             EMU_PROGRAM_SOURCE,
-                             "-o",
-                             program,
-                             NULL};
+    char *const compile[] = {EMU_NVCC_PATH, "--cudart",      "shared",
+                             "-arch=sm_90", "--no-compress", EMU_PROGRAM_SOURCE,
+                             "-o",          program,         NULL};
 
     const int compiled = run(compile, output);
     read_text(output, text, sizeof(text));

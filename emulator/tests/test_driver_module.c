@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Modules, libraries, functions and their attributes. */
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +75,46 @@ Test(driver_module, of_a_fatbin_the_ptx_that_fits_best_is_taken)
     }
 }
 
+/* A frame of Zstandard with one block that is not compressed. */
+static size_t make_frame(unsigned char *frame, const char *text)
+{
+    const size_t bytes = strlen(text);
+    const unsigned block = (unsigned)bytes << 3 | 1; /* the last, raw */
+    const unsigned char head[] = {0x28, 0xB5, 0x2F, 0xFD, 0xA0};
+    memcpy(frame, head, sizeof(head));
+    for (unsigned i = 0; i < 4; i++) {
+        frame[5 + i] = (unsigned char)(bytes >> 8 * i);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        frame[9 + i] = (unsigned char)(block >> 8 * i);
+    }
+    memcpy(frame + 12, text, bytes);
+    return 12 + bytes;
+}
+
+Test(driver_module, compressed_ptx_of_a_fatbin_is_expanded)
+{
+    static const char text[] = EMPTY_PTX("sm_100a", "b200");
+    static struct fatbin fatbin;
+    static struct fatbin damaged;
+    unsigned char frame[512];
+    const size_t bytes = make_frame(frame, text);
+    fatbin_add_bytes(&fatbin, FATBIN_PTX, FATBIN_ZSTD, frame, bytes, strlen(text));
+    fatbin_add_bytes(&damaged, FATBIN_PTX, FATBIN_ZSTD, frame, bytes, strlen(text) - 1);
+    CUmodule module = NULL;
+    void *library = dlopen("libzstd.so.1", RTLD_NOW);
+    if (library == NULL) {
+        EXPECT_CU(CUDA_ERROR_NO_BINARY_FOR_GPU, cu.cuModuleLoadData(&module, fatbin.bytes));
+        expect_reason("no libzstd.so.1");
+        return;
+    }
+
+    ASSERT_CU(cu.cuModuleLoadData(&module, fatbin.bytes));
+    cr_expect_str_eq(target_of(module), "sm_100a");
+    EXPECT_CU(CUDA_ERROR_NO_BINARY_FOR_GPU, cu.cuModuleLoadData(&module, damaged.bytes));
+    expect_reason("damaged");
+}
+
 Test(driver_module, a_fatbin_without_usable_ptx_says_how_to_compile)
 {
     static struct fatbin fatbins[5];
@@ -82,13 +123,14 @@ Test(driver_module, a_fatbin_without_usable_ptx_says_how_to_compile)
         const char *reason;
     } expected[] = {
         {CUDA_ERROR_NO_BINARY_FOR_GPU, "arch=compute_100a,code=compute_100a --no-compress"},
-        {CUDA_ERROR_NO_BINARY_FOR_GPU, "compressed; compile with `nvcc --no-compress`"},
+        {CUDA_ERROR_NO_BINARY_FOR_GPU, "LZ4, which is not supported; compile with `nvcc "
+                                       "--no-compress`"},
         {CUDA_ERROR_INVALID_PTX, "PTX 1:1"},
         {CUDA_ERROR_NO_BINARY_FOR_GPU, "sm_90a does not run"},
         {CUDA_ERROR_INVALID_IMAGE, "broken"},
     };
     fatbin_add(&fatbins[0], FATBIN_CUBIN, 0, "\177ELF");
-    fatbin_add(&fatbins[1], FATBIN_PTX, 0x8000, "(\xb5/\xfd");
+    fatbin_add(&fatbins[1], FATBIN_PTX, FATBIN_LZ4, "hello");
     fatbin_add(&fatbins[2], FATBIN_PTX, 0, "hello");
     fatbin_add(&fatbins[3], FATBIN_PTX, 0, EMPTY_PTX("sm_90a", "h200"));
     fatbin_add(&fatbins[4], FATBIN_PTX, 0, EMPTY_PTX("sm_90", "old"));
