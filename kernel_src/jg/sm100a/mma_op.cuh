@@ -71,9 +71,10 @@ class MmaOp {
 
     // The same for a stage of one block, times its scales, which are brought to tensor
     // memory before. `scales`: the cells of this stage, which its last multiplications have
-    // read when the stage is filled again. `column`: of the product, the tile's first; `k`:
-    // elements of K from the block's first on. Scales beyond the end of K, which may be
-    // anything, are not read.
+    // read when the stage is filled again. These were committed to whoever filled it, and a
+    // copy is not ordered behind them by itself: the fence makes it come after the wait.
+    // `column`: of the product, the tile's first; `k`: elements of K from the block's first
+    // on. Scales beyond the end of K, which may be anything, are not read.
     static JG_DEVICE void issue_scaled(const Tiles &tiles,
                                        const ScaleTiles<Config> &scale_tiles, u32 scales,
                                        u32 accumulator, u32 column, u32 k, bool is_first)
@@ -82,6 +83,7 @@ class MmaOp {
         using Scales = ScaleTiles<Config>;
         constexpr u32 kPieceColumns = 4 * Scales::kBPieces; // of B, from a piece of K on
         const u32 b_scales = scales + 4 * Scales::kKPieces;
+        ptx::tcgen05_fence_after_sync();
 #pragma unroll
         for (u32 j = 0; j < Scales::kKPieces; ++j) {
             copy_scales(scales + 4 * j, scale_tiles.a[j]);
