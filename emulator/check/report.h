@@ -10,7 +10,8 @@
 
 enum emu_severity {
     EMU_ADVICE,  /* the PTX ISA does not allow it, but kernels known to work do it */
-    EMU_WARNING, /* suspicious; the launch goes on */
+    EMU_WARNING, /* not promised to work, or suspicious; the launch goes on, and no kernel
+                    of ours may have it */
     EMU_ERROR    /* the launch fails */
 };
 

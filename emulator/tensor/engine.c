@@ -105,18 +105,9 @@ static void remember_accumulator(struct emu_tensor_op *op)
 void emu_tensor_note_scales(struct emu_tensor_op *op, uint32_t column, uint32_t columns)
 {
     struct emu_tensor_thread *thread = op->thread;
-    unsigned at = thread->scale_next;
-    for (unsigned i = 0; i < EMU_RECENT_SCALES; i++) {
-        if (thread->scales[i].column == column && thread->scales[i].columns == columns) {
-            at = i;
-        }
-    }
-    thread->scales[at].column = column;
-    thread->scales[at].columns = columns;
-    thread->scales[at].epoch = thread->mmas + 1;
-    thread->scales[at].copies = thread->copies;
-    if (at == thread->scale_next) {
-        thread->scale_next = (at + 1) % EMU_RECENT_SCALES;
+    for (uint32_t i = column; i < column + columns; i++) {
+        thread->scales[i].epoch = thread->mmas + 1;
+        thread->scales[i].copies = thread->copies;
     }
 }
 
@@ -124,14 +115,14 @@ void emu_tensor_note_scales(struct emu_tensor_op *op, uint32_t column, uint32_t 
 static void know_order_in_practice(struct emu_tensor_op *op)
 {
     struct emu_tensor_thread *thread = op->thread;
-    uint32_t known = emu_clock_get(&op->view.tensor, thread->mma_agent);
-    for (unsigned i = 0; i < EMU_RECENT_SCALES; i++) {
-        if (thread->scales[i].epoch > known &&
-            thread->scales[i].column < op->column + op->columns &&
-            op->column < thread->scales[i].column + thread->scales[i].columns) {
+    struct emu_clock *tensor = &op->view.tensor;
+    const uint32_t known = emu_clock_get(tensor, thread->mma_agent);
+    const uint32_t waited = emu_clock_get(&op->view.happened, thread->mma_agent);
+    for (uint32_t i = op->column; i < op->column + op->columns; i++) {
+        if (thread->scales[i].epoch > known && thread->scales[i].epoch > waited) {
             emu_features_advise(op->warp, op->insn, 1u << EMU_FEATURE_COPY_AFTER_MMA);
-            emu_clock_raise(&op->view.tensor, thread->mma_agent, thread->scales[i].epoch);
-            emu_clock_raise(&op->view.tensor, thread->copy_agent, thread->scales[i].copies);
+            emu_clock_raise(tensor, thread->mma_agent, thread->scales[i].epoch);
+            emu_clock_raise(tensor, thread->copy_agent, thread->scales[i].copies);
         }
     }
 }

@@ -6,18 +6,19 @@
  * keep the order in which they were issued, except that in the mode `reorder` only what is
  * promised holds, namely cp before mma, mma before mma of the same accumulator and shape,
  * within a thread or across threads that synchronised with tcgen05.fence. mma before cp of
- * one thread is kept as well: known-good kernels overwrite scale factors that way. A commit
- * comes after the earlier operations of its own thread, and waits for nobody else's.
+ * one thread is kept as well: known-good kernels overwrite scale factors that way, without
+ * having waited for the mma. Who has waited for it means to be ordered by that, and needs
+ * the fence. A commit comes after the earlier operations of its own thread, and waits for
+ * nobody else's.
  */
 #ifndef EMU_TENSOR_ENGINE_H
 #define EMU_TENSOR_ENGINE_H
 
-#include "tensor/state.h"
+#include "tensor/tmem.h"
 
 enum emu_op_kind { EMU_OP_MMA, EMU_OP_COPY, EMU_OP_COMMIT };
 
 #define EMU_RECENT_ACCUMULATORS 16u
-#define EMU_RECENT_SCALES       8u
 
 /* One thread that issues. Agents: of what was done (mma, copy), and of what was merely
  * issued (mma_issue, copy_issue), which is enough to order later operations in the same
@@ -34,10 +35,8 @@ struct emu_tensor_thread {
     } accumulators[EMU_RECENT_ACCUMULATORS]; /* a ring */
     unsigned accumulator_next;
     struct {
-        uint32_t column, columns;
-        uint32_t epoch, copies;  /* of the MMA, and copies issued before it */
-    } scales[EMU_RECENT_SCALES]; /* columns of factors that MMAs read; a ring */
-    unsigned scale_next;
+        uint32_t epoch, copies; /* of the MMA, and copies issued before it */
+    } scales[EMU_TMEM_COLUMNS]; /* by column: the last MMA that read factors there */
     uint64_t arrival_chains[EMU_MAX_CLUSTER]; /* of commits, by CTA; 0: none yet */
 };
 

@@ -220,8 +220,8 @@ static bool report_conflict(const struct emu_actor *actor, const struct emu_cta 
                             "were read)");
     }
     if (conflict->tolerated) {
-        emu_report(actor->warp, actor->insn, actor->lane, EMU_ADVICE, finding, "%s",
-                   emu_text_get(&text));
+        emu_report(actor->warp, actor->insn, actor->lane, fence ? EMU_WARNING : EMU_ADVICE,
+                   finding, "%s", emu_text_get(&text));
     } else {
         emu_report_error(actor->warp, actor->insn, actor->lane, finding, "%s",
                          emu_text_get(&text));
