@@ -18,6 +18,13 @@ def drop(pattern):
     return rewrite(pattern, lambda guard, opcode, operands: "")
 
 
+def some(places, first, step):
+    """Every so many of a rule's places."""
+    def chosen(ptx):
+        return list(places(ptx))[first::step]
+    return chosen
+
+
 def rewrite(pattern, change):
     """`change` gives the new statement from (guard, opcode, operands), or None."""
     def places(ptx):
@@ -110,6 +117,18 @@ def keep_own(guard, opcode, operands):
     return f"{guard}mov.b32 {parts[0].split('|')[0]}, {parts[1]};"
 
 
+def fence_before_wait(ptx):
+    """tcgen05.fence::after_thread_sync stands before the wait that it is for."""
+    waits = list(statement(r"mbarrier\.try_wait[\w.:]*").finditer(ptx))
+    for fence in statement(r"tcgen05\.fence::after_thread_sync").finditer(ptx):
+        before = [wait.start() for wait in waits if wait.start() < fence.start()]
+        if before:
+            def moved(ptx, at=before[-1], fence=fence):
+                return (ptx[:at] + fence.group(0).strip() + "\n" + ptx[at:fence.start()] +
+                        ptx[fence.end():])
+            yield fence, moved
+
+
 RULES = {
     "drop fence.proxy.async": drop(r"fence\.proxy\.async[\w.:]*"),
     "drop fence.mbarrier_init": drop(r"fence\.mbarrier_init[\w.]*"),
@@ -118,6 +137,7 @@ RULES = {
     "drop wgmma.wait_group": drop(r"wgmma\.wait_group[\w.]*"),
     "wait for one wgmma group fewer": rewrite(r"wgmma\.wait_group[\w.]*", later_group),
     "drop tcgen05.fence": drop(r"tcgen05\.fence[\w.:]*"),
+    "tcgen05.fence before the wait": fence_before_wait,
     "drop tcgen05.wait": drop(r"tcgen05\.wait[\w.:]*"),
     "drop tcgen05.commit": drop(r"tcgen05\.commit[\w.:]*"),
     "drop mbarrier.arrive": drop(r"mbarrier\.arrive\.(?!expect)[\w.:]*"),

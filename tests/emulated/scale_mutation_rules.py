@@ -4,8 +4,9 @@ f32 scales what leaves the tensor core ("scales: ", "split scales: "), with thos
 tensor core multiplies itself ("mx: "). Rules are as in mutation_rules.py."""
 import re
 
-from mutation_rules import (always_ready, drop, drop_text, operand_list, other_descriptor, replaced,
-                            rewrite, scoped, statement, wrong_parity)
+from mutation_rules import (always_ready, drop, drop_text, fence_before_wait, operand_list,
+                            other_descriptor, replaced, rewrite, scoped, some, statement,
+                            wrong_parity)
 
 # Bytes of GemmParams before those of A's scales and of B's; bytes between rows of the scales of
 # the kernels "scales of blocks", and columns of tensor memory of an accumulator: see there.
@@ -16,13 +17,6 @@ ACCUMULATOR_COLUMNS = 96
 COPY = r"cp\.async\.ca\.shared\.global"  # of a scale to a slot
 TAKE = r"ld\.shared\.f32"  # of a scale from a slot
 FILLED = r"cp\.async\.mbarrier\.arrive\.noinc[\w.:]*"
-
-
-def some(places, first, step):
-    """Every so many of a rule's places."""
-    def chosen(ptx):
-        return list(places(ptx))[first::step]
-    return chosen
 
 
 def offset_by(distance, index=0):
@@ -394,6 +388,10 @@ SCALE_RULES |= {
     "mx: bytes of a piece are not announced": rewrite(r"mbarrier\.arrive\.expect_tx[\w.:]*",
                                                       fewer_bytes),
     "mx: wait for no stage": wait_before(CELLS, always_ready),
+    # But for the first: the fence before a stage's scales stands for that behind the wait for an
+    # accumulator.
+    "mx: drop tcgen05.fence": some(drop(r"tcgen05\.fence[\w.:]*"), 1, 1),
+    "mx: tcgen05.fence before the wait": some(fence_before_wait, 1, 1),
     "mx: scales over an accumulator": cells_over_accumulator,
     "mx: steps beyond the end of K": steps_beyond,
 }
