@@ -19,8 +19,8 @@ static const struct cli_help run_help = {
     "or the same with FAIL, and exit code 1; without --verify it begins with DONE.\n"
     "f32 scalars are passed by value, all other operands by pointer.\n"
     "A kernel that needs a workspace gets one of zeros, and is launched twice with it.\n"
-    "On the emulator nothing is timed (kernel_us=emulated), and the host\n"
-    "makes the reference's sums.\n",
+    "On the emulator nothing is timed (kernel_us=emulated), and the host makes the\n"
+    "reference's sums; --verify fails as well if the emulator warned of something.\n",
     "  jit-gemm run 4096x4096x4096 bf16 --verify\n"
     "  jit-gemm run 2048x512x1024 f16 --epilogue 'd = gelu(acc + bias) + r;' --verify \\\n"
     "      --operand bias:row_vector:f16 --operand r:matrix:f16\n"
@@ -42,7 +42,8 @@ struct run_options {
 /* One run under way. */
 struct run_state {
     struct run_launch launch;
-    double kernel_us; /* NAN where it means nothing: on an emulated device */
+    double kernel_us;  /* NAN where it means nothing: on an emulated device */
+    uint64_t findings; /* of an emulated device */
     struct run_verdict verdict;
 };
 
@@ -145,6 +146,7 @@ static void print_json(const struct run_state *state, const char *word, const ch
                info->spill_bytes);
     }
     print_json_interpretation(&state->verdict.interpretation);
+    printf(", \"findings\": %" PRIu64, state->findings);
     printf(", \"emulated\": %s, \"smem_bytes\": %u, \"threads\": %u, "
            "\"grid_ctas\": %u, \"workspace_bytes\": %" PRIu64 ", ",
            state->launch.device.is_emulated ? "true" : "false", info->smem_bytes,
@@ -207,6 +209,25 @@ static int save_result(const struct run_launch *launch, const char *path)
     return code;
 }
 
+/* What an emulated device warned of is wrong, whatever the numbers are. */
+static int check_findings(struct run_state *state)
+{
+    const jit_gemm_status status =
+        jit_gemm_device_findings(state->launch.context, &state->findings);
+
+    if (status != JIT_GEMM_OK) {
+        return cli_report(status, NULL, false);
+    }
+    if (state->findings > 0) {
+        state->verdict.is_wrong = true;
+        cli_error("the emulator found %" PRIu64
+                  " places that are wrong; it prints them with "
+                  "JIT_GEMM_EMULATOR=show=warnings, its default",
+                  state->findings);
+    }
+    return CLI_OK;
+}
+
 static int prepare_and_run(const struct run_launch *launch)
 {
     const int code = run_launch_prepare(launch);
@@ -241,6 +262,9 @@ static int run_problem(struct run_state *state, const struct cli_problem *proble
     if (code == CLI_OK && options->verify) {
         code = run_verify(launch, problem, options->json, options->context.verbose,
                           &state->verdict);
+    }
+    if (code == CLI_OK && options->verify) {
+        code = check_findings(state);
     }
     if (code == CLI_OK && !launch->device.is_emulated) {
         code = time_launches(state, (size_t)options->repeat);

@@ -21,6 +21,10 @@ const char *emuLastError(void);
 /* All findings of launches so far, of severity 0 (advice), 1 (warnings) or 2 (errors) and
  * above, as text to be freed with free(); NULL before cuInit or for another severity. */
 char *emuReports(int severity);
+/* How many there are, of different places in kernels; 0 as well where emuReports gives
+ * NULL.
+ */
+unsigned emuCountFindings(int severity);
 void emuReportsClear(void);
 
 /* The name by which reports call an allocation. INVALID_VALUE when there is none. */

@@ -86,6 +86,16 @@ EMU_EXPORT char *emuReports(int severity)
     return text;
 }
 
+EMU_EXPORT unsigned emuCountFindings(int severity)
+{
+    unsigned count = 0;
+    if (emu_enter() == CUDA_SUCCESS && severity >= EMU_ADVICE && severity <= EMU_ERROR) {
+        count = emu_reports_count(emu_driver.reports, (enum emu_severity)severity);
+    }
+    emu_leave(CUDA_SUCCESS);
+    return count;
+}
+
 EMU_EXPORT void emuReportsClear(void)
 {
     if (emu_enter() == CUDA_SUCCESS) {

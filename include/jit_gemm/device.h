@@ -88,6 +88,17 @@ JIT_GEMM_API jit_gemm_status jit_gemm_device_fill(jit_gemm_context *context,
 JIT_GEMM_API jit_gemm_status jit_gemm_device_synchronize(jit_gemm_context *context);
 
 /**
+ * Waits for everything that was launched, and counts what an emulated device has found
+ * wrong in kernels of this process so far, whichever context launched them: warnings and
+ * errors, one for each instruction and kind, printed to standard error as they were found.
+ * An error fails the launch as well; after a warning it goes on. A GPU finds nothing.
+ * @param[out] ret_count 0 if all was right
+ * @return OK, ARGUMENT, NO_DRIVER, DEVICE
+ */
+JIT_GEMM_API jit_gemm_status jit_gemm_device_findings(jit_gemm_context *context,
+                                                      uint64_t *ret_count);
+
+/**
  * Creates a timer: two device events.
  * @return OK, ARGUMENT, NO_DRIVER, DEVICE, NO_MEMORY
  */

@@ -141,6 +141,16 @@ jit_gemm_status jit_gemm_device_synchronize(jit_gemm_context *context)
     return check_result(device, device->driver->ctx_synchronize(), "cuCtxSynchronize");
 }
 
+jit_gemm_status jit_gemm_device_findings(jit_gemm_context *context, uint64_t *ret_count)
+{
+    static const int warnings = 1;
+    JG_TRY(jg_check_pointer(ret_count, "ret_count"));
+    JG_TRY(jit_gemm_device_synchronize(context));
+    const struct jg_driver *driver = context->device->driver;
+    *ret_count = driver->count_findings != NULL ? driver->count_findings(warnings) : 0;
+    return JIT_GEMM_OK;
+}
+
 /* ---------------------------------------------------------------------------- timing */
 
 jit_gemm_status jit_gemm_timer_create(jit_gemm_context *context, jit_gemm_timer **ret_timer)

@@ -213,6 +213,7 @@ static jit_gemm_status read_code_kind(struct jg_driver *driver, const struct wis
                               driver->path, format != NULL ? format : "");
     }
     driver->takes_ptx = strcmp(format, "ptx") == 0;
+    (void)copy_symbol(driver->library, "emuCountFindings", &driver->count_findings);
     if (wants_emulator(wish) && !driver->takes_ptx) {
         return jg_fail_system(JIT_GEMM_ERR_NO_DRIVER, wish->where,
                               "build and install jit_gemm with its emulator",

@@ -90,6 +90,9 @@ struct jg_driver {
     void *library;  /* NULL in a table made by hand */
     int version;    /* 1000 * major + 10 * minor of the CUDA version */
     bool takes_ptx; /* code is given to it as PTX, not as a cubin */
+    /* Of an emulator: findings of all launches so far, of severity 1 (warnings) or 2
+     * (errors) and above. NULL: it checks nothing. */
+    unsigned (*count_findings)(int severity);
     char path[512]; /* as it was opened */
 };
 
@@ -101,7 +104,8 @@ struct jg_driver {
  * jg_library_paths_companion finds it.
  *
  * A library that exports `const char *emuModuleFormat(void)` says by it what code it takes:
- * "ptx" or "cubin". Without that function it takes cubins, as NVIDIA's does.
+ * "ptx" or "cubin". Without that function it takes cubins, as NVIDIA's does. By
+ * `unsigned emuCountFindings(int severity)` it says what it found wrong in kernels.
  *
  * NO_DRIVER (absent, too old, an entry point lacks, no device), DEVICE, NO_MEMORY.
  */

@@ -137,6 +137,35 @@ Test(emulator, device_says_that_it_is_emulated)
     api_fixture_close(&fixture);
 }
 
+static uint64_t findings_of(const struct api_fixture *fixture)
+{
+    uint64_t count = UINT64_MAX;
+    cr_assert_eq(jit_gemm_device_findings(fixture->context, &count), JIT_GEMM_OK, "%s",
+                 jit_gemm_last_error());
+    return count;
+}
+
+Test(emulator, its_warnings_and_errors_are_counted_and_a_gpu_has_none)
+{
+    struct api_fixture fixture;
+    const jit_gemm_context_options options = emulator_options(&fixture);
+    api_fixture_open_with(&fixture, &options, 0);
+
+    const uint64_t before = findings_of(&fixture);
+    fixture.fake->warnings = 2;
+    fixture.fake->errors = 1;
+    const uint64_t after = findings_of(&fixture);
+
+    cr_expect_eq(before, 0);
+    cr_expect_eq(after, 3);
+    cr_expect_eq(jit_gemm_device_findings(fixture.context, NULL), JIT_GEMM_ERR_ARGUMENT);
+    api_fixture_close(&fixture);
+    api_fixture_open(&fixture);
+    fixture.fake->warnings = 2;
+    cr_expect_eq(findings_of(&fixture), 0);
+    api_fixture_close(&fixture);
+}
+
 Test(emulator, forbidden_miss_is_mended_by_the_prewarm_that_it_names)
 {
     static const char manifest[] = "jit_gemm manifest 1\nproblem 512x512x512 bf16\n";

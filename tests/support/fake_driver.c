@@ -64,6 +64,12 @@ FAKE_API const char *emuModuleFormat(void)
 {
     return state.module_format;
 }
+
+FAKE_API unsigned emuCountFindings(int severity);
+FAKE_API unsigned emuCountFindings(int severity)
+{
+    return severity == 1 ? state.warnings + state.errors : state.errors;
+}
 #endif
 
 /* Counts a call; not 0 if a test wants it to fail. */
