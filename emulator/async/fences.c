@@ -3,7 +3,7 @@
  * fence and membar. Memory is sequentially consistent here, so they change only what the
  * race checker takes for known.
  *
- * A proxy fence for one state space is taken as one for all.
+ * A proxy fence for one CTA's shared memory is taken as one for that of the cluster.
  */
 #include <string.h>
 
@@ -12,7 +12,9 @@
 #include "async/operand.h"
 #include "async/state.h"
 
-enum { RELEASE = 1, ACQUIRE = 2 }; /* insn->mode; the scope is insn->mode2 */
+/* insn->mode: the halves of a fence, and the memories of a proxy fence; the scope is
+ * insn->mode2. */
+enum { RELEASE = 1, ACQUIRE = 2, SHARED = 4, GLOBAL = 8 };
 
 static void fence(struct emu_warp *warp, const struct emu_insn *insn, unsigned halves)
 {
@@ -44,7 +46,8 @@ static enum emu_step exec_proxy_fence(struct emu_warp *warp, const struct emu_in
     (void)lanes;
     /* With semantics, the fence is part of the signal beside it. */
     fence(warp, insn, ACQUIRE);
-    emu_sync_proxy_fence(&warp->sync);
+    emu_sync_proxy_fence(&warp->sync, (insn->mode & SHARED) != 0,
+                         (insn->mode & GLOBAL) != 0);
     fence(warp, insn, RELEASE);
     return EMU_NEXT;
 }
@@ -156,18 +159,20 @@ bool emu_decode_proxy_fence(struct emu_decoder *decoder)
     }
     insn->exec = exec_proxy_fence;
     if (emu_take(decoder, "async")) {
-        emu_take_one_of(decoder, spaces, 3);
+        int space = emu_take_one_of(decoder, spaces, 3);
+        insn->mode = space < 0 ? SHARED | GLOBAL : space == 0 ? GLOBAL : SHARED;
         return emu_need_operands(decoder, 0, 0);
     }
     if (!emu_take(decoder, "async::generic")) {
         return emu_decode_fail(decoder, "this proxy fence is not supported");
     }
-    insn->mode = (uint16_t)take_sem(decoder, 0);
+    const unsigned half = take_sem(decoder, 0);
     bool restricted = false;
-    if (!take_restriction(decoder, insn->mode, &restricted) || !restricted) {
+    if (!take_restriction(decoder, half, &restricted) || !restricted) {
         return emu_decode_fail(decoder,
                                "it needs .acquire or .release, and .sync_restrict");
     }
+    insn->mode = (uint16_t)(half | SHARED);
     return need_scope(decoder) && emu_need_operands(decoder, 0, 0);
 }
 

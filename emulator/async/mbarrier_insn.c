@@ -125,25 +125,19 @@ static enum emu_step exec_tx(struct emu_warp *warp, const struct emu_insn *insn,
 
 /*
  * An arrival at another CTA's mbarrier has to be of cluster scope. The default scope is the
- * CTA; widespread kernels leave it out, others write .cta, and both work, so both pass with
- * advice.
+ * CTA; widespread kernels leave it out, others write .cta, and both work where the arrival
+ * tells that memory may be overwritten. It hands over no data.
  */
-static void check_scope(const struct emu_mbarrier_use *use,
-                        const struct emu_mbarrier *barrier)
+static void publish(const struct emu_mbarrier_use *use, struct emu_mbarrier *barrier)
 {
     unsigned mode = use->insn->mode;
-    if (use->cta != use->warp->cta && (mode & (CLUSTER_SCOPE | RELAXED)) == 0) {
+    if (use->cta != use->warp->cta && (mode & CLUSTER_SCOPE) == 0) {
         emu_mbarrier_warn(
             use, barrier, EMU_ADVICE,
             "an arrival from another CTA of .cta scope, which is the default; "
             ".release.cluster is meant");
-    }
-}
-
-static void publish(const struct emu_mbarrier_use *use, struct emu_mbarrier *barrier)
-{
-    check_scope(use, barrier);
-    if ((use->insn->mode & RELAXED) != 0) {
+        emu_sync_release_narrow(&use->warp->sync, &barrier->gathered);
+    } else if ((mode & RELAXED) != 0) {
         emu_sync_release_relaxed(&use->warp->sync,
                                  use->cta == use->warp->cta ? EMU_SCOPE_CTA
                                                             : EMU_SCOPE_CLUSTER,

@@ -268,25 +268,31 @@ void emu_view_join(struct emu_view *to, const struct emu_view *from)
 {
     emu_clock_join(&to->happened, &from->happened);
     emu_clock_join(&to->proxied, &from->proxied);
+    emu_clock_join(&to->proxied_global, &from->proxied_global);
     emu_clock_join(&to->fenced, &from->fenced);
     emu_clock_join(&to->tensor, &from->tensor);
     emu_clock_join(&to->met, &from->met);
+    emu_clock_join(&to->signalled, &from->signalled);
 }
 
 void emu_view_copy(struct emu_view *to, const struct emu_view *from)
 {
     emu_clock_copy(&to->happened, &from->happened);
     emu_clock_copy(&to->proxied, &from->proxied);
+    emu_clock_copy(&to->proxied_global, &from->proxied_global);
     emu_clock_copy(&to->fenced, &from->fenced);
     emu_clock_copy(&to->tensor, &from->tensor);
     emu_clock_copy(&to->met, &from->met);
+    emu_clock_copy(&to->signalled, &from->signalled);
 }
 
 void emu_view_free(struct emu_view *view)
 {
     emu_clock_free(&view->happened);
     emu_clock_free(&view->proxied);
+    emu_clock_free(&view->proxied_global);
     emu_clock_free(&view->fenced);
     emu_clock_free(&view->tensor);
     emu_clock_free(&view->met);
+    emu_clock_free(&view->signalled);
 }

@@ -58,17 +58,19 @@ void emu_clock_free(struct emu_clock *clock);
  * The happens-before view of a warp, or of an operation that it issued: what came before.
  *
  * happened: actions that happened before now.
- * proxied: those of them whose generic-proxy accesses a proxy fence made visible to the
- *     async proxy.
- * fenced: those before a tcgen05.fence::before_thread_sync (or a commit); they count for
- *     tcgen05 operations after the next fence::after_thread_sync.
- * tensor: those that a tcgen05 operation issued now is ordered after.
- * met: those that are earlier on hardware, though PTX does not promise it: what the same
- * CTA did before it arrived relaxed at the cluster's barrier (a CTA runs on one
- *     multiprocessor), and a load of tensor memory whose registers were read.
+ * proxied, proxied_global: those of them whose generic-proxy accesses to shared and to
+ * global memory a proxy fence made visible to the async proxy. fenced: those before a
+ * tcgen05.fence::before_thread_sync (or a commit); they count for tcgen05 operations after
+ * the next fence::after_thread_sync. tensor: those that a tcgen05 operation issued now is
+ * ordered after. met: those that are earlier on hardware, though PTX does not promise it:
+ * what the same CTA did before it arrived relaxed at the cluster's barrier (a CTA runs on
+ * one multiprocessor), and a load of tensor memory whose registers were read. signalled:
+ * those that came before an arrival at another CTA's mbarrier whose scope does not reach
+ * that CTA. It hands over no data, but what it tells free may be overwritten: known kernels
+ * rely on that.
  */
 struct emu_view {
-    struct emu_clock happened, proxied, fenced, tensor, met;
+    struct emu_clock happened, proxied, proxied_global, fenced, tensor, met, signalled;
 };
 void emu_view_join(struct emu_view *to, const struct emu_view *from);
 void emu_view_copy(struct emu_view *to, const struct emu_view *from);

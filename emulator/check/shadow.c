@@ -82,6 +82,12 @@ static bool are_atomic_together(const struct emu_stamp *a, const struct emu_stam
             a->agent / EMU_CLOCK_BLOCK == b->agent / EMU_CLOCK_BLOCK);
 }
 
+/* By an arrival that the other CTA's scope does not include. */
+static bool is_signalled(const struct emu_stamp *was, const struct access *now)
+{
+    return emu_clock_get(&now->who->view->signalled, was->agent) >= was->epoch;
+}
+
 static enum emu_conflict_kind find_order(const struct emu_stamp *was, bool was_write,
                                          const struct access *now)
 {
@@ -107,7 +113,8 @@ static enum emu_conflict_kind find_order(const struct emu_stamp *was, bool was_w
         if (emu_clock_get(&known->tensor, was->agent) >= was->epoch) {
             return EMU_NO_CONFLICT;
         }
-        return happened || emu_clock_get(&known->fenced, was->agent) >= was->epoch
+        return happened || emu_clock_get(&known->fenced, was->agent) >= was->epoch ||
+                       is_signalled(was, now)
                    ? EMU_CONFLICT_TENSOR_FENCE
                    : EMU_CONFLICT_ORDER;
     }
@@ -115,7 +122,8 @@ static enum emu_conflict_kind find_order(const struct emu_stamp *was, bool was_w
         return EMU_CONFLICT_ORDER;
     }
     if (was_write && was->proxy == EMU_PROXY_GENERIC && is->proxy == EMU_PROXY_ASYNC &&
-        emu_clock_get(&known->proxied, was->agent) < was->epoch) {
+        emu_clock_get(who->global ? &known->proxied_global : &known->proxied, was->agent) <
+            was->epoch) {
         return EMU_CONFLICT_PROXY;
     }
     return EMU_NO_CONFLICT;
@@ -125,6 +133,9 @@ static bool is_tolerated(const struct emu_stamp *was, const struct access *now,
                          enum emu_conflict_kind kind)
 {
     const struct emu_view *known = now->who->view;
+    if (kind != EMU_CONFLICT_PROXY && now->write && is_signalled(was, now)) {
+        return true;
+    }
     const struct emu_clock *clock = kind == EMU_CONFLICT_TENSOR_FENCE ? &known->happened
                                     : kind == EMU_CONFLICT_ORDER      ? &known->met
                                                                       : NULL;
@@ -166,6 +177,7 @@ static bool compare(const struct emu_stamp *was, bool was_write, const struct ac
                                     .is_write = now->write,
                                     .tolerated = repeated || is_tolerated(was, now, kind),
                                     .repeated = repeated,
+                                    .signalled = is_signalled(was, now),
                                     .byte = emu_lowest_bit(common),
                                     .other = *was};
     if (is_worse(now->conflict, &conflict)) {

@@ -11,7 +11,7 @@
  * What makes an earlier access (agent e, epoch t) happen before the one of `who`:
  *   lanes of one warp     the same lane, or an earlier epoch: the warp met in between;
  *   otherwise             who.happened[e] >= t;
- *   generic write, async  moreover who.proxied[e] >= t;
+ *   generic write, async  moreover who.proxied[e] >= t, or who.proxied_global[e] >= t;
  *   tensor memory         who.tensor[e] >= t instead.
  * So an agent's own component of `happened` is its last closed epoch: what it publishes
  * closes the current one, and the next access belongs to a new one. Parts of one
@@ -52,6 +52,7 @@ struct emu_accessor {
     uint32_t agent, epoch;
     uint8_t lane;
     enum emu_proxy proxy;
+    bool global;  /* the memory is global */
     bool atomic;  /* atomics do not conflict with atomics, */
     bool narrow;  /* unless the scope of one ends at the cluster, and they are of two */
     bool repeats; /* writes what is there already */
@@ -70,12 +71,14 @@ struct emu_conflict {
     enum emu_conflict_kind kind;
     bool was_write, is_write;
     /* The PTX ISA does not allow it, but kernels known to work do it: only a relaxed
-     * barrier of the cluster orders the two accesses; or the access to tensor memory was
+     * barrier of the cluster orders the two accesses; or an arrival at an mbarrier whose
+     * scope is too narrow, and the later one writes; or the access to tensor memory was
      * waited for, but without tcgen05.fence; or lanes of one warp write the same value by
      * one instruction. */
     bool tolerated;
-    bool repeated; /* the last of these */
-    uint64_t byte; /* first byte in conflict, as an offset in the memory */
+    bool repeated;  /* the last of these */
+    bool signalled; /* there was such an arrival, also where it is not tolerated */
+    uint64_t byte;  /* first byte in conflict, as an offset in the memory */
     struct emu_stamp other;
 };
 

@@ -60,8 +60,23 @@ static void take_up(struct emu_view *to, const struct emu_view *published)
 {
     emu_clock_join(&to->happened, &published->happened);
     emu_clock_join(&to->proxied, &published->proxied);
+    emu_clock_join(&to->proxied_global, &published->proxied_global);
     emu_clock_join(&to->fenced, &published->fenced);
     emu_clock_join(&to->met, &published->met);
+    emu_clock_join(&to->signalled, &published->signalled);
+}
+
+void emu_sync_release_narrow(struct emu_sync *sync, struct emu_view *published)
+{
+    if (!sync->checked) {
+        return;
+    }
+    emu_clock_join(&published->fenced, &sync->view.fenced);
+    emu_clock_join(&published->met, &sync->view.met);
+    emu_clock_join(&published->signalled, &sync->view.signalled);
+    emu_clock_join(&published->signalled, &sync->view.happened);
+    emu_clock_raise(&published->signalled, sync->agent, sync->epoch);
+    sync->epoch++;
 }
 
 void emu_sync_acquire(struct emu_sync *sync, const struct emu_view *published)
@@ -71,14 +86,20 @@ void emu_sync_acquire(struct emu_sync *sync, const struct emu_view *published)
     }
 }
 
-void emu_sync_proxy_fence(struct emu_sync *sync)
+void emu_sync_proxy_fence(struct emu_sync *sync, bool shared, bool global)
 {
     if (!sync->checked) {
         return;
     }
-    sync->inits_published = sync->inits_made;
-    emu_clock_join(&sync->view.proxied, &sync->view.happened);
-    emu_clock_raise(&sync->view.proxied, sync->agent, sync->epoch);
+    if (shared) {
+        sync->inits_published = sync->inits_made;
+        emu_clock_join(&sync->view.proxied, &sync->view.happened);
+        emu_clock_raise(&sync->view.proxied, sync->agent, sync->epoch);
+    }
+    if (global) {
+        emu_clock_join(&sync->view.proxied_global, &sync->view.happened);
+        emu_clock_raise(&sync->view.proxied_global, sync->agent, sync->epoch);
+    }
     sync->epoch++;
 }
 

@@ -47,6 +47,8 @@ void emu_sync_free(struct emu_sync *sync);
 
 void emu_sync_release(struct emu_sync *sync, struct emu_view *published);
 void emu_sync_acquire(struct emu_sync *sync, const struct emu_view *published);
+/* What a signal publishes to a CTA that its scope does not reach. */
+void emu_sync_release_narrow(struct emu_sync *sync, struct emu_view *published);
 /* What a relaxed signal of that scope publishes. */
 void emu_sync_release_relaxed(struct emu_sync *sync, enum emu_scope scope,
                               struct emu_view *published);
@@ -60,8 +62,9 @@ void emu_sync_lanes(struct emu_sync *sync);
 /* A fence of the given halves. */
 void emu_sync_fence(struct emu_sync *sync, enum emu_scope scope, bool release,
                     bool acquire);
-/* fence.proxy.async, tcgen05.fence::before_thread_sync and ::after_thread_sync. */
-void emu_sync_proxy_fence(struct emu_sync *sync);
+/* fence.proxy.async for shared memory, for global memory or for both. */
+void emu_sync_proxy_fence(struct emu_sync *sync, bool shared, bool global);
+/* tcgen05.fence::before_thread_sync and ::after_thread_sync. */
 void emu_sync_tensor_before(struct emu_sync *sync);
 void emu_sync_tensor_after(struct emu_sync *sync);
 

@@ -49,7 +49,22 @@ static bool refuse(const struct emu_actor *actor, enum emu_finding finding,
 
 static const char *const proxy_names[] = {"generic", "async", "tensor"};
 
-static void report_conflict(const struct emu_actor *actor, const char *where,
+/* What is said of two accesses that nothing orders. */
+static const char *describe_disorder(const struct emu_conflict *conflict)
+{
+    if (conflict->repeated) {
+        return "nothing orders them; they are lanes of one store, and write the same";
+    }
+    if (conflict->signalled) {
+        return "only an mbarrier.arrive of .cta scope at another CTA lies between them, which "
+               "orders nothing there: .release.cluster is meant";
+    }
+    return conflict->tolerated ? "only a relaxed barrier.cluster.arrive lies between them"
+                               : "nothing orders them";
+}
+
+/* `global`: the name of the memory; NULL for shared memory. */
+static void report_conflict(const struct emu_actor *actor, const char *global,
                             const struct emu_conflict *conflict)
 {
     const struct emu_cluster *cluster = actor->warp->cta->cluster;
@@ -61,13 +76,10 @@ static void report_conflict(const struct emu_actor *actor, const char *where,
         [EMU_CONFLICT_TENSOR_FENCE] = EMU_FINDING_TENSOR_FENCE,
     };
     const char *const reasons[] = {
-        [EMU_CONFLICT_ORDER] =
-            conflict->repeated ? "nothing orders them; they are lanes of one store, and "
-                                 "write the same"
-            : conflict->tolerated
-                ? "only a relaxed barrier.cluster.arrive lies between them"
-                : "nothing orders them",
-        [EMU_CONFLICT_PROXY] = "no fence.proxy.async stands between them",
+        [EMU_CONFLICT_ORDER] = describe_disorder(conflict),
+        [EMU_CONFLICT_PROXY] =
+            global == NULL ? "no fence.proxy.async for shared memory stands between them"
+                           : "no fence.proxy.async for global memory stands between them",
         [EMU_CONFLICT_TENSOR_FENCE] = "no tcgen05.fence stands between them",
     };
     emu_text_add(&text,
@@ -75,7 +87,8 @@ static void report_conflict(const struct emu_actor *actor, const char *where,
                  "and %s\n  the other: ",
                  conflict->is_write ? "write" : "read", proxy_names[actor->proxy],
                  conflict->was_write ? "write" : "read", proxy_names[conflict->other.proxy],
-                 conflict->byte, where, reasons[conflict->kind]);
+                 conflict->byte, global == NULL ? "of shared memory" : global,
+                 reasons[conflict->kind]);
     if (conflict->other.insn < program->insn_count) {
         const struct ptx_insn *other = program->insns[conflict->other.insn].source;
         emu_text_add(&text, "%s at ", other->opcode);
@@ -105,13 +118,14 @@ enum access_kind { READS, WRITES, REPEATS /* writes what is there already */ };
 
 static bool check_races(const struct emu_actor *actor, struct emu_shadow *shadow,
                         uint64_t offset, uint64_t bytes, enum access_kind kind,
-                        const char *where)
+                        const char *global)
 {
     struct emu_accessor who = {
         .agent = actor->agent,
         .epoch = actor->epoch,
         .lane = (uint8_t)actor->lane,
         .proxy = actor->proxy,
+        .global = global != NULL,
         .atomic = actor->atomic,
         .narrow = actor->narrow,
         .repeats = kind == REPEATS,
@@ -122,7 +136,7 @@ static bool check_races(const struct emu_actor *actor, struct emu_shadow *shadow
     if (emu_shadow_access(shadow, offset, bytes, kind != READS, &who, &conflict)) {
         return true;
     }
-    report_conflict(actor, where, &conflict);
+    report_conflict(actor, global, &conflict);
     return conflict.tolerated;
 }
 
@@ -284,7 +298,7 @@ bool emu_shared_read(const struct emu_actor *actor, struct emu_cta *cta, uint32_
         }
     }
     return cta->shadow == NULL ||
-           check_races(actor, cta->shadow, offset, bytes, READS, "of shared memory");
+           check_races(actor, cta->shadow, offset, bytes, READS, NULL);
 }
 
 bool emu_shared_write(const struct emu_actor *actor, struct emu_cta *cta, uint32_t offset,
@@ -303,7 +317,7 @@ bool emu_shared_write(const struct emu_actor *actor, struct emu_cta *cta, uint32
         memset(cta->shared_state + offset, EMU_DEFINED, bytes);
     }
     return cta->shadow == NULL ||
-           check_races(actor, cta->shadow, offset, bytes, kind, "of shared memory");
+           check_races(actor, cta->shadow, offset, bytes, kind, NULL);
 }
 
 /* ---------------------------------------------------------------------------- global */

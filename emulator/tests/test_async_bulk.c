@@ -258,6 +258,20 @@ Test(async_bulk, reduction_in_global_memory)
     harness_close(&h);
 }
 
+Test(async_bulk, proxy_fence_for_global_memory_is_none_for_shared_memory)
+{
+    struct harness h;
+    async_open(&h,
+               KERNEL("@!%p0 bra END;\nst.shared.v4.u32 [%r1], {%r0, %r0, %r0, %r0};\n"
+                      "fence.proxy.async.global;\n"
+                      "cp.async.bulk.global.shared::cta.bulk_group [%rd0], [%r1], 16;\n"
+                      "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nEND:\n"),
+               16);
+    cr_expect_not(harness_run(&h, 1, 32));
+    async_expect_error(&h, EMU_FINDING_PROXY_FENCE, "for shared memory");
+    harness_close(&h);
+}
+
 Test(async_bulk, prefetch_does_nothing_but_checks)
 {
     struct harness h;

@@ -220,24 +220,50 @@ Test(async_mbarrier, relaxed_arrival_alone_hands_nothing_over)
     harness_close(&h);
 }
 
-Test(async_mbarrier, arrival_from_another_cta_without_scope_is_let_pass_with_advice)
+static const char *const narrow_arrivals[] = {
+    REMOTE("mbarrier.arrive.shared::cluster.b64 _, [%r3];\n"),
+    REMOTE("mbarrier.arrive.release.cta.shared::cluster.b64 _, [%r3];\n"),
+    REMOTE("fence.acq_rel.cluster;\n"
+           "mbarrier.arrive.relaxed.cta.shared::cluster.b64 _, [%r3];\n"),
+};
+
+Test(async_mbarrier, data_handed_to_another_cta_by_an_arrival_of_cta_scope_is_a_race)
 {
-    struct harness h;
-    async_open(&h, REMOTE("mbarrier.arrive.shared::cluster.b64 _, [%r3];\n"), 4);
-    cr_expect(harness_run_clusters(&h, 2, 32, 2), "%s", harness_text(&h));
-    async_expect_clean(&h);
-    cr_expect_eq(harness_found(&h, EMU_FINDING_BARRIER), 1, "%s", harness_text(&h));
-    harness_close(&h);
+    for (size_t i = 0; i < sizeof(narrow_arrivals) / sizeof(narrow_arrivals[0]); i++) {
+        struct harness h;
+        async_open(&h, narrow_arrivals[i], 4);
+        cr_expect_not(harness_run_clusters(&h, 2, 32, 2));
+        async_expect_error(&h, EMU_FINDING_RACE, "this read (generic proxy) and a write");
+        async_expect_error(&h, EMU_FINDING_RACE, ".release.cluster is meant");
+        harness_close(&h);
+    }
 }
 
-Test(async_mbarrier, arrival_from_another_cta_with_cta_scope_is_let_pass_with_advice)
+/* CTA 1 reads what CTA 0 wrote and arrives at its barrier; CTA 0 writes there again. */
+static const char freed[] =
+    KERNEL("mov.u32 %r2, %cluster_ctarank;\nsetp.eq.u32 %p2, %r2, 0;\n" INIT(
+        0, 1) "@%p0 st.shared.u32 [%r1+64], 42;\n"
+              "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n"
+              "mapa.shared::cluster.u32 %r3, %r1, 0;\n@%p2 bra REUSE;\n@!%p0 bra MEET;\n"
+              "ld.shared::cluster.u32 %r4, [%r3+64];\nst.global.u32 [%rd0], %r4;\n"
+              "mbarrier.arrive.shared::cluster.b64 _, [%r3];\nbra MEET;\n"
+              "REUSE:\n" WAIT("W", 0,
+                              0) "@%p0 st.shared.u32 [%r1+64], 43;\n"
+                                 "MEET:\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\n");
+
+/* Consumers of widespread kernels give stages back to a producer of another CTA like that.
+ */
+Test(async_mbarrier, memory_given_back_to_another_cta_by_an_arrival_of_cta_scope_is_advice)
 {
     struct harness h;
-    async_open(&h, REMOTE("mbarrier.arrive.release.cta.shared::cluster.b64 _, [%r3];\n"),
-               4);
+    uint32_t found = 0;
+    uint64_t out = async_open(&h, freed, 4);
     cr_expect(harness_run_clusters(&h, 2, 32, 2), "%s", harness_text(&h));
     async_expect_clean(&h);
     cr_expect_eq(harness_found(&h, EMU_FINDING_BARRIER), 1, "%s", harness_text(&h));
+    cr_expect_eq(harness_found(&h, EMU_FINDING_RACE), 1, "%s", harness_text(&h));
+    harness_read(&h, out, &found, sizeof(found));
+    cr_expect_eq(found, 42);
     harness_close(&h);
 }
 

@@ -351,3 +351,14 @@ Test(async_serial, copy_of_what_was_written_needs_the_proxy_fence)
     expect_two(TWO(PLAIN_WRITE, "fence.proxy.async.global;\n" BULK_READ), true,
                EMU_FINDING_PROXY_FENCE);
 }
+
+Test(async_serial, proxy_fence_for_shared_memory_is_none_for_global_memory)
+{
+    expect_two(TWO(PLAIN_WRITE "fence.proxy.async.shared::cta;\n", BULK_READ), false,
+               EMU_FINDING_PROXY_FENCE);
+    expect_two(TWO(PLAIN_WRITE, "fence.proxy.async.shared::cluster;\n" BULK_READ), false,
+               EMU_FINDING_PROXY_FENCE);
+    expect_two(TWO(PLAIN_WRITE "fence.proxy.async.shared::cta;\n",
+                   "fence.proxy.async.global;\n" BULK_READ),
+               true, EMU_FINDING_PROXY_FENCE);
+}
