@@ -31,12 +31,12 @@ struct emu_mbarrier *emu_mbarrier_find(struct emu_cta *cta, uint32_t offset)
 }
 
 /* The use comes after the initialisation. */
-static bool check_order(const struct emu_mbarrier_use *use,
+static void check_order(const struct emu_mbarrier_use *use,
                         const struct emu_mbarrier *barrier, const struct emu_view *known)
 {
     if (known == NULL || !emu_checks_races(use->cta) ||
         emu_clock_get(&known->happened, barrier->agent) >= barrier->base) {
-        return true;
+        return;
     }
     if (emu_clock_get(&known->met, barrier->agent) >= barrier->base) {
         /* Kernels that are known to run do it, with a barrier that they use much later. */
@@ -46,13 +46,13 @@ static bool check_order(const struct emu_mbarrier_use *use,
                    "without fence.mbarrier_init",
                    use->offset, use->cta->rank);
         emu_clock_raise(&use->warp->sync.view.happened, barrier->agent, barrier->base);
-        return true;
+        return;
     }
-    emu_report_error(use->warp, use->insn, use->lane, EMU_FINDING_RACE,
-                     "the mbarrier at shared offset %u of CTA %u is used, but nothing "
-                     "orders this after its initialisation",
-                     use->offset, use->cta->rank);
-    return false;
+    emu_report(
+        use->warp, use->insn, use->lane, EMU_ERROR, EMU_FINDING_RACE,
+        "the mbarrier at shared offset %u of CTA %u is used, but nothing orders this "
+        "after its initialisation",
+        use->offset, use->cta->rank);
 }
 
 struct emu_mbarrier *emu_mbarrier_use(const struct emu_mbarrier_use *use,
@@ -78,7 +78,8 @@ struct emu_mbarrier *emu_mbarrier_use(const struct emu_mbarrier_use *use,
                          use->offset, use->cta->rank);
         return NULL;
     }
-    return check_order(use, barrier, known) ? barrier : NULL;
+    check_order(use, barrier, known);
+    return barrier;
 }
 
 static void note_event(const struct emu_mbarrier_use *use, struct emu_mbarrier *barrier,
@@ -296,12 +297,13 @@ static struct emu_mbarrier *use_in_async_proxy(const struct emu_mbarrier_use *us
         barrier->maker->sync.inits_published >= barrier->made) {
         return barrier;
     }
-    emu_report_error(use->warp, use->insn, use->lane, EMU_FINDING_PROXY_FENCE,
-                     "the mbarrier at shared offset %u of CTA %u is signalled by the async "
-                     "proxy, but after its initialisation there was neither "
-                     "fence.mbarrier_init nor fence.proxy.async",
-                     use->offset, use->cta->rank);
-    return NULL;
+    emu_report(
+        use->warp, use->insn, use->lane, EMU_ERROR, EMU_FINDING_PROXY_FENCE,
+        "the mbarrier at shared offset %u of CTA %u is signalled by the async proxy, "
+        "but after its initialisation there was neither fence.mbarrier_init nor "
+        "fence.proxy.async",
+        use->offset, use->cta->rank);
+    return barrier;
 }
 
 bool emu_mbarrier_async_arrive(struct emu_warp *issuer, const struct emu_insn *insn,

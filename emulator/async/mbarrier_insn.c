@@ -74,19 +74,40 @@ static bool get_count(struct emu_warp *warp, const struct emu_insn *insn, unsign
 
 /* ------------------------------------------------------------------------------- life */
 
-static bool init_lane(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane)
-{
-    struct emu_mbarrier_use use;
-    uint32_t count = 0;
-    return find_use(warp, insn, lane, &use) &&
-           get_count(warp, insn, lane, insn->src[0], 0, &count) &&
-           emu_mbarrier_init(&use, count);
-}
-
+/* Lanes that make the same mbarrier alike, as they may store the same value: whichever of
+ * them comes last, the same is left. */
 static enum emu_step exec_init(struct emu_warp *warp, const struct emu_insn *insn,
                                uint32_t lanes)
 {
-    return emu_each_lane(warp, insn, lanes, init_lane);
+    uint32_t offsets[EMU_LANES];
+    uint32_t counts[EMU_LANES];
+    unsigned made = 0;
+    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+        unsigned lane = emu_lowest_bit(rest);
+        struct emu_mbarrier_use use;
+        uint32_t count = 0;
+        if (!find_use(warp, insn, lane, &use) ||
+            !get_count(warp, insn, lane, insn->src[0], 0, &count)) {
+            return EMU_FAILED;
+        }
+        unsigned same = 0;
+        while (same < made && (offsets[same] != use.offset || counts[same] != count)) {
+            same++;
+        }
+        if (same < made) {
+            emu_report(warp, insn, lane, EMU_ADVICE, EMU_FINDING_RACE,
+                       "several lanes of this mbarrier.init make the mbarrier at shared "
+                       "offset %u, all of them for %u arrivals",
+                       use.offset, count);
+            continue;
+        }
+        if (!emu_mbarrier_init(&use, count)) {
+            return EMU_FAILED;
+        }
+        offsets[made] = use.offset;
+        counts[made++] = count;
+    }
+    return EMU_NEXT;
 }
 
 static bool inval_lane(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane)

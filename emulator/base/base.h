@@ -59,7 +59,7 @@ void emu_text_free(struct emu_text *text);
 /* A message of bounded length, for errors that travel up. The first one stays. */
 struct emu_error {
     bool set;
-    char text[1024];
+    char text[4096]; /* room for a name that C++ mangled */
 };
 /* Always false, so that a caller can `return emu_fail(...)`. */
 bool emu_fail(struct emu_error *error, const char *format, ...) EMU_PRINTF(2, 3);

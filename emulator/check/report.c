@@ -54,6 +54,12 @@ const char *emu_finding_name(enum emu_finding finding)
     return (unsigned)finding < EMU_FINDING_COUNT ? finding_names[finding] : "unknown";
 }
 
+bool emu_finding_is_formal(enum emu_finding finding)
+{
+    return finding == EMU_FINDING_RACE || finding == EMU_FINDING_PROXY_FENCE ||
+           finding == EMU_FINDING_TENSOR_FENCE;
+}
+
 struct emu_reports *emu_reports_create(void)
 {
     struct emu_reports *reports = emu_alloc(sizeof(*reports));
@@ -83,6 +89,19 @@ void emu_reports_free(struct emu_reports *reports)
     emu_free(reports);
 }
 
+static bool count_again(struct emu_reports *reports, const struct finding *added)
+{
+    for (size_t i = 0; i < reports->count; i++) {
+        struct finding *known = &reports->findings[i];
+        if (known->finding == added->finding && known->severity == added->severity &&
+            known->place_key == added->place_key) {
+            known->times += added->times;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* True when it was not there yet. */
 static bool add_times(struct emu_reports *reports, const struct finding *added)
 {
@@ -90,13 +109,8 @@ static bool add_times(struct emu_reports *reports, const struct finding *added)
         reports->failed = true;
         reports->first_error = added->finding;
     }
-    for (size_t i = 0; i < reports->count; i++) {
-        struct finding *known = &reports->findings[i];
-        if (known->finding == added->finding && known->severity == added->severity &&
-            known->place_key == added->place_key) {
-            known->times += added->times;
-            return false;
-        }
+    if (count_again(reports, added)) {
+        return false;
     }
     if (reports->count == MOST_FINDINGS) {
         reports->dropped[added->severity] += added->times;
@@ -120,6 +134,17 @@ void emu_reports_add(struct emu_reports *reports, enum emu_severity severity,
     pthread_mutex_lock(&reports->lock);
     add_times(reports, &added);
     pthread_mutex_unlock(&reports->lock);
+}
+
+bool emu_reports_again(struct emu_reports *reports, enum emu_severity severity,
+                       enum emu_finding finding, uint64_t place_key)
+{
+    const struct finding added = {
+        .severity = severity, .finding = finding, .place_key = place_key, .times = 1};
+    pthread_mutex_lock(&reports->lock);
+    const bool again = count_again(reports, &added);
+    pthread_mutex_unlock(&reports->lock);
+    return again;
 }
 
 unsigned emu_reports_count(struct emu_reports *reports, enum emu_severity at_least)

@@ -36,6 +36,8 @@ enum emu_finding {
     EMU_FINDING_COUNT
 };
 const char *emu_finding_name(enum emu_finding finding);
+/* Whether a kernel can go on behind it: it lacks an order, but has its values. */
+bool emu_finding_is_formal(enum emu_finding finding);
 
 struct emu_reports;
 struct emu_reports *emu_reports_create(void);
@@ -45,6 +47,11 @@ void emu_reports_free(struct emu_reports *reports);
  * (severity, finding, place key) is counted, not repeated. */
 void emu_reports_add(struct emu_reports *reports, enum emu_severity severity,
                      enum emu_finding finding, uint64_t place_key, const char *text);
+/* Counts one that is there already, for who wants to make no text in vain; false: it is
+ * not.
+ */
+bool emu_reports_again(struct emu_reports *reports, enum emu_severity severity,
+                       enum emu_finding finding, uint64_t place_key);
 /* Number of findings of at least that severity. */
 unsigned emu_reports_count(struct emu_reports *reports, enum emu_severity at_least);
 unsigned emu_reports_count_of(struct emu_reports *reports, enum emu_finding finding);

@@ -51,11 +51,14 @@ static void conclude(CUcontext context, struct emu_queued *queued,
     emu_free(text);
     if (emu_reports_first_error(launch->reports, &finding)) {
         const char *name = NULL;
+        const bool is_formal = emu_finding_is_formal(finding);
         context->sticky = result_of(finding);
         cuGetErrorName(context->sticky, &name);
-        emu_refuse(context->sticky,
-                   "%s failed [%s]: the context answers %s until it is reset",
-                   queued->function->ptx->name, emu_finding_name(finding), name);
+        emu_refuse(
+            context->sticky, "%s failed [%s]: the context answers %s until it is reset%s%s",
+            queued->function->ptx->name, emu_finding_name(finding), name,
+            is_formal ? "; to have its results, run it with JIT_GEMM_EMULATOR=allow=" : "",
+            is_formal ? emu_finding_name(finding) : "");
     }
     emu_reports_free(launch->reports);
 }

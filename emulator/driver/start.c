@@ -69,7 +69,7 @@ EMU_EXPORT CUresult emuConfigure(const char *settings)
 
 EMU_EXPORT const char *emuLastError(void)
 {
-    static _Thread_local char copy[4096];
+    static _Thread_local char copy[16384];
     emu_enter();
     snprintf(copy, sizeof(copy), "%s", emu_text_get(&emu_driver.last_error));
     emu_leave(CUDA_SUCCESS);

@@ -69,12 +69,16 @@ static void report_conflict(const struct emu_actor *actor, const char *global,
 {
     const struct emu_cluster *cluster = actor->warp->cta->cluster;
     const struct emu_program *program = cluster->grid->launch.program;
+    const enum emu_severity severity = conflict->tolerated ? EMU_ADVICE : EMU_ERROR;
     struct emu_text text = {0};
     static const enum emu_finding findings[] = {
         [EMU_CONFLICT_ORDER] = EMU_FINDING_RACE,
         [EMU_CONFLICT_PROXY] = EMU_FINDING_PROXY_FENCE,
         [EMU_CONFLICT_TENSOR_FENCE] = EMU_FINDING_TENSOR_FENCE,
     };
+    if (emu_report_again(actor->warp, actor->insn, severity, findings[conflict->kind])) {
+        return;
+    }
     const char *const reasons[] = {
         [EMU_CONFLICT_ORDER] = describe_disorder(conflict),
         [EMU_CONFLICT_PROXY] =
@@ -104,19 +108,14 @@ static void report_conflict(const struct emu_actor *actor, const char *global,
     if (block < grid->block_count && grid->blocks[block] != cluster->index) {
         emu_text_add(&text, ", of cluster %" PRIu64, grid->blocks[block]);
     }
-    if (conflict->tolerated) {
-        emu_report(actor->warp, actor->insn, actor->lane, EMU_ADVICE,
-                   findings[conflict->kind], "%s", emu_text_get(&text));
-    } else {
-        emu_report_error(actor->warp, actor->insn, actor->lane, findings[conflict->kind],
-                         "%s", emu_text_get(&text));
-    }
+    emu_report(actor->warp, actor->insn, actor->lane, severity, findings[conflict->kind],
+               "%s", emu_text_get(&text));
     emu_text_free(&text);
 }
 
 enum access_kind { READS, WRITES, REPEATS /* writes what is there already */ };
 
-static bool check_races(const struct emu_actor *actor, struct emu_shadow *shadow,
+static void check_races(const struct emu_actor *actor, struct emu_shadow *shadow,
                         uint64_t offset, uint64_t bytes, enum access_kind kind,
                         const char *global)
 {
@@ -133,11 +132,9 @@ static bool check_races(const struct emu_actor *actor, struct emu_shadow *shadow
         .view = actor->view,
     };
     struct emu_conflict conflict = {0};
-    if (emu_shadow_access(shadow, offset, bytes, kind != READS, &who, &conflict)) {
-        return true;
+    if (!emu_shadow_access(shadow, offset, bytes, kind != READS, &who, &conflict)) {
+        report_conflict(actor, global, &conflict);
     }
-    report_conflict(actor, global, &conflict);
-    return conflict.tolerated;
 }
 
 static const char *describe_other(const struct emu_grid *grid, uint16_t other)
@@ -150,7 +147,7 @@ static const char *describe_other(const struct emu_grid *grid, uint16_t other)
 }
 
 /* Finds clusters and grids that meet although nothing can order them. */
-static bool check_log(const struct emu_actor *actor,
+static void check_log(const struct emu_actor *actor,
                       const struct emu_allocation *allocation, uint64_t offset,
                       uint32_t bytes, bool write)
 {
@@ -160,15 +157,28 @@ static bool check_log(const struct emu_actor *actor,
     const uint16_t own = emu_log_cluster(grid->order, watched ? 0 : cluster->index);
     struct emu_log_conflict conflict = {0};
     if (emu_access_log_note(allocation->log, own, watched && actor->atomic, offset, bytes,
-                            write, &conflict)) {
-        return true;
+                            write, &conflict) ||
+        emu_report_again(actor->warp, actor->insn, EMU_ERROR, EMU_FINDING_RACE)) {
+        return;
     }
-    return refuse(actor, EMU_FINDING_RACE, "%s of byte %" PRIu64 " of %s, which %s %s; %s",
-                  write ? "write" : "read", conflict.byte, allocation->name,
-                  describe_other(grid, conflict.cluster),
-                  conflict.was_write ? "wrote" : "read",
-                  watched ? "griddepcontrol.wait does not stand between them"
-                          : "nothing orders them");
+    emu_report(actor->warp, actor->insn, actor->lane, EMU_ERROR, EMU_FINDING_RACE,
+               "%s of byte %" PRIu64 " of %s, which %s %s; %s", write ? "write" : "read",
+               conflict.byte, allocation->name, describe_other(grid, conflict.cluster),
+               conflict.was_write ? "wrote" : "read",
+               watched ? "griddepcontrol.wait does not stand between them"
+                       : "nothing orders them");
+}
+
+static void check_global_races(const struct emu_actor *actor,
+                               const struct emu_allocation *allocation, uint64_t offset,
+                               uint32_t bytes, enum access_kind kind)
+{
+    struct emu_cluster *cluster = actor->warp->cta->cluster;
+    if (cluster->grid->launch.settings.races) {
+        check_log(actor, allocation, offset, bytes, kind != READS);
+        check_races(actor, shadow_of(cluster, allocation), offset, bytes, kind,
+                    allocation->name);
+    }
 }
 
 /* ---------------------------------------------------------------------------- shared */
@@ -213,11 +223,10 @@ struct emu_cta *emu_shared_resolve(struct emu_warp *warp, const struct emu_insn 
         return NULL;
     }
     if (emu_launch_of(cta)->settings.races && !has_begun(cta, warp)) {
-        emu_report_error(warp, insn, lane, EMU_FINDING_RACE,
-                         "shared memory of CTA %u, but nothing tells that this CTA has "
-                         "begun; a barrier of the cluster must come first",
-                         rank);
-        return NULL;
+        emu_report(warp, insn, lane, EMU_ERROR, EMU_FINDING_RACE,
+                   "shared memory of CTA %u, but nothing tells that this CTA has begun; a "
+                   "barrier of the cluster must come first",
+                   rank);
     }
     return cta;
 }
@@ -297,8 +306,10 @@ bool emu_shared_read(const struct emu_actor *actor, struct emu_cta *cta, uint32_
             return refuse_unwritten(actor, cta, (uint32_t)(hole - cta->shared_state));
         }
     }
-    return cta->shadow == NULL ||
-           check_races(actor, cta->shadow, offset, bytes, READS, NULL);
+    if (cta->shadow != NULL) {
+        check_races(actor, cta->shadow, offset, bytes, READS, NULL);
+    }
+    return true;
 }
 
 bool emu_shared_write(const struct emu_actor *actor, struct emu_cta *cta, uint32_t offset,
@@ -316,8 +327,10 @@ bool emu_shared_write(const struct emu_actor *actor, struct emu_cta *cta, uint32
     } else {
         memset(cta->shared_state + offset, EMU_DEFINED, bytes);
     }
-    return cta->shadow == NULL ||
-           check_races(actor, cta->shadow, offset, bytes, kind, NULL);
+    if (cta->shadow != NULL) {
+        check_races(actor, cta->shadow, offset, bytes, kind, NULL);
+    }
+    return true;
 }
 
 /* ---------------------------------------------------------------------------- global */
@@ -387,10 +400,8 @@ bool emu_global_read(const struct emu_actor *actor, uint64_t address, uint32_t b
                           (uint64_t)(hole - allocation->state), allocation->name);
         }
     }
-    return !cluster->grid->launch.settings.races ||
-           (check_log(actor, allocation, offset, bytes, false) &&
-            check_races(actor, shadow_of(cluster, allocation), offset, bytes, READS,
-                        allocation->name));
+    check_global_races(actor, allocation, offset, bytes, READS);
+    return true;
 }
 
 bool emu_global_write(const struct emu_actor *actor, uint64_t address, uint32_t bytes,
@@ -401,7 +412,6 @@ bool emu_global_write(const struct emu_actor *actor, uint64_t address, uint32_t 
     if (allocation == NULL) {
         return false;
     }
-    struct emu_cluster *cluster = actor->warp->cta->cluster;
     uint64_t offset = address - allocation->address;
     if (allocation->read_only) {
         return refuse(actor, EMU_FINDING_ILLEGAL, "write to constant memory (%s)",
@@ -415,10 +425,8 @@ bool emu_global_write(const struct emu_actor *actor, uint64_t address, uint32_t 
     } else {
         memset(allocation->state + offset, EMU_DEFINED, bytes);
     }
-    return !cluster->grid->launch.settings.races ||
-           (check_log(actor, allocation, offset, bytes, true) &&
-            check_races(actor, shadow_of(cluster, allocation), offset, bytes, kind,
-                        allocation->name));
+    check_global_races(actor, allocation, offset, bytes, kind);
+    return true;
 }
 
 /* -------------------------------------------------------------------- any other space */

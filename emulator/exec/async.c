@@ -96,11 +96,18 @@ static bool chain_is_free(const struct emu_cluster *cluster, const struct emu_as
 bool emu_async_submit(struct emu_async *async, uint64_t chain)
 {
     struct emu_cluster *cluster = async->warp->cta->cluster;
+    if (cluster->grid->launch.settings.async == EMU_ASYNC_EAGER) {
+        return emu_async_submit_now(async);
+    }
     async->chain = chain;
     append(cluster, async);
-    if (cluster->grid->launch.settings.async != EMU_ASYNC_EAGER) {
-        return true;
-    }
+    return true;
+}
+
+bool emu_async_submit_now(struct emu_async *async)
+{
+    struct emu_cluster *cluster = async->warp->cta->cluster;
+    append(cluster, async);
     enum emu_async_result result = EMU_ASYNC_AGAIN;
     while (result == EMU_ASYNC_AGAIN) {
         result = run_part(cluster, async);

@@ -36,6 +36,8 @@ struct emu_async *emu_async_new(struct emu_warp *warp, const struct emu_insn *in
                                 enum emu_async_result (*run)(struct emu_async *));
 /* Hands it to the cluster. In eager mode it runs before this returns. False: it failed. */
 bool emu_async_submit(struct emu_async *async, uint64_t chain);
+/* The same, and it runs before this returns in any mode. */
+bool emu_async_submit_now(struct emu_async *async);
 /* A chain number that nobody else uses. */
 uint64_t emu_async_chain(struct emu_cluster *cluster);
 

@@ -39,17 +39,18 @@ static struct context *context_of(struct emu_decoder *decoder)
 
 bool emu_decode_fail(struct emu_decoder *decoder, const char *format, ...)
 {
-    char text[512];
+    struct emu_text text = {0};
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    emu_text_addv(&text, format, args);
     va_end(args);
     struct emu_text location = {0};
     ptx_describe_full_location(decoder->program->module, &decoder->source->location,
                                &location);
     emu_fail(decoder->error, "%s: %s: %s", emu_text_get(&location), decoder->source->opcode,
-             text);
+             emu_text_get(&text));
     emu_text_free(&location);
+    emu_text_free(&text);
     return false;
 }
 

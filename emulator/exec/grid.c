@@ -33,6 +33,7 @@ static void retire_cluster(struct emu_grid *grid, struct emu_cluster *cluster, b
     if (failed) {
         __atomic_store_n(&grid->failed, true, __ATOMIC_RELAXED);
     }
+    grid->wrong |= cluster->wrong;
     grid->warp_steps += cluster->warp_steps;
     grid->thread_steps += cluster->thread_steps;
     pthread_mutex_unlock(&grid->lock);
@@ -331,7 +332,7 @@ bool emu_grids_run(const struct emu_launch *launches, unsigned count,
     uint64_t steps = 0;
     for (unsigned i = 0; i < count; i++) {
         steps += grids[i].thread_steps;
-        failed = failed || grids[i].failed;
+        failed = failed || grids[i].failed || grids[i].wrong;
         close_grid(&grids[i]);
     }
     if (ret_thread_steps != NULL) {

@@ -228,6 +228,7 @@ struct emu_cluster {
     uint64_t seen_events; /* of all clusters beside it, at its last slice */
     bool failed;
     unsigned waiting_warps;            /* of all CTAs */
+    bool wrong;                        /* an error was found behind which it goes on */
     bool waits_for_grid;               /* a warp waits for something outside the cluster */
     bool waits_for_memory;             /* or for what another thread writes */
     struct emu_sync_table *sync_table; /* views that strong accesses published */
@@ -265,6 +266,7 @@ struct emu_grid {
     uint32_t cluster_grid[3]; /* grid size in clusters */
     pthread_mutex_t lock;     /* of next_cluster and of what units keep here */
     bool failed;
+    bool wrong;                        /* as a cluster's */
     uint64_t warp_steps, thread_steps; /* executed */
     uint64_t dependents_launched;      /* CTAs that allowed the next grid to start */
     bool dependents_allowed;           /* all of them did */
@@ -344,7 +346,8 @@ uint32_t emu_cluster_agent(struct emu_cluster *cluster);
 /*
  * Reports about one instruction: adds place (kernel, cluster, CTA, warp, lane, PTX line,
  * source line, role), and the seed. emu_report_error returns EMU_FAILED after marking the
- * cluster failed. `lane` EMU_LANES: the warp as a whole.
+ * cluster failed. Behind emu_report the kernel goes on: an error fails the launch when it
+ * has ended, and what the settings allow is advice. `lane` EMU_LANES: the warp as a whole.
  */
 enum emu_step emu_report_error(struct emu_warp *warp, const struct emu_insn *insn,
                                unsigned lane, enum emu_finding finding, const char *format,
@@ -352,6 +355,11 @@ enum emu_step emu_report_error(struct emu_warp *warp, const struct emu_insn *ins
 void emu_report(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
                 enum emu_severity severity, enum emu_finding finding, const char *format,
                 ...) EMU_PRINTF(6, 7);
+
+/* Counts what emu_report has reported before, for who wants to make no text in vain. False:
+ * it has not. */
+bool emu_report_again(struct emu_warp *warp, const struct emu_insn *insn,
+                      enum emu_severity severity, enum emu_finding finding);
 
 /* Checks that the slot is defined in these lanes; otherwise reports `operand_name`
  * ("address of the store") and returns false. */

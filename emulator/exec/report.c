@@ -16,17 +16,19 @@ static void describe_callers(const struct ptx_module *module,
     }
 }
 
-void emu_report(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
-                enum emu_severity severity, enum emu_finding finding, const char *format,
-                ...)
+static uint64_t find_place(const struct emu_warp *warp, const struct emu_insn *insn)
+{
+    return emu_mix((uint64_t)(uintptr_t)emu_launch_of(warp->cta)->program, insn->index);
+}
+
+static void report(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
+                   enum emu_severity severity, enum emu_finding finding, const char *format,
+                   va_list args)
 {
     struct emu_launch *launch = emu_launch_of(warp->cta);
     const struct ptx_module *module = launch->program->module;
     struct emu_text text = {0};
-    va_list args;
-    va_start(args, format);
     emu_text_addv(&text, format, args);
-    va_end(args);
     emu_text_add(&text, "\n  at ");
     ptx_describe_full_location(module, &insn->source->location, &text);
     emu_text_add(&text, ": %s", insn->source->opcode);
@@ -40,22 +42,46 @@ void emu_report(struct emu_warp *warp, const struct emu_insn *insn, unsigned lan
     }
     emu_text_add(&text, "\n  settings: ");
     emu_settings_print(&launch->settings, &text);
-    uint64_t key = emu_mix((uint64_t)(uintptr_t)launch->program, insn->index);
-    emu_reports_add(launch->reports, severity, finding, key, emu_text_get(&text));
+    emu_reports_add(launch->reports, severity, finding, find_place(warp, insn),
+                    emu_text_get(&text));
     emu_text_free(&text);
+}
+
+static enum emu_severity find_severity(const struct emu_warp *warp,
+                                       enum emu_severity severity, enum emu_finding finding)
+{
+    const struct emu_settings *settings = &emu_launch_of(warp->cta)->settings;
+    return (settings->allowed >> finding & 1u) != 0 ? EMU_ADVICE : severity;
+}
+
+void emu_report(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
+                enum emu_severity severity, enum emu_finding finding, const char *format,
+                ...)
+{
+    severity = find_severity(warp, severity, finding);
+    va_list args;
+    va_start(args, format);
+    report(warp, insn, lane, severity, finding, format, args);
+    va_end(args);
+    warp->cta->cluster->wrong |= severity == EMU_ERROR;
+}
+
+bool emu_report_again(struct emu_warp *warp, const struct emu_insn *insn,
+                      enum emu_severity severity, enum emu_finding finding)
+{
+    return emu_reports_again(emu_launch_of(warp->cta)->reports,
+                             find_severity(warp, severity, finding), finding,
+                             find_place(warp, insn));
 }
 
 enum emu_step emu_report_error(struct emu_warp *warp, const struct emu_insn *insn,
                                unsigned lane, enum emu_finding finding, const char *format,
                                ...)
 {
-    struct emu_text text = {0};
     va_list args;
     va_start(args, format);
-    emu_text_addv(&text, format, args);
+    report(warp, insn, lane, EMU_ERROR, finding, format, args);
     va_end(args);
-    emu_report(warp, insn, lane, EMU_ERROR, finding, "%s", emu_text_get(&text));
-    emu_text_free(&text);
     warp->cta->cluster->failed = true;
     return EMU_FAILED;
 }

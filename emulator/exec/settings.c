@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/report.h"
+
 static const char *const async_names[] = {"eager", "latest", "random", "reorder", NULL};
 static const char *const schedule_names[] = {"fair", "random", "deep", "starve", NULL};
 static const char *const numbers_names[] = {"fast", "exact", NULL};
@@ -52,6 +54,26 @@ static bool parse_number(const char *key, const char *value, uint64_t most,
                         value, (unsigned long long)most);
     }
     *ret_number = number;
+    return true;
+}
+
+/* Only what a kernel can go on behind. */
+static bool allow(struct emu_settings *settings, const char *value, struct emu_error *error)
+{
+    const char *names[EMU_FINDING_COUNT + 1] = {NULL};
+    enum emu_finding findings[EMU_FINDING_COUNT];
+    unsigned count = 0;
+    unsigned index = 0;
+    for (unsigned i = 0; i < EMU_FINDING_COUNT; i++) {
+        if (emu_finding_is_formal((enum emu_finding)i)) {
+            findings[count] = (enum emu_finding)i;
+            names[count++] = emu_finding_name((enum emu_finding)i);
+        }
+    }
+    if (!choose("allow", value, names, &index, error)) {
+        return false;
+    }
+    settings->allowed |= 1u << findings[index];
     return true;
 }
 
@@ -121,6 +143,9 @@ static bool apply(struct emu_settings *settings, const char *key, const char *va
         settings->show = good ? index : settings->show;
         return good;
     }
+    if (strcmp(key, "allow") == 0) {
+        return allow(settings, value, error);
+    }
     if (strcmp(key, "coverage") == 0) {
         if (strlen(value) >= sizeof(settings->coverage)) {
             return emu_fail(error, "coverage: the path is longer than %zu bytes",
@@ -133,7 +158,7 @@ static bool apply(struct emu_settings *settings, const char *key, const char *va
         error,
         "there is no setting `%s`; there are seed, async, schedule, numbers, "
         "races, definedness, elect, threads, resident, sms, refuse, max_steps, show, "
-        "coverage",
+        "allow, coverage",
         key);
 }
 
@@ -143,15 +168,22 @@ bool emu_settings_parse(struct emu_settings *settings, const char *text,
     struct emu_settings result = *settings;
     char *copy = emu_strdup(text);
     bool good = true;
+    bool allows =
+        false; /* the pair before was of `allow`, which further kinds may follow */
     char *rest = NULL;
     for (char *pair = strtok_r(copy, ", \n", &rest); good && pair != NULL;
          pair = strtok_r(NULL, ", \n", &rest)) {
         char *equals = strchr(pair, '=');
+        if (equals == NULL && allows) {
+            good = apply(&result, "allow", pair, error);
+            continue;
+        }
         if (equals == NULL) {
             good = emu_fail(error, "`%s` is not of the form key=value", pair);
             break;
         }
         *equals = 0;
+        allows = strcmp(pair, "allow") == 0;
         good = apply(&result, pair, equals + 1, error);
     }
     emu_free(copy);
@@ -173,6 +205,12 @@ void emu_settings_print(const struct emu_settings *settings, struct emu_text *te
         elect_names[settings->elect_highest], settings->threads, settings->resident,
         settings->sms, settings->refuse, (unsigned long long)settings->max_steps,
         show_names[settings->show]);
+    for (unsigned i = 0, count = 0; i < EMU_FINDING_COUNT; i++) {
+        if ((settings->allowed >> i & 1u) != 0) {
+            emu_text_add(text, "%s%s", count++ == 0 ? ",allow=" : ",",
+                         emu_finding_name((enum emu_finding)i));
+        }
+    }
     if (settings->coverage[0] != 0) {
         emu_text_add(text, ",coverage=%s", settings->coverage);
     }

@@ -38,13 +38,14 @@ struct emu_settings {
     unsigned refuse;    /* percent of launch control requests refused without need */
     uint64_t max_steps; /* warp instructions without progress before giving up */
     unsigned show;      /* smallest severity printed to standard error; 3: none */
+    uint32_t allowed; /* a bit for each enum emu_finding that is advice, whatever it was */
     char coverage[256]; /* file that executed PTX lines are added to; "" for none */
 };
 
 /* The defaults: seed 0, random asynchrony, fair schedule, fast numbers, checks on. */
 struct emu_settings emu_settings_default(void);
-/* Applies "seed=7,async=latest,numbers=exact" on top of what is there. Unknown keys and
- * values are errors that list what is possible. */
+/* Applies "seed=7,allow=race,proxy-fence,numbers=exact" on top of what is there: `allow`
+ * takes several values. Unknown keys and values are errors that list what is possible. */
 bool emu_settings_parse(struct emu_settings *settings, const char *text,
                         struct emu_error *error);
 /* All settings as text that emu_settings_parse takes. */

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Errors that name a line and a column of the text. */
-#include <stdio.h>
-
 #include "ptx/internal.h"
 
 static void fail_with(struct ptx_parser *parser, uint32_t line, uint32_t column,
                       const char *format, va_list args)
 {
     if (!parser->failed) {
-        char text[900];
-        vsnprintf(text, sizeof(text), format, args);
-        emu_fail(parser->error, "%u:%u: %s", line, column, text);
+        struct emu_text text = {0};
+        emu_text_addv(&text, format, args);
+        emu_fail(parser->error, "%u:%u: %s", line, column, emu_text_get(&text));
+        emu_text_free(&text);
         parser->failed = true;
     }
     parser->token.kind = PTX_TOKEN_END;

@@ -114,11 +114,10 @@ static bool run_copy(struct emu_tensor_op *op)
     const struct emu_actor writer = emu_tensor_op_actor(op, EMU_PROXY_TENSOR);
     /* Each CTA of a pair copies from its own shared memory to its own tensor memory. */
     for (unsigned i = 0; i < count; i++) {
-        if (!emu_tensor_check_alive(op->warp, op->insn, ctas[i]) ||
-            !emu_tmem_note(&writer, ctas[i], 0, EMU_TMEM_LANES, op->column, op->columns,
-                           true)) {
+        if (!emu_tensor_check_alive(op->warp, op->insn, ctas[i])) {
             return false;
         }
+        emu_tmem_note(&writer, ctas[i], 0, EMU_TMEM_LANES, op->column, op->columns, true);
         for (unsigned row = 0; row < form->shape->rows; row++) {
             if (!copy_row(&reader, ctas[i], task, form->shape, row)) {
                 return false;

@@ -98,8 +98,8 @@ static bool fetch_a_from_tensor_memory(const struct emu_actor *actor, struct emu
                                        const struct mma_part *part, uint32_t *cells)
 {
     uint32_t column = emu_tmem_column(task->a_address);
-    if (!emu_tmem_note(actor, cta, part->lane, part->rows, column, A_COLUMNS, false) ||
-        !emu_tmem_need_defined(actor, cta, part->lane, part->rows, column, A_COLUMNS,
+    emu_tmem_note(actor, cta, part->lane, part->rows, column, A_COLUMNS, false);
+    if (!emu_tmem_need_defined(actor, cta, part->lane, part->rows, column, A_COLUMNS,
                                "A of tcgen05.mma")) {
         return false;
     }
@@ -129,8 +129,8 @@ static bool fetch_scales(const struct emu_actor *actor, struct emu_cta *cta,
         unsigned lanes = rows - row < PARTITION_ROWS ? rows - row : PARTITION_ROWS;
         for (unsigned i = 0; i < partitions; i++) {
             uint32_t base = (first_partition + i) * PARTITION_ROWS;
-            if (!emu_tmem_note(actor, cta, base, lanes, column, 1, false) ||
-                !emu_tmem_need_defined(actor, cta, base, lanes, column, 1, operand_name)) {
+            emu_tmem_note(actor, cta, base, lanes, column, 1, false);
+            if (!emu_tmem_need_defined(actor, cta, base, lanes, column, 1, operand_name)) {
                 return false;
             }
         }
@@ -279,10 +279,8 @@ static bool run_part(const struct emu_actor *actor, struct emu_cta *cta,
         !fetch_a_from_tensor_memory(actor, cta, task, part, operands->a_scratch)) {
         return false;
     }
-    if (!emu_tmem_note(actor, cta, part->lane, part->rows, part->tmem_column, part->columns,
-                       true)) {
-        return false;
-    }
+    emu_tmem_note(actor, cta, part->lane, part->rows, part->tmem_column, part->columns,
+                  true);
     struct saved_row *saved =
         task->any_disabled ? save_disabled(tmem, part, operands) : NULL;
     if (task->accumulate) {

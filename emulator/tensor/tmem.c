@@ -190,18 +190,23 @@ bool emu_tmem_need_defined(const struct emu_actor *actor, struct emu_cta *cta,
     return true;
 }
 
-/* True when it may be let pass. */
-static bool report_conflict(const struct emu_actor *actor, const struct emu_cta *cta,
+static void report_conflict(const struct emu_actor *actor, const struct emu_cta *cta,
                             const struct emu_conflict *conflict)
 {
     const struct emu_program *program = emu_launch_of(cta)->program;
+    bool fence = conflict->kind == EMU_CONFLICT_TENSOR_FENCE;
+    enum emu_finding finding = fence ? EMU_FINDING_TENSOR_FENCE : EMU_FINDING_RACE;
+    enum emu_severity severity = !conflict->tolerated ? EMU_ERROR
+                                 : fence              ? EMU_WARNING
+                                                      : EMU_ADVICE;
+    if (emu_report_again(actor->warp, actor->insn, severity, finding)) {
+        return;
+    }
     uint32_t cell = (uint32_t)(conflict->byte / CELL_BYTES);
     uint32_t lane = cell / EMU_TMEM_COLUMNS * GROUP_LANES;
     const struct emu_insn *other = &program->insns[conflict->other.insn];
     struct emu_text location = {0};
     ptx_describe_location(program->module, &other->source->location, &location);
-    bool fence = conflict->kind == EMU_CONFLICT_TENSOR_FENCE;
-    enum emu_finding finding = fence ? EMU_FINDING_TENSOR_FENCE : EMU_FINDING_RACE;
     struct emu_text text = {0};
     emu_text_add(
         &text,
@@ -219,24 +224,18 @@ static bool report_conflict(const struct emu_actor *actor, const struct emu_cta 
                             "barrier.cluster.arrive, or the registers of a tcgen05.ld that "
                             "were read)");
     }
-    if (conflict->tolerated) {
-        emu_report(actor->warp, actor->insn, actor->lane, fence ? EMU_WARNING : EMU_ADVICE,
-                   finding, "%s", emu_text_get(&text));
-    } else {
-        emu_report_error(actor->warp, actor->insn, actor->lane, finding, "%s",
-                         emu_text_get(&text));
-    }
+    emu_report(actor->warp, actor->insn, actor->lane, severity, finding, "%s",
+               emu_text_get(&text));
     emu_text_free(&location);
     emu_text_free(&text);
-    return conflict->tolerated;
 }
 
-bool emu_tmem_note(const struct emu_actor *actor, struct emu_cta *cta, uint32_t first_lane,
+void emu_tmem_note(const struct emu_actor *actor, struct emu_cta *cta, uint32_t first_lane,
                    uint32_t lanes, uint32_t column, uint32_t columns, bool write)
 {
     struct emu_shadow *shadow = emu_tmem_of(cta)->shadow;
     if (shadow == NULL) {
-        return true;
+        return;
     }
     struct emu_accessor who = {.agent = actor->agent,
                                .epoch = actor->epoch,
@@ -248,10 +247,8 @@ bool emu_tmem_note(const struct emu_actor *actor, struct emu_cta *cta, uint32_t 
     for (uint32_t group = first_lane / GROUP_LANES; group <= last; group++) {
         struct emu_conflict conflict;
         if (!emu_shadow_access(shadow, find_byte(group, column),
-                               (uint64_t)columns * CELL_BYTES, write, &who, &conflict) &&
-            !report_conflict(actor, cta, &conflict)) {
-            return false;
+                               (uint64_t)columns * CELL_BYTES, write, &who, &conflict)) {
+            report_conflict(actor, cta, &conflict);
         }
     }
-    return true;
 }

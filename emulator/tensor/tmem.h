@@ -58,8 +58,8 @@ bool emu_tmem_check(struct emu_warp *warp, const struct emu_insn *insn, unsigned
 bool emu_tmem_need_defined(const struct emu_actor *actor, struct emu_cta *cta,
                            uint32_t first_lane, uint32_t lanes, uint32_t column,
                            uint32_t columns, const char *access_name);
-/* Notes an access for race checking; false: it conflicts with another, and was reported. */
-bool emu_tmem_note(const struct emu_actor *actor, struct emu_cta *cta, uint32_t first_lane,
+/* Notes an access for race checking; one that conflicts with another is reported. */
+void emu_tmem_note(const struct emu_actor *actor, struct emu_cta *cta, uint32_t first_lane,
                    uint32_t lanes, uint32_t column, uint32_t columns, bool write);
 
 /* Opcodes: tcgen05.alloc, .dealloc, .relinquish_alloc_permit. */

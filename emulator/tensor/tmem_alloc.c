@@ -236,7 +236,8 @@ static bool check_unused(struct emu_warp *warp, const struct emu_insn *insn,
                                     .agent = warp->sync.agent,
                                     .epoch = warp->sync.epoch,
                                     .view = &view};
-    return emu_tmem_note(&actor, cta, 0, EMU_TMEM_LANES, column, columns, true);
+    emu_tmem_note(&actor, cta, 0, EMU_TMEM_LANES, column, columns, true);
+    return true;
 }
 
 static enum emu_step exec_dealloc(struct emu_warp *warp, const struct emu_insn *insn,

@@ -27,6 +27,18 @@ Test(reports, every_finding_has_a_name_of_its_own)
     cr_expect_str_eq(emu_finding_name(EMU_FINDING_ILLEGAL), "illegal");
 }
 
+Test(reports, what_is_there_already_is_counted_without_a_text)
+{
+    struct emu_reports *reports = emu_reports_create();
+    cr_expect_not(emu_reports_again(reports, EMU_ERROR, EMU_FINDING_RACE, 2));
+    emu_reports_add(reports, EMU_ERROR, EMU_FINDING_RACE, 2, "r");
+    cr_expect(emu_reports_again(reports, EMU_ERROR, EMU_FINDING_RACE, 2));
+    cr_expect_not(emu_reports_again(reports, EMU_ADVICE, EMU_FINDING_RACE, 2));
+    cr_expect_not(emu_reports_again(reports, EMU_ERROR, EMU_FINDING_RACE, 3));
+    expect_text(reports, EMU_ADVICE, "error [race] r\n    (seen 2 times)\n");
+    emu_reports_free(reports);
+}
+
 Test(reports, text_is_in_order_and_further_lines_are_indented)
 {
     struct emu_reports *reports = emu_reports_create();

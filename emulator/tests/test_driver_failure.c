@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernels that fail: the sticky error, its codes, the way out. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,43 @@ Test(driver_failure, failure_of_a_kernel_sticks_to_the_context)
     text = cu.emuReports(0);
     cr_expect_str_eq(text, "");
     free(text);
+}
+
+/* A kernel of such a name, which traps. Free it. */
+static char *trap_named(const char *name)
+{
+    static const char form[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+                               ".visible .entry %s()\n{\ntrap;\nret;\n}\n";
+    char *text = malloc(sizeof(form) + strlen(name));
+    cr_assert_not_null(text);
+    snprintf(text, sizeof(form) + strlen(name), form, name);
+    return text;
+}
+
+/* Names that C++ mangles have thousands of letters. */
+Test(driver_failure, long_name_of_a_kernel_is_whole_in_its_reports)
+{
+    char name[6001];
+    CUmodule module = NULL;
+    CUfunction function = NULL;
+    memset(name, 'n', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    ASSERT_CU(cu.emuConfigure("show=none"));
+    char *ptx = trap_named(name);
+    ASSERT_CU(cu.cuModuleLoadData(&module, ptx));
+    ASSERT_CU(cu.cuModuleGetFunction(&function, module, name));
+
+    ASSERT_CU(cu.cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+    EXPECT_CU(CUDA_ERROR_LAUNCH_FAILED, cu.cuCtxSynchronize());
+
+    char *text = cu.emuReports(2);
+    cr_expect_not_null(strstr(text, name));
+    expect_reason(name);
+    expect_reason("until it is reset");
+    cr_expect_eq(cu.emuCountFindings(1), 1);
+    cr_expect_eq(cu.emuCountFindings(3), 0);
+    free(text);
+    free(ptx);
 }
 
 Test(driver_failure, each_way_to_fail_has_its_code)

@@ -111,6 +111,7 @@
     X(emuLastError)                                         \
     X(emuReports)                                           \
     X(emuReportsClear)                                      \
+    X(emuCountFindings)                                     \
     X(emuNameMemory)                                        \
     X(emuThreadSteps)
 

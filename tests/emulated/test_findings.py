@@ -66,6 +66,17 @@ def test_missing_tcgen05_fence_fails_a_verification_whose_numbers_are_right():
         expect(plain.returncode == 0 and last_word(plain) == "DONE", plain)
 
 
+def test_allowed_findings_let_a_verification_pass():
+    for name, rule, kind in (("sm_100a plain", "drop tcgen05.fence", "tensor-fence"),
+                             ("sm_90a plain", "drop fence.mbarrier_init", "proxy-fence")):
+        with Broken(name, rule) as broken:
+            done = broken.run("")
+            expect(done.returncode == 1 and f"[{kind}]" in done.stderr, done)
+            done = broken.run(f",allow=race,{kind},show=advice")
+            expect(done.returncode == 0 and last_word(done) == "PASS", done)
+            expect(f"advice [{kind}]" in done.stderr, done)
+
+
 def test_hidden_warning_fails_a_verification_as_well():
     with Broken("sm_100a plain", "drop tcgen05.fence") as broken:
         done = broken.run(",show=none")
