@@ -25,6 +25,11 @@ uint16_t emu_log_cluster(unsigned grid_order, uint64_t cluster)
     return (uint16_t)(1 + grid_order % GRIDS * OF_A_GRID + cluster % OF_A_GRID);
 }
 
+bool emu_log_is_of_grid(uint16_t number, unsigned grid_order)
+{
+    return (number - 1u) / OF_A_GRID == grid_order % GRIDS;
+}
+
 bool emu_log_is_of_grid_before(uint16_t number, unsigned grid_order)
 {
     unsigned next = ((number - 1u) / OF_A_GRID + 1) % GRIDS;

@@ -14,7 +14,9 @@
 /* A cluster, and which of three successive grids it belongs to: no more can run at a
  * time. All clusters of a grid that shadow memory checks have one number: cluster 0. */
 uint16_t emu_log_cluster(unsigned grid_order, uint64_t cluster);
-/* Whether a number from a log is of the grid before that one. */
+/* Whether a number from a log is of that grid, or of the one before; several clusters are
+ * of neither. */
+bool emu_log_is_of_grid(uint16_t number, unsigned grid_order);
 bool emu_log_is_of_grid_before(uint16_t number, unsigned grid_order);
 
 struct emu_access_log;

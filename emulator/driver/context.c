@@ -199,7 +199,7 @@ EMU_EXPORT CUresult CUDAAPI cuCtxSetCurrent(CUcontext ctx)
 
 EMU_EXPORT CUresult CUDAAPI cuCtxGetCurrent(CUcontext *pctx)
 {
-    CUresult result = emu_enter();
+    CUresult result = emu_enter_aside();
     if (result == CUDA_SUCCESS) {
         if (pctx == NULL) {
             return emu_leave(CUDA_ERROR_INVALID_VALUE);

@@ -18,6 +18,8 @@
 void emu_lock(void);
 /* Locks. NOT_INITIALIZED before cuInit; emu_leave must follow in any case. */
 CUresult emu_enter(void);
+/* As emu_enter, but runs no waiting launches: for a call that cannot see what they do. */
+CUresult emu_enter_aside(void);
 /* As emu_enter, with the calling thread's context: INVALID_CONTEXT, or its sticky error. */
 CUresult emu_enter_context(CUcontext *ret_context);
 /* As emu_enter_context, but runs no waiting launches: for a launch that may join them. */

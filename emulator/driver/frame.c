@@ -9,6 +9,12 @@ CUresult emu_enter(void)
     return emu_driver.initialised ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 
+CUresult emu_enter_aside(void)
+{
+    emu_lock();
+    return emu_driver.initialised ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+}
+
 static CUresult find_context(CUcontext *ret_context)
 {
     *ret_context = NULL;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Launches that wait. A launch that was accepted waits in its stream's queue until the next
- * call of the API, whatever that is: so a following launch of the same stream may still
- * join it, if it is a programmatic dependent, and nobody can see that nothing has run yet.
+ * call of the API that could see what it has done: so a following launch of the same stream
+ * may still join it, if it is a programmatic dependent, though its tensor maps are made in
+ * between, and nobody can see that nothing has run yet.
  * What goes wrong while a grid runs is not the launch's result: it becomes the context's
  * sticky error, as on a device.
  */

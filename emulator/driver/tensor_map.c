@@ -17,7 +17,7 @@ EMU_EXPORT CUresult CUDAAPI cuTensorMapEncodeTiled(
     CUtensorMapL2promotion l2Promotion, CUtensorMapFloatOOBfill oobFill)
 {
     struct emu_error error = {0};
-    CUresult result = emu_enter();
+    CUresult result = emu_enter_aside();
     if (result != CUDA_SUCCESS) {
         return emu_leave(result);
     }
@@ -61,7 +61,7 @@ static CUresult replace_address(CUtensorMap *bytes, uint64_t address)
 EMU_EXPORT CUresult CUDAAPI cuTensorMapReplaceAddress(CUtensorMap *tensorMap,
                                                       void *globalAddress)
 {
-    CUresult result = emu_enter();
+    CUresult result = emu_enter_aside();
     if (result == CUDA_SUCCESS) {
         result = replace_address(tensorMap, (uint64_t)(uintptr_t)globalAddress);
     }

@@ -137,13 +137,39 @@ static void check_races(const struct emu_actor *actor, struct emu_shadow *shadow
     }
 }
 
-static const char *describe_other(const struct emu_grid *grid, uint16_t other)
+/* Memory that nobody named is told by its place. */
+static void describe_memory(const struct emu_allocation *allocation, struct emu_text *text)
 {
-    if (!grid->launch.program->shares_grid) {
-        return "another cluster";
+    if (allocation->name[0] != '\0') {
+        emu_text_add(text, "%s", allocation->name);
+    } else {
+        emu_text_add(text, "the %" PRIu64 " bytes of global memory at 0x%" PRIx64,
+                     allocation->bytes, allocation->address);
     }
-    return emu_log_is_of_grid_before(other, grid->order) ? "the grid before this one"
-                                                         : "another grid";
+}
+
+static void report_meeting(const struct emu_actor *actor,
+                           const struct emu_allocation *allocation, bool write,
+                           const struct emu_log_conflict *conflict)
+{
+    const struct emu_grid *grid = actor->warp->cta->cluster->grid;
+    const bool before = emu_log_is_of_grid_before(conflict->cluster, grid->order);
+    const bool here = emu_log_is_of_grid(conflict->cluster, grid->order);
+    const bool grids = before || (grid->launch.program->shares_grid && !here);
+    struct emu_text text = {0};
+    emu_text_add(&text, "%s of byte %" PRIu64 " of ", write ? "write" : "read",
+                 conflict->byte);
+    describe_memory(allocation, &text);
+    emu_text_add(&text, ", which %s %s; %s",
+                 before  ? "the grid before this one"
+                 : grids ? "another grid"
+                         : "another cluster",
+                 conflict->was_write ? "wrote" : "read",
+                 grids ? "griddepcontrol.wait does not stand between them"
+                       : "nothing orders them");
+    emu_report(actor->warp, actor->insn, actor->lane, EMU_ERROR, EMU_FINDING_RACE, "%s",
+               emu_text_get(&text));
+    emu_text_free(&text);
 }
 
 /* Finds clusters and grids that meet although nothing can order them. */
@@ -156,17 +182,11 @@ static void check_log(const struct emu_actor *actor,
     const bool watched = grid->launch.program->shares_grid;
     const uint16_t own = emu_log_cluster(grid->order, watched ? 0 : cluster->index);
     struct emu_log_conflict conflict = {0};
-    if (emu_access_log_note(allocation->log, own, watched && actor->atomic, offset, bytes,
-                            write, &conflict) ||
-        emu_report_again(actor->warp, actor->insn, EMU_ERROR, EMU_FINDING_RACE)) {
-        return;
+    if (!emu_access_log_note(allocation->log, own, watched && actor->atomic, offset, bytes,
+                             write, &conflict) &&
+        !emu_report_again(actor->warp, actor->insn, EMU_ERROR, EMU_FINDING_RACE)) {
+        report_meeting(actor, allocation, write, &conflict);
     }
-    emu_report(actor->warp, actor->insn, actor->lane, EMU_ERROR, EMU_FINDING_RACE,
-               "%s of byte %" PRIu64 " of %s, which %s %s; %s", write ? "write" : "read",
-               conflict.byte, allocation->name, describe_other(grid, conflict.cluster),
-               conflict.was_write ? "wrote" : "read",
-               watched ? "griddepcontrol.wait does not stand between them"
-                       : "nothing orders them");
 }
 
 static void check_global_races(const struct emu_actor *actor,
@@ -177,7 +197,7 @@ static void check_global_races(const struct emu_actor *actor,
     if (cluster->grid->launch.settings.races) {
         check_log(actor, allocation, offset, bytes, kind != READS);
         check_races(actor, shadow_of(cluster, allocation), offset, bytes, kind,
-                    allocation->name);
+                    allocation->name[0] != '\0' ? allocation->name : "of global memory");
     }
 }
 

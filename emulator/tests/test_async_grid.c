@@ -79,7 +79,7 @@ Test(async_grid, what_the_grid_before_wrote_is_not_there_before_the_wait)
             "@%p0 red.global.add.u32 [%rd0], 7;\ngriddepcontrol.launch_dependents;\n" DELAY,
             "ld.global.u32 %r4, [%rd0];\n"),
     };
-    run_grids_for(kernels[0], 1, 0, found, "another cluster wrote");
+    run_grids_for(kernels[0], 1, 0, found, "the grid before this one wrote");
     run_grids_for(kernels[1], 1, 0, found, "the grid before this one wrote");
     run_grids_for(kernels[2], 1, 0, found, "the grid before this one wrote");
     run_grids(
@@ -97,7 +97,7 @@ Test(async_grid, what_the_grid_before_reads_is_not_written_before_the_wait)
     run_grids_for(
         GRIDS("ld.global.u32 %r4, [%rd0];\ngriddepcontrol.launch_dependents;\n" DELAY,
               "@%p0 st.global.u32 [%rd0], 1;\n"),
-        1, 0, found, "which another cluster read");
+        1, 0, found, "which the grid before this one read");
     run_grids_for(
         GRIDS("ld.global.u32 %r4, [%rd0];\ngriddepcontrol.launch_dependents;\n" DELAY,
               "red.global.add.u32 [%rd0+8], 1;\n@%p0 st.global.u32 [%rd0], 1;\n"),

@@ -102,6 +102,35 @@ Test(driver_dependent, one_that_does_not_wait_is_found)
     cr_expect(result != CUDA_SUCCESS || copied[31] == 0, "the two grids did not overlap");
 }
 
+/* What a program does between two launches of a library that makes tensor maps. */
+static void make_map(struct pair *pair)
+{
+    const cuuint64_t dims[] = {32};
+    const cuuint64_t strides[] = {128};
+    const cuuint32_t box[] = {32};
+    const cuuint32_t steps[] = {1};
+    CUtensorMap map;
+    CUcontext current = NULL;
+    ASSERT_CU(cu.cuCtxGetCurrent(&current));
+    ASSERT_CU(cu.cuTensorMapEncodeTiled(
+        &map, CU_TENSOR_MAP_DATA_TYPE_UINT32, 1, (void *)(uintptr_t)pair->data, dims,
+        strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+        CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+}
+
+Test(driver_dependent, tensor_map_made_between_two_launches_does_not_part_them)
+{
+    struct pair pair;
+    unsigned copied[32];
+    ASSERT_CU(cu.emuConfigure("show=none"));
+    prepare(&pair);
+    launch_one(&pair, pair.first, false);
+    make_map(&pair);
+    launch_one(&pair, pair.hasty, true);
+    CUresult result = cu.cuMemcpyDtoH(copied, pair.copy, sizeof(copied));
+    cr_expect(result != CUDA_SUCCESS || copied[31] == 0, "the two grids did not overlap");
+}
+
 Test(driver_dependent, without_the_attribute_grids_follow_each_other)
 {
     struct pair pair;
