@@ -19,6 +19,8 @@ static const struct cli_help run_help = {
     "or the same with FAIL, and exit code 1; without --verify it begins with DONE.\n"
     "f32 scalars are passed by value, all other operands by pointer.\n"
     "A kernel that needs a workspace gets one of zeros, and is launched twice with it.\n"
+    "--back-to-back launches twice without waiting in between: the second launch reads D\n"
+    "of the first as its A, B, C and matrix operands, where these lie as D does.\n"
     "On the emulator nothing is timed (kernel_us=emulated), and the host makes the\n"
     "reference's sums; --verify fails as well if the emulator warned of something.\n",
     "  jit-gemm run 4096x4096x4096 bf16 --verify\n"
@@ -34,7 +36,7 @@ struct run_options {
     struct run_strides strides;
     int64_t seed, repeat;
     double alpha, beta;
-    bool verify, json;
+    bool verify, json, back_to_back;
     const char *save;     /* NULL: D is not kept */
     const char *in_place; /* NULL: D has memory of its own */
 };
@@ -235,6 +237,66 @@ static int prepare_and_run(const struct run_launch *launch)
     return code == CLI_OK ? run_launch_once(launch) : code;
 }
 
+static int verify_launch(struct run_state *state, const struct run_launch *launch,
+                         const struct cli_problem *problem,
+                         const struct run_options *options)
+{
+    return run_verify(launch, problem, options->json, options->context.verbose,
+                      &state->verdict);
+}
+
+/* Once, or, with a workspace, once more with what the first launch left in it. */
+static int run_apart(struct run_state *state, const struct cli_problem *problem,
+                     const struct run_options *options)
+{
+    const struct run_launch *launch = &state->launch;
+    int code = prepare_and_run(launch);
+
+    if (code == CLI_OK && launch->info.workspace_bytes) {
+        code = run_results_poison(launch->context, &launch->results);
+        if (code == CLI_OK) {
+            code = prepare_and_run(launch);
+        }
+    }
+    if (code == CLI_OK && options->save != NULL) {
+        code = save_result(launch, options->save);
+    }
+    return code == CLI_OK && options->verify
+               ? verify_launch(state, launch, problem, options)
+               : code;
+}
+
+/* Two launches of which nothing awaits the first. */
+static int run_back_to_back(struct run_state *state, const struct cli_problem *problem,
+                            const struct run_options *options)
+{
+    const struct run_launch *launch = &state->launch;
+    struct run_launch second;
+    int code = run_launch_follow(problem, launch, options->strides.ldd, &second);
+
+    if (code == CLI_OK) {
+        code = run_launch_both(launch, &second);
+    }
+    if (code == CLI_OK && options->save != NULL) {
+        code = save_result(&second, options->save);
+    }
+    if (code == CLI_OK && options->verify) {
+        code = verify_launch(state, launch, problem, options);
+    }
+    if (code == CLI_OK && options->verify) {
+        if (!options->json) {
+            puts("second   reads D of the first launch");
+        }
+        code = verify_launch(state, &second, problem, options);
+    }
+    if (code == CLI_OK) {
+        state->verdict.is_wrong |=
+            run_check_guards(launch->context, &launch->inputs, &second.results) != CLI_OK;
+    }
+    run_launch_unfollow(&second);
+    return code;
+}
+
 static int run_problem(struct run_state *state, const struct cli_problem *problem,
                        const struct run_options *options)
 {
@@ -248,21 +310,8 @@ static int run_problem(struct run_state *state, const struct cli_problem *proble
     if (!options->json) {
         print_facts(state, text);
     }
-    code = prepare_and_run(launch);
-    if (code == CLI_OK && launch->info.workspace_bytes) {
-        /* Once more with what the first one left in the workspace. */
-        code = run_results_poison(launch->context, &launch->results);
-        if (code == CLI_OK) {
-            code = prepare_and_run(launch);
-        }
-    }
-    if (code == CLI_OK && options->save != NULL) {
-        code = save_result(launch, options->save);
-    }
-    if (code == CLI_OK && options->verify) {
-        code = run_verify(launch, problem, options->json, options->context.verbose,
-                          &state->verdict);
-    }
+    code = options->back_to_back ? run_back_to_back(state, problem, options)
+                                 : run_apart(state, problem, options);
     if (code == CLI_OK && options->verify) {
         code = check_findings(state);
     }
@@ -312,6 +361,11 @@ static int check_options(const struct run_options *options,
         problem->problem.c.dtype == JIT_GEMM_DTYPE_NONE) {
         return cli_usage_error("--beta needs a C in the problem, such as c=bf16");
     }
+    if (options->back_to_back && options->in_place != NULL) {
+        return cli_usage_error(
+            "--back-to-back: the second launch would find what the first "
+            "one wrote over; leave out --in-place");
+    }
     if (options->strides.ldc != 0 && problem->problem.c.dtype == JIT_GEMM_DTYPE_NONE) {
         return cli_usage_error("--ldc needs a C in the problem, such as c=bf16");
     }
@@ -346,6 +400,9 @@ int cmd_run(int argc, char **argv)
         {"--in-place", "NAME",
          "write D over C, or over the matrix operand of this name,\nwhich lies as D",
          CLI_TEXT, &options.in_place},
+        {"--back-to-back", NULL,
+         "launch twice without waiting, the second time\nreading D of the first launch",
+         CLI_FLAG, &options.back_to_back},
         {"--save", "FILE", "write D as it lies on the device, elements of its type",
          CLI_TEXT, &options.save},
         {"--json", NULL, "print one JSON object instead", CLI_FLAG, &options.json},

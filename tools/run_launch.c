@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "run_launch.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,10 +172,9 @@ int run_launch_prepare(const struct run_launch *launch)
     return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, false);
 }
 
-int run_launch_once(const struct run_launch *launch)
+/* After the last launch. */
+static int await(const struct run_launch *launch, jit_gemm_status status)
 {
-    jit_gemm_status status = jit_gemm_run(launch->gemm, &launch->args, NULL);
-
     if (status == JIT_GEMM_OK) {
         status = jit_gemm_device_synchronize(launch->context);
     }
@@ -184,6 +184,71 @@ int run_launch_once(const struct run_launch *launch)
         return CLI_FAILED;
     }
     return CLI_OK;
+}
+
+int run_launch_once(const struct run_launch *launch)
+{
+    return await(launch, jit_gemm_run(launch->gemm, &launch->args, NULL));
+}
+
+int run_launch_both(const struct run_launch *first, const struct run_launch *second)
+{
+    jit_gemm_status status = jit_gemm_run(first->gemm, &first->args, NULL);
+
+    if (status == JIT_GEMM_OK) {
+        status = jit_gemm_run(second->gemm, &second->args, NULL);
+    }
+    return await(second, status);
+}
+
+/* Puts D of the first launch in the place of an input that lies as it does. */
+static bool replace_input(struct run_matrix *input, const struct run_matrix *d)
+{
+    const struct element_view *is = &input->view, *wanted = &d->view;
+
+    if (input->base == 0 || is->dtype != wanted->dtype || is->batch != wanted->batch ||
+        is->rows != wanted->rows || is->columns != wanted->columns ||
+        is->ld != wanted->ld || is->batch_stride != wanted->batch_stride) {
+        return false;
+    }
+    *input = *d;
+    return true;
+}
+
+int run_launch_follow(const struct cli_problem *problem, const struct run_launch *first,
+                      int64_t ldd, struct run_launch *ret_second)
+{
+    bool reads_first = false;
+
+    *ret_second = *first;
+    ret_second->results = (struct run_results){.workspace = first->results.workspace};
+    struct run_inputs *inputs = &ret_second->inputs;
+    struct run_matrix *const matrices[] = {&inputs->a, &inputs->b, &inputs->c};
+    for (size_t i = 0; i < sizeof(matrices) / sizeof(matrices[0]); i++) {
+        reads_first |= replace_input(matrices[i], &first->results.d);
+    }
+    for (size_t i = 0; i < problem->operand_count; i++) {
+        reads_first |= problem->operands[i].kind == JIT_GEMM_OPERAND_MATRIX &&
+                       replace_input(&inputs->operands[i], &first->results.d);
+    }
+    if (!reads_first) {
+        return cli_usage_error(
+            "--back-to-back: the second launch has nothing to read of the "
+            "first: A, B, C or a matrix operand must lie as D, of its "
+            "type and size");
+    }
+    const int code = run_results_create(first->context, problem, inputs, ldd, false,
+                                        &ret_second->results);
+    if (code == CLI_OK) {
+        run_launch_set_arguments(problem, ret_second);
+    }
+    return code;
+}
+
+void run_launch_unfollow(struct run_launch *second)
+{
+    second->results.workspace = (struct run_matrix){0};
+    run_results_free(second->context, &second->results);
 }
 
 void run_launch_close(struct run_launch *launch)

@@ -40,6 +40,15 @@ void run_launch_set_arguments(const struct cli_problem *problem, struct run_laun
 int run_launch_prepare(const struct run_launch *launch);
 /* Launches and waits. */
 int run_launch_once(const struct run_launch *launch);
+
+/* A second launch of the kernel with results of its own, `ldd` as in run_strides: it reads
+ * D of the first one wherever it reads a matrix that lies as D, or there is none, which is
+ * a usage error. Borrows all but its results; close it before the first in either case. */
+int run_launch_follow(const struct cli_problem *problem, const struct run_launch *first,
+                      int64_t ldd, struct run_launch *ret_second);
+void run_launch_unfollow(struct run_launch *second);
+/* Launches both, one right behind the other, and waits for the second. */
+int run_launch_both(const struct run_launch *first, const struct run_launch *second);
 void run_launch_close(struct run_launch *launch);
 
 #endif

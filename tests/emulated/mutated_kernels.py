@@ -17,6 +17,8 @@ USED = "registers that are read stand for the wait, and nothing is given back be
 NO_COPIES = ("no copy arrives at a barrier; threads and commits come after the CTA's own "
              "synchronisation")
 
+LOADS_FIRST = "the first warp is the one that loads; what the others do comes after its copies"
+
 KERNELS = {
     "sm_90a plain": {
         "of": "wgmma.mma_async",
@@ -154,6 +156,37 @@ KERNELS = {
                 "--epilogue", "d = s = b = m = acc;",
                 "--operand", "s:column_vector:f32:sum", "--operand", "b:row_vector:f32:sum",
                 "--operand", "m:scalar:f32:sum"],
+    },
+    # Only what orders a launch behind the one whose D it reads: as A, and as a matrix operand.
+    "sm_90a back to back": {
+        "of": "wgmma.mma_async",
+        "sms": 4,
+        "only": "back to back",
+        "harmless": {("back to back: only the first warp waits", 0): LOADS_FIRST},
+        "run": ["512x256x256", "bf16", "--arch", "sm_90a", "--back-to-back",
+                "--config", "tile=128x128 stages=3"],
+    },
+    "sm_100a back to back": {
+        "of": "tcgen05.mma",
+        "sms": 4,
+        "only": "back to back",
+        "run": ["512x256x256", "bf16", "--arch", "sm_100a", "--back-to-back",
+                "--config", "mma=256x128 cluster=2x1 scheduler=static stages=3"],
+    },
+    "sm_100a back to back, matrix operand": {
+        "of": "tcgen05.mma",
+        "sms": 4,
+        "only": "back to back",
+        "run": ["512x256x320", "bf16", "--arch", "sm_100a", "--back-to-back",
+                "--config", "mma=128x64 cluster=1x1 scheduler=clc stages=5",
+                "--epilogue", "d = acc + r;", "--operand", "r:matrix:bf16"],
+    },
+    "sm_100a back to back, loads by threads": {
+        "of": "tcgen05.mma",
+        "sms": 4,
+        "only": "back to back",
+        "run": ["512x256x256", "bf16", "input_align=8", "--lda", "256", "--arch", "sm_100a",
+                "--back-to-back", "--config", "mma=128x64 stages=3"],
     },
     # Only how sums are multiplied by scales. Rows that M lacks are so many that theirs would lie
     # beyond the guards; scales are 40 bytes apart, as the rules have it.

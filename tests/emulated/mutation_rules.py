@@ -129,6 +129,17 @@ def fence_before_wait(ptx):
             yield fence, moved
 
 
+def by_one_warp(first):
+    """Only the first warp does it, or only the last."""
+    def change(guard, opcode, operands):
+        bound = "31;" if first else "%ntid.x;\nsub.u32 bound, bound, 32;"
+        order = "le" if first else "ge"
+        return scoped(f".reg .pred mutant;\n.reg .b32 thread, bound;\nmov.u32 thread, %tid.x;\n"
+                      f"mov.u32 bound, {bound}\nsetp.{order}.u32 mutant, thread, bound;", "",
+                      f"@mutant {opcode}{operands}")
+    return change
+
+
 RULES = {
     "drop fence.proxy.async": drop(r"fence\.proxy\.async[\w.:]*"),
     "drop fence.mbarrier_init": drop(r"fence\.mbarrier_init[\w.]*"),
@@ -173,6 +184,9 @@ RULES = {
     "reductions: drop a store": drop(r"st\.global\.u32"),
     "reductions: drop a value for another warp": drop(r"st\.shared\.f32"),
     "reductions: drop bar.sync": drop(r"(?:bar\.sync|barrier\.sync)[\w.]*"),
+    "back to back: drop griddepcontrol.wait": drop(r"griddepcontrol\.wait"),
+    "back to back: only the first warp waits": rewrite(r"griddepcontrol\.wait", by_one_warp(True)),
+    "back to back: only the last warp waits": rewrite(r"griddepcontrol\.wait", by_one_warp(False)),
     "other stride of B": rewrite(r"wgmma\.mma_async[\w.]*",
                                  other_descriptor(2, "0x0000000800000000")),
 }

@@ -17,7 +17,7 @@ from mutation_rules import RULES  # noqa: E402
 from tap import named_tests, run_tests  # noqa: E402
 
 TOOL, DRIVER = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
-SETTINGS = "async=latest,schedule=fair,seed=1,threads=1,sms=2,max_steps=1000000"
+SETTINGS = "async=latest,schedule=fair,seed=1,threads=1,max_steps=1000000"
 
 
 class Broken:
@@ -43,9 +43,9 @@ class Broken:
 
     def run(self, settings, *words, **variables):
         variables = variables or {"MUTANT": self.file}
-        return self.runner.run(["run", *self.kernel["run"], *(words or ["--verify"])],
-                               SETTINGS + settings, covered=False, MUTANT_OF=self.kernel["of"],
-                               **variables)
+        settings = f"{SETTINGS},sms={self.kernel.get('sms', 2)}{settings}"
+        return self.runner.run(["run", *self.kernel["run"], *(words or ["--verify"])], settings,
+                               covered=False, MUTANT_OF=self.kernel["of"], **variables)
 
 
 def last_word(done):
@@ -82,6 +82,31 @@ def test_hidden_warning_fails_a_verification_as_well():
         done = broken.run(",show=none")
         expect(done.returncode == 1 and last_word(done) == "FAIL", done)
         expect("tensor-fence" not in done.stderr and "show=warnings" in done.stderr, done)
+
+
+def test_launches_back_to_back_are_both_verified():
+    with Broken("sm_100a back to back", "back to back: drop griddepcontrol.wait") as broken:
+        done = broken.run("", MUTANT_DUMP=broken.file)
+        expect(done.returncode == 0 and last_word(done) == "PASS", done)
+        words = [line.split()[0] for line in done.stdout.splitlines()]
+        expect(words[-4:] == ["D", "second", "D", "PASS"], done)
+
+
+def test_missing_wait_for_the_grid_before_is_found_back_to_back():
+    for name in ("sm_90a back to back", "sm_100a back to back"):
+        with Broken(name, "back to back: drop griddepcontrol.wait") as broken:
+            done = broken.run("")
+            expect(done.returncode == 1 and "error [race]" in done.stderr, done)
+            expect("griddepcontrol.wait does not stand between them" in done.stderr or
+                   "nothing orders them" in done.stderr, done)
+
+
+def test_second_launch_must_have_something_to_read_of_the_first():
+    with tempfile.TemporaryDirectory(prefix="jit_gemm_findings_") as folder:
+        done = Runner(TOOL, DRIVER, folder).run(
+            ["run", "256x256x128", "bf16", "--arch", "sm_100a", "--back-to-back"], SETTINGS,
+            covered=False)
+        expect(done.returncode == 2 and "must lie as D" in done.stderr, done)
 
 
 sys.exit(run_tests(named_tests(globals())))
