@@ -16,6 +16,7 @@ static enum emu_step exec_grid_wait(struct emu_warp *warp, const struct emu_insn
     (void)lanes;
     if (launch->predecessor_done == NULL ||
         launch->predecessor_done(launch->predecessor_context)) {
+        warp->sync.view.behind_grid = true;
         return EMU_NEXT;
     }
     warp->cta->cluster->waits_for_grid = true;
@@ -42,6 +43,7 @@ static enum emu_step exec_launch_dependents(struct emu_warp *warp,
     (void)lanes;
     if (!state->allowed_dependents) {
         state->allowed_dependents = true;
+        __atomic_store_n(&warp->cta->cluster->grid->triggered, true, __ATOMIC_RELAXED);
         emu_dependents_allowed(warp->cta->cluster->grid, 1);
         emu_note_event(warp);
     }

@@ -273,6 +273,7 @@ void emu_view_join(struct emu_view *to, const struct emu_view *from)
     emu_clock_join(&to->tensor, &from->tensor);
     emu_clock_join(&to->met, &from->met);
     emu_clock_join(&to->signalled, &from->signalled);
+    to->behind_grid |= from->behind_grid;
 }
 
 void emu_view_copy(struct emu_view *to, const struct emu_view *from)
@@ -284,6 +285,7 @@ void emu_view_copy(struct emu_view *to, const struct emu_view *from)
     emu_clock_copy(&to->tensor, &from->tensor);
     emu_clock_copy(&to->met, &from->met);
     emu_clock_copy(&to->signalled, &from->signalled);
+    to->behind_grid = from->behind_grid;
 }
 
 void emu_view_free(struct emu_view *view)

@@ -71,6 +71,7 @@ void emu_clock_free(struct emu_clock *clock);
  */
 struct emu_view {
     struct emu_clock happened, proxied, proxied_global, fenced, tensor, met, signalled;
+    bool behind_grid; /* comes after all of the grid before: griddepcontrol.wait */
 };
 void emu_view_join(struct emu_view *to, const struct emu_view *from);
 void emu_view_copy(struct emu_view *to, const struct emu_view *from);

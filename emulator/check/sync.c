@@ -64,6 +64,7 @@ static void take_up(struct emu_view *to, const struct emu_view *published)
     emu_clock_join(&to->fenced, &published->fenced);
     emu_clock_join(&to->met, &published->met);
     emu_clock_join(&to->signalled, &published->signalled);
+    to->behind_grid |= published->behind_grid;
 }
 
 void emu_sync_release_narrow(struct emu_sync *sync, struct emu_view *published)
@@ -73,6 +74,7 @@ void emu_sync_release_narrow(struct emu_sync *sync, struct emu_view *published)
     }
     emu_clock_join(&published->fenced, &sync->view.fenced);
     emu_clock_join(&published->met, &sync->view.met);
+    published->behind_grid |= sync->view.behind_grid;
     emu_clock_join(&published->signalled, &sync->view.signalled);
     emu_clock_join(&published->signalled, &sync->view.happened);
     emu_clock_raise(&published->signalled, sync->agent, sync->epoch);

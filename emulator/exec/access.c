@@ -180,10 +180,13 @@ static void check_log(const struct emu_actor *actor,
     const struct emu_cluster *cluster = actor->warp->cta->cluster;
     const struct emu_grid *grid = cluster->grid;
     const bool watched = grid->launch.program->shares_grid;
-    const uint16_t own = emu_log_cluster(grid->order, watched ? 0 : cluster->index);
+    const struct emu_log_accessor who = {
+        .cluster = emu_log_cluster(grid->order, watched ? 0 : cluster->index),
+        .may_meet = watched && actor->atomic,
+        .behind_grid = actor->view->behind_grid,
+    };
     struct emu_log_conflict conflict = {0};
-    if (!emu_access_log_note(allocation->log, own, watched && actor->atomic, offset, bytes,
-                             write, &conflict) &&
+    if (!emu_access_log_note(allocation->log, &who, offset, bytes, write, &conflict) &&
         !emu_report_again(actor->warp, actor->insn, EMU_ERROR, EMU_FINDING_RACE)) {
         report_meeting(actor, allocation, write, &conflict);
     }

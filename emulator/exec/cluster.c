@@ -85,6 +85,7 @@ static void create_warp(struct emu_cta *cta, unsigned index, unsigned threads)
         .group = {[EMU_SCOPE_CTA] = cta->cluster->index * EMU_MAX_CLUSTER + cta->rank,
                   [EMU_SCOPE_CLUSTER] = cta->cluster->index},
     };
+    warp->sync.view.behind_grid = cta->cluster->grid->behind;
     unsigned lanes = threads - index * EMU_LANES;
     warp->live = lanes >= EMU_LANES ? EMU_ALL_LANES : (1u << lanes) - 1;
     warp->mask = warp->live;

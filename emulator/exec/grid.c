@@ -175,11 +175,28 @@ static void place_ctas(struct together *all, struct emu_cluster *cluster)
     }
 }
 
+/* What grids before it noted is kept, for who has not waited for the last of them. Its own
+ * numbers in the logs were those of the third before it. */
+static void start_grid(const struct together *all, unsigned index)
+{
+    struct emu_grid *grid = &all->grids[index];
+    grid->started = true;
+    grid->behind =
+        index > 0 && all->grids[index - 1].finished && !all->grids[index - 1].triggered;
+    emu_memory_forget_grid(grid->launch.memory, index);
+    if (index > 1 && all->grids[index - 2].finished) {
+        emu_memory_forget_grid(grid->launch.memory, index - 2);
+    }
+}
+
 static bool admit_cluster(struct together *all)
 {
     for (unsigned i = 0; i < all->count && may_start(all, i); i++) {
         struct emu_grid *grid = &all->grids[i];
         uint64_t index = 0;
+        if (!grid->started) {
+            start_grid(all, i);
+        }
         if (grid->resident_count < resident_limit(grid) && take_cluster(grid, &index)) {
             EMU_GROW(all->resident, all->resident_count);
             struct emu_cluster *cluster = emu_cluster_create(grid, index);
@@ -205,8 +222,6 @@ static void remove_cluster(struct together *all, uint64_t at, bool failed)
     }
     retire_cluster(grid, cluster, failed);
     if (grid->resident_count == 0 && grid->next_cluster >= grid->cluster_total) {
-        /* What it wrote is there for whoever waits for it. */
-        emu_memory_clear_logs(grid->launch.memory);
         grid->finished = true;
     }
     for (unsigned i = 0; failed && i < all->count; i++) {

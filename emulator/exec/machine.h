@@ -259,7 +259,10 @@ struct emu_launch {
 
 struct emu_grid {
     struct emu_launch launch;
-    unsigned order;     /* among grids that run side by side */
+    unsigned order; /* among grids that run side by side */
+    bool started;
+    bool behind;        /* the grid before ended before this one could start */
+    bool triggered;     /* a CTA executed griddepcontrol.launch_dependents */
     struct emu_sm *sms; /* launch.sm_count of them, where CTAs contend; otherwise NULL */
     uint64_t cluster_total;
     uint64_t next_cluster;    /* clusters before it were launched or cancelled */

@@ -222,6 +222,13 @@ void emu_memory_describe(struct emu_memory *memory, uint64_t address, struct emu
     }
 }
 
+void emu_memory_forget_grid(struct emu_memory *memory, unsigned grid_order)
+{
+    for (size_t i = 0; i < memory->count; i++) {
+        emu_access_log_forget(memory->sorted[i]->log, grid_order);
+    }
+}
+
 void emu_memory_clear_logs(struct emu_memory *memory)
 {
     for (size_t i = 0; i < memory->count; i++) {

@@ -49,8 +49,10 @@ bool emu_memory_copy(struct emu_memory *memory, uint64_t to, uint64_t from, uint
 /* Says in words where an address lies: "17 bytes past the end of `A` (4096 bytes)". */
 void emu_memory_describe(struct emu_memory *memory, uint64_t address,
                          struct emu_text *text);
-/* Forgets which clusters accessed it: at the end of each grid. */
+/* Forgets which clusters accessed it: at the end of grids that run side by side. */
 void emu_memory_clear_logs(struct emu_memory *memory);
+/* Forgets that clusters of that grid did. */
+void emu_memory_forget_grid(struct emu_memory *memory, unsigned grid_order);
 
 /* ------------------------------------------------------------- accesses of a kernel */
 

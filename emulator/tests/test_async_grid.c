@@ -16,6 +16,8 @@
     "mov.u32 %r10, 0;\nD:\nadd.u32 %r10, %r10, 1;\nsetp.lt.u32 %p9, %r10, 3000;\n" \
     "@%p9 bra D;\n"
 
+static uint32_t threads = 32; /* of a CTA, in the runs that follow */
+
 /* NULL `finding`: both end well. */
 static void run_grids_for(const char *ptx, uint32_t ctas, unsigned resident,
                           uint32_t *found, const char *finding)
@@ -35,7 +37,7 @@ static void run_grids_for(const char *ptx, uint32_t ctas, unsigned resident,
                                           .memory = h.memory,
                                           .reports = h.reports,
                                           .grid = {i == 0 ? ctas : 1, 1, 1},
-                                          .block = {32, 1, 1},
+                                          .block = {threads, 1, 1},
                                           .cluster = {1, 1, 1},
                                           .dynamic_shared_bytes = 1024,
                                           .params = params[i],
@@ -89,6 +91,42 @@ Test(async_grid, what_the_grid_before_wrote_is_not_there_before_the_wait)
             "griddepcontrol.wait;\n@%p0 ld.global.u32 %r4, [%rd0];\n"),
         1, 0, found);
     cr_expect_eq(found[0], 7);
+}
+
+#define QUICK "griddepcontrol.launch_dependents;\n@%p0 st.global.u32 [%rd0], 7;\n"
+
+/* Whether the grid before is over by chance does not matter. */
+Test(async_grid, late_read_without_the_wait_is_found_as_well)
+{
+    uint32_t found[4];
+    run_grids_for(GRIDS(QUICK, DELAY "ld.global.u32 %r4, [%rd0];\n"), 1, 0, found,
+                  "the grid before this one wrote");
+    run_grids(GRIDS(QUICK, "griddepcontrol.wait;\n@%p0 ld.global.u32 %r4, [%rd0];\n"
+                           "@%p0 st.global.u32 [%rd0], 8;\n"),
+              1, 0, found);
+    cr_expect_eq(found[0], 8);
+}
+
+#define ONE_WAITS(meet)                                                        \
+    GRIDS(QUICK, "setp.lt.u32 %p2, %r0, 32;\n@%p2 griddepcontrol.wait;\n" meet \
+                 "@%p2 bra END;\n" DELAY "ld.global.u32 %r4, [%rd0];\n")
+
+Test(async_grid, wait_of_one_warp_counts_for_those_that_it_meets)
+{
+    uint32_t found[4];
+    threads = 64;
+    run_grids_for(ONE_WAITS(""), 1, 0, found, "griddepcontrol.wait does not stand between");
+    run_grids(ONE_WAITS("bar.sync 0;\n"), 1, 0, found);
+}
+
+/* A grid that allows nobody to start before its end. */
+Test(async_grid, grid_that_starts_behind_the_end_of_the_one_before_need_not_wait)
+{
+    uint32_t found[4];
+    run_grids(GRIDS("@%p0 st.global.u32 [%rd0], 7;\n",
+                    "@%p0 ld.global.u32 %r4, [%rd0];\n@%p0 st.global.u32 [%rd0+4], %r4;\n"),
+              1, 0, found);
+    cr_expect_eq(found[1], 7);
 }
 
 Test(async_grid, what_the_grid_before_reads_is_not_written_before_the_wait)
