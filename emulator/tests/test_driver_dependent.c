@@ -112,10 +112,12 @@ static void make_map(struct pair *pair)
     const cuuint32_t steps[] = {1};
     CUtensorMap map;
     CUcontext current = NULL;
+    void *address = NULL;
+    memcpy(&address, &pair->data, sizeof(address));
     ASSERT_CU(cu.cuCtxGetCurrent(&current));
     ASSERT_CU(cu.cuTensorMapEncodeTiled(
-        &map, CU_TENSOR_MAP_DATA_TYPE_UINT32, 1, (void *)(uintptr_t)pair->data, dims,
-        strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+        &map, CU_TENSOR_MAP_DATA_TYPE_UINT32, 1, address, dims, strides, box, steps,
+        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
         CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
 }
 
