@@ -28,18 +28,16 @@ struct cancel_op {
 
 /* ------------------------------------------------------------------------- cancelling */
 
-/* Takes the next cluster out of the grid, if one is left and the request is not refused. */
+/* Takes the next cluster out of the queue, if one is left and the request is not refused.
+ */
 static void decide(struct emu_cluster *cluster, uint32_t *ret_response)
 {
     struct emu_grid *grid = cluster->grid;
     const struct emu_launch *launch = &grid->launch;
     bool refused = launch->settings.refuse != 0 &&
                    emu_random_below(&cluster->random, 100) < launch->settings.refuse;
-    pthread_mutex_lock(&grid->lock);
-    bool taken = !refused && grid->next_cluster < grid->cluster_total;
-    uint64_t index = grid->next_cluster;
-    grid->next_cluster += taken ? 1 : 0;
-    pthread_mutex_unlock(&grid->lock);
+    uint64_t index = 0;
+    bool taken = !refused && emu_queue_take(grid, cluster->queue, &index);
     memset(ret_response, 0, RESPONSE_BYTES);
     ret_response[3] = taken ? RESPONSE_CANCELLED : RESPONSE_REFUSED;
     if (!taken) {

@@ -143,11 +143,13 @@ static void create_cta(struct emu_cluster *cluster, unsigned rank)
     cluster->warps_left += cta->warp_count;
 }
 
-struct emu_cluster *emu_cluster_create(struct emu_grid *grid, uint64_t index)
+struct emu_cluster *emu_cluster_create(struct emu_grid *grid, uint64_t index,
+                                       struct emu_queue *queue)
 {
     struct emu_cluster *cluster = emu_alloc(sizeof(*cluster));
     const uint32_t *size = grid->launch.cluster;
     cluster->grid = grid;
+    cluster->queue = queue;
     cluster->index = index;
     cluster->first_cta[0] = (uint32_t)(index % grid->cluster_grid[0]) * size[0];
     cluster->first_cta[1] =

@@ -23,7 +23,8 @@ enum emu_turn emu_warp_turn(struct emu_warp *warp, uint64_t quantum);
 
 /* --------------------------------------------------------------------------- cluster */
 
-struct emu_cluster *emu_cluster_create(struct emu_grid *grid, uint64_t index);
+struct emu_cluster *emu_cluster_create(struct emu_grid *grid, uint64_t index,
+                                       struct emu_queue *queue);
 void emu_cluster_destroy(struct emu_cluster *cluster);
 
 enum emu_cluster_state {

@@ -516,7 +516,7 @@ static bool decode_insn(struct context *context, uint32_t index)
         }
     }
     if (strncmp(source->opcode, "clusterlaunchcontrol", 20) == 0) {
-        program->uses_launch_control = program->shares_grid = true;
+        program->uses_launch_control = true;
     }
     return true;
 }

@@ -15,79 +15,6 @@ struct worker {
     bool started;
 };
 
-/* The next cluster that nobody has taken; false when none is left or the grid failed. */
-static bool take_cluster(struct emu_grid *grid, uint64_t *ret_index)
-{
-    pthread_mutex_lock(&grid->lock);
-    bool taken = !grid->failed && grid->next_cluster < grid->cluster_total;
-    if (taken) {
-        *ret_index = grid->next_cluster++;
-    }
-    pthread_mutex_unlock(&grid->lock);
-    return taken;
-}
-
-static void retire_cluster(struct emu_grid *grid, struct emu_cluster *cluster, bool failed)
-{
-    pthread_mutex_lock(&grid->lock);
-    if (failed) {
-        __atomic_store_n(&grid->failed, true, __ATOMIC_RELAXED);
-    }
-    grid->wrong |= cluster->wrong;
-    grid->warp_steps += cluster->warp_steps;
-    grid->thread_steps += cluster->thread_steps;
-    pthread_mutex_unlock(&grid->lock);
-    emu_cluster_destroy(cluster);
-}
-
-/* Independent clusters: each runs to its end. */
-static void *work(void *argument)
-{
-    struct emu_grid *grid = ((struct worker *)argument)->grid;
-    uint64_t index = 0;
-    while (take_cluster(grid, &index)) {
-        struct emu_cluster *cluster = emu_cluster_create(grid, index);
-        enum emu_cluster_state state = EMU_CLUSTER_RUNNING;
-        while (state == EMU_CLUSTER_RUNNING || state == EMU_CLUSTER_WAITING) {
-            state = emu_cluster_run(cluster, 4096);
-            if (__atomic_load_n(&grid->failed, __ATOMIC_RELAXED)) {
-                state = EMU_CLUSTER_FAILED;
-            }
-        }
-        retire_cluster(grid, cluster, state == EMU_CLUSTER_FAILED);
-    }
-    return NULL;
-}
-
-static unsigned thread_count(const struct emu_grid *grid)
-{
-    uint64_t count = grid->launch.settings.threads;
-    if (count == 0) {
-        long cores = sysconf(_SC_NPROCESSORS_ONLN);
-        count = cores > 0 ? (uint64_t)cores : 1;
-    }
-    return (unsigned)(count < grid->cluster_total ? count : grid->cluster_total);
-}
-
-static void run_independent(struct emu_grid *grid)
-{
-    unsigned count = thread_count(grid);
-    struct worker *workers = emu_alloc(count * sizeof(*workers));
-    for (unsigned i = 1; i < count; i++) {
-        workers[i].grid = grid;
-        workers[i].started =
-            pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0;
-    }
-    workers[0].grid = grid;
-    work(&workers[0]);
-    for (unsigned i = 1; i < count; i++) {
-        if (workers[i].started) {
-            pthread_join(workers[i].thread, NULL);
-        }
-    }
-    emu_free(workers);
-}
-
 /* By shared memory and warps; the hardware looks at nothing else when it places a CTA. */
 static uint64_t ctas_per_sm(const struct emu_launch *launch)
 {
@@ -108,12 +35,130 @@ static uint64_t resident_limit(const struct emu_grid *grid)
         return launch->settings.resident;
     }
     if (launch->program->uses_launch_control) {
-        /* Few, so that most of the grid is there to be cancelled. */
-        return 1 + emu_mix(launch->settings.seed, grid->cluster_total) % 4;
+        /* Few, so that most of the grid is there to be cancelled; two at least, for two
+         * host threads. */
+        return 2 + emu_mix(launch->settings.seed, grid->cluster_total) % 3;
     }
     uint64_t size = (uint64_t)launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
     uint64_t clusters = ctas_per_sm(launch) * launch->sm_count / size;
     return clusters < 1 ? 1 : clusters;
+}
+
+/* Each queue has one of as many clusters as there are queues, the first ones in order. */
+static bool is_in_queue(const struct emu_grid *grid, const struct emu_queue *queue,
+                        uint64_t index)
+{
+    uint64_t round = index / queue->count;
+    uint64_t turned = round == 0 ? 0 : emu_mix(grid->launch.settings.seed, round);
+    return (index + turned % queue->count) % queue->count == queue->number;
+}
+
+bool emu_queue_take(struct emu_grid *grid, struct emu_queue *queue, uint64_t *ret_index)
+{
+    pthread_mutex_lock(&grid->lock);
+    while (queue->next < grid->cluster_total && !is_in_queue(grid, queue, queue->next)) {
+        queue->next++;
+    }
+    bool taken = !grid->failed && queue->next < grid->cluster_total;
+    if (taken) {
+        *ret_index = queue->next++;
+    }
+    pthread_mutex_unlock(&grid->lock);
+    return taken;
+}
+
+static void retire_cluster(struct emu_grid *grid, struct emu_cluster *cluster, bool failed)
+{
+    pthread_mutex_lock(&grid->lock);
+    if (failed) {
+        __atomic_store_n(&grid->failed, true, __ATOMIC_RELAXED);
+    }
+    grid->wrong |= cluster->wrong;
+    grid->warp_steps += cluster->warp_steps;
+    grid->thread_steps += cluster->thread_steps;
+    pthread_mutex_unlock(&grid->lock);
+    emu_cluster_destroy(cluster);
+}
+
+/* Independent clusters: each runs to its end. */
+static void run_queue(struct emu_grid *grid, struct emu_queue *queue)
+{
+    uint64_t index = 0;
+    while (emu_queue_take(grid, queue, &index)) {
+        struct emu_cluster *cluster = emu_cluster_create(grid, index, queue);
+        enum emu_cluster_state state = EMU_CLUSTER_RUNNING;
+        while (state == EMU_CLUSTER_RUNNING || state == EMU_CLUSTER_WAITING) {
+            state = emu_cluster_run(cluster, 4096);
+            if (__atomic_load_n(&grid->failed, __ATOMIC_RELAXED)) {
+                state = EMU_CLUSTER_FAILED;
+            }
+        }
+        retire_cluster(grid, cluster, state == EMU_CLUSTER_FAILED);
+    }
+}
+
+/* The next of several queues. */
+static bool take_queue(struct emu_grid *grid, unsigned count, struct emu_queue *ret_queue)
+{
+    pthread_mutex_lock(&grid->lock);
+    bool taken = grid->queues_taken < count;
+    if (taken) {
+        *ret_queue = (struct emu_queue){.number = grid->queues_taken++, .count = count};
+    }
+    pthread_mutex_unlock(&grid->lock);
+    return taken;
+}
+
+/* How many clusters run at once, and cancel others where the kernel uses launch control. */
+static unsigned queue_count(const struct emu_grid *grid)
+{
+    uint64_t count = resident_limit(grid);
+    return (unsigned)(count < grid->cluster_total ? count : grid->cluster_total);
+}
+
+static void *work(void *argument)
+{
+    struct emu_grid *grid = ((struct worker *)argument)->grid;
+    if (!grid->launch.program->uses_launch_control) {
+        run_queue(grid, &grid->queue);
+        return NULL;
+    }
+    struct emu_queue queue;
+    while (take_queue(grid, queue_count(grid), &queue)) {
+        run_queue(grid, &queue);
+    }
+    return NULL;
+}
+
+static unsigned thread_count(const struct emu_grid *grid)
+{
+    uint64_t count = grid->launch.settings.threads;
+    if (count == 0) {
+        long cores = sysconf(_SC_NPROCESSORS_ONLN);
+        count = cores > 0 ? (uint64_t)cores : 1;
+    }
+    uint64_t most =
+        grid->launch.program->uses_launch_control ? queue_count(grid) : grid->cluster_total;
+    return (unsigned)(count < most ? count : most);
+}
+
+static void run_independent(struct emu_grid *grid)
+{
+    unsigned count = thread_count(grid);
+    struct worker *workers = emu_alloc(count * sizeof(*workers));
+    for (unsigned i = 1; i < count; i++) {
+        workers[i].grid = grid;
+        workers[i].started =
+            pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0;
+    }
+    workers[0].grid = grid;
+    work(&workers[0]);
+    for (unsigned i = 1; i < count; i++) {
+        if (workers[i].started) {
+            pthread_join(workers[i].thread, NULL);
+        }
+    }
+    emu_free(workers);
 }
 
 static void report_stuck_grid(struct emu_cluster *cluster)
@@ -197,9 +242,10 @@ static bool admit_cluster(struct together *all)
         if (!grid->started) {
             start_grid(all, i);
         }
-        if (grid->resident_count < resident_limit(grid) && take_cluster(grid, &index)) {
+        if (grid->resident_count < resident_limit(grid) &&
+            emu_queue_take(grid, &grid->queue, &index)) {
             EMU_GROW(all->resident, all->resident_count);
-            struct emu_cluster *cluster = emu_cluster_create(grid, index);
+            struct emu_cluster *cluster = emu_cluster_create(grid, index, &grid->queue);
             place_ctas(all, cluster);
             all->resident[all->resident_count++] = cluster;
             grid->resident_count++;
@@ -221,7 +267,7 @@ static void remove_cluster(struct together *all, uint64_t at, bool failed)
         }
     }
     retire_cluster(grid, cluster, failed);
-    if (grid->resident_count == 0 && grid->next_cluster >= grid->cluster_total) {
+    if (grid->resident_count == 0 && grid->queue.next >= grid->cluster_total) {
         grid->finished = true;
     }
     for (unsigned i = 0; failed && i < all->count; i++) {
@@ -301,6 +347,7 @@ static void allow_dependents(void *context)
 static void open_grid(struct emu_grid *grid, const struct emu_launch *launch)
 {
     grid->launch = *launch;
+    grid->queue.count = 1;
     grid->cluster_total = 1;
     for (int i = 0; i < 3; i++) {
         grid->cluster_grid[i] = launch->grid[i] / launch->cluster[i];

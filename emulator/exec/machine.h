@@ -92,8 +92,8 @@ struct emu_program {
     size_t constant_count;
     uint32_t static_shared_bytes;  /* from EMU_SHARED_FIRST on */
     uint32_t dynamic_shared_align; /* of the unsized extern arrays */
-    /* Its clusters can meet, by launch control or by strong accesses to global memory: they
-     * run in one host thread, and races between them are found. */
+    /* Its clusters can meet, by strong accesses to global memory: they run in one host
+     * thread, and races between them are found. */
     bool shares_grid;
     bool uses_launch_control;
     bool allocates_tensor_memory; /* of which a multiprocessor has one for all its CTAs */
@@ -199,9 +199,19 @@ struct emu_cta {
     void *tensor_state;
 };
 
+/* Clusters that are launched one after the other, or cancelled, in the order of their
+ * indices. The grid has one queue, or several where launch control is all that its clusters
+ * share: then each queue is of one host thread, and the seed deals the clusters out, so
+ * that who cancels whom does not depend on the threads. */
+struct emu_queue {
+    unsigned number, count; /* this one, of so many */
+    uint64_t next; /* clusters before it were launched or cancelled, or are not here */
+};
+
 struct emu_cluster {
     struct emu_grid *grid;
-    uint64_t index; /* in the grid, in launch order */
+    struct emu_queue *queue; /* that it came from, and may cancel clusters of */
+    uint64_t index;          /* in the grid, in launch order */
     uint32_t first_cta[3];
     struct emu_cta *ctas;
     unsigned cta_count;
@@ -265,9 +275,10 @@ struct emu_grid {
     bool triggered;     /* a CTA executed griddepcontrol.launch_dependents */
     struct emu_sm *sms; /* launch.sm_count of them, where CTAs contend; otherwise NULL */
     uint64_t cluster_total;
-    uint64_t next_cluster;    /* clusters before it were launched or cancelled */
+    struct emu_queue queue;   /* of all clusters, unless there are several */
+    unsigned queues_taken;    /* of several, by host threads */
     uint32_t cluster_grid[3]; /* grid size in clusters */
-    pthread_mutex_t lock;     /* of next_cluster and of what units keep here */
+    pthread_mutex_t lock;     /* of queues and of what units keep here */
     bool failed;
     bool wrong;                        /* as a cluster's */
     uint64_t warp_steps, thread_steps; /* executed */
@@ -320,6 +331,9 @@ static inline void emu_end_lull(struct emu_cta *cta)
     cta->cluster->waiting_warps -= cta->waiting_warps;
     cta->waiting_warps = 0;
 }
+
+/* The queue's next cluster, which is then launched or cancelled; false: none is left. */
+bool emu_queue_take(struct emu_grid *grid, struct emu_queue *queue, uint64_t *ret_index);
 
 /* A change that other warps may wait for. */
 static inline void emu_note_event(struct emu_warp *warp)
