@@ -166,7 +166,7 @@ static bool arrive(struct emu_warp *warp, const struct emu_insn *insn, uint32_t 
     if (insn->mode != ARRIVE) {
         emu_async_of_warp(warp)->named[index].waiting |= lanes;
     }
-    emu_sync_release(&warp->sync, &barrier->gathered);
+    emu_sync_release(&warp->sync, lanes, &barrier->gathered);
     barrier->lanes[warp->index] |= lanes;
     emu_note_write(warp);
     count_warp(warp, barrier);
@@ -234,7 +234,9 @@ static enum emu_step exec_sync(struct emu_warp *warp, const struct emu_insn *ins
     write_result(warp, insn, lanes, wait);
     wait->waiting &= ~lanes;
     wait->done &= ~lanes;
-    emu_sync_lanes(&warp->sync);
+    if (lanes == warp->live) {
+        emu_sync_lanes(&warp->sync);
+    }
     return EMU_NEXT;
 }
 

@@ -69,7 +69,7 @@ static enum emu_step exec_arrive(struct emu_warp *warp, const struct emu_insn *i
         emu_sync_leave(&warp->sync, &emu_async_of_cta(warp->cta)->leaving,
                        &cluster->inits_leaving);
     } else {
-        emu_sync_release(&warp->sync, &cluster->gathered);
+        emu_sync_release(&warp->sync, lanes, &cluster->gathered);
     }
     emu_note_write(warp);
     test_barrier(warp->cta->cluster);
@@ -96,7 +96,6 @@ static enum emu_step exec_wait(struct emu_warp *warp, const struct emu_insn *ins
     emu_sync_acquire(&warp->sync, &cluster->released);
     emu_sync_meet(&warp->sync, &emu_async_of_cta(warp->cta)->left);
     emu_sync_meet(&warp->sync, &cluster->inits_left);
-    emu_sync_lanes(&warp->sync);
     return EMU_NEXT;
 }
 

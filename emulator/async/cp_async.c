@@ -277,7 +277,7 @@ static enum emu_step exec_copy(struct emu_warp *warp, const struct emu_insn *ins
         return EMU_FAILED;
     }
     op->index = ++state->copy_count;
-    emu_sync_release(&warp->sync, &async->view);
+    emu_sync_publish(&warp->sync, lanes, &async->view);
     return emu_async_submit(async, 0) ? EMU_NEXT : EMU_FAILED;
 }
 

@@ -16,18 +16,18 @@
  * insn->mode2. */
 enum { RELEASE = 1, ACQUIRE = 2, SHARED = 4, GLOBAL = 8 };
 
-static void fence(struct emu_warp *warp, const struct emu_insn *insn, unsigned halves)
+static void fence(struct emu_warp *warp, const struct emu_insn *insn, uint32_t lanes,
+                  unsigned halves)
 {
     unsigned mode = insn->mode & halves;
-    emu_sync_fence(&warp->sync, (enum emu_scope)insn->mode2, (mode & RELEASE) != 0,
+    emu_sync_fence(&warp->sync, lanes, (enum emu_scope)insn->mode2, (mode & RELEASE) != 0,
                    (mode & ACQUIRE) != 0);
 }
 
 static enum emu_step exec_fence(struct emu_warp *warp, const struct emu_insn *insn,
                                 uint32_t lanes)
 {
-    (void)lanes;
-    fence(warp, insn, RELEASE | ACQUIRE);
+    fence(warp, insn, lanes, RELEASE | ACQUIRE);
     return EMU_NEXT;
 }
 
@@ -43,12 +43,11 @@ static enum emu_step exec_init_fence(struct emu_warp *warp, const struct emu_ins
 static enum emu_step exec_proxy_fence(struct emu_warp *warp, const struct emu_insn *insn,
                                       uint32_t lanes)
 {
-    (void)lanes;
     /* With semantics, the fence is part of the signal beside it. */
-    fence(warp, insn, ACQUIRE);
-    emu_sync_proxy_fence(&warp->sync, (insn->mode & SHARED) != 0,
+    fence(warp, insn, lanes, ACQUIRE);
+    emu_sync_proxy_fence(&warp->sync, lanes, (insn->mode & SHARED) != 0,
                          (insn->mode & GLOBAL) != 0);
-    fence(warp, insn, RELEASE);
+    fence(warp, insn, lanes, RELEASE);
     return EMU_NEXT;
 }
 
@@ -65,7 +64,7 @@ static enum emu_step exec_map_fence(struct emu_warp *warp, const struct emu_insn
                                     uint32_t lanes)
 {
     const struct emu_address *operand = insn->extra;
-    fence(warp, insn, RELEASE | ACQUIRE);
+    fence(warp, insn, lanes, RELEASE | ACQUIRE);
     for (uint32_t rest = lanes; operand != NULL && rest != 0; rest &= rest - 1) {
         unsigned lane = emu_lowest_bit(rest);
         uint64_t address = 0;

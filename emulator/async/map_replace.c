@@ -229,7 +229,7 @@ static enum emu_step exec_copy(struct emu_warp *warp, const struct emu_insn *ins
         return EMU_FAILED;
     }
     emu_map_changed(warp->cta->cluster, address[0]);
-    emu_sync_fence(&warp->sync, (enum emu_scope)insn->mode, true, false);
+    emu_sync_fence(&warp->sync, lanes, (enum emu_scope)insn->mode, true, false);
     emu_sync_lanes(&warp->sync);
     return EMU_NEXT;
 }

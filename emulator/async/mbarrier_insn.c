@@ -144,27 +144,42 @@ static enum emu_step exec_tx(struct emu_warp *warp, const struct emu_insn *insn,
     return emu_each_lane(warp, insn, lanes, tx_lane);
 }
 
+/* The lanes that arrive at the same address as this one. */
+static uint32_t lanes_beside(const struct emu_mbarrier_use *use, uint32_t lanes)
+{
+    const struct emu_address *operand = use->insn->extra;
+    const uint64_t *address = use->warp->r[operand->slot];
+    uint32_t same = 1u << use->lane;
+    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+        unsigned lane = emu_lowest_bit(rest);
+        same |= address[lane] == address[use->lane] ? 1u << lane : 0;
+    }
+    return same;
+}
+
 /*
  * An arrival at another CTA's mbarrier has to be of cluster scope. The default scope is the
  * CTA; widespread kernels leave it out, others write .cta, and both work where the arrival
  * tells that memory may be overwritten. It hands over no data.
  */
-static void publish(const struct emu_mbarrier_use *use, struct emu_mbarrier *barrier)
+static void publish(const struct emu_mbarrier_use *use, uint32_t lanes,
+                    struct emu_mbarrier *barrier)
 {
     unsigned mode = use->insn->mode;
+    struct emu_sync *sync = &use->warp->sync;
     if (use->cta != use->warp->cta && (mode & CLUSTER_SCOPE) == 0) {
         emu_mbarrier_warn(
             use, barrier, EMU_ADVICE,
             "an arrival from another CTA of .cta scope, which is the default; "
             ".release.cluster is meant");
-        emu_sync_release_narrow(&use->warp->sync, &barrier->gathered);
+        emu_sync_release_narrow(sync, &barrier->gathered);
     } else if ((mode & RELAXED) != 0) {
-        emu_sync_release_relaxed(&use->warp->sync,
+        emu_sync_release_relaxed(sync,
                                  use->cta == use->warp->cta ? EMU_SCOPE_CTA
                                                             : EMU_SCOPE_CLUSTER,
                                  &barrier->gathered);
     } else {
-        emu_sync_release(&use->warp->sync, &barrier->gathered);
+        emu_sync_release(sync, lanes_beside(use, lanes), &barrier->gathered);
     }
 }
 
@@ -216,7 +231,7 @@ static enum emu_step exec_arrive(struct emu_warp *warp, const struct emu_insn *i
             return EMU_FAILED;
         }
         if (barrier != published || barrier->phase != phase) {
-            publish(&use, barrier);
+            publish(&use, rest, barrier);
             published = barrier;
             phase = barrier->phase;
         }

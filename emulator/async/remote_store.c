@@ -98,7 +98,7 @@ static bool issue_lane(struct emu_warp *warp, const struct emu_insn *insn, unsig
     }
     struct emu_async *async = emu_async_new(warp, insn, lane, sizeof(op), run_store);
     memcpy(async->payload, &op, sizeof(op));
-    emu_sync_release(&warp->sync, &async->view);
+    emu_sync_publish(&warp->sync, 1u << lane, &async->view);
     return emu_async_submit(async, 0);
 }
 

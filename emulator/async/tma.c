@@ -38,7 +38,7 @@ static struct buffer make_buffer(uint32_t bytes)
 
 static bool submit(struct emu_async *async)
 {
-    emu_sync_release(&async->warp->sync, &async->view);
+    emu_sync_publish(&async->warp->sync, 1u << async->lane, &async->view);
     return emu_async_submit(async, 0);
 }
 

@@ -35,6 +35,7 @@ static const char *const finding_names[EMU_FINDING_COUNT] = {
     [EMU_FINDING_BARRIER] = "barrier",
     [EMU_FINDING_TENSOR_MEMORY] = "tensor-memory",
     [EMU_FINDING_RACE] = "race",
+    [EMU_FINDING_LANE_ORDER] = "lane-order",
     [EMU_FINDING_PROXY_FENCE] = "proxy-fence",
     [EMU_FINDING_TENSOR_FENCE] = "tensor-fence",
     [EMU_FINDING_DIVERGENCE] = "divergence",
@@ -56,8 +57,8 @@ const char *emu_finding_name(enum emu_finding finding)
 
 bool emu_finding_is_formal(enum emu_finding finding)
 {
-    return finding == EMU_FINDING_RACE || finding == EMU_FINDING_PROXY_FENCE ||
-           finding == EMU_FINDING_TENSOR_FENCE;
+    return finding == EMU_FINDING_RACE || finding == EMU_FINDING_LANE_ORDER ||
+           finding == EMU_FINDING_PROXY_FENCE || finding == EMU_FINDING_TENSOR_FENCE;
 }
 
 struct emu_reports *emu_reports_create(void)

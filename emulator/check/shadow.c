@@ -13,19 +13,29 @@
 #define MOST_WRITERS 4u
 #define MOST_READERS 8u
 
+/* A stamp that may stand for several lanes, with a bit for each; none for an asynchronous
+ * operation. */
+struct reader {
+    struct emu_stamp stamp;
+    uint32_t lanes;
+};
+
 struct cell {
-    struct emu_stamp writer, reader;
+    struct emu_stamp writer;
+    struct reader reader;
     uint32_t more; /* a node of the pool, or 0 */
 };
 
 /* Stamps beyond the first ones, oldest first. */
 struct node {
-    struct emu_stamp writers[MOST_WRITERS - 1], readers[MOST_READERS - 1];
+    struct emu_stamp writers[MOST_WRITERS - 1];
+    struct reader readers[MOST_READERS - 1];
+    unsigned writer_count, reader_count;
     uint32_t next_free;
 };
 
 /* Cells are compared as bytes. */
-_Static_assert(sizeof(struct cell) == 28, "padding");
+_Static_assert(sizeof(struct cell) == 32, "padding");
 
 struct page {
     struct cell cells[PAGE_CELLS];
@@ -40,7 +50,8 @@ struct emu_shadow {
 
 /* A cell taken apart; lists without gaps, oldest first. */
 struct lists {
-    struct emu_stamp writers[MOST_WRITERS + 1], readers[MOST_READERS + 1];
+    struct emu_stamp writers[MOST_WRITERS + 1];
+    struct reader readers[MOST_READERS + 1];
     unsigned writer_count, reader_count;
 };
 
@@ -88,8 +99,47 @@ static bool is_signalled(const struct emu_stamp *was, const struct access *now)
     return emu_clock_get(&now->who->view->signalled, was->agent) >= was->epoch;
 }
 
-static enum emu_conflict_kind find_order(const struct emu_stamp *was, bool was_write,
-                                         const struct access *now)
+static uint32_t lanes_of(const struct emu_stamp *stamp)
+{
+    return stamp->lane < EMU_LANE_ASYNC ? 1u << stamp->lane : 0;
+}
+
+/* Those of `lanes` that the clock knows by agents of their own, up to the stamp. */
+static uint32_t known_lanes(const struct emu_clock *clock, const struct emu_stamp *was,
+                            uint32_t lanes, const struct access *now)
+{
+    const uint32_t *agents = emu_lane_agents_find(now->who->lane_agents, was->agent);
+    uint32_t known = 0;
+    for (uint32_t rest = agents == NULL ? 0 : lanes; rest != 0; rest &= rest - 1) {
+        unsigned lane = emu_lowest_bit(rest);
+        bool has = agents[lane] != 0 && emu_clock_get(clock, agents[lane]) >= was->epoch;
+        known |= has ? 1u << lane : 0;
+    }
+    return known;
+}
+
+static bool is_known_by_lanes(const struct emu_clock *clock, const struct emu_stamp *was,
+                              uint32_t lanes, const struct access *now)
+{
+    if (lanes == 0) {
+        return known_lanes(clock, was, UINT32_MAX, now) != 0;
+    }
+    uint32_t own = was->agent == now->stamp.agent ? lanes_of(&now->stamp) : 0;
+    uint32_t others = lanes & ~own;
+    return known_lanes(clock, was, others, now) == others;
+}
+
+/* Whether the clock has that access of `lanes`, or of the warp as a whole: then any of its
+ * lanes will do. */
+static inline bool is_known(const struct emu_clock *clock, const struct emu_stamp *was,
+                            uint32_t lanes, const struct access *now)
+{
+    return emu_clock_get(clock, was->agent) >= was->epoch ||
+           is_known_by_lanes(clock, was, lanes, now);
+}
+
+static enum emu_conflict_kind find_order(const struct emu_stamp *was, uint32_t lanes,
+                                         bool was_write, const struct access *now)
 {
     const struct emu_accessor *who = now->who;
     const struct emu_stamp *is = &now->stamp;
@@ -98,9 +148,8 @@ static enum emu_conflict_kind find_order(const struct emu_stamp *was, bool was_w
     }
     if (was->agent == is->agent && was->proxy == is->proxy) {
         bool both_lanes = was->lane != EMU_LANE_ASYNC && is->lane != EMU_LANE_ASYNC;
-        if (both_lanes && is->proxy == EMU_PROXY_GENERIC) {
-            return was->lane == is->lane || was->epoch < is->epoch ? EMU_NO_CONFLICT
-                                                                   : EMU_CONFLICT_ORDER;
+        if (both_lanes && is->proxy == EMU_PROXY_GENERIC && was->epoch == is->epoch) {
+            return was->lane == is->lane ? EMU_NO_CONFLICT : EMU_CONFLICT_ORDER;
         }
         if (was->epoch == is->epoch && was->insn == is->insn && was->lane == is->lane &&
             is->proxy != EMU_PROXY_ASYNC) {
@@ -108,7 +157,7 @@ static enum emu_conflict_kind find_order(const struct emu_stamp *was, bool was_w
         }
     }
     const struct emu_view *known = who->view;
-    bool happened = emu_clock_get(&known->happened, was->agent) >= was->epoch;
+    bool happened = is_known(&known->happened, was, lanes, now);
     if (is->proxy == EMU_PROXY_TENSOR) {
         if (emu_clock_get(&known->tensor, was->agent) >= was->epoch) {
             return EMU_NO_CONFLICT;
@@ -119,11 +168,13 @@ static enum emu_conflict_kind find_order(const struct emu_stamp *was, bool was_w
                    : EMU_CONFLICT_ORDER;
     }
     if (!happened) {
-        return EMU_CONFLICT_ORDER;
+        return known_lanes(&known->happened, was, UINT32_MAX, now) != 0
+                   ? EMU_CONFLICT_LANES
+                   : EMU_CONFLICT_ORDER;
     }
     if (was_write && was->proxy == EMU_PROXY_GENERIC && is->proxy == EMU_PROXY_ASYNC &&
-        emu_clock_get(who->global ? &known->proxied_global : &known->proxied, was->agent) <
-            was->epoch) {
+        !is_known(who->global ? &known->proxied_global : &known->proxied, was, lanes,
+                  now)) {
         return EMU_CONFLICT_PROXY;
     }
     return EMU_NO_CONFLICT;
@@ -137,8 +188,8 @@ static bool is_tolerated(const struct emu_stamp *was, const struct access *now,
         return true;
     }
     const struct emu_clock *clock = kind == EMU_CONFLICT_TENSOR_FENCE ? &known->happened
-                                    : kind == EMU_CONFLICT_ORDER      ? &known->met
-                                                                      : NULL;
+                                    : kind == EMU_CONFLICT_PROXY      ? NULL
+                                                                      : &known->met;
     return clock != NULL && emu_clock_get(clock, was->agent) >= was->epoch;
 }
 
@@ -161,13 +212,14 @@ static bool is_worse(const struct emu_conflict *first, const struct emu_conflict
 
 /* Compares with one earlier access; true when they conflict. The worst conflict is kept
  * with the byte as an offset in the cell. */
-static bool compare(const struct emu_stamp *was, bool was_write, const struct access *now)
+static bool compare(const struct emu_stamp *was, uint32_t lanes, bool was_write,
+                    const struct access *now)
 {
     uint32_t common = (uint32_t)was->bytes & now->stamp.bytes;
     if (common == 0) {
         return false;
     }
-    enum emu_conflict_kind kind = find_order(was, was_write, now);
+    enum emu_conflict_kind kind = find_order(was, lanes, was_write, now);
     if (kind == EMU_NO_CONFLICT) {
         return false;
     }
@@ -180,10 +232,25 @@ static bool compare(const struct emu_stamp *was, bool was_write, const struct ac
                                     .signalled = is_signalled(was, now),
                                     .byte = emu_lowest_bit(common),
                                     .other = *was};
+    if (kind == EMU_CONFLICT_LANES) {
+        /* The first of those that are not known. */
+        uint32_t known = known_lanes(&now->who->view->happened, was, lanes, now);
+        conflict.other.lane = emu_lowest_bit(lanes & ~known) & 0x3Fu;
+    }
     if (is_worse(now->conflict, &conflict)) {
         *now->conflict = conflict;
     }
     return true;
+}
+
+static void compare_writer(const struct emu_stamp *was, const struct access *now)
+{
+    compare(was, lanes_of(was), true, now);
+}
+
+static void compare_reader(const struct reader *was, const struct access *now)
+{
+    compare(&was->stamp, was->lanes, false, now);
 }
 
 /* ---------------------------------------------------------------------------- stamps */
@@ -206,36 +273,48 @@ static bool holds_bytes(const struct emu_stamp *stamp, uint32_t bytes)
     return (bytes & ~(uint32_t)stamp->bytes) == 0;
 }
 
-/* Puts `added` into `reader` when one stamp can stand for both. */
-static bool merge_reader(struct emu_stamp *reader, const struct emu_stamp *added)
+/* Who comes after the later of two accesses comes after the earlier one as well: another of
+ * the same agent, of the same lanes, or of a lane that knows it. */
+static bool replaces(const struct reader *late, const struct reader *early,
+                     const struct access *now)
 {
-    if (!is_same_kind(reader, added)) {
+    return holds_bytes(&late->stamp, early->stamp.bytes) &&
+           ((early->lanes & ~late->lanes) == 0 ||
+            (late->stamp.epoch == now->stamp.epoch &&
+             is_known(&now->who->view->happened, &early->stamp, early->lanes, now)));
+}
+
+/* Puts the access into `reader` when one stamp can stand for both. */
+static bool merge_reader(struct reader *reader, const struct access *now)
+{
+    const struct reader added = {now->stamp, lanes_of(&now->stamp)};
+    struct emu_stamp *stamp = &reader->stamp;
+    if (!is_same_kind(stamp, &added.stamp)) {
         return false;
     }
-    if (reader->epoch != added->epoch) {
-        /* Who comes after the later one comes after the earlier one as well. */
-        const struct emu_stamp *late = reader->epoch < added->epoch ? added : reader;
-        const struct emu_stamp *early = late == added ? reader : added;
-        if (!holds_bytes(late, early->bytes)) {
-            return false;
-        }
-        *reader = *late;
+    if (stamp->epoch > added.stamp.epoch) {
+        return replaces(reader, &added, now);
+    }
+    if (stamp->epoch < added.stamp.epoch) {
+        bool merged = replaces(&added, reader, now);
+        *reader = merged ? added : *reader;
+        return merged;
+    }
+    if (is_same_access(stamp, &added.stamp)) {
+        stamp->bytes = (stamp->bytes | added.stamp.bytes) & 0xFu;
         return true;
     }
-    if (is_same_access(reader, added)) {
-        reader->bytes = (reader->bytes | added->bytes) & 0xFu;
-        return true;
-    }
-    if (reader->lane == EMU_LANE_ASYNC || added->lane == EMU_LANE_ASYNC) {
+    if (stamp->lane == EMU_LANE_ASYNC || added.stamp.lane == EMU_LANE_ASYNC) {
         return false;
     }
-    if (reader->lane == EMU_LANE_SEVERAL && holds_bytes(reader, added->bytes)) {
+    if ((added.lanes & ~reader->lanes) == 0 && holds_bytes(stamp, added.stamp.bytes)) {
         return true;
     }
-    if (reader->bytes != added->bytes) {
+    if (stamp->bytes != added.stamp.bytes) {
         return false;
     }
-    reader->lane = EMU_LANE_SEVERAL;
+    stamp->lane = EMU_LANE_SEVERAL;
+    reader->lanes |= added.lanes;
     return true;
 }
 
@@ -245,17 +324,6 @@ static void strip(struct emu_stamp *stamp, uint32_t bytes)
     stamp->bytes = stamp->bytes & ~bytes & 0xFu;
 }
 
-static unsigned close_gaps(struct emu_stamp *list, unsigned count)
-{
-    unsigned kept = 0;
-    for (unsigned i = 0; i < count; i++) {
-        if (list[i].bytes != 0) {
-            list[kept++] = list[i];
-        }
-    }
-    return kept;
-}
-
 /* ------------------------------------------------------------- cells with many stamps */
 
 static void take_apart(const struct emu_shadow *shadow, const struct cell *cell,
@@ -263,16 +331,39 @@ static void take_apart(const struct emu_shadow *shadow, const struct cell *cell,
 {
     lists->writers[0] = cell->writer;
     lists->readers[0] = cell->reader;
-    lists->writer_count = lists->reader_count = 1;
+    lists->writer_count = cell->writer.bytes != 0 ? 1 : 0;
+    lists->reader_count = cell->reader.stamp.bytes != 0 ? 1 : 0;
     if (cell->more != 0) {
         const struct node *node = &shadow->nodes[cell->more];
-        memcpy(lists->writers + 1, node->writers, sizeof(node->writers));
-        memcpy(lists->readers + 1, node->readers, sizeof(node->readers));
-        lists->writer_count = MOST_WRITERS;
-        lists->reader_count = MOST_READERS;
+        for (unsigned i = 0; i < node->writer_count; i++) {
+            lists->writers[lists->writer_count++] = node->writers[i];
+        }
+        for (unsigned i = 0; i < node->reader_count; i++) {
+            lists->readers[lists->reader_count++] = node->readers[i];
+        }
     }
-    lists->writer_count = close_gaps(lists->writers, lists->writer_count);
-    lists->reader_count = close_gaps(lists->readers, lists->reader_count);
+}
+
+static void drop_empty_writers(struct lists *lists)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < lists->writer_count; i++) {
+        if (lists->writers[i].bytes != 0) {
+            lists->writers[kept++] = lists->writers[i];
+        }
+    }
+    lists->writer_count = kept;
+}
+
+static void drop_empty_readers(struct lists *lists)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < lists->reader_count; i++) {
+        if (lists->readers[i].stamp.bytes != 0) {
+            lists->readers[kept++] = lists->readers[i];
+        }
+    }
+    lists->reader_count = kept;
 }
 
 static uint32_t take_node(struct emu_shadow *shadow)
@@ -299,20 +390,18 @@ static void give_node(struct emu_shadow *shadow, struct cell *cell)
     }
 }
 
-static void drop_oldest(struct emu_stamp *list, unsigned *count, unsigned most)
-{
-    if (*count > most) {
-        memmove(list, list + 1, most * sizeof(*list));
-        *count = most;
-    }
-}
-
 static void put_together(struct emu_shadow *shadow, struct cell *cell, struct lists *lists)
 {
-    drop_oldest(lists->writers, &lists->writer_count, MOST_WRITERS);
-    drop_oldest(lists->readers, &lists->reader_count, MOST_READERS);
-    const struct emu_stamp none = {0};
-    cell->writer = lists->writer_count > 0 ? lists->writers[0] : none;
+    if (lists->writer_count > MOST_WRITERS) {
+        lists->writer_count = MOST_WRITERS;
+        memmove(lists->writers, lists->writers + 1, sizeof(*lists->writers) * MOST_WRITERS);
+    }
+    if (lists->reader_count > MOST_READERS) {
+        lists->reader_count = MOST_READERS;
+        memmove(lists->readers, lists->readers + 1, sizeof(*lists->readers) * MOST_READERS);
+    }
+    const struct reader none = {0};
+    cell->writer = lists->writer_count > 0 ? lists->writers[0] : none.stamp;
     cell->reader = lists->reader_count > 0 ? lists->readers[0] : none;
     if (lists->writer_count <= 1 && lists->reader_count <= 1) {
         give_node(shadow, cell);
@@ -322,28 +411,27 @@ static void put_together(struct emu_shadow *shadow, struct cell *cell, struct li
         cell->more = take_node(shadow);
     }
     struct node *node = &shadow->nodes[cell->more];
-    memset(node, 0, sizeof(*node));
-    if (lists->writer_count > 1) {
-        memcpy(node->writers, lists->writers + 1,
-               (lists->writer_count - 1) * sizeof(*node->writers));
+    node->writer_count = node->reader_count = 0;
+    for (unsigned i = 1; i < lists->writer_count; i++) {
+        node->writers[node->writer_count++] = lists->writers[i];
     }
-    if (lists->reader_count > 1) {
-        memcpy(node->readers, lists->readers + 1,
-               (lists->reader_count - 1) * sizeof(*node->readers));
+    for (unsigned i = 1; i < lists->reader_count; i++) {
+        node->readers[node->reader_count++] = lists->readers[i];
     }
 }
 
 static void note_read(struct lists *lists, const struct access *now)
 {
     for (unsigned i = 0; i < lists->writer_count; i++) {
-        compare(&lists->writers[i], true, now);
+        compare_writer(&lists->writers[i], now);
     }
     for (unsigned i = 0; i < lists->reader_count; i++) {
-        if (merge_reader(&lists->readers[i], &now->stamp)) {
+        if (merge_reader(&lists->readers[i], now)) {
             return;
         }
     }
-    lists->readers[lists->reader_count++] = now->stamp;
+    lists->readers[lists->reader_count++] =
+        (struct reader){now->stamp, lanes_of(&now->stamp)};
 }
 
 /* Atomic writes of several do not conflict, so a later access may come after one of them
@@ -353,23 +441,23 @@ static bool stays_beside(const struct emu_stamp *was, const struct access *now)
     if (!was->atomic || !now->stamp.atomic || is_same_access(was, &now->stamp)) {
         return false;
     }
-    return emu_clock_get(&now->who->view->happened, was->agent) < was->epoch;
+    return !is_known(&now->who->view->happened, was, lanes_of(was), now);
 }
 
 static void note_write(struct lists *lists, const struct access *now)
 {
     for (unsigned i = 0; i < lists->reader_count; i++) {
-        compare(&lists->readers[i], false, now);
-        strip(&lists->readers[i], now->stamp.bytes);
+        compare_reader(&lists->readers[i], now);
+        strip(&lists->readers[i].stamp, now->stamp.bytes);
     }
-    lists->reader_count = close_gaps(lists->readers, lists->reader_count);
+    drop_empty_readers(lists);
     for (unsigned i = 0; i < lists->writer_count; i++) {
-        compare(&lists->writers[i], true, now);
+        compare_writer(&lists->writers[i], now);
         if (!stays_beside(&lists->writers[i], now)) {
             strip(&lists->writers[i], now->stamp.bytes);
         }
     }
-    lists->writer_count = close_gaps(lists->writers, lists->writer_count);
+    drop_empty_writers(lists);
     for (unsigned i = 0; i < lists->writer_count; i++) {
         if (is_same_access(&lists->writers[i], &now->stamp)) {
             lists->writers[i].bytes = (lists->writers[i].bytes | now->stamp.bytes) & 0xFu;
@@ -386,31 +474,32 @@ static bool note_simply(struct cell *cell, const struct access *now)
 {
     const struct emu_stamp *stamp = &now->stamp;
     if (now->write) {
-        if (is_same_access(&cell->writer, stamp) && cell->reader.bytes == 0 &&
+        if (is_same_access(&cell->writer, stamp) && cell->reader.stamp.bytes == 0 &&
             (stamp->proxy != EMU_PROXY_ASYNC || (cell->writer.bytes & stamp->bytes) == 0)) {
             cell->writer.bytes = (cell->writer.bytes | stamp->bytes) & 0xFu;
             return true;
         }
         if (!holds_bytes(stamp, cell->writer.bytes) ||
-            !holds_bytes(stamp, cell->reader.bytes) ||
+            !holds_bytes(stamp, cell->reader.stamp.bytes) ||
             (cell->writer.atomic && stamp->atomic)) {
             return false;
         }
-        compare(&cell->reader, false, now);
-        compare(&cell->writer, true, now);
-        cell->reader.bytes = 0;
+        compare_reader(&cell->reader, now);
+        compare_writer(&cell->writer, now);
+        cell->reader.stamp.bytes = 0;
         cell->writer = *stamp;
         return true;
     }
     /* A write would have taken the bytes away: nothing has changed since. */
-    if (is_same_access(&cell->reader, stamp) && holds_bytes(&cell->reader, stamp->bytes)) {
+    if (is_same_access(&cell->reader.stamp, stamp) &&
+        holds_bytes(&cell->reader.stamp, stamp->bytes)) {
         return true;
     }
-    if (cell->reader.bytes != 0) {
-        return false;
+    compare_writer(&cell->writer, now);
+    if (cell->reader.stamp.bytes != 0) {
+        return merge_reader(&cell->reader, now);
     }
-    compare(&cell->writer, true, now);
-    cell->reader = *stamp;
+    cell->reader = (struct reader){*stamp, lanes_of(stamp)};
     return true;
 }
 
@@ -510,10 +599,10 @@ static void forget_bytes(struct emu_shadow *shadow, struct cell *cell, uint32_t 
         strip(&lists.writers[i], mask);
     }
     for (unsigned i = 0; i < lists.reader_count; i++) {
-        strip(&lists.readers[i], mask);
+        strip(&lists.readers[i].stamp, mask);
     }
-    lists.writer_count = close_gaps(lists.writers, lists.writer_count);
-    lists.reader_count = close_gaps(lists.readers, lists.reader_count);
+    drop_empty_writers(&lists);
+    drop_empty_readers(&lists);
     put_together(shadow, cell, &lists);
 }
 

@@ -9,18 +9,20 @@
  * Agents of different blocks (see clock.h) belong to different clusters.
  *
  * What makes an earlier access (agent e, epoch t) happen before the one of `who`:
- *   lanes of one warp     the same lane, or an earlier epoch: the warp met in between;
+ *   the same lane         always;
  *   otherwise             who.happened[e] >= t;
  *   generic write, async  moreover who.proxied[e] >= t, or who.proxied_global[e] >= t;
  *   tensor memory         who.tensor[e] >= t instead.
- * So an agent's own component of `happened` is its last closed epoch: what it publishes
- * closes the current one, and the next access belongs to a new one. Parts of one
+ * A lane's access also counts as known where the agent of that lane is (lane_agents.h). So
+ * a warp's own component of `happened` is the epoch in which its lanes last met: what they
+ * publish closes the current one, and the next access belongs to a new one. Parts of one
  * asynchronous operation (same agent, epoch and instruction) do not conflict.
  */
 #ifndef EMU_CHECK_SHADOW_H
 #define EMU_CHECK_SHADOW_H
 
 #include "check/clock.h"
+#include "check/lane_agents.h"
 
 enum emu_proxy {
     EMU_PROXY_GENERIC,
@@ -58,11 +60,15 @@ struct emu_accessor {
     bool repeats; /* writes what is there already */
     uint32_t insn;
     const struct emu_view *view;
+    const struct emu_lane_agents *lane_agents; /* of all whom it may meet */
 };
 
 enum emu_conflict_kind {
     EMU_NO_CONFLICT,
     EMU_CONFLICT_ORDER, /* nothing orders the two accesses */
+    /* Another lane of the earlier one's warp is known to have come later, but the lanes did
+     * not meet in between. */
+    EMU_CONFLICT_LANES,
     EMU_CONFLICT_PROXY, /* ordered, but without the fence between generic and async proxy */
     EMU_CONFLICT_TENSOR_FENCE /* ordered, but without tcgen05.fence on the way */
 };
@@ -87,7 +93,7 @@ struct emu_conflict {
  * 4, and the last 8 distinct readers since then. Beyond that the oldest is forgotten: a
  * race may then be missed, but none is reported that is not there.
  *
- * Pages are made at the first touch and take 7 times the memory they watch. Not
+ * Pages are made at the first touch and take 8 times the memory they watch. Not
  * thread-safe: threads that share a memory must hold a lock.
  */
 struct emu_shadow;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How views move. A warp's own component of `happened` is its last closed epoch:
- * publishing and fencing close the current one, so that what the warp does next is not
+ * How views move. A warp's own component of `happened` is the epoch in which its lanes last
+ * met. Publishing and fencing close the current one, so that what the warp does next is not
  * taken for something published or fenced.
  */
 #include "check/sync.h"
@@ -44,14 +44,47 @@ void emu_sync_free(struct emu_sync *sync)
     emu_view_free(&sync->view);
 }
 
-void emu_sync_release(struct emu_sync *sync, struct emu_view *published)
+static void close_epoch(struct emu_sync *sync)
 {
-    if (!sync->checked) {
+    sync->touched |= sync->fresh;
+    sync->fresh = 0;
+    sync->epoch++;
+}
+
+/* Raises what the lanes did up to now; the clock has what they did before they met. */
+static void raise_lanes(struct emu_sync *sync, uint32_t lanes, struct emu_clock *clock)
+{
+    uint32_t active = sync->touched | sync->fresh;
+    if ((active & ~lanes) == 0) {
+        emu_clock_raise(clock, sync->agent, sync->epoch);
         return;
     }
-    emu_view_join(published, &sync->view);
-    emu_clock_raise(&published->happened, sync->agent, sync->epoch);
-    sync->epoch++;
+    uint32_t *agents = emu_lane_agents_get(sync->lane_agents, sync->agent);
+    /* One that did nothing tells at least that it, and not its neighbours, came here. */
+    uint32_t rest = (active & lanes) != 0 ? active & lanes : lanes & (0 - lanes);
+    for (; rest != 0; rest &= rest - 1) {
+        unsigned lane = emu_lowest_bit(rest);
+        if (agents[lane] == 0) {
+            agents[lane] = sync->new_agent(sync->owner);
+        }
+        emu_clock_raise(clock, agents[lane], sync->epoch);
+    }
+}
+
+void emu_sync_publish(struct emu_sync *sync, uint32_t lanes, struct emu_view *published)
+{
+    if (sync->checked) {
+        raise_lanes(sync, lanes, &published->happened);
+        close_epoch(sync);
+    }
+}
+
+void emu_sync_release(struct emu_sync *sync, uint32_t lanes, struct emu_view *published)
+{
+    if (sync->checked) {
+        emu_view_join(published, &sync->view);
+        emu_sync_publish(sync, lanes, published);
+    }
 }
 
 /* `tensor` is not taken: what a warp's own tensor operations are ordered after changes at
@@ -78,17 +111,21 @@ void emu_sync_release_narrow(struct emu_sync *sync, struct emu_view *published)
     emu_clock_join(&published->signalled, &sync->view.signalled);
     emu_clock_join(&published->signalled, &sync->view.happened);
     emu_clock_raise(&published->signalled, sync->agent, sync->epoch);
-    sync->epoch++;
+    close_epoch(sync);
 }
 
 void emu_sync_acquire(struct emu_sync *sync, const struct emu_view *published)
 {
-    if (sync->checked) {
-        take_up(&sync->view, published);
+    if (!sync->checked) {
+        return;
+    }
+    take_up(&sync->view, published);
+    if (emu_clock_get(&sync->view.happened, sync->agent) + 1 >= sync->epoch) {
+        sync->touched = 0; /* what it published as a whole came back: the lanes met */
     }
 }
 
-void emu_sync_proxy_fence(struct emu_sync *sync, bool shared, bool global)
+void emu_sync_proxy_fence(struct emu_sync *sync, uint32_t lanes, bool shared, bool global)
 {
     if (!sync->checked) {
         return;
@@ -96,13 +133,13 @@ void emu_sync_proxy_fence(struct emu_sync *sync, bool shared, bool global)
     if (shared) {
         sync->inits_published = sync->inits_made;
         emu_clock_join(&sync->view.proxied, &sync->view.happened);
-        emu_clock_raise(&sync->view.proxied, sync->agent, sync->epoch);
+        raise_lanes(sync, lanes, &sync->view.proxied);
     }
     if (global) {
         emu_clock_join(&sync->view.proxied_global, &sync->view.happened);
-        emu_clock_raise(&sync->view.proxied_global, sync->agent, sync->epoch);
+        raise_lanes(sync, lanes, &sync->view.proxied_global);
     }
-    sync->epoch++;
+    close_epoch(sync);
 }
 
 void emu_sync_tensor_before(struct emu_sync *sync)
@@ -113,7 +150,7 @@ void emu_sync_tensor_before(struct emu_sync *sync)
     emu_clock_join(&sync->view.fenced, &sync->view.happened);
     emu_clock_join(&sync->view.fenced, &sync->view.tensor);
     emu_clock_raise(&sync->view.fenced, sync->agent, sync->epoch);
-    sync->epoch++;
+    close_epoch(sync);
 }
 
 void emu_sync_tensor_after(struct emu_sync *sync)
@@ -129,7 +166,8 @@ void emu_sync_lanes(struct emu_sync *sync)
         return;
     }
     emu_clock_raise(&sync->view.happened, sync->agent, sync->epoch);
-    sync->epoch++;
+    close_epoch(sync);
+    sync->touched = 0;
 }
 
 /* ---------------------------------------------------------------------------- fences */
@@ -145,7 +183,8 @@ static void set_fenced(struct emu_sync *sync, enum emu_scope most,
     }
 }
 
-void emu_sync_fence(struct emu_sync *sync, enum emu_scope scope, bool release, bool acquire)
+void emu_sync_fence(struct emu_sync *sync, uint32_t lanes, enum emu_scope scope,
+                    bool release, bool acquire)
 {
     if (!sync->checked) {
         return;
@@ -156,7 +195,7 @@ void emu_sync_fence(struct emu_sync *sync, enum emu_scope scope, bool release, b
     if (release) {
         struct emu_published *published = emu_alloc(sizeof(*published));
         published->users = 1;
-        emu_sync_release(sync, &published->view);
+        emu_sync_release(sync, lanes, &published->view);
         set_fenced(sync, scope, published);
         emu_published_leave(published);
     }
@@ -189,7 +228,7 @@ void emu_sync_leave(struct emu_sync *sync, struct emu_clock *left,
     emu_clock_join(left, &sync->view.happened);
     emu_clock_join(left, &sync->view.met);
     emu_clock_raise(left, sync->agent, sync->epoch);
-    sync->epoch++;
+    close_epoch(sync);
 }
 
 void emu_sync_meet(struct emu_sync *sync, const struct emu_clock *left)

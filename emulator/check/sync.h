@@ -9,6 +9,7 @@
 #define EMU_CHECK_SYNC_H
 
 #include "check/clock.h"
+#include "check/lane_agents.h"
 
 /* What a strong access or a fence orders; .sys is treated as .gpu. */
 enum emu_scope {
@@ -33,6 +34,13 @@ void emu_published_join(struct emu_published **to, struct emu_published *from);
 struct emu_sync {
     bool checked;          /* otherwise all functions of this header do nothing with it */
     uint32_t agent, epoch; /* the epoch ends at each release, fence and convergence */
+    /* Lanes that have accessed memory since all of them last met: in the current epoch, and
+     * in those before. Where a lane publishes that is not all of them, see lane_agents.h.
+     */
+    uint32_t fresh, touched;
+    struct emu_lane_agents **lane_agents;
+    uint32_t (*new_agent)(void *owner);
+    void *owner;
     uint64_t group[EMU_SCOPES]; /* that the warp belongs to: its CTA, its cluster, all */
     struct emu_view view;
     /* By scope: what the last release fence published, what relaxed reads have seen. */
@@ -45,7 +53,10 @@ struct emu_sync {
 };
 void emu_sync_free(struct emu_sync *sync);
 
-void emu_sync_release(struct emu_sync *sync, struct emu_view *published);
+/* `lanes`, here and below: those that do it. A release is of what they know and did. */
+void emu_sync_release(struct emu_sync *sync, uint32_t lanes, struct emu_view *published);
+/* Only of what they did: adds it to a view that holds what they know. */
+void emu_sync_publish(struct emu_sync *sync, uint32_t lanes, struct emu_view *published);
 void emu_sync_acquire(struct emu_sync *sync, const struct emu_view *published);
 /* What a signal publishes to a CTA that its scope does not reach. */
 void emu_sync_release_narrow(struct emu_sync *sync, struct emu_view *published);
@@ -55,15 +66,14 @@ void emu_sync_release_relaxed(struct emu_sync *sync, enum emu_scope scope,
 /* What a relaxed read has seen, for the next acquire fence of at least that scope. */
 void emu_sync_acquire_relaxed(struct emu_sync *sync, enum emu_scope scope,
                               const struct emu_view *published);
-/* The lanes of the warp converge (bar.warp.sync, any .aligned): later accesses are ordered.
- */
+/* All lanes of the warp meet (bar.warp.sync, a barrier): later accesses are ordered. */
 void emu_sync_lanes(struct emu_sync *sync);
 
 /* A fence of the given halves. */
-void emu_sync_fence(struct emu_sync *sync, enum emu_scope scope, bool release,
-                    bool acquire);
+void emu_sync_fence(struct emu_sync *sync, uint32_t lanes, enum emu_scope scope,
+                    bool release, bool acquire);
 /* fence.proxy.async for shared memory, for global memory or for both. */
-void emu_sync_proxy_fence(struct emu_sync *sync, bool shared, bool global);
+void emu_sync_proxy_fence(struct emu_sync *sync, uint32_t lanes, bool shared, bool global);
 /* tcgen05.fence::before_thread_sync and ::after_thread_sync. */
 void emu_sync_tensor_before(struct emu_sync *sync);
 void emu_sync_tensor_after(struct emu_sync *sync);

@@ -138,7 +138,8 @@ static void publish(struct emu_sync_table **table, struct entry **entry, uint64_
 }
 
 void emu_sync_table_write(struct emu_sync_table **table, uint64_t address,
-                          struct emu_sync *writer, unsigned order, bool modify)
+                          struct emu_sync *writer, unsigned lane, unsigned order,
+                          bool modify)
 {
     if (!writer->checked) {
         return;
@@ -151,7 +152,7 @@ void emu_sync_table_write(struct emu_sync_table **table, uint64_t address,
     if ((order & EMU_ORDER_RELEASE) != 0) {
         all = emu_alloc(sizeof(struct emu_published));
         all->users = 1;
-        emu_sync_release(writer, &all->view);
+        emu_sync_release(writer, 1u << lane, &all->view);
     }
     for (unsigned scope = EMU_SCOPE_CTA; scope <= emu_order_scope(order); scope++) {
         publish(table, &entry, address, writer, (enum emu_scope)scope,

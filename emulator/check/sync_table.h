@@ -27,6 +27,7 @@ void emu_sync_table_free(struct emu_sync_table *table);
 void emu_sync_table_read(const struct emu_sync_table *table, uint64_t address,
                          struct emu_sync *reader, unsigned order);
 void emu_sync_table_write(struct emu_sync_table **table, uint64_t address,
-                          struct emu_sync *writer, unsigned order, bool modify);
+                          struct emu_sync *writer, unsigned lane, unsigned order,
+                          bool modify);
 
 #endif

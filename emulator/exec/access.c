@@ -73,6 +73,7 @@ static void report_conflict(const struct emu_actor *actor, const char *global,
     struct emu_text text = {0};
     static const enum emu_finding findings[] = {
         [EMU_CONFLICT_ORDER] = EMU_FINDING_RACE,
+        [EMU_CONFLICT_LANES] = EMU_FINDING_LANE_ORDER,
         [EMU_CONFLICT_PROXY] = EMU_FINDING_PROXY_FENCE,
         [EMU_CONFLICT_TENSOR_FENCE] = EMU_FINDING_TENSOR_FENCE,
     };
@@ -81,6 +82,9 @@ static void report_conflict(const struct emu_actor *actor, const char *global,
     }
     const char *const reasons[] = {
         [EMU_CONFLICT_ORDER] = describe_disorder(conflict),
+        [EMU_CONFLICT_LANES] =
+            "only another lane of its warp is ordered after it; "
+            "bar.warp.sync or a barrier between the two lanes is missing",
         [EMU_CONFLICT_PROXY] =
             global == NULL ? "no fence.proxy.async for shared memory stands between them"
                            : "no fence.proxy.async for global memory stands between them",
@@ -130,8 +134,12 @@ static void check_races(const struct emu_actor *actor, struct emu_shadow *shadow
         .repeats = kind == REPEATS,
         .insn = actor->insn->index,
         .view = actor->view,
+        .lane_agents = *actor->warp->sync.lane_agents,
     };
     struct emu_conflict conflict = {0};
+    if (actor->lane < EMU_LANES) {
+        actor->warp->sync.fresh |= 1u << actor->lane;
+    }
     if (!emu_shadow_access(shadow, offset, bytes, kind != READS, &who, &conflict)) {
         report_conflict(actor, global, &conflict);
     }

@@ -71,6 +71,11 @@ static void fill_constants(struct emu_warp *warp, const struct emu_program *prog
     }
 }
 
+static uint32_t new_agent(void *cluster)
+{
+    return emu_cluster_agent(cluster);
+}
+
 static void create_warp(struct emu_cta *cta, unsigned index, unsigned threads)
 {
     const struct emu_launch *launch = &cta->cluster->grid->launch;
@@ -81,10 +86,14 @@ static void create_warp(struct emu_cta *cta, unsigned index, unsigned threads)
     warp->sync = (struct emu_sync){
         .checked = launch->settings.races,
         .agent = emu_cluster_agent(cta->cluster),
-        .epoch = 1,
+        .epoch = 2, /* in the first one it began */
+        .lane_agents = emu_lane_agents_of(cta->cluster),
+        .new_agent = new_agent,
+        .owner = cta->cluster,
         .group = {[EMU_SCOPE_CTA] = cta->cluster->index * EMU_MAX_CLUSTER + cta->rank,
                   [EMU_SCOPE_CLUSTER] = cta->cluster->index},
     };
+    emu_clock_raise(&warp->sync.view.happened, warp->sync.agent, 1);
     warp->sync.view.behind_grid = cta->cluster->grid->behind;
     unsigned lanes = threads - index * EMU_LANES;
     warp->live = lanes >= EMU_LANES ? EMU_ALL_LANES : (1u << lanes) - 1;
@@ -206,6 +215,7 @@ void emu_cluster_destroy(struct emu_cluster *cluster)
     }
     emu_sync_table_free(cluster->sync_table);
     emu_watches_free(cluster->watches);
+    emu_lane_agents_free(cluster->lane_agents);
     emu_free(cluster->ctas);
     emu_free(cluster);
 }

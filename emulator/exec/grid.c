@@ -366,6 +366,7 @@ static void close_grid(struct emu_grid *grid)
 {
     emu_sync_table_free(grid->sync_table);
     emu_watches_free(grid->watches);
+    emu_lane_agents_free(grid->lane_agents);
     emu_free(grid->blocks);
     emu_free(grid->sms);
     pthread_mutex_destroy(&grid->lock);

@@ -243,6 +243,7 @@ struct emu_cluster {
     bool waits_for_memory;             /* or for what another thread writes */
     struct emu_sync_table *sync_table; /* views that strong accesses published */
     struct emu_watch *watches;         /* shadows of global allocations; see the grid's */
+    struct emu_lane_agents *lane_agents;
     void *async_state;
     void *tensor_state;
 };
@@ -289,6 +290,7 @@ struct emu_grid {
     /* Where clusters can meet (shares_grid), global memory is watched for all of them: */
     struct emu_sync_table *sync_table;
     struct emu_watch *watches;
+    struct emu_lane_agents *lane_agents;
     uint64_t *blocks; /* by block of agents: index of the cluster that took it */
     uint32_t block_count;
     void *async_state;
@@ -356,6 +358,13 @@ enum emu_step emu_warp_branch(struct emu_warp *warp, const struct emu_insn *insn
                               uint32_t lanes, uint32_t target);
 /* The lanes end. */
 enum emu_step emu_warp_exit(struct emu_warp *warp, uint32_t lanes);
+
+/* Agents of single lanes of all warps that may meet this cluster's. */
+static inline struct emu_lane_agents **emu_lane_agents_of(struct emu_cluster *cluster)
+{
+    return cluster->grid->launch.program->shares_grid ? &cluster->grid->lane_agents
+                                                      : &cluster->lane_agents;
+}
 
 /* A new agent for clocks. */
 uint32_t emu_cluster_agent(struct emu_cluster *cluster);

@@ -208,7 +208,7 @@ static enum emu_step execute(struct emu_warp *warp, const struct emu_insn *insn,
         if (!emu_write(&actor, space, address, total, data, NULL)) {
             return EMU_FAILED;
         }
-        emu_strong_write(warp, strong, insn->type2, true);
+        emu_strong_write(warp, lane, strong, insn->type2, true);
         changed = changed || memcmp(before, data, total) != 0;
     }
     if (!changed) {

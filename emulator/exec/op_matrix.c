@@ -156,7 +156,6 @@ EMU_EXEC(ldmatrix)
             emu_lanes_defined(warp, slot, 1u << lane, defined ? 0 : EMU_ALL_LANES);
         }
     }
-    emu_sync_lanes(&warp->sync);
     return EMU_NEXT;
 }
 
@@ -176,11 +175,9 @@ EMU_EXEC(stmatrix)
             }
         }
     }
-    if (!check_lanes(warp, insn, lanes) || !transfer_rows(warp, insn, &matrices, true)) {
-        return EMU_FAILED;
-    }
-    emu_sync_lanes(&warp->sync);
-    return EMU_NEXT;
+    return check_lanes(warp, insn, lanes) && transfer_rows(warp, insn, &matrices, true)
+               ? EMU_NEXT
+               : EMU_FAILED;
 }
 
 /* Takes shape and type; insn->bytes are the bits of an element in memory. */

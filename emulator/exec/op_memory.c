@@ -161,7 +161,8 @@ static enum emu_step execute_store(struct emu_warp *warp, const struct emu_insn 
             return EMU_FAILED;
         }
         if (insn->mode2 != 0) {
-            emu_strong_write(warp, emu_strong_address(space, address), insn->mode2, false);
+            emu_strong_write(warp, lane, emu_strong_address(space, address), insn->mode2,
+                             false);
         }
     }
     if (space != EMU_SPACE_LOCAL && space != EMU_SPACE_PARAM) {

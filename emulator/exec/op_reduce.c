@@ -38,7 +38,7 @@ EMU_EXEC(vote)
     } else {
         emu_lanes_predicate(warp, insn->dst, lanes, holds, undefined);
     }
-    return emu_warp_met(warp);
+    return EMU_NEXT;
 }
 
 static bool decode_vote(struct emu_decoder *decoder)
@@ -98,7 +98,7 @@ EMU_EXEC(match)
     if (insn->dst2 != EMU_NO_PREDICATE) {
         emu_lanes_predicate(warp, insn->dst2, lanes, holds, undefined);
     }
-    return emu_warp_met(warp);
+    return EMU_NEXT;
 }
 
 static bool decode_match(struct emu_decoder *decoder)
@@ -187,7 +187,7 @@ EMU_EXEC(redux)
         undefined |= (uint32_t)((values_undefined & masks[lane]) != 0) << lane;
     }
     emu_lanes_defined(warp, insn->dst, lanes, undefined);
-    return emu_warp_met(warp);
+    return EMU_NEXT;
 }
 
 static bool decode_redux(struct emu_decoder *decoder)

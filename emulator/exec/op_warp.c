@@ -61,12 +61,6 @@ enum emu_step emu_warp_meet(struct emu_warp *warp, const struct emu_insn *insn,
     return EMU_NEXT;
 }
 
-enum emu_step emu_warp_met(struct emu_warp *warp)
-{
-    emu_sync_lanes(&warp->sync);
-    return EMU_NEXT;
-}
-
 bool emu_warp_mask(struct emu_decoder *decoder, unsigned operand, uint32_t *ret_slot)
 {
     return emu_form_src(decoder, emu_operand(decoder, operand), 32, false, ret_slot);
@@ -169,7 +163,7 @@ EMU_EXEC(shfl)
     if (insn->dst2 != EMU_NO_PREDICATE) {
         emu_lanes_predicate(warp, insn->dst2, lanes, in_range, choice_undefined);
     }
-    return emu_warp_met(warp);
+    return EMU_NEXT;
 }
 
 static bool decode_shfl(struct emu_decoder *decoder)
@@ -216,7 +210,7 @@ EMU_EXEC(elect)
     if (insn->dst2 != EMU_NO_PREDICATE) {
         emu_lanes_predicate(warp, insn->dst2, lanes, leaders, 0);
     }
-    return emu_warp_met(warp);
+    return EMU_NEXT;
 }
 
 static bool decode_elect(struct emu_decoder *decoder)
@@ -247,7 +241,11 @@ EMU_EXEC(bar_warp)
 {
     uint32_t masks[EMU_LANES];
     const enum emu_step step = emu_warp_meet(warp, insn, lanes, insn->src[0], true, masks);
-    return step == EMU_NEXT ? emu_warp_met(warp) : step;
+    /* Those of one mask meet; all of the warp are taken to. */
+    if (step == EMU_NEXT && emu_count_bits(masks[emu_lowest_bit(lanes)]) > 1) {
+        emu_sync_lanes(&warp->sync);
+    }
+    return step;
 }
 
 static bool decode_bar_warp(struct emu_decoder *decoder)

@@ -16,8 +16,6 @@
 enum emu_step emu_warp_meet(struct emu_warp *warp, const struct emu_insn *insn,
                             uint32_t lanes, uint32_t slot, bool leavers,
                             uint32_t masks[EMU_LANES]);
-/* The end of an instruction in which lanes met. */
-enum emu_step emu_warp_met(struct emu_warp *warp);
 
 bool emu_warp_need_sync(struct emu_decoder *decoder);
 /* A membermask: the operand's slot goes to *ret_slot. */

@@ -17,10 +17,11 @@ void emu_strong_read(struct emu_warp *warp, uint64_t address, unsigned order)
                         order);
 }
 
-void emu_strong_write(struct emu_warp *warp, uint64_t address, unsigned order, bool modify)
+void emu_strong_write(struct emu_warp *warp, unsigned lane, uint64_t address,
+                      unsigned order, bool modify)
 {
-    emu_sync_table_write(table_of(warp->cta->cluster, address), address, &warp->sync, order,
-                         modify);
+    emu_sync_table_write(table_of(warp->cta->cluster, address), address, &warp->sync, lane,
+                         order, modify);
 }
 
 /* ------------------------------------------------------------------------------ loops */

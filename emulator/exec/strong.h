@@ -14,7 +14,8 @@ static inline bool emu_strong_is_shared(uint64_t address)
 /* `address` as emu_strong_address makes it; `order` must be strong. Call them at the
  * access: the read before it, the write behind it. */
 void emu_strong_read(struct emu_warp *warp, uint64_t address, unsigned order);
-void emu_strong_write(struct emu_warp *warp, uint64_t address, unsigned order, bool modify);
+void emu_strong_write(struct emu_warp *warp, unsigned lane, uint64_t address,
+                      unsigned order, bool modify);
 
 /*
  * A strong access changed nothing; `seen` is a digest of what it saw. In a loop that waits

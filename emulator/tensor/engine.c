@@ -147,8 +147,7 @@ static void know_at_issue(struct emu_tensor_op *op)
         return;
     }
     /* What the issuer did before comes before. */
-    emu_clock_raise(&op->view.happened, op->warp->sync.agent, op->warp->sync.epoch);
-    op->warp->sync.epoch++;
+    emu_sync_publish(&op->warp->sync, 1u << op->lane, &op->view);
     if (op->kind == EMU_OP_MMA) {
         know_pipeline(op);
     } else {

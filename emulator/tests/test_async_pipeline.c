@@ -161,7 +161,7 @@ Test(async_pipeline, missing_barrier_before_the_store_is_found)
 {
     expect_found(PIPELINE(WAIT_EMPTY, "512", WAIT_FULL, RELEASE,
                           "fence.proxy.async.shared::cta;\n", FINISH),
-                 EMU_FINDING_RACE, false);
+                 EMU_FINDING_LANE_ORDER, false);
 }
 
 Test(async_pipeline, early_refill_is_found)

@@ -80,7 +80,7 @@ Test(order, knowing_the_epoch_orders_two_warps)
     emu_view_free(&two.view);
 }
 
-Test(order, lanes_of_a_warp_are_ordered_by_its_epoch_only)
+Test(order, lanes_of_a_warp_are_ordered_where_they_met)
 {
     struct actor lane3 = make_actor(1, 5, 3, EMU_PROXY_GENERIC);
     struct actor lane4 = make_actor(1, 5, 4, EMU_PROXY_GENERIC);
@@ -91,8 +91,69 @@ Test(order, lanes_of_a_warp_are_ordered_by_its_epoch_only)
     cr_expect_eq(second(&lane3, true, &lane4, true), EMU_CONFLICT_ORDER);
     cr_expect_eq(second(&lane3, true, &lane3, true), EMU_NO_CONFLICT);
     cr_expect_eq(second(&lane3, false, &lane3, true), EMU_NO_CONFLICT);
+    cr_expect_eq(second(&lane3, true, &later, true), EMU_CONFLICT_ORDER);
+    cr_expect_eq(second(&lane3, false, &later, true), EMU_CONFLICT_ORDER);
+
+    emu_clock_raise(&later.view.happened, 1, 5);
     cr_expect_eq(second(&lane3, true, &later, true), EMU_NO_CONFLICT);
     cr_expect_eq(second(&lane3, false, &later, true), EMU_NO_CONFLICT);
+    emu_view_free(&later.view);
+}
+
+/* Agent 20 is lane 3 of warp 1, agent 21 its lane 4. */
+Test(order, lane_that_is_known_does_not_stand_for_its_neighbours)
+{
+    struct emu_lane_agents *agents = NULL;
+    emu_lane_agents_get(&agents, 1)[3] = 20;
+    emu_lane_agents_get(&agents, 1)[4] = 21;
+    struct actor lane3 = make_actor(1, 5, 3, EMU_PROXY_GENERIC);
+    struct actor lane4 = make_actor(1, 5, 4, EMU_PROXY_GENERIC);
+    struct actor other = make_actor(2, 1, 0, EMU_PROXY_GENERIC);
+    other.who.lane_agents = agents;
+    emu_clock_raise(&other.view.happened, 20, 5);
+
+    cr_expect_eq(second(&lane3, true, &other, true), EMU_NO_CONFLICT);
+    cr_expect_eq(second(&lane4, true, &other, false), EMU_CONFLICT_LANES);
+    cr_expect_eq(conflict.other.lane, 4);
+
+    /* Both have read: each of them must be known. */
+    emu_shadow_forget(shadow, 0, 4096);
+    touch(&lane3, false);
+    touch(&lane4, false);
+    cr_expect_eq(touch(&other, true), EMU_CONFLICT_LANES);
+    cr_expect_eq(conflict.other.lane, 4);
+    emu_shadow_forget(shadow, 0, 4096);
+    touch(&lane3, false);
+    touch(&lane4, false);
+    emu_clock_raise(&other.view.happened, 21, 5);
+    cr_expect_eq(touch(&other, true), EMU_NO_CONFLICT);
+    emu_view_free(&other.view);
+    emu_lane_agents_free(agents);
+}
+
+Test(order, later_read_does_not_stand_for_that_of_another_lane)
+{
+    struct emu_lane_agents *agents = NULL;
+    emu_lane_agents_get(&agents, 1)[4] = 21;
+    struct actor lane3 = make_actor(1, 5, 3, EMU_PROXY_GENERIC);
+    struct actor lane4 = make_actor(1, 6, 4, EMU_PROXY_GENERIC);
+    struct actor other = make_actor(2, 1, 0, EMU_PROXY_GENERIC);
+    other.who.lane_agents = agents;
+    emu_clock_raise(&other.view.happened, 21, 6);
+
+    touch(&lane3, false);
+    touch(&lane4, false);
+    cr_expect_eq(touch(&other, true), EMU_CONFLICT_LANES);
+
+    /* Where the lanes met in between, it does. */
+    emu_shadow_forget(shadow, 0, 4096);
+    emu_clock_raise(&lane4.view.happened, 1, 5);
+    touch(&lane3, false);
+    touch(&lane4, false);
+    cr_expect_eq(touch(&other, true), EMU_NO_CONFLICT);
+    emu_view_free(&lane4.view);
+    emu_view_free(&other.view);
+    emu_lane_agents_free(agents);
 }
 
 Test(order, lanes_of_one_store_may_write_the_same)
