@@ -44,7 +44,8 @@ static void append(struct emu_cluster *cluster, struct emu_async *async)
 {
     async->id = ++cluster->next_async_id;
     async->due = cluster->now + random_delay(cluster);
-    async->lazy = emu_random_below(&cluster->random, 8) == 0;
+    async->lazy |= emu_random_below(&cluster->random, 8) == 0 &&
+                   cluster->grid->launch.settings.async == EMU_ASYNC_LATEST;
     async->next = NULL;
     if (cluster->pending_last == NULL) {
         cluster->pending = async;
@@ -144,18 +145,21 @@ static struct emu_async *choose(struct emu_cluster *cluster, bool idle, bool laz
     return chosen;
 }
 
-/* Nothing happens before the first operation: let the time pass. */
-static void skip_to_first_due(struct emu_cluster *cluster)
+/* Nothing happens before the first operation: let the time pass. False: there are lazy ones
+ * only. */
+static bool skip_to_first_due(struct emu_cluster *cluster, bool lazy)
 {
     uint64_t first = UINT64_MAX;
     for (struct emu_async *async = cluster->pending; async != NULL; async = async->next) {
-        if (async->due < first && (async->chain == 0 || chain_is_free(cluster, async))) {
+        if (async->due < first && (lazy || !async->lazy) &&
+            (async->chain == 0 || chain_is_free(cluster, async))) {
             first = async->due;
         }
     }
-    if (first > cluster->now) {
+    if (first != UINT64_MAX && first > cluster->now) {
         cluster->now = first;
     }
+    return first != UINT64_MAX;
 }
 
 bool emu_async_step(struct emu_cluster *cluster, bool idle, bool *ret_ran)
@@ -165,13 +169,14 @@ bool emu_async_step(struct emu_cluster *cluster, bool idle, bool *ret_ran)
     if (cluster->pending == NULL || (mode == EMU_ASYNC_LATEST && !idle)) {
         return true;
     }
+    bool lazy = false;
     if (idle && mode != EMU_ASYNC_LATEST) {
-        skip_to_first_due(cluster);
+        lazy = !skip_to_first_due(cluster, false) && skip_to_first_due(cluster, true);
         idle = false;
     }
     for (;;) {
         struct emu_async *before = NULL;
-        struct emu_async *async = choose(cluster, idle, mode != EMU_ASYNC_LATEST, &before);
+        struct emu_async *async = choose(cluster, idle, lazy, &before);
         if (async == NULL && mode == EMU_ASYNC_LATEST) {
             async = choose(cluster, idle, true, &before);
         }
@@ -184,7 +189,7 @@ bool emu_async_step(struct emu_cluster *cluster, bool idle, bool *ret_ran)
             unlink_async(cluster, before, async);
             free_async(async);
         }
-        if (result == EMU_ASYNC_FAILED || idle) {
+        if (result == EMU_ASYNC_FAILED || idle || lazy) {
             return result != EMU_ASYNC_FAILED;
         }
     }

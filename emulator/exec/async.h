@@ -22,8 +22,10 @@ struct emu_async {
     struct emu_warp *warp; /* the issuer */
     const struct emu_insn *insn;
     unsigned lane;
-    unsigned part;        /* how often `run` has returned EMU_ASYNC_AGAIN */
-    bool lazy;            /* as late as possible: after all operations that are not */
+    unsigned part; /* how often `run` has returned EMU_ASYNC_AGAIN */
+    /* Only when no warp can go on, and after all operations that are not; set before the
+     * operation is submitted, or drawn in the mode `latest`. Not in the mode `eager`. */
+    bool lazy;
     struct emu_view view; /* of the issuer, at issue */
     enum emu_async_result (*run)(struct emu_async *async);
     void (*destroy)(struct emu_async *async); /* frees what the payload owns, or NULL */

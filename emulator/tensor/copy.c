@@ -251,7 +251,8 @@ struct commit_task {
 
 /* One arrival on its way: it takes effect some time after the commit was due. Those of one
  * thread at one CTA keep their order: kernels that are known to run rely on that when
- * several waiters share mbarriers by turns. */
+ * several waiters share mbarriers by turns. Those at different CTAs have none: in a cluster
+ * the seed draws at which of them a thread's arrivals come as late as they can. */
 struct arrival {
     struct emu_cta *cta;
     uint32_t offset;
@@ -275,14 +276,21 @@ static void free_arrival(struct emu_async *async)
 static bool run_commit(struct emu_tensor_op *op)
 {
     const struct commit_task *task = (const struct commit_task *)(void *)op->payload;
+    struct emu_cluster *cluster = op->warp->cta->cluster;
     for (uint32_t rest = task->ctas; rest != 0; rest &= rest - 1) {
         struct emu_async *async = emu_async_new(op->warp, op->insn, EMU_LANES,
                                                 sizeof(struct arrival), run_arrival);
         struct arrival *arrival = (struct arrival *)(void *)async->payload;
         unsigned rank = emu_lowest_bit(rest);
         uint64_t *chain = &op->thread->arrival_chains[rank];
-        *chain = *chain == 0 ? emu_async_chain(op->warp->cta->cluster) : *chain;
-        arrival->cta = emu_cluster_cta(op->warp->cta->cluster, rank);
+        if (*chain == 0) {
+            *chain = emu_async_chain(cluster);
+            bool lazy =
+                cluster->cta_count > 1 && emu_random_below(&cluster->random, 4) == 0;
+            op->thread->lazy_arrivals |= lazy ? 1u << rank : 0;
+        }
+        async->lazy = (op->thread->lazy_arrivals >> rank & 1) != 0;
+        arrival->cta = emu_cluster_cta(cluster, rank);
         arrival->offset = task->offset;
         emu_view_copy(&arrival->view, &op->view);
         async->destroy = free_arrival;

@@ -38,6 +38,7 @@ struct emu_tensor_thread {
         uint32_t epoch, copies; /* of the MMA, and copies issued before it */
     } scales[EMU_TMEM_COLUMNS]; /* by column: the last MMA that read factors there */
     uint64_t arrival_chains[EMU_MAX_CLUSTER]; /* of commits, by CTA; 0: none yet */
+    uint32_t lazy_arrivals; /* a bit for each CTA where they come as late as they can */
 };
 
 struct emu_tensor_op {

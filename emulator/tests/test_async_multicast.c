@@ -176,3 +176,46 @@ Test(async_multicast, copy_to_a_cta_that_has_exited_is_found)
     async_expect_error(&h, EMU_FINDING_IN_FLIGHT, "has exited");
     harness_close(&h);
 }
+
+/* CTA 0 commits to CTA 1, then to itself; when the second commit has arrived it tells CTA
+ * 1, which works on for longer than operations usually take, and exits. */
+#define TWO_COMMITS(before_exit)                                                                    \
+    KERNEL(INIT(0, 1) INIT(8, 1) INIT(                                                              \
+        16,                                                                                         \
+        1) "mov.u32 %r11, %cluster_ctarank;\n"                                                      \
+           "barrier.cluster.arrive;\nbarrier.cluster.wait;\n@!%p0 bra END;\n"                       \
+           "setp.ne.u32 %p1, %r11, 0;\n@%p1 bra OTHER;\nmov.u16 %h0, 2;\n"                          \
+           "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster"                      \
+           ".multicast::cluster.b64 [%r1], %h0;\n"                                                  \
+           "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r1+8];\n" WAIT( \
+               "OWN", 8,                                                                            \
+               0) "mapa.shared::cluster.u32 %r12, %r1, 1;\n"                                        \
+                  "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r12+16];\nbra END;\n"   \
+                  "OTHER:\n" WAIT(                                                                  \
+                      "TOLD", 16,                                                                   \
+                      0) "mov.u32 %r10, 0;\nD:\nadd.u32 %r10, %r10, 1;\n"                           \
+                         "setp.lt.u32 %p9, %r10, 20000;\n@%p9 bra D;\n" before_exit                 \
+                         "END:\n")
+
+static unsigned count_failures(const char *ptx)
+{
+    unsigned failures = 0;
+    for (uint64_t seed = 0; seed < 32; seed++) {
+        struct harness h;
+        async_open(&h, ptx, 4);
+        h.settings.seed = seed;
+        bool good = harness_run_clusters(&h, 2, 32, 2);
+        cr_expect(good || harness_found(&h, EMU_FINDING_IN_FLIGHT) > 0, "%s",
+                  harness_text(&h));
+        failures += good ? 0 : 1;
+        harness_close(&h);
+    }
+    return failures;
+}
+
+Test(async_multicast, commits_arrive_at_each_cta_at_a_time_of_its_own)
+{
+    unsigned failures = count_failures(TWO_COMMITS(""));
+    cr_expect(failures > 0 && failures < 32, "%u", failures);
+    cr_expect_eq(count_failures(TWO_COMMITS(WAIT("FIRST", 0, 0))), 0);
+}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The kernels that test_mutations.py changes: by name what their PTX has in it that of others
-has not, the words of `jit-gemm run`, how many multiprocessors they need, and what is harmless."""
+has not, the words of `jit-gemm run`, how many multiprocessors they need, what is harmless, and what
+is broken in every run of the test."""
 
 # Mutants that are no faults, by rule and place among the rule's places, with the reason.
 LOAD_DRAIN = ("the load warp's drain: the commits that it waits for are those of a tile whose "
@@ -187,6 +188,15 @@ KERNELS = {
         "only": "back to back",
         "run": ["512x256x256", "bf16", "input_align=8", "--lda", "256", "--arch", "sm_100a",
                 "--back-to-back", "--config", "mma=128x64 stages=3"],
+    },
+    # Only what neighbours wait for. Its second wait is the load warp's drain: commits of the CTAs that
+    # share its tiles arrive at a time of their own.
+    "sm_100a cluster of 2x2": {
+        "of": "tcgen05.mma",
+        "sms": 4,
+        "only": "neighbours", "always": {("neighbours: wait for nothing", 1)},
+        "run": ["512x256x320", "bf16", "--arch", "sm_100a",
+                "--config", "mma=128x64 cta_group=1 cluster=2x2 scheduler=static stages=3"],
     },
     # Only how sums are multiplied by scales. Rows that M lacks are so many that theirs would lie
     # beyond the guards; scales are 40 bytes apart, as the rules have it.

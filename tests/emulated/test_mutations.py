@@ -57,6 +57,7 @@ class Kernel:
         self.of = KERNELS[name]["of"]
         self.sms = KERNELS[name].get("sms", SMS)
         self.harmless = KERNELS[name].get("harmless", {})
+        self.always = KERNELS[name].get("always", set())
         self.rules = {rule: places for rule, places in (RULES | SCALE_RULES).items()
                       if are_for(rule) == KERNELS[name].get("only", "")}
         self.words = ["run", *KERNELS[name]["run"], "--verify"]
@@ -74,7 +75,8 @@ class Kernel:
     def mutants(self):
         for rule, places in self.rules.items():
             for number, (match, change) in enumerate(places(self.ptx)):
-                if number % EVERY or (rule, number) in self.harmless:
+                place = (rule, number)
+                if (number % EVERY and place not in self.always) or place in self.harmless:
                     continue
                 line = self.ptx.count("\n", 0, match.start()) + 1
                 yield f"{self.name}: {rule}, PTX line {line}", change(self.ptx)
