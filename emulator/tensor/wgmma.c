@@ -287,6 +287,8 @@ static bool arrive(struct emu_warp *warp, const struct emu_insn *insn,
     group->at = insn;
     group->arrived |= 1u << warp->index % EMU_WARPGROUP_WARPS;
     emu_tensor_warp_of(warp)->rendezvous = EMU_RENDEZVOUS_WAITS;
+    /* No promise of PTX, but kernels that are known to run read scales before it by all
+     * lanes and give the stage back behind it by one. */
     emu_sync_lanes(&warp->sync);
     emu_note_event(warp);
     return true;
