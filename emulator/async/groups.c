@@ -125,7 +125,7 @@ static bool is_over(const struct emu_lane_groups *lane, const struct emu_insn *i
     return true;
 }
 
-static void note_wait(struct emu_warp *warp, const struct emu_insn *insn,
+static void note_wait(struct emu_warp *warp, const struct emu_insn *insn, unsigned index,
                       struct emu_lane_groups *lane)
 {
     uint32_t due = due_groups(lane, insn->offset);
@@ -136,11 +136,9 @@ static void note_wait(struct emu_warp *warp, const struct emu_insn *insn,
     if (lane->read_awaited < last) {
         lane->read_awaited = last;
     }
-    if (emu_launch_of(warp->cta)->settings.races) {
-        emu_clock_raise(&warp->sync.view.happened, lane->reads, last);
-        if ((insn->mode & ONLY_READ) == 0) {
-            emu_clock_raise(&warp->sync.view.happened, lane->writes, last);
-        }
+    emu_sync_learn(&warp->sync, index, lane->reads, last);
+    if ((insn->mode & ONLY_READ) == 0) {
+        emu_sync_learn(&warp->sync, index, lane->writes, last);
     }
     /* The last one stays: a later wait may cover it in full. */
     drop_finished(lane, due - 1);
@@ -165,9 +163,10 @@ static enum emu_step exec_groups(struct emu_warp *warp, const struct emu_insn *i
         }
     }
     for (uint32_t rest = lanes; (insn->mode & WAIT) != 0 && rest != 0; rest &= rest - 1) {
-        struct emu_lane_groups *lane = groups[emu_lowest_bit(rest)];
+        unsigned index = emu_lowest_bit(rest);
+        struct emu_lane_groups *lane = groups[index];
         if (lane != NULL) {
-            note_wait(warp, insn, lane);
+            note_wait(warp, insn, index, lane);
         }
     }
     return EMU_NEXT;

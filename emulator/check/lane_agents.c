@@ -55,3 +55,14 @@ void emu_lane_agents_free(struct emu_lane_agents *agents)
     }
     emu_free(agents);
 }
+
+bool emu_lane_facts_have(const struct emu_lane_facts *facts, unsigned lane, uint32_t agent,
+                         uint32_t epoch)
+{
+    for (unsigned i = 0; i < EMU_LANE_FACTS; i++) {
+        if (facts->at[lane][i].agent == agent && facts->at[lane][i].epoch >= epoch) {
+            return true;
+        }
+    }
+    return false;
+}

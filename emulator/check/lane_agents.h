@@ -20,6 +20,17 @@
 
 enum { EMU_LANE_AGENTS = 32 }; /* of a warp */
 
+/* What single lanes of a warp have learned by waiting for asynchronous operations of their
+ * own, since the lanes last met. An empty place has epoch 0. */
+enum { EMU_LANE_FACTS = 4 };
+struct emu_lane_facts {
+    struct {
+        uint32_t agent, epoch;
+    } at[EMU_LANE_AGENTS][EMU_LANE_FACTS];
+};
+bool emu_lane_facts_have(const struct emu_lane_facts *facts, unsigned lane, uint32_t agent,
+                         uint32_t epoch);
+
 /* Of all warps that may meet. NULL is an empty list. */
 struct emu_lane_agents;
 void emu_lane_agents_free(struct emu_lane_agents *agents);

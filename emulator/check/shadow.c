@@ -121,6 +121,11 @@ static uint32_t known_lanes(const struct emu_clock *clock, const struct emu_stam
 static bool is_known_by_lanes(const struct emu_clock *clock, const struct emu_stamp *was,
                               uint32_t lanes, const struct access *now)
 {
+    const struct emu_accessor *who = now->who;
+    if (who->facts != NULL && clock == &who->view->happened && who->lane < EMU_LANE_ASYNC &&
+        emu_lane_facts_have(who->facts, who->lane, was->agent, was->epoch)) {
+        return true;
+    }
     if (lanes == 0) {
         return known_lanes(clock, was, UINT32_MAX, now) != 0;
     }

@@ -61,6 +61,7 @@ struct emu_accessor {
     uint32_t insn;
     const struct emu_view *view;
     const struct emu_lane_agents *lane_agents; /* of all whom it may meet */
+    const struct emu_lane_facts *facts; /* of the warp, for one of its lanes; or NULL */
 };
 
 enum emu_conflict_kind {

@@ -6,6 +6,8 @@
  */
 #include "check/sync.h"
 
+#include <string.h>
+
 void emu_published_leave(struct emu_published *published)
 {
     if (published != NULL && --published->users == 0) {
@@ -41,7 +43,39 @@ void emu_sync_free(struct emu_sync *sync)
         emu_view_free(&sync->seen_relaxed[scope]);
     }
     emu_clock_free(&sync->inits);
+    emu_free(sync->facts);
     emu_view_free(&sync->view);
+}
+
+void emu_sync_learn(struct emu_sync *sync, unsigned lane, uint32_t agent, uint32_t epoch)
+{
+    if (!sync->checked || epoch == 0) {
+        return;
+    }
+    if (sync->facts == NULL) {
+        sync->facts = emu_alloc(sizeof(*sync->facts));
+    }
+    unsigned place = 0;
+    while (sync->facts->at[lane][place].epoch != 0 &&
+           sync->facts->at[lane][place].agent != agent) {
+        place++; /* there are as many places as agents that a lane waits for */
+    }
+    sync->facts->at[lane][place].agent = agent;
+    if (sync->facts->at[lane][place].epoch < epoch) {
+        sync->facts->at[lane][place].epoch = epoch;
+    }
+    sync->knowing |= 1u << lane;
+}
+
+void emu_sync_tell(const struct emu_sync *sync, uint32_t lanes, struct emu_clock *clock)
+{
+    for (uint32_t rest = sync->knowing & lanes; rest != 0; rest &= rest - 1) {
+        unsigned lane = emu_lowest_bit(rest);
+        for (unsigned i = 0; i < EMU_LANE_FACTS; i++) {
+            emu_clock_raise(clock, sync->facts->at[lane][i].agent,
+                            sync->facts->at[lane][i].epoch);
+        }
+    }
 }
 
 static void close_epoch(struct emu_sync *sync)
@@ -54,6 +88,7 @@ static void close_epoch(struct emu_sync *sync)
 /* Raises what the lanes did up to now; the clock has what they did before they met. */
 static void raise_lanes(struct emu_sync *sync, uint32_t lanes, struct emu_clock *clock)
 {
+    emu_sync_tell(sync, lanes, clock);
     uint32_t active = sync->touched | sync->fresh;
     if ((active & ~lanes) == 0) {
         emu_clock_raise(clock, sync->agent, sync->epoch);
@@ -166,6 +201,11 @@ void emu_sync_lanes(struct emu_sync *sync)
         return;
     }
     emu_clock_raise(&sync->view.happened, sync->agent, sync->epoch);
+    if (sync->knowing != 0) {
+        emu_sync_tell(sync, sync->knowing, &sync->view.happened);
+        memset(sync->facts, 0, sizeof(*sync->facts));
+        sync->knowing = 0;
+    }
     close_epoch(sync);
     sync->touched = 0;
 }
@@ -227,6 +267,7 @@ void emu_sync_leave(struct emu_sync *sync, struct emu_clock *left,
     emu_clock_join(inits_left, &sync->inits);
     emu_clock_join(left, &sync->view.happened);
     emu_clock_join(left, &sync->view.met);
+    emu_sync_tell(sync, sync->knowing, left);
     emu_clock_raise(left, sync->agent, sync->epoch);
     close_epoch(sync);
 }

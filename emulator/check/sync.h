@@ -39,6 +39,8 @@ struct emu_sync {
      */
     uint32_t fresh, touched;
     struct emu_lane_agents **lane_agents;
+    struct emu_lane_facts *facts; /* NULL: none yet */
+    uint32_t knowing;             /* lanes that have some */
     uint32_t (*new_agent)(void *owner);
     void *owner;
     uint64_t group[EMU_SCOPES]; /* that the warp belongs to: its CTA, its cluster, all */
@@ -66,6 +68,10 @@ void emu_sync_release_relaxed(struct emu_sync *sync, enum emu_scope scope,
 /* What a relaxed read has seen, for the next acquire fence of at least that scope. */
 void emu_sync_acquire_relaxed(struct emu_sync *sync, enum emu_scope scope,
                               const struct emu_view *published);
+/* A lane has waited for an operation of its own: its neighbours know when they meet it. */
+void emu_sync_learn(struct emu_sync *sync, unsigned lane, uint32_t agent, uint32_t epoch);
+/* Adds what the lanes have learned so. */
+void emu_sync_tell(const struct emu_sync *sync, uint32_t lanes, struct emu_clock *clock);
 /* All lanes of the warp meet (bar.warp.sync, a barrier): later accesses are ordered. */
 void emu_sync_lanes(struct emu_sync *sync);
 

@@ -135,6 +135,7 @@ static void check_races(const struct emu_actor *actor, struct emu_shadow *shadow
         .insn = actor->insn->index,
         .view = actor->view,
         .lane_agents = *actor->warp->sync.lane_agents,
+        .facts = actor->warp->sync.facts,
     };
     struct emu_conflict conflict = {0};
     if (actor->lane < EMU_LANES) {

@@ -296,6 +296,7 @@ bool emu_tensor_op_submit(struct emu_tensor_op *op)
     op->view = ticket->view;
     ticket->view = (struct emu_view){0};
     if (emu_tensor_checks_races(op->warp)) {
+        emu_sync_tell(&op->warp->sync, 1u << op->lane, &op->view.happened);
         know_at_issue(op);
     }
     if (op->kind == EMU_OP_MMA) {

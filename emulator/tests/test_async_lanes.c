@@ -22,7 +22,9 @@ static void expect_clean(const char *ptx)
 {
     for (unsigned mode = 0; mode < 4; mode++) {
         struct harness h;
-        async_open(&h, ptx, 1024);
+        static const uint8_t zeros[1024];
+        uint64_t out = async_open(&h, ptx, sizeof(zeros));
+        emu_memory_write(h.memory, out, zeros, sizeof(zeros));
         h.settings.schedule = (enum emu_schedule)mode;
         h.settings.async = (enum emu_async_mode)mode;
         h.settings.seed = mode;
@@ -36,7 +38,9 @@ static void expect_lane_order(const char *ptx)
 {
     for (unsigned mode = 0; mode < 4; mode++) {
         struct harness h;
-        async_open(&h, ptx, 1024);
+        static const uint8_t zeros[1024];
+        uint64_t out = async_open(&h, ptx, sizeof(zeros));
+        emu_memory_write(h.memory, out, zeros, sizeof(zeros));
         h.settings.schedule = (enum emu_schedule)mode;
         h.settings.async = (enum emu_async_mode)mode;
         h.settings.seed = mode;
@@ -171,4 +175,40 @@ Test(async_lanes, lane_sees_what_another_lane_of_its_warp_handed_over_by_a_barri
     cr_expect_not(harness_run(&h, 1, 64));
     async_expect_error(&h, EMU_FINDING_RACE, "lane 5");
     harness_close(&h);
+}
+
+/* Each lane copies 4 bytes and waits for its own; lane 0 arrives, and warp 1 reads. */
+#define COPY_IN(between)                                                                   \
+    LANES(                                                                                 \
+        "@%p2 bra READ;\ncvt.u64.u32 %rd20, %r20;\nshl.b64 %rd20, %rd20, 2;\n"             \
+        "add.u64 %rd20, %rd20, %rd0;\ncp.async.ca.shared.global [%r22+512], [%rd20], 4;\n" \
+        "cp.async.wait_all;\nld.shared.u32 %r23, [%r22+512];\n" between "@%p1 " ARRIVE     \
+        "bra END;\nREAD:\n" WAIT("W", 0, 0) "ld.shared.u32 %r23, [%r22+512];\nEND:\n")
+
+Test(async_lanes, copies_of_threads_are_handed_over_by_the_lanes_that_waited_for_them)
+{
+    struct harness h;
+    async_open(&h, COPY_IN(""), 128);
+    cr_expect_not(harness_run(&h, 1, 64));
+    async_expect_error(&h, EMU_FINDING_RACE, "cp.async");
+    harness_close(&h);
+    expect_clean(COPY_IN(MEET));
+}
+
+/* Lane 0 waits until its copy has read what the whole warp then overwrites. */
+#define OVERWRITE(between)                                                                  \
+    LANES(                                                                                  \
+        "@%p2 bra END;\n" STORE FENCE MEET                                                  \
+        "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd0], [%r1+512], 128;\n"        \
+        "@%p1 cp.async.bulk.commit_group;\n@%p1 cp.async.bulk.wait_group.read 0;\n" between \
+            STORE "END:\n")
+
+Test(async_lanes, wait_of_one_lane_for_its_copies_is_none_of_its_neighbours)
+{
+    struct harness h;
+    async_open(&h, OVERWRITE(""), 128);
+    cr_expect_not(harness_run(&h, 1, 64));
+    async_expect_error(&h, EMU_FINDING_RACE, "lane 1");
+    harness_close(&h);
+    expect_clean(OVERWRITE(MEET));
 }

@@ -17,6 +17,8 @@ OWN_RUN = "all columns of a tile have one scale of B"
 USED = "registers that are read stand for the wait, and nothing is given back before the next one"
 NO_COPIES = ("no copy arrives at a barrier; threads and commits come after the CTA's own "
              "synchronisation")
+CONVERGES = "lanes only converge there, before an instruction that all of them execute"
+LOADED_BY_ALL = "a load of tensor memory is of the warp as a whole, and so is the wait for it"
 
 LOADS_FIRST = "the first warp is the one that loads; what the others do comes after its copies"
 
@@ -188,6 +190,17 @@ KERNELS = {
         "only": "back to back",
         "run": ["512x256x256", "bf16", "input_align=8", "--lda", "256", "--arch", "sm_100a",
                 "--back-to-back", "--config", "mma=128x64 stages=3"],
+    },
+    # Only what orders the lanes of a warp: threads load, and D goes by way of store tiles.
+    "sm_100a order of lanes": {
+        "of": "tcgen05.mma",
+        "only": "lanes",
+        "harmless": {("lanes: drop bar.warp.sync", 0): CONVERGES,
+                     ("lanes: drop bar.warp.sync", 3): LOADED_BY_ALL,
+                     ("lanes: drop bar.warp.sync", 6): CONVERGES},
+        "always": {("lanes: drop bar.warp.sync", place) for place in (1, 2, 5)},
+        "run": ["512x256x320", "bf16", "input_align=8", "--arch", "sm_100a",
+                "--config", "mma=128x64 stages=3"],
     },
     # Only what neighbours wait for. Its second wait is the load warp's drain: commits of the CTAs that
     # share its tiles arrive at a time of their own.

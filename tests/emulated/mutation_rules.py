@@ -178,6 +178,7 @@ RULES = {
     "drop the clearing of a lock": drop(r"st\.global\.u32"),
     "drop a vector of sums": drop(r"(?:st\.global|ld\.global|red\.[\w.]*add)\.v4\.f32"),
     "free tensor memory early": drop(r"tcgen05\.dealloc[\w.:]*"),
+    "lanes: drop bar.warp.sync": drop(r"bar\.warp\.sync"),
     "neighbours: wait for nothing": rewrite(r"mbarrier\.try_wait[\w.:]*", always_ready),
     "reductions: release and acquire made relaxed": rewrite(r"atom\.acq_rel[\w.]*", relaxed),
     "reductions: count one more": rewrite(r"atom\.acq_rel[\w.]*", one_more),
