@@ -123,7 +123,8 @@ Test(async_findings, only_kinds_that_a_kernel_can_go_on_behind_may_be_allowed)
     emu_text_free(&text);
 
     cr_expect_not(emu_settings_parse(&settings, "allow=deadlock", &error));
-    cr_expect_not_null(strstr(error.text, "one of race, proxy-fence"), "%s", error.text);
+    cr_expect_not_null(strstr(error.text, "one of race, lane-order, proxy-fence"), "%s",
+                       error.text);
     error = (struct emu_error){0};
     cr_expect_not(emu_settings_parse(&settings, "seed=3,race", &error));
     cr_expect_not_null(strstr(error.text, "`race` is not of the form"), "%s", error.text);
