@@ -9,6 +9,7 @@
 #include "async/opcodes.h"
 #include "async/operand.h"
 #include "async/state.h"
+#include "exec/events.h"
 
 enum operation { SYNC, ARRIVE, RED_POPC, RED_AND, RED_OR };
 

@@ -5,6 +5,7 @@
 #include "async/opcodes.h"
 #include "async/operand.h"
 #include "async/state.h"
+#include "exec/events.h"
 
 enum { RELAXED = 1 }; /* insn->mode of barrier.cluster */
 

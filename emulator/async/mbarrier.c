@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "async/state.h"
+#include "exec/events.h"
 #include "exec/memory.h"
 
 static struct emu_mbarrier_table *table_of(struct emu_cta *cta)

@@ -174,10 +174,9 @@ static void publish(const struct emu_mbarrier_use *use, uint32_t lanes,
             ".release.cluster is meant");
         emu_sync_release_narrow(sync, &barrier->gathered);
     } else if ((mode & RELAXED) != 0) {
-        emu_sync_release_relaxed(sync,
-                                 use->cta == use->warp->cta ? EMU_SCOPE_CTA
-                                                            : EMU_SCOPE_CLUSTER,
-                                 &barrier->gathered);
+        emu_sync_release_relaxed(
+            sync, use->cta == use->warp->cta ? EMU_SCOPE_CTA : EMU_SCOPE_CLUSTER,
+            &barrier->gathered);
     } else {
         emu_sync_release(sync, lanes_beside(use, lanes), &barrier->gathered);
     }

@@ -3,6 +3,7 @@
 #include "exec/async.h"
 
 #include "exec/cluster.h"
+#include "exec/events.h"
 
 struct emu_async *emu_async_new(struct emu_warp *warp, const struct emu_insn *insn,
                                 unsigned lane, size_t payload_bytes,

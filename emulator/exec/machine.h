@@ -326,32 +326,8 @@ static inline bool emu_checks_races(const struct emu_cta *cta)
 /* The CTA with that rank in the cluster, or NULL. */
 struct emu_cta *emu_cluster_cta(struct emu_cluster *cluster, unsigned rank);
 
-/* Something for which warps of the CTA may wait. */
-static inline void emu_end_lull(struct emu_cta *cta)
-{
-    cta->lull++;
-    cta->cluster->waiting_warps -= cta->waiting_warps;
-    cta->waiting_warps = 0;
-}
-
 /* The queue's next cluster, which is then launched or cancelled; false: none is left. */
 bool emu_queue_take(struct emu_grid *grid, struct emu_queue *queue, uint64_t *ret_index);
-
-/* A change that other warps may wait for. */
-static inline void emu_note_event(struct emu_warp *warp)
-{
-    struct emu_cluster *cluster = warp->cta->cluster;
-    cluster->events++;
-    for (unsigned i = 0; i < cluster->cta_count; i++) {
-        emu_end_lull(&cluster->ctas[i]);
-    }
-}
-
-/* A change in memory, or one that ends no wait by itself. */
-static inline void emu_note_write(struct emu_warp *warp)
-{
-    warp->cta->cluster->events++;
-}
 
 /* Sends the lanes of `lanes` to `target`; the rest of the group goes on behind insn. */
 enum emu_step emu_warp_branch(struct emu_warp *warp, const struct emu_insn *insn,

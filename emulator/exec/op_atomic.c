@@ -2,6 +2,7 @@
 /* atom and red: read, compute, write, with nothing of the same warp in between. */
 #include <string.h>
 
+#include "exec/events.h"
 #include "exec/op_float.h"
 #include "exec/op_form.h"
 #include "exec/op_memory.h"

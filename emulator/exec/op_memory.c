@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "exec/decode.h"
+#include "exec/events.h"
 #include "exec/memory.h"
 #include "exec/op_memory.h"
 #include "exec/strong.h"

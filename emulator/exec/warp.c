@@ -8,6 +8,7 @@
  * Groups at the same place are one group.
  */
 #include "exec/cluster.h"
+#include "exec/events.h"
 #include "exec/unit.h"
 
 /* Takes the lanes at `pc` as the running group. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tcgen05.alloc, .dealloc and .relinquish_alloc_permit. */
+#include "exec/events.h"
 #include "tensor/access.h"
 #include "tensor/engine.h"
 #include "tensor/opcodes.h"

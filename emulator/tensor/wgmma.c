@@ -5,6 +5,7 @@
  */
 #include "tensor/wgmma.h"
 
+#include "exec/events.h"
 #include "tensor/unvalidated.h"
 
 /* --------------------------------------------------------------------------- warpgroup */
