@@ -287,8 +287,8 @@ static enum emu_cluster_state report_stuck(struct emu_cluster *cluster,
 /*
  * A lull of a CTA is a time in which nothing ends a wait in it. A warp that waits is not
  * asked again in the same lull: it would see the same. When all warps wait so, it is time
- * for what is under way. Who waits for memory, or for other clusters, is asked again and
- * again.
+ * for what is under way. Who waits for memory, for time or for other clusters, is asked
+ * again and again.
  */
 static void note_wait(struct emu_cluster *cluster, struct emu_warp *warp)
 {
@@ -445,7 +445,7 @@ enum emu_cluster_state emu_cluster_run(struct emu_cluster *cluster, uint64_t tur
         uint64_t events = cluster->events;
         uint64_t steps = warp->steps;
         cluster->turn_began = steps;
-        cluster->waits_for_grid = cluster->waits_for_memory = false;
+        cluster->waits_for_grid = cluster->must_be_asked = false;
         enum emu_turn result = emu_warp_turn(warp, quantum);
         cluster->warp_steps += warp->steps - steps;
         if (result == EMU_TURN_FAILED || cluster->failed) {
@@ -458,7 +458,7 @@ enum emu_cluster_state emu_cluster_run(struct emu_cluster *cluster, uint64_t tur
             }
         }
         if (result == EMU_TURN_WAITED && !cluster->waits_for_grid &&
-            !cluster->waits_for_memory) {
+            !cluster->must_be_asked) {
             note_wait(cluster, warp);
         } else {
             note_success(cluster, warp);

@@ -237,10 +237,10 @@ struct emu_cluster {
     unsigned starved;     /* warp that the STARVE schedule holds back */
     uint64_t seen_events; /* of all clusters beside it, at its last slice */
     bool failed;
-    unsigned waiting_warps;            /* of all CTAs */
-    bool wrong;                        /* an error was found behind which it goes on */
-    bool waits_for_grid;               /* a warp waits for something outside the cluster */
-    bool waits_for_memory;             /* or for what another thread writes */
+    unsigned waiting_warps; /* of all CTAs */
+    bool wrong;             /* an error was found behind which it goes on */
+    bool waits_for_grid;    /* a warp waits for something outside the cluster */
+    bool must_be_asked;     /* or for what another thread writes, or for time to pass */
     struct emu_sync_table *sync_table; /* views that strong accesses published */
     struct emu_watch *watches;         /* shadows of global allocations; see the grid's */
     struct emu_lane_agents *lane_agents;

@@ -119,6 +119,7 @@ static uint64_t get_time(struct emu_warp *warp)
 {
     struct emu_cluster *cluster = warp->cta->cluster;
     cluster->time_was_read = true;
+    cluster->must_be_asked = true;
     if (warp->steps >= warp->time_stands || warp->time_shown == 0) {
         warp->time_shown = cluster->now + cluster->warp_steps +
                            (warp->steps - cluster->turn_began) + cluster->skipped;

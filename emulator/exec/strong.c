@@ -78,7 +78,7 @@ enum emu_step emu_strong_poll(struct emu_warp *warp, const struct emu_insn *insn
     if (!same) {
         return EMU_YIELDED;
     }
-    warp->cta->cluster->waits_for_memory = true;
+    warp->cta->cluster->must_be_asked = true;
     if (global && warp->cta->cluster->grid->launch.program->shares_grid) {
         warp->cta->cluster->waits_for_grid = true;
     }
