@@ -103,7 +103,7 @@ KERNELS = {
             ("drop fence.proxy.async", 2): OWN_RESPONSE,
             ("wait for nothing", 1): LOAD_DRAIN,
         },
-        "run": ["1536x256x200", "bf16", "--arch", "sm_100a",
+        "run": ["1536x512x200", "bf16", "--arch", "sm_100a",
                 "--config", "mma=256x128 cluster=4x1 scheduler=clc stages=5"],
     },
     "sm_100a loads by threads": {
