@@ -279,15 +279,11 @@ static struct element_view view_blocks(const struct scale_row *row, int64_t batc
 static int64_t index_block(const jit_gemm_scale *scale, const struct element_view *view,
                            int64_t row, int64_t block, int64_t count_of_k)
 {
-    switch ((jit_gemm_scale_layout)scale->layout) {
-    case JIT_GEMM_SCALE_LAYOUT_ROW:
-        break;
-    case JIT_GEMM_SCALE_LAYOUT_COLUMN:
-        return block * view->ld + row;
-    case JIT_GEMM_SCALE_LAYOUT_128X4:
+    if (scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4) {
         return quantise_scale_index(scale, 0, count_of_k, row, block);
     }
-    return row * view->ld + block;
+    return scale->layout == JIT_GEMM_SCALE_LAYOUT_COLUMN ? block * view->ld + row
+                                                         : row * view->ld + block;
 }
 
 double run_block_scale(const jit_gemm_scale *scale, const struct run_matrix *scales,

@@ -58,7 +58,9 @@ enum { FORMAT_COUNT = sizeof(formats) / sizeof(formats[0]) };
 
 static const char *const layout_names[] = {[JIT_GEMM_SCALE_LAYOUT_ROW] = "row",
                                            [JIT_GEMM_SCALE_LAYOUT_COLUMN] = "column",
-                                           [JIT_GEMM_SCALE_LAYOUT_128X4] = "128x4"};
+                                           [JIT_GEMM_SCALE_LAYOUT_128X4] = "128x4",
+                                           [JIT_GEMM_SCALE_LAYOUT_8X4] = "8x4",
+                                           [JIT_GEMM_SCALE_LAYOUT_MN_K4] = "mn_k4"};
 
 enum { LAYOUT_COUNT = sizeof(layout_names) / sizeof(layout_names[0]) };
 
@@ -117,6 +119,10 @@ const char *jg_scale_layout_name(uint32_t layout)
 
 bool jg_scale_layout_parse(const char *text, size_t size, uint32_t *ret_layout)
 {
+    if (jg_word_is(text, size, "linear")) { /* as quantisers call it */
+        *ret_layout = JIT_GEMM_SCALE_LAYOUT_ROW;
+        return true;
+    }
     for (uint32_t i = 0; i < LAYOUT_COUNT; i++) {
         if (jg_word_is(text, size, layout_names[i])) {
             *ret_layout = i;
@@ -183,7 +189,7 @@ static jit_gemm_status check_block(char letter, const jit_gemm_scale *scale)
     if (scale->layout >= LAYOUT_COUNT) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, field_of(letter, "layout").text,
                        "give JIT_GEMM_SCALE_LAYOUT_ROW, _COLUMN or _128X4",
-                       "must be 0, 1 or 2, is %u", scale->layout);
+                       "must be 0 to %d, is %u", LAYOUT_COUNT - 1, scale->layout);
     }
     return JIT_GEMM_OK;
 }
@@ -225,8 +231,8 @@ static jit_gemm_status check_computed(const jit_gemm_scale *scale)
 {
     const bool is_byte = jg_dtype_bits(scale->dtype) == 8;
     const uint32_t other_layout =
-        is_byte ? JIT_GEMM_SCALE_LAYOUT_COLUMN : JIT_GEMM_SCALE_LAYOUT_128X4;
-    if (scale->layout == other_layout) {
+        is_byte ? JIT_GEMM_SCALE_LAYOUT_128X4 : JIT_GEMM_SCALE_LAYOUT_COLUMN;
+    if (scale->layout != JIT_GEMM_SCALE_LAYOUT_ROW && scale->layout != other_layout) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.d.scale.layout",
                        is_byte ? "give the layout row or 128x4"
                                : "give the layout row or column",
@@ -248,21 +254,22 @@ static jit_gemm_status check_input(char letter, const jit_gemm_scale *scale)
     if (jg_scale_is_multiplied(scale)) {
         return scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4
                    ? JIT_GEMM_OK
-                   : jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field_of(letter, "layout").text,
-                             "give the layout 128x4",
-                             "there is no kernel for scale %s of %c in layout %s yet",
-                             jg_scale_name(scale), toupper(letter),
-                             jg_scale_layout_name(scale->layout));
+                   : jg_fail(
+                         JIT_GEMM_ERR_UNSUPPORTED, field_of(letter, "layout").text,
+                         "give the layout 128x4, which jit_gemm_scales_convert makes of "
+                         "others",
+                         "there is no kernel for scale %s of %c in layout %s yet",
+                         jg_scale_name(scale), toupper(letter),
+                         jg_scale_layout_name(scale->layout));
     }
-    if (scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4) {
-        return jg_fail(
-            JIT_GEMM_ERR_UNSUPPORTED, field_of(letter, "layout").text,
-            "give the layout row or column",
-            "there is no kernel for scale %s of %c in layout 128x4, which is one "
-            "of scales of one byte",
-            jg_scale_name(scale), toupper(letter));
-    }
-    return JIT_GEMM_OK;
+    return scale->layout <= JIT_GEMM_SCALE_LAYOUT_COLUMN
+               ? JIT_GEMM_OK
+               : jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field_of(letter, "layout").text,
+                         "give the layout row or column",
+                         "there is no kernel for scale %s of %c in layout %s, which is one "
+                         "of scales of one byte",
+                         jg_scale_name(scale), toupper(letter),
+                         jg_scale_layout_name(scale->layout));
 }
 
 jit_gemm_status jg_scale_check_kernel(char letter, const jit_gemm_scale *scale)
@@ -296,6 +303,7 @@ bool jg_scale_takes_d(const jit_gemm_scale *scale, jit_gemm_dtype d)
 enum {
     COLUMN_STEP = 4,  /* what a column of scales is rounded up to */
     PIECE_ROWS = 128, /* of the layout 128x4 */
+    SMALL_ROWS = 8,   /* of the layout 8x4 */
     PIECE_BLOCKS = 4
 };
 
@@ -311,6 +319,49 @@ struct jg_scale_extent jg_scale_extent(const jit_gemm_scale *scale, int64_t mn, 
     case JIT_GEMM_SCALE_LAYOUT_128X4:
         return (struct jg_scale_extent){jg_ceil_div(rows, PIECE_ROWS),
                                         jg_align_up(blocks, PIECE_BLOCKS) * PIECE_ROWS};
+    case JIT_GEMM_SCALE_LAYOUT_8X4:
+        return (struct jg_scale_extent){jg_ceil_div(rows, SMALL_ROWS),
+                                        jg_align_up(blocks, PIECE_BLOCKS) * SMALL_ROWS};
+    case JIT_GEMM_SCALE_LAYOUT_MN_K4:
+        return (struct jg_scale_extent){jg_ceil_div(blocks, PIECE_BLOCKS),
+                                        jg_align_up(rows, COLUMN_STEP) * PIECE_BLOCKS};
     }
     return (struct jg_scale_extent){rows, blocks};
+}
+
+int64_t jg_scale_index(const jit_gemm_scale *scale, int64_t rows, int64_t blocks,
+                       int64_t row, int64_t block)
+{
+    const int64_t words = jg_ceil_div(blocks, PIECE_BLOCKS), word = block / PIECE_BLOCKS;
+    const int64_t byte = block % PIECE_BLOCKS;
+    switch ((jit_gemm_scale_layout)scale->layout) {
+    case JIT_GEMM_SCALE_LAYOUT_ROW:
+        break;
+    case JIT_GEMM_SCALE_LAYOUT_COLUMN:
+        return block * jg_align_up(rows, COLUMN_STEP) + row;
+    case JIT_GEMM_SCALE_LAYOUT_128X4: /* 32 rows of 4 words, of rows 32 apart */
+        return (row / PIECE_ROWS * words + word) * PIECE_ROWS * PIECE_BLOCKS +
+               (row % 32 * 4 + row % PIECE_ROWS / 32) * PIECE_BLOCKS + byte;
+    case JIT_GEMM_SCALE_LAYOUT_8X4:
+        return ((row / SMALL_ROWS * words + word) * SMALL_ROWS + row % SMALL_ROWS) *
+                   PIECE_BLOCKS +
+               byte;
+    case JIT_GEMM_SCALE_LAYOUT_MN_K4:
+        return (word * jg_align_up(rows, COLUMN_STEP) + row) * PIECE_BLOCKS + byte;
+    }
+    return row * blocks + block;
+}
+
+jit_gemm_status jg_scale_check_layout(const char *field, const jit_gemm_scale *scale)
+{
+    const bool is_byte = jg_dtype_bits(scale->dtype) == 8;
+    if (scale->layout >= LAYOUT_COUNT ||
+        (!is_byte && scale->layout > JIT_GEMM_SCALE_LAYOUT_COLUMN)) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
+                       is_byte ? "give a jit_gemm_scale_layout"
+                               : "give JIT_GEMM_SCALE_LAYOUT_ROW or _COLUMN",
+                       "%u is no layout of scales of type %s", scale->layout,
+                       jg_dtype_name(scale->dtype));
+    }
+    return JIT_GEMM_OK;
 }

@@ -11,7 +11,7 @@
 
 /* Hints: all names. */
 #define JG_SCALES        "scales: none tensor vector 1x128 128x128 mx nv"
-#define JG_SCALE_LAYOUTS "layouts: row column 128x4"
+#define JG_SCALE_LAYOUTS "layouts: row column 128x4 8x4 mn_k4; linear is row"
 
 /* As a problem's text writes it; "unknown" for what jg_scale_check refuses. */
 const char *jg_scale_name(const jit_gemm_scale *scale);
@@ -42,5 +42,10 @@ struct jg_scale_extent {
 };
 /* Of a matrix of `mn` rows or columns, and `k` elements along K. */
 struct jg_scale_extent jg_scale_extent(const jit_gemm_scale *scale, int64_t mn, int64_t k);
+/* Which of these elements is scale (row, block), where there are so many of both. */
+int64_t jg_scale_index(const jit_gemm_scale *scale, int64_t rows, int64_t blocks,
+                       int64_t row, int64_t block);
+/* Is the layout one of scales of this type? ARGUMENT, naming `field`. */
+jit_gemm_status jg_scale_check_layout(const char *field, const jit_gemm_scale *scale);
 
 #endif

@@ -166,7 +166,7 @@ Test(problem_text, every_message)
         {"8x8x8 bf16 c=nvfp4", "problem.c.dtype: unknown type 'nvfp4' at column 14"},
         {"8x8x8 bf16 d_scale=mx d_scale_layout=4x128",
          "problem.d.scale.layout: unknown layout '4x128' at column 38; layouts: row column "
-         "128x4"},
+         "128x4 8x4 mn_k4"},
         {"8x8x8 bf16 b_scale_layout=row b_scale=vector b_scale_layout=column",
          "problem.b.scale.layout: key 'b_scale_layout' at column 46 is given twice"},
         {"8x8x8 bf16 b_scale=vector b_scale_layout=column",
