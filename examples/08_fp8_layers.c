@@ -156,5 +156,5 @@ int main(void)
     jit_gemm_destroy(&gemms[0]);
     jit_gemm_destroy(&gemms[1]);
     jit_gemm_context_destroy(&context);
-    return worst < 1e-5 ? 0 : 1;
+    return worst < 1e-3 ? 0 : 1; /* Hopper adds up 8-bit products in fewer bits than f32 */
 }
