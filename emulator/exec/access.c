@@ -83,8 +83,8 @@ static void report_conflict(const struct emu_actor *actor, const char *global,
     const char *const reasons[] = {
         [EMU_CONFLICT_ORDER] = describe_disorder(conflict),
         [EMU_CONFLICT_LANES] =
-            "only another lane of its warp is ordered after it; "
-            "bar.warp.sync or a barrier between the two lanes is missing",
+            ("only another lane of its warp is ordered after it; "
+             "bar.warp.sync or a barrier between the two lanes is missing"),
         [EMU_CONFLICT_PROXY] =
             global == NULL ? "no fence.proxy.async for shared memory stands between them"
                            : "no fence.proxy.async for global memory stands between them",
