@@ -49,7 +49,7 @@ static size_t count_bytes(const jit_gemm_scale *scale, int64_t mn, int64_t k)
 jit_gemm_status jit_gemm_scales_bytes(const jit_gemm_scale *scale, int64_t mn, int64_t k,
                                       size_t *ret_bytes)
 {
-    jit_gemm_scale complete;
+    jit_gemm_scale complete = {0};
     JG_TRY(check(scale, mn, k, &complete));
     if (ret_bytes == NULL) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "ret_bytes", "give the address of a size_t",
@@ -62,7 +62,7 @@ jit_gemm_status jit_gemm_scales_bytes(const jit_gemm_scale *scale, int64_t mn, i
 jit_gemm_status jit_gemm_scales_convert(const jit_gemm_scale *scale, int64_t mn, int64_t k,
                                         const void *from, uint32_t to_layout, void *to)
 {
-    jit_gemm_scale before;
+    jit_gemm_scale before = {.block_mn = 1, .block_k = 1};
     JG_TRY(check(scale, mn, k, &before));
     jit_gemm_scale after = before;
     after.layout = to_layout;
