@@ -30,18 +30,20 @@ struct entry {
     uint64_t flags, reserved, full_bytes;
 };
 
-static const uint32_t wrapper_magic = 0x466243B1;
-static const uint32_t header_magic = 0xBA55ED50;
+/* Magic number and version; of a fatbin also the version and bytes of its header. */
+static const uint64_t wrapper_mark = UINT64_C(0x1466243B1);
+static const uint64_t linked_wrapper_mark = UINT64_C(0x2466243B1);
+static const uint64_t header_mark = UINT64_C(0x100001BA55ED50);
 static const uint64_t lz4_flag = 0x2000;
 static const uint64_t zstandard_flag = 0x8000;
 static const uint64_t most_bytes = UINT64_C(64) << 20; /* as of a text */
 
-/* A text may be shorter than a number: no byte is read behind one that differs. */
-static bool begins_with(const void *data, uint32_t magic)
+/* A text may be shorter than a mark: no byte is read behind one that differs. */
+static bool begins_with(const void *data, uint64_t mark)
 {
     const unsigned char *bytes = data;
-    for (unsigned i = 0; i < 4; i++) {
-        if (bytes[i] != (magic >> 8 * i & 0xFF)) {
+    for (unsigned i = 0; i < sizeof(mark); i++) {
+        if (bytes[i] != (mark >> 8 * i & 0xFF)) {
             return false;
         }
     }
@@ -51,12 +53,12 @@ static bool begins_with(const void *data, uint32_t magic)
 bool emu_fatbin_open(const void *data, struct emu_fatbin *ret_fatbin)
 {
     struct header header;
-    if (begins_with(data, wrapper_magic)) {
+    if (begins_with(data, wrapper_mark) || begins_with(data, linked_wrapper_mark)) {
         struct wrapper wrapper;
         memcpy(&wrapper, data, sizeof(wrapper));
         data = wrapper.fatbin;
     }
-    if (data == NULL || !begins_with(data, header_magic)) {
+    if (data == NULL || !begins_with(data, header_mark)) {
         return false;
     }
     memcpy(&header, data, sizeof(header));
