@@ -523,8 +523,10 @@ static void print_workspace(uint64_t bytes, struct jg_str *out)
         bytes /= 1024;
         unit++;
     }
-    jg_str_printf(out, " workspace=%llu%.*s", (unsigned long long)bytes, unit > 0,
-                  unit > 0 ? &size_units[unit - 1] : "");
+    jg_str_printf(out, " workspace=%llu", (unsigned long long)bytes);
+    if (unit > 0) {
+        jg_str_printf(out, "%c", size_units[unit - 1]);
+    }
 }
 
 static void print_sizes(jit_gemm_problem *problem, struct jg_str *out)
