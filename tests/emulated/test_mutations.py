@@ -10,7 +10,7 @@ it; each place gives one mutant: the same text with one thing dropped or wrong. 
 run by `jit-gemm run --verify` under one mode after the other until one of them notices it,
 by a finding of the emulator or by wrong numbers. The unchanged kernel must pass every mode
 with advice at most, and a mutant must show more than the advice that the kernel has anyway.
-Of each rule every fourth place of a kernel is broken; JIT_GEMM_TEST_EVERY=1 breaks all. Prints TAP.
+Of each rule every eighth place of a kernel is broken; JIT_GEMM_TEST_EVERY=1 breaks all. Prints TAP.
 """
 import os
 import pathlib
@@ -37,7 +37,7 @@ MODES = [
     "async=eager,schedule=fair,seed=8",
 ]
 COMMON = "max_steps=1000000,threads=1,show=advice"  # few steps: one that hangs is given up soon
-EVERY = int(os.environ.get("JIT_GEMM_TEST_EVERY", "4"))  # which of the places of a rule
+EVERY = int(os.environ.get("JIT_GEMM_TEST_EVERY", "8"))  # which of the places of a rule
 SMS = 2  # multiprocessors: few, so that a CTA has several tiles
 
 
