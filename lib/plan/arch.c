@@ -149,18 +149,27 @@ static const struct jg_input_feature *find_input(const struct jg_arch *arch,
     return input->dtype == dtype ? input : NULL;
 }
 
-/* With the name of the first that multiplies the type, if there is one. */
+static bool are_relatives(const struct jg_arch *a, const struct jg_arch *b)
+{
+    return a->runs_on[0].major == b->runs_on[0].major;
+}
+
+/* With the name of one that multiplies the type, a relative if there is one. */
 static jit_gemm_status refuse_type(const struct jg_arch *arch, const char *field,
                                    jit_gemm_dtype dtype)
 {
-    char hint[128] = "give A and B another type";
-    for (int i = ARCH_COUNT - 1; i >= 0; i--) {
-        const struct jg_compute_capability *device = &archs[i].runs_on[0];
-        if (find_input(&archs[i], dtype) != NULL) {
-            snprintf(hint, sizeof(hint),
-                     "build for %s, which runs on compute capability %d.%d", archs[i].name,
-                     device->major, device->minor);
+    const struct jg_arch *other = NULL;
+    for (int i = 0; i < ARCH_COUNT; i++) {
+        const bool is_nearer = other == NULL || (are_relatives(&archs[i], arch) &&
+                                                 !are_relatives(other, arch));
+        if (find_input(&archs[i], dtype) != NULL && is_nearer) {
+            other = &archs[i];
         }
+    }
+    char hint[128] = "give A and B another type";
+    if (other != NULL) {
+        snprintf(hint, sizeof(hint), "build for %s, which runs on compute capability %d.%d",
+                 other->name, other->runs_on[0].major, other->runs_on[0].minor);
     }
     return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field, hint,
                    "the tensor core of %s does not multiply %s", arch->name,

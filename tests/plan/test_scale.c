@@ -369,6 +369,9 @@ Test(scale, configs_without_whole_blocks_are_refused)
         {"sm_90a", "512x512x512 nvfp4", false,
          "problem.a.dtype: the tensor core of sm_90a does not multiply e2m1; build for "
          "sm_100a"},
+        {"sm_103a", "512x512x512 s8", false,
+         "problem.a.dtype: the tensor core of sm_103a does not multiply s8; build for "
+         "sm_100a"},
         {"sm_100a", "512x512x512 nvfp4 layout=tn", false,
          "problem.a.layout: sm_100a multiplies e2m1 from K-major layouts only, A is "
          "MN-major"},
