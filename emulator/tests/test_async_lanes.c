@@ -18,16 +18,21 @@
            "setp.ne.u32 %p2, %r21, 0;\nsetp.eq.u32 %p3, %r20, 5;\n" INIT(0, 1) INIT(8, 32) \
                body)
 
+static void open_in_mode(struct harness *h, const char *ptx, unsigned mode)
+{
+    static const uint8_t zeros[1024];
+    uint64_t out = async_open(h, ptx, sizeof(zeros));
+    emu_memory_write(h->memory, out, zeros, sizeof(zeros));
+    h->settings.schedule = (enum emu_schedule)mode;
+    h->settings.async = (enum emu_async_mode)mode;
+    h->settings.seed = mode;
+}
+
 static void expect_clean(const char *ptx)
 {
     for (unsigned mode = 0; mode < 4; mode++) {
         struct harness h;
-        static const uint8_t zeros[1024];
-        uint64_t out = async_open(&h, ptx, sizeof(zeros));
-        emu_memory_write(h.memory, out, zeros, sizeof(zeros));
-        h.settings.schedule = (enum emu_schedule)mode;
-        h.settings.async = (enum emu_async_mode)mode;
-        h.settings.seed = mode;
+        open_in_mode(&h, ptx, mode);
         cr_expect(harness_run(&h, 1, 64), "%s", harness_text(&h));
         async_expect_clean(&h);
         harness_close(&h);
@@ -38,12 +43,7 @@ static void expect_lane_order(const char *ptx)
 {
     for (unsigned mode = 0; mode < 4; mode++) {
         struct harness h;
-        static const uint8_t zeros[1024];
-        uint64_t out = async_open(&h, ptx, sizeof(zeros));
-        emu_memory_write(h.memory, out, zeros, sizeof(zeros));
-        h.settings.schedule = (enum emu_schedule)mode;
-        h.settings.async = (enum emu_async_mode)mode;
-        h.settings.seed = mode;
+        open_in_mode(&h, ptx, mode);
         cr_expect_not(harness_run(&h, 1, 64), "mode %u", mode);
         async_expect_error(&h, EMU_FINDING_LANE_ORDER, "bar.warp.sync");
         harness_close(&h);
