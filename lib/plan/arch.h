@@ -23,6 +23,7 @@ struct jg_derived {
     struct jg_box a_box, b_box;      /* of the tensor maps of the product's A and B */
     struct jg_box d_box, matrix_box; /* of D; of C and matrix operands */
     int scale_slots;  /* of the ring of scales of blocks; 0 where there is none */
+    int lead_stages;  /* by which one math warpgroup ends a tile before the other, or 0 */
     int gate_columns; /* of an accumulator, from acc0 to acc1 of an element; 1: they are
                          neighbours; 0: not gated */
     int64_t tiles_m, tiles_n; /* at the planned size, in tiles, padded to whole clusters */

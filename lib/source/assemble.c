@@ -371,6 +371,7 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
         print_flag("kSplitSerial", config->launch.split_order == JG_SPLIT_SERIAL, out);
     }
     print_number("kScaleSlots", derived->scale_slots, out);
+    print_number("kLeadStages", derived->lead_stages, out);
     print_number("kThreads", derived->threads, out);
     print_number("kSmemBytes", derived->smem_bytes, out);
     print_number("kParamsBytes", (int64_t)jg_kernel_params_bytes(operand_count), out);

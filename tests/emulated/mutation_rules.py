@@ -158,6 +158,7 @@ RULES = {
     "wait for nothing": rewrite(r"mbarrier\.try_wait[\w.:]*", always_ready),
     "wrong phase": rewrite(r"mbarrier\.try_wait[\w.:]*", wrong_parity),
     "drop bar.sync": drop(r"(?:bar\.sync|barrier\.sync)[\w.]*"),
+    "drop bar.arrive": drop(r"bar\.arrive"),
     "drop the cluster barrier": drop(r"barrier\.cluster\.(?:arrive|wait)[\w.]*"),
     "drop bulk commit_group": drop(r"cp\.async\.bulk\.commit_group"),
     "drop bulk wait_group": drop(r"cp\.async\.bulk\.wait_group[\w.]*"),

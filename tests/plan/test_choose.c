@@ -86,6 +86,29 @@ Test(choose, stages_are_never_more_than_k_needs)
     expect_config("512x512x512 bf16", "stages=8");
 }
 
+Test(choose, warpgroups_end_in_turn_where_the_ring_is_theirs_alone)
+{
+    static const struct {
+        const char *problem;
+        bool leads;
+    } rows[] = {
+        {"4096x4096x4096 bf16", true},
+        {"4096x4096x4096 s8", true},
+        {"4096x4096x4096 bf16 c=bf16", false}, /* comes through the ring */
+        {"4096x4096x4096 bf16 c=bf16 output_align=2", true},
+        {"4096x4096x4096 e4m3 d=bf16", false}, /* sums are promoted */
+        {"4096x4096x4096 bf16 input_align=8", false},
+        {"4096x4096x64 bf16", false},  /* a tile does not fill the ring */
+        {"128x4096x4096 bf16", false}, /* one tile for each CTA */
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_choice choice = choose(rows[i].problem);
+        cr_expect_eq(choice.derived.lead_stages,
+                     rows[i].leads ? choice.config.pipeline.stages - 1 : 0, "%s",
+                     rows[i].problem);
+    }
+}
+
 Test(choose, raster_makes_the_first_wave_compact)
 {
     /* 66 clusters of 256 x 256 at once: 8 x 9 is the squarest. */

@@ -42,6 +42,14 @@ JG_DEVICE void named_barrier_sync(u32 id, u32 threads)
     // clang-format on
 }
 
+// The same without waiting: these threads are counted, others wait.
+JG_DEVICE void named_barrier_arrive(u32 id, u32 threads)
+{
+    // clang-format off
+    asm volatile("bar.arrive %0, %1;" :: "r"(id), "r"(threads) : "memory");
+    // clang-format on
+}
+
 // All warps of a warpgroup. Registers per thread, 24 to 240, a multiple of 8.
 template <u32 kRegisters>
 JG_DEVICE void give_registers_back()

@@ -12,6 +12,7 @@
 #include <jg/pipeline/warpgroup_signals.cuh>
 #include <jg/schedule/scheduler_for.cuh>
 #include <jg/sm90a/accumulators.cuh>
+#include <jg/sm90a/consumer_order.cuh>
 #include <jg/sm90a/mma_op.cuh>
 #include <jg/sm90a/roles.cuh>
 #include <jg/sm90a/smem.cuh>
@@ -172,8 +173,10 @@ struct KernelContext {
                             typename Mma::Accumulators &sums) const
     {
         Mma mma(roles.consumer(), tiles, sums);
+        const ConsumerOrder<Config> order(roles.consumer(), item.k_blocks);
 #pragma unroll 1
         for (u32 k = 0; k < item.k_blocks; ++k) {
+            order.hold(k);
             auto stage = tiles.acquire();
             if constexpr (kScales) {
                 mma.issue_scaled(smem.input[stage.index()], stage, smem.scales, scales);
@@ -181,6 +184,7 @@ struct KernelContext {
                 mma.issue(smem.input[stage.index()], stage, k == 0);
             }
         }
+        order.pass_on();
     }
 
     // Where K is split, stores this part's accumulators for the last part's CTA, or adds

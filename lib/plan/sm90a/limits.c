@@ -254,6 +254,27 @@ static struct jg_output choose_output(const struct jg_trial *trial)
     return jg_output_choose(trial, &facts);
 }
 
+/*
+ * One math warpgroup ends a tile so many stages before the other, which then has products
+ * for the tensor core while the first writes D: all of the ring's but the one in flight.
+ * bench/results/README.md has what that brings and costs. None
+ * - where a CTA has one tile: its end would only come later; or tiles shorter than the
+ * ring;
+ * - where sums are promoted: there one adds while the tensor core works for the other;
+ * - where C or a matrix comes through the ring: behind the stages that are held back;
+ * - where threads load: they hand a stage on when they have filled the next one.
+ */
+static int choose_lead_stages(const struct jg_trial *trial)
+{
+    const struct jg_derived *derived = &trial->derived;
+    const int stages = trial->config.pipeline.stages;
+    const bool ends_together = derived->waves <= 1.0 || jg_split_blocks(trial) < stages ||
+                               jg_sm90a_promotes(&trial->product) ||
+                               derived->output.loads_per_step > 0 ||
+                               jg_loads_by_threads(trial->problem);
+    return ends_together ? 0 : stages - 1;
+}
+
 bool jg_sm90a_derive(struct jg_trial *trial)
 {
     const struct jg_team_columns columns = jg_sm90a_team_columns(trial);
@@ -274,6 +295,7 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     if (!jg_tiles_count(trial)) {
         return false;
     }
+    trial->derived.lead_stages = choose_lead_stages(trial);
     size_boxes(trial);
     trial->derived.predicted_us = jg_sm90a_predict_us(trial);
     return true;
