@@ -9,6 +9,7 @@ import sys
 
 from cli_harness import (Folder, emulator_by_name, expect, expect_exit, need_compiler, run_tests,
                          tool)
+from strides import stride
 
 EMULATOR = pathlib.Path(sys.argv[3]).resolve()
 FUSED = ["--epilogue", "d = max(acc * s + bias, 0.0f) * u + r + row - col;",
@@ -30,6 +31,8 @@ CONFIGS = [
     "mma=256x256 cluster=4x1 swap_ab=1",
 ]
 
+EVERY = stride(2)  # which of the configs a problem has
+
 
 def result_of(problem, config, path):
     done = tool("run", *problem, "--config", config, "--device", "emulator", "--arch", "sm_100a",
@@ -38,17 +41,18 @@ def result_of(problem, config, path):
     return path.read_bytes()
 
 
-def make_test(problem):
+def make_test(number, problem):
     def test():
         need_compiler()
         with Folder() as folder:
             first = result_of(problem, CONFIGS[0], folder.path / "d")
             expect(any(first), "all zeros")
-            for config in CONFIGS[1:]:
+            for config in CONFIGS[1 + number % EVERY::EVERY]:
                 other = result_of(problem, config, folder.path / "d")
                 expect(other == first, f"{config} gives other bits than {CONFIGS[0]}")
     return test
 
 
 if __name__ == "__main__":
-    sys.exit(run_tests([(" ".join(problem), make_test(problem)) for problem in PROBLEMS]))
+    sys.exit(run_tests([(" ".join(problem), make_test(number, problem))
+                        for number, problem in enumerate(PROBLEMS)]))

@@ -24,9 +24,9 @@ import emulator_coverage as coverage  # noqa: E402
 from emulated_runs import Runner, complaint, pool, print_result  # noqa: E402
 from pair_classes import CLASSES, Pair, classes_of  # noqa: E402
 
-PAIRS = int(os.environ.get("JIT_GEMM_TEST_PAIRS", "200"))
+PAIRS = int(os.environ.get("JIT_GEMM_TEST_PAIRS", "100"))
 SEED = int(os.environ.get("JIT_GEMM_TEST_SEED", "1"))
-LEAST = 8  # pairs of each class
+LEAST = 4  # pairs of each class
 EVERY = 8 // int(os.environ.get("JIT_GEMM_TEST_MODES", "2"))  # which of the modes a pair has
 MODES = ["async=random,schedule=random", "async=latest,schedule=fair",
          "async=reorder,schedule=starve", "async=eager,schedule=deep",

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Lines of a file of problems, in groups: a comment begins one."""
-import os
+from strides import stride
 
 
 def grid_lines(path, is_for=lambda line: True):
-    """Of each group the first line and every second one behind it, of those that `is_for` takes.
+    """Of each group the first line and every third one behind it, of those that `is_for` takes.
 
     Neighbours differ in little. JIT_GEMM_TEST_EVERY=1 takes all lines, as `scripts/check --full` does.
     """
-    every = int(os.environ.get("JIT_GEMM_TEST_EVERY", "2"))
+    every = stride(3)
     place = 0
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith("#"):
