@@ -321,38 +321,54 @@ void jg_context_count_build(jit_gemm_context *context, const struct jg_build_cou
     pthread_mutex_unlock(&context->mutex);
 }
 
-/* The problem goes into the manifest, unless its snippet does not compile. */
-static jit_gemm_status record_problem(jit_gemm_context *context,
-                                      const struct jg_problem *problem)
+void jg_context_count_create(jit_gemm_context *context, jit_gemm_origin origin,
+                             double load_ms)
 {
-    struct jg_str text = {0};
-    jg_problem_text(problem, &text);
-    jit_gemm_status status = jg_str_status(&text);
-    if (status == JIT_GEMM_OK) {
-        status = jg_record_add(context->asked, jg_str_text(&text));
+    pthread_mutex_lock(&context->mutex);
+    context->stats.creates++;
+    if (origin == JIT_GEMM_ORIGIN_MEMORY) {
+        context->stats.memory_hits++;
     }
-    jg_str_free(&text);
-    return status;
+    context->stats.load_ms += load_ms;
+    pthread_mutex_unlock(&context->mutex);
+}
+
+static jit_gemm_status record_line(jit_gemm_context *context, const struct jg_str *line)
+{
+    JG_TRY(jg_str_status(line));
+    return jg_record_add(context->asked, jg_str_text(line));
+}
+
+/* It goes into the manifest, unless its snippet does not compile. */
+jit_gemm_status jg_context_record_line(jit_gemm_context *context, const struct jg_str *line,
+                                       jit_gemm_status build_status)
+{
+    /* An error of the build stays the thread's last error. */
+    if (build_status == JIT_GEMM_OK) {
+        return record_line(context, line);
+    }
+    if (build_status == JIT_GEMM_ERR_NOT_CACHED ||
+        build_status == JIT_GEMM_ERR_NO_COMPILER) {
+        jit_gemm_diagnostics *diagnostics = NULL;
+        if (jg_diagnostics_take(&diagnostics) == JIT_GEMM_OK) {
+            (void)record_line(context, line);
+            jg_error_restore(build_status, diagnostics);
+            jg_diagnostics_destroy(&diagnostics);
+        }
+    }
+    return build_status;
 }
 
 jit_gemm_status jg_context_record(jit_gemm_context *context,
                                   const struct jg_problem *problem,
                                   jit_gemm_status build_status)
 {
-    /* An error of the build stays the thread's last error. */
-    if (build_status == JIT_GEMM_OK) {
-        return record_problem(context, problem);
-    }
-    if (build_status == JIT_GEMM_ERR_NOT_CACHED ||
-        build_status == JIT_GEMM_ERR_NO_COMPILER) {
-        jit_gemm_diagnostics *diagnostics = NULL;
-        if (jg_diagnostics_take(&diagnostics) == JIT_GEMM_OK) {
-            (void)record_problem(context, problem);
-            jg_error_restore(build_status, diagnostics);
-            jg_diagnostics_destroy(&diagnostics);
-        }
-    }
-    return build_status;
+    struct jg_str line = {0};
+    jg_str_puts(&line, "problem ");
+    jg_problem_text(problem, &line);
+    const jit_gemm_status status = jg_context_record_line(context, &line, build_status);
+    jg_str_free(&line);
+    return status;
 }
 
 void jg_context_use_toolchain(jit_gemm_context *context, struct jg_toolchain *toolchain)

@@ -38,7 +38,7 @@ struct jit_gemm_context {
     struct jg_toolchain *toolchain;
 
     struct jg_registry *epilogues;
-    struct jg_record *asked; /* texts of the problems that were asked for */
+    struct jg_record *asked; /* what was asked for, as lines of a manifest */
     struct jg_table *table;
 
     atomic_uint cancels;  /* calls of jit_gemm_cancel */
@@ -73,8 +73,15 @@ struct jg_builder jg_context_builder(const jit_gemm_context *context,
 void jg_context_count_build(jit_gemm_context *context,
                             const struct jg_build_counts *counts);
 
-/* Records the problem for the manifest: if it was built, or could not be for lack of a
+/* Counts a successful create. */
+void jg_context_count_create(jit_gemm_context *context, jit_gemm_origin origin,
+                             double load_ms);
+
+/* Records a line of a manifest: if what it names was built, or could not be for lack of a
  * compiler or by policy. Returns `build_status`, or NO_MEMORY. */
+jit_gemm_status jg_context_record_line(jit_gemm_context *context, const struct jg_str *line,
+                                       jit_gemm_status build_status);
+/* The same of a problem. */
 jit_gemm_status jg_context_record(jit_gemm_context *context,
                                   const struct jg_problem *problem,
                                   jit_gemm_status build_status);

@@ -88,6 +88,18 @@ jit_gemm_status jg_step_binary(const struct jg_builder *builder, const struct jg
     return status;
 }
 
+bool jg_step_reject(jit_gemm_context *context, const struct jg_stop *stop,
+                    const struct jg_binary *binary)
+{
+    const struct jg_builder builder = jg_context_builder(context, context->policy, stop);
+    if (!jg_build_reject(&builder, binary, jit_gemm_last_error())) {
+        return false;
+    }
+    const struct jg_build_counts counts = {.cache_rejects = 1};
+    jg_context_count_build(context, &counts);
+    return true;
+}
+
 /* ------------------------------------------------------------ steps 2 to 11: a kernel */
 
 /* One create. */
@@ -120,21 +132,6 @@ struct misfit {
     bool is_rejected; /* it was an entry of the cache, which is gone now */
 };
 
-/* An entry whose checksums are right and whose code the driver refuses would fail for ever.
- * The error stays the thread's. */
-static bool reject_entry(const struct create *create, const struct jg_binary *binary)
-{
-    jit_gemm_context *context = create->context;
-    const struct jg_builder builder =
-        jg_context_builder(context, context->policy, &create->stop);
-    if (!jg_build_reject(&builder, binary, jit_gemm_last_error())) {
-        return false;
-    }
-    const struct jg_build_counts counts = {.cache_rejects = 1};
-    jg_context_count_build(context, &counts);
-    return true;
-}
-
 /* `result` is the caller's to free, also after a failure. `misfit` is zero before. */
 static jit_gemm_status load_result(const struct create *create,
                                    struct jg_step_result *result, struct misfit *misfit)
@@ -158,7 +155,8 @@ static jit_gemm_status load_result(const struct create *create,
         misfit->unfit_ctas =
             choice.config.layout.cluster_m * choice.config.layout.cluster_n;
     }
-    misfit->is_rejected = is_refused && reject_entry(create, &result->binary);
+    misfit->is_rejected =
+        is_refused && jg_step_reject(create->context, &create->stop, &result->binary);
     JG_TRY(status);
     gemm->origin = result->binary.origin;
     gemm->compile_ms = result->binary.compile_ms;
@@ -237,17 +235,6 @@ static jit_gemm_status acquire_kernel(const struct create *create)
     return JIT_GEMM_OK;
 }
 
-static void count_create(jit_gemm_context *context, const struct jit_gemm *gemm)
-{
-    pthread_mutex_lock(&context->mutex);
-    context->stats.creates++;
-    if (gemm->origin == JIT_GEMM_ORIGIN_MEMORY) {
-        context->stats.memory_hits++;
-    }
-    context->stats.load_ms += gemm->load_ms;
-    pthread_mutex_unlock(&context->mutex);
-}
-
 /* ---------------------------------------------------------------------------- public */
 
 jit_gemm_status jit_gemm_check(jit_gemm_context *context, const jit_gemm_problem *problem)
@@ -306,7 +293,7 @@ jit_gemm_status jit_gemm_create(jit_gemm_context *context, const jit_gemm_proble
         jg_free(gemm);
         return status;
     }
-    count_create(context, gemm);
+    jg_context_count_create(context, gemm->origin, gemm->load_ms);
     *ret_gemm = gemm;
     return JIT_GEMM_OK;
 }

@@ -27,6 +27,12 @@ jit_gemm_status jg_step_binary(const struct jg_builder *builder, const struct jg
                                struct jg_step_result *ret_result,
                                struct jg_build_counts *counts);
 
+/* After a load that the driver refused for the code itself: was it an entry of the cache,
+ * which is gone now? One whose checksums are right would fail for ever. The error stays the
+ * thread's. */
+bool jg_step_reject(jit_gemm_context *context, const struct jg_stop *stop,
+                    const struct jg_binary *binary);
+
 /* Lives as long as the handle. */
 const struct jg_kernel *jg_handle_kernel(const jit_gemm *gemm);
 

@@ -118,7 +118,7 @@ void jg_record_print(struct jg_record *record, struct jg_str *out)
 {
     pthread_mutex_lock(&record->mutex);
     for (size_t i = 0; i < record->count; i++) {
-        jg_str_printf(out, "problem %s\n", record->items[i].text);
+        jg_str_printf(out, "%s\n", record->items[i].text);
     }
     pthread_mutex_unlock(&record->mutex);
 }

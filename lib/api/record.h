@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The problems that were asked of a context, as text, each once, in order. Thread-safe. */
+/* What was asked of a context, as lines of a manifest ("problem <text>"), each once, in
+ * order. Thread-safe. */
 #ifndef JG_API_RECORD_H
 #define JG_API_RECORD_H
 
@@ -13,11 +14,11 @@ struct jg_record;
 struct jg_record *jg_record_create(void);
 /* Accepts NULL. */
 void jg_record_destroy(struct jg_record *record);
-/* Keeps a copy unless the text is there. NO_MEMORY. */
+/* Keeps a copy unless the line is there. NO_MEMORY. */
 jit_gemm_status jg_record_add(struct jg_record *record, const char *text);
-/* Does any of the texts have this word, such as "epilogue=name"? */
+/* Does any of the lines have this word, such as "epilogue=name"? */
 bool jg_record_has_word(struct jg_record *record, const char *word);
-/* Appends a line "problem <text>" for each. */
+/* Appends them, each with a line feed. */
 void jg_record_print(struct jg_record *record, struct jg_str *out);
 
 #endif

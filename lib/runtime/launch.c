@@ -34,9 +34,17 @@ unsigned int jg_launch_grid(const struct jg_kernel *kernel, uint32_t m, uint32_t
                           jg_kernel_cluster_ctas(kernel));
 }
 
-static CUresult launch_once(const struct jg_kernel *kernel, CUfunction function,
-                            struct jg_kernel_params *params, CUstream stream)
+/* What is launched, and where. */
+struct launch {
+    const struct jg_kernel *kernel;
+    unsigned int grid_ctas;
+    void *params; /* the kernel's one parameter */
+    CUstream stream;
+};
+
+static CUresult launch_once(const struct launch *launch, CUfunction function)
 {
+    const struct jg_kernel *kernel = launch->kernel;
     CUlaunchAttribute attributes[2];
     unsigned int count = 0;
     const int cluster_ctas = jg_kernel_cluster_ctas(kernel);
@@ -53,17 +61,17 @@ static CUresult launch_once(const struct jg_kernel *kernel, CUfunction function,
         count++;
     }
     const CUlaunchConfig config = {
-        .gridDimX = jg_launch_grid(kernel, params->m, params->n, params->batch),
+        .gridDimX = launch->grid_ctas,
         .gridDimY = 1,
         .gridDimZ = 1,
         .blockDimX = (unsigned int)kernel->choice.derived.threads,
         .blockDimY = 1,
         .blockDimZ = 1,
         .sharedMemBytes = (unsigned int)kernel->choice.derived.smem_bytes,
-        .hStream = stream,
+        .hStream = launch->stream,
         .attrs = attributes,
         .numAttrs = count};
-    void *values[1] = {params};
+    void *values[1] = {launch->params};
     return kernel->device->driver->launch_kernel_ex(&config, function, values, NULL);
 }
 
@@ -73,11 +81,11 @@ static CUresult launch_once(const struct jg_kernel *kernel, CUfunction function,
  * primary one, as with the CUDA runtime; in another context the context-independent kernel
  * is launched, which the driver takes in place of a function.
  */
-static CUresult launch(const struct jg_kernel *kernel, struct jg_kernel_params *params,
-                       CUstream stream)
+static CUresult launch_anywhere(const struct launch *launch)
 {
+    const struct jg_kernel *kernel = launch->kernel;
     const struct jg_driver *driver = kernel->device->driver;
-    CUresult result = launch_once(kernel, kernel->primary, params, stream);
+    CUresult result = launch_once(launch, kernel->primary);
     CUcontext current = NULL;
     if ((result != CUDA_ERROR_INVALID_CONTEXT && result != CUDA_ERROR_INVALID_HANDLE) ||
         driver->ctx_get_current(&current) != CUDA_SUCCESS) {
@@ -85,10 +93,10 @@ static CUresult launch(const struct jg_kernel *kernel, struct jg_kernel_params *
     }
     if (current == NULL &&
         driver->ctx_set_current(kernel->device->primary) == CUDA_SUCCESS) {
-        return launch_once(kernel, kernel->primary, params, stream);
+        return launch_once(launch, kernel->primary);
     }
     if (current != NULL && current != kernel->device->primary) {
-        return launch_once(kernel, (CUfunction)kernel->function, params, stream);
+        return launch_once(launch, (CUfunction)kernel->function);
     }
     return result;
 }
@@ -117,6 +125,18 @@ static const char *hint_for_launch(const struct jg_kernel *kernel, CUresult resu
     }
 }
 
+jit_gemm_status jg_launch_params(const struct jg_kernel *kernel, unsigned int grid_ctas,
+                                 void *params, void *stream)
+{
+    const struct launch launch = {kernel, grid_ctas, params, (CUstream)stream};
+    const CUresult result = launch_anywhere(&launch);
+    if (result != CUDA_SUCCESS) {
+        return jg_driver_fail(kernel->device->driver, JIT_GEMM_ERR_LAUNCH, result,
+                              kernel->entry, hint_for_launch(kernel, result));
+    }
+    return JIT_GEMM_OK;
+}
+
 jit_gemm_status jg_launch(const struct jg_kernel *kernel, struct jg_map_slots *slots,
                           const jit_gemm_args *args, void *stream)
 {
@@ -131,10 +151,6 @@ jit_gemm_status jg_launch(const struct jg_kernel *kernel, struct jg_map_slots *s
     } else {
         memset(params.maps, 0, sizeof(params.maps));
     }
-    const CUresult result = launch(kernel, &params, (CUstream)stream);
-    if (result != CUDA_SUCCESS) {
-        return jg_driver_fail(kernel->device->driver, JIT_GEMM_ERR_LAUNCH, result,
-                              kernel->entry, hint_for_launch(kernel, result));
-    }
-    return JIT_GEMM_OK;
+    return jg_launch_params(
+        kernel, jg_launch_grid(kernel, params.m, params.n, params.batch), &params, stream);
 }

@@ -16,6 +16,13 @@
 jit_gemm_status jg_launch(const struct jg_kernel *kernel, struct jg_map_slots *slots,
                           const jit_gemm_args *args, void *stream);
 
+/*
+ * Launches so many CTAs of a kernel with its one parameter, which is read during the call
+ * only. One driver call, as above. LAUNCH.
+ */
+jit_gemm_status jg_launch_params(const struct jg_kernel *kernel, unsigned int grid_ctas,
+                                 void *params, void *stream);
+
 /* CTAs of a launch whose product has this size. */
 unsigned int jg_launch_grid(const struct jg_kernel *kernel, uint32_t m, uint32_t n,
                             uint32_t batch);

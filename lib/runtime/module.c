@@ -245,6 +245,15 @@ static jit_gemm_status print_config(const struct jg_arch *arch, struct jg_kernel
     return status == JIT_GEMM_OK ? JIT_GEMM_OK : jg_fail_memory();
 }
 
+static jit_gemm_status describe_product(const struct jg_module_request *request,
+                                        struct jg_kernel *kernel)
+{
+    kernel->problem = *request->problem;
+    kernel->problem.epilogue = NULL;
+    copy_operands(kernel, request->problem->epilogue);
+    return print_config(request->arch, kernel);
+}
+
 jit_gemm_status jg_module_load(struct jg_device *device,
                                const struct jg_module_request *request,
                                struct jg_kernel **ret_kernel)
@@ -255,14 +264,14 @@ jit_gemm_status jg_module_load(struct jg_device *device,
     }
     atomic_init(&kernel->references, 1);
     kernel->device = jg_device_retain(device);
-    kernel->problem = *request->problem;
-    kernel->problem.epilogue = NULL;
     kernel->choice = *request->choice;
-    copy_operands(kernel, request->problem->epilogue);
     snprintf(kernel->arch, sizeof(kernel->arch), "%s", request->arch->name);
     snprintf(kernel->entry, sizeof(kernel->entry), "%s", request->entry);
     memcpy(kernel->key, request->binary->key, sizeof(kernel->key));
-    jit_gemm_status status = print_config(request->arch, kernel);
+    jit_gemm_status status = JIT_GEMM_OK;
+    if (request->problem != NULL) {
+        status = describe_product(request, kernel);
+    }
     if (status == JIT_GEMM_OK) {
         status = load_relaxed(kernel, request);
     }

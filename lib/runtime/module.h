@@ -20,7 +20,8 @@ struct jg_kernel {
     CUlibrary library;
     CUkernel function;  /* of any context */
     CUfunction primary; /* the same in the primary context: launches a little faster */
-    struct jg_problem problem; /* its epilogue is NULL: operands are copied below */
+    struct jg_problem problem; /* zero where it is none of a product; its epilogue is NULL:
+                                  operands are copied below */
     struct jg_choice choice;
     uint32_t operand_count;
     struct jg_operand operands[JIT_GEMM_MAX_OPERANDS];
@@ -48,7 +49,8 @@ int64_t jg_kernel_cluster_tiles(const struct jg_kernel *kernel, uint32_t m, uint
 
 /* What a load is made from; everything is borrowed for the call. */
 struct jg_module_request {
-    const struct jg_problem *problem;
+    const struct jg_problem *problem; /* NULL: it is no kernel of a product, and has no
+                                         config; only `derived` of the choice is read */
     const struct jg_choice *choice;
     const struct jg_binary *binary;
     const struct jg_arch *arch;
