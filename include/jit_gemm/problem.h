@@ -72,12 +72,12 @@ typedef enum jit_gemm_scale_layout {
     /** In pieces of 128 block rows by 4 blocks, 512 bytes each, as Blackwell's tensor core
      * takes scales of one byte. */
     JIT_GEMM_SCALE_LAYOUT_128X4 = 2,
-    /** In pieces of 8 block rows by 4 blocks, 32 bytes each. On the host only (scales.h).
-     */
+    /** In pieces of 8 block rows by 4 blocks, 32 bytes each. No kernel takes it; a
+     * ::jit_gemm_packer converts it (scales.h). */
     JIT_GEMM_SCALE_LAYOUT_8X4 = 3,
     /** Words of 4 blocks, those of a row of words one after the other: byte
      * (kb / 4 * ld + r) * 4 + kb % 4, where ld is the number of block rows rounded up to 4.
-     * On the host only (scales.h). */
+     * No kernel takes it; a ::jit_gemm_packer converts it (scales.h). */
     JIT_GEMM_SCALE_LAYOUT_MN_K4 = 4
 } jit_gemm_scale_layout;
 

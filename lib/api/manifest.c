@@ -507,13 +507,19 @@ static jit_gemm_status parse_problem(const char *text, struct jg_manifest *manif
     return jg_problem_normalize(problem, jg_registry_find, manifest->epilogues, &canonical);
 }
 
+static jit_gemm_status check_plain_text(const struct reader *reader, const char *rest,
+                                        size_t size)
+{
+    return memchr(rest, '\0', size) == NULL
+               ? JIT_GEMM_OK
+               : fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "write plain text",
+                              "the line has a zero byte");
+}
+
 static jit_gemm_status read_problem(const struct reader *reader, const char *rest,
                                     size_t size, struct jg_manifest *manifest)
 {
-    if (memchr(rest, '\0', size) != NULL) {
-        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "write plain text",
-                            "the line has a zero byte");
-    }
+    JG_TRY(check_plain_text(reader, rest, size));
     JG_TRY(reserve_problem(manifest));
     char *text = jg_copy_text(rest, size);
     if (text == NULL) {
@@ -523,6 +529,38 @@ static jit_gemm_status read_problem(const struct reader *reader, const char *res
     jg_free(text);
     JG_TRY(forward_at_line(reader, status));
     manifest->problem_count++;
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status reserve_pack(struct jg_manifest *manifest)
+{
+    if (manifest->pack_count < manifest->pack_capacity) {
+        return JIT_GEMM_OK;
+    }
+    const size_t capacity = manifest->pack_capacity > 0 ? manifest->pack_capacity * 2 : 16;
+    struct jg_pack *packs = jg_realloc(manifest->packs, capacity * sizeof(*packs));
+    if (packs == NULL) {
+        return jg_fail_memory();
+    }
+    manifest->packs = packs;
+    manifest->pack_capacity = capacity;
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status read_pack(const struct reader *reader, const char *rest, size_t size,
+                                 struct jg_manifest *manifest)
+{
+    JG_TRY(check_plain_text(reader, rest, size));
+    JG_TRY(reserve_pack(manifest));
+    char *text = jg_copy_text(rest, size);
+    if (text == NULL) {
+        return jg_fail_memory();
+    }
+    const jit_gemm_status status =
+        jg_pack_parse(text, &manifest->packs[manifest->pack_count]);
+    jg_free(text);
+    JG_TRY(forward_at_line(reader, status));
+    manifest->pack_count++;
     return JIT_GEMM_OK;
 }
 
@@ -561,9 +599,11 @@ static jit_gemm_status read_items(struct reader *reader, struct jg_log *log,
             JG_TRY(read_epilogue(reader, rest, size, log, manifest));
         } else if (take_keyword(reader, "problem", &rest, &size)) {
             JG_TRY(read_problem(reader, rest, size, manifest));
+        } else if (take_keyword(reader, "pack", &rest, &size)) {
+            JG_TRY(read_pack(reader, rest, size, manifest));
         } else {
             return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT,
-                                "begin the line with epilogue, problem or #",
+                                "begin the line with epilogue, problem, pack or #",
                                 "unknown kind of line");
         }
     }
@@ -592,5 +632,6 @@ void jg_manifest_free(struct jg_manifest *manifest)
     jg_registry_destroy(manifest->epilogues);
     jg_free(manifest->snippets);
     jg_free(manifest->problems);
+    jg_free(manifest->packs);
     *manifest = (struct jg_manifest){0};
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A manifest: epilogues and problems as text, written by a context and read by prewarm.
+ * A manifest: epilogues, problems and conversions of scales as text, written by a context
+ * and read by prewarm.
  *
  *     jit_gemm manifest 1
  *     epilogue NAME
@@ -9,6 +10,7 @@
  *     <BYTES bytes, then a line feed>
  *     end
  *     problem TEXT
+ *     pack bytes=BYTES from=LAYOUT to=LAYOUT
  *
  * Empty lines and lines that begin with '#' are skipped between the items. An epilogue
  * stands before the problems that use it.
@@ -18,6 +20,7 @@
 
 #include "api/record.h"
 #include "api/registry.h"
+#include "plan/pack.h"
 
 /* Where a snippet stands. */
 struct jg_manifest_snippet {
@@ -32,9 +35,11 @@ struct jg_manifest {
     size_t snippet_count, snippet_capacity;
     jit_gemm_problem *problems;
     size_t problem_count, problem_capacity;
+    struct jg_pack *packs;
+    size_t pack_count, pack_capacity;
 };
 
-/* Appends the text of a manifest: the problems of `record` and the epilogues they use. */
+/* Appends the text of a manifest: the lines of `record` and the epilogues they use. */
 void jg_manifest_print(struct jg_record *record, struct jg_registry *epilogues,
                        struct jg_str *out);
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Builds every problem of a manifest into the disk cache, several at a time. What the cache
+/* Builds every kernel of a manifest into the disk cache, several at a time. What the cache
  * has is skipped, so an interrupted prewarm goes on where it stopped. */
 #include <sched.h>
 #include <stdbool.h>
@@ -8,6 +8,7 @@
 #include "api/context.h"
 #include "api/gemm.h"
 #include "api/manifest.h"
+#include "api/packer.h"
 #include "api/target.h"
 #include "base/alloc.h"
 #include "base/error.h"
@@ -36,7 +37,7 @@ struct prewarm {
     jit_gemm_diagnostics *first_errors; /* of it */
 };
 
-/* ---------------------------------------------------------------------- one problem */
+/* ----------------------------------------------------------------------- one kernel */
 
 static jit_gemm_status fail_not_kept(const struct prewarm *prewarm)
 {
@@ -46,32 +47,63 @@ static jit_gemm_status fail_not_kept(const struct prewarm *prewarm)
                           jg_cache_folder(prewarm->context->cache));
 }
 
-static jit_gemm_status build_into_cache(struct prewarm *prewarm, const struct jg_arch *arch,
-                                        const jit_gemm_problem *user,
-                                        jit_gemm_origin *ret_origin)
+/* One kernel of the manifest for one architecture: of a problem, or of a pack. */
+struct task {
+    const struct jg_arch *arch;
+    const jit_gemm_problem *problem; /* NULL: a pack */
+    const struct jg_pack *pack;
+};
+
+static struct task find_task(const struct prewarm *prewarm, size_t index)
+{
+    const struct jg_manifest *manifest = prewarm->manifest;
+    const size_t count = manifest->problem_count + manifest->pack_count;
+    const size_t item = index % count;
+    struct task task = {.arch = prewarm->archs[index / count]};
+    if (item < manifest->problem_count) {
+        task.problem = &manifest->problems[item];
+    } else {
+        task.pack = &manifest->packs[item - manifest->problem_count];
+    }
+    return task;
+}
+
+static jit_gemm_status check_kept(const struct prewarm *prewarm,
+                                  const struct jg_step_result *result,
+                                  jit_gemm_origin *ret_origin)
+{
+    *ret_origin = result->binary.origin;
+    return result->binary.is_on_disk ? JIT_GEMM_OK : fail_not_kept(prewarm);
+}
+
+static struct jg_builder make_builder(const struct prewarm *prewarm)
+{
+    struct jg_builder builder =
+        jg_context_builder(prewarm->context, JIT_GEMM_POLICY_ALLOW, &prewarm->stop);
+    builder.code_kind = prewarm->code_kind;
+    return builder;
+}
+
+static jit_gemm_status build_problem(const struct prewarm *prewarm, const struct task *task,
+                                     jit_gemm_origin *ret_origin)
 {
     jit_gemm_context *context = prewarm->context;
     struct jg_problem problem;
     struct jg_choice choice;
-    JG_TRY(jg_problem_normalize(user, jg_registry_find, prewarm->manifest->epilogues,
-                                &problem));
+    JG_TRY(jg_problem_normalize(task->problem, jg_registry_find,
+                                prewarm->manifest->epilogues, &problem));
     if (prewarm->code_kind == JG_CODE_PTX) {
         JG_TRY(jg_budget_refuse_ptx(&problem.budget));
     }
-    JG_TRY(jg_step_choose(context, arch, &problem, &choice, NULL));
-    struct jg_builder builder =
-        jg_context_builder(context, JIT_GEMM_POLICY_ALLOW, &prewarm->stop);
-    builder.code_kind = prewarm->code_kind;
+    JG_TRY(jg_step_choose(context, task->arch, &problem, &choice, NULL));
+    const struct jg_builder builder = make_builder(prewarm);
     struct jg_step_result result = {0};
     struct jg_build_counts counts = {0};
     jit_gemm_status status =
-        jg_step_binary(&builder, arch, &problem, &choice, &result, &counts);
+        jg_step_binary(&builder, task->arch, &problem, &choice, &result, &counts);
     jg_context_count_build(context, &counts);
     if (status == JIT_GEMM_OK) {
-        *ret_origin = result.binary.origin;
-        if (!result.binary.is_on_disk) {
-            status = fail_not_kept(prewarm);
-        }
+        status = check_kept(prewarm, &result, ret_origin);
     }
     if (status == JIT_GEMM_OK) {
         status = jg_budget_check(&problem.budget, result.entry, result.binary.registers,
@@ -79,8 +111,24 @@ static jit_gemm_status build_into_cache(struct prewarm *prewarm, const struct jg
     }
     jg_binary_free(&result.binary);
     if (status == JIT_GEMM_ERR_COMPILE) {
-        jg_manifest_locate_error(prewarm->manifest, user->epilogue);
+        jg_manifest_locate_error(prewarm->manifest, task->problem->epilogue);
     }
+    return status;
+}
+
+static jit_gemm_status build_pack(const struct prewarm *prewarm, const struct task *task,
+                                  jit_gemm_origin *ret_origin)
+{
+    const struct jg_builder builder = make_builder(prewarm);
+    struct jg_step_result result = {0};
+    struct jg_build_counts counts = {0};
+    jit_gemm_status status =
+        jg_step_pack_binary(&builder, task->arch, task->pack, &result, &counts);
+    jg_context_count_build(prewarm->context, &counts);
+    if (status == JIT_GEMM_OK) {
+        status = check_kept(prewarm, &result, ret_origin);
+    }
+    jg_binary_free(&result.binary);
     return status;
 }
 
@@ -114,14 +162,18 @@ static void note_result(struct prewarm *prewarm, jit_gemm_status status,
     }
 }
 
-static void tell_progress(struct prewarm *prewarm, const jit_gemm_problem *problem)
+static void tell_progress(struct prewarm *prewarm, const struct task *task)
 {
     prewarm->done++;
     if (prewarm->progress == NULL || prewarm->is_cancelled) {
         return;
     }
     struct jg_str text = {0};
-    (void)jg_problem_print(problem, &text);
+    if (task->problem != NULL) {
+        (void)jg_problem_print(task->problem, &text);
+    } else {
+        jg_pack_text(task->pack, &text);
+    }
     prewarm->is_cancelled =
         prewarm->progress(prewarm->progress_user, prewarm->done, prewarm->result.total,
                           jg_str_text(&text)) != 0;
@@ -131,19 +183,19 @@ static void tell_progress(struct prewarm *prewarm, const jit_gemm_problem *probl
 static void *work_through_tasks(void *user)
 {
     struct prewarm *prewarm = user;
-    size_t task = 0;
-    while (take_task(prewarm, &task)) {
-        const size_t count = prewarm->manifest->problem_count;
-        const jit_gemm_problem *problem = &prewarm->manifest->problems[task % count];
+    size_t index = 0;
+    while (take_task(prewarm, &index)) {
+        const struct task task = find_task(prewarm, index);
         jit_gemm_origin origin = JIT_GEMM_ORIGIN_COMPILED;
-        const jit_gemm_status status =
-            build_into_cache(prewarm, prewarm->archs[task / count], problem, &origin);
+        const jit_gemm_status status = task.problem != NULL
+                                           ? build_problem(prewarm, &task, &origin)
+                                           : build_pack(prewarm, &task, &origin);
         pthread_mutex_lock(&prewarm->mutex);
         if (status == JIT_GEMM_ERR_CANCELLED) {
             prewarm->is_cancelled = true;
         } else {
             note_result(prewarm, status, origin);
-            tell_progress(prewarm, problem);
+            tell_progress(prewarm, &task);
         }
         pthread_mutex_unlock(&prewarm->mutex);
     }
@@ -261,7 +313,9 @@ static jit_gemm_status prewarm_manifest(struct prewarm *prewarm,
     prewarm->code_kind = options->ptx ? JG_CODE_PTX : jg_target_code_kind(prewarm->context);
     prewarm->progress = options->progress;
     prewarm->progress_user = options->progress_user;
-    prewarm->result.total = prewarm->manifest->problem_count * prewarm->arch_count;
+    prewarm->result.total =
+        (prewarm->manifest->problem_count + prewarm->manifest->pack_count) *
+        prewarm->arch_count;
     if (prewarm->result.total > 0) {
         run_threads(prewarm, count_jobs(options->jobs, prewarm->result.total));
     }

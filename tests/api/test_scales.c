@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Scales of blocks on the host, from one layout to another. */
+/* Scales of blocks on the host: from one layout to another. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -122,6 +122,8 @@ Test(scales, wrong_arguments_are_refused_by_name_and_write_nothing)
         jit_gemm_scales_convert(&mx, 8, 8, NULL, 0, to),
         jit_gemm_scales_convert(&mx, 8, 8, from, 0, NULL),
         jit_gemm_scales_convert(&mx, 8, 8, to, 0, to),
+        jit_gemm_scales_convert(&mx, 8, 8, to + 511, JIT_GEMM_SCALE_LAYOUT_128X4, to),
+        jit_gemm_scales_convert(&mx, 8, 8, to, JIT_GEMM_SCALE_LAYOUT_128X4, to + 7),
         jit_gemm_scales_convert(&rows_of_128, 8, 8, from, 2, to),
         jit_gemm_scales_bytes(&mx, 8, 8, NULL),
     };

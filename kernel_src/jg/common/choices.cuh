@@ -12,7 +12,8 @@ enum class SchedulerKind { kSingle, kStatic, kClc };
 enum class Prefetch { kNone, kA, kB };
 
 // How scales of blocks lie in memory: those of a row of blocks along K side by side, those
-// of a block of K, or in pieces of 128 rows by 4 blocks (docs/scales.md).
-enum class ScaleLayout { kRow, kColumn, k128x4 };
+// of a block of K, in pieces of 128 or 8 rows by 4 blocks, or those of 4 blocks of K
+// (docs/scales.md).
+enum class ScaleLayout { kRow, kColumn, k128x4, k8x4, kMnK4 };
 
 } // namespace jg

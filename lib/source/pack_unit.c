@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#include "source/pack_unit.h"
+
+#include <stdio.h>
+
+#include "jit_gemm/version.h"
+#include "plan/scale.h"
+#include "source/embedded.h"
+
+static const char *layout_constant(uint32_t layout)
+{
+    static const char *const names[] = {[JIT_GEMM_SCALE_LAYOUT_ROW] = "kRow",
+                                        [JIT_GEMM_SCALE_LAYOUT_COLUMN] = "kColumn",
+                                        [JIT_GEMM_SCALE_LAYOUT_128X4] = "k128x4",
+                                        [JIT_GEMM_SCALE_LAYOUT_8X4] = "k8x4",
+                                        [JIT_GEMM_SCALE_LAYOUT_MN_K4] = "kMnK4"};
+    return names[layout];
+}
+
+jit_gemm_status jg_source_assemble_pack(const struct jg_arch *arch,
+                                        const struct jg_pack *pack,
+                                        struct jg_source *ret_source)
+{
+    struct jg_source source = {.headers = jg_digest_headers()};
+    snprintf(source.entry, sizeof(source.entry), "jit_gemm_pack_%u_%s_%s",
+             pack->element_bytes, jg_scale_layout_name(pack->from),
+             jg_scale_layout_name(pack->to));
+    struct jg_str *text = &source.text;
+    jg_str_printf(text, "// jit_gemm %d.%d.%d, source format %d, %s\n// ",
+                  JIT_GEMM_VERSION_MAJOR, JIT_GEMM_VERSION_MINOR, JIT_GEMM_VERSION_PATCH,
+                  JG_SOURCE_FORMAT, arch->name);
+    jg_pack_text(pack, text);
+    jg_str_printf(text,
+                  "\n#include <jg/pack/pack_kernel.cuh>\n\n"
+                  "struct Config {\n"
+                  "    static constexpr jg::u32 kElementBytes = %u;\n"
+                  "    static constexpr jg::u32 kParamsBytes = %zu;\n"
+                  "    static constexpr jg::ScaleLayout kFrom = jg::ScaleLayout::%s;\n"
+                  "    static constexpr jg::ScaleLayout kTo = jg::ScaleLayout::%s;\n"
+                  "};\n\n",
+                  pack->element_bytes, sizeof(struct jg_pack_params),
+                  layout_constant(pack->from), layout_constant(pack->to));
+    jg_str_printf(text,
+                  "extern \"C\" __global__ void __launch_bounds__(%d)\n"
+                  "%s(const __grid_constant__ jg::pack::PackParams params)\n"
+                  "{\n"
+                  "    jg::pack::pack_kernel<Config>(params);\n"
+                  "}\n",
+                  JG_PACK_THREADS, source.entry);
+    const jit_gemm_status status = jg_str_status(text);
+    if (status != JIT_GEMM_OK) {
+        jg_source_free(&source);
+        return status;
+    }
+    *ret_source = source;
+    return JIT_GEMM_OK;
+}
