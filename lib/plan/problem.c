@@ -161,7 +161,8 @@ static jit_gemm_status check_c(const jit_gemm_problem *problem)
                        "leave it zero, or name a type of C in problem.c.dtype",
                        "%u is given, but this problem has no C", c->alignment);
     }
-    return jg_scale_check_kernel('c', &c->scale);
+    return jg_scale_check_kernel(
+        &(struct jg_scale_side){.letter = 'c', .scale = &c->scale});
 }
 
 static jit_gemm_status check_pair(const jit_gemm_problem *problem)
@@ -424,9 +425,13 @@ static jit_gemm_status check_supported(const jit_gemm_problem *problem)
     if (!jg_dtype_is_scaled(problem->d.dtype)) {
         JG_TRY(check_output(problem, "problem.d.dtype", "D", problem->d.dtype));
     }
-    JG_TRY(jg_scale_check_kernel('a', &problem->a.scale));
-    JG_TRY(jg_scale_check_kernel('b', &problem->b.scale));
-    JG_TRY(jg_scale_check_kernel('d', &problem->d.scale));
+    const struct jg_scale_side sides[] = {
+        {'a', &problem->a.scale, problem->m.size, problem->k.size},
+        {'b', &problem->b.scale, problem->n.size, problem->k.size},
+        {'d', &problem->d.scale, problem->m.size, problem->n.size}};
+    for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++) {
+        JG_TRY(jg_scale_check_kernel(&sides[i]));
+    }
     return check_block_scales(problem);
 }
 

@@ -234,7 +234,8 @@ static jit_gemm_status check_computed(const jit_gemm_scale *scale)
         is_byte ? JIT_GEMM_SCALE_LAYOUT_128X4 : JIT_GEMM_SCALE_LAYOUT_COLUMN;
     if (scale->layout != JIT_GEMM_SCALE_LAYOUT_ROW && scale->layout != other_layout) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.d.scale.layout",
-                       is_byte ? "give the layout row or 128x4"
+                       is_byte ? "give the layout row or 128x4, of which a jit_gemm_packer "
+                                 "makes others on the device"
                                : "give the layout row or column",
                        "there is no kernel for scale %s of D in layout %s yet",
                        jg_scale_name(scale), jg_scale_layout_name(scale->layout));
@@ -247,40 +248,67 @@ bool jg_scale_is_multiplied(const jit_gemm_scale *scale)
     return scale->kind == JIT_GEMM_SCALE_BLOCK && jg_dtype_bits(scale->dtype) == 8;
 }
 
+/* What brings scales into the layout of kernels, and what that costs at this size. */
+struct remedy {
+    char text[224];
+};
+
+static struct remedy remedy_for(const struct jg_scale_side *side)
+{
+    struct remedy remedy;
+    jit_gemm_scale after = *side->scale;
+    after.layout = JIT_GEMM_SCALE_LAYOUT_128X4;
+    const struct jg_scale_extent written = jg_scale_extent(&after, side->mn, side->k);
+    after.layout = JIT_GEMM_SCALE_LAYOUT_ROW;
+    const struct jg_scale_extent read = jg_scale_extent(&after, side->mn, side->k);
+    const int used = snprintf(remedy.text, sizeof(remedy.text),
+                              "give the layout 128x4, which jit_gemm_packer_run makes of "
+                              "others on the device and jit_gemm_scales_convert on the "
+                              "host");
+    if (read.rows > 0 && read.columns > 0) { /* else the size is not known */
+        snprintf(remedy.text + used, sizeof(remedy.text) - (size_t)used,
+                 ": %lld bytes read, %lld written a batch",
+                 (long long)(read.rows * read.columns),
+                 (long long)(written.rows * written.columns));
+    }
+    return remedy;
+}
+
 /* Of A or B: f32, which sums of a block of K are multiplied by, or as the tensor core takes
  * them. */
-static jit_gemm_status check_input(char letter, const jit_gemm_scale *scale)
+static jit_gemm_status check_input(const struct jg_scale_side *side)
 {
+    const jit_gemm_scale *scale = side->scale;
+    const struct field_name field = field_of(side->letter, "layout");
     if (jg_scale_is_multiplied(scale)) {
         return scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4
                    ? JIT_GEMM_OK
-                   : jg_fail(
-                         JIT_GEMM_ERR_UNSUPPORTED, field_of(letter, "layout").text,
-                         "give the layout 128x4, which jit_gemm_scales_convert makes of "
-                         "others",
-                         "there is no kernel for scale %s of %c in layout %s yet",
-                         jg_scale_name(scale), toupper(letter),
-                         jg_scale_layout_name(scale->layout));
+                   : jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field.text, remedy_for(side).text,
+                             "there is no kernel for scale %s of %c in layout %s yet",
+                             jg_scale_name(scale), toupper(side->letter),
+                             jg_scale_layout_name(scale->layout));
     }
     return scale->layout <= JIT_GEMM_SCALE_LAYOUT_COLUMN
                ? JIT_GEMM_OK
-               : jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field_of(letter, "layout").text,
+               : jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field.text,
                          "give the layout row or column",
                          "there is no kernel for scale %s of %c in layout %s, which is one "
                          "of scales of one byte",
-                         jg_scale_name(scale), toupper(letter),
+                         jg_scale_name(scale), toupper(side->letter),
                          jg_scale_layout_name(scale->layout));
 }
 
-jit_gemm_status jg_scale_check_kernel(char letter, const jit_gemm_scale *scale)
+jit_gemm_status jg_scale_check_kernel(const struct jg_scale_side *side)
 {
+    const jit_gemm_scale *scale = side->scale;
+    const char letter = side->letter;
     const bool is_input = letter == 'a' || letter == 'b';
     const bool is_block = scale->kind == JIT_GEMM_SCALE_BLOCK;
     if (scale->kind == JIT_GEMM_SCALE_NONE || (is_input && !is_block)) {
         return JIT_GEMM_OK;
     }
     if (is_input) {
-        return check_input(letter, scale);
+        return check_input(side);
     }
     if (letter == 'd' && is_block && scale->block_mn == 1) {
         return check_computed(scale);

@@ -30,8 +30,15 @@ jit_gemm_status jg_scale_check(char letter, const jit_gemm_scale *scale);
 bool jg_scale_takes_d(const jit_gemm_scale *scale, jit_gemm_dtype d);
 /* Fills in the type. */
 void jg_scale_complete(jit_gemm_scale *scale);
-/* Is there a kernel for such a scale of this matrix? UNSUPPORTED. */
-jit_gemm_status jg_scale_check_kernel(char letter, const jit_gemm_scale *scale);
+/* Scales of a matrix, checked, and how many of its elements they are for, as planned. */
+struct jg_scale_side {
+    char letter;
+    const jit_gemm_scale *scale;
+    int64_t mn, k;
+};
+/* Is there a kernel for such scales? UNSUPPORTED; the text says what it costs to make them
+ * such. */
+jit_gemm_status jg_scale_check_kernel(const struct jg_scale_side *side);
 
 /* Of MX or NV: which the tensor core multiplies by, if the chip's does. */
 bool jg_scale_is_multiplied(const jit_gemm_scale *scale);

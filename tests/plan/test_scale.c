@@ -104,6 +104,31 @@ Test(scale, scales_of_input_blocks_that_there_is_no_kernel_for_are_refused_by_na
     }
 }
 
+/* Of 300 rows by 10 blocks: 3,000 scales, and 3 by 3 pieces of 512 bytes. */
+Test(scale, layouts_that_kernels_do_not_take_name_what_converts_them_and_its_bytes)
+{
+    static const char words[] =
+        "give the layout 128x4, which jit_gemm_packer_run makes of others on the device and "
+        "jit_gemm_scales_convert on the host: 3000 bytes read, 4608 written a batch";
+    static const char *const layouts[] = {"row", "column", "8x4", "mn_k4"};
+    for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+        char text[128];
+        snprintf(text, sizeof(text), "300x8x320 mxfp8 d=bf16 a_scale_layout=%s",
+                 layouts[i]);
+        cr_expect_eq(normalize(text), JIT_GEMM_ERR_UNSUPPORTED, "%s", text);
+        cr_expect_not_null(strstr(jg_error_text(), words), "%s", jg_error_text());
+        snprintf(text, sizeof(text),
+                 "m=8 n=300 k=320 a=mxfp8 b=mxfp8 d=bf16 b_scale_layout=%s", layouts[i]);
+        cr_expect_eq(normalize(text), JIT_GEMM_ERR_UNSUPPORTED, "%s", text);
+        cr_expect_not_null(strstr(jg_error_text(), words), "%s", jg_error_text());
+    }
+    cr_expect_eq(normalize("8x8x8 bf16 d=mxfp8 d_scale_layout=mn_k4"),
+                 JIT_GEMM_ERR_UNSUPPORTED);
+    cr_expect_not_null(strstr(jg_error_text(), "give the layout row or 128x4, of which a "
+                                               "jit_gemm_packer makes others"),
+                       "%s", jg_error_text());
+}
+
 Test(scale, tiles_without_room_for_scales_of_blocks_are_refused_by_name)
 {
     static const struct {
