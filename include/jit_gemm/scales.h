@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file scales.h
- * @brief Scales of blocks: how many bytes they take, and from one layout to another, on the
- * host or on the device.
+ * @brief Scales of blocks: how many bytes they take, what is wrong with them, and from one
+ * layout to another, on the host or on the device.
  *
  * A kernel takes the layouts row, column and 128x4 (docs/scales.md). Weights that come in
  * another are converted once, when they are loaded, by ::jit_gemm_scales_convert; scales
@@ -48,6 +48,37 @@ JIT_GEMM_API jit_gemm_status jit_gemm_scales_convert(const jit_gemm_scale *scale
                                                      int64_t mn, int64_t k,
                                                      const void *from, uint32_t to_layout,
                                                      void *to);
+
+/** What the scales of a batch are. Each scale counts once, in the first that fits. */
+typedef struct jit_gemm_scales_report {
+    size_t struct_size;  /**< sizeof(jit_gemm_scales_report), set by the caller. */
+    uint64_t scales;     /**< R * KB. */
+    uint64_t nans;       /**< NaN: of ue8m0 0xff, of ue4m3 0x7f and 0xff. */
+    uint64_t infinities; /**< Infinite, of either sign; f32 only. */
+    uint64_t negatives;  /**< With the sign bit: f32 below zero and -0; of ue4m3, whose sign
+                            nobody reads, bytes above 0x7f. */
+    uint64_t zeros;      /**< Zero; ue8m0 has none. */
+    uint64_t padding;    /**< Elements of the layout that belong to no block. */
+    uint64_t dirty_padding; /**< Those of them that are not all zero bits. */
+    int64_t first_row; /**< Row of the first scale that is NaN, infinite, negative or zero,
+                          in the order of rows; -1: there is none. */
+    int64_t first_block; /**< Its block along K; -1: there is none. */
+} jit_gemm_scales_report;
+
+/**
+ * Counts what products would suffer from: a NaN scale makes its row or column of D NaN. Of
+ * scales that quantisers make none is NaN, infinite, negative or (but for blocks of zeros)
+ * zero. Kernels do not look at padding; others do. Thread-safe.
+ *
+ * @param scale of blocks, as they lie at `scales`
+ * @param scales host memory of jit_gemm_scales_bytes() bytes: one batch, packed
+ * @param[out] ret_report struct_size set by the caller; untouched on failure
+ *
+ * Errors: ARGUMENT, UNSUPPORTED (no such blocks), VERSION
+ */
+JIT_GEMM_API jit_gemm_status jit_gemm_scales_count(const jit_gemm_scale *scale, int64_t mn,
+                                                   int64_t k, const void *scales,
+                                                   jit_gemm_scales_report *ret_report);
 
 /* ----------------------------------------------------------------------- on the device */
 

@@ -2,6 +2,7 @@
 /* Scales of blocks on the host. */
 #include "jit_gemm/scales.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "api/context.h"
@@ -68,4 +69,92 @@ jit_gemm_status jit_gemm_scales_convert(const jit_gemm_scale *scale, int64_t mn,
         }
     }
     return JIT_GEMM_OK;
+}
+
+/* --------------------------------------------------------------------------- counting */
+
+/* What a scale is; PLAIN: nothing that anyone suffers from. */
+enum nature { PLAIN, IS_NAN, IS_INFINITE, IS_NEGATIVE, IS_ZERO };
+
+static enum nature look_at_f32(const void *at)
+{
+    uint32_t bits = 0;
+    memcpy(&bits, at, sizeof(bits));
+    const uint32_t magnitude = bits & UINT32_C(0x7fffffff);
+    if (magnitude >= UINT32_C(0x7f800000)) {
+        return magnitude > UINT32_C(0x7f800000) ? IS_NAN : IS_INFINITE;
+    }
+    return magnitude != bits ? IS_NEGATIVE : magnitude == 0 ? IS_ZERO : PLAIN;
+}
+
+static enum nature look_at_ue4m3(const void *at)
+{
+    const unsigned char byte = *(const unsigned char *)at;
+    if ((byte & 0x7fU) == 0x7fU) {
+        return IS_NAN;
+    }
+    return byte > 0x7fU ? IS_NEGATIVE : byte == 0 ? IS_ZERO : PLAIN;
+}
+
+static enum nature look_at(jit_gemm_dtype dtype, const void *at)
+{
+    if (dtype == JIT_GEMM_DTYPE_UE8M0) {
+        return *(const unsigned char *)at == 0xffU ? IS_NAN : PLAIN;
+    }
+    return dtype == JIT_GEMM_DTYPE_UE4M3 ? look_at_ue4m3(at) : look_at_f32(at);
+}
+
+static bool is_all_zero(const unsigned char *at, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        if (at[i] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void count_scale(enum nature nature, int64_t row, int64_t block,
+                        jit_gemm_scales_report *report)
+{
+    report->scales++;
+    report->nans += nature == IS_NAN;
+    report->infinities += nature == IS_INFINITE;
+    report->negatives += nature == IS_NEGATIVE;
+    report->zeros += nature == IS_ZERO;
+    if (nature != PLAIN && report->first_row < 0) {
+        report->first_row = row;
+        report->first_block = block;
+    }
+}
+
+jit_gemm_status jit_gemm_scales_count(const jit_gemm_scale *scale, int64_t mn, int64_t k,
+                                      const void *scales,
+                                      jit_gemm_scales_report *ret_report)
+{
+    jit_gemm_scale complete = {.block_mn = 1, .block_k = 1};
+    JG_TRY(check(scale, mn, k, &complete));
+    JG_TRY(jg_check_pointer(scales, "scales"));
+    jit_gemm_scales_report report = {
+        .struct_size = sizeof(report), .first_row = -1, .first_block = -1};
+    const unsigned char *first = scales;
+    const size_t bytes = (size_t)jg_bytes_of(complete.dtype, 1);
+    const int64_t rows = jg_ceil_div(mn, complete.block_mn);
+    const int64_t blocks = jg_ceil_div(k, complete.block_k);
+    uint64_t filled = 0; /* elements that are not all zero bits, less those of blocks */
+    const uint64_t elements = count_bytes(&complete, mn, k) / bytes;
+    for (uint64_t i = 0; i < elements; i++) {
+        filled += !is_all_zero(first + i * bytes, bytes);
+    }
+    for (int64_t row = 0; row < rows; row++) {
+        for (int64_t block = 0; block < blocks; block++) {
+            const int64_t index = jg_scale_index(&complete, rows, blocks, row, block);
+            const unsigned char *at = first + (size_t)index * bytes;
+            filled -= !is_all_zero(at, bytes);
+            count_scale(look_at(complete.dtype, at), row, block, &report);
+        }
+    }
+    report.padding = elements - report.scales;
+    report.dirty_padding = filled;
+    return jg_struct_export(&report, sizeof(report), ret_report, "ret_report");
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Scales of blocks on the host: from one layout to another. */
+/* Scales of blocks on the host: from one layout to another, and what they are. */
 #include <criterion/criterion.h>
+#include <math.h>
 #include <string.h>
 
 #include "jit_gemm/scales.h"
@@ -139,4 +140,97 @@ Test(scales, wrong_arguments_are_refused_by_name_and_write_nothing)
     for (size_t i = 0; i < sizeof(to); i++) {
         cr_assert_eq(to[i], 9);
     }
+}
+
+/* -------------------------------------------------------------------------- counting */
+
+static jit_gemm_scales_report count(jit_gemm_scale scale, uint32_t layout, int64_t mn,
+                                    int64_t k, const void *scales)
+{
+    jit_gemm_scales_report report = {.struct_size = sizeof(report)};
+    scale.layout = layout;
+    cr_assert_eq(jit_gemm_scales_count(&scale, mn, k, scales, &report), JIT_GEMM_OK, "%s",
+                 jit_gemm_last_error());
+    return report;
+}
+
+/* Every byte once: 16 rows of 16 blocks. */
+Test(scales, each_code_of_a_byte_counts_as_what_it_is)
+{
+    static const jit_gemm_scale nv = {
+        .kind = JIT_GEMM_SCALE_BLOCK, .block_mn = 1, .block_k = 16};
+    unsigned char codes[256];
+    for (int i = 0; i < 256; i++) {
+        codes[i] = (unsigned char)i;
+    }
+    const jit_gemm_scales_report powers =
+        count(mx, JIT_GEMM_SCALE_LAYOUT_ROW, 16, 16 * 32, codes);
+    cr_expect_eq(powers.scales, 256);
+    cr_expect_eq(powers.nans, 1, "0xff");
+    cr_expect_eq(powers.zeros + powers.negatives + powers.infinities, 0);
+    cr_expect_eq(powers.first_row, 15);
+    cr_expect_eq(powers.first_block, 15);
+    const jit_gemm_scales_report floats =
+        count(nv, JIT_GEMM_SCALE_LAYOUT_ROW, 16, 16 * 16, codes);
+    cr_expect_eq(floats.nans, 2, "0x7f and 0xff");
+    cr_expect_eq(floats.zeros, 1);
+    cr_expect_eq(floats.negatives, 127, "0x80 to 0xfe");
+    cr_expect_eq(floats.first_row, 0);
+    cr_expect_eq(floats.first_block, 0);
+    codes[0] = 0x38;
+    const jit_gemm_scales_report clean = count(nv, JIT_GEMM_SCALE_LAYOUT_ROW, 1, 16, codes);
+    cr_expect_eq(clean.first_row, -1);
+    cr_expect_eq(clean.first_block, -1);
+    cr_expect_eq(clean.padding, 0);
+}
+
+Test(scales, floats_count_as_what_they_are)
+{
+    const float values[2][4] = {{1.0F, 0x1p-149F, INFINITY, NAN},
+                                {-0.0F, 0.0F, -INFINITY, -1.0F}};
+    const jit_gemm_scales_report report =
+        count(rows_of_128, JIT_GEMM_SCALE_LAYOUT_ROW, 2, 500, values);
+    cr_expect_eq(report.scales, 8);
+    cr_expect_eq(report.nans, 1);
+    cr_expect_eq(report.infinities, 2);
+    cr_expect_eq(report.negatives, 2);
+    cr_expect_eq(report.zeros, 1);
+    cr_expect_eq(report.first_row, 0);
+    cr_expect_eq(report.first_block, 2);
+}
+
+/* Of every layout that has padding: what a conversion leaves is clean, and each of its
+ * bytes is found. */
+Test(scales, padding_is_found_in_every_layout)
+{
+    unsigned char linear[ROWS * BLOCKS], packed[MOST];
+    memset(linear, 127, sizeof(linear));
+    for (uint32_t layout = 0; layout <= JIT_GEMM_SCALE_LAYOUT_MN_K4; layout++) {
+        convert(mx, JIT_GEMM_SCALE_LAYOUT_ROW, linear, layout, packed);
+        const size_t bytes = bytes_of(mx, layout, ROWS, K);
+        const jit_gemm_scales_report clean = count(mx, layout, ROWS, K, packed);
+        cr_expect_eq(clean.padding, bytes - sizeof(linear), "layout %u", layout);
+        cr_expect_eq(clean.dirty_padding, 0, "layout %u", layout);
+        cr_expect_eq(clean.first_row, -1);
+        for (size_t i = 0; i < bytes; i++) {
+            const unsigned char old = packed[i];
+            packed[i] = 0xff;
+            const jit_gemm_scales_report one = count(mx, layout, ROWS, K, packed);
+            cr_assert_eq(one.nans, old == 127, "layout %u, byte %zu", layout, i);
+            cr_assert_eq(one.dirty_padding, old == 0, "layout %u, byte %zu", layout, i);
+            packed[i] = old;
+        }
+    }
+}
+
+Test(scales, counts_of_wrong_arguments_are_refused_and_leave_the_report)
+{
+    unsigned char scales[8] = {0};
+    jit_gemm_scales_report report = {.struct_size = sizeof(report), .nans = 7};
+    cr_expect_eq(jit_gemm_scales_count(&mx, 0, 32, scales, &report), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_eq(jit_gemm_scales_count(&mx, 1, 32, NULL, &report), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_eq(jit_gemm_scales_count(&mx, 1, 32, scales, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_eq(report.nans, 7);
+    report.struct_size = 0;
+    cr_expect_eq(jit_gemm_scales_count(&mx, 1, 32, scales, &report), JIT_GEMM_ERR_ARGUMENT);
 }
