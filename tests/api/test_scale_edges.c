@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Edges of the scales of MXFP8, MXFP4 and NVFP4: every code of a scale, blocks of zeros,
+ * NaN, and no K at all; in the kernel of sm_100a and in the reference kernel of both chips,
+ * on the emulator. Values are told from the bits by arithmetic of the host's own.
+ */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "emulated_fixture.h"
+#include "jit_gemm/scales.h"
+
+enum { ROWS = 256, COLUMNS = 8, MOST_K = 192, MOST_BYTES = ROWS * MOST_K };
+
+static const struct kind {
+    const char *text;
+    int block_k;
+    bool is_half_byte, is_ue4m3;
+    unsigned char one; /* an element, of e2m1 the even one of a byte */
+} kinds[] = {{"mxfp8", 32, false, false, 0x38},
+             {"mxfp8e5m2", 32, false, false, 0x3c},
+             {"mxfp4", 32, true, false, 0x02},
+             {"nvfp4", 16, true, true, 0x02}};
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+/* What a launch takes and gives. Scales lie in rows. */
+struct data {
+    const struct kind *kind;
+    int k;
+    unsigned char a[MOST_BYTES], b[COLUMNS * MOST_K];
+    unsigned char a_scales[ROWS * MOST_K / 16], b_scales[COLUMNS * MOST_K / 16];
+    float d[ROWS * COLUMNS];
+};
+
+static struct data data;
+
+static unsigned char scale_of_one(void)
+{
+    return data.kind->is_ue4m3 ? 0x38 : 127;
+}
+
+static int count_blocks(void)
+{
+    return data.k / data.kind->block_k;
+}
+
+/* Zeros, and scales of one. */
+static void clear(const struct kind *kind, int k)
+{
+    memset(&data, 0, sizeof(data));
+    data.kind = kind;
+    data.k = k;
+    memset(data.a_scales, scale_of_one(), sizeof(data.a_scales));
+    memset(data.b_scales, scale_of_one(), sizeof(data.b_scales));
+    memset(data.d, 0xff, sizeof(data.d));
+}
+
+/* Sets the first element of a block to one. */
+static void set_one(unsigned char *elements, int row, int block)
+{
+    const int at = row * data.k + block * data.kind->block_k;
+    elements[data.kind->is_half_byte ? at / 2 : at] = data.kind->one;
+}
+
+static uint64_t upload_pieces(jit_gemm_context *context, const unsigned char *scales,
+                              int rows)
+{
+    static unsigned char pieces[ROWS * MOST_K];
+    size_t bytes = 0;
+    jit_gemm_scale scale = {.kind = JIT_GEMM_SCALE_BLOCK,
+                            .block_mn = 1,
+                            .block_k = (uint32_t)data.kind->block_k};
+    emulated_check(jit_gemm_scales_convert(&scale, rows, data.k, scales,
+                                           JIT_GEMM_SCALE_LAYOUT_128X4, pieces));
+    scale.layout = JIT_GEMM_SCALE_LAYOUT_128X4;
+    emulated_check(jit_gemm_scales_bytes(&scale, rows, data.k, &bytes));
+    return emulated_upload(context, pieces, bytes);
+}
+
+static void multiply(const char *config)
+{
+    char text[128];
+    jit_gemm_context *context =
+        emulated_open("sm_100a", "sms=4,async=latest,numbers=exact");
+    snprintf(text, sizeof(text), "m=%d n=%d k=%d a=%s d=f32 config=%s", ROWS, COLUMNS,
+             data.k, data.kind->text, config);
+    const jit_gemm_problem problem = emulated_problem(text);
+    jit_gemm *gemm = emulated_create(context, &problem);
+    const size_t row_bytes = (size_t)(data.kind->is_half_byte ? data.k / 2 : data.k);
+    const jit_gemm_args args = {
+        .struct_size = sizeof(args),
+        .a = {.pointer = emulated_upload(context, data.a, ROWS * row_bytes)},
+        .b = {.pointer = emulated_upload(context, data.b, COLUMNS * row_bytes)},
+        .a_scale = {.pointer = upload_pieces(context, data.a_scales, ROWS)},
+        .b_scale = {.pointer = upload_pieces(context, data.b_scales, COLUMNS)},
+        .d = {.pointer = emulated_upload(context, data.d, sizeof(data.d))}};
+    emulated_check(jit_gemm_run(gemm, &args, NULL));
+    emulated_check(
+        jit_gemm_device_download(context, data.d, args.d.pointer, sizeof(data.d)));
+    const uint64_t addresses[] = {args.a.pointer, args.b.pointer, args.a_scale.pointer,
+                                  args.b_scale.pointer, args.d.pointer};
+    for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
+        emulated_free(context, addresses[i]);
+    }
+    jit_gemm_destroy(&gemm);
+    jit_gemm_context_destroy(&context);
+}
+
+static const char *const configs[] = {"mma=128x32", "mma=256x32 cta_group=2",
+                                      "kernel=reference"};
+
+enum { CONFIGS = sizeof(configs) / sizeof(configs[0]) };
+
+/* ------------------------------------------------------------------------ every code */
+
+/* What a byte of a scale is worth, by its bits. */
+static double value_of(int code)
+{
+    if (!data.kind->is_ue4m3) {
+        return code == 255 ? (double)NAN : ldexp(1.0, code - 127);
+    }
+    const int exponent = (code & 0x7f) >> 3,
+              mantissa = code & 7; /* nobody reads the sign */
+    if ((code & 0x7f) == 0x7f) {
+        return (double)NAN;
+    }
+    return exponent == 0 ? ldexp(mantissa, -9) : ldexp(8 + mantissa, exponent - 10);
+}
+
+/* Row r has scale r. Columns have scales that keep the greatest finite, and the least
+ * normal. */
+Test(scale_edges, every_code_of_a_scale_is_worth_what_its_bits_say)
+{
+    for (int i = 0; i < KINDS * CONFIGS; i++) {
+        clear(&kinds[i / CONFIGS], 64);
+        for (int row = 0; row < ROWS; row++) {
+            set_one(data.a, row, 0);
+            data.a_scales[row * count_blocks()] = (unsigned char)row;
+        }
+        for (int column = 0; column < COLUMNS; column++) {
+            set_one(data.b, column, 0);
+            data.b_scales[column * count_blocks()] =
+                (unsigned char)(scale_of_one() +
+                                (data.kind->is_ue4m3 ? 8 : 1) * (column - 4));
+        }
+        multiply(configs[i % CONFIGS]);
+        for (int j = 0; j < ROWS * COLUMNS; j++) {
+            const int row = j / COLUMNS;
+            const double wanted =
+                (double)(float)ldexp(value_of(row), j % COLUMNS - 4); /* may be infinite */
+            const double got = (double)data.d[j];
+            if (wanted != 0 && wanted < 0x1p-126) {
+                continue; /* subnormal sums are the tensor core's own affair */
+            }
+            cr_assert(isnan(wanted) ? isnan(got) : got == wanted,
+                      "%s, %s, code %d, column %d: %g, not %g", data.kind->text,
+                      configs[i % CONFIGS], row, j % COLUMNS, got, wanted);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------- zeros, and NaN */
+
+/* Rows: 0 to 2 have a block of zeros between two of ones, and as its scale the least, the
+ * greatest, NaN; 3 has scales of the least in all blocks; 4 has nothing but zeros. Column 1
+ * has a NaN for the middle block, column 2 zeros there. */
+static void fill_zeros_and_nans(void)
+{
+    const unsigned char least = data.kind->is_ue4m3 ? 0x01 : 1;
+    const unsigned char greatest = data.kind->is_ue4m3 ? 0x7e : 254;
+    const unsigned char nan = data.kind->is_ue4m3 ? 0x7f : 255;
+    const int blocks = count_blocks(), middle = blocks / 2;
+    for (int row = 0; row < ROWS; row++) {
+        for (int block = 0; block < blocks; block++) {
+            if (row != 4 && (block != middle || row > 2)) {
+                set_one(data.a, row, block);
+            }
+            data.a_scales[row * blocks + block] = row == 3 ? least : scale_of_one();
+        }
+    }
+    for (int column = 0; column < COLUMNS; column++) {
+        for (int block = 0; block < blocks; block++) {
+            if (column != 2 || block != middle) {
+                set_one(data.b, column, block);
+            }
+        }
+    }
+    data.a_scales[0 * blocks + middle] = least;
+    data.a_scales[1 * blocks + middle] = greatest;
+    data.a_scales[2 * blocks + middle] = nan;
+    data.b_scales[1 * blocks + middle] = nan;
+}
+
+Test(scale_edges, zeros_add_nothing_and_a_nan_reaches_its_row_or_column_through_zeros)
+{
+    for (int i = 0; i < KINDS * CONFIGS; i++) {
+        clear(&kinds[i / CONFIGS], MOST_K);
+        fill_zeros_and_nans();
+        const int blocks = count_blocks();
+        multiply(configs[i % CONFIGS]);
+        for (int j = 0; j < ROWS * COLUMNS; j++) {
+            const int row = j / COLUMNS, column = j % COLUMNS;
+            const int products = blocks - (row <= 2 || column == 2);
+            const double one = row == 3 ? value_of(1) : row == 4 ? 0.0 : 1.0;
+            const bool is_nan = row == 2 || column == 1;
+            const double got = (double)data.d[j];
+            cr_assert(is_nan ? isnan(got) : got == one * products,
+                      "%s, %s (%d, %d): %g, not %g", data.kind->text, configs[i % CONFIGS],
+                      row, column, got, is_nan ? (double)NAN : one * products);
+        }
+    }
+}
+
+/* A scale of 0 is one of ue4m3 only. */
+Test(scale_edges, a_block_whose_scale_is_zero_adds_nothing)
+{
+    for (int i = 0; i < CONFIGS; i++) {
+        clear(&kinds[3], MOST_K);
+        const int blocks = count_blocks();
+        for (int block = 0; block < blocks; block++) {
+            for (int row = 0; row < ROWS; row++) {
+                set_one(data.a, row, block);
+                data.a_scales[row * blocks + block] = row == block ? 0 : 0x38;
+            }
+            for (int column = 0; column < COLUMNS; column++) {
+                set_one(data.b, column, block);
+            }
+        }
+        multiply(configs[i]);
+        for (int j = 0; j < ROWS * COLUMNS; j++) {
+            const float wanted = (float)(blocks - (j / COLUMNS < blocks));
+            cr_assert_eq(data.d[j], wanted, "%s, row %d: %g", configs[i], j / COLUMNS,
+                         (double)data.d[j]);
+        }
+    }
+}
+
+/* -------------------------------------------------------------------------------- no K */
+
+/* Neither inputs nor scales need an address. */
+Test(scale_edges, without_k_d_is_beta_times_c)
+{
+    static float c[ROWS * COLUMNS], d[ROWS * COLUMNS];
+    const float half = 0.5F;
+    for (int i = 0; i < ROWS * COLUMNS; i++) {
+        c[i] = (float)(i % 97 - 48);
+    }
+    for (int i = 0; i < KINDS * CONFIGS; i++) {
+        char text[128];
+        jit_gemm_context *context = emulated_open("sm_100a", "sms=4,async=latest");
+        snprintf(text, sizeof(text), "m=%d n=%d k=192 a=%s d=f32 c=f32 dynamic=k config=%s",
+                 ROWS, COLUMNS, kinds[i / CONFIGS].text, configs[i % CONFIGS]);
+        const jit_gemm_problem problem = emulated_problem(text);
+        jit_gemm *gemm = emulated_create(context, &problem);
+        memset(d, 0xff, sizeof(d));
+        const jit_gemm_args args = {
+            .struct_size = sizeof(args),
+            .k = JIT_GEMM_SIZE_EMPTY,
+            .c = {.pointer = emulated_upload(context, c, sizeof(c))},
+            .d = {.pointer = emulated_upload(context, d, sizeof(d))},
+            .beta = &half};
+        emulated_check(jit_gemm_run(gemm, &args, NULL));
+        emulated_check(jit_gemm_device_download(context, d, args.d.pointer, sizeof(d)));
+        for (int j = 0; j < ROWS * COLUMNS; j++) {
+            cr_assert_eq(d[j], half * c[j], "%s: element %d", text, j);
+        }
+        emulated_free(context, args.c.pointer);
+        emulated_free(context, args.d.pointer);
+        jit_gemm_destroy(&gemm);
+        jit_gemm_context_destroy(&context);
+    }
+}
