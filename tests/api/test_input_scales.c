@@ -498,6 +498,19 @@ Test(input_scales, zeros_and_infinities_are_those_of_ieee)
     run_edges(make_zeros_and_infinities, expect_some_of_each);
 }
 
+/* No powers of two: what is rounded when, and in which order, is in the bits. */
+static void make_fractions(struct data *data)
+{
+    uint32_t state = 11;
+    struct input *const inputs[] = {&data->a, &data->b};
+    for (int i = 0; i < 2; i++) {
+        for (size_t j = 0; j < inputs[i]->scale_count; j++) {
+            float *scale = &inputs[i]->scales[j];
+            *scale = isnan(*scale) ? *scale : 0.3F + (float)draw(&state) * 0x1p-16F;
+        }
+    }
+}
+
 static void share_scales(struct data *data)
 {
     data->a.batch_stride = data->b.batch_stride = 0;
@@ -507,6 +520,11 @@ static void expect_no_nan(const struct data *data, int64_t nans)
 {
     cr_expect_eq(nans, 0, "%lld elements of %lld", (long long)nans,
                  (long long)(data->m * data->n));
+}
+
+Test(input_scales, parts_of_k_are_multiplied_and_then_added_in_their_order)
+{
+    run_edges(make_fractions, expect_no_nan);
 }
 
 Test(input_scales, batches_may_share_scales)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Edges of the scales of MXFP8, MXFP4 and NVFP4: every code of a scale, blocks of zeros,
- * NaN, and no K at all; in the kernel of sm_100a and in the reference kernel of both chips,
- * on the emulator. Values are told from the bits by arithmetic of the host's own.
+ * NaN, no K at all, and what is refused; in the kernel of sm_100a and in the reference
+ * kernel, on the emulator. Values are told from the bits by arithmetic of the host's own.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -273,4 +273,52 @@ Test(scale_edges, without_k_d_is_beta_times_c)
         jit_gemm_destroy(&gemm);
         jit_gemm_context_destroy(&context);
     }
+}
+
+/* --------------------------------------------------------------------------- refusals */
+
+Test(scale_edges, scales_that_do_not_lie_in_whole_words_are_refused_by_name)
+{
+    jit_gemm_context *context = emulated_open("sm_100a", "sms=4");
+    const jit_gemm_problem problem =
+        emulated_problem("m=256 n=8 k=192 batch=2 a=mxfp8 d=f32");
+    jit_gemm *gemm = emulated_create(context, &problem);
+    const jit_gemm_arg right = {.pointer = 4096};
+    const struct {
+        jit_gemm_arg a, b;
+        const char *message;
+    } rows[] = {
+        {{0}, right, "args.a_scale.pointer: the address of the scales is NULL"},
+        {right, {.pointer = 4096 + 8}, "args.b_scale.pointer: "},
+        {{.pointer = 4096, .ld = 6}, right, "args.a_scale.ld: "},
+        {{.pointer = 4096, .batch_stride = 2048 + 8}, right, "args.a_scale.batch_stride: "},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const jit_gemm_args args = {.struct_size = sizeof(args),
+                                    .a = right,
+                                    .b = right,
+                                    .d = right,
+                                    .a_scale = rows[i].a,
+                                    .b_scale = rows[i].b};
+        cr_expect_neq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s", rows[i].message);
+        cr_expect_eq(
+            strncmp(jit_gemm_last_error(), rows[i].message, strlen(rows[i].message)), 0,
+            "%s, not %s", jit_gemm_last_error(), rows[i].message);
+    }
+    jit_gemm_destroy(&gemm);
+    jit_gemm_context_destroy(&context);
+}
+
+/* A tensor core that takes powers of two would read other bytes of an f32. */
+Test(scale_edges, floats_in_the_place_of_powers_of_two_are_refused_by_name)
+{
+    jit_gemm_context *context = emulated_open("sm_100a", "sms=4");
+    jit_gemm_problem problem = emulated_problem("256x256x256 mxfp8 d=bf16");
+    problem.b.scale.dtype = JIT_GEMM_DTYPE_F32;
+    cr_expect_eq(jit_gemm_check(context, &problem), JIT_GEMM_ERR_UNSUPPORTED);
+    cr_expect_not_null(strstr(jit_gemm_last_error(),
+                              "problem.b.scale.block_k: there are no scales of blocks of "
+                              "1x32 and type f32"),
+                       "%s", jit_gemm_last_error());
+    jit_gemm_context_destroy(&context);
 }

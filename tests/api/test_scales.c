@@ -108,6 +108,18 @@ Test(scales, bytes_are_those_of_whole_pieces)
         (size_t)1 << 50);
 }
 
+/* A word of four scales belongs to a row whose K is shorter than a word. */
+Test(scales, a_word_that_is_begun_is_a_whole_one)
+{
+    for (int k = 1; k <= 256; k++) {
+        const size_t words = k <= 128 ? 1 : 2;
+        cr_assert_eq(bytes_of(mx, JIT_GEMM_SCALE_LAYOUT_128X4, 128, k), 512 * words, "%d",
+                     k);
+        cr_assert_eq(bytes_of(mx, JIT_GEMM_SCALE_LAYOUT_8X4, 8, k), 32 * words, "%d", k);
+        cr_assert_eq(bytes_of(mx, JIT_GEMM_SCALE_LAYOUT_MN_K4, 4, k), 16 * words, "%d", k);
+    }
+}
+
 Test(scales, wrong_arguments_are_refused_by_name_and_write_nothing)
 {
     unsigned char from[MOST] = {0}, to[MOST];

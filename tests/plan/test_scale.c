@@ -389,6 +389,8 @@ Test(scale, configs_without_whole_blocks_are_refused)
          "problem.a.alignment: there is no kernel for scale mx with an input_align of 4"},
         {"sm_100a", ("512x512x512 e4m3 " MX " config=mma=64x64"), false,
          "mma=64x64 cta_group=1: with scale mx a CTA has 128 rows, and N is a multiple of 32"},
+        {"sm_100a", ("512x512x512 e4m3 " MX " config=mma=128x64 cta_group=2"), false,
+         "mma=128x64 cta_group=2: with scale mx a CTA has 128 rows"},
         {"sm_100a", ("512x512x512 e4m3 " MX " config=mma=128x48"), false,
          "with scale mx a CTA has 128 rows, and N is a multiple of 32"},
         {"sm_90a", "512x512x512 nvfp4", false,
