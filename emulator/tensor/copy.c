@@ -169,7 +169,9 @@ static bool issue_copy(struct emu_warp *warp, const struct emu_insn *insn, unsig
     emu_features_advise(
         warp, insn,
         emu_feature_if(form->shape->copies != 4, EMU_FEATURE_COPY_SHAPE) |
-            emu_feature_if(form->packing != EMU_PACK_8, EMU_FEATURE_COPY_DECOMPRESS));
+            emu_feature_if(form->packing != EMU_PACK_8, EMU_FEATURE_COPY_DECOMPRESS) |
+            emu_feature_if(form->cta_group == 2 && warp->cta->rank % 2 != 0,
+                           EMU_FEATURE_ODD_ISSUER));
     struct emu_tensor_op *op = emu_tensor_op_new(warp, insn, lane, EMU_OP_COPY,
                                                  form->cta_group, sizeof(task), run_copy);
     *(struct copy_task *)(void *)op->payload = task;

@@ -212,6 +212,21 @@ static uint32_t find_features(const struct emu_mma_task *task)
     return task->a_in_tensor_memory ? features : features | find_tile_features(&task->a);
 }
 
+/* The two upper bits of the address of scale factors may repeat their id, which the
+ * instruction descriptor decides. Returns the address without them. */
+static uint32_t take_id(struct emu_warp *warp, const struct emu_insn *insn,
+                        uint32_t address, unsigned id, char operand)
+{
+    unsigned repeated = address >> 30;
+    if (repeated != 0 && repeated != id) {
+        emu_report(warp, insn, EMU_LANES, EMU_WARNING, EMU_FINDING_ILLEGAL,
+                   "the address of the scale factors of %c says id %u, and the instruction "
+                   "descriptor %u, which is taken",
+                   operand, repeated, id);
+    }
+    return address & 0x3FFFFFFFu;
+}
+
 static bool get_scales(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
                        struct emu_mma_task *task)
 {
@@ -225,10 +240,9 @@ static bool get_scales(struct emu_warp *warp, const struct emu_insn *insn, unsig
                      "address of the scale factors of B", &task->b_scales)) {
         return false;
     }
-    /* Their two upper bits may repeat the scale factor id, which the instruction descriptor
-     * decides. */
-    task->a_scales &= 0x3FFFFFFFu;
-    task->b_scales &= 0x3FFFFFFFu;
+    const struct emu_instruction *instruction = &task->instruction;
+    task->a_scales = take_id(warp, insn, task->a_scales, instruction->a_scale_id, 'A');
+    task->b_scales = take_id(warp, insn, task->b_scales, instruction->b_scale_id, 'B');
     return true;
 }
 
@@ -265,7 +279,10 @@ static bool issue(struct emu_warp *warp, const struct emu_insn *insn, unsigned l
         return false;
     }
     const struct emu_instruction *instruction = &task.instruction;
-    emu_features_advise(warp, insn, find_features(&task));
+    emu_features_advise(warp, insn,
+                        find_features(&task) |
+                            emu_feature_if(task.cta_count == 2 && warp->cta->rank % 2 != 0,
+                                           EMU_FEATURE_ODD_ISSUER));
     struct emu_tensor_op *op = emu_tensor_op_new(warp, insn, lane, EMU_OP_MMA,
                                                  task.cta_count, sizeof(task), emu_mma_run);
     *(struct emu_mma_task *)(void *)op->payload = task;

@@ -20,6 +20,8 @@ static const char *const texts[EMU_FEATURE_COUNT] = {
     [EMU_FEATURE_COPY_DECOMPRESS] = "tcgen05.cp that decompresses",
     [EMU_FEATURE_COPY_AFTER_MMA] =
         "a tcgen05.cp behind an MMA whose scale factors it overwrites (practised)",
+    [EMU_FEATURE_ODD_ISSUER] =
+        "tcgen05.mma and .cp of a CTA pair that the CTA of odd rank issues",
 };
 
 void emu_features_advise(struct emu_warp *warp, const struct emu_insn *insn,

@@ -19,6 +19,10 @@ Test(emu_tensor_descriptor, reads_the_descriptors_that_known_good_code_builds)
         {0x8000402000010000, 16, 512, EMU_SWIZZLE_64},
         {0xC000401000010000, 16, 256, EMU_SWIZZLE_32},
         {0x0000400800800000, 2048, 128, EMU_SWIZZLE_NONE},
+        /* 4 bits, K-major, 256 to a row; scale factors, with and without a first stride */
+        {0x4000404000000000, 0, 1024, EMU_SWIZZLE_128},
+        {0x0000400800010000, 16, 128, EMU_SWIZZLE_NONE},
+        {0x0000400800000000, 0, 128, EMU_SWIZZLE_NONE},
         /* bf16 128x16, MN-major */
         {0x4000408000400000, 1024, 2048, EMU_SWIZZLE_128},
         {0x8000408000200000, 512, 2048, EMU_SWIZZLE_64},

@@ -93,6 +93,7 @@ Test(emu_tensor_instruction, what_is_not_legal_is_named)
         {EMU_KIND_MXF4, 1, 2, 0x08a08480, "bit 15"},
         {EMU_KIND_MXF4, 1, 2, 0x28a00480, "scale factor id"},
         {EMU_KIND_MXF4, 1, 2, 0x88a00480, "K (bit 31)"},
+        {EMU_KIND_MXF4NVF4, 2, 4, 0x90400480, "K (bit 31)"}, /* of sm_103a: K is 96 */
         {EMU_KIND_MXF8F6F4, 1, 1, 0x04a00000, "bit 26"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

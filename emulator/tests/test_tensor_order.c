@@ -225,6 +225,62 @@ Test(emu_tensor_order, operands_in_shared_memory_need_the_proxy_fence)
                  EMU_FINDING_RACE, "");
 }
 
+/* Scale factors in shared memory, of which a copy is read by the tensor core's proxy too.
+ */
+#define STORE_SCALES "st.shared.u32 [%%r2+32768], %%r0;\n"
+
+Test(emu_tensor_order, scale_factors_in_shared_memory_need_the_proxy_fence)
+{
+    expect_found(SINGLE("1", STORE_SCALES COPY COMMIT) SPIN("1", "bar"),
+                 EMU_FINDING_PROXY_FENCE, "");
+    expect_legal(SINGLE("1", STORE_SCALES "fence.proxy.async;\n" COPY COMMIT)
+                     SPIN("1", "bar") AFTER);
+    expect_found("st.shared.u32 [%%r2+32772], %%r0;\nfence.proxy.async;\n" SINGLE(
+                     "1", COPY COMMIT) SPIN("1", "bar"),
+                 EMU_FINDING_RACE, "");
+}
+
+Test(emu_tensor_order, scale_factors_stay_until_their_copies_have_been_committed)
+{
+    expect_found(SINGLE("1", COPY COMMIT STORE_SCALES) SPIN("1", "bar"), EMU_FINDING_RACE,
+                 "");
+    expect_legal(SINGLE("1", COPY COMMIT) SPIN("1", "bar") SINGLE("2", STORE_SCALES));
+}
+
+/* Scale factors that a bulk copy brings, and brings anew. */
+#define BRING                                                                              \
+    "add.u32 %%r22, %%r2, 32768;\nadd.s64 %%d20, %%d0, 32768;\nmov.u32 %%r23, bar;\n"      \
+    "add.u32 %%r24, %%r23, 16;\n"                                                          \
+    "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%%r24], 512;\n"                         \
+    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%%r22], [%%d20], " \
+    "512, [%%r24];\n"
+
+Test(emu_tensor_order, scale_factors_that_a_copy_brings_are_waited_for)
+{
+    expect_found(SINGLE("1", BRING COPY COMMIT) SPIN("1", "bar"), EMU_FINDING_RACE, "");
+    expect_legal(SINGLE("1", BRING) SPIN("2", "bar+16") SINGLE("3", COPY SCALED_MMA COMMIT)
+                     SPIN("1", "bar") AFTER LOAD WAIT_LD USE);
+    /* the slot is filled again before the commit that covers the copy has arrived */
+    expect_found(SINGLE("1", COPY COMMIT BRING) SPIN("1", "bar") SPIN("2", "bar+16"),
+                 EMU_FINDING_RACE, "");
+    expect_legal(SINGLE("1", COPY COMMIT) SPIN("1", "bar") SINGLE("3", BRING)
+                     SPIN("2", "bar+16"));
+}
+
+Test(emu_tensor_order, an_id_in_an_address_is_that_of_the_descriptor)
+{
+#define MMA_WITH_ID(descriptor)                                                             \
+    "or.b32 %%r25, %%r3, 0x40000040;\n"                                                     \
+    "tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale [%%r3], %%d10, %%d11, " descriptor \
+    ", [%%r25], [%%r3+68], 0;\n"
+    expect_legal(SINGLE("1", COPY MMA_WITH_ID("0x28880000") COMMIT) SPIN("1", "bar")
+                     AFTER LOAD WAIT_LD USE);
+    expect_remark(SINGLE("1", COPY MMA_WITH_ID("0x8880000") COMMIT) SPIN("1", "bar"),
+                  EMU_WARNING, "factors of A says id 1, and the instruction descriptor 0");
+    expect_remark(SINGLE("1", COPY MMA_WITH_ID("0x48880000") COMMIT) SPIN("1", "bar"),
+                  EMU_WARNING, "factors of A says id 1, and the instruction descriptor 2");
+}
+
 Test(emu_tensor_order, operands_stay_until_the_commit_has_arrived)
 {
     expect_found(SINGLE("1", MMA COMMIT "st.shared.u32 [%%r2], %%r0;\n") SPIN("1", "bar"),

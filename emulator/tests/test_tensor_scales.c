@@ -111,7 +111,8 @@ static void add_copies(struct emu_text *text, const struct scale_case *c)
 {
     /* no swizzle, 128 bytes from one group of 8 rows to the next */
     add_descriptor(text, 14, UINT64_C(0x0000400800010000), SCALES_AT);
-    add_descriptor(text, 15, UINT64_C(0x0000400800010000), SCALES_AT + 1024);
+    /* 16 bytes wide, so that the other stride does not matter */
+    add_descriptor(text, 15, UINT64_C(0x0000400800000000), SCALES_AT + 1024);
     add_descriptor(text, 16, UINT64_C(0x0000400800010000), SCALES_AT + 1536);
     emu_text_add(text,
                  "mov.u32 %%r10, %%cluster_ctarank;\n"
