@@ -174,6 +174,8 @@ static_assert(tcgen05_descriptor(16, 1024, Tcgen05Swizzle::k128) == 0x4000404000
 static_assert(tcgen05_descriptor(16, 512, Tcgen05Swizzle::k64) == 0x8000402000010000);
 static_assert(tcgen05_descriptor(16, 256, Tcgen05Swizzle::k32) == 0xc000401000010000);
 static_assert(tcgen05_descriptor(2048, 128, Tcgen05Swizzle::kNone) == 0x0000400800800000);
+static_assert(tcgen05_descriptor(16, 128, Tcgen05Swizzle::kNone) ==
+              0x0000400800010000); // scales
 static_assert(tcgen05_descriptor(1024, 2048, Tcgen05Swizzle::k128) == 0x4000408000400000);
 static_assert(tcgen05_descriptor(512, 2048, Tcgen05Swizzle::k64) == 0x8000408000200000);
 static_assert(tcgen05_descriptor(256, 2048, Tcgen05Swizzle::k32) == 0xc000408000100000);
