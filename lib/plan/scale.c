@@ -265,11 +265,12 @@ static struct remedy remedy_for(const struct jg_scale_side *side)
                               "give the layout 128x4, which jit_gemm_packer_run makes of "
                               "others on the device and jit_gemm_scales_convert on the "
                               "host");
-    if (read.rows > 0 && read.columns > 0) { /* else the size is not known */
+    const int64_t read_bytes = read.rows * read.columns;
+    const int64_t written_bytes = written.rows * written.columns;
+    if (read_bytes > 0) { /* else the size is not known */
         snprintf(remedy.text + used, sizeof(remedy.text) - (size_t)used,
-                 ": %lld bytes read, %lld written a batch",
-                 (long long)(read.rows * read.columns),
-                 (long long)(written.rows * written.columns));
+                 ": %lld bytes read, %lld written a batch", (long long)read_bytes,
+                 (long long)written_bytes);
     }
     return remedy;
 }
