@@ -84,7 +84,8 @@ typedef struct jit_gemm_stats {
  * @param user the pointer given with the callback
  * @param done builds that have ended
  * @param total builds in all
- * @param problem the text of the problem just built; valid only during the call
+ * @param problem the text of the problem just built, or the manifest's line of another
+ * kernel; valid only during the call
  * @return 0 goes on; anything else stops after the builds under way
  */
 typedef int32_t (*jit_gemm_progress_fn)(void *user, size_t done, size_t total,

@@ -108,8 +108,8 @@ JIT_GEMM_API jit_gemm_status jit_gemm_context_stats(const jit_gemm_context *cont
                                                     jit_gemm_stats *ret_stats);
 
 /**
- * Writes every problem that was asked of this context, with the epilogues they use, as a
- * manifest for ::jit_gemm_prewarm.
+ * Writes every problem that was asked of this context, with the epilogues they use, and
+ * every conversion of scales (scales.h), as a manifest for ::jit_gemm_prewarm.
  * @param path file to write; replaced at once by rename
  * @return OK, ARGUMENT, NO_MEMORY, IO
  */
@@ -322,7 +322,7 @@ JIT_GEMM_API jit_gemm_status jit_gemm_get_info(const jit_gemm *gemm,
 JIT_GEMM_API void jit_gemm_destroy(jit_gemm **gemm);
 
 /**
- * Builds every problem of a manifest into the disk cache. Needs no device.
+ * Builds every kernel of a manifest into the disk cache. Needs no device.
  *
  * @param context its cache is filled; its policy does not apply
  * @param manifest text as ::jit_gemm_context_write_manifest writes it

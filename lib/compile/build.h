@@ -30,7 +30,7 @@ struct jg_build_unit {
     const struct jg_source *source;
     const struct jg_arch *arch;
     const struct jg_epilogue *epilogue; /* NULL without one */
-    const char *problem_text;           /* for messages and the entry */
+    const char *problem_text; /* for messages and the entry: what it is built for */
 };
 
 struct jg_build_counts {

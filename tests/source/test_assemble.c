@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "source/embedded.h"
+#include "source/pack_unit.h"
 #include "unit_maker.h"
 
 /* With a quote, a register, a label and local memory: what a C string must not change. */
@@ -244,6 +245,26 @@ Test(assemble, units_equal_the_golden_files)
         free(expected);
         unit_free(&unit);
     }
+}
+
+/* Of a kernel that has no problem. */
+Test(assemble, a_unit_that_packs_scales_equals_its_golden_file)
+{
+    static const char file[] = "source_pack.cu";
+    const struct jg_pack pack = {.element_bytes = 1,
+                                 .from = JIT_GEMM_SCALE_LAYOUT_MN_K4,
+                                 .to = JIT_GEMM_SCALE_LAYOUT_128X4};
+    struct jg_source source = {0};
+    cr_assert_eq(jg_source_assemble_pack(jg_arch_find("sm_100a"), &pack, &source),
+                 JIT_GEMM_OK);
+    if (getenv("JG_UPDATE_GOLDEN") != NULL) {
+        write_golden(file, &source.text);
+    }
+    char *expected = read_golden(file);
+    cr_expect_str_eq(jg_str_text(&source.text), expected, "%s", jg_str_text(&source.text));
+    cr_expect_str_eq(source.entry, "jit_gemm_pack_1_mn_k4_128x4");
+    free(expected);
+    jg_source_free(&source);
 }
 
 Test(assemble, only_ltoir_is_linked)
