@@ -450,6 +450,22 @@ Test(input_scales, scale_of_a_that_is_nan_makes_its_rows_nan)
     run_edges(make_a_nan, expect_row_of_nan);
 }
 
+/* The same of a block without products. */
+static void make_a_nan_of_zeros(struct data *data)
+{
+    make_a_nan(data);
+    for (int64_t row = last_row(&data->a) * data->a.scale->block_mn; row < data->m; row++) {
+        for (int64_t k = 128; k < 256; k++) {
+            set_value(&data->a, 0, row, k, 0);
+        }
+    }
+}
+
+Test(input_scales, scale_that_is_nan_makes_its_rows_nan_through_zeros)
+{
+    run_edges(make_a_nan_of_zeros, expect_row_of_nan);
+}
+
 /* ... of B's last columns, in the second batch, in the block that K cuts. */
 static void make_b_nan(struct data *data)
 {
