@@ -214,7 +214,8 @@ static int prepare_reference(const struct run_launch *launch, enum compare_sums 
         host_sums_create(launch->context, &reference->problem, &launch->inputs,
                          launch->alpha, launch->beta, JIT_GEMM_DTYPE_F32, &sums_as_c);
     reference->problem.c.dtype = JIT_GEMM_DTYPE_F32;
-    if (reference->problem.a.dtype != JIT_GEMM_DTYPE_E2M1) { /* which has none without */
+    if (reference->problem.a.dtype != JIT_GEMM_DTYPE_E2M1 && /* which has none without */
+        reference->problem.b.dtype != JIT_GEMM_DTYPE_E2M1) {
         reference->problem.a.scale = reference->problem.b.scale = (jit_gemm_scale){0};
         other->inputs.a_scale = other->inputs.b_scale = (struct run_matrix){0};
     }

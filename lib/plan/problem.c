@@ -339,20 +339,37 @@ static jit_gemm_status check_output_alignment(const jit_gemm_problem *problem,
     return JIT_GEMM_OK;
 }
 
-/* Of A and B, whose scales are alike: do the blocks have scales of this type? */
-static jit_gemm_status check_scaled_type(const jit_gemm_problem *problem)
+/* A or B, and names of its fields. */
+struct input {
+    const jit_gemm_matrix *matrix;
+    char letter;
+    const char *dtype_field, *scale_field;
+};
+
+static struct input input_a(const jit_gemm_problem *problem)
 {
-    const jit_gemm_scale *scale = &problem->a.scale;
-    const bool is_e2m1 = problem->a.dtype == JIT_GEMM_DTYPE_E2M1;
+    return (struct input){&problem->a, 'A', "problem.a.dtype", "problem.a.scale.kind"};
+}
+
+static struct input input_b(const jit_gemm_problem *problem)
+{
+    return (struct input){&problem->b, 'B', "problem.b.dtype", "problem.b.scale.kind"};
+}
+
+/* Of A or B, whose scales are alike: do the blocks have scales of this type? */
+static jit_gemm_status check_scaled_type(const struct input *input)
+{
+    const jit_gemm_scale *scale = &input->matrix->scale;
+    const bool is_e2m1 = input->matrix->dtype == JIT_GEMM_DTYPE_E2M1;
     if (is_e2m1 ? jg_scale_is_multiplied(scale) : scale->dtype != JIT_GEMM_DTYPE_UE4M3) {
         return JIT_GEMM_OK;
     }
-    return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a.scale.kind",
+    return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, input->scale_field,
                    is_e2m1
                        ? "give the scale mx or nv in the layout 128x4 (a=mxfp4 or nvfp4)"
                        : "give e2m1 (a=nvfp4), or the scale mx",
-                   "there is no kernel for scale %s of A of type %s", jg_scale_name(scale),
-                   jg_dtype_name(problem->a.dtype));
+                   "there is no kernel for scale %s of %c of type %s", jg_scale_name(scale),
+                   input->letter, jg_dtype_name(input->matrix->dtype));
 }
 
 /* Scales of blocks of A or B: those of 8-bit and 4-bit floats, and not beside others. */
@@ -393,7 +410,35 @@ static jit_gemm_status check_block_scales(const jit_gemm_problem *problem)
                                                       : "vector of scales",
                        is_a ? 'B' : 'A');
     }
-    return check_scaled_type(problem);
+    const struct input inputs[] = {input_a(problem), input_b(problem)};
+    JG_TRY(check_scaled_type(&inputs[0]));
+    return check_scaled_type(&inputs[1]);
+}
+
+/* Does the tensor core multiply elements of this type, if they have the right scales? */
+static jit_gemm_status check_input_type(const struct input *input)
+{
+    const jit_gemm_dtype dtype = input->matrix->dtype;
+    const bool is_scaled = jg_dtype_is_scaled(dtype);
+    if (is_scaled && input->matrix->scale.kind != JIT_GEMM_SCALE_BLOCK) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, input->dtype_field,
+                       "give A and B scales of blocks, mx or nv (a=mxfp4 or nvfp4)",
+                       "the tensor core multiplies %s with scales of its blocks only",
+                       jg_dtype_name(dtype));
+    }
+    if (!is_scaled && !jg_dtype_is_input(dtype)) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, input->dtype_field,
+                       dtype == JIT_GEMM_DTYPE_F32 ? "give tf32, which is f32 in memory"
+                                                   : JG_INPUT_TYPES,
+                       "there is no kernel for inputs of type %s", jg_dtype_name(dtype));
+    }
+    return JIT_GEMM_OK;
+}
+
+/* Of 8-bit floats, and 4-bit ones. */
+static bool mixes(jit_gemm_dtype dtype)
+{
+    return jg_dtype_is_fp8(dtype) || jg_dtype_is_scaled(dtype);
 }
 
 /* What is legal but has no kernel in this version. */
@@ -401,24 +446,16 @@ static jit_gemm_status check_supported(const jit_gemm_problem *problem)
 {
     const jit_gemm_dtype a = problem->a.dtype;
     const jit_gemm_dtype b = problem->b.dtype;
-    if (jg_dtype_is_scaled(a) && problem->a.scale.kind != JIT_GEMM_SCALE_BLOCK) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a.dtype",
-                       "give A and B scales of blocks, mx or nv (a=mxfp4 or nvfp4)",
-                       "the tensor core multiplies %s with scales of its blocks only",
-                       jg_dtype_name(a));
-    }
-    if (!jg_dtype_is_input(a) && !jg_dtype_is_scaled(a)) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a.dtype",
-                       a == JIT_GEMM_DTYPE_F32 ? "give tf32, which is f32 in memory"
-                                               : JG_INPUT_TYPES,
-                       "there is no kernel for inputs of type %s", jg_dtype_name(a));
-    }
-    if (b != a && !(jg_dtype_is_fp8(a) && jg_dtype_is_fp8(b))) {
+    const struct input inputs[] = {input_a(problem), input_b(problem)};
+    JG_TRY(check_input_type(&inputs[0]));
+    if (b != a && !(mixes(a) && mixes(b))) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.b.dtype",
-                       "give A and B one type; only e4m3 and e5m2 mix",
+                       "give A and B one type; only e4m3 and e5m2 mix, and with scale mx "
+                       "also e2m1",
                        "there is no kernel for A of type %s and B of type %s",
                        jg_dtype_name(a), jg_dtype_name(b));
     }
+    JG_TRY(check_input_type(&inputs[1]));
     if (problem->c.dtype != JIT_GEMM_DTYPE_NONE) {
         JG_TRY(check_output(problem, "problem.c.dtype", "C", problem->c.dtype));
     }
@@ -630,7 +667,17 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
 jit_gemm_status jg_problem_check_k(const struct jg_problem *problem, const char *field,
                                    int64_t k)
 {
-    if (problem->a.dtype != JIT_GEMM_DTYPE_E2M1 || k % K_STEP_OF_E2M1 == 0) {
+    const bool is_spread =
+        jg_is_spread(&problem->a, &problem->b) || jg_is_spread(&problem->b, &problem->a);
+    if (is_spread && k % JG_TMA_SPREAD_ELEMENTS != 0) {
+        return jg_fail(
+            JIT_GEMM_ERR_UNSUPPORTED, field,
+            "pad A and B with zeros along K, and their scales with those of zeros",
+            "TMA takes rows of a multiple of %d elements of e2m1 beside 8-bit ones, and "
+            "%lld is none",
+            JG_TMA_SPREAD_ELEMENTS, (long long)k);
+    }
+    if (is_spread || problem->a.dtype != JIT_GEMM_DTYPE_E2M1 || k % K_STEP_OF_E2M1 == 0) {
         return JIT_GEMM_OK;
     }
     return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field,

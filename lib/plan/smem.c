@@ -7,7 +7,7 @@ enum { SMEM_STEP = 1024 /* alignment of a swizzled tile */ };
 
 int jg_tile_k(const struct jg_product *product)
 {
-    return 8 * JG_ROW_BYTES / jg_dtype_bits(product->a.dtype);
+    return 8 * JG_ROW_BYTES / jg_tile_bits(&product->a, &product->b);
 }
 
 /* ------------------------------------------------------------------ scales of blocks */

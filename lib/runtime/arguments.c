@@ -232,6 +232,21 @@ static void set_matrix(const struct launch *launch, const struct jg_matrix *lies
     set_alignment(launch->kernel, lies_as->alignment, array);
 }
 
+/* Of A or B, where the tensor core multiplies by its scales: no kernel takes less than TMA
+ * does, and it takes more where it spreads elements. */
+static void set_scaled_input(const struct launch *launch, const struct jg_matrix *matrix,
+                             struct jg_array *array)
+{
+    const struct jg_problem *problem = &launch->kernel->problem;
+    const struct jg_matrix *other = matrix == &problem->a ? &problem->b : &problem->a;
+    if (jg_scale_is_multiplied(&matrix->scale)) {
+        array->alignment_key = NULL;
+    }
+    if (array->has_map && jg_is_spread(matrix, other)) {
+        array->alignment = JG_TMA_SPREAD_ALIGNMENT;
+    }
+}
+
 /* Is a vector of so many elements read as D's rows lie in memory? */
 static bool lies_along_rows(const struct jg_problem *problem, enum size count)
 {
@@ -307,6 +322,9 @@ static jit_gemm_status resolve_matrix(const struct launch *launch, const struct 
                              .alignment_key = row->alignment_key,
                              .may_broadcast = row->map != JG_MAP_D};
     set_matrix(launch, matrix, row->outer, row->inner, &array);
+    if (row->map == JG_MAP_A || row->map == JG_MAP_B) {
+        set_scaled_input(launch, matrix, &array);
+    }
     if (row->map == JG_MAP_D && jg_dtype_is_scaled(matrix->dtype)) {
         array.has_map = false; /* threads store it */
     }
@@ -600,7 +618,7 @@ static jit_gemm_status check_reserved(const struct jg_kernel *kernel,
  * address: the kernel asks for what lies beyond K and gets zeros. */
 static void point_empty_inputs(struct jg_map_key *keys, uint64_t address, bool with_scales)
 {
-    const uint64_t aligned = address / JG_TMA_ALIGNMENT * JG_TMA_ALIGNMENT;
+    const uint64_t aligned = address / JG_TMA_SPREAD_ALIGNMENT * JG_TMA_SPREAD_ALIGNMENT;
     keys[JG_MAP_A].pointer = aligned;
     keys[JG_MAP_B].pointer = aligned;
     if (with_scales) {

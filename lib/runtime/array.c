@@ -113,6 +113,22 @@ static int64_t alignment_of(uint64_t bytes)
     return (int64_t)(bytes & (~bytes + 1));
 }
 
+/* What a kernel for less would be called, for hints: for an address or a stride of so many
+ * bytes. "" where there is none. */
+struct less {
+    char text[96];
+};
+
+static struct less less_of(const struct jg_array *array, uint64_t bytes)
+{
+    struct less less = {""};
+    if (array->alignment_key != NULL) {
+        snprintf(less.text, sizeof(less.text), ", or create a kernel for less: %s=%lld",
+                 array->alignment_key, (long long)alignment_of(bytes));
+    }
+    return less;
+}
+
 static jit_gemm_status check_pointer(const struct jg_array *array, uint64_t pointer)
 {
     const uint64_t element_bytes = (uint64_t)jg_bytes_of(array->dtype, 1);
@@ -136,10 +152,8 @@ static jit_gemm_status check_pointer(const struct jg_array *array, uint64_t poin
     if (pointer % alignment != 0) {
         const struct field_name name = field_of(array, PART_POINTER);
         char hint[160];
-        snprintf(hint, sizeof(hint),
-                 "align the address to %lld bytes, or create a kernel for less: %s=%lld",
-                 (long long)array->alignment, array->alignment_key,
-                 (long long)alignment_of(pointer));
+        snprintf(hint, sizeof(hint), "align the address to %lld bytes%s",
+                 (long long)array->alignment, less_of(array, pointer).text);
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, name.text, hint,
                        "the address 0x%llx of %s is misaligned: this kernel moves %lld "
                        "bytes at a time",
@@ -169,16 +183,12 @@ static jit_gemm_status check_stride(const struct jg_array *array, enum part part
         const int64_t below = stride - stride % per_vector;
         const int64_t padded = below <= INT64_MAX - per_vector ? below + per_vector : below;
         const uint64_t bits = (uint64_t)stride * (uint64_t)jg_dtype_bits(array->dtype);
-        char less[96] = "";
         char hint[224];
-        if (bits % 8 == 0) {
-            snprintf(less, sizeof(less), ", or create a kernel for less: %s=%lld",
-                     array->alignment_key, (long long)alignment_of(bits / 8));
-        }
         snprintf(hint, sizeof(hint),
                  "pad to a multiple of %lld elements, for instance %lld, and give that "
                  "here%s",
-                 (long long)per_vector, (long long)padded, less);
+                 (long long)per_vector, (long long)padded,
+                 bits % 8 == 0 ? less_of(array, bits / 8).text : "");
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, name.text, hint,
                        "the %sstride of %lld elements of %s is no multiple of %lld bytes",
                        is_packed ? "packed " : "", (long long)stride, array->description,

@@ -21,7 +21,7 @@ struct jg_array {
     int64_t batch;
     jit_gemm_dtype dtype;
     int64_t alignment; /* bytes, of the address, ld and batch stride: what is promised */
-    const char *alignment_key; /* of a problem's text, which promises it */
+    const char *alignment_key; /* of a problem's text; NULL: nobody promises less */
     bool may_broadcast;
     bool has_ld;    /* a matrix; a vector has one row */
     bool has_value; /* a scalar may be given by value */

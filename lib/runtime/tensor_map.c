@@ -60,6 +60,14 @@ static jit_gemm_dtype dtype_of_operand(const struct jg_kernel *kernel,
     }
 }
 
+/* Is it the input whose elements get a byte each in shared memory? */
+static bool is_spread(const struct jg_kernel *kernel, enum jg_map_index operand)
+{
+    const struct jg_product *product = &kernel->choice.product;
+    return (operand == JG_MAP_A && jg_is_spread(&product->a, &product->b)) ||
+           (operand == JG_MAP_B && jg_is_spread(&product->b, &product->a));
+}
+
 static struct jg_box box_of_operand(const struct jg_kernel *kernel,
                                     enum jg_map_index operand)
 {
@@ -174,20 +182,27 @@ static jit_gemm_status encode_map(const struct jg_kernel *kernel, enum jg_map_in
     const bool has_pairs = (operand == JG_MAP_A && jg_product_gate_rows(product) > 1) ||
                            (operand == JG_MAP_B && jg_product_gate_columns(product) > 1 &&
                             !jg_problem_has_neighbours(&kernel->problem));
-    const struct map_shape shape =
+    struct map_shape shape =
         has_pairs ? shape_gated(&kernel->problem, key) : shape_matrix(key, dtype);
     const struct jg_box box = box_of_operand(kernel, operand);
+    const bool spreads = is_spread(kernel, operand);
+    const int element_bits = spreads ? 8 : jg_dtype_bits(dtype);
     const cuuint32_t box_dims[MAX_DIMS] = {8 * (cuuint32_t)box.row_bytes /
-                                               (cuuint32_t)jg_dtype_bits(dtype),
+                                               (cuuint32_t)element_bits,
                                            (cuuint32_t)box.rows, 1, 1};
     const cuuint32_t element_strides[MAX_DIMS] = {1, 1, 1, 1};
+    if (key->inner == 0 && jg_dtype_bits(dtype) < 8) {
+        shape.sizes[0] =
+            box_dims[0]; /* of elements that are parts of a byte 1 is too few */
+    }
     CUtensorMap map;
     void *address = NULL;
     const uintptr_t bits = (uintptr_t)key->pointer;
     memcpy(&address, &bits, sizeof(address));
     const CUresult result = kernel->device->driver->tensor_map_encode_tiled(
-        &map, type_of_map(dtype), shape.dims, address, shape.sizes, shape.strides_bytes,
-        box_dims, element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of_box(&box),
+        &map, spreads ? CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B : type_of_map(dtype),
+        shape.dims, address, shape.sizes, shape.strides_bytes, box_dims, element_strides,
+        CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of_box(&box),
         CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (result != CUDA_SUCCESS) {
         return fail_encode(kernel, result, operand, key);

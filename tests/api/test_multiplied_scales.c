@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MXFP8, MXFP4 and NVFP4: A and B by whose scales the tensor core multiplies, on the
- * emulator through the public API, bit for bit. Elements and scales have few bits, so that
- * every sum is exact and the host's is the same. Scales of rows and blocks that the
- * matrices lack are NaN, which no element of D may become.
+ * MXFP8, MXFP4, both beside each other, and NVFP4: A and B by whose scales the tensor core
+ * multiplies, on the emulator through the public API, bit for bit. Elements and scales have
+ * few bits, so that every sum is exact and the host's is the same. Scales of rows and
+ * blocks that the matrices lack are NaN, which no element of D may become.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -208,16 +208,29 @@ static int64_t expect_sums(struct data *data, const char *text)
     return nans;
 }
 
-static const char *const types[] = {"a=mxfp8", "a=mxfp8e5m2 b=mxfp8", "a=mxfp4", "a=nvfp4"};
+static const struct {
+    const char *text;
+    int k_step; /* what K is a multiple of */
+} types[] = {{"a=mxfp8", 32},          {"a=mxfp8e5m2 b=mxfp8", 32},
+             {"a=mxfp4", 64},          {"a=nvfp4", 64},
+             {"a=mxfp8 b=mxfp4", 128}, {"a=mxfp8e5m2 b=mxfp4", 128},
+             {"a=mxfp4 b=mxfp8", 128}, {"a=mxfp4 b=mxfp8e5m2", 128}};
 
 enum { TYPES = sizeof(types) / sizeof(types[0]) };
 
-static void expect_exact(const char *sizes, const char *config, const char *settings)
+static int round_up(int k, int step)
+{
+    return (k + step - 1) / step * step;
+}
+
+/* `k`: or the next one that the types take. */
+static void expect_exact(const char *sizes, int k, const char *config, const char *settings)
 {
     jit_gemm_context *context = emulated_open("sm_100a", settings);
     for (int i = 0; i < TYPES; i++) {
         char text[256];
-        snprintf(text, sizeof(text), "%s d=f32 %s config=%s", sizes, types[i], config);
+        snprintf(text, sizeof(text), "%s k=%d d=f32 %s config=%s", sizes,
+                 round_up(k, types[i].k_step), types[i].text, config);
         const jit_gemm_problem problem = emulated_problem(text);
         struct data data = make_data(&problem);
         run(context, &problem, &data);
@@ -228,7 +241,7 @@ static void expect_exact(const char *sizes, const char *config, const char *sett
 }
 
 /* K of more blocks than a stage has, and its last stage is not full. */
-#define SIZES "m=140 n=300 k=1088 batch=2"
+#define SIZES "m=140 n=300 batch=2", 1088
 
 Test(multiplied_scales, sums_of_one_cta_are_the_hosts)
 {
@@ -239,21 +252,21 @@ Test(multiplied_scales, sums_of_one_cta_are_the_hosts)
 Test(multiplied_scales, sums_of_a_pair_are_the_hosts)
 {
     expect_exact(SIZES, "mma=256x64 cta_group=2", "sms=4,async=reorder,seed=4");
-    expect_exact("m=300 n=300 k=320 batch=1", "mma=256x256 cta_group=2 cluster=4x1",
+    expect_exact("m=300 n=300 batch=1", 320, "mma=256x256 cta_group=2 cluster=4x1",
                  "sms=4,async=latest,seed=5");
 }
 
 Test(multiplied_scales, sums_of_parts_of_k_are_the_hosts)
 {
-    expect_exact(SIZES " workspace=64m", "mma=128x64 split_k=3",
+    expect_exact("workspace=64m " SIZES, "mma=128x64 split_k=3",
                  "sms=4,async=random,seed=6");
 }
 
 Test(multiplied_scales, sums_of_few_tokens_are_the_hosts)
 {
-    expect_exact("m=5 n=300 k=576 batch=2", "mma=128x32 swap_ab=1", "sms=4,async=latest");
-    expect_exact("m=5 n=300 k=576 batch=2", "mma=128x16 swap_ab=1", "sms=4,async=latest");
-    expect_exact("m=40 n=300 k=576 batch=1", "mma=128x48 swap_ab=1", "sms=4,async=random");
+    expect_exact("m=5 n=300 batch=2", 576, "mma=128x32 swap_ab=1", "sms=4,async=latest");
+    expect_exact("m=5 n=300 batch=2", 576, "mma=128x16 swap_ab=1", "sms=4,async=latest");
+    expect_exact("m=40 n=300 batch=1", 576, "mma=128x48 swap_ab=1", "sms=4,async=random");
 }
 
 /* A tile's columns begin 0, 1, 2 or 3 words into a piece of scales. */
@@ -300,7 +313,7 @@ Test(multiplied_scales, sums_of_1_to_17_tokens_are_the_hosts)
 
 Test(multiplied_scales, sums_of_the_reference_kernel_are_the_hosts)
 {
-    expect_exact("m=9 n=140 k=192 batch=2", "kernel=reference", "sms=4");
+    expect_exact("m=9 n=140 batch=2", 192, "kernel=reference", "sms=4");
 }
 
 /* A NaN scale makes its row NaN and no other, and a block of zeros nothing. */
@@ -309,7 +322,8 @@ Test(multiplied_scales, a_nan_reaches_its_own_row_only_and_zeros_none)
     jit_gemm_context *context = emulated_open("sm_100a", "sms=4,async=latest");
     for (int i = 0; i < TYPES; i++) {
         char text[256];
-        snprintf(text, sizeof(text), "m=130 n=40 k=320 batch=1 d=f32 %s", types[i]);
+        snprintf(text, sizeof(text), "m=130 n=40 k=%d batch=1 d=f32 %s",
+                 round_up(320, types[i].k_step), types[i].text);
         const jit_gemm_problem problem = emulated_problem(text);
         struct data data = make_data(&problem);
         const jit_gemm_dtype dtype = problem.a.scale.dtype;
@@ -319,6 +333,84 @@ Test(multiplied_scales, a_nan_reaches_its_own_row_only_and_zeros_none)
         cr_expect_eq(expect_sums(&data, text), data.n, "%s: a row has %d elements", text,
                      (int)data.n);
         free_data(&data);
+    }
+    jit_gemm_context_destroy(&context);
+}
+
+/* Beside 8-bit elements those of 4 bits lie at multiples of 32 bytes, which no kernel takes
+ * less of. */
+Test(multiplied_scales, elements_that_tma_cannot_spread_are_refused_by_name)
+{
+    const jit_gemm_args good = {.struct_size = sizeof(good),
+                                .k = 128,
+                                .a = {.pointer = 0x10010},
+                                .b = {.pointer = 0x20020, .ld = 192, .batch_stride = 8192},
+                                .d = {.pointer = 0x30000},
+                                .a_scale = {.pointer = 0x40000},
+                                .b_scale = {.pointer = 0x50000}};
+    const struct {
+        jit_gemm_arg b;
+        int64_t k;
+        const char *message;
+    } rows[] = {
+        {good.b, 192,
+         "args.k: TMA takes rows of a multiple of 128 elements of e2m1 beside 8-bit ones, "
+         "and 192 is none; pad A and B with zeros along K"},
+        {{.pointer = 0x20010, .ld = 192},
+         128,
+         "args.b.pointer: the address 0x20010 of B is misaligned: this kernel moves 32 bytes "
+         "at a time; align the address to 32 bytes"},
+        {{.pointer = 0x20020, .ld = 160},
+         128,
+         "args.b.ld: the stride of 160 elements of B is no multiple of 32 bytes; pad to a "
+         "multiple of 64 elements, for instance 192, and give that here"},
+        {{.pointer = 0x20020, .ld = 192, .batch_stride = 8160},
+         128,
+         "args.b.batch_stride: the stride of 8160 elements of B is no multiple of 32 bytes; "
+         "pad to a multiple of 64 elements, for instance 8192, and give that here"},
+    };
+    jit_gemm_context *context = emulated_open("sm_100a", "sms=4");
+    const jit_gemm_problem problem =
+        emulated_problem("m=8 n=40 k=128 batch=2 a=mxfp8 b=mxfp4 d=f32 dynamic=k");
+    jit_gemm *gemm = emulated_create(context, &problem);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        jit_gemm_args args = good;
+        args.b = rows[i].b;
+        args.k = rows[i].k;
+        cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_UNSUPPORTED, "row %zu",
+                     i);
+        cr_expect_not_null(strstr(jit_gemm_last_error(), rows[i].message), "row %zu: %s", i,
+                           jit_gemm_last_error());
+    }
+    jit_gemm_destroy(&gemm);
+    jit_gemm_context_destroy(&context);
+}
+
+/* A launch without K: nothing is read, and maps of elements that are spread are legal. */
+Test(multiplied_scales, a_sum_of_no_products_is_zero)
+{
+    jit_gemm_context *context = emulated_open("sm_100a", "sms=4,async=latest");
+    for (int i = 0; i < TYPES; i++) {
+        char text[256];
+        snprintf(text, sizeof(text), "m=8 n=40 k=128 batch=1 d=f32 dynamic=k %s",
+                 types[i].text);
+        const jit_gemm_problem problem = emulated_problem(text);
+        jit_gemm *gemm = emulated_create(context, &problem);
+        float d[8 * 40];
+        for (size_t j = 0; j < sizeof(d) / sizeof(d[0]); j++) {
+            d[j] = 1;
+        }
+        const uint64_t address = emulated_upload(context, d, sizeof(d));
+        const jit_gemm_args args = {.struct_size = sizeof(args),
+                                    .k = JIT_GEMM_SIZE_EMPTY,
+                                    .d = {.pointer = address}};
+        emulated_check(jit_gemm_run(gemm, &args, NULL));
+        emulated_check(jit_gemm_device_download(context, d, address, sizeof(d)));
+        for (size_t j = 0; j < sizeof(d) / sizeof(d[0]); j++) {
+            cr_expect_eq(d[j], 0, "%s: %zu is %g", text, j, (double)d[j]);
+        }
+        emulated_free(context, address);
+        jit_gemm_destroy(&gemm);
     }
     jit_gemm_context_destroy(&context);
 }

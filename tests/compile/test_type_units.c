@@ -102,6 +102,10 @@ static const struct type_row blackwell_rows[] = {
     {{.problem = "512x512x512 bf16 d=e4m3 d_scale=mx config=mma=256x192"}, ".kind::f16 ["},
     {{.problem = "512x512x512 bf16 d=nvfp4 config=mma=256x256"},
      "cvt.rn.satfinite.e2m1x2.f32 "},
+    {{.problem = "512x512x512 a=mxfp8 b=mxfp4 d=bf16 config=mma=256x256"},
+     ".kind::mxf8f6f4.block_scale ["},
+    {{.problem = "512x512x512 a=mxfp4 b=mxfp8e5m2 d=bf16 config=mma=128x192"},
+     ".kind::mxf8f6f4.block_scale ["},
 };
 
 static void expect_units(const char *arch, const struct type_row *rows, size_t count)

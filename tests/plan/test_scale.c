@@ -65,8 +65,23 @@ Test(scale, scales_of_input_blocks_that_there_is_no_kernel_for_are_refused_by_na
          "problem.a.scale.kind: there is no kernel for scale nv of A of type e4m3; give e2m1"},
         {"8x8x64 a=nvfp4 b=mxfp4",
          "problem.b.scale.kind: there is no kernel for scale nv of A beside mx of B"},
-        {"8x8x64 a=mxfp4 b=mxfp8",
-         "problem.b.dtype: there is no kernel for A of type e2m1 and B of type e4m3"},
+        {"8x8x128 a=mxfp8 b=nvfp4",
+         "problem.b.scale.kind: there is no kernel for scale mx of A beside nv of B"},
+        {"8x8x128 a=nvfp4 b=e4m3 b_scale=nv b_scale_layout=128x4",
+         "problem.b.scale.kind: there is no kernel for scale nv of B of type e4m3; give e2m1"},
+        {"8x8x128 a=e4m3 a_scale=1x128 b=e2m1 b_scale=1x128",
+         "problem.b.scale.kind: there is no kernel for scale 1x128 of B of type e2m1; give "
+         "the scale mx or nv"},
+        {"8x8x128 a=e4m3 b=e2m1",
+         "problem.b.dtype: the tensor core multiplies e2m1 with scales of its blocks only"},
+        {"8x8x128 a=bf16 b=mxfp4",
+         "problem.b.dtype: there is no kernel for A of type bf16 and B of type e2m1; give A "
+         "and B one type; only e4m3 and e5m2 mix, and with scale mx also e2m1"},
+        {"8x8x192 a=mxfp4 b=mxfp8",
+         "problem.k: TMA takes rows of a multiple of 128 elements of e2m1 beside 8-bit ones, "
+         "and 192 is none; pad A and B with zeros along K"},
+        {"8x8x64 a=mxfp8e5m2 b=mxfp4",
+         "problem.k: TMA takes rows of a multiple of 128 elements of e2m1 beside 8-bit ones"},
         {"8x8x64 e2m1 a_scale=1x128 b_scale=1x128",
          "problem.a.scale.kind: there is no kernel for scale 1x128 of A of type e2m1; give "
          "the scale mx or nv"},
@@ -399,6 +414,9 @@ Test(scale, configs_without_whole_blocks_are_refused)
         {"sm_103a", "512x512x512 s8", false,
          "problem.a.dtype: the tensor core of sm_103a does not multiply s8; build for "
          "sm_100a"},
+        {"sm_100a", "512x512x512 a=mxfp8 b=mxfp4 layout=nn", false,
+         "problem.b.layout: sm_100a multiplies e2m1 from K-major layouts only, B is "
+         "MN-major"},
         {"sm_100a", "512x512x512 nvfp4 layout=tn", false,
          "problem.a.layout: sm_100a multiplies e2m1 from K-major layouts only, A is "
          "MN-major"},

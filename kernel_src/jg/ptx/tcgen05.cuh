@@ -221,6 +221,13 @@ template <>
 struct Tcgen05Type<s8> : Tcgen05Input<Tcgen05Kind::kI8, 1> {
 };
 
+// The same of a type beside another: the kind of 8-bit floats takes e2m1, too, in a byte
+// each.
+template <class T, class Other>
+using Tcgen05Beside =
+    typename Select<(kBits<T> < kBits<Other>), Tcgen05Input<Tcgen05Kind::kF8f6f4, 5>,
+                    Tcgen05Type<T>>::Type;
+
 // The instruction descriptor: bits 4-5 type of the accumulators (f32 1, s32 2), 7-9 and
 // 10-12 types of A and B, 15 and 16 one where A and B are MN-major, 17-22 N >> 3, 24-28 M
 // >> 4. M is that of the whole group.
@@ -288,12 +295,13 @@ template <class A, class B, class Scale>
 constexpr JG_DEVICE u32 tcgen05_scaled_instruction(bool a_k_major, bool b_k_major, u32 m,
                                                    u32 n)
 {
-    static_assert(Tcgen05Type<A>::kKind == Tcgen05Type<B>::kKind &&
-                      (Tcgen05Type<A>::kKind == Tcgen05Kind::kMxf4 ||
-                       Tcgen05Type<A>::kKind == Tcgen05Kind::kF8f6f4),
+    using InputA = Tcgen05Beside<A, B>;
+    using InputB = Tcgen05Beside<B, A>;
+    static_assert(InputA::kKind == InputB::kKind && (InputA::kKind == Tcgen05Kind::kMxf4 ||
+                                                     InputA::kKind == Tcgen05Kind::kF8f6f4),
                   "8-bit floats, or 4-bit ones, which are K-major");
-    return Tcgen05Type<A>::kType << 7 | Tcgen05Type<B>::kType << 10 |
-           (a_k_major ? 0u : 1u) << 15 | (b_k_major ? 0u : 1u) << 16 | (n >> 3) << 17 |
+    return InputA::kType << 7 | InputB::kType << 10 | (a_k_major ? 0u : 1u) << 15 |
+           (b_k_major ? 0u : 1u) << 16 | (n >> 3) << 17 |
            (IsSame<Scale, ue8m0>::value ? 1u : 0u) << 23 | (m >> 7) << 27;
 }
 constexpr JG_DEVICE u32 tcgen05_scale_id(u32 byte)
@@ -308,6 +316,10 @@ static_assert(tcgen05_scaled_instruction<e5m2, e4m3, ue8m0>(true, true, 256, 256
               0x10c00080);
 static_assert(tcgen05_scaled_instruction<e2m1, e2m1, ue4m3>(true, true, 256, 256) ==
               0x10400480);
+static_assert(tcgen05_scaled_instruction<e4m3, e2m1, ue8m0>(true, true, 128, 128) ==
+              0x08a01400);
+static_assert(tcgen05_scaled_instruction<e2m1, e5m2, ue8m0>(true, true, 256, 256) ==
+              0x10c00680);
 
 // Copies 512 bytes of shared memory to four columns of tensor memory: row r of 32 rows of
 // 16 bytes to lane r, and to the same lane of each other quarter. In a pair both CTAs copy
@@ -322,8 +334,8 @@ JG_DEVICE void tcgen05_copy_scales(u32 address, u64 descriptor)
 }
 
 // As tcgen05_mma, each product times the scale of its block of A and of B, whose cells
-// begin at `a_scales` and `b_scales`. Of e2m1 a block is 16 elements with scales of ue4m3,
-// and 32 with those of ue8m0, as of all other types.
+// begin at `a_scales` and `b_scales`. A block is 16 elements with scales of ue4m3, which
+// e2m1 by itself may have, and 32 with those of ue8m0.
 #define JG_TCGEN05_MMA_SCALED(kind)                                              \
     asm volatile("{\n"                                                           \
                  ".reg .pred p;\n"                                               \
@@ -334,11 +346,11 @@ JG_DEVICE void tcgen05_copy_scales(u32 address, u64 descriptor)
                  "l"(a), "l"(b), "r"(instruction), "r"(a_scales), "r"(b_scales), \
                  "r"(accumulate), "n"(kCtaGroup)                                 \
                  : "memory")
-template <u32 kCtaGroup, class A, class Scale>
+template <u32 kCtaGroup, class A, class B, class Scale>
 JG_DEVICE void tcgen05_mma_scaled(u32 d, u64 a, u64 b, u32 instruction, u32 a_scales,
                                   u32 b_scales, u32 accumulate)
 {
-    if constexpr (!IsSame<A, e2m1>::value) {
+    if constexpr (Tcgen05Beside<A, B>::kKind == Tcgen05Kind::kF8f6f4) {
         JG_TCGEN05_MMA_SCALED("mxf8f6f4.block_scale");
     } else if constexpr (IsSame<Scale, ue8m0>::value) {
         JG_TCGEN05_MMA_SCALED("mxf4.block_scale.block32");

@@ -51,7 +51,8 @@ struct KernelContext {
     using RolesT =
         Roles<kLoadsForEpilogue, Scheduler::kHasWarp, kPromotes, Config::kThreadLoads>;
     using ScaleRingT = ScaleRing<Config, RolesT::kEpilogueWarps>;
-    using Ring = InputRingBuffer<Config::kStages, Tiles::kBytes + kScaleBytes,
+    using Ring = InputRingBuffer<Config::kStages,
+                                 Config::kKGroup * Tiles::kLoadedBytes + kScaleBytes,
                                  CommitSignals<Cluster>, RolesT::kLoadWarps>;
     using EpilogueSignals =
         WarpgroupSignals<Partition::kTeams, OneCta, Partition::kTeamThreads>;
@@ -328,7 +329,7 @@ struct KernelContext {
         for (; k < end; k += Config::kKGroup) {
             const u32 blocks = Group::blocks(item.k_blocks - k);
             const ProducerStage stage =
-                tiles.acquire(blocks * Tiles::kBlockBytes + kScaleBytes);
+                tiles.acquire(blocks * Tiles::kLoadedBytes + kScaleBytes);
             smem.input[stage.index].send(loader, stage.full, item, k, blocks);
             if constexpr (kScaleBytes > 0) {
                 scale_loader.load(smem.scales.stage[stage.index], stage.full, item,

@@ -21,13 +21,11 @@ class MmaOp {
     static constexpr u32 kN = Config::kBlockN;
     using A = typename Config::A;
     using B = typename Config::B;
-    static_assert(Config::kBlockK * kBits<A> == 8 * 128 && kBits<A> == kBits<B>,
+    static_assert(Config::kBlockK * kTileBits<Config> == 8 * 128,
                   "a block is 128 bytes of K");
     static_assert(kN % (kM == 64 ? 8 : 16) == 0 && kN <= 256, "what the MMA takes");
 
-    static constexpr u32 kInstruction =
-        ptx::tcgen05_instruction<A, B>(Config::kAKMajor, Config::kBKMajor, kM, kN);
-    static constexpr u32 kMmaK = 8 * 32 / kBits<A>; // of one instruction
+    static constexpr u32 kMmaK = 8 * 32 / kTileBits<Config>; // of one instruction
 
     // From one group of rows to the next a swizzle's period; along M or N, where a row ends
     // inside the tile, a panel.
@@ -101,7 +99,7 @@ class MmaOp {
             if (kWholeBlocks || i == 0 || i * kMmaK < k) {
                 const u32 block = i * kMmaK / Scale::kBlockK; // the first of this K
                 const u32 piece = block / ScalePiece::kBlocks;
-                ptx::tcgen05_mma_scaled<Config::kCtaGroup, A, typename Scale::Type>(
+                ptx::tcgen05_mma_scaled<Config::kCtaGroup, A, B, typename Scale::Type>(
                     accumulator, a + i * k_step<InputA<Config>>(),
                     b + i * k_step<InputB<Config>>(),
                     ptx::tcgen05_scaled_instruction<A, B, typename Scale::Type>(
@@ -131,6 +129,8 @@ class MmaOp {
     {
         const u64 a = layout<InputA<Config>>() | ptx::tcgen05_descriptor_address(a_tile);
         const u64 b = layout<InputB<Config>>() | ptx::tcgen05_descriptor_address(b_tile);
+        constexpr u32 kInstruction =
+            ptx::tcgen05_instruction<A, B>(Config::kAKMajor, Config::kBKMajor, kM, kN);
 #pragma unroll
         for (u32 i = 0; i < Config::kBlockK / kMmaK; ++i) {
 #pragma unroll

@@ -12,27 +12,39 @@
 // acc0 before those of acc1: the tensor core multiplies each by itself. Neighbours of an
 // MN-major matrix, which no copy takes apart, come as they are (kGateColumns is 1).
 //
+// Beside elements of 8 bits those of 4 have a byte each of shared memory, as the tensor
+// core takes them: copies bring 16 of them in 8 bytes and leave a gap of 8. Bytes that
+// count at a barrier are those that come, without gaps.
+//
 // Whoever loads or multiplies a tile obeys these constants.
 #pragma once
 #include <jg/tile/tile_swizzle.cuh>
 
 namespace jg {
 
+// Bits that an element of A and of B has in shared memory.
+template <class Config>
+constexpr u32 kTileBits = (kBits<typename Config::A> < kBits<typename Config::B>)
+                              ? kBits<typename Config::B>
+                              : kBits<typename Config::A>;
+
 template <class Element, bool kIsKMajor, u32 kRowsOfCta, u32 kRowBytes, u32 kAtomBytes,
-          u32 kGate = 0>
+          u32 kGate = 0, u32 kElementBits = kBits<Element>>
 struct InputOperand {
     using Type = Element;
     using Swizzle = TileSwizzle<kRowBytes, kAtomBytes>;
     static constexpr bool kKMajor = kIsKMajor;
     static constexpr u32 kRows = kRowsOfCta; // of M or N
     static constexpr u32 kGateRows = kGate;  // 0: one accumulator, or the other operand's
-    static constexpr u32 kBlockK = 8 * 128 / kBits<Type>;
+    static constexpr u32 kBlockK = 8 * 128 / kElementBits;
     static constexpr u32 kBlockBytes = kRows * 128;
+    static constexpr u32 kLoadedBytes = kBlockBytes / kElementBits * kBits<Type>;
     static constexpr u32 kSwizzleBytes = kRowBytes;
     static constexpr u32 kPanelRows = 8 * kSwizzleBytes / kBits<Type>; // of M or N
     static constexpr u32 kPanelBytes = kBlockK * kSwizzleBytes;
     static_assert(kKMajor || kRows % kPanelRows == 0, "whole panels");
     static_assert(!kKMajor || kSwizzleBytes == 128, "a block of K");
+    static_assert(kKMajor || kElementBits == kBits<Type>, "elements with gaps lie along K");
     static_assert(kGateRows % (kKMajor ? 8 : kPanelRows) == 0, "whole boxes of each half");
 
     // Row `row` of the product: which of those of acc0 or acc1, and which of both.
@@ -49,13 +61,14 @@ struct InputOperand {
 template <class Config>
 using InputA = InputOperand<typename Config::A, Config::kAKMajor, Config::kBlockM,
                             Config::kASwizzleBytes, Config::kASwizzleAtom,
-                            Config::kGateInA ? Config::kBlockM / 2 : 0>;
+                            Config::kGateInA ? Config::kBlockM / 2 : 0, kTileBits<Config>>;
 
 // Of a pair of CTAs each has half of the columns.
 template <class Config>
 using InputB =
     InputOperand<typename Config::B, Config::kBKMajor, Config::kBlockN / Config::kCtaGroup,
                  Config::kBSwizzleBytes, Config::kBSwizzleAtom,
-                 Config::kGateInA || Config::kGateColumns == 1 ? 0 : Config::kGateColumns>;
+                 Config::kGateInA || Config::kGateColumns == 1 ? 0 : Config::kGateColumns,
+                 kTileBits<Config>>;
 
 } // namespace jg
