@@ -163,7 +163,7 @@ typedef struct jit_gemm_problem {
     jit_gemm_dim k;     /**< Columns of A, rows of B. */
     jit_gemm_dim batch; /**< Number of products; all zero means one. */
     jit_gemm_matrix a;  /**< Of bf16, f16, tf32, e4m3, e5m2 or s8, or e2m1 with scales of
-                           1x32 or 1x16 blocks, K-major, K a multiple of 64. */
+                           1x32 or 1x16 blocks, K-major, K a multiple of 32. */
     jit_gemm_matrix b;  /**< Of A's type, which zero means; e4m3 and e5m2 mix, and both with
                            e2m1 where A and B have scales of 1x32 and K is a multiple of
                            128. */

@@ -17,7 +17,7 @@
 #define MAX_ELEMENTS        (INT64_C(1) << 38)
 #define MAX_HINT            (INT64_C(1) << 30)
 #define DEFAULT_MATRIX_HINT 4096
-#define K_STEP_OF_E2M1      64 /* of kinds mxf4 and mxf4nvf4 (PTX ISA, tcgen05.mma, shapes) */
+#define K_STEP_OF_E2M1      32 /* elements of 16 bytes, as TMA takes packed rows */
 
 /* -------------------------------------------------------------------------- checks */
 
@@ -680,11 +680,12 @@ jit_gemm_status jg_problem_check_k(const struct jg_problem *problem, const char 
     if (is_spread || problem->a.dtype != JIT_GEMM_DTYPE_E2M1 || k % K_STEP_OF_E2M1 == 0) {
         return JIT_GEMM_OK;
     }
-    return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field,
-                   "pad A and B with zeros along K, and their scales with those of zeros",
-                   "the tensor core multiplies %d elements of e2m1 along K at a time, and "
-                   "%lld is no multiple of them",
-                   K_STEP_OF_E2M1, (long long)k);
+    return jg_fail(
+        JIT_GEMM_ERR_UNSUPPORTED, field,
+        "pad A and B with zeros along K, and their scales with those of zeros",
+        "TMA takes packed rows of a multiple of %d elements of e2m1, and %lld is "
+        "none",
+        K_STEP_OF_E2M1, (long long)k);
 }
 
 /* Do the halves of B begin at blocks of their own? */

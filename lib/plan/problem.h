@@ -41,8 +41,8 @@ jit_gemm_status jg_problem_check_halves(const struct jg_problem *problem, const 
 jit_gemm_status jg_problem_check_bytes(const struct jg_problem *problem, const char *field,
                                        int64_t n);
 
-/* UNSUPPORTED, with the field, where the tensor core multiplies A and B by more of K at a
- * time than `k` is a multiple of, and what scales lie behind the end would matter. */
+/* UNSUPPORTED, with the field, where rows of `k` elements of A or B are none that TMA
+ * takes. */
 jit_gemm_status jg_problem_check_k(const struct jg_problem *problem, const char *field,
                                    int64_t k);
 

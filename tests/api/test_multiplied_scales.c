@@ -163,6 +163,7 @@ static void run(jit_gemm_context *context, const jit_gemm_problem *problem,
     const jit_gemm_args args = {.struct_size = sizeof(args),
                                 .workspace = workspace,
                                 .workspace_bytes = info.workspace_bytes,
+                                .k = problem->k.mode == JIT_GEMM_DIM_DYNAMIC ? data->k : 0,
                                 .a = {.pointer = addresses[0]},
                                 .b = {.pointer = addresses[1]},
                                 .d = {.pointer = addresses[4]},
@@ -212,7 +213,7 @@ static const struct {
     const char *text;
     int k_step; /* what K is a multiple of */
 } types[] = {{"a=mxfp8", 32},          {"a=mxfp8e5m2 b=mxfp8", 32},
-             {"a=mxfp4", 64},          {"a=nvfp4", 64},
+             {"a=mxfp4", 32},          {"a=nvfp4", 32},
              {"a=mxfp8 b=mxfp4", 128}, {"a=mxfp8e5m2 b=mxfp4", 128},
              {"a=mxfp4 b=mxfp8", 128}, {"a=mxfp4 b=mxfp8e5m2", 128}};
 
@@ -223,6 +224,16 @@ static int round_up(int k, int step)
     return (k + step - 1) / step * step;
 }
 
+/* A problem's text with its config. */
+static void expect_exact_one(jit_gemm_context *context, const char *text)
+{
+    const jit_gemm_problem problem = emulated_problem(text);
+    struct data data = make_data(&problem);
+    run(context, &problem, &data);
+    cr_expect_eq(expect_sums(&data, text), 0, "%s: an element is NaN", text);
+    free_data(&data);
+}
+
 /* `k`: or the next one that the types take. */
 static void expect_exact(const char *sizes, int k, const char *config, const char *settings)
 {
@@ -231,11 +242,7 @@ static void expect_exact(const char *sizes, int k, const char *config, const cha
         char text[256];
         snprintf(text, sizeof(text), "%s k=%d d=f32 %s config=%s", sizes,
                  round_up(k, types[i].k_step), types[i].text, config);
-        const jit_gemm_problem problem = emulated_problem(text);
-        struct data data = make_data(&problem);
-        run(context, &problem, &data);
-        cr_expect_eq(expect_sums(&data, text), 0, "%s: an element is NaN", text);
-        free_data(&data);
+        expect_exact_one(context, text);
     }
     jit_gemm_context_destroy(&context);
 }
@@ -314,6 +321,36 @@ Test(multiplied_scales, sums_of_1_to_17_tokens_are_the_hosts)
 Test(multiplied_scales, sums_of_the_reference_kernel_are_the_hosts)
 {
     expect_exact("m=9 n=140 batch=2", 192, "kernel=reference", "sms=4");
+}
+
+/* Of 4-bit floats an instruction has 64 elements of K: the last one's second half may lie
+ * behind the end, in each place that it may have in a piece of scales. */
+Test(multiplied_scales, sums_that_end_inside_of_an_instruction_are_the_hosts)
+{
+    static const struct {
+        const char *problem, *settings;
+    } rows[] = {
+        {"m=140 n=200 k=32 batch=1 config=mma=128x96", "sms=4,async=latest"},
+        {"m=140 n=200 k=96 batch=1 config=mma=128x96", "sms=2,async=random,seed=7"},
+        {"m=300 n=200 k=1056 batch=1 config=mma=128x96 stages=2", "sms=2,async=latest"},
+        {"m=140 n=200 k=1504 batch=1 workspace=64m config=mma=128x32 split_k=3",
+         "sms=4,async=random,seed=8"},
+        {"m=300 n=200 k=352 batch=2 config=mma=256x64 cta_group=2",
+         "sms=4,async=random,schedule=starve,seed=9"},
+        {"m=700 n=200 k=1184 batch=1 config=mma=256x192 cta_group=2 cluster=4x1 stages=2",
+         "sms=4,async=reorder,seed=10"},
+        {"m=140 n=200 k=416 batch=1 dynamic=k config=mma=128x96", "sms=4,async=latest"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        static const char *const names[] = {"mxfp4", "nvfp4"};
+        jit_gemm_context *context = emulated_open("sm_100a", rows[i].settings);
+        for (int j = 0; j < 2; j++) {
+            char text[256];
+            snprintf(text, sizeof(text), "a=%s d=f32 %s", names[j], rows[i].problem);
+            expect_exact_one(context, text);
+        }
+        jit_gemm_context_destroy(&context);
+    }
 }
 
 /* A NaN scale makes its row NaN and no other, and a block of zeros nothing. */

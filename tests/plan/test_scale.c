@@ -85,9 +85,9 @@ Test(scale, scales_of_input_blocks_that_there_is_no_kernel_for_are_refused_by_na
         {"8x8x64 e2m1 a_scale=1x128 b_scale=1x128",
          "problem.a.scale.kind: there is no kernel for scale 1x128 of A of type e2m1; give "
          "the scale mx or nv"},
-        {"8x8x96 nvfp4",
-         "problem.k: the tensor core multiplies 64 elements of e2m1 along K at a time, and "
-         "96 is no multiple of them; pad A and B"},
+        {"8x8x80 nvfp4",
+         "problem.k: TMA takes packed rows of a multiple of 32 elements of e2m1, and 80 is "
+         "none; pad A and B with zeros along K"},
         {"8x8x8 e4m3 a_scale=mx b_scale=mx",
          "problem.a.scale.layout: there is no kernel for scale mx of A in layout row yet; "
          "give the layout 128x4"},

@@ -23,6 +23,14 @@ JG_DEVICE void cluster_sync()
     // clang-format on
 }
 
+// Orders this thread's accesses for other threads of the cluster, by signals that follow.
+JG_DEVICE void fence_cluster()
+{
+    // clang-format off
+    asm volatile("fence.acq_rel.cluster;" ::: "memory");
+    // clang-format on
+}
+
 // Everyone of the CTA, and of its cluster of kCtas where there is one. Whole warps.
 template <u32 kCtas>
 JG_DEVICE void synchronize()

@@ -67,6 +67,34 @@ JG_DEVICE void store_shared_4(u32 address, const u32 (&words)[4])
     // clang-format on
 }
 
+// Where CTA `rank` of the cluster has what this one has at `address`.
+JG_DEVICE u32 address_in_cluster(u32 address, u32 rank)
+{
+    u32 mapped;
+    // clang-format off
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(mapped) : "r"(address), "r"(rank));
+    // clang-format on
+    return mapped;
+}
+
+// Makes kBytes zero, 1 or 2, of a CTA's own memory, or of one of its cluster.
+template <u32 kBytes, bool kInCluster>
+JG_DEVICE void clear_shared(u32 address)
+{
+    static_assert(kBytes == 1 || kBytes == 2, "what is needed");
+    // clang-format off
+    if constexpr (kBytes == 1 && kInCluster) {
+        asm volatile("st.shared::cluster.u8 [%0], %1;" :: "r"(address), "r"(0) : "memory");
+    } else if constexpr (kBytes == 1) {
+        asm volatile("st.shared.u8 [%0], %1;" :: "r"(address), "r"(0) : "memory");
+    } else if constexpr (kInCluster) {
+        asm volatile("st.shared::cluster.u16 [%0], %1;" :: "r"(address), "h"(u16(0)) : "memory");
+    } else {
+        asm volatile("st.shared.u16 [%0], %1;" :: "r"(address), "h"(u16(0)) : "memory");
+    }
+    // clang-format on
+}
+
 JG_DEVICE float4 load_shared_4(u32 address)
 {
     float4 v;

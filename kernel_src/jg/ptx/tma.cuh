@@ -169,4 +169,12 @@ JG_DEVICE void fence_proxy_async_shared()
     // clang-format on
 }
 
+// The same of the shared memory of all CTAs of the cluster.
+JG_DEVICE void fence_proxy_async_cluster()
+{
+    // clang-format off
+    asm volatile("fence.proxy.async.shared::cluster;" ::: "memory");
+    // clang-format on
+}
+
 } // namespace jg::ptx

@@ -51,9 +51,10 @@ struct KernelContext {
     using RolesT =
         Roles<kLoadsForEpilogue, Scheduler::kHasWarp, kPromotes, Config::kThreadLoads>;
     using ScaleRingT = ScaleRing<Config, RolesT::kEpilogueWarps>;
-    using Ring = InputRingBuffer<Config::kStages,
-                                 Config::kKGroup * Tiles::kLoadedBytes + kScaleBytes,
-                                 CommitSignals<Cluster>, RolesT::kLoadWarps>;
+    using Ring =
+        InputRingBuffer<Config::kStages,
+                        Config::kKGroup * Tiles::kLoadedBytes + kScaleBytes,
+                        CommitSignals<Cluster, Mma::kClearsScales>, RolesT::kLoadWarps>;
     using EpilogueSignals =
         WarpgroupSignals<Partition::kTeams, OneCta, Partition::kTeamThreads>;
     using EpilogueRing = InputRingBuffer<Config::kEpilogueLoadStages,

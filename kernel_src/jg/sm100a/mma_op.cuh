@@ -7,7 +7,10 @@
 // of its shared memory. With Config::kGateInA the rows of acc0 and those of acc1 are
 // multiplied by the same B, one after the other.
 #pragma once
+#include <jg/ptx/cluster.cuh>
+#include <jg/ptx/shared.cuh>
 #include <jg/ptx/tcgen05.cuh>
+#include <jg/ptx/tma.cuh>
 #include <jg/sm100a/epilogue_partition.cuh>
 #include <jg/sm100a/scale_tiles.cuh>
 #include <jg/tile/input_tiles.cuh>
@@ -54,6 +57,11 @@ class MmaOp {
   public:
     using Tiles = InputTiles<Config>;
 
+    // Half of an instruction's K, 64 elements of 4 bits, may lie beyond the end. Then the
+    // thread writes to its stages.
+    static constexpr bool kClearsScales = is_block_scaled<Config>() && kMmaK == 64 &&
+                                          (Config::kK == 0 || Config::kK % kMmaK != 0);
+
     // Issues the products of the first `blocks` of a stage's blocks; `is_first` starts the
     // accumulator.
     static JG_DEVICE void issue(const Tiles &tiles, u32 blocks, u32 accumulator,
@@ -72,7 +80,7 @@ class MmaOp {
     // read when the stage is filled again. These were committed to whoever filled it, and a
     // copy is not ordered behind them by itself: the fence makes it come after the wait.
     // `column`: of the product, the tile's first; `k`: elements of K from the block's first
-    // on. Scales beyond the end of K, which may be anything, are not read.
+    // on. Scales beyond the end of K, which may be anything, are not read, or are zeros.
     static JG_DEVICE void issue_scaled(const Tiles &tiles,
                                        const ScaleTiles<Config> &scale_tiles, u32 scales,
                                        u32 accumulator, u32 column, u32 k, bool is_first)
@@ -82,6 +90,11 @@ class MmaOp {
         constexpr u32 kPieceColumns = 4 * Scales::kBPieces; // of B, from a piece of K on
         const u32 b_scales = scales + 4 * Scales::kKPieces;
         ptx::tcgen05_fence_after_sync();
+        if constexpr (kClearsScales) {
+            if (k < Config::kBlockK && k % kMmaK != 0) {
+                clear_scales(scale_tiles, k);
+            }
+        }
 #pragma unroll
         for (u32 j = 0; j < Scales::kKPieces; ++j) {
             copy_scales(scales + 4 * j, scale_tiles.a[j]);
@@ -115,6 +128,47 @@ class MmaOp {
   private:
     static constexpr bool kWholeBlocks =
         Config::kK != 0 && Config::kK % Config::kBlockK == 0;
+
+    // The scales of the instruction in whose K the end lies, at `k` from the block's first
+    // element on: elements beyond are zeros, which a NaN scale would make NaN. So those
+    // scales become zeros, too, in this CTA and in the pair's other one, whose pieces have
+    // come as this one's have. One thread stores them all, row by row: once a tile.
+    static JG_DEVICE void clear_scales(const ScaleTiles<Config> &tiles, u32 k)
+    {
+        using Scales = ScaleTiles<Config>;
+        constexpr u32 kBlockK = Config::ABlockScale::kBlockK;
+        constexpr u32 kCleared = kMmaK / 2 / kBlockK; // of a row
+        const u32 block = k / kBlockK;
+        const u32 piece = block / ScalePiece::kBlocks;
+        const u32 byte = block % ScalePiece::kBlocks;
+        clear_piece<kCleared>(tiles.a[piece], byte);
+#pragma unroll 1
+        for (u32 i = 0; i < Scales::kBPieces; ++i) {
+            clear_piece<kCleared>(tiles.b[piece][i], byte);
+        }
+        if constexpr (Config::kCtaGroup == 2) {
+            ptx::fence_proxy_async_cluster();
+            ptx::fence_cluster(); // released with the stage
+        } else {
+            ptx::fence_proxy_async_shared();
+        }
+    }
+    template <u32 kBytes>
+    static JG_DEVICE void clear_piece(const u8 *piece, u32 byte)
+    {
+        constexpr bool kPair = Config::kCtaGroup == 2;
+        const u32 address = ptx::shared_address(piece) + byte;
+#pragma unroll 1
+        for (u32 i = 0; i < Config::kCtaGroup; ++i) {
+            const u32 first =
+                kPair ? ptx::address_in_cluster(address, ptx::cluster_cta_rank() + i)
+                      : address;
+#pragma unroll 16
+            for (u32 row = 0; row < ScalePiece::kRows; ++row) {
+                ptx::clear_shared<kBytes, kPair>(first + row * ScalePiece::kBlocks);
+            }
+        }
+    }
 
     // A piece: rows of 16 bytes, not swizzled.
     static JG_DEVICE void copy_scales(u32 address, const u8 *piece)
