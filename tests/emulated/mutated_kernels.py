@@ -252,4 +252,33 @@ KERNELS = {
                 "b_scale=mx", "b_scale_layout=128x4", "--arch", "sm_100a",
                 "--config", "mma=128x96 cluster=1x1 scheduler=static stages=3"],
     },
+    # The same of 4-bit floats, whose stages have several pieces along K, which ends inside of an
+    # instruction,
+    "sm_100a scales of MXFP4": {
+        "of": "tcgen05.mma",
+        "only": "mx4",
+        "run": ["130x288x800", "mxfp4", "d=bf16", "--arch", "sm_100a",
+                "--config", "mma=128x96 cluster=1x1 scheduler=static stages=3"],
+    },
+    "sm_100a scales of NVFP4": {
+        "of": "tcgen05.mma",
+        "only": "nv",
+        "run": ["130x288x864", "nvfp4", "d=bf16", "--arch", "sm_100a",
+                "--config", "mma=128x96 cluster=1x1 scheduler=static stages=3"],
+    },
+    # of 4-bit floats beside 8-bit ones,
+    "sm_100a 4-bit beside 8-bit floats": {
+        "of": "tcgen05.mma",
+        "only": "spread",
+        "run": ["130x288x512", "a=mxfp8", "b=mxfp4", "d=bf16", "--arch", "sm_100a",
+                "--config", "mma=128x96 cluster=1x1 scheduler=static stages=3"],
+    },
+    # and of pairs, each CTA of which has the scales of all columns.
+    "sm_100a pair, scales of NVFP4": {
+        "of": "tcgen05.mma",
+        "sms": 4,
+        "only": "pairs of scales",
+        "run": ["300x288x864", "nvfp4", "d=bf16", "--arch", "sm_100a", "--config",
+                "mma=256x96 cta_group=2 cluster=2x1 scheduler=static stages=3"],
+    },
 }

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""The ways in which test_mutations.py breaks how a kernel multiplies by the scales of blocks: with
-f32 scales what leaves the tensor core ("scales: ", "split scales: "), with those of MX what the
-tensor core multiplies itself ("mx: "). Rules are as in mutation_rules.py."""
+"""The ways in which test_mutations.py breaks how a kernel multiplies by the scales of blocks: f32
+scales, by which what leaves the tensor core is multiplied ("scales: ", "split scales: "). Rules are as
+in mutation_rules.py; those of scales by which the tensor core multiplies are in
+tensor_scale_rules.py."""
 import re
 
-from mutation_rules import (always_ready, drop, drop_text, fence_before_wait, operand_list,
-                            other_descriptor, replaced, rewrite, scoped, some, statement,
-                            wrong_parity)
+from mutation_rules import (always_ready, drop, drop_text, operand_list, replaced, rewrite,
+                            scoped, some, statement, wrong_parity)
 
 # Bytes of GemmParams before those of A's scales and of B's; bytes between rows of the scales of
 # the kernels "scales of blocks", and columns of tensor memory of an accumulator: see there.
@@ -264,134 +264,4 @@ SCALE_RULES = {
     "scales: free tensor memory early": without_last_barrier,
     "scales: an accumulator is given back early": give_back_early,
     "scales: drop tcgen05.fence": drop(r"tcgen05\.fence[\w.:]*"),
-}
-
-
-# ------------------------------------------------------------------------------ scales of MX
-
-# Columns of tensor memory of a stage's scales in the kernel "scales of MX", and those before them.
-STAGE_COLUMNS = 12
-PIECES = 3  # of a stage's scales
-CELLS = r"tcgen05\.cp[\w.:]*"
-SCALED = r"tcgen05\.mma[\w.:]*block_scale"
-
-
-def other_cells(index):
-    """The multiplication reads the scales of A (0) or of B (1) of another stage."""
-    def change(guard, opcode, operands):
-        parts = operand_list(operands)
-        was = parts[4 + index].strip("[]")
-        parts[4 + index] = "[mutant]"
-        return scoped(f".reg .b32 mutant;\nadd.u32 mutant, {was}, {STAGE_COLUMNS};", guard,
-                      f"{opcode} {', '.join(parts)};")
-    return rewrite(SCALED, change)
-
-
-def exchange_cells(guard, opcode, operands):
-    parts = operand_list(operands)
-    parts[4], parts[5] = parts[5], parts[4]
-    return f"{guard}{opcode} {', '.join(parts)};"
-
-
-def other_instruction(bits):
-    def change(guard, opcode, operands):
-        parts = operand_list(operands)
-        was, parts[3] = parts[3], "mutant"
-        return scoped(f".reg .b32 mutant;\nxor.b32 mutant, {was}, {bits};", guard,
-                      f"{opcode} {', '.join(parts)};")
-    return rewrite(SCALED, change)
-
-
-def first_cells(ptx):
-    """A tile's columns begin where a piece does."""
-    for match in statement(SCALED).finditer(ptx):
-        cells = operand_list(match.group(3))[5].strip("[]")
-        sums = [one for one in statement(r"add\.s32").finditer(ptx, 0, match.start())
-                if operand_list(one.group(3))[0] == cells]
-        if sums:
-            target, first, _ = operand_list(sums[-1].group(3))
-            yield sums[-1], replaced(sums[-1], f"\nmov.u32 {target}, {first};")
-        return
-
-
-def piece_loads(change):
-    """The last copies of a stage, those of its pieces."""
-    def places(ptx):
-        loads = list(statement(r"cp\.async\.bulk\.tensor[\w.:]*complete_tx[\w.:]*").finditer(ptx))
-        for match in loads[-PIECES:]:
-            yield match, replaced(match, change(*match.groups()))
-    return places
-
-
-def other_place(index, distance):
-    """Coordinate `index` of a tensor map, which is a register, is another one."""
-    def change(guard, opcode, operands):
-        names = re.search(r"\{([^}]*)\}", operands).group(1)
-        place = [name.strip() for name in names.split(",")]
-        was, place[index] = place[index], "mutant"
-        return scoped(f".reg .b32 mutant;\nadd.s32 mutant, {was}, {distance};", guard,
-                      opcode + operands.replace(names, ", ".join(place)))
-    return change
-
-
-def fewer_bytes(guard, opcode, operands):
-    parts = operand_list(operands)
-    was, parts[-1] = parts[-1], "mutant"
-    return scoped(f".reg .b32 mutant;\nsub.u32 mutant, {was}, 512;", guard,
-                  f"{opcode} {', '.join(parts)};")
-
-
-def cells_over_accumulator(ptx):
-    """All cells lie lower, in the last accumulator."""
-    pattern = statement(f"(?:{CELLS}|{SCALED})")
-
-    def lower(match):
-        guard, opcode, operands = match.groups()
-        parts = operand_list(operands)
-        moved = [i for i, part in enumerate(parts) if part.startswith("[")]
-        moved = moved[1:] if "mma" in opcode else moved
-        made = ".reg .b32 mutant<2>;"
-        for number, i in enumerate(moved):
-            made += f"\nadd.s32 mutant{number}, {parts[i].strip('[]')}, -{STAGE_COLUMNS};"
-            parts[i] = f"[mutant{number}]"
-        return scoped(made, guard, f"{opcode} {', '.join(parts)};")
-    first = pattern.search(ptx)
-    if first is not None:
-        yield first, lambda ptx: pattern.sub(lower, ptx)
-
-
-def steps_beyond(ptx):
-    """Multiplications of K beyond its end, which are jumped over."""
-    jumped = set()
-    for match in statement(SCALED).finditer(ptx):
-        jumps = list(re.finditer(r"^\s*@%p\d+ bra \t?\$L__BB\w+;", ptx[:match.start()], re.M))
-        label = re.search(r"^\$L__BB\w+:", ptx[match.end():], re.M)
-        if jumps and label and ptx[jumps[-1].start():jumps[-1].end()].split()[-1] == \
-                label.group(0).replace(":", ";") and jumps[-1].start() not in jumped:
-            jumped.add(jumps[-1].start())
-            yield jumps[-1], replaced(jumps[-1], "")
-
-
-SCALE_RULES |= {
-    "mx: to the cells of another stage": rewrite(CELLS, offset_in_register(STAGE_COLUMNS)),
-    "mx: drop a copy to cells": drop(CELLS),
-    "mx: other stride of a piece": rewrite(CELLS, other_descriptor(1, "0x0000001800000000")),
-    "mx: A's of another stage": other_cells(0),
-    "mx: B's of another stage": other_cells(1),
-    "mx: A's for B's": rewrite(SCALED, exchange_cells),
-    "mx: A's of another block of K": other_instruction("0x20000000"),
-    "mx: B's of another block of K": other_instruction("0x10"),
-    "mx: columns from a piece's first on": first_cells,
-    "mx: a piece of the next blocks of K": piece_loads(other_place(0, 128)),
-    "mx: a piece of other rows": piece_loads(other_place(1, 1)),
-    "mx: drop the load of a piece": piece_loads(drop_text),
-    "mx: bytes of a piece are not announced": rewrite(r"mbarrier\.arrive\.expect_tx[\w.:]*",
-                                                      fewer_bytes),
-    "mx: wait for no stage": wait_before(CELLS, always_ready),
-    # But for the first: the fence before a stage's scales stands for that behind the wait for an
-    # accumulator.
-    "mx: drop tcgen05.fence": some(drop(r"tcgen05\.fence[\w.:]*"), 1, 1),
-    "mx: tcgen05.fence before the wait": some(fence_before_wait, 1, 1),
-    "mx: scales over an accumulator": cells_over_accumulator,
-    "mx: steps beyond the end of K": steps_beyond,
 }

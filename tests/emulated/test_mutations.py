@@ -26,6 +26,7 @@ from mutated_kernels import KERNELS  # noqa: E402
 from mutation_rules import RULES, are_for  # noqa: E402
 from scale_mutation_rules import SCALE_RULES  # noqa: E402
 from strides import stride  # noqa: E402
+from tensor_scale_rules import TENSOR_SCALE_RULES  # noqa: E402
 
 # Asynchrony and scheduling; in the order of how much they catch.
 MODES = [
@@ -40,6 +41,7 @@ MODES = [
 ]
 COMMON = "max_steps=1000000,threads=1,show=advice"  # few steps: one that hangs is given up soon
 EVERY = stride(16)  # which of the places of a rule
+ALL_RULES = RULES | SCALE_RULES | TENSOR_SCALE_RULES
 SMS = 2  # multiprocessors: few, so that a CTA has several tiles
 
 
@@ -60,7 +62,7 @@ class Kernel:
         self.sms = KERNELS[name].get("sms", SMS)
         self.harmless = KERNELS[name].get("harmless", {})
         self.always = KERNELS[name].get("always", set())
-        self.rules = {rule: places for rule, places in (RULES | SCALE_RULES).items()
+        self.rules = {rule: places for rule, places in ALL_RULES.items()
                       if are_for(rule) == KERNELS[name].get("only", "")}
         self.words = ["run", *KERNELS[name]["run"], "--verify"]
         dump = folder / "kernel.ptx"
