@@ -403,7 +403,8 @@ static jit_gemm_status resolve_pieces(const struct launch *launch, const struct 
     array.may_broadcast = true;
     array.has_map = is_gemm;
     if (is_gemm) {
-        array.alignment = JG_TMA_ALIGNMENT;
+        array.alignment = JG_TMA_ALIGNMENT; /* and nobody takes less */
+        array.alignment_key = NULL;
     }
     struct jg_map_key *key = &launch->keys[is_a ? JG_MAP_A_SCALE : JG_MAP_B_SCALE];
     JG_TRY(resolve(&array, given_at(launch, row), param_at(launch, target), key));

@@ -388,21 +388,29 @@ Test(multiplied_scales, elements_that_tma_cannot_spread_are_refused_by_name)
     const struct {
         jit_gemm_arg b;
         int64_t k;
+        uint64_t a_scale;
         const char *message;
     } rows[] = {
-        {good.b, 192,
+        {good.b, 192, 0x40000,
          "args.k: TMA takes rows of a multiple of 128 elements of e2m1 beside 8-bit ones, "
-         "and 192 is none; pad A and B with zeros along K"},
+         "and 192 is none; pad A and B with zeros along K, and their scales with those of "
+         "zeros"},
+        {good.b, 128, 0x40008,
+         "args.a_scale.pointer: the address 0x40008 of the scales is misaligned: this kernel "
+         "moves 16 bytes at a time; align the address to 16 bytes"},
         {{.pointer = 0x20010, .ld = 192},
          128,
+         0x40000,
          "args.b.pointer: the address 0x20010 of B is misaligned: this kernel moves 32 bytes "
          "at a time; align the address to 32 bytes"},
         {{.pointer = 0x20020, .ld = 160},
          128,
+         0x40000,
          "args.b.ld: the stride of 160 elements of B is no multiple of 32 bytes; pad to a "
          "multiple of 64 elements, for instance 192, and give that here"},
         {{.pointer = 0x20020, .ld = 192, .batch_stride = 8160},
          128,
+         0x40000,
          "args.b.batch_stride: the stride of 8160 elements of B is no multiple of 32 bytes; "
          "pad to a multiple of 64 elements, for instance 8192, and give that here"},
     };
@@ -414,10 +422,11 @@ Test(multiplied_scales, elements_that_tma_cannot_spread_are_refused_by_name)
         jit_gemm_args args = good;
         args.b = rows[i].b;
         args.k = rows[i].k;
+        args.a_scale.pointer = rows[i].a_scale;
         cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_UNSUPPORTED, "row %zu",
                      i);
-        cr_expect_not_null(strstr(jit_gemm_last_error(), rows[i].message), "row %zu: %s", i,
-                           jit_gemm_last_error());
+        cr_expect_str_eq(jit_gemm_last_error(), rows[i].message, "row %zu: %s", i,
+                         jit_gemm_last_error());
     }
     jit_gemm_destroy(&gemm);
     jit_gemm_context_destroy(&context);
