@@ -106,6 +106,8 @@ static const struct type_row blackwell_rows[] = {
      ".kind::mxf8f6f4.block_scale ["},
     {{.problem = "512x512x512 a=mxfp4 b=mxfp8e5m2 d=bf16 config=mma=128x192"},
      ".kind::mxf8f6f4.block_scale ["},
+    {{.problem = "512x512x544 mxfp4 d=bf16 config=mma=128x128"}, "st.shared.u8 "},
+    {{.problem = "512x512x544 nvfp4 d=bf16 config=mma=256x192"}, "st.shared::cluster.u16 "},
 };
 
 static void expect_units(const char *arch, const struct type_row *rows, size_t count)
