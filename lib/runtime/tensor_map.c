@@ -130,8 +130,8 @@ struct map_shape {
     cuuint64_t strides_bytes[MAX_DIMS - 1];
 };
 
-/* Rows by columns by batches. A contiguous size of 0 (K = 0) is encoded as that of a byte
- * at least, an outer one as 1: the kernel then loads nothing. */
+/* Rows by columns by batches. A contiguous or outer size of 0 (K = 0) is encoded as 1: the
+ * kernel then loads nothing. */
 static struct map_shape shape_matrix(const struct jg_map_key *key, jit_gemm_dtype dtype)
 {
     /* A packed matrix without columns has a stride of 0, which the hardware refuses; so is
@@ -141,9 +141,8 @@ static struct map_shape shape_matrix(const struct jg_map_key *key, jit_gemm_dtyp
     const uint64_t batch_bytes = key->batch > 1 && key->batch_stride > 0
                                      ? (uint64_t)jg_bytes_of(dtype, key->batch_stride)
                                      : row_bytes;
-    const cuuint64_t least = jg_dtype_bits(dtype) < 8 ? 2 : 1;
     return (struct map_shape){.dims = 3,
-                              .sizes = {key->inner > 0 ? key->inner : least,
+                              .sizes = {key->inner > 0 ? key->inner : 1,
                                         key->outer > 0 ? key->outer : 1, key->batch},
                               .strides_bytes = {row_bytes, batch_bytes}};
 }
@@ -191,9 +190,8 @@ static jit_gemm_status encode_map(const struct jg_kernel *kernel, enum jg_map_in
                                                (cuuint32_t)element_bits,
                                            (cuuint32_t)box.rows, 1, 1};
     const cuuint32_t element_strides[MAX_DIMS] = {1, 1, 1, 1};
-    if (key->inner == 0 && jg_dtype_bits(dtype) < 8) {
-        shape.sizes[0] =
-            box_dims[0]; /* of elements that are parts of a byte 1 is too few */
+    if (key->inner == 0 && jg_dtype_bits(dtype) < 8) { /* 1 is no whole byte */
+        shape.sizes[0] = box_dims[0];
     }
     CUtensorMap map;
     void *address = NULL;

@@ -283,16 +283,16 @@ Test(multiplied_scales, sums_of_tiles_that_begin_inside_a_piece_are_the_hosts)
                                         "mma=256x96 cta_group=2",
                                         "mma=256x192 cta_group=2"};
     for (size_t i = 0; i < sizeof(tiles) / sizeof(tiles[0]); i++) {
-        expect_exact("m=20 n=700 k=64 batch=1", tiles[i], "sms=4,async=random,seed=7");
+        expect_exact("m=20 n=700 batch=1", 64, tiles[i], "sms=4,async=random,seed=7");
     }
 }
 
 /* Clusters that N does not fill. */
 Test(multiplied_scales, sums_of_768_columns_are_the_hosts)
 {
-    expect_exact("m=20 n=768 k=64 batch=1", "mma=128x160 cluster=1x4",
+    expect_exact("m=20 n=768 batch=1", 64, "mma=128x160 cluster=1x4",
                  "sms=8,async=latest,seed=8");
-    expect_exact("m=260 n=768 k=64 batch=1", "mma=256x224 cta_group=2 cluster=2x2",
+    expect_exact("m=260 n=768 batch=1", 64, "mma=256x224 cta_group=2 cluster=2x2",
                  "sms=8,async=random,seed=9");
 }
 
@@ -300,9 +300,8 @@ Test(multiplied_scales, sums_of_every_rest_of_k_are_the_hosts)
 {
     static const int sizes[] = {64, 192, 1152, 2880};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        char text[64];
-        snprintf(text, sizeof(text), "m=33 n=40 k=%d batch=1", sizes[i]);
-        expect_exact(text, "mma=128x64 stages=3", "sms=4,async=reorder,seed=10");
+        expect_exact("m=33 n=40 batch=1", sizes[i], "mma=128x64 stages=3",
+                     "sms=4,async=reorder,seed=10");
     }
 }
 
@@ -311,10 +310,11 @@ Test(multiplied_scales, sums_of_1_to_17_tokens_are_the_hosts)
     static const int sizes[] = {1, 2, 8, 15, 16, 17};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         char text[64];
-        snprintf(text, sizeof(text), "m=%d n=136 k=192 batch=2", sizes[i]);
-        expect_exact(text, sizes[i] > 16 ? "mma=128x32 swap_ab=1" : "mma=128x16 swap_ab=1",
+        snprintf(text, sizeof(text), "m=%d n=136 batch=2", sizes[i]);
+        expect_exact(text, 192,
+                     sizes[i] > 16 ? "mma=128x32 swap_ab=1" : "mma=128x16 swap_ab=1",
                      "sms=4,async=latest,seed=11");
-        expect_exact(text, "mma=128x64", "sms=4,async=random,seed=12");
+        expect_exact(text, 192, "mma=128x64", "sms=4,async=random,seed=12");
     }
 }
 
