@@ -2,22 +2,12 @@
 /* Threads over one context and one handle. A plain program, fit for ThreadSanitizer. */
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "api_fixture.h"
+#include "plain_test.h"
 
 #define THREADS 16
 #define RUNS    400
-
-static int failures;
-
-static void expect(int condition, const char *what)
-{
-    if (!condition) {
-        fprintf(stderr, "FAIL: %s (%s)\n", what, jit_gemm_last_error());
-        failures++;
-    }
-}
 
 struct job {
     struct api_fixture *fixture;
@@ -62,10 +52,7 @@ static void run_jobs(struct job *jobs, void *(*body)(void *))
     pthread_barrier_init(&barrier, NULL, THREADS);
     for (int i = 0; i < THREADS; i++) {
         jobs[i].barrier = &barrier;
-        if (pthread_create(&threads[i], NULL, body, &jobs[i]) != 0) {
-            fprintf(stderr, "no thread\n");
-            exit(1);
-        }
+        threads[i] = plain_begin_thread(body, &jobs[i]);
     }
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);
@@ -166,6 +153,5 @@ int main(void)
     expect(atomic_load(&fixture.fake->retains) == atomic_load(&fixture.fake->releases),
            "the primary context is released");
     api_fixture_close(&fixture);
-    printf("%s\n", failures == 0 ? "api threads: ok" : "api threads: FAILED");
-    return failures == 0 ? 0 : 1;
+    return plain_end("api threads");
 }

@@ -10,19 +10,10 @@
 #include <string.h>
 
 #include "api_fixture.h"
+#include "plain_test.h"
 
 #define THREADS 6
 #define TEXT    "512x512x512 bf16"
-
-static int failures;
-
-static void expect(bool condition, const char *what)
-{
-    if (!condition) {
-        fprintf(stderr, "FAIL: %s (%s)\n", what, jit_gemm_last_error());
-        failures++;
-    }
-}
 
 /* A call on a thread of its own, and what came of it. */
 struct call {
@@ -46,10 +37,7 @@ static void begin(struct call *call, struct api_fixture *fixture,
                   void (*body)(struct call *))
 {
     *call = (struct call){.fixture = fixture, .body = body};
-    if (pthread_create(&call->thread, NULL, make_call, call) != 0) {
-        fprintf(stderr, "no thread\n");
-        exit(1);
-    }
+    call->thread = plain_begin_thread(make_call, call);
 }
 
 static void end_cancelled(struct call *call, const char *what)
@@ -96,25 +84,11 @@ static void prewarm_all(struct call *call)
                                     &options, &call->result);
 }
 
-static void wait_for_held(const struct api_fixture *fixture, int count)
-{
-    while (jg_compiler_dummy_held(fixture->compiler) != count) {
-        sched_yield();
-    }
-}
-
 static void wait_for_waiters(const struct api_fixture *fixture, int count)
 {
     while (jg_table_waiters(fixture->context->table) != count) {
         sched_yield();
     }
-}
-
-static jit_gemm_stats stats_of(const struct api_fixture *fixture)
-{
-    jit_gemm_stats stats = {.struct_size = sizeof(stats)};
-    expect(jit_gemm_context_stats(fixture->context, &stats) == JIT_GEMM_OK, "stats");
-    return stats;
 }
 
 static void who_compiles_and_who_waits_is_cancelled(void)
@@ -127,7 +101,7 @@ static void who_compiles_and_who_waits_is_cancelled(void)
     for (int i = 0; i < THREADS; i++) {
         begin(&calls[i], &fixture, create_one);
     }
-    wait_for_held(&fixture, 1);
+    api_fixture_wait_for_held(&fixture, 1);
     wait_for_waiters(&fixture, THREADS - 1);
 
     expect(jit_gemm_cancel(fixture.context) == JIT_GEMM_OK, "cancel");
@@ -137,7 +111,8 @@ static void who_compiles_and_who_waits_is_cancelled(void)
         end_cancelled(&calls[i], "one of many creates");
     }
     expect(jg_compiler_dummy_calls(fixture.compiler) == 1, "one compile began");
-    expect(stats_of(&fixture).compile_failures == 0, "a cancelled compile is no failure");
+    expect(api_fixture_stats(&fixture).compile_failures == 0,
+           "a cancelled compile is no failure");
     begin(&later, &fixture, create_one);
     pthread_join(later.thread, NULL);
     expect(later.status == JIT_GEMM_OK, "a later create works as before");
@@ -157,7 +132,7 @@ static void who_comes_later_builds_by_itself(void)
     api_fixture_open(&fixture);
     jg_compiler_dummy_hold(fixture.compiler, true);
     begin(&first, &fixture, create_one);
-    wait_for_held(&fixture, 1);
+    api_fixture_wait_for_held(&fixture, 1);
     (void)jit_gemm_cancel(fixture.context);
     begin(&second, &fixture, create_one);
     wait_for_waiters(&fixture, 1);
@@ -180,7 +155,7 @@ static void builds_and_checks_are_cancelled(void)
     jg_compiler_dummy_hold(fixture.compiler, true);
     begin(&build, &fixture, build_one);
     begin(&check, &fixture, check_one);
-    wait_for_held(&fixture, 2);
+    api_fixture_wait_for_held(&fixture, 2);
 
     (void)jit_gemm_cancel(fixture.context);
     jg_compiler_dummy_hold(fixture.compiler, false);
@@ -197,7 +172,7 @@ static void a_cancelled_prewarm_goes_on_at_the_next_call(void)
     api_fixture_open(&fixture);
     jg_compiler_dummy_hold(fixture.compiler, true);
     begin(&prewarm, &fixture, prewarm_all);
-    wait_for_held(&fixture, 2);
+    api_fixture_wait_for_held(&fixture, 2);
 
     (void)jit_gemm_cancel(fixture.context);
     jg_compiler_dummy_hold(fixture.compiler, false);
@@ -249,6 +224,5 @@ int main(void)
     builds_and_checks_are_cancelled();
     a_cancelled_prewarm_goes_on_at_the_next_call();
     nvrtc_is_told_to_stop();
-    printf("%s\n", failures == 0 ? "cancel threads: ok" : "cancel threads: FAILED");
-    return failures == 0 ? 0 : 1;
+    return plain_end("cancel threads");
 }

@@ -10,18 +10,9 @@
 
 #include "api_fixture.h"
 #include "compile/flight.h"
+#include "plain_test.h"
 
 #define THREADS 6
-
-static int failures;
-
-static void expect(bool condition, const char *what)
-{
-    if (!condition) {
-        fprintf(stderr, "FAIL: %s (%s)\n", what, jit_gemm_last_error());
-        failures++;
-    }
-}
 
 /* A build on a thread of its own, and what came of it. */
 struct call {
@@ -59,10 +50,7 @@ static void *build_one(void *user)
 static void begin(struct call *call, struct api_fixture *fixture, const char *text)
 {
     *call = (struct call){.fixture = fixture, .text = text};
-    if (pthread_create(&call->thread, NULL, build_one, call) != 0) {
-        fprintf(stderr, "no thread\n");
-        exit(1);
-    }
+    call->thread = plain_begin_thread(build_one, call);
 }
 
 static void end(struct call *call)
@@ -72,25 +60,11 @@ static void end(struct call *call)
     call->code = NULL;
 }
 
-static void wait_for_held(const struct api_fixture *fixture, int count)
-{
-    while (jg_compiler_dummy_held(fixture->compiler) != count) {
-        sched_yield();
-    }
-}
-
 static void wait_for_waiters(int count)
 {
     while (jg_flight_waiters() != count) {
         sched_yield();
     }
-}
-
-static jit_gemm_stats stats_of(const struct api_fixture *fixture)
-{
-    jit_gemm_stats stats = {.struct_size = sizeof(stats)};
-    expect(jit_gemm_context_stats(fixture->context, &stats) == JIT_GEMM_OK, "stats");
-    return stats;
 }
 
 /* The second folder gets the kernel, too. Budgets are no part of a key. */
@@ -104,7 +78,7 @@ static void one_key_is_compiled_once_for_all_threads_and_contexts(void)
     api_fixture_open(&fixtures[1]);
     jg_compiler_dummy_hold(fixtures[0].compiler, true);
     begin(&calls[0], &fixtures[0], texts[0]);
-    wait_for_held(&fixtures[0], 1);
+    api_fixture_wait_for_held(&fixtures[0], 1);
     for (int i = 1; i < THREADS; i++) {
         begin(&calls[i], &fixtures[i % 2], texts[i / 2 % 2]);
     }
@@ -127,7 +101,10 @@ static void one_key_is_compiled_once_for_all_threads_and_contexts(void)
     }
     expect(jg_compiler_dummy_calls(fixtures[0].compiler) == 1, "one compile");
     expect(jg_compiler_dummy_calls(fixtures[1].compiler) == 0, "and none elsewhere");
-    expect(stats_of(&fixtures[0]).compiles + stats_of(&fixtures[1]).compiles == 1, "stats");
+    expect(api_fixture_stats(&fixtures[0]).compiles +
+                   api_fixture_stats(&fixtures[1]).compiles ==
+               1,
+           "stats");
     begin(&calls[0], &fixtures[1], texts[0]);
     end(&calls[0]);
     expect(calls[0].origin == JIT_GEMM_ORIGIN_DISK, "the other folder has it");
@@ -155,7 +132,7 @@ static void a_failure_is_given_to_all_who_wait(void)
     for (int i = 0; i < THREADS; i++) {
         begin(&calls[i], &fixture, BROKEN);
     }
-    wait_for_held(&fixture, 1);
+    api_fixture_wait_for_held(&fixture, 1);
     wait_for_waiters(THREADS - 1);
 
     jg_compiler_dummy_hold(fixture.compiler, false);
@@ -167,7 +144,7 @@ static void a_failure_is_given_to_all_who_wait(void)
                calls[i].error);
     }
     expect(jg_compiler_dummy_calls(fixture.compiler) == 1, "one compile");
-    expect(stats_of(&fixture).compile_failures == 1, "and one failure");
+    expect(api_fixture_stats(&fixture).compile_failures == 1, "and one failure");
     api_fixture_close(&fixture);
 }
 
@@ -183,7 +160,7 @@ static void who_waits_ends_by_its_own_cancel_and_limit(void)
     api_fixture_open_with(&hasty, &options, 0);
     jg_compiler_dummy_hold(first.compiler, true);
     begin(&calls[0], &first, "512x512x512 bf16");
-    wait_for_held(&first, 1);
+    api_fixture_wait_for_held(&first, 1);
 
     begin(&calls[1], &cancelled, "512x512x512 bf16");
     wait_for_waiters(1);
@@ -212,7 +189,7 @@ static void who_waited_for_a_cancelled_compile_begins_it_again(void)
     api_fixture_open(&second);
     jg_compiler_dummy_hold(first.compiler, true);
     begin(&calls[0], &first, "512x512x512 bf16");
-    wait_for_held(&first, 1);
+    api_fixture_wait_for_held(&first, 1);
     begin(&calls[1], &second, "512x512x512 bf16");
     wait_for_waiters(1);
 
@@ -240,7 +217,7 @@ static void a_failure_under_a_shorter_limit_is_tried_again(void)
     register_broken(&patient);
     jg_compiler_dummy_hold(hasty.compiler, true);
     begin(&calls[0], &hasty, BROKEN);
-    wait_for_held(&hasty, 1);
+    api_fixture_wait_for_held(&hasty, 1);
     begin(&calls[1], &patient, BROKEN);
     wait_for_waiters(1);
 
@@ -271,7 +248,7 @@ static void a_manifest_that_names_one_key_four_times_compiles_it_once(void)
 
     expect(status == JIT_GEMM_OK, "prewarm");
     expect(jg_compiler_dummy_calls(fixture.compiler) == 1, "one compile");
-    expect(stats_of(&fixture).compiles == 1, "in the stats");
+    expect(api_fixture_stats(&fixture).compiles == 1, "in the stats");
     expect(result.total == 4 && result.compiled == 1 && result.cached == 3, "the result");
     api_fixture_close(&fixture);
 }
@@ -286,6 +263,5 @@ int main(void)
     for (int i = 0; i < 20; i++) {
         a_manifest_that_names_one_key_four_times_compiles_it_once();
     }
-    printf("%s\n", failures == 0 ? "once threads: ok" : "once threads: FAILED");
-    return failures == 0 ? 0 : 1;
+    return plain_end("once threads");
 }

@@ -22,13 +22,6 @@ static jit_gemm_info info_of(const jit_gemm *gemm)
     return info;
 }
 
-static jit_gemm_stats stats_of(const struct api_fixture *fixture)
-{
-    jit_gemm_stats stats = {.struct_size = sizeof(stats)};
-    cr_assert_eq(jit_gemm_context_stats(fixture->context, &stats), JIT_GEMM_OK);
-    return stats;
-}
-
 Test(create, compiles_then_memory_then_disk)
 {
     struct api_fixture fixture;
@@ -38,7 +31,7 @@ Test(create, compiles_then_memory_then_disk)
     jit_gemm *second = create(&fixture, "1024x1024x512 bf16");
     const jit_gemm_info compiled = info_of(first);
     const jit_gemm_info memory = info_of(second);
-    const jit_gemm_stats stats = stats_of(&fixture);
+    const jit_gemm_stats stats = api_fixture_stats(&fixture);
 
     cr_expect_eq(compiled.origin, JIT_GEMM_ORIGIN_COMPILED);
     cr_expect_eq(memory.origin, JIT_GEMM_ORIGIN_MEMORY);
@@ -59,7 +52,7 @@ Test(create, compiles_then_memory_then_disk)
     cr_expect_eq(disk.compile_ms, 0.0);
     cr_expect_str_eq(disk.key, compiled.key);
     cr_expect_eq(jg_compiler_dummy_calls(fixture.compiler), 0);
-    cr_expect_eq(stats_of(&fixture).disk_hits, 1);
+    cr_expect_eq(api_fixture_stats(&fixture).disk_hits, 1);
     jit_gemm_destroy(&third);
     api_fixture_close(&fixture);
     cr_expect_eq(atomic_load(&fixture.fake->loads), atomic_load(&fixture.fake->unloads));
@@ -139,7 +132,7 @@ Test(create, forbidden_miss_names_the_problem)
     cr_expect_null(gemm);
     cr_expect(api_error_has("m=512"));
     cr_expect(api_error_has("prewarm"));
-    cr_expect_eq(stats_of(&fixture).forbidden_misses, 1);
+    cr_expect_eq(api_fixture_stats(&fixture).forbidden_misses, 1);
     cr_expect_eq(jg_compiler_dummy_calls(fixture.compiler), 0);
     api_fixture_close(&fixture);
 }
@@ -159,7 +152,7 @@ Test(create, failed_compile_is_tried_again)
     cr_expect_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_ERR_COMPILE);
     cr_expect_null(gemm);
     cr_expect_eq(jg_compiler_dummy_calls(fixture.compiler), 2);
-    cr_expect_eq(stats_of(&fixture).compile_failures, 2);
+    cr_expect_eq(api_fixture_stats(&fixture).compile_failures, 2);
     api_fixture_close(&fixture);
 }
 
@@ -173,7 +166,7 @@ Test(create, unwritable_cache_folder_costs_only_a_counter)
     jit_gemm *gemm = create(&fixture, "512x512x512 bf16");
 
     cr_expect_eq(info_of(gemm).origin, JIT_GEMM_ORIGIN_COMPILED);
-    cr_expect_eq(stats_of(&fixture).cache_store_errors, 1);
+    cr_expect_eq(api_fixture_stats(&fixture).cache_store_errors, 1);
     cr_expect_not_null(strstr(fixture.log, "no disk cache"), "%s", fixture.log);
     jit_gemm_destroy(&gemm);
     api_fixture_close(&fixture);
@@ -194,7 +187,7 @@ Test(create, entry_that_the_driver_refuses_is_compiled_once_more)
     gemm = create(&fixture, "512x512x512 bf16");
 
     cr_expect_eq(info_of(gemm).origin, JIT_GEMM_ORIGIN_COMPILED);
-    cr_expect_eq(stats_of(&fixture).cache_rejects, 1);
+    cr_expect_eq(api_fixture_stats(&fixture).cache_rejects, 1);
     cr_expect_not_null(
         strstr(fixture.log, "is compiled again: the driver does not load it"), "%s",
         fixture.log);
@@ -202,7 +195,7 @@ Test(create, entry_that_the_driver_refuses_is_compiled_once_more)
     api_fixture_reopen(&fixture);
     gemm = create(&fixture, "512x512x512 bf16");
     cr_expect_eq(info_of(gemm).origin, JIT_GEMM_ORIGIN_DISK);
-    cr_expect_eq(stats_of(&fixture).cache_rejects, 0);
+    cr_expect_eq(api_fixture_stats(&fixture).cache_rejects, 0);
     jit_gemm_destroy(&gemm);
     api_fixture_close(&fixture);
 }

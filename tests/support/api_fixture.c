@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <ftw.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,6 +103,20 @@ void api_fixture_close(struct api_fixture *fixture)
     jit_gemm_context_destroy(&fixture->context);
     must(nftw(fixture->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0,
          "the cache folder cannot be removed");
+}
+
+jit_gemm_stats api_fixture_stats(const struct api_fixture *fixture)
+{
+    jit_gemm_stats stats = {.struct_size = sizeof(stats)};
+    must(jit_gemm_context_stats(fixture->context, &stats) == JIT_GEMM_OK, "stats");
+    return stats;
+}
+
+void api_fixture_wait_for_held(const struct api_fixture *fixture, int count)
+{
+    while (jg_compiler_dummy_held(fixture->compiler) != count) {
+        sched_yield();
+    }
 }
 
 jit_gemm_problem api_problem(const char *text)

@@ -33,6 +33,10 @@ void api_fixture_open(struct api_fixture *fixture);
 void api_fixture_reopen(struct api_fixture *fixture);
 void api_fixture_close(struct api_fixture *fixture);
 
+jit_gemm_stats api_fixture_stats(const struct api_fixture *fixture);
+/* Returns once so many compiles are held inside of the dummy compiler. */
+void api_fixture_wait_for_held(const struct api_fixture *fixture, int count);
+
 /* A problem from its text; aborts if it is wrong. */
 jit_gemm_problem api_problem(const char *text);
 /* Does the thread's last error contain the text? */
