@@ -13,6 +13,7 @@ static const char *const schedule_names[] = {"fair", "random", "deep", "starve",
 static const char *const numbers_names[] = {"fast", "exact", NULL};
 static const char *const switch_names[] = {"off", "on", NULL};
 static const char *const elect_names[] = {"lowest", "highest", NULL};
+static const char *const column_names[] = {"drawn", "lowest", NULL};
 static const char *const show_names[] = {"advice", "warnings", "errors", "none", NULL};
 
 struct emu_settings emu_settings_default(void)
@@ -138,6 +139,11 @@ static bool apply(struct emu_settings *settings, const char *key, const char *va
         settings->elect_highest = good ? index == 1 : settings->elect_highest;
         return good;
     }
+    if (strcmp(key, "columns") == 0) {
+        bool good = choose(key, value, column_names, &index, error);
+        settings->lowest_columns = good ? index == 1 : settings->lowest_columns;
+        return good;
+    }
     if (strcmp(key, "show") == 0) {
         bool good = choose(key, value, show_names, &index, error);
         settings->show = good ? index : settings->show;
@@ -157,7 +163,7 @@ static bool apply(struct emu_settings *settings, const char *key, const char *va
     return emu_fail(
         error,
         "there is no setting `%s`; there are seed, async, schedule, numbers, "
-        "races, definedness, elect, threads, resident, sms, refuse, max_steps, show, "
+        "races, definedness, elect, columns, threads, resident, sms, refuse, max_steps, show, "
         "allow, coverage",
         key);
 }
@@ -198,13 +204,13 @@ void emu_settings_print(const struct emu_settings *settings, struct emu_text *te
     emu_text_add(
         text,
         "seed=%llu,async=%s,schedule=%s,numbers=%s,races=%s,definedness=%s,elect=%s,"
-        "threads=%u,resident=%u,sms=%u,refuse=%u,max_steps=%llu,show=%s",
+        "columns=%s,threads=%u,resident=%u,sms=%u,refuse=%u,max_steps=%llu,show=%s",
         (unsigned long long)settings->seed, async_names[settings->async],
         schedule_names[settings->schedule], numbers_names[settings->numbers],
         switch_names[settings->races], switch_names[settings->definedness],
-        elect_names[settings->elect_highest], settings->threads, settings->resident,
-        settings->sms, settings->refuse, (unsigned long long)settings->max_steps,
-        show_names[settings->show]);
+        elect_names[settings->elect_highest], column_names[settings->lowest_columns],
+        settings->threads, settings->resident, settings->sms, settings->refuse,
+        (unsigned long long)settings->max_steps, show_names[settings->show]);
     for (unsigned i = 0, count = 0; i < EMU_FINDING_COUNT; i++) {
         if ((settings->allowed >> i & 1u) != 0) {
             emu_text_add(text, "%s%s", count++ == 0 ? ",allow=" : ",",

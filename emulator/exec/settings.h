@@ -29,15 +29,17 @@ struct emu_settings {
     enum emu_async_mode async;
     enum emu_schedule schedule;
     enum emu_numbers numbers;
-    bool races;         /* vector clocks and shadow memory */
-    bool definedness;   /* undefined values are tracked and their use is an error */
-    bool elect_highest; /* elect.sync takes the highest lane instead of the lowest */
-    unsigned threads;   /* host threads for independent clusters; 0: as many as cores */
-    unsigned resident;  /* clusters resident at once; 0: as the device would */
-    unsigned sms;       /* multiprocessors of the device; 0: as the device has */
-    unsigned refuse;    /* percent of launch control requests refused without need */
-    uint64_t max_steps; /* warp instructions without progress before giving up */
-    unsigned show;      /* smallest severity printed to standard error; 3: none */
+    bool races;          /* vector clocks and shadow memory */
+    bool definedness;    /* undefined values are tracked and their use is an error */
+    bool elect_highest;  /* elect.sync takes the highest lane instead of the lowest */
+    bool lowest_columns; /* tensor memory is given out from column 0 on, not from a drawn
+                            one */
+    unsigned threads;    /* host threads for independent clusters; 0: as many as cores */
+    unsigned resident;   /* clusters resident at once; 0: as the device would */
+    unsigned sms;        /* multiprocessors of the device; 0: as the device has */
+    unsigned refuse;     /* percent of launch control requests refused without need */
+    uint64_t max_steps;  /* warp instructions without progress before giving up */
+    unsigned show;       /* smallest severity printed to standard error; 3: none */
     uint32_t allowed; /* a bit for each enum emu_finding that is advice, whatever it was */
     char coverage[256]; /* file that executed PTX lines are added to; "" for none */
 };

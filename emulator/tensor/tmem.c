@@ -53,6 +53,9 @@ static bool is_free(struct emu_cta *cta, uint32_t unit, uint32_t units)
 static uint32_t first_unit(struct emu_cta *const *ctas, unsigned count, uint32_t units)
 {
     const struct emu_cluster *cluster = ctas[0]->cluster;
+    if (cluster->grid->launch.settings.lowest_columns) {
+        return 0;
+    }
     for (unsigned i = 0; i < count; i++) {
         if (!is_free(ctas[i], 0, EMU_TMEM_UNITS)) {
             return 0;
