@@ -63,8 +63,22 @@ static const char *describe_disorder(const struct emu_conflict *conflict)
                                : "nothing orders them";
 }
 
-/* `global`: the name of the memory; NULL for shared memory. */
-static void report_conflict(const struct emu_actor *actor, const char *global,
+/* Memory that nobody named is told by its place; NULL is shared memory. */
+static void describe_memory(const struct emu_allocation *allocation, struct emu_text *text)
+{
+    if (allocation == NULL) {
+        emu_text_add(text, "shared memory");
+    } else if (allocation->name[0] != '\0') {
+        emu_text_add(text, "%s", allocation->name);
+    } else {
+        emu_text_add(text, "the %" PRIu64 " bytes of global memory at 0x%" PRIx64,
+                     allocation->bytes, allocation->address);
+    }
+}
+
+/* `global`: NULL for shared memory. */
+static void report_conflict(const struct emu_actor *actor,
+                            const struct emu_allocation *global,
                             const struct emu_conflict *conflict)
 {
     const struct emu_cluster *cluster = actor->warp->cta->cluster;
@@ -91,12 +105,12 @@ static void report_conflict(const struct emu_actor *actor, const char *global,
         [EMU_CONFLICT_TENSOR_FENCE] = "no tcgen05.fence stands between them",
     };
     emu_text_add(&text,
-                 "this %s (%s proxy) and a %s (%s proxy) meet at byte %" PRIu64 " %s, "
-                 "and %s\n  the other: ",
+                 "this %s (%s proxy) and a %s (%s proxy) meet at byte %" PRIu64 " of ",
                  conflict->is_write ? "write" : "read", proxy_names[actor->proxy],
                  conflict->was_write ? "write" : "read", proxy_names[conflict->other.proxy],
-                 conflict->byte, global == NULL ? "of shared memory" : global,
-                 reasons[conflict->kind]);
+                 conflict->byte);
+    describe_memory(global, &text);
+    emu_text_add(&text, ", and %s\n  the other: ", reasons[conflict->kind]);
     if (conflict->other.insn < program->insn_count) {
         const struct ptx_insn *other = program->insns[conflict->other.insn].source;
         emu_text_add(&text, "%s at ", other->opcode);
@@ -121,7 +135,7 @@ enum access_kind { READS, WRITES, REPEATS /* writes what is there already */ };
 
 static void check_races(const struct emu_actor *actor, struct emu_shadow *shadow,
                         uint64_t offset, uint64_t bytes, enum access_kind kind,
-                        const char *global)
+                        const struct emu_allocation *global)
 {
     struct emu_accessor who = {
         .agent = actor->agent,
@@ -143,17 +157,6 @@ static void check_races(const struct emu_actor *actor, struct emu_shadow *shadow
     }
     if (!emu_shadow_access(shadow, offset, bytes, kind != READS, &who, &conflict)) {
         report_conflict(actor, global, &conflict);
-    }
-}
-
-/* Memory that nobody named is told by its place. */
-static void describe_memory(const struct emu_allocation *allocation, struct emu_text *text)
-{
-    if (allocation->name[0] != '\0') {
-        emu_text_add(text, "%s", allocation->name);
-    } else {
-        emu_text_add(text, "the %" PRIu64 " bytes of global memory at 0x%" PRIx64,
-                     allocation->bytes, allocation->address);
     }
 }
 
@@ -208,8 +211,7 @@ static void check_global_races(const struct emu_actor *actor,
     struct emu_cluster *cluster = actor->warp->cta->cluster;
     if (cluster->grid->launch.settings.races) {
         check_log(actor, allocation, offset, bytes, kind != READS);
-        check_races(actor, shadow_of(cluster, allocation), offset, bytes, kind,
-                    allocation->name[0] != '\0' ? allocation->name : "of global memory");
+        check_races(actor, shadow_of(cluster, allocation), offset, bytes, kind, allocation);
     }
 }
 
@@ -409,6 +411,18 @@ static struct emu_allocation *check_global(const struct emu_actor *actor, uint64
     return allocation;
 }
 
+static bool refuse_hole(const struct emu_actor *actor,
+                        const struct emu_allocation *allocation, uint64_t byte)
+{
+    struct emu_text text = {0};
+    describe_memory(allocation, &text);
+    refuse(actor, EMU_FINDING_UNDEFINED,
+           "read of global memory that was never written: byte %" PRIu64 " of %s", byte,
+           emu_text_get(&text));
+    emu_text_free(&text);
+    return false;
+}
+
 bool emu_global_read(const struct emu_actor *actor, uint64_t address, uint32_t bytes,
                      uint32_t alignment, void *data, uint8_t *defined)
 {
@@ -426,10 +440,7 @@ bool emu_global_read(const struct emu_actor *actor, uint64_t address, uint32_t b
     } else if (cluster->grid->launch.settings.definedness) {
         const uint8_t *hole = memchr(allocation->state + offset, EMU_UNDEFINED, bytes);
         if (hole != NULL) {
-            return refuse(actor, EMU_FINDING_UNDEFINED,
-                          "read of global memory that was never written: byte %" PRIu64
-                          " of %s",
-                          (uint64_t)(hole - allocation->state), allocation->name);
+            return refuse_hole(actor, allocation, (uint64_t)(hole - allocation->state));
         }
     }
     check_global_races(actor, allocation, offset, bytes, READS);

@@ -131,6 +131,42 @@ Test(driver_failure, atomics_without_end_time_out)
     EXPECT_CU(CUDA_ERROR_LAUNCH_TIMEOUT, cu.cuCtxSynchronize());
 }
 
+static const char store_thread_numbers[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n"
+    ".visible .entry all(.param .u64 to)\n{\n.reg .b32 %r1; .reg .b64 %rd1;\n"
+    "ld.param.u64 %rd1, [to];\nmov.u32 %r1, %tid.x;\nst.global.u32 [%rd1], %r1;\nret;\n}\n";
+
+static void expect_report_of_unnamed_memory(CUfunction kernel, const char *words)
+{
+    CUdeviceptr to = 0;
+    ASSERT_CU(cu.cuMemAlloc(&to, 4));
+    void *params[] = {&to};
+    EXPECT_CU(CUDA_SUCCESS,
+              cu.cuLaunchKernel(kernel, 1, 1, 1, 64, 1, 1, 0, NULL, params, NULL));
+    cr_expect_neq(cu.cuCtxSynchronize(), CUDA_SUCCESS);
+    char *text = cu.emuReports(2);
+    cr_expect_not_null(strstr(text, words), "%s", text);
+    cr_expect_not_null(strstr(text, "byte 0 of the 4 bytes of global memory at 0x"), "%s",
+                       text);
+    free(text);
+}
+
+Test(driver_failure, race_in_memory_without_a_name_tells_its_place)
+{
+    CUmodule module = NULL;
+    CUfunction kernel = NULL;
+    ASSERT_CU(cu.emuConfigure("show=none"));
+    ASSERT_CU(cu.cuModuleLoadData(&module, store_thread_numbers));
+    ASSERT_CU(cu.cuModuleGetFunction(&kernel, module, "all"));
+    expect_report_of_unnamed_memory(kernel, "error [race]");
+}
+
+Test(driver_failure, atomic_on_memory_that_was_never_written_tells_its_place)
+{
+    ASSERT_CU(cu.emuConfigure("show=none"));
+    expect_report_of_unnamed_memory(get_kernel("adds"), "was never written");
+}
+
 Test(driver_failure, write_to_a_constant_is_refused)
 {
     CUdeviceptr seven = 0;
