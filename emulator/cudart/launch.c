@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Launches, attributes of kernels, occupancy. */
+#include <limits.h>
 #include <string.h>
 
 #include "cudart/compiler.h"
@@ -67,18 +68,25 @@ static CUlaunchConfig get_config(dim3 grid, dim3 block, size_t shared_bytes,
                             .blockDimX = block.x,
                             .blockDimY = block.y,
                             .blockDimZ = block.z,
-                            .sharedMemBytes = (unsigned)shared_bytes,
+                            /* No device has as much as is cut off. */
+                            .sharedMemBytes =
+                                shared_bytes < UINT_MAX ? (unsigned)shared_bytes : UINT_MAX,
                             .hStream = stream};
 }
 
-/* Attributes of a launch have the same layout and numbers. */
-static CUlaunchConfig map_config(const cudaLaunchConfig_t *config)
+/* Fills in what the driver is given for a program's configuration, which may be NULL.
+ * Attributes of a launch have the same layout and numbers. */
+static const CUlaunchConfig *map_config(const cudaLaunchConfig_t *config,
+                                        CUlaunchConfig *mapped)
 {
     _Static_assert(sizeof(cudaLaunchAttribute) == sizeof(CUlaunchAttribute), "layout");
-    CUlaunchConfig mapped = get_config(config->gridDim, config->blockDim,
-                                       config->dynamicSmemBytes, config->stream);
-    mapped.attrs = (CUlaunchAttribute *)config->attrs;
-    mapped.numAttrs = config->numAttrs;
+    if (config == NULL) {
+        return NULL;
+    }
+    *mapped = get_config(config->gridDim, config->blockDim, config->dynamicSmemBytes,
+                         config->stream);
+    mapped->attrs = (CUlaunchAttribute *)config->attrs;
+    mapped->numAttrs = config->numAttrs;
     return mapped;
 }
 
@@ -106,8 +114,8 @@ RT_EXPORT cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 gridDim, dim3
 RT_EXPORT cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config,
                                           const void *func, void **args)
 {
-    const CUlaunchConfig mapped = map_config(config);
-    return launch(func, &mapped, args);
+    CUlaunchConfig mapped;
+    return launch(func, map_config(config, &mapped), args);
 }
 
 RT_EXPORT cudaError_t cudaLaunchCooperativeKernel(const void *func, dim3 gridDim,
@@ -171,7 +179,8 @@ RT_EXPORT cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr,
     enum { COUNT = sizeof(attributes) / sizeof(attributes[0]) };
     int values[COUNT] = {0};
     CUfunction function = NULL;
-    CUresult result = rt_find_function(func, &function);
+    CUresult result =
+        attr == NULL ? CUDA_ERROR_INVALID_VALUE : rt_find_function(func, &function);
     for (unsigned i = 0; result == CUDA_SUCCESS && i < COUNT; i++) {
         result = cuFuncGetAttribute(&values[i], attributes[i], function);
     }
@@ -223,10 +232,11 @@ RT_EXPORT cudaError_t cudaOccupancyMaxActiveClusters(int *numClusters, const voi
                                                      const cudaLaunchConfig_t *launchConfig)
 {
     CUfunction function = NULL;
-    const CUlaunchConfig config = map_config(launchConfig);
+    CUlaunchConfig mapped;
+    const CUlaunchConfig *config = map_config(launchConfig, &mapped);
     const CUresult result = rt_find_function(func, &function);
     return rt_keep(result == CUDA_SUCCESS
-                       ? cuOccupancyMaxActiveClusters(numClusters, function, &config)
+                       ? cuOccupancyMaxActiveClusters(numClusters, function, config)
                        : result);
 }
 
@@ -234,9 +244,10 @@ RT_EXPORT cudaError_t cudaOccupancyMaxPotentialClusterSize(
     int *clusterSize, const void *func, const cudaLaunchConfig_t *launchConfig)
 {
     CUfunction function = NULL;
-    const CUlaunchConfig config = map_config(launchConfig);
+    CUlaunchConfig mapped;
+    const CUlaunchConfig *config = map_config(launchConfig, &mapped);
     const CUresult result = rt_find_function(func, &function);
     return rt_keep(result == CUDA_SUCCESS
-                       ? cuOccupancyMaxPotentialClusterSize(clusterSize, function, &config)
+                       ? cuOccupancyMaxPotentialClusterSize(clusterSize, function, config)
                        : result);
 }

@@ -164,46 +164,55 @@ static CUresult load(struct binary *binary, CUcontext context, CUmodule *ret_mod
     return CUDA_SUCCESS;
 }
 
-CUresult rt_find_function(const void *host, CUfunction *ret_function)
+/* Where a symbol is in the current context; without a name: there is no such symbol. */
+struct place {
+    const char *name;
+    CUmodule module;
+};
+
+static CUresult find_place(const void *host, bool is_variable, struct place *ret_place)
 {
     CUcontext context = NULL;
-    CUmodule module = NULL;
+    struct place place = {0};
     CUresult result = rt_enter_context(&context);
     if (result != CUDA_SUCCESS) {
         return result;
     }
     pthread_mutex_lock(&lock);
-    const struct symbol *symbol = find_symbol(host, false);
-    if (symbol == NULL) {
-        /* A handle of the driver: it looks at it itself. */
-        *ret_function = (CUfunction)host;
-    } else {
-        result = load(symbol->binary, context, &module);
-        result = result == CUDA_SUCCESS
-                     ? cuModuleGetFunction(ret_function, module, symbol->name)
-                     : result;
+    const struct symbol *symbol = find_symbol(host, is_variable);
+    if (symbol != NULL) {
+        place.name = symbol->name;
+        result = load(symbol->binary, context, &place.module);
     }
     pthread_mutex_unlock(&lock);
+    *ret_place = place;
     return result;
+}
+
+CUresult rt_find_function(const void *host, CUfunction *ret_function)
+{
+    struct place place;
+    const CUresult result = find_place(host, false, &place);
+    if (result == CUDA_SUCCESS && place.name == NULL) {
+        /* A handle of the driver: it looks at it itself. */
+        *ret_function = (CUfunction)host;
+        return result;
+    }
+    return result == CUDA_SUCCESS
+               ? cuModuleGetFunction(ret_function, place.module, place.name)
+               : result;
 }
 
 CUresult rt_find_variable(const void *host, CUdeviceptr *ret_address, size_t *ret_bytes)
 {
-    CUcontext context = NULL;
-    CUmodule module = NULL;
-    CUresult result = rt_enter_context(&context);
-    if (result != CUDA_SUCCESS) {
-        return result;
+    struct place place;
+    const CUresult result = find_place(host, true, &place);
+    if (result == CUDA_SUCCESS && place.name == NULL) {
+        return (CUresult)cudaErrorInvalidSymbol;
     }
-    pthread_mutex_lock(&lock);
-    const struct symbol *symbol = find_symbol(host, true);
-    result = symbol == NULL ? (CUresult)cudaErrorInvalidSymbol
-                            : load(symbol->binary, context, &module);
-    if (result == CUDA_SUCCESS) {
-        result = cuModuleGetGlobal(ret_address, ret_bytes, module, symbol->name);
-    }
-    pthread_mutex_unlock(&lock);
-    return result;
+    return result == CUDA_SUCCESS
+               ? cuModuleGetGlobal(ret_address, ret_bytes, place.module, place.name)
+               : result;
 }
 
 void rt_forget_context(CUcontext context)
@@ -227,6 +236,9 @@ void rt_forget_context(CUcontext context)
 
 RT_EXPORT cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *hostFun)
 {
+    if (kernel == NULL) {
+        return rt_keep(CUDA_ERROR_INVALID_VALUE);
+    }
     pthread_mutex_lock(&lock);
     struct symbol *symbol = find_symbol(hostFun, false);
     pthread_mutex_unlock(&lock);
@@ -249,7 +261,8 @@ RT_EXPORT cudaError_t cudaGetSymbolAddress(void **devPtr, const void *symbol)
 {
     CUdeviceptr address = 0;
     size_t bytes = 0;
-    const CUresult result = rt_find_variable(symbol, &address, &bytes);
+    const CUresult result = devPtr == NULL ? CUDA_ERROR_INVALID_VALUE
+                                           : rt_find_variable(symbol, &address, &bytes);
     if (result == CUDA_SUCCESS) {
         memcpy(devPtr, &address, sizeof(*devPtr));
     }
@@ -259,7 +272,8 @@ RT_EXPORT cudaError_t cudaGetSymbolAddress(void **devPtr, const void *symbol)
 RT_EXPORT cudaError_t cudaGetSymbolSize(size_t *size, const void *symbol)
 {
     CUdeviceptr address = 0;
-    return rt_keep(rt_find_variable(symbol, &address, size));
+    return rt_keep(size == NULL ? CUDA_ERROR_INVALID_VALUE
+                                : rt_find_variable(symbol, &address, size));
 }
 
 /* Libraries are the driver's; so are their kernels. */

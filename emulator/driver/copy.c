@@ -36,6 +36,19 @@ static CUresult need_range(const char *call, const char *role, uint64_t address,
     return CUDA_ERROR_INVALID_VALUE;
 }
 
+/* Refuses memory of a device as the host's side of a copy, whose direction is wrong then.
+ */
+static CUresult need_host(const char *call, const char *role, const void *pointer)
+{
+    const uint64_t address = (uintptr_t)pointer;
+    const struct emu_owned *owned = emu_owned_find(address);
+    return owned == NULL || owned->of_host
+               ? CUDA_SUCCESS
+               : emu_refuse(CUDA_ERROR_INVALID_VALUE,
+                            "%s: %s: 0x%llx is memory of a device, not the host's", call,
+                            role, (unsigned long long)address);
+}
+
 static CUresult copy_to_device(const char *call, uint64_t to, const void *from,
                                uint64_t bytes)
 {
@@ -46,7 +59,10 @@ static CUresult copy_to_device(const char *call, uint64_t to, const void *from,
     if (from == NULL) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    CUresult result = need_range(call, "destination", to, bytes, &memory);
+    CUresult result = need_host(call, "source", from);
+    if (result == CUDA_SUCCESS) {
+        result = need_range(call, "destination", to, bytes, &memory);
+    }
     if (result == CUDA_SUCCESS) {
         emu_memory_write(memory, to, from, bytes);
     }
@@ -62,7 +78,10 @@ static CUresult copy_to_host(const char *call, void *to, uint64_t from, uint64_t
     if (to == NULL) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    CUresult result = need_range(call, "source", from, bytes, &memory);
+    CUresult result = need_host(call, "destination", to);
+    if (result == CUDA_SUCCESS) {
+        result = need_range(call, "source", from, bytes, &memory);
+    }
     if (result == CUDA_SUCCESS) {
         emu_memory_read(memory, from, to, bytes);
     }

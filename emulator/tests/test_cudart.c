@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <cuda.h>
 #include <cuda_runtime_api.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,6 +202,27 @@ Test(cudart, the_last_error_is_kept_until_it_is_asked_for)
     cr_expect_str_eq(cudaGetErrorString(cudaSuccess), "no error");
 }
 
+Test(cudart, what_is_missing_or_too_large_in_a_call_is_an_error)
+{
+    void *out = make_output();
+    void *args[] = {&out};
+    int count = 0;
+
+    EXPECT(cudaErrorInvalidConfiguration, cudaLaunchKernelExC(NULL, &ranks_stub, args));
+    /* 2^32 would be 0 in the driver's 32 bits. */
+    EXPECT(cudaErrorInvalidConfiguration,
+           cudaLaunchKernel(&ranks_stub, only_x(1), only_x(1), args, (size_t)UINT32_MAX + 1,
+                            NULL));
+    EXPECT(cudaErrorInvalidValue,
+           cudaOccupancyMaxActiveClusters(&count, &ranks_stub, NULL));
+    EXPECT(cudaErrorInvalidValue,
+           cudaOccupancyMaxPotentialClusterSize(&count, &ranks_stub, NULL));
+    EXPECT(cudaErrorInvalidValue, cudaFuncGetAttributes(NULL, &ranks_stub));
+    EXPECT(cudaErrorInvalidValue, cudaGetSymbolAddress(NULL, table_stub));
+    EXPECT(cudaErrorInvalidValue, cudaGetSymbolSize(NULL, table_stub));
+    EXPECT(cudaErrorInvalidValue, __cudaGetKernel(NULL, &ranks_stub));
+}
+
 Test(cudart, managed_variables_are_refused)
 {
     static char stub;
@@ -300,6 +322,26 @@ Test(cudart, copies_of_rows_leave_the_gaps_alone)
     cr_expect_arr_eq(host, ((unsigned char[]){1, 2, 9, 5, 6, 9}), 6);
     EXPECT(cudaErrorInvalidValue,
            cudaMemcpy2D(host, 1, device, pitch, 2, 2, cudaMemcpyDeviceToHost));
+}
+
+Test(cudart, a_copy_in_the_wrong_direction_is_refused)
+{
+    unsigned host[8] = {0};
+    unsigned *mapped = NULL;
+    void *out = make_output();
+    void *other = make_output();
+    ASSERT_OK(cudaMemset(out, 1, 32));
+    ASSERT_OK(cudaMemset(other, 2, 32));
+    ASSERT_OK(cudaMallocHost((void **)&mapped, 32));
+
+    EXPECT(cudaErrorInvalidValue, cudaMemcpy(out, other, 32, cudaMemcpyHostToDevice));
+    EXPECT(cudaErrorInvalidValue, cudaMemcpy(out, other, 32, cudaMemcpyDeviceToHost));
+    EXPECT(cudaErrorInvalidValue, cudaMemcpy(out, host, 32, cudaMemcpyDeviceToHost));
+    EXPECT(cudaErrorInvalidValue, cudaMemcpy(host, out, 32, cudaMemcpyHostToDevice));
+    ASSERT_OK(cudaMemcpy(mapped, out, 32, cudaMemcpyDeviceToHost));
+
+    cr_expect_eq(mapped[7], 0x01010101);
+    cr_expect_eq(eighth_of(out), 0x01010101);
 }
 
 Test(cudart, functions_of_the_driver_are_found_by_name)
