@@ -28,9 +28,11 @@
  * Errors: a function that returns a status fills the thread's last error on failure, and
  * leaves its results untouched. The text names the field, the fact and the remedy.
  *
- * Processes: a child of fork has none of its parent's threads and cannot use its driver. It
- * makes contexts of its own, best after exec; one of its parent is refused with ARGUMENT,
- * destroying it there does nothing, and kernels of the parent must not be run.
+ * Processes: a child of fork has none of its parent's threads and cannot use its driver: no
+ * device without exec. It may make contexts without one (no_device); if the parent compiled
+ * at the time of the fork, they find what is in the cache and no compiler (NO_COMPILER). A
+ * context of its parent is refused with ARGUMENT, destroying it there does nothing, and
+ * kernels of the parent must not be run.
  *
  * Threads: any thread may use a context at any time. A kernel handle never changes after
  * its creation, and any thread may run it. The error functions are per thread. Destroying a

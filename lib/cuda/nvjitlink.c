@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/busy.h"
 #include "base/error.h"
 #include "cuda/library_identity.h"
 #include "cuda/library_paths.h"
@@ -302,9 +303,9 @@ static jit_gemm_status link_inputs(const struct jg_nvjitlink *nvjitlink,
                                   : JIT_GEMM_OK;
 }
 
-jit_gemm_status jg_nvjitlink_link(const struct jg_nvjitlink *nvjitlink, const char *arch,
-                                  bool wants_ptx, const struct jg_nvjitlink_input *inputs,
-                                  int input_count, struct jg_nvjitlink_output *ret_output)
+static jit_gemm_status link_all(const struct jg_nvjitlink *nvjitlink, const char *arch,
+                                bool wants_ptx, const struct jg_nvjitlink_input *inputs,
+                                int input_count, struct jg_nvjitlink_output *ret_output)
 {
     char arch_option[64];
     snprintf(arch_option, sizeof(arch_option), "-arch=%s", arch);
@@ -330,6 +331,23 @@ jit_gemm_status jg_nvjitlink_link(const struct jg_nvjitlink *nvjitlink, const ch
     }
     *ret_output = output;
     return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_nvjitlink_link(const struct jg_nvjitlink *nvjitlink, const char *arch,
+                                  bool wants_ptx, const struct jg_nvjitlink_input *inputs,
+                                  int input_count, struct jg_nvjitlink_output *ret_output)
+{
+    static struct jg_busy busy;
+    if (!jg_busy_begin(&busy)) {
+        return jg_fail_system(JIT_GEMM_ERR_NO_COMPILER, "nvJitLink",
+                              "fork before the parent links, or exec in the child",
+                              "this process was forked while its parent linked, and has "
+                              "nvJitLink in the middle of that");
+    }
+    const jit_gemm_status status =
+        link_all(nvjitlink, arch, wants_ptx, inputs, input_count, ret_output);
+    jg_busy_end(&busy);
+    return status;
 }
 
 void jg_nvjitlink_output_free(struct jg_nvjitlink_output *output)

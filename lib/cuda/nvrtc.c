@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/busy.h"
 #include "base/env.h"
 #include "base/error.h"
 #include "base/task.h"
@@ -241,6 +242,9 @@ struct job {
     struct jg_nvrtc_output output;
 };
 
+/* All libraries of the process: the builtins and the allocator are theirs together. */
+static struct jg_busy busy;
+
 /* Once it was told to end, a compile that does not is left alone. */
 enum { GRACE_MS = 1000 };
 
@@ -271,6 +275,12 @@ static void free_job(void *user)
     jg_free(job->text);
     jg_str_free(&job->nvrtc.path);
     jg_free(job);
+}
+
+static void release_left_job(void *user)
+{
+    free_job(user);
+    jg_busy_end(&busy);
 }
 
 /* The log is fetched whatever the outcome is. */
@@ -366,12 +376,12 @@ static jit_gemm_status create_job(const struct jg_nvrtc *nvrtc,
     return JIT_GEMM_OK;
 }
 
-jit_gemm_status jg_nvrtc_compile(const struct jg_nvrtc *nvrtc,
-                                 const struct jg_nvrtc_input *input,
-                                 struct jg_nvrtc_output *ret_output)
+/* *ret_is_left: the compile goes on, and ends the call by itself. */
+static jit_gemm_status compile(const struct jg_nvrtc *nvrtc,
+                               const struct jg_nvrtc_input *input,
+                               struct jg_nvrtc_output *ret_output, bool *ret_is_left)
 {
     struct job *job = NULL;
-    bool is_left = false;
     const jit_gemm_status created = create_job(nvrtc, input, &job);
     if (created != JIT_GEMM_OK || job == NULL) {
         return created;
@@ -381,10 +391,10 @@ jit_gemm_status jg_nvrtc_compile(const struct jg_nvrtc *nvrtc,
                                  .is_over = input->is_over,
                                  .over_user = input->user,
                                  .stop = stop_job,
-                                 .release = free_job,
+                                 .release = release_left_job,
                                  .grace_ms = GRACE_MS};
-    const jit_gemm_status status = jg_task_run(&task, &is_left);
-    if (is_left) {
+    const jit_gemm_status status = jg_task_run(&task, ret_is_left);
+    if (*ret_is_left) {
         *ret_output = (struct jg_nvrtc_output){.is_cancelled = true};
         return JIT_GEMM_OK;
     }
@@ -393,6 +403,26 @@ jit_gemm_status jg_nvrtc_compile(const struct jg_nvrtc *nvrtc,
         job->output = (struct jg_nvrtc_output){0};
     }
     free_job(job);
+    return status;
+}
+
+jit_gemm_status jg_nvrtc_compile(const struct jg_nvrtc *nvrtc,
+                                 const struct jg_nvrtc_input *input,
+                                 struct jg_nvrtc_output *ret_output)
+{
+    bool is_left = false;
+    if (!jg_busy_begin(&busy)) {
+        return jg_fail_system(
+            JIT_GEMM_ERR_NO_COMPILER, "NVRTC",
+            "fork before the parent compiles, or exec in the child; what is in the cache "
+            "needs no compiler",
+            "this process was forked while its parent compiled, and has NVRTC in the "
+            "middle of that");
+    }
+    const jit_gemm_status status = compile(nvrtc, input, ret_output, &is_left);
+    if (!is_left) {
+        jg_busy_end(&busy);
+    }
     return status;
 }
 

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -137,10 +138,8 @@ Test(nvrtc, a_thread_of_64_kb_compiles_what_is_nested_4000_deep)
 }
 
 /* One step of the compiler takes minutes here, and it looks at nothing meanwhile. */
-Test(nvrtc, a_compile_that_does_not_end_is_left_alone)
+static jit_gemm_status compile_without_end(struct jg_compiler *compiler)
 {
-    struct jg_compiler *compiler = NULL;
-    struct jg_toolchain *toolchain = open_toolchain(&compiler);
     struct jg_str text = {0};
     jg_str_puts(&text, "extern \"C\" __global__ void k(float *p) { float x = *p;");
     for (int i = 0; i < 60000; i++) {
@@ -150,13 +149,51 @@ Test(nvrtc, a_compile_that_does_not_end_is_left_alone)
     const struct jg_compile_request request = {
         .arch = "sm_90a", .text = jg_str_text(&text), .entry = "k", .limit_ms = 1};
     struct jg_compile_result result = {0};
-
     const jit_gemm_status status = compiler->compile(compiler, &request, &result);
+    jg_str_free(&text);
+    return status;
+}
+
+Test(nvrtc, a_compile_that_does_not_end_is_left_alone)
+{
+    struct jg_compiler *compiler = NULL;
+    struct jg_toolchain *toolchain = open_toolchain(&compiler);
+
+    const jit_gemm_status status = compile_without_end(compiler);
 
     cr_expect_eq(status, JIT_GEMM_ERR_COMPILE);
     cr_expect_not_null(strstr(jg_error_text(), "it had taken its 1 ms"), "%s",
                        jg_error_text());
-    jg_str_free(&text);
+    jg_toolchain_destroy(toolchain);
+}
+
+/* In a child of that process NVRTC is locked for ever. */
+static int compile_in_child(struct jg_compiler *compiler)
+{
+    const pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0) {
+        struct jg_compile_result result = {0};
+        const jit_gemm_status status = compile_text(
+            compiler, "extern \"C\" __global__ void k(float *p) { *p = 1.0f; }", &result);
+        const bool names_fork = strstr(jg_error_text(), "was forked while") != NULL;
+        _exit(status == JIT_GEMM_OK                              ? 10
+              : status == JIT_GEMM_ERR_NO_COMPILER && names_fork ? 20
+                                                                 : 30);
+    }
+    int status = -1;
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+Test(nvrtc, a_child_that_was_forked_during_a_compile_is_refused_one, .timeout = 60)
+{
+    struct jg_compiler *compiler = NULL;
+    struct jg_toolchain *toolchain = open_toolchain(&compiler);
+    cr_expect_eq(compile_in_child(compiler), 10, "nothing was being compiled");
+
+    cr_assert_eq(compile_without_end(compiler), JIT_GEMM_ERR_COMPILE);
+    cr_expect_eq(compile_in_child(compiler), 20);
     jg_toolchain_destroy(toolchain);
 }
 
