@@ -16,6 +16,8 @@
 /* ----------------------------------------------------------------------------- frame */
 
 void emu_lock(void);
+/* Refuses what a child of fork asks from here on; under the lock. */
+void emu_watch_forks(void);
 /* Locks. NOT_INITIALIZED before cuInit; emu_leave must follow in any case. */
 CUresult emu_enter(void);
 /* As emu_enter, but runs no waiting launches: for a call that cannot see what they do. */

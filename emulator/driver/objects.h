@@ -134,6 +134,7 @@ struct emu_owned {
 /* The process's driver. */
 struct emu_driver {
     bool initialised;
+    bool forked;                           /* from a process that had initialised it */
     struct emu_settings initial, settings; /* after cuInit; in force */
     struct emu_reports *reports;
     struct emu_device devices[EMU_DEVICE_COUNT];

@@ -13,6 +13,24 @@ void emu_lock(void)
     pthread_mutex_lock(&lock);
 }
 
+/* As with a GPU, nothing of the driver is of use in a child of fork. Another thread of the
+ * parent may have held the lock. */
+static void forget_parent(void)
+{
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    emu_driver.initialised = false;
+    emu_driver.waiting = NULL; /* its launches are its own */
+    emu_driver.forked = true;
+}
+
+void emu_watch_forks(void)
+{
+    static bool watches; /* under the lock */
+    if (!watches) {
+        watches = pthread_atfork(NULL, NULL, forget_parent) == 0;
+    }
+}
+
 CUresult emu_leave(CUresult result)
 {
     pthread_mutex_unlock(&lock);

@@ -10,6 +10,11 @@ static CUresult start(void)
 {
     struct emu_error error = {0};
     const char *text = getenv("JIT_GEMM_EMULATOR");
+    if (emu_driver.forked) {
+        return emu_refuse(CUDA_ERROR_NOT_INITIALIZED,
+                          "cuInit: this process was forked from one that uses the driver, "
+                          "which no GPU allows either; exec first");
+    }
     emu_driver.initial = emu_settings_default();
     emu_driver.settings = emu_driver.initial;
     if (text != NULL && !emu_settings_parse(&emu_driver.initial, text, &error)) {
@@ -19,6 +24,7 @@ static CUresult start(void)
     emu_driver.settings = emu_driver.initial;
     emu_driver.reports = emu_reports_create();
     emu_devices_start();
+    emu_watch_forks();
     emu_driver.initialised = true;
     return CUDA_SUCCESS;
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Start, devices, contexts, entry points, settings. */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "test_driver_support.h"
 
@@ -41,6 +44,55 @@ Test(driver_start, init_takes_no_flags_and_may_be_repeated)
     EXPECT_CU(CUDA_ERROR_INVALID_VALUE, cu.cuInit(1));
     EXPECT_CU(CUDA_SUCCESS, cu.cuInit(0));
     EXPECT_CU(CUDA_SUCCESS, cu.cuInit(0));
+}
+
+/* 0: the driver starts and works in a child; 1: it refuses all. */
+static int start_in_child(void)
+{
+    const pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0) {
+        int count = 0;
+        const CUresult started = cu.cuInit(0);
+        const CUresult counted = cu.cuDeviceGetCount(&count);
+        _exit(started == CUDA_SUCCESS && counted == CUDA_SUCCESS ? 0
+              : started == CUDA_ERROR_NOT_INITIALIZED &&
+                      counted == CUDA_ERROR_NOT_INITIALIZED
+                  ? 1
+                  : 2);
+    }
+    int status = -1;
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+Test(driver_start, a_child_of_fork_is_refused_once_its_parent_has_started)
+{
+    cr_expect_eq(start_in_child(), 0);
+    ASSERT_CU(cu.cuInit(0));
+    cr_expect_eq(start_in_child(), 1);
+    EXPECT_CU(CUDA_SUCCESS, cu.cuInit(0));
+}
+
+static void *lock_for_ever(void *user)
+{
+    (void)cu.cuCtxSetCurrent(user);
+    (void)cu.cuCtxSynchronize();
+    return NULL;
+}
+
+/* Holds the driver's lock as long as this test lives. */
+Test(driver_start, a_child_of_fork_does_not_wait_for_a_launch_of_its_parent, .timeout = 60)
+{
+    pthread_t thread;
+    start_context();
+    CUcontext context = NULL;
+    ASSERT_CU(cu.cuCtxGetCurrent(&context));
+    ASSERT_CU(cu.emuConfigure("max_steps=1000000000000"));
+    const CUfunction spins = get_kernel("spins");
+    ASSERT_CU(cu.cuLaunchKernel(spins, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    cr_assert_eq(pthread_create(&thread, NULL, lock_for_ever, context), 0);
+    cr_expect_eq(start_in_child(), 1);
 }
 
 Test(driver_start, environment_is_read_at_init)
