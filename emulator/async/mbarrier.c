@@ -59,7 +59,8 @@ static void check_order(const struct emu_mbarrier_use *use,
 struct emu_mbarrier *emu_mbarrier_use(const struct emu_mbarrier_use *use,
                                       const struct emu_view *known)
 {
-    if (use->cta->exited) {
+    /* Of a thread it was reported where its address was looked up. */
+    if (use->cta->exited && use->lane == EMU_LANES) {
         emu_report_error(use->warp, use->insn, use->lane, EMU_FINDING_IN_FLIGHT,
                          "the mbarrier at shared offset %u of CTA %u is signalled, but "
                          "that CTA has exited",

@@ -41,6 +41,7 @@ static const char *const finding_names[EMU_FINDING_COUNT] = {
     [EMU_FINDING_DIVERGENCE] = "divergence",
     [EMU_FINDING_DESCRIPTOR] = "descriptor",
     [EMU_FINDING_IN_FLIGHT] = "in-flight",
+    [EMU_FINDING_EXITED_CTA] = "exited-cta",
     [EMU_FINDING_TRAP] = "trap",
     [EMU_FINDING_ILLEGAL] = "illegal",
 };
@@ -58,7 +59,8 @@ const char *emu_finding_name(enum emu_finding finding)
 bool emu_finding_is_formal(enum emu_finding finding)
 {
     return finding == EMU_FINDING_RACE || finding == EMU_FINDING_LANE_ORDER ||
-           finding == EMU_FINDING_PROXY_FENCE || finding == EMU_FINDING_TENSOR_FENCE;
+           finding == EMU_FINDING_PROXY_FENCE || finding == EMU_FINDING_TENSOR_FENCE ||
+           finding == EMU_FINDING_EXITED_CTA;
 }
 
 struct emu_reports *emu_reports_create(void)

@@ -32,6 +32,8 @@ enum emu_finding {
     EMU_FINDING_DIVERGENCE,
     EMU_FINDING_DESCRIPTOR,
     EMU_FINDING_IN_FLIGHT,
+    EMU_FINDING_EXITED_CTA, /* a thread reaches a CTA that nothing keeps from having ended
+                             */
     EMU_FINDING_TRAP,
     EMU_FINDING_ILLEGAL, /* an instruction used against its rules */
     EMU_FINDING_COUNT

@@ -252,9 +252,12 @@ struct emu_cta *emu_shared_resolve(struct emu_warp *warp, const struct emu_insn 
         return NULL;
     }
     if (cta->exited) {
-        emu_report_error(warp, insn, lane, EMU_FINDING_IN_FLIGHT,
-                         "shared memory of CTA %u, which has exited", rank);
-        return NULL;
+        /* Its memory is there until the cluster ends, here as on most runs of a GPU. */
+        emu_report(
+            warp, insn, lane, EMU_ERROR, EMU_FINDING_EXITED_CTA,
+            "shared memory of CTA %u, which has exited; a barrier of the cluster must "
+            "come before its end",
+            rank);
     }
     if (emu_launch_of(cta)->settings.races && !has_begun(cta, warp)) {
         emu_report(warp, insn, lane, EMU_ERROR, EMU_FINDING_RACE,

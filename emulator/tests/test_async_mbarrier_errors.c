@@ -148,7 +148,7 @@ Test(async_mbarrier_errors, arrival_at_a_cta_that_has_exited)
                            "mapa.shared::cluster.u32 %r3, %r1, 0;\n"
                            "@%p0 mbarrier.arrive.release.cluster.shared::cluster.b64 _, "
                            "[%r3];\n"),
-                 2, EMU_FINDING_IN_FLIGHT, "exited");
+                 2, EMU_FINDING_EXITED_CTA, "exited");
 }
 
 Test(async_mbarrier_errors, plain_accesses_to_a_live_barrier)

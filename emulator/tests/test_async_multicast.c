@@ -177,6 +177,40 @@ Test(async_multicast, copy_to_a_cta_that_has_exited_is_found)
     harness_close(&h);
 }
 
+/* CTA 1 ends at once; CTA 0 arrives at its mbarrier, reads its memory and stores one word
+ * of its own, some time later. */
+#define REACH_BACK(before_end)                                                        \
+    KERNEL(INIT(0, 2) "mov.u32 %r11, %cluster_ctarank;\nst.shared.u32 [%r1+64], 7;\n" \
+                      "barrier.cluster.arrive;\nbarrier.cluster.wait;\n"              \
+                      "setp.ne.u32 %p1, %r11, 0;\n@%p1 bra END;\nmov.u32 %r10, 0;\n"  \
+                      "D:\nadd.u32 %r10, %r10, 1;\nsetp.lt.u32 %p9, %r10, 20000;\n"   \
+                      "@%p9 bra D;\nmapa.shared::cluster.u32 %r12, %r1, 1;\n"         \
+                      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, "       \
+                      "[%r12];\nld.shared::cluster.u32 %r13, [%r12+64];\n"            \
+                      "st.global.u32 [%rd0], %r13;\nEND:\n" before_end)
+
+Test(async_multicast, thread_that_reaches_a_cta_that_has_exited_goes_on)
+{
+    for (unsigned allowed = 0; allowed < 2; allowed++) {
+        struct harness h;
+        uint32_t value = 0;
+        const uint64_t out = async_open(&h, REACH_BACK(""), 4);
+        h.settings.allowed = allowed << EMU_FINDING_EXITED_CTA;
+        cr_expect_eq(harness_run_clusters(&h, 2, 1, 2), allowed == 1);
+        cr_expect_gt(harness_found(&h, EMU_FINDING_EXITED_CTA), 0);
+        cr_expect_not_null(strstr(harness_text(&h), "CTA 1, which has exited"), "%s",
+                           harness_text(&h));
+        cr_expect(emu_memory_read(h.memory, out, &value, 4));
+        cr_expect_eq(value, 7);
+        harness_close(&h);
+    }
+    struct harness h;
+    async_open(&h, REACH_BACK("barrier.cluster.arrive;\nbarrier.cluster.wait;\n"), 4);
+    cr_expect(harness_run_clusters(&h, 2, 1, 2), "%s", harness_text(&h));
+    cr_expect_eq(harness_found(&h, EMU_FINDING_EXITED_CTA), 0);
+    harness_close(&h);
+}
+
 /* CTA 0 commits to CTA 1, then to itself; when the second commit has arrived it tells CTA
  * 1, which works on for longer than operations usually take, and exits. */
 #define TWO_COMMITS(before_exit)                                                                    \
