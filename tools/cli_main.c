@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* jit-gemm: the command line of the library. */
+#include <signal.h>
 #include <string.h>
 
 #include "cli.h"
@@ -51,6 +52,7 @@ int cli_dispatch(const char *program, const struct cli_command *table, size_t co
 
 int main(int argc, char **argv)
 {
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error with words */
     if (argc < 2) {
         return cli_usage_error("a command is missing; `jit-gemm --help` lists them");
     }

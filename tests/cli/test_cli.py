@@ -11,7 +11,7 @@ import json
 import re
 import sys
 
-from cli_harness import (ARCH, ROOT, SMALL, Folder, expect, expect_exit, named_tests,
+from cli_harness import (ARCH, ROOT, SMALL, TOOL, Folder, expect, expect_exit, named_tests,
                          need_compiler, run_tests, tool)
 
 COMMANDS = ["run", "build", "plan", "inspect", "trace", "prewarm", "cache", "epilogue", "bench",
@@ -218,6 +218,14 @@ def test_build_into_a_missing_folder_fails():
     need_compiler()
     done = tool("build", *SMALL, *ARCH, "--emit", "source", "-o", "/dev/null/x", "--no-cache")
     expect(done.returncode == 1 and "/dev/null/x" in done.stderr, "message", done)
+
+
+def test_a_file_beyond_the_limit_on_sizes_fails_with_words():
+    with Folder() as folder:
+        words = ["-c", 'ulimit -f 1; exec "$0" "$@"', TOOL, "build", *SMALL, *ARCH, "--emit", "source", "-o",
+                 folder.path / "unit.cu", "--no-cache"]
+        done = tool(*words, program="/bin/sh")
+        expect(done.returncode == 1 and "File too large" in done.stderr, "it should say so", done)
 
 
 # -------------------------------------------------------------------------- exit codes
