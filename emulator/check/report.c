@@ -172,6 +172,18 @@ unsigned emu_reports_count_of(struct emu_reports *reports, enum emu_finding find
     return count;
 }
 
+bool emu_reports_has_error(struct emu_reports *reports, enum emu_finding finding)
+{
+    bool found = false;
+    pthread_mutex_lock(&reports->lock);
+    for (size_t i = 0; i < reports->count && !found; i++) {
+        found = reports->findings[i].finding == finding &&
+                reports->findings[i].severity == EMU_ERROR;
+    }
+    pthread_mutex_unlock(&reports->lock);
+    return found;
+}
+
 bool emu_reports_first_error(struct emu_reports *reports, enum emu_finding *ret_finding)
 {
     pthread_mutex_lock(&reports->lock);

@@ -61,6 +61,8 @@ unsigned emu_reports_count_of(struct emu_reports *reports, enum emu_finding find
 /* Everything at or above a severity as text; the caller frees it with emu_free. */
 char *emu_reports_text(struct emu_reports *reports, enum emu_severity at_least);
 void emu_reports_clear(struct emu_reports *reports);
+/* Whether there is an error of that kind. */
+bool emu_reports_has_error(struct emu_reports *reports, enum emu_finding finding);
 /* The error that was added first; false when there was none. */
 bool emu_reports_first_error(struct emu_reports *reports, enum emu_finding *ret_finding);
 /* Adds what `from` (another list) holds. Returns as text, to be freed with emu_free, those

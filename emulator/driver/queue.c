@@ -34,6 +34,26 @@ static CUresult result_of(enum emu_finding finding)
     }
 }
 
+/* What lets a launch pass that failed with formal errors only: `allow` with all kinds. */
+static void describe_way_out(struct emu_reports *reports, struct emu_text *text)
+{
+    bool is_formal = true;
+    struct emu_text kinds = {0};
+    for (unsigned i = 0; i < EMU_FINDING_COUNT; i++) {
+        const enum emu_finding finding = (enum emu_finding)i;
+        if (emu_reports_has_error(reports, finding)) {
+            is_formal = is_formal && emu_finding_is_formal(finding);
+            emu_text_add(&kinds, "%s%s", emu_text_get(&kinds)[0] == '\0' ? "" : ",",
+                         emu_finding_name(finding));
+        }
+    }
+    if (is_formal) {
+        emu_text_add(text, "; to have its results, run it with JIT_GEMM_EMULATOR=allow=%s",
+                     emu_text_get(&kinds));
+    }
+    emu_text_free(&kinds);
+}
+
 /* What is known of one launch after it was run. */
 static void conclude(CUcontext context, struct emu_queued *queued,
                      struct emu_launch *launch)
@@ -52,14 +72,15 @@ static void conclude(CUcontext context, struct emu_queued *queued,
     emu_free(text);
     if (emu_reports_first_error(launch->reports, &finding)) {
         const char *name = NULL;
-        const bool is_formal = emu_finding_is_formal(finding);
+        struct emu_text way_out = {0};
+        describe_way_out(launch->reports, &way_out);
         context->sticky = result_of(finding);
         cuGetErrorName(context->sticky, &name);
-        emu_refuse(
-            context->sticky, "%s failed [%s]: the context answers %s until it is reset%s%s",
-            queued->function->ptx->name, emu_finding_name(finding), name,
-            is_formal ? "; to have its results, run it with JIT_GEMM_EMULATOR=allow=" : "",
-            is_formal ? emu_finding_name(finding) : "");
+        emu_refuse(context->sticky,
+                   "%s failed [%s]: the context answers %s until it is reset%s",
+                   queued->function->ptx->name, emu_finding_name(finding), name,
+                   emu_text_get(&way_out));
+        emu_text_free(&way_out);
     }
     emu_reports_free(launch->reports);
 }

@@ -161,6 +161,51 @@ Test(driver_failure, race_in_memory_without_a_name_tells_its_place)
     expect_report_of_unnamed_memory(kernel, "error [race]");
 }
 
+/* Two threads that nothing orders, and an mbarrier without its fence; last, if asked for, a
+ * store out of bounds. */
+static void expect_way_out(const char *last, const char *words)
+{
+    static const char form[] =
+        ".version 8.0\n.target sm_90\n.address_size 64\n"
+        ".visible .entry both(.param .u64 to)\n{\n.reg .b32 %%r<4>; .reg .b64 %%rd<3>;\n"
+        ".reg .pred %%p; .shared .align 16 .b8 s[64];\n"
+        "ld.param.u64 %%rd1, [to];\nmov.u32 %%r1, %%tid.x;\nst.global.u32 [%%rd1], %%r1;\n"
+        "setp.ne.u32 %%p, %%r1, 0;\n@%%p bra END;\nmov.u32 %%r2, s;\n"
+        "mbarrier.init.shared.b64 [%%r2], 1;\n"
+        "mbarrier.arrive.expect_tx.shared.b64 _, [%%r2], 16;\n"
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%%r2+16], "
+        "[%%rd1+16], 16, [%%r2];\n"
+        "W: mbarrier.try_wait.parity.shared.b64 %%p, [%%r2], 0;\n@!%%p bra W;\n%sEND:\n"
+        "ret;\n}\n";
+    const unsigned zeros[8] = {0};
+    char text[2048];
+    CUmodule module = NULL;
+    CUfunction kernel = NULL;
+    CUdeviceptr to = upload(zeros, sizeof(zeros));
+    void *params[] = {&to};
+    snprintf(text, sizeof(text), form, last);
+    ASSERT_CU(cu.cuModuleLoadData(&module, text));
+    ASSERT_CU(cu.cuModuleGetFunction(&kernel, module, "both"));
+    EXPECT_CU(CUDA_SUCCESS,
+              cu.cuLaunchKernel(kernel, 1, 1, 1, 64, 1, 1, 0, NULL, params, NULL));
+    cr_expect_neq(cu.cuCtxSynchronize(), CUDA_SUCCESS);
+    cr_expect_not_null(strstr(cu.emuLastError(), words), "%s", cu.emuLastError());
+    cr_expect_eq(strstr(cu.emuLastError(), "allow=") != NULL,
+                 strstr(words, "allow=") != NULL, "%s", cu.emuLastError());
+}
+
+Test(driver_failure, all_kinds_to_allow_are_named_where_they_are_enough)
+{
+    ASSERT_CU(cu.emuConfigure("show=none"));
+    expect_way_out("", "allow=race,proxy-fence");
+}
+
+Test(driver_failure, nothing_to_allow_is_named_where_it_is_not_enough)
+{
+    ASSERT_CU(cu.emuConfigure("show=none"));
+    expect_way_out("st.global.u32 [%rd1+4096], %r1;\n", "until it is reset");
+}
+
 Test(driver_failure, atomic_on_memory_that_was_never_written_tells_its_place)
 {
     ASSERT_CU(cu.emuConfigure("show=none"));
