@@ -31,6 +31,7 @@ static void empty_context(CUcontext context)
         emu_module_free((CUmodule)owned);
     }
     emu_memory_free_of(context);
+    context->grid_workspace = 0;
     context->default_stream = NULL;
     context->sticky = CUDA_SUCCESS;
 }

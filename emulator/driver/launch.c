@@ -92,6 +92,20 @@ static struct emu_launch make_launch(const struct emu_config *config, CUfunction
     return launch;
 }
 
+/* Where CTAs of a cooperative launch meet: 4 bytes for its size, and a barrier. Launches of
+ * a context use it one after the other, and leave it fit for the next. 0: no memory. */
+static uint64_t find_grid_workspace(CUcontext context)
+{
+    static const uint32_t fresh[2] = {sizeof(fresh), 0};
+    if (context->grid_workspace == 0) {
+        context->grid_workspace =
+            emu_memory_allocate_for(context, sizeof(fresh), "the grid's barrier");
+        emu_memory_write(context->device->memory, context->grid_workspace, fresh,
+                         sizeof(fresh));
+    }
+    return context->grid_workspace;
+}
+
 static CUresult submit(const struct emu_config *config, CUfunction function, void **params,
                        void **extra)
 {
@@ -110,6 +124,9 @@ static CUresult submit(const struct emu_config *config, CUfunction function, voi
     queued->function = function;
     queued->launch = make_launch(config, function);
     queued->launch.params = queued->params;
+    if (config->cooperative) {
+        queued->launch.grid_workspace = find_grid_workspace(context);
+    }
     if (emu_driver.waiting != stream || !config->programmatic) {
         emu_launches_run();
     }

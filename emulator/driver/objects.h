@@ -56,6 +56,7 @@ struct CUctx_st {
     unsigned flags;
     CUresult sticky; /* the error of a launch: returned until the context ends */
     CUstream default_stream;
+    uint64_t grid_workspace; /* of cooperative launches; 0: none was there yet */
 };
 
 struct emu_device {

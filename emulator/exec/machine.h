@@ -259,6 +259,7 @@ struct emu_launch {
     size_t param_bytes;
     unsigned sm_count;
     unsigned registers_per_thread; /* 0: unknown */
+    uint64_t grid_workspace;       /* of a cooperative launch, in its global memory; or 0 */
     uint8_t *covered; /* by instruction: set when it was executed; NULL: not asked for */
     /* Dependent launch, filled in by emu_grids_run: asked by griddepcontrol.wait (NULL:
      * nothing to wait for), and told when all CTAs allow the next grid to start. */

@@ -34,7 +34,9 @@ enum special {
     CLOCK_HI,
     DYNAMIC_SMEM_SIZE,
     TOTAL_SMEM_SIZE,
-    AGGR_SMEM_SIZE
+    AGGR_SMEM_SIZE,
+    GRID_WORKSPACE_HIGH,
+    GRID_WORKSPACE_LOW
 };
 
 enum {
@@ -75,7 +77,9 @@ static const struct {
     {"%nwarpid", 32, NWARPID, 0},
     {"%smid", 32, SMID, 0},
     {"%nsmid", 32, NSMID, 0},
-    {"%gridid", 64, ZERO, 0}, /* launches carry no number */
+    {"%gridid", 64, ZERO, 0},                 /* launches carry no number */
+    {"%envreg1", 32, GRID_WORKSPACE_HIGH, 0}, /* as cooperative groups read them */
+    {"%envreg2", 32, GRID_WORKSPACE_LOW, 0},
     {"%clock", 32, CLOCK, 0},
     {"%clock_hi", 32, CLOCK_HI, 0},
     {"%clock64", 64, CLOCK, 0},
@@ -174,6 +178,10 @@ static uint64_t get_warp_value(struct emu_warp *warp, enum special kind, unsigne
         return emu_align_up(cta->shared_bytes - EMU_SHARED_FIRST, SHARED_UNIT);
     case AGGR_SMEM_SIZE:
         return emu_align_up(cta->shared_bytes, SHARED_UNIT);
+    case GRID_WORKSPACE_HIGH:
+        return launch->grid_workspace >> 32;
+    case GRID_WORKSPACE_LOW:
+        return (uint32_t)launch->grid_workspace;
     default: /* ZERO */
         return 0;
     }

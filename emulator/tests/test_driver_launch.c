@@ -281,6 +281,44 @@ Test(driver_launch, attributes_are_taken_or_refused_by_number)
     expect_reason("attribute 7");
 }
 
+/* Each of two CTAs stores a number, meets the other as cooperative groups do, and copies
+ * the other's. */
+static const char meet_in_the_grid[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n"
+    ".visible .entry meet(.param .u64 out)\n{\n.reg .b32 %r<9>; .reg .b64 %rd<5>;\n"
+    ".reg .pred %p;\nld.param.u64 %rd1, [out];\nmov.u32 %r1, %ctaid.x;\n"
+    "mul.wide.u32 %rd2, %r1, 4;\nadd.u64 %rd2, %rd1, %rd2;\nadd.u32 %r2, %r1, 5;\n"
+    "st.global.u32 [%rd2], %r2;\nmov.u32 %r3, %envreg1;\nmov.u32 %r4, %envreg2;\n"
+    "mov.b64 %rd3, {%r4, %r3};\nsetp.eq.u32 %p, %r1, 0;\n"
+    "selp.u32 %r5, 0x7fffffff, 1, %p;\natom.add.release.gpu.u32 %r6, [%rd3+4], %r5;\n"
+    "W: ld.acquire.gpu.u32 %r7, [%rd3+4];\nxor.b32 %r7, %r7, %r6;\n"
+    "setp.ge.s32 %p, %r7, 0;\n@%p bra W;\nxor.b32 %r1, %r1, 1;\n"
+    "mul.wide.u32 %rd4, %r1, 4;\nadd.u64 %rd4, %rd1, %rd4;\nld.global.u32 %r8, [%rd4];\n"
+    "st.global.u32 [%rd2+8], %r8;\nret;\n}\n";
+
+Test(driver_launch, ctas_of_a_cooperative_grid_meet)
+{
+    CUmodule module = NULL;
+    CUfunction meet = NULL;
+    const unsigned zeros[4] = {0};
+    CUdeviceptr out = upload(zeros, sizeof(zeros));
+    void *params[] = {&out};
+    ASSERT_CU(cu.cuModuleLoadData(&module, meet_in_the_grid));
+    ASSERT_CU(cu.cuModuleGetFunction(&meet, module, "meet"));
+    for (int i = 0; i < 3; i++) {
+        unsigned got[4] = {0};
+        ASSERT_CU(cu.cuMemcpyHtoD(out, zeros, sizeof(zeros)));
+        ASSERT_CU(cu.cuLaunchCooperativeKernel(meet, 2, 1, 1, 1, 1, 1, 0, NULL, params));
+        ASSERT_CU(cu.cuMemcpyDtoH(got, out, sizeof(got)));
+        cr_expect_eq(got[2], 6, "launch %d", i);
+        cr_expect_eq(got[3], 5, "launch %d", i);
+    }
+    /* In other launches there is nothing to meet in. */
+    ASSERT_CU(cu.emuConfigure("show=none"));
+    ASSERT_CU(cu.cuLaunchKernel(meet, 2, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+    EXPECT_CU(CUDA_ERROR_ILLEGAL_ADDRESS, cu.cuCtxSynchronize());
+}
+
 Test(driver_launch, cooperative_grid_has_to_fit)
 {
     CUfunction empty = get_kernel("empty");
