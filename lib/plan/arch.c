@@ -221,12 +221,6 @@ static jit_gemm_status check_scaled(const struct jg_arch *arch,
                        "give scales of f32, 1x128 or 128x128, or build for sm_100a",
                        "the tensor core of %s does not multiply by scales", arch->name);
     }
-    if (problem->is_gated) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a.scale.kind",
-                       "give scales of f32, 1x128 or 128x128, or multiply twice",
-                       "there is no kernel for a gated epilogue with scale %s yet",
-                       jg_scale_name(&problem->a.scale));
-    }
     if (jg_loads_by_threads(problem)) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a.alignment",
                        "align A and B to 16 bytes and leave it zero",

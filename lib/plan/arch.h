@@ -18,10 +18,14 @@ struct jg_derived {
     int smem_bytes;    /* dynamic shared memory, a multiple of 1024 */
     int max_registers; /* that a role may have: the limit of the launch bound */
     int tmem_columns;  /* of tensor memory that a CTA allocates; 0 if the chip has none */
+    int scale_columns; /* of them, for scales that the tensor core multiplies by */
     int sum_fraction_bits; /* that sums of products keep; 0: they are exact integers */
     struct jg_output output;
     struct jg_box a_box, b_box;      /* of the tensor maps of the product's A and B */
     struct jg_box d_box, matrix_box; /* of D; of C and matrix operands */
+    /* Of scales that the tensor core multiplies by, not swizzled: a row of the box has
+     * those of 128 rows of the matrix, in pieces of the layout 128x4 along K. */
+    struct jg_box a_scale_box, b_scale_box;
     int scale_slots;  /* of the ring of scales of blocks; 0 where there is none */
     int lead_stages;  /* by which one math warpgroup ends a tile before the other, or 0 */
     int gate_columns; /* of an accumulator, from acc0 to acc1 of an element; 1: they are
@@ -33,6 +37,8 @@ struct jg_derived {
     double waves;             /* tiles * split_k / CTAs that fit at once */
     int64_t workspace_bytes;  /* at the planned size; 0 where none is needed */
     double predicted_us;      /* of the cost model; for comparing candidates only */
+    double waiting_us; /* of it, while the tensor core waits for an accumulator; 0 where
+                          the model does not tell */
 };
 
 struct jg_trial;

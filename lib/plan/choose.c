@@ -55,6 +55,15 @@ static void trace_numbers(struct jg_str *trace, const struct jg_trial *trial)
     if (jg_loads_by_threads(trial->problem)) {
         jg_str_puts(trace, ", A and B loaded by threads");
     }
+    if (derived->scale_columns > 0) { /* what the choice of such tiles turns on */
+        const int acc_stages = trial->config.storage.acc_stages;
+        jg_str_printf(trace,
+                      ", tensor memory for %d accumulator%s and %d columns of scales",
+                      acc_stages, acc_stages > 1 ? "s" : "", derived->scale_columns);
+        jg_str_puts(trace, ", multiplications wait ");
+        print_fixed(trace, derived->waiting_us, 1);
+        jg_str_puts(trace, " us for epilogues");
+    }
     if (jg_outputs_by_threads(trial->problem)) {
         jg_str_printf(trace,
                       ", D, C and matrices moved by threads, which is slower: "

@@ -105,8 +105,8 @@ static bool check_blocks(struct jg_trial *trial, const struct jg_team_columns *c
     if (spreads_blocks(problem) && jg_problem_has_neighbours(problem)) {
         return jg_trial_reject(trial,
                                "there is no kernel for scale %s of D with pairs of "
-                               "neighbours in an MN-major B; pair=halves has one",
-                               name);
+                               "neighbours in %s; pair=halves has one",
+                               name, jg_problem_neighbours_name(problem));
     }
     const bool may_share = columns->shared && spreads_blocks(problem);
     if (columns->count % whole != 0 && !(may_share && 2 * columns->count == whole)) {

@@ -15,10 +15,11 @@ enum {
     JG_GATED_STEP = 32          /* columns of a gated D in a step of the epilogue */
 };
 
-/* Why a trial is refused whose product's A has pairs that no copy takes apart. */
-#define JG_NEIGHBOURS_ALONG_M                                                            \
-    "pairs of neighbours in an MN-major B lie along the rows of the multiplication, in " \
-    "different lanes; "
+/* Why a trial is refused whose product's A has pairs that no copy takes apart; of their
+ * name. */
+#define JG_NEIGHBOURS_ALONG_M                                                           \
+    "pairs of neighbours in %s lie along the rows of the multiplication, in different " \
+    "lanes; "
 
 enum jg_epilogue_kind {
     JG_EPILOGUE_FRAGMENTS = 0, /* in the accumulator's own layout; D by TMA */

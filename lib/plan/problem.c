@@ -688,12 +688,20 @@ jit_gemm_status jg_problem_check_k(const struct jg_problem *problem, const char 
         K_STEP_OF_E2M1, (long long)k);
 }
 
-/* Do the halves of B begin at blocks of their own? */
+/* Do the halves of B begin at blocks of their own, or at pieces that such are copied in? */
 static jit_gemm_status check_blocks_of_halves(const struct jg_problem *problem,
                                               const char *field, int64_t n)
 {
     const jit_gemm_scale *scale = &problem->b.scale;
     const int64_t half = n / 2;
+    if (jg_scale_is_multiplied(scale) && half % JG_SCALE_PIECE_ROWS != 0) {
+        return jg_fail(
+            JIT_GEMM_ERR_UNSUPPORTED, field,
+            "give halves of a multiple of 128 columns, or pair=interleaved",
+            "half of B has %lld columns, which are no whole pieces of %d: one of "
+            "scale %s in layout 128x4 would belong to both",
+            (long long)half, JG_SCALE_PIECE_ROWS, jg_scale_name(scale));
+    }
     if (scale->kind != JIT_GEMM_SCALE_BLOCK || half % scale->block_mn == 0) {
         return JIT_GEMM_OK;
     }
@@ -724,6 +732,17 @@ jit_gemm_status jg_problem_check_halves(const struct jg_problem *problem, const 
         "half of a row of the MN-major B has %lld bytes, and what loads it needs "
         "a multiple of %d",
         (long long)half_bytes, problem->b.alignment);
+}
+
+bool jg_problem_has_neighbours(const struct jg_problem *problem)
+{
+    return problem->is_gated && problem->pair == JIT_GEMM_PAIR_INTERLEAVED &&
+           (problem->b.is_mn_major || jg_scale_is_multiplied(&problem->b.scale));
+}
+
+const char *jg_problem_neighbours_name(const struct jg_problem *problem)
+{
+    return problem->b.is_mn_major ? "an MN-major B" : "a B with scales in pieces of 128x4";
 }
 
 bool jg_problem_is_column_major(const struct jg_problem *problem)

@@ -52,13 +52,11 @@ static inline bool jg_loads_by_threads(const struct jg_problem *problem)
     return problem->a.alignment < JG_TMA_ALIGNMENT;
 }
 
-/* Are the accumulators of an element of D neighbours? Of an MN-major B no copy takes apart
- * what lies side by side. */
-static inline bool jg_problem_has_neighbours(const struct jg_problem *problem)
-{
-    return problem->is_gated && problem->b.is_mn_major &&
-           problem->pair == JIT_GEMM_PAIR_INTERLEAVED;
-}
+/* Are the accumulators of an element of D neighbours? Of an MN-major B, and of the scales
+ * that the tensor core multiplies by, no copy takes apart what lies side by side. */
+bool jg_problem_has_neighbours(const struct jg_problem *problem);
+/* Such a B, for messages. */
+const char *jg_problem_neighbours_name(const struct jg_problem *problem);
 
 /* Do threads move D, C and matrix operands, because TMA does not take them? */
 static inline bool jg_outputs_by_threads(const struct jg_problem *problem)

@@ -13,7 +13,8 @@ struct jg_product jg_product_make(const struct jg_problem *problem, bool swap_ab
                                .b = swap_ab ? problem->a : problem->b,
                                .d = problem->d,
                                .d_is_transpose = swap_ab != problem->d.is_mn_major,
-                               .is_gated = problem->is_gated};
+                               .is_gated = problem->is_gated,
+                               .has_neighbours = jg_problem_has_neighbours(problem)};
 }
 
 int jg_product_gate_rows(const struct jg_product *product)
@@ -36,6 +37,12 @@ bool jg_product_promotes_scales(const struct jg_product *product)
 bool jg_product_is_block_scaled(const struct jg_product *product)
 {
     return jg_scale_is_multiplied(&product->a.scale);
+}
+
+bool jg_product_scales_halves(const struct jg_product *product)
+{
+    return jg_product_is_block_scaled(product) && !product->has_neighbours &&
+           jg_product_gate_columns(product) > 1;
 }
 
 struct jg_product_size jg_product_size(const struct jg_product *product, uint32_t m,

@@ -17,6 +17,7 @@ struct jg_product {
     struct jg_matrix d;    /* as it lies in memory */
     bool d_is_transpose;   /* does D lie in memory as the transpose of the product? */
     bool is_gated;         /* do two columns of the problem's B make one of D? */
+    bool has_neighbours;   /* and side by side: jg_problem_has_neighbours */
 };
 
 struct jg_product jg_product_make(const struct jg_problem *problem, bool swap_ab);
@@ -31,6 +32,8 @@ bool jg_product_promotes_scales(const struct jg_product *product);
 
 /* Does the tensor core multiply by scales? */
 bool jg_product_is_block_scaled(const struct jg_product *product);
+/* ... and columns of B in two halves of it, which a multiplication each takes? */
+bool jg_product_scales_halves(const struct jg_product *product);
 
 /* M and N of the product where those of the problem are these. */
 struct jg_product_size {

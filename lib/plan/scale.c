@@ -330,9 +330,9 @@ bool jg_scale_takes_d(const jit_gemm_scale *scale, jit_gemm_dtype d)
 /* ---------------------------------------------------------------------------- sizes */
 
 enum {
-    COLUMN_STEP = 4,  /* what a column of scales is rounded up to */
-    PIECE_ROWS = 128, /* of the layout 128x4 */
-    SMALL_ROWS = 8,   /* of the layout 8x4 */
+    COLUMN_STEP = 4, /* what a column of scales is rounded up to */
+    PIECE_ROWS = JG_SCALE_PIECE_ROWS,
+    SMALL_ROWS = 8, /* of the layout 8x4 */
     PIECE_BLOCKS = 4
 };
 

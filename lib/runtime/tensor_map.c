@@ -4,11 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan/scale.h"
+
 _Static_assert(sizeof(CUtensorMap) == sizeof(struct jg_tensor_map),
                "a tensor map is 128 bytes on both sides");
-
-/* Of 128 rows by 4 scales (jg/sm100a/scale_tiles.cuh). */
-enum { SCALE_PIECE_BYTES = 512 };
 
 /* A stride that the hardware takes, of a dimension that has none. */
 #define JG_ANY_STRIDE_BYTES 128
@@ -80,8 +79,9 @@ static struct jg_box box_of_operand(const struct jg_kernel *kernel,
     case JG_MAP_D:
         return derived->d_box;
     case JG_MAP_A_SCALE:
+        return derived->a_scale_box;
     case JG_MAP_B_SCALE:
-        return (struct jg_box){.rows = 1, .row_bytes = SCALE_PIECE_BYTES};
+        return derived->b_scale_box;
     default:
         return derived->matrix_box;
     }
@@ -120,7 +120,7 @@ static jit_gemm_status fail_encode(const struct jg_kernel *kernel, CUresult resu
                           "see the limits of pointers and strides in the manual");
 }
 
-enum { MAX_DIMS = 4 };
+enum { MAX_DIMS = 4, SCALE_PIECE_WORDS = JG_SCALE_PIECE_BYTES / 4 };
 
 /* What the driver is told of a matrix, innermost dimension first; strides of all but that.
  */
@@ -171,6 +171,19 @@ static struct map_shape shape_gated(const struct jg_problem *problem,
     return shape;
 }
 
+/* The same of scales in pieces, of words: a piece, those along K, along M or N, batches
+ * (jg/sm100a/scale_tiles.cuh). */
+static struct map_shape shape_pieces(const struct jg_map_key *key)
+{
+    const struct map_shape rows = shape_matrix(key, JIT_GEMM_DTYPE_S32);
+    return (struct map_shape){.dims = 4,
+                              .sizes = {SCALE_PIECE_WORDS,
+                                        (rows.sizes[0] - 1) / SCALE_PIECE_WORDS + 1,
+                                        rows.sizes[1], rows.sizes[2]},
+                              .strides_bytes = {JG_SCALE_PIECE_BYTES, rows.strides_bytes[0],
+                                                rows.strides_bytes[1]}};
+}
+
 /* UNSUPPORTED if the driver refuses it. */
 static jit_gemm_status encode_map(const struct jg_kernel *kernel, enum jg_map_index operand,
                                   const struct jg_map_key *key,
@@ -181,14 +194,20 @@ static jit_gemm_status encode_map(const struct jg_kernel *kernel, enum jg_map_in
     const bool has_pairs = (operand == JG_MAP_A && jg_product_gate_rows(product) > 1) ||
                            (operand == JG_MAP_B && jg_product_gate_columns(product) > 1 &&
                             !jg_problem_has_neighbours(&kernel->problem));
-    struct map_shape shape =
-        has_pairs ? shape_gated(&kernel->problem, key) : shape_matrix(key, dtype);
+    const bool is_scale = operand == JG_MAP_A_SCALE || operand == JG_MAP_B_SCALE;
+    struct map_shape shape = is_scale    ? shape_pieces(key)
+                             : has_pairs ? shape_gated(&kernel->problem, key)
+                                         : shape_matrix(key, dtype);
     const struct jg_box box = box_of_operand(kernel, operand);
     const bool spreads = is_spread(kernel, operand);
     const int element_bits = spreads ? 8 : jg_dtype_bits(dtype);
-    const cuuint32_t box_dims[MAX_DIMS] = {8 * (cuuint32_t)box.row_bytes /
-                                               (cuuint32_t)element_bits,
-                                           (cuuint32_t)box.rows, 1, 1};
+    const cuuint32_t pieces = (cuuint32_t)box.row_bytes / JG_SCALE_PIECE_BYTES;
+    const cuuint32_t matrix_dims[MAX_DIMS] = {8 * (cuuint32_t)box.row_bytes /
+                                                  (cuuint32_t)element_bits,
+                                              (cuuint32_t)box.rows, 1, 1};
+    const cuuint32_t scale_dims[MAX_DIMS] = {SCALE_PIECE_WORDS, pieces,
+                                             (cuuint32_t)box.rows, 1};
+    const cuuint32_t *box_dims = is_scale ? scale_dims : matrix_dims;
     const cuuint32_t element_strides[MAX_DIMS] = {1, 1, 1, 1};
     if (key->inner == 0 && jg_dtype_bits(dtype) < 8) { /* 1 is no whole byte */
         shape.sizes[0] = box_dims[0];

@@ -70,11 +70,11 @@ def first_cells(ptx):
         return
 
 
-def piece_loads(count, change):
-    """The last copies of a stage, those of its pieces."""
+def piece_loads(change):
+    """The last copies of a stage, those of its pieces: of A, and of B."""
     def places(ptx):
         loads = list(statement(r"cp\.async\.bulk\.tensor[\w.:]*complete_tx[\w.:]*").finditer(ptx))
-        for match in loads[-count:]:
+        for match in loads[-2:]:
             yield match, replaced(match, change(*match.groups()))
     return places
 
@@ -170,8 +170,8 @@ def rules_of_end(kind, bits):
 
 def rules_of(kind, k_pieces):
     """Those of a kernel whose stages have so many pieces of scales along K."""
-    pieces = k_pieces * (1 + B_PIECES)
-    columns = pieces * PIECE_COLUMNS  # of a stage
+    along_k = (1 + B_PIECES) * PIECE_COLUMNS  # from a piece to the next one along K
+    columns = k_pieces * along_k  # of a stage
     rules = {
         "to the cells of another stage": rewrite(CELLS, offset_in_register(columns)),
         "drop a copy to cells": drop(CELLS),
@@ -182,9 +182,9 @@ def rules_of(kind, k_pieces):
         "B's of another stage": other_cells(1, columns),
         "A's for B's": rewrite(SCALED, exchange_cells),
         "columns from a piece's first on": first_cells,
-        "a piece of the next blocks of K": piece_loads(pieces, other_place(0, 128)),
-        "a piece of other rows": piece_loads(pieces, other_place(1, 1)),
-        "drop the load of a piece": piece_loads(pieces, drop_text),
+        "a piece of the next blocks of K": piece_loads(other_place(1, 1)),
+        "a piece of other rows": piece_loads(other_place(2, 1)),
+        "drop the load of a piece": piece_loads(drop_text),
         "bytes of a piece are not announced": other_bytes(-512),
         "wait for no stage": wait_before(CELLS, always_ready),
         # But for the first: the fence before a stage's scales stands for that behind the wait for
@@ -195,8 +195,8 @@ def rules_of(kind, k_pieces):
     }
     if k_pieces > 1:
         rules |= {
-            "A's of the next piece along K": other_cells(0, PIECE_COLUMNS),
-            "B's of the next piece along K": other_cells(1, B_PIECES * PIECE_COLUMNS),
+            "A's of the next piece along K": other_cells(0, along_k),
+            "B's of the next piece along K": other_cells(1, along_k),
         }
     return {f"{kind}: {rule}": places for rule, places in rules.items()}
 
@@ -220,9 +220,9 @@ TENSOR_SCALE_RULES = {
     "spread: B of other 16 elements": rewrite(SCALED, other_descriptor(2, "1")),
     "spread: gaps are announced": other_bytes(96 * 64),
     "pairs of scales: the odd CTA has those of other rows": piece_loads(
-        4 * (1 + B_PIECES), other_place(1, "%cluster_ctarank")),
+        other_place(2, "%cluster_ctarank")),
     "pairs of scales: the odd CTA has those of other blocks of K": piece_loads(
-        4 * (1 + B_PIECES), other_place(0, "%cluster_ctarank")),
+        other_place(1, "%cluster_ctarank")),
     "pairs of scales: bytes of the odd CTA are not announced": other_bytes(
         -4 * (1 + B_PIECES) * 512),
     **rules_of_end("pairs of scales", 16),

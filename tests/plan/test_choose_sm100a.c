@@ -196,6 +196,69 @@ Test(choose_sm100a, second_accumulator_is_for_a_second_tile)
     expect_config("8192x8192x512 bf16 config=acc_stages=1", "acc_stages=1");
 }
 
+/* Cells of all stages lie beside the accumulators. */
+Test(choose_sm100a, scales_leave_room_for_a_second_accumulator_in_narrower_tiles)
+{
+    static const struct {
+        const char *text;
+        int acc_stages, stages;
+    } rows[] = {
+        {"8192x8192x8192 mxfp8 d=bf16 config=mma=256x256", 1, 5},
+        {"8192x8192x8192 mxfp8 d=bf16 config=mma=256x224", 2, 4},
+        {"8192x8192x8192 mxfp8 d=bf16 config=mma=256x224 stages=6", 1, 6},
+        {"8192x8192x8192 mxfp8 d=bf16 config=mma=256x192", 2, 6},
+        {"8192x8192x8192 mxfp4 d=bf16 config=mma=256x192", 2, 5},
+        {"8192x8192x8192 nvfp4 d=bf16 config=mma=256x256", 1, 5},
+        /* A second one would leave two stages, which a load's latency shows between. */
+        {"8192x8192x8192 nvfp4 d=bf16 config=mma=256x192", 1, 5},
+        {"8192x8192x8192 nvfp4 d=bf16 config=mma=256x160", 2, 4},
+        {"8192x8192x8192 nvfp4 d=bf16 config=mma=256x128", 2, 6},
+        {"1024x1024x8192 nvfp4 d=bf16 config=mma=256x128", 1, 6},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_choice choice = choose(rows[i].text);
+        cr_expect_eq(choice.config.storage.acc_stages, rows[i].acc_stages, "%s: %d",
+                     rows[i].text, choice.config.storage.acc_stages);
+        cr_expect_eq(choice.config.pipeline.stages, rows[i].stages, "%s: %d", rows[i].text,
+                     choice.config.pipeline.stages);
+        cr_expect_leq(choice.derived.tmem_columns, 512, "%s", rows[i].text);
+        cr_expect_gt(choice.derived.scale_columns, 0, "%s", rows[i].text);
+    }
+}
+
+/* Large tiles where one accumulator is no more than they save, else two. */
+Test(choose_sm100a, scaled_tiles_are_chosen_by_what_their_accumulators_cost)
+{
+    expect_config("8192x8192x8192 mxfp8 d=bf16", "mma=256x224 cta_group=2");
+    expect_config("8192x8192x8192 mxfp8 d=bf16", "acc_stages=2");
+    expect_config("16384x16384x16384 nvfp4 d=bf16", "mma=256x256 cta_group=2");
+    expect_config("16384x16384x16384 nvfp4 d=bf16", "acc_stages=1");
+    expect_config("8192x8192x1024 nvfp4 d=bf16", "acc_stages=2");
+}
+
+Test(choose_sm100a, model_counts_bytes_of_scales_and_epilogues_that_are_not_hidden)
+{
+    static const char config[] = "8192x8192x8192 %s d=bf16 config=mma=256x128 cluster=2x1 "
+                                 "stages=5 acc_stages=%d";
+    static const char *const types[] = {"e4m3", "mxfp8", "mxfp4", "nvfp4"};
+    double us[4][2], waiting_us[4][2];
+    for (int i = 0; i < 8; i++) {
+        char text[128];
+        snprintf(text, sizeof(text), config, types[i / 2], i % 2 + 1);
+        const struct jg_choice choice = choose(text);
+        us[i / 2][i % 2] = choice.derived.predicted_us;
+        waiting_us[i / 2][i % 2] = choice.derived.waiting_us;
+    }
+    for (int i = 0; i < 4; i++) {
+        cr_expect_gt(us[i][0] - us[i][1], 20.0, "%s: one accumulator", types[i]);
+        cr_expect_gt(waiting_us[i][0], 4 * waiting_us[i][1], "%s", types[i]);
+    }
+    cr_expect_gt(us[1][1], us[0][1], "MXFP8 loads scales, too");
+    cr_expect_gt(us[3][1], us[2][1], "NVFP4 has twice as many as MXFP4");
+    cr_expect_lt(us[3][1], 0.65 * us[1][1], "twice as many elements in the same clocks");
+    cr_expect_gt(us[2][1], 0.5 * us[1][1]);
+}
+
 Test(choose_sm100a, one_wave_of_known_sizes_needs_no_loop_and_the_rest_asks_for_tiles)
 {
     expect_config("1024x1024x1024 bf16", "scheduler=single");

@@ -273,6 +273,67 @@ Test(gated, columns_of_a_team_are_halved)
     jg_epilogue_destroy(epilogue);
 }
 
+/* Where the tensor core multiplies by scales, halves have pieces and multiplications of
+ * their own, and neighbours are multiplied as they lie. */
+Test(gated, scales_in_pieces_decide_how_pairs_are_multiplied)
+{
+    struct jg_epilogue *epilogue =
+        make_epilogue("d = silu(acc0) * acc1;", JIT_GEMM_OPERAND_SCALAR);
+    static const struct {
+        const char *text;
+        int gate_columns, box_rows, tmem_columns;
+        enum jg_epilogue_kind kind;
+    } rows[] = {
+        {"512x512x512 a=nvfp4 d=bf16 config=mma=128x128 stages=4 acc_stages=1", 1, 128, 256,
+         JG_EPILOGUE_VECTORS},
+        {"512x512x512 a=nvfp4 d=bf16 pair=halves config=mma=128x128 stages=4 acc_stages=1",
+         64, 64, 512, JG_EPILOGUE_FRAGMENTS},
+        {"512x512x512 a=mxfp8 d=bf16 pair=halves config=mma=256x192 stages=6 acc_stages=1",
+         96, 48, 512, JG_EPILOGUE_FRAGMENTS},
+        {"512x512x512 a=mxfp8 d=bf16 pair=halves config=mma=256x128 cluster=4x1 stages=5 "
+         "acc_stages=1",
+         64, 32, 256, JG_EPILOGUE_FRAGMENTS},
+        {"16x512x512 a=mxfp4 d=bf16 pair=halves config=mma=128x16 swap_ab=1 stages=4 "
+         "acc_stages=2",
+         16, 16, 256, JG_EPILOGUE_FRAGMENTS},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_choice choice;
+        cr_assert_eq(choose("sm_100a", rows[i].text, epilogue, &choice), JIT_GEMM_OK,
+                     "%s: %s", rows[i].text, jg_error_text());
+        cr_expect_eq(choice.derived.gate_columns, rows[i].gate_columns, "%s", rows[i].text);
+        cr_expect_eq(choice.derived.b_box.rows, rows[i].box_rows, "%s: %d", rows[i].text,
+                     choice.derived.b_box.rows);
+        cr_expect_eq(choice.derived.tmem_columns, rows[i].tmem_columns, "%s: %d",
+                     rows[i].text, choice.derived.tmem_columns);
+        cr_expect_eq(choice.derived.output.epilogue, rows[i].kind, "%s", rows[i].text);
+    }
+    jg_epilogue_destroy(epilogue);
+}
+
+Test(gated, halves_that_end_inside_of_a_piece_of_scales_are_refused)
+{
+    struct jg_epilogue *epilogue =
+        make_epilogue("d = silu(acc0) * acc1;", JIT_GEMM_OPERAND_SCALAR);
+    struct jg_choice choice;
+    cr_expect_eq(
+        choose("sm_100a", "64x320x64 a=mxfp8 pair=halves d=bf16", epilogue, &choice),
+        JIT_GEMM_ERR_UNSUPPORTED);
+    cr_expect_str_eq(jg_error_text(),
+                     "problem.n: half of B has 160 columns, which are no whole pieces of "
+                     "128: one of scale mx in layout 128x4 would belong to both; give "
+                     "halves of a multiple of 128 columns, or pair=interleaved");
+    cr_expect_eq(choose("sm_100a", "64x512x64 a=nvfp4 pair=halves d=bf16 config=mma=128x96",
+                        epilogue, &choice),
+                 JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_not_null(strstr(jg_error_text(),
+                              "with scale nv a CTA has 128 rows, and N is a "
+                              "multiple of 64, because halves are "
+                              "multiplied by themselves"),
+                       "%s", jg_error_text());
+    jg_epilogue_destroy(epilogue);
+}
+
 Test(gated, tiles_without_whole_pairs_are_rejected)
 {
     struct jg_epilogue *epilogue =

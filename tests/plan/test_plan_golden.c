@@ -34,6 +34,8 @@ static const struct {
     {"plan_sm100a_tf32", "sm_100a", "4096x4096x4096 tf32"},
     {"plan_sm100a_fp8", "sm_100a", "m=4096 n=4096 k=4096 a=e4m3 d=bf16 layout=tn"},
     {"plan_sm100a_s8", "sm_100a", "4096x4096x4096 s8 d=bf16"},
+    {"plan_sm100a_mxfp8", "sm_100a", "8192x8192x8192 mxfp8 d=bf16"},
+    {"plan_sm100a_nvfp4", "sm_100a", "m=8192 n=8192 k=8192 a=nvfp4 d=bf16"},
     {"plan_sm100a_square_4096", "sm_100a", "4096x4096x4096 bf16"},
     {"plan_sm100a_square_1024", "sm_100a", "1024x1024x1024 bf16"},
     {"plan_sm100a_small_m", "sm_100a", "m=16 n=4096 k=4096 a=bf16"},

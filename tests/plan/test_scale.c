@@ -292,6 +292,35 @@ Test(scale, tensor_memory_holds_the_scales_of_each_stage)
     }
 }
 
+/* One for A, one for B: all pieces of a stage along K, and of all rows that a tile touches.
+ */
+Test(scale, scales_of_a_stage_come_as_one_copy)
+{
+    static const struct {
+        const char *text;
+        int rows, row_bytes; /* of B */
+    } rows[] = {
+        {"512x512x512 mxfp8 config=mma=128x64", 1, 512},
+        {"512x512x512 mxfp8 config=mma=128x96", 2, 512},
+        {"512x512x512 mxfp4 config=mma=256x256", 2, 1024},
+        {"512x512x512 nvfp4 config=mma=256x224", 3, 2048},
+        {"5x512x512 nvfp4 config=mma=128x16 swap_ab=1", 1, 2048},
+        {"512x512x512 e4m3", 0, 0},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_choice choice;
+        cr_assert_eq(choose("sm_100a", rows[i].text, false, &choice, NULL), JIT_GEMM_OK,
+                     "%s: %s", rows[i].text, jg_error_text());
+        const struct jg_derived *derived = &choice.derived;
+        cr_expect_eq(derived->b_scale_box.rows, rows[i].rows, "%s: %d", rows[i].text,
+                     derived->b_scale_box.rows);
+        cr_expect_eq(derived->b_scale_box.row_bytes, rows[i].row_bytes, "%s: %d",
+                     rows[i].text, derived->b_scale_box.row_bytes);
+        cr_expect_eq(derived->a_scale_box.rows, rows[i].rows > 0, "%s", rows[i].text);
+        cr_expect_eq(derived->a_scale_box.row_bytes, rows[i].row_bytes, "%s", rows[i].text);
+    }
+}
+
 /* A tile that is the only one begins with its scales; others begin at multiples of 32. */
 Test(scale, few_tokens_have_a_tile_of_their_own)
 {
@@ -398,8 +427,12 @@ Test(scale, configs_without_whole_blocks_are_refused)
         {"sm_90a", ("512x512x512 e4m3 " MX), false,
          "problem.a.scale.kind: the tensor core of sm_90a does not multiply by scales; give "
          "scales of f32"},
-        {"sm_100a", ("512x512x512 e4m3 " MX), true,
-         "problem.a.scale.kind: there is no kernel for a gated epilogue with scale mx yet"},
+        {"sm_100a", ("512x512x512 e4m3 " MX " config=mma=128x64 swap_ab=1"), true,
+         "swap_ab=1: pairs of neighbours in a B with scales in pieces of 128x4 lie along the "
+         "rows of the multiplication, in different lanes; give pair=halves, or swap_ab=0"},
+        {"sm_100a", ("512x512x512 e4m3 d_scale=1x128 " MX), true,
+         "there is no kernel for scale 1x128 of D with pairs of neighbours in a B with "
+         "scales in pieces of 128x4; pair=halves has one"},
         {"sm_100a", ("512x512x512 e4m3 input_align=4 " MX), false,
          "problem.a.alignment: there is no kernel for scale mx with an input_align of 4"},
         {"sm_100a", ("512x512x512 e4m3 " MX " config=mma=64x64"), false,

@@ -107,7 +107,7 @@ struct KernelContext {
           scheduler(shape, cluster, smem.scheduler), input(smem.ring, cluster),
           epilogue_input(smem.epilogue_load_ring, OneCta(0)), load_order(smem.load_order),
           accumulators(smem.accumulators, cluster), tmem(smem.tmem_address),
-          loader(launch, cluster), scale_loader(launch), scale_ring(smem.scale_slots)
+          loader(launch, cluster), scale_loader(launch, shape), scale_ring(smem.scale_slots)
     {
     }
 

@@ -5,7 +5,8 @@
 // Called by the MMA thread; in a pair, by that of the leader CTA, for both CTAs. Each has
 // its half of the rows of A and of D, and its half of the columns of B at the same offset
 // of its shared memory. With Config::kGateInA the rows of acc0 and those of acc1 are
-// multiplied by the same B, one after the other.
+// multiplied by the same B, one after the other; so are the columns of acc0 and acc1 by the
+// same A where these have scales, which lie in two places.
 #pragma once
 #include <jg/ptx/cluster.cuh>
 #include <jg/ptx/shared.cuh>
@@ -21,7 +22,8 @@ template <class Config>
 class MmaOp {
     using Layout = LaneLayout<Config>;
     static constexpr u32 kM = Layout::kRows * Config::kCtaGroup;
-    static constexpr u32 kN = Config::kBlockN;
+    static constexpr u32 kBHalves = ScaleTiles<Config>::kBHalves;
+    static constexpr u32 kN = Config::kBlockN / kBHalves;
     using A = typename Config::A;
     using B = typename Config::B;
     static_assert(Config::kBlockK * kTileBits<Config> == 8 * 128,
@@ -46,6 +48,8 @@ class MmaOp {
     // What to add to a descriptor for the rows of acc1: all of a block's K, of those of
     // acc0.
     static constexpr u64 kRowsStep = Layout::kRows * 128 >> 4;
+    // The same for the columns of acc1.
+    static constexpr u64 kColumnsStep = InputB<Config>::kGateRows * 128 >> 4;
 
     // What to add to a descriptor for the next instruction's K.
     template <class Operand>
@@ -87,22 +91,15 @@ class MmaOp {
     {
         using Scale = typename Config::ABlockScale;
         using Scales = ScaleTiles<Config>;
-        constexpr u32 kPieceColumns = 4 * Scales::kBPieces; // of B, from a piece of K on
-        const u32 b_scales = scales + 4 * Scales::kKPieces;
+        const u32 b_scales =
+            scales + InputB<Config>::row_of_half(column) % ScalePiece::kRows / 32;
         ptx::tcgen05_fence_after_sync();
         if constexpr (kClearsScales) {
             if (k < Config::kBlockK && k % kMmaK != 0) {
                 clear_scales(scale_tiles, k);
             }
         }
-#pragma unroll
-        for (u32 j = 0; j < Scales::kKPieces; ++j) {
-            copy_scales(scales + 4 * j, scale_tiles.a[j]);
-#pragma unroll
-            for (u32 i = 0; i < Scales::kBPieces; ++i) {
-                copy_scales(b_scales + j * kPieceColumns + 4 * i, scale_tiles.b[j][i]);
-            }
-        }
+        copy_scales(scales, scale_tiles);
         const u64 a =
             layout<InputA<Config>>() | ptx::tcgen05_descriptor_address(tiles.a[0]);
         const u64 b =
@@ -112,15 +109,20 @@ class MmaOp {
             if (kWholeBlocks || i == 0 || i * kMmaK < k) {
                 const u32 block = i * kMmaK / Scale::kBlockK; // the first of this K
                 const u32 piece = block / ScalePiece::kBlocks;
-                ptx::tcgen05_mma_scaled<Config::kCtaGroup, A, B, typename Scale::Type>(
-                    accumulator, a + i * k_step<InputA<Config>>(),
-                    b + i * k_step<InputB<Config>>(),
-                    ptx::tcgen05_scaled_instruction<A, B, typename Scale::Type>(
-                        Config::kAKMajor, Config::kBKMajor, kM, kN) |
-                        ptx::tcgen05_scale_id(block % ScalePiece::kBlocks),
-                    scales + 4 * piece,
-                    b_scales + piece * kPieceColumns + column % ScalePiece::kRows / 32,
-                    i > 0 || !is_first);
+#pragma unroll
+                for (u32 j = 0; j < Scales::kAHalves * kBHalves; ++j) {
+                    const u32 of_a = j / kBHalves, of_b = j % kBHalves;
+                    ptx::tcgen05_mma_scaled<Config::kCtaGroup, A, B, typename Scale::Type>(
+                        accumulator + j * kN,
+                        a + i * k_step<InputA<Config>>() + of_a * kRowsStep,
+                        b + i * k_step<InputB<Config>>() + of_b * kColumnsStep,
+                        ptx::tcgen05_scaled_instruction<A, B, typename Scale::Type>(
+                            Config::kAKMajor, Config::kBKMajor, kM, kN) |
+                            ptx::tcgen05_scale_id(block % ScalePiece::kBlocks),
+                        scales + cell(piece, Scales::band_of_a(of_a)),
+                        b_scales + cell(piece, Scales::band_of_b(of_b)),
+                        i > 0 || !is_first);
+                }
             }
         }
     }
@@ -141,10 +143,9 @@ class MmaOp {
         const u32 block = k / kBlockK;
         const u32 piece = block / ScalePiece::kBlocks;
         const u32 byte = block % ScalePiece::kBlocks;
-        clear_piece<kCleared>(tiles.a[piece], byte);
 #pragma unroll 1
-        for (u32 i = 0; i < Scales::kBPieces; ++i) {
-            clear_piece<kCleared>(tiles.b[piece][i], byte);
+        for (u32 band = 0; band < Scales::kBands; ++band) {
+            clear_piece<kCleared>(tiles.pieces[band][piece], byte);
         }
         if constexpr (Config::kCtaGroup == 2) {
             ptx::fence_proxy_async_cluster();
@@ -170,12 +171,27 @@ class MmaOp {
         }
     }
 
-    // A piece: rows of 16 bytes, not swizzled.
-    static JG_DEVICE void copy_scales(u32 address, const u8 *piece)
+    // Column of a piece's cells: bands side by side, as an instruction reads those of B.
+    static constexpr JG_DEVICE u32 cell(u32 k_piece, u32 band)
     {
-        ptx::tcgen05_copy_scales<Config::kCtaGroup>(
-            address, ptx::tcgen05_descriptor(16, 128, ptx::Tcgen05Swizzle::kNone) |
-                         ptx::tcgen05_descriptor_address(piece));
+        return 4 * (k_piece * ScaleTiles<Config>::kBands + band);
+    }
+
+    // Pieces are rows of 16 bytes, not swizzled.
+    static JG_DEVICE void copy_scales(u32 address, const ScaleTiles<Config> &tiles)
+    {
+        using Scales = ScaleTiles<Config>;
+        const u64 first = ptx::tcgen05_descriptor(16, 128, ptx::Tcgen05Swizzle::kNone) |
+                          ptx::tcgen05_descriptor_address(&tiles);
+#pragma unroll
+        for (u32 i = 0; i < Scales::kKPieces; ++i) {
+#pragma unroll
+            for (u32 band = 0; band < Scales::kBands; ++band) {
+                ptx::tcgen05_copy_scales<Config::kCtaGroup>(
+                    address + cell(i, band),
+                    first + ((band * Scales::kKPieces + i) * ScalePiece::kBytes >> 4));
+            }
+        }
     }
 
     static JG_DEVICE void issue_block(const u8 *a_tile, const u8 *b_tile, u32 accumulator,

@@ -3,11 +3,14 @@
 // multiplies by them. ScaleLoader: how they come.
 //
 // Scales lie in pieces of 128 rows by 4 blocks of K, 512 bytes that are a row of a tensor
-// map (docs/scales.md, layout 128x4). A stage's K has the blocks of one piece of MXFP8, two
-// of MXFP4 and four of NVFP4. Of a pair each CTA has those of its own rows of A and of all
-// columns of B, because the tensor core of each multiplies all of these. A tile's first
-// column may lie inside of a piece, at a multiple of 32. Pieces that the matrix lacks are
-// zeros.
+// map (docs/scales.md, layout 128x4); its next dimensions are the pieces along K and those
+// along M or N. A stage's K has the blocks of one piece of MXFP8, two of MXFP4 and four of
+// NVFP4, which come as one copy with those of all rows that a tile touches. Of a pair each
+// CTA has those of its own rows of A and of all columns of B, because the tensor core of
+// each multiplies all of these. A tile's first column may lie inside of a piece, at a
+// multiple of 32. Pieces that the matrix lacks are zeros. Where a tile has both
+// accumulators of a gated D, from two halves of a matrix, it has the pieces of each: a half
+// begins with a piece.
 //
 // Called by: the load thread, for a stage that it has acquired; their bytes count at the
 // stage's barrier, as its tiles' do.
@@ -16,6 +19,7 @@
 #include <jg/common/cluster_shape.cuh>
 #include <jg/ptx/tma.cuh>
 #include <jg/schedule/work_item.cuh>
+#include <jg/tile/input_operand.cuh>
 
 namespace jg::sm100a {
 
@@ -31,18 +35,34 @@ template <class Config, bool = is_block_scaled<Config>()>
 struct alignas(128) ScaleTiles {
     static constexpr u32 kKPieces =
         Config::kBlockK / Config::ABlockScale::kBlockK / ScalePiece::kBlocks;
-    static constexpr u32 kBPieces = count_pieces(Config::kBlockN);
-    static constexpr u32 kBytes = kKPieces * (1 + kBPieces) * ScalePiece::kBytes;
-    static_assert(Config::kBlockM == ScalePiece::kRows, "rows of a CTA are a piece");
-    static_assert(Config::kBlockN % 32 == 0 ||
+    // Halves of A and of B, each with an accumulator and a multiplication.
+    static constexpr u32 kAHalves = InputA<Config>::kGateRows > 0 ? 2 : 1;
+    static constexpr u32 kBHalves = InputB<Config>::kGateRows > 0 ? 2 : 1;
+    static constexpr u32 kMmaColumns = Config::kBlockN / kBHalves;
+    static constexpr u32 kBPieces = count_pieces(kMmaColumns); // of a half
+    // Of 128 rows of A, then of columns of B.
+    static constexpr u32 kBands = kAHalves + kBHalves * kBPieces;
+    static constexpr u32 kBytes = kBands * kKPieces * ScalePiece::kBytes;
+    static_assert(Config::kBlockM == kAHalves * ScalePiece::kRows,
+                  "rows of a multiplication are a piece");
+    static_assert(kMmaColumns % 32 == 0 ||
                       (Config::kN != 0 && Config::kN <= Config::kBlockN),
                   "a column of tensor memory has 32 scales, with which a tile begins");
 
-    u8 a[kKPieces][ScalePiece::kBytes];
-    u8 b[kKPieces][kBPieces][ScalePiece::kBytes];
+    u8 pieces[kBands][kKPieces][ScalePiece::kBytes];
+
+    static constexpr JG_DEVICE u32 band_of_a(u32 half)
+    {
+        return half;
+    }
+    static constexpr JG_DEVICE u32 band_of_b(u32 half)
+    {
+        return kAHalves + half * kBPieces;
+    }
 };
 template <class Config>
 struct ScaleTiles<Config, false> {
+    static constexpr u32 kBHalves = 1;
     static constexpr u32 kBytes = 0;
 };
 
@@ -60,10 +80,12 @@ class ScaleLoader {
     using Tiles = ScaleTiles<Config>;
 
   public:
-    template <class Params>
-    JG_DEVICE explicit ScaleLoader(const Params &params)
+    template <class Params, class ShapeT>
+    JG_DEVICE ScaleLoader(const Params &params, const ShapeT &shape)
         : a_map_(&params.maps[kMapAScale]), b_map_(&params.maps[kMapBScale]),
-          a_batch_step_(params.a_scale.batch_step), b_batch_step_(params.b_scale.batch_step)
+          a_batch_step_(params.a_scale.batch_step),
+          b_batch_step_(params.b_scale.batch_step), a_half_rows_(shape.m / 2),
+          b_half_rows_(shape.n / 2)
     {
     }
 
@@ -76,39 +98,39 @@ class ScaleLoader {
     // Those of the block of K that begins at element `k`.
     JG_DEVICE void load(Tiles &tiles, u64 *full, const WorkItem &item, u32 k) const
     {
-        const u32 first = k / Config::kBlockK * Tiles::kKPieces;
+        const u32 k_piece = k / Config::kBlockK * Tiles::kKPieces;
+        const u32 a_row = InputA<Config>::row_of_half(item.row);
+        const u32 b_row = InputB<Config>::row_of_half(item.col);
 #pragma unroll
-        for (u32 j = 0; j < Tiles::kKPieces; ++j) {
-            copy(tiles.a[j], a_map_, full, item.row, first + j,
-                 map_batch<Config>(item, a_batch_step_));
+        for (u32 half = 0; half < Tiles::kAHalves; ++half) {
+            copy(tiles.pieces[Tiles::band_of_a(half)], a_map_, full, k_piece,
+                 a_row + half * a_half_rows_, map_batch<Config>(item, a_batch_step_));
+        }
 #pragma unroll
-            for (u32 i = 0; i < Tiles::kBPieces; ++i) {
-                copy(tiles.b[j][i], b_map_, full, item.col + i * ScalePiece::kRows,
-                     first + j, map_batch<Config>(item, b_batch_step_));
-            }
+        for (u32 half = 0; half < Tiles::kBHalves; ++half) {
+            copy(tiles.pieces[Tiles::band_of_b(half)], b_map_, full, k_piece,
+                 b_row + half * b_half_rows_, map_batch<Config>(item, b_batch_step_));
         }
     }
 
   private:
-    // Elements of the map are words of four scales.
-    static constexpr u32 kPieceWords = ScalePiece::kBytes / 4;
-
-    static JG_DEVICE void copy(u8 *piece, const TensorMap *map, u64 *full, u32 row,
-                               u32 k_piece, u32 batch)
+    static JG_DEVICE void copy(void *pieces, const TensorMap *map, u64 *full, u32 k_piece,
+                               u32 row, u32 batch)
     {
-        const i32 x = static_cast<i32>(k_piece * kPieceWords);
+        const i32 x = static_cast<i32>(k_piece);
         const i32 y = static_cast<i32>(row / ScalePiece::kRows);
         const i32 z = static_cast<i32>(batch);
         if constexpr (Cluster::kCtaGroup == 2) {
-            ptx::tma_load_pair(piece, map, full, x, y, z);
+            ptx::tma_load_pair(pieces, map, full, 0, x, y, z);
         } else {
-            ptx::tma_load(piece, map, full, x, y, z);
+            ptx::tma_load(pieces, map, full, 0, x, y, z);
         }
     }
 
     const TensorMap *a_map_;
     const TensorMap *b_map_;
     u32 a_batch_step_, b_batch_step_;
+    u32 a_half_rows_, b_half_rows_; // from acc0 to acc1, where they are halves
 };
 
 } // namespace jg::sm100a

@@ -9,8 +9,10 @@
 // of acc0, then as many of acc1, and so on. In the tensor map these columns are a
 // dimension, and which accumulator one. In the product's B the two of an element lie that
 // far apart in the accumulator. With Config::kGateInA the product's A has them, all of
-// acc0 before those of acc1: the tensor core multiplies each by itself. Neighbours of an
-// MN-major matrix, which no copy takes apart, come as they are (kGateColumns is 1).
+// acc0 before those of acc1: the tensor core multiplies each by itself. So it does where it
+// multiplies by scales, and each CTA of a pair has half of the columns of acc0 and half of
+// those of acc1. Neighbours of an MN-major matrix, or whose scales lie in pieces, which no
+// copy takes apart, come as they are (kGateColumns is 1).
 //
 // Beside elements of 8 bits those of 4 have a byte each of shared memory, as the tensor
 // core takes them: copies bring 16 of them in 8 bytes and leave a gap of 8. Bytes that
@@ -18,6 +20,7 @@
 //
 // Whoever loads or multiplies a tile obeys these constants.
 #pragma once
+#include <jg/common/block_scale.cuh>
 #include <jg/tile/tile_swizzle.cuh>
 
 namespace jg {
@@ -63,12 +66,21 @@ using InputA = InputOperand<typename Config::A, Config::kAKMajor, Config::kBlock
                             Config::kASwizzleBytes, Config::kASwizzleAtom,
                             Config::kGateInA ? Config::kBlockM / 2 : 0, kTileBits<Config>>;
 
+template <class Config>
+constexpr JG_DEVICE u32 gate_rows_of_b()
+{
+    if (Config::kGateInA || Config::kGateColumns <= 1) {
+        return 0;
+    }
+    return is_block_scaled<Config>() ? Config::kBlockN / 2 / Config::kCtaGroup
+                                     : Config::kGateColumns;
+}
+
 // Of a pair of CTAs each has half of the columns.
 template <class Config>
 using InputB =
     InputOperand<typename Config::B, Config::kBKMajor, Config::kBlockN / Config::kCtaGroup,
-                 Config::kBSwizzleBytes, Config::kBSwizzleAtom,
-                 Config::kGateInA || Config::kGateColumns == 1 ? 0 : Config::kGateColumns,
+                 Config::kBSwizzleBytes, Config::kBSwizzleAtom, gate_rows_of_b<Config>(),
                  kTileBits<Config>>;
 
 } // namespace jg

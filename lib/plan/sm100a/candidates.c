@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Blackwell: what is tried, and how the rest of a config is filled in. */
+#include "base/math.h"
 #include "plan/cluster.h"
 #include "plan/raster.h"
 #include "plan/sm100a/sm100a.h"
@@ -10,9 +11,7 @@ enum { K_GROUP_4_TILE = 64 * 16, K_GROUP_2_TILE = 64 * 96 };
 
 /* What is tried, in order of preference between equals. CTAs of 64 rows come in pairs only:
  * a CTA that multiplies 64 rows by itself takes as long as for 128. Where D has few rows in
- * memory, the transposed product wastes least: many CTAs share the length of the rows. The
- * last ones are tried only where sums of a gated D are multiplied by scales of blocks: as
- * many columns as there are registers for, and half of a block of D for each team. */
+ * memory, the transposed product wastes least: many CTAs share the length of the rows. */
 static const struct candidate {
     int m, n, cta_group; /* of the MMA */
     int cluster_m, cluster_n;
@@ -27,29 +26,54 @@ static const struct candidate {
     {128, 64, 1, 1, 1, false},  {128, 64, 1, 2, 1, false},  {128, 64, 1, 1, 2, false},
     {128, 128, 2, 2, 1, false}, {128, 64, 2, 2, 1, false},  {128, 32, 2, 2, 1, false},
     {128, 16, 1, 1, 1, true},   {128, 32, 1, 1, 1, true},   {128, 32, 2, 2, 1, true},
-    {128, 64, 2, 2, 1, true},   {128, 256, 2, 2, 1, false}, {128, 256, 2, 4, 1, false},
+    {128, 64, 2, 2, 1, true},
+};
+
+/* Besides, where sums of a gated D are multiplied by scales of blocks: as many columns as
+ * there are registers for, and half of a block of D for each team. */
+static const struct candidate of_gated_sums[] = {
+    {128, 256, 2, 2, 1, false},
+    {128, 256, 2, 4, 1, false},
+};
+
+/* Besides, where the tensor core multiplies by scales: beside two accumulators of so many
+ * columns tensor memory has the cells of four stages, of 224 those of MXFP8, of 160 those
+ * of NVFP4. Tiles of 240 columns would begin inside of a cell. */
+static const struct candidate of_scales[] = {
+    {256, 224, 2, 2, 1, false}, {256, 224, 2, 4, 1, false}, {256, 160, 2, 2, 1, false},
+    {256, 160, 2, 4, 1, false}, {128, 224, 1, 1, 1, false}, {128, 160, 1, 1, 1, false},
 };
 
 enum {
     CANDIDATE_COUNT = sizeof(candidates) / sizeof(candidates[0]),
-    GATED_COUNT = 2 /* the last of them */
+    GATED_SUMS_COUNT = sizeof(of_gated_sums) / sizeof(of_gated_sums[0]),
+    SCALES_COUNT = sizeof(of_scales) / sizeof(of_scales[0])
 };
 
-static int count_candidates(const struct jg_problem *problem)
+/* NULL past the last one. */
+static const struct candidate *find_candidate(const struct jg_problem *problem, int index)
 {
     const struct jg_product product = jg_product_make(problem, false);
-    return product.is_gated && jg_product_promotes_scales(&product)
-               ? CANDIDATE_COUNT
-               : CANDIDATE_COUNT - GATED_COUNT;
+    const int more = index - CANDIDATE_COUNT;
+    if (more < 0) {
+        return index >= 0 ? &candidates[index] : NULL;
+    }
+    if (jg_product_is_block_scaled(&product)) {
+        return more < SCALES_COUNT ? &of_scales[more] : NULL;
+    }
+    return product.is_gated && jg_product_promotes_scales(&product) &&
+                   more < GATED_SUMS_COUNT
+               ? &of_gated_sums[more]
+               : NULL;
 }
 
 bool jg_sm100a_candidate(const struct jg_problem *problem, int index,
                          struct jg_config *ret_config)
 {
-    if (index < 0 || index >= count_candidates(problem)) {
+    const struct candidate *candidate = find_candidate(problem, index);
+    if (candidate == NULL) {
         return false;
     }
-    const struct candidate *candidate = &candidates[index];
     const bool by_columns = jg_problem_is_column_major(problem);
     *ret_config =
         (struct jg_config){.kernel = JG_KERNEL_GEMM,
@@ -100,12 +124,6 @@ static enum jg_scheduler choose_scheduler(const struct jg_trial *trial)
 /* One accumulator is enough where each CTA has one tile. */
 static int choose_acc_stages(const struct jg_trial *trial)
 {
-    const int scales =
-        jg_sm100a_stages.most * jg_sm100a_scale_columns(&trial->product, &trial->config);
-    if (scales > 0 && JG_SM100A_MAX_ACC_STAGES * trial->config.layout.mma_n + scales >
-                          JG_SM100A_TMEM_COLUMNS) {
-        return 1;
-    }
     if (jg_product_promotes_scales(&trial->product)) { /* each block of K takes one */
         return JG_SM100A_MAX_ACC_STAGES;
     }
@@ -145,6 +163,35 @@ static void complete_layout(const struct jg_product *product,
     }
 }
 
+/* The rest of the config where there are so many accumulators. */
+static void complete_storage(struct jg_trial *trial, int acc_stages)
+{
+    const struct jg_config_override *override = trial->override;
+    struct jg_config *config = &trial->config;
+    config->storage.acc_stages = acc_stages;
+    const struct jg_smem smem = jg_sm100a_smem(trial);
+    struct jg_stage_limits limits = jg_sm100a_stages;
+    limits.most = (int)jg_min(limits.most, jg_sm100a_scaled_stages(trial));
+    config->pipeline.stages = override->has_stages
+                                  ? override->values.pipeline.stages
+                                  : jg_stages_choose(trial, &smem, &limits);
+}
+
+/* Scales of all stages lie beside the accumulators: a second one may cost stages of the
+ * ring, or have no room. The model says which is less. */
+static void choose_scaled_storage(struct jg_trial *trial)
+{
+    struct jg_trial one = *trial, more = *trial;
+    complete_storage(&one, 1);
+    complete_storage(&more, choose_acc_stages(trial));
+    const bool has_more = jg_sm100a_derive(&more);
+    const bool has_one = jg_sm100a_derive(&one);
+    trial->config =
+        has_more && (!has_one || more.derived.predicted_us < one.derived.predicted_us)
+            ? more.config
+            : one.config;
+}
+
 void jg_sm100a_complete(struct jg_trial *trial)
 {
     const struct jg_config_override *override = trial->override;
@@ -159,11 +206,12 @@ void jg_sm100a_complete(struct jg_trial *trial)
         override->has_scheduler ? wanted->launch.scheduler : choose_scheduler(trial);
     config->pipeline.k_group =
         override->has_k_group ? wanted->pipeline.k_group : choose_k_group(trial);
-    config->storage.acc_stages =
-        override->has_acc_stages ? wanted->storage.acc_stages : choose_acc_stages(trial);
-    const struct jg_smem smem = jg_sm100a_smem(trial);
-    config->pipeline.stages = override->has_stages
-                                  ? wanted->pipeline.stages
-                                  : jg_stages_choose(trial, &smem, &jg_sm100a_stages);
     jg_raster_choose(trial);
+    if (override->has_acc_stages) {
+        complete_storage(trial, wanted->storage.acc_stages);
+    } else if (jg_product_is_block_scaled(&trial->product)) {
+        choose_scaled_storage(trial);
+    } else {
+        complete_storage(trial, choose_acc_stages(trial));
+    }
 }

@@ -3,6 +3,7 @@
 #include "plan/cost.h"
 
 #include "base/math.h"
+#include "plan/scale.h"
 #include "plan/sm100a/sm100a.h"
 #include "plan/split.h"
 
@@ -11,12 +12,15 @@
  * others, put together; this kernel has not been timed on the chip. A multiplication takes
  * as long as the tensor core needs, or as long as shared memory needs to feed it, if that
  * is more. A stage arrives at 80 bytes per clock, whoever sends it, and L2 sends 20 TB/s to
- * all multiprocessors; a single stage takes a latency and its bytes.
+ * all multiprocessors; a single stage takes a latency and its bytes. Scales that the tensor
+ * core multiplies by arrive with a stage, and shared memory is read once more to copy them;
+ * the multiplication takes no longer for them. No rate knows of power.
  */
 #define CLOCK_HZ             1.85e9
 #define MEMORY_BYTES_S       7.1e12
 #define L2_BYTES_S           20e12
 #define MMA_ROW_BYTES        32.0
+#define SHARED_BYTES_CLK     128.0
 #define ARRIVING_BYTES_CLK   80.0
 #define LOAD_LATENCY_CLK     700.0
 #define LONE_STAGE_BYTES_CLK 53.0
@@ -41,25 +45,44 @@
  * problem: assumed. Of two equally fast candidates, the one that wastes less wins. */
 #define WASTE_LOSS 0.02
 
-/* Clocks of one multiplication of 32 bytes of K, the same for all types. */
-static double count_mma_clk(const struct jg_config_layout *layout)
+/* Bytes of scales that belong to a block of K, of a CTA. */
+static double count_scale_bytes(const struct jg_trial *trial)
 {
-    const double n = layout->mma_n;
+    return JG_SM100A_SCALE_COLUMN_BYTES *
+           (double)jg_sm100a_scale_columns(&trial->product, &trial->config);
+}
+
+/* Clocks of the multiplications of a block of K. Each takes 32 bytes of it, in the same
+ * time whatever the type: twice as many elements of 4 bits as of 8. */
+static double count_mma_clk(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const int halves = jg_product_scales_halves(&trial->product) ? 2 : 1;
+    const double row_bytes = JG_ROW_BYTES; /* newer compilers warn of enum times double */
+    const double count =
+        row_bytes / MMA_ROW_BYTES * jg_product_gate_rows(&trial->product) * halves;
+    const double n = (double)layout->mma_n / halves;
     const bool has_64_rows = layout->mma_m / layout->cta_group == 64; /* of a CTA */
+    double clk, feed_clk;
     if (layout->cta_group == 1) { /* 64 rows use half of the tensor core */
-        return jg_larger(n / 2.0, has_64_rows ? 16.0 + n / 4.0 : 32.0 + n / 4.0);
+        clk = n / 2.0;
+        feed_clk = has_64_rows ? 16.0 + n / 4.0 : 32.0 + n / 4.0;
+    } else {
+        clk = has_64_rows ? n / 4.0 : n / 2.0;
+        feed_clk = has_64_rows ? 17.5 + n / 8.0 : 34.0 + n / 7.0;
     }
-    return has_64_rows ? jg_larger(n / 4.0, 17.5 + n / 8.0)
-                       : jg_larger(n / 2.0, 34.0 + n / 7.0);
+    return jg_larger(count * clk,
+                     count * feed_clk + count_scale_bytes(trial) / SHARED_BYTES_CLK);
 }
 
 /* Bytes of a block of K that a CTA multiplies, of which it shares B with its pair. */
-static double count_stage_bytes(const struct jg_config_layout *layout)
+static double count_stage_bytes(const struct jg_trial *trial)
 {
+    const struct jg_config_layout *layout = &trial->config.layout;
     const double tile_m = layout->tile_m;
     const double tile_n = layout->tile_n;
-    const double row_bytes = JG_ROW_BYTES; /* newer compilers warn of enum times double */
-    return (tile_m + tile_n / layout->cta_group) * row_bytes;
+    const double row_bytes = JG_ROW_BYTES;
+    return (tile_m + tile_n / layout->cta_group) * row_bytes + count_scale_bytes(trial);
 }
 
 /* Until a block has come, from L2 or whoever sends it. */
@@ -70,10 +93,11 @@ static double count_load_clk(const struct jg_trial *trial)
     const double tile_n = layout->tile_n;
     const double row_bytes = JG_ROW_BYTES;
     const double sent_bytes =
-        (tile_m / layout->cluster_n + tile_n / layout->cluster_m) * row_bytes;
+        (tile_m / layout->cluster_n + tile_n / layout->cluster_m) * row_bytes +
+        count_scale_bytes(trial);
     const double l2_bytes_clk = L2_BYTES_S / CLOCK_HZ / trial->derived.busy_ctas;
     return jg_larger(sent_bytes / l2_bytes_clk,
-                     count_stage_bytes(layout) / ARRIVING_BYTES_CLK);
+                     count_stage_bytes(trial) / ARRIVING_BYTES_CLK);
 }
 
 /* The part of what is multiplied that belongs to the problem. */
@@ -102,11 +126,8 @@ static double count_block_clk(const struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
     const struct jg_config_pipeline *pipeline = &trial->config.pipeline;
-    const double row_bytes = JG_ROW_BYTES;
-    const double stage_bytes = count_stage_bytes(layout);
-    const double mmas = jg_product_gate_rows(&trial->product);
-    double block_clk = row_bytes / MMA_ROW_BYTES * mmas * count_mma_clk(layout);
-    block_clk = jg_overlap(block_clk, count_load_clk(trial));
+    const double stage_bytes = count_stage_bytes(trial);
+    double block_clk = jg_overlap(count_mma_clk(trial), count_load_clk(trial));
     if (jg_product_promotes_scales(&trial->product)) {
         block_clk = jg_overlap(block_clk, count_promotion_clk(trial));
     }
@@ -133,7 +154,18 @@ static double count_epilogue_clk(const struct jg_trial *trial)
            DRAIN_CLK;
 }
 
-static double predict_kernel_us(const struct jg_trial *trial)
+/* Of a round but the last: while the epilogue keeps its accumulator, and there is no other,
+ * or the other one is full, too. What drains has given it back. */
+static double count_waiting_clk(const struct jg_trial *trial, double main_clk,
+                                double epilogue_clk)
+{
+    const double kept_clk = epilogue_clk - DRAIN_CLK;
+    return trial->config.storage.acc_stages > 1
+               ? jg_overlap(main_clk, epilogue_clk) - main_clk
+               : kept_clk;
+}
+
+static double predict_kernel_us(const struct jg_trial *trial, double *ret_waiting_us)
 {
     const struct jg_config *config = &trial->config;
     const struct jg_derived *derived = &trial->derived;
@@ -141,25 +173,35 @@ static double predict_kernel_us(const struct jg_trial *trial)
     const double epilogue_clk = count_epilogue_clk(trial);
     const double rounds =
         (double)jg_ceil_div(derived->tiles * config->launch.split_k, derived->busy_ctas);
-    const double round_clk = config->storage.acc_stages > 1
-                                 ? jg_overlap(main_clk, epilogue_clk)
-                                 : main_clk + epilogue_clk;
+    const double waiting_clk = count_waiting_clk(trial, main_clk, epilogue_clk);
     const bool is_cluster = config->layout.cluster_m * config->layout.cluster_n > 1;
     const double fixed_clk = FILL_CLK + (is_cluster ? CLUSTER_CLK : 0.0);
     const struct jg_split_cost split = jg_split_cost_of(trial);
-    return (fixed_clk + (rounds - 1.0) * round_clk + main_clk + epilogue_clk +
+    *ret_waiting_us = (rounds - 1.0) * waiting_clk / CLOCK_HZ * 1e6;
+    return (fixed_clk + (rounds - 1.0) * (main_clk + waiting_clk) + main_clk +
+            epilogue_clk +
             split.steps * (HAND_ON_CLK + 2.0 * split.sums_bytes / SUMS_BYTES_CLK)) /
            CLOCK_HZ * 1e6;
 }
 
-double jg_sm100a_predict_us(const struct jg_trial *trial)
+/* Of an input, each with the scale of the tensor core that it may have. */
+static double count_element_bytes(const struct jg_matrix *matrix)
+{
+    return jg_dtype_bits(matrix->dtype) / 8.0 +
+           (jg_scale_is_multiplied(&matrix->scale) ? 1.0 / matrix->scale.block_k : 0.0);
+}
+
+void jg_sm100a_predict(struct jg_trial *trial)
 {
     const struct jg_product *product = &trial->product;
     const double m = (double)product->m.size;
     const double n = (double)product->n.size;
     const double k = (double)product->k.size;
     const double batch = (double)product->batch.size;
-    const double bytes = (m + n) * k * batch * jg_dtype_bits(product->a.dtype) / 8.0 +
+    const double bytes = m * k * batch * count_element_bytes(&product->a) +
+                         n * k * batch * count_element_bytes(&product->b) +
                          m * n * batch * jg_output_bytes(trial->problem);
-    return jg_overlap(predict_kernel_us(trial), bytes / MEMORY_BYTES_S * 1e6) + LAUNCH_US;
+    const double kernel_us = predict_kernel_us(trial, &trial->derived.waiting_us);
+    trial->derived.predicted_us =
+        jg_overlap(kernel_us, bytes / MEMORY_BYTES_S * 1e6) + LAUNCH_US;
 }

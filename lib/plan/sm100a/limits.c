@@ -23,10 +23,8 @@ enum {
     TMEM_STEP = 32,         /* columns that are allocated at least */
     MAX_MMA_N = 256,
     MAX_PROMOTED_COLUMNS = 128, /* of sums in registers */
-    SCALE_ROWS = 128,           /* of a piece of scales, and of a CTA that has some */
+    SCALE_ROWS = 128,           /* of a piece of scales, and of a multiplication by them */
     SCALES_OF_COLUMN = 32,      /* rows in a column of tensor memory */
-    SCALES_OF_CELL = 4,         /* along K */
-    SCALE_COLUMN_BYTES = 128,   /* of shared memory that becomes one */
     LEAST_SWIZZLE_BYTES = 32,   /* of a row of A or B in the narrowest swizzle */
     WORD_SWIZZLE_BYTES = 128,   /* of the only one for elements of 32 bits along M or N */
     GROUP_COLUMNS = 8,          /* of an accumulator that the epilogue reads at least */
@@ -61,39 +59,33 @@ static int power_in(int value)
     return value & -value;
 }
 
-/* Pieces of 128 rows that a tile of so many columns touches at most. */
-static int count_scale_pieces(int columns)
+/* Columns of tensor memory of accumulators, and of promoted sums beside them. */
+static int count_sum_columns(const struct jg_product *product,
+                             const struct jg_config *config)
 {
-    const int step = power_in(columns);
-    const int last = step < SCALE_ROWS ? SCALE_ROWS - step : 0;
-    return (int)jg_ceil_div(last + columns, SCALE_ROWS);
-}
-
-int jg_sm100a_scale_columns(const struct jg_product *product,
-                            const struct jg_config *config)
-{
-    if (!jg_product_is_block_scaled(product)) {
-        return 0;
-    }
-    /* Pieces along K, of four blocks each. */
-    const int blocks = jg_tile_k(product) / (int)product->a.scale.block_k;
-    return blocks / SCALES_OF_CELL * SCALE_ROWS / SCALES_OF_COLUMN *
-           (1 + count_scale_pieces(config->layout.mma_n));
+    const int64_t mmas = jg_product_gate_rows(product); /* an accumulator each */
+    const int64_t pitch = jg_align_up(mmas * jg_sm100a_lanes(config).columns, TMEM_STEP);
+    const int sums = jg_product_promotes_scales(product) ? 1 : 0;
+    return (int)pitch * (config->storage.acc_stages + sums);
 }
 
 /* What a CTA allocates: a power of two from 32 on (jg/sm100a/tmem.cuh). */
 static int count_tmem_columns(const struct jg_product *product,
                               const struct jg_config *config)
 {
-    const int64_t mmas = jg_product_gate_rows(product); /* an accumulator each */
-    const int64_t pitch = jg_align_up(mmas * jg_sm100a_lanes(config).columns, TMEM_STEP);
-    const int sums = jg_product_promotes_scales(product) ? 1 : 0; /* beside accumulators */
-    int columns = TMEM_STEP;
     const int scales = config->pipeline.stages * jg_sm100a_scale_columns(product, config);
-    while (columns < pitch * (config->storage.acc_stages + sums) + scales) {
+    int columns = TMEM_STEP;
+    while (columns < count_sum_columns(product, config) + scales) {
         columns *= 2;
     }
     return columns;
+}
+
+int jg_sm100a_scaled_stages(const struct jg_trial *trial)
+{
+    const int scales = jg_sm100a_scale_columns(&trial->product, &trial->config);
+    const int sums = count_sum_columns(&trial->product, &trial->config);
+    return scales > 0 ? (JG_SM100A_TMEM_COLUMNS - sums) / scales : MAX_STAGES;
 }
 
 static int lesser(int a, int b)
@@ -169,15 +161,19 @@ static struct input input_a(const struct jg_trial *trial)
 static struct input input_b(const struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
-    return (struct input){.matrix = &trial->product.b,
-                          .size = 'N',
-                          .unit = "columns",
-                          .count = layout->tile_n / layout->cta_group,
-                          .slices = layout->cluster_m / layout->cta_group,
-                          .gate = jg_product_gate_columns(&trial->product) > 1 &&
-                                          !jg_problem_has_neighbours(trial->problem)
-                                      ? columns_of_d(&trial->product, &trial->config)
-                                      : 0};
+    const struct jg_product *product = &trial->product;
+    const int count = layout->tile_n / layout->cta_group;
+    const int gate = jg_product_scales_halves(product)
+                         ? count / 2 /* an accumulator has columns of both CTAs */
+                         : columns_of_d(product, &trial->config);
+    return (struct input){
+        .matrix = &product->b,
+        .size = 'N',
+        .unit = "columns",
+        .count = count,
+        .slices = layout->cluster_m / layout->cta_group,
+        .gate =
+            jg_product_gate_columns(product) > 1 && !product->has_neighbours ? gate : 0};
 }
 
 /* K-major, a row is one M or N and holds K. MN-major, a row is one K and holds as much of M
@@ -204,10 +200,16 @@ static void size_boxes(struct jg_trial *trial)
     derived->a_box = size_box(&a, tile_k);
     derived->b_box = size_box(&b, tile_k);
     derived->gate_columns = !trial->product.is_gated ? 0
-                            : jg_problem_has_neighbours(trial->problem)
+                            : trial->product.has_neighbours
                                 ? 1
                                 : columns_of_d(&trial->product, &trial->config);
     derived->d_box = size_store_tile(&trial->product, &trial->config);
+    if (jg_product_is_block_scaled(&trial->product)) {
+        const int columns = trial->config.layout.mma_n;
+        derived->b_scale_box = jg_sm100a_scale_box(&trial->product, columns);
+        derived->a_scale_box = derived->b_scale_box;
+        derived->a_scale_box.rows = 1;
+    }
     derived->matrix_box =
         (struct jg_box){count_step_rows(&trial->product, &trial->config, &teams),
                         JG_ROW_BYTES, JG_ATOM_BYTES};
@@ -232,9 +234,9 @@ struct jg_smem jg_sm100a_smem(const struct jg_trial *trial)
     const int k_group = config->pipeline.k_group;
     return (struct jg_smem){
         .stage_blocks = k_group,
-        .stage_bytes =
-            k_group * rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES +
-            (int64_t)SCALE_COLUMN_BYTES * jg_sm100a_scale_columns(&trial->product, config),
+        .stage_bytes = k_group * rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES +
+                       (int64_t)JG_SM100A_SCALE_COLUMN_BYTES *
+                           jg_sm100a_scale_columns(&trial->product, config),
         .other_bytes = warp_rows * config->storage.out_stages * JG_ROW_BYTES +
                        load_stages * matrix_bytes +
                        jg_scale_ring_of(&trial->product, config).bytes +
@@ -341,13 +343,16 @@ static bool check_gate(struct jg_trial *trial)
     const struct jg_config_layout *layout = &trial->config.layout;
     const int gate_columns = columns_of_d(&trial->product, &trial->config);
     const struct jg_matrix *b = &trial->product.b;
-    const bool has_neighbours = jg_problem_has_neighbours(trial->problem);
+    const bool has_neighbours = trial->product.has_neighbours;
     const int step = b->is_mn_major && !has_neighbours
                          ? 8 * LEAST_SWIZZLE_BYTES / jg_dtype_bits(b->dtype)
                          : GROUP_COLUMNS;
     if (jg_product_gate_rows(&trial->product) > 1 && has_neighbours) {
-        return jg_trial_reject(trial, "swap_ab=1: " JG_NEIGHBOURS_ALONG_M
-                                      "give a K-major B, pair=halves, or swap_ab=0");
+        return jg_trial_reject(trial, "swap_ab=1: " JG_NEIGHBOURS_ALONG_M "give %s",
+                               jg_problem_neighbours_name(trial->problem),
+                               trial->product.a.is_mn_major
+                                   ? "a K-major B, pair=halves, or swap_ab=0"
+                                   : "pair=halves, or swap_ab=0");
     }
     if (jg_product_gate_columns(&trial->product) > 1 && gate_columns % step != 0) {
         return jg_trial_reject(
@@ -451,15 +456,20 @@ static bool check_block_scaled(struct jg_trial *trial)
         return true;
     }
     const jit_gemm_dim *n = &trial->product.n;
-    const bool is_one_tile = n->mode == JIT_GEMM_DIM_EXACT && n->size <= layout->mma_n;
+    const bool has_halves = jg_product_scales_halves(&trial->product);
+    const bool is_one_tile =
+        !has_halves && n->mode == JIT_GEMM_DIM_EXACT && n->size <= layout->mma_n;
+    const int step = has_halves ? 2 * SCALES_OF_COLUMN : SCALES_OF_COLUMN;
     if (layout->mma_m != SCALE_ROWS * layout->cta_group ||
-        (layout->mma_n % SCALES_OF_COLUMN != 0 && !is_one_tile)) {
+        (layout->mma_n % step != 0 && !is_one_tile)) {
         return jg_trial_reject(
             trial,
             "mma=%dx%d cta_group=%d: with scale %s a CTA has %d rows, and N is a multiple "
-            "of %d, or one tile has all columns",
+            "of %d%s",
             layout->mma_m, layout->mma_n, layout->cta_group,
-            jg_scale_name(&trial->product.a.scale), SCALE_ROWS, SCALES_OF_COLUMN);
+            jg_scale_name(&trial->product.a.scale), SCALE_ROWS, step,
+            has_halves ? ", because halves are multiplied by themselves"
+                       : ", or one tile has all columns");
     }
     if (config->pipeline.k_group > 1) {
         return jg_trial_reject(
@@ -554,6 +564,7 @@ bool jg_sm100a_derive(struct jg_trial *trial)
         .smem_bytes = (int)jg_smem_bytes(&smem, stages),
         .max_registers = MAX_REGISTERS,
         .tmem_columns = count_tmem_columns(&trial->product, &trial->config),
+        .scale_columns = stages * jg_sm100a_scale_columns(&trial->product, &trial->config),
         .sum_fraction_bits = jg_dtype_sum_fraction_bits(trial->product.a.dtype)};
     trial->derived.scale_slots = jg_scale_ring_of(&trial->product, &trial->config).slots;
     trial->derived.output = choose_output(trial);
@@ -561,6 +572,6 @@ bool jg_sm100a_derive(struct jg_trial *trial)
         return false;
     }
     size_boxes(trial);
-    trial->derived.predicted_us = jg_sm100a_predict_us(trial);
+    jg_sm100a_predict(trial);
     return true;
 }

@@ -19,7 +19,8 @@
 enum {
     JG_SM100A_MAX_ACC_STAGES = 2,
     JG_SM100A_WARP_LANES = 32,
-    JG_SM100A_TMEM_COLUMNS = 512
+    JG_SM100A_TMEM_COLUMNS = 512,
+    JG_SM100A_SCALE_COLUMN_BYTES = 128 /* of shared memory that become a column */
 };
 
 /* Where a CTA's accumulator lies in tensor memory (jg/sm100a/epilogue_partition.cuh). */
@@ -38,17 +39,22 @@ static inline struct jg_sm100a_lanes jg_sm100a_lanes(const struct jg_config *con
         .columns = split ? config->layout.mma_n / 2 : config->layout.mma_n};
 }
 
+/* The box of scales of so many columns of the product, where the tensor core multiplies by
+ * them. */
+struct jg_box jg_sm100a_scale_box(const struct jg_product *product, int columns);
 /* Columns of tensor memory that a stage's scales take, where the tensor core multiplies by
  * them; else 0. */
 int jg_sm100a_scale_columns(const struct jg_product *product,
                             const struct jg_config *config);
+/* Stages for whose scales tensor memory has room beside the accumulators. */
+int jg_sm100a_scaled_stages(const struct jg_trial *trial);
 struct jg_smem jg_sm100a_smem(const struct jg_trial *trial);
 /* Of D, or of its transpose, that a team of warps has of a tile. */
 struct jg_team_columns jg_sm100a_team_columns(const struct jg_trial *trial);
 extern const struct jg_stage_limits jg_sm100a_stages;
 
 /* The cost model, for comparing candidates; after all else of the trial is derived. */
-double jg_sm100a_predict_us(const struct jg_trial *trial);
+void jg_sm100a_predict(struct jg_trial *trial);
 
 /* The rooms: see struct jg_arch. */
 bool jg_sm100a_candidate(const struct jg_problem *problem, int index,

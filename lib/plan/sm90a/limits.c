@@ -187,8 +187,9 @@ static bool check_gate(struct jg_trial *trial)
             layout->tile_m, layout->tile_n, gate_columns, step);
     }
     if (jg_product_gate_rows(product) > 1 && has_neighbours) {
-        return jg_trial_reject(trial, JG_NEIGHBOURS_ALONG_M
-                               "give a K-major B, pair=halves, or a row-major D");
+        return jg_trial_reject(
+            trial, JG_NEIGHBOURS_ALONG_M "give a K-major B, pair=halves, or a row-major D",
+            jg_problem_neighbours_name(trial->problem));
     }
     if (jg_product_gate_rows(product) > 1 &&
         (rows_of_d(trial) < OUTPUT_ROWS || gate_columns % MMA_COLUMNS != 0)) {
