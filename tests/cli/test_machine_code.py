@@ -33,6 +33,12 @@ PROBLEMS = [
     (["e4m3", "d=bf16", "a_scale=1x128", "b_scale=128x128"], FRAGMENTS),
     (["e4m3", "d=bf16", "a_scale=1x128", "b_scale=1x128", "dynamic=m,n,k"], VECTORS),
 ]
+# The same of sm_100a only, whose tensor core multiplies by scales.
+SCALED_PROBLEMS = [
+    (["mxfp8", "d=mxfp8"], VECTORS),
+    (["mxfp4", "d=bf16", "dynamic=m,n,k"], VECTORS),
+    (["nvfp4", "d=bf16", "pair=halves", "--epilogue", "d = silu(acc0) * acc1;"], FRAGMENTS),
+]
 # Inputs that threads load: nothing may be spilled, whatever they load and how.
 THREAD_LOADS = [["bf16", "input_align=2"], ["bf16", "layout=tt", "input_align=4"],
                 ["e4m3", "input_align=1"], ["s8", "input_align=2"], ["tf32", "input_align=4"]]
@@ -54,6 +60,23 @@ WAYS_OUT = [
     (["--epilogue", "d = gelu(acc + bias) + r;", "--operand", "bias:row_vector:bf16",
       "--operand", "r:matrix:bf16"], 32 * 64 // 8 // 32 // 2, 1140),
 ]
+# Tiles beside whose accumulators there are scales, with an epilogue that computes, and a gated one that
+# quantises for the next layer: words, how often a turn of the loop that multiplies does, and how often it
+# copies scales to tensor memory, 128 rows by 4 blocks of them at a time.
+GELU = ["--epilogue", "d = gelu(acc + bias);", "--operand", "bias:row_vector:bf16"]
+GATED = ["--epilogue", "d = silu(acc0) * acc1;"]
+SCALED = [
+    (["mxfp8", "d=bf16", *GELU], "mxf8f6f4.block_scale", 4, 3),
+    (["mxfp4", "d=bf16", *GELU], "mxf4.block_scale.block32", 4, 6),
+    (["nvfp4", "d=bf16", *GELU], "mxf4nvf4.block_scale.block16", 4, 12),
+    (["mxfp8", "d=mxfp8", "pair=halves", *GATED], "mxf8f6f4.block_scale", 8, 3),
+    (["nvfp4", "d=nvfp4", "pair=halves", *GATED], "mxf4nvf4.block_scale.block16", 8, 12),
+    (["nvfp4", "d=nvfp4", *GATED], "mxf4nvf4.block_scale.block16", 4, 12),
+]
+# Instructions that a turn of the loop that multiplies takes at most: once, for each multiplication, for each
+# copy of scales; and those of the loop that loads, and its copies by TMA (docs/sm100a-budget.md).
+TURN, PER_MMA, PER_COPY = 60, 5, 3
+LOAD_TURN, LOADS = 85, 6
 # The same sources as sm_100a: the rows that show both ways out.
 FAMILY = ("sm_103a", "sm_100f")
 FAMILY_PROBLEMS = [PROBLEMS[0], PROBLEMS[3]]
@@ -88,6 +111,8 @@ def check_code(state, arch, way_out):
         # Each block's sums are added up in registers, perhaps times a scale of each column.
         longest *= 7 if "b_scale=1x128" in state["problem"] else 4
     mix = state["mix"]
+    if "a_scale_layout=128x4" in state["problem"]:
+        longest += PER_COPY * mix["tmem_store"]  # of scales, before they are multiplied
     wanted = wanted + (["tma_store"] if way_out == FRAGMENTS else [])
     missing = [kind for kind in wanted if mix[kind] == 0]
     expect(not missing, f"no instructions of {missing}: {mix}")
@@ -171,9 +196,39 @@ def make_way_out_test(words, turns, most):
     return f"way out {' '.join(words)}", test
 
 
+def make_scaled_test(words, kind, multiplications, copies):
+    def test():
+        need_compiler()
+        place = ["--arch", "sm_100a", "--config", "mma=256x256 cta_group=2", "--no-cache"]
+        ptx = tool("build", SIZE, *words, *place, "--emit", "ptx", "-o", "-")
+        expect_exit(ptx, 0)
+        count = ptx.stdout.count(f"tcgen05.mma.cta_group::2.kind::{kind} ")
+        expect(count == multiplications == ptx.stdout.count("tcgen05.mma."), f"{count} of {kind}")
+        count = ptx.stdout.count("tcgen05.cp.cta_group::2.32x128b.warpx4 ")
+        expect(count == copies == ptx.stdout.count("tcgen05.cp."), f"{count} copies of scales")
+        done = tool("inspect", SIZE, *words, *place, "--json")
+        expect_exit(done, 0)
+        state = json.loads(done.stdout)
+        check_facts(state)
+        if "loops" not in state:
+            raise Skip("there is no nvdisasm")
+        expect(state["mix"]["local_load"] + state["mix"]["local_store"] == 0, "local memory", done)
+        expect(state["mix"]["tmem_store"] == copies, "copies of scales", done)
+        mma = [loop for loop in state["loops"] if loop["multiplications"]]
+        load = [loop for loop in state["loops"] if loop["tma_loads"]]
+        expect(len(mma) == 1 and len(load) == 1, "loops", done)
+        expect(mma[0]["multiplications"] == multiplications and mma[0]["instructions"] <=
+               TURN + PER_MMA * multiplications + PER_COPY * copies, "the loop that multiplies", done)
+        expect(load[0]["instructions"] <= LOAD_TURN and load[0]["tma_loads"] <= LOADS,
+               "the loop that loads", done)
+    return f"scaled {' '.join(words)}", test
+
+
 if __name__ == "__main__":
     sys.exit(run_tests([("the largest kernel stays small", test_largest_kernel_stays_small)] +
                        [make_way_out_test(*row) for row in WAYS_OUT] +
+                       [make_scaled_test(*row) for row in SCALED] +
+                       [make_test("sm_100a", words, way_out) for words, way_out in SCALED_PROBLEMS] +
                        [make_test(arch, words, way_out) for arch in CHIPS
                         for words, way_out in (FAMILY_PROBLEMS if arch in FAMILY else PROBLEMS)] +
                        [make_test(arch, words) for arch in ("sm_90a", "sm_100a")
