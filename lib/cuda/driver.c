@@ -229,6 +229,10 @@ static jit_gemm_status start_driver(struct jg_driver *driver)
         return jg_driver_fail(driver, JIT_GEMM_ERR_DEVICE, result, "cuInit",
                               "no GPU is visible: see CUDA_VISIBLE_DEVICES, nvidia-smi");
     }
+    if (result == CUDA_ERROR_NOT_INITIALIZED) {
+        return jg_driver_fail(driver, JIT_GEMM_ERR_NO_DRIVER, result, "cuInit",
+                              "a child of fork cannot use its parent's driver: exec first");
+    }
     if (result != CUDA_SUCCESS) {
         return jg_driver_fail(driver, JIT_GEMM_ERR_NO_DRIVER, result, "cuInit",
                               "see whether nvidia-smi works on this machine");

@@ -123,6 +123,19 @@ Test(context, driver_that_is_too_old_or_no_driver_at_all)
     api_fixture_close(&fixture);
 }
 
+/* What a driver says in a child of fork. */
+Test(context, driver_that_its_parent_started_is_told_apart_from_none)
+{
+    struct api_fixture fixture;
+    const jit_gemm_context_options options = api_fixture_options(&fixture);
+
+    fixture.fake->failing_result = CUDA_ERROR_NOT_INITIALIZED;
+    fixture.fake->failing_function = "cuInit";
+    cr_expect_eq(try_context(&options), JIT_GEMM_ERR_NO_DRIVER);
+    cr_expect(api_error_has("a child of fork cannot use its parent's driver: exec first"));
+    api_fixture_close(&fixture);
+}
+
 Test(context, environment_names_driver_and_architecture)
 {
     struct api_fixture fixture;
