@@ -64,6 +64,12 @@ static inline bool jg_outputs_by_threads(const struct jg_problem *problem)
     return problem->d.alignment < JG_TMA_ALIGNMENT;
 }
 
+/* Bytes that a matrix of the caller's problem promises; 0 means 16. */
+static inline uint32_t jg_alignment_of(const jit_gemm_matrix *matrix)
+{
+    return matrix->alignment > 0 ? matrix->alignment : JG_TMA_ALIGNMENT;
+}
+
 /*
  * Step 1 of a create: version check of the struct, ranges, types, layouts, epilogue lookup,
  * defaults (batch 1; b = a; d = a, or f32 for tf32 and s32 for s8). The hint of a dynamic
