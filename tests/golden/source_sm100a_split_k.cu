@@ -39,6 +39,7 @@ struct Config {
     static constexpr jg::u32 kPartialsOffset = 32768;
     static constexpr bool kSplitSerial = true;
     static constexpr jg::u32 kScaleSlots = 0;
+    static constexpr jg::u32 kLeadStages = 0;
     static constexpr jg::u32 kThreads = 192;
     static constexpr jg::u32 kSmemBytes = 164864;
     static constexpr jg::u32 kParamsBytes = 1152;
