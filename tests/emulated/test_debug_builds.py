@@ -28,7 +28,7 @@ def run(chip, extra, folder, mutant=None, dump=None):
     of, config = CHIPS[chip]
     paths = {name: path for name, path in (("MUTANT", mutant), ("MUTANT_DUMP", dump)) if path}
     return Runner(TOOL, DRIVER, folder).run(
-        ["run", "1024x256x320", "bf16", "--arch", chip.split()[0], "--config", config + extra],
+        ["run", "512x256x320", "bf16", "--arch", chip.split()[0], "--config", config + extra],
         "sms=4,async=latest,show=none", MUTANT_OF=of, **paths)
 
 

@@ -162,7 +162,10 @@ Test(problem_text, every_message)
          "problem.d.dtype: 'nvfp4' at column 25 brings its scales along, and 'd_scale' is "
          "given too; leave one of them out, or name the element type alone"},
         {"8x8x8 bf16 d=nvfp4 d_scale=nv",
-         "problem.d.scale.kind: key 'd_scale' at column 20 is given twice"},
+         "problem.d.scale.kind: 'd_scale' at column 20 is given, and the type brought "
+         "scales along; leave one of them out, or name the element type alone"},
+        {"8x8x64 nvfp4 a_scale=none",
+         "problem.a.scale.kind: 'a_scale' at column 14 is given, and the type brought"},
         {"8x8x8 bf16 c=nvfp4", "problem.c.dtype: unknown type 'nvfp4' at column 14"},
         {"8x8x8 bf16 d_scale=mx d_scale_layout=4x128",
          "problem.d.scale.layout: unknown layout '4x128' at column 38; layouts: row column "
