@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *const emulated_archs[EMULATED_ARCHS] = {"sm_90a", "sm_100a"};
 
@@ -54,4 +55,38 @@ void emulated_free(jit_gemm_context *context, uint64_t address)
     if (address != 0) {
         emulated_check(jit_gemm_device_free(context, address));
     }
+}
+
+void emulated_expect_half_of_c(jit_gemm_context *context, const char *text)
+{
+    const jit_gemm_problem problem = emulated_problem(text);
+    const size_t count = (size_t)(problem.m.size * problem.n.size);
+    const size_t bytes = count * sizeof(float);
+    float *c = malloc(bytes), *d = malloc(bytes);
+    cr_assert_not_null(c);
+    cr_assert_not_null(d);
+    for (size_t i = 0; i < count; i++) {
+        c[i] = (float)(i % 97) - 48;
+    }
+    memset(d, 0xff, bytes);
+    const float half = 0.5F;
+    jit_gemm *gemm = emulated_create(context, &problem);
+    const jit_gemm_args args = {.struct_size = sizeof(args),
+                                .k = JIT_GEMM_SIZE_EMPTY,
+                                .c = {.pointer = emulated_upload(context, c, bytes)},
+                                .d = {.pointer = emulated_upload(context, d, bytes)},
+                                .beta = &half};
+    emulated_check(jit_gemm_run(gemm, &args, NULL));
+    emulated_check(jit_gemm_device_download(context, d, args.d.pointer, bytes));
+    size_t wrong = 0;
+    for (size_t i = 0; i < count; i++) {
+        const float wanted = half * c[i];
+        wrong += memcmp(&d[i], &wanted, sizeof(wanted)) != 0;
+    }
+    cr_expect_eq(wrong, 0, "%s: %zu elements are wrong", text, wrong);
+    emulated_free(context, args.c.pointer);
+    emulated_free(context, args.d.pointer);
+    jit_gemm_destroy(&gemm);
+    free(c);
+    free(d);
 }
