@@ -393,35 +393,40 @@ FAKE_API CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction func
     return CUDA_SUCCESS;
 }
 
-static uint64_t bytes_of_type(CUtensorMapDataType type)
+/* In shared memory. */
+static uint64_t bits_of_type(CUtensorMapDataType type)
 {
     switch (type) {
+    case CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B:
+        return 4;
+    case CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B: /* with the gaps */
     case CU_TENSOR_MAP_DATA_TYPE_UINT8:
-        return 1;
+        return 8;
     case CU_TENSOR_MAP_DATA_TYPE_FLOAT32:
     case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32:
     case CU_TENSOR_MAP_DATA_TYPE_INT32:
-        return 4;
+        return 32;
     default:
-        return 2;
+        return 16;
     }
 }
 
 /* The limits of the hardware, as far as a GEMM can meet them. */
 static bool map_is_legal(const struct fake_encode *encode)
 {
-    const uint64_t element_bytes = bytes_of_type(encode->type);
-    if (encode->rank != 3 || encode->address == 0 || encode->address % 16 != 0 ||
-        encode->box[0] * element_bytes > 128) {
+    const uint64_t row_bits = encode->box[0] * bits_of_type(encode->type);
+    const bool is_swizzled = encode->swizzle != CU_TENSOR_MAP_SWIZZLE_NONE;
+    if (encode->rank < 3 || encode->rank > 5 || encode->address == 0 ||
+        encode->address % 16 != 0 || (is_swizzled && row_bits > 8 * 128)) {
         return false;
     }
-    for (unsigned int i = 0; i < 3; i++) {
+    for (unsigned int i = 0; i < encode->rank; i++) {
         if (encode->dims[i] == 0 || encode->dims[i] > (uint64_t)1 << 32 ||
             encode->box[i] == 0 || encode->box[i] > 256) {
             return false;
         }
     }
-    for (unsigned int i = 0; i < 2; i++) {
+    for (unsigned int i = 0; i + 1 < encode->rank; i++) {
         if (encode->strides_bytes[i] == 0 || encode->strides_bytes[i] % 16 != 0 ||
             encode->strides_bytes[i] >= (uint64_t)1 << 40) {
             return false;
