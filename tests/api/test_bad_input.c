@@ -5,25 +5,11 @@
 
 #include "api_fixture.h"
 
-static const jit_gemm_operand fused_operands[] = {
-    {.name = "bias", .kind = JIT_GEMM_OPERAND_ROW_VECTOR, .dtype = JIT_GEMM_DTYPE_BF16},
-    {.name = "r", .kind = JIT_GEMM_OPERAND_MATRIX, .dtype = JIT_GEMM_DTYPE_BF16},
-    {.name = "aux",
-     .kind = JIT_GEMM_OPERAND_MATRIX,
-     .dtype = JIT_GEMM_DTYPE_F32,
-     .role = JIT_GEMM_OPERAND_OUTPUT},
-};
-
 /* A problem with everything: C, two input operands and an output. */
 static jit_gemm *create_fused(struct api_fixture *fixture)
 {
-    const jit_gemm_epilogue epilogue = {.struct_size = sizeof(epilogue),
-                                        .name = "fused",
-                                        .source = "aux = acc; d = acc + bias + r;",
-                                        .operands = fused_operands,
-                                        .operand_count = 3};
-    cr_assert_eq(jit_gemm_epilogue_register(fixture->context, &epilogue), JIT_GEMM_OK, "%s",
-                 jit_gemm_last_error());
+    cr_assert_eq(jit_gemm_epilogue_register(fixture->context, &api_fused), JIT_GEMM_OK,
+                 "%s", jit_gemm_last_error());
     const jit_gemm_problem problem =
         api_problem("m=512 n=256 k=128 batch=2 a=bf16 c=bf16 dynamic=m epilogue=fused");
     jit_gemm *gemm = NULL;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "api_fixture.h"
+#include "draws.h"
 
 enum { OPERANDS = 3, USUAL_DRAWS = 100000, TEXT_BYTES = 512 };
 
@@ -18,7 +19,7 @@ static const struct {
     const char *text;
 } corpus[] = {
     {9, "512x256x128 bf16"},
-    {9, "m=512 n=256 k=128 batch=2 a=bf16 c=bf16 dynamic=m epilogue=drawn"},
+    {9, "m=512 n=256 k=128 batch=2 a=bf16 c=bf16 dynamic=m epilogue=fused"},
     {9, "m=512 n=256 k=256 a=e4m3 d=bf16 a_scale=1x128 b_scale=128x128 dynamic=m,n,k"},
     {9, "m=512 n=256 k=256 batch=3 a=e4m3 d=bf16 a_scale=vector b_scale=tensor"},
     {9, "m=64 n=64 k=4096 a=bf16 workspace=64m config=split_k=4"},
@@ -29,33 +30,9 @@ static const struct {
     {10, "m=512 n=256 k=256 a=mxfp8 d=mxfp8 dynamic=m,n,k"},
     {10, "m=512 n=256 k=256 batch=2 a=nvfp4 d=bf16"},
     {10, "m=512 n=256 k=256 a=mxfp8 b=mxfp4 d=bf16 dynamic=k"},
-    {10, "m=5 n=4096 k=4096 a=bf16 c=bf16 workspace=64m epilogue=drawn"},
+    {10, "m=5 n=4096 k=4096 a=bf16 c=bf16 workspace=64m epilogue=fused"},
 };
 enum { CORPUS = sizeof(corpus) / sizeof(corpus[0]) };
-
-static const jit_gemm_operand operands[OPERANDS] = {
-    {.name = "bias", .kind = JIT_GEMM_OPERAND_ROW_VECTOR, .dtype = JIT_GEMM_DTYPE_BF16},
-    {.name = "r", .kind = JIT_GEMM_OPERAND_MATRIX, .dtype = JIT_GEMM_DTYPE_BF16},
-    {.name = "aux",
-     .kind = JIT_GEMM_OPERAND_MATRIX,
-     .dtype = JIT_GEMM_DTYPE_F32,
-     .role = JIT_GEMM_OPERAND_OUTPUT},
-};
-static const jit_gemm_epilogue epilogue = {.struct_size = sizeof(epilogue),
-                                           .name = "drawn",
-                                           .source = "aux = acc; d = acc + bias + r;",
-                                           .operands = operands,
-                                           .operand_count = OPERANDS};
-
-static uint64_t random_state = 88172645463325252u;
-
-static uint64_t draw(uint64_t below)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state % below;
-}
 
 static int count_draws(int share)
 {
@@ -69,8 +46,8 @@ static void open_chip(struct api_fixture *fixture, int cc_major)
     api_fixture_driver()->cc_major = cc_major;
     api_fixture_driver()->cc_minor = 0;
     api_fixture_open(fixture);
-    cr_assert_eq(jit_gemm_epilogue_register(fixture->context, &epilogue), JIT_GEMM_OK, "%s",
-                 jit_gemm_last_error());
+    cr_assert_eq(jit_gemm_epilogue_register(fixture->context, &api_fused), JIT_GEMM_OK,
+                 "%s", jit_gemm_last_error());
 }
 
 /* ------------------------------------------------------------------------ arguments */
@@ -252,13 +229,13 @@ static void expect_prewarmed(struct api_fixture *fixture, const jit_gemm_problem
                  jit_gemm_last_error());
     const int size = snprintf(manifest, sizeof(manifest),
                               "jit_gemm manifest 1\n"
-                              "epilogue drawn\n"
+                              "epilogue fused\n"
                               "operand bias row_vector bf16\n"
                               "operand r matrix bf16\n"
                               "operand aux matrix f32 out\n"
-                              "source %zu 1 drawn.epi\n%s\nend\n"
+                              "source %zu 1 fused.epi\n%s\nend\n"
                               "problem %s\n",
-                              strlen(epilogue.source), epilogue.source, printed);
+                              strlen(api_fused.source), api_fused.source, printed);
     jit_gemm_prewarm_result result = {.struct_size = sizeof(result)};
     cr_assert_eq(jit_gemm_prewarm(fixture->context, manifest, (size_t)size, NULL, &result),
                  JIT_GEMM_OK, "%s: %s", printed, jit_gemm_last_error());

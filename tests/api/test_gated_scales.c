@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "draws.h"
 #include "emulated_fixture.h"
 #include "jit_gemm/scales.h"
 #include "verify/quantise.h"
@@ -33,12 +34,6 @@ struct data {
     float *wanted;
 };
 
-static uint32_t draw(uint32_t *state)
-{
-    *state = *state * 1664525U + 1013904223U;
-    return *state >> 16;
-}
-
 static void *allocate(size_t bytes)
 {
     void *memory = calloc(bytes + 1, 1);
@@ -52,15 +47,15 @@ static void *allocate(size_t bytes)
 static double draw_value(jit_gemm_dtype dtype, uint32_t *state)
 {
     static const double halves[] = {0, 0.5, 1, 1.5, 2, -0.5, -1, -3};
-    const uint32_t drawn = draw(state);
+    const uint32_t drawn = draw_bits(state);
     return dtype == JIT_GEMM_DTYPE_E2M1 ? halves[drawn % 8] : (double)(drawn % 5) - 2;
 }
 
 /* Powers of two, or eighths with all fractions of ue4m3. None has the byte 0. */
 static double draw_scale(jit_gemm_dtype dtype, uint32_t *state)
 {
-    return dtype == JIT_GEMM_DTYPE_UE8M0 ? ldexp(1, (int)(draw(state) % 5) - 2)
-                                         : (double)(8 + draw(state) % 8) / 8;
+    return dtype == JIT_GEMM_DTYPE_UE8M0 ? ldexp(1, (int)(draw_bits(state) % 5) - 2)
+                                         : (double)(8 + draw_bits(state) % 8) / 8;
 }
 
 /* One batch of scales, of rows side by side, to the tensor core's layout; what belongs to
@@ -118,11 +113,7 @@ static double sum_of(const struct data *data, int64_t batch, int64_t row, int64_
 {
     const double *a = &data->a.values[(batch * data->m + row) * data->k];
     const double *b = &data->b.values[(batch * data->n + column) * data->k];
-    double sum = 0;
-    for (int64_t k = 0; k < data->k; k++) {
-        sum += a[k] * b[k];
-    }
-    return sum;
+    return emulated_dot(a, b, data->k);
 }
 
 /* What the snippet makes of the two columns of B, in f32, as D lies. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "draws.h"
 #include "emulated_fixture.h"
 #include "verify/elements.h"
 
@@ -40,12 +41,6 @@ static void *allocate(size_t count, size_t bytes)
     void *memory = calloc(count, bytes);
     cr_assert_not_null(memory);
     return memory;
-}
-
-static uint32_t draw(uint32_t *state)
-{
-    *state = *state * 1664525U + 1013904223U;
-    return *state >> 16;
 }
 
 /* ------------------------------------------------------------------------- inputs */
@@ -105,7 +100,8 @@ static void fill_scales(struct input *input, uint32_t *state)
     for (int64_t batch = 0; batch < input->batch; batch++) {
         for (int64_t row = 0; row * input->scale->block_mn < input->mn; row++) {
             for (int64_t block = 0; block < blocks; block++) {
-                *scale_at(input, batch, row, block) = ldexpf(1, (int)(draw(state) % 7) - 3);
+                *scale_at(input, batch, row, block) =
+                    ldexpf(1, (int)(draw_bits(state) % 7) - 3);
             }
         }
     }
@@ -120,7 +116,7 @@ static struct input make_input(const jit_gemm_scale *scale, int64_t mn,
     input.bytes = allocate(count, 1);
     for (int64_t row = 0; row < input.batch * mn; row++) {
         for (int64_t k = 0; k < input.k; k++) {
-            set_value(&input, 0, row, k, (float)(draw(&state) % 5) - 2);
+            set_value(&input, 0, row, k, (float)(draw_bits(&state) % 5) - 2);
         }
     }
     if (has_blocks(&input)) {
@@ -522,7 +518,7 @@ static void make_fractions(struct data *data)
     for (int i = 0; i < 2; i++) {
         for (size_t j = 0; j < inputs[i]->scale_count; j++) {
             float *scale = &inputs[i]->scales[j];
-            *scale = isnan(*scale) ? *scale : 0.3F + (float)draw(&state) * 0x1p-16F;
+            *scale = isnan(*scale) ? *scale : 0.3F + (float)draw_bits(&state) * 0x1p-16F;
         }
     }
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "draws.h"
 #include "plan/problem.h"
 
 static jit_gemm_problem parse(const char *text)
@@ -368,16 +369,6 @@ Test(problem_text, print_refuses_a_wrong_problem)
 }
 
 /* ----------------------------------------------------------------------- properties */
-
-static uint64_t random_state = 88172645463325252u;
-
-static uint64_t draw(uint64_t below)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state % below;
-}
 
 static jit_gemm_dim draw_dim(int dynamic_without_hint)
 {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "draws.h"
 #include "epilogue_maker.h"
 #include "plan/epilogue.h"
 #include "plan/snippet.h"
@@ -234,20 +235,13 @@ Test(snippet, calls_of_long_functions_are_counted)
 Test(snippet, random_texts_never_crash_the_scan)
 {
     static const char alphabet[] = "d=acc;(){}[]\"'/*\\?<>:%#\n\r\t 0.1efR_+-bias";
-    uint64_t state = 88172645463325252u;
     int accepted = 0;
     for (int i = 0; i < 30000; i++) {
         char text[41] = "";
         size_t size = 0;
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        const size_t wanted = 1 + state % (sizeof(text) - 1);
+        const size_t wanted = 1 + draw(sizeof(text) - 1);
         while (size < wanted) {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            text[size++] = alphabet[state % (sizeof(alphabet) - 1)];
+            text[size++] = alphabet[draw(sizeof(alphabet) - 1)];
         }
         struct jg_epilogue *epilogue = NULL;
         const jit_gemm_status status = register_snippet(text, size, &epilogue);
@@ -269,20 +263,13 @@ Test(snippet, random_tokens_never_crash_the_scan)
         "typedef", "class", "sizeof",   "NAN",  "do",
     };
     enum { TOKEN_COUNT = sizeof(tokens) / sizeof(tokens[0]) };
-    uint64_t state = 88172645463325252u;
     int accepted = 0;
     for (int i = 0; i < 60000; i++) {
         char text[512] = "";
         size_t used = 0;
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        for (uint64_t left = 1 + state % 30; left > 0; left--) {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
+        for (uint64_t left = 1 + draw(30); left > 0; left--) {
             used += (size_t)snprintf(text + used, sizeof(text) - used, "%s ",
-                                     tokens[state % TOKEN_COUNT]);
+                                     tokens[draw(TOKEN_COUNT)]);
         }
         snprintf(text + used, sizeof(text) - used, "; d = acc;");
         struct jg_epilogue *epilogue = NULL;

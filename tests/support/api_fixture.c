@@ -119,6 +119,20 @@ void api_fixture_wait_for_held(const struct api_fixture *fixture, int count)
     }
 }
 
+static const jit_gemm_operand fused_operands[] = {
+    {.name = "bias", .kind = JIT_GEMM_OPERAND_ROW_VECTOR, .dtype = JIT_GEMM_DTYPE_BF16},
+    {.name = "r", .kind = JIT_GEMM_OPERAND_MATRIX, .dtype = JIT_GEMM_DTYPE_BF16},
+    {.name = "aux",
+     .kind = JIT_GEMM_OPERAND_MATRIX,
+     .dtype = JIT_GEMM_DTYPE_F32,
+     .role = JIT_GEMM_OPERAND_OUTPUT},
+};
+const jit_gemm_epilogue api_fused = {.struct_size = sizeof(api_fused),
+                                     .name = "fused",
+                                     .source = "aux = acc; d = acc + bias + r;",
+                                     .operands = fused_operands,
+                                     .operand_count = 3};
+
 jit_gemm_problem api_problem(const char *text)
 {
     jit_gemm_problem problem;

@@ -37,6 +37,9 @@ jit_gemm_stats api_fixture_stats(const struct api_fixture *fixture);
 /* Returns once so many compiles are held inside of the dummy compiler. */
 void api_fixture_wait_for_held(const struct api_fixture *fixture, int count);
 
+/* "fused": an input vector `bias`, an input matrix `r` and an output matrix `aux`. */
+extern const jit_gemm_epilogue api_fused;
+
 /* A problem from its text; aborts if it is wrong. */
 jit_gemm_problem api_problem(const char *text);
 /* Does the thread's last error contain the text? */

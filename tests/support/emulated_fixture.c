@@ -57,6 +57,15 @@ void emulated_free(jit_gemm_context *context, uint64_t address)
     }
 }
 
+double emulated_dot(const double *a, const double *b, int64_t count)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++) {
+        sum += a[i] * b[i];
+    }
+    return sum;
+}
+
 void emulated_expect_half_of_c(jit_gemm_context *context, const char *text)
 {
     const jit_gemm_problem problem = emulated_problem(text);

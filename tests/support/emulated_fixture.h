@@ -29,6 +29,9 @@ uint64_t emulated_upload(jit_gemm_context *context, const void *data, size_t byt
 /* Frees it; nothing where the address is 0. */
 void emulated_free(jit_gemm_context *context, uint64_t address);
 
+/* The sum of products of two rows. */
+double emulated_dot(const double *a, const double *b, int64_t count);
+
 /* A launch without K of the problem of this text, whose K is dynamic and whose C and D are
  * f32, makes D half of C to the bit, and neither inputs nor scales need an address. */
 void emulated_expect_half_of_c(jit_gemm_context *context, const char *text);
