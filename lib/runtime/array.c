@@ -284,8 +284,12 @@ static jit_gemm_status resolve_batch_stride(const struct jg_array *array,
 static bool bytes_checked(jit_gemm_dtype dtype, int64_t elements, int64_t *ret_bytes)
 {
     const int bits = jg_dtype_bits(dtype);
-    *ret_bytes = elements / 8 * bits + 8; /* at least so many where they are parts */
-    return bits < 8 || jg_mul_checked(elements, bits / 8, ret_bytes);
+    if (bits >= 8) {
+        return jg_mul_checked(elements, bits / 8, ret_bytes);
+    }
+    *ret_bytes =
+        elements / 8 * bits + 8; /* at least so many: elements are parts of bytes */
+    return true;
 }
 
 /* Does the whole array end below 2^64? */
