@@ -67,6 +67,7 @@ static const struct line k_lines[] = {
     FIELD(jit_gemm_args, workspace),
     FIELD(jit_gemm_args, workspace_bytes),
     FIELD(jit_gemm_args, d_scale),
+    FIELD(jit_gemm_args, group_sizes),
     STRUCT(jit_gemm_problem),
 };
 

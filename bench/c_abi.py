@@ -43,7 +43,8 @@ class Args(ctypes.Structure):
                 ("k", ctypes.c_int64), ("batch", ctypes.c_int64), ("alpha", ctypes.c_void_p),
                 ("beta", ctypes.c_void_p), ("alpha_device", ctypes.c_uint64),
                 ("beta_device", ctypes.c_uint64), ("workspace", ctypes.c_uint64),
-                ("workspace_bytes", ctypes.c_uint64), ("d_scale", Arg)]
+                ("workspace_bytes", ctypes.c_uint64), ("d_scale", Arg),
+                ("group_sizes", ctypes.c_uint64)]
 
 
 class Library:

@@ -9,10 +9,10 @@
  */
 enum { ROWS = 4 };
 
-/* One batch on the host, types and layouts undone. */
+/* One batch or group on the host, types and layouts undone. */
 struct operands {
     int64_t m, n, k;
-    double *a; /* M x K, times the scales of blocks */
+    double *a; /* M x K, of a group its rows, times the scales of blocks */
     double *b; /* K x N, the same */
 };
 
@@ -23,7 +23,9 @@ static double load_element(const struct run_matrix *matrix, const void *data, in
     const struct element_view *view = &matrix->view;
     int64_t at = is_transposed ? column * view->ld + row : row * view->ld + column;
 
-    return element_load(view->dtype, data, (size_t)(batch * view->batch_stride + at));
+    return element_load(
+        view->dtype, data,
+        (size_t)(run_matrix_batch(matrix, batch) * view->batch_stride + at));
 }
 
 /* Of a row of A or a column of B; 1 where there is none, or one of blocks. */
@@ -42,11 +44,11 @@ struct input {
     const void *data, *scale_data;
 };
 
-/* `is_b`: rows of the target are elements along K. */
-static void unpack(const struct input *input, int64_t batch, int64_t rows, int64_t columns,
-                   bool is_transposed, bool is_b, double *target)
+/* `is_b`: rows of the target are elements along K. Only the rows from `begin` on. */
+static void unpack(const struct input *input, int64_t batch, int64_t begin, int64_t rows,
+                   int64_t columns, bool is_transposed, bool is_b, double *target)
 {
-    for (int64_t row = 0; row < rows; row++) {
+    for (int64_t row = begin; row < rows; row++) {
         for (int64_t column = 0; column < columns; column++) {
             target[row * columns + column] =
                 load_element(input->matrix, input->data, batch, row, column,
@@ -85,7 +87,8 @@ struct work {
     void *a, *b, *c; /* as they lie on the device */
     void *a_scale, *b_scale;
     struct operands operands;
-    double *sums; /* ROWS x N */
+    double *sums;    /* ROWS x N */
+    bool is_stacked; /* the result has the rows of all groups */
     jit_gemm_dtype type;
     void *result; /* of that type */
 };
@@ -101,12 +104,14 @@ static void sum_batch(struct work *work, const jit_gemm_problem *problem,
     const struct input a = {a_kind, &inputs->a, &inputs->a_scale, work->a, work->a_scale};
     const struct input b = {b_kind, &inputs->b, &inputs->b_scale, work->b, work->b_scale};
 
-    unpack(&a, batch, inputs->m, inputs->k, problem->a.layout != JIT_GEMM_LAYOUT_K_MAJOR,
-           false, operands->a);
-    unpack(&b, batch, inputs->k, n, problem->b.layout == JIT_GEMM_LAYOUT_K_MAJOR, true,
+    const struct run_rows rows = run_groups_rows(&inputs->groups, batch, m);
+
+    unpack(&a, batch, rows.begin, rows.end, inputs->k,
+           problem->a.layout != JIT_GEMM_LAYOUT_K_MAJOR, false, operands->a);
+    unpack(&b, batch, 0, inputs->k, n, problem->b.layout == JIT_GEMM_LAYOUT_K_MAJOR, true,
            operands->b);
-    for (int64_t row = 0; row < inputs->m; row += ROWS) {
-        int64_t count = inputs->m - row < ROWS ? inputs->m - row : ROWS;
+    for (int64_t row = rows.begin; row < rows.end; row += ROWS) {
+        int64_t count = rows.end - row < ROWS ? rows.end - row : ROWS;
 
         sum_rows(operands, row, count, work->sums);
         for (int64_t i = 0; i < count * n; i++) {
@@ -121,7 +126,9 @@ static void sum_batch(struct work *work, const jit_gemm_problem *problem,
                 value +=
                     beta * load_element(&inputs->c, work->c, batch, r, column, by_columns);
             }
-            element_store(work->type, work->result, (size_t)(batch * m * n + place), value);
+            element_store(work->type, work->result,
+                          (size_t)(work->is_stacked ? place : batch * m * n + place),
+                          value);
         }
     }
 }
@@ -158,13 +165,15 @@ int host_sums_create(jit_gemm_context *context, const jit_gemm_problem *problem,
 {
     const size_t m = (size_t)inputs->m, n = (size_t)inputs->n, k = (size_t)inputs->k;
     const bool by_columns = problem->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR;
+    const bool is_stacked = run_groups_are_stacked(&inputs->groups);
     const struct element_view view = {.dtype = type,
-                                      .batch = inputs->batch,
+                                      .batch = is_stacked ? 1 : inputs->batch,
                                       .rows = by_columns ? inputs->n : inputs->m,
                                       .columns = by_columns ? inputs->m : inputs->n,
                                       .ld = by_columns ? inputs->m : inputs->n,
                                       .batch_stride = inputs->m * inputs->n};
     struct work work = {.type = type,
+                        .is_stacked = is_stacked,
                         .operands = {.m = inputs->m, .n = inputs->n, .k = inputs->k}};
     int code = download_inputs(context, inputs, &work);
 
@@ -173,6 +182,7 @@ int host_sums_create(jit_gemm_context *context, const jit_gemm_problem *problem,
         work.operands.b = cli_alloc(k * n * sizeof(double));
         work.sums = cli_alloc(ROWS * n * sizeof(double));
         work.result = cli_alloc(element_view_bytes(&view));
+        element_fill_poison(&view, work.result);
         for (int64_t batch = 0; batch < inputs->batch; batch++) {
             sum_batch(&work, problem, inputs, batch, (double)alpha, (double)beta);
         }

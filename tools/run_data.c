@@ -39,14 +39,24 @@ int run_sizes_resolve(const jit_gemm_problem *problem, const struct run_sizes *a
                                    "dynamic=%s in the problem",
                                    rows[i].name, rows[i].name);
         }
-        *rows[i].target = rows[i].asked ? rows[i].asked : rows[i].dim.size;
+        const bool is_counted = i == 0 && is_dynamic && asked->groups != NULL;
+        *rows[i].target = rows[i].asked ? rows[i].asked : is_counted ? 0 : rows[i].dim.size;
+        if (is_counted) {
+            continue; /* so many as the groups need */
+        }
         if (*rows[i].target == 0) {
             return cli_usage_error("`%s` is dynamic and has no size to launch with; write "
                                    "such as %s=64 in the problem",
                                    rows[i].name, rows[i].name);
         }
     }
-    return CLI_OK;
+    return run_groups_read(problem, asked->groups, &inputs->m, &inputs->groups);
+}
+
+/* Of a matrix with rows of D: those of all groups, if they are stacked, make one. */
+static int64_t row_batch(const struct run_inputs *inputs)
+{
+    return run_groups_are_stacked(&inputs->groups) ? 1 : inputs->batch;
 }
 
 /* Bytes that a matrix of this type is aligned to if the problem promises `promised`: at
@@ -172,7 +182,7 @@ int64_t run_block_columns(jit_gemm_operand_kind kind)
 static int view_operand(const jit_gemm_problem *p, const jit_gemm_operand *operand,
                         const struct run_inputs *inputs, struct element_view *ret_view)
 {
-    int64_t rows = 1, columns = 1;
+    int64_t rows = 1, columns = 1, batch = row_batch(inputs);
 
     switch (operand->kind) {
     case JIT_GEMM_OPERAND_SCALAR:
@@ -180,9 +190,11 @@ static int view_operand(const jit_gemm_problem *p, const jit_gemm_operand *opera
         return CLI_OK;
     case JIT_GEMM_OPERAND_ROW_VECTOR:
         columns = inputs->d_columns;
+        batch = inputs->batch;
         break;
     case JIT_GEMM_OPERAND_PAIR_VECTOR:
         columns = inputs->n;
+        batch = inputs->batch;
         break;
     case JIT_GEMM_OPERAND_COLUMN_VECTOR:
         columns = inputs->m;
@@ -199,8 +211,8 @@ static int view_operand(const jit_gemm_problem *p, const jit_gemm_operand *opera
         columns = columns_of_d(p, inputs);
         break;
     }
-    return make_view(operand->name, operand->dtype, inputs->batch, rows, columns, 0,
-                     p->d.alignment, ret_view);
+    return make_view(operand->name, operand->dtype, batch, rows, columns, 0, p->d.alignment,
+                     ret_view);
 }
 
 static int create_operand(jit_gemm_context *context, const jit_gemm_problem *p,
@@ -227,11 +239,12 @@ struct input_row {
     const jit_gemm_matrix *matrix;
     int64_t outer, inner; /* rows and columns as stored, unless it is MN-major */
     int64_t ld;           /* as asked */
+    int64_t batch;
     struct run_matrix *target;
 };
 
 static int create_input(jit_gemm_context *context, const struct input_row *row,
-                        int64_t batch, uint64_t seed)
+                        uint64_t seed)
 {
     const jit_gemm_matrix *matrix = row->matrix;
     const bool is_mn_major = matrix->layout == JIT_GEMM_LAYOUT_MN_MAJOR;
@@ -239,9 +252,9 @@ static int create_input(jit_gemm_context *context, const struct input_row *row,
     if (matrix->dtype == JIT_GEMM_DTYPE_NONE) {
         return CLI_OK;
     }
-    const int code =
-        make_view(row->name, matrix->dtype, batch, is_mn_major ? row->inner : row->outer,
-                  is_mn_major ? row->outer : row->inner, row->ld, matrix->alignment, &view);
+    const int code = make_view(
+        row->name, matrix->dtype, row->batch, is_mn_major ? row->inner : row->outer,
+        is_mn_major ? row->outer : row->inner, row->ld, matrix->alignment, &view);
     return code == CLI_OK
                ? create_random(context, &view, seed, matrix->alignment, row->target)
                : code;
@@ -251,7 +264,7 @@ static int create_input(jit_gemm_context *context, const struct input_row *row,
 struct scale_row {
     const char *name;
     const jit_gemm_scale *scale;
-    int64_t count, k;
+    int64_t count, k, batch;
     struct run_matrix *target;
 };
 
@@ -286,6 +299,11 @@ static int64_t index_block(const jit_gemm_scale *scale, const struct element_vie
                                                          : row * view->ld + block;
 }
 
+int64_t run_matrix_batch(const struct run_matrix *matrix, int64_t batch)
+{
+    return matrix->view.batch > 1 ? batch : 0;
+}
+
 double run_block_scale(const jit_gemm_scale *scale, const struct run_matrix *scales,
                        const void *data, int64_t batch, int64_t mn, int64_t k,
                        int64_t count_of_k)
@@ -297,7 +315,9 @@ double run_block_scale(const jit_gemm_scale *scale, const struct run_matrix *sca
     }
     const int64_t at =
         index_block(scale, view, mn / scale->block_mn, k / scale->block_k, count_of_k);
-    return element_load(view->dtype, data, (size_t)(batch * view->batch_stride + at));
+    return element_load(
+        view->dtype, data,
+        (size_t)(run_matrix_batch(scales, batch) * view->batch_stride + at));
 }
 
 /* A scale about 1, of ue8m0 a power of two. */
@@ -364,21 +384,27 @@ static int create_inputs(jit_gemm_context *context, const jit_gemm_problem *p,
                          struct run_inputs *inputs)
 {
     const struct input_row rows[] = {
-        {"A", &p->a, inputs->m, inputs->k, strides->lda, &inputs->a},
-        {"B", &p->b, inputs->n, inputs->k, strides->ldb, &inputs->b},
-        {"C", &p->c, inputs->m, inputs->n, strides->ldc, &inputs->c},
+        {"A", &p->a, inputs->m, inputs->k, strides->lda, row_batch(inputs), &inputs->a},
+        {"B", &p->b, inputs->n, inputs->k, strides->ldb, inputs->batch, &inputs->b},
+        {"C", &p->c, inputs->m, inputs->n, strides->ldc, row_batch(inputs), &inputs->c},
     };
     const struct scale_row scales[] = {
-        {"a_scale", &p->a.scale, inputs->m, inputs->k, &inputs->a_scale},
-        {"b_scale", &p->b.scale, inputs->n, inputs->k, &inputs->b_scale},
+        {"a_scale", &p->a.scale, inputs->m, inputs->k, row_batch(inputs), &inputs->a_scale},
+        {"b_scale", &p->b.scale, inputs->n, inputs->k, inputs->batch, &inputs->b_scale},
     };
     int code = CLI_OK;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && code == CLI_OK; i++) {
-        code = create_input(context, &rows[i], inputs->batch, seed + i);
+        code = create_input(context, &rows[i], seed + i);
     }
     for (size_t i = 0; i < sizeof(scales) / sizeof(scales[0]) && code == CLI_OK; i++) {
-        code = create_scale(context, &scales[i], inputs->batch, seed + A_SCALE_SEED + i,
+        code = create_scale(context, &scales[i], scales[i].batch, seed + A_SCALE_SEED + i,
                             p->d.alignment);
+    }
+    if (code == CLI_OK && inputs->groups.count > 0) {
+        const int64_t count = inputs->groups.count;
+        const struct element_view view = {JIT_GEMM_DTYPE_S32, 1, 1, count, count, count};
+        code =
+            run_matrix_create(context, &view, inputs->groups.numbers, &inputs->group_sizes);
     }
     return code;
 }
@@ -405,6 +431,8 @@ void run_inputs_free(jit_gemm_context *context, struct run_inputs *inputs)
     run_matrix_free(context, &inputs->c);
     run_matrix_free(context, &inputs->a_scale);
     run_matrix_free(context, &inputs->b_scale);
+    run_matrix_free(context, &inputs->group_sizes);
+    run_groups_free(&inputs->groups);
     for (size_t i = 0; i < JIT_GEMM_MAX_OPERANDS; i++) {
         run_matrix_free(context, &inputs->operands[i]);
     }
@@ -434,7 +462,7 @@ static int view_result(const jit_gemm_problem *p, const jit_gemm_operand *operan
     }
     return make_view(operand->name,
                      run_reduces(operand) ? JIT_GEMM_DTYPE_F32 : operand->dtype,
-                     inputs->batch, rows, columns, is_reference ? columns : 0,
+                     row_batch(inputs), rows, columns, is_reference ? columns : 0,
                      is_reference ? 0 : p->d.alignment, ret_view);
 }
 
@@ -446,7 +474,7 @@ int run_results_create(jit_gemm_context *context, const struct cli_problem *prob
     const int64_t rows = rows_of_d(p, inputs), columns = columns_of_d(p, inputs);
     const uint64_t promised = is_reference ? 0 : p->d.alignment;
     struct element_view view = {0};
-    int code = make_view("D", element_d_type(p), inputs->batch, rows, columns,
+    int code = make_view("D", element_d_type(p), row_batch(inputs), rows, columns,
                          is_reference ? columns : ldd, promised, &view);
     if (code == CLI_OK) {
         code = create_matrix(context, &view, NULL, promised, &results->d);
@@ -552,6 +580,7 @@ jit_gemm_args run_arguments(const struct cli_problem *problem,
         .n = inputs->n,
         .k = inputs->k,
         .batch = inputs->batch,
+        .group_sizes = inputs->group_sizes.address,
         .workspace = results->workspace.address,
         .workspace_bytes = element_view_bytes(&results->workspace.view),
     };
@@ -616,6 +645,7 @@ int run_check_guards(jit_gemm_context *context, const struct run_inputs *inputs,
                 {"D", &results->d},
                 {"the scales of A", &inputs->a_scale},
                 {"the scales of B", &inputs->b_scale},
+                {"the sizes of the groups", &inputs->group_sizes},
                 {"the scales of D", &results->d_scale}};
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "cli.h"
+#include "run_groups.h"
 #include "verify/elements.h"
 
 /* A matrix on the device between two guards. Zeroed: no matrix. */
@@ -18,6 +19,7 @@ struct run_matrix {
 /* Sizes of a launch from the command line; 0 means as planned. */
 struct run_sizes {
     int64_t m, n, k, batch;
+    const char *groups; /* rows of each, NULL: all the same */
 };
 
 /* Leading dimensions from the command line; 0 means packed, padded to 16 bytes or, where
@@ -30,6 +32,8 @@ struct run_strides {
 struct run_inputs {
     int64_t m, n, k, batch; /* sizes of the launch */
     int64_t d_columns;      /* of D, which with a gated epilogue has half of B's */
+    struct run_groups groups;
+    struct run_matrix group_sizes; /* s32, what the kernel reads of the groups */
     struct run_matrix a, b, c;
     struct run_matrix a_scale, b_scale; /* f32; zeroed where there are none */
     struct run_matrix operands[JIT_GEMM_MAX_OPERANDS]; /* zeroed for outputs */
@@ -44,8 +48,8 @@ struct run_results {
     struct run_matrix workspace; /* zeroed for a kernel that needs none */
 };
 
-/* Sets the sizes of a launch. A size that differs from the compiled one, or that nobody
- * gave, is a usage error. */
+/* Sets the sizes of a launch, and of its groups. A size that differs from the compiled one,
+ * or that nobody gave, is a usage error; run_inputs_free frees what was set. */
 int run_sizes_resolve(const jit_gemm_problem *problem, const struct run_sizes *asked,
                       struct run_inputs *inputs);
 
@@ -90,6 +94,9 @@ int run_matrix_create(jit_gemm_context *context, const struct element_view *view
 void run_matrix_free(jit_gemm_context *context, struct run_matrix *matrix);
 /* The matrix's memory, padding included; owned by the caller. NULL after an error. */
 void *run_matrix_download(jit_gemm_context *context, const struct run_matrix *matrix);
+/* Which of the matrix's batches has what belongs to batch index or group `batch`: the only
+ * one, where groups are stacked. */
+int64_t run_matrix_batch(const struct run_matrix *matrix, int64_t batch);
 /* The scale of the block of row `mn` of A or column of B, and of element `k` along K, of
  * which there are `count_of_k`. `data` is what run_matrix_download gave of `scales`. 1 if
  * the scale is none of blocks. */

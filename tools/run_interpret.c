@@ -94,7 +94,8 @@ static double load(const struct run_matrix *matrix, const void *data, int64_t ba
     const struct element_view *view = &matrix->view;
 
     return element_load(view->dtype, data,
-                        (size_t)(batch * view->batch_stride + row * view->ld + column));
+                        (size_t)(run_matrix_batch(matrix, batch) * view->batch_stride +
+                                 row * view->ld + column));
 }
 
 /* Of a matrix that lies as D. */
@@ -271,16 +272,19 @@ static void compare_samples(struct interpreter *all)
 {
     const struct run_inputs *inputs = &all->launch->inputs;
     const int64_t per_batch = inputs->m * inputs->n;
-    const int64_t last = per_batch * inputs->batch - 1;
+    const bool is_stacked = run_groups_are_stacked(&inputs->groups);
+    const int64_t last = per_batch * (is_stacked ? 1 : inputs->batch) - 1;
     const int64_t count = last + 1 < SAMPLES ? last + 1 : SAMPLES;
 
     for (int64_t i = 0; i < count && all->result.reason[0] == '\0'; i++) {
         const int64_t at =
             count > 1 ? (int64_t)((double)last * (double)i / (double)(count - 1)) : 0;
-        const struct place place = {.batch = at / per_batch,
-                                    .row = at % per_batch / inputs->n,
-                                    .column = at % inputs->n};
-        compare_place(all, &place);
+        struct place place = {.row = at % per_batch / inputs->n, .column = at % inputs->n};
+        place.batch =
+            run_groups_of_row(&inputs->groups, at / per_batch, place.row, inputs->m);
+        if (place.batch >= 0) {
+            compare_place(all, &place);
+        }
     }
 }
 

@@ -116,8 +116,16 @@ static int compare_result(const struct run_launch *launch, const struct pair *pa
         free(out_data);
         return CLI_FAILED;
     }
-    compare_pair(pair, launch->inputs.k, out_data, ref_data, &report);
-    tell(pair->name, &report, is_quiet, verdict);
+    if (launch->inputs.groups.count > 0 &&
+        (!run_groups_clear_rest(&launch->inputs.groups, pair->name, &pair->out->view,
+                                out_data) ||
+         !run_groups_clear_rest(&launch->inputs.groups, "the reference", &pair->ref->view,
+                                ref_data))) {
+        verdict->is_wrong = true;
+    } else {
+        compare_pair(pair, launch->inputs.k, out_data, ref_data, &report);
+        tell(pair->name, &report, is_quiet, verdict);
+    }
     free(out_data);
     free(ref_data);
     return CLI_OK;

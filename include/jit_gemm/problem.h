@@ -125,6 +125,21 @@ typedef enum jit_gemm_pair {
                                 weights of a gate and of what it scales are stacked. */
 } jit_gemm_pair;
 
+/** What stands in the place of a batch: matrices of one size each, or groups, whose rows
+ * are known on the device only, when a launch runs (::jit_gemm_args.group_sizes). Each
+ * group has a B of its own, and a value of its own of every scalar and row vector.
+ * docs/grouped.md has pictures. */
+typedef enum jit_gemm_group_by {
+    JIT_GEMM_GROUP_NONE = 0, /**< A batch. */
+    /** A, C, D, matrix operands, column vectors and scales of rows are stacked: they have M
+     * rows, those of all groups one after the other. The number of a group is the row at
+     * which it ends; it begins where the one before it ends, the first one at 0. */
+    JIT_GEMM_GROUP_BY_OFFSETS = 1,
+    /** All matrices lie as those of a batch, with M rows each. The number of a group is how
+     * many rows of them, the first ones, it has. */
+    JIT_GEMM_GROUP_BY_COUNTS = 2
+} jit_gemm_group_by;
+
 /** Whether a size is compiled into the kernel. */
 typedef enum jit_gemm_dim_mode {
     JIT_GEMM_DIM_EXACT = 0,  /**< Compiled in: one kernel per size. */
@@ -141,7 +156,8 @@ typedef struct jit_gemm_dim {
 /**
  * A problem: D = epilogue(alpha * op(A) * op(B) + beta * C, operands).
  *
- * A is M x K, B is K x N, C and D are M x N; there are `batch` of each. With a gated
+ * A is M x K, B is K x N, C and D are M x N; there are `batch` of each, or with `group_by`
+ * so many groups of rows. With a gated
  * epilogue N is the number of B's columns, which is even, D is M x N / 2, and there is no
  * C. With scales of the tensor or vectors, the product's element (m, n) is also multiplied
  * by those of A's row m and of B's column n: the f32 factors are multiplied first, alpha *
@@ -187,6 +203,10 @@ typedef struct jit_gemm_problem {
                                  give to each other after the launch is not counted. */
     int32_t no_local_memory;  /**< Not 0: a kernel with local memory, as spills need it, is
                                  ::JIT_GEMM_ERR_BUDGET (::jit_gemm_info.spill_bytes). */
+    jit_gemm_group_by group_by; /**< With groups, `batch` is their number: exact, up to
+                                   4096. A is K-major, D row-major, and rows of no group
+                                   are neither read for D nor written. */
+    int32_t reserved_2;         /**< Must be zero. */
 } jit_gemm_problem;
 
 #ifdef __cplusplus

@@ -315,6 +315,8 @@ jit_gemm_status jit_gemm_get_info(const jit_gemm *gemm, jit_gemm_info *ret_info)
     JG_TRY(jg_check_pointer(gemm, "gemm"));
     const struct jg_kernel *kernel = gemm->kernel;
     const struct jg_product *product = &kernel->choice.product;
+    const struct jg_product_size size = jg_product_size(
+        product, (uint32_t)kernel->problem.m.size, (uint32_t)kernel->problem.n.size);
     jit_gemm_info info = {
         .struct_size = sizeof(info),
         .origin = gemm->origin,
@@ -322,9 +324,7 @@ jit_gemm_status jit_gemm_get_info(const jit_gemm *gemm, jit_gemm_info *ret_info)
         .spill_bytes = kernel->local_bytes,
         .smem_bytes = (uint32_t)kernel->choice.derived.smem_bytes,
         .threads = (uint32_t)kernel->choice.derived.threads,
-        .grid_ctas =
-            jg_launch_grid(kernel, (uint32_t)product->m.size, (uint32_t)product->n.size,
-                           (uint32_t)product->batch.size),
+        .grid_ctas = jg_launch_grid(kernel, size.m, size.n, (uint32_t)product->batch.size),
         .compile_ms = gemm->compile_ms,
         .load_ms = gemm->load_ms,
         .workspace_bytes = (uint64_t)kernel->choice.derived.workspace_bytes,

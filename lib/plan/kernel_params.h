@@ -51,7 +51,8 @@ struct jg_kernel_params {
     struct jg_scalar_param alpha, beta;
     uint32_t m, n, k, batch; /* sizes of this launch, exact ones included */
     uint64_t workspace;      /* device address; of kernels that need one */
-    uint64_t reserved[13];
+    uint64_t group_sizes;    /* device address; of kernels that have groups */
+    uint64_t reserved[12];
     struct jg_matrix_param operands[JIT_GEMM_MAX_OPERANDS];
     /* Maps of operands follow the last of those that the kernel has: see
      * jg_kernel_params_map. */

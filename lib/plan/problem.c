@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "base/struct.h"
 #include "plan/config.h"
+#include "plan/groups.h"
 #include "plan/problem_text.h"
 #include "plan/scale.h"
 #include "plan/text.h"
@@ -364,6 +365,7 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     JG_TRY(check_gated(&checked, problem.epilogue));
     JG_TRY(check_computed_scale(&checked));
     JG_TRY(check_reduced_blocks(&checked, problem.epilogue));
+    JG_TRY(jg_groups_check_kernel(&checked, problem.epilogue));
     JG_TRY(check_output_alignment(&checked, problem.epilogue, output_alignment));
     problem.is_gated = problem.epilogue != NULL && problem.epilogue->is_gated;
     problem.m = round_hint(checked.m, DEFAULT_MATRIX_HINT);
@@ -377,6 +379,7 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
                                   ? checked.workspace_limit
                                   : JG_WORKSPACE_MOST; /* and any more means the same */
     problem.pair = checked.pair;
+    problem.group_by = checked.group_by;
     problem.budget =
         (struct jg_budget){checked.register_limit, checked.no_local_memory != 0};
     problem.a = canonical_matrix('a', &checked.a, &checked.a);
@@ -491,7 +494,15 @@ jit_gemm_dim jg_problem_d_row(const struct jg_problem *problem)
 
 /* ---------------------------------------------------------------- canonical bytes */
 
-enum { TAG_DIM = 1, TAG_MATRIX, TAG_EPILOGUE, TAG_CONFIG, TAG_WORKSPACE, TAG_PAIR };
+enum {
+    TAG_DIM = 1,
+    TAG_MATRIX,
+    TAG_EPILOGUE,
+    TAG_CONFIG,
+    TAG_WORKSPACE,
+    TAG_PAIR,
+    TAG_GROUPS
+};
 
 static void add_dim_bytes(const jit_gemm_dim *dim, struct jg_str *out)
 {
@@ -533,4 +544,6 @@ void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out)
     jg_bytes_u64(out, problem->workspace_limit);
     jg_bytes_u32(out, TAG_PAIR);
     jg_bytes_u32(out, (uint32_t)problem->pair);
+    jg_bytes_u32(out, TAG_GROUPS);
+    jg_bytes_u32(out, (uint32_t)problem->group_by);
 }

@@ -22,6 +22,7 @@ struct jg_problem {
     uint64_t workspace_limit;           /* bytes; 0: K is split only by `config` */
     bool is_gated;                      /* the epilogue: two columns of B make one of D */
     jit_gemm_pair pair;                 /* which two */
+    jit_gemm_group_by group_by;         /* `batch` counts groups, unless it is NONE */
     struct jg_budget budget; /* of the request: neither in the bytes nor in the text */
 };
 

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "base/struct.h"
+#include "plan/groups.h"
 #include "plan/problem.h"
 #include "plan/problem_text.h"
 #include "plan/scale.h"
@@ -270,6 +271,7 @@ jit_gemm_status jg_problem_check_fields(jit_gemm_problem *problem)
     }
     JG_TRY(check_c(problem));
     JG_TRY(check_pair(problem));
+    JG_TRY(jg_groups_check_fields(problem));
     JG_TRY(check_budget(problem));
     JG_TRY(check_names(problem));
     JG_TRY(check_input_alignment(problem));

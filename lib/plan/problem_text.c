@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/struct.h"
 #include "plan/config.h"
+#include "plan/groups.h"
 #include "plan/problem.h"
 #include "plan/scale.h"
 #include "plan/text.h"
@@ -34,6 +35,7 @@ struct problem_reader {
     unsigned seen;     /* bit of each key that was given */
     unsigned brought;  /* keys of them that a type brought along */
     bool a_has_scales; /* A's type brought its scales along */
+    bool has_batch, has_groups;
 };
 
 static jit_gemm_matrix *matrix_of(struct problem_reader *reader,
@@ -61,6 +63,26 @@ static jit_gemm_status read_size(struct problem_reader *reader,
                        "must be a number from 1 to %lld, is %s at column %zu",
                        (long long)JG_MAX_SIZE, jg_quote(word->value, word->value_size).text,
                        word->value_column);
+    }
+    reader->has_batch |= index == JG_DIM_BATCH;
+    return JIT_GEMM_OK;
+}
+
+/* They are counted as a batch is, and lie by offsets unless `group_by` says otherwise. */
+static jit_gemm_status read_groups(struct problem_reader *reader,
+                                   const struct problem_key *key,
+                                   const struct jg_word *word)
+{
+    jit_gemm_problem *problem = &reader->problem;
+    if (!jg_number_parse(word->value, word->value_size, 1, JG_MOST_GROUPS,
+                         &problem->batch.size)) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->where, key->hint,
+                       "must be a number from 1 to %d, is %s at column %zu", JG_MOST_GROUPS,
+                       jg_quote(word->value, word->value_size).text, word->value_column);
+    }
+    reader->has_groups = true;
+    if (problem->group_by == JIT_GEMM_GROUP_NONE) {
+        problem->group_by = JIT_GEMM_GROUP_BY_OFFSETS;
     }
     return JIT_GEMM_OK;
 }
@@ -307,6 +329,15 @@ static jit_gemm_status read_local_memory(struct problem_reader *reader,
     return JIT_GEMM_OK;
 }
 
+static jit_gemm_status read_group_by(struct problem_reader *reader,
+                                     const struct problem_key *key,
+                                     const struct jg_word *word)
+{
+    return jg_group_by_parse(word->value, word->value_size, &reader->problem.group_by)
+               ? JIT_GEMM_OK
+               : refuse_unknown(key, "form", word);
+}
+
 #define ALIGNMENT_HINT "give 1, 2, 4, 8 or 16 bytes"
 
 /* In the order in which they are listed and printed. */
@@ -315,6 +346,8 @@ static const struct problem_key keys[] = {
     {"n", "problem.n", read_size, JG_DIM_N, NULL},
     {"k", "problem.k", read_size, JG_DIM_K, NULL},
     {"batch", "problem.batch", read_size, JG_DIM_BATCH, NULL},
+    {"groups", "problem.batch", read_groups, 0, "give the number of groups of rows"},
+    {"group_by", "problem.group_by", read_group_by, 0, "give offsets or counts"},
 #define SCALED_TYPES "; with scales: mxfp8 mxfp8e5m2 mxfp4 nvfp4"
     {"a", "problem.a.dtype", read_dtype, JG_MATRIX_A, JG_INPUT_TYPES SCALED_TYPES},
     {"b", "problem.b.dtype", read_dtype, JG_MATRIX_B, JG_INPUT_TYPES SCALED_TYPES},
@@ -350,7 +383,7 @@ static const struct problem_key keys[] = {
 };
 
 /* Those that are named here; the others are in the table only. */
-enum { KEY_M, KEY_N, KEY_K, KEY_A = 4, KEY_COUNT = sizeof(keys) / sizeof(keys[0]) };
+enum { KEY_M, KEY_N, KEY_K, KEY_A = 6, KEY_COUNT = sizeof(keys) / sizeof(keys[0]) };
 
 #define SCALES_GIVEN "leave one of them out, or name the element type alone"
 
@@ -458,8 +491,24 @@ static jit_gemm_status read_short_word(struct problem_reader *reader, int index,
                    jg_quote(word->key, word->key_size).text, word->column);
 }
 
+static jit_gemm_status check_groups(const struct problem_reader *reader)
+{
+    if (reader->has_batch && reader->has_groups) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.batch",
+                       "give groups= for rows in groups, batch= for whole products",
+                       "the keys 'batch' and 'groups' are both given");
+    }
+    if (reader->problem.group_by != JIT_GEMM_GROUP_NONE && !reader->has_groups) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.batch",
+                       "give the number of groups, such as groups=8",
+                       "key 'group_by' is given, and 'groups' is missing");
+    }
+    return JIT_GEMM_OK;
+}
+
 static jit_gemm_status check_complete(struct problem_reader *reader)
 {
+    JG_TRY(check_groups(reader));
     for (int i = KEY_M; i <= KEY_K; i++) {
         const jit_gemm_dim *dim =
             jg_problem_dim(&reader->problem, (enum jg_dim_index)keys[i].index);
@@ -543,7 +592,10 @@ static void print_sizes(jit_gemm_problem *problem, struct jg_str *out)
         const jit_gemm_dim *dim = jg_problem_dim(problem, (enum jg_dim_index)i);
         const bool is_default_batch =
             i == JG_DIM_BATCH && dim->mode == JIT_GEMM_DIM_EXACT && dim->size == 1;
-        if (dim->size > 0 && !is_default_batch) {
+        if (i == JG_DIM_BATCH && problem->group_by != JIT_GEMM_GROUP_NONE) {
+            jg_str_printf(out, "groups=%lld group_by=%s ", (long long)dim->size,
+                          jg_group_by_name(problem->group_by));
+        } else if (dim->size > 0 && !is_default_batch) {
             jg_str_printf(out, "%s=%lld ", dim_names[i], (long long)dim->size);
         }
     }
@@ -694,6 +746,7 @@ void jg_problem_text(const struct jg_problem *problem, struct jg_str *out)
     plain.d = public_matrix(&problem->d);
     plain.workspace_limit = problem->workspace_limit;
     plain.pair = problem->pair;
+    plain.group_by = problem->group_by;
     memcpy(plain.config, problem->config, sizeof(plain.config));
     if (problem->epilogue != NULL) {
         memcpy(plain.epilogue, problem->epilogue->name, sizeof(plain.epilogue));

@@ -1,12 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/product.h"
 
+#include "base/math.h"
 #include "plan/scale.h"
+
+/* Rows of A that one product has: of a group so many as the typical one of the problem's,
+ * and no kernel knows them. */
+static jit_gemm_dim rows_of(const struct jg_problem *problem)
+{
+    jit_gemm_dim rows = problem->m;
+    if (problem->group_by == JIT_GEMM_GROUP_BY_OFFSETS) {
+        rows.size = jg_max(rows.size / problem->batch.size, 1);
+    }
+    if (problem->group_by != JIT_GEMM_GROUP_NONE) {
+        rows.mode = JIT_GEMM_DIM_DYNAMIC;
+    }
+    return rows;
+}
 
 struct jg_product jg_product_make(const struct jg_problem *problem, bool swap_ab)
 {
-    return (struct jg_product){.m = swap_ab ? problem->n : problem->m,
-                               .n = swap_ab ? problem->m : problem->n,
+    const jit_gemm_dim rows = rows_of(problem);
+    return (struct jg_product){.m = swap_ab ? problem->n : rows,
+                               .n = swap_ab ? rows : problem->n,
                                .k = problem->k,
                                .batch = problem->batch,
                                .a = swap_ab ? problem->b : problem->a,
@@ -14,7 +30,8 @@ struct jg_product jg_product_make(const struct jg_problem *problem, bool swap_ab
                                .d = problem->d,
                                .d_is_transpose = swap_ab != problem->d.is_mn_major,
                                .is_gated = problem->is_gated,
-                               .has_neighbours = jg_problem_has_neighbours(problem)};
+                               .has_neighbours = jg_problem_has_neighbours(problem),
+                               .group_by = problem->group_by};
 }
 
 int jg_product_gate_rows(const struct jg_product *product)

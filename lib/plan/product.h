@@ -13,11 +13,12 @@
 
 struct jg_product {
     jit_gemm_dim m, n, k, batch;
-    struct jg_matrix a, b; /* as the kernel takes them; the letter is the problem's */
-    struct jg_matrix d;    /* as it lies in memory */
-    bool d_is_transpose;   /* does D lie in memory as the transpose of the product? */
-    bool is_gated;         /* do two columns of the problem's B make one of D? */
-    bool has_neighbours;   /* and side by side: jg_problem_has_neighbours */
+    struct jg_matrix a, b;      /* as the kernel takes them; the letter is the problem's */
+    struct jg_matrix d;         /* as it lies in memory */
+    bool d_is_transpose;        /* does D lie in memory as the transpose of the product? */
+    bool is_gated;              /* do two columns of the problem's B make one of D? */
+    bool has_neighbours;        /* and side by side: jg_problem_has_neighbours */
+    jit_gemm_group_by group_by; /* the size of the rows is that of a typical group then */
 };
 
 struct jg_product jg_product_make(const struct jg_problem *problem, bool swap_ab);

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/math.h"
+#include "plan/groups.h"
 #include "plan/scale.h"
 #include "runtime/array.h"
 #include "runtime/workspace.h"
@@ -54,8 +55,10 @@ static jit_gemm_status check_tile_count(const struct jg_kernel *kernel,
     }
     const struct jg_product_size size =
         jg_product_size(&kernel->choice.product, params->m, params->n);
-    int64_t clusters = jg_kernel_cluster_tiles(kernel, size.m, size.n);
-    if (!jg_mul_checked(clusters, params->batch, &clusters) ||
+    const struct jg_cluster_tiles tiles =
+        jg_kernel_cluster_tiles(kernel, size.m, size.n, params->batch);
+    int64_t clusters;
+    if (!jg_mul_checked(tiles.tiles, tiles.batch, &clusters) ||
         clusters > TILES_LIMIT / jg_kernel_cluster_ctas(kernel)) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "args.batch",
                        "split the batch or the matrix over several launches",
@@ -222,6 +225,13 @@ static void set_alignment(const struct jg_kernel *kernel, int64_t bytes,
     array->has_map = is_gemm && array->has_ld && bytes == JG_TMA_ALIGNMENT;
 }
 
+/* What has a row or an element of each row of A and D has those of all groups, where these
+ * are stacked. */
+static bool is_stacked(const struct launch *launch, enum size count)
+{
+    return count == SIZE_M && jg_is_stacked(launch->kernel->problem.group_by);
+}
+
 static void set_matrix(const struct launch *launch, const struct jg_matrix *lies_as,
                        enum size outer, enum size inner, struct jg_array *array)
 {
@@ -229,6 +239,7 @@ static void set_matrix(const struct launch *launch, const struct jg_matrix *lies
     array->rows = launch->sizes[is_mn_major ? inner : outer];
     array->columns = launch->sizes[is_mn_major ? outer : inner];
     array->has_ld = true;
+    array->is_stacked = is_stacked(launch, outer);
     set_alignment(launch->kernel, lies_as->alignment, array);
 }
 
@@ -264,6 +275,7 @@ static void set_vector(const struct launch *launch, enum size count, struct jg_a
         jg_bytes_of(array->dtype, lies_along_rows(problem, count) ? 2 : 1);
     array->rows = 1;
     array->columns = launch->sizes[count];
+    array->is_stacked = is_stacked(launch, count);
     set_alignment(launch->kernel, jg_min(wanted, problem->d.alignment), array);
 }
 
@@ -279,13 +291,14 @@ static jit_gemm_status resolve(const struct jg_array *array, const jit_gemm_arg 
         *ret_key = (struct jg_map_key){0};
         return JIT_GEMM_OK;
     }
-    const bool is_broadcast = array->may_broadcast && ret_param->batch_stride == 0;
+    const bool is_one =
+        array->is_stacked || (array->may_broadcast && ret_param->batch_stride == 0);
     *ret_key = (struct jg_map_key){.pointer = ret_param->pointer,
                                    .ld = ret_param->ld,
                                    .batch_stride = ret_param->batch_stride,
                                    .inner = (uint32_t)array->columns,
                                    .outer = (uint32_t)array->rows,
-                                   .batch = is_broadcast ? 1 : (uint32_t)array->batch};
+                                   .batch = is_one ? 1 : (uint32_t)array->batch};
     return JIT_GEMM_OK;
 }
 
@@ -366,6 +379,7 @@ static jit_gemm_status resolve_input_blocks(const struct launch *launch,
                                    .alignment = jg_bytes_of(scale->dtype, 1),
                                    .alignment_key = row->alignment_key,
                                    .may_broadcast = true,
+                                   .is_stacked = is_stacked(launch, row->inner),
                                    .has_ld = true};
     jit_gemm_arg given = *given_at(launch, row);
     if (given.ld == 0) {
@@ -628,6 +642,31 @@ static void point_empty_inputs(struct jg_map_key *keys, uint64_t address, bool w
     }
 }
 
+static jit_gemm_status resolve_groups(const struct jg_kernel *kernel,
+                                      const jit_gemm_args *args, uint64_t *ret_sizes)
+{
+    static const char field[] = "args.group_sizes";
+    const jit_gemm_group_by group_by = kernel->problem.group_by;
+    *ret_sizes = args->group_sizes;
+    if (group_by == JIT_GEMM_GROUP_NONE && args->group_sizes != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
+                       "leave it zero, or say in problem.group_by what the numbers mean",
+                       "an address is given, but this problem has no groups");
+    }
+    if (group_by != JIT_GEMM_GROUP_NONE && args->group_sizes == 0) {
+        return jg_fail(
+            JIT_GEMM_ERR_ARGUMENT, field, "give the device address of an int32_t per group",
+            "the address of the %u %s of the groups is NULL",
+            (unsigned int)kernel->problem.batch.size, jg_group_by_name(group_by));
+    }
+    if (args->group_sizes % sizeof(int32_t) != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field, "give the address of an int32_t",
+                       "the address 0x%llx is misaligned: no multiple of 4",
+                       (unsigned long long)args->group_sizes);
+    }
+    return JIT_GEMM_OK;
+}
+
 jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm_args *args,
                                   struct jg_kernel_params *ret_params,
                                   struct jg_map_key ret_keys[JG_MAP_COUNT])
@@ -637,6 +676,7 @@ jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm
     if (jg_params_are_empty(ret_params)) {
         return JIT_GEMM_OK;
     }
+    JG_TRY(resolve_groups(kernel, args, &ret_params->group_sizes));
     JG_TRY(jg_workspace_resolve(kernel, args, ret_params));
     JG_TRY(resolve_factor(args->alpha_device, args->alpha, "args.alpha_device",
                           &ret_params->alpha));

@@ -246,6 +246,21 @@ static jit_gemm_status refuse_batch_stride(const struct jg_array *array, int64_t
                    array->description);
 }
 
+/* Of rows of all groups: nothing steps from one to the next. */
+static jit_gemm_status resolve_stacked(const struct jg_array *array,
+                                       struct jg_matrix_param *param)
+{
+    if (param->batch_stride != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field_of(array, PART_BATCH_STRIDE).text,
+                       "leave it zero",
+                       "%s %s the rows of all groups one after the other, and no batch "
+                       "stride (%lld)",
+                       array->description, array->is_plural ? "have" : "has",
+                       (long long)param->batch_stride);
+    }
+    return JIT_GEMM_OK;
+}
+
 /* The batch stride: packed, given or broadcast. */
 static jit_gemm_status resolve_batch_stride(const struct jg_array *array,
                                             struct jg_matrix_param *param)
@@ -253,6 +268,9 @@ static jit_gemm_status resolve_batch_stride(const struct jg_array *array,
     int64_t packed_stride = 0;
     if (!jg_mul_checked(param->ld, array->rows, &packed_stride)) {
         return fail_overflow(array, PART_LD);
+    }
+    if (array->is_stacked) {
+        return resolve_stacked(array, param);
     }
     if (param->batch_stride == JIT_GEMM_STRIDE_BROADCAST && array->may_broadcast) {
         param->batch_stride = 0;

@@ -23,9 +23,10 @@ struct jg_array {
     int64_t alignment; /* bytes, of the address, ld and batch stride: what is promised */
     const char *alignment_key; /* of a problem's text; NULL: nobody promises less */
     bool may_broadcast;
-    bool has_ld;    /* a matrix; a vector has one row */
-    bool has_value; /* a scalar may be given by value */
-    bool has_map;   /* goes through a tensor map */
+    bool is_stacked; /* has the rows of all groups, one after the other */
+    bool has_ld;     /* a matrix; a vector has one row */
+    bool has_value;  /* a scalar may be given by value */
+    bool has_map;    /* goes through a tensor map */
 };
 
 /* ARGUMENT, for a `reserved` that is not zero. Of the array only field, operand_index and

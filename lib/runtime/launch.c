@@ -29,8 +29,9 @@ unsigned int jg_launch_grid(const struct jg_kernel *kernel, uint32_t m, uint32_t
         return size_reference_grid(kernel, m, n, batch);
     }
     /* Fits: the arguments have no more CTAs than a grid can have. */
-    return (unsigned int)(jg_grid_clusters(config, jg_kernel_cluster_tiles(kernel, m, n),
-                                           batch, kernel->resident_clusters) *
+    const struct jg_cluster_tiles tiles = jg_kernel_cluster_tiles(kernel, m, n, batch);
+    return (unsigned int)(jg_grid_clusters(config, tiles.tiles, tiles.batch,
+                                           kernel->resident_clusters) *
                           jg_kernel_cluster_ctas(kernel));
 }
 

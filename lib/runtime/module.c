@@ -284,14 +284,6 @@ jit_gemm_status jg_module_load(struct jg_device *device,
     return JIT_GEMM_OK;
 }
 
-int64_t jg_kernel_cluster_tiles(const struct jg_kernel *kernel, uint32_t m, uint32_t n)
-{
-    const struct jg_config *config = &kernel->choice.config;
-    const int64_t rows = (int64_t)config->layout.tile_m * config->layout.cluster_m;
-    const int64_t columns = (int64_t)config->layout.tile_n * config->layout.cluster_n;
-    return jg_ceil_div(m, rows) * jg_ceil_div(n, columns);
-}
-
 struct jg_kernel *jg_kernel_retain(struct jg_kernel *kernel)
 {
     atomic_fetch_add_explicit(&kernel->references, 1, memory_order_relaxed);

@@ -11,6 +11,7 @@
 #include "compile/build.h"
 #include "cuda/device.h"
 #include "plan/choose.h"
+#include "plan/groups.h"
 
 struct jg_debug_slot;
 
@@ -44,8 +45,14 @@ static inline int jg_kernel_cluster_ctas(const struct jg_kernel *kernel)
     return ctas > 1 ? ctas : 1;
 }
 
-/* Tiles of clusters that a product of M x N takes in each batch, fewer than 2^62. */
-int64_t jg_kernel_cluster_tiles(const struct jg_kernel *kernel, uint32_t m, uint32_t n);
+/* Tiles of clusters that a product of M x N takes, fewer than 2^62 in a batch. */
+static inline struct jg_cluster_tiles
+jg_kernel_cluster_tiles(const struct jg_kernel *kernel, uint32_t m, uint32_t n,
+                        uint32_t batch)
+{
+    return jg_cluster_tiles_of(&kernel->choice.config, &kernel->choice.product, m, n,
+                               batch);
+}
 
 /* What a load is made from; everything is borrowed for the call. */
 struct jg_module_request {

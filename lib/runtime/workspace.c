@@ -58,8 +58,9 @@ static int64_t count_tiles(const struct jg_kernel *kernel,
 {
     const struct jg_product_size size =
         jg_product_size(&kernel->choice.product, params->m, params->n);
-    return jg_kernel_cluster_tiles(kernel, size.m, size.n) * (int64_t)params->batch *
-           jg_kernel_cluster_ctas(kernel);
+    const struct jg_cluster_tiles tiles =
+        jg_kernel_cluster_tiles(kernel, size.m, size.n, params->batch);
+    return tiles.tiles * tiles.batch * jg_kernel_cluster_ctas(kernel);
 }
 
 /* What the launch takes of its workspace, if that has as many words. */

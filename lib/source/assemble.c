@@ -298,6 +298,10 @@ static const char *const schedulers[] = {[JG_SCHEDULER_STATIC] = "kStatic",
 static const char *const prefetches[] = {
     [JG_PREFETCH_NONE] = "kNone", [JG_PREFETCH_A] = "kA", [JG_PREFETCH_B] = "kB"};
 
+static const char *const group_names[] = {[JIT_GEMM_GROUP_NONE] = "kNone",
+                                          [JIT_GEMM_GROUP_BY_OFFSETS] = "kOffsets",
+                                          [JIT_GEMM_GROUP_BY_COUNTS] = "kCounts"};
+
 static void print_output(const struct jg_derived *derived, struct jg_str *out)
 {
     static const char *const kinds[] = {
@@ -345,6 +349,9 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_dim("kN", &product->n, out);
     print_dim("kK", &problem->k, out);
     print_dim("kBatch", &problem->batch, out);
+    print_number("kGroups",
+                 problem->group_by != JIT_GEMM_GROUP_NONE ? problem->batch.size : 0, out);
+    print_name("GroupBy", "kGroupBy", group_names[problem->group_by], out);
     print_number("kBlockM", config->layout.tile_m, out);
     print_number("kBlockN", config->layout.tile_n, out);
     print_number("kBlockK", config->layout.tile_k, out);

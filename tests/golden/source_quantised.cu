@@ -11,6 +11,8 @@ struct Config {
     static constexpr jg::u32 kN = 600;
     static constexpr jg::u32 kK = 256;
     static constexpr jg::u32 kBatch = 1;
+    static constexpr jg::u32 kGroups = 0;
+    static constexpr jg::GroupBy kGroupBy = jg::GroupBy::kNone;
     static constexpr jg::u32 kBlockM = 128;
     static constexpr jg::u32 kBlockN = 256;
     static constexpr jg::u32 kBlockK = 64;

@@ -53,7 +53,8 @@ struct GemmParams {
     ScalarParam alpha, beta;
     u32 m, n, k, batch; // sizes of this launch
     u64 workspace;      // device address; of kernels that split K or reduce (epilogue/)
-    u64 reserved[13];
+    u64 group_sizes;    // device address of a number per group; of kernels that have groups
+    u64 reserved[12];
 };
 static_assert(sizeof(GemmParams) == 1152, "as the host has it");
 
@@ -75,6 +76,7 @@ template <class Config, class Params>
 struct Shape {
     static constexpr bool kColumnMajor = Config::kColumnMajor;
     u32 m, n, k, batch;
+    u64 group_sizes;
 
     // What the snippet sees, of an epilogue's shape.
     JG_DEVICE int problem_m() const
@@ -97,7 +99,8 @@ struct Shape {
     JG_DEVICE explicit Shape(const Params &params)
         : m(Config::kM ? Config::kM : params.m), n(Config::kN ? Config::kN : params.n),
           k(Config::kK ? Config::kK : params.k),
-          batch(Config::kBatch ? Config::kBatch : params.batch)
+          batch(Config::kBatch ? Config::kBatch : params.batch),
+          group_sizes(params.group_sizes)
     {
     }
 };

@@ -13,6 +13,7 @@
 #include <jg/epilogue/accumulator.cuh>
 #include <jg/epilogue/fragment_store.cuh>
 #include <jg/epilogue/partition.cuh>
+#include <jg/epilogue/row_store.cuh>
 #include <jg/epilogue/scales.cuh>
 #include <jg/epilogue/tma_store.cuh>
 #include <jg/epilogue/user_epilogue.cuh>
@@ -92,7 +93,7 @@ class FragmentEpilogue {
                                 (Config::kWholeCols || col < shape.n);
             if (inside) {
                 write_store_tile(shape, inputs, values, first);
-                store_.store(row, col, tile.batch);
+                store(params, shape, row, col, tile.batch);
             }
         }
     }
@@ -157,6 +158,28 @@ class FragmentEpilogue {
         return {tile_row(tile, i) + (kTransposed ? column : lane),
                 tile_col(tile, i) + (kTransposed ? lane : column), tile.batch, shape.m,
                 shape.n};
+    }
+
+    // Sends the finished store tile; of one that reaches beyond its group's rows, what is
+    // the group's.
+    template <class Params, class ShapeT>
+    JG_DEVICE void store(const Params &params, const ShapeT &shape, u32 row, u32 col,
+                         u32 batch)
+    {
+        if constexpr (Config::kGroups > 0) {
+            if (row + kTileRows > shape.m) {
+                D *target = params.d.template element<D>(row, col, batch);
+                store_.take_by_threads([&](u32 tile, u32 thread, u32 threads) {
+                    store_rows<Config::kStoreTileSwizzleBytes>(
+                        tile, thread, threads, target, params.d.ld, shape.m - row,
+                        min_u32(kTileCols, shape.n - col));
+                });
+                return;
+            }
+            store_.store(row, col, batch * params.d.batch_step);
+        } else {
+            store_.store(row, col, batch);
+        }
     }
 
     template <class ShapeT>

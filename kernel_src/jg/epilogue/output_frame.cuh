@@ -8,6 +8,19 @@
 
 namespace jg {
 
+// The shape of D as one group sees it: rows end where the group's do, and the snippet's M
+// is all of them.
+template <class ShapeT>
+struct GroupShape : ShapeT {
+    u32 all_rows;
+
+    JG_DEVICE explicit GroupShape(const ShapeT &shape) : ShapeT(shape), all_rows(shape.m) {}
+    JG_DEVICE int problem_m() const
+    {
+        return static_cast<int>(all_rows);
+    }
+};
+
 template <class Config>
 struct OutputFrame {
     static constexpr bool kTransposed = Config::kTransposed;
@@ -23,6 +36,18 @@ struct OutputFrame {
         shape.m = kTransposed ? n : m;
         shape.n = kTransposed ? m : n;
         return shape;
+    }
+    // Of an item: with groups, D ends where the group's rows do.
+    template <class ShapeT>
+    static JG_DEVICE auto shape(const ShapeT &of_product, const WorkTile &tile)
+    {
+        if constexpr (Config::kGroups > 0) {
+            GroupShape<ShapeT> of_group(shape(of_product));
+            of_group.m = tile.group_end;
+            return of_group;
+        } else {
+            return shape(of_product);
+        }
     }
     static JG_DEVICE WorkTile tile(const WorkTile &of_product)
     {

@@ -49,6 +49,20 @@ class TmaStore {
         index_ = index_ + 1 == kBuffers ? 0 : index_ + 1;
     }
 
+    // Has the threads take the finished store tile away themselves: `take` gets its
+    // address, the thread's number and how many there are.
+    template <class Take>
+    JG_DEVICE void take_by_threads(const Take &take)
+    {
+        synchronize();
+        take(ptx::shared_address(buffers_ + index_ * kBytes), threadIdx.x % kThreads,
+             kThreads);
+        if (issuer_) { // a group of no copies: acquire counts one for each buffer
+            ptx::tma_store_commit();
+        }
+        index_ = index_ + 1 == kBuffers ? 0 : index_ + 1;
+    }
+
     // Waits until all is written.
     JG_DEVICE void drain()
     {

@@ -10,6 +10,7 @@
 #include <jg/epilogue/output_frame.cuh>
 #include <jg/epilogue/scales.cuh>
 #include <jg/epilogue/user_epilogue.cuh>
+#include <jg/schedule/group_rows.cuh>
 
 namespace jg::reference {
 
@@ -100,12 +101,18 @@ JG_DEVICE void gemm_kernel(const Params &params)
     const double beta = Config::kHasC ? params.beta.load() : 0.0f;
     const auto out_shape = OutputFrame<Config>::shape(shape);
     const u64 per_batch = u64(out_shape.m) * out_shape.n;
-    const u64 total = per_batch * shape.batch;
+    const bool is_stacked = Config::kGroupBy == GroupBy::kOffsets;
+    const u64 total = per_batch * (is_stacked ? 1 : shape.batch);
     for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
          i += u64(gridDim.x) * blockDim.x) {
-        const u32 batch = u32(i / per_batch);
+        u32 batch = u32(i / per_batch);
         const u32 row = u32(i % per_batch / out_shape.n);
         const u32 col = u32(i % out_shape.n);
+        if constexpr (Config::kGroups > 0) {
+            if (!GroupRows<Config>(shape).find(row, batch)) {
+                continue;
+            }
+        }
         const double sum =
             element_sum<Config, 0>(params, shape, row, col, batch, alpha, beta);
         typename Epilogue::Element element;

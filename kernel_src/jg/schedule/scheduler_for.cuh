@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: MIT
-// SchedulerFor: how the clusters of a grid share the entries of TileOrder's list.
-// Config::kScheduler names one:
+// SchedulerFor: how the clusters of a grid share the entries of TileOrder's or
+// GroupedTileOrder's list. Config::kScheduler names one:
 //   kSingle   a cluster has the entry of its own index; the grid has one cluster per entry
 //   kStatic   that one, and every `clusters of the grid`-th after it
 //   kClc      that one, and those of clusters that the hardware did not launch yet and
 //             gives up for it; the grid has one cluster per entry
 //             (sm100a/clc_scheduler.cuh)
 //
-// Each is a class that is made of shape, cluster and, if it keeps any, its Storage. It has
+// Each is a class that is made of shape, cluster and its Storage. It has
 //   Storage                   what it keeps in shared memory
 //   kHasWarp                  a warp of the cluster's first CTA has to call run()
 //   init_barriers(storage, consumers)
 //                             by one thread, then a synchronisation of the cluster;
 //                             `consumers` iterators of the whole cluster, without run()'s
+//   kPrepares, prepare()      a whole warp of every CTA has to call it when what the grid
+//                             before this one wrote is there, then a synchronisation of the
+//                             CTA
 //   first_item()              the item of the cluster's own index, if the list has so many
 //   load_iterator()           of those who load the input tiles
 //   thread_iterator<Advance>()    of another single thread

@@ -6,7 +6,7 @@
 // Called by: see scheduler_for.cuh. Nothing is waited for or signalled.
 #pragma once
 #include <jg/schedule/advance.cuh>
-#include <jg/schedule/tile_order.cuh>
+#include <jg/schedule/grouped_tile_order.cuh>
 
 namespace jg {
 
@@ -63,24 +63,24 @@ class SingleIterator {
 
 template <class Config, class Cluster, template <class, u32> class IteratorOf>
 class StaticScheduler {
-    using Order = TileOrder<Config>;
+    using Order = typename OrderFor<Config>::Type;
     using Iterator = IteratorOf<Order, Cluster::kSize>;
 
   public:
-    struct Storage {};
+    using Storage = typename Order::Storage;
     static constexpr bool kHasWarp = false;
+    static constexpr bool kPrepares = Order::kPrepares;
 
     template <class ShapeT>
-    JG_DEVICE StaticScheduler(const ShapeT &shape, const Cluster &cluster)
-        : order_(shape, cluster)
-    {
-    }
-    template <class ShapeT>
-    JG_DEVICE StaticScheduler(const ShapeT &shape, const Cluster &cluster, Storage &)
-        : order_(shape, cluster)
+    JG_DEVICE StaticScheduler(const ShapeT &shape, const Cluster &cluster, Storage &storage)
+        : order_(shape, cluster, storage)
     {
     }
     static JG_DEVICE void init_barriers(Storage &, u32) {}
+    JG_DEVICE void prepare() const
+    {
+        order_.prepare();
+    }
 
     JG_DEVICE WorkItem first_item() const
     {

@@ -26,6 +26,7 @@
 #include <jg/common/kernel_params.cuh>
 #include <jg/common/math.cuh>
 #include <jg/schedule/k_range.cuh>
+#include <jg/schedule/raster.cuh>
 #include <jg/schedule/work_item.cuh>
 
 namespace jg {
@@ -33,8 +34,11 @@ namespace jg {
 template <class Config>
 class TileOrder {
   public:
+    struct Storage {};
+    static constexpr bool kPrepares = false;
+
     template <class ShapeT, class Cluster>
-    JG_DEVICE TileOrder(const ShapeT &shape, const Cluster &cluster)
+    JG_DEVICE TileOrder(const ShapeT &shape, const Cluster &cluster, Storage &)
         : clusters_m_(ceil_div(shape.m, Config::kBlockM * Config::kClusterM)),
           clusters_n_(ceil_div(shape.n, Config::kBlockN * Config::kClusterN)),
           total_(clusters_m_ * clusters_n_ * shape.batch * Config::kSplitK),
@@ -54,28 +58,18 @@ class TileOrder {
     {
         return total_;
     }
+    JG_DEVICE void prepare() const {}
 
   private:
-    // Groups of kRasterGroup cluster tiles wide are walked one after the other, so that
-    // what runs at the same time is nearly square and its inputs stay in L2.
     JG_DEVICE WorkTile tile_of(u32 entry) const
     {
         const u32 index = entry / Config::kSplitK;
         const u32 per_batch = clusters_m_ * clusters_n_;
         const u32 batch = index / per_batch;
-        const u32 in_batch = index - batch * per_batch;
-        const u32 across = Config::kRasterAlongM ? clusters_n_ : clusters_m_;
-        const u32 along = Config::kRasterAlongM ? clusters_m_ : clusters_n_;
-        const u32 group = in_batch / (along * Config::kRasterGroup);
-        const u32 in_group = in_batch - group * along * Config::kRasterGroup;
-        const u32 width =
-            min_u32(Config::kRasterGroup, across - group * Config::kRasterGroup);
-        const u32 step = in_group / width;
-        const u32 lane = group * Config::kRasterGroup + in_group - step * width;
-        const u32 m =
-            (Config::kRasterAlongM ? step : lane) * Config::kClusterM + cluster_m_;
-        const u32 n =
-            (Config::kRasterAlongM ? lane : step) * Config::kClusterN + cluster_n_;
+        const ClusterTile at =
+            cluster_tile<Config>(index - batch * per_batch, clusters_m_, clusters_n_);
+        const u32 m = at.m * Config::kClusterM + cluster_m_;
+        const u32 n = at.n * Config::kClusterN + cluster_n_;
         return WorkTile{m * Config::kBlockM, n * Config::kBlockN, batch,
                         entry - index * Config::kSplitK,
                         (index * Config::kClusterN + cluster_n_) * Config::kClusterM +

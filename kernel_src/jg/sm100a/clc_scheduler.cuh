@@ -2,9 +2,11 @@
 // ClcScheduler: cluster launch control. The grid has one cluster per entry of the list; a
 // cluster that runs takes over the entries of clusters that were not launched yet, one
 // after the other, and ends when it is refused one. It draws no conclusion from a refusal:
-// what nobody took over is launched. Clusters are given up in the order of their indices;
-// that is what others have seen, no document promises it, and only a split K depends on it
-// (tile_order.cuh).
+// what nobody took over is launched. Where the length of the list is known on the device
+// only (grouped_tile_order.cuh), the grid has as many clusters as it can have entries: one
+// whose entry is beyond the end asks for no other. Clusters are given up in the order of
+// their indices; that is what others have seen, no document promises it, and only a split K
+// depends on it (tile_order.cuh).
 //
 // A ring of responses in every CTA. The scheduler's warp, in the cluster's first CTA, waits
 // at the throttle until the load thread there has begun with an item (so that no cluster
@@ -59,7 +61,7 @@ class ClcIterator {
                 fetch();
             }
         }
-        return granted_;
+        return granted_ && (!Order::kPrepares || entry_ < order_.total());
     }
 
     JG_DEVICE WorkItem next()
@@ -109,21 +111,26 @@ class ClcIterator {
 
 template <class Config, class Cluster>
 class ClcScheduler {
-    using Order = TileOrder<Config>;
+    using Order = typename OrderFor<Config>::Type;
     template <ClcConsumer kConsumer, Advance kAdvance>
     using Iterator = ClcIterator<Order, Cluster, kConsumer, kAdvance>;
 
   public:
-    using Storage = ClcStorage;
+    struct Storage : ClcStorage, Order::Storage {};
     static constexpr bool kHasWarp = true;
+    static constexpr bool kPrepares = Order::kPrepares;
 
     template <class ShapeT>
     JG_DEVICE ClcScheduler(const ShapeT &shape, const Cluster &cluster, Storage &storage)
-        : order_(shape, cluster), storage_(storage),
+        : order_(shape, cluster, storage), storage_(storage),
           is_first_cta_(cluster.m + cluster.n == 0)
     {
     }
 
+    JG_DEVICE void prepare() const
+    {
+        order_.prepare();
+    }
     static JG_DEVICE void init_barriers(Storage &storage, u32 consumers)
     {
         for (u32 i = 0; i < kClcStages; ++i) {

@@ -32,6 +32,12 @@ JG_DEVICE void begin_kernel(const Kernel &kernel)
         }
         ptx::grid_dependency_wait();
     }
+    if constexpr (Kernel::Scheduler::kPrepares) {
+        if (kernel.roles.is_load_warp()) {
+            kernel.scheduler.prepare();
+        }
+        __syncthreads();
+    }
 }
 
 // Nobody leaves, and no tensor memory is freed, while a neighbour may still copy, multiply,

@@ -296,7 +296,7 @@ struct KernelContext {
                               const WorkItem &item) const
     {
         if constexpr (Config::kSplitK == 1) {
-            epilogue.run(params, Output::shape(shape), acc, smem, boxes,
+            epilogue.run(params, Output::shape(shape, item), acc, smem, boxes,
                          Output::tile(item));
         } else {
             write_part(epilogue, acc, boxes, item);

@@ -21,6 +21,12 @@ JG_DEVICE void gemm_kernel(const Params &params)
     if constexpr (Config::kPdl) {
         ptx::grid_dependency_wait();
     }
+    if constexpr (Kernel::Scheduler::kPrepares) {
+        if (roles.is_load_warp()) {
+            kernel.scheduler.prepare();
+        }
+        __syncthreads();
+    }
 
     if (roles.is_load_warpgroup()) {
         if constexpr (Config::kThreadLoads) {

@@ -23,12 +23,12 @@ namespace jg::sm90a {
 
 template <class Config, class Epilogue, class Params>
 struct KernelContext {
-    using SmemT = Smem<Config>;
     using Cluster = ClusterShape<Config::kClusterM, Config::kClusterN>;
+    using Scheduler = typename SchedulerFor<Config, Cluster>::Type;
+    using SmemT = Smem<Config, Scheduler>;
     using Signals = WarpgroupSignals<Roles::kConsumers, Cluster>;
     using Ring = InputRingBuffer<Config::kStages, InputTiles<Config>::kBytes, Signals,
                                  Config::kThreadLoads ? Roles::kLoadWarps : 1>;
-    using Scheduler = typename SchedulerFor<Config, Cluster>::Type;
     using ShapeT = Shape<Config, Params>;
     using Mma = MmaOp<Config, typename Ring::Consumer>;
     static constexpr bool kScales = promotes_block_scales<Config>();
@@ -66,8 +66,8 @@ struct KernelContext {
     JG_DEVICE explicit KernelContext(const Params &launch)
         : params(launch), smem(shared_memory()),
           cluster(Cluster::kSize > 1 ? ptx::cluster_cta_rank() : 0), shape(launch),
-          scheduler(shape, cluster), input(smem.ring, cluster), loader(launch, cluster),
-          scale_ring(smem.scales)
+          scheduler(shape, cluster, smem.scheduler), input(smem.ring, cluster),
+          loader(launch, cluster), scale_ring(smem.scales)
     {
     }
 
@@ -161,7 +161,8 @@ struct KernelContext {
             work.enter(debug::Role::kEpilogue);
             if (add_parts(sums, item)) {
                 const Accumulators acc(sums);
-                epilogue.run(params, out_shape, acc, smem, tiles, Output::tile(item));
+                epilogue.run(params, Output::shape(shape, item), acc, smem, tiles,
+                             Output::tile(item));
             }
         }
         epilogue.drain();

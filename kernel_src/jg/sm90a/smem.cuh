@@ -8,12 +8,13 @@
 
 namespace jg::sm90a {
 
-template <class Config>
+template <class Config, class Scheduler>
 struct alignas(1024) Smem {
     InputTiles<Config> input[Config::kStages];
     u8 out[2][Config::kOutStages][8192];
     RingBarriers<Config::kStages> ring;
     ScaleSlots<Config> scales;
+    typename Scheduler::Storage scheduler;
 
     // Where a stage holds an epilogue load instead: one box per warpgroup.
     static constexpr u32 kEpilogueLoadBytes = InputTiles<Config>::B::kBlockBytes;

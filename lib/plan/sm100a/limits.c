@@ -6,6 +6,7 @@
 
 #include "base/math.h"
 #include "plan/cluster.h"
+#include "plan/groups.h"
 #include "plan/scale.h"
 #include "plan/sm100a/sm100a.h"
 #include "plan/split.h"
@@ -243,7 +244,7 @@ struct jg_smem jg_sm100a_smem(const struct jg_trial *trial)
                        (load_stages > 0 ? LOAD_ORDER_BYTES : 0) +
                        (int64_t)config->storage.acc_stages * JG_RING_BARRIER_BYTES +
                        (config->launch.scheduler == JG_SCHEDULER_CLC ? CLC_BYTES : 0) +
-                       TMEM_ADDRESS_BYTES,
+                       jg_groups_smem_bytes(&trial->product) + TMEM_ADDRESS_BYTES,
         .least_bytes = LEAST_SMEM_BYTES};
 }
 
@@ -551,9 +552,10 @@ bool jg_sm100a_derive(struct jg_trial *trial)
     const struct jg_team_columns columns = jg_sm100a_team_columns(trial);
     /* Cheapest first. */
     if (!check_shape(trial) || !check_gate(trial) || !check_cluster(trial) ||
-        !jg_split_check(trial) || !check_inputs(trial) || !check_thread_loads(trial) ||
-        !check_promotion(trial) || !check_block_scaled(trial) ||
-        !check_accumulators(trial) || !check_prefetch(trial) || !check_stages(trial) ||
+        !jg_split_check(trial) || !jg_groups_check(trial) || !check_inputs(trial) ||
+        !check_thread_loads(trial) || !check_promotion(trial) ||
+        !check_block_scaled(trial) || !check_accumulators(trial) ||
+        !check_prefetch(trial) || !check_stages(trial) ||
         !jg_out_stages_check(trial, &columns)) {
         return false;
     }

@@ -6,6 +6,7 @@
 
 #include "base/math.h"
 #include "plan/cluster.h"
+#include "plan/groups.h"
 #include "plan/sm90a/sm90a.h"
 #include "plan/split.h"
 
@@ -65,7 +66,8 @@ struct jg_smem jg_sm90a_smem(const struct jg_trial *trial)
                             .other_bytes = (int64_t)JG_SM90A_CONSUMERS *
                                                config->storage.out_stages * OUTPUT_ROWS *
                                                JG_ROW_BYTES +
-                                           jg_scale_ring_of(&trial->product, config).bytes};
+                                           jg_scale_ring_of(&trial->product, config).bytes +
+                                           jg_groups_smem_bytes(&trial->product)};
 }
 
 /* Boxes of the tensor maps. With a cluster each CTA loads its share and sends it to the
@@ -281,7 +283,7 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     const struct jg_team_columns columns = jg_sm90a_team_columns(trial);
     /* Cheapest first. */
     if (!check_tile(trial) || !check_gate(trial) || !check_cluster(trial) ||
-        !jg_split_check(trial) || !check_stages(trial) ||
+        !jg_split_check(trial) || !jg_groups_check(trial) || !check_stages(trial) ||
         !jg_out_stages_check(trial, &columns)) {
         return false;
     }

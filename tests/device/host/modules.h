@@ -61,7 +61,7 @@ struct AnyConfig {
     using ABlockScale = jg::NoBlockScale;
     using BBlockScale = jg::NoBlockScale;
     using DScale = jg::NoOutputScale;
-    static constexpr u32 kM = 0, kN = 0, kK = 0, kBatch = 0;
+    static constexpr u32 kM = 0, kN = 0, kK = 0, kBatch = 0, kGroups = 0;
     static constexpr u32 kBlockM = 128, kBlockN = 128, kBlockK = 64;
     static constexpr u32 kCtaGroup = 1, kClusterM = 1, kClusterN = 1;
     static constexpr u32 kStages = 2, kKGroup = 1, kAccStages = 1;
@@ -201,17 +201,20 @@ struct OrderOf {
 
     static u32 total(const LaunchSize &size, u32 rank)
     {
-        return Tiles(size, Cluster(rank)).total();
+        typename Tiles::Storage storage;
+        return Tiles(size, Cluster(rank), storage).total();
     }
     static WorkItem entry(const LaunchSize &size, u32 rank, u32 index)
     {
-        return Tiles(size, Cluster(rank)).item(index);
+        typename Tiles::Storage storage;
+        return Tiles(size, Cluster(rank), storage).item(index);
     }
     template <jg::SchedulerKind kKind>
     static std::vector<WorkItem> walk(const LaunchSize &size, u32 rank)
     {
-        const typename jg::SchedulerFor<Config, Cluster, kKind>::Type scheduler(
-            size, Cluster(rank));
+        using Scheduler = typename jg::SchedulerFor<Config, Cluster, kKind>::Type;
+        typename Scheduler::Storage storage;
+        const Scheduler scheduler(size, Cluster(rank), storage);
         std::vector<WorkItem> found;
         for (auto work = scheduler.load_iterator(); work.has_work();) {
             found.push_back(work.next());
@@ -222,7 +225,8 @@ struct OrderOf {
     {
         using Scheduler =
             typename jg::SchedulerFor<Config, Cluster, jg::SchedulerKind::kStatic>::Type;
-        return Scheduler(size, Cluster(rank)).first_item();
+        typename Scheduler::Storage storage;
+        return Scheduler(size, Cluster(rank), storage).first_item();
     }
     static Order get()
     {
@@ -273,7 +277,7 @@ template <class Config>
 struct ClcOf {
     using Context =
         jg::sm100a::KernelContext<KernelConfig<Config>, NoSnippet, jg::KernelParams<0>>;
-    using Storage = jg::sm100a::ClcStorage;
+    using Storage = typename Context::Scheduler::Storage;
     static constexpr u32 kStages = jg::sm100a::kClcStages;
     static constexpr u32 kEpilogueWarps = Context::RolesT::kEpilogueWarps;
     static constexpr bool kLoadsForEpilogue = Context::kLoadsForEpilogue;

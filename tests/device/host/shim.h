@@ -100,6 +100,12 @@ T __shfl_sync(unsigned int, T value, int)
 {
     return value; /* of values that a warp has in common */
 }
+/* A warp of one lane: nothing comes from another. */
+template <class T>
+T __shfl_up_sync(unsigned int, T value, unsigned int)
+{
+    return value;
+}
 inline void __syncwarp() {}
 inline void __syncthreads() {}
 

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// GroupRows: which rows of A, C and D are a group's, from the launch's numbers, which only
+// the device has: int32, one per group.
+//   kOffsets   the rows of all groups lie one after the other; a number is where the
+//              group's end
+//   kCounts    each group has shape.m rows, as the matrices of a batch; a number is how
+//              many of them, the first ones, it uses
+// No number leads outside the matrices: what is below 0 or above their rows counts as that,
+// and a group that ends before it begins is empty.
+//
+// Called by: anybody, when the grid before this one has written the numbers.
+#pragma once
+#include <jg/common/choices.cuh>
+#include <jg/common/math.cuh>
+
+namespace jg {
+
+struct RowRange {
+    u32 begin, end;
+
+    JG_DEVICE u32 count() const
+    {
+        return end - begin;
+    }
+};
+
+template <class Config>
+class GroupRows {
+    static constexpr bool kStacked = Config::kGroupBy == GroupBy::kOffsets;
+
+  public:
+    template <class ShapeT>
+    JG_DEVICE explicit GroupRows(const ShapeT &shape)
+        : sizes_(reinterpret_cast<const i32 *>(shape.group_sizes)),
+          rows_(static_cast<i32>(Config::kTransposed ? shape.n : shape.m))
+    {
+    }
+
+    JG_DEVICE RowRange of(u32 group) const
+    {
+        const u32 end = row(group);
+        if (!kStacked || group == 0) {
+            return RowRange{0, end};
+        }
+        return RowRange{min_u32(row(group - 1), end), end};
+    }
+
+    // Is row `at` of matrices of D's rows a group's? That of `batch`, unless groups are
+    // stacked; `batch` becomes the group. Slow: one after the other.
+    JG_DEVICE bool find(u32 at, u32 &batch) const
+    {
+        for (u32 group = kStacked ? 0 : batch; group < Config::kGroups; ++group) {
+            const RowRange rows = of(group);
+            if (at >= rows.begin && at < rows.end) {
+                batch = group;
+                return true;
+            }
+            if (!kStacked) {
+                break;
+            }
+        }
+        return false;
+    }
+
+  private:
+    JG_DEVICE u32 row(u32 group) const
+    {
+        const i32 size = sizes_[group];
+        return static_cast<u32>(size < 0 ? 0 : size > rows_ ? rows_ : size);
+    }
+
+    const i32 *sizes_;
+    i32 rows_;
+};
+
+} // namespace jg

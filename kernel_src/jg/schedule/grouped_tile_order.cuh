@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+// GroupedTileOrder: the list of all work of a launch with groups, each of which has rows of
+// its own, and what a batch index stands for in all else. How many rows is known on the
+// device only. So a warp counts tiles before any role asks: entry `first[g]` of the list is
+// group g's first cluster tile, and the list ends at `first[kGroups]`. Every cluster tile
+// lies in one group; a group without rows has none.
+//
+// Where D is the product's transpose, the rows are the product's columns.
+//
+// A CTA's tile may reach beyond its group's rows. What it reads there is another group's or
+// nothing, and is multiplied: a row of the product depends on no other. It writes rows up
+// to group_end only.
+//
+// Called by: prepare by one whole warp, then a synchronisation of the CTA; the rest as
+// TileOrder.
+#pragma once
+#include <jg/common/kernel_params.cuh>
+#include <jg/schedule/group_rows.cuh>
+#include <jg/schedule/k_range.cuh>
+#include <jg/schedule/raster.cuh>
+#include <jg/schedule/tile_order.cuh>
+#include <jg/schedule/work_item.cuh>
+
+namespace jg {
+
+template <class Config>
+class GroupedTileOrder {
+    static constexpr u32 kGroups = Config::kGroups;
+    static constexpr u32 kClusterRows = Config::kBlockM * Config::kClusterM;
+    static constexpr u32 kClusterColumns = Config::kBlockN * Config::kClusterN;
+    static_assert(Config::kSplitK == 1, "an entry has all of K");
+
+  public:
+    struct alignas(16) Storage {
+        u32 first[kGroups + 1];
+    };
+    static constexpr bool kPrepares = true;
+
+    template <class ShapeT, class Cluster>
+    JG_DEVICE GroupedTileOrder(const ShapeT &shape, const Cluster &cluster,
+                               Storage &storage)
+        : rows_(shape), first_(storage.first),
+          across_(Config::kTransposed ? ceil_div(shape.m, kClusterRows)
+                                      : ceil_div(shape.n, kClusterColumns)),
+          cluster_m_(cluster.m), cluster_n_(cluster.n), range_(shape.k)
+    {
+    }
+
+    // Counts: a group per lane at a time.
+    JG_DEVICE void prepare() const
+    {
+        const u32 lane = threadIdx.x % 32;
+        u32 before = 0;
+#pragma unroll 1
+        for (u32 group = lane; group < kGroups + lane; group += 32) {
+            u32 sum = group < kGroups ? clusters_along(rows_.of(group)) * across_ : 0;
+            const u32 own = sum;
+#pragma unroll
+            for (u32 step = 1; step < 32; step *= 2) {
+                const u32 lower = __shfl_up_sync(~0u, sum, step);
+                sum += lane >= step ? lower : 0;
+            }
+            if (group < kGroups) {
+                first_[group] = before + sum - own;
+            }
+            before += __shfl_sync(~0u, sum, 31);
+        }
+        if (lane == 0) {
+            first_[kGroups] = before;
+        }
+    }
+
+    JG_DEVICE u32 total() const
+    {
+        return first_[kGroups];
+    }
+
+    // An entry of the list, as this CTA sees it.
+    JG_DEVICE WorkItem item(u32 entry) const
+    {
+        const u32 group = group_of(entry);
+        const RowRange rows = rows_.of(group);
+        const u32 along = clusters_along(rows);
+        const ClusterTile at = cluster_tile<Config>(entry - first_[group],
+                                                    Config::kTransposed ? across_ : along,
+                                                    Config::kTransposed ? along : across_);
+        const u32 m = (at.m * Config::kClusterM + cluster_m_) * Config::kBlockM;
+        const u32 n = (at.n * Config::kClusterN + cluster_n_) * Config::kBlockN;
+        const KPart part = range_.part(0);
+        return WorkItem{{m + (Config::kTransposed ? 0 : rows.begin),
+                         n + (Config::kTransposed ? rows.begin : 0), group, 0, entry,
+                         rows.end},
+                        part.first,
+                        part.blocks,
+                        true};
+    }
+
+  private:
+    static JG_DEVICE u32 clusters_along(const RowRange &rows)
+    {
+        return ceil_div(rows.count(), Config::kTransposed ? kClusterColumns : kClusterRows);
+    }
+
+    // The last group whose first entry is not beyond this one. It has entries: those that
+    // have none begin where the next one begins.
+    JG_DEVICE u32 group_of(u32 entry) const
+    {
+        u32 low = 0;
+        u32 high = kGroups;
+#pragma unroll 1
+        while (low + 1 < high) {
+            const u32 middle = (low + high) / 2;
+            const bool is_beyond = first_[middle] > entry;
+            high = is_beyond ? middle : high;
+            low = is_beyond ? low : middle;
+        }
+        return low;
+    }
+
+    GroupRows<Config> rows_;
+    u32 *first_;
+    u32 across_; // cluster tiles of a group across its rows
+    u32 cluster_m_, cluster_n_;
+    KRange<Config> range_;
+};
+
+// The list that a kernel has.
+template <class Config, bool kHasGroups = (Config::kGroups > 0)>
+struct OrderFor {
+    using Type = GroupedTileOrder<Config>;
+};
+template <class Config>
+struct OrderFor<Config, false> {
+    using Type = TileOrder<Config>;
+};
+
+} // namespace jg

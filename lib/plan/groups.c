@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/groups.h"
+
+#include "base/error.h"
+#include "base/math.h"
+#include "plan/scale.h"
+#include "plan/text.h"
+
+enum { TABLE_STEP = 16 /* alignment of the table in shared memory */ };
+
+static const char *const names[] = {[JIT_GEMM_GROUP_NONE] = "",
+                                    [JIT_GEMM_GROUP_BY_OFFSETS] = "offsets",
+                                    [JIT_GEMM_GROUP_BY_COUNTS] = "counts"};
+
+const char *jg_group_by_name(jit_gemm_group_by group_by)
+{
+    return names[group_by];
+}
+
+bool jg_group_by_parse(const char *text, size_t size, jit_gemm_group_by *ret_group_by)
+{
+    for (int i = JIT_GEMM_GROUP_BY_OFFSETS; i <= JIT_GEMM_GROUP_BY_COUNTS; i++) {
+        if (jg_word_is(text, size, names[i])) {
+            *ret_group_by = (jit_gemm_group_by)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+jit_gemm_status jg_groups_check_fields(const jit_gemm_problem *problem)
+{
+    if (problem->reserved_2 != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.reserved_2",
+                       "zero the struct before filling it", "must be 0, is %d",
+                       problem->reserved_2);
+    }
+    if (problem->group_by < JIT_GEMM_GROUP_NONE ||
+        problem->group_by > JIT_GEMM_GROUP_BY_COUNTS) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.group_by",
+                       "give JIT_GEMM_GROUP_BY_OFFSETS or JIT_GEMM_GROUP_BY_COUNTS, or "
+                       "zero for a batch",
+                       "must be 0, 1 or 2, is %d", (int)problem->group_by);
+    }
+    if (problem->group_by == JIT_GEMM_GROUP_NONE) {
+        return JIT_GEMM_OK;
+    }
+    if (problem->batch.mode != JIT_GEMM_DIM_EXACT) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.batch.mode",
+                       "give the number of groups, JIT_GEMM_DIM_EXACT; any of them may be "
+                       "empty",
+                       "the number of groups is compiled in and cannot be dynamic");
+    }
+    if (problem->batch.size > JG_MOST_GROUPS) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.batch",
+                       "split the groups over several launches",
+                       "there are at most %d groups, %lld are given", JG_MOST_GROUPS,
+                       (long long)problem->batch.size);
+    }
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status check_layouts(const jit_gemm_problem *problem)
+{
+    if (problem->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.d.layout",
+                       "give JIT_GEMM_LAYOUT_ROW_MAJOR",
+                       "there is no kernel for groups of rows of a column-major D");
+    }
+    if (jg_is_stacked(problem->group_by) && problem->a.layout == JIT_GEMM_LAYOUT_MN_MAJOR) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a.layout",
+                       "give JIT_GEMM_LAYOUT_K_MAJOR, or group_by=counts",
+                       "there is no kernel for stacked groups of an MN-major A: a group's "
+                       "rows would begin inside of 16 bytes");
+    }
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status check_scales(const jit_gemm_problem *problem)
+{
+    const jit_gemm_scale *a = &problem->a.scale;
+    if (problem->d.scale.kind != JIT_GEMM_SCALE_NONE) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.d.scale.kind", "leave it zero",
+                       "there is no kernel for scale %s of D with groups",
+                       jg_scale_name(&problem->d.scale));
+    }
+    if (!jg_is_stacked(problem->group_by) || a->kind != JIT_GEMM_SCALE_BLOCK ||
+        (a->block_mn == 1 && !jg_scale_is_multiplied(a))) {
+        return JIT_GEMM_OK;
+    }
+    return jg_fail(
+        JIT_GEMM_ERR_UNSUPPORTED, "problem.a.scale.kind",
+        "give scale 1x128, or group_by=counts",
+        "there is no kernel for scale %s of A with stacked groups: its blocks or "
+        "pieces would have rows of several",
+        jg_scale_name(a));
+}
+
+jit_gemm_status jg_groups_check_kernel(const jit_gemm_problem *problem,
+                                       const struct jg_epilogue *epilogue)
+{
+    if (problem->group_by == JIT_GEMM_GROUP_NONE) {
+        return JIT_GEMM_OK;
+    }
+    JG_TRY(check_layouts(problem));
+    JG_TRY(check_scales(problem));
+    if (jg_epilogue_reduces(epilogue)) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.epilogue",
+                       "leave the reduction to a kernel of its own",
+                       "there is no kernel for reductions with groups");
+    }
+    return JIT_GEMM_OK;
+}
+
+int64_t jg_groups_smem_bytes(const struct jg_product *product)
+{
+    return product->group_by == JIT_GEMM_GROUP_NONE
+               ? 0
+               : jg_align_up((product->batch.size + 1) * (int64_t)sizeof(uint32_t),
+                             TABLE_STEP);
+}
+
+bool jg_groups_check(struct jg_trial *trial)
+{
+    const struct jg_config *config = &trial->config;
+    if (trial->product.group_by == JIT_GEMM_GROUP_NONE) {
+        return true;
+    }
+    if (config->launch.split_k > 1) {
+        return jg_trial_reject(trial,
+                               "split_k=%d: the kernel counts the tiles of groups, each "
+                               "with all of K: split_k=1",
+                               config->launch.split_k);
+    }
+    if (config->launch.scheduler == JG_SCHEDULER_SINGLE) {
+        return jg_trial_reject(trial,
+                               "scheduler=single: how many tiles groups have is known on "
+                               "the device only: scheduler=static, or clc on sm_100a");
+    }
+    return config->pipeline.prefetch == JG_PREFETCH_NONE ||
+           jg_trial_reject(trial, "prefetch asks for the first tile before the previous "
+                                  "grid has written the groups: prefetch=none");
+}
+
+struct jg_cluster_tiles jg_cluster_tiles_of(const struct jg_config *config,
+                                            const struct jg_product *product, int64_t m,
+                                            int64_t n, int64_t batch)
+{
+    const struct jg_config_layout *layout = &config->layout;
+    const bool by_columns = product->a.letter != 'a';
+    const int64_t m_step = (int64_t)layout->tile_m * layout->cluster_m;
+    const int64_t n_step = (int64_t)layout->tile_n * layout->cluster_n;
+    if (!jg_is_stacked(product->group_by)) {
+        return (struct jg_cluster_tiles){jg_ceil_div(m, m_step) * jg_ceil_div(n, n_step),
+                                         batch};
+    }
+    const int64_t rows = by_columns ? n : m;
+    const int64_t step = by_columns ? n_step : m_step;
+    const int64_t across = by_columns ? jg_ceil_div(m, m_step) : jg_ceil_div(n, n_step);
+    return (struct jg_cluster_tiles){(rows / step + jg_min(batch, rows)) * across, 1};
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* Groups in the place of a batch: their names, what a problem with them may be, and how
+ * many tiles they can have. */
+#ifndef JG_PLAN_GROUPS_H
+#define JG_PLAN_GROUPS_H
+
+#include "plan/trial.h"
+
+enum { JG_MOST_GROUPS = 4096 };
+
+/* "offsets", "counts"; "" for none. */
+const char *jg_group_by_name(jit_gemm_group_by group_by);
+/* False if it is no name of groups. */
+bool jg_group_by_parse(const char *text, size_t size, jit_gemm_group_by *ret_group_by);
+
+/* ARGUMENT, with the field: of the caller's problem by itself, once its batch is filled in.
+ */
+jit_gemm_status jg_groups_check_fields(const jit_gemm_problem *problem);
+/* UNSUPPORTED, with the field: what no kernel does for groups. */
+jit_gemm_status jg_groups_check_kernel(const jit_gemm_problem *problem,
+                                       const struct jg_epilogue *epilogue);
+
+/* Do groups lie one after the other in matrices of `m` rows? */
+static inline bool jg_is_stacked(jit_gemm_group_by group_by)
+{
+    return group_by == JIT_GEMM_GROUP_BY_OFFSETS;
+}
+
+/* False with a reason if a kernel of this config has no groups. */
+bool jg_groups_check(struct jg_trial *trial);
+
+/* Bytes of shared memory in which a CTA counts the tiles of the groups
+ * (jg/schedule/grouped_tile_order.cuh). */
+int64_t jg_groups_smem_bytes(const struct jg_product *product);
+
+/* Cluster tiles of a launch: so many in each of so many batches. */
+struct jg_cluster_tiles {
+    int64_t tiles, batch;
+};
+/* Of a product of `m` x `n`, as the kernel takes it. Where groups are stacked, so many as
+ * there can be: each group may have one more than its share of the rows. */
+struct jg_cluster_tiles jg_cluster_tiles_of(const struct jg_config *config,
+                                            const struct jg_product *product, int64_t m,
+                                            int64_t n, int64_t batch);
+
+#endif

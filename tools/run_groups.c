@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "run_groups.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool run_groups_are_stacked(const struct run_groups *groups)
+{
+    return groups->by == JIT_GEMM_GROUP_BY_OFFSETS;
+}
+
+/* Next number of the list, or a usage error. */
+static int read_size(const char *list, const char **at, int64_t *ret_size)
+{
+    char *end = NULL;
+    const long long size = strtoll(*at, &end, 10);
+
+    if (end == *at || size < 0 || size > INT32_MAX || (*end != ',' && *end != '\0')) {
+        return cli_usage_error("--group-sizes: `%s` is no list of rows such as 0,7,1200",
+                               list);
+    }
+    *ret_size = size;
+    *at = end + (*end == ',');
+    return CLI_OK;
+}
+
+static int read_list(const char *list, int64_t count, int32_t *sizes)
+{
+    const char *at = list;
+    int64_t given = 0;
+
+    for (; *at != '\0'; given++) {
+        int64_t size = 0;
+        if (read_size(list, &at, &size) != CLI_OK) {
+            return CLI_USAGE;
+        }
+        if (given < count) {
+            sizes[given] = (int32_t)size;
+        }
+    }
+    return given == count
+               ? CLI_OK
+               : cli_usage_error("--group-sizes: %" PRId64
+                                 " sizes are given, the problem has %" PRId64 " groups",
+                                 given, count);
+}
+
+/* Rows that a launch needs for these groups. */
+static int64_t needed_rows(const struct run_groups *groups)
+{
+    int64_t sum = 0, most = 0;
+
+    for (int64_t i = 0; i < groups->count; i++) {
+        sum += groups->numbers[i];
+        most = groups->numbers[i] > most ? groups->numbers[i] : most;
+    }
+    return run_groups_are_stacked(groups) ? sum : most;
+}
+
+/* All the same, and of stacked rows each in some group. */
+static void share_rows(const struct run_groups *groups, int64_t m)
+{
+    const bool is_stacked = run_groups_are_stacked(groups);
+
+    for (int64_t i = 0; i < groups->count; i++) {
+        groups->numbers[i] =
+            (int32_t)(is_stacked ? m / groups->count + (i < m % groups->count) : m);
+    }
+}
+
+static int check_rows(const struct run_groups *groups, int64_t *m)
+{
+    const int64_t needed = needed_rows(groups);
+
+    if (*m == 0) {
+        *m = needed;
+    }
+    if (needed > INT32_MAX || needed > *m) {
+        return cli_usage_error(
+            "--group-sizes: the groups have %" PRId64 " rows%s, but M is %" PRId64, needed,
+            run_groups_are_stacked(groups) ? " in all" : " at most", *m);
+    }
+    return CLI_OK;
+}
+
+int run_groups_read(const jit_gemm_problem *problem, const char *list, int64_t *m,
+                    struct run_groups *ret_groups)
+{
+    if (problem->group_by == JIT_GEMM_GROUP_NONE) {
+        return list == NULL ? CLI_OK
+                            : cli_usage_error("--group-sizes needs groups in the problem, "
+                                              "such as groups=8");
+    }
+    *ret_groups = (struct run_groups){
+        .by = problem->group_by,
+        .count = problem->batch.size,
+        .numbers = cli_alloc((size_t)problem->batch.size * sizeof(*ret_groups->numbers))};
+    if (list != NULL) {
+        const int code = read_list(list, ret_groups->count, ret_groups->numbers);
+        if (code != CLI_OK) {
+            return code;
+        }
+    } else {
+        share_rows(ret_groups, *m);
+    }
+    const int code = check_rows(ret_groups, m);
+    if (code == CLI_OK && run_groups_are_stacked(ret_groups)) {
+        for (int64_t i = 1; i < ret_groups->count; i++) { /* sizes become ends */
+            ret_groups->numbers[i] += ret_groups->numbers[i - 1];
+        }
+    }
+    return code;
+}
+
+void run_groups_free(struct run_groups *groups)
+{
+    free(groups->numbers);
+    *groups = (struct run_groups){0};
+}
+
+struct run_rows run_groups_rows(const struct run_groups *groups, int64_t batch, int64_t m)
+{
+    if (groups->by == JIT_GEMM_GROUP_NONE) {
+        return (struct run_rows){0, m};
+    }
+    const bool has_begin = run_groups_are_stacked(groups) && batch > 0;
+    return (struct run_rows){has_begin ? groups->numbers[batch - 1] : 0,
+                             groups->numbers[batch]};
+}
+
+int64_t run_groups_of_row(const struct run_groups *groups, int64_t batch, int64_t row,
+                          int64_t m)
+{
+    const int64_t first = run_groups_are_stacked(groups) ? 0 : batch;
+    const int64_t last = run_groups_are_stacked(groups) ? groups->count - 1 : batch;
+
+    for (int64_t group = first; group <= last; group++) {
+        const struct run_rows rows = run_groups_rows(groups, group, m);
+        if (row >= rows.begin && row < rows.end) {
+            return group;
+        }
+    }
+    return -1;
+}
+
+bool run_groups_clear_rest(const struct run_groups *groups, const char *name,
+                           const struct element_view *view, void *data)
+{
+    for (int64_t at = 0; at < view->batch * view->rows; at++) {
+        const int64_t batch = at / view->rows, row = at % view->rows;
+        const int64_t start = batch * view->batch_stride + row * view->ld;
+        if (run_groups_of_row(groups, batch, row, view->rows) >= 0) {
+            continue;
+        }
+        for (int64_t column = 0; column < view->columns; column++) {
+            if (!element_is_poison(view->dtype, data, (size_t)(start + column))) {
+                cli_error("%s: row %" PRId64 " of batch %" PRId64
+                          " belongs to no group and was written, at column %" PRId64,
+                          name, row, batch, column);
+                return false;
+            }
+            element_store(view->dtype, data, (size_t)(start + column), 0);
+        }
+    }
+    return true;
+}

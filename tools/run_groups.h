@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* The groups of one run: how many rows each has, on the host and as the kernel reads it. */
+#ifndef RUN_GROUPS_H
+#define RUN_GROUPS_H
+
+#include <stdbool.h>
+
+#include "cli.h"
+#include "verify/elements.h"
+
+/* Zeroed: no groups. */
+struct run_groups {
+    jit_gemm_group_by by;
+    int64_t count;
+    int32_t *numbers; /* one per group, as the launch gets them */
+};
+
+/* A group's rows of D. */
+struct run_rows {
+    int64_t begin, end;
+};
+
+/* Reads the rows of each group from a list such as "0,7,1200", or, where that is NULL,
+ * gives all the same, one more to the first ones if need be. `*m`, the rows of the launch,
+ * is set where it is 0: what the groups need. CLI_OK, or a usage error was printed; free it
+ * in either case. */
+int run_groups_read(const jit_gemm_problem *problem, const char *list, int64_t *m,
+                    struct run_groups *ret_groups);
+void run_groups_free(struct run_groups *groups);
+
+/* Do matrices have the rows of all groups? */
+bool run_groups_are_stacked(const struct run_groups *groups);
+/* Of a batch index, or group: all of its rows where there are no groups. */
+struct run_rows run_groups_rows(const struct run_groups *groups, int64_t batch, int64_t m);
+/* What row `row` of a matrix of D's rows belongs to: `batch` itself, or the group. -1: to
+ * none. */
+int64_t run_groups_of_row(const struct run_groups *groups, int64_t batch, int64_t row,
+                          int64_t m);
+
+/* Are rows of no group still poison, in what a launch wrote? Then they are made 0 in it,
+ * and so comparable; false if not, after an error about `name`. */
+bool run_groups_clear_rest(const struct run_groups *groups, const char *name,
+                           const struct element_view *view, void *data);
+
+#endif
