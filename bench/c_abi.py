@@ -86,7 +86,10 @@ class Library:
             row.pointer = address
         args = Args(struct_size=ctypes.sizeof(Args), operands=rows, operand_count=len(operands))
         for name, address in addresses.items():
-            getattr(args, name).pointer = address
+            if name == "group_sizes":
+                args.group_sizes = address
+            else:
+                getattr(args, name).pointer = address
         self.check(self.lib.jit_gemm_run(gemm, ctypes.byref(args), ctypes.c_void_p(stream)))
 
 

@@ -96,13 +96,20 @@ int run_matrix_create(jit_gemm_context *context, const struct element_view *view
     return create_matrix(context, view, data, 0, ret_matrix);
 }
 
-static int create_random(jit_gemm_context *context, const struct element_view *view,
+/* What a matrix has for each row of D: rows, or columns. */
+enum of_rows { OF_NO_ROWS, OF_ROWS, OF_ROWS_BY_COLUMNS };
+
+static int create_random(jit_gemm_context *context, const struct run_inputs *inputs,
+                         const struct element_view *view, enum of_rows of_rows,
                          uint64_t seed, uint64_t promised, struct run_matrix *ret_matrix)
 {
     void *data = cli_alloc(element_view_bytes(view));
 
     element_fill_poison(view, data);
     element_fill_random(view, data, seed);
+    if (of_rows != OF_NO_ROWS) {
+        run_groups_poison_rest(&inputs->groups, view, of_rows == OF_ROWS_BY_COLUMNS, data);
+    }
     int code = create_matrix(context, view, data, promised, ret_matrix);
     free(data);
     return code;
@@ -227,9 +234,13 @@ static int create_operand(jit_gemm_context *context, const jit_gemm_problem *p,
         element_fill_random(&one, &inputs->values[index], seed);
         return CLI_OK;
     }
+    const enum of_rows of_rows = operand->kind == JIT_GEMM_OPERAND_MATRIX ? OF_ROWS
+                                 : operand->kind == JIT_GEMM_OPERAND_COLUMN_VECTOR
+                                     ? OF_ROWS_BY_COLUMNS
+                                     : OF_NO_ROWS;
     int code = view_operand(p, operand, inputs, &view);
-    return code == CLI_OK ? create_random(context, &view, seed, p->d.alignment,
-                                          &inputs->operands[index])
+    return code == CLI_OK ? create_random(context, inputs, &view, of_rows, seed,
+                                          p->d.alignment, &inputs->operands[index])
                           : code;
 }
 
@@ -240,11 +251,12 @@ struct input_row {
     int64_t outer, inner; /* rows and columns as stored, unless it is MN-major */
     int64_t ld;           /* as asked */
     int64_t batch;
+    bool is_b;
     struct run_matrix *target;
 };
 
-static int create_input(jit_gemm_context *context, const struct input_row *row,
-                        uint64_t seed)
+static int create_input(jit_gemm_context *context, const struct run_inputs *inputs,
+                        const struct input_row *row, uint64_t seed)
 {
     const jit_gemm_matrix *matrix = row->matrix;
     const bool is_mn_major = matrix->layout == JIT_GEMM_LAYOUT_MN_MAJOR;
@@ -255,9 +267,12 @@ static int create_input(jit_gemm_context *context, const struct input_row *row,
     const int code = make_view(
         row->name, matrix->dtype, row->batch, is_mn_major ? row->inner : row->outer,
         is_mn_major ? row->outer : row->inner, row->ld, matrix->alignment, &view);
-    return code == CLI_OK
-               ? create_random(context, &view, seed, matrix->alignment, row->target)
-               : code;
+    return code == CLI_OK ? create_random(context, inputs, &view,
+                                          row->is_b     ? OF_NO_ROWS
+                                          : is_mn_major ? OF_ROWS_BY_COLUMNS
+                                                        : OF_ROWS,
+                                          seed, matrix->alignment, row->target)
+                          : code;
 }
 
 /* The scales of a matrix, `count` of them if it is a vector. */
@@ -265,6 +280,7 @@ struct scale_row {
     const char *name;
     const jit_gemm_scale *scale;
     int64_t count, k, batch;
+    bool is_b;
     struct run_matrix *target;
 };
 
@@ -353,9 +369,10 @@ static int create_pieces(jit_gemm_context *context, const struct scale_row *row,
     return code;
 }
 
-static int create_scale(jit_gemm_context *context, const struct scale_row *row,
-                        int64_t batch, uint64_t seed, uint64_t promised)
+static int create_scale(jit_gemm_context *context, const struct run_inputs *inputs,
+                        const struct scale_row *row, uint64_t seed, uint64_t promised)
 {
+    const int64_t batch = row->batch;
     struct element_view view = {JIT_GEMM_DTYPE_F32, batch, 1, 1, 1, 1};
     const jit_gemm_scale_kind kind = row->scale->kind;
     if (kind == JIT_GEMM_SCALE_NONE) {
@@ -376,7 +393,10 @@ static int create_scale(jit_gemm_context *context, const struct scale_row *row,
             return code;
         }
     }
-    return create_random(context, &view, seed, promised, row->target);
+    const enum of_rows of_rows = row->is_b                       ? OF_NO_ROWS
+                                 : kind == JIT_GEMM_SCALE_VECTOR ? OF_ROWS_BY_COLUMNS
+                                                                 : OF_NO_ROWS;
+    return create_random(context, inputs, &view, of_rows, seed, promised, row->target);
 }
 
 static int create_inputs(jit_gemm_context *context, const jit_gemm_problem *p,
@@ -384,20 +404,24 @@ static int create_inputs(jit_gemm_context *context, const jit_gemm_problem *p,
                          struct run_inputs *inputs)
 {
     const struct input_row rows[] = {
-        {"A", &p->a, inputs->m, inputs->k, strides->lda, row_batch(inputs), &inputs->a},
-        {"B", &p->b, inputs->n, inputs->k, strides->ldb, inputs->batch, &inputs->b},
-        {"C", &p->c, inputs->m, inputs->n, strides->ldc, row_batch(inputs), &inputs->c},
+        {"A", &p->a, inputs->m, inputs->k, strides->lda, row_batch(inputs), false,
+         &inputs->a},
+        {"B", &p->b, inputs->n, inputs->k, strides->ldb, inputs->batch, true, &inputs->b},
+        {"C", &p->c, inputs->m, inputs->n, strides->ldc, row_batch(inputs), false,
+         &inputs->c},
     };
     const struct scale_row scales[] = {
-        {"a_scale", &p->a.scale, inputs->m, inputs->k, row_batch(inputs), &inputs->a_scale},
-        {"b_scale", &p->b.scale, inputs->n, inputs->k, inputs->batch, &inputs->b_scale},
+        {"a_scale", &p->a.scale, inputs->m, inputs->k, row_batch(inputs), false,
+         &inputs->a_scale},
+        {"b_scale", &p->b.scale, inputs->n, inputs->k, inputs->batch, true,
+         &inputs->b_scale},
     };
     int code = CLI_OK;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && code == CLI_OK; i++) {
-        code = create_input(context, &rows[i], seed + i);
+        code = create_input(context, inputs, &rows[i], seed + i);
     }
     for (size_t i = 0; i < sizeof(scales) / sizeof(scales[0]) && code == CLI_OK; i++) {
-        code = create_scale(context, &scales[i], scales[i].batch, seed + A_SCALE_SEED + i,
+        code = create_scale(context, inputs, &scales[i], seed + A_SCALE_SEED + i,
                             p->d.alignment);
     }
     if (code == CLI_OK && inputs->groups.count > 0) {

@@ -73,8 +73,8 @@ static int check_rows(const struct run_groups *groups, int64_t *m)
 {
     const int64_t needed = needed_rows(groups);
 
-    if (*m == 0) {
-        *m = needed;
+    if (*m == 0) { /* of no rows at all, one that nobody has */
+        *m = needed > 0 ? needed : 1;
     }
     if (needed > INT32_MAX || needed > *m) {
         return cli_usage_error(
@@ -142,6 +142,26 @@ int64_t run_groups_of_row(const struct run_groups *groups, int64_t batch, int64_
         }
     }
     return -1;
+}
+
+void run_groups_poison_rest(const struct run_groups *groups,
+                            const struct element_view *view, bool by_columns, void *data)
+{
+    const int64_t rows = by_columns ? view->columns : view->rows;
+    const int64_t count = by_columns ? view->rows : view->columns;
+    const int64_t step = by_columns ? 1 : view->ld, inner = by_columns ? view->ld : 1;
+
+    for (int64_t at = 0; groups->count > 0 && at < view->batch * rows; at++) {
+        const int64_t batch = at / rows, row = at % rows;
+        if (run_groups_of_row(groups, batch, row, rows) >= 0) {
+            continue;
+        }
+        for (int64_t i = 0; i < count; i++) {
+            const int64_t place = batch * view->batch_stride + row * step + i * inner;
+            memset((char *)data + element_bytes(view->dtype, (size_t)place),
+                   element_poison_byte(view->dtype), element_size(view->dtype));
+        }
+    }
 }
 
 bool run_groups_clear_rest(const struct run_groups *groups, const char *name,

@@ -37,6 +37,11 @@ struct run_rows run_groups_rows(const struct run_groups *groups, int64_t batch, 
 int64_t run_groups_of_row(const struct run_groups *groups, int64_t batch, int64_t row,
                           int64_t m);
 
+/* Poisons what belongs to rows of no group in an input: rows of the view, or its columns
+ * where those are D's rows. */
+void run_groups_poison_rest(const struct run_groups *groups,
+                            const struct element_view *view, bool by_columns, void *data);
+
 /* Are rows of no group still poison, in what a launch wrote? Then they are made 0 in it,
  * and so comparable; false if not, after an error about `name`. */
 bool run_groups_clear_rest(const struct run_groups *groups, const char *name,

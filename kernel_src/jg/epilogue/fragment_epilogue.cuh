@@ -46,7 +46,7 @@ class FragmentEpilogue {
                   "whole warps fill a store tile");
     static_assert(4 % kTileWarps == 0 && kGroups % 2 == 0, "of a warpgroup, in pairs");
     using CoordT = FragmentCoord<kTransposed, kFragments, kGroups, Config::kWholeRows,
-                                 Config::kWholeCols>;
+                                 Config::kWholeCols, (Config::kGroups > 0)>;
     using Store = TmaStore<Config::kOutStages, kTileBytes, kTileWarps>;
 
   public:

@@ -12,13 +12,16 @@
 namespace jg {
 
 // A thread's first element of a store tile, and the size of D. kAllRows: all rows of the
-// store tile exist; kAllCols: all of its columns.
+// store tile exist; kAllCols: all of its columns; kAnyRow: its rows may begin at any row
+// of D, as those of a group do.
 template <bool kTransposedD, u32 kFragmentCount, u32 kGroupCount, bool kAllRows,
-          bool kAllCols>
+          bool kAllCols, bool kAnyRow = false>
 struct FragmentCoord {
     static constexpr bool kTransposed = kTransposedD;
     static constexpr u32 kFragments = kFragmentCount, kGroups = kGroupCount;
     static constexpr bool kWholeRows = kAllRows, kWholeCols = kAllCols;
+    // Columns of the accumulator come in pairs that exist both or not at all.
+    static constexpr bool kPairs = !(kTransposedD && kAnyRow);
     u32 row, col, batch;
     u32 row_end, col_end;
 };
@@ -50,16 +53,17 @@ struct FragmentVector {
     {
         return kByLane ? 8 * i : i / 2 * 8 + i % 2;
     }
-    // Elements from `first` on; those from `end` on do not exist, and are 0. Neighbours
-    // exist both or not at all, and are read as pairs.
+    // Elements from `first` on; those from `end` on do not exist, and are 0. Pairs of
+    // columns are read at once.
     template <bool kWhole, class T>
     JG_DEVICE void load_from(const T *vector, u32 first, u32 end)
     {
+        constexpr bool kSingly = kByLane || !CoordT::kPairs;
 #pragma unroll
-        for (u32 i = 0; i < kCount; i += kByLane ? 1 : 2) {
+        for (u32 i = 0; i < kCount; i += kSingly ? 1 : 2) {
             const u32 index = first + offset(i);
             const bool exists = kWhole || index < end;
-            if constexpr (kByLane) {
+            if constexpr (kSingly) {
                 values[i] = exists ? to_f32(vector[index]) : 0.0f;
             } else {
                 ptx::load_pair(values[i], values[i + 1], vector + index, exists ? 2 : 0);

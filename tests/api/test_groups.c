@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* Problems with groups: what is refused and how, what a launch hands to the kernel. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api_fixture.h"
+
+enum { GROUPS = 4 };
+
+static jit_gemm *create(struct api_fixture *fixture, const char *text)
+{
+    const jit_gemm_problem problem = api_problem(text);
+    jit_gemm *gemm = NULL;
+    cr_assert_eq(jit_gemm_create(fixture->context, &problem, &gemm), JIT_GEMM_OK, "%s: %s",
+                 text, jit_gemm_last_error());
+    fixture->fake->recording = 1;
+    return gemm;
+}
+
+Test(groups, text_is_read_and_printed)
+{
+    static const char *const rows[][2] = {
+        {"m=600 n=256 k=128 a=bf16 groups=5",
+         "m=600 n=256 k=128 groups=5 group_by=offsets a=bf16"},
+        {"m=300 n=256 k=128 a=bf16 group_by=counts groups=1",
+         "m=300 n=256 k=128 groups=1 group_by=counts a=bf16"},
+        {"m=0600 n=256 k=128 groups=4096 a=e4m3 d=bf16 dynamic=m",
+         "m=600 n=256 k=128 groups=4096 group_by=offsets a=e4m3 d=bf16 dynamic=m"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char printed[256];
+        jit_gemm_problem problem;
+        cr_assert_eq(jit_gemm_problem_parse(rows[i][0], &problem), JIT_GEMM_OK, "%s",
+                     jit_gemm_last_error());
+        cr_assert_eq(jit_gemm_problem_print(&problem, printed, sizeof(printed), NULL),
+                     JIT_GEMM_OK);
+        cr_expect_str_eq(printed, rows[i][1]);
+    }
+}
+
+Test(groups, what_no_kernel_does_is_refused_by_name)
+{
+    static const char *const rows[][2] = {
+        {"groups=0", "problem.batch: must be a number from 1 to 4096, is '0'"},
+        {"groups=4097", "problem.batch: must be a number from 1 to 4096, is '4097'"},
+        {"groups=8 group_by=sizes", "problem.group_by: unknown form 'sizes'"},
+        {"groups=8 batch=2", "problem.batch: the keys 'batch' and 'groups' are both given"},
+        {"group_by=counts",
+         "problem.batch: key 'group_by' is given, and 'groups' is missing"},
+        {"groups=8 dynamic=batch",
+         "problem.batch.mode: the number of groups is compiled in"},
+        {"groups=8 d_layout=column",
+         "problem.d.layout: there is no kernel for groups of rows"},
+        {"groups=8 layout=tt", "problem.a.layout: there is no kernel for stacked groups"},
+        {"groups=8 config=split_k=2", "problem.config: split_k=2: the kernel counts"},
+        {"groups=8 config=scheduler=single", "problem.config: scheduler=single: how many"},
+        {"groups=8 config=prefetch=b", "problem.config: prefetch asks for the first tile"},
+        {"groups=8 epilogue=bias_gradient",
+         "problem.epilogue: there is no kernel for reduc"},
+    };
+    struct api_fixture fixture;
+    api_fixture_driver()->cc_major = 10;
+    api_fixture_driver()->cc_minor = 0;
+    api_fixture_open(&fixture);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[128];
+        snprintf(text, sizeof(text), "m=512 n=256 k=128 a=bf16 %s", rows[i][0]);
+        jit_gemm_problem problem;
+        jit_gemm_status status = jit_gemm_problem_parse(text, &problem);
+        if (status == JIT_GEMM_OK) {
+            status = jit_gemm_check(fixture.context, &problem);
+        }
+        cr_expect_neq(status, JIT_GEMM_OK, "%s", text);
+        cr_expect(strncmp(jit_gemm_last_error(), rows[i][1], strlen(rows[i][1])) == 0,
+                  "%s: %s", text, jit_gemm_last_error());
+    }
+    api_fixture_close(&fixture);
+}
+
+Test(groups, scales_whose_blocks_would_have_rows_of_several_groups_are_refused)
+{
+    static const char *const texts[] = {
+        "m=512 n=256 k=256 a=mxfp8 d=bf16 groups=4",
+        "m=512 n=256 k=256 a=e4m3 d=bf16 groups=4 a_scale=128x128 b_scale=128x128",
+        "m=512 n=256 k=256 a=bf16 d=e4m3 d_scale=1x128 groups=4"};
+    struct api_fixture fixture;
+    api_fixture_driver()->cc_major = 10;
+    api_fixture_driver()->cc_minor = 0;
+    api_fixture_open(&fixture);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        const jit_gemm_problem problem = api_problem(texts[i]);
+        cr_expect_eq(jit_gemm_check(fixture.context, &problem), JIT_GEMM_ERR_UNSUPPORTED);
+        cr_expect(api_error_has("scale.kind: there is no kernel for scale"), "%s",
+                  jit_gemm_last_error());
+    }
+    api_fixture_close(&fixture);
+}
+
+static jit_gemm_args right_args(void)
+{
+    return (jit_gemm_args){.struct_size = sizeof(jit_gemm_args),
+                           .a = {.pointer = UINT64_C(1) << 32},
+                           .b = {.pointer = UINT64_C(2) << 32},
+                           .d = {.pointer = UINT64_C(3) << 32},
+                           .group_sizes = UINT64_C(4) << 32};
+}
+
+Test(groups, what_has_rows_is_stacked_and_the_rest_has_a_part_for_each_group)
+{
+    static const char source[] = "d = acc * u + bias + s + r;";
+    const jit_gemm_operand operands[] = {
+        {"u", JIT_GEMM_OPERAND_COLUMN_VECTOR, JIT_GEMM_DTYPE_F32, 0, 0},
+        {"bias", JIT_GEMM_OPERAND_ROW_VECTOR, JIT_GEMM_DTYPE_F32, 0, 0},
+        {"s", JIT_GEMM_OPERAND_SCALAR, JIT_GEMM_DTYPE_F32, 0, 0},
+        {"r", JIT_GEMM_OPERAND_MATRIX, JIT_GEMM_DTYPE_BF16, 0, 0}};
+    const jit_gemm_epilogue epilogue = {.struct_size = sizeof(epilogue),
+                                        .name = "all_kinds",
+                                        .source = source,
+                                        .operand_count = 4,
+                                        .operands = operands};
+    static const struct {
+        const char *form;
+        int64_t rows; /* elements from one batch to the next of what has M of them */
+    } forms[] = {{"offsets", 0}, {"counts", 512}};
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        struct api_fixture fixture;
+        char text[128];
+        api_fixture_driver();
+        api_fixture_open(&fixture);
+        cr_assert_eq(jit_gemm_epilogue_register(fixture.context, &epilogue), JIT_GEMM_OK);
+        snprintf(text, sizeof(text),
+                 "m=512 n=256 k=128 a=bf16 groups=4 group_by=%s epilogue=all_kinds",
+                 forms[i].form);
+        jit_gemm *gemm = create(&fixture, text);
+        const jit_gemm_arg given[] = {{.pointer = UINT64_C(5) << 32},
+                                      {.pointer = UINT64_C(6) << 32},
+                                      {.pointer = UINT64_C(7) << 32},
+                                      {.pointer = UINT64_C(8) << 32}};
+        jit_gemm_args args = right_args();
+        args.operands = given;
+        args.operand_count = 4;
+        cr_assert_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s",
+                     jit_gemm_last_error());
+        const struct jg_kernel_params *params = &fixture.fake->last_launch.params;
+        cr_expect_eq(params->group_sizes, args.group_sizes);
+        cr_expect_eq(params->a.batch_stride, forms[i].rows * 128);
+        cr_expect_eq(params->b.batch_stride, 256 * 128);
+        cr_expect_eq(params->d.batch_stride, forms[i].rows * 256);
+        cr_expect_eq(params->a.batch_step, forms[i].rows > 0);
+        cr_expect_eq(params->b.batch_step, 1);
+        cr_expect_eq(params->d.batch_step, forms[i].rows > 0);
+        cr_expect_eq(params->operands[0].batch_stride, forms[i].rows);
+        cr_expect_eq(params->operands[1].batch_stride, 256);
+        cr_expect_eq(params->operands[2].batch_stride, 1);
+        cr_expect_eq(params->operands[3].batch_stride, forms[i].rows * 256);
+        jit_gemm_destroy(&gemm);
+        api_fixture_close(&fixture);
+    }
+}
+
+Test(groups, wrong_arguments_are_told)
+{
+    struct api_fixture fixture;
+    api_fixture_driver();
+    api_fixture_open(&fixture);
+    jit_gemm *gemm = create(&fixture, "m=512 n=256 k=128 a=bf16 groups=4");
+    jit_gemm *plain = create(&fixture, "m=512 n=256 k=128 a=bf16");
+    jit_gemm_args args = right_args();
+    cr_assert_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s", jit_gemm_last_error());
+    cr_expect_eq(jit_gemm_run(plain, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("args.group_sizes: an address is given, but"), "%s",
+              jit_gemm_last_error());
+    args.group_sizes = 0;
+    cr_assert_eq(jit_gemm_run(plain, &args, NULL), JIT_GEMM_OK, "%s",
+                 jit_gemm_last_error());
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("args.group_sizes: the address of the 4 offsets of the groups"),
+              "%s", jit_gemm_last_error());
+    args.group_sizes = 0x10002;
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("is misaligned: no multiple of 4"), "%s",
+              jit_gemm_last_error());
+    args = right_args();
+    args.a.batch_stride = 512 * 128;
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("args.a.batch_stride: A has the rows of all groups"), "%s",
+              jit_gemm_last_error());
+    args = right_args();
+    args.d.batch_stride = 8;
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("args.d.batch_stride: D has the rows of all groups"), "%s",
+              jit_gemm_last_error());
+    jit_gemm_destroy(&plain);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+/* Nobody but the device knows the groups: the grid depends on M only, and has room for the
+ * rest of every group. */
+Test(groups, grid_has_a_cluster_for_every_tile_that_there_can_be)
+{
+    struct api_fixture fixture;
+    api_fixture_driver()->cc_major = 10;
+    api_fixture_driver()->cc_minor = 0;
+    api_fixture_open(&fixture);
+    static const struct {
+        const char *text;
+        unsigned int ctas;
+    } rows[] = {
+        /* 1000 rows: 7 whole tiles of 128, and one more for each of 5 groups; 4 across. */
+        {"m=1000 n=256 k=128 a=bf16 groups=5 config=mma=128x64 cluster=1x1 scheduler=clc",
+         (7 + 5) * 4},
+        {"m=2 n=256 k=128 a=bf16 groups=5 config=mma=128x64 cluster=1x1 scheduler=clc",
+         2 * 4},
+        {"m=1000 n=256 k=128 a=bf16 groups=5 config=mma=128x64 cluster=2x1 scheduler=clc",
+         (3 + 5) * 4 * 2},
+        {"m=300 n=256 k=128 a=bf16 groups=5 group_by=counts config=mma=128x64 cluster=1x1 "
+         "scheduler=clc",
+         3 * 5 * 4}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        jit_gemm *gemm = create(&fixture, rows[i].text);
+        const jit_gemm_args args = right_args();
+        cr_assert_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s",
+                     jit_gemm_last_error());
+        cr_expect_eq(fixture.fake->last_launch.grid, rows[i].ctas, "%s: %u", rows[i].text,
+                     fixture.fake->last_launch.grid);
+        jit_gemm_info info = {.struct_size = sizeof(info)};
+        cr_assert_eq(jit_gemm_get_info(gemm, &info), JIT_GEMM_OK);
+        cr_expect_eq(info.grid_ctas, rows[i].ctas);
+        jit_gemm_destroy(&gemm);
+    }
+    api_fixture_close(&fixture);
+}

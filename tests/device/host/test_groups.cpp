@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+// The order of the tiles of groups: which rows are a group's, and who works on which tile.
+#include <map>
+
+#include "modules.h"
+
+namespace {
+
+using jg::GroupBy;
+using jg::RowRange;
+
+constexpr u32 kTile = 16;
+
+struct GroupSize {
+    u32 m, n, k, batch;
+    u64 group_sizes;
+};
+
+template <u32 kCount, GroupBy kBy, bool kColumns, u32 kClusterRows, u32 kClusterCols>
+struct GroupConfig : OrderConfig<kTile, kTile, kClusterRows, kClusterCols, 2, false, 1> {
+    static constexpr u32 kGroups = kCount;
+    static constexpr GroupBy kGroupBy = kBy;
+    static constexpr bool kTransposed = kColumns;
+};
+
+// What the library promises of a number, by its own words.
+RowRange rows_by_rule(GroupBy by, const std::vector<i32> &numbers, u32 group, i32 rows)
+{
+    const auto clipped = [&](u32 i) {
+        return static_cast<u32>(std::min(std::max(numbers[i], 0), rows));
+    };
+    const u32 end = clipped(group);
+    const u32 begin = by == GroupBy::kOffsets && group > 0 ? clipped(group - 1) : 0;
+    return RowRange{std::min(begin, end), end};
+}
+
+template <class Config>
+class Check {
+    using Cluster = jg::ClusterShape<Config::kClusterM, Config::kClusterN>;
+    using Scheduler = jg::StaticScheduler<Config, Cluster, jg::StaticIterator>;
+    static constexpr u32 kAlong =
+        Config::kTransposed ? Config::kClusterN : Config::kClusterM;
+    static constexpr u32 kAcross =
+        Config::kTransposed ? Config::kClusterM : Config::kClusterN;
+
+  public:
+    Check(const std::vector<i32> &numbers, u32 rows, u32 across)
+        : numbers_(numbers), rows_(rows), across_(across)
+    {
+        u32 first = 0;
+        for (u32 group = 0; group < Config::kGroups; ++group) {
+            const RowRange range = range_of(group);
+            storage_.first[group] = first;
+            first += jg::ceil_div(range.count(), kTile * kAlong) *
+                     jg::ceil_div(across, kTile * kAcross);
+        }
+        storage_.first[Config::kGroups] = first;
+    }
+
+    // Every tile of every group once, over the CTAs of so many clusters.
+    void run(u32 clusters)
+    {
+        const u32 ctas = Cluster::kSize;
+        gridDim.x = clusters * ctas;
+        for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x) {
+            const Scheduler scheduler(size(), Cluster(blockIdx.x % ctas), storage_);
+            for (auto work = scheduler.load_iterator(); work.has_work();) {
+                note(work.next());
+            }
+        }
+        blockIdx.x = 0;
+        for (u32 group = 0; group < Config::kGroups; ++group) {
+            const RowRange range = range_of(group);
+            for (u32 row = range.begin; row < range.end; row += kTile) {
+                for (u32 col = 0; col < across_; col += kTile) {
+                    const u32 count = found_[std::make_tuple(group, row, col)];
+                    EXPECT(count == 1, "group %u, row %u, column %u: %u", group, row, col,
+                           count);
+                }
+            }
+        }
+    }
+
+  private:
+    RowRange range_of(u32 group) const
+    {
+        return rows_by_rule(Config::kGroupBy, numbers_, group, static_cast<i32>(rows_));
+    }
+    GroupSize size() const
+    {
+        return {Config::kTransposed ? across_ : rows_,
+                Config::kTransposed ? rows_ : across_, 64, Config::kGroups,
+                reinterpret_cast<u64>(numbers_.data())};
+    }
+    void note(const WorkItem &item)
+    {
+        const u32 row = Config::kTransposed ? item.col : item.row;
+        const u32 col = Config::kTransposed ? item.row : item.col;
+        const RowRange range = range_of(item.batch);
+        EXPECT(item.group_end == range.end && row >= range.begin &&
+                   (row - range.begin) % kTile == 0 && item.is_last_split,
+               "group %u ends at %u, a tile of it begins at %u", item.batch, item.group_end,
+               row);
+        ++found_[{item.batch, row, col}];
+    }
+
+    const std::vector<i32> &numbers_;
+    u32 rows_, across_;
+    typename Scheduler::Storage storage_;
+    std::map<std::tuple<u32, u32, u32>, u32> found_;
+};
+
+template <u32 kGroups, GroupBy kBy, bool kColumns, u32 kClusterRows, u32 kClusterCols>
+void check_all(const std::vector<i32> &numbers, u32 rows)
+{
+    using Config = GroupConfig<kGroups, kBy, kColumns, kClusterRows, kClusterCols>;
+    for (u32 clusters = 1; clusters <= 7; clusters += 3) {
+        for (const u32 across : {1u, 16u, 50u}) {
+            Check<Config>(numbers, rows, across).run(clusters);
+        }
+    }
+}
+
+template <u32 kGroups, GroupBy kBy>
+void check_shapes(const std::vector<i32> &numbers, u32 rows)
+{
+    check_all<kGroups, kBy, false, 1, 1>(numbers, rows);
+    check_all<kGroups, kBy, true, 1, 1>(numbers, rows);
+    check_all<kGroups, kBy, false, 2, 1>(numbers, rows);
+    check_all<kGroups, kBy, true, 2, 2>(numbers, rows);
+    check_all<kGroups, kBy, true, 1, 2>(numbers, rows);
+}
+
+// Sizes about the borders of tiles, in every place of a list.
+const i32 kSizes[] = {0, 1, 15, 16, 17, 32, 40};
+
+} // namespace
+
+TEST(groups, every_tile_of_every_group_is_worked_on_once)
+{
+    for (const i32 a : kSizes) {
+        for (const i32 b : kSizes) {
+            for (const i32 c : kSizes) {
+                check_shapes<3, GroupBy::kOffsets>({a, a + b, a + b + c},
+                                                   static_cast<u32>(a + b + c));
+                check_shapes<3, GroupBy::kCounts>({a, b, c}, 40);
+            }
+        }
+    }
+}
+
+TEST(groups, one_group_and_many_empty_ones)
+{
+    check_shapes<1, GroupBy::kOffsets>({33}, 40);
+    check_shapes<1, GroupBy::kCounts>({0}, 40);
+    check_shapes<9, GroupBy::kOffsets>({0, 0, 0, 0, 5, 5, 5, 5, 5}, 5);
+    check_shapes<9, GroupBy::kOffsets>({0, 0, 0, 0, 0, 0, 0, 0, 0}, 5);
+    check_shapes<9, GroupBy::kCounts>({0, 0, 0, 0, 0, 0, 0, 0, 5}, 5);
+}
+
+// Numbers that are none: nothing outside the matrices is ever a group's.
+TEST(groups, wrong_numbers_stay_inside_the_matrices)
+{
+    check_shapes<4, GroupBy::kOffsets>({-5, 20, 2000000000, 3}, 40);
+    check_shapes<4, GroupBy::kOffsets>({INT32_MAX, INT32_MIN, 7, 50}, 40);
+    check_shapes<4, GroupBy::kCounts>({-1, INT32_MAX, 41, 40}, 40);
+}

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Draws problems with groups, configs and numbers of rows, and runs each on the emulator for the
+architecture that is named: right, without a finding; rows of no group have NaN in all inputs and
+must not be written.
+
+Usage: test_groups.py JIT_GEMM DRIVER ARCH
+
+The draw is the same each time. JIT_GEMM_TEST_GROUPS=COUNT draws so many problems,
+JIT_GEMM_TEST_SEED=NUMBER others. Each problem runs with three lists of sizes, under a mode each.
+What the library refuses is drawn again; a refusal has to name what is wrong. Prints TAP.
+"""
+import collections
+import os
+import pathlib
+import random
+import shlex
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import emulator_coverage as coverage  # noqa: E402
+from emulated_runs import Runner, complaint, pool, print_result  # noqa: E402
+
+PROBLEMS = int(os.environ.get("JIT_GEMM_TEST_GROUPS", "10"))
+SEED = int(os.environ.get("JIT_GEMM_TEST_SEED", "1"))
+LISTS = 3
+MODES = ["async=random,schedule=random", "async=latest,schedule=fair",
+         "async=reorder,schedule=starve", "async=eager,schedule=deep",
+         "async=latest,schedule=random,elect=highest,resident=1"]
+TYPES = [("bf16", ["bf16", "f32", "e4m3"], 64), ("f16", ["f16"], 64), ("tf32", ["f32"], 32),
+         ("e4m3", ["bf16", "f16"], 128), ("s8", ["s32", "bf16"], 128)]
+TYPE_WEIGHTS = [6, 2, 1, 3, 1]
+EPILOGUES = [
+    [],
+    ["--epilogue", "d = relu(acc * s) + row;", "--operand", "s:scalar:bf16"],
+    ["--epilogue", "d = gelu(acc + bias) * u + batch;", "--operand", "bias:row_vector:bf16",
+     "--operand", "u:column_vector:f32"],
+    ["--epilogue", "d = acc + r;", "--operand", "r:matrix:bf16"],
+    ["--epilogue", "aux = acc; d = tanh(acc * u + x) + M;", "--operand", "u:row_vector:f32",
+     "--operand", "x:matrix:f32", "--operand", "aux:matrix:f32:out"],
+    ["--epilogue", "d = silu(acc0) * acc1;"],
+    ["--epilogue", "d = gelu(acc0 + b0) * acc1 + b1;", "--operand", "b:pair_vector:bf16"],
+]
+EPILOGUE_WEIGHTS = [8, 2, 3, 2, 1, 3, 1]
+TILES = {"sm_90a": ["tile=128x128", "tile=64x128", "tile=128x256", "tile=256x128", "tile=64x256"],
+         "sm_100a": ["mma=128x64", "mma=128x128", "mma=64x96", "mma=256x128 cta_group=2",
+                     "mma=128x32 cta_group=2", "mma=128x16 swap_ab=1", "mma=128x32 swap_ab=1",
+                     "mma=256x32 cta_group=2 swap_ab=1"]}
+CLUSTERS = {"sm_90a": ["1x1", "2x1", "1x2"], "sm_100a": ["1x1", "2x1", "1x2", "2x2", "4x1"]}
+TILE_ROWS = 128
+
+
+def draw_sizes(draw, count):
+    """Rows of each group: about the borders of tiles, or skewed, some of them empty."""
+    if draw.random() < 0.15:
+        sizes = [0] * count
+        sizes[draw.randrange(count)] = draw.choice([0, 1, 130, 300])
+        return sizes
+    some = [0, 0, 1, 7, TILE_ROWS - 1, TILE_ROWS, TILE_ROWS + 1, 17, 33, 260]
+    return [draw.choice(some) for _ in range(count)]
+
+
+def draw_problem(draw, arch):
+    """(words of the problem and config, number of groups, form), with lists of sizes."""
+    a, outputs, step = draw.choices(TYPES, TYPE_WEIGHTS)[0]
+    form = draw.choice(["offsets", "offsets", "counts"])
+    groups = draw.choice([1, 2, 3, 5, 8, 31, 32, 33])
+    lists = [draw_sizes(draw, groups) for _ in range(LISTS)]
+    if groups > 30:
+        lists = [[min(size, 40) for size in sizes] for sizes in lists]
+    rows = max(1, *(sum(sizes) if form == "offsets" else max(sizes) for sizes in lists))
+    rows += draw.choice([0, 0, 1, 77])
+    n = draw.choice([64, 128, 192, 256, 264, 384])
+    k = draw.choice([step, 2 * step, 3 * step + 16, 5 * step])
+    words = [f"m={rows}", f"n={n}", f"k={k}", f"a={a}", f"d={draw.choice(outputs)}",
+             f"groups={groups}", f"group_by={form}",
+             f"layout={draw.choice(['nt', 'nt', 'nn'])}"]
+    if draw.random() < 0.3:
+        words.append("dynamic=" + draw.choice(["m", "m,k", "m,n,k"]))
+    if draw.random() < 0.15:
+        words.append("input_align=" + draw.choice(["4", "8"]))
+    if draw.random() < 0.15:
+        words.append("output_align=4")
+    if draw.random() < 0.3:
+        words.append("c=bf16")
+    if a == "e4m3" and draw.random() < 0.6:
+        words += draw.choice(["a_scale=1x128 b_scale=128x128", "a_scale=vector b_scale=vector",
+                                  "a_scale=tensor b_scale=tensor"]).split()
+    config = [draw.choice(TILES[arch])] if draw.random() < 0.7 else []
+    if draw.random() < 0.5:
+        config.append("cluster=" + draw.choice(CLUSTERS[arch]))
+    if arch == "sm_100a" and draw.random() < 0.5:
+        config.append("scheduler=" + draw.choice(["static", "clc"]))
+    if draw.random() < 0.3:
+        config.append("stages=2")
+    epilogue = draw.choices(EPILOGUES, EPILOGUE_WEIGHTS)[0]
+    words = [*words, *epilogue, *(["--config", " ".join(config)] if config else [])]
+    return words, lists, form
+
+
+def is_refused(done):
+    """Is it a refusal of what was drawn, with the field named?"""
+    return done.returncode == 2 and "problem" in done.stderr and "hint:" in done.stderr
+
+
+class Suite:
+    def __init__(self, runner, arch):
+        self.runner, self.arch = runner, arch
+        self.draw = random.Random(SEED)
+        self.refused = collections.Counter()
+
+    def problems(self):
+        """As many as are asked for that the library plans."""
+        found = 0
+        while found < PROBLEMS:
+            words, lists, form = draw_problem(self.draw, self.arch)
+            done = self.runner.run(["plan", *words, "--arch", self.arch], covered=False)
+            if done.returncode == 0:
+                found += 1
+                yield words, lists, form
+            elif not is_refused(done):
+                yield words, [], done.stdout + done.stderr
+            else:
+                self.refused[done.stderr.splitlines()[0][:60]] += 1
+
+    def run(self, words, sizes, number):
+        mode = MODES[number % len(MODES)]
+        listed = ",".join(map(str, sizes))
+        done = self.runner.run(
+            ["run", *words, "--arch", self.arch, "--verify", "--seed", number + 1,
+             "--group-sizes", listed],
+            f"{mode},seed={number},sms=4,threads=1,show=advice")
+        return complaint(done)
+
+
+def main():
+    tool, driver, arch = sys.argv[1:]
+    failed = 0
+    coverage.begin()
+    with tempfile.TemporaryDirectory(prefix="jit_gemm_groups_") as holder, pool() as workers:
+        suite = Suite(Runner(tool, driver, holder), arch)
+        print(f"1..{PROBLEMS * LISTS}", flush=True)
+        jobs, number = [], 0
+        for words, lists, form in suite.problems():
+            if not lists:
+                print(f"Bail out! {shlex.join(words)}: {form}")
+                sys.exit(1)
+            for sizes in lists:
+                jobs.append((words, sizes, workers.submit(suite.run, words, sizes, number)))
+                number += 1
+        for number, (words, sizes, job) in enumerate(jobs, 1):
+            wrong = job.result()
+            failed += bool(wrong)
+            print_result(number, f"{arch} {shlex.join(words)} --group-sizes "
+                         f"{','.join(map(str, sizes))}", wrong)
+    for text, count in suite.refused.most_common(5):
+        print(f"# refused {count} times: {text}")
+    coverage.finish()
+    sys.exit(1 if failed else 0)
+
+
+main()
