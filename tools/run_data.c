@@ -504,7 +504,7 @@ int run_results_create(jit_gemm_context *context, const struct cli_problem *prob
         code = create_matrix(context, &view, NULL, promised, &results->d);
     }
     if (code == CLI_OK && p->d.scale.kind != JIT_GEMM_SCALE_NONE) {
-        view = quantise_scale_view(&p->d.scale, inputs->batch, rows, columns);
+        view = quantise_scale_view(&p->d.scale, row_batch(inputs), rows, columns);
         code = create_matrix(context, &view, NULL, element_size(view.dtype),
                              &results->d_scale);
     }

@@ -185,3 +185,15 @@ bool run_groups_clear_rest(const struct run_groups *groups, const char *name,
     }
     return true;
 }
+
+bool *run_groups_find_rest(const struct run_groups *groups, const struct element_view *view)
+{
+    const int64_t count = view->batch * view->rows;
+    bool *is_rest = cli_alloc((size_t)(count > 0 ? count : 1) * sizeof(*is_rest));
+
+    for (int64_t at = 0; at < count; at++) {
+        is_rest[at] =
+            run_groups_of_row(groups, at / view->rows, at % view->rows, view->rows) < 0;
+    }
+    return is_rest;
+}

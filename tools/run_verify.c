@@ -104,6 +104,17 @@ static void tell(const char *name, const struct compare_report *report, bool is_
     }
 }
 
+/* Makes rows of no group comparable; false if they were written. */
+static bool clear_rest(const struct run_launch *launch, const struct pair *pair,
+                       void *out_data, void *ref_data)
+{
+    const struct run_groups *groups = &launch->inputs.groups;
+
+    return groups->count == 0 ||
+           (run_groups_clear_rest(groups, pair->name, &pair->out->view, out_data) &&
+            run_groups_clear_rest(groups, "the reference", &pair->ref->view, ref_data));
+}
+
 static int compare_result(const struct run_launch *launch, const struct pair *pair,
                           bool is_quiet, struct run_verdict *verdict)
 {
@@ -116,11 +127,7 @@ static int compare_result(const struct run_launch *launch, const struct pair *pa
         free(out_data);
         return CLI_FAILED;
     }
-    if (launch->inputs.groups.count > 0 &&
-        (!run_groups_clear_rest(&launch->inputs.groups, pair->name, &pair->out->view,
-                                out_data) ||
-         !run_groups_clear_rest(&launch->inputs.groups, "the reference", &pair->ref->view,
-                                ref_data))) {
+    if (!clear_rest(launch, pair, out_data, ref_data)) {
         verdict->is_wrong = true;
     } else {
         compare_pair(pair, launch->inputs.k, out_data, ref_data, &report);
@@ -157,17 +164,22 @@ static int compare_quantised(const struct run_launch *launch, const struct pair 
     if (has_plain_sums(launch, p)) {
         bounds = (struct compare_bounds){0};
     }
-    if (is_there) {
+    if (is_there && !clear_rest(launch, pair, data, ref_data)) {
+        verdict->is_wrong = true;
+    } else if (is_there) {
+        bool *is_rest = run_groups_find_rest(&launch->inputs.groups, &pair->out->view);
         const struct quantised all = {.scale = &p->d.scale,
                                       .view = &pair->out->view,
                                       .scale_view = &scales->view,
                                       .ref_view = &pair->ref->view,
                                       .data = data,
                                       .scales = scale_data,
-                                      .ref = ref_data};
+                                      .ref = ref_data,
+                                      .is_skipped = is_rest};
         quantise_compare(&all, &bounds, &elements, &of_scales);
         tell(pair->name, &elements, is_quiet, verdict);
         tell("d_scale", &of_scales, is_quiet, verdict);
+        free(is_rest);
     }
     free(data);
     free(scale_data);

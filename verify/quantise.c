@@ -283,7 +283,10 @@ void quantise_compare(const struct quantised *all, const struct compare_bounds *
                               .is_known = calloc(scales, 1)};
     for (int64_t batch = 0; batch < all->view->batch; batch++) {
         for (int64_t row = 0; row < all->view->rows; row++) {
-            compare_row(&work, batch, row);
+            if (all->is_skipped == NULL ||
+                !all->is_skipped[batch * all->view->rows + row]) {
+                compare_row(&work, batch, row);
+            }
         }
     }
     work.elements.stray_writes = compare_count_strays(all->view, all->data);

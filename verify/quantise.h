@@ -24,6 +24,7 @@ struct quantised {
     const struct element_view *view, *scale_view, *ref_view;
     const void *data, *scales;
     const float *ref;
+    const bool *is_skipped; /* rows of each batch that no launch writes; NULL: none */
 };
 
 /*

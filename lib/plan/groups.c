@@ -79,11 +79,6 @@ static jit_gemm_status check_layouts(const jit_gemm_problem *problem)
 static jit_gemm_status check_scales(const jit_gemm_problem *problem)
 {
     const jit_gemm_scale *a = &problem->a.scale;
-    if (problem->d.scale.kind != JIT_GEMM_SCALE_NONE) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.d.scale.kind", "leave it zero",
-                       "there is no kernel for scale %s of D with groups",
-                       jg_scale_name(&problem->d.scale));
-    }
     if (!jg_is_stacked(problem->group_by) || a->kind != JIT_GEMM_SCALE_BLOCK ||
         (a->block_mn == 1 && !jg_scale_is_multiplied(a))) {
         return JIT_GEMM_OK;

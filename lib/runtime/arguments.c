@@ -390,9 +390,10 @@ static jit_gemm_status resolve_input_blocks(const struct launch *launch,
 
 /* Scales of blocks that have no ld. */
 static struct jg_array packed_scales(const struct launch *launch, const struct row *row,
-                                     const jit_gemm_scale *scale, int64_t mn, int64_t k)
+                                     const jit_gemm_scale *scale, enum size mn, enum size k)
 {
-    const struct jg_scale_extent extent = jg_scale_extent(scale, mn, k);
+    const struct jg_scale_extent extent =
+        jg_scale_extent(scale, launch->sizes[mn], launch->sizes[k]);
     return (struct jg_array){.field = row->field,
                              .description = row->description,
                              .is_plural = true,
@@ -402,7 +403,8 @@ static struct jg_array packed_scales(const struct launch *launch, const struct r
                              .batch = launch->params->batch,
                              .dtype = scale->dtype,
                              .alignment = jg_bytes_of(scale->dtype, 1),
-                             .alignment_key = row->alignment_key};
+                             .alignment_key = row->alignment_key,
+                             .is_stacked = is_stacked(launch, mn)};
 }
 
 /* Those of MX: pieces of 512 bytes, which a tensor map has as rows of words of four. */
@@ -412,8 +414,7 @@ static jit_gemm_status resolve_pieces(const struct launch *launch, const struct 
     const struct row *target = row_in_product(launch, row);
     const bool is_gemm = launch->kernel->choice.config.kernel == JG_KERNEL_GEMM;
     const bool is_a = target->declared == offsetof(struct jg_problem, a);
-    struct jg_array array =
-        packed_scales(launch, row, scale, launch->sizes[row->inner], launch->sizes[SIZE_K]);
+    struct jg_array array = packed_scales(launch, row, scale, row->inner, SIZE_K);
     array.may_broadcast = true;
     array.has_map = is_gemm;
     if (is_gemm) {
@@ -437,8 +438,7 @@ static jit_gemm_status resolve_block_scale(const struct launch *launch,
         return jg_scale_is_multiplied(scale) ? resolve_pieces(launch, row, scale)
                                              : resolve_input_blocks(launch, row, scale);
     }
-    const struct jg_array array = packed_scales(
-        launch, row, scale, launch->sizes[row->outer], launch->sizes[row->inner]);
+    const struct jg_array array = packed_scales(launch, row, scale, row->outer, row->inner);
     return jg_array_resolve(&array, given_at(launch, row), param_at(launch, row));
 }
 

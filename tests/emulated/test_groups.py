@@ -87,6 +87,11 @@ def draw_problem(draw, arch):
     if a == "e4m3" and draw.random() < 0.6:
         words += draw.choice(["a_scale=1x128 b_scale=128x128", "a_scale=vector b_scale=vector",
                                   "a_scale=tensor b_scale=tensor"]).split()
+    if draw.random() < 0.2:
+        words = [word for word in words if not word.startswith("d=")]
+        words.append(draw.choice(["d=e4m3 d_scale=1x128", "d=mxfp8", "d=nvfp4",
+                                  "d=e5m2 d_scale=1x128 d_scale_layout=column"]))
+        words[-1:] = words[-1].split()
     config = [draw.choice(TILES[arch])] if draw.random() < 0.7 else []
     if draw.random() < 0.5:
         config.append("cluster=" + draw.choice(CLUSTERS[arch]))

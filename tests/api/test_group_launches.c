@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* Launches with groups whose numbers are the device's: made by the kernel before, changed
+ * between launches, wrong, and without K. On the emulator of both chips. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "emulated_fixture.h"
+
+enum { GROUPS = 4, ROWS = 70, COLUMNS = 64, K = 32, OF_D = ROWS * COLUMNS };
+
+/* Multiplied as tf32, which holds these values. */
+static float a[ROWS][K], b[GROUPS][COLUMNS][K], d[ROWS][COLUMNS];
+
+static float value(int i)
+{
+    return (float)(i * 37 % 23 - 11) / 8;
+}
+
+static void fill(void)
+{
+    for (int i = 0; i < ROWS * K; i++) {
+        a[i / K][i % K] = value(i);
+    }
+    for (int i = 0; i < GROUPS * COLUMNS * K; i++) {
+        b[i / K / COLUMNS][i / K % COLUMNS][i % K] = value(i * 5 + 3);
+    }
+}
+
+struct launch {
+    jit_gemm_context *context;
+    jit_gemm *gemm;
+    jit_gemm_args args;
+};
+
+static struct launch open_launch(const char *arch, const char *text)
+{
+    struct launch launch = {.context = emulated_open(arch, "sms=4,async=latest")};
+    const jit_gemm_problem problem = emulated_problem(text);
+    const int32_t none[GROUPS] = {0};
+    fill();
+    memset(d, 0xff, sizeof(d));
+    launch.gemm = emulated_create(launch.context, &problem);
+    launch.args =
+        (jit_gemm_args){.struct_size = sizeof(launch.args),
+                        .a = {.pointer = emulated_upload(launch.context, a, sizeof(a))},
+                        .b = {.pointer = emulated_upload(launch.context, b, sizeof(b))},
+                        .d = {.pointer = emulated_upload(launch.context, d, sizeof(d))},
+                        .group_sizes = emulated_upload(launch.context, none, sizeof(none))};
+    return launch;
+}
+
+static void close_launch(struct launch *launch)
+{
+    emulated_free(launch->context, launch->args.a.pointer);
+    emulated_free(launch->context, launch->args.b.pointer);
+    emulated_free(launch->context, launch->args.d.pointer);
+    emulated_free(launch->context, launch->args.group_sizes);
+    jit_gemm_destroy(&launch->gemm);
+    jit_gemm_context_destroy(&launch->context);
+}
+
+/* D is each group's product, where rows of the list begin and end, and untouched elsewhere.
+ */
+static void expect_products(const struct launch *launch, const int32_t ends[GROUPS])
+{
+    emulated_check(
+        jit_gemm_device_download(launch->context, d, launch->args.d.pointer, sizeof(d)));
+    for (int i = 0; i < OF_D; i++) {
+        const int row = i / COLUMNS, column = i % COLUMNS;
+        int group = 0;
+        double wanted = 0;
+        while (group < GROUPS && row >= ends[group]) {
+            group++;
+        }
+        for (int k = 0; k < K && group < GROUPS; k++) {
+            wanted += (double)a[row][k] * (double)b[group][column][k];
+        }
+        const double got = (double)d[row][column];
+        cr_assert(group < GROUPS ? got >= wanted && got <= wanted : isnan(got),
+                  "row %d, column %d, group %d: %g, not %g", row, column, group, got,
+                  wanted);
+    }
+}
+
+static const char stacked[] = "m=70 n=64 k=32 a=tf32 groups=4 group_by=offsets";
+
+Test(group_launches, numbers_may_change_from_launch_to_launch)
+{
+    static const int32_t lists[][GROUPS] = {
+        {70, 70, 70, 70}, {0, 0, 0, 0}, {1, 33, 33, 69}, {0, 0, 0, 70}};
+    for (int i = 0; i < EMULATED_ARCHS; i++) {
+        struct launch launch = open_launch(emulated_archs[i], stacked);
+        for (size_t j = 0; j < sizeof(lists) / sizeof(lists[0]); j++) {
+            emulated_check(jit_gemm_device_fill(launch.context, launch.args.d.pointer, 0xff,
+                                                sizeof(d)));
+            emulated_check(jit_gemm_device_upload(launch.context, launch.args.group_sizes,
+                                                  lists[j], sizeof(lists[j])));
+            emulated_check(jit_gemm_run(launch.gemm, &launch.args, NULL));
+            expect_products(&launch, lists[j]);
+        }
+        close_launch(&launch);
+    }
+}
+
+/* What is below 0 or above M counts as that; rows that two groups would have are left out
+ * here, because both write them. */
+Test(group_launches, wrong_numbers_lead_nowhere)
+{
+    static const int32_t given[][GROUPS] = {{-7, 20, 20, 2000000000},
+                                            {INT32_MIN, -1, 5, INT32_MAX}};
+    static const int32_t meant[][GROUPS] = {{0, 20, 20, 70}, {0, 0, 5, 70}};
+    for (int i = 0; i < EMULATED_ARCHS; i++) {
+        for (size_t j = 0; j < sizeof(given) / sizeof(given[0]); j++) {
+            struct launch launch = open_launch(emulated_archs[i], stacked);
+            emulated_check(jit_gemm_device_upload(launch.context, launch.args.group_sizes,
+                                                  given[j], sizeof(given[j])));
+            emulated_check(jit_gemm_run(launch.gemm, &launch.args, NULL));
+            expect_products(&launch, meant[j]);
+            close_launch(&launch);
+        }
+    }
+}
+
+/* A product of integers makes the offsets; nobody waits between the two launches, which
+ * may overlap until the second one says that it needs what the first one wrote. */
+Test(group_launches, kernel_before_may_make_the_numbers)
+{
+    static const int32_t ends[GROUPS] = {3, 3, 40, 67};
+    signed char ones[16] = {1}, rows[GROUPS][16] = {{0}};
+    for (int i = 0; i < GROUPS; i++) {
+        rows[i][0] = (signed char)ends[i];
+    }
+    for (int i = 0; i < EMULATED_ARCHS; i++) {
+        struct launch launch = open_launch(emulated_archs[i], stacked);
+        const jit_gemm_problem router = emulated_problem("1x4x16 s8 d=s32");
+        jit_gemm *first = emulated_create(launch.context, &router);
+        const jit_gemm_args args = {
+            .struct_size = sizeof(args),
+            .a = {.pointer = emulated_upload(launch.context, ones, sizeof(ones))},
+            .b = {.pointer = emulated_upload(launch.context, rows, sizeof(rows))},
+            .d = {.pointer = launch.args.group_sizes}};
+        emulated_check(jit_gemm_run(first, &args, NULL));
+        emulated_check(jit_gemm_run(launch.gemm, &launch.args, NULL));
+        emulated_check(jit_gemm_device_synchronize(launch.context));
+        expect_products(&launch, ends);
+        emulated_free(launch.context, args.a.pointer);
+        emulated_free(launch.context, args.b.pointer);
+        jit_gemm_destroy(&first);
+        close_launch(&launch);
+    }
+}
+
+Test(group_launches, without_k_every_row_of_a_group_is_half_of_c)
+{
+    static const int32_t ends[GROUPS] = {0, 20, 20, 61};
+    static const float beta = 0.5F;
+    static float c[ROWS][COLUMNS];
+    for (int i = 0; i < OF_D; i++) {
+        c[i / COLUMNS][i % COLUMNS] = value(i);
+    }
+    for (int i = 0; i < EMULATED_ARCHS; i++) {
+        struct launch launch = open_launch(
+            emulated_archs[i], "m=70 n=64 k=32 a=tf32 c=f32 groups=4 dynamic=k");
+        launch.args.k = JIT_GEMM_SIZE_EMPTY;
+        launch.args.beta = &beta;
+        launch.args.c.pointer = emulated_upload(launch.context, c, sizeof(c));
+        emulated_check(jit_gemm_device_upload(launch.context, launch.args.group_sizes, ends,
+                                              sizeof(ends)));
+        emulated_check(jit_gemm_run(launch.gemm, &launch.args, NULL));
+        emulated_check(
+            jit_gemm_device_download(launch.context, d, launch.args.d.pointer, sizeof(d)));
+        for (int j = 0; j < OF_D; j++) {
+            const double got = (double)d[j / COLUMNS][j % COLUMNS];
+            const double wanted = (double)(beta * c[j / COLUMNS][j % COLUMNS]);
+            cr_assert(j / COLUMNS < ends[3] ? got >= wanted && got <= wanted : isnan(got),
+                      "row %d: %g, not %g", j / COLUMNS, got, wanted);
+        }
+        emulated_free(launch.context, launch.args.c.pointer);
+        close_launch(&launch);
+    }
+}

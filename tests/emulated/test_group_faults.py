@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Faults in what kernels with groups have of their own, each planted in the device code before NVRTC
+compiles it: `run --verify` on the emulator has to see them, by a finding or by wrong numbers.
+
+Usage: test_group_faults.py JIT_GEMM EMULATOR NVRTC
+
+Each fault is tried in one kernel after the other until one shows it. Every fourth is planted;
+JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
+"""
+import pathlib
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from emulated_runs import FINDING, Runner, complaint, pool, print_result  # noqa: E402
+from strides import stride  # noqa: E402
+
+EVERY = stride(4)
+SKEWED = "0,130,1,75,300,127,0"  # a store tile lacks one row
+MANY = ",".join(["1", "33", "0", "7", "0"] * 7)  # of 35 groups: more than a warp counts at once
+VECTORS = ["--epilogue", "d = acc * u + bias + M;", "--operand", "u:column_vector:f32",
+           "--operand", "bias:row_vector:bf16"]
+KERNELS = {
+    "fragments, pairs of CTAs": ["m=640", "n=200", "k=128", "a=bf16", "groups=7", *VECTORS,
+                                 "--group-sizes", SKEWED, "--arch", "sm_90a",
+                                 "--config", "tile=128x128 cluster=2x1"],
+    "launch control, transposed": ["m=300", "n=256", "k=64", "a=bf16", "groups=35", *VECTORS,
+                                   "--group-sizes", MANY, "--arch", "sm_100a",
+                                   "--config", "mma=128x32 cluster=1x2 swap_ab=1 scheduler=clc"],
+    "counts, vectors": ["m=320", "n=136", "k=64", "a=bf16", "c=bf16", "groups=7", "group_by=counts",
+                        "--group-sizes", SKEWED, "--arch", "sm_100a",
+                        "--config", "mma=128x64 cluster=2x1 scheduler=static"],
+    "counts, fragments": ["m=320", "n=256", "k=64", "a=bf16", "groups=7", "group_by=counts",
+                          "--group-sizes", SKEWED, "--arch", "sm_90a",
+                          "--config", "tile=64x128 cluster=1x2"],
+}
+
+# What it is, the device code, and what stands in its place. An entry beyond the list's end is no
+# fault that numbers show: it has no rows.
+FAULTS = [
+    ("every group begins at 0", "min_u32(row(group - 1), end)", "0"),
+    ("a group begins where it ends", "min_u32(row(group - 1), end)", "end"),
+    ("a group has a row less", "const u32 end = row(group);",
+     "const u32 end = row(group) - (row(group) > 0);"),
+    ("a group has a row more", "const u32 end = row(group);",
+     "const u32 end = min_u32(row(group) + 1, rows_);"),
+    ("numbers of the next group", "const i32 size = sizes_[group];",
+     "const i32 size = sizes_[group + 1];"),
+    ("tiles are counted along rows only", "clusters_along(rows_.of(group)) * across_ : 0",
+     "clusters_along(rows_.of(group)) : 0"),
+    ("a lane adds its own", "sum += lane >= step ? lower : 0;", "sum += lower;"),
+    ("half of the scan", "step < 32; step *= 2", "step < 16; step *= 2"),
+    ("a group's tiles before it", "first_[group] = before + sum - own;",
+     "first_[group] = before + sum;"),
+    ("each 32 groups begin at 0", "before += __shfl_sync(~0u, sum, 31);",
+     "before = __shfl_sync(~0u, sum, 31);"),
+    ("the last of 32 groups is left out", "__shfl_sync(~0u, sum, 31)", "__shfl_sync(~0u, sum, 30)"),
+    ("32 groups only", "group < kGroups + lane; group += 32", "group < 32; group += 32"),
+    ("the list is too short", "first_[kGroups] = before;", "first_[kGroups] = before - 1;"),
+    ("the first tile belongs to the group before", "first_[middle] > entry", "first_[middle] >= entry"),
+    ("tiles counted from the first group", "entry - first_[group],", "entry,"),
+    ("the weights of the first group", "rows.begin : 0), group, 0, entry,",
+     "rows.begin : 0), 0, 0, entry,"),
+    ("the weights of the next group", "rows.begin : 0), group, 0, entry,",
+     "rows.begin : 0), group + 1, 0, entry,"),
+    ("rows from the matrix's begin", "m + (Config::kTransposed ? 0 : rows.begin)", "m + 0"),
+    ("columns from the matrix's begin", "n + (Config::kTransposed ? rows.begin : 0)", "n + 0"),
+    ("a row of the next group", "rows.end},\n", "rows.end + 1},\n"),
+    ("the last row is left out", "rows.end},\n", "rows.end - 1},\n"),
+    ("no end of a group", "of_group.m = tile.group_end;", ""),
+    ("M is the group's end", "return static_cast<int>(all_rows);",
+     "return static_cast<int>(ShapeT::m);"),
+    ("clusters by the other side", "Config::kTransposed ? kClusterColumns : kClusterRows",
+     "Config::kTransposed ? kClusterRows : kClusterColumns"),
+    ("rows and columns of the raster", "Config::kTransposed ? across_ : along,", "along,"),
+    ("both CTAs of a cluster along M", "(at.m * Config::kClusterM + cluster_m_)",
+     "(at.m * Config::kClusterM)"),
+    ("both CTAs of a cluster along N", "(at.n * Config::kClusterN + cluster_n_)",
+     "(at.n * Config::kClusterN)"),
+    ("the rest of the columns", ": ceil_div(shape.n, kClusterColumns)),",
+     ": shape.n / kClusterColumns),"),
+    ("entries of other clusters", "entry_ += gridDim.x / kClusterSize;", "entry_ += gridDim.x;"),
+    ("whole store tiles", "if (row + kTileRows > shape.m) {", "if (row > shape.m) {"),
+    ("store tiles a row too long", "if (row + kTileRows > shape.m) {",
+     "if (row + kTileRows > shape.m + 1) {"),
+    ("all rows by threads", "params.d.ld, shape.m - row,", "params.d.ld, kTileRows,"),
+    ("the copies of a batch in a stacked D", "col, batch * params.d.batch_step)", "col, batch)"),
+    ("pairs of rows at odd begins", "Config::kWholeCols, (Config::kGroups > 0)>",
+     "Config::kWholeCols, false>"),
+    ("no swizzle", "chunk ^ store_tile_swizzle<kRowBytes>(row);\n            const float4", "chunk;\n            const float4"),
+    ("a chunk too few", "i < rows * kChunks; i += threads", "i + 1 < rows * kChunks; i += threads"),
+    ("columns beyond N", "if (col < cols) {\n            const u32 swizzled", "{\n            const u32 swizzled"),
+    ("rows packed", "target + row * ld + col", "target + row * cols + col"),
+    ("no group of copies for a buffer", "if (issuer_) { // a group of no copies", "if (false) { // "),
+    ("rows read before they are there", "synchronize();\n        take(", "take("),
+    ("always the first buffer", "take(ptx::shared_address(buffers_ + index_ * kBytes)",
+     "take(ptx::shared_address(buffers_)"),
+    ("nobody waits for the count", "kernel.scheduler.prepare();\n        }\n        __syncthreads();",
+     "kernel.scheduler.prepare();\n        }"),
+    ("one batch of maps", "Config::kBatch == 1 ? 0 : tile.batch * step", "0"),
+    ("batches of a stacked map", "Config::kBatch == 1 ? 0 : tile.batch * step", "tile.batch"),
+]
+
+
+class Suite:
+    def __init__(self, tool, emulator, nvrtc, folder):
+        self.runner, self.nvrtc = Runner(tool, emulator, folder), nvrtc
+
+    def run(self, words, before, after):
+        return self.runner.run(["run", *words, "--verify", "--no-cache", "--nvrtc", self.nvrtc],
+                               "sms=4,async=latest,seed=1,threads=1,max_steps=4000000", timeout=120,
+                               covered=False, MUTATE_FROM=before, MUTATE_TO=after)
+
+    def seen_in(self, before, after):
+        """The first kernel that shows the fault, and what is wrong if none does."""
+        for name, words in KERNELS.items():
+            done = self.run(words, before, after)
+            last = (done.stdout.splitlines() or [""])[-1]
+            if last.startswith("FAIL ") or FINDING.search(done.stderr) or done.returncode == 124:
+                return name, ""
+            if not last.startswith("PASS "):
+                return name, f"it was not planted\n{done.stderr}"
+        return "", "no kernel shows it"
+
+
+def main():
+    tool, emulator, nvrtc = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="jit_gemm_group_faults_") as holder, pool() as workers:
+        suite = Suite(tool, emulator, nvrtc, holder)
+        jobs = [(f"{name}: unchanged", workers.submit(suite.run, words, "GroupRows", "GroupRows"), False)
+                for name, words in KERNELS.items()]
+        jobs += [(name, workers.submit(suite.seen_in, before, after), True)
+                 for name, before, after in FAULTS[::EVERY]]
+        print(f"1..{len(jobs)}", flush=True)
+        for number, (title, job, is_fault) in enumerate(jobs, 1):
+            result = job.result()
+            if is_fault:
+                kernel, wrong = result
+                title += f" # in {kernel}" if not wrong else ""
+            else:
+                wrong = complaint(result)
+            print_result(number, title, wrong)
+            failed += bool(wrong)
+    sys.exit(1 if failed else 0)
+
+
+main()
