@@ -144,7 +144,7 @@ Test(groups, what_has_rows_is_stacked_and_the_rest_has_a_part_for_each_group)
         const struct jg_kernel_params *params = &fixture.fake->last_launch.params;
         cr_expect_eq(params->group_sizes, args.group_sizes);
         cr_expect_eq(params->a.batch_stride, forms[i].rows * 128);
-        cr_expect_eq(params->b.batch_stride, 256 * 128);
+        cr_expect_eq(params->b.batch_stride, INT64_C(256) * 128);
         cr_expect_eq(params->d.batch_stride, forms[i].rows * 256);
         cr_expect_eq(params->a.batch_step, forms[i].rows > 0);
         cr_expect_eq(params->b.batch_step, 1);
@@ -181,7 +181,7 @@ Test(groups, wrong_arguments_are_told)
     cr_expect(api_error_has("is misaligned: no multiple of 4"), "%s",
               jit_gemm_last_error());
     args = right_args();
-    args.a.batch_stride = 512 * 128;
+    args.a.batch_stride = INT64_C(512) * 128;
     cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
     cr_expect(api_error_has("args.a.batch_stride: A has the rows of all groups"), "%s",
               jit_gemm_last_error());
