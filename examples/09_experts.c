@@ -6,6 +6,7 @@
  * knows. Compared with sums of the host.
  */
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,8 +15,15 @@
 #include <jit_gemm/device.h>
 #include <jit_gemm/jit_gemm.h>
 
-enum { TOKENS = 50, EXPERTS = 8, CHOSEN = 2, ROWS = TOKENS * CHOSEN, NO_GPU = 77 };
-enum { MODEL = 64, HIDDEN = 96 };
+enum {
+    TOKENS = 50,
+    EXPERTS = 8,
+    CHOSEN = 2,
+    ROWS = 100,
+    MODEL = 64,
+    HIDDEN = 96,
+    NO_GPU = 77
+};
 
 /* All that lies on the device; rows of weights run along their layer's K. Multiplied as
  * tf32, which holds these values. Columns of W1 and V1 take turns. */
@@ -95,9 +103,8 @@ static jit_gemm_status run(jit_gemm_context *context, jit_gemm *const gemms[2],
     for (int i = 0; i < 2 && status == JIT_GEMM_OK; i++) {
         status = jit_gemm_run(gemms[i], &args[i], NULL);
     }
-    return status != JIT_GEMM_OK
-               ? status
-               : jit_gemm_device_download(context, &data, memory, sizeof(data));
+    const bool ran = status == JIT_GEMM_OK;
+    return ran ? jit_gemm_device_download(context, &data, memory, sizeof(data)) : status;
 }
 
 /* What one expert says of a token, in column `n`. */
@@ -121,13 +128,12 @@ static double find_worst(void)
     double worst = 0, greatest = 0;
     for (int i = 0; i < TOKENS * MODEL; i++) {
         const int token = i / MODEL, n = i % MODEL;
-        double wanted = 0, difference = 0;
+        double wanted = 0, got = 0;
         for (int j = 0; j < CHOSEN; j++) {
             wanted += (double)share_of[j] * ask(expert_of(token, j), tokens[token], n);
-            difference += (double)data.y[rows[token][j]][n];
+            got += (double)data.y[rows[token][j]][n];
         }
-        difference -= wanted;
-        worst = fmax(worst, fabs(difference));
+        worst = fmax(worst, fabs(got - wanted));
         greatest = fmax(greatest, fabs(wanted));
     }
     return worst / greatest;
@@ -139,25 +145,21 @@ int main(void)
     jit_gemm *gemms[2] = {NULL, NULL};
     uint64_t memory = 0;
     uint32_t seed = 1;
-    jit_gemm_status status = jit_gemm_context_create(NULL, &context);
-    if (status != JIT_GEMM_OK) {
+    if (jit_gemm_context_create(NULL, &context) != JIT_GEMM_OK) {
         fprintf(stderr, "no usable GPU: %s\n", jit_gemm_last_error());
         return NO_GPU;
     }
     fill(&tokens[0][0], sizeof(tokens), &seed);
     fill(&data.w1_v1[0][0][0][0], sizeof(data.w1_v1) + sizeof(data.w2), &seed);
     route();
-    status = make_kernels(context, gemms);
-    if (status == JIT_GEMM_OK) {
-        status = jit_gemm_device_alloc(context, sizeof(data), &memory);
-    }
+    jit_gemm_status status = jit_gemm_device_alloc(context, sizeof(data), &memory);
+    status = status == JIT_GEMM_OK ? make_kernels(context, gemms) : status;
     status = status == JIT_GEMM_OK ? run(context, gemms, memory) : status;
     const double worst = status == JIT_GEMM_OK ? find_worst() : 1;
-    if (status == JIT_GEMM_OK) {
-        printf("%d tokens, %d experts: relative difference %.1e\n", TOKENS, EXPERTS, worst);
-    } else {
+    if (status != JIT_GEMM_OK) {
         fprintf(stderr, "%s\n", jit_gemm_last_error());
     }
+    printf("%d tokens, %d experts: relative difference %.1e\n", TOKENS, EXPERTS, worst);
     (void)jit_gemm_device_free(context, memory);
     jit_gemm_destroy(&gemms[0]);
     jit_gemm_destroy(&gemms[1]);

@@ -48,6 +48,7 @@ bool run_groups_clear_rest(const struct run_groups *groups, const char *name,
                            const struct element_view *view, void *data);
 
 /* Which rows of the view belong to no group: owned by the caller. */
-bool *run_groups_find_rest(const struct run_groups *groups, const struct element_view *view);
+bool *run_groups_find_rest(const struct run_groups *groups,
+                           const struct element_view *view);
 
 #endif
