@@ -15,22 +15,14 @@
 #include <jit_gemm/device.h>
 #include <jit_gemm/jit_gemm.h>
 
-enum {
-    TOKENS = 50,
-    EXPERTS = 8,
-    CHOSEN = 2,
-    ROWS = 100,
-    MODEL = 64,
-    HIDDEN = 96,
-    NO_GPU = 77
-};
+enum { TOKENS = 50, EXPERTS = 8, CHOSEN = 2, ROWS = TOKENS * CHOSEN, NO_GPU = 77 };
+enum { MODEL = 64, HIDDEN = 96 };
 
 /* All that lies on the device; rows of weights run along their layer's K. Multiplied as
  * tf32, which holds these values. Columns of W1 and V1 take turns. */
 static struct data {
     float w1_v1[EXPERTS][HIDDEN][2][MODEL], w2[EXPERTS][MODEL][HIDDEN];
-    float x[ROWS][MODEL], h[ROWS][HIDDEN], y[ROWS][MODEL];
-    float shares[ROWS];
+    float x[ROWS][MODEL], h[ROWS][HIDDEN], y[ROWS][MODEL], shares[ROWS];
     int32_t offsets[EXPERTS]; /* the row at which each expert's end */
 } data;
 
