@@ -185,6 +185,7 @@ JG_DEVICE void pack_kernel(const PackParams &params)
                   "only scales of one byte lie in words");
     static_assert(Config::kParamsBytes == sizeof(PackParams),
                   "host and device disagree on parameters");
+    // The units of the target, of all batches, go round the threads of the grid.
     To to;
     to.rows = params.rows;
     to.blocks = params.blocks;
@@ -192,6 +193,7 @@ JG_DEVICE void pack_kernel(const PackParams &params)
     const u64 total = per_batch * params.batch;
     for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
          i += u64(gridDim.x) * blockDim.x) {
+        // Where the unit lies, and what it is made of.
         const u64 batch = i / per_batch;
         const u64 unit = i % per_batch;
         const Place at = to.place(unit);
@@ -201,6 +203,7 @@ JG_DEVICE void pack_kernel(const PackParams &params)
         source.base = params.from + kBytes * batch * u64(params.from_stride);
         const u64 target =
             params.to + kBytes * (batch * u64(params.to_stride) + unit * To::kUnit);
+        // Its scales, or zeros.
         if constexpr (To::kUnit == 1) {
             ptx::store_global_bits<kBytes>(target, source.element(at));
         } else {

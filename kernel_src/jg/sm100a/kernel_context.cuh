@@ -269,25 +269,31 @@ struct KernelContext {
         auto boxes = epilogue_input.consumer();
         auto scales = scale_ring.consumer();
         const u32 columns = tmem.accumulators().base;
-        const auto out_shape = Output::shape(shape);
-        EpilogueT epilogue(params, out_shape, smem.out[0][0], team());
+        EpilogueT epilogue(params, Output::shape(shape), smem.out[0][0], team());
         while (work.has_work()) {
             const auto item = work.next();
             // Wait for the accumulator: it is the MMA thread's again when its last part is
             // in registers.
             if constexpr (kPromotes) {
-                const u32 sums = tmem.sums().base;
-                const Promoted all(item.k_blocks, ring, columns, scales, smem.scale_slots,
-                                   sums);
-                SumsRegion region;
-                AccumReader<Partition, SumsRegion> acc(region, sums);
-                write_item(epilogue, acc, boxes, item);
+                write_promoted(epilogue, ring, columns, scales, boxes, item);
             } else {
                 AccumReader<Partition, decltype(ring)> acc(ring, columns);
                 write_item(epilogue, acc, boxes, item);
             }
         }
         epilogue.drain();
+    }
+
+    // Of an item's parts, which are multiplied by scales and added up first.
+    template <class AccRing, class Scales, class Boxes>
+    JG_DEVICE void write_promoted(EpilogueT &epilogue, AccRing &ring, u32 columns,
+                                  Scales &scales, Boxes &boxes, const WorkItem &item) const
+    {
+        const u32 sums = tmem.sums().base;
+        const Promoted all(item.k_blocks, ring, columns, scales, smem.scale_slots, sums);
+        SumsRegion region;
+        AccumReader<Partition, SumsRegion> acc(region, sums);
+        write_item(epilogue, acc, boxes, item);
     }
 
     // Of an item's accumulators, all of K or a part of it.

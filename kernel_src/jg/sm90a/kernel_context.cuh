@@ -118,25 +118,17 @@ struct KernelContext {
     JG_DEVICE void load_by_threads() const
     {
         auto tiles = input.producer();
-        const ThreadLoader<Config, ShapeT> loader(params, shape, threadIdx.x);
+        const ThreadLoader<Config, ShapeT> filler(params, shape, threadIdx.x);
         ScaleFiller<Config, ScaleRingT> scales(params, shape, scale_ring, smem.scales);
-        FilledStages<decltype(loader), decltype(tiles)> filled(tiles);
+        FilledStages<decltype(filler), decltype(tiles)> filled(tiles);
         RoleWork work(scheduler.load_iterator(), debug::Role::kLoad, 0, threadIdx.x == 0);
         while (work.has_work()) {
             const auto item = work.next();
             work.settle_at_stage(tiles, item.k_blocks > 0);
             // Fill stages with A and B.
-            scales.begin(item);
-#pragma unroll 1
-            for (u32 k = 0; k < item.k_blocks; ++k) {
-                auto stage = tiles.acquire_to_fill();
-                smem.input[stage.index()].fill(loader, item, k, 1);
-                if (kScales && roles.is_load_warp()) {
-                    scales.fill();
-                }
-                filled.add(stage);
-            }
+            fill(tiles, filled, filler, scales, item);
         }
+        // All stages are handed on before the neighbours' arrivals are waited for.
         filled.finish();
         finish_loading(tiles);
     }
@@ -147,8 +139,7 @@ struct KernelContext {
         const u32 consumer = roles.consumer();
         auto tiles = input.consumer();
         auto scales = scale_ring.consumer();
-        const auto out_shape = Output::shape(shape);
-        EpilogueT epilogue(params, out_shape, smem.out[consumer][0], consumer);
+        EpilogueT epilogue(params, Output::shape(shape), smem.out[consumer][0], consumer);
         RoleWork work(scheduler.template warp_iterator<Advance::kDelayed>(),
                       debug::Role::kMma, consumer, threadIdx.x % 128 == 0);
         while (work.has_work()) {
@@ -159,13 +150,27 @@ struct KernelContext {
             multiply(tiles, scales, item, sums);
             // Write D, if all parts of K are there.
             work.enter(debug::Role::kEpilogue);
-            if (add_parts(sums, item)) {
-                const Accumulators acc(sums);
-                epilogue.run(params, Output::shape(shape, item), acc, smem, tiles,
-                             Output::tile(item));
-            }
+            write_item(epilogue, sums, tiles, item);
         }
         epilogue.drain();
+    }
+
+    // Fills a stage with each of an item's blocks of K, and beside it a slot with its
+    // scales.
+    template <class Filled, class Filler, class Scales>
+    JG_DEVICE void fill(typename Ring::Producer &tiles, Filled &filled,
+                        const Filler &filler, Scales &scales, const WorkItem &item) const
+    {
+        scales.begin(item);
+#pragma unroll 1
+        for (u32 k = 0; k < item.k_blocks; ++k) {
+            auto stage = tiles.acquire_to_fill();
+            smem.input[stage.index()].fill(filler, item, k, 1);
+            if (kScales && roles.is_load_warp()) {
+                scales.fill();
+            }
+            filled.add(stage);
+        }
     }
 
     // Adds up all of an item's K; the accumulators have it when it returns.
@@ -186,6 +191,17 @@ struct KernelContext {
             }
         }
         order.pass_on();
+    }
+
+    // Of an item's accumulators: to D, where all of K is in them or comes to them.
+    JG_DEVICE void write_item(EpilogueT &epilogue, typename Mma::Accumulators &sums,
+                              typename Ring::Consumer &tiles, const WorkItem &item) const
+    {
+        if (add_parts(sums, item)) {
+            const Accumulators acc(sums);
+            epilogue.run(params, Output::shape(shape, item), acc, smem, tiles,
+                         Output::tile(item));
+        }
     }
 
     // Where K is split, stores this part's accumulators for the last part's CTA, or adds
