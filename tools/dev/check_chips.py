@@ -5,22 +5,25 @@
 Usage: check_chips.py ROOT
 
 A chip's rooms are kernel_src/jg/<chip>, lib/plan/<chip>, its row in lib/plan/arch.c, and the
-wrappers of its instructions in kernel_src/jg/ptx. Everywhere else below lib and kernel_src a
-name of a chip, as a whole string or in an identifier, a path into a room, or a test that means
+wrappers of its instructions in kernel_src/jg/ptx. Everywhere else below lib, kernel_src, tools,
+verify and cache a name of a chip, as a whole string or in an identifier, a path into a room, or a test that means
 the same (`cta_group > 0`, `mma_m > 0`) is an error, printed as `file:line: message`. Comments
-are free, and so are chips named within a longer text, such as a hint.
+are free, and so are chips named within a longer text, such as a hint, and the command's
+defaults where there is no device (`#define DEFAULT_ARCH "sm_90a"`).
 """
 import pathlib
 import re
 import sys
 
-ROOTS = ["lib", "kernel_src"]
+ROOTS = ["lib", "kernel_src", "tools", "verify", "cache"]
 SUFFIXES = {".c", ".h", ".cuh"}
 ROOMS = re.compile(r"^(lib/plan/sm\d+[af]?/|lib/plan/arch\.c$|kernel_src/jg/(sm\d+[af]?|ptx)/)")
 COMMENT_OR_STRING = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
+DEFAULT = re.compile(r'^#define \w+_ARCH "sm_\d+[af]?"$', re.M)
 # (pattern in code without strings, what is wrong with it)
 CODE = [
-    (r"(?<!%)(?<!% )\b(?:\w*cta_?group|mma_[mn])\s*(?:>|>=|!=|==)\s*0\b",
+    (r"(?<!%)(?<!% )\b(?:\w*cta_?group|mma_[mn]|k_group|acc_?stages|tmem_columns)"
+     r"\s*(?:>|>=|!=|==)\s*0\b",
      "means a chip: let the chip say what it has"),
     (r"(?<![a-z0-9])sm_?\d{2,3}[af]?(?![a-z0-9])", "names a chip"),
     (r"(?<![a-z])(?:hopper|blackwell)(?![a-z])", "names a chip"),
@@ -48,7 +51,7 @@ def split(text):
 
 def check_text(text):
     """(line, message) of each violation."""
-    code, strings = split(text)
+    code, strings = split(DEFAULT.sub("", text))
     for number, line in enumerate(code.splitlines(), 1):
         for pattern, message in CODE:
             match = re.search(pattern, line, re.I)
