@@ -16,12 +16,12 @@ struct operands {
     double *b; /* K x N, the same */
 };
 
-/* Element (row, column) of a stored matrix; `is_transposed`: of its transpose. */
+/* Element (row, column) of a matrix that is stored by rows, or by columns. */
 static double load_element(const struct run_matrix *matrix, const void *data, int64_t batch,
-                           int64_t row, int64_t column, bool is_transposed)
+                           int64_t row, int64_t column, bool by_columns)
 {
     const struct element_view *view = &matrix->view;
-    int64_t at = is_transposed ? column * view->ld + row : row * view->ld + column;
+    int64_t at = by_columns ? column * view->ld + row : row * view->ld + column;
 
     return element_load(
         view->dtype, data,
@@ -46,13 +46,12 @@ struct input {
 
 /* `is_b`: rows of the target are elements along K. Only the rows from `begin` on. */
 static void unpack(const struct input *input, int64_t batch, int64_t begin, int64_t rows,
-                   int64_t columns, bool is_transposed, bool is_b, double *target)
+                   int64_t columns, bool by_columns, bool is_b, double *target)
 {
     for (int64_t row = begin; row < rows; row++) {
         for (int64_t column = 0; column < columns; column++) {
             target[row * columns + column] =
-                load_element(input->matrix, input->data, batch, row, column,
-                             is_transposed) *
+                load_element(input->matrix, input->data, batch, row, column, by_columns) *
                 run_block_scale(input->kind, input->scales, input->scale_data, batch,
                                 is_b ? column : row, is_b ? row : column,
                                 is_b ? rows : columns);
