@@ -36,3 +36,18 @@ void plan_expect_config(const struct jg_arch *arch, const char *text, const char
                        jg_str_text(&config), expected);
     jg_str_free(&config);
 }
+
+bool plan_is_same_problem(const struct jg_problem *a, const struct jg_problem *b)
+{
+    struct jg_str bytes[2] = {{0}, {0}};
+    jg_problem_bytes(a, &bytes[0]);
+    jg_problem_bytes(b, &bytes[1]);
+    cr_assert_eq(jg_str_status(&bytes[0]), JIT_GEMM_OK);
+    cr_assert_eq(jg_str_status(&bytes[1]), JIT_GEMM_OK);
+    const bool is_same =
+        bytes[0].size == bytes[1].size &&
+        memcmp(jg_str_text(&bytes[0]), jg_str_text(&bytes[1]), bytes[0].size) == 0;
+    jg_str_free(&bytes[0]);
+    jg_str_free(&bytes[1]);
+    return is_same;
+}
