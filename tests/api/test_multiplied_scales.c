@@ -225,12 +225,14 @@ static void expect_exact_one(jit_gemm_context *context, const char *text)
     free_data(&data);
 }
 
-/* Of the types `first`, `first + step`, ... `k`: or the next one that they take. */
-static void expect_some(int first, int step, const char *sizes, int k, const char *config,
+/* Of the types one in `usual` as a rule, others for each row. `k`: or the next one that
+ * they take. */
+static void expect_some(size_t row, int usual, const char *sizes, int k, const char *config,
                         const char *settings)
 {
     jit_gemm_context *context = emulated_open("sm_100a", settings);
-    for (int i = first; i < TYPES; i += step) {
+    const int step = emulated_stride(usual);
+    for (int i = (int)row % step; i < TYPES; i += step) {
         char text[256];
         snprintf(text, sizeof(text), "%s k=%d d=f32 %s config=%s", sizes,
                  round_up(k, types[i].k_step), types[i].text, config);
@@ -239,16 +241,16 @@ static void expect_some(int first, int step, const char *sizes, int k, const cha
     jit_gemm_context_destroy(&context);
 }
 
-static void expect_exact(const char *sizes, int k, const char *config, const char *settings)
+static void expect_half(size_t row, const char *sizes, int k, const char *config,
+                        const char *settings)
 {
-    expect_some(0, 1, sizes, k, config, settings);
+    expect_some(row, 2, sizes, k, config, settings);
 }
 
-/* Other types for each of many rows. */
 static void expect_third(size_t row, const char *sizes, int k, const char *config,
                          const char *settings)
 {
-    expect_some((int)(row % 3), 3, sizes, k, config, settings);
+    expect_some(row, 3, sizes, k, config, settings);
 }
 
 /* K of more blocks than a stage has, and its last stage is not full. */
@@ -256,28 +258,29 @@ static void expect_third(size_t row, const char *sizes, int k, const char *confi
 
 Test(multiplied_scales, sums_of_one_cta_are_the_hosts)
 {
-    expect_exact(SIZES, "mma=128x96 stages=2", "sms=4,async=latest");
-    expect_exact(SIZES, "mma=128x128", "sms=4,async=random,schedule=starve,seed=3");
+    expect_half(0, SIZES, "mma=128x96 stages=2", "sms=4,async=latest");
+    expect_half(1, SIZES, "mma=128x128", "sms=4,async=random,schedule=starve,seed=3");
 }
 
 Test(multiplied_scales, sums_of_a_pair_are_the_hosts)
 {
-    expect_exact(SIZES, "mma=256x64 cta_group=2", "sms=4,async=reorder,seed=4");
-    expect_exact("m=300 n=300 batch=1", 320, "mma=256x256 cta_group=2 cluster=4x1",
-                 "sms=4,async=latest,seed=5");
+    expect_half(0, SIZES, "mma=256x64 cta_group=2", "sms=4,async=reorder,seed=4");
+    expect_half(1, "m=300 n=300 batch=1", 320, "mma=256x256 cta_group=2 cluster=4x1",
+                "sms=4,async=latest,seed=5");
 }
 
 Test(multiplied_scales, sums_of_parts_of_k_are_the_hosts)
 {
-    expect_exact("workspace=64m " SIZES, "mma=128x64 split_k=3",
-                 "sms=4,async=random,seed=6");
+    expect_half(0, "workspace=64m " SIZES, "mma=128x64 split_k=3",
+                "sms=4,async=random,seed=6");
 }
 
 Test(multiplied_scales, sums_of_few_tokens_are_the_hosts)
 {
-    expect_exact("m=5 n=300 batch=2", 576, "mma=128x32 swap_ab=1", "sms=4,async=latest");
-    expect_exact("m=5 n=300 batch=2", 576, "mma=128x16 swap_ab=1", "sms=4,async=latest");
-    expect_exact("m=40 n=300 batch=1", 576, "mma=128x48 swap_ab=1", "sms=4,async=random");
+    expect_third(0, "m=5 n=300 batch=2", 576, "mma=128x32 swap_ab=1", "sms=4,async=latest");
+    expect_third(1, "m=5 n=300 batch=2", 576, "mma=128x16 swap_ab=1", "sms=4,async=latest");
+    expect_third(2, "m=40 n=300 batch=1", 576, "mma=128x48 swap_ab=1",
+                 "sms=4,async=random");
 }
 
 /* A tile's columns begin 0, 1, 2 or 3 words into a piece of scales. */
@@ -294,10 +297,10 @@ Test(multiplied_scales, sums_of_tiles_that_begin_inside_a_piece_are_the_hosts)
 /* Clusters that N does not fill. */
 Test(multiplied_scales, sums_of_768_columns_are_the_hosts)
 {
-    expect_exact("m=20 n=768 batch=1", 64, "mma=128x160 cluster=1x4",
-                 "sms=8,async=latest,seed=8");
-    expect_exact("m=260 n=768 batch=1", 64, "mma=256x224 cta_group=2 cluster=2x2",
-                 "sms=8,async=random,seed=9");
+    expect_half(0, "m=20 n=768 batch=1", 64, "mma=128x160 cluster=1x4",
+                "sms=8,async=latest,seed=8");
+    expect_half(1, "m=260 n=768 batch=1", 64, "mma=256x224 cta_group=2 cluster=2x2",
+                "sms=8,async=random,seed=9");
 }
 
 Test(multiplied_scales, sums_of_every_rest_of_k_are_the_hosts)
@@ -315,16 +318,16 @@ Test(multiplied_scales, sums_of_1_to_17_tokens_are_the_hosts)
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         char text[64];
         snprintf(text, sizeof(text), "m=%d n=136 batch=2", sizes[i]);
-        expect_third(i, text, 192,
-                     sizes[i] > 16 ? "mma=128x32 swap_ab=1" : "mma=128x16 swap_ab=1",
-                     "sms=4,async=latest,seed=11");
-        expect_third(i, text, 192, "mma=128x64", "sms=4,async=random,seed=12");
+        expect_some(i, TYPES, text, 192,
+                    sizes[i] > 16 ? "mma=128x32 swap_ab=1" : "mma=128x16 swap_ab=1",
+                    "sms=4,async=latest,seed=11");
+        expect_some(i + 3, TYPES, text, 192, "mma=128x64", "sms=4,async=random,seed=12");
     }
 }
 
 Test(multiplied_scales, sums_of_the_reference_kernel_are_the_hosts)
 {
-    expect_exact("m=9 n=140 batch=2", 192, "kernel=reference", "sms=4");
+    expect_some(0, 1, "m=9 n=140 batch=2", 192, "kernel=reference", "sms=4");
 }
 
 /* Of 4-bit floats an instruction has 64 elements of K: the last one's second half may lie
@@ -348,7 +351,8 @@ Test(multiplied_scales, sums_that_end_inside_of_an_instruction_are_the_hosts)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         static const char *const names[] = {"mxfp4", "nvfp4"};
         jit_gemm_context *context = emulated_open("sm_100a", rows[i].settings);
-        for (int j = 0; j < 2; j++) {
+        const int step = emulated_stride(2);
+        for (int j = (int)i % step; j < 2; j += step) {
             char text[256];
             snprintf(text, sizeof(text), "a=%s d=f32 %s", names[j], rows[i].problem);
             expect_exact_one(context, text);

@@ -93,7 +93,7 @@ def candidates(arch, words):
     expect(len(found) >= 5, "hardly any candidates", done)
     # More of the plain ones.
     is_plain = words == PROBLEMS[0][0] and arch not in FAMILY
-    return found[::stride(4 if is_plain else 16)]
+    return found[::stride(6 if is_plain else 24)]
 
 
 def is_narrow(words, config):

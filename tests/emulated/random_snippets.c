@@ -5,6 +5,7 @@
  *
  * Usage: random_snippets DRIVER [--snippets COUNT] [--seed SEED] [--units COUNT]
  *
+ * COUNT snippets are drawn: JIT_GEMM_TEST_SNIPPETS, or 500, where none is given.
  * A unit is one kernel with as many snippets as it has outputs. Inputs are multiples of 1/2
  * whose sums f32 has exactly: only the epilogue can differ, and each of its results has to
  * be among those that the interpreter allows, rounded to the type of the matrix. A part of
@@ -405,7 +406,11 @@ struct options {
 
 static struct options read_options(int argc, char **argv)
 {
-    struct options options = {.snippets = 1000, .seed = 1, .units = UINT64_MAX};
+    const char *count = getenv("JIT_GEMM_TEST_SNIPPETS");
+    struct options options = {
+        .snippets = count != NULL ? read_number(count, "JIT_GEMM_TEST_SNIPPETS") : 500,
+        .seed = 1,
+        .units = UINT64_MAX};
     if (argc < 2 || argc % 2 != 0) {
         printf("Bail out! random_snippets DRIVER [--snippets COUNT] [--seed SEED] "
                "[--units COUNT]\n");

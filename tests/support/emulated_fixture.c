@@ -17,7 +17,8 @@ jit_gemm_context *emulated_open(const char *arch, const char *settings)
     const jit_gemm_context_options options = {.struct_size = sizeof(options),
                                               .arch = arch,
                                               .driver = EMU_LIBRARY_PATH,
-                                              .no_cache = 1};
+                                              .no_cache =
+                                                  getenv("JIT_GEMM_CACHE_DIR") == NULL};
     jit_gemm_context *context = NULL;
     setenv("JIT_GEMM_EMULATOR", settings, 1);
     emulated_check(jit_gemm_context_create(&options, &context));
@@ -55,6 +56,14 @@ void emulated_free(jit_gemm_context *context, uint64_t address)
     if (address != 0) {
         emulated_check(jit_gemm_device_free(context, address));
     }
+}
+
+int emulated_stride(int usual)
+{
+    const char *every = getenv("JIT_GEMM_TEST_EVERY");
+    const int stride = every != NULL ? atoi(every) : usual;
+    cr_assert_gt(stride, 0, "JIT_GEMM_TEST_EVERY=%s is no number of entries", every);
+    return stride;
 }
 
 double emulated_dot(const double *a, const double *b, int64_t count)

@@ -16,7 +16,9 @@ extern const char *const emulated_archs[EMULATED_ARCHS];
 /* Aborts the test unless the call succeeded. */
 void emulated_check(jit_gemm_status status);
 
-/* A context of that chip without a disk cache. `settings`: those of the emulator. */
+/* A context of that chip. Kernels that several tests launch are compiled once, where
+ * JIT_GEMM_CACHE_DIR names a folder; without it there is no disk cache. `settings`: those
+ * of the emulator. */
 jit_gemm_context *emulated_open(const char *arch, const char *settings);
 
 /* A problem from its text. */
@@ -28,6 +30,9 @@ jit_gemm *emulated_create(jit_gemm_context *context, const jit_gemm_problem *pro
 uint64_t emulated_upload(jit_gemm_context *context, const void *data, size_t bytes);
 /* Frees it; nothing where the address is 0. */
 void emulated_free(jit_gemm_context *context, uint64_t address);
+
+/* Every how many entries of a list are taken: JIT_GEMM_TEST_EVERY, or `usual`. */
+int emulated_stride(int usual);
 
 /* The sum of products of two rows. */
 double emulated_dot(const double *a, const double *b, int64_t count);
