@@ -16,7 +16,7 @@ static const struct cli_help trace_help = {
     "trace PROBLEM... -o FILE.svg|FILE.json [OPTION...]",
     "Runs a problem once, compiled with trace=1, and draws when each role of each CTA\n"
     "worked on which tile: load (copies sent), mma (products issued), epilogue (D handed\n"
-    "over), matrices, scheduler. SVG is a picture; JSON is read by viewers of Chrome\n"
+    "over), epilogue load, scheduler. SVG is a picture; JSON is read by viewers of Chrome\n"
     "traces. On the emulator, time counts the steps of a cluster and shows only their order.\n",
     "  jit-gemm trace 4096x4096x4096 bf16 -o timeline.svg\n"
     "  jit-gemm trace 512x512x512 bf16 --device emulator --arch sm_100a -o timeline.json\n",

@@ -7,7 +7,7 @@
 
 /* Of the picture, in its units. */
 enum {
-    LEFT = 130,
+    LEFT = 150,
     LEGEND = 66,
     TOP = 92,
     WIDTH = 1200,
@@ -16,7 +16,7 @@ enum {
     RIGHT = 20,
     BOTTOM = 34,
     GAP = 6,         /* between CTAs */
-    SAMPLE = 90,     /* of the legend, with its word */
+    SAMPLE = 110,    /* of the legend, with its word */
     LABEL_ROOM = 66, /* a bar of this width shows its tile */
     MOST_TICKS = 12
 };

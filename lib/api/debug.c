@@ -11,8 +11,8 @@
 
 /* Two of each role: a CTA may have two warpgroups that multiply. */
 static const char *const track_names[JIT_GEMM_TRACE_TRACKS] = {
-    "load",       "load 1",   "mma",        "mma 1",     "matrices",
-    "matrices 1", "epilogue", "epilogue 1", "scheduler", "scheduler 1"};
+    "load",     "load 1",     "mma",       "mma 1",      "epilogue load", "epilogue load 1",
+    "epilogue", "epilogue 1", "scheduler", "scheduler 1"};
 
 static jit_gemm_status check_built(bool is_built, const char *key)
 {

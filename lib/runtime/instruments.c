@@ -26,10 +26,10 @@ struct trace_buffer {
     uint32_t ctas, events;
 };
 
-static const char *const role_names[] = {"load", "mma", "matrices", "epilogue",
+static const char *const role_names[] = {"load", "mma", "epilogue load", "epilogue",
                                          "scheduler"};
 static const char *const ring_names[] = {"input tiles",
-                                         "tiles and matrices of warps",
+                                         "epilogue loads",
                                          "accumulators",
                                          "work",
                                          "the sign that the load has begun",

@@ -19,7 +19,7 @@ ROWS = [
      {"load", "mma", "epilogue"}, 12),
     (["1024x256x320", "bf16", "--arch", "sm_100a", "--epilogue", "d = acc + r;", "--operand",
       "r:matrix:bf16"], "mma=256x128 cluster=2x1 stages=3",
-     {"load", "mma", "matrices", "epilogue"}, 16),
+     {"load", "mma", "epilogue load", "epilogue"}, 16),
     (["512x384x320", "bf16", "--arch", "sm_90a"], "tile=128x128 stages=3",
      {"load", "mma", "mma 1", "epilogue", "epilogue 1"}, 12),
 ]

@@ -78,7 +78,7 @@ def first_begin(events, cta, role):
     return min(event["ts"] for event in events if event["pid"] == cta and event["cat"] == role)
 
 
-def test_matrices_begin_when_the_first_inputs_were_sent():
+def test_epilogue_loads_begin_when_the_first_inputs_were_sent():
     for row, (_, _, pattern, count) in ROWS.items():
         with tempfile.TemporaryDirectory(prefix="jit_gemm_order_") as holder:
             folder = pathlib.Path(holder)
@@ -89,10 +89,10 @@ def test_matrices_begin_when_the_first_inputs_were_sent():
                 assert done.returncode == 0, f"{row}, {mode}: {done.stderr}"
                 events = [event for event in json.loads(path.read_text())["traceEvents"]
                           if event["ph"] == "X"]
-                ctas = {event["pid"] for event in events if event["cat"] == "matrices"}
-                assert ctas, f"{row}: no matrices"
+                ctas = {event["pid"] for event in events if event["cat"] == "epilogue load"}
+                assert ctas, f"{row}: no epilogue load"
                 for cta in ctas:
-                    waited = (first_begin(events, cta, "matrices") -
+                    waited = (first_begin(events, cta, "epilogue load") -
                               first_begin(events, cta, "load")) * 1000
                     assert waited >= count * DELAY, f"{row}, {mode}: CTA {cta}: {waited}"
                     if mode == MODES[0]:  # nor for more than those
@@ -121,7 +121,7 @@ def test_a_lost_arrival_is_reported():
                 reports.append(done.stderr)
                 place += 1
             found = [report for report in reports if re.search(
-                r"role matrices, tile at row \d+ column \d+: waited in vain until stage 0 of the "
+                r"role epilogue load, tile at row \d+ column \d+: waited in vain until stage 0 of the "
                 r"sign that the first inputs were sent was full, parity 0$", report, re.M)]
             assert len(found) == 1, f"{row}: {len(found)} of {place} name it: {reports}"
 
