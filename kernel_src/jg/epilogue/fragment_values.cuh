@@ -59,14 +59,16 @@ struct FragmentVector {
     JG_DEVICE void load_from(const T *vector, u32 first, u32 end)
     {
         constexpr bool kSingly = kByLane || !CoordT::kPairs;
+        // One address, of which the others are constants away.
+        const T *const values_of_thread = vector + first;
 #pragma unroll
         for (u32 i = 0; i < kCount; i += kSingly ? 1 : 2) {
-            const u32 index = first + offset(i);
-            const bool exists = kWhole || index < end;
+            const bool exists = kWhole || first + offset(i) < end;
+            const T *const source = values_of_thread + offset(i);
             if constexpr (kSingly) {
-                values[i] = exists ? to_f32(vector[index]) : 0.0f;
+                values[i] = exists ? to_f32(*source) : 0.0f;
             } else {
-                ptx::load_pair(values[i], values[i + 1], vector + index, exists ? 2 : 0);
+                ptx::load_pair(values[i], values[i + 1], source, exists ? 2 : 0);
             }
         }
     }
