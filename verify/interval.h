@@ -49,10 +49,12 @@ struct interval_function {
     struct interval (*one)(struct interval x);
     struct interval (*two)(struct interval x, struct interval y);
     struct interval (*three)(struct interval x, struct interval y, struct interval z);
+    /* Instead of `one`: computed as exactly as results have significand bits. */
+    struct interval (*rounded)(struct interval x, int result_bits);
 };
 /* By name, those of a snippet's prelude and some of CUDA's; NULL: there is none. */
 const struct interval_function *interval_function_find(const char *name);
 struct interval interval_call(const struct interval_function *function,
-                              const struct interval arguments[3]);
+                              const struct interval arguments[3], int result_bits);
 
 #endif

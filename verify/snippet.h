@@ -44,6 +44,8 @@ struct snippet_element {
     struct interval acc;     /* of a plain snippet */
     struct interval pair[2]; /* acc0 and acc1 of a pair */
     int32_t row, col, batch, m, n, k;
+    /* Significand bits of the finest type among D, outputs and reductions; 0: of f32. */
+    int result_bits;
     struct interval operands[SNIPPET_MAX_OPERANDS]; /* values of inputs */
 };
 

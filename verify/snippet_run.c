@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Walks through the tree of a snippet for one element. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,7 @@ struct run {
     const struct snippet *snippet;
     struct interval slots[SNIPPET_MAX_SLOTS];
     bool has_value[SNIPPET_MAX_SLOTS];
+    int result_bits;
     uint32_t steps;
     enum flow flow;
     enum snippet_outcome outcome;
@@ -299,8 +301,9 @@ static struct interval call(struct run *run, const struct snippet_node *node)
     for (int i = 0; i < node->function->parameter_count; i++) {
         arguments[i] = evaluate(run, ids[i]);
     }
-    return run->outcome == SNIPPET_DONE ? interval_call(node->function, arguments)
-                                        : interval_unknown();
+    return run->outcome == SNIPPET_DONE
+               ? interval_call(node->function, arguments, run->result_bits)
+               : interval_unknown();
 }
 
 /* Of a seed that is not known to the bit, or NaN, whose bits a double does not tell, any
@@ -519,7 +522,10 @@ enum snippet_outcome snippet_run(const struct snippet *snippet,
                                  struct snippet_results *ret_results,
                                  char reason[SNIPPET_REASON_SIZE])
 {
-    struct run run = {.snippet = snippet, .reason = reason};
+    struct run run = {.snippet = snippet,
+                      .result_bits =
+                          element->result_bits > 0 ? element->result_bits : FLT_MANT_DIG,
+                      .reason = reason};
     set_scope(&run, element);
     execute(&run, snippet->body);
     struct snippet_results results = {

@@ -16,25 +16,27 @@ enum {
 static const struct row {
     const char *name;
     int bits;
+    int significand_bits;
     int uses;
     jit_gemm_dtype d; /* of an input: the default type of D */
 } rows[] = {
-    [JIT_GEMM_DTYPE_NONE] = {"none", 0, 0, JIT_GEMM_DTYPE_NONE},
-    [JIT_GEMM_DTYPE_BF16] = {"bf16", 16, IS_INPUT | IS_OUTPUT | IS_OPERAND,
+    [JIT_GEMM_DTYPE_NONE] = {"none", 0, 0, 0, JIT_GEMM_DTYPE_NONE},
+    [JIT_GEMM_DTYPE_BF16] = {"bf16", 16, 8, IS_INPUT | IS_OUTPUT | IS_OPERAND,
                              JIT_GEMM_DTYPE_BF16},
-    [JIT_GEMM_DTYPE_F16] = {"f16", 16, IS_INPUT | IS_OUTPUT | IS_OPERAND,
+    [JIT_GEMM_DTYPE_F16] = {"f16", 16, 11, IS_INPUT | IS_OUTPUT | IS_OPERAND,
                             JIT_GEMM_DTYPE_F16},
-    [JIT_GEMM_DTYPE_F32] = {"f32", 32, IS_OUTPUT | IS_OPERAND, JIT_GEMM_DTYPE_NONE},
-    [JIT_GEMM_DTYPE_TF32] = {"tf32", 32, IS_INPUT, JIT_GEMM_DTYPE_F32},
-    [JIT_GEMM_DTYPE_E4M3] = {"e4m3", 8, IS_INPUT | IS_OUTPUT | IS_OPERAND,
+    [JIT_GEMM_DTYPE_F32] = {"f32", 32, 24, IS_OUTPUT | IS_OPERAND, JIT_GEMM_DTYPE_NONE},
+    [JIT_GEMM_DTYPE_TF32] = {"tf32", 32, 11, IS_INPUT, JIT_GEMM_DTYPE_F32},
+    [JIT_GEMM_DTYPE_E4M3] = {"e4m3", 8, 4, IS_INPUT | IS_OUTPUT | IS_OPERAND,
                              JIT_GEMM_DTYPE_E4M3},
-    [JIT_GEMM_DTYPE_E5M2] = {"e5m2", 8, IS_INPUT | IS_OUTPUT | IS_OPERAND,
+    [JIT_GEMM_DTYPE_E5M2] = {"e5m2", 8, 3, IS_INPUT | IS_OUTPUT | IS_OPERAND,
                              JIT_GEMM_DTYPE_E5M2},
-    [JIT_GEMM_DTYPE_S8] = {"s8", 8, IS_INPUT | IS_OUTPUT | IS_INTEGER, JIT_GEMM_DTYPE_S32},
-    [JIT_GEMM_DTYPE_S32] = {"s32", 32, IS_OUTPUT | IS_INTEGER, JIT_GEMM_DTYPE_NONE},
-    [JIT_GEMM_DTYPE_UE8M0] = {"ue8m0", 8, IS_SCALE, JIT_GEMM_DTYPE_NONE},
-    [JIT_GEMM_DTYPE_E2M1] = {"e2m1", 4, IS_SCALED, JIT_GEMM_DTYPE_BF16},
-    [JIT_GEMM_DTYPE_UE4M3] = {"ue4m3", 8, IS_SCALE, JIT_GEMM_DTYPE_NONE},
+    [JIT_GEMM_DTYPE_S8] = {"s8", 8, 8, IS_INPUT | IS_OUTPUT | IS_INTEGER,
+                           JIT_GEMM_DTYPE_S32},
+    [JIT_GEMM_DTYPE_S32] = {"s32", 32, 32, IS_OUTPUT | IS_INTEGER, JIT_GEMM_DTYPE_NONE},
+    [JIT_GEMM_DTYPE_UE8M0] = {"ue8m0", 8, 1, IS_SCALE, JIT_GEMM_DTYPE_NONE},
+    [JIT_GEMM_DTYPE_E2M1] = {"e2m1", 4, 2, IS_SCALED, JIT_GEMM_DTYPE_BF16},
+    [JIT_GEMM_DTYPE_UE4M3] = {"ue4m3", 8, 4, IS_SCALE, JIT_GEMM_DTYPE_NONE},
 };
 
 enum { DTYPE_COUNT = sizeof(rows) / sizeof(rows[0]), F32_FRACTION_BITS = 23 };
@@ -58,6 +60,11 @@ const char *jg_dtype_name(jit_gemm_dtype dtype)
 int jg_dtype_bits(jit_gemm_dtype dtype)
 {
     return find_row(dtype)->bits;
+}
+
+int jg_dtype_significand_bits(jit_gemm_dtype dtype)
+{
+    return find_row(dtype)->significand_bits;
 }
 
 int64_t jg_bytes_of(jit_gemm_dtype dtype, int64_t elements)

@@ -14,6 +14,9 @@ bool jg_dtype_exists(jit_gemm_dtype dtype);
 const char *jg_dtype_name(jit_gemm_dtype dtype);
 /* Bits of an element; 0 for NONE. An element may have fewer than 8. */
 int jg_dtype_bits(jit_gemm_dtype dtype);
+/* Those that a number's digits take, the one that is not stored included; of integers,
+ * those that the greatest ones need. */
+int jg_dtype_significand_bits(jit_gemm_dtype dtype);
 /* Bytes that so many neighbouring elements take, the last byte whole. */
 int64_t jg_bytes_of(jit_gemm_dtype dtype, int64_t elements);
 /* By name; false if there is no such name. */

@@ -163,10 +163,31 @@ static void print_operands(const struct jg_problem *problem, struct jg_str *out)
     jg_str_puts(out, "\n");
 }
 
-/* Whether the snippet takes two accumulators, and random numbers
- * (jg/epilogue/user_epilogue.cuh). */
-static void print_traits(const struct jg_epilogue *epilogue, struct jg_str *out)
+/* Of the finest type that results of the snippet are rounded to: what the prelude computes
+ * (jg/epilogue/prelude.cuh). */
+static int64_t result_bits(const struct jg_problem *problem)
 {
+    const struct jg_epilogue *epilogue = problem->epilogue;
+    int64_t bits = jg_dtype_significand_bits(problem->d.dtype);
+    for (uint32_t i = 0; i < epilogue->operand_count; i++) {
+        const struct jg_operand *operand = &epilogue->operands[i];
+        if (operand->role != JIT_GEMM_OPERAND_INPUT) {
+            bits = jg_max(bits, jg_dtype_significand_bits(operand->dtype));
+        }
+    }
+    return bits;
+}
+
+/* How exact the snippet's results are, whether it takes two accumulators, and random
+ * numbers (jg/epilogue/user_epilogue.cuh). */
+static void print_traits(const struct jg_problem *problem, struct jg_str *out)
+{
+    const struct jg_epilogue *epilogue = problem->epilogue;
+    if (epilogue != NULL && !jg_epilogue_is_compiled(epilogue) &&
+        problem->d.dtype != JIT_GEMM_DTYPE_NONE) {
+        jg_str_printf(out, "#define JG_RESULT_BITS %lld\n",
+                      (long long)result_bits(problem));
+    }
     if (epilogue != NULL && epilogue->is_gated) {
         jg_str_puts(out, "#define JG_GATED 1\n");
     }
@@ -474,7 +495,7 @@ jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
     struct jg_str *text = &source.text;
     print_heading(arch, problem, &choice->config, text);
     print_operands(problem, text);
-    print_traits(problem->epilogue, text);
+    print_traits(problem, text);
     if (choice->config.launch.debug) {
         jg_str_puts(text, "#define JG_DEBUG 1\n");
     }
@@ -504,7 +525,7 @@ jit_gemm_status jg_source_assemble_snippet(const struct jg_epilogue *epilogue,
 {
     const struct jg_problem problem = {.epilogue = epilogue};
     print_operands(&problem, out);
-    print_traits(epilogue, out);
+    print_traits(&problem, out);
     jg_str_puts(out, "#include <jg/epilogue/user_epilogue.cuh>\n\n");
     print_epilogue(epilogue, out);
     return jg_str_status(out);

@@ -56,9 +56,23 @@ CHIPS = {
 # (docs/sm100a-budget.md).
 WAYS_OUT = [
     ([], 0, 155),
-    (["--epilogue", "d = gelu(acc + bias);", "--operand", "bias:row_vector:bf16"], 0, 860),
+    (["--epilogue", "d = gelu(acc + bias);", "--operand", "bias:row_vector:bf16"], 0, 730),
+    (["--epilogue", "d = gelu_tanh(acc + bias);", "--operand", "bias:row_vector:bf16"], 0, 795),
+    (["--epilogue", "d = silu(acc + bias);", "--operand", "bias:row_vector:bf16"], 0, 535),
     (["--epilogue", "d = gelu(acc + bias) + r;", "--operand", "bias:row_vector:bf16",
-      "--operand", "r:matrix:bf16"], 32 * 64 // 8 // 32 // 2, 1140),
+      "--operand", "r:matrix:bf16"], 32 * 64 // 8 // 32 // 2, 1005),
+]
+# What an epilogue adds to the plain kernel on sm_90a, whose loops over a thread's accumulators are
+# unrolled: type of D, snippet, and the most instructions for each of them (docs/epilogues.md).
+ADDED_TILE, ADDED_PER_THREAD = "tile=128x256", 128 * 256 // 256
+ADDED = [
+    ("bf16", "d = acc + bias;", 1.25),
+    ("bf16", "d = gelu(acc + bias);", 9.4),
+    ("f16", "d = gelu(acc + bias);", 10.4),
+    ("f32", "d = gelu(acc + bias);", 11.7),
+    ("bf16", "d = gelu_tanh(acc + bias);", 10.4),
+    ("f32", "d = gelu_tanh(acc + bias);", 8.7),
+    ("bf16", "d = silu(acc + bias);", 6.4),
 ]
 # Tiles beside whose accumulators there are scales, with an epilogue that computes, and a gated one that
 # quantises for the next layer: words, how often a turn of the loop that multiplies does, and how often it
@@ -201,6 +215,25 @@ def make_way_out_test(words, turns, most):
     return f"way out {' '.join(words)}", test
 
 
+def make_added_test(d_type, snippet, most):
+    def count(*words):
+        done = tool("inspect", SIZE, "bf16", f"d={d_type}", *words, "--arch", "sm_90a", "--config",
+                    ADDED_TILE, "--no-cache", "--json")
+        expect_exit(done, 0)
+        state = json.loads(done.stdout)
+        check_facts(state)
+        if "instructions" not in state:
+            raise Skip("there is no nvdisasm")
+        return state["instructions"]
+
+    def test():
+        need_compiler()
+        added = count("--epilogue", snippet, "--operand", "bias:row_vector:bf16") - count()
+        each = added / ADDED_PER_THREAD
+        expect(each <= most, f"{each:.2f} instructions for an element")
+    return f"sm_90a {d_type} {snippet}", test
+
+
 def make_scaled_test(words, kind, multiplications, copies):
     def test():
         need_compiler()
@@ -232,6 +265,7 @@ def make_scaled_test(words, kind, multiplications, copies):
 if __name__ == "__main__":
     sys.exit(run_tests([("the largest kernel stays small", test_largest_kernel_stays_small)] +
                        [make_way_out_test(*row) for row in WAYS_OUT] +
+                       [make_added_test(*row) for row in ADDED] +
                        [make_scaled_test(*row) for row in SCALED] +
                        [make_test("sm_100a", words, way_out) for words, way_out in SCALED_PROBLEMS] +
                        [make_test(arch, words, way_out) for arch in CHIPS

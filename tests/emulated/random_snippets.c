@@ -106,6 +106,34 @@ static double operand_at(const struct unit *unit, uint32_t i, const struct place
     return element_load(view->dtype, array->data, at);
 }
 
+static int significand_bits(jit_gemm_dtype dtype)
+{
+    switch (dtype) {
+    case JIT_GEMM_DTYPE_BF16:
+    case JIT_GEMM_DTYPE_S8:
+        return 8;
+    case JIT_GEMM_DTYPE_F16:
+        return 11;
+    case JIT_GEMM_DTYPE_E4M3:
+        return 4;
+    case JIT_GEMM_DTYPE_E5M2:
+        return 3;
+    default:
+        return 24;
+    }
+}
+
+/* Of the finest type that the snippet's results are rounded to. */
+static int result_bits(const struct unit *unit)
+{
+    int bits = significand_bits(unit->arrays[MATRIX_D].view.dtype);
+    for (uint32_t i = unit->input_count; i < unit->operand_count; i++) {
+        const int of_output = significand_bits(unit->arrays[i].view.dtype);
+        bits = of_output > bits ? of_output : bits;
+    }
+    return bits;
+}
+
 static struct snippet_element element_at(const struct unit *unit, const struct place *place)
 {
     struct snippet_element element = {.acc = interval_of(sum_at(unit, place)),
@@ -114,7 +142,8 @@ static struct snippet_element element_at(const struct unit *unit, const struct p
                                       .batch = (int32_t)place->batch,
                                       .m = (int32_t)unit->m,
                                       .n = (int32_t)unit->n,
-                                      .k = (int32_t)unit->k};
+                                      .k = (int32_t)unit->k,
+                                      .result_bits = result_bits(unit)};
     for (uint32_t i = 0; i < unit->input_count; i++) {
         element.operands[i] = interval_of(operand_at(unit, i, place));
     }

@@ -7,6 +7,7 @@
     JG_ROW(2, rows, ColumnVectorInput, f32) \
     JG_ROW(3, m, MatrixInput, f16) \
     JG_ROW(4, aux, MatrixOutput, f32)
+#define JG_RESULT_BITS 24
 #include <jg/sm90a/gemm_kernel.cuh>
 
 #line 1 "jit_gemm_config"

@@ -4,6 +4,7 @@
 #define JG_OPERANDS(JG_ROW) \
     JG_ROW(0, bias, RowVectorInput, bf16) \
     JG_ROW(1, r, MatrixInput, bf16)
+#define JG_RESULT_BITS 8
 #include <jg/sm90a/gemm_kernel.cuh>
 
 #line 1 "jit_gemm_config"

@@ -4,6 +4,7 @@
 #define JG_OPERANDS(JG_ROW) \
     JG_ROW(0, b0, Gate0ColumnVectorInput, bf16) \
     JG_ROW(0, b1, Gate1ColumnVectorInput, bf16)
+#define JG_RESULT_BITS 8
 #define JG_GATED 1
 #include <jg/sm90a/gemm_kernel.cuh>
 

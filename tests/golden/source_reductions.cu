@@ -9,6 +9,7 @@
     JG_ROW(4, w, Block1x128Max, f32) \
     JG_ROW(5, p, Block1x32Sum, bf16) \
     JG_ROW(6, q, Block1x16Min, f32)
+#define JG_RESULT_BITS 24
 #include <jg/sm90a/gemm_kernel.cuh>
 
 #line 1 "jit_gemm_config"

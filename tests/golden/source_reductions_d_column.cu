@@ -4,6 +4,7 @@
 #define JG_OPERANDS(JG_ROW) \
     JG_ROW(0, s, RowVectorSum, f32) \
     JG_ROW(1, b, ColumnVectorMax, f32)
+#define JG_RESULT_BITS 24
 #include <jg/sm100a/gemm_kernel.cuh>
 
 #line 1 "jit_gemm_config"

@@ -2,6 +2,7 @@
 // problem: m=17 n=333 k=1 a=bf16 d=f32 layout=nn epilogue=test config=kernel=reference
 // config: kernel=reference
 #define JG_OPERANDS(JG_ROW)
+#define JG_RESULT_BITS 24
 #include <jg/reference/reference_kernel.cuh>
 
 #line 1 "jit_gemm_config"

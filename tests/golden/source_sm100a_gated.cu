@@ -2,6 +2,7 @@
 // problem: m=512 n=1024 k=256 a=bf16 epilogue=swiglu config=kernel=gemm mma=256x128 cta_group=2 cluster=2x1 scheduler=static k_group=1 stages=4 acc_stages=2 raster=m raster_group=1 out_stages=2 pdl=1
 // config: kernel=gemm mma=256x128 cta_group=2 cluster=2x1 scheduler=static k_group=1 stages=4 acc_stages=2 raster=m raster_group=1 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW)
+#define JG_RESULT_BITS 8
 #define JG_GATED 1
 #include <jg/sm100a/gemm_kernel.cuh>
 

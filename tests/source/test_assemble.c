@@ -208,6 +208,34 @@ Test(assemble, instruments_are_macros_of_the_unit)
     }
 }
 
+Test(assemble, the_finest_result_says_how_exact_the_prelude_is)
+{
+    static const struct {
+        const char *d, *operands, *want;
+    } rows[] = {
+        {"bf16", "r:matrix:f32", "#define JG_RESULT_BITS 8\n"},
+        {"f16", "r:matrix:f32", "#define JG_RESULT_BITS 11\n"},
+        {"f32", "r:matrix:bf16", "#define JG_RESULT_BITS 24\n"},
+        {"e4m3", "r:matrix:bf16", "#define JG_RESULT_BITS 4\n"},
+        {"bf16", "r:matrix:f16:out", "#define JG_RESULT_BITS 11\n"},
+        {"e4m3", "r:row_vector:bf16:sum", "#define JG_RESULT_BITS 8\n"},
+        {"bf16", "r:scalar:f32:max", "#define JG_RESULT_BITS 24\n"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char problem[128];
+        snprintf(problem, sizeof(problem), "512x512x512 bf16 d=%s", rows[i].d);
+        const bool is_input = strchr(strchr(rows[i].operands, ':') + 1, ':') ==
+                              strrchr(rows[i].operands, ':');
+        struct unit unit = unit_make(&(struct unit_request){
+            .problem = problem,
+            .snippet = is_input ? "d = gelu(acc) + r;" : "d = gelu(acc); r = acc;",
+            .operands = rows[i].operands});
+        cr_expect_not_null(strstr(jg_str_text(&unit.source.text), rows[i].want), "%s, %s",
+                           problem, rows[i].operands);
+        unit_free(&unit);
+    }
+}
+
 Test(assemble, long_snippets_are_marked_where_tiles_are_written_beside_the_next)
 {
     static const char two_calls[] = "d = tanh(acc) + gelu(acc);";

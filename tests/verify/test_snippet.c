@@ -304,6 +304,33 @@ Test(snippet, an_open_choice_has_both_values)
     cr_expect_eq(d.high, 0.25);
 }
 
+Test(snippet, gelu_is_as_exact_as_results_are)
+{
+    static const struct {
+        int result_bits;
+        double least, most; /* of the interval's half width, at 1 */
+    } rows[] = {{3, 2e-4, 2.2e-4},
+                {8, 2e-4, 2.2e-4},
+                {11, 2.5e-5, 2.9e-5},
+                {24, 1e-7, 1e-6},
+                {0, 1e-7, 1e-6}};
+    static const char *const texts[] = {"d = gelu(acc);", "d = gelu_tanh(acc);"};
+    for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+        char reason[SNIPPET_REASON_SIZE] = "";
+        struct interval d;
+        const char *text = texts[i % 2];
+        const struct snippet_element element = {.acc = interval_of(1),
+                                                .result_bits = rows[i / 2].result_bits};
+        cr_expect_eq(run_once(text, &element, &d, reason), SNIPPET_DONE, "%s", reason);
+        const double want = i % 2 ? gelu_tanh(1) : gelu(1);
+        const double half = (d.high - d.low) / 2;
+        cr_expect(d.low < want && want < d.high && half >= rows[i / 2].least &&
+                      half <= rows[i / 2].most,
+                  "%s of %d bits: [%.9g, %.9g]", text, rows[i / 2].result_bits, d.low,
+                  d.high);
+    }
+}
+
 Test(snippet, special_values_go_through)
 {
     static const struct {

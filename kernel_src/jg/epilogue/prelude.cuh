@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The functions that a snippet may call. All are f32; arguments of other types convert.
+//
+// gelu and gelu_tanh compute no more than the snippet's results keep. The unit defines
+// JG_RESULT_BITS: significand bits of the finest type among D, outputs and reductions.
 #pragma once
 #include <jg/ptx/arithmetic.cuh>
 
@@ -9,6 +12,10 @@
 #endif
 #ifndef INFINITY
 #    define INFINITY (__int_as_float(0x7f800000))
+#endif
+
+#ifndef JG_RESULT_BITS
+#    define JG_RESULT_BITS 24
 #endif
 
 namespace jg::prelude {
@@ -58,39 +65,98 @@ JG_DEVICE f32 relu(f32 x)
 {
     return max(x, 0.0f);
 }
+// 1 / (1 + 2^x).
+JG_DEVICE f32 sigmoid_of_exp2(f32 x)
+{
+    return __fdividef(1.0f, 1.0f + ptx::exp2_approx(x));
+}
 // 1 / (1 + exp(-x)).
 JG_DEVICE f32 sigmoid(f32 x)
 {
-    return __fdividef(1.0f, 1.0f + __expf(-x));
+    return sigmoid_of_exp2(-1.4426950408889634f * x);
 }
 // x * sigmoid(x).
 JG_DEVICE f32 silu(f32 x)
 {
     return x * sigmoid(x);
 }
-// x * P(X <= x) for a normal X: the exact form. With t = |x|, gelu(x) = relu(x) - t *
-// 2^q(t) where q(t) = log2(erfc(t / sqrt(2)) / 2), here its minimax polynomial on [0, 6],
-// weighted so that the result's absolute error stays under 1.3e-7. A third of the
-// instructions of erff.
-JG_DEVICE f32 gelu(f32 x)
+
+// Coefficients from the highest power down.
+JG_DEVICE f32 polynomial(f32, f32 sum)
 {
-    const f32 t =
-        ::fminf(::fabsf(x), 10.0f); // 2^q(10) is 3e-23; keeps infinity times 0 away
-    f32 q = 3.2904328691074625e-05f;
-    q = ::fmaf(q, t, -0.000762149749789387f);
-    q = ::fmaf(q, t, 0.00803880114108324f);
-    q = ::fmaf(q, t, -0.05331532657146454f);
-    q = ::fmaf(q, t, -0.458871454000473f);
-    q = ::fmaf(q, t, -1.1511567831039429f);
-    q = ::fmaf(q, t, -0.9999995827674866f);
+    return sum;
+}
+template <class... Rest>
+JG_DEVICE f32 polynomial(f32 x, f32 sum, f32 next, Rest... rest)
+{
+    return polynomial(x, ::fmaf(sum, x, next), rest...);
+}
+// Where the polynomials of gelu are evaluated: they are 2^-38 and less from 7 on, and
+// infinity times 0 is kept away.
+JG_DEVICE f32 gelu_argument(f32 x)
+{
+    return ::fminf(::fabsf(x), 10.0f);
+}
+// relu(x) - t * 2^q.
+JG_DEVICE f32 gelu_by_exp2(f32 x, f32 t, f32 q)
+{
     return ::fmaf(-t, ptx::exp2_approx(q), relu(x));
 }
-// The tanh approximation of gelu (Hendrycks and Gimpel, arXiv 1606.08415), written by the
-// identity 0.5 * (1 + tanh(y)) = sigmoid(2 * y).
+
+// x * P(X <= x) for a normal X: the exact form. With t = |x|, gelu(x) = relu(x) - t *
+// 2^q(t) where q(t) = log2(erfc(t / sqrt(2)) / 2), here its minimax polynomial. For an f32
+// the result's absolute error stays under 1.3e-7, with a third of the instructions of erff;
+// for 11 and 8 bits the error is at most 3.2e-5 and 2.5e-4 of |gelu(x)| + |x| / 1000, an
+// eighth of what rounding to f16 and to bf16 may lose.
+template <u32 kResultBits>
+JG_DEVICE f32 gelu_for(f32 x)
+{
+    const f32 t = gelu_argument(x);
+    if constexpr (kResultBits <= 8) {
+        return gelu_by_exp2(x, t,
+                            polynomial(t, 0.00320896879f, -0.0408073254f, -0.472676039f,
+                                       -1.14574158f, -1.00034082f));
+    } else if constexpr (kResultBits <= 11) {
+        return gelu_by_exp2(x, t,
+                            polynomial(t, -0.000410462002f, 0.00663145166f, -0.0507236682f,
+                                       -0.461027771f, -1.15049946f, -1.00003171f));
+    } else {
+        return gelu_by_exp2(x, t,
+                            polynomial(t, 3.2904328691074625e-05f, -0.000762149749789387f,
+                                       0.00803880114108324f, -0.05331532657146454f,
+                                       -0.458871454000473f, -1.1511567831039429f,
+                                       -0.9999995827674866f));
+    }
+}
+JG_DEVICE f32 gelu(f32 x)
+{
+    return gelu_for<JG_RESULT_BITS>(x);
+}
+// The tanh approximation of gelu (Hendrycks and Gimpel, arXiv 1606.08415), by the identity
+// 0.5 * (1 + tanh(y)) = sigmoid(2 * y). For 8 and 11 bits it is approximated as gelu is,
+// with the same bounds: one step of the slow unit instead of two.
+template <u32 kResultBits>
+JG_DEVICE f32 gelu_tanh_for(f32 x)
+{
+    if constexpr (kResultBits <= 8) {
+        const f32 t = gelu_argument(x);
+        return gelu_by_exp2(x, t,
+                            polynomial(t, -0.00121683627f, 0.00328905438f, -0.0341852903f,
+                                       -0.477874458f, -1.14463341f, -1.00035203f));
+    } else if constexpr (kResultBits <= 11) {
+        const f32 t = gelu_argument(x);
+        return gelu_by_exp2(x, t,
+                            polynomial(t, 0.00045198467f, -0.00589184603f, 0.0213992912f,
+                                       -0.0665572807f, -0.451587319f, -1.1525352f,
+                                       -0.999956369f));
+    } else {
+        // -2 * log2(e) * sqrt(2 / pi) * (x + 0.044715 * x^3)
+        return x * sigmoid_of_exp2(x * ::fmaf(-0.10294324f, x * x, -2.30220819f));
+    }
+}
 JG_DEVICE f32 gelu_tanh(f32 x)
 {
-    const f32 y = 0.79788456080286536f * (x + 0.044715f * x * x * x);
-    return x * sigmoid(2.0f * y);
+    return gelu_tanh_for<JG_RESULT_BITS>(x);
 }
 
 } // namespace jg::prelude

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// Host meaning of the wrappers of this name. `exp2_error` is what the device's power of 2
+// may be off by, relative; a test goes to both ends of it.
+#pragma once
+#include "tests/device/host/check.h"
+
+#define min_nan     min_nan_by_ptx
+#define max_nan     max_nan_by_ptx
+#define exp2_approx exp2_approx_by_ptx
+#include "kernel_src/jg/ptx/arithmetic.cuh"
+#undef min_nan
+#undef max_nan
+#undef exp2_approx
+
+namespace jg::ptx {
+
+inline double exp2_error = 0;
+
+inline f32 min_nan(f32 x, f32 y)
+{
+    return std::isnan(x) || x < y ? x : y;
+}
+inline f32 max_nan(f32 x, f32 y)
+{
+    return std::isnan(x) || x > y ? x : y;
+}
+inline f32 exp2_approx(f32 x)
+{
+    const f32 power = static_cast<f32>(std::exp2(double{x}) * (1 + exp2_error));
+    return power < 0x1p-126f ? 0 : power;
+}
+
+} // namespace jg::ptx
