@@ -489,6 +489,7 @@ static void set_scope(struct run *run, const struct snippet_element *element)
     if (run->snippet->is_pair) {
         set(run, SNIPPET_SLOT_ACC0, element->pair[0]);
         set(run, SNIPPET_SLOT_ACC1, element->pair[1]);
+        set(run, SNIPPET_SLOT_D, element->pair[0]);
     } else {
         set(run, SNIPPET_SLOT_ACC, element->acc);
         set(run, SNIPPET_SLOT_D, element->acc);

@@ -5,13 +5,14 @@
  *
  * Usage: random_snippets DRIVER [--snippets COUNT] [--seed SEED] [--units COUNT]
  *
- * COUNT snippets are drawn: JIT_GEMM_TEST_SNIPPETS, or 500, where none is given.
- * A unit is one kernel with as many snippets as it has outputs. Inputs are multiples of 1/2
- * whose sums f32 has exactly: only the epilogue can differ, and each of its results has to
- * be among those that the interpreter allows, rounded to the type of the matrix. A part of
- * the units is also run by the reference kernel: its results have to be allowed too, and be
- * the same bits where the compiler has no product to contract with a sum. Prints TAP; a
- * failure names the unit's seed, and `--seed SEED --units 1` repeats it.
+ * COUNT snippets are drawn: JIT_GEMM_TEST_SNIPPETS, or 1000, where none is given.
+ * A unit is one kernel with as many snippets as it has outputs; a fifth of them are of
+ * gated pairs. Inputs are multiples of 1/2 whose sums f32 has exactly: only the epilogue
+ * can differ, and each of its results has to be among those that the interpreter allows,
+ * rounded to the type of the matrix. A part of the units is also run by the reference
+ * kernel: its results have to be allowed too, and be the same bits where the compiler has
+ * no product to contract with a sum. Prints TAP; a failure names the unit's seed, and
+ * `--seed SEED --units 1` repeats it.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -60,17 +61,18 @@ static double load_input(const struct array *array, bool is_mn_major, int64_t ou
                                  (is_mn_major ? outer : inner)));
 }
 
-/* Exact, whatever the order. */
-static double sum_at(const struct unit *unit, const struct place *place)
+/* Exact, whatever the order. Of a pair that of accumulator 0 or 1. */
+static double sum_at(const struct unit *unit, const struct place *place, int accumulator)
 {
     const jit_gemm_problem *problem = &unit->problem;
+    const int64_t column = unit_b_column(unit, place->col, accumulator);
     double sum = 0;
     for (int64_t k = 0; k < unit->k; k++) {
         sum += load_input(&unit->arrays[MATRIX_A],
                           problem->a.layout == JIT_GEMM_LAYOUT_MN_MAJOR, place->row, k,
                           place->batch) *
                load_input(&unit->arrays[MATRIX_B],
-                          problem->b.layout == JIT_GEMM_LAYOUT_MN_MAJOR, place->col, k,
+                          problem->b.layout == JIT_GEMM_LAYOUT_MN_MAJOR, column, k,
                           place->batch);
     }
     sum *= (double)unit->alpha;
@@ -136,7 +138,7 @@ static int result_bits(const struct unit *unit)
 
 static struct snippet_element element_at(const struct unit *unit, const struct place *place)
 {
-    struct snippet_element element = {.acc = interval_of(sum_at(unit, place)),
+    struct snippet_element element = {.acc = interval_of(sum_at(unit, place, 0)),
                                       .row = (int32_t)place->row,
                                       .col = (int32_t)place->col,
                                       .batch = (int32_t)place->batch,
@@ -144,6 +146,10 @@ static struct snippet_element element_at(const struct unit *unit, const struct p
                                       .n = (int32_t)unit->n,
                                       .k = (int32_t)unit->k,
                                       .result_bits = result_bits(unit)};
+    if (unit->is_gated) {
+        element.pair[0] = element.acc;
+        element.pair[1] = interval_of(sum_at(unit, place, 1));
+    }
     for (uint32_t i = 0; i < unit->input_count; i++) {
         element.operands[i] = interval_of(operand_at(unit, i, place));
     }

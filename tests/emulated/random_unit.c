@@ -60,6 +60,20 @@ static void draw_config(struct unit *unit, char *text, size_t size)
     }
 }
 
+static int64_t b_columns(const struct unit *unit)
+{
+    return unit->is_gated ? 2 * unit->n : unit->n;
+}
+
+int64_t unit_b_column(const struct unit *unit, int64_t column, int accumulator)
+{
+    if (!unit->is_gated) {
+        return column;
+    }
+    return unit->problem.pair == JIT_GEMM_PAIR_HALVES ? column + accumulator * unit->n
+                                                      : 2 * column + accumulator;
+}
+
 void unit_draw_problem(struct unit *unit)
 {
     static const struct types types[] = {
@@ -78,23 +92,26 @@ void unit_draw_problem(struct unit *unit)
     unit->k = draw_size(unit, 100);
     unit->batch = chance(unit, 15) ? 2 : 1;
     unit->is_dynamic = chance(unit, 20);
+    unit->is_gated = chance(unit, 20);
     unit->alpha = factors[unit_below(unit, 4)];
     unit->beta = 1;
-    snprintf(sizes, sizeof(sizes), "m=%d n=%d k=%d", (int)unit->m, (int)unit->n,
+    snprintf(sizes, sizeof(sizes), "m=%d n=%d k=%d", (int)unit->m, (int)b_columns(unit),
              (int)unit->k);
     draw_config(unit, config, sizeof(config));
-    const bool has_c = chance(unit, 25);
+    const bool has_c = !unit->is_gated && chance(unit, 25); /* pairs take none */
     unit->beta = has_c ? factors[unit_below(unit, 4)] : 1;
     const bool is_nt = type->is_nt_on_sm_90a && unit->arch == 0;
     snprintf(unit->problem_text, sizeof(unit->problem_text),
-             "%s batch=%d a=%s b=%s%s d=%s layout=%s d_layout=%s%s%s%s epilogue=random%s",
+             "%s batch=%d a=%s b=%s%s d=%s layout=%s d_layout=%s%s%s%s%s "
+             "epilogue=random%s",
              unit->is_dynamic ? "m=256 n=256 k=256 dynamic=m,n,k" : sizes, (int)unit->batch,
              type->a, type->b, has_c ? " c=f32" : "",
              type->d[unit_below(unit, type->d_count)],
              is_nt ? "nt" : layouts[unit_below(unit, 4)],
              chance(unit, 25) ? "column" : "row", chance(unit, 10) ? " output_align=4" : "",
              chance(unit, 15) ? " a_scale=vector b_scale=tensor" : "",
-             chance(unit, 15) ? " workspace=16m" : "", config);
+             chance(unit, 15) ? " workspace=16m" : "",
+             unit->is_gated && chance(unit, 50) ? " pair=halves" : "", config);
 }
 
 /* ------------------------------------------------------------------------- operands */
@@ -136,9 +153,15 @@ void unit_draw_operands(struct unit *unit)
 }
 
 /* Inputs that no snippet reads so far: the last one has to, an unused operand is an error.
- */
+ * So is an accumulator of a pair without the other. */
 static void list_unread(const struct unit *unit, const char **unread)
 {
+    static const char *const pair[] = {"acc0", "acc1"};
+    for (uint32_t i = 0; unit->is_gated && i < 2; i++) {
+        if (strstr(unit->source, pair[i]) == NULL) {
+            *unread++ = pair[i];
+        }
+    }
     for (uint32_t i = 0; i < unit->input_count; i++) {
         if (strstr(unit->source, unit->names[i]) == NULL) {
             *unread++ = unit->names[i];
@@ -148,13 +171,17 @@ static void list_unread(const struct unit *unit, const char **unread)
 
 void unit_draw_snippets(struct unit *unit, bool has_one_rounding)
 {
-    struct snippet_scope scope = {
-        .leaves = {"acc"}, .leaf_count = 1, .has_one_rounding = has_one_rounding};
+    struct snippet_scope scope = {.leaves = {unit->is_gated ? "acc0" : "acc"},
+                                  .leaf_count = 1,
+                                  .has_one_rounding = has_one_rounding};
+    if (unit->is_gated) {
+        scope.leaves[scope.leaf_count++] = "acc1";
+    }
     for (uint32_t i = 0; i < unit->input_count; i++) {
         scope.leaves[scope.leaf_count++] = unit->names[i];
     }
     unit->source = calloc(JIT_GEMM_MAX_OPERANDS + 1, SNIPPET_SIZE);
-    const char *unread[MAX_INPUTS + 1] = {NULL};
+    const char *unread[MAX_INPUTS + 3] = {NULL}; /* the pair, and the end */
     for (uint32_t output = unit->input_count; output <= unit->operand_count; output++) {
         struct snippet_of *snippet = &unit->snippets[unit->snippet_count++];
         const bool is_d = output == unit->operand_count;
@@ -257,7 +284,7 @@ bool unit_make_data(struct unit *unit, jit_gemm_context *context)
     const int64_t rows = unit_is_column_major(unit) ? unit->n : unit->m;
     const int64_t columns = unit_is_column_major(unit) ? unit->m : unit->n;
     make_input(unit, &problem->a, unit->m, unit->k, &unit->arrays[MATRIX_A]);
-    make_input(unit, &problem->b, unit->n, unit->k, &unit->arrays[MATRIX_B]);
+    make_input(unit, &problem->b, b_columns(unit), unit->k, &unit->arrays[MATRIX_B]);
     if (problem->c.dtype != JIT_GEMM_DTYPE_NONE) {
         unit->arrays[MATRIX_C] =
             make_array(unit, problem->c.dtype, rows, columns, problem->d.alignment);
@@ -380,7 +407,7 @@ bool unit_run(struct unit *unit, jit_gemm_context *context, jit_gemm *gemm,
     }
     if (unit->is_dynamic) {
         args.m = unit->m;
-        args.n = unit->n;
+        args.n = b_columns(unit);
         args.k = unit->k;
     }
     return unit_check(unit, "run", jit_gemm_run(gemm, &args, NULL)) &&

@@ -38,8 +38,9 @@ struct unit {
     int arch;
     char problem_text[512];
     jit_gemm_problem problem;
-    int64_t m, n, k, batch; /* of the launch */
+    int64_t m, n, k, batch; /* of the launch; m and n are D's */
     bool is_dynamic;
+    bool is_gated; /* snippets take acc0 and acc1: B has two columns for each of D */
     float alpha, beta;
     char names[JIT_GEMM_MAX_OPERANDS][16];
     jit_gemm_operand operands[JIT_GEMM_MAX_OPERANDS];
@@ -73,6 +74,8 @@ void unit_draw_operands(struct unit *unit);
 void unit_draw_snippets(struct unit *unit, bool has_one_rounding);
 
 bool unit_is_column_major(const struct unit *unit);
+/* The column of B that accumulator 0 or 1 of a column of D comes from. */
+int64_t unit_b_column(const struct unit *unit, int64_t column, int accumulator);
 /* On the host and on the device; outputs are poisoned. False after a failure. */
 bool unit_make_data(struct unit *unit, jit_gemm_context *context);
 void unit_free_data(struct unit *unit, jit_gemm_context *context);

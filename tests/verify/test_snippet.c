@@ -366,6 +366,19 @@ Test(snippet, special_values_go_through)
     }
 }
 
+Test(snippet, the_result_of_a_pair_begins_as_its_first_accumulator)
+{
+    char reason[SNIPPET_REASON_SIZE] = "";
+    struct interval d;
+    const struct snippet_element element = {.pair = {interval_of(2), interval_of(3)}};
+
+    cr_expect_eq(run_once("z = acc1; d += acc1;", &element, &d, reason), SNIPPET_DONE, "%s",
+                 reason);
+
+    cr_expect_eq(d.low, 5);
+    cr_expect_eq(d.high, 5);
+}
+
 Test(snippet, pairs_are_known_by_their_names)
 {
     char reason[SNIPPET_REASON_SIZE] = "";
