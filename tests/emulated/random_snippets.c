@@ -7,12 +7,13 @@
  *
  * COUNT snippets are drawn: JIT_GEMM_TEST_SNIPPETS, or 1000, where none is given.
  * A unit is one kernel with as many snippets as it has outputs; a fifth of them are of
- * gated pairs. Inputs are multiples of 1/2 whose sums f32 has exactly: only the epilogue
- * can differ, and each of its results has to be among those that the interpreter allows,
- * rounded to the type of the matrix. A part of the units is also run by the reference
- * kernel: its results have to be allowed too, and be the same bits where the compiler has
- * no product to contract with a sum. Prints TAP; a failure names the unit's seed, and
- * `--seed SEED --units 1` repeats it.
+ * gated pairs, and of a quarter an output or two are reductions, of which all elements are
+ * folded. Inputs are multiples of 1/2 whose sums f32 has exactly: only the epilogue can
+ * differ, and each of its results has to be among those that the interpreter allows,
+ * rounded to the type of the matrix. A part of the units without reductions is also run by
+ * the reference kernel: its results have to be allowed too, and be the same bits where the
+ * compiler has no product to contract with a sum. Prints TAP; a failure names the unit's
+ * seed, and `--seed SEED --units 1` repeats it.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -225,6 +226,100 @@ static struct place draw_place(struct unit *unit, int64_t sample, int64_t step)
                           .col = at % unit->n};
 }
 
+static bool is_reduction(const struct unit *unit, uint32_t output)
+{
+    return output < unit->operand_count &&
+           output >= unit->operand_count - unit->reduction_count;
+}
+
+/* What a reduction has of one result's elements. */
+struct fold {
+    struct interval value;
+    double magnitude; /* of a sum: of all terms */
+    int64_t count;
+    bool is_open;
+};
+
+static void fold_element(struct fold *fold, jit_gemm_operand_role role, struct interval x)
+{
+    const bool is_sum = role == JIT_GEMM_OPERAND_SUM;
+    const bool is_infinite = isinf(x.low) || isinf(x.high);
+    if (interval_is_unknown(x) || (is_sum && is_infinite)) {
+        fold->is_open = true;
+    } else if (fold->count++ == 0 || interval_is_nan(x)) {
+        fold->value = x;
+    } else if (is_sum) {
+        fold->value.low += x.low;
+        fold->value.high += x.high;
+    } else if (!interval_is_nan(fold->value)) {
+        const bool is_max = role == JIT_GEMM_OPERAND_MAX;
+        fold->value.low =
+            is_max ? fmax(fold->value.low, x.low) : fmin(fold->value.low, x.low);
+        fold->value.high =
+            is_max ? fmax(fold->value.high, x.high) : fmin(fold->value.high, x.high);
+    }
+    fold->magnitude += fmax(fabs(x.low), fabs(x.high));
+}
+
+/* In any order, of terms that are rounded to f32 each time. */
+static struct interval folded(const struct fold *fold, jit_gemm_operand_role role)
+{
+    struct interval want = fold->value;
+    if (role == JIT_GEMM_OPERAND_SUM) {
+        const double error = (double)fold->count * 0x1p-24 * fold->magnitude;
+        want.low -= error;
+        want.high += error;
+    }
+    return want;
+}
+
+static size_t fold_index(const struct array *array, jit_gemm_operand_kind kind,
+                         const struct place *place)
+{
+    const int64_t at = kind == JIT_GEMM_OPERAND_ROW_VECTOR      ? place->col
+                       : kind == JIT_GEMM_OPERAND_COLUMN_VECTOR ? place->row
+                                                                : 0;
+    return (size_t)(place->batch * array->view.batch_stride + at);
+}
+
+/* All elements, and all results. */
+static void compare_reduction(struct unit *unit, const struct snippet_of *own,
+                              const struct snippet *snippet, struct counts *counts)
+{
+    const jit_gemm_operand *operand = &unit->operands[own->output];
+    const struct array *array = &unit->arrays[own->output];
+    const size_t places = (size_t)(unit->batch * array->view.batch_stride);
+    struct fold *folds = calloc(places, sizeof(*folds));
+    char text[SNIPPET_REASON_SIZE + 512] = "";
+    for (int64_t i = 0; i < unit->batch * unit->m * unit->n; i++) {
+        const struct place place = draw_place(unit, i, 1);
+        const struct snippet_element element = element_at(unit, &place);
+        struct snippet_results results;
+        if (snippet_run(snippet, &element, &results, text) == SNIPPET_CANNOT) {
+            unit_fail(unit, "cannot interpret", text);
+            break;
+        }
+        fold_element(&folds[fold_index(array, operand->kind, &place)], operand->role,
+                     results.operands[own->output]);
+    }
+    for (size_t i = 0; i < places; i++) {
+        const struct interval want = folded(&folds[i], operand->role);
+        counts->elements += folds[i].count > 0 ? 1 : 0;
+        counts->open += folds[i].is_open ? 1 : 0;
+        if (folds[i].count == 0 || folds[i].is_open) {
+            continue;
+        }
+        const double got = element_load(array->view.dtype, array->data, i);
+        if (!is_allowed(array->view.dtype, want, got)) {
+            snprintf(text, sizeof(text), "%s[%zu] is %.9g, expected %.9g to %.9g",
+                     unit->names[own->output], i, got, want.low, want.high);
+            unit_fail(unit, text, own->text);
+            break;
+        }
+    }
+    free(folds);
+}
+
 static void compare_results(struct unit *unit, struct counts *counts)
 {
     const int64_t total = unit->m * unit->n * unit->batch;
@@ -238,8 +333,15 @@ static void compare_results(struct unit *unit, struct counts *counts)
         const struct place place = draw_place(unit, sample, step);
         const struct snippet_element element = element_at(unit, &place);
         for (uint32_t i = 0; i < unit->snippet_count; i++) {
-            compare_element(unit, &unit->snippets[i], snippets[i], &element, &place,
-                            counts);
+            if (!is_reduction(unit, unit->snippets[i].output)) {
+                compare_element(unit, &unit->snippets[i], snippets[i], &element, &place,
+                                counts);
+            }
+        }
+    }
+    for (uint32_t i = 0; i < unit->snippet_count && unit->wrong[0] == '\0'; i++) {
+        if (is_reduction(unit, unit->snippets[i].output)) {
+            compare_reduction(unit, &unit->snippets[i], snippets[i], counts);
         }
     }
     for (uint32_t i = 0; i < unit->snippet_count; i++) {
@@ -350,7 +452,7 @@ static void run_unit(struct unit *unit, jit_gemm_context *context, jit_gemm *gem
         run_and_download(unit, context, gemm, &scales)) {
         counts->snippets += unit->snippet_count;
         compare_results(unit, counts);
-        if (unit->seed % REFERENCE_EVERY == 0) {
+        if (unit->seed % REFERENCE_EVERY == 0 && unit->reduction_count == 0) {
             compare_with_reference(unit, context, &scales, counts);
         }
     }
@@ -366,7 +468,7 @@ static jit_gemm *draw_unit(struct unit *unit, jit_gemm_context *context,
     for (int i = 0; i < MOST_DRAWS; i++) {
         char name[48];
         jit_gemm_status status;
-        unit->operand_count = unit->snippet_count = 0;
+        unit->operand_count = unit->snippet_count = unit->reduction_count = 0;
         unit_draw_problem(unit);
         if (!unit_check(unit, unit->problem_text,
                         jit_gemm_problem_parse(unit->problem_text, &unit->problem))) {

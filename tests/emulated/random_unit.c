@@ -93,6 +93,11 @@ void unit_draw_problem(struct unit *unit)
     unit->batch = chance(unit, 15) ? 2 : 1;
     unit->is_dynamic = chance(unit, 20);
     unit->is_gated = chance(unit, 20);
+    const bool has_halves = unit->is_gated && chance(unit, 50);
+    if (has_halves &&
+        unit->is_dynamic) { /* a launch refuses other halves of an MN-major B */
+        unit->n += -unit->n & 15;
+    }
     unit->alpha = factors[unit_below(unit, 4)];
     unit->beta = 1;
     snprintf(sizes, sizeof(sizes), "m=%d n=%d k=%d", (int)unit->m, (int)b_columns(unit),
@@ -101,17 +106,16 @@ void unit_draw_problem(struct unit *unit)
     const bool has_c = !unit->is_gated && chance(unit, 25); /* pairs take none */
     unit->beta = has_c ? factors[unit_below(unit, 4)] : 1;
     const bool is_nt = type->is_nt_on_sm_90a && unit->arch == 0;
-    snprintf(unit->problem_text, sizeof(unit->problem_text),
-             "%s batch=%d a=%s b=%s%s d=%s layout=%s d_layout=%s%s%s%s%s "
-             "epilogue=random%s",
-             unit->is_dynamic ? "m=256 n=256 k=256 dynamic=m,n,k" : sizes, (int)unit->batch,
-             type->a, type->b, has_c ? " c=f32" : "",
-             type->d[unit_below(unit, type->d_count)],
-             is_nt ? "nt" : layouts[unit_below(unit, 4)],
-             chance(unit, 25) ? "column" : "row", chance(unit, 10) ? " output_align=4" : "",
-             chance(unit, 15) ? " a_scale=vector b_scale=tensor" : "",
-             chance(unit, 15) ? " workspace=16m" : "",
-             unit->is_gated && chance(unit, 50) ? " pair=halves" : "", config);
+    snprintf(
+        unit->problem_text, sizeof(unit->problem_text),
+        "%s batch=%d a=%s b=%s%s d=%s layout=%s d_layout=%s%s%s%s%s "
+        "epilogue=random%s",
+        unit->is_dynamic ? "m=256 n=256 k=256 dynamic=m,n,k" : sizes, (int)unit->batch,
+        type->a, type->b, has_c ? " c=f32" : "", type->d[unit_below(unit, type->d_count)],
+        is_nt ? "nt" : layouts[unit_below(unit, 4)], chance(unit, 25) ? "column" : "row",
+        chance(unit, 10) ? " output_align=4" : "",
+        chance(unit, 15) ? " a_scale=vector b_scale=tensor" : "",
+        chance(unit, 15) ? " workspace=16m" : "", has_halves ? " pair=halves" : "", config);
 }
 
 /* ------------------------------------------------------------------------- operands */
@@ -133,6 +137,25 @@ static jit_gemm_dtype draw_type(struct unit *unit)
     return types[chance(unit, 50) ? 0 : unit_below(unit, 5)];
 }
 
+/* The last one or two outputs become reductions. */
+static void draw_reductions(struct unit *unit)
+{
+    static const jit_gemm_operand_kind kinds[] = {JIT_GEMM_OPERAND_SCALAR,
+                                                  JIT_GEMM_OPERAND_ROW_VECTOR,
+                                                  JIT_GEMM_OPERAND_COLUMN_VECTOR};
+    static const jit_gemm_operand_role roles[] = {
+        JIT_GEMM_OPERAND_SUM, JIT_GEMM_OPERAND_MAX, JIT_GEMM_OPERAND_MIN};
+    static const jit_gemm_dtype types[] = {JIT_GEMM_DTYPE_F32, JIT_GEMM_DTYPE_F32,
+                                           JIT_GEMM_DTYPE_BF16, JIT_GEMM_DTYPE_F16};
+    unit->reduction_count = 1 + unit_below(unit, 2);
+    for (uint32_t i = 1; i <= unit->reduction_count; i++) {
+        jit_gemm_operand *operand = &unit->operands[unit->operand_count - i];
+        operand->kind = kinds[unit_below(unit, 3)];
+        operand->role = roles[unit_below(unit, 3)];
+        operand->dtype = types[unit_below(unit, 4)];
+    }
+}
+
 /* Inputs first, then outputs. A part of the units has scalars or no outputs only, which
  * take other ways through the epilogue. */
 void unit_draw_operands(struct unit *unit)
@@ -149,6 +172,9 @@ void unit_draw_operands(struct unit *unit)
     while (has_outputs && unit->operand_count < JIT_GEMM_MAX_OPERANDS) {
         add_operand(unit, 'y', JIT_GEMM_OPERAND_MATRIX, draw_type(unit),
                     JIT_GEMM_OPERAND_OUTPUT);
+    }
+    if (has_outputs && chance(unit, 25)) {
+        draw_reductions(unit);
     }
 }
 

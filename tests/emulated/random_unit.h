@@ -45,6 +45,7 @@ struct unit {
     char names[JIT_GEMM_MAX_OPERANDS][16];
     jit_gemm_operand operands[JIT_GEMM_MAX_OPERANDS];
     uint32_t operand_count, input_count;
+    uint32_t reduction_count; /* the last of the operands */
     struct snippet_of snippets[JIT_GEMM_MAX_OPERANDS + 1];
     uint32_t snippet_count;
     char *source;
