@@ -400,8 +400,9 @@ static jit_gemm_arg operand_argument(const struct unit *unit, uint32_t i)
 {
     const jit_gemm_operand *operand = &unit->operands[i];
     const struct array *array = &unit->arrays[i];
-    if (operand->kind == JIT_GEMM_OPERAND_SCALAR && operand->dtype == JIT_GEMM_DTYPE_F32 &&
-        unit->batch == 1 && i % 2 == 0) {
+    const bool is_input = operand->role == JIT_GEMM_OPERAND_INPUT;
+    if (is_input && operand->kind == JIT_GEMM_OPERAND_SCALAR &&
+        operand->dtype == JIT_GEMM_DTYPE_F32 && unit->batch == 1 && i % 2 == 0) {
         return (jit_gemm_arg){.value = *(const float *)array->data};
     }
     return argument_of(array, operand->kind == JIT_GEMM_OPERAND_MATRIX);
