@@ -319,3 +319,52 @@ bool emu_box_read(const struct emu_actor *actor, struct emu_cta *cta, uint32_t o
     }
     return true;
 }
+
+/* ----------------------------------------------------------------------------- origins */
+
+/* Of element 0 of a row, inside of the tensor or not. */
+static uint64_t find_row_begin(const struct emu_box *box, uint32_t row)
+{
+    if (box->linear) {
+        return box->address + (uint64_t)row * LINEAR_ROW;
+    }
+    uint64_t address = box->map.base;
+    (void)find_row(box, row, &address);
+    return address + (uint64_t)(box->at[0] * (int64_t)emu_map_type_bits(box->map.type) / 8);
+}
+
+static const struct emu_delivery *make_delivery(struct emu_cluster *cluster,
+                                                const struct emu_box *box,
+                                                const struct emu_delivery *how)
+{
+    struct emu_delivery delivery = *how;
+    delivery.tensor = box->linear ? ~(uint64_t)how->insn->index : box->map.base;
+    delivery.address = find_row_begin(box, 0);
+    delivery.rank = box->linear ? 0 : box->four_rows ? EMU_MAP_RANK : box->map.rank;
+    memcpy(delivery.at, box->at, sizeof(delivery.at));
+    return emu_delivery_new(cluster, &delivery);
+}
+
+void emu_box_note_origins(struct emu_cta *cta, uint32_t offset, const struct emu_box *box,
+                          uint32_t first, uint32_t last, const struct emu_delivery *how)
+{
+    const struct emu_delivery *delivery = make_delivery(cta->cluster, box, how);
+    const uint32_t step = !box->linear && emu_map_type_is_padded(box->map.type)
+                              ? group_bytes(box)
+                              : EMU_ORIGIN_BYTES;
+    for (uint32_t row = first; row < last; row++) {
+        const uint32_t begin = row * box->pitch_bytes;
+        const uint32_t left = box->image_bytes - begin;
+        const uint32_t bytes = left < box->shared_bytes ? left : box->shared_bytes;
+        const uint64_t from = find_row_begin(box, row);
+        for (uint32_t at = 0; at < bytes; at += EMU_ORIGIN_BYTES) {
+            *emu_origin_at(cta, swizzle_address(box->swizzle, offset + begin + at)) =
+                (struct emu_origin){
+                    .delivery = delivery,
+                    .address = from + (uint64_t)(at / EMU_ORIGIN_BYTES) * step,
+                    /* A plain run has no rows: it is one. */
+                    .row = box->linear ? delivery->address : from,
+                };
+        }
+    }
+}

@@ -8,6 +8,7 @@
 
 #include "async/tensor_map.h"
 #include "exec/memory.h"
+#include "exec/origin.h"
 
 struct emu_box {
     bool linear;
@@ -49,6 +50,11 @@ void emu_box_expand(const struct emu_box *box, const uint8_t *from,
                     const uint8_t *from_defined, uint8_t *to, uint8_t *to_defined);
 void emu_box_pack(const struct emu_box *box, const uint8_t *from,
                   const uint8_t *from_defined, uint8_t *to, uint8_t *to_defined);
+
+/* Notes that rows [first, last) of the box have come to `offset` of the CTA's shared
+ * memory, whose origins are kept. `how`: the instruction, the mbarrier and its phase. */
+void emu_box_note_origins(struct emu_cta *cta, uint32_t offset, const struct emu_box *box,
+                          uint32_t first, uint32_t last, const struct emu_delivery *how);
 
 /* The address from which the swizzle's pattern repeats must be a multiple of this. */
 uint32_t emu_swizzle_period(enum emu_map_swizzle swizzle);

@@ -197,6 +197,15 @@ static bool load_rows(const struct emu_async *async, const struct emu_load *load
         image = old;
     }
     good = good && write_image(&actor, load, begin, end, image);
+    if (good && load->cta->origins != NULL && load->source_cta == NULL &&
+        load->reduce.op == EMU_REDUCE_NONE) {
+        const struct emu_delivery how = {.insn = async->insn,
+                                         .barrier = load->barrier_cta->rank
+                                                        << EMU_SHARED_RANK_SHIFT |
+                                                    load->barrier_offset,
+                                         .phase = epoch};
+        emu_box_note_origins(load->cta, load->offset, box, first, last, &how);
+    }
     emu_free(image.data);
     return good;
 }

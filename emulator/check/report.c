@@ -38,6 +38,7 @@ static const char *const finding_names[EMU_FINDING_COUNT] = {
     [EMU_FINDING_LANE_ORDER] = "lane-order",
     [EMU_FINDING_PROXY_FENCE] = "proxy-fence",
     [EMU_FINDING_TENSOR_FENCE] = "tensor-fence",
+    [EMU_FINDING_SCALE_ORIGIN] = "scale-origin",
     [EMU_FINDING_DIVERGENCE] = "divergence",
     [EMU_FINDING_DESCRIPTOR] = "descriptor",
     [EMU_FINDING_IN_FLIGHT] = "in-flight",
@@ -60,7 +61,7 @@ bool emu_finding_is_formal(enum emu_finding finding)
 {
     return finding == EMU_FINDING_RACE || finding == EMU_FINDING_LANE_ORDER ||
            finding == EMU_FINDING_PROXY_FENCE || finding == EMU_FINDING_TENSOR_FENCE ||
-           finding == EMU_FINDING_EXITED_CTA;
+           finding == EMU_FINDING_EXITED_CTA || finding == EMU_FINDING_SCALE_ORIGIN;
 }
 
 struct emu_reports *emu_reports_create(void)

@@ -29,6 +29,7 @@ enum emu_finding {
     EMU_FINDING_LANE_ORDER,
     EMU_FINDING_PROXY_FENCE,
     EMU_FINDING_TENSOR_FENCE,
+    EMU_FINDING_SCALE_ORIGIN, /* a scale factor is taken for two blocks of elements */
     EMU_FINDING_DIVERGENCE,
     EMU_FINDING_DESCRIPTOR,
     EMU_FINDING_IN_FLIGHT,
@@ -39,7 +40,8 @@ enum emu_finding {
     EMU_FINDING_COUNT
 };
 const char *emu_finding_name(enum emu_finding finding);
-/* Whether a kernel can go on behind it: it lacks an order, but has its values. */
+/* Whether a kernel can go on behind it, so that it may be allowed: it lacks an order, but
+ * has its values; or it is suspicious only. */
 bool emu_finding_is_formal(enum emu_finding finding);
 
 struct emu_reports;

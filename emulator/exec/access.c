@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "exec/memory.h"
+#include "exec/origin.h"
 
 /* The shadow of a global allocation: of the grid where its clusters can meet, otherwise of
  * one cluster, because those run in several threads. */
@@ -363,6 +364,9 @@ bool emu_shared_write(const struct emu_actor *actor, struct emu_cta *cta, uint32
         memcpy(cta->shared_state + offset, defined, bytes);
     } else {
         memset(cta->shared_state + offset, EMU_DEFINED, bytes);
+    }
+    if (cta->origins != NULL) {
+        emu_origins_forget(cta, offset, bytes);
     }
     if (cta->shadow != NULL) {
         check_races(actor, cta->shadow, offset, bytes, kind, NULL);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "exec/memory.h"
+#include "exec/origin.h"
 #include "exec/strong.h"
 #include "exec/unit.h"
 
@@ -138,6 +139,9 @@ static void create_cta(struct emu_cluster *cluster, unsigned rank)
     if (launch->settings.races) {
         cta->shadow = emu_shadow_create(cta->shared_bytes);
     }
+    if (program->scales_blocks) {
+        emu_origins_create(cta);
+    }
     unsigned threads = launch->block[0] * launch->block[1] * launch->block[2];
     cta->warp_count = (unsigned)emu_ceil_div(threads, EMU_LANES);
     cta->warps_left = cta->warp_count;
@@ -201,6 +205,7 @@ static void destroy_cta(struct emu_cta *cta)
     emu_shadow_free(cta->shadow);
     emu_free(cta->shared);
     emu_free(cta->shared_state);
+    emu_origins_free_cta(cta);
     emu_free(cta->warps);
 }
 
@@ -216,6 +221,7 @@ void emu_cluster_destroy(struct emu_cluster *cluster)
     emu_sync_table_free(cluster->sync_table);
     emu_watches_free(cluster->watches);
     emu_lane_agents_free(cluster->lane_agents);
+    emu_origins_free_cluster(cluster);
     emu_free(cluster->ctas);
     emu_free(cluster);
 }

@@ -96,6 +96,7 @@ struct emu_program {
      * thread, and races between them are found. */
     bool shares_grid;
     bool uses_launch_control;
+    bool scales_blocks;           /* by tcgen05.mma with .block_scale */
     bool allocates_tensor_memory; /* of which a multiprocessor has one for all its CTAs */
     uint32_t *register_slots;     /* by PTX register: slot, or predicate */
     uint32_t condition_code;      /* predicate of add.cc and its like, plus 1; 0: none */
@@ -124,6 +125,8 @@ struct emu_cta;
 struct emu_cluster;
 struct emu_grid;
 struct emu_async;
+struct emu_origin; /* exec/origin.h */
+struct emu_deliveries;
 
 /* Shared memory's state, one per byte. */
 enum { EMU_UNDEFINED = 0, EMU_DEFINED = 1, EMU_BARRIER = 2 };
@@ -190,6 +193,7 @@ struct emu_cta {
     uint32_t shared_bytes;   /* end of legal offsets */
     uint32_t dynamic_shared; /* offset of the dynamic part */
     struct emu_shadow *shadow;
+    struct emu_origin *origins; /* of its bytes; NULL: nobody asks */
     struct emu_warp *warps;
     unsigned warp_count;
     unsigned warps_left;
@@ -244,6 +248,7 @@ struct emu_cluster {
     struct emu_sync_table *sync_table; /* views that strong accesses published */
     struct emu_watch *watches;         /* shadows of global allocations; see the grid's */
     struct emu_lane_agents *lane_agents;
+    struct emu_deliveries *deliveries; /* by copies, to shared memory */
     void *async_state;
     void *tensor_state;
 };

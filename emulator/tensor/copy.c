@@ -4,9 +4,11 @@
 
 #include "async/mbarrier.h"
 #include "exec/async.h"
+#include "exec/origin.h"
 #include "tensor/descriptor.h"
 #include "tensor/engine.h"
 #include "tensor/opcodes.h"
+#include "tensor/scale_origin.h"
 #include "tensor/tmem.h"
 #include "tensor/unvalidated.h"
 
@@ -78,9 +80,23 @@ static bool read_chunk(const struct emu_actor *actor, struct emu_cta *cta,
     return true;
 }
 
-static bool copy_row(const struct emu_actor *actor, struct emu_cta *cta,
-                     const struct copy_task *task, const struct copy_shape *shape,
-                     unsigned row)
+/* Says where a row's bytes in a lane came from, where they can be scale factors. */
+static void note_origin(const struct emu_scale_copy *scales, struct emu_cta *cta,
+                        const struct copy_task *task, unsigned bytes, unsigned row,
+                        uint32_t lane)
+{
+    if (cta->origins == NULL || task->tile.packing != EMU_PACK_8) {
+        return;
+    }
+    for (unsigned byte = 0; byte < bytes; byte += CHUNK_BYTES) {
+        emu_scale_cells_note(scales, cta, emu_tile_address(&task->tile, row, byte), row,
+                             byte, lane, emu_tmem_column(task->address) + byte / 4);
+    }
+}
+
+static bool copy_row(const struct emu_actor *actor, const struct emu_scale_copy *scales,
+                     struct emu_cta *cta, const struct copy_task *task,
+                     const struct copy_shape *shape, unsigned row)
 {
     uint8_t data[MOST_BYTES];
     uint8_t defined[MOST_BYTES];
@@ -100,6 +116,7 @@ static bool copy_row(const struct emu_actor *actor, struct emu_cta *cta,
                 memchr(defined + (size_t)4 * i, EMU_UNDEFINED, 4) == NULL ? EMU_DEFINED
                                                                           : EMU_UNDEFINED;
         }
+        note_origin(scales, cta, task, shape->bytes, row, lane);
     }
     return true;
 }
@@ -118,8 +135,10 @@ static bool run_copy(struct emu_tensor_op *op)
             return false;
         }
         emu_tmem_note(&writer, ctas[i], 0, EMU_TMEM_LANES, op->column, op->columns, true);
+        const struct emu_scale_copy scales = {op->insn,
+                                              emu_delivery_number(op->warp->cta->cluster)};
         for (unsigned row = 0; row < form->shape->rows; row++) {
-            if (!copy_row(&reader, ctas[i], task, form->shape, row)) {
+            if (!copy_row(&reader, &scales, ctas[i], task, form->shape, row)) {
                 return false;
             }
         }

@@ -341,5 +341,6 @@ void emu_tensor_engine_free(struct emu_tensor_cluster *cluster)
         cluster->threads = thread->next;
         emu_free(thread);
     }
+    emu_free(cluster->scale_uses);
     emu_free(cluster->scratch);
 }

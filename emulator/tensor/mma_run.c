@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tensor/mma.h"
+#include "tensor/scale_origin.h"
 #include "tensor/tmem.h"
 
 #define MOST_ROWS      256u
@@ -383,6 +384,9 @@ bool emu_mma_run(struct emu_tensor_op *op)
                             b + (size_t)i * task->b.rows * task->b.k)) {
             return false;
         }
+    }
+    if (task->factors != 0) {
+        emu_scale_uses_check(&actor, ctas, task);
     }
     for (unsigned i = 0; i < count; i++) {
         if (!run_cta(&actor, ctas[i], i, task, a, b)) {

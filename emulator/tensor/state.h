@@ -48,6 +48,7 @@ struct emu_tensor_cluster {
     uint32_t advised;   /* features, see unvalidated.h */
     struct emu_tensor_thread *threads; /* that issued tcgen05.mma, .cp or .commit */
     struct emu_tensor_op *ops, *ops_last;
+    struct emu_scale_uses *scale_uses; /* made at the first one */
     uint32_t *scratch; /* operands of the operation at hand; made at the first use */
 };
 

@@ -347,6 +347,7 @@ static bool decode_factors(struct emu_decoder *decoder, struct mma_form *form)
     if (!scaled) {
         return true;
     }
+    decoder->program->scales_blocks = true;
     bool mxf8 = form->kind == EMU_KIND_MXF8F6F4;
     switch (emu_take_one_of(decoder, words, 5)) {
     case 0:

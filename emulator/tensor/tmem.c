@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "tensor/scale_origin.h"
+
 #define GROUP_LANES 16u
 #define CELL_BYTES  4u
 
@@ -30,6 +32,7 @@ void emu_tmem_free(struct emu_tmem *tmem)
 {
     if (tmem != NULL) {
         emu_shadow_free(tmem->shadow);
+        emu_scale_cells_free(tmem->scales);
         emu_free(tmem);
     }
 }
@@ -237,6 +240,9 @@ void emu_tmem_note(const struct emu_actor *actor, struct emu_cta *cta, uint32_t 
                    uint32_t lanes, uint32_t column, uint32_t columns, bool write)
 {
     struct emu_shadow *shadow = emu_tmem_of(cta)->shadow;
+    if (write) {
+        emu_scale_cells_forget(emu_tmem_of(cta), first_lane, lanes, column, columns);
+    }
     if (shadow == NULL) {
         return;
     }

@@ -20,6 +20,7 @@ struct emu_tmem {
     /* One watched cell for 16 lanes of a column, because nothing but tcgen05.cp.4x256b
      * touches fewer; NULL when races are not checked. */
     struct emu_shadow *shadow;
+    struct emu_scale_cells *scales;         /* made at the first tcgen05.cp */
     uint32_t block_columns[EMU_TMEM_UNITS]; /* of an allocation that begins there, or 0 */
     bool taken[EMU_TMEM_UNITS];
     uint32_t last_columns; /* of the latest allocation; 0: none was made */
@@ -58,7 +59,8 @@ bool emu_tmem_check(struct emu_warp *warp, const struct emu_insn *insn, unsigned
 bool emu_tmem_need_defined(const struct emu_actor *actor, struct emu_cta *cta,
                            uint32_t first_lane, uint32_t lanes, uint32_t column,
                            uint32_t columns, const char *access_name);
-/* Notes an access for race checking; one that conflicts with another is reported. */
+/* Notes an access for race checking; one that conflicts with another is reported. Whoever
+ * writes calls it before. */
 void emu_tmem_note(const struct emu_actor *actor, struct emu_cta *cta, uint32_t first_lane,
                    uint32_t lanes, uint32_t column, uint32_t columns, bool write);
 

@@ -48,6 +48,15 @@ def two_quarters(guard, opcode, operands):
     return guard + opcode.replace("32x128b.warpx4", "64x128b.warpx2::02_13") + operands
 
 
+def copy_from(distance):
+    """A copy to cells takes what lies so many bytes before."""
+    def change(guard, opcode, operands):
+        target, source = operand_list(operands)
+        return scoped(f".reg .b64 mutant;\nadd.s64 mutant, {source}, -{distance >> 4};", guard,
+                      f"{opcode} {target}, mutant;")
+    return rewrite(CELLS, change)
+
+
 def copy_late(ptx):
     """A copy to cells stands behind the multiplications that read them."""
     last = list(statement(SCALED).finditer(ptx))[-1]
@@ -174,6 +183,7 @@ def rules_of(kind, k_pieces):
     columns = k_pieces * along_k  # of a stage
     rules = {
         "to the cells of another stage": rewrite(CELLS, offset_in_register(columns)),
+        "copy to cells of the stage before": copy_from(k_pieces * (1 + B_PIECES) * 512),
         "drop a copy to cells": drop(CELLS),
         "copy to cells late": copy_late,
         "copy to two quarters": rewrite(CELLS, two_quarters),
@@ -229,6 +239,7 @@ TENSOR_SCALE_RULES = {
     "pairs of scales: the odd CTA's are left": clear_own,
     "pairs of scales: cleared scales are not released": first_behind(
         r"fence\.acq_rel\.cluster", CLEARED, drop_text),
+    "pairs of scales: copy to cells of the stage before": copy_from(4 * (1 + B_PIECES) * 512),
     "pairs of scales: drop a copy to cells": drop(CELLS),
     "pairs of scales: copy to cells late": copy_late,
 }

@@ -15,6 +15,7 @@ from emulated_runs import Runner  # noqa: E402
 from mutated_kernels import KERNELS  # noqa: E402
 from mutation_rules import RULES  # noqa: E402
 from tap import named_tests, run_tests  # noqa: E402
+from tensor_scale_rules import TENSOR_SCALE_RULES  # noqa: E402
 
 TOOL, DRIVER = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 SETTINGS = "async=latest,schedule=fair,seed=1,threads=1,max_steps=1000000"
@@ -34,7 +35,7 @@ class Broken:
         done = self.run("", MUTANT_DUMP=dump)
         assert done.returncode == 0, done.stdout + done.stderr
         text = dump.read_text()
-        _, change = list(RULES[self.rule](text))[self.place]
+        _, change = list((RULES | TENSOR_SCALE_RULES)[self.rule](text))[self.place]
         self.file.write_text(change(text))
         return self
 
@@ -99,6 +100,15 @@ def test_missing_wait_for_the_grid_before_is_found_back_to_back():
             expect(done.returncode == 1 and "error [race]" in done.stderr, done)
             expect("griddepcontrol.wait does not stand between them" in done.stderr or
                    "nothing orders them" in done.stderr, done)
+
+
+def test_scale_factors_of_the_stage_before_are_named():
+    for name, kind in (("sm_100a scales of MX", "mx"), ("sm_100a pair, scales of NVFP4", "pairs of scales")):
+        with Broken(name, f"{kind}: copy to cells of the stage before") as broken:
+            done = broken.run(",definedness=off")  # for the first stage, which has none before it
+            expect(done.returncode == 1 and "warning [scale-origin] row 0 of A is multiplied by a "
+                   "scale factor of other elements" in done.stderr, done)
+            expect("and so did their own factors" in done.stderr, done)
 
 
 def test_second_launch_must_have_something_to_read_of_the_first():
