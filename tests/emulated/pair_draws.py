@@ -48,11 +48,14 @@ def draw_k(draw, block, stages):
                         draw.randint(1, 8 * block)])
 
 
+def draw_clusters(draw, clusters):
+    return draw.choices(clusters, CLUSTER_WEIGHTS[:len(clusters)])[0]
+
+
 def draw_config(draw):
     """(its words, rows and columns of D in a tile, the cluster, stages)"""
     m, n, group = draw_shape(draw)
-    clusters = PAIR_CLUSTERS if group == 2 else SINGLE_CLUSTERS
-    cluster = draw.choices(clusters, CLUSTER_WEIGHTS[:len(clusters)])[0]
+    cluster = draw_clusters(draw, PAIR_CLUSTERS if group == 2 else SINGLE_CLUSTERS)
     stages = draw.choice([2, 2, 3, 4])
     words = [f"mma={m}x{n}", f"cta_group={group}", f"cluster={cluster[0]}x{cluster[1]}",
              f"stages={stages}"]
