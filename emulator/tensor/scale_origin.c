@@ -144,11 +144,18 @@ static struct emu_scale_uses *uses_of(const struct emu_actor *actor)
     return cluster->scale_uses;
 }
 
+/* Of elements along M or N a block's lines may come by several copies. */
+static bool came_together(const struct emu_delivery *one, const struct emu_delivery *other)
+{
+    return one->tensor == other->tensor && one->barrier == other->barrier &&
+           one->phase == other->phase;
+}
+
 static bool is_same_block(const struct emu_origin *one, const struct emu_origin *other,
                           bool mn_major)
 {
     return one->address == other->address ||
-           (mn_major ? one->delivery->address == other->delivery->address
+           (mn_major ? came_together(one->delivery, other->delivery)
                      : one->row == other->row);
 }
 

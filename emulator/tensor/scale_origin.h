@@ -8,7 +8,9 @@
  * factors were not copied, or not yet, or lie elsewhere. What block it is says the address
  * in global memory that a copy has brought it from. Factors are told apart by the copy that
  * has brought them to shared memory, too: two tcgen05.cp of the same bytes are of the same
- * block. One factor for all that one row of a copy has brought is one of a longer block.
+ * block. One factor for all that one row of a copy has brought is one of a longer block;
+ * of elements that are not K-major, for all that came of a tensor with one phase of an
+ * mbarrier.
  *
  * Factors that came with another phase of an mbarrier than the elements are for other ones,
  * if that phase has brought factors of the same tensor, too.
