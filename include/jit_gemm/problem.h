@@ -87,14 +87,15 @@ typedef enum jit_gemm_scale_layout {
  *
  * Blocks have `block_mn` rows of A or columns of B and `block_k` elements along K. D is the
  * A of the next product: its blocks have `block_mn` rows and `block_k` columns. There are
- * blocks of 1x128 and 128x128 with scales of f32, of 1x32 with scales of ue8m0, the MX
- * format, and of 1x16 with scales of ue4m3, the NV format; the last ones along a dimension
- * may have fewer elements. All fields but `kind` and `dtype` must be zero for other kinds.
+ * blocks of 1x128 and 128x128 with scales of f32, of 1x128 with scales of ue8m0, of 1x32
+ * with scales of ue8m0, the MX format, and of 1x16 with scales of ue4m3, the NV format; the
+ * last ones along a dimension may have fewer elements. All fields but `kind` and `dtype`
+ * must be zero for other kinds.
  */
 typedef struct jit_gemm_scale {
     jit_gemm_scale_kind kind; /**< How many scales there are. */
     jit_gemm_dtype dtype;     /**< Element type: f32, of 1x32 blocks ue8m0, of 1x16 blocks
-                                 ue4m3; zero means it. */
+                                 ue4m3; zero means it. Of 1x128 blocks also ue8m0. */
     uint32_t block_mn;        /**< Rows of A or D, or columns of B, of a block. */
     uint32_t block_k;         /**< Elements along K, or columns of D, of a block. */
     uint32_t layout;          /**< Of blocks: a ::jit_gemm_scale_layout. */

@@ -91,7 +91,8 @@ static jit_gemm_status check_scaled_type(const struct input *input)
 {
     const jit_gemm_scale *scale = &input->matrix->scale;
     const bool is_e2m1 = input->matrix->dtype == JIT_GEMM_DTYPE_E2M1;
-    if (is_e2m1 ? jg_scale_is_multiplied(scale) : scale->dtype != JIT_GEMM_DTYPE_UE4M3) {
+    const bool is_of_4_bits = jg_scale_is_multiplied(scale) && scale->block_k <= 32;
+    if (is_e2m1 ? is_of_4_bits : scale->dtype != JIT_GEMM_DTYPE_UE4M3) {
         return JIT_GEMM_OK;
     }
     return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, input->scale_field,
@@ -122,10 +123,11 @@ static jit_gemm_status check_block_scales(const jit_gemm_problem *problem)
     }
     const bool is_multiplied = jg_scale_is_multiplied(&problem->a.scale);
     if (is_multiplied != jg_scale_is_multiplied(&problem->b.scale) ||
-        (is_multiplied && problem->a.scale.dtype != problem->b.scale.dtype)) {
+        (is_multiplied && (problem->a.scale.dtype != problem->b.scale.dtype ||
+                           problem->a.scale.block_k != problem->b.scale.block_k))) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED,
                        is_multiplied ? "problem.b.scale.kind" : "problem.a.scale.kind",
-                       "give A and B one of the scales mx and nv, or neither",
+                       "give A and B one of the scales mx, nv and 1x128ue8m0, or neither",
                        "there is no kernel for scale %s of A beside %s of B",
                        jg_scale_name(&problem->a.scale), jg_scale_name(&problem->b.scale));
     }

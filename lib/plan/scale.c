@@ -28,6 +28,11 @@ static const struct form {
       .dtype = JIT_GEMM_DTYPE_F32,
       .block_mn = 128,
       .block_k = 128}},
+    {"1x128ue8m0",
+     {.kind = JIT_GEMM_SCALE_BLOCK,
+      .dtype = JIT_GEMM_DTYPE_UE8M0,
+      .block_mn = 1,
+      .block_k = 128}},
     {"mx",
      {.kind = JIT_GEMM_SCALE_BLOCK,
       .dtype = JIT_GEMM_DTYPE_UE8M0,
@@ -181,8 +186,8 @@ static jit_gemm_status check_block(char letter, const jit_gemm_scale *scale)
 {
     if (find_form(scale) == NULL) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field_of(letter, "block_k").text,
-                       "give blocks of 1x128 or 128x128 and f32, of 1x32 and ue8m0, or of "
-                       "1x16 and ue4m3",
+                       "give blocks of 1x128 or 128x128 and f32, of 1x128 or 1x32 and "
+                       "ue8m0, or of 1x16 and ue4m3",
                        "there are no scales of blocks of %ux%u and type %s",
                        scale->block_mn, scale->block_k, jg_dtype_name(scale->dtype));
     }
@@ -311,7 +316,8 @@ jit_gemm_status jg_scale_check_kernel(const struct jg_scale_side *side)
     if (is_input) {
         return check_input(side);
     }
-    if (letter == 'd' && is_block && scale->block_mn == 1) {
+    const bool is_power_of_128 = jg_scale_is_multiplied(scale) && scale->block_k == 128;
+    if (letter == 'd' && is_block && scale->block_mn == 1 && !is_power_of_128) {
         return check_computed(scale);
     }
     return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field_of(letter, "kind").text,

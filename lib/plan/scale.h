@@ -10,7 +10,7 @@
 #include "jit_gemm/problem.h"
 
 /* Hints: all names. */
-#define JG_SCALES        "scales: none tensor vector 1x128 128x128 mx nv"
+#define JG_SCALES        "scales: none tensor vector 1x128 128x128 1x128ue8m0 mx nv"
 #define JG_SCALE_LAYOUTS "layouts: row column 128x4 8x4 mn_k4; linear is row"
 
 enum { JG_SCALE_PIECE_ROWS = 128, JG_SCALE_PIECE_BYTES = 512 /* of the layout 128x4 */ };

@@ -261,6 +261,15 @@ static const char *const scale_layouts[] = {[JIT_GEMM_SCALE_LAYOUT_ROW] = "kRow"
                                             [JIT_GEMM_SCALE_LAYOUT_COLUMN] = "kColumn",
                                             [JIT_GEMM_SCALE_LAYOUT_128X4] = "k128x4"};
 
+/* One that the tensor core multiplies by (jg/common/block_scale.cuh). */
+static const char *piece_scale_of(const jit_gemm_scale *scale)
+{
+    if (scale->dtype != JIT_GEMM_DTYPE_UE8M0) {
+        return "NvScale";
+    }
+    return scale->block_k == 128 ? "PowerScale" : "MxScale";
+}
+
 /* What sums of a block of K are multiplied by (jg/common/block_scale.cuh). */
 static void print_block_scale(const char *name, const jit_gemm_scale *scale,
                               struct jg_str *out)
@@ -268,8 +277,7 @@ static void print_block_scale(const char *name, const jit_gemm_scale *scale,
     if (scale->kind != JIT_GEMM_SCALE_BLOCK) {
         jg_str_printf(out, "    using %s = jg::NoBlockScale;\n", name);
     } else if (jg_scale_is_multiplied(scale)) {
-        jg_str_printf(out, "    using %s = jg::%s;\n", name,
-                      scale->dtype == JIT_GEMM_DTYPE_UE8M0 ? "MxScale" : "NvScale");
+        jg_str_printf(out, "    using %s = jg::%s;\n", name, piece_scale_of(scale));
     } else {
         jg_str_printf(out, "    using %s = jg::BlockScale<%u, jg::ScaleLayout::%s>;\n",
                       name, scale->block_mn, scale_layouts[scale->layout]);

@@ -203,10 +203,17 @@ static int64_t expect_sums(struct data *data, const char *text)
 static const struct {
     const char *text;
     int k_step; /* what K is a multiple of */
-} types[] = {{"a=mxfp8", 32},          {"a=mxfp8e5m2 b=mxfp8", 32},
-             {"a=mxfp4", 32},          {"a=nvfp4", 32},
-             {"a=mxfp8 b=mxfp4", 128}, {"a=mxfp8e5m2 b=mxfp4", 128},
-             {"a=mxfp4 b=mxfp8", 128}, {"a=mxfp4 b=mxfp8e5m2", 128}};
+} types[] = {{"a=mxfp8", 32},
+             {"a=mxfp8e5m2 b=mxfp8", 32},
+             {"a=mxfp4", 32},
+             {"a=nvfp4", 32},
+             {"a=mxfp8 b=mxfp4", 128},
+             {"a=mxfp8e5m2 b=mxfp4", 128},
+             {"a=mxfp4 b=mxfp8", 128},
+             {"a=mxfp4 b=mxfp8e5m2", 128},
+             {"a=e4m3 a_scale=1x128ue8m0 a_scale_layout=128x4 b=e5m2 b_scale=1x128ue8m0 "
+              "b_scale_layout=128x4",
+              32}};
 
 enum { TYPES = sizeof(types) / sizeof(types[0]) };
 

@@ -273,7 +273,7 @@ static struct side make_side(jit_gemm_context *context, const jit_gemm_matrix *m
     for (int64_t i = 0; i < count * blocks; i++) {
         const int exponent = exponent_of(i / blocks, i % blocks);
         const float value = ldexpf(1.0F, exponent);
-        if (scale.block_k == 128) {
+        if (scale.dtype == JIT_GEMM_DTYPE_F32) {
             memcpy(rows + i * 4, &value, sizeof(value));
         } else {
             rows[i] = (unsigned char)(127 + exponent);
@@ -345,6 +345,14 @@ Test(packed_scales, products_of_mx_take_what_was_packed)
     expect_product("sm_100a", "m=130 n=72 k=320 a=mxfp8 d=f32",
                    JIT_GEMM_SCALE_LAYOUT_MN_K4);
     expect_product("sm_100a", "m=130 n=72 k=320 a=mxfp8 d=f32", JIT_GEMM_SCALE_LAYOUT_8X4);
+}
+
+Test(packed_scales, products_of_powers_of_two_take_what_was_packed)
+{
+    expect_product("sm_100a",
+                   "m=130 n=72 k=1184 a=e4m3 d=f32 a_scale=1x128ue8m0 a_scale_layout=128x4 "
+                   "b_scale=1x128ue8m0 b_scale_layout=128x4",
+                   JIT_GEMM_SCALE_LAYOUT_MN_K4);
 }
 
 Test(packed_scales, products_of_blocks_take_what_was_packed)

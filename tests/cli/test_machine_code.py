@@ -79,8 +79,10 @@ ADDED = [
 # copies scales to tensor memory, 128 rows by 4 blocks of them at a time.
 GELU = ["--epilogue", "d = gelu(acc + bias);", "--operand", "bias:row_vector:bf16"]
 GATED = ["--epilogue", "d = silu(acc0) * acc1;"]
+POWERS = ["a_scale=1x128ue8m0", "a_scale_layout=128x4", "b_scale=1x128ue8m0", "b_scale_layout=128x4"]
 SCALED = [
     (["mxfp8", "d=bf16", *GELU], "mxf8f6f4.block_scale", 4, 3),
+    (["e4m3", "d=bf16", *POWERS, *GELU], "mxf8f6f4.block_scale", 4, 3),
     (["mxfp4", "d=bf16", *GELU], "mxf4.block_scale.block32", 4, 6),
     (["nvfp4", "d=bf16", *GELU], "mxf4nvf4.block_scale.block16", 4, 12),
     (["mxfp8", "d=mxfp8", "pair=halves", *GATED], "mxf8f6f4.block_scale", 8, 3),

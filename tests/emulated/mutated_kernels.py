@@ -252,6 +252,14 @@ KERNELS = {
                 "b_scale=mx", "b_scale_layout=128x4", "--arch", "sm_100a",
                 "--config", "mma=128x96 cluster=1x1 scheduler=static stages=3"],
     },
+    # Powers of two, four of whose blocks of 128 are a piece's.
+    "sm_100a powers of two": {
+        "of": "tcgen05.mma",
+        "only": "powers",
+        "run": ["130x288x1184", "e4m3", "d=bf16", "a_scale=1x128ue8m0", "a_scale_layout=128x4",
+                "b_scale=1x128ue8m0", "b_scale_layout=128x4", "--arch", "sm_100a",
+                "--config", "mma=128x96 cluster=1x1 scheduler=static stages=3"],
+    },
     # The same of 4-bit floats, whose stages have several pieces along K, which ends inside of an
     # instruction,
     "sm_100a scales of MXFP4": {

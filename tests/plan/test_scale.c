@@ -19,6 +19,9 @@ static jit_gemm_status normalize(const char *text)
 }
 
 #define MX "a_scale=mx a_scale_layout=128x4 b_scale=mx b_scale_layout=128x4"
+#define POWERS                                                    \
+    "a_scale=1x128ue8m0 a_scale_layout=128x4 b_scale=1x128ue8m0 " \
+    "b_scale_layout=128x4"
 
 Test(scale, computed_scales_that_there_is_a_kernel_for)
 {
@@ -93,7 +96,22 @@ Test(scale, scales_of_input_blocks_that_there_is_no_kernel_for_are_refused_by_na
          "give the layout 128x4"},
         {"8x8x8 e4m3 a_scale=mx a_scale_layout=128x4",
          "problem.b.scale.kind: there is no kernel for scale mx of A beside none of B; give "
-         "A and B one of the scales mx and nv, or neither"},
+         "A and B one of the scales mx, nv and 1x128ue8m0, or neither"},
+        {"8x8x8 e4m3 a_scale=1x128ue8m0 a_scale_layout=128x4 b_scale=mx "
+         "b_scale_layout=128x4",
+         "problem.b.scale.kind: there is no kernel for scale 1x128ue8m0 of A beside mx of B"},
+        {"8x8x8 e4m3 a_scale=1x128ue8m0 a_scale_layout=128x4 b_scale=128x128",
+         "problem.b.scale.kind: there is no kernel for scale 1x128ue8m0 of A beside 128x128 "
+         "of B"},
+        {"8x8x8 e4m3 a_scale=1x128ue8m0 a_scale_layout=mn_k4 b_scale=1x128ue8m0",
+         "problem.a.scale.layout: there is no kernel for scale 1x128ue8m0 of A in layout "
+         "mn_k4 yet; give the layout 128x4"},
+        {"8x8x64 a=e2m1 " POWERS,
+         "problem.a.scale.kind: there is no kernel for scale 1x128ue8m0 of A of type e2m1; "
+         "give the scale mx or nv"},
+        {"8x8x8 e4m3 d_scale=1x128ue8m0 d_scale_layout=128x4",
+         "problem.d.scale.kind: there is no kernel for scale 1x128ue8m0 of D yet; give "
+         "1x128, mx or nv"},
         {"8x8x8 e4m3 b_scale=mx b_scale_layout=128x4 a_scale=1x128",
          "problem.a.scale.kind: there is no kernel for scale 1x128 of A beside mx of B"},
         {"8x8x8 bf16 a_scale=mx a_scale_layout=128x4 b_scale=mx b_scale_layout=128x4",
@@ -233,6 +251,8 @@ Test(scale, extents_are_those_of_the_layouts)
         {"1x128", JIT_GEMM_SCALE_LAYOUT_COLUMN, 8, 300, 3, 8},
         {"mx", JIT_GEMM_SCALE_LAYOUT_128X4, 128, 128, 1, 512},
         {"mx", JIT_GEMM_SCALE_LAYOUT_128X4, 129, 129, 2, 1024},
+        {"1x128ue8m0", JIT_GEMM_SCALE_LAYOUT_128X4, 128, 512, 1, 512},
+        {"1x128ue8m0", JIT_GEMM_SCALE_LAYOUT_128X4, 129, 513, 2, 1024},
         {"128x128", JIT_GEMM_SCALE_LAYOUT_ROW, 300, 300, 3, 3},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// BlockScale, MxScale, NvScale: the scales of blocks of an input, and where they lie in
-// memory (docs/scales.md). Config::ABlockScale and BBlockScale are those of the product's A
-// and B, or NoBlockScale. Sums of f32-scaled blocks are promoted block by block
-// (tile/block_scales.cuh), by those of MX and NV the tensor core multiplies itself
+// BlockScale, MxScale, NvScale, PowerScale: the scales of blocks of an input, and where
+// they lie in memory (docs/scales.md). Config::ABlockScale and BBlockScale are those of the
+// product's A and B, or NoBlockScale. Sums of f32-scaled blocks are promoted block by block
+// (tile/block_scales.cuh), by the others the tensor core multiplies itself
 // (sm100a/scale_tiles.cuh); the reference multiplies element by element.
 #pragma once
 #include <jg/common/choices.cuh>
@@ -61,13 +61,16 @@ struct PieceScale {
 };
 using MxScale = PieceScale<ue8m0, 32>;
 using NvScale = PieceScale<ue4m3, 16>;
+// A power of two for four of the blocks that the tensor core knows.
+using PowerScale = PieceScale<ue8m0, 128>;
 
 // Does the tensor core multiply by scales?
 template <class Config>
 constexpr JG_DEVICE bool is_block_scaled()
 {
     return IsSame<typename Config::ABlockScale, MxScale>::value ||
-           IsSame<typename Config::ABlockScale, NvScale>::value;
+           IsSame<typename Config::ABlockScale, NvScale>::value ||
+           IsSame<typename Config::ABlockScale, PowerScale>::value;
 }
 
 // Are sums multiplied by scales when they leave the tensor core?

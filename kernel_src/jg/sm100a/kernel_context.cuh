@@ -225,6 +225,7 @@ struct KernelContext {
                 const u32 begin = item.k_first + k * Config::kBlockK;
                 Mma::issue_scaled(smem.input[i], smem.scales.stage[i],
                                   tmem.scales().block(i), accumulator, item.col,
+                                  ScaleTiles<Config>::first_block(begin),
                                   begin < shape.k ? shape.k - begin : 0, k == first);
             } else {
                 Mma::issue(smem.input[i], Group::blocks(end - k), accumulator, k == first);

@@ -83,11 +83,13 @@ class MmaOp {
     // memory before. `scales`: the cells of this stage, which its last multiplications have
     // read when the stage is filled again. These were committed to whoever filled it, and a
     // copy is not ordered behind them by itself: the fence makes it come after the wait.
-    // `column`: of the product, the tile's first; `k`: elements of K from the block's first
-    // on. Scales beyond the end of K, which may be anything, are not read, or are zeros.
+    // `column`: of the product, the tile's first; `first_scale`: of its piece, of the
+    // stage's first block; `k`: elements of K from the stage's first on. Scales beyond the
+    // end of K, which may be anything, are not read, or are zeros.
     static JG_DEVICE void issue_scaled(const Tiles &tiles,
                                        const ScaleTiles<Config> &scale_tiles, u32 scales,
-                                       u32 accumulator, u32 column, u32 k, bool is_first)
+                                       u32 accumulator, u32 column, u32 first_scale, u32 k,
+                                       bool is_first)
     {
         using Scale = typename Config::ABlockScale;
         using Scales = ScaleTiles<Config>;
@@ -118,7 +120,8 @@ class MmaOp {
                         b + i * k_step<InputB<Config>>() + of_b * kColumnsStep,
                         ptx::tcgen05_scaled_instruction<A, B, typename Scale::Type>(
                             Config::kAKMajor, Config::kBKMajor, kM, kN) |
-                            ptx::tcgen05_scale_id(block % ScalePiece::kBlocks),
+                            ptx::tcgen05_scale_id((block + first_scale) %
+                                                  ScalePiece::kBlocks),
                         scales + cell(piece, Scales::band_of_a(of_a)),
                         b_scales + cell(piece, Scales::band_of_b(of_b)),
                         i > 0 || !is_first);

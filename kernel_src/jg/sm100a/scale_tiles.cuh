@@ -5,10 +5,11 @@
 // Scales lie in pieces of 128 rows by 4 blocks of K, 512 bytes that are a row of a tensor
 // map (docs/scales.md, layout 128x4); its next dimensions are the pieces along K and those
 // along M or N. A stage's K has the blocks of one piece of MXFP8, two of MXFP4 and four of
-// NVFP4, which come as one copy with those of all rows that a tile touches. Of a pair each
-// CTA has those of its own rows of A and of all columns of B, because the tensor core of
-// each multiplies all of these. A tile's first column may lie inside of a piece, at a
-// multiple of 32. Pieces that the matrix lacks are zeros. Where a tile has both
+// NVFP4, which come as one copy with those of all rows that a tile touches. Where a scale
+// is of 128 elements, a stage has one block of a piece, which comes for each of its four.
+// Of a pair each CTA has those of its own rows of A and of all columns of B, because the
+// tensor core of each multiplies all of these. A tile's first column may lie inside of a
+// piece, at a multiple of 32. Pieces that the matrix lacks are zeros. Where a tile has both
 // accumulators of a gated D, from two halves of a matrix, it has the pieces of each: a half
 // begins with a piece.
 //
@@ -33,8 +34,14 @@ constexpr JG_DEVICE u32 count_pieces(u32 columns)
 
 template <class Config, bool = is_block_scaled<Config>()>
 struct alignas(128) ScaleTiles {
-    static constexpr u32 kKPieces =
-        Config::kBlockK / Config::ABlockScale::kBlockK / ScalePiece::kBlocks;
+    static constexpr u32 kBlocks = Config::kBlockK / Config::ABlockScale::kBlockK;
+    static constexpr bool kSharesPiece = kBlocks < ScalePiece::kBlocks; // with other stages
+    static constexpr u32 kKPieces = kSharesPiece ? 1 : kBlocks / ScalePiece::kBlocks;
+    // Of a stage that begins at element `k`, its first block's place in the piece.
+    static constexpr JG_DEVICE u32 first_block(u32 k)
+    {
+        return kSharesPiece ? k / Config::ABlockScale::kBlockK % ScalePiece::kBlocks : 0;
+    }
     // Halves of A and of B, each with an accumulator and a multiplication.
     static constexpr u32 kAHalves = InputA<Config>::kGateRows > 0 ? 2 : 1;
     static constexpr u32 kBHalves = InputB<Config>::kGateRows > 0 ? 2 : 1;
@@ -98,7 +105,10 @@ class ScaleLoader {
     // Those of the block of K that begins at element `k`.
     JG_DEVICE void load(Tiles &tiles, u64 *full, const WorkItem &item, u32 k) const
     {
-        const u32 k_piece = k / Config::kBlockK * Tiles::kKPieces;
+        const u32 stage = k / Config::kBlockK;
+        const u32 k_piece = Tiles::kSharesPiece
+                                ? stage * Tiles::kBlocks / ScalePiece::kBlocks
+                                : stage * Tiles::kKPieces;
         const u32 a_row = InputA<Config>::row_of_half(item.row);
         const u32 b_row = InputB<Config>::row_of_half(item.col);
 #pragma unroll

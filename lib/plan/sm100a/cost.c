@@ -184,11 +184,13 @@ static double predict_kernel_us(const struct jg_trial *trial, double *ret_waitin
            CLOCK_HZ * 1e6;
 }
 
-/* Of an input, each with the scale of the tensor core that it may have. */
+/* Of an input, each with the scale of the tensor core that it may have. A piece comes for
+ * each block of 128 bytes, whole, though four of 128 elements share it. */
 static double count_element_bytes(const struct jg_matrix *matrix)
 {
+    const double block = matrix->scale.block_k == 128 ? 32.0 : matrix->scale.block_k;
     return jg_dtype_bits(matrix->dtype) / 8.0 +
-           (jg_scale_is_multiplied(&matrix->scale) ? 1.0 / matrix->scale.block_k : 0.0);
+           (jg_scale_is_multiplied(&matrix->scale) ? 1.0 / block : 0.0);
 }
 
 void jg_sm100a_predict(struct jg_trial *trial)

@@ -28,7 +28,8 @@ struct jg_box jg_sm100a_scale_box(const struct jg_product *product, int columns)
 {
     const int blocks = jg_tile_k(product) / (int)product->a.scale.block_k;
     return (struct jg_box){.rows = count_pieces(columns / count_halves_of_b(product)),
-                           .row_bytes = blocks / PIECE_BLOCKS * JG_SCALE_PIECE_BYTES};
+                           .row_bytes = (int)jg_ceil_div(blocks, PIECE_BLOCKS) *
+                                        JG_SCALE_PIECE_BYTES};
 }
 
 int jg_sm100a_scale_columns(const struct jg_product *product,
