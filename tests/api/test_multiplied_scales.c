@@ -271,7 +271,7 @@ Test(multiplied_scales, sums_of_one_cta_are_the_hosts)
 
 Test(multiplied_scales, sums_of_a_pair_are_the_hosts)
 {
-    expect_half(0, SIZES, "mma=256x64 cta_group=2", "sms=4,async=reorder,seed=4");
+    expect_half(0, SIZES, "mma=256x64 cta_group=2 stages=2", "sms=4,async=reorder,seed=4");
     expect_half(1, "m=300 n=300 batch=1", 320, "mma=256x256 cta_group=2 cluster=4x1",
                 "sms=4,async=latest,seed=5");
 }
@@ -284,10 +284,38 @@ Test(multiplied_scales, sums_of_parts_of_k_are_the_hosts)
 
 Test(multiplied_scales, sums_of_few_tokens_are_the_hosts)
 {
-    expect_third(0, "m=5 n=300 batch=2", 576, "mma=128x32 swap_ab=1", "sms=4,async=latest");
+    expect_third(0, "m=5 n=300 batch=2", 1088, "mma=128x32 swap_ab=1 stages=2",
+                 "sms=4,async=latest");
     expect_third(1, "m=5 n=300 batch=2", 576, "mma=128x16 swap_ab=1", "sms=4,async=latest");
     expect_third(2, "m=40 n=300 batch=1", 576, "mma=128x48 swap_ab=1",
                  "sms=4,async=random");
+}
+
+/* One CTA, a pair and a transposed product in every way of asynchrony, and of whose turn it
+ * is. JIT_GEMM_TEST_SEEDS=COUNT: of all types, with so many seeds. */
+Test(multiplied_scales, sums_are_the_hosts_in_every_mode, .timeout = 1200)
+{
+    static const char *const modes[] = {"async=latest", "async=random", "async=reorder",
+                                        "async=eager"};
+    static const char *const turns[] = {"fair", "starve", "deep", "random"};
+    static const struct {
+        const char *sizes, *config;
+    } forms[] = {
+        {"m=40 n=72 batch=1", "mma=128x64 stages=2"},
+        {"m=40 n=72 batch=1", "mma=256x64 cta_group=2 stages=2"},
+        {"m=17 n=132 batch=1", "mma=128x32 swap_ab=1 stages=2"},
+    };
+    const char *wanted = getenv("JIT_GEMM_TEST_SEEDS");
+    const int seeds = wanted == NULL ? 4 : (int)strtol(wanted, NULL, 10);
+    for (int seed = 0; seed < seeds; seed++) {
+        for (int i = 0; i < 3; i++) {
+            char settings[64];
+            snprintf(settings, sizeof(settings), "sms=4,%s,schedule=%s,seed=%d",
+                     modes[seed % 4], turns[(seed + seed / 4) % 4], seed);
+            expect_some(wanted == NULL ? (seed + i) % 3 : 0, wanted == NULL ? 3 : 1,
+                        forms[i].sizes, 1056, forms[i].config, settings);
+        }
+    }
 }
 
 /* A tile's columns begin 0, 1, 2 or 3 words into a piece of scales. */
