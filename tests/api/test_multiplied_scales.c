@@ -312,7 +312,7 @@ Test(multiplied_scales, sums_are_the_hosts_in_every_mode, .timeout = 1200)
             char settings[64];
             snprintf(settings, sizeof(settings), "sms=4,%s,schedule=%s,seed=%d",
                      modes[seed % 4], turns[(seed + seed / 4) % 4], seed);
-            expect_some(wanted == NULL ? (seed + i) % 3 : 0, wanted == NULL ? 3 : 1,
+            expect_some(wanted == NULL ? (size_t)(seed + i) % 3 : 0, wanted == NULL ? 3 : 1,
                         forms[i].sizes, 1056, forms[i].config, settings);
         }
     }
