@@ -285,11 +285,14 @@ struct scale_row {
 };
 
 /* Scales of blocks, in rows that lie further apart than packed; between them is poison. */
-static struct element_view view_blocks(const struct scale_row *row, int64_t batch)
+static struct element_view view_blocks(const struct run_inputs *inputs,
+                                       const struct scale_row *row, int64_t batch)
 {
     const jit_gemm_scale *scale = row->scale;
     if (scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4) {
-        return quantise_scale_view(scale, batch, row->count, row->k);
+        const int64_t count =
+            row->is_b ? row->count : run_groups_scale_rows(&inputs->groups, row->count);
+        return quantise_scale_view(scale, batch, count, row->k);
     }
     const int64_t rows = (row->count + scale->block_mn - 1) / scale->block_mn;
     const int64_t blocks = (row->k + scale->block_k - 1) / scale->block_k;
@@ -329,8 +332,10 @@ double run_block_scale(const jit_gemm_scale *scale, const struct run_matrix *sca
     if (scale->kind != JIT_GEMM_SCALE_BLOCK) {
         return 1;
     }
-    const int64_t at =
-        index_block(scale, view, mn / scale->block_mn, k / scale->block_k, count_of_k);
+    const int64_t row = scales->groups != NULL
+                            ? run_groups_scale_row(scales->groups, batch, mn)
+                            : mn / scale->block_mn;
+    const int64_t at = index_block(scale, view, row, k / scale->block_k, count_of_k);
     return element_load(
         view->dtype, data,
         (size_t)(run_matrix_batch(scales, batch) * view->batch_stride + at));
@@ -344,9 +349,11 @@ static double scale_of(jit_gemm_dtype dtype, float random)
 }
 
 /* For the blocks that there are; all else stays NaN. */
-static int create_pieces(jit_gemm_context *context, const struct scale_row *row,
-                         const struct element_view *view, uint64_t seed)
+static int create_pieces(jit_gemm_context *context, const struct run_inputs *inputs,
+                         const struct scale_row *row, const struct element_view *view,
+                         uint64_t seed)
 {
+    const struct run_groups *groups = row->is_b ? NULL : &inputs->groups;
     const int64_t blocks = (row->k + row->scale->block_k - 1) / row->scale->block_k;
     struct element_view random = {JIT_GEMM_DTYPE_F32, 1, 1, blocks, blocks, blocks};
     float *values = cli_alloc((size_t)(blocks > 0 ? blocks : 1) * sizeof(float));
@@ -355,15 +362,23 @@ static int create_pieces(jit_gemm_context *context, const struct scale_row *row,
     element_fill_poison(view, data);
     for (int64_t i = 0; i < view->batch * row->count; i++) {
         const int64_t batch = i / row->count, r = i % row->count;
+        const int64_t group =
+            groups != NULL ? run_groups_of_row(groups, batch, r, row->count) : batch;
+        const int64_t at_row =
+            groups != NULL && group >= 0 ? run_groups_scale_row(groups, group, r) : r;
+        if (group < 0) {
+            continue; /* a row of no group has no scales */
+        }
         element_fill_random(&random, values, seed + (uint64_t)i);
         for (int64_t block = 0; block < blocks; block++) {
             const int64_t at = batch * view->batch_stride +
-                               index_block(row->scale, view, r, block, row->k);
+                               index_block(row->scale, view, at_row, block, row->k);
             element_store(view->dtype, data, (size_t)at,
                           scale_of(view->dtype, values[block]));
         }
     }
     const int code = create_matrix(context, view, data, COPY_ALIGNMENT, row->target);
+    row->target->groups = groups;
     free(values);
     free(data);
     return code;
@@ -379,11 +394,11 @@ static int create_scale(jit_gemm_context *context, const struct run_inputs *inpu
         return CLI_OK;
     }
     if (kind == JIT_GEMM_SCALE_BLOCK) {
-        view = view_blocks(row, batch);
+        view = view_blocks(inputs, row, batch);
         promised = 0;
         if (row->scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4) {
             view.batch_stride = (view.batch_stride + 15) / 16 * 16;
-            return create_pieces(context, row, &view, seed);
+            return create_pieces(context, inputs, row, &view, seed);
         }
     }
     if (kind == JIT_GEMM_SCALE_VECTOR) {
@@ -504,7 +519,10 @@ int run_results_create(jit_gemm_context *context, const struct cli_problem *prob
         code = create_matrix(context, &view, NULL, promised, &results->d);
     }
     if (code == CLI_OK && p->d.scale.kind != JIT_GEMM_SCALE_NONE) {
-        view = quantise_scale_view(&p->d.scale, row_batch(inputs), rows, columns);
+        const bool has_bands = p->d.scale.layout == JIT_GEMM_SCALE_LAYOUT_128X4;
+        view = quantise_scale_view(
+            &p->d.scale, row_batch(inputs),
+            has_bands ? run_groups_scale_rows(&inputs->groups, rows) : rows, columns);
         code = create_matrix(context, &view, NULL, element_size(view.dtype),
                              &results->d_scale);
     }

@@ -14,6 +14,7 @@ struct run_matrix {
     struct element_view view;
     uint64_t base;    /* the allocation: guard, matrix, guard */
     uint64_t address; /* of the matrix: aligned to 256, or no better than promised */
+    const struct run_groups *groups; /* of scales in 128x4 of their rows; or NULL */
 };
 
 /* Sizes of a launch from the command line; 0 means as planned. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { BAND_ROWS = 128 /* of scales in 128x4, the library's rule: docs/grouped.md */ };
+
 bool run_groups_are_stacked(const struct run_groups *groups)
 {
     return groups->by == JIT_GEMM_GROUP_BY_OFFSETS;
@@ -186,14 +188,30 @@ bool run_groups_clear_rest(const struct run_groups *groups, const char *name,
     return true;
 }
 
-bool *run_groups_find_rest(const struct run_groups *groups, const struct element_view *view)
+int64_t run_groups_scale_rows(const struct run_groups *groups, int64_t m)
+{
+    return run_groups_are_stacked(groups) ? (m / BAND_ROWS + groups->count) * BAND_ROWS : m;
+}
+
+int64_t run_groups_scale_row(const struct run_groups *groups, int64_t group, int64_t row)
+{
+    if (!run_groups_are_stacked(groups)) {
+        return row;
+    }
+    const int64_t begin = run_groups_rows(groups, group, 0).begin;
+    return (begin / BAND_ROWS + group) * BAND_ROWS + row - begin;
+}
+
+int64_t *run_groups_map_scales(const struct run_groups *groups,
+                               const struct element_view *view)
 {
     const int64_t count = view->batch * view->rows;
-    bool *is_rest = cli_alloc((size_t)(count > 0 ? count : 1) * sizeof(*is_rest));
+    int64_t *rows = cli_alloc((size_t)(count > 0 ? count : 1) * sizeof(*rows));
 
     for (int64_t at = 0; at < count; at++) {
-        is_rest[at] =
-            run_groups_of_row(groups, at / view->rows, at % view->rows, view->rows) < 0;
+        const int64_t row = at % view->rows;
+        const int64_t group = run_groups_of_row(groups, at / view->rows, row, view->rows);
+        rows[at] = group < 0 ? -1 : run_groups_scale_row(groups, group, row);
     }
-    return is_rest;
+    return rows;
 }

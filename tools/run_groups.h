@@ -37,6 +37,11 @@ struct run_rows run_groups_rows(const struct run_groups *groups, int64_t batch, 
 int64_t run_groups_of_row(const struct run_groups *groups, int64_t batch, int64_t row,
                           int64_t m);
 
+/* Rows that scales in 128x4 have of `m` rows, and which has those of a group's row: stacked
+ * groups begin at 128 rows of their own. */
+int64_t run_groups_scale_rows(const struct run_groups *groups, int64_t m);
+int64_t run_groups_scale_row(const struct run_groups *groups, int64_t group, int64_t row);
+
 /* Poisons what belongs to rows of no group in an input: rows of the view, or its columns
  * where those are D's rows. */
 void run_groups_poison_rest(const struct run_groups *groups,
@@ -47,8 +52,9 @@ void run_groups_poison_rest(const struct run_groups *groups,
 bool run_groups_clear_rest(const struct run_groups *groups, const char *name,
                            const struct element_view *view, void *data);
 
-/* Which rows of the view belong to no group: owned by the caller. */
-bool *run_groups_find_rest(const struct run_groups *groups,
-                           const struct element_view *view);
+/* Of each row of the view the row of its scales in 128x4, or -1 where it belongs to no
+ * group: owned by the caller. */
+int64_t *run_groups_map_scales(const struct run_groups *groups,
+                               const struct element_view *view);
 
 #endif

@@ -167,7 +167,8 @@ static int compare_quantised(const struct run_launch *launch, const struct pair 
     if (is_there && !clear_rest(launch, pair, data, ref_data)) {
         verdict->is_wrong = true;
     } else if (is_there) {
-        bool *is_rest = run_groups_find_rest(&launch->inputs.groups, &pair->out->view);
+        int64_t *scale_rows =
+            run_groups_map_scales(&launch->inputs.groups, &pair->out->view);
         const struct quantised all = {.scale = &p->d.scale,
                                       .view = &pair->out->view,
                                       .scale_view = &scales->view,
@@ -175,11 +176,11 @@ static int compare_quantised(const struct run_launch *launch, const struct pair 
                                       .data = data,
                                       .scales = scale_data,
                                       .ref = ref_data,
-                                      .is_skipped = is_rest};
+                                      .scale_rows = scale_rows};
         quantise_compare(&all, &bounds, &elements, &of_scales);
         tell(pair->name, &elements, is_quiet, verdict);
         tell("d_scale", &of_scales, is_quiet, verdict);
-        free(is_rest);
+        free(scale_rows);
     }
     free(data);
     free(scale_data);

@@ -204,13 +204,22 @@ static void compare_element(struct comparison *work, const struct span *span,
     }
 }
 
+/* The row whose scales lie where those of this row of D do. */
+static int64_t scale_row_of(const struct quantised *all, int64_t batch, int64_t row)
+{
+    const int64_t mapped =
+        all->scale_rows != NULL ? all->scale_rows[batch * all->view->rows + row] : row;
+    return mapped < 0 || all->scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4 ? mapped : row;
+}
+
 static void compare_block(struct comparison *work, const struct span *span)
 {
     const struct quantised *all = work->all;
     const struct element_view *view = all->scale_view;
     const int64_t index =
         span->batch * view->batch_stride +
-        quantise_scale_index(all->scale, all->view->rows, all->view->columns, span->row,
+        quantise_scale_index(all->scale, all->view->rows, all->view->columns,
+                             scale_row_of(all, span->batch, span->row),
                              span->begin / all->scale->block_k);
     const float scale = (float)element_load(view->dtype, all->scales, (size_t)index);
     work->is_known[index] = 1;
@@ -231,7 +240,8 @@ static void compare_pads(struct comparison *work, int64_t batch, int64_t row)
     for (int64_t pad = blocks; pad % 4 != 0; pad++) {
         const int64_t index =
             batch * all->scale_view->batch_stride +
-            quantise_scale_index(all->scale, all->view->rows, all->view->columns, row, pad);
+            quantise_scale_index(all->scale, all->view->rows, all->view->columns,
+                                 scale_row_of(all, batch, row), pad);
         const unsigned char got = ((const unsigned char *)all->scales)[index];
         work->is_known[index] = 1;
         if (got != 0) {
@@ -283,8 +293,7 @@ void quantise_compare(const struct quantised *all, const struct compare_bounds *
                               .is_known = calloc(scales, 1)};
     for (int64_t batch = 0; batch < all->view->batch; batch++) {
         for (int64_t row = 0; row < all->view->rows; row++) {
-            if (all->is_skipped == NULL ||
-                !all->is_skipped[batch * all->view->rows + row]) {
+            if (scale_row_of(all, batch, row) >= 0) {
                 compare_row(&work, batch, row);
             }
         }

@@ -24,7 +24,8 @@ struct quantised {
     const struct element_view *view, *scale_view, *ref_view;
     const void *data, *scales;
     const float *ref;
-    const bool *is_skipped; /* rows of each batch that no launch writes; NULL: none */
+    const int64_t *scale_rows; /* of each row of each batch the row of its scales in 128x4,
+                                * -1 where no launch writes it; NULL: all their own */
 };
 
 /*

@@ -57,7 +57,8 @@ typedef struct jit_gemm_args {
                              block_mn rows of KB = K / block_k blocks, both rounded up. In
                              layout row `ld` counts from one row to the next (0: KB), in
                              column from one block of K to the next (0: R rounded up to 4).
-                             Not read where K is 0. */
+                             Not read where K is 0. In 128x4, of stacked groups, in bands:
+                             docs/grouped.md. */
     jit_gemm_arg b_scale; /**< Scales of B: the same, with N for M. */
     const jit_gemm_arg *operands; /**< One entry per operand, in declared order. */
     size_t operand_count;         /**< Entries of `operands`; must match the epilogue. */

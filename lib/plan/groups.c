@@ -6,7 +6,10 @@
 #include "plan/scale.h"
 #include "plan/text.h"
 
-enum { TABLE_STEP = 16 /* alignment of the table in shared memory */ };
+enum {
+    TABLE_STEP = 16, /* alignment of the table in shared memory */
+    BAND_ROWS = 128  /* of scales in 128x4 */
+};
 
 static const char *const names[] = {[JIT_GEMM_GROUP_NONE] = "",
                                     [JIT_GEMM_GROUP_BY_OFFSETS] = "offsets",
@@ -80,7 +83,7 @@ static jit_gemm_status check_scales(const jit_gemm_problem *problem)
 {
     const jit_gemm_scale *a = &problem->a.scale;
     if (!jg_is_stacked(problem->group_by) || a->kind != JIT_GEMM_SCALE_BLOCK ||
-        (a->block_mn == 1 && !jg_scale_is_multiplied(a))) {
+        a->block_mn == 1) {
         return JIT_GEMM_OK;
     }
     return jg_fail(
@@ -105,6 +108,11 @@ jit_gemm_status jg_groups_check_kernel(const jit_gemm_problem *problem,
                        "there is no kernel for reductions with groups");
     }
     return JIT_GEMM_OK;
+}
+
+int64_t jg_groups_scale_rows(jit_gemm_group_by group_by, int64_t m, int64_t groups)
+{
+    return jg_is_stacked(group_by) ? (m / BAND_ROWS + groups) * BAND_ROWS : m;
 }
 
 int64_t jg_groups_smem_bytes(const struct jg_product *product)

@@ -29,6 +29,10 @@ static inline bool jg_is_stacked(jit_gemm_group_by group_by)
 /* False with a reason if a kernel of this config has no groups. */
 bool jg_groups_check(struct jg_trial *trial);
 
+/* Rows that scales in the layout 128x4 have of `m` rows of A or D: of `groups` stacked
+ * groups each begins at 128 rows of its own, begin / 128 plus its number. */
+int64_t jg_groups_scale_rows(jit_gemm_group_by group_by, int64_t m, int64_t groups);
+
 /* Bytes of shared memory in which a CTA counts the tiles of the groups
  * (jg/schedule/grouped_tile_order.cuh). */
 int64_t jg_groups_smem_bytes(const struct jg_product *product);

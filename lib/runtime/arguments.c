@@ -392,8 +392,12 @@ static jit_gemm_status resolve_input_blocks(const struct launch *launch,
 static struct jg_array packed_scales(const struct launch *launch, const struct row *row,
                                      const jit_gemm_scale *scale, enum size mn, enum size k)
 {
-    const struct jg_scale_extent extent =
-        jg_scale_extent(scale, launch->sizes[mn], launch->sizes[k]);
+    const bool has_bands = mn == SIZE_M && scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4;
+    const int64_t rows =
+        has_bands ? jg_groups_scale_rows(launch->kernel->problem.group_by,
+                                         launch->sizes[mn], launch->params->batch)
+                  : launch->sizes[mn];
+    const struct jg_scale_extent extent = jg_scale_extent(scale, rows, launch->sizes[k]);
     return (struct jg_array){.field = row->field,
                              .description = row->description,
                              .is_plural = true,

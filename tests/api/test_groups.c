@@ -81,7 +81,6 @@ Test(groups, what_no_kernel_does_is_refused_by_name)
 Test(groups, scales_whose_blocks_would_have_rows_of_several_groups_are_refused)
 {
     static const char *const texts[] = {
-        "m=512 n=256 k=256 a=mxfp8 d=bf16 groups=4",
         "m=512 n=256 k=256 a=e4m3 d=bf16 groups=4 a_scale=128x128 b_scale=128x128"};
     struct api_fixture fixture;
     api_fixture_driver()->cc_major = 10;

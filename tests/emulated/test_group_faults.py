@@ -21,7 +21,10 @@ SKEWED = "0,130,1,75,300,127,0"  # a store tile lacks one row
 MANY = ",".join(["1", "33", "0", "7", "0"] * 7)  # of 35 groups: more than a warp counts at once
 VECTORS = ["--epilogue", "d = acc * u + bias + M;", "--operand", "u:column_vector:f32",
            "--operand", "bias:row_vector:bf16"]
+SCALED = ["m=640", "n=256", "k=256", "a=mxfp8", "d=mxfp8", "groups=7", "--group-sizes", SKEWED,
+          "--arch", "sm_100a", "--config", "mma=128x128 cluster=1x1"]
 KERNELS = {
+    "scales in bands": SCALED,
     "fragments, pairs of CTAs": ["m=640", "n=200", "k=128", "a=bf16", "groups=7", *VECTORS,
                                  "--group-sizes", SKEWED, "--arch", "sm_90a",
                                  "--config", "tile=128x128 cluster=2x1"],
@@ -98,6 +101,10 @@ FAULTS = [
      "take(ptx::shared_address(buffers_)"),
     ("nobody waits for the count", "kernel.scheduler.prepare();\n        }\n        __syncthreads();",
      "kernel.scheduler.prepare();\n        }"),
+    ("bands of scales that overlap", "(rows.begin / kBand + group) * kBand", "rows.begin / kBand * kBand"),
+    ("scales of stacked rows", "? (rows.begin / kBand + group) * kBand - rows.begin : 0", "? 0 : 0"),
+    ("scales of D of stacked rows", "shape.scale_row(row_of_d) : row_of_d", "row_of_d : row_of_d"),
+    ("scales of A of stacked rows", "row_of_half(item.row + a_shift)", "row_of_half(item.row)"),
     ("one batch of maps", "Config::kBatch == 1 ? 0 : tile.batch * step", "0"),
     ("batches of a stacked map", "Config::kBatch == 1 ? 0 : tile.batch * step", "tile.batch"),
 ]

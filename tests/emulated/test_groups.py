@@ -43,6 +43,7 @@ EPILOGUES = [
     ["--epilogue", "d = gelu(acc0 + b0) * acc1 + b1;", "--operand", "b:pair_vector:bf16"],
 ]
 EPILOGUE_WEIGHTS = [8, 2, 3, 2, 1, 3, 1]
+SCALED = ["mxfp8", "mxfp8e5m2", "mxfp4", "nvfp4"]  # of sm_100a
 TILES = {"sm_90a": ["tile=128x128", "tile=64x128", "tile=128x256", "tile=256x128", "tile=64x256"],
          "sm_100a": ["mma=128x64", "mma=128x128", "mma=64x96", "mma=256x128 cta_group=2",
                      "mma=128x32 cta_group=2", "mma=128x16 swap_ab=1", "mma=128x32 swap_ab=1",
@@ -64,6 +65,8 @@ def draw_sizes(draw, count):
 def draw_problem(draw, arch):
     """(words of the problem and config, number of groups, form), with lists of sizes."""
     a, outputs, step = draw.choices(TYPES, TYPE_WEIGHTS)[0]
+    if arch == "sm_100a" and draw.random() < 0.3:
+        a, outputs, step = draw.choice(SCALED), ["bf16", "f32"], 128
     form = draw.choice(["offsets", "offsets", "counts"])
     groups = draw.choice([1, 2, 3, 5, 8, 31, 32, 33])
     lists = [draw_sizes(draw, groups) for _ in range(LISTS)]

@@ -87,6 +87,11 @@ struct Shape {
     {
         return static_cast<int>(kColumnMajor ? m : n);
     }
+    // Of scales in 128x4.
+    static JG_DEVICE u32 scale_row(u32 row)
+    {
+        return row;
+    }
     static JG_DEVICE int problem_row(u32 row, u32 col)
     {
         return static_cast<int>(kColumnMajor ? col : row);

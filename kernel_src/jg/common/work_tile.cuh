@@ -8,9 +8,10 @@ namespace jg {
 struct WorkTile {
     u32 row, col; // of the tile's first element
     u32 batch;
-    u32 split;          // which part of K
-    u32 workspace_tile; // number of the tile in the launch: where its partial sums lie
-    u32 group_end = 0;  // with groups, where this one's rows end: a row of A, C and D
+    u32 split;           // which part of K
+    u32 workspace_tile;  // number of the tile in the launch: where its partial sums lie
+    u32 group_end = 0;   // with groups, where this one's rows end: a row of A, C and D
+    u32 scale_shift = 0; // what added to such a row gives that of its scales in 128x4
 };
 
 // The batch coordinate of a tile in a tensor map; `step` is the map's, 0 where it is

@@ -12,9 +12,17 @@ namespace jg {
 // is all of them.
 template <class ShapeT>
 struct GroupShape : ShapeT {
-    u32 all_rows;
+    u32 all_rows, scale_shift;
 
-    JG_DEVICE explicit GroupShape(const ShapeT &shape) : ShapeT(shape), all_rows(shape.m) {}
+    JG_DEVICE GroupShape(const ShapeT &shape, const WorkTile &tile)
+        : ShapeT(shape), all_rows(shape.m), scale_shift(tile.scale_shift)
+    {
+        this->m = tile.group_end;
+    }
+    JG_DEVICE u32 scale_row(u32 row) const
+    {
+        return row + scale_shift;
+    }
     JG_DEVICE int problem_m() const
     {
         return static_cast<int>(all_rows);
@@ -42,9 +50,7 @@ struct OutputFrame {
     static JG_DEVICE auto shape(const ShapeT &of_product, const WorkTile &tile)
     {
         if constexpr (Config::kGroups > 0) {
-            GroupShape<ShapeT> of_group(shape(of_product));
-            of_group.m = tile.group_end;
-            return of_group;
+            return GroupShape<ShapeT>(shape(of_product), tile);
         } else {
             return shape(of_product);
         }

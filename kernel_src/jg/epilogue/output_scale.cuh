@@ -89,9 +89,12 @@ struct OutputScale {
 
     // The scale of block `block` of `blocks` that a row has. What the last one leaves of
     // four blocks in 128x4 is zero.
-    static JG_DEVICE void store(const MatrixParam &param, u32 row, u32 block, u32 blocks,
-                                u32 batch, T value)
+    template <class ShapeT>
+    static JG_DEVICE void store(const MatrixParam &param, const ShapeT &shape, u32 row_of_d,
+                                u32 block, u32 blocks, u32 batch, T value)
     {
+        const u32 row =
+            kLayout == ScaleLayout::k128x4 ? shape.scale_row(row_of_d) : row_of_d;
         T *target = param.base<T>(batch);
         target[index(param.ld, row, block)] = value;
         if constexpr (kLayout == ScaleLayout::k128x4) {

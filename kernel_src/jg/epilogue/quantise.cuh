@@ -83,7 +83,7 @@ struct StepBlocks {
             share_amax<kLanes>(find_amax(coord, values)), kGreatest<typename Config::D>);
         multiply_all(values, scale.reciprocal);
         if (threadIdx.x % kLanes == 0 && coord.count > 0) {
-            Scale::store(param, coord.row, coord.col / Scale::kBlock,
+            Scale::store(param, shape, coord.row, coord.col / Scale::kBlock,
                          (shape.n + Scale::kBlock - 1) / Scale::kBlock, coord.batch,
                          scale.stored);
         }
@@ -219,8 +219,8 @@ class SpreadBlocks {
         const bool is_own = !kShared || team_ == 0;
         if (is_own && kept_row() < kRows && row < shape.m &&
             block * Scale::kBlock < shape.n) {
-            Scale::store(param, row, block, (shape.n + Scale::kBlock - 1) / Scale::kBlock,
-                         first.batch, value);
+            Scale::store(param, shape, row, block,
+                         (shape.n + Scale::kBlock - 1) / Scale::kBlock, first.batch, value);
         }
     }
 

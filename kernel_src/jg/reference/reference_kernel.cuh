@@ -37,7 +37,8 @@ JG_DEVICE double input_value(const T *first, i64 step, u32 k)
 }
 
 template <class Config, class Params>
-JG_DEVICE double dot(const Params &params, u32 k_count, u32 row, u32 col, u32 batch)
+JG_DEVICE double dot(const Params &params, u32 k_count, u32 row, u32 col, u32 batch,
+                     u32 scale_shift)
 {
     using A = typename Config::A;
     using B = typename Config::B;
@@ -52,7 +53,9 @@ JG_DEVICE double dot(const Params &params, u32 k_count, u32 row, u32 col, u32 ba
         double product = input_value(a, a_step, k) * input_value(b, b_step, k);
         if constexpr (is_block_scaled<Config>() || promotes_block_scales<Config>()) {
             product *=
-                block_scale<typename Config::ABlockScale>(params.a_scale, row, k, batch) *
+                block_scale<typename Config::ABlockScale>(
+                    params.a_scale, row + (is_block_scaled<Config>() ? scale_shift : 0), k,
+                    batch) *
                 block_scale<typename Config::BBlockScale>(params.b_scale, col, k, batch);
         }
         sum += product;
@@ -64,7 +67,7 @@ JG_DEVICE double dot(const Params &params, u32 k_count, u32 row, u32 col, u32 ba
 // two columns for each of D, or with Config::kGateInA two rows: that of `kAccumulator`.
 template <class Config, u32 kAccumulator, class Params, class ShapeT>
 JG_DEVICE double element_sum(const Params &params, const ShapeT &shape, u32 row, u32 col,
-                             u32 batch, double alpha, double beta)
+                             u32 batch, u32 scale_shift, double alpha, double beta)
 {
     u32 a_row = row, b_col = col;
     if constexpr (Config::kGated) {
@@ -78,7 +81,7 @@ JG_DEVICE double element_sum(const Params &params, const ShapeT &shape, u32 row,
         scales.load(params, row, col, batch);
         const double factor =
             kAccumulator == 0 ? scales.factor(alpha) : scales.gated_factor(alpha);
-        sum = factor * dot<Config>(params, shape.k, a_row, b_col, batch);
+        sum = factor * dot<Config>(params, shape.k, a_row, b_col, batch, scale_shift);
     }
     if constexpr (Config::kHasC) {
         if (beta != 0.0) {
@@ -108,18 +111,21 @@ JG_DEVICE void gemm_kernel(const Params &params)
         u32 batch = u32(i / per_batch);
         const u32 row = u32(i % per_batch / out_shape.n);
         const u32 col = u32(i % out_shape.n);
+        u32 scale_shift = 0;
         if constexpr (Config::kGroups > 0) {
-            if (!GroupRows<Config>(shape).find(row, batch)) {
+            const GroupRows<Config> rows(shape);
+            if (!rows.find(row, batch)) {
                 continue;
             }
+            scale_shift = rows.scale_shift(batch, rows.of(batch));
         }
-        const double sum =
-            element_sum<Config, 0>(params, shape, row, col, batch, alpha, beta);
+        const double sum = element_sum<Config, 0>(params, shape, row, col, batch,
+                                                  scale_shift, alpha, beta);
         typename Epilogue::Element element;
         f32 d;
         if constexpr (Config::kGated) {
-            const double gated =
-                element_sum<Config, 1>(params, shape, row, col, batch, alpha, beta);
+            const double gated = element_sum<Config, 1>(params, shape, row, col, batch,
+                                                        scale_shift, alpha, beta);
             d = element.run(params.operands, f32(sum), f32(gated), out_shape, row, col,
                             batch);
         } else {

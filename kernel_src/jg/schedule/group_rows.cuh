@@ -45,6 +45,14 @@ class GroupRows {
         return RowRange{min_u32(row(group - 1), end), end};
     }
 
+    // What added to a row of such a group gives the row of its scales in 128x4: stacked
+    // groups have bands of 128 rows of their own.
+    static JG_DEVICE u32 scale_shift(u32 group, const RowRange &rows)
+    {
+        constexpr u32 kBand = 128;
+        return kStacked ? (rows.begin / kBand + group) * kBand - rows.begin : 0;
+    }
+
     // Is row `at` of matrices of D's rows a group's? That of `batch`, unless groups are
     // stacked; `batch` becomes the group. Slow: one after the other.
     JG_DEVICE bool find(u32 at, u32 &batch) const

@@ -89,7 +89,7 @@ class GroupedTileOrder {
         const KPart part = range_.part(0);
         return WorkItem{{m + (Config::kTransposed ? 0 : rows.begin),
                          n + (Config::kTransposed ? rows.begin : 0), group, 0, entry,
-                         rows.end},
+                         rows.end, GroupRows<Config>::scale_shift(group, rows)},
                         part.first,
                         part.blocks,
                         true};

@@ -224,7 +224,8 @@ struct KernelContext {
             if constexpr (kScaleBytes > 0) {
                 const u32 begin = item.k_first + k * Config::kBlockK;
                 Mma::issue_scaled(smem.input[i], smem.scales.stage[i],
-                                  tmem.scales().block(i), accumulator, item.col,
+                                  tmem.scales().block(i), accumulator,
+                                  item.col + (Config::kTransposed ? item.scale_shift : 0),
                                   ScaleTiles<Config>::first_block(begin),
                                   begin < shape.k ? shape.k - begin : 0, k == first);
             } else {

@@ -109,8 +109,10 @@ class ScaleLoader {
         const u32 k_piece = Tiles::kSharesPiece
                                 ? stage * Tiles::kBlocks / ScalePiece::kBlocks
                                 : stage * Tiles::kKPieces;
-        const u32 a_row = InputA<Config>::row_of_half(item.row);
-        const u32 b_row = InputB<Config>::row_of_half(item.col);
+        const u32 a_shift = Config::kTransposed ? 0 : item.scale_shift;
+        const u32 b_shift = Config::kTransposed ? item.scale_shift : 0;
+        const u32 a_row = InputA<Config>::row_of_half(item.row + a_shift);
+        const u32 b_row = InputB<Config>::row_of_half(item.col + b_shift);
 #pragma unroll
         for (u32 half = 0; half < Tiles::kAHalves; ++half) {
             copy(tiles.pieces[Tiles::band_of_a(half)], a_map_, full, k_piece,
