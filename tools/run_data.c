@@ -426,8 +426,9 @@ static int create_inputs(jit_gemm_context *context, const jit_gemm_problem *p,
          &inputs->c},
     };
     const struct scale_row scales[] = {
-        {"a_scale", &p->a.scale, inputs->m, inputs->k, row_batch(inputs), false,
-         &inputs->a_scale},
+        {"a_scale", &p->a.scale, inputs->m, inputs->k,
+         p->a.scale.kind == JIT_GEMM_SCALE_TENSOR ? inputs->batch : row_batch(inputs),
+         false, &inputs->a_scale},
         {"b_scale", &p->b.scale, inputs->n, inputs->k, inputs->batch, true,
          &inputs->b_scale},
     };
