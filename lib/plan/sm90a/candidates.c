@@ -34,8 +34,9 @@ void jg_sm90a_complete(struct jg_trial *trial)
     config->storage.acc_stages = 1;
     config->pipeline.k_group = 1;
     const struct jg_smem smem = jg_sm90a_smem(trial);
+    const struct jg_stage_limits limits = jg_sm90a_stage_limits(trial);
     config->pipeline.stages = override->has_stages
                                   ? override->values.pipeline.stages
-                                  : jg_stages_choose(trial, &smem, &jg_sm90a_stages);
+                                  : jg_stages_choose(trial, &smem, &limits);
     jg_raster_choose(trial);
 }

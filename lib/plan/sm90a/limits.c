@@ -16,6 +16,7 @@ enum {
     MAX_REGISTERS = 168, /* 65536 / 384, in steps of 8 */
     OUTPUT_ROWS = 64,    /* of a store tile of D and of a box of a matrix */
     MMA_COLUMNS = 64,    /* of a wgmma that the kernel has, a multiple of these */
+    COPY_ALIGNMENT = 4,  /* bytes, of a cp.async at least */
     MIN_STAGES = 2,
     MAX_STAGES = 8,
     MAX_PROMOTED_COLUMNS = 192, /* of a warpgroup with a second set of accumulators */
@@ -26,8 +27,21 @@ const struct jg_sm90a_pair jg_sm90a_tiles[JG_SM90A_TILES] = {
     {128, 256}, {256, 128}, {128, 192}, {128, 128}, {64, 256}, {64, 128}};
 const struct jg_sm90a_pair jg_sm90a_clusters[JG_SM90A_CLUSTERS] = {{2, 1}, {1, 2}, {1, 1}};
 
-const struct jg_stage_limits jg_sm90a_stages = {
-    .least = MIN_STAGES, .most = MAX_STAGES, .arch = "sm_90a", .shape = ""};
+/* Threads that load by cp.async hand a stage on when the copies of the next are issued
+ * (jg/tile/thread_loader.cuh), and the math warpgroups release one when the products of the
+ * next are: two stages would wait for each other. */
+struct jg_stage_limits jg_sm90a_stage_limits(const struct jg_trial *trial)
+{
+    const bool loads_ahead = jg_loads_by_threads(trial->problem) &&
+                             trial->product.a.alignment >= COPY_ALIGNMENT &&
+                             trial->product.a.dtype != JIT_GEMM_DTYPE_TF32;
+    return (struct jg_stage_limits){
+        .least = loads_ahead ? MIN_STAGES + 1 : MIN_STAGES,
+        .most = MAX_STAGES,
+        .arch = loads_ahead ? "sm_90a, with A and B loaded by threads a stage ahead,"
+                            : "sm_90a",
+        .shape = ""};
+}
 
 /* --------------------------------------------------------------------------- sizes */
 
@@ -224,7 +238,7 @@ static bool check_stages(struct jg_trial *trial)
     char shape[32];
     snprintf(shape, sizeof(shape), "tile=%dx%d", layout->tile_m, layout->tile_n);
     const struct jg_smem smem = jg_sm90a_smem(trial);
-    struct jg_stage_limits limits = jg_sm90a_stages;
+    struct jg_stage_limits limits = jg_sm90a_stage_limits(trial);
     limits.shape = shape;
     return jg_stages_check(trial, &smem, &limits);
 }

@@ -19,7 +19,8 @@ struct jg_sm90a_pair {
 extern const struct jg_sm90a_pair jg_sm90a_tiles[JG_SM90A_TILES];
 extern const struct jg_sm90a_pair jg_sm90a_clusters[JG_SM90A_CLUSTERS];
 
-extern const struct jg_stage_limits jg_sm90a_stages;
+/* How many stages its ring may have. */
+struct jg_stage_limits jg_sm90a_stage_limits(const struct jg_trial *trial);
 struct jg_smem jg_sm90a_smem(const struct jg_trial *trial);
 /* Of D, that a warpgroup has of a tile. */
 struct jg_team_columns jg_sm90a_team_columns(const struct jg_trial *trial);
