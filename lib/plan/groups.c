@@ -6,10 +6,7 @@
 #include "plan/scale.h"
 #include "plan/text.h"
 
-enum {
-    TABLE_STEP = 16, /* alignment of the table in shared memory */
-    BAND_ROWS = 128  /* of scales in 128x4 */
-};
+enum { TABLE_STEP = 16 /* alignment of the table in shared memory */ };
 
 static const char *const names[] = {[JIT_GEMM_GROUP_NONE] = "",
                                     [JIT_GEMM_GROUP_BY_OFFSETS] = "offsets",
@@ -112,7 +109,9 @@ jit_gemm_status jg_groups_check_kernel(const jit_gemm_problem *problem,
 
 int64_t jg_groups_scale_rows(jit_gemm_group_by group_by, int64_t m, int64_t groups)
 {
-    return jg_is_stacked(group_by) ? (m / BAND_ROWS + groups) * BAND_ROWS : m;
+    return jg_is_stacked(group_by)
+               ? (m / JG_SCALE_PIECE_ROWS + groups) * JG_SCALE_PIECE_ROWS
+               : m;
 }
 
 int64_t jg_groups_smem_bytes(const struct jg_product *product)

@@ -10,6 +10,7 @@
 //
 // Called by: anybody, when the grid before this one has written the numbers.
 #pragma once
+#include <jg/common/block_scale.cuh>
 #include <jg/common/choices.cuh>
 #include <jg/common/math.cuh>
 
@@ -49,7 +50,7 @@ class GroupRows {
     // groups have bands of 128 rows of their own.
     static JG_DEVICE u32 scale_shift(u32 group, const RowRange &rows)
     {
-        constexpr u32 kBand = 128;
+        constexpr u32 kBand = ScalePiece::kRows;
         return kStacked ? (rows.begin / kBand + group) * kBand - rows.begin : 0;
     }
 

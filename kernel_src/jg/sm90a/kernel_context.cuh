@@ -161,6 +161,8 @@ struct KernelContext {
     JG_DEVICE void fill(typename Ring::Producer &tiles, Filled &filled,
                         const Filler &filler, Scales &scales, const WorkItem &item) const
     {
+        static_assert(!Filler::kAsync || Config::kStages > 2,
+                      "these threads hold a stage, the math warpgroups another");
         scales.begin(item);
 #pragma unroll 1
         for (u32 k = 0; k < item.k_blocks; ++k) {
