@@ -30,13 +30,12 @@ struct jg_derived {
     int lead_stages;  /* by which one math warpgroup ends a tile before the other, or 0 */
     int gate_columns; /* of an accumulator, from acc0 to acc1 of an element; 1: they are
                          neighbours; 0: not gated */
-    int64_t tiles_m, tiles_n; /* at the planned size, in tiles, padded to whole clusters */
-    int64_t tiles;            /* tiles_m * tiles_n * batch */
-    int grid_ctas;            /* CTAs of the launched grid at the planned size */
-    int busy_ctas;            /* those of it that run at once */
-    double waves;             /* tiles * split_k / CTAs that fit at once */
-    int64_t workspace_bytes;  /* at the planned size; 0 where none is needed */
-    double predicted_us;      /* of the cost model; for comparing candidates only */
+    int64_t tiles;    /* at the planned size, of all batches, padded to whole clusters */
+    int grid_ctas;    /* CTAs of the launched grid at the planned size */
+    int busy_ctas;    /* those of it that run at once */
+    double waves;     /* tiles * split_k / CTAs that fit at once */
+    int64_t workspace_bytes; /* at the planned size; 0 where none is needed */
+    double predicted_us;     /* of the cost model; for comparing candidates only */
     double waiting_us; /* of it, while the tensor core waits for an accumulator; 0 where
                           the model does not tell */
 };

@@ -56,7 +56,7 @@ static void trace_numbers(struct jg_str *trace, const struct jg_trial *trial)
         const struct jg_product_size typical =
             jg_product_size(&trial->product, (uint32_t)trial->product.m.size,
                             (uint32_t)trial->product.n.size);
-        jg_str_printf(trace, ", of groups of %u rows each; the kernel counts them",
+        jg_str_printf(trace, ", of groups of about %u rows; the kernel counts them",
                       typical.m);
     }
     if (jg_loads_by_threads(trial->problem)) {

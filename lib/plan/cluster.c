@@ -2,6 +2,7 @@
 #include "plan/cluster.h"
 
 #include "base/math.h"
+#include "plan/groups.h"
 #include "plan/split.h"
 
 /* Tiles and CTA counts are 32-bit numbers in the kernel. */
@@ -109,17 +110,28 @@ static bool size_workspace(struct jg_trial *trial)
     return true;
 }
 
-bool jg_tiles_count(struct jg_trial *trial)
+/* False if there are more than any number can say. */
+static bool count_tiles(const struct jg_trial *trial, int64_t *ret_tiles)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
     const struct jg_product *product = &trial->product;
+    const int64_t tiles_m =
+        jg_tiles_along(product->m.size, layout->tile_m, layout->cluster_m);
+    const int64_t tiles_n =
+        jg_tiles_along(product->n.size, layout->tile_n, layout->cluster_n);
+    if (product->group_by != JIT_GEMM_GROUP_NONE) {
+        return jg_groups_count_tiles(&trial->config, product, ret_tiles);
+    }
+    return jg_mul_checked(tiles_m, tiles_n, ret_tiles) &&
+           jg_mul_checked(*ret_tiles, product->batch.size, ret_tiles);
+}
+
+bool jg_tiles_count(struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
     const int split_k = trial->config.launch.split_k;
     struct jg_derived *derived = &trial->derived;
-    derived->tiles_m = jg_tiles_along(product->m.size, layout->tile_m, layout->cluster_m);
-    derived->tiles_n = jg_tiles_along(product->n.size, layout->tile_n, layout->cluster_n);
-    if (!jg_mul_checked(derived->tiles_m, derived->tiles_n, &derived->tiles) ||
-        !jg_mul_checked(derived->tiles, product->batch.size, &derived->tiles) ||
-        derived->tiles > MAX_TILES) {
+    if (!count_tiles(trial, &derived->tiles) || derived->tiles > MAX_TILES) {
         return jg_trial_reject(trial,
                                "the problem has more than %lld tiles of %dx%d; split it",
                                (long long)MAX_TILES, layout->tile_m, layout->tile_n);

@@ -144,20 +144,45 @@ bool jg_groups_check(struct jg_trial *trial)
                                   "grid has written the groups: prefetch=none");
 }
 
+/* The rows that groups divide, of a cluster tile and of the product, and what lies across
+ * them in cluster tiles. */
+struct group_frame {
+    int64_t step, rows, across;
+};
+static struct group_frame frame_of(const struct jg_config *config,
+                                   const struct jg_product *product, int64_t m, int64_t n)
+{
+    const struct jg_config_layout *layout = &config->layout;
+    const int64_t m_step = (int64_t)layout->tile_m * layout->cluster_m;
+    const int64_t n_step = (int64_t)layout->tile_n * layout->cluster_n;
+    return product->a.letter != 'a'
+               ? (struct group_frame){n_step, n, jg_ceil_div(m, m_step)}
+               : (struct group_frame){m_step, m, jg_ceil_div(n, n_step)};
+}
+
+bool jg_groups_count_tiles(const struct jg_config *config, const struct jg_product *product,
+                           int64_t *ret_tiles)
+{
+    const struct group_frame frame =
+        frame_of(config, product, product->m.size, product->n.size);
+    /* In halves: the last one of a group is half full, and there is no less than one. */
+    const int64_t halves = jg_max(2 * frame.step, 2 * frame.rows + frame.step);
+    const int64_t along = jg_ceil_div(product->batch.size * halves, 2 * frame.step);
+    const int64_t ctas = (int64_t)config->layout.cluster_m * config->layout.cluster_n;
+    return jg_mul_checked(along, frame.across, ret_tiles) &&
+           jg_mul_checked(*ret_tiles, ctas, ret_tiles);
+}
+
 struct jg_cluster_tiles jg_cluster_tiles_of(const struct jg_config *config,
                                             const struct jg_product *product, int64_t m,
                                             int64_t n, int64_t batch)
 {
-    const struct jg_config_layout *layout = &config->layout;
-    const bool by_columns = product->a.letter != 'a';
-    const int64_t m_step = (int64_t)layout->tile_m * layout->cluster_m;
-    const int64_t n_step = (int64_t)layout->tile_n * layout->cluster_n;
-    if (!jg_is_stacked(product->group_by)) {
-        return (struct jg_cluster_tiles){jg_ceil_div(m, m_step) * jg_ceil_div(n, n_step),
-                                         batch};
-    }
-    const int64_t rows = by_columns ? n : m;
-    const int64_t step = by_columns ? n_step : m_step;
-    const int64_t across = by_columns ? jg_ceil_div(m, m_step) : jg_ceil_div(n, n_step);
-    return (struct jg_cluster_tiles){(rows / step + jg_min(batch, rows)) * across, 1};
+    const struct group_frame frame = frame_of(config, product, m, n);
+    const int64_t along = jg_ceil_div(frame.rows, frame.step);
+    return jg_is_stacked(product->group_by)
+               ? (struct jg_cluster_tiles){(frame.rows / frame.step +
+                                            jg_min(batch, frame.rows)) *
+                                               frame.across,
+                                           1}
+               : (struct jg_cluster_tiles){along * frame.across, batch};
 }

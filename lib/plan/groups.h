@@ -37,6 +37,12 @@ int64_t jg_groups_scale_rows(jit_gemm_group_by group_by, int64_t m, int64_t grou
  * (jg/schedule/grouped_tile_order.cuh). */
 int64_t jg_groups_smem_bytes(const struct jg_product *product);
 
+/* Tiles of all groups, padded to whole clusters, as the choice counts them: of sizes drawn
+ * evenly about the typical one a group's last cluster tile is half empty. False if there
+ * are more than any number can say. */
+bool jg_groups_count_tiles(const struct jg_config *config, const struct jg_product *product,
+                           int64_t *ret_tiles);
+
 /* Cluster tiles of a launch: so many in each of so many batches. */
 struct jg_cluster_tiles {
     int64_t tiles, batch;

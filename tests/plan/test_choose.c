@@ -260,7 +260,7 @@ Test(choose, column_major_d_is_planned_as_its_transpose)
         column.config.layout.swap_ab = 0;
         cr_expect_eq(memcmp(&column.config, &row.config, sizeof(row.config)), 0, "%s",
                      rows[i].problem);
-        cr_expect_eq(column.derived.tiles_m, row.derived.tiles_m);
+        cr_expect_eq(column.derived.tiles, row.derived.tiles);
         cr_expect_eq(column.derived.a_box.rows, row.derived.a_box.rows);
         cr_expect_eq(column.derived.b_box.rows, row.derived.b_box.rows);
     }
@@ -386,18 +386,13 @@ Test(choose, derived_sizes_follow_the_kernels_formulas)
             cr_expect_eq(derived->threads, 384);
             cr_expect_eq(derived->smem_bytes, smem, "%s", text);
             cr_expect_leq(derived->smem_bytes, 232448);
-            cr_expect_eq(derived->tiles_m % config->layout.cluster_m, 0);
-            cr_expect_eq(derived->tiles_n % config->layout.cluster_n, 0);
-            cr_expect_geq(derived->tiles_m * config->layout.tile_m, sizes[i]);
-            cr_expect_geq(derived->tiles_n * config->layout.tile_n, sizes[j]);
-            cr_expect_lt((derived->tiles_m - config->layout.cluster_m) *
-                             config->layout.tile_m,
-                         sizes[i]);
-            cr_expect_lt((derived->tiles_n - config->layout.cluster_n) *
-                             config->layout.tile_n,
-                         sizes[j]);
+            const int64_t m_step = config->layout.tile_m * config->layout.cluster_m;
+            const int64_t n_step = config->layout.tile_n * config->layout.cluster_n;
             cr_expect_eq(derived->tiles,
-                         derived->tiles_m * derived->tiles_n * (int64_t)(1 + j));
+                         (int64_t)(1 + j) * ((sizes[i] + m_step - 1) / m_step) *
+                             config->layout.cluster_m * ((sizes[j] + n_step - 1) / n_step) *
+                             config->layout.cluster_n,
+                         "%s", text);
             cr_expect_leq(derived->grid_ctas, 132);
             cr_expect_eq(derived->grid_ctas %
                              (config->layout.cluster_m * config->layout.cluster_n),
@@ -451,4 +446,23 @@ Test(choose, same_input_gives_the_same_output)
     cr_expect_str_eq(jg_str_text(&first_trace), jg_str_text(&second_trace));
     jg_str_free(&first_trace);
     jg_str_free(&second_trace);
+}
+
+/* Groups end within a tile: their last one is half empty on average, and clusters that take
+ * two tiles of a group's rows waste twice as much as those that take two of its columns. */
+Test(choose, groups_count_what_their_last_tiles_waste)
+{
+    const struct jg_choice one =
+        choose("m=4096 n=28672 k=4096 a=bf16 groups=8 config=tile=128x256 cluster=1x1");
+    const struct jg_choice down =
+        choose("m=4096 n=28672 k=4096 a=bf16 groups=8 config=tile=128x256 cluster=2x1");
+    const struct jg_choice across =
+        choose("m=4096 n=28672 k=4096 a=bf16 groups=8 config=tile=128x256 cluster=1x2");
+    cr_expect_eq(one.derived.tiles, (512 / 128 * 8 + 8 / 2) * 112);
+    cr_expect_eq(down.derived.tiles, (512 / 128 * 8 + 2 * 8 / 2) * 112);
+    cr_expect_eq(across.derived.tiles, one.derived.tiles);
+    /* Fewer rows than half a tile: each group has one. */
+    const struct jg_choice few =
+        choose("m=64 n=28672 k=4096 a=bf16 groups=8 config=tile=64x256 cluster=1x1");
+    cr_expect_eq(few.derived.tiles, 8 * 112);
 }

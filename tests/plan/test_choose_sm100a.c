@@ -85,7 +85,7 @@ Test(choose_sm100a, column_major_d_takes_the_transposed_product)
     const struct jg_choice turned =
         choose("256x512x512 bf16 d_layout=column config=mma=128x64 swap_ab=1");
     cr_expect_eq(turned.derived.d_box.rows, plain.derived.d_box.rows);
-    cr_expect_eq(turned.derived.tiles_m, plain.derived.tiles_m);
+    cr_expect_eq(turned.derived.tiles, plain.derived.tiles);
     cr_expect_eq(turned.derived.smem_bytes, plain.derived.smem_bytes);
 }
 
