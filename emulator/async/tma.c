@@ -243,9 +243,11 @@ static bool check_shared_place(struct emu_warp *warp, const struct emu_insn *ins
                          alignment);
         return false;
     }
-    if (!box->linear && offset % period != 0) {
+    const bool is_inside = offset % period + box->data_bytes <= period;
+    if (!box->linear && offset % period != 0 && !is_inside) {
         /* Swizzles work on absolute addresses, so reader and writer agree all the same;
-         * kernels that are known to run do it. */
+         * kernels that are known to run do it. A few rows that lie within one pattern are
+         * meant to be a part of it. */
         emu_report(warp, insn, lane, EMU_ADVICE, EMU_FINDING_DESCRIPTOR,
                    "shared offset %u is not a multiple of %u, where the pattern of the "
                    "swizzle begins",
