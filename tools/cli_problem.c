@@ -21,9 +21,10 @@ struct help_texts {
 static const char problem_format[] =
     "a PROBLEM is `4096x4096x4096 bf16` or `m=4096 n=4096 k=4096 a=bf16`, and then:\n"
     "  batch=N                   products; 1\n"
-    "  groups=N group_by=offsets|counts\n"
+    "  groups=N group_by=offsets|counts|k_offsets\n"
     "                            rows in groups, each with a B of its own: stacked, or the\n"
-    "                            first rows of each of a batch; offsets\n"
+    "                            first rows of each of a batch; or K in groups, each with a\n"
+    "                            D of its own; offsets\n"
     "  b=TYPE                    as A; e4m3 and e5m2 mix, with mx e2m1 too. A and B have\n"
     "                            %s\n"
     "  c=TYPE d=TYPE             no C, and D as A (f32 for tf32, s32 for s8). Both have\n"

@@ -181,12 +181,24 @@ static void print_last_line(const struct run_state *state, const char *word)
     }
 }
 
+/* Of all batches, or of what the groups have. */
+static double count_flops(const struct run_inputs *inputs)
+{
+    double products = 0;
+
+    for (int64_t i = 0; i < inputs->batch; i++) {
+        const struct run_rows rows = run_groups_rows(&inputs->groups, i, inputs->m);
+        const struct run_rows depth = run_groups_depth(&inputs->groups, i, inputs->k);
+        products += (double)(rows.end - rows.begin) * (double)(depth.end - depth.begin);
+    }
+    return 2.0 * products * (double)inputs->n;
+}
+
 static void print_outcome(const struct run_state *state, const struct run_options *options,
                           const char *text)
 {
     const struct run_inputs *inputs = &state->launch.inputs;
-    double flops = 2.0 * (double)inputs->m * (double)inputs->n * (double)inputs->k *
-                   (double)inputs->batch;
+    double flops = count_flops(inputs);
     const char *word = state->verdict.is_wrong ? "FAIL" : options->verify ? "PASS" : "DONE";
 
     if (options->json) {

@@ -59,15 +59,15 @@ static void unpack(const struct input *input, int64_t batch, int64_t begin, int6
     }
 }
 
-/* Sums of `count` rows of D, from `row` on, into rows of N doubles. The product of two
- * floats is exact in f64; scales of blocks make it one of 2^-53 at most. */
-static void sum_rows(const struct operands *operands, int64_t row, int64_t count,
-                     double *sums)
+/* Sums over `range` of K of `count` rows of D, from `row` on, into rows of N doubles. The
+ * product of two floats is exact in f64; scales of blocks make it one of 2^-53 at most. */
+static void sum_rows(const struct operands *operands, const struct run_rows *range,
+                     int64_t row, int64_t count, double *sums)
 {
     const int64_t n = operands->n;
 
     memset(sums, 0, (size_t)(count * n) * sizeof(*sums));
-    for (int64_t k = 0; k < operands->k; k++) {
+    for (int64_t k = range->begin; k < range->end; k++) {
         const double *b = operands->b + k * n;
 
         for (int64_t i = 0; i < count; i++) {
@@ -104,6 +104,7 @@ static void sum_batch(struct work *work, const jit_gemm_problem *problem,
     const struct input b = {b_kind, &inputs->b, &inputs->b_scale, work->b, work->b_scale};
 
     const struct run_rows rows = run_groups_rows(&inputs->groups, batch, m);
+    const struct run_rows depth = run_groups_depth(&inputs->groups, batch, inputs->k);
 
     unpack(&a, batch, rows.begin, rows.end, inputs->k,
            problem->a.layout != JIT_GEMM_LAYOUT_K_MAJOR, false, operands->a);
@@ -112,7 +113,7 @@ static void sum_batch(struct work *work, const jit_gemm_problem *problem,
     for (int64_t row = rows.begin; row < rows.end; row += ROWS) {
         int64_t count = rows.end - row < ROWS ? rows.end - row : ROWS;
 
-        sum_rows(operands, row, count, work->sums);
+        sum_rows(operands, &depth, row, count, work->sums);
         for (int64_t i = 0; i < count * n; i++) {
             const int64_t r = row + i / n, column = i % n;
             const int64_t place = by_columns ? column * m + r : r * n + column;

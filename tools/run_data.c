@@ -31,6 +31,7 @@ int run_sizes_resolve(const jit_gemm_problem *problem, const struct run_sizes *a
         {"batch", problem->batch, asked->batch, &inputs->batch},
     };
 
+    int64_t *divided = run_groups_divide_k(problem->group_by) ? &inputs->k : &inputs->m;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const bool is_dynamic = rows[i].dim.mode == JIT_GEMM_DIM_DYNAMIC;
 
@@ -39,7 +40,8 @@ int run_sizes_resolve(const jit_gemm_problem *problem, const struct run_sizes *a
                                    "dynamic=%s in the problem",
                                    rows[i].name, rows[i].name);
         }
-        const bool is_counted = i == 0 && is_dynamic && asked->groups != NULL;
+        const bool is_divided = rows[i].target == divided;
+        const bool is_counted = is_divided && is_dynamic && asked->groups != NULL;
         *rows[i].target = rows[i].asked ? rows[i].asked : is_counted ? 0 : rows[i].dim.size;
         if (is_counted) {
             continue; /* so many as the groups need */
@@ -50,7 +52,7 @@ int run_sizes_resolve(const jit_gemm_problem *problem, const struct run_sizes *a
                                    rows[i].name, rows[i].name);
         }
     }
-    return run_groups_read(problem, asked->groups, &inputs->m, &inputs->groups);
+    return run_groups_read(problem, asked->groups, divided, &inputs->groups);
 }
 
 /* Of a matrix with rows of D: those of all groups, if they are stacked, make one. */
@@ -96,8 +98,8 @@ int run_matrix_create(jit_gemm_context *context, const struct element_view *view
     return create_matrix(context, view, data, 0, ret_matrix);
 }
 
-/* What a matrix has for each row of D: rows, or columns. */
-enum of_rows { OF_NO_ROWS, OF_ROWS, OF_ROWS_BY_COLUMNS };
+/* What a matrix has for each row of D, or for each element of K: rows, or columns. */
+enum of_rows { OF_NO_ROWS, OF_ROWS, OF_ROWS_BY_COLUMNS, OF_K, OF_K_BY_COLUMNS };
 
 static int create_random(jit_gemm_context *context, const struct run_inputs *inputs,
                          const struct element_view *view, enum of_rows of_rows,
@@ -108,7 +110,10 @@ static int create_random(jit_gemm_context *context, const struct run_inputs *inp
     element_fill_poison(view, data);
     element_fill_random(view, data, seed);
     if (of_rows != OF_NO_ROWS) {
-        run_groups_poison_rest(&inputs->groups, view, of_rows == OF_ROWS_BY_COLUMNS, data);
+        const bool is_k = of_rows == OF_K || of_rows == OF_K_BY_COLUMNS;
+        run_groups_poison_rest(&inputs->groups, view, is_k,
+                               of_rows == OF_ROWS_BY_COLUMNS || of_rows == OF_K_BY_COLUMNS,
+                               data);
     }
     int code = create_matrix(context, view, data, promised, ret_matrix);
     free(data);
@@ -251,9 +256,19 @@ struct input_row {
     int64_t outer, inner; /* rows and columns as stored, unless it is MN-major */
     int64_t ld;           /* as asked */
     int64_t batch;
-    bool is_b;
+    bool is_b, has_k;
     struct run_matrix *target;
 };
+
+/* A and B have K, where groups divide that; else A and C have rows of D. */
+static enum of_rows of_rows_of(const struct run_inputs *inputs, const struct input_row *row,
+                               bool is_mn_major)
+{
+    if (row->has_k && run_groups_divide_k(inputs->groups.by)) {
+        return is_mn_major ? OF_K : OF_K_BY_COLUMNS;
+    }
+    return row->is_b ? OF_NO_ROWS : is_mn_major ? OF_ROWS_BY_COLUMNS : OF_ROWS;
+}
 
 static int create_input(jit_gemm_context *context, const struct run_inputs *inputs,
                         const struct input_row *row, uint64_t seed)
@@ -267,12 +282,10 @@ static int create_input(jit_gemm_context *context, const struct run_inputs *inpu
     const int code = make_view(
         row->name, matrix->dtype, row->batch, is_mn_major ? row->inner : row->outer,
         is_mn_major ? row->outer : row->inner, row->ld, matrix->alignment, &view);
-    return code == CLI_OK ? create_random(context, inputs, &view,
-                                          row->is_b     ? OF_NO_ROWS
-                                          : is_mn_major ? OF_ROWS_BY_COLUMNS
-                                                        : OF_ROWS,
-                                          seed, matrix->alignment, row->target)
-                          : code;
+    return code == CLI_OK
+               ? create_random(context, inputs, &view, of_rows_of(inputs, row, is_mn_major),
+                               seed, matrix->alignment, row->target)
+               : code;
 }
 
 /* The scales of a matrix, `count` of them if it is a vector. */
@@ -418,11 +431,13 @@ static int create_inputs(jit_gemm_context *context, const jit_gemm_problem *p,
                          const struct run_strides *strides, uint64_t seed,
                          struct run_inputs *inputs)
 {
+    const bool divides_k = run_groups_divide_k(p->group_by);
     const struct input_row rows[] = {
-        {"A", &p->a, inputs->m, inputs->k, strides->lda, row_batch(inputs), false,
-         &inputs->a},
-        {"B", &p->b, inputs->n, inputs->k, strides->ldb, inputs->batch, true, &inputs->b},
-        {"C", &p->c, inputs->m, inputs->n, strides->ldc, row_batch(inputs), false,
+        {"A", &p->a, inputs->m, inputs->k, strides->lda, divides_k ? 1 : row_batch(inputs),
+         false, true, &inputs->a},
+        {"B", &p->b, inputs->n, inputs->k, strides->ldb, divides_k ? 1 : inputs->batch,
+         true, true, &inputs->b},
+        {"C", &p->c, inputs->m, inputs->n, strides->ldc, row_batch(inputs), false, false,
          &inputs->c},
     };
     const struct scale_row scales[] = {

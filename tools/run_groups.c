@@ -12,6 +12,22 @@ bool run_groups_are_stacked(const struct run_groups *groups)
     return groups->by == JIT_GEMM_GROUP_BY_OFFSETS;
 }
 
+bool run_groups_divide_k(jit_gemm_group_by by)
+{
+    return by == JIT_GEMM_GROUP_BY_K_OFFSETS;
+}
+
+static bool divide_rows(const struct run_groups *groups)
+{
+    return groups->by != JIT_GEMM_GROUP_NONE && !run_groups_divide_k(groups->by);
+}
+
+/* Is the number of a group where it ends? */
+static bool have_ends(const struct run_groups *groups)
+{
+    return run_groups_are_stacked(groups) || run_groups_divide_k(groups->by);
+}
+
 /* Next number of the list, or a usage error. */
 static int read_size(const char *list, const char **at, int64_t *ret_size)
 {
@@ -19,7 +35,7 @@ static int read_size(const char *list, const char **at, int64_t *ret_size)
     const long long size = strtoll(*at, &end, 10);
 
     if (end == *at || size < 0 || size > INT32_MAX || (*end != ',' && *end != '\0')) {
-        return cli_usage_error("--group-sizes: `%s` is no list of rows such as 0,7,1200",
+        return cli_usage_error("--group-sizes: `%s` is no list of sizes such as 0,7,1200",
                                list);
     }
     *ret_size = size;
@@ -48,8 +64,8 @@ static int read_list(const char *list, int64_t count, int32_t *sizes)
                                  given, count);
 }
 
-/* Rows that a launch needs for these groups. */
-static int64_t needed_rows(const struct run_groups *groups)
+/* Rows, or K, that a launch needs for these groups. */
+static int64_t needed_extent(const struct run_groups *groups)
 {
     int64_t sum = 0, most = 0;
 
@@ -57,36 +73,37 @@ static int64_t needed_rows(const struct run_groups *groups)
         sum += groups->numbers[i];
         most = groups->numbers[i] > most ? groups->numbers[i] : most;
     }
-    return run_groups_are_stacked(groups) ? sum : most;
+    return have_ends(groups) ? sum : most;
 }
 
-/* All the same, and of stacked rows each in some group. */
-static void share_rows(const struct run_groups *groups, int64_t m)
+/* All the same, and of what lies one after the other each in some group. */
+static void share_extent(const struct run_groups *groups, int64_t extent)
 {
-    const bool is_stacked = run_groups_are_stacked(groups);
+    const int64_t part = extent / groups->count, rest = extent % groups->count;
 
     for (int64_t i = 0; i < groups->count; i++) {
-        groups->numbers[i] =
-            (int32_t)(is_stacked ? m / groups->count + (i < m % groups->count) : m);
+        groups->numbers[i] = (int32_t)(have_ends(groups) ? part + (i < rest) : extent);
     }
 }
 
-static int check_rows(const struct run_groups *groups, int64_t *m)
+static int check_extent(const struct run_groups *groups, int64_t *extent)
 {
-    const int64_t needed = needed_rows(groups);
+    const bool is_k = run_groups_divide_k(groups->by);
+    const int64_t needed = needed_extent(groups);
 
-    if (*m == 0) { /* of no rows at all, one that nobody has */
-        *m = needed > 0 ? needed : 1;
+    if (*extent == 0) { /* of nothing at all, one that nobody has */
+        *extent = needed > 0 ? needed : 1;
     }
-    if (needed > INT32_MAX || needed > *m) {
+    if (needed > INT32_MAX || needed > *extent) {
         return cli_usage_error(
-            "--group-sizes: the groups have %" PRId64 " rows%s, but M is %" PRId64, needed,
-            run_groups_are_stacked(groups) ? " in all" : " at most", *m);
+            "--group-sizes: the groups have %" PRId64 " %s%s, but %c is %" PRId64, needed,
+            is_k ? "elements of K" : "rows", have_ends(groups) ? " in all" : " at most",
+            is_k ? 'K' : 'M', *extent);
     }
     return CLI_OK;
 }
 
-int run_groups_read(const jit_gemm_problem *problem, const char *list, int64_t *m,
+int run_groups_read(const jit_gemm_problem *problem, const char *list, int64_t *extent,
                     struct run_groups *ret_groups)
 {
     if (problem->group_by == JIT_GEMM_GROUP_NONE) {
@@ -104,10 +121,10 @@ int run_groups_read(const jit_gemm_problem *problem, const char *list, int64_t *
             return code;
         }
     } else {
-        share_rows(ret_groups, *m);
+        share_extent(ret_groups, *extent);
     }
-    const int code = check_rows(ret_groups, m);
-    if (code == CLI_OK && run_groups_are_stacked(ret_groups)) {
+    const int code = check_extent(ret_groups, extent);
+    if (code == CLI_OK && have_ends(ret_groups)) {
         for (int64_t i = 1; i < ret_groups->count; i++) { /* sizes become ends */
             ret_groups->numbers[i] += ret_groups->numbers[i - 1];
         }
@@ -121,14 +138,22 @@ void run_groups_free(struct run_groups *groups)
     *groups = (struct run_groups){0};
 }
 
+static struct run_rows range_of(const struct run_groups *groups, int64_t group)
+{
+    const bool has_begin = have_ends(groups) && group > 0;
+    return (struct run_rows){has_begin ? groups->numbers[group - 1] : 0,
+                             groups->numbers[group]};
+}
+
 struct run_rows run_groups_rows(const struct run_groups *groups, int64_t batch, int64_t m)
 {
-    if (groups->by == JIT_GEMM_GROUP_NONE) {
-        return (struct run_rows){0, m};
-    }
-    const bool has_begin = run_groups_are_stacked(groups) && batch > 0;
-    return (struct run_rows){has_begin ? groups->numbers[batch - 1] : 0,
-                             groups->numbers[batch]};
+    return divide_rows(groups) ? range_of(groups, batch) : (struct run_rows){0, m};
+}
+
+struct run_rows run_groups_depth(const struct run_groups *groups, int64_t batch, int64_t k)
+{
+    return run_groups_divide_k(groups->by) ? range_of(groups, batch)
+                                           : (struct run_rows){0, k};
 }
 
 int64_t run_groups_of_row(const struct run_groups *groups, int64_t batch, int64_t row,
@@ -146,8 +171,17 @@ int64_t run_groups_of_row(const struct run_groups *groups, int64_t batch, int64_
     return -1;
 }
 
+/* Of row `at` of D, or element of K. */
+static bool belongs(const struct run_groups *groups, bool is_k, int64_t batch, int64_t at,
+                    int64_t size)
+{
+    return is_k ? at < run_groups_depth(groups, groups->count - 1, size).end
+                : run_groups_of_row(groups, batch, at, size) >= 0;
+}
+
 void run_groups_poison_rest(const struct run_groups *groups,
-                            const struct element_view *view, bool by_columns, void *data)
+                            const struct element_view *view, bool is_k, bool by_columns,
+                            void *data)
 {
     const int64_t rows = by_columns ? view->columns : view->rows;
     const int64_t count = by_columns ? view->rows : view->columns;
@@ -155,7 +189,7 @@ void run_groups_poison_rest(const struct run_groups *groups,
 
     for (int64_t at = 0; groups->count > 0 && at < view->batch * rows; at++) {
         const int64_t batch = at / rows, row = at % rows;
-        if (run_groups_of_row(groups, batch, row, rows) >= 0) {
+        if (belongs(groups, is_k, batch, row, rows)) {
             continue;
         }
         for (int64_t i = 0; i < count; i++) {

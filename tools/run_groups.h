@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The groups of one run: how many rows each has, on the host and as the kernel reads it. */
+/* The groups of one run: how many rows, or elements of K, each has, on the host and as the
+ * kernel reads it. */
 #ifndef RUN_GROUPS_H
 #define RUN_GROUPS_H
 
@@ -15,23 +16,27 @@ struct run_groups {
     int32_t *numbers; /* one per group, as the launch gets them */
 };
 
-/* A group's rows of D. */
+/* A group's rows of D, or its part of K. */
 struct run_rows {
     int64_t begin, end;
 };
 
-/* Reads the rows of each group from a list such as "0,7,1200", or, where that is NULL,
- * gives all the same, one more to the first ones if need be. `*m`, the rows of the launch,
- * is set where it is 0: what the groups need. CLI_OK, or a usage error was printed; free it
- * in either case. */
-int run_groups_read(const jit_gemm_problem *problem, const char *list, int64_t *m,
+/* Do the groups of this problem divide K? */
+bool run_groups_divide_k(jit_gemm_group_by by);
+/* Reads the sizes of the groups from a list such as "0,7,1200", or, where that is NULL,
+ * gives all the same, one more to the first ones if need be. `*extent`, the rows or the K
+ * of the launch, is set where it is 0: what the groups need. CLI_OK, or a usage error was
+ * printed; free it in either case. */
+int run_groups_read(const jit_gemm_problem *problem, const char *list, int64_t *extent,
                     struct run_groups *ret_groups);
 void run_groups_free(struct run_groups *groups);
 
 /* Do matrices have the rows of all groups? */
 bool run_groups_are_stacked(const struct run_groups *groups);
-/* Of a batch index, or group: all of its rows where there are no groups. */
+/* Of a batch index, or group: all of its rows where there are no groups of rows. */
 struct run_rows run_groups_rows(const struct run_groups *groups, int64_t batch, int64_t m);
+/* The same of K. */
+struct run_rows run_groups_depth(const struct run_groups *groups, int64_t batch, int64_t k);
 /* What row `row` of a matrix of D's rows belongs to: `batch` itself, or the group. -1: to
  * none. */
 int64_t run_groups_of_row(const struct run_groups *groups, int64_t batch, int64_t row,
@@ -42,10 +47,11 @@ int64_t run_groups_of_row(const struct run_groups *groups, int64_t batch, int64_
 int64_t run_groups_scale_rows(const struct run_groups *groups, int64_t m);
 int64_t run_groups_scale_row(const struct run_groups *groups, int64_t group, int64_t row);
 
-/* Poisons what belongs to rows of no group in an input: rows of the view, or its columns
- * where those are D's rows. */
+/* Poisons what belongs to no group in an input: rows of the view, or its columns, which are
+ * D's rows, or with `is_k` elements of K. Nothing where groups do not divide those. */
 void run_groups_poison_rest(const struct run_groups *groups,
-                            const struct element_view *view, bool by_columns, void *data);
+                            const struct element_view *view, bool is_k, bool by_columns,
+                            void *data);
 
 /* Are rows of no group still poison, in what a launch wrote? Then they are made 0 in it,
  * and so comparable; false if not, after an error about `name`. */

@@ -140,9 +140,11 @@ static double dot(const struct interpreter *all, const struct place *place)
     const bool is_b_turned = problem->b.layout == JIT_GEMM_LAYOUT_MN_MAJOR;
     const struct run_matrix *a = &all->launch->inputs.a;
     const struct run_matrix *b = &all->launch->inputs.b;
+    const struct run_rows depth =
+        run_groups_depth(&all->launch->inputs.groups, place->batch, all->launch->inputs.k);
     double sum = 0;
 
-    for (int64_t k = 0; k < all->launch->inputs.k; k++) {
+    for (int64_t k = depth.begin; k < depth.end; k++) {
         sum += load(a, all->inputs[INPUT_A], place->batch, is_a_turned ? k : place->row,
                     is_a_turned ? place->row : k) *
                load(b, all->inputs[INPUT_B], place->batch, is_b_turned ? k : place->column,

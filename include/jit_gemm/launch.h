@@ -89,8 +89,8 @@ typedef struct jit_gemm_args {
                              `ld`. docs/scales.md says what lies where. */
     uint64_t group_sizes; /**< Device address of an int32_t per group, which the kernel
                              reads when it runs: what the problem's `group_by` says. Numbers
-                             below 0 or above M count as 0 or M, and a group that ends
-                             before it begins is empty. Must be 0 without groups. */
+                             below 0 or above M (or K) count as 0 or M, and a group that
+                             ends before it begins is empty. Must be 0 without groups. */
 } jit_gemm_args;
 
 /** What ::jit_gemm_build produces. */

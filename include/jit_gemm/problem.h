@@ -138,7 +138,13 @@ typedef enum jit_gemm_group_by {
     JIT_GEMM_GROUP_BY_OFFSETS = 1,
     /** All matrices lie as those of a batch, with M rows each. The number of a group is how
      * many rows of them, the first ones, it has. */
-    JIT_GEMM_GROUP_BY_COUNTS = 2
+    JIT_GEMM_GROUP_BY_COUNTS = 2,
+    /** Groups divide K, as the gradients of weights do: A and B lie one after the other
+     * along K, which counts that of all groups; each group has a C and a D of M x N, as a
+     * batch has. The number of a group is the element of K at which it ends; it begins
+     * where the one before it ends, the first one at 0. The sum of an empty group is 0. A
+     * and B are MN-major, or have `alignment` of one element. */
+    JIT_GEMM_GROUP_BY_K_OFFSETS = 4
 } jit_gemm_group_by;
 
 /** Whether a size is compiled into the kernel. */
@@ -205,8 +211,8 @@ typedef struct jit_gemm_problem {
     int32_t no_local_memory;  /**< Not 0: a kernel with local memory, as spills need it, is
                                  ::JIT_GEMM_ERR_BUDGET (::jit_gemm_info.spill_bytes). */
     jit_gemm_group_by group_by; /**< With groups, `batch` is their number: exact, up to
-                                   4096. A is K-major, D row-major, and rows of no group
-                                   are neither read for D nor written. */
+                                   4096. With groups of rows A is K-major, D row-major, and
+                                   rows of no group are neither read for D nor written. */
     int32_t reserved_2;         /**< Must be zero. */
 } jit_gemm_problem;
 

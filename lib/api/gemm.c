@@ -274,13 +274,13 @@ jit_gemm_status jit_gemm_create(jit_gemm_context *context, const jit_gemm_proble
     if (jg_target_code_kind(context) == JG_CODE_PTX) {
         JG_TRY(jg_budget_refuse_ptx(&own.budget));
     }
-    const uint32_t operand_count = own.epilogue != NULL ? own.epilogue->operand_count : 0;
-    struct jit_gemm *gemm = jg_alloc(sizeof(*gemm) + jg_map_slots_bytes(operand_count));
+    const uint32_t map_count = jg_most_maps(&own);
+    struct jit_gemm *gemm = jg_alloc(sizeof(*gemm) + jg_map_slots_bytes(map_count));
     if (gemm == NULL) {
         return jg_fail_memory();
     }
     gemm->slots = &gemm->own_slots;
-    jg_map_slots_init(gemm->slots, operand_count, gemm->entries);
+    jg_map_slots_init(gemm->slots, map_count, gemm->entries);
     const struct create create = {context, &own, stop, gemm};
     jit_gemm_status status = acquire_kernel(&create); /* 2 to 11 */
     if (status == JIT_GEMM_OK) {

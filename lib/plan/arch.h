@@ -30,6 +30,7 @@ struct jg_derived {
     int lead_stages;  /* by which one math warpgroup ends a tile before the other, or 0 */
     int gate_columns; /* of an accumulator, from acc0 to acc1 of an element; 1: they are
                          neighbours; 0: not gated */
+    int tail_maps;    /* of groups along K: see plan/kernel_params.h */
     int64_t tiles;    /* at the planned size, of all batches, padded to whole clusters */
     int grid_ctas;    /* CTAs of the launched grid at the planned size */
     int busy_ctas;    /* those of it that run at once */

@@ -52,7 +52,10 @@ static void trace_numbers(struct jg_str *trace, const struct jg_trial *trial)
     print_fixed(trace, derived->waves, 2);
     jg_str_printf(trace, " waves, grid %d, shared memory %d bytes", derived->grid_ctas,
                   derived->smem_bytes);
-    if (trial->product.group_by != JIT_GEMM_GROUP_NONE) {
+    if (trial->product.group_by == JIT_GEMM_GROUP_BY_K_OFFSETS) {
+        jg_str_printf(trace, ", of groups of about %lld of K; the kernel counts them",
+                      (long long)trial->product.k.size);
+    } else if (trial->product.group_by != JIT_GEMM_GROUP_NONE) {
         const struct jg_product_size typical =
             jg_product_size(&trial->product, (uint32_t)trial->product.m.size,
                             (uint32_t)trial->product.n.size);

@@ -119,7 +119,7 @@ static bool count_tiles(const struct jg_trial *trial, int64_t *ret_tiles)
         jg_tiles_along(product->m.size, layout->tile_m, layout->cluster_m);
     const int64_t tiles_n =
         jg_tiles_along(product->n.size, layout->tile_n, layout->cluster_n);
-    if (product->group_by != JIT_GEMM_GROUP_NONE) {
+    if (jg_has_row_groups(product->group_by)) {
         return jg_groups_count_tiles(&trial->config, product, ret_tiles);
     }
     return jg_mul_checked(tiles_m, tiles_n, ret_tiles) &&

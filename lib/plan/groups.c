@@ -3,14 +3,18 @@
 
 #include "base/error.h"
 #include "base/math.h"
+#include "plan/kernel_params.h"
 #include "plan/scale.h"
+#include "plan/smem.h"
 #include "plan/text.h"
 
 enum { TABLE_STEP = 16 /* alignment of the table in shared memory */ };
 
 static const char *const names[] = {[JIT_GEMM_GROUP_NONE] = "",
                                     [JIT_GEMM_GROUP_BY_OFFSETS] = "offsets",
-                                    [JIT_GEMM_GROUP_BY_COUNTS] = "counts"};
+                                    [JIT_GEMM_GROUP_BY_COUNTS] = "counts",
+                                    [JIT_GEMM_GROUP_BY_K_OFFSETS] = "k_offsets"};
+enum { NAMES = sizeof(names) / sizeof(names[0]) };
 
 const char *jg_group_by_name(jit_gemm_group_by group_by)
 {
@@ -19,8 +23,8 @@ const char *jg_group_by_name(jit_gemm_group_by group_by)
 
 bool jg_group_by_parse(const char *text, size_t size, jit_gemm_group_by *ret_group_by)
 {
-    for (int i = JIT_GEMM_GROUP_BY_OFFSETS; i <= JIT_GEMM_GROUP_BY_COUNTS; i++) {
-        if (jg_word_is(text, size, names[i])) {
+    for (int i = JIT_GEMM_GROUP_BY_OFFSETS; i < NAMES; i++) {
+        if (names[i] != NULL && jg_word_is(text, size, names[i])) {
             *ret_group_by = (jit_gemm_group_by)i;
             return true;
         }
@@ -35,12 +39,11 @@ jit_gemm_status jg_groups_check_fields(const jit_gemm_problem *problem)
                        "zero the struct before filling it", "must be 0, is %d",
                        problem->reserved_2);
     }
-    if (problem->group_by < JIT_GEMM_GROUP_NONE ||
-        problem->group_by > JIT_GEMM_GROUP_BY_COUNTS) {
+    const int group_by = (int)problem->group_by;
+    if (group_by < 0 || group_by >= NAMES || names[group_by] == NULL) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.group_by",
-                       "give JIT_GEMM_GROUP_BY_OFFSETS or JIT_GEMM_GROUP_BY_COUNTS, or "
-                       "zero for a batch",
-                       "must be 0, 1 or 2, is %d", (int)problem->group_by);
+                       "give a JIT_GEMM_GROUP_BY_ constant, or zero for a batch",
+                       "is no form of groups: %d", group_by);
     }
     if (problem->group_by == JIT_GEMM_GROUP_NONE) {
         return JIT_GEMM_OK;
@@ -91,14 +94,54 @@ static jit_gemm_status check_scales(const jit_gemm_problem *problem)
         jg_scale_name(a));
 }
 
+/* Of A or B, where groups lie along K. */
+static jit_gemm_status check_along_k(const char *layout_field, const char *scale_field,
+                                     const jit_gemm_matrix *matrix)
+{
+    const bool is_mn_major = matrix->layout == JIT_GEMM_LAYOUT_MN_MAJOR;
+    if (!is_mn_major &&
+        jg_alignment_of(matrix) * 8 > (uint32_t)jg_dtype_bits(matrix->dtype)) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, layout_field,
+                       "give JIT_GEMM_LAYOUT_MN_MAJOR, or in `alignment` the bytes of one "
+                       "element, which is slower",
+                       "there is no kernel for groups along K of a K-major matrix: they "
+                       "would begin inside of %u bytes",
+                       jg_alignment_of(matrix));
+    }
+    if (matrix->scale.kind == JIT_GEMM_SCALE_BLOCK) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, scale_field, "give none, tensor or vector",
+                       "there is no kernel for scale %s with groups along K: its blocks "
+                       "would have elements of several",
+                       jg_scale_name(&matrix->scale));
+    }
+    return JIT_GEMM_OK;
+}
+
+/* Their maps leave less room for operands among the parameters of a launch. */
+static jit_gemm_status check_operand_count(const struct jg_epilogue *epilogue)
+{
+    if (epilogue == NULL || epilogue->operand_count <= JG_TAIL_OPERANDS) {
+        return JIT_GEMM_OK;
+    }
+    return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.epilogue", "join some of them",
+                   "with groups along K an epilogue has at most %d operands, not %u",
+                   JG_TAIL_OPERANDS, epilogue->operand_count);
+}
+
 jit_gemm_status jg_groups_check_kernel(const jit_gemm_problem *problem,
                                        const struct jg_epilogue *epilogue)
 {
     if (problem->group_by == JIT_GEMM_GROUP_NONE) {
         return JIT_GEMM_OK;
     }
-    JG_TRY(check_layouts(problem));
-    JG_TRY(check_scales(problem));
+    if (problem->group_by == JIT_GEMM_GROUP_BY_K_OFFSETS) {
+        JG_TRY(check_along_k("problem.a.layout", "problem.a.scale.kind", &problem->a));
+        JG_TRY(check_along_k("problem.b.layout", "problem.b.scale.kind", &problem->b));
+        JG_TRY(check_operand_count(epilogue));
+    } else {
+        JG_TRY(check_layouts(problem));
+        JG_TRY(check_scales(problem));
+    }
     if (jg_epilogue_reduces(epilogue)) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.epilogue",
                        "leave the reduction to a kernel of its own",
@@ -116,10 +159,10 @@ int64_t jg_groups_scale_rows(jit_gemm_group_by group_by, int64_t m, int64_t grou
 
 int64_t jg_groups_smem_bytes(const struct jg_product *product)
 {
-    return product->group_by == JIT_GEMM_GROUP_NONE
-               ? 0
-               : jg_align_up((product->batch.size + 1) * (int64_t)sizeof(uint32_t),
-                             TABLE_STEP);
+    return jg_has_row_groups(product->group_by)
+               ? jg_align_up((product->batch.size + 1) * (int64_t)sizeof(uint32_t),
+                             TABLE_STEP)
+               : 0;
 }
 
 bool jg_groups_check(struct jg_trial *trial)
@@ -131,10 +174,11 @@ bool jg_groups_check(struct jg_trial *trial)
     if (config->launch.split_k > 1) {
         return jg_trial_reject(trial,
                                "split_k=%d: the kernel counts the tiles of groups, each "
-                               "with all of K: split_k=1",
+                               "with all of its K: split_k=1",
                                config->launch.split_k);
     }
-    if (config->launch.scheduler == JG_SCHEDULER_SINGLE) {
+    if (config->launch.scheduler == JG_SCHEDULER_SINGLE &&
+        jg_has_row_groups(trial->product.group_by)) {
         return jg_trial_reject(trial,
                                "scheduler=single: how many tiles groups have is known on "
                                "the device only: scheduler=static, or clc on sm_100a");
@@ -142,6 +186,31 @@ bool jg_groups_check(struct jg_trial *trial)
     return config->pipeline.prefetch == JG_PREFETCH_NONE ||
            jg_trial_reject(trial, "prefetch asks for the first tile before the previous "
                                   "grid has written the groups: prefetch=none");
+}
+
+bool jg_groups_complete(struct jg_trial *trial)
+{
+    struct jg_derived *derived = &trial->derived;
+    if (trial->product.group_by != JIT_GEMM_GROUP_BY_K_OFFSETS ||
+        jg_loads_by_threads(trial->problem)) {
+        return true;
+    }
+    if (derived->a_box.row_bytes < JG_ROW_BYTES ||
+        derived->b_box.row_bytes < JG_ROW_BYTES) {
+        return jg_trial_reject(trial,
+                               "groups along K end with copies of single rows of K, of "
+                               "which these tiles have less than %d bytes",
+                               JG_ROW_BYTES);
+    }
+    if (derived->a_box.rows % JG_TAIL_ROWS != 0 ||
+        derived->b_box.rows % JG_TAIL_ROWS != 0) {
+        return jg_trial_reject(trial,
+                               "groups along K end with copies of %d rows of K, and a CTA "
+                               "of this cluster copies less of a block",
+                               JG_TAIL_ROWS);
+    }
+    derived->tail_maps = JG_TAIL_MAPS;
+    return true;
 }
 
 /* The rows that groups divide, of a cluster tile and of the product, and what lies across

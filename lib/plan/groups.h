@@ -20,6 +20,12 @@ jit_gemm_status jg_groups_check_fields(const jit_gemm_problem *problem);
 jit_gemm_status jg_groups_check_kernel(const jit_gemm_problem *problem,
                                        const struct jg_epilogue *epilogue);
 
+/* Do groups divide the rows of A and D? */
+static inline bool jg_has_row_groups(jit_gemm_group_by group_by)
+{
+    return group_by == JIT_GEMM_GROUP_BY_OFFSETS || group_by == JIT_GEMM_GROUP_BY_COUNTS;
+}
+
 /* Do groups lie one after the other in matrices of `m` rows? */
 static inline bool jg_is_stacked(jit_gemm_group_by group_by)
 {
@@ -28,6 +34,9 @@ static inline bool jg_is_stacked(jit_gemm_group_by group_by)
 
 /* False with a reason if a kernel of this config has no groups. */
 bool jg_groups_check(struct jg_trial *trial);
+/* When the boxes are decided: the maps of tails that groups along K take. False with a
+ * reason if the boxes cannot be divided. */
+bool jg_groups_complete(struct jg_trial *trial);
 
 /* Rows that scales in the layout 128x4 have of `m` rows of A or D: of `groups` stacked
  * groups each begins at 128 rows of its own, begin / 128 plus its number. */

@@ -54,13 +54,26 @@ struct jg_kernel_params {
     uint64_t group_sizes;    /* device address; of kernels that have groups */
     uint64_t reserved[12];
     struct jg_matrix_param operands[JIT_GEMM_MAX_OPERANDS];
-    /* Maps of operands follow the last of those that the kernel has: see
-     * jg_kernel_params_map. */
-    struct jg_tensor_map room[JIT_GEMM_MAX_OPERANDS];
+    /* Maps of operands follow the last of those that the kernel has, and those of tails
+     * follow them: see jg_kernel_params_map. */
+    struct jg_tensor_map room[JIT_GEMM_MAX_OPERANDS + 2];
 };
 _Static_assert(offsetof(struct jg_kernel_params, operands) == 1152,
                "as jg/common/kernel_params.cuh has it");
 _Static_assert(sizeof(struct jg_kernel_params) <= 4096, "all that a launch takes");
+
+/*
+ * Maps of a kernel of groups along K: of A, then of B, with boxes of fewer rows of K, with
+ * which a group's last block ends (jg/tile/tile_loader.cuh). They lie behind those of the
+ * operands, and leave room for fewer.
+ */
+enum {
+    JG_TAIL_BOXES = 2,
+    JG_TAIL_MAPS = 2 * JG_TAIL_BOXES,
+    JG_TAIL_ROWS = 8,      /* of the first box; the other has one */
+    JG_TAIL_OPERANDS = 14, /* most of them beside these maps */
+    JG_MOST_MAPS = JG_MAP_COUNT + JG_TAIL_MAPS
+};
 
 /* Where the maps of operands begin in the device's struct with this many operands. */
 static inline size_t jg_kernel_params_maps_offset(uint32_t operand_count)
@@ -71,14 +84,15 @@ static inline size_t jg_kernel_params_maps_offset(uint32_t operand_count)
            sizeof(struct jg_tensor_map);
 }
 
-/* Bytes of the device's struct with this many operands. */
-static inline size_t jg_kernel_params_bytes(uint32_t operand_count)
+/* Bytes of the device's struct with this many operands and maps of tails. */
+static inline size_t jg_kernel_params_bytes(uint32_t operand_count, uint32_t tail_maps)
 {
     return jg_kernel_params_maps_offset(operand_count) +
-           sizeof(struct jg_tensor_map) * operand_count;
+           sizeof(struct jg_tensor_map) * (operand_count + tail_maps);
 }
 
-/* Where map `index` lies, for a kernel with this many operands. */
+/* Where map `index` lies, for a kernel with this many operands. Those of tails follow the
+ * operands'. */
 static inline struct jg_tensor_map *jg_kernel_params_map(struct jg_kernel_params *params,
                                                          uint32_t operand_count, int index)
 {

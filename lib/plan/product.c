@@ -2,6 +2,7 @@
 #include "plan/product.h"
 
 #include "base/math.h"
+#include "plan/groups.h"
 #include "plan/scale.h"
 
 /* Rows of A that one product has: of a group so many as the typical one of the problem's,
@@ -12,10 +13,21 @@ static jit_gemm_dim rows_of(const struct jg_problem *problem)
     if (problem->group_by == JIT_GEMM_GROUP_BY_OFFSETS) {
         rows.size = jg_max(rows.size / problem->batch.size, 1);
     }
-    if (problem->group_by != JIT_GEMM_GROUP_NONE) {
+    if (jg_has_row_groups(problem->group_by)) {
         rows.mode = JIT_GEMM_DIM_DYNAMIC;
     }
     return rows;
+}
+
+/* K of one product: with groups along it that of a typical one, and no kernel knows it. */
+static jit_gemm_dim depth_of(const struct jg_problem *problem)
+{
+    jit_gemm_dim k = problem->k;
+    if (problem->group_by == JIT_GEMM_GROUP_BY_K_OFFSETS) {
+        k.size = jg_max(k.size / problem->batch.size, 1);
+        k.mode = JIT_GEMM_DIM_DYNAMIC;
+    }
+    return k;
 }
 
 struct jg_product jg_product_make(const struct jg_problem *problem, bool swap_ab)
@@ -23,7 +35,7 @@ struct jg_product jg_product_make(const struct jg_problem *problem, bool swap_ab
     const jit_gemm_dim rows = rows_of(problem);
     return (struct jg_product){.m = swap_ab ? problem->n : rows,
                                .n = swap_ab ? rows : problem->n,
-                               .k = problem->k,
+                               .k = depth_of(problem),
                                .batch = problem->batch,
                                .a = swap_ab ? problem->b : problem->a,
                                .b = swap_ab ? problem->a : problem->b,

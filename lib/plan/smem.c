@@ -86,7 +86,7 @@ int jg_stages_choose(const struct jg_trial *trial, const struct jg_smem *smem,
                      const struct jg_stage_limits *limits)
 {
     const int64_t stage_k = (int64_t)jg_tile_k(&trial->product) * smem->stage_blocks;
-    const int64_t wanted = jg_ceil_div(trial->product.k.size, stage_k);
+    const int64_t wanted = jg_ceil_div(trial->problem->k.size, stage_k);
     const int fitting = count_fitting_stages(smem, trial->facts, limits->most);
     return (int)jg_max(limits->least, jg_min(wanted, fitting));
 }

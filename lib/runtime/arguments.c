@@ -235,11 +235,14 @@ static bool is_stacked(const struct launch *launch, enum size count)
 static void set_matrix(const struct launch *launch, const struct jg_matrix *lies_as,
                        enum size outer, enum size inner, struct jg_array *array)
 {
+    const jit_gemm_group_by group_by = launch->kernel->problem.group_by;
     const bool is_mn_major = lies_as->is_mn_major;
     array->rows = launch->sizes[is_mn_major ? inner : outer];
     array->columns = launch->sizes[is_mn_major ? outer : inner];
     array->has_ld = true;
-    array->is_stacked = is_stacked(launch, outer);
+    array->is_stacked =
+        is_stacked(launch, outer) ||
+        (group_by == JIT_GEMM_GROUP_BY_K_OFFSETS && (outer == SIZE_K || inner == SIZE_K));
     set_alignment(launch->kernel, lies_as->alignment, array);
 }
 

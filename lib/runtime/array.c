@@ -246,15 +246,15 @@ static jit_gemm_status refuse_batch_stride(const struct jg_array *array, int64_t
                    array->description);
 }
 
-/* Of rows of all groups: nothing steps from one to the next. */
+/* Of what has all groups: nothing steps from one to the next. */
 static jit_gemm_status resolve_stacked(const struct jg_array *array,
                                        struct jg_matrix_param *param)
 {
     if (param->batch_stride != 0) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, field_of(array, PART_BATCH_STRIDE).text,
                        "leave it zero",
-                       "%s %s the rows of all groups one after the other, and no batch "
-                       "stride (%lld)",
+                       "%s %s all groups, one after the other, and no batch stride "
+                       "(%lld)",
                        array->description, array->is_plural ? "have" : "has",
                        (long long)param->batch_stride);
     }

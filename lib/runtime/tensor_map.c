@@ -67,6 +67,23 @@ static bool is_spread(const struct jg_kernel *kernel, enum jg_map_index operand)
            (operand == JG_MAP_B && jg_is_spread(&product->b, &product->a));
 }
 
+/* What a map is of, and how many rows its box has if fewer than the matrix's. */
+struct map_use {
+    enum jg_map_index operand;
+    int rows; /* 0: all */
+};
+
+/* Those of tails follow the operands': two of A, two of B. */
+static struct map_use use_of_map(const struct jg_kernel *kernel, int index)
+{
+    const int tail = index - JG_MAP_OPERANDS - (int)kernel->operand_count;
+    if (tail < 0) {
+        return (struct map_use){(enum jg_map_index)index, 0};
+    }
+    return (struct map_use){tail < JG_TAIL_BOXES ? JG_MAP_A : JG_MAP_B,
+                            tail % JG_TAIL_BOXES == 0 ? JG_TAIL_ROWS : 1};
+}
+
 static struct jg_box box_of_operand(const struct jg_kernel *kernel,
                                     enum jg_map_index operand)
 {
@@ -185,10 +202,12 @@ static struct map_shape shape_pieces(const struct jg_map_key *key)
 }
 
 /* UNSUPPORTED if the driver refuses it. */
-static jit_gemm_status encode_map(const struct jg_kernel *kernel, enum jg_map_index operand,
+static jit_gemm_status encode_map(const struct jg_kernel *kernel, int index,
                                   const struct jg_map_key *key,
                                   struct jg_tensor_map *ret_map)
 {
+    const struct map_use use = use_of_map(kernel, index);
+    const enum jg_map_index operand = use.operand;
     const jit_gemm_dtype dtype = dtype_of_operand(kernel, operand);
     const struct jg_product *product = &kernel->choice.product;
     const bool has_pairs = (operand == JG_MAP_A && jg_product_gate_rows(product) > 1) ||
@@ -198,7 +217,10 @@ static jit_gemm_status encode_map(const struct jg_kernel *kernel, enum jg_map_in
     struct map_shape shape = is_scale    ? shape_pieces(key)
                              : has_pairs ? shape_gated(&kernel->problem, key)
                                          : shape_matrix(key, dtype);
-    const struct jg_box box = box_of_operand(kernel, operand);
+    struct jg_box box = box_of_operand(kernel, operand);
+    if (use.rows > 0) {
+        box.rows = use.rows;
+    }
     const bool spreads = is_spread(kernel, operand);
     const int element_bits = spreads ? 8 : jg_dtype_bits(dtype);
     const cuuint32_t pieces = (cuuint32_t)box.row_bytes / JG_SCALE_PIECE_BYTES;
@@ -228,25 +250,32 @@ static jit_gemm_status encode_map(const struct jg_kernel *kernel, enum jg_map_in
     return JIT_GEMM_OK;
 }
 
-/* Maps that a launch of a kernel with this many operands may want. */
-static uint32_t count_maps(uint32_t operand_count)
+static uint32_t count_maps(const struct jg_kernel *kernel)
 {
-    return JG_MAP_OPERANDS + operand_count;
+    return JG_MAP_OPERANDS + kernel->operand_count +
+           (uint32_t)kernel->choice.derived.tail_maps;
 }
 
-size_t jg_map_slots_bytes(uint32_t operand_count)
+uint32_t jg_most_maps(const struct jg_problem *problem)
 {
-    return sizeof(struct jg_map_entry) * JG_MAP_SLOTS * JG_MAP_ENTRIES *
-           count_maps(operand_count);
+    const uint32_t operands =
+        problem->epilogue != NULL ? problem->epilogue->operand_count : 0;
+    const bool has_tails = problem->group_by == JIT_GEMM_GROUP_BY_K_OFFSETS;
+    return JG_MAP_OPERANDS + operands + (has_tails ? JG_TAIL_MAPS : 0);
 }
 
-void jg_map_slots_init(struct jg_map_slots *slots, uint32_t operand_count, void *entries)
+size_t jg_map_slots_bytes(uint32_t map_count)
+{
+    return sizeof(struct jg_map_entry) * JG_MAP_SLOTS * JG_MAP_ENTRIES * map_count;
+}
+
+void jg_map_slots_init(struct jg_map_slots *slots, uint32_t map_count, void *entries)
 {
     struct jg_map_entry *next = entries;
     for (int i = 0; i < JG_MAP_SLOTS; i++) {
         atomic_flag_clear(&slots->slots[i].busy);
         slots->slots[i].entries = next;
-        next += (size_t)JG_MAP_ENTRIES * count_maps(operand_count);
+        next += (size_t)JG_MAP_ENTRIES * map_count;
     }
 }
 
@@ -258,23 +287,22 @@ static bool keys_equal(const struct jg_map_key *a, const struct jg_map_key *b)
 }
 
 static jit_gemm_status take_from_slot(struct jg_map_slot *slot,
-                                      const struct jg_kernel *kernel,
-                                      enum jg_map_index operand,
+                                      const struct jg_kernel *kernel, int index,
                                       const struct jg_map_key *key,
                                       struct jg_tensor_map *ret_map)
 {
-    struct jg_map_entry *entries = &slot->entries[JG_MAP_ENTRIES * (size_t)operand];
+    struct jg_map_entry *entries = &slot->entries[JG_MAP_ENTRIES * (size_t)index];
     for (unsigned int i = 0; i < JG_MAP_ENTRIES; i++) {
         const struct jg_map_entry *entry = &entries[i];
         if (keys_equal(&entry->key, key)) {
             memcpy(ret_map->bytes, entry->bytes, sizeof(ret_map->bytes));
-            slot->next[operand] = (i + 1) % JG_MAP_ENTRIES;
+            slot->next[index] = (i + 1) % JG_MAP_ENTRIES;
             return JIT_GEMM_OK;
         }
     }
-    JG_TRY(encode_map(kernel, operand, key, ret_map));
-    struct jg_map_entry *entry = &entries[slot->next[operand]];
-    slot->next[operand] = (slot->next[operand] + 1) % JG_MAP_ENTRIES;
+    JG_TRY(encode_map(kernel, index, key, ret_map));
+    struct jg_map_entry *entry = &entries[slot->next[index]];
+    slot->next[index] = (slot->next[index] + 1) % JG_MAP_ENTRIES;
     entry->key = *key;
     memcpy(entry->bytes, ret_map->bytes, sizeof(entry->bytes));
     return JIT_GEMM_OK;
@@ -296,17 +324,17 @@ jit_gemm_status jg_map_slots_fill(struct jg_map_slots *slots,
                                   const struct jg_map_key keys[JG_MAP_COUNT],
                                   struct jg_kernel_params *params)
 {
-    const int count = (int)count_maps(kernel->operand_count);
+    const int count = (int)count_maps(kernel);
     struct jg_map_slot *slot = try_to_take_slot(slots);
     jit_gemm_status status = JIT_GEMM_OK;
     for (int i = 0; i < count && status == JIT_GEMM_OK; i++) {
-        const enum jg_map_index operand = (enum jg_map_index)i;
-        if (keys[i].pointer == 0) {
+        const struct jg_map_key *key = &keys[use_of_map(kernel, i).operand];
+        if (key->pointer == 0) {
             continue;
         }
         struct jg_tensor_map *map = jg_kernel_params_map(params, kernel->operand_count, i);
-        status = slot != NULL ? take_from_slot(slot, kernel, operand, &keys[i], map)
-                              : encode_map(kernel, operand, &keys[i], map);
+        status = slot != NULL ? take_from_slot(slot, kernel, i, key, map)
+                              : encode_map(kernel, i, key, map);
     }
     if (slot != NULL) {
         atomic_flag_clear_explicit(&slot->busy, memory_order_release);

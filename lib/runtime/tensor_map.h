@@ -38,7 +38,7 @@ struct jg_map_entry {
 
 struct jg_map_slot {
     atomic_flag busy; /* owns the rest while set */
-    unsigned int next[JG_MAP_COUNT];
+    unsigned int next[JG_MOST_MAPS];
     struct jg_map_entry *entries; /* JG_MAP_ENTRIES for each map of the kernel */
 };
 
@@ -46,10 +46,12 @@ struct jg_map_slots {
     struct jg_map_slot slots[JG_MAP_SLOTS];
 };
 
-/* Bytes of entries that the slots of a kernel with this many operands need. */
-size_t jg_map_slots_bytes(uint32_t operand_count);
+/* Maps that a launch may want, at most, whatever kernel is chosen. */
+uint32_t jg_most_maps(const struct jg_problem *problem);
+/* Bytes of entries that the slots of a kernel with this many maps need. */
+size_t jg_map_slots_bytes(uint32_t map_count);
 /* `slots` and `entries` must be zeroed; entries are borrowed. */
-void jg_map_slots_init(struct jg_map_slots *slots, uint32_t operand_count, void *entries);
+void jg_map_slots_init(struct jg_map_slots *slots, uint32_t map_count, void *entries);
 
 /* Puts the wanted maps into the parameters, from a slot where it has them. */
 jit_gemm_status jg_map_slots_fill(struct jg_map_slots *slots,

@@ -5,6 +5,7 @@
 
 #include "base/math.h"
 #include "jit_gemm/version.h"
+#include "plan/groups.h"
 #include "plan/kernel_params.h"
 #include "plan/scale.h"
 #include "plan/split.h"
@@ -329,7 +330,8 @@ static const char *const prefetches[] = {
 
 static const char *const group_names[] = {[JIT_GEMM_GROUP_NONE] = "kNone",
                                           [JIT_GEMM_GROUP_BY_OFFSETS] = "kOffsets",
-                                          [JIT_GEMM_GROUP_BY_COUNTS] = "kCounts"};
+                                          [JIT_GEMM_GROUP_BY_COUNTS] = "kCounts",
+                                          [JIT_GEMM_GROUP_BY_K_OFFSETS] = "kKOffsets"};
 
 static void print_output(const struct jg_derived *derived, struct jg_str *out)
 {
@@ -376,10 +378,10 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     jg_str_puts(out, "struct Config {\n");
     print_dim("kM", &product->m, out);
     print_dim("kN", &product->n, out);
-    print_dim("kK", &problem->k, out);
+    print_dim("kK", &product->k, out);
     print_dim("kBatch", &problem->batch, out);
-    print_number("kGroups",
-                 problem->group_by != JIT_GEMM_GROUP_NONE ? problem->batch.size : 0, out);
+    print_number("kGroups", jg_has_row_groups(problem->group_by) ? problem->batch.size : 0,
+                 out);
     print_name("GroupBy", "kGroupBy", group_names[problem->group_by], out);
     print_number("kBlockM", config->layout.tile_m, out);
     print_number("kBlockN", config->layout.tile_n, out);
@@ -410,8 +412,11 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_number("kLeadStages", derived->lead_stages, out);
     print_number("kThreads", derived->threads, out);
     print_number("kSmemBytes", derived->smem_bytes, out);
-    print_number("kParamsBytes", (int64_t)jg_kernel_params_bytes(operand_count), out);
+    const uint32_t tail_maps = (uint32_t)derived->tail_maps;
+    print_number("kParamsBytes", (int64_t)jg_kernel_params_bytes(operand_count, tail_maps),
+                 out);
     print_number("kOperandCount", operand_count, out);
+    print_number("kTailMaps", tail_maps, out);
     print_flag("kAKMajor", !product->a.is_mn_major, out);
     print_flag("kBKMajor", !product->b.is_mn_major, out);
     print_flag("kTransposed", product->d_is_transpose, out);
@@ -477,8 +482,8 @@ static void print_entry(const char *entry, int threads, const char *kernel,
     print_line_directive(1, "jit_gemm_entry", out);
     jg_str_printf(out,
                   "extern \"C\" __global__ void __launch_bounds__(%d, 1)\n"
-                  "%s(const __grid_constant__ jg::KernelParams<Config::kOperandCount> "
-                  "params)\n"
+                  "%s(const __grid_constant__ jg::KernelParams<Config::kOperandCount, "
+                  "Config::kTailMaps> params)\n"
                   "{\n"
                   "    %s<Config, Epilogue>(params);\n"
                   "}\n",

@@ -25,6 +25,8 @@ Test(groups, text_is_read_and_printed)
          "m=600 n=256 k=128 groups=5 group_by=offsets a=bf16"},
         {"m=300 n=256 k=128 a=bf16 group_by=counts groups=1",
          "m=300 n=256 k=128 groups=1 group_by=counts a=bf16"},
+        {"m=300 n=256 k=999 a=bf16 group_by=k_offsets groups=7 layout=tn",
+         "m=300 n=256 k=999 groups=7 group_by=k_offsets a=bf16 layout=tn"},
         {"m=0600 n=256 k=128 groups=4096 a=e4m3 d=bf16 dynamic=m",
          "m=600 n=256 k=128 groups=4096 group_by=offsets a=e4m3 d=bf16 dynamic=m"},
     };
@@ -58,6 +60,18 @@ Test(groups, what_no_kernel_does_is_refused_by_name)
         {"groups=8 config=prefetch=b", "problem.config: prefetch asks for the first tile"},
         {"groups=8 epilogue=bias_gradient",
          "problem.epilogue: there is no kernel for reduc"},
+        {"groups=8 group_by=k_offsets epilogue=bias_gradient layout=tn",
+         "problem.epilogue: there is no kernel for reduc"},
+        {"groups=8 group_by=k_offsets layout=nn",
+         "problem.a.layout: there is no kernel for groups along K of a K-major matrix"},
+        {"groups=8 group_by=k_offsets layout=tt",
+         "problem.b.layout: there is no kernel for groups along K of a K-major matrix"},
+        {"groups=8 group_by=k_offsets layout=nt input_align=4",
+         "problem.a.layout: there is no kernel for groups along K of a K-major matrix"},
+        {"groups=8 group_by=k_offsets layout=tn config=split_k=2",
+         "problem.config: split_k=2: the kernel counts"},
+        {"groups=8 group_by=k_offsets layout=tn config=mma=128x32",
+         "problem.config: groups along K end with copies of single rows of K"},
     };
     struct api_fixture fixture;
     api_fixture_driver()->cc_major = 10;
@@ -182,12 +196,12 @@ Test(groups, wrong_arguments_are_told)
     args = right_args();
     args.a.batch_stride = INT64_C(512) * 128;
     cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
-    cr_expect(api_error_has("args.a.batch_stride: A has the rows of all groups"), "%s",
+    cr_expect(api_error_has("args.a.batch_stride: A has all groups"), "%s",
               jit_gemm_last_error());
     args = right_args();
     args.d.batch_stride = 8;
     cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
-    cr_expect(api_error_has("args.d.batch_stride: D has the rows of all groups"), "%s",
+    cr_expect(api_error_has("args.d.batch_stride: D has all groups"), "%s",
               jit_gemm_last_error());
     jit_gemm_destroy(&plain);
     jit_gemm_destroy(&gemm);

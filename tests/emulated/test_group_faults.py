@@ -39,6 +39,17 @@ KERNELS = {
                           "--config", "tile=64x128 cluster=1x2"],
 }
 
+DEPTHS = ["k=500", "groups=6", "group_by=k_offsets", "--group-sizes", "0,63,8,130,1,200"]
+DEPTH_KERNELS = {
+    "along K, shared tiles": ["m=264", "n=256", "a=bf16", "d=f32", "layout=tn", *DEPTHS,
+                              "--arch", "sm_90a", "--config", "tile=128x128 cluster=2x1"],
+    "along K, pairs of CTAs": ["m=256", "n=264", "a=bf16", "d=f32", "layout=tn", *DEPTHS,
+                               "--arch", "sm_100a",
+                               "--config", "mma=256x128 cta_group=2 cluster=2x2"],
+    "along K, by threads": ["m=64", "n=72", "a=bf16", "d=f32", "layout=nt", "input_align=2", *DEPTHS,
+                            "--arch", "sm_90a"],
+}
+
 # What it is, the device code, and what stands in its place. An entry beyond the list's end is no
 # fault that numbers show: it has no rows.
 FAULTS = [
@@ -108,6 +119,25 @@ FAULTS = [
     ("one batch of maps", "Config::kBatch == 1 ? 0 : tile.batch * step", "0"),
     ("batches of a stacked map", "Config::kBatch == 1 ? 0 : tile.batch * step", "tile.batch"),
 ]
+# Tried in the kernels with groups along K.
+DEPTH_FAULTS = [
+    ("K from the matrix's begin", "KPart{k.begin,", "KPart{0,"),
+    ("an element of K of the next group", "1), k.end}", "1), k.end + 1}"),
+    ("the last element of K is left out", "1), k.end}", "1), max_u32(k.end, 1) - 1}"),
+    ("a block of K less", "max_u32(ceil_div(k.count(), Config::kBlockK), 1)",
+     "max_u32(k.count() / Config::kBlockK, 1)"),
+    ("whole blocks of K", "if (work.k_end - k < Config::kBlockK) {", "if (false) {"),
+    ("whole blocks of K by threads", "GroupBy::kKOffsets ? work.k_end",
+     "GroupBy::kKOffsets ? shape_.k"),
+    ("rows of K of the next group", "exists ? outer + at : beyond", "outer + at"),
+    ("K's last element for a zero", "max_u32(k_, 1);", "k_ - 1;"),
+    ("each CTA's share is the first", "min_u32(own, slice * kSliceK)", "0"),
+    ("boxes over a group's end", "(!exists || end - at >= kRows)", "true"),
+    ("eight rows for one", "at += is_whole ? kRows : 1;", "at += kRows;"),
+    ("maps of A for B", "tail_maps_ + kTailBoxes", "tail_maps_"),
+    ("the other box", "is_whole ? &maps[0] : &maps[1]", "is_whole ? &maps[1] : &maps[0]"),
+    ("rows of K at the tile's begin", "tile + offset + at * Operand::kSwizzleBytes,", "tile + offset,"),
+]
 
 
 class Suite:
@@ -119,9 +149,9 @@ class Suite:
                                "sms=4,async=latest,seed=1,threads=1,max_steps=4000000", timeout=120,
                                covered=False, MUTATE_FROM=before, MUTATE_TO=after)
 
-    def seen_in(self, before, after):
+    def seen_in(self, kernels, before, after):
         """The first kernel that shows the fault, and what is wrong if none does."""
-        for name, words in KERNELS.items():
+        for name, words in kernels.items():
             done = self.run(words, before, after)
             last = (done.stdout.splitlines() or [""])[-1]
             if last.startswith("FAIL ") or FINDING.search(done.stderr) or done.returncode == 124:
@@ -135,7 +165,7 @@ def missing():
     """Faults whose text the device code no longer has: they could not be planted."""
     folder = pathlib.Path(__file__).resolve().parents[2] / "kernel_src"
     code = "".join(path.read_text(encoding="utf-8") for path in folder.rglob("*.cuh"))
-    return ", ".join(name for name, before, _ in FAULTS if before not in code)
+    return ", ".join(name for name, before, _ in FAULTS + DEPTH_FAULTS if before not in code)
 
 
 def main():
@@ -144,9 +174,10 @@ def main():
     with tempfile.TemporaryDirectory(prefix="jit_gemm_group_faults_") as holder, pool() as workers:
         suite = Suite(tool, emulator, nvrtc, holder)
         jobs = [(f"{name}: unchanged", workers.submit(suite.run, words, "GroupRows", "GroupRows"), False)
-                for name, words in KERNELS.items()]
-        jobs += [(name, workers.submit(suite.seen_in, before, after), True)
-                 for name, before, after in FAULTS[::EVERY]]
+                for name, words in (KERNELS | DEPTH_KERNELS).items()]
+        for kernels, faults in (KERNELS, FAULTS), (DEPTH_KERNELS, DEPTH_FAULTS):
+            jobs += [(name, workers.submit(suite.seen_in, kernels, before, after), True)
+                     for name, before, after in faults[::EVERY]]
         print(f"1..{len(jobs) + 1}", flush=True)
         for number, (title, job, is_fault) in enumerate(jobs, 1):
             result = job.result()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Draws problems with groups, configs and numbers of rows, and runs each on the emulator for the
-architecture that is named: right, without a finding; rows of no group have NaN in all inputs and
-must not be written.
+"""Draws problems with groups, configs and numbers of rows or of K, and runs each on the emulator for
+the architecture that is named: right, without a finding; rows of no group have NaN in all inputs and
+must not be written, and so has K of no group.
 
 Usage: test_groups.py JIT_GEMM DRIVER ARCH
 
@@ -62,8 +62,51 @@ def draw_sizes(draw, count):
     return [draw.choice(some) for _ in range(count)]
 
 
+def draw_depths(draw, arch):
+    """Words of a problem with groups along K, lists of sizes, form."""
+    step, a, outputs = draw.choice(
+        [(64, "bf16", ["bf16", "f32"]), (64, "f16", ["f16"])] +
+        [(32, "tf32", ["f32"]), (128, "e4m3", ["bf16"]), (128, "s8", ["s32"])] *
+        (arch == "sm_100a"))
+    groups = draw.choice([1, 2, 3, 5, 9, 33])
+    some = [0, 0, 1, 7, 8, 9, step - 1, step, step + 1, 3 * step - 16, 4 * step + 3]
+    lists = [[draw.choice(some) for _ in range(groups)] for _ in range(LISTS)]
+    k = max(1, *map(sum, lists)) + draw.choice([0, 0, 1, 77])
+    align = draw.random()
+    layout = (draw.choice(["nt", "nn", "tt", "tn"]) + f" input_align={1 if step == 128 else 2}"
+              if align < 0.2 and a != "tf32" else "tn")
+    words = [f"m={draw.choice([16, 64, 200, 264, 384])}", f"n={draw.choice([64, 128, 136, 264])}",
+             f"k={k}", f"a={a}", f"d={draw.choice(outputs)}", f"groups={groups}",
+             "group_by=k_offsets", *f"layout={layout}".split()]
+    if draw.random() < 0.4:
+        words.append("dynamic=" + draw.choice(["k", "m,k", "m,n,k"]))
+    if draw.random() < 0.4:
+        words.append("c=f32")
+        words.append("d_layout=" + draw.choice(["row", "column"]))
+    return words, lists, "k_offsets"
+
+
 def draw_problem(draw, arch):
-    """(words of the problem and config, number of groups, form), with lists of sizes."""
+    """(words of the problem and config, lists of sizes, form)."""
+    words, lists, form = (draw_depths if draw.random() < 0.3 else draw_rows)(draw, arch)
+    return [*words, *draw_rest(draw, arch)], lists, form
+
+
+def draw_rest(draw, arch):
+    """A config and an epilogue."""
+    config = [draw.choice(TILES[arch])] if draw.random() < 0.7 else []
+    if draw.random() < 0.5:
+        config.append("cluster=" + draw.choice(CLUSTERS[arch]))
+    if arch == "sm_100a" and draw.random() < 0.5:
+        config.append("scheduler=" + draw.choice(["static", "clc"]))
+    if draw.random() < 0.3:
+        config.append("stages=2")
+    epilogue = draw.choices(EPILOGUES, EPILOGUE_WEIGHTS)[0]
+    return [*epilogue, *(["--config", " ".join(config)] if config else [])]
+
+
+def draw_rows(draw, arch):
+    """Words of a problem with groups of rows, lists of sizes, form."""
     a, outputs, step = draw.choices(TYPES, TYPE_WEIGHTS)[0]
     if arch == "sm_100a" and draw.random() < 0.3:
         a, outputs, step = draw.choice(SCALED), ["bf16", "f32"], 128
@@ -95,15 +138,6 @@ def draw_problem(draw, arch):
         words.append(draw.choice(["d=e4m3 d_scale=1x128", "d=mxfp8", "d=nvfp4",
                                   "d=e5m2 d_scale=1x128 d_scale_layout=column"]))
         words[-1:] = words[-1].split()
-    config = [draw.choice(TILES[arch])] if draw.random() < 0.7 else []
-    if draw.random() < 0.5:
-        config.append("cluster=" + draw.choice(CLUSTERS[arch]))
-    if arch == "sm_100a" and draw.random() < 0.5:
-        config.append("scheduler=" + draw.choice(["static", "clc"]))
-    if draw.random() < 0.3:
-        config.append("stages=2")
-    epilogue = draw.choices(EPILOGUES, EPILOGUE_WEIGHTS)[0]
-    words = [*words, *epilogue, *(["--config", " ".join(config)] if config else [])]
     return words, lists, form
 
 

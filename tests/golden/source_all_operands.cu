@@ -50,6 +50,7 @@ struct Config {
     static constexpr jg::u32 kSmemBytes = 115712;
     static constexpr jg::u32 kParamsBytes = 2048;
     static constexpr jg::u32 kOperandCount = 5;
+    static constexpr jg::u32 kTailMaps = 0;
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;
     static constexpr bool kTransposed = false;
@@ -89,7 +90,7 @@ JG_EPILOGUE_END
 
 #line 1 "jit_gemm_entry"
 extern "C" __global__ void __launch_bounds__(384, 1)
-jit_gemm_sm90a_f16_f16_128x192_everything_32d80a6f(const __grid_constant__ jg::KernelParams<Config::kOperandCount> params)
+jit_gemm_sm90a_f16_f16_128x192_everything_32d80a6f(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
 {
     jg::sm90a::gemm_kernel<Config, Epilogue>(params);
 }

@@ -38,6 +38,7 @@ struct Config {
     static constexpr jg::u32 kSmemBytes = 0;
     static constexpr jg::u32 kParamsBytes = 1536;
     static constexpr jg::u32 kOperandCount = 2;
+    static constexpr jg::u32 kTailMaps = 0;
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;
     static constexpr bool kTransposed = false;
@@ -116,7 +117,7 @@ JG_EPILOGUE_END
 
 #line 1 "jit_gemm_entry"
 extern "C" __global__ void __launch_bounds__(256, 1)
-jit_gemm_sm90a_bf16_bf16_reference_keep_c6506b04(const __grid_constant__ jg::KernelParams<Config::kOperandCount> params)
+jit_gemm_sm90a_bf16_bf16_reference_keep_c6506b04(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
 {
     jg::reference::gemm_kernel<Config, Epilogue>(params);
 }

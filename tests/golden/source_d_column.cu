@@ -47,6 +47,7 @@ struct Config {
     static constexpr jg::u32 kSmemBytes = 99328;
     static constexpr jg::u32 kParamsBytes = 1536;
     static constexpr jg::u32 kOperandCount = 2;
+    static constexpr jg::u32 kTailMaps = 0;
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = false;
     static constexpr bool kTransposed = false;
@@ -83,7 +84,7 @@ JG_EPILOGUE_END
 
 #line 1 "jit_gemm_entry"
 extern "C" __global__ void __launch_bounds__(384, 1)
-jit_gemm_sm90a_bf16_bf16_128x128_test_026c50b2(const __grid_constant__ jg::KernelParams<Config::kOperandCount> params)
+jit_gemm_sm90a_bf16_bf16_128x128_test_026c50b2(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
 {
     jg::sm90a::gemm_kernel<Config, Epilogue>(params);
 }

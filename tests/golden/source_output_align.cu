@@ -46,6 +46,7 @@ struct Config {
     static constexpr jg::u32 kSmemBytes = 118784;
     static constexpr jg::u32 kParamsBytes = 1408;
     static constexpr jg::u32 kOperandCount = 1;
+    static constexpr jg::u32 kTailMaps = 0;
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;
     static constexpr bool kTransposed = false;
@@ -82,7 +83,7 @@ JG_EPILOGUE_END
 
 #line 1 "jit_gemm_entry"
 extern "C" __global__ void __launch_bounds__(192, 1)
-jit_gemm_sm100a_e4m3_bf16_128x64_test_d8342474(const __grid_constant__ jg::KernelParams<Config::kOperandCount> params)
+jit_gemm_sm100a_e4m3_bf16_128x64_test_d8342474(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
 {
     jg::sm100a::gemm_kernel<Config, Epilogue>(params);
 }

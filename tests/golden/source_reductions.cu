@@ -55,6 +55,7 @@ struct Config {
     static constexpr jg::u32 kSmemBytes = 82944;
     static constexpr jg::u32 kParamsBytes = 2304;
     static constexpr jg::u32 kOperandCount = 7;
+    static constexpr jg::u32 kTailMaps = 0;
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;
     static constexpr bool kTransposed = false;
@@ -91,7 +92,7 @@ JG_EPILOGUE_END
 
 #line 1 "jit_gemm_entry"
 extern "C" __global__ void __launch_bounds__(384, 1)
-jit_gemm_sm90a_bf16_bf16_64x128_test_6610fd9e(const __grid_constant__ jg::KernelParams<Config::kOperandCount> params)
+jit_gemm_sm90a_bf16_bf16_64x128_test_6610fd9e(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
 {
     jg::sm90a::gemm_kernel<Config, Epilogue>(params);
 }

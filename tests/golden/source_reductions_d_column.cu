@@ -50,6 +50,7 @@ struct Config {
     static constexpr jg::u32 kSmemBytes = 118784;
     static constexpr jg::u32 kParamsBytes = 1536;
     static constexpr jg::u32 kOperandCount = 2;
+    static constexpr jg::u32 kTailMaps = 0;
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;
     static constexpr bool kTransposed = true;
@@ -86,7 +87,7 @@ JG_EPILOGUE_END
 
 #line 1 "jit_gemm_entry"
 extern "C" __global__ void __launch_bounds__(224, 1)
-jit_gemm_sm100a_bf16_bf16_128x96_test_c19319d3(const __grid_constant__ jg::KernelParams<Config::kOperandCount> params)
+jit_gemm_sm100a_bf16_bf16_128x96_test_c19319d3(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
 {
     jg::sm100a::gemm_kernel<Config, Epilogue>(params);
 }

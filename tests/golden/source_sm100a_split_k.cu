@@ -46,6 +46,7 @@ struct Config {
     static constexpr jg::u32 kSmemBytes = 164864;
     static constexpr jg::u32 kParamsBytes = 1152;
     static constexpr jg::u32 kOperandCount = 0;
+    static constexpr jg::u32 kTailMaps = 0;
     static constexpr bool kAKMajor = true;
     static constexpr bool kBKMajor = true;
     static constexpr bool kTransposed = false;
@@ -82,7 +83,7 @@ JG_EPILOGUE_END
 
 #line 1 "jit_gemm_entry"
 extern "C" __global__ void __launch_bounds__(192, 1)
-jit_gemm_sm100a_bf16_bf16_128x128_plain(const __grid_constant__ jg::KernelParams<Config::kOperandCount> params)
+jit_gemm_sm100a_bf16_bf16_128x128_plain(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
 {
     jg::sm100a::gemm_kernel<Config, Epilogue>(params);
 }

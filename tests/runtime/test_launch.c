@@ -13,8 +13,8 @@ static struct jg_map_slots slots;
 static void init_slots(void)
 {
     static struct jg_map_entry entries[JG_MAP_SLOTS * JG_MAP_ENTRIES * JG_MAP_OPERANDS];
-    cr_assert_eq(sizeof(entries), jg_map_slots_bytes(0));
-    jg_map_slots_init(&slots, 0, entries);
+    cr_assert_eq(sizeof(entries), jg_map_slots_bytes(JG_MAP_OPERANDS));
+    jg_map_slots_init(&slots, JG_MAP_OPERANDS, entries);
 }
 
 static jit_gemm_args plain_args(void)

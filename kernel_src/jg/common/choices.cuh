@@ -8,9 +8,10 @@ namespace jg {
 // How the clusters of a grid share its tiles: see schedule/scheduler_for.cuh.
 enum class SchedulerKind { kSingle, kStatic, kClc };
 
-// What a launch says of its groups: where their rows end in the stacked A, C and D, or how
-// many of each are used (schedule/group_rows.cuh).
-enum class GroupBy { kNone, kOffsets, kCounts };
+// What a launch says of its groups: where their rows end in the stacked A, C and D, how
+// many of each are used, or where their parts of K end in A and B
+// (schedule/group_rows.cuh).
+enum class GroupBy { kNone, kOffsets, kCounts, kKOffsets };
 
 // The operand whose first blocks are prefetched: see tile/tile_loader.cuh.
 enum class Prefetch { kNone, kA, kB };

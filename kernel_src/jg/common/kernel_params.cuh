@@ -59,14 +59,29 @@ struct GemmParams {
 static_assert(sizeof(GemmParams) == 1152, "as the host has it");
 
 template <u32 kOperandCount>
-struct KernelParams : GemmParams {
+struct OperandParams : GemmParams {
     MatrixParam operands[kOperandCount];
     TensorMap operand_maps[kOperandCount]; // of matrix inputs
 };
 template <>
-struct KernelParams<0> : GemmParams {
+struct OperandParams<0> : GemmParams {
     static constexpr const MatrixParam *operands = nullptr;
     static constexpr const TensorMap *operand_maps = nullptr;
+};
+
+// Boxes of a few rows of K, with which a block ends where a group does: maps of A with
+// kTailRows[0] and kTailRows[1] of them, then those of B (tile/tile_loader.cuh).
+constexpr u32 kTailBoxes = 2;
+constexpr u32 kTailRows[kTailBoxes] = {8, 1};
+
+template <u32 kOperandCount, u32 kTailMaps>
+struct KernelParams : OperandParams<kOperandCount> {
+    static_assert(kTailMaps == 2 * kTailBoxes, "of A and of B");
+    TensorMap tail_maps[kTailMaps];
+};
+template <u32 kOperandCount>
+struct KernelParams<kOperandCount, 0> : OperandParams<kOperandCount> {
+    static constexpr const TensorMap *tail_maps = nullptr;
 };
 
 // Sizes of this launch: compiled in where Config has them, arguments where it says 0. With

@@ -37,8 +37,8 @@ JG_DEVICE double input_value(const T *first, i64 step, u32 k)
 }
 
 template <class Config, class Params>
-JG_DEVICE double dot(const Params &params, u32 k_count, u32 row, u32 col, u32 batch,
-                     u32 scale_shift)
+JG_DEVICE double dot(const Params &params, const RowRange &k_range, u32 row, u32 col,
+                     u32 batch, u32 scale_shift)
 {
     using A = typename Config::A;
     using B = typename Config::B;
@@ -49,7 +49,7 @@ JG_DEVICE double dot(const Params &params, u32 k_count, u32 row, u32 col, u32 ba
     const i64 a_step = Config::kAKMajor ? 1 : params.a.ld;
     const i64 b_step = Config::kBKMajor ? 1 : params.b.ld;
     double sum = 0.0;
-    for (u32 k = 0; k < k_count; ++k) {
+    for (u32 k = k_range.begin; k < k_range.end; ++k) {
         double product = input_value(a, a_step, k) * input_value(b, b_step, k);
         if constexpr (is_block_scaled<Config>() || promotes_block_scales<Config>()) {
             product *=
@@ -61,6 +61,17 @@ JG_DEVICE double dot(const Params &params, u32 k_count, u32 row, u32 col, u32 ba
         sum += product;
     }
     return sum;
+}
+
+// The part of K that is added up: all of it, or a group's.
+template <class Config, class ShapeT>
+JG_DEVICE RowRange k_range(const ShapeT &shape, u32 batch)
+{
+    if constexpr (Config::kGroupBy == GroupBy::kKOffsets) {
+        return GroupRows<Config>(shape).of(batch);
+    } else {
+        return RowRange{0, shape.k};
+    }
 }
 
 // alpha * scales * A * B + beta * C of D's element in memory. Of a gated D the product has
@@ -81,7 +92,8 @@ JG_DEVICE double element_sum(const Params &params, const ShapeT &shape, u32 row,
         scales.load(params, row, col, batch);
         const double factor =
             kAccumulator == 0 ? scales.factor(alpha) : scales.gated_factor(alpha);
-        sum = factor * dot<Config>(params, shape.k, a_row, b_col, batch, scale_shift);
+        sum = factor * dot<Config>(params, k_range<Config>(shape, batch), a_row, b_col,
+                                   batch, scale_shift);
     }
     if constexpr (Config::kHasC) {
         if (beta != 0.0) {

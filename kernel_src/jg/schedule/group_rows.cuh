@@ -5,6 +5,8 @@
 //              group's end
 //   kCounts    each group has shape.m rows, as the matrices of a batch; a number is how
 //              many of them, the first ones, it uses
+//   kKOffsets  groups lie one after the other along K, in A and B: what is called a row
+//              here is an element of K; D is that of a batch
 // No number leads outside the matrices: what is below 0 or above their rows counts as that,
 // and a group that ends before it begins is empty.
 //
@@ -27,13 +29,16 @@ struct RowRange {
 
 template <class Config>
 class GroupRows {
-    static constexpr bool kStacked = Config::kGroupBy == GroupBy::kOffsets;
+    static constexpr bool kAlongK = Config::kGroupBy == GroupBy::kKOffsets;
+    static constexpr bool kStacked = kAlongK || Config::kGroupBy == GroupBy::kOffsets;
 
   public:
     template <class ShapeT>
     JG_DEVICE explicit GroupRows(const ShapeT &shape)
         : sizes_(reinterpret_cast<const i32 *>(shape.group_sizes)),
-          rows_(static_cast<i32>(Config::kTransposed ? shape.n : shape.m))
+          rows_(static_cast<i32>(kAlongK               ? shape.k
+                                 : Config::kTransposed ? shape.n
+                                                       : shape.m))
     {
     }
 

@@ -42,7 +42,7 @@ class GroupedTileOrder {
         : rows_(shape), first_(storage.first),
           across_(Config::kTransposed ? ceil_div(shape.m, kClusterRows)
                                       : ceil_div(shape.n, kClusterColumns)),
-          cluster_m_(cluster.m), cluster_n_(cluster.n), range_(shape.k)
+          cluster_m_(cluster.m), cluster_n_(cluster.n), range_(shape)
     {
     }
 
@@ -86,7 +86,7 @@ class GroupedTileOrder {
                                                     Config::kTransposed ? along : across_);
         const u32 m = (at.m * Config::kClusterM + cluster_m_) * Config::kBlockM;
         const u32 n = (at.n * Config::kClusterN + cluster_n_) * Config::kBlockN;
-        const KPart part = range_.part(0);
+        const KPart part = range_.part(0, group);
         return WorkItem{{m + (Config::kTransposed ? 0 : rows.begin),
                          n + (Config::kTransposed ? rows.begin : 0), group, 0, entry,
                          rows.end, GroupRows<Config>::scale_shift(group, rows)},

@@ -42,7 +42,7 @@ class TileOrder {
         : clusters_m_(ceil_div(shape.m, Config::kBlockM * Config::kClusterM)),
           clusters_n_(ceil_div(shape.n, Config::kBlockN * Config::kClusterN)),
           total_(clusters_m_ * clusters_n_ * shape.batch * Config::kSplitK),
-          cluster_m_(cluster.m), cluster_n_(cluster.n), range_(shape.k)
+          cluster_m_(cluster.m), cluster_n_(cluster.n), range_(shape)
     {
     }
 
@@ -50,8 +50,9 @@ class TileOrder {
     JG_DEVICE WorkItem item(u32 entry) const
     {
         const WorkTile tile = tile_of(entry);
-        const KPart part = range_.part(tile.split);
-        return WorkItem{tile, part.first, part.blocks, tile.split + 1 == Config::kSplitK};
+        const KPart part = range_.part(tile.split, tile.batch);
+        return WorkItem{tile, part.first, part.blocks, tile.split + 1 == Config::kSplitK,
+                        part.end};
     }
 
     JG_DEVICE u32 total() const

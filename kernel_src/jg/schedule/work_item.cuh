@@ -11,6 +11,7 @@ struct WorkItem : WorkTile {
     u32 k_first;        // element of K
     u32 k_blocks;       // at least one
     bool is_last_split; // its CTA adds up all parts and runs the epilogue
+    u32 k_end = 0;      // with groups along K, where this one's ends
 };
 
 } // namespace jg

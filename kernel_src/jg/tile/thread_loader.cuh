@@ -13,12 +13,12 @@
 #pragma once
 #include <jg/common/kernel_params.cuh>
 #include <jg/common/math.cuh>
-#include <jg/common/work_tile.cuh>
 #include <jg/pipeline/held_stages.cuh>
 #include <jg/ptx/convert.cuh>
 #include <jg/ptx/copy_async.cuh>
 #include <jg/ptx/global.cuh>
 #include <jg/ptx/shared.cuh>
+#include <jg/schedule/work_item.cuh>
 #include <jg/tile/input_operand.cuh>
 
 namespace jg {
@@ -200,15 +200,16 @@ class ThreadLoader {
     {
     }
 
-    JG_DEVICE void load(const u8 *a_tile, const u8 *b_tile, const WorkTile &work,
+    JG_DEVICE void load(const u8 *a_tile, const u8 *b_tile, const WorkItem &work,
                         u32 k) const
     {
+        const u32 k_end = Config::kGroupBy == GroupBy::kKOffsets ? work.k_end : shape_.k;
         LoaderA::load(ptx::shared_address(a_tile),
                       reinterpret_cast<u64>(a_.base<A>(work.batch)), a_.ld, work.row, k,
-                      shape_.m, shape_.k, thread_);
+                      shape_.m, k_end, thread_);
         LoaderB::load(ptx::shared_address(b_tile),
                       reinterpret_cast<u64>(b_.base<B>(work.batch)), b_.ld, work.col, k,
-                      shape_.n, shape_.k, thread_);
+                      shape_.n, k_end, thread_);
     }
 
   private:

@@ -10,12 +10,17 @@
 // before the grids that write the operand have ended: all reads and writes of the device
 // meet in L2, so what is written later is what a copy finds there. Only memory traffic is
 // lost when the prefetched lines change.
+//
+// Groups along K end within a block, and what follows is the next group's, of A and of B. A
+// NaN there times a zero of the other would be NaN. So such a block comes in boxes of a few
+// rows of K: the group's own, and for the rest ones beyond the matrix, which are zeros.
+// They fill the same bytes in the same order: the swizzle follows addresses.
 #pragma once
 #include <jg/common/choices.cuh>
 #include <jg/common/cluster_shape.cuh>
 #include <jg/common/kernel_params.cuh>
-#include <jg/common/work_tile.cuh>
 #include <jg/ptx/tma.cuh>
+#include <jg/schedule/work_item.cuh>
 #include <jg/tile/input_operand.cuh>
 
 namespace jg {
@@ -28,6 +33,31 @@ struct OperandLoader {
     {
         for_each_box(slice, row, k, [&](u32 offset, u32 inner, u32 outer, u32 half) {
             copy(tile + offset, map, barrier, mask, inner, outer, half, batch);
+        });
+    }
+
+    // A block of K of which only the first `own` are the group's; the rest is zero. `maps`:
+    // of each of kTailRows; `beyond`: K where the matrix has ended.
+    static JG_DEVICE void load_end(u8 *tile, const TensorMap *maps, u64 *barrier, u16 mask,
+                                   u32 slice, u32 row, u32 k, u32 batch, u32 own,
+                                   u32 beyond)
+    {
+        static_assert(!Operand::kKMajor && Operand::kSwizzleBytes == 128, "rows of K");
+        constexpr u32 kSliceK = Operand::kBlockK / kSlices;
+        constexpr u32 kRows = kTailRows[0];
+        static_assert(kSliceK % kRows == 0 && kTailRows[1] == 1, "rows of a slice");
+        const u32 before = min_u32(own, slice * kSliceK);
+        const u32 end = min_u32(own - before, kSliceK);
+        for_each_box(slice, row, k, [&](u32 offset, u32 inner, u32 outer, u32 half) {
+#pragma unroll 1
+            for (u32 at = 0; at < kSliceK;) {
+                const bool exists = at < end;
+                const bool is_whole = at % kRows == 0 && (!exists || end - at >= kRows);
+                copy(tile + offset + at * Operand::kSwizzleBytes,
+                     is_whole ? &maps[0] : &maps[1], barrier, mask, inner,
+                     exists ? outer + at : beyond, half, batch);
+                at += is_whole ? kRows : 1;
+            }
         });
     }
 
@@ -116,8 +146,8 @@ class TileLoader {
     template <class Params>
     JG_DEVICE TileLoader(const Params &params, const Cluster &cluster)
         : a_map_(&params.maps[kMapA]), b_map_(&params.maps[kMapB]),
-          a_batch_step_(params.a.batch_step), b_batch_step_(params.b.batch_step),
-          cluster_(cluster)
+          tail_maps_(params.tail_maps), a_batch_step_(params.a.batch_step),
+          b_batch_step_(params.b.batch_step), k_(params.k), cluster_(cluster)
     {
     }
 
@@ -127,9 +157,15 @@ class TileLoader {
         ptx::prefetch_tensor_map(b_map_);
     }
 
-    JG_DEVICE void load(u8 *a_tile, u8 *b_tile, u64 *barrier, const WorkTile &work,
+    JG_DEVICE void load(u8 *a_tile, u8 *b_tile, u64 *barrier, const WorkItem &work,
                         u32 k) const
     {
+        if constexpr (Config::kGroupBy == GroupBy::kKOffsets) {
+            if (work.k_end - k < Config::kBlockK) {
+                load_end(a_tile, b_tile, barrier, work, k);
+                return;
+            }
+        }
         LoaderA::load(a_tile, a_map_, barrier, cluster_.a_mask(), cluster_.a_slice(),
                       work.row, k, map_batch<Config>(work, a_batch_step_));
         LoaderB::load(b_tile, b_map_, barrier, cluster_.b_mask(), cluster_.b_slice(),
@@ -155,9 +191,24 @@ class TileLoader {
     }
 
   private:
+    JG_DEVICE void load_end(u8 *a_tile, u8 *b_tile, u64 *barrier, const WorkItem &work,
+                            u32 k) const
+    {
+        const u32 own = work.k_end - k;
+        const u32 beyond = max_u32(k_, 1); // a map has one element of K at least
+        LoaderA::load_end(a_tile, tail_maps_, barrier, cluster_.a_mask(),
+                          cluster_.a_slice(), work.row, k,
+                          map_batch<Config>(work, a_batch_step_), own, beyond);
+        LoaderB::load_end(b_tile, tail_maps_ + kTailBoxes, barrier, cluster_.b_mask(),
+                          cluster_.b_slice(), work.col + cluster_.pair_rank() * kBRows, k,
+                          map_batch<Config>(work, b_batch_step_), own, beyond);
+    }
+
     const TensorMap *a_map_;
     const TensorMap *b_map_;
+    const TensorMap *tail_maps_;
     u32 a_batch_step_, b_batch_step_;
+    u32 k_;
     Cluster cluster_;
 };
 

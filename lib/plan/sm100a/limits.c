@@ -574,6 +574,9 @@ bool jg_sm100a_derive(struct jg_trial *trial)
         return false;
     }
     size_boxes(trial);
+    if (!jg_groups_complete(trial)) {
+        return false;
+    }
     jg_sm100a_predict(trial);
     return true;
 }

@@ -314,6 +314,9 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     }
     trial->derived.lead_stages = choose_lead_stages(trial);
     size_boxes(trial);
+    if (!jg_groups_complete(trial)) {
+        return false;
+    }
     trial->derived.predicted_us = jg_sm90a_predict_us(trial);
     return true;
 }

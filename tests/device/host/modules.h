@@ -61,7 +61,8 @@ struct AnyConfig {
     using ABlockScale = jg::NoBlockScale;
     using BBlockScale = jg::NoBlockScale;
     using DScale = jg::NoOutputScale;
-    static constexpr u32 kM = 0, kN = 0, kK = 0, kBatch = 0, kGroups = 0;
+    static constexpr u32 kM = 0, kN = 0, kK = 0, kBatch = 0, kGroups = 0, kTailMaps = 0;
+    static constexpr jg::GroupBy kGroupBy = jg::GroupBy::kNone;
     static constexpr u32 kBlockM = 128, kBlockN = 128, kBlockK = 64;
     static constexpr u32 kCtaGroup = 1, kClusterM = 1, kClusterN = 1;
     static constexpr u32 kStages = 2, kKGroup = 1, kAccStages = 1;
@@ -265,7 +266,7 @@ struct KernelConfig : Config {
     using Roles = jg::sm100a::Roles<(Config::kEpilogueLoadStages > 0), Scheduler::kHasWarp,
                                     false, Config::kThreadLoads>;
     static constexpr u32 kThreads = Roles::kThreads, kOperandCount = 0;
-    static constexpr u32 kParamsBytes = sizeof(jg::KernelParams<0>);
+    static constexpr u32 kParamsBytes = sizeof(jg::KernelParams<0, 0>);
     static constexpr u32 kSmemBytes = std::max<u32>(
         sizeof(jg::sm100a::Smem<Config, Scheduler>), jg::sm100a::kLeastSmemBytes);
 };
@@ -276,7 +277,7 @@ struct NoSnippet {
 template <class Config>
 struct ClcOf {
     using Context =
-        jg::sm100a::KernelContext<KernelConfig<Config>, NoSnippet, jg::KernelParams<0>>;
+        jg::sm100a::KernelContext<KernelConfig<Config>, NoSnippet, jg::KernelParams<0, 0>>;
     using Storage = typename Context::Scheduler::Storage;
     static constexpr u32 kStages = jg::sm100a::kClcStages;
     static constexpr u32 kEpilogueWarps = Context::RolesT::kEpilogueWarps;
@@ -322,8 +323,11 @@ struct KSpan {
 template <class Config>
 KSpan k_span(u32 k, u32 split)
 {
-    const jg::KRange<Config> range(k);
-    const jg::KPart part = range.part(split);
+    struct {
+        u32 k;
+    } const shape{k};
+    const jg::KRange<Config> range(shape);
+    const jg::KPart part = range.part(split, 0);
     return KSpan{part.first, part.blocks};
 }
 /* Blocks of the next stage of the ring where so many are left. */

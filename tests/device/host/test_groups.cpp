@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The order of the tiles of groups: which rows are a group's, and who works on which tile.
+// The order of the tiles of groups: which rows are a group's, and who works on which tile;
+// and which part of K is one's.
 #include <map>
 
 #include "modules.h"
@@ -30,7 +31,7 @@ RowRange rows_by_rule(GroupBy by, const std::vector<i32> &numbers, u32 group, i3
         return static_cast<u32>(std::min(std::max(numbers[i], 0), rows));
     };
     const u32 end = clipped(group);
-    const u32 begin = by == GroupBy::kOffsets && group > 0 ? clipped(group - 1) : 0;
+    const u32 begin = by != GroupBy::kCounts && group > 0 ? clipped(group - 1) : 0;
     return RowRange{std::min(begin, end), end};
 }
 
@@ -164,4 +165,62 @@ TEST(groups, wrong_numbers_stay_inside_the_matrices)
     check_shapes<4, GroupBy::kOffsets>({-5, 20, 2000000000, 3}, 40);
     check_shapes<4, GroupBy::kOffsets>({INT32_MAX, INT32_MIN, 7, 50}, 40);
     check_shapes<4, GroupBy::kCounts>({-1, INT32_MAX, 41, 40}, 40);
+}
+
+// Groups along K: all tiles of each group's D, as a batch has them, with its part of K.
+namespace {
+
+template <u32 kCount>
+struct DepthConfig : OrderConfig<kTile, kTile, 2, 1, 2, false, 1> {
+    static constexpr GroupBy kGroupBy = GroupBy::kKOffsets;
+    static constexpr u32 kBatch = kCount, kBlockK = kTile;
+};
+
+template <u32 kCount>
+void check_depths(const std::vector<i32> &numbers, u32 k)
+{
+    using Config = DepthConfig<kCount>;
+    const GroupSize size{40, 20, k, kCount, reinterpret_cast<u64>(numbers.data())};
+    std::map<std::tuple<u32, u32, u32>, u32> found;
+    for (u32 rank = 0; rank < 2; ++rank) {
+        typename jg::TileOrder<Config>::Storage storage;
+        const jg::TileOrder<Config> order(size, jg::ClusterShape<2, 1>(rank), storage);
+        for (u32 entry = 0; entry < order.total(); ++entry) {
+            const WorkItem item = order.item(entry);
+            const RowRange own =
+                rows_by_rule(GroupBy::kKOffsets, numbers, item.batch, static_cast<i32>(k));
+            const u32 blocks = (own.count() + kTile - 1) / kTile;
+            EXPECT(item.k_first == own.begin && item.k_end == own.end &&
+                       item.k_blocks == std::max(blocks, 1u) && item.is_last_split,
+                   "group %u: K from %u to %u in %u blocks", item.batch, item.k_first,
+                   item.k_end, item.k_blocks);
+            ++found[{item.batch, item.row, item.col}];
+        }
+    }
+    for (u32 group = 0; group < kCount; ++group) {
+        for (u32 row = 0; row < size.m; row += kTile) {
+            for (u32 col = 0; col < size.n; col += kTile) {
+                const u32 count = found[std::make_tuple(group, row, col)];
+                EXPECT(count == 1, "group %u, row %u, column %u: %u", group, row, col,
+                       count);
+            }
+        }
+    }
+}
+
+} // namespace
+
+TEST(groups, each_group_has_its_part_of_k)
+{
+    for (const i32 a : kSizes) {
+        for (const i32 b : kSizes) {
+            for (const i32 c : kSizes) {
+                check_depths<3>({a, a + b, a + b + c}, static_cast<u32>(a + b + c));
+            }
+        }
+    }
+    check_depths<1>({33}, 40);
+    check_depths<4>({-5, 20, 2000000000, 3}, 40);
+    check_depths<4>({INT32_MAX, INT32_MIN, 7, 50}, 40);
+    check_depths<2>({0, 0}, 0);
 }
