@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: MIT
 """Times products with groups (mixtures of experts) beside PyTorch's grouped product and our own dense one.
 
-Usage: torch_grouped.py LIBJIT_GEMM.so [--shapes NAME,...] [--rows N,...] [--spread uniform,zipf]
-       [--config TEXT] [--rounds N] [--out FILE]
+Usage: torch_grouped.py LIBJIT_GEMM.so [--forms offsets,k_offsets] [--shapes NAME,...] [--rows N,...]
+       [--spread uniform,zipf] [--config TEXT] [--rounds N] [--out FILE]
 
 Of each shape (groups x N x K), rows a group on average, and spread of them: jit_gemm with
 group_by=offsets, torch._grouped_mm, and jit_gemm's dense product of as many rows and one B, which
-has the same work and reads less. bf16. All are captured into graphs of back-to-back launches over
-several sets of random inputs, more than L2 holds; the graphs take turns, and the medians over the
-rounds are printed. Results are compared with PyTorch in f32 before anything is timed. Needs a GPU
+has the same work and reads less; with k_offsets the gradients of the weights (groups x N x K, sums
+over rows), and the dense one writes less. bf16. All are captured into graphs of back-to-back
+launches over several sets of random inputs, more than L2 holds; the graphs take turns, and the
+medians over the rounds are printed. Results are compared with PyTorch in f32 before anything is timed. Needs a GPU
 and PyTorch.
 """
 import argparse
+import itertools
 import sys
 
 import torch
@@ -43,52 +45,115 @@ def draw_sizes(groups, rows, spread):
     return [sizes[i] for i in order]
 
 
-def expect_near(a, b, d, sizes, name):
+def parts(sizes):
+    """(group, first row, row behind the last) of those that are not empty."""
     begin = 0
     for group, size in enumerate(sizes):
-        expected = a[begin:begin + size].float() @ b[group].float().T
         if size > 0:
-            difference = (d[begin:begin + size].float() - expected).abs().max() / expected.abs().max()
-            if not difference < 0.01:
-                sys.exit(f"{name}: group {group} differs by {difference.item()}")
+            yield group, begin, begin + size
         begin += size
 
 
-def measure(library, name, rows, spread, config, rounds):
+def expect_near(expected, got, name):
+    difference = (got.float() - expected).abs().max() / expected.abs().max()
+    if not difference < 0.01:
+        sys.exit(f"{name} differs by {difference.item()}")
+
+
+class Rows:
+    """D[rows of a group] = A[rows] * B[group]: the way forward."""
+
+    def __init__(self, library, shape, sizes, config):
+        groups, n, k = shape
+        self.m = sum(sizes)
+        self.sizes, self.shape, self.library = sizes, shape, library
+        self.grouped = library.create(f"m={self.m} n={n} k={k} a=bf16 groups={groups} "
+                                      f"group_by=offsets{config}")
+        self.dense = library.create(f"m={self.m} n={n} k={k} a=bf16")
+        self.inputs = 2 * (self.m * k + groups * n * k)
+        self.d = torch.full((self.m, n), float("nan"), device="cuda", dtype=torch.bfloat16)
+
+    def make(self):
+        groups, n, k = self.shape
+        return (make_matrix((self.m, k), torch.bfloat16),
+                torch.cat([make_matrix((1, n, k), torch.bfloat16) for _ in range(groups)]))
+
+    def check(self, a, b, name):
+        for group, begin, end in parts(self.sizes):
+            expect_near(a[begin:end].float() @ b[group].float().T, self.d[begin:end],
+                        f"{name}: group {group}")
+
+    def run_dense(self, a, b):
+        launch(self.library, self.dense, a=a, b=b[0], d=self.d)
+
+    @staticmethod
+    def run_torch(a, b, offsets):
+        torch._grouped_mm(a, b.transpose(1, 2), offs=offsets)
+
+
+class Depths:
+    """D[group] = A[rows of the group]^T * B[rows]: the gradient of the weights."""
+
+    def __init__(self, library, shape, sizes, config):
+        groups, n, k = shape
+        self.rows = sum(sizes)
+        self.sizes, self.shape, self.library = sizes, shape, library
+        problem = f"m={n} n={k} k={self.rows} a=bf16 layout=tn"
+        self.grouped = library.create(f"{problem} groups={groups} group_by=k_offsets{config}")
+        self.dense = library.create(problem)
+        self.inputs = 2 * self.rows * (n + k)
+        self.d = torch.full((groups, n, k), float("nan"), device="cuda", dtype=torch.bfloat16)
+
+    def make(self):
+        _, n, k = self.shape
+        return (make_matrix((self.rows, n), torch.bfloat16),
+                make_matrix((self.rows, k), torch.bfloat16))
+
+    def check(self, a, b, name):
+        for group, begin, end in parts(self.sizes):
+            expect_near(a[begin:end].float().T @ b[begin:end].float(), self.d[group],
+                        f"{name}: group {group}")
+
+    def run_dense(self, a, b):
+        launch(self.library, self.dense, a=a, b=b, d=self.d)
+
+    @staticmethod
+    def run_torch(a, b, offsets):
+        torch._grouped_mm(a.T, b, offs=offsets)
+
+
+FORMS = {"offsets": Rows, "k_offsets": Depths}
+
+
+def measure(library, form, name, rows, spread, config, rounds):
     groups, n, k = SHAPES[name]
     sizes = draw_sizes(groups, rows, spread)
-    m = sum(sizes)
-    words = f" config={config}" if config else ""
-    grouped = library.create(f"m={m} n={n} k={k} a=bf16 groups={groups} group_by=offsets{words}")
-    dense = library.create(f"m={m} n={n} k={k} a=bf16")
-    sets = min(count_sets(2 * (m * k + groups * n * k)), 3)
+    case = FORMS[form](library, SHAPES[name], sizes, f" config={config}" if config else "")
+    sets = min(count_sets(case.inputs), 3)
     torch.manual_seed(1)
     offsets = torch.tensor(sizes, device="cuda").cumsum(0).to(torch.int32)
-    data = [(make_matrix((m, k), torch.bfloat16),
-             torch.cat([make_matrix((1, n, k), torch.bfloat16) for _ in range(groups)]))
-            for _ in range(sets)]
-    d = torch.full((m, n), float("nan"), device="cuda", dtype=torch.bfloat16)
-    a, b = data[0]
-    launch(library, grouped, a=a, b=b, d=d, group_sizes=offsets)
-    expect_near(a, b, d, sizes, f"{name} {rows} {spread}")
-    count = count_launches(sets)
+    data = [case.make() for _ in range(sets)]
 
     def ours(i):
-        launch(library, grouped, a=data[i % sets][0], b=data[i % sets][1], d=d, group_sizes=offsets)
+        a, b = data[i % sets]
+        launch(library, case.grouped, a=a, b=b, d=case.d, group_sizes=offsets)
 
-    def ours_dense(i):
-        launch(library, dense, a=data[i % sets][0], b=data[i % sets][1][0], d=d)
-
-    def theirs(i):
-        torch._grouped_mm(data[i % sets][0], data[i % sets][1].transpose(1, 2), offs=offsets)
-
-    graphs = {"grouped": capture(ours, count), "dense": capture(ours_dense, count),
-              "torch": capture(theirs, count)}
-    times = take_turns(graphs, count, rounds)
-    flops = 2 * m * n * k
+    ours(0)
+    case.check(*data[0], f"{name} {rows} {spread}")
+    count = count_launches(sets)
+    graphs = {"grouped": capture(ours, count),
+              "dense": capture(lambda i: case.run_dense(*data[i % sets]), count)}
+    try:
+        case.run_torch(*data[0], offsets)
+        graphs["torch"] = capture(lambda i: case.run_torch(*data[i % sets], offsets), count)
+    except RuntimeError as error:  # it asks more of sizes
+        print(f"torch: {str(error).splitlines()[0]}")
+    times = {"torch": float("nan"), **take_turns(graphs, count, rounds)}
+    flops = 2 * sum(sizes) * n * k
     weights = sum(size > 0 for size in sizes) * n * k * 2
-    return {"shape": name, "groups": groups, "n": n, "k": k, "rows": rows, "spread": spread,
-            "config": config, "us": times, "tflops": flops / times["grouped"] * 1e-6,
+    return {"form": form, "shape": name, "groups": groups, "n": n, "k": k, "rows": rows,
+            "spread": spread, "config": config, "us": times,
+            "tflops": flops / times["grouped"] * 1e-6,
             "weights_tb_s": weights / times["grouped"] * 1e-6,
             "over_torch": times["torch"] / times["grouped"],
             "of_dense": times["dense"] / times["grouped"]}
@@ -97,6 +162,7 @@ def measure(library, name, rows, spread, config, rounds):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("library")
+    parser.add_argument("--forms", default="offsets")
     parser.add_argument("--shapes", default=",".join(SHAPES))
     parser.add_argument("--rows", default="8,512")
     parser.add_argument("--spread", default="uniform,zipf")
@@ -105,17 +171,17 @@ def main():
     parser.add_argument("--out")
     options = parser.parse_args()
     library = Library(options.library)
-    for name in options.shapes.split(","):
-        for rows in map(int, options.rows.split(",")):
-            for spread in options.spread.split(","):
-                row = measure(library, name, rows, spread, options.config, options.rounds)
-                print(f"{name} {rows} rows {spread}: {row['us']['grouped']:.1f} us, "
-                      f"{row['tflops']:.0f} TFLOP/s, weights {row['weights_tb_s']:.2f} TB/s, "
-                      f"torch {row['us']['torch']:.1f} ({row['over_torch']:.2f}), dense "
-                      f"{row['us']['dense']:.1f} ({row['of_dense']:.2f})", flush=True)
-                if options.out:
-                    write_row(options.out, row)
-                torch.cuda.empty_cache()
+    cases = itertools.product(options.forms.split(","), options.shapes.split(","),
+                              map(int, options.rows.split(",")), options.spread.split(","))
+    for form, name, rows, spread in cases:
+        row = measure(library, form, name, rows, spread, options.config, options.rounds)
+        print(f"{form} {name} {rows} rows {spread}: {row['us']['grouped']:.1f} us, "
+              f"{row['tflops']:.0f} TFLOP/s, weights {row['weights_tb_s']:.2f} TB/s, "
+              f"torch {row['us']['torch']:.1f} ({row['over_torch']:.2f}), dense "
+              f"{row['us']['dense']:.1f} ({row['of_dense']:.2f})", flush=True)
+        if options.out:
+            write_row(options.out, row)
+        torch.cuda.empty_cache()
 
 
 main()

@@ -31,6 +31,7 @@ struct KernelContext {
                                  Config::kThreadLoads ? Roles::kLoadWarps : 1>;
     using ShapeT = Shape<Config, Params>;
     using Mma = MmaOp<Config, typename Ring::Consumer>;
+    static constexpr u32 kPassBarrier = 8; // and 9; those before are other modules'
     static constexpr bool kScales = promotes_block_scales<Config>();
     using ScaleRingT = ScaleRing<Config, Roles::kMathWarps>;
     using Output = OutputFrame<Config>;
@@ -180,6 +181,12 @@ struct KernelContext {
                             typename ScaleRingT::Consumer &scales, const WorkItem &item,
                             typename Mma::Accumulators &sums) const
     {
+        if constexpr (Config::kGroups > 0 && !Config::kTransposed) {
+            if (item.row + Partition::first_row(roles.consumer()) >= item.group_end) {
+                pass_over(tiles, scales, item, sums);
+                return;
+            }
+        }
         Mma mma(roles.consumer(), tiles, sums);
         const ConsumerOrder<Config> order(roles.consumer(), item.k_blocks);
 #pragma unroll 1
@@ -190,6 +197,28 @@ struct KernelContext {
                 mma.issue_scaled(smem.input[stage.index()], stage, smem.scales, scales);
             } else {
                 mma.issue(smem.input[stage.index()], stage, k == 0);
+            }
+        }
+        order.pass_on();
+    }
+
+    // The same where none of this warpgroup's rows is the group's: nothing is multiplied,
+    // and the tensor core is the other's. A multiplication keeps the four warps together;
+    // here one of them would release stages that another has not seen full, and which are
+    // full again when it looks.
+    JG_DEVICE void pass_over(typename Ring::Consumer &tiles,
+                             typename ScaleRingT::Consumer &scales, const WorkItem &item,
+                             typename Mma::Accumulators &sums) const
+    {
+        const ConsumerOrder<Config> order(roles.consumer(), item.k_blocks);
+        Mma::clear(sums);
+#pragma unroll 1
+        for (u32 k = 0; k < item.k_blocks; ++k) {
+            order.hold(k);
+            auto stage = tiles.acquire();
+            ptx::named_barrier_sync(kPassBarrier + roles.consumer(), 128);
+            if constexpr (kScales) {
+                auto slot = scales.acquire();
             }
         }
         order.pass_on();

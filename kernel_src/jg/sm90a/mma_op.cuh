@@ -38,12 +38,17 @@ class MmaOp {
         : acc_(acc), consumer_(consumer), in_flight_(stages, HoldNothing())
     {
         if constexpr (kPromotes) {
+            clear(acc_);
+        }
+    }
+
+    static JG_DEVICE void clear(Accumulators &sums)
+    {
 #pragma unroll
-            for (u32 i = 0; i < kRowBlocks; ++i) {
+        for (u32 i = 0; i < kRowBlocks; ++i) {
 #pragma unroll
-                for (u32 j = 0; j < Partition::kAccColumns / 2; ++j) {
-                    acc_[i][j] = 0.0f;
-                }
+            for (u32 j = 0; j < Partition::kAccColumns / 2; ++j) {
+                sums[i][j] = 0;
             }
         }
     }
