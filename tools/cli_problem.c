@@ -14,16 +14,17 @@
  * of its errors: "types: bf16 f16". */
 struct help_texts {
     char inputs[96], outputs[96], operands[96], kinds[96];
-    char problem[2400];
+    char problem[2800];
     char operand_option[640];
 };
 
 static const char problem_format[] =
     "a PROBLEM is `4096x4096x4096 bf16` or `m=4096 n=4096 k=4096 a=bf16`, and then:\n"
     "  batch=N                   products; 1\n"
-    "  groups=N group_by=offsets|counts|k_offsets\n"
-    "                            rows in groups, each with a B of its own: stacked, or the\n"
-    "                            first rows of each of a batch; or K in groups, each with a\n"
+    "  groups=N group_by=offsets|counts|rows|k_offsets\n"
+    "                            rows in groups, each with a B of its own: stacked, the\n"
+    "                            first rows of each of a batch, or stacked in blocks of 128\n"
+    "                            whose rows name their group; or K in groups, each with a\n"
     "                            D of its own; offsets\n"
     "  b=TYPE                    as A; e4m3 and e5m2 mix, with mx e2m1 too. A and B have\n"
     "                            %s\n"

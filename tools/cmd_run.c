@@ -187,9 +187,12 @@ static double count_flops(const struct run_inputs *inputs)
     double products = 0;
 
     for (int64_t i = 0; i < inputs->batch; i++) {
-        const struct run_rows rows = run_groups_rows(&inputs->groups, i, inputs->m);
         const struct run_rows depth = run_groups_depth(&inputs->groups, i, inputs->k);
-        products += (double)(rows.end - rows.begin) * (double)(depth.end - depth.begin);
+        struct run_rows rows = run_groups_next(&inputs->groups, i, 0, inputs->m);
+        for (; rows.begin < rows.end;
+             rows = run_groups_next(&inputs->groups, i, rows.end, inputs->m)) {
+            products += (double)(rows.end - rows.begin) * (double)(depth.end - depth.begin);
+        }
     }
     return 2.0 * products * (double)inputs->n;
 }
@@ -403,8 +406,10 @@ int cmd_run(int argc, char **argv)
         {"--batch", "N", "products of this launch, if the batch is dynamic", CLI_INT,
          &options.sizes.batch},
         {"--group-sizes", "LIST",
-         "rows of each group, such as 0,7,1200; default: all the\nsame", CLI_TEXT,
-         &options.sizes.groups},
+         "rows of each group, such as 0,7,1200, with group_by=rows\n"
+         "in whole blocks of 128, with k_offsets elements of K;\n"
+         "default: all the same",
+         CLI_TEXT, &options.sizes.groups},
         {"--lda", "N",
          "elements between stored rows of A; default: packed,\npadded to 16 "
          "bytes, or as input_align and\noutput_align say",

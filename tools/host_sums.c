@@ -92,28 +92,20 @@ struct work {
     void *result; /* of that type */
 };
 
-static void sum_batch(struct work *work, const jit_gemm_problem *problem,
-                      const struct run_inputs *inputs, int64_t batch, double alpha,
-                      double beta)
+/* Rows of D that lie together, where the operands are the batch's. */
+static void sum_together(struct work *work, const jit_gemm_problem *problem,
+                         const struct run_inputs *inputs, int64_t batch,
+                         const struct run_rows *rows, double alpha, double beta)
 {
-    struct operands *operands = &work->operands;
     const int64_t m = inputs->m, n = inputs->n;
     const bool by_columns = problem->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR;
     const jit_gemm_scale *a_kind = &problem->a.scale, *b_kind = &problem->b.scale;
-    const struct input a = {a_kind, &inputs->a, &inputs->a_scale, work->a, work->a_scale};
-    const struct input b = {b_kind, &inputs->b, &inputs->b_scale, work->b, work->b_scale};
-
-    const struct run_rows rows = run_groups_rows(&inputs->groups, batch, m);
     const struct run_rows depth = run_groups_depth(&inputs->groups, batch, inputs->k);
 
-    unpack(&a, batch, rows.begin, rows.end, inputs->k,
-           problem->a.layout != JIT_GEMM_LAYOUT_K_MAJOR, false, operands->a);
-    unpack(&b, batch, 0, inputs->k, n, problem->b.layout == JIT_GEMM_LAYOUT_K_MAJOR, true,
-           operands->b);
-    for (int64_t row = rows.begin; row < rows.end; row += ROWS) {
-        int64_t count = rows.end - row < ROWS ? rows.end - row : ROWS;
+    for (int64_t row = rows->begin; row < rows->end; row += ROWS) {
+        int64_t count = rows->end - row < ROWS ? rows->end - row : ROWS;
 
-        sum_rows(operands, &depth, row, count, work->sums);
+        sum_rows(&work->operands, &depth, row, count, work->sums);
         for (int64_t i = 0; i < count * n; i++) {
             const int64_t r = row + i / n, column = i % n;
             const int64_t place = by_columns ? column * m + r : r * n + column;
@@ -130,6 +122,25 @@ static void sum_batch(struct work *work, const jit_gemm_problem *problem,
                           (size_t)(work->is_stacked ? place : batch * m * n + place),
                           value);
         }
+    }
+}
+
+static void sum_batch(struct work *work, const jit_gemm_problem *problem,
+                      const struct run_inputs *inputs, int64_t batch, double alpha,
+                      double beta)
+{
+    const jit_gemm_scale *a_kind = &problem->a.scale, *b_kind = &problem->b.scale;
+    const struct input a = {a_kind, &inputs->a, &inputs->a_scale, work->a, work->a_scale};
+    const struct input b = {b_kind, &inputs->b, &inputs->b_scale, work->b, work->b_scale};
+    struct run_rows rows = run_groups_next(&inputs->groups, batch, 0, inputs->m);
+
+    unpack(&b, batch, 0, inputs->k, inputs->n, problem->b.layout == JIT_GEMM_LAYOUT_K_MAJOR,
+           true, work->operands.b);
+    while (rows.begin < rows.end) {
+        unpack(&a, batch, rows.begin, rows.end, inputs->k,
+               problem->a.layout != JIT_GEMM_LAYOUT_K_MAJOR, false, work->operands.a);
+        sum_together(work, problem, inputs, batch, &rows, alpha, beta);
+        rows = run_groups_next(&inputs->groups, batch, rows.end, inputs->m);
     }
 }
 

@@ -375,8 +375,7 @@ static int create_pieces(jit_gemm_context *context, const struct run_inputs *inp
     element_fill_poison(view, data);
     for (int64_t i = 0; i < view->batch * row->count; i++) {
         const int64_t batch = i / row->count, r = i % row->count;
-        const int64_t group =
-            groups != NULL ? run_groups_of_row(groups, batch, r, row->count) : batch;
+        const int64_t group = groups != NULL ? run_groups_of_row(groups, batch, r) : batch;
         const int64_t at_row =
             groups != NULL && group >= 0 ? run_groups_scale_row(groups, group, r) : r;
         if (group < 0) {
@@ -456,7 +455,7 @@ static int create_inputs(jit_gemm_context *context, const jit_gemm_problem *p,
                             p->d.alignment);
     }
     if (code == CLI_OK && inputs->groups.count > 0) {
-        const int64_t count = inputs->groups.count;
+        const int64_t count = inputs->groups.number_count;
         const struct element_view view = {JIT_GEMM_DTYPE_S32, 1, 1, count, count, count};
         code =
             run_matrix_create(context, &view, inputs->groups.numbers, &inputs->group_sizes);

@@ -5,11 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BAND_ROWS = 128 /* of scales in 128x4, the library's rule: docs/grouped.md */ };
+/* The library's rules: docs/grouped.md. */
+enum {
+    BAND_ROWS = 128, /* of scales in 128x4 */
+    BLOCK_ROWS = 128 /* of one group, where rows name theirs */
+};
 
 bool run_groups_are_stacked(const struct run_groups *groups)
 {
-    return groups->by == JIT_GEMM_GROUP_BY_OFFSETS;
+    return groups->by == JIT_GEMM_GROUP_BY_OFFSETS || groups->by == JIT_GEMM_GROUP_BY_ROWS;
 }
 
 bool run_groups_divide_k(jit_gemm_group_by by)
@@ -25,7 +29,7 @@ static bool divide_rows(const struct run_groups *groups)
 /* Is the number of a group where it ends? */
 static bool have_ends(const struct run_groups *groups)
 {
-    return run_groups_are_stacked(groups) || run_groups_divide_k(groups->by);
+    return groups->by == JIT_GEMM_GROUP_BY_OFFSETS || run_groups_divide_k(groups->by);
 }
 
 /* Next number of the list, or a usage error. */
@@ -103,6 +107,121 @@ static int check_extent(const struct run_groups *groups, int64_t *extent)
     return CLI_OK;
 }
 
+/* -------------------------------------------------------------- blocks of rows */
+
+static int64_t count_blocks(int64_t rows)
+{
+    return (rows + BLOCK_ROWS - 1) / BLOCK_ROWS;
+}
+
+static int64_t block_begin(int64_t block)
+{
+    return block * BLOCK_ROWS;
+}
+
+static int64_t block_end(int64_t block, int64_t m)
+{
+    return block_begin(block) + BLOCK_ROWS < m ? block_begin(block) + BLOCK_ROWS : m;
+}
+
+/* A group's block: which one of them, and how many rows of it are wanted. */
+struct turn {
+    int64_t group, rows;
+};
+
+/* The blocks of all groups in turn: the first one of each, then the second ones. Owned by
+ * the caller. */
+static struct turn *take_turns(const struct run_groups *groups, int64_t *ret_count)
+{
+    int64_t count = 0, most = 0, used = 0;
+    for (int64_t i = 0; i < groups->count; i++) {
+        const int64_t blocks = count_blocks(groups->numbers[i]);
+        count += blocks;
+        most = blocks > most ? blocks : most;
+    }
+    struct turn *turns = cli_alloc((size_t)(count > 0 ? count : 1) * sizeof(*turns));
+    for (int64_t round = 0; round < most; round++) {
+        for (int64_t i = 0; i < groups->count; i++) {
+            const int64_t left = groups->numbers[i] - block_begin(round);
+            if (left > 0) {
+                turns[used++] = (struct turn){i, left < BLOCK_ROWS ? left : BLOCK_ROWS};
+            }
+        }
+    }
+    *ret_count = count;
+    return turns;
+}
+
+/* Rows of a block: the first `wanted` name the group, the others another, which nobody
+ * reads. */
+static void name_rows(int32_t *indices, const struct run_rows *block, int64_t wanted,
+                      int64_t group, int64_t other)
+{
+    for (int64_t row = block->begin; row < block->end; row++) {
+        indices[row] = (int32_t)(row - block->begin < wanted ? group : other);
+    }
+}
+
+/* Blocks of no group lie evenly between the others, the first one in front. The last block
+ * of a launch may be shorter than those of whom it is the turn: it is left to nobody then.
+ */
+static int place_blocks(const struct run_groups *groups, const struct turn *turns,
+                        int64_t count, int64_t m, int32_t *indices)
+{
+    const int64_t all = count_blocks(m);
+    int64_t holes = all - count, places = all, taken = 0;
+    if (count > 0 && turns[count - 1].rows > m - block_begin(all - 1)) {
+        places--;
+        holes--;
+    }
+    if (holes < 0) {
+        return cli_usage_error("--group-sizes: in whole blocks of %d the groups have "
+                               "%" PRId64 " rows, but M is %" PRId64,
+                               BLOCK_ROWS, block_begin(count), m);
+    }
+    for (int64_t i = 0; i < all; i++) {
+        const struct run_rows block = {block_begin(i), block_end(i, m)};
+        if (i < places && i * holes % places >= holes) {
+            name_rows(indices, &block, turns[taken].rows, turns[taken].group, -1);
+            taken++;
+        } else { /* below all groups, or above */
+            name_rows(indices, &block, 1, i % 2 == 0 ? -1 : groups->count, 0);
+        }
+    }
+    return CLI_OK;
+}
+
+/* All blocks to groups in turn, in whole ones but the last. */
+static void share_blocks(const struct run_groups *groups, int64_t m)
+{
+    const int64_t blocks = count_blocks(m);
+    const int64_t last = (blocks - 1) % groups->count;
+    for (int64_t i = 0; i < groups->count; i++) {
+        const int64_t own = blocks / groups->count + (i < blocks % groups->count);
+        groups->numbers[i] =
+            (int32_t)(block_begin(own) - (i == last ? block_begin(blocks) - m : 0));
+    }
+}
+
+/* Rows of each group become the group of each row. */
+static int name_groups(struct run_groups *groups, int64_t *m)
+{
+    int64_t count = 0;
+    struct turn *turns = take_turns(groups, &count);
+    if (*m == 0) {
+        *m = count > 0 ? block_begin(count) : 1;
+    }
+    int32_t *indices = cli_alloc((size_t)*m * sizeof(*indices));
+    const int code = place_blocks(groups, turns, count, *m, indices);
+    free(turns);
+    free(groups->numbers);
+    groups->numbers = indices;
+    groups->number_count = *m;
+    return code;
+}
+
+/* ----------------------------------------------------------------------- any form */
+
 int run_groups_read(const jit_gemm_problem *problem, const char *list, int64_t *extent,
                     struct run_groups *ret_groups)
 {
@@ -114,14 +233,20 @@ int run_groups_read(const jit_gemm_problem *problem, const char *list, int64_t *
     *ret_groups = (struct run_groups){
         .by = problem->group_by,
         .count = problem->batch.size,
+        .number_count = problem->batch.size,
         .numbers = cli_alloc((size_t)problem->batch.size * sizeof(*ret_groups->numbers))};
     if (list != NULL) {
         const int code = read_list(list, ret_groups->count, ret_groups->numbers);
         if (code != CLI_OK) {
             return code;
         }
+    } else if (problem->group_by == JIT_GEMM_GROUP_BY_ROWS) {
+        share_blocks(ret_groups, *extent);
     } else {
         share_extent(ret_groups, *extent);
+    }
+    if (problem->group_by == JIT_GEMM_GROUP_BY_ROWS) {
+        return name_groups(ret_groups, extent);
     }
     const int code = check_extent(ret_groups, extent);
     if (code == CLI_OK && have_ends(ret_groups)) {
@@ -138,16 +263,12 @@ void run_groups_free(struct run_groups *groups)
     *groups = (struct run_groups){0};
 }
 
+/* All but rows that name their groups: what a group has lies together. */
 static struct run_rows range_of(const struct run_groups *groups, int64_t group)
 {
     const bool has_begin = have_ends(groups) && group > 0;
     return (struct run_rows){has_begin ? groups->numbers[group - 1] : 0,
                              groups->numbers[group]};
-}
-
-struct run_rows run_groups_rows(const struct run_groups *groups, int64_t batch, int64_t m)
-{
-    return divide_rows(groups) ? range_of(groups, batch) : (struct run_rows){0, m};
 }
 
 struct run_rows run_groups_depth(const struct run_groups *groups, int64_t batch, int64_t k)
@@ -156,14 +277,42 @@ struct run_rows run_groups_depth(const struct run_groups *groups, int64_t batch,
                                            : (struct run_rows){0, k};
 }
 
-int64_t run_groups_of_row(const struct run_groups *groups, int64_t batch, int64_t row,
-                          int64_t m)
+static struct run_rows next_block(const struct run_groups *groups, int64_t group,
+                                  int64_t from, int64_t m)
+{
+    for (int64_t block = count_blocks(from); block < count_blocks(m); block++) {
+        if (groups->numbers[block_begin(block)] == group) {
+            return (struct run_rows){block_begin(block), block_end(block, m)};
+        }
+    }
+    return (struct run_rows){m, m};
+}
+
+struct run_rows run_groups_next(const struct run_groups *groups, int64_t batch,
+                                int64_t from, int64_t m)
+{
+    if (groups->by == JIT_GEMM_GROUP_BY_ROWS) {
+        return next_block(groups, batch, from, m);
+    }
+    const struct run_rows all =
+        divide_rows(groups) ? range_of(groups, batch) : (struct run_rows){0, m};
+    return (struct run_rows){from > all.begin ? from : all.begin, all.end};
+}
+
+int64_t run_groups_of_row(const struct run_groups *groups, int64_t batch, int64_t row)
 {
     const int64_t first = run_groups_are_stacked(groups) ? 0 : batch;
     const int64_t last = run_groups_are_stacked(groups) ? groups->count - 1 : batch;
 
+    if (groups->by == JIT_GEMM_GROUP_BY_ROWS) {
+        const int32_t group = groups->numbers[row / BLOCK_ROWS * BLOCK_ROWS];
+        return group < groups->count ? group : -1;
+    }
+    if (!divide_rows(groups)) {
+        return batch;
+    }
     for (int64_t group = first; group <= last; group++) {
-        const struct run_rows rows = run_groups_rows(groups, group, m);
+        const struct run_rows rows = range_of(groups, group);
         if (row >= rows.begin && row < rows.end) {
             return group;
         }
@@ -176,7 +325,7 @@ static bool belongs(const struct run_groups *groups, bool is_k, int64_t batch, i
                     int64_t size)
 {
     return is_k ? at < run_groups_depth(groups, groups->count - 1, size).end
-                : run_groups_of_row(groups, batch, at, size) >= 0;
+                : run_groups_of_row(groups, batch, at) >= 0;
 }
 
 void run_groups_poison_rest(const struct run_groups *groups,
@@ -206,7 +355,7 @@ bool run_groups_clear_rest(const struct run_groups *groups, const char *name,
     for (int64_t at = 0; at < view->batch * view->rows; at++) {
         const int64_t batch = at / view->rows, row = at % view->rows;
         const int64_t start = batch * view->batch_stride + row * view->ld;
-        if (run_groups_of_row(groups, batch, row, view->rows) >= 0) {
+        if (run_groups_of_row(groups, batch, row) >= 0) {
             continue;
         }
         for (int64_t column = 0; column < view->columns; column++) {
@@ -224,15 +373,17 @@ bool run_groups_clear_rest(const struct run_groups *groups, const char *name,
 
 int64_t run_groups_scale_rows(const struct run_groups *groups, int64_t m)
 {
-    return run_groups_are_stacked(groups) ? (m / BAND_ROWS + groups->count) * BAND_ROWS : m;
+    return groups->by == JIT_GEMM_GROUP_BY_OFFSETS
+               ? (m / BAND_ROWS + groups->count) * BAND_ROWS
+               : m;
 }
 
 int64_t run_groups_scale_row(const struct run_groups *groups, int64_t group, int64_t row)
 {
-    if (!run_groups_are_stacked(groups)) {
+    if (groups->by != JIT_GEMM_GROUP_BY_OFFSETS) {
         return row;
     }
-    const int64_t begin = run_groups_rows(groups, group, 0).begin;
+    const int64_t begin = range_of(groups, group).begin;
     return (begin / BAND_ROWS + group) * BAND_ROWS + row - begin;
 }
 
@@ -244,7 +395,7 @@ int64_t *run_groups_map_scales(const struct run_groups *groups,
 
     for (int64_t at = 0; at < count; at++) {
         const int64_t row = at % view->rows;
-        const int64_t group = run_groups_of_row(groups, at / view->rows, row, view->rows);
+        const int64_t group = run_groups_of_row(groups, at / view->rows, row);
         rows[at] = group < 0 ? -1 : run_groups_scale_row(groups, group, row);
     }
     return rows;

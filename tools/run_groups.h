@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The groups of one run: how many rows, or elements of K, each has, on the host and as the
+/* The groups of one run: which rows, or elements of K, each has, on the host and as the
  * kernel reads it. */
 #ifndef RUN_GROUPS_H
 #define RUN_GROUPS_H
@@ -13,10 +13,11 @@
 struct run_groups {
     jit_gemm_group_by by;
     int64_t count;
-    int32_t *numbers; /* one per group, as the launch gets them */
+    int32_t *numbers;     /* as the launch gets them */
+    int64_t number_count; /* one per group, or per row */
 };
 
-/* A group's rows of D, or its part of K. */
+/* Rows of D, or elements of K, that lie one after the other. */
 struct run_rows {
     int64_t begin, end;
 };
@@ -25,25 +26,29 @@ struct run_rows {
 bool run_groups_divide_k(jit_gemm_group_by by);
 /* Reads the sizes of the groups from a list such as "0,7,1200", or, where that is NULL,
  * gives all the same, one more to the first ones if need be. `*extent`, the rows or the K
- * of the launch, is set where it is 0: what the groups need. CLI_OK, or a usage error was
- * printed; free it in either case. */
+ * of the launch, is set where it is 0: what the groups need. Where rows name
+ * their groups, each group gets whole blocks of 128, which lie in turn with those of others
+ * and with blocks of no group. CLI_OK, or a usage error was printed; free it in either
+ * case.
+ */
 int run_groups_read(const jit_gemm_problem *problem, const char *list, int64_t *extent,
                     struct run_groups *ret_groups);
 void run_groups_free(struct run_groups *groups);
 
 /* Do matrices have the rows of all groups? */
 bool run_groups_are_stacked(const struct run_groups *groups);
-/* Of a batch index, or group: all of its rows where there are no groups of rows. */
-struct run_rows run_groups_rows(const struct run_groups *groups, int64_t batch, int64_t m);
-/* The same of K. */
+/* Of a batch index, or group, its first rows from row `from` on that lie together: all
+ * where there are no groups, and none at the end. `m`: those of the launch. */
+struct run_rows run_groups_next(const struct run_groups *groups, int64_t batch,
+                                int64_t from, int64_t m);
+/* Of a batch index, or group, its part of K: all where groups do not divide it. */
 struct run_rows run_groups_depth(const struct run_groups *groups, int64_t batch, int64_t k);
 /* What row `row` of a matrix of D's rows belongs to: `batch` itself, or the group. -1: to
  * none. */
-int64_t run_groups_of_row(const struct run_groups *groups, int64_t batch, int64_t row,
-                          int64_t m);
+int64_t run_groups_of_row(const struct run_groups *groups, int64_t batch, int64_t row);
 
-/* Rows that scales in 128x4 have of `m` rows, and which has those of a group's row: stacked
- * groups begin at 128 rows of their own. */
+/* Rows that scales in 128x4 have of `m` rows, and which has those of a group's row: by
+ * offsets groups begin at 128 rows of their own. */
 int64_t run_groups_scale_rows(const struct run_groups *groups, int64_t m);
 int64_t run_groups_scale_row(const struct run_groups *groups, int64_t group, int64_t row);
 

@@ -282,8 +282,7 @@ static void compare_samples(struct interpreter *all)
         const int64_t at =
             count > 1 ? (int64_t)((double)last * (double)i / (double)(count - 1)) : 0;
         struct place place = {.row = at % per_batch / inputs->n, .column = at % inputs->n};
-        place.batch =
-            run_groups_of_row(&inputs->groups, at / per_batch, place.row, inputs->m);
+        place.batch = run_groups_of_row(&inputs->groups, at / per_batch, place.row);
         if (place.batch >= 0) {
             compare_place(all, &place);
         }

@@ -87,8 +87,9 @@ typedef struct jit_gemm_args {
                              KB * (R rounded up to 4) in column, ceil(R / 128) * ceil(KB /
                              4) * 512 in 128x4; its stride is that if it is 0. It has no
                              `ld`. docs/scales.md says what lies where. */
-    uint64_t group_sizes; /**< Device address of an int32_t per group, which the kernel
-                             reads when it runs: what the problem's `group_by` says. Numbers
+    uint64_t group_sizes; /**< Device address of an int32_t per group, or with
+                             ::JIT_GEMM_GROUP_BY_ROWS per row, which the kernel reads when
+                             it runs: what the problem's `group_by` says. Sizes and offsets
                              below 0 or above M (or K) count as 0 or M, and a group that
                              ends before it begins is empty. Must be 0 without groups. */
 } jit_gemm_args;

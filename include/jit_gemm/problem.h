@@ -139,6 +139,11 @@ typedef enum jit_gemm_group_by {
     /** All matrices lie as those of a batch, with M rows each. The number of a group is how
      * many rows of them, the first ones, it has. */
     JIT_GEMM_GROUP_BY_COUNTS = 2,
+    /** A, C, D, matrix operands, column vectors and scales of rows are stacked, M rows in
+     * blocks of 128, the last one shorter if M is. A number for each row is the index of
+     * its group; only that of a block's first row is read, and is the whole block's. A
+     * block whose index is no group's, such as -1, is neither read nor written. */
+    JIT_GEMM_GROUP_BY_ROWS = 3,
     /** Groups divide K, as the gradients of weights do: A and B lie one after the other
      * along K, which counts that of all groups; each group has a C and a D of M x N, as a
      * batch has. The number of a group is the element of K at which it ends; it begins
@@ -211,7 +216,8 @@ typedef struct jit_gemm_problem {
     int32_t no_local_memory;  /**< Not 0: a kernel with local memory, as spills need it, is
                                  ::JIT_GEMM_ERR_BUDGET (::jit_gemm_info.spill_bytes). */
     jit_gemm_group_by group_by; /**< With groups, `batch` is their number: exact, up to
-                                   4096. With groups of rows A is K-major, D row-major, and
+                                   4096. With groups of rows D is row-major, with offsets A
+                                   is K-major, and
                                    rows of no group are neither read for D nor written. */
     int32_t reserved_2;         /**< Must be zero. */
 } jit_gemm_problem;

@@ -13,6 +13,7 @@ enum { TABLE_STEP = 16 /* alignment of the table in shared memory */ };
 static const char *const names[] = {[JIT_GEMM_GROUP_NONE] = "",
                                     [JIT_GEMM_GROUP_BY_OFFSETS] = "offsets",
                                     [JIT_GEMM_GROUP_BY_COUNTS] = "counts",
+                                    [JIT_GEMM_GROUP_BY_ROWS] = "rows",
                                     [JIT_GEMM_GROUP_BY_K_OFFSETS] = "k_offsets"};
 enum { NAMES = sizeof(names) / sizeof(names[0]) };
 
@@ -24,7 +25,7 @@ const char *jg_group_by_name(jit_gemm_group_by group_by)
 bool jg_group_by_parse(const char *text, size_t size, jit_gemm_group_by *ret_group_by)
 {
     for (int i = JIT_GEMM_GROUP_BY_OFFSETS; i < NAMES; i++) {
-        if (names[i] != NULL && jg_word_is(text, size, names[i])) {
+        if (jg_word_is(text, size, names[i])) {
             *ret_group_by = (jit_gemm_group_by)i;
             return true;
         }
@@ -40,7 +41,7 @@ jit_gemm_status jg_groups_check_fields(const jit_gemm_problem *problem)
                        problem->reserved_2);
     }
     const int group_by = (int)problem->group_by;
-    if (group_by < 0 || group_by >= NAMES || names[group_by] == NULL) {
+    if (group_by < 0 || group_by >= NAMES) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.group_by",
                        "give a JIT_GEMM_GROUP_BY_ constant, or zero for a batch",
                        "is no form of groups: %d", group_by);
@@ -70,9 +71,10 @@ static jit_gemm_status check_layouts(const jit_gemm_problem *problem)
                        "give JIT_GEMM_LAYOUT_ROW_MAJOR",
                        "there is no kernel for groups of rows of a column-major D");
     }
-    if (jg_is_stacked(problem->group_by) && problem->a.layout == JIT_GEMM_LAYOUT_MN_MAJOR) {
+    if (problem->group_by == JIT_GEMM_GROUP_BY_OFFSETS &&
+        problem->a.layout == JIT_GEMM_LAYOUT_MN_MAJOR) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a.layout",
-                       "give JIT_GEMM_LAYOUT_K_MAJOR, or group_by=counts",
+                       "give JIT_GEMM_LAYOUT_K_MAJOR, or group_by=counts or rows",
                        "there is no kernel for stacked groups of an MN-major A: a group's "
                        "rows would begin inside of 16 bytes");
     }
@@ -82,13 +84,13 @@ static jit_gemm_status check_layouts(const jit_gemm_problem *problem)
 static jit_gemm_status check_scales(const jit_gemm_problem *problem)
 {
     const jit_gemm_scale *a = &problem->a.scale;
-    if (!jg_is_stacked(problem->group_by) || a->kind != JIT_GEMM_SCALE_BLOCK ||
+    if (problem->group_by != JIT_GEMM_GROUP_BY_OFFSETS || a->kind != JIT_GEMM_SCALE_BLOCK ||
         a->block_mn == 1) {
         return JIT_GEMM_OK;
     }
     return jg_fail(
         JIT_GEMM_ERR_UNSUPPORTED, "problem.a.scale.kind",
-        "give scale 1x128, or group_by=counts",
+        "give scale 1x128, or group_by=counts or rows",
         "there is no kernel for scale %s of A with stacked groups: its blocks or "
         "pieces would have rows of several",
         jg_scale_name(a));
@@ -128,6 +130,19 @@ static jit_gemm_status check_operand_count(const struct jg_epilogue *epilogue)
                    JG_TAIL_OPERANDS, epilogue->operand_count);
 }
 
+static jit_gemm_status check_row_blocks(const jit_gemm_problem *problem)
+{
+    const int64_t most = (int64_t)JG_MOST_ROW_BLOCKS * JG_GROUP_BLOCK_ROWS;
+    if (problem->group_by != JIT_GEMM_GROUP_BY_ROWS || problem->m.size <= most) {
+        return JIT_GEMM_OK;
+    }
+    return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.m",
+                   "split the rows over several launches",
+                   "group_by=rows takes up to %lld rows, whose blocks fit into shared "
+                   "memory; %lld are given",
+                   (long long)most, (long long)problem->m.size);
+}
+
 jit_gemm_status jg_groups_check_kernel(const jit_gemm_problem *problem,
                                        const struct jg_epilogue *epilogue)
 {
@@ -141,6 +156,7 @@ jit_gemm_status jg_groups_check_kernel(const jit_gemm_problem *problem,
     } else {
         JG_TRY(check_layouts(problem));
         JG_TRY(check_scales(problem));
+        JG_TRY(check_row_blocks(problem));
     }
     if (jg_epilogue_reduces(epilogue)) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.epilogue",
@@ -152,17 +168,64 @@ jit_gemm_status jg_groups_check_kernel(const jit_gemm_problem *problem,
 
 int64_t jg_groups_scale_rows(jit_gemm_group_by group_by, int64_t m, int64_t groups)
 {
-    return jg_is_stacked(group_by)
+    return group_by == JIT_GEMM_GROUP_BY_OFFSETS
                ? (m / JG_SCALE_PIECE_ROWS + groups) * JG_SCALE_PIECE_ROWS
                : m;
 }
 
-int64_t jg_groups_smem_bytes(const struct jg_product *product)
+int64_t jg_groups_row_blocks(const struct jg_problem *problem)
 {
-    return jg_has_row_groups(product->group_by)
-               ? jg_align_up((product->batch.size + 1) * (int64_t)sizeof(uint32_t),
-                             TABLE_STEP)
-               : 0;
+    if (problem->group_by != JIT_GEMM_GROUP_BY_ROWS) {
+        return 0;
+    }
+    const int64_t blocks = jg_ceil_div(problem->m.size, JG_GROUP_BLOCK_ROWS);
+    return problem->m.mode == JIT_GEMM_DIM_DYNAMIC ? jg_max(blocks, JG_LEAST_ROW_BLOCKS)
+                                                   : blocks;
+}
+
+int64_t jg_groups_smem_bytes(const struct jg_problem *problem)
+{
+    if (!jg_has_row_groups(problem->group_by)) {
+        return 0;
+    }
+    const int64_t words = problem->group_by == JIT_GEMM_GROUP_BY_ROWS
+                              ? jg_groups_row_blocks(problem)
+                              : problem->batch.size;
+    return jg_align_up((words + 1) * (int64_t)sizeof(uint32_t), TABLE_STEP);
+}
+
+/* The rows that groups divide, of a cluster tile and of the product, and what lies across
+ * them in cluster tiles. */
+struct group_frame {
+    int64_t step, rows, across;
+};
+static struct group_frame frame_of(const struct jg_config *config,
+                                   const struct jg_product *product, int64_t m, int64_t n)
+{
+    const struct jg_config_layout *layout = &config->layout;
+    const int64_t m_step = (int64_t)layout->tile_m * layout->cluster_m;
+    const int64_t n_step = (int64_t)layout->tile_n * layout->cluster_n;
+    return product->a.letter != 'a'
+               ? (struct group_frame){n_step, n, jg_ceil_div(m, m_step)}
+               : (struct group_frame){m_step, m, jg_ceil_div(n, n_step)};
+}
+
+/* CTAs of a cluster share B, and a tile has one. */
+static bool check_tile_rows(struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const int64_t rows = frame_of(&trial->config, &trial->product, 1, 1).step;
+    if (trial->product.group_by != JIT_GEMM_GROUP_BY_ROWS ||
+        JG_GROUP_BLOCK_ROWS % rows == 0) {
+        return true;
+    }
+    return jg_trial_reject(
+        trial,
+        "tile=%dx%d cluster=%dx%d: with group_by=rows a cluster's tiles have rows of one "
+        "block of %d, and these have %lld%s",
+        layout->tile_m, layout->tile_n, layout->cluster_m, layout->cluster_n,
+        JG_GROUP_BLOCK_ROWS, (long long)rows,
+        rows < JG_GROUP_BLOCK_ROWS ? ", which do not divide it" : "");
 }
 
 bool jg_groups_check(struct jg_trial *trial)
@@ -183,9 +246,12 @@ bool jg_groups_check(struct jg_trial *trial)
                                "scheduler=single: how many tiles groups have is known on "
                                "the device only: scheduler=static, or clc on sm_100a");
     }
-    return config->pipeline.prefetch == JG_PREFETCH_NONE ||
-           jg_trial_reject(trial, "prefetch asks for the first tile before the previous "
-                                  "grid has written the groups: prefetch=none");
+    if (config->pipeline.prefetch != JG_PREFETCH_NONE) {
+        return jg_trial_reject(trial, "prefetch asks for the first tile before the "
+                                      "previous grid has written the groups: "
+                                      "prefetch=none");
+    }
+    return check_tile_rows(trial);
 }
 
 bool jg_groups_complete(struct jg_trial *trial)
@@ -213,29 +279,16 @@ bool jg_groups_complete(struct jg_trial *trial)
     return true;
 }
 
-/* The rows that groups divide, of a cluster tile and of the product, and what lies across
- * them in cluster tiles. */
-struct group_frame {
-    int64_t step, rows, across;
-};
-static struct group_frame frame_of(const struct jg_config *config,
-                                   const struct jg_product *product, int64_t m, int64_t n)
-{
-    const struct jg_config_layout *layout = &config->layout;
-    const int64_t m_step = (int64_t)layout->tile_m * layout->cluster_m;
-    const int64_t n_step = (int64_t)layout->tile_n * layout->cluster_n;
-    return product->a.letter != 'a'
-               ? (struct group_frame){n_step, n, jg_ceil_div(m, m_step)}
-               : (struct group_frame){m_step, m, jg_ceil_div(n, n_step)};
-}
-
 bool jg_groups_count_tiles(const struct jg_config *config, const struct jg_product *product,
                            int64_t *ret_tiles)
 {
     const struct group_frame frame =
         frame_of(config, product, product->m.size, product->n.size);
-    /* In halves: the last one of a group is half full, and there is no less than one. */
-    const int64_t halves = jg_max(2 * frame.step, 2 * frame.rows + frame.step);
+    /* In halves: the last one of a group is half full, but of whole blocks, and there is no
+     * less than one. */
+    const bool has_blocks = product->group_by == JIT_GEMM_GROUP_BY_ROWS;
+    const int64_t halves =
+        jg_max(2 * frame.step, 2 * frame.rows + (has_blocks ? 0 : frame.step));
     const int64_t along = jg_ceil_div(product->batch.size * halves, 2 * frame.step);
     const int64_t ctas = (int64_t)config->layout.cluster_m * config->layout.cluster_n;
     return jg_mul_checked(along, frame.across, ret_tiles) &&
@@ -247,11 +300,11 @@ struct jg_cluster_tiles jg_cluster_tiles_of(const struct jg_config *config,
                                             int64_t n, int64_t batch)
 {
     const struct group_frame frame = frame_of(config, product, m, n);
+    if (product->group_by == JIT_GEMM_GROUP_BY_OFFSETS) {
+        const int64_t along = frame.rows / frame.step + jg_min(batch, frame.rows);
+        return (struct jg_cluster_tiles){along * frame.across, 1};
+    }
     const int64_t along = jg_ceil_div(frame.rows, frame.step);
-    return jg_is_stacked(product->group_by)
-               ? (struct jg_cluster_tiles){(frame.rows / frame.step +
-                                            jg_min(batch, frame.rows)) *
-                                               frame.across,
-                                           1}
-               : (struct jg_cluster_tiles){along * frame.across, batch};
+    return (struct jg_cluster_tiles){along * frame.across,
+                                     jg_is_stacked(product->group_by) ? 1 : batch};
 }

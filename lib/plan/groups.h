@@ -6,9 +6,14 @@
 
 #include "plan/trial.h"
 
-enum { JG_MOST_GROUPS = 4096 };
+enum {
+    JG_MOST_GROUPS = 4096,
+    JG_GROUP_BLOCK_ROWS = 128, /* of a block that is one group's, where rows name theirs */
+    JG_MOST_ROW_BLOCKS = 4096, /* which a CTA lists in shared memory, a word for each */
+    JG_LEAST_ROW_BLOCKS = 512  /* for which there is room where M is dynamic */
+};
 
-/* "offsets", "counts"; "" for none. */
+/* "offsets", "counts", "rows"; "" for none. */
 const char *jg_group_by_name(jit_gemm_group_by group_by);
 /* False if it is no name of groups. */
 bool jg_group_by_parse(const char *text, size_t size, jit_gemm_group_by *ret_group_by);
@@ -23,14 +28,18 @@ jit_gemm_status jg_groups_check_kernel(const jit_gemm_problem *problem,
 /* Do groups divide the rows of A and D? */
 static inline bool jg_has_row_groups(jit_gemm_group_by group_by)
 {
-    return group_by == JIT_GEMM_GROUP_BY_OFFSETS || group_by == JIT_GEMM_GROUP_BY_COUNTS;
+    return group_by == JIT_GEMM_GROUP_BY_OFFSETS || group_by == JIT_GEMM_GROUP_BY_COUNTS ||
+           group_by == JIT_GEMM_GROUP_BY_ROWS;
 }
 
-/* Do groups lie one after the other in matrices of `m` rows? */
+/* Do matrices of `m` rows have those of all groups? */
 static inline bool jg_is_stacked(jit_gemm_group_by group_by)
 {
-    return group_by == JIT_GEMM_GROUP_BY_OFFSETS;
+    return group_by == JIT_GEMM_GROUP_BY_OFFSETS || group_by == JIT_GEMM_GROUP_BY_ROWS;
 }
+
+/* Blocks of rows that a kernel has room for; 0 if rows do not name their groups. */
+int64_t jg_groups_row_blocks(const struct jg_problem *problem);
 
 /* False with a reason if a kernel of this config has no groups. */
 bool jg_groups_check(struct jg_trial *trial);
@@ -38,13 +47,13 @@ bool jg_groups_check(struct jg_trial *trial);
  * reason if the boxes cannot be divided. */
 bool jg_groups_complete(struct jg_trial *trial);
 
-/* Rows that scales in the layout 128x4 have of `m` rows of A or D: of `groups` stacked
- * groups each begins at 128 rows of its own, begin / 128 plus its number. */
+/* Rows that scales in the layout 128x4 have of `m` rows of A or D: of `groups` groups by
+ * offsets each begins at 128 rows of its own, begin / 128 plus its number. */
 int64_t jg_groups_scale_rows(jit_gemm_group_by group_by, int64_t m, int64_t groups);
 
-/* Bytes of shared memory in which a CTA counts the tiles of the groups
- * (jg/schedule/grouped_tile_order.cuh). */
-int64_t jg_groups_smem_bytes(const struct jg_product *product);
+/* Bytes of shared memory in which a CTA counts the tiles of the groups, or lists blocks of
+ * rows (jg/schedule/grouped_tile_order.cuh, row_block_tile_order.cuh). */
+int64_t jg_groups_smem_bytes(const struct jg_problem *problem);
 
 /* Tiles of all groups, padded to whole clusters, as the choice counts them: of sizes drawn
  * evenly about the typical one a group's last cluster tile is half empty. False if there
@@ -57,7 +66,8 @@ struct jg_cluster_tiles {
     int64_t tiles, batch;
 };
 /* Of a product of `m` x `n`, as the kernel takes it. Where groups are stacked, so many as
- * there can be: each group may have one more than its share of the rows. */
+ * there can be: by offsets each group may have one more than its share of the rows, blocks
+ * of rows have those of a matrix without groups. */
 struct jg_cluster_tiles jg_cluster_tiles_of(const struct jg_config *config,
                                             const struct jg_product *product, int64_t m,
                                             int64_t n, int64_t batch);

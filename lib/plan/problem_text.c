@@ -347,7 +347,8 @@ static const struct problem_key keys[] = {
     {"k", "problem.k", read_size, JG_DIM_K, NULL},
     {"batch", "problem.batch", read_size, JG_DIM_BATCH, NULL},
     {"groups", "problem.batch", read_groups, 0, "give the number of groups"},
-    {"group_by", "problem.group_by", read_group_by, 0, "give offsets, counts or k_offsets"},
+    {"group_by", "problem.group_by", read_group_by, 0,
+     "give offsets, counts, rows or k_offsets"},
 #define SCALED_TYPES "; with scales: mxfp8 mxfp8e5m2 mxfp4 nvfp4"
     {"a", "problem.a.dtype", read_dtype, JG_MATRIX_A, JG_INPUT_TYPES SCALED_TYPES},
     {"b", "problem.b.dtype", read_dtype, JG_MATRIX_B, JG_INPUT_TYPES SCALED_TYPES},

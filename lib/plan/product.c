@@ -5,11 +5,22 @@
 #include "plan/groups.h"
 #include "plan/scale.h"
 
+/* Where blocks of rows name their groups, the typical one has so many. */
+static int64_t blocks_of_group(const struct jg_problem *problem)
+{
+    const int64_t blocks = jg_ceil_div(problem->m.size, JG_GROUP_BLOCK_ROWS);
+    return jg_ceil_div(blocks, problem->batch.size);
+}
+
 /* Rows of A that one product has: of a group so many as the typical one of the problem's,
  * and no kernel knows them. */
 static jit_gemm_dim rows_of(const struct jg_problem *problem)
 {
     jit_gemm_dim rows = problem->m;
+    if (problem->group_by == JIT_GEMM_GROUP_BY_ROWS) {
+        rows.size =
+            jg_min(rows.size, blocks_of_group(problem) * (int64_t)JG_GROUP_BLOCK_ROWS);
+    }
     if (problem->group_by == JIT_GEMM_GROUP_BY_OFFSETS) {
         rows.size = jg_max(rows.size / problem->batch.size, 1);
     }
@@ -30,13 +41,24 @@ static jit_gemm_dim depth_of(const struct jg_problem *problem)
     return k;
 }
 
+/* Groups may be more than blocks of rows, of which each has one. */
+static jit_gemm_dim batch_of(const struct jg_problem *problem)
+{
+    jit_gemm_dim batch = problem->batch;
+    if (problem->group_by == JIT_GEMM_GROUP_BY_ROWS) {
+        const int64_t blocks = jg_ceil_div(problem->m.size, JG_GROUP_BLOCK_ROWS);
+        batch.size = jg_ceil_div(blocks, blocks_of_group(problem));
+    }
+    return batch;
+}
+
 struct jg_product jg_product_make(const struct jg_problem *problem, bool swap_ab)
 {
     const jit_gemm_dim rows = rows_of(problem);
     return (struct jg_product){.m = swap_ab ? problem->n : rows,
                                .n = swap_ab ? rows : problem->n,
                                .k = depth_of(problem),
-                               .batch = problem->batch,
+                               .batch = batch_of(problem),
                                .a = swap_ab ? problem->b : problem->a,
                                .b = swap_ab ? problem->a : problem->b,
                                .d = problem->d,

@@ -18,8 +18,9 @@ struct jg_product {
     bool d_is_transpose;        /* does D lie in memory as the transpose of the product? */
     bool is_gated;              /* do two columns of the problem's B make one of D? */
     bool has_neighbours;        /* and side by side: jg_problem_has_neighbours */
-    jit_gemm_group_by group_by; /* the size of what groups divide, rows or K, is that of a
-                                   typical one */
+    jit_gemm_group_by group_by; /* with groups, the size of what they divide, rows or K, and
+                                   of the batch are those of typical groups and how many
+                                   these are */
 };
 
 struct jg_product jg_product_make(const struct jg_problem *problem, bool swap_ab);

@@ -649,8 +649,23 @@ static void point_empty_inputs(struct jg_map_key *keys, uint64_t address, bool w
     }
 }
 
+/* A kernel lists blocks of rows in shared memory, for which it has so much room. */
+static jit_gemm_status check_row_blocks(const struct jg_kernel *kernel, uint32_t m)
+{
+    const int64_t most = jg_groups_row_blocks(&kernel->problem) * JG_GROUP_BLOCK_ROWS;
+    if (kernel->problem.group_by != JIT_GEMM_GROUP_BY_ROWS ||
+        kernel->choice.config.kernel != JG_KERNEL_GEMM || m <= most) {
+        return JIT_GEMM_OK;
+    }
+    return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "args.m",
+                   "create the kernel with a greater `m` in the problem, or split the rows",
+                   "group_by=rows of this kernel takes up to %lld rows, %u are given",
+                   (long long)most, m);
+}
+
 static jit_gemm_status resolve_groups(const struct jg_kernel *kernel,
-                                      const jit_gemm_args *args, uint64_t *ret_sizes)
+                                      const jit_gemm_args *args, uint32_t m,
+                                      uint64_t *ret_sizes)
 {
     static const char field[] = "args.group_sizes";
     const jit_gemm_group_by group_by = kernel->problem.group_by;
@@ -659,6 +674,11 @@ static jit_gemm_status resolve_groups(const struct jg_kernel *kernel,
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
                        "leave it zero, or say in problem.group_by what the numbers mean",
                        "an address is given, but this problem has no groups");
+    }
+    if (group_by == JIT_GEMM_GROUP_BY_ROWS && args->group_sizes == 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
+                       "give the device address of an int32_t per row",
+                       "the address of the groups of the %u rows is NULL", m);
     }
     if (group_by != JIT_GEMM_GROUP_NONE && args->group_sizes == 0) {
         return jg_fail(
@@ -671,7 +691,7 @@ static jit_gemm_status resolve_groups(const struct jg_kernel *kernel,
                        "the address 0x%llx is misaligned: no multiple of 4",
                        (unsigned long long)args->group_sizes);
     }
-    return JIT_GEMM_OK;
+    return check_row_blocks(kernel, m);
 }
 
 jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm_args *args,
@@ -683,7 +703,7 @@ jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm
     if (jg_params_are_empty(ret_params)) {
         return JIT_GEMM_OK;
     }
-    JG_TRY(resolve_groups(kernel, args, &ret_params->group_sizes));
+    JG_TRY(resolve_groups(kernel, args, ret_params->m, &ret_params->group_sizes));
     JG_TRY(jg_workspace_resolve(kernel, args, ret_params));
     JG_TRY(resolve_factor(args->alpha_device, args->alpha, "args.alpha_device",
                           &ret_params->alpha));

@@ -331,6 +331,7 @@ static const char *const prefetches[] = {
 static const char *const group_names[] = {[JIT_GEMM_GROUP_NONE] = "kNone",
                                           [JIT_GEMM_GROUP_BY_OFFSETS] = "kOffsets",
                                           [JIT_GEMM_GROUP_BY_COUNTS] = "kCounts",
+                                          [JIT_GEMM_GROUP_BY_ROWS] = "kRows",
                                           [JIT_GEMM_GROUP_BY_K_OFFSETS] = "kKOffsets"};
 
 static void print_output(const struct jg_derived *derived, struct jg_str *out)
@@ -383,6 +384,9 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_number("kGroups", jg_has_row_groups(problem->group_by) ? problem->batch.size : 0,
                  out);
     print_name("GroupBy", "kGroupBy", group_names[problem->group_by], out);
+    if (problem->group_by == JIT_GEMM_GROUP_BY_ROWS) {
+        print_number("kRowBlocks", jg_groups_row_blocks(problem), out);
+    }
     print_number("kBlockM", config->layout.tile_m, out);
     print_number("kBlockN", config->layout.tile_n, out);
     print_number("kBlockK", config->layout.tile_k, out);

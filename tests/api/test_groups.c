@@ -27,6 +27,8 @@ Test(groups, text_is_read_and_printed)
          "m=300 n=256 k=128 groups=1 group_by=counts a=bf16"},
         {"m=300 n=256 k=999 a=bf16 group_by=k_offsets groups=7 layout=tn",
          "m=300 n=256 k=999 groups=7 group_by=k_offsets a=bf16 layout=tn"},
+        {"m=300 n=256 k=128 a=bf16 group_by=rows groups=7",
+         "m=300 n=256 k=128 groups=7 group_by=rows a=bf16"},
         {"m=0600 n=256 k=128 groups=4096 a=e4m3 d=bf16 dynamic=m",
          "m=600 n=256 k=128 groups=4096 group_by=offsets a=e4m3 d=bf16 dynamic=m"},
     };
@@ -72,6 +74,20 @@ Test(groups, what_no_kernel_does_is_refused_by_name)
          "problem.config: split_k=2: the kernel counts"},
         {"groups=8 group_by=k_offsets layout=tn config=mma=128x32",
          "problem.config: groups along K end with copies of single rows of K"},
+        {"groups=8 group_by=rows d_layout=column",
+         "problem.d.layout: there is no kernel for groups of rows"},
+        {"groups=8 group_by=rows dynamic=batch",
+         "problem.batch.mode: the number of groups is compiled in"},
+        {"groups=8 group_by=rows epilogue=bias_gradient",
+         "problem.epilogue: there is no kernel for reduc"},
+        {"groups=8 group_by=rows config=split_k=2",
+         "problem.config: split_k=2: the kernel counts"},
+        {"groups=8 group_by=rows config=mma=256x256",
+         "problem.config: tile=128x256 cluster=2x1: with group_by=rows a cluster's tiles "
+         "have rows of one block of 128, and these have 256"},
+        {"groups=8 group_by=rows config=mma=128x96 swap_ab=1 cluster=1x1",
+         "problem.config: tile=128x96 cluster=1x1: with group_by=rows a cluster's tiles "
+         "have rows of one block of 128, and these have 96, which do not divide it"},
     };
     struct api_fixture fixture;
     api_fixture_driver()->cc_major = 10;
@@ -109,6 +125,26 @@ Test(groups, scales_whose_blocks_would_have_rows_of_several_groups_are_refused)
     api_fixture_close(&fixture);
 }
 
+/* Blocks of rows begin where 16 bytes and blocks of scales do. */
+Test(groups, rows_that_name_their_groups_have_layouts_and_scales_that_offsets_lack)
+{
+    static const char *const texts[] = {
+        "m=500 n=256 k=256 a=bf16 groups=4 group_by=rows layout=tn",
+        "m=500 n=256 k=256 a=e4m3 d=bf16 groups=4 group_by=rows a_scale=128x128 "
+        "b_scale=128x128",
+        "m=524288 n=256 k=256 a=bf16 groups=4096 group_by=rows"};
+    struct api_fixture fixture;
+    api_fixture_driver()->cc_major = 10;
+    api_fixture_driver()->cc_minor = 0;
+    api_fixture_open(&fixture);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        const jit_gemm_problem problem = api_problem(texts[i]);
+        cr_expect_eq(jit_gemm_check(fixture.context, &problem), JIT_GEMM_OK, "%s: %s",
+                     texts[i], jit_gemm_last_error());
+    }
+    api_fixture_close(&fixture);
+}
+
 static jit_gemm_args right_args(void)
 {
     return (jit_gemm_args){.struct_size = sizeof(jit_gemm_args),
@@ -134,7 +170,7 @@ Test(groups, what_has_rows_is_stacked_and_the_rest_has_a_part_for_each_group)
     static const struct {
         const char *form;
         int64_t rows; /* elements from one batch to the next of what has M of them */
-    } forms[] = {{"offsets", 0}, {"counts", 512}};
+    } forms[] = {{"offsets", 0}, {"counts", 512}, {"rows", 0}};
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
         struct api_fixture fixture;
         char text[128];
@@ -208,6 +244,58 @@ Test(groups, wrong_arguments_are_told)
     api_fixture_close(&fixture);
 }
 
+/* A kernel has room for the blocks that its problem has, one with a dynamic M for at least
+ * 65536 rows. */
+Test(groups, rows_beyond_what_a_kernel_lists_are_refused)
+{
+    struct api_fixture fixture;
+    api_fixture_driver();
+    api_fixture_open(&fixture);
+    jit_gemm_problem problem =
+        api_problem("m=524289 n=256 k=128 a=bf16 groups=4 group_by=rows");
+    cr_expect_eq(jit_gemm_check(fixture.context, &problem), JIT_GEMM_ERR_UNSUPPORTED);
+    cr_expect(api_error_has("problem.m: group_by=rows takes up to 524288 rows"), "%s",
+              jit_gemm_last_error());
+    static const struct {
+        const char *text;
+        int64_t most;
+    } rows[] = {{"m=512 n=256 k=128 a=bf16 groups=4 group_by=rows dynamic=m", 65536},
+                {"m=131072 n=256 k=128 a=bf16 groups=4 group_by=rows dynamic=m", 131072}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        jit_gemm *gemm = create(&fixture, rows[i].text);
+        jit_gemm_args args = right_args();
+        args.m = rows[i].most;
+        cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s",
+                     jit_gemm_last_error());
+        args.m++;
+        cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_UNSUPPORTED);
+        cr_expect(api_error_has("args.m: group_by=rows of this kernel takes up to"), "%s",
+                  jit_gemm_last_error());
+        jit_gemm_destroy(&gemm);
+    }
+    api_fixture_close(&fixture);
+}
+
+Test(groups, address_of_the_groups_of_rows_is_asked_for)
+{
+    struct api_fixture fixture;
+    api_fixture_driver();
+    api_fixture_open(&fixture);
+    jit_gemm *gemm = create(&fixture, "m=512 n=256 k=128 a=bf16 groups=4 group_by=rows");
+    jit_gemm_args args = right_args();
+    args.group_sizes = 0;
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("args.group_sizes: the address of the groups of the 512 rows"),
+              "%s", jit_gemm_last_error());
+    args = right_args();
+    args.a.batch_stride = INT64_C(512) * 128;
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("args.a.batch_stride: A has the rows of all groups"), "%s",
+              jit_gemm_last_error());
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
 /* Nobody but the device knows the groups: the grid depends on M only, and has room for the
  * rest of every group. */
 Test(groups, grid_has_a_cluster_for_every_tile_that_there_can_be)
@@ -229,7 +317,14 @@ Test(groups, grid_has_a_cluster_for_every_tile_that_there_can_be)
          (3 + 5) * 4 * 2},
         {"m=300 n=256 k=128 a=bf16 groups=5 group_by=counts config=mma=128x64 cluster=1x1 "
          "scheduler=clc",
-         3 * 5 * 4}};
+         3 * 5 * 4},
+        /* Blocks of rows have no rest: as a matrix without groups. */
+        {"m=1000 n=256 k=128 a=bf16 groups=5 group_by=rows config=mma=128x64 cluster=1x1 "
+         "scheduler=clc",
+         8 * 4},
+        {"m=1000 n=256 k=128 a=bf16 groups=5 group_by=rows config=mma=128x32 cluster=1x2 "
+         "swap_ab=1 scheduler=clc",
+         2 * 16 * 2}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         jit_gemm *gemm = create(&fixture, rows[i].text);
         const jit_gemm_args args = right_args();

@@ -97,6 +97,11 @@ static const struct {
       .snippet = "d = acc + bias;",
       .operands = "bias:row_vector:f32",
       .arch = "sm_100a"}},
+    {"source_row_blocks.cu",
+     {.problem = "m=1000 n=4096 k=512 a=bf16 groups=8 group_by=rows config=kernel=gemm "
+                 "mma=256x128 cta_group=2 cluster=2x1 stages=8 acc_stages=2 raster=m "
+                 "swizzle=1 out_stages=2 pdl=1 swap_ab=1",
+      .arch = "sm_100a"}},
     {"source_gated.cu",
      {.problem = "m=512 n=1024 k=256 a=e4m3 d=bf16 b_scale=vector pair=halves "
                  "config=kernel=gemm tile=128x128x128 cluster=2x1 stages=4 raster=m "

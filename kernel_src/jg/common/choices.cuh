@@ -9,9 +9,9 @@ namespace jg {
 enum class SchedulerKind { kSingle, kStatic, kClc };
 
 // What a launch says of its groups: where their rows end in the stacked A, C and D, how
-// many of each are used, or where their parts of K end in A and B
+// many of each are used, of which group a row is, or where their parts of K end in A and B
 // (schedule/group_rows.cuh).
-enum class GroupBy { kNone, kOffsets, kCounts, kKOffsets };
+enum class GroupBy { kNone, kOffsets, kCounts, kRows, kKOffsets };
 
 // The operand whose first blocks are prefetched: see tile/tile_loader.cuh.
 enum class Prefetch { kNone, kA, kB };

@@ -53,7 +53,8 @@ struct GemmParams {
     ScalarParam alpha, beta;
     u32 m, n, k, batch; // sizes of this launch
     u64 workspace;      // device address; of kernels that split K or reduce (epilogue/)
-    u64 group_sizes;    // device address of a number per group; of kernels that have groups
+    u64 group_sizes;    // device address of a number per group, or per row; of kernels that
+                        // have groups
     u64 reserved[12];
 };
 static_assert(sizeof(GemmParams) == 1152, "as the host has it");

@@ -116,7 +116,8 @@ JG_DEVICE void gemm_kernel(const Params &params)
     const double beta = Config::kHasC ? params.beta.load() : 0.0f;
     const auto out_shape = OutputFrame<Config>::shape(shape);
     const u64 per_batch = u64(out_shape.m) * out_shape.n;
-    const bool is_stacked = Config::kGroupBy == GroupBy::kOffsets;
+    const bool is_stacked =
+        Config::kGroupBy == GroupBy::kOffsets || Config::kGroupBy == GroupBy::kRows;
     const u64 total = per_batch * (is_stacked ? 1 : shape.batch);
     for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
          i += u64(gridDim.x) * blockDim.x) {
@@ -124,7 +125,11 @@ JG_DEVICE void gemm_kernel(const Params &params)
         const u32 row = u32(i % per_batch / out_shape.n);
         const u32 col = u32(i % out_shape.n);
         u32 scale_shift = 0;
-        if constexpr (Config::kGroups > 0) {
+        if constexpr (Config::kGroupBy == GroupBy::kRows) {
+            if (!RowBlocks<Config>(shape).find(row, batch)) {
+                continue;
+            }
+        } else if constexpr (Config::kGroups > 0) {
             const GroupRows<Config> rows(shape);
             if (!rows.find(row, batch)) {
                 continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // GroupRows: which rows of A, C and D are a group's, from the launch's numbers, which only
-// the device has: int32, one per group.
+// the device has: int32, one per group. RowBlocks: of which group rows are.
 //   kOffsets   the rows of all groups lie one after the other; a number is where the
 //              group's end
 //   kCounts    each group has shape.m rows, as the matrices of a batch; a number is how
@@ -9,6 +9,9 @@
 //              here is an element of K; D is that of a batch
 // No number leads outside the matrices: what is below 0 or above their rows counts as that,
 // and a group that ends before it begins is empty.
+//   kRows      a number per row, which is its group's index. Rows come in blocks, and only
+//              the number of a block's first row is read. One that is no group's index
+//              makes the block of none: its rows are neither read nor written.
 //
 // Called by: anybody, when the grid before this one has written the numbers.
 #pragma once
@@ -85,6 +88,44 @@ class GroupRows {
 
     const i32 *sizes_;
     i32 rows_;
+};
+
+template <class Config>
+class RowBlocks {
+  public:
+    static constexpr u32 kRows = 128; // of a block; the last one may have fewer
+
+    template <class ShapeT>
+    JG_DEVICE explicit RowBlocks(const ShapeT &shape)
+        : indices_(reinterpret_cast<const i32 *>(shape.group_sizes)),
+          rows_(Config::kTransposed ? shape.n : shape.m)
+    {
+    }
+
+    JG_DEVICE u32 count() const
+    {
+        return ceil_div(rows_, kRows);
+    }
+    JG_DEVICE RowRange of(u32 block) const
+    {
+        return RowRange{block * kRows, min_u32(block * kRows + kRows, rows_)};
+    }
+    // The group of a block; kGroups or more: none.
+    JG_DEVICE u32 group(u32 block) const
+    {
+        return static_cast<u32>(indices_[block * kRows]);
+    }
+
+    // Is row `at` a group's? `batch` becomes the group.
+    JG_DEVICE bool find(u32 at, u32 &batch) const
+    {
+        batch = group(at / kRows);
+        return batch < Config::kGroups;
+    }
+
+  private:
+    const i32 *indices_;
+    u32 rows_;
 };
 
 } // namespace jg

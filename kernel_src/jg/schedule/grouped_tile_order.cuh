@@ -18,6 +18,7 @@
 #include <jg/schedule/group_rows.cuh>
 #include <jg/schedule/k_range.cuh>
 #include <jg/schedule/raster.cuh>
+#include <jg/schedule/row_block_tile_order.cuh>
 #include <jg/schedule/tile_order.cuh>
 #include <jg/schedule/work_item.cuh>
 
@@ -124,10 +125,20 @@ class GroupedTileOrder {
     KRange<Config> range_;
 };
 
+// The list of a kernel with groups.
+template <class Config, GroupBy kBy = Config::kGroupBy>
+struct GroupOrderFor {
+    using Type = GroupedTileOrder<Config>;
+};
+template <class Config>
+struct GroupOrderFor<Config, GroupBy::kRows> {
+    using Type = RowBlockTileOrder<Config>;
+};
+
 // The list that a kernel has.
 template <class Config, bool kHasGroups = (Config::kGroups > 0)>
 struct OrderFor {
-    using Type = GroupedTileOrder<Config>;
+    using Type = typename GroupOrderFor<Config>::Type;
 };
 template <class Config>
 struct OrderFor<Config, false> {

@@ -44,26 +44,52 @@ static const struct candidate of_scales[] = {
     {256, 160, 2, 4, 1, false}, {128, 224, 1, 1, 1, false}, {128, 160, 1, 1, 1, false},
 };
 
+/* Besides, where a cluster's tiles have at most 128 rows of D, because blocks of so many
+ * have a B each: a pair of CTAs has them as columns. */
+static const struct candidate of_row_blocks[] = {
+    {256, 128, 2, 2, 1, true},
+    {256, 128, 2, 4, 1, true},
+    {256, 64, 2, 2, 1, true},
+    {128, 128, 1, 1, 1, true},
+};
+
 enum {
     CANDIDATE_COUNT = sizeof(candidates) / sizeof(candidates[0]),
     GATED_SUMS_COUNT = sizeof(of_gated_sums) / sizeof(of_gated_sums[0]),
-    SCALES_COUNT = sizeof(of_scales) / sizeof(of_scales[0])
+    SCALES_COUNT = sizeof(of_scales) / sizeof(of_scales[0]),
+    ROW_BLOCKS_COUNT = sizeof(of_row_blocks) / sizeof(of_row_blocks[0])
 };
+
+/* Those besides, or none. */
+struct candidates {
+    const struct candidate *list;
+    int count;
+};
+static struct candidates find_more(const struct jg_product *product)
+{
+    if (jg_product_is_block_scaled(product)) {
+        return (struct candidates){of_scales, SCALES_COUNT};
+    }
+    return product->is_gated && jg_product_promotes_scales(product)
+               ? (struct candidates){of_gated_sums, GATED_SUMS_COUNT}
+               : (struct candidates){NULL, 0};
+}
 
 /* NULL past the last one. */
 static const struct candidate *find_candidate(const struct jg_problem *problem, int index)
 {
     const struct jg_product product = jg_product_make(problem, false);
-    const int more = index - CANDIDATE_COUNT;
-    if (more < 0) {
+    const struct candidates more = find_more(&product);
+    const int of_more = index - CANDIDATE_COUNT;
+    const int of_rows = of_more - more.count;
+    if (of_more < 0) {
         return index >= 0 ? &candidates[index] : NULL;
     }
-    if (jg_product_is_block_scaled(&product)) {
-        return more < SCALES_COUNT ? &of_scales[more] : NULL;
+    if (of_rows < 0) {
+        return &more.list[of_more];
     }
-    return product.is_gated && jg_product_promotes_scales(&product) &&
-                   more < GATED_SUMS_COUNT
-               ? &of_gated_sums[more]
+    return problem->group_by == JIT_GEMM_GROUP_BY_ROWS && of_rows < ROW_BLOCKS_COUNT
+               ? &of_row_blocks[of_rows]
                : NULL;
 }
 

@@ -244,7 +244,7 @@ struct jg_smem jg_sm100a_smem(const struct jg_trial *trial)
                        (load_stages > 0 ? LOAD_ORDER_BYTES : 0) +
                        (int64_t)config->storage.acc_stages * JG_RING_BARRIER_BYTES +
                        (config->launch.scheduler == JG_SCHEDULER_CLC ? CLC_BYTES : 0) +
-                       jg_groups_smem_bytes(&trial->product) + TMEM_ADDRESS_BYTES,
+                       jg_groups_smem_bytes(trial->problem) + TMEM_ADDRESS_BYTES,
         .least_bytes = LEAST_SMEM_BYTES};
 }
 

@@ -81,7 +81,7 @@ struct jg_smem jg_sm90a_smem(const struct jg_trial *trial)
                                                config->storage.out_stages * OUTPUT_ROWS *
                                                JG_ROW_BYTES +
                                            jg_scale_ring_of(&trial->product, config).bytes +
-                                           jg_groups_smem_bytes(&trial->product)};
+                                           jg_groups_smem_bytes(trial->problem)};
 }
 
 /* Boxes of the tensor maps. With a cluster each CTA loads its share and sends it to the

@@ -106,6 +106,14 @@ T __shfl_up_sync(unsigned int, T value, unsigned int)
 {
     return value;
 }
+inline unsigned int __ballot_sync(unsigned int, bool vote)
+{
+    return vote ? 1 : 0;
+}
+inline unsigned int __popc(unsigned int bits)
+{
+    return static_cast<unsigned int>(__builtin_popcount(bits));
+}
 inline void __syncwarp() {}
 inline void __syncthreads() {}
 
