@@ -3,17 +3,19 @@
 """Faults in what kernels with groups have of their own, each planted in the device code before NVRTC
 compiles it: `run --verify` on the emulator has to see them, by a finding or by wrong numbers.
 
-Usage: test_group_faults.py JIT_GEMM EMULATOR NVRTC
+Usage: test_group_faults.py JIT_GEMM EMULATOR NVRTC LAUNCHES
 
-Each fault is tried in one kernel after the other until one shows it. Every fourth is planted;
-JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
+Each fault is tried in one kernel after the other until one shows it. LAUNCHES is a program of tests
+in which the kernel before makes the numbers; it has to fail with a fault of its own. Every fourth is
+planted; JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
 """
 import pathlib
+import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from emulated_runs import FINDING, Runner, complaint, pool, print_result  # noqa: E402
+from emulated_runs import FINDING, Runner, clean_environment, complaint, pool, print_result  # noqa: E402
 from strides import stride  # noqa: E402
 
 EVERY = stride(4)
@@ -37,6 +39,18 @@ KERNELS = {
     "counts, fragments": ["m=320", "n=256", "k=64", "a=bf16", "groups=7", "group_by=counts",
                           "--group-sizes", SKEWED, "--arch", "sm_90a",
                           "--config", "tile=64x128 cluster=1x2"],
+}
+BLOCK_KERNELS = {
+    "blocks of rows, in halves": ["m=1100", "n=200", "k=128", "a=bf16", "groups=5", "group_by=rows",
+                                  *VECTORS, "--group-sizes", "0,130,1,300,70", "--arch", "sm_90a",
+                                  "--config", "tile=64x128 cluster=1x2"],
+    "blocks of rows, transposed": ["m=840", "n=272", "k=64", "a=bf16", "groups=3", "group_by=rows",
+                                   *VECTORS, "--group-sizes", "160,200,70", "--arch", "sm_100a", "--config",
+                                   "mma=128x32 cluster=2x2 swap_ab=1 scheduler=clc"],
+    # More blocks than a warp asks for at once.
+    "many blocks of rows": [f"m={300 * 128}", "n=8", "k=64", "a=bf16", "groups=4", "group_by=rows",
+                            "--group-sizes", "1280,1000,0,1400", "--arch", "sm_90a", "--config",
+                            "tile=128x128 cluster=1x1"],
 }
 
 DEPTHS = ["k=500", "groups=6", "group_by=k_offsets", "--group-sizes", "0,63,8,130,1,200"]
@@ -121,6 +135,37 @@ FAULTS = [
     ("one batch of maps", "Config::kBatch == 1 ? 0 : tile.batch * step", "0"),
     ("batches of a stacked map", "Config::kBatch == 1 ? 0 : tile.batch * step", "tile.batch"),
 ]
+# Tried in the kernels whose rows name their groups.
+BLOCK_FAULTS = [
+    ("the index of the next block", "(indices_[block * kRows]);", "(indices_[(block + 1) * kRows]);"),
+    ("the index of a block's second row", "(indices_[block * kRows]);",
+     "(indices_[min_u32(block * kRows + 1, rows_ - 1)]);"),
+    ("an index per block", "(indices_[block * kRows]);", "(indices_[block]);"),
+    ("blocks of half as many rows", "RowRange{block * kRows,", "RowRange{block * (kRows / 2),"),
+    ("no block is left out", "is_listed = groups[i] < Config::kGroups;",
+     "is_listed = first + 32 * i < blocks;"),
+    ("an index beyond the groups", "is_listed = groups[i] < Config::kGroups;",
+     "is_listed = groups[i] <= Config::kGroups && first + 32 * i < blocks;"),
+    ("an index below 0 is the first group", "(indices_[block * kRows]);",
+     "(indices_[block * kRows] < 0 ? 0 : indices_[block * kRows]);"),
+    ("a block lists the lane's own place twice", "lanes & ((1u << lane) - 1)", "lanes & ((2u << lane) - 1)"),
+    ("each 32 blocks begin at 0", "count += __popc(lanes);", "count = __popc(lanes);"),
+    ("32 blocks are listed as the first", "(first + 32 * i) << kGroupBits", "first << kGroupBits"),
+    ("256 blocks only", "first < blocks + lane; first += 32 * kAhead", "first < 32 * kAhead; first += 32 * kAhead"),
+    ("a block per tile", "storage_.listed[step / kTilesOfBlock]", "storage_.listed[step]"),
+    ("the first tile of each block", "rows.begin + step % kTilesOfBlock * kClusterRows", "rows.begin"),
+    ("the last block is left out", "(count - 1) * kTilesOfBlock + ceil_div(last.count(), kClusterRows)",
+     "(count - 1) * kTilesOfBlock"),
+    ("blocks of one tile", "return (count - 1) * kTilesOfBlock +", "return (count - 1) +"),
+    ("the weights of the first group, of blocks", "listed.group(), 0, entry,", "0, 0, entry,"),
+    ("the last row of a block is left out", "rows.end, 0},", "rows.end - 1, 0},"),
+    ("both CTAs along M, of blocks", "first_m + cluster_m_ * Config::kBlockM,", "first_m,"),
+    ("both CTAs along N, of blocks", "first_n + cluster_n_ * Config::kBlockN,", "first_n,"),
+    ("the rest of the columns, of blocks",
+     "across_(ceil_div(Config::kTransposed ? shape.m : shape.n, kClusterColumns))",
+     "across_((Config::kTransposed ? shape.m : shape.n) / kClusterColumns)"),
+    ("tiles are counted along blocks only", "storage_.along * across_", "storage_.along"),
+]
 # Tried in the kernels with groups along K.
 DEPTH_FAULTS = [
     ("K from the matrix's begin", "KPart{k.begin,", "KPart{0,"),
@@ -141,10 +186,25 @@ DEPTH_FAULTS = [
     ("rows of K at the tile's begin", "tile + offset + at * Operand::kSwizzleBytes,", "tile + offset,"),
 ]
 
+# What the kernel before writes is read before it has ended.
+UNTIMELY = ("numbers of the launch before", "        ptx::grid_dependency_wait();\n", "")
+
 
 class Suite:
-    def __init__(self, tool, emulator, nvrtc, folder):
-        self.runner, self.nvrtc = Runner(tool, emulator, folder), nvrtc
+    def __init__(self, tool, emulator, nvrtc, launches, folder):
+        self.runner, self.nvrtc, self.launches = Runner(tool, emulator, folder), nvrtc, launches
+
+    def launch(self, before, after):
+        """What the tests of launches say. They have no cache where no folder is named."""
+        environment = clean_environment(JIT_GEMM_NVRTC=self.nvrtc, MUTATE_FROM=before, MUTATE_TO=after)
+        return subprocess.run([self.launches, "--jobs", "1", "--filter", "row_blocks/kernel_before*"],
+                              env=environment, capture_output=True, text=True, timeout=240, check=False)
+
+    def raced_in_launches(self, before, after):
+        """As seen_in."""
+        done = self.launch(before, after)
+        is_seen = done.returncode != 0 and "[race]" in done.stderr + done.stdout
+        return "launches", "" if is_seen else f"no race is found\n{done.stdout}{done.stderr}"
 
     def run(self, words, before, after):
         return self.runner.run(["run", *words, "--verify", "--no-cache", "--nvrtc", self.nvrtc],
@@ -167,19 +227,22 @@ def missing():
     """Faults whose text the device code no longer has: they could not be planted."""
     folder = pathlib.Path(__file__).resolve().parents[2] / "kernel_src"
     code = "".join(path.read_text(encoding="utf-8") for path in folder.rglob("*.cuh"))
-    return ", ".join(name for name, before, _ in FAULTS + DEPTH_FAULTS if before not in code)
+    planted = [*FAULTS, *BLOCK_FAULTS, *DEPTH_FAULTS, UNTIMELY]
+    return ", ".join(name for name, before, _ in planted if before not in code)
 
 
 def main():
-    tool, emulator, nvrtc = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
+    tool, emulator, nvrtc, launches = (pathlib.Path(word).resolve() for word in sys.argv[1:5])
     failed = 0
     with tempfile.TemporaryDirectory(prefix="jit_gemm_group_faults_") as holder, pool() as workers:
-        suite = Suite(tool, emulator, nvrtc, holder)
+        suite = Suite(tool, emulator, nvrtc, launches, holder)
         jobs = [(f"{name}: unchanged", workers.submit(suite.run, words, "GroupRows", "GroupRows"), False)
-                for name, words in (KERNELS | DEPTH_KERNELS).items()]
-        for kernels, faults in (KERNELS, FAULTS), (DEPTH_KERNELS, DEPTH_FAULTS):
+                for name, words in (KERNELS | BLOCK_KERNELS | DEPTH_KERNELS).items()]
+        for kernels, faults in ((KERNELS, FAULTS), (BLOCK_KERNELS, BLOCK_FAULTS),
+                                (DEPTH_KERNELS, DEPTH_FAULTS)):
             jobs += [(name, workers.submit(suite.seen_in, kernels, before, after), True)
                      for name, before, after in faults[::EVERY]]
+        jobs += [(UNTIMELY[0], workers.submit(suite.raced_in_launches, *UNTIMELY[1:]), True)]
         print(f"1..{len(jobs) + 1}", flush=True)
         for number, (title, job, is_fault) in enumerate(jobs, 1):
             result = job.result()

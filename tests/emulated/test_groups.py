@@ -22,7 +22,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import emulator_coverage as coverage  # noqa: E402
 from emulated_runs import Runner, complaint, pool, print_result  # noqa: E402
 
-PROBLEMS = int(os.environ.get("JIT_GEMM_TEST_GROUPS", "10"))
+PROBLEMS = int(os.environ.get("JIT_GEMM_TEST_GROUPS", "12"))
 SEED = int(os.environ.get("JIT_GEMM_TEST_SEED", "1"))
 LISTS = 3
 MODES = ["async=random,schedule=random", "async=latest,schedule=fair",
@@ -47,9 +47,10 @@ SCALED = ["mxfp8", "mxfp8e5m2", "mxfp4", "nvfp4"]  # of sm_100a
 TILES = {"sm_90a": ["tile=128x128", "tile=64x128", "tile=128x256", "tile=256x128", "tile=64x256"],
          "sm_100a": ["mma=128x64", "mma=128x128", "mma=64x96", "mma=256x128 cta_group=2",
                      "mma=128x32 cta_group=2", "mma=128x16 swap_ab=1", "mma=128x32 swap_ab=1",
-                     "mma=256x32 cta_group=2 swap_ab=1"]}
+                     "mma=256x32 cta_group=2 swap_ab=1", "mma=256x128 cta_group=2 swap_ab=1"]}
 CLUSTERS = {"sm_90a": ["1x1", "2x1", "1x2"], "sm_100a": ["1x1", "2x1", "1x2", "2x2", "4x1"]}
 TILE_ROWS = 128
+BLOCK_ROWS = 128  # of a group where rows name theirs
 
 
 def draw_sizes(draw, count):
@@ -86,6 +87,23 @@ def draw_depths(draw, arch):
     return words, lists, "k_offsets"
 
 
+def few(draw, sizes):
+    """The same, with rows in 9 blocks at most."""
+    left, kept = 9, []
+    for size in sizes:
+        blocks = -(-size // BLOCK_ROWS)
+        kept.append(size if blocks <= left and (len(sizes) < 9 or draw.random() < 0.3) else 0)
+        left -= -(-kept[-1] // BLOCK_ROWS)
+    return kept
+
+
+def count_rows(form, sizes):
+    """Rows that a launch needs."""
+    if form == "rows":
+        return sum(-(-size // BLOCK_ROWS) * BLOCK_ROWS for size in sizes)
+    return sum(sizes) if form == "offsets" else max(sizes)
+
+
 def draw_problem(draw, arch):
     """(words of the problem and config, lists of sizes, form)."""
     words, lists, form = (draw_depths if draw.random() < 0.3 else draw_rows)(draw, arch)
@@ -110,18 +128,20 @@ def draw_rows(draw, arch):
     a, outputs, step = draw.choices(TYPES, TYPE_WEIGHTS)[0]
     if arch == "sm_100a" and draw.random() < 0.3:
         a, outputs, step = draw.choice(SCALED), ["bf16", "f32"], 128
-    form = draw.choice(["offsets", "offsets", "counts"])
+    form = draw.choice(["offsets", "offsets", "counts", "rows", "rows"])
     groups = draw.choice([1, 2, 3, 5, 8, 31, 32, 33])
     lists = [draw_sizes(draw, groups) for _ in range(LISTS)]
     if groups > 30:
         lists = [[min(size, 40) for size in sizes] for sizes in lists]
-    rows = max(1, *(sum(sizes) if form == "offsets" else max(sizes) for sizes in lists))
-    rows += draw.choice([0, 0, 1, 77])
+    if form == "rows":
+        lists = [few(draw, sizes) for sizes in lists]
+    rows = max(1, *(count_rows(form, sizes) for sizes in lists))
+    rows += draw.choice([0, 0, 1, 77] if form != "rows" else [0, 0, 20, 77, 300])
     n = draw.choice([64, 128, 192, 256, 264, 384])
     k = draw.choice([step, 2 * step, 3 * step + 16, 5 * step])
     words = [f"m={rows}", f"n={n}", f"k={k}", f"a={a}", f"d={draw.choice(outputs)}",
              f"groups={groups}", f"group_by={form}",
-             f"layout={draw.choice(['nt', 'nt', 'nn'])}"]
+             f"layout={draw.choice(['nt', 'nt', 'nn', *(['tn', 'tt'] if form == 'rows' else [])])}"]
     if draw.random() < 0.3:
         words.append("dynamic=" + draw.choice(["m", "m,k", "m,n,k"]))
     if draw.random() < 0.15:
@@ -132,7 +152,8 @@ def draw_rows(draw, arch):
         words.append("c=bf16")
     if a == "e4m3" and draw.random() < 0.6:
         words += draw.choice(["a_scale=1x128 b_scale=128x128", "a_scale=vector b_scale=vector",
-                                  "a_scale=tensor b_scale=tensor"]).split()
+                              "a_scale=tensor b_scale=tensor",
+                              *(["a_scale=128x128 b_scale=1x128"] if form == "rows" else [])]).split()
     if draw.random() < 0.2:
         words = [word for word in words if not word.startswith("d=")]
         words.append(draw.choice(["d=e4m3 d_scale=1x128", "d=mxfp8", "d=nvfp4",
