@@ -14,12 +14,13 @@
  * of its errors: "types: bf16 f16". */
 struct help_texts {
     char inputs[96], outputs[96], operands[96], kinds[96];
-    char problem[2800];
+    char problem[3200];
     char operand_option[640];
 };
 
 static const char problem_format[] =
-    "a PROBLEM is `4096x4096x4096 bf16` or `m=4096 n=4096 k=4096 a=bf16`, and then:\n"
+    "a PROBLEM is `4096x4096x4096 bf16` or `m=4096 n=4096 k=4096 bf16`, a type without a key\n"
+    "being A's, as a=bf16, and then:\n"
     "  batch=N                   products; 1\n"
     "  groups=N group_by=offsets|counts|rows|k_offsets\n"
     "                            rows in groups, each with a B of its own: stacked, the\n"

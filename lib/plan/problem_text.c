@@ -466,7 +466,16 @@ static jit_gemm_status read_short_sizes(struct problem_reader *reader,
     return JIT_GEMM_OK;
 }
 
-/* The type behind the sizes of the short form, which has no key. */
+/* Is it the name of a type, or of one with scales, and not a key or sizes? */
+static bool is_type_name(const struct jg_word *word)
+{
+    jit_gemm_matrix any = {0};
+    return jg_scale_format_parse(word->key, word->key_size, &any) ||
+           (jg_dtype_parse(word->key, word->key_size, &any.dtype) &&
+            any.dtype != JIT_GEMM_DTYPE_NONE);
+}
+
+/* A's type, which has no key. */
 static jit_gemm_status read_short_type(struct problem_reader *reader,
                                        const struct jg_word *word)
 {
@@ -474,14 +483,25 @@ static jit_gemm_status read_short_type(struct problem_reader *reader,
                                   .value_size = word->key_size,
                                   .column = word->column,
                                   .value_column = word->column};
+    if ((reader->seen & 1U << KEY_A) != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[KEY_A].where,
+                       "give A's type once, and others as b=, c= and d=",
+                       "%s at column %zu is given, and A has a type already",
+                       jg_quote(word->key, word->key_size).text, word->column);
+    }
     return read_key(reader, &keys[KEY_A], &typed);
 }
 
-/* A word without `=`: number `index` of the text. */
+/* A word without `=`, number `index` of the text: A's type, anywhere, or the sizes of the
+ * short form, which is one of the first two words. `is_short`: the first one has no key. */
 static jit_gemm_status read_short_word(struct problem_reader *reader, int index,
                                        bool is_short, const struct jg_word *word)
 {
-    if (index == 0) {
+    const bool has_type = (reader->seen & 1U << KEY_A) != 0;
+    if (is_type_name(word)) {
+        return read_short_type(reader, word);
+    }
+    if (index == 0 || (index == 1 && is_short && has_type)) {
         return read_short_sizes(reader, word);
     }
     if (index == 1 && is_short) {

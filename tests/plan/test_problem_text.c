@@ -49,6 +49,24 @@ Test(problem_text, short_form_is_the_long_one)
     cr_expect_eq(memcmp(&mixed, &long_form, sizeof(long_form)), 0);
 }
 
+Test(problem_text, a_type_without_a_key_is_the_one_of_a_wherever_it_stands)
+{
+    static const char *const rows[][2] = {
+        {"m=4096 n=7168 k=2048 bf16 groups=8 group_by=offsets",
+         "m=4096 n=7168 k=2048 a=bf16 groups=8 group_by=offsets"},
+        {"bf16 m=17 n=333 k=65", "m=17 n=333 k=65 a=bf16"},
+        {"m=17 n=333 k=65 batch=2 bf16", "m=17 n=333 k=65 batch=2 a=bf16"},
+        {"bf16 17x333x65", "17x333x65 bf16"},
+        {"bf16 17x333x65 d=f32", "17x333x65 bf16 d=f32"},
+        {"m=16 n=32 d=f32 mxfp8 k=128", "m=16 n=32 k=128 a=mxfp8 d=f32"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const jit_gemm_problem without = parse(rows[i][0]);
+        const jit_gemm_problem with = parse(rows[i][1]);
+        cr_expect_eq(memcmp(&without, &with, sizeof(with)), 0, "%s", rows[i][0]);
+    }
+}
+
 Test(problem_text, defaults_are_explicit_after_parsing)
 {
     const jit_gemm_problem problem = parse("8x8x8 f16");
@@ -115,8 +133,18 @@ Test(problem_text, every_message)
         {"0x8x8 bf16", "problem: '0x8x8' at column 1 is neither"},
         {"8x-8x8 bf16", "problem: '8x-8x8' at column 1 is neither"},
         {"8x8x2147483648 bf16", "problem: '8x8x2147483648' at column 1 is neither"},
-        {"8x8x8 bf16 f16", "problem: 'f16' at column 12 is not of the form key=value"},
-        {"m=8 f16", "problem: 'f16' at column 5 is not of the form key=value"},
+        {"8x8x8 bf16 f16",
+         "problem.a.dtype: 'f16' at column 12 is given, and A has a type already; give A's "
+         "type once, and others as b=, c= and d="},
+        {"8x8x8 a=bf16 f16",
+         "problem.a.dtype: 'f16' at column 14 is given, and A has a type already"},
+        {"f16 m=8 a=f16", "problem.a.dtype: key 'a' at column 9 is given twice"},
+        {"m=8 none", "problem: 'none' at column 5 is not of the form key=value"},
+        {"m=8 gelu", "problem: 'gelu' at column 5 is not of the form key=value"},
+        {"m=8 8x8x8", "problem: '8x8x8' at column 5 is not of the form key=value"},
+        {"bf16 gemm", "problem: 'gemm' at column 6 is neither key=value nor MxNxK"},
+        {"bf16 8x8x8 m=8", "problem.m: key 'm' at column 12 is given twice"},
+        {"m=8 f16", "problem.n: key 'n' is missing"},
         {"8x8x8 e4m2",
          "problem.a.dtype: unknown type 'e4m2' at column 7; types: bf16 f16 tf32 e4m3 "
          "e5m2 s8"},
