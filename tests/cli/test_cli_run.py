@@ -156,6 +156,19 @@ def test_a_launch_beyond_the_planned_sizes_gets_the_workspace_that_it_needs():
             expect_exit(run_computing(folder, "f16 f16 none", *words, *sizes), 0)
 
 
+def test_sizes_of_groups_that_have_no_room_are_refused():
+    need_compiler()
+    rows = (("group_by=offsets", "m=300", "100,201", "the groups have 301 rows in all, but M is 300"),
+            ("group_by=counts", "m=300", "100,301", "the groups have 301 rows at most, but M is 300"),
+            ("group_by=rows", "m=383", "128,256", "have 384 rows, but M is 383"),
+            ("group_by=rows", "m=127", "1,1", "have 256 rows, but M is 127"))
+    with Folder() as folder:
+        for form, m, sizes, message in rows:
+            done = run_computing(folder, "bf16 bf16 none", m, "n=64", "k=64", "bf16", "groups=2", form,
+                                 "--group-sizes", sizes)
+            expect(done.returncode == 2 and message in done.stderr, message, done)
+
+
 def test_bench_refuses_what_it_does_not_measure():
     rows = ((["n=64", "k=64", "a=f16", "dynamic=m"], "dynamic size"),
             (["64x64x64", "f16", "d_layout=column"], "column-major D"))

@@ -40,6 +40,28 @@ Test(product, swapped_takes_b_as_its_a_and_n_as_its_m)
     cr_expect(product.d_is_transpose);
 }
 
+/* What the choice counts tiles and bytes of: groups in whole blocks of 128 rows, and no
+ * more of them than there are blocks. */
+Test(product, of_rows_that_name_their_groups_is_the_typical_one)
+{
+    static const struct {
+        const char *problem;
+        int64_t rows, groups;
+    } rows[] = {{"m=1024 n=64 k=64 bf16 groups=4 group_by=rows", 256, 4},
+                {"m=1025 n=64 k=64 bf16 groups=4 group_by=rows", 384, 3},
+                {"m=1024 n=64 k=64 bf16 groups=256 group_by=rows", 128, 8},
+                {"m=100 n=64 k=64 bf16 groups=2 group_by=rows", 100, 1}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_problem problem = plan_problem(rows[i].problem);
+
+        const struct jg_product product = jg_product_make(&problem, false);
+
+        cr_expect_eq(product.m.size, rows[i].rows, "%s", rows[i].problem);
+        cr_expect_eq(product.m.mode, JIT_GEMM_DIM_DYNAMIC);
+        cr_expect_eq(product.batch.size, rows[i].groups, "%s", rows[i].problem);
+    }
+}
+
 Test(product, d_lies_as_its_transpose_if_one_of_both_is_turned)
 {
     static const struct {

@@ -41,15 +41,21 @@ class Check {
     Check(const std::vector<i32> &groups, u32 rows, u32 across)
         : groups_(groups), rows_(rows), across_(across), indices_(rows, 1)
     {
-        u32 count = 0;
+        constexpr u32 kClusterRows =
+            Config::kRowsOfTile *
+            (Config::kTransposed ? Config::kClusterN : Config::kClusterM);
+        u32 count = 0, along = 0;
         for (u32 block = 0; block < groups.size(); ++block) {
             indices_[block * kBlock] = groups[block];
             if (is_group(groups[block])) {
                 const u32 word = block << 12 | static_cast<u32>(groups[block]);
                 storage_.listed[count++] = {word};
+                along +=
+                    jg::ceil_div(std::min(kBlock, rows - block * kBlock), kClusterRows);
             }
         }
         storage_.along = Order(size(), Cluster(0), storage_).clusters_along(count);
+        EXPECT(storage_.along == along, "%u cluster tiles, not %u", storage_.along, along);
     }
 
     // Every tile of every block of a group once, over the CTAs of so many clusters, and no
