@@ -2,12 +2,21 @@
 #include "harness.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "async/unit.h"
 #include "tensor/unit.h"
 
 static char *last_text;
+
+unsigned harness_every(void)
+{
+    const char *text = getenv("EMULATOR_TEST_EVERY");
+    const int every = text != NULL ? atoi(text) : 1;
+    cr_assert_gt(every, 0, "EMULATOR_TEST_EVERY=%s is no number of entries", text);
+    return (unsigned)every;
+}
 
 void harness_open(struct harness *h)
 {

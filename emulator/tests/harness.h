@@ -19,6 +19,9 @@
 #include "exec/memory.h"
 #include "exec/variables.h"
 
+/* Every how many modes or seeds of a long list are taken: EMULATOR_TEST_EVERY, or all. */
+unsigned harness_every(void);
+
 struct harness {
     struct emu_memory *memory;
     struct emu_reports *reports;
