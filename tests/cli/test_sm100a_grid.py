@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: MIT
-"""Runs lines of a file on the emulator with `jit-gemm run --verify`; which: see grid_lines.py.
+"""Runs lines of a file on the emulator with `jit-gemm run --verify`; which: see grid_lines.py, which
+looks at both files, so that neither has a line for what the other has already.
 
-Arguments: the tool, the source folder, the emulator, the file beside this one, and how many of
-these lines to go on at a time (1 if left out). A run passes if the numbers are right and the emulator found
+Arguments: the tool, the source folder, the emulator, the file beside this one; and, for a sample of its
+small problems, how many of them to go on at a time. A run passes if the numbers are right and the emulator found
 nothing worse than advice: no race, no missing fence, no wrong barrier.
 """
+import math
 import pathlib
+import re
 import shlex
 import sys
 
-from cli_harness import emulator_by_name, expect, need_compiler, run_tests, tool
+from cli_harness import TOOL, emulator_by_name, expect, need_compiler, run_tests, tool
 import emulator_coverage as coverage
 from emulated_runs import complaint
-from grid_lines import grid_lines
+from grid_lines import grid_lines, read
 
+GRIDS = [pathlib.Path(__file__).with_name(name) for name in ("sm100a_grid.txt", "sm100a_shapes.txt")]
 GRID = pathlib.Path(__file__).with_name(sys.argv[4])
 EMULATOR = pathlib.Path(sys.argv[3]).resolve()
-EVERY = int(sys.argv[5]) if len(sys.argv) > 5 else 1
+EVERY = int(sys.argv[5]) if len(sys.argv) > 5 else None
 
 
 def make_test(line):
@@ -31,8 +35,19 @@ def make_test(line):
     return test
 
 
+def is_small(line):
+    size = re.search(r" (\d+)x(\d+)x(\d+) ", line)
+    return size is not None and math.prod(map(int, size.groups())) <= 12 << 20
+
+
+def lines():
+    if EVERY is not None:
+        return [line for line, _ in read(GRID, is_small)][::EVERY]
+    return [line for path, line in grid_lines(GRIDS, TOOL, "sm_100a", has_settings=True) if path == GRID]
+
+
 if __name__ == "__main__":
     coverage.begin()
-    failed = run_tests([(line, make_test(line)) for line in list(grid_lines(GRID))[::EVERY]])
+    failed = run_tests([(line, make_test(line)) for line in lines()])
     coverage.finish()
     sys.exit(failed)

@@ -43,8 +43,8 @@ def main():
                 f"{mode},seed={number},threads=1,show=advice"))
 
         jobs = [(line, workers.submit(run, number, line))
-                for number, line in enumerate(
-                    grid_lines(pathlib.Path(grid), lambda line: is_for(line, arch)))]
+                for number, (_, line) in enumerate(grid_lines(
+                    [pathlib.Path(grid)], tool, arch, is_for=lambda line: is_for(line, arch)))]
         print(f"1..{len(jobs)}", flush=True)
         for number, (line, job) in enumerate(jobs, 1):
             mode, wrong = job.result()

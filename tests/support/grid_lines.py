@@ -1,19 +1,91 @@
 # SPDX-License-Identifier: MIT
-"""Lines of a file of problems, in groups: a comment begins one."""
+"""Lines of files of problems: as few as have between them what all lines have.
+
+A line's facts are the value of each constant of its unit (sizes count as 0, 1 or more), kind and type
+of its operands, the functions that its snippet calls, options of the launch, settings of the emulator, and
+the comment above it, which says what a group of lines is about. No unit is compiled for that.
+"""
+import collections
+import concurrent.futures
+import os
+import re
+import shlex
+import subprocess
+
 from strides import stride
 
+OF_THE_PROBLEM = {"--config", "--epilogue", "--operand"}  # other options are the launch's
+SIZES = {"kM", "kN", "kK", "kSmemBytes", "kParamsBytes"}
+UNLIKE_OTHERS = ("seed=",)  # settings whose every value is another
+COMPILE = 1 << 25  # multiplications that the emulator does while a kernel is compiled
 
-def grid_lines(path, is_for=lambda line: True):
-    """Of each group the first line and every fifth one behind it, of those that `is_for` takes.
+Line = collections.namedtuple("Line", "path text facts cost")
 
-    Neighbours differ in little. JIT_GEMM_TEST_EVERY=1 takes all lines, as `scripts/check --full` does.
-    """
-    every = stride(5)
-    place = 0
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if line.startswith("#"):
-            place = 0
-        elif line.strip() and is_for(line):
-            if place % every == 0:
-                yield line
-            place += 1
+
+def read(path, is_for=lambda line: True):
+    """(text, number of the comment above) of each line that `is_for` takes."""
+    group = 0
+    for text in path.read_text(encoding="utf-8").splitlines():
+        group += text.startswith("#")
+        if text.strip() and not text.startswith("#") and is_for(text):
+            yield text, group
+
+
+def split_words(words):
+    """(words of the problem, options of the launch)"""
+    problem, launch, rest = [], set(), iter(words)
+    for word in rest:
+        if word.startswith("--") and word not in OF_THE_PROBLEM:
+            launch.add(word)
+            next(rest)
+        else:
+            problem.append(word)
+    return problem, launch
+
+
+def facts_of_unit(unit):
+    for name, value in re.findall(r"static constexpr \S+ (\w+) = ([^;]*);", unit):
+        yield name, value if name not in SIZES or value in ("0", "1") else "more"
+    yield from re.findall(r"using (\w+) = ([^;]*);", unit)
+    yield from (("operand", row) for row in re.findall(r"JG_ROW\(\w+, \w+, ([^)]*)\)", unit))
+    snippet = unit[unit.index("\nJG_EPILOGUE_BEGIN"):unit.index("\nJG_EPILOGUE_END")]
+    yield from (("call", name) for name in re.findall(r"\b([a-z]\w*)\(", snippet))
+
+
+def look(tool, arch, path, text, group, has_settings):
+    words = shlex.split(text)
+    settings = words.pop(0).split(",") if has_settings else []
+    problem, launch = split_words(words)
+    done = subprocess.run([tool, "build", *problem, "--arch", arch, "--emit", "source", "-o", "-"],
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"Bail out! {path.name}: {text}: {done.stderr}")
+    facts = {*facts_of_unit(done.stdout), *launch, (path.name, group),
+             *(word for word in settings if not word.startswith(UNLIKE_OTHERS))}
+    m, n, k, batch = (max(1, int(re.search(rf" {name}=(\d+)", done.stdout)[1])
+                          if f" {name}=" in done.stdout else 1) for name in ("m", "n", "k", "batch"))
+    return Line(path, text, frozenset(facts), 1 + m * n * k * batch / COMPILE)
+
+
+def cover(lines):
+    """Lines that have all facts: always the one that adds most for its cost; and none in vain."""
+    left, taken = set().union(*(line.facts for line in lines)), []
+    while left:
+        taken.append(max(lines, key=lambda line: len(line.facts & left) / line.cost))
+        left -= taken[-1].facts
+    counts = collections.Counter(fact for line in taken for fact in line.facts)
+    for line in list(taken):
+        if all(counts[fact] > 1 for fact in line.facts):
+            taken.remove(line)
+            counts.subtract(line.facts)
+    return [line for line in lines if line in taken]
+
+
+def grid_lines(paths, tool, arch, has_settings=False, is_for=lambda line: True):
+    """Pairs of a path and a line. JIT_GEMM_TEST_EVERY=1 takes all, as `scripts/check --full` does."""
+    texts = [(path, text, group) for path in paths for text, group in read(path, is_for)]
+    if stride(0) == 1:
+        return [(path, text) for path, text, _ in texts]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        lines = list(pool.map(lambda row: look(str(tool), arch, *row, has_settings), texts))
+    return [(line.path, line.text) for line in cover(lines)]
