@@ -48,16 +48,19 @@ def make_test(result):
     return test
 
 
-def skip_all():
-    need_gpu()
+def make_skip(reason):
+    def skip():
+        raise reason
+    return skip
 
 
 def main():
     lines = read_grid()
     try:
         need_gpu()
-    except Skip:
-        return run_tests([(line, skip_all) for line in lines])
+    except Skip as reason:
+        skip = make_skip(reason)
+        return run_tests([(line, skip) for line in lines])
     with concurrent.futures.ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
         results = [pool.submit(run_line, line) for line in lines]
         return run_tests([(line, make_test(result)) for line, result in zip(lines, results)])
