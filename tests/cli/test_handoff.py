@@ -40,7 +40,7 @@ def handoff(folder, *words, program=TOOL):
 def test_the_emulator_passes_everything_and_is_named():
     need_compiler()
     with Folder() as folder:
-        done, report = handoff(folder, "--device", "emulator", "--quick")
+        done, report = handoff(folder, "--device", "emulator", "--quick", "--every", "160")
         expect_exit(done, 0)
         expect("EMULATOR: nothing here ran on a GPU" in report, "emulation is not said", done)
         for number in range(1, 11):
