@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Lines of files of problems: as few as have between them what all lines have.
 
-A line's facts are the value of each constant of its unit (sizes count as 0, 1 or more), kind and type
-of its operands, the functions that its snippet calls, options of the launch, settings of the emulator, and
+A line's facts are the value of each constant of its unit (sizes count as 0, 1 or more), beside each type
+of A how inputs are loaded and whether K ends inside of a block or of a quarter, which one instruction
+multiplies, kind and type of its operands, the functions that its snippet calls, options of the launch, settings of the emulator, and
 the comment above it, which says what a group of lines is about. No unit is compiled for that.
 """
 import collections
@@ -17,6 +18,7 @@ from strides import stride
 OF_THE_PROBLEM = {"--config", "--epilogue", "--operand"}  # other options are the launch's
 SIZES = {"kM", "kN", "kK", "kSmemBytes", "kParamsBytes"}
 UNLIKE_OTHERS = ("seed=",)  # settings whose every value is another
+OF_INPUTS = ("kThreadLoads", "kInputAlignment", "kAKMajor", "kBKMajor")  # each type has a way of its own
 COMPILE = 1 << 25  # multiplications that the emulator does while a kernel is compiled
 
 Line = collections.namedtuple("Line", "path text facts cost")
@@ -43,9 +45,21 @@ def split_words(words):
     return problem, launch
 
 
-def facts_of_unit(unit):
-    for name, value in re.findall(r"static constexpr \S+ (\w+) = ([^;]*);", unit):
+def facts_of_inputs(constants, a, k):
+    """`k`: of the launch."""
+    block = int(constants["kBlockK"])
+    if block == 0:
+        yield a, "reference"
+        return
+    yield from ((a, name, constants.get(name)) for name in OF_INPUTS)
+    yield a, "K", constants["kK"] == "0", k % block != 0, k % (block // 4) != 0
+
+
+def facts_of_unit(unit, k):
+    constants = dict(re.findall(r"static constexpr \S+ (\w+) = ([^;]*);", unit))
+    for name, value in constants.items():
         yield name, value if name not in SIZES or value in ("0", "1") else "more"
+    yield from facts_of_inputs(constants, re.search(r"using A = ([^;]*);", unit)[1], k)
     yield from re.findall(r"using (\w+) = ([^;]*);", unit)
     yield from (("operand", row) for row in re.findall(r"JG_ROW\(\w+, \w+, ([^)]*)\)", unit))
     snippet = unit[unit.index("\nJG_EPILOGUE_BEGIN"):unit.index("\nJG_EPILOGUE_END")]
@@ -60,10 +74,12 @@ def look(tool, arch, path, text, group, has_settings):
                           capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"Bail out! {path.name}: {text}: {done.stderr}")
-    facts = {*facts_of_unit(done.stdout), *launch, (path.name, group),
-             *(word for word in settings if not word.startswith(UNLIKE_OTHERS))}
     m, n, k, batch = (max(1, int(re.search(rf" {name}=(\d+)", done.stdout)[1])
                           if f" {name}=" in done.stdout else 1) for name in ("m", "n", "k", "batch"))
+    if "--k" in words:
+        k = int(words[words.index("--k") + 1])
+    facts = {*facts_of_unit(done.stdout, k), *launch, (path.name, group),
+             *(word for word in settings if not word.startswith(UNLIKE_OTHERS))}
     return Line(path, text, frozenset(facts), 1 + m * n * k * batch / COMPILE)
 
 
