@@ -31,7 +31,7 @@ CONFIGS = [
     "mma=256x256 cluster=4x1 swap_ab=1",
 ]
 
-EVERY = stride(2)  # which of the configs a problem has
+EVERY = stride(3)  # which of the configs a problem has
 
 
 def result_of(problem, config, path):

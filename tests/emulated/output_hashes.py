@@ -6,14 +6,17 @@ Usage: output_hashes.py JIT_GEMM [--expect FILE] [words for `jit-gemm run`, such
                         --device emulator]
 
 Where there is a GPU its output is kept (outputs.txt is an H200's); the emulator, with
-JIT_GEMM_EMULATOR=numbers=exact, must print the same: --expect says which lines differ. The
-epilogues use no approximate function, because those differ in the last bits.
+JIT_GEMM_EMULATOR=numbers=exact, must print the same: --expect says which lines differ, of one seed for
+each problem in turn, or of both with JIT_GEMM_TEST_EVERY=1. The epilogues use no approximate function, because those differ in the last bits.
 """
 import hashlib
 import pathlib
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from strides import stride  # noqa: E402
 
 FUSED = ["--epilogue", "d = max(acc * s + bias, 0.0f) + r;", "--operand", "s:scalar:f32",
          "--operand", "bias:row_vector:bf16", "--operand", "r:matrix:bf16"]
@@ -71,10 +74,11 @@ def main():
         lines = pathlib.Path(words[1]).read_text(encoding="utf-8").splitlines()
         expected = {line for line in lines if not line.startswith("#")}
         words = words[2:]
+    every = stride(2) if expected is not None else 1
     bad = 0
     with tempfile.TemporaryDirectory(prefix="jit_gemm_hashes_") as holder:
-        for problem in PROBLEMS:
-            for seed in ("1", "2"):
+        for number, problem in enumerate(PROBLEMS):
+            for seed in ("1", "2")[number % every::every]:
                 digest = hash_of([tool, "run", *problem, "--arch", "sm_90a", "--seed", seed,
                                   *words], pathlib.Path(holder) / "d")
                 line = f"{digest} seed {seed} {' '.join(problem)}"
@@ -82,7 +86,7 @@ def main():
                 bad += not good
                 print(line if good else f"{line} <- differs", flush=True)
     if expected is not None:
-        print(f"{len(expected)} outputs expected, {bad} differ")
+        print(f"{len(expected)} outputs are known, {bad} differ")
         bad += len(expected) != 2 * len(PROBLEMS)
     sys.exit(1 if bad else 0)
 

@@ -25,9 +25,9 @@ from pair_classes import CLASSES, classes_of  # noqa: E402
 from pair_draws import draw_pair  # noqa: E402
 from scaled_pair_draws import draw_scaled_pair  # noqa: E402
 
-PAIRS = int(os.environ.get("JIT_GEMM_TEST_PAIRS", "56"))
+PAIRS = int(os.environ.get("JIT_GEMM_TEST_PAIRS", "40"))
 SEED = int(os.environ.get("JIT_GEMM_TEST_SEED", "1"))
-LEAST = 4  # pairs of each class
+LEAST = 2  # pairs of each class
 SCALED = 1 / 3  # of the pairs that are drawn: they have scales of blocks
 EVERY = 8 // int(os.environ.get("JIT_GEMM_TEST_MODES", "2"))  # which of the modes a pair has
 MODES = ["async=random,schedule=random", "async=latest,schedule=fair",
