@@ -466,3 +466,16 @@ Test(choose, groups_count_what_their_last_tiles_waste)
         choose("m=64 n=28672 k=4096 a=bf16 groups=8 config=tile=64x256 cluster=1x1");
     cr_expect_eq(few.derived.tiles, 8 * 112);
 }
+
+/* Each group's B passes through L2 once: a cluster reads it for two tiles of rows. */
+Test(choose, groups_of_many_rows_share_b)
+{
+    static const char *const texts[] = {"m=131072 n=4096 k=7168 a=bf16 groups=256",
+                                        "m=4096 n=28672 k=4096 a=bf16 groups=8",
+                                        "m=65536 n=1536 k=4096 a=bf16 groups=128"};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        const struct jg_config config = choose(texts[i]).config;
+        cr_expect_eq(config.layout.tile_m * config.layout.cluster_m, 256, "%s", texts[i]);
+        cr_expect_eq(config.layout.cluster_n, 1, "%s", texts[i]);
+    }
+}
