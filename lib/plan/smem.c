@@ -44,9 +44,14 @@ struct jg_scale_ring jg_scale_ring_of(const struct jg_product *product,
 
 /* ------------------------------------------------------------------------------ sizes */
 
+/* A part of the device's struct that a kernel has no use for takes a byte, and what follows
+ * it is aligned: so much at most. */
+enum { EMPTY_PARTS_BYTES = 24 };
+
 int64_t jg_smem_bytes(const struct jg_smem *smem, int stages)
 {
-    const int64_t used_bytes = stages * smem->stage_bytes + smem->other_bytes;
+    const int64_t used_bytes =
+        stages * smem->stage_bytes + smem->other_bytes + EMPTY_PARTS_BYTES;
     return jg_max(jg_align_up(used_bytes, SMEM_STEP), smem->least_bytes);
 }
 

@@ -71,8 +71,10 @@ struct KernelContext {
         Cluster::kSize / Cluster::kCtaGroup;
     static constexpr bool kAlone = Cluster::kSize == 1;
     static constexpr u32 kPartialsBarrier = 5; // 1 to 4 are those of teams and store tiles
-    static_assert((sizeof(SmemT) > kLeastSmemBytes ? sizeof(SmemT) : kLeastSmemBytes) ==
-                      Config::kSmemBytes,
+    static constexpr u32 kUsedSmemBytes = sizeof(SmemT) > kLeastSmemBytes ? sizeof(SmemT)
+                                                                          : kLeastSmemBytes;
+    static_assert(kUsedSmemBytes <= Config::kSmemBytes &&
+                      Config::kSmemBytes - kUsedSmemBytes <= alignof(SmemT),
                   "host and device disagree on shared memory");
     static_assert(sizeof(Params) == Config::kParamsBytes,
                   "host and device disagree on parameters");

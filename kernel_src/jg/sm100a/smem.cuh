@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Shared memory of the Blackwell kernel. The host computes the same size
-// (lib/plan/sm100a/limits.c); the kernel asserts that they agree. Both CTAs of a pair
-// have the same layout: the tensor core reads both at the same offsets.
+// Shared memory of the Blackwell kernel. The host computes what it takes
+// (lib/plan/sm100a/limits.c); the kernel asserts that it is as much, and less than 1024
+// more. Both CTAs of a pair have the same layout: the tensor core reads both at the same
+// offsets.
 #pragma once
 #include <jg/pipeline/input_ring_buffer.cuh>
 #include <jg/sm100a/epilogue_partition.cuh>

@@ -40,7 +40,8 @@ struct KernelContext {
     using EpilogueT = typename EpilogueFor<Config, Epilogue, Partition>::Type;
     using Partials = PartialSums<Config, Partition>;
     using Accumulators = RegisterAccumulators<Partition, typename Config::A>;
-    static_assert(sizeof(SmemT) == Config::kSmemBytes,
+    static_assert(sizeof(SmemT) <= Config::kSmemBytes &&
+                      Config::kSmemBytes - sizeof(SmemT) <= alignof(SmemT),
                   "host and device disagree on shared memory");
     static_assert(sizeof(Params) == Config::kParamsBytes,
                   "host and device disagree on parameters");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Shared memory of the Hopper kernel. The host computes the same size
-// (lib/plan/sm90a/limits.c); the kernel asserts that they agree.
+// Shared memory of the Hopper kernel. The host computes what it takes
+// (lib/plan/sm90a/limits.c); the kernel asserts that it is as much, and less than 1024
+// more.
 #pragma once
 #include <jg/pipeline/input_ring_buffer.cuh>
 #include <jg/tile/block_scales.cuh>
