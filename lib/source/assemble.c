@@ -365,18 +365,15 @@ static enum jg_prefetch prefetch_of_product(const struct jg_choice *choice)
     return choice->product.a.letter == letters[prefetch] ? JG_PREFETCH_A : JG_PREFETCH_B;
 }
 
-static void print_config(const struct jg_problem *problem, const struct jg_choice *choice,
-                         struct jg_str *out)
+static bool has_c(const struct jg_problem *problem)
 {
-    const struct jg_config *config = &choice->config;
-    const struct jg_derived *derived = &choice->derived;
-    const struct jg_product *product = &choice->product;
-    const uint32_t operand_count =
-        problem->epilogue != NULL ? problem->epilogue->operand_count : 0;
-    const bool has_c = problem->c.dtype != JIT_GEMM_DTYPE_NONE;
+    return problem->c.dtype != JIT_GEMM_DTYPE_NONE;
+}
 
-    print_line_directive(1, "jit_gemm_config", out);
-    jg_str_puts(out, "struct Config {\n");
+/* Constants of Config, in their order in the source: what is asked, */
+static void print_sizes(const struct jg_problem *problem, const struct jg_product *product,
+                        struct jg_str *out)
+{
     print_dim("kM", &product->m, out);
     print_dim("kN", &product->n, out);
     print_dim("kK", &product->k, out);
@@ -387,6 +384,13 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     if (problem->group_by == JIT_GEMM_GROUP_BY_ROWS) {
         print_number("kRowBlocks", jg_groups_row_blocks(problem), out);
     }
+}
+
+/* ... what the config says of it, */
+static void print_tiles(const struct jg_choice *choice, struct jg_str *out)
+{
+    const struct jg_config *config = &choice->config;
+    const struct jg_derived *derived = &choice->derived;
     print_number("kBlockM", config->layout.tile_m, out);
     print_number("kBlockN", config->layout.tile_n, out);
     print_number("kBlockK", config->layout.tile_k, out);
@@ -412,15 +416,32 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
         print_number("kPartialsOffset", JG_WORKSPACE_SUMS_OFFSET, out);
         print_flag("kSplitSerial", config->launch.split_order == JG_SPLIT_SERIAL, out);
     }
+}
+
+/* ... what the kernel takes, */
+static void print_resources(const struct jg_problem *problem,
+                            const struct jg_derived *derived, struct jg_str *out)
+{
+    const uint32_t operand_count =
+        problem->epilogue != NULL ? problem->epilogue->operand_count : 0;
+    const uint32_t tail_maps = (uint32_t)derived->tail_maps;
     print_number("kScaleSlots", derived->scale_slots, out);
     print_number("kLeadStages", derived->lead_stages, out);
     print_number("kThreads", derived->threads, out);
     print_number("kSmemBytes", derived->smem_bytes, out);
-    const uint32_t tail_maps = (uint32_t)derived->tail_maps;
     print_number("kParamsBytes", (int64_t)jg_kernel_params_bytes(operand_count, tail_maps),
                  out);
     print_number("kOperandCount", operand_count, out);
     print_number("kTailMaps", tail_maps, out);
+}
+
+/* ... how the matrices lie and what is done with them, */
+static void print_forms(const struct jg_problem *problem, const struct jg_choice *choice,
+                        struct jg_str *out)
+{
+    const struct jg_config *config = &choice->config;
+    const struct jg_derived *derived = &choice->derived;
+    const struct jg_product *product = &choice->product;
     print_flag("kAKMajor", !product->a.is_mn_major, out);
     print_flag("kBKMajor", !product->b.is_mn_major, out);
     print_flag("kTransposed", product->d_is_transpose, out);
@@ -428,7 +449,7 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     print_flag("kGateInA", jg_product_gate_rows(product) > 1, out);
     print_flag("kGateHalves", problem->pair == JIT_GEMM_PAIR_HALVES, out);
     print_number("kGateColumns", derived->gate_columns, out);
-    print_flag("kHasC", has_c, out);
+    print_flag("kHasC", has_c(problem), out);
     print_flag("kColumnMajor", jg_problem_is_column_major(problem), out);
     print_flag("kPlain", is_plain(problem), out);
     print_flag("kLongSnippet", has_long_snippet(problem, config), out);
@@ -439,18 +460,37 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
         print_number("kInputAlignment", problem->a.alignment, out);
     }
     print_number("kOutputAlignment", problem->d.alignment, out);
+}
+
+/* ... and types. */
+static void print_types(const struct jg_problem *problem, const struct jg_choice *choice,
+                        struct jg_str *out)
+{
+    const struct jg_product *product = &choice->product;
     print_type("A", product->a.dtype, out);
     print_type("B", product->b.dtype, out);
-    print_type("C", has_c ? problem->c.dtype : JIT_GEMM_DTYPE_BF16, out);
+    print_type("C", has_c(problem) ? problem->c.dtype : JIT_GEMM_DTYPE_BF16, out);
     print_type("D", problem->d.dtype, out);
     print_scale("AScale", problem, problem->a.scale.kind, JIT_GEMM_OPERAND_COLUMN_VECTOR,
                 out);
     print_b_scales(problem, out);
     print_block_scale("ABlockScale", &product->a.scale, out);
     print_block_scale("BBlockScale", &product->b.scale, out);
-    if (config->kernel != JG_KERNEL_REFERENCE) {
+    if (choice->config.kernel != JG_KERNEL_REFERENCE) {
         print_d_scale(&problem->d.scale, out);
     }
+}
+
+static void print_config(const struct jg_problem *problem, const struct jg_choice *choice,
+                         struct jg_str *out)
+{
+    print_line_directive(1, "jit_gemm_config", out);
+    jg_str_puts(out, "struct Config {\n");
+    print_sizes(problem, &choice->product, out);
+    print_tiles(choice, out);
+    print_resources(problem, &choice->derived, out);
+    print_forms(problem, choice, out);
+    print_types(problem, choice, out);
     jg_str_puts(out, "};\n\n");
 }
 
