@@ -60,6 +60,11 @@ static void set_defaults(struct gemm_bench_options *options)
     options->seed = options->seed != 0 ? options->seed : 1;
 }
 
+int gemm_bench_check(const jit_gemm_problem *problem, char error[GEMM_BENCH_ERROR_SIZE])
+{
+    return gemm_sets_check(problem, error);
+}
+
 int gemm_bench_open(jit_gemm_context *context, const struct gemm_bench_options *options,
                     struct gemm_bench **ret_bench, char error[GEMM_BENCH_ERROR_SIZE])
 {

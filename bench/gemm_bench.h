@@ -87,6 +87,9 @@ struct gemm_bench_machine {
 
 struct gemm_bench; /* opaque; one thread at a time */
 
+/* Can this problem be measured? 0, or -1 with the reason; needs no device. */
+int gemm_bench_check(const jit_gemm_problem *problem, char error[GEMM_BENCH_ERROR_SIZE]);
+
 /* Opens the device's tools. `options` may be NULL. `context` must outlive the result. */
 int gemm_bench_open(jit_gemm_context *context, const struct gemm_bench_options *options,
                     struct gemm_bench **ret_bench, char error[GEMM_BENCH_ERROR_SIZE]);

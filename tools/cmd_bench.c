@@ -121,14 +121,19 @@ static int open_gpu(const struct bench_options *options, jit_gemm_context **ret_
 }
 
 /* Reads all problems before anything is measured, so that a typing error is told at
- * once. */
+ * once, and what cannot be measured. */
 static int check_words(const struct cli_problem *model, char **words, int count)
 {
+    char error[GEMM_BENCH_ERROR_SIZE] = "";
+
     for (int at = 0; at < count;) {
         int length = count_problem_words(words + at, count - at), code;
         struct cli_problem problem = *model;
 
         code = cli_problem_read(&problem, words + at, length);
+        if (code == CLI_OK && gemm_bench_check(&problem.problem, error) != 0) {
+            code = cli_usage_error("%s", error);
+        }
         cli_problem_free(&problem);
         if (code != CLI_OK) {
             return code;
