@@ -130,8 +130,7 @@ Test(groups, rows_that_name_their_groups_have_layouts_and_scales_that_offsets_la
 {
     static const char *const texts[] = {
         "m=500 n=256 k=256 a=bf16 groups=4 group_by=rows layout=tn",
-        "m=500 n=256 k=256 a=e4m3 d=bf16 groups=4 group_by=rows a_scale=128x128 "
-        "b_scale=128x128",
+        "m=500 n=256 k=256 a=e4m3 d=bf16 groups=4 group_by=rows a_scale=128x128",
         "m=524288 n=256 k=256 a=bf16 groups=4096 group_by=rows"};
     struct api_fixture fixture;
     api_fixture_driver()->cc_major = 10;

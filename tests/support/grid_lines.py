@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Lines of files of problems: as few as have between them what all lines have.
 
-A line's facts are the value of each constant of its unit (sizes count as 0, 1 or more), beside each type
-of A how inputs are loaded and whether K ends inside of a block or of a quarter, which one instruction
-multiplies, kind and type of its operands, the functions that its snippet calls, options of the launch, settings of the emulator, and
-the comment above it, which says what a group of lines is about. No unit is compiled for that.
+A line's facts are the value of each constant of its unit (sizes count as 0, 1 or more), beside each
+type of A how inputs are loaded and whether K ends inside of a block or of a quarter, which one
+instruction multiplies, kind and type of its operands, the functions that its snippet calls, options
+of the launch, settings of the emulator, and the comment above it, which says what a group of lines
+is about. No unit is compiled for that.
 """
 import collections
 import concurrent.futures
