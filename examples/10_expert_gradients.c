@@ -63,7 +63,8 @@ static void make_batch(const int32_t offsets[EXPERTS], uint32_t *state)
             data.dy[row][j] = expert < EXPERTS ? bf16_of(dy[j]) : UINT16_MAX;
         }
         for (int i = 0; i < IN * OUT && expert < EXPERTS; i++) {
-            expected[expert][i / OUT][i % OUT] += (float)(x[i / OUT] * dy[i % OUT]);
+            const int product = x[i / OUT] * dy[i % OUT];
+            expected[expert][i / OUT][i % OUT] += (float)product;
         }
     }
     memcpy(data.offsets, offsets, sizeof(data.offsets));

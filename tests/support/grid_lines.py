@@ -17,7 +17,8 @@ import subprocess
 from strides import stride
 
 OF_THE_PROBLEM = {"--config", "--epilogue", "--operand"}  # other options are the launch's
-SIZES = {"kM", "kN", "kK", "kSmemBytes", "kParamsBytes"}
+SIZES = {"kM", "kN", "kK", "kBatch", "kGroups", "kRowBlocks", "kSmemBytes", "kParamsBytes",
+         "kLeadStages"}  # of these 0, 1 and more are facts
 UNLIKE_OTHERS = ("seed=",)  # settings whose every value is another
 OF_INPUTS = ("kThreadLoads", "kInputAlignment", "kAKMajor", "kBKMajor")  # each type has a way of its own
 COMPILE = 1 << 25  # multiplications that the emulator does while a kernel is compiled
