@@ -58,14 +58,5 @@ def test_what_cublaslt_has_no_mode_for_is_absent():
             expect(len(re.findall(rf"absent: cuBLASLt .*{message}", done.stdout)) == 2, message, done)
 
 
-def test_what_is_not_measured_is_told_before_anything():
-    rows = ((["64x64x64", "bf16", "groups=8"], "groups are not measured"),
-            (["64x64x64", "bf16", "d_layout=column"], "a column-major D is not measured"))
-    for words, message in rows:
-        done = tool("bench", *words, "--driver", "/nonexistent/libcuda.so")
-        expect_exit(done, 2)
-        expect(message in done.stderr, message, done)
-
-
 if __name__ == "__main__":
     sys.exit(run_tests(named_tests(globals())))
