@@ -187,8 +187,8 @@ JIT_GEMM_API jit_gemm_status jit_gemm_epilogue_check(jit_gemm_context *context,
  * bf16`, where the sizes and the type may also change places. A type without a key is A's,
  * wherever it stands.
  *
- * Keys: m n k batch (sizes), groups (number of groups of rows), group_by (offsets counts
- * rows), a b c d (types; of all but c also mxfp8, mxfp8e5m2, nvfp4 and,
+ * Keys: m n k batch (sizes), groups (how many), group_by (offsets counts rows k_offsets),
+ * a b c d (types; of all but c also mxfp8, mxfp8e5m2, nvfp4 and,
  * of a and b, mxfp4, which bring their scales along), layout (nt nn tn tt: A's letter, then
  * B's), d_layout (row column), a_scale b_scale d_scale (none tensor vector 1x128 128x128
  * 1x128ue8m0 mx nv), a_scale_layout b_scale_layout d_scale_layout (row column 128x4),

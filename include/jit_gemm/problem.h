@@ -126,9 +126,10 @@ typedef enum jit_gemm_pair {
                                 weights of a gate and of what it scales are stacked. */
 } jit_gemm_pair;
 
-/** What stands in the place of a batch: matrices of one size each, or groups, whose rows
- * are known on the device only, when a launch runs (::jit_gemm_args.group_sizes). Each
- * group has a B of its own, and a value of its own of every scalar and row vector.
+/** What stands in the place of a batch: matrices of one size each, or groups, whose rows or
+ * parts of K are known on the device only, when a launch runs
+ * (::jit_gemm_args.group_sizes). Each group of rows has a B of its own, each group a value
+ * of its own of every scalar and row vector.
  * docs/grouped.md has pictures. */
 typedef enum jit_gemm_group_by {
     JIT_GEMM_GROUP_NONE = 0, /**< A batch. */
@@ -169,7 +170,7 @@ typedef struct jit_gemm_dim {
  * A problem: D = epilogue(alpha * op(A) * op(B) + beta * C, operands).
  *
  * A is M x K, B is K x N, C and D are M x N; there are `batch` of each, or with `group_by`
- * so many groups of rows. With a gated
+ * so many groups. With a gated
  * epilogue N is the number of B's columns, which is even, D is M x N / 2, and there is no
  * C. With scales of the tensor or vectors, the product's element (m, n) is also multiplied
  * by those of A's row m and of B's column n: the f32 factors are multiplied first, alpha *
@@ -216,9 +217,9 @@ typedef struct jit_gemm_problem {
     int32_t no_local_memory;  /**< Not 0: a kernel with local memory, as spills need it, is
                                  ::JIT_GEMM_ERR_BUDGET (::jit_gemm_info.spill_bytes). */
     jit_gemm_group_by group_by; /**< With groups, `batch` is their number: exact, up to
-                                   4096. With groups of rows D is row-major, with offsets A
-                                   is K-major, and
-                                   rows of no group are neither read for D nor written. */
+                                   4096. With groups of rows D is row-major, and rows of no
+                                   group are neither read for D nor written; with offsets
+                                   A is K-major. */
     int32_t reserved_2;         /**< Must be zero. */
 } jit_gemm_problem;
 

@@ -13,7 +13,7 @@ enum {
     JG_LEAST_ROW_BLOCKS = 512  /* for which there is room where M is dynamic */
 };
 
-/* "offsets", "counts", "rows"; "" for none. */
+/* "offsets", "counts", "rows", "k_offsets"; "" for none. */
 const char *jg_group_by_name(jit_gemm_group_by group_by);
 /* False if it is no name of groups. */
 bool jg_group_by_parse(const char *text, size_t size, jit_gemm_group_by *ret_group_by);

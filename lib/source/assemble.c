@@ -383,6 +383,7 @@ static void print_sizes(const struct jg_problem *problem, const struct jg_produc
     print_name("GroupBy", "kGroupBy", group_names[problem->group_by], out);
     if (problem->group_by == JIT_GEMM_GROUP_BY_ROWS) {
         print_number("kRowBlocks", jg_groups_row_blocks(problem), out);
+        print_number("kRowsOfBlock", JG_GROUP_BLOCK_ROWS, out);
     }
 }
 
@@ -433,6 +434,9 @@ static void print_resources(const struct jg_problem *problem,
                  out);
     print_number("kOperandCount", operand_count, out);
     print_number("kTailMaps", tail_maps, out);
+    if (tail_maps > 0) {
+        print_number("kTailRows", JG_TAIL_ROWS, out);
+    }
 }
 
 /* ... how the matrices lie and what is done with them, */

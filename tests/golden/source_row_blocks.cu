@@ -13,6 +13,7 @@ struct Config {
     static constexpr jg::u32 kGroups = 8;
     static constexpr jg::GroupBy kGroupBy = jg::GroupBy::kRows;
     static constexpr jg::u32 kRowBlocks = 8;
+    static constexpr jg::u32 kRowsOfBlock = 128;
     static constexpr jg::u32 kBlockM = 128;
     static constexpr jg::u32 kBlockN = 128;
     static constexpr jg::u32 kBlockK = 64;

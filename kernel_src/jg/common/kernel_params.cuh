@@ -70,10 +70,9 @@ struct OperandParams<0> : GemmParams {
     static constexpr const TensorMap *operand_maps = nullptr;
 };
 
-// Boxes of a few rows of K, with which a block ends where a group does: maps of A with
-// kTailRows[0] and kTailRows[1] of them, then those of B (tile/tile_loader.cuh).
+// Boxes with which a block of K ends where a group does: maps of A, of Config::kTailRows
+// rows of K and of one, then those of B (tile/tile_loader.cuh).
 constexpr u32 kTailBoxes = 2;
-constexpr u32 kTailRows[kTailBoxes] = {8, 1};
 
 template <u32 kOperandCount, u32 kTailMaps>
 struct KernelParams : OperandParams<kOperandCount> {

@@ -93,7 +93,7 @@ class GroupRows {
 template <class Config>
 class RowBlocks {
   public:
-    static constexpr u32 kRows = 128; // of a block; the last one may have fewer
+    static constexpr u32 kRows = Config::kRowsOfBlock; // the last one may have fewer
 
     template <class ShapeT>
     JG_DEVICE explicit RowBlocks(const ShapeT &shape)

@@ -37,15 +37,15 @@ struct OperandLoader {
     }
 
     // A block of K of which only the first `own` are the group's; the rest is zero. `maps`:
-    // of each of kTailRows; `beyond`: K where the matrix has ended.
+    // of boxes of kRows of K and of one; `beyond`: K where the matrix has ended.
+    template <u32 kRows>
     static JG_DEVICE void load_end(u8 *tile, const TensorMap *maps, u64 *barrier, u16 mask,
                                    u32 slice, u32 row, u32 k, u32 batch, u32 own,
                                    u32 beyond)
     {
         static_assert(!Operand::kKMajor && Operand::kSwizzleBytes == 128, "rows of K");
         constexpr u32 kSliceK = Operand::kBlockK / kSlices;
-        constexpr u32 kRows = kTailRows[0];
-        static_assert(kSliceK % kRows == 0 && kTailRows[1] == 1, "rows of a slice");
+        static_assert(kSliceK % kRows == 0, "rows of a slice");
         const u32 before = min_u32(own, slice * kSliceK);
         const u32 end = min_u32(own - before, kSliceK);
         for_each_box(slice, row, k, [&](u32 offset, u32 inner, u32 outer, u32 half) {
@@ -196,12 +196,13 @@ class TileLoader {
     {
         const u32 own = work.k_end - k;
         const u32 beyond = max_u32(k_, 1); // a map has one element of K at least
-        LoaderA::load_end(a_tile, tail_maps_, barrier, cluster_.a_mask(),
-                          cluster_.a_slice(), work.row, k,
-                          map_batch<Config>(work, a_batch_step_), own, beyond);
-        LoaderB::load_end(b_tile, tail_maps_ + kTailBoxes, barrier, cluster_.b_mask(),
-                          cluster_.b_slice(), work.col + cluster_.pair_rank() * kBRows, k,
-                          map_batch<Config>(work, b_batch_step_), own, beyond);
+        LoaderA::template load_end<Config::kTailRows>(
+            a_tile, tail_maps_, barrier, cluster_.a_mask(), cluster_.a_slice(), work.row, k,
+            map_batch<Config>(work, a_batch_step_), own, beyond);
+        LoaderB::template load_end<Config::kTailRows>(
+            b_tile, tail_maps_ + kTailBoxes, barrier, cluster_.b_mask(), cluster_.b_slice(),
+            work.col + cluster_.pair_rank() * kBRows, k,
+            map_batch<Config>(work, b_batch_step_), own, beyond);
     }
 
     const TensorMap *a_map_;

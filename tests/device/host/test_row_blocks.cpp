@@ -23,7 +23,7 @@ struct RowsConfig
     : OrderConfig<kColumns ? kTileCols : kTileRows, kColumns ? kTileRows : kTileCols,
                   kColumns ? kAcrossRows : kAlongRows, kColumns ? kAlongRows : kAcrossRows,
                   2, kAlongM, 1> {
-    static constexpr u32 kGroups = kGroupCount, kRowBlocks = 16;
+    static constexpr u32 kGroups = kGroupCount, kRowBlocks = 16, kRowsOfBlock = 128;
     static constexpr GroupBy kGroupBy = GroupBy::kRows;
     static constexpr bool kTransposed = kColumns;
     // In rows and columns of D.
