@@ -100,10 +100,10 @@ JG_DEVICE constexpr u64 wgmma_descriptor_k_step()
 #define JG_OUT_8(c, o) c(d[o]), c(d[o + 1]), c(d[o + 2]), c(d[o + 3]), \
     c(d[o + 4]), c(d[o + 5]), c(d[o + 6]), c(d[o + 7])
 #define JG_OUT_32(c, o) JG_OUT_8(c, o), JG_OUT_8(c, o + 8), JG_OUT_8(c, o + 16), JG_OUT_8(c, o + 24)
-#define JG_WGMMA_ONE(N, KIND, REGS, A, B, P, TAIL)                                            \
-    "wgmma.mma_async.sync.aligned.m64n" N KIND " {" REGS "}, " A ", " B ", " P TAIL ";\n"
+#define JG_WGMMA_ONE(N, REGS, KIND, TAIL, P)                                                  \
+    "wgmma.mma_async.sync.aligned.m64n" N KIND " {" REGS "}, a, b, " P TAIL ";\n"
 #define JG_WGMMA_NEXT(AS, BS) "add.u64 a, a, " AS ";\nadd.u64 b, b, " BS ";\n"
-#define JG_WGMMA_FOUR(N, KIND, TAIL, REGS, A, B, P, AS, BS, ...)                               \
+#define JG_WGMMA_FOUR(N, REGS, A, B, P, KIND, TAIL, AS, BS, ...)                              \
     asm volatile("{\n"                                                                        \
                  ".reg .pred p, one;\n"                                                       \
                  ".reg .b64 a, b;\n"                                                          \
@@ -111,38 +111,23 @@ JG_DEVICE constexpr u64 wgmma_descriptor_k_step()
                  "setp.eq.b32 one, 0, 0;\n"                                                   \
                  "mov.b64 a, " A ";\n"                                                        \
                  "mov.b64 b, " B ";\n"                                                        \
-                 JG_WGMMA_ONE(N, KIND, REGS, "a", "b", "p", TAIL)                             \
+                 JG_WGMMA_ONE(N, REGS, KIND, TAIL, "p")                                       \
                  JG_WGMMA_NEXT(AS, BS)                                                        \
-                 JG_WGMMA_ONE(N, KIND, REGS, "a", "b", "one", TAIL)                           \
+                 JG_WGMMA_ONE(N, REGS, KIND, TAIL, "one")                                     \
                  JG_WGMMA_NEXT(AS, BS)                                                        \
-                 JG_WGMMA_ONE(N, KIND, REGS, "a", "b", "one", TAIL)                           \
+                 JG_WGMMA_ONE(N, REGS, KIND, TAIL, "one")                                     \
                  JG_WGMMA_NEXT(AS, BS)                                                        \
-                 JG_WGMMA_ONE(N, KIND, REGS, "a", "b", "one", TAIL)                           \
-                 "}\n" : __VA_ARGS__ : "l"(a), "l"(b), "r"(accumulate), "n"(kTransposeA),     \
-                 "n"(kTransposeB), "n"(kAStep), "n"(kBStep))
-// Negations of A and B (none), and which of them are MN-major; s8 has neither.
-#define JG_TAIL_16(TA, TB) ", 1, 1, " TA ", " TB
-#define JG_TAIL ", 1, 1"
+                 JG_WGMMA_ONE(N, REGS, KIND, TAIL, "one")                                     \
+                 "}\n" : __VA_ARGS__ : "l"(a), "l"(b), "r"(accumulate),                        \
+                 "C"(Steps::Kind::kText), "C"(Steps::Tail::kText), "n"(kAStep), "n"(kBStep))
 #define JG_F(x) "+f"(x)
 #define JG_R(x) "+r"(x)
 // OUT(c): the registers, each as constraint c.
-#define JG_WGMMA(N, REGS, A, B, P, TA, TB, AS, BS, OUT)                                       \
-    if constexpr (IsSame<TypeA, bf16>::value) {                                               \
-        JG_WGMMA_FOUR(N, "k16.f32.bf16.bf16", JG_TAIL_16(TA, TB), REGS, A, B, P, AS, BS, OUT(JG_F)); \
-    } else if constexpr (IsSame<TypeA, f16>::value) {                                         \
-        JG_WGMMA_FOUR(N, "k16.f32.f16.f16", JG_TAIL_16(TA, TB), REGS, A, B, P, AS, BS, OUT(JG_F)); \
-    } else if constexpr (IsSame<TypeA, tf32>::value) {                                        \
-        JG_WGMMA_FOUR(N, "k8.f32.tf32.tf32", JG_TAIL, REGS, A, B, P, AS, BS, OUT(JG_F));      \
-    } else if constexpr (IsSame<TypeA, s8>::value) {                                          \
-        JG_WGMMA_FOUR(N, "k32.s32.s8.s8", "", REGS, A, B, P, AS, BS, OUT(JG_R));              \
-    } else if constexpr (IsSame<TypeA, e4m3>::value && IsSame<TypeB, e4m3>::value) {          \
-        JG_WGMMA_FOUR(N, "k32.f32.e4m3.e4m3", JG_TAIL, REGS, A, B, P, AS, BS, OUT(JG_F));     \
-    } else if constexpr (IsSame<TypeA, e4m3>::value) {                                        \
-        JG_WGMMA_FOUR(N, "k32.f32.e4m3.e5m2", JG_TAIL, REGS, A, B, P, AS, BS, OUT(JG_F));     \
-    } else if constexpr (IsSame<TypeB, e4m3>::value) {                                        \
-        JG_WGMMA_FOUR(N, "k32.f32.e5m2.e4m3", JG_TAIL, REGS, A, B, P, AS, BS, OUT(JG_F));     \
+#define JG_WGMMA(OUT, ...)                                                                    \
+    if constexpr (IsSame<TypeA, s8>::value) {                                                 \
+        JG_WGMMA_FOUR(__VA_ARGS__, OUT(JG_R));                                                \
     } else {                                                                                  \
-        JG_WGMMA_FOUR(N, "k32.f32.e5m2.e5m2", JG_TAIL, REGS, A, B, P, AS, BS, OUT(JG_F));     \
+        JG_WGMMA_FOUR(__VA_ARGS__, OUT(JG_F));                                                \
     }
 #define JG_OUT_64N(c) JG_OUT_32(c, 0)
 #define JG_OUT_128N(c) JG_OUT_32(c, 0), JG_OUT_32(c, 32)
@@ -150,25 +135,78 @@ JG_DEVICE constexpr u64 wgmma_descriptor_k_step()
 #define JG_OUT_256N(c) JG_OUT_32(c, 0), JG_OUT_32(c, 32), JG_OUT_32(c, 64), JG_OUT_32(c, 96)
 // clang-format on
 
-// What the tensor core takes together.
+// What the tensor core takes together, and its name in the instruction, behind N.
 template <class TypeA, class TypeB>
-struct WgmmaTakes {
-    static constexpr bool kEightBitFloats =
-        (IsSame<TypeA, e4m3>::value || IsSame<TypeA, e5m2>::value) &&
-        (IsSame<TypeB, e4m3>::value || IsSame<TypeB, e5m2>::value);
-    static constexpr bool kValue =
-        kEightBitFloats || (IsSame<TypeA, TypeB>::value &&
-                            (IsSame<TypeA, bf16>::value || IsSame<TypeA, f16>::value ||
-                             IsSame<TypeA, tf32>::value || IsSame<TypeA, s8>::value));
+struct WgmmaKind {
+    static constexpr bool kTaken = false;
+};
+template <>
+struct WgmmaKind<bf16, bf16> {
+    static constexpr bool kTaken = true;
+    static constexpr char kText[] = "k16.f32.bf16.bf16";
+};
+template <>
+struct WgmmaKind<f16, f16> {
+    static constexpr bool kTaken = true;
+    static constexpr char kText[] = "k16.f32.f16.f16";
+};
+template <>
+struct WgmmaKind<tf32, tf32> {
+    static constexpr bool kTaken = true;
+    static constexpr char kText[] = "k8.f32.tf32.tf32";
+};
+template <>
+struct WgmmaKind<s8, s8> {
+    static constexpr bool kTaken = true;
+    static constexpr char kText[] = "k32.s32.s8.s8";
+};
+template <>
+struct WgmmaKind<e4m3, e4m3> {
+    static constexpr bool kTaken = true;
+    static constexpr char kText[] = "k32.f32.e4m3.e4m3";
+};
+template <>
+struct WgmmaKind<e4m3, e5m2> {
+    static constexpr bool kTaken = true;
+    static constexpr char kText[] = "k32.f32.e4m3.e5m2";
+};
+template <>
+struct WgmmaKind<e5m2, e4m3> {
+    static constexpr bool kTaken = true;
+    static constexpr char kText[] = "k32.f32.e5m2.e4m3";
+};
+template <>
+struct WgmmaKind<e5m2, e5m2> {
+    static constexpr bool kTaken = true;
+    static constexpr char kText[] = "k32.f32.e5m2.e5m2";
+};
+
+// Its last operands: negations of A and B (none), and which of them are MN-major. s8 has
+// neither.
+template <u32 kBits, bool kIntegers, bool kAKMajor, bool kBKMajor>
+struct WgmmaTail {
+    static constexpr char kText[] = ", 1, 1";
+};
+template <>
+struct WgmmaTail<8, true, true, true> {
+    static constexpr char kText[] = "";
+};
+template <bool kAKMajor, bool kBKMajor>
+struct WgmmaTail<16, false, kAKMajor, kBKMajor> {
+    static constexpr char kText[] = {',', ' ', '1',
+                                     ',', ' ', '1',
+                                     ',', ' ', kAKMajor ? '0' : '1',
+                                     ',', ' ', kBKMajor ? '0' : '1',
+                                     '\0'};
 };
 
 template <class TypeA, class TypeB, bool kAKMajor, bool kBKMajor>
 struct WgmmaSteps {
-    static_assert(WgmmaTakes<TypeA, TypeB>::kValue, "wgmma does not take A and B together");
+    using Kind = WgmmaKind<TypeA, TypeB>;
+    using Tail = WgmmaTail<8 * sizeof(TypeA), IsSame<TypeA, s8>::value, kAKMajor, kBKMajor>;
+    static_assert(Kind::kTaken, "wgmma does not take A and B together");
     static_assert(sizeof(TypeA) == 2 || (kAKMajor && kBKMajor),
                   "wgmma takes inputs of other than 16 bits K-major only");
-    static constexpr int kTransposeA = kAKMajor ? 0 : 1;
-    static constexpr int kTransposeB = kBKMajor ? 0 : 1;
     static constexpr u64 kAStep = wgmma_descriptor_k_step<kAKMajor>();
     static constexpr u64 kBStep = wgmma_descriptor_k_step<kBKMajor>();
 };
@@ -181,13 +219,13 @@ template <class TypeA, class TypeB, bool kAKMajor, bool kBKMajor>
 struct Wgmma<TypeA, TypeB, 64, kAKMajor, kBKMajor>
     : WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor> {
     using Steps = WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor>;
-    using Steps::kAStep, Steps::kBStep, Steps::kTransposeA, Steps::kTransposeB;
+    using Steps::kAStep, Steps::kBStep;
 
     template <class Accumulator>
     static JG_DEVICE void issue(Accumulator (&d)[32], u64 a, u64 b, u32 accumulate)
     {
         // clang-format off
-        JG_WGMMA("64", JG_REGS_0, "%32", "%33", "%34", "%35", "%36", "%37", "%38", JG_OUT_64N)
+        JG_WGMMA(JG_OUT_64N, "64", JG_REGS_0, "%32", "%33", "%34", "%35", "%36", "%37", "%38")
         // clang-format on
     }
 };
@@ -196,13 +234,13 @@ template <class TypeA, class TypeB, bool kAKMajor, bool kBKMajor>
 struct Wgmma<TypeA, TypeB, 128, kAKMajor, kBKMajor>
     : WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor> {
     using Steps = WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor>;
-    using Steps::kAStep, Steps::kBStep, Steps::kTransposeA, Steps::kTransposeB;
+    using Steps::kAStep, Steps::kBStep;
 
     template <class Accumulator>
     static JG_DEVICE void issue(Accumulator (&d)[64], u64 a, u64 b, u32 accumulate)
     {
         // clang-format off
-        JG_WGMMA("128", JG_REGS_0 ", " JG_REGS_1, "%64", "%65", "%66", "%67", "%68", "%69", "%70", JG_OUT_128N)
+        JG_WGMMA(JG_OUT_128N, "128", JG_REGS_0 ", " JG_REGS_1, "%64", "%65", "%66", "%67", "%68", "%69", "%70")
         // clang-format on
     }
 };
@@ -211,13 +249,13 @@ template <class TypeA, class TypeB, bool kAKMajor, bool kBKMajor>
 struct Wgmma<TypeA, TypeB, 192, kAKMajor, kBKMajor>
     : WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor> {
     using Steps = WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor>;
-    using Steps::kAStep, Steps::kBStep, Steps::kTransposeA, Steps::kTransposeB;
+    using Steps::kAStep, Steps::kBStep;
 
     template <class Accumulator>
     static JG_DEVICE void issue(Accumulator (&d)[96], u64 a, u64 b, u32 accumulate)
     {
         // clang-format off
-        JG_WGMMA("192", JG_REGS_0 ", " JG_REGS_1 ", " JG_REGS_2, "%96", "%97", "%98", "%99", "%100", "%101", "%102", JG_OUT_192N)
+        JG_WGMMA(JG_OUT_192N, "192", JG_REGS_0 ", " JG_REGS_1 ", " JG_REGS_2, "%96", "%97", "%98", "%99", "%100", "%101", "%102")
         // clang-format on
     }
 };
@@ -226,13 +264,13 @@ template <class TypeA, class TypeB, bool kAKMajor, bool kBKMajor>
 struct Wgmma<TypeA, TypeB, 256, kAKMajor, kBKMajor>
     : WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor> {
     using Steps = WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor>;
-    using Steps::kAStep, Steps::kBStep, Steps::kTransposeA, Steps::kTransposeB;
+    using Steps::kAStep, Steps::kBStep;
 
     template <class Accumulator>
     static JG_DEVICE void issue(Accumulator (&d)[128], u64 a, u64 b, u32 accumulate)
     {
         // clang-format off
-        JG_WGMMA("256", JG_REGS_0 ", " JG_REGS_1 ", " JG_REGS_2 ", " JG_REGS_3, "%128", "%129", "%130", "%131", "%132", "%133", "%134", JG_OUT_256N)
+        JG_WGMMA(JG_OUT_256N, "256", JG_REGS_0 ", " JG_REGS_1 ", " JG_REGS_2 ", " JG_REGS_3, "%128", "%129", "%130", "%131", "%132", "%133", "%134")
         // clang-format on
     }
 };
@@ -244,8 +282,6 @@ struct Wgmma<TypeA, TypeB, 256, kAKMajor, kBKMajor>
 #undef JG_WGMMA
 #undef JG_R
 #undef JG_F
-#undef JG_TAIL
-#undef JG_TAIL_16
 #undef JG_WGMMA_FOUR
 #undef JG_WGMMA_NEXT
 #undef JG_WGMMA_ONE

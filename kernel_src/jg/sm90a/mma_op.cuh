@@ -27,7 +27,7 @@ class MmaOp {
     using Sums = Accumulator<A>[Partition::kMmaColumns / 2]; // of one multiplication
     // Accumulators of 8-bit floats keep 13 fraction bits: each stage's is added up in f32
     // registers.
-    static constexpr bool kPromotes = ptx::WgmmaTakes<A, B>::kEightBitFloats;
+    static constexpr bool kPromotes = kBits<A> == 8 && !sums_integers<A>();
     static_assert(kPromotes || !promotes_block_scales<Config>(),
                   "scales are those of promoted sums");
 
