@@ -29,8 +29,9 @@ class ConsumerOrder {
     // Before block `k` of K.
     JG_DEVICE void hold(u32 k) const
     {
-        if (consumer_ == 1 && is_kept() && k + kLead == k_blocks_) {
-            ptx::named_barrier_sync(kBarrier, kThreads);
+        if constexpr (kLead > 0) {
+            const bool holds = (consumer_ == 1) & is_kept() & (k + kLead == k_blocks_);
+            ptx::named_barrier_sync_if(holds, kBarrier, kThreads);
         }
     }
 
@@ -47,7 +48,7 @@ class ConsumerOrder {
     // second has released the last stage of the item before, so it is never two ahead.
     JG_DEVICE bool is_kept() const
     {
-        return kLead > 0 && k_blocks_ >= Config::kStages;
+        return (kLead > 0) & (k_blocks_ >= Config::kStages);
     }
 
     u32 consumer_, k_blocks_;
