@@ -11,6 +11,7 @@
 #include "plan/split.h"
 #include "source/compiled_function.h"
 #include "source/embedded.h"
+#include "source/modules.h"
 
 enum { EPILOGUE_NAME_SHOWN = 16 /* bytes of an epilogue's name in an entry's name */ };
 
@@ -179,8 +180,8 @@ static int64_t result_bits(const struct jg_problem *problem)
     return bits;
 }
 
-/* How exact the snippet's results are, whether it takes two accumulators, and random
- * numbers (jg/epilogue/user_epilogue.cuh). */
+/* How exact the snippet's results are, and whether it takes two accumulators
+ * (jg/epilogue/user_epilogue.cuh). */
 static void print_traits(const struct jg_problem *problem, struct jg_str *out)
 {
     const struct jg_epilogue *epilogue = problem->epilogue;
@@ -191,9 +192,6 @@ static void print_traits(const struct jg_problem *problem, struct jg_str *out)
     }
     if (epilogue != NULL && epilogue->is_gated) {
         jg_str_puts(out, "#define JG_GATED 1\n");
-    }
-    if (epilogue != NULL && epilogue->is_random) {
-        jg_str_puts(out, "#define JG_RANDOM 1\n");
     }
 }
 
@@ -563,6 +561,7 @@ jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
     if (choice->config.launch.trace) {
         jg_str_puts(text, "#define JG_TRACE 1\n");
     }
+    jg_print_modules(problem, choice, text);
     jg_str_printf(text, "#include <%s>\n\n", header);
     print_config(problem, choice, text);
     print_epilogue(problem->epilogue, text);
@@ -587,6 +586,7 @@ jit_gemm_status jg_source_assemble_snippet(const struct jg_epilogue *epilogue,
     const struct jg_problem problem = {.epilogue = epilogue};
     print_operands(&problem, out);
     print_traits(&problem, out);
+    jg_print_snippet_modules(epilogue, out);
     jg_str_puts(out, "#include <jg/epilogue/user_epilogue.cuh>\n\n");
     print_epilogue(epilogue, out);
     return jg_str_status(out);

@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 5, sm_90a
+// jit_gemm 0.1.0, source format 6, sm_90a
 // problem: m=256 n=256 k=64 a=f16 epilogue=everything config=kernel=gemm tile=128x192x64 cluster=1x1 stages=2 raster=m raster_group=4 out_stages=2 pdl=1
 // config: kernel=gemm tile=128x192x64 cluster=1x1 stages=2 raster=m raster_group=4 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW) \
@@ -8,6 +8,8 @@
     JG_ROW(3, m, MatrixInput, f16) \
     JG_ROW(4, aux, MatrixOutput, f32)
 #define JG_RESULT_BITS 24
+#include <jg/epilogue/prelude.cuh>
+#include <jg/epilogue/vector_epilogue.cuh>
 #include <jg/sm90a/gemm_kernel.cuh>
 
 #line 1 "jit_gemm_config"

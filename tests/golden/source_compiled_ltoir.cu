@@ -1,8 +1,9 @@
-// jit_gemm 0.1.0, source format 5, sm_90a
+// jit_gemm 0.1.0, source format 6, sm_90a
 // problem: m=256 n=256 k=64 a=bf16 epilogue=leaky config=kernel=reference
 // config: kernel=reference
 #define JG_OPERANDS(JG_ROW) \
     JG_ROW(0, bias, RowVectorInput, bf16)
+#include <jg/epilogue/prelude.cuh>
 #include <jg/reference/reference_kernel.cuh>
 
 #line 1 "jit_gemm_config"

@@ -1,10 +1,12 @@
-// jit_gemm 0.1.0, source format 5, sm_90a
+// jit_gemm 0.1.0, source format 6, sm_90a
 // problem: m=512 n=384 k=256 a=bf16 layout=tt d_layout=column a_scale=vector epilogue=test config=kernel=gemm tile=128x128x64 cluster=2x1 stages=2 raster=m raster_group=4 out_stages=2 pdl=1
 // config: kernel=gemm tile=128x128x64 cluster=2x1 stages=2 raster=m raster_group=4 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW) \
     JG_ROW(0, bias, ColumnVectorInput, f32) \
     JG_ROW(1, u, RowVectorInput, f32)
 #define JG_RESULT_BITS 8
+#include <jg/epilogue/prelude.cuh>
+#include <jg/epilogue/fragment_epilogue.cuh>
 #include <jg/sm90a/gemm_kernel.cuh>
 
 #line 1 "jit_gemm_config"

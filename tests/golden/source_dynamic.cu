@@ -1,7 +1,8 @@
-// jit_gemm 0.1.0, source format 5, sm_90a
+// jit_gemm 0.1.0, source format 6, sm_90a
 // problem: m=512 n=512 k=4096 a=f16 d=f32 dynamic=m config=kernel=gemm tile=64x128x64 cluster=1x1 stages=6 raster=n raster_group=2 out_stages=1 pdl=0
 // config: kernel=gemm tile=64x128x64 cluster=1x1 stages=6 raster=n raster_group=2 out_stages=1 pdl=0 split_k=1
 #define JG_OPERANDS(JG_ROW)
+#include <jg/epilogue/fragment_epilogue.cuh>
 #include <jg/sm90a/gemm_kernel.cuh>
 
 #line 1 "jit_gemm_config"

@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 5, sm_90a
+// jit_gemm 0.1.0, source format 6, sm_90a
 // problem: m=512 n=1024 k=256 a=e4m3 d=bf16 b_scale=vector pair=halves epilogue=swiglu config=kernel=gemm tile=128x128x128 cluster=2x1 stages=4 raster=m raster_group=1 out_stages=2 pdl=1
 // config: kernel=gemm tile=128x128x128 cluster=2x1 stages=4 raster=m raster_group=1 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW) \
@@ -6,6 +6,9 @@
     JG_ROW(0, b1, Gate1VectorInput, bf16)
 #define JG_RESULT_BITS 8
 #define JG_GATED 1
+#include <jg/epilogue/gate_operands.cuh>
+#include <jg/epilogue/prelude.cuh>
+#include <jg/epilogue/fragment_epilogue.cuh>
 #include <jg/sm90a/gemm_kernel.cuh>
 
 #line 1 "jit_gemm_config"

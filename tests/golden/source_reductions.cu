@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 5, sm_90a
+// jit_gemm 0.1.0, source format 6, sm_90a
 // problem: m=300 n=264 k=256 a=bf16 epilogue=test config=kernel=gemm tile=64x128x64 cluster=1x1 stages=2 raster=m raster_group=4 out_stages=2 pdl=1
 // config: kernel=gemm tile=64x128x64 cluster=1x1 stages=2 raster=m raster_group=4 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW) \
@@ -10,6 +10,9 @@
     JG_ROW(5, p, Block1x32Sum, bf16) \
     JG_ROW(6, q, Block1x16Min, f32)
 #define JG_RESULT_BITS 24
+#include <jg/epilogue/prelude.cuh>
+#include <jg/epilogue/reductions.cuh>
+#include <jg/epilogue/vector_epilogue.cuh>
 #include <jg/sm90a/gemm_kernel.cuh>
 
 #line 1 "jit_gemm_config"

@@ -1,8 +1,9 @@
-// jit_gemm 0.1.0, source format 5, sm_90a
+// jit_gemm 0.1.0, source format 6, sm_90a
 // problem: m=17 n=333 k=1 a=bf16 d=f32 layout=nn epilogue=test config=kernel=reference
 // config: kernel=reference
 #define JG_OPERANDS(JG_ROW)
 #define JG_RESULT_BITS 24
+#include <jg/epilogue/prelude.cuh>
 #include <jg/reference/reference_kernel.cuh>
 
 #line 1 "jit_gemm_config"

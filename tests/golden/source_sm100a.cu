@@ -1,9 +1,11 @@
-// jit_gemm 0.1.0, source format 5, sm_100a
+// jit_gemm 0.1.0, source format 6, sm_100a
 // problem: m=4096 n=512 k=4096 a=bf16 c=bf16 dynamic=m epilogue=test config=kernel=gemm mma=256x128 cta_group=2 cluster=4x1 scheduler=clc k_group=1 stages=5 acc_stages=2 raster=n raster_group=2 out_stages=2 pdl=1
 // config: kernel=gemm mma=256x128 cta_group=2 cluster=4x1 scheduler=clc k_group=1 stages=5 acc_stages=2 raster=n raster_group=2 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW) \
     JG_ROW(0, bias, RowVectorInput, bf16)
 #define JG_RESULT_BITS 8
+#include <jg/epilogue/prelude.cuh>
+#include <jg/epilogue/vector_epilogue.cuh>
 #include <jg/sm100a/gemm_kernel.cuh>
 
 #line 1 "jit_gemm_config"

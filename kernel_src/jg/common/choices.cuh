@@ -2,6 +2,7 @@
 // What the plan chose, or the problem says, by name: values of Config's constants
 // (lib/source/assemble.c).
 #pragma once
+#include <jg/common/types.cuh>
 
 namespace jg {
 
@@ -20,5 +21,11 @@ enum class Prefetch { kNone, kA, kB };
 // of a block of K, in pieces of 128 or 8 rows by 4 blocks, or those of 4 blocks of K
 // (docs/scales.md).
 enum class ScaleLayout { kRow, kColumn, k128x4, k8x4, kMnK4 };
+
+// No scales of D's blocks: Config::DScale is this, or an OutputScale
+// (epilogue/output_scale.cuh).
+struct NoOutputScale {
+    static constexpr u32 kBlock = 0;
+};
 
 } // namespace jg

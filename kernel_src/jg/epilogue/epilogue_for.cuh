@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
 // EpilogueFor: which of the two ways out a kernel takes. The plan decides
-// (lib/plan/output.c), and Config says it.
+// (lib/plan/output.c), and Config says it. The unit includes that one's file.
 #pragma once
-#include <jg/epilogue/fragment_epilogue.cuh>
-#include <jg/epilogue/vector_epilogue.cuh>
+#include <jg/epilogue/epilogue_load.cuh>
+#include <jg/epilogue/partition.cuh>
 
 namespace jg {
+
+template <class Config, class Epilogue, class Partition>
+class FragmentEpilogue; // fragment_epilogue.cuh
+template <class Config, class Epilogue, class Partition>
+class VectorEpilogue; // vector_epilogue.cuh
 
 enum class EpilogueKind { kFragments, kVectors };
 

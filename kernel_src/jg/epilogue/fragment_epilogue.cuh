@@ -9,6 +9,7 @@
 // that holds accumulators. Waits for accumulators, which `acc` gives back, and for buffers
 // of store tiles; signals nobody.
 #pragma once
+#include <jg/common/math.cuh>
 #include <jg/common/work_tile.cuh>
 #include <jg/epilogue/accumulator.cuh>
 #include <jg/epilogue/fragment_store.cuh>

@@ -15,11 +15,6 @@
 
 namespace jg {
 
-// A D whose elements are worth what is stored.
-struct NoOutputScale {
-    static constexpr u32 kBlock = 0;
-};
-
 // The greatest finite element.
 template <class T>
 constexpr f32 kGreatest = 0.0f;

@@ -160,3 +160,23 @@ JG_DEVICE f32 gelu_tanh(f32 x)
 }
 
 } // namespace jg::prelude
+
+// What user_epilogue.cuh puts in scope.
+// clang-format off
+#define JG_PRELUDE                                                                         \
+    using jg::prelude::abs;                                                                \
+    using jg::prelude::clamp;                                                              \
+    using jg::prelude::exp;                                                                \
+    using jg::prelude::fma;                                                                \
+    using jg::prelude::gelu;                                                               \
+    using jg::prelude::gelu_tanh;                                                          \
+    using jg::prelude::log;                                                                \
+    using jg::prelude::max;                                                                \
+    using jg::prelude::min;                                                                \
+    using jg::prelude::relu;                                                               \
+    using jg::prelude::rsqrt;                                                              \
+    using jg::prelude::sigmoid;                                                            \
+    using jg::prelude::silu;                                                               \
+    using jg::prelude::sqrt;                                                               \
+    using jg::prelude::tanh;
+// clang-format on

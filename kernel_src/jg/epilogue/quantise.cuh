@@ -18,16 +18,6 @@
 
 namespace jg {
 
-struct NoBlocks {
-    static constexpr bool kInStep = false;
-    static constexpr bool kSpread = false;
-
-    template <class Staging>
-    JG_DEVICE NoBlocks(const Staging &, u32)
-    {
-    }
-};
-
 // Of a vector's elements that exist; NaN if one of them is.
 template <class CoordT>
 JG_DEVICE f32 find_amax(const CoordT &coord, const f32 (&values)[8])
@@ -227,28 +217,6 @@ class SpreadBlocks {
     Staging staging_;
     u32 team_;
     f32 amax_; // of row kept_row() of the block so far
-};
-
-// What a Config asks for, beside reductions or not, and the staging buffer for that.
-template <class Config, class Partition, bool kReduces, u32 kBlock = Config::DScale::kBlock>
-struct BlocksFor {
-    using Type = StepBlocks<Config, Partition>;
-};
-template <class Config, class Partition, bool kReduces>
-struct BlocksFor<Config, Partition, kReduces, 0> {
-    using Type = NoBlocks;
-};
-template <class Config, class Partition, bool kReduces>
-struct BlocksFor<Config, Partition, kReduces, 128> {
-    using Type = SpreadBlocks<Config, Partition, kReduces>;
-};
-template <class Blocks, class Partition, bool kSpread = Blocks::kSpread>
-struct StagingOf {
-    using Type = typename StagingBufferFor<Partition>::Type;
-};
-template <class Blocks, class Partition>
-struct StagingOf<Blocks, Partition, true> {
-    using Type = typename Blocks::Staging;
 };
 
 } // namespace jg

@@ -401,15 +401,4 @@ class ReducingTeam {
     u32 scratch_;
 };
 
-// For epilogues that reduce nothing.
-struct NoReducingTeam {
-    template <class ShapeT>
-    JG_DEVICE NoReducingTeam(u64, const ShapeT &, const WorkTile &, const u8 *, u32)
-    {
-    }
-    JG_DEVICE void enter_step(u32) {}
-    JG_DEVICE void enter_pass(u32) {}
-    JG_DEVICE void leave_tile() const {}
-};
-
 } // namespace jg

@@ -2,8 +2,10 @@
 // The struct around the user's snippet.
 //
 // The source unit defines JG_OPERANDS(JG_ROW) as a list of
-// JG_ROW(index, name, Kind, type), JG_GATED where the snippet takes two accumulators, and
-// JG_RANDOM where it calls `uniform`, then writes
+// JG_ROW(index, name, Kind, type), and JG_GATED where the snippet takes two accumulators.
+// Before this file it includes what the snippet needs beside scalars, vectors and matrices:
+// reductions.cuh, gate_operands.cuh, prelude.cuh and random.cuh (lib/source/modules.c).
+// Then it writes
 //
 //     JG_EPILOGUE_BEGIN
 //     ... the snippet ...
@@ -13,11 +15,7 @@
 // members, and the snippet as the body of a function whose parameters are the names in
 // scope. `d` starts as the first accumulator. What is called when: operands.cuh.
 #pragma once
-#include <jg/epilogue/gate_operands.cuh>
 #include <jg/epilogue/operands.cuh>
-#include <jg/epilogue/prelude.cuh>
-#include <jg/epilogue/random.cuh>
-#include <jg/epilogue/reductions.cuh>
 
 // clang-format off
 #ifdef JG_GATED
@@ -29,11 +27,15 @@
 #define JG_ACC_VALUES                                          acc
 #define JG_ACC_FIRST                                           acc
 #endif
-#ifdef JG_RANDOM
+#ifndef JG_PRELUDE
+#define JG_PRELUDE
+#endif
+#ifdef JG_UNIFORM
 // coord.col is a multiple of 8. So written, the compiler sees that neighbours share a counter.
 #define JG_VECTOR_COLUMN(coord, i)                             ((coord.col & ~7u) | i)
 #else
 #define JG_VECTOR_COLUMN(coord, i)                             (coord.col + i)
+#define JG_UNIFORM
 #endif
 #define JG_OPERAND_COUNT(index, name, Kind, type)              + jg::Kind<jg::type>::kParams
 #define JG_OPERAND_HAS_FRAGMENT(index, name, Kind, type)       && jg::Kind<jg::type>::kHasFragment
@@ -164,22 +166,8 @@
                                       const int batch, const int M, const int N,           \
                                       const int K JG_OPERANDS(JG_OPERAND_PARAMETER))       \
         {                                                                                  \
-            using jg::prelude::abs;                                                        \
-            using jg::prelude::clamp;                                                      \
-            using jg::prelude::exp;                                                        \
-            using jg::prelude::fma;                                                        \
-            using jg::prelude::gelu;                                                       \
-            using jg::prelude::gelu_tanh;                                                  \
-            using jg::prelude::log;                                                        \
-            using jg::prelude::max;                                                        \
-            using jg::prelude::min;                                                        \
-            using jg::prelude::relu;                                                       \
-            using jg::prelude::rsqrt;                                                      \
-            using jg::prelude::sigmoid;                                                    \
-            using jg::prelude::silu;                                                       \
-            using jg::prelude::sqrt;                                                       \
-            using jg::prelude::tanh;                                                       \
-            [[maybe_unused]] const jg::Uniform uniform = {row, col, batch};                \
+            JG_PRELUDE                                                                     \
+            JG_UNIFORM                                                                     \
             {
 
 #define JG_EPILOGUE_END }}};

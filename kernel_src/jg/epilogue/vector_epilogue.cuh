@@ -14,13 +14,27 @@
 #include <jg/common/math.cuh>
 #include <jg/epilogue/accumulator.cuh>
 #include <jg/epilogue/epilogue_load.cuh>
-#include <jg/epilogue/quantise.cuh>
+#include <jg/epilogue/output_blocks.cuh>
 #include <jg/epilogue/scales.cuh>
 #include <jg/epilogue/staging.cuh>
 #include <jg/epilogue/user_epilogue.cuh>
 #include <jg/ptx/cluster.cuh>
 
 namespace jg {
+
+template <class Config, class Load, class Partition, class Staging>
+class ReducingTeam; // reducing_team.cuh
+
+// Where nothing is reduced.
+struct NoReducingTeam {
+    template <class ShapeT>
+    JG_DEVICE NoReducingTeam(u64, const ShapeT &, const WorkTile &, const u8 *, u32)
+    {
+    }
+    JG_DEVICE void enter_step(u32) {}
+    JG_DEVICE void enter_pass(u32) {}
+    JG_DEVICE void leave_tile() const {}
+};
 
 template <class Config, class Epilogue, class Partition>
 class VectorEpilogue {

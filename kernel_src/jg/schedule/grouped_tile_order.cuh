@@ -18,8 +18,6 @@
 #include <jg/schedule/group_rows.cuh>
 #include <jg/schedule/k_range.cuh>
 #include <jg/schedule/raster.cuh>
-#include <jg/schedule/row_block_tile_order.cuh>
-#include <jg/schedule/tile_order.cuh>
 #include <jg/schedule/work_item.cuh>
 
 namespace jg {
@@ -123,26 +121,6 @@ class GroupedTileOrder {
     u32 across_; // cluster tiles of a group across its rows
     u32 cluster_m_, cluster_n_;
     KRange<Config> range_;
-};
-
-// The list of a kernel with groups.
-template <class Config, GroupBy kBy = Config::kGroupBy>
-struct GroupOrderFor {
-    using Type = GroupedTileOrder<Config>;
-};
-template <class Config>
-struct GroupOrderFor<Config, GroupBy::kRows> {
-    using Type = RowBlockTileOrder<Config>;
-};
-
-// The list that a kernel has.
-template <class Config, bool kHasGroups = (Config::kGroups > 0)>
-struct OrderFor {
-    using Type = typename GroupOrderFor<Config>::Type;
-};
-template <class Config>
-struct OrderFor<Config, false> {
-    using Type = TileOrder<Config>;
 };
 
 } // namespace jg

@@ -6,7 +6,7 @@
 // Called by: see scheduler_for.cuh. Nothing is waited for or signalled.
 #pragma once
 #include <jg/schedule/advance.cuh>
-#include <jg/schedule/grouped_tile_order.cuh>
+#include <jg/schedule/order_for.cuh>
 
 namespace jg {
 

@@ -8,7 +8,6 @@
 #pragma once
 #include <jg/epilogue/epilogue_for.cuh>
 #include <jg/epilogue/output_frame.cuh>
-#include <jg/epilogue/partial_sums.cuh>
 #include <jg/pipeline/warpgroup_signals.cuh>
 #include <jg/sm100a/accum_reader.cuh>
 #include <jg/sm100a/clc_scheduler.cuh>
@@ -19,8 +18,21 @@
 #include <jg/sm100a/roles.cuh>
 #include <jg/sm100a/smem.cuh>
 #include <jg/sm100a/tmem.cuh>
-#include <jg/tile/thread_loader.cuh>
 #include <jg/tile/tile_loader.cuh>
+
+namespace jg {
+
+// What few kernels have, and their units include.
+template <class Config, class Partition>
+class PartialSums; // epilogue/partial_sums.cuh
+template <class Config, class ShapeT>
+class ThreadLoader; // tile/thread_loader.cuh
+template <class Loader, class Producer>
+class FilledStages; // tile/thread_loader.cuh
+template <class Accumulators, class Partials, class Partition>
+class SummedAccumulators; // epilogue/partial_sums.cuh
+
+} // namespace jg
 
 namespace jg::sm100a {
 

@@ -8,7 +8,6 @@
 #pragma once
 #include <jg/epilogue/epilogue_for.cuh>
 #include <jg/epilogue/output_frame.cuh>
-#include <jg/epilogue/partial_sums.cuh>
 #include <jg/pipeline/warpgroup_signals.cuh>
 #include <jg/schedule/scheduler_for.cuh>
 #include <jg/sm90a/accumulators.cuh>
@@ -16,8 +15,19 @@
 #include <jg/sm90a/mma_op.cuh>
 #include <jg/sm90a/roles.cuh>
 #include <jg/sm90a/smem.cuh>
-#include <jg/tile/thread_loader.cuh>
 #include <jg/tile/tile_loader.cuh>
+
+namespace jg {
+
+// What few kernels have, and their units include.
+template <class Config, class Partition>
+class PartialSums; // epilogue/partial_sums.cuh
+template <class Config, class ShapeT>
+class ThreadLoader; // tile/thread_loader.cuh
+template <class Loader, class Producer>
+class FilledStages; // tile/thread_loader.cuh
+
+} // namespace jg
 
 namespace jg::sm90a {
 

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// BlocksFor: what the epilogue by vectors does with scales of D's blocks: nothing, or what
+// the classes of quantise.cuh do. A unit whose D has such scales includes that file.
+#pragma once
+#include <jg/epilogue/staging.cuh>
+
+namespace jg {
+
+template <class Config, class Partition>
+struct StepBlocks; // quantise.cuh
+template <class Config, class Partition, bool kReduces>
+class SpreadBlocks; // quantise.cuh
+
+struct NoBlocks {
+    static constexpr bool kInStep = false;
+    static constexpr bool kSpread = false;
+
+    template <class Staging>
+    JG_DEVICE NoBlocks(const Staging &, u32)
+    {
+    }
+};
+
+// What a Config asks for, beside reductions or not, and the staging buffer for that.
+template <class Config, class Partition, bool kReduces, u32 kBlock = Config::DScale::kBlock>
+struct BlocksFor {
+    using Type = StepBlocks<Config, Partition>;
+};
+template <class Config, class Partition, bool kReduces>
+struct BlocksFor<Config, Partition, kReduces, 0> {
+    using Type = NoBlocks;
+};
+template <class Config, class Partition, bool kReduces>
+struct BlocksFor<Config, Partition, kReduces, 128> {
+    using Type = SpreadBlocks<Config, Partition, kReduces>;
+};
+template <class Blocks, class Partition, bool kSpread = Blocks::kSpread>
+struct StagingOf {
+    using Type = typename StagingBufferFor<Partition>::Type;
+};
+template <class Blocks, class Partition>
+struct StagingOf<Blocks, Partition, true> {
+    using Type = typename Blocks::Staging;
+};
+
+} // namespace jg
