@@ -4,9 +4,10 @@
 // JG_TRACE) writes when the role began and ended each tile, once it had what it waited for,
 // into the buffer that the host has set; what does not fit there is left out.
 //
-// Without both it is empty. Called by: schedule/role_work.cuh for each role, `next` for
-// each tile, `begin` and `end` around the work on it; and by those who wait first for what
-// the role works on, whose `begin` is the one that counts. After `settle` none counts.
+// Without both there is nothing of it. Called by: schedule/role_work.cuh for each role,
+// `next` for each tile, `begin` and `end` around the work on it; and by those who wait
+// first for what the role works on, whose `begin` is the one that counts. After `settle`
+// none counts.
 #pragma once
 #include <jg/debug/waits.cuh>
 
@@ -97,6 +98,10 @@ class Recorder {
 
 constexpr bool kTraces = false;
 
+#endif
+
+#if defined(JG_DEBUG) && !defined(JG_TRACE)
+
 struct Recorder {
     JG_DEVICE Recorder(Role, u32, bool) {}
     JG_DEVICE void enter(Role) {}
@@ -108,6 +113,10 @@ struct Recorder {
 
 #endif
 
+#if defined(JG_DEBUG) || defined(JG_TRACE)
+
+constexpr bool kIsTracked = true;
+
 class Track {
   public:
     // `which`: 0 or 1, where two of a CTA have the role. `records`: of all threads that
@@ -115,7 +124,7 @@ class Track {
     JG_DEVICE explicit Track(Role role, u32 which = 0, bool records = true)
         : recorder_(role, which, records), home_(role), role_(role)
     {
-#ifdef JG_DEBUG
+#    ifdef JG_DEBUG
         if (writes_slot()) {
             Slot &own = slot();
             own.role = role;
@@ -124,14 +133,14 @@ class Track {
             own.warp = threadIdx.x / 32;
             own.state = State::kWorks;
         }
-#endif
+#    endif
     }
 
     JG_DEVICE void next(const WorkTile &tile)
     {
         recorder_.next(tile);
         role_ = home_;
-#ifdef JG_DEBUG
+#    ifdef JG_DEBUG
         if (writes_slot()) {
             Slot &own = slot();
             own.role = role_;
@@ -140,16 +149,16 @@ class Track {
             own.batch = tile.batch;
             own.split = tile.split;
         }
-#endif
+#    endif
     }
     JG_DEVICE void begin()
     {
         recorder_.begin();
-#ifdef JG_DEBUG
+#    ifdef JG_DEBUG
         if (writes_slot()) {
             slot().role = role_;
         }
-#endif
+#    endif
     }
     // All that the work on the tile waited for at its begin is there.
     JG_DEVICE void settle()
@@ -173,5 +182,18 @@ class Track {
     Recorder recorder_;
     Role home_, role_;
 };
+
+#else
+
+constexpr bool kIsTracked = false;
+
+struct Track {
+    JG_DEVICE Track(Role, u32, bool) {}
+    JG_DEVICE void begin() {}
+    JG_DEVICE void settle() {}
+    JG_DEVICE void enter(Role) {}
+};
+
+#endif
 
 } // namespace jg::debug

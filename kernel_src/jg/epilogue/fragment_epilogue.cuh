@@ -113,8 +113,10 @@ class FragmentEpilogue {
         template <class Params>
         JG_DEVICE void load(const Params &params, const CoordT &coord)
         {
-            operands.load(params.operands, coord);
-            scales.load(params, coord);
+            if constexpr (!Config::kPlain) {
+                operands.load(params.operands, coord);
+                scales.load(params, coord);
+            }
         }
     };
 
@@ -213,18 +215,22 @@ class FragmentEpilogue {
 #pragma unroll
         for (u32 i = 0; i < 8; ++i) {
             const u32 group = i / 4, half = i / 2 % 2, element = i % 2;
-            const FragmentIndex at{fragment, half, 2 * pair + group, element};
-            const u32 row = first.row + (kTransposed ? at.column() : at.lane());
-            const u32 col = first.col + (kTransposed ? at.lane() : at.column());
             const f32 bits = acc.acc[fragment][8 * pair + i];
-            f32 value = inputs.scales.factor(alpha_, at) * accumulator_value<A>(bits);
-            if constexpr (Config::kGated) {
-                const f32 acc1 = inputs.scales.gated_factor(alpha_, at) *
-                                 accumulator_value<A>(acc.gated[fragment][8 * pair + i]);
-                value =
-                    inputs.operands.apply(value, acc1, shape, row, col, first.batch, at);
-            } else {
-                value = inputs.operands.apply(value, shape, row, col, first.batch, at);
+            f32 value = alpha_ * accumulator_value<A>(bits);
+            if constexpr (!Config::kPlain) {
+                const FragmentIndex at{fragment, half, 2 * pair + group, element};
+                const u32 row = first.row + (kTransposed ? at.column() : at.lane());
+                const u32 col = first.col + (kTransposed ? at.lane() : at.column());
+                value = inputs.scales.factor(alpha_, at) * accumulator_value<A>(bits);
+                if constexpr (Config::kGated) {
+                    const f32 acc1 =
+                        inputs.scales.gated_factor(alpha_, at) *
+                        accumulator_value<A>(acc.gated[fragment][8 * pair + i]);
+                    value = inputs.operands.apply(value, acc1, shape, row, col, first.batch,
+                                                  at);
+                } else {
+                    value = inputs.operands.apply(value, shape, row, col, first.batch, at);
+                }
             }
             values[group][half][element] = d_element.finish(value, bits);
         }

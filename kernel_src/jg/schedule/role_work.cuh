@@ -10,11 +10,11 @@
 
 namespace jg {
 
-// An item in a role's hands.
+// An item in a role's hands, where somebody looks.
+template <class Track>
 class HeldItem : public WorkItem {
   public:
-    JG_DEVICE HeldItem(const WorkItem &item, debug::Track &track)
-        : WorkItem(item), track_(track)
+    JG_DEVICE HeldItem(const WorkItem &item, Track &track) : WorkItem(item), track_(track)
     {
         track_.next(item);
         track_.begin();
@@ -27,7 +27,7 @@ class HeldItem : public WorkItem {
     }
 
   private:
-    debug::Track &track_;
+    Track &track_;
 };
 
 template <class Iterator>
@@ -44,9 +44,13 @@ class RoleWork {
     {
         return iterator_.has_work();
     }
-    JG_DEVICE HeldItem next()
+    JG_DEVICE auto next()
     {
-        return HeldItem(iterator_.next(), track_);
+        if constexpr (debug::kIsTracked) {
+            return HeldItem<debug::Track>(iterator_.next(), track_);
+        } else {
+            return iterator_.next();
+        }
     }
     // From here on the same threads work on the item in another role.
     JG_DEVICE void enter(debug::Role role)
