@@ -19,6 +19,8 @@
 #else
 #    pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
+#include <jg/epilogue/random.cuh> /* before the frame of snippets, as in a unit */
+
 #include <jg/common/cluster_shape.cuh>
 #include <jg/common/kernel_params.cuh>
 #include <jg/epilogue/epilogue_for.cuh>
@@ -26,7 +28,6 @@
 #include <jg/epilogue/gate_operands.cuh>
 #include <jg/epilogue/partial_sums.cuh>
 #include <jg/epilogue/quantise.cuh>
-#include <jg/epilogue/random.cuh>
 #include <jg/epilogue/reductions.cuh>
 #include <jg/epilogue/staging.cuh>
 #include <jg/epilogue/vector_epilogue.cuh>
@@ -82,7 +83,7 @@ struct AnyConfig {
     static constexpr u32 kStoreTileRows = 0, kStoreTileSwizzleBytes = 128;
     static constexpr u32 kInputAlignment = 16, kOutputAlignment = 16;
     static constexpr bool kAKMajor = true, kBKMajor = true, kColumnMajor = false;
-    static constexpr bool kTransposed = false, kHasC = false, kPlain = true;
+    static constexpr bool kTransposed = false, kHasC = false, kPlain = false;
     static constexpr bool kGated = false, kGateInA = false, kGateHalves = false;
     static constexpr u32 kGateColumns = 0;
     static constexpr bool kRasterAlongM = true, kSplitSerial = true, kThreadLoads = false;
