@@ -152,8 +152,7 @@ static jit_gemm_status load_result(const struct create *create,
     const jit_gemm_status status =
         jg_module_load(create->context->device, &request, &gemm->kernel); /* 10 */
     if (none_fits) {
-        misfit->unfit_ctas =
-            choice.config.layout.cluster_m * choice.config.layout.cluster_n;
+        misfit->unfit_ctas = jg_cluster_ctas(&choice.config);
     }
     misfit->is_rejected =
         is_refused && jg_step_reject(create->context, &create->stop, &result->binary);

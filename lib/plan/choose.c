@@ -137,6 +137,19 @@ static void resolve_mma(struct jg_config_override *override)
     override->has_swap_ab = true; /* 0 where it was not */
 }
 
+/* Parts of K in a cluster leave it no other CTAs, unless the override asks for some and
+ * hears why it cannot have them. */
+static void resolve_cluster(struct jg_config_override *override)
+{
+    struct jg_config *wanted = &override->values;
+    if (!override->has_split_order || wanted->launch.split_order != JG_SPLIT_CLUSTER ||
+        (override->has_split_k && wanted->launch.split_k <= 1) || override->has_cluster) {
+        return;
+    }
+    wanted->layout.cluster_m = wanted->layout.cluster_n = 1;
+    override->has_cluster = true;
+}
+
 /* How many parts of this candidate's shape differ from what the override names. */
 static int count_differences(const struct jg_config_override *override,
                              const struct jg_config *config)
@@ -367,6 +380,7 @@ jit_gemm_status jg_config_choose(const struct jg_arch *arch,
     JG_TRY(jg_arch_check(arch, problem));
     JG_TRY(jg_config_check_keys(&override, arch->name, arch->config_keys));
     resolve_mma(&override);
+    resolve_cluster(&override);
     struct jg_trial best = {.problem = problem, .facts = facts, .override = &override};
     (void)jg_trial_reject(&best, "%s has no candidates", arch->name);
     return choose_gemm(arch, &best, ret_choice, trace);

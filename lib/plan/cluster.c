@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/cluster.h"
 
+#include <stdio.h>
+
 #include "base/math.h"
 #include "plan/groups.h"
 #include "plan/split.h"
@@ -8,21 +10,33 @@
 /* Tiles and CTA counts are 32-bit numbers in the kernel. */
 #define MAX_TILES ((INT64_C(1) << 31) - 1)
 
+/* What makes a cluster as large as it is, for messages. */
+static void name_cluster(const struct jg_config *config, char *text, size_t size)
+{
+    if (jg_cluster_parts(config) > 1) {
+        snprintf(text, size, "split_k=%d split_order=cluster", config->launch.split_k);
+    } else {
+        snprintf(text, size, "cluster=%dx%d", config->layout.cluster_m,
+                 config->layout.cluster_n);
+    }
+}
+
 bool jg_cluster_check(struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
     const struct jg_device_facts *facts = trial->facts;
-    const int cluster = layout->cluster_m * layout->cluster_n;
+    const int cluster = jg_cluster_ctas(&trial->config);
+    char name[48];
+    name_cluster(&trial->config, name, sizeof(name));
     if (cluster > facts->sm_count) {
-        return jg_trial_reject(trial, "cluster=%dx%d does not fit on %d multiprocessors",
-                               layout->cluster_m, layout->cluster_n, facts->sm_count);
+        return jg_trial_reject(trial, "%s does not fit on %d multiprocessors", name,
+                               facts->sm_count);
     }
     if (facts->most_cluster_ctas > 0 && cluster > facts->most_cluster_ctas) {
-        return jg_trial_reject(trial,
-                               "cluster=%dx%d: the device holds no cluster of %d CTAs",
-                               layout->cluster_m, layout->cluster_n, cluster);
+        return jg_trial_reject(trial, "%s: the device holds no cluster of %d CTAs", name,
+                               cluster);
     }
-    if (jg_loads_by_threads(trial->problem) && cluster > 1) {
+    if (jg_loads_by_threads(trial->problem) && layout->cluster_m * layout->cluster_n > 1) {
         return jg_trial_reject(
             trial,
             "cluster=%dx%d: with input_align=%d threads load A and B, each CTA's for "
@@ -32,9 +46,14 @@ bool jg_cluster_check(struct jg_trial *trial)
     return true;
 }
 
+int jg_cluster_ctas(const struct jg_config *config)
+{
+    return config->layout.cluster_m * config->layout.cluster_n * jg_cluster_parts(config);
+}
+
 int jg_resident_ctas(const struct jg_config *config, const struct jg_device_facts *facts)
 {
-    const int cluster = config->layout.cluster_m * config->layout.cluster_n;
+    const int cluster = jg_cluster_ctas(config);
     return facts->sm_count / cluster * cluster;
 }
 
@@ -53,7 +72,7 @@ static bool has_resident_grid(const struct jg_config *config)
 static int64_t count_busy_clusters(const struct jg_config *config, int64_t tiles,
                                    int64_t resident)
 {
-    const int64_t parts = jg_max(config->launch.split_k, 1);
+    const int64_t parts = jg_workspace_parts(config);
     /* Without an overflow: tiles fit 32 bits, their parts may not. */
     const int64_t wanted = tiles < resident ? tiles * parts : resident;
     return jg_max(jg_min(wanted, resident) / parts, 1) * parts;
@@ -63,7 +82,7 @@ int64_t jg_grid_clusters(const struct jg_config *config, int64_t tiles, int64_t 
                          int64_t resident)
 {
     if (!has_resident_grid(config)) {
-        return tiles * batch * jg_max(config->launch.split_k, 1);
+        return tiles * batch * jg_workspace_parts(config);
     }
     /* Below 2^63 also where nobody has counted the tiles of all batches. */
     return count_busy_clusters(config, tiles < resident ? tiles * batch : tiles, resident);
@@ -74,8 +93,9 @@ static void size_grid(struct jg_trial *trial)
     const struct jg_config *config = &trial->config;
     struct jg_derived *derived = &trial->derived;
     const int resident = jg_resident_ctas(config, trial->facts);
-    const int cluster = config->layout.cluster_m * config->layout.cluster_n;
-    const int64_t tiles = derived->tiles / cluster;
+    const int cluster = jg_cluster_ctas(config);
+    const int ctas_of_tiles = config->layout.cluster_m * config->layout.cluster_n;
+    const int64_t tiles = derived->tiles / ctas_of_tiles;
     derived->grid_ctas =
         (int)jg_grid_clusters(config, tiles, 1, resident / cluster) * cluster;
     derived->busy_ctas =
@@ -129,17 +149,17 @@ static bool count_tiles(const struct jg_trial *trial, int64_t *ret_tiles)
 bool jg_tiles_count(struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
-    const int split_k = trial->config.launch.split_k;
+    const int parts = jg_workspace_parts(&trial->config);
     struct jg_derived *derived = &trial->derived;
     if (!count_tiles(trial, &derived->tiles) || derived->tiles > MAX_TILES) {
         return jg_trial_reject(trial,
                                "the problem has more than %lld tiles of %dx%d; split it",
                                (long long)MAX_TILES, layout->tile_m, layout->tile_n);
     }
-    if (split_k > 1 && derived->tiles > JG_WORKSPACE_TILES) {
+    if (parts > 1 && derived->tiles > JG_WORKSPACE_TILES) {
         return jg_trial_reject(
             trial, "split_k=%d: a workspace has locks for %d tiles, the problem has %lld",
-            split_k, JG_WORKSPACE_TILES, (long long)derived->tiles);
+            parts, JG_WORKSPACE_TILES, (long long)derived->tiles);
     }
     size_grid(trial);
     return size_workspace(trial);

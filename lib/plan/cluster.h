@@ -9,6 +9,8 @@
  * though threads load A and B, which work for their own CTA only. */
 bool jg_cluster_check(struct jg_trial *trial);
 
+/* CTAs of a cluster: those that share inputs, or those that have parts of K. */
+int jg_cluster_ctas(const struct jg_config *config);
 /* CTAs that fit at once (one per multiprocessor), in whole clusters. */
 int jg_resident_ctas(const struct jg_config *config, const struct jg_device_facts *facts);
 /* Tiles along one dimension, padded to whole clusters. */

@@ -40,8 +40,9 @@ enum jg_raster {
 
 /* In which order the parts of a tile's sum are added up. */
 enum jg_split_order {
-    JG_SPLIT_SERIAL = 0,   /* that of K: the same bits in every launch */
-    JG_SPLIT_UNORDERED = 1 /* the first, then as they come, then the last */
+    JG_SPLIT_SERIAL = 0,    /* that of K: the same bits in every launch */
+    JG_SPLIT_UNORDERED = 1, /* the first, then as they come, then the last */
+    JG_SPLIT_CLUSTER = 2    /* that of K, by the CTAs of a cluster, without a workspace */
 };
 
 /* The operand whose first tiles are brought to L2 while the grid before still runs. */

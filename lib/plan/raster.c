@@ -39,8 +39,8 @@ static struct raster_cost rate_raster(const struct jg_trial *trial, struct raste
     const bool along_m = raster.along == JG_RASTER_ALONG_M;
     const struct side along = along_m ? m : n;
     const struct side across = along_m ? n : m; /* which groups divide */
-    const int64_t at_once = jg_resident_ctas(&trial->config, trial->facts) /
-                            (layout->cluster_m * layout->cluster_n);
+    const int64_t at_once =
+        jg_resident_ctas(&trial->config, trial->facts) / jg_cluster_ctas(&trial->config);
     const int64_t width = jg_min(raster.group, across.tiles);
     const int64_t length = jg_min(jg_ceil_div(at_once, width), along.tiles);
     const int64_t groups = jg_ceil_div(across.tiles, width);

@@ -17,7 +17,7 @@ struct jg_workspace_use jg_split_use(const struct jg_config *config, int64_t til
 {
     const int64_t tile_bytes =
         (int64_t)config->layout.tile_m * config->layout.tile_n * (int64_t)sizeof(float);
-    if (config->launch.split_k <= 1) {
+    if (jg_workspace_parts(config) <= 1) {
         return (struct jg_workspace_use){0};
     }
     return (struct jg_workspace_use){
@@ -35,6 +35,25 @@ int64_t jg_split_blocks(const struct jg_trial *trial)
                        jg_max(trial->config.launch.split_k, 1));
 }
 
+/* Of a cluster whose CTAs have the parts. */
+static bool check_cluster_parts(struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const int parts = jg_cluster_parts(&trial->config);
+    if (parts > JG_MAX_CLUSTER_PARTS) {
+        return jg_trial_reject(
+            trial, "split_k=%d split_order=cluster: a cluster has at most %d parts of K",
+            parts, JG_MAX_CLUSTER_PARTS);
+    }
+    if (parts > 1 && layout->cluster_m * layout->cluster_n > 1) {
+        return jg_trial_reject(trial,
+                               "cluster=%dx%d split_order=cluster: CTAs that have parts of "
+                               "K share no inputs: cluster=1x1",
+                               layout->cluster_m, layout->cluster_n);
+    }
+    return true;
+}
+
 bool jg_split_check(struct jg_trial *trial)
 {
     const struct jg_product *product = &trial->product;
@@ -45,16 +64,29 @@ bool jg_split_check(struct jg_trial *trial)
             split_k, (long long)product->k.size, (long long)count_blocks(product),
             jg_tile_k(product));
     }
-    return true;
+    return check_cluster_parts(trial);
 }
 
-/* In serial order each part waits for the one before it. Unordered, two waits lie one after
- * the other: that of the others for the first part, and that of the last part for all. Rows
- * and columns beyond the problem are not moved. */
+enum { BARRIERS_OF_WARP = 3 };
+
+int64_t jg_cluster_sums_bytes(const struct jg_config *config, int warps)
+{
+    const struct jg_config_layout *layout = &config->layout;
+    if (jg_cluster_parts(config) <= 1) {
+        return 0;
+    }
+    return (int64_t)layout->tile_m * layout->tile_n * (int64_t)sizeof(float) +
+           (int64_t)warps * BARRIERS_OF_WARP * (int64_t)sizeof(uint64_t);
+}
+
+/* In a cluster nobody waits for a workspace. In serial order each part waits for the one
+ * before it. Unordered, two waits lie one after the other: that of the others for the first
+ * part, and that of the last part for all. Rows and columns beyond the problem are not
+ * moved. */
 struct jg_split_cost jg_split_cost_of(const struct jg_trial *trial)
 {
     const struct jg_config *config = &trial->config;
-    const int waits = (int)jg_max(config->launch.split_k, 1) - 1;
+    const int waits = jg_workspace_parts(config) - 1;
     const bool is_serial = config->launch.split_order == JG_SPLIT_SERIAL;
     return (struct jg_split_cost){
         .sums_bytes = (double)jg_min(config->layout.tile_m, trial->product.m.size) *
@@ -107,7 +139,10 @@ static int find_fastest(const struct jg_arch *arch, const struct jg_trial *trial
 void jg_split_choose(const struct jg_arch *arch, struct jg_trial *trial)
 {
     const struct jg_config_override *override = trial->override;
-    const bool is_open = !override->has_split_k && trial->problem->workspace_limit > 0;
+    const bool in_cluster = override->has_split_order &&
+                            override->values.launch.split_order == JG_SPLIT_CLUSTER;
+    const bool is_open =
+        !override->has_split_k && (in_cluster || trial->problem->workspace_limit > 0);
     const int named = override->has_split_k ? override->values.launch.split_k : 1;
     complete(arch, trial, is_open ? find_fastest(arch, trial) : named);
 }

@@ -6,6 +6,25 @@
 #include "plan/reduction.h"
 #include "plan/trial.h"
 
+enum { JG_MAX_CLUSTER_PARTS = 8 }; /* CTAs of a cluster that every device holds */
+
+/* CTAs of a cluster that each have a part of K; 1 where they do not. */
+static inline int jg_cluster_parts(const struct jg_config *config)
+{
+    const bool is_split = config->launch.split_k > 1;
+    return is_split && config->launch.split_order == JG_SPLIT_CLUSTER
+               ? config->launch.split_k
+               : 1;
+}
+
+/* Parts of K that clusters have, one each, and add up in a workspace; 1: there is no need
+ * of one. */
+static inline int jg_workspace_parts(const struct jg_config *config)
+{
+    return config->launch.split_k > 1 ? config->launch.split_k / jg_cluster_parts(config)
+                                      : 1;
+}
+
 /* A workspace begins with words that are zero between launches, whichever kernel uses it:
  * what one kernel leaves behind is then never taken for a lock by the next. First the locks
  * of the tiles, two each, where K is split; then the counters of reductions. */
@@ -17,19 +36,23 @@ enum {
 };
 
 /* What of a workspace a launch with this many tiles of a CTA takes to split K: locks, then
- * sums. Nothing where K is not split. */
+ * sums. Nothing where K is not split, or in clusters. */
 struct jg_workspace_use jg_split_use(const struct jg_config *config, int64_t tiles);
 
 /* Completes the trial's config with the override's number of parts of K, or with that of
  * the least predicted time among those that the problem's limit on the workspace allows. */
 void jg_split_choose(const struct jg_arch *arch, struct jg_trial *trial);
-/* False with a reason if K has fewer blocks than parts. */
+/* False with a reason if K has fewer blocks than parts, or if no cluster has so many. */
 bool jg_split_check(struct jg_trial *trial);
 /* Blocks of K of the longest part. */
 int64_t jg_split_blocks(const struct jg_trial *trial);
+/* Bytes of shared memory in which the CTAs of a cluster add up their parts of K
+ * (jg/epilogue/cluster_sums.cuh), of which `warps` of each hold accumulators; 0 where they
+ * do not. */
+int64_t jg_cluster_sums_bytes(const struct jg_config *config, int warps);
 /* What the parts of a tile's sum cost between their main loops and the epilogue: bytes of
- * f32 that a CTA stores, or loads, at a time, and how many times one CTA waits for another.
- */
+ * f32 that a CTA stores, or loads, at a time, and how many times one CTA waits for what
+ * another has put into the workspace. */
 struct jg_split_cost {
     double sums_bytes;
     int steps;

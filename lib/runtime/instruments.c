@@ -34,7 +34,8 @@ static const char *const ring_names[] = {"input tiles",
                                          "work",
                                          "the sign that the load has begun",
                                          "the sign that the first inputs were sent",
-                                         "scales of blocks"};
+                                         "scales of blocks",
+                                         "sums of the cluster's parts of K"};
 enum { RING_PARTS = sizeof(ring_names) / sizeof(ring_names[0]) };
 
 static const char *name_of(const char *const *names, size_t count, uint32_t index)

@@ -11,6 +11,7 @@
 #include "compile/build.h"
 #include "cuda/device.h"
 #include "plan/choose.h"
+#include "plan/cluster.h"
 #include "plan/groups.h"
 
 struct jg_debug_slot;
@@ -40,8 +41,7 @@ struct jg_kernel {
 
 static inline int jg_kernel_cluster_ctas(const struct jg_kernel *kernel)
 {
-    const int ctas =
-        kernel->choice.config.layout.cluster_m * kernel->choice.config.layout.cluster_n;
+    const int ctas = jg_cluster_ctas(&kernel->choice.config);
     return ctas > 1 ? ctas : 1;
 }
 

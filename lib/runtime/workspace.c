@@ -20,7 +20,7 @@ static bool folds_tiles(const struct jg_kernel *kernel)
 /* Why the kernel needs a workspace; NULL if it needs none. */
 static const char *find_need(const struct jg_kernel *kernel)
 {
-    const bool splits = kernel->choice.config.launch.split_k > 1;
+    const bool splits = jg_workspace_parts(&kernel->choice.config) > 1;
     if (folds_tiles(kernel)) {
         return splits ? "splits K and has reductions," : "has reductions";
     }
@@ -60,7 +60,8 @@ static int64_t count_tiles(const struct jg_kernel *kernel,
         jg_product_size(&kernel->choice.product, params->m, params->n);
     const struct jg_cluster_tiles tiles =
         jg_kernel_cluster_tiles(kernel, size.m, size.n, params->batch);
-    return tiles.tiles * tiles.batch * jg_kernel_cluster_ctas(kernel);
+    const struct jg_config_layout *layout = &kernel->choice.config.layout;
+    return tiles.tiles * tiles.batch * layout->cluster_m * layout->cluster_n;
 }
 
 /* What the launch takes of its workspace, if that has as many words. */
@@ -70,7 +71,7 @@ static jit_gemm_status measure(const struct jg_kernel *kernel,
 {
     const struct jg_config *config = &kernel->choice.config;
     const int64_t tiles = count_tiles(kernel, params);
-    if (config->launch.split_k > 1 && tiles > JG_WORKSPACE_TILES) {
+    if (jg_workspace_parts(config) > 1 && tiles > JG_WORKSPACE_TILES) {
         return jg_fail(
             JIT_GEMM_ERR_UNSUPPORTED, "args.workspace",
             "split the matrix over several launches, or create the kernel "

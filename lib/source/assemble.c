@@ -414,6 +414,7 @@ static void print_tiles(const struct jg_choice *choice, struct jg_str *out)
     if (config->launch.split_k > 1) {
         print_number("kPartialsOffset", JG_WORKSPACE_SUMS_OFFSET, out);
         print_flag("kSplitSerial", config->launch.split_order == JG_SPLIT_SERIAL, out);
+        print_flag("kSplitInCluster", config->launch.split_order == JG_SPLIT_CLUSTER, out);
     }
 }
 

@@ -223,6 +223,51 @@ Test(split_k, serial_order_gives_the_sum_of_the_parts_in_the_order_of_k)
     }
 }
 
+/* Which the test above compares with the sums of single parts. */
+Test(split_k, cluster_gives_the_bits_of_serial_order_without_a_workspace)
+{
+    static const struct {
+        const char *settings, *serial, *cluster;
+    } rows[] = {
+        {"numbers=exact,async=latest,sms=8",
+         "200x136x520 bf16 d=f32 config=tile=64x128 cluster=1x1 split_k=2",
+         "200x136x520 bf16 d=f32 config=tile=64x128 split_k=2 split_order=cluster"},
+        {"numbers=exact,async=random,seed=6,sms=8,schedule=starve",
+         "200x136x520 bf16 d=f32 config=tile=128x128 cluster=1x1 split_k=8",
+         "200x136x520 bf16 d=f32 config=tile=128x128 split_k=8 split_order=cluster"},
+        {"numbers=exact,async=reorder,seed=7,sms=8,schedule=random",
+         "200x136x520 bf16 d=f32 config=tile=64x256 cluster=1x1 split_k=5",
+         "200x136x520 bf16 d=f32 config=tile=64x256 split_k=5 split_order=cluster"},
+    };
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        struct fixture fixture;
+        open_fixture(&fixture, "sm_90a", rows[row].settings, 0);
+        jit_gemm *serial = create(&fixture, rows[row].serial);
+        jit_gemm *cluster = create(&fixture, rows[row].cluster);
+        jit_gemm *whole = create(&fixture, "200x136x520 bf16 d=f32");
+        const struct workspace workspace =
+            make_workspace(&fixture, workspace_bytes(serial));
+
+        float *expected = run(&fixture, serial, 0, 0, workspace.address);
+        float *got = run(&fixture, cluster, 0, 0, 0);
+        float *unsplit = run(&fixture, whole, 0, 0, 0);
+
+        cr_expect_eq(workspace_bytes(cluster), 0);
+        cr_expect_eq(first_difference(got, expected), (size_t)M * N, "%s: element %zu",
+                     rows[row].cluster, first_difference(got, expected));
+        cr_expect_neq(first_difference(got, unsplit), (size_t)M * N,
+                      "the test could not tell a split kernel from another");
+        free(expected);
+        free(got);
+        free(unsplit);
+        check(jit_gemm_device_free(fixture.context, workspace.base));
+        jit_gemm_destroy(&serial);
+        jit_gemm_destroy(&cluster);
+        jit_gemm_destroy(&whole);
+        close_fixture(&fixture);
+    }
+}
+
 enum { KERNELS = 3, ROUNDS = 3 };
 
 /* The kernels of one chip take turns. */

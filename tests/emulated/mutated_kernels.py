@@ -20,6 +20,8 @@ NO_COPIES = ("no copy arrives at a barrier; threads and commits come after the C
 CONVERGES = "lanes only converge there, before an instruction that all of them execute"
 LOADED_BY_ALL = "a load of tensor memory is of the warp as a whole, and so is the wait for it"
 
+ENDS = ("reads of a CTA's memory come before its end, which is no access: out of order they are no race, and "
+        "the emulator makes them in order")
 LOADS_FIRST = "the first warp is the one that loads; what the others do comes after its copies"
 
 KERNELS = {
@@ -140,6 +142,15 @@ KERNELS = {
         "harmless": {("wait for nothing", 1): "without neighbours the drain is about speed"},
         "run": ["128x256x320", "bf16", "--arch", "sm_90a", "--config",
                 "tile=64x128 cluster=1x1 stages=3 split_k=4 split_order=unordered"],
+    },
+    # Only how the CTAs of a cluster add up their parts of K; some warps have none of D.
+    "sm_90a parts of K in a cluster": {
+        "of": "wgmma.mma_async",
+        "sms": 6,
+        "only": "parts", "harmless": {("parts: release made relaxed", 0): ENDS,
+                                      ("parts: drop bar.warp.sync", 2): ENDS},
+        "run": ["129x136x520", "bf16", "--arch", "sm_90a", "--config",
+                "tile=64x128 stages=3 split_k=3 split_order=cluster"],
     },
     # Only what reductions add (the rest is that of kernels above): a team's warps above each
     # other and side by side, in two steps.

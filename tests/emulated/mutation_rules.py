@@ -117,6 +117,11 @@ def keep_own(guard, opcode, operands):
     return f"{guard}mov.b32 {parts[0].split('|')[0]}, {parts[1]};"
 
 
+def first_rank(guard, opcode, operands):
+    parts = operand_list(operands)
+    return f"{guard}{opcode} {parts[0]}, 0;" if parts[1] == "%cluster_ctarank" else None
+
+
 def fence_before_wait(ptx):
     """tcgen05.fence::after_thread_sync stands before the wait that it is for."""
     waits = list(statement(r"mbarrier\.try_wait[\w.:]*").finditer(ptx))
@@ -187,6 +192,18 @@ RULES = {
     "reductions: drop a store": drop(r"st\.global\.u32"),
     "reductions: drop a value for another warp": drop(r"st\.shared\.f32"),
     "reductions: drop bar.sync": drop(r"(?:bar\.sync|barrier\.sync)[\w.]*"),
+    "parts: drop an arrival": drop(r"mbarrier\.arrive\.(?:relaxed|release)\.cluster[\w.:]*"),
+    "parts: the next CTA's instead": rewrite(r"mapa[\w.:]*", one_more),
+    "parts: wait for nothing": rewrite(r"mbarrier\.try_wait\.parity\.relaxed[\w.:]*",
+                                       always_ready),
+    "parts: drop fence.release": drop(r"fence\.release[\w.:]*"),
+    "parts: drop fence.acquire": drop(r"fence\.acquire[\w.:]*"),
+    "parts: release made relaxed": rewrite(r"mbarrier\.arrive\.release\.cluster[\w.:]*", relaxed),
+    "parts: drop the cluster barrier": drop(r"barrier\.cluster\.(?:arrive|wait)[\w.]*"),
+    "parts: drop bar.warp.sync": drop(r"bar\.warp\.sync"),
+    "parts: drop a store of a vector": drop(r"st\.shared\.v4\.u32"),
+    "parts: drop a load of a vector": drop(r"ld\.shared::cluster\.v4\.f32"),
+    "parts: all have the first": rewrite(r"mov\.u32", first_rank),
     "back to back: drop griddepcontrol.wait": drop(r"griddepcontrol\.wait"),
     "back to back: only the first warp waits": rewrite(r"griddepcontrol\.wait", by_one_warp(True)),
     "back to back: only the last warp waits": rewrite(r"griddepcontrol\.wait", by_one_warp(False)),

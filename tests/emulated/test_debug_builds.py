@@ -101,6 +101,18 @@ def test_a_part_of_k_that_is_not_handed_on_names_tile_and_part(folder):
             assert found and right.issuperset(found), f"{chip} {order}: {report}"
 
 
+def test_a_part_of_k_that_is_not_stored_for_the_cluster_is_reported(folder):
+    stored = r"^.*mbarrier\.arrive\.relaxed\.cluster[^;]*;\n"
+    extra = " split_k=4 split_order=cluster debug=1"
+    assert "gave up" not in run_unchanged("sm_90a", extra, folder)[0].stderr
+    done = mutate("sm_90a", lambda ptx: drop(ptx, stored, 0), folder, extra=extra)
+    assert done.returncode == 1, done.stdout
+    report = done.stderr[done.stderr.index("the kernel gave up:"):]
+    assert re.search(r"role (?:epilogue|mma), tile at row \d+ column \d+(?:, part \d of K)?: waited "
+                     r"in vain until stage 0 of sums of the cluster's parts of K was full, parity 0$",
+                     report, re.M), report
+
+
 def test_without_debug_the_emulator_has_to_notice(folder):
     for chip in CHIPS:
         done = mutate(chip, lambda ptx: drop(ptx, ARRIVAL[chip], 0), folder, extra="")

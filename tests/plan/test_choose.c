@@ -170,6 +170,14 @@ Test(choose, impossible_override_says_which_limit_is_broken)
          "out_stages pdl"},
         {"cta_group=2", "problem.config: 'cta_group' is a key of another"},
         {"stages=4 acc_stages=2", "problem.config: 'acc_stages' is a key of another"},
+        {"split_k=9 split_order=cluster",
+         "problem.config: split_k=9 split_order=cluster: a cluster has at most 8 parts of K"},
+        {"cluster=2x1 split_k=2 split_order=cluster",
+         "problem.config: cluster=2x1 split_order=cluster: CTAs that have parts of K share "
+         "no inputs: cluster=1x1"},
+        {"tile=128x256 split_k=2 split_order=cluster",
+         "problem.config: stages=2 needs 263168 bytes of shared memory, sm_90a has 232448; "
+         "at most stages=1 with tile=128x256"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct jg_problem problem = plan_problem("4096x4096x4096 bf16");
@@ -362,6 +370,56 @@ Test(choose, reference_kernel_has_no_other_field)
                         "config=kernel=reference")
                      .derived.grid_ctas,
                  65535 * 8);
+}
+
+Test(choose, parts_of_k_in_a_cluster_need_no_workspace_and_a_cluster_for_each_tile)
+{
+    const struct jg_choice serial =
+        choose("16x8192x8192 bf16 config=tile=64x128 cluster=1x1 split_k=4");
+    const struct jg_choice cluster =
+        choose("16x8192x8192 bf16 config=tile=64x128 split_k=4 split_order=cluster");
+    const struct jg_choice many =
+        choose("4096x4096x4096 bf16 config=tile=64x128 split_k=8 split_order=cluster");
+
+    cr_expect_gt(serial.derived.workspace_bytes, 0);
+    cr_expect_eq(cluster.derived.workspace_bytes, 0);
+    cr_expect_eq(cluster.config.launch.scheduler, JG_SCHEDULER_SINGLE);
+    cr_expect_eq(cluster.config.layout.cluster_m * cluster.config.layout.cluster_n, 1);
+    cr_expect_eq(cluster.derived.grid_ctas, 64 * 4);
+    cr_expect_eq(cluster.derived.busy_ctas, 132);
+    cr_expect_eq(many.derived.grid_ctas, 64 * 32 * 8);
+    cr_expect_eq(many.derived.busy_ctas, 128);
+    cr_expect_eq(many.derived.lead_stages, 0);
+}
+
+Test(choose, open_number_of_parts_is_chosen_for_a_cluster_without_a_workspace)
+{
+    const struct jg_choice choice = choose("16x4096x8192 bf16 config=split_order=cluster");
+
+    cr_expect_gt(choice.config.launch.split_k, 1);
+    cr_expect_leq(choice.config.launch.split_k, 8);
+    cr_expect_eq(choice.config.launch.split_order, JG_SPLIT_CLUSTER);
+    cr_expect_eq(choice.derived.workspace_bytes, 0);
+}
+
+Test(choose, cluster_of_parts_that_the_device_lacks_is_refused)
+{
+    struct jg_device_facts facts = hopper()->default_facts;
+    struct jg_problem problem = plan_problem("16x4096x8192 bf16");
+    struct jg_choice choice;
+    strcpy(problem.config, "split_k=8 split_order=cluster");
+
+    facts.most_cluster_ctas = 4;
+    cr_expect_eq(jg_config_choose(hopper(), &problem, &facts, &choice, NULL),
+                 JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_not_null(strstr(jg_error_text(), "split_k=8 split_order=cluster: the device "
+                                               "holds no cluster of 8 CTAs"),
+                       "%s", jg_error_text());
+    facts.sm_count = 4;
+    cr_expect_eq(jg_config_choose(hopper(), &problem, &facts, &choice, NULL),
+                 JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_not_null(strstr(jg_error_text(), "does not fit on 4 multiprocessors"), "%s",
+                       jg_error_text());
 }
 
 Test(choose, derived_sizes_follow_the_kernels_formulas)

@@ -560,6 +560,9 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
          "split_k=5: K of 200 has 4 blocks of 64, and each part needs one"},
         {"16384x16384x4096 bf16", "mma=128x64 split_k=2",
          "split_k=2: a workspace has locks for 4096 tiles, the problem has 32768"},
+        {"4096x4096x4096 bf16", "split_k=2 split_order=cluster",
+         "split_order=cluster: sm_100a adds up parts of K in a workspace: serial or "
+         "unordered"},
         {"4096x4096x4096 bf16", "tile=128x128",
          "'tile' is a key of another architecture than sm_100a; keys of sm_100a: kernel mma "
          "cta_group cluster scheduler k_group stages acc_stages raster raster_group out_stages pdl "

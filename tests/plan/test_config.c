@@ -264,6 +264,7 @@ Test(config, override_prints_in_one_order_and_parses_back)
         "split_k=64",
         "split_order=serial",
         "split_order=unordered",
+        "split_order=cluster",
         "swap_ab=0",
         "swap_ab=1",
         "tile=64x128 stages=8 pdl=1",
@@ -298,7 +299,7 @@ Test(config, every_message)
          "1 to 64"},
         {"split_k=65", "config: '65' at column 9 is no value of 'split_k'"},
         {"split_order=any", "config: 'any' at column 13 is no value of 'split_order'; give "
-                            "serial or unordered"},
+                            "serial, unordered or cluster"},
         {"swap_ab=2", "config: '2' at column 9 is no value of 'swap_ab'; give 0 or 1"},
         {"stages=4 warp=3", "config: unknown key 'warp' at column 10; keys: kernel tile "},
         {"mma=256", "config: '256' at column 5 is no value of 'mma'; give MxN"},

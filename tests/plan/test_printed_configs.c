@@ -94,6 +94,7 @@ Test(printed_configs, choice_read_again_is_equal_in_every_field)
         "1000x1000x1000 bf16 layout=tn d=f32",
         "1024x256x16384 bf16 workspace=64m",
         "512x512x512 bf16 config=split_order=unordered",
+        "16x512x8192 bf16 config=split_k=2 split_order=serial",
     };
     for (int i = 0; jg_arch_at(i) != NULL; i++) {
         for (size_t j = 0; j < sizeof(texts) / sizeof(texts[0]); j++) {

@@ -78,6 +78,33 @@ Test(launch, grid_without_a_static_share_has_a_cluster_a_tile)
     handmade_free(&made);
 }
 
+Test(launch, cluster_that_has_the_parts_of_k_is_launched_for_each_tile)
+{
+    static const struct {
+        int split_k;
+        uint32_t m, n, batch;
+        unsigned int grid;
+    } rows[] = {
+        {2, 256, 256, 1, 2 * 2},
+        {8, 256, 256, 3, 8 * 2 * 3},
+        {8, 4096, 4096, 1, 8 * 32 * 16},
+        {3, 129, 257, 1, 3 * 2 * 2},
+    };
+    struct handmade made;
+    handmade_kernel(&made);
+    struct jg_config *config = &made.kernel->choice.config;
+    config->layout.cluster_m = 1;
+    config->launch.scheduler = JG_SCHEDULER_SINGLE;
+    config->launch.split_order = JG_SPLIT_CLUSTER;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        config->launch.split_k = rows[i].split_k;
+        cr_expect_eq(jg_launch_grid(made.kernel, rows[i].m, rows[i].n, rows[i].batch),
+                     rows[i].grid, "row %zu", i);
+        cr_expect_eq(jg_kernel_cluster_ctas(made.kernel), rows[i].split_k);
+    }
+    handmade_free(&made);
+}
+
 Test(launch, grid_has_all_parts_of_k_and_no_part_of_a_tile_alone)
 {
     static const struct {

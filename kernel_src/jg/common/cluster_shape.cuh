@@ -5,26 +5,45 @@
 // n work on the same columns and share B. With a group of 2, CTAs of m = 2i and 2i + 1 are
 // a pair that multiplies as one: each holds half of the pair's columns of B, so B is
 // shared by the CTAs of the same n that are the same rank of their pair.
+//
+// Or they share nothing, and each has a part of the K of one tile: the rank is the part.
 #pragma once
 #include <jg/common/types.cuh>
 
 namespace jg {
 
-template <u32 kClusterM, u32 kClusterN, u32 kCtasOfGroup = 1>
+// Parts of K that the CTAs of a cluster have, a part each; 1: all have all of an item's.
+template <class Config, bool kSplits = (Config::kSplitK > 1)>
+struct ClusterParts {
+    static constexpr u32 kCount = 1;
+};
+template <class Config>
+struct ClusterParts<Config, true> {
+    static constexpr u32 kCount = Config::kSplitInCluster ? Config::kSplitK : 1;
+};
+
+template <u32 kClusterM, u32 kClusterN, u32 kCtasOfGroup = 1, u32 kPartsOfK = 1>
 struct ClusterShape {
     static constexpr u32 kM = kClusterM;
     static constexpr u32 kN = kClusterN;
-    static constexpr u32 kSize = kM * kN;
+    static constexpr u32 kParts = kPartsOfK;
+    static constexpr u32 kSize = kM * kN * kParts;
+    static constexpr bool kShares = kM * kN > 1; // do CTAs read each other's tiles?
     static constexpr u32 kCtaGroup = kCtasOfGroup;
     static constexpr u32 kASlices = kN; // CTAs that share a tile of A, each loads one
     static constexpr u32 kBSlices = kM / kCtaGroup;
     // Groups that multiply a tile of this CTA, its own too: whom its multicasts reach.
     static constexpr u32 kMulticastPeers = kASlices + kBSlices - 1;
     static_assert(kM % kCtaGroup == 0, "a cluster has whole pairs");
+    static_assert(kParts == 1 || !kShares, "CTAs share tiles, or the K of one");
 
     u32 m, n;
+    u32 part; // of K
 
-    JG_DEVICE explicit ClusterShape(u32 rank) : m(rank % kM), n(rank / kM) {}
+    JG_DEVICE explicit ClusterShape(u32 rank)
+        : m(rank % kM), n(kParts > 1 ? 0 : rank / kM), part(kParts > 1 ? rank : 0)
+    {
+    }
 
     // In the pair: 0 of the leader CTA, or 1.
     JG_DEVICE u32 pair_rank() const

@@ -41,6 +41,16 @@ JG_DEVICE f32 accumulator_value(f32 bits)
     }
 }
 
+// An accumulator of the type of `accumulator` from its bits.
+JG_DEVICE void set_accumulator(f32 &accumulator, f32 bits)
+{
+    accumulator = bits;
+}
+JG_DEVICE void set_accumulator(i32 &accumulator, f32 bits)
+{
+    accumulator = __float_as_int(bits);
+}
+
 // Adds the bits of an accumulator to one of the same type.
 JG_DEVICE void add_accumulator(f32 &accumulator, f32 bits)
 {

@@ -23,6 +23,7 @@
 #include <jg/common/work_tile.cuh>
 #include <jg/debug/waits.cuh>
 #include <jg/epilogue/accumulator.cuh>
+#include <jg/epilogue/accumulator_extent.cuh>
 #include <jg/epilogue/staging.cuh>
 #include <jg/ptx/cluster.cuh>
 #include <jg/ptx/global.cuh>
@@ -38,10 +39,8 @@ class PartialSums {
     static constexpr u32 kPartSteps =
         Partition::kTransposed ? 1 : Partition::kRows / Partition::kStepRows;
     static constexpr u32 kColumns = Partition::kAccColumns;
-    // Those of neighbouring elements of D.
-    static constexpr u32 kElementColumns =
-        Partition::kGateColumns > 0 && !Partition::kNeighbours ? Partition::kGateColumns
-                                                               : kColumns;
+    using Extent = AccumulatorExtent<Config, Partition>;
+    static constexpr u32 kElementColumns = Extent::kElementColumns;
     static constexpr u32 kGroups = kColumns / 8;
     static constexpr u32 kGroupBytes = kThreads * 4 * sizeof(f32); // all threads' vectors
     static constexpr u32 kBytes =
@@ -60,7 +59,7 @@ class PartialSums {
     template <class Params, class ShapeT>
     JG_DEVICE PartialSums(const Params &params, const ShapeT &shape, const WorkTile &tile,
                           u32 team, u32 warpgroup, u32 barrier_id)
-        : split_(tile.split), barrier_id_(barrier_id)
+        : split_(tile.split), barrier_id_(barrier_id), extent_(shape, tile, team)
     {
         const u32 workspace_tile = tile.workspace_tile * Partition::kWarpgroups + warpgroup;
         lock_ = params.workspace +
@@ -68,12 +67,6 @@ class PartialSums {
         sums_ = params.workspace + Config::kPartialsOffset +
                 workspace_tile * static_cast<u64>(kBytes) +
                 threadIdx.x % kThreads * (4 * sizeof(f32));
-        const u32 row = tile.row + Partition::first_row(team) + Partition::warp_row();
-        const u32 col = tile.col + Partition::first_col(team) + Partition::warp_col();
-        const u32 rows = row < shape.m ? shape.m - row : 0;
-        const u32 cols = col < shape.n ? shape.n - col : 0;
-        lanes_ = Partition::kTransposed ? cols : rows;
-        columns_ = Partition::kTransposed ? rows : cols;
     }
 
     // Any part but the last: its accumulators to the workspace tile, for the next part.
@@ -161,7 +154,7 @@ class PartialSums {
     {
 #pragma unroll
         for (u32 j = 0; j < kCount; j += kChunk / 2) {
-            const bool loads = any && is_inside(step, col + 2 * j);
+            const bool loads = any && extent_.is_inside(step, col + 2 * j);
 #pragma unroll
             for (u32 i = 0; i < Partition::kFragments; ++i) {
 #pragma unroll
@@ -180,7 +173,7 @@ class PartialSums {
     JG_DEVICE void store(u32 step, u32 col,
                          const f32 (&values)[Partition::kFragments][kChunk / 2]) const
     {
-        if (!is_inside(step, col)) {
+        if (!extent_.is_inside(step, col)) {
             return;
         }
         const bool adds = !Config::kSplitSerial && split_ > 0;
@@ -201,26 +194,13 @@ class PartialSums {
         }
     }
 
-    // Is any of this warp's lanes of the step and of the kChunk columns from `col` on an
-    // element of D? The same for the whole warp.
-    JG_DEVICE bool is_inside(u32 step, u32 col) const
-    {
-        constexpr bool kWholeLanes =
-            Partition::kTransposed ? Config::kWholeCols : Config::kWholeRows;
-        constexpr bool kWholeColumns =
-            Partition::kTransposed ? Config::kWholeRows : Config::kWholeCols;
-        const u32 element = Partition::kNeighbours ? col / 2 : col % kElementColumns;
-        return (kWholeLanes || step * Partition::kStepRows < lanes_) &&
-               (kWholeColumns || element < columns_);
-    }
-
     JG_DEVICE u64 address_of(u32 step, u32 i, u32 group) const
     {
         return sums_ + ((step * Partition::kFragments + i) * kGroups + group) * kGroupBytes;
     }
 
     u32 split_, barrier_id_;
-    u32 lanes_, columns_; // of D from this warp's first element on
+    Extent extent_;
     u64 lock_, sums_;
 };
 

@@ -21,7 +21,9 @@ class WarpgroupSignals {
     static_assert(Cluster::kSize <= kTeamThreads, "a thread arrives in each CTA");
 
     JG_DEVICE explicit WarpgroupSignals(const Cluster &cluster)
-        : arrives_((rank() < Cluster::kSize) & cluster.is_multicast_peer(rank()))
+        : arrives_(Cluster::kShares
+                       ? (rank() < Cluster::kSize) & cluster.is_multicast_peer(rank())
+                       : rank() == 0)
     {
     }
 
@@ -33,7 +35,7 @@ class WarpgroupSignals {
     JG_DEVICE void release(u64 *empty) const
     {
         if (arrives_) {
-            if constexpr (Cluster::kSize == 1) {
+            if constexpr (!Cluster::kShares) {
                 ptx::mbarrier_arrive(empty);
             } else {
                 ptx::mbarrier_arrive_remote(empty, rank());

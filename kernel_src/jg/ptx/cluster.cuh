@@ -23,6 +23,21 @@ JG_DEVICE void cluster_sync()
     // clang-format on
 }
 
+// The same in two steps, the first of which orders nothing but initialised barriers, by
+// fence_mbarrier_init.
+JG_DEVICE void cluster_arrive_relaxed()
+{
+    // clang-format off
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+    // clang-format on
+}
+JG_DEVICE void cluster_wait()
+{
+    // clang-format off
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+    // clang-format on
+}
+
 // Orders this thread's accesses for other threads of the cluster, by signals that follow.
 JG_DEVICE void fence_cluster()
 {

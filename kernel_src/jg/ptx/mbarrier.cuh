@@ -57,6 +57,19 @@ JG_DEVICE void mbarrier_arrive_remote(u64 *barrier, u32 cta_rank)
     // clang-format on
 }
 
+// The same, releasing this thread's earlier accesses to the cluster, reads of the others'
+// shared memory too.
+JG_DEVICE void mbarrier_arrive_release(u64 *barrier, u32 cta_rank)
+{
+    // clang-format off
+    asm volatile("{\n"
+                 ".reg .b32 remote;\n"
+                 "mapa.shared::cluster.u32 remote, %0, %1;\n"
+                 "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n"
+                 "}\n" :: "r"(shared_address(barrier)), "r"(cta_rank) : "memory");
+    // clang-format on
+}
+
 // The same; orders no memory at all: see fence_release_shared.
 JG_DEVICE void mbarrier_arrive_relaxed(u64 *barrier, u32 cta_rank)
 {

@@ -77,6 +77,17 @@ JG_DEVICE u32 address_in_cluster(u32 address, u32 rank)
     return mapped;
 }
 
+// From an address of the cluster.
+JG_DEVICE float4 load_cluster_4(u32 address)
+{
+    float4 v;
+    // clang-format off
+    asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w) : "r"(address) : "memory");
+    // clang-format on
+    return v;
+}
+
 // Makes kBytes zero, 1 or 2, of a CTA's own memory, or of one of its cluster.
 template <u32 kBytes, bool kInCluster>
 JG_DEVICE void clear_shared(u32 address)

@@ -53,6 +53,16 @@ JG_DEVICE void wgmma_hold_registers(f32 (&d)[kCount])
         // clang-format on
     }
 }
+template <u32 kCount>
+JG_DEVICE void wgmma_hold_registers(i32 (&d)[kCount])
+{
+#pragma unroll
+    for (u32 i = 0; i < kCount; ++i) {
+        // clang-format off
+        asm volatile("" : "+r"(d[i]) :: "memory");
+        // clang-format on
+    }
+}
 
 // Shared-memory matrix descriptor, 128-byte swizzle (PTX ISA, "matrix descriptor", sm_90
 // form): bits 0-13 address >> 4, 16-29 leading offset >> 4, 32-45 stride offset >> 4, 62-63

@@ -18,11 +18,16 @@
 // that is not done belongs to a cluster that runs and has nothing before it to do, and
 // waits for nobody.
 //
+// Where the CTAs of a cluster have the parts (Config::kSplitInCluster), a cluster tile is
+// one entry, and its CTAs, which run at the same time, wait for each other
+// (epilogue/cluster_sums.cuh).
+//
 // Every role of every CTA of a cluster finds the same items, so nothing else is
 // communicated. A cluster may hang over the edge of the problem; its outer CTAs then work
 // on tiles that do not exist, load zeros, and store nothing, because their neighbours need
 // their copies and arrivals.
 #pragma once
+#include <jg/common/cluster_shape.cuh>
 #include <jg/common/kernel_params.cuh>
 #include <jg/common/math.cuh>
 #include <jg/schedule/k_range.cuh>
@@ -33,6 +38,9 @@ namespace jg {
 
 template <class Config>
 class TileOrder {
+    // Entries of a cluster tile.
+    static constexpr u32 kEntries = Config::kSplitK / ClusterParts<Config>::kCount;
+
   public:
     struct Storage {};
     static constexpr bool kPrepares = false;
@@ -41,8 +49,8 @@ class TileOrder {
     JG_DEVICE TileOrder(const ShapeT &shape, const Cluster &cluster, Storage &)
         : clusters_m_(ceil_div(shape.m, Config::kBlockM * Config::kClusterM)),
           clusters_n_(ceil_div(shape.n, Config::kBlockN * Config::kClusterN)),
-          total_(clusters_m_ * clusters_n_ * shape.batch * Config::kSplitK),
-          cluster_m_(cluster.m), cluster_n_(cluster.n), range_(shape)
+          total_(clusters_m_ * clusters_n_ * shape.batch * kEntries), cluster_m_(cluster.m),
+          cluster_n_(cluster.n), cluster_part_(cluster.part), range_(shape)
     {
     }
 
@@ -64,21 +72,21 @@ class TileOrder {
   private:
     JG_DEVICE WorkTile tile_of(u32 entry) const
     {
-        const u32 index = entry / Config::kSplitK;
+        const u32 index = entry / kEntries;
         const u32 per_batch = clusters_m_ * clusters_n_;
         const u32 batch = index / per_batch;
         const ClusterTile at =
             cluster_tile<Config>(index - batch * per_batch, clusters_m_, clusters_n_);
         const u32 m = at.m * Config::kClusterM + cluster_m_;
         const u32 n = at.n * Config::kClusterN + cluster_n_;
-        return WorkTile{m * Config::kBlockM, n * Config::kBlockN, batch,
-                        entry - index * Config::kSplitK,
-                        (index * Config::kClusterN + cluster_n_) * Config::kClusterM +
-                            cluster_m_};
+        return WorkTile{
+            m * Config::kBlockM, n * Config::kBlockN, batch,
+            kEntries == Config::kSplitK ? entry - index * kEntries : cluster_part_,
+            (index * Config::kClusterN + cluster_n_) * Config::kClusterM + cluster_m_};
     }
 
     u32 clusters_m_, clusters_n_, total_;
-    u32 cluster_m_, cluster_n_;
+    u32 cluster_m_, cluster_n_, cluster_part_;
     KRange<Config> range_;
 };
 

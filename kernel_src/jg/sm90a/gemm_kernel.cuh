@@ -12,12 +12,17 @@ JG_DEVICE void gemm_kernel(const Params &params)
     const Kernel kernel(params);
     const Roles &roles = kernel.roles;
 
-    // Prologue: barriers are ready in the whole cluster, and what the grid before this one
-    // wrote is there.
+    // Prologue: barriers are ready in the whole cluster, or in the CTA where the others are
+    // met later, and what the grid before this one wrote is there.
     if (roles.is_load_warp() && ptx::elect_one()) {
         kernel.init();
     }
-    ptx::synchronize<Kernel::Cluster::kSize>();
+    if constexpr (Kernel::kClusterParts > 1) {
+        __syncthreads();
+        ptx::cluster_arrive_relaxed();
+    } else {
+        ptx::synchronize<Kernel::Cluster::kSize>();
+    }
     if constexpr (Config::kPdl) {
         ptx::grid_dependency_wait();
     }

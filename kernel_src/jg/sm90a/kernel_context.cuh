@@ -6,6 +6,7 @@
 // synchronised, each role by its own threads. A role returns when the scheduler has no more
 // work for its cluster.
 #pragma once
+#include <jg/epilogue/cluster_sums.cuh>
 #include <jg/epilogue/epilogue_for.cuh>
 #include <jg/epilogue/output_frame.cuh>
 #include <jg/pipeline/warpgroup_signals.cuh>
@@ -33,7 +34,8 @@ namespace jg::sm90a {
 
 template <class Config, class Epilogue, class Params>
 struct KernelContext {
-    using Cluster = ClusterShape<Config::kClusterM, Config::kClusterN>;
+    static constexpr u32 kClusterParts = ClusterParts<Config>::kCount;
+    using Cluster = ClusterShape<Config::kClusterM, Config::kClusterN, 1, kClusterParts>;
     using Scheduler = typename SchedulerFor<Config, Cluster>::Type;
     using SmemT = Smem<Config, Scheduler>;
     using Signals = WarpgroupSignals<Roles::kConsumers, Cluster>;
@@ -49,6 +51,7 @@ struct KernelContext {
     using EpilogueLoadT = EpilogueLoad<Config, Epilogue, Partition>;
     using EpilogueT = typename EpilogueFor<Config, Epilogue, Partition>::Type;
     using Partials = PartialSums<Config, Partition>;
+    using ClusterSumsT = ClusterSums<Config, Partition>;
     using Accumulators = RegisterAccumulators<Partition, typename Config::A>;
     static_assert(sizeof(SmemT) <= Config::kSmemBytes &&
                       Config::kSmemBytes - sizeof(SmemT) <= alignof(SmemT),
@@ -92,6 +95,7 @@ struct KernelContext {
         EpilogueT::prefetch_maps(params);
         Ring::init_barriers(smem.ring);
         ScaleRingT::init_barriers(smem.scales);
+        ClusterSumsT::init_barriers(smem.sums);
         ptx::fence_mbarrier_init();
     }
 
@@ -165,6 +169,9 @@ struct KernelContext {
             write_item(epilogue, sums, tiles, item);
         }
         epilogue.drain();
+        if constexpr (kClusterParts > 1) {
+            ClusterSumsT::leave(smem.sums, cluster.part, roles.math_warp());
+        }
     }
 
     // Fills a stage with each of an item's blocks of K, and beside it a slot with its
@@ -247,10 +254,18 @@ struct KernelContext {
     }
 
     // Where K is split, stores this part's accumulators for the last part's CTA, or adds
-    // those of all others to them. Are they whole?
+    // those of all others to them: in a workspace, or in the cluster. Are they whole?
     JG_DEVICE bool add_parts(typename Mma::Accumulators &sums, const WorkItem &item) const
     {
-        if constexpr (Config::kSplitK > 1) {
+        if constexpr (kClusterParts > 1) {
+            static_assert(Config::kScheduler == SchedulerKind::kSingle,
+                          "a CTA adds up once");
+            const ClusterSumsT parts(smem.sums, Output::shape(shape), Output::tile(item),
+                                     roles.consumer(), roles.math_warp());
+            ptx::cluster_wait(); // the others' barriers are ready too
+            Mma::hold(sums);     // their bits are read behind the wait for the tensor core
+            return parts.add_up(sums);
+        } else if constexpr (Config::kSplitK > 1) {
             const Partials partials(params, Output::shape(shape), Output::tile(item),
                                     roles.consumer(), roles.consumer(),
                                     1 + roles.consumer());

@@ -53,6 +53,15 @@ class MmaOp {
         }
     }
 
+    // Nothing of what comes later in the program is done before this.
+    static JG_DEVICE void hold(Accumulators &sums)
+    {
+#pragma unroll
+        for (u32 i = 0; i < kRowBlocks; ++i) {
+            ptx::wgmma_hold_registers(sums[i]);
+        }
+    }
+
     // Adds the products of a stage's tiles, and releases the stage when they are read;
     // `is_first` starts the accumulator.
     JG_DEVICE void issue(const Tiles &tiles, Stage &stage, bool is_first)

@@ -33,7 +33,11 @@ struct Roles {
     {
         return warp == 1;
     }
-    // 0 or 1, of a math warp.
+    // Of a math warp: its number among them, and its warpgroup's, 0 or 1.
+    JG_DEVICE u32 math_warp() const
+    {
+        return warp - 4;
+    }
     JG_DEVICE u32 consumer() const
     {
         return warp / 4 - 1;

@@ -3,7 +3,9 @@
 // (lib/plan/sm90a/limits.c); the kernel asserts that it is as much, and less than 1024
 // more.
 #pragma once
+#include <jg/epilogue/cluster_sums.cuh>
 #include <jg/pipeline/input_ring_buffer.cuh>
+#include <jg/sm90a/roles.cuh>
 #include <jg/tile/block_scales.cuh>
 #include <jg/tile/input_tiles.cuh>
 
@@ -16,6 +18,7 @@ struct alignas(1024) Smem {
     RingBarriers<Config::kStages> ring;
     ScaleSlots<Config> scales;
     typename Scheduler::Storage scheduler;
+    ClusterSumsStorage<Config, Roles::kMathWarps> sums;
 
     // Where a stage holds an epilogue load instead: one box per warpgroup.
     static constexpr u32 kEpilogueLoadBytes = InputTiles<Config>::B::kBlockBytes;

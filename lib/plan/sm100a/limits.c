@@ -536,6 +536,16 @@ static struct jg_output choose_output(const struct jg_trial *trial)
     return jg_output_choose(trial, &facts);
 }
 
+static bool check_split(struct jg_trial *trial)
+{
+    if (jg_cluster_parts(&trial->config) > 1) {
+        return jg_trial_reject(trial,
+                               "split_order=cluster: sm_100a adds up parts of K in a "
+                               "workspace: serial or unordered");
+    }
+    return jg_split_check(trial);
+}
+
 /* ------------------------------------------------------------------ what follows */
 
 static int count_threads(const struct jg_trial *trial)
@@ -552,7 +562,7 @@ bool jg_sm100a_derive(struct jg_trial *trial)
     const struct jg_team_columns columns = jg_sm100a_team_columns(trial);
     /* Cheapest first. */
     if (!check_shape(trial) || !check_gate(trial) || !check_cluster(trial) ||
-        !jg_split_check(trial) || !jg_groups_check(trial) || !check_inputs(trial) ||
+        !check_split(trial) || !jg_groups_check(trial) || !check_inputs(trial) ||
         !check_thread_loads(trial) || !check_promotion(trial) ||
         !check_block_scaled(trial) || !check_accumulators(trial) ||
         !check_prefetch(trial) || !check_stages(trial) ||

@@ -2,6 +2,7 @@
 /* Hopper: what is tried, and how the rest of a config is filled in. */
 #include "plan/raster.h"
 #include "plan/sm90a/sm90a.h"
+#include "plan/split.h"
 
 bool jg_sm90a_candidate(const struct jg_problem *problem, int index,
                         struct jg_config *ret_config)
@@ -31,6 +32,9 @@ void jg_sm90a_complete(struct jg_trial *trial)
     if (config->layout.tile_k == 0) { /* the config does not name it */
         config->layout.tile_k = jg_tile_k(&trial->product);
     }
+    /* What parts add up in shared memory stays there until the CTA ends. */
+    config->launch.scheduler =
+        jg_cluster_parts(config) > 1 ? JG_SCHEDULER_SINGLE : JG_SCHEDULER_STATIC;
     config->storage.acc_stages = 1;
     config->pipeline.k_group = 1;
     const struct jg_smem smem = jg_sm90a_smem(trial);

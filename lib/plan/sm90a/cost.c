@@ -3,6 +3,7 @@
 #include "plan/cost.h"
 
 #include "base/math.h"
+#include "plan/cluster.h"
 #include "plan/groups.h"
 #include "plan/sm90a/sm90a.h"
 #include "plan/split.h"
@@ -47,6 +48,13 @@
 #define SUMS_BYTES_CLK 40.0
 #define HAND_ON_CLK    1500.0
 
+/* Where the CTAs of a cluster add up: bytes per clock that one reads of the others' shared
+ * memory, and clocks until a warp knows what those of its number have stored. Estimates: a
+ * tile of 64 KB then takes 1.8 us. */
+#define CLUSTER_SUMS_BYTES_CLK 64.0
+#define CLUSTER_HAND_ON_CLK    250.0
+#define CLUSTER_HAND_ONS       3
+
 static double input_bytes_of(const struct jg_product *product)
 {
     const double m = (double)product->m.size;
@@ -85,7 +93,7 @@ static double l2_rate_of(const struct jg_trial *trial)
     return rate > L2_BYTES_CLK_HELD || is_held ? L2_BYTES_CLK_HELD : rate;
 }
 
-static bool is_cluster(const struct jg_trial *trial)
+static bool shares_inputs(const struct jg_trial *trial)
 {
     return trial->config.layout.cluster_m * trial->config.layout.cluster_n > 1;
 }
@@ -100,7 +108,7 @@ static double count_block_clk(const struct jg_trial *trial)
         (tile_m / layout->cluster_n + tile_n / layout->cluster_m) * row_bytes;
     const double block_clk = jg_overlap(count_mma_clk(trial), l2_bytes / l2_rate_of(trial));
     const double latency_clk =
-        LOAD_LATENCY_CLK + (is_cluster(trial) ? CLUSTER_LATENCY_CLK : 0.0);
+        LOAD_LATENCY_CLK + (shares_inputs(trial) ? CLUSTER_LATENCY_CLK : 0.0);
     const double ring_clk = latency_clk / trial->config.pipeline.stages;
     return jg_larger(jg_larger(block_clk, ring_clk),
                      jg_thread_loads_clk(trial->problem, (tile_m + tile_n) * row_bytes));
@@ -114,6 +122,16 @@ static double count_epilogue_clk(const struct jg_trial *trial)
            (1.0 / EPILOGUE_ELEMS_CLK + jg_output_clk(trial->problem, EPILOGUE_BYTES_CLK));
 }
 
+/* Each CTA reads its share of all parts, the leader then those of all CTAs. */
+static double count_cluster_sums_clk(const struct jg_trial *trial)
+{
+    if (jg_cluster_parts(&trial->config) <= 1) {
+        return 0.0;
+    }
+    return CLUSTER_HAND_ONS * CLUSTER_HAND_ON_CLK +
+           2.0 * jg_split_cost_of(trial).sums_bytes / CLUSTER_SUMS_BYTES_CLK;
+}
+
 static double predict_kernel_us(const struct jg_trial *trial)
 {
     const struct jg_derived *derived = &trial->derived;
@@ -121,8 +139,10 @@ static double predict_kernel_us(const struct jg_trial *trial)
     const double k_blocks = (double)jg_split_blocks(trial);
     const double rounds = (double)jg_ceil_div(derived->tiles * split_k, derived->busy_ctas);
     const struct jg_split_cost split = jg_split_cost_of(trial);
-    const double fixed_clk = FILL_CLK + (is_cluster(trial) ? CLUSTER_CLK : 0.0);
-    return (rounds * (k_blocks * count_block_clk(trial) + count_epilogue_clk(trial)) +
+    const bool meets = jg_cluster_ctas(&trial->config) > 1;
+    const double fixed_clk = FILL_CLK + (meets ? CLUSTER_CLK : 0.0);
+    return (rounds * (k_blocks * count_block_clk(trial) + count_cluster_sums_clk(trial) +
+                      count_epilogue_clk(trial)) +
             fixed_clk +
             split.steps * (HAND_ON_CLK + 2.0 * split.sums_bytes / SUMS_BYTES_CLK)) /
            CLOCK_HZ * 1e6;

@@ -13,6 +13,7 @@
 enum {
     THREADS = 384, /* three warpgroups */
     WARPGROUP_WARPS = 4,
+    MATH_WARPS = JG_SM90A_CONSUMERS * WARPGROUP_WARPS,
     MAX_REGISTERS = 168, /* 65536 / 384, in steps of 8 */
     OUTPUT_ROWS = 64,    /* of a store tile of D and of a box of a matrix */
     MMA_COLUMNS = 64,    /* of a wgmma that the kernel has, a multiple of these */
@@ -81,6 +82,7 @@ struct jg_smem jg_sm90a_smem(const struct jg_trial *trial)
                                                config->storage.out_stages * OUTPUT_ROWS *
                                                JG_ROW_BYTES +
                                            jg_scale_ring_of(&trial->product, config).bytes +
+                                           jg_cluster_sums_bytes(config, MATH_WARPS) +
                                            jg_groups_smem_bytes(trial->problem)};
 }
 
@@ -256,7 +258,7 @@ static struct jg_partial_results count_parts(const struct jg_trial *trial)
     return (struct jg_partial_results){.row = trial->config.layout.tile_n /
                                               columns_of_warpgroup(trial),
                                        .column = rows_of_d(trial) / OUTPUT_ROWS,
-                                       .tensor = JG_SM90A_CONSUMERS * WARPGROUP_WARPS};
+                                       .tensor = MATH_WARPS};
 }
 
 /* C and matrix operands come through the ring of input tiles; through one that threads
@@ -285,7 +287,9 @@ static int choose_lead_stages(const struct jg_trial *trial)
 {
     const struct jg_derived *derived = &trial->derived;
     const int stages = trial->config.pipeline.stages;
-    const bool ends_together = derived->waves <= 1.0 || jg_split_blocks(trial) < stages ||
+    const bool has_one_tile =
+        derived->waves <= 1.0 || trial->config.launch.scheduler == JG_SCHEDULER_SINGLE;
+    const bool ends_together = has_one_tile || jg_split_blocks(trial) < stages ||
                                jg_sm90a_promotes(&trial->product) ||
                                derived->output.loads_per_step > 0 ||
                                jg_loads_by_threads(trial->problem);

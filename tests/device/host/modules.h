@@ -87,6 +87,7 @@ struct AnyConfig {
     static constexpr bool kGated = false, kGateInA = false, kGateHalves = false;
     static constexpr u32 kGateColumns = 0;
     static constexpr bool kRasterAlongM = true, kSplitSerial = true, kThreadLoads = false;
+    static constexpr bool kSplitInCluster = false;
     static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kStatic;
 };
 
@@ -98,6 +99,12 @@ struct OrderConfig : AnyConfig {
     static constexpr u32 kClusterM = kClusterRows, kClusterN = kClusterCols;
     static constexpr u32 kRasterGroup = kGroup, kSplitK = kParts;
     static constexpr bool kRasterAlongM = kAlongM;
+};
+
+/* The same with the parts in the CTAs of a cluster. */
+template <class Config>
+struct InClusterConfig : Config {
+    static constexpr bool kSplitInCluster = true;
 };
 
 /* K, 0 where the launch says it, and how it is shared out. */
@@ -194,6 +201,7 @@ struct LaunchSize {
 /* The order of one config's tiles, as the CTA of this rank sees it. */
 struct Order {
     u32 rows, cols, cluster_m, cluster_n, raster_group, parts;
+    u32 ctas; /* of a cluster */
     bool along_m;
     u32 (*total)(const LaunchSize &, u32 rank);
     WorkItem (*entry)(const LaunchSize &, u32 rank, u32 index);
@@ -205,7 +213,8 @@ struct Order {
 };
 template <class Config>
 struct OrderOf {
-    using Cluster = jg::ClusterShape<Config::kClusterM, Config::kClusterN>;
+    using Cluster = jg::ClusterShape<Config::kClusterM, Config::kClusterN, 1,
+                                     jg::ClusterParts<Config>::kCount>;
     using Tiles = jg::TileOrder<Config>;
 
     static u32 total(const LaunchSize &size, u32 rank)
@@ -245,6 +254,7 @@ struct OrderOf {
                 Config::kClusterN,
                 Config::kRasterGroup,
                 Config::kSplitK,
+                Cluster::kSize,
                 Config::kRasterAlongM,
                 total,
                 entry,

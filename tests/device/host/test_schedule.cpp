@@ -313,7 +313,7 @@ TEST(tile_order, each_tile_and_part_is_worked_on_once_in_groups_of_the_raster)
 class ItemCheck {
   public:
     ItemCheck(const Order &order, u32 k, u32 block_k)
-        : order_(order), ctas_(order.cluster_m * order.cluster_n),
+        : order_(order), ctas_(order.ctas),
           block_k_(block_k), size_{3 * order.rows * order.cluster_m,
                                    2 * order.cols * order.cluster_n, k, 2}
     {
@@ -406,6 +406,25 @@ void check_items()
             ItemCheck(OrderOf<Config>::get(), k, Config::kBlockK).run(clusters);
         }
     }
+}
+
+/* Its CTAs have the parts of a tile, the last of them the epilogue. */
+template <u32 kParts>
+void check_items_of_cluster()
+{
+    using Config = InClusterConfig<OrderConfig<64, 16, 1, 1, 2, false, kParts>>;
+    for (u32 k : {0u, 1u, 64u, 65u, 5 * 64u, 11 * 64u - 1}) {
+        for (u32 clusters = 1; clusters <= 4; ++clusters) {
+            ItemCheck(OrderOf<Config>::get(), k, Config::kBlockK).run(clusters);
+        }
+    }
+}
+
+TEST(work_item, ctas_of_a_cluster_add_up_each_block_of_k_once)
+{
+    check_items_of_cluster<2>();
+    check_items_of_cluster<3>();
+    check_items_of_cluster<8>();
 }
 
 TEST(work_item, items_add_up_each_block_of_k_once_and_one_of_a_tile_is_the_last)
