@@ -34,6 +34,7 @@ static const struct jg_input_feature blackwell_inputs[] = {
 
 #define HOPPER                                                                            \
     .kernel_header = "jg/sm90a/gemm_kernel.cuh", .kernel_name = "jg::sm90a::gemm_kernel", \
+    .splits_in_clusters = true,                                                           \
     .config_keys =                                                                        \
         "kernel tile cluster stages raster raster_group out_stages pdl split_k "          \
         "split_order debug trace",                                                        \

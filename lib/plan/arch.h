@@ -62,6 +62,7 @@ struct jg_arch {
     struct jg_device_facts default_facts;  /* used when planning without the device */
     const struct jg_input_feature *inputs; /* up to one of type NONE */
     bool multiplies_scales;                /* by scales of blocks, MX and NV */
+    bool splits_in_clusters;               /* K, where the config leaves it open */
     const char *kernel_header;             /* "jg/sm90a/gemm_kernel.cuh" */
     const char *kernel_name; /* C++ name of the kernel function template in that header */
     const char *config_keys; /* words: the keys of a config that this chip takes and

@@ -19,7 +19,7 @@ struct jg_problem {
     struct jg_matrix a, b, c, d;
     const struct jg_epilogue *epilogue; /* NULL: D = acc. Not owned */
     char config[JIT_GEMM_CONFIG_SIZE];  /* override text, empty means choose */
-    uint64_t workspace_limit;           /* bytes; 0: K is split only by `config` */
+    uint64_t workspace_limit;           /* bytes that the choice may take */
     bool is_gated;                      /* the epilogue: two columns of B make one of D */
     jit_gemm_pair pair;                 /* which two */
     jit_gemm_group_by group_by;         /* `batch` counts groups, unless it is NONE */

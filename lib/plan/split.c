@@ -5,11 +5,13 @@
 #include "plan/smem.h"
 
 /* Numbers of parts that are tried. */
-static const int splits[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32};
+static const int splits[] = {2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32};
 /* Blocks of K that a part which nobody asked for has at least. */
 #define MIN_BLOCKS 4
 /* Part of the time that more parts must save: their traffic is not all in the models. */
 #define LEAST_GAIN 0.02
+/* The same of the first parts in a cluster, whose model is an estimate. */
+#define LEAST_CLUSTER_GAIN 0.1
 
 enum { SPLIT_COUNT = sizeof(splits) / sizeof(splits[0]) };
 
@@ -95,13 +97,16 @@ struct jg_split_cost jg_split_cost_of(const struct jg_trial *trial)
         .steps = is_serial ? waits : (int)jg_min(waits, 2)};
 }
 
-static void complete(const struct jg_arch *arch, struct jg_trial *trial, int split_k)
+/* In how many parts, and who adds them up. */
+struct parts {
+    int count;
+    enum jg_split_order order;
+};
+
+static void complete(const struct jg_arch *arch, struct jg_trial *trial, struct parts parts)
 {
-    const struct jg_config_override *override = trial->override;
-    trial->config.launch.split_k = split_k;
-    trial->config.launch.split_order = split_k > 1 && override->has_split_order
-                                           ? override->values.launch.split_order
-                                           : JG_SPLIT_SERIAL;
+    trial->config.launch.split_k = parts.count;
+    trial->config.launch.split_order = parts.count > 1 ? parts.order : JG_SPLIT_SERIAL;
     arch->complete(trial);
 }
 
@@ -112,37 +117,83 @@ static bool has_room(const struct jg_trial *trial)
     return (uint64_t)use.bytes <= trial->problem->workspace_limit;
 }
 
-/* Of those that may be tried; 1 if none can be. */
-static int find_fastest(const struct jg_arch *arch, const struct jg_trial *trial)
+/* A cluster of parts has one tile and no loop: the next wave would begin behind the end of
+ * the one before. */
+static bool is_one_wave(const struct jg_trial *trial)
 {
-    int best = 1;
-    double best_us = 0.0;
+    return jg_cluster_parts(&trial->config) == 1 ||
+           trial->derived.grid_ctas <= trial->derived.busy_ctas;
+}
+
+struct fastest {
+    struct parts parts;
+    double us; /* 0: none can be */
+};
+
+/* Is the trial in so many parts usable, and faster by `gain` of the time? */
+static bool is_faster(const struct jg_arch *arch, const struct jg_trial *trial,
+                      struct parts parts, double gain, struct fastest *best)
+{
+    struct jg_trial part = *trial;
+    complete(arch, &part, parts);
+    if (!arch->derive(&part) || !has_room(&part) || !is_one_wave(&part)) {
+        return false;
+    }
+    const double us = part.derived.predicted_us;
+    if (best->us > 0.0 && us >= best->us * (1.0 - gain)) {
+        return false;
+    }
+    *best = (struct fastest){parts, us};
+    return true;
+}
+
+/* Goes on with several parts in one order; the first that is taken saves `first_gain`. */
+static void try_order(const struct jg_arch *arch, const struct jg_trial *trial,
+                      enum jg_split_order order, double first_gain, struct fastest *best)
+{
+    double gain = first_gain;
     for (int i = 0; i < SPLIT_COUNT; i++) {
-        struct jg_trial part = *trial;
-        const int64_t wanted_blocks = (int64_t)splits[i] * MIN_BLOCKS;
-        if (splits[i] > 1 && count_blocks(&trial->product) < wanted_blocks) {
+        const struct parts parts = {splits[i], order};
+        if (count_blocks(&trial->product) < (int64_t)parts.count * MIN_BLOCKS) {
             break;
         }
-        complete(arch, &part, splits[i]);
-        if (!arch->derive(&part) || !has_room(&part)) {
-            continue;
-        }
-        const double us = part.derived.predicted_us;
-        if (best_us <= 0.0 || us < best_us * (1.0 - LEAST_GAIN)) {
-            best = splits[i];
-            best_us = us;
+        if (is_faster(arch, trial, parts, gain, best)) {
+            gain = LEAST_GAIN;
         }
     }
-    return best;
+}
+
+/* May the CTAs of a cluster have the parts? */
+static bool takes_cluster(const struct jg_arch *arch, const struct jg_trial *trial)
+{
+    const struct jg_config_override *override = trial->override;
+    const struct jg_config_layout *layout = &trial->config.layout;
+    return arch->splits_in_clusters && layout->cluster_m * layout->cluster_n == 1 &&
+           (!override->has_split_order ||
+            override->values.launch.split_order == JG_SPLIT_CLUSTER);
+}
+
+/* Of those that may be tried; unsplit if none can be. */
+static struct parts find_fastest(const struct jg_arch *arch, const struct jg_trial *trial)
+{
+    const struct parts unsplit = {1, JG_SPLIT_SERIAL};
+    const enum jg_split_order named = trial->override->values.launch.split_order;
+    struct fastest best = {.parts = unsplit};
+    (void)is_faster(arch, trial, unsplit, 0.0, &best);
+    if (trial->problem->workspace_limit > 0 && named != JG_SPLIT_CLUSTER) {
+        try_order(arch, trial, named, LEAST_GAIN, &best);
+    }
+    if (takes_cluster(arch, trial)) {
+        try_order(arch, trial, JG_SPLIT_CLUSTER, LEAST_CLUSTER_GAIN, &best);
+    }
+    return best.parts;
 }
 
 void jg_split_choose(const struct jg_arch *arch, struct jg_trial *trial)
 {
     const struct jg_config_override *override = trial->override;
-    const bool in_cluster = override->has_split_order &&
-                            override->values.launch.split_order == JG_SPLIT_CLUSTER;
-    const bool is_open =
-        !override->has_split_k && (in_cluster || trial->problem->workspace_limit > 0);
-    const int named = override->has_split_k ? override->values.launch.split_k : 1;
-    complete(arch, trial, is_open ? find_fastest(arch, trial) : named);
+    const struct parts named = {override->values.launch.split_k,
+                                override->values.launch.split_order};
+    const struct parts parts = override->has_split_k ? named : find_fastest(arch, trial);
+    complete(arch, trial, parts);
 }

@@ -20,11 +20,12 @@ from strides import stride  # noqa: E402
 
 FUSED = ["--epilogue", "d = max(acc * s + bias, 0.0f) + r;", "--operand", "s:scalar:f32",
          "--operand", "bias:row_vector:bf16", "--operand", "r:matrix:bf16"]
+WHOLE_K = ["--config", "split_k=1"]  # where the choice might have parts of it
 PROBLEMS = [
     ["256x256x256", "bf16"],
     ["256x256x256", "f16"],
-    ["512x384x4096", "bf16", "d=f32"],
-    ["512x384x4096", "f16", "d=f32"],
+    ["512x384x4096", "bf16", "d=f32", *WHOLE_K],
+    ["512x384x4096", "f16", "d=f32", *WHOLE_K],
     ["333x520x264", "bf16"],
     ["129x257x72", "f16", "d=f32"],
     ["1x512x1000", "bf16"],
@@ -43,7 +44,7 @@ PROBLEMS = [
     ["333x520x264", "tf32", "d=bf16"],
     ["192x320x96", "tf32", "--config", "tile=64x256", *FUSED],
     ["256x256x1024", "e4m3", "d=f32"],
-    ["128x384x4096", "e4m3", "d=f32"],
+    ["128x384x4096", "e4m3", "d=f32", *WHOLE_K],
     ["256x192x1000", "e5m2", "d=f32"],
     ["333x520x264", "e5m2", "b=e4m3", "d=bf16"],
     ["384x256x128", "e4m3", "b=e5m2", "batch=3"],

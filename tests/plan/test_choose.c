@@ -402,6 +402,35 @@ Test(choose, open_number_of_parts_is_chosen_for_a_cluster_without_a_workspace)
     cr_expect_eq(choice.derived.workspace_bytes, 0);
 }
 
+Test(choose, few_tiles_of_a_long_k_are_split_in_clusters_without_a_workspace)
+{
+    static const struct {
+        const char *problem;
+        bool is_split;
+    } rows[] = {
+        {"16x4096x14336 bf16", true},
+        {"128x128x32768 bf16", true},
+        {"512x512x16384 e4m3 d=bf16", true},
+        {"16x4096x14336 bf16 d_layout=column", true},
+        {"16x4096x14336 bf16 config=split_k=1", false},
+        {"16x4096x14336 bf16 config=split_order=serial", false},
+        {"16x4096x14336 bf16 config=cluster=2x1", false},
+        {"16x4096x128 bf16", false},
+        {"4096x4096x4096 bf16", false},
+        {"256x256x256 bf16", false},
+        {"8192x8192x65536 bf16", false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_choice choice = choose(rows[i].problem);
+        cr_expect_eq(choice.config.launch.split_order == JG_SPLIT_CLUSTER, rows[i].is_split,
+                     "%s: split_k=%d", rows[i].problem, choice.config.launch.split_k);
+        cr_expect_eq(choice.config.launch.split_k > 1, rows[i].is_split, "%s",
+                     rows[i].problem);
+        cr_expect_eq(choice.derived.workspace_bytes, 0, "%s", rows[i].problem);
+        cr_expect_leq(choice.derived.grid_ctas, 132 * (rows[i].is_split ? 1 : 1000));
+    }
+}
+
 Test(choose, cluster_of_parts_that_the_device_lacks_is_refused)
 {
     struct jg_device_facts facts = hopper()->default_facts;
@@ -436,7 +465,10 @@ Test(choose, derived_sizes_follow_the_kernels_formulas)
             const struct jg_derived *derived = &choice.derived;
             const int64_t stage =
                 (int64_t)(config->layout.tile_m + config->layout.tile_n) * 64 * 2;
-            const int64_t smem = jg_align_up(config->pipeline.stages * stage +
+            const bool adds_up = config->launch.split_order == JG_SPLIT_CLUSTER;
+            const int64_t sums =
+                adds_up ? config->layout.tile_m * config->layout.tile_n * 4 + 8 * 3 * 8 : 0;
+            const int64_t smem = jg_align_up(sums + config->pipeline.stages * stage +
                                                  2 * config->storage.out_stages * 8192 +
                                                  16 * config->pipeline.stages,
                                              1024);
