@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "source/modules.h"
 
+#include "plan/split.h"
+
 static void print_module(bool is_needed, const char *name, struct jg_str *out)
 {
     if (is_needed) {
@@ -54,7 +56,8 @@ void jg_print_modules(const struct jg_problem *problem, const struct jg_choice *
     print_module(!has_vectors, "epilogue/fragment_epilogue", out);
     print_module(has_vectors, "epilogue/vector_epilogue", out);
     print_module(problem->d.scale.kind != JIT_GEMM_SCALE_NONE, "epilogue/quantise", out);
-    print_module(choice->config.launch.split_k > 1, "epilogue/partial_sums", out);
+    print_module(jg_workspace_parts(&choice->config) > 1, "epilogue/partial_sums", out);
+    print_module(jg_cluster_parts(&choice->config) > 1, "epilogue/cluster_sums", out);
     print_module(problem->group_by == JIT_GEMM_GROUP_BY_OFFSETS ||
                      problem->group_by == JIT_GEMM_GROUP_BY_COUNTS,
                  "schedule/grouped_tile_order", out);

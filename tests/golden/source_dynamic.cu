@@ -3,6 +3,7 @@
 // config: kernel=gemm tile=64x128x64 cluster=1x1 stages=6 raster=n raster_group=2 out_stages=1 pdl=0 split_k=4 split_order=cluster
 #define JG_OPERANDS(JG_ROW)
 #include <jg/epilogue/fragment_epilogue.cuh>
+#include <jg/epilogue/cluster_sums.cuh>
 #include <jg/sm90a/gemm_kernel.cuh>
 
 #line 1 "jit_gemm_config"

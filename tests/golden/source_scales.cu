@@ -3,6 +3,7 @@
 // config: kernel=gemm tile=128x128x128 cluster=1x1 stages=4 raster=m raster_group=1 out_stages=2 pdl=1 split_k=8 split_order=cluster
 #define JG_OPERANDS(JG_ROW)
 #include <jg/epilogue/fragment_epilogue.cuh>
+#include <jg/epilogue/cluster_sums.cuh>
 #include <jg/sm90a/gemm_kernel.cuh>
 
 #line 1 "jit_gemm_config"

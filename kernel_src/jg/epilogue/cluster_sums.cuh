@@ -19,23 +19,13 @@
 // is stored a second time, and leave at its end. Before use: init_barriers by one thread,
 // then a synchronisation of the cluster.
 #pragma once
-#include <jg/common/cluster_shape.cuh>
 #include <jg/debug/waits.cuh>
 #include <jg/epilogue/accumulator.cuh>
 #include <jg/epilogue/accumulator_extent.cuh>
+#include <jg/epilogue/cluster_sums_storage.cuh>
 #include <jg/ptx/shared.cuh>
 
 namespace jg {
-
-// Of a CTA with kWarps warps that hold accumulators.
-template <class Config, u32 kWarps, u32 kParts = ClusterParts<Config>::kCount>
-struct ClusterSumsStorage {
-    alignas(16) u8 sums[Config::kBlockM * Config::kBlockN * sizeof(f32)];
-    u64 stored[kWarps], added[kWarps], read[kWarps];
-};
-template <class Config, u32 kWarps>
-struct ClusterSumsStorage<Config, kWarps, 1> {
-};
 
 template <class Config, class Partition>
 class ClusterSums {
@@ -59,14 +49,12 @@ class ClusterSums {
 
     static JG_DEVICE void init_barriers(Storage &storage)
     {
-        if constexpr (kParts > 1) {
-            static_assert(sizeof(storage.sums) == kVectors * kVectorBytes,
-                          "accumulators of a tile");
-            for (u32 i = 0; i < kWarps; ++i) {
-                ptx::mbarrier_init(&storage.stored[i], kParts);
-                ptx::mbarrier_init(&storage.added[i], kParts);
-                ptx::mbarrier_init(&storage.read[i], 1);
-            }
+        static_assert(sizeof(storage.sums) == kVectors * kVectorBytes,
+                      "accumulators of a tile");
+        for (u32 i = 0; i < kWarps; ++i) {
+            ptx::mbarrier_init(&storage.stored[i], kParts);
+            ptx::mbarrier_init(&storage.added[i], kParts);
+            ptx::mbarrier_init(&storage.read[i], 1);
         }
     }
 

@@ -6,7 +6,6 @@
 // synchronised, each role by its own threads. A role returns when the scheduler has no more
 // work for its cluster.
 #pragma once
-#include <jg/epilogue/cluster_sums.cuh>
 #include <jg/epilogue/epilogue_for.cuh>
 #include <jg/epilogue/output_frame.cuh>
 #include <jg/pipeline/warpgroup_signals.cuh>
@@ -23,6 +22,8 @@ namespace jg {
 // What few kernels have, and their units include.
 template <class Config, class Partition>
 class PartialSums; // epilogue/partial_sums.cuh
+template <class Config, class Partition>
+class ClusterSums; // epilogue/cluster_sums.cuh
 template <class Config, class ShapeT>
 class ThreadLoader; // tile/thread_loader.cuh
 template <class Loader, class Producer>
@@ -95,7 +96,9 @@ struct KernelContext {
         EpilogueT::prefetch_maps(params);
         Ring::init_barriers(smem.ring);
         ScaleRingT::init_barriers(smem.scales);
-        ClusterSumsT::init_barriers(smem.sums);
+        if constexpr (kClusterParts > 1) {
+            ClusterSumsT::init_barriers(smem.sums);
+        }
         ptx::fence_mbarrier_init();
     }
 

@@ -3,7 +3,7 @@
 // (lib/plan/sm90a/limits.c); the kernel asserts that it is as much, and less than 1024
 // more.
 #pragma once
-#include <jg/epilogue/cluster_sums.cuh>
+#include <jg/epilogue/cluster_sums_storage.cuh>
 #include <jg/pipeline/input_ring_buffer.cuh>
 #include <jg/sm90a/roles.cuh>
 #include <jg/tile/block_scales.cuh>
