@@ -50,6 +50,7 @@ TILES = {"sm_90a": ["tile=128x128", "tile=64x128", "tile=128x256", "tile=256x128
                      "mma=256x32 cta_group=2 swap_ab=1", "mma=256x128 cta_group=2 swap_ab=1"]}
 CLUSTERS = {"sm_90a": ["1x1", "2x1", "1x2"], "sm_100a": ["1x1", "2x1", "1x2", "2x2", "4x1"]}
 TILE_ROWS = 128
+MOST_OUTPUTS = 256 << 10  # elements of D
 BLOCK_ROWS = 128  # of a group where rows name theirs
 
 
@@ -76,8 +77,10 @@ def draw_depths(draw, arch):
     align = draw.random()
     layout = (draw.choice(["nt", "nn", "tt", "tn"]) + f" input_align={1 if step == 128 else 2}"
               if align < 0.2 and a != "tf32" else "tn")
-    words = [f"m={draw.choice([16, 64, 200, 264, 384])}", f"n={draw.choice([64, 128, 136, 264])}",
-             f"k={k}", f"a={a}", f"d={draw.choice(outputs)}", f"groups={groups}",
+    m, n = draw.choice([16, 64, 200, 264, 384]), draw.choice([64, 128, 136, 264])
+    m = fewer(m, n * groups)
+    n = fewer(n, m * groups)
+    words = [f"m={m}", f"n={n}", f"k={k}", f"a={a}", f"d={draw.choice(outputs)}", f"groups={groups}",
              "group_by=k_offsets", *f"layout={layout}".split()]
     if draw.random() < 0.4:
         words.append("dynamic=" + draw.choice(["k", "m,k", "m,n,k"]))
@@ -102,6 +105,12 @@ def count_rows(form, sizes):
     if form == "rows":
         return sum(-(-size // BLOCK_ROWS) * BLOCK_ROWS for size in sizes)
     return sum(sizes) if form == "offsets" else max(sizes)
+
+
+def fewer(size, others):
+    """`size`, or 64 where elements of D would be more than MOST_OUTPUTS: an epilogue is interpreted
+    for each of them."""
+    return size if size * others <= MOST_OUTPUTS else min(size, 64)
 
 
 def draw_problem(draw, arch):
@@ -137,7 +146,7 @@ def draw_rows(draw, arch):
         lists = [few(draw, sizes) for sizes in lists]
     rows = max(1, *(count_rows(form, sizes) for sizes in lists))
     rows += draw.choice([0, 0, 1, 77] if form != "rows" else [0, 0, 20, 77, 300])
-    n = draw.choice([64, 128, 192, 256, 264, 384])
+    n = fewer(draw.choice([64, 128, 192, 256, 264, 384]), rows * (groups if form == "counts" else 1))
     k = draw.choice([step, 2 * step, 3 * step + 16, 5 * step])
     words = [f"m={rows}", f"n={n}", f"k={k}", f"a={a}", f"d={draw.choice(outputs)}",
              f"groups={groups}", f"group_by={form}",
