@@ -38,6 +38,11 @@ class Pair:
         return int(self.config.get(key, usual))
 
     @property
+    def products(self):
+        """Multiplications of a launch."""
+        return self.m * self.n * self.k * self.batch
+
+    @property
     def chip(self):
         return self.words[self.words.index("--arch") + 1] if "--arch" in self.words else "sm_100a"
 
