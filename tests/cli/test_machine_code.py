@@ -9,6 +9,7 @@ kernel is about are there, and the loops of the roles stay short. Without nvdisa
 the ELF file are still checked, and the rest is skipped. Prints TAP.
 """
 import concurrent.futures
+import functools
 import json
 import os
 import re
@@ -190,15 +191,24 @@ MOST_CODE_BYTES = 34000
 MOST_PTX_LINES = 27000
 
 
+def inspect_with_ptx(*words):
+    """(state, PTX), of one compile."""
+    with Folder() as folder:
+        dumps = folder.path / "dumps"
+        dumps.mkdir()
+        done = tool("inspect", *words, "--no-cache", "--json", variables={"JIT_GEMM_DUMP_DIR": dumps})
+        expect_exit(done, 0)
+        ptx = [path.read_text() for path in dumps.glob("*.ptx")]
+    expect(len(ptx) == 1, f"{len(ptx)} texts of PTX", done)
+    return json.loads(done.stdout), ptx[0]
+
+
 def test_largest_kernel_stays_small():
     need_compiler()
-    ptx = tool("build", *LARGEST, "--no-cache", "--emit", "ptx", "-o", "-")
-    expect_exit(ptx, 0)
-    lines = ptx.stdout.count("\n")
+    state, ptx = inspect_with_ptx(*LARGEST)
+    lines = ptx.count("\n")
     expect(lines <= MOST_PTX_LINES, f"{lines} lines of PTX")
-    done = tool("inspect", *LARGEST, "--no-cache", "--json")
-    expect_exit(done, 0)
-    code_bytes = json.loads(done.stdout)["code_bytes"]
+    code_bytes = state["code_bytes"]
     expect(code_bytes <= MOST_CODE_BYTES, f"{code_bytes} bytes of machine code")
 
 
@@ -220,20 +230,24 @@ def make_way_out_test(words, turns, most):
     return f"way out {' '.join(words)}", test
 
 
-def make_added_test(d_type, snippet, most):
-    def count(*words):
-        done = tool("inspect", SIZE, "bf16", f"d={d_type}", *words, "--arch", "sm_90a", "--config",
-                    ADDED_TILE, "--no-cache", "--json")
-        expect_exit(done, 0)
-        state = json.loads(done.stdout)
-        check_facts(state)
-        if "instructions" not in state:
-            raise Skip("there is no nvdisasm")
-        return state["instructions"]
+@functools.lru_cache(maxsize=None)
+def count_instructions(*words):
+    done = tool("inspect", SIZE, "bf16", *words, "--arch", "sm_90a", "--config", ADDED_TILE,
+                "--no-cache", "--json")
+    expect_exit(done, 0)
+    state = json.loads(done.stdout)
+    check_facts(state)
+    if "instructions" not in state:
+        raise Skip("there is no nvdisasm")
+    return state["instructions"]
 
+
+def make_added_test(d_type, snippet, most):
     def test():
         need_compiler()
-        added = count("--epilogue", snippet, "--operand", "bias:row_vector:bf16") - count()
+        added = (count_instructions(f"d={d_type}", "--epilogue", snippet,
+                                    "--operand", "bias:row_vector:bf16") -
+                 count_instructions(f"d={d_type}"))
         each = added / ADDED_PER_THREAD
         expect(each <= most, f"{each:.2f} instructions for an element")
     return f"sm_90a {d_type} {snippet}", test
@@ -242,28 +256,24 @@ def make_added_test(d_type, snippet, most):
 def make_scaled_test(words, kind, multiplications, copies):
     def test():
         need_compiler()
-        place = ["--arch", "sm_100a", "--config", "mma=256x256 cta_group=2", "--no-cache"]
-        ptx = tool("build", SIZE, *words, *place, "--emit", "ptx", "-o", "-")
-        expect_exit(ptx, 0)
-        count = ptx.stdout.count(f"tcgen05.mma.cta_group::2.kind::{kind} ")
-        expect(count == multiplications == ptx.stdout.count("tcgen05.mma."), f"{count} of {kind}")
-        count = ptx.stdout.count("tcgen05.cp.cta_group::2.32x128b.warpx4 ")
-        expect(count == copies == ptx.stdout.count("tcgen05.cp."), f"{count} copies of scales")
-        done = tool("inspect", SIZE, *words, *place, "--json")
-        expect_exit(done, 0)
-        state = json.loads(done.stdout)
+        state, ptx = inspect_with_ptx(SIZE, *words, "--arch", "sm_100a",
+                                      "--config", "mma=256x256 cta_group=2")
+        count = ptx.count(f"tcgen05.mma.cta_group::2.kind::{kind} ")
+        expect(count == multiplications == ptx.count("tcgen05.mma."), f"{count} of {kind}")
+        count = ptx.count("tcgen05.cp.cta_group::2.32x128b.warpx4 ")
+        expect(count == copies == ptx.count("tcgen05.cp."), f"{count} copies of scales")
         check_facts(state)
         if "loops" not in state:
             raise Skip("there is no nvdisasm")
-        expect(state["mix"]["local_load"] + state["mix"]["local_store"] == 0, "local memory", done)
-        expect(state["mix"]["tmem_store"] == copies, "copies of scales", done)
+        expect(state["mix"]["local_load"] + state["mix"]["local_store"] == 0, f"local memory: {state}")
+        expect(state["mix"]["tmem_store"] == copies, f"copies of scales: {state}")
         mma = [loop for loop in state["loops"] if loop["multiplications"]]
         load = [loop for loop in state["loops"] if loop["tma_loads"]]
-        expect(len(mma) == 1 and len(load) == 1, "loops", done)
+        expect(len(mma) == 1 and len(load) == 1, f"loops: {mma + load}")
         expect(mma[0]["multiplications"] == multiplications and mma[0]["instructions"] <=
-               TURN + PER_MMA * multiplications + PER_COPY * copies, "the loop that multiplies", done)
+               TURN + PER_MMA * multiplications + PER_COPY * copies, f"the loop that multiplies: {mma}")
         expect(load[0]["instructions"] <= LOAD_TURN and load[0]["tma_loads"] <= LOADS,
-               "the loop that loads", done)
+               f"the loop that loads: {load}")
     return f"scaled {' '.join(words)}", test
 
 
