@@ -6,7 +6,7 @@ compiles it: `run --verify` on the emulator has to see them, by a finding or by 
 Usage: test_group_faults.py JIT_GEMM EMULATOR NVRTC LAUNCHES
 
 Each fault is tried in one kernel after the other until one shows it. LAUNCHES is a program of tests
-in which the kernel before makes the numbers; it has to fail with a fault of its own. Every fourth is
+in which the kernel before makes the numbers; it has to fail with a fault of its own. Every sixth is
 planted; JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
 """
 import pathlib
@@ -18,7 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from emulated_runs import FINDING, Runner, clean_environment, complaint, pool, print_result  # noqa: E402
 from strides import stride  # noqa: E402
 
-EVERY = stride(4)
+EVERY = stride(6)
 SKEWED = "0,130,1,75,300,127,0"  # a store tile lacks one row
 MANY = ",".join(["1", "33", "0", "7", "0"] * 7)  # of 35 groups: more than a warp counts at once
 VECTORS = ["--epilogue", "d = acc * u + bias + M;", "--operand", "u:column_vector:f32",
