@@ -5,7 +5,7 @@
  *
  * Usage: random_snippets DRIVER [--snippets COUNT] [--seed SEED] [--units COUNT]
  *
- * COUNT snippets are drawn: JIT_GEMM_TEST_SNIPPETS, or 500, where none is given.
+ * COUNT snippets are drawn: JIT_GEMM_TEST_SNIPPETS, or 350, where none is given.
  * A unit is one kernel with as many snippets as it has outputs; a fifth of them are of
  * gated pairs, and of a quarter an output or two are reductions, of which all elements are
  * folded. Inputs are multiples of 1/2 whose sums f32 has exactly: only the epilogue can
@@ -545,7 +545,7 @@ static struct options read_options(int argc, char **argv)
 {
     const char *count = getenv("JIT_GEMM_TEST_SNIPPETS");
     struct options options = {
-        .snippets = count != NULL ? read_number(count, "JIT_GEMM_TEST_SNIPPETS") : 500,
+        .snippets = count != NULL ? read_number(count, "JIT_GEMM_TEST_SNIPPETS") : 350,
         .seed = 1,
         .units = UINT64_MAX};
     if (argc < 2 || argc % 2 != 0) {
