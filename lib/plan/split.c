@@ -12,6 +12,10 @@ static const int splits[] = {2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32};
 #define LEAST_GAIN 0.02
 /* The same of the first parts in a cluster, whose model is an estimate. */
 #define LEAST_CLUSTER_GAIN 0.1
+/* Multiprocessors that a GPC has at least, and stages of a part that nobody asked for: with
+ * 3 and 4, which larger tiles have beside the sums, an H200 was slower than the model. */
+#define LEAST_GPC_SMS        14
+#define LEAST_CLUSTER_STAGES 6
 
 enum { SPLIT_COUNT = sizeof(splits) / sizeof(splits[0]) };
 
@@ -118,11 +122,15 @@ static bool has_room(const struct jg_trial *trial)
 }
 
 /* A cluster of parts has one tile and no loop: the next wave would begin behind the end of
- * the one before. */
-static bool is_one_wave(const struct jg_trial *trial)
+ * the one before. A cluster lies in one GPC, and devices of a kind differ in how many
+ * multiprocessors each of theirs has: one H200 had no place for 32 clusters of 4. */
+static bool has_place(const struct jg_trial *trial)
 {
-    return jg_cluster_parts(&trial->config) == 1 ||
-           trial->derived.grid_ctas <= trial->derived.busy_ctas;
+    const int parts = jg_cluster_parts(&trial->config);
+    const int gpcs = trial->facts->sm_count / LEAST_GPC_SMS;
+    return parts == 1 ||
+           (trial->config.pipeline.stages >= LEAST_CLUSTER_STAGES &&
+            trial->derived.grid_ctas <= gpcs * (LEAST_GPC_SMS / parts) * parts);
 }
 
 struct fastest {
@@ -136,7 +144,7 @@ static bool is_faster(const struct jg_arch *arch, const struct jg_trial *trial,
 {
     struct jg_trial part = *trial;
     complete(arch, &part, parts);
-    if (!arch->derive(&part) || !has_room(&part) || !is_one_wave(&part)) {
+    if (!arch->derive(&part) || !has_room(&part) || !has_place(&part)) {
         return false;
     }
     const double us = part.derived.predicted_us;

@@ -1,9 +1,8 @@
 // jit_gemm 0.1.0, source format 6, sm_90a
 // problem: m=512 n=512 k=4096 a=e4m3 b=e5m2 d=bf16 a_scale=vector b_scale=tensor config=kernel=gemm tile=128x128x128 cluster=1x1 stages=4 raster=m raster_group=1 out_stages=2 pdl=1
-// config: kernel=gemm tile=128x128x128 cluster=1x1 stages=4 raster=m raster_group=1 out_stages=2 pdl=1 split_k=8 split_order=cluster
+// config: kernel=gemm tile=128x128x128 cluster=1x1 stages=4 raster=m raster_group=1 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW)
 #include <jg/epilogue/fragment_epilogue.cuh>
-#include <jg/epilogue/cluster_sums.cuh>
 #include <jg/sm90a/gemm_kernel.cuh>
 
 #line 1 "jit_gemm_config"
@@ -36,17 +35,14 @@ struct Config {
     static constexpr jg::u32 kASwizzleAtom = 16;
     static constexpr jg::u32 kBSwizzleBytes = 128;
     static constexpr jg::u32 kBSwizzleAtom = 16;
-    static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kSingle;
+    static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kStatic;
     static constexpr jg::Prefetch kPrefetch = jg::Prefetch::kNone;
     static constexpr jg::u32 kRasterGroup = 1;
-    static constexpr jg::u32 kSplitK = 8;
-    static constexpr jg::u32 kPartialsOffset = 32768;
-    static constexpr bool kSplitSerial = false;
-    static constexpr bool kSplitInCluster = true;
+    static constexpr jg::u32 kSplitK = 1;
     static constexpr jg::u32 kScaleSlots = 0;
     static constexpr jg::u32 kLeadStages = 0;
     static constexpr jg::u32 kThreads = 384;
-    static constexpr jg::u32 kSmemBytes = 230400;
+    static constexpr jg::u32 kSmemBytes = 164864;
     static constexpr jg::u32 kParamsBytes = 1152;
     static constexpr jg::u32 kOperandCount = 0;
     static constexpr jg::u32 kTailMaps = 0;

@@ -49,10 +49,10 @@
 #define HAND_ON_CLK    1500.0
 
 /* Where the CTAs of a cluster add up: bytes per clock that one reads of the others' shared
- * memory, and clocks until a warp knows what those of its number have stored. Estimates: a
- * tile of 64 KB then takes 1.8 us. */
-#define CLUSTER_SUMS_BYTES_CLK 64.0
-#define CLUSTER_HAND_ON_CLK    250.0
+ * memory, and clocks until a warp knows what those of its number have stored. Of 4 to 8
+ * parts with tiles of 64x128 all of it took 5 us on an H200 (bench/results/README.md). */
+#define CLUSTER_SUMS_BYTES_CLK 10.0
+#define CLUSTER_HAND_ON_CLK    800.0
 #define CLUSTER_HAND_ONS       3
 
 static double input_bytes_of(const struct jg_product *product)
