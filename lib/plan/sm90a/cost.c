@@ -50,7 +50,8 @@
 
 /* Where the CTAs of a cluster add up: bytes per clock that one reads of the others' shared
  * memory, and clocks until a warp knows what those of its number have stored. Of 4 to 8
- * parts with tiles of 64x128 all of it took 5 us on an H200 (bench/results/README.md). */
+ * parts with tiles of 64x128 all of it took 5 us on an H200, most of which is the ring's,
+ * whose stages the sums take (bench/results/README.md). */
 #define CLUSTER_SUMS_BYTES_CLK 10.0
 #define CLUSTER_HAND_ON_CLK    800.0
 #define CLUSTER_HAND_ONS       3
