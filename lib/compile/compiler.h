@@ -15,6 +15,7 @@ struct jg_compile_request {
     enum jg_code_kind code_kind; /* PTX: the unit is not assembled, and there is no cubin */
     const char *text;            /* source unit, zero-terminated */
     const char *entry;           /* kernel name, for messages */
+    bool has_lineinfo;           /* a cubin with its table of lines; PTX always says them */
     const struct jg_epilogue *epilogue; /* for messages in the user's coordinates, and for
                                            its LTO-IR; may be NULL */
     const struct jg_nvjitlink *linker;  /* where the epilogue is LTO-IR, otherwise NULL */

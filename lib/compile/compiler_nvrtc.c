@@ -18,7 +18,7 @@
 
 /* Nothing but the unit and the embedded headers is ever read: no include path. */
 static const char *const fixed_options[] = {
-    "-std=c++17", "-default-device", "--no-source-include", "-lineinfo",
+    "-std=c++17", "-default-device", "--no-source-include",
     "--no-cache", "--minimal",       "--ptxas-options=-v",
 };
 enum { FIXED_OPTION_COUNT = sizeof(fixed_options) / sizeof(fixed_options[0]) };
@@ -132,7 +132,14 @@ static jit_gemm_status fail_limit(const struct jg_compile_request *request)
     return JIT_GEMM_ERR_COMPILE;
 }
 
-enum { MAX_OPTIONS = FIXED_OPTION_COUNT + 2 };
+enum { MAX_OPTIONS = FIXED_OPTION_COUNT + 3 };
+
+/* In a cubin the table of lines costs 2 to 5 % of a compile, and only tools that show
+ * source read it. The emulator names lines of PTX that it stops at. */
+static bool wants_lineinfo(const struct jg_compile_request *request)
+{
+    return request->has_lineinfo || request->code_kind == JG_CODE_PTX;
+}
 
 /* The same for an epilogue that is a compiled function: there is no snippet that a message
  * could stand at, and what NVRTC or its assembler says is about that function. */
@@ -167,8 +174,14 @@ static jit_gemm_status compile_text(const struct nvrtc_compiler *compiler,
     char arch_option[64];
     print_arch_option(request, arch_option, sizeof(arch_option));
     const char *options[MAX_OPTIONS] = {arch_option};
+    int option_count = 1 + FIXED_OPTION_COUNT;
     memcpy(options + 1, fixed_options, sizeof(fixed_options));
-    options[FIXED_OPTION_COUNT + 1] = extra_option;
+    if (wants_lineinfo(request)) {
+        options[option_count++] = "-lineinfo";
+    }
+    if (extra_option != NULL) {
+        options[option_count++] = extra_option;
+    }
     const struct jg_nvrtc_input input = {
         .is_over = is_over,
         .user = limits,
@@ -178,7 +191,7 @@ static jit_gemm_status compile_text(const struct nvrtc_compiler *compiler,
         .header_texts = compiler->header_texts,
         .header_count = (int)jg_embedded_file_count,
         .options = options,
-        .option_count = FIXED_OPTION_COUNT + (extra_option != NULL ? 2 : 1),
+        .option_count = option_count,
         .wants_ltoir = extra_option != NULL,
     };
     struct jg_nvrtc_output output = {0};

@@ -99,7 +99,7 @@ static jit_gemm_status fail_refused(const struct jg_compile_request *request,
 /* ----------------------------------------------------------------------------- linking */
 
 static jit_gemm_status link_with(const struct jg_compile_request *request,
-                                 const struct jg_str *ltoir, bool wants_ptx,
+                                 const struct jg_str *ltoir, enum jg_nvjitlink_code code,
                                  struct jg_nvjitlink_output *ret_output)
 {
     const struct jg_compiled *compiled = &request->epilogue->compiled;
@@ -109,7 +109,7 @@ static jit_gemm_status link_with(const struct jg_compile_request *request,
                             compiled->code_size},
     };
     struct jg_nvjitlink_output output = {0};
-    JG_TRY(jg_nvjitlink_link(request->linker, request->arch, wants_ptx, inputs, INPUT_COUNT,
+    JG_TRY(jg_nvjitlink_link(request->linker, request->arch, code, inputs, INPUT_COUNT,
                              &output));
     if (output.refusal != JG_NVJITLINK_ACCEPTED) {
         const jit_gemm_status status = fail_refused(request, &output);
@@ -124,7 +124,7 @@ jit_gemm_status jg_link_check_function(const struct jg_compile_request *request,
                                        const struct jg_str *probe_ltoir)
 {
     struct jg_nvjitlink_output output = {0};
-    JG_TRY(link_with(request, probe_ltoir, true, &output));
+    JG_TRY(link_with(request, probe_ltoir, JG_LINK_PTX, &output));
     const char *symbol = request->epilogue->compiled.symbol;
     struct jg_ptx_function function;
     jit_gemm_status status = jg_ptx_function_find(jg_str_text(&output.code),
@@ -176,6 +176,14 @@ static jit_gemm_status refuse_calls(const struct jg_compile_request *request,
     return JIT_GEMM_OK;
 }
 
+static enum jg_nvjitlink_code code_of(const struct jg_compile_request *request)
+{
+    if (request->code_kind == JG_CODE_PTX) {
+        return JG_LINK_PTX;
+    }
+    return request->has_lineinfo ? JG_LINK_CUBIN_WITH_LINEINFO : JG_LINK_CUBIN;
+}
+
 jit_gemm_status jg_link_kernel(const struct jg_compile_request *request,
                                const struct jg_str *kernel_ltoir,
                                struct jg_nvjitlink_output *ret_output)
@@ -183,7 +191,7 @@ jit_gemm_status jg_link_kernel(const struct jg_compile_request *request,
     JG_TRY(refuse_family(request));
     const bool wants_ptx = request->code_kind == JG_CODE_PTX;
     struct jg_nvjitlink_output output = {0};
-    JG_TRY(link_with(request, kernel_ltoir, wants_ptx, &output));
+    JG_TRY(link_with(request, kernel_ltoir, code_of(request), &output));
     if (wants_ptx) {
         const jit_gemm_status status = refuse_calls(request, &output.code);
         if (status != JIT_GEMM_OK) {

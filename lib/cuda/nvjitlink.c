@@ -206,13 +206,13 @@ void jg_nvjitlink_close(struct jg_nvjitlink *nvjitlink)
 
 /* ---------------------------------------------------------------------------- linking */
 
-static const char *const fixed_options[] = {"-lto"};
-/* Of a cubin: as those of NVRTC. */
-static const char *const cubin_options[] = {"-lineinfo", "-Xptxas=-v"};
+static const char lto_option[] = "-lto";
+/* Of a cubin: as that of NVRTC. */
+static const char cubin_option[] = "-Xptxas=-v";
 
 void jg_nvjitlink_options(struct jg_str *out)
 {
-    jg_str_printf(out, "%s %s %s", fixed_options[0], cubin_options[0], cubin_options[1]);
+    jg_str_printf(out, "%s %s", lto_option, cubin_option);
 }
 
 static jit_gemm_status fail_call(const struct jg_nvjitlink *nvjitlink, const char *call,
@@ -280,7 +280,7 @@ static enum jg_nvjitlink_refusal refusal_of(int result)
 }
 
 static jit_gemm_status link_inputs(const struct jg_nvjitlink *nvjitlink,
-                                   jg_link_handle link, bool wants_ptx,
+                                   jg_link_handle link, enum jg_nvjitlink_code code,
                                    const struct jg_nvjitlink_input *inputs, int input_count,
                                    struct jg_nvjitlink_output *output)
 {
@@ -299,23 +299,21 @@ static jit_gemm_status link_inputs(const struct jg_nvjitlink *nvjitlink,
     add_log(link, functions->error_size, functions->error, &output->log);
     add_log(link, functions->info_size, functions->info, &output->log);
     JG_TRY(jg_str_status(&output->log));
-    return result == LINK_SUCCESS ? read_code(nvjitlink, link, wants_ptx, &output->code)
-                                  : JIT_GEMM_OK;
+    return result == LINK_SUCCESS
+               ? read_code(nvjitlink, link, code == JG_LINK_PTX, &output->code)
+               : JIT_GEMM_OK;
 }
 
 static jit_gemm_status link_all(const struct jg_nvjitlink *nvjitlink, const char *arch,
-                                bool wants_ptx, const struct jg_nvjitlink_input *inputs,
-                                int input_count, struct jg_nvjitlink_output *ret_output)
+                                enum jg_nvjitlink_code code,
+                                const struct jg_nvjitlink_input *inputs, int input_count,
+                                struct jg_nvjitlink_output *ret_output)
 {
     char arch_option[64];
     snprintf(arch_option, sizeof(arch_option), "-arch=%s", arch);
-    const char *options[] = {arch_option, fixed_options[0], "-ptx", NULL};
-    uint32_t option_count = 3;
-    if (!wants_ptx) {
-        options[2] = cubin_options[0];
-        options[3] = cubin_options[1];
-        option_count = 4;
-    }
+    const char *options[] = {arch_option, lto_option,
+                             code == JG_LINK_PTX ? "-ptx" : cubin_option, "-lineinfo"};
+    const uint32_t option_count = code == JG_LINK_CUBIN_WITH_LINEINFO ? 4 : 3;
     jg_link_handle link = NULL;
     const int result = nvjitlink->functions->create(&link, option_count, options);
     if (result != LINK_SUCCESS) {
@@ -323,7 +321,7 @@ static jit_gemm_status link_all(const struct jg_nvjitlink *nvjitlink, const char
     }
     struct jg_nvjitlink_output output = {0};
     const jit_gemm_status status =
-        link_inputs(nvjitlink, link, wants_ptx, inputs, input_count, &output);
+        link_inputs(nvjitlink, link, code, inputs, input_count, &output);
     (void)nvjitlink->functions->destroy(&link);
     if (status != JIT_GEMM_OK) {
         jg_nvjitlink_output_free(&output);
@@ -334,8 +332,9 @@ static jit_gemm_status link_all(const struct jg_nvjitlink *nvjitlink, const char
 }
 
 jit_gemm_status jg_nvjitlink_link(const struct jg_nvjitlink *nvjitlink, const char *arch,
-                                  bool wants_ptx, const struct jg_nvjitlink_input *inputs,
-                                  int input_count, struct jg_nvjitlink_output *ret_output)
+                                  enum jg_nvjitlink_code code,
+                                  const struct jg_nvjitlink_input *inputs, int input_count,
+                                  struct jg_nvjitlink_output *ret_output)
 {
     static struct jg_busy busy;
     if (!jg_busy_begin(&busy)) {
@@ -345,7 +344,7 @@ jit_gemm_status jg_nvjitlink_link(const struct jg_nvjitlink *nvjitlink, const ch
                               "nvJitLink in the middle of that");
     }
     const jit_gemm_status status =
-        link_all(nvjitlink, arch, wants_ptx, inputs, input_count, ret_output);
+        link_all(nvjitlink, arch, code, inputs, input_count, ret_output);
     jg_busy_end(&busy);
     return status;
 }

@@ -44,6 +44,8 @@ enum jg_nvjitlink_refusal {
     JG_NVJITLINK_REFUSED     /* anything else; the log says what */
 };
 
+enum jg_nvjitlink_code { JG_LINK_PTX, JG_LINK_CUBIN, JG_LINK_CUBIN_WITH_LINEINFO };
+
 struct jg_nvjitlink_output {
     enum jg_nvjitlink_refusal refusal; /* unless ACCEPTED, `code` is empty */
     int input;                         /* index of the one that was refused, or -1 */
@@ -52,13 +54,14 @@ struct jg_nvjitlink_output {
 };
 
 /*
- * Links LTO-IR for one architecture ("sm_90a") to a cubin, with line tables and the
- * assembler's figures in the log, or to PTX. A refusal is no failure. Thread-safe.
+ * Links LTO-IR for one architecture ("sm_90a") to a cubin, with the assembler's figures in
+ * the log, or to PTX. A refusal is no failure. Thread-safe.
  * INTERNAL, NO_MEMORY.
  */
 jit_gemm_status jg_nvjitlink_link(const struct jg_nvjitlink *nvjitlink, const char *arch,
-                                  bool wants_ptx, const struct jg_nvjitlink_input *inputs,
-                                  int input_count, struct jg_nvjitlink_output *ret_output);
+                                  enum jg_nvjitlink_code code,
+                                  const struct jg_nvjitlink_input *inputs, int input_count,
+                                  struct jg_nvjitlink_output *ret_output);
 void jg_nvjitlink_output_free(struct jg_nvjitlink_output *output);
 /* Appends the options of every link but those that arch and kind decide, for keys. */
 void jg_nvjitlink_options(struct jg_str *out);

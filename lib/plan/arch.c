@@ -37,7 +37,7 @@ static const struct jg_input_feature blackwell_inputs[] = {
     .splits_in_clusters = true,                                                           \
     .config_keys =                                                                        \
         "kernel tile cluster stages raster raster_group out_stages pdl split_k "          \
-        "split_order debug trace",                                                        \
+        "split_order debug trace lineinfo",                                               \
     .candidate = jg_sm90a_candidate, .complete = jg_sm90a_complete,                       \
     .derive = jg_sm90a_derive
 
@@ -47,7 +47,8 @@ static const struct jg_input_feature blackwell_inputs[] = {
     .kernel_name = "jg::sm100a::gemm_kernel", .multiplies_scales = true,                \
     .config_keys =                                                                      \
         "kernel mma cta_group cluster scheduler k_group stages acc_stages raster "      \
-        "raster_group out_stages pdl split_k split_order prefetch swap_ab debug trace", \
+        "raster_group out_stages pdl split_k split_order prefetch swap_ab debug trace " \
+        "lineinfo",                                                                     \
     .candidate = jg_sm100a_candidate, .complete = jg_sm100a_complete,                   \
     .derive = jg_sm100a_derive
 

@@ -71,6 +71,7 @@ static const struct config_key {
     {NUMBER(layout, swap_ab, 0, 1), .shown = SHOWN_IF_SET, .hint = "give 0 or 1"},
     {NUMBER(launch, debug, 0, 1), .shown = SHOWN_IF_SET, .hint = "give 0 or 1"},
     {NUMBER(launch, trace, 0, 1), .shown = SHOWN_IF_SET, .hint = "give 0 or 1"},
+    {NUMBER(launch, lineinfo, 0, 1), .shown = SHOWN_IF_SET, .hint = "give 0 or 1"},
 #undef NUMBER
 #undef KEY
 };

@@ -86,8 +86,9 @@ struct jg_config_launch {
     int pdl;          /* programmatic dependent launch: 0 or 1 */
     int split_k;      /* parts of K, multiplied by a CTA each: 1 to JG_MAX_SPLIT_K */
     enum jg_split_order split_order;
-    int debug; /* waits end with a report instead of never: 0 or 1 */
-    int trace; /* roles record when they work on what: 0 or 1 */
+    int debug;    /* waits end with a report instead of never: 0 or 1 */
+    int trace;    /* roles record when they work on what: 0 or 1 */
+    int lineinfo; /* the cubin says which line each instruction is of: 0 or 1 */
 };
 
 struct jg_config {
@@ -105,7 +106,7 @@ struct jg_config_override {
     bool has_scheduler, has_k_group, has_stages, has_acc_stages, has_raster,
         has_raster_group, has_out_stages, has_pdl;
     bool has_split_k, has_split_order, has_prefetch, has_swap_ab;
-    bool has_debug, has_trace;
+    bool has_debug, has_trace, has_lineinfo;
 };
 
 /* `keys` are those that the chip takes, in the order of printing (struct jg_arch). */

@@ -14,6 +14,7 @@ void jg_trial_complete(struct jg_trial *trial, int out_stages)
     config->launch.pdl = override->has_pdl ? wanted->launch.pdl : 1;
     config->launch.debug = wanted->launch.debug;
     config->launch.trace = wanted->launch.trace;
+    config->launch.lineinfo = wanted->launch.lineinfo;
 }
 
 bool jg_trial_reject(struct jg_trial *trial, const char *format, ...)

@@ -551,6 +551,7 @@ jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
 
     struct jg_source source = {.headers = jg_digest_headers()};
     JG_TRY(name_entry(arch, problem, &choice->config, source.entry));
+    source.has_lineinfo = choice->config.launch.lineinfo;
 
     struct jg_str *text = &source.text;
     print_heading(arch, problem, &choice->config, text);

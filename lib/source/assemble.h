@@ -31,6 +31,7 @@ struct jg_source {
     struct jg_hash headers;         /* digest of every embedded header */
     const char *linked; /* LTO-IR that the unit is linked with, the epilogue's; or NULL */
     size_t linked_size;
+    bool has_lineinfo; /* the cubin is to say which line each instruction is of */
 };
 
 /* NO_MEMORY. The caller frees. */

@@ -9,6 +9,7 @@ NVRTC is missing.
 """
 import json
 import re
+import struct
 import sys
 
 from cli_harness import (ARCH, ROOT, SMALL, TOOL, Folder, expect, expect_exit, named_tests,
@@ -169,6 +170,34 @@ def test_build_writes_an_elf_file():
         expect(target.read_bytes()[:4] == b"\x7fELF", "no ELF file", done)
         again = tool("build", *SMALL, *ARCH, "-o", "-", cache=folder.cache, binary=True)
         expect(again.stdout == target.read_bytes(), "from the cache: other bytes")
+
+
+def sections(elf):
+    """The sections of a little-endian ELF64 file: name -> bytes."""
+    table, = struct.unpack_from("<Q", elf, 0x28)
+    size, count, names = struct.unpack_from("<3H", elf, 0x3a)
+    rows = [struct.unpack_from("<IIQQQQ", elf, table + i * size) for i in range(count)]
+
+    def name_of(row):
+        at = rows[names][4] + row[0]
+        return elf[at:elf.index(b"\0", at)].decode()
+    return {name_of(row): elf[row[4]:row[4] + row[5]] for row in rows}
+
+
+def test_a_cubin_has_lines_where_the_config_asks_for_them():
+    need_compiler()
+    with Folder() as folder:
+        cubins = []
+        for config in ("", "lineinfo=1"):
+            done = tool("build", *SMALL, *ARCH, "--config", config, "-o", "-", cache=folder.cache, binary=True)
+            expect_exit(done, 0)
+            cubins.append(sections(done.stdout))
+        plain, with_lines = cubins
+        expect(".debug_line" not in plain, "lines that nobody asked for")
+        expect(len(with_lines.get(".debug_line", b"")) > 1000, "no lines")
+        code = {name: text for name, text in plain.items() if name.startswith(".text.")}
+        expect(len(code) == 1, "one kernel")
+        expect(all(with_lines[name] == text for name, text in code.items()), "other machine code")
 
 
 def test_build_writes_ptx():

@@ -103,6 +103,27 @@ Test(link_epilogue, ltoir_of_any_older_architecture_becomes_a_whole_kernel)
     }
 }
 
+Test(link_epilogue, linked_cubin_has_lines_where_they_are_asked_for)
+{
+    static const char section[] = ".debug_line";
+    struct jg_str code = code_make_ltoir(CODE_KEEP, "compute_80");
+    for (int i = 0; i < 2; i++) {
+        struct bench bench;
+        struct jg_binary binary = {0};
+        set_up(&bench, "sm_90a", &code);
+        bench.unit.source.has_lineinfo = i == 1;
+
+        cr_assert_eq(build(&bench, &binary), JIT_GEMM_OK, "%s", jg_error_text());
+
+        const void *found =
+            memmem(binary.code.data, binary.code.size, section, sizeof(section) - 1);
+        cr_expect_eq(found != NULL, i == 1);
+        jg_binary_free(&binary);
+        tear_down(&bench);
+    }
+    jg_str_free(&code);
+}
+
 Test(link_epilogue, ptx_is_pasted_into_kernels_of_both_chips)
 {
     static const char *const archs[] = {"sm_90a", "sm_100a", "sm_100f"};

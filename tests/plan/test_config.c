@@ -99,19 +99,21 @@ Test(config, instruments_are_printed_where_they_are_on)
 {
     static const char text[] =
         "kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=n "
-        "raster_group=16 out_stages=1 pdl=0 split_k=1 debug=1 trace=1";
+        "raster_group=16 out_stages=1 pdl=0 split_k=1 debug=1 trace=1 lineinfo=1";
 
     struct jg_config_override override = parse(text);
 
-    cr_expect(override.has_debug && override.has_trace);
+    cr_expect(override.has_debug && override.has_trace && override.has_lineinfo);
     struct jg_str printed = {0};
     jg_config_print(&override.values, keys_of("sm_90a"), &printed);
     cr_expect_str_eq(jg_str_text(&printed), text);
     jg_str_free(&printed);
     override.values.launch.debug = override.values.launch.trace = 0;
+    override.values.launch.lineinfo = 0;
     jg_config_print(&override.values, keys_of("sm_90a"), &printed);
     cr_expect_null(strstr(jg_str_text(&printed), "debug"));
     cr_expect_null(strstr(jg_str_text(&printed), "trace"));
+    cr_expect_null(strstr(jg_str_text(&printed), "lineinfo"));
     jg_str_free(&printed);
 }
 
