@@ -34,7 +34,7 @@ static const struct jg_input_feature blackwell_inputs[] = {
 
 #define HOPPER                                                                            \
     .kernel_header = "jg/sm90a/gemm_kernel.cuh", .kernel_name = "jg::sm90a::gemm_kernel", \
-    .splits_in_clusters = true,                                                           \
+    .promoted_scales_header = "jg/tile/block_scales.cuh", .splits_in_clusters = true,     \
     .config_keys =                                                                        \
         "kernel tile cluster stages raster raster_group out_stages pdl split_k "          \
         "split_order debug trace lineinfo",                                               \
@@ -44,7 +44,9 @@ static const struct jg_input_feature blackwell_inputs[] = {
 /* What the chips of the family have in common. */
 #define BLACKWELL                                                                       \
     .kernel_header = "jg/sm100a/gemm_kernel.cuh",                                       \
-    .kernel_name = "jg::sm100a::gemm_kernel", .multiplies_scales = true,                \
+    .kernel_name = "jg::sm100a::gemm_kernel",                                           \
+    .promoted_scales_header = "jg/sm100a/promotion.cuh",                                \
+    .multiplied_scales_header = "jg/sm100a/scaled_mma_op.cuh",                          \
     .config_keys =                                                                      \
         "kernel mma cta_group cluster scheduler k_group stages acc_stages raster "      \
         "raster_group out_stages pdl split_k split_order prefetch swap_ab debug trace " \
@@ -218,7 +220,7 @@ static jit_gemm_status check_scaled(const struct jg_arch *arch,
     if (!jg_scale_is_multiplied(&problem->a.scale)) {
         return JIT_GEMM_OK;
     }
-    if (!arch->multiplies_scales) {
+    if (arch->multiplied_scales_header == NULL) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a.scale.kind",
                        "give scales of f32, 1x128 or 128x128, or build for sm_100a",
                        "the tensor core of %s does not multiply by scales", arch->name);

@@ -61,9 +61,11 @@ struct jg_arch {
     struct jg_compute_capability runs_on[JG_MAX_COMPUTE_CAPABILITIES];
     struct jg_device_facts default_facts;  /* used when planning without the device */
     const struct jg_input_feature *inputs; /* up to one of type NONE */
-    bool multiplies_scales;                /* by scales of blocks, MX and NV */
     bool splits_in_clusters;               /* K, where the config leaves it open */
     const char *kernel_header;             /* "jg/sm90a/gemm_kernel.cuh" */
+    /* What its kernel needs beside that for sums that it multiplies by scales of blocks,
+     * and for scales that the tensor core multiplies by; NULL: it multiplies by none. */
+    const char *promoted_scales_header, *multiplied_scales_header;
     const char *kernel_name; /* C++ name of the kernel function template in that header */
     const char *config_keys; /* words: the keys of a config that this chip takes and
                                 prints, in the order of printing */

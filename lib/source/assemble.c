@@ -563,7 +563,7 @@ jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
     if (choice->config.launch.trace) {
         jg_str_puts(text, "#define JG_TRACE 1\n");
     }
-    jg_print_modules(problem, choice, text);
+    jg_print_modules(arch, problem, choice, text);
     jg_str_printf(text, "#include <%s>\n\n", header);
     print_config(problem, choice, text);
     print_epilogue(problem->epilogue, text);

@@ -3,10 +3,10 @@
 
 #include "plan/split.h"
 
-static void print_module(bool is_needed, const char *name, struct jg_str *out)
+static void print_header(bool is_needed, const char *header, struct jg_str *out)
 {
     if (is_needed) {
-        jg_str_printf(out, "#include <jg/%s.cuh>\n", name);
+        jg_str_printf(out, "#include <%s>\n", header);
     }
 }
 
@@ -14,6 +14,16 @@ static bool is_reduction(const struct jg_operand *operand)
 {
     return operand->role != JIT_GEMM_OPERAND_INPUT &&
            operand->role != JIT_GEMM_OPERAND_OUTPUT;
+}
+
+static bool is_narrow_type(jit_gemm_dtype dtype)
+{
+    return dtype != JIT_GEMM_DTYPE_NONE && jg_dtype_bits(dtype) < 16;
+}
+
+static bool is_narrow(const struct jg_operand *operand)
+{
+    return is_narrow_type(operand->dtype);
 }
 
 static bool is_pair(const struct jg_operand *operand)
@@ -32,41 +42,52 @@ static bool has_operand(const struct jg_epilogue *epilogue,
     return false;
 }
 
-/* `gated_scales`: of B, a vector whose values are those of either accumulator. */
+/* `gated_scales`: of B, a vector whose values are those of either accumulator. `narrow`: C
+ * or D has elements below 16 bits. */
 static void print_operand_modules(const struct jg_epilogue *epilogue, bool gated_scales,
-                                  struct jg_str *out)
+                                  bool narrow, struct jg_str *out)
 {
-    print_module(gated_scales || has_operand(epilogue, is_pair), "epilogue/gate_operands",
+    print_header(narrow || has_operand(epilogue, is_narrow), "jg/ptx/convert_narrow.cuh",
                  out);
-    print_module(epilogue != NULL, "epilogue/prelude", out);
-    print_module(epilogue != NULL && epilogue->is_random, "epilogue/random", out);
-    print_module(has_operand(epilogue, is_reduction), "epilogue/reductions", out);
+    print_header(gated_scales || has_operand(epilogue, is_pair),
+                 "jg/epilogue/gate_operands.cuh", out);
+    print_header(epilogue != NULL, "jg/epilogue/prelude.cuh", out);
+    print_header(epilogue != NULL && epilogue->is_random, "jg/epilogue/random.cuh", out);
+    print_header(has_operand(epilogue, is_reduction), "jg/epilogue/reductions.cuh", out);
 }
 
-void jg_print_modules(const struct jg_problem *problem, const struct jg_choice *choice,
-                      struct jg_str *out)
+void jg_print_modules(const struct jg_arch *arch, const struct jg_problem *problem,
+                      const struct jg_choice *choice, struct jg_str *out)
 {
     print_operand_modules(
         problem->epilogue,
-        problem->is_gated && problem->b.scale.kind == JIT_GEMM_SCALE_VECTOR, out);
+        problem->is_gated && problem->b.scale.kind == JIT_GEMM_SCALE_VECTOR,
+        is_narrow_type(problem->c.dtype) || is_narrow_type(problem->d.dtype), out);
     if (choice->config.kernel == JG_KERNEL_REFERENCE) {
         return;
     }
     const bool has_vectors = choice->derived.output.epilogue == JG_EPILOGUE_VECTORS;
-    print_module(!has_vectors, "epilogue/fragment_epilogue", out);
-    print_module(has_vectors, "epilogue/vector_epilogue", out);
-    print_module(problem->d.scale.kind != JIT_GEMM_SCALE_NONE, "epilogue/quantise", out);
-    print_module(jg_workspace_parts(&choice->config) > 1, "epilogue/partial_sums", out);
-    print_module(jg_cluster_parts(&choice->config) > 1, "epilogue/cluster_sums", out);
-    print_module(problem->group_by == JIT_GEMM_GROUP_BY_OFFSETS ||
+    print_header(!has_vectors, "jg/epilogue/fragment_epilogue.cuh", out);
+    print_header(has_vectors, "jg/epilogue/vector_epilogue.cuh", out);
+    print_header(problem->d.scale.kind != JIT_GEMM_SCALE_NONE, "jg/epilogue/quantise.cuh",
+                 out);
+    print_header(jg_workspace_parts(&choice->config) > 1, "jg/epilogue/partial_sums.cuh",
+                 out);
+    print_header(jg_cluster_parts(&choice->config) > 1, "jg/epilogue/cluster_sums.cuh",
+                 out);
+    print_header(problem->group_by == JIT_GEMM_GROUP_BY_OFFSETS ||
                      problem->group_by == JIT_GEMM_GROUP_BY_COUNTS,
-                 "schedule/grouped_tile_order", out);
-    print_module(problem->group_by == JIT_GEMM_GROUP_BY_ROWS,
-                 "schedule/row_block_tile_order", out);
-    print_module(jg_loads_by_threads(problem), "tile/thread_loader", out);
+                 "jg/schedule/grouped_tile_order.cuh", out);
+    print_header(problem->group_by == JIT_GEMM_GROUP_BY_ROWS,
+                 "jg/schedule/row_block_tile_order.cuh", out);
+    print_header(jg_loads_by_threads(problem), "jg/tile/thread_loader.cuh", out);
+    print_header(jg_product_promotes_scales(&choice->product), arch->promoted_scales_header,
+                 out);
+    print_header(jg_product_is_block_scaled(&choice->product),
+                 arch->multiplied_scales_header, out);
 }
 
 void jg_print_snippet_modules(const struct jg_epilogue *epilogue, struct jg_str *out)
 {
-    print_operand_modules(epilogue, false, out);
+    print_operand_modules(epilogue, false, false, out);
 }

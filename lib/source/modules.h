@@ -12,8 +12,8 @@
 
 /* Appends the include lines of a kernel, or of the reference. They come before the kernel's
  * own: jg/epilogue/user_epilogue.cuh asks for what they define. */
-void jg_print_modules(const struct jg_problem *problem, const struct jg_choice *choice,
-                      struct jg_str *out);
+void jg_print_modules(const struct jg_arch *arch, const struct jg_problem *problem,
+                      const struct jg_choice *choice, struct jg_str *out);
 /* The same of a snippet in its function, without a kernel. */
 void jg_print_snippet_modules(const struct jg_epilogue *epilogue, struct jg_str *out);
 

@@ -18,7 +18,7 @@ static const struct {
     {"jg/sm90a/", "sm_90a"},
     {"jg/ptx/wgmma.cuh", "sm_90a"},
     {"jg/sm100a/", "sm_10"},
-    {"jg/ptx/tcgen05.cuh", "sm_10"},
+    {"jg/ptx/tcgen05", "sm_10"},
     {"jg/ptx/launch_control.cuh", "sm_10"},
 };
 
@@ -148,6 +148,73 @@ Test(device, header_of_another_chip_says_so)
                      JIT_GEMM_ERR_COMPILE);
         cr_expect_not_null(strstr(jg_error_text(), rows[i].message), "%s", jg_error_text());
     }
+    jg_toolchain_destroy(toolchain);
+}
+
+/* Matrix descriptors of K-major tiles of 128 rows, swizzled and not; of MN-major tiles of 128
+ * by 16 whose neighbouring chunks of MN lie side by side; of 128 by 32 of tf32, side by side
+ * and in panels; and of scales. Instruction descriptors without and with scales. All are
+ * known from elsewhere. */
+Test(device, descriptors_have_known_values)
+{
+    static const char text[] =
+        "#include <jg/ptx/tcgen05_scaled.cuh>\n"
+        "using namespace jg;\n"
+        "using namespace jg::ptx;\n"
+        "using S = Tcgen05Swizzle;\n"
+        "struct Matrix { u32 leading, stride; S swizzle; u64 want; };\n"
+        "constexpr Matrix matrices[] = {\n"
+        "    {16, 1024, S::k128, 0x4000404000010000},\n"
+        "    {16, 512, S::k64, 0x8000402000010000},\n"
+        "    {16, 256, S::k32, 0xc000401000010000},\n"
+        "    {2048, 128, S::kNone, 0x0000400800800000},\n"
+        "    {16, 128, S::kNone, 0x0000400800010000},\n"
+        "    {1024, 2048, S::k128, 0x4000408000400000},\n"
+        "    {512, 2048, S::k64, 0x8000408000200000},\n"
+        "    {256, 2048, S::k32, 0xc000408000100000},\n"
+        "    {512, 2048, S::k128Of32, 0x2000408000200000},\n"
+        "    {4096, 512, S::k128Of32, 0x2000402001000000}};\n"
+        "constexpr bool are_known() {\n"
+        "    for (const Matrix &m : matrices) {\n"
+        "        if (tcgen05_descriptor(m.leading, m.stride, m.swizzle) != m.want) {\n"
+        "            return false;\n"
+        "        }\n"
+        "    }\n"
+        "    return true;\n"
+        "}\n"
+        "static_assert(are_known(), \"of matrices\");\n"
+        "template <class A, class B>\n"
+        "constexpr bool is(bool a, bool b, u32 m, u32 n, u32 want) {\n"
+        "    return tcgen05_instruction<A, B>(a, b, m, n) == want;\n"
+        "}\n"
+        "template <class A, class B, class Scale>\n"
+        "constexpr bool is_scaled(u32 m, u32 n, u32 want) {\n"
+        "    return tcgen05_scaled_instruction<A, B, Scale>(true, true, m, n) == want;\n"
+        "}\n"
+        "static_assert(is<bf16, bf16>(true, true, 64, 32, 0x04080490));\n"
+        "static_assert(is<bf16, bf16>(true, true, 128, 64, 0x08100490));\n"
+        "static_assert(is<bf16, bf16>(true, true, 128, 128, 0x08200490));\n"
+        "static_assert(is<bf16, bf16>(true, true, 128, 256, 0x08400490));\n"
+        "static_assert(is<bf16, bf16>(true, true, 256, 128, 0x10200490));\n"
+        "static_assert(is<bf16, bf16>(true, true, 256, 256, 0x10400490));\n"
+        "static_assert(is<bf16, bf16>(false, true, 128, 128, 0x08208490));\n"
+        "static_assert(is<bf16, bf16>(true, false, 128, 128, 0x08210490));\n"
+        "static_assert(is<f16, f16>(true, true, 128, 128, 0x08200010));\n"
+        "static_assert(is<tf32, tf32>(true, true, 128, 128, 0x08200910));\n"
+        "static_assert(is<tf32, tf32>(false, false, 128, 128, 0x08218910));\n"
+        "static_assert(is<tf32, tf32>(true, false, 256, 64, 0x10110910));\n"
+        "static_assert(is<e4m3, e4m3>(true, true, 128, 128, 0x08200010));\n"
+        "static_assert(is<e5m2, e4m3>(true, true, 128, 128, 0x08200090));\n"
+        "static_assert(is<s8, s8>(true, true, 128, 128, 0x082004a0));\n"
+        "static_assert(is_scaled<e4m3, e4m3, ue8m0>(128, 128, 0x08a00000));\n"
+        "static_assert(is_scaled<e5m2, e4m3, ue8m0>(256, 256, 0x10c00080));\n"
+        "static_assert(is_scaled<e2m1, e2m1, ue4m3>(256, 256, 0x10400480));\n"
+        "static_assert(is_scaled<e4m3, e2m1, ue8m0>(128, 128, 0x08a01400));\n"
+        "static_assert(is_scaled<e2m1, e5m2, ue8m0>(256, 256, 0x10c00680));\n"
+        "extern \"C\" __global__ void empty() {}\n";
+    struct jg_compiler *compiler = NULL;
+    struct jg_toolchain *toolchain = open_toolchain(&compiler);
+    cr_expect_eq(compile(compiler, "sm_100a", text), JIT_GEMM_OK, "%s", jg_error_text());
     jg_toolchain_destroy(toolchain);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // EpilogueFor: which of the two ways out a kernel takes. The plan decides
-// (lib/plan/output.c), and Config says it. The unit includes that one's file.
+// (lib/plan/output.c), and Config says it. The unit includes that one's file, and that of
+// the sums of parts of K where it has those.
 #pragma once
 #include <jg/epilogue/epilogue_load.cuh>
 #include <jg/epilogue/partition.cuh>
@@ -11,6 +12,12 @@ template <class Config, class Epilogue, class Partition>
 class FragmentEpilogue; // fragment_epilogue.cuh
 template <class Config, class Epilogue, class Partition>
 class VectorEpilogue; // vector_epilogue.cuh
+template <class Config, class Partition>
+class PartialSums; // partial_sums.cuh
+template <class Accumulators, class Partials, class Partition>
+class SummedAccumulators; // partial_sums.cuh
+template <class Config, class Partition>
+class ClusterSums; // cluster_sums.cuh
 
 enum class EpilogueKind { kFragments, kVectors };
 

@@ -83,18 +83,16 @@ struct EpilogueLoad {
     static JG_DEVICE void load(const Params &params, Smem &smem, Producer &ring,
                                const WorkTile &tile, bool with_c)
     {
-        if constexpr (kLoads > 0) {
 #pragma unroll 1
-            for (u32 step = 0; step < kSteps; ++step) {
-                StepLoader<Smem, Producer> loader{smem, ring, tile, step};
-                if constexpr (Config::kHasC) {
-                    if (with_c) {
-                        loader.template load<typename Config::C>(&params.maps[kMapC],
-                                                                 params.c.batch_step);
-                    }
+        for (u32 step = 0; step < kSteps; ++step) {
+            StepLoader<Smem, Producer> loader{smem, ring, tile, step};
+            if constexpr (Config::kHasC) {
+                if (with_c) {
+                    loader.template load<typename Config::C>(&params.maps[kMapC],
+                                                             params.c.batch_step);
                 }
-                Epilogue::load_step(params, loader);
             }
+            Epilogue::load_step(params, loader);
         }
     }
 

@@ -73,13 +73,17 @@ class FragmentEpilogue {
     {
         constexpr u32 kStoreTiles = kDown * kAcross;
         Inputs next;
-        next.load(params, coord_of(shape, tile, 0));
+        if constexpr (!Config::kPlain) {
+            next.load(params, coord_of(shape, tile, 0));
+        }
 #pragma unroll(Accumulators::kIndexed ? 1 : kStoreTiles)
         for (u32 i = 0; i < kStoreTiles; ++i) {
             const CoordT first = coord_of(shape, tile, i);
             const Inputs inputs = next;
-            if (i + 1 < kStoreTiles) {
-                next.load(params, coord_of(shape, tile, i + 1));
+            if constexpr (!Config::kPlain) {
+                if (i + 1 < kStoreTiles) {
+                    next.load(params, coord_of(shape, tile, i + 1));
+                }
             }
             const u32 step = kTransposed ? 0 : i / kAcross;
             const u32 column = kTransposed ? i * kTileRows : i % kAcross * kTileCols;
@@ -113,10 +117,8 @@ class FragmentEpilogue {
         template <class Params>
         JG_DEVICE void load(const Params &params, const CoordT &coord)
         {
-            if constexpr (!Config::kPlain) {
-                operands.load(params.operands, coord);
-                scales.load(params, coord);
-            }
+            operands.load(params.operands, coord);
+            scales.load(params, coord);
         }
     };
 

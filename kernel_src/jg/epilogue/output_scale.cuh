@@ -11,7 +11,7 @@
 #include <jg/common/choices.cuh>
 #include <jg/common/kernel_params.cuh>
 #include <jg/ptx/arithmetic.cuh>
-#include <jg/ptx/convert.cuh>
+#include <jg/ptx/convert_narrow.cuh>
 
 namespace jg {
 

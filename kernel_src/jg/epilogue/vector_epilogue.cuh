@@ -31,9 +31,6 @@ struct NoReducingTeam {
     JG_DEVICE NoReducingTeam(u64, const ShapeT &, const WorkTile &, const u8 *, u32)
     {
     }
-    JG_DEVICE void enter_step(u32) {}
-    JG_DEVICE void enter_pass(u32) {}
-    JG_DEVICE void leave_tile() const {}
 };
 
 template <class Config, class Epilogue, class Partition>
@@ -129,7 +126,9 @@ class VectorEpilogue {
             // Load the rest, compute, store: a vector at a time.
             typename Load::template Reader<Smem, Consumer> reader(smem, ring, team_,
                                                                   1 + team_, beta_ != 0.0f);
-            team.enter_step(step);
+            if constexpr (Epilogue::kReduces) {
+                team.enter_step(step);
+            }
             write_step(params, shape, inputs, reader, team, blocks, first, step);
             if constexpr (Blocks::kSpread) {
                 if (Blocks::is_last(step)) {
@@ -142,8 +141,10 @@ class VectorEpilogue {
                 inputs.operands.finish_step(params.operands, team);
             }
         }
-        inputs.operands.finish_tile(params.operands, team);
-        team.leave_tile();
+        if constexpr (Epilogue::kReduces) {
+            inputs.operands.finish_tile(params.operands, team);
+            team.leave_tile();
+        }
     }
 
     JG_DEVICE void drain() {}
@@ -218,8 +219,10 @@ class VectorEpilogue {
                 } else {
                     at.coord.count = 0;
                 }
-                team.enter_pass(at.pass + at.i);
-                inputs.operands.finish_row(params.operands, at.coord, team);
+                if constexpr (Epilogue::kReduces) {
+                    team.enter_pass(at.pass + at.i);
+                    inputs.operands.finish_row(params.operands, at.coord, team);
+                }
                 at.coord.row += kPassRows;
                 at.target += storage_step<D>(kPassRows * params.d.ld);
             }

@@ -125,32 +125,6 @@ JG_DEVICE void tcgen05_wait_load(f32 (&v)[kFragments][kCount])
     // clang-format on
 }
 
-// The way back, in the same layout. What is stored may not be loaded before
-// tcgen05_wait_store.
-template <u32 kCount>
-JG_DEVICE void tcgen05_store(u32 address, const f32 *v)
-{
-    static_assert(kCount == 4 || kCount == 8, "what is needed");
-    // clang-format off
-    if constexpr (kCount == 4) {
-        asm volatile("tcgen05.st.sync.aligned.16x256b.x1.b32 [%0], {%1, %2, %3, %4};"
-                     :: "r"(address), "f"(v[0]), "f"(v[1]), "f"(v[2]), "f"(v[3]) : "memory");
-    } else {
-        asm volatile("tcgen05.st.sync.aligned.16x256b.x2.b32 [%0], {%1, %2, %3, %4, %5, %6, %7, %8};"
-                     :: "r"(address), "f"(v[0]), "f"(v[1]), "f"(v[2]), "f"(v[3]),
-                        "f"(v[4]), "f"(v[5]), "f"(v[6]), "f"(v[7]) : "memory");
-    }
-    // clang-format on
-}
-
-// Waits until this warp's stores are complete.
-JG_DEVICE void tcgen05_wait_store()
-{
-    // clang-format off
-    asm volatile("tcgen05.wait::st.sync.aligned;" ::: "memory");
-    // clang-format on
-}
-
 // ------------------------------------------------------------------------ descriptors
 
 // What is constant in a shared-memory matrix descriptor (PTX ISA, "matrix descriptor",
@@ -166,23 +140,6 @@ constexpr JG_DEVICE u64 tcgen05_descriptor(u32 leading_bytes, u32 stride_bytes,
            static_cast<u64>(stride_bytes >> 4) << 32 | u64(1) << 46 |
            static_cast<u64>(swizzle) << 61;
 }
-
-// Known values: K-major tiles of 128 rows, swizzled and not, and MN-major tiles of 128 by
-// 16 whose neighbouring chunks of MN lie side by side; of 128 by 32 of tf32, side by side
-// and in panels.
-static_assert(tcgen05_descriptor(16, 1024, Tcgen05Swizzle::k128) == 0x4000404000010000);
-static_assert(tcgen05_descriptor(16, 512, Tcgen05Swizzle::k64) == 0x8000402000010000);
-static_assert(tcgen05_descriptor(16, 256, Tcgen05Swizzle::k32) == 0xc000401000010000);
-static_assert(tcgen05_descriptor(2048, 128, Tcgen05Swizzle::kNone) == 0x0000400800800000);
-static_assert(tcgen05_descriptor(16, 128, Tcgen05Swizzle::kNone) ==
-              0x0000400800010000); // scales
-static_assert(tcgen05_descriptor(1024, 2048, Tcgen05Swizzle::k128) == 0x4000408000400000);
-static_assert(tcgen05_descriptor(512, 2048, Tcgen05Swizzle::k64) == 0x8000408000200000);
-static_assert(tcgen05_descriptor(256, 2048, Tcgen05Swizzle::k32) == 0xc000408000100000);
-static_assert(tcgen05_descriptor(512, 2048, Tcgen05Swizzle::k128Of32) ==
-              0x2000408000200000);
-static_assert(tcgen05_descriptor(4096, 512, Tcgen05Swizzle::k128Of32) ==
-              0x2000402001000000);
 
 JG_DEVICE u64 tcgen05_descriptor_address(const void *tile)
 {
@@ -221,13 +178,6 @@ template <>
 struct Tcgen05Type<s8> : Tcgen05Input<Tcgen05Kind::kI8, 1> {
 };
 
-// The same of a type beside another: the kind of 8-bit floats takes e2m1, too, in a byte
-// each.
-template <class T, class Other>
-using Tcgen05Beside =
-    typename Select<(kBits<T> < kBits<Other>), Tcgen05Input<Tcgen05Kind::kF8f6f4, 5>,
-                    Tcgen05Type<T>>::Type;
-
 // The instruction descriptor: bits 4-5 type of the accumulators (f32 1, s32 2), 7-9 and
 // 10-12 types of A and B, 15 and 16 one where A and B are MN-major, 17-22 N >> 3, 24-28 M
 // >> 4. M is that of the whole group.
@@ -241,23 +191,6 @@ constexpr JG_DEVICE u32 tcgen05_instruction(bool a_k_major, bool b_k_major, u32 
            (a_k_major ? 0u : 1u) << 15 | (b_k_major ? 0u : 1u) << 16 | (n >> 3) << 17 |
            (m >> 4) << 24;
 }
-
-// Known values.
-static_assert(tcgen05_instruction<bf16, bf16>(true, true, 64, 32) == 0x04080490);
-static_assert(tcgen05_instruction<bf16, bf16>(true, true, 128, 64) == 0x08100490);
-static_assert(tcgen05_instruction<bf16, bf16>(true, true, 128, 128) == 0x08200490);
-static_assert(tcgen05_instruction<bf16, bf16>(true, true, 128, 256) == 0x08400490);
-static_assert(tcgen05_instruction<bf16, bf16>(true, true, 256, 128) == 0x10200490);
-static_assert(tcgen05_instruction<bf16, bf16>(true, true, 256, 256) == 0x10400490);
-static_assert(tcgen05_instruction<bf16, bf16>(false, true, 128, 128) == 0x08208490);
-static_assert(tcgen05_instruction<bf16, bf16>(true, false, 128, 128) == 0x08210490);
-static_assert(tcgen05_instruction<f16, f16>(true, true, 128, 128) == 0x08200010);
-static_assert(tcgen05_instruction<tf32, tf32>(true, true, 128, 128) == 0x08200910);
-static_assert(tcgen05_instruction<tf32, tf32>(false, false, 128, 128) == 0x08218910);
-static_assert(tcgen05_instruction<tf32, tf32>(true, false, 256, 64) == 0x10110910);
-static_assert(tcgen05_instruction<e4m3, e4m3>(true, true, 128, 128) == 0x08200010);
-static_assert(tcgen05_instruction<e5m2, e4m3>(true, true, 128, 128) == 0x08200090);
-static_assert(tcgen05_instruction<s8, s8>(true, true, 128, 128) == 0x082004a0);
 
 // --------------------------------------------------------------------- multiplication
 
@@ -286,79 +219,6 @@ JG_DEVICE void tcgen05_mma(u32 d, u64 a, u64 b, u32 instruction, u32 accumulate)
     }
 }
 #undef JG_TCGEN05_MMA
-
-// The instruction descriptor where blocks of K have scales of type Scale: bits 7-9 and
-// 10-12 types of A and B, 15 and 16 one where A and B are MN-major, 17-22 N >> 3, 23 one
-// for ue8m0, 27-28 M >> 7. Bits 4-5 and 29-30 say at which byte of a cell of tensor memory
-// the scales of B and of A begin.
-template <class A, class B, class Scale>
-constexpr JG_DEVICE u32 tcgen05_scaled_instruction(bool a_k_major, bool b_k_major, u32 m,
-                                                   u32 n)
-{
-    using InputA = Tcgen05Beside<A, B>;
-    using InputB = Tcgen05Beside<B, A>;
-    static_assert(InputA::kKind == InputB::kKind && (InputA::kKind == Tcgen05Kind::kMxf4 ||
-                                                     InputA::kKind == Tcgen05Kind::kF8f6f4),
-                  "8-bit floats, or 4-bit ones, which are K-major");
-    return InputA::kType << 7 | InputB::kType << 10 | (a_k_major ? 0u : 1u) << 15 |
-           (b_k_major ? 0u : 1u) << 16 | (n >> 3) << 17 |
-           (IsSame<Scale, ue8m0>::value ? 1u : 0u) << 23 | (m >> 7) << 27;
-}
-constexpr JG_DEVICE u32 tcgen05_scale_id(u32 byte)
-{
-    return byte << 29 | byte << 4;
-}
-
-// Known values.
-static_assert(tcgen05_scaled_instruction<e4m3, e4m3, ue8m0>(true, true, 128, 128) ==
-              0x08a00000);
-static_assert(tcgen05_scaled_instruction<e5m2, e4m3, ue8m0>(true, true, 256, 256) ==
-              0x10c00080);
-static_assert(tcgen05_scaled_instruction<e2m1, e2m1, ue4m3>(true, true, 256, 256) ==
-              0x10400480);
-static_assert(tcgen05_scaled_instruction<e4m3, e2m1, ue8m0>(true, true, 128, 128) ==
-              0x08a01400);
-static_assert(tcgen05_scaled_instruction<e2m1, e5m2, ue8m0>(true, true, 256, 256) ==
-              0x10c00680);
-
-// Copies 512 bytes of shared memory to four columns of tensor memory: row r of 32 rows of
-// 16 bytes to lane r, and to the same lane of each other quarter. In a pair both CTAs copy
-// from their own memory to their own. What this thread multiplies later finds it there.
-template <u32 kCtaGroup>
-JG_DEVICE void tcgen05_copy_scales(u32 address, u64 descriptor)
-{
-    // clang-format off
-    asm volatile("tcgen05.cp.cta_group::%2.32x128b.warpx4 [%0], %1;"
-                 :: "r"(address), "l"(descriptor), "n"(kCtaGroup) : "memory");
-    // clang-format on
-}
-
-// As tcgen05_mma, each product times the scale of its block of A and of B, whose cells
-// begin at `a_scales` and `b_scales`. A block is 16 elements with scales of ue4m3, which
-// e2m1 by itself may have, and 32 with those of ue8m0.
-#define JG_TCGEN05_MMA_SCALED(kind)                                              \
-    asm volatile("{\n"                                                           \
-                 ".reg .pred p;\n"                                               \
-                 "setp.ne.b32 p, %6, 0;\n"                                       \
-                 "tcgen05.mma.cta_group::%7.kind::" kind                         \
-                 " [%0], %1, %2, %3, [%4], [%5], p;\n"                           \
-                 "}\n" ::"r"(d),                                                 \
-                 "l"(a), "l"(b), "r"(instruction), "r"(a_scales), "r"(b_scales), \
-                 "r"(accumulate), "n"(kCtaGroup)                                 \
-                 : "memory")
-template <u32 kCtaGroup, class A, class B, class Scale>
-JG_DEVICE void tcgen05_mma_scaled(u32 d, u64 a, u64 b, u32 instruction, u32 a_scales,
-                                  u32 b_scales, u32 accumulate)
-{
-    if constexpr (Tcgen05Beside<A, B>::kKind == Tcgen05Kind::kF8f6f4) {
-        JG_TCGEN05_MMA_SCALED("mxf8f6f4.block_scale");
-    } else if constexpr (IsSame<Scale, ue8m0>::value) {
-        JG_TCGEN05_MMA_SCALED("mxf4.block_scale.block32");
-    } else {
-        JG_TCGEN05_MMA_SCALED("mxf4nvf4.block_scale.block16");
-    }
-}
-#undef JG_TCGEN05_MMA_SCALED
 
 // One arrival on the barrier when all multiplications that this thread issued are done, and
 // with them their reads of shared memory.

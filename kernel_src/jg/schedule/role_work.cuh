@@ -55,7 +55,9 @@ class RoleWork {
     // From here on the same threads work on the item in another role.
     JG_DEVICE void enter(debug::Role role)
     {
-        track_.enter(role);
+        if constexpr (debug::kIsTracked) {
+            track_.enter(role);
+        }
     }
     // In a trace the work on the item begins when the next stage of this side of a ring can
     // be taken, if it takes any.

@@ -81,7 +81,9 @@ JG_DEVICE void gemm_kernel(const Params &params)
             }
         }
     } else if (roles.is_scale_warp()) {
-        kernel.load_scales();
+        if constexpr (Kernel::kPromotes) {
+            kernel.load_scales();
+        }
     } else if (roles.is_scheduler_warp()) {
         kernel.scheduler.run();
     } else {

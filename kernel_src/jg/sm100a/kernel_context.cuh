@@ -14,25 +14,11 @@
 #include <jg/sm100a/commit_signals.cuh>
 #include <jg/sm100a/load_order.cuh>
 #include <jg/sm100a/mma_op.cuh>
-#include <jg/sm100a/promotion.cuh>
 #include <jg/sm100a/roles.cuh>
+#include <jg/sm100a/scale_stages.cuh>
 #include <jg/sm100a/smem.cuh>
 #include <jg/sm100a/tmem.cuh>
 #include <jg/tile/tile_loader.cuh>
-
-namespace jg {
-
-// What few kernels have, and their units include.
-template <class Config, class Partition>
-class PartialSums; // epilogue/partial_sums.cuh
-template <class Config, class ShapeT>
-class ThreadLoader; // tile/thread_loader.cuh
-template <class Loader, class Producer>
-class FilledStages; // tile/thread_loader.cuh
-template <class Accumulators, class Partials, class Partition>
-class SummedAccumulators; // epilogue/partial_sums.cuh
-
-} // namespace jg
 
 namespace jg::sm100a {
 
@@ -113,7 +99,6 @@ struct KernelContext {
     const Tmem<Config> tmem;
     const TileLoader<Config, Cluster> loader;
     const ScaleLoaderT scale_loader;
-    const ScaleRingT scale_ring;
 
     JG_DEVICE explicit KernelContext(const Params &launch)
         : params(launch), smem(shared_memory()),
@@ -121,7 +106,7 @@ struct KernelContext {
           scheduler(shape, cluster, smem.scheduler), input(smem.ring, cluster),
           epilogue_input(smem.epilogue_load_ring, OneCta(0)), load_order(smem.load_order),
           accumulators(smem.accumulators, cluster), tmem(smem.tmem_address),
-          loader(launch, cluster), scale_loader(launch, shape), scale_ring(smem.scale_slots)
+          loader(launch, cluster), scale_loader(launch, shape)
     {
     }
 
@@ -136,7 +121,9 @@ struct KernelContext {
         }
         EpilogueT::prefetch_maps(params);
         Ring::init_barriers(smem.ring);
-        ScaleRingT::init_barriers(smem.scale_slots);
+        if constexpr (kPromotes) {
+            ScaleRingT::init_barriers(smem.scale_slots);
+        }
         if constexpr (kLoadsForEpilogue) {
             EpilogueRing::init_barriers(smem.epilogue_load_ring);
         }
@@ -237,11 +224,11 @@ struct KernelContext {
             const u32 i = stage.index();
             if constexpr (kScaleBytes > 0) {
                 const u32 begin = item.k_first + k * Config::kBlockK;
-                Mma::issue_scaled(smem.input[i], smem.scales.stage[i],
-                                  tmem.scales().block(i), accumulator,
-                                  item.col + (Config::kTransposed ? item.scale_shift : 0),
-                                  ScaleTiles<Config>::first_block(begin),
-                                  begin < shape.k ? shape.k - begin : 0, k == first);
+                ScaledMmaOp<Config>::issue(
+                    smem.input[i], smem.scales.stage[i], tmem.scales().block(i),
+                    accumulator, item.col + (Config::kTransposed ? item.scale_shift : 0),
+                    ScaleTiles<Config>::first_block(begin),
+                    begin < shape.k ? shape.k - begin : 0, k == first);
             } else {
                 Mma::issue(smem.input[i], Group::blocks(end - k), accumulator, k == first);
             }
@@ -272,7 +259,7 @@ struct KernelContext {
     {
         RoleWork work(scheduler.template warp_iterator<Advance::kNow>(), debug::Role::kLoad,
                       1, false);
-        ScaleFiller<Config, ScaleRingT> scales(params, shape, scale_ring, smem.scale_slots);
+        ScaleFiller<Config, ScaleRingT> scales(params, shape, smem.scale_slots);
         scales.run(work);
     }
 
@@ -283,7 +270,7 @@ struct KernelContext {
                       debug::Role::kEpilogue, 0, threadIdx.x == 0);
         auto ring = accumulators.consumer(work.track());
         auto boxes = epilogue_input.consumer();
-        auto scales = scale_ring.consumer();
+        auto scales = ScaleRingT::consumer(smem.scale_slots);
         const u32 columns = tmem.accumulators().base;
         EpilogueT epilogue(params, Output::shape(shape), smem.out[0][0], team());
         while (work.has_work()) {
@@ -307,8 +294,8 @@ struct KernelContext {
     {
         const u32 sums = tmem.sums().base;
         const Promoted all(item.k_blocks, ring, columns, scales, smem.scale_slots, sums);
-        SumsRegion region;
-        AccumReader<Partition, SumsRegion> acc(region, sums);
+        typename Promoted::Region region;
+        AccumReader<Partition, typename Promoted::Region> acc(region, sums);
         write_item(epilogue, acc, boxes, item);
     }
 

@@ -10,7 +10,9 @@
 // Called by: all threads of the epilogue's warps. Making one blocks until all of the item's
 // parts have come.
 #pragma once
+#include <jg/ptx/tcgen05_store.cuh>
 #include <jg/sm100a/accum_reader.cuh>
+#include <jg/sm100a/scale_stages.cuh>
 #include <jg/tile/block_scales.cuh>
 
 namespace jg::sm100a {
@@ -36,6 +38,8 @@ class PromotedSums {
     using Scales = BlockScales<Config, kRowCount, Layout::kMmaColumns>;
 
   public:
+    using Region = SumsRegion;
+
     // `sums`: address of the region.
     template <class Ring, class ScaleConsumer>
     JG_DEVICE PromotedSums(u32 k_blocks, Ring &ring, u32 accumulators,

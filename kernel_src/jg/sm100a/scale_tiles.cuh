@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // ScaleTiles: the scales that belong to a stage of the input ring, where the tensor core
-// multiplies by them. ScaleLoader: how they come.
+// multiplies by them. ScaleLoader: how they come. Units include this with
+// scaled_mma_op.cuh.
 //
 // Scales lie in pieces of 128 rows by 4 blocks of K, 512 bytes that are a row of a tensor
 // map (docs/scales.md, layout 128x4); its next dimensions are the pieces along K and those
@@ -20,6 +21,7 @@
 #include <jg/common/cluster_shape.cuh>
 #include <jg/ptx/tma.cuh>
 #include <jg/schedule/work_item.cuh>
+#include <jg/sm100a/scale_stages.cuh>
 #include <jg/tile/input_operand.cuh>
 
 namespace jg::sm100a {
@@ -32,7 +34,7 @@ constexpr JG_DEVICE u32 count_pieces(u32 columns)
     return (last + columns + ScalePiece::kRows - 1) / ScalePiece::kRows;
 }
 
-template <class Config, bool = is_block_scaled<Config>()>
+template <class Config, bool>
 struct alignas(128) ScaleTiles {
     static constexpr u32 kBlocks = Config::kBlockK / Config::ABlockScale::kBlockK;
     static constexpr bool kSharesPiece = kBlocks < ScalePiece::kBlocks; // with other stages
@@ -67,22 +69,12 @@ struct alignas(128) ScaleTiles {
         return kAHalves + half * kBPieces;
     }
 };
-template <class Config>
-struct ScaleTiles<Config, false> {
-    static constexpr u32 kBHalves = 1;
-    static constexpr u32 kBytes = 0;
-};
-
 // Those of all stages.
-template <class Config, bool = is_block_scaled<Config>()>
+template <class Config, bool>
 struct ScaleStages {
     ScaleTiles<Config> stage[Config::kStages];
 };
-template <class Config>
-struct ScaleStages<Config, false> {
-};
-
-template <class Config, class Cluster>
+template <class Config, class Cluster, bool>
 class ScaleLoader {
     using Tiles = ScaleTiles<Config>;
 

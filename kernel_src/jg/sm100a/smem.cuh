@@ -8,9 +8,9 @@
 #include <jg/sm100a/epilogue_partition.cuh>
 #include <jg/sm100a/load_order.cuh>
 #include <jg/sm100a/output_ring_buffer.cuh>
-#include <jg/sm100a/scale_tiles.cuh>
-#include <jg/tile/block_scales.cuh>
+#include <jg/sm100a/scale_stages.cuh>
 #include <jg/tile/input_tiles.cuh>
+#include <jg/tile/scale_slots.cuh>
 
 namespace jg::sm100a {
 

@@ -11,7 +11,7 @@
 #include <jg/common/block_scale.cuh>
 #include <jg/ptx/tcgen05.cuh>
 #include <jg/sm100a/epilogue_partition.cuh>
-#include <jg/sm100a/scale_tiles.cuh>
+#include <jg/sm100a/scale_stages.cuh>
 
 namespace jg::sm100a {
 

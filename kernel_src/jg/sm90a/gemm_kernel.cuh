@@ -41,8 +41,11 @@ JG_DEVICE void gemm_kernel(const Params &params)
             ptx::give_registers_back<Roles::kLoadRegisters>();
             if (roles.is_load_warp() && ptx::elect_one()) {
                 kernel.load();
-            } else if (Kernel::kScales && roles.is_scale_warp()) {
-                kernel.load_scales();
+            }
+            if constexpr (Kernel::kScales) {
+                if (roles.is_scale_warp()) {
+                    kernel.load_scales();
+                }
             }
         }
     } else {

@@ -17,20 +17,6 @@
 #include <jg/sm90a/smem.cuh>
 #include <jg/tile/tile_loader.cuh>
 
-namespace jg {
-
-// What few kernels have, and their units include.
-template <class Config, class Partition>
-class PartialSums; // epilogue/partial_sums.cuh
-template <class Config, class Partition>
-class ClusterSums; // epilogue/cluster_sums.cuh
-template <class Config, class ShapeT>
-class ThreadLoader; // tile/thread_loader.cuh
-template <class Loader, class Producer>
-class FilledStages; // tile/thread_loader.cuh
-
-} // namespace jg
-
 namespace jg::sm90a {
 
 template <class Config, class Epilogue, class Params>
@@ -77,13 +63,12 @@ struct KernelContext {
     const Scheduler scheduler;
     const Ring input;
     const TileLoader<Config, Cluster> loader;
-    const ScaleRingT scale_ring;
 
     JG_DEVICE explicit KernelContext(const Params &launch)
         : params(launch), smem(shared_memory()),
           cluster(Cluster::kSize > 1 ? ptx::cluster_cta_rank() : 0), shape(launch),
           scheduler(shape, cluster, smem.scheduler), input(smem.ring, cluster),
-          loader(launch, cluster), scale_ring(smem.scales)
+          loader(launch, cluster)
     {
     }
 
@@ -95,7 +80,9 @@ struct KernelContext {
         }
         EpilogueT::prefetch_maps(params);
         Ring::init_barriers(smem.ring);
-        ScaleRingT::init_barriers(smem.scales);
+        if constexpr (kScales) {
+            ScaleRingT::init_barriers(smem.scales);
+        }
         if constexpr (kClusterParts > 1) {
             ClusterSumsT::init_barriers(smem.sums);
         }
@@ -118,8 +105,10 @@ struct KernelContext {
                 smem.input[stage.index].send(loader, stage.full, item, k, 1);
             }
             // Send what the epilogue reads, behind the last block of K.
-            if (item.is_last_split) {
-                EpilogueLoadT::load(params, smem, tiles, Output::tile(item), with_c);
+            if constexpr (EpilogueLoadT::kLoads > 0) {
+                if (item.is_last_split) {
+                    EpilogueLoadT::load(params, smem, tiles, Output::tile(item), with_c);
+                }
             }
         }
         finish_loading(tiles);
@@ -129,7 +118,7 @@ struct KernelContext {
     JG_DEVICE void load_scales() const
     {
         RoleWork work(scheduler.load_iterator(), debug::Role::kLoad, 1, false);
-        ScaleFiller<Config, ScaleRingT> scales(params, shape, scale_ring, smem.scales);
+        ScaleFiller<Config, ScaleRingT> scales(params, shape, smem.scales);
         scales.run(work);
     }
 
@@ -138,7 +127,7 @@ struct KernelContext {
     {
         auto tiles = input.producer();
         const ThreadLoader<Config, ShapeT> filler(params, shape, threadIdx.x);
-        ScaleFiller<Config, ScaleRingT> scales(params, shape, scale_ring, smem.scales);
+        ScaleFiller<Config, ScaleRingT> scales(params, shape, smem.scales);
         FilledStages<decltype(filler), decltype(tiles)> filled(tiles);
         RoleWork work(scheduler.load_iterator(), debug::Role::kLoad, 0, threadIdx.x == 0);
         while (work.has_work()) {
@@ -157,7 +146,7 @@ struct KernelContext {
     {
         const u32 consumer = roles.consumer();
         auto tiles = input.consumer();
-        auto scales = scale_ring.consumer();
+        auto scales = ScaleRingT::consumer(smem.scales);
         EpilogueT epilogue(params, Output::shape(shape), smem.out[consumer][0], consumer);
         RoleWork work(scheduler.template warp_iterator<Advance::kDelayed>(),
                       debug::Role::kMma, consumer, threadIdx.x % 128 == 0);
@@ -249,11 +238,14 @@ struct KernelContext {
     JG_DEVICE void write_item(EpilogueT &epilogue, typename Mma::Accumulators &sums,
                               typename Ring::Consumer &tiles, const WorkItem &item) const
     {
-        if (add_parts(sums, item)) {
-            const Accumulators acc(sums);
-            epilogue.run(params, Output::shape(shape, item), acc, smem, tiles,
-                         Output::tile(item));
+        if constexpr (Config::kSplitK > 1) {
+            if (!add_parts(sums, item)) {
+                return;
+            }
         }
+        const Accumulators acc(sums);
+        epilogue.run(params, Output::shape(shape, item), acc, smem, tiles,
+                     Output::tile(item));
     }
 
     // Where K is split, stores this part's accumulators for the last part's CTA, or adds
@@ -268,7 +260,7 @@ struct KernelContext {
             ptx::cluster_wait(); // the others' barriers are ready too
             Mma::hold(sums);     // their bits are read behind the wait for the tensor core
             return parts.add_up(sums);
-        } else if constexpr (Config::kSplitK > 1) {
+        } else {
             const Partials partials(params, Output::shape(shape), Output::tile(item),
                                     roles.consumer(), roles.consumer(),
                                     1 + roles.consumer());

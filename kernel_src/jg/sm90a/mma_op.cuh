@@ -6,8 +6,8 @@
 #include <jg/pipeline/held_stages.cuh>
 #include <jg/ptx/wgmma.cuh>
 #include <jg/sm90a/epilogue_partition.cuh>
-#include <jg/tile/block_scales.cuh>
 #include <jg/tile/input_tiles.cuh>
+#include <jg/tile/scale_slots.cuh>
 
 namespace jg::sm90a {
 

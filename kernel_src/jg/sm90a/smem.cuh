@@ -6,8 +6,8 @@
 #include <jg/epilogue/cluster_sums_storage.cuh>
 #include <jg/pipeline/input_ring_buffer.cuh>
 #include <jg/sm90a/roles.cuh>
-#include <jg/tile/block_scales.cuh>
 #include <jg/tile/input_tiles.cuh>
+#include <jg/tile/scale_slots.cuh>
 
 namespace jg::sm90a {
 

@@ -14,6 +14,9 @@
 // ring beside that of the input tiles: whatever their layout and address, and without a
 // register of those who use them.
 //
+// A unit includes this where sums are promoted so; all others have what scale_slots.cuh
+// has.
+//
 //   ScaleSlot     what a block of a tile has, the payload of a stage
 //   ScaleFiller   copies them; called by one whole warp
 //   BlockScales   those of a thread's accumulators; called by whole warps that hold a slot
@@ -25,6 +28,7 @@
 #include <jg/ptx/copy_async.cuh>
 #include <jg/schedule/work_item.cuh>
 #include <jg/tile/input_operand.cuh>
+#include <jg/tile/scale_slots.cuh>
 
 namespace jg {
 
@@ -79,18 +83,13 @@ struct ScaleSignals {
     }
 };
 
-template <class Config, bool = promotes_block_scales<Config>()>
+template <class Config, bool>
 struct ScaleSlots {
     static constexpr u32 kCount = Config::kScaleSlots;
     RingBarriers<kCount> ring;
     ScaleSlot<Config> slot[kCount];
 };
-template <class Config>
-struct ScaleSlots<Config, false> {
-    static constexpr u32 kCount = 0;
-};
-
-template <class Config, u32 kReaders, bool = promotes_block_scales<Config>()>
+template <class Config, u32 kReaders, bool>
 class ScaleRing {
     static constexpr u32 kFillers = 32; // lanes of the warp that copies
     using Ring = InputRingBuffer<Config::kScaleSlots, sizeof(ScaleSlot<Config>),
@@ -100,39 +99,19 @@ class ScaleRing {
     using Producer = typename Ring::Producer;
     using Consumer = typename Ring::Consumer;
 
-    JG_DEVICE explicit ScaleRing(ScaleSlots<Config> &slots)
-        : ring_(slots.ring, ClusterShape<1, 1>(0))
-    {
-    }
     static JG_DEVICE void init_barriers(ScaleSlots<Config> &slots)
     {
         Ring::init_barriers(slots.ring);
     }
-    JG_DEVICE Producer producer() const
+    static JG_DEVICE Producer producer(ScaleSlots<Config> &slots)
     {
-        return ring_.producer();
+        return Ring(slots.ring, ClusterShape<1, 1>(0)).producer();
     }
-    JG_DEVICE Consumer consumer() const
+    static JG_DEVICE Consumer consumer(ScaleSlots<Config> &slots)
     {
-        return ring_.consumer();
-    }
-
-  private:
-    Ring ring_;
-};
-template <class Config, u32 kReaders>
-class ScaleRing<Config, kReaders, false> {
-  public:
-    struct Consumer {};
-
-    JG_DEVICE explicit ScaleRing(ScaleSlots<Config> &) {}
-    static JG_DEVICE void init_barriers(ScaleSlots<Config> &) {}
-    JG_DEVICE Consumer consumer() const
-    {
-        return Consumer();
+        return Ring(slots.ring, ClusterShape<1, 1>(0)).consumer();
     }
 };
-
 // Of one matrix: the places of a lane, every 32nd of the slot's.
 template <class Scale, class Operand, bool kGateHalves, u32 kRun, u32 kCount>
 class ScaleColumn {
@@ -192,7 +171,7 @@ class ScaleColumn<NoBlockScale, Operand, kGateHalves, kRun, kCount> {
     JG_DEVICE void copy(f32 *, bool) {}
 };
 
-template <class Config, class Ring, bool = promotes_block_scales<Config>()>
+template <class Config, class Ring, bool>
 class ScaleFiller {
     using Slot = ScaleSlot<Config>;
     static constexpr bool kHalves = Config::kGateHalves;
@@ -201,10 +180,10 @@ class ScaleFiller {
 
   public:
     template <class Params, class ShapeT>
-    JG_DEVICE ScaleFiller(const Params &params, const ShapeT &shape, const Ring &ring,
+    JG_DEVICE ScaleFiller(const Params &params, const ShapeT &shape,
                           ScaleSlots<Config> &slots)
         : a_param_(params.a_scale), b_param_(params.b_scale), m_(shape.m), n_(shape.n),
-          k_(shape.k), ring_(ring.producer()), slots_(slots)
+          k_(shape.k), ring_(Ring::producer(slots)), slots_(slots)
     {
     }
 
@@ -252,22 +231,6 @@ class ScaleFiller {
     typename Ring::Producer ring_;
     ScaleSlots<Config> &slots_;
 };
-template <class Config, class Ring>
-class ScaleFiller<Config, Ring, false> {
-  public:
-    template <class Params, class ShapeT>
-    JG_DEVICE ScaleFiller(const Params &, const ShapeT &, const Ring &,
-                          ScaleSlots<Config> &)
-    {
-    }
-    template <class Work>
-    JG_DEVICE void run(Work &)
-    {
-    }
-    JG_DEVICE void begin(const WorkItem &) {}
-    JG_DEVICE void fill() {}
-};
-
 // Of a thread that holds kRowCount rows of kColumns columns (of all its lanes): in groups
 // of eight columns it has two of each, 2 * (lane % 4) and the next.
 template <class Config, u32 kRowCount, u32 kColumns>

@@ -25,14 +25,20 @@
 
 namespace jg {
 
+// Where TMA does not take the inputs, and the unit includes thread_loader.cuh.
+template <class Config, class ShapeT>
+class ThreadLoader;
+template <class Loader, class Producer>
+class FilledStages;
+
 template <class Operand, u32 kSlices, bool kPair>
 struct OperandLoader {
     // Loads slice `slice` of the tile whose first row (of M or N) and K are given.
     static JG_DEVICE void load(u8 *tile, const TensorMap *map, u64 *barrier, u16 mask,
                                u32 slice, u32 row, u32 k, u32 batch)
     {
-        for_each_box(slice, row, k, [&](u32 offset, u32 inner, u32 outer, u32 half) {
-            copy(tile + offset, map, barrier, mask, inner, outer, half, batch);
+        for_each_box(slice, row, k, [&](u32 offset, auto... at) {
+            copy(tile + offset, map, barrier, mask, at..., static_cast<i32>(batch));
         });
     }
 
@@ -48,14 +54,15 @@ struct OperandLoader {
         static_assert(kSliceK % kRows == 0, "rows of a slice");
         const u32 before = min_u32(own, slice * kSliceK);
         const u32 end = min_u32(own - before, kSliceK);
-        for_each_box(slice, row, k, [&](u32 offset, u32 inner, u32 outer, u32 half) {
+        for_each_box(slice, row, k, [&](u32 offset, i32 inner, i32 outer, auto... half) {
 #pragma unroll 1
             for (u32 at = 0; at < kSliceK;) {
                 const bool exists = at < end;
                 const bool is_whole = at % kRows == 0 && (!exists || end - at >= kRows);
                 copy(tile + offset + at * Operand::kSwizzleBytes,
                      is_whole ? &maps[0] : &maps[1], barrier, mask, inner,
-                     exists ? outer + at : beyond, half, batch);
+                     exists ? outer + static_cast<i32>(at) : static_cast<i32>(beyond),
+                     half..., static_cast<i32>(batch));
                 at += is_whole ? kRows : 1;
             }
         });
@@ -65,22 +72,17 @@ struct OperandLoader {
     static JG_DEVICE void prefetch(const TensorMap *map, u32 slice, u32 row, u32 k,
                                    u32 batch)
     {
-        for_each_box(slice, row, k, [&](u32, u32 inner, u32 outer, u32 half) {
-            const i32 x = static_cast<i32>(inner);
-            const i32 y = static_cast<i32>(outer);
-            const i32 z = static_cast<i32>(batch);
-            if constexpr (kGateRows > 0) {
-                ptx::tma_prefetch(map, x, y, static_cast<i32>(half), z);
-            } else {
-                ptx::tma_prefetch(map, x, y, z);
-            }
+        for_each_box(slice, row, k, [&](u32, auto... at) {
+            ptx::tma_prefetch(map, at..., static_cast<i32>(batch));
         });
     }
 
   private:
     static constexpr u32 kGateRows = Operand::kGateRows;
 
-    // Calls `use` with the box's offset in the tile, in bytes, and its coordinates.
+    // Calls `use` with each box's offset in the tile, in bytes, and its coordinates but the
+    // batch. Rows of K-major tiles are the second; where they are of either half of a gated
+    // D, the half is the third.
     template <class Use>
     static JG_DEVICE void for_each_box(u32 slice, u32 row, u32 k, Use use)
     {
@@ -91,41 +93,47 @@ struct OperandLoader {
 #pragma unroll
             for (u32 box = 0; box < kSliceRows / kBoxRows; ++box) {
                 const u32 first = slice * kSliceRows + box * kBoxRows;
-                use(first * 128, k, Operand::row_of_half(row + first),
-                    Operand::half(row + first));
+                if constexpr (kGateRows > 0) {
+                    use(first * 128, static_cast<i32>(k), row_of_half(row + first),
+                        half(row + first));
+                } else {
+                    use(first * 128, static_cast<i32>(k), static_cast<i32>(row + first));
+                }
             }
         } else {
             constexpr u32 kSliceK = Operand::kBlockK / kSlices;
 #pragma unroll
             for (u32 panel = 0; panel < Operand::kRows / Operand::kPanelRows; ++panel) {
                 const u32 first = row + panel * Operand::kPanelRows;
-                use(panel * Operand::kPanelBytes + slice * kSliceK * Operand::kSwizzleBytes,
-                    Operand::row_of_half(first), k + slice * kSliceK, Operand::half(first));
+                const u32 offset =
+                    panel * Operand::kPanelBytes + slice * kSliceK * Operand::kSwizzleBytes;
+                const i32 outer = static_cast<i32>(k + slice * kSliceK);
+                if constexpr (kGateRows > 0) {
+                    use(offset, row_of_half(first), outer, half(first));
+                } else {
+                    use(offset, static_cast<i32>(first), outer);
+                }
             }
         }
     }
 
-    static JG_DEVICE void copy(u8 *target, const TensorMap *map, u64 *barrier, u16 mask,
-                               u32 inner, u32 outer, u32 half, u32 batch)
+    static JG_DEVICE i32 row_of_half(u32 row)
     {
-        const i32 x = static_cast<i32>(inner);
-        const i32 y = static_cast<i32>(outer);
-        const i32 z = static_cast<i32>(batch);
-        if constexpr (kGateRows > 0) {
-            copy_to<kPair, (kSlices > 1)>(target, map, barrier, mask, x, y,
-                                          static_cast<i32>(half), z);
-        } else {
-            copy_to<kPair, (kSlices > 1)>(target, map, barrier, mask, x, y, z);
-        }
+        return static_cast<i32>(Operand::row_of_half(row));
+    }
+    static JG_DEVICE i32 half(u32 row)
+    {
+        return static_cast<i32>(Operand::half(row));
     }
 
-    template <bool kOfPair, bool kMulticast, class... Coordinates>
-    static JG_DEVICE void copy_to(u8 *target, const TensorMap *map, u64 *barrier, u16 mask,
-                                  Coordinates... at)
+    template <class... Coordinates>
+    static JG_DEVICE void copy(u8 *target, const TensorMap *map, u64 *barrier, u16 mask,
+                               Coordinates... at)
     {
-        if constexpr (kOfPair && kMulticast) {
+        constexpr bool kMulticast = kSlices > 1;
+        if constexpr (kPair && kMulticast) {
             ptx::tma_load_pair_multicast(target, map, barrier, mask, at...);
-        } else if constexpr (kOfPair) {
+        } else if constexpr (kPair) {
             ptx::tma_load_pair(target, map, barrier, at...);
         } else if constexpr (kMulticast) {
             ptx::tma_load_multicast(target, map, barrier, mask, at...);

@@ -39,9 +39,11 @@
 #include <jg/sm100a/accum_reader.cuh>
 #include <jg/sm100a/kernel_context.cuh>
 #include <jg/sm100a/mma_op.cuh>
+#include <jg/sm100a/promotion.cuh>
 #include <jg/sm100a/tmem.cuh>
 #include <jg/sm90a/accumulators.cuh>
 #include <jg/sm90a/mma_op.cuh>
+#include <jg/tile/block_scales.cuh>
 #include <jg/tile/input_tiles.cuh>
 #include <jg/tile/thread_loader.cuh>
 #include <jg/tile/tile_loader.cuh>

@@ -51,13 +51,13 @@ class FilledSlots {
     using Consumer = typename Ring::Consumer;
 
     FilledSlots(const LaunchParams &params, const LaunchShape &shape, const WorkItem &item)
-        : used_(item.k_blocks), ring_(slots())
+        : used_(item.k_blocks)
     {
         host::clear_shared(0xff); /* NaN */
         host::barriers.clear();
         Ring::init_barriers(slots());
         host::run_warp(FILLER, [&] {
-            jg::ScaleFiller<Config, Ring> filler(params, shape, ring_, slots());
+            jg::ScaleFiller<Config, Ring> filler(params, shape, slots());
             filler.begin(item);
             for (u32 k = 0; k < item.k_blocks; ++k) {
                 filler.fill();
@@ -71,7 +71,7 @@ class FilledSlots {
     }
     Consumer consumer() const
     {
-        return ring_.consumer();
+        return Ring::consumer(slots());
     }
     /* After all threads: each warp has given each slot back, once. */
     void expect_released() const
@@ -118,7 +118,6 @@ class FilledSlots {
     }
 
     u32 used_;
-    const Ring ring_;
 };
 
 /* An accumulator of a tile, as the epilogue has it: row and column of D, or of its

@@ -8,8 +8,6 @@
 #define tcgen05_free       tcgen05_free_by_ptx
 #define tcgen05_load       tcgen05_load_by_ptx
 #define tcgen05_wait_load  tcgen05_wait_load_by_ptx
-#define tcgen05_store      tcgen05_store_by_ptx
-#define tcgen05_wait_store tcgen05_wait_store_by_ptx
 #define tcgen05_mma        tcgen05_mma_by_ptx
 #include "kernel_src/jg/ptx/tcgen05.cuh"
 #undef tcgen05_allocate
@@ -17,8 +15,6 @@
 #undef tcgen05_free
 #undef tcgen05_load
 #undef tcgen05_wait_load
-#undef tcgen05_store
-#undef tcgen05_wait_store
 #undef tcgen05_mma
 
 namespace jg::ptx {
@@ -63,14 +59,6 @@ void tcgen05_load(f32 *v, u32 address)
         v[i] = tcgen05_place<kCount>(address, i);
     }
 }
-template <u32 kCount>
-void tcgen05_store(u32 address, const f32 *v)
-{
-    for (u32 i = 0; i < kCount; ++i) {
-        tcgen05_place<kCount>(address, i) = v[i];
-    }
-}
-inline void tcgen05_wait_store() {}
 template <u32 kFragments, u32 kCount>
 void tcgen05_wait_load(f32 (&)[kFragments][kCount])
 {

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// Scales of blocks, as the kernel names them: nothing, where there are none. Units where
+// the tensor core multiplies by scales include scaled_mma_op.cuh, and those where sums are
+// multiplied when they leave it include promotion.cuh.
+#pragma once
+#include <jg/common/block_scale.cuh>
+
+namespace jg::sm100a {
+
+template <class Config, bool = is_block_scaled<Config>()>
+struct ScaleTiles;
+template <class Config, bool = is_block_scaled<Config>()>
+struct ScaleStages;
+template <class Config, class Cluster, bool = is_block_scaled<Config>()>
+class ScaleLoader;
+template <class Config>
+class ScaledMmaOp;
+template <class Config, class Partition>
+class PromotedSums;
+
+template <class Config>
+struct ScaleTiles<Config, false> {
+    static constexpr u32 kBytes = 0;
+};
+
+template <class Config>
+struct ScaleStages<Config, false> {
+};
+
+template <class Config, class Cluster>
+class ScaleLoader<Config, Cluster, false> {
+  public:
+    template <class Params, class ShapeT>
+    JG_DEVICE ScaleLoader(const Params &, const ShapeT &)
+    {
+    }
+};
+
+} // namespace jg::sm100a
