@@ -126,8 +126,8 @@ typedef struct jit_gemm_info {
     char entry[JIT_GEMM_NAME_SIZE];    /**< Name of the kernel in profilers. */
     char config[JIT_GEMM_CONFIG_SIZE]; /**< The config in the form that `config` takes. */
     uint64_t workspace_bytes; /**< Bytes of device memory that a launch of the planned size
-                                 needs as its workspace, to split K or for reductions; 0
-                                 means none. */
+                                 needs as its workspace, to split K, for reductions or
+                                 for copies of A and B; 0 means none. */
     uint32_t
         tmem_columns; /**< Columns of tensor memory per CTA; 0 where a chip has none. */
     uint32_t sum_fraction_bits; /**< Fraction bits that sums of products keep: 23 as an
@@ -135,7 +135,8 @@ typedef struct jit_gemm_info {
                                    reference kernel; 0: the sums are exact integers. */
     uint32_t is_gated; /**< 1 if the epilogue takes two accumulators, so that D has N / 2
                             columns; else 0. */
-    uint32_t reserved; /**< Zero. */
+    uint32_t launches; /**< Kernels that a run launches: 1, or 2 where A or B may have to be
+                            copied first. A run whose A and B TMA takes launches 1. */
 } jit_gemm_info;
 
 #ifdef __cplusplus

@@ -37,21 +37,21 @@ static const struct jg_input_feature blackwell_inputs[] = {
     .promoted_scales_header = "jg/tile/block_scales.cuh", .splits_in_clusters = true,     \
     .config_keys =                                                                        \
         "kernel tile cluster stages raster raster_group out_stages pdl split_k "          \
-        "split_order debug trace lineinfo",                                               \
+        "split_order repack debug trace lineinfo",                                        \
     .candidate = jg_sm90a_candidate, .complete = jg_sm90a_complete,                       \
     .derive = jg_sm90a_derive
 
 /* What the chips of the family have in common. */
-#define BLACKWELL                                                                       \
-    .kernel_header = "jg/sm100a/gemm_kernel.cuh",                                       \
-    .kernel_name = "jg::sm100a::gemm_kernel",                                           \
-    .promoted_scales_header = "jg/sm100a/promotion.cuh",                                \
-    .multiplied_scales_header = "jg/sm100a/scaled_mma_op.cuh",                          \
-    .config_keys =                                                                      \
-        "kernel mma cta_group cluster scheduler k_group stages acc_stages raster "      \
-        "raster_group out_stages pdl split_k split_order prefetch swap_ab debug trace " \
-        "lineinfo",                                                                     \
-    .candidate = jg_sm100a_candidate, .complete = jg_sm100a_complete,                   \
+#define BLACKWELL                                                                        \
+    .kernel_header = "jg/sm100a/gemm_kernel.cuh",                                        \
+    .kernel_name = "jg::sm100a::gemm_kernel",                                            \
+    .promoted_scales_header = "jg/sm100a/promotion.cuh",                                 \
+    .multiplied_scales_header = "jg/sm100a/scaled_mma_op.cuh",                           \
+    .config_keys =                                                                       \
+        "kernel mma cta_group cluster scheduler k_group stages acc_stages raster "       \
+        "raster_group out_stages pdl split_k split_order prefetch repack swap_ab debug " \
+        "trace lineinfo",                                                                \
+    .candidate = jg_sm100a_candidate, .complete = jg_sm100a_complete,                    \
     .derive = jg_sm100a_derive
 
 #define H200                                                                  \
@@ -225,7 +225,7 @@ static jit_gemm_status check_scaled(const struct jg_arch *arch,
                        "give scales of f32, 1x128 or 128x128, or build for sm_100a",
                        "the tensor core of %s does not multiply by scales", arch->name);
     }
-    if (jg_loads_by_threads(problem)) {
+    if (jg_inputs_are_unaligned(problem)) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a.alignment",
                        "align A and B to 16 bytes and leave it zero",
                        "there is no kernel for scale %s with an input_align of %d",

@@ -2,12 +2,14 @@
 #include "plan/choose.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/math.h"
+#include "plan/repack.h"
 #include "plan/split.h"
 #include "plan/trial.h"
 
@@ -43,6 +45,19 @@ static void trace_begin(struct jg_str *trace, const char *verb, const struct jg_
     jg_str_free(&text);
 }
 
+static void trace_copies(struct jg_str *trace, const struct jg_trial *trial)
+{
+    static const char *const names[] = {
+        [JG_REPACK_A] = "A", [JG_REPACK_B] = "B", [JG_REPACK_AB] = "A and B"};
+    jg_str_printf(trace,
+                  ", %s copied to aligned rows first, unless a launch has such: %lld bytes "
+                  "of workspace, about ",
+                  names[trial->config.pipeline.repack],
+                  (long long)trial->derived.copied_bytes);
+    print_fixed(trace, trial->derived.repack_us, 1);
+    jg_str_puts(trace, " us");
+}
+
 static void trace_numbers(struct jg_str *trace, const struct jg_trial *trial)
 {
     const struct jg_derived *derived = &trial->derived;
@@ -62,8 +77,14 @@ static void trace_numbers(struct jg_str *trace, const struct jg_trial *trial)
         jg_str_printf(trace, ", of groups of about %u rows; the kernel counts them",
                       typical.m);
     }
-    if (jg_loads_by_threads(trial->problem)) {
+    if (jg_loads_by_threads(&trial->product)) {
         jg_str_puts(trace, ", A and B loaded by threads");
+        if (trial->note[0] != '\0') {
+            jg_str_printf(trace, " (%s)", trial->note);
+        }
+    }
+    if (jg_is_repacked(&trial->config)) {
+        trace_copies(trace, trial);
     }
     if (derived->scale_columns > 0) { /* what the choice of such tiles turns on */
         const int acc_stages = trial->config.storage.acc_stages;
@@ -200,13 +221,70 @@ static bool is_usable(const struct jg_trial *trial)
     return trial->reason[0] == '\0';
 }
 
-/* Makes the rest of a trial whose config has its shape. */
+/* With these copies of A and B. */
+static struct jg_trial try_repack(const struct jg_arch *arch, const struct jg_trial *trial,
+                                  enum jg_repack repack)
+{
+    struct jg_trial one = *trial;
+    one.reason[0] = one.note[0] = '\0';
+    one.config.pipeline.repack = repack;
+    one.product = jg_product_make(one.problem, one.config.layout.swap_ab);
+    jg_repack_product(&one.config, &one.product);
+    jg_split_choose(arch, &one);
+    (void)arch->derive(&one); /* it has a reason then */
+    return one;
+}
+
+/* Says of a trial whose threads load why nothing is copied instead. */
+static void note_copies(struct jg_trial *trial, const struct jg_trial *copied,
+                        bool has_room)
+{
+    const double us = copied->derived.predicted_us;
+    if (copied->reason[0] != '\0') {
+        (void)snprintf(trial->note, sizeof(trial->note), "%s", copied->reason);
+    } else if (!has_room) {
+        (void)snprintf(trial->note, sizeof(trial->note),
+                       "copies of both would take %lld bytes of workspace, of which %llu "
+                       "are allowed",
+                       (long long)copied->derived.workspace_bytes,
+                       (unsigned long long)trial->problem->workspace_limit);
+    } else {
+        (void)snprintf(trial->note, sizeof(trial->note),
+                       "copies of both would make it %lld us", (long long)(us + 0.5));
+    }
+}
+
+/* Makes the rest of a trial whose config has its shape. Whether it works on copies the
+ * override says, or the least predicted time among what the problem's limit on the
+ * workspace allows. */
 static void examine(const struct jg_arch *arch, struct jg_trial *trial)
 {
-    trial->reason[0] = '\0';
-    trial->product = jg_product_make(trial->problem, trial->config.layout.swap_ab);
-    jg_split_choose(arch, trial);
-    (void)arch->derive(trial); /* it has a reason then */
+    const struct jg_config_override *override = trial->override;
+    const enum jg_repack named = override->values.pipeline.repack;
+    if (!jg_inputs_are_unaligned(trial->problem)) {
+        *trial =
+            try_repack(arch, trial, named > JG_REPACK_NONE ? named : JG_REPACK_ALIGNED);
+        return;
+    }
+    if (override->has_repack) {
+        *trial = try_repack(arch, trial, named);
+        return;
+    }
+    struct jg_trial loaded = try_repack(arch, trial, JG_REPACK_NONE);
+    const struct jg_trial copied = try_repack(arch, trial, JG_REPACK_AB);
+    const bool is_copied = copied.reason[0] == '\0';
+    const bool is_loaded = loaded.reason[0] == '\0';
+    const int64_t sums = jg_split_use(&copied.config, copied.derived.tiles).bytes;
+    const bool has_room = is_copied && jg_repack_has_room(&copied, sums);
+    if (has_room &&
+        (!is_loaded || copied.derived.predicted_us < loaded.derived.predicted_us)) {
+        *trial = copied;
+        return;
+    }
+    if (is_loaded) {
+        note_copies(&loaded, &copied, has_room);
+    }
+    *trial = loaded;
 }
 
 static bool is_faster(const struct jg_trial *trial, const struct jg_trial *best)
@@ -334,6 +412,7 @@ static void trace_all(const struct jg_arch *arch, const struct jg_trial *best,
         struct jg_trial trial = *best;
         (void)arch->candidate(trial.problem, losers[i].index, &trial.config);
         examine(arch, &trial);
+        trial.note[0] = '\0'; /* the chosen one says it */
         trace_loser(arch, &trial, &losers[i], best->derived.predicted_us, trace);
     }
     jg_free(losers);

@@ -5,6 +5,7 @@
 
 #include "base/math.h"
 #include "plan/groups.h"
+#include "plan/repack.h"
 #include "plan/split.h"
 
 /* Tiles and CTA counts are 32-bit numbers in the kernel. */
@@ -36,7 +37,7 @@ bool jg_cluster_check(struct jg_trial *trial)
         return jg_trial_reject(trial, "%s: the device holds no cluster of %d CTAs", name,
                                cluster);
     }
-    if (jg_loads_by_threads(trial->problem) && layout->cluster_m * layout->cluster_n > 1) {
+    if (jg_loads_by_threads(&trial->product) && layout->cluster_m * layout->cluster_n > 1) {
         return jg_trial_reject(
             trial,
             "cluster=%dx%d: with input_align=%d threads load A and B, each CTA's for "
@@ -126,7 +127,10 @@ static bool size_workspace(struct jg_trial *trial)
             "split it",
             JG_WORKSPACE_WORDS, (long long)use.words);
     }
-    derived->workspace_bytes = use.bytes;
+    derived->workspace_bytes =
+        jg_repack_place(&trial->config, product, jg_repack_planned_size(product), use.bytes)
+            .end;
+    derived->copied_bytes = derived->workspace_bytes - use.bytes;
     return true;
 }
 

@@ -12,7 +12,7 @@
 /* Bounds of the text form. What a chip can do is checked against the chip, later. */
 enum { MAX_TILE = 4096, MAX_CLUSTER = 16, MAX_STAGES = 64, MAX_RASTER_GROUP = 16 };
 
-enum { MAX_NAMES = 3, MAX_NUMBERS = 3 };
+enum { MAX_NAMES = 5, MAX_NUMBERS = 3 };
 
 /* When a chosen config names a key; an override names what it sets. */
 enum shown {
@@ -21,8 +21,9 @@ enum shown {
     SHOWN_IF_SPLIT /* where K is split */
 };
 
-/* A key of the text form. Its value is a name, which stands for its place among the names,
- * or numbers with an x between them, for neighbouring fields. */
+/* A key of the text form. Its value is a name, which stands for its place among the names
+ * (NULL: of a value that nobody names), or numbers with an x between them, for neighbouring
+ * fields. */
 static const struct config_key {
     const char *key;
     const char *old_key; /* read as well; NULL: none */
@@ -68,6 +69,8 @@ static const struct config_key {
      .hint = "give serial, unordered or cluster"},
     {KEY(prefetch, pipeline.prefetch), .names = {"none", "a", "b"}, .shown = SHOWN_IF_SET,
      .hint = "give none, a or b"},
+    {KEY(repack, pipeline.repack), .names = {NULL, "none", "a", "b", "ab"},
+     .shown = SHOWN_IF_SET, .hint = "give none, a, b or ab"},
     {NUMBER(layout, swap_ab, 0, 1), .shown = SHOWN_IF_SET, .hint = "give 0 or 1"},
     {NUMBER(launch, debug, 0, 1), .shown = SHOWN_IF_SET, .hint = "give 0 or 1"},
     {NUMBER(launch, trace, 0, 1), .shown = SHOWN_IF_SET, .hint = "give 0 or 1"},
@@ -174,8 +177,9 @@ void jg_config_print(const struct jg_config *config, const char *keys, struct jg
 /* The index of a name; -1 if it is none of the key's. */
 static int find_name(const struct config_key *key, const struct jg_word *word)
 {
-    for (int i = 0; i < MAX_NAMES && key->names[i] != NULL; i++) {
-        if (jg_word_is(word->value, word->value_size, key->names[i]) ||
+    for (int i = 0; i < MAX_NAMES; i++) {
+        if ((key->names[i] != NULL &&
+             jg_word_is(word->value, word->value_size, key->names[i])) ||
             (key->old_names[i] != NULL &&
              jg_word_is(word->value, word->value_size, key->old_names[i]))) {
             return i;

@@ -7,14 +7,14 @@
  * tile=128x256x64 cluster=2x1 stages=4 raster=m raster_group=8 out_stages=2 pdl=1
  * split_k=1`. A chip whose tensor core accumulates in a memory of its own says what one
  * instruction makes instead of a tile, and how many accumulators there are: `mma=256x256
- * cta_group=2 ... acc_stages=2`. `split_order` is printed where K is split; `prefetch`,
- * `swap_ab`, `debug` and `trace` where they are on. With `swap_ab=1` M and N of `mma`,
- * `cluster` and `raster` are those of the transposed product. When read as an override
- * every key is optional, keys left out are chosen; `tile=128x256` leaves K to the kernel,
- * and `mma=` without more means swap_ab=0, and cta_group=2 if its M is 256, else 1. A chip
- * refuses keys of others. `kernel=reference` is the naive f64 kernel and takes no other
- * key. Old words are read: `swizzle` for `raster_group`, `turnstile` for `serial`,
- * `arrival` for `unordered`.
+ * cta_group=2 ... acc_stages=2`. `split_order` is printed where K is split; `repack`
+ * where A and B are unaligned; `prefetch`, `swap_ab`, `debug` and `trace` where they are
+ * on. With `swap_ab=1` M and N of `mma`, `cluster` and `raster` are those of the transposed
+ * product. When read as an override every key is optional, keys left out are chosen;
+ * `tile=128x256` leaves K to the kernel, and `mma=` without more means swap_ab=0, and
+ * cta_group=2 if its M is 256, else 1. A chip refuses keys of others. `kernel=reference` is
+ * the naive f64 kernel and takes no other key. Old words are read: `swizzle` for
+ * `raster_group`, `turnstile` for `serial`, `arrival` for `unordered`.
  */
 #ifndef JG_PLAN_CONFIG_H
 #define JG_PLAN_CONFIG_H
@@ -71,11 +71,21 @@ struct jg_config_storage {
                        as blocks of D take that wait for their scale */
 };
 
+/* Which of A and B are copied before the product, to rows that TMA takes. */
+enum jg_repack {
+    JG_REPACK_ALIGNED = 0, /* TMA takes both as they are: nothing to decide */
+    JG_REPACK_NONE = 1,    /* none: threads load both */
+    JG_REPACK_A = 2,
+    JG_REPACK_B = 3,
+    JG_REPACK_AB = 4
+};
+
 /* How the inputs come. */
 struct jg_config_pipeline {
     int stages;  /* of the input ring */
     int k_group; /* blocks of K in a stage of the ring: 1, 2 or 4; 0: as 1 */
     enum jg_prefetch prefetch;
+    enum jg_repack repack; /* of the problem's A and B */
 };
 
 /* What a grid is and does. */
@@ -105,7 +115,7 @@ struct jg_config_override {
     bool has_kernel, has_tile, has_tile_k, has_mma, has_cta_group, has_cluster;
     bool has_scheduler, has_k_group, has_stages, has_acc_stages, has_raster,
         has_raster_group, has_out_stages, has_pdl;
-    bool has_split_k, has_split_order, has_prefetch, has_swap_ab;
+    bool has_split_k, has_split_order, has_prefetch, has_repack, has_swap_ab;
     bool has_debug, has_trace, has_lineinfo;
 };
 

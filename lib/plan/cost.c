@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/cost.h"
 
+#include "plan/repack.h"
+
 /* Part of the lesser of two overlapping costs that still shows. */
 #define OVERLAP_LOSS 0.2
 
-double jg_thread_loads_clk(const struct jg_problem *problem, double stage_bytes)
+/* Of the kernel that copies A and B, until its grid runs and the next one has begun to
+ * read: estimated, as launches of dependent grids take elsewhere. */
+#define REPACK_LAUNCH_US 3.0
+
+double jg_thread_loads_clk(const struct jg_product *product, double stage_bytes)
 {
     enum {
         WARP_LANES = 32,
@@ -15,16 +21,22 @@ double jg_thread_loads_clk(const struct jg_problem *problem, double stage_bytes)
         BATCH_CLK = 1100, /* until all words of a thread that are under way have come */
         WORDS_AT_ONCE = 16
     };
-    if (!jg_loads_by_threads(problem)) {
+    if (!jg_loads_by_threads(product)) {
         return 0.0;
     }
     /* As jg/tile/thread_loader.cuh has it. */
-    if (problem->a.alignment >= WORD_BYTES && problem->a.dtype != JIT_GEMM_DTYPE_TF32) {
-        const double copies = stage_bytes / problem->a.alignment / WARP_LANES;
+    if (product->a.alignment >= WORD_BYTES && product->a.dtype != JIT_GEMM_DTYPE_TF32) {
+        const double copies = stage_bytes / product->a.alignment / WARP_LANES;
         return jg_larger(copies * COPY_CLK, stage_bytes / COPIED_BYTES_CLK);
     }
-    const int at_once = problem->a.alignment == 1 ? WORDS_AT_ONCE / 2 : WORDS_AT_ONCE;
+    const int at_once = product->a.alignment == 1 ? WORDS_AT_ONCE / 2 : WORDS_AT_ONCE;
     return stage_bytes / WORD_BYTES / THREADS / at_once * BATCH_CLK;
+}
+
+double jg_repack_us(const struct jg_trial *trial, double memory_bytes_s)
+{
+    const int64_t bytes = jg_repack_bytes(&trial->config, &trial->product);
+    return bytes > 0 ? 2.0 * (double)bytes / memory_bytes_s * 1e6 + REPACK_LAUNCH_US : 0.0;
 }
 
 double jg_overlap(double a, double b)

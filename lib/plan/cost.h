@@ -3,11 +3,15 @@
 #ifndef JG_PLAN_COST_H
 #define JG_PLAN_COST_H
 
-#include "plan/problem.h"
+#include "plan/trial.h"
 
 /* Clocks that threads take to load a stage of so many bytes; 0 if TMA loads it. Fitted to
  * the runs of bench/results/2026-11-22-h200-unaligned.txt, on an H200. */
-double jg_thread_loads_clk(const struct jg_problem *problem, double stage_bytes);
+double jg_thread_loads_clk(const struct jg_product *product, double stage_bytes);
+
+/* Microseconds of the kernel that copies A and B first: their elements are read and written
+ * once, at the rate of the memory. 0 where nothing is copied. Estimated. */
+double jg_repack_us(const struct jg_trial *trial, double memory_bytes_s);
 
 /* Two costs that overlap: the greater, and what still shows of the lesser. */
 double jg_overlap(double a, double b);

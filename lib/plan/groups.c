@@ -258,7 +258,7 @@ bool jg_groups_complete(struct jg_trial *trial)
 {
     struct jg_derived *derived = &trial->derived;
     if (trial->product.group_by != JIT_GEMM_GROUP_BY_K_OFFSETS ||
-        jg_loads_by_threads(trial->problem)) {
+        jg_loads_by_threads(&trial->product)) {
         return true;
     }
     if (derived->a_box.row_bytes < JG_ROW_BYTES ||

@@ -47,8 +47,8 @@ jit_gemm_status jg_problem_check_bytes(const struct jg_problem *problem, const c
 jit_gemm_status jg_problem_check_k(const struct jg_problem *problem, const char *field,
                                    int64_t k);
 
-/* Do threads load A and B, because TMA does not take them? */
-static inline bool jg_loads_by_threads(const struct jg_problem *problem)
+/* Is less promised of A and B than TMA takes? */
+static inline bool jg_inputs_are_unaligned(const struct jg_problem *problem)
 {
     return problem->a.alignment < JG_TMA_ALIGNMENT;
 }

@@ -13,7 +13,8 @@
 
 struct jg_product {
     jit_gemm_dim m, n, k, batch;
-    struct jg_matrix a, b;      /* as the kernel takes them; the letter is the problem's */
+    struct jg_matrix a, b;      /* as the kernel takes them, copies too (plan/repack.h); the
+                                   letter is the problem's */
     struct jg_matrix d;         /* as it lies in memory */
     bool d_is_transpose;        /* does D lie in memory as the transpose of the product? */
     bool is_gated;              /* do two columns of the problem's B make one of D? */
@@ -24,6 +25,12 @@ struct jg_product {
 };
 
 struct jg_product jg_product_make(const struct jg_problem *problem, bool swap_ab);
+
+/* Do threads load A and B, because TMA does not take them? */
+static inline bool jg_loads_by_threads(const struct jg_product *product)
+{
+    return product->a.alignment < JG_TMA_ALIGNMENT;
+}
 
 /* Rows of the product that make one of D or of its transpose, and columns: of a gated one
  * two, where the problem's B has them. */

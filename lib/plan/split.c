@@ -2,6 +2,7 @@
 #include "plan/split.h"
 
 #include "base/math.h"
+#include "plan/repack.h"
 #include "plan/smem.h"
 
 /* Numbers of parts that are tried. */
@@ -114,11 +115,12 @@ static void complete(const struct jg_arch *arch, struct jg_trial *trial, struct 
     arch->complete(trial);
 }
 
-/* Does the problem's limit leave room for the sums? What reductions need is no choice. */
+/* Does the problem's limit leave room for the sums, beside copies of A and B? What
+ * reductions need is no choice. */
 static bool has_room(const struct jg_trial *trial)
 {
     const struct jg_workspace_use use = jg_split_use(&trial->config, trial->derived.tiles);
-    return (uint64_t)use.bytes <= trial->problem->workspace_limit;
+    return jg_repack_has_room(trial, use.bytes);
 }
 
 /* A cluster of parts has one tile and no loop: the next wave would begin behind the end of

@@ -5,6 +5,7 @@
 
 #include "plan/reduction.h"
 #include "plan/trial.h"
+#include "plan/workspace.h"
 
 enum { JG_MAX_CLUSTER_PARTS = 8 }; /* CTAs of a cluster that every device holds */
 
@@ -24,16 +25,6 @@ static inline int jg_workspace_parts(const struct jg_config *config)
     return config->launch.split_k > 1 ? config->launch.split_k / jg_cluster_parts(config)
                                       : 1;
 }
-
-/* A workspace begins with words that are zero between launches, whichever kernel uses it:
- * what one kernel leaves behind is then never taken for a lock by the next. First the locks
- * of the tiles, two each, where K is split; then the counters of reductions. */
-enum {
-    JG_WORKSPACE_TILES = 4096, /* most of one launch that splits K */
-    JG_WORKSPACE_WORDS = 2 * JG_WORKSPACE_TILES,
-    JG_WORKSPACE_SUMS_OFFSET = 4 * JG_WORKSPACE_WORDS, /* bytes */
-    JG_WORKSPACE_ALIGNMENT = 128
-};
 
 /* What of a workspace a launch with this many tiles of a CTA takes to split K: locks, then
  * sums. Nothing where K is not split, or in clusters. */

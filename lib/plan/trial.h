@@ -17,6 +17,7 @@ struct jg_trial {
     struct jg_config config;
     struct jg_derived derived;   /* of the config, where it can be */
     char reason[JG_REASON_SIZE]; /* why the config cannot be; "" if it can */
+    char note[JG_REASON_SIZE];   /* why threads load A and B; "" where nothing is to say */
 };
 
 /* What every chip fills in alike: output stages, these where the config leaves them open,

@@ -261,6 +261,22 @@ static void set_scaled_input(const struct launch *launch, const struct jg_matrix
     }
 }
 
+/* Of A or B of a kernel that copies one of them or both: what TMA reads is aligned. */
+static void set_repacked_input(const struct launch *launch, const struct jg_matrix *matrix,
+                               struct jg_array *array)
+{
+    const struct jg_config *config = &launch->kernel->choice.config;
+    if (!jg_is_repacked(config)) {
+        return;
+    }
+    array->has_map = true;
+    if (!jg_repack_copies(config, matrix->letter)) {
+        array->alignment = JG_TMA_ALIGNMENT;
+        array->alignment_key =
+            NULL; /* the config asks for more than the problem promises */
+    }
+}
+
 /* Is a vector of so many elements read as D's rows lie in memory? */
 static bool lies_along_rows(const struct jg_problem *problem, enum size count)
 {
@@ -340,6 +356,7 @@ static jit_gemm_status resolve_matrix(const struct launch *launch, const struct 
     set_matrix(launch, matrix, row->outer, row->inner, &array);
     if (row->map == JG_MAP_A || row->map == JG_MAP_B) {
         set_scaled_input(launch, matrix, &array);
+        set_repacked_input(launch, matrix, &array);
     }
     if (row->map == JG_MAP_D && jg_dtype_is_scaled(matrix->dtype)) {
         array.has_map = false; /* threads store it */
@@ -696,7 +713,8 @@ static jit_gemm_status resolve_groups(const struct jg_kernel *kernel,
 
 jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm_args *args,
                                   struct jg_kernel_params *ret_params,
-                                  struct jg_map_key ret_keys[JG_MAP_COUNT])
+                                  struct jg_map_key ret_keys[JG_MAP_COUNT],
+                                  struct jg_repack_params *ret_repack)
 {
     JG_TRY(resolve_sizes(kernel, args, ret_params));
     JG_TRY(check_reserved(kernel, args));
@@ -720,7 +738,10 @@ jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm
                   [SIZE_K] = ret_params->k}};
     JG_TRY(resolve_all(&launch));
     jg_workspace_place_reductions(kernel, ret_params);
-    if (ret_params->k == 0 && !jg_loads_by_threads(&kernel->problem)) {
+    if (jg_is_repacked(&kernel->choice.config)) {
+        jg_workspace_place_copies(kernel, ret_params, ret_keys, ret_repack);
+    }
+    if (ret_params->k == 0 && !jg_loads_by_threads(&kernel->choice.product)) {
         point_empty_inputs(ret_keys, ret_params->d.pointer,
                            jg_product_is_block_scaled(&kernel->choice.product));
     }

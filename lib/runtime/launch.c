@@ -6,6 +6,7 @@
 #include "base/math.h"
 #include "plan/cluster.h"
 #include "runtime/arguments.h"
+#include "runtime/repack.h"
 
 /* The naive kernel strides over the elements with at most this many CTAs. */
 #define JG_REFERENCE_CTAS_MAX (INT64_C(65535) * 8)
@@ -38,42 +39,43 @@ unsigned int jg_launch_grid(const struct jg_kernel *kernel, uint32_t m, uint32_t
 /* What is launched, and where. */
 struct launch {
     const struct jg_kernel *kernel;
-    unsigned int grid_ctas;
-    void *params; /* the kernel's one parameter */
+    CUkernel function;  /* of any context, */
+    CUfunction primary; /* and of the primary one */
+    const char *entry;
+    unsigned int grid_ctas, cluster_ctas, threads, smem_bytes;
+    void *params; /* the one parameter */
     CUstream stream;
 };
 
 static CUresult launch_once(const struct launch *launch, CUfunction function)
 {
-    const struct jg_kernel *kernel = launch->kernel;
     CUlaunchAttribute attributes[2];
     unsigned int count = 0;
-    const int cluster_ctas = jg_kernel_cluster_ctas(kernel);
-    if (cluster_ctas > 1) {
+    if (launch->cluster_ctas > 1) {
         attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-        attributes[count].value.clusterDim.x = (unsigned int)cluster_ctas;
+        attributes[count].value.clusterDim.x = launch->cluster_ctas;
         attributes[count].value.clusterDim.y = 1;
         attributes[count].value.clusterDim.z = 1;
         count++;
     }
-    if (kernel->choice.config.launch.pdl) {
+    if (launch->kernel->choice.config.launch.pdl) {
         attributes[count].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
         attributes[count].value.programmaticStreamSerializationAllowed = 1;
         count++;
     }
-    const CUlaunchConfig config = {
-        .gridDimX = launch->grid_ctas,
-        .gridDimY = 1,
-        .gridDimZ = 1,
-        .blockDimX = (unsigned int)kernel->choice.derived.threads,
-        .blockDimY = 1,
-        .blockDimZ = 1,
-        .sharedMemBytes = (unsigned int)kernel->choice.derived.smem_bytes,
-        .hStream = launch->stream,
-        .attrs = attributes,
-        .numAttrs = count};
+    const CUlaunchConfig config = {.gridDimX = launch->grid_ctas,
+                                   .gridDimY = 1,
+                                   .gridDimZ = 1,
+                                   .blockDimX = launch->threads,
+                                   .blockDimY = 1,
+                                   .blockDimZ = 1,
+                                   .sharedMemBytes = launch->smem_bytes,
+                                   .hStream = launch->stream,
+                                   .attrs = attributes,
+                                   .numAttrs = count};
     void *values[1] = {launch->params};
-    return kernel->device->driver->launch_kernel_ex(&config, function, values, NULL);
+    return launch->kernel->device->driver->launch_kernel_ex(&config, function, values,
+                                                            NULL);
 }
 
 /*
@@ -84,20 +86,19 @@ static CUresult launch_once(const struct launch *launch, CUfunction function)
  */
 static CUresult launch_anywhere(const struct launch *launch)
 {
-    const struct jg_kernel *kernel = launch->kernel;
-    const struct jg_driver *driver = kernel->device->driver;
-    CUresult result = launch_once(launch, kernel->primary);
+    const struct jg_device *device = launch->kernel->device;
+    const struct jg_driver *driver = device->driver;
+    CUresult result = launch_once(launch, launch->primary);
     CUcontext current = NULL;
     if ((result != CUDA_ERROR_INVALID_CONTEXT && result != CUDA_ERROR_INVALID_HANDLE) ||
         driver->ctx_get_current(&current) != CUDA_SUCCESS) {
         return result;
     }
-    if (current == NULL &&
-        driver->ctx_set_current(kernel->device->primary) == CUDA_SUCCESS) {
-        return launch_once(launch, kernel->primary);
+    if (current == NULL && driver->ctx_set_current(device->primary) == CUDA_SUCCESS) {
+        return launch_once(launch, launch->primary);
     }
-    if (current != NULL && current != kernel->device->primary) {
-        return launch_once(launch, (CUfunction)kernel->function);
+    if (current != NULL && current != device->primary) {
+        return launch_once(launch, (CUfunction)launch->function);
     }
     return result;
 }
@@ -126,24 +127,58 @@ static const char *hint_for_launch(const struct jg_kernel *kernel, CUresult resu
     }
 }
 
+static jit_gemm_status launch_or_fail(const struct launch *launch)
+{
+    const struct jg_kernel *kernel = launch->kernel;
+    const CUresult result = launch_anywhere(launch);
+    if (result != CUDA_SUCCESS) {
+        return jg_driver_fail(kernel->device->driver, JIT_GEMM_ERR_LAUNCH, result,
+                              launch->entry, hint_for_launch(kernel, result));
+    }
+    return JIT_GEMM_OK;
+}
+
 jit_gemm_status jg_launch_params(const struct jg_kernel *kernel, unsigned int grid_ctas,
                                  void *params, void *stream)
 {
-    const struct launch launch = {kernel, grid_ctas, params, (CUstream)stream};
-    const CUresult result = launch_anywhere(&launch);
-    if (result != CUDA_SUCCESS) {
-        return jg_driver_fail(kernel->device->driver, JIT_GEMM_ERR_LAUNCH, result,
-                              kernel->entry, hint_for_launch(kernel, result));
-    }
-    return JIT_GEMM_OK;
+    const struct jg_derived *derived = &kernel->choice.derived;
+    const struct launch launch = {.kernel = kernel,
+                                  .function = kernel->function,
+                                  .primary = kernel->primary,
+                                  .entry = kernel->entry,
+                                  .grid_ctas = grid_ctas,
+                                  .cluster_ctas =
+                                      (unsigned int)jg_kernel_cluster_ctas(kernel),
+                                  .threads = (unsigned int)derived->threads,
+                                  .smem_bytes = (unsigned int)derived->smem_bytes,
+                                  .params = params,
+                                  .stream = (CUstream)stream};
+    return launch_or_fail(&launch);
+}
+
+/* Before the product's, in the same stream: what TMA does not take, if there is any. */
+static jit_gemm_status launch_repack(const struct jg_kernel *kernel,
+                                     struct jg_repack_params *params, void *stream)
+{
+    const struct launch launch = {.kernel = kernel,
+                                  .function = kernel->repack.function,
+                                  .primary = kernel->repack.primary,
+                                  .entry = JG_REPACK_ENTRY,
+                                  .grid_ctas = jg_repack_grid(kernel, params),
+                                  .cluster_ctas = 1,
+                                  .threads = JG_REPACK_THREADS,
+                                  .params = params,
+                                  .stream = (CUstream)stream};
+    return launch.grid_ctas > 0 ? launch_or_fail(&launch) : JIT_GEMM_OK;
 }
 
 jit_gemm_status jg_launch(const struct jg_kernel *kernel, struct jg_map_slots *slots,
                           const jit_gemm_args *args, void *stream)
 {
     struct jg_kernel_params params;
+    struct jg_repack_params repack;
     struct jg_map_key keys[JG_MAP_COUNT];
-    JG_TRY(jg_arguments_fill(kernel, args, &params, keys));
+    JG_TRY(jg_arguments_fill(kernel, args, &params, keys, &repack));
     if (jg_params_are_empty(&params)) {
         return JIT_GEMM_OK;
     }
@@ -151,6 +186,9 @@ jit_gemm_status jg_launch(const struct jg_kernel *kernel, struct jg_map_slots *s
         JG_TRY(jg_map_slots_fill(slots, kernel, keys, &params));
     } else {
         memset(params.maps, 0, sizeof(params.maps));
+    }
+    if (jg_is_repacked(&kernel->choice.config)) {
+        JG_TRY(launch_repack(kernel, &repack, stream));
     }
     return jg_launch_params(
         kernel, jg_launch_grid(kernel, params.m, params.n, params.batch), &params, stream);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The launch: step 12. One driver call; no allocation, lock, file or environment. */
+/* The launch: step 12. One driver call, two where A or B is copied first; no allocation,
+ * lock, file or environment. */
 #ifndef JG_RUNTIME_LAUNCH_H
 #define JG_RUNTIME_LAUNCH_H
 

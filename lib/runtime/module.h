@@ -16,6 +16,13 @@
 
 struct jg_debug_slot;
 
+/* The kernel that copies A and B, in the same code (plan/repack.h). */
+struct jg_repack_kernel {
+    CUkernel function; /* NULL: nothing is copied */
+    CUfunction primary;
+    int resident_ctas; /* that the device holds at once */
+};
+
 struct jg_kernel {
     atomic_int references;
     struct jg_device *device; /* counted */
@@ -32,6 +39,7 @@ struct jg_kernel {
     uint32_t registers;                     /* per thread, at launch; 0 for PTX: unknown */
     uint32_t local_bytes;                   /* per thread; 0 for PTX: unknown */
     double load_ms;                         /* time in the driver */
+    struct jg_repack_kernel repack;
     struct jg_debug_slot *debug_slots; /* pinned; NULL unless debug=1 (instruments.h) */
     char arch[16];
     char key[33];

@@ -5,6 +5,7 @@
 #include "base/math.h"
 #include "plan/reduction.h"
 #include "plan/split.h"
+#include "runtime/repack.h"
 
 static bool folds_tiles(const struct jg_kernel *kernel)
 {
@@ -21,6 +22,9 @@ static bool folds_tiles(const struct jg_kernel *kernel)
 static const char *find_need(const struct jg_kernel *kernel)
 {
     const bool splits = jg_workspace_parts(&kernel->choice.config) > 1;
+    if (jg_is_repacked(&kernel->choice.config)) {
+        return "copies A or B first";
+    }
     if (folds_tiles(kernel)) {
         return splits ? "splits K and has reductions," : "has reductions";
     }
@@ -106,7 +110,7 @@ jit_gemm_status jg_workspace_resolve(const struct jg_kernel *kernel,
     const int64_t planned = kernel->choice.derived.workspace_bytes;
     struct jg_workspace_use use = {0};
     JG_TRY(measure(kernel, params, &use));
-    const int64_t needed = use.bytes;
+    const int64_t needed = jg_repack_workspace_bytes(kernel, params, use.bytes);
     JG_TRY(check_address(need, args->workspace, jg_max(needed, planned)));
     const bool is_given = args->workspace_bytes != 0;
     const uint64_t bytes = is_given ? args->workspace_bytes : (uint64_t)planned;
@@ -141,4 +145,15 @@ void jg_workspace_place_reductions(const struct jg_kernel *kernel,
             params->operands[i].batch_step = (uint32_t)place.counter;
         }
     }
+}
+
+void jg_workspace_place_copies(const struct jg_kernel *kernel,
+                               const struct jg_kernel_params *params,
+                               struct jg_map_key *keys, struct jg_repack_params *ret_repack)
+{
+    const struct jg_reduction_frame frame = frame_of(kernel, params);
+    const struct jg_workspace_use use =
+        jg_workspace_measure(&kernel->choice.config, count_tiles(kernel, params), &frame,
+                             kernel->operands, kernel->operand_count);
+    jg_repack_fill(kernel, params, use.bytes, keys, ret_repack);
 }

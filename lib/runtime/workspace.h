@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory in which the CTAs of a kernel that splits K, or has reductions, add up. */
+/* The memory in which the CTAs of a kernel that splits K, or has reductions, add up, and
+ * where copies of A and B lie. */
 #ifndef JG_RUNTIME_WORKSPACE_H
 #define JG_RUNTIME_WORKSPACE_H
 
 #include "jit_gemm/launch.h"
 #include "plan/kernel_params.h"
-#include "runtime/module.h"
+#include "plan/repack.h"
+#include "runtime/tensor_map.h"
 
 /* Checks that the workspace is there and large enough for the sizes in `params`, which were
  * checked before; sets its address, 0 for a kernel that needs none. ARGUMENT, UNSUPPORTED.
@@ -18,5 +20,11 @@ jit_gemm_status jg_workspace_resolve(const struct jg_kernel *kernel,
  * sizes, and the workspace is resolved. */
 void jg_workspace_place_reductions(const struct jg_kernel *kernel,
                                    struct jg_kernel_params *params);
+
+/* Says where A and B are copied to, of a kernel that does, as jg_repack_fill. */
+void jg_workspace_place_copies(const struct jg_kernel *kernel,
+                               const struct jg_kernel_params *params,
+                               struct jg_map_key *keys,
+                               struct jg_repack_params *ret_repack);
 
 #endif

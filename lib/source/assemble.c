@@ -7,6 +7,7 @@
 #include "jit_gemm/version.h"
 #include "plan/groups.h"
 #include "plan/kernel_params.h"
+#include "plan/repack.h"
 #include "plan/scale.h"
 #include "plan/split.h"
 #include "source/compiled_function.h"
@@ -458,9 +459,9 @@ static void print_forms(const struct jg_problem *problem, const struct jg_choice
     print_flag("kLongSnippet", has_long_snippet(problem, config), out);
     print_flag("kRasterAlongM", config->launch.raster == JG_RASTER_ALONG_M, out);
     print_flag("kPdl", config->launch.pdl, out);
-    print_flag("kThreadLoads", jg_loads_by_threads(problem), out);
-    if (jg_loads_by_threads(problem)) {
-        print_number("kInputAlignment", problem->a.alignment, out);
+    print_flag("kThreadLoads", jg_loads_by_threads(&choice->product), out);
+    if (jg_loads_by_threads(&choice->product)) {
+        print_number("kInputAlignment", choice->product.a.alignment, out);
     }
     print_number("kOutputAlignment", problem->d.alignment, out);
 }
@@ -537,6 +538,20 @@ static void print_entry(const char *entry, int threads, const char *kernel,
                   threads, entry, kernel);
 }
 
+/* The kernel before that of the product, where A or B is copied. */
+static void print_repack_entry(struct jg_str *out)
+{
+    jg_str_printf(
+        out,
+        "\nextern \"C\" __global__ void __launch_bounds__(%d)\n"
+        "%s(const __grid_constant__ jg::pack::RepackParams params)\n"
+        "{\n"
+        "    static_assert(sizeof(params) == %zu, \"host and device disagree\");\n"
+        "    jg::pack::repack_kernel<sizeof(Config::A), Config::kPdl>(params);\n"
+        "}\n",
+        JG_REPACK_THREADS, JG_REPACK_ENTRY, sizeof(struct jg_repack_params));
+}
+
 /* ----------------------------------------------------------------------------- whole */
 
 jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
@@ -568,6 +583,9 @@ jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
     print_config(problem, choice, text);
     print_epilogue(problem->epilogue, text);
     print_entry(source.entry, choice->derived.threads, kernel, text);
+    if (jg_is_repacked(&choice->config)) {
+        print_repack_entry(text);
+    }
 
     const jit_gemm_status status = jg_str_status(text);
     if (status != JIT_GEMM_OK) {

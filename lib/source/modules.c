@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "source/modules.h"
 
+#include "plan/repack.h"
 #include "plan/split.h"
 
 static void print_header(bool is_needed, const char *header, struct jg_str *out)
@@ -80,7 +81,8 @@ void jg_print_modules(const struct jg_arch *arch, const struct jg_problem *probl
                  "jg/schedule/grouped_tile_order.cuh", out);
     print_header(problem->group_by == JIT_GEMM_GROUP_BY_ROWS,
                  "jg/schedule/row_block_tile_order.cuh", out);
-    print_header(jg_loads_by_threads(problem), "jg/tile/thread_loader.cuh", out);
+    print_header(jg_loads_by_threads(&choice->product), "jg/tile/thread_loader.cuh", out);
+    print_header(jg_is_repacked(&choice->config), "jg/pack/repack_kernel.cuh", out);
     print_header(jg_product_promotes_scales(&choice->product), arch->promoted_scales_header,
                  out);
     print_header(jg_product_is_block_scaled(&choice->product),

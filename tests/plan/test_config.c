@@ -295,7 +295,7 @@ Test(config, every_message)
         {"stages",
          "config: 'stages' at column 1 is not of the form key=value; keys: kernel "
          "tile mma cta_group cluster scheduler k_group stages acc_stages raster raster_group "
-         "out_stages pdl split_k split_order prefetch swap_ab debug trace"},
+         "out_stages pdl split_k split_order prefetch repack swap_ab debug trace"},
         {"split_k=0",
          "config: '0' at column 9 is no value of 'split_k'; give a number from "
          "1 to 64"},
@@ -354,6 +354,9 @@ Test(config, every_message)
         {"swizzle=2 raster_group=2",
          "config: key 'raster_group' at column 11 is given twice; give each key once"},
         {"raster_group=2 swizzle=2", "config: key 'swizzle' at column 16 is given twice"},
+        {"repack=",
+         "config: '' at column 8 is no value of 'repack'; give none, a, b or ab"},
+        {"repack=ba", "config: 'ba' at column 8 is no value of 'repack'"},
         {"pdl=2", "config: '2' at column 5 is no value of 'pdl'; give 0 or 1"},
         {"pdl=yes", "config: 'yes' at column 5 is no value of 'pdl'"},
         {"kernel=reference stages=4", "config: kernel=reference takes no other key; leave "

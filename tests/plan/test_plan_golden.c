@@ -50,6 +50,8 @@ static const struct {
     {"plan_sm100a_override", "sm_100a",
      "m=4096 n=4096 k=4096 a=bf16 config=mma=256x128 cluster=4x2"},
     {"plan_input_align", "sm_90a", "333x345x201 bf16 input_align=2"},
+    {"plan_repack", "sm_90a", "2047x2047x2047 bf16 input_align=2 workspace=64m"},
+    {"plan_sm100a_repack", "sm_100a", "2047x2047x2047 bf16 input_align=2 workspace=64m"},
     {"plan_output_align", "sm_90a", "333x345x201 bf16 c=f32 output_align=2"},
     {"plan_sm100a_output_align", "sm_100a",
      "m=2048 n=2048 k=512 a=bf16 output_align=2 epilogue=fused"},

@@ -56,6 +56,8 @@ Test(printed_configs, every_candidate_read_again_is_itself_beside_any_workspace)
         "8192x64x8192 bf16 batch=3",
         "n=512 k=8192 a=bf16 dynamic=m d_layout=column",
         "64x4096x16384 bf16 input_align=2",
+        "1000x1000x1000 bf16 input_align=2 workspace=1g",
+        "1000x1000x1000 bf16 input_align=2 workspace=1g config=repack=none",
         "1024x256x16384 bf16 workspace=64m",
         "16x512x65536 e4m3 d=bf16 workspace=1g",
         "256x256x8192 bf16 workspace=64m config=split_order=unordered",
@@ -95,6 +97,9 @@ Test(printed_configs, choice_read_again_is_equal_in_every_field)
         "1024x256x16384 bf16 workspace=64m",
         "512x512x512 bf16 config=split_order=unordered",
         "16x512x8192 bf16 config=split_k=2 split_order=serial",
+        "2000x2000x2000 bf16 input_align=2 workspace=1g",
+        "64x64x2000 bf16 input_align=8 workspace=1g",
+        "512x512x512 bf16 input_align=4 config=repack=b",
     };
     for (int i = 0; jg_arch_at(i) != NULL; i++) {
         for (size_t j = 0; j < sizeof(texts) / sizeof(texts[0]); j++) {

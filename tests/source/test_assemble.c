@@ -133,6 +133,10 @@ static const struct {
      {.problem = "m=333 n=512 k=201 a=f16 layout=tn input_align=2 config=kernel=gemm "
                  "tile=64x128x64 cluster=1x1 stages=6 raster=n swizzle=2 out_stages=2 "
                  "pdl=0"}},
+    {"source_repack.cu",
+     {.problem = "m=333 n=512 k=201 a=f16 layout=tn input_align=2 config=kernel=gemm "
+                 "tile=64x128x64 cluster=1x1 stages=6 raster=n raster_group=2 out_stages=2 "
+                 "pdl=1 repack=ab"}},
     {"source_output_align.cu",
      {.problem = "m=333 n=345 k=64 a=e4m3 d=bf16 output_align=2 config=kernel=gemm "
                  "mma=128x64 cta_group=1 cluster=1x1 stages=2 acc_stages=1 raster=n "

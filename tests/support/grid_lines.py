@@ -47,13 +47,15 @@ def split_words(words):
     return problem, launch
 
 
-def facts_of_inputs(constants, a, k):
-    """`k`: of the launch."""
+def facts_of_inputs(constants, a, k, is_copied):
+    """`k`: of the launch; `is_copied`: are A and B, before it?"""
     block = int(constants["kBlockK"])
     if block == 0:
         yield a, "reference"
         return
     yield from ((a, name, constants.get(name)) for name in OF_INPUTS)
+    yield a, "copied", is_copied
+    yield "copied", is_copied, constants["kPdl"], constants["kSplitK"] != "1"
     yield a, "K", constants["kK"] == "0", k % block != 0, k % (block // 4) != 0
 
 
@@ -61,7 +63,8 @@ def facts_of_unit(unit, k):
     constants = dict(re.findall(r"static constexpr \S+ (\w+) = ([^;]*);", unit))
     for name, value in constants.items():
         yield name, value if name not in SIZES or value in ("0", "1") else "more"
-    yield from facts_of_inputs(constants, re.search(r"using A = ([^;]*);", unit)[1], k)
+    yield from facts_of_inputs(constants, re.search(r"using A = ([^;]*);", unit)[1], k,
+                               "jit_gemm_repack" in unit)
     yield from re.findall(r"using (\w+) = ([^;]*);", unit)
     yield from (("operand", row) for row in re.findall(r"JG_ROW\(\w+, \w+, ([^)]*)\)", unit))
     snippet = unit[unit.index("\nJG_EPILOGUE_BEGIN"):unit.index("\nJG_EPILOGUE_END")]

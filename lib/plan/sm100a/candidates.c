@@ -142,7 +142,7 @@ static enum jg_scheduler choose_scheduler(const struct jg_trial *trial)
     if (is_one_wave(trial)) {
         return JG_SCHEDULER_SINGLE;
     }
-    return trial->config.launch.split_k > 1 || jg_loads_by_threads(trial->problem)
+    return trial->config.launch.split_k > 1 || jg_loads_by_threads(&trial->product)
                ? JG_SCHEDULER_STATIC
                : JG_SCHEDULER_CLC;
 }

@@ -139,7 +139,7 @@ static double count_block_clk(const struct jg_trial *trial)
     const double ring_blocks = (double)pipeline->stages * pipeline->k_group;
     block_clk = jg_larger(block_clk, lone_clk / ring_blocks) *
                 (1.0 + WASTE_LOSS * (1.0 - useful_part_of(trial)));
-    return jg_larger(block_clk, jg_thread_loads_clk(trial->problem, stage_bytes));
+    return jg_larger(block_clk, jg_thread_loads_clk(&trial->product, stage_bytes));
 }
 
 static double count_epilogue_clk(const struct jg_trial *trial)
@@ -204,6 +204,7 @@ void jg_sm100a_predict(struct jg_trial *trial)
                          n * k * batch * count_element_bytes(&product->b) +
                          m * n * batch * jg_output_bytes(trial->problem);
     const double kernel_us = predict_kernel_us(trial, &trial->derived.waiting_us);
-    trial->derived.predicted_us =
-        jg_overlap(kernel_us, bytes / MEMORY_BYTES_S * 1e6) + LAUNCH_US;
+    trial->derived.repack_us = jg_repack_us(trial, MEMORY_BYTES_S);
+    trial->derived.predicted_us = jg_overlap(kernel_us, bytes / MEMORY_BYTES_S * 1e6) +
+                                  LAUNCH_US + trial->derived.repack_us;
 }

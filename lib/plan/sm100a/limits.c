@@ -7,6 +7,7 @@
 #include "base/math.h"
 #include "plan/cluster.h"
 #include "plan/groups.h"
+#include "plan/repack.h"
 #include "plan/scale.h"
 #include "plan/sm100a/sm100a.h"
 #include "plan/split.h"
@@ -381,7 +382,7 @@ static const char *prefetch_name(const struct jg_trial *trial)
 static bool check_thread_loads(struct jg_trial *trial)
 {
     const int alignment = trial->product.a.alignment;
-    if (!jg_loads_by_threads(trial->problem)) {
+    if (!jg_loads_by_threads(&trial->product)) {
         return true;
     }
     if (trial->config.pipeline.prefetch != JG_PREFETCH_NONE) {
@@ -553,7 +554,7 @@ static int count_threads(const struct jg_trial *trial)
     const int more_warps = (count_load_stages(trial->problem) > 0) +
                            (trial->config.launch.scheduler == JG_SCHEDULER_CLC) +
                            jg_product_promotes_scales(&trial->product) +
-                           (jg_loads_by_threads(trial->problem) ? HELPING_WARPS : 0);
+                           (jg_loads_by_threads(&trial->product) ? HELPING_WARPS : 0);
     return THREADS + more_warps * WARP_THREADS;
 }
 
@@ -563,7 +564,7 @@ bool jg_sm100a_derive(struct jg_trial *trial)
     /* Cheapest first. */
     if (!check_shape(trial) || !check_gate(trial) || !check_cluster(trial) ||
         !check_split(trial) || !jg_groups_check(trial) || !check_inputs(trial) ||
-        !check_thread_loads(trial) || !check_promotion(trial) ||
+        !jg_repack_check(trial) || !check_thread_loads(trial) || !check_promotion(trial) ||
         !check_block_scaled(trial) || !check_accumulators(trial) ||
         !check_prefetch(trial) || !check_stages(trial) ||
         !jg_out_stages_check(trial, &columns)) {

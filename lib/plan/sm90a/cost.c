@@ -112,7 +112,7 @@ static double count_block_clk(const struct jg_trial *trial)
         LOAD_LATENCY_CLK + (shares_inputs(trial) ? CLUSTER_LATENCY_CLK : 0.0);
     const double ring_clk = latency_clk / trial->config.pipeline.stages;
     return jg_larger(jg_larger(block_clk, ring_clk),
-                     jg_thread_loads_clk(trial->problem, (tile_m + tile_n) * row_bytes));
+                     jg_thread_loads_clk(&trial->product, (tile_m + tile_n) * row_bytes));
 }
 
 static double count_epilogue_clk(const struct jg_trial *trial)
@@ -149,12 +149,15 @@ static double predict_kernel_us(const struct jg_trial *trial)
            CLOCK_HZ * 1e6;
 }
 
-double jg_sm90a_predict_us(const struct jg_trial *trial)
+void jg_sm90a_predict(struct jg_trial *trial)
 {
     const double m = (double)trial->product.m.size;
     const double n = (double)trial->product.n.size;
     const double batch = (double)trial->product.batch.size;
     const double bytes =
         input_bytes_of(&trial->product) + m * n * batch * jg_output_bytes(trial->problem);
-    return jg_overlap(predict_kernel_us(trial), bytes / MEMORY_BYTES_S * 1e6) + LAUNCH_US;
+    trial->derived.repack_us = jg_repack_us(trial, MEMORY_BYTES_S);
+    trial->derived.predicted_us =
+        jg_overlap(predict_kernel_us(trial), bytes / MEMORY_BYTES_S * 1e6) + LAUNCH_US +
+        trial->derived.repack_us;
 }

@@ -7,6 +7,7 @@
 #include "base/math.h"
 #include "plan/cluster.h"
 #include "plan/groups.h"
+#include "plan/repack.h"
 #include "plan/sm90a/sm90a.h"
 #include "plan/split.h"
 
@@ -33,7 +34,7 @@ const struct jg_sm90a_pair jg_sm90a_clusters[JG_SM90A_CLUSTERS] = {{2, 1}, {1, 2
  * next are: two stages would wait for each other. */
 struct jg_stage_limits jg_sm90a_stage_limits(const struct jg_trial *trial)
 {
-    const bool loads_ahead = jg_loads_by_threads(trial->problem) &&
+    const bool loads_ahead = jg_loads_by_threads(&trial->product) &&
                              trial->product.a.alignment >= COPY_ALIGNMENT &&
                              trial->product.a.dtype != JIT_GEMM_DTYPE_TF32;
     return (struct jg_stage_limits){
@@ -268,7 +269,7 @@ static struct jg_output choose_output(const struct jg_trial *trial)
     const struct jg_output_facts facts = {
         .columns = columns_of_d(trial),
         .ring_stages =
-            jg_loads_by_threads(trial->problem) ? 0 : trial->config.pipeline.stages,
+            jg_loads_by_threads(&trial->product) ? 0 : trial->config.pipeline.stages,
         .parts = count_parts(trial)};
     return jg_output_choose(trial, &facts);
 }
@@ -292,7 +293,7 @@ static int choose_lead_stages(const struct jg_trial *trial)
     const bool ends_together = has_one_tile || jg_split_blocks(trial) < stages ||
                                jg_sm90a_promotes(&trial->product) ||
                                derived->output.loads_per_step > 0 ||
-                               jg_loads_by_threads(trial->problem);
+                               jg_loads_by_threads(&trial->product);
     return ends_together ? 0 : stages - 1;
 }
 
@@ -301,8 +302,8 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     const struct jg_team_columns columns = jg_sm90a_team_columns(trial);
     /* Cheapest first. */
     if (!check_tile(trial) || !check_gate(trial) || !check_cluster(trial) ||
-        !jg_split_check(trial) || !jg_groups_check(trial) || !check_stages(trial) ||
-        !jg_out_stages_check(trial, &columns)) {
+        !jg_split_check(trial) || !jg_groups_check(trial) || !jg_repack_check(trial) ||
+        !check_stages(trial) || !jg_out_stages_check(trial, &columns)) {
         return false;
     }
     const struct jg_smem smem = jg_sm90a_smem(trial);
@@ -321,6 +322,6 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     if (!jg_groups_complete(trial)) {
         return false;
     }
-    trial->derived.predicted_us = jg_sm90a_predict_us(trial);
+    jg_sm90a_predict(trial);
     return true;
 }

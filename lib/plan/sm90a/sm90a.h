@@ -35,7 +35,7 @@ static inline bool jg_sm90a_promotes(const struct jg_product *product)
 }
 
 /* The cost model, for comparing candidates; after all else of the trial is derived. */
-double jg_sm90a_predict_us(const struct jg_trial *trial);
+void jg_sm90a_predict(struct jg_trial *trial);
 
 /* The rooms: see struct jg_arch. */
 bool jg_sm90a_candidate(const struct jg_problem *problem, int index,

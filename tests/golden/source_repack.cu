@@ -1,0 +1,96 @@
+// jit_gemm 0.1.0, source format 6, sm_90a
+// problem: m=333 n=512 k=201 a=f16 layout=tn input_align=2 config=kernel=gemm tile=64x128x64 cluster=1x1 stages=6 raster=n raster_group=2 out_stages=2 pdl=1 repack=ab
+// config: kernel=gemm tile=64x128x64 cluster=1x1 stages=6 raster=n raster_group=2 out_stages=2 pdl=1 split_k=1 repack=ab
+#define JG_OPERANDS(JG_ROW)
+#include <jg/epilogue/fragment_epilogue.cuh>
+#include <jg/pack/repack_kernel.cuh>
+#include <jg/sm90a/gemm_kernel.cuh>
+
+#line 1 "jit_gemm_config"
+struct Config {
+    static constexpr jg::u32 kM = 333;
+    static constexpr jg::u32 kN = 512;
+    static constexpr jg::u32 kK = 201;
+    static constexpr jg::u32 kBatch = 1;
+    static constexpr jg::u32 kGroups = 0;
+    static constexpr jg::GroupBy kGroupBy = jg::GroupBy::kNone;
+    static constexpr jg::u32 kBlockM = 64;
+    static constexpr jg::u32 kBlockN = 128;
+    static constexpr jg::u32 kBlockK = 64;
+    static constexpr jg::u32 kCtaGroup = 1;
+    static constexpr jg::u32 kClusterM = 1;
+    static constexpr jg::u32 kClusterN = 1;
+    static constexpr jg::u32 kStages = 6;
+    static constexpr jg::u32 kKGroup = 1;
+    static constexpr jg::u32 kAccStages = 1;
+    static constexpr jg::EpilogueKind kEpilogue = jg::EpilogueKind::kFragments;
+    static constexpr jg::u32 kEpilogueLoadsPerStep = 0;
+    static constexpr jg::u32 kEpilogueLoadStages = 0;
+    static constexpr bool kWholeRows = false;
+    static constexpr bool kWholeCols = true;
+    static constexpr bool kWholeVectors = true;
+    static constexpr jg::u32 kStoreTileRows = 64;
+    static constexpr jg::u32 kStoreTileSwizzleBytes = 128;
+    static constexpr jg::u32 kOutStages = 2;
+    static constexpr jg::u32 kASwizzleBytes = 128;
+    static constexpr jg::u32 kASwizzleAtom = 16;
+    static constexpr jg::u32 kBSwizzleBytes = 128;
+    static constexpr jg::u32 kBSwizzleAtom = 16;
+    static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kStatic;
+    static constexpr jg::Prefetch kPrefetch = jg::Prefetch::kNone;
+    static constexpr jg::u32 kRasterGroup = 2;
+    static constexpr jg::u32 kSplitK = 1;
+    static constexpr jg::u32 kScaleSlots = 0;
+    static constexpr jg::u32 kLeadStages = 0;
+    static constexpr jg::u32 kThreads = 384;
+    static constexpr jg::u32 kSmemBytes = 181248;
+    static constexpr jg::u32 kParamsBytes = 1152;
+    static constexpr jg::u32 kOperandCount = 0;
+    static constexpr jg::u32 kTailMaps = 0;
+    static constexpr bool kAKMajor = false;
+    static constexpr bool kBKMajor = false;
+    static constexpr bool kTransposed = false;
+    static constexpr bool kGated = false;
+    static constexpr bool kGateInA = false;
+    static constexpr bool kGateHalves = false;
+    static constexpr jg::u32 kGateColumns = 0;
+    static constexpr bool kHasC = false;
+    static constexpr bool kColumnMajor = false;
+    static constexpr bool kPlain = true;
+    static constexpr bool kLongSnippet = false;
+    static constexpr bool kRasterAlongM = false;
+    static constexpr bool kPdl = true;
+    static constexpr bool kThreadLoads = false;
+    static constexpr jg::u32 kOutputAlignment = 16;
+    using A = jg::f16;
+    using B = jg::f16;
+    using C = jg::bf16;
+    using D = jg::f16;
+    using AScale = jg::NoScale;
+    using BScale = jg::NoScale;
+    using BGateScale = jg::NoScale;
+    using ABlockScale = jg::NoBlockScale;
+    using BBlockScale = jg::NoBlockScale;
+    using DScale = jg::NoOutputScale;
+};
+
+#line 1 "jit_gemm_epilogue"
+JG_EPILOGUE_BEGIN
+#line 1 "jit_gemm_default"
+d = acc;
+#line 4 "jit_gemm_epilogue"
+JG_EPILOGUE_END
+
+#line 1 "jit_gemm_entry"
+extern "C" __global__ void __launch_bounds__(384, 1)
+jit_gemm_sm90a_f16_f16_64x128_plain(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
+{
+    jg::sm90a::gemm_kernel<Config, Epilogue>(params);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+jit_gemm_repack(const __grid_constant__ jg::pack::RepackParams params)
+{
+    static_assert(sizeof(params) == 128, "host and device disagree");
+    jg::pack::repack_kernel<sizeof(Config::A), Config::kPdl>(params);
+}
