@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Faults in the kernel that copies A and B to aligned rows, and in who waits for it, each planted in
+the device code before NVRTC compiles it: `run --verify` on the emulator has to see them, by a finding
+or by wrong numbers.
+
+Usage: test_repack_faults.py JIT_GEMM EMULATOR NVRTC REPACK
+
+Each fault is tried in one kernel after the other until one shows it. REPACK is a program of tests in
+which A ends where its memory does; the last two faults are its. Prints TAP.
+"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from emulated_runs import FINDING, Runner, clean_environment, complaint, pool, print_result  # noqa: E402
+
+KERNELS = {
+    "K-major batches, gaps": ["65x70x1101", "bf16", "input_align=2", "batch=2", "--lda", "1103",
+                              "--arch", "sm_90a", "--config", "tile=64x128 repack=ab"],
+    "MN-major, bytes": ["130x265x401", "e4m3", "d=bf16", "layout=tn", "input_align=1",
+                        "--arch", "sm_100a", "--config", "mma=128x64 repack=ab"],
+    "back to back": ["133x133x133", "f16", "layout=nn", "input_align=4", "output_align=4", "--back-to-back",
+                     "--arch", "sm_90a", "--config", "tile=64x128 repack=ab"],
+}
+
+# What it is, the device code, and what stands in its place.
+FAULTS = [
+    ("the product waits for no copies", "        ptx::grid_dependency_wait();\n    }", "    }"),
+    ("the product of sm_100a waits for no copies",
+     "            __syncwarp();\n        }\n        ptx::grid_dependency_wait();",
+     "            __syncwarp();\n        }"),
+    ("copies wait for nobody", "        ptx::grid_dependency_wait();\n        ptx::launch_dependent_grids();",
+     "        ptx::launch_dependent_grids();"),
+    ("rows packed", "row * matrix.to_pitch", "row * matrix.row_bytes"),
+    ("rows without a gap", "row * matrix.from_pitch", "row * matrix.row_bytes"),
+    ("the first batch's elements", "batch * matrix.from_stride", "0"),
+    ("all batches to the first", "batch * matrix.to_stride", "0"),
+    ("a batch of rows", "matrix.rows * matrix.batch;", "matrix.rows;"),
+    ("rows of other batches", "const u64 row = line % matrix.rows;", "const u64 row = line;"),
+    ("the last bytes of a row", "if (at < static_cast<u64>(matrix.row_bytes)) {",
+     "if (at + kChunkBytes <= static_cast<u64>(matrix.row_bytes)) {"),
+    ("the last element of a row", "element < end)", "element + kElementBytes < end)"),
+    ("the first element of a row", "element >= begin &&", "element > begin &&"),
+    ("an element off", "static_cast<u32>(begin % kChunkBytes)",
+     "static_cast<u32>((begin + kElementBytes) % kChunkBytes)"),
+    ("no second chunk", "shift > 0 ? end : begin", "begin"),
+    ("one chunk twice", "at + kChunkBytes, begin,", "at, begin,"),
+    ("pieces that overlap", "unit % pieces * kUnitBytes", "unit % pieces * (kUnitBytes / 2)"),
+    ("whole pieces only", "/ kUnitBytes;", "/ kUnitBytes - (matrix.row_bytes > kUnitBytes);"),
+    ("a word for two", "bytes & 8 ? pair[i + 2]", "bytes & 8 ? pair[i + 1]"),
+    ("no odd word", "bytes & 4 ? by_8[i + 1]", "bytes & 4 ? by_8[i]"),
+    ("whole words", "bytes % 4 * 8);", "0);"),
+    ("elements over each other", "<< (at % 4 * 8)", "<< 0"),
+    ("A for B", "params.matrices[is_of_a ? 0 : 1]", "params.matrices[0]"),
+    ("pieces of B from those of A on", "is_of_a ? unit : unit - units_of_a", "unit"),
+    ("no B", "units_of_a + count_units(params.matrices[1])", "units_of_a"),
+    ("CTAs that do what their neighbours do", "u64(blockIdx.x) * warps +", "u64(blockIdx.x) +"),
+    ("the first piece of each warp", "unit += u64(gridDim.x) * warps) {", "unit += units) {"),
+]
+# Numbers do not show them.
+READS = [
+    ("chunks beyond a row's end", "address + kChunkBytes <= end", "address < end"),
+    ("elements beyond a row's end", "element >= begin && element < end", "element >= begin"),
+]
+
+
+class Suite:
+    def __init__(self, tool, emulator, nvrtc, program, folder):
+        self.runner, self.nvrtc, self.program = Runner(tool, emulator, folder), nvrtc, program
+
+    def run(self, words, before, after):
+        return self.runner.run(["run", *words, "--verify", "--no-cache", "--nvrtc", self.nvrtc],
+                               "sms=4,async=latest,seed=1,threads=1,max_steps=4000000", timeout=120,
+                               covered=False, MUTATE_FROM=before, MUTATE_TO=after)
+
+    def seen_in(self, before, after):
+        """The first kernel that shows the fault, and what is wrong if none does."""
+        for name, words in KERNELS.items():
+            done = self.run(words, before, after)
+            last = (done.stdout.splitlines() or [""])[-1]
+            if last.startswith("FAIL ") or FINDING.search(done.stderr) or done.returncode == 124:
+                return name, ""
+            if not last.startswith("PASS "):
+                return name, f"it was not planted\n{done.stderr}"
+        return "", "no kernel shows it"
+
+    def read_in_tests(self, before, after):
+        """As seen_in, of the tests. They have no cache where no folder is named."""
+        environment = clean_environment(JIT_GEMM_NVRTC=self.nvrtc, MUTATE_FROM=before, MUTATE_TO=after)
+        done = subprocess.run([self.program, "--jobs", "1", "--filter", "repack/a_workspace*"],
+                              env=environment, capture_output=True, text=True, timeout=240, check=False)
+        said = done.stdout + done.stderr
+        is_seen = done.returncode != 0 and "jit_gemm_repack" in said and "[out-of-bounds]" in said
+        return "tests", "" if is_seen else f"no read is found\n{said}"
+
+
+def missing():
+    """Faults whose text the device code no longer has: they could not be planted."""
+    folder = pathlib.Path(__file__).resolve().parents[2] / "kernel_src"
+    code = "".join(path.read_text(encoding="utf-8") for path in folder.rglob("*.cuh"))
+    return ", ".join(name for name, before, _ in [*FAULTS, *READS] if before not in code)
+
+
+def main():
+    tool, emulator, nvrtc, program = (pathlib.Path(word).resolve() for word in sys.argv[1:5])
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="jit_gemm_repack_faults_") as holder, pool() as workers:
+        suite = Suite(tool, emulator, nvrtc, program, holder)
+        jobs = [(f"{name}: unchanged", workers.submit(suite.run, words, "RepackMatrix", "RepackMatrix"), False)
+                for name, words in KERNELS.items()]
+        jobs += [(name, workers.submit(suite.seen_in, before, after), True) for name, before, after in FAULTS]
+        jobs += [(name, workers.submit(suite.read_in_tests, before, after), True)
+                 for name, before, after in READS]
+        print(f"1..{len(jobs) + 1}", flush=True)
+        for number, (title, job, is_fault) in enumerate(jobs, 1):
+            result = job.result()
+            if is_fault:
+                kernel, wrong = result
+                title += f" # in {kernel}" if not wrong else ""
+            else:
+                wrong = complaint(result)
+            print_result(number, title, wrong)
+            failed += bool(wrong)
+        wrong = missing()
+        failed += bool(wrong)
+        print_result(len(jobs) + 1, "every fault can be planted", wrong)
+    sys.exit(1 if failed else 0)
+
+
+main()
