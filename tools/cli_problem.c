@@ -43,7 +43,7 @@ static const char problem_format[] =
     "  a_scale_layout=, b_scale_layout=, d_scale_layout=\n"
     "                            of scales of blocks: row, column or 128x4; row\n"
     "  dynamic=m,n,k,batch       sizes that a launch sets; those above are planned for\n"
-    "  workspace=64m             memory in which K may be split; none\n"
+    "  workspace=64m             memory to split K in, and to copy unaligned A and B to; none\n"
     "  input_align=2             bytes that A and B are aligned to; 16\n"
     "  output_align=2            the same of D, C, operands and scales; 16\n"
     "  pair=interleaved|halves   columns of B that make one of D, where the epilogue names\n"

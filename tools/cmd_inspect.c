@@ -271,7 +271,11 @@ static int inspect_code(const char *name, const void *code, size_t size,
         return CLI_FAILED;
     }
     for (size_t i = 0; i < cubin.count && result == CLI_OK; i++) {
-        struct findings findings = {problem, info, &cubin.kernels[i], NULL};
+        /* One that copies A and B first is none that the info is about. */
+        const bool is_planned =
+            info != NULL && strcmp(cubin.kernels[i].name, info->entry) == 0;
+        struct findings findings = {problem, is_planned ? info : NULL, &cubin.kernels[i],
+                                    NULL};
         struct listing listing;
 
         if (text != NULL) {

@@ -104,6 +104,9 @@ static void print_facts(const struct run_state *state, const char *text)
     if (info->workspace_bytes) {
         printf(", %" PRIu64 " bytes workspace", info->workspace_bytes);
     }
+    if (info->launches > 1) {
+        printf(", up to %u launches", info->launches);
+    }
     puts("");
     if (info->origin == JIT_GEMM_ORIGIN_COMPILED) {
         printf("compile  %.1f ms\n", info->compile_ms);
@@ -150,9 +153,9 @@ static void print_json(const struct run_state *state, const char *word, const ch
     print_json_interpretation(&state->verdict.interpretation);
     printf(", \"findings\": %" PRIu64, state->findings);
     printf(", \"emulated\": %s, \"smem_bytes\": %u, \"threads\": %u, "
-           "\"grid_ctas\": %u, \"workspace_bytes\": %" PRIu64 ", ",
+           "\"grid_ctas\": %u, \"workspace_bytes\": %" PRIu64 ", \"launches\": %u, ",
            state->launch.device.is_emulated ? "true" : "false", info->smem_bytes,
-           info->threads, info->grid_ctas, info->workspace_bytes);
+           info->threads, info->grid_ctas, info->workspace_bytes, info->launches);
     cli_json_field(stdout, "key", info->key, true);
     cli_json_field(stdout, "config", info->config, false);
     printf("}\n");

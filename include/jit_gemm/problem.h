@@ -206,9 +206,10 @@ typedef struct jit_gemm_problem {
                                             own; empty means D = acc. */
     char config[JIT_GEMM_CONFIG_SIZE]; /**< Overrides the choice; empty means choose. */
     uint64_t workspace_limit; /**< Most bytes of workspace that the choice may ask for, to
-                                 split K; 0: K is split only where `config` says so, and
-                                 on sm_90a in clusters, which need none. What reductions
-                                 need comes on top: it is not limited. */
+                                 split K and to copy unaligned A and B; 0: only where
+                                 `config` says so, and on sm_90a K in clusters, which
+                                 need none. What reductions need comes on top: it is not
+                                 limited. */
     jit_gemm_pair pair;       /**< Of a gated epilogue; must be zero without one. */
     int32_t reserved;         /**< Must be zero. */
     uint32_t register_limit;  /**< Most registers a thread at launch, up to 255; 0: any. It

@@ -32,6 +32,12 @@ struct row {
     const char *config; /* besides the tile */
 };
 
+/* Of D. */
+static size_t count_elements(const struct row *row)
+{
+    return (size_t)row->m * (size_t)row->n * (size_t)row->batch;
+}
+
 static uint32_t state;
 
 static uint32_t draw(void)
@@ -192,7 +198,7 @@ static unsigned char *compute(jit_gemm_context *context, const struct row *row, 
                               const char *repack, const struct matrix *a,
                               const struct matrix *b, size_t *ret_written)
 {
-    const size_t d_bytes = sizeof(float) * (size_t)(row->m * row->n * row->batch);
+    const size_t d_bytes = sizeof(float) * count_elements(row);
     unsigned char *d = malloc(d_bytes);
     cr_assert_not_null(d);
     memset(d, GUARD, d_bytes);
@@ -298,7 +304,7 @@ static void expect_same_bits(jit_gemm_context *context, const struct row *row, i
     size_t unused = 0, written = 0;
     unsigned char *loaded = compute(context, row, arch, "repack=none", &a, &b, &unused);
     unsigned char *copied = compute(context, row, arch, "repack=ab", &a, &b, &written);
-    const size_t elements = (size_t)(row->m * row->n * row->batch);
+    const size_t elements = count_elements(row);
     cr_expect_eq(memcmp(loaded, copied, elements * sizeof(float)), 0, "%s on %s", row->text,
                  emulated_archs[arch]);
     cr_expect_gt(written, 0);
@@ -347,7 +353,7 @@ static const struct row small = {"40x70x48 bf16 d=f32 input_align=2",
  * element is 0x5a5a. */
 static size_t bytes_of_copy(int copied_rows)
 {
-    return (size_t)copied_rows * 48 * 2;
+    return 96U * (size_t)copied_rows;
 }
 
 Test(repack, copies_no_operand_that_is_aligned, .timeout = 300)

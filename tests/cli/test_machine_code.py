@@ -43,6 +43,9 @@ SCALED_PROBLEMS = [
 # Inputs that threads load: nothing may be spilled, whatever they load and how.
 THREAD_LOADS = [["bf16", "input_align=2"], ["bf16", "layout=tt", "input_align=4"],
                 ["e4m3", "input_align=1"], ["s8", "input_align=2"], ["tf32", "input_align=4"]]
+# Inputs that a kernel copies first, of which 1024 threads a multiprocessor hide what memory takes.
+COPIES = [["bf16", "input_align=2"], ["e4m3", "input_align=1"], ["tf32", "input_align=4"]]
+COPY_REGISTERS = 65536 // 1024
 # Kinds of instructions that must be there, by chip; and the most instructions of one turn of the
 # loop that multiplies and of one that loads, of which the kernels have about 60 (93 where C or
 # operands are loaded); the compiler may unroll the loop of epilogue loads, two loads per turn.
@@ -277,6 +280,27 @@ def make_scaled_test(words, kind, multiplications, copies):
     return f"scaled {' '.join(words)}", test
 
 
+def make_copy_test(arch, words):
+    def test():
+        need_compiler()
+        with Folder() as folder:
+            done = tool("inspect", SIZE, *words, "--arch", arch, "--config", "repack=ab", "--json",
+                        cache=folder.cache)
+        expect_exit(done, 0)
+        kernels = {state["kernel"]: state for state in map(json.loads, done.stdout.splitlines())}
+        expect(len(kernels) == 2, f"{len(kernels)} kernels", done)
+        copy = kernels.pop("jit_gemm_repack")
+        expect(copy["local_bytes"] == 0 and copy["registers"] <= COPY_REGISTERS, f"the copy: {copy}")
+        (product,) = kernels.values()
+        check_facts(product)
+        if "mix" not in copy:
+            raise Skip("there is no nvdisasm")
+        expect(product["mix"]["tma_load"] > 0, f"the product: {product}")
+        # Both aligned chunks of each of a lane's four, and one store of each.
+        expect(copy["opcodes"]["LDG"] >= 8 and copy["opcodes"]["STG"] == 4, f"the copy: {copy['opcodes']}")
+    return f"{arch} {' '.join(words)} copied first", test
+
+
 if __name__ == "__main__":
     sys.exit(run_tests([("the largest kernel stays small", test_largest_kernel_stays_small)] +
                        [make_way_out_test(*row) for row in WAYS_OUT] +
@@ -286,4 +310,6 @@ if __name__ == "__main__":
                        [make_test(arch, words, way_out) for arch in CHIPS
                         for words, way_out in (FAMILY_PROBLEMS if arch in FAMILY else PROBLEMS)] +
                        [make_test(arch, words) for arch in ("sm_90a", "sm_100a")
-                        for words in THREAD_LOADS]))
+                        for words in THREAD_LOADS] +
+                       [make_copy_test(arch, words) for arch in ("sm_90a", "sm_100a")
+                        for words in COPIES]))

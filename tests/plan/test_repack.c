@@ -122,7 +122,7 @@ Test(repack, copies_lie_behind_all_else_in_the_workspace)
     cr_expect_gt(sums, JG_WORKSPACE_SUMS_OFFSET);
     cr_expect_eq(room.a.offset, jg_align_up(sums + 1, 128));
     cr_expect_eq(room.a.pitch, 768, "333 elements");
-    cr_expect_eq(room.a.stride, 1001 * 768);
+    cr_expect_eq(room.a.stride, INT64_C(1001) * 768);
     cr_expect_eq(room.b.offset, room.a.offset + INT64_C(3) * 1001 * 768);
     cr_expect_eq(room.b.pitch, 768, "345 elements");
     cr_expect_eq(room.end, room.b.offset + INT64_C(3) * 1001 * 768);
