@@ -17,6 +17,7 @@ import subprocess
 from strides import stride
 
 OF_THE_PROBLEM = {"--config", "--epilogue", "--operand"}  # other options are the launch's
+FLAGS = {"--back-to-back"}  # options without a value
 SIZES = {"kM", "kN", "kK", "kBatch", "kGroups", "kRowBlocks", "kSmemBytes", "kParamsBytes",
          "kLeadStages"}  # of these 0, 1 and more are facts
 UNLIKE_OTHERS = ("seed=",)  # settings whose every value is another
@@ -41,7 +42,8 @@ def split_words(words):
     for word in rest:
         if word.startswith("--") and word not in OF_THE_PROBLEM:
             launch.add(word)
-            next(rest)
+            if word not in FLAGS:
+                next(rest)
         else:
             problem.append(word)
     return problem, launch
