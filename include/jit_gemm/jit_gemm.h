@@ -6,7 +6,8 @@
  * Three verbs have three costs:
  * - ::jit_gemm_check says whether a problem is legal. Pure, no I/O, microseconds.
  * - ::jit_gemm_create makes it runnable. It may compile, read files and block.
- * - ::jit_gemm_run launches it. One driver call; no allocation, no lock, no file.
+ * - ::jit_gemm_run launches it. One driver call, two where unaligned inputs are copied
+ *   first; no allocation, no lock, no file.
  *
  * This header has the functions, but for those that say what went wrong (error.h). Their
  * structs are in problem.h (what to multiply), epilogue.h (what happens to the result),
@@ -296,6 +297,7 @@ JIT_GEMM_API jit_gemm_status jit_gemm_create(jit_gemm_context *context,
 
 /**
  * Launches the kernel on a stream. Checks every argument first; legal under stream capture.
+ * Where the config copies unaligned inputs (`repack`), the kernel that does goes first.
  *
  * Addresses, leading dimensions and batch strides of matrices must be multiples of 16
  * bytes, or of what the problem's alignments promise. Those of vectors (operands or scales)

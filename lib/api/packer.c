@@ -315,6 +315,7 @@ jit_gemm_status jit_gemm_packer_get_info(const jit_gemm_packer *packer,
                           .spill_bytes = kernel->local_bytes,
                           .threads = JG_PACK_THREADS,
                           .grid_ctas = (uint32_t)kernel->resident_clusters,
+                          .launches = 1,
                           .compile_ms = packer->compile_ms,
                           .load_ms = packer->load_ms};
     snprintf(info.arch, sizeof(info.arch), "%s", kernel->arch);

@@ -105,6 +105,16 @@ static bool prefetches_copy(const struct jg_config *config)
            jg_repack_copies(config, prefetch == JG_PREFETCH_A ? 'a' : 'b');
 }
 
+/* Do halves of one row of a copy of B begin where TMA does not? */
+static bool cuts_halves(const struct jg_problem *problem)
+{
+    const bool is_one_row = problem->is_gated && problem->pair == JIT_GEMM_PAIR_HALVES &&
+                            problem->b.is_mn_major;
+    return is_one_row &&
+           (problem->n.mode != JIT_GEMM_DIM_EXACT ||
+            jg_bytes_of(problem->b.dtype, problem->n.size / 2) % JG_TMA_ALIGNMENT != 0);
+}
+
 bool jg_repack_check(struct jg_trial *trial)
 {
     const struct jg_config *config = &trial->config;
@@ -124,8 +134,7 @@ bool jg_repack_check(struct jg_trial *trial)
                                "only: repack=none",
                                name_of(config));
     }
-    if (problem->is_gated && problem->pair == JIT_GEMM_PAIR_HALVES &&
-        problem->b.is_mn_major) {
+    if (cuts_halves(problem)) {
         return jg_trial_reject(trial,
                                "%s: TMA asks for halves of B that begin at multiples of 16 "
                                "bytes, and those of an MN-major B lie in one row: "

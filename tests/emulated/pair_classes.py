@@ -127,7 +127,11 @@ CLASSES = {
     **{f"layout {layout}": lambda p, layout=layout: p.has("layout=" + layout)
        for layout in ("nt", "nn", "tn", "tt")},
     "column-major D": lambda p: p.has("d_layout=column"),
-    "inputs loaded by threads": lambda p: p.value("input_align") is not None,
+    "inputs loaded by threads": lambda p: p.config.get("repack") == "none",
+    "inputs copied first": lambda p: p.config.get("repack") == "ab",
+    "inputs copied first, K in parts": lambda p:
+        p.config.get("repack") == "ab" and p.number("split_k") > 1,
+    "inputs copied first, in clusters": lambda p: p.config.get("repack") == "ab" and p.cluster != (1, 1),
     "M = 1": lambda p: p.m == 1,
     "N = 1": lambda p: p.n == 1,
     "K = 1": lambda p: p.k == 1,
@@ -160,7 +164,8 @@ CLASSES = {
     "gated pair along M": lambda p: p.is_gated and p.number("swap_ab", 0) == 1,
     "gated pair of neighbours in an MN-major B": lambda p:
         p.is_gated and not p.has("pair=halves") and (p.has("layout=nn") or p.has("layout=tn")),
-    "gated pair loaded by threads": lambda p: p.is_gated and p.value("input_align") is not None,
+    "gated pair loaded by threads": lambda p: p.is_gated and p.config.get("repack") == "none",
+    "gated pair of inputs copied first": lambda p: p.is_gated and p.config.get("repack") == "ab",
     "gated pair, column-major D": lambda p: p.is_gated and p.has("d_layout=column"),
     **{f"scheduler {name}": lambda p, name=name: p.config.get("scheduler") == name
        for name in ("single", "static", "clc")},

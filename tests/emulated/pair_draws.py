@@ -104,10 +104,12 @@ def draw_pair(draw):
     words.append("layout=" + layout)
     if draw.random() < 0.15:
         words.append("d_layout=column")
-    if cluster == (1, 1) and "scheduler=clc" not in config and draw.random() < 0.6:
-        # Loaded by threads, not by TMA.
+    is_loaded = cluster == (1, 1) and "scheduler=clc" not in config and draw.random() < 0.6
+    is_copied = step_n != 32 and draw.random() < 0.2
+    if is_loaded or is_copied:  # by threads, not by TMA; or copied first, to where TMA takes it
         element = 128 // block
         words.append(f"input_align={draw.choice([n for n in (1, 2, 4, 8) if n >= element])}")
+        config.append("repack=ab" if is_copied else "repack=none")
     if draw.random() < 0.15:  # D, C and operands moved by threads
         least = LEAST_ALIGNMENT[d]
         words.append(f"output_align={draw.choice([size for size in (1, 2, 4, 8) if size >= least])}")

@@ -183,9 +183,13 @@ Test(repack, halves_of_a_row_are_loaded_by_threads)
     struct jg_choice choice;
     for (size_t j = 0; j < 2; j++) {
         const struct jg_arch *arch = arch_of(chips[j]);
+        problem.n.size = 266;
         cr_expect_eq(jg_config_choose(arch, &problem, &arch->default_facts, &choice, NULL),
                      JIT_GEMM_ERR_ARGUMENT);
         cr_expect_not_null(strstr(jg_error_text(), "halves of B"), "%s", jg_error_text());
+        problem.n.size = 272; /* 17 times 16 bytes a half */
+        cr_expect_eq(jg_config_choose(arch, &problem, &arch->default_facts, &choice, NULL),
+                     JIT_GEMM_OK, "%s", jg_error_text());
     }
 }
 
