@@ -40,8 +40,9 @@ int run_launch_open(const struct cli_context_options *options,
 }
 
 /* What the launch's sizes need, which may be more than the planned sizes do: a source
- * unit of the same config is assembled for these sizes, and not compiled. K does not change
- * the need, and may be too short for its parts. */
+ * unit of the same config is assembled for these sizes, and not compiled. K, which may be
+ * too short for its parts, changes the need only where A or B is copied: it is not made
+ * less. */
 static int find_workspace_bytes(const struct cli_problem *problem,
                                 const struct run_launch *launch, uint64_t *ret_bytes)
 {
@@ -53,6 +54,9 @@ static int find_workspace_bytes(const struct cli_problem *problem,
     sized.m = (jit_gemm_dim){.size = inputs->m};
     sized.n = (jit_gemm_dim){.size = inputs->n};
     sized.batch = (jit_gemm_dim){.size = inputs->batch};
+    if (inputs->k > sized.k.size) {
+        sized.k.size = inputs->k;
+    }
     sized.register_limit = 0; /* of no meaning for a source unit */
     sized.no_local_memory = 0;
     memcpy(sized.config, launch->info.config, sizeof(sized.config));
