@@ -4,16 +4,18 @@
  * reading of snippets (verify/snippet.h).
  *
  * Usage: random_snippets DRIVER [--snippets COUNT] [--seed SEED] [--units COUNT]
+ *     [--scaled 0|1] [--failures COUNT]
  *
  * COUNT snippets are drawn: JIT_GEMM_TEST_SNIPPETS, or 350, where none is given.
  * A unit is one kernel with as many snippets as it has outputs; a fifth of them are of
  * gated pairs, and of a quarter an output or two are reductions, of which all elements are
- * folded. Inputs are multiples of 1/2 whose sums f32 has exactly: only the epilogue can
- * differ, and each of its results has to be among those that the interpreter allows,
- * rounded to the type of the matrix. A part of the units without reductions is also run by
- * the reference kernel: its results have to be allowed too, and be the same bits where the
- * compiler has no product to contract with a sum. Prints TAP; a failure names the unit's
- * seed, and `--seed SEED --units 1` repeats it.
+ * folded. A fifth has blocks: computed scales of D, reductions of blocks, or both; with
+ * `--scaled 1` D has scales in all of them. Inputs are multiples of 1/2 whose sums f32 has
+ * exactly: only the epilogue can differ, and each of its results has to be among those that
+ * the interpreter allows, rounded to the type of the matrix. A part of the units without
+ * reductions is also run by the reference kernel: its results have to be allowed too, and
+ * be the same bits where the compiler has no product to contract with a sum. Prints TAP; a
+ * failure names the unit's seed, and `--seed SEED --units 1` repeats it.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -22,332 +24,14 @@
 #include <string.h>
 
 #include "random_unit.h"
-#include "verify/snippet.h"
+#include "unit_compare.h"
 
 enum {
-    SAMPLES = 700,       /* elements of a unit that are interpreted */
     REFERENCE_EVERY = 4, /* units that the reference kernel runs too */
     BITS_EVERY = 8 /* of these, units whose snippets have one rounding: the same bits */
 };
 
-struct counts {
-    uint64_t snippets, elements, open, refused, references;
-};
-
 static const char *const archs[] = {"sm_90a", "sm_100a"};
-
-/* --------------------------------------------------------------------------- compare */
-
-struct place {
-    int64_t row, col, batch;
-};
-
-/* Of a matrix that lies as D. */
-static size_t index_in_d(const struct unit *unit, const struct element_view *view,
-                         const struct place *place)
-{
-    const bool by_columns = unit_is_column_major(unit);
-    return (size_t)(place->batch * view->batch_stride +
-                    (by_columns ? place->col : place->row) * view->ld +
-                    (by_columns ? place->row : place->col));
-}
-
-static double load_input(const struct array *array, bool is_mn_major, int64_t outer,
-                         int64_t inner, int64_t batch)
-{
-    const struct element_view *view = &array->view;
-    return element_load(view->dtype, array->data,
-                        (size_t)(batch * view->batch_stride +
-                                 (is_mn_major ? inner : outer) * view->ld +
-                                 (is_mn_major ? outer : inner)));
-}
-
-/* Exact, whatever the order. Of a pair that of accumulator 0 or 1. */
-static double sum_at(const struct unit *unit, const struct place *place, int accumulator)
-{
-    const jit_gemm_problem *problem = &unit->problem;
-    const int64_t column = unit_b_column(unit, place->col, accumulator);
-    double sum = 0;
-    for (int64_t k = 0; k < unit->k; k++) {
-        sum += load_input(&unit->arrays[MATRIX_A],
-                          problem->a.layout == JIT_GEMM_LAYOUT_MN_MAJOR, place->row, k,
-                          place->batch) *
-               load_input(&unit->arrays[MATRIX_B],
-                          problem->b.layout == JIT_GEMM_LAYOUT_MN_MAJOR, column, k,
-                          place->batch);
-    }
-    sum *= (double)unit->alpha;
-    if (problem->a.scale.kind != JIT_GEMM_SCALE_NONE) {
-        sum *= (place->row % 3 == 0 ? 0.5 : 2) * 0.25;
-    }
-    const struct array *c = &unit->arrays[MATRIX_C];
-    if (c->data != NULL) {
-        sum += (double)unit->beta *
-               element_load(c->view.dtype, c->data, index_in_d(unit, &c->view, place));
-    }
-    return sum;
-}
-
-static double operand_at(const struct unit *unit, uint32_t i, const struct place *place)
-{
-    const struct array *array = &unit->arrays[i];
-    const struct element_view *view = &array->view;
-    size_t at = (size_t)(place->batch * view->batch_stride);
-    switch (unit->operands[i].kind) {
-    case JIT_GEMM_OPERAND_ROW_VECTOR:
-        at += (size_t)place->col;
-        break;
-    case JIT_GEMM_OPERAND_COLUMN_VECTOR:
-        at += (size_t)place->row;
-        break;
-    case JIT_GEMM_OPERAND_MATRIX:
-        at = index_in_d(unit, view, place);
-        break;
-    default:
-        break;
-    }
-    return element_load(view->dtype, array->data, at);
-}
-
-static int significand_bits(jit_gemm_dtype dtype)
-{
-    switch (dtype) {
-    case JIT_GEMM_DTYPE_BF16:
-    case JIT_GEMM_DTYPE_S8:
-        return 8;
-    case JIT_GEMM_DTYPE_F16:
-        return 11;
-    case JIT_GEMM_DTYPE_E4M3:
-        return 4;
-    case JIT_GEMM_DTYPE_E5M2:
-        return 3;
-    default:
-        return 24;
-    }
-}
-
-/* Of the finest type that the snippet's results are rounded to. */
-static int result_bits(const struct unit *unit)
-{
-    int bits = significand_bits(unit->arrays[MATRIX_D].view.dtype);
-    for (uint32_t i = unit->input_count; i < unit->operand_count; i++) {
-        const int of_output = significand_bits(unit->arrays[i].view.dtype);
-        bits = of_output > bits ? of_output : bits;
-    }
-    return bits;
-}
-
-static struct snippet_element element_at(const struct unit *unit, const struct place *place)
-{
-    struct snippet_element element = {.acc = interval_of(sum_at(unit, place, 0)),
-                                      .row = (int32_t)place->row,
-                                      .col = (int32_t)place->col,
-                                      .batch = (int32_t)place->batch,
-                                      .m = (int32_t)unit->m,
-                                      .n = (int32_t)unit->n,
-                                      .k = (int32_t)unit->k,
-                                      .result_bits = result_bits(unit)};
-    if (unit->is_gated) {
-        element.pair[0] = element.acc;
-        element.pair[1] = interval_of(sum_at(unit, place, 1));
-    }
-    for (uint32_t i = 0; i < unit->input_count; i++) {
-        element.operands[i] = interval_of(operand_at(unit, i, place));
-    }
-    return element;
-}
-
-/* Is the result of a type among those that the interval allows? */
-static bool is_allowed(jit_gemm_dtype dtype, struct interval want, double got)
-{
-    if (interval_is_nan(want)) {
-        const double nan = element_round(dtype, (double)NAN);
-        return isnan(nan) ? isnan(got) : got == nan;
-    }
-    return got >= element_round(dtype, want.low) && got <= element_round(dtype, want.high);
-}
-
-static void compare_element(struct unit *unit, const struct snippet_of *own,
-                            const struct snippet *snippet,
-                            const struct snippet_element *element,
-                            const struct place *place, struct counts *counts)
-{
-    char text[SNIPPET_REASON_SIZE + 512] = "";
-    struct snippet_results results;
-    const bool is_d = own->output == unit->operand_count;
-    const struct array *array = &unit->arrays[is_d ? MATRIX_D : own->output];
-    const enum snippet_outcome outcome = snippet_run(snippet, element, &results, text);
-    const struct interval want = is_d ? results.d : results.operands[own->output];
-    counts->elements++;
-    if (outcome == SNIPPET_CANNOT) {
-        unit_fail(unit, "cannot interpret", text);
-        return;
-    }
-    if (outcome == SNIPPET_UNDECIDED || interval_is_unknown(want)) {
-        counts->open++;
-        return;
-    }
-    const double got =
-        element_load(array->view.dtype, array->data, index_in_d(unit, &array->view, place));
-    if (!is_allowed(array->view.dtype, want, got)) {
-        snprintf(text, sizeof(text),
-                 "element (%d, %d) of batch %d, acc = %.9g: %s is %.9g, expected %.9g to "
-                 "%.9g before it is rounded",
-                 (int)place->row, (int)place->col, (int)place->batch, element->acc.low,
-                 element_dtype_name(array->view.dtype), got, want.low, want.high);
-        unit_fail(unit, text, own->text);
-    }
-}
-
-/* An output of a snippet that is read alone is that of its operand only. */
-static struct snippet *read_snippet(struct unit *unit, const struct snippet_of *own)
-{
-    struct snippet_operand operands[JIT_GEMM_MAX_OPERANDS];
-    char reason[SNIPPET_REASON_SIZE] = "";
-    const uint32_t count =
-        own->output < unit->operand_count ? own->output + 1 : unit->input_count;
-    for (uint32_t i = 0; i < count; i++) {
-        operands[i] = (struct snippet_operand){unit->names[i], i == own->output};
-    }
-    struct snippet *snippet =
-        snippet_read(own->text, strlen(own->text), operands, count, reason);
-    if (snippet == NULL) {
-        unit_fail(unit, reason, own->text);
-    }
-    return snippet;
-}
-
-static struct place draw_place(struct unit *unit, int64_t sample, int64_t step)
-{
-    const int64_t at =
-        sample * step + (step > 1 ? (int64_t)unit_below(unit, (uint32_t)step) : 0);
-    return (struct place){.batch = at / (unit->m * unit->n),
-                          .row = at / unit->n % unit->m,
-                          .col = at % unit->n};
-}
-
-static bool is_reduction(const struct unit *unit, uint32_t output)
-{
-    return output < unit->operand_count &&
-           output >= unit->operand_count - unit->reduction_count;
-}
-
-/* What a reduction has of one result's elements. */
-struct fold {
-    struct interval value;
-    double magnitude; /* of a sum: of all terms */
-    int64_t count;
-    bool is_open;
-};
-
-static void fold_element(struct fold *fold, jit_gemm_operand_role role, struct interval x)
-{
-    const bool is_sum = role == JIT_GEMM_OPERAND_SUM;
-    const bool is_infinite = isinf(x.low) || isinf(x.high);
-    if (interval_is_unknown(x) || (is_sum && is_infinite)) {
-        fold->is_open = true;
-    } else if (fold->count++ == 0 || interval_is_nan(x)) {
-        fold->value = x;
-    } else if (is_sum) {
-        fold->value.low += x.low;
-        fold->value.high += x.high;
-    } else if (!interval_is_nan(fold->value)) {
-        const bool is_max = role == JIT_GEMM_OPERAND_MAX;
-        fold->value.low =
-            is_max ? fmax(fold->value.low, x.low) : fmin(fold->value.low, x.low);
-        fold->value.high =
-            is_max ? fmax(fold->value.high, x.high) : fmin(fold->value.high, x.high);
-    }
-    fold->magnitude += fmax(fabs(x.low), fabs(x.high));
-}
-
-/* In any order, of terms that are rounded to f32 each time. */
-static struct interval folded(const struct fold *fold, jit_gemm_operand_role role)
-{
-    struct interval want = fold->value;
-    if (role == JIT_GEMM_OPERAND_SUM) {
-        const double error = (double)fold->count * 0x1p-24 * fold->magnitude;
-        want.low -= error;
-        want.high += error;
-    }
-    return want;
-}
-
-static size_t fold_index(const struct array *array, jit_gemm_operand_kind kind,
-                         const struct place *place)
-{
-    const int64_t at = kind == JIT_GEMM_OPERAND_ROW_VECTOR      ? place->col
-                       : kind == JIT_GEMM_OPERAND_COLUMN_VECTOR ? place->row
-                                                                : 0;
-    return (size_t)(place->batch * array->view.batch_stride + at);
-}
-
-/* All elements, and all results. */
-static void compare_reduction(struct unit *unit, const struct snippet_of *own,
-                              const struct snippet *snippet, struct counts *counts)
-{
-    const jit_gemm_operand *operand = &unit->operands[own->output];
-    const struct array *array = &unit->arrays[own->output];
-    const size_t places = (size_t)(unit->batch * array->view.batch_stride);
-    struct fold *folds = calloc(places, sizeof(*folds));
-    char text[SNIPPET_REASON_SIZE + 512] = "";
-    for (int64_t i = 0; i < unit->batch * unit->m * unit->n; i++) {
-        const struct place place = draw_place(unit, i, 1);
-        const struct snippet_element element = element_at(unit, &place);
-        struct snippet_results results;
-        if (snippet_run(snippet, &element, &results, text) == SNIPPET_CANNOT) {
-            unit_fail(unit, "cannot interpret", text);
-            break;
-        }
-        fold_element(&folds[fold_index(array, operand->kind, &place)], operand->role,
-                     results.operands[own->output]);
-    }
-    for (size_t i = 0; i < places; i++) {
-        const struct interval want = folded(&folds[i], operand->role);
-        counts->elements += folds[i].count > 0 ? 1 : 0;
-        counts->open += folds[i].is_open ? 1 : 0;
-        if (folds[i].count == 0 || folds[i].is_open) {
-            continue;
-        }
-        const double got = element_load(array->view.dtype, array->data, i);
-        if (!is_allowed(array->view.dtype, want, got)) {
-            snprintf(text, sizeof(text), "%s[%zu] is %.9g, expected %.9g to %.9g",
-                     unit->names[own->output], i, got, want.low, want.high);
-            unit_fail(unit, text, own->text);
-            break;
-        }
-    }
-    free(folds);
-}
-
-static void compare_results(struct unit *unit, struct counts *counts)
-{
-    const int64_t total = unit->m * unit->n * unit->batch;
-    const int64_t step = (total + SAMPLES - 1) / SAMPLES;
-    struct snippet *snippets[JIT_GEMM_MAX_OPERANDS + 1] = {NULL};
-    for (uint32_t i = 0; i < unit->snippet_count; i++) {
-        snippets[i] = read_snippet(unit, &unit->snippets[i]);
-    }
-    for (int64_t sample = 0; (sample + 1) * step <= total && unit->wrong[0] == '\0';
-         sample++) {
-        const struct place place = draw_place(unit, sample, step);
-        const struct snippet_element element = element_at(unit, &place);
-        for (uint32_t i = 0; i < unit->snippet_count; i++) {
-            if (!is_reduction(unit, unit->snippets[i].output)) {
-                compare_element(unit, &unit->snippets[i], snippets[i], &element, &place,
-                                counts);
-            }
-        }
-    }
-    for (uint32_t i = 0; i < unit->snippet_count && unit->wrong[0] == '\0'; i++) {
-        if (is_reduction(unit, unit->snippets[i].output)) {
-            compare_reduction(unit, &unit->snippets[i], snippets[i], counts);
-        }
-    }
-    for (uint32_t i = 0; i < unit->snippet_count; i++) {
-        snippet_free(snippets[i]);
-    }
-}
 
 /* ----------------------------------------------------------------------------- units */
 
@@ -400,8 +84,9 @@ static void compare_bits(struct unit *unit, uint32_t index, const float *fused)
 static bool run_and_download(struct unit *unit, jit_gemm_context *context, jit_gemm *gemm,
                              const struct unit_scales *scales)
 {
-    bool is_good =
-        unit_run(unit, context, gemm, scales) && unit_download(unit, context, MATRIX_D);
+    bool is_good = unit_run(unit, context, gemm, scales) &&
+                   unit_download(unit, context, MATRIX_D) &&
+                   (!unit_is_scaled(unit) || unit_download(unit, context, MATRIX_D_SCALE));
     for (uint32_t i = unit->input_count; i < unit->operand_count && is_good; i++) {
         is_good = unit_download(unit, context, i);
     }
@@ -452,7 +137,8 @@ static void run_unit(struct unit *unit, jit_gemm_context *context, jit_gemm *gem
         run_and_download(unit, context, gemm, &scales)) {
         counts->snippets += unit->snippet_count;
         compare_results(unit, counts);
-        if (unit->seed % REFERENCE_EVERY == 0 && unit->reduction_count == 0) {
+        if (unit->seed % REFERENCE_EVERY == 0 && unit->reduction_count == 0 &&
+            !unit_is_scaled(unit)) {
             compare_with_reference(unit, context, &scales, counts);
         }
     }
@@ -461,7 +147,7 @@ static void run_unit(struct unit *unit, jit_gemm_context *context, jit_gemm *gem
 }
 
 /* Draws until the library has a kernel; what it refuses has to be named. */
-static jit_gemm *draw_unit(struct unit *unit, jit_gemm_context *context,
+static jit_gemm *draw_unit(struct unit *unit, jit_gemm_context *context, bool is_scaled,
                            struct counts *counts)
 {
     enum { MOST_DRAWS = 64 };
@@ -469,7 +155,7 @@ static jit_gemm *draw_unit(struct unit *unit, jit_gemm_context *context,
         char name[48];
         jit_gemm_status status;
         unit->operand_count = unit->snippet_count = unit->reduction_count = 0;
-        unit_draw_problem(unit);
+        unit_draw_problem(unit, is_scaled);
         if (!unit_check(unit, unit->problem_text,
                         jit_gemm_problem_parse(unit->problem_text, &unit->problem))) {
             return NULL;
@@ -496,13 +182,14 @@ static jit_gemm *draw_unit(struct unit *unit, jit_gemm_context *context,
     return NULL;
 }
 
-static void print_unit(const struct unit *unit, uint64_t number)
+static void print_unit(const struct unit *unit, uint64_t number, bool is_scaled)
 {
     printf("%s %llu - seed %llu, %s, %u snippets: %s\n", unit->wrong[0] ? "not ok" : "ok",
            (unsigned long long)number, (unsigned long long)unit->seed, archs[unit->arch],
            unit->snippet_count, unit->problem_text);
     if (unit->wrong[0] != '\0') {
-        printf("# repeat with --seed %llu --units 1\n# ", (unsigned long long)unit->seed);
+        printf("# repeat with --seed %llu --units 1%s\n# ", (unsigned long long)unit->seed,
+               is_scaled ? " --scaled 1" : "");
         for (const char *letter = unit->wrong; *letter != '\0'; letter++) {
             printf("%s", *letter == '\n' && letter[1] != '\0' ? "\n#   "
                                                               : (char[]){*letter, '\0'});
@@ -538,7 +225,8 @@ static uint64_t read_number(const char *text, const char *name)
 }
 
 struct options {
-    uint64_t snippets, seed, units;
+    uint64_t snippets, seed, units, failures;
+    uint64_t scaled; /* 1: only units in which D has computed scales */
 };
 
 static struct options read_options(int argc, char **argv)
@@ -547,10 +235,11 @@ static struct options read_options(int argc, char **argv)
     struct options options = {
         .snippets = count != NULL ? read_number(count, "JIT_GEMM_TEST_SNIPPETS") : 350,
         .seed = 1,
-        .units = UINT64_MAX};
+        .units = UINT64_MAX,
+        .failures = 20};
     if (argc < 2 || argc % 2 != 0) {
         printf("Bail out! random_snippets DRIVER [--snippets COUNT] [--seed SEED] "
-               "[--units COUNT]\n");
+               "[--units COUNT] [--scaled 0|1] [--failures COUNT]\n");
         exit(1);
     }
     for (int i = 2; i + 1 < argc; i += 2) {
@@ -561,6 +250,10 @@ static struct options read_options(int argc, char **argv)
             options.seed = value;
         } else if (strcmp(argv[i], "--units") == 0) {
             options.units = value;
+        } else if (strcmp(argv[i], "--failures") == 0) {
+            options.failures = value;
+        } else if (strcmp(argv[i], "--scaled") == 0) {
+            options.scaled = value;
         } else {
             printf("Bail out! there is no option %s\n", argv[i]);
             exit(1);
@@ -570,16 +263,17 @@ static struct options read_options(int argc, char **argv)
 }
 
 /* True: nothing was wrong. */
-static bool test_unit(const char *driver, uint64_t seed, uint64_t number,
+static bool test_unit(const char *driver, const struct options *options, uint64_t number,
                       struct counts *counts)
 {
+    const uint64_t seed = options->seed + number - 1;
     struct unit unit = {.seed = seed, .draws = draws_of(seed), .arch = (int)(seed / 2 % 2)};
     jit_gemm_context *context = open_context(driver, unit.arch);
-    jit_gemm *gemm = draw_unit(&unit, context, counts);
+    jit_gemm *gemm = draw_unit(&unit, context, options->scaled != 0, counts);
     if (gemm != NULL) {
         run_unit(&unit, context, gemm, counts);
     }
-    print_unit(&unit, number);
+    print_unit(&unit, number, options->scaled != 0);
     jit_gemm_destroy(&gemm);
     jit_gemm_context_destroy(&context);
     free(unit.source);
@@ -592,20 +286,21 @@ int main(int argc, char **argv)
     struct counts counts = {0};
     uint64_t number = 0;
     uint64_t failed = 0;
-    setenv("JIT_GEMM_EMULATOR", "sms=8,show=errors", 0);
+    setenv("JIT_GEMM_EMULATOR", "sms=2,show=errors", 0);
     printf("TAP version 13\n");
-    while (counts.snippets < options.snippets && number < options.units && failed < 20) {
-        failed += !test_unit(argv[1], options.seed + number, number + 1, &counts);
+    while (counts.snippets < options.snippets && number < options.units &&
+           failed < options.failures) {
+        failed += !test_unit(argv[1], &options, number + 1, &counts);
         number++;
     }
     const bool is_decided = counts.open * 5 < counts.elements;
     printf(
         "%s %llu - %llu snippets, %llu results, %llu of them open; %llu units also by the "
-        "reference kernel; %llu problems refused\n",
+        "reference kernel; %llu blocks; %llu problems refused\n",
         is_decided ? "ok" : "not ok", (unsigned long long)number + 1,
         (unsigned long long)counts.snippets, (unsigned long long)counts.elements,
         (unsigned long long)counts.open, (unsigned long long)counts.references,
-        (unsigned long long)counts.refused);
+        (unsigned long long)counts.blocks, (unsigned long long)counts.refused);
     printf("1..%llu\n", (unsigned long long)number + 1);
     return failed == 0 && is_decided ? 0 : 1;
 }

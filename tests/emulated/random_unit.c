@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "verify/quantise.h"
+
 enum { MAX_INPUTS = 6 };
 
 void unit_fail(struct unit *unit, const char *what, const char *text)
@@ -53,9 +55,16 @@ static void draw_config(struct unit *unit, char *text, size_t size)
         {"tile=64x64", "tile=64x128 stages=3", "tile=128x64", "tile=64x64 cluster=2x1"},
         {"mma=128x64", "mma=64x64", "mma=256x64 cta_group=2 cluster=2x1",
          "mma=128x32 swap_ab=1"}};
+    /* With whole blocks, mostly. */
+    static const char *const wide[2][4] = {
+        {"tile=64x128", "tile=64x256", "tile=128x256", "tile=128x128 cluster=2x1"},
+        {"mma=128x256", "mma=64x128", "mma=256x256 cta_group=2 cluster=2x1",
+         "mma=128x128"}};
     text[0] = '\0';
     if (chance(unit, 60)) {
-        snprintf(text, size, " config=%s%s", configs[unit->arch][unit_below(unit, 4)],
+        const char *const *texts =
+            unit->has_blocks ? wide[unit->arch] : configs[unit->arch];
+        snprintf(text, size, " config=%s%s", texts[unit_below(unit, 4)],
                  chance(unit, 30) ? " split_k=2" : "");
     }
 }
@@ -74,7 +83,32 @@ int64_t unit_b_column(const struct unit *unit, int64_t column, int accumulator)
                                                       : 2 * column + accumulator;
 }
 
-void unit_draw_problem(struct unit *unit)
+bool unit_is_scaled(const struct unit *unit)
+{
+    return unit->problem.d.scale.kind == JIT_GEMM_SCALE_BLOCK;
+}
+
+/* A D with computed scales. */
+static const char *draw_scaled_type(struct unit *unit)
+{
+    static const char *const types[] = {"e4m3 d_scale=1x128",
+                                        "e5m2 d_scale=1x128 d_scale_layout=column",
+                                        "e4m3 d_scale=mx",
+                                        "mxfp8e5m2",
+                                        "nvfp4",
+                                        "nvfp4 d_scale_layout=row"};
+    return types[unit_below(unit, 6)];
+}
+
+/* Few rows of some blocks. */
+static void draw_wide_sizes(struct unit *unit)
+{
+    static const int64_t borders[] = {16, 144, 160, 256, 264, 272};
+    unit->m = chance(unit, 30) ? 128 + unit_below(unit, 10) : 1 + unit_below(unit, 40);
+    unit->n = chance(unit, 40) ? borders[unit_below(unit, 6)] : 1 + unit_below(unit, 350);
+}
+
+void unit_draw_problem(struct unit *unit, bool is_scaled)
 {
     static const struct types types[] = {
         {"bf16", "bf16", {"bf16", "f32", "f16", "e4m3"}, 4, 0},
@@ -89,6 +123,10 @@ void unit_draw_problem(struct unit *unit)
     char sizes[96];
     unit->m = draw_size(unit, 80);
     unit->n = draw_size(unit, 80);
+    unit->has_blocks = is_scaled || chance(unit, 20);
+    if (unit->has_blocks) {
+        draw_wide_sizes(unit);
+    }
     unit->k = draw_size(unit, 100);
     unit->batch = chance(unit, 15) ? 2 : 1;
     unit->is_dynamic = chance(unit, 20);
@@ -98,6 +136,9 @@ void unit_draw_problem(struct unit *unit)
         unit->is_dynamic) { /* a launch refuses other halves of an MN-major B */
         unit->n += -unit->n & 15;
     }
+    if (unit->has_blocks && unit->is_dynamic) { /* nor a row that ends inside of a byte */
+        unit->n += unit->n & 1;
+    }
     unit->alpha = factors[unit_below(unit, 4)];
     unit->beta = 1;
     snprintf(sizes, sizeof(sizes), "m=%d n=%d k=%d", (int)unit->m, (int)b_columns(unit),
@@ -105,17 +146,23 @@ void unit_draw_problem(struct unit *unit)
     draw_config(unit, config, sizeof(config));
     const bool has_c = !unit->is_gated && chance(unit, 25); /* pairs take none */
     unit->beta = has_c ? factors[unit_below(unit, 4)] : 1;
+    const char *d = type->d[unit_below(unit, type->d_count)];
+    const char *d_layout = chance(unit, 25) ? "column" : "row";
+    if (unit->has_blocks) {
+        d = is_scaled || chance(unit, 60) ? draw_scaled_type(unit) : d;
+        d_layout = "row"; /* others have no blocks */
+    }
     const bool is_nt = type->is_nt_on_sm_90a && unit->arch == 0;
-    snprintf(
-        unit->problem_text, sizeof(unit->problem_text),
-        "%s batch=%d a=%s b=%s%s d=%s layout=%s d_layout=%s%s%s%s%s "
-        "epilogue=random%s",
-        unit->is_dynamic ? "m=256 n=256 k=256 dynamic=m,n,k" : sizes, (int)unit->batch,
-        type->a, type->b, has_c ? " c=f32" : "", type->d[unit_below(unit, type->d_count)],
-        is_nt ? "nt" : layouts[unit_below(unit, 4)], chance(unit, 25) ? "column" : "row",
-        chance(unit, 10) ? " output_align=4" : "",
-        chance(unit, 15) ? " a_scale=vector b_scale=tensor" : "",
-        chance(unit, 15) ? " workspace=16m" : "", has_halves ? " pair=halves" : "", config);
+    snprintf(unit->problem_text, sizeof(unit->problem_text),
+             "%s batch=%d a=%s b=%s%s d=%s layout=%s d_layout=%s%s%s%s%s "
+             "epilogue=random%s",
+             unit->is_dynamic ? "m=256 n=256 k=256 dynamic=m,n,k" : sizes, (int)unit->batch,
+             type->a, type->b, has_c ? " c=f32" : "", d,
+             is_nt ? "nt" : layouts[unit_below(unit, 4)], d_layout,
+             chance(unit, 10) ? " output_align=4" : "",
+             chance(unit, 15) ? " a_scale=vector b_scale=tensor" : "",
+             chance(unit, 15) ? " workspace=16m" : "", has_halves ? " pair=halves" : "",
+             config);
 }
 
 /* ------------------------------------------------------------------------- operands */
@@ -137,12 +184,21 @@ static jit_gemm_dtype draw_type(struct unit *unit)
     return types[chance(unit, 50) ? 0 : unit_below(unit, 5)];
 }
 
+int unit_block_width(jit_gemm_operand_kind kind)
+{
+    return kind == JIT_GEMM_OPERAND_BLOCK_1X128  ? 128
+           : kind == JIT_GEMM_OPERAND_BLOCK_1X32 ? 32
+           : kind == JIT_GEMM_OPERAND_BLOCK_1X16 ? 16
+                                                 : 0;
+}
+
 /* The last one or two outputs become reductions. */
 static void draw_reductions(struct unit *unit)
 {
-    static const jit_gemm_operand_kind kinds[] = {JIT_GEMM_OPERAND_SCALAR,
-                                                  JIT_GEMM_OPERAND_ROW_VECTOR,
-                                                  JIT_GEMM_OPERAND_COLUMN_VECTOR};
+    static const jit_gemm_operand_kind kinds[] = {
+        JIT_GEMM_OPERAND_SCALAR,        JIT_GEMM_OPERAND_ROW_VECTOR,
+        JIT_GEMM_OPERAND_COLUMN_VECTOR, JIT_GEMM_OPERAND_BLOCK_1X128,
+        JIT_GEMM_OPERAND_BLOCK_1X32,    JIT_GEMM_OPERAND_BLOCK_1X16};
     static const jit_gemm_operand_role roles[] = {
         JIT_GEMM_OPERAND_SUM, JIT_GEMM_OPERAND_MAX, JIT_GEMM_OPERAND_MIN};
     static const jit_gemm_dtype types[] = {JIT_GEMM_DTYPE_F32, JIT_GEMM_DTYPE_F32,
@@ -150,7 +206,7 @@ static void draw_reductions(struct unit *unit)
     unit->reduction_count = 1 + unit_below(unit, 2);
     for (uint32_t i = 1; i <= unit->reduction_count; i++) {
         jit_gemm_operand *operand = &unit->operands[unit->operand_count - i];
-        operand->kind = kinds[unit_below(unit, 3)];
+        operand->kind = kinds[unit_below(unit, unit->has_blocks ? 6 : 3)];
         operand->role = roles[unit_below(unit, 3)];
         operand->dtype = types[unit_below(unit, 4)];
     }
@@ -173,7 +229,7 @@ void unit_draw_operands(struct unit *unit)
         add_operand(unit, 'y', JIT_GEMM_OPERAND_MATRIX, draw_type(unit),
                     JIT_GEMM_OPERAND_OUTPUT);
     }
-    if (has_outputs && chance(unit, 25)) {
+    if (has_outputs && chance(unit, unit->has_blocks && !unit_is_scaled(unit) ? 90 : 25)) {
         draw_reductions(unit);
     }
 }
@@ -282,8 +338,22 @@ static struct array make_operand(struct unit *unit, const jit_gemm_operand *oper
         return make_array(unit, operand->dtype, by_columns ? unit->n : unit->m,
                           by_columns ? unit->m : unit->n, unit->problem.d.alignment);
     default:
-        return make_array(unit, operand->dtype, 1, 1, 16);
+        break;
     }
+    const int width = unit_block_width(operand->kind);
+    return width > 0 ? make_array(unit, operand->dtype, unit->m,
+                                  (unit->n + width - 1) / width, 16)
+                     : make_array(unit, operand->dtype, 1, 1, 16);
+}
+
+/* Packed; a batch has what its layout says. */
+static struct array make_d_scales(const struct unit *unit)
+{
+    struct array array = {
+        .view = quantise_scale_view(&unit->problem.d.scale, unit->batch, unit->m, unit->n)};
+    array.data = malloc(element_view_bytes(&array.view) + 1);
+    element_fill_poison(&array.view, array.data);
+    return array;
 }
 
 static bool upload(struct unit *unit, jit_gemm_context *context, struct array *array)
@@ -318,6 +388,9 @@ bool unit_make_data(struct unit *unit, jit_gemm_context *context)
     }
     unit->arrays[MATRIX_D] =
         make_array(unit, problem->d.dtype, rows, columns, problem->d.alignment);
+    if (unit_is_scaled(unit)) {
+        unit->arrays[MATRIX_D_SCALE] = make_d_scales(unit);
+    }
     for (uint32_t i = 0; i < unit->operand_count; i++) {
         unit->arrays[i] = make_operand(unit, &unit->operands[i]);
         if (unit->operands[i].role == JIT_GEMM_OPERAND_INPUT) {
@@ -405,7 +478,9 @@ static jit_gemm_arg operand_argument(const struct unit *unit, uint32_t i)
         operand->dtype == JIT_GEMM_DTYPE_F32 && unit->batch == 1 && i % 2 == 0) {
         return (jit_gemm_arg){.value = *(const float *)array->data};
     }
-    return argument_of(array, operand->kind == JIT_GEMM_OPERAND_MATRIX);
+    const bool has_rows =
+        operand->kind == JIT_GEMM_OPERAND_MATRIX || unit_block_width(operand->kind) > 0;
+    return argument_of(array, has_rows);
 }
 
 bool unit_run(struct unit *unit, jit_gemm_context *context, jit_gemm *gemm,
@@ -427,6 +502,9 @@ bool unit_run(struct unit *unit, jit_gemm_context *context, jit_gemm *gemm,
     if (unit->arrays[MATRIX_C].data != NULL) {
         args.c = argument_of(&unit->arrays[MATRIX_C], true);
         args.beta = &unit->beta;
+    }
+    if (unit->arrays[MATRIX_D_SCALE].data != NULL) {
+        args.d_scale = argument_of(&unit->arrays[MATRIX_D_SCALE], false);
     }
     if (scales->a.data != NULL) {
         args.a_scale = argument_of(&scales->a, false);

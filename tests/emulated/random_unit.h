@@ -11,11 +11,12 @@
 #include "verify/elements.h"
 
 enum {
-    MAX_MATRICES = JIT_GEMM_MAX_OPERANDS + 4, /* the operands, A, B, C and D */
+    MAX_MATRICES = JIT_GEMM_MAX_OPERANDS + 5, /* the operands, A, B, C, D and its scales */
     MATRIX_A = JIT_GEMM_MAX_OPERANDS,
     MATRIX_B,
     MATRIX_C,
     MATRIX_D,
+    MATRIX_D_SCALE,
     SNIPPET_SIZE = 4096
 };
 
@@ -40,7 +41,8 @@ struct unit {
     jit_gemm_problem problem;
     int64_t m, n, k, batch; /* of the launch; m and n are D's */
     bool is_dynamic;
-    bool is_gated; /* snippets take acc0 and acc1: B has two columns for each of D */
+    bool has_blocks; /* D has computed scales, or there are reductions of blocks */
+    bool is_gated;   /* snippets take acc0 and acc1: B has two columns for each of D */
     float alpha, beta;
     char names[JIT_GEMM_MAX_OPERANDS][16];
     jit_gemm_operand operands[JIT_GEMM_MAX_OPERANDS];
@@ -67,14 +69,19 @@ bool unit_check(struct unit *unit, const char *what, jit_gemm_status status);
 /* 0 to count - 1. */
 uint32_t unit_below(struct unit *unit, uint32_t count);
 
-/* Of the chip in `arch`; a problem need not be legal. */
-void unit_draw_problem(struct unit *unit);
+/* Of the chip in `arch`; a problem need not be legal. `is_scaled`: D has computed scales;
+ * otherwise that is drawn, too. */
+void unit_draw_problem(struct unit *unit, bool is_scaled);
 void unit_draw_operands(struct unit *unit);
 /* One for each output, and `source` of all. `has_one_rounding` as snippet_maker.h has it.
  */
 void unit_draw_snippets(struct unit *unit, bool has_one_rounding);
 
 bool unit_is_column_major(const struct unit *unit);
+/* Does the kernel compute scales of D? */
+bool unit_is_scaled(const struct unit *unit);
+/* Columns of a kind of blocks, 0 of others. */
+int unit_block_width(jit_gemm_operand_kind kind);
 /* The column of B that accumulator 0 or 1 of a column of D comes from. */
 int64_t unit_b_column(const struct unit *unit, int64_t column, int accumulator);
 /* On the host and on the device; outputs are poisoned. False after a failure. */

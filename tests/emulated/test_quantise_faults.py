@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Faults in how a kernel scales blocks of D (jg/epilogue/quantise.cuh, output_scale.cuh), each planted
+in the device code before NVRTC compiles it: a few random units have to see them, by their numbers or a finding of the emulator.
+
+Usage: test_quantise_faults.py RANDOM_SNIPPETS EMULATOR NVRTC
+
+Every fourth is planted; JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
+"""
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from emulated_runs import clean_environment, pool, print_result  # noqa: E402
+from strides import stride  # noqa: E402
+
+EVERY = stride(4)
+UNITS = 60  # of these each fault shows in one; the draw ends there
+FAULTS = [
+    ("signs count", "i < coord.count ? ::fabsf(values[i]) : 0.0f", "i < coord.count ? values[i] : 0.0f"),
+    ("columns beyond D count", "amax = ptx::max_nan(amax, i < coord.count ? ::fabsf(values[i]) : 0.0f);",
+     "amax = ptx::max_nan(amax, i < coord.count ? ::fabsf(values[i]) : 1e6f);"),
+    ("a vector's last element is left out", "for (u32 i = 0; i < 8; ++i) {\n        amax",
+     "for (u32 i = 0; i < 7; ++i) {\n        amax"),
+    ("half of a block's lanes share", "bit < kLanes; bit *= 2", "bit < kLanes / 2; bit *= 2"),
+    ("the greatest of e4m3 is another's", "kGreatest<e4m3> = 448.0f", "kGreatest<e4m3> = 240.0f"),
+    ("the greatest of e5m2 is the one before", "kGreatest<e5m2> = 57344.0f", "kGreatest<e5m2> = 49152.0f"),
+    ("the greatest of e2m1 is none", "kGreatest<e2m1> = 6.0f", "kGreatest<e2m1> = 8.0f"),
+    ("a power of two below", "(bits + 0x007fffffu) >> 23", "bits >> 23"),
+    ("the reciprocal of twice the scale", "(254 - byte) << 23 : half_least", "(253 - byte) << 23 : half_least"),
+    ("a scale of ue4m3 is one step too great", "stored.bits = bits > 0 ? bits : 1;",
+     "stored.bits = bits > 0 ? bits + 1 : 1;"),
+    ("blocks keep the greatest of those before", "amax_ = 0.0f;\n#pragma unroll 1", "\n#pragma unroll 1"),
+    ("elements of another row's scale", "kAcross * kAcross + pass;", "kAcross * kAcross + pass / 2;"),
+    ("steps forget the one before", "amax_ = lane() % kAcross == pass ? ptx::max_nan(amax_, amax) : amax_;",
+     "amax_ = lane() % kAcross == pass ? amax : amax_;"),
+    ("the scale of another block", "coord.row, coord.col / Scale::kBlock,",
+     "coord.row, (coord.col / Scale::kBlock) ^ 1,"),
+    ("scales of rows 32 apart are exchanged", "row % 128 / 32 * 4 + block % 4", "(row % 128 / 32 ^ 1) * 4 + block % 4"),
+    ("no zeros behind a row's last block", "pad % 4 != 0; ++pad", "pad % 4 != 0 && pad > blocks; ++pad"),
+    ("elements are not scaled", "values[i] *= factor;", "values[i] *= factor > 0.0f ? 1.0f : factor;"),
+]
+
+
+def draw(paths, before, after):
+    program, emulator, nvrtc = paths
+    environment = clean_environment(JIT_GEMM_NVRTC=nvrtc, MUTATE_FROM=before, MUTATE_TO=after,
+                                    JIT_GEMM_EMULATOR="sms=2,show=errors,threads=1")
+    return subprocess.run([program, emulator, "--scaled", "1", "--units", str(UNITS), "--failures", "1",
+                           "--snippets", "1000000"], env=environment, capture_output=True, text=True, timeout=600, check=False)
+
+
+def unseen(paths, before, after):
+    """What is wrong, or nothing where a unit's numbers show the fault; and that unit."""
+    done = draw(paths, before, after)
+    lines = done.stdout.splitlines()
+    at = next((i for i, line in enumerate(lines) if line.startswith("not ok")), None)
+    if at is None or done.returncode == 0:
+        return f"nobody saw it\n{done.stdout[-2000:]}{done.stderr[-2000:]}", ""
+    what = lines[at + 2]
+    is_seen = what.startswith(("# the scale of", "# the element at", "# scale ", "# run: cuCtxSynchronize"))
+    return ("" if is_seen else f"it was not planted: {what}"), lines[at].split(" - ")[1].split(",")[0]
+
+
+def missing():
+    """Faults whose text the device code no longer has: they could not be planted."""
+    folder = pathlib.Path(__file__).resolve().parents[2] / "kernel_src/jg/epilogue"
+    code = "".join((folder / name).read_text(encoding="utf-8") for name in ("quantise.cuh", "output_scale.cuh"))
+    return ", ".join(name for name, before, _ in FAULTS if before not in code)
+
+
+def main():
+    paths = [pathlib.Path(word).resolve() for word in sys.argv[1:4]]
+    planted = FAULTS[::EVERY]
+    failed = 0
+    print(f"1..{len(planted) + 1}", flush=True)
+    with pool() as workers:
+        jobs = [workers.submit(unseen, paths, before, after) for _, before, after in planted]
+        for number, ((name, _, _), job) in enumerate(zip(planted, jobs), 1):
+            wrong, unit = job.result()
+            print_result(number, f"{name} # {unit}" if not wrong else name, wrong)
+            failed += bool(wrong)
+    wrong = missing()
+    failed += bool(wrong)
+    print_result(len(planted) + 1, "every fault can be planted", wrong)
+    sys.exit(1 if failed else 0)
+
+
+main()
