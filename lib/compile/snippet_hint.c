@@ -136,6 +136,8 @@ static const char *explain_known_word(const char *word)
     static const char product[] = "alpha * A * B + beta * C is already in acc";
     static const char element[] =
         "every value is a float; d is converted when it is stored";
+    static const char library[] =
+        "there is no library to name; write tanh(acc) and not np.tanh(acc)";
     static const struct {
         const char *word;
         const char *hint;
@@ -174,6 +176,12 @@ static const char *explain_known_word(const char *word)
         {"var", "declare a variable as 'float x = ...;'"},
         {"let", "declare a variable as 'float x = ...;'"},
         {"M_PI", "write 3.14159265f"},
+        {"np", library},
+        {"numpy", library},
+        {"jnp", library},
+        {"tl", library},
+        {"math", library},
+        {"torch", library},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (strcmp(rows[i].word, word) == 0) {
@@ -186,6 +194,9 @@ static const char *explain_known_word(const char *word)
 /* Well-known functions that have another name or form here. */
 static const char *explain_known_call(const char *word)
 {
+    static const char reduction[] =
+        "a snippet sees one element: a sum or maximum of a row is an operand of the role "
+        "sum or max";
     static const struct {
         const char *word;
         const char *hint;
@@ -204,9 +215,13 @@ static const char *explain_known_call(const char *word)
         {"gelu_erf", "did you mean gelu? It is the exact form"},
         {"gelu_fast", "did you mean gelu_tanh? It is the approximation by tanh"},
         {"half", "every value is a float; d is converted when it is stored"},
-        {"softmax",
-         "a snippet sees one element: a sum or maximum of a row is an operand of "
-         "the role sum or max"},
+        {"softmax", reduction},
+        {"sum", reduction},
+        {"mean", reduction},
+        {"amax", reduction},
+        {"norm", reduction},
+        {"rms_norm", reduction},
+        {"layer_norm", reduction},
         {"__expf", "the prelude has exp(x)"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -311,8 +326,19 @@ static void copy_callee(const struct jg_epilogue *epilogue, const char *at,
     }
 }
 
+/* Is the operator before `at` written twice, as for a power? */
+static bool is_behind_power(const struct jg_epilogue *epilogue, const char *at)
+{
+    while (at != NULL && at > epilogue->source && (at[-1] == ' ' || at[-1] == '\t')) {
+        at--;
+    }
+    return at != NULL && at - epilogue->source >= 2 && at[-1] == '*' && at[-2] == '*';
+}
+
 enum hint_kind {
     HINT_TEXT,
+    HINT_STAR,
+    HINT_SEMICOLON,
     HINT_UNKNOWN_WORD,
     HINT_PLAIN_VALUE, /* `text` says how the value is to be used instead */
     HINT_FIXED_VALUE,
@@ -332,7 +358,7 @@ static const struct hint_row {
     {"must have class type", HINT_PLAIN_VALUE, "without a member"},
     {"pointer-to-class type", HINT_PLAIN_VALUE, "without a member"},
     {"instead of to a pointer type", HINT_PLAIN_VALUE, "without a member"},
-    {"operand of \"*\" must be a pointer", HINT_PLAIN_VALUE, "without *"},
+    {"operand of \"*\" must be a pointer", HINT_STAR, "without *"},
     {"must be a modifiable lvalue", HINT_FIXED_VALUE, ""},
     {"namespace \"std\"", HINT_FUNCTIONS, "there is no standard library; "},
     {"name followed by \"::\"", HINT_FUNCTIONS, "there is no standard library; "},
@@ -345,7 +371,8 @@ static const struct hint_row {
     {"must have integral", HINT_TEXT,
      "floats have no remainder and no bit operators; convert first, as in int(acc)"},
     {"has already been declared", HINT_TEXT, "choose another name"},
-    {"expected a \";\"", HINT_TEXT, "end the statement before this place with a semicolon"},
+    {"expected a \";\"", HINT_SEMICOLON,
+     "end the statement before this place with a semicolon"},
     {"(*)(const char *)", HINT_TEXT, "write NAN for what is no number"},
     {"(*)(", HINT_TEXT, "call the function: its arguments stand in parentheses"},
     {"cannot be assigned to an entity", HINT_TEXT, "results are plain floats"},
@@ -424,6 +451,18 @@ void jg_snippet_hint(const struct jg_epilogue *epilogue, const char *message,
     case HINT_UNKNOWN_WORD:
         copy_quoted(message, word);
         explain_unknown_word(epilogue, word, at, out);
+        break;
+    case HINT_SEMICOLON:
+        jg_str_puts(out, strcmp(word, "if") == 0
+                             ? "a conditional is `condition ? value : other`"
+                             : row->text);
+        break;
+    case HINT_STAR:
+        if (is_behind_power(epilogue, at)) {
+            jg_str_puts(out, "there is no operator **; write x * x, or pow(x, y)");
+            break;
+        }
+        explain_plain_value(epilogue, word, row->text, out);
         break;
     case HINT_PLAIN_VALUE:
         explain_plain_value(epilogue, word, row->text, out);
