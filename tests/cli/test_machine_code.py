@@ -59,13 +59,16 @@ CHIPS = {
 # of 8 columns for each thread of a warp of 32 rows), and the most instructions of a warp for 64 columns
 # (docs/sm100a-budget.md).
 WAYS_OUT = [
-    ([], 0, 155),
+    ([], 0, 122),
     (["--epilogue", "d = gelu(acc + bias);", "--operand", "bias:row_vector:bf16"], 0, 730),
     (["--epilogue", "d = gelu_tanh(acc + bias);", "--operand", "bias:row_vector:bf16"], 0, 795),
     (["--epilogue", "d = silu(acc + bias);", "--operand", "bias:row_vector:bf16"], 0, 535),
     (["--epilogue", "d = gelu(acc + bias) + r;", "--operand", "bias:row_vector:bf16",
       "--operand", "r:matrix:bf16"], 32 * 64 // 8 // 32 // 2, 1005),
 ]
+# Sums that leave the tensor core after each block of K (sm100a/promotion.cuh): scales of A and B, and the
+# most instructions of a warp for a block of its 32 rows and 128 columns.
+PROMOTED = [("1x128", "128x128", 152), ("1x128", "1x128", 232)]
 # What an epilogue adds to the plain kernel on sm_90a, whose loops over a thread's accumulators are
 # unrolled: type of D, snippet, and the most instructions for each of them (docs/epilogues.md).
 ADDED_TILE, ADDED_PER_THREAD = "tile=128x256", 128 * 256 // 256
@@ -233,6 +236,20 @@ def make_way_out_test(words, turns, most):
     return f"way out {' '.join(words)}", test
 
 
+def make_promoted_test(a_scale, b_scale, most):
+    def test():
+        need_compiler()
+        done = tool("inspect", SIZE, "e4m3", "d=bf16", f"a_scale={a_scale}", f"b_scale={b_scale}",
+                    "--arch", "sm_100a", "--config", "mma=256x128 cta_group=2", "--no-cache", "--json")
+        expect_exit(done, 0)
+        state = json.loads(done.stdout)
+        if "loops" not in state:
+            raise Skip("there is no nvdisasm")
+        count = max(state["loops"], key=lambda loop: loop["tmem_loads"])["instructions"]
+        expect(count <= most, f"{count} instructions for a block of K", done)
+    return f"promoted sums, scales of {a_scale} and {b_scale}", test
+
+
 @functools.lru_cache(maxsize=None)
 def count_instructions(*words):
     done = tool("inspect", SIZE, "bf16", *words, "--arch", "sm_90a", "--config", ADDED_TILE,
@@ -304,6 +321,7 @@ def make_copy_test(arch, words):
 if __name__ == "__main__":
     sys.exit(run_tests([("the largest kernel stays small", test_largest_kernel_stays_small)] +
                        [make_way_out_test(*row) for row in WAYS_OUT] +
+                       [make_promoted_test(*row) for row in PROMOTED] +
                        [make_added_test(*row) for row in ADDED] +
                        [make_scaled_test(*row) for row in SCALED] +
                        [make_test("sm_100a", words, way_out) for words, way_out in SCALED_PROBLEMS] +

@@ -39,7 +39,7 @@ FAULTS = [
      "coord.row, (coord.col / Scale::kBlock) ^ 1,"),
     ("scales of rows 32 apart are exchanged", "row % 128 / 32 * 4 + block % 4", "(row % 128 / 32 ^ 1) * 4 + block % 4"),
     ("no zeros behind a row's last block", "pad % 4 != 0; ++pad", "pad % 4 != 0 && pad > blocks; ++pad"),
-    ("elements are not scaled", "values[i] *= factor;", "values[i] *= factor > 0.0f ? 1.0f : factor;"),
+    ("elements are not scaled", "values[i + 1]}, {factor, factor});", "values[i + 1]}, {1.0f, 1.0f});"),
 ]
 
 

@@ -18,6 +18,7 @@
 #include <jg/epilogue/scales.cuh>
 #include <jg/epilogue/tma_store.cuh>
 #include <jg/epilogue/user_epilogue.cuh>
+#include <jg/ptx/arithmetic.cuh>
 
 namespace jg {
 
@@ -198,7 +199,11 @@ class FragmentEpilogue {
             for (u32 pair = 0; pair < kGroups / 2; ++pair) {
                 // Compute: two groups of 8 columns of the accumulator.
                 f32 values[2][2][2];
-                compute(shape, inputs, acc, first, fragment, pair, values);
+                if constexpr (Config::kPlain) {
+                    multiply(acc, fragment, pair, values);
+                } else {
+                    compute(shape, inputs, acc, first, fragment, pair, values);
+                }
                 // Store: to shared memory.
                 fragments_.store(buffer, fragment, pair, values);
             }
@@ -218,23 +223,36 @@ class FragmentEpilogue {
         for (u32 i = 0; i < 8; ++i) {
             const u32 group = i / 4, half = i / 2 % 2, element = i % 2;
             const f32 bits = acc.acc[fragment][8 * pair + i];
-            f32 value = alpha_ * accumulator_value<A>(bits);
-            if constexpr (!Config::kPlain) {
-                const FragmentIndex at{fragment, half, 2 * pair + group, element};
-                const u32 row = first.row + (kTransposed ? at.column() : at.lane());
-                const u32 col = first.col + (kTransposed ? at.lane() : at.column());
-                value = inputs.scales.factor(alpha_, at) * accumulator_value<A>(bits);
-                if constexpr (Config::kGated) {
-                    const f32 acc1 =
-                        inputs.scales.gated_factor(alpha_, at) *
-                        accumulator_value<A>(acc.gated[fragment][8 * pair + i]);
-                    value = inputs.operands.apply(value, acc1, shape, row, col, first.batch,
-                                                  at);
-                } else {
-                    value = inputs.operands.apply(value, shape, row, col, first.batch, at);
-                }
+            const FragmentIndex at{fragment, half, 2 * pair + group, element};
+            const u32 row = first.row + (kTransposed ? at.column() : at.lane());
+            const u32 col = first.col + (kTransposed ? at.lane() : at.column());
+            f32 value = inputs.scales.factor(alpha_, at) * accumulator_value<A>(bits);
+            if constexpr (Config::kGated) {
+                const f32 acc1 = inputs.scales.gated_factor(alpha_, at) *
+                                 accumulator_value<A>(acc.gated[fragment][8 * pair + i]);
+                value =
+                    inputs.operands.apply(value, acc1, shape, row, col, first.batch, at);
+            } else {
+                value = inputs.operands.apply(value, shape, row, col, first.batch, at);
             }
             values[group][half][element] = d_element.finish(value, bits);
+        }
+    }
+
+    // The same where there is nothing but alpha.
+    JG_DEVICE void multiply(const Values &acc, u32 fragment, u32 pair,
+                            f32 (&values)[2][2][2]) const
+    {
+        using A = typename Config::A;
+        const DElement<Config> d_element(alpha_);
+#pragma unroll
+        for (u32 i = 0; i < 4; ++i) {
+            const f32 *const bits = acc.acc[fragment] + 8 * pair + 2 * i;
+            const ptx::Pair value =
+                ptx::multiply_pairs({alpha_, alpha_}, {accumulator_value<A>(bits[0]),
+                                                       accumulator_value<A>(bits[1])});
+            values[i / 2][i % 2][0] = d_element.finish(value.left, bits[0]);
+            values[i / 2][i % 2][1] = d_element.finish(value.right, bits[1]);
         }
     }
 

@@ -14,6 +14,7 @@
 #include <jg/epilogue/staging.cuh>
 #include <jg/epilogue/thread_values.cuh>
 #include <jg/ptx/address.cuh>
+#include <jg/ptx/arithmetic.cuh>
 #include <jg/ptx/cluster.cuh>
 
 namespace jg {
@@ -44,8 +45,11 @@ JG_DEVICE f32 share_amax(f32 amax)
 JG_DEVICE void multiply_all(f32 (&values)[8], f32 factor)
 {
 #pragma unroll
-    for (u32 i = 0; i < 8; ++i) {
-        values[i] *= factor;
+    for (u32 i = 0; i < 8; i += 2) {
+        const ptx::Pair scaled =
+            ptx::multiply_pairs({values[i], values[i + 1]}, {factor, factor});
+        values[i] = scaled.left;
+        values[i + 1] = scaled.right;
     }
 }
 

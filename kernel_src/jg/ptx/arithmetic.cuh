@@ -33,4 +33,54 @@ JG_DEVICE f32 exp2_approx(f32 x)
     return result;
 }
 
+// Two numbers that one instruction computes with, where the chip has such: sm_90a has not,
+// and takes two. Each is rounded to nearest, as by itself.
+struct Pair {
+    f32 left, right;
+};
+
+JG_DEVICE Pair multiply_pairs(Pair x, Pair y)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+    Pair result;
+    // clang-format off
+    asm("{\n\t"
+        ".reg .b64 x, y;\n\t"
+        "mov.b64 x, {%2, %3};\n\t"
+        "mov.b64 y, {%4, %5};\n\t"
+        "mul.rn.f32x2 x, x, y;\n\t"
+        "mov.b64 {%0, %1}, x;\n\t"
+        "}"
+        : "=f"(result.left), "=f"(result.right)
+        : "f"(x.left), "f"(x.right), "f"(y.left), "f"(y.right));
+    // clang-format on
+    return result;
+#else
+    return {x.left * y.left, x.right * y.right};
+#endif
+}
+
+// x * y + z
+JG_DEVICE Pair fma_pairs(Pair x, Pair y, Pair z)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+    Pair result;
+    // clang-format off
+    asm("{\n\t"
+        ".reg .b64 x, y, z;\n\t"
+        "mov.b64 x, {%2, %3};\n\t"
+        "mov.b64 y, {%4, %5};\n\t"
+        "mov.b64 z, {%6, %7};\n\t"
+        "fma.rn.f32x2 x, x, y, z;\n\t"
+        "mov.b64 {%0, %1}, x;\n\t"
+        "}"
+        : "=f"(result.left), "=f"(result.right)
+        : "f"(x.left), "f"(x.right), "f"(y.left), "f"(y.right), "f"(z.left), "f"(z.right));
+    // clang-format on
+    return result;
+#else
+    return {::fmaf(x.left, y.left, z.left), ::fmaf(x.right, y.right, z.right)};
+#endif
+}
+
 } // namespace jg::ptx

@@ -25,6 +25,7 @@
 #include <jg/common/cluster_shape.cuh>
 #include <jg/common/math.cuh>
 #include <jg/pipeline/input_ring_buffer.cuh>
+#include <jg/ptx/arithmetic.cuh>
 #include <jg/ptx/copy_async.cuh>
 #include <jg/schedule/work_item.cuh>
 #include <jg/tile/input_operand.cuh>
@@ -279,19 +280,30 @@ class BlockScales {
         for (u32 i = 0; i < kRows; ++i) {
 #pragma unroll
             for (u32 half = 0; half < 2; ++half) {
-                const f32 a = a_[kHasA ? row + 2 * i + half : 0];
+                const ptx::Pair factor =
+                    factor_of(a_[kHasA ? row + 2 * i + half : 0], left, right);
                 f32 *sum = sums[i] + 2 * half;
                 const f32 *part = parts[i] + 2 * half;
-                sum[0] = add(part[0], sum[0], a, left);
-                sum[1] = add(part[1], sum[1], a, right);
+                const ptx::Pair added =
+                    ptx::fma_pairs({part[0], part[1]}, factor, {sum[0], sum[1]});
+                sum[0] = added.left;
+                sum[1] = added.right;
             }
         }
     }
 
   private:
-    static JG_DEVICE f32 add(f32 part, f32 sum, f32 a, f32 b)
+    // Of a row whose scale is `a`, and two columns.
+    static JG_DEVICE ptx::Pair factor_of(f32 a, f32 left, f32 right)
     {
-        return ::fmaf(part, kHasA && kHasB ? a * b : kHasA ? a : b, sum);
+        if constexpr (kHasA && kByColumns) {
+            return ptx::multiply_pairs({a, a}, {left, right});
+        } else if constexpr (kHasA) { // the columns have one scale: a product for both
+            const f32 both = kHasB ? a * left : a;
+            return {both, both};
+        } else {
+            return {left, right};
+        }
     }
     JG_DEVICE f32 column_scale(u32 group, u32 i) const
     {
