@@ -101,9 +101,12 @@ int cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints "jit-gemm: ..." on standard error. */
 void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* A text whose lines a diagnostic may point into; NULL fields mean that there is none. */
+/* A text whose lines a diagnostic may point into; NULL fields mean that there is none. In a
+ * manifest there are snippets of many sources: a message names the source, and the
+ * manifest's line, which is shown. */
 struct cli_snippet {
     const char *text;
+    bool is_manifest;
 };
 
 /*

@@ -339,7 +339,7 @@ jit_gemm_epilogue cli_problem_epilogue(const struct cli_problem *problem)
 int cli_problem_register(const struct cli_problem *problem, jit_gemm_context *context,
                          bool verbose)
 {
-    struct cli_snippet snippet = {problem->snippet};
+    struct cli_snippet snippet = {.text = problem->snippet};
     const jit_gemm_epilogue epilogue = cli_problem_epilogue(problem);
 
     if (!cli_problem_has_epilogue(problem) || problem->is_named) {

@@ -110,14 +110,31 @@ static void print_source_line(const char *text, uint32_t line, uint32_t column)
     fputs("^\n", stderr);
 }
 
+/* Of a manifest the line that the message ends with; 0: it names none. */
+static uint32_t find_line(const jit_gemm_diagnostic *item,
+                          const struct cli_snippet *snippet)
+{
+    static const char words[] = "manifest line ";
+    if (!snippet->is_manifest) {
+        return item->line;
+    }
+    const char *at = strstr(item->text, words);
+    return at != NULL ? (uint32_t)strtoul(at + strlen(words), NULL, 10) : 0;
+}
+
 static void print_diagnostic(const jit_gemm_diagnostic *item,
                              const struct cli_snippet *snippet)
 {
     if (item->origin == JIT_GEMM_DIAGNOSTIC_SNIPPET) {
+        const bool has_text = snippet != NULL && snippet->text != NULL;
+        const uint32_t line = has_text ? find_line(item, snippet) : 0;
+        if (has_text && snippet->is_manifest && item->where[0]) {
+            fprintf(stderr, "%s:", item->where);
+        }
         fprintf(stderr, "%u:%u: %s: %s\n", item->line ? item->line : 1,
                 item->column ? item->column : 1, severity_word(item->severity), item->text);
-        if (snippet != NULL && snippet->text && item->line) {
-            print_source_line(snippet->text, item->line, item->column);
+        if (line > 0) {
+            print_source_line(snippet->text, line, item->column);
         }
     } else {
         fprintf(stderr, "jit-gemm: %s: %s%s%s\n", severity_word(item->severity),

@@ -42,7 +42,7 @@ static int build_artifact(const struct cli_context_options *options,
                           const struct cli_problem *problem, jit_gemm_emit emit,
                           const char *path)
 {
-    struct cli_snippet snippet = {problem->snippet};
+    struct cli_snippet snippet = {.text = problem->snippet};
     jit_gemm_context *context = NULL;
     jit_gemm_artifact *artifact = NULL;
     const void *data;

@@ -230,7 +230,7 @@ static int explain_in_context(jg_cache *cache, jit_gemm_context *context,
     struct problem_search search = {.problem = &problem->problem,
                                     .arch = jit_gemm_context_arch(context),
                                     .kind = is_emulator ? "ptx" : "cubin"};
-    struct cli_snippet snippet = {problem->snippet};
+    struct cli_snippet snippet = {.text = problem->snippet};
     jit_gemm_artifact *source = NULL, *kernel = NULL;
     int code = cli_problem_register(problem, context, verbose);
 

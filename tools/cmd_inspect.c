@@ -300,7 +300,7 @@ static int inspect_code(const char *name, const void *code, size_t size,
 static int inspect_problem(const struct cli_context_options *options,
                            const struct cli_problem *problem, bool json)
 {
-    struct cli_snippet snippet = {problem->snippet};
+    struct cli_snippet snippet = {.text = problem->snippet};
     jit_gemm_context *context = NULL;
     jit_gemm_artifact *artifact = NULL;
     jit_gemm_info info = {.struct_size = sizeof(info)};

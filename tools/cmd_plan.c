@@ -87,7 +87,7 @@ static void print_plan_text(const char *plan)
 static int print_plan(const struct cli_problem *problem, jit_gemm_context *context,
                       bool json, bool verbose)
 {
-    struct cli_snippet snippet = {problem->snippet};
+    struct cli_snippet snippet = {.text = problem->snippet};
     size_t length = 0;
     int code = cli_problem_register(problem, context, verbose);
     if (code != CLI_OK) {

@@ -97,7 +97,8 @@ static int prewarm_manifest(jit_gemm_context *context, const char *manifest, siz
         fputc('\n', stderr);
     }
     if (status != JIT_GEMM_OK && status != JIT_GEMM_ERR_CANCELLED) {
-        cli_report(status, NULL, verbose);
+        const struct cli_snippet snippets = {.text = manifest, .is_manifest = true};
+        cli_report(status, &snippets, verbose);
     }
     printf("prewarm%s: total=%zu cached=%zu compiled=%zu failed=%zu seconds=%.2f\n",
            status == JIT_GEMM_ERR_CANCELLED ? " cancelled" : "", result.total,

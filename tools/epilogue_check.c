@@ -86,7 +86,7 @@ static void print_json(jit_gemm_status status, const char *arch,
 static int check_epilogue(const struct cli_context_options *options,
                           const struct cli_problem *problem, bool json)
 {
-    const struct cli_snippet snippet = {problem->snippet};
+    const struct cli_snippet snippet = {.text = problem->snippet};
     const jit_gemm_epilogue epilogue = cli_problem_epilogue(problem);
     jit_gemm_epilogue_depth depth = JIT_GEMM_EPILOGUE_SCANNED;
     jit_gemm_context *context = NULL;

@@ -8,7 +8,7 @@
 int run_launch_create(const struct cli_problem *problem, bool verbose,
                       struct run_launch *launch)
 {
-    const struct cli_snippet snippet = {problem->snippet};
+    const struct cli_snippet snippet = {.text = problem->snippet};
     int code = cli_problem_register(problem, launch->context, verbose);
 
     if (code != CLI_OK) {

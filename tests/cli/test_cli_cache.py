@@ -139,6 +139,21 @@ def test_prewarm_reports_a_bad_manifest():
         expect(done.returncode == 1 and "none: " in done.stderr, "no file", done)
 
 
+def test_prewarm_shows_a_snippet_of_its_manifest():
+    need_compiler()
+    with Folder() as folder:
+        manifest = folder.path / "wrong.manifest"
+        snippet = "float x = acc;\n  d = gelo(x);"
+        manifest.write_text(f"jit_gemm manifest 1\nepilogue two\nsource {len(snippet)} 40 model.py\n{snippet}\nend\n"
+                            "problem 64x64x64 bf16 epilogue=two\n", encoding="ascii")
+        done = tool("prewarm", manifest, *ARCH, cache=folder.cache)
+        expect(done.returncode == 1, "exit status", done)
+        expect("model.py:41:7: error: identifier \"gelo\" is undefined (epilogue 'two', manifest line 5)\n"
+               "      d = gelo(x);\n"
+               "          ^\n"
+               "    hint: did you mean gelu?" in done.stderr, "source, line and caret", done)
+
+
 def test_prewarm_stops_at_an_interrupt_and_goes_on():
     need_compiler()
     with Folder() as folder:
