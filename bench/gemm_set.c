@@ -35,9 +35,25 @@ static void *make_block(jit_gemm_dtype type, uint64_t *state)
     return block;
 }
 
-static int64_t round_up_ld(int64_t elements, jit_gemm_dtype type)
+/* What two matrices promise together (0: ROW_ALIGNMENT each). */
+static uint32_t lesser_alignment(uint32_t one, uint32_t other)
 {
-    return element_padded_ld(type, elements, ROW_ALIGNMENT);
+    const uint32_t first = one != 0 ? one : ROW_ALIGNMENT;
+    const uint32_t second = other != 0 ? other : ROW_ALIGNMENT;
+    return first < second ? first : second;
+}
+
+/* Rows are aligned to what the problem promises, and to no more: else a kernel for
+ * unaligned rows would be timed with aligned ones. */
+static int64_t promised_ld(int64_t elements, jit_gemm_dtype type, uint32_t promised)
+{
+    const uint32_t own = (uint32_t)element_size(type);
+    const uint32_t alignment = promised > own ? promised : own;
+    const int64_t ld = element_padded_ld(type, elements, alignment);
+    const bool is_better = element_padded_ld(type, ld, UINT64_C(2) * alignment) == ld;
+    return alignment < ROW_ALIGNMENT && is_better
+               ? element_padded_ld(type, ld + 1, alignment)
+               : ld;
 }
 
 void gemm_shape_read(const jit_gemm_problem *problem, struct gemm_shape *ret_shape)
@@ -57,13 +73,17 @@ void gemm_shape_read(const jit_gemm_problem *problem, struct gemm_shape *ret_sha
         .a_scale = problem->a.scale,
         .b_scale = problem->b.scale,
         .d_scale = problem->d.scale,
+        .output_alignment = lesser_alignment(problem->c.alignment, problem->d.alignment),
     };
+    const uint32_t input_alignment =
+        lesser_alignment(problem->a.alignment, problem->b.alignment);
     const bool a_k_major = s.a_layout == JIT_GEMM_LAYOUT_K_MAJOR;
     const bool b_k_major = s.b_layout == JIT_GEMM_LAYOUT_K_MAJOR;
-    s.lda = round_up_ld(a_k_major ? s.k : s.m, s.a_type);
-    s.ldb = round_up_ld(b_k_major ? s.k : s.n, s.b_type);
-    s.ldc = s.c_type != JIT_GEMM_DTYPE_NONE ? round_up_ld(s.n, s.c_type) : 0;
-    s.ldd = round_up_ld(s.n, s.d_type);
+    s.lda = promised_ld(a_k_major ? s.k : s.m, s.a_type, input_alignment);
+    s.ldb = promised_ld(b_k_major ? s.k : s.n, s.b_type, input_alignment);
+    s.ldc = s.c_type != JIT_GEMM_DTYPE_NONE ? promised_ld(s.n, s.c_type, s.output_alignment)
+                                            : 0;
+    s.ldd = promised_ld(s.n, s.d_type, s.output_alignment);
     s.a_batch_stride = s.lda * (a_k_major ? s.m : s.k);
     s.b_batch_stride = s.ldb * (b_k_major ? s.n : s.k);
     s.c_batch_stride = s.ldc * s.m;
@@ -125,7 +145,7 @@ static void place_operand(const struct gemm_shape *shape, const jit_gemm_operand
         place.bytes = (size_t)shape->m * ((size_t)shape->n / 16 + 1) * element;
         break;
     case JIT_GEMM_OPERAND_MATRIX:
-        place.ld = round_up_ld(shape->n, operand->dtype);
+        place.ld = promised_ld(shape->n, operand->dtype, shape->output_alignment);
         place.batch_stride = place.ld * shape->m;
         place.bytes = matrix_bytes(place.batch_stride, shape->batch, operand->dtype);
         break;

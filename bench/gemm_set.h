@@ -14,8 +14,9 @@ struct gemm_shape {
     int64_t m, n, k, batch;
     jit_gemm_dtype a_type, b_type, c_type, d_type; /* c_type NONE: no C */
     jit_gemm_layout a_layout, b_layout;
-    int64_t lda, ldb, ldc, ldd; /* elements, rounded up to 16 bytes */
+    int64_t lda, ldb, ldc, ldd; /* elements: as aligned as the problem promises */
     int64_t a_batch_stride, b_batch_stride, c_batch_stride, d_batch_stride; /* elements */
+    uint32_t output_alignment; /* bytes: of C, D and matrix operands */
     jit_gemm_scale a_scale, b_scale, d_scale;
 };
 

@@ -17,7 +17,10 @@ enum { SIZE = 512, ELEMENTS = SIZE * SIZE, THREADS = 4, CHAIN = 40 };
 #define ONE 0x3f80 /* bf16 */
 
 static jit_gemm_context *context;
+/* The kernel under test: matrices lie so many bytes behind a multiple of 16, and each
+ * stream has a workspace. */
 static jit_gemm *gemm;
+static uint64_t offset, workspace_bytes;
 
 /* What the library does not need of the driver, and this program does. */
 static struct {
@@ -81,7 +84,9 @@ static uint64_t upload(unsigned short (*value)(int, int))
     for (int i = 0; i < ELEMENTS; i++) {
         host[i] = value(i / SIZE, i % SIZE);
     }
-    need(jit_gemm_device_alloc(context, sizeof(host), &address) == JIT_GEMM_OK, "alloc");
+    need(jit_gemm_device_alloc(context, sizeof(host) + offset, &address) == JIT_GEMM_OK,
+         "alloc");
+    address += offset;
     need(jit_gemm_device_upload(context, address, host, sizeof(host)) == JIT_GEMM_OK,
          "upload");
     return address;
@@ -120,12 +125,24 @@ static unsigned short mixed(int row, int col)
     return (unsigned short)(0x3f80 + (row * 7 + col * 13) % 128); /* 1 to 2 */
 }
 
-static jit_gemm_args args_of(uint64_t a, uint64_t b, uint64_t d)
+/* Of a stream; 0 where the kernel needs none. */
+static uint64_t make_workspace(void)
+{
+    uint64_t address = 0;
+    need(workspace_bytes == 0 ||
+             jit_gemm_device_alloc(context, workspace_bytes, &address) == JIT_GEMM_OK,
+         "workspace");
+    return address;
+}
+
+static jit_gemm_args args_of(uint64_t a, uint64_t b, uint64_t d, uint64_t workspace)
 {
     const jit_gemm_args args = {.struct_size = sizeof(args),
                                 .a = {.pointer = a},
                                 .b = {.pointer = b},
-                                .d = {.pointer = d}};
+                                .d = {.pointer = d},
+                                .workspace = workspace,
+                                .workspace_bytes = workspace_bytes};
     return args;
 }
 
@@ -147,7 +164,7 @@ static void test_capture(void)
     const uint64_t a = upload(one);
     const uint64_t b = upload(one);
     const uint64_t d = upload(poison);
-    const jit_gemm_args args = args_of(a, b, d);
+    const jit_gemm_args args = args_of(a, b, d, make_workspace());
     need(cu.stream_create(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS, "stream");
 
     need(cu.begin_capture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL) == CUDA_SUCCESS, "begin");
@@ -170,10 +187,11 @@ static void test_chain(void)
     uint64_t from = upload(mixed);
     uint64_t to = upload(poison);
     const uint64_t b = upload(shift);
+    const uint64_t workspace = make_workspace();
     download(from, start);
 
     for (int i = 0; i < CHAIN; i++) {
-        const jit_gemm_args args = args_of(from, b, to);
+        const jit_gemm_args args = args_of(from, b, to, workspace);
         need(jit_gemm_run(gemm, &args, NULL) == JIT_GEMM_OK, "a run of the chain");
         const uint64_t swap = from;
         from = to;
@@ -201,7 +219,7 @@ static void test_other_context(void)
     const uint64_t a = upload(one); /* in the context that is current now */
     const uint64_t b = upload(unit);
     const uint64_t d = upload(poison);
-    const jit_gemm_args args = args_of(a, b, d);
+    const jit_gemm_args args = args_of(a, b, d, make_workspace());
     need(cu.stream_create(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS, "its stream");
 
     need(jit_gemm_run(gemm, &args, stream) == JIT_GEMM_OK, "a run in another context");
@@ -221,8 +239,9 @@ static void *run_thread(void *user)
     const uint64_t a = upload(one);
     const uint64_t b = upload(one);
     uint64_t d[2] = {upload(poison), upload(poison)};
+    const uint64_t workspace = make_workspace();
     for (int i = 0; i < 200; i++) {
-        const jit_gemm_args args = args_of(a, b, d[i % 2]);
+        const jit_gemm_args args = args_of(a, b, d[i % 2], workspace);
         need(jit_gemm_run(gemm, &args, stream) == JIT_GEMM_OK, "a run of a thread");
     }
     need(cu.stream_synchronize(stream) == CUDA_SUCCESS, "a thread's stream");
@@ -242,11 +261,27 @@ static void test_threads(void)
     }
 }
 
+static void test_kernel(const char *text, uint64_t bytes)
+{
+    jit_gemm_problem problem;
+    jit_gemm_info info = {.struct_size = sizeof(info)};
+    need(jit_gemm_problem_parse(text, &problem) == JIT_GEMM_OK, text);
+    need(jit_gemm_create(context, &problem, &gemm) == JIT_GEMM_OK, text);
+    need(jit_gemm_get_info(gemm, &info) == JIT_GEMM_OK, text);
+    offset = bytes;
+    workspace_bytes = info.workspace_bytes;
+    test_capture();
+    test_chain();
+    test_other_context();
+    test_threads();
+    jit_gemm_destroy(&gemm);
+    printf("%s: capture, chain, other context, threads: all right\n", text);
+}
+
 int main(void)
 {
     const jit_gemm_context_options options = {.struct_size = sizeof(options),
                                               .no_cache = 1};
-    jit_gemm_problem problem;
     const jit_gemm_status status = jit_gemm_context_create(&options, &context);
     if (status == JIT_GEMM_ERR_NO_DRIVER || status == JIT_GEMM_ERR_DEVICE ||
         status == JIT_GEMM_ERR_UNSUPPORTED) {
@@ -255,14 +290,11 @@ int main(void)
     }
     need(status == JIT_GEMM_OK, "context");
     open_driver();
-    need(jit_gemm_problem_parse("512x512x512 bf16", &problem) == JIT_GEMM_OK, "problem");
-    need(jit_gemm_create(context, &problem, &gemm) == JIT_GEMM_OK, "create");
-    test_capture();
-    test_chain();
-    test_other_context();
-    test_threads();
-    jit_gemm_destroy(&gemm);
+    test_kernel("512x512x512 bf16", 0);
+    test_kernel("512x512x512 bf16 config=split_k=4 split_order=cluster", 0);
+    test_kernel("512x512x512 bf16 input_align=2 output_align=2 config=repack=ab", 2);
+    test_kernel("512x512x512 bf16 input_align=2 output_align=2 config=split_k=2 repack=ab",
+                2);
     jit_gemm_context_destroy(&context);
-    printf("capture, chain, other context, threads: all right\n");
     return 0;
 }

@@ -42,11 +42,11 @@ FAULTS = [
     ("rows of other batches", "const u64 row = line % matrix.rows;", "const u64 row = line;"),
     ("the last bytes of a row", "if (at < static_cast<u64>(matrix.row_bytes)) {",
      "if (at + kChunkBytes <= static_cast<u64>(matrix.row_bytes)) {"),
-    ("the last element of a row", "element < end)", "element + kElementBytes < end)"),
-    ("the first element of a row", "element >= begin &&", "element > begin &&"),
-    ("an element off", "static_cast<u32>(begin % kChunkBytes)",
-     "static_cast<u32>((begin + kElementBytes) % kChunkBytes)"),
-    ("no second chunk", "shift > 0 ? end : begin", "begin"),
+    ("the last element of a matrix", "element < end;", "element + kElementBytes < end;"),
+    ("the first element of a matrix", "element >= begin &&", "element > begin &&"),
+    ("an element off", "static_cast<u32>(source % kChunkBytes)",
+     "static_cast<u32>((source + kElementBytes) % kChunkBytes)"),
+    ("no second chunk", "shift > 0 ? last : begin", "begin"),
     ("one chunk twice", "at + kChunkBytes, begin,", "at, begin,"),
     ("pieces that overlap", "unit % pieces * kUnitBytes", "unit % pieces * (kUnitBytes / 2)"),
     ("whole pieces only", "/ kUnitBytes;", "/ kUnitBytes - (matrix.row_bytes > kUnitBytes);"),
@@ -62,8 +62,8 @@ FAULTS = [
 ]
 # Numbers do not show them.
 READS = [
-    ("chunks beyond a row's end", "address + kChunkBytes <= end", "address < end"),
-    ("elements beyond a row's end", "element >= begin && element < end", "element >= begin"),
+    ("chunks beyond the matrix", "address + kChunkBytes <= end", "address < end"),
+    ("elements beyond the matrix", "element >= begin && element < end", "element >= begin"),
 ]
 
 

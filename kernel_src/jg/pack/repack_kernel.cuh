@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Rows of A and B, which may begin at any element, copied to rows that begin at multiples
 // of 16 bytes, for TMA (docs/types.md). A warp copies a piece of a row at a time, each lane
-// chunks of 16 bytes: it loads the two aligned chunks that hold the bytes, and shifts. Only
-// bytes of the row are read: at its ends by elements. The bytes behind a row's end in its
-// last chunk become 0. A second entry of the unit of lib/source/assemble.c; the kernel of
-// the product waits for this grid. The host has checked addresses and sizes.
+// chunks of 16 bytes: it loads the two aligned chunks that hold the bytes, and shifts. A
+// chunk may hold bytes beside the row, which are read as long as they lie between the first
+// and the last byte of the matrix, and come to lie behind the copy's row, where TMA reads
+// nothing; at the ends of the matrix elements are loaded. A second entry of the unit of
+// lib/source/assemble.c; the kernel of the product waits for this grid. The host has
+// checked addresses and sizes.
 #pragma once
 #include <jg/common/types.cuh>
 #include <jg/ptx/cluster.cuh>
@@ -32,10 +34,14 @@ constexpr u32 kChunksAtOnce = 4; // of a lane
 constexpr u32 kUnitBytes = kChunkBytes * kLanes * kChunksAtOnce;
 
 // Of a chunk at a multiple of 16 the bytes from `begin` to `end`; the others are 0 and are
-// not read.
+// not read. No element stands in the way of the chunks of other lanes: few have any.
 template <u32 kElementBytes>
 JG_DEVICE void load_chunk(u32 *words, u64 address, u64 begin, u64 end)
 {
+#pragma unroll
+    for (u32 i = 0; i < kChunkWords; ++i) {
+        words[i] = 0;
+    }
     if (address >= begin && address + kChunkBytes <= end) {
         f32 bits[kChunkWords];
         ptx::load_global_4(bits, address);
@@ -43,18 +49,14 @@ JG_DEVICE void load_chunk(u32 *words, u64 address, u64 begin, u64 end)
         for (u32 i = 0; i < kChunkWords; ++i) {
             words[i] = __float_as_uint(bits[i]);
         }
-        return;
-    }
+    } else if (address < end && address + kChunkBytes > begin) {
 #pragma unroll
-    for (u32 i = 0; i < kChunkWords; ++i) {
-        words[i] = 0;
-    }
-#pragma unroll
-    for (u32 at = 0; at < kChunkBytes; at += kElementBytes) {
-        const u64 element = address + at;
-        words[at / 4] |=
-            ptx::load_global_if<kElementBytes>(element, element >= begin && element < end)
-            << (at % 4 * 8);
+        for (u32 at = 0; at < kChunkBytes; at += kElementBytes) {
+            const u64 element = address + at;
+            const bool exists = element >= begin && element < end;
+            words[at / 4] |= ptx::load_global_if<kElementBytes>(element, exists)
+                             << (at % 4 * 8);
+        }
     }
 }
 
@@ -104,19 +106,22 @@ JG_DEVICE void copy_unit(const RepackMatrix &matrix, u64 unit, u32 lane)
     const u64 line = unit / pieces;
     const u64 batch = line / matrix.rows;
     const u64 row = line % matrix.rows;
-    const u64 begin = matrix.from + batch * matrix.from_stride + row * matrix.from_pitch;
-    const u64 end = begin + matrix.row_bytes;
+    const u64 begin = matrix.from + batch * matrix.from_stride; // of the batch's matrix
+    const u64 end = begin + (matrix.rows - 1) * matrix.from_pitch + matrix.row_bytes;
+    const u64 source = begin + row * matrix.from_pitch;
     const u64 target = matrix.to + batch * matrix.to_stride + row * matrix.to_pitch;
-    const u32 shift = static_cast<u32>(begin % kChunkBytes);
+    const u32 shift = static_cast<u32>(source % kChunkBytes);
     const u64 first = unit % pieces * kUnitBytes + lane * kChunkBytes;
     // All loads of the lane are under way before the first of them is waited for.
     u32 pairs[kChunksAtOnce][2 * kChunkWords];
 #pragma unroll
     for (u32 i = 0; i < kChunksAtOnce; ++i) {
-        const u64 at = begin - shift + first + i * kLanes * kChunkBytes;
-        load_chunk<kElementBytes>(pairs[i], at, begin, end);
+        const u64 offset = first + i * kLanes * kChunkBytes;
+        const u64 at = source - shift + offset;
+        const u64 last = offset < static_cast<u64>(matrix.row_bytes) ? end : begin;
+        load_chunk<kElementBytes>(pairs[i], at, begin, last);
         load_chunk<kElementBytes>(pairs[i] + kChunkWords, at + kChunkBytes, begin,
-                                  shift > 0 ? end : begin);
+                                  shift > 0 ? last : begin);
     }
 #pragma unroll
     for (u32 i = 0; i < kChunksAtOnce; ++i) {
