@@ -82,10 +82,28 @@ int64_t jg_repack_bytes(const struct jg_config *config, const struct jg_product 
     return jg_bytes_of(product->a.dtype, rows * columns);
 }
 
+static int64_t count_units(struct extent extent, int64_t batch)
+{
+    return jg_ceil_div(extent.row_bytes, JG_REPACK_UNIT_BYTES) * extent.rows * batch;
+}
+
 int64_t jg_repack_units(const struct jg_repack_matrix *matrix)
 {
-    return jg_ceil_div(matrix->row_bytes, JG_REPACK_UNIT_BYTES) * matrix->rows *
-           matrix->batch;
+    return count_units((struct extent){matrix->rows, matrix->row_bytes}, matrix->batch);
+}
+
+int64_t jg_repack_planned_units(const struct jg_config *config,
+                                const struct jg_product *product)
+{
+    const struct jg_repack_size size = jg_repack_planned_size(product);
+    int64_t units = 0;
+    if (jg_repack_copies(config, product->a.letter)) {
+        units += count_units(extent_of(&product->a, size.m, size.k), size.batch);
+    }
+    if (jg_repack_copies(config, product->b.letter)) {
+        units += count_units(extent_of(&product->b, size.n, size.k), size.batch);
+    }
+    return units;
 }
 
 /* -------------------------------------------------------------------------- its limits */

@@ -57,6 +57,9 @@ struct jg_repack_room jg_repack_place(const struct jg_config *config,
 
 /* Bytes of the elements that are copied at the planned size. */
 int64_t jg_repack_bytes(const struct jg_config *config, const struct jg_product *product);
+/* Pieces of rows that warps copy, of both and of all batches. */
+int64_t jg_repack_planned_units(const struct jg_config *config,
+                                const struct jg_product *product);
 
 /* False with a reason where copies are asked for and cannot be. */
 bool jg_repack_check(struct jg_trial *trial);

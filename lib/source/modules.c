@@ -43,8 +43,16 @@ static bool has_operand(const struct jg_epilogue *epilogue,
     return false;
 }
 
-/* `gated_scales`: of B, a vector whose values are those of either accumulator. `narrow`: C
- * or D has elements below 16 bits. */
+/* The reference converts A and B, too. */
+static bool converts_narrow_type(const struct jg_problem *problem, bool is_reference)
+{
+    return is_narrow_type(problem->c.dtype) || is_narrow_type(problem->d.dtype) ||
+           (is_reference &&
+            (is_narrow_type(problem->a.dtype) || is_narrow_type(problem->b.dtype)));
+}
+
+/* `gated_scales`: of B, a vector whose values are those of either accumulator. `narrow`: a
+ * matrix whose elements the kernel converts has some below 16 bits. */
 static void print_operand_modules(const struct jg_epilogue *epilogue, bool gated_scales,
                                   bool narrow, struct jg_str *out)
 {
@@ -60,11 +68,12 @@ static void print_operand_modules(const struct jg_epilogue *epilogue, bool gated
 void jg_print_modules(const struct jg_arch *arch, const struct jg_problem *problem,
                       const struct jg_choice *choice, struct jg_str *out)
 {
-    print_operand_modules(
-        problem->epilogue,
-        problem->is_gated && problem->b.scale.kind == JIT_GEMM_SCALE_VECTOR,
-        is_narrow_type(problem->c.dtype) || is_narrow_type(problem->d.dtype), out);
-    if (choice->config.kernel == JG_KERNEL_REFERENCE) {
+    const bool is_reference = choice->config.kernel == JG_KERNEL_REFERENCE;
+    print_operand_modules(problem->epilogue,
+                          problem->is_gated &&
+                              problem->b.scale.kind == JIT_GEMM_SCALE_VECTOR,
+                          converts_narrow_type(problem, is_reference), out);
+    if (is_reference) {
         return;
     }
     const bool has_vectors = choice->derived.output.epilogue == JG_EPILOGUE_VECTORS;

@@ -43,9 +43,9 @@ SCALED_PROBLEMS = [
 # Inputs that threads load: nothing may be spilled, whatever they load and how.
 THREAD_LOADS = [["bf16", "input_align=2"], ["bf16", "layout=tt", "input_align=4"],
                 ["e4m3", "input_align=1"], ["s8", "input_align=2"], ["tf32", "input_align=4"]]
-# Inputs that a kernel copies first, of which 1024 threads a multiprocessor hide what memory takes.
+# Inputs that a kernel copies first, of which 768 threads a multiprocessor hide what memory takes.
 COPIES = [["bf16", "input_align=2"], ["e4m3", "input_align=1"], ["tf32", "input_align=4"]]
-COPY_REGISTERS = 65536 // 1024
+COPY_REGISTERS = 65536 // 768
 # Kinds of instructions that must be there, by chip; and the most instructions of one turn of the
 # loop that multiplies and of one that loads, of which the kernels have about 60 (93 where C or
 # operands are loaded); the compiler may unroll the loop of epilogue loads, two loads per turn.

@@ -151,10 +151,10 @@ Test(device, header_of_another_chip_says_so)
     jg_toolchain_destroy(toolchain);
 }
 
-/* Matrix descriptors of K-major tiles of 128 rows, swizzled and not; of MN-major tiles of 128
- * by 16 whose neighbouring chunks of MN lie side by side; of 128 by 32 of tf32, side by side
- * and in panels; and of scales. Instruction descriptors without and with scales. All are
- * known from elsewhere. */
+/* Matrix descriptors of K-major tiles of 128 rows, swizzled and not; of MN-major tiles of
+ * 128 by 16 whose neighbouring chunks of MN lie side by side; of 128 by 32 of tf32, side by
+ * side and in panels; and of scales. Instruction descriptors without and with scales. All
+ * are known from elsewhere. */
 Test(device, descriptors_have_known_values)
 {
     static const char text[] =

@@ -10,7 +10,6 @@
 #include <jg/epilogue/output_frame.cuh>
 #include <jg/epilogue/scales.cuh>
 #include <jg/epilogue/user_epilogue.cuh>
-#include <jg/ptx/convert_narrow.cuh>
 #include <jg/schedule/group_rows.cuh>
 
 namespace jg::reference {
