@@ -40,7 +40,7 @@ MODES = [
     "async=eager,schedule=fair,seed=8",
 ]
 COMMON = "max_steps=1000000,threads=1,show=advice"  # few steps: one that hangs is given up soon
-EVERY = stride(24)  # which of the places of a rule
+EVERY = stride(32)  # which of the places of a rule
 ALL_RULES = RULES | SCALE_RULES | TENSOR_SCALE_RULES
 SMS = 2  # multiprocessors: few, so that a CTA has several tiles
 
