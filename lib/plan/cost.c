@@ -7,8 +7,9 @@
 #define OVERLAP_LOSS 0.2
 
 /* Of the kernel that copies A and B: until its grid runs and the next one has begun to
- * read, and for a warp's piece of a row, however short, among those of the whole device.
- * Measured on an H200, of 1000^3 and 2047^3 and of 100 batches of 128x128x127. */
+ * read (an estimate; 1 and 4 us too many at 1023^3 and 2047^3 on an H200), and for a warp's
+ * piece of a row, however short, among those of the whole device (100 batches of
+ * 128x128x127 there). */
 #define REPACK_LAUNCH_US 3.0
 #define REPACK_UNIT_US   0.0004
 

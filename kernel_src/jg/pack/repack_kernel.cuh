@@ -34,7 +34,7 @@ constexpr u32 kChunksAtOnce = 4; // of a lane
 constexpr u32 kUnitBytes = kChunkBytes * kLanes * kChunksAtOnce;
 
 // Of a chunk at a multiple of 16 the bytes from `begin` to `end`; the others are 0 and are
-// not read. No element stands in the way of the chunks of other lanes: few have any.
+// not read. Elements are loaded by few warps: those at the ends of the matrix.
 template <u32 kElementBytes>
 JG_DEVICE void load_chunk(u32 *words, u64 address, u64 begin, u64 end)
 {
