@@ -264,17 +264,27 @@ static bool is_done_by_token(const struct emu_mbarrier_use *use,
     return true;
 }
 
+/* Completed phases that the warp knows of: at its own last successful wait, or at that of
+ * another with which it has synchronised since; 0: it has not waited yet. */
+static uint64_t count_known(const struct emu_mbarrier_use *use,
+                            const struct emu_mbarrier *barrier)
+{
+    const uint64_t seen = barrier->seen[use->warp->index];
+    const uint32_t epoch = emu_clock_get(&use->warp->sync.view.happened, barrier->agent);
+    const uint64_t told = epoch > barrier->base ? epoch - barrier->base : 0;
+    return seen != 0 && told > seen ? told : seen;
+}
+
 /*
- * A warp that waits for every phase in turn asks for the phase that it saw last, or for the
- * next one. If that phase and the one after it have completed, the parity means a later
- * phase than the warp expects, and its wait may never end. Warps that take turns skip a
- * phase on purpose: they ask for the parity that they saw last. `seen`: completed phases at
- * the warp's last successful wait.
+ * A warp that waits for every phase in turn asks for the phase that it knows of last, or
+ * for the next one. If that phase and the one after it have completed, the parity means a
+ * later phase than the warp expects, and its wait may never end. Warps that take turns skip
+ * a phase on purpose: they ask for the parity that they saw last.
  */
 static bool is_done_by_parity(const struct emu_mbarrier_use *use,
                               struct emu_mbarrier *barrier, uint64_t parity, bool *ret_done)
 {
-    uint64_t seen = barrier->seen[use->warp->index];
+    const uint64_t seen = count_known(use, barrier);
     if (parity > 1) {
         return emu_mbarrier_error(use, barrier,
                                   "a parity of %" PRIu64 "; legal are 0 and 1", parity);

@@ -220,6 +220,26 @@ Test(async_mbarrier_errors, parity_that_means_another_phase)
         "this warp saw phase 0 last, and 3 have completed");
 }
 
+/* The second warp has seen phase 0; the first one sees two more and meets it, or not. */
+#define TWO_WARPS(meet)                                                                  \
+    KERNEL(INIT(0, 1) "@%p0 " ARRIVE WAIT(                                               \
+        "W0", 0, 0) "bar.sync 2, 64;\nsetp.ge.u32 %p2, %r0, 32;\n"                       \
+                    "@%p2 bra SECOND;\n"                                                 \
+                    "@%p0 " ARRIVE WAIT("W1", 0, 1) "@%p0 " ARRIVE WAIT("W2", 0, 0) meet \
+           "bra END;\nSECOND:\n" meet "mov.u32 %r2, 0;\nSPIN:\nadd.u32 %r2, %r2, 1;\n"   \
+           "setp.lt.u32 %p3, %r2, 2000;\n@%p3 bra SPIN;\n"                               \
+           "mbarrier.test_wait.parity.shared.b64 %p1, [%r1], 1;\nEND:\n")
+
+Test(async_mbarrier_errors, parity_of_a_phase_that_another_warp_has_told_of)
+{
+    struct harness h;
+    async_open(&h, TWO_WARPS("bar.sync 1, 64;\n"), 64);
+    cr_expect(harness_run(&h, 1, 64), "%s", harness_text(&h));
+    cr_expect_null(strstr(harness_text(&h), "is ambiguous"), "%s", harness_text(&h));
+    harness_close(&h);
+    expect_warning(TWO_WARPS(""), "this warp saw phase 0 last, and 3 have completed");
+}
+
 Test(async_mbarrier_errors, state_of_an_old_phase)
 {
     expect_warning(
