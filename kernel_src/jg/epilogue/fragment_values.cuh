@@ -68,7 +68,7 @@ struct FragmentVector {
             if constexpr (kSingly) {
                 values[i] = exists ? to_f32(*source) : 0.0f;
             } else {
-                ptx::load_pair(values[i], values[i + 1], source, exists ? 2 : 0);
+                ptx::load_pair_if(values[i], values[i + 1], source, exists);
             }
         }
     }

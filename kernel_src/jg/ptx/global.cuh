@@ -48,10 +48,52 @@ JG_DEVICE void load_pair(f32 &x, f32 &y, const T *source, u32 count)
                      "setp.eq.u32 two, %2, 2;\n"
                      "setp.eq.u32 one, %2, 1;\n"
                      "mov.b32 %0, 0;\n"
+                     "mov.b16 half, 0;\n" // or its old value is kept where nothing is read
                      "@two ld.global.b32 %0, [%1];\n"
                      "@one ld.global.b16 half, [%1];\n"
                      "@one cvt.u32.u16 %0, half;\n"
                      "}\n" : "=r"(bits) : "l"(source), "r"(count) : "memory");
+        // clang-format on
+        x = Convert<T>::low(bits);
+        y = Convert<T>::high(bits);
+    }
+}
+
+// Both of them or none.
+template <class T>
+JG_DEVICE void load_pair_if(f32 &x, f32 &y, const T *source, bool exists)
+{
+    if constexpr (sizeof(T) == 4) {
+        // clang-format off
+        asm volatile("{\n"
+                     ".reg .pred both;\n"
+                     "setp.ne.u32 both, %3, 0;\n"
+                     "mov.b32 %0, 0;\n"
+                     "mov.b32 %1, 0;\n"
+                     "@both ld.global.v2.f32 {%0, %1}, [%2];\n"
+                     "}\n" : "=f"(x), "=f"(y) : "l"(source), "r"(u32(exists)) : "memory");
+        // clang-format on
+    } else if constexpr (sizeof(T) == 1) {
+        u16 bits;
+        // clang-format off
+        asm volatile("{\n"
+                     ".reg .pred both;\n"
+                     "setp.ne.u32 both, %2, 0;\n"
+                     "mov.b16 %0, 0;\n"
+                     "@both ld.global.b16 %0, [%1];\n"
+                     "}\n" : "=h"(bits) : "l"(source), "r"(u32(exists)) : "memory");
+        // clang-format on
+        x = Convert<T>::low(bits);
+        y = Convert<T>::high(bits);
+    } else {
+        u32 bits;
+        // clang-format off
+        asm volatile("{\n"
+                     ".reg .pred both;\n"
+                     "setp.ne.u32 both, %2, 0;\n"
+                     "mov.b32 %0, 0;\n"
+                     "@both ld.global.b32 %0, [%1];\n"
+                     "}\n" : "=r"(bits) : "l"(source), "r"(u32(exists)) : "memory");
         // clang-format on
         x = Convert<T>::low(bits);
         y = Convert<T>::high(bits);

@@ -3,6 +3,7 @@
 #pragma once
 #include "tests/device/host/instructions.h"
 
+#define load_pair_if      load_pair_if_by_ptx
 #define load_pair         load_pair_by_ptx
 #define load_global_if    load_global_if_by_ptx
 #define load_global_4     load_global_4_by_ptx
@@ -13,6 +14,7 @@
 #define load_acquire      load_acquire_by_ptx
 #define add_release       add_release_by_ptx
 #include "kernel_src/jg/ptx/global.cuh"
+#undef load_pair_if
 #undef load_pair
 #undef load_global_if
 #undef load_global_4
@@ -30,6 +32,11 @@ void load_pair(f32 &x, f32 &y, const T *source, u32 count)
 {
     x = count > 0 ? to_f32(source[0]) : 0.0f;
     y = count > 1 ? to_f32(source[1]) : 0.0f;
+}
+template <class T>
+void load_pair_if(f32 &x, f32 &y, const T *source, bool exists)
+{
+    load_pair(x, y, source, exists ? 2 : 0);
 }
 template <u32 kBytes>
 u32 load_global_if(u64 address, bool wanted)
