@@ -36,8 +36,8 @@ static const struct jg_input_feature blackwell_inputs[] = {
     .kernel_header = "jg/sm90a/gemm_kernel.cuh", .kernel_name = "jg::sm90a::gemm_kernel", \
     .promoted_scales_header = "jg/tile/block_scales.cuh", .splits_in_clusters = true,     \
     .config_keys =                                                                        \
-        "kernel tile cluster stages raster raster_group out_stages pdl split_k "          \
-        "split_order repack debug trace lineinfo",                                        \
+        "kernel tile pingpong cluster stages raster raster_group out_stages pdl "         \
+        "split_k split_order repack debug trace lineinfo",                                \
     .candidate = jg_sm90a_candidate, .complete = jg_sm90a_complete,                       \
     .derive = jg_sm90a_derive
 

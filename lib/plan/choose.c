@@ -158,6 +158,12 @@ static void resolve_mma(struct jg_config_override *override)
     override->has_swap_ab = true; /* 0 where it was not */
 }
 
+/* One that names a tile means one that the warpgroups share, unless it says otherwise. */
+static void resolve_tile(struct jg_config_override *override)
+{
+    override->has_pingpong |= override->has_tile; /* 0 where it was not */
+}
+
 /* Parts of K in a cluster leave it no other CTAs, unless the override asks for some and
  * hears why it cannot have them. */
 static void resolve_cluster(struct jg_config_override *override)
@@ -185,6 +191,7 @@ static int count_differences(const struct jg_config_override *override,
            (override->has_cluster &&
             (config->layout.cluster_m != wanted->layout.cluster_m ||
              config->layout.cluster_n != wanted->layout.cluster_n)) +
+           (override->has_pingpong && config->layout.pingpong != wanted->layout.pingpong) +
            (override->has_swap_ab && config->layout.swap_ab != wanted->layout.swap_ab);
 }
 
@@ -210,6 +217,9 @@ static void apply_override(const struct jg_config_override *override,
     if (override->has_cluster) {
         config->layout.cluster_m = wanted->layout.cluster_m;
         config->layout.cluster_n = wanted->layout.cluster_n;
+    }
+    if (override->has_pingpong) {
+        config->layout.pingpong = wanted->layout.pingpong;
     }
     if (override->has_swap_ab) {
         config->layout.swap_ab = wanted->layout.swap_ab;
@@ -459,6 +469,7 @@ jit_gemm_status jg_config_choose(const struct jg_arch *arch,
     JG_TRY(jg_arch_check(arch, problem));
     JG_TRY(jg_config_check_keys(&override, arch->name, arch->config_keys));
     resolve_mma(&override);
+    resolve_tile(&override);
     resolve_cluster(&override);
     struct jg_trial best = {.problem = problem, .facts = facts, .override = &override};
     (void)jg_trial_reject(&best, "%s has no candidates", arch->name);

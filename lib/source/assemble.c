@@ -395,6 +395,7 @@ static void print_tiles(const struct jg_choice *choice, struct jg_str *out)
     print_number("kBlockN", config->layout.tile_n, out);
     print_number("kBlockK", config->layout.tile_k, out);
     print_number("kCtaGroup", jg_max(config->layout.cta_group, 1), out);
+    print_flag("kPingpong", config->layout.pingpong != 0, out);
     print_number("kClusterM", config->layout.cluster_m, out);
     print_number("kClusterN", config->layout.cluster_n, out);
     print_number("kStages", config->pipeline.stages, out);

@@ -17,6 +17,7 @@ struct Config {
     static constexpr jg::u32 kBlockN = 128;
     static constexpr jg::u32 kBlockK = 64;
     static constexpr jg::u32 kCtaGroup = 1;
+    static constexpr bool kPingpong = false;
     static constexpr jg::u32 kClusterM = 1;
     static constexpr jg::u32 kClusterN = 1;
     static constexpr jg::u32 kStages = 6;

@@ -113,6 +113,62 @@ Test(choose, warpgroups_end_in_turn_where_the_ring_is_theirs_alone)
     }
 }
 
+/* A short K and much to read or write, at sizes that fill whole waves. */
+Test(choose, warpgroups_take_tiles_in_turn_where_the_epilogue_is_long)
+{
+    expect_config("4096x24576x1536 bf16 c=bf16", "tile=128x192x64 pingpong=1");
+    expect_config("4096x24576x1536 bf16 c=f32", "tile=128x128x64 pingpong=1");
+    expect_config("4096x24576x1536 bf16", "tile=128x256x64 cluster");
+    expect_config("4096x4096x4096 bf16 c=bf16", "tile=128x256x64 cluster");
+    expect_config("4096x24576x1536 e4m3 d=bf16 c=bf16", "tile=128x192x128 cluster");
+}
+
+Test(choose, tiles_in_turn_have_a_ring_for_matrices)
+{
+    const struct jg_choice with_c =
+        choose("4096x4096x512 bf16 c=bf16 config=tile=128x128 pingpong=1");
+    cr_expect_eq(with_c.derived.output.load_stages, 4);
+    cr_expect_eq(with_c.derived.output.loads_per_step, 1);
+    cr_expect_eq(with_c.config.pipeline.stages, 5); /* 6 without it */
+    const struct jg_choice without =
+        choose("4096x4096x512 bf16 config=tile=128x128 pingpong=1");
+    cr_expect_eq(without.derived.output.load_stages, 0);
+    cr_expect_eq(without.config.pipeline.stages, 6);
+    cr_expect_eq(without.derived.lead_stages, 0);
+}
+
+Test(choose, tiles_in_turn_that_cannot_be_say_why)
+{
+    static const struct {
+        const char *text, *config, *message;
+    } rows[] = {
+        {"512x512x512 bf16", "tile=128x256 pingpong=1",
+         "problem.config: tile=128x256 pingpong=1 is none of the tiles of sm_90a: 128x192 "
+         "128x128 64x256"},
+        {"512x512x512 e4m3 d=bf16", "pingpong=1",
+         "problem.config: pingpong=1: there is no kernel for sums of 8-bit floats"},
+        {"512x512x512 bf16 input_align=2", "pingpong=1 repack=none",
+         "problem.config: pingpong=1: there is no kernel for A and B that threads load"},
+        {"512x512x512 bf16 workspace=64m", "pingpong=1 split_k=2",
+         "problem.config: pingpong=1: there is no kernel for split_k of more than 1"},
+        {"512x512x512 bf16 c=f32", "tile=128x192 pingpong=1",
+         "problem.config: tile=128x192 pingpong=1: beside its accumulators sm_90a has "
+         "registers for one matrix of 16 bits, no outputs, no scale=vector and no `uniform`"},
+        {"512x512x512 bf16", "pingpong=2",
+         "config: '2' at column 10 is no value of 'pingpong'"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_problem problem = plan_problem(rows[i].text);
+        strcpy(problem.config, rows[i].config);
+        struct jg_choice choice;
+        cr_expect_eq(
+            jg_config_choose(hopper(), &problem, &hopper()->default_facts, &choice, NULL),
+            JIT_GEMM_ERR_ARGUMENT, "%s", rows[i].config);
+        cr_expect_eq(strncmp(jg_error_text(), rows[i].message, strlen(rows[i].message)), 0,
+                     "expected '%s...'\n     got '%s'", rows[i].message, jg_error_text());
+    }
+}
+
 Test(choose, raster_makes_the_first_wave_compact)
 {
     /* 66 clusters of 256 x 256 at once: 8 x 9 is the squarest. */
@@ -133,8 +189,8 @@ Test(choose, override_keeps_what_it_names_and_the_rest_is_chosen)
     expect_config("4096x4096x4096 e4m3 d=bf16 a_scale=tensor config=out_stages=1",
                   "out_stages=1");
     expect_config("4096x4096x4096 bf16 config=pdl=0", "pdl=0");
-    expect_config("4096x4096x4096 bf16 config=stages=6", "tile=128x128x64 cluster=2x1 "
-                                                         "stages=6");
+    expect_config("4096x4096x4096 bf16 config=stages=6 pingpong=0",
+                  "tile=128x128x64 cluster=2x1 stages=6");
     expect_config(
         "64x64x64 bf16 config=kernel=gemm tile=128x192x64 cluster=1x2 stages=3 "
         "raster=n raster_group=16 out_stages=1 pdl=0",
@@ -166,7 +222,7 @@ Test(choose, impossible_override_says_which_limit_is_broken)
         {"stages=64", "problem.config: stages=64 needs"},
         {"mma=128x256",
          "problem.config: 'mma' is a key of another architecture than "
-         "sm_90a; keys of sm_90a: kernel tile cluster stages raster raster_group "
+         "sm_90a; keys of sm_90a: kernel tile pingpong cluster stages raster raster_group "
          "out_stages pdl"},
         {"cta_group=2", "problem.config: 'cta_group' is a key of another"},
         {"stages=4 acc_stages=2", "problem.config: 'acc_stages' is a key of another"},
@@ -515,7 +571,7 @@ Test(choose, trace_has_one_line_a_candidate_and_one_winner)
             cr_expect(strncmp(line, "chosen: ", 8) == 0 ||
                       strncmp(line, "rejected: kernel=gemm tile=", 27) == 0);
         }
-        cr_expect_eq(lines, 18);
+        cr_expect_eq(lines, 27);
         cr_expect_eq(chosen, 1);
         jg_str_free(&trace);
     }

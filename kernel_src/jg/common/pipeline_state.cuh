@@ -17,6 +17,13 @@ struct PipelineState {
             phase ^= 1;
         }
     }
+    // So many at once.
+    JG_DEVICE void advance(u32 count)
+    {
+        const u32 stages = stage + count;
+        stage = stages % kStages;
+        phase ^= stages / kStages & 1;
+    }
 };
 
 } // namespace jg

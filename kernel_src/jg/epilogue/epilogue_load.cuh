@@ -41,6 +41,11 @@ struct EpilogueLoad {
     static_assert(kLoads == 0 || Config::kOutputAlignment == 16,
                   "TMA takes matrices of rows aligned to 16 bytes");
 
+    // Stages of the ring that a tile takes, with C or without.
+    static JG_DEVICE u32 count_stages(bool with_c)
+    {
+        return kSteps * (kLoads - (with_c ? 0 : kLoadsOfC));
+    }
     // First row and column of a step of a team.
     static JG_DEVICE u32 row(const WorkTile &tile, u32 team, u32 step)
     {

@@ -5,9 +5,9 @@
 //
 // Applies alpha and the snippet in registers, in the accumulator's own layout; converts;
 // stores fragments to store tiles in shared memory (FragmentStore) and has them sent to D
-// (TmaStore). Vectors are read a store tile ahead. Called by all 128 threads of a warpgroup
-// that holds accumulators. Waits for accumulators, which `acc` gives back, and for buffers
-// of store tiles; signals nobody.
+// (TmaStore). Vectors are read a store tile ahead where registers allow it. Called by all
+// 128 threads of a warpgroup that holds accumulators. Waits for accumulators, which `acc`
+// gives back, and for buffers of store tiles; signals nobody.
 #pragma once
 #include <jg/common/math.cuh>
 #include <jg/common/work_tile.cuh>
@@ -38,6 +38,11 @@ class FragmentEpilogue {
     static constexpr u32 kAcross = kTransposed ? 1 : Partition::kCols / kTileCols;
     static constexpr u32 kDown =
         Partition::kRows / (kTransposed ? kTileRows : Partition::kStepRows);
+    // Vectors are read a store tile ahead, or where they are needed if the accumulators
+    // leave no registers for that.
+    static constexpr u32 kThreadAccumulators =
+        Partition::kRows * Partition::kCols / Partition::kTeamThreads;
+    static constexpr bool kReadsAhead = !Config::kPlain && kThreadAccumulators <= 128;
     static_assert(Epilogue::kHasFragments && !Config::kHasC,
                   "the plan chose fragments for what needs vectors");
     static_assert(kTransposed ? Partition::kRows % kTileRows == 0
@@ -47,8 +52,11 @@ class FragmentEpilogue {
                               : kTileRows == kTileWarps * Partition::kWarpRows,
                   "whole warps fill a store tile");
     static_assert(4 % kTileWarps == 0 && kGroups % 2 == 0, "of a warpgroup, in pairs");
-    using CoordT = FragmentCoord<kTransposed, kFragments, kGroups, Config::kWholeRows,
-                                 Config::kWholeCols, (Config::kGroups > 0)>;
+    template <u32 kGroupCount>
+    using Coord = FragmentCoord<kTransposed, kFragments, kGroupCount, Config::kWholeRows,
+                                Config::kWholeCols, (Config::kGroups > 0)>;
+    using CoordT = Coord<kGroups>;
+    using PairCoordT = Coord<2>;
     using Store = TmaStore<Config::kOutStages, kTileBytes, kTileWarps>;
 
   public:
@@ -56,7 +64,7 @@ class FragmentEpilogue {
     JG_DEVICE FragmentEpilogue(const Params &params, const ShapeT &, u8 *smem, u32 team)
         : alpha_(params.alpha.load()), team_(team),
           store_(smem + store_tile() * Config::kOutStages * kTileBytes, &params.maps[kMapD],
-                 1 + team + store_tile()),
+                 Partition::barrier(team) + store_tile()),
           fragments_(first_lane())
     {
     }
@@ -73,15 +81,15 @@ class FragmentEpilogue {
                        const Smem &, Consumer &, const WorkTile &tile)
     {
         constexpr u32 kStoreTiles = kDown * kAcross;
-        Inputs next;
-        if constexpr (!Config::kPlain) {
+        Inputs<CoordT> next;
+        if constexpr (kReadsAhead) {
             next.load(params, coord_of(shape, tile, 0));
         }
 #pragma unroll(Accumulators::kIndexed ? 1 : kStoreTiles)
         for (u32 i = 0; i < kStoreTiles; ++i) {
             const CoordT first = coord_of(shape, tile, i);
-            const Inputs inputs = next;
-            if constexpr (!Config::kPlain) {
+            const Inputs<CoordT> inputs = next;
+            if constexpr (kReadsAhead) {
                 if (i + 1 < kStoreTiles) {
                     next.load(params, coord_of(shape, tile, i + 1));
                 }
@@ -98,7 +106,7 @@ class FragmentEpilogue {
             const bool inside = (Config::kWholeRows || row < shape.m) &&
                                 (Config::kWholeCols || col < shape.n);
             if (inside) {
-                write_store_tile(shape, inputs, values, first);
+                write_store_tile(params, shape, inputs, values, first);
                 store(params, shape, row, col, tile.batch);
             }
         }
@@ -110,13 +118,14 @@ class FragmentEpilogue {
     }
 
   private:
-    // What a thread reads beside accumulators, for a store tile.
+    // What a thread reads beside accumulators, for the elements of a coordinate.
+    template <class Place>
     struct Inputs {
-        typename Epilogue::template Fragment<CoordT> operands;
-        typename Scales<Config>::template Fragment<CoordT> scales;
+        typename Epilogue::template Fragment<Place> operands;
+        typename Scales<Config>::template Fragment<Place> scales;
 
         template <class Params>
-        JG_DEVICE void load(const Params &params, const CoordT &coord)
+        JG_DEVICE void load(const Params &params, const Place &coord)
         {
             operands.load(params.operands, coord);
             scales.load(params, coord);
@@ -188,9 +197,10 @@ class FragmentEpilogue {
         }
     }
 
-    template <class ShapeT>
-    JG_DEVICE void write_store_tile(const ShapeT &shape, const Inputs &inputs,
-                                    const Values &acc, const CoordT &first)
+    template <class Params, class ShapeT>
+    JG_DEVICE void write_store_tile(const Params &params, const ShapeT &shape,
+                                    const Inputs<CoordT> &inputs, const Values &acc,
+                                    const CoordT &first)
     {
         const u32 buffer = ptx::shared_address(store_.acquire());
 #pragma unroll
@@ -201,8 +211,13 @@ class FragmentEpilogue {
                 f32 values[2][2][2];
                 if constexpr (Config::kPlain) {
                     multiply(acc, fragment, pair, values);
+                } else if constexpr (kReadsAhead) {
+                    compute(shape, inputs, acc, first, 2 * pair, fragment, pair, values);
                 } else {
-                    compute(shape, inputs, acc, first, fragment, pair, values);
+                    const PairCoordT place = pair_coord(first, pair);
+                    Inputs<PairCoordT> own;
+                    own.load(params, place);
+                    compute(shape, own, acc, place, 0, fragment, pair, values);
                 }
                 // Store: to shared memory.
                 fragments_.store(buffer, fragment, pair, values);
@@ -210,12 +225,21 @@ class FragmentEpilogue {
         }
     }
 
+    // Where two groups of columns of the accumulator begin.
+    static JG_DEVICE PairCoordT pair_coord(const CoordT &first, u32 pair)
+    {
+        return {first.row + (kTransposed ? 16 * pair : 0),
+                first.col + (kTransposed ? 0 : 16 * pair), first.batch, first.row_end,
+                first.col_end};
+    }
+
     // values[group][half][element] of 8 accumulators: two groups of 8 columns, of each two
-    // neighbouring elements of lanes that are 8 apart.
-    template <class ShapeT>
-    JG_DEVICE void compute(const ShapeT &shape, const Inputs &inputs, const Values &acc,
-                           const CoordT &first, u32 fragment, u32 pair,
-                           f32 (&values)[2][2][2]) const
+    // neighbouring elements of lanes that are 8 apart. `inputs` are those from `first` on,
+    // where the two are number `first_group` and the next.
+    template <class ShapeT, class Place>
+    JG_DEVICE void compute(const ShapeT &shape, const Inputs<Place> &inputs,
+                           const Values &acc, const Place &first, u32 first_group,
+                           u32 fragment, u32 pair, f32 (&values)[2][2][2]) const
     {
         using A = typename Config::A;
         const DElement<Config> d_element(alpha_);
@@ -223,7 +247,7 @@ class FragmentEpilogue {
         for (u32 i = 0; i < 8; ++i) {
             const u32 group = i / 4, half = i / 2 % 2, element = i % 2;
             const f32 bits = acc.acc[fragment][8 * pair + i];
-            const FragmentIndex at{fragment, half, 2 * pair + group, element};
+            const FragmentIndex at{fragment, half, first_group + group, element};
             const u32 row = first.row + (kTransposed ? at.column() : at.lane());
             const u32 col = first.col + (kTransposed ? at.lane() : at.column());
             f32 value = inputs.scales.factor(alpha_, at) * accumulator_value<A>(bits);

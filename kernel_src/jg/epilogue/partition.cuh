@@ -49,6 +49,11 @@ struct PartitionParts {
     {
         return kTeamWarps == 4 ? warp() : warp() % kTeamWarps;
     }
+    // The named barrier of team `team`, where its warps meet.
+    static JG_DEVICE u32 barrier(u32 team)
+    {
+        return 1 + team;
+    }
 };
 
 template <class Config, u32 kFragmentsOfWarp, u32 kWarpsOfTeam>

@@ -237,7 +237,7 @@ class ReducingTeam {
     }
     JG_DEVICE void sync() const
     {
-        ptx::named_barrier_sync(1 + team_, kThreads);
+        ptx::named_barrier_sync(Partition::barrier(team_), kThreads);
     }
 
     // ------------------------------------------------------------------------ the results

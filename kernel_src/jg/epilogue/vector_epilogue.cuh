@@ -124,8 +124,8 @@ class VectorEpilogue {
             __syncwarp();
 
             // Load the rest, compute, store: a vector at a time.
-            typename Load::template Reader<Smem, Consumer> reader(smem, ring, team_,
-                                                                  1 + team_, beta_ != 0.0f);
+            typename Load::template Reader<Smem, Consumer> reader(
+                smem, ring, team_, Partition::barrier(team_), beta_ != 0.0f);
             if constexpr (Epilogue::kReduces) {
                 team.enter_step(step);
             }

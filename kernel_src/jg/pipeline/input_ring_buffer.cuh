@@ -135,6 +135,12 @@ class InputConsumer {
         return HeldStages<InputConsumer>(*this);
     }
 
+    // The next `count` stages are for another.
+    JG_DEVICE void pass(u32 count)
+    {
+        state_.advance(count);
+    }
+
     // Blocks until the next stage is full, and takes nothing.
     JG_DEVICE void peek() const
     {

@@ -52,6 +52,11 @@ class RoleWork {
             return iterator_.next();
         }
     }
+    // The next item, for another: of no role's time.
+    JG_DEVICE WorkItem pass()
+    {
+        return iterator_.next();
+    }
     // From here on the same threads work on the item in another role.
     JG_DEVICE void enter(debug::Role role)
     {

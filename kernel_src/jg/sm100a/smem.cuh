@@ -4,6 +4,7 @@
 // more. Both CTAs of a pair have the same layout: the tensor core reads both at the same
 // offsets.
 #pragma once
+#include <jg/epilogue/epilogue_load_boxes.cuh>
 #include <jg/pipeline/input_ring_buffer.cuh>
 #include <jg/sm100a/epilogue_partition.cuh>
 #include <jg/sm100a/load_order.cuh>
@@ -13,15 +14,6 @@
 #include <jg/tile/scale_slots.cuh>
 
 namespace jg::sm100a {
-
-// Stages of the epilogue-load ring: one box of the whole step each.
-template <u32 kStages, u32 kBytes>
-struct EpilogueLoadBoxes {
-    u8 boxes[kStages][kBytes];
-};
-template <u32 kBytes>
-struct EpilogueLoadBoxes<0, kBytes> {
-};
 
 // More than half of what a multiprocessor has, asked for even where less is used: so no two
 // CTAs share one. Tensor memory is invisible to the choice of where CTAs run, and two

@@ -38,7 +38,8 @@ JG_DEVICE void gemm_kernel(const Params &params)
             ptx::give_registers_back<Roles::kThreadLoadRegisters>();
             kernel.load_by_threads();
         } else {
-            ptx::give_registers_back<Roles::kLoadRegisters>();
+            ptx::give_registers_back<Config::kPingpong ? Roles::kPingpongLoadRegisters
+                                                       : Roles::kLoadRegisters>();
             if (roles.is_load_warp() && ptx::elect_one()) {
                 kernel.load();
             }
@@ -47,11 +48,21 @@ JG_DEVICE void gemm_kernel(const Params &params)
                     kernel.load_scales();
                 }
             }
+            if constexpr (Kernel::kHasLoadRing) {
+                if (roles.is_epilogue_load_warp() && ptx::elect_one()) {
+                    kernel.load_for_epilogue();
+                }
+            }
         }
     } else {
-        ptx::take_registers<Config::kThreadLoads ? Roles::kMathRegistersBeside
-                                                 : Roles::kMathRegisters>();
-        kernel.multiply_and_write();
+        ptx::take_registers<Config::kPingpong      ? Roles::kPingpongMathRegisters
+                            : Config::kThreadLoads ? Roles::kMathRegistersBeside
+                                                   : Roles::kMathRegisters>();
+        if constexpr (Config::kPingpong) {
+            kernel.multiply_and_write_in_turn();
+        } else {
+            kernel.multiply_and_write();
+        }
     }
 }
 

@@ -12,6 +12,7 @@
 #include <jg/schedule/scheduler_for.cuh>
 #include <jg/sm90a/accumulators.cuh>
 #include <jg/sm90a/consumer_order.cuh>
+#include <jg/sm90a/consumer_turns.cuh>
 #include <jg/sm90a/mma_op.cuh>
 #include <jg/sm90a/roles.cuh>
 #include <jg/sm90a/smem.cuh>
@@ -25,16 +26,21 @@ struct KernelContext {
     using Cluster = ClusterShape<Config::kClusterM, Config::kClusterN, 1, kClusterParts>;
     using Scheduler = typename SchedulerFor<Config, Cluster>::Type;
     using SmemT = Smem<Config, Scheduler>;
-    using Signals = WarpgroupSignals<Roles::kConsumers, Cluster>;
+    using Partition = EpiloguePartition<Config>;
+    using Signals = WarpgroupSignals<Partition::kTeams, Cluster>;
     using Ring = InputRingBuffer<Config::kStages, InputTiles<Config>::kBytes, Signals,
                                  Config::kThreadLoads ? Roles::kLoadWarps : 1>;
     using ShapeT = Shape<Config, Params>;
     using Mma = MmaOp<Config, typename Ring::Consumer>;
-    static constexpr u32 kPassBarrier = 8; // and 9; those before are other modules'
+    // Two each; those before are other modules'.
+    static constexpr u32 kPassBarrier = 8, kMathTurns = 10, kWriteTurns = 12;
     static constexpr bool kScales = promotes_block_scales<Config>();
     using ScaleRingT = ScaleRing<Config, Roles::kMathWarps>;
+    static constexpr bool kHasLoadRing = SmemT::kHasLoadRing;
+    using OneCta = ClusterShape<1, 1>;
+    using LoadRing = InputRingBuffer<Config::kEpilogueLoadStages, SmemT::kEpilogueLoadBytes,
+                                     WarpgroupSignals<Partition::kTeams, OneCta>>;
     using Output = OutputFrame<Config>;
-    using Partition = EpiloguePartition<Config>;
     using EpilogueLoadT = EpilogueLoad<Config, Epilogue, Partition>;
     using EpilogueT = typename EpilogueFor<Config, Epilogue, Partition>::Type;
     using Partials = PartialSums<Config, Partition>;
@@ -80,6 +86,9 @@ struct KernelContext {
         }
         EpilogueT::prefetch_maps(params);
         Ring::init_barriers(smem.ring);
+        if constexpr (kHasLoadRing) {
+            LoadRing::init_barriers(smem.epilogue_load_ring);
+        }
         if constexpr (kScales) {
             ScaleRingT::init_barriers(smem.scales);
         }
@@ -105,13 +114,26 @@ struct KernelContext {
                 smem.input[stage.index].send(loader, stage.full, item, k, 1);
             }
             // Send what the epilogue reads, behind the last block of K.
-            if constexpr (EpilogueLoadT::kLoads > 0) {
+            if constexpr (EpilogueLoadT::kLoads > 0 && !kHasLoadRing) {
                 if (item.is_last_split) {
                     EpilogueLoadT::load(params, smem, tiles, Output::tile(item), with_c);
                 }
             }
         }
         finish_loading(tiles);
+    }
+
+    // Brings C and matrix operands through a ring of their own: one thread.
+    JG_DEVICE void load_for_epilogue() const
+    {
+        auto boxes = load_ring().producer();
+        const bool with_c = Config::kHasC && params.beta.load() != 0.0f;
+        RoleWork work(scheduler.load_iterator(), debug::Role::kEpilogueLoad);
+        while (work.has_work()) {
+            const auto item = work.next();
+            work.settle_at_stage(boxes, true);
+            EpilogueLoadT::load(params, smem, boxes, Output::tile(item), with_c);
+        }
     }
 
     // Brings scales of blocks of A and B: one warp.
@@ -164,6 +186,62 @@ struct KernelContext {
         if constexpr (kClusterParts > 1) {
             ClusterSumsT::leave(smem.sums, cluster.part, roles.math_warp());
         }
+    }
+
+    // Every other tile, from its accumulators to D: a math warpgroup. While it writes, the
+    // tensor core works for the other one, whose stages are behind its own in the rings.
+    JG_DEVICE void multiply_and_write_in_turn() const
+    {
+        static_assert(Config::kSplitK == 1 && !kScales && !Config::kThreadLoads,
+                      "the plan leaves tiles to both warpgroups there");
+        auto tiles = input.consumer();
+        auto boxes = load_ring().consumer();
+        auto scales = ScaleRingT::consumer(smem.scales);
+        ConsumerTurns<kMathTurns> math(roles.consumer());
+        ConsumerTurns<kWriteTurns> writes(roles.consumer());
+        EpilogueT epilogue(params, Output::shape(shape), smem.out[roles.consumer()][0], 0);
+        RoleWork work(scheduler.template warp_iterator<Advance::kDelayed>(),
+                      debug::Role::kMma, roles.consumer(), threadIdx.x % 128 == 0);
+        for (bool is_own = roles.consumer() == 0; work.has_work(); is_own = !is_own) {
+            if (!is_own) {
+                pass(tiles, boxes, work.pass());
+                continue;
+            }
+            const auto item = work.next();
+            const bool has_next = work.has_work();
+            // Add up the item's K.
+            math.wait();
+            work.settle_at_stage(tiles, item.k_blocks > 0);
+            typename Mma::Accumulators sums;
+            multiply(tiles, scales, item, sums);
+            math.pass_on(has_next);
+            // Write D.
+            work.enter(debug::Role::kEpilogue);
+            if constexpr (kHasLoadRing) {
+                writes.wait();
+                write_item(epilogue, sums, boxes, item);
+                writes.pass_on(has_next);
+            } else {
+                write_item(epilogue, sums, tiles, item);
+            }
+        }
+        epilogue.drain();
+    }
+
+    // Leaves an item's stages to the other warpgroup.
+    template <class Boxes>
+    JG_DEVICE void pass(typename Ring::Consumer &tiles, Boxes &boxes,
+                        const WorkItem &item) const
+    {
+        tiles.pass(item.k_blocks);
+        if constexpr (kHasLoadRing) {
+            boxes.pass(EpilogueLoadT::count_stages(params.beta.load() != 0.0f));
+        }
+    }
+
+    JG_DEVICE LoadRing load_ring() const
+    {
+        return LoadRing(smem.epilogue_load_ring, OneCta(0));
     }
 
     // Fills a stage with each of an item's blocks of K, and beside it a slot with its
@@ -235,8 +313,9 @@ struct KernelContext {
     }
 
     // Of an item's accumulators: to D, where all of K is in them or comes to them.
+    template <class Boxes>
     JG_DEVICE void write_item(EpilogueT &epilogue, typename Mma::Accumulators &sums,
-                              typename Ring::Consumer &tiles, const WorkItem &item) const
+                              Boxes &boxes, const WorkItem &item) const
     {
         if constexpr (Config::kSplitK > 1) {
             if (!add_parts(sums, item)) {
@@ -244,7 +323,7 @@ struct KernelContext {
             }
         }
         const Accumulators acc(sums);
-        epilogue.run(params, Output::shape(shape, item), acc, smem, tiles,
+        epilogue.run(params, Output::shape(shape, item), acc, smem, boxes,
                      Output::tile(item));
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Who does what: warpgroup 0 loads, warpgroups 1 and 2 multiply and write.
+// Who does what: warpgroup 0 loads, warpgroups 1 and 2 multiply and write, halves of a tile
+// or, with Config::kPingpong, a tile each in turn.
 #pragma once
 #include <jg/ptx/address.cuh>
 #include <jg/ptx/cluster.cuh>
@@ -15,6 +16,8 @@ struct Roles {
     // themselves need more than the one that starts copies.
     static constexpr u32 kLoadRegisters = 40;
     static constexpr u32 kMathRegisters = 232;
+    static constexpr u32 kPingpongLoadRegisters = 24;
+    static constexpr u32 kPingpongMathRegisters = 240; // a whole tile's accumulators
     static constexpr u32 kThreadLoadRegisters = 72;
     static constexpr u32 kMathRegistersBeside = 216;
 
@@ -32,6 +35,11 @@ struct Roles {
     JG_DEVICE bool is_scale_warp() const
     {
         return warp == 1;
+    }
+    // Where C and matrix operands have a ring of their own.
+    JG_DEVICE bool is_epilogue_load_warp() const
+    {
+        return warp == 2;
     }
     // Of a math warp: its number among them, and its warpgroup's, 0 or 1.
     JG_DEVICE u32 math_warp() const

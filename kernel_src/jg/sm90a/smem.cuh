@@ -4,7 +4,9 @@
 // more.
 #pragma once
 #include <jg/epilogue/cluster_sums_storage.cuh>
+#include <jg/epilogue/epilogue_load_boxes.cuh>
 #include <jg/pipeline/input_ring_buffer.cuh>
+#include <jg/sm90a/epilogue_partition.cuh>
 #include <jg/sm90a/roles.cuh>
 #include <jg/tile/input_tiles.cuh>
 #include <jg/tile/scale_slots.cuh>
@@ -13,22 +15,35 @@ namespace jg::sm90a {
 
 template <class Config, class Scheduler>
 struct alignas(1024) Smem {
+    using Partition = EpiloguePartition<Config>;
+    // C and matrix operands have a ring of their own, or take stages of the input tiles'.
+    static constexpr bool kHasLoadRing = Config::kEpilogueLoadStages > 0;
+    static constexpr u32 kEpilogueLoadBytes =
+        kHasLoadRing ? Partition::kTeams * Partition::kStepRows * 128
+                     : InputTiles<Config>::B::kBlockBytes;
+
     InputTiles<Config> input[Config::kStages];
-    u8 out[2][Config::kOutStages][8192];
+    u8 out[Roles::kConsumers][Config::kOutStages][8192];
+    EpilogueLoadBoxes<Config::kEpilogueLoadStages, kEpilogueLoadBytes> epilogue_loads;
     RingBarriers<Config::kStages> ring;
+    RingBarriers<Config::kEpilogueLoadStages> epilogue_load_ring;
     ScaleSlots<Config> scales;
     typename Scheduler::Storage scheduler;
     ClusterSumsStorage<Config, Roles::kMathWarps> sums;
 
-    // Where a stage holds an epilogue load instead: one box per warpgroup.
-    static constexpr u32 kEpilogueLoadBytes = InputTiles<Config>::B::kBlockBytes;
+    // Of a stage: a box for each team.
     JG_DEVICE u8 *epilogue_load_boxes(u32 stage)
     {
-        return input[stage].b[0];
+        return const_cast<u8 *>(
+            static_cast<const Smem *>(this)->epilogue_load_boxes(stage));
     }
     JG_DEVICE const u8 *epilogue_load_boxes(u32 stage) const
     {
-        return input[stage].b[0];
+        if constexpr (kHasLoadRing) {
+            return epilogue_loads.boxes[stage];
+        } else {
+            return input[stage].b[0];
+        }
     }
 };
 

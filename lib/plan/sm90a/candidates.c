@@ -7,16 +7,22 @@
 bool jg_sm90a_candidate(const struct jg_problem *problem, int index,
                         struct jg_config *ret_config)
 {
-    if (index < 0 || index >= JG_SM90A_TILES * JG_SM90A_CLUSTERS) {
+    const int tiles = JG_SM90A_TILES + JG_SM90A_PINGPONG_TILES;
+    if (index < 0 || index >= tiles * JG_SM90A_CLUSTERS) {
         return false;
     }
-    const struct jg_sm90a_pair *tile = &jg_sm90a_tiles[index / JG_SM90A_CLUSTERS];
+    const int number = index / JG_SM90A_CLUSTERS;
+    const bool pingpong = number >= JG_SM90A_TILES;
+    const struct jg_sm90a_pair *tile =
+        pingpong ? &jg_sm90a_pingpong_tiles[number - JG_SM90A_TILES]
+                 : &jg_sm90a_tiles[number];
     const struct jg_sm90a_pair *cluster = &jg_sm90a_clusters[index % JG_SM90A_CLUSTERS];
     *ret_config =
         (struct jg_config){.kernel = JG_KERNEL_GEMM,
                            .layout = {.tile_m = tile->m,
                                       .tile_n = tile->n,
                                       .cta_group = 1,
+                                      .pingpong = pingpong,
                                       .cluster_m = cluster->m,
                                       .cluster_n = cluster->n,
                                       .swap_ab = jg_problem_is_column_major(problem)}};

@@ -33,6 +33,7 @@
 #define L2_BYTES_CLK_GROUPS 28.0
 #define EPILOGUE_ELEMS_CLK  32.0
 #define EPILOGUE_BYTES_CLK  40.0
+#define LONG_CALL_ELEMS_CLK 11.0
 #define LOAD_LATENCY_CLK    1200.0
 #define FILL_CLK            1500.0
 #define LAUNCH_US           3.0
@@ -55,6 +56,16 @@
 #define CLUSTER_SUMS_BYTES_CLK 10.0
 #define CLUSTER_HAND_ON_CLK    800.0
 #define CLUSTER_HAND_ONS       3
+
+/* Where warpgroups take tiles in turn: clocks of an epilogue of one for those of one that
+ * both share, and the part of these that shows beside the other's products. 73 runs
+ * (2026-11-24-h200-pingpong.txt). */
+#define PINGPONG_EPILOGUE 1.5
+#define PINGPONG_SHOWN    0.3
+/* The part of an epilogue that shows however many stages one warpgroup leads, and the lead
+ * of the tiles of which it is known that it hides the rest, 128x192 and larger. */
+#define LEAD_SHOWN     0.4
+#define LEAST_LEAD_CLK 1500.0
 
 static double input_bytes_of(const struct jg_product *product)
 {
@@ -115,12 +126,18 @@ static double count_block_clk(const struct jg_trial *trial)
                      jg_thread_loads_clk(&trial->product, (tile_m + tile_n) * row_bytes));
 }
 
+static int count_long_calls(const struct jg_problem *problem)
+{
+    return problem->epilogue != NULL ? (int)problem->epilogue->long_calls : 0;
+}
+
 static double count_epilogue_clk(const struct jg_trial *trial)
 {
     const double tile_m = trial->config.layout.tile_m;
     const double tile_n = trial->config.layout.tile_n;
     return tile_m * tile_n *
-           (1.0 / EPILOGUE_ELEMS_CLK + jg_output_clk(trial->problem, EPILOGUE_BYTES_CLK));
+           (1.0 / EPILOGUE_ELEMS_CLK + jg_output_clk(trial->problem, EPILOGUE_BYTES_CLK) +
+            count_long_calls(trial->problem) / LONG_CALL_ELEMS_CLK);
 }
 
 /* Each CTA reads its share of all parts, the leader then those of all CTAs. */
@@ -133,18 +150,45 @@ static double count_cluster_sums_clk(const struct jg_trial *trial)
            2.0 * jg_split_cost_of(trial).sums_bytes / CLUSTER_SUMS_BYTES_CLK;
 }
 
+/* What one warpgroup has left to multiply when the other is done with a tile. The stages
+ * that are held back for it are not filled meanwhile: a lead that is no longer than a load
+ * gains nothing. What it hides is known of fragments. */
+static double count_lead_clk(const struct jg_trial *trial)
+{
+    const double lead_clk =
+        trial->derived.lead_stages * count_mma_clk(trial) / JG_SM90A_CONSUMERS;
+    const bool has_fragments = trial->derived.output.epilogue == JG_EPILOGUE_FRAGMENTS;
+    return has_fragments && lead_clk >= LEAST_LEAD_CLK ? lead_clk : 0.0;
+}
+
+/* A tile, from the first block of K to the end of its epilogue. Of two warpgroups that take
+ * tiles in turn, one writes while the other has the tensor core: each has two tiles' time
+ * for both. Of two that share a tile, one has products left for so many stages. */
+static double count_tile_clk(const struct jg_trial *trial)
+{
+    const double block_clk = count_block_clk(trial);
+    const double blocks_clk = (double)jg_split_blocks(trial) * block_clk;
+    const double epilogue_clk = count_epilogue_clk(trial);
+    if (trial->config.layout.pingpong != 0) {
+        return jg_larger(blocks_clk,
+                         (blocks_clk + PINGPONG_EPILOGUE * epilogue_clk) / 2.0) +
+               PINGPONG_SHOWN * epilogue_clk;
+    }
+    return blocks_clk + count_cluster_sums_clk(trial) +
+           jg_larger(epilogue_clk - count_lead_clk(trial), LEAD_SHOWN * epilogue_clk);
+}
+
 static double predict_kernel_us(const struct jg_trial *trial)
 {
     const struct jg_derived *derived = &trial->derived;
     const int split_k = trial->config.launch.split_k;
-    const double k_blocks = (double)jg_split_blocks(trial);
     const double rounds = (double)jg_ceil_div(derived->tiles * split_k, derived->busy_ctas);
+    const bool pingpong = trial->config.layout.pingpong != 0;
+    const double last_clk = pingpong ? PINGPONG_EPILOGUE * count_epilogue_clk(trial) : 0.0;
     const struct jg_split_cost split = jg_split_cost_of(trial);
     const bool meets = jg_cluster_ctas(&trial->config) > 1;
     const double fixed_clk = FILL_CLK + (meets ? CLUSTER_CLK : 0.0);
-    return (rounds * (k_blocks * count_block_clk(trial) + count_cluster_sums_clk(trial) +
-                      count_epilogue_clk(trial)) +
-            fixed_clk +
+    return (rounds * count_tile_clk(trial) + last_clk + fixed_clk +
             split.steps * (HAND_ON_CLK + 2.0 * split.sums_bytes / SUMS_BYTES_CLK)) /
            CLOCK_HZ * 1e6;
 }

@@ -21,12 +21,16 @@ enum {
     COPY_ALIGNMENT = 4,  /* bytes, of a cp.async at least */
     MIN_STAGES = 2,
     MAX_STAGES = 8,
-    MAX_PROMOTED_COLUMNS = 192, /* of a warpgroup with a second set of accumulators */
-    MAX_SCALED_TILE = 128       /* rows and columns, where these have scales of their own */
+    LOAD_STAGES = 4,
+    MAX_BUSY_ACCUMULATORS = 128, /* of a thread */
+    MAX_PROMOTED_COLUMNS = 192,  /* of a warpgroup with a second set of accumulators */
+    MAX_SCALED_TILE = 128 /* rows and columns, where these have scales of their own */
 };
 
 const struct jg_sm90a_pair jg_sm90a_tiles[JG_SM90A_TILES] = {
     {128, 256}, {256, 128}, {128, 192}, {128, 128}, {64, 256}, {64, 128}};
+const struct jg_sm90a_pair jg_sm90a_pingpong_tiles[JG_SM90A_PINGPONG_TILES] = {
+    {128, 192}, {128, 128}, {64, 256}};
 const struct jg_sm90a_pair jg_sm90a_clusters[JG_SM90A_CLUSTERS] = {{2, 1}, {1, 2}, {1, 1}};
 
 /* Threads that load by cp.async hand a stage on when the copies of the next are issued
@@ -53,12 +57,18 @@ static int rows_of_d(const struct jg_trial *trial)
     return trial->config.layout.tile_m / jg_product_gate_rows(&trial->product);
 }
 
+/* Does each warpgroup have half of a tile's columns? */
+static bool halves_columns(const struct jg_trial *trial)
+{
+    return trial->config.layout.pingpong == 0 && rows_of_d(trial) < 128;
+}
+
 /* Of one multiplication. A warpgroup has half of the rows that D has of the tile, or half
- * of its columns where those are only 64. */
+ * of its columns where those are only 64; or all of it. */
 static int columns_of_warpgroup(const struct jg_trial *trial)
 {
     const int tile_n = trial->config.layout.tile_n;
-    return rows_of_d(trial) >= 128 ? tile_n : tile_n / JG_SM90A_CONSUMERS;
+    return halves_columns(trial) ? tile_n / JG_SM90A_CONSUMERS : tile_n;
 }
 
 /* Of D: two of the product's make one where its B has the pairs of a gated D. */
@@ -70,7 +80,18 @@ static int columns_of_d(const struct jg_trial *trial)
 struct jg_team_columns jg_sm90a_team_columns(const struct jg_trial *trial)
 {
     return (struct jg_team_columns){.count = columns_of_d(trial),
-                                    .shared = trial->config.layout.tile_m < 128};
+                                    .shared = halves_columns(trial)};
+}
+
+/* Of the ring that brings C and matrix operands to warpgroups that take tiles in turn: in
+ * the ring of the input tiles these would lie in the way of the other's tile. 0: there is
+ * none to bring, or a step takes more than there are. */
+static int count_load_stages(const struct jg_trial *trial)
+{
+    const int step = jg_output_loads(trial->problem);
+    return trial->config.layout.pingpong != 0 && step > 0 && step <= LOAD_STAGES
+               ? LOAD_STAGES
+               : 0;
 }
 
 struct jg_smem jg_sm90a_smem(const struct jg_trial *trial)
@@ -79,12 +100,14 @@ struct jg_smem jg_sm90a_smem(const struct jg_trial *trial)
     const int64_t rows = config->layout.tile_m + config->layout.tile_n;
     return (struct jg_smem){.stage_blocks = 1,
                             .stage_bytes = rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES,
-                            .other_bytes = (int64_t)JG_SM90A_CONSUMERS *
-                                               config->storage.out_stages * OUTPUT_ROWS *
-                                               JG_ROW_BYTES +
-                                           jg_scale_ring_of(&trial->product, config).bytes +
-                                           jg_cluster_sums_bytes(config, MATH_WARPS) +
-                                           jg_groups_smem_bytes(trial->problem)};
+                            .other_bytes =
+                                (int64_t)JG_SM90A_CONSUMERS * config->storage.out_stages *
+                                    OUTPUT_ROWS * JG_ROW_BYTES +
+                                (int64_t)count_load_stages(trial) *
+                                    (OUTPUT_ROWS * JG_ROW_BYTES + JG_RING_BARRIER_BYTES) +
+                                jg_scale_ring_of(&trial->product, config).bytes +
+                                jg_cluster_sums_bytes(config, MATH_WARPS) +
+                                jg_groups_smem_bytes(trial->problem)};
 }
 
 /* Boxes of the tensor maps. With a cluster each CTA loads its share and sends it to the
@@ -160,15 +183,68 @@ static bool check_column_scales(struct jg_trial *trial)
         MAX_SCALED_TILE);
 }
 
+/* What one warpgroup has to itself of a tile, another cannot help with: parts of K are
+ * added up by both, a warpgroup waits for the tensor core while it adds promoted sums, and
+ * threads that load are held back by the first tile's end. */
+static bool check_pingpong(struct jg_trial *trial)
+{
+    const char *why = NULL;
+    if (trial->config.layout.pingpong == 0) {
+        return true;
+    }
+    if (jg_sm90a_promotes(&trial->product)) {
+        why = "sums of 8-bit floats, which are added up in registers while the tensor core "
+              "works for the other warpgroup";
+    } else if (jg_loads_by_threads(&trial->product)) {
+        why = "A and B that threads load";
+    } else if (trial->config.launch.split_k > 1) {
+        why = "split_k of more than 1";
+    }
+    return why == NULL ||
+           jg_trial_reject(trial, "pingpong=1: there is no kernel for %s", why);
+}
+
+/* Registers for an epilogue by vectors, which were seen to spill with more than one matrix
+ * of 16 bits, beside so many accumulators of a thread. */
+static bool check_accumulators(struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const struct jg_epilogue *epilogue = trial->problem->epilogue;
+    const bool is_wide = layout->pingpong != 0 &&
+                         layout->tile_m * layout->tile_n > MAX_BUSY_ACCUMULATORS * 128;
+    int weight = jg_dtype_bits(trial->problem->c.dtype) / 16 +
+                 2 * (trial->product.a.scale.kind == JIT_GEMM_SCALE_VECTOR) +
+                 2 * (trial->product.b.scale.kind == JIT_GEMM_SCALE_VECTOR);
+    for (uint32_t i = 0; epilogue != NULL && i < epilogue->operand_count; i++) {
+        const struct jg_operand *operand = &epilogue->operands[i];
+        const bool is_input = operand->role == JIT_GEMM_OPERAND_INPUT;
+        weight += operand->kind == JIT_GEMM_OPERAND_MATRIX
+                      ? (is_input ? (jg_dtype_bits(operand->dtype) + 15) / 16 : 2)
+                      : (is_input ? 0 : 2);
+    }
+    if (!is_wide || (weight <= 1 && (epilogue == NULL || !epilogue->is_random))) {
+        return true;
+    }
+    return jg_trial_reject(
+        trial,
+        "tile=%dx%d pingpong=1: beside its accumulators sm_90a has registers for one matrix "
+        "of 16 bits, no outputs, no scale=vector and no `uniform`; tile=128x128 has more",
+        layout->tile_m, layout->tile_n);
+}
+
 static bool check_tile(struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
     const char *dtype = jg_dtype_name(trial->product.a.dtype);
-    if (!has_pair(jg_sm90a_tiles, JG_SM90A_TILES, layout->tile_m, layout->tile_n)) {
+    const bool pingpong = layout->pingpong != 0;
+    const struct jg_sm90a_pair *tiles = pingpong ? jg_sm90a_pingpong_tiles : jg_sm90a_tiles;
+    const int count = pingpong ? JG_SM90A_PINGPONG_TILES : JG_SM90A_TILES;
+    if (!has_pair(tiles, count, layout->tile_m, layout->tile_n)) {
         char list[96];
-        list_pairs(jg_sm90a_tiles, JG_SM90A_TILES, list, sizeof(list));
-        return jg_trial_reject(trial, "tile=%dx%d is none of the tiles of sm_90a: %s",
-                               layout->tile_m, layout->tile_n, list);
+        list_pairs(tiles, count, list, sizeof(list));
+        return jg_trial_reject(trial, "tile=%dx%d%s is none of the tiles of sm_90a: %s",
+                               layout->tile_m, layout->tile_n,
+                               pingpong ? " pingpong=1" : "", list);
     }
     if (layout->tile_k != jg_tile_k(&trial->product)) {
         return jg_trial_reject(
@@ -183,7 +259,7 @@ static bool check_tile(struct jg_trial *trial)
             "sm_90a has room up to %d columns of a warpgroup",
             layout->tile_m, layout->tile_n, dtype, MAX_PROMOTED_COLUMNS);
     }
-    return check_column_scales(trial);
+    return check_column_scales(trial) && check_accumulators(trial);
 }
 
 /* Each half of a warpgroup's columns has an accumulator of a gated D; or each half of the
@@ -256,21 +332,25 @@ static int count_fraction_bits(const struct jg_trial *trial)
 /* A warpgroup has steps of 64 rows, and all columns of its rows unless those are halved. */
 static struct jg_partial_results count_parts(const struct jg_trial *trial)
 {
+    const bool pingpong = trial->config.layout.pingpong != 0;
     return (struct jg_partial_results){.row = trial->config.layout.tile_n /
                                               columns_of_warpgroup(trial),
                                        .column = rows_of_d(trial) / OUTPUT_ROWS,
-                                       .tensor = MATH_WARPS};
+                                       .tensor = pingpong ? WARPGROUP_WARPS : MATH_WARPS};
 }
 
-/* C and matrix operands come through the ring of input tiles; through one that threads
- * fill, nothing else comes. */
+/* C and matrix operands come through the ring of input tiles, or one of their own; through
+ * one that threads fill, nothing else comes. */
 static struct jg_output choose_output(const struct jg_trial *trial)
 {
-    const struct jg_output_facts facts = {
-        .columns = columns_of_d(trial),
-        .ring_stages =
-            jg_loads_by_threads(&trial->product) ? 0 : trial->config.pipeline.stages,
-        .parts = count_parts(trial)};
+    const bool pingpong = trial->config.layout.pingpong != 0;
+    const int input_stages =
+        jg_loads_by_threads(&trial->product) ? 0 : trial->config.pipeline.stages;
+    const struct jg_output_facts facts = {.columns = columns_of_d(trial),
+                                          .ring_stages = pingpong ? count_load_stages(trial)
+                                                                  : input_stages,
+                                          .own_ring = pingpong,
+                                          .parts = count_parts(trial)};
     return jg_output_choose(trial, &facts);
 }
 
@@ -279,7 +359,7 @@ static struct jg_output choose_output(const struct jg_trial *trial)
  * for the tensor core while the first writes D: all of the ring's but the one in flight.
  * bench/results/README.md has what that brings and costs. None
  * - where a CTA has one tile: its end would only come later; or tiles shorter than the
- * ring;
+ * ring; or where each has tiles of its own;
  * - where sums are promoted: there one adds while the tensor core works for the other;
  * - where C or a matrix comes through the ring: behind the stages that are held back;
  * - where threads load: they hand a stage on when they have filled the next one.
@@ -290,10 +370,10 @@ static int choose_lead_stages(const struct jg_trial *trial)
     const int stages = trial->config.pipeline.stages;
     const bool has_one_tile =
         derived->waves <= 1.0 || trial->config.launch.scheduler == JG_SCHEDULER_SINGLE;
-    const bool ends_together = has_one_tile || jg_split_blocks(trial) < stages ||
-                               jg_sm90a_promotes(&trial->product) ||
-                               derived->output.loads_per_step > 0 ||
-                               jg_loads_by_threads(&trial->product);
+    const bool ends_together =
+        has_one_tile || trial->config.layout.pingpong != 0 ||
+        jg_split_blocks(trial) < stages || jg_sm90a_promotes(&trial->product) ||
+        derived->output.loads_per_step > 0 || jg_loads_by_threads(&trial->product);
     return ends_together ? 0 : stages - 1;
 }
 
@@ -301,9 +381,10 @@ bool jg_sm90a_derive(struct jg_trial *trial)
 {
     const struct jg_team_columns columns = jg_sm90a_team_columns(trial);
     /* Cheapest first. */
-    if (!check_tile(trial) || !check_gate(trial) || !check_cluster(trial) ||
-        !jg_split_check(trial) || !jg_groups_check(trial) || !jg_repack_check(trial) ||
-        !check_stages(trial) || !jg_out_stages_check(trial, &columns)) {
+    if (!check_pingpong(trial) || !check_tile(trial) || !check_gate(trial) ||
+        !check_cluster(trial) || !jg_split_check(trial) || !jg_groups_check(trial) ||
+        !jg_repack_check(trial) || !check_stages(trial) ||
+        !jg_out_stages_check(trial, &columns)) {
         return false;
     }
     const struct jg_smem smem = jg_sm90a_smem(trial);

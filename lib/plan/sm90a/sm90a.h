@@ -9,7 +9,12 @@
 
 #include "plan/smem.h"
 
-enum { JG_SM90A_CONSUMERS = 2, JG_SM90A_TILES = 6, JG_SM90A_CLUSTERS = 3 };
+enum {
+    JG_SM90A_CONSUMERS = 2,
+    JG_SM90A_TILES = 6,
+    JG_SM90A_PINGPONG_TILES = 3,
+    JG_SM90A_CLUSTERS = 3
+};
 
 struct jg_sm90a_pair {
     int m, n;
@@ -17,6 +22,8 @@ struct jg_sm90a_pair {
 
 /* What the kernel has, in order of preference between candidates of equal cost. */
 extern const struct jg_sm90a_pair jg_sm90a_tiles[JG_SM90A_TILES];
+/* The same where a warpgroup has the whole tile: its accumulators are registers. */
+extern const struct jg_sm90a_pair jg_sm90a_pingpong_tiles[JG_SM90A_PINGPONG_TILES];
 extern const struct jg_sm90a_pair jg_sm90a_clusters[JG_SM90A_CLUSTERS];
 
 /* How many stages its ring may have. */

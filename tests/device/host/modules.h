@@ -89,7 +89,7 @@ struct AnyConfig {
     static constexpr bool kGated = false, kGateInA = false, kGateHalves = false;
     static constexpr u32 kGateColumns = 0;
     static constexpr bool kRasterAlongM = true, kSplitSerial = true, kThreadLoads = false;
-    static constexpr bool kSplitInCluster = false;
+    static constexpr bool kSplitInCluster = false, kPingpong = false;
     static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kStatic;
 };
 
@@ -142,6 +142,12 @@ struct OutputConfig : AnyConfig {
     static constexpr bool kTransposed = kIsTransposed;
     static constexpr u32 kStoreTileRows = kStoreRows;
     static constexpr u32 kStoreTileSwizzleBytes = kStoreBytes;
+};
+
+/* The same where each warpgroup of sm_90a has all of its tiles. */
+template <class Config>
+struct PingpongConfig : Config {
+    static constexpr bool kPingpong = true;
 };
 
 /* The same with shared memory for so many store tiles of each team that fills them. */

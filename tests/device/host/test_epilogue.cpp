@@ -55,6 +55,9 @@ void check_outputs_sm90a()
     Check<OutputSm90a<OutputConfig<T, 128, 192, 1, false, 64>>>::run();
     Check<OutputSm90a<OutputConfig<T, 128, 256, 1, false, 64>>>::run();
     Check<OutputSm90a<OutputConfig<T, 256, 128, 1, false, 64>>>::run();
+    Check<OutputSm90a<PingpongConfig<OutputConfig<T, 64, 256, 1, false, 64>>>>::run();
+    Check<OutputSm90a<PingpongConfig<OutputConfig<T, 128, 128, 1, false, 64>>>>::run();
+    Check<OutputSm90a<PingpongConfig<OutputConfig<T, 128, 192, 1, false, 64>>>>::run();
 }
 // Store tiles as wide as a swizzle may be, if that divides the tile (the plan's rule).
 constexpr u32 width_of_store_tile(u32 columns, u32 element_bytes)
