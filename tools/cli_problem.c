@@ -27,6 +27,7 @@ static const char problem_format[] =
     "                            first rows of each of a batch, or stacked in blocks of 128\n"
     "                            whose rows name their group; or K in groups, each with a\n"
     "                            D of its own; offsets\n"
+    "  group_rest=untouched|zero rows of D of no group; untouched\n"
     "  b=TYPE                    as A; e4m3 and e5m2 mix, with mx e2m1 too. A and B have\n"
     "                            %s\n"
     "  c=TYPE d=TYPE             no C, and D as A (f32 for tf32, s32 for s8). Both have\n"

@@ -232,6 +232,7 @@ int run_groups_read(const jit_gemm_problem *problem, const char *list, int64_t *
     }
     *ret_groups = (struct run_groups){
         .by = problem->group_by,
+        .rest = problem->group_rest,
         .count = problem->batch.size,
         .number_count = problem->batch.size,
         .numbers = cli_alloc((size_t)problem->batch.size * sizeof(*ret_groups->numbers))};
@@ -349,9 +350,24 @@ void run_groups_poison_rest(const struct run_groups *groups,
     }
 }
 
-bool run_groups_clear_rest(const struct run_groups *groups, const char *name,
+/* All bits, of an element of a byte or more. */
+static bool is_zero(jit_gemm_dtype dtype, const void *data, int64_t place)
+{
+    const char *bytes = (const char *)data + element_bytes(dtype, (size_t)place);
+
+    for (size_t i = 0; i < element_size(dtype); i++) {
+        if (bytes[i] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool run_groups_clear_rest(const struct run_groups *groups, bool is_d, const char *name,
                            const struct element_view *view, void *data)
 {
+    const bool is_cleared = is_d && groups->rest == JIT_GEMM_GROUP_REST_ZERO;
+
     for (int64_t at = 0; at < view->batch * view->rows; at++) {
         const int64_t batch = at / view->rows, row = at % view->rows;
         const int64_t start = batch * view->batch_stride + row * view->ld;
@@ -359,13 +375,16 @@ bool run_groups_clear_rest(const struct run_groups *groups, const char *name,
             continue;
         }
         for (int64_t column = 0; column < view->columns; column++) {
-            if (!element_is_poison(view->dtype, data, (size_t)(start + column))) {
+            const int64_t place = start + column;
+            if (is_cleared ? !is_zero(view->dtype, data, place)
+                           : !element_is_poison(view->dtype, data, (size_t)place)) {
                 cli_error("%s: row %" PRId64 " of batch %" PRId64
-                          " belongs to no group and was written, at column %" PRId64,
-                          name, row, batch, column);
+                          " belongs to no group and %s, at column %" PRId64,
+                          name, row, batch, is_cleared ? "is not 0" : "was written",
+                          column);
                 return false;
             }
-            element_store(view->dtype, data, (size_t)(start + column), 0);
+            element_store(view->dtype, data, (size_t)place, 0);
         }
     }
     return true;

@@ -12,6 +12,7 @@
 /* Zeroed: no groups. */
 struct run_groups {
     jit_gemm_group_by by;
+    jit_gemm_group_rest rest; /* of D's rows of no group */
     int64_t count;
     int32_t *numbers;     /* as the launch gets them */
     int64_t number_count; /* one per group, or per row */
@@ -58,9 +59,10 @@ void run_groups_poison_rest(const struct run_groups *groups,
                             const struct element_view *view, bool is_k, bool by_columns,
                             void *data);
 
-/* Are rows of no group still poison, in what a launch wrote? Then they are made 0 in it,
- * and so comparable; false if not, after an error about `name`. */
-bool run_groups_clear_rest(const struct run_groups *groups, const char *name,
+/* Are rows of no group still poison, in what a launch wrote, or 0 as the problem asks for
+ * them in D? They are made 0 and so comparable; false if not, after an error about `name`.
+ */
+bool run_groups_clear_rest(const struct run_groups *groups, bool is_d, const char *name,
                            const struct element_view *view, void *data);
 
 /* Of each row of the view the row of its scales in 128x4, or -1 where it belongs to no

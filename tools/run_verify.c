@@ -104,15 +104,17 @@ static void tell(const char *name, const struct compare_report *report, bool is_
     }
 }
 
-/* Makes rows of no group comparable; false if they were written. */
+/* Makes rows of no group comparable; false if they are not what they should be. */
 static bool clear_rest(const struct run_launch *launch, const struct pair *pair,
                        void *out_data, void *ref_data)
 {
     const struct run_groups *groups = &launch->inputs.groups;
+    const bool is_d = pair->out == &launch->results.d;
 
     return groups->count == 0 ||
-           (run_groups_clear_rest(groups, pair->name, &pair->out->view, out_data) &&
-            run_groups_clear_rest(groups, "the reference", &pair->ref->view, ref_data));
+           (run_groups_clear_rest(groups, is_d, pair->name, &pair->out->view, out_data) &&
+            run_groups_clear_rest(groups, is_d, "the reference", &pair->ref->view,
+                                  ref_data));
 }
 
 static int compare_result(const struct run_launch *launch, const struct pair *pair,

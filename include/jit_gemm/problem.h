@@ -142,8 +142,8 @@ typedef enum jit_gemm_group_by {
     JIT_GEMM_GROUP_BY_COUNTS = 2,
     /** A, C, D, matrix operands, column vectors and scales of rows are stacked, M rows in
      * blocks of 128, the last one shorter if M is. A number for each row is the index of
-     * its group; only that of a block's first row is read, and is the whole block's. A
-     * block whose index is no group's, such as -1, is neither read nor written. */
+     * its group; only that of a block's first row is read, and is the whole block's. The
+     * index of a block of none is no group's, such as -1. */
     JIT_GEMM_GROUP_BY_ROWS = 3,
     /** Groups divide K, as the gradients of weights do: A and B lie one after the other
      * along K, which counts that of all groups; each group has a C and a D of M x N, as a
@@ -152,6 +152,18 @@ typedef enum jit_gemm_group_by {
      * and B are MN-major, or have `alignment` of one element. */
     JIT_GEMM_GROUP_BY_K_OFFSETS = 4
 } jit_gemm_group_by;
+
+/** With groups of rows, what becomes of rows of D that belong to no group: with offsets
+ * those from the last number on, with counts those of each group's D from its number on,
+ * with rows the blocks whose index is no group's. */
+typedef enum jit_gemm_group_rest {
+    JIT_GEMM_GROUP_REST_UNTOUCHED = 0, /**< They are not written. */
+    /** The launch makes them 0, whatever the snippet says, without reading anything for
+     * them: of D, not of matrices that the epilogue writes besides. With offsets that fall
+     * somewhere, rows from the last number on may be a group's too: then they hold either.
+     */
+    JIT_GEMM_GROUP_REST_ZERO = 1
+} jit_gemm_group_rest;
 
 /** Whether a size is compiled into the kernel. */
 typedef enum jit_gemm_dim_mode {
@@ -218,11 +230,11 @@ typedef struct jit_gemm_problem {
                                  give to each other after the launch is not counted. */
     int32_t no_local_memory;  /**< Not 0: a kernel with local memory, as spills need it, is
                                  ::JIT_GEMM_ERR_BUDGET (::jit_gemm_info.spill_bytes). */
-    jit_gemm_group_by group_by; /**< With groups, `batch` is their number: exact, up to
-                                   4096. With groups of rows D is row-major, and rows of no
-                                   group are neither read for D nor written; with offsets
-                                   A is K-major. */
-    int32_t reserved_2;         /**< Must be zero. */
+    jit_gemm_group_by group_by;     /**< With groups, `batch` is their number: exact, up to
+                                       4096. With groups of rows D is row-major, and rows of no
+                                       group are not read for D; with offsets A is K-major. */
+    jit_gemm_group_rest group_rest; /**< Of rows of no group; must be zero without groups of
+                                       rows, and where D's scales are computed. */
 } jit_gemm_problem;
 
 #ifdef __cplusplus

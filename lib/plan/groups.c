@@ -33,19 +33,55 @@ bool jg_group_by_parse(const char *text, size_t size, jit_gemm_group_by *ret_gro
     return false;
 }
 
+static const char *const rest_names[] = {
+    [JIT_GEMM_GROUP_REST_UNTOUCHED] = "untouched", [JIT_GEMM_GROUP_REST_ZERO] = "zero"};
+enum { REST_NAMES = sizeof(rest_names) / sizeof(rest_names[0]) };
+
+const char *jg_group_rest_name(jit_gemm_group_rest group_rest)
+{
+    return rest_names[group_rest];
+}
+
+bool jg_group_rest_parse(const char *text, size_t size, jit_gemm_group_rest *ret_group_rest)
+{
+    for (int i = 0; i < REST_NAMES; i++) {
+        if (jg_word_is(text, size, rest_names[i])) {
+            *ret_group_rest = (jit_gemm_group_rest)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static jit_gemm_status check_rest(const jit_gemm_problem *problem)
+{
+    const int group_rest = (int)problem->group_rest;
+    if (group_rest < 0 || group_rest >= REST_NAMES) {
+        return jg_fail(
+            JIT_GEMM_ERR_ARGUMENT, "problem.group_rest",
+            "give a JIT_GEMM_GROUP_REST_ constant; zero leaves the rows untouched",
+            "is nothing that becomes of rows of no group: %d", group_rest);
+    }
+    if (problem->group_rest != JIT_GEMM_GROUP_REST_UNTOUCHED &&
+        !jg_has_row_groups(problem->group_by)) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.group_rest",
+                       "leave it zero, or give groups of rows: group_by=offsets, counts or "
+                       "rows",
+                       "all rows of D belong to a batch%s",
+                       problem->group_by == JIT_GEMM_GROUP_NONE ? "" : " or group along K");
+    }
+    return JIT_GEMM_OK;
+}
+
 jit_gemm_status jg_groups_check_fields(const jit_gemm_problem *problem)
 {
-    if (problem->reserved_2 != 0) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.reserved_2",
-                       "zero the struct before filling it", "must be 0, is %d",
-                       problem->reserved_2);
-    }
     const int group_by = (int)problem->group_by;
     if (group_by < 0 || group_by >= NAMES) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.group_by",
                        "give a JIT_GEMM_GROUP_BY_ constant, or zero for a batch",
                        "is no form of groups: %d", group_by);
     }
+    JG_TRY(check_rest(problem));
     if (problem->group_by == JIT_GEMM_GROUP_NONE) {
         return JIT_GEMM_OK;
     }
@@ -130,6 +166,18 @@ static jit_gemm_status check_operand_count(const struct jg_epilogue *epilogue)
                    JG_TAIL_OPERANDS, epilogue->operand_count);
 }
 
+static jit_gemm_status check_cleared_scales(const jit_gemm_problem *problem)
+{
+    if (problem->group_rest != JIT_GEMM_GROUP_REST_ZERO ||
+        problem->d.scale.kind == JIT_GEMM_SCALE_NONE) {
+        return JIT_GEMM_OK;
+    }
+    return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.group_rest",
+                   "leave group_rest out, or d_scale",
+                   "there is no kernel that makes rows of no group 0 in a D with computed "
+                   "scales: their scales would stay as they are");
+}
+
 static jit_gemm_status check_row_blocks(const jit_gemm_problem *problem)
 {
     const int64_t most = (int64_t)JG_MOST_ROW_BLOCKS * JG_GROUP_BLOCK_ROWS;
@@ -156,6 +204,7 @@ jit_gemm_status jg_groups_check_kernel(const jit_gemm_problem *problem,
     } else {
         JG_TRY(check_layouts(problem));
         JG_TRY(check_scales(problem));
+        JG_TRY(check_cleared_scales(problem));
         JG_TRY(check_row_blocks(problem));
     }
     if (jg_epilogue_reduces(epilogue)) {
@@ -188,9 +237,12 @@ int64_t jg_groups_smem_bytes(const struct jg_problem *problem)
     if (!jg_has_row_groups(problem->group_by)) {
         return 0;
     }
-    const int64_t words = problem->group_by == JIT_GEMM_GROUP_BY_ROWS
-                              ? jg_groups_row_blocks(problem)
-                              : problem->batch.size;
+    int64_t words = problem->batch.size;
+    if (problem->group_by == JIT_GEMM_GROUP_BY_ROWS) {
+        words = jg_groups_row_blocks(problem);
+    } else if (problem->group_rest == JIT_GEMM_GROUP_REST_ZERO) {
+        words += jg_is_stacked(problem->group_by) ? 1 : problem->batch.size;
+    }
     return jg_align_up((words + 1) * (int64_t)sizeof(uint32_t), TABLE_STEP);
 }
 
@@ -300,11 +352,13 @@ struct jg_cluster_tiles jg_cluster_tiles_of(const struct jg_config *config,
                                             int64_t n, int64_t batch)
 {
     const struct group_frame frame = frame_of(config, product, m, n);
+    const int64_t rests = product->group_rest == JIT_GEMM_GROUP_REST_ZERO ? 1 : 0;
     if (product->group_by == JIT_GEMM_GROUP_BY_OFFSETS) {
-        const int64_t along = frame.rows / frame.step + jg_min(batch, frame.rows);
+        const int64_t along = frame.rows / frame.step + jg_min(batch + rests, frame.rows);
         return (struct jg_cluster_tiles){along * frame.across, 1};
     }
-    const int64_t along = jg_ceil_div(frame.rows, frame.step);
+    const int64_t along = jg_ceil_div(frame.rows, frame.step) +
+                          (jg_is_stacked(product->group_by) ? 0 : rests);
     return (struct jg_cluster_tiles){along * frame.across,
                                      jg_is_stacked(product->group_by) ? 1 : batch};
 }

@@ -18,6 +18,12 @@ const char *jg_group_by_name(jit_gemm_group_by group_by);
 /* False if it is no name of groups. */
 bool jg_group_by_parse(const char *text, size_t size, jit_gemm_group_by *ret_group_by);
 
+/* "untouched", "zero". */
+const char *jg_group_rest_name(jit_gemm_group_rest group_rest);
+/* False if it is no name of what becomes of rows of no group. */
+bool jg_group_rest_parse(const char *text, size_t size,
+                         jit_gemm_group_rest *ret_group_rest);
+
 /* ARGUMENT, with the field: of the caller's problem by itself, once its batch is filled in.
  */
 jit_gemm_status jg_groups_check_fields(const jit_gemm_problem *problem);
@@ -56,8 +62,8 @@ int64_t jg_groups_scale_rows(jit_gemm_group_by group_by, int64_t m, int64_t grou
 int64_t jg_groups_smem_bytes(const struct jg_problem *problem);
 
 /* Tiles of all groups, padded to whole clusters, as the choice counts them: of sizes drawn
- * evenly about the typical one a group's last cluster tile is half empty. False if there
- * are more than any number can say. */
+ * evenly about the typical one a group's last cluster tile is half empty. Rows of no group
+ * that are made 0 are not counted. False if there are more than any number can say. */
 bool jg_groups_count_tiles(const struct jg_config *config, const struct jg_product *product,
                            int64_t *ret_tiles);
 
@@ -67,7 +73,8 @@ struct jg_cluster_tiles {
 };
 /* Of a product of `m` x `n`, as the kernel takes it. Where groups are stacked, so many as
  * there can be: by offsets each group may have one more than its share of the rows, blocks
- * of rows have those of a matrix without groups. */
+ * of rows have those of a matrix without groups. Rows of no group that are made 0 have
+ * cluster tiles of their own. */
 struct jg_cluster_tiles jg_cluster_tiles_of(const struct jg_config *config,
                                             const struct jg_product *product, int64_t m,
                                             int64_t n, int64_t batch);

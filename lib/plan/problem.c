@@ -382,6 +382,7 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
                                   : JG_WORKSPACE_MOST; /* and any more means the same */
     problem.pair = checked.pair;
     problem.group_by = checked.group_by;
+    problem.group_rest = checked.group_rest;
     problem.budget =
         (struct jg_budget){checked.register_limit, checked.no_local_memory != 0};
     problem.a = canonical_matrix('a', &checked.a, &checked.a);
@@ -548,4 +549,5 @@ void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out)
     jg_bytes_u32(out, (uint32_t)problem->pair);
     jg_bytes_u32(out, TAG_GROUPS);
     jg_bytes_u32(out, (uint32_t)problem->group_by);
+    jg_bytes_u32(out, (uint32_t)problem->group_rest);
 }

@@ -23,6 +23,7 @@ struct jg_problem {
     bool is_gated;                      /* the epilogue: two columns of B make one of D */
     jit_gemm_pair pair;                 /* which two */
     jit_gemm_group_by group_by;         /* `batch` counts groups, unless it is NONE */
+    jit_gemm_group_rest group_rest;     /* of rows of no group */
     struct jg_budget budget; /* of the request: neither in the bytes nor in the text */
 };
 

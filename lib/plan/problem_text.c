@@ -329,6 +329,15 @@ static jit_gemm_status read_local_memory(struct problem_reader *reader,
     return JIT_GEMM_OK;
 }
 
+static jit_gemm_status read_group_rest(struct problem_reader *reader,
+                                       const struct problem_key *key,
+                                       const struct jg_word *word)
+{
+    return jg_group_rest_parse(word->value, word->value_size, &reader->problem.group_rest)
+               ? JIT_GEMM_OK
+               : refuse_unknown(key, "way", word);
+}
+
 static jit_gemm_status read_group_by(struct problem_reader *reader,
                                      const struct problem_key *key,
                                      const struct jg_word *word)
@@ -349,6 +358,7 @@ static const struct problem_key keys[] = {
     {"groups", "problem.batch", read_groups, 0, "give the number of groups"},
     {"group_by", "problem.group_by", read_group_by, 0,
      "give offsets, counts, rows or k_offsets"},
+    {"group_rest", "problem.group_rest", read_group_rest, 0, "give untouched or zero"},
 #define SCALED_TYPES "; with scales: mxfp8 mxfp8e5m2 mxfp4 nvfp4"
     {"a", "problem.a.dtype", read_dtype, JG_MATRIX_A, JG_INPUT_TYPES SCALED_TYPES},
     {"b", "problem.b.dtype", read_dtype, JG_MATRIX_B, JG_INPUT_TYPES SCALED_TYPES},
@@ -384,7 +394,7 @@ static const struct problem_key keys[] = {
 };
 
 /* Those that are named here; the others are in the table only. */
-enum { KEY_M, KEY_N, KEY_K, KEY_A = 6, KEY_COUNT = sizeof(keys) / sizeof(keys[0]) };
+enum { KEY_M, KEY_N, KEY_K, KEY_A = 7, KEY_COUNT = sizeof(keys) / sizeof(keys[0]) };
 
 #define SCALES_GIVEN "leave one of them out, or name the element type alone"
 
@@ -616,6 +626,10 @@ static void print_sizes(jit_gemm_problem *problem, struct jg_str *out)
         if (i == JG_DIM_BATCH && problem->group_by != JIT_GEMM_GROUP_NONE) {
             jg_str_printf(out, "groups=%lld group_by=%s ", (long long)dim->size,
                           jg_group_by_name(problem->group_by));
+            if (problem->group_rest != JIT_GEMM_GROUP_REST_UNTOUCHED) {
+                jg_str_printf(out, "group_rest=%s ",
+                              jg_group_rest_name(problem->group_rest));
+            }
         } else if (dim->size > 0 && !is_default_batch) {
             jg_str_printf(out, "%s=%lld ", dim_names[i], (long long)dim->size);
         }
@@ -768,6 +782,7 @@ void jg_problem_text(const struct jg_problem *problem, struct jg_str *out)
     plain.workspace_limit = problem->workspace_limit;
     plain.pair = problem->pair;
     plain.group_by = problem->group_by;
+    plain.group_rest = problem->group_rest;
     memcpy(plain.config, problem->config, sizeof(plain.config));
     if (problem->epilogue != NULL) {
         memcpy(plain.epilogue, problem->epilogue->name, sizeof(plain.epilogue));

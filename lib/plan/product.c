@@ -65,7 +65,8 @@ struct jg_product jg_product_make(const struct jg_problem *problem, bool swap_ab
                                .d_is_transpose = swap_ab != problem->d.is_mn_major,
                                .is_gated = problem->is_gated,
                                .has_neighbours = jg_problem_has_neighbours(problem),
-                               .group_by = problem->group_by};
+                               .group_by = problem->group_by,
+                               .group_rest = problem->group_rest};
 }
 
 int jg_product_gate_rows(const struct jg_product *product)

@@ -22,6 +22,7 @@ struct jg_product {
     jit_gemm_group_by group_by; /* with groups, the size of what they divide, rows or K, and
                                    of the batch are those of typical groups and how many
                                    these are */
+    jit_gemm_group_rest group_rest;
 };
 
 struct jg_product jg_product_make(const struct jg_problem *problem, bool swap_ab);

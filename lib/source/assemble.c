@@ -380,6 +380,9 @@ static void print_sizes(const struct jg_problem *problem, const struct jg_produc
     print_number("kGroups", jg_has_row_groups(problem->group_by) ? problem->batch.size : 0,
                  out);
     print_name("GroupBy", "kGroupBy", group_names[problem->group_by], out);
+    if (jg_has_row_groups(problem->group_by)) {
+        print_flag("kClearRest", problem->group_rest == JIT_GEMM_GROUP_REST_ZERO, out);
+    }
     if (problem->group_by == JIT_GEMM_GROUP_BY_ROWS) {
         print_number("kRowBlocks", jg_groups_row_blocks(problem), out);
         print_number("kRowsOfBlock", JG_GROUP_BLOCK_ROWS, out);

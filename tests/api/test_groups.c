@@ -27,6 +27,10 @@ Test(groups, text_is_read_and_printed)
          "m=300 n=256 k=128 groups=1 group_by=counts a=bf16"},
         {"m=300 n=256 k=999 a=bf16 group_by=k_offsets groups=7 layout=tn",
          "m=300 n=256 k=999 groups=7 group_by=k_offsets a=bf16 layout=tn"},
+        {"m=300 n=256 k=128 a=bf16 groups=7 group_rest=zero",
+         "m=300 n=256 k=128 groups=7 group_by=offsets group_rest=zero a=bf16"},
+        {"m=300 n=256 k=128 a=bf16 groups=7 group_by=rows group_rest=untouched",
+         "m=300 n=256 k=128 groups=7 group_by=rows a=bf16"},
         {"m=300 n=256 k=128 a=bf16 group_by=rows groups=7",
          "m=300 n=256 k=128 groups=7 group_by=rows a=bf16"},
         {"m=0600 n=256 k=128 groups=4096 a=e4m3 d=bf16 dynamic=m",
@@ -49,6 +53,12 @@ Test(groups, what_no_kernel_does_is_refused_by_name)
         {"groups=0", "problem.batch: must be a number from 1 to 4096, is '0'"},
         {"groups=4097", "problem.batch: must be a number from 1 to 4096, is '4097'"},
         {"groups=8 group_by=sizes", "problem.group_by: unknown form 'sizes'"},
+        {"groups=8 group_rest=one", "problem.group_rest: unknown way 'one'"},
+        {"batch=8 group_rest=zero", "problem.group_rest: all rows of D belong to a batch"},
+        {"groups=8 group_by=k_offsets layout=tn group_rest=zero",
+         "problem.group_rest: all rows of D belong to a batch or group along K"},
+        {"groups=8 d=mxfp8 group_rest=zero",
+         "problem.group_rest: there is no kernel that makes rows of no group 0"},
         {"groups=8 batch=2", "problem.batch: the keys 'batch' and 'groups' are both given"},
         {"group_by=counts",
          "problem.batch: key 'group_by' is given, and 'groups' is missing"},
@@ -317,6 +327,13 @@ Test(groups, grid_has_a_cluster_for_every_tile_that_there_can_be)
         {"m=300 n=256 k=128 a=bf16 groups=5 group_by=counts config=mma=128x64 cluster=1x1 "
          "scheduler=clc",
          3 * 5 * 4},
+        /* Rows of no group are one group more by offsets, by counts a tile more of each. */
+        {"m=1000 n=256 k=128 a=bf16 groups=5 group_rest=zero config=mma=128x64 cluster=1x1 "
+         "scheduler=clc",
+         (7 + 6) * 4},
+        {"m=300 n=256 k=128 a=bf16 groups=5 group_by=counts group_rest=zero "
+         "config=mma=128x64 cluster=1x1 scheduler=clc",
+         4 * 5 * 4},
         /* Blocks of rows have no rest: as a matrix without groups. */
         {"m=1000 n=256 k=128 a=bf16 groups=5 group_by=rows config=mma=128x64 cluster=1x1 "
          "scheduler=clc",

@@ -52,6 +52,17 @@ BLOCK_KERNELS = {
                             "--group-sizes", "1280,1000,0,1400", "--arch", "sm_90a", "--config",
                             "tile=128x128 cluster=1x1"],
 }
+REST_KERNELS = {
+    "rows of none, offsets": ["m=640", "n=204", "k=64", "a=bf16", "groups=7", "group_rest=zero",
+                              "--group-sizes", "0,130,1,75,200,127,0", "--arch", "sm_90a",
+                              "--config", "tile=128x128 cluster=2x1"],
+    "rows of none, counts": ["m=320", "n=136", "k=64", "a=bf16", "c=bf16", "groups=7", "group_by=counts",
+                             "group_rest=zero", "--group-sizes", SKEWED, "--arch", "sm_100a",
+                             "--config", "mma=128x64 cluster=2x1 scheduler=clc"],
+    "rows of none, blocks": ["m=1100", "n=200", "k=64", "a=bf16", "groups=5", "group_by=rows",
+                             "group_rest=zero", "--group-sizes", "0,130,1,300,70", "--arch", "sm_100a",
+                             "--config", "mma=128x32 cluster=2x2 swap_ab=1 scheduler=clc"],
+}
 
 DEPTHS = ["k=500", "groups=6", "group_by=k_offsets", "--group-sizes", "0,63,8,130,1,200"]
 DEPTH_KERNELS = {
@@ -75,19 +86,19 @@ FAULTS = [
      "const u32 end = min_u32(row(group) + 1, rows_);"),
     ("numbers of the next group", "const i32 size = sizes_[group];",
      "const i32 size = sizes_[group + 1];"),
-    ("tiles are counted along rows only", "clusters_along(rows_.of(group)) * across_ : 0",
-     "clusters_along(rows_.of(group)) : 0"),
+    ("tiles are counted along rows only", "clusters_along(rows_of(piece)) * across_ : 0",
+     "clusters_along(rows_of(piece)) : 0"),
     ("a lane adds its own", "sum += lane >= step ? lower : 0;", "sum += lower;"),
     ("half of the scan", "step < 32; step *= 2", "step < 16; step *= 2"),
-    ("a group's tiles before it", "first_[group] = before + sum - own;",
-     "first_[group] = before + sum;"),
+    ("a group's tiles before it", "first_[piece] = before + sum - own;",
+     "first_[piece] = before + sum;"),
     ("each 32 groups begin at 0", "before += __shfl_sync(~0u, sum, 31);",
      "before = __shfl_sync(~0u, sum, 31);"),
     ("the last of 32 groups is left out", "__shfl_sync(~0u, sum, 31)", "__shfl_sync(~0u, sum, 30)"),
-    ("32 groups only", "group < kGroups + lane; group += 32", "group < 32; group += 32"),
-    ("the list is too short", "first_[kGroups] = before;", "first_[kGroups] = before - 1;"),
+    ("32 groups only", "piece < kPieces + lane; piece += 32", "piece < 32; piece += 32"),
+    ("the list is too short", "first_[kPieces] = before;", "first_[kPieces] = before - 1;"),
     ("the first tile belongs to the group before", "first_[middle] > entry", "first_[middle] >= entry"),
-    ("tiles counted from the first group", "entry - first_[group],", "entry,"),
+    ("tiles counted from the first group", "entry - first_[piece],", "entry,"),
     ("the weights of the first group", "rows.begin : 0), group, 0, entry,",
      "rows.begin : 0), 0, 0, entry,"),
     ("the weights of the next group", "rows.begin : 0), group, 0, entry,",
@@ -142,10 +153,9 @@ BLOCK_FAULTS = [
      "(indices_[min_u32(block * kRows + 1, rows_ - 1)]);"),
     ("an index per block", "(indices_[block * kRows]);", "(indices_[block]);"),
     ("blocks of half as many rows", "RowRange{block * kRows,", "RowRange{block * (kRows / 2),"),
-    ("no block is left out", "is_listed = groups[i] < Config::kGroups;",
-     "is_listed = first + 32 * i < blocks;"),
-    ("an index beyond the groups", "is_listed = groups[i] < Config::kGroups;",
-     "is_listed = groups[i] <= Config::kGroups && first + 32 * i < blocks;"),
+    ("no block is left out", "blocks : groups[i] < kGroups;", "blocks : first + 32 * i < blocks;"),
+    ("an index beyond the groups", "blocks : groups[i] < kGroups;",
+     "blocks : groups[i] <= kGroups && first + 32 * i < blocks;"),
     ("an index below 0 is the first group", "(indices_[block * kRows]);",
      "(indices_[block * kRows] < 0 ? 0 : indices_[block * kRows]);"),
     ("a block lists the lane's own place twice", "lanes & ((1u << lane) - 1)", "lanes & ((2u << lane) - 1)"),
@@ -165,6 +175,32 @@ BLOCK_FAULTS = [
      "across_(ceil_div(Config::kTransposed ? shape.m : shape.n, kClusterColumns))",
      "across_((Config::kTransposed ? shape.m : shape.n) / kClusterColumns)"),
     ("tiles are counted along blocks only", "storage_.along * across_", "storage_.along"),
+]
+# Tried in the kernels that make rows of no group 0.
+REST_FAULTS = [
+    ("no row of none by offsets", "(clears_rest<Config>() ? Rows::kRests : 0)", "0"),
+    ("only the first group's rows of none", "kStacked ? 1 : Config::kGroups;", "1;"),
+    ("rows of none from the first group's end", "row(kStacked ? Config::kGroups - 1 : i)",
+     "row(kStacked ? 0 : i)"),
+    ("rows of none from a row before", "row(kStacked ? Config::kGroups - 1 : i)",
+     "max_u32(row(kStacked ? Config::kGroups - 1 : i), 1) - 1"),
+    ("the last row of none is left out", "static_cast<u32>(rows_)};\n    }\n\n    // What",
+     "static_cast<u32>(rows_) - 1};\n    }\n\n    // What"),
+    ("pieces behind the groups are groups", "piece >= kGroups;", "piece > kGroups;"),
+    ("rows of none of the first matrix", "is_rest ? piece - kGroups : piece", "is_rest ? 0 : piece"),
+    ("rows of none have a K", "is_rest ? 0 : part.blocks", "part.blocks"),
+    ("blocks of none are left out", "clears_rest<Config>() ? first + 32 * i < blocks :", "false ? false :"),
+    ("blocks of none keep their index", "clears_rest<Config>() ? min_u32(group, kGroups) : group",
+     "group"),
+    ("half of a row's stores", "i < rows * kAcross;", "i < rows * kAcross / 2;"),
+    ("stores of the next row", "tile.row + i / kAcross,", "tile.row + i / kAcross + 1,"),
+    ("stores from the tile's first column", "tile.col + col, tile.batch", "col, tile.batch"),
+    ("no stores of elements", "for (u32 i = 0; i < count; ++i) {\n            ptx::store_global_bits",
+     "for (u32 i = 0; i + 1 < count; ++i) {\n            ptx::store_global_bits"),
+    ("rows of all groups", "left(tile.row, shape.m)", "Partition::kTileRows"),
+    ("columns beyond N of none", "left(tile.col, shape.n)", "Partition::kTileCols"),
+    ("half of the threads", "thread; i < rows * kAcross; i += kThreads",
+     "thread; i < rows * kAcross; i += 2 * kThreads"),
 ]
 # Tried in the kernels with groups along K.
 DEPTH_FAULTS = [
@@ -228,7 +264,7 @@ def missing():
     """Faults whose text the device code no longer has: they could not be planted."""
     folder = pathlib.Path(__file__).resolve().parents[2] / "kernel_src"
     code = "".join(path.read_text(encoding="utf-8") for path in folder.rglob("*.cuh"))
-    planted = [*FAULTS, *BLOCK_FAULTS, *DEPTH_FAULTS, UNTIMELY]
+    planted = [*FAULTS, *BLOCK_FAULTS, *REST_FAULTS, *DEPTH_FAULTS, UNTIMELY]
     return ", ".join(name for name, before, _ in planted if before not in code)
 
 
@@ -238,9 +274,9 @@ def main():
     with tempfile.TemporaryDirectory(prefix="jit_gemm_group_faults_") as holder, pool() as workers:
         suite = Suite(tool, emulator, nvrtc, launches, holder)
         jobs = [(f"{name}: unchanged", workers.submit(suite.run, words, "GroupRows", "GroupRows"), False)
-                for name, words in (KERNELS | BLOCK_KERNELS | DEPTH_KERNELS).items()]
+                for name, words in (KERNELS | BLOCK_KERNELS | REST_KERNELS | DEPTH_KERNELS).items()]
         for kernels, faults in ((KERNELS, FAULTS), (BLOCK_KERNELS, BLOCK_FAULTS),
-                                (DEPTH_KERNELS, DEPTH_FAULTS)):
+                                (REST_KERNELS, REST_FAULTS), (DEPTH_KERNELS, DEPTH_FAULTS)):
             jobs += [(name, workers.submit(suite.seen_in, kernels, before, after), True)
                      for name, before, after in faults[::EVERY]]
         jobs += [(UNTIMELY[0], workers.submit(suite.raced_in_launches, *UNTIMELY[1:]), True)]

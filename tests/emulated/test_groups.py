@@ -165,7 +165,9 @@ def draw_rows(draw, arch):
         words += draw.choice(["a_scale=1x128 b_scale=128x128", "a_scale=vector b_scale=vector",
                               "a_scale=tensor b_scale=tensor",
                               *(["a_scale=128x128 b_scale=1x128"] if form == "rows" else [])]).split()
-    if draw.random() < 0.2:
+    if draw.random() < 0.3:
+        words.append("group_rest=zero")
+    elif draw.random() < 0.2:
         words = [word for word in words if not word.startswith("d=")]
         words.append(draw.choice(["d=e4m3 d_scale=1x128", "d=mxfp8", "d=nvfp4",
                                   "d=e5m2 d_scale=1x128 d_scale_layout=column"]))

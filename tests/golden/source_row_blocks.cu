@@ -14,6 +14,7 @@ struct Config {
     static constexpr jg::u32 kBatch = 8;
     static constexpr jg::u32 kGroups = 8;
     static constexpr jg::GroupBy kGroupBy = jg::GroupBy::kRows;
+    static constexpr bool kClearRest = false;
     static constexpr jg::u32 kRowBlocks = 8;
     static constexpr jg::u32 kRowsOfBlock = 128;
     static constexpr jg::u32 kBlockM = 128;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // EpilogueFor: which of the two ways out a kernel takes. The plan decides
-// (lib/plan/output.c), and Config says it. The unit includes that one's file, and that of
-// the sums of parts of K where it has those.
+// (lib/plan/output.c), and Config says it. The unit includes that one's file, that of the
+// sums of parts of K where it has those, and that of rows of no group where it clears them.
 #pragma once
 #include <jg/epilogue/epilogue_load.cuh>
 #include <jg/epilogue/partition.cuh>
@@ -18,6 +18,8 @@ template <class Accumulators, class Partials, class Partition>
 class SummedAccumulators; // partial_sums.cuh
 template <class Config, class Partition>
 class ClusterSums; // cluster_sums.cuh
+template <class Config, class Partition, u32 kThreads>
+class RestRows; // rest_rows.cuh
 
 enum class EpilogueKind { kFragments, kVectors };
 

@@ -105,6 +105,16 @@ JG_DEVICE double element_sum(const Params &params, const ShapeT &shape, u32 row,
     return sum;
 }
 
+// An element of D whose row belongs to no group.
+template <class Config, class Params>
+JG_DEVICE void pass_over(const Params &params, u32 row, u32 col, u32 batch)
+{
+    if constexpr (clears_rest<Config>()) {
+        using D = typename Config::D;
+        *params.d.template element<D>(row, col, batch) = Convert<D>::from(0.0f);
+    }
+}
+
 template <class Config, class Epilogue, class Params>
 JG_DEVICE void gemm_kernel(const Params &params)
 {
@@ -127,11 +137,13 @@ JG_DEVICE void gemm_kernel(const Params &params)
         u32 scale_shift = 0;
         if constexpr (Config::kGroupBy == GroupBy::kRows) {
             if (!RowBlocks<Config>(shape).find(row, batch)) {
+                pass_over<Config>(params, row, col, 0);
                 continue;
             }
         } else if constexpr (Config::kGroups > 0) {
             const GroupRows<Config> rows(shape);
             if (!rows.find(row, batch)) {
+                pass_over<Config>(params, row, col, batch);
                 continue;
             }
             scale_shift = rows.scale_shift(batch, rows.of(batch));

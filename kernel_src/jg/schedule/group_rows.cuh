@@ -13,6 +13,9 @@
 //              the number of a block's first row is read. One that is no group's index
 //              makes the block of none: its rows are neither read nor written.
 //
+// Where Config::kClearRest says so, rows of no group are made 0 in D: lists of work have
+// them too, as items without K (epilogue/rest_rows.cuh).
+//
 // Called by: anybody, when the grid before this one has written the numbers.
 #pragma once
 #include <jg/common/block_scale.cuh>
@@ -20,6 +23,17 @@
 #include <jg/common/math.cuh>
 
 namespace jg {
+
+// Does the list of work have rows of no group?
+template <class Config>
+constexpr JG_DEVICE bool clears_rest()
+{
+    if constexpr (Config::kGroups > 0) {
+        return Config::kClearRest;
+    } else {
+        return false;
+    }
+}
 
 struct RowRange {
     u32 begin, end;
@@ -52,6 +66,14 @@ class GroupRows {
             return RowRange{0, end};
         }
         return RowRange{min_u32(row(group - 1), end), end};
+    }
+
+    // Rows of no group: those below the last one of all where groups are stacked, else
+    // those of each group's matrices.
+    static constexpr u32 kRests = kStacked ? 1 : Config::kGroups;
+    JG_DEVICE RowRange rest(u32 i) const
+    {
+        return RowRange{row(kStacked ? Config::kGroups - 1 : i), static_cast<u32>(rows_)};
     }
 
     // What added to a row of such a group gives the row of its scales in 128x4: stacked

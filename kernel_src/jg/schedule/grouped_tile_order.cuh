@@ -2,8 +2,9 @@
 // GroupedTileOrder: the list of all work of a launch with groups, each of which has rows of
 // its own, and what a batch index stands for in all else. How many rows is known on the
 // device only. So a warp counts tiles before any role asks: entry `first[g]` of the list is
-// group g's first cluster tile, and the list ends at `first[kGroups]`. Every cluster tile
-// lies in one group; a group without rows has none.
+// group g's first cluster tile, and the list ends at `first[kPieces]`. Every cluster tile
+// lies in one group; a group without rows has none. Where rows of no group are made 0, they
+// are pieces of the list like the groups, behind these.
 //
 // Where D is the product's transpose, the rows are the product's columns.
 //
@@ -24,14 +25,16 @@ namespace jg {
 
 template <class Config>
 class GroupedTileOrder {
+    using Rows = GroupRows<Config>;
     static constexpr u32 kGroups = Config::kGroups;
+    static constexpr u32 kPieces = kGroups + (clears_rest<Config>() ? Rows::kRests : 0);
     static constexpr u32 kClusterRows = Config::kBlockM * Config::kClusterM;
     static constexpr u32 kClusterColumns = Config::kBlockN * Config::kClusterN;
     static_assert(Config::kSplitK == 1, "an entry has all of K");
 
   public:
     struct alignas(16) Storage {
-        u32 first[kGroups + 1];
+        u32 first[kPieces + 1];
     };
     static constexpr bool kPrepares = true;
 
@@ -45,42 +48,44 @@ class GroupedTileOrder {
     {
     }
 
-    // Counts: a group per lane at a time.
+    // Counts: a piece per lane at a time.
     JG_DEVICE void prepare() const
     {
         const u32 lane = threadIdx.x % 32;
         u32 before = 0;
 #pragma unroll 1
-        for (u32 group = lane; group < kGroups + lane; group += 32) {
-            u32 sum = group < kGroups ? clusters_along(rows_.of(group)) * across_ : 0;
+        for (u32 piece = lane; piece < kPieces + lane; piece += 32) {
+            u32 sum = piece < kPieces ? clusters_along(rows_of(piece)) * across_ : 0;
             const u32 own = sum;
 #pragma unroll
             for (u32 step = 1; step < 32; step *= 2) {
                 const u32 lower = __shfl_up_sync(~0u, sum, step);
                 sum += lane >= step ? lower : 0;
             }
-            if (group < kGroups) {
-                first_[group] = before + sum - own;
+            if (piece < kPieces) {
+                first_[piece] = before + sum - own;
             }
             before += __shfl_sync(~0u, sum, 31);
         }
         if (lane == 0) {
-            first_[kGroups] = before;
+            first_[kPieces] = before;
         }
     }
 
     JG_DEVICE u32 total() const
     {
-        return first_[kGroups];
+        return first_[kPieces];
     }
 
     // An entry of the list, as this CTA sees it.
     JG_DEVICE WorkItem item(u32 entry) const
     {
-        const u32 group = group_of(entry);
-        const RowRange rows = rows_.of(group);
+        const u32 piece = piece_of(entry);
+        const RowRange rows = rows_of(piece);
+        const bool is_rest = clears_rest<Config>() && piece >= kGroups;
+        const u32 group = is_rest ? piece - kGroups : piece;
         const u32 along = clusters_along(rows);
-        const ClusterTile at = cluster_tile<Config>(entry - first_[group],
+        const ClusterTile at = cluster_tile<Config>(entry - first_[piece],
                                                     Config::kTransposed ? across_ : along,
                                                     Config::kTransposed ? along : across_);
         const u32 m = (at.m * Config::kClusterM + cluster_m_) * Config::kBlockM;
@@ -90,22 +95,31 @@ class GroupedTileOrder {
                          n + (Config::kTransposed ? rows.begin : 0), group, 0, entry,
                          rows.end, GroupRows<Config>::scale_shift(group, rows)},
                         part.first,
-                        part.blocks,
+                        is_rest ? 0 : part.blocks,
                         true};
     }
 
   private:
+    JG_DEVICE RowRange rows_of(u32 piece) const
+    {
+        if constexpr (clears_rest<Config>()) {
+            if (piece >= kGroups) {
+                return rows_.rest(piece - kGroups);
+            }
+        }
+        return rows_.of(piece);
+    }
     static JG_DEVICE u32 clusters_along(const RowRange &rows)
     {
         return ceil_div(rows.count(), Config::kTransposed ? kClusterColumns : kClusterRows);
     }
 
-    // The last group whose first entry is not beyond this one. It has entries: those that
+    // The last piece whose first entry is not beyond this one. It has entries: those that
     // have none begin where the next one begins.
-    JG_DEVICE u32 group_of(u32 entry) const
+    JG_DEVICE u32 piece_of(u32 entry) const
     {
         u32 low = 0;
-        u32 high = kGroups;
+        u32 high = kPieces;
 #pragma unroll 1
         while (low + 1 < high) {
             const u32 middle = (low + high) / 2;
@@ -116,7 +130,7 @@ class GroupedTileOrder {
         return low;
     }
 
-    GroupRows<Config> rows_;
+    Rows rows_;
     u32 *first_;
     u32 across_; // cluster tiles of a group across its rows
     u32 cluster_m_, cluster_n_;

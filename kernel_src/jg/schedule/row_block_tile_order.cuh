@@ -4,6 +4,7 @@
 // matrix of those blocks only that are a group's, one below the other; a batch index is the
 // group. So blocks of no group cost nothing, and no role has to leave anything out. Which
 // blocks these are is known on the device only: a warp lists them before any role asks.
+// Where rows of no group are made 0, their blocks are listed too, as of group kGroups.
 //
 // A cluster tile has rows of one block, so that CTAs which share a B share the right one.
 // Where D is the product's transpose, the rows are the product's columns.
@@ -22,6 +23,7 @@ namespace jg {
 template <class Config>
 class RowBlockTileOrder {
     using Rows = RowBlocks<Config>;
+    static constexpr u32 kGroups = Config::kGroups;
     static constexpr u32 kStepM = Config::kBlockM * Config::kClusterM;
     static constexpr u32 kStepN = Config::kBlockN * Config::kClusterN;
     static constexpr u32 kClusterRows = Config::kTransposed ? kStepN : kStepM;
@@ -29,14 +31,14 @@ class RowBlockTileOrder {
     static constexpr u32 kTilesOfBlock = Rows::kRows / kClusterRows;
     // Numbers that a lane asks for at once: each takes as long as the way to L2.
     static constexpr u32 kAhead = 8;
-    static constexpr u32 kGroupBits = 12; // of a word, which also has a block
+    static constexpr u32 kGroupBits = 13; // of a word, which also has a block
     static_assert(Config::kSplitK == 1, "an entry has all of K");
     static_assert(Rows::kRows % kClusterRows == 0, "the plan lets no tile straddle blocks");
-    static_assert(Config::kGroups <= 1u << kGroupBits &&
+    static_assert(Config::kGroups < 1u << kGroupBits &&
                       Config::kRowBlocks <= 1u << (32 - kGroupBits),
                   "a block and its group fit a word");
 
-    // A block that is a group's.
+    // A block that is a group's, or one to be made 0.
     struct ListedBlock {
         u32 word;
 
@@ -77,11 +79,12 @@ class RowBlockTileOrder {
 #pragma unroll
             for (u32 i = 0; i < kAhead; ++i) {
                 const u32 block = first + 32 * i;
-                groups[i] = block < blocks ? rows_.group(block) : Config::kGroups;
+                groups[i] = block < blocks ? group_of(block) : kGroups;
             }
 #pragma unroll
             for (u32 i = 0; i < kAhead; ++i) {
-                const bool is_listed = groups[i] < Config::kGroups;
+                const bool is_listed =
+                    clears_rest<Config>() ? first + 32 * i < blocks : groups[i] < kGroups;
                 const u32 lanes = __ballot_sync(~0u, is_listed);
                 if (is_listed) {
                     storage_.listed[count + __popc(lanes & ((1u << lane) - 1))] =
@@ -115,11 +118,12 @@ class RowBlockTileOrder {
         const u32 first_m = Config::kTransposed ? at.m * kStepM : row;
         const u32 first_n = Config::kTransposed ? row : at.n * kStepN;
         const KPart part = range_.part(0, listed.group());
+        const bool is_rest = clears_rest<Config>() && listed.group() == kGroups;
         return WorkItem{{first_m + cluster_m_ * Config::kBlockM,
                          first_n + cluster_n_ * Config::kBlockN, listed.group(), 0, entry,
                          rows.end, 0},
                         part.first,
-                        part.blocks,
+                        is_rest ? 0 : part.blocks,
                         true};
     }
 
@@ -134,6 +138,13 @@ class RowBlockTileOrder {
     }
 
   private:
+    // kGroups, or more where it is not listed, of a block of none.
+    JG_DEVICE u32 group_of(u32 block) const
+    {
+        const u32 group = rows_.group(block);
+        return clears_rest<Config>() ? min_u32(group, kGroups) : group;
+    }
+
     Rows rows_;
     Storage &storage_;
     u32 across_; // cluster tiles across the rows

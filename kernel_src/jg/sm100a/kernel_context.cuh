@@ -45,6 +45,7 @@ struct KernelContext {
     static constexpr bool kPromotes =
         promotes_block_scales<Config>(); // after each block of K
     static_assert(!kPromotes || Config::kKGroup == 1, "a stage has one block's scale");
+    static constexpr bool kClearsRest = clears_rest<Config>();
     static constexpr bool kLoadsForEpilogue = Config::kEpilogueLoadStages > 0;
     using RolesT =
         Roles<kLoadsForEpilogue, Scheduler::kHasWarp, kPromotes, Config::kThreadLoads>;
@@ -198,6 +199,11 @@ struct KernelContext {
         const auto columns = tmem.accumulators();
         while (work.has_work()) {
             const auto item = work.next();
+            if constexpr (kClearsRest) {
+                if (item.k_blocks == 0) {
+                    continue;
+                }
+            }
             const u32 part = kPromotes ? 1 : item.k_blocks;
             u32 k = 0;
             do {
@@ -245,6 +251,11 @@ struct KernelContext {
         const bool with_c = Config::kHasC && params.beta.load() != 0.0f;
         while (work.has_work()) {
             const auto item = work.next();
+            if constexpr (kClearsRest) {
+                if (item.k_blocks == 0) {
+                    continue;
+                }
+            }
             // The first inputs of the multiplication go first.
             load_order.wait(work.track());
             if (item.is_last_split) {
@@ -275,6 +286,12 @@ struct KernelContext {
         EpilogueT epilogue(params, Output::shape(shape), smem.out[0][0], team());
         while (work.has_work()) {
             const auto item = work.next();
+            if constexpr (kClearsRest) {
+                if (item.k_blocks == 0) {
+                    clear(item);
+                    continue;
+                }
+            }
             // Wait for the accumulator: it is the MMA thread's again when its last part is
             // in registers.
             if constexpr (kPromotes) {
@@ -285,6 +302,14 @@ struct KernelContext {
             }
         }
         epilogue.drain();
+    }
+
+    // Makes rows of no group 0.
+    JG_DEVICE void clear(const WorkItem &item) const
+    {
+        RestRows<Config, Partition, 32 * RolesT::kEpilogueWarps>::clear(
+            params, Output::shape(shape, item), Output::tile(item),
+            Partition::warp() * 32 + threadIdx.x % 32);
     }
 
     // Of an item's parts, which are multiplied by scales and added up first.

@@ -35,6 +35,7 @@ struct KernelContext {
     // Two each; those before are other modules'.
     static constexpr u32 kPassBarrier = 8, kMathTurns = 10, kWriteTurns = 12;
     static constexpr bool kScales = promotes_block_scales<Config>();
+    static constexpr bool kClearsRest = clears_rest<Config>();
     using ScaleRingT = ScaleRing<Config, Roles::kMathWarps>;
     static constexpr bool kHasLoadRing = SmemT::kHasLoadRing;
     using OneCta = ClusterShape<1, 1>;
@@ -115,7 +116,7 @@ struct KernelContext {
             }
             // Send what the epilogue reads, behind the last block of K.
             if constexpr (EpilogueLoadT::kLoads > 0 && !kHasLoadRing) {
-                if (item.is_last_split) {
+                if (item.is_last_split && !(kClearsRest && item.k_blocks == 0)) {
                     EpilogueLoadT::load(params, smem, tiles, Output::tile(item), with_c);
                 }
             }
@@ -174,6 +175,13 @@ struct KernelContext {
                       debug::Role::kMma, consumer, threadIdx.x % 128 == 0);
         while (work.has_work()) {
             const auto item = work.next();
+            if constexpr (kClearsRest) {
+                if (item.k_blocks == 0) {
+                    work.enter(debug::Role::kEpilogue);
+                    clear(item);
+                    continue;
+                }
+            }
             work.settle_at_stage(tiles, item.k_blocks > 0);
             // Add up the item's K.
             typename Mma::Accumulators sums;
@@ -192,7 +200,8 @@ struct KernelContext {
     // tensor core works for the other one, whose stages are behind its own in the rings.
     JG_DEVICE void multiply_and_write_in_turn() const
     {
-        static_assert(Config::kSplitK == 1 && !kScales && !Config::kThreadLoads,
+        static_assert(Config::kSplitK == 1 && !kScales && !Config::kThreadLoads &&
+                          !kClearsRest,
                       "the plan leaves tiles to both warpgroups there");
         auto tiles = input.consumer();
         auto boxes = load_ring().consumer();
@@ -242,6 +251,14 @@ struct KernelContext {
     JG_DEVICE LoadRing load_ring() const
     {
         return LoadRing(smem.epilogue_load_ring, OneCta(0));
+    }
+
+    // Makes half of a tile's stores of rows of no group.
+    JG_DEVICE void clear(const WorkItem &item) const
+    {
+        RestRows<Config, Partition, 128 * Roles::kConsumers>::clear(
+            params, Output::shape(shape, item), Output::tile(item),
+            roles.consumer() * 128 + threadIdx.x % 128);
     }
 
     // Fills a stage with each of an item's blocks of K, and beside it a slot with its

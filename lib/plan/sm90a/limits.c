@@ -199,6 +199,8 @@ static bool check_pingpong(struct jg_trial *trial)
         why = "A and B that threads load";
     } else if (trial->config.launch.split_k > 1) {
         why = "split_k of more than 1";
+    } else if (trial->problem->group_rest == JIT_GEMM_GROUP_REST_ZERO) {
+        why = "group_rest=zero, whose tiles have no stages";
     }
     return why == NULL ||
            jg_trial_reject(trial, "pingpong=1: there is no kernel for %s", why);

@@ -17,11 +17,14 @@ struct GroupSize {
     u64 group_sizes;
 };
 
-template <u32 kCount, GroupBy kBy, bool kColumns, u32 kClusterRows, u32 kClusterCols>
+template <u32 kCount, GroupBy kBy, bool kColumns, u32 kClusterRows, u32 kClusterCols,
+          bool kClears>
 struct GroupConfig : OrderConfig<kTile, kTile, kClusterRows, kClusterCols, 2, false, 1> {
     static constexpr u32 kGroups = kCount;
     static constexpr GroupBy kGroupBy = kBy;
-    static constexpr bool kTransposed = kColumns;
+    static constexpr bool kTransposed = kColumns, kClearRest = kClears;
+    static constexpr u32 kRests = !kClears ? 0 : kBy == GroupBy::kCounts ? kCount : 1;
+    static constexpr u32 kPieces = kCount + kRests; // groups, then rows of none
 };
 
 // What the library promises of a number, by its own words.
@@ -49,13 +52,13 @@ class Check {
         : numbers_(numbers), rows_(rows), across_(across)
     {
         u32 first = 0;
-        for (u32 group = 0; group < Config::kGroups; ++group) {
-            const RowRange range = range_of(group);
-            storage_.first[group] = first;
+        for (u32 piece = 0; piece < Config::kPieces; ++piece) {
+            const RowRange range = range_of(piece);
+            storage_.first[piece] = first;
             first += jg::ceil_div(range.count(), kTile * kAlong) *
                      jg::ceil_div(across, kTile * kAcross);
         }
-        storage_.first[Config::kGroups] = first;
+        storage_.first[Config::kPieces] = first;
     }
 
     // Every tile of every group once, over the CTAs of so many clusters.
@@ -70,12 +73,12 @@ class Check {
             }
         }
         blockIdx.x = 0;
-        for (u32 group = 0; group < Config::kGroups; ++group) {
-            const RowRange range = range_of(group);
+        for (u32 piece = 0; piece < Config::kPieces; ++piece) {
+            const RowRange range = range_of(piece);
             for (u32 row = range.begin; row < range.end; row += kTile) {
                 for (u32 col = 0; col < across_; col += kTile) {
-                    const u32 count = found_[std::make_tuple(group, row, col)];
-                    EXPECT(count == 1, "group %u, row %u, column %u: %u", group, row, col,
+                    const u32 count = found_[std::make_tuple(piece, row, col)];
+                    EXPECT(count == 1, "piece %u, row %u, column %u: %u", piece, row, col,
                            count);
                 }
             }
@@ -83,9 +86,16 @@ class Check {
     }
 
   private:
-    RowRange range_of(u32 group) const
+    // The rows of a group, or those behind the last one's or behind those of each.
+    RowRange range_of(u32 piece) const
     {
-        return rows_by_rule(Config::kGroupBy, numbers_, group, static_cast<i32>(rows_));
+        const i32 rows = static_cast<i32>(rows_);
+        if (piece < Config::kGroups) {
+            return rows_by_rule(Config::kGroupBy, numbers_, piece, rows);
+        }
+        const u32 group = Config::kGroupBy == GroupBy::kCounts ? piece - Config::kGroups
+                                                               : Config::kGroups - 1;
+        return {rows_by_rule(Config::kGroupBy, numbers_, group, rows).end, rows_};
     }
     GroupSize size() const
     {
@@ -97,12 +107,13 @@ class Check {
     {
         const u32 row = Config::kTransposed ? item.col : item.row;
         const u32 col = Config::kTransposed ? item.row : item.col;
-        const RowRange range = range_of(item.batch);
+        const u32 piece = item.batch + (item.k_blocks == 0 ? Config::kGroups : 0);
+        const RowRange range = range_of(piece);
         EXPECT(item.group_end == range.end && row >= range.begin &&
                    (row - range.begin) % kTile == 0 && item.is_last_split,
-               "group %u ends at %u, a tile of it begins at %u", item.batch, item.group_end,
+               "piece %u ends at %u, a tile of it begins at %u", piece, item.group_end,
                row);
-        ++found_[{item.batch, row, col}];
+        ++found_[{piece, row, col}];
     }
 
     const std::vector<i32> &numbers_;
@@ -114,10 +125,12 @@ class Check {
 template <u32 kGroups, GroupBy kBy, bool kColumns, u32 kClusterRows, u32 kClusterCols>
 void check_all(const std::vector<i32> &numbers, u32 rows)
 {
-    using Config = GroupConfig<kGroups, kBy, kColumns, kClusterRows, kClusterCols>;
+    using Config = GroupConfig<kGroups, kBy, kColumns, kClusterRows, kClusterCols, false>;
+    using Clearing = GroupConfig<kGroups, kBy, kColumns, kClusterRows, kClusterCols, true>;
     for (u32 clusters = 1; clusters <= 7; clusters += 3) {
         for (const u32 across : {1u, 16u, 50u}) {
             Check<Config>(numbers, rows, across).run(clusters);
+            Check<Clearing>(numbers, rows, across).run(clusters);
         }
     }
 }
@@ -152,7 +165,7 @@ TEST(groups, every_tile_of_every_group_is_worked_on_once)
 
 TEST(groups, one_group_and_many_empty_ones)
 {
-    check_shapes<1, GroupBy::kOffsets>({33}, 40);
+    check_shapes<1, GroupBy::kOffsets>({33}, 100);
     check_shapes<1, GroupBy::kCounts>({0}, 40);
     check_shapes<9, GroupBy::kOffsets>({0, 0, 0, 0, 5, 5, 5, 5, 5}, 5);
     check_shapes<9, GroupBy::kOffsets>({0, 0, 0, 0, 0, 0, 0, 0, 0}, 5);

@@ -18,14 +18,14 @@ struct RowsSize {
 };
 
 template <u32 kTileRows, bool kColumns, u32 kAlongRows, u32 kAcrossRows, bool kAlongM,
-          u32 kTileCols = 16>
+          u32 kTileCols = 16, bool kClears = false>
 struct RowsConfig
     : OrderConfig<kColumns ? kTileCols : kTileRows, kColumns ? kTileRows : kTileCols,
                   kColumns ? kAcrossRows : kAlongRows, kColumns ? kAlongRows : kAcrossRows,
                   2, kAlongM, 1> {
     static constexpr u32 kGroups = kGroupCount, kRowBlocks = 16, kRowsOfBlock = 128;
     static constexpr GroupBy kGroupBy = GroupBy::kRows;
-    static constexpr bool kTransposed = kColumns;
+    static constexpr bool kTransposed = kColumns, kClearRest = kClears;
     // In rows and columns of D.
     static constexpr u32 kRowsOfTile = kTileRows, kColsOfTile = kTileCols;
 };
@@ -47,8 +47,9 @@ class Check {
         u32 count = 0, along = 0;
         for (u32 block = 0; block < groups.size(); ++block) {
             indices_[block * kBlock] = groups[block];
-            if (is_group(groups[block])) {
-                const u32 word = block << 12 | static_cast<u32>(groups[block]);
+            if (is_listed(groups[block])) {
+                const u32 group = is_group(groups[block]) ? groups[block] : kGroupCount;
+                const u32 word = block << 13 | group;
                 storage_.listed[count++] = {word};
                 along +=
                     jg::ceil_div(std::min(kBlock, rows - block * kBlock), kClusterRows);
@@ -58,8 +59,8 @@ class Check {
         EXPECT(storage_.along == along, "%u cluster tiles, not %u", storage_.along, along);
     }
 
-    // Every tile of every block of a group once, over the CTAs of so many clusters, and no
-    // other.
+    // Every tile of every block of a group, or of every block, once, over the CTAs of so
+    // many clusters, and no other.
     void run(u32 clusters)
     {
         const u32 ctas = Cluster::kSize;
@@ -75,7 +76,7 @@ class Check {
         for (u32 row = 0; row < rows_; row += Config::kRowsOfTile) {
             for (u32 col = 0; col < across_; col += Config::kColsOfTile) {
                 const i32 group = groups_[row / kBlock];
-                const u32 wanted = is_group(group) ? 1 : 0;
+                const u32 wanted = is_listed(group) ? 1 : 0;
                 const u32 count = found_[{row, col}];
                 EXPECT(count == wanted, "row %u, column %u of group %d: %u", row, col,
                        group, count);
@@ -89,6 +90,10 @@ class Check {
     static bool is_group(i32 group)
     {
         return group >= 0 && group < static_cast<i32>(kGroupCount);
+    }
+    static bool is_listed(i32 group)
+    {
+        return Config::kClearRest || is_group(group);
     }
     RowsSize size() const
     {
@@ -107,8 +112,10 @@ class Check {
         const u32 end = std::min(begin + kBlock, rows_);
         EXPECT(item.group_end == end && item.scale_shift == 0 && item.is_last_split,
                "a tile at row %u ends at %u, not %u", row, item.group_end, end);
-        EXPECT(static_cast<i32>(item.batch) == groups_[row / kBlock],
-               "row %u is of group %d, not %u", row, groups_[row / kBlock], item.batch);
+        const i32 group = groups_[row / kBlock];
+        EXPECT(is_group(group) ? static_cast<i32>(item.batch) == group && item.k_blocks > 0
+                               : item.k_blocks == 0,
+               "row %u is of group %d, not %u", row, group, item.batch);
         ++found_[{row, col}];
         ++inside_;
     }
@@ -124,9 +131,12 @@ template <u32 kTileRows, bool kColumns, u32 kAlongRows, u32 kAcrossRows, bool kA
 void check_all(const std::vector<i32> &groups, u32 rows)
 {
     using Config = RowsConfig<kTileRows, kColumns, kAlongRows, kAcrossRows, kAlongM>;
+    using Clearing =
+        RowsConfig<kTileRows, kColumns, kAlongRows, kAcrossRows, kAlongM, 16, true>;
     for (u32 clusters = 1; clusters <= 7; clusters += 3) {
         for (const u32 across : {1u, 16u, 50u}) {
             Check<Config>(groups, rows, across).run(clusters);
+            Check<Clearing>(groups, rows, across).run(clusters);
         }
     }
 }
