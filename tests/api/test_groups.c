@@ -118,6 +118,23 @@ Test(groups, what_no_kernel_does_is_refused_by_name)
     api_fixture_close(&fixture);
 }
 
+Test(groups, what_becomes_of_rows_of_no_group_is_named)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    jit_gemm_problem problem = api_problem("m=512 n=256 k=128 a=bf16 groups=4");
+
+    problem.group_rest = (jit_gemm_group_rest)2;
+    cr_expect_eq(jit_gemm_check(fixture.context, &problem), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("problem.group_rest: is nothing that becomes of rows"), "%s",
+              jit_gemm_last_error());
+    problem.group_rest = JIT_GEMM_GROUP_REST_ZERO;
+    cr_expect_eq(jit_gemm_check(fixture.context, &problem), JIT_GEMM_OK, "%s",
+                 jit_gemm_last_error());
+
+    api_fixture_close(&fixture);
+}
+
 Test(groups, scales_whose_blocks_would_have_rows_of_several_groups_are_refused)
 {
     static const char *const texts[] = {
