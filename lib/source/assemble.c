@@ -81,14 +81,14 @@ static void print_line_directive(uint32_t line, const char *name, struct jg_str 
 
 /* ----------------------------------------------------------------------------- parts */
 
-static void print_heading(const struct jg_arch *arch, const struct jg_problem *problem,
-                          const struct jg_config *config, struct jg_str *out)
+/* The problem's text is not here: what its kernel does not depend on, such as the size that
+ * is planned for, would make two entries of the cache of one kernel. */
+static void print_heading(const struct jg_arch *arch, const struct jg_config *config,
+                          struct jg_str *out)
 {
-    jg_str_printf(out, "// jit_gemm %d.%d.%d, source format %d, %s\n// problem: ",
+    jg_str_printf(out, "// jit_gemm %d.%d.%d, source format %d, %s\n// config: ",
                   JIT_GEMM_VERSION_MAJOR, JIT_GEMM_VERSION_MINOR, JIT_GEMM_VERSION_PATCH,
                   JG_SOURCE_FORMAT, arch->name);
-    jg_problem_text(problem, out);
-    jg_str_puts(out, "\n// config: ");
     jg_config_print(config, arch->config_keys, out);
     jg_str_puts(out, "\n");
 }
@@ -573,7 +573,7 @@ jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
     source.has_lineinfo = choice->config.launch.lineinfo;
 
     struct jg_str *text = &source.text;
-    print_heading(arch, problem, &choice->config, text);
+    print_heading(arch, &choice->config, text);
     print_operands(problem, text);
     print_traits(problem, text);
     if (choice->config.launch.debug) {

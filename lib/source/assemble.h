@@ -15,7 +15,7 @@
 #include "plan/choose.h"
 
 /* Version of the unit's form; part of every key. */
-#define JG_SOURCE_FORMAT 6
+#define JG_SOURCE_FORMAT 7
 
 /* #line name of the frame around the snippet, the line on which the frame ends, and the
  * name of the snippet used without an epilogue. */

@@ -414,6 +414,104 @@ Test(build, forms_without_a_device)
     api_fixture_close(&fixture);
 }
 
+/* What a build of the cache folder's context gives for the problem. */
+static jit_gemm_artifact *build(const struct api_fixture *fixture, const char *text,
+                                jit_gemm_emit emit)
+{
+    const jit_gemm_problem problem = api_problem(text);
+    jit_gemm_artifact *artifact = NULL;
+    cr_assert_eq(jit_gemm_build(fixture->context, &problem, emit, &artifact), JIT_GEMM_OK,
+                 "%s: %s", text, jit_gemm_last_error());
+    return artifact;
+}
+
+static jit_gemm_info info_of_artifact(const jit_gemm_artifact *artifact)
+{
+    jit_gemm_info info = {.struct_size = sizeof(info)};
+    cr_assert_eq(jit_gemm_artifact_get_info(artifact, &info), JIT_GEMM_OK);
+    return info;
+}
+
+enum { MOST_SIZES = 16 };
+
+/* Builds the problem for planned sizes of a dynamic M, 1, 2, 4, ... 2^(count - 1): equal
+ * units have one key, one entry and one compile, and others have others. */
+static void expect_an_entry_per_kernel(struct api_fixture *fixture, const char *rest,
+                                       int count)
+{
+    jit_gemm_artifact *units[MOST_SIZES];
+    char keys[MOST_SIZES][33];
+    const int calls = jg_compiler_dummy_calls(fixture->compiler);
+    int kernels = 0;
+    for (int i = 0; i < count; i++) {
+        char text[256];
+        snprintf(text, sizeof(text), "m=%d %s dynamic=m", 1 << i, rest);
+        units[i] = build(fixture, text, JIT_GEMM_EMIT_SOURCE);
+        jit_gemm_artifact *code = build(fixture, text, JIT_GEMM_EMIT_CUBIN);
+        const jit_gemm_info info = info_of_artifact(code);
+        memcpy(keys[i], info.key, sizeof(keys[i]));
+        bool is_known = false;
+        for (int other = 0; other < i; other++) {
+            const bool is_same = strcmp(jit_gemm_artifact_data(units[i], NULL),
+                                        jit_gemm_artifact_data(units[other], NULL)) == 0;
+            cr_expect_eq(strcmp(keys[i], keys[other]) == 0, is_same, "%s", text);
+            is_known |= is_same;
+        }
+        kernels += !is_known;
+        cr_expect_eq(info.origin,
+                     is_known ? JIT_GEMM_ORIGIN_DISK : JIT_GEMM_ORIGIN_COMPILED, "%s",
+                     text);
+        jit_gemm_artifact_destroy(&code);
+    }
+    cr_expect_lt(kernels, count);
+    cr_expect_eq(jg_compiler_dummy_calls(fixture->compiler) - calls, kernels);
+    for (int i = 0; i < count; i++) {
+        jit_gemm_artifact_destroy(&units[i]);
+    }
+}
+
+Test(build, planned_sizes_of_one_kernel_are_one_entry)
+{
+    static const char *const chips[] = {"sm_90a", "sm_100a"};
+    for (int chip = 0; chip < 2; chip++) {
+        struct api_fixture fixture;
+        jit_gemm_context_options options = api_fixture_options(&fixture);
+        options.no_device = 1;
+        options.arch = chips[chip];
+        api_fixture_open_with(&fixture, &options, 0);
+        expect_an_entry_per_kernel(&fixture, "n=4096 k=4096 a=bf16", 14);
+        expect_an_entry_per_kernel(&fixture, "n=1000 k=8192 a=f16 d=f32", 14);
+        expect_an_entry_per_kernel(&fixture, "n=8192 k=512 a=e4m3 d=bf16 workspace=64m",
+                                   14);
+        api_fixture_close(&fixture);
+    }
+}
+
+Test(build, a_config_of_every_planned_size_is_one_entry)
+{
+    struct api_fixture fixture;
+    jit_gemm_context_options options = api_fixture_options(&fixture);
+    options.no_device = 1;
+    options.arch = "sm_100a";
+    api_fixture_open_with(&fixture, &options, 0);
+    static const char *const texts[] = {
+        "m=16 n=4096 k=512 a=bf16 dynamic=m config=mma=256x128 cta_group=2 cluster=2x1 "
+        "scheduler=clc k_group=1 stages=4 acc_stages=2 raster=m raster_group=1 split_k=1",
+        "m=8192 n=4096 k=512 a=bf16 dynamic=m config=mma=256x128 cta_group=2 cluster=2x1 "
+        "scheduler=clc k_group=1 stages=4 acc_stages=2 raster=m raster_group=1 split_k=1 "
+        "out_stages=2",
+        "m=8192 n=4096 k=512 a=bf16 dynamic=m workspace=64m config=mma=256x128 "
+        "cluster=2x1 scheduler=clc k_group=1 stages=4 acc_stages=2 raster=m "
+        "raster_group=1 split_k=1 pdl=1",
+    };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        jit_gemm_artifact *code = build(&fixture, texts[i], JIT_GEMM_EMIT_CUBIN);
+        jit_gemm_artifact_destroy(&code);
+    }
+    cr_expect_eq(jg_compiler_dummy_calls(fixture.compiler), 1);
+    api_fixture_close(&fixture);
+}
+
 Test(build, an_artifact_says_what_was_built)
 {
     struct api_fixture fixture;

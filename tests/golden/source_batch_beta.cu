@@ -1,5 +1,4 @@
-// jit_gemm 0.1.0, source format 6, sm_90a
-// problem: m=17 n=336 k=80 batch=5 a=bf16 c=f32 d=f16 layout=tn config=kernel=gemm tile=128x128x64 cluster=1x2 stages=2 raster=m raster_group=1 out_stages=2 pdl=1
+// jit_gemm 0.1.0, source format 7, sm_90a
 // config: kernel=gemm tile=128x128x64 cluster=1x2 stages=2 raster=m raster_group=1 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW)
 #include <jg/epilogue/vector_epilogue.cuh>

@@ -1,5 +1,4 @@
-// jit_gemm 0.1.0, source format 6, sm_90a
-// problem: m=256 n=256 k=64 a=bf16 epilogue=leaky config=kernel=reference
+// jit_gemm 0.1.0, source format 7, sm_90a
 // config: kernel=reference
 #define JG_OPERANDS(JG_ROW) \
     JG_ROW(0, bias, RowVectorInput, bf16)

@@ -1,5 +1,4 @@
-// jit_gemm 0.1.0, source format 6, sm_90a
-// problem: m=4096 n=4096 k=4096 a=bf16 epilogue=gelu_bias config=kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=m raster_group=8 out_stages=2 pdl=1
+// jit_gemm 0.1.0, source format 7, sm_90a
 // config: kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=m raster_group=8 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW) \
     JG_ROW(0, bias, RowVectorInput, bf16) \

@@ -1,5 +1,4 @@
-// jit_gemm 0.1.0, source format 6, sm_90a
-// problem: m=512 n=1024 k=256 a=e4m3 d=bf16 d_layout=column b_scale=vector epilogue=swiglu config=kernel=gemm tile=128x128x128 cluster=2x1 stages=4 raster=m raster_group=1 out_stages=2 pdl=1
+// jit_gemm 0.1.0, source format 7, sm_90a
 // config: kernel=gemm tile=128x128x128 cluster=2x1 stages=4 raster=m raster_group=1 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW) \
     JG_ROW(0, b0, Gate0ColumnVectorInput, bf16) \

@@ -1,5 +1,4 @@
-// jit_gemm 0.1.0, source format 6, sm_100a
-// problem: m=333 n=345 k=64 a=e4m3 d=bf16 output_align=2 epilogue=test config=kernel=gemm mma=128x64 cta_group=1 cluster=1x1 stages=2 acc_stages=1 raster=n raster_group=2 out_stages=2 pdl=1
+// jit_gemm 0.1.0, source format 7, sm_100a
 // config: kernel=gemm mma=128x64 cta_group=1 cluster=1x1 scheduler=single k_group=1 stages=2 acc_stages=1 raster=n raster_group=2 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW) \
     JG_ROW(0, r, MatrixInput, f32)

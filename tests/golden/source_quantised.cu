@@ -1,5 +1,4 @@
-// jit_gemm 0.1.0, source format 6, sm_90a
-// problem: m=300 n=600 k=256 a=bf16 d=e4m3 d_scale=1x128 d_scale_layout=column epilogue=swiglu config=kernel=gemm tile=128x256x64 cluster=2x1 stages=2 raster=m raster_group=1 pdl=1
+// jit_gemm 0.1.0, source format 7, sm_90a
 // config: kernel=gemm tile=128x256x64 cluster=2x1 stages=2 raster=m raster_group=1 out_stages=5 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW)
 #define JG_RESULT_BITS 4

@@ -1,5 +1,4 @@
-// jit_gemm 0.1.0, source format 6, sm_90a
-// problem: m=300 n=264 k=256 a=bf16 epilogue=test config=kernel=gemm tile=64x128x64 cluster=1x1 stages=2 raster=m raster_group=4 out_stages=2 pdl=1
+// jit_gemm 0.1.0, source format 7, sm_90a
 // config: kernel=gemm tile=64x128x64 cluster=1x1 stages=2 raster=m raster_group=4 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW) \
     JG_ROW(0, s, ColumnVectorSum, f32) \

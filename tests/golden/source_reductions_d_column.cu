@@ -1,5 +1,4 @@
-// jit_gemm 0.1.0, source format 6, sm_100a
-// problem: m=300 n=264 k=256 a=bf16 d_layout=column epilogue=test config=kernel=gemm mma=128x96 cta_group=1 cluster=1x1 scheduler=clc k_group=1 stages=2 acc_stages=2 raster=m raster_group=4 out_stages=2 pdl=1 split_k=1 swap_ab=0
+// jit_gemm 0.1.0, source format 7, sm_100a
 // config: kernel=gemm mma=128x96 cta_group=1 cluster=1x1 scheduler=clc k_group=1 stages=2 acc_stages=2 raster=m raster_group=4 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW) \
     JG_ROW(0, s, RowVectorSum, f32) \

@@ -1,5 +1,4 @@
-// jit_gemm 0.1.0, source format 6, sm_90a
-// problem: m=17 n=333 k=1 a=bf16 d=f32 layout=nn epilogue=test config=kernel=reference
+// jit_gemm 0.1.0, source format 7, sm_90a
 // config: kernel=reference
 #define JG_OPERANDS(JG_ROW)
 #define JG_RESULT_BITS 24

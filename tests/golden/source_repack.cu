@@ -1,5 +1,4 @@
-// jit_gemm 0.1.0, source format 6, sm_90a
-// problem: m=333 n=512 k=201 a=f16 layout=tn input_align=2 config=kernel=gemm tile=64x128x64 cluster=1x1 stages=6 raster=n raster_group=2 out_stages=2 pdl=1 repack=ab
+// jit_gemm 0.1.0, source format 7, sm_90a
 // config: kernel=gemm tile=64x128x64 cluster=1x1 stages=6 raster=n raster_group=2 out_stages=2 pdl=1 split_k=1 repack=ab
 #define JG_OPERANDS(JG_ROW)
 #include <jg/epilogue/fragment_epilogue.cuh>

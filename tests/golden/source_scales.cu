@@ -1,5 +1,4 @@
-// jit_gemm 0.1.0, source format 6, sm_90a
-// problem: m=512 n=512 k=4096 a=e4m3 b=e5m2 d=bf16 a_scale=vector b_scale=tensor config=kernel=gemm tile=128x128x128 cluster=1x1 stages=4 raster=m raster_group=1 out_stages=2 pdl=1
+// jit_gemm 0.1.0, source format 7, sm_90a
 // config: kernel=gemm tile=128x128x128 cluster=1x1 stages=4 raster=m raster_group=1 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW)
 #include <jg/epilogue/fragment_epilogue.cuh>

@@ -1,5 +1,4 @@
-// jit_gemm 0.1.0, source format 6, sm_100a
-// problem: m=4096 n=512 k=4096 a=bf16 c=bf16 dynamic=m epilogue=test config=kernel=gemm mma=256x128 cta_group=2 cluster=4x1 scheduler=clc k_group=1 stages=5 acc_stages=2 raster=n raster_group=2 out_stages=2 pdl=1
+// jit_gemm 0.1.0, source format 7, sm_100a
 // config: kernel=gemm mma=256x128 cta_group=2 cluster=4x1 scheduler=clc k_group=1 stages=5 acc_stages=2 raster=n raster_group=2 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW) \
     JG_ROW(0, bias, RowVectorInput, bf16)

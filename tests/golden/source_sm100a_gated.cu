@@ -1,5 +1,4 @@
-// jit_gemm 0.1.0, source format 6, sm_100a
-// problem: m=512 n=1024 k=256 a=bf16 epilogue=swiglu config=kernel=gemm mma=256x128 cta_group=2 cluster=2x1 scheduler=static k_group=1 stages=4 acc_stages=2 raster=m raster_group=1 out_stages=2 pdl=1
+// jit_gemm 0.1.0, source format 7, sm_100a
 // config: kernel=gemm mma=256x128 cta_group=2 cluster=2x1 scheduler=static k_group=1 stages=4 acc_stages=2 raster=m raster_group=1 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW)
 #define JG_RESULT_BITS 8

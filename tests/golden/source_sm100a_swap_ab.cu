@@ -1,5 +1,4 @@
-// jit_gemm 0.1.0, source format 6, sm_100a
-// problem: m=24 n=4096 k=512 a=bf16 d=f32 layout=tt epilogue=test config=kernel=gemm mma=128x32 cta_group=2 cluster=2x1 stages=8 acc_stages=1 raster=m raster_group=1 out_stages=2 pdl=1 swap_ab=1
+// jit_gemm 0.1.0, source format 7, sm_100a
 // config: kernel=gemm mma=128x32 cta_group=2 cluster=2x1 scheduler=single k_group=2 stages=8 acc_stages=1 raster=m raster_group=1 out_stages=2 pdl=1 split_k=1 swap_ab=1
 #define JG_OPERANDS(JG_ROW) \
     JG_ROW(0, bias, RowVectorInput, f32)
