@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* jit-gemm plan: the choice and its reasons. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
+#include "jit_gemm/family.h"
 
 static const struct cli_help plan_help = {
     "plan PROBLEM... [OPTION...]",
@@ -11,9 +13,13 @@ static const struct cli_help plan_help = {
     "and each rejected candidate with its reason, the fastest first. The line that begins with\n"
     "`chosen:` has both, for scripts; --json has a line for each candidate. Nothing is\n"
     "compiled; no device is opened if the architecture is named. The printed configuration\n"
-    "is what --config takes.\n",
+    "is what --config takes.\n"
+    "With --sweep: which kernels are enough for a range of sizes of a dynamic dimension, and\n"
+    "where one takes over from another. No size loses more than --loss against its best\n"
+    "configuration, all by the cost model.\n",
     "  jit-gemm plan 4096x4096x4096 bf16 --arch sm_90a\n"
-    "  jit-gemm plan m=128 n=8192 k=4096 a=f16 dynamic=m --arch sm_90a --json\n",
+    "  jit-gemm plan m=128 n=8192 k=4096 a=f16 dynamic=m --arch sm_90a --json\n"
+    "  jit-gemm plan n=8192 k=4096 a=f16 dynamic=m --sweep m=1..8192 --arch sm_90a\n",
 };
 
 enum { COLUMNS = 120, INDENT = 4 };
@@ -116,13 +122,134 @@ static int print_plan(const struct cli_problem *problem, jit_gemm_context *conte
     return code;
 }
 
+/* Of --sweep. */
+struct sweep {
+    const char *text, *loss; /* the options; NULL if they are not given */
+    jit_gemm_range range;
+};
+
+static int read_sweep(struct sweep *sweep)
+{
+    char text[128];
+
+    if (sweep->text == NULL) {
+        return sweep->loss == NULL ? CLI_OK
+                                   : cli_usage_error("--loss is for --sweep m=1..8192");
+    }
+    sweep->range.struct_size = sizeof(sweep->range);
+    const int length = snprintf(text, sizeof(text), "%s%s%s", sweep->text,
+                                sweep->loss != NULL ? " loss=" : "",
+                                sweep->loss != NULL ? sweep->loss : "");
+    if (length < 0 || (size_t)length >= sizeof(text)) {
+        return cli_usage_error("--sweep: too long; write --sweep m=1..8192");
+    }
+    const jit_gemm_status status = jit_gemm_range_parse(text, &sweep->range);
+    return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, false);
+}
+
+static size_t count_kernels(const jit_gemm_band *bands, size_t count)
+{
+    size_t kernels = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        kernels = bands[i].kernel >= kernels ? bands[i].kernel + 1 : kernels;
+    }
+    return kernels;
+}
+
+static void print_bands_json(const char *problem, const char *arch, const char *range,
+                             const jit_gemm_band *bands, size_t count)
+{
+    printf("{");
+    cli_json_field(stdout, "problem", problem, true);
+    cli_json_field(stdout, "arch", arch, true);
+    cli_json_field(stdout, "sweep", range, true);
+    printf("\"kernels\": %zu, \"bands\": [", count_kernels(bands, count));
+    for (size_t i = 0; i < count; i++) {
+        const jit_gemm_band *band = &bands[i];
+
+        printf("%s{\"first\": %" PRId64 ", \"last\": %" PRId64
+               ", \"kernel\": %u, \"planned\": %" PRId64 ", \"first_us\": ",
+               i > 0 ? ", " : "", band->first, band->last, band->kernel, band->planned);
+        cli_json_number(stdout, band->first_us);
+        printf(", \"last_us\": ");
+        cli_json_number(stdout, band->last_us);
+        printf(", \"loss\": ");
+        cli_json_number(stdout, band->loss);
+        printf(", \"loss_size\": %" PRId64 ", ", band->loss_size);
+        cli_json_field(stdout, "config", band->config, false);
+        printf("}");
+    }
+    printf("]}\n");
+}
+
+static void print_bands_text(const char *arch, const char *range,
+                             const jit_gemm_band *bands, size_t count)
+{
+    printf("%s on %s: %zu kernels in %zu bands, predicted\n", range, arch,
+           count_kernels(bands, count), count);
+    printf("%10s %10s %9s %9s  %-20s kernel\n", "first", "last", "us", "us",
+           "loss at most");
+    for (size_t i = 0; i < count; i++) {
+        const jit_gemm_band *band = &bands[i];
+        char loss[48];
+
+        snprintf(loss, sizeof(loss), "%.1f%% at %" PRId64, 100 * band->loss,
+                 band->loss_size);
+        printf("%10" PRId64 " %10" PRId64 " %9.1f %9.1f  %-20s %u\n", band->first,
+               band->last, band->first_us, band->last_us, loss, band->kernel);
+    }
+    for (size_t i = 0, next = 0; i < count; i++) {
+        if (bands[i].kernel == next) {
+            printf("kernel %zu: %s\n", next++, bands[i].config);
+        }
+    }
+}
+
+static int print_sweep(const struct cli_problem *problem, const struct sweep *sweep,
+                       jit_gemm_context *context, bool json, bool verbose)
+{
+    struct cli_snippet snippet = {.text = problem->snippet};
+    const char *arch = jit_gemm_context_arch(context);
+    size_t count = 0;
+    int code = cli_problem_register(problem, context, verbose);
+    if (code != CLI_OK) {
+        return code;
+    }
+    jit_gemm_status status =
+        jit_gemm_plan_bands(context, &problem->problem, &sweep->range, NULL, 0, &count);
+    if (status != JIT_GEMM_OK) {
+        return cli_report(status, &snippet, verbose);
+    }
+    jit_gemm_band *bands = cli_alloc(count * sizeof(*bands));
+    status = jit_gemm_plan_bands(context, &problem->problem, &sweep->range, bands, count,
+                                 &count);
+    if (status != JIT_GEMM_OK) {
+        code = cli_report(status, &snippet, verbose);
+    } else if (json) {
+        char *text = cli_problem_text(&problem->problem);
+
+        print_bands_json(text, arch, sweep->text, bands, count);
+        free(text);
+    } else {
+        print_bands_text(arch, sweep->text, bands, count);
+    }
+    free(bands);
+    return code;
+}
+
 int cmd_plan(int argc, char **argv)
 {
     struct cli_context_options options = {0};
     struct cli_problem problem = {0};
     jit_gemm_context *context = NULL;
     bool json = false;
+    struct sweep sweep = {0};
     const struct cli_option own[] = {
+        {"--sweep", "RANGE", "the kernels for a range of sizes, such as m=1..8192",
+         CLI_TEXT, &sweep.text},
+        {"--loss", "PERCENT", "most that a size may lose with --sweep; 5% if not given",
+         CLI_TEXT, &sweep.loss},
         {"--json", NULL, "print one JSON object", CLI_FLAG, &json},
         {0},
     };
@@ -132,6 +259,10 @@ int cmd_plan(int argc, char **argv)
     if (code >= 0) {
         return code;
     }
+    code = read_sweep(&sweep);
+    if (code != CLI_OK) {
+        return code;
+    }
     code = cli_problem_read(&problem, argv + 1, words);
     if (code == CLI_OK) {
         /* A plan reads and keeps nothing: trouble with the cache is none of it. */
@@ -139,7 +270,9 @@ int cmd_plan(int argc, char **argv)
         code = cli_context_open(&options, false, JIT_GEMM_POLICY_ALLOW, &context);
     }
     if (code == CLI_OK) {
-        code = print_plan(&problem, context, json, options.verbose);
+        code = sweep.text != NULL
+                   ? print_sweep(&problem, &sweep, context, json, options.verbose)
+                   : print_plan(&problem, context, json, options.verbose);
     }
     jit_gemm_context_destroy(&context);
     cli_problem_free(&problem);

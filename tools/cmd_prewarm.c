@@ -15,7 +15,9 @@ static const struct cli_help prewarm_help = {
     "prewarm MANIFEST --arch ARCH[,ARCH...] [--device gpu|emulator] [OPTION...]",
     "Compiles every problem of a manifest into the disk cache; what is there already is\n"
     "kept. Needs no GPU. Ctrl-C ends it, with the compiles under way; run it again to go on.\n"
-    "The manifest is what jit_gemm_context_write_manifest writes; - is standard input.\n",
+    "The manifest is what jit_gemm_context_write_manifest writes; - is standard input. A\n"
+    "dynamic size may be a range, as in `problem m=1..8192 n=4096 k=4096 a=bf16 dynamic=m`:\n"
+    "the kernels that `jit-gemm plan --sweep` names for it are built.\n",
     "  jit-gemm prewarm model.manifest --arch sm_90a\n"
     "  jit-gemm prewarm model.manifest --arch sm_90a --jobs 4 --cache /srv/model/kernels\n"
     "  jit-gemm prewarm model.manifest --arch sm_90a --device emulator\n",

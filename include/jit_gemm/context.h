@@ -107,7 +107,8 @@ typedef struct jit_gemm_prewarm_options {
 /** What a prewarm did. */
 typedef struct jit_gemm_prewarm_result {
     size_t struct_size; /**< sizeof(jit_gemm_prewarm_result), set by the caller. */
-    size_t total;       /**< Problems times architectures in the manifest. */
+    size_t total;       /**< Kernels of the manifest times architectures; those of the bands
+                           where a size is a range. */
     size_t cached;      /**< Found in the cache, or just made by another thread. */
     size_t compiled;    /**< Compiled and kept. */
     size_t failed;      /**< Failed, compiled but not kept, or over the budget. */

@@ -332,7 +332,8 @@ JIT_GEMM_API void jit_gemm_destroy(jit_gemm **gemm);
  * Builds every kernel of a manifest into the disk cache. Needs no device.
  *
  * @param context its cache is filled; its policy does not apply
- * @param manifest text as ::jit_gemm_context_write_manifest writes it
+ * @param manifest text as ::jit_gemm_context_write_manifest writes it; a dynamic size may
+ * be a range (family.h)
  * @param size bytes of `manifest`
  * @param options NULL for all defaults
  * @param[in,out] ret_result struct_size set by the caller; filled also on failure; may be

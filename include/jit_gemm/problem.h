@@ -178,6 +178,35 @@ typedef struct jit_gemm_dim {
     int32_t reserved; /**< Must be zero. */
 } jit_gemm_dim;
 
+/** The dimensions of a problem. */
+typedef enum jit_gemm_dimension {
+    JIT_GEMM_DIMENSION_DYNAMIC = 0, /**< The only one that is dynamic. */
+    JIT_GEMM_DIMENSION_M = 1,       /**< Rows of A, C and D. */
+    JIT_GEMM_DIMENSION_N = 2,       /**< Columns of B, C and D. */
+    JIT_GEMM_DIMENSION_K = 3,       /**< Columns of A, rows of B. */
+    JIT_GEMM_DIMENSION_BATCH = 4    /**< Number of products. */
+} jit_gemm_dimension;
+
+/** For jit_gemm_range.loss: no kernel may be predicted to be slower than another. */
+#define JIT_GEMM_LOSS_NONE (-1.0)
+
+/**
+ * The sizes that a dynamic dimension takes. No kernel is the best for all of them: a few
+ * kernels share them, in bands (family.h).
+ *
+ * Text form: `m=1..8192 loss=5%`, the loss with up to two decimals, or left out.
+ */
+typedef struct jit_gemm_range {
+    size_t struct_size;           /**< sizeof(jit_gemm_range), set by the caller. */
+    jit_gemm_dimension dimension; /**< Which one; it is dynamic in the problem. */
+    int32_t reserved;             /**< Must be zero. */
+    int64_t first;                /**< The least size, from 1. */
+    int64_t last;                 /**< The greatest size, up to 2^31 - 1. */
+    double loss; /**< What a kernel may take more than the best one at a size, as a part of
+                    that: 0.05 for 5 %, which 0 means; up to 10. See
+                    ::JIT_GEMM_LOSS_NONE. */
+} jit_gemm_range;
+
 /**
  * A problem: D = epilogue(alpha * op(A) * op(B) + beta * C, operands).
  *

@@ -37,17 +37,33 @@ jit_gemm_status jg_step_normalize(const jit_gemm_context *context,
     return jg_problem_normalize(user, jg_registry_find, context->epilogues, ret_problem);
 }
 
-jit_gemm_status jg_step_choose(const jit_gemm_context *context, const struct jg_arch *arch,
-                               const struct jg_problem *problem,
-                               struct jg_choice *ret_choice, struct jg_str *trace)
+static struct jg_device_facts facts_of(const jit_gemm_context *context,
+                                       const struct jg_arch *arch)
 {
-    JG_TRY(jg_compiled_check_arch(problem->epilogue, arch->name));
     struct jg_device_facts facts = arch->default_facts;
     if (arch == context->arch) {
         facts = context->facts;
         facts.most_cluster_ctas = atomic_load(&context->most_cluster_ctas);
     }
+    return facts;
+}
+
+jit_gemm_status jg_step_choose(const jit_gemm_context *context, const struct jg_arch *arch,
+                               const struct jg_problem *problem,
+                               struct jg_choice *ret_choice, struct jg_str *trace)
+{
+    JG_TRY(jg_compiled_check_arch(problem->epilogue, arch->name));
+    const struct jg_device_facts facts = facts_of(context, arch);
     return jg_config_choose(arch, problem, &facts, ret_choice, trace);
+}
+
+jit_gemm_status jg_step_bands(const jit_gemm_context *context, const struct jg_arch *arch,
+                              const struct jg_problem *problem,
+                              const struct jg_range *range, struct jg_bands *ret_bands)
+{
+    JG_TRY(jg_compiled_check_arch(problem->epilogue, arch->name));
+    const struct jg_device_facts facts = facts_of(context, arch);
+    return jg_bands_make(arch, problem, &facts, range, ret_bands);
 }
 
 static jit_gemm_status assemble(const struct jg_arch *arch,
@@ -109,6 +125,7 @@ struct create {
     const struct jg_problem *problem;
     struct jg_stop stop;
     struct jit_gemm *gemm; /* is being filled */
+    bool *ret_is_unfit;    /* of a band: see gemm.h; NULL of a problem of its own */
 };
 
 static jit_gemm_status build_binary(const struct create *create,
@@ -124,7 +141,9 @@ static jit_gemm_status build_binary(const struct create *create,
     const jit_gemm_status status =
         jg_step_binary(&builder, arch, create->problem, ret_choice, ret_result, &counts);
     jg_context_count_build(context, &counts);
-    return jg_context_record(context, create->problem, status);
+    return create->ret_is_unfit != NULL
+               ? status /* the range is recorded */
+               : jg_context_record(context, create->problem, status);
 }
 
 /* Why a load has failed. */
@@ -193,13 +212,18 @@ static jit_gemm_status build_and_load(const struct create *create)
             continue; /* the next one compiles */
         }
         const int unfit_ctas = misfit.unfit_ctas;
-        if (unfit_ctas < 2 || names_cluster(create->problem)) {
+        const bool is_band = create->ret_is_unfit != NULL;
+        if (unfit_ctas < 2 || (!is_band && names_cluster(create->problem))) {
             return status;
         }
         jg_log_line(context->log, JIT_GEMM_SEVERITY_WARNING,
                     "%s holds no cluster of %d CTAs: smaller ones are chosen",
                     context->device->facts.name, unfit_ctas);
         atomic_store(&context->most_cluster_ctas, unfit_ctas / 2);
+        if (is_band) {
+            *create->ret_is_unfit = true;
+            return status;
+        }
     }
 }
 
@@ -271,22 +295,30 @@ jit_gemm_status jit_gemm_create(jit_gemm_context *context, const jit_gemm_proble
     struct jg_problem own;
     JG_TRY(jg_step_normalize(context, problem, &own)); /* 1 */
     JG_TRY(jg_context_need_device(context));
+    return jg_step_create(context, &own, &stop, NULL, ret_gemm);
+}
+
+jit_gemm_status jg_step_create(
+    jit_gemm_context *context, const struct jg_problem *problem, const struct jg_stop *stop,
+    bool *ret_is_unfit, // NOLINT(readability-non-const-parameter): set through the struct
+    jit_gemm **ret_gemm)
+{
     if (jg_target_code_kind(context) == JG_CODE_PTX) {
-        JG_TRY(jg_budget_refuse_ptx(&own.budget));
+        JG_TRY(jg_budget_refuse_ptx(&problem->budget));
     }
-    const uint32_t map_count = jg_most_maps(&own);
+    const uint32_t map_count = jg_most_maps(problem);
     struct jit_gemm *gemm = jg_alloc(sizeof(*gemm) + jg_map_slots_bytes(map_count));
     if (gemm == NULL) {
         return jg_fail_memory();
     }
     gemm->slots = &gemm->own_slots;
     jg_map_slots_init(gemm->slots, map_count, gemm->entries);
-    const struct create create = {context, &own, stop, gemm};
+    const struct create create = {context, problem, *stop, gemm, ret_is_unfit};
     jit_gemm_status status = acquire_kernel(&create); /* 2 to 11 */
     if (status == JIT_GEMM_OK) {
         /* Not earlier: who waited for the same kernel may allow it more. */
-        status = jg_budget_check(&own.budget, gemm->kernel->entry, gemm->kernel->registers,
-                                 gemm->kernel->local_bytes);
+        status = jg_budget_check(&problem->budget, gemm->kernel->entry,
+                                 gemm->kernel->registers, gemm->kernel->local_bytes);
     }
     if (status != JIT_GEMM_OK) {
         jg_kernel_release(gemm->kernel);

@@ -5,6 +5,7 @@
 #define JG_API_GEMM_H
 
 #include "api/context.h"
+#include "plan/bands.h"
 
 /* Machine code and the name of its kernel. Free the binary with jg_binary_free. */
 struct jg_step_result {
@@ -20,12 +21,23 @@ jit_gemm_status jg_step_normalize(const jit_gemm_context *context,
 jit_gemm_status jg_step_choose(const jit_gemm_context *context, const struct jg_arch *arch,
                                const struct jg_problem *problem,
                                struct jg_choice *ret_choice, struct jg_str *trace);
+/* 4, of all sizes of a range. Free the bands with jg_bands_free. */
+jit_gemm_status jg_step_bands(const jit_gemm_context *context, const struct jg_arch *arch,
+                              const struct jg_problem *problem,
+                              const struct jg_range *range, struct jg_bands *ret_bands);
 /* 5 to 9: source, key, cache, compile, keep. */
 jit_gemm_status jg_step_binary(const struct jg_builder *builder, const struct jg_arch *arch,
                                const struct jg_problem *problem,
                                const struct jg_choice *choice,
                                struct jg_step_result *ret_result,
                                struct jg_build_counts *counts);
+
+/* 2 to 11: a handle of a canonical problem, for a context with a device. For a kernel of a
+ * family `ret_is_unfit` is not NULL: the problem is not recorded, and if the device holds
+ * no cluster of its config it is set, and smaller ones are chosen from then on. */
+jit_gemm_status jg_step_create(jit_gemm_context *context, const struct jg_problem *problem,
+                               const struct jg_stop *stop, bool *ret_is_unfit,
+                               jit_gemm **ret_gemm);
 
 /* After a load that the driver refused for the code itself: was it an entry of the cache,
  * which is gone now? One whose checksums are right would fail for ever. The error stays the

@@ -482,29 +482,38 @@ static jit_gemm_status read_epilogue(struct reader *reader, const char *rest, si
     return status;
 }
 
-static jit_gemm_status reserve_problem(struct jg_manifest *manifest)
+static jit_gemm_status append_problem(struct jg_manifest *manifest,
+                                      const struct jg_manifest_problem *item)
 {
-    if (manifest->problem_count < manifest->problem_capacity) {
-        return JIT_GEMM_OK;
+    if (manifest->problem_count == manifest->problem_capacity) {
+        const size_t capacity =
+            manifest->problem_capacity > 0 ? manifest->problem_capacity * 2 : 16;
+        struct jg_manifest_problem *problems =
+            jg_realloc(manifest->problems, capacity * sizeof(*problems));
+        if (problems == NULL) {
+            return jg_fail_memory();
+        }
+        manifest->problems = problems;
+        manifest->problem_capacity = capacity;
     }
-    const size_t capacity =
-        manifest->problem_capacity > 0 ? manifest->problem_capacity * 2 : 16;
-    jit_gemm_problem *problems =
-        jg_realloc(manifest->problems, capacity * sizeof(jit_gemm_problem));
-    if (problems == NULL) {
-        return jg_fail_memory();
-    }
-    manifest->problems = problems;
-    manifest->problem_capacity = capacity;
+    manifest->problems[manifest->problem_count++] = *item;
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status parse_problem(const char *text, struct jg_manifest *manifest)
+/* Takes a range out of the text. */
+static jit_gemm_status parse_problem(char *text, struct jg_manifest *manifest)
 {
-    jit_gemm_problem *problem = &manifest->problems[manifest->problem_count];
+    struct jg_manifest_problem item = {0};
+    jit_gemm_range range;
     struct jg_problem canonical;
-    JG_TRY(jg_problem_parse(text, problem));
-    return jg_problem_normalize(problem, jg_registry_find, manifest->epilogues, &canonical);
+    JG_TRY(jg_range_take(text, &range, &item.has_range));
+    JG_TRY(jg_problem_parse(text, &item.problem));
+    JG_TRY(jg_problem_normalize(&item.problem, jg_registry_find, manifest->epilogues,
+                                &canonical));
+    if (item.has_range) {
+        JG_TRY(jg_range_check(&range, &canonical, &item.range));
+    }
+    return append_problem(manifest, &item);
 }
 
 static jit_gemm_status check_plain_text(const struct reader *reader, const char *rest,
@@ -520,16 +529,13 @@ static jit_gemm_status read_problem(const struct reader *reader, const char *res
                                     size_t size, struct jg_manifest *manifest)
 {
     JG_TRY(check_plain_text(reader, rest, size));
-    JG_TRY(reserve_problem(manifest));
     char *text = jg_copy_text(rest, size);
     if (text == NULL) {
         return jg_fail_memory();
     }
     const jit_gemm_status status = parse_problem(text, manifest);
     jg_free(text);
-    JG_TRY(forward_at_line(reader, status));
-    manifest->problem_count++;
-    return JIT_GEMM_OK;
+    return forward_at_line(reader, status);
 }
 
 static jit_gemm_status reserve_pack(struct jg_manifest *manifest)

@@ -9,7 +9,7 @@
  *     source BYTES FIRST_LINE SOURCE_NAME
  *     <BYTES bytes, then a line feed>
  *     end
- *     problem TEXT
+ *     problem TEXT, in which a dynamic size may be a range: m=1..8192 loss=5%
  *     pack bytes=BYTES from=LAYOUT to=LAYOUT
  *
  * Empty lines and lines that begin with '#' are skipped between the items. An epilogue
@@ -21,6 +21,7 @@
 #include "api/record.h"
 #include "api/registry.h"
 #include "plan/pack.h"
+#include "plan/range.h"
 
 /* Where a snippet stands. */
 struct jg_manifest_snippet {
@@ -29,11 +30,18 @@ struct jg_manifest_snippet {
     size_t line;                   /* of the same line in the manifest */
 };
 
+/* A line `problem`. */
+struct jg_manifest_problem {
+    jit_gemm_problem problem; /* of the greatest size of a range */
+    bool has_range;           /* the kernels of its bands are meant */
+    struct jg_range range;
+};
+
 struct jg_manifest {
     struct jg_registry *epilogues;
     struct jg_manifest_snippet *snippets;
     size_t snippet_count, snippet_capacity;
-    jit_gemm_problem *problems;
+    struct jg_manifest_problem *problems;
     size_t problem_count, problem_capacity;
     struct jg_pack *packs;
     size_t pack_count, pack_capacity;

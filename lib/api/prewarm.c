@@ -19,12 +19,24 @@
 #define JG_BYTES_PER_JOB (INT64_C(512) * 1024 * 1024)
 #define JG_JOBS_MAX      64
 
+/* One kernel of the manifest for one architecture: of a problem, of a band of one, or of a
+ * pack. */
+struct task {
+    const struct jg_arch *arch;
+    const struct jg_manifest_problem *item; /* NULL: a pack */
+    const struct jg_pack *pack;
+    bool is_band; /* of the item, and then which kernel: */
+    struct jg_band_kernel kernel;
+};
+
 /* One prewarm, shared by its threads. */
 struct prewarm {
     jit_gemm_context *context;
     const struct jg_manifest *manifest;
     const struct jg_arch **archs; /* owned */
     size_t arch_count;
+    struct task *tasks; /* owned; result.total of them */
+    size_t task_capacity;
     enum jg_code_kind code_kind;
     jit_gemm_progress_fn progress;
     void *progress_user;
@@ -47,27 +59,6 @@ static jit_gemm_status fail_not_kept(const struct prewarm *prewarm)
                           jg_cache_folder(prewarm->context->cache));
 }
 
-/* One kernel of the manifest for one architecture: of a problem, or of a pack. */
-struct task {
-    const struct jg_arch *arch;
-    const jit_gemm_problem *problem; /* NULL: a pack */
-    const struct jg_pack *pack;
-};
-
-static struct task find_task(const struct prewarm *prewarm, size_t index)
-{
-    const struct jg_manifest *manifest = prewarm->manifest;
-    const size_t count = manifest->problem_count + manifest->pack_count;
-    const size_t item = index % count;
-    struct task task = {.arch = prewarm->archs[index / count]};
-    if (item < manifest->problem_count) {
-        task.problem = &manifest->problems[item];
-    } else {
-        task.pack = &manifest->packs[item - manifest->problem_count];
-    }
-    return task;
-}
-
 static jit_gemm_status check_kept(const struct prewarm *prewarm,
                                   const struct jg_step_result *result,
                                   jit_gemm_origin *ret_origin)
@@ -84,14 +75,27 @@ static struct jg_builder make_builder(const struct prewarm *prewarm)
     return builder;
 }
 
+/* The problem of a task as it is built. */
+static jit_gemm_status find_problem(const struct prewarm *prewarm, const struct task *task,
+                                    struct jg_problem *ret_problem)
+{
+    struct jg_problem problem;
+    JG_TRY(jg_problem_normalize(&task->item->problem, jg_registry_find,
+                                prewarm->manifest->epilogues, &problem));
+    if (task->is_band) {
+        return jg_bands_problem(&problem, &task->item->range, &task->kernel, ret_problem);
+    }
+    *ret_problem = problem;
+    return JIT_GEMM_OK;
+}
+
 static jit_gemm_status build_problem(const struct prewarm *prewarm, const struct task *task,
                                      jit_gemm_origin *ret_origin)
 {
     jit_gemm_context *context = prewarm->context;
     struct jg_problem problem;
     struct jg_choice choice;
-    JG_TRY(jg_problem_normalize(task->problem, jg_registry_find,
-                                prewarm->manifest->epilogues, &problem));
+    JG_TRY(find_problem(prewarm, task, &problem));
     if (prewarm->code_kind == JG_CODE_PTX) {
         JG_TRY(jg_budget_refuse_ptx(&problem.budget));
     }
@@ -111,7 +115,7 @@ static jit_gemm_status build_problem(const struct prewarm *prewarm, const struct
     }
     jg_binary_free(&result.binary);
     if (status == JIT_GEMM_ERR_COMPILE) {
-        jg_manifest_locate_error(prewarm->manifest, task->problem->epilogue);
+        jg_manifest_locate_error(prewarm->manifest, task->item->problem.epilogue);
     }
     return status;
 }
@@ -169,8 +173,13 @@ static void tell_progress(struct prewarm *prewarm, const struct task *task)
         return;
     }
     struct jg_str text = {0};
-    if (task->problem != NULL) {
-        (void)jg_problem_print(task->problem, &text);
+    struct jg_problem problem;
+    if (task->is_band) {
+        if (find_problem(prewarm, task, &problem) == JIT_GEMM_OK) {
+            jg_problem_text(&problem, &text);
+        }
+    } else if (task->item != NULL) {
+        (void)jg_problem_print(&task->item->problem, &text);
     } else {
         jg_pack_text(task->pack, &text);
     }
@@ -185,17 +194,17 @@ static void *work_through_tasks(void *user)
     struct prewarm *prewarm = user;
     size_t index = 0;
     while (take_task(prewarm, &index)) {
-        const struct task task = find_task(prewarm, index);
+        const struct task *task = &prewarm->tasks[index];
         jit_gemm_origin origin = JIT_GEMM_ORIGIN_COMPILED;
-        const jit_gemm_status status = task.problem != NULL
-                                           ? build_problem(prewarm, &task, &origin)
-                                           : build_pack(prewarm, &task, &origin);
+        const jit_gemm_status status = task->item != NULL
+                                           ? build_problem(prewarm, task, &origin)
+                                           : build_pack(prewarm, task, &origin);
         pthread_mutex_lock(&prewarm->mutex);
         if (status == JIT_GEMM_ERR_CANCELLED) {
             prewarm->is_cancelled = true;
         } else {
             note_result(prewarm, status, origin);
-            tell_progress(prewarm, &task);
+            tell_progress(prewarm, task);
         }
         pthread_mutex_unlock(&prewarm->mutex);
     }
@@ -266,6 +275,63 @@ static jit_gemm_status find_archs(struct prewarm *prewarm,
     return JIT_GEMM_OK;
 }
 
+static jit_gemm_status add_task(struct prewarm *prewarm, const struct task *task)
+{
+    if (prewarm->result.total == prewarm->task_capacity) {
+        const size_t capacity =
+            prewarm->task_capacity > 0 ? prewarm->task_capacity * 2 : 16;
+        struct task *tasks = jg_realloc(prewarm->tasks, capacity * sizeof(*tasks));
+        if (tasks == NULL) {
+            return jg_fail_memory();
+        }
+        prewarm->tasks = tasks;
+        prewarm->task_capacity = capacity;
+    }
+    prewarm->tasks[prewarm->result.total++] = *task;
+    return JIT_GEMM_OK;
+}
+
+/* A task for each kernel of the bands. Where there are none, because the architecture
+ * cannot have the problem, the task is the problem itself, whose build says why. */
+static jit_gemm_status add_range(struct prewarm *prewarm, struct task *task)
+{
+    struct jg_problem problem;
+    struct jg_bands bands;
+    JG_TRY(find_problem(prewarm, task, &problem));
+    jit_gemm_status status =
+        jg_step_bands(prewarm->context, task->arch, &problem, &task->item->range, &bands);
+    if (status == JIT_GEMM_ERR_UNSUPPORTED || status == JIT_GEMM_ERR_ARGUMENT) {
+        return add_task(prewarm, task);
+    }
+    JG_TRY(status);
+    task->is_band = true;
+    for (size_t i = 0; i < bands.kernel_count && status == JIT_GEMM_OK; i++) {
+        task->kernel = bands.kernels[i];
+        status = add_task(prewarm, task);
+    }
+    jg_bands_free(&bands);
+    return status;
+}
+
+static jit_gemm_status list_tasks(struct prewarm *prewarm)
+{
+    const struct jg_manifest *manifest = prewarm->manifest;
+    for (size_t arch = 0; arch < prewarm->arch_count; arch++) {
+        for (size_t i = 0; i < manifest->problem_count; i++) {
+            struct task task = {.arch = prewarm->archs[arch],
+                                .item = &manifest->problems[i]};
+            JG_TRY(task.item->has_range ? add_range(prewarm, &task)
+                                        : add_task(prewarm, &task));
+        }
+        for (size_t i = 0; i < manifest->pack_count; i++) {
+            const struct task task = {.arch = prewarm->archs[arch],
+                                      .pack = &manifest->packs[i]};
+            JG_TRY(add_task(prewarm, &task));
+        }
+    }
+    return JIT_GEMM_OK;
+}
+
 static jit_gemm_status need_cache(const jit_gemm_context *context)
 {
     if (context->cache != NULL) {
@@ -307,15 +373,13 @@ static jit_gemm_status prewarm_manifest(struct prewarm *prewarm,
                                         const jit_gemm_prewarm_options *options)
 {
     JG_TRY(find_archs(prewarm, options));
+    JG_TRY(list_tasks(prewarm));
     if (pthread_mutex_init(&prewarm->mutex, NULL) != 0) {
         return jg_fail_memory();
     }
     prewarm->code_kind = options->ptx ? JG_CODE_PTX : jg_target_code_kind(prewarm->context);
     prewarm->progress = options->progress;
     prewarm->progress_user = options->progress_user;
-    prewarm->result.total =
-        (prewarm->manifest->problem_count + prewarm->manifest->pack_count) *
-        prewarm->arch_count;
     if (prewarm->result.total > 0) {
         run_threads(prewarm, count_jobs(options->jobs, prewarm->result.total));
     }
@@ -352,6 +416,7 @@ jit_gemm_status jit_gemm_prewarm(jit_gemm_context *context, const char *manifest
     }
     jg_diagnostics_destroy(&prewarm.first_errors);
     jg_free(prewarm.archs);
+    jg_free(prewarm.tasks);
     jg_manifest_free(&parsed);
     return status;
 }

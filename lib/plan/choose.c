@@ -2,6 +2,7 @@
 #include "plan/choose.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -474,4 +475,20 @@ jit_gemm_status jg_config_choose(const struct jg_arch *arch,
     struct jg_trial best = {.problem = problem, .facts = facts, .override = &override};
     (void)jg_trial_reject(&best, "%s has no candidates", arch->name);
     return choose_gemm(arch, &best, ret_choice, trace);
+}
+
+double jg_config_predict(const struct jg_arch *arch, const struct jg_problem *problem,
+                         const struct jg_device_facts *facts,
+                         const struct jg_config_override *config)
+{
+    if (config->has_kernel && config->values.kernel == JG_KERNEL_REFERENCE) {
+        return 0.0;
+    }
+    struct jg_config_override whole = *config;
+    resolve_mma(&whole);
+    resolve_cluster(&whole);
+    struct jg_trial trial = {.problem = problem, .facts = facts, .override = &whole};
+    apply_override(&whole, &trial.config);
+    examine(arch, &trial);
+    return is_usable(&trial) ? trial.derived.predicted_us : (double)INFINITY;
 }

@@ -22,4 +22,11 @@ jit_gemm_status jg_config_choose(const struct jg_arch *arch,
                                  const struct jg_device_facts *facts,
                                  struct jg_choice *ret_choice, struct jg_str *trace);
 
+/* The microseconds that the model predicts of a whole config, as its text names it;
+ * INFINITY where the problem cannot have it. 0 of the reference kernel, which has no model.
+ */
+double jg_config_predict(const struct jg_arch *arch, const struct jg_problem *problem,
+                         const struct jg_device_facts *facts,
+                         const struct jg_config_override *config);
+
 #endif

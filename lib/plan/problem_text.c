@@ -59,7 +59,10 @@ static jit_gemm_status read_size(struct problem_reader *reader,
     const enum jg_dim_index index = (enum jg_dim_index)key->index;
     jit_gemm_dim *dim = jg_problem_dim(&reader->problem, index);
     if (!jg_number_parse(word->value, word->value_size, 1, JG_MAX_SIZE, &dim->size)) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->where, jg_dim_hint(index),
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->where,
+                       memmem(word->value, word->value_size, "..", 2) != NULL
+                           ? "give one size; ranges stand in manifests and plan --sweep"
+                           : jg_dim_hint(index),
                        "must be a number from 1 to %lld, is %s at column %zu",
                        (long long)JG_MAX_SIZE, jg_quote(word->value, word->value_size).text,
                        word->value_column);

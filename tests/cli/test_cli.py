@@ -140,6 +140,30 @@ def test_plan_prints_a_config_that_it_takes_back():
     expect(state["arch"] == "sm_90a" and match.group(0) in state["plan"], "json")
 
 
+def test_a_sweep_names_kernels_and_bands():
+    problem = ["n=4096", "k=4096", "a=bf16", "dynamic=m", *ARCH, "--sweep", "m=1..8192"]
+    state = json.loads(tool("plan", *problem, "--json").stdout)
+    bands = state["bands"]
+    expect(state["sweep"] == "m=1..8192" and bands[0]["first"] == 1, "json")
+    expect(bands[-1]["last"] == 8192, "the last band ends with the range")
+    for before, band in zip(bands, bands[1:]):
+        expect(band["first"] == before["last"] + 1, "bands follow each other")
+    expect(max(band["loss"] for band in bands) <= 0.05, "the loss is at most 5 %")
+    expect(len({band["config"] for band in bands}) == state["kernels"], "kernels")
+    text = tool("plan", *problem).stdout
+    expect(f"{state['kernels']} kernels in {len(bands)} bands" in text, text)
+    for band in bands:
+        expect(f"kernel {band['kernel']}: {band['config']}\n" in text, band["config"])
+    one = json.loads(tool("plan", *problem, "--loss", "1000%", "--json").stdout)
+    expect(one["kernels"] == 1, "a great loss leaves one kernel")
+    for words, error in ((["--sweep", "m=1..x"], "range: '1..x' at column 3"),
+                         (["--sweep", "k=1..8"], "range.dimension: 'k' is compiled"),
+                         (["--sweep", "m=1..8", "--loss", "5"], "range.loss: '5'"),
+                         (["--loss", "5%"], "--loss is for --sweep")):
+        done = tool("plan", *problem[:-2], *words)
+        expect(done.returncode == 2 and error in done.stderr, f"{words}: {done.stderr}")
+
+
 def test_an_illegal_config_is_refused_with_the_reason():
     done = tool("plan", *SMALL, *ARCH, "--config", "tile=3x5")
     expect(done.returncode == 2 and "config" in done.stderr, "refused", done)
