@@ -23,6 +23,7 @@
 #define JG_CACHE_FILE_NAME_BYTES   35   /* 30 digits, ".jgk", terminator */
 #define JG_CACHE_QUARANTINE_FOLDER "quarantine"
 #define JG_CACHE_TRIM_INTERVAL_S   3600       /* puts trim this often */
+#define JG_CACHE_LOCK_FILE         ".lock"    /* empty; its bytes are locked by name */
 #define JG_CACHE_TRIM_STAMP        ".trimmed" /* empty; its time is that of the last trim */
 
 struct jg_cache {

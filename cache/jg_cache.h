@@ -157,6 +157,36 @@ bool jg_cache_reject(jg_cache *cache, const jg_cache_name *name);
 jg_cache_result jg_cache_put(jg_cache *cache, const jg_cache_key *key,
                              const jg_cache_value *value, char *reason, size_t reason_size);
 
+/** A claim to make the blob of a key. Zero is none. */
+typedef struct jg_cache_claim {
+    int fd;       /**< Private. */
+    int64_t byte; /**< Private. */
+    bool is_held; /**< Is there one to end? */
+} jg_cache_claim;
+
+/** What came of a try to claim a key. */
+typedef enum jg_cache_claim_state {
+    JG_CACHE_CLAIM_OWN = 0,   /**< It is the caller's, until it ends it or its process. */
+    JG_CACHE_CLAIM_TAKEN = 1, /**< Somebody else has it: try again, or get the blob. */
+    JG_CACHE_CLAIM_IMPOSSIBLE = 2 /**< The folder takes no locks: go on without. */
+} jg_cache_claim_state;
+
+/**
+ * Tries to become the one who makes the blob of a key, among all processes of the machine
+ * that use the folder. Does not wait. A claim keeps nobody from a get or a put: it saves
+ * work, and nothing depends on it. It ends with its process, however that ends.
+ *
+ * Whoever gets it looks for the blob first: another may just have put it.
+ *
+ * @param cache may be NULL: IMPOSSIBLE
+ * @param[out] ret_claim filled on OWN only
+ */
+jg_cache_claim_state jg_cache_claim_try(jg_cache *cache, const jg_cache_name *name,
+                                        jg_cache_claim *ret_claim);
+
+/** Ends a claim and zeroes it. Accepts a zeroed one. */
+void jg_cache_claim_end(jg_cache_claim *claim);
+
 /** Frees what a get returned and zeroes it. Accepts NULL and a zeroed blob. */
 void jg_cache_blob_free(jg_cache_blob *blob);
 

@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/thread.h"
 #include "compile/code.h"
 #include "compile/compile_log.h"
 #include "compile/flight.h"
@@ -489,10 +491,46 @@ static void take_over(const struct build *build, const struct making *making,
     binary->compile_ms = 0.0;
 }
 
-/* Alone with this key in the process. It may have been made since the first look, unless
- * that look has found an entry that is of no use. */
-static jit_gemm_status make_alone(const struct build *build, const struct making *making,
-                                  bool look_again, struct jg_binary *ret_binary)
+/* How often who waits for another process looks whether it has ended, and how long it waits
+ * where a compile has no limit. */
+enum { ASK_EVERY_MS = 10, MOST_WAITING_MS = 60000 };
+
+/* Waits while another process of the machine makes the key. Not for ever, and only where
+ * the folder takes locks: it saves work, no more. *ret_has_waited: there was another. */
+static jit_gemm_status claim_key(const struct build *build, const struct making *making,
+                                 jg_cache_claim *ret_claim, bool *ret_has_waited)
+{
+    const struct jg_builder *builder = build->builder;
+    const uint32_t limit_ms = builder->compile_limit_ms;
+    const double end_ms = jg_now_ms() + (limit_ms > 0 ? limit_ms / 2.0 : MOST_WAITING_MS);
+    const jg_cache_name name = cache_key_of(&making->key).name;
+    while (jg_cache_claim_try(builder->cache, &name, ret_claim) == JG_CACHE_CLAIM_TAKEN) {
+        if (!*ret_has_waited) {
+            jg_log_line(builder->log, JIT_GEMM_SEVERITY_INFO,
+                        "another process is compiling %s: waiting for it",
+                        build->unit->problem_text);
+        }
+        *ret_has_waited = true;
+        if (jg_stop_is_asked(&builder->stop)) {
+            return jg_stop_fail();
+        }
+        if (jg_now_ms() >= end_ms) {
+            jg_log_line(builder->log, JIT_GEMM_SEVERITY_WARNING,
+                        "another process has not finished %s: compiling it here too",
+                        build->unit->problem_text);
+            return JIT_GEMM_OK;
+        }
+        const struct timespec pause = {.tv_nsec = ASK_EVERY_MS * 1000000L};
+        (void)nanosleep(&pause, NULL);
+    }
+    return JIT_GEMM_OK;
+}
+
+/* The key is this process's to make, or nobody's. It may have been made since the first
+ * look, unless that look has found an entry that is of no use. */
+static jit_gemm_status find_or_compile(const struct build *build,
+                                       const struct making *making, bool look_again,
+                                       struct jg_binary *ret_binary)
 {
     bool is_found = false;
     if (look_again && build->builder->cache != NULL) {
@@ -505,6 +543,19 @@ static jit_gemm_status make_alone(const struct build *build, const struct making
         return JIT_GEMM_OK;
     }
     return compile_and_keep(build, making, ret_binary);
+}
+
+/* Alone with this key in the process, and in the machine where it can be had. */
+static jit_gemm_status make_alone(const struct build *build, const struct making *making,
+                                  bool look_again, struct jg_binary *ret_binary)
+{
+    jg_cache_claim claim = {0};
+    bool has_waited = false;
+    JG_TRY(claim_key(build, making, &claim, &has_waited));
+    const jit_gemm_status status =
+        find_or_compile(build, making, look_again || has_waited, ret_binary);
+    jg_cache_claim_end(&claim);
+    return status;
 }
 
 /* The threads of a process that need one key at a time compile it once. */

@@ -43,6 +43,8 @@ struct jg_build_counts {
  * Finds or makes the code of a unit. counts (may be NULL) is added to, also on failure; not
  * thread-safe. Trouble with the cache is logged and counted, never a failure. Threads that
  * need one key at a time compile it once: the others wait, as long as a compile may take.
+ * So do processes that share the cache's folder, where it takes locks; they wait half as
+ * long, and then compile it too.
  *
  * COMPILE, NO_COMPILER, NOT_CACHED (policy FORBID), NO_MEMORY, CANCELLED, INTERNAL.
  */

@@ -44,6 +44,31 @@ static char *read_file(const char *path)
     return text;
 }
 
+/* Sizes that are planned for and share a kernel are tasks of their own, which may come to
+ * its key at the same time. */
+Test(manifest, jobs_compile_a_kernel_once)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    struct jg_str text = {0};
+    jg_str_puts(&text, "jit_gemm manifest 1\n");
+    for (int i = 0; i < 16; i++) {
+        jg_str_printf(&text,
+                      "problem m=%d n=512 k=512 a=bf16 dynamic=m config=tile=128x128 "
+                      "raster=m raster_group=1 split_k=1 cluster=1x1\n",
+                      1 << (i % 4 + 1));
+    }
+    const jit_gemm_prewarm_options options = {.struct_size = sizeof(options), .jobs = 4};
+    const jit_gemm_prewarm_result result =
+        prewarm(&fixture, jg_str_text(&text), &options, JIT_GEMM_OK);
+    cr_expect_eq(result.total, 16);
+    cr_expect_eq(result.compiled, 1);
+    cr_expect_eq(result.cached, 15);
+    cr_expect_eq(jg_compiler_dummy_calls(fixture.compiler), 1);
+    jg_str_free(&text);
+    api_fixture_close(&fixture);
+}
+
 Test(manifest, round_trip_through_a_context)
 {
     struct api_fixture fixture;

@@ -139,7 +139,8 @@ static void *build_on_a_thread(void *user)
     return status == JIT_GEMM_OK ? bench : NULL;
 }
 
-/* The thread that compiles does not exist there: nobody would ever be done. */
+/* The thread that compiles does not exist there: nobody would ever be done. Without a
+ * folder: there it waits for its parent as for any other process, which ends. */
 Test(build, child_of_a_fork_does_not_wait_for_a_compile_of_its_parent, .timeout = 60)
 {
     struct bench bench;
@@ -156,6 +157,7 @@ Test(build, child_of_a_fork_does_not_wait_for_a_compile_of_its_parent, .timeout 
     if (child == 0) {
         alarm(30); /* where it waits all the same, it is not left behind */
         jg_compiler_dummy_hold(bench.dummy, false);
+        bench.builder.cache = NULL;
         _exit(build_on_a_thread(&bench) != NULL ? 0 : 1);
     }
     int exit_status = -1;
