@@ -33,6 +33,7 @@ int cmd_plan(int argc, char **argv);
 int cmd_inspect(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 int cmd_prewarm(int argc, char **argv);
+int cmd_verify_manifest(int argc, char **argv);
 int cmd_epilogue(int argc, char **argv);
 int cmd_cache(int argc, char **argv);
 int cmd_bench(int argc, char **argv);

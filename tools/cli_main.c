@@ -13,6 +13,8 @@ static const struct cli_command commands[] = {
      cmd_inspect},
     {"trace", "run once, and draw what each role of the kernel did when", cmd_trace},
     {"prewarm", "compile every problem of a manifest into the disk cache", cmd_prewarm},
+    {"verify-manifest", "say whether every kernel of a manifest is in the disk cache",
+     cmd_verify_manifest},
     {"epilogue", "the library's own epilogues; check one in milliseconds", cmd_epilogue},
     {"cache", "look after the disk cache: ls, stat, verify, gc, explain", cmd_cache},
     {"bench", "time problems, alone or beside cuBLASLt", cmd_bench},
@@ -30,7 +32,7 @@ static void print_commands(void)
         "Matrix multiplication on tensor cores with your own epilogue, compiled for the\n"
         "exact problem.\n\ncommands:\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        printf("  %-9s %s\n", commands[i].name, commands[i].summary);
+        printf("  %-15s %s\n", commands[i].name, commands[i].summary);
     }
     printf(
         "\n`jit-gemm COMMAND --help` explains a command and shows examples.\n"

@@ -23,6 +23,16 @@ static const struct cli_help prewarm_help = {
     "  jit-gemm prewarm model.manifest --arch sm_90a --device emulator\n",
 };
 
+static const struct cli_help verify_help = {
+    "verify-manifest MANIFEST --arch ARCH[,ARCH...] [--device gpu|emulator] [OPTION...]",
+    "Says whether every kernel of a manifest is in the disk cache: then a program that asks\n"
+    "for nothing else compiles nothing. Names each one that is missing; exit code 1 if there\n"
+    "is one. Compiles nothing, and needs neither GPU nor compiler. Where the compiler is\n"
+    "there, only what this very compiler has made counts, as in a create.\n",
+    "  jit-gemm verify-manifest model.manifest --arch sm_90a\n"
+    "  jit-gemm verify-manifest model.manifest --arch sm_90a --cache /srv/model/kernels\n",
+};
+
 /* For the signal handler: set as long as it is installed. */
 static _Atomic(jit_gemm_context *) interruptible;
 
@@ -102,6 +112,13 @@ static int prewarm_manifest(jit_gemm_context *context, const char *manifest, siz
         const struct cli_snippet snippets = {.text = manifest, .is_manifest = true};
         cli_report(status, &snippets, verbose);
     }
+    if (settings->require_cached && status != JIT_GEMM_ERR_CANCELLED) {
+        printf("verify-manifest: total=%zu cached=%zu failed=%zu\n", result.total,
+               result.cached, result.failed);
+        return result.cached + result.failed == 0 ? cli_exit_code(status)
+               : status == JIT_GEMM_OK            ? CLI_OK
+                                                  : CLI_FAILED;
+    }
     printf("prewarm%s: total=%zu cached=%zu compiled=%zu failed=%zu seconds=%.2f\n",
            status == JIT_GEMM_ERR_CANCELLED ? " cancelled" : "", result.total,
            result.cached, result.compiled, result.failed, read_seconds() - start);
@@ -114,7 +131,9 @@ static int prewarm_manifest(jit_gemm_context *context, const char *manifest, siz
                                                                 : CLI_FAILED;
 }
 
-int cmd_prewarm(int argc, char **argv)
+/* `name` of the command; with `require_cached` nothing is compiled. */
+static int run_manifest(const char *name, const struct cli_help *help, bool require_cached,
+                        int argc, char **argv)
 {
     struct cli_context_options options = {.log_errors = true};
     struct progress progress = {.is_terminal = isatty(STDERR_FILENO)};
@@ -122,7 +141,8 @@ int cmd_prewarm(int argc, char **argv)
     bool is_emulator = false;
     jit_gemm_prewarm_options settings = {.struct_size = sizeof(settings),
                                          .progress = show_progress,
-                                         .progress_user = &progress};
+                                         .progress_user = &progress,
+                                         .require_cached = require_cached};
     int64_t jobs = 0;
     const struct cli_option own[] = {
         {"--jobs", "N", "builds at a time; 0, the default: by processors and memory",
@@ -139,15 +159,16 @@ int cmd_prewarm(int argc, char **argv)
     int words = 0, code;
 
     cli_context_table(&options, false, context_table);
-    code = cli_parse(&prewarm_help, groups, argc, argv, &words);
+    code = cli_parse(help, groups, argc, argv, &words);
     if (code >= 0) {
         return code;
     }
     if (words != 1) {
-        return cli_usage_error("prewarm: name one manifest file, or - for standard input");
+        return cli_usage_error("%s: name one manifest file, or - for standard input", name);
     }
     if (options.no_cache) {
-        return cli_usage_error("prewarm fills the cache; --no-cache leaves nothing to do");
+        return cli_usage_error("%s works on the cache; --no-cache leaves nothing to do",
+                               name);
     }
     if (jobs > 1024) {
         return cli_usage_error("--jobs: at most 1024");
@@ -182,4 +203,14 @@ int cmd_prewarm(int argc, char **argv)
     free(manifest);
     free(arch_list);
     return code;
+}
+
+int cmd_prewarm(int argc, char **argv)
+{
+    return run_manifest("prewarm", &prewarm_help, false, argc, argv);
+}
+
+int cmd_verify_manifest(int argc, char **argv)
+{
+    return run_manifest("verify-manifest", &verify_help, true, argc, argv);
 }

@@ -102,6 +102,8 @@ typedef struct jit_gemm_prewarm_options {
     void *progress_user;           /**< Passed to `progress`. */
     int32_t ptx; /**< Not 0: build PTX, which the emulator takes; 0: what the context's
                     device takes, machine code if there is no device. */
+    int32_t require_cached; /**< Not 0: compile nothing. A kernel that is not in the cache
+                               fails, with ::JIT_GEMM_ERR_NOT_CACHED. */
 } jit_gemm_prewarm_options;
 
 /** What a prewarm did. */

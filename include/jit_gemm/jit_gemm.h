@@ -329,7 +329,9 @@ JIT_GEMM_API jit_gemm_status jit_gemm_get_info(const jit_gemm *gemm,
 JIT_GEMM_API void jit_gemm_destroy(jit_gemm **gemm);
 
 /**
- * Builds every kernel of a manifest into the disk cache. Needs no device.
+ * Builds every kernel of a manifest into the disk cache, or says which ones are not there
+ * (`require_cached`). Needs no device. The first failure is the call's error; the others
+ * are logged as errors.
  *
  * @param context its cache is filled; its policy does not apply
  * @param manifest text as ::jit_gemm_context_write_manifest writes it; a dynamic size may

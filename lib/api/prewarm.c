@@ -38,6 +38,7 @@ struct prewarm {
     struct task *tasks; /* owned; result.total of them */
     size_t task_capacity;
     enum jg_code_kind code_kind;
+    jit_gemm_policy policy; /* FORBID: everything must be there */
     jit_gemm_progress_fn progress;
     void *progress_user;
     struct jg_stop stop;
@@ -70,7 +71,7 @@ static jit_gemm_status check_kept(const struct prewarm *prewarm,
 static struct jg_builder make_builder(const struct prewarm *prewarm)
 {
     struct jg_builder builder =
-        jg_context_builder(prewarm->context, JIT_GEMM_POLICY_ALLOW, &prewarm->stop);
+        jg_context_builder(prewarm->context, prewarm->policy, &prewarm->stop);
     builder.code_kind = prewarm->code_kind;
     return builder;
 }
@@ -163,6 +164,8 @@ static void note_result(struct prewarm *prewarm, jit_gemm_status status,
     if (prewarm->first_failure == JIT_GEMM_OK) {
         prewarm->first_failure = status;
         (void)jg_diagnostics_take(&prewarm->first_errors); /* NULL without memory */
+    } else {
+        jg_log_line(prewarm->context->log, JIT_GEMM_SEVERITY_ERROR, "%s", jg_error_text());
     }
 }
 
@@ -378,6 +381,8 @@ static jit_gemm_status prewarm_manifest(struct prewarm *prewarm,
         return jg_fail_memory();
     }
     prewarm->code_kind = options->ptx ? JG_CODE_PTX : jg_target_code_kind(prewarm->context);
+    prewarm->policy =
+        options->require_cached ? JIT_GEMM_POLICY_FORBID : JIT_GEMM_POLICY_ALLOW;
     prewarm->progress = options->progress;
     prewarm->progress_user = options->progress_user;
     if (prewarm->result.total > 0) {

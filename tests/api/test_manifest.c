@@ -44,6 +44,28 @@ static char *read_file(const char *path)
     return text;
 }
 
+Test(manifest, a_kernel_that_must_be_cached_is_not_compiled)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    const jit_gemm_prewarm_options verify = {.struct_size = sizeof(verify),
+                                             .require_cached = 1};
+    jit_gemm_prewarm_result result =
+        prewarm(&fixture, two_problems, &verify, JIT_GEMM_ERR_NOT_CACHED);
+    cr_expect_eq(result.total, 2);
+    cr_expect_eq(result.failed, 2);
+    cr_expect_eq(jg_compiler_dummy_calls(fixture.compiler), 0);
+    cr_expect(api_error_has("epilogue=scaled"), "%s", jit_gemm_last_error());
+    cr_expect_not_null(strstr(fixture.log, "the kernel of \"m=256 n=256 k=256 a=f16\""));
+
+    (void)prewarm(&fixture, two_problems, NULL, JIT_GEMM_OK);
+
+    result = prewarm(&fixture, two_problems, &verify, JIT_GEMM_OK);
+    cr_expect_eq(result.cached, 2);
+    cr_expect_eq(jg_compiler_dummy_calls(fixture.compiler), 2);
+    api_fixture_close(&fixture);
+}
+
 /* Sizes that are planned for and share a kernel are tasks of their own, which may come to
  * its key at the same time. */
 Test(manifest, jobs_compile_a_kernel_once)

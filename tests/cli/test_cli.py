@@ -15,7 +15,7 @@ import sys
 from cli_harness import (ARCH, ROOT, SMALL, TOOL, Folder, expect, expect_exit, named_tests,
                          need_compiler, run_tests, tool)
 
-COMMANDS = ["run", "build", "plan", "inspect", "trace", "prewarm", "cache", "epilogue", "bench",
+COMMANDS = ["run", "build", "plan", "inspect", "trace", "prewarm", "verify-manifest", "cache", "epilogue", "bench",
             "doctor", "env", "version"]
 SUBCOMMANDS = ["ls", "stat", "verify", "gc", "explain"]
 
@@ -38,7 +38,7 @@ def test_help_of_every_command_shows_usage_and_goes_to_stdout():
 
 
 def test_help_of_the_working_commands_has_examples():
-    for words in (["run"], ["build"], ["plan"], ["inspect"], ["trace"], ["prewarm"], ["bench"], ["doctor"], ["cache"],
+    for words in (["run"], ["build"], ["plan"], ["inspect"], ["trace"], ["prewarm"], ["verify-manifest"], ["bench"], ["doctor"], ["cache"],
                   ["epilogue"], ["epilogue", "check"], ["epilogue", "list"], ["epilogue", "show"], ["cache", "ls"], ["cache", "gc"], ["cache", "explain"]):
         done = tool(*words, "--help")
         expect("examples:\n" in done.stdout, f"{words} has no examples", done)
@@ -81,6 +81,7 @@ def test_wrong_usage_is_exit_2_with_words_on_stderr():
         (["plan", *SMALL, "epilogue=nobody"], "epilogue=nobody: give its text"),
         (["prewarm"], "name one manifest file"),
         (["prewarm", "x", "--no-cache"], "leaves nothing to do"),
+        (["verify-manifest"], "verify-manifest: name one manifest file"),
         (["cache", "gc", "--max-bytes", "many"], "`many` is no size"),
         (["cache", "gc", "--max-age", "old"], "`old` is no age"),
         (["bench", *SMALL, "--against", "mkl"], "there is no `mkl`"),

@@ -129,6 +129,30 @@ def test_verify_names_an_entry_with_right_checksums_and_bad_code():
         expect_exit(tool("cache", "verify", cache=folder.cache), 0)
 
 
+def test_verify_manifest_names_what_is_missing_and_compiles_nothing():
+    need_compiler()
+    with Folder() as folder:
+        first = folder.path / "first"
+        whole = folder.path / "whole"
+        first.write_text("jit_gemm manifest 1\nproblem 128x128x64 bf16\n")
+        whole.write_text("jit_gemm manifest 1\nproblem 128x128x64 bf16\n"
+                         "problem m=1..600 n=4096 k=4096 a=bf16 dynamic=m\n")
+        done = tool("verify-manifest", whole, *ARCH, cache=folder.cache)
+        expect_exit(done, 1)
+        kernels = int(re.match(r"verify-manifest: total=(\d+) cached=0 failed=\1\n", done.stdout).group(1))
+        expect(kernels > 2, "the bands have several kernels", done)
+        expect(done.stderr.count("is not in ") == kernels, "each is named", done)
+        expect_exit(tool("prewarm", first, *ARCH, cache=folder.cache), 0)
+        done = tool("verify-manifest", whole, *ARCH, cache=folder.cache)
+        expect(f"total={kernels} cached=1 failed={kernels - 1}" in done.stdout, "one is there", done)
+        expect_exit(done, 1)
+        expect_exit(tool("prewarm", whole, *ARCH, cache=folder.cache), 0)
+        done = tool("verify-manifest", whole, *ARCH, cache=folder.cache,
+                    variables={"JIT_GEMM_NVRTC": "/dev/null/libnvrtc.so"})
+        expect_exit(done, 0)
+        expect(done.stdout == f"verify-manifest: total={kernels} cached={kernels} failed=0\n", "all", done)
+
+
 def test_prewarm_reports_a_bad_manifest():
     with Folder() as folder:
         manifest = folder.path / "bad.manifest"
