@@ -243,6 +243,17 @@ static jit_gemm_status read_operand(const struct reader *reader, const char *res
     return JIT_GEMM_OK;
 }
 
+static bool is_line(const struct reader *reader, const char *text)
+{
+    return jg_word_is(reader->start, reader->length, text);
+}
+
+/* Empty, or a comment? */
+static bool is_skipped(const struct reader *reader)
+{
+    return reader->length == 0 || reader->start[0] == '#';
+}
+
 /* The source line, the bytes after it, and the line "end". */
 static jit_gemm_status read_source(struct reader *reader, const char *rest, size_t size,
                                    struct epilogue_draft *draft)
@@ -285,11 +296,34 @@ static jit_gemm_status read_source(struct reader *reader, const char *rest, size
         reader->line += reader->text[reader->offset + i] == '\n';
     }
     reader->offset += (size_t)bytes + 1;
-    if (!next_line(reader) || reader->length != 3 || memcmp(reader->start, "end", 3) != 0) {
+    if (!next_line(reader) || !is_line(reader, "end")) {
         return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "write: end",
                             "the epilogue does not end after its source");
     }
     return JIT_GEMM_OK;
+}
+
+/* The lines up to one that is "end": written by hand, without a number of bytes. */
+static jit_gemm_status read_snippet(struct reader *reader, struct epilogue_draft *draft)
+{
+    const size_t begin = reader->offset;
+    draft->source_line = reader->line + 1;
+    while (next_line(reader)) {
+        if (!is_line(reader, "end")) {
+            continue;
+        }
+        const size_t size = (size_t)(reader->start - (reader->text + begin));
+        if (size <= 1) {
+            return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "write: d = acc;",
+                                "the snippet is empty");
+        }
+        draft->epilogue.source = reader->text + begin;
+        draft->epilogue.source_size = size - 1; /* less its last line feed */
+        return JIT_GEMM_OK;
+    }
+    return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT,
+                        "write a line with the word end behind the snippet",
+                        "the manifest ends inside a snippet");
 }
 
 /* "ptx" or "ltoir" */
@@ -305,7 +339,7 @@ static jit_gemm_status read_code_lines(struct reader *reader, int64_t bytes,
                                        struct jg_str *code)
 {
     while (next_line(reader)) {
-        if (reader->length == 3 && memcmp(reader->start, "end", 3) == 0) {
+        if (is_line(reader, "end")) {
             JG_TRY(jg_str_status(code));
             return (int64_t)code->size == bytes
                        ? JIT_GEMM_OK
@@ -367,20 +401,25 @@ static jit_gemm_status read_draft_lines(struct reader *reader, struct epilogue_d
     while (next_line(reader)) {
         const char *rest = NULL;
         size_t size = 0;
+        if (is_skipped(reader)) {
+            continue;
+        }
         if (take_keyword(reader, "operand", &rest, &size)) {
             JG_TRY(read_operand(reader, rest, size, draft));
         } else if (take_keyword(reader, "source", &rest, &size)) {
             return read_source(reader, rest, size, draft);
+        } else if (is_line(reader, "snippet")) {
+            return read_snippet(reader, draft);
         } else if (take_keyword(reader, "code", &rest, &size)) {
             return read_code(reader, rest, size, draft);
         } else {
             return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT,
-                                "an epilogue has operand lines, a source or code line, "
-                                "and end",
-                                "neither an operand nor a source nor code");
+                                "an epilogue has operand lines, a snippet, source or code "
+                                "line, and end",
+                                "neither an operand nor a snippet nor source nor code");
         }
     }
-    return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "write: source, the snippet, end",
+    return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "write: snippet, its lines, end",
                         "the manifest ends inside an epilogue");
 }
 
@@ -432,8 +471,9 @@ static jit_gemm_status note_snippet(struct jg_manifest *manifest,
         manifest->snippet_capacity = capacity;
     }
     struct jg_manifest_snippet *own = &manifest->snippets[manifest->snippet_count++];
-    *own = (struct jg_manifest_snippet){.first_line = draft->epilogue.first_line,
-                                        .line = draft->source_line};
+    *own = (struct jg_manifest_snippet){
+        .first_line = draft->epilogue.first_line > 0 ? draft->epilogue.first_line : 1,
+        .line = draft->source_line};
     memcpy(own->name, draft->name, sizeof(own->name));
     return JIT_GEMM_OK;
 }
@@ -598,7 +638,7 @@ static jit_gemm_status read_items(struct reader *reader, struct jg_log *log,
     while (next_line(reader)) {
         const char *rest = NULL;
         size_t size = 0;
-        if (reader->length == 0 || reader->start[0] == '#') {
+        if (is_skipped(reader)) {
             continue;
         }
         if (take_keyword(reader, "epilogue", &rest, &size)) {

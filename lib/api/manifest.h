@@ -9,11 +9,16 @@
  *     source BYTES FIRST_LINE SOURCE_NAME
  *     <BYTES bytes, then a line feed>
  *     end
+ *     epilogue NAME
+ *     snippet
+ *     <lines of it, none of them "end">
+ *     end
  *     problem TEXT, in which a dynamic size may be a range: m=1..8192 loss=5%
  *     pack bytes=BYTES from=LAYOUT to=LAYOUT
  *
- * Empty lines and lines that begin with '#' are skipped between the items. An epilogue
- * stands before the problems that use it.
+ * Empty lines and lines that begin with '#' are skipped between the items, and among the
+ * operands. An epilogue stands before the problems that use it. docs/manifest.md is for who
+ * writes one by hand.
  */
 #ifndef JG_API_MANIFEST_H
 #define JG_API_MANIFEST_H

@@ -66,6 +66,53 @@ Test(manifest, a_kernel_that_must_be_cached_is_not_compiled)
     api_fixture_close(&fixture);
 }
 
+/* The kernel is that of a program which registers the same text. */
+Test(manifest, a_snippet_is_written_by_hand)
+{
+    static const char manifest[] = "jit_gemm manifest 1\r\n"
+                                   "\n"
+                                   "epilogue by_hand\n"
+                                   "# its operands\n"
+                                   "\n"
+                                   "operand s scalar f32\n"
+                                   "snippet\n"
+                                   "# no comment: a directive would be refused\n"
+                                   "end\n";
+    static const char good[] = "jit_gemm manifest 1\n"
+                               "epilogue by_hand\n"
+                               "# its operands\n"
+                               "\n"
+                               "operand s scalar f32\n"
+                               "snippet\n"
+                               "float x = acc * s; // an end\n"
+                               "\n"
+                               "d = x;\n"
+                               "end\n"
+                               "# and a problem\n"
+                               "problem 256x256x256 f16 epilogue=by_hand\n";
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    (void)prewarm(&fixture, manifest, NULL, JIT_GEMM_ERR_COMPILE);
+    cr_expect(api_error_has("manifest line 8"), "%s", jit_gemm_last_error());
+
+    cr_expect_eq(prewarm(&fixture, good, NULL, JIT_GEMM_OK).compiled, 1);
+
+    const jit_gemm_operand operand = {
+        .name = "s", .kind = JIT_GEMM_OPERAND_SCALAR, .dtype = JIT_GEMM_DTYPE_F32};
+    const jit_gemm_epilogue epilogue = {.struct_size = sizeof(epilogue),
+                                        .name = "by_hand",
+                                        .source = "float x = acc * s; // an end\n\nd = x;",
+                                        .operands = &operand,
+                                        .operand_count = 1};
+    cr_assert_eq(jit_gemm_epilogue_register(fixture.context, &epilogue), JIT_GEMM_OK);
+    const jit_gemm_problem problem = api_problem("256x256x256 f16 epilogue=by_hand");
+    jit_gemm *gemm = NULL;
+    cr_assert_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_OK);
+    cr_expect_eq(jg_compiler_dummy_calls(fixture.compiler), 1);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
 /* Sizes that are planned for and share a kernel are tasks of their own, which may come to
  * its key at the same time. */
 Test(manifest, jobs_compile_a_kernel_once)
@@ -354,6 +401,17 @@ Test(manifest, mistakes_are_named_with_their_line)
          "line 3: the number of bytes"},
         {"jit_gemm manifest 1\nepilogue e\nsource 8 1 e\nd = acc;\nno\n",
          JIT_GEMM_ERR_ARGUMENT, "line 5: the epilogue does not end"},
+        {"jit_gemm manifest 1\nepilogue e\nsnippet\nd = acc;\n", JIT_GEMM_ERR_ARGUMENT,
+         "line 4: the manifest ends inside a snippet"},
+        {"jit_gemm manifest 1\nepilogue e\nsnippet\nend\n", JIT_GEMM_ERR_ARGUMENT,
+         "line 4: the snippet is empty"},
+        {"jit_gemm manifest 1\nepilogue e\nsnippet\n\nend\n", JIT_GEMM_ERR_ARGUMENT,
+         "line 5: the snippet is empty"},
+        {"jit_gemm manifest 1\nepilogue e\nsnippet now\n", JIT_GEMM_ERR_ARGUMENT,
+         "line 3: neither an operand nor a snippet"},
+        {"jit_gemm manifest 1\nepilogue e\n# s\nsnippet\nd = acc;\nreturn;\nend\n",
+         JIT_GEMM_ERR_COMPILE,
+         "2:1: error: 'return' is not allowed in a snippet (epilogue 'e', manifest line 6)"},
         {"jit_gemm manifest 1\nepilogue 9\nsource 8 1 e\nd = acc;\nend\n",
          JIT_GEMM_ERR_ARGUMENT, "line 2: epilogue.name"},
         {"jit_gemm manifest 1\nepilogue e\ncode sass 4 f f.ptx\n", JIT_GEMM_ERR_ARGUMENT,
