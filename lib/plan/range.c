@@ -242,11 +242,11 @@ jit_gemm_status jg_range_take(char *text, jit_gemm_range *ret_range, bool *ret_h
         jit_gemm_status status;
         kind = read_word(&word, &range, &status);
         JG_TRY(status);
-        char *value = text + (word.value_column - 1);
         if (kind == WORD_LOSS) {
             memset(text + (word.column - 1), ' ',
                    word.value_column - word.column + word.value_size);
         } else if (kind == WORD_SIZES) { /* the greatest size, and blanks behind it */
+            char *value = text + (word.value_column - 1);
             const size_t cut = (size_t)(find_dots(value, word.value_size) - value) + 2;
             memmove(value, value + cut, word.value_size - cut);
             memset(value + word.value_size - cut, ' ', cut);

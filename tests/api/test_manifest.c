@@ -49,6 +49,7 @@ Test(manifest, a_kernel_that_must_be_cached_is_not_compiled)
     struct api_fixture fixture;
     api_fixture_open(&fixture);
     const jit_gemm_prewarm_options verify = {.struct_size = sizeof(verify),
+                                             .jobs = 1, /* the first one fails first */
                                              .require_cached = 1};
     jit_gemm_prewarm_result result =
         prewarm(&fixture, two_problems, &verify, JIT_GEMM_ERR_NOT_CACHED);

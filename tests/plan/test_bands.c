@@ -260,6 +260,8 @@ Test(range, is_taken_out_of_a_problem_in_place)
         {"m=1..8192 n=512 dynamic=m", "m=8192    n=512 dynamic=m", true},
         {"loss=5% k=3..4", "        k=4   ", true},
         {"m=64 n=512 epilogue=e", "m=64 n=512 epilogue=e", false},
+        {"64x64x64 bf16 batch=2..3", "64x64x64 bf16 batch=3   ", true},
+        {"64x64x64 bf16", "64x64x64 bf16", false},
         {"m=8 config=tile=1..2 loss=5%", "m=8 config=tile=1..2 loss=5%", false},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
