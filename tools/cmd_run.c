@@ -21,8 +21,9 @@ static const struct cli_help run_help = {
     "A kernel that needs a workspace gets one of zeros, and is launched twice with it.\n"
     "--back-to-back launches twice without waiting in between: the second launch reads D\n"
     "of the first as its A, B, C and matrix operands, where these lie as D does.\n"
-    "On the emulator nothing is timed (kernel_us=emulated), and the host makes the\n"
-    "reference's sums; --verify fails as well if the emulator warned of something.\n",
+    "On the emulator nothing is timed (kernel_us=emulated), the host makes the sums, and\n"
+    "the reference kernel applies the snippet to them, if there is one; --verify fails as\n"
+    "well if the emulator warned of something.\n",
     "  jit-gemm run 4096x4096x4096 bf16 --verify\n"
     "  jit-gemm run 2048x512x1024 f16 --epilogue 'd = gelu(acc + bias) + r;' --verify \\\n"
     "      --operand bias:row_vector:f16 --operand r:matrix:f16\n"

@@ -213,14 +213,25 @@ static int find_sums(const struct run_launch *launch, const jit_gemm_problem *p,
     return CLI_OK;
 }
 
+/* Are the host's sums all that the reference makes of its inputs? */
+static bool sums_are_results(const struct cli_problem *reference, enum compare_sums sums)
+{
+    return sums == COMPARE_SUMS_KEPT ||
+           (!cli_problem_has_epilogue(reference) &&
+            element_d_type(&reference->problem) == JIT_GEMM_DTYPE_F32);
+}
+
 /* Sets inputs and factors of the reference's launch. The naive sums would take an emulated
  * device M * N * K steps of some instructions each, so the host makes them: they stand in
- * C's place, with factors that leave the reference nothing but the epilogue. Sums that are
- * D are their own reference. */
+ * C's place, with factors that leave the reference nothing but the epilogue. Where there is
+ * none, they are the result, and the reference is not launched. */
 static int prepare_reference(const struct run_launch *launch, enum compare_sums sums,
                              struct cli_problem *reference, struct run_launch *other)
 {
-    struct run_matrix sums_as_c = {0};
+    const bool are_results = sums_are_results(reference, sums);
+    const jit_gemm_dtype type =
+        sums == COMPARE_SUMS_KEPT ? JIT_GEMM_DTYPE_S32 : JIT_GEMM_DTYPE_F32;
+    struct run_matrix made = {0};
 
     other->inputs = launch->inputs;
     other->alpha = launch->alpha;
@@ -228,21 +239,19 @@ static int prepare_reference(const struct run_launch *launch, enum compare_sums 
     if (!launch->device.is_emulated) {
         return CLI_OK;
     }
-    if (sums == COMPARE_SUMS_KEPT) {
-        return host_sums_create(launch->context, &reference->problem, &launch->inputs,
-                                launch->alpha, launch->beta, JIT_GEMM_DTYPE_S32,
-                                &other->results.d);
+    const int code = host_sums_create(launch->context, &reference->problem, &launch->inputs,
+                                      launch->alpha, launch->beta, type, &made);
+    if (are_results) {
+        other->results.d = made;
+        return code;
     }
-    const int code =
-        host_sums_create(launch->context, &reference->problem, &launch->inputs,
-                         launch->alpha, launch->beta, JIT_GEMM_DTYPE_F32, &sums_as_c);
     reference->problem.c.dtype = JIT_GEMM_DTYPE_F32;
     if (reference->problem.a.dtype != JIT_GEMM_DTYPE_E2M1 && /* which has none without */
         reference->problem.b.dtype != JIT_GEMM_DTYPE_E2M1) {
         reference->problem.a.scale = reference->problem.b.scale = (jit_gemm_scale){0};
         other->inputs.a_scale = other->inputs.b_scale = (struct run_matrix){0};
     }
-    other->inputs.c = sums_as_c;
+    other->inputs.c = made;
     other->alpha = 0;
     other->beta = 1;
     return code;

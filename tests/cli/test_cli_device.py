@@ -94,6 +94,15 @@ def test_sums_of_the_host_take_factors_layouts_and_c():
                "registers" not in state, str(state))
 
 
+def test_reference_kernel_runs_only_where_there_is_a_snippet():
+    need_compiler()
+    with Copy() as copy:
+        for more, kernels in (([], 1), (["--epilogue", "d = relu(acc);"], 2)):
+            done = copy.run("run", *SMALL, "d=f32", *more, "--verify", "--verbose", "--no-cache", *ARCH,
+                            "--device", "emulator", plan="bf16 f32 none")
+            expect(done.stderr.count("info: compiled ") == kernels, f"{more}: not {kernels} kernels", done)
+
+
 def test_d_over_an_input_that_does_not_lie_as_d_is_refused():
     need_compiler()
     with Copy() as copy:
