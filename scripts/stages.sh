@@ -1,0 +1,104 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# How stages run, beside each other, and are counted; sourced by check, which has set `logs`, and which
+# sets `stages`, `with_tests`, `beside_tests` and `chosen` before anything here is called.
+# shellcheck disable=SC2154
+
+logs=${logs:?}
+passed=0 failed=0 skipped=0
+
+# pass NAME TEXT, fail NAME TEXT, skip NAME REASON
+pass() { passed=$((passed + 1)); printf 'ok    %-9s %s\n' "$1" "$2"; }
+fail() { failed=$((failed + 1)); printf 'FAIL  %-9s %s\n' "$1" "$2"; }
+skip() { skipped=$((skipped + 1)); printf 'skip  %-9s %s\n' "$1" "$2"; }
+
+# What a reader needs who sees only the output of this script: what sanitizers and tests said
+# where they failed, and the end of the log without the tests that passed.
+show_failure() {
+    {
+        grep -nE -A 12 '(Sanitizer|runtime error|^not ok|\[FAIL\]|[0-9]/[0-9]+ .* (FAIL|TIMEOUT))' \
+            "$1" | head -n 60 || true
+        grep -vE '^ok    tests' "$1" | tail -n 20
+    } | sed 's/^/      | /'
+}
+
+# A stage leaves what it says in NAME.said, and when it has ended its three counts in NAME.counts.
+run_stage() {
+    passed=0 failed=0 skipped=0
+    "check_$1" >"$logs/$1.said" 2>&1 || true
+    echo "$passed $failed $skipped" >"$logs/$1.counts.new"
+    mv "$logs/$1.counts.new" "$logs/$1.counts"
+}
+
+is_chosen() { [[ " ${chosen[*]} " == *" $1 "* ]]; }
+
+# await NAME: until this stage has ended, if it is one of this run.
+await() {
+    is_chosen "$1" || return 0
+    until [ -f "$logs/$1.counts" ]; do sleep 0.2; done
+}
+
+# has_passed NAME: in this run?
+has_passed() { [ -f "$logs/$1.counts" ] && [ "$(cat "$logs/$1.counts")" = "1 0 0" ]; }
+
+# Those of its arguments that were chosen, one after the other.
+run_list() {
+    local name
+    for name in "$@"; do
+        if is_chosen "$name"; then run_stage "$name"; fi
+    done
+}
+
+# report NAME LIST: a stage's lines, when it has ended; LIST is the process that runs it. One whose list
+# died has failed, so that nobody awaits it.
+report() {
+    local name=$1 list=$2 p f s
+    until [ -f "$logs/$name.counts" ]; do
+        if ! kill -0 "$list" 2>/dev/null && [ ! -f "$logs/$name.counts" ]; then
+            fail "$name" "it did not end; what it said: $logs/$name.said"
+            echo "0 1 0" >"$logs/$name.counts"
+            return 0
+        fi
+        sleep 0.2
+    done
+    cat "$logs/$name.said"
+    read -r p f s <"$logs/$name.counts"
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+}
+
+# stage NAME WHAT COMMAND...: one check; its output is shown if it fails.
+stage() {
+    local name=$1 what=$2 log=$logs/$1.log begin=$SECONDS
+    shift 2
+    if "$@" >"$log" 2>&1; then
+        pass "$name" "$what ($((SECONDS - begin)) s)"
+        if grep -q '^UNSTABLE' "$log"; then show_failure "$log"; fi
+    else
+        fail "$name" "$what; log: $log"
+        show_failure "$log"
+        return 1
+    fi
+}
+
+# All chosen stages, in two lists that run at a time, and what they say in the order of `stages`.
+run_beside_each_other() {
+    local name first second
+    rm -f "$logs"/*.said "$logs"/*.counts
+    set -m # each list in a process group of its own, which ends as a whole
+    run_list "${with_tests[@]}" &
+    first=$!
+    run_list "${beside_tests[@]}" &
+    second=$!
+    set +m
+    trap 'kill -TERM -- -$first -$second 2>/dev/null; wait; exit 130' INT TERM
+    for name in "${stages[@]}"; do
+        is_chosen "$name" || continue
+        if [[ " ${with_tests[*]} " == *" $name "* ]]; then
+            report "$name" $first
+        else
+            report "$name" $second
+        fi
+    done
+    wait
+    trap - INT TERM
+}
