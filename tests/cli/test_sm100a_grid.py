@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Runs lines of a file on the emulator with `jit-gemm run --verify`; which: see grid_lines.py, which
-looks at both files, so that neither has a line for what the other has already.
+"""Runs lines of files on the emulator with `jit-gemm run --verify`; which: see grid_lines.py, which
+looks at all files, so that none has a line for what another has already.
 
-Arguments: the tool, the source folder, the emulator, the file beside this one; and, for a sample of its
+Arguments: the tool, the source folder, the emulator, files beside this one; and, for a sample of their
 small problems, how many of them to go on at a time. A run passes if the numbers are right and the emulator found
 nothing worse than advice: no race, no missing fence, no wrong barrier.
 """
@@ -17,10 +17,9 @@ import emulator_coverage as coverage
 from emulated_runs import complaint
 from grid_lines import grid_lines, read
 
-GRIDS = [pathlib.Path(__file__).with_name(name) for name in ("sm100a_grid.txt", "sm100a_shapes.txt")]
-GRID = pathlib.Path(__file__).with_name(sys.argv[4])
 EMULATOR = pathlib.Path(sys.argv[3]).resolve()
-EVERY = int(sys.argv[5]) if len(sys.argv) > 5 else None
+NAMES, COUNT = ([word for word in sys.argv[4:] if word.isdigit() == is_count] for is_count in (False, True))
+GRIDS = [pathlib.Path(__file__).with_name(name) for name in NAMES]
 
 
 def make_test(line):
@@ -41,9 +40,9 @@ def is_small(line):
 
 
 def lines():
-    if EVERY is not None:
-        return [line for line, _ in read(GRID, is_small)][::EVERY]
-    return [line for path, line in grid_lines(GRIDS, TOOL, "sm_100a", has_settings=True) if path == GRID]
+    if COUNT:
+        return [line for path in GRIDS for line, _ in read(path, is_small)][::int(COUNT[0])]
+    return [line for _, line in grid_lines(GRIDS, TOOL, "sm_100a", has_settings=True)]
 
 
 if __name__ == "__main__":
