@@ -6,16 +6,16 @@ compiles it: `run --verify` on the emulator has to see them, by a finding or by 
 Usage: test_group_faults.py JIT_GEMM EMULATOR NVRTC LAUNCHES
 
 Each fault is tried in one kernel after the other until one shows it. LAUNCHES is a program of tests
-in which the kernel before makes the numbers; it has to fail with a fault of its own. Every sixth is
+in which the kernel before makes the numbers; it has to fail with a fault of its own. Every eighth is
 planted; JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
 """
 import pathlib
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from emulated_runs import FINDING, Runner, clean_environment, complaint, pool, print_result  # noqa: E402
+from emulated_runs import pool  # noqa: E402
+from planted_faults import Kernels, report, seen_in_tests  # noqa: E402
 from strides import stride  # noqa: E402
 
 EVERY = stride(8)
@@ -227,73 +227,19 @@ DEPTH_FAULTS = [
 UNTIMELY = ("numbers of the launch before", "        ptx::grid_dependency_wait();\n", "")
 
 
-class Suite:
-    def __init__(self, tool, emulator, nvrtc, launches, folder):
-        self.runner, self.nvrtc, self.launches = Runner(tool, emulator, folder), nvrtc, launches
-
-    def launch(self, before, after):
-        """What the tests of launches say. They have no cache where no folder is named."""
-        environment = clean_environment(JIT_GEMM_NVRTC=self.nvrtc, MUTATE_FROM=before, MUTATE_TO=after)
-        return subprocess.run([self.launches, "--jobs", "1", "--filter", "row_blocks/kernel_before*"],
-                              env=environment, capture_output=True, text=True, timeout=240, check=False)
-
-    def raced_in_launches(self, before, after):
-        """As seen_in."""
-        done = self.launch(before, after)
-        is_seen = done.returncode != 0 and "[race]" in done.stderr + done.stdout
-        return "launches", "" if is_seen else f"no race is found\n{done.stdout}{done.stderr}"
-
-    def run(self, words, before, after):
-        return self.runner.run(["run", *words, "--verify", "--no-cache", "--nvrtc", self.nvrtc],
-                               "sms=4,async=latest,seed=1,threads=1,max_steps=4000000", timeout=120,
-                               covered=False, MUTATE_FROM=before, MUTATE_TO=after)
-
-    def seen_in(self, kernels, before, after):
-        """The first kernel that shows the fault, and what is wrong if none does."""
-        for name, words in kernels.items():
-            done = self.run(words, before, after)
-            last = (done.stdout.splitlines() or [""])[-1]
-            if last.startswith("FAIL ") or FINDING.search(done.stderr) or done.returncode == 124:
-                return name, ""
-            if not last.startswith("PASS "):
-                return name, f"it was not planted\n{done.stderr}"
-        return "", "no kernel shows it"
-
-
-def missing():
-    """Faults whose text the device code no longer has: they could not be planted."""
-    folder = pathlib.Path(__file__).resolve().parents[2] / "kernel_src"
-    code = "".join(path.read_text(encoding="utf-8") for path in folder.rglob("*.cuh"))
-    planted = [*FAULTS, *BLOCK_FAULTS, *REST_FAULTS, *DEPTH_FAULTS, UNTIMELY]
-    return ", ".join(name for name, before, _ in planted if before not in code)
-
-
 def main():
     tool, emulator, nvrtc, launches = (pathlib.Path(word).resolve() for word in sys.argv[1:5])
-    failed = 0
+    families = ((KERNELS, FAULTS), (BLOCK_KERNELS, BLOCK_FAULTS), (REST_KERNELS, REST_FAULTS),
+                (DEPTH_KERNELS, DEPTH_FAULTS))
     with tempfile.TemporaryDirectory(prefix="jit_gemm_group_faults_") as holder, pool() as workers:
-        suite = Suite(tool, emulator, nvrtc, launches, holder)
-        jobs = [(f"{name}: unchanged", workers.submit(suite.run, words, "GroupRows", "GroupRows"), False)
-                for name, words in (KERNELS | BLOCK_KERNELS | REST_KERNELS | DEPTH_KERNELS).items()]
-        for kernels, faults in ((KERNELS, FAULTS), (BLOCK_KERNELS, BLOCK_FAULTS),
-                                (REST_KERNELS, REST_FAULTS), (DEPTH_KERNELS, DEPTH_FAULTS)):
-            jobs += [(name, workers.submit(suite.seen_in, kernels, before, after), True)
-                     for name, before, after in faults[::EVERY]]
-        jobs += [(UNTIMELY[0], workers.submit(suite.raced_in_launches, *UNTIMELY[1:]), True)]
-        print(f"1..{len(jobs) + 1}", flush=True)
-        for number, (title, job, is_fault) in enumerate(jobs, 1):
-            result = job.result()
-            if is_fault:
-                kernel, wrong = result
-                title += f" # in {kernel}" if not wrong else ""
-            else:
-                wrong = complaint(result)
-            print_result(number, title, wrong)
-            failed += bool(wrong)
-        wrong = missing()
-        failed += bool(wrong)
-        print_result(len(jobs) + 1, "every fault can be planted", wrong)
-    sys.exit(1 if failed else 0)
+        kernels = Kernels(tool, emulator, nvrtc, holder)
+        jobs = [(f"{name}: unchanged", workers.submit(kernels.unchanged, words, "GroupRows"))
+                for problems, _ in families for name, words in problems.items()]
+        jobs += [(name, workers.submit(kernels.seen_in, problems, before, after))
+                 for problems, faults in families for name, before, after in faults[::EVERY]]
+        jobs += [(UNTIMELY[0], workers.submit(seen_in_tests, launches, "row_blocks/kernel_before*", nvrtc,
+                                              ("[race]",), *UNTIMELY[1:]))]
+        sys.exit(report(jobs, [*FAULTS, *BLOCK_FAULTS, *REST_FAULTS, *DEPTH_FAULTS, UNTIMELY]))
 
 
 main()

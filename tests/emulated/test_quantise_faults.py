@@ -12,7 +12,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from emulated_runs import clean_environment, pool, print_result  # noqa: E402
+from emulated_runs import clean_environment, pool  # noqa: E402
+from planted_faults import report  # noqa: E402
 from strides import stride  # noqa: E402
 
 EVERY = stride(4)
@@ -51,40 +52,23 @@ def draw(paths, before, after):
                            "--snippets", "1000000"], env=environment, capture_output=True, text=True, timeout=600, check=False)
 
 
-def unseen(paths, before, after):
-    """What is wrong, or nothing where a unit's numbers show the fault; and that unit."""
+def seen_in(paths, before, after):
+    """The unit whose numbers show the fault, and what is wrong if none does."""
     done = draw(paths, before, after)
     lines = done.stdout.splitlines()
     at = next((i for i, line in enumerate(lines) if line.startswith("not ok")), None)
     if at is None or done.returncode == 0:
-        return f"nobody saw it\n{done.stdout[-2000:]}{done.stderr[-2000:]}", ""
+        return "", f"nobody saw it\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
     what = lines[at + 2]
     is_seen = what.startswith(("# the scale of", "# the element at", "# scale ", "# run: cuCtxSynchronize"))
-    return ("" if is_seen else f"it was not planted: {what}"), lines[at].split(" - ")[1].split(",")[0]
-
-
-def missing():
-    """Faults whose text the device code no longer has: they could not be planted."""
-    folder = pathlib.Path(__file__).resolve().parents[2] / "kernel_src/jg/epilogue"
-    code = "".join((folder / name).read_text(encoding="utf-8") for name in ("quantise.cuh", "output_scale.cuh"))
-    return ", ".join(name for name, before, _ in FAULTS if before not in code)
+    return lines[at].split(" - ")[1].split(",")[0], "" if is_seen else f"it was not planted: {what}"
 
 
 def main():
     paths = [pathlib.Path(word).resolve() for word in sys.argv[1:4]]
-    planted = FAULTS[::EVERY]
-    failed = 0
-    print(f"1..{len(planted) + 1}", flush=True)
     with pool() as workers:
-        jobs = [workers.submit(unseen, paths, before, after) for _, before, after in planted]
-        for number, ((name, _, _), job) in enumerate(zip(planted, jobs), 1):
-            wrong, unit = job.result()
-            print_result(number, f"{name} # {unit}" if not wrong else name, wrong)
-            failed += bool(wrong)
-    wrong = missing()
-    failed += bool(wrong)
-    print_result(len(planted) + 1, "every fault can be planted", wrong)
-    sys.exit(1 if failed else 0)
+        jobs = [(name, workers.submit(seen_in, paths, before, after)) for name, before, after in FAULTS[::EVERY]]
+        sys.exit(report(jobs, FAULTS, ("jg/epilogue/quantise.cuh", "jg/epilogue/output_scale.cuh")))
 
 
 main()

@@ -11,12 +11,12 @@ which A ends where its memory does; the last two faults are its. Every fourth fa
 planted; JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
 """
 import pathlib
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from emulated_runs import FINDING, Runner, clean_environment, complaint, pool, print_result  # noqa: E402
+from emulated_runs import pool  # noqa: E402
+from planted_faults import Kernels, report, seen_in_tests  # noqa: E402
 from strides import stride  # noqa: E402
 
 EVERY = stride(4)
@@ -71,67 +71,18 @@ READS = [
 ]
 
 
-class Suite:
-    def __init__(self, tool, emulator, nvrtc, program, folder):
-        self.runner, self.nvrtc, self.program = Runner(tool, emulator, folder), nvrtc, program
-
-    def run(self, words, before, after):
-        return self.runner.run(["run", *words, "--verify", "--no-cache", "--nvrtc", self.nvrtc],
-                               "sms=4,async=latest,seed=1,threads=1,max_steps=4000000", timeout=120,
-                               covered=False, MUTATE_FROM=before, MUTATE_TO=after)
-
-    def seen_in(self, before, after):
-        """The first kernel that shows the fault, and what is wrong if none does."""
-        for name, words in KERNELS.items():
-            done = self.run(words, before, after)
-            last = (done.stdout.splitlines() or [""])[-1]
-            if last.startswith("FAIL ") or FINDING.search(done.stderr) or done.returncode == 124:
-                return name, ""
-            if not last.startswith("PASS "):
-                return name, f"it was not planted\n{done.stderr}"
-        return "", "no kernel shows it"
-
-    def read_in_tests(self, before, after):
-        """As seen_in, of the tests. They have no cache where no folder is named."""
-        environment = clean_environment(JIT_GEMM_NVRTC=self.nvrtc, MUTATE_FROM=before, MUTATE_TO=after)
-        done = subprocess.run([self.program, "--jobs", "1", "--filter", "repack/a_workspace*"],
-                              env=environment, capture_output=True, text=True, timeout=240, check=False)
-        said = done.stdout + done.stderr
-        is_seen = done.returncode != 0 and "jit_gemm_repack" in said and "[out-of-bounds]" in said
-        return "tests", "" if is_seen else f"no read is found\n{said}"
-
-
-def missing():
-    """Faults whose text the device code no longer has: they could not be planted."""
-    folder = pathlib.Path(__file__).resolve().parents[2] / "kernel_src"
-    code = "".join(path.read_text(encoding="utf-8") for path in folder.rglob("*.cuh"))
-    return ", ".join(name for name, before, _ in [*FAULTS, *READS] if before not in code)
-
-
 def main():
     tool, emulator, nvrtc, program = (pathlib.Path(word).resolve() for word in sys.argv[1:5])
-    failed = 0
     with tempfile.TemporaryDirectory(prefix="jit_gemm_repack_faults_") as holder, pool() as workers:
-        suite = Suite(tool, emulator, nvrtc, program, holder)
-        jobs = [(f"{name}: unchanged", workers.submit(suite.run, words, "RepackMatrix", "RepackMatrix"), False)
+        kernels = Kernels(tool, emulator, nvrtc, holder)
+        jobs = [(f"{name}: unchanged", workers.submit(kernels.unchanged, words, "RepackMatrix"))
                 for name, words in KERNELS.items()]
-        jobs += [(name, workers.submit(suite.seen_in, before, after), True) for name, before, after in FAULTS[::EVERY]]
-        jobs += [(name, workers.submit(suite.read_in_tests, before, after), True)
+        jobs += [(name, workers.submit(kernels.seen_in, KERNELS, before, after))
+                 for name, before, after in FAULTS[::EVERY]]
+        jobs += [(name, workers.submit(seen_in_tests, program, "repack/a_workspace*", nvrtc,
+                                       ("jit_gemm_repack", "[out-of-bounds]"), before, after))
                  for name, before, after in READS]
-        print(f"1..{len(jobs) + 1}", flush=True)
-        for number, (title, job, is_fault) in enumerate(jobs, 1):
-            result = job.result()
-            if is_fault:
-                kernel, wrong = result
-                title += f" # in {kernel}" if not wrong else ""
-            else:
-                wrong = complaint(result)
-            print_result(number, title, wrong)
-            failed += bool(wrong)
-        wrong = missing()
-        failed += bool(wrong)
-        print_result(len(jobs) + 1, "every fault can be planted", wrong)
-    sys.exit(1 if failed else 0)
+        sys.exit(report(jobs, [*FAULTS, *READS]))
 
 
 main()

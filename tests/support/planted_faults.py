@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""Suites of faults, each planted in the device code before NVRTC compiles it (mutating_nvrtc.c).
+
+A fault is what it is, the device code, and what stands in its place. Where it is looked for gives a
+pair: who showed it, and what is wrong if nobody did.
+"""
+import pathlib
+import subprocess
+
+from emulated_runs import FINDING, Runner, clean_environment, complaint, print_result
+
+KERNEL_SRC = pathlib.Path(__file__).resolve().parents[2] / "kernel_src"
+
+
+class Kernels:
+    """`run --verify` of problems, with a fault in their kernels: none of them is cached."""
+
+    def __init__(self, tool, emulator, nvrtc, folder):
+        self.runner, self.nvrtc = Runner(tool, emulator, folder), nvrtc
+
+    def run(self, words, before, after):
+        return self.runner.run(["run", *words, "--verify", "--no-cache", "--nvrtc", self.nvrtc],
+                               "sms=4,async=latest,seed=1,threads=1,max_steps=4000000", timeout=120,
+                               covered=False, MUTATE_FROM=before, MUTATE_TO=after)
+
+    def unchanged(self, words, text):
+        """The kernel as it is, but that `text` of it was written anew."""
+        return "", complaint(self.run(words, text, text))
+
+    def seen_in(self, kernels, before, after):
+        """The first kernel that shows the fault by a finding, by wrong numbers or by no end."""
+        for name, words in kernels.items():
+            done = self.run(words, before, after)
+            last = (done.stdout.splitlines() or [""])[-1]
+            if last.startswith("FAIL ") or FINDING.search(done.stderr) or done.returncode == 124:
+                return name, ""
+            if not last.startswith("PASS "):
+                return name, f"it was not planted\n{done.stderr}"
+        return "", "no kernel shows it"
+
+
+def seen_in_tests(program, tests, nvrtc, words, before, after):
+    """Those of a program's tests that a pattern names have to fail, and to say all `words`. They have no
+    cache where no folder is named."""
+    environment = clean_environment(JIT_GEMM_NVRTC=nvrtc, MUTATE_FROM=before, MUTATE_TO=after)
+    done = subprocess.run([program, "--jobs", "1", "--filter", tests], env=environment,
+                          capture_output=True, text=True, timeout=240, check=False)
+    said = done.stdout + done.stderr
+    is_seen = done.returncode != 0 and all(word in said for word in words)
+    return "tests", "" if is_seen else f"nothing is found\n{said}"
+
+
+def missing(faults, modules):
+    """Faults whose text the device code no longer has: they could not be planted."""
+    code = "".join(path.read_text(encoding="utf-8") for path in KERNEL_SRC.rglob("*.cuh")
+                   if not modules or str(path.relative_to(KERNEL_SRC)) in modules)
+    return ", ".join(name for name, before, _ in faults if before not in code)
+
+
+def report(jobs, faults, modules=()):
+    """Prints TAP of pairs of a title and a job, then whether each of `faults` can still be planted, in
+    one of `modules` if they are named. The process's exit status."""
+    failed = 0
+    print(f"1..{len(jobs) + 1}", flush=True)
+    for number, (title, job) in enumerate(jobs, 1):
+        place, wrong = job.result()
+        print_result(number, f"{title} # in {place}" if place and not wrong else title, wrong)
+        failed += bool(wrong)
+    wrong = missing(faults, modules)
+    print_result(len(jobs) + 1, "every fault can be planted", wrong)
+    return 1 if failed or wrong else 0
