@@ -34,7 +34,8 @@ static const struct jg_input_feature blackwell_inputs[] = {
 
 #define HOPPER                                                                            \
     .kernel_header = "jg/sm90a/gemm_kernel.cuh", .kernel_name = "jg::sm90a::gemm_kernel", \
-    .promoted_scales_header = "jg/tile/block_scales.cuh", .splits_in_clusters = true,     \
+    .promoted_scales_header = "jg/tile/block_scales.cuh",                                 \
+    .pingpong_header = "jg/sm90a/pingpong_roles.cuh", .splits_in_clusters = true,         \
     .config_keys =                                                                        \
         "kernel tile pingpong cluster stages raster raster_group out_stages pdl "         \
         "split_k split_order repack debug trace lineinfo",                                \

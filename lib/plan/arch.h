@@ -68,6 +68,7 @@ struct jg_arch {
     /* What its kernel needs beside that for sums that it multiplies by scales of blocks,
      * and for scales that the tensor core multiplies by; NULL: it multiplies by none. */
     const char *promoted_scales_header, *multiplied_scales_header;
+    const char *pingpong_header; /* of kernels with `pingpong=1` */
     const char *kernel_name; /* C++ name of the kernel function template in that header */
     const char *config_keys; /* words: the keys of a config that this chip takes and
                                 prints, in the order of printing */

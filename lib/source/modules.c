@@ -98,6 +98,7 @@ void jg_print_modules(const struct jg_arch *arch, const struct jg_problem *probl
                  out);
     print_header(jg_product_is_block_scaled(&choice->product),
                  arch->multiplied_scales_header, out);
+    print_header(choice->config.layout.pingpong != 0, arch->pingpong_header, out);
 }
 
 void jg_print_snippet_modules(const struct jg_epilogue *epilogue, struct jg_str *out)

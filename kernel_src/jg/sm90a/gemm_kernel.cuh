@@ -5,6 +5,9 @@
 
 namespace jg::sm90a {
 
+template <class Kernel>
+class PingpongRoles; // pingpong_roles.cuh
+
 template <class Config, class Epilogue, class Params>
 JG_DEVICE void gemm_kernel(const Params &params)
 {
@@ -50,7 +53,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
             }
             if constexpr (Kernel::kHasLoadRing) {
                 if (roles.is_epilogue_load_warp() && ptx::elect_one()) {
-                    kernel.load_for_epilogue();
+                    PingpongRoles<Kernel>(kernel).load_for_epilogue();
                 }
             }
         }
@@ -59,7 +62,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
                             : Config::kThreadLoads ? Roles::kMathRegistersBeside
                                                    : Roles::kMathRegisters>();
         if constexpr (Config::kPingpong) {
-            kernel.multiply_and_write_in_turn();
+            PingpongRoles<Kernel>(kernel).multiply_and_write();
         } else {
             kernel.multiply_and_write();
         }

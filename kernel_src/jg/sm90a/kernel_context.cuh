@@ -12,7 +12,6 @@
 #include <jg/schedule/scheduler_for.cuh>
 #include <jg/sm90a/accumulators.cuh>
 #include <jg/sm90a/consumer_order.cuh>
-#include <jg/sm90a/consumer_turns.cuh>
 #include <jg/sm90a/mma_op.cuh>
 #include <jg/sm90a/roles.cuh>
 #include <jg/sm90a/smem.cuh>
@@ -32,8 +31,7 @@ struct KernelContext {
                                  Config::kThreadLoads ? Roles::kLoadWarps : 1>;
     using ShapeT = Shape<Config, Params>;
     using Mma = MmaOp<Config, typename Ring::Consumer>;
-    // Two each; those before are other modules'.
-    static constexpr u32 kPassBarrier = 8, kMathTurns = 10, kWriteTurns = 12;
+    static constexpr u32 kPassBarrier = 8; // and 9; those before are other modules'
     static constexpr bool kScales = promotes_block_scales<Config>();
     static constexpr bool kClearsRest = clears_rest<Config>();
     using ScaleRingT = ScaleRing<Config, Roles::kMathWarps>;
@@ -124,19 +122,6 @@ struct KernelContext {
         finish_loading(tiles);
     }
 
-    // Brings C and matrix operands through a ring of their own: one thread.
-    JG_DEVICE void load_for_epilogue() const
-    {
-        auto boxes = load_ring().producer();
-        const bool with_c = Config::kHasC && params.beta.load() != 0.0f;
-        RoleWork work(scheduler.load_iterator(), debug::Role::kEpilogueLoad);
-        while (work.has_work()) {
-            const auto item = work.next();
-            work.settle_at_stage(boxes, true);
-            EpilogueLoadT::load(params, smem, boxes, Output::tile(item), with_c);
-        }
-    }
-
     // Brings scales of blocks of A and B: one warp.
     JG_DEVICE void load_scales() const
     {
@@ -194,63 +179,6 @@ struct KernelContext {
         if constexpr (kClusterParts > 1) {
             ClusterSumsT::leave(smem.sums, cluster.part, roles.math_warp());
         }
-    }
-
-    // Every other tile, from its accumulators to D: a math warpgroup. While it writes, the
-    // tensor core works for the other one, whose stages are behind its own in the rings.
-    JG_DEVICE void multiply_and_write_in_turn() const
-    {
-        static_assert(Config::kSplitK == 1 && !kScales && !Config::kThreadLoads &&
-                          !kClearsRest,
-                      "the plan leaves tiles to both warpgroups there");
-        auto tiles = input.consumer();
-        auto boxes = load_ring().consumer();
-        auto scales = ScaleRingT::consumer(smem.scales);
-        ConsumerTurns<kMathTurns> math(roles.consumer());
-        ConsumerTurns<kWriteTurns> writes(roles.consumer());
-        EpilogueT epilogue(params, Output::shape(shape), smem.out[roles.consumer()][0], 0);
-        RoleWork work(scheduler.template warp_iterator<Advance::kDelayed>(),
-                      debug::Role::kMma, roles.consumer(), threadIdx.x % 128 == 0);
-        for (bool is_own = roles.consumer() == 0; work.has_work(); is_own = !is_own) {
-            if (!is_own) {
-                pass(tiles, boxes, work.pass());
-                continue;
-            }
-            const auto item = work.next();
-            const bool has_next = work.has_work();
-            // Add up the item's K.
-            math.wait();
-            work.settle_at_stage(tiles, item.k_blocks > 0);
-            typename Mma::Accumulators sums;
-            multiply(tiles, scales, item, sums);
-            math.pass_on(has_next);
-            // Write D.
-            work.enter(debug::Role::kEpilogue);
-            if constexpr (kHasLoadRing) {
-                writes.wait();
-                write_item(epilogue, sums, boxes, item);
-                writes.pass_on(has_next);
-            } else {
-                write_item(epilogue, sums, tiles, item);
-            }
-        }
-        epilogue.drain();
-    }
-
-    // Leaves an item's stages to the other warpgroup.
-    template <class Boxes>
-    JG_DEVICE void pass(typename Ring::Consumer &tiles, Boxes &boxes,
-                        const WorkItem &item) const
-    {
-        tiles.pass(item.k_blocks);
-        if constexpr (kHasLoadRing) {
-            boxes.pass(EpilogueLoadT::count_stages(params.beta.load() != 0.0f));
-        }
-    }
-
-    JG_DEVICE LoadRing load_ring() const
-    {
-        return LoadRing(smem.epilogue_load_ring, OneCta(0));
     }
 
     // Makes half of a tile's stores of rows of no group.

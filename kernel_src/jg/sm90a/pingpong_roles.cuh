@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// PingpongRoles: the roles of a kernel of which each math warpgroup has every other tile
+// (Config::kPingpong), where they differ from those of KernelContext.
+//
+// While one warpgroup writes, the tensor core works for the other, whose stages are behind
+// its own in the rings: each goes past the other's. Matrices have a ring of their own: in
+// that of the input tiles they would lie before the other's tile until they are read.
+#pragma once
+#include <jg/sm90a/consumer_turns.cuh>
+#include <jg/sm90a/kernel_context.cuh>
+
+namespace jg::sm90a {
+
+template <class Kernel>
+class PingpongRoles {
+    static constexpr u32 kMathTurns = 10, kWriteTurns = 12; // two barriers each
+    using Load = typename Kernel::EpilogueLoadT;
+    using Tiles = typename Kernel::Ring::Consumer;
+    using Boxes = typename Kernel::LoadRing::Consumer;
+    static_assert(Kernel::kClusterParts == 1 && !Kernel::kScales && !Kernel::kClearsRest,
+                  "the plan leaves tiles to both warpgroups there");
+
+  public:
+    JG_DEVICE explicit PingpongRoles(const Kernel &kernel) : kernel_(kernel) {}
+
+    // Brings C and matrix operands: one thread.
+    JG_DEVICE void load_for_epilogue() const
+    {
+        auto boxes = load_ring().producer();
+        RoleWork work(kernel_.scheduler.load_iterator(), debug::Role::kEpilogueLoad);
+        while (work.has_work()) {
+            const auto item = work.next();
+            work.settle_at_stage(boxes, true);
+            Load::load(kernel_.params, kernel_.smem, boxes, Kernel::Output::tile(item),
+                       with_c());
+        }
+    }
+
+    // Every other tile, from its accumulators to D: a math warpgroup.
+    JG_DEVICE void multiply_and_write() const
+    {
+        const u32 consumer = kernel_.roles.consumer();
+        auto tiles = kernel_.input.consumer();
+        auto boxes = load_ring().consumer();
+        ConsumerTurns<kMathTurns> math(consumer);
+        ConsumerTurns<kWriteTurns> writes(consumer);
+        typename Kernel::EpilogueT epilogue(kernel_.params,
+                                            Kernel::Output::shape(kernel_.shape),
+                                            kernel_.smem.out[consumer][0], 0);
+        RoleWork work(kernel_.scheduler.template warp_iterator<Advance::kDelayed>(),
+                      debug::Role::kMma, consumer, threadIdx.x % 128 == 0);
+        for (bool is_own = consumer == 0; work.has_work(); is_own = !is_own) {
+            if (is_own) {
+                make_tile(work, epilogue, tiles, boxes, math, writes);
+            } else {
+                pass(work.pass(), tiles, boxes);
+            }
+        }
+        epilogue.drain();
+    }
+
+  private:
+    template <class Work, class Epilogue, class MathTurns, class WriteTurns>
+    JG_DEVICE void make_tile(Work &work, Epilogue &epilogue, Tiles &tiles, Boxes &boxes,
+                             MathTurns &math, WriteTurns &writes) const
+    {
+        const auto item = work.next();
+        const bool has_next = work.has_work();
+        // Add up the item's K.
+        math.wait();
+        work.settle_at_stage(tiles, item.k_blocks > 0);
+        typename Kernel::Mma::Accumulators sums;
+        auto no_scales = Kernel::ScaleRingT::consumer(kernel_.smem.scales);
+        kernel_.multiply(tiles, no_scales, item, sums);
+        math.pass_on(has_next);
+        // Write D.
+        work.enter(debug::Role::kEpilogue);
+        if constexpr (Kernel::kHasLoadRing) {
+            writes.wait();
+            kernel_.write_item(epilogue, sums, boxes, item);
+            writes.pass_on(has_next);
+        } else {
+            kernel_.write_item(epilogue, sums, tiles, item);
+        }
+    }
+
+    // Leaves an item's stages to the other warpgroup.
+    JG_DEVICE void pass(const WorkItem &item, Tiles &tiles, Boxes &boxes) const
+    {
+        tiles.pass(item.k_blocks);
+        if constexpr (Kernel::kHasLoadRing) {
+            boxes.pass(Load::count_stages(with_c()));
+        }
+    }
+
+    JG_DEVICE typename Kernel::LoadRing load_ring() const
+    {
+        return {kernel_.smem.epilogue_load_ring, typename Kernel::OneCta(0)};
+    }
+    JG_DEVICE bool with_c() const
+    {
+        return kernel_.params.beta.load() != 0.0f;
+    }
+
+    const Kernel &kernel_;
+};
+
+} // namespace jg::sm90a
