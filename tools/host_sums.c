@@ -197,6 +197,9 @@ int host_sums_create(jit_gemm_context *context, const jit_gemm_problem *problem,
         for (int64_t batch = 0; batch < inputs->batch; batch++) {
             sum_batch(&work, problem, inputs, batch, (double)alpha, (double)beta);
         }
+        if (inputs->groups.rest == JIT_GEMM_GROUP_REST_ZERO) {
+            run_groups_fill_rest(&inputs->groups, &view, false, by_columns, 0, work.result);
+        }
         code = run_matrix_create(context, &view, work.result, ret_sums);
     }
     free(work.a);

@@ -111,9 +111,9 @@ static int create_random(jit_gemm_context *context, const struct run_inputs *inp
     element_fill_random(view, data, seed);
     if (of_rows != OF_NO_ROWS) {
         const bool is_k = of_rows == OF_K || of_rows == OF_K_BY_COLUMNS;
-        run_groups_poison_rest(&inputs->groups, view, is_k,
-                               of_rows == OF_ROWS_BY_COLUMNS || of_rows == OF_K_BY_COLUMNS,
-                               data);
+        run_groups_fill_rest(&inputs->groups, view, is_k,
+                             of_rows == OF_ROWS_BY_COLUMNS || of_rows == OF_K_BY_COLUMNS,
+                             element_poison_byte(view->dtype), data);
     }
     int code = create_matrix(context, view, data, promised, ret_matrix);
     free(data);

@@ -329,9 +329,8 @@ static bool belongs(const struct run_groups *groups, bool is_k, int64_t batch, i
                 : run_groups_of_row(groups, batch, at) >= 0;
 }
 
-void run_groups_poison_rest(const struct run_groups *groups,
-                            const struct element_view *view, bool is_k, bool by_columns,
-                            void *data)
+void run_groups_fill_rest(const struct run_groups *groups, const struct element_view *view,
+                          bool is_k, bool by_columns, int byte, void *data)
 {
     const int64_t rows = by_columns ? view->columns : view->rows;
     const int64_t count = by_columns ? view->rows : view->columns;
@@ -344,8 +343,8 @@ void run_groups_poison_rest(const struct run_groups *groups,
         }
         for (int64_t i = 0; i < count; i++) {
             const int64_t place = batch * view->batch_stride + row * step + i * inner;
-            memset((char *)data + element_bytes(view->dtype, (size_t)place),
-                   element_poison_byte(view->dtype), element_size(view->dtype));
+            memset((char *)data + element_bytes(view->dtype, (size_t)place), byte,
+                   element_size(view->dtype));
         }
     }
 }

@@ -53,11 +53,11 @@ int64_t run_groups_of_row(const struct run_groups *groups, int64_t batch, int64_
 int64_t run_groups_scale_rows(const struct run_groups *groups, int64_t m);
 int64_t run_groups_scale_row(const struct run_groups *groups, int64_t group, int64_t row);
 
-/* Poisons what belongs to no group in an input: rows of the view, or its columns, which are
- * D's rows, or with `is_k` elements of K. Nothing where groups do not divide those. */
-void run_groups_poison_rest(const struct run_groups *groups,
-                            const struct element_view *view, bool is_k, bool by_columns,
-                            void *data);
+/* Sets each byte of what belongs to no group: of rows of the view, or of its columns, which
+ * are D's rows, or with `is_k` of elements of K. Nothing where groups do not divide those.
+ */
+void run_groups_fill_rest(const struct run_groups *groups, const struct element_view *view,
+                          bool is_k, bool by_columns, int byte, void *data);
 
 /* Are rows of no group still poison, in what a launch wrote, or 0 as the problem asks for
  * them in D? They are made 0 and so comparable; false if not, after an error about `name`.
