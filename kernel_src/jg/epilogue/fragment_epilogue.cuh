@@ -40,9 +40,8 @@ class FragmentEpilogue {
         Partition::kRows / (kTransposed ? kTileRows : Partition::kStepRows);
     // Vectors are read a store tile ahead, or where they are needed if the accumulators
     // leave no registers for that.
-    static constexpr u32 kThreadAccumulators =
-        Partition::kRows * Partition::kCols / Partition::kTeamThreads;
-    static constexpr bool kReadsAhead = !Config::kPlain && kThreadAccumulators <= 128;
+    static constexpr bool kReadsAhead =
+        !Config::kPlain && Partition::kThreadAccumulators <= 128;
     static_assert(Epilogue::kHasFragments && !Config::kHasC,
                   "the plan chose fragments for what needs vectors");
     static_assert(kTransposed ? Partition::kRows % kTileRows == 0

@@ -37,6 +37,8 @@ struct PartitionParts {
     static constexpr u32 kTeamThreads = 32 * kTeamWarps;
     static constexpr u32 kGateColumns = kGate;
     static constexpr bool kNeighbours = kGate == 1;
+    // Registers of a thread that hold accumulators; none where these lie elsewhere.
+    static constexpr u32 kThreadAccumulators = 0;
     // Shared memory of a warp's store tiles and staging buffer, per output stage.
     static constexpr u32 kWarpBytes = 16 * kFragments * 128;
 

@@ -27,6 +27,7 @@ struct EpiloguePartition : RowPartition<Config, 1, 4> {
     // Of one multiplication, and of the accumulators, whose columns make D's.
     static constexpr u32 kMmaColumns = kSplitCols ? Config::kBlockN / 2 : Config::kBlockN;
     static constexpr u32 kAccColumns = kMmas * kMmaColumns;
+    static constexpr u32 kThreadAccumulators = kRows * kAccColumns / 128;
 
     static constexpr JG_DEVICE u32 first_row(u32 team)
     {
