@@ -33,7 +33,7 @@
 #define L2_BYTES_CLK_GROUPS 28.0
 #define EPILOGUE_ELEMS_CLK  32.0
 #define EPILOGUE_BYTES_CLK  40.0
-#define LONG_CALL_ELEMS_CLK 11.0
+#define LONG_CALL_ELEMS_CLK 11.0 /* of each of long_calls (struct jg_epilogue) */
 #define LOAD_LATENCY_CLK    1200.0
 #define FILL_CLK            1500.0
 #define LAUNCH_US           3.0
@@ -58,8 +58,8 @@
 #define CLUSTER_HAND_ONS       3
 
 /* Where warpgroups take tiles in turn: clocks of an epilogue of one for those of one that
- * both share, and the part of these that shows beside the other's products. 73 runs
- * (2026-11-24-h200-pingpong.txt). */
+ * both share, and the part of these that shows beside the other's products. Fitted, as the
+ * two below, to bench/results/2026-11-24-h200-pingpong.txt. */
 #define PINGPONG_EPILOGUE 1.5
 #define PINGPONG_SHOWN    0.3
 /* The part of an epilogue that shows however many stages one warpgroup leads, and the lead
