@@ -66,7 +66,7 @@ class Rows:
     def __init__(self, library, shape, sizes, config):
         groups, n, k = shape
         self.m = sum(sizes)
-        self.sizes, self.shape, self.library = sizes, shape, library
+        self.sizes, self.shape, self.gemms = sizes, shape, library
         self.grouped = library.create(f"m={self.m} n={n} k={k} a=bf16 groups={groups} "
                                       f"group_by=offsets{config}")
         self.dense = library.create(f"m={self.m} n={n} k={k} a=bf16")
@@ -84,7 +84,7 @@ class Rows:
                         f"{name}: group {group}")
 
     def run_dense(self, a, b):
-        launch(self.library, self.dense, a=a, b=b[0], d=self.d)
+        launch(self.gemms, self.dense, a=a, b=b[0], d=self.d)
 
     @staticmethod
     def run_torch(a, b, offsets):
@@ -97,7 +97,7 @@ class Depths:
     def __init__(self, library, shape, sizes, config):
         groups, n, k = shape
         self.rows = sum(sizes)
-        self.sizes, self.shape, self.library = sizes, shape, library
+        self.sizes, self.shape, self.gemms = sizes, shape, library
         problem = f"m={n} n={k} k={self.rows} a=bf16 layout=tn"
         self.grouped = library.create(f"{problem} groups={groups} group_by=k_offsets{config}")
         self.dense = library.create(problem)
@@ -115,7 +115,7 @@ class Depths:
                         f"{name}: group {group}")
 
     def run_dense(self, a, b):
-        launch(self.library, self.dense, a=a, b=b, d=self.d)
+        launch(self.gemms, self.dense, a=a, b=b, d=self.d)
 
     @staticmethod
     def run_torch(a, b, offsets):
@@ -161,7 +161,7 @@ def measure(library, form, name, rows, spread, config, rounds):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("library")
+    parser.add_argument("jit_gemm", metavar="LIBJIT_GEMM.so")
     parser.add_argument("--forms", default="offsets")
     parser.add_argument("--shapes", default=",".join(SHAPES))
     parser.add_argument("--rows", default="8,512")
@@ -170,7 +170,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--out")
     options = parser.parse_args()
-    library = Library(options.library)
+    library = Library(options.jit_gemm)
     cases = itertools.product(options.forms.split(","), options.shapes.split(","),
                               map(int, options.rows.split(",")), options.spread.split(","))
     for form, name, rows, spread in cases:

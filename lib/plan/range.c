@@ -23,20 +23,23 @@ const char *jg_range_name(const struct jg_range *range)
     return names[range->index];
 }
 
+static const jit_gemm_dim *dim_of(const struct jg_problem *problem, int index)
+{
+    const jit_gemm_dim *const dims[JG_DIM_COUNT] = {&problem->m, &problem->n, &problem->k,
+                                                    &problem->batch};
+    return dims[index];
+}
+
 jit_gemm_dim *jg_range_dim(const struct jg_range *range, struct jg_problem *problem)
 {
-    jit_gemm_dim *const dims[JG_DIM_COUNT] = {&problem->m, &problem->n, &problem->k,
-                                              &problem->batch};
-    return dims[range->index];
+    return (jit_gemm_dim *)dim_of(problem, (int)range->index);
 }
 
 /* ---------------------------------------------------------------------------- checks */
 
 static bool is_dynamic(const struct jg_problem *problem, int index)
 {
-    const jit_gemm_dim *const dims[JG_DIM_COUNT] = {&problem->m, &problem->n, &problem->k,
-                                                    &problem->batch};
-    return dims[index]->mode == JIT_GEMM_DIM_DYNAMIC;
+    return dim_of(problem, index)->mode == JIT_GEMM_DIM_DYNAMIC;
 }
 
 /* Which dimension is meant, and is it dynamic? */

@@ -240,7 +240,7 @@ Test(toolchain, a_library_that_others_may_write_is_passed)
     cr_assert_eq(unsetenv("JIT_GEMM_NVRTC"), 0);
     cr_assert_eq(setenv("CUDA_HOME", folder, 1), 0);
     static const struct {
-        mode_t library, folder;
+        mode_t mode, folder;
         bool is_taken;
     } rows[] = {{0644, 0755, true},
                 {0666, 0755, false},
@@ -249,7 +249,7 @@ Test(toolchain, a_library_that_others_may_write_is_passed)
                 {0644, 0775, false}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct jg_library_paths places = {0};
-        cr_assert_eq(chmod(library, rows[i].library), 0);
+        cr_assert_eq(chmod(library, rows[i].mode), 0);
         cr_assert_eq(chmod(place, rows[i].folder), 0);
 
         cr_assert_eq(jg_nvrtc_find(NULL, &places), JIT_GEMM_OK);

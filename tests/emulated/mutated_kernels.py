@@ -37,7 +37,7 @@ KERNELS = {
                 "--epilogue", "d = max(acc + bias, 0.0f) + r;",
                 "--operand", "bias:row_vector:bf16", "--operand", "r:matrix:bf16"],
     },
-    "sm_90a pingpong, matrix operand": { # five tiles for a CTA
+    "sm_90a pingpong, matrix operand": { # twelve tiles for each CTA
         "of": "wgmma.mma_async", "sms": 2,
         "run": ["576x512x192", "bf16", "--arch", "sm_90a",
                 "--config", "tile=128x128 pingpong=1 cluster=2x1 stages=2",

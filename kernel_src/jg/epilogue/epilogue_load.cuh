@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// EpilogueLoad: how C and matrix operands reach the epilogue by TMA, through a ring: that
-// of the input tiles where the epilogue's threads read those too, else the epilogue-load
-// ring, of kEpilogueLoadStages.
+// EpilogueLoad: how C and matrix operands reach the epilogue by TMA, through a ring: the
+// epilogue-load ring, of kEpilogueLoadStages, or where that is 0 the ring of the input
+// tiles, which the epilogue's threads then read too.
 //
 // For each step of the epilogue a load thread sends kEpilogueLoadsPerStep stages, one per
 // matrix (two where its elements have 32 bits): for each team a box of the step's rows of

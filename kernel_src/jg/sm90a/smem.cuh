@@ -34,15 +34,21 @@ struct alignas(1024) Smem {
     // Of a stage: a box for each team.
     JG_DEVICE u8 *epilogue_load_boxes(u32 stage)
     {
-        return const_cast<u8 *>(
-            static_cast<const Smem *>(this)->epilogue_load_boxes(stage));
+        return boxes_in(*this, stage);
     }
     JG_DEVICE const u8 *epilogue_load_boxes(u32 stage) const
     {
+        return boxes_in(*this, stage);
+    }
+
+  private:
+    template <class Self>
+    static JG_DEVICE auto *boxes_in(Self &smem, u32 stage)
+    {
         if constexpr (kHasLoadRing) {
-            return epilogue_loads.boxes[stage];
+            return smem.epilogue_loads.boxes[stage];
         } else {
-            return input[stage].b[0];
+            return smem.input[stage].b[0];
         }
     }
 };

@@ -14,6 +14,7 @@
 enum {
     THREADS = 384, /* three warpgroups */
     WARPGROUP_WARPS = 4,
+    WARPGROUP_THREADS = 128,
     MATH_WARPS = JG_SM90A_CONSUMERS * WARPGROUP_WARPS,
     MAX_REGISTERS = 168, /* 65536 / 384, in steps of 8 */
     OUTPUT_ROWS = 64,    /* of a store tile of D and of a box of a matrix */
@@ -206,25 +207,35 @@ static bool check_pingpong(struct jg_trial *trial)
            jg_trial_reject(trial, "pingpong=1: there is no kernel for %s", why);
 }
 
-/* Registers for an epilogue by vectors, which were seen to spill with more than one matrix
- * of 16 bits, beside so many accumulators of a thread. */
+/* Does an epilogue need more registers beside its accumulators than one that reads a matrix
+ * of 16 bits? */
+static bool has_long_epilogue(const struct jg_trial *trial)
+{
+    const struct jg_epilogue *epilogue = trial->problem->epilogue;
+    int matrix_bits = jg_dtype_bits(trial->problem->c.dtype);
+    if (trial->product.a.scale.kind == JIT_GEMM_SCALE_VECTOR ||
+        trial->product.b.scale.kind == JIT_GEMM_SCALE_VECTOR) {
+        return true;
+    }
+    for (uint32_t i = 0; epilogue != NULL && i < epilogue->operand_count; i++) {
+        const struct jg_operand *operand = &epilogue->operands[i];
+        if (operand->role != JIT_GEMM_OPERAND_INPUT) {
+            return true;
+        }
+        if (operand->kind == JIT_GEMM_OPERAND_MATRIX) {
+            matrix_bits += jg_dtype_bits(operand->dtype);
+        }
+    }
+    return matrix_bits > 16 || (epilogue != NULL && epilogue->is_random);
+}
+
+/* Such epilogues were seen to spill beside the accumulators of tiles that large. */
 static bool check_accumulators(struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
-    const struct jg_epilogue *epilogue = trial->problem->epilogue;
-    const bool is_wide = layout->pingpong != 0 &&
-                         layout->tile_m * layout->tile_n > MAX_BUSY_ACCUMULATORS * 128;
-    int weight = jg_dtype_bits(trial->problem->c.dtype) / 16 +
-                 2 * (trial->product.a.scale.kind == JIT_GEMM_SCALE_VECTOR) +
-                 2 * (trial->product.b.scale.kind == JIT_GEMM_SCALE_VECTOR);
-    for (uint32_t i = 0; epilogue != NULL && i < epilogue->operand_count; i++) {
-        const struct jg_operand *operand = &epilogue->operands[i];
-        const bool is_input = operand->role == JIT_GEMM_OPERAND_INPUT;
-        weight += operand->kind == JIT_GEMM_OPERAND_MATRIX
-                      ? (is_input ? (jg_dtype_bits(operand->dtype) + 15) / 16 : 2)
-                      : (is_input ? 0 : 2);
-    }
-    if (!is_wide || (weight <= 1 && (epilogue == NULL || !epilogue->is_random))) {
+    const int held = layout->tile_m * layout->tile_n / WARPGROUP_THREADS;
+    if (layout->pingpong == 0 || held <= MAX_BUSY_ACCUMULATORS ||
+        !has_long_epilogue(trial)) {
         return true;
     }
     return jg_trial_reject(

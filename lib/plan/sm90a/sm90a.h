@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hopper. One producer warpgroup (TMA) and two consumer warpgroups (wgmma) share a CTA tile
- * of up to 256 x 256; the ring has `stages` pairs of A and B slices of 64 elements of K,
- * and each consumer stores its output in tiles of 64 rows of 128 bytes.
+ * Hopper. One producer warpgroup (TMA) and two consumer warpgroups (wgmma) share a CTA
+ * tile, or the consumers take a tile each in turn; the ring has `stages` pairs of A and B
+ * slices of 64 elements of K, and each consumer stores its output in tiles of 64 rows of
+ * 128 bytes.
  */
 #ifndef JG_PLAN_SM90A_H
 #define JG_PLAN_SM90A_H
