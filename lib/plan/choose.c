@@ -178,6 +178,14 @@ static void resolve_cluster(struct jg_config_override *override)
     override->has_cluster = true;
 }
 
+/* What an override leaves unsaid, but means. */
+static void resolve(struct jg_config_override *override)
+{
+    resolve_mma(override);
+    resolve_tile(override);
+    resolve_cluster(override);
+}
+
 /* How many parts of this candidate's shape differ from what the override names. */
 static int count_differences(const struct jg_config_override *override,
                              const struct jg_config *config)
@@ -469,9 +477,7 @@ jit_gemm_status jg_config_choose(const struct jg_arch *arch,
     }
     JG_TRY(jg_arch_check(arch, problem));
     JG_TRY(jg_config_check_keys(&override, arch->name, arch->config_keys));
-    resolve_mma(&override);
-    resolve_tile(&override);
-    resolve_cluster(&override);
+    resolve(&override);
     struct jg_trial best = {.problem = problem, .facts = facts, .override = &override};
     (void)jg_trial_reject(&best, "%s has no candidates", arch->name);
     return choose_gemm(arch, &best, ret_choice, trace);
@@ -485,8 +491,7 @@ double jg_config_predict(const struct jg_arch *arch, const struct jg_problem *pr
         return 0.0;
     }
     struct jg_config_override whole = *config;
-    resolve_mma(&whole);
-    resolve_cluster(&whole);
+    resolve(&whole);
     struct jg_trial trial = {.problem = problem, .facts = facts, .override = &whole};
     apply_override(&whole, &trial.config);
     examine(arch, &trial);
