@@ -38,7 +38,7 @@ static const struct jg_input_feature blackwell_inputs[] = {
     .pingpong_header = "jg/sm90a/pingpong_roles.cuh", .splits_in_clusters = true,         \
     .config_keys =                                                                        \
         "kernel tile pingpong cluster stages raster raster_group out_stages pdl "         \
-        "split_k split_order repack debug trace lineinfo",                                \
+        "split_k split_order repack swap_ab debug trace lineinfo",                        \
     .candidate = jg_sm90a_candidate, .complete = jg_sm90a_complete,                       \
     .derive = jg_sm90a_derive
 

@@ -26,6 +26,7 @@ struct jg_derived {
     /* Of scales that the tensor core multiplies by, not swizzled: a row of the box has
      * those of 128 rows of the matrix, in pieces of the layout 128x4 along K. */
     struct jg_box a_scale_box, b_scale_box;
+    int b_rows;       /* of a CTA's tile of B, that its stages are loaded with */
     int scale_slots;  /* of the ring of scales of blocks; 0 where there is none */
     int lead_stages;  /* by which one math warpgroup ends a tile before the other, or 0 */
     int gate_columns; /* of an accumulator, from acc0 to acc1 of an element; 1: they are

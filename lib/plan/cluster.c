@@ -8,6 +8,9 @@
 #include "plan/repack.h"
 #include "plan/split.h"
 
+/* Multiprocessors that a GPC has at least: no cluster of parts has more CTAs. */
+#define LEAST_GPC_SMS 14
+
 /* Tiles and CTA counts are 32-bit numbers in the kernel. */
 #define MAX_TILES ((INT64_C(1) << 31) - 1)
 
@@ -52,9 +55,17 @@ int jg_cluster_ctas(const struct jg_config *config)
     return config->layout.cluster_m * config->layout.cluster_n * jg_cluster_parts(config);
 }
 
+/* A cluster lies in one GPC, which has whole pairs of multiprocessors. Devices differ in
+ * how many each of theirs has: one H200 had no place for 32 clusters of 4. Clusters that
+ * share inputs are a resident grid, of which those without a place find nothing left to do;
+ * each cluster of parts has a tile. */
 int jg_resident_ctas(const struct jg_config *config, const struct jg_device_facts *facts)
 {
     const int cluster = jg_cluster_ctas(config);
+    const int gpcs = facts->sm_count / LEAST_GPC_SMS;
+    if (jg_cluster_parts(config) > 2 && gpcs > 0) {
+        return gpcs * (LEAST_GPC_SMS / cluster) * cluster;
+    }
     return facts->sm_count / cluster * cluster;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/math.h"
 #include "plan/scale.h"
+#include "plan/smem.h"
 #include "plan/trial.h"
 
 enum {
@@ -194,6 +195,23 @@ bool jg_out_stages_check(struct jg_trial *trial, const struct jg_team_columns *c
         "is no multiple of 16 bytes: they need out_stages=%d",
         out_stages, by_columns ? "M" : "N", by_columns ? "column" : "row",
         JG_VECTOR_OUT_STAGES);
+}
+
+/* ------------------------------------------------------------------ a transposed product
+ */
+
+/* Warps whose lanes make 128 bytes fill a store tile: of a warpgroup all or half, so that
+ * it has room for one of 64 rows, or for two of 32. */
+int jg_transposed_store_rows(const struct jg_problem *problem, int columns)
+{
+    const int64_t most = 8 * JG_ROW_BYTES / jg_dtype_bits(problem->d.dtype);
+    const int64_t power = columns & -columns; /* that divides them */
+    return (int)jg_max(jg_min(most, power), JG_STORE_TILE_COLUMNS);
+}
+
+int jg_transposed_step_rows(const struct jg_problem *problem, int columns)
+{
+    return (int)jg_min(problem->is_gated ? JG_GATED_STEP : STEP, columns);
 }
 
 /* --------------------------------------------------------------------- what it loads */

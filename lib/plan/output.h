@@ -44,6 +44,11 @@ struct jg_output {
     struct jg_partial_results parts;
 };
 
+/* Of a D that lies transposed in the accumulator, of which a team of warps has so many
+ * columns: rows of a store tile, whose rows have 128 bytes, and of a box of a matrix. */
+int jg_transposed_store_rows(const struct jg_problem *problem, int columns);
+int jg_transposed_step_rows(const struct jg_problem *problem, int columns);
+
 struct jg_trial;
 
 /* What is known of the kernel beside the trial. */

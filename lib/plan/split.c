@@ -13,9 +13,8 @@ static const int splits[] = {2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32};
 #define LEAST_GAIN 0.02
 /* The same of the first parts in a cluster, whose model is an estimate. */
 #define LEAST_CLUSTER_GAIN 0.1
-/* Multiprocessors that a GPC has at least, and stages of a part that nobody asked for: with
- * 3 and 4, which larger tiles have beside the sums, an H200 was slower than the model. */
-#define LEAST_GPC_SMS        14
+/* Stages of a part that nobody asked for: with 3 and 4, which larger tiles have beside the
+ * sums, an H200 was slower than the model. */
 #define LEAST_CLUSTER_STAGES 6
 
 enum { SPLIT_COUNT = sizeof(splits) / sizeof(splits[0]) };
@@ -124,15 +123,12 @@ static bool has_room(const struct jg_trial *trial)
 }
 
 /* A cluster of parts has one tile and no loop: the next wave would begin behind the end of
- * the one before. A cluster lies in one GPC, and devices of a kind differ in how many
- * multiprocessors each of theirs has: one H200 had no place for 32 clusters of 4. */
+ * the one before. */
 static bool has_place(const struct jg_trial *trial)
 {
-    const int parts = jg_cluster_parts(&trial->config);
-    const int gpcs = trial->facts->sm_count / LEAST_GPC_SMS;
-    return parts == 1 ||
+    return jg_cluster_parts(&trial->config) == 1 ||
            (trial->config.pipeline.stages >= LEAST_CLUSTER_STAGES &&
-            trial->derived.grid_ctas <= gpcs * (LEAST_GPC_SMS / parts) * parts);
+            trial->derived.waves <= 1.0);
 }
 
 struct fastest {

@@ -204,7 +204,8 @@ Test(groups, what_has_rows_is_stacked_and_the_rest_has_a_part_for_each_group)
         api_fixture_open(&fixture);
         cr_assert_eq(jit_gemm_epilogue_register(fixture.context, &epilogue), JIT_GEMM_OK);
         snprintf(text, sizeof(text),
-                 "m=512 n=256 k=128 a=bf16 groups=4 group_by=%s epilogue=all_kinds",
+                 "m=512 n=256 k=128 a=bf16 groups=4 group_by=%s epilogue=all_kinds "
+                 "config=swap_ab=0",
                  forms[i].form);
         jit_gemm *gemm = create(&fixture, text);
         const jit_gemm_arg given[] = {{.pointer = UINT64_C(5) << 32},

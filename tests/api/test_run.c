@@ -199,7 +199,7 @@ Test(run, column_major_d_exchanges_a_and_b)
     api_fixture_open(&fixture);
     fixture.fake->recording = 1;
     const jit_gemm_problem problem =
-        api_problem("m=512 n=384 k=256 a=bf16 c=f32 d_layout=column");
+        api_problem("m=512 n=384 k=256 a=bf16 c=f32 d_layout=column config=swap_ab=1");
     jit_gemm *gemm = NULL;
     cr_assert_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_OK, "%s",
                  jit_gemm_last_error());
@@ -231,6 +231,46 @@ Test(run, column_major_d_exchanges_a_and_b)
     api_fixture_close(&fixture);
 }
 
+/* B by A, and a D that lies as it is. */
+Test(run, few_rows_of_d_exchange_a_and_b)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    fixture.fake->recording = 1;
+    jit_gemm *gemm =
+        create(&fixture, "m=16 n=512 k=256 batch=3 a=bf16 c=bf16 config=tile=128x32");
+    const long first = atomic_load(&fixture.fake->encodes);
+    jit_gemm_args args = {.struct_size = sizeof(args),
+                          .a = {.pointer = 0x10000, .ld = 264},
+                          .b = {.pointer = 0x20000, .ld = 272},
+                          .c = {.pointer = 0x30000},
+                          .d = {.pointer = 0x40000, .ld = 520}};
+
+    run(gemm, &args);
+
+    const struct fake_launch *launch = &fixture.fake->last_launch;
+    const struct fake_encode *maps[4];
+    for (int i = 0; i < 4; i++) {
+        maps[i] = &fixture.fake->last_encodes[(first + i) % FAKE_ENCODES_KEPT];
+    }
+    cr_expect_eq(launch->params.m, 512);
+    cr_expect_eq(launch->params.n, 16);
+    cr_expect_eq(launch->params.a.pointer, 0x20000);
+    cr_expect_eq(launch->params.b.pointer, 0x10000);
+    cr_expect_eq(launch->params.a.ld, 272);
+    cr_expect_eq(launch->params.d.ld, 520);
+    cr_expect_eq(maps[0]->dims[1], 512);
+    cr_expect_eq(maps[0]->box[1], 128);
+    cr_expect_eq(maps[1]->dims[1], 16);
+    cr_expect_eq(maps[1]->box[1], 16); /* and no row that there is not */
+    cr_expect_eq(maps[2]->dims[0], 512);
+    cr_expect_eq(maps[2]->dims[1], 16);
+    cr_expect_eq(maps[2]->box[1], 32);
+    cr_expect_eq(maps[3]->strides_bytes[0], 520 * 2);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
 Test(run, c_and_matrix_inputs_have_maps_of_their_own)
 {
     struct api_fixture fixture;
@@ -249,7 +289,8 @@ Test(run, c_and_matrix_inputs_have_maps_of_their_own)
                                         .operands = operands};
     cr_assert_eq(jit_gemm_epilogue_register(fixture.context, &epilogue), JIT_GEMM_OK);
     jit_gemm *gemm =
-        create(&fixture, "m=512 n=264 k=512 batch=2 a=bf16 c=f32 epilogue=fused");
+        create(&fixture, "m=512 n=264 k=512 batch=2 a=bf16 c=f32 epilogue=fused "
+                         "config=swap_ab=0");
     const jit_gemm_arg values[] = {
         {.pointer = 0x50000000},
         {.pointer = 0x60000000, .ld = 272, .batch_stride = JIT_GEMM_STRIDE_BROADCAST},

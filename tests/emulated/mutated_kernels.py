@@ -24,10 +24,13 @@ ENDS = ("reads of a CTA's memory come before its end, which is no access: out of
         "the emulator makes them in order")
 LOADS_FIRST = "the first warp is the one that loads; what the others do comes after its copies"
 
+ALONE = "a CTA without a cluster: its barrier orders the init before all who use what is initialised"
+ALONE_DRAIN = "without neighbours the load warp's drain is about speed"
+
 KERNELS = {
     "sm_90a plain": {
         "of": "wgmma.mma_async",
-        "harmless": {("wait for nothing", 1): "without neighbours the drain is about speed"},
+        "harmless": {("wait for nothing", 1): ALONE_DRAIN},
         "run": ["256x256x320", "bf16", "--arch", "sm_90a", "--config", "tile=64x128 stages=3"],
     },
     "sm_90a cluster, matrix operand": {
@@ -43,6 +46,13 @@ KERNELS = {
                 "--config", "tile=128x128 pingpong=1 cluster=2x1 stages=2",
                 "--epilogue", "d = acc + bias + r;",
                 "--operand", "bias:row_vector:bf16", "--operand", "r:matrix:bf16"],
+    },
+    "sm_90a few rows of D, matrix operand": { # as columns, of which six stages lack eight
+        "of": "wgmma.mma_async",
+        "harmless": {("drop fence.mbarrier_init", 0): ALONE,
+                     ("wait for nothing", 2): ALONE_DRAIN, ("wrong phase", 2): ALONE_DRAIN},
+        "run": ["24x328x512", "bf16", "d=f32", "--arch", "sm_90a", "--config", "tile=64x32 stages=6",
+                "--epilogue", "d = acc + r;", "--operand", "r:matrix:bf16"],
     },
     "sm_90a 8-bit floats": {
         "of": "wgmma.mma_async",
@@ -146,7 +156,7 @@ KERNELS = {
     "sm_90a split K, unordered": {
         "of": "wgmma.mma_async",
         "sms": 4,
-        "harmless": {("wait for nothing", 1): "without neighbours the drain is about speed"},
+        "harmless": {("wait for nothing", 1): ALONE_DRAIN},
         "run": ["128x256x320", "bf16", "--arch", "sm_90a", "--config",
                 "tile=64x128 cluster=1x1 stages=3 split_k=4 split_order=unordered"],
     },

@@ -1,7 +1,8 @@
 // jit_gemm 0.1.0, source format 7, sm_90a
-// config: kernel=gemm tile=64x128x64 cluster=1x1 stages=6 raster=n raster_group=2 out_stages=1 pdl=0 split_k=1
+// config: kernel=gemm tile=64x128x64 cluster=1x1 stages=6 raster=n raster_group=2 out_stages=1 pdl=0 split_k=2 split_order=cluster
 #define JG_OPERANDS(JG_ROW)
 #include <jg/epilogue/fragment_epilogue.cuh>
+#include <jg/epilogue/cluster_sums.cuh>
 #include <jg/sm90a/gemm_kernel.cuh>
 
 #line 1 "jit_gemm_config"
@@ -35,14 +36,18 @@ struct Config {
     static constexpr jg::u32 kASwizzleAtom = 16;
     static constexpr jg::u32 kBSwizzleBytes = 128;
     static constexpr jg::u32 kBSwizzleAtom = 16;
-    static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kStatic;
+    static constexpr jg::u32 kBLoadedRows = 128;
+    static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kSingle;
     static constexpr jg::Prefetch kPrefetch = jg::Prefetch::kNone;
     static constexpr jg::u32 kRasterGroup = 2;
-    static constexpr jg::u32 kSplitK = 1;
+    static constexpr jg::u32 kSplitK = 2;
+    static constexpr jg::u32 kPartialsOffset = 32768;
+    static constexpr bool kSplitSerial = false;
+    static constexpr bool kSplitInCluster = true;
     static constexpr jg::u32 kScaleSlots = 0;
     static constexpr jg::u32 kLeadStages = 0;
     static constexpr jg::u32 kThreads = 384;
-    static constexpr jg::u32 kSmemBytes = 164864;
+    static constexpr jg::u32 kSmemBytes = 197632;
     static constexpr jg::u32 kParamsBytes = 1152;
     static constexpr jg::u32 kOperandCount = 0;
     static constexpr jg::u32 kTailMaps = 0;

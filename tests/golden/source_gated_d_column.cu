@@ -1,5 +1,5 @@
 // jit_gemm 0.1.0, source format 7, sm_90a
-// config: kernel=gemm tile=128x128x128 cluster=2x1 stages=4 raster=m raster_group=1 out_stages=2 pdl=1 split_k=1
+// config: kernel=gemm tile=128x128x128 cluster=2x1 stages=4 raster=m raster_group=1 out_stages=2 pdl=1 split_k=1 swap_ab=1
 #define JG_OPERANDS(JG_ROW) \
     JG_ROW(0, b0, Gate0ColumnVectorInput, bf16) \
     JG_ROW(0, b1, Gate1ColumnVectorInput, bf16)
@@ -41,6 +41,7 @@ struct Config {
     static constexpr jg::u32 kASwizzleAtom = 16;
     static constexpr jg::u32 kBSwizzleBytes = 128;
     static constexpr jg::u32 kBSwizzleAtom = 16;
+    static constexpr jg::u32 kBLoadedRows = 128;
     static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kStatic;
     static constexpr jg::Prefetch kPrefetch = jg::Prefetch::kNone;
     static constexpr jg::u32 kRasterGroup = 1;

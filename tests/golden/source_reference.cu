@@ -28,6 +28,7 @@ struct Config {
     static constexpr jg::u32 kASwizzleAtom = 0;
     static constexpr jg::u32 kBSwizzleBytes = 0;
     static constexpr jg::u32 kBSwizzleAtom = 0;
+    static constexpr jg::u32 kBLoadedRows = 0;
     static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kStatic;
     static constexpr jg::Prefetch kPrefetch = jg::Prefetch::kNone;
     static constexpr jg::u32 kRasterGroup = 0;

@@ -74,8 +74,55 @@ Test(choose, large_problems_take_the_large_tile_with_a_pair_along_m)
 Test(choose, small_problems_take_small_tiles_to_fill_the_chip)
 {
     expect_config("1024x1024x1024 bf16", "tile=64x128x64");
-    expect_config("512x512x4096 bf16", "tile=64x128x64");
-    expect_config("16x4096x4096 bf16", "tile=64x128x64");
+    expect_config("192x3072x4096 bf16", "tile=64x128x64");
+}
+
+/* Weights lie on the tensor core's side of 64 rows, tokens on the other, where a tile has
+ * as few as they are. */
+Test(choose, few_rows_of_d_are_columns_of_the_multiplication)
+{
+    expect_config("1x4096x4096 bf16", "tile=64x32x64");
+    expect_config("1x4096x4096 bf16", "swap_ab=1");
+    expect_config("16x8192x8192 e4m3 d=bf16", "swap_ab=1");
+    expect_config("64x4096x7168 bf16", "tile=64x64x64");
+    expect_config("64x4096x7168 bf16", "swap_ab=1");
+    expect_config("4096x1x4096 bf16 d_layout=column", "tile=64x32x64");
+    /* There the product as it is has D's rows as columns. */
+    cr_expect_eq(choose("4096x1x4096 bf16 d_layout=column").config.layout.swap_ab, 0);
+    cr_expect_eq(choose("4096x4096x4096 bf16").config.layout.swap_ab, 0);
+    cr_expect_eq(choose("4096x4096x4096 bf16 d_layout=column").config.layout.swap_ab, 1);
+}
+
+Test(choose, tile_of_few_columns_says_by_itself_that_the_product_is_transposed)
+{
+    expect_config("16x4096x4096 bf16 config=tile=128x16", "swap_ab=1");
+    expect_config("16x4096x4096 bf16 config=swap_ab=1", "swap_ab=1");
+    expect_config("4096x16x4096 bf16 d_layout=column config=swap_ab=0", "x64 cluster=1x1");
+    cr_expect_eq(choose("16x4096x4096 bf16 config=swap_ab=0").config.layout.swap_ab, 0);
+    cr_expect_eq(choose("16x4096x4096 bf16 config=tile=64x128").config.layout.swap_ab, 0);
+}
+
+Test(choose, stages_bring_no_more_rows_of_b_than_a_problem_is_known_to_have)
+{
+    static const struct {
+        const char *text;
+        int rows;
+    } rows[] = {
+        {"1x4096x4096 bf16 config=tile=64x32", 1},
+        {"17x4096x4096 bf16 config=tile=128x32", 17},
+        {"40x4096x4096 bf16 config=tile=128x32", 32},
+        {"4096x24x4096 bf16 config=tile=128x128", 24},
+        {"1x4096x4096 bf16 dynamic=m config=tile=64x32", 32},
+        {"1x4096x4096 bf16 batch=7 config=tile=64x32", 1},
+        {"40x4096x4096 bf16 groups=8 config=tile=128x64", 64},      /* rows of neighbours */
+        {"4096x24x4096 bf16 layout=nn config=tile=128x128", 128},   /* in panels */
+        {"4096x24x4096 bf16 config=tile=128x128 cluster=2x1", 128}, /* in two slices */
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_choice choice = choose(rows[i].text);
+        cr_expect_eq(choice.derived.b_rows, rows[i].rows, "%s: %d", rows[i].text,
+                     choice.derived.b_rows);
+    }
 }
 
 Test(choose, stages_are_never_more_than_k_needs)
@@ -206,8 +253,10 @@ Test(choose, impossible_override_says_which_limit_is_broken)
         {"tile=128x256 stages=6",
          "problem.config: stages=6 needs 328704 bytes of shared memory, sm_90a has 232448; "
          "at most stages=4 with tile=128x256 out_stages=2; change the config"},
-        {"tile=96x96", "problem.config: tile=96x96 is none of the tiles of sm_90a: 128x256 "
-                       "256x128 128x192 128x128 64x256 64x128; change the config"},
+        {"tile=96x96",
+         "problem.config: tile=96x96 is none of the tiles of sm_90a: 128x256 "
+         "256x128 128x192 128x128 64x256 64x128; of a transposed product: "
+         "128x16 128x32 128x64 64x32 64x64 256x16 256x32 256x64; change the config"},
         {"tile=256x256", "problem.config: tile=256x256 is none of the tiles"},
         {"tile=128x256x32", "problem.config: tile=128x256x32: the K of a tile of bf16 on "
                             "sm_90a is 64"},
@@ -215,7 +264,7 @@ Test(choose, impossible_override_says_which_limit_is_broken)
          "problem.config: cluster=2x2 is none of the clusters of sm_90a: 2x1 "
          "1x2 1x1"},
         {"cluster=16x16", "problem.config: cluster=16x16 is none of the clusters"},
-        {"stages=1", "problem.config: stages=1 is out of range: sm_90a takes 2 to 8"},
+        {"stages=1", "problem.config: stages=1 is out of range: sm_90a takes 2 to 16"},
         {"tile=64x128 out_stages=1 stages=9",
          "problem.config: stages=9 needs 238592 bytes of shared memory, sm_90a has 232448; "
          "at most stages=8 with tile=64x128 out_stages=1"},
@@ -311,6 +360,7 @@ Test(choose, column_major_d_is_planned_as_its_transpose)
         const char *problem, *transpose;
     } rows[] = {
         {"4096x512x1024 bf16 d_layout=column", "512x4096x1024 bf16"},
+        {"4096x8x1024 bf16 d_layout=column", "8x4096x1024 bf16"},
         {"333x8192x512 bf16 layout=tt d_layout=column", "8192x333x512 bf16 layout=nn"},
         {"m=64 n=4096 k=64 a=f16 c=f16 batch=3 d_layout=column",
          "m=4096 n=64 k=64 a=f16 c=f16 batch=3"},
@@ -319,9 +369,9 @@ Test(choose, column_major_d_is_planned_as_its_transpose)
         struct jg_choice column = plan_choose(hopper(), rows[i].problem);
         const struct jg_choice row = plan_choose(hopper(), rows[i].transpose);
 
-        cr_expect_eq(column.config.layout.swap_ab, 1);
-        cr_expect_eq(row.config.layout.swap_ab, 0);
-        column.config.layout.swap_ab = 0;
+        cr_expect_neq(column.config.layout.swap_ab, row.config.layout.swap_ab);
+        cr_expect_eq(column.product.d_is_transpose, row.product.d_is_transpose);
+        column.config.layout.swap_ab = row.config.layout.swap_ab;
         cr_expect_eq(memcmp(&column.config, &row.config, sizeof(row.config)), 0, "%s",
                      rows[i].problem);
         cr_expect_eq(column.derived.tiles, row.derived.tiles);
@@ -442,15 +492,15 @@ Test(choose, parts_of_k_in_a_cluster_need_no_workspace_and_a_cluster_for_each_ti
     cr_expect_eq(cluster.config.launch.scheduler, JG_SCHEDULER_SINGLE);
     cr_expect_eq(cluster.config.layout.cluster_m * cluster.config.layout.cluster_n, 1);
     cr_expect_eq(cluster.derived.grid_ctas, 64 * 4);
-    cr_expect_eq(cluster.derived.busy_ctas, 132);
+    cr_expect_eq(cluster.derived.busy_ctas, 9 * 12); /* 3 clusters in each of 9 GPCs */
     cr_expect_eq(many.derived.grid_ctas, 64 * 32 * 8);
-    cr_expect_eq(many.derived.busy_ctas, 128);
+    cr_expect_eq(many.derived.busy_ctas, 9 * 8);
     cr_expect_eq(many.derived.lead_stages, 0);
 }
 
 Test(choose, open_number_of_parts_is_chosen_for_a_cluster_without_a_workspace)
 {
-    const struct jg_choice choice = choose("16x4096x8192 bf16 config=split_order=cluster");
+    const struct jg_choice choice = choose("64x2048x8192 bf16 config=split_order=cluster");
 
     cr_expect_gt(choice.config.launch.split_k, 1);
     cr_expect_leq(choice.config.launch.split_k, 8);
@@ -464,16 +514,17 @@ Test(choose, few_tiles_of_a_long_k_are_split_in_clusters_without_a_workspace)
         const char *problem;
         bool is_split;
     } rows[] = {
-        {"16x4096x14336 bf16", true},
+        {"64x2048x7168 bf16", true},
         {"128x128x32768 bf16", true},
         {"512x512x16384 e4m3 d=bf16", true},
-        {"16x2048x14336 bf16 d_layout=column", true},
-        {"16x4096x14336 bf16 config=split_k=1", false},
-        {"16x4096x14336 bf16 config=split_order=serial", false},
-        {"16x4096x14336 bf16 config=cluster=2x1", false},
+        {"2048x64x7168 bf16 d_layout=column", true},
+        {"64x2048x7168 bf16 config=split_k=1", false},
+        {"64x2048x7168 bf16 config=split_order=serial", false},
+        {"64x2048x7168 bf16 config=cluster=2x1", false},
         {"16x4096x128 bf16", false},
-        {"16x8192x8192 bf16", false}, /* 64 clusters of 2: more than one H200 may have */
-        {"32x5120x5120 bf16", false}, /* 40 of 3 */
+        {"16x8192x8192 bf16", false},
+        {"32x5120x5120 bf16 config=tile=128x32", false}, /* 40 clusters of 3: more than one
+                                                          * H200 has */
         {"4096x4096x4096 bf16", false},
         {"256x256x256 bf16", false},
         {"8192x8192x65536 bf16", false},
@@ -536,9 +587,11 @@ Test(choose, derived_sizes_follow_the_kernels_formulas)
             cr_expect_leq(derived->smem_bytes, 232448);
             const int64_t m_step = config->layout.tile_m * config->layout.cluster_m;
             const int64_t n_step = config->layout.tile_n * config->layout.cluster_n;
+            const bool swap = config->layout.swap_ab != 0;
+            const int64_t m = sizes[swap ? j : i], n = sizes[swap ? i : j];
             cr_expect_eq(derived->tiles,
-                         (int64_t)(1 + j) * ((sizes[i] + m_step - 1) / m_step) *
-                             config->layout.cluster_m * ((sizes[j] + n_step - 1) / n_step) *
+                         (int64_t)(1 + j) * ((m + m_step - 1) / m_step) *
+                             config->layout.cluster_m * ((n + n_step - 1) / n_step) *
                              config->layout.cluster_n,
                          "%s", text);
             cr_expect_leq(derived->grid_ctas, 132);
@@ -571,7 +624,7 @@ Test(choose, trace_has_one_line_a_candidate_and_one_winner)
             cr_expect(strncmp(line, "chosen: ", 8) == 0 ||
                       strncmp(line, "rejected: kernel=gemm tile=", 27) == 0);
         }
-        cr_expect_eq(lines, 27);
+        cr_expect_eq(lines, 35);
         cr_expect_eq(chosen, 1);
         jg_str_free(&trace);
     }

@@ -186,8 +186,10 @@ Test(gated, pairs_lie_where_the_columns_of_b_are)
         int rows, columns; /* of the product, for one of D */
         bool is_transpose;
     } rows[] = {
-        {"sm_90a", "512x512x512 bf16", 1, 2, false},
-        {"sm_90a", "512x512x512 bf16 d_layout=column", 2, 1, false},
+        {"sm_90a", "512x512x512 bf16 config=tile=128x128", 1, 2, false},
+        {"sm_90a", "512x512x512 bf16 config=tile=128x32", 2, 1, true},
+        {"sm_90a", "512x512x512 bf16 d_layout=column config=tile=128x128", 2, 1, false},
+        {"sm_90a", "512x512x512 bf16 d_layout=column config=tile=128x64", 1, 2, true},
         {"sm_100a", "512x512x512 bf16 config=mma=128x64", 1, 2, false},
         {"sm_100a", "512x512x512 bf16 config=mma=128x64 swap_ab=1", 2, 1, true},
         {"sm_100a", "512x512x512 bf16 d_layout=column config=mma=128x64", 1, 2, true},

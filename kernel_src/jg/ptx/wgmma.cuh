@@ -87,6 +87,8 @@ JG_DEVICE constexpr u64 wgmma_descriptor_k_step()
 }
 
 // clang-format off
+#define JG_REGS_8 "%0, %1, %2, %3, %4, %5, %6, %7"
+#define JG_REGS_16 JG_REGS_8 ", " "%8, %9, %10, %11, %12, %13, %14, %15"
 #define JG_REGS_0 \
     "%0, %1, %2, %3, %4, %5, %6, %7" ", " \
     "%8, %9, %10, %11, %12, %13, %14, %15" ", " \
@@ -139,6 +141,8 @@ JG_DEVICE constexpr u64 wgmma_descriptor_k_step()
     } else {                                                                                  \
         JG_WGMMA_FOUR(__VA_ARGS__, OUT(JG_F));                                                \
     }
+#define JG_OUT_16N(c) JG_OUT_8(c, 0)
+#define JG_OUT_32N(c) JG_OUT_8(c, 0), JG_OUT_8(c, 8)
 #define JG_OUT_64N(c) JG_OUT_32(c, 0)
 #define JG_OUT_128N(c) JG_OUT_32(c, 0), JG_OUT_32(c, 32)
 #define JG_OUT_192N(c) JG_OUT_32(c, 0), JG_OUT_32(c, 32), JG_OUT_32(c, 64)
@@ -226,6 +230,36 @@ template <class TypeA, class TypeB, u32 kN, bool kAKMajor, bool kBKMajor>
 struct Wgmma;
 
 template <class TypeA, class TypeB, bool kAKMajor, bool kBKMajor>
+struct Wgmma<TypeA, TypeB, 16, kAKMajor, kBKMajor>
+    : WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor> {
+    using Steps = WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor>;
+    using Steps::kAStep, Steps::kBStep;
+
+    template <class Accumulator>
+    static JG_DEVICE void issue(Accumulator (&d)[8], u64 a, u64 b, u32 accumulate)
+    {
+        // clang-format off
+        JG_WGMMA(JG_OUT_16N, "16", JG_REGS_8, "%8", "%9", "%10", "%11", "%12", "%13", "%14")
+        // clang-format on
+    }
+};
+
+template <class TypeA, class TypeB, bool kAKMajor, bool kBKMajor>
+struct Wgmma<TypeA, TypeB, 32, kAKMajor, kBKMajor>
+    : WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor> {
+    using Steps = WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor>;
+    using Steps::kAStep, Steps::kBStep;
+
+    template <class Accumulator>
+    static JG_DEVICE void issue(Accumulator (&d)[16], u64 a, u64 b, u32 accumulate)
+    {
+        // clang-format off
+        JG_WGMMA(JG_OUT_32N, "32", JG_REGS_16, "%16", "%17", "%18", "%19", "%20", "%21", "%22")
+        // clang-format on
+    }
+};
+
+template <class TypeA, class TypeB, bool kAKMajor, bool kBKMajor>
 struct Wgmma<TypeA, TypeB, 64, kAKMajor, kBKMajor>
     : WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor> {
     using Steps = WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor>;
@@ -289,6 +323,8 @@ struct Wgmma<TypeA, TypeB, 256, kAKMajor, kBKMajor>
 #undef JG_OUT_192N
 #undef JG_OUT_128N
 #undef JG_OUT_64N
+#undef JG_OUT_32N
+#undef JG_OUT_16N
 #undef JG_WGMMA
 #undef JG_R
 #undef JG_F
@@ -301,5 +337,7 @@ struct Wgmma<TypeA, TypeB, 256, kAKMajor, kBKMajor>
 #undef JG_REGS_2
 #undef JG_REGS_1
 #undef JG_REGS_0
+#undef JG_REGS_16
+#undef JG_REGS_8
 
 } // namespace jg::ptx

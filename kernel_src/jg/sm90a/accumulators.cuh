@@ -8,15 +8,24 @@
 #pragma once
 #include <jg/epilogue/accumulator.cuh>
 
+namespace jg {
+
+template <class Partition, u32 kColumns, class Accumulators, class Buffer>
+JG_DEVICE void copy_columns(const Accumulators &acc, const Buffer &buffer, u32 step,
+                            u32 col); // staging.cuh
+
+} // namespace jg
+
 namespace jg::sm90a {
 
 template <class Partition, class A>
 class RegisterAccumulators {
   public:
     static constexpr bool kIndexed = false;
-    using Registers = Accumulator<A>[Partition::kRows / 64][Partition::kAccColumns / 2];
+    static constexpr u32 kDown = Partition::kTransposed ? 1 : Partition::kRows / 64;
+    using Registers = Accumulator<A>[kDown][Partition::kAccColumns / 2];
 
-    // acc[i]: rows 64 * i of the warpgroup's part of the tile.
+    // acc[i]: rows 64 * i of the warpgroup's part of the product's tile.
     JG_DEVICE explicit RegisterAccumulators(const Registers &acc) : acc_(acc) {}
 
     template <u32 kCount>
@@ -31,26 +40,39 @@ class RegisterAccumulators {
     template <class Buffer, u32 kStep = 0>
     JG_DEVICE void copy_step(const Buffer &buffer, u32 step) const
     {
-        constexpr u32 kAcross = Partition::kCols / Partition::kStepCols;
-        constexpr u32 kFirst = kStep % kAcross * Partition::kStepCols;
+        constexpr u32 kColumns =
+            Partition::kTransposed ? Partition::kRows : Partition::kCols;
+        constexpr u32 kAcross = kColumns / Partition::kStepAccColumns;
+        constexpr u32 kFirst = kStep % kAcross * Partition::kStepAccColumns;
         if (step == kStep) {
-            constexpr u32 kGroups = Partition::kStepCols / 8;
-            const auto &acc = acc_[kStep / kAcross];
-            if constexpr (Partition::kNeighbours) {
-                buffer.template store<2 * kGroups>(0, acc, kFirst);
+            if constexpr (Partition::kTransposed) {
+                copy_columns<Partition, Partition::kStepAccColumns>(*this, buffer, 0,
+                                                                    kFirst);
             } else {
-                buffer.template store<kGroups>(0, acc, kFirst / 2);
+                copy_rows(buffer, acc_[kStep / kAcross], kFirst);
             }
-            if constexpr (Partition::kGateColumns > 1) {
-                buffer.template store<kGroups, kGroups>(
-                    0, acc, (Partition::kGateColumns + kFirst) / 2);
-            }
-        } else if constexpr (kStep + 1 < Partition::kRows / 64 * kAcross) {
+        } else if constexpr (kStep + 1 < kDown * kAcross) {
             copy_step<Buffer, kStep + 1>(buffer, step);
         }
     }
 
   private:
+    // Lanes are rows of D.
+    template <class Buffer, class Row>
+    static JG_DEVICE void copy_rows(const Buffer &buffer, const Row &acc, u32 first)
+    {
+        constexpr u32 kGroups = Partition::kStepCols / 8;
+        if constexpr (Partition::kNeighbours) {
+            buffer.template store<2 * kGroups>(0, acc, first);
+        } else {
+            buffer.template store<kGroups>(0, acc, first / 2);
+        }
+        if constexpr (Partition::kGateColumns > 1) {
+            buffer.template store<kGroups, kGroups>(0, acc,
+                                                    (Partition::kGateColumns + first) / 2);
+        }
+    }
+
     const Registers &acc_;
 };
 

@@ -1,51 +1,99 @@
 // SPDX-License-Identifier: MIT
-// EpiloguePartition: a math warpgroup's part of the tile, which it multiplies and writes.
+// MmaPartition: a math warpgroup's part of the tile, which it multiplies.
+// EpiloguePartition: the same as the part of D that it writes.
 //
-// Half of the tile's rows, or half of its columns where D has only 64 rows of it; all of it
+// Half of the tile's rows, or half of its columns where there are only 64 rows; all of it
 // where the warpgroups take tiles in turn (Config::kPingpong). A wgmma gives each warp 16
-// of 64 rows, so a team is a warpgroup. Used by MmaOp and both epilogues. With
-// Config::kGateInA there are two multiplications, one for each accumulator of a gated D,
-// whose columns lie side by side.
+// of 64 rows, so a team is a warpgroup. With Config::kGateInA there are two
+// multiplications, one for each accumulator of a gated D, whose columns lie side by side.
+// With Config::kTransposed a row of the multiplication is a column of D.
 #pragma once
 #include <jg/epilogue/partition.cuh>
 #include <jg/sm90a/roles.cuh>
 
 namespace jg::sm90a {
 
+// Used by MmaOp and both partitions below. Rows and columns are those of the product.
 template <class Config>
-struct EpiloguePartition : RowPartition<Config, 1, 4> {
+struct MmaPartition {
     static constexpr u32 kMmas = Config::kGateInA ? 2 : 1;
-    static constexpr u32 kTileRows = Config::kBlockM / kMmas;
-    static constexpr u32 kTileCols =
-        Config::kGated && !Config::kGateInA ? Config::kBlockN / 2 : Config::kBlockN;
+    static constexpr u32 kMmaRows = Config::kBlockM / kMmas; // of one, in the tile
     static constexpr u32 kTeams = Config::kPingpong ? 1 : Roles::kConsumers;
-    static constexpr u32 kWarpgroups = kTeams;
-    static constexpr bool kSplitRows = kTeams > 1 && kTileRows >= 128;
+    static constexpr bool kSplitRows = kTeams > 1 && kMmaRows >= 128;
     static constexpr bool kSplitCols = kTeams > 1 && !kSplitRows;
-    static constexpr u32 kRows = kSplitRows ? kTileRows / 2 : kTileRows;
-    static constexpr u32 kCols = kSplitCols ? kTileCols / 2 : kTileCols;
-    // Of one multiplication, and of the accumulators, whose columns make D's.
+    // Of a team.
+    static constexpr u32 kRows = kSplitRows ? kMmaRows / 2 : kMmaRows;
     static constexpr u32 kMmaColumns = kSplitCols ? Config::kBlockN / 2 : Config::kBlockN;
     static constexpr u32 kAccColumns = kMmas * kMmaColumns;
-    static constexpr u32 kThreadAccumulators = kRows * kAccColumns / 128;
+    // Those that D has of them.
+    static constexpr u32 kColumnsOfD =
+        Config::kGated && !Config::kGateInA ? kMmaColumns / 2 : kMmaColumns;
 
     static constexpr JG_DEVICE u32 first_row(u32 team)
     {
         return kSplitRows ? team * kRows : 0;
     }
-    static constexpr JG_DEVICE u32 first_col(u32 team)
-    {
-        return kSplitCols ? team * kCols : 0;
-    }
-    // Of the tile's columns in the product.
-    static constexpr JG_DEVICE u32 first_acc_column(u32 team)
+    static constexpr JG_DEVICE u32 first_column(u32 team)
     {
         return kSplitCols ? team * kMmaColumns : 0;
+    }
+};
+
+// Lanes are rows of D.
+template <class Config, bool kTransposed = Config::kTransposed>
+struct EpiloguePartition : RowPartition<Config, 1, 4> {
+    using Mma = MmaPartition<Config>;
+    static constexpr u32 kTeams = Mma::kTeams;
+    static constexpr u32 kWarpgroups = kTeams;
+    static constexpr u32 kRows = Mma::kRows;
+    static constexpr u32 kCols = Mma::kColumnsOfD;
+    static constexpr u32 kTileRows = Mma::kMmaRows;
+    static constexpr u32 kTileCols = Mma::kSplitCols ? 2 * kCols : kCols;
+    static constexpr u32 kAccColumns = Mma::kAccColumns;
+    static constexpr u32 kThreadAccumulators = kRows * kAccColumns / 128;
+
+    static constexpr JG_DEVICE u32 first_row(u32 team)
+    {
+        return Mma::first_row(team);
+    }
+    static constexpr JG_DEVICE u32 first_col(u32 team)
+    {
+        return Mma::kSplitCols ? team * kCols : 0;
     }
     // The warpgroups that take turns have a barrier each.
     static JG_DEVICE u32 barrier(u32 team)
     {
         return 1 + (kTeams > 1 ? team : Roles().consumer());
+    }
+};
+
+// Lanes are columns of D: 64 of a team.
+template <class Config>
+struct EpiloguePartition<Config, true>
+    : ColumnPartition<Config, 1, MmaPartition<Config>::kColumnsOfD> {
+    using Mma = MmaPartition<Config>;
+    static_assert(Mma::kRows == 64 && Mma::kTeams > 1, "the plan tiles it so");
+    static constexpr u32 kTeams = Mma::kTeams;
+    static constexpr u32 kWarpgroups = kTeams;
+    static constexpr u32 kRows = Mma::kColumnsOfD;
+    static constexpr u32 kCols = Mma::kRows;
+    static constexpr u32 kTileRows = Mma::kSplitCols ? 2 * kRows : kRows;
+    static constexpr u32 kTileCols = Mma::kMmaRows;
+    static constexpr u32 kAccColumns = Mma::kAccColumns;
+    static constexpr u32 kThreadAccumulators = kCols * kAccColumns / 128;
+
+    static constexpr JG_DEVICE u32 first_row(u32 team)
+    {
+        return Mma::kSplitCols ? team * kRows : 0;
+    }
+    static constexpr JG_DEVICE u32 first_col(u32 team)
+    {
+        return Mma::first_row(team);
+    }
+    // And the next one: a team may fill two store tiles at once.
+    static JG_DEVICE u32 barrier(u32 team)
+    {
+        return 1 + 2 * team;
     }
 };
 

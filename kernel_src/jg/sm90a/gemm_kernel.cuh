@@ -20,6 +20,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
     if (roles.is_load_warp() && ptx::elect_one()) {
         kernel.init();
     }
+    kernel.clear_rest_of_stages();
     if constexpr (Kernel::kClusterParts > 1) {
         __syncthreads();
         ptx::cluster_arrive_relaxed();

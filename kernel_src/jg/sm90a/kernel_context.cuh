@@ -27,7 +27,7 @@ struct KernelContext {
     using SmemT = Smem<Config, Scheduler>;
     using Partition = EpiloguePartition<Config>;
     using Signals = WarpgroupSignals<Partition::kTeams, Cluster>;
-    using Ring = InputRingBuffer<Config::kStages, InputTiles<Config>::kBytes, Signals,
+    using Ring = InputRingBuffer<Config::kStages, InputTiles<Config>::kLoadedBytes, Signals,
                                  Config::kThreadLoads ? Roles::kLoadWarps : 1>;
     using ShapeT = Shape<Config, Params>;
     using Mma = MmaOp<Config, typename Ring::Consumer>;
@@ -95,6 +95,18 @@ struct KernelContext {
             ClusterSumsT::init_barriers(smem.sums);
         }
         ptx::fence_mbarrier_init();
+    }
+
+    // By all threads, before the synchronisation: what of the stages is never loaded.
+    JG_DEVICE void clear_rest_of_stages() const
+    {
+        if constexpr (InputTiles<Config>::B::kLoadedRows < InputTiles<Config>::B::kRows) {
+#pragma unroll 1
+            for (u32 i = 0; i < Config::kStages; ++i) {
+                smem.input[i].clear_rest(threadIdx.x, Config::kThreads);
+            }
+            ptx::fence_proxy_async_shared(); // the tensor core reads it
+        }
     }
 
     // Brings A and B, and C and matrix operands behind them: one thread.
@@ -287,7 +299,7 @@ struct KernelContext {
         } else {
             const Partials partials(params, Output::shape(shape), Output::tile(item),
                                     roles.consumer(), roles.consumer(),
-                                    1 + roles.consumer());
+                                    Partition::barrier(roles.consumer()));
             if (!item.is_last_split) {
                 partials.store_partial(Accumulators(sums));
                 return false;

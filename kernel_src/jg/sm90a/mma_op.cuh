@@ -14,7 +14,7 @@ namespace jg::sm90a {
 // `Consumer`: of the input ring, whose stages it releases.
 template <class Config, class Consumer>
 class MmaOp {
-    using Partition = EpiloguePartition<Config>;
+    using Partition = MmaPartition<Config>;
     using A = typename Config::A;
     using B = typename Config::B;
     using Tiles = InputTiles<Config>;
@@ -86,7 +86,7 @@ class MmaOp {
             auto taken = ring.acquire();
             slot.replace_by(taken);
             const Scales scales(slots.slot[slot.index()], RowsOfThread{consumer_},
-                                Partition::first_acc_column(consumer_));
+                                Partition::first_column(consumer_));
             if constexpr (Scales::kOwned) {
                 slot.release();
             }
@@ -124,13 +124,13 @@ class MmaOp {
         {
             const u32 mma = i / 2;
             return Partition::first_row(consumer) + mma / kMmas * 64 +
-                   mma % kMmas * Partition::kTileRows + threadIdx.x / 32 % 4 * 16 +
+                   mma % kMmas * Partition::kMmaRows + threadIdx.x / 32 % 4 * 16 +
                    threadIdx.x % 32 / 4 + i % 2 * 8;
         }
     };
 
     static constexpr u64 kRowBlockStep = 8192 >> 4;
-    static constexpr u64 kGateStep = Partition::kTileRows * 128 >> 4; // to rows of acc1
+    static constexpr u64 kGateStep = Partition::kMmaRows * 128 >> 4; // to rows of acc1
 
     // Which block of rows a multiplication has, and the rows of which accumulator.
     static constexpr JG_DEVICE u64 a_step(u32 mma)
@@ -161,7 +161,7 @@ class MmaOp {
     JG_DEVICE u64 b_descriptor(const Tiles &tiles) const
     {
         return descriptor<InputB<Config>>(tiles.b[0] +
-                                          Partition::first_acc_column(consumer_) * 128);
+                                          Partition::first_column(consumer_) * 128);
     }
 
     // Accumulators stay where the tensor core adds to them. One group of products stays in

@@ -16,13 +16,16 @@ namespace jg::sm90a {
 template <class Config, class Scheduler>
 struct alignas(1024) Smem {
     using Partition = EpiloguePartition<Config>;
-    // C and matrix operands have a ring of their own, or take stages of the input tiles'.
+    using Tiles = InputTiles<Config>;
+    // C and matrix operands have a ring of their own, or take stages of the input tiles':
+    // of a stage the tile that lies along their rows, which is large enough.
     static constexpr bool kHasLoadRing = Config::kEpilogueLoadStages > 0;
     static constexpr u32 kEpilogueLoadBytes =
-        kHasLoadRing ? Partition::kTeams * Partition::kStepRows * 128
-                     : InputTiles<Config>::B::kBlockBytes;
+        kHasLoadRing          ? Partition::kTeams * Partition::kStepRows * 128
+        : Config::kTransposed ? Tiles::A::kBlockBytes
+                              : Tiles::B::kBlockBytes;
 
-    InputTiles<Config> input[Config::kStages];
+    Tiles input[Config::kStages];
     u8 out[Roles::kConsumers][Config::kOutStages][8192];
     EpilogueLoadBoxes<Config::kEpilogueLoadStages, kEpilogueLoadBytes> epilogue_loads;
     RingBarriers<Config::kStages> ring;
@@ -47,6 +50,8 @@ struct alignas(1024) Smem {
     {
         if constexpr (kHasLoadRing) {
             return smem.epilogue_loads.boxes[stage];
+        } else if constexpr (Config::kTransposed) {
+            return smem.input[stage].a[0];
         } else {
             return smem.input[stage].b[0];
         }

@@ -18,6 +18,10 @@
 // core takes them: copies bring 16 of them in 8 bytes and leave a gap of 8. Bytes that
 // count at a barrier are those that come, without gaps.
 //
+// A tile of B whose last rows no problem of the kernel has may be loaded without them: a
+// copy takes longer to fill rows with zeros than to bring them. What lies there is
+// multiplied, each row to columns of the accumulator that are no elements of D.
+//
 // Whoever loads or multiplies a tile obeys these constants.
 #pragma once
 #include <jg/common/block_scale.cuh>
@@ -32,21 +36,23 @@ constexpr u32 kTileBits = (kBits<typename Config::A> < kBits<typename Config::B>
                               : kBits<typename Config::A>;
 
 template <class Element, bool kIsKMajor, u32 kRowsOfCta, u32 kRowBytes, u32 kAtomBytes,
-          u32 kGate = 0, u32 kElementBits = kBits<Element>>
+          u32 kGate = 0, u32 kElementBits = kBits<Element>, u32 kRowsLoaded = kRowsOfCta>
 struct InputOperand {
     using Type = Element;
     using Swizzle = TileSwizzle<kRowBytes, kAtomBytes>;
     static constexpr bool kKMajor = kIsKMajor;
     static constexpr u32 kRows = kRowsOfCta; // of M or N
-    static constexpr u32 kGateRows = kGate;  // 0: one accumulator, or the other operand's
+    static constexpr u32 kLoadedRows = kRowsLoaded;
+    static constexpr u32 kGateRows = kGate; // 0: one accumulator, or the other operand's
     static constexpr u32 kBlockK = 8 * 128 / kElementBits;
     static constexpr u32 kBlockBytes = kRows * 128;
-    static constexpr u32 kLoadedBytes = kBlockBytes / kElementBits * kBits<Type>;
+    static constexpr u32 kLoadedBytes = kLoadedRows * 128 / kElementBits * kBits<Type>;
     static constexpr u32 kSwizzleBytes = kRowBytes;
     static constexpr u32 kPanelRows = 8 * kSwizzleBytes / kBits<Type>; // of M or N
     static constexpr u32 kPanelBytes = kBlockK * kSwizzleBytes;
     static_assert(kKMajor || kRows % kPanelRows == 0, "whole panels");
     static_assert(!kKMajor || kSwizzleBytes == 128, "a block of K");
+    static_assert(kLoadedRows == kRows || (kKMajor && kGate == 0), "rows of one box");
     static_assert(kKMajor || kElementBits == kBits<Type>, "elements with gaps lie along K");
     static_assert(kGateRows % (kKMajor ? 8 : kPanelRows) == 0, "whole boxes of each half");
 
@@ -81,6 +87,6 @@ template <class Config>
 using InputB =
     InputOperand<typename Config::B, Config::kBKMajor, Config::kBlockN / Config::kCtaGroup,
                  Config::kBSwizzleBytes, Config::kBSwizzleAtom, gate_rows_of_b<Config>(),
-                 kTileBits<Config>>;
+                 kTileBits<Config>, Config::kBLoadedRows>;
 
 } // namespace jg

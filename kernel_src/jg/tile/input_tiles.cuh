@@ -3,8 +3,10 @@
 // kKGroup blocks of K. How a block lies is its operand's (input_operand.cuh).
 //
 // Called by: those who load, for a stage that they have acquired (send by one thread, fill
-// by all that load). Both chips' shared memory is composed of these, and MmaOp takes one.
+// by all that load); and before anybody does, by all threads (clear_rest). Both chips'
+// shared memory is composed of these, and MmaOp takes one.
 #pragma once
+#include <jg/ptx/shared.cuh>
 #include <jg/schedule/k_group.cuh>
 #include <jg/schedule/work_item.cuh>
 #include <jg/tile/input_operand.cuh>
@@ -19,11 +21,22 @@ struct alignas(1024) InputTiles {
     u8 a[Config::kKGroup][A::kBlockBytes];
     u8 b[Config::kKGroup][B::kBlockBytes];
 
-    static constexpr u32 kBlockBytes = A::kBlockBytes + B::kBlockBytes;
     static constexpr u32 kLoadedBytes = A::kLoadedBytes + B::kLoadedBytes; // of a block
-    static constexpr u32 kBytes = Config::kKGroup * kBlockBytes;
     static_assert(A::kBlockBytes % 1024 == 0 && B::kBlockBytes % 1024 == 0,
                   "swizzled tiles begin at multiples of 1024");
+
+    // Writes zeros to the rows of B that nothing is loaded to: thread `thread` of so many
+    // its part.
+    JG_DEVICE void clear_rest(u32 thread, u32 threads)
+    {
+        static_assert(Config::kKGroup == 1 || B::kLoadedRows == B::kRows, "of one block");
+        constexpr u32 kBytes = (B::kRows - B::kLoadedRows) * 128;
+        const u32 rest = ptx::shared_address(b[0]) + B::kLoadedRows * 128;
+        const u32 zeros[4] = {};
+        for (u32 i = 16 * thread; i < kBytes; i += 16 * threads) {
+            ptx::store_shared_4(rest + i, zeros);
+        }
+    }
 
     // Starts the copies of so many blocks, from the item's block `first` on; their bytes
     // count at `full`.

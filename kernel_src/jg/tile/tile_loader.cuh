@@ -87,7 +87,7 @@ struct OperandLoader {
     static JG_DEVICE void for_each_box(u32 slice, u32 row, u32 k, Use use)
     {
         if constexpr (Operand::kKMajor) {
-            constexpr u32 kSliceRows = Operand::kRows / kSlices;
+            constexpr u32 kSliceRows = Operand::kLoadedRows / kSlices;
             constexpr u32 kBoxRows =
                 kGateRows > 0 && kGateRows < kSliceRows ? kGateRows : kSliceRows;
 #pragma unroll

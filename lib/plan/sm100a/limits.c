@@ -104,19 +104,17 @@ static int columns_of_d(const struct jg_product *product, const struct jg_config
 
 /* A store tile of D as wide as a swizzle may be, if that divides the tile. Else the
  * epilogue by vectors writes, and the box is never used. */
-static struct jg_box size_store_tile(const struct jg_product *product,
-                                     const struct jg_config *config)
+static struct jg_box size_store_tile(const struct jg_trial *trial)
 {
+    const struct jg_product *product = &trial->product;
+    const struct jg_config *config = &trial->config;
     const int element_bits = jg_dtype_bits(product->d.dtype);
     const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(config);
-    if (product->d_is_transpose) { /* lanes lie side by side in D */
-        const int warps = 8 * JG_ROW_BYTES / element_bits / lanes.of_warp;
-        const int rows =
-            lesser(warps * lanes.of_warp, power_in(columns_of_d(product, config)));
-        return (struct jg_box){(int)jg_max(rows, JG_STORE_TILE_COLUMNS), JG_ROW_BYTES,
-                               JG_ATOM_BYTES};
-    }
     const int columns = columns_of_d(product, config);
+    if (product->d_is_transpose) { /* lanes lie side by side in D */
+        return (struct jg_box){jg_transposed_store_rows(trial->problem, columns),
+                               JG_ROW_BYTES, JG_ATOM_BYTES};
+    }
     const int bytes = lesser(JG_ROW_BYTES, power_in(columns * element_bits / 8));
     const int least_bytes = JG_STORE_TILE_COLUMNS * element_bits / 8;
     return (struct jg_box){lanes.of_warp, bytes < least_bytes ? JG_ROW_BYTES : bytes,
@@ -124,14 +122,13 @@ static struct jg_box size_store_tile(const struct jg_product *product,
 }
 
 /* Rows of a matrix that a team of warps takes in a step, and how many teams there are. */
-static int count_step_rows(const struct jg_product *product, const struct jg_config *config,
-                           int *ret_teams)
+static int count_step_rows(const struct jg_trial *trial, int *ret_teams)
 {
-    const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(config);
-    if (product->d_is_transpose) {
+    const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(&trial->config);
+    if (trial->product.d_is_transpose) {
         *ret_teams = lanes.of_warp == JG_SM100A_WARP_LANES ? 2 : 1;
-        return lesser(product->is_gated ? JG_GATED_STEP : STEP,
-                      columns_of_d(product, config));
+        return jg_transposed_step_rows(trial->problem,
+                                       columns_of_d(&trial->product, &trial->config));
     }
     *ret_teams = lanes.split ? 2 : 1;
     return EPILOGUE_WARPS * lanes.of_warp / *ret_teams;
@@ -201,11 +198,12 @@ static void size_boxes(struct jg_trial *trial)
     int teams;
     derived->a_box = size_box(&a, tile_k);
     derived->b_box = size_box(&b, tile_k);
+    derived->b_rows = b.count;
     derived->gate_columns = !trial->product.is_gated ? 0
                             : trial->product.has_neighbours
                                 ? 1
                                 : columns_of_d(&trial->product, &trial->config);
-    derived->d_box = size_store_tile(&trial->product, &trial->config);
+    derived->d_box = size_store_tile(trial);
     if (jg_product_is_block_scaled(&trial->product)) {
         const int columns = trial->config.layout.mma_n;
         derived->b_scale_box = jg_sm100a_scale_box(&trial->product, columns);
@@ -213,8 +211,7 @@ static void size_boxes(struct jg_trial *trial)
         derived->a_scale_box.rows = 1;
     }
     derived->matrix_box =
-        (struct jg_box){count_step_rows(&trial->product, &trial->config, &teams),
-                        JG_ROW_BYTES, JG_ATOM_BYTES};
+        (struct jg_box){count_step_rows(trial, &teams), JG_ROW_BYTES, JG_ATOM_BYTES};
 }
 
 struct jg_team_columns jg_sm100a_team_columns(const struct jg_trial *trial)
@@ -228,7 +225,7 @@ struct jg_smem jg_sm100a_smem(const struct jg_trial *trial)
     const struct jg_config *config = &trial->config;
     const struct jg_config_layout *layout = &config->layout;
     int teams;
-    const int64_t step_rows = count_step_rows(&trial->product, config, &teams);
+    const int64_t step_rows = count_step_rows(trial, &teams);
     const int64_t rows = layout->tile_m + layout->tile_n / layout->cta_group;
     const int64_t warp_rows = (int64_t)EPILOGUE_WARPS * jg_sm100a_lanes(config).of_warp;
     const int64_t matrix_bytes = teams * step_rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES;

@@ -4,28 +4,54 @@
 #include "plan/sm90a/sm90a.h"
 #include "plan/split.h"
 
+/* What a config begins with. */
+struct candidate {
+    struct jg_sm90a_pair tile, cluster;
+    bool pingpong, transposed;
+};
+
+/* Tiles in each kind of cluster, then those of few columns, by themselves: false past the
+ * last one. */
+static bool find_candidate(int index, struct candidate *ret_candidate)
+{
+    const int tiles = JG_SM90A_TILES + JG_SM90A_PINGPONG_TILES;
+    const int number = index / JG_SM90A_CLUSTERS;
+    const int transposed = index - tiles * JG_SM90A_CLUSTERS;
+    const bool pingpong = number >= JG_SM90A_TILES;
+    if (index < 0 || transposed >= JG_SM90A_TRANSPOSED_TILES) {
+        return false;
+    }
+    if (transposed >= 0) {
+        *ret_candidate = (struct candidate){.tile = jg_sm90a_transposed_tiles[transposed],
+                                            .cluster = {1, 1},
+                                            .transposed = true};
+        return true;
+    }
+    *ret_candidate = (struct candidate){
+        .tile = pingpong ? jg_sm90a_pingpong_tiles[number - JG_SM90A_TILES]
+                         : jg_sm90a_tiles[number],
+        .cluster = jg_sm90a_clusters[index % JG_SM90A_CLUSTERS],
+        .pingpong = pingpong};
+    return true;
+}
+
 bool jg_sm90a_candidate(const struct jg_problem *problem, int index,
                         struct jg_config *ret_config)
 {
-    const int tiles = JG_SM90A_TILES + JG_SM90A_PINGPONG_TILES;
-    if (index < 0 || index >= tiles * JG_SM90A_CLUSTERS) {
+    const bool by_columns = jg_problem_is_column_major(problem);
+    struct candidate candidate;
+    if (!find_candidate(index, &candidate)) {
         return false;
     }
-    const int number = index / JG_SM90A_CLUSTERS;
-    const bool pingpong = number >= JG_SM90A_TILES;
-    const struct jg_sm90a_pair *tile =
-        pingpong ? &jg_sm90a_pingpong_tiles[number - JG_SM90A_TILES]
-                 : &jg_sm90a_tiles[number];
-    const struct jg_sm90a_pair *cluster = &jg_sm90a_clusters[index % JG_SM90A_CLUSTERS];
     *ret_config =
         (struct jg_config){.kernel = JG_KERNEL_GEMM,
-                           .layout = {.tile_m = tile->m,
-                                      .tile_n = tile->n,
+                           .layout = {.tile_m = candidate.tile.m,
+                                      .tile_n = candidate.tile.n,
                                       .cta_group = 1,
-                                      .pingpong = pingpong,
-                                      .cluster_m = cluster->m,
-                                      .cluster_n = cluster->n,
-                                      .swap_ab = jg_problem_is_column_major(problem)}};
+                                      .pingpong = candidate.pingpong,
+                                      .cluster_m = candidate.cluster.m,
+                                      .cluster_n = candidate.cluster.n,
+                                      .swap_ab = candidate.transposed != by_columns}};
     return true;
 }
 

@@ -14,18 +14,23 @@
  * it multiplies as many bytes of K, a row and a column, 4096 per clock. Accumulators of
  * 8-bit floats are also added up in registers, 128 per clock at most, and the tensor core
  * is waited for after each 64 rows. What a multiprocessor draws from L2 depends on whether
- * all draw and inputs stream through it, or they stay there. The numbers are fitted to 132
+ * all draw and inputs stream through it, or they stay there: less than half of it, whose
+ * halves have a copy each of what all read. The numbers are fitted to 132
  * runs (bench/results/2026-11-21-h200-sweep.txt): over its eight sizes the choice is within
  * 1 percent of the best candidate. Of 42 runs with 8-bit inputs (2026-11-22-h200-8bit.txt)
  * the choice is the best one for e4m3, and within 3 percent of it for s8.
  */
-#define CLOCK_HZ           1.6e9
-#define MEMORY_BYTES_S     4.4e12
-#define MMA_BYTES_CLK      4096.0
-#define PROMOTED_ELEMS_CLK 128.0
-#define PROMOTED_WAIT_CLK  50.0
-#define L2_BYTES_CLK       44.0
-#define L2_BYTES_CLK_HELD  96.0
+#define CLOCK_HZ       1.6e9
+#define MEMORY_BYTES_S 4.4e12
+#define MMA_BYTES_CLK  4096.0
+/* A multiplication of few columns waits for its 64 rows of A from shared memory. */
+#define SHARED_BYTES_CLK      128.0
+#define PROMOTED_ELEMS_CLK    128.0
+#define PROMOTED_WAIT_CLK     50.0
+#define L2_BYTES_CLK          44.0
+#define L2_BYTES_CLK_HELD     96.0
+#define L2_BYTES_CLK_ALL_HELD 72.0
+#define HELD_PART             0.45
 /* Where groups have a B each, of which few tiles of rows make use while it passes: of eight
  * runs (2026-11-23-h200-grouped.jsonl) skewed groups took 1.08 and 1.12 times as long in
  * clusters of two tiles of columns as in those of two tiles of rows, and uniform ones 1.00
@@ -36,7 +41,7 @@
 #define LONG_CALL_ELEMS_CLK 11.0 /* of each of long_calls (struct jg_epilogue) */
 #define LOAD_LATENCY_CLK    1200.0
 #define FILL_CLK            1500.0
-#define LAUNCH_US           3.0
+#define LAUNCH_US           2.0
 /* Barriers of a cluster at its begin and end, and what its members wait for each other
  * within the ring. */
 #define CLUSTER_CLK         1400.0
@@ -52,10 +57,14 @@
 /* Where the CTAs of a cluster add up: bytes per clock that one reads of the others' shared
  * memory, and clocks until a warp knows what those of its number have stored. Of 4 to 8
  * parts with tiles of 64x128 all of it took 5 us on an H200, most of which is the ring's,
- * whose stages the sums take (bench/results/README.md). */
-#define CLUSTER_SUMS_BYTES_CLK 10.0
+ * whose stages the sums take (bench/results/README.md); with tiles of 16 to 64 columns one
+ * to two (2026-11-24-h200-few-rows.txt). */
+#define CLUSTER_SUMS_BYTES_CLK 25.0
 #define CLUSTER_HAND_ON_CLK    800.0
 #define CLUSTER_HAND_ONS       3
+/* Where the next launch has no place for its clusters of more than two beside this one's.
+ */
+#define CLUSTER_CROWDED_CLK 3200.0
 
 /* Where warpgroups take tiles in turn: clocks of an epilogue of one for those of one that
  * both share, and the part of these that shows beside the other's products. Fitted, as the
@@ -83,7 +92,8 @@ static double count_mma_clk(const struct jg_trial *trial)
     const double tile_m = layout->tile_m;
     const double tile_n = layout->tile_n;
     const double row_bytes = JG_ROW_BYTES; /* newer compilers warn of enum times double */
-    const double mma_clk = tile_m * tile_n * row_bytes / MMA_BYTES_CLK;
+    const double mma_clk = jg_larger(tile_m * tile_n * row_bytes / MMA_BYTES_CLK,
+                                     tile_m * row_bytes / SHARED_BYTES_CLK);
     if (!jg_sm90a_promotes(&trial->product)) {
         return mma_clk;
     }
@@ -94,15 +104,29 @@ static double count_mma_clk(const struct jg_trial *trial)
            PROMOTED_WAIT_CLK * row_blocks * mmas;
 }
 
+/* Bytes of a block of K that a CTA draws from L2. Copies fill with zeros what lies beyond
+ * the problem. */
+static double count_drawn_bytes(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const double rows = (double)jg_min(layout->tile_m, trial->product.m.size);
+    const double columns = (double)jg_min(layout->tile_n, trial->product.n.size);
+    const double row_bytes = JG_ROW_BYTES;
+    return (rows / layout->cluster_n + columns / layout->cluster_m) * row_bytes;
+}
+
 /* What one multiprocessor draws from L2. */
 static double l2_rate_of(const struct jg_trial *trial)
 {
     const struct jg_device_facts *facts = trial->facts;
     const bool has_groups = jg_has_row_groups(trial->product.group_by);
     const double all_draw = has_groups ? L2_BYTES_CLK_GROUPS : L2_BYTES_CLK;
-    const double rate = all_draw * facts->sm_count / trial->derived.busy_ctas;
-    const bool is_held = input_bytes_of(&trial->product) < 0.75 * (double)facts->l2_bytes;
-    return rate > L2_BYTES_CLK_HELD || is_held ? L2_BYTES_CLK_HELD : rate;
+    const bool is_held =
+        input_bytes_of(&trial->product) < HELD_PART * (double)facts->l2_bytes;
+    const double all_held = jg_larger(all_draw, L2_BYTES_CLK_ALL_HELD);
+    const double rate =
+        (is_held ? all_held : all_draw) * facts->sm_count / trial->derived.busy_ctas;
+    return rate > L2_BYTES_CLK_HELD ? L2_BYTES_CLK_HELD : rate;
 }
 
 static bool shares_inputs(const struct jg_trial *trial)
@@ -116,9 +140,8 @@ static double count_block_clk(const struct jg_trial *trial)
     const double tile_m = layout->tile_m;
     const double tile_n = layout->tile_n;
     const double row_bytes = JG_ROW_BYTES;
-    const double l2_bytes =
-        (tile_m / layout->cluster_n + tile_n / layout->cluster_m) * row_bytes;
-    const double block_clk = jg_overlap(count_mma_clk(trial), l2_bytes / l2_rate_of(trial));
+    const double block_clk =
+        jg_overlap(count_mma_clk(trial), count_drawn_bytes(trial) / l2_rate_of(trial));
     const double latency_clk =
         LOAD_LATENCY_CLK + (shares_inputs(trial) ? CLUSTER_LATENCY_CLK : 0.0);
     const double ring_clk = latency_clk / trial->config.pipeline.stages;
@@ -143,10 +166,14 @@ static double count_epilogue_clk(const struct jg_trial *trial)
 /* Each CTA reads its share of all parts, the leader then those of all CTAs. */
 static double count_cluster_sums_clk(const struct jg_trial *trial)
 {
-    if (jg_cluster_parts(&trial->config) <= 1) {
+    const int parts = jg_cluster_parts(&trial->config);
+    const int resident = jg_resident_ctas(&trial->config, trial->facts);
+    const bool is_crowded = parts > 2 && 2 * trial->derived.grid_ctas > resident;
+    if (parts <= 1) {
         return 0.0;
     }
     return CLUSTER_HAND_ONS * CLUSTER_HAND_ON_CLK +
+           (is_crowded ? CLUSTER_CROWDED_CLK : 0.0) +
            2.0 * jg_split_cost_of(trial).sums_bytes / CLUSTER_SUMS_BYTES_CLK;
 }
 
@@ -186,7 +213,7 @@ static double predict_kernel_us(const struct jg_trial *trial)
     const bool pingpong = trial->config.layout.pingpong != 0;
     const double last_clk = pingpong ? PINGPONG_EPILOGUE * count_epilogue_clk(trial) : 0.0;
     const struct jg_split_cost split = jg_split_cost_of(trial);
-    const bool meets = jg_cluster_ctas(&trial->config) > 1;
+    const bool meets = shares_inputs(trial);
     const double fixed_clk = FILL_CLK + (meets ? CLUSTER_CLK : 0.0);
     return (rounds * count_tile_clk(trial) + last_clk + fixed_clk +
             split.steps * (HAND_ON_CLK + 2.0 * split.sums_bytes / SUMS_BYTES_CLK)) /

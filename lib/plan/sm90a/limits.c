@@ -19,9 +19,10 @@ enum {
     MAX_REGISTERS = 168, /* 65536 / 384, in steps of 8 */
     OUTPUT_ROWS = 64,    /* of a store tile of D and of a box of a matrix */
     MMA_COLUMNS = 64,    /* of a wgmma that the kernel has, a multiple of these */
+    TEAM_LANES = 64,     /* columns of D that a warpgroup has of a transposed tile */
     COPY_ALIGNMENT = 4,  /* bytes, of a cp.async at least */
     MIN_STAGES = 2,
-    MAX_STAGES = 8,
+    MAX_STAGES = 16,
     LOAD_STAGES = 4,
     MAX_BUSY_ACCUMULATORS = 128, /* of a thread */
     MAX_PROMOTED_COLUMNS = 192,  /* of a warpgroup with a second set of accumulators */
@@ -32,6 +33,8 @@ const struct jg_sm90a_pair jg_sm90a_tiles[JG_SM90A_TILES] = {
     {128, 256}, {256, 128}, {128, 192}, {128, 128}, {64, 256}, {64, 128}};
 const struct jg_sm90a_pair jg_sm90a_pingpong_tiles[JG_SM90A_PINGPONG_TILES] = {
     {128, 192}, {128, 128}, {64, 256}};
+const struct jg_sm90a_pair jg_sm90a_transposed_tiles[JG_SM90A_TRANSPOSED_TILES] = {
+    {128, 16}, {128, 32}, {128, 64}, {64, 32}, {64, 64}, {256, 16}, {256, 32}, {256, 64}};
 const struct jg_sm90a_pair jg_sm90a_clusters[JG_SM90A_CLUSTERS] = {{2, 1}, {1, 2}, {1, 1}};
 
 /* Threads that load by cp.async hand a stage on when the copies of the next are issued
@@ -111,6 +114,22 @@ struct jg_smem jg_sm90a_smem(const struct jg_trial *trial)
                                 jg_groups_smem_bytes(trial->problem)};
 }
 
+/* Rows of a CTA's tile of B that its stages are loaded with: no more than the problem has,
+ * if it says how many. An H200 was seen to take 8 clocks for a row of zeros, and one for a
+ * row that there is. */
+static int count_loaded_rows(const struct jg_trial *trial)
+{
+    const struct jg_product *product = &trial->product;
+    const int tile_n = trial->config.layout.tile_n;
+    const bool is_known =
+        product->n.mode == JIT_GEMM_DIM_EXACT && product->group_by == JIT_GEMM_GROUP_NONE;
+    const bool is_one_box = !product->b.is_mn_major &&
+                            trial->config.layout.cluster_m == 1 &&
+                            jg_product_gate_columns(product) == 1;
+    return is_known && is_one_box ? (int)jg_max(1, jg_min(product->n.size, tile_n))
+                                  : tile_n;
+}
+
 /* Boxes of the tensor maps. With a cluster each CTA loads its share and sends it to the
  * others: A is shared along N, B along M. */
 static void size_boxes(struct jg_trial *trial)
@@ -136,11 +155,19 @@ static void size_boxes(struct jg_trial *trial)
     if (jg_product_gate_columns(product) > 1 && !product->b.is_mn_major) {
         derived->b_box.rows = (int)jg_min(derived->b_box.rows, derived->gate_columns);
     }
+    derived->b_rows = count_loaded_rows(trial);
+    if (derived->b_rows < layout->tile_n) {
+        derived->b_box.rows = derived->b_rows;
+    }
     derived->d_box = output;
-    if (d_bytes % JG_ROW_BYTES != 0) { /* whole store tiles in a team's part */
+    derived->matrix_box = output;
+    if (product->d_is_transpose) {
+        derived->d_box.rows = jg_transposed_store_rows(trial->problem, columns_of_d(trial));
+        derived->matrix_box.rows =
+            jg_transposed_step_rows(trial->problem, columns_of_d(trial));
+    } else if (d_bytes % JG_ROW_BYTES != 0) { /* whole store tiles in a team's part */
         derived->d_box.row_bytes = (int)jg_min(d_bytes & -d_bytes, JG_ROW_BYTES);
     }
-    derived->matrix_box = output;
 }
 
 /* ----------------------------------------------------------------------- the limits */
@@ -193,7 +220,9 @@ static bool check_pingpong(struct jg_trial *trial)
     if (trial->config.layout.pingpong == 0) {
         return true;
     }
-    if (jg_sm90a_promotes(&trial->product)) {
+    if (trial->product.d_is_transpose) {
+        why = "a transposed product (swap_ab)";
+    } else if (jg_sm90a_promotes(&trial->product)) {
         why = "sums of 8-bit floats, which are added up in registers while the tensor core "
               "works for the other warpgroup";
     } else if (jg_loads_by_threads(&trial->product)) {
@@ -245,19 +274,78 @@ static bool check_accumulators(struct jg_trial *trial)
         layout->tile_m, layout->tile_n);
 }
 
+/* The tiles of one kind of kernel. */
+struct tiles {
+    const struct jg_sm90a_pair *pairs;
+    int count;
+    const char *name; /* what names it in a config */
+};
+
+static struct tiles find_tiles(const struct jg_trial *trial)
+{
+    if (trial->product.d_is_transpose) {
+        return (struct tiles){jg_sm90a_transposed_tiles, JG_SM90A_TRANSPOSED_TILES,
+                              trial->config.layout.swap_ab != 0 ? " swap_ab=1"
+                                                                : " swap_ab=0"};
+    }
+    return trial->config.layout.pingpong != 0
+               ? (struct tiles){jg_sm90a_pingpong_tiles, JG_SM90A_PINGPONG_TILES,
+                                " pingpong=1"}
+               : (struct tiles){jg_sm90a_tiles, JG_SM90A_TILES, ""};
+}
+
+/* A warpgroup has 64 columns of D, and 16 rows of it at least; of an MN-major B those of
+ * whole panels. */
+static bool check_transposed(struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const struct jg_matrix *b = &trial->product.b;
+    const int columns = columns_of_warpgroup(trial);
+    const int panel = 8 * JG_ROW_BYTES / jg_dtype_bits(b->dtype);
+    if (!trial->product.d_is_transpose) {
+        return true;
+    }
+    if (rows_of_d(trial) > JG_SM90A_CONSUMERS * TEAM_LANES ||
+        columns < JG_STORE_TILE_COLUMNS) {
+        return jg_trial_reject(
+            trial,
+            "tile=%dx%d swap_ab=%d: of a transposed product each accumulator of D has 64 or "
+            "128 rows of a tile, and a warpgroup at least %d columns of it",
+            layout->tile_m, layout->tile_n, layout->swap_ab, JG_STORE_TILE_COLUMNS);
+    }
+    if (jg_loads_by_threads(&trial->product) && layout->tile_m == 64 &&
+        layout->tile_n == 64) { /* seen to spill, of 16-bit elements aligned to 2 bytes */
+        return jg_trial_reject(
+            trial,
+            "tile=64x64 swap_ab=%d: threads that load A and B have no registers for it; "
+            "tile=64x32 and 128x64 fit",
+            layout->swap_ab);
+    }
+    if (b->is_mn_major && columns % panel != 0) {
+        return jg_trial_reject(
+            trial,
+            "tile=%dx%d swap_ab=%d: a warpgroup has %d columns; the multiplication's B, which "
+            "is not K-major here, needs a multiple of %d",
+            layout->tile_m, layout->tile_n, layout->swap_ab, columns, panel);
+    }
+    return true;
+}
+
 static bool check_tile(struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
     const char *dtype = jg_dtype_name(trial->product.a.dtype);
-    const bool pingpong = layout->pingpong != 0;
-    const struct jg_sm90a_pair *tiles = pingpong ? jg_sm90a_pingpong_tiles : jg_sm90a_tiles;
-    const int count = pingpong ? JG_SM90A_PINGPONG_TILES : JG_SM90A_TILES;
-    if (!has_pair(tiles, count, layout->tile_m, layout->tile_n)) {
-        char list[96];
-        list_pairs(tiles, count, list, sizeof(list));
-        return jg_trial_reject(trial, "tile=%dx%d%s is none of the tiles of sm_90a: %s",
-                               layout->tile_m, layout->tile_n,
-                               pingpong ? " pingpong=1" : "", list);
+    const struct tiles tiles = find_tiles(trial);
+    if (!has_pair(tiles.pairs, tiles.count, layout->tile_m, layout->tile_n)) {
+        char list[96], few_columns[96];
+        list_pairs(tiles.pairs, tiles.count, list, sizeof(list));
+        list_pairs(jg_sm90a_transposed_tiles, JG_SM90A_TRANSPOSED_TILES, few_columns,
+                   sizeof(few_columns));
+        return jg_trial_reject(
+            trial, "tile=%dx%d%s is none of the tiles of sm_90a: %s%s%s", layout->tile_m,
+            layout->tile_n, tiles.name, list,
+            trial->product.d_is_transpose ? "" : "; of a transposed product: ",
+            trial->product.d_is_transpose ? "" : few_columns);
     }
     if (layout->tile_k != jg_tile_k(&trial->product)) {
         return jg_trial_reject(
@@ -272,7 +360,8 @@ static bool check_tile(struct jg_trial *trial)
             "sm_90a has room up to %d columns of a warpgroup",
             layout->tile_m, layout->tile_n, dtype, MAX_PROMOTED_COLUMNS);
     }
-    return check_column_scales(trial) && check_accumulators(trial);
+    return check_transposed(trial) && check_column_scales(trial) &&
+           check_accumulators(trial);
 }
 
 /* Each half of a warpgroup's columns has an accumulator of a gated D; or each half of the
@@ -299,7 +388,7 @@ static bool check_gate(struct jg_trial *trial)
             trial, JG_NEIGHBOURS_ALONG_M "give a K-major B, pair=halves, or a row-major D",
             jg_problem_neighbours_name(trial->problem));
     }
-    if (jg_product_gate_rows(product) > 1 &&
+    if (jg_product_gate_rows(product) > 1 && !product->d_is_transpose &&
         (rows_of_d(trial) < OUTPUT_ROWS || gate_columns % MMA_COLUMNS != 0)) {
         return jg_trial_reject(
             trial,
@@ -342,13 +431,16 @@ static int count_fraction_bits(const struct jg_trial *trial)
                : jg_dtype_sum_fraction_bits(trial->product.a.dtype);
 }
 
-/* A warpgroup has steps of 64 rows, and all columns of its rows unless those are halved. */
+/* A warpgroup has steps of 64 rows, and all columns of its rows unless those are halved; of
+ * a transposed D it is the other way round. */
 static struct jg_partial_results count_parts(const struct jg_trial *trial)
 {
     const bool pingpong = trial->config.layout.pingpong != 0;
-    return (struct jg_partial_results){.row = trial->config.layout.tile_n /
-                                              columns_of_warpgroup(trial),
-                                       .column = rows_of_d(trial) / OUTPUT_ROWS,
+    const bool is_transpose = trial->product.d_is_transpose;
+    const int halves = trial->config.layout.tile_n / columns_of_warpgroup(trial);
+    const int steps = rows_of_d(trial) / OUTPUT_ROWS;
+    return (struct jg_partial_results){.row = is_transpose ? steps : halves,
+                                       .column = is_transpose ? halves : steps,
                                        .tensor = pingpong ? WARPGROUP_WARPS : MATH_WARPS};
 }
 

@@ -14,6 +14,7 @@ enum {
     JG_SM90A_CONSUMERS = 2,
     JG_SM90A_TILES = 6,
     JG_SM90A_PINGPONG_TILES = 3,
+    JG_SM90A_TRANSPOSED_TILES = 8,
     JG_SM90A_CLUSTERS = 3
 };
 
@@ -25,6 +26,9 @@ struct jg_sm90a_pair {
 extern const struct jg_sm90a_pair jg_sm90a_tiles[JG_SM90A_TILES];
 /* The same where a warpgroup has the whole tile: its accumulators are registers. */
 extern const struct jg_sm90a_pair jg_sm90a_pingpong_tiles[JG_SM90A_PINGPONG_TILES];
+/* The same where D lies as the transpose of the product: few columns, which are D's rows in
+ * memory. Tiles of 256 rows are those of the pairs of a gated D. */
+extern const struct jg_sm90a_pair jg_sm90a_transposed_tiles[JG_SM90A_TRANSPOSED_TILES];
 extern const struct jg_sm90a_pair jg_sm90a_clusters[JG_SM90A_CLUSTERS];
 
 /* How many stages its ring may have. */

@@ -79,6 +79,7 @@ struct AnyConfig {
     static constexpr u32 kOutStages = 2, kSplitK = 1, kPartialsOffset = 0, kRasterGroup = 1;
     static constexpr u32 kASwizzleBytes = 128, kASwizzleAtom = 16;
     static constexpr u32 kBSwizzleBytes = 128, kBSwizzleAtom = 16;
+    static constexpr u32 kBLoadedRows = 128;
     static constexpr jg::EpilogueKind kEpilogue = jg::EpilogueKind::kFragments;
     static constexpr u32 kEpilogueLoadsPerStep = 0, kEpilogueLoadStages = 0;
     static constexpr bool kWholeRows = false, kWholeCols = false, kWholeVectors = false;
@@ -129,6 +130,7 @@ struct InputConfig : AnyConfig {
     static constexpr u32 kASwizzleBytes = kABytes, kBSwizzleBytes = kBBytes;
     static constexpr u32 kASwizzleAtom = !kAKMajor && sizeof(T) == 4 ? 32 : 16;
     static constexpr u32 kBSwizzleAtom = !kBKMajor && sizeof(T) == 4 ? 32 : 16;
+    static constexpr u32 kBLoadedRows = kCols / kGroup;
 };
 
 /* A tile of D of kRows by kCols as the multiplication sees it; with kIsTransposed these are
@@ -277,6 +279,7 @@ template <u32 kClusterRows, u32 kClusterCols, u32 kGroup, u32 kLoadStages>
 struct ClcConfig : AnyConfig {
     static constexpr u32 kClusterM = kClusterRows, kClusterN = kClusterCols;
     static constexpr u32 kCtaGroup = kGroup, kEpilogueLoadStages = kLoadStages;
+    static constexpr u32 kBLoadedRows = kBlockN / kGroup;
     static constexpr u32 kEpilogueLoadsPerStep = kLoadStages > 0 ? 1 : 0;
     static constexpr bool kHasC = kLoadStages > 0;
     static constexpr u32 kOutStages = 2, kStoreTileRows = 32;
@@ -607,19 +610,22 @@ struct OutputSm90a {
     /* Registers of this thread, as wgmma leaves them. */
     struct Accumulators {
         using Reader = jg::sm90a::RegisterAccumulators<Partition, bf16>;
-        f32 registers[Partition::kRows / 64][Partition::kCols / 2];
+        static constexpr u32 kCount = Partition::kAccColumns / 2;
+        typename Reader::Registers registers;
         Reader reader{registers};
 
         Accumulators()
         {
             const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-            const u32 row = Part::first_row(team(warp)) + warp % 4 * 16;
-            for (u32 i = 0; i < Partition::kRows / 64 * (Partition::kCols / 2); ++i) {
-                const u32 block = i / (Partition::kCols / 2),
-                          index = i % (Partition::kCols / 2);
-                registers[block][index] = value(
-                    row + block * 64 + hardware::fragment_row(lane, index),
-                    Part::first_col(team(warp)) + hardware::fragment_col(lane, index));
+            const u32 row = Part::first_row(team(warp)), col = Part::first_col(team(warp));
+            for (u32 i = 0; i < Reader::kDown * kCount; ++i) {
+                const u32 block = i / kCount, index = i % kCount;
+                const u32 along_lanes =
+                    block * 64 + warp % 4 * 16 + hardware::fragment_row(lane, index);
+                const u32 along_columns = hardware::fragment_col(lane, index);
+                registers[block][index] =
+                    value(row + (Part::kTransposed ? along_columns : along_lanes),
+                          col + (Part::kTransposed ? along_lanes : along_columns));
             }
         }
         bool is_given_back(bool) const

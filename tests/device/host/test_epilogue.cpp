@@ -44,6 +44,19 @@ class TileOfD {
     u8 seen_[kRows][kCols] = {};
 };
 
+constexpr u32 least(u32 x, u32 y)
+{
+    return x < y ? x : y;
+}
+// Of a transposed product; 64 rows: each warpgroup has half of the columns.
+template <class T, template <class Output> class Check, u32 kRows, u32 kCols>
+void check_columns_sm90a()
+{
+    constexpr u32 kColumns = kRows == 64 ? kCols / 2 : kCols;
+    Check<OutputSm90a<
+        OutputConfig<T, kRows, kCols, 1, true, least(128 / sizeof(T), kColumns)>>>::run();
+}
+
 // The tiles of both chips, of elements of D of type T. Rows and columns of the
 // multiplication.
 template <class T, template <class Output> class Check>
@@ -58,16 +71,17 @@ void check_outputs_sm90a()
     Check<OutputSm90a<PingpongConfig<OutputConfig<T, 64, 256, 1, false, 64>>>>::run();
     Check<OutputSm90a<PingpongConfig<OutputConfig<T, 128, 128, 1, false, 64>>>>::run();
     Check<OutputSm90a<PingpongConfig<OutputConfig<T, 128, 192, 1, false, 64>>>>::run();
+    check_columns_sm90a<T, Check, 128, 16>();
+    check_columns_sm90a<T, Check, 128, 32>();
+    check_columns_sm90a<T, Check, 128, 64>();
+    check_columns_sm90a<T, Check, 64, 32>();
+    check_columns_sm90a<T, Check, 64, 64>();
 }
 // Store tiles as wide as a swizzle may be, if that divides the tile (the plan's rule).
 constexpr u32 width_of_store_tile(u32 columns, u32 element_bytes)
 {
     const u32 bytes = columns * element_bytes & -(columns * element_bytes);
     return bytes > 128 ? 128 : bytes < 16 * element_bytes ? 128 : bytes;
-}
-constexpr u32 least(u32 x, u32 y)
-{
-    return x < y ? x : y;
 }
 template <class T, template <class Output> class Check, u32 kRows, u32 kCols, u32 kGroup>
 void check_rows_sm100a()

@@ -156,6 +156,8 @@ TEST(partial_sums, each_element_has_the_sum_of_all_parts_on_sm_90a)
         {0, 1, 4094, 4095});
     check_partials<OutputSm90a, OutputConfig<f32, 128, 256, 1, false>, 3>({0, 1});
     check_partials<OutputSm90a, OutputConfig<f32, 256, 128, 1, false>, 2>({0, 1});
+    check_partials<OutputSm90a, OutputConfig<f32, 128, 16, 1, true>, 3>({0, 1, 2});
+    check_partials<OutputSm90a, OutputConfig<f32, 64, 64, 1, true>, 2>({0, 1, 2});
 }
 
 TEST(partial_sums, each_element_has_the_sum_of_all_parts_on_sm_100a)
