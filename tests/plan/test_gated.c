@@ -333,6 +333,17 @@ Test(gated, halves_that_end_inside_of_a_piece_of_scales_are_refused)
                               "multiple of 64, because halves are "
                               "multiplied by themselves"),
                        "%s", jg_error_text());
+    /* Of an MN-major B, of whose rows a copy has those of one half. */
+    cr_expect_eq(choose("sm_100a",
+                        "64x512x64 a=mxfp8 b=mxfp8 layout=nn pair=halves d=bf16 "
+                        "config=mma=256x192",
+                        epilogue, &choice),
+                 JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_not_null(
+        strstr(jg_error_text(),
+               "mma=256x192 cta_group=2: a CTA loads 48 columns of each half "
+               "of B, which is not K-major; it needs a multiple of 32"),
+        "%s", jg_error_text());
     jg_epilogue_destroy(epilogue);
 }
 

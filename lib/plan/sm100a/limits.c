@@ -343,9 +343,9 @@ static bool check_gate(struct jg_trial *trial)
     const int gate_columns = columns_of_d(&trial->product, &trial->config);
     const struct jg_matrix *b = &trial->product.b;
     const bool has_neighbours = trial->product.has_neighbours;
-    const int step = b->is_mn_major && !has_neighbours
-                         ? 8 * LEAST_SWIZZLE_BYTES / jg_dtype_bits(b->dtype)
-                         : GROUP_COLUMNS;
+    const bool has_rows = b->is_mn_major && !has_neighbours; /* of K, for an accumulator */
+    const int step =
+        has_rows ? 8 * LEAST_SWIZZLE_BYTES / jg_dtype_bits(b->dtype) : GROUP_COLUMNS;
     if (jg_product_gate_rows(&trial->product) > 1 && has_neighbours) {
         return jg_trial_reject(trial, "swap_ab=1: " JG_NEIGHBOURS_ALONG_M "give %s",
                                jg_problem_neighbours_name(trial->problem),
@@ -359,6 +359,14 @@ static bool check_gate(struct jg_trial *trial)
             "mma=%dx%d cta_group=%d: half of a CTA's columns, %d, are no multiple of %d, as "
             "the pairs of a gated epilogue need",
             layout->mma_m, layout->mma_n, layout->cta_group, gate_columns, step);
+    }
+    const int loaded = input_b(trial).gate;
+    if (has_rows && loaded % step != 0) {
+        return jg_trial_reject(
+            trial,
+            "mma=%dx%d cta_group=%d: a CTA loads %d columns of each half of B, which is not "
+            "K-major; it needs a multiple of %d",
+            layout->mma_m, layout->mma_n, layout->cta_group, loaded, step);
     }
     return true;
 }
