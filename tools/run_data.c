@@ -297,17 +297,30 @@ struct scale_row {
     struct run_matrix *target;
 };
 
-/* Scales of blocks, in rows that lie further apart than packed; between them is poison. */
+/* Are they of a byte, of which none lie further apart than packed? */
+static bool is_of_bytes(const jit_gemm_scale *scale)
+{
+    return scale->dtype == JIT_GEMM_DTYPE_UE8M0 || scale->dtype == JIT_GEMM_DTYPE_UE4M3;
+}
+
+/* Rows of scales of so many rows of a matrix. */
+static int64_t scale_rows(const jit_gemm_scale *scale, int64_t count)
+{
+    return (count + scale->block_mn - 1) / scale->block_mn;
+}
+
+/* Scales of blocks, those of f32 in rows that lie further apart than packed; between them
+ * is poison. */
 static struct element_view view_blocks(const struct run_inputs *inputs,
                                        const struct scale_row *row, int64_t batch)
 {
     const jit_gemm_scale *scale = row->scale;
-    if (scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4) {
+    if (is_of_bytes(scale)) {
         const int64_t count =
             row->is_b ? row->count : run_groups_scale_rows(&inputs->groups, row->count);
-        return quantise_scale_view(scale, batch, count, row->k);
+        return quantise_scale_view(scale, batch, scale_rows(scale, count), row->k);
     }
-    const int64_t rows = (row->count + scale->block_mn - 1) / scale->block_mn;
+    const int64_t rows = scale_rows(scale, row->count);
     const int64_t blocks = (row->k + scale->block_k - 1) / scale->block_k;
     const bool by_columns = scale->layout == JIT_GEMM_SCALE_LAYOUT_COLUMN;
     struct element_view view = {.dtype = scale->dtype ? scale->dtype : JIT_GEMM_DTYPE_F32,
@@ -320,12 +333,12 @@ static struct element_view view_blocks(const struct run_inputs *inputs,
     return view;
 }
 
-/* Element of a batch that is scale (row, block). */
+/* Element of a batch that is scale (row, block), where there are so many rows of them. */
 static int64_t index_block(const jit_gemm_scale *scale, const struct element_view *view,
-                           int64_t row, int64_t block, int64_t count_of_k)
+                           int64_t rows, int64_t row, int64_t block, int64_t count_of_k)
 {
-    if (scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4) {
-        return quantise_scale_index(scale, 0, count_of_k, row, block);
+    if (is_of_bytes(scale)) {
+        return quantise_scale_index(scale, rows, count_of_k, row, block);
     }
     return scale->layout == JIT_GEMM_SCALE_LAYOUT_COLUMN ? block * view->ld + row
                                                          : row * view->ld + block;
@@ -345,10 +358,12 @@ double run_block_scale(const jit_gemm_scale *scale, const struct run_matrix *sca
     if (scale->kind != JIT_GEMM_SCALE_BLOCK) {
         return 1;
     }
+    const int64_t own_row = mn / scale->block_mn;
     const int64_t row = scales->groups != NULL
-                            ? run_groups_scale_row(scales->groups, batch, mn)
-                            : mn / scale->block_mn;
-    const int64_t at = index_block(scale, view, row, k / scale->block_k, count_of_k);
+                            ? run_groups_scale_row(scales->groups, batch, own_row)
+                            : own_row;
+    const int64_t at =
+        index_block(scale, view, scales->scale_rows, row, k / scale->block_k, count_of_k);
     return element_load(
         view->dtype, data,
         (size_t)(run_matrix_batch(scales, batch) * view->batch_stride + at));
@@ -367,14 +382,15 @@ static int create_pieces(jit_gemm_context *context, const struct run_inputs *inp
                          uint64_t seed)
 {
     const struct run_groups *groups = row->is_b ? NULL : &inputs->groups;
+    const int64_t rows = scale_rows(row->scale, row->count);
     const int64_t blocks = (row->k + row->scale->block_k - 1) / row->scale->block_k;
     struct element_view random = {JIT_GEMM_DTYPE_F32, 1, 1, blocks, blocks, blocks};
     float *values = cli_alloc((size_t)(blocks > 0 ? blocks : 1) * sizeof(float));
     void *data = cli_alloc(element_view_bytes(view));
 
     element_fill_poison(view, data);
-    for (int64_t i = 0; i < view->batch * row->count; i++) {
-        const int64_t batch = i / row->count, r = i % row->count;
+    for (int64_t i = 0; i < view->batch * rows; i++) {
+        const int64_t batch = i / rows, r = i % rows;
         const int64_t group = groups != NULL ? run_groups_of_row(groups, batch, r) : batch;
         const int64_t at_row =
             groups != NULL && group >= 0 ? run_groups_scale_row(groups, group, r) : r;
@@ -384,13 +400,14 @@ static int create_pieces(jit_gemm_context *context, const struct run_inputs *inp
         element_fill_random(&random, values, seed + (uint64_t)i);
         for (int64_t block = 0; block < blocks; block++) {
             const int64_t at = batch * view->batch_stride +
-                               index_block(row->scale, view, at_row, block, row->k);
+                               index_block(row->scale, view, rows, at_row, block, row->k);
             element_store(view->dtype, data, (size_t)at,
                           scale_of(view->dtype, values[block]));
         }
     }
     const int code = create_matrix(context, view, data, COPY_ALIGNMENT, row->target);
     row->target->groups = groups;
+    row->target->scale_rows = rows;
     free(values);
     free(data);
     return code;
@@ -408,7 +425,7 @@ static int create_scale(jit_gemm_context *context, const struct run_inputs *inpu
     if (kind == JIT_GEMM_SCALE_BLOCK) {
         view = view_blocks(inputs, row, batch);
         promised = 0;
-        if (row->scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4) {
+        if (is_of_bytes(row->scale)) {
             view.batch_stride = (view.batch_stride + 15) / 16 * 16;
             return create_pieces(context, inputs, row, &view, seed);
         }

@@ -14,7 +14,9 @@ struct run_matrix {
     struct element_view view;
     uint64_t base;    /* the allocation: guard, matrix, guard */
     uint64_t address; /* of the matrix: aligned to 256, or no better than promised */
-    const struct run_groups *groups; /* of scales in 128x4 of their rows; or NULL */
+    const struct run_groups
+        *groups;        /* of scales of A of one byte, of their rows; or NULL */
+    int64_t scale_rows; /* of scales of one byte: of a batch; in 128x4 without bands */
 };
 
 /* Sizes of a launch from the command line; 0 means as planned. */

@@ -70,7 +70,7 @@ static int find_workspace_bytes(const struct cli_problem *problem,
     return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, false);
 }
 
-static int make_workspace(const struct cli_problem *problem, struct run_launch *launch)
+int run_launch_make_workspace(const struct cli_problem *problem, struct run_launch *launch)
 {
     uint64_t bytes = 0;
 
@@ -152,7 +152,7 @@ int run_launch_fill(const struct cli_problem *problem, const struct run_strides 
         code = find_in_place(problem, launch);
     }
     if (code == CLI_OK) {
-        code = make_workspace(problem, launch);
+        code = run_launch_make_workspace(problem, launch);
     }
     if (code == CLI_OK) {
         run_launch_set_arguments(problem, launch);

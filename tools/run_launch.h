@@ -34,6 +34,8 @@ int run_launch_create(const struct cli_problem *problem, bool verbose,
  * arguments from them and the factors. */
 int run_launch_fill(const struct cli_problem *problem, const struct run_strides *strides,
                     uint64_t seed, struct run_launch *launch);
+/* Makes only the workspace, if the sizes need one. */
+int run_launch_make_workspace(const struct cli_problem *problem, struct run_launch *launch);
 /* Sets only the arguments. */
 void run_launch_set_arguments(const struct cli_problem *problem, struct run_launch *launch);
 /* Puts what D is written over into its place, before each launch whose result counts. */

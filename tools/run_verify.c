@@ -269,6 +269,9 @@ static int run_reference(const struct cli_problem *reference, bool verbose,
                                   &other->results);
     }
     if (code == CLI_OK) {
+        code = run_launch_make_workspace(reference, other);
+    }
+    if (code == CLI_OK) {
         run_launch_set_arguments(reference, other);
         code = run_launch_once(other);
     }

@@ -26,6 +26,10 @@ struct element_view quantise_scale_view(const jit_gemm_scale *scale, int64_t bat
         count = blocks * divide_up(rows, 4) * 4;
     } else if (scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4) {
         count = divide_up(rows, 128) * divide_up(blocks, 4) * 512;
+    } else if (scale->layout == JIT_GEMM_SCALE_LAYOUT_8X4) {
+        count = divide_up(rows, 8) * divide_up(blocks, 4) * 32;
+    } else if (scale->layout == JIT_GEMM_SCALE_LAYOUT_MN_K4) {
+        count = divide_up(blocks, 4) * divide_up(rows, 4) * 16;
     }
     /* Batches of one more element: a stride that is not packed. */
     return (struct element_view){.dtype = scale->dtype,
@@ -46,6 +50,13 @@ int64_t quantise_scale_index(const jit_gemm_scale *scale, int64_t rows, int64_t 
     if (scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4) {
         const int64_t piece = row / 128 * divide_up(blocks, 4) + block / 4;
         return piece * 512 + row % 32 * 16 + row % 128 / 32 * 4 + block % 4;
+    }
+    if (scale->layout == JIT_GEMM_SCALE_LAYOUT_8X4) {
+        const int64_t piece = row / 8 * divide_up(blocks, 4) + block / 4;
+        return piece * 32 + row % 8 * 4 + block % 4;
+    }
+    if (scale->layout == JIT_GEMM_SCALE_LAYOUT_MN_K4) {
+        return (block / 4 * (divide_up(rows, 4) * 4) + row) * 4 + block % 4;
     }
     return row * blocks + block;
 }

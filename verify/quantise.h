@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Blocks of D with scales that the kernel computes, once more on the host (docs/scales.md):
- * where scales lie, what they are, and whether a kernel's are right. */
+ * where scales lie, also those of A and B, what they are, and whether a kernel's are right.
+ */
 #ifndef VERIFY_QUANTISE_H
 #define VERIFY_QUANTISE_H
 
 #include "verify/compare.h"
 
-/* The memory of the scales of a D of `rows` x `columns`: a row per batch. */
+/* The memory of the scales of `rows` rows, of a D or an A with so many columns: a row per
+ * batch. */
 struct element_view quantise_scale_view(const jit_gemm_scale *scale, int64_t batch,
                                         int64_t rows, int64_t columns);
 /* Element of a batch of it that has the scale of block `block` of row `row`. */

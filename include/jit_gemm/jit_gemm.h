@@ -7,7 +7,7 @@
  * - ::jit_gemm_check says whether a problem is legal. Pure, no I/O, microseconds.
  * - ::jit_gemm_create makes it runnable. It may compile, read files and block.
  * - ::jit_gemm_run launches it. One driver call, two where unaligned inputs are copied
- *   first; no allocation, no lock, no file.
+ *   or scales packed first; no allocation, no lock, no file.
  *
  * This header has the functions, but for those that say what went wrong (error.h). Their
  * structs are in problem.h (what to multiply), epilogue.h (what happens to the result),

@@ -54,11 +54,11 @@ typedef struct jit_gemm_args {
                            operand that is read, with the same type, `ld` and
                            `batch_stride`; no other overlap. */
     jit_gemm_arg a_scale; /**< Scales of A: one f32, or M of them; or those of R = M /
-                             block_mn rows of KB = K / block_k blocks, both rounded up. In
-                             layout row `ld` counts from one row to the next (0: KB), in
-                             column from one block of K to the next (0: R rounded up to 4).
-                             Not read where K is 0. In 128x4, of stacked groups, in bands:
-                             docs/grouped.md. */
+                             block_mn rows of KB = K / block_k blocks, both rounded up.
+                             Of f32, in layout row, `ld` counts from one row to the next (0:
+                             KB), in column from one block of K to the next (0: R rounded up
+                             to 4); scales of one byte have no `ld`. Not read where K is 0.
+                             In 128x4, of stacked groups, in bands: docs/grouped.md. */
     jit_gemm_arg b_scale; /**< Scales of B: the same, with N for M. */
     const jit_gemm_arg *operands; /**< One entry per operand, in declared order. */
     size_t operand_count;         /**< Entries of `operands`; must match the epilogue. */
@@ -126,8 +126,8 @@ typedef struct jit_gemm_info {
     char entry[JIT_GEMM_NAME_SIZE];    /**< Name of the kernel in profilers. */
     char config[JIT_GEMM_CONFIG_SIZE]; /**< The config in the form that `config` takes. */
     uint64_t workspace_bytes; /**< Bytes of device memory that a launch of the planned size
-                                 needs as its workspace, to split K, for reductions or
-                                 for copies of A and B; 0 means none. */
+                                 needs as its workspace, to split K, for reductions, for
+                                 copies of A and B or for packed scales; 0 means none. */
     uint32_t
         tmem_columns; /**< Columns of tensor memory per CTA; 0 where a chip has none. */
     uint32_t sum_fraction_bits; /**< Fraction bits that sums of products keep: 23 as an
@@ -135,8 +135,9 @@ typedef struct jit_gemm_info {
                                    reference kernel; 0: the sums are exact integers. */
     uint32_t is_gated; /**< 1 if the epilogue takes two accumulators, so that D has N / 2
                             columns; else 0. */
-    uint32_t launches; /**< Kernels that a run launches: 1, or 2 where A or B may have to be
-                            copied first. A run whose A and B TMA takes launches 1. */
+    uint32_t launches; /**< Kernels that a run launches: 1, or 2 where scales are packed
+                          first (docs/scales.md), or A or B may have to be copied. A run
+                          whose A and B TMA takes copies nothing and launches 1. */
 } jit_gemm_info;
 
 #ifdef __cplusplus

@@ -70,14 +70,14 @@ typedef enum jit_gemm_scale_layout {
     /** At index kb * ld + r, where ld is the number of block rows rounded up to 4. */
     JIT_GEMM_SCALE_LAYOUT_COLUMN = 1,
     /** In pieces of 128 block rows by 4 blocks, 512 bytes each, as Blackwell's tensor core
-     * takes scales of one byte. */
+     * takes scales of one byte, one for each row. Others of A and B a launch packs into its
+     * workspace first (docs/scales.md). */
     JIT_GEMM_SCALE_LAYOUT_128X4 = 2,
-    /** In pieces of 8 block rows by 4 blocks, 32 bytes each. No kernel takes it; a
-     * ::jit_gemm_packer converts it (scales.h). */
+    /** In pieces of 8 block rows by 4 blocks, 32 bytes each. */
     JIT_GEMM_SCALE_LAYOUT_8X4 = 3,
     /** Words of 4 blocks, those of a row of words one after the other: byte
      * (kb / 4 * ld + r) * 4 + kb % 4, where ld is the number of block rows rounded up to 4.
-     * No kernel takes it; a ::jit_gemm_packer converts it (scales.h). */
+     */
     JIT_GEMM_SCALE_LAYOUT_MN_K4 = 4
 } jit_gemm_scale_layout;
 
@@ -87,15 +87,16 @@ typedef enum jit_gemm_scale_layout {
  *
  * Blocks have `block_mn` rows of A or columns of B and `block_k` elements along K. D is the
  * A of the next product: its blocks have `block_mn` rows and `block_k` columns. There are
- * blocks of 1x128 and 128x128 with scales of f32, of 1x128 with scales of ue8m0, of 1x32
- * with scales of ue8m0, the MX format, and of 1x16 with scales of ue4m3, the NV format; the
- * last ones along a dimension may have fewer elements. All fields but `kind` and `dtype`
- * must be zero for other kinds.
+ * blocks of 1x128 and 128x128 with scales of f32 or ue8m0, of 1x32 with scales of ue8m0,
+ * the MX format, and of 1x16 with scales of ue4m3, the NV format; the last ones along a
+ * dimension may have fewer elements. All fields but `kind` and `dtype` must be zero for
+ * other kinds.
  */
 typedef struct jit_gemm_scale {
     jit_gemm_scale_kind kind; /**< How many scales there are. */
     jit_gemm_dtype dtype;     /**< Element type: f32, of 1x32 blocks ue8m0, of 1x16 blocks
-                                 ue4m3; zero means it. Of 1x128 blocks also ue8m0. */
+                                 ue4m3; zero means it. Of blocks of 128 along K also
+                                 ue8m0. */
     uint32_t block_mn;        /**< Rows of A or D, or columns of B, of a block. */
     uint32_t block_k;         /**< Elements along K, or columns of D, of a block. */
     uint32_t layout;          /**< Of blocks: a ::jit_gemm_scale_layout. */
@@ -250,7 +251,8 @@ typedef struct jit_gemm_problem {
                                  split K and to copy unaligned A and B; 0: only where
                                  `config` says so, and on sm_90a K in clusters, which
                                  need none. What reductions need comes on top: it is not
-                                 limited. */
+                                 limited, nor what scales need that are packed
+                                 first. */
     jit_gemm_pair pair;       /**< Of a gated epilogue; must be zero without one. */
     int32_t reserved;         /**< Must be zero. */
     uint32_t register_limit;  /**< Most registers a thread at launch, up to 255; 0: any. It

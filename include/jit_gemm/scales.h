@@ -4,9 +4,10 @@
  * @brief Scales of blocks: how many bytes they take, what is wrong with them, and from one
  * layout to another, on the host or on the device.
  *
- * A kernel takes the layouts row, column and 128x4 (docs/scales.md). Weights that come in
- * another are converted once, when they are loaded, by ::jit_gemm_scales_convert; scales
- * that a device makes for every launch by a ::jit_gemm_packer, on a stream.
+ * A product takes every layout of A and B, and packs scales of one byte that are not in
+ * 128x4 in each launch (docs/scales.md). Weights are better converted once, when they are
+ * loaded, by ::jit_gemm_scales_convert; scales that several products take, or that groups
+ * have, by a ::jit_gemm_packer, on a stream.
  *
  * Everywhere here `mn` counts rows of A or D, or columns of B, and `k` elements along K, or
  * columns of D: 1 to 2^31 each. There are R = ceil(mn / block_mn) rows of KB = ceil(k /

@@ -6,7 +6,7 @@
 #include "api/gemm.h"
 #include "base/alloc.h"
 #include "base/error.h"
-#include "plan/repack.h"
+#include "plan/first_kernel.h"
 
 struct jit_gemm_artifact {
     struct jg_str bytes;
@@ -94,7 +94,7 @@ static jit_gemm_status describe_plan(const jit_gemm_context *context,
     info->tmem_columns = (uint32_t)choice->derived.tmem_columns;
     info->is_gated = choice->product.is_gated;
     info->sum_fraction_bits = (uint32_t)choice->derived.sum_fraction_bits;
-    info->launches = jg_is_repacked(&choice->config) ? JG_MOST_LAUNCHES : 1;
+    info->launches = jg_count_launches(&choice->config, &choice->product);
     return status;
 }
 

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/struct.h"
 #include "plan/compiled.h"
-#include "plan/repack.h"
+#include "plan/first_kernel.h"
 #include "runtime/launch.h"
 
 struct jit_gemm {
@@ -363,7 +363,7 @@ jit_gemm_status jit_gemm_get_info(const jit_gemm *gemm, jit_gemm_info *ret_info)
         .tmem_columns = (uint32_t)kernel->choice.derived.tmem_columns,
         .is_gated = product->is_gated,
         .sum_fraction_bits = (uint32_t)kernel->choice.derived.sum_fraction_bits,
-        .launches = jg_is_repacked(&kernel->choice.config) ? JG_MOST_LAUNCHES : 1,
+        .launches = jg_count_launches(&kernel->choice.config, product),
     };
     snprintf(info.arch, sizeof(info.arch), "%s", kernel->arch);
     snprintf(info.key, sizeof(info.key), "%s", kernel->key);

@@ -37,9 +37,10 @@ struct jg_derived {
     int busy_ctas;    /* those of it that run at once */
     double waves;     /* tiles * split_k / CTAs that fit at once */
     int64_t workspace_bytes; /* at the planned size; 0 where none is needed */
-    int64_t copied_bytes;    /* of it, for copies of A and B; 0 without */
+    int64_t copied_bytes;    /* of it, for copies of A and B, or of scales; 0 without */
     double predicted_us;     /* of the cost model; for comparing candidates only */
     double repack_us;        /* of it, of the kernel that copies A and B first; 0: none */
+    double scale_pack_us;    /* of it, of the kernel that packs scales first; 0: none */
     double waiting_us; /* of it, while the tensor core waits for an accumulator; 0 where
                           the model does not tell */
 };

@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "base/math.h"
 #include "plan/repack.h"
+#include "plan/scale.h"
+#include "plan/scale_pack.h"
 #include "plan/split.h"
 #include "plan/trial.h"
 
@@ -59,6 +61,21 @@ static void trace_copies(struct jg_str *trace, const struct jg_trial *trial)
     jg_str_puts(trace, " us");
 }
 
+static void trace_packed_scales(struct jg_str *trace, const struct jg_trial *trial)
+{
+    const bool is_a = jg_scale_is_packed_first(&trial->problem->a.scale);
+    const bool is_b = jg_scale_is_packed_first(&trial->problem->b.scale);
+    jg_str_printf(trace,
+                  ", scales of %s brought to layout 128x4 first: %lld bytes of workspace, "
+                  "about ",
+                  is_a && is_b ? "A and B"
+                  : is_a       ? "A"
+                               : "B",
+                  (long long)trial->derived.copied_bytes);
+    print_fixed(trace, trial->derived.scale_pack_us, 1);
+    jg_str_puts(trace, " us");
+}
+
 static void trace_numbers(struct jg_str *trace, const struct jg_trial *trial)
 {
     const struct jg_derived *derived = &trial->derived;
@@ -86,6 +103,9 @@ static void trace_numbers(struct jg_str *trace, const struct jg_trial *trial)
     }
     if (jg_is_repacked(&trial->config)) {
         trace_copies(trace, trial);
+    }
+    if (jg_packs_scales(&trial->product)) {
+        trace_packed_scales(trace, trial);
     }
     if (derived->scale_columns > 0) { /* what the choice of such tiles turns on */
         const int acc_stages = trial->config.storage.acc_stages;
@@ -134,6 +154,14 @@ static jit_gemm_status choose_reference(const struct jg_arch *arch,
         grid = REFERENCE_MAX_GRID;
     }
     choice.derived.grid_ctas = (int)jg_min(grid, REFERENCE_MAX_GRID);
+    choice.derived.workspace_bytes =
+        jg_scale_pack_place(&choice.product, jg_repack_planned_size(&choice.product), 0)
+            .end;
+    if (choice.derived.workspace_bytes == INT64_MAX) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.batch", "split the problem",
+                       "scales that are packed first take more than 2^63 bytes");
+    }
+    choice.derived.copied_bytes = choice.derived.workspace_bytes;
     if (trace != NULL) {
         trace_begin(trace, "chosen", arch, &choice.config);
         jg_str_printf(trace, "named by the config, grid %d\n", choice.derived.grid_ctas);

@@ -6,6 +6,7 @@
 #include "base/math.h"
 #include "plan/groups.h"
 #include "plan/repack.h"
+#include "plan/scale_pack.h"
 #include "plan/split.h"
 
 /* Multiprocessors that a GPC has at least: no cluster of parts has more CTAs. */
@@ -138,9 +139,12 @@ static bool size_workspace(struct jg_trial *trial)
             "split it",
             JG_WORKSPACE_WORDS, (long long)use.words);
     }
-    derived->workspace_bytes =
-        jg_repack_place(&trial->config, product, jg_repack_planned_size(product), use.bytes)
-            .end;
+    const struct jg_repack_size planned = jg_repack_planned_size(product);
+    const int64_t copies = jg_repack_place(&trial->config, product, planned, use.bytes).end;
+    derived->workspace_bytes = jg_scale_pack_place(product, planned, copies).end;
+    if (derived->workspace_bytes == INT64_MAX) {
+        return jg_trial_reject(trial, "copies of A, B or scales take more than 2^63 bytes");
+    }
     derived->copied_bytes = derived->workspace_bytes - use.bytes;
     return true;
 }

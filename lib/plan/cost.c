@@ -2,14 +2,15 @@
 #include "plan/cost.h"
 
 #include "plan/repack.h"
+#include "plan/scale_pack.h"
 
 /* Part of the lesser of two overlapping costs that still shows. */
 #define OVERLAP_LOSS 0.2
 
-/* Of the kernel that copies A and B: until its grid runs and the next one has begun to
- * read (an estimate; 1 and 4 us too many at 1023^3 and 2047^3 on an H200), and for a warp's
- * piece of a row, however short, among those of the whole device (100 batches of
- * 128x128x127 there). */
+/* Of a kernel that copies A and B, or packs scales: until its grid runs and the next one
+ * has begun to read (an estimate; 1 and 4 us too many at 1023^3 and 2047^3 on an H200), and
+ * for a warp's piece of a row, however short, among those of the whole device (100 batches
+ * of 128x128x127 there). */
 #define REPACK_LAUNCH_US 3.0
 #define REPACK_UNIT_US   0.0004
 
@@ -46,6 +47,12 @@ double jg_repack_us(const struct jg_trial *trial, double memory_bytes_s)
     return jg_larger(2.0 * (double)bytes / memory_bytes_s * 1e6,
                      REPACK_UNIT_US * (double)units) +
            REPACK_LAUNCH_US;
+}
+
+double jg_scale_pack_us(const struct jg_trial *trial, double memory_bytes_s)
+{
+    const int64_t bytes = jg_scale_pack_bytes(&trial->product);
+    return bytes == 0 ? 0.0 : (double)bytes / memory_bytes_s * 1e6 + REPACK_LAUNCH_US;
 }
 
 double jg_overlap(double a, double b)

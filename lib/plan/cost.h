@@ -13,6 +13,9 @@ double jg_thread_loads_clk(const struct jg_product *product, double stage_bytes)
  * once, at the rate of the memory. 0 where nothing is copied. Estimated. */
 double jg_repack_us(const struct jg_trial *trial, double memory_bytes_s);
 
+/* ... and of the kernel that packs scales first. 0 where none are packed. Estimated. */
+double jg_scale_pack_us(const struct jg_trial *trial, double memory_bytes_s);
+
 /* Two costs that overlap: the greater, and what still shows of the lesser. */
 double jg_overlap(double a, double b);
 

@@ -127,7 +127,7 @@ static jit_gemm_status check_block_scales(const jit_gemm_problem *problem)
                            problem->a.scale.block_k != problem->b.scale.block_k))) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED,
                        is_multiplied ? "problem.b.scale.kind" : "problem.a.scale.kind",
-                       "give A and B one of the scales mx, nv and 1x128ue8m0, or neither",
+                       "give A and B one of the scales mx, nv and ue8m0 of 128, or neither",
                        "there is no kernel for scale %s of A beside %s of B",
                        jg_scale_name(&problem->a.scale), jg_scale_name(&problem->b.scale));
     }
@@ -145,6 +145,20 @@ static jit_gemm_status check_block_scales(const jit_gemm_problem *problem)
     const struct input inputs[] = {input_a(problem), input_b(problem)};
     JG_TRY(check_scaled_type(&inputs[0]));
     return check_scaled_type(&inputs[1]);
+}
+
+/* How many rows a group has is known on the device only, and pieces are made before. */
+static jit_gemm_status check_packed_first(const jit_gemm_problem *problem,
+                                          const char *field, const jit_gemm_scale *scale)
+{
+    if (problem->group_by == JIT_GEMM_GROUP_NONE || !jg_scale_is_packed_first(scale)) {
+        return JIT_GEMM_OK;
+    }
+    return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field,
+                   "give one for each row in the layout 128x4, which jit_gemm_packer_run "
+                   "makes of others on the device and jit_gemm_scales_convert on the host",
+                   "there is no kernel for scale %s in layout %s beside groups",
+                   jg_scale_name(scale), jg_scale_layout_name(scale->layout));
 }
 
 /* Does the tensor core multiply elements of this type, if they have the right scales? */
@@ -194,14 +208,12 @@ static jit_gemm_status check_supported(const jit_gemm_problem *problem)
     if (!jg_dtype_is_scaled(problem->d.dtype)) {
         JG_TRY(check_output(problem, "problem.d.dtype", "D", problem->d.dtype));
     }
-    const struct jg_scale_side sides[] = {
-        {'a', &problem->a.scale, problem->m.size, problem->k.size},
-        {'b', &problem->b.scale, problem->n.size, problem->k.size},
-        {'d', &problem->d.scale, problem->m.size, problem->n.size}};
-    for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++) {
-        JG_TRY(jg_scale_check_kernel(&sides[i]));
-    }
-    return check_block_scales(problem);
+    JG_TRY(jg_scale_check_kernel('a', &problem->a.scale));
+    JG_TRY(jg_scale_check_kernel('b', &problem->b.scale));
+    JG_TRY(jg_scale_check_kernel('d', &problem->d.scale));
+    JG_TRY(check_block_scales(problem));
+    JG_TRY(check_packed_first(problem, "problem.a.scale.layout", &problem->a.scale));
+    return check_packed_first(problem, "problem.b.scale.layout", &problem->b.scale);
 }
 
 static jit_gemm_status check_elements(const char *matrix, const jit_gemm_dim *rows,

@@ -152,8 +152,7 @@ static jit_gemm_status check_c(const jit_gemm_problem *problem)
                        "leave it zero, or name a type of C in problem.c.dtype",
                        "%u is given, but this problem has no C", c->alignment);
     }
-    return jg_scale_check_kernel(
-        &(struct jg_scale_side){.letter = 'c', .scale = &c->scale});
+    return jg_scale_check_kernel('c', &c->scale);
 }
 
 static jit_gemm_status check_pair(const jit_gemm_problem *problem)

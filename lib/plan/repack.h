@@ -16,8 +16,7 @@
 enum {
     JG_REPACK_THREADS = 256,
     JG_REPACK_UNIT_BYTES = 2048, /* of a row, that a warp copies at once */
-    JG_REPACK_ROW_STEP = 128,    /* bytes that a row of a copy takes a multiple of */
-    JG_MOST_LAUNCHES = 2
+    JG_REPACK_ROW_STEP = 128     /* bytes that a row of a copy takes a multiple of */
 };
 
 /* Does the kernel work on copies? */

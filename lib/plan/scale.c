@@ -33,6 +33,11 @@ static const struct form {
       .dtype = JIT_GEMM_DTYPE_UE8M0,
       .block_mn = 1,
       .block_k = 128}},
+    {"128x128ue8m0",
+     {.kind = JIT_GEMM_SCALE_BLOCK,
+      .dtype = JIT_GEMM_DTYPE_UE8M0,
+      .block_mn = 128,
+      .block_k = 128}},
     {"mx",
      {.kind = JIT_GEMM_SCALE_BLOCK,
       .dtype = JIT_GEMM_DTYPE_UE8M0,
@@ -186,7 +191,7 @@ static jit_gemm_status check_block(char letter, const jit_gemm_scale *scale)
 {
     if (find_form(scale) == NULL) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field_of(letter, "block_k").text,
-                       "give blocks of 1x128 or 128x128 and f32, of 1x128 or 1x32 and "
+                       "give blocks of 1x128 or 128x128 and f32 or ue8m0, of 1x32 and "
                        "ue8m0, or of 1x16 and ue4m3",
                        "there are no scales of blocks of %ux%u and type %s",
                        scale->block_mn, scale->block_k, jg_dtype_name(scale->dtype));
@@ -253,68 +258,43 @@ bool jg_scale_is_multiplied(const jit_gemm_scale *scale)
     return scale->kind == JIT_GEMM_SCALE_BLOCK && jg_dtype_bits(scale->dtype) == 8;
 }
 
-/* What brings scales into the layout of kernels, and what that costs at this size. */
-struct remedy {
-    char text[224];
-};
-
-static struct remedy remedy_for(const struct jg_scale_side *side)
+jit_gemm_scale jg_scale_pieces(const jit_gemm_scale *scale)
 {
-    struct remedy remedy;
-    jit_gemm_scale after = *side->scale;
-    after.layout = JIT_GEMM_SCALE_LAYOUT_128X4;
-    const struct jg_scale_extent written = jg_scale_extent(&after, side->mn, side->k);
-    after.layout = JIT_GEMM_SCALE_LAYOUT_ROW;
-    const struct jg_scale_extent read = jg_scale_extent(&after, side->mn, side->k);
-    const int used = snprintf(remedy.text, sizeof(remedy.text),
-                              "give the layout 128x4, which jit_gemm_packer_run makes of "
-                              "others on the device and jit_gemm_scales_convert on the "
-                              "host");
-    const int64_t read_bytes = read.rows * read.columns;
-    const int64_t written_bytes = written.rows * written.columns;
-    if (read_bytes > 0) { /* else the size is not known */
-        snprintf(remedy.text + used, sizeof(remedy.text) - (size_t)used,
-                 ": %lld bytes read, %lld written a batch", (long long)read_bytes,
-                 (long long)written_bytes);
-    }
-    return remedy;
+    jit_gemm_scale pieces = *scale;
+    pieces.block_mn = 1;
+    pieces.layout = JIT_GEMM_SCALE_LAYOUT_128X4;
+    return pieces;
 }
 
-/* Of A or B: f32, which sums of a block of K are multiplied by, or as the tensor core takes
- * them. */
-static jit_gemm_status check_input(const struct jg_scale_side *side)
+bool jg_scale_is_packed_first(const jit_gemm_scale *scale)
 {
-    const jit_gemm_scale *scale = side->scale;
-    const struct field_name field = field_of(side->letter, "layout");
-    if (jg_scale_is_multiplied(scale)) {
-        return scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4
-                   ? JIT_GEMM_OK
-                   : jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field.text, remedy_for(side).text,
-                             "there is no kernel for scale %s of %c in layout %s yet",
-                             jg_scale_name(scale), toupper(side->letter),
-                             jg_scale_layout_name(scale->layout));
-    }
-    return scale->layout <= JIT_GEMM_SCALE_LAYOUT_COLUMN
+    return jg_scale_is_multiplied(scale) &&
+           (scale->block_mn > 1 || scale->layout != JIT_GEMM_SCALE_LAYOUT_128X4);
+}
+
+/* Of A or B: of a byte in any layout, or f32, which sums of a block of K are multiplied by.
+ */
+static jit_gemm_status check_input(char letter, const jit_gemm_scale *scale)
+{
+    return jg_scale_is_multiplied(scale) || scale->layout <= JIT_GEMM_SCALE_LAYOUT_COLUMN
                ? JIT_GEMM_OK
-               : jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field.text,
+               : jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field_of(letter, "layout").text,
                          "give the layout row or column",
                          "there is no kernel for scale %s of %c in layout %s, which is one "
                          "of scales of one byte",
-                         jg_scale_name(scale), toupper(side->letter),
+                         jg_scale_name(scale), toupper(letter),
                          jg_scale_layout_name(scale->layout));
 }
 
-jit_gemm_status jg_scale_check_kernel(const struct jg_scale_side *side)
+jit_gemm_status jg_scale_check_kernel(char letter, const jit_gemm_scale *scale)
 {
-    const jit_gemm_scale *scale = side->scale;
-    const char letter = side->letter;
     const bool is_input = letter == 'a' || letter == 'b';
     const bool is_block = scale->kind == JIT_GEMM_SCALE_BLOCK;
     if (scale->kind == JIT_GEMM_SCALE_NONE || (is_input && !is_block)) {
         return JIT_GEMM_OK;
     }
     if (is_input) {
-        return check_input(side);
+        return check_input(letter, scale);
     }
     const bool is_power_of_128 = jg_scale_is_multiplied(scale) && scale->block_k == 128;
     if (letter == 'd' && is_block && scale->block_mn == 1 && !is_power_of_128) {

@@ -10,7 +10,7 @@
 #include "jit_gemm/problem.h"
 
 /* Hints: all names. */
-#define JG_SCALES        "scales: none tensor vector 1x128 128x128 1x128ue8m0 mx nv"
+#define JG_SCALES        "scales: none tensor vector 1x128 128x128 1x128ue8m0 128x128ue8m0 mx nv"
 #define JG_SCALE_LAYOUTS "layouts: row column 128x4 8x4 mn_k4; linear is row"
 
 enum { JG_SCALE_PIECE_ROWS = 128, JG_SCALE_PIECE_BYTES = 512 /* of the layout 128x4 */ };
@@ -32,18 +32,15 @@ jit_gemm_status jg_scale_check(char letter, const jit_gemm_scale *scale);
 bool jg_scale_takes_d(const jit_gemm_scale *scale, jit_gemm_dtype d);
 /* Fills in the type. */
 void jg_scale_complete(jit_gemm_scale *scale);
-/* Scales of a matrix, checked, and how many of its elements they are for, as planned. */
-struct jg_scale_side {
-    char letter;
-    const jit_gemm_scale *scale;
-    int64_t mn, k;
-};
-/* Is there a kernel for such scales? UNSUPPORTED; the text says what it costs to make them
- * such. */
-jit_gemm_status jg_scale_check_kernel(const struct jg_scale_side *side);
+/* Is there a kernel for such scales of the matrix? UNSUPPORTED. */
+jit_gemm_status jg_scale_check_kernel(char letter, const jit_gemm_scale *scale);
 
-/* Of MX or NV: which the tensor core multiplies by, if the chip's does. */
+/* Of a byte: which the tensor core multiplies by, if the chip's does. */
 bool jg_scale_is_multiplied(const jit_gemm_scale *scale);
+/* Such scales as it takes them: one for each row, in pieces of 128x4. */
+jit_gemm_scale jg_scale_pieces(const jit_gemm_scale *scale);
+/* ... and are these others? Then they are brought there first (plan/scale_pack.h). */
+bool jg_scale_is_packed_first(const jit_gemm_scale *scale);
 
 /* Scales of blocks of one batch, as rows of elements in memory. */
 struct jg_scale_extent {

@@ -431,7 +431,8 @@ static struct jg_array packed_scales(const struct launch *launch, const struct r
                              .is_stacked = is_stacked(launch, mn)};
 }
 
-/* Those of MX: pieces of 512 bytes, which a tensor map has as rows of words of four. */
+/* Those of MX: pieces of 512 bytes, which a tensor map has as rows of words of four. Others
+ * are elements, until it is known where they are packed. */
 static jit_gemm_status resolve_pieces(const struct launch *launch, const struct row *row,
                                       const jit_gemm_scale *scale)
 {
@@ -440,6 +441,9 @@ static jit_gemm_status resolve_pieces(const struct launch *launch, const struct 
     const bool is_a = target->declared == offsetof(struct jg_problem, a);
     struct jg_array array = packed_scales(launch, row, scale, row->inner, SIZE_K);
     array.may_broadcast = true;
+    if (jg_scale_is_packed_first(scale)) {
+        return jg_array_resolve(&array, given_at(launch, row), param_at(launch, target));
+    }
     array.has_map = is_gemm;
     if (is_gemm) {
         array.alignment = JG_TMA_ALIGNMENT; /* and nobody takes less */
@@ -714,7 +718,7 @@ static jit_gemm_status resolve_groups(const struct jg_kernel *kernel,
 jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm_args *args,
                                   struct jg_kernel_params *ret_params,
                                   struct jg_map_key ret_keys[JG_MAP_COUNT],
-                                  struct jg_repack_params *ret_repack)
+                                  struct jg_first_params *ret_first)
 {
     JG_TRY(resolve_sizes(kernel, args, ret_params));
     JG_TRY(check_reserved(kernel, args));
@@ -738,9 +742,7 @@ jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm
                   [SIZE_K] = ret_params->k}};
     JG_TRY(resolve_all(&launch));
     jg_workspace_place_reductions(kernel, ret_params);
-    if (jg_is_repacked(&kernel->choice.config)) {
-        jg_workspace_place_copies(kernel, ret_params, ret_keys, ret_repack);
-    }
+    jg_workspace_place_copies(kernel, ret_params, ret_keys, ret_first);
     if (ret_params->k == 0 && !jg_loads_by_threads(&kernel->choice.product)) {
         point_empty_inputs(ret_keys, ret_params->d.pointer,
                            jg_product_is_block_scaled(&kernel->choice.product));

@@ -7,19 +7,19 @@
 #include <stdbool.h>
 
 #include "jit_gemm/launch.h"
-#include "plan/repack.h"
+#include "plan/first_kernel.h"
 #include "runtime/tensor_map.h"
 
 /*
- * Fills everything but the tensor maps, whose keys it gives, and what is to be copied
- * before, where the kernel copies A or B. Sizes of 0 for M, N or batch end the check early:
- * there is nothing to do then. `args` has the library's own size. ARGUMENT, UNSUPPORTED;
- * the error names the field ("args.a.ld") and the remedy.
+ * Fills everything but the tensor maps, whose keys it gives, and what the kernel
+ * before that of the product does, where there is one. Sizes of 0 for M, N or batch end the
+ * check early: there is nothing to do then. `args` has the library's own size. ARGUMENT,
+ * UNSUPPORTED; the error names the field ("args.a.ld") and the remedy.
  */
 jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm_args *args,
                                   struct jg_kernel_params *ret_params,
                                   struct jg_map_key ret_keys[JG_MAP_COUNT],
-                                  struct jg_repack_params *ret_repack);
+                                  struct jg_first_params *ret_first);
 
 /* Is there no element of D to compute? */
 static inline bool jg_params_are_empty(const struct jg_kernel_params *params)

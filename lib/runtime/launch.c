@@ -7,6 +7,7 @@
 #include "plan/cluster.h"
 #include "runtime/arguments.h"
 #include "runtime/repack.h"
+#include "runtime/scale_pack.h"
 
 /* The naive kernel strides over the elements with at most this many CTAs. */
 #define JG_REFERENCE_CTAS_MAX (INT64_C(65535) * 8)
@@ -156,19 +157,23 @@ jit_gemm_status jg_launch_params(const struct jg_kernel *kernel, unsigned int gr
     return launch_or_fail(&launch);
 }
 
-/* Before the product's, in the same stream: what TMA does not take, if there is any. */
-static jit_gemm_status launch_repack(const struct jg_kernel *kernel,
-                                     struct jg_repack_params *params, void *stream)
+/* Before the product's, in the same stream: A and B that TMA does not take, or scales that
+ * the tensor core does not, if there is any work. */
+static jit_gemm_status launch_first(const struct jg_kernel *kernel,
+                                    struct jg_first_params *params, void *stream)
 {
-    const struct launch launch = {.kernel = kernel,
-                                  .function = kernel->repack.function,
-                                  .primary = kernel->repack.primary,
-                                  .entry = JG_REPACK_ENTRY,
-                                  .grid_ctas = jg_repack_grid(kernel, params),
-                                  .cluster_ctas = 1,
-                                  .threads = JG_REPACK_THREADS,
-                                  .params = params,
-                                  .stream = (CUstream)stream};
+    const bool copies = jg_is_repacked(&kernel->choice.config);
+    const struct launch launch = {
+        .kernel = kernel,
+        .function = kernel->first.function,
+        .primary = kernel->first.primary,
+        .entry = jg_first_entry(&kernel->choice.config, &kernel->choice.product),
+        .grid_ctas = copies ? jg_repack_grid(kernel, &params->repack)
+                            : jg_scale_pack_grid(kernel, &params->scales),
+        .cluster_ctas = 1,
+        .threads = JG_FIRST_THREADS,
+        .params = copies ? (void *)&params->repack : (void *)&params->scales,
+        .stream = (CUstream)stream};
     return launch.grid_ctas > 0 ? launch_or_fail(&launch) : JIT_GEMM_OK;
 }
 
@@ -176,9 +181,9 @@ jit_gemm_status jg_launch(const struct jg_kernel *kernel, struct jg_map_slots *s
                           const jit_gemm_args *args, void *stream)
 {
     struct jg_kernel_params params;
-    struct jg_repack_params repack;
+    struct jg_first_params first;
     struct jg_map_key keys[JG_MAP_COUNT];
-    JG_TRY(jg_arguments_fill(kernel, args, &params, keys, &repack));
+    JG_TRY(jg_arguments_fill(kernel, args, &params, keys, &first));
     if (jg_params_are_empty(&params)) {
         return JIT_GEMM_OK;
     }
@@ -187,8 +192,8 @@ jit_gemm_status jg_launch(const struct jg_kernel *kernel, struct jg_map_slots *s
     } else {
         memset(params.maps, 0, sizeof(params.maps));
     }
-    if (jg_is_repacked(&kernel->choice.config)) {
-        JG_TRY(launch_repack(kernel, &repack, stream));
+    if (kernel->first.function != NULL) {
+        JG_TRY(launch_first(kernel, &first, stream));
     }
     return jg_launch_params(
         kernel, jg_launch_grid(kernel, params.m, params.n, params.batch), &params, stream);

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/math.h"
 #include "base/thread.h"
-#include "plan/repack.h"
+#include "plan/first_kernel.h"
 #include "runtime/instruments.h"
 
 /* CTAs of a cluster that every device with clusters takes. */
@@ -73,9 +73,11 @@ static jit_gemm_status load_library(struct jg_kernel *kernel,
         return fail_load(kernel, result, "cuLibraryGetKernel",
                          hint_of_kernel(kernel, result));
     }
-    if (jg_is_repacked(&kernel->choice.config)) {
-        result = driver->library_get_kernel(&kernel->repack.function, kernel->library,
-                                            JG_REPACK_ENTRY);
+    const char *first_entry =
+        jg_first_entry(&kernel->choice.config, &kernel->choice.product);
+    if (first_entry != NULL) {
+        result = driver->library_get_kernel(&kernel->first.function, kernel->library,
+                                            first_entry);
         if (result != CUDA_SUCCESS) {
             *ret_is_refused = is_about_code(result);
             return fail_load(kernel, result, "cuLibraryGetKernel",
@@ -198,25 +200,25 @@ static void log_differences(const struct jg_kernel *kernel, struct jg_log *log)
                 kernel->resident_clusters);
 }
 
-/* The same of the kernel that copies A and B, and how many of its CTAs fit. */
-static jit_gemm_status bring_repack(struct jg_kernel *kernel)
+/* The same of the kernel before, and how many of its CTAs fit. */
+static jit_gemm_status bring_first(struct jg_kernel *kernel)
 {
     const struct jg_driver *driver = kernel->device->driver;
-    struct jg_repack_kernel *repack = &kernel->repack;
-    if (repack->function == NULL) {
+    struct jg_first_kernel *first = &kernel->first;
+    if (first->function == NULL) {
         return JIT_GEMM_OK;
     }
-    CUresult result = driver->kernel_get_function(&repack->primary, repack->function);
+    CUresult result = driver->kernel_get_function(&first->primary, first->function);
     if (result != CUDA_SUCCESS) {
         return fail_load(kernel, result, "cuKernelGetFunction", "");
     }
     int blocks = 0;
-    result = driver->occupancy_max_active_blocks(&blocks, (CUfunction)repack->function,
-                                                 JG_REPACK_THREADS, 0);
+    result = driver->occupancy_max_active_blocks(&blocks, (CUfunction)first->function,
+                                                 JG_FIRST_THREADS, 0);
     if (result != CUDA_SUCCESS) {
         return fail_load(kernel, result, "cuOccupancyMaxActiveBlocksPerMultiprocessor", "");
     }
-    repack->resident_ctas = (int)jg_max(blocks, 1) * kernel->device->facts.sm_count;
+    first->resident_ctas = (int)jg_max(blocks, 1) * kernel->device->facts.sm_count;
     return JIT_GEMM_OK;
 }
 
@@ -230,7 +232,7 @@ static jit_gemm_status load_in_context(struct jg_kernel *kernel,
     if (result != CUDA_SUCCESS) {
         return fail_load(kernel, result, "cuKernelGetFunction", "");
     }
-    JG_TRY(bring_repack(kernel));
+    JG_TRY(bring_first(kernel));
     JG_TRY(read_attributes(kernel));
     if (kernel->choice.config.launch.debug) {
         JG_TRY(jg_debug_slots_create(kernel));

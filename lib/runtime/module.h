@@ -16,9 +16,9 @@
 
 struct jg_debug_slot;
 
-/* The kernel that copies A and B, in the same code (plan/repack.h). */
-struct jg_repack_kernel {
-    CUkernel function; /* NULL: nothing is copied */
+/* The kernel before that of the product, in the same code (plan/first_kernel.h). */
+struct jg_first_kernel {
+    CUkernel function; /* NULL: there is none */
     CUfunction primary;
     int resident_ctas; /* that the device holds at once */
 };
@@ -39,7 +39,7 @@ struct jg_kernel {
     uint32_t registers;                     /* per thread, at launch; 0 for PTX: unknown */
     uint32_t local_bytes;                   /* per thread; 0 for PTX: unknown */
     double load_ms;                         /* time in the driver */
-    struct jg_repack_kernel repack;
+    struct jg_first_kernel first;
     struct jg_debug_slot *debug_slots; /* pinned; NULL unless debug=1 (instruments.h) */
     char arch[16];
     char key[33];

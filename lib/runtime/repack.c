@@ -72,5 +72,5 @@ unsigned int jg_repack_grid(const struct jg_kernel *kernel,
     const int64_t units =
         jg_repack_units(&repack->matrices[0]) + jg_repack_units(&repack->matrices[1]);
     return (unsigned int)jg_min(jg_ceil_div(units, JG_REPACK_THREADS / WARP_THREADS),
-                                kernel->repack.resident_ctas);
+                                kernel->first.resident_ctas);
 }

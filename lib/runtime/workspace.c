@@ -6,6 +6,7 @@
 #include "plan/reduction.h"
 #include "plan/split.h"
 #include "runtime/repack.h"
+#include "runtime/scale_pack.h"
 
 static bool folds_tiles(const struct jg_kernel *kernel)
 {
@@ -24,6 +25,9 @@ static const char *find_need(const struct jg_kernel *kernel)
     const bool splits = jg_workspace_parts(&kernel->choice.config) > 1;
     if (jg_is_repacked(&kernel->choice.config)) {
         return "copies A or B first";
+    }
+    if (jg_packs_scales(&kernel->choice.product)) {
+        return "packs scales first";
     }
     if (folds_tiles(kernel)) {
         return splits ? "splits K and has reductions," : "has reductions";
@@ -74,6 +78,10 @@ static jit_gemm_status measure(const struct jg_kernel *kernel,
                                struct jg_workspace_use *ret_use)
 {
     const struct jg_config *config = &kernel->choice.config;
+    if (config->kernel == JG_KERNEL_REFERENCE) { /* it has no tiles, and folds none */
+        *ret_use = (struct jg_workspace_use){0};
+        return JIT_GEMM_OK;
+    }
     const int64_t tiles = count_tiles(kernel, params);
     if (jg_workspace_parts(config) > 1 && tiles > JG_WORKSPACE_TILES) {
         return jg_fail(
@@ -110,7 +118,8 @@ jit_gemm_status jg_workspace_resolve(const struct jg_kernel *kernel,
     const int64_t planned = kernel->choice.derived.workspace_bytes;
     struct jg_workspace_use use = {0};
     JG_TRY(measure(kernel, params, &use));
-    const int64_t needed = jg_repack_workspace_bytes(kernel, params, use.bytes);
+    const int64_t copies = jg_repack_workspace_bytes(kernel, params, use.bytes);
+    const int64_t needed = jg_scale_pack_workspace_bytes(kernel, params, copies);
     JG_TRY(check_address(need, args->workspace, jg_max(needed, planned)));
     const bool is_given = args->workspace_bytes != 0;
     const uint64_t bytes = is_given ? args->workspace_bytes : (uint64_t)planned;
@@ -148,12 +157,21 @@ void jg_workspace_place_reductions(const struct jg_kernel *kernel,
 }
 
 void jg_workspace_place_copies(const struct jg_kernel *kernel,
-                               const struct jg_kernel_params *params,
-                               struct jg_map_key *keys, struct jg_repack_params *ret_repack)
+                               struct jg_kernel_params *params, struct jg_map_key *keys,
+                               struct jg_first_params *ret_first)
 {
-    const struct jg_reduction_frame frame = frame_of(kernel, params);
-    const struct jg_workspace_use use =
-        jg_workspace_measure(&kernel->choice.config, count_tiles(kernel, params), &frame,
-                             kernel->operands, kernel->operand_count);
-    jg_repack_fill(kernel, params, use.bytes, keys, ret_repack);
+    struct jg_workspace_use use = {0};
+    if (jg_first_entry(&kernel->choice.config, &kernel->choice.product) == NULL) {
+        return;
+    }
+    if (kernel->choice.config.kernel != JG_KERNEL_REFERENCE) {
+        const struct jg_reduction_frame frame = frame_of(kernel, params);
+        use = jg_workspace_measure(&kernel->choice.config, count_tiles(kernel, params),
+                                   &frame, kernel->operands, kernel->operand_count);
+    }
+    if (jg_is_repacked(&kernel->choice.config)) {
+        jg_repack_fill(kernel, params, use.bytes, keys, &ret_first->repack);
+    } else {
+        jg_scale_pack_fill(kernel, params, use.bytes, keys, &ret_first->scales);
+    }
 }

@@ -9,10 +9,12 @@
 #include "plan/kernel_params.h"
 #include "plan/repack.h"
 #include "plan/scale.h"
+#include "plan/scale_pack.h"
 #include "plan/split.h"
 #include "source/compiled_function.h"
 #include "source/embedded.h"
 #include "source/modules.h"
+#include "source/scale_layout.h"
 
 enum { EPILOGUE_NAME_SHOWN = 16 /* bytes of an epilogue's name in an entry's name */ };
 
@@ -257,10 +259,6 @@ static void print_b_scales(const struct jg_problem *problem, struct jg_str *out)
     }
 }
 
-static const char *const scale_layouts[] = {[JIT_GEMM_SCALE_LAYOUT_ROW] = "kRow",
-                                            [JIT_GEMM_SCALE_LAYOUT_COLUMN] = "kColumn",
-                                            [JIT_GEMM_SCALE_LAYOUT_128X4] = "k128x4"};
-
 /* One that the tensor core multiplies by (jg/common/block_scale.cuh). */
 static const char *piece_scale_of(const jit_gemm_scale *scale)
 {
@@ -280,7 +278,7 @@ static void print_block_scale(const char *name, const jit_gemm_scale *scale,
         jg_str_printf(out, "    using %s = jg::%s;\n", name, piece_scale_of(scale));
     } else {
         jg_str_printf(out, "    using %s = jg::BlockScale<%u, jg::ScaleLayout::%s>;\n",
-                      name, scale->block_mn, scale_layouts[scale->layout]);
+                      name, scale->block_mn, jg_source_scale_layout(scale->layout));
     }
 }
 
@@ -294,7 +292,7 @@ static void print_d_scale(const jit_gemm_scale *scale, struct jg_str *out)
                       "    using DScale = jg::OutputScale<jg::%s, %u, "
                       "jg::ScaleLayout::%s>;\n",
                       jg_dtype_name(scale->dtype), scale->block_k,
-                      scale_layouts[scale->layout]);
+                      jg_source_scale_layout(scale->layout));
     }
 }
 
@@ -557,6 +555,34 @@ static void print_repack_entry(struct jg_str *out)
         JG_REPACK_THREADS, JG_REPACK_ENTRY, sizeof(struct jg_repack_params));
 }
 
+/* Of the product's A or B (jg/pack/pack_scales_kernel.cuh). */
+static void print_packing(const char *name, const jit_gemm_scale *scale, struct jg_str *out)
+{
+    if (jg_scale_is_packed_first(scale)) {
+        jg_str_printf(out, "using %s = jg::pack::ToPieces<jg::ScaleLayout::%s, %u>;\n",
+                      name, jg_source_scale_layout(scale->layout), scale->block_mn);
+    } else {
+        jg_str_printf(out, "using %s = jg::pack::NoPacking;\n", name);
+    }
+}
+
+/* The kernel before that of the product, where scales are packed. */
+static void print_scale_pack_entry(const struct jg_product *product, struct jg_str *out)
+{
+    jg_str_puts(out, "\n");
+    print_packing("APacking", &product->a.scale, out);
+    print_packing("BPacking", &product->b.scale, out);
+    jg_str_printf(
+        out,
+        "extern \"C\" __global__ void __launch_bounds__(%d)\n"
+        "%s(const __grid_constant__ jg::pack::PackScalesParams params)\n"
+        "{\n"
+        "    static_assert(sizeof(params) == %zu, \"host and device disagree\");\n"
+        "    jg::pack::pack_scales_kernel<APacking, BPacking, Config::kPdl>(params);\n"
+        "}\n",
+        JG_PACK_THREADS, JG_SCALE_PACK_ENTRY, sizeof(struct jg_scale_pack_params));
+}
+
 /* ----------------------------------------------------------------------------- whole */
 
 jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
@@ -590,6 +616,9 @@ jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
     print_entry(source.entry, choice->derived.threads, kernel, text);
     if (jg_is_repacked(&choice->config)) {
         print_repack_entry(text);
+    }
+    if (jg_packs_scales(&choice->product)) {
+        print_scale_pack_entry(&choice->product, text);
     }
 
     const jit_gemm_status status = jg_str_status(text);

@@ -2,6 +2,7 @@
 #include "source/modules.h"
 
 #include "plan/repack.h"
+#include "plan/scale_pack.h"
 #include "plan/split.h"
 
 static void print_header(bool is_needed, const char *header, struct jg_str *out)
@@ -73,6 +74,7 @@ void jg_print_modules(const struct jg_arch *arch, const struct jg_problem *probl
                           problem->is_gated &&
                               problem->b.scale.kind == JIT_GEMM_SCALE_VECTOR,
                           converts_narrow_type(problem, is_reference), out);
+    print_header(jg_packs_scales(&choice->product), "jg/pack/pack_scales_kernel.cuh", out);
     if (is_reference) {
         return;
     }

@@ -6,16 +6,7 @@
 #include "jit_gemm/version.h"
 #include "plan/scale.h"
 #include "source/embedded.h"
-
-static const char *layout_constant(uint32_t layout)
-{
-    static const char *const names[] = {[JIT_GEMM_SCALE_LAYOUT_ROW] = "kRow",
-                                        [JIT_GEMM_SCALE_LAYOUT_COLUMN] = "kColumn",
-                                        [JIT_GEMM_SCALE_LAYOUT_128X4] = "k128x4",
-                                        [JIT_GEMM_SCALE_LAYOUT_8X4] = "k8x4",
-                                        [JIT_GEMM_SCALE_LAYOUT_MN_K4] = "kMnK4"};
-    return names[layout];
-}
+#include "source/scale_layout.h"
 
 jit_gemm_status jg_source_assemble_pack(const struct jg_arch *arch,
                                         const struct jg_pack *pack,
@@ -34,12 +25,13 @@ jit_gemm_status jg_source_assemble_pack(const struct jg_arch *arch,
                   "\n#include <jg/pack/pack_kernel.cuh>\n\n"
                   "struct Config {\n"
                   "    static constexpr jg::u32 kElementBytes = %u;\n"
+                  "    static constexpr jg::u32 kScaleRows = 1;\n"
                   "    static constexpr jg::u32 kParamsBytes = %zu;\n"
                   "    static constexpr jg::ScaleLayout kFrom = jg::ScaleLayout::%s;\n"
                   "    static constexpr jg::ScaleLayout kTo = jg::ScaleLayout::%s;\n"
                   "};\n\n",
                   pack->element_bytes, sizeof(struct jg_pack_params),
-                  layout_constant(pack->from), layout_constant(pack->to));
+                  jg_source_scale_layout(pack->from), jg_source_scale_layout(pack->to));
     jg_str_printf(text,
                   "extern \"C\" __global__ void __launch_bounds__(%d)\n"
                   "%s(const __grid_constant__ jg::pack::PackParams params)\n"

@@ -24,6 +24,8 @@ struct input {
     unsigned char *elements, *scales;
     double *products; /* of each element and its scale */
     size_t element_bytes, scale_bytes;
+    int64_t batch_bytes; /* from one batch's scales to the next one's */
+    bool is_shared;      /* all batches have the first one's */
 };
 
 struct data {
@@ -41,18 +43,43 @@ static void *allocate(size_t bytes)
 
 /* ------------------------------------------------------------------------- inputs */
 
-/* The byte of a scale in the layout 128x4 (docs/scales.md). */
+static int64_t divide_up(int64_t value, int64_t by)
+{
+    return (value + by - 1) / by;
+}
+
+/* Where scale (row, block) of a batch lies, and with row = -1 the bytes of a batch
+ * (docs/scales.md). */
+static int64_t index_of(const struct input *input, int64_t row, int64_t block)
+{
+    const jit_gemm_scale *scale = &input->matrix->scale;
+    const int64_t rows = divide_up(input->mn, scale->block_mn);
+    const int64_t blocks = divide_up(input->k, scale->block_k);
+    const int64_t words = divide_up(blocks, PIECE_BLOCKS);
+    const int64_t ld = divide_up(rows, 4) * 4;
+    switch (scale->layout) {
+    case JIT_GEMM_SCALE_LAYOUT_ROW:
+        return row < 0 ? rows * blocks : row * blocks + block;
+    case JIT_GEMM_SCALE_LAYOUT_COLUMN:
+        return row < 0 ? ld * blocks : block * ld + row;
+    case JIT_GEMM_SCALE_LAYOUT_8X4:
+        return row < 0 ? divide_up(rows, 8) * words * 32
+                       : (row / 8 * words + block / 4) * 32 + row % 8 * 4 + block % 4;
+    case JIT_GEMM_SCALE_LAYOUT_MN_K4:
+        return row < 0 ? words * ld * 4 : (block / 4 * ld + row) * 4 + block % 4;
+    default:
+        return row < 0 ? divide_up(rows, PIECE_ROWS) * words * PIECE_ROWS * PIECE_BLOCKS
+                       : (row / PIECE_ROWS * words + block / 4) * PIECE_ROWS * 4 +
+                             row % 32 * 16 + row % PIECE_ROWS / 32 * 4 + block % 4;
+    }
+}
+
 static unsigned char *scale_at(const struct input *input, int64_t batch, int64_t row,
                                int64_t k)
 {
-    const int64_t block = k / input->matrix->scale.block_k;
-    const int64_t blocks = (input->k - 1) / input->matrix->scale.block_k + 1;
-    const int64_t pieces = (blocks + PIECE_BLOCKS - 1) / PIECE_BLOCKS;
-    const int64_t bands = (input->mn + PIECE_ROWS - 1) / PIECE_ROWS;
-    const int64_t piece =
-        (batch * bands + row / PIECE_ROWS) * pieces + block / PIECE_BLOCKS;
-    return &input->scales[piece * PIECE_ROWS * PIECE_BLOCKS + row % 32 * 16 +
-                          row % PIECE_ROWS / 32 * 4 + block % PIECE_BLOCKS];
+    const jit_gemm_scale *scale = &input->matrix->scale;
+    return &input->scales[(input->is_shared ? 0 : batch) * input->batch_bytes +
+                          index_of(input, row / scale->block_mn, k / scale->block_k)];
 }
 
 static void multiply(struct input *input)
@@ -94,10 +121,11 @@ static struct input make_input(const jit_gemm_matrix *matrix, int64_t mn,
     input.element_bytes = (size_t)(data->batch * mn * data->k) / (is_packed ? 2 : 1);
     input.elements = allocate(input.element_bytes);
     input.products = allocate((size_t)(data->batch * mn * data->k) * sizeof(double));
-    const int64_t pieces =
-        (data->k + PIECE_BLOCKS * block_k - 1) / (PIECE_BLOCKS * block_k);
-    const int64_t bands = (mn + PIECE_ROWS - 1) / PIECE_ROWS;
-    input.scale_bytes = (size_t)(data->batch * bands * pieces * PIECE_ROWS * PIECE_BLOCKS);
+    input.batch_bytes = index_of(&input, -1, 0);
+    if (matrix->scale.layout != JIT_GEMM_SCALE_LAYOUT_128X4) {
+        input.batch_bytes += data->batch > 1 ? 3 : 0; /* nothing lies there */
+    }
+    input.scale_bytes = (size_t)(data->batch * input.batch_bytes);
     input.scales = allocate(input.scale_bytes);
     memset(input.scales,
            matrix->scale.dtype == JIT_GEMM_DTYPE_UE8M0 ? NAN_OF_UE8M0 : NAN_OF_UE4M3,
@@ -106,7 +134,7 @@ static struct input make_input(const jit_gemm_matrix *matrix, int64_t mn,
         for (int64_t k = 0; k < data->k; k++) {
             element_store(matrix->dtype, input.elements, (size_t)(row * data->k + k),
                           draw_value(matrix->dtype, &state));
-            if (k % block_k == 0) {
+            if (k % block_k == 0 && row % mn % matrix->scale.block_mn == 0) {
                 element_store(matrix->scale.dtype, scale_at(&input, row / mn, row % mn, k),
                               0, draw_scale(matrix->scale.dtype, &state));
             }
@@ -140,6 +168,14 @@ static void free_data(struct data *data)
 
 /* ------------------------------------------------------------------------- launches */
 
+static jit_gemm_arg scale_argument(const struct input *input, uint64_t address)
+{
+    return (jit_gemm_arg){.pointer = address,
+                          .batch_stride = input->is_shared   ? JIT_GEMM_STRIDE_BROADCAST
+                                          : input->batch > 1 ? input->batch_bytes
+                                                             : 0};
+}
+
 static void run(jit_gemm_context *context, const jit_gemm_problem *problem,
                 struct data *data)
 {
@@ -162,8 +198,8 @@ static void run(jit_gemm_context *context, const jit_gemm_problem *problem,
                                 .a = {.pointer = addresses[0]},
                                 .b = {.pointer = addresses[1]},
                                 .d = {.pointer = addresses[4]},
-                                .a_scale = {.pointer = addresses[2]},
-                                .b_scale = {.pointer = addresses[3]}};
+                                .a_scale = scale_argument(a, addresses[2]),
+                                .b_scale = scale_argument(b, addresses[3])};
     emulated_check(jit_gemm_run(gemm, &args, NULL));
     emulated_check(jit_gemm_device_download(context, data->d, addresses[4], d_bytes));
     for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
@@ -359,6 +395,169 @@ Test(multiplied_scales, sums_of_1_to_17_tokens_are_the_hosts)
                     "sms=4,async=latest,seed=11");
         expect_some(i + 3, TYPES, text, 192, "mma=128x64", "sms=4,async=random,seed=12");
     }
+}
+
+/* A kernel before brings other layouts to that of the tensor core, and the scale of 128
+ * rows to each of them. */
+static const struct {
+    const char *a, *b;
+    int k_step;
+} packed_types[] = {
+    {"a=mxfp8", "b=mxfp8e5m2", 32},
+    {"a=nvfp4", "b=nvfp4", 32},
+    {"a=e4m3 a_scale=1x128ue8m0", "b=e4m3 b_scale=128x128ue8m0", 32},
+    {"a=mxfp4", "b=mxfp4", 32},
+    {"a=e5m2 a_scale=128x128ue8m0", "b=e4m3 b_scale=128x128ue8m0", 32},
+    {"a=mxfp8", "b=mxfp4", 128},
+    {"a=e4m3 a_scale=128x128ue8m0", "b=e5m2 b_scale=1x128ue8m0", 32},
+};
+
+enum { PACKED_TYPES = sizeof(packed_types) / sizeof(packed_types[0]) };
+
+static const char *const layouts[] = {"row", "column", "128x4", "8x4", "mn_k4"};
+
+enum { LAYOUTS = sizeof(layouts) / sizeof(layouts[0]) };
+
+/* Each type in each layout of either matrix; of these combinations one in `usual`. */
+static void expect_packed(int first, int usual, const char *sizes, int k,
+                          const char *config, const char *settings)
+{
+    jit_gemm_context *context = emulated_open("sm_100a", settings);
+    const int step = emulated_stride(usual);
+    for (int i = first % step; i < PACKED_TYPES * LAYOUTS * LAYOUTS; i += step) {
+        const int type = i % PACKED_TYPES;
+        char text[320];
+        snprintf(text, sizeof(text),
+                 "%s k=%d d=f32 %s a_scale_layout=%s %s b_scale_layout=%s config=%s", sizes,
+                 round_up(k, packed_types[type].k_step), packed_types[type].a,
+                 layouts[i / PACKED_TYPES % LAYOUTS], packed_types[type].b,
+                 layouts[i / PACKED_TYPES / LAYOUTS], config);
+        expect_exact_one(context, text);
+    }
+    jit_gemm_context_destroy(&context);
+}
+
+Test(multiplied_scales, sums_of_other_layouts_are_the_hosts, .timeout = 1200)
+{
+    expect_packed(0, 29, "m=140 n=300 batch=2", 1088, "mma=128x96 stages=2",
+                  "sms=4,async=latest,seed=20");
+    expect_packed(4, 37, "m=300 n=136 batch=1", 1504, "mma=256x64 cta_group=2",
+                  "sms=4,async=random,schedule=starve,seed=21");
+    expect_packed(9, 37, "m=5 n=300 batch=3", 160, "mma=128x16 swap_ab=1",
+                  "sms=4,async=reorder,seed=22");
+    expect_packed(14, 59, "workspace=64m m=129 n=260 batch=2", 2880, "mma=128x64 split_k=3",
+                  "sms=4,async=random,schedule=deep,seed=23");
+    expect_packed(7, 59, "m=9 n=140 batch=2", 192, "kernel=reference", "sms=2");
+}
+
+/* ... in every way of asynchrony, and of whose turn it is. JIT_GEMM_TEST_SEEDS=COUNT: with
+ * so many seeds. */
+Test(multiplied_scales, sums_of_other_layouts_are_the_hosts_in_every_mode, .timeout = 3600)
+{
+    static const char *const modes[] = {"async=latest", "async=random", "async=reorder",
+                                        "async=eager"};
+    static const char *const turns[] = {"fair", "starve", "deep", "random"};
+    static const struct {
+        const char *sizes, *config;
+    } forms[] = {
+        {"m=40 n=72 batch=1", "mma=128x64 stages=2"},
+        {"m=40 n=72 batch=1", "mma=256x64 cta_group=2 stages=2"},
+        {"m=17 n=132 batch=1", "mma=128x32 swap_ab=1 stages=2"},
+    };
+    const char *wanted = getenv("JIT_GEMM_TEST_SEEDS");
+    const int seeds = wanted == NULL ? 4 : (int)strtol(wanted, NULL, 10);
+    for (int seed = 0; seed < seeds; seed++) {
+        for (int i = 0; i < 3; i++) {
+            char settings[64];
+            snprintf(settings, sizeof(settings), "sms=4,%s,schedule=%s,seed=%d",
+                     modes[seed % 4], turns[(seed + seed / 4) % 4], seed);
+            expect_packed(seed * 3 + i, wanted == NULL ? 131 : 1, forms[i].sizes, 544,
+                          forms[i].config, settings);
+        }
+    }
+}
+
+/* The scale of a block of 128 columns of B reaches all of them. */
+Test(multiplied_scales, a_nan_of_128_columns_reaches_all_of_them_and_no_other)
+{
+    jit_gemm_context *context = emulated_open("sm_100a", "sms=4,async=latest");
+    const jit_gemm_problem problem =
+        emulated_problem("m=40 n=300 k=320 batch=1 d=f32 a=e4m3 a_scale=1x128ue8m0 b=e4m3 "
+                         "b_scale=128x128ue8m0");
+    struct data data = make_data(&problem);
+    element_store(JIT_GEMM_DTYPE_UE8M0, scale_at(&data.b, 0, 130, 288), 0, NAN);
+    run(context, &problem, &data);
+    cr_expect_eq(expect_sums(&data, "128x128ue8m0"), 128 * data.m);
+    free_data(&data);
+    jit_gemm_context_destroy(&context);
+}
+
+/* What a launch of packed scales is refused for, by name; batches may share them. */
+Test(multiplied_scales, wrong_arguments_of_packed_scales_are_refused_by_name)
+{
+    const jit_gemm_args good = {.struct_size = sizeof(good),
+                                .a = {.pointer = 0x10000},
+                                .b = {.pointer = 0x20000},
+                                .d = {.pointer = 0x30000},
+                                .a_scale = {.pointer = 0x40001},
+                                .b_scale = {.pointer = 0x50000},
+                                .workspace = 0x60000,
+                                .workspace_bytes = 32768 + 1024};
+    const struct {
+        jit_gemm_arg a_scale;
+        uint64_t workspace, workspace_bytes;
+        const char *message;
+    } rows[] = {
+        {{0}, 0x60000, 0, "args.a_scale.pointer: the address of the scales is NULL"},
+        {{.pointer = 0x40001, .ld = 4},
+         0x60000,
+         0,
+         "args.a_scale.ld: the scales are a packed tensor and have no leading dimension (4)"},
+        {{.pointer = 0x40001, .batch_stride = -5},
+         0x60000,
+         0,
+         "args.a_scale.batch_stride: the batch stride -5 of the scales is negative"},
+        {good.a_scale, 0, 0,
+         "args.workspace: this kernel packs scales first and needs a workspace of 33792 "
+         "bytes"},
+        {good.a_scale, 0x60000, 33791,
+         "args.workspace_bytes: 8 x 40 with batch 2 needs a workspace of 33792 bytes, 33791 "
+         "are given"},
+    };
+    jit_gemm_context *context = emulated_open("sm_100a", "sms=4");
+    const jit_gemm_problem problem =
+        emulated_problem("m=8 n=40 k=128 batch=2 a=mxfp8 a_scale_layout=row b=mxfp8 d=f32");
+    jit_gemm *gemm = emulated_create(context, &problem);
+    jit_gemm_info info = {.struct_size = sizeof(info)};
+    emulated_check(jit_gemm_get_info(gemm, &info));
+    cr_expect_eq(info.launches, 2);
+    cr_expect_eq(info.workspace_bytes, 33792);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        jit_gemm_args args = good;
+        args.a_scale = rows[i].a_scale;
+        args.workspace = rows[i].workspace;
+        args.workspace_bytes = rows[i].workspace_bytes;
+        cr_expect_neq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "row %zu", i);
+        cr_expect_eq(
+            strncmp(jit_gemm_last_error(), rows[i].message, strlen(rows[i].message)), 0,
+            "row %zu: %s", i, jit_gemm_last_error());
+    }
+    jit_gemm_destroy(&gemm);
+    jit_gemm_context_destroy(&context);
+}
+
+Test(multiplied_scales, batches_may_share_packed_scales)
+{
+    jit_gemm_context *context = emulated_open("sm_100a", "sms=4,async=random,seed=24");
+    const jit_gemm_problem problem = emulated_problem(
+        "m=140 n=40 k=320 batch=3 a=nvfp4 a_scale_layout=mn_k4 b=nvfp4 b_scale_layout=row "
+        "d=f32");
+    struct data data = make_data(&problem);
+    data.a.is_shared = data.b.is_shared = true;
+    run(context, &problem, &data);
+    cr_expect_eq(expect_sums(&data, "shared scales"), 0);
+    free_data(&data);
+    jit_gemm_context_destroy(&context);
 }
 
 Test(multiplied_scales, sums_of_the_reference_kernel_are_the_hosts)

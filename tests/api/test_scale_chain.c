@@ -22,6 +22,8 @@ static const struct chain {
     {"sm_100a", "d=mxfp8", "a=mxfp8", UINT32_MAX},
     {"sm_100a", "d=nvfp4", "a=nvfp4", UINT32_MAX},
     {"sm_100a", "d=mxfp8 d_scale_layout=row", "a=mxfp8", JIT_GEMM_SCALE_LAYOUT_128X4},
+    {"sm_100a", "d=mxfp8 d_scale_layout=row", "a=mxfp8 a_scale_layout=row", UINT32_MAX},
+    {"sm_100a", "d=nvfp4 d_scale_layout=row", "a=nvfp4 a_scale_layout=row", UINT32_MAX},
     {"sm_100a", "d=e4m3 d_scale=1x128", "a=e4m3 a_scale=1x128 b_scale=128x128", UINT32_MAX},
     {"sm_90a", "d=e4m3 d_scale=1x128 d_scale_layout=column",
      "a=e4m3 a_scale=1x128 a_scale_layout=column b_scale=128x128", UINT32_MAX},
@@ -36,7 +38,7 @@ struct setting {
     jit_gemm_context *context;
     jit_gemm *first, *second;
     jit_gemm_packer *packer; /* or NULL */
-    uint64_t a, b, d, d_scale, packed, weights, weight_scale, result;
+    uint64_t a, b, d, d_scale, packed, weights, weight_scale, result, workspace;
 };
 
 static uint64_t upload_filled(jit_gemm_context *context, unsigned first, unsigned step,
@@ -95,6 +97,7 @@ static struct setting open_setting(const struct chain *chain, const char *settin
     s.weights = upload_filled(s.context, 0x20, 5, 0x18);
     s.weight_scale = upload_weight_scales(s.context, &second.b.scale);
     s.result = upload_filled(s.context, 0xff, 0, 1);
+    s.workspace = upload_filled(s.context, 0, 0, 1);
     return s;
 }
 
@@ -129,7 +132,9 @@ static void run(const struct setting *s, bool is_one_by_one, float *ret_result)
         .b = {.pointer = s->weights},
         .d = {.pointer = s->result},
         .a_scale = {.pointer = s->packer != NULL ? s->packed : s->d_scale},
-        .b_scale = {.pointer = s->weight_scale}};
+        .b_scale = {.pointer = s->weight_scale},
+        .workspace = s->workspace,
+        .workspace_bytes = MOST};
     emulated_check(jit_gemm_run(s->second, &second, NULL));
     emulated_check(jit_gemm_device_download(s->context, ret_result, s->result,
                                             M * LAST * sizeof(float)));
@@ -137,8 +142,9 @@ static void run(const struct setting *s, bool is_one_by_one, float *ret_result)
 
 static void close_setting(struct setting *s)
 {
-    const uint64_t addresses[] = {
-        s->a, s->b, s->d, s->d_scale, s->packed, s->weights, s->weight_scale, s->result};
+    const uint64_t addresses[] = {s->a,       s->b,         s->d,
+                                  s->d_scale, s->packed,    s->weights,
+                                  s->result,  s->workspace, s->weight_scale};
     for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
         emulated_free(s->context, addresses[i]);
     }

@@ -48,7 +48,8 @@ class Pair:
 
     @property
     def scaled_by_tensor_core(self):
-        return self.value("a").startswith(("mx", "nv")) or self.has("a_scale=1x128ue8m0")
+        return self.value("a").startswith(("mx", "nv")) or any(
+            word.startswith("a_scale=") and word.endswith("ue8m0") for word in self.words)
 
     @property
     def has_float_scales(self):
@@ -185,7 +186,10 @@ CLASSES = {
     **{f"f32 scales of blocks on {chip}": lambda p, chip=chip: p.has_float_scales and p.chip == chip
        for chip in ("sm_90a", "sm_100a")},
     **{f"{name}_scale={kind}": lambda p, name=name, kind=kind: p.has(f"{name}_scale={kind}")
-       for name in "ab" for kind in ("1x128", "128x128", "1x128ue8m0")},
+       for name in "ab" for kind in ("1x128", "128x128", "1x128ue8m0", "128x128ue8m0")},
+    **{f"{name}_scale_layout={layout}, packed first": lambda p, name=name, layout=layout:
+       p.scaled_by_tensor_core and p.has(f"{name}_scale_layout={layout}")
+       for name in "ab" for layout in ("row", "column", "8x4", "mn_k4")},
     **{f"scales of blocks, {name}": lambda p, test=test: p.has_block_scales and test(p)
        for name, test in {
            "the last block of 32 is cut": lambda p: p.k % 32 != 0,

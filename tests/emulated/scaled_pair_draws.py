@@ -6,14 +6,17 @@ from pair_draws import (EPILOGUES, EPILOGUE_WEIGHTS, MOST_PRODUCTS, PAIR_CLUSTER
                         draw_clusters, draw_k, draw_size)
 
 # Types of A and of B, elements of K in 128 bytes of the narrower one, and what K is a multiple of.
-POWERS = "{0}_scale=1x128ue8m0 {0}_scale_layout=128x4"
+POWERS = "{0}_scale={1}x128ue8m0"
+LAYOUTS = ["128x4", "row", "column", "8x4", "mn_k4"]  # all but the first are packed first
+LAYOUT_WEIGHTS = [12, 1, 1, 1, 1]
 TENSOR_TYPES = [("mxfp8", "mxfp8", 128, 1), ("mxfp8e5m2", "mxfp8e5m2", 128, 1),
                 ("mxfp8", "mxfp8e5m2", 128, 1), ("mxfp4", "mxfp4", 256, 32),
                 ("nvfp4", "nvfp4", 256, 32), ("mxfp8", "mxfp4", 128, 128),
                 ("mxfp4", "mxfp8e5m2", 128, 128),
-                ("e4m3 " + POWERS.format("a"), "e4m3 " + POWERS.format("b"), 128, 1),
-                ("e4m3 " + POWERS.format("a"), "e5m2 " + POWERS.format("b"), 128, 1)]
-TENSOR_WEIGHTS = [3, 2, 1, 3, 3, 2, 2, 2, 1]
+                ("e4m3 " + POWERS.format("a", 1), "e4m3 " + POWERS.format("b", 1), 128, 1),
+                ("e4m3 " + POWERS.format("a", 1), "e5m2 " + POWERS.format("b", 128), 128, 1),
+                ("e5m2 " + POWERS.format("a", 128), "e4m3 " + POWERS.format("b", 128), 128, 1)]
+TENSOR_WEIGHTS = [3, 2, 1, 3, 3, 2, 2, 2, 1, 1]
 FLOAT_TYPES = [("e4m3", "e4m3"), ("e4m3", "e5m2"), ("e5m2", "e4m3")]
 FLOAT_SCALES = [("1x128", "128x128"), ("128x128", "1x128"), ("1x128", "1x128"),
                 ("128x128", "128x128"), ("1x128", None), (None, "128x128")]
@@ -62,7 +65,9 @@ def draw_problem(draw):
     """(its chip, its words, elements of K in a block, what K is a multiple of, the shape)"""
     if draw.random() < 0.6:
         a, b, block, step = draw.choices(TENSOR_TYPES, TENSOR_WEIGHTS)[0]
-        return "sm_100a", f"a={a} b={b}".split(), block, step, draw_tensor_shape(draw)
+        words = f"a={a} b={b}".split()
+        words += [f"{name}_scale_layout={draw.choices(LAYOUTS, LAYOUT_WEIGHTS)[0]}" for name in "ab"]
+        return "sm_100a", words, block, step, draw_tensor_shape(draw)
     chip = draw.choice(["sm_90a", "sm_100a"])
     words = [f"{name}={kind}" for name, kind in zip("ab", draw.choice(FLOAT_TYPES))]
     scales = draw.choice(FLOAT_SCALES)
@@ -76,7 +81,7 @@ def draw_problem(draw):
 
 def draw_scaled_pair(draw):
     chip, words, block, step, shape = draw_problem(draw)
-    by_tensor_core = any(word.startswith(("a=mx", "a=nv", "a_scale=1x128ue8m0")) for word in words)
+    by_tensor_core = any(word.startswith(("a=mx", "a=nv")) or word.endswith("ue8m0") for word in words)
     d = draw.choices(D_TYPES, D_WEIGHTS)[0]
     is_quantised = "mx" in d or "nv" in d or "_scale" in d
     epilogue = draw.choices(EPILOGUES, EPILOGUE_WEIGHTS)[0]

@@ -4,6 +4,7 @@
 
 struct Config {
     static constexpr jg::u32 kElementBytes = 1;
+    static constexpr jg::u32 kScaleRows = 1;
     static constexpr jg::u32 kParamsBytes = 48;
     static constexpr jg::ScaleLayout kFrom = jg::ScaleLayout::kMnK4;
     static constexpr jg::ScaleLayout kTo = jg::ScaleLayout::k128x4;

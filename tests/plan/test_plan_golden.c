@@ -52,6 +52,8 @@ static const struct {
     {"plan_input_align", "sm_90a", "333x345x201 bf16 input_align=2"},
     {"plan_repack", "sm_90a", "2047x2047x2047 bf16 input_align=2 workspace=64m"},
     {"plan_sm100a_repack", "sm_100a", "2047x2047x2047 bf16 input_align=2 workspace=64m"},
+    {"plan_sm100a_scale_pack", "sm_100a",
+     "2048x2048x2048 e4m3 d=bf16 a_scale=1x128ue8m0 b_scale=128x128ue8m0"},
     {"plan_output_align", "sm_90a", "333x345x201 bf16 c=f32 output_align=2"},
     {"plan_sm100a_output_align", "sm_100a",
      "m=2048 n=2048 k=512 a=bf16 output_align=2 epilogue=fused"},

@@ -178,7 +178,7 @@ Test(problem, scales_that_no_kernel_has_are_refused_by_name)
         {{.kind = JIT_GEMM_SCALE_BLOCK, .block_mn = 2, .block_k = 64},
          JIT_GEMM_ERR_UNSUPPORTED,
          "scale.block_k: there are no scales of blocks of 2x64 and type none; give blocks "
-         "of 1x128 or 128x128 and f32, of 1x128 or 1x32 and ue8m0, or of 1x16 and ue4m3"},
+         "of 1x128 or 128x128 and f32 or ue8m0, of 1x32 and ue8m0, or of 1x16 and ue4m3"},
         {{.kind = JIT_GEMM_SCALE_BLOCK,
           .dtype = JIT_GEMM_DTYPE_F32,
           .block_mn = 1,

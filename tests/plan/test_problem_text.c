@@ -187,7 +187,7 @@ Test(problem_text, every_message)
          "problem.d.layout: unknown layout 't' at column 21; give row or column"},
         {"8x8x8 bf16 a_scale=row",
          "problem.a.scale.kind: unknown scale 'row' at column 20; scales: none tensor vector "
-         "1x128 128x128 1x128ue8m0 mx"},
+         "1x128 128x128 1x128ue8m0 128x128ue8m0 mx nv"},
         {"8x8x8 bf16 d_scale=nv d=nvfp4",
          "problem.d.dtype: 'nvfp4' at column 25 brings its scales along, and 'd_scale' is "
          "given too; leave one of them out, or name the element type alone"},

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "plan/choose.h"
+#include "plan/first_kernel.h"
 #include "plan/scale.h"
 #include "plan_fixture.h"
 
@@ -50,6 +52,8 @@ Test(scale, scales_of_input_blocks_that_there_is_a_kernel_for)
         "8x8x64 mxfp4",
         "8x8x128 a=nvfp4 d=nvfp4",
         "m=8 n=8 k=100 a=nvfp4 dynamic=k",
+        "8x8x8 e4m3 a_scale=mx b_scale=mx b_scale_layout=mn_k4",
+        "8x8x8 a=e4m3 b=e5m2 a_scale=1x128ue8m0 b_scale=128x128ue8m0 a_scale_layout=8x4",
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         cr_expect_eq(normalize(texts[i]), JIT_GEMM_OK, "%s", jg_error_text());
@@ -62,8 +66,14 @@ Test(scale, scales_of_input_blocks_that_there_is_no_kernel_for_are_refused_by_na
         const char *text, *message;
     } rows[] = {
         {"8x8x8 e4m3 a_scale=nv b_scale=nv",
-         "problem.a.scale.layout: there is no kernel for scale nv of A in layout row yet; "
-         "give the layout 128x4"},
+         "problem.a.scale.kind: there is no kernel for scale nv of A of type e4m3; give e2m1"},
+        {"m=8 n=8 k=64 a=mxfp8 a_scale_layout=row groups=3",
+         "problem.a.scale.layout: there is no kernel for scale mx in layout row beside groups; "
+         "give one for each row in the layout 128x4, which jit_gemm_packer_run"},
+        {"m=8 n=8 k=64 a=e4m3 a_scale=1x128ue8m0 a_scale_layout=128x4 b_scale=128x128ue8m0 "
+         "b_scale_layout=128x4 groups=3",
+         "problem.b.scale.layout: there is no kernel for scale 128x128ue8m0 in layout 128x4 "
+         "beside groups"},
         {"8x8x8 e4m3 a_scale=nv a_scale_layout=128x4 b_scale=nv b_scale_layout=128x4",
          "problem.a.scale.kind: there is no kernel for scale nv of A of type e4m3; give e2m1"},
         {"8x8x64 a=nvfp4 b=mxfp4",
@@ -91,21 +101,20 @@ Test(scale, scales_of_input_blocks_that_there_is_no_kernel_for_are_refused_by_na
         {"8x8x80 nvfp4",
          "problem.k: TMA takes packed rows of a multiple of 32 elements of e2m1, and 80 is "
          "none; pad A and B with zeros along K"},
-        {"8x8x8 e4m3 a_scale=mx b_scale=mx",
-         "problem.a.scale.layout: there is no kernel for scale mx of A in layout row yet; "
-         "give the layout 128x4"},
         {"8x8x8 e4m3 a_scale=mx a_scale_layout=128x4",
          "problem.b.scale.kind: there is no kernel for scale mx of A beside none of B; give "
-         "A and B one of the scales mx, nv and 1x128ue8m0, or neither"},
+         "A and B one of the scales mx, nv and ue8m0 of 128, or neither"},
         {"8x8x8 e4m3 a_scale=1x128ue8m0 a_scale_layout=128x4 b_scale=mx "
          "b_scale_layout=128x4",
          "problem.b.scale.kind: there is no kernel for scale 1x128ue8m0 of A beside mx of B"},
         {"8x8x8 e4m3 a_scale=1x128ue8m0 a_scale_layout=128x4 b_scale=128x128",
          "problem.b.scale.kind: there is no kernel for scale 1x128ue8m0 of A beside 128x128 "
          "of B"},
-        {"8x8x8 e4m3 a_scale=1x128ue8m0 a_scale_layout=mn_k4 b_scale=1x128ue8m0",
-         "problem.a.scale.layout: there is no kernel for scale 1x128ue8m0 of A in layout "
-         "mn_k4 yet; give the layout 128x4"},
+        {"8x8x8 e4m3 a_scale=128x128ue8m0 b_scale=128x128",
+         "problem.b.scale.kind: there is no kernel for scale 128x128ue8m0 of A beside 128x128 "
+         "of B"},
+        {"8x8x8 e4m3 d_scale=128x128ue8m0",
+         "problem.d.scale.kind: there is no kernel for scale 128x128ue8m0 of D yet"},
         {"8x8x64 a=e2m1 " POWERS,
          "problem.a.scale.kind: there is no kernel for scale 1x128ue8m0 of A of type e2m1; "
          "give the scale mx or nv"},
@@ -137,29 +146,68 @@ Test(scale, scales_of_input_blocks_that_there_is_no_kernel_for_are_refused_by_na
     }
 }
 
-/* Of 300 rows by 10 blocks: 3,000 scales, and 3 by 3 pieces of 512 bytes. */
-Test(scale, layouts_that_kernels_do_not_take_name_what_converts_them_and_its_bytes)
+/* Of 300 rows by 10 blocks: 3 by 3 pieces of 512 bytes, behind the words that are zero
+ * between launches. */
+Test(scale, layouts_that_the_tensor_core_does_not_take_are_packed_first)
 {
-    static const char words[] =
-        "give the layout 128x4, which jit_gemm_packer_run makes of others on the device and "
-        "jit_gemm_scales_convert on the host: 3000 bytes read, 4608 written a batch";
-    static const char *const layouts[] = {"row", "column", "8x4", "mn_k4"};
-    for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
-        char text[128];
-        snprintf(text, sizeof(text), "300x8x320 mxfp8 d=bf16 a_scale_layout=%s",
-                 layouts[i]);
-        cr_expect_eq(normalize(text), JIT_GEMM_ERR_UNSUPPORTED, "%s", text);
-        cr_expect_not_null(strstr(jg_error_text(), words), "%s", jg_error_text());
-        snprintf(text, sizeof(text),
-                 "m=8 n=300 k=320 a=mxfp8 b=mxfp8 d=bf16 b_scale_layout=%s", layouts[i]);
-        cr_expect_eq(normalize(text), JIT_GEMM_ERR_UNSUPPORTED, "%s", text);
-        cr_expect_not_null(strstr(jg_error_text(), words), "%s", jg_error_text());
+    static const struct {
+        const char *text, *words;
+        int64_t bytes;
+    } rows[] = {
+        {"300x8x320 mxfp8 d=bf16", NULL, 0},
+        {"300x8x320 a=mxfp8 b=mxfp8 d=bf16 a_scale_layout=row",
+         "scales of A brought to layout 128x4 first: 37376 bytes of workspace, about 3.0 us",
+         32768 + 4608},
+        {"m=8 n=300 k=320 batch=2 a=mxfp8 b=mxfp8 d=bf16 b_scale_layout=mn_k4",
+         "scales of B brought to layout 128x4 first: 41984 bytes", 32768 + 2 * 4608},
+        {"300x8x320 mxfp8 d=bf16 a_scale_layout=8x4 b_scale_layout=column config=swap_ab=1",
+         "scales of A and B brought to layout 128x4 first: 38912 bytes",
+         32768 + 4608 + 1536},
+        {"300x300x320 e4m3 a_scale=1x128ue8m0 a_scale_layout=128x4 b_scale=128x128ue8m0 "
+         "b_scale_layout=128x4",
+         "scales of B brought to layout 128x4 first: 34304 bytes", 32768 + 1536},
+        {"300x8x320 a=mxfp8 b=mxfp8 d=bf16 a_scale_layout=row config=kernel=reference",
+         "named by the config", 32768 + 4608},
+    };
+    const struct jg_arch *arch = jg_arch_find("sm_100a");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_problem problem = plan_problem(rows[i].text);
+        struct jg_choice choice;
+        struct jg_str trace = {0};
+        cr_assert_eq(
+            jg_config_choose(arch, &problem, &arch->default_facts, &choice, &trace),
+            JIT_GEMM_OK, "%s: %s", rows[i].text, jg_error_text());
+        const char *packed = rows[i].words != NULL ? rows[i].words : "brought to layout";
+        cr_expect_eq(strstr(jg_str_text(&trace), packed) != NULL, rows[i].words != NULL,
+                     "%s: %s", rows[i].text, jg_str_text(&trace));
+        cr_expect_eq(choice.derived.workspace_bytes, rows[i].bytes, "%s: %lld",
+                     rows[i].text, (long long)choice.derived.workspace_bytes);
+        cr_expect_eq(jg_count_launches(&choice.config, &choice.product),
+                     rows[i].bytes > 0 ? 2 : 1, "%s", rows[i].text);
+        jg_str_free(&trace);
     }
+}
+
+Test(scale, layouts_of_computed_scales_that_there_are_none_of_name_what_makes_them)
+{
     cr_expect_eq(normalize("8x8x8 bf16 d=mxfp8 d_scale_layout=mn_k4"),
                  JIT_GEMM_ERR_UNSUPPORTED);
     cr_expect_not_null(strstr(jg_error_text(), "give the layout row or 128x4, of which a "
                                                "jit_gemm_packer makes others"),
                        "%s", jg_error_text());
+}
+
+Test(scale, batches_of_packed_scales_beyond_all_memory_are_refused)
+{
+    const struct jg_arch *arch = jg_arch_find("sm_100a");
+    struct jg_choice choice;
+    const struct jg_problem problem =
+        plan_problem("m=2147483647 n=8 k=1073741824 batch=2147483647 a=mxfp8 d=bf16 "
+                     "a_scale_layout=row dynamic=m,k,batch config=kernel=reference");
+    cr_expect_eq(jg_config_choose(arch, &problem, &arch->default_facts, &choice, NULL),
+                 JIT_GEMM_ERR_UNSUPPORTED);
+    cr_expect_not_null(strstr(jg_error_text(), "more than 2^63 bytes"), "%s",
+                       jg_error_text());
 }
 
 Test(scale, tiles_without_room_for_scales_of_blocks_are_refused_by_name)

@@ -137,6 +137,12 @@ static const struct {
      {.problem = "m=333 n=512 k=201 a=f16 layout=tn input_align=2 config=kernel=gemm "
                  "tile=64x128x64 cluster=1x1 stages=6 raster=n raster_group=2 out_stages=2 "
                  "pdl=1 repack=ab"}},
+    {"source_scale_pack.cu",
+     {.problem =
+          "m=333 n=512 k=256 a=e4m3 d=bf16 a_scale=1x128ue8m0 a_scale_layout=128x4 "
+          "b_scale=128x128ue8m0 b_scale_layout=mn_k4 config=kernel=gemm mma=128x64 "
+          "cta_group=1 cluster=1x1 stages=2 acc_stages=1 raster=n out_stages=2 pdl=1",
+      .arch = "sm_100a"}},
     {"source_output_align.cu",
      {.problem = "m=333 n=345 k=64 a=e4m3 d=bf16 output_align=2 config=kernel=gemm "
                  "mma=128x64 cta_group=1 cluster=1x1 stages=2 acc_stages=1 raster=n "

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Scales of blocks from one layout to another (docs/scales.md). Each thread makes elements
 // of the target, or words of four where the layout has such, by itself; nobody waits. What
-// belongs to no block becomes 0, and is not read in the source. Called by the unit of
-// lib/source/pack_unit.c; the host has checked sizes, addresses and that nothing overlaps.
+// belongs to no block becomes 0, and is not read in the source. A scale of the source may
+// be that of several rows of the target. Called by the unit of lib/source/pack_unit.c and
+// by pack_scales_kernel.cuh; the host has checked sizes, addresses and that nothing
+// overlaps.
 #pragma once
 #include <jg/common/choices.cuh>
 #include <jg/common/math.cuh>
@@ -14,7 +16,7 @@ namespace jg::pack {
 struct PackParams {
     u64 from, to;               // device addresses
     i64 from_stride, to_stride; // elements from one batch to the next
-    u32 rows, blocks;           // of a batch: scales of a column, and of a row
+    u32 rows, blocks; // of a batch: scales of a column of the target, and of a row
     u32 batch;
     u32 reserved;
 };
@@ -137,28 +139,30 @@ struct Layout<ScaleLayout::kMnK4> {
     }
 };
 
-// What a unit of the target holds.
+// What a unit of the target holds; places are the target's.
 template <class Config>
 struct Source {
     using From = Layout<Config::kFrom>;
+    static constexpr u32 kScaleRows = Config::kScaleRows; // of the target that share one
     static constexpr u32 kBytes = Config::kElementBytes;
     static constexpr bool kNeighbours = Config::kFrom != ScaleLayout::kColumn; // along K
     From layout;
+    u32 rows; // of the target
     u64 base; // of the batch
 
     JG_DEVICE u64 address(Place at) const
     {
-        return base + kBytes * layout.index(at.row, at.block);
+        return base + kBytes * layout.index(at.row / kScaleRows, at.block);
     }
     JG_DEVICE u32 element(Place at) const
     {
-        return ptx::load_global_if<kBytes>(address(at), at.row < layout.rows &&
-                                                            at.block < layout.blocks);
+        return ptx::load_global_if<kBytes>(address(at),
+                                           at.row < rows && at.block < layout.blocks);
     }
     // Of elements of one byte.
     JG_DEVICE u32 word(Place at) const
     {
-        if (at.row >= layout.rows || at.block >= layout.blocks) {
+        if (at.row >= rows || at.block >= layout.blocks) {
             return 0;
         }
         if constexpr (kNeighbours) {
@@ -176,15 +180,14 @@ struct Source {
     }
 };
 
+// By all threads of the grid.
 template <class Config>
-JG_DEVICE void pack_kernel(const PackParams &params)
+JG_DEVICE void pack_all(const PackParams &params)
 {
     using To = Layout<Config::kTo>;
     constexpr u32 kBytes = Config::kElementBytes;
     static_assert(kBytes == 1 || (To::kUnit == 1 && Source<Config>::From::kUnit == 1),
                   "only scales of one byte lie in words");
-    static_assert(Config::kParamsBytes == sizeof(PackParams),
-                  "host and device disagree on parameters");
     // The units of the target, of all batches, go round the threads of the grid.
     To to;
     to.rows = params.rows;
@@ -198,7 +201,8 @@ JG_DEVICE void pack_kernel(const PackParams &params)
         const u64 unit = i % per_batch;
         const Place at = to.place(unit);
         Source<Config> source;
-        source.layout.rows = params.rows;
+        source.layout.rows = ceil_div(params.rows, Config::kScaleRows);
+        source.rows = params.rows;
         source.layout.blocks = params.blocks;
         source.base = params.from + kBytes * batch * u64(params.from_stride);
         const u64 target =
@@ -210,6 +214,14 @@ JG_DEVICE void pack_kernel(const PackParams &params)
             ptx::store_global_bits<kWord>(target, source.word(at));
         }
     }
+}
+
+template <class Config>
+JG_DEVICE void pack_kernel(const PackParams &params)
+{
+    static_assert(Config::kParamsBytes == sizeof(PackParams),
+                  "host and device disagree on parameters");
+    pack_all<Config>(params);
 }
 
 } // namespace jg::pack

@@ -206,6 +206,8 @@ void jg_sm100a_predict(struct jg_trial *trial)
                          m * n * batch * jg_output_bytes(trial->problem);
     const double kernel_us = predict_kernel_us(trial, &trial->derived.waiting_us);
     trial->derived.repack_us = jg_repack_us(trial, MEMORY_BYTES_S);
+    trial->derived.scale_pack_us = jg_scale_pack_us(trial, MEMORY_BYTES_S);
     trial->derived.predicted_us = jg_overlap(kernel_us, bytes / MEMORY_BYTES_S * 1e6) +
-                                  LAUNCH_US + trial->derived.repack_us;
+                                  LAUNCH_US + trial->derived.repack_us +
+                                  trial->derived.scale_pack_us;
 }

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Faults in the kernel that brings scales to the layout of the tensor core, and in who waits for it,
+each planted in the device code before NVRTC compiles it: `run --verify` on the emulator has to see
+them, by a finding or by wrong numbers.
+
+Usage: test_scale_pack_faults.py JIT_GEMM EMULATOR NVRTC
+
+Each fault is tried in one kernel after the other until one shows it. Every fourth fault is planted;
+JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
+"""
+import pathlib
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from emulated_runs import pool  # noqa: E402
+from planted_faults import Kernels, report  # noqa: E402
+from strides import stride  # noqa: E402
+
+EVERY = stride(4)
+CHIP = ["d=f32", "--arch", "sm_100a", "--config", "mma=128x64"]
+
+KERNELS = {
+    "row, and 128 columns": ["140x300x330", "e4m3", "a_scale=1x128ue8m0", "b_scale=128x128ue8m0",
+                             "b_scale_layout=column", *CHIP],
+    "8x4 and mn_k4": ["140x70x330", "a=mxfp8", "a_scale_layout=8x4", "b=mxfp8", "b_scale_layout=mn_k4",
+                      "batch=2", *CHIP],
+    "column and row": ["133x70x330", "a=mxfp8", "a_scale_layout=column", "b=mxfp8",
+                       "b_scale_layout=row", *CHIP],
+    "128 rows and columns": ["40x300x330", "e4m3", "a_scale=128x128ue8m0", "a_scale_layout=mn_k4",
+                             "b_scale=128x128ue8m0", "b_scale_layout=128x4", *CHIP],
+    "back to back": ["300x128x128", "e4m3", "a_scale=1x128ue8m0", "b_scale=1x128ue8m0", "d=e4m3",
+                     "--back-to-back", "--arch", "sm_100a", "--config", "mma=128x64"],
+}
+
+# What it is, the device code, and what stands in its place.
+FAULTS = [
+    ("the product waits for no scales",
+     "            __syncwarp();\n        }\n        ptx::grid_dependency_wait();",
+     "            __syncwarp();\n        }"),
+    ("packing waits for nobody", "        ptx::grid_dependency_wait();\n        ptx::launch_dependent_grids();",
+     "        ptx::launch_dependent_grids();"),
+    ("A's scales twice", "pack_side<BPacking>(params.b)", "pack_side<BPacking>(params.a)"),
+    ("no scales of B", "    pack_side<BPacking>(params.b);\n", ""),
+    ("no scales of A", "    pack_side<APacking>(params.a);\n", ""),
+    ("a scale for each of 128 rows", "at.row / kScaleRows", "at.row"),
+    ("rows of scales as of the matrix", "ceil_div(params.rows, Config::kScaleRows)", "params.rows"),
+    ("the last row of single bytes", "at.row < rows &&", "at.row + 1 < rows &&"),
+    ("the last row of words", "at.row >= rows ||", "at.row + 1 >= rows ||"),
+    ("the last block of single bytes", "at.block < layout.blocks);", "at.block + 1 < layout.blocks);"),
+    ("the first batch's scales", "batch * u64(params.from_stride)", "0"),
+    ("all batches to the first", "batch * u64(params.to_stride)", "0"),
+    ("one batch", "per_batch * params.batch;", "per_batch;"),
+    ("units of other batches", "i % per_batch;", "i;"),
+    ("one block for four", "at.block + i})", "at.block})"),
+    ("bytes over each other", "<< (8 * i)", "<< 0"),
+    ("words at any byte", "&& first % kWord == 0", ""),
+    ("neighbours in columns", "kNeighbours = Config::kFrom != ScaleLayout::kColumn", "kNeighbours = true"),
+    ("rows a block further apart", "u64(row) * blocks + block;", "u64(row) * (blocks + 1) + block;"),
+    ("columns of an odd length", "u64(ld()) * block + row;", "u64(rows) * block + row;"),
+    ("rows of a piece in their order", "row % kSpread * kSpreads + row % kRows / kSpread", "row % kRows"),
+    ("pieces of the first blocks", "u64(row / kRows) * words() + block / kWord;",
+     "u64(row / kRows) * words();"),
+    ("pieces of the first rows", "u64(row / kRows) * words() + block / kWord;", "block / kWord;"),
+    ("words of the first blocks", "(u64(block / kWord) * ld() + row) * kWord", "u64(row) * kWord"),
+    ("words of an odd length", "(u64(block / kWord) * ld() + row) * kWord",
+     "(u64(block / kWord) * rows + row) * kWord"),
+    ("rows of the target in their order", "in_piece % kSpreads * kSpread + in_piece / kSpreads;",
+     "in_piece;"),
+    ("the target's first rows again", "u32(piece / words()) * kRows + row", "row"),
+    ("the target's first blocks again", "u32(piece % words()) * kWord};", "0};"),
+    ("the target's words over each other", "unit * To::kUnit", "unit"),
+    ("CTAs that do what their neighbours do", "u64(blockIdx.x) * blockDim.x +", "u64(blockIdx.x) +"),
+]
+
+
+def main():
+    tool, emulator, nvrtc = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
+    with tempfile.TemporaryDirectory(prefix="jit_gemm_scale_faults_") as holder, pool() as workers:
+        kernels = Kernels(tool, emulator, nvrtc, holder)
+        jobs = [(f"{name}: unchanged", workers.submit(kernels.unchanged, words, "PackScalesParams"))
+                for name, words in KERNELS.items()]
+        jobs += [(name, workers.submit(kernels.seen_in, KERNELS, before, after))
+                 for name, before, after in FAULTS[::EVERY]]
+        sys.exit(report(jobs, FAULTS))
+
+
+main()
