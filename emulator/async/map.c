@@ -114,7 +114,8 @@ static bool check_fresh(struct emu_warp *warp, const struct emu_insn *insn, unsi
 }
 
 bool emu_map_fetch(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
-                   const struct emu_address *operand, struct emu_tensor_map *ret_map)
+                   const struct emu_address *operand, struct emu_tensor_map *ret_map,
+                   struct emu_map_hold *ret_hold)
 {
     unsigned char bytes[EMU_MAP_BYTES];
     uint64_t generic = 0;
@@ -146,6 +147,10 @@ bool emu_map_fetch(struct emu_warp *warp, const struct emu_insn *insn, unsigned 
     if (!good) {
         return false;
     }
+    const bool is_param = space == EMU_SPACE_PARAM;
+    *ret_hold =
+        (struct emu_map_hold){.address = is_param ? 0 : address,
+                              .mark = is_param ? 0 : emu_hash(bytes, sizeof(bytes))};
     struct emu_error error = {0};
     if (!emu_tensor_map_unpack(bytes, ret_map, &error) ||
         !emu_tensor_map_check(ret_map, &error)) {
@@ -154,4 +159,22 @@ bool emu_map_fetch(struct emu_warp *warp, const struct emu_insn *insn, unsigned 
         return false;
     }
     return true;
+}
+
+bool emu_map_is_held(const struct emu_async *async, const struct emu_map_hold *hold)
+{
+    unsigned char bytes[EMU_MAP_BYTES];
+    const struct emu_launch *launch = emu_launch_of(async->warp->cta);
+    if (hold->address == 0 ||
+        (emu_memory_read(launch->memory, hold->address, bytes, sizeof(bytes)) &&
+         emu_hash(bytes, sizeof(bytes)) == hold->mark)) {
+        return true;
+    }
+    emu_report_error(
+        async->warp, async->insn, async->lane, EMU_FINDING_DESCRIPTOR,
+        "the tensor map at 0x%" PRIx64 " was changed while this copy was under "
+        "way: its completion, or of a store that of its reads, has to be waited "
+        "for first",
+        hold->address);
+    return false;
 }

@@ -9,6 +9,13 @@
 
 #include "async/operand.h"
 #include "async/tensor_map.h"
+#include "exec/async.h"
+
+/* The bytes of a map in global memory, which an operation was issued with. */
+struct emu_map_hold {
+    uint64_t address; /* 0: a parameter, which nobody can change */
+    uint64_t mark;    /* hash of the bytes */
+};
 
 /*
  * Reads the tensor map at a lane's address, as the TMA unit would: it must be whole, legal,
@@ -16,7 +23,10 @@
  * reported.
  */
 bool emu_map_fetch(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
-                   const struct emu_address *operand, struct emu_tensor_map *ret_map);
+                   const struct emu_address *operand, struct emu_tensor_map *ret_map,
+                   struct emu_map_hold *ret_hold);
+/* Are they still there, where the operation takes effect? False: reported. */
+bool emu_map_is_held(const struct emu_async *async, const struct emu_map_hold *hold);
 /* fence.proxy.tensormap::generic.acquire of the map at a global address. */
 void emu_map_acquire(struct emu_cta *cta, uint64_t address);
 /* An instruction of this cluster changed the map there. */

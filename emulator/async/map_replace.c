@@ -262,7 +262,8 @@ static enum emu_step exec_prefetch(struct emu_warp *warp, const struct emu_insn 
 {
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
         struct emu_tensor_map map;
-        if (!emu_map_fetch(warp, insn, emu_lowest_bit(rest), insn->extra, &map)) {
+        struct emu_map_hold hold; /* of nothing that is under way */
+        if (!emu_map_fetch(warp, insn, emu_lowest_bit(rest), insn->extra, &map, &hold)) {
             return EMU_FAILED;
         }
     }

@@ -17,9 +17,9 @@ struct tensor_insn {
     enum emu_reduce_op reduce;
 };
 
-/* The box that a lane means. */
+/* The box that a lane means, and its map. */
 static bool get_box(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
-                    struct emu_box *ret_box)
+                    struct emu_box *ret_box, struct emu_map_hold *ret_hold)
 {
     const struct tensor_insn *tensor = insn->extra;
     struct emu_tensor_map map;
@@ -32,7 +32,7 @@ static bool get_box(struct emu_warp *warp, const struct emu_insn *insn, unsigned
             return false;
         }
     }
-    if (!emu_map_fetch(warp, insn, lane, &tensor->map, &map)) {
+    if (!emu_map_fetch(warp, insn, lane, &tensor->map, &map, ret_hold)) {
         return false;
     }
     if (!emu_box_tensor(&map, coordinates, tensor->count, tensor->four_rows, ret_box,
@@ -68,7 +68,7 @@ static bool load_lane(struct emu_warp *warp, const struct emu_insn *insn, unsign
     struct emu_load load = {0};
     load.cta =
         emu_address_shared(warp, insn, lane, &tensor->shared, "destination", &load.offset);
-    if (load.cta == NULL || !get_box(warp, insn, lane, &load.box)) {
+    if (load.cta == NULL || !get_box(warp, insn, lane, &load.box, &load.map)) {
         return false;
     }
     load.barrier_cta = emu_address_shared(warp, insn, lane, &tensor->barrier, "mbarrier",
@@ -149,7 +149,7 @@ static bool store_lane(struct emu_warp *warp, const struct emu_insn *insn, unsig
     struct emu_error error = {0};
     struct emu_cta *cta =
         emu_address_shared(warp, insn, lane, &tensor->shared, "source", &store.offset);
-    if (cta == NULL || !get_box(warp, insn, lane, &store.box)) {
+    if (cta == NULL || !get_box(warp, insn, lane, &store.box, &store.map)) {
         return false;
     }
     if (!check_store(&store.box, &error) ||
@@ -179,7 +179,8 @@ static enum emu_step exec_prefetch(struct emu_warp *warp, const struct emu_insn 
 {
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
         struct emu_box box;
-        if (!get_box(warp, insn, emu_lowest_bit(rest), &box)) {
+        struct emu_map_hold hold;
+        if (!get_box(warp, insn, emu_lowest_bit(rest), &box, &hold)) {
             return EMU_FAILED;
         }
     }

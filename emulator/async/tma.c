@@ -222,6 +222,9 @@ static enum emu_async_result run_load(struct emu_async *async)
                          load->cta->rank);
         return EMU_ASYNC_FAILED;
     }
+    if (!emu_map_is_held(async, &load->map)) {
+        return EMU_ASYNC_FAILED;
+    }
     if (async->part == 0 && middle > 0) {
         return load_rows(async, load, 0, middle) ? EMU_ASYNC_AGAIN : EMU_ASYNC_FAILED;
     }
@@ -431,7 +434,7 @@ static enum emu_async_result run_store(struct emu_async *async)
 {
     struct store_state *state = state_of(async);
     if (async->part == 0) {
-        if (!read_source(async, state)) {
+        if (!emu_map_is_held(async, &state->store.map) || !read_source(async, state)) {
             return EMU_ASYNC_FAILED;
         }
         emu_groups_read_done(&state->group);

@@ -5,6 +5,7 @@
 #define EMU_ASYNC_TMA_H
 
 #include "async/groups.h"
+#include "async/map.h"
 #include "async/reduce.h"
 #include "async/tensor_box.h"
 #include "exec/async.h"
@@ -16,6 +17,7 @@ struct emu_load {
     struct emu_cta *barrier_cta;
     uint32_t barrier_offset;
     struct emu_box box;         /* what is read, when it lies in global memory */
+    struct emu_map_hold map;    /* of a tensor copy */
     struct emu_cta *source_cta; /* when it lies in shared memory; the box is linear then */
     uint32_t source_offset;
     uint32_t ignore_left, ignore_right; /* bytes at the ends that need not be there */
@@ -26,6 +28,7 @@ struct emu_load {
 struct emu_store {
     uint32_t offset;
     struct emu_box box;
+    struct emu_map_hold map; /* of a tensor copy; until what is stored has been read */
     struct emu_reduce reduce;
     uint32_t byte_mask; /* of each 16 bytes; 0xFFFF: all */
     bool repeated;      /* other lanes issue the same: they do not disturb each other */

@@ -9,9 +9,9 @@
 /*
  * Thread 0 fetches the template (a parameter) into shared memory at %r1 + 1024, changes it
  * there, and warp 0 copies it to global memory at `place` (%rd2); then thread 0 loads 8
- * words by it and dumps them. %rd3: address of another tensor.
+ * words by it to %r5, and does what `use` says. %rd3: address of another tensor.
  */
-#define CHANGE(before, replace, acquire)                                                  \
+#define MAPPED(before, replace, acquire, use)                                             \
     KERNEL_WITH(                                                                          \
         ", .param .align 64 .b8 map[128], .param .u64 place, .param .u64 other",          \
         "mov.b64 %rd1, map;\ncvta.param.u64 %rd1, %rd1;\nld.param.u64 %rd2, [place];\n"   \
@@ -25,14 +25,18 @@
         "@!%p0 bra END;\nadd.u32 %r5, %r1, 2048;\n"                                       \
         "mbarrier.arrive.expect_tx.shared.b64 _, [%r1], 32;\n"                            \
         "cp.async.bulk.tensor.1d.shared::cta.global.mbarrier::complete_tx::bytes [%r5], " \
-        "[%rd2, {0}], [%r1];\n" WAIT("W", 0, 0) DUMP("D", 2048, 8) "END:\n")
-#define ACQUIRE "fence.proxy.tensormap::generic.acquire.gpu [%rd2], 128;\n"
+        "[%rd2, {0}], [%r1];\n" use "END:\n")
+/* ... waits for them and dumps them. */
+#define LOADED                           WAIT("W", 0, 0) DUMP("D", 2048, 8)
+#define CHANGE(before, replace, acquire) MAPPED(before, replace, acquire, LOADED)
+#define ACQUIRE                          "fence.proxy.tensormap::generic.acquire.gpu [%rd2], 128;\n"
 #define REPLACE(words, value) \
     "@%p0 tensormap.replace.tile." words ".shared::cta.b1024" value ";\n"
 
 /* Runs on two tensors of 16 words, 1000 + i and 2000 + i, with a map of the first 8 words
  * of the first. */
-static bool run(struct harness *h, const char *ptx, uint32_t *found)
+static bool run_in(struct harness *h, const char *ptx, enum emu_async_mode mode,
+                   uint32_t *found)
 {
     uint32_t words[2][16];
     for (uint32_t i = 0; i < 16; i++) {
@@ -40,6 +44,7 @@ static bool run(struct harness *h, const char *ptx, uint32_t *found)
         words[1][i] = 2000 + i;
     }
     uint64_t out = async_open(h, ptx, 32);
+    h->settings.async = mode;
     const struct async_map map = {.type = EMU_MAP_U32,
                                   .rank = 1,
                                   .base = harness_buffer(h, "first", 64, words[0]),
@@ -51,6 +56,11 @@ static bool run(struct harness *h, const char *ptx, uint32_t *found)
     bool good = harness_run(h, 1, 32);
     harness_read(h, out, found, 32);
     return good;
+}
+
+static bool run(struct harness *h, const char *ptx, uint32_t *found)
+{
+    return run_in(h, ptx, EMU_ASYNC_RANDOM, found);
 }
 
 static void expect_loaded(const char *ptx, uint32_t first, uint32_t inside)
@@ -110,6 +120,49 @@ Test(async_map_replace, change_in_global_memory_needs_the_fence_too)
                          "[%rd2], %rd3;\n"
                          "fence.proxy.tensormap::generic.release.gpu;\n" ACQUIRE),
                   2000, 8);
+}
+
+#define REPLACE_IN_PLACE \
+    "tensormap.replace.tile.global_address.global.b1024.b64 [%rd2], %rd3;\n"
+#define STORE                                                                     \
+    "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%rd2, {8}], [%r5];\n" \
+    "cp.async.bulk.commit_group;\n"
+
+/* In every asynchrony; it is found where the copy takes effect late. */
+static void expect_held(const char *ptx, bool is_found)
+{
+    for (int i = 0; i < 2; i++) {
+        struct harness h;
+        uint32_t found[8];
+        const bool is_late = i == 1;
+        const bool good =
+            run_in(&h, ptx, is_late ? EMU_ASYNC_LATEST : EMU_ASYNC_EAGER, found);
+        cr_expect_eq(good, !(is_found && is_late), "%s", harness_text(&h));
+        if (!good) {
+            async_expect_error(&h, EMU_FINDING_DESCRIPTOR,
+                               "was changed while this copy was under way");
+        } else if (!is_found) {
+            async_expect_clean(&h);
+        }
+        harness_close(&h);
+    }
+}
+
+Test(async_map_replace, change_under_a_load_is_found)
+{
+    expect_held(MAPPED("", "", ACQUIRE, REPLACE_IN_PLACE LOADED), true);
+    expect_held(MAPPED("", "", ACQUIRE, LOADED REPLACE_IN_PLACE), false);
+}
+
+Test(async_map_replace, change_under_a_store_is_found_until_its_source_was_read)
+{
+    expect_held(MAPPED("", "", ACQUIRE,
+                       LOADED STORE REPLACE_IN_PLACE "cp.async.bulk.wait_group 0;\n"),
+                true);
+    expect_held(MAPPED("", "", ACQUIRE,
+                       LOADED STORE "cp.async.bulk.wait_group.read 0;\n" REPLACE_IN_PLACE
+                                    "cp.async.bulk.wait_group 0;\n"),
+                false);
 }
 
 Test(async_map_replace, values_are_checked)
