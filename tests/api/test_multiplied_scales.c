@@ -675,6 +675,28 @@ Test(multiplied_scales, elements_that_tma_cannot_spread_are_refused_by_name)
     jit_gemm_context_destroy(&context);
 }
 
+/* Parts of K without any, where a launch's K is short: beside them lies a NaN in the same
+ * word of scales, whatever its block has. */
+Test(multiplied_scales, parts_without_k_add_nothing)
+{
+    jit_gemm_context *context = emulated_open("sm_100a", "sms=4,async=latest");
+    for (int i = 0; i < TYPES; i++) {
+        char text[320];
+        snprintf(text, sizeof(text),
+                 "m=40 n=72 k=1024 batch=1 d=f32 dynamic=k workspace=64m %s "
+                 "config=mma=128x64 split_k=4",
+                 types[i].text);
+        const jit_gemm_problem problem = emulated_problem(text);
+        jit_gemm_problem launched = problem;
+        launched.k.size = round_up(160, types[i].k_step);
+        struct data data = make_data(&launched);
+        run(context, &problem, &data);
+        cr_expect_eq(expect_sums(&data, text), 0, "%s: an element is NaN", text);
+        free_data(&data);
+    }
+    jit_gemm_context_destroy(&context);
+}
+
 /* Maps of elements that are spread are legal then; scale_edges has the other types. */
 Test(multiplied_scales, without_k_d_is_beta_times_c)
 {
@@ -686,6 +708,15 @@ Test(multiplied_scales, without_k_d_is_beta_times_c)
                      types[i].text);
             emulated_expect_half_of_c(context, text);
         }
+    }
+    emulated_expect_half_of_c(
+        context, "m=8 n=40 k=128 batch=1 d=f32 c=f32 dynamic=k a=e4m3 a_scale=1x128ue8m0 "
+                 "a_scale_layout=128x4 b=e5m2 b_scale=1x128ue8m0 b_scale_layout=128x4");
+    for (int i = 0; i < PACKED_TYPES; i++) { /* nothing is packed then */
+        char text[256];
+        snprintf(text, sizeof(text), "m=8 n=40 k=128 batch=1 d=f32 c=f32 dynamic=k %s %s",
+                 packed_types[i].a, packed_types[i].b);
+        emulated_expect_half_of_c(context, strcat(text, " b_scale_layout=mn_k4"));
     }
     jit_gemm_context_destroy(&context);
 }

@@ -89,11 +89,19 @@ void emulated_expect_half_of_c(jit_gemm_context *context, const char *text)
     memset(d, 0xff, bytes);
     const float half = 0.5F;
     jit_gemm *gemm = emulated_create(context, &problem);
-    const jit_gemm_args args = {.struct_size = sizeof(args),
-                                .k = JIT_GEMM_SIZE_EMPTY,
-                                .c = {.pointer = emulated_upload(context, c, bytes)},
-                                .d = {.pointer = emulated_upload(context, d, bytes)},
-                                .beta = &half};
+    jit_gemm_info info = {.struct_size = sizeof(info)};
+    emulated_check(jit_gemm_get_info(gemm, &info));
+    unsigned char *zeros = calloc(info.workspace_bytes + 1, 1);
+    cr_assert_not_null(zeros);
+    const jit_gemm_args args = {
+        .struct_size = sizeof(args),
+        .k = JIT_GEMM_SIZE_EMPTY,
+        .workspace = info.workspace_bytes == 0
+                         ? 0
+                         : emulated_upload(context, zeros, info.workspace_bytes),
+        .c = {.pointer = emulated_upload(context, c, bytes)},
+        .d = {.pointer = emulated_upload(context, d, bytes)},
+        .beta = &half};
     emulated_check(jit_gemm_run(gemm, &args, NULL));
     emulated_check(jit_gemm_device_download(context, d, args.d.pointer, bytes));
     size_t wrong = 0;
@@ -104,7 +112,9 @@ void emulated_expect_half_of_c(jit_gemm_context *context, const char *text)
     cr_expect_eq(wrong, 0, "%s: %zu elements are wrong", text, wrong);
     emulated_free(context, args.c.pointer);
     emulated_free(context, args.d.pointer);
+    emulated_free(context, args.workspace);
     jit_gemm_destroy(&gemm);
+    free(zeros);
     free(c);
     free(d);
 }

@@ -19,6 +19,7 @@
 #pragma once
 #include <jg/common/block_scale.cuh>
 #include <jg/common/cluster_shape.cuh>
+#include <jg/common/math.cuh>
 #include <jg/ptx/tma.cuh>
 #include <jg/schedule/work_item.cuh>
 #include <jg/sm100a/scale_stages.cuh>
@@ -84,7 +85,7 @@ class ScaleLoader {
         : a_map_(&params.maps[kMapAScale]), b_map_(&params.maps[kMapBScale]),
           a_batch_step_(params.a_scale.batch_step),
           b_batch_step_(params.b_scale.batch_step), a_half_rows_(shape.m / 2),
-          b_half_rows_(shape.n / 2)
+          b_half_rows_(shape.n / 2), k_(shape.k)
     {
     }
 
@@ -97,10 +98,7 @@ class ScaleLoader {
     // Those of the block of K that begins at element `k`.
     JG_DEVICE void load(Tiles &tiles, u64 *full, const WorkItem &item, u32 k) const
     {
-        const u32 stage = k / Config::kBlockK;
-        const u32 k_piece = Tiles::kSharesPiece
-                                ? stage * Tiles::kBlocks / ScalePiece::kBlocks
-                                : stage * Tiles::kKPieces;
+        const u32 k_piece = find_piece(k / Config::kBlockK, k);
         const u32 a_shift = Config::kTransposed ? 0 : item.scale_shift;
         const u32 b_shift = Config::kTransposed ? item.scale_shift : 0;
         const u32 a_row = InputA<Config>::row_of_half(item.row + a_shift);
@@ -118,6 +116,18 @@ class ScaleLoader {
     }
 
   private:
+    // Of a block beyond the end of K, of which nothing is multiplied but zeros
+    // (schedule/k_range.cuh), a piece beyond the end: the last one may hold anything there.
+    JG_DEVICE u32 find_piece(u32 stage, u32 k) const
+    {
+        if constexpr (!Tiles::kSharesPiece) {
+            return stage * Tiles::kKPieces;
+        }
+        const u32 block = stage * Tiles::kBlocks;
+        const bool is_beyond = Config::kK == 0 && k >= k_;
+        return is_beyond ? ceil_div(block, ScalePiece::kBlocks)
+                         : block / ScalePiece::kBlocks;
+    }
     static JG_DEVICE void copy(void *pieces, const TensorMap *map, u64 *full, u32 k_piece,
                                u32 row, u32 batch)
     {
@@ -135,6 +145,7 @@ class ScaleLoader {
     const TensorMap *b_map_;
     u32 a_batch_step_, b_batch_step_;
     u32 a_half_rows_, b_half_rows_; // from acc0 to acc1, where they are halves
+    u32 k_;
 };
 
 } // namespace jg::sm100a
