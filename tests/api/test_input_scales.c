@@ -275,14 +275,31 @@ static void run(jit_gemm_context *context, jit_gemm *gemm, struct data *data,
     }
 }
 
-static jit_gemm_context *open_context(const char *arch)
+static jit_gemm_context *open_with(const char *arch, const char *settings)
 {
     const jit_gemm_epilogue epilogue = {.struct_size = sizeof(epilogue),
                                         .name = "difference",
                                         .source = "d = acc0 - acc1;"};
-    jit_gemm_context *context = emulated_open(arch, "sms=4,async=random,seed=5");
+    jit_gemm_context *context = emulated_open(arch, settings);
     emulated_check(jit_gemm_epilogue_register(context, &epilogue));
     return context;
+}
+
+static jit_gemm_context *open_context(const char *arch)
+{
+    return open_with(arch, "sms=4,async=random,seed=5");
+}
+
+static void expect_exact_one(jit_gemm_context *context, const char *text, bool is_gated,
+                             bool is_spread)
+{
+    const jit_gemm_problem problem = emulated_problem(text);
+    jit_gemm *gemm = emulated_create(context, &problem);
+    struct data data = make_data(&problem, is_gated, is_spread);
+    run(context, gemm, &data, !is_spread);
+    cr_expect_eq(expect_sums(&data, text), 0, "%s: an element is NaN", text);
+    free_data(&data);
+    jit_gemm_destroy(&gemm);
 }
 
 /* Runs a problem with scales packed and with gaps, each as its index says. */
@@ -293,14 +310,7 @@ static void expect_exact(const char *arch, const char *const *texts, int count,
     for (int i = 0; i < count; i++) {
         char text[256];
         snprintf(text, sizeof(text), "%s %s", sizes, texts[i]);
-        const jit_gemm_problem problem = emulated_problem(text);
-        jit_gemm *gemm = emulated_create(context, &problem);
-        struct data data = make_data(&problem, is_gated, i % 2 == 1);
-        run(context, gemm, &data, i % 2 == 0);
-        snprintf(text, sizeof(text), "%s, %s", arch, texts[i]);
-        cr_expect_eq(expect_sums(&data, text), 0, "%s: an element is NaN", text);
-        free_data(&data);
-        jit_gemm_destroy(&gemm);
+        expect_exact_one(context, text, is_gated, i % 2 == 1);
     }
     jit_gemm_context_destroy(&context);
 }
@@ -347,6 +357,42 @@ Test(input_scales, sums_are_the_hosts_on_sm_90a)
 Test(input_scales, sums_are_the_hosts_on_sm_100a)
 {
     expect_half("sm_100a", 1);
+}
+
+/* Every form of either chip in every way of asynchrony, and of whose turn it is.
+ * JIT_GEMM_TEST_SEEDS=COUNT: all kinds and layouts, with so many seeds. */
+Test(input_scales, sums_are_the_hosts_in_every_mode, .timeout = 3600)
+{
+    static const char *const modes[] = {"async=latest", "async=random", "async=reorder",
+                                        "async=eager"};
+    static const char *const turns[] = {"fair", "starve", "deep", "random"};
+    static const struct {
+        const char *arch, *config;
+    } forms[] = {
+        {"sm_90a", "tile=64x128 stages=2"},
+        {"sm_90a", "tile=128x128 cluster=2x1 stages=2"},
+        {"sm_100a", "mma=128x64 stages=2"},
+        {"sm_100a", "mma=256x64 cta_group=2 stages=2"},
+        {"sm_100a", "mma=128x32 swap_ab=1 stages=2"},
+    };
+    const char *wanted = getenv("JIT_GEMM_TEST_SEEDS");
+    const int seeds = wanted == NULL ? 4 : (int)strtol(wanted, NULL, 10);
+    const int step = wanted == NULL ? COUNT_OF(kinds) : 1;
+    for (int i = 0; i < seeds * COUNT_OF(forms); i++) {
+        const int seed = i / COUNT_OF(forms), form = i % COUNT_OF(forms);
+        char settings[64];
+        snprintf(settings, sizeof(settings), "sms=4,%s,schedule=%s,seed=%d",
+                 modes[seed % 4], turns[(seed + seed / 4) % 4], seed);
+        jit_gemm_context *context = open_with(forms[form].arch, settings);
+        for (int j = 3 * i % step; j < COUNT_OF(kinds); j += step) {
+            char text[256];
+            snprintf(text, sizeof(text),
+                     "m=132 n=140 k=416 batch=1 a=e4m3 d=f32 %s config=%s", kinds[j],
+                     forms[form].config);
+            expect_exact_one(context, text, false, (seed + j) % 2 == 1);
+        }
+        jit_gemm_context_destroy(&context);
+    }
 }
 
 Test(input_scales, sums_of_the_reference_kernel_are_the_hosts)
