@@ -76,7 +76,31 @@ static void trace_packed_scales(struct jg_str *trace, const struct jg_trial *tri
     jg_str_puts(trace, " us");
 }
 
-static void trace_numbers(struct jg_str *trace, const struct jg_trial *trial)
+#define LEAST_PRICE_US 0.05 /* that one digit shows */
+
+/* Scales of blocks that nothing but registers multiplies by: what the same config would
+ * save without them is their price. */
+static void trace_promotion(struct jg_str *trace, const struct jg_arch *arch,
+                            const struct jg_trial *trial)
+{
+    struct jg_trial plain = *trial;
+    plain.product.a.scale = plain.product.b.scale = (jit_gemm_scale){0};
+    jg_str_puts(trace, ", sums multiplied by scales in registers after each 128 of K");
+    if (!arch->derive(&plain)) {
+        return;
+    }
+    const double price_us = trial->derived.predicted_us - plain.derived.predicted_us;
+    if (price_us < LEAST_PRICE_US) {
+        jg_str_puts(trace, ", where sums of 8-bit floats are added up without them, too");
+    } else {
+        jg_str_puts(trace, ": about ");
+        print_fixed(trace, price_us, 1);
+        jg_str_puts(trace, " us");
+    }
+}
+
+static void trace_numbers(struct jg_str *trace, const struct jg_arch *arch,
+                          const struct jg_trial *trial)
 {
     const struct jg_derived *derived = &trial->derived;
     jg_str_puts(trace, "predicted ");
@@ -107,10 +131,14 @@ static void trace_numbers(struct jg_str *trace, const struct jg_trial *trial)
     if (jg_packs_scales(&trial->product)) {
         trace_packed_scales(trace, trial);
     }
+    if (jg_product_promotes_scales(&trial->product)) {
+        trace_promotion(trace, arch, trial);
+    }
     if (derived->scale_columns > 0) { /* what the choice of such tiles turns on */
         const int acc_stages = trial->config.storage.acc_stages;
         jg_str_printf(trace,
-                      ", tensor memory for %d accumulator%s and %d columns of scales",
+                      ", scales multiplied by the tensor core: tensor memory for %d "
+                      "accumulator%s and %d columns of scales",
                       acc_stages, acc_stages > 1 ? "s" : "", derived->scale_columns);
         jg_str_puts(trace, ", multiplications wait ");
         print_fixed(trace, derived->waiting_us, 1);
@@ -411,7 +439,7 @@ static void trace_loser(const struct jg_arch *arch, const struct jg_trial *trial
         jg_str_printf(trace, "%s\n", trial->reason);
     } else {
         jg_str_puts(trace, slower_words(loser->predicted_us, best_us));
-        trace_numbers(trace, trial);
+        trace_numbers(trace, arch, trial);
     }
 }
 
@@ -451,7 +479,7 @@ static void trace_all(const struct jg_arch *arch, const struct jg_trial *best,
     }
     if (is_usable(best)) {
         trace_begin(trace, "chosen", arch, &best->config);
-        trace_numbers(trace, best);
+        trace_numbers(trace, arch, best);
     }
     (void)list_losers(arch, best, best_index, losers);
     qsort(losers, (size_t)count, sizeof(*losers), compare_losers);

@@ -188,6 +188,35 @@ Test(scale, layouts_that_the_tensor_core_does_not_take_are_packed_first)
     }
 }
 
+/* Which way scales go, and what it costs. */
+Test(scale, plan_names_the_way_of_scales_and_its_price)
+{
+    static const struct {
+        const char *arch, *text, *words;
+    } rows[] = {
+        {"sm_90a", "4096x4096x7168 e4m3 d=bf16 a_scale=1x128 b_scale=128x128",
+         "sums multiplied by scales in registers after each 128 of K, where sums of 8-bit "
+         "floats are added up without them, too"},
+        {"sm_100a", "4096x4096x7168 e4m3 d=bf16 a_scale=1x128 b_scale=128x128",
+         "sums multiplied by scales in registers after each 128 of K: about 12.1 us"},
+        {"sm_100a", "4096x4096x7168 a=mxfp8 d=bf16",
+         "scales multiplied by the tensor core: tensor memory for 2 accumulators and 72 "
+         "columns of scales"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_arch *arch = jg_arch_find(rows[i].arch);
+        const struct jg_problem problem = plan_problem(rows[i].text);
+        struct jg_choice choice;
+        struct jg_str trace = {0};
+        cr_assert_eq(
+            jg_config_choose(arch, &problem, &arch->default_facts, &choice, &trace),
+            JIT_GEMM_OK, "%s: %s", rows[i].text, jg_error_text());
+        cr_expect_not_null(strstr(jg_str_text(&trace), rows[i].words), "%s on %s: %.600s",
+                           rows[i].text, rows[i].arch, jg_str_text(&trace));
+        jg_str_free(&trace);
+    }
+}
+
 Test(scale, layouts_of_computed_scales_that_there_are_none_of_name_what_makes_them)
 {
     cr_expect_eq(normalize("8x8x8 bf16 d=mxfp8 d_scale_layout=mn_k4"),
