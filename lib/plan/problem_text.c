@@ -8,6 +8,7 @@
 #include "plan/config.h"
 #include "plan/groups.h"
 #include "plan/problem.h"
+#include "plan/problem_words.h"
 #include "plan/scale.h"
 #include "plan/text.h"
 
@@ -25,8 +26,6 @@ struct problem_key {
     int index; /* of the dimension or matrix that it speaks of */
     const char *hint;
 };
-
-/* More than any device holds. */
 
 /* ------------------------------------------------------------------------- parsing */
 
@@ -110,20 +109,16 @@ static jit_gemm_status read_dtype(struct problem_reader *reader,
     return JIT_GEMM_OK;
 }
 
-/* A letter for each of A and B, which says whether BLAS would have to transpose it. */
-static const char k_major_letters[] = {[JG_MATRIX_A] = 'n', [JG_MATRIX_B] = 't'};
-static const char mn_major_letters[] = {[JG_MATRIX_A] = 't', [JG_MATRIX_B] = 'n'};
-
 static jit_gemm_status read_layouts(struct problem_reader *reader,
                                     const struct problem_key *key,
                                     const struct jg_word *word)
 {
-    if (word->value_size != sizeof(k_major_letters)) {
+    if (word->value_size != JG_LAYOUT_LETTERS) {
         return refuse_unknown(key, "layout", word);
     }
     for (int i = JG_MATRIX_A; i <= JG_MATRIX_B; i++) {
-        const bool is_k_major = word->value[i] == k_major_letters[i];
-        if (!is_k_major && word->value[i] != mn_major_letters[i]) {
+        const bool is_k_major = word->value[i] == jg_k_major_letters[i];
+        if (!is_k_major && word->value[i] != jg_mn_major_letters[i]) {
             return refuse_unknown(key, "layout", word);
         }
         jg_problem_matrix(&reader->problem, (enum jg_matrix_index)i)->layout =
@@ -164,15 +159,12 @@ static jit_gemm_status read_scale_layout(struct problem_reader *reader,
                : refuse_unknown(key, "layout", word);
 }
 
-static const char *const dim_names[JG_DIM_COUNT] = {
-    [JG_DIM_M] = "m", [JG_DIM_N] = "n", [JG_DIM_K] = "k", [JG_DIM_BATCH] = "batch"};
-
 /* One name of the list; false if it names no dimension, or one that is dynamic already. */
 static bool mark_dynamic(struct problem_reader *reader, const char *name, size_t size)
 {
     for (int i = 0; i < JG_DIM_COUNT; i++) {
         jit_gemm_dim *dim = jg_problem_dim(&reader->problem, (enum jg_dim_index)i);
-        if (jg_word_is(name, size, dim_names[i]) && dim->mode == JIT_GEMM_DIM_EXACT) {
+        if (jg_word_is(name, size, jg_dim_names[i]) && dim->mode == JIT_GEMM_DIM_EXACT) {
             dim->mode = JIT_GEMM_DIM_DYNAMIC;
             return true;
         }
@@ -201,17 +193,14 @@ static jit_gemm_status read_dynamic(struct problem_reader *reader,
     return JIT_GEMM_OK;
 }
 
-/* Letters that stand for a power of 1024 behind a number of bytes. */
-static const char size_units[] = "kmg";
-
 static jit_gemm_status read_workspace(struct problem_reader *reader,
                                       const struct problem_key *key,
                                       const struct jg_word *word)
 {
     size_t digits = word->value_size;
     int shift = 0;
-    for (int unit = 0; digits > 0 && size_units[unit] != '\0'; unit++) {
-        if (word->value[digits - 1] == size_units[unit]) {
+    for (int unit = 0; digits > 0 && jg_size_units[unit] != '\0'; unit++) {
+        if (word->value[digits - 1] == jg_size_units[unit]) {
             shift = 10 * (unit + 1);
             digits--;
             break;
@@ -259,26 +248,13 @@ static jit_gemm_status read_epilogue(struct problem_reader *reader,
     return JIT_GEMM_OK;
 }
 
-static size_t trim_end(const char *text, size_t size)
-{
-    while (size > 0 && strchr(" \t\r\n", text[size - 1]) != NULL) {
-        size--;
-    }
-    return size;
-}
-
-static size_t trim_begin(const char *text)
-{
-    return strspn(text, " \t\r\n");
-}
-
 /* The config is the rest of the text. */
 static jit_gemm_status read_config(struct problem_reader *reader,
                                    const struct problem_key *key,
                                    const struct jg_word *word)
 {
-    const char *rest = word->value + trim_begin(word->value);
-    const size_t size = trim_end(rest, strlen(rest));
+    const char *rest = word->value + jg_trim_begin(word->value);
+    const size_t size = jg_trim_end(rest, strlen(rest));
     if (size >= JIT_GEMM_CONFIG_SIZE) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->where, key->hint,
                        "the text at column %zu has %zu bytes, at most %d",
@@ -289,14 +265,11 @@ static jit_gemm_status read_config(struct problem_reader *reader,
     return jg_config_parse(reader->problem.config, &override);
 }
 
-static const char *const pair_names[] = {
-    [JIT_GEMM_PAIR_INTERLEAVED] = "interleaved", [JIT_GEMM_PAIR_HALVES] = "halves"};
-
 static jit_gemm_status read_pair(struct problem_reader *reader,
                                  const struct problem_key *key, const struct jg_word *word)
 {
     for (int i = JIT_GEMM_PAIR_INTERLEAVED; i <= JIT_GEMM_PAIR_HALVES; i++) {
-        if (jg_word_is(word->value, word->value_size, pair_names[i])) {
+        if (jg_word_is(word->value, word->value_size, jg_pair_names[i])) {
             reader->problem.pair = (jit_gemm_pair)i;
             return JIT_GEMM_OK;
         }
@@ -598,197 +571,4 @@ jit_gemm_status jg_problem_parse(const char *text, jit_gemm_problem *ret_problem
     JG_TRY(jg_problem_check_fields(&reader.problem));
     *ret_problem = reader.problem;
     return JIT_GEMM_OK;
-}
-
-/* ------------------------------------------------------------------------ printing */
-
-/* With the greatest unit that loses nothing. */
-static void print_workspace(uint64_t bytes, struct jg_str *out)
-{
-    bytes = bytes < JG_WORKSPACE_MOST ? bytes : JG_WORKSPACE_MOST;
-    if (bytes == 0) {
-        return;
-    }
-    int unit = 0;
-    while (size_units[unit] != '\0' && bytes % 1024 == 0) {
-        bytes /= 1024;
-        unit++;
-    }
-    jg_str_printf(out, " workspace=%llu", (unsigned long long)bytes);
-    if (unit > 0) {
-        jg_str_printf(out, "%c", size_units[unit - 1]);
-    }
-}
-
-static void print_sizes(jit_gemm_problem *problem, struct jg_str *out)
-{
-    for (int i = 0; i < JG_DIM_COUNT; i++) {
-        const jit_gemm_dim *dim = jg_problem_dim(problem, (enum jg_dim_index)i);
-        const bool is_default_batch =
-            i == JG_DIM_BATCH && dim->mode == JIT_GEMM_DIM_EXACT && dim->size == 1;
-        if (i == JG_DIM_BATCH && problem->group_by != JIT_GEMM_GROUP_NONE) {
-            jg_str_printf(out, "groups=%lld group_by=%s ", (long long)dim->size,
-                          jg_group_by_name(problem->group_by));
-            if (problem->group_rest != JIT_GEMM_GROUP_REST_UNTOUCHED) {
-                jg_str_printf(out, "group_rest=%s ",
-                              jg_group_rest_name(problem->group_rest));
-            }
-        } else if (dim->size > 0 && !is_default_batch) {
-            jg_str_printf(out, "%s=%lld ", dim_names[i], (long long)dim->size);
-        }
-    }
-}
-
-static void print_dynamic(jit_gemm_problem *problem, struct jg_str *out)
-{
-    const char *separator = " dynamic=";
-    for (int i = 0; i < JG_DIM_COUNT; i++) {
-        if (jg_problem_dim(problem, (enum jg_dim_index)i)->mode == JIT_GEMM_DIM_DYNAMIC) {
-            jg_str_printf(out, "%s%s", separator, dim_names[i]);
-            separator = ",";
-        }
-    }
-}
-
-/* A word for each matrix whose type is not what it would be without it. */
-static void print_types(jit_gemm_problem *problem, struct jg_str *out)
-{
-    const jit_gemm_dtype defaults[JG_MATRIX_COUNT] = {
-        [JG_MATRIX_A] = JIT_GEMM_DTYPE_NONE,
-        [JG_MATRIX_B] = problem->a.dtype,
-        [JG_MATRIX_C] = JIT_GEMM_DTYPE_NONE,
-        [JG_MATRIX_D] = jg_dtype_default_d(problem->a.dtype)};
-    const char *separator = "";
-    for (int i = 0; i < JG_MATRIX_COUNT; i++) {
-        const jit_gemm_dtype dtype =
-            jg_problem_matrix(problem, (enum jg_matrix_index)i)->dtype;
-        if (dtype != defaults[i]) {
-            jg_str_printf(out, "%s%c=%s", separator, "abcd"[i], jg_dtype_name(dtype));
-        }
-        separator = " ";
-    }
-}
-
-static char layout_letter(jit_gemm_problem *problem, enum jg_matrix_index index)
-{
-    const jit_gemm_layout layout = jg_problem_matrix(problem, index)->layout;
-    const char *letters =
-        layout == JIT_GEMM_LAYOUT_K_MAJOR ? k_major_letters : mn_major_letters;
-    return letters[index];
-}
-
-static void print_layouts(jit_gemm_problem *problem, struct jg_str *out)
-{
-    if (problem->a.layout != JIT_GEMM_LAYOUT_K_MAJOR ||
-        problem->b.layout != JIT_GEMM_LAYOUT_K_MAJOR) {
-        jg_str_printf(out, " layout=%c%c", layout_letter(problem, JG_MATRIX_A),
-                      layout_letter(problem, JG_MATRIX_B));
-    }
-    if (problem->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR) {
-        jg_str_puts(out, " d_layout=column");
-    }
-}
-
-static void print_scale(char letter, const jit_gemm_scale *scale, struct jg_str *out)
-{
-    if (scale->kind != JIT_GEMM_SCALE_NONE) {
-        jg_str_printf(out, " %c_scale=%s", letter, jg_scale_name(scale));
-    }
-    if (scale->layout != JIT_GEMM_SCALE_LAYOUT_ROW) {
-        jg_str_printf(out, " %c_scale_layout=%s", letter,
-                      jg_scale_layout_name(scale->layout));
-    }
-}
-
-static void print_alignment(const char *name, uint32_t bytes, struct jg_str *out)
-{
-    if (bytes != 0) {
-        jg_str_printf(out, " %s=%u", name, bytes);
-    }
-}
-
-static void print_config(const char *text, struct jg_str *out)
-{
-    const char *config = text + trim_begin(text);
-    const size_t size = trim_end(config, strlen(config));
-    if (size == 0) {
-        return;
-    }
-    jg_str_puts(out, " config=");
-    for (size_t i = 0; i < size; i++) {
-        jg_str_add(out, strchr("\t\r\n", config[i]) != NULL ? " " : config + i, 1);
-    }
-}
-
-/* `problem` has its defaults filled in and is not changed. */
-static void print_problem(jit_gemm_problem *problem, struct jg_str *out)
-{
-    print_sizes(problem, out);
-    print_types(problem, out);
-    print_layouts(problem, out);
-    print_scale('a', &problem->a.scale, out);
-    print_scale('b', &problem->b.scale, out);
-    print_scale('d', &problem->d.scale, out);
-    print_dynamic(problem, out);
-    print_workspace(problem->workspace_limit, out);
-    print_alignment("input_align", problem->a.alignment, out);
-    print_alignment("output_align", problem->d.alignment, out);
-    if (problem->pair != JIT_GEMM_PAIR_INTERLEAVED) {
-        jg_str_printf(out, " pair=%s", pair_names[problem->pair]);
-    }
-    if (problem->register_limit > 0) {
-        jg_str_printf(out, " max_registers=%u", problem->register_limit);
-    }
-    if (problem->no_local_memory != 0) {
-        jg_str_puts(out, " local_memory=none");
-    }
-    if (problem->epilogue[0] != '\0') {
-        jg_str_printf(out, " epilogue=%s", problem->epilogue);
-    }
-    print_config(problem->config, out);
-}
-
-jit_gemm_status jg_problem_print(const jit_gemm_problem *problem, struct jg_str *out)
-{
-    jit_gemm_problem checked = {0};
-    JG_TRY(jg_struct_import(problem, &checked, sizeof(checked), "problem"));
-    JG_TRY(jg_problem_check_fields(&checked));
-    struct jg_config_override override;
-    JG_TRY(jg_config_parse(checked.config, &override));
-    print_problem(&checked, out);
-    return jg_str_status(out);
-}
-
-/* As the caller would have given it, defaults filled in. */
-static jit_gemm_matrix public_matrix(const struct jg_matrix *matrix)
-{
-    const bool is_narrow = matrix->alignment < JG_TMA_ALIGNMENT;
-    return (jit_gemm_matrix){.dtype = matrix->dtype,
-                             .layout = matrix->is_mn_major ? JIT_GEMM_LAYOUT_MN_MAJOR
-                                                           : JIT_GEMM_LAYOUT_K_MAJOR,
-                             .alignment = is_narrow ? (uint32_t)matrix->alignment : 0,
-                             .scale = matrix->scale};
-}
-
-void jg_problem_text(const struct jg_problem *problem, struct jg_str *out)
-{
-    jit_gemm_problem plain;
-    memset(&plain, 0, sizeof(plain));
-    plain.m = problem->m;
-    plain.n = problem->n;
-    plain.k = problem->k;
-    plain.batch = problem->batch;
-    plain.a = public_matrix(&problem->a);
-    plain.b = public_matrix(&problem->b);
-    plain.c = public_matrix(&problem->c);
-    plain.d = public_matrix(&problem->d);
-    plain.workspace_limit = problem->workspace_limit;
-    plain.pair = problem->pair;
-    plain.group_by = problem->group_by;
-    plain.group_rest = problem->group_rest;
-    memcpy(plain.config, problem->config, sizeof(plain.config));
-    if (problem->epilogue != NULL) {
-        memcpy(plain.epilogue, problem->epilogue->name, sizeof(plain.epilogue));
-    }
-    print_problem(&plain, out);
 }

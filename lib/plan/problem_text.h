@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the two files of the problem: its checks (problem.c) and its text form
- * (problem_text.c, which defines jg_problem_parse, jg_problem_print and jg_problem_text).
- */
+/* Shared by the files of the problem: its checks (problem.c, problem_fields.c) and its text
+ * form (problem_text.c, which defines jg_problem_parse, and problem_print.c, which defines
+ * jg_problem_print and jg_problem_text). */
 #ifndef JG_PLAN_PROBLEM_TEXT_H
 #define JG_PLAN_PROBLEM_TEXT_H
 
