@@ -68,6 +68,8 @@ static const struct line k_lines[] = {
     FIELD(jit_gemm_args, workspace_bytes),
     FIELD(jit_gemm_args, d_scale),
     FIELD(jit_gemm_args, group_sizes),
+    FIELD(jit_gemm_args, d_rows),
+    FIELD(jit_gemm_args, d_row_count),
     STRUCT(jit_gemm_problem),
 };
 

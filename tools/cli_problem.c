@@ -36,6 +36,8 @@ static const char problem_format[] =
     "                            mxfp4 is another, with scales in layout 128x4\n"
     "  layout=nt|nn|tn|tt        A's letter, then B's; nt: both K-major\n"
     "  d_layout=row|column       of D, C and matrix operands; row\n"
+    "  d_rows=in_order|indexed   where rows of D lie: in order, or where an index says;\n"
+    "                            in_order\n"
     "  a_scale=, b_scale=        none, tensor or vector; of e4m3 and e5m2 also for blocks:\n"
     "                            1x128 or 128x128 (M or N by K; f32), both with ue8m0 behind\n"
     "                            (powers of two), or mx (1x32), of e2m1 mx or nv (1x16); none\n"

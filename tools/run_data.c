@@ -14,7 +14,10 @@
 enum { GUARD_BYTES = 4096, COPY_ALIGNMENT = 16 };
 
 /* Beyond the seeds of the operands. */
-enum { A_SCALE_SEED = 3 + JIT_GEMM_MAX_OPERANDS };
+enum {
+    A_SCALE_SEED = 3 + JIT_GEMM_MAX_OPERANDS,
+    INDEX_SEED = A_SCALE_SEED + 2 /* beyond those of A and B */
+};
 
 int run_sizes_resolve(const jit_gemm_problem *problem, const struct run_sizes *asked,
                       struct run_inputs *inputs)
@@ -480,12 +483,29 @@ static int create_inputs(jit_gemm_context *context, const jit_gemm_problem *p,
     return code;
 }
 
+/* The index of D's rows. */
+static int create_index(jit_gemm_context *context, const jit_gemm_problem *p, uint64_t seed,
+                        struct run_inputs *inputs)
+{
+    const int64_t batch = row_batch(inputs), m = inputs->m;
+    const struct element_view view = {JIT_GEMM_DTYPE_S32, batch, 1, m, m, m};
+
+    if (p->d_rows == JIT_GEMM_ROWS_IN_ORDER) {
+        return CLI_OK;
+    }
+    run_index_draw(batch * m, seed + INDEX_SEED, &inputs->index);
+    return run_matrix_create(context, &view, inputs->index.rows, &inputs->d_rows);
+}
+
 int run_inputs_create(jit_gemm_context *context, const struct cli_problem *problem,
                       const struct run_strides *strides, uint64_t seed,
                       struct run_inputs *inputs)
 {
     const jit_gemm_problem *p = &problem->problem;
     int code = create_inputs(context, p, strides, seed, inputs);
+    if (code == CLI_OK) {
+        code = create_index(context, p, seed, inputs);
+    }
     for (size_t i = 0; i < problem->operand_count && code == CLI_OK; i++) {
         if (problem->operands[i].role == JIT_GEMM_OPERAND_INPUT) {
             code =
@@ -504,6 +524,8 @@ void run_inputs_free(jit_gemm_context *context, struct run_inputs *inputs)
     run_matrix_free(context, &inputs->b_scale);
     run_matrix_free(context, &inputs->group_sizes);
     run_groups_free(&inputs->groups);
+    run_matrix_free(context, &inputs->d_rows);
+    run_index_free(&inputs->index);
     for (size_t i = 0; i < JIT_GEMM_MAX_OPERANDS; i++) {
         run_matrix_free(context, &inputs->operands[i]);
     }
@@ -543,9 +565,11 @@ int run_results_create(jit_gemm_context *context, const struct cli_problem *prob
 {
     const jit_gemm_problem *p = &problem->problem;
     const int64_t rows = rows_of_d(p, inputs), columns = columns_of_d(p, inputs);
+    const bool has_index = p->d_rows == JIT_GEMM_ROWS_INDEXED;
     const uint64_t promised = is_reference ? 0 : p->d.alignment;
     struct element_view view = {0};
-    int code = make_view("D", element_d_type(p), row_batch(inputs), rows, columns,
+    int code = make_view("D", element_d_type(p), has_index ? 1 : row_batch(inputs),
+                         has_index ? inputs->index.d_rows : rows, columns,
                          is_reference ? columns : ldd, promised, &view);
     if (code == CLI_OK) {
         code = create_matrix(context, &view, NULL, promised, &results->d);
@@ -639,6 +663,7 @@ jit_gemm_args run_arguments(const struct cli_problem *problem,
                                       run_block_columns(operand->kind) > 0);
         operands[i].value = inputs->values[i];
     }
+    const bool has_index = problem->problem.d_rows == JIT_GEMM_ROWS_INDEXED;
     return (jit_gemm_args){
         .struct_size = sizeof(jit_gemm_args),
         .a = argument_of(&inputs->a, true),
@@ -655,6 +680,8 @@ jit_gemm_args run_arguments(const struct cli_problem *problem,
         .k = inputs->k,
         .batch = inputs->batch,
         .group_sizes = inputs->group_sizes.address,
+        .d_rows = has_index ? argument_of(&inputs->d_rows, false) : (jit_gemm_arg){0},
+        .d_row_count = has_index ? inputs->index.d_rows : 0,
         .workspace = results->workspace.address,
         .workspace_bytes = element_view_bytes(&results->workspace.view),
     };
@@ -720,6 +747,7 @@ int run_check_guards(jit_gemm_context *context, const struct run_inputs *inputs,
                 {"the scales of A", &inputs->a_scale},
                 {"the scales of B", &inputs->b_scale},
                 {"the sizes of the groups", &inputs->group_sizes},
+                {"the index of D's rows", &inputs->d_rows},
                 {"the scales of D", &results->d_scale}};
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -7,6 +7,7 @@
 
 #include "cli.h"
 #include "run_groups.h"
+#include "run_index.h"
 #include "verify/elements.h"
 
 /* A matrix on the device between two guards. Zeroed: no matrix. */
@@ -37,6 +38,8 @@ struct run_inputs {
     int64_t d_columns;      /* of D, which with a gated epilogue has half of B's */
     struct run_groups groups;
     struct run_matrix group_sizes; /* s32, what the kernel reads of the groups */
+    struct run_index index;        /* of D's rows */
+    struct run_matrix d_rows;      /* s32, what the kernel reads of it */
     struct run_matrix a, b, c;
     struct run_matrix a_scale, b_scale; /* f32; zeroed where there are none */
     struct run_matrix operands[JIT_GEMM_MAX_OPERANDS]; /* zeroed for outputs */

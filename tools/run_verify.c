@@ -22,7 +22,8 @@ static void make_reference_problem(const struct cli_problem *problem,
     ret_reference->problem.c.alignment = ret_reference->problem.d.alignment = 0;
     ret_reference->problem.register_limit = 0;
     ret_reference->problem.no_local_memory = 0;
-    ret_reference->problem.d.scale = (jit_gemm_scale){0}; /* the host scales */
+    ret_reference->problem.d.scale = (jit_gemm_scale){0};   /* the host scales */
+    ret_reference->problem.d_rows = JIT_GEMM_ROWS_IN_ORDER; /* ... and undoes an index */
     if (element_d_type(&problem->problem) !=
         JIT_GEMM_DTYPE_S32) { /* which need not round */
         ret_reference->problem.d.dtype = JIT_GEMM_DTYPE_F32;
@@ -115,6 +116,36 @@ static bool clear_rest(const struct run_launch *launch, const struct pair *pair,
            (run_groups_clear_rest(groups, is_d, pair->name, &pair->out->view, out_data) &&
             run_groups_clear_rest(groups, is_d, "the reference", &pair->ref->view,
                                   ref_data));
+}
+
+/* Of a D whose rows lie where an index says: it is put in order, and compared as such. */
+static int compare_indexed(const struct run_launch *launch, const struct pair *pair,
+                           bool is_quiet, struct run_verdict *verdict)
+{
+    const struct element_view *ref = &pair->ref->view;
+    const int64_t ld = pair->out->view.ld;
+    struct run_matrix ordered = {.view = {pair->out->view.dtype, ref->batch, ref->rows,
+                                          ref->columns, ld, ref->rows * ld}};
+    struct pair own = *pair;
+    struct compare_report report;
+    void *data = run_matrix_download(launch->context, pair->out);
+    void *ref_data = run_matrix_download(launch->context, pair->ref);
+    const bool is_there = data != NULL && ref_data != NULL;
+    void *out_data = is_there ? run_index_gather(&launch->inputs.index, &pair->out->view,
+                                                 data, &ordered.view, ref, ref_data)
+                              : NULL;
+
+    own.out = &ordered;
+    if (is_there && (out_data == NULL || !clear_rest(launch, &own, out_data, ref_data))) {
+        verdict->is_wrong = true;
+    } else if (is_there) {
+        compare_pair(&own, launch->inputs.k, out_data, ref_data, &report);
+        tell(pair->name, &report, is_quiet, verdict);
+    }
+    free(data);
+    free(ref_data);
+    free(out_data);
+    return is_there ? CLI_OK : CLI_FAILED;
 }
 
 static int compare_result(const struct run_launch *launch, const struct pair *pair,
@@ -298,6 +329,8 @@ int run_verify(const struct run_launch *launch, const struct cli_problem *proble
             .name = "D", .out = &launch->results.d, .ref = &other.results.d, .sums = sums};
         code = problem->problem.d.scale.kind != JIT_GEMM_SCALE_NONE
                    ? compare_quantised(launch, &pair, &problem->problem, is_quiet, verdict)
+               : problem->problem.d_rows == JIT_GEMM_ROWS_INDEXED
+                   ? compare_indexed(launch, &pair, is_quiet, verdict)
                    : compare_result(launch, &pair, is_quiet, verdict);
     }
     for (size_t i = 0; i < problem->operand_count && code == CLI_OK; i++) {

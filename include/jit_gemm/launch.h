@@ -50,9 +50,9 @@ typedef struct jit_gemm_args {
     jit_gemm_arg c;     /**< C. Its pointer may be 0 if beta is 0 on the host: C is not read
                            then, and its `ld` and `batch_stride` are not looked at. With a
                            pointer they are checked, whatever beta is. */
-    jit_gemm_arg d;     /**< D; it has no BROADCAST. May be the memory of C, or of a matrix
-                           operand that is read, with the same type, `ld` and
-                           `batch_stride`; no other overlap. */
+    jit_gemm_arg d;     /**< D; it has no BROADCAST. Without an index of its rows it may be
+                           the memory of C, or of a matrix operand that is read, with the
+                           same type, `ld` and `batch_stride`; no other overlap. */
     jit_gemm_arg a_scale; /**< Scales of A: one f32, or M of them; or those of R = M /
                              block_mn rows of KB = K / block_k blocks, both rounded up.
                              Of f32, in layout row, `ld` counts from one row to the next (0:
@@ -92,6 +92,15 @@ typedef struct jit_gemm_args {
                              it runs: what the problem's `group_by` says. Sizes and offsets
                              below 0 or above M (or K) count as 0 or M, and a group that
                              ends before it begins is empty. Must be 0 without groups. */
+    jit_gemm_arg
+        d_rows; /**< With ::JIT_GEMM_ROWS_INDEXED in the problem's `d_rows`: for each
+                   row of the product the row of D, an int32_t, which the kernel
+                   reads when it runs; M of them, of a batch and of groups by counts
+                   M for each (a stride of 0: one after the other). Below 0, or not
+                   below D's rows: the row is dropped. D has no batch stride then,
+                   and overlaps nothing that is read. All zero without. */
+    int64_t d_row_count; /**< With an index, the rows that D has, up to 2^31 - 1; 0: as many
+                            as the index has entries. Must be 0 without. */
 } jit_gemm_args;
 
 /** What ::jit_gemm_build produces. */

@@ -166,6 +166,15 @@ typedef enum jit_gemm_group_rest {
     JIT_GEMM_GROUP_REST_ZERO = 1
 } jit_gemm_group_rest;
 
+/** Which row of a matrix in memory is a row of the product's. */
+typedef enum jit_gemm_rows {
+    JIT_GEMM_ROWS_IN_ORDER = 0, /**< Row i of the matrix: the same one. */
+    /** An index in device memory names it, an int32_t for each row of the product, which
+     * the kernel reads when it runs (::jit_gemm_args.d_rows). The matrix is one for all
+     * batches or groups, and has rows of its own number (::jit_gemm_args.d_row_count). */
+    JIT_GEMM_ROWS_INDEXED = 1
+} jit_gemm_rows;
+
 /** Whether a size is compiled into the kernel. */
 typedef enum jit_gemm_dim_mode {
     JIT_GEMM_DIM_EXACT = 0,  /**< Compiled in: one kernel per size. */
@@ -266,6 +275,15 @@ typedef struct jit_gemm_problem {
                                        group are not read for D; with offsets A is K-major. */
     jit_gemm_group_rest group_rest; /**< Of rows of no group; must be zero without groups of
                                        rows, and where D's scales are computed. */
+    jit_gemm_rows
+        d_rows;         /**< Of D. With an index, D's row index[i] is row i of the product;
+                           a row whose index is no row's of D, such as -1, is dropped, and
+                           rows of D that no index names stay untouched. If two name the
+                           same row, it becomes either, or parts of both. All else goes by
+                           the product's rows: C, operands, what epilogues write besides D.
+                           D is row-major, without computed scales; not with
+                           ::JIT_GEMM_GROUP_REST_ZERO. docs/grouped.md has a picture. */
+    int32_t reserved_2; /**< Must be zero. */
 } jit_gemm_problem;
 
 #ifdef __cplusplus

@@ -150,6 +150,9 @@ static void trace_numbers(struct jg_str *trace, const struct jg_arch *arch,
                       "output_align=%d",
                       trial->problem->d.alignment);
     }
+    if (trial->problem->d_rows == JIT_GEMM_ROWS_INDEXED) {
+        jg_str_puts(trace, ", rows of D stored by threads where an index says");
+    }
     if (derived->workspace_bytes > 0) {
         jg_str_printf(trace, ", workspace %lld bytes", (long long)derived->workspace_bytes);
     }

@@ -45,7 +45,7 @@ static bool takes_fragments(const struct jg_problem *problem)
     return !jg_outputs_by_threads(problem) && problem->c.dtype == JIT_GEMM_DTYPE_NONE &&
            jg_dtype_bits(problem->d.dtype) > 8 && has_even_rows(problem) &&
            !jg_problem_has_neighbours(problem) && reads_vectors_only(problem->epilogue) &&
-           !is_random(problem->epilogue);
+           !is_random(problem->epilogue) && problem->d_rows == JIT_GEMM_ROWS_IN_ORDER;
 }
 
 /* ------------------------------------------------------------ scales of blocks of D */
@@ -191,7 +191,7 @@ bool jg_out_stages_check(struct jg_trial *trial, const struct jg_team_columns *c
     return jg_trial_reject(
         trial,
         "out_stages=%d is too few for C, matrix operands, reductions, `uniform`, a dynamic %s, "
-        "a D of 8 bits, output_align, pairs of neighbours in an MN-major B, or a %s of D that "
+        "a D of 8 bits, d_rows=indexed, output_align, pairs of neighbours in an MN-major B, or a %s of D that "
         "is no multiple of 16 bytes: they need out_stages=%d",
         out_stages, by_columns ? "M" : "N", by_columns ? "column" : "row",
         JG_VECTOR_OUT_STAGES);

@@ -10,6 +10,7 @@
 #include "plan/config.h"
 #include "plan/groups.h"
 #include "plan/problem_text.h"
+#include "plan/rows.h"
 #include "plan/scale.h"
 #include "plan/text.h"
 
@@ -380,6 +381,7 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     JG_TRY(check_computed_scale(&checked));
     JG_TRY(check_reduced_blocks(&checked, problem.epilogue));
     JG_TRY(jg_groups_check_kernel(&checked, problem.epilogue));
+    JG_TRY(jg_rows_check_kernel(&checked));
     JG_TRY(check_output_alignment(&checked, problem.epilogue, output_alignment));
     problem.is_gated = problem.epilogue != NULL && problem.epilogue->is_gated;
     problem.m = round_hint(checked.m, DEFAULT_MATRIX_HINT);
@@ -395,6 +397,7 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     problem.pair = checked.pair;
     problem.group_by = checked.group_by;
     problem.group_rest = checked.group_rest;
+    problem.d_rows = checked.d_rows;
     problem.budget =
         (struct jg_budget){checked.register_limit, checked.no_local_memory != 0};
     problem.a = canonical_matrix('a', &checked.a, &checked.a);
@@ -516,7 +519,8 @@ enum {
     TAG_CONFIG,
     TAG_WORKSPACE,
     TAG_PAIR,
-    TAG_GROUPS
+    TAG_GROUPS,
+    TAG_ROWS
 };
 
 static void add_dim_bytes(const jit_gemm_dim *dim, struct jg_str *out)
@@ -562,4 +566,6 @@ void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out)
     jg_bytes_u32(out, TAG_GROUPS);
     jg_bytes_u32(out, (uint32_t)problem->group_by);
     jg_bytes_u32(out, (uint32_t)problem->group_rest);
+    jg_bytes_u32(out, TAG_ROWS);
+    jg_bytes_u32(out, (uint32_t)problem->d_rows);
 }

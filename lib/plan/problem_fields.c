@@ -9,6 +9,7 @@
 #include "plan/groups.h"
 #include "plan/problem.h"
 #include "plan/problem_text.h"
+#include "plan/rows.h"
 #include "plan/scale.h"
 #include "plan/text.h"
 
@@ -271,6 +272,7 @@ jit_gemm_status jg_problem_check_fields(jit_gemm_problem *problem)
     JG_TRY(check_c(problem));
     JG_TRY(check_pair(problem));
     JG_TRY(jg_groups_check_fields(problem));
+    JG_TRY(jg_rows_check_fields(problem));
     JG_TRY(check_budget(problem));
     JG_TRY(check_names(problem));
     JG_TRY(check_input_alignment(problem));

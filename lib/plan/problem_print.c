@@ -7,6 +7,7 @@
 #include "plan/groups.h"
 #include "plan/problem_text.h"
 #include "plan/problem_words.h"
+#include "plan/rows.h"
 #include "plan/scale.h"
 
 const char *const jg_dim_names[JG_DIM_COUNT] = {
@@ -115,6 +116,9 @@ static void print_layouts(jit_gemm_problem *problem, struct jg_str *out)
     if (problem->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR) {
         jg_str_puts(out, " d_layout=column");
     }
+    if (problem->d_rows != JIT_GEMM_ROWS_IN_ORDER) {
+        jg_str_printf(out, " d_rows=%s", jg_rows_name(problem->d_rows));
+    }
 }
 
 static void print_scale(char letter, const jit_gemm_scale *scale, struct jg_str *out)
@@ -214,6 +218,7 @@ void jg_problem_text(const struct jg_problem *problem, struct jg_str *out)
     plain.pair = problem->pair;
     plain.group_by = problem->group_by;
     plain.group_rest = problem->group_rest;
+    plain.d_rows = problem->d_rows;
     memcpy(plain.config, problem->config, sizeof(plain.config));
     if (problem->epilogue != NULL) {
         memcpy(plain.epilogue, problem->epilogue->name, sizeof(plain.epilogue));

@@ -9,6 +9,7 @@
 #include "plan/groups.h"
 #include "plan/problem.h"
 #include "plan/problem_words.h"
+#include "plan/rows.h"
 #include "plan/scale.h"
 #include "plan/text.h"
 
@@ -323,6 +324,15 @@ static jit_gemm_status read_group_by(struct problem_reader *reader,
                : refuse_unknown(key, "form", word);
 }
 
+static jit_gemm_status read_d_rows(struct problem_reader *reader,
+                                   const struct problem_key *key,
+                                   const struct jg_word *word)
+{
+    return jg_rows_parse(word->value, word->value_size, &reader->problem.d_rows)
+               ? JIT_GEMM_OK
+               : refuse_unknown(key, "way", word);
+}
+
 #define ALIGNMENT_HINT "give 1, 2, 4, 8 or 16 bytes"
 
 /* In the order in which they are listed and printed. */
@@ -345,6 +355,7 @@ static const struct problem_key keys[] = {
     {"layout", "problem.layout", read_layouts, 0,
      "layouts: nt (K-major both) nn tn tt; A's letter, then B's"},
     {"d_layout", "problem.d.layout", read_layout, JG_MATRIX_D, "give row or column"},
+    {"d_rows", "problem.d_rows", read_d_rows, 0, "give in_order or indexed"},
     {"a_scale", "problem.a.scale.kind", read_scale, JG_MATRIX_A, JG_SCALES},
     {"a_scale_layout", "problem.a.scale.layout", read_scale_layout, JG_MATRIX_A,
      JG_SCALE_LAYOUTS},

@@ -8,6 +8,7 @@
 #include "plan/groups.h"
 #include "plan/scale.h"
 #include "runtime/array.h"
+#include "runtime/row_index.h"
 #include "runtime/workspace.h"
 
 /* Tiles of one launch, which the device counts in 32 bits. */
@@ -337,6 +338,12 @@ static bool is_unread(const struct launch *launch, const struct row *row)
            beta->pointer == 0 && beta->value == 0.0F;
 }
 
+/* Does an index name rows of D? */
+static bool has_indexed_rows(const struct launch *launch)
+{
+    return launch->kernel->problem.d_rows == JIT_GEMM_ROWS_INDEXED;
+}
+
 static jit_gemm_status resolve_matrix(const struct launch *launch, const struct row *row)
 {
     const struct jg_matrix *matrix = declared_at(launch, row);
@@ -354,11 +361,16 @@ static jit_gemm_status resolve_matrix(const struct launch *launch, const struct 
                              .alignment_key = row->alignment_key,
                              .may_broadcast = row->map != JG_MAP_D};
     set_matrix(launch, matrix, row->outer, row->inner, &array);
+    if (row->map == JG_MAP_D && has_indexed_rows(launch)) {
+        array.rows = launch->params->d_row_count;
+        array.is_stacked = true;
+    }
     if (row->map == JG_MAP_A || row->map == JG_MAP_B) {
         set_scaled_input(launch, matrix, &array);
         set_repacked_input(launch, matrix, &array);
     }
-    if (row->map == JG_MAP_D && jg_dtype_is_scaled(matrix->dtype)) {
+    if (row->map == JG_MAP_D &&
+        (jg_dtype_is_scaled(matrix->dtype) || has_indexed_rows(launch))) {
         array.has_map = false; /* threads store it */
     }
     if (is_unread(launch, row)) {
@@ -602,6 +614,7 @@ static jit_gemm_status resolve_operands(const struct launch *launch)
 
 static jit_gemm_status resolve_all(const struct launch *launch)
 {
+    JG_TRY(jg_row_index_resolve(&launch->kernel->problem, launch->args, launch->params));
     for (size_t i = 0; i < sizeof(matrix_rows) / sizeof(matrix_rows[0]); i++) {
         JG_TRY(resolve_matrix(launch, &matrix_rows[i]));
     }
@@ -649,6 +662,7 @@ static jit_gemm_status check_reserved(const struct jg_kernel *kernel,
     for (size_t i = 0; i < sizeof(scale_rows) / sizeof(scale_rows[0]); i++) {
         JG_TRY(check_row_reserved(args, &scale_rows[i]));
     }
+    JG_TRY(jg_row_index_check_reserved(args));
     const bool has_list =
         args->operands != NULL && args->operand_count == kernel->operand_count;
     for (size_t i = 0; has_list && i < args->operand_count; i++) {

@@ -251,12 +251,12 @@ static jit_gemm_status resolve_stacked(const struct jg_array *array,
                                        struct jg_matrix_param *param)
 {
     if (param->batch_stride != 0) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field_of(array, PART_BATCH_STRIDE).text,
-                       "leave it zero",
-                       "%s %s all groups, one after the other, and no batch stride "
-                       "(%lld)",
-                       array->description, array->is_plural ? "have" : "has",
-                       (long long)param->batch_stride);
+        return jg_fail(
+            JIT_GEMM_ERR_ARGUMENT, field_of(array, PART_BATCH_STRIDE).text, "leave it zero",
+            "%s %s all groups or batches, one after the other, and no batch stride "
+            "(%lld)",
+            array->description, array->is_plural ? "have" : "has",
+            (long long)param->batch_stride);
     }
     return JIT_GEMM_OK;
 }

@@ -23,7 +23,7 @@ struct jg_array {
     int64_t alignment; /* bytes, of the address, ld and batch stride: what is promised */
     const char *alignment_key; /* of a problem's text; NULL: nobody promises less */
     bool may_broadcast;
-    bool is_stacked; /* has the rows of all groups, one after the other */
+    bool is_stacked; /* has the rows of all batches or groups: no stride */
     bool has_ld;     /* a matrix; a vector has one row */
     bool has_value;  /* a scalar may be given by value */
     bool has_map;    /* goes through a tensor map */

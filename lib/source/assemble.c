@@ -458,6 +458,7 @@ static void print_forms(const struct jg_problem *problem, const struct jg_choice
     print_number("kGateColumns", derived->gate_columns, out);
     print_flag("kHasC", has_c(problem), out);
     print_flag("kColumnMajor", jg_problem_is_column_major(problem), out);
+    print_flag("kIndexedRows", problem->d_rows == JIT_GEMM_ROWS_INDEXED, out);
     print_flag("kPlain", is_plain(problem), out);
     print_flag("kLongSnippet", has_long_snippet(problem, config), out);
     print_flag("kRasterAlongM", config->launch.raster == JG_RASTER_ALONG_M, out);

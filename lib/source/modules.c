@@ -75,6 +75,8 @@ void jg_print_modules(const struct jg_arch *arch, const struct jg_problem *probl
                               problem->b.scale.kind == JIT_GEMM_SCALE_VECTOR,
                           converts_narrow_type(problem, is_reference), out);
     print_header(jg_packs_scales(&choice->product), "jg/pack/pack_scales_kernel.cuh", out);
+    print_header(problem->d_rows == JIT_GEMM_ROWS_INDEXED, "jg/epilogue/indexed_rows.cuh",
+                 out);
     if (is_reference) {
         return;
     }

@@ -165,8 +165,11 @@ def draw_rows(draw, arch):
         words += draw.choice(["a_scale=1x128 b_scale=128x128", "a_scale=vector b_scale=vector",
                               "a_scale=tensor b_scale=tensor",
                               *(["a_scale=128x128 b_scale=1x128"] if form == "rows" else [])]).split()
-    if draw.random() < 0.3:
+    rest = draw.random()
+    if rest < 0.3:
         words.append("group_rest=zero")
+    elif rest < 0.5:
+        words.append("d_rows=indexed")
     elif draw.random() < 0.2:
         words = [word for word in words if not word.startswith("d=")]
         words.append(draw.choice(["d=e4m3 d_scale=1x128", "d=mxfp8", "d=nvfp4",

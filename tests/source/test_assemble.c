@@ -102,6 +102,10 @@ static const struct {
                  "mma=256x128 cta_group=2 cluster=2x1 stages=8 acc_stages=2 raster=m "
                  "swizzle=1 out_stages=2 pdl=1 swap_ab=1",
       .arch = "sm_100a"}},
+    {"source_row_index.cu",
+     {.problem = "m=1000 n=4096 k=512 a=bf16 groups=8 d_rows=indexed config=kernel=gemm "
+                 "tile=128x256x64 cluster=2x1 stages=3 raster=m swizzle=1 out_stages=2 "
+                 "pdl=1"}},
     {"source_gated.cu",
      {.problem = "m=512 n=1024 k=256 a=e4m3 d=bf16 b_scale=vector pair=halves "
                  "config=kernel=gemm tile=128x128x128 cluster=2x1 stages=4 raster=m "

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // VectorEpilogue: accumulators to D for epilogues with matrices, reductions or random
 // numbers, for C, for a D of 8 bits, for scales of D's blocks, for a D whose rows may end
-// inside a 16-byte chunk, and for one that TMA does not take.
+// inside a 16-byte chunk or lie where an index says, and for one that TMA does not take.
 //
 // Each warp passes its part of a step through shared memory, so that a thread gets 8
 // neighbouring columns of a row: matrix operands and D then move in whole lines of 128
@@ -33,6 +33,12 @@ struct NoReducingTeam {
     }
 };
 
+template <class Config>
+class IndexedRow; // indexed_rows.cuh
+
+// Where rows of D lie in order.
+struct NoIndexedRow {};
+
 template <class Config, class Epilogue, class Partition>
 class VectorEpilogue {
     using D = typename Config::D;
@@ -60,6 +66,9 @@ class VectorEpilogue {
     using Team =
         typename Select<Epilogue::kReduces, ReducingTeam<Config, Load, Partition, Staging>,
                         NoReducingTeam>::Type;
+
+    using Row =
+        typename Select<Config::kIndexedRows, IndexedRow<Config>, NoIndexedRow>::Type;
 
     // With N a multiple of 8, a vector exists as a whole or not at all.
     using CoordT = VectorCoord<Config::kWholeVectors, Config::kOutputAlignment>;
@@ -234,6 +243,12 @@ class VectorEpilogue {
                                 Reader &reader, Blocks &blocks, const Cursor &at) const
     {
         // Load: C, and what differs from row to row.
+        Row row;
+        if constexpr (Config::kIndexedRows) {
+            if (at.coord.count > 0) {
+                row.load(params, at.coord.row, at.coord.batch);
+            }
+        }
         seek(reader, at);
         load_c(inputs.c, params, at.coord, reader);
         inputs.operands.load_row(params.operands, at.coord, reader);
@@ -260,7 +275,12 @@ class VectorEpilogue {
             }
             Packed8<D> packed;
             packed.assign(values);
-            packed.template store<CoordT>(at.target, at.coord.count);
+            if constexpr (Config::kIndexedRows) {
+                packed.template store<CoordT>(row.target(params, at.coord.col),
+                                              row.exists(params) ? at.coord.count : 0);
+            } else {
+                packed.template store<CoordT>(at.target, at.coord.count);
+            }
         }
     }
 

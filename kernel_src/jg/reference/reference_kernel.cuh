@@ -12,6 +12,11 @@
 #include <jg/epilogue/user_epilogue.cuh>
 #include <jg/schedule/group_rows.cuh>
 
+namespace jg {
+template <class Config>
+class IndexedRow; // indexed_rows.cuh
+} // namespace jg
+
 namespace jg::reference {
 
 // The scale of the block of row `mn` of A or column of B, and of block `k` of K.
@@ -115,6 +120,17 @@ JG_DEVICE void pass_over(const Params &params, u32 row, u32 col, u32 batch)
     }
 }
 
+template <class Config, class D>
+JG_DEVICE void store_element(D &target, f32 d, double sum, double alpha)
+{
+    target = Convert<D>::from(d);
+    if constexpr (IsSame<D, s32>::value && Config::kPlain) {
+        if (alpha == 1.0) { // D is the sum itself (DElement)
+            target.value = i32(i64(sum));
+        }
+    }
+}
+
 template <class Config, class Epilogue, class Params>
 JG_DEVICE void gemm_kernel(const Params &params)
 {
@@ -161,12 +177,15 @@ JG_DEVICE void gemm_kernel(const Params &params)
             d = element.run(params.operands, f32(sum), out_shape, row, col, batch);
         }
         using D = typename Config::D;
-        D &target = *params.d.template element<D>(row, col, batch);
-        target = Convert<D>::from(d);
-        if constexpr (IsSame<D, s32>::value && Config::kPlain) {
-            if (alpha == 1.0) { // D is the sum itself (DElement)
-                target.value = i32(i64(sum));
+        if constexpr (Config::kIndexedRows) {
+            IndexedRow<Config> place;
+            place.load(params, row, batch);
+            if (place.exists(params)) {
+                store_element<Config>(*place.target(params, col), d, sum, alpha);
             }
+        } else {
+            store_element<Config>(*params.d.template element<D>(row, col, batch), d, sum,
+                                  alpha);
         }
     }
 }

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* Problems whose rows of D an index names: what is refused and how, what a launch hands to
+ * the kernel. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api_fixture.h"
+
+static jit_gemm *create(struct api_fixture *fixture, const char *text)
+{
+    const jit_gemm_problem problem = api_problem(text);
+    jit_gemm *gemm = NULL;
+    cr_assert_eq(jit_gemm_create(fixture->context, &problem, &gemm), JIT_GEMM_OK, "%s: %s",
+                 text, jit_gemm_last_error());
+    fixture->fake->recording = 1;
+    return gemm;
+}
+
+Test(row_index, text_is_read_and_printed)
+{
+    static const char *const rows[][2] = {
+        {"m=300 n=256 k=128 a=bf16 d_rows=indexed",
+         "m=300 n=256 k=128 a=bf16 d_rows=indexed"},
+        {"m=300 n=256 k=128 a=bf16 d_rows=in_order", "m=300 n=256 k=128 a=bf16"},
+        {"d_rows=indexed m=300 n=256 k=128 a=bf16 groups=7 layout=nn dynamic=m",
+         "m=300 n=256 k=128 groups=7 group_by=offsets a=bf16 layout=nn d_rows=indexed "
+         "dynamic=m"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char printed[256];
+        jit_gemm_problem problem;
+        cr_assert_eq(jit_gemm_problem_parse(rows[i][0], &problem), JIT_GEMM_OK, "%s",
+                     jit_gemm_last_error());
+        cr_assert_eq(jit_gemm_problem_print(&problem, printed, sizeof(printed), NULL),
+                     JIT_GEMM_OK);
+        cr_expect_str_eq(printed, rows[i][1]);
+    }
+}
+
+Test(row_index, what_no_kernel_does_is_refused_by_name)
+{
+    static const char *const rows[][2] = {
+        {"d_rows=sorted",
+         "problem.d_rows: unknown way 'sorted' at column 33; give in_order or indexed"},
+        {"d_rows=indexed d_layout=column",
+         "problem.d_rows: there is no kernel that stores rows of a column-major D by an "
+         "index; give JIT_GEMM_LAYOUT_ROW_MAJOR, or leave d_rows out"},
+        {"d_rows=indexed d=mxfp8", "problem.d_rows: there is no kernel that stores rows of "
+                                   "a D with computed scales by an index"},
+        {"d_rows=indexed groups=4 group_rest=zero",
+         "problem.d_rows: with an index, which rows of D belong to no group is not known; "
+         "leave group_rest out, and clear D before the launch"},
+        {"d_rows=indexed config=out_stages=1",
+         "problem.config: out_stages=1 is too few for C, matrix operands, reductions, "
+         "`uniform`, a dynamic N, a D of 8 bits, d_rows=indexed"},
+    };
+    struct api_fixture fixture;
+    api_fixture_driver();
+    api_fixture_open(&fixture);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[128];
+        snprintf(text, sizeof(text), "m=512 n=256 k=128 a=bf16 %s", rows[i][0]);
+        jit_gemm_problem problem;
+        jit_gemm_status status = jit_gemm_problem_parse(text, &problem);
+        if (status == JIT_GEMM_OK) {
+            status = jit_gemm_check(fixture.context, &problem);
+        }
+        cr_expect_neq(status, JIT_GEMM_OK, "%s", text);
+        cr_expect(strncmp(jit_gemm_last_error(), rows[i][1], strlen(rows[i][1])) == 0,
+                  "%s: %s", text, jit_gemm_last_error());
+    }
+    api_fixture_close(&fixture);
+}
+
+Test(row_index, what_rows_are_is_named)
+{
+    struct api_fixture fixture;
+    api_fixture_driver();
+    api_fixture_open(&fixture);
+    jit_gemm_problem problem = api_problem("m=512 n=256 k=128 a=bf16");
+    problem.d_rows = (jit_gemm_rows)2;
+    cr_expect_eq(jit_gemm_check(fixture.context, &problem), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("problem.d_rows: is no way in which rows lie: 2"), "%s",
+              jit_gemm_last_error());
+    problem.d_rows = (jit_gemm_rows)-1;
+    cr_expect_eq(jit_gemm_check(fixture.context, &problem), JIT_GEMM_ERR_ARGUMENT);
+    problem.d_rows = JIT_GEMM_ROWS_INDEXED;
+    cr_expect_eq(jit_gemm_check(fixture.context, &problem), JIT_GEMM_OK, "%s",
+                 jit_gemm_last_error());
+    problem.reserved_2 = 3;
+    cr_expect_eq(jit_gemm_check(fixture.context, &problem), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("problem.reserved_2: must be 0, is 3"), "%s",
+              jit_gemm_last_error());
+    api_fixture_close(&fixture);
+}
+
+static jit_gemm_args right_args(void)
+{
+    return (jit_gemm_args){.struct_size = sizeof(jit_gemm_args),
+                           .a = {.pointer = UINT64_C(1) << 32},
+                           .b = {.pointer = UINT64_C(2) << 32},
+                           .d = {.pointer = UINT64_C(3) << 32},
+                           .d_rows = {.pointer = UINT64_C(4) << 32}};
+}
+
+/* D is one matrix, whatever the products are; the index lies as a column vector does. */
+Test(row_index, index_has_a_part_for_each_batch)
+{
+    static const struct {
+        const char *words;
+        int64_t given, stride;
+        uint32_t entries;
+    } rows[] = {
+        {"", 0, 512, 512},
+        {"batch=3", 0, 512, 3 * 512},
+        {"batch=3", 700, 700, 3 * 512},
+        {"batch=3", JIT_GEMM_STRIDE_BROADCAST, 0, 3 * 512},
+        {"groups=4", 0, 0, 512},
+        {"groups=4 group_by=counts", 0, 512, 4 * 512},
+        {"groups=4 group_by=rows", 0, 0, 512},
+    };
+    struct api_fixture fixture;
+    api_fixture_driver();
+    api_fixture_open(&fixture);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[128];
+        snprintf(text, sizeof(text), "m=512 n=256 k=128 a=bf16 d_rows=indexed %s",
+                 rows[i].words);
+        jit_gemm *gemm = create(&fixture, text);
+        jit_gemm_args args = right_args();
+        args.group_sizes = strstr(text, "groups") != NULL ? UINT64_C(5) << 32 : 0;
+        args.d_rows.batch_stride = rows[i].given;
+        cr_assert_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s: %s", text,
+                     jit_gemm_last_error());
+        const struct jg_kernel_params *params = &fixture.fake->last_launch.params;
+        cr_expect_eq(params->d_rows.pointer, args.d_rows.pointer);
+        cr_expect_eq(params->d_rows.batch_stride, rows[i].stride, "%s", text);
+        cr_expect_eq(params->d_row_count, rows[i].entries, "%s", text);
+        cr_expect_eq(params->d.batch_stride, 0);
+        args.d_row_count = 77;
+        cr_assert_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s",
+                     jit_gemm_last_error());
+        cr_expect_eq(params->d_row_count, 77);
+        jit_gemm_destroy(&gemm);
+    }
+    api_fixture_close(&fixture);
+}
+
+/* Refuses a launch of these arguments in these words. */
+static void expect_refused(jit_gemm *gemm, const jit_gemm_args *args, const char *words)
+{
+    cr_expect_eq(jit_gemm_run(gemm, args, NULL), JIT_GEMM_ERR_ARGUMENT, "%s", words);
+    cr_expect(api_error_has(words), "%s", jit_gemm_last_error());
+}
+
+Test(row_index, wrong_arguments_are_told)
+{
+    struct api_fixture fixture;
+    api_fixture_driver();
+    api_fixture_open(&fixture);
+    jit_gemm *gemm = create(&fixture, "m=512 n=256 k=128 a=bf16 batch=3 d_rows=indexed");
+    jit_gemm *plain = create(&fixture, "m=512 n=256 k=128 a=bf16");
+    jit_gemm_args args = right_args();
+    cr_assert_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s", jit_gemm_last_error());
+    expect_refused(plain, &args,
+                   "args.d_rows.pointer: an address is given, but the rows of this "
+                   "problem's D lie in order; leave it zero, or give d_rows=indexed");
+    args.d_rows.pointer = 0;
+    expect_refused(gemm, &args,
+                   "args.d_rows.pointer: the address of the index of D's rows is");
+    cr_assert_eq(jit_gemm_run(plain, &args, NULL), JIT_GEMM_OK, "%s",
+                 jit_gemm_last_error());
+    args.d_row_count = 5;
+    expect_refused(plain, &args, "args.d_row_count: 5 is given, but the rows of");
+    args = right_args();
+    args.d_rows.pointer += 2;
+    expect_refused(gemm, &args, "of the index of D's rows is misaligned");
+    args = right_args();
+    args.d_rows.ld = 512;
+    expect_refused(gemm, &args,
+                   "args.d_rows.ld: the index of D's rows is a vector and has no");
+    args = right_args();
+    args.d_rows.batch_stride = -2;
+    expect_refused(gemm, &args, "args.d_rows.batch_stride: the batch stride -2");
+    args = right_args();
+    args.d_rows.reserved = 1;
+    expect_refused(gemm, &args, "args.d_rows.reserved: must be zero, is 1");
+    expect_refused(plain, &args, "args.d_rows.reserved: must be zero, is 1");
+    args = right_args();
+    args.d.batch_stride = 512 * 256;
+    expect_refused(gemm, &args, "args.d.batch_stride: D has all groups or batches");
+    args = right_args();
+    args.d_row_count = -1;
+    expect_refused(gemm, &args, "args.d_row_count: an index of 32 bits names no -1 rows");
+    args.d_row_count = INT64_C(1) << 31;
+    expect_refused(gemm, &args, "names no 2147483648 rows");
+    jit_gemm_destroy(&plain);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+/* A caller who was compiled before there was an index gives shorter structs. */
+Test(row_index, older_structs_have_rows_in_order)
+{
+    struct api_fixture fixture;
+    api_fixture_driver();
+    api_fixture_open(&fixture);
+    jit_gemm_problem problem = api_problem("m=512 n=256 k=128 a=bf16");
+    problem.struct_size = offsetof(jit_gemm_problem, d_rows);
+    problem.d_rows = JIT_GEMM_ROWS_INDEXED; /* beyond its end */
+    jit_gemm *gemm = NULL;
+    cr_assert_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_OK, "%s",
+                 jit_gemm_last_error());
+    fixture.fake->recording = 1;
+    jit_gemm_args args = right_args();
+    args.struct_size = offsetof(jit_gemm_args, d_rows);
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s", jit_gemm_last_error());
+    cr_expect_eq(fixture.fake->last_launch.params.d_rows.pointer, 0);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Faults in how kernels find rows by an index, each planted in the device code before NVRTC compiles
+it: `run --verify` on the emulator has to see them, by a finding or by wrong numbers.
+
+Usage: test_row_index_faults.py JIT_GEMM EMULATOR NVRTC LAUNCHES
+
+Each fault is tried in one kernel after the other until one shows it. LAUNCHES is a program of tests
+in which the kernel before makes the index, and memory ends with it; it has to fail with faults of its
+own. Every third is planted; JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
+"""
+import pathlib
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from emulated_runs import pool  # noqa: E402
+from planted_faults import Kernels, report, seen_in_tests  # noqa: E402
+from strides import stride  # noqa: E402
+
+EVERY = stride(3)
+
+KERNELS = {
+    "offsets, a cut row": ["m=300", "n=204", "k=64", "a=bf16", "groups=5", "d_rows=indexed",
+                           "--group-sizes", "0,130,1,69,33", "--arch", "sm_90a",
+                           "--config", "tile=128x128 cluster=2x1"],
+    "counts, transposed": ["m=140", "n=136", "k=64", "a=bf16", "c=bf16", "groups=3", "group_by=counts",
+                           "d_rows=indexed", "--group-sizes", "33,0,130", "--arch", "sm_100a",
+                           "--config", "mma=128x32 cluster=1x1 swap_ab=1 scheduler=clc"],
+    "rows, pairs of columns": ["m=300", "n=256", "k=64", "a=bf16", "groups=3", "group_by=rows",
+                               "d_rows=indexed", "--group-sizes", "130,0,30", "--epilogue",
+                               "d = silu(acc0) * acc1;", "--arch", "sm_100a"],
+    "batch, elements": ["m=70", "n=41", "k=64", "a=bf16", "batch=2", "d_rows=indexed", "output_align=2",
+                        "--arch", "sm_90a"],
+    "reference": ["m=40", "n=41", "k=64", "a=bf16", "batch=2", "d_rows=indexed", "--arch", "sm_90a",
+                  "--config", "kernel=reference"],
+}
+
+# What it is, the device code, and what stands in its place.
+FAULTS = [
+    ("the index of the neighbour", "base<const i32>(batch) + row;", "base<const i32>(batch) + (row ^ 1);"),
+    ("the index of the first group", "base<const i32>(batch) + row;", "base<const i32>(0) + row;"),
+    ("a row below 0 is one of D", "return row_ < params.d_row_count;",
+     "return static_cast<i32>(row_) < static_cast<i32>(params.d_row_count);"),
+    ("the row behind D's last one is one of D", "return row_ < params.d_row_count;",
+     "return row_ <= params.d_row_count;"),
+    ("the last row of D is none", "return row_ < params.d_row_count;",
+     "return row_ + 1 < params.d_row_count;"),
+    ("no row is dropped", "return row_ < params.d_row_count;", "return true;"),
+    ("the next row of D", "element<D>(row_, col, 0)", "element<D>(row_ + 1, col, 0)"),
+    ("columns from the first one on", "element<D>(row_, col, 0)", "element<D>(row_, col % 64, 0)"),
+    ("an index for each row of the tile", "row.load(params, at.coord.row, at.coord.batch);",
+     "row.load(params, at.row(), at.coord.batch);"),
+    ("the index of the turn's first row", "row.load(params, at.coord.row, at.coord.batch);",
+     "row.load(params, at.coord.row - kPassRows * at.i, at.coord.batch);"),
+    ("rows in order", "row.target(params, at.coord.col),", "at.target,"),
+    ("rows beyond the group's", "row.exists(params) ? at.coord.count : 0",
+     "row.exists(params) ? 8 : 0"),
+    ("the reference's rows in order", "place.load(params, row, batch);",
+     "place.load(params, 0, batch);"),
+]
+# Found by what a launch's memory is, and when it is written: pattern of tests, what is said.
+LAUNCHED = [
+    ("the index of rows that a launch does not have", "indexed_rows/dynamic_rows*", "[out-of-bounds]",
+     "if (at.coord.count > 0) {", "{"),
+    ("the index of the launch before", "indexed_rows/kernel_before*", "[race]",
+     "        ptx::grid_dependency_wait();\n", ""),
+]
+
+
+def main():
+    tool, emulator, nvrtc, launches = (pathlib.Path(word).resolve() for word in sys.argv[1:5])
+    with tempfile.TemporaryDirectory(prefix="jit_gemm_row_index_faults_") as holder, pool() as workers:
+        kernels = Kernels(tool, emulator, nvrtc, holder)
+        jobs = [(f"{name}: unchanged", workers.submit(kernels.unchanged, words, "IndexedRow"))
+                for name, words in KERNELS.items()]
+        jobs += [(name, workers.submit(kernels.seen_in, KERNELS, before, after))
+                 for name, before, after in FAULTS[::EVERY]]
+        jobs += [(name, workers.submit(seen_in_tests, launches, tests, nvrtc, (said,), before, after))
+                 for name, tests, said, before, after in LAUNCHED]
+        sys.exit(report(jobs, [*FAULTS, *((row[0], *row[3:]) for row in LAUNCHED)]))
+
+
+main()

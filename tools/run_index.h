@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* The index that names rows of D, where a problem has one: drawn, and undone. */
+#ifndef RUN_INDEX_H
+#define RUN_INDEX_H
+
+#include <stdbool.h>
+
+#include "cli.h"
+#include "verify/elements.h"
+
+/* Zeroed: rows lie in order. */
+struct run_index {
+    int32_t *rows;  /* for each row of the product its row of D, or none of them */
+    int64_t count;  /* rows of the product, of all batches or groups */
+    int64_t d_rows; /* rows of D, more than are named */
+};
+
+/* Draws an index of `count` rows: each names a row of its own, or none. */
+void run_index_draw(int64_t count, uint64_t seed, struct run_index *ret_index);
+void run_index_free(struct run_index *index);
+
+/* D as the product has it, of rows that the index has spread: `data` and `d` are what the
+ * launch wrote, `view` is D in order, with the leading dimension of `d`. Rows that are
+ * dropped become `dropped`, as `view` without padding has them: those of the reference.
+ * Owned by the caller; NULL after an error, if a row was written that no index names. */
+void *run_index_gather(const struct run_index *index, const struct element_view *d,
+                       const void *data, const struct element_view *view,
+                       const struct element_view *dropped_view, const void *dropped);
+
+#endif
